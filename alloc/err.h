@@ -1,0 +1,51 @@
+/* Status codes and error sentences. Everything in tapool includes this; it includes nothing.
+ *
+ * Functions that run once take a `struct tp_err *` and write one sentence into it; functions that
+ * run once per operation return only a status. `return tp_fail(err, TP_EINVAL, "...")` keeps a
+ * failing branch to one line. */
+#ifndef TP_ERR_H
+#define TP_ERR_H
+
+/* 0 is success. TP_EOOM is data (a simulated or real device that is full); TP_ENOMEM is tapool's
+ * own malloc failing. The two are never merged. */
+enum tp_status {
+    TP_OK = 0,
+    TP_EOOM,    /* the source has no memory left: an answer, not an error */
+    TP_EINVAL,  /* a wrong argument: an unknown address, a size of 0, ... */
+    TP_EUNSUP,  /* this strategy or source does not do that */
+    TP_ENOMEM,  /* tapool's own memory is exhausted */
+    TP_EUSAGE,  /* the command line is wrong                    (exit 2) */
+    TP_EINPUT,  /* the input cannot be used                     (exit 3) */
+    TP_EIO,     /* reading, writing, starting a process failed  (exit 4) */
+    TP_EDEVICE, /* a device is missing or lost                  (exit 4) */
+    TP_EBROKEN, /* an invariant does not hold: a bug            (exit 4) */
+    TP_STATUS_COUNT
+};
+
+#define TP_ERR_TEXT 512
+
+/* Valid only after a call returned something other than TP_OK. */
+struct tp_err {
+    enum tp_status status;
+    char text[TP_ERR_TEXT]; /* one sentence: lower case, no full stop, subjects in single quotes */
+    char hint[TP_ERR_TEXT]; /* what to do about it, or "" */
+};
+
+/* Writes the sentence, clears the hint and returns `status`. `err` may be NULL. Text that does not
+ * fit is cut and ends in "...". */
+int tp_fail(struct tp_err *err, enum tp_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Sets the hint of an error that was just written and returns its status. `err` may be NULL: then
+ * `status` is returned, which must be the status that tp_fail got. */
+int tp_hint(struct tp_err *err, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts `prefix: ` before the sentence that is already there; returns its status. */
+int tp_prefix(struct tp_err *err, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A constant name such as "out of memory"; never NULL. */
+const char *tp_status_text(int status);
+
+#endif

@@ -1,0 +1,111 @@
+/* Where memory comes from. One instance serves one device.
+ *
+ * To add a source: one file in alloc/sources/ (or cuda/) that exports one `const struct
+ * tp_source_ops`, and one line in cmd/registry.c. A decorator is a source with TP_SRC_DECORATOR whose
+ * cfg->inner is the source below it; it passes on what it does not change.
+ *
+ *     strategy --> meter --> limit --> fault --> shuffle --> host | virtual | cuda
+ *
+ * Members come in groups; each group is all set or all NULL, and NULL is the statement. */
+#ifndef TP_SOURCE_H
+#define TP_SOURCE_H
+
+#include "alloc/err.h"
+#include "alloc/opt.h"
+#include "alloc/program.h"
+
+/* An address is a number; only a source with the HOST group turns one into a pointer. 0 is none. */
+typedef uint64_t tp_addr;
+
+enum tp_source_flags {
+    TP_SRC_HOST = 1u << 0,      /* memory that this process can write */
+    TP_SRC_VIRTUAL = 1u << 1,   /* simulated: its times are the policy's own work only */
+    TP_SRC_DECORATOR = 1u << 2, /* needs cfg->inner */
+};
+
+/* A point in a stream's work. Made by `record`; a plain value, nothing to release. */
+struct tp_fence {
+    uint64_t serial;  /* order of recording, from 1 */
+    uint64_t time_ns; /* the source's clock when it was recorded */
+    uint16_t stream;
+};
+
+/* What is held, counted by `meter` and by the environment's metadata calls. */
+struct tp_account {
+    uint64_t reserved, peak_reserved; /* bytes held from the source */
+    uint64_t metadata, peak_metadata; /* bytes of the strategy's own bookkeeping */
+    uint64_t peak_held;               /* highest reserved + metadata */
+    uint64_t gets, puts, waits;       /* calls that succeeded */
+    uint64_t get_bytes, put_bytes;
+    uint64_t wait_ns;      /* simulated waiting time */
+    uint64_t refused_gets; /* out of memory */
+    uint64_t refused_puts; /* the range stays reserved; retried at fini */
+};
+
+struct tp_source;
+
+struct tp_source_cfg {
+    const void *opts;           /* parsed from `options`; NULL when the source has none */
+    struct tp_source *inner;    /* for decorators */
+    struct tp_account *account; /* for the meter */
+    uint64_t *now_ns;           /* recorded time, written by the engine; sources may advance it */
+    enum tp_kind kind;
+    uint16_t device;
+    uint64_t seed;
+};
+
+struct tp_source_ops {
+    const char *name;
+    const char *summary; /* a few words */
+    uint32_t flags;      /* enum tp_source_flags */
+    size_t state_size;   /* zeroed by the core before init */
+    size_t opts_size;
+    const struct tp_opt *options; /* NULL-named row ends it; NULL = none */
+
+    /* If init fails it has cleaned up after itself and fini is not called. fini gives everything
+     * back, ranges still held included. */
+    int (*init)(void *s, const struct tp_source_cfg *cfg, struct tp_err *err);
+    void (*fini)(void *s);
+    uint64_t (*page)(void *s); /* granularity of get, bytes, a power of two */
+
+    /* RANGES. size: a multiple of the page, > 0. align: a power of two; honoured or refused with
+     * TP_EUNSUP. TP_EOOM: the device is full. put takes exactly what get gave: anything else is
+     * TP_EINVAL; a put that the system refuses is TP_EIO and the range stays held. */
+    int (*get)(void *s, uint64_t size, uint64_t align, tp_addr *out);
+    int (*put)(void *s, tp_addr addr, uint64_t size);
+
+    /* FENCES. done: true when the stream's work up to the fence is complete. wait: until then. */
+    void (*record)(void *s, uint16_t stream, struct tp_fence *out);
+    bool (*done)(void *s, const struct tp_fence *f);
+    int (*wait)(void *s, const struct tp_fence *f);
+    void (*synced)(void *s, uint16_t stream); /* the trace says so; TP_ALL_STREAMS = the device */
+
+    /* HOST. NULL for an address that it did not give. */
+    void *(*host)(void *s, tp_addr addr);
+};
+
+/* A handle: owned by whoever opened it. */
+struct tp_source {
+    const struct tp_source_ops *ops;
+    void *state;
+    uint64_t page; /* what ops->page said */
+};
+
+/* Checks the groups and the flags of a table. TP_EBROKEN names the member. */
+int tp_source_check(const struct tp_source_ops *ops, struct tp_err *err);
+
+int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
+                   const struct tp_source_cfg *cfg, struct tp_err *err);
+void tp_source_close(struct tp_source *src); /* a zeroed handle is fine */
+
+/* Thin wrappers, the one place for assertions. Contracts as above. */
+int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *out);
+int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size);
+void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out);
+bool tp_src_done(struct tp_source *src, const struct tp_fence *f);
+int tp_src_wait(struct tp_source *src, const struct tp_fence *f);
+void tp_src_synced(struct tp_source *src, uint16_t stream);
+bool tp_src_has_fences(const struct tp_source *src);
+void *tp_src_host(struct tp_source *src, tp_addr addr); /* NULL: not host memory */
+
+#endif

@@ -1,0 +1,127 @@
+/* What a strategy is. One instance serves one device.
+ *
+ * To add a strategy: one file in alloc/strategies/ that exports one `const struct tp_strategy`, and one
+ * line in cmd/registry.c. The conformance suite then runs it on every source. Rules:
+ *  - every byte got from env->source is put back in fini;
+ *  - bookkeeping memory comes from tp_meta_get, nothing from malloc (TP_CAP_FOREIGN excepted);
+ *  - an unknown, foreign, interior or repeated address is TP_EINVAL and changes nothing;
+ *  - no decision depends on the value of an address: order by (range sequence number, offset);
+ *  - a block never spans two source ranges. */
+#ifndef TP_STRATEGY_H
+#define TP_STRATEGY_H
+
+#include "alloc/source.h"
+
+/* Only what the engine must know before it calls. */
+enum tp_caps {
+    TP_CAP_THREADS = 1u << 0, /* may be called by several OS threads at once, one `thr` each */
+    TP_CAP_STREAMS = 1u << 1, /* orders reuse by stream */
+    TP_CAP_SIZED = 1u << 2,   /* free relies on rq->size */
+    TP_CAP_INBAND = 1u << 3,  /* keeps bookkeeping in the memory: needs a HOST source */
+    TP_CAP_ALIGN = 1u << 4,   /* honours any rq->align; without it TP_EUNSUP above 16 */
+    TP_CAP_RETAINS = 1u << 5, /* has retain and release */
+    TP_CAP_NOFREE = 1u << 6,  /* free reuses nothing by itself */
+    TP_CAP_FOREIGN = 1u << 7, /* a real allocator: takes no source, no promises about wrong frees,
+                                 played in a process of its own; its metrics are informative */
+};
+
+enum tp_group { TP_GROUP_POLICY, TP_GROUP_REAL, TP_GROUP_YARDSTICK };
+
+/* One request. */
+struct tp_req {
+    uint64_t size;  /* bytes, > 0 */
+    uint64_t align; /* a power of two, >= 1 */
+    uint16_t stream;
+};
+
+/* One block. */
+struct tp_block {
+    tp_addr addr;
+    uint64_t granted; /* bytes that the caller may use, >= size; 0 = ask `usable` */
+};
+
+/* The strategy's surroundings; outlives the instance. */
+struct tp_env {
+    struct tp_source *source; /* NULL for TP_CAP_FOREIGN */
+    struct tp_account *account;
+    void *meta; /* private to tp_meta_get and tp_meta_put */
+    uint32_t threads; /* recorded threads that will call */
+    uint32_t streams;
+    enum tp_kind kind;
+    bool concurrent; /* several OS threads call at once; false: one plays them all */
+    uint64_t seed;
+};
+
+/* Zeroed bookkeeping memory, 16-byte aligned, counted in account->metadata; NULL when exhausted (or
+ * failed on purpose). put takes the same size; NULL is fine. */
+void *tp_meta_get(const struct tp_env *env, size_t size);
+void tp_meta_put(const struct tp_env *env, void *p, size_t size);
+
+/* What a walk visits. live + cached + span + dead + internal = reserved. */
+enum tp_walk_kind {
+    TP_WALK_LIVE,     /* handed out; size = granted */
+    TP_WALK_CACHED,   /* free, tied to a class, key or bin */
+    TP_WALK_SPAN,     /* free, could serve any size; the uncarved tail of a range included */
+    TP_WALK_DEAD,     /* freed, cannot be reused before a reset */
+    TP_WALK_INTERNAL, /* headers, rounding inside ranges: serves nobody */
+    TP_WALK_COUNT
+};
+typedef void tp_walk_fn(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size);
+
+/* Facts that only the strategy knows. */
+struct tp_stats {
+    uint64_t carved_bytes;      /* ever part of a block, span or metadata since their range was got */
+    uint64_t peak_carved_bytes; /* highest carved_bytes so far */
+    uint64_t reserved_bytes;    /* FOREIGN only: from the allocator's own statistics */
+    uint64_t fallbacks;         /* requests that the policy passed straight to the source */
+    uint64_t start_bytes;       /* what it holds per class, bin or range before reuse sets in; 0 */
+};
+
+struct tp_strategy {
+    const char *name;
+    const char *summary;   /* "size classes" */
+    const char *resembles; /* "jemalloc, tcmalloc" */
+    const char *to_use;    /* last lines of its help page: how to use it in a program */
+    enum tp_group group;
+    uint32_t caps; /* enum tp_caps */
+    size_t state_size, thread_size;
+    size_t opts_size;
+    const struct tp_opt *options; /* NULL = none */
+
+    /* Required. init: `st` is zeroed memory of state_size; after a failure it has cleaned up and fini
+     * is not called. alloc: TP_OK, TP_EOOM, TP_EINVAL (size 0, align no power of two), TP_EUNSUP,
+     * TP_ENOMEM. free: rq is the object's request (size, align) with the freeing stream. */
+    int (*init)(void *st, const struct tp_env *env, const void *opts, struct tp_err *err);
+    void (*fini)(void *st);
+    int (*alloc)(void *st, void *thr, const struct tp_req *rq, struct tp_block *out);
+    int (*free)(void *st, void *thr, tp_addr addr, const struct tp_req *rq);
+
+    /* Optional. resize: in place, else TP_EUNSUP and nothing changed. move: may return another
+     * address, contents copied where the source is host memory. rq holds the new size. */
+    int (*resize)(void *st, void *thr, tp_addr addr, const struct tp_req *rq, struct tp_block *out);
+    int (*move)(void *st, void *thr, tp_addr addr, const struct tp_req *rq, struct tp_block *out);
+    int (*retain)(void *st, void *thr, tp_addr addr);
+    int (*release)(void *st, void *thr, tp_addr addr);
+    int (*adopt)(void *st, void *thr, tp_addr addr, const struct tp_req *rq, struct tp_block *out);
+    int (*use)(void *st, void *thr, tp_addr addr, uint16_t stream);
+    int (*sync)(void *st, void *thr, uint16_t stream);
+    int (*reset)(void *st);
+    int (*trim)(void *st, uint64_t keep);
+    int (*thread_init)(void *st, void *thr); /* both or none; `thr` is zeroed thread_size bytes */
+    void (*thread_fini)(void *st, void *thr);
+
+    /* Optional, never timed. */
+    uint64_t (*usable)(void *st, tp_addr addr); /* granted bytes of a live block */
+    void (*stats)(void *st, struct tp_stats *out);
+    int (*walk)(void *st, tp_walk_fn *fn, void *ctx);
+    int (*check)(void *st, struct tp_err *err); /* TP_EBROKEN names the invariant */
+};
+
+/* Bits and pointers agree; names and options are there. TP_EBROKEN. */
+int tp_strategy_check(const struct tp_strategy *s, struct tp_err *err);
+
+/* The source can serve it. TP_EUSAGE with a hint. */
+int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *source,
+                     struct tp_err *err);
+
+#endif

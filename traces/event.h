@@ -1,0 +1,36 @@
+/* What a trace format hands to lowering: one recorded event in the trace's own terms. */
+#ifndef TP_EVENT_H
+#define TP_EVENT_H
+
+#include "alloc/program.h"
+
+enum tp_event_op {
+    TP_EV_ALLOC,
+    TP_EV_FREE, /* drops one reference; `release` is the same */
+    TP_EV_REALLOC,
+    TP_EV_RETAIN,
+    TP_EV_ADOPT,
+    TP_EV_USE,
+    TP_EV_SYNC,
+    TP_EV_RESET,
+    TP_EV_TRIM,
+    TP_EV_THREAD_END,
+    TP_EV_MARK,
+    TP_EV_COUNT
+};
+
+/* Absent members are what the comment says. */
+struct tp_event {
+    enum tp_event_op op;
+    bool has_time, has_size, has_align, has_stream;
+    int64_t id;        /* unique among live objects */
+    uint64_t size;     /* bytes */
+    uint64_t align;    /* a power of two; absent: 16 for host, 256 for device traces */
+    uint64_t thread;   /* any number; absent: 0 */
+    int64_t stream;    /* any declared number; absent: the first declared, for sync the device */
+    uint64_t time_ns;  /* since the trace began */
+    const char *name;  /* of a mark; borrowed */
+    uint64_t line;     /* of the file, from 1; 0 = the format has none */
+};
+
+#endif

@@ -1,0 +1,54 @@
+/* Lowering: the only place with policy about dirty input. Events go in, a program comes out.
+ *
+ * It gives objects dense recycled slots, owns reference counts (the last free is FREE, the ones before
+ * it RELEASE), renumbers threads, streams and devices, splits gaps over 2^32-1 ns, hashes. */
+#ifndef TP_LOWER_H
+#define TP_LOWER_H
+
+#include "traces/event.h"
+
+enum tp_strictness {
+    TP_BY_ORIGIN, /* own formats strict, imported captures repaired */
+    TP_STRICT,    /* dirty input is an error */
+    TP_REPAIR     /* dirty input is repaired and counted */
+};
+
+/* Repairs made, by kind; the names are those of the result's "repairs" object. */
+enum tp_repair {
+    TP_REPAIR_UNKNOWN_FREE,    /* a free, use or retain of an id that is not live: dropped */
+    TP_REPAIR_DOUBLE_ALLOC,    /* an alloc of a live id: the old object is freed first */
+    TP_REPAIR_ZERO_SIZE,       /* 1 byte on host, dropped on device */
+    TP_REPAIR_REALLOC_UNKNOWN, /* a realloc of an id that is not live: an alloc */
+    TP_REPAIR_REALLOC_ZERO,    /* a realloc to 0: a free */
+    TP_REPAIR_TIME_BACKWARDS,  /* time runs backwards: held */
+    TP_REPAIR_COUNT
+};
+extern const char *const tp_repair_names[TP_REPAIR_COUNT]; /* "unknown_free", ... */
+
+struct tp_lower;
+
+struct tp_lower_cfg {
+    const char *path; /* for messages; borrowed for the lifetime of the lowering */
+    bool strict;
+    uint64_t memory_limit; /* of the program; 0 = default */
+};
+
+int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct tp_err *err);
+void tp_lower_free(struct tp_lower *lo); /* NULL is fine */
+
+/* Before the first event. The kind decides alignment and zero sizes. TP_EINPUT: declared twice. */
+int tp_lower_kind(struct tp_lower *lo, enum tp_kind kind, struct tp_err *err);
+int tp_lower_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_err *err);
+
+/* The next event, in file order. TP_EINPUT: "my.json:18234: event 9,112 allocates id 77, which is live
+ * since event 9,040 (line 18090)". */
+int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err);
+
+/* Number of events taken so far: the next one is this plus 1. */
+uint64_t tp_lower_count(const struct tp_lower *lo);
+
+/* The program and the repairs (array of TP_REPAIR_COUNT). The lowering must still be freed. */
+int tp_lower_finish(struct tp_lower *lo, struct tp_program **program, uint64_t *repairs,
+                    struct tp_err *err);
+
+#endif

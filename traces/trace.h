@@ -1,0 +1,29 @@
+/* Opening a trace: find the file, detect the format, read, lower. */
+#ifndef TP_TRACE_H
+#define TP_TRACE_H
+
+#include "traces/format.h"
+
+struct tp_trace_cfg {
+    const char *path; /* a file, "-" for stdin, "sample:NAME" for a shipped one */
+    const char *input_format; /* NULL = detect */
+    enum tp_strictness strictness;
+    const struct tp_format *const *formats; /* NULL-terminated */
+    const char *const *sample_dirs;         /* NULL-terminated, searched in order for NAME.json */
+    uint64_t memory_limit;                  /* of the program; 0 = default */
+};
+
+struct tp_trace {
+    struct tp_program *program;
+    char *path; /* as given, cleaned for terminals */
+    char *file; /* base name of what was read, cleaned: "sqlite.json", "stdin" */
+    struct tp_meta meta;
+    const char *format; /* name of the format; static */
+    uint64_t repairs[TP_REPAIR_COUNT];
+};
+
+/* TP_EINPUT with file, line, event; TP_EUSAGE for an unknown --input-format. */
+int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct tp_err *err);
+void tp_trace_close(struct tp_trace *t); /* a zeroed one is fine */
+
+#endif

@@ -9,6 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol gets localtime gmtime
+#pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol localtime gmtime
 
 #endif

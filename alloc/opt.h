@@ -72,6 +72,11 @@ void tp_opt_format(const struct tp_opt *row, const void *base, char *out, size_t
 /* Frees what TEXT and LIST members own and sets them to NULL / empty. */
 void tp_opts_release(const struct tp_opt *rows, void *base);
 
+/* Checks a table, for tests and plug-ins: members lie within `opts_size` bytes, names are unique,
+ * choices and help are there, defaults can be set. TP_EBROKEN names the option. */
+int tp_opts_check(const struct tp_opt *rows, size_t opts_size, const char *owner,
+                  struct tp_err *err);
+
 /* The candidate (NULL-terminated list) nearest to `word` by edit distance, any case; NULL when none
  * is near enough to be a slip of the fingers. */
 const char *tp_nearest(const char *word, const char *const *candidates);

@@ -154,9 +154,13 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
 /* Returns the index of a phase name for MARK (equal names share one) in *index. */
 int tp_builder_mark(struct tp_builder *b, const char *name, uint32_t *index, struct tp_err *err);
 
+/* Gives the hash callback what it has not seen yet: call it before reading the hash for
+ * tp_builder_end. */
+void tp_builder_flush(struct tp_builder *b);
+
 /* What only the front end knows, for tp_builder_finish. */
 struct tp_builder_end {
-    uint64_t events;
+    uint64_t events; /* 0 = as many as the last instruction says; fewer than that is TP_EBROKEN */
     bool time_known;
     uint64_t recorded_threads;
     uint32_t streams;                  /* declared, used or not; 0 = as used */

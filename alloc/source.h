@@ -42,6 +42,17 @@ struct tp_account {
     uint64_t refused_puts; /* the range stays reserved; retried at fini */
 };
 
+/* To be called after `reserved` or `metadata` has changed. */
+static inline void tp_account_update(struct tp_account *a)
+{
+    if (a->reserved > a->peak_reserved)
+        a->peak_reserved = a->reserved;
+    if (a->metadata > a->peak_metadata)
+        a->peak_metadata = a->metadata;
+    if (a->reserved + a->metadata > a->peak_held)
+        a->peak_held = a->reserved + a->metadata;
+}
+
 struct tp_source;
 
 struct tp_source_cfg {

@@ -25,6 +25,14 @@ const char *tp_input_name(const struct tp_input *in);
 int tp_input_peek(struct tp_input *in, size_t want, const unsigned char **data, size_t *got,
                   struct tp_err *err);
 
+/* Looks at what is buffered, reading more only when nothing is: for scanning in blocks. *got is 0 only
+ * at the end of the input. *data is valid until the next call that is not tp_input_take. */
+int tp_input_block(struct tp_input *in, const unsigned char **data, size_t *got,
+                   struct tp_err *err);
+
+/* Takes `n` bytes of those that the last peek or block showed. */
+void tp_input_take(struct tp_input *in, size_t n);
+
 /* The next byte, or -1 at the end of the input, or -2 after a read error (tp_input_error). */
 int tp_input_byte(struct tp_input *in);
 int tp_input_error(const struct tp_input *in, struct tp_err *err);

@@ -1,7 +1,8 @@
 /* Lowering: the only place with policy about dirty input. Events go in, a program comes out.
  *
- * It gives objects dense recycled slots, owns reference counts (the last free is FREE, the ones before
- * it RELEASE), renumbers threads, streams and devices, splits gaps over 2^32-1 ns, hashes. */
+ * It gives objects dense recycled slots, owns reference counts (the last free is FREE, the ones
+ * before it RELEASE), renumbers threads, streams and devices, splits gaps over 2^32-1 ns, hashes.
+ */
 #ifndef TP_LOWER_H
 #define TP_LOWER_H
 
@@ -12,6 +13,10 @@ enum tp_strictness {
     TP_STRICT,    /* dirty input is an error */
     TP_REPAIR     /* dirty input is repaired and counted */
 };
+
+/* The latest time of an event, in ns (104 days): gaps are split by IDLE instructions, and a wrong
+ * clock must not make billions of them. */
+#define TP_MAX_TIME ((UINT64_C(1) << 53) - 1)
 
 /* Repairs made, by kind; the names are those of the result's "repairs" object. */
 enum tp_repair {
@@ -36,12 +41,13 @@ struct tp_lower_cfg {
 int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct tp_err *err);
 void tp_lower_free(struct tp_lower *lo); /* NULL is fine */
 
-/* Before the first event. The kind decides alignment and zero sizes. TP_EINPUT: declared twice. */
+/* Before the first event. The kind decides alignment and zero sizes. TP_EINPUT: given or declared
+ * twice, too many; the sentence names no place, the caller puts one before it. */
 int tp_lower_kind(struct tp_lower *lo, enum tp_kind kind, struct tp_err *err);
 int tp_lower_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_err *err);
 
-/* The next event, in file order. TP_EINPUT: "my.json:18234: event 9,112 allocates id 77, which is live
- * since event 9,040 (line 18090)". */
+/* The next event, in file order. TP_EINPUT: "my.json:18234: event 9,112 allocates id 77, which is
+ * live since event 9,040 (line 18090)". */
 int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err);
 
 /* Number of events taken so far: the next one is this plus 1. */

@@ -1,0 +1,191 @@
+/* Opening and closing what a pass plays on: per device a stack of sources with the meter on top, the
+ * metadata heap, and one instance of the strategy with its threads. */
+#include "alloc/player.h"
+
+#include <stdlib.h>
+
+#define SYNTHETIC_NS 1000 /* the virtual clock's step where the trace has no times */
+
+static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t device,
+                        struct tp_err *err)
+{
+    const struct tp_replay_cfg *cfg = p->cfg;
+    if (p->strategy->caps & TP_CAP_FOREIGN)
+        return TP_OK;
+    struct tp_source_cfg sc = {.account = &in->account,
+                               .now_ns = &p->now_ns,
+                               .kind = (enum tp_kind)p->facts->kind,
+                               .device = device,
+                               .seed = cfg->seed};
+    for (uint32_t i = 0; i <= cfg->layer_count; i++) {
+        const struct tp_source_ops *ops =
+            i < cfg->layer_count ? cfg->layers[i].ops : &tp_source_meter;
+        sc.opts = i < cfg->layer_count ? cfg->layers[i].opts : NULL;
+        sc.inner = i ? &in->stack[i - 1] : NULL;
+        int status = tp_source_open(&in->stack[i], ops, &sc, err);
+        if (status)
+            return status;
+        in->depth++;
+    }
+    return TP_OK;
+}
+
+static void close_sources(struct tp_instance *in)
+{
+    while (in->depth)
+        tp_source_close(&in->stack[--in->depth]);
+}
+
+static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_err *err)
+{
+    const struct tp_strategy *s = p->strategy;
+    in->meta.account = &in->account;
+    in->env = (struct tp_env){.source = in->depth ? &in->stack[in->depth - 1] : NULL,
+                              .account = &in->account,
+                              .meta = &in->meta,
+                              .threads = p->facts->threads,
+                              .streams = p->facts->streams,
+                              .kind = (enum tp_kind)p->facts->kind,
+                              .seed = p->cfg->seed};
+    void *state = tp_meta_get(&in->env, s->state_size ? s->state_size : 1);
+    if (!state)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    int status = s->init(state, &in->env, s == p->cfg->strategy ? p->cfg->strategy_opts : NULL, err);
+    if (status) {
+        tp_meta_put(&in->env, state, s->state_size ? s->state_size : 1);
+        return status;
+    }
+    in->state = state;
+    return TP_OK;
+}
+
+static int open_threads(struct tp_player *p, struct tp_instance *in, struct tp_err *err)
+{
+    size_t bytes = p->thread_stride * p->facts->threads;
+    if (!bytes)
+        return TP_OK;
+    in->threads = tp_meta_get(&in->env, bytes);
+    if (!in->threads)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    for (; p->strategy->thread_init && in->threads_ready < p->facts->threads; in->threads_ready++) {
+        void *thr = in->threads + in->threads_ready * p->thread_stride;
+        int status = p->strategy->thread_init(in->state, thr);
+        if (status)
+            return tp_fail(err, (enum tp_status)status, "a thread of strategy '%s' cannot start: %s",
+                           p->strategy->name, tp_status_text(status));
+    }
+    return TP_OK;
+}
+
+static void close_instance(struct tp_player *p, struct tp_instance *in)
+{
+    while (in->threads_ready)
+        p->strategy->thread_fini(in->state, in->threads + --in->threads_ready * p->thread_stride);
+    if (in->state) {
+        p->strategy->fini(in->state);
+        tp_meta_put(&in->env, in->threads, p->thread_stride * p->facts->threads);
+        tp_meta_put(&in->env, in->state, p->strategy->state_size ? p->strategy->state_size : 1);
+    }
+    in->threads = NULL;
+    in->state = NULL;
+}
+
+/* The rule that keeps threads apart: a cache line is nobody else's. */
+static size_t stride_of(size_t size) { return (size + 63) & ~(size_t)63; }
+
+static bool is_host_memory(const struct tp_player *p)
+{
+    return p->strategy->caps & TP_CAP_FOREIGN ||
+           (p->cfg->layer_count && p->cfg->layers[0].ops->flags & TP_SRC_HOST);
+}
+
+static int open_all(struct tp_player *p, struct tp_err *err)
+{
+    const struct tp_program_facts *f = p->facts;
+    p->instances = calloc(f->devices, sizeof *p->instances);
+    p->slots = calloc(f->slots ? f->slots : 1, sizeof *p->slots);
+    if (!p->instances || !p->slots)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    int status = tp_cursor_open(p->cfg->program, &p->cursor, err);
+    for (uint16_t d = 0; !status && d < f->devices; d++) {
+        struct tp_instance *in = &p->instances[d];
+        status = open_sources(p, in, d, err);
+        if (!status)
+            status = open_strategy(p, in, err);
+        if (!status)
+            status = open_threads(p, in, err);
+    }
+    return status;
+}
+
+int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
+                   const struct tp_strategy *strategy, struct tp_err *err)
+{
+    const struct tp_program_facts *facts = tp_program_facts(cfg->program);
+    *p = (struct tp_player){.cfg = cfg,
+                            .strategy = strategy,
+                            .facts = facts,
+                            .thread_stride = stride_of(strategy->thread_size),
+                            .tick_ns = facts->time_known ? 0 : SYNTHETIC_NS};
+    p->touches = cfg->touch != TP_TOUCH_NONE && is_host_memory(p);
+    int status = open_all(p, err);
+    if (status)
+        tp_player_close(p, NULL);
+    return status;
+}
+
+static int check_left(const struct tp_player *p, const struct tp_instance *in, struct tp_err *err)
+{
+    if (in->meta.live_bytes)
+        return tp_fail(err, TP_EBROKEN, "strategy '%s' leaks %llu bytes of its bookkeeping",
+                       p->strategy->name, (unsigned long long)in->meta.live_bytes);
+    if (in->account.reserved && !in->account.refused_puts)
+        return tp_fail(err, TP_EBROKEN, "strategy '%s' kept %llu bytes of the source",
+                       p->strategy->name, (unsigned long long)in->account.reserved);
+    return TP_OK;
+}
+
+int tp_player_close(struct tp_player *p, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (uint32_t d = 0; p->instances && d < p->facts->devices; d++) {
+        struct tp_instance *in = &p->instances[d];
+        close_instance(p, in);
+        if (!status && err)
+            status = check_left(p, in, err);
+        close_sources(in);
+    }
+    tp_cursor_close(p->cursor);
+    free(p->instances);
+    free(p->slots);
+    *p = (struct tp_player){0};
+    return status;
+}
+
+void tp_player_begin(struct tp_player *p)
+{
+    tp_cursor_rewind(p->cursor);
+    p->now_ns = 0;
+    p->skipped = p->failed = p->skipped_trims = 0;
+    p->stop = false;
+}
+
+int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
+{
+    for (;;) {
+        if (p->stop)
+            return 0;
+        int got = tp_cursor_next(p->cursor, w, err);
+        if (got <= 0 || !w->prologue)
+            return got;
+        if (p->cfg->drop_prologue)
+            continue;
+        if (p->usage)
+            tp_play_usage(p, w);
+        else
+            tp_play_untimed(p, w);
+        int status = tp_player_check(p, w, err);
+        if (status)
+            return -status;
+    }
+}

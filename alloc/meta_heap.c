@@ -1,0 +1,51 @@
+/* Bookkeeping memory of strategies. Small blocks come from calloc, large ones straight from mmap,
+ * so that a table of which only some pages are used costs only those. The bytes counted are those
+ * asked for. Known weakness: the counters are plain, so one heap serves one thread at a time. */
+#include "alloc/meta.h"
+
+#include <sys/mman.h>
+
+#define MAP_FROM (UINT64_C(128) << 10)
+
+static void *take(size_t size)
+{
+    if (size < MAP_FROM)
+        return calloc(1, size ? size : 1);
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void *tp_meta_get(const struct tp_env *env, size_t size)
+{
+    struct tp_meta_heap *heap = env->meta;
+    heap->calls++;
+    if (heap->calls == heap->fail_at)
+        return NULL;
+    void *p = take(size);
+    if (!p)
+        return NULL;
+    assert((uintptr_t)p % 16 == 0);
+    heap->live_bytes += size;
+    heap->live_blocks++;
+    if (heap->account) {
+        heap->account->metadata += size;
+        tp_account_update(heap->account);
+    }
+    return p;
+}
+
+void tp_meta_put(const struct tp_env *env, void *p, size_t size)
+{
+    if (!p)
+        return;
+    struct tp_meta_heap *heap = env->meta;
+    assert(heap->live_blocks > 0 && heap->live_bytes >= size);
+    heap->live_bytes -= size;
+    heap->live_blocks--;
+    if (heap->account)
+        heap->account->metadata -= size;
+    if (size < MAP_FROM)
+        free(p);
+    else
+        munmap(p, size);
+}

@@ -1,0 +1,392 @@
+/* Instances and the replay loop; see player.h. The loop's body is `step`: everything that is neither
+ * ALLOC nor FREE is rare and kept out of line, so that the hot path stays in a few cache lines. */
+#include "alloc/player.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline))
+#define RARE   static __attribute__((noinline))
+
+enum mode { MODE_UNTIMED, MODE_LATENCY, MODE_USAGE };
+
+enum { TOUCH_STRIDE = 4096 }; /* the smallest page that matters for faults */
+
+INLINE void touch_block(tp_addr addr, uint64_t size, enum tp_touch touch)
+{
+    if (touch == TP_TOUCH_NONE)
+        return;
+    /* volatile: nobody reads it back, the store is the point */
+    volatile unsigned char *bytes = (volatile unsigned char *)(uintptr_t)addr;
+    if (size >= sizeof(uint64_t))
+        *(volatile uint64_t *)(uintptr_t)addr = addr;
+    else
+        bytes[0] = 1;
+    if (touch == TP_TOUCH_ALL)
+        for (uint64_t at = TOUCH_STRIDE; at < size; at += TOUCH_STRIDE)
+            bytes[at] = 1;
+}
+
+INLINE void *thread_of(const struct tp_player *p, const struct tp_instance *in, uint16_t thread)
+{
+    return in->threads + (size_t)thread * p->thread_stride;
+}
+
+INLINE struct tp_req request_of(const struct tp_insn *insn, uint64_t size)
+{
+    return (struct tp_req){
+        .size = size, .align = UINT64_C(1) << insn->align_log2, .stream = insn->stream};
+}
+
+static uint64_t granted_of(const struct tp_player *p, const struct tp_instance *in,
+                           const struct tp_block *block)
+{
+    return block->granted || !p->strategy->usable ? block->granted
+                                                  : p->strategy->usable(in->state, block->addr);
+}
+
+/* Out of memory is data; everything else that alloc may not say breaks the contract. */
+RARE void alloc_failed(struct tp_player *p, const struct tp_insn *insn, uint32_t index, int status)
+{
+    if (status != TP_EOOM) {
+        if (!p->broken) {
+            p->broken = status;
+            p->broken_index = index;
+        }
+        return;
+    }
+    p->failed++;
+    if (p->cfg->stop_on_oom)
+        p->stop = true;
+    if (p->usage)
+        tp_usage_failed(p, insn);
+}
+
+RARE void set_broken(struct tp_player *p, uint32_t index, int status)
+{
+    if (!p->broken) {
+        p->broken = status;
+        p->broken_index = index;
+    }
+}
+
+/* Each returns whether the operation counts: skipped ones do not. */
+INLINE bool play_alloc(struct tp_player *p, const struct tp_insn *insn, uint32_t index,
+                       enum mode mode, enum tp_touch touch)
+{
+    struct tp_instance *in = &p->instances[insn->device];
+    struct tp_slot *slot = &p->slots[insn->slot];
+    struct tp_req rq = request_of(insn, insn->size);
+    struct tp_block block;
+    int status = p->strategy->alloc(in->state, thread_of(p, in, insn->thread), &rq, &block);
+    if (__builtin_expect(status != TP_OK, 0)) {
+        slot->addr = 0;
+        alloc_failed(p, insn, index, status);
+        return false;
+    }
+    slot->addr = block.addr;
+    slot->packed = tp_slot_pack(insn);
+    touch_block(block.addr, insn->size, touch);
+    if (mode == MODE_USAGE)
+        tp_usage_block(p, insn, granted_of(p, in, &block), false);
+    return true;
+}
+
+INLINE bool play_free(struct tp_player *p, const struct tp_insn *insn, uint32_t index,
+                      enum mode mode)
+{
+    struct tp_instance *in = &p->instances[insn->device];
+    struct tp_slot *slot = &p->slots[insn->slot];
+    tp_addr addr = slot->addr;
+    if (__builtin_expect(!addr, 0)) {
+        p->skipped++;
+        return false;
+    }
+    struct tp_req rq = request_of(insn, tp_slot_size(slot));
+    slot->addr = 0;
+    int status = p->strategy->free(in->state, thread_of(p, in, insn->thread), addr, &rq);
+    if (__builtin_expect(status != TP_OK, 0))
+        set_broken(p, index, status);
+    if (mode == MODE_USAGE)
+        tp_usage_gone(p, insn->slot, insn->device);
+    return true;
+}
+
+/* The last resort of REALLOC: a new block, the contents, the old block freed. */
+static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
+                           const struct tp_slot *slot, const struct tp_req *rq,
+                           struct tp_block *block)
+{
+    struct tp_instance *in = &p->instances[insn->device];
+    void *thr = thread_of(p, in, insn->thread);
+    int status = p->strategy->alloc(in->state, thr, rq, block);
+    if (status != TP_OK)
+        return status;
+    uint64_t old_size = tp_slot_size(slot);
+    if (p->touches)
+        memcpy((void *)(uintptr_t)block->addr, (const void *)(uintptr_t)slot->addr,
+               old_size < rq->size ? old_size : rq->size);
+    if (p->usage)
+        tp_usage_block(p, insn, granted_of(p, in, block), true);
+    struct tp_req old = request_of(insn, old_size);
+    return p->strategy->free(in->state, thr, slot->addr, &old);
+}
+
+static int realloc_block(struct tp_player *p, const struct tp_insn *insn,
+                         const struct tp_slot *slot, const struct tp_req *rq,
+                         struct tp_block *block)
+{
+    const struct tp_strategy *s = p->strategy;
+    struct tp_instance *in = &p->instances[insn->device];
+    void *thr = thread_of(p, in, insn->thread);
+    int status = TP_EUNSUP;
+    if (s->resize)
+        status = s->resize(in->state, thr, slot->addr, rq, block);
+    if (status == TP_EUNSUP && s->move)
+        status = s->move(in->state, thr, slot->addr, rq, block);
+    if (status == TP_EUNSUP)
+        return realloc_by_copy(p, insn, slot, rq, block);
+    if (status == TP_OK && p->usage)
+        tp_usage_block(p, insn, granted_of(p, in, block), false);
+    return status;
+}
+
+RARE bool play_realloc(struct tp_player *p, const struct tp_insn *insn, uint32_t index)
+{
+    struct tp_slot *slot = &p->slots[insn->slot];
+    if (!slot->addr) {
+        p->skipped++;
+        return false;
+    }
+    struct tp_req rq = request_of(insn, insn->size);
+    struct tp_block block;
+    int status = realloc_block(p, insn, slot, &rq, &block);
+    if (status != TP_OK) { /* the old block stays */
+        alloc_failed(p, insn, index, status);
+        return false;
+    }
+    if (block.addr != slot->addr)
+        touch_block(block.addr, insn->size, p->touches ? p->cfg->touch : TP_TOUCH_NONE);
+    slot->addr = block.addr;
+    slot->packed = tp_slot_pack(insn);
+    return true;
+}
+
+/* A block from elsewhere: straight from the source, then handed to the strategy. */
+RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn, uint32_t index)
+{
+    struct tp_instance *in = &p->instances[insn->device];
+    struct tp_slot *slot = &p->slots[insn->slot];
+    struct tp_req rq = request_of(insn, insn->size);
+    struct tp_block block = {0};
+    int status;
+    void *thr = thread_of(p, in, insn->thread);
+    if (p->strategy->adopt && in->depth) {
+        struct tp_source *src = &in->stack[in->depth - 1];
+        uint64_t bytes = (insn->size + src->page - 1) & ~(src->page - 1);
+        tp_addr addr = 0;
+        status = tp_src_get(src, bytes, rq.align > src->page ? rq.align : src->page, &addr);
+        if (status == TP_OK)
+            status = p->strategy->adopt(in->state, thr, addr, &rq, &block);
+    } else {
+        status = p->strategy->alloc(in->state, thr, &rq, &block);
+    }
+    if (status != TP_OK) {
+        slot->addr = 0;
+        alloc_failed(p, insn, index, status);
+        return false;
+    }
+    slot->addr = block.addr;
+    slot->packed = tp_slot_pack(insn);
+    touch_block(block.addr, insn->size, p->touches ? p->cfg->touch : TP_TOUCH_NONE);
+    if (p->usage)
+        tp_usage_block(p, insn, granted_of(p, in, &block), false);
+    return true;
+}
+
+RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn, uint32_t index)
+{
+    struct tp_instance *in = &p->instances[insn->device];
+    bool at_once = p->strategy->reset != NULL;
+    if (at_once) {
+        int status = p->strategy->reset(in->state);
+        if (status != TP_OK)
+            set_broken(p, index, status);
+    }
+    for (uint32_t i = 0; i < p->facts->slots; i++) {
+        struct tp_slot *slot = &p->slots[i];
+        if (!slot->addr || tp_slot_device(slot) != insn->device)
+            continue;
+        struct tp_req rq = {
+            .size = tp_slot_size(slot), .align = tp_slot_align(slot), .stream = insn->stream};
+        int status = at_once ? TP_OK
+                             : p->strategy->free(in->state, thread_of(p, in, insn->thread),
+                                                 slot->addr, &rq);
+        if (status != TP_OK)
+            set_broken(p, index, status);
+        slot->addr = 0;
+        if (p->usage)
+            tp_usage_gone(p, i, insn->device);
+    }
+    return true;
+}
+
+/* What acts on an object that must be there: RETAIN, RELEASE, USE. */
+static bool play_on_object(struct tp_player *p, const struct tp_insn *insn, uint32_t index)
+{
+    struct tp_instance *in = &p->instances[insn->device];
+    const struct tp_strategy *s = p->strategy;
+    tp_addr addr = p->slots[insn->slot].addr;
+    void *thr = thread_of(p, in, insn->thread);
+    int status = TP_OK;
+    if (!addr) {
+        p->skipped++;
+        return false;
+    }
+    if (insn->op == TP_RETAIN && s->retain)
+        status = s->retain(in->state, thr, addr);
+    else if (insn->op == TP_RELEASE && s->release)
+        status = s->release(in->state, thr, addr);
+    else if (insn->op == TP_USE && s->use)
+        status = s->use(in->state, thr, addr, insn->stream);
+    if (status != TP_OK)
+        set_broken(p, index, status);
+    return true;
+}
+
+static bool play_sync(struct tp_player *p, const struct tp_insn *insn, uint32_t index)
+{
+    struct tp_instance *in = &p->instances[insn->device];
+    if (in->depth && tp_src_has_fences(&in->stack[in->depth - 1]))
+        tp_src_synced(&in->stack[in->depth - 1], insn->stream);
+    if (!p->strategy->sync)
+        return true;
+    int status = p->strategy->sync(in->state, thread_of(p, in, insn->thread), insn->stream);
+    if (status != TP_OK)
+        set_broken(p, index, status);
+    return true;
+}
+
+static bool play_trim(struct tp_player *p, const struct tp_insn *insn, uint32_t index)
+{
+    if (!p->strategy->trim) {
+        p->skipped_trims++;
+        return false;
+    }
+    int status = p->strategy->trim(p->instances[insn->device].state, insn->size);
+    if (status != TP_OK)
+        set_broken(p, index, status);
+    return true;
+}
+
+/* The index may be recycled: the next use of it is a fresh thread. A thread ends on every device. */
+static bool play_thread_end(struct tp_player *p, const struct tp_insn *insn, uint32_t index)
+{
+    for (uint32_t d = 0; p->strategy->thread_fini && d < p->facts->devices; d++) {
+        struct tp_instance *in = &p->instances[d];
+        void *thr = thread_of(p, in, insn->thread);
+        p->strategy->thread_fini(in->state, thr);
+        memset(thr, 0, p->strategy->thread_size);
+        int status = p->strategy->thread_init(in->state, thr);
+        if (status != TP_OK)
+            set_broken(p, index, status);
+    }
+    return true;
+}
+
+RARE bool play_rare(struct tp_player *p, const struct tp_insn *insn, uint32_t index)
+{
+    typedef bool play_fn(struct tp_player *, const struct tp_insn *, uint32_t);
+    static play_fn *const table[TP_OP_COUNT] = {
+        [TP_REALLOC] = play_realloc,   [TP_RETAIN] = play_on_object,
+        [TP_RELEASE] = play_on_object, [TP_ADOPT] = play_adopt,
+        [TP_USE] = play_on_object,     [TP_SYNC] = play_sync,
+        [TP_RESET] = play_reset,       [TP_TRIM] = play_trim,
+        [TP_THREAD_END] = play_thread_end,
+    };
+    play_fn *play = table[insn->op];
+    return play && play(p, insn, index);
+}
+
+INLINE void store_tick(struct tp_player *p, uint32_t index, bool counts, uint64_t ticks)
+{
+    uint32_t saturated = ticks < TP_TICK_MAX ? (uint32_t)ticks : TP_TICK_MAX;
+    p->ticks[index] = counts ? saturated : TP_TICK_SKIP;
+}
+
+INLINE void play_window(struct tp_player *p, const struct tp_window *w, enum mode mode,
+                        enum tp_touch touch)
+{
+    const struct tp_insn *insn = w->insns;
+    uint64_t start = mode == MODE_LATENCY ? tp_stamp() : 0;
+    for (uint32_t i = 0; i < w->count; i++, insn++) {
+        bool counts;
+        p->now_ns += insn->gap_ns + p->tick_ns;
+        if (mode == MODE_USAGE)
+            tp_usage_before(p, insn);
+        if (insn->op == TP_ALLOC)
+            counts = play_alloc(p, insn, i, mode, touch);
+        else if (insn->op == TP_FREE)
+            counts = play_free(p, insn, i, mode);
+        else
+            counts = play_rare(p, insn, i);
+        if (mode == MODE_USAGE)
+            tp_usage_after(p, w, i);
+        if (mode == MODE_LATENCY) {
+            uint64_t end = tp_stamp();
+            store_tick(p, i, counts, end - start);
+            start = end;
+        }
+        if (__builtin_expect(p->stop, 0)) {
+            for (uint32_t rest = i + 1; mode == MODE_LATENCY && rest < w->count; rest++)
+                p->ticks[rest] = TP_TICK_SKIP;
+            return;
+        }
+    }
+}
+
+/* The loop by touch mode, each with constants. */
+#define VARIANTS(name, mode)                                                                       \
+    void name(struct tp_player *p, const struct tp_window *w)                                      \
+    {                                                                                              \
+        if (!p->touches)                                                                           \
+            play_window(p, w, mode, TP_TOUCH_NONE);                                                \
+        else if (p->cfg->touch == TP_TOUCH_FIRST)                                                  \
+            play_window(p, w, mode, TP_TOUCH_FIRST);                                               \
+        else                                                                                       \
+            play_window(p, w, mode, TP_TOUCH_ALL);                                                 \
+    }
+
+VARIANTS(tp_play_untimed, MODE_UNTIMED)
+VARIANTS(tp_play_latency, MODE_LATENCY)
+VARIANTS(tp_play_usage, MODE_USAGE)
+
+int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_err *err)
+{
+    if (!p->broken)
+        return TP_OK;
+    uint64_t event = tp_window_event(w, p->broken_index);
+    const struct tp_insn *insn = &w->insns[p->broken_index];
+    if (p->broken == TP_ENOMEM)
+        return tp_fail(err, TP_ENOMEM, "event %llu: tapool itself ran out of memory",
+                       (unsigned long long)event);
+    if (p->broken == TP_EUNSUP)
+        return tp_fail(err, TP_EUSAGE, "event %llu: strategy '%s' cannot align to %llu bytes",
+                       (unsigned long long)event, p->strategy->name,
+                       (unsigned long long)(UINT64_C(1) << insn->align_log2));
+    return tp_fail(err, TP_EBROKEN, "event %llu: strategy '%s' refused a correct call (%s)",
+                   (unsigned long long)event, p->strategy->name, tp_status_text(p->broken));
+}
+
+void tp_player_drain(struct tp_player *p)
+{
+    for (uint32_t i = 0; i < p->facts->slots; i++) {
+        struct tp_slot *slot = &p->slots[i];
+        if (!slot->addr)
+            continue;
+        struct tp_instance *in = &p->instances[tp_slot_device(slot)];
+        struct tp_req rq = {.size = tp_slot_size(slot), .align = tp_slot_align(slot)};
+        p->strategy->free(in->state, thread_of(p, in, 0), slot->addr, &rq);
+        slot->addr = 0;
+    }
+}

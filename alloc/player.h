@@ -1,0 +1,119 @@
+/* Internal to the engine: an open set of instances and the loop that plays windows on it.
+ *
+ * Variants of the loop are one always-inline body with constant arguments: pass and touch mode are
+ * compile-time constants in it, so an untimed replay does not test for timing. */
+#ifndef TP_PLAYER_H
+#define TP_PLAYER_H
+
+#include "alloc/meta.h"
+#include "alloc/replay.h"
+
+/* 16 bytes a live object. addr 0 = not there: a failed allocation. Size, alignment and device share a
+ * word: RESET and the last clean-up need the latter two, the hot path does not.
+ *
+ *     63      56 55   50 49                    0
+ *     [ device ][ align ][ size, 2^48 at most ]
+ */
+struct tp_slot {
+    tp_addr addr;
+    uint64_t packed;
+};
+enum { TP_SLOT_ALIGN_SHIFT = 50, TP_SLOT_DEVICE_SHIFT = 56 };
+static_assert(TP_MAX_SIZE < UINT64_C(1) << TP_SLOT_ALIGN_SHIFT, "they share a word");
+static_assert(TP_MAX_ALIGN_LOG2 < 1 << (TP_SLOT_DEVICE_SHIFT - TP_SLOT_ALIGN_SHIFT), "likewise");
+static_assert(TP_MAX_DEVICES <= 256, "they share a word");
+
+static inline uint64_t tp_slot_pack(const struct tp_insn *insn)
+{
+    return insn->size | (uint64_t)insn->align_log2 << TP_SLOT_ALIGN_SHIFT |
+           (uint64_t)insn->device << TP_SLOT_DEVICE_SHIFT;
+}
+
+static inline uint64_t tp_slot_size(const struct tp_slot *s)
+{
+    return s->packed & ((UINT64_C(1) << TP_SLOT_ALIGN_SHIFT) - 1);
+}
+
+static inline uint64_t tp_slot_align(const struct tp_slot *s)
+{
+    return UINT64_C(1) << (s->packed >> TP_SLOT_ALIGN_SHIFT & 0x3f);
+}
+
+static inline uint16_t tp_slot_device(const struct tp_slot *s)
+{
+    return (uint16_t)(s->packed >> TP_SLOT_DEVICE_SHIFT);
+}
+
+/* One device's strategy and sources. */
+struct tp_instance {
+    void *state;
+    char *threads; /* thread_size bytes each */
+    struct tp_env env;
+    struct tp_meta_heap meta;
+    struct tp_account account;
+    struct tp_source stack[TP_SOURCE_LAYERS + 1];
+    uint32_t depth;
+    uint32_t threads_ready;
+};
+
+/* Reads on the usage pass's side; NULL in the other passes. */
+struct tp_usage;
+
+/* Readings that are no latency of an operation. */
+#define TP_TICK_SKIP UINT32_MAX
+#define TP_TICK_MAX  (UINT32_MAX - 1)
+
+struct tp_player {
+    const struct tp_replay_cfg *cfg;
+    const struct tp_strategy *strategy;
+    const struct tp_program_facts *facts;
+    struct tp_instance *instances;
+    struct tp_slot *slots;
+    size_t thread_stride;
+    uint64_t now_ns;  /* recorded time; sources read it */
+    uint32_t tick_ns; /* added per instruction where time is unknown */
+    bool touches;     /* blocks are host memory, and --touch is not none */
+    bool stop;        /* --on-oom stop, and it happened */
+    uint64_t skipped, failed; /* in this replay */
+    uint64_t skipped_trims;
+    struct tp_usage *usage;
+    uint32_t *ticks; /* of the window, latency pass only */
+    struct tp_cursor *cursor;
+    int broken; /* the first status that no strategy may return, or 0 */
+    uint32_t broken_index; /* in the window */
+};
+
+/* Opens fresh instances of `strategy` for every device. On failure nothing stays open. */
+int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
+                   const struct tp_strategy *strategy, struct tp_err *err);
+
+/* Closes; TP_EBROKEN when the strategy kept memory. Errors are written only if `err` is not NULL. */
+int tp_player_close(struct tp_player *p, struct tp_err *err);
+
+/* Back to the first event: what is live must have been drained. */
+void tp_player_begin(struct tp_player *p);
+
+/* The next window of the program proper: 1, 0 at the end (or after a stop), or -status. Plays the
+ * prologue on its way, untimed. */
+int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err);
+
+/* Plays one window. untimed: neither stamps nor accounts. latency: p->ticks filled. */
+void tp_play_untimed(struct tp_player *p, const struct tp_window *w);
+void tp_play_latency(struct tp_player *p, const struct tp_window *w);
+void tp_play_usage(struct tp_player *p, const struct tp_window *w);
+
+/* After a window: TP_EBROKEN with its event when the strategy broke its contract. */
+int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_err *err);
+
+/* Frees what is live, untimed and uncounted. */
+void tp_player_drain(struct tp_player *p);
+
+/* Hooks of the usage pass (pass_usage.c), in the order of an instruction. `block` also serves a changed
+ * size; `both` is the granted size of an old block that still stood while the new one was made, or 0. */
+void tp_usage_before(struct tp_player *p, const struct tp_insn *insn);
+void tp_usage_block(struct tp_player *p, const struct tp_insn *insn, uint64_t granted, bool both);
+void tp_usage_gone(struct tp_player *p, uint32_t slot, uint16_t device);
+void tp_usage_failed(struct tp_player *p, const struct tp_insn *insn);
+void tp_usage_after(struct tp_player *p, const struct tp_window *w, uint32_t index);
+
+#endif

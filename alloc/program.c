@@ -1,0 +1,306 @@
+/* The program: keeps windows in memory or in a file, and reads them through cursors.
+ *
+ * Windows stay in memory until their bytes pass the limit; then all of them go to a file without a
+ * name and the later ones straight after them. What comes from a file is checked before it is
+ * handed on, since a child process may have been given any file. Known weakness: the check looks at
+ * single instructions, not at whether a slot is live; only the builder does that. */
+#include "alloc/program_internal.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+const struct tp_op_row tp_op_rows[TP_OP_COUNT] = {
+    [TP_ALLOC] = {"alloc", TP_RULE_NEW | TP_RULE_SIZE},
+    [TP_FREE] = {"free", TP_RULE_LIVE | TP_RULE_SIZE},
+    [TP_REALLOC] = {"realloc", TP_RULE_LIVE | TP_RULE_SIZE},
+    [TP_RETAIN] = {"retain", TP_RULE_LIVE},
+    [TP_RELEASE] = {"release", TP_RULE_LIVE},
+    [TP_ADOPT] = {"adopt", TP_RULE_NEW | TP_RULE_SIZE},
+    [TP_USE] = {"use", TP_RULE_LIVE},
+    [TP_SYNC] = {"sync", 0},
+    [TP_RESET] = {"reset", 0},
+    [TP_TRIM] = {"trim", 0},
+    [TP_THREAD_END] = {"thread_end", 0},
+    [TP_MARK] = {"mark", TP_RULE_MARK},
+    [TP_NOTE] = {"note", 0},
+    [TP_IDLE] = {"idle", 0},
+};
+
+const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limits)
+{
+    if (in->op >= TP_OP_COUNT)
+        return "there is no such operation";
+    unsigned rules = tp_op_rows[in->op].rules;
+    if (rules & (TP_RULE_NEW | TP_RULE_LIVE) && in->slot >= limits->slots)
+        return "the slot is out of range";
+    if (rules & TP_RULE_SIZE && (in->size == 0 || in->size > TP_MAX_SIZE))
+        return "the size is out of range";
+    if (rules & TP_RULE_MARK && in->slot >= limits->marks)
+        return "there is no such mark";
+    if (in->align_log2 > TP_MAX_ALIGN_LOG2)
+        return "the alignment is out of range";
+    if (in->thread >= limits->threads)
+        return "the thread is out of range";
+    if (in->device >= limits->devices)
+        return "the device is out of range";
+    if (in->stream >= limits->streams && !(in->op == TP_SYNC && in->stream == TP_ALL_STREAMS))
+        return "the stream is out of range";
+    return NULL;
+}
+
+struct tp_program *tp_program_new(void)
+{
+    struct tp_program *p = calloc(1, sizeof *p);
+    if (p)
+        p->fd = -1;
+    return p;
+}
+
+void tp_program_release(struct tp_program *p)
+{
+    if (!p)
+        return;
+    for (uint64_t i = 0; p->blocks && i < p->facts.windows; i++)
+        free(p->blocks[i]);
+    if (p->fd >= 0)
+        close(p->fd);
+    free(p->blocks);
+    free(p->windows);
+    free(p->demand);
+    free(p->names.text);
+    free(p->names.at);
+    free(p);
+}
+
+const struct tp_program_facts *tp_program_facts(const struct tp_program *p)
+{
+    return &p->facts;
+}
+
+const struct tp_demand *tp_program_demand(const struct tp_program *p, uint16_t device)
+{
+    return device < p->facts.devices ? &p->demand[device] : NULL;
+}
+
+const char *tp_program_mark(const struct tp_program *p, uint32_t index)
+{
+    return index < p->names.count ? p->names.text + p->names.at[index] : NULL;
+}
+
+uint64_t tp_window_event(const struct tp_window *w, uint32_t index)
+{
+    assert(index < w->count);
+    if (w->prologue)
+        return 0;
+    uint32_t low = 0, high = w->jump_count; /* jumps before `low` are at or before the index */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (w->jumps[middle].index <= index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return w->first_event + index;
+    return w->jumps[low - 1].event + (index - w->jumps[low - 1].index);
+}
+
+/* ---- keeping windows ---- */
+
+static int grow_index(struct tp_program *p, struct tp_err *err)
+{
+    if (p->facts.windows < p->capacity)
+        return TP_OK;
+    size_t capacity = p->capacity ? 2 * p->capacity : 16;
+    struct tp_stored *windows = realloc(p->windows, capacity * sizeof *windows);
+    if (windows)
+        p->windows = windows;
+    void **blocks = windows ? realloc(p->blocks, capacity * sizeof *blocks) : NULL;
+    if (!blocks)
+        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
+    p->blocks = blocks;
+    p->capacity = capacity;
+    return TP_OK;
+}
+
+/* Moves everything kept so far to a new file. */
+static int spool_all(struct tp_program *p, struct tp_err *err)
+{
+    int fd = -1;
+    int rc = tp_spool_open(&fd, err);
+    for (uint64_t i = 0; !rc && i < p->facts.windows; i++)
+        rc = tp_spool_write(fd, p->blocks[i], tp_stored_bytes(&p->windows[i]), p->windows[i].offset,
+                            err);
+    if (rc) {
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    for (uint64_t i = 0; i < p->facts.windows; i++) {
+        free(p->blocks[i]);
+        p->blocks[i] = NULL;
+    }
+    p->fd = fd;
+    p->facts.spooled_bytes = p->data_bytes;
+    return TP_OK;
+}
+
+static int keep_in_memory(const struct tp_stored *w, const struct tp_insn *insns,
+                          const struct tp_jump *jumps, void **block, struct tp_err *err)
+{
+    char *bytes = malloc(tp_stored_bytes(w));
+    if (!bytes)
+        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
+    memcpy(bytes, insns, w->count * sizeof *insns);
+    if (w->jump_count)
+        memcpy(bytes + w->count * sizeof *insns, jumps, w->jump_count * sizeof *jumps);
+    *block = bytes;
+    return TP_OK;
+}
+
+static int keep_in_file(struct tp_program *p, const struct tp_stored *w,
+                        const struct tp_insn *insns, const struct tp_jump *jumps,
+                        struct tp_err *err)
+{
+    size_t insn_bytes = w->count * sizeof *insns;
+    int rc = tp_spool_write(p->fd, insns, insn_bytes, w->offset, err);
+    if (!rc && w->jump_count)
+        rc = tp_spool_write(p->fd, jumps, w->jump_count * sizeof *jumps, w->offset + insn_bytes,
+                            err);
+    if (!rc)
+        p->facts.spooled_bytes += tp_stored_bytes(w);
+    return rc;
+}
+
+int tp_program_append(struct tp_program *p, struct tp_stored *w, const struct tp_insn *insns,
+                      const struct tp_jump *jumps, uint64_t limit, struct tp_err *err)
+{
+    assert(w->count > 0 && w->count <= TP_WINDOW_MAX && w->jump_count <= w->count);
+    w->offset = p->data_bytes;
+    void *block = NULL;
+    int rc = grow_index(p, err);
+    if (!rc && p->fd < 0 && p->data_bytes + tp_stored_bytes(w) > limit)
+        rc = spool_all(p, err);
+    if (!rc && p->fd >= 0)
+        rc = keep_in_file(p, w, insns, jumps, err);
+    else if (!rc)
+        rc = keep_in_memory(w, insns, jumps, &block, err);
+    if (rc)
+        return rc;
+    p->windows[p->facts.windows] = *w;
+    p->blocks[p->facts.windows] = block;
+    p->facts.windows++;
+    p->data_bytes += tp_stored_bytes(w);
+    return TP_OK;
+}
+
+/* ---- reading windows ---- */
+
+static int damaged(uint64_t window, uint32_t at, const char *what, struct tp_err *err)
+{
+    return tp_fail(err, TP_EINPUT,
+                   "the program file is damaged: window %" PRIu64 ", entry %" PRIu32 ": %s", window,
+                   at, what);
+}
+
+static int check_jumps(const struct tp_stored *w, const struct tp_jump *jumps, uint64_t window,
+                       uint64_t events, struct tp_err *err)
+{
+    uint64_t index = 0, event = w->first_event;
+    for (uint32_t i = 0; i < w->jump_count; i++) {
+        const struct tp_jump *j = &jumps[i];
+        if (j->index <= index || j->index >= w->count || j->reserved != 0)
+            return damaged(window, i, "the index of a jump is out of order", err);
+        if (j->event < event || j->event > events)
+            return damaged(window, i, "the event of a jump is out of order", err);
+        index = j->index;
+        event = j->event;
+    }
+    return TP_OK;
+}
+
+int tp_program_read(const struct tp_program *p, uint64_t i, void *block, struct tp_err *err)
+{
+    const struct tp_stored *w = &p->windows[i];
+    const struct tp_program_facts *f = &p->facts;
+    int rc = tp_spool_read(p->fd, block, tp_stored_bytes(w), w->offset, err);
+    if (rc)
+        return rc;
+    struct tp_limits limits = {f->slots, f->threads, f->streams, f->devices, f->marks};
+    const struct tp_insn *insns = block;
+    for (uint32_t at = 0; at < w->count; at++) {
+        const char *wrong = tp_insn_wrong(&insns[at], &limits);
+        if (!wrong && w->prologue && insns[at].op != TP_ALLOC)
+            wrong = "only allocations belong in the prologue";
+        if (wrong)
+            return damaged(i, at, wrong, err);
+    }
+    return check_jumps(w, (const struct tp_jump *)(const void *)(insns + w->count), i, f->events,
+                       err);
+}
+
+struct tp_cursor {
+    const struct tp_program *program;
+    uint64_t next; /* window */
+    void *buffer;  /* as large as the largest window; NULL when they are in memory */
+};
+
+int tp_cursor_open(struct tp_program *p, struct tp_cursor **out, struct tp_err *err)
+{
+    *out = NULL;
+    size_t largest = 0;
+    for (uint64_t i = 0; p->fd >= 0 && i < p->facts.windows; i++)
+        if (tp_stored_bytes(&p->windows[i]) > largest)
+            largest = tp_stored_bytes(&p->windows[i]);
+    struct tp_cursor *c = calloc(1, sizeof *c);
+    if (c && largest)
+        c->buffer = malloc(largest);
+    if (!c || (largest && !c->buffer)) {
+        free(c);
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
+    }
+    c->program = p;
+    *out = c;
+    return TP_OK;
+}
+
+void tp_cursor_close(struct tp_cursor *c)
+{
+    if (!c)
+        return;
+    free(c->buffer);
+    free(c);
+}
+
+void tp_cursor_rewind(struct tp_cursor *c)
+{
+    c->next = 0;
+}
+
+int tp_cursor_next(struct tp_cursor *c, struct tp_window *out, struct tp_err *err)
+{
+    const struct tp_program *p = c->program;
+    if (c->next >= p->facts.windows)
+        return 0;
+    const struct tp_stored *w = &p->windows[c->next];
+    const void *block = p->blocks[c->next];
+    if (!block) {
+        int rc = tp_program_read(p, c->next, c->buffer, err);
+        if (rc)
+            return -rc;
+        block = c->buffer;
+    }
+    const struct tp_insn *insns = block;
+    *out = (struct tp_window){
+        .insns = insns,
+        .jumps = (const struct tp_jump *)(const void *)(insns + w->count),
+        .count = w->count,
+        .jump_count = w->jump_count,
+        .first_event = w->first_event,
+        .first_insn = w->first_insn,
+        .first_time = w->first_time,
+        .prologue = w->prologue != 0,
+    };
+    c->next++;
+    return 1;
+}

@@ -1,0 +1,36 @@
+/* tp_replay: checks the configuration and runs the passes in order. */
+#include "alloc/passes.h"
+
+static int check_configuration(const struct tp_replay_cfg *cfg, struct tp_err *err)
+{
+    int status = tp_strategy_check(cfg->strategy, err);
+    if (status || cfg->strategy->caps & TP_CAP_FOREIGN)
+        return status;
+    if (!cfg->layer_count || cfg->layer_count >= TP_SOURCE_LAYERS)
+        return tp_fail(err, TP_EUSAGE, "a source and at most %d decorators are needed",
+                       TP_SOURCE_LAYERS - 2);
+    for (uint32_t i = 0; !status && i < cfg->layer_count; i++)
+        status = tp_source_check(cfg->layers[i].ops, err);
+    return status ? status : tp_strategy_fits(cfg->strategy, cfg->layers[0].ops, err);
+}
+
+int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
+{
+    typedef int pass_fn(const struct tp_replay_cfg *, struct tp_run *, struct tp_err *);
+    static const struct {
+        enum tp_pass pass;
+        pass_fn *run;
+    } passes[] = {{TP_PASS_USAGE, tp_pass_usage},
+                  {TP_PASS_THROUGHPUT, tp_pass_throughput},
+                  {TP_PASS_LATENCY, tp_pass_latency}};
+    const struct tp_program_facts *facts = tp_program_facts(cfg->program);
+    out->device_count = facts->devices;
+    bool simulated = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
+    if (simulated && !facts->time_known)
+        out->flags |= TP_RUN_SYNTHETIC_TIME;
+    int status = check_configuration(cfg, err);
+    for (size_t i = 0; !status && i < sizeof passes / sizeof *passes; i++)
+        if (cfg->passes & passes[i].pass)
+            status = passes[i].run(cfg, out, err);
+    return status;
+}

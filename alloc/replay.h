@@ -1,0 +1,61 @@
+/* The replay engine: plays a program against a strategy on a source and measures.
+ *
+ *     usage       untimed, serial, deterministic: peaks, fragmentation, source calls
+ *     throughput  one stamp a window: ns per operation, cold and steady, beside the empty strategy
+ *     latency     one stamp an operation: histograms, the slowest events
+ *
+ * Each pass plays a fresh instance and opens the program again. */
+#ifndef TP_REPLAY_H
+#define TP_REPLAY_H
+
+#include "alloc/clock.h"
+#include "alloc/run.h"
+#include "alloc/strategy.h"
+
+enum tp_touch {
+    TP_TOUCH_NONE,
+    TP_TOUCH_FIRST, /* 8 bytes at the start of each block, inside the timed operation */
+    TP_TOUCH_ALL    /* a byte in every page of it */
+};
+
+enum tp_pass { TP_PASS_USAGE = 1, TP_PASS_THROUGHPUT = 2, TP_PASS_LATENCY = 4, TP_PASS_ALL = 7 };
+
+enum { TP_SOURCE_LAYERS = 8 };
+
+/* The sources from the base up; the engine puts the meter on top. `opts` were parsed from the rows. */
+struct tp_source_layer {
+    const struct tp_source_ops *ops;
+    const void *opts;
+};
+
+/* Called between replays and between windows, never in a timed region. */
+typedef void tp_progress_fn(void *ctx, const char *pass, double fraction);
+
+struct tp_replay_cfg {
+    struct tp_program *program;
+    const struct tp_strategy *strategy;
+    const void *strategy_opts;
+    struct tp_source_layer layers[TP_SOURCE_LAYERS];
+    uint32_t layer_count; /* 0 for TP_CAP_FOREIGN */
+    const struct tp_clock *clock;
+    enum tp_touch touch;
+    unsigned passes;      /* enum tp_pass, or-ed */
+    uint64_t min_time_ns; /* of the throughput and of the latency pass, each */
+    uint32_t min_replays; /* at least so many steady ones */
+    uint32_t repeat;      /* of programs longer than min_time_ns */
+    bool stop_on_oom;     /* else go on */
+    bool drop_prologue;
+    uint64_t seed;
+    tp_progress_fn *progress; /* may be NULL */
+    void *progress_ctx;
+};
+
+/* Plays and measures. `out` is zeroed memory of tp_run_size(devices of the program). TP_EBROKEN: the
+ * strategy broke its contract; the sentence names the event. A device that is full is data, no error. */
+int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
+
+/* What the engine's own loop costs: the strategy that does nothing. */
+extern const struct tp_strategy tp_strategy_empty;
+extern const struct tp_source_ops tp_source_meter;
+
+#endif

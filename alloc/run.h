@@ -1,0 +1,107 @@
+/* What a replay of one program against one strategy measured. Plain memory without pointers, so that a
+ * child process can write it where its parent reads it; writers only read it. */
+#ifndef TP_RUN_H
+#define TP_RUN_H
+
+#include "alloc/histogram.h"
+#include "alloc/program.h"
+#include "alloc/series.h"
+
+#include <math.h>
+
+#define TP_NONE UINT64_MAX /* a count or byte value that does not exist; ratios use NAN */
+
+/* The state at the first event where the trace's requested bytes are highest. Bytes. */
+struct tp_at_peak {
+    uint64_t event, time_ns; /* event 0: in the prologue, or nothing is allocated */
+    uint64_t requested, granted, reserved, idle;
+    uint64_t pieces, largest; /* idle pieces that could serve again; TP_NONE without a walk */
+    uint64_t cached, span, dead, internal; /* they add up to idle; TP_NONE without a walk */
+};
+
+/* Per device, from the usage pass. Bytes unless the name says otherwise. */
+struct tp_device_run {
+    uint64_t trace_peak_requested; /* the trace's own, whatever the policy fails */
+    uint64_t peak_requested, peak_requested_event; /* of what the policy served */
+    uint64_t peak_granted;
+    uint64_t peak_reserved, peak_reserved_event;
+    uint64_t peak_carved;   /* TP_NONE: the strategy does not say */
+    uint64_t peak_metadata;
+    uint64_t end_reserved;  /* after the last event, what is live still in place */
+    uint64_t start_bytes;   /* what the strategy holds per class or range before reuse sets in */
+    double overhead;        /* peak of (reserved + metadata) / trace_peak_requested; NAN after failures */
+    double internal_fragmentation;          /* 1 - granted share, at peak demand */
+    double internal_fragmentation_weighted; /* over the whole program */
+    double unused_reserved, unused_reserved_weighted;
+    double external_fragmentation; /* at peak demand; NAN for strategies without spans */
+    struct tp_at_peak at_peak;
+    uint64_t gets, puts, waits, get_bytes, put_bytes; /* TP_NONE for a foreign allocator */
+    uint64_t wait_ns;    /* simulated */
+    uint64_t refused_puts;
+    uint64_t allocations; /* served: ALLOC, ADOPT and REALLOC */
+    uint64_t reused;      /* of these, without a source call; TP_NONE for a foreign allocator */
+    uint64_t failed_allocations;
+    uint64_t first_failed_event; /* TP_NONE: none */
+    uint64_t fallbacks; /* passed straight to the source by the policy's own rules */
+};
+
+enum tp_latency_kind { TP_LAT_ALLOC, TP_LAT_FREE, TP_LAT_REALLOC, TP_LAT_OTHER, TP_LAT_KINDS };
+extern const char *const tp_latency_names[TP_LAT_KINDS];
+
+struct tp_latency {
+    struct tp_histogram hist; /* ns, the empty reading subtracted, clamped at 0 */
+    double raw_sum_ns;        /* not clamped: the mean comes from it */
+};
+
+enum { TP_SLOWEST = 10, TP_SIZE_CLASSES = 49 };
+
+struct tp_slow_event {
+    uint64_t event;
+    uint64_t ns;
+    uint64_t size;
+    uint8_t op;
+};
+
+struct tp_throughput {
+    struct tp_series runs;   /* ns per operation of each replay, engine share included */
+    struct tp_series engine; /* the same with the empty strategy, interleaved */
+    double cold_ns_per_op;   /* first replay on a fresh instance, engine share included */
+    uint64_t replays;
+    uint64_t wall_ns; /* spent in the strategy's replays */
+};
+
+struct tp_latency_run {
+    struct tp_latency kinds[TP_LAT_KINDS];
+    struct tp_histogram alloc_sizes[TP_SIZE_CLASSES]; /* by log2 of the size, rounded up */
+    struct tp_slow_event slowest[TP_SLOWEST];         /* slowest first */
+    uint32_t slowest_count;
+    double empty_ns[TP_LAT_KINDS]; /* the empty reading that was subtracted; 0: no such operation */
+    uint64_t replays;
+};
+
+enum tp_run_flags {
+    TP_RUN_INFORMATIVE = 1u << 0, /* memory figures come from the allocator's own statistics */
+    TP_RUN_NO_CALLS = 1u << 1,    /* source calls are unknown */
+    TP_RUN_WEIGHT_TIME = 1u << 2, /* weighted by recorded time, else by events */
+    TP_RUN_SYNTHETIC_TIME = 1u << 3, /* the virtual clock ran on 1 us an instruction */
+    TP_RUN_PLAYED_ONCE = 1u << 4,    /* longer than --min-time: cold and steady coincide */
+    TP_RUN_WALKED = 1u << 5,
+};
+
+struct tp_run {
+    uint32_t flags;
+    uint32_t device_count;
+    uint64_t skipped_operations; /* on objects whose allocation failed */
+    uint64_t skipped_trims;      /* TRIM without a `trim` member */
+    struct tp_throughput throughput;
+    struct tp_latency_run latency;
+    struct tp_device_run devices[]; /* device_count of them */
+};
+
+/* Bytes of a run for so many devices. */
+static inline size_t tp_run_size(uint32_t devices)
+{
+    return sizeof(struct tp_run) + devices * sizeof(struct tp_device_run);
+}
+
+#endif

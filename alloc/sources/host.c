@@ -1,0 +1,159 @@
+/* The source `host`: this machine's memory, by mmap and munmap.
+ *
+ * Accounts in 4 KiB pages wherever it runs, so that a report does not depend on the kernel's page.
+ * A larger alignment is met by mapping more and unmapping what is too much; where the kernel
+ * refuses that, the surplus stays mapped, never touched, until the range goes. Mappings are
+ * MAP_NORESERVE, and what would exceed the physical memory in total is refused as out of memory:
+ * the kernel would hand it out and kill the process later. Its streams are in step: every fence has
+ * passed.
+ *
+ * Known weakness: physical memory that others use is not known here. */
+#include "alloc/source.h"
+#include "alloc/sources/range_table.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HOST_PAGE UINT64_C(4096)
+
+struct host {
+    struct range_table ranges; /* tags: the mapping */
+    uint64_t held, physical;   /* bytes */
+    uint64_t kernel_page;      /* bytes */
+    uint64_t serial;           /* of the last fence */
+    const uint64_t *now_ns;
+    struct range_item last; /* the range of the last `host`, size 0: none */
+};
+
+static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
+{
+    struct host *s = state;
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0)
+        return tp_fail(err, TP_EIO, "the size of the physical memory is unknown");
+    s->kernel_page = (uint64_t)page;
+    s->physical = (uint64_t)pages * (uint64_t)page;
+    s->now_ns = cfg->now_ns;
+    return TP_OK;
+}
+
+static void host_fini(void *state)
+{
+    struct host *s = state;
+    for (size_t i = 0; i < s->ranges.count; i++)
+        munmap((void *)(uintptr_t)s->ranges.items[i].tag_addr, s->ranges.items[i].tag_size);
+    range_table_fini(&s->ranges);
+}
+
+static uint64_t host_page(void *state)
+{
+    (void)state;
+    return HOST_PAGE;
+}
+
+/* Unmaps what lies before and behind the range, as far as the kernel lets it. */
+static void trim_mapping(const struct host *s, struct range_item *r)
+{
+    uint64_t head = r->addr - r->tag_addr;
+    if (head && !munmap((void *)(uintptr_t)r->tag_addr, head)) {
+        r->tag_addr += head;
+        r->tag_size -= head;
+    }
+    uint64_t end = (r->addr + r->size + s->kernel_page - 1) & ~(s->kernel_page - 1);
+    uint64_t tail = r->tag_addr + r->tag_size - end;
+    if (tail && !munmap((void *)(uintptr_t)end, tail))
+        r->tag_size -= tail;
+}
+
+static int host_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
+{
+    struct host *s = state;
+    if (size > s->physical || s->held > s->physical - size)
+        return TP_EOOM;
+    if (align > UINT64_C(1) << 46)
+        return TP_EUNSUP;
+    if (range_table_reserve(&s->ranges))
+        return TP_ENOMEM;
+    uint64_t extent = (size + s->kernel_page - 1) & ~(s->kernel_page - 1);
+    if (align > s->kernel_page)
+        extent += align - s->kernel_page;
+    void *p = mmap(NULL, extent, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return TP_EOOM;
+    struct range_item r = {.size = size, .tag_addr = (uintptr_t)p, .tag_size = extent};
+    r.addr = (r.tag_addr + align - 1) & ~(align - 1);
+    trim_mapping(s, &r);
+    range_table_insert(&s->ranges, r);
+    s->held += size;
+    *out = r.addr;
+    return TP_OK;
+}
+
+static int host_put(void *state, tp_addr addr, uint64_t size)
+{
+    struct host *s = state;
+    const struct range_item *r = range_table_exact(&s->ranges, addr, size);
+    if (!r)
+        return TP_EINVAL;
+    if (munmap((void *)(uintptr_t)r->tag_addr, r->tag_size))
+        return TP_EIO;
+    range_table_remove(&s->ranges, r);
+    s->held -= size;
+    s->last.size = 0;
+    return TP_OK;
+}
+
+static void host_record(void *state, uint16_t stream, struct tp_fence *out)
+{
+    struct host *s = state;
+    *out = (struct tp_fence){++s->serial, s->now_ns ? *s->now_ns : 0, stream};
+}
+
+static bool host_done(void *state, const struct tp_fence *f)
+{
+    (void)state, (void)f;
+    return true;
+}
+
+static int host_wait(void *state, const struct tp_fence *f)
+{
+    (void)state, (void)f;
+    return TP_OK;
+}
+
+static void host_synced(void *state, uint16_t stream)
+{
+    (void)state, (void)stream;
+}
+
+static void *host_pointer(void *state, tp_addr addr)
+{
+    struct host *s = state;
+    if (addr - s->last.addr >= s->last.size) {
+        const struct range_item *r = range_table_find(&s->ranges, addr);
+        if (!r)
+            return NULL;
+        s->last = *r;
+    }
+    return (void *)(uintptr_t)addr;
+}
+
+const struct tp_source_ops tp_source_host = {
+    .name = "host",
+    .summary = "this machine's memory (mmap)",
+    .flags = TP_SRC_HOST,
+    .state_size = sizeof(struct host),
+    .init = host_init,
+    .fini = host_fini,
+    .page = host_page,
+    .get = host_get,
+    .put = host_put,
+    .record = host_record,
+    .done = host_done,
+    .wait = host_wait,
+    .synced = host_synced,
+    .host = host_pointer,
+};

@@ -1,0 +1,68 @@
+/* The source `limit`: a device of a given capacity.
+ *
+ * Refuses, as out of memory, a get beyond `capacity` bytes in total. Only bytes count, not where
+ * they lie: the fragmentation of a real device's own memory is not simulated. */
+#include "alloc/sources/pass.h"
+
+struct limit_opts {
+    uint64_t capacity;
+};
+
+struct limit {
+    struct pass pass;        /* first */
+    uint64_t capacity, held; /* bytes; capacity 0 = none */
+};
+
+static const struct tp_opt limit_rows[] = {{.name = "capacity",
+                                            .type = TP_OPT_SIZE,
+                                            .offset = offsetof(struct limit_opts, capacity),
+                                            .def = "0",
+                                            .arg = "SIZE",
+                                            .help = "bytes that the device has, 0 = no limit"},
+                                           {.name = NULL}};
+
+static int limit_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
+{
+    struct limit *s = state;
+    s->capacity = ((const struct limit_opts *)cfg->opts)->capacity;
+    return pass_init(&s->pass, cfg, "limit", err);
+}
+
+static int limit_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
+{
+    struct limit *s = state;
+    if (s->capacity && (size > s->capacity || s->held > s->capacity - size))
+        return TP_EOOM;
+    int rc = pass_get(s, size, align, out);
+    if (!rc)
+        s->held += size;
+    return rc;
+}
+
+static int limit_put(void *state, tp_addr addr, uint64_t size)
+{
+    struct limit *s = state;
+    int rc = pass_put(s, addr, size);
+    if (!rc)
+        s->held -= size;
+    return rc;
+}
+
+const struct tp_source_ops tp_source_limit = {
+    .name = "limit",
+    .summary = "a device of a given capacity",
+    .flags = TP_SRC_DECORATOR,
+    .state_size = sizeof(struct limit),
+    .opts_size = sizeof(struct limit_opts),
+    .options = limit_rows,
+    .init = limit_init,
+    .fini = pass_fini,
+    .page = pass_page,
+    .get = limit_get,
+    .put = limit_put,
+    .record = pass_record,
+    .done = pass_done,
+    .wait = pass_wait,
+    .synced = pass_synced,
+    .host = pass_host,
+};

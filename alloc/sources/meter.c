@@ -1,0 +1,80 @@
+/* The source `meter`: counts what passes, into the account of the engine.
+ *
+ * Always on top of the stack: what a report calls reserved is what was counted here, not what a
+ * strategy says of itself. Only calls that succeeded count, refusals apart. Waiting is measured by
+ * what the source below does to the engine's clock. */
+#include "alloc/sources/pass.h"
+
+struct meter {
+    struct pass pass; /* first */
+    struct tp_account *account;
+    const uint64_t *now_ns; /* may be NULL */
+};
+
+static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
+{
+    struct meter *s = state;
+    if (!cfg->account)
+        return tp_fail(err, TP_EBROKEN, "source 'meter' needs an account");
+    s->account = cfg->account;
+    s->now_ns = cfg->now_ns;
+    return pass_init(&s->pass, cfg, "meter", err);
+}
+
+static int meter_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
+{
+    struct meter *s = state;
+    int rc = pass_get(s, size, align, out);
+    if (rc) {
+        s->account->refused_gets += rc == TP_EOOM;
+        return rc;
+    }
+    s->account->gets++;
+    s->account->get_bytes += size;
+    s->account->reserved += size;
+    tp_account_update(s->account);
+    return TP_OK;
+}
+
+static int meter_put(void *state, tp_addr addr, uint64_t size)
+{
+    struct meter *s = state;
+    int rc = pass_put(s, addr, size);
+    if (rc) {
+        s->account->refused_puts += rc == TP_EIO;
+        return rc;
+    }
+    s->account->puts++;
+    s->account->put_bytes += size;
+    s->account->reserved -= size;
+    return TP_OK;
+}
+
+static int meter_wait(void *state, const struct tp_fence *f)
+{
+    struct meter *s = state;
+    uint64_t before = s->now_ns ? *s->now_ns : 0;
+    int rc = pass_wait(s, f);
+    if (rc)
+        return rc;
+    s->account->waits++;
+    s->account->wait_ns += s->now_ns ? *s->now_ns - before : 0;
+    return TP_OK;
+}
+
+const struct tp_source_ops tp_source_meter = {
+    .name = "meter",
+    .summary = "counts what passes",
+    .flags = TP_SRC_DECORATOR,
+    .state_size = sizeof(struct meter),
+    .init = meter_init,
+    .fini = pass_fini,
+    .page = pass_page,
+    .get = meter_get,
+    .put = meter_put,
+    .record = pass_record,
+    .done = pass_done,
+    .wait = meter_wait,
+    .synced = pass_synced,
+    .host = pass_host,
+};

@@ -1,0 +1,78 @@
+/* What every decorator does with the members it does not change: it hands them to the source below.
+ *
+ * A decorator's state begins with `struct tp_source *inner`, so that these functions serve any of
+ * them. A source below that has no fences is in step with its streams: every fence has passed.
+ * Nothing but an inner source without a HOST group makes `pass_host` say NULL. */
+#ifndef TP_PASS_H
+#define TP_PASS_H
+
+#include "alloc/source.h"
+
+struct pass {
+    struct tp_source *inner;
+};
+
+static inline struct tp_source *pass_inner(void *s)
+{
+    return ((struct pass *)s)->inner;
+}
+
+/* The part of init that all decorators share. */
+static inline int pass_init(struct pass *p, const struct tp_source_cfg *cfg, const char *name,
+                            struct tp_err *err)
+{
+    if (!cfg->inner)
+        return tp_fail(err, TP_EBROKEN, "source '%s' needs a source below it", name);
+    p->inner = cfg->inner;
+    return TP_OK;
+}
+
+static inline void pass_fini(void *s)
+{
+    (void)s;
+}
+
+static inline uint64_t pass_page(void *s)
+{
+    return pass_inner(s)->page;
+}
+
+static inline int pass_get(void *s, uint64_t size, uint64_t align, tp_addr *out)
+{
+    return tp_src_get(pass_inner(s), size, align, out);
+}
+
+static inline int pass_put(void *s, tp_addr addr, uint64_t size)
+{
+    return tp_src_put(pass_inner(s), addr, size);
+}
+
+static inline void pass_record(void *s, uint16_t stream, struct tp_fence *out)
+{
+    *out = (struct tp_fence){.stream = stream};
+    if (tp_src_has_fences(pass_inner(s)))
+        tp_src_record(pass_inner(s), stream, out);
+}
+
+static inline bool pass_done(void *s, const struct tp_fence *f)
+{
+    return !tp_src_has_fences(pass_inner(s)) || tp_src_done(pass_inner(s), f);
+}
+
+static inline int pass_wait(void *s, const struct tp_fence *f)
+{
+    return tp_src_has_fences(pass_inner(s)) ? tp_src_wait(pass_inner(s), f) : TP_OK;
+}
+
+static inline void pass_synced(void *s, uint16_t stream)
+{
+    if (tp_src_has_fences(pass_inner(s)))
+        tp_src_synced(pass_inner(s), stream);
+}
+
+static inline void *pass_host(void *s, tp_addr addr)
+{
+    return tp_src_host(pass_inner(s), addr);
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* The source `shuffle`: makes sure that the order of addresses says nothing.
+ *
+ * A strategy's decisions must not depend on the addresses that it gets; the conformance suite runs
+ * each one with and without this source and compares. Over real memory it takes a few decoys of the
+ * same size, keeps one of them at random and gives the others back; decoys that are refused are
+ * gone without, so that it never fails where the source below would not. Over `virtual`, whose
+ * addresses only rise, it makes up addresses of its own, below 2^61, and translates.
+ *
+ *     strategy's address --> | 0x1b3..0000 | --> virtual's address      (table `ranges`, tag =
+ * below) */
+#include "alloc/sources/pass.h"
+#include "alloc/sources/range_table.h"
+
+#define SHUFFLE_DECOYS 3u
+#define SHUFFLE_BITS   61
+
+struct shuffle_opts {
+    uint64_t seed;
+};
+
+struct shuffle {
+    struct pass pass; /* first */
+    uint64_t random;
+    bool translates;
+    struct range_table ranges; /* only where it translates */
+};
+
+static const struct tp_opt shuffle_rows[] = {{.name = "seed",
+                                              .type = TP_OPT_UINT,
+                                              .offset = offsetof(struct shuffle_opts, seed),
+                                              .def = "1",
+                                              .arg = "N",
+                                              .help = "of the random choice"},
+                                             {.name = NULL}};
+
+/* splitmix64 */
+static uint64_t next_random(struct shuffle *s)
+{
+    uint64_t z = s->random += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+static int shuffle_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
+{
+    struct shuffle *s = state;
+    int rc = pass_init(&s->pass, cfg, "shuffle", err);
+    if (rc)
+        return rc;
+    s->random = ((const struct shuffle_opts *)cfg->opts)->seed ^ cfg->seed;
+    s->translates = (cfg->inner->ops->flags & TP_SRC_VIRTUAL) != 0;
+    return TP_OK;
+}
+
+/* Ranges still held are the business of the source below: the strategy's address is only a name. */
+static void shuffle_fini(void *state)
+{
+    struct shuffle *s = state;
+    for (size_t i = 0; i < s->ranges.count; i++)
+        pass_put(s, s->ranges.items[i].tag_addr, s->ranges.items[i].size);
+    range_table_fini(&s->ranges);
+}
+
+static int get_translated(struct shuffle *s, uint64_t size, uint64_t align, tp_addr *out)
+{
+    if (range_table_reserve(&s->ranges))
+        return TP_ENOMEM;
+    tp_addr below = 0;
+    int rc = pass_get(s, size, align, &below);
+    if (rc)
+        return rc;
+    uint64_t page = s->pass.inner->page;
+    uint64_t mask = (align > page ? align : page) - 1;
+    for (int tries = 0; tries < 64; tries++) {
+        tp_addr addr = (next_random(s) >> (64 - SHUFFLE_BITS)) & ~mask;
+        if (addr && !range_table_overlaps(&s->ranges, addr, size)) {
+            range_table_insert(&s->ranges, (struct range_item){addr, size, below, size});
+            *out = addr;
+            return TP_OK;
+        }
+    }
+    pass_put(s, below, size);
+    return TP_EOOM;
+}
+
+static int get_among_decoys(struct shuffle *s, uint64_t size, uint64_t align, tp_addr *out)
+{
+    tp_addr got[SHUFFLE_DECOYS + 1];
+    int rc = pass_get(s, size, align, &got[0]);
+    if (rc)
+        return rc;
+    uint64_t count = 1, wanted = 1 + next_random(s) % SHUFFLE_DECOYS;
+    while (count <= wanted && !pass_get(s, size, align, &got[count]))
+        count++;
+    uint64_t chosen = next_random(s) % count;
+    *out = got[chosen];
+    for (uint64_t i = 0; i < count; i++)
+        if (i != chosen)
+            pass_put(s, got[i], size);
+    return TP_OK;
+}
+
+static int shuffle_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
+{
+    struct shuffle *s = state;
+    return s->translates ? get_translated(s, size, align, out)
+                         : get_among_decoys(s, size, align, out);
+}
+
+static int shuffle_put(void *state, tp_addr addr, uint64_t size)
+{
+    struct shuffle *s = state;
+    if (!s->translates)
+        return pass_put(s, addr, size);
+    const struct range_item *r = range_table_exact(&s->ranges, addr, size);
+    if (!r)
+        return TP_EINVAL;
+    int rc = pass_put(s, r->tag_addr, size);
+    if (!rc)
+        range_table_remove(&s->ranges, r);
+    return rc;
+}
+
+const struct tp_source_ops tp_source_shuffle = {
+    .name = "shuffle",
+    .summary = "makes the order of addresses say nothing",
+    .flags = TP_SRC_DECORATOR,
+    .state_size = sizeof(struct shuffle),
+    .opts_size = sizeof(struct shuffle_opts),
+    .options = shuffle_rows,
+    .init = shuffle_init,
+    .fini = shuffle_fini,
+    .page = pass_page,
+    .get = shuffle_get,
+    .put = shuffle_put,
+    .record = pass_record,
+    .done = pass_done,
+    .wait = pass_wait,
+    .synced = pass_synced,
+    .host = pass_host,
+};

@@ -1,0 +1,173 @@
+/* The strategy `direct`: every call goes to the source.
+ *
+ * The yardstick: cudaMalloc and cudaFree, or mmap and munmap, at every call. A block is a range of
+ * its own, rounded up to the source's page, which is also what the caller may use. The only
+ * bookkeeping is a table of what is held. Known weakness: that is the point. */
+#include "alloc/addr_map.h"
+#include "alloc/strategy.h"
+
+#define DIRECT_REFUSED   UINT64_C(1) /* in a table's value: freed, but the source kept it */
+#define DIRECT_MAX_BYTES (UINT64_C(1) << 60)
+
+struct direct {
+    const struct tp_env *env;
+    struct tp_addr_map held;      /* address -> bytes | DIRECT_REFUSED; pages are even */
+    uint64_t carved, peak_carved; /* bytes */
+};
+
+static void *map_get(void *ctx, size_t size)
+{
+    return tp_meta_get(ctx, size);
+}
+static void map_put(void *ctx, void *p, size_t size)
+{
+    tp_meta_put(ctx, p, size);
+}
+
+static int direct_init(void *state, const struct tp_env *env, const void *opts, struct tp_err *err)
+{
+    (void)opts;
+    struct direct *st = state;
+    st->env = env;
+    if (env->source->page < 2)
+        return tp_fail(err, TP_EUSAGE, "strategy 'direct' needs a source with pages");
+    /* the map only passes this on to tp_meta_get, which takes it as const */
+    tp_addr_map_init(&st->held, map_get, map_put, (void *)(uintptr_t)env);
+    return TP_OK;
+}
+
+/* What the source refused to take back is tried once more, after everything else. */
+static void direct_fini(void *state)
+{
+    struct direct *st = state;
+    struct tp_addr_entry *e;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at));) {
+        if (!(e->value & DIRECT_REFUSED) && !tp_src_put(st->env->source, e->key, e->value))
+            e->value = 0;
+        else
+            e->value |= DIRECT_REFUSED;
+    }
+    for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at));)
+        if (e->value)
+            tp_src_put(st->env->source, e->key, e->value & ~DIRECT_REFUSED);
+    tp_addr_map_fini(&st->held);
+}
+
+static bool request_is_sound(const struct tp_req *rq)
+{
+    return rq->size && rq->align && !(rq->align & (rq->align - 1));
+}
+
+static uint64_t round_up(const struct direct *st, uint64_t size)
+{
+    return (size + st->env->source->page - 1) & ~(st->env->source->page - 1);
+}
+
+static int direct_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    (void)thread;
+    struct direct *st = state;
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    if (rq->size > DIRECT_MAX_BYTES)
+        return TP_EOOM;
+    int rc = tp_addr_map_reserve(&st->held, st->held.count + 1);
+    if (rc)
+        return rc;
+    uint64_t bytes = round_up(st, rq->size);
+    tp_addr addr = 0;
+    rc = tp_src_get(st->env->source, bytes, rq->align, &addr);
+    if (rc)
+        return rc;
+    tp_addr_map_insert(&st->held, addr, bytes);
+    st->carved += bytes;
+    if (st->carved > st->peak_carved)
+        st->peak_carved = st->carved;
+    *out = (struct tp_block){addr, bytes};
+    return TP_OK;
+}
+
+static int direct_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    (void)thread, (void)rq;
+    struct direct *st = state;
+    uint64_t *bytes = tp_addr_map_find(&st->held, addr);
+    if (!bytes || *bytes & DIRECT_REFUSED)
+        return TP_EINVAL;
+    if (tp_src_put(st->env->source, addr, *bytes)) {
+        *bytes |= DIRECT_REFUSED;
+        return TP_OK;
+    }
+    st->carved -= *bytes;
+    tp_addr_map_remove(&st->held, addr, NULL);
+    return TP_OK;
+}
+
+static uint64_t direct_usable(void *state, tp_addr addr)
+{
+    struct direct *st = state;
+    const uint64_t *bytes = tp_addr_map_find(&st->held, addr);
+    return bytes && !(*bytes & DIRECT_REFUSED) ? *bytes : 0;
+}
+
+static int direct_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                         struct tp_block *out)
+{
+    (void)thread;
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    uint64_t bytes = direct_usable(state, addr);
+    if (!bytes)
+        return TP_EINVAL;
+    if (rq->size > DIRECT_MAX_BYTES || round_up(state, rq->size) != bytes || addr & (rq->align - 1))
+        return TP_EUNSUP;
+    *out = (struct tp_block){addr, bytes};
+    return TP_OK;
+}
+
+static void direct_stats(void *state, struct tp_stats *out)
+{
+    const struct direct *st = state;
+    *out = (struct tp_stats){.carved_bytes = st->carved, .peak_carved_bytes = st->peak_carved};
+}
+
+static int direct_walk(void *state, tp_walk_fn *fn, void *ctx)
+{
+    const struct direct *st = state;
+    const struct tp_addr_entry *e;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at));)
+        fn(ctx, e->value & DIRECT_REFUSED ? TP_WALK_DEAD : TP_WALK_LIVE, e->key,
+           e->value & ~DIRECT_REFUSED);
+    return TP_OK;
+}
+
+static int direct_check(void *state, struct tp_err *err)
+{
+    const struct direct *st = state;
+    const struct tp_addr_entry *e;
+    uint64_t sum = 0, count = 0;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at)); count++)
+        sum += e->value & ~DIRECT_REFUSED;
+    if (sum != st->carved || count != st->held.count || st->carved > st->peak_carved)
+        return tp_fail(err, TP_EBROKEN, "strategy 'direct': the table does not add up");
+    return TP_OK;
+}
+
+const struct tp_strategy tp_strategy_direct = {
+    .name = "direct",
+    .summary = "no policy",
+    .resembles = "cudaMalloc or mmap at every call",
+    .to_use = "PYTORCH_NO_CUDA_MEMORY_CACHING=1 makes PyTorch do this; slow, for finding errors",
+    .group = TP_GROUP_YARDSTICK,
+    .caps = TP_CAP_ALIGN,
+    .state_size = sizeof(struct direct),
+    .init = direct_init,
+    .fini = direct_fini,
+    .alloc = direct_alloc,
+    .free = direct_free,
+    .resize = direct_resize,
+    .usable = direct_usable,
+    .stats = direct_stats,
+    .walk = direct_walk,
+    .check = direct_check,
+};

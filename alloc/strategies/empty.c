@@ -1,0 +1,126 @@
+/* The strategy `empty`: does nothing, at once.
+ *
+ * The yardstick of the engine itself: what a replay of it costs is the engine's share in every
+ * other figure. Each block is the same 64 bytes inside the state, so that the first bytes of a
+ * block can be touched; more than those must not be. Every member that the engine may call is
+ * there, because calling it is part of what is measured. It stands in no list of strategies.
+ *
+ * Its answers depend on its arguments, as every allocator's do: without that the processor would
+ * work off the engine's loop beside the call, and the reading of an empty call would be too short. */
+#include "alloc/strategy.h"
+
+struct empty {
+    unsigned char scratch[64];
+};
+
+static int empty_init(void *state, const struct tp_env *env, const void *opts, struct tp_err *err)
+{
+    (void)state, (void)env, (void)opts, (void)err;
+    return TP_OK;
+}
+
+static void empty_fini(void *state)
+{
+    (void)state;
+}
+
+/* 0, which the compiler cannot know: no size and no host address has this bit. */
+static uint64_t zero_of(uint64_t value)
+{
+    return value >> 63;
+}
+
+static int empty_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    (void)thread;
+    struct empty *st = state;
+    *out = (struct tp_block){(uintptr_t)st->scratch + zero_of(rq->size), rq->size};
+    return TP_OK;
+}
+
+static int empty_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    (void)state, (void)thread, (void)rq;
+    return (int)zero_of(addr); /* TP_OK */
+}
+
+static int empty_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                        struct tp_block *out)
+{
+    (void)state, (void)thread;
+    *out = (struct tp_block){addr, rq->size};
+    return TP_OK;
+}
+
+static int empty_reference(void *state, void *thread, tp_addr addr)
+{
+    (void)state, (void)thread, (void)addr;
+    return TP_OK;
+}
+
+static int empty_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                       struct tp_block *out)
+{
+    (void)addr;
+    return empty_alloc(state, thread, rq, out);
+}
+
+static int empty_use(void *state, void *thread, tp_addr addr, uint16_t stream)
+{
+    (void)state, (void)thread, (void)addr, (void)stream;
+    return TP_OK;
+}
+
+static int empty_sync(void *state, void *thread, uint16_t stream)
+{
+    (void)state, (void)thread, (void)stream;
+    return TP_OK;
+}
+
+static int empty_reset(void *state)
+{
+    (void)state;
+    return TP_OK;
+}
+
+static int empty_trim(void *state, uint64_t keep)
+{
+    (void)state, (void)keep;
+    return TP_OK;
+}
+
+static int empty_thread_init(void *state, void *thread)
+{
+    (void)state, (void)thread;
+    return TP_OK;
+}
+
+static void empty_thread_fini(void *state, void *thread)
+{
+    (void)state, (void)thread;
+}
+
+const struct tp_strategy tp_strategy_empty = {
+    .name = "empty",
+    .summary = "does nothing",
+    .resembles = "the engine's own cost",
+    .to_use = "a yardstick of the engine; nothing to switch on",
+    .group = TP_GROUP_REAL,
+    .caps = TP_CAP_FOREIGN | TP_CAP_STREAMS | TP_CAP_RETAINS | TP_CAP_ALIGN,
+    .state_size = sizeof(struct empty),
+    .thread_size = 64,
+    .init = empty_init,
+    .fini = empty_fini,
+    .alloc = empty_alloc,
+    .free = empty_free,
+    .resize = empty_resize,
+    .retain = empty_reference,
+    .release = empty_reference,
+    .adopt = empty_adopt,
+    .use = empty_use,
+    .sync = empty_sync,
+    .reset = empty_reset,
+    .trim = empty_trim,
+    .thread_init = empty_thread_init,
+    .thread_fini = empty_thread_fini,
+};

@@ -1,0 +1,161 @@
+/* The strategy `system`: the C library's malloc.
+ *
+ * The yardstick of speed on host. A real allocator: it takes no source, promises nothing about
+ * wrong frees, and its heap cannot be made fresh, so it is played in a process of its own. What a
+ * block grants is asked with malloc_usable_size outside the timed calls; what is reserved comes
+ * from mallinfo2, as the change since the start: informative only, since tapool's own memory is in
+ * it. */
+#include "alloc/strategy.h"
+
+#include <limits.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SYSTEM_ALIGN 16u /* bytes, that malloc promises */
+
+struct system_opts {
+    uint64_t mmap_threshold, trim_threshold, top_pad; /* TP_OPT_KEYWORD(0): as it is */
+};
+
+struct system {
+    uint64_t reserved_at_start; /* bytes */
+};
+
+static const char *const libc_word[] = {"libc", NULL};
+
+#define SYSTEM_ROW(member, text)                                                                   \
+    {                                                                                              \
+        .name = #member, .type = TP_OPT_SIZE, .offset = offsetof(struct system_opts, member),      \
+        .def = "libc", .max = INT_MAX, .choices = libc_word, .arg = "SIZE", .help = text           \
+    }
+
+static const struct tp_opt system_rows[] = {
+    SYSTEM_ROW(mmap_threshold, "M_MMAP_THRESHOLD: larger blocks get a mapping each\n"
+                               "libc: left as it is"),
+    SYSTEM_ROW(trim_threshold, "M_TRIM_THRESHOLD: idle bytes at the top before they go back"),
+    SYSTEM_ROW(top_pad, "M_TOP_PAD: bytes asked for beyond what is needed"),
+    {.name = NULL}};
+
+static uint64_t reserved_now(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.arena + info.hblkhd;
+}
+
+static int set_option(int param, uint64_t value, const char *name, struct tp_err *err)
+{
+    if (value == TP_OPT_KEYWORD(0) || mallopt(param, (int)value))
+        return TP_OK;
+    return tp_fail(err, TP_EUSAGE, "strategy 'system': the C library refused '%s'", name);
+}
+
+static int system_init(void *state, const struct tp_env *env, const void *options,
+                       struct tp_err *err)
+{
+    (void)env;
+    const struct system_opts *opts = options;
+    int rc = set_option(M_MMAP_THRESHOLD, opts->mmap_threshold, "mmap_threshold", err);
+    if (!rc)
+        rc = set_option(M_TRIM_THRESHOLD, opts->trim_threshold, "trim_threshold", err);
+    if (!rc)
+        rc = set_option(M_TOP_PAD, opts->top_pad, "top_pad", err);
+    ((struct system *)state)->reserved_at_start = reserved_now();
+    return rc;
+}
+
+static void system_fini(void *state)
+{
+    (void)state;
+}
+
+static bool request_is_sound(const struct tp_req *rq)
+{
+    return rq->size && rq->align && !(rq->align & (rq->align - 1));
+}
+
+static void *aligned_block(const struct tp_req *rq)
+{
+    void *p = NULL;
+    return posix_memalign(&p, rq->align, rq->size) ? NULL : p;
+}
+
+static int system_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    (void)state, (void)thread;
+    if (__builtin_expect(!request_is_sound(rq), 0))
+        return TP_EINVAL;
+    void *p = rq->align <= SYSTEM_ALIGN ? malloc(rq->size) : aligned_block(rq);
+    *out = (struct tp_block){(uintptr_t)p, 0};
+    return p ? TP_OK : TP_EOOM;
+}
+
+static int system_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    (void)state, (void)thread, (void)rq;
+    free((void *)(uintptr_t)addr);
+    return TP_OK;
+}
+
+/* realloc forgets an alignment above its own: such a block is made anew. */
+static int system_move(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                       struct tp_block *out)
+{
+    (void)state, (void)thread;
+    if (__builtin_expect(!request_is_sound(rq), 0))
+        return TP_EINVAL;
+    void *old = (void *)(uintptr_t)addr, *p = NULL;
+    if (rq->align <= SYSTEM_ALIGN) {
+        p = realloc(old, rq->size);
+    } else {
+        p = aligned_block(rq);
+        size_t usable = malloc_usable_size(old);
+        if (p)
+            memcpy(p, old, usable < rq->size ? usable : rq->size);
+        if (p)
+            free(old);
+    }
+    *out = (struct tp_block){(uintptr_t)p, 0};
+    return p ? TP_OK : TP_EOOM;
+}
+
+static int system_trim(void *state, uint64_t keep)
+{
+    (void)state;
+    malloc_trim(keep);
+    return TP_OK;
+}
+
+static uint64_t system_usable(void *state, tp_addr addr)
+{
+    (void)state;
+    return malloc_usable_size((void *)(uintptr_t)addr);
+}
+
+static void system_stats(void *state, struct tp_stats *out)
+{
+    uint64_t now = reserved_now(), start = ((struct system *)state)->reserved_at_start;
+    *out = (struct tp_stats){.reserved_bytes = now > start ? now - start : 0};
+}
+
+const struct tp_strategy tp_strategy_system = {
+    .name = "system",
+    .summary = "the C library's malloc",
+    .resembles = "what your program uses now",
+    .to_use =
+        "nothing to do: it is what a program gets; the options are mallopt's, and\n"
+        "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=N:glibc.malloc.trim_threshold=N sets them",
+    .group = TP_GROUP_REAL,
+    .caps = TP_CAP_ALIGN | TP_CAP_FOREIGN | TP_CAP_THREADS,
+    .state_size = sizeof(struct system),
+    .opts_size = sizeof(struct system_opts),
+    .options = system_rows,
+    .init = system_init,
+    .fini = system_fini,
+    .alloc = system_alloc,
+    .free = system_free,
+    .move = system_move,
+    .trim = system_trim,
+    .usable = system_usable,
+    .stats = system_stats,
+};

@@ -1,0 +1,90 @@
+/* Strategies: do the bits and the pointers of a table agree, and can a source serve it? Checked
+ * once, so that the engine may take NULL as the statement that a member is not there. */
+#include "alloc/strategy.h"
+
+#define ALL_CAPS                                                                                   \
+    (TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_SIZED | TP_CAP_INBAND | TP_CAP_ALIGN |               \
+     TP_CAP_RETAINS | TP_CAP_NOFREE | TP_CAP_FOREIGN)
+
+/* Names are written on the command line: -s NAME:option=value, label=NAME. */
+static bool is_name(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.";
+    return name && *name && name[strspn(name, allowed)] == '\0';
+}
+
+static const char *description_fault(const struct tp_strategy *s)
+{
+    if (!is_name(s->name))
+        return "'name' is missing or cannot be written on a command line";
+    if (!s->summary || !*s->summary)
+        return "'summary' is missing";
+    if (s->group > TP_GROUP_YARDSTICK)
+        return "'group' does not exist";
+    if (s->caps & ~(uint32_t)ALL_CAPS)
+        return "an unknown bit is set in 'caps'";
+    return NULL;
+}
+
+static const char *member_fault(const struct tp_strategy *s)
+{
+    if (!s->init || !s->fini || !s->alloc || !s->free)
+        return "'init', 'fini', 'alloc' and 'free' are required";
+    if (!s->state_size)
+        return "'state_size' is missing";
+    if (!s->retain != !s->release)
+        return "'retain' and 'release' go together";
+    if (!s->thread_init != !s->thread_fini)
+        return "'thread_init' and 'thread_fini' go together";
+    if (s->thread_init && !s->thread_size)
+        return "'thread_init' needs a 'thread_size'";
+    return NULL;
+}
+
+static const char *caps_fault(const struct tp_strategy *s)
+{
+    if (!!(s->caps & TP_CAP_RETAINS) != !!s->retain)
+        return "TP_CAP_RETAINS and 'retain' disagree";
+    if (!(s->caps & TP_CAP_STREAMS) && (s->use || s->sync))
+        return "'use' and 'sync' need TP_CAP_STREAMS";
+    if (s->caps & TP_CAP_FOREIGN && s->caps & TP_CAP_INBAND)
+        return "TP_CAP_FOREIGN takes no source, TP_CAP_INBAND needs one";
+    if (s->caps & TP_CAP_FOREIGN && s->group != TP_GROUP_REAL)
+        return "TP_CAP_FOREIGN is for real allocators";
+    return NULL;
+}
+
+int tp_strategy_check(const struct tp_strategy *s, struct tp_err *err)
+{
+    const char *fault = description_fault(s);
+    if (!fault)
+        fault = member_fault(s);
+    if (!fault)
+        fault = caps_fault(s);
+    if (fault)
+        return tp_fail(err, TP_EBROKEN, "strategy '%s': %s", s->name ? s->name : "?", fault);
+    char owner[64];
+    snprintf(owner, sizeof owner, "strategy '%s'", s->name);
+    return tp_opts_check(s->options, s->opts_size, owner, err);
+}
+
+int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *source,
+                     struct tp_err *err)
+{
+    bool host = source->flags & TP_SRC_HOST;
+    int rc = TP_OK;
+    if (s->caps & TP_CAP_FOREIGN && !host)
+        rc = tp_fail(
+            err, TP_EUSAGE,
+            "strategy '%s' is a real allocator with memory of its own and cannot use source "
+            "'%s'",
+            s->name, source->name);
+    else if (s->caps & TP_CAP_INBAND && !host)
+        rc =
+            tp_fail(err, TP_EUSAGE,
+                    "strategy '%s' keeps its bookkeeping in the memory itself, and source '%s' has "
+                    "none that it could write",
+                    s->name, source->name);
+    return rc ? tp_hint(err, rc, "use '--source host'") : TP_OK;
+}

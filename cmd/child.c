@@ -1,0 +1,210 @@
+/* The parent starts /proc/self/exe anew with two descriptors: the program, and a shared job that holds
+ * the question and takes the answer. exec, not fork alone: a forked heap is the parent's, with all the
+ * holes that reading the trace has left in it. */
+#include "cmd/child.h"
+
+#include "cmd/cli.h"
+#include "cmd/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* Both ends are the same executable, so the layout is the same. The run stands behind it. */
+struct job {
+    uint64_t size; /* of the whole mapping */
+    char spec[TP_SPEC_TEXT];
+    char label[TP_LABEL_MAX];
+    uint32_t touch, passes, min_replays, repeat;
+    uint64_t min_time_ns, seed;
+    bool stop_on_oom, drop_prologue, progress, answered;
+    int status;
+    struct tp_err err;
+};
+#define RUN_OFFSET ((sizeof(struct job) + 63) & ~(size_t)63)
+
+static struct tp_run *run_of(struct job *job)
+{
+    return (struct tp_run *)(void *)((char *)job + RUN_OFFSET);
+}
+
+static int map_job(int fd, size_t size, struct job **out, struct tp_err *err)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED)
+        return tp_fail(err, TP_EIO, "shared memory for a child process: %s", strerror(errno));
+    *out = p;
+    return TP_OK;
+}
+
+static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                    struct job **out, int *fd, struct tp_err *err)
+{
+    uint16_t devices = tp_program_facts(cfg->program)->devices;
+    size_t size = RUN_OFFSET + tp_run_size(devices);
+    *fd = memfd_create("tapool-job", MFD_CLOEXEC);
+    if (*fd < 0 || ftruncate(*fd, (off_t)size))
+        return tp_fail(err, TP_EIO, "shared memory for a child process: %s", strerror(errno));
+    int status = map_job(*fd, size, out, err);
+    if (status)
+        return status;
+    struct job *job = *out;
+    char options[TP_SPEC_TEXT - 128];
+    if (!tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options))
+        return tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label);
+    snprintf(job->spec, sizeof job->spec, "%s%s%s", spec->strategy->name, options[0] ? ":" : "",
+             options);
+    snprintf(job->label, sizeof job->label, "%s", spec->label);
+    job->size = size;
+    job->touch = cfg->touch;
+    job->passes = cfg->passes;
+    job->min_replays = cfg->min_replays;
+    job->repeat = cfg->repeat;
+    job->min_time_ns = cfg->min_time_ns;
+    job->seed = cfg->seed;
+    job->stop_on_oom = cfg->stop_on_oom;
+    job->drop_prologue = cfg->drop_prologue;
+    job->progress = cfg->progress != NULL;
+    return TP_OK;
+}
+
+/* The child finds the program at descriptor 3 and the job at 4. */
+enum { PROGRAM_FD = 3, JOB_FD = 4 };
+
+static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
+{
+    char *argv[] = {(char *)(uintptr_t) "tapool", (char *)(uintptr_t) "__child", NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    /* over a detour above both, so that neither lands on the other's place; dup2 clears O_CLOEXEC */
+    int high_program = fcntl(program_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
+    int high_job = fcntl(job_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
+    posix_spawn_file_actions_adddup2(&actions, high_program, PROGRAM_FD);
+    posix_spawn_file_actions_adddup2(&actions, high_job, JOB_FD);
+    int failed = high_program < 0 || high_job < 0
+                     ? errno
+                     : posix_spawn(pid, "/proc/self/exe", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (high_program >= 0)
+        close(high_program);
+    if (high_job >= 0)
+        close(high_job);
+    return failed ? tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(failed))
+                  : TP_OK;
+}
+
+static int await(pid_t pid, const struct job *job, struct tp_err *err)
+{
+    int how = 0;
+    while (waitpid(pid, &how, 0) < 0)
+        if (errno != EINTR)
+            return tp_fail(err, TP_EIO, "a child process is lost: %s", strerror(errno));
+    if (WIFSIGNALED(how))
+        return tp_fail(err, TP_EBROKEN, "'%s' died of signal %d (%s) in its process", job->label,
+                       WTERMSIG(how), strsignal(WTERMSIG(how)));
+    if (!job->answered)
+        return tp_fail(err, TP_EBROKEN, "'%s' ended its process with code %d", job->label,
+                       WEXITSTATUS(how));
+    if (job->status && err)
+        *err = job->err;
+    return job->status;
+}
+
+int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                    struct tp_run *out, struct tp_err *err)
+{
+    struct job *job = NULL;
+    int program_fd = -1, job_fd = -1;
+    pid_t pid = 0;
+    int status = make_job(cfg, spec, &job, &job_fd, err);
+    if (!status)
+        status = tp_program_export(cfg->program, &program_fd, err);
+    if (!status)
+        status = spawn(program_fd, job_fd, &pid, err);
+    if (!status)
+        status = await(pid, job, err);
+    if (!status)
+        memcpy(out, run_of(job), tp_run_size(tp_program_facts(cfg->program)->devices));
+    if (job)
+        munmap(job, job->size);
+    if (job_fd >= 0)
+        close(job_fd);
+    if (program_fd >= 0)
+        close(program_fd);
+    return status;
+}
+
+/* ---- the child's side ---- */
+
+static int answer(struct job *job, struct tp_program *program, struct tp_err *err)
+{
+    struct tp_strategy_spec spec;
+    struct tp_clock clock;
+    struct tp_progress_line line;
+    int status = tp_strategy_spec_parse(&spec, job->spec, err);
+    if (status)
+        return status;
+    tp_progress_start(&line, job->label);
+    struct tp_replay_cfg cfg = {.program = program,
+                                .strategy = spec.strategy,
+                                .strategy_opts = spec.opts,
+                                .clock = &clock,
+                                .touch = (enum tp_touch)job->touch,
+                                .passes = job->passes,
+                                .min_time_ns = job->min_time_ns,
+                                .min_replays = job->min_replays,
+                                .repeat = job->repeat,
+                                .stop_on_oom = job->stop_on_oom,
+                                .drop_prologue = job->drop_prologue,
+                                .seed = job->seed,
+                                .progress = job->progress ? tp_progress_show : NULL,
+                                .progress_ctx = &line};
+    status = tp_clock_calibrate(&clock, err);
+    if (!status)
+        status = tp_replay(&cfg, run_of(job), err);
+    tp_progress_clear(&line);
+    tp_strategy_spec_release(&spec);
+    return status;
+}
+
+static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    struct job *job = NULL;
+    struct tp_program *program = NULL;
+    struct stat st;
+    (void)args;
+    (void)out;
+    if (fstat(JOB_FD, &st) || (size_t)st.st_size < sizeof *job)
+        return tp_fail(err, TP_EUSAGE, "'__child' is tapool's own");
+    int status = map_job(JOB_FD, (size_t)st.st_size, &job, err);
+    if (status)
+        return status;
+    status = tp_program_import(PROGRAM_FD, &program, &job->err);
+    if (!status && (uint64_t)st.st_size <
+                       RUN_OFFSET + tp_run_size(tp_program_facts(program)->devices))
+        status = tp_fail(&job->err, TP_EBROKEN, "the job of a child process is too short");
+    if (!status)
+        status = answer(job, program, &job->err);
+    tp_program_release(program);
+    job->status = status;
+    job->answered = true;
+    munmap(job, (size_t)st.st_size);
+    return TP_OK; /* the parent reports */
+}
+
+const struct tp_command tp_command_child = {
+    .name = "__child",
+    .usage = "__child",
+    .summary = "plays one strategy for another tapool",
+    .about = "",
+    .hidden = true,
+    .run = run_child,
+};

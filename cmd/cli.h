@@ -1,0 +1,49 @@
+/* The command line's contracts.
+ *
+ * To add a subcommand: one file that exports one `const struct tp_command`, and one line in
+ * cmd/registry.c. Its option rows feed the parser and `tapool COMMAND --help`. */
+#ifndef TP_CLI_H
+#define TP_CLI_H
+
+#include "alloc/opt.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Exit codes; documented in `tapool help`. A signal ends as 128+n by itself. */
+enum tp_exit {
+    TP_EXIT_OK = 0,
+    TP_EXIT_FOUND = 1,  /* a regression, or a --fail-on condition */
+    TP_EXIT_USAGE = 2,
+    TP_EXIT_INPUT = 3,
+    TP_EXIT_FAILED = 4, /* replay failed, device missing, output could not be written */
+};
+int tp_exit_code(int status);
+
+struct tp_args {
+    const void *opts;   /* the command's option struct, defaults filled in */
+    char **words;       /* what is left when options are taken */
+    int count;
+};
+
+struct tp_command {
+    const char *name;
+    const char *usage;    /* after "tapool ": "replay TRACE... [-s STRATEGY]..." */
+    const char *summary;  /* one line of the command list */
+    const char *about;    /* paragraphs of --help; may be "" */
+    bool hidden;          /* for tapool itself */
+    size_t opts_size;
+    const struct tp_opt *options;
+    int (*run)(const struct tp_args *args, FILE *out, struct tp_err *err); /* a status */
+};
+
+/* Parses and runs: the whole program. Returns the exit code. */
+int tp_cli_main(int argc, char **argv);
+
+/* Prints the command's --help page. */
+void tp_cli_help(const struct tp_command *cmd, FILE *out);
+
+/* Flushes and checks a stream: TP_EIO when anything that was written to it was lost. */
+int tp_finish_output(FILE *out, const char *name, struct tp_err *err);
+
+#endif

@@ -1,0 +1,106 @@
+/* Derived figures; see figures.h. */
+#include "cmd/figures.h"
+
+#include <math.h>
+
+enum { BEYOND = 10 };
+
+const struct tp_percentile_row tp_percentiles[TP_PERCENTILES] = {{0.5, "p50", "p50_ns"},
+                                                                 {0.9, "p90", "p90_ns"},
+                                                                 {0.99, "p99", "p99_ns"},
+                                                                 {0.999, "p99.9", "p99_9_ns"}};
+
+static double not_negative(double value) { return value > 0 ? value : 0; }
+
+double tp_speed_net(const struct tp_run *run, double gross)
+{
+    return not_negative(gross - tp_series_median(&run->throughput.engine).median);
+}
+
+struct tp_speed tp_speed_of(const struct tp_run *run)
+{
+    struct tp_median gross = tp_series_median(&run->throughput.runs);
+    return (struct tp_speed){.ns = tp_speed_net(run, gross.median),
+                             .low = tp_speed_net(run, gross.low),
+                             .high = tp_speed_net(run, gross.high),
+                             .cold = tp_speed_net(run, run->throughput.cold_ns_per_op),
+                             .engine = tp_series_median(&run->throughput.engine).median};
+}
+
+bool tp_percentile(const struct tp_latency *l, double fraction, uint64_t *ns)
+{
+    double beyond = (1 - fraction) * (double)l->hist.count;
+    if (beyond < BEYOND - 1e-6)
+        return false;
+    *ns = tp_hist_quantile(&l->hist, fraction);
+    return true;
+}
+
+double tp_latency_mean(const struct tp_latency *l)
+{
+    return l->hist.count ? not_negative(l->raw_sum_ns / (double)l->hist.count) : NAN;
+}
+
+uint64_t tp_run_failed(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        sum += run->devices[d].failed_allocations;
+    return sum;
+}
+
+uint64_t tp_run_calls(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t d = 0; d < run->device_count; d++) {
+        if (run->devices[d].gets == TP_NONE)
+            return TP_NONE;
+        sum += run->devices[d].gets + run->devices[d].puts;
+    }
+    return sum;
+}
+
+uint64_t tp_run_peak_reserved(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        sum += run->devices[d].peak_reserved;
+    return sum;
+}
+
+uint64_t tp_run_trace_peak(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        sum += run->devices[d].trace_peak_requested;
+    return sum;
+}
+
+double tp_run_needed(const struct tp_run *run)
+{
+    uint64_t trace = tp_run_trace_peak(run);
+    return trace ? (double)tp_run_peak_reserved(run) / (double)trace : NAN;
+}
+
+double tp_run_reuse(const struct tp_run *run)
+{
+    uint64_t reused = 0, served = 0;
+    for (uint32_t d = 0; d < run->device_count; d++) {
+        if (run->devices[d].reused == TP_NONE)
+            return NAN;
+        reused += run->devices[d].reused;
+        served += run->devices[d].allocations;
+    }
+    return served ? (double)reused / (double)served : NAN;
+}
+
+bool tp_result_is_virtual(const struct tp_result *r)
+{
+    return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
+           r->source->layers[0].ops->flags & TP_SRC_VIRTUAL;
+}
+
+const char *tp_result_callee(const struct tp_result *r)
+{
+    return r->facts->kind == TP_KIND_DEVICE ? "driver" : "system";
+}

@@ -1,0 +1,45 @@
+/* Figures derived from a run: computed here once, for every writer. */
+#ifndef TP_FIGURES_H
+#define TP_FIGURES_H
+
+#include "cmd/report.h"
+
+/* Nanoseconds per operation, the engine's own share taken off. */
+struct tp_speed {
+    double ns, low, high; /* steady median and its 95 % interval */
+    double cold;          /* first replay on a fresh instance */
+    double engine;        /* the share that was taken off */
+};
+struct tp_speed tp_speed_of(const struct tp_run *run);
+
+/* One replay's ns per operation as tp_speed counts it. */
+double tp_speed_net(const struct tp_run *run, double gross);
+
+/* A percentile is known when at least 10 calls lie beyond it. */
+bool tp_percentile(const struct tp_latency *l, double fraction, uint64_t *ns);
+
+enum { TP_PERCENTILES = 4 };
+struct tp_percentile_row {
+    double fraction;
+    const char *head;      /* "p99.9" */
+    const char *json_name; /* "p99_9_ns" */
+};
+extern const struct tp_percentile_row tp_percentiles[TP_PERCENTILES];
+
+double tp_latency_mean(const struct tp_latency *l); /* NAN when there are none */
+
+/* Sums over devices; TP_NONE where one of them is. Byte values only make sense with one device. */
+uint64_t tp_run_failed(const struct tp_run *run);
+uint64_t tp_run_calls(const struct tp_run *run); /* gets and puts */
+uint64_t tp_run_peak_reserved(const struct tp_run *run);
+uint64_t tp_run_trace_peak(const struct tp_run *run);
+double tp_run_reuse(const struct tp_run *run);    /* share of allocations without a source call; NAN */
+double tp_run_needed(const struct tp_run *run);   /* peak reserved / trace peak requested; NAN */
+
+/* Times of a virtual source are the policy's own work only. */
+bool tp_result_is_virtual(const struct tp_result *r);
+
+/* "system" or "driver": who answers the source's calls. */
+const char *tp_result_callee(const struct tp_result *r);
+
+#endif

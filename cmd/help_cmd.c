@@ -1,0 +1,93 @@
+/* tapool help [TOPIC]: the commands, the topics, and one page for each. A warning's id is a topic. */
+#include "cmd/cli.h"
+#include "cmd/registry.h"
+#include "cmd/warnings.h"
+
+#include <string.h>
+
+static void print_commands(FILE *out)
+{
+    fprintf(out, "tapool %s: replay recorded allocations against allocator policies\n\ncommands\n",
+            TAPOOL_VERSION);
+    for (size_t i = 0; tp_commands[i]; i++)
+        if (!tp_commands[i]->hidden)
+            fprintf(out, "  %-14s%s\n", tp_commands[i]->name, tp_commands[i]->summary);
+    fputs("\ntopics: tapool help TOPIC\n", out);
+    for (size_t i = 0; tp_topics[i]; i++)
+        fprintf(out, "  %-14s%s\n", tp_topics[i]->name, tp_topics[i]->summary);
+    fputs("\nexit codes\n"
+          "  0 done   2 wrong command line   3 unusable input\n"
+          "  4 the replay failed, or output could not be written   128+n ended by signal n\n"
+          "\nenvironment\n"
+          "  TMPDIR            where programs above 32 MiB are kept while they are played\n"
+          "  TAPOOL_SAMPLES    another folder for sample:NAME\n"
+          "  NO_COLOR          no colour\n",
+          out);
+}
+
+static int fail_topic(const char *name, struct tp_err *err)
+{
+    const char *names[64] = {0};
+    size_t n = 0;
+    for (size_t i = 0; tp_topics[i] && n < 63; i++)
+        names[n++] = tp_topics[i]->name;
+    for (size_t i = 0; tp_commands[i] && n < 63; i++)
+        if (!tp_commands[i]->hidden)
+            names[n++] = tp_commands[i]->name;
+    for (size_t i = 0; tp_warnings[i] && n < 63; i++)
+        names[n++] = tp_warnings[i]->id;
+    const char *near = tp_nearest(name, names);
+    int status = tp_fail(err, TP_EUSAGE, "no help on '%s'", name);
+    return near ? tp_hint(err, status, "did you mean '%s'? 'tapool help' lists all", near)
+                : tp_hint(err, status, "'tapool help' lists all");
+}
+
+static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    if (args->count > 1)
+        return tp_fail(err, TP_EUSAGE, "help takes one topic at most");
+    if (!args->count) {
+        print_commands(out);
+        return TP_OK;
+    }
+    const char *name = args->words[0];
+    for (size_t i = 0; tp_topics[i]; i++) {
+        if (!strcmp(tp_topics[i]->name, name)) {
+            tp_topics[i]->print(out);
+            return TP_OK;
+        }
+    }
+    const struct tp_warning *warning = tp_find_warning(name);
+    if (warning) {
+        fprintf(out, "warning %s\n\n%s\n", warning->id, warning->help);
+        return TP_OK;
+    }
+    for (size_t i = 0; tp_commands[i]; i++) {
+        if (!tp_commands[i]->hidden && !strcmp(tp_commands[i]->name, name)) {
+            tp_cli_help(tp_commands[i], out);
+            return TP_OK;
+        }
+    }
+    return fail_topic(name, err);
+}
+
+const struct tp_command tp_command_help = {
+    .name = "help",
+    .usage = "help [TOPIC]",
+    .summary = "this list; with a topic, a command or a warning's id, its page",
+    .about = "",
+    .run = run_help,
+};
+
+static void print_warning_list(FILE *out)
+{
+    fputs("Warnings say when tapool's own numbers are doubtful. 'tapool help ID' explains one.\n\n",
+          out);
+    for (size_t i = 0; tp_warnings[i]; i++) {
+        const char *help = tp_warnings[i]->help;
+        fprintf(out, "  %-22s%.*s ...\n", tp_warnings[i]->id, (int)strcspn(help, "\n"), help);
+    }
+}
+
+const struct tp_topic tp_topic_warnings = {"warnings", "the ids of all warnings",
+                                           print_warning_list};

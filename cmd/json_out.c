@@ -1,0 +1,72 @@
+/* See json_out.h. */
+#include "cmd/json_out.h"
+
+#include "alloc/run.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define EXACT (UINT64_C(1) << 53)
+
+void tp_json_push(struct tp_json *j, cJSON *array, cJSON *item)
+{
+    if (!item || !array || !cJSON_AddItemToArray(array, item)) {
+        j->failed = true;
+        cJSON_Delete(item);
+    }
+}
+
+static cJSON *add(struct tp_json *j, cJSON *in, const char *name, cJSON *item)
+{
+    if (item && in && cJSON_AddItemToObject(in, name, item))
+        return item;
+    j->failed = true;
+    cJSON_Delete(item);
+    return NULL;
+}
+
+cJSON *tp_json_object(struct tp_json *j, cJSON *in, const char *name)
+{
+    cJSON *item = cJSON_CreateObject();
+    if (!name && !in) {
+        j->failed |= !item;
+        return item;
+    }
+    return add(j, in, name, item);
+}
+
+cJSON *tp_json_array(struct tp_json *j, cJSON *in, const char *name)
+{
+    return add(j, in, name, cJSON_CreateArray());
+}
+
+void tp_json_text(struct tp_json *j, cJSON *in, const char *name, const char *value)
+{
+    add(j, in, name, value ? cJSON_CreateString(value) : cJSON_CreateNull());
+}
+
+cJSON *tp_json_number(struct tp_json *j, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    cJSON *item = value > EXACT ? cJSON_CreateString(text) : cJSON_CreateNumber((double)value);
+    j->failed |= !item;
+    return item;
+}
+
+void tp_json_uint(struct tp_json *j, cJSON *in, const char *name, uint64_t value)
+{
+    add(j, in, name, value == TP_NONE ? cJSON_CreateNull() : tp_json_number(j, value));
+}
+
+/* Six decimals: more than any figure here is good for, and no noise of binary fractions. */
+void tp_json_real(struct tp_json *j, cJSON *in, const char *name, double value)
+{
+    bool known = isfinite(value);
+    add(j, in, name, known ? cJSON_CreateNumber(round(value * 1e6) / 1e6) : cJSON_CreateNull());
+}
+
+void tp_json_bool(struct tp_json *j, cJSON *in, const char *name, bool value)
+{
+    add(j, in, name, cJSON_CreateBool(value));
+}

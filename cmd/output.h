@@ -1,0 +1,29 @@
+/* Files that tapool writes: whole or not at all, and never over another without being told. */
+#ifndef TP_OUTPUT_H
+#define TP_OUTPUT_H
+
+#include "alloc/err.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct tp_output {
+    FILE *file;
+    char *path, *temporary; /* owned; temporary NULL: written in place (a device, a pipe) */
+    bool force;
+};
+
+/* Says before any work whether the file could be made: TP_EUSAGE when it exists and `force` is not
+ * set, TP_EIO when its folder cannot be written. */
+int tp_output_check(const char *path, bool force, struct tp_err *err);
+
+/* Opens a temporary file beside `path`. */
+int tp_output_open(struct tp_output *o, const char *path, bool force, struct tp_err *err);
+
+/* Flushes, checks, and puts the file in its place; on failure nothing is left. */
+int tp_output_commit(struct tp_output *o, struct tp_err *err);
+
+/* Removes what is not committed. A zeroed or committed one is fine. */
+void tp_output_discard(struct tp_output *o);
+
+#endif

@@ -1,0 +1,102 @@
+/* The text screen; see text.h. Wraps at words, so a report fits 80 columns as well as 100. */
+#include "cmd/text.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { WIDTH_MIN = 80, WIDTH_MAX = 100, TEXT_MAX = 4096 };
+
+int tp_text_width(const char *text)
+{
+    int width = 0;
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+void tp_page_init(struct tp_page *p, FILE *out, unsigned color)
+{
+    struct winsize size = {0};
+    bool terminal = isatty(fileno(out));
+    int width = WIDTH_MAX;
+    if (terminal && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col)
+        width = size.ws_col;
+    const char *quiet = getenv("NO_COLOR");
+    width = width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : width;
+    *p = (struct tp_page){.out = out, .width = width};
+    p->color = color == 1 || (color == 2 && terminal && !(quiet && *quiet));
+}
+
+void tp_page_line(struct tp_page *p)
+{
+    fputc('\n', p->out);
+    p->column = 0;
+}
+
+static void go_to(struct tp_page *p, int column)
+{
+    if (p->column > column)
+        tp_page_line(p);
+    fprintf(p->out, "%*s", column - p->column, "");
+    p->column = column;
+}
+
+/* Writes words; a word that does not fit goes to the next line, at `indent`. */
+static void write_words(struct tp_page *p, int indent, const char *text)
+{
+    while (*text) {
+        size_t blanks = strspn(text, " ");
+        size_t length = strcspn(text + blanks, " ");
+        char word[TEXT_MAX];
+        snprintf(word, sizeof word, "%.*s", (int)length, text + blanks);
+        int width = tp_text_width(word);
+        if (p->column + (int)blanks + width > p->width && p->column > indent) {
+            tp_page_line(p);
+            go_to(p, indent);
+            blanks = 0;
+        }
+        fprintf(p->out, "%*s%s", (int)blanks, "", word);
+        p->column += (int)blanks + width;
+        text += strspn(text, " ") + length;
+    }
+}
+
+void tp_page_at(struct tp_page *p, int column, const char *format, ...)
+{
+    char text[TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    go_to(p, column);
+    write_words(p, column, text);
+}
+
+void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)
+{
+    static const char *const codes[] = {"", "\033[1m", "\033[2m", "\033[31;1m", "\033[32m"};
+    char text[TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    go_to(p, column);
+    if (p->color)
+        fputs(codes[style], p->out);
+    write_words(p, column, text);
+    if (p->color && style != TP_PLAIN)
+        fputs("\033[0m", p->out);
+}
+
+void tp_page_right(struct tp_page *p, int end, const char *text)
+{
+    int start = end - tp_text_width(text);
+    if (start <= p->column && p->column)
+        start = p->column + 1; /* too wide for its column: still apart from its neighbour */
+    go_to(p, start > 0 ? start : 0);
+    fputs(text, p->out);
+    p->column += tp_text_width(text);
+}

@@ -1,0 +1,117 @@
+/* Every table of tapool. Adding a strategy, source, format, subcommand or help topic is one file
+ * elsewhere and one line here. */
+#include "cmd/registry.h"
+
+#include "alloc/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_system,
+    tp_strategy_direct;
+const struct tp_strategy *const tp_strategies[] = {
+    &tp_strategy_arena, &tp_strategy_bump, &tp_strategy_system, &tp_strategy_direct, NULL};
+
+const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_strategy_arena,
+                                                     &tp_strategy_bump, NULL};
+const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena, &tp_strategy_bump,
+                                                       &tp_strategy_direct, NULL};
+
+extern const struct tp_source_ops tp_source_host, tp_source_virtual, tp_source_limit,
+    tp_source_fault, tp_source_shuffle;
+const struct tp_source_ops *const tp_sources[] = {&tp_source_host,  &tp_source_virtual,
+                                                  &tp_source_limit, &tp_source_fault,
+                                                  &tp_source_shuffle, NULL};
+
+extern const struct tp_format tp_format_json, tp_format_jsonl;
+const struct tp_format *const tp_formats[] = {&tp_format_json, &tp_format_jsonl, NULL};
+
+extern const struct tp_command tp_command_replay, tp_command_strategies, tp_command_help,
+    tp_command_child;
+const struct tp_command *const tp_commands[] = {&tp_command_replay, &tp_command_strategies,
+                                                &tp_command_help, &tp_command_child, NULL};
+
+extern const struct tp_topic tp_topic_report, tp_topic_format, tp_topic_metrics, tp_topic_warnings;
+const struct tp_topic *const tp_topics[] = {&tp_topic_report, &tp_topic_format, &tp_topic_metrics,
+                                            &tp_topic_warnings, NULL};
+
+enum { NAMES_MAX = 64 };
+
+/* Says that `name` is not one of `names`, with the nearest or all of them as a hint. */
+static void fail_unknown(struct tp_err *err, const char *what, const char *name,
+                         const char *const *names, const char *lister)
+{
+    const char *near = tp_nearest(name, names);
+    int status = tp_fail(err, TP_EUSAGE, "unknown %s '%s'", what, name);
+    if (near)
+        tp_hint(err, status, "did you mean '%s'? '%s' lists all", near, lister);
+    else
+        tp_hint(err, status, "'%s' lists all", lister);
+}
+
+const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err)
+{
+    const char *names[NAMES_MAX] = {0};
+    for (size_t i = 0; tp_strategies[i] && i < NAMES_MAX - 1; i++) {
+        names[i] = tp_strategies[i]->name;
+        if (!strcasecmp(name, names[i]))
+            return tp_strategies[i];
+    }
+    fail_unknown(err, "strategy", name, names, "tapool strategies");
+    return NULL;
+}
+
+const struct tp_source_ops *tp_find_source(const char *name, bool decorator, struct tp_err *err)
+{
+    const char *names[NAMES_MAX] = {0};
+    size_t count = 0;
+    for (size_t i = 0; tp_sources[i] && count < NAMES_MAX - 1; i++) {
+        if (((tp_sources[i]->flags & TP_SRC_DECORATOR) != 0) != decorator)
+            continue;
+        names[count++] = tp_sources[i]->name;
+        if (!strcasecmp(name, tp_sources[i]->name))
+            return tp_sources[i];
+    }
+    fail_unknown(err, decorator ? "source decorator" : "source", name, names,
+                 "tapool help metrics");
+    return NULL;
+}
+
+const struct tp_command *tp_find_command(const char *name, struct tp_err *err)
+{
+    const char *names[NAMES_MAX] = {0};
+    size_t count = 0;
+    for (size_t i = 0; tp_commands[i] && count < NAMES_MAX - 1; i++) {
+        if (!strcmp(name, tp_commands[i]->name))
+            return tp_commands[i];
+        if (!tp_commands[i]->hidden)
+            names[count++] = tp_commands[i]->name;
+    }
+    fail_unknown(err, "command", name, names, "tapool");
+    return NULL;
+}
+
+/* An installed tapool finds its samples beside itself (../share/tapool/samples), one in a build tree in
+ * the source tree it was built from; TAPOOL_SAMPLES goes before both. */
+void tp_sample_dirs(struct tp_sample_dirs *out)
+{
+    size_t n = 0, size = sizeof out->installed;
+    const char *given = getenv("TAPOOL_SAMPLES");
+    if (given && *given)
+        out->list[n++] = given;
+    ssize_t len = readlink("/proc/self/exe", out->installed, size - 1);
+    out->installed[len > 0 ? len : 0] = '\0';
+    for (int up = 0; up < 2 && len > 0; up++) {
+        char *slash = strrchr(out->installed, '/');
+        if (slash)
+            *slash = '\0';
+    }
+    size_t used = strlen(out->installed);
+    int wrote = snprintf(out->installed + used, size - used, "/%s", TAPOOL_SAMPLES_FROM_BIN);
+    if (wrote > 0 && (size_t)wrote < size - used)
+        out->list[n++] = out->installed;
+    out->list[n++] = TAPOOL_SAMPLES_BUILD;
+    out->list[n] = NULL;
+}

@@ -1,0 +1,38 @@
+/* The one place where every table lives. All tables are NULL-terminated. */
+#ifndef TP_REGISTRY_H
+#define TP_REGISTRY_H
+
+#include "alloc/strategy.h"
+#include "cmd/cli.h"
+#include "traces/format.h"
+
+extern const struct tp_strategy *const tp_strategies[];
+extern const struct tp_source_ops *const tp_sources[];
+extern const struct tp_format *const tp_formats[];
+extern const struct tp_command *const tp_commands[];
+
+/* A help topic: `tapool help NAME`. */
+struct tp_topic {
+    const char *name;
+    const char *summary;
+    void (*print)(FILE *out);
+};
+extern const struct tp_topic *const tp_topics[];
+
+/* What is played without -s: the comparable set of a kind of trace. */
+extern const struct tp_strategy *const tp_default_host[];
+extern const struct tp_strategy *const tp_default_device[];
+
+/* By name, any case; NULL with err set (TP_EUSAGE, nearest as hint). */
+const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err);
+const struct tp_source_ops *tp_find_source(const char *name, bool decorator, struct tp_err *err);
+const struct tp_command *tp_find_command(const char *name, struct tp_err *err);
+
+/* Where shipped samples are looked for, in order; `list` is NULL-terminated and points into itself. */
+struct tp_sample_dirs {
+    const char *list[4];
+    char installed[4096];
+};
+void tp_sample_dirs(struct tp_sample_dirs *out);
+
+#endif

@@ -1,0 +1,323 @@
+/* tapool replay: opens the traces, plays every strategy on each, reports. */
+#include "cmd/child.h"
+#include "cmd/cli.h"
+#include "cmd/output.h"
+#include "cmd/progress.h"
+#include "cmd/registry.h"
+#include "cmd/report.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIN_REPLAYS = 5 };
+enum { FORMAT_TEXT, FORMAT_JSON };
+enum { TOUCH_AUTO };
+enum { OOM_CONTINUE, OOM_STOP };
+
+struct replay_opts {
+    struct tp_opt_list strategies;
+    char *source, *input_format, *export_json;
+    uint32_t touch, on_oom, format, color;
+    uint64_t min_time, repeat, seed;
+    bool strict, repair, json, force, verbose, bytes;
+};
+
+static const char *const touch_words[] = {"auto", "none", "first", "all", NULL};
+static const char *const oom_words[] = {"continue", "stop", NULL};
+static const char *const format_words[] = {"text", "json", NULL};
+static const char *const color_words[] = {"never", "always", "auto", NULL};
+
+#define ROW(member) offsetof(struct replay_opts, member)
+static const struct tp_opt rows[] = {
+    {.name = "strategy", .letter = 's', .type = TP_OPT_LIST, .offset = ROW(strategies),
+     .arg = "NAME[:OPTS]", .help = "a strategy, with options as name:a=1,b=2, under a label as "
+     "label=name:...; may be repeated; without it the usual set is played"},
+    {.name = "source", .type = TP_OPT_TEXT, .offset = ROW(source), .arg = "NAME",
+     .help = "where memory comes from: host or virtual; decorators follow with '+', such as "
+     "host+shuffle or virtual+limit:capacity=1GiB (default: host for host traces, virtual for "
+     "device traces)"},
+    {.name = "touch", .type = TP_OPT_CHOICE, .offset = ROW(touch), .def = "auto",
+     .choices = touch_words, .arg = "HOW", .help = "what is written into a new block inside the timed "
+     "call; auto is first on host and none on virtual"},
+    {.name = "min-time", .type = TP_OPT_DURATION, .offset = ROW(min_time), .def = "500ms", .min = 0,
+     .max = UINT64_C(86400000000000), .arg = "TIME",
+     .help = "a shorter trace is repeated for so long, once for speed and once for latencies"},
+    {.name = "repeat", .type = TP_OPT_UINT, .offset = ROW(repeat), .def = "1", .min = 1, .max = 1000,
+     .arg = "N", .help = "how often a trace longer than --min-time is played"},
+    {.name = "on-oom", .type = TP_OPT_CHOICE, .offset = ROW(on_oom), .def = "continue",
+     .choices = oom_words, .arg = "WHAT", .help = "after a failed allocation"},
+    {.name = "strict", .type = TP_OPT_FLAG, .offset = ROW(strict),
+     .help = "dirty input is an error (the default for tapool's own formats)"},
+    {.name = "repair", .type = TP_OPT_FLAG, .offset = ROW(repair),
+     .help = "dirty input is repaired, with a count in the report"},
+    {.name = "input-format", .type = TP_OPT_TEXT, .offset = ROW(input_format), .arg = "NAME",
+     .help = "read the trace as this format instead of detecting it"},
+    {.name = "seed", .type = TP_OPT_UINT, .offset = ROW(seed), .def = "1", .arg = "N",
+     .help = "of everything random (the shuffle decorator)"},
+    {.name = "format", .type = TP_OPT_CHOICE, .offset = ROW(format), .def = "text",
+     .choices = format_words, .arg = "FORMAT", .help = "what is printed"},
+    {.name = "json", .type = TP_OPT_FLAG, .offset = ROW(json), .help = "the same as --format json"},
+    {.name = "export-json", .type = TP_OPT_TEXT, .offset = ROW(export_json), .arg = "FILE",
+     .help = "write the JSON result to FILE as well"},
+    {.name = "force", .letter = 'f', .type = TP_OPT_FLAG, .offset = ROW(force),
+     .help = "overwrite FILE"},
+    {.name = "bytes", .type = TP_OPT_FLAG, .offset = ROW(bytes), .help = "sizes in full"},
+    {.name = "color", .type = TP_OPT_CHOICE, .offset = ROW(color), .def = "auto",
+     .choices = color_words, .arg = "WHEN", .help = "colour"},
+    {.name = "verbose", .letter = 'v', .type = TP_OPT_FLAG, .offset = ROW(verbose),
+     .help = "everything: options, exact bytes, hashes, latencies by size, the slowest calls"},
+    {.name = NULL}};
+
+/* What one trace needs beside itself; lives as long as its results. */
+struct job {
+    struct tp_trace trace;
+    struct tp_strategy_spec *specs;
+    size_t spec_count;
+    struct tp_source_spec source;
+};
+
+struct replay {
+    const struct replay_opts *o;
+    struct job *jobs;
+    size_t job_count;
+    struct tp_report report;
+};
+
+/* ---- preparing ---- */
+
+static int open_trace(const struct replay_opts *o, const char *path, struct tp_trace *out,
+                      struct tp_err *err)
+{
+    struct tp_sample_dirs dirs;
+    tp_sample_dirs(&dirs);
+    struct tp_trace_cfg cfg = {.path = path,
+                               .input_format = o->input_format,
+                               .strictness = o->strict   ? TP_STRICT
+                                             : o->repair ? TP_REPAIR
+                                                         : TP_BY_ORIGIN,
+                               .formats = tp_formats,
+                               .sample_dirs = dirs.list};
+    return tp_trace_open(&cfg, out, err);
+}
+
+static int parse_strategies(struct job *job, const struct replay_opts *o, struct tp_err *err)
+{
+    bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
+    const struct tp_strategy *const *usual = device ? tp_default_device : tp_default_host;
+    size_t count = o->strategies.count;
+    while (!o->strategies.count && usual[count])
+        count++;
+    job->specs = calloc(count, sizeof *job->specs);
+    if (!job->specs)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (; job->spec_count < count; job->spec_count++) {
+        const char *text = o->strategies.count ? o->strategies.items[job->spec_count]
+                                               : usual[job->spec_count]->name;
+        int status = tp_strategy_spec_parse(&job->specs[job->spec_count], text, err);
+        if (status)
+            return status;
+    }
+    tp_strategy_specs_label(job->specs, count);
+    return TP_OK;
+}
+
+/* Everything that can be wrong is found before the first replay, which may take long. */
+static int check_strategies(const struct job *job, struct tp_err *err)
+{
+    const struct tp_source_ops *base = job->source.layers[0].ops;
+    for (size_t i = 0; i < job->spec_count; i++) {
+        const struct tp_strategy *s = job->specs[i].strategy;
+        if (s->caps & TP_CAP_FOREIGN && !(base->flags & TP_SRC_HOST))
+            return tp_hint(err,
+                           tp_fail(err, TP_EUSAGE, "'%s' is an allocator of this machine's memory: it "
+                                                   "cannot run on source '%s'",
+                                   s->name, job->source.name),
+                           "leave out --source, or use --source host");
+        int status = s->caps & TP_CAP_FOREIGN ? TP_OK : tp_strategy_fits(s, base, err);
+        if (status)
+            return status;
+    }
+    return TP_OK;
+}
+
+static int prepare(struct job *job, const struct replay_opts *o, const char *path,
+                   struct tp_err *err)
+{
+    int status = open_trace(o, path, &job->trace, err);
+    if (status)
+        return status;
+    bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
+    const char *source = o->source ? o->source : device ? "virtual" : "host";
+    status = tp_source_spec_parse(&job->source, source, err);
+    if (!status)
+        status = parse_strategies(job, o, err);
+    return status ? status : check_strategies(job, err);
+}
+
+static void release_job(struct job *job)
+{
+    for (size_t i = 0; i < job->spec_count; i++)
+        tp_strategy_spec_release(&job->specs[i]);
+    free(job->specs);
+    tp_source_spec_release(&job->source);
+    tp_trace_close(&job->trace);
+}
+
+/* ---- playing ---- */
+
+static enum tp_touch touch_of(const struct replay_opts *o, const struct job *job,
+                              const struct tp_strategy *s)
+{
+    bool host = s->caps & TP_CAP_FOREIGN || job->source.layers[0].ops->flags & TP_SRC_HOST;
+    if (!host)
+        return TP_TOUCH_NONE;
+    return o->touch == TOUCH_AUTO ? TP_TOUCH_FIRST : (enum tp_touch)(o->touch - 1);
+}
+
+static int play(struct replay *r, const struct job *job, const struct tp_strategy_spec *spec,
+                struct tp_result *out, struct tp_err *err)
+{
+    const struct tp_program_facts *facts = tp_program_facts(job->trace.program);
+    struct tp_progress_line line;
+    struct tp_replay_cfg cfg = {.program = job->trace.program,
+                                .strategy = spec->strategy,
+                                .strategy_opts = spec->opts,
+                                .clock = &r->report.clock,
+                                .touch = touch_of(r->o, job, spec->strategy),
+                                .passes = TP_PASS_ALL,
+                                .min_time_ns = r->o->min_time,
+                                .min_replays = MIN_REPLAYS,
+                                .repeat = (uint32_t)r->o->repeat,
+                                .stop_on_oom = r->o->on_oom == OOM_STOP,
+                                .seed = r->o->seed,
+                                .progress = tp_progress_show,
+                                .progress_ctx = &line};
+    *out = (struct tp_result){&job->trace, facts, spec, &job->source, cfg.touch,
+                              calloc(1, tp_run_size(facts->devices))};
+    if (!out->run)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    tp_progress_start(&line, spec->label);
+    int status;
+    if (spec->strategy->caps & TP_CAP_FOREIGN) {
+        status = tp_child_replay(&cfg, spec, out->run, err);
+    } else {
+        cfg.layer_count = job->source.count;
+        memcpy(cfg.layers, job->source.layers, sizeof cfg.layers);
+        status = tp_replay(&cfg, out->run, err);
+    }
+    tp_progress_clear(&line);
+    return status ? tp_prefix(err, status, "%s", job->trace.path) : TP_OK;
+}
+
+static int play_all(struct replay *r, struct tp_err *err)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < r->job_count; i++)
+        total += r->jobs[i].spec_count;
+    r->report.results = calloc(total ? total : 1, sizeof *r->report.results);
+    if (!r->report.results)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < r->job_count; i++) {
+        for (size_t s = 0; s < r->jobs[i].spec_count; s++) {
+            struct tp_result *out = &r->report.results[r->report.count++];
+            int status = play(r, &r->jobs[i], &r->jobs[i].specs[s], out, err);
+            if (status)
+                return status;
+        }
+    }
+    return TP_OK;
+}
+
+/* ---- reporting ---- */
+
+static void print_text(const struct replay *r, FILE *out)
+{
+    struct tp_page page;
+    tp_page_init(&page, out, r->o->color);
+    page.exact = r->o->bytes;
+    size_t first = 0;
+    for (size_t i = 0; i < r->job_count; i++) {
+        size_t count = r->jobs[i].spec_count;
+        if (i)
+            tp_page_line(&page);
+        if (count == 1)
+            tp_report_detail(&r->report, &r->report.results[first], &page);
+        else
+            tp_report_table(&r->report, first, count, &page);
+        first += count;
+    }
+}
+
+static int export_json(const struct replay *r, struct tp_err *err)
+{
+    struct tp_output file;
+    if (!r->o->export_json)
+        return TP_OK;
+    int status = tp_output_open(&file, r->o->export_json, r->o->force, err);
+    if (status)
+        return status;
+    status = tp_report_json(&r->report, file.file, err);
+    if (!status)
+        return tp_output_commit(&file, err);
+    tp_output_discard(&file);
+    return status;
+}
+
+static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *out,
+                           struct tp_err *err)
+{
+    int status = tp_clock_calibrate(&r->report.clock, err);
+    for (int i = 0; !status && i < args->count; i++)
+        status = prepare(&r->jobs[r->job_count++], r->o, args->words[i], err);
+    if (!status)
+        status = play_all(r, err);
+    if (!status)
+        status = export_json(r, err);
+    if (status)
+        return status;
+    if (r->o->json || r->o->format == FORMAT_JSON)
+        return tp_report_json(&r->report, out, err);
+    print_text(r, out);
+    return TP_OK;
+}
+
+static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct replay_opts *o = args->opts;
+    struct replay r = {.o = o,
+                       .report = {.seed = o->seed, .min_time_ns = o->min_time,
+                                  .verbose = o->verbose}};
+    if (!args->count)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "replay needs a trace"),
+                       "tapool replay sample:sqlite plays a shipped one");
+    if (o->strict && o->repair)
+        return tp_fail(err, TP_EUSAGE, "--strict and --repair exclude each other");
+    int status = o->export_json ? tp_output_check(o->export_json, o->force, err) : TP_OK;
+    if (status)
+        return status;
+    r.jobs = calloc((size_t)args->count, sizeof *r.jobs);
+    status = r.jobs ? run_replay_with(&r, args, out, err)
+                    : tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < r.report.count; i++)
+        free(r.report.results[i].run);
+    free(r.report.results);
+    for (size_t i = 0; i < r.job_count; i++)
+        release_job(&r.jobs[i]);
+    free(r.jobs);
+    return status;
+}
+
+const struct tp_command tp_command_replay = {
+    .name = "replay",
+    .usage = "replay TRACE... [-s STRATEGY]... [OPTION]...",
+    .summary = "plays a trace against strategies and reports time, memory and fragmentation",
+    .about = "Plays each trace against each strategy and says how long every call took, how much "
+             "memory was held at the peak, and how much of it was wasted. With one strategy: a "
+             "screen about it; with several, or none named: one table.\n\nTRACE is a file, '-' for "
+             "standard input, or sample:NAME for a shipped one. A replay is one measurement: memory "
+             "and counts are exact, times have their interval beside them.",
+    .opts_size = sizeof(struct replay_opts),
+    .options = rows,
+    .run = run_replay,
+};

@@ -1,0 +1,46 @@
+/* What a replay command measured, as the writers read it. Writers compute nothing that another writer
+ * would compute too: derived figures live in cmd/figures.h. */
+#ifndef TP_REPORT_H
+#define TP_REPORT_H
+
+#include "cmd/spec.h"
+#include "cmd/text.h"
+#include "traces/trace.h"
+
+/* One strategy on one trace. */
+struct tp_result {
+    const struct tp_trace *trace;
+    const struct tp_program_facts *facts;
+    const struct tp_strategy_spec *spec;
+    const struct tp_source_spec *source; /* not of a foreign allocator */
+    enum tp_touch touch;
+    struct tp_run *run; /* owned by whoever made the report */
+};
+
+struct tp_report {
+    struct tp_result *results; /* grouped by trace */
+    size_t count;
+    struct tp_clock clock;
+    uint64_t seed;
+    uint64_t min_time_ns;
+    bool verbose;
+    bool partial; /* interrupted: some results are missing */
+};
+
+/* Screens for people. */
+void tp_report_detail(const struct tp_report *r, const struct tp_result *result,
+                      struct tp_page *page);
+void tp_report_table(const struct tp_report *r, size_t first, size_t count, struct tp_page *page);
+
+/* What -v adds to either. */
+void tp_report_verbose(const struct tp_report *r, const struct tp_result *result,
+                       struct tp_page *page);
+
+/* Parts that both screens share. */
+void tp_report_trace(const struct tp_result *result, struct tp_page *page);
+void tp_report_source(const struct tp_result *result, const char *label, struct tp_page *page);
+
+/* tapool.result/1; schema in DESIGN's words: names are fixed. */
+int tp_report_json(const struct tp_report *r, FILE *out, struct tp_err *err);
+
+#endif

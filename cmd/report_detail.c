@@ -1,0 +1,298 @@
+/* One strategy on one screen: memory as a sum at peak demand, speed, latencies by kind. */
+#include "cmd/figures.h"
+#include "cmd/warnings.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NUMBER_END = 15, TEXT = 20, NOTE = 50, LABEL = 16 };
+
+/* ---- memory ---- */
+
+struct sum_line {
+    char sign;
+    uint64_t bytes;
+    const char *text;
+    char note[256];
+};
+
+static void print_sum_line(const struct sum_line *line, struct tp_page *page)
+{
+    char sign[2] = {line->sign, '\0'};
+    tp_page_at(page, 5, "%s", sign);
+    tp_page_right(page, NUMBER_END + (page->exact ? 4 : 0), tp_bytes(line->bytes, page->exact).s);
+    tp_page_at(page, TEXT, "%s", line->text);
+    if (line->note[0])
+        tp_page_at(page, NOTE, "%s", line->note);
+    tp_page_line(page);
+}
+
+static void note_idle(const struct tp_device_run *d, char *note, size_t size)
+{
+    const struct tp_at_peak *at = &d->at_peak;
+    size_t used = 0;
+    if (at->pieces == TP_NONE) {
+        snprintf(note, size, "by the allocator's own statistics");
+        return;
+    }
+    if (at->pieces)
+        used = (size_t)snprintf(note, size, "%s piece%s, the largest %s", tp_count(at->pieces).s,
+                                at->pieces == 1 ? "" : "s", tp_bytes(at->largest, false).s);
+    if (at->dead && used < size)
+        snprintf(note + used, size - used, "%s%s of it dead until a reset", used ? "; " : "",
+                 tp_bytes(at->dead, false).s);
+}
+
+static void note_reserved(const struct tp_device_run *d, char *note, size_t size)
+{
+    double times = d->at_peak.requested
+                       ? (double)d->at_peak.reserved / (double)d->at_peak.requested
+                       : NAN;
+    size_t used = (size_t)snprintf(note, size, "%s of requested", tp_times(times).s);
+    if (d->peak_carved != TP_NONE && used < size)
+        snprintf(note + used, size - used, "; %s of it was ever in use",
+                 tp_bytes(d->peak_carved, false).s);
+}
+
+static void print_when(const struct tp_result *r, const struct tp_device_run *d,
+                       struct tp_page *page)
+{
+    char at[64] = "";
+    if (r->facts->time_known)
+        snprintf(at, sizeof at, " (+%s)", tp_duration(d->at_peak.time_ns).s);
+    tp_page_at(page, LABEL, "when the program needed most: event %s of %s%s",
+               tp_count(d->at_peak.event).s, tp_count(r->facts->events).s, at);
+    tp_page_line(page);
+}
+
+static void print_failures(const struct tp_result *r, const struct tp_device_run *d,
+                           struct tp_page *page)
+{
+    if (!d->failed_allocations)
+        return;
+    tp_page_styled(page, LABEL, TP_RED, "OUT OF MEMORY");
+    tp_page_at(page, page->column, ": %s allocation%s failed, the first at event %s; %s calls on "
+                                   "them were skipped",
+               tp_count(d->failed_allocations).s, d->failed_allocations == 1 ? "" : "s",
+               tp_count(d->first_failed_event).s, tp_count(r->run->skipped_operations).s);
+    tp_page_line(page);
+}
+
+static void print_calls(const struct tp_result *r, const struct tp_device_run *d,
+                        struct tp_page *page)
+{
+    if (d->gets == TP_NONE)
+        return;
+    double without = d->allocations ? (double)d->reused / (double)d->allocations : NAN;
+    uint64_t calls = d->gets + d->puts;
+    tp_page_at(page, TEXT, "%s call%s to the %s; %s of allocations needed none", tp_count(calls).s,
+               calls == 1 ? "" : "s", tp_result_callee(r), tp_percent(without).s);
+    tp_page_line(page);
+}
+
+static void print_memory(const struct tp_result *r, const struct tp_device_run *d,
+                         struct tp_page *page)
+{
+    const struct tp_at_peak *at = &d->at_peak;
+    bool peak = at->reserved == d->peak_reserved;
+    struct sum_line requested = {' ', at->requested, "requested by the program", ""};
+    struct sum_line rounding = {'+', at->granted - at->requested, "rounding", ""};
+    struct sum_line idle = {'+', at->idle, "idle, not handed out", ""};
+    struct sum_line reserved = {'=', at->reserved, peak ? "reserved, also the peak" : "reserved", ""};
+    snprintf(rounding.note, sizeof rounding.note,
+             "%s of what was handed out (internal fragmentation)",
+             tp_percent(d->internal_fragmentation).s);
+    note_idle(d, idle.note, sizeof idle.note);
+    note_reserved(d, reserved.note, sizeof reserved.note);
+    print_when(r, d, page);
+    print_failures(r, d, page);
+    print_sum_line(&requested, page);
+    print_sum_line(&rounding, page);
+    print_sum_line(&idle, page);
+    print_sum_line(&reserved, page);
+    if (!peak) {
+        tp_page_at(page, TEXT, "its own peak: %s, at event %s",
+                   tp_bytes(d->peak_reserved, page->exact).s, tp_count(d->peak_reserved_event).s);
+        tp_page_line(page);
+    }
+    print_calls(r, d, page);
+}
+
+static void print_all_memory(const struct tp_result *r, struct tp_page *page)
+{
+    for (uint32_t i = 0; i < r->run->device_count; i++) {
+        if (r->run->device_count == 1)
+            tp_page_at(page, 0, "Memory");
+        else
+            tp_page_at(page, 0, "Memory, gpu %u", i);
+        print_memory(r, &r->run->devices[i], page);
+        tp_page_line(page);
+    }
+}
+
+/* ---- speed ---- */
+
+static void print_speed(const struct tp_report *rep, const struct tp_result *r,
+                        struct tp_page *page)
+{
+    struct tp_speed s = tp_speed_of(r->run);
+    const struct tp_throughput *t = &r->run->throughput;
+    tp_page_at(page, 0, tp_result_is_virtual(r) ? "Policy time" : "Speed");
+    tp_page_at(page, LABEL, "%s ns per call [%s, %s]", tp_digits(s.ns).s, tp_digits(s.low).s,
+               tp_digits(s.high).s);
+    if (r->run->flags & TP_RUN_PLAYED_ONCE)
+        tp_page_at(page, NOTE, "%s replay%s, longer than %s: cold; tapool's own %s ns taken off",
+                   tp_count(t->replays).s, t->replays == 1 ? "" : "s",
+                   tp_duration(rep->min_time_ns).s, tp_digits(s.engine).s);
+    else
+        tp_page_at(page, NOTE, "%s replays in %s; tapool's own %s ns taken off",
+                   tp_count(t->replays).s, tp_duration(t->wall_ns).s, tp_digits(s.engine).s);
+    tp_page_line(page);
+    if (!(r->run->flags & TP_RUN_PLAYED_ONCE)) {
+        tp_page_at(page, LABEL, "%s ns per call when cold: the first replay, page faults included",
+                   tp_digits(s.cold).s);
+        tp_page_line(page);
+    }
+}
+
+/* ---- latencies ---- */
+
+enum { BARS_PER_DECADE = 4, DECADES = 4, BARS = BARS_PER_DECADE * DECADES };
+
+/* Counts by latency: bar i ends at 10^(1 + (i + 1) / 4) ns; the first takes all below, the last all
+ * above. */
+static void fill_bars(const struct tp_histogram *h, double bars[BARS])
+{
+    memset(bars, 0, BARS * sizeof *bars);
+    for (uint32_t b = 0; b < TP_HIST_BUCKETS; b++) {
+        if (!h->buckets[b])
+            continue;
+        double upper = (double)tp_hist_upper(b);
+        int bar = upper <= 10 ? 0 : (int)floor((log10(upper) - 1) * BARS_PER_DECADE);
+        bars[bar < BARS ? bar : BARS - 1] += (double)h->buckets[b];
+    }
+}
+
+/* Heights are logarithmic: one slow call among a million must still be seen. */
+static void draw_bars(const struct tp_histogram *h, char *out)
+{
+    static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    double bars[BARS], most = 1;
+    fill_bars(h, bars);
+    int last = 0;
+    for (int i = 0; i < BARS; i++) {
+        most = bars[i] > most ? bars[i] : most;
+        last = bars[i] > 0 ? i : last;
+    }
+    out[0] = '\0';
+    for (int i = 0; i <= last; i++) {
+        double height = bars[i] > 0 && most > 1 ? 7 * log(bars[i]) / log(most) : 7;
+        const char *cell = bars[i] > 0 ? blocks[(int)(height + 0.5)] : " ";
+        memcpy(out, cell, strlen(cell) + 1);
+        out += strlen(cell);
+    }
+}
+
+struct legend {
+    bool below_step, coarse, too_few;
+};
+
+static void print_latency(const struct tp_report *rep, const struct tp_latency *l, const char *name,
+                          struct legend *legend, struct tp_page *page)
+{
+    double step = rep->clock.step_ns;
+    int end = 27;
+    tp_page_at(page, 6, "%s", name);
+    tp_page_right(page, end, tp_count(l->hist.count).s);
+    for (int i = 0; i <= TP_PERCENTILES; i++) {
+        uint64_t ns = l->hist.max;
+        bool known = i == TP_PERCENTILES || tp_percentile(l, tp_percentiles[i].fraction, &ns);
+        struct tp_text text = known ? tp_latency_text(ns, step) : (struct tp_text){"-"};
+        legend->below_step |= known && text.s[0] == '<';
+        legend->coarse |= known && text.s[0] == '~';
+        legend->too_few |= !known;
+        end += i == TP_PERCENTILES ? 11 : 9;
+        tp_page_right(page, end, text.s);
+    }
+    char bars[BARS * 4 + 1];
+    draw_bars(&l->hist, bars);
+    tp_page_at(page, end + 4, "%s", bars);
+    tp_page_line(page);
+}
+
+static void print_legend(const struct tp_report *rep, const struct legend *legend,
+                         struct tp_page *page)
+{
+    char text[256];
+    size_t used = 0;
+    double step = rep->clock.step_ns;
+    if (legend->below_step)
+        used += (size_t)snprintf(text, sizeof text,
+                                 "<=%.0f: within one step of this clock, it cannot see finer.", step);
+    if (legend->coarse)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s~%.0f: +-%.0f ns.",
+                                 used ? "  " : "", 3 * step, step);
+    if (legend->too_few)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s-: too few calls.",
+                                 used ? "  " : "");
+    if (!used)
+        return;
+    tp_page_styled(page, 6, TP_DIM, "%s", text);
+    tp_page_line(page);
+}
+
+static void print_latencies(const struct tp_report *rep, const struct tp_result *r,
+                            struct tp_page *page)
+{
+    struct legend legend = {0};
+    int end = 27;
+    tp_page_at(page, 6, "ns");
+    tp_page_right(page, end, "calls");
+    for (int i = 0; i < TP_PERCENTILES; i++)
+        tp_page_right(page, end += 9, tp_percentiles[i].head);
+    tp_page_right(page, end + 11, "max");
+    tp_page_at(page, end + 15, "10  100 1k  10k");
+    tp_page_line(page);
+    for (int k = 0; k < TP_LAT_KINDS; k++)
+        if (r->run->latency.kinds[k].hist.count)
+            print_latency(rep, &r->run->latency.kinds[k], tp_latency_names[k], &legend, page);
+    print_legend(rep, &legend, page);
+}
+
+/* ---- the whole ---- */
+
+static void print_warnings(const struct tp_result *r, struct tp_page *page)
+{
+    for (size_t i = 0; tp_warnings[i]; i++) {
+        char text[TP_WARNING_TEXT];
+        if (!tp_warnings[i]->applies(r, text, sizeof text))
+            continue;
+        tp_page_at(page, 4, "! %s", tp_warnings[i]->id);
+        tp_page_at(page, page->column < 19 ? 20 : page->column + 2, "%s", text);
+        tp_page_line(page);
+    }
+}
+
+void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)
+{
+    char label[TP_LABEL_MAX * 2 + 8];
+    bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    snprintf(label, sizeof label, "%s on %s", r->spec->label,
+             foreign ? "host" : r->source->layers[0].ops->name);
+    tp_report_trace(r, page);
+    tp_report_source(r, label, page);
+    tp_page_line(page);
+    print_all_memory(r, page);
+    print_speed(rep, r, page);
+    tp_page_line(page);
+    print_latencies(rep, r, page);
+    tp_page_line(page);
+    print_warnings(r, page);
+    if (rep->verbose)
+        tp_report_verbose(rep, r, page);
+    tp_page_at(page, 0, "In short: %s took %s ns per call and held %s for a program that needed %s.",
+               r->spec->label, tp_digits(tp_speed_of(r->run).ns).s,
+               tp_bytes(tp_run_peak_reserved(r->run), false).s,
+               tp_bytes(tp_run_trace_peak(r->run), false).s);
+    tp_page_line(page);
+}

@@ -1,0 +1,100 @@
+/* The heads of the screens: which trace, on what, played how. */
+#include "cmd/figures.h"
+
+#include <string.h>
+
+enum { NOTE = 16 };
+
+static const char *const touch_text[] = {"blocks are never written", "blocks written on first use",
+                                         "every page of a block written on first use"};
+
+static void add_count(char *text, size_t size, size_t *used, uint64_t n, const char *name)
+{
+    if (n && *used < size)
+        *used += (size_t)snprintf(text + *used, size - *used, "%s%s %s", *used ? ", " : "",
+                                  tp_count(n).s, name);
+}
+
+static void count_ops(const struct tp_program_facts *f, char *text, size_t size)
+{
+    static const struct {
+        enum tp_op op;
+        const char *name;
+    } rows[] = {{TP_ALLOC, "alloc"},     {TP_ADOPT, "adopt"}, {TP_REALLOC, "realloc"},
+                {TP_FREE, "free"},       {TP_RETAIN, "retain"}, {TP_RELEASE, "release"},
+                {TP_USE, "use"},         {TP_SYNC, "sync"},   {TP_RESET, "reset"},
+                {TP_TRIM, "trim"},       {TP_MARK, "mark"},   {TP_THREAD_END, "thread end"}};
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        add_count(text, size, &used, f->ops[rows[i].op], rows[i].name);
+}
+
+static void print_repairs(const struct tp_trace *t, struct tp_page *page)
+{
+    char text[512];
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < TP_REPAIR_COUNT; i++)
+        add_count(text, sizeof text, &used, t->repairs[i], tp_repair_names[i]);
+    if (!used)
+        return;
+    tp_page_at(page, NOTE, "repaired: %s", text);
+    tp_page_line(page);
+}
+
+void tp_report_trace(const struct tp_result *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = r->facts;
+    char ops[512], time[64] = "", several[64] = "";
+    count_ops(f, ops, sizeof ops);
+    if (f->time_known)
+        snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
+    if (f->devices > 1)
+        snprintf(several, sizeof several, ", %u devices", f->devices);
+    tp_page_at(page, 0, "%s", r->trace->file);
+    tp_page_at(page, NOTE, "%s", r->trace->meta.program ? r->trace->meta.program
+                                                        : r->trace->meta.name);
+    tp_page_line(page);
+    tp_page_at(page, NOTE, "%s events%s, %s thread%s%s: %s", tp_count(f->events).s, time,
+               tp_count(f->recorded_threads).s, f->recorded_threads == 1 ? "" : "s", several, ops);
+    tp_page_line(page);
+    print_repairs(r->trace, page);
+}
+
+static void describe_source(const struct tp_result *r, char *text, size_t size)
+{
+    const char *decorated = "";
+    if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
+        snprintf(text, size, "its own heap, in a process of its own");
+        return;
+    }
+    if (r->source->count > 1)
+        decorated = strchr(r->source->name, '+');
+    if (!tp_result_is_virtual(r))
+        snprintf(text, size, "this machine's memory (mmap)%s%s", *decorated ? " " : "", decorated);
+    else if (r->facts->kind == TP_KIND_DEVICE)
+        snprintf(text, size,
+                 "no GPU is used%s%s. Memory and call counts are exact for the simulated device. "
+                 "Times are the policy's own work on this CPU; the driver's time is not in them",
+                 *decorated ? " " : "", decorated);
+    else
+        snprintf(text, size,
+                 "no memory behind it%s%s: byte and call counts are exact, times are the policy's own "
+                 "work only",
+                 *decorated ? " " : "", decorated);
+}
+
+void tp_report_source(const struct tp_result *r, const char *label, struct tp_page *page)
+{
+    char text[512];
+    describe_source(r, text, sizeof text);
+    tp_page_at(page, 0, "%s", label);
+    tp_page_at(page, NOTE, "%s; played by one thread; %s", text, touch_text[r->touch]);
+    tp_page_line(page);
+    if (r->facts->recorded_threads < 2)
+        return;
+    tp_page_at(page, NOTE, "%s recorded threads played by 1: no lock contention in these times",
+               tp_count(r->facts->recorded_threads).s);
+    tp_page_line(page);
+}

@@ -1,0 +1,279 @@
+/* tapool.result/1. Names are fixed: additions only, inside a major version. */
+#include "cmd/figures.h"
+#include "cmd/json_out.h"
+#include "cmd/machine.h"
+#include "cmd/warnings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void write_head(struct tp_json *j, cJSON *root, const struct tp_report *rep)
+{
+    struct tp_machine m;
+    tp_machine_read(&m);
+    tp_json_text(j, root, "schema", "tapool.result/1");
+    cJSON *tool = tp_json_object(j, root, "tool");
+    tp_json_text(j, tool, "version", TAPOOL_VERSION);
+    tp_json_text(j, tool, "build", TAPOOL_BUILD);
+    tp_json_text(j, tool, "compiler", TAPOOL_COMPILER);
+    cJSON *machine = tp_json_object(j, root, "machine");
+    tp_json_text(j, machine, "os", m.os);
+    tp_json_text(j, machine, "arch", m.arch);
+    tp_json_text(j, machine, "cpu", m.cpu);
+    tp_json_text(j, machine, "libc", m.libc);
+    tp_json_uint(j, machine, "cores", m.cores);
+    tp_json_uint(j, machine, "memory_bytes", m.memory_bytes);
+    tp_json_uint(j, machine, "page_bytes", m.page_bytes);
+    cJSON *clock = tp_json_object(j, root, "clock");
+    tp_json_text(j, clock, "name", rep->clock.name);
+    tp_json_real(j, clock, "step_ns", rep->clock.step_ns);
+    tp_json_real(j, clock, "stamp_ns", rep->clock.stamp_ns);
+    tp_json_uint(j, root, "seed", rep->seed);
+    tp_json_bool(j, root, "partial", rep->partial);
+}
+
+static void write_trace(struct tp_json *j, cJSON *run, const struct tp_result *r)
+{
+    const struct tp_program_facts *f = r->facts;
+    char hash[2 * TP_HASH_SIZE + 1];
+    for (size_t i = 0; i < TP_HASH_SIZE; i++)
+        snprintf(hash + 2 * i, 3, "%02x", f->hash[i]);
+    cJSON *t = tp_json_object(j, run, "trace");
+    tp_json_text(j, t, "path", r->trace->path);
+    tp_json_text(j, t, "name", r->trace->meta.name);
+    tp_json_text(j, t, "kind", f->kind == TP_KIND_DEVICE ? "device" : "host");
+    tp_json_text(j, t, "format", r->trace->format);
+    tp_json_text(j, t, "program_hash", hash);
+    tp_json_uint(j, t, "events", f->events);
+    tp_json_uint(j, t, "operations", f->operations);
+    tp_json_uint(j, t, "objects", f->objects);
+    tp_json_uint(j, t, "threads", f->recorded_threads);
+    tp_json_uint(j, t, "streams", f->streams);
+    tp_json_uint(j, t, "devices", f->devices);
+    tp_json_uint(j, t, "live_at_end", f->live_at_end);
+    cJSON *repairs = tp_json_object(j, t, "repairs");
+    for (int i = 0; i < TP_REPAIR_COUNT; i++)
+        if (r->trace->repairs[i])
+            tp_json_uint(j, repairs, tp_repair_names[i], r->trace->repairs[i]);
+    cJSON *unknown = tp_json_array(j, t, "unknown");
+    if (!f->time_known)
+        tp_json_push(j, unknown, cJSON_CreateString("time"));
+}
+
+static void write_options(struct tp_json *j, cJSON *in, const struct tp_opt *rows,
+                          const void *opts)
+{
+    for (const struct tp_opt *row = rows; row && row->name; row++) {
+        char value[512];
+        tp_opt_format(row, opts, value, sizeof value);
+        tp_json_text(j, in, row->name, value);
+    }
+}
+
+static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result *r)
+{
+    cJSON *s = tp_json_object(j, run, "strategy");
+    tp_json_text(j, s, "name", r->spec->strategy->name);
+    tp_json_text(j, s, "label", r->spec->label);
+    write_options(j, tp_json_object(j, s, "options"), r->spec->strategy->options, r->spec->opts);
+    cJSON *source = tp_json_object(j, run, "source");
+    if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
+        tp_json_text(j, source, "name", "host");
+        tp_json_object(j, source, "options");
+    } else {
+        tp_json_text(j, source, "name", r->source->name);
+        cJSON *options = tp_json_object(j, source, "options");
+        for (uint32_t i = 0; i < r->source->count; i++)
+            write_options(j, options, r->source->layers[i].ops->options, r->source->layers[i].opts);
+    }
+    static const char *const touch[] = {"none", "first", "all"};
+    tp_json_text(j, run, "touch", touch[r->touch]);
+    tp_json_text(j, run, "latency_scope", tp_result_is_virtual(r) ? "policy" : "policy_and_source");
+}
+
+static void write_at_peak(struct tp_json *j, cJSON *memory, const struct tp_at_peak *at)
+{
+    cJSON *o = tp_json_object(j, memory, "at_peak_demand");
+    tp_json_uint(j, o, "event", at->event);
+    tp_json_uint(j, o, "time_ns", at->time_ns);
+    tp_json_uint(j, o, "requested_bytes", at->requested);
+    tp_json_uint(j, o, "granted_bytes", at->granted);
+    tp_json_uint(j, o, "reserved_bytes", at->reserved);
+    tp_json_uint(j, o, "idle_bytes", at->idle);
+    tp_json_uint(j, o, "idle_pieces", at->pieces);
+    tp_json_uint(j, o, "largest_piece_bytes", at->largest);
+    tp_json_uint(j, o, "cached_bytes", at->cached);
+    tp_json_uint(j, o, "span_bytes", at->span);
+    tp_json_uint(j, o, "dead_bytes", at->dead);
+    tp_json_uint(j, o, "internal_bytes", at->internal);
+}
+
+static void write_memory(struct tp_json *j, cJSON *in, const struct tp_run *run,
+                         const struct tp_device_run *d)
+{
+    cJSON *m = tp_json_object(j, in, "memory");
+    tp_json_uint(j, m, "trace_peak_requested_bytes", d->trace_peak_requested);
+    tp_json_uint(j, m, "peak_requested_bytes", d->peak_requested);
+    tp_json_uint(j, m, "peak_requested_event", d->peak_requested_event);
+    tp_json_uint(j, m, "peak_granted_bytes", d->peak_granted);
+    tp_json_uint(j, m, "peak_reserved_bytes", d->peak_reserved);
+    tp_json_uint(j, m, "peak_reserved_event", d->peak_reserved_event);
+    tp_json_uint(j, m, "peak_carved_bytes", d->peak_carved);
+    tp_json_uint(j, m, "peak_metadata_bytes", d->peak_metadata);
+    tp_json_uint(j, m, "end_reserved_bytes", d->end_reserved);
+    tp_json_real(j, m, "overhead", d->overhead);
+    tp_json_real(j, m, "internal_fragmentation", d->internal_fragmentation);
+    tp_json_real(j, m, "internal_fragmentation_weighted", d->internal_fragmentation_weighted);
+    tp_json_real(j, m, "external_fragmentation", d->external_fragmentation);
+    tp_json_real(j, m, "unused_reserved", d->unused_reserved);
+    tp_json_real(j, m, "unused_reserved_weighted", d->unused_reserved_weighted);
+    tp_json_text(j, m, "weight", run->flags & TP_RUN_WEIGHT_TIME ? "time" : "events");
+    tp_json_bool(j, m, "informative", (run->flags & TP_RUN_INFORMATIVE) != 0);
+    write_at_peak(j, m, &d->at_peak);
+}
+
+static void write_calls(struct tp_json *j, cJSON *in, const struct tp_device_run *d)
+{
+    cJSON *c = tp_json_object(j, in, "source_calls");
+    tp_json_uint(j, c, "get", d->gets);
+    tp_json_uint(j, c, "put", d->puts);
+    tp_json_uint(j, c, "wait", d->waits);
+    tp_json_uint(j, c, "get_bytes", d->get_bytes);
+    tp_json_uint(j, c, "put_bytes", d->put_bytes);
+    tp_json_uint(j, c, "wait_ns", d->gets == TP_NONE ? TP_NONE : d->wait_ns);
+    bool known = d->reused != TP_NONE && d->allocations;
+    tp_json_real(j, c, "reuse", known ? (double)d->reused / (double)d->allocations : NAN);
+}
+
+static void write_throughput(struct tp_json *j, cJSON *run, const struct tp_result *r)
+{
+    const struct tp_throughput *t = &r->run->throughput;
+    struct tp_speed s = tp_speed_of(r->run);
+    cJSON *o = tp_json_object(j, run, "throughput");
+    tp_json_real(j, o, "ns_per_op", s.ns);
+    tp_json_real(j, o, "low_ns_per_op", s.low);
+    tp_json_real(j, o, "high_ns_per_op", s.high);
+    tp_json_real(j, o, "cold_ns_per_op", s.cold);
+    tp_json_real(j, o, "engine_ns_per_op", s.engine);
+    tp_json_uint(j, o, "replays", t->replays);
+    tp_json_uint(j, o, "replays_per_run", t->runs.per_value);
+    cJSON *runs = tp_json_array(j, o, "runs_ns_per_op");
+    for (uint32_t i = 0; i < t->runs.count; i++)
+        tp_json_push(j, runs,
+                     cJSON_CreateNumber(round(tp_speed_net(r->run, t->runs.values[i]) * 1e3) / 1e3));
+}
+
+static void write_percentiles(struct tp_json *j, cJSON *o, const struct tp_latency *l,
+                              double step_ns)
+{
+    const char *names[TP_PERCENTILES];
+    int count = 0;
+    for (int i = 0; i < TP_PERCENTILES; i++) {
+        uint64_t ns = TP_NONE;
+        bool known = tp_percentile(l, tp_percentiles[i].fraction, &ns);
+        tp_json_uint(j, o, tp_percentiles[i].json_name, known ? ns : TP_NONE);
+        if (known && tp_latency_is_coarse(ns, step_ns))
+            names[count++] = tp_percentiles[i].json_name;
+    }
+    tp_json_uint(j, o, "max_ns", l->hist.max);
+    cJSON *array = tp_json_array(j, o, "coarse");
+    for (int i = 0; i < count; i++)
+        tp_json_push(j, array, cJSON_CreateString(names[i]));
+}
+
+static void write_latency(struct tp_json *j, cJSON *in, const struct tp_latency *l,
+                          const char *name, double step_ns)
+{
+    cJSON *o = tp_json_object(j, in, name);
+    tp_json_uint(j, o, "count", l->hist.count);
+    tp_json_real(j, o, "mean_ns", tp_latency_mean(l));
+    tp_json_uint(j, o, "min_ns", l->hist.min);
+    write_percentiles(j, o, l, step_ns);
+    cJSON *buckets = tp_json_array(j, o, "buckets");
+    for (uint32_t b = 0; b < TP_HIST_BUCKETS; b++) {
+        if (!l->hist.buckets[b])
+            continue;
+        cJSON *pair = cJSON_CreateArray();
+        tp_json_push(j, pair, tp_json_number(j, tp_hist_upper(b)));
+        tp_json_push(j, pair, tp_json_number(j, l->hist.buckets[b]));
+        tp_json_push(j, buckets, pair);
+    }
+}
+
+static void write_devices(struct tp_json *j, cJSON *o, const struct tp_run *run)
+{
+    cJSON *devices = tp_json_array(j, o, "devices");
+    for (uint32_t d = 0; d < run->device_count; d++) {
+        cJSON *device = cJSON_CreateObject();
+        tp_json_uint(j, device, "index", d);
+        write_memory(j, device, run, &run->devices[d]);
+        write_calls(j, device, &run->devices[d]);
+        tp_json_uint(j, device, "failed_allocations", run->devices[d].failed_allocations);
+        tp_json_push(j, devices, device);
+    }
+}
+
+static void write_warnings(struct tp_json *j, cJSON *o, const struct tp_result *r)
+{
+    cJSON *warnings = tp_json_array(j, o, "warnings");
+    for (size_t i = 0; tp_warnings[i]; i++) {
+        char text[TP_WARNING_TEXT];
+        if (!tp_warnings[i]->applies(r, text, sizeof text))
+            continue;
+        cJSON *w = cJSON_CreateObject();
+        tp_json_text(j, w, "id", tp_warnings[i]->id);
+        tp_json_text(j, w, "text", text);
+        tp_json_push(j, warnings, w);
+    }
+}
+
+static uint64_t first_failure(const struct tp_run *run)
+{
+    uint64_t first = TP_NONE;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        if (run->devices[d].first_failed_event < first)
+            first = run->devices[d].first_failed_event;
+    return first;
+}
+
+static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r)
+{
+    cJSON *o = cJSON_CreateObject();
+    const struct tp_run *run = r->run;
+    write_trace(j, o, r);
+    write_strategy(j, o, r);
+    if (run->device_count == 1) { /* byte values of several devices are not one value */
+        write_memory(j, o, run, &run->devices[0]);
+        write_calls(j, o, &run->devices[0]);
+    }
+    tp_json_uint(j, o, "failed_allocations", tp_run_failed(run));
+    tp_json_uint(j, o, "skipped_operations", run->skipped_operations);
+    tp_json_uint(j, o, "first_failed_event", first_failure(run));
+    write_throughput(j, o, r);
+    cJSON *latency = tp_json_object(j, o, "latency");
+    for (int k = 0; k < TP_LAT_KINDS; k++)
+        if (run->latency.kinds[k].hist.count)
+            write_latency(j, latency, &run->latency.kinds[k], tp_latency_names[k],
+                          rep->clock.step_ns);
+    write_devices(j, o, run);
+    write_warnings(j, o, r);
+    return o;
+}
+
+int tp_report_json(const struct tp_report *rep, FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    write_head(&j, root, rep);
+    cJSON *runs = tp_json_array(&j, root, "runs");
+    for (size_t i = 0; i < rep->count; i++)
+        tp_json_push(&j, runs, write_run(&j, rep, &rep->results[i]));
+    char *text = j.failed ? NULL : cJSON_Print(root);
+    cJSON_Delete(root);
+    if (!text)
+        return tp_fail(err, TP_ENOMEM, "out of memory while writing JSON");
+    fputs(text, out);
+    fputc('\n', out);
+    cJSON_free(text);
+    return TP_OK;
+}

@@ -1,0 +1,154 @@
+/* What -v adds: every option, exact bytes, the program's hash, latencies per size, the slowest events. */
+#include "cmd/figures.h"
+
+#include <string.h>
+
+enum { FIELD = 4, VALUE = 26 };
+
+static void line(struct tp_page *page, const char *name, const char *value)
+{
+    tp_page_at(page, FIELD, "%s", name);
+    tp_page_at(page, VALUE, "%s", value);
+    tp_page_line(page);
+}
+
+static void print_identity(const struct tp_report *rep, const struct tp_result *r,
+                           struct tp_page *page)
+{
+    char text[2048], hash[2 * TP_HASH_SIZE + 1];
+    const struct tp_program_facts *f = r->facts;
+    for (size_t i = 0; i < TP_HASH_SIZE; i++)
+        snprintf(hash + 2 * i, 3, "%02x", f->hash[i]);
+    if (!tp_opts_text(r->spec->strategy->options, r->spec->opts, text, sizeof text) || !text[0])
+        snprintf(text, sizeof text, "none");
+    line(page, "options", text);
+    if (!(r->spec->strategy->caps & TP_CAP_FOREIGN)) {
+        line(page, "source", r->source->name);
+        for (uint32_t i = 0; i < r->source->count; i++) {
+            const struct tp_source_layer *l = &r->source->layers[i];
+            if (tp_opts_text(l->ops->options, l->opts, text, sizeof text) && text[0])
+                line(page, l->ops->name, text);
+        }
+    }
+    line(page, "program", hash);
+    snprintf(text, sizeof text, "%s objects, %s of them live at the end (%s), %s at once",
+             tp_count(f->objects).s, tp_count(f->live_at_end).s,
+             tp_bytes(f->live_at_end_bytes, false).s, tp_count(f->slots).s);
+    line(page, "objects", text);
+    snprintf(text, sizeof text, "%s: step %s ns, a stamp costs %s ns; an empty alloc reads %s ns",
+             rep->clock.name, tp_digits(rep->clock.step_ns).s, tp_digits(rep->clock.stamp_ns).s,
+             tp_digits(r->run->latency.empty_ns[TP_LAT_ALLOC]).s);
+    line(page, "clock", text);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)rep->seed);
+    line(page, "seed", text);
+}
+
+static void bytes_line(struct tp_page *page, const char *name, uint64_t bytes, uint64_t event)
+{
+    char text[128];
+    if (bytes == TP_NONE)
+        return;
+    if (event != TP_NONE)
+        snprintf(text, sizeof text, "%s, at event %s", tp_bytes(bytes, true).s, tp_count(event).s);
+    else
+        snprintf(text, sizeof text, "%s", tp_bytes(bytes, true).s);
+    line(page, name, text);
+}
+
+static void share_line(struct tp_page *page, const char *name, double at_peak, double weighted)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%s at peak demand, %s weighted", tp_percent(at_peak).s,
+             tp_percent(weighted).s);
+    line(page, name, text);
+}
+
+static void print_device(const struct tp_result *r, const struct tp_device_run *d,
+                         struct tp_page *page)
+{
+    char text[320];
+    bytes_line(page, "trace_peak_requested", d->trace_peak_requested, TP_NONE);
+    bytes_line(page, "peak_requested", d->peak_requested, d->peak_requested_event);
+    bytes_line(page, "peak_granted", d->peak_granted, TP_NONE);
+    bytes_line(page, "peak_reserved", d->peak_reserved, d->peak_reserved_event);
+    bytes_line(page, "peak_carved", d->peak_carved, TP_NONE);
+    bytes_line(page, "peak_metadata", d->peak_metadata, TP_NONE);
+    bytes_line(page, "end_reserved", d->end_reserved, TP_NONE);
+    line(page, "overhead", tp_times(d->overhead).s);
+    share_line(page, "internal_fragmentation", d->internal_fragmentation,
+               d->internal_fragmentation_weighted);
+    share_line(page, "unused_reserved", d->unused_reserved, d->unused_reserved_weighted);
+    snprintf(text, sizeof text, "%s of idle spans, which are %s",
+             tp_percent(d->external_fragmentation).s,
+             d->at_peak.span == TP_NONE ? "not known" : tp_bytes(d->at_peak.span, false).s);
+    line(page, "external_fragmentation", text);
+    if (d->gets == TP_NONE)
+        return;
+    snprintf(text, sizeof text, "%s get (%s), %s put (%s), %s wait", tp_count(d->gets).s,
+             tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s, tp_bytes(d->put_bytes, false).s,
+             tp_count(d->waits).s);
+    line(page, "source_calls", text);
+    snprintf(text, sizeof text, "%s failed, %s calls skipped",
+             tp_count(d->failed_allocations).s, tp_count(r->run->skipped_operations).s);
+    line(page, "failed_allocations", text);
+}
+
+static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
+                        struct tp_page *page)
+{
+    tp_page_at(page, FIELD, "alloc by size");
+    tp_page_right(page, 38, "calls");
+    tp_page_right(page, 47, "p50");
+    tp_page_right(page, 56, "p99");
+    tp_page_right(page, 66, "max");
+    tp_page_line(page);
+    for (int c = 0; c < TP_SIZE_CLASSES; c++) {
+        struct tp_latency l = {.hist = r->run->latency.alloc_sizes[c]};
+        if (!l.hist.count)
+            continue;
+        tp_page_at(page, FIELD + 2, "<= %s", tp_bytes(UINT64_C(1) << c, false).s);
+        tp_page_right(page, 38, tp_count(l.hist.count).s);
+        const double fractions[] = {0.5, 0.99};
+        for (int i = 0; i < 2; i++) {
+            uint64_t ns;
+            bool known = tp_percentile(&l, fractions[i], &ns);
+            tp_page_right(page, 47 + 9 * i,
+                          known ? tp_latency_text(ns, rep->clock.step_ns).s : "-");
+        }
+        tp_page_right(page, 66, tp_latency_text(l.hist.max, rep->clock.step_ns).s);
+        tp_page_line(page);
+    }
+}
+
+static void print_slowest(const struct tp_result *r, struct tp_page *page)
+{
+    static const char *const names[TP_OP_COUNT] = {
+        "alloc", "free", "realloc", "retain",     "release", "adopt", "use",
+        "sync",  "reset", "trim",   "thread_end", "mark",    "note",  "idle"};
+    tp_page_at(page, FIELD, "slowest calls, ns");
+    tp_page_line(page);
+    for (uint32_t i = 0; i < r->run->latency.slowest_count; i++) {
+        const struct tp_slow_event *e = &r->run->latency.slowest[i];
+        tp_page_right(page, 16, tp_count(e->ns).s);
+        tp_page_at(page, VALUE, "event %s: %s of %s", tp_count(e->event).s, names[e->op],
+                   tp_bytes(e->size, false).s);
+        tp_page_line(page);
+    }
+}
+
+void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)
+{
+    tp_page_at(page, 0, "%s, in full", r->spec->label);
+    tp_page_line(page);
+    print_identity(rep, r, page);
+    for (uint32_t d = 0; d < r->run->device_count; d++) {
+        if (r->run->device_count > 1)
+            tp_page_at(page, FIELD - 2, "device %u", d);
+        if (r->run->device_count > 1)
+            tp_page_line(page);
+        print_device(r, &r->run->devices[d], page);
+    }
+    print_sizes(rep, r, page);
+    print_slowest(r, page);
+    tp_page_line(page);
+}

@@ -1,0 +1,20 @@
+/* First contact: what tapool does, in the words of its commands. Only what works stands here. */
+#include "cmd/screen_first.h"
+
+void tp_screen_first(FILE *out)
+{
+    fprintf(out, "tapool %s: replay recorded allocations against allocator policies (Linux)\n",
+            TAPOOL_VERSION);
+    fputs(
+        "\n"
+        "  tapool replay TRACE              the usual policies on your trace, one table\n"
+        "  tapool replay TRACE -s arena     one policy in detail\n"
+        "  tapool strategies                the policies, what each resembles, where each runs\n"
+        "\n"
+        "No trace yet?\n"
+        "  tapool replay sample:sqlite      a shipped one; also sample:jq, sample:python-threads\n"
+        "  tapool help format               how to write one: JSON, one event a line\n"
+        "\n"
+        "More: tapool COMMAND --help, tapool help report (how to read the numbers), tapool help\n",
+        out);
+}

@@ -1,0 +1,9 @@
+/* What `tapool` alone prints: the first contact. */
+#ifndef TP_SCREEN_FIRST_H
+#define TP_SCREEN_FIRST_H
+
+#include <stdio.h>
+
+void tp_screen_first(FILE *out);
+
+#endif

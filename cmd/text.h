@@ -1,0 +1,57 @@
+/* Numbers as people read them, and the page that they stand on. Every report formats through here, so a
+ * quantity looks the same everywhere. */
+#ifndef TP_TEXT_H
+#define TP_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* A short text by value: tp_bytes(n).s lives until the end of the full expression. */
+struct tp_text {
+    char s[48];
+};
+
+struct tp_text tp_count(uint64_t n);                 /* 6,170 */
+struct tp_text tp_bytes(uint64_t bytes, bool exact); /* 308.1 KiB: 4 digits; exact: 315,477 B */
+struct tp_text tp_digits(double value);              /* 4 significant digits: 4.871, 12.3, 16,500 */
+struct tp_text tp_percent(double share);             /* 0.076 -> 7.6 %; NAN -> - */
+struct tp_text tp_times(double ratio);               /* 5.8x; NAN -> - */
+struct tp_text tp_duration(uint64_t ns);             /* 3.461 ms */
+
+/* A latency by the limits of its clock: "<=10" up to one step, "~30" below ten steps, else plain. */
+struct tp_text tp_latency_text(uint64_t ns, double step_ns);
+
+/* Coarse: below ten steps of a clock whose step can be seen at all (1 ns or more). */
+bool tp_latency_is_coarse(uint64_t ns, double step_ns);
+
+enum tp_style { TP_PLAIN, TP_BOLD, TP_DIM, TP_RED, TP_GREEN };
+
+/* A text screen that wraps words and knows its width. */
+struct tp_page {
+    FILE *out;
+    int width;  /* 80..100 */
+    bool color;
+    bool exact; /* bytes in full */
+    int column; /* where the next character goes */
+};
+
+/* Width: of the terminal between 80 and 100, 100 where `out` is none. color: 0 never, 1 always,
+ * 2 where `out` is a terminal and NO_COLOR is not set. */
+void tp_page_init(struct tp_page *p, FILE *out, unsigned color);
+
+/* Goes to `column` (a new line where it is already passed) and writes words, wrapping to `column`. */
+void tp_page_at(struct tp_page *p, int column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same in a style. */
+void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Right-aligned to end before `end`. */
+void tp_page_right(struct tp_page *p, int end, const char *text);
+void tp_page_line(struct tp_page *p); /* ends the line */
+
+/* Columns that a terminal shows for UTF-8 text without wide characters. */
+int tp_text_width(const char *text);
+
+#endif

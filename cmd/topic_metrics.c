@@ -1,0 +1,47 @@
+/* tapool help metrics: every metric by the one name that it has everywhere. */
+#include "cmd/registry.h"
+
+static const struct {
+    const char *name, *meaning;
+} metrics[] = {
+    {"trace_peak_requested", "the most the program needed at once, whatever a policy fails"},
+    {"peak_requested", "the same for what the policy served"},
+    {"peak_granted", "most handed out at once: requested and rounding"},
+    {"peak_reserved", "most held from the system or driver"},
+    {"peak_carved", "most that was ever part of a block, span or table: ever in use"},
+    {"peak_metadata", "most of the policy's own bookkeeping, outside the memory it manages"},
+    {"end_reserved", "held after the last event"},
+    {"overhead", "peak of (reserved + metadata) / trace_peak_requested; 1 is the floor"},
+    {"at_peak_demand", "requested, granted, reserved, idle, pieces at the event of trace_peak_requested"},
+    {"internal_fragmentation", "1 - requested / granted, at peak demand and weighted"},
+    {"unused_reserved", "1 - granted / reserved, at peak demand and weighted"},
+    {"external_fragmentation", "1 - largest / all over idle spans that could serve any size"},
+    {"source_calls", "get, put, wait: calls to the system or driver; their bytes"},
+    {"reuse", "share of allocations that needed no source call"},
+    {"failed_allocations", "refused for want of memory; first_failed_event is the first"},
+    {"skipped_operations", "calls on objects whose allocation failed: not played, not timed"},
+    {"ns_per_op", "steady time per call, engine share taken off; low, high: 95 % interval"},
+    {"cold_ns_per_op", "the same for the first replay on a fresh instance"},
+    {"engine_ns_per_op", "tapool's own share, by a policy that does nothing, in the same run"},
+    {"latency", "alloc, free, realloc: count, mean, min, p50, p90, p99, p99_9, max, buckets"},
+};
+
+static void print_metrics_topic(FILE *out)
+{
+    fputs("One name per metric, the same in reports and JSON (there with its unit: _bytes, _ns).\n\n",
+          out);
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+        fprintf(out, "  %-24s%s\n", metrics[i].name, metrics[i].meaning);
+    fputs("\nWeighted = over the whole trace, by recorded time where every event has one, else by\n"
+          "events; \"weight\" in the JSON says which. All but times and latencies are exact: a replay\n"
+          "by one thread is a pure function of trace, strategy, options and source. For a real\n"
+          "allocator (system) every figure is informative.\n"
+          "\nSources: where memory comes from (--source)\n",
+          out);
+    for (size_t i = 0; tp_sources[i]; i++)
+        fprintf(out, "  %s%-23s%s\n", tp_sources[i]->flags & TP_SRC_DECORATOR ? "+" : " ",
+                tp_sources[i]->name, tp_sources[i]->summary);
+}
+
+const struct tp_topic tp_topic_metrics = {"metrics", "every metric by name; the sources",
+                                          print_metrics_topic};

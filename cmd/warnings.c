@@ -1,0 +1,168 @@
+/* The closed list of warnings; see warnings.h. To add one: a function, a row, a line in the table. */
+#include "cmd/warnings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL_PEAK      (UINT64_C(16) << 20) /* peaks above this are not start-up cost */
+#define SMALL_TIMES     1.5                  /* and a factor below this needs no excuse */
+#define PAGE_BLOCK_SIZE 4096
+#define DRIFT           0.15
+#define DRIFT_VALUES    20
+
+static bool small_trace(const struct tp_result *r, char *text, size_t size)
+{
+    double times = tp_run_needed(r->run);
+    uint64_t start = r->run->devices[0].start_bytes;
+    if (!start || tp_run_trace_peak(r->run) >= SMALL_PEAK || !(times >= SMALL_TIMES))
+        return false;
+    snprintf(text, size,
+             "%s starts with %s per size class or range, more than this program needs in most: "
+             "\"%s\" is that start-up cost, not fragmentation. Judge on a peak above 16 MiB.",
+             r->spec->label, tp_bytes(start, false).s, tp_times(times).s);
+    return true;
+}
+
+static bool page_per_block(const struct tp_result *r, char *text, size_t size)
+{
+    bool one_each = r->run->device_count && !tp_run_reuse(r->run) && r->run->devices[0].gets;
+    if (r->facts->kind != TP_KIND_HOST || !one_each || r->run->devices[0].gets == TP_NONE)
+        return false;
+    snprintf(text, size,
+             "%s asks the system for whole pages of %d bytes for every block, which no host program "
+             "does: a yardstick of device policies, not a policy for this trace.",
+             r->spec->label, PAGE_BLOCK_SIZE);
+    return true;
+}
+
+static bool memory_not_touched(const struct tp_result *r, char *text, size_t size)
+{
+    if (r->touch != TP_TOUCH_NONE || tp_result_is_virtual(r))
+        return false;
+    snprintf(text, size,
+             "with --touch none no block is written: %s never pays for page faults and cache misses "
+             "that a program would have. Do not compare this time with a real allocator's.",
+             r->spec->label);
+    return true;
+}
+
+static bool put_refused(const struct tp_result *r, char *text, size_t size)
+{
+    uint64_t refused = 0;
+    for (uint32_t d = 0; d < r->run->device_count; d++)
+        refused += r->run->devices[d].refused_puts;
+    if (!refused)
+        return false;
+    snprintf(text, size,
+             "the system refused to take back %s ranges (vm.max_map_count?): they count as reserved "
+             "until the end, so %s looks larger than it is.",
+             tp_count(refused).s, r->spec->label);
+    return true;
+}
+
+static bool synthetic_time(const struct tp_result *r, char *text, size_t size)
+{
+    if (!(r->run->flags & TP_RUN_SYNTHETIC_TIME))
+        return false;
+    snprintf(text, size, "the trace has no times: the virtual clock moves 1 us per event, so what "
+                         "depends on pending frees is a guess.");
+    return true;
+}
+
+/* The halves of the steady replays disagree: the machine changed while it was measured. */
+static bool drift(const struct tp_result *r, char *text, size_t size)
+{
+    const struct tp_series *runs = &r->run->throughput.runs;
+    if (runs->count < DRIFT_VALUES)
+        return false;
+    struct tp_series *half = calloc(2, sizeof *half);
+    if (!half)
+        return false;
+    for (uint32_t i = 0; i < runs->count; i++)
+        tp_series_add(&half[i >= runs->count / 2], runs->values[i]);
+    double first = tp_series_median(&half[0]).median, second = tp_series_median(&half[1]).median;
+    free(half);
+    double low = first < second ? first : second;
+    if (!(low > 0) || (first > second ? first : second) / low < 1 + DRIFT)
+        return false;
+    snprintf(text, size,
+             "%s took %s ns per call in the first half of its replays and %s in the second: something "
+             "else ran, or the frequency changed. Repeat on a quiet machine, or with more --min-time.",
+             r->spec->label, tp_digits(tp_speed_net(r->run, first)).s,
+             tp_digits(tp_speed_net(r->run, second)).s);
+    return true;
+}
+
+static bool slow_build(const struct tp_result *r, char *text, size_t size)
+{
+    if (!strcmp(TAPOOL_BUILD, "release"))
+        return false;
+    snprintf(text, size,
+             "this tapool is a %s build: memory is exact, times of %s are not those of a release "
+             "build.",
+             TAPOOL_BUILD, r->spec->label);
+    return true;
+}
+
+static const struct tp_warning warn_small_trace = {
+    "small-trace",
+    "The trace's peak is below 16 MiB, and the strategy holds at least 1.5 times of it because it\n"
+    "starts with whole ranges and whole runs of blocks per size class. On a small program that\n"
+    "start-up cost outweighs everything else, so the factor says nothing about fragmentation.\n"
+    "Judge memory on a trace with a larger peak; times are not affected.",
+    small_trace};
+static const struct tp_warning warn_page_per_block = {
+    "page-per-block",
+    "On the host, memory comes in pages of 4 KiB. A strategy that asks the source for every block\n"
+    "holds at least one page for each, however small it is. Such strategies are models of device\n"
+    "policies (where the driver's granularity is 512 bytes and blocks are large) and are left out\n"
+    "of the default set of host traces.",
+    page_per_block};
+static const struct tp_warning warn_memory_not_touched = {
+    "memory-not-touched",
+    "With --touch none the blocks are handed out and never written. An allocator that keeps its\n"
+    "bookkeeping outside the blocks then never touches memory at all, while one that writes headers\n"
+    "or links into the blocks does. Use --touch first (the default on the host), which writes\n"
+    "8 bytes at the start of each block inside the timed call, or --touch all.",
+    memory_not_touched};
+static const struct tp_warning warn_put_refused = {
+    "put-refused",
+    "The operating system can refuse to unmap a range: splitting a mapping may exceed the limit\n"
+    "vm.max_map_count. tapool keeps such a range as reserved, tries again at the end of the pass,\n"
+    "and never calls it an out of memory. Raise the limit: sysctl vm.max_map_count.",
+    put_refused};
+static const struct tp_warning warn_synthetic_time = {
+    "synthetic-time",
+    "Not every event of the trace has a time, so the virtual device's clock moves 1 us per event.\n"
+    "What depends on that clock is when work on a stream is complete: reuse across streams and\n"
+    "simulated waiting. Peaks of strategies that ignore streams are exact all the same.",
+    synthetic_time};
+static const struct tp_warning warn_drift = {
+    "drift",
+    "The medians of the first and the second half of the steady replays differ by more than 15 %.\n"
+    "The interval beside the time assumes that nothing changed meanwhile, so it is too narrow here.\n"
+    "Close other programs, pin the process (taskset), or raise --min-time.",
+    drift};
+static const struct tp_warning warn_slow_build = {
+    "slow-build",
+    "This tapool was not built with the release preset: assertions or sanitizers are in its hot\n"
+    "paths. Memory figures and counts are exact; times are not comparable with a release build's.\n"
+    "Build with: cmake --preset release && cmake --build --preset release",
+    slow_build};
+
+const struct tp_warning *const tp_warnings[] = {&warn_small_trace,
+                                                &warn_page_per_block,
+                                                &warn_memory_not_touched,
+                                                &warn_put_refused,
+                                                &warn_synthetic_time,
+                                                &warn_drift,
+                                                &warn_slow_build,
+                                                NULL};
+
+const struct tp_warning *tp_find_warning(const char *id)
+{
+    for (size_t i = 0; tp_warnings[i]; i++)
+        if (!strcmp(tp_warnings[i]->id, id))
+            return tp_warnings[i];
+    return NULL;
+}

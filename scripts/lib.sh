@@ -1,0 +1,138 @@
+# shellcheck shell=bash disable=SC2034
+# Shared by the scripts of this folder: messages, packages, CMake. Sourced, never run; prints what it
+# does, installs only what is missing, and may be run any number of times.
+#
+# Known weakness: packages are installed with apt-get alone. Elsewhere it says what is needed.
+
+ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+INSTALL=yes
+
+say() { printf '%s\n' "-- $*"; }
+
+fail() { # STATUS SENTENCE [HINT]
+    printf '%s: %s\n' "${0##*/}" "$2" >&2
+    [ -z "${3:-}" ] || printf 'hint: %s\n' "$3" >&2
+    exit "$1"
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+cores() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2; }
+
+# The first comment of the calling script is its help text.
+usage() { sed -n '2,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"; }
+
+# What may be needed: probe | Debian package | what for. A probe is cmd:NAME (a program),
+# pc:NAME (a pkg-config module) or file:PATH.
+BUILD_NEEDS=(
+    "cmd:gcc|gcc|the C compiler gcc"
+    "file:/usr/include/stdio.h|libc6-dev|the headers of the C library"
+    "cmd:cmake|cmake|CMake 3.21 or newer"
+    "cmd:ninja|ninja-build|the build tool ninja"
+    "cmd:pkg-config|pkg-config|pkg-config"
+    "pc:libcjson|libcjson-dev|cJSON (JSON in and out)"
+    "pc:libcrypto|libssl-dev|libcrypto of OpenSSL (SHA-256)"
+)
+TEST_NEEDS=(
+    "pc:cmocka|libcmocka-dev|cmocka (unit tests)"
+    "cmd:bats|bats|bats (tests of the command line)"
+    "cmd:python3|python3|Python 3 (tests read the JSON that tapool writes)"
+)
+CLANG_NEEDS=("cmd:clang|clang|clang (the second compiler)")
+
+probe() { # PROBE PACKAGE
+    case $1 in
+    cmd:*) have "${1#cmd:}" ;;
+    pc:*) have pkg-config && pkg-config --exists "${1#pc:}" ;;
+    file:*) [ -e "${1#file:}" ] ;;
+    esac || { have dpkg && dpkg -s "$2" 2>/dev/null | grep -q '^Status: install ok installed'; }
+}
+
+# The rows of "$@" whose probe fails.
+missing_rows() {
+    local row what package
+    for row in "$@"; do
+        IFS='|' read -r what package _ <<<"$row"
+        probe "$what" "$package" || printf '%s\n' "$row"
+    done
+}
+
+# Installs what the rows name and is not there, or says what is missing and exits 2.
+need_packages() {
+    local rows packages=() as_root=() row
+    mapfile -t rows < <(missing_rows "$@")
+    [ "${#rows[@]}" -gt 0 ] || return 0
+    for row in "${rows[@]}"; do
+        IFS='|' read -r _ row _ <<<"$row"
+        packages+=("$row")
+    done
+    if ! have apt-get; then
+        say "missing, and this is not Debian or Ubuntu; please install:"
+        printf '     %s\n' "${rows[@]##*|}"
+        exit 2
+    fi
+    [ "$(id -u)" = 0 ] || as_root=(sudo)
+    if [ "$INSTALL" = no ]; then
+        fail 2 "missing: ${packages[*]}" \
+            "${as_root[*]:+sudo }apt-get install --no-install-recommends ${packages[*]}"
+    fi
+    if [ "${#as_root[@]}" -gt 0 ] && ! have sudo; then
+        fail 2 "missing: ${packages[*]}; installing them needs root, and sudo is not here" \
+            "as root: apt-get install --no-install-recommends ${packages[*]}"
+    fi
+    install_packages "${as_root[*]}" "${packages[@]}"
+    mapfile -t rows < <(missing_rows "$@")
+    [ "${#rows[@]}" -eq 0 ] || fail 2 "still missing after the installation: ${rows[*]##*|}"
+}
+
+install_packages() { # SUDO-OR-NOTHING PACKAGE...
+    local as_root=()
+    [ -z "$1" ] || as_root=("$1")
+    shift
+    say "installing with apt-get: $*"
+    local quiet=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq)
+    # an index that cannot be refreshed may still know the packages: the installation decides
+    "${quiet[@]}" update || say "apt-get update failed; trying with the package lists that are here"
+    "${quiet[@]}" install -y --no-install-recommends "$@" >/dev/null ||
+        fail 2 "apt-get could not install: $*"
+}
+
+need_cmake() {
+    local version
+    version=$(cmake --version | sed -n '1s/[^0-9]*\([0-9.]*\).*/\1/p')
+    [ "$(printf '3.21\n%s\n' "$version" | sort -V | head -n 1)" = 3.21 ] ||
+        fail 2 "CMake $version is too old: 3.21 is needed" \
+            "https://cmake.org/download, https://apt.kitware.com or: pipx install cmake"
+}
+
+# A build folder that was made in another place (a copied tree) or with a generator that is gone
+# cannot be used again.
+drop_stale() { # BUILD-DIR
+    local cache=$1/CMakeCache.txt home generator
+    [ -f "$cache" ] || return 0
+    home=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache")
+    generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$cache")
+    if [ "$home" != "$ROOT" ] || { [ "$generator" = Ninja ] && ! have ninja; }; then
+        say "making ${1#"$ROOT"/} anew: it was made for another place or another build tool"
+        rm -rf -- "$1"
+    fi
+}
+
+# Configures PRESET into build/NAME; ninja and ccache are used where they are.
+configure() { # PRESET NAME [ARGUMENT...]
+    local preset=$1 dir=$ROOT/build/$2 extra=()
+    shift 2
+    drop_stale "$dir"
+    if [ ! -f "$dir/CMakeCache.txt" ]; then
+        have ninja || extra+=(-G "Unix Makefiles")
+        ! have ccache || extra+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
+    else
+        extra+=(-G "$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$dir/CMakeCache.txt")")
+    fi
+    (cd -- "$ROOT" && cmake --preset "$preset" -B "$dir" "${extra[@]}" "$@" >"$dir.log" 2>&1) || {
+        cat -- "$dir.log" >&2
+        return 1
+    }
+}
+
+build() { cmake --build "$ROOT/build/$1" --parallel "$(cores)"; }

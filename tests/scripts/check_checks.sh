@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# Proves that the checks of the tree can fail: plants one violation of each kind into a small tree of
+# its own, requires check_layers.sh or check_symbols.sh to report it, and nothing without it.
+set -euo pipefail
+
+HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+CC=${CC:-gcc}
+WORK=$(mktemp -d)
+trap 'rm -rf -- "$WORK"' EXIT
+TREE="$WORK/a tree" # a blank in the path must not matter
+OBJECTS="$WORK/objects"
+bad=0
+done_checks=0
+unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE # of a hook that runs the tests
+
+# A tree without findings.
+fresh_tree() {
+    rm -rf -- "$TREE" "$OBJECTS"
+    mkdir -p -- "$TREE"/{alloc/strategies,alloc/sources,traces/formats,cuda,cmd,tests/unit,scripts}
+    cd -- "$TREE"
+    cp -- "$HERE/../../alloc/banned.h" alloc/
+    echo 'enum tp_status { TP_OK = 0 };' >alloc/err.h
+    printf '#include "alloc/err.h"\nstruct tp_strategy { const char *name; };\n' >alloc/strategy.h
+    echo 'struct tp_source_ops { const char *name; };' >alloc/source.h
+    echo 'struct tp_program;' >alloc/program.h
+    echo 'void tp_play(void);' >alloc/engine.h
+    printf '#include "alloc/engine.h"\nvoid tp_play(void) {}\n' >alloc/engine.c
+    printf '%s\n' '#include "alloc/strategy.h"' '#include <stdint.h>' \
+        '/* printf("in a comment") is none */ // stdout' \
+        'const struct tp_strategy tp_strategy_one = {.name = "exit(1) and stderr"};' \
+        >alloc/strategies/one.c
+    printf '#include "alloc/source.h"\nconst struct tp_source_ops tp_source_two = {"two"};\n' \
+        >alloc/sources/two.c
+    printf '#include "alloc/program.h"\nstruct tp_format { const char *name; };\n' >traces/format.h
+    printf '#include "traces/format.h"\nconst struct tp_format tp_format_three = {"three"};\n' \
+        >traces/formats/three.c
+    printf '#include "alloc/engine.h"\n#include <stdio.h>\nint main(void) { puts("x"); }\n' >cmd/main.c
+    printf '#include <stdio.h>\nint main(void) { puts("x"); }\n' >tests/unit/test_x.c
+    touch README.md CMakeLists.txt
+}
+
+build_tree() { # [FLAG...]
+    local source
+    for source in alloc/*.c alloc/*/*.c traces/formats/*.c; do
+        mkdir -p -- "$OBJECTS/x.dir/${source%/*}"
+        "$CC" "$@" -fPIE -I. -c "$source" -o "$OBJECTS/x.dir/$source.o"
+    done
+}
+
+clean() { # WHAT COMMAND...
+    local what=$1 out
+    shift
+    done_checks=$((done_checks + 1))
+    if ! out=$("$@" 2>&1); then
+        echo "not ok: $what is reported: $out"
+        bad=$((bad + 1))
+    fi
+}
+
+# The command must fail and its output must hold the words.
+caught() { # WORDS COMMAND...
+    local words=$1 out status=0
+    shift
+    done_checks=$((done_checks + 1))
+    out=$("$@" 2>&1) || status=$?
+    if [ "$status" -ne 1 ] || [[ $out != *"$words"* ]]; then
+        echo "not ok: expected '$words', status 1; got status $status: $out"
+        bad=$((bad + 1))
+    fi
+}
+
+layers() { "$HERE/check_layers.sh" "$TREE"; }
+symbols() { "$HERE/check_symbols.sh" "$OBJECTS" "$TREE"; }
+
+# Adds a line to a file of a fresh tree: the check must name the file and say the words.
+plant() { # PATH LINE WORDS
+    fresh_tree
+    printf '%s\n' "$2" >>"$1"
+    caught "$3" layers
+}
+
+fresh_tree
+clean "the tree without a violation" layers
+
+may_not='may not be included from here'
+plant alloc/strategies/one.c '#include "alloc/engine.h"' "one.c:5: \"alloc/engine.h\" $may_not"
+plant alloc/strategies/one.c '#  include <cjson/cJSON.h>' "<cjson/cJSON.h> $may_not"
+plant alloc/sources/two.c '#include "alloc/strategy.h"' "\"alloc/strategy.h\" $may_not"
+plant alloc/engine.c '#include "traces/format.h"' "\"traces/format.h\" $may_not"
+plant alloc/engine.c '#include <sqlite3.h>' "<sqlite3.h> $may_not"
+plant traces/formats/three.c '#include "alloc/strategy.h"' "\"alloc/strategy.h\" $may_not"
+plant traces/formats/three.c '#include <cuda.h>' "<cuda.h> $may_not"
+plant cuda/device.c '#include "traces/format.h"' "\"traces/format.h\" $may_not"
+plant cuda/device.c '#include "alloc/engine.h"' "\"alloc/engine.h\" $may_not"
+plant cmd/main.c '#include "main.h"' '"main.h" is not written from the root'
+plant cmd/main.c '#include "cmd/../alloc/err.h"' 'is not written from the root'
+
+may_print='only cmd/ may print or exit'
+plant alloc/engine.c 'void tp_a(void) { printf("x"); }' "engine.c:3: $may_print"
+plant alloc/engine.c 'void tp_a(void) { fputs("x", stderr); }' "$may_print"
+plant alloc/engine.c 'void tp_a(void) { abort(); }' "$may_print"
+plant traces/formats/three.c 'void tp_a(void) { exit (1); }' "three.c:3: $may_print"
+plant traces/formats/three.c '/* a */ void tp_a(void) { puts("/*"); }' "$may_print"
+
+fresh_tree
+cp -- alloc/engine.h tests/unit/engine.h
+caught 'engine.h : name used twice' layers
+
+fresh_tree
+yes '/* long */' | head -n 801 >alloc/long.c || true
+caught 'alloc/long.c: 801 lines, above 800' layers
+
+fresh_tree
+{ printf 'void tp_play(void)\n{\n'; yes '    ;' | head -n 61; echo '}'; } >alloc/engine.c || true
+caught 'alloc/engine.c:2: a function of 61 lines, above 60' layers
+
+fresh_tree
+echo 'struct tp_other { struct tp_unknown member; };' >alloc/other.h
+caught 'alloc/other.h: does not compile alone' layers
+
+fresh_tree
+touch notes.txt
+caught 'notes.txt: does not belong in the top folder' layers
+
+if command -v git >/dev/null; then
+    fresh_tree
+    git init -q . && touch notes.txt && git add alloc README.md
+    clean "a file that git does not track" layers
+    git add notes.txt
+    caught 'notes.txt: does not belong in the top folder' layers
+fi
+
+fresh_tree
+rm -rf alloc traces cuda cmd tests
+caught 'no *.c or *.h found' layers
+
+fresh_tree
+build_tree
+clean "a build without a violation" symbols
+fresh_tree
+build_tree -g -fsanitize=address,undefined
+clean "a build with sanitizers" symbols
+fresh_tree
+build_tree -g -fsanitize=thread
+clean "a build with the thread sanitizer" symbols
+fresh_tree
+build_tree --coverage
+clean "a build with coverage" symbols
+
+# Adds a line to a source of a fresh tree, builds, and requires the words.
+plant_symbol() { # PATH LINE WORDS [FLAG...]
+    local path=$1 line=$2 words=$3
+    shift 3
+    fresh_tree
+    printf '%s\n' "$line" >>"$path"
+    build_tree "$@"
+    caught "$words" symbols
+}
+
+plant_symbol alloc/strategies/one.c 'void tp_help(void) {}' 'one.c: exports 2 symbols instead of one'
+plant_symbol alloc/strategies/one.c 'void tp_help(void) {}' 'one.c: exports 2 symbols' \
+    -fsanitize=address,undefined
+plant_symbol alloc/sources/two.c 'int tp_source_count;' 'two.c: exports 2 symbols instead of one'
+plant_symbol alloc/engine.c 'void play(void) {}' 'exports play, which does not start with tp_'
+plant_symbol alloc/engine.c 'static int calls; void tp_a(void) { calls++; }' \
+    'engine.c: calls is mutable data at file scope'
+plant_symbol alloc/engine.c 'void tp_a(void) { static int calls = 1; calls++; }' \
+    'is mutable data at file scope'
+
+fresh_tree
+sed -i 's/tp_strategy_one/tp_one/' alloc/strategies/one.c
+build_tree
+caught 'one.c: exports tp_one, which does not start with tp_strategy_' symbols
+
+fresh_tree
+sed -i 's/^const //' traces/formats/three.c
+build_tree
+caught 'three.c: tp_format_three is not constant data' symbols
+
+fresh_tree
+sed -i 's/^const struct/static const struct/' alloc/sources/two.c
+build_tree
+caught 'two.c: exports 0 symbols instead of one' symbols
+
+fresh_tree
+build_tree
+rm -- "$OBJECTS/x.dir/alloc/sources/two.c.o"
+caught 'alloc/sources/two.c: has no object' symbols
+
+if [ "$bad" -gt 0 ]; then
+    echo "$bad of $done_checks checks of the checks failed"
+    exit 1
+fi
+echo "$done_checks checks of the checks passed"

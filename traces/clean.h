@@ -1,0 +1,20 @@
+/* Text from traces and the command line, made safe for terminals, JSON and logs. */
+#ifndef TP_CLEAN_H
+#define TP_CLEAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Copies `in` (NULL counts as "") into `out`, which is always ended by a NUL and holds valid UTF-8:
+ * control characters, marks that turn the direction of text, and bytes that are no UTF-8 become
+ * '?'. What does not fit into `size` bytes is left out, never half a character. */
+void tp_clean_text(const char *in, char *out, size_t size);
+
+/* The same into new memory, at most `limit` bytes; the caller frees it. NULL: out of memory. */
+char *tp_clean_copy(const char *in, size_t limit);
+
+/* A number as messages show it: 18446744073709551615 is "18,446,744,073,709,551,615". */
+#define TP_GROUPED 32
+const char *tp_grouped(uint64_t value, char out[TP_GROUPED]);
+
+#endif

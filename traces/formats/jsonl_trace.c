@@ -1,0 +1,82 @@
+/* tapool's own JSON, one value a line: a header line, then one event a line, so that a program can
+ * append while it runs.
+ *
+ *     {"format": "tapool-trace", "version": 1, "meta": {"name": "web"}}
+ *     {"t": 0, "op": "alloc", "id": 1, "size": 4096}
+ *
+ * Known weakness: a file cut between two lines is whole. */
+#include "traces/json_event.h"
+#include "traces/json_header.h"
+
+static int probe(const unsigned char *data, size_t size)
+{
+    return tp_json_look(data, size).lines;
+}
+
+/* What stands behind a value on its line must be white space; `line` is where the value began. */
+static int end_line(struct tp_json_scan *s, const char *what, struct tp_err *err)
+{
+    uint64_t line = tp_input_line(s->in);
+    int byte = 0;
+    int rc = tp_json_next(s, &byte, err);
+    if (rc != TP_OK || byte < 0 || tp_input_line(s->in) != line)
+        return rc;
+    return tp_json_fail(s, line, err, "%s", what);
+}
+
+static int read_event(struct tp_json_scan *s, struct tp_lower *lo, struct tp_err *err)
+{
+    struct tp_json_event event;
+    int rc = tp_json_event_read(s, &event, err);
+    if (rc == TP_OK)
+        rc = tp_lower_event(lo, &event.event, err);
+    tp_json_event_release(&event);
+    return rc == TP_OK ? end_line(s, " is followed by more on its line", err) : rc;
+}
+
+static int read_events(struct tp_json_scan *s, struct tp_lower *lo, struct tp_err *err)
+{
+    s->one_line = true;
+    for (s->event = 1;; s->event++) {
+        int byte = 0;
+        int rc = tp_json_next(s, &byte, err);
+        if (rc == TP_OK && byte >= 0)
+            rc = read_event(s, lo, err);
+        if (rc != TP_OK || byte < 0)
+            return rc;
+    }
+}
+
+static int read_all(struct tp_json_header *h, struct tp_err *err)
+{
+    enum tp_json_stop stop = TP_JSON_CLOSED;
+    int rc = tp_json_header_read(h, &stop, err);
+    if (rc != TP_OK)
+        return rc;
+    h->scan->subject = NULL;
+    if (stop == TP_JSON_AT_EVENTS) {
+        rc = tp_json_fail(h->scan, tp_input_line(h->scan->in), err, "the header has 'events'");
+        return tp_hint(err, rc, "--input-format=json reads the form with a list of events");
+    }
+    rc = end_line(h->scan, "something follows the header on its line", err);
+    return rc == TP_OK ? read_events(h->scan, h->lower, err) : rc;
+}
+
+static int read_lines(struct tp_input *in, struct tp_lower *lo, struct tp_meta *meta,
+                      struct tp_err *err)
+{
+    struct tp_json_scan scan = {.in = in, .line = 1};
+    struct tp_json_header header = {.scan = &scan, .lower = lo, .meta = meta};
+    int rc = read_all(&header, err);
+    tp_json_header_release(&header);
+    tp_json_scan_release(&scan);
+    return rc;
+}
+
+const struct tp_format tp_format_jsonl = {
+    .name = "jsonl",
+    .summary = "tapool's own, JSON Lines: a header line, then one event a line",
+    .own = true,
+    .probe = probe,
+    .read = read_lines,
+};

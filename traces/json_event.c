@@ -1,0 +1,190 @@
+/* An event: a table of keys says where each value goes, a table of ops which keys it needs. */
+#include "traces/json_event.h"
+
+#include "alloc/opt.h"
+#include "traces/clean.h"
+#include "traces/json_value.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENT_MAX ((size_t)64 << 10) /* bytes of one event */
+#define KEYS_MAX  64
+
+enum key { T, OP, ID, SIZE, ALIGN, THREAD, STREAM, NAME, KEY_COUNT };
+
+#define NEED(key) (1u << (key))
+
+static const struct key_row {
+    const char *name;
+    size_t offset; /* of the 64 bits in struct tp_event */
+    struct tp_json_range range;
+} keys[KEY_COUNT] = {
+    [T] = {"t", offsetof(struct tp_event, time_ns), {.max = UINT64_MAX}},
+    [OP] = {"op", 0, {0}},
+    [ID] = {"id", offsetof(struct tp_event, id), {.may_be_negative = true, .max = INT64_MAX}},
+    [SIZE] = {"size",
+              offsetof(struct tp_event, size),
+              {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
+    [ALIGN] = {"align",
+               offsetof(struct tp_event, align),
+               {.max = UINT64_C(1) << TP_MAX_ALIGN_LOG2, .max_text = "2^30"}},
+    [THREAD] = {"thread", offsetof(struct tp_event, thread), {.max = UINT64_MAX}},
+    [STREAM] = {"stream",
+                offsetof(struct tp_event, stream),
+                {.may_be_negative = true, .max = INT64_MAX}},
+    [NAME] = {"name", 0, {0}},
+};
+
+static const struct op_row {
+    const char *name;
+    enum tp_event_op op;
+    unsigned needs;
+} ops[] = {
+    {"alloc", TP_EV_ALLOC, NEED(ID) | NEED(SIZE)},
+    {"free", TP_EV_FREE, NEED(ID)},
+    {"realloc", TP_EV_REALLOC, NEED(ID) | NEED(SIZE)},
+    {"retain", TP_EV_RETAIN, NEED(ID)},
+    {"release", TP_EV_FREE, NEED(ID)},
+    {"adopt", TP_EV_ADOPT, NEED(ID) | NEED(SIZE)},
+    {"use", TP_EV_USE, NEED(ID) | NEED(STREAM)},
+    {"sync", TP_EV_SYNC, 0},
+    {"reset", TP_EV_RESET, 0},
+    {"trim", TP_EV_TRIM, 0},
+    {"thread_end", TP_EV_THREAD_END, 0},
+    {"mark", TP_EV_MARK, NEED(NAME)},
+};
+#define OP_COUNT (sizeof ops / sizeof ops[0])
+
+static int unknown_op(const struct tp_json_scan *s, const char *name, struct tp_err *err)
+{
+    const char *names[OP_COUNT + 1] = {NULL};
+    char shown[64];
+    for (size_t i = 0; i < OP_COUNT; i++)
+        names[i] = ops[i].name;
+    tp_clean_text(name, shown, sizeof shown);
+    const char *near = tp_nearest(shown, names);
+    int rc = tp_json_fail(s, s->line, err, ": unknown op '%s'", shown);
+    return near ? tp_hint(err, rc, "did you mean '%s'? 'tapool help format' lists all", near)
+                : tp_hint(err, rc, "'tapool help format' lists all");
+}
+
+static int read_op(const struct tp_json_scan *s, const cJSON *item, const struct op_row **row,
+                   struct tp_err *err)
+{
+    if (!cJSON_IsString(item)) {
+        char shown[80];
+        tp_json_show(item, shown, sizeof shown);
+        return tp_json_fail(s, s->line, err, ": 'op' is %s, not a text", shown);
+    }
+    for (size_t i = 0; i < OP_COUNT; i++) {
+        if (strcmp(ops[i].name, item->valuestring) == 0) {
+            *row = &ops[i];
+            return TP_OK;
+        }
+    }
+    return unknown_op(s, item->valuestring, err);
+}
+
+static int read_name(const struct tp_json_scan *s, const cJSON *item, struct tp_event *ev,
+                     struct tp_err *err)
+{
+    if (cJSON_IsString(item)) {
+        ev->name = item->valuestring;
+        return TP_OK;
+    }
+    char shown[80];
+    tp_json_show(item, shown, sizeof shown);
+    return tp_json_fail(s, s->line, err, ": 'name' is %s, not a text", shown);
+}
+
+static int read_number(const struct tp_json_scan *s, const cJSON *item, const struct key_row *row,
+                       struct tp_event *ev, struct tp_err *err)
+{
+    uint64_t bits = 0;
+    int rc = tp_json_integer(s, item, &row->range, &bits, err);
+    memcpy((char *)ev + row->offset, &bits, sizeof bits);
+    return rc;
+}
+
+static const struct key_row *find_key(const char *name)
+{
+    for (const struct key_row *row = keys; row < keys + KEY_COUNT; row++) {
+        if (row->name[0] == name[0] && strcmp(row->name, name) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* All members into `ev`; `seen` says which. *unknown counts keys that are not ours. */
+static int read_members(const struct tp_json_scan *s, const cJSON *tree, struct tp_event *ev,
+                        const struct op_row **op, unsigned *seen, struct tp_err *err)
+{
+    unsigned count = 0, unknown = 0;
+    int rc = TP_OK;
+    for (const cJSON *item = tree->child; item && rc == TP_OK; item = item->next) {
+        if (++count > KEYS_MAX)
+            return tp_json_fail(s, s->line, err, " has more than %d keys", KEYS_MAX);
+        const struct key_row *row = find_key(item->string);
+        if (!row) {
+            unknown++;
+            continue;
+        }
+        unsigned bit = NEED(row - keys);
+        if (*seen & bit)
+            return tp_json_fail(s, s->line, err, " has '%s' twice", row->name);
+        *seen |= bit;
+        rc = row == &keys[OP]     ? read_op(s, item, op, err)
+             : row == &keys[NAME] ? read_name(s, item, ev, err)
+                                  : read_number(s, item, row, ev, err);
+    }
+    return rc == TP_OK && unknown > 1 ? tp_json_unique(s, tree, err) : rc;
+}
+
+static int check_needs(const struct tp_json_scan *s, const struct op_row *op, unsigned seen,
+                       struct tp_err *err)
+{
+    unsigned missing = op ? op->needs & ~seen : NEED(OP);
+    for (unsigned i = 0; i < KEY_COUNT; i++) {
+        if (!(missing & NEED(i)))
+            continue;
+        int rc = op ? tp_json_fail(s, s->line, err, " (%s) has no '%s'", op->name, keys[i].name)
+                    : tp_json_fail(s, s->line, err, " has no '%s'", keys[i].name);
+        return tp_hint(err, rc, "'tapool help format' shows the format");
+    }
+    return TP_OK;
+}
+
+int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err)
+{
+    const struct op_row *op = NULL;
+    struct tp_event *ev = &out->event;
+    unsigned seen = 0;
+    *out = (struct tp_json_event){0};
+    int rc = tp_json_cut(s, EVENT_MAX, err);
+    if (rc == TP_OK)
+        rc = tp_json_parse(s, &out->tree, err);
+    if (rc != TP_OK)
+        return rc;
+    if (!cJSON_IsObject(out->tree))
+        return tp_json_fail(s, s->line, err, " is not an object");
+    rc = read_members(s, out->tree, ev, &op, &seen, err);
+    if (rc == TP_OK)
+        rc = check_needs(s, op, seen, err);
+    if (rc != TP_OK)
+        return rc;
+    ev->op = op->op;
+    ev->has_time = seen & NEED(T);
+    ev->has_size = seen & NEED(SIZE);
+    ev->has_align = seen & NEED(ALIGN);
+    ev->has_stream = seen & NEED(STREAM);
+    ev->line = s->line;
+    return TP_OK;
+}
+
+void tp_json_event_release(struct tp_json_event *e)
+{
+    cJSON_Delete(e->tree);
+    e->tree = NULL;
+}

@@ -1,0 +1,19 @@
+/* One event of a JSON trace. */
+#ifndef TP_JSON_EVENT_H
+#define TP_JSON_EVENT_H
+
+#include "traces/event.h"
+#include "traces/json_scan.h"
+
+struct cJSON;
+
+struct tp_json_event {
+    struct tp_event event; /* its name is borrowed from the tree */
+    struct cJSON *tree;
+};
+
+/* Cuts and reads the event at the next byte. `tree` must be released, also after an error. */
+int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err);
+void tp_json_event_release(struct tp_json_event *e);
+
+#endif

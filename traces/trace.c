@@ -1,0 +1,285 @@
+/* From a name on the command line to a program: find, open, detect, read, lower.
+ *
+ * Detection asks every format for a score and takes the highest; a tie is an error, because a guess
+ * that is wrong half of the time is worse than a question. */
+#include "traces/trace.h"
+
+#include "alloc/opt.h"
+#include "traces/clean.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define PEEK_SIZE    ((size_t)64 << 10)
+#define SHOWN_MAX    4096 /* bytes of a path that are kept */
+#define SAMPLES_MAX  64
+#define FORMATS_MAX  64
+#define SAMPLE_SPACE "sample:"
+
+/* ---- samples ---- */
+
+struct samples {
+    char *names[SAMPLES_MAX + 1]; /* ends with NULL */
+    size_t count;
+};
+
+static bool is_sample(const char *path)
+{
+    return strncmp(path, SAMPLE_SPACE, strlen(SAMPLE_SPACE)) == 0;
+}
+
+/* A name, and no way out of the directory. */
+static bool sample_name_ok(const char *name)
+{
+    return *name && *name != '.' && !strchr(name, '/') && strlen(name) < 100;
+}
+
+static void list_directory(const char *path, struct samples *found)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return;
+    for (const struct dirent *e = readdir(dir); e && found->count < SAMPLES_MAX; e = readdir(dir)) {
+        size_t length = strlen(e->d_name);
+        bool known = false;
+        if (length <= 5 || *e->d_name == '.' || strcmp(e->d_name + length - 5, ".json") != 0)
+            continue;
+        char *name = tp_clean_copy(e->d_name, length - 5);
+        for (size_t i = 0; name && i < found->count && !known; i++)
+            known = strcmp(found->names[i], name) == 0;
+        if (!name || known)
+            free(name);
+        else
+            found->names[found->count++] = name;
+    }
+    closedir(dir);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* "jq, python-threads, sqlite" */
+static void join(const char *const *names, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; names[i] && used < size; i++) {
+        int n = snprintf(out + used, size - used, "%s%s", i ? ", " : "", names[i]);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static int unknown_sample(const struct tp_trace_cfg *cfg, const char *name, struct tp_err *err)
+{
+    struct samples found = {0};
+    char shown[128], all[TP_ERR_TEXT / 2];
+    tp_clean_text(name, shown, sizeof shown);
+    for (size_t i = 0; cfg->sample_dirs && cfg->sample_dirs[i]; i++)
+        list_directory(cfg->sample_dirs[i], &found);
+    qsort(found.names, found.count, sizeof found.names[0], by_text);
+    const char *const *names = (const char *const *)found.names;
+    join(names, all, sizeof all);
+    const char *near = tp_nearest(shown, names);
+    int rc = tp_fail(err, TP_EINPUT, "unknown sample '%s'", shown);
+    if (found.count == 0)
+        rc = tp_hint(err, rc, "no samples are installed here");
+    else if (near)
+        rc = tp_hint(err, rc, "did you mean 'sample:%s'? there are: %s", near, all);
+    else
+        rc = tp_hint(err, rc, "there are: %s", all);
+    for (size_t i = 0; i < found.count; i++)
+        free(found.names[i]);
+    return rc;
+}
+
+static int open_sample(const struct tp_trace_cfg *cfg, struct tp_input **in, struct tp_err *err)
+{
+    const char *name = cfg->path + strlen(SAMPLE_SPACE);
+    if (!sample_name_ok(name))
+        return unknown_sample(cfg, name, err);
+    for (size_t i = 0; cfg->sample_dirs && cfg->sample_dirs[i]; i++) {
+        char path[SHOWN_MAX];
+        int n = snprintf(path, sizeof path, "%s/%s.json", cfg->sample_dirs[i], name);
+        if (n < 0 || (size_t)n >= sizeof path)
+            continue;
+        if (access(path, F_OK) == 0)
+            return tp_input_open(path, in, err);
+    }
+    return unknown_sample(cfg, name, err);
+}
+
+/* ---- formats ---- */
+
+static size_t format_names(const struct tp_format *const *formats, const char **names)
+{
+    size_t n = 0;
+    for (; formats[n] && n < FORMATS_MAX; n++)
+        names[n] = formats[n]->name;
+    names[n] = NULL;
+    return n;
+}
+
+static int named_format(const struct tp_trace_cfg *cfg, const struct tp_format **out,
+                        struct tp_err *err)
+{
+    const char *names[FORMATS_MAX + 1];
+    size_t count = format_names(cfg->formats, names);
+    for (size_t i = 0; i < count; i++) {
+        if (strcasecmp(names[i], cfg->input_format) == 0) {
+            *out = cfg->formats[i];
+            return TP_OK;
+        }
+    }
+    char shown[64], all[TP_ERR_TEXT / 2];
+    tp_clean_text(cfg->input_format, shown, sizeof shown);
+    join(names, all, sizeof all);
+    const char *near = tp_nearest(shown, names);
+    int rc = tp_fail(err, TP_EUSAGE, "unknown input format '%s'", shown);
+    return near ? tp_hint(err, rc, "did you mean '%s'? there are: %s", near, all)
+                : tp_hint(err, rc, "there are: %s", all);
+}
+
+static int check_pointer(const struct tp_input *in, const unsigned char *data, size_t size,
+                         struct tp_err *err)
+{
+    static const char mark[] = "version https://git-lfs";
+    if (size < sizeof mark - 1 || memcmp(data, mark, sizeof mark - 1) != 0)
+        return TP_OK;
+    int rc = tp_fail(err, TP_EINPUT, "%s is a Git LFS pointer (%zu bytes), not the trace",
+                     tp_input_name(in), size);
+    return tp_hint(err, rc, "git lfs pull");
+}
+
+/* The format that is surest of these bytes. */
+static int detect(const struct tp_trace_cfg *cfg, const struct tp_input *in,
+                  const unsigned char *data, size_t size, const struct tp_format **out,
+                  struct tp_err *err)
+{
+    const struct tp_format *best = NULL, *other = NULL;
+    int score = 0;
+    for (size_t i = 0; cfg->formats[i]; i++) {
+        int s = cfg->formats[i]->probe(data, size);
+        if (s > score) {
+            best = cfg->formats[i];
+            other = NULL;
+            score = s;
+        } else if (s == score && s > 0) {
+            other = cfg->formats[i];
+        }
+    }
+    if (best && !other) {
+        *out = best;
+        return TP_OK;
+    }
+    if (other)
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT, "%s: could be '%s' or '%s'", tp_input_name(in),
+                               best->name, other->name),
+                       "--input-format=%s or --input-format=%s decides", best->name, other->name);
+    const char *names[FORMATS_MAX + 1];
+    char all[TP_ERR_TEXT / 2];
+    format_names(cfg->formats, names);
+    join(names, all, sizeof all);
+    return tp_hint(
+        err, tp_fail(err, TP_EINPUT, "%s: not a trace format that tapool knows", tp_input_name(in)),
+        "known are: %s; 'tapool help format' shows the format", all);
+}
+
+/* Looks at the first bytes; *out stays where it was named. */
+static int choose_format(const struct tp_trace_cfg *cfg, struct tp_input *in,
+                         const struct tp_format **out, struct tp_err *err)
+{
+    const unsigned char *data = NULL;
+    size_t size = 0;
+    int rc = tp_input_peek(in, PEEK_SIZE, &data, &size, err);
+    if (rc == TP_OK)
+        rc = check_pointer(in, data, size, err);
+    return rc == TP_OK && !*out ? detect(cfg, in, data, size, out, err) : rc;
+}
+
+/* ---- the whole ---- */
+
+static int set_names(const struct tp_trace_cfg *cfg, const struct tp_input *in,
+                     struct tp_trace *out, struct tp_err *err)
+{
+    const char *slash = strrchr(tp_input_name(in), '/');
+    out->path = tp_clean_copy(cfg->path, SHOWN_MAX);
+    out->file = tp_clean_copy(slash ? slash + 1 : tp_input_name(in), SHOWN_MAX);
+    if (!out->path || !out->file)
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");
+    return TP_OK;
+}
+
+/* A trace that gives itself no name is called like its file, without the extension. */
+static int default_name(struct tp_trace *t, struct tp_err *err)
+{
+    if (t->meta.name)
+        return TP_OK;
+    const char *dot = strrchr(t->file, '.');
+    size_t length = dot && dot != t->file ? (size_t)(dot - t->file) : strlen(t->file);
+    char *stem = tp_clean_copy(t->file, length);
+    if (!stem)
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");
+    int rc = tp_meta_set(&t->meta.name, stem, err);
+    free(stem);
+    return rc;
+}
+
+static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *format,
+                      struct tp_input *in, struct tp_trace *out, struct tp_err *err)
+{
+    struct tp_lower *lo = NULL;
+    const struct tp_lower_cfg lower = {.path = tp_input_name(in),
+                                       .strict = cfg->strictness == TP_STRICT ||
+                                                 (cfg->strictness == TP_BY_ORIGIN && format->own),
+                                       .memory_limit = cfg->memory_limit};
+    int rc = tp_lower_new(&lower, &lo, err);
+    if (rc == TP_OK)
+        rc = format->read(in, lo, &out->meta, err);
+    if (rc == TP_OK && tp_lower_count(lo) == 0)
+        rc = tp_fail(err, TP_EINPUT, "%s: no events", tp_input_name(in));
+    if (rc == TP_OK)
+        rc = tp_lower_finish(lo, &out->program, out->repairs, err);
+    tp_lower_free(lo);
+    return rc;
+}
+
+int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct tp_err *err)
+{
+    struct tp_input *in = NULL;
+    const struct tp_format *format = NULL;
+    *out = (struct tp_trace){0};
+    int rc = cfg->input_format ? named_format(cfg, &format, err) : TP_OK;
+    if (rc != TP_OK)
+        return rc;
+    rc = is_sample(cfg->path) ? open_sample(cfg, &in, err) : tp_input_open(cfg->path, &in, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = set_names(cfg, in, out, err);
+    if (rc == TP_OK)
+        rc = choose_format(cfg, in, &format, err);
+    if (rc == TP_OK)
+        rc = read_trace(cfg, format, in, out, err);
+    if (rc == TP_OK) {
+        out->format = format->name;
+        rc = default_name(out, err);
+    }
+    tp_input_close(in);
+    if (rc != TP_OK)
+        tp_trace_close(out);
+    return rc;
+}
+
+void tp_trace_close(struct tp_trace *t)
+{
+    tp_program_release(t->program);
+    tp_meta_release(&t->meta);
+    free(t->path);
+    free(t->file);
+    *t = (struct tp_trace){0};
+}

@@ -1,6 +1,6 @@
 /* A hash map from addresses to 64-bit values, for the tables of strategies and sources.
  *
- *   home slot of an address = top bits of (address * 2^64 / golden ratio)
+ *   home slot of an address = top bits of mix(address * golden) * golden
  *
  *   slots  | - | A:1 | B:7 | C:3 | - | - | D:2 | -       B and C had the home of A: linear probing
  *   remove A:                                            a later entry moves back into the hole, so
@@ -59,9 +59,14 @@ static inline void tp_addr_map_fini(struct tp_addr_map *map)
     map->count = 0;
 }
 
+/* One multiplication alone would do for random keys, but addresses come in even steps, and for
+ * unlucky steps (every 2,016 bytes) the average look-up then passes 179 entries. */
 static inline uint64_t tp_addr_map_home(const struct tp_addr_map *map, uint64_t key)
 {
-    return (key * UINT64_C(0x9E3779B97F4A7C15)) >> map->shift;
+    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* 2^64 / golden ratio, odd */
+    uint64_t mixed = key * golden;
+    mixed ^= mixed >> 32;
+    return (mixed * golden) >> map->shift;
 }
 
 /* The value of a key, valid until the next insertion or removal; NULL when there is none. */

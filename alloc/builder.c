@@ -4,7 +4,7 @@
  *
  * The builder is strict: it keeps size, alignment, device and references of every slot and refuses
  * an instruction that does not fit them, because every strategy is played from what is written here
- * without looking back. Memory: the windows kept, one pending window, 32 bytes a slot. A reset is
+ * without looking back. Memory: the windows kept, one pending window, 24 bytes a slot. A reset is
  * one step whatever is live: slots remember the epoch of their device. */
 #include "alloc/program_internal.h"
 

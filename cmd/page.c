@@ -94,6 +94,8 @@ void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const ch
 void tp_page_right(struct tp_page *p, int end, const char *text)
 {
     int start = end - tp_text_width(text);
+    if (!*text)
+        return; /* no blanks at the end of a line */
     if (start <= p->column && p->column)
         start = p->column + 1; /* too wide for its column: still apart from its neighbour */
     go_to(p, start > 0 ? start : 0);

@@ -83,7 +83,7 @@ static const struct tp_result *quickest(const struct candidates *c)
 }
 
 /* Why `pick` and not the others: its numbers beside those of the next one. */
-static void print_reason(const struct tp_result *pick, const struct candidates *all,
+static void print_reason(const struct tp_result *pick, const struct candidates *all, bool failures,
                          struct tp_page *page)
 {
     const struct tp_result *next = NULL;
@@ -92,7 +92,8 @@ static void print_reason(const struct tp_result *pick, const struct candidates *
             next = all->list[i];
     tp_page_styled(page, 0, TP_BOLD, "Pick %s", pick->spec->label);
     if (!next) {
-        tp_page_at(page, page->column, ": the only one that serves every allocation");
+        tp_page_at(page, page->column, failures ? ": the only policy here that serves every allocation"
+                                                : ": the others here are yardsticks");
     } else if ((double)peak_of(next) > CLOSE * (double)peak_of(pick)) {
         tp_page_at(page, page->column, ": held %s where %s held %s (%s)",
                    tp_bytes(peak_of(pick), false).s, next->spec->label,
@@ -136,7 +137,10 @@ static void print_runner_up(const struct tp_result *pick, const struct candidate
 void tp_pick_print(const struct tp_result *results, size_t count, struct tp_page *page)
 {
     struct candidates all = {0};
+    bool failures = false;
     keep_eligible(results, count, &all);
+    for (size_t i = 0; i < count; i++)
+        failures |= tp_run_failed(results[i].run) > 0;
     if (!all.count) {
         tp_page_styled(page, 0, TP_BOLD, "Pick: none");
         tp_page_at(page, page->column, ", every policy here failed or is a yardstick");
@@ -152,7 +156,7 @@ void tp_pick_print(const struct tp_result *results, size_t count, struct tp_page
         tp_page_line(page);
         return;
     }
-    print_reason(pick, &all, page);
+    print_reason(pick, &all, failures, page);
     tp_page_line(page);
     print_runner_up(pick, &all, page);
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NUMBER_END = 15, TEXT = 20, NOTE = 50, LABEL = 16 };
+enum { NUMBER_END = 15, TEXT = 20, NOTE = 46, SPEED_NOTE = 50, LABEL = 16 };
 
 /* ---- memory ---- */
 
@@ -138,21 +138,24 @@ static void print_speed(const struct tp_report *rep, const struct tp_result *r,
     struct tp_speed s = tp_speed_of(r->run);
     const struct tp_throughput *t = &r->run->throughput;
     tp_page_at(page, 0, tp_result_is_virtual(r) ? "Policy time" : "Speed");
-    tp_page_at(page, LABEL, "%s ns per call [%s, %s]", tp_digits(s.ns).s, tp_digits(s.low).s,
-               tp_digits(s.high).s);
+    tp_page_at(page, LABEL, "%s ns per call", tp_digits(s.ns).s);
+    if (t->runs.count > 1) /* one measurement has no interval */
+        tp_page_at(page, page->column + 1, "[%s, %s]", tp_digits(s.low).s, tp_digits(s.high).s);
     if (r->run->flags & TP_RUN_PLAYED_ONCE)
-        tp_page_at(page, NOTE, "%s replay%s, longer than %s: cold; tapool's own %s ns taken off",
-                   tp_count(t->replays).s, t->replays == 1 ? "" : "s",
-                   tp_duration(rep->min_time_ns).s, tp_digits(s.engine).s);
+        tp_page_at(page, SPEED_NOTE, "%s replay%s, longer than %s: cold", tp_count(t->replays).s,
+                   t->replays == 1 ? "" : "s", tp_duration(rep->min_time_ns).s);
     else
-        tp_page_at(page, NOTE, "%s replays in %s; tapool's own %s ns taken off",
-                   tp_count(t->replays).s, tp_duration(t->wall_ns).s, tp_digits(s.engine).s);
+        tp_page_at(page, SPEED_NOTE, "%s replays in %.1f s", tp_count(t->replays).s,
+                   (double)t->wall_ns / 1e9);
     tp_page_line(page);
     if (!(r->run->flags & TP_RUN_PLAYED_ONCE)) {
-        tp_page_at(page, LABEL, "%s ns per call when cold: the first replay, page faults included",
-                   tp_digits(s.cold).s);
+        tp_page_at(page, LABEL, "%s ns per call when cold", tp_digits(s.cold).s);
+        tp_page_at(page, SPEED_NOTE, "the first replay, page faults included");
         tp_page_line(page);
     }
+    tp_page_at(page, LABEL, "%s ns per call taken off", tp_digits(s.engine).s);
+    tp_page_at(page, SPEED_NOTE, "tapool's own share, by a policy that does nothing");
+    tp_page_line(page);
 }
 
 /* ---- latencies ---- */
@@ -246,7 +249,7 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
 {
     struct legend legend = {0};
     int end = 27;
-    tp_page_at(page, 6, "ns");
+    tp_page_at(page, 0, "Latency, ns");
     tp_page_right(page, end, "calls");
     for (int i = 0; i < TP_PERCENTILES; i++)
         tp_page_right(page, end += 9, tp_percentiles[i].head);

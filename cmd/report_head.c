@@ -3,7 +3,14 @@
 
 #include <string.h>
 
-enum { NOTE = 16 };
+enum { NOTE_MIN = 16, NOTE_MAX = 28 };
+
+/* Where the text beside a name begins: the same for both heads of a screen. */
+static int note_column(const struct tp_result *r)
+{
+    int column = tp_text_width(r->trace->file) + 2;
+    return column < NOTE_MIN ? NOTE_MIN : column > NOTE_MAX ? NOTE_MAX : column;
+}
 
 static const char *const touch_text[] = {"blocks are never written", "blocks written on first use",
                                          "every page of a block written on first use"};
@@ -30,7 +37,7 @@ static void count_ops(const struct tp_program_facts *f, char *text, size_t size)
         add_count(text, size, &used, f->ops[rows[i].op], rows[i].name);
 }
 
-static void print_repairs(const struct tp_trace *t, struct tp_page *page)
+static void print_repairs(const struct tp_trace *t, int column, struct tp_page *page)
 {
     char text[512];
     size_t used = 0;
@@ -39,7 +46,7 @@ static void print_repairs(const struct tp_trace *t, struct tp_page *page)
         add_count(text, sizeof text, &used, t->repairs[i], tp_repair_names[i]);
     if (!used)
         return;
-    tp_page_at(page, NOTE, "repaired: %s", text);
+    tp_page_at(page, column, "repaired: %s", text);
     tp_page_line(page);
 }
 
@@ -47,19 +54,20 @@ void tp_report_trace(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = r->facts;
     char ops[512], time[64] = "", several[64] = "";
+    int note = note_column(r);
     count_ops(f, ops, sizeof ops);
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
     if (f->devices > 1)
         snprintf(several, sizeof several, ", %u devices", f->devices);
     tp_page_at(page, 0, "%s", r->trace->file);
-    tp_page_at(page, NOTE, "%s", r->trace->meta.program ? r->trace->meta.program
+    tp_page_at(page, note, "%s", r->trace->meta.program ? r->trace->meta.program
                                                         : r->trace->meta.name);
     tp_page_line(page);
-    tp_page_at(page, NOTE, "%s events%s, %s thread%s%s: %s", tp_count(f->events).s, time,
+    tp_page_at(page, note, "%s events%s, %s thread%s%s: %s", tp_count(f->events).s, time,
                tp_count(f->recorded_threads).s, f->recorded_threads == 1 ? "" : "s", several, ops);
     tp_page_line(page);
-    print_repairs(r->trace, page);
+    print_repairs(r->trace, note, page);
 }
 
 static void describe_source(const struct tp_result *r, char *text, size_t size)
@@ -88,13 +96,14 @@ static void describe_source(const struct tp_result *r, char *text, size_t size)
 void tp_report_source(const struct tp_result *r, const char *label, struct tp_page *page)
 {
     char text[512];
+    int note = note_column(r);
     describe_source(r, text, sizeof text);
     tp_page_at(page, 0, "%s", label);
-    tp_page_at(page, NOTE, "%s; played by one thread; %s", text, touch_text[r->touch]);
+    tp_page_at(page, note, "%s; played by one thread; %s", text, touch_text[r->touch]);
     tp_page_line(page);
     if (r->facts->recorded_threads < 2)
         return;
-    tp_page_at(page, NOTE, "%s recorded threads played by 1: no lock contention in these times",
+    tp_page_at(page, note, "%s recorded threads played by 1: no lock contention in these times",
                tp_count(r->facts->recorded_threads).s);
     tp_page_line(page);
 }

@@ -45,11 +45,14 @@ static void fill_time(const struct tp_report *rep, const struct tp_result *r, bo
     (void)rep;
     (void)exact;
     struct tp_speed s = tp_speed_of(r->run);
+    double half = s.high - s.ns > s.ns - s.low ? s.high - s.ns : s.ns - s.low;
     if (tp_result_is_virtual(r) && tp_run_reuse(r->run) < FEW_REUSED)
         cell(out, "(a)");
+    else if (r->run->throughput.runs.count < 2)
+        cell(out, tp_digits(s.ns).s); /* one measurement has no interval */
     else
-        snprintf(out, TP_TABLE_CELL, "%s [%s, %s]", tp_digits(s.ns).s, tp_digits(s.low).s,
-                 tp_digits(s.high).s);
+        snprintf(out, TP_TABLE_CELL, "%s ±%.*f", tp_digits(s.ns).s,
+                 half >= 10 ? 0 : half >= 1 ? 1 : half >= 0.1 ? 2 : 3, half);
 }
 
 static void fill_p99(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
@@ -106,7 +109,7 @@ static const struct column columns[] = {
     {{{"", ""}}, {NULL, NULL}, fill_name},
     {{{"peak", "reserved"}}, {NULL, NULL}, fill_peak},
     {{{"times", "needed"}}, {NULL, NULL}, fill_needed},
-    {{{"ns per call", "[95 %]"}}, {"policy time", "ns per call"}, fill_time},
+    {{{"ns per call", "±95 %"}}, {"policy time", "ns, ±95 %"}, fill_time},
     {{{"p99", "ns"}}, {NULL, NULL}, fill_p99},
     {{{"system", "calls"}}, {"driver", "calls"}, fill_calls},
     {{{"", "reuse"}}, {NULL, NULL}, fill_reuse},
@@ -214,9 +217,9 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
 {
     const struct tp_result *results = &rep->results[first];
     const struct tp_result *sourced = &results[0];
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = count; i-- > 0;)
         if (!(results[i].spec->strategy->caps & TP_CAP_FOREIGN))
-            sourced = &results[i];
+            sourced = &results[i]; /* the first that has a source at all */
     struct tp_table t = {.rows = calloc(count + 1, sizeof *t.rows)};
     if (!t.rows)
         return;
@@ -234,9 +237,8 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
         tp_report_verbose(rep, &results[i], page);
     tp_pick_print(results, count, page);
     print_warnings(results, count, page);
-    tp_page_at(page, 0, "Details: %sNumbers: tapool help report     One policy: tapool replay %s -s %s",
-               rep->verbose ? "above     " : "-v     ", results[0].trace->path,
-               results[count > 1].spec->label);
+    tp_page_at(page, 0, "%sNumbers: tapool help report    One policy in detail: -s %s alone",
+               rep->verbose ? "" : "Details: -v    ", sourced->spec->strategy->name);
     tp_page_line(page);
     free(t.rows);
 }

@@ -7,29 +7,36 @@
 #define SMALL_PEAK      (UINT64_C(16) << 20) /* peaks above this are not start-up cost */
 #define SMALL_TIMES     1.5                  /* and a factor below this needs no excuse */
 #define PAGE_BLOCK_SIZE 4096
+#define FEW_REUSED      0.5 /* below: nearly every block is the source's own */
 #define DRIFT           0.15
 #define DRIFT_VALUES    20
+
+/* Idle memory that waits for its first use, not what a policy cannot use again. */
+static bool idle_is_start_up(const struct tp_at_peak *at)
+{
+    return at->dead == TP_NONE || at->dead < at->idle / 2;
+}
 
 static bool small_trace(const struct tp_result *r, char *text, size_t size)
 {
     double times = tp_run_needed(r->run);
     uint64_t start = r->run->devices[0].start_bytes;
-    if (!start || tp_run_trace_peak(r->run) >= SMALL_PEAK || !(times >= SMALL_TIMES))
+    if (!start || tp_run_trace_peak(r->run) >= SMALL_PEAK || !(times >= SMALL_TIMES) ||
+        !idle_is_start_up(&r->run->devices[0].at_peak))
         return false;
     snprintf(text, size,
-             "%s starts with %s per size class or range, more than this program needs in most: "
-             "\"%s\" is that start-up cost, not fragmentation. Judge on a peak above 16 MiB.",
+             "%s starts with %s at a time, more than this program needs of most sizes: \"%s\" is that "
+             "start-up cost, not fragmentation. Judge on a peak above 16 MiB.",
              r->spec->label, tp_bytes(start, false).s, tp_times(times).s);
     return true;
 }
 
 static bool page_per_block(const struct tp_result *r, char *text, size_t size)
 {
-    bool one_each = r->run->device_count && !tp_run_reuse(r->run) && r->run->devices[0].gets;
-    if (r->facts->kind != TP_KIND_HOST || !one_each || r->run->devices[0].gets == TP_NONE)
+    if (r->facts->kind != TP_KIND_HOST || !(tp_run_reuse(r->run) < FEW_REUSED))
         return false;
     snprintf(text, size,
-             "%s asks the system for whole pages of %d bytes for every block, which no host program "
+             "%s asks the system for whole pages of %d bytes for nearly every block, which no host program "
              "does: a yardstick of device policies, not a policy for this trace.",
              r->spec->label, PAGE_BLOCK_SIZE);
     return true;

@@ -157,6 +157,35 @@ static void empty_map(void **state)
     tp_addr_map_fini(&map);
 }
 
+/* Entries that a look-up of each key passes, on average, for keys in even steps. */
+static double average_distance(uint64_t step, uint64_t entries)
+{
+    struct memory memory = {0};
+    struct tp_addr_map map;
+    uint64_t at = 0, sum = 0;
+    tp_addr_map_init(&map, get, put, &memory);
+    for (uint64_t i = 1; i <= entries; i++)
+        assert_int_equal(tp_addr_map_insert(&map, i * step, i), TP_OK);
+    for (struct tp_addr_entry *e; (e = tp_addr_map_next(&map, &at));)
+        sum += (at - 1 - tp_addr_map_home(&map, e->key)) & map.mask;
+    tp_addr_map_fini(&map);
+    return (double)sum / (double)entries;
+}
+
+/* No step of addresses piles its keys up. */
+static void even_steps(void **state)
+{
+    (void)state;
+    for (uint64_t i = 1; i <= 140; i++)
+        for (uint64_t entries = 700; entries < 20000; entries = entries * 17 / 10) {
+            double small = average_distance(16 * i, entries);
+            double large = average_distance(4096 * i, entries);
+            if (small > 2 || large > 2)
+                fail_msg("%u entries in steps of 16 or 4096 times %u: %f, %f", (unsigned)entries,
+                         (unsigned)i, small, large);
+        }
+}
+
 /* Every failed call for memory leaves the map as it was. */
 static void out_of_memory(void **state)
 {
@@ -191,9 +220,8 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_operations),
-        cmocka_unit_test(wrapped_run),
-        cmocka_unit_test(empty_map),
+        cmocka_unit_test(random_operations), cmocka_unit_test(wrapped_run),
+        cmocka_unit_test(empty_map),         cmocka_unit_test(even_steps),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

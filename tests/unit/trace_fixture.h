@@ -1,0 +1,110 @@
+/* What the tests of the trace reader share: reading text, and programs as text to compare. */
+#ifndef TP_TRACE_FIXTURE_H
+#define TP_TRACE_FIXTURE_H
+
+#include "traces/format.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+extern const struct tp_format tp_format_json, tp_format_jsonl;
+
+/* The result of reading a trace from memory; to be released with forget(). */
+struct reading {
+    int rc;
+    struct tp_err err;
+    struct tp_program *program; /* NULL after an error */
+    struct tp_meta meta;
+    uint64_t repairs[TP_REPAIR_COUNT];
+};
+
+static inline struct reading read_input(const struct tp_format *format, struct tp_input *in,
+                                        bool strict)
+{
+    struct reading r = {0};
+    struct tp_lower *lo = NULL;
+    const struct tp_lower_cfg cfg = {.path = tp_input_name(in), .strict = strict};
+    r.rc = tp_lower_new(&cfg, &lo, &r.err);
+    if (r.rc == TP_OK)
+        r.rc = format->read(in, lo, &r.meta, &r.err);
+    if (r.rc == TP_OK)
+        r.rc = tp_lower_finish(lo, &r.program, r.repairs, &r.err);
+    tp_lower_free(lo);
+    if (r.rc != TP_OK)
+        assert_int_equal(r.rc, r.err.status);
+    return r;
+}
+
+static inline struct reading read_bytes(const struct tp_format *format, const void *data,
+                                        size_t size, bool strict)
+{
+    struct reading r = {0};
+    struct tp_input *in = NULL;
+    r.rc = tp_input_memory("x.json", data, size, &in, &r.err);
+    if (r.rc == TP_OK)
+        r = read_input(format, in, strict);
+    tp_input_close(in);
+    return r;
+}
+
+static inline struct reading read_text(const struct tp_format *format, const char *text,
+                                       bool strict)
+{
+    return read_bytes(format, text, strlen(text), strict);
+}
+
+static inline void forget(struct reading *r)
+{
+    tp_program_release(r->program);
+    tp_meta_release(&r->meta);
+    r->program = NULL;
+}
+
+/* "alloc 0 8" and what differs from the usual: "a12" alignment, "t1" thread, "s1" stream, "d1"
+ * device,
+ * "+5" gap, "@3" event. Instructions are separated by "; ". */
+static inline void write_insn(const struct tp_insn *in, uint64_t event, char *out, size_t size)
+{
+    static const char *const names[TP_OP_COUNT] = {"alloc", "free", "realloc", "retain", "release",
+                                                   "adopt", "use",  "sync",    "reset",  "trim",
+                                                   "mark?", "mark", "note",    "idle"};
+    const char *name = in->op == TP_THREAD_END ? "end" : names[in->op];
+    int n = snprintf(out, size, "%s %" PRIu32 " %" PRIu64, name, in->slot, in->size);
+    const struct {
+        const char *mark;
+        uint64_t value;
+    } rest[] = {{" a", in->align_log2},
+                {" t", in->thread},
+                {" s", in->stream},
+                {" d", in->device},
+                {" +", in->gap_ns}};
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
+        if (rest[i].value)
+            n += snprintf(out + n, size - (size_t)n, "%s%" PRIu64, rest[i].mark, rest[i].value);
+    }
+    snprintf(out + n, size - (size_t)n, " @%" PRIu64 "; ", event);
+}
+
+static inline void write_program(struct tp_program *p, char *out, size_t size)
+{
+    struct tp_cursor *c = NULL;
+    struct tp_window w;
+    size_t used = 0;
+    out[0] = '\0';
+    assert_int_equal(tp_cursor_open(p, &c, NULL), TP_OK);
+    while (tp_cursor_next(c, &w, NULL) == 1) {
+        for (uint32_t i = 0; i < w.count && used + 200 < size; i++) {
+            write_insn(&w.insns[i], tp_window_event(&w, i), out + used, size - used);
+            used += strlen(out + used);
+        }
+    }
+    tp_cursor_close(c);
+}
+
+#endif

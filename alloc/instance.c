@@ -127,7 +127,8 @@ int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
                             .facts = facts,
                             .thread_stride = stride_of(strategy->thread_size),
                             .tick_ns = facts->time_known ? 0 : SYNTHETIC_NS};
-    p->touches = cfg->touch != TP_TOUCH_NONE && is_host_memory(p);
+    p->clocked = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
+    p->touches = cfg->touch != TP_TOUCH_NONE && !p->clocked && is_host_memory(p);
     int status = open_all(p, err);
     if (status)
         tp_player_close(p, NULL);

@@ -70,7 +70,8 @@ struct tp_player {
     struct tp_instance *instances;
     struct tp_slot *slots;
     size_t thread_stride;
-    uint64_t now_ns;  /* recorded time; sources read it */
+    uint64_t now_ns;  /* recorded time; sources read it, and advance it by waiting */
+    bool clocked;     /* the source has a clock of its own: keep now_ns */
     uint32_t tick_ns; /* added per instruction where time is unknown */
     bool touches;     /* blocks are host memory, and --touch is not none */
     bool stop;        /* --on-oom stop, and it happened */

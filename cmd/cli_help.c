@@ -1,63 +1,50 @@
 /* `tapool COMMAND --help`: a page made from the command's option rows. */
 #include "cmd/cli.h"
+#include "cmd/text.h"
 
 #include <string.h>
 
-enum { HELP_COLUMN = 27, PAGE_WIDTH = 92 };
+enum { LETTER = 2, NAME = 6, HELP = 27 };
 
-static void print_wrapped(FILE *out, const char *text, int indent)
+static void print_option(struct tp_page *page, const struct tp_opt *row)
 {
-    int column = indent;
-    while (*text) {
-        size_t word = strcspn(text, " \n");
-        if (column + (int)word > PAGE_WIDTH && column > indent) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        }
-        fprintf(out, "%.*s", (int)word, text);
-        column += (int)word;
-        text += word;
-        if (*text == '\n') {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-            text++;
-        } else if (*text == ' ') {
-            fputc(' ', out);
-            column++;
-            text++;
-        }
-    }
-    fputc('\n', out);
-}
-
-static void print_option(const struct tp_opt *row, FILE *out)
-{
-    char left[96], letter[8] = "    ";
-    if (row->letter)
-        snprintf(letter, sizeof letter, "-%c, ", row->letter);
-    int n = snprintf(left, sizeof left, "  %s--%s%s%s", letter, row->name, row->arg ? " " : "",
-                     row->arg ? row->arg : "");
-    fprintf(out, "%-*s", HELP_COLUMN, left);
-    if (n >= HELP_COLUMN)
-        fprintf(out, "\n%*s", HELP_COLUMN, "");
-    char text[512];
+    char text[1024];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", row->help);
     for (size_t i = 0; row->choices && row->choices[i] && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " | " : ": ",
                                  row->choices[i]);
     if (row->def && row->type != TP_OPT_FLAG && used < sizeof text)
         snprintf(text + used, sizeof text - used, " (default %s)", row->def);
-    print_wrapped(out, text, HELP_COLUMN);
+    if (row->letter)
+        tp_page_at(page, LETTER, "-%c,", row->letter);
+    tp_page_at(page, NAME, "--%s%s%s", row->name, row->arg ? " " : "", row->arg ? row->arg : "");
+    tp_page_at(page, HELP, "%s", text);
+    tp_page_line(page);
+}
+
+static void print_paragraphs(struct tp_page *page, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        tp_page_at(page, 0, "%.*s", (int)length, text);
+        tp_page_line(page);
+        text += length + (text[length] == '\n');
+    }
 }
 
 void tp_cli_help(const struct tp_command *cmd, FILE *out)
 {
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
     fprintf(out, "usage: tapool %s\n\n", cmd->usage);
-    print_wrapped(out, cmd->about[0] ? cmd->about : cmd->summary, 0);
+    print_paragraphs(&page, cmd->about[0] ? cmd->about : cmd->summary);
     if (!cmd->options)
         return;
     fputs("\noptions:\n", out);
     for (const struct tp_opt *row = cmd->options; row->name; row++)
-        print_option(row, out);
-    fprintf(out, "%-*sthis page\n", HELP_COLUMN, "  -h, --help");
+        print_option(&page, row);
+    tp_page_at(&page, LETTER, "-h,");
+    tp_page_at(&page, NAME, "--help");
+    tp_page_at(&page, HELP, "this page");
+    tp_page_line(&page);
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { FIELD = 4, VALUE = 26 };
+enum { FIELD = 4, VALUE = 30 };
 
 static void line(struct tp_page *page, const char *name, const char *value)
 {

@@ -6,7 +6,7 @@
 #include <gnu/libc-version.h>
 #include <string.h>
 
-enum { NAME = 2, SUMMARY = 20, RUNS = 39, RESEMBLES = 54 };
+enum { NAME = 2, SUMMARY = 20, RUNS = 39, RESEMBLES = 54, DEFAULT = 24, HELP = 34 };
 
 static const char *const group_names[] = {[TP_GROUP_POLICY] = "policies of tapool",
                                           [TP_GROUP_REAL] = "real allocators",
@@ -70,32 +70,30 @@ static void print_all(struct tp_page *page)
     tp_page_line(page);
 }
 
+static void print_lines(struct tp_page *page, int column, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        tp_page_at(page, column, "%.*s", (int)length, text);
+        tp_page_line(page);
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* Help of several lines explains its choices itself. */
 static void print_option_row(struct tp_page *page, const struct tp_opt *row)
 {
     char choices[256] = "";
     size_t used = 0;
-    for (size_t i = 0; row->choices && row->choices[i] && used < sizeof choices; i++)
+    bool listed = strchr(row->help, '\n') != NULL;
+    for (size_t i = 0; !listed && row->choices && row->choices[i] && used < sizeof choices; i++)
         used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%s", i ? " | " : ": ",
                                  row->choices[i]);
     tp_page_at(page, NAME, "%s", row->name);
-    tp_page_at(page, 24, "%s", row->def ? row->def : "-");
-    char help[512];
-    size_t n = 0;
-    for (const char *p = row->help; *p && n < sizeof help - 1; p++)
-        help[n++] = *p == '\n' ? ' ' : *p;
-    help[n] = '\0';
-    tp_page_at(page, RUNS - 3, "%s%s", help, choices);
-    tp_page_line(page);
-}
-
-static void print_lines(struct tp_page *page, const char *text)
-{
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        tp_page_at(page, NAME, "%.*s", (int)length, text);
-        tp_page_line(page);
-        text += length + (text[length] == '\n');
-    }
+    tp_page_at(page, DEFAULT, "%s", row->def ? row->def : "-");
+    char help[1024];
+    snprintf(help, sizeof help, "%s%s", row->help, choices);
+    print_lines(page, HELP, help);
 }
 
 static void print_one(struct tp_page *page, const struct tp_strategy *s)
@@ -106,10 +104,10 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s)
     tp_page_at(page, 0, "%s: %s", s->name, summary);
     tp_page_line(page);
     tp_page_at(page, NAME, "resembles");
-    tp_page_at(page, 24, "%s", s->resembles);
+    tp_page_at(page, DEFAULT, "%s", s->resembles);
     tp_page_line(page);
     tp_page_at(page, NAME, "runs here on");
-    tp_page_at(page, 24, "%s", where);
+    tp_page_at(page, DEFAULT, "%s", where);
     tp_page_line(page);
     tp_page_line(page);
     if (!s->options) {
@@ -117,7 +115,7 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s)
         tp_page_line(page);
     } else {
         tp_page_at(page, 0, "options");
-        tp_page_at(page, 24, "default");
+        tp_page_at(page, DEFAULT, "default");
         tp_page_line(page);
         for (const struct tp_opt *row = s->options; row->name; row++)
             print_option_row(page, row);
@@ -129,7 +127,7 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s)
     tp_page_line(page);
     tp_page_at(page, 0, "To use it:");
     tp_page_line(page);
-    print_lines(page, s->to_use);
+    print_lines(page, NAME, s->to_use);
 }
 
 static int run_strategies(const struct tp_args *args, FILE *out, struct tp_err *err)

@@ -159,7 +159,7 @@ static int read_stream(struct tp_json_header *h, struct tp_err *err)
     return rc;
 }
 
-/* The next byte that is no white space must be one of two; which one is taken and returned. */
+/* The next byte that is no white space must be one of two, which may be the same; it is taken. */
 static int take_one_of(struct tp_json_scan *s, const char *two, int *which, struct tp_err *err)
 {
     int rc = tp_json_next(s, which, err);
@@ -167,9 +167,12 @@ static int take_one_of(struct tp_json_scan *s, const char *two, int *which, stru
         return rc;
     if (*which < 0)
         return tp_json_ends(s, err);
-    if (*which != two[0] && *which != two[1])
-        return tp_json_fail(s, tp_input_line(s->in), err,
-                            ": '%c' or '%c' is missing: not valid JSON", two[0], two[1]);
+    if (*which != two[0] && *which != two[1]) {
+        char wanted[16];
+        snprintf(wanted, sizeof wanted, two[0] == two[1] ? "'%c'" : "'%c' or '%c'", two[0], two[1]);
+        return tp_json_fail(s, tp_input_line(s->in), err, ": %s is missing: not valid JSON",
+                            wanted);
+    }
     tp_input_take(s->in, 1);
     return TP_OK;
 }

@@ -254,6 +254,8 @@ OUT_OF_LINE int alloc_slow(struct bump *st, const struct tp_req *rq, struct tp_b
             return rc;
         bump_enter(st, st->oldest);
     }
+    if (!st->current && st->oldest) /* given back, and others were refused: they are all empty */
+        bump_enter(st, st->oldest);
     tp_addr start = 0;
     if (st->current && align <= st->align && fits(st->at, st->limit, size, align, &start))
         return take(st, start, size, out);

@@ -181,7 +181,8 @@ static inline void range_forget(struct bump *st, struct bump_range *r)
     tp_meta_put(st->env, r, sizeof *r);
 }
 
-/* Gives back every range without a block in it, until at most `keep` bytes of them are left. */
+/* Gives back every range without a block in it, until at most `keep` bytes of them are left. The
+ * current range stays unless it is the first: then no range has a block, and any may be entered. */
 static inline void bump_give_back(struct bump *st, uint64_t keep)
 {
     uint64_t idle = 0;
@@ -191,7 +192,8 @@ static inline void bump_give_back(struct bump *st, uint64_t keep)
     struct bump_range **at = &st->oldest, *kept = NULL;
     for (struct bump_range *r = *at; r; r = *at) {
         uint64_t size = r->size;
-        if (r->used || idle <= keep || tp_src_put(st->env->source, r->base, size)) {
+        bool needed = r->used || (r == st->current && kept);
+        if (needed || idle <= keep || tp_src_put(st->env->source, r->base, size)) {
             kept = r;
             at = &r->next;
             continue;

@@ -6,7 +6,8 @@
  * there, because calling it is part of what is measured. It stands in no list of strategies.
  *
  * Its answers depend on its arguments, as every allocator's do: without that the processor would
- * work off the engine's loop beside the call, and the reading of an empty call would be too short. */
+ * work off the engine's loop beside the call, and the reading of an empty call would be too short.
+ */
 #include "alloc/strategy.h"
 
 struct empty {

@@ -18,9 +18,11 @@ static inline struct tp_program *test_program(const struct tp_insn *insns, size_
     for (size_t i = 0; !status && i < count; i++)
         status = tp_builder_add(b, &insns[i], i + 1, &err);
     if (!status)
-        status = tp_builder_finish(
-            b, &(struct tp_builder_end){.events = count, .time_known = time_known, .recorded_threads = 1},
-            &p, &err);
+        status =
+            tp_builder_finish(b,
+                              &(struct tp_builder_end){
+                                  .events = count, .time_known = time_known, .recorded_threads = 1},
+                              &p, &err);
     if (status) {
         fprintf(stderr, "test program: %s\n", err.text);
         abort();
@@ -29,8 +31,12 @@ static inline struct tp_program *test_program(const struct tp_insn *insns, size_
 }
 
 #define ALLOC_INSN(s, bytes, gap)                                                                  \
-    {.op = TP_ALLOC, .align_log2 = 4, .slot = (s), .size = (bytes), .gap_ns = (gap)}
+    {                                                                                              \
+        .op = TP_ALLOC, .align_log2 = 4, .slot = (s), .size = (bytes), .gap_ns = (gap)             \
+    }
 #define FREE_INSN(s, bytes, gap)                                                                   \
-    {.op = TP_FREE, .align_log2 = 4, .slot = (s), .size = (bytes), .gap_ns = (gap)}
+    {                                                                                              \
+        .op = TP_FREE, .align_log2 = 4, .slot = (s), .size = (bytes), .gap_ns = (gap)              \
+    }
 
 #endif

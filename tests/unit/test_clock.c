@@ -1,10 +1,10 @@
 /* The clock and the latency pass against operations of known cost.
  *
- * An operation is a chain of dependent multiplications, without a loop whose exit could be mispredicted;
- * its true cost is the mean of a long run of it. As in an allocator, the chain starts from the request
- * and ends in the answer: otherwise the processor would work it off beside the engine's own loop. The
- * latency pass must read that mean within 2 ns, whatever the stamps cost. Not run under sanitizers: they
- * change what is timed. */
+ * An operation is a chain of dependent multiplications, without a loop whose exit could be
+ * mispredicted; its true cost is the mean of a long run of it. As in an allocator, the chain starts
+ * from the request and ends in the answer: otherwise the processor would work it off beside the
+ * engine's own loop. The latency pass must read that mean within 2 ns, whatever the stamps cost.
+ * Not run under sanitizers: they change what is timed. */
 #include "alloc/replay.h"
 #include "tests/unit/programs.h"
 
@@ -25,7 +25,7 @@
 #if defined(__x86_64__)
 #define CHAIN(n, x) __asm__ volatile(".rept " #n "\n\timulq %0, %0\n\t.endr" : "+r"(x))
 /* 0, but only known when x is */
-#define ZERO_OF(x)  __asm__ volatile("andq $0, %0" : "+r"(x))
+#define ZERO_OF(x) __asm__ volatile("andq $0, %0" : "+r"(x))
 #elif defined(__aarch64__)
 #define CHAIN(n, x) __asm__ volatile(".rept " #n "\n\tmul %0, %0, %0\n\t.endr" : "+r"(x))
 #define ZERO_OF(x)  __asm__ volatile("and %0, %0, xzr" : "+r"(x))
@@ -39,7 +39,10 @@ static int no_init(void *st, const struct tp_env *env, const void *opts, struct 
     return TP_OK;
 }
 
-static void no_fini(void *st) { (void)st; }
+static void no_fini(void *st)
+{
+    (void)st;
+}
 
 /* One strategy per cost: alloc takes it, free too. */
 #define KNOWN_COST(n)                                                                              \
@@ -76,7 +79,7 @@ static void no_fini(void *st) { (void)st; }
                                                 .summary = "a known cost",                         \
                                                 .resembles = "nothing",                            \
                                                 .to_use = "a test",                                \
-                                                .group = TP_GROUP_REAL,                             \
+                                                .group = TP_GROUP_REAL,                            \
                                                 .caps = TP_CAP_FOREIGN,                            \
                                                 .state_size = 8,                                   \
                                                 .init = no_init,                                   \
@@ -94,7 +97,8 @@ static struct tp_program *alternating(void)
 {
     static struct tp_insn insns[EVENTS];
     for (int i = 0; i < EVENTS; i++)
-        insns[i] = i % 2 ? (struct tp_insn)FREE_INSN(0, 64, 1) : (struct tp_insn)ALLOC_INSN(0, 64, 1);
+        insns[i] =
+            i % 2 ? (struct tp_insn)FREE_INSN(0, 64, 1) : (struct tp_insn)ALLOC_INSN(0, 64, 1);
     return test_program(insns, EVENTS, true);
 }
 

@@ -207,6 +207,7 @@ static void test_clean(void **state)
     check_clean("\xc2\x9b", 64, "?");            /* CSI as one character */
     check_clean("\xe2\x80\xae", 64, "?");        /* turns the direction */
     check_clean("\xc0\xaf", 64, "??");           /* overlong */
+    check_clean("\xe0\x80\xaf", 64, "???");      /* overlong in three bytes */
     check_clean("\xed\xa0\x80", 64, "???");      /* surrogate */
     check_clean("\xf4\x90\x80\x80", 64, "????"); /* beyond U+10FFFF */
     check_clean("ab\xc3", 64, "ab?");            /* cut */

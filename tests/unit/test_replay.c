@@ -1,5 +1,5 @@
-/* The engine, against a strategy whose every figure can be worked out by hand: each block is a source
- * range of its own, in pages of 4 KiB. */
+/* The engine, against a strategy whose every figure can be worked out by hand: each block is a
+ * source range of its own, in pages of 4 KiB. */
 #include "alloc/replay.h"
 #include "tests/unit/programs.h"
 
@@ -26,7 +26,10 @@ struct paged {
     } live[LIVE_MAX];
 };
 
-static uint64_t pages_of(uint64_t size) { return (size + PAGE - 1) / PAGE * PAGE; }
+static uint64_t pages_of(uint64_t size)
+{
+    return (size + PAGE - 1) / PAGE * PAGE;
+}
 
 static int paged_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *err)
 {
@@ -158,12 +161,17 @@ static struct tp_replay_cfg on(const struct tp_source_ops *source, struct tp_pro
                                   .repeat = 1};
 }
 
-static void near(double a, double b) { assert_true(a - b < 1e-12 && b - a < 1e-12); }
+static void near(double a, double b)
+{
+    assert_true(a - b < 1e-12 && b - a < 1e-12);
+}
 
 static struct tp_program *five_events(void)
 {
     const struct tp_insn insns[] = {
-        ALLOC_INSN(0, 5000, 0), ALLOC_INSN(1, 100, 10), FREE_INSN(0, 5000, 10),
+        ALLOC_INSN(0, 5000, 0),
+        ALLOC_INSN(1, 100, 10),
+        FREE_INSN(0, 5000, 10),
         {.op = TP_REALLOC, .align_log2 = 4, .slot = 1, .size = 5000, .gap_ns = 10},
         FREE_INSN(1, 5000, 10)};
     return test_program(insns, 5, true);
@@ -301,8 +309,8 @@ static void books_that_do_not_add_up_are_a_bug(void **state)
 static void reset_without_a_member_frees_every_live_object_as_one_operation(void **state)
 {
     (void)state;
-    const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 100, 0),
-                                    {.op = TP_RESET}, ALLOC_INSN(0, 100, 0)};
+    const struct tp_insn insns[] = {
+        ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 100, 0), {.op = TP_RESET}, ALLOC_INSN(0, 100, 0)};
     struct tp_program *p = test_program(insns, 4, true);
     struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
     cfg.passes = TP_PASS_ALL;
@@ -398,7 +406,8 @@ static struct tp_program *long_program(uint32_t events)
     struct tp_insn *insns = calloc(events, sizeof *insns);
     assert_non_null(insns);
     for (uint32_t i = 0; i < events; i++)
-        insns[i] = i % 2 ? (struct tp_insn)FREE_INSN(0, 64, 1) : (struct tp_insn)ALLOC_INSN(0, 64, 1);
+        insns[i] =
+            i % 2 ? (struct tp_insn)FREE_INSN(0, 64, 1) : (struct tp_insn)ALLOC_INSN(0, 64, 1);
     struct tp_program *p = test_program(insns, events, true);
     free(insns);
     return p;

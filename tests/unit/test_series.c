@@ -16,7 +16,10 @@ static int clear(void **state)
     return 0;
 }
 
-static void near(double a, double b) { assert_true(a - b < 1e-9 && b - a < 1e-9); }
+static void near(double a, double b)
+{
+    assert_true(a - b < 1e-9 && b - a < 1e-9);
+}
 
 static void an_empty_series_is_zero(void **state)
 {

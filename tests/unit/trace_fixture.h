@@ -15,7 +15,7 @@
 
 extern const struct tp_format tp_format_json, tp_format_jsonl;
 
-/* The result of reading a trace from memory; to be released with forget(). */
+/* The result of reading a trace from memory; to be released with forget() unless it is an error. */
 struct reading {
     int rc;
     struct tp_err err;
@@ -36,8 +36,10 @@ static inline struct reading read_input(const struct tp_format *format, struct t
     if (r.rc == TP_OK)
         r.rc = tp_lower_finish(lo, &r.program, r.repairs, &r.err);
     tp_lower_free(lo);
-    if (r.rc != TP_OK)
+    if (r.rc != TP_OK) {
         assert_int_equal(r.rc, r.err.status);
+        tp_meta_release(&r.meta);
+    }
     return r;
 }
 

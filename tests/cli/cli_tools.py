@@ -1,0 +1,242 @@
+"""What the tests of the command line cannot say in shell.
+
+    mask                  stdin to stdout: times and facts of the machine become N, nothing else changes
+    width COLUMNS         stdin: fails where a line is longer (in characters) or ends in blanks
+    pty COLUMNS CMD...    runs CMD with stdout on a terminal of that width, copies what it writes
+    rss MIB CMD...        runs CMD; fails when it held more than MIB
+    json FILE EXPR        prints EXPR of the document d (r is its first run)
+    harmless              stdin: fails on anything that steers a terminal or is not UTF-8
+
+Known weakness of mask: where numbers are masked in columns that grow with them, runs of blanks become
+one, so the alignment of such tables is for the tests of the terminal to see.
+"""
+import fcntl
+import json
+import os
+import pty
+import re
+import resource
+import struct
+import subprocess
+import sys
+import termios
+
+NUMBER = r"[\d.,]+"
+BYTES = NUMBER + r" (?:[KMGTPE]i)?B"
+LATENCY = r"(?:<=|~)?[\d,]+"
+
+
+def strip_ansi(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+# ---- mask ----
+
+def without_chance_warnings(lines):
+    """drift depends on the machine, slow-build on the build; both are tested elsewhere."""
+    out, dropping = [], False
+    for line in lines:
+        if re.match(r" *! (drift|slow-build)\b", line):
+            dropping = True
+        elif not (dropping and line.startswith(" " * 16)):
+            dropping = False
+            out.append(line)
+    return out
+
+
+def right(match, text="N"):
+    return text.rjust(len(match.group(0)))
+
+
+def mask_latency_row(line, keep_calls):
+    """'      alloc   3,063  <=10  -  ...  bars': cells end at fixed columns."""
+    row = re.match(r"( {6}\w+ +)([\d,]+)((?: +(?:-|%s)){5})(.*)$" % LATENCY, line)
+    if not row:
+        return None
+    head, calls, cells, bars = row.groups()
+    if not re.fullmatch(r"[ ▁▂▃▄▅▆▇█]*", bars):
+        return None
+    if not keep_calls:
+        calls = "N".rjust(len(calls))
+    return head + calls + re.sub(LATENCY, right, cells)
+
+
+def mask_size_row(line, keep_calls):
+    row = re.match(r"( {6}<= %s +)([\d,]+)((?: +(?:-|%s)){3})$" % (BYTES, LATENCY), line)
+    if not row:
+        return None
+    head, calls, cells = row.groups()
+    if not keep_calls:
+        calls = "N".rjust(len(calls))
+    return head + calls + re.sub(LATENCY, right, cells)
+
+
+def mask_table_row(line):
+    """Cells of a table: name, peak, times needed, time, p99, ..."""
+    cells = re.split(r" {2,}", line.strip())
+    if cells[0] == "system":
+        return "  system  " + "  ".join("-" if c == "-" else "N" for c in cells[1:])
+    for i in (3, 4):
+        if i < len(cells) and cells[i] not in ("-", "(a)"):
+            cells[i] = "N"
+    return "  " + "  ".join(cells)
+
+
+def mask_tables(lines):
+    """Rows between the two head lines of a table and the first line that is none."""
+    out, inside, system = [], 0, False
+    for line in lines:
+        cells = re.split(r" {2,}", line.strip())
+        if re.match(r" +peak  +times", line):
+            inside, system = 2, False
+        if inside == 2:
+            out.append("  " + "  ".join(cells))
+            inside = 1 if "reserved" in line else 2
+        elif inside == 1 and line.startswith("  ") and len(cells) >= 5:
+            system |= cells[0] == "system"
+            out.append(mask_table_row(line))
+        else:
+            inside = 0
+            if system and line.startswith("Pick"):
+                out.append("PICK (by figures of libc)")
+            elif not (system and re.match(r" {6}(If (time|memory) is|\S)", line)):
+                out.append(line)
+            system = system and line != ""  if line.startswith("Details") else system
+    return out
+
+
+def mask_system(lines):
+    """In the blocks of libc every figure of memory is its own."""
+    out, block = [], None
+    for line in lines:
+        if re.match(r"system on host", line):
+            block = "detail"
+        elif line.startswith("system, in full"):
+            block = "full"
+        elif re.match(r"(Speed|\S+, in full|In short|Pick)", line):
+            if line.startswith("In short: system"):
+                line = re.sub(r"held " + BYTES, "held N", line)
+            block = None
+        elif block == "detail" and re.match(r" {20}its own peak", line):
+            continue
+        elif block == "detail" and re.match(r" {5}[+=]", line):
+            line = re.sub(r"^( {5}[+=]) +%s +" % BYTES, r"\1 N  ", line)
+            line = re.sub(r"  +[\d.]+(x| %)", r"  N\1", line.replace(", also the peak", ""))
+        elif block == "full" and re.match(r"    (peak|end|overhead|internal|unused|external)", line):
+            if not line.startswith("    peak_requested"):
+                line = re.sub(r"^(    \w+ +).*", r"\1N", line)
+        out.append(line)
+    return out
+
+
+def mask_lines(lines, keep_calls):
+    out, skipping = [], False
+    for line in lines:
+        if skipping and line.startswith(" " * 30):
+            continue
+        skipping = False
+        masked = mask_latency_row(line, keep_calls) or mask_size_row(line, keep_calls)
+        if masked:
+            line = masked
+        elif re.match(r"    clock  ", line):
+            line, skipping = re.sub(r"^(    clock +).*", r"\1N", line), True
+        elif re.match(r" +[\d,]+ +event [\d,]+: \w+ of ", line):
+            line, skipping = "    SLOW", True
+        elif re.match(r" {6}(<=|~|-:)", line):
+            line = "      LEGEND" + ("  -: too few calls." if "-: too few calls." in line else "")
+        out.append(line)
+    return out
+
+
+def mask_text(text):
+    text = strip_ansi(text)
+    keep_calls = " replays in " not in text
+    text = re.sub(r"(?m)^(In short: .*)\n(?=\S)(?!tapool)", r"\1 ", text)
+    lines = without_chance_warnings(text.split("\n"))
+    text = "\n".join(mask_lines(mask_system(mask_tables(lines)), keep_calls))
+    text = re.sub(r"%s ns per call(?: \[%s, %s\])?\s+(?=\d+ replay)" % (NUMBER, NUMBER, NUMBER),
+                  lambda m: "N ns per call" + (" [N, N]" if "[" in m.group(0) else "") + "  ", text)
+    text = re.sub(r"%s ns per call( taken off| when cold)? *" % NUMBER, r"N ns per call\1 ", text)
+    text = re.sub(r"\d[\d,]* replays in [\d.]+ s", "N replays in N s", text)
+    text = re.sub(r"glibc \d+\.\d+ *", "glibc N  ", text)
+    text = re.sub(r"(?<=tapool )\d+\.\d+\.\d+", "VERSION", text)
+    # tapool help report
+    text = re.sub(r"(stamp costs|steps \() ?%s ns" % NUMBER, r"\1 N ns", text)
+    text = re.sub(r"<=\d+, ~\d+ ", "<=N, ~N ", text)
+    text = re.sub(r"of a \d+ ns clock", "of a N ns clock", text)
+    return text
+
+
+# ---- the others ----
+
+def width(columns):
+    bad = 0
+    for n, line in enumerate(strip_ansi(sys.stdin.read()).split("\n"), 1):
+        if len(line) > columns or line != line.rstrip():
+            print("line %d has %d characters%s: %s"
+                  % (n, len(line), " and blanks at its end" if line != line.rstrip() else "", line))
+            bad += 1
+    return 1 if bad else 0
+
+
+def exit_code(status):
+    return 128 - status if status < 0 else status
+
+
+def on_terminal(columns, command):
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=slave)
+    os.close(slave)
+    got = b""
+    while True:
+        try:
+            block = os.read(master, 65536)
+        except OSError:  # the last writer is gone
+            break
+        if not block:
+            break
+        got += block
+    sys.stdout.buffer.write(got.replace(b"\r\n", b"\n"))
+    sys.stdout.flush()
+    return exit_code(child.wait())
+
+
+def rss(limit, command):
+    code = exit_code(subprocess.call(command))
+    held = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    if held > limit:
+        print("held %.0f MiB, more than %d" % (held, limit))
+        return 99
+    return code
+
+
+def query(path, expression):
+    with open(path, encoding="utf-8") as file:
+        d = json.load(file)
+    print(eval(expression, {"d": d, "r": d["runs"][0], "json": json}))
+    return 0
+
+
+def harmless():
+    text = sys.stdin.buffer.read().decode("utf-8")  # raises where it is not
+    steering = re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]",
+                          text)
+    if steering:
+        print("steers the terminal: %r in %r" % (steering, text))
+    return 1 if steering else 0
+
+
+def main(name, *args):
+    if name == "mask":
+        sys.stdout.write(mask_text(sys.stdin.read()))
+        return 0
+    return {"width": lambda: width(int(args[0])),
+            "pty": lambda: on_terminal(int(args[0]), args[1:]),
+            "rss": lambda: rss(int(args[0]), args[1:]),
+            "json": lambda: query(*args),
+            "harmless": harmless}[name]()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

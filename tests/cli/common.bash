@@ -1,0 +1,139 @@
+# What the tests of the command line share: where things are, running, comparing with golden files.
+#
+# Environment: TAPOOL (the binary), TAPOOL_ROOT (the repository), UPDATE_GOLDEN=1 (rewrite golden/).
+# shellcheck shell=bash
+
+TAPOOL_ROOT=${TAPOOL_ROOT:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
+if [ ! -x "${TAPOOL:-}" ]; then
+    echo "TAPOOL is not set to a tapool binary" >&2
+    exit 1
+fi
+CLI=$TAPOOL_ROOT/tests/cli
+SAMPLES=$TAPOOL_ROOT/traces/samples
+unset TAPOOL_SAMPLES NO_COLOR
+export TAPOOL LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1}
+
+# Each test works in a folder of its own; `run_dir` files are not in it, so that it can be listed.
+setup() {
+    SCRATCH=$(mktemp -d)
+    WORK=$SCRATCH/work
+    mkdir "$WORK"
+    cd "$WORK" || exit 1
+}
+
+teardown() {
+    cd / || exit 1
+    rm -rf "$SCRATCH"
+}
+
+tool() { python3 "$CLI/cli_tools.py" "$@"; }
+
+sanitized() { "$TAPOOL" --version | grep -qE 'address|thread'; }
+
+fail() {
+    printf '%s\n' "$@" >&2
+    return 1
+}
+
+# capture CMD...: runs it; $rc, and $out and $err (files).
+capture() {
+    out=$SCRATCH/stdout err=$SCRATCH/stderr rc=0
+    "$@" >"$out" 2>"$err" || rc=$?
+}
+
+# ok CMD...: like capture, and it must succeed without a word on stderr.
+ok() {
+    capture "$@"
+    [ "$rc" -eq 0 ] || fail "exit code $rc of: $*" "$(cat "$err")" || return 1
+    [ ! -s "$err" ] || fail "words on stderr of: $*" "$(cat "$err")"
+}
+
+# A short replay. Where a trace is played once (--min-time 0) counts of calls are exact.
+play() { "$TAPOOL" replay --min-time 1ms "$@"; }
+play_once() { "$TAPOOL" replay --min-time 0 "$@"; }
+
+# one_sentence FILE: an error as the user must see it.
+one_sentence() {
+    local lines
+    lines=$(wc -l <"$1")
+    head -n 1 "$1" | grep -q '^tapool: .*[^.]$' || fail "no 'tapool: ...' sentence:" "$(cat "$1")" || return 1
+    [ "$lines" -eq 1 ] || { [ "$lines" -eq 2 ] && sed -n 2p "$1" | grep -q '^hint: '; } ||
+        fail "more than a sentence and a hint:" "$(cat "$1")" || return 1
+    tool harmless <"$1" || fail "control characters in an error"
+}
+
+# refused CODE REGEX CMD...: fails with that code, one sentence that matches, and nothing on stdout.
+refused() {
+    local code=$1 regex=$2
+    shift 2
+    capture "$@"
+    [ "$rc" -eq "$code" ] || fail "exit code $rc, not $code, of: $*" "$(cat "$err")" || return 1
+    [ ! -s "$out" ] || fail "something on stdout of: $*" "$(head -c 500 "$out")" || return 1
+    one_sentence "$err" || return 1
+    grep -qE -- "$regex" "$err" || fail "does not match '$regex':" "$(cat "$err")"
+}
+
+# matches FILE REGEX
+matches() { grep -qE -- "$2" "$1" || fail "nothing matches '$2' in:" "$(cat "$1")"; }
+lacks() { ! grep -qE -- "$2" "$1" || fail "something matches '$2' in:" "$(cat "$1")"; }
+
+# query FILE EXPRESSION: see cli_tools.py. is FILE EXPRESSION VALUE compares.
+query() { tool json "$@"; }
+is() {
+    local value
+    value=$(query "$1" "$2") || return 1
+    [ "$value" = "$3" ] || fail "$2 is '$value', not '$3'"
+}
+
+# golden NAME <SCREEN: compares the masked screen with golden/NAME.txt.
+golden() {
+    local file=$CLI/golden/$1.txt got=$SCRATCH/golden.got
+    tool mask >"$got" || return 1
+    if [ -n "${UPDATE_GOLDEN:-}" ]; then
+        cp "$got" "$file"
+        return
+    fi
+    [ -f "$file" ] || fail "there is no golden/$1.txt: UPDATE_GOLDEN=1 writes it" || return 1
+    diff -u "$file" "$got" >&2 || fail "golden/$1.txt differs; if that is meant: UPDATE_GOLDEN=1"
+}
+
+# trace EVENT...: a trace; its first event is on line 3, one a line.
+trace() {
+    printf '{ "format": "tapool-trace", "version": 1,\n  "events": [\n'
+    events "$@"
+    printf '] }\n'
+}
+
+# lines EVENT...: the same as JSON Lines; the first event is on line 2.
+lines() {
+    printf '{"format": "tapool-trace", "version": 1}\n'
+    printf '%s\n' "$@"
+}
+
+events() {
+    while [ $# -gt 1 ]; do
+        printf '    %s,\n' "$1"
+        shift
+    done
+    printf '    %s\n' "$1"
+}
+
+# A small device trace with two streams.
+device_trace() {
+    cat <<'END'
+{ "format": "tapool-trace", "version": 1,
+  "meta": {"name": "gpu", "kind": "device", "program": "two streams, by hand"},
+  "streams": [{"id": 0, "device": 0}, {"id": 7, "device": 0}],
+  "events": [
+    {"t": 0, "op": "alloc", "id": 1, "size": 20971520},
+    {"t": 1000, "op": "alloc", "id": 2, "size": 3145728, "stream": 7},
+    {"t": 2000, "op": "free", "id": 1},
+    {"t": 3000, "op": "alloc", "id": 3, "size": 1000},
+    {"t": 4000, "op": "free", "id": 2},
+    {"t": 4500, "op": "sync"},
+    {"t": 5000, "op": "alloc", "id": 4, "size": 22000000},
+    {"t": 6000, "op": "free", "id": 4} ] }
+END
+}

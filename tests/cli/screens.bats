@@ -1,0 +1,230 @@
+#!/usr/bin/env bats
+# The screens, to the letter: golden/ holds them with times and facts of the machine masked. A change of
+# wording is made with UPDATE_GOLDEN=1 and then reviewed as a diff.
+
+load common
+
+samples=(sqlite jq python-threads)
+
+# shown NAME CMD...: succeeds, fits 100 columns, and looks like golden/NAME.txt.
+shown() {
+    local name=$1
+    shift
+    ok "$@" || return 1
+    tool width 100 <"$out" || return 1
+    golden "$name" <"$out"
+}
+
+topics() { "$TAPOOL" help | sed -n '/^topics/,/^$/s/^  \([a-z-]*\).*/\1/p'; }
+warnings() { "$TAPOOL" help warnings | sed -n 's/^  \([a-z-]*\)  .*/\1/p'; }
+strategies() { "$TAPOOL" strategies | sed -n 's/^  \([A-Za-z-]*\)  .*/\1/p'; }
+
+@test "the first screen, the version" {
+    shown first "$TAPOOL"
+    shown version "$TAPOOL" --version
+    grep -qxE 'tapool [0-9]+\.[0-9]+\.[0-9]+ \([^()]+\)' "$out"
+}
+
+@test "strategies: the list and a page for each" {
+    shown strategies "$TAPOOL" strategies
+    [ "$(strategies | wc -l)" -ge 4 ]
+    for name in $(strategies); do
+        shown "strategies-$name" "$TAPOOL" strategies "$name"
+    done
+}
+
+@test "help: the list, every topic, every warning, every command" {
+    shown help "$TAPOOL" help
+    ok "$TAPOOL" --help
+    golden help <"$out"
+    [ "$(topics | wc -l)" -ge 4 ]
+    [ "$(warnings | wc -l)" -ge 5 ]
+    for name in $(topics) $(warnings); do
+        shown "help-$name" "$TAPOOL" help "$name"
+    done
+    for name in replay strategies help; do
+        shown "$name-help" "$TAPOOL" "$name" --help
+        ok "$TAPOOL" help "$name"
+        golden "$name-help" <"$out"
+    done
+}
+
+@test "one strategy on a screen" {
+    for sample in "${samples[@]}"; do
+        for name in arena bump direct system; do
+            shown "$sample-$name" play_once "sample:$sample" -s "$name"
+        done
+    done
+}
+
+@test "one strategy, repeated: an interval, and cold beside steady" {
+    shown sqlite-arena-steady "$TAPOOL" replay --min-time 100ms sample:sqlite -s arena
+    matches "$out" 'ns per call \[[0-9.]+, [0-9.]+\] +[0-9,]+ replays in 0\.[0-9] s'
+    matches "$out" 'ns per call when cold'
+}
+
+@test "the usual set in a table, and what -v and --bytes add" {
+    for sample in "${samples[@]}"; do
+        shown "$sample-table" play_once "sample:$sample"
+        ok play_once "sample:$sample" -v
+        golden "$sample-table-v" <"$out"
+        ok play_once "sample:$sample" --bytes
+        golden "$sample-table-bytes" <"$out"
+        shown "$sample-arena-v" play_once "sample:$sample" -s arena -v
+        shown "$sample-arena-bytes" play_once "sample:$sample" -s arena --bytes
+    done
+}
+
+@test "yardsticks and policies in a table of one's own" {
+    shown sqlite-three play_once sample:sqlite -s direct -s bump -s arena --source virtual
+}
+
+@test "a device trace: the usual set, one strategy, -v" {
+    device_trace >gpu.json
+    shown device-table play_once gpu.json
+    shown device-table-v play_once gpu.json -v
+    shown device-arena play_once gpu.json -s arena
+}
+
+@test "two devices are told apart" {
+    sed 's/"id": 7, "device": 0/"id": 7, "device": 1/' <(device_trace) >two.json
+    shown two-devices play_once two.json -s arena
+    shown two-devices-table play_once two.json
+}
+
+@test "out of memory on a limited device" {
+    shown limit-arena play_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB
+    shown limit-table play_once sample:sqlite -s arena -s bump --source virtual+limit:capacity=1MiB
+    shown limit-stop play_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB --on-oom stop
+}
+
+@test "repairs are counted on the screen" {
+    trace '{"op":"free","id":9}' '{"op":"alloc","id":1,"size":10}' '{"op":"alloc","id":1,"size":20}' \
+        '{"op":"realloc","id":8,"size":64}' '{"op":"alloc","id":2,"size":0}' >dirty.json
+    shown repaired play_once dirty.json -s arena --repair
+}
+
+# ---- terminals ----
+
+# Every screen with words that wrap or columns that drop.
+screens() {
+    "$@" play_once sample:sqlite
+    "$@" play_once sample:jq
+    "$@" play_once sample:python-threads
+    "$@" play_once sample:python-threads --bytes
+    "$@" play sample:sqlite -s arena -s bump -s system
+    "$@" play_once sample:jq -s arena
+    "$@" play_once sample:jq -s bump -v
+    "$@" play_once sample:python-threads -s system
+    "$@" play_once sample:python-threads -s direct
+    "$@" play_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB
+    "$@" play_once gpu.json
+    "$@" play_once gpu.json -s arena
+    "$@" "$TAPOOL"
+    "$@" "$TAPOOL" strategies
+    for name in $(strategies); do
+        "$@" "$TAPOOL" strategies "$name"
+    done
+    "$@" "$TAPOOL" help
+    for name in $(topics) $(warnings) replay; do
+        "$@" "$TAPOOL" help "$name"
+    done
+}
+
+# on_terminal COLUMNS CMD...: `play` and `play_once` are functions here.
+on_terminal() {
+    local columns=$1
+    shift
+    case $1 in
+    play) set -- "$TAPOOL" replay --min-time 1ms "${@:2}" ;;
+    play_once) set -- "$TAPOOL" replay --min-time 0 "${@:2}" ;;
+    esac
+    tool pty "$columns" "$@"
+}
+
+fits() {
+    local columns=$1
+    shift
+    ok on_terminal "$columns" "$@" || return 1
+    tool width "$columns" <"$out" || fail "too wide at $columns: $*"
+}
+
+@test "no line is longer than a terminal of 80 or of 100 columns" {
+    device_trace >gpu.json
+    screens fits 80
+    screens fits 100
+}
+
+@test "a terminal of 100 columns shows what a pipe gets" {
+    device_trace >gpu.json
+    for columns in 100 150; do
+        ok on_terminal "$columns" play_once gpu.json
+        golden device-table <"$out"
+        ok on_terminal "$columns" play_once sample:sqlite -s arena
+        golden sqlite-arena <"$out"
+        ok on_terminal "$columns" "$TAPOOL" strategies arena
+        golden strategies-arena <"$out"
+    done
+}
+
+@test "at 80 columns: wrapped, and to the letter" {
+    device_trace >gpu.json
+    for columns in 40 80; do # below 80 it stays 80
+        ok on_terminal "$columns" play_once gpu.json
+        golden device-table-80 <"$out"
+        ok on_terminal "$columns" play_once sample:jq -s bump
+        golden jq-bump-80 <"$out"
+    done
+}
+
+# The table's rows and columns on a terminal.
+names_of() { sed -n '/^  needed by program/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\)  .*/\1/p' "$1" | sort; }
+
+@test "at 80 columns only columns are dropped, never a row, and their number is said" {
+    many=(-s arena -s bump -s direct -s system -s a=arena -s b=arena:refill_target=4KiB)
+    ok play_once sample:sqlite "${many[@]}"
+    names_of "$out" >"$SCRATCH/wide"
+    [ "$(wc -l <"$SCRATCH/wide")" -eq 6 ]
+    lacks "$out" hidden
+    ok on_terminal 80 play_once sample:sqlite "${many[@]}"
+    names_of "$out" | diff - "$SCRATCH/wide"
+    matches "$out" '^  [12] columns? hidden: -v$'
+    hidden=$(sed -n 's/^  \([0-9]*\) columns* hidden: -v/\1/p' "$out")
+    # 'needed by program' has a cell in each column that is left
+    shown=$(grep '^  needed by program' "$out" | sed 's/^  //; s/   */\n/g' | wc -l)
+    [ $((shown + hidden)) -eq 8 ]
+    ok on_terminal 80 play_once sample:sqlite "${many[@]}" -v
+    lacks "$out" hidden
+    matches "$out" 'idle at peak demand'
+}
+
+# ---- colour ----
+
+@test "colour: on a terminal, with --color always, not with NO_COLOR or in a pipe" {
+    esc=$'\x1b'
+    run_it=("$TAPOOL" replay --min-time 0 sample:sqlite -s arena -s direct)
+    ok "${run_it[@]}"
+    lacks "$out" "$esc"
+    ok tool pty 100 "${run_it[@]}"
+    matches "$out" "${esc}\[1mPick arena${esc}\[0m"
+    ok env NO_COLOR=1 python3 "$CLI/cli_tools.py" pty 100 "${run_it[@]}"
+    lacks "$out" "$esc"
+    ok env NO_COLOR= python3 "$CLI/cli_tools.py" pty 100 "${run_it[@]}" # empty is unset
+    matches "$out" "$esc"
+    ok tool pty 100 "${run_it[@]}" --color never
+    lacks "$out" "$esc"
+    ok env NO_COLOR=1 "${run_it[@]}" --color always
+    matches "$out" "$esc"
+    ok "${run_it[@]}" --json --color always
+    lacks "$out" "$esc"
+}
+
+@test "colour is an addition: the words are the same" {
+    device_trace >gpu.json
+    ok play_once gpu.json --color always
+    matches "$out" $'\x1b'
+    golden device-table <"$out"
+    ok play_once sample:sqlite -s arena --source virtual+limit:capacity=256KiB --color always
+    matches "$out" $'\x1b\[31;1mOUT OF MEMORY\x1b\[0m'
+    golden limit-arena <"$out"
+}

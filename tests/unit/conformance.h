@@ -1,0 +1,237 @@
+/* A rig for strategies: a stack of sources, counted bookkeeping memory, one instance, and a shadow
+ * model that knows what is live and what was written into it.
+ *
+ *     strategy -> meter -> [fault] -> [limit] -> [shuffle] -> host | virtual
+ *
+ * Everything is checked from outside: blocks do not overlap, are aligned and large enough, keep
+ * their contents, and the walk adds up to what the meter saw. */
+#ifndef TP_TEST_CONFORMANCE_H
+#define TP_TEST_CONFORMANCE_H
+
+#include "alloc/meta.h"
+#include "alloc/opt.h"
+#include "alloc/strategy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+extern const struct tp_source_ops tp_source_host, tp_source_virtual, tp_source_meter,
+    tp_source_limit, tp_source_fault, tp_source_shuffle;
+extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
+    tp_strategy_system, tp_strategy_empty;
+
+#define RIG_LAYERS  5
+#define RIG_THREADS 3
+#define RIG_OBJECTS 400
+
+struct rig_cfg {
+    const struct tp_strategy *strategy;
+    const char *options;
+    const struct tp_source_ops *base; /* NULL for TP_CAP_FOREIGN */
+    enum tp_kind kind;
+    bool shuffle;
+    const char *limit, *fault; /* options, NULL = without */
+    uint64_t meta_fail_at;     /* 0 = none */
+};
+
+struct object {
+    tp_addr addr; /* 0 = free slot */
+    uint64_t size, align, granted;
+    unsigned char fill;
+};
+
+struct rig {
+    const struct tp_strategy *s;
+    struct tp_source stack[RIG_LAYERS];
+    void *source_opts[RIG_LAYERS];
+    unsigned depth;
+    struct tp_account account;
+    struct tp_meta_heap meta;
+    struct tp_env env;
+    uint64_t now_ns;
+    void *opts, *st;
+    void *threads[RIG_THREADS];
+    bool host;
+    struct object objects[RIG_OBJECTS];
+    uint64_t random;
+};
+
+static inline uint64_t rig_random(struct rig *r)
+{
+    uint64_t z = r->random += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+static inline void *rig_opts(const struct tp_opt *rows, size_t size, const char *spec)
+{
+    struct tp_err err;
+    void *opts = calloc(1, size ? size : 1);
+    assert_non_null(opts);
+    assert_int_equal(tp_opts_defaults(rows, opts, &err), TP_OK);
+    if (spec && tp_opts_parse(rows, opts, spec, "test", &err))
+        fail_msg("%s", err.text);
+    return opts;
+}
+
+static inline void rig_push(struct rig *r, const struct tp_source_ops *ops, const char *spec,
+                            const struct rig_cfg *cfg)
+{
+    struct tp_err err;
+    void *opts = rig_opts(ops->options, ops->opts_size, spec);
+    struct tp_source_cfg sc = {.opts = opts,
+                               .inner = r->depth ? &r->stack[r->depth - 1] : NULL,
+                               .account = &r->account,
+                               .now_ns = &r->now_ns,
+                               .kind = cfg->kind};
+    r->source_opts[r->depth] = opts;
+    if (tp_source_open(&r->stack[r->depth], ops, &sc, &err))
+        fail_msg("%s", err.text);
+    r->depth++;
+}
+
+static inline void rig_sources(struct rig *r, const struct rig_cfg *cfg)
+{
+    rig_push(r, cfg->base, NULL, cfg);
+    if (cfg->shuffle)
+        rig_push(r, &tp_source_shuffle, "seed=7", cfg);
+    if (cfg->limit)
+        rig_push(r, &tp_source_limit, cfg->limit, cfg);
+    if (cfg->fault)
+        rig_push(r, &tp_source_fault, cfg->fault, cfg);
+    rig_push(r, &tp_source_meter, NULL, cfg);
+}
+
+static inline void rig_close_sources(struct rig *r)
+{
+    while (r->depth) {
+        tp_source_close(&r->stack[--r->depth]);
+        free(r->source_opts[r->depth]);
+    }
+    free(r->opts);
+}
+
+/* Returns what init said; after a failure everything is closed again and nothing leaked. */
+static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
+{
+    struct tp_err err;
+    *r = (struct rig){.s = cfg->strategy};
+    bool foreign = cfg->strategy->caps & TP_CAP_FOREIGN;
+    if (!foreign)
+        rig_sources(r, cfg);
+    r->host = foreign || cfg->base->flags & TP_SRC_HOST;
+    r->meta = (struct tp_meta_heap){.account = &r->account, .fail_at = cfg->meta_fail_at};
+    r->env = (struct tp_env){.source = foreign ? NULL : &r->stack[r->depth - 1],
+                             .account = &r->account,
+                             .meta = &r->meta,
+                             .threads = RIG_THREADS,
+                             .streams = 1,
+                             .kind = cfg->kind};
+    r->opts = rig_opts(r->s->options, r->s->opts_size, cfg->options);
+    r->st = calloc(1, r->s->state_size);
+    assert_non_null(r->st);
+    int rc = r->s->init(r->st, &r->env, r->opts, &err);
+    if (rc) {
+        assert_int_equal(r->meta.live_bytes, 0);
+        assert_int_equal(r->account.reserved, 0);
+        free(r->st);
+        rig_close_sources(r);
+        return rc;
+    }
+    for (int i = 0; i < RIG_THREADS; i++) {
+        r->threads[i] = calloc(1, r->s->thread_size ? r->s->thread_size : 1);
+        assert_non_null(r->threads[i]);
+        if (r->s->thread_init)
+            assert_int_equal(r->s->thread_init(r->st, r->threads[i]), TP_OK);
+    }
+    return TP_OK;
+}
+
+/* Takes the instance down with whatever is live in it: nothing may be left. */
+static inline void rig_close(struct rig *r)
+{
+    for (int i = 0; i < RIG_THREADS; i++) {
+        if (r->s->thread_fini)
+            r->s->thread_fini(r->st, r->threads[i]);
+        free(r->threads[i]);
+    }
+    r->s->fini(r->st);
+    assert_int_equal(r->account.reserved, 0);
+    assert_int_equal(r->account.metadata, 0);
+    assert_int_equal(r->meta.live_bytes, 0);
+    assert_int_equal(r->meta.live_blocks, 0);
+    free(r->st);
+    rig_close_sources(r);
+}
+
+/* ---- plain calls, for the tests of single rules ---- */
+
+static inline int rig_try(struct rig *r, int thread, uint64_t size, uint64_t align,
+                          struct tp_block *out)
+{
+    struct tp_req rq = {.size = size, .align = align};
+    *out = (struct tp_block){0};
+    return r->s->alloc(r->st, r->threads[thread], &rq, out);
+}
+
+static inline tp_addr rig_alloc(struct rig *r, int thread, uint64_t size)
+{
+    struct tp_block b;
+    assert_int_equal(rig_try(r, thread, size, 1, &b), TP_OK);
+    assert_true(b.granted >= size || r->s->usable(r->st, b.addr) >= size);
+    return b.addr;
+}
+
+static inline int rig_free(struct rig *r, int thread, tp_addr addr, uint64_t size)
+{
+    struct tp_req rq = {.size = size, .align = 1};
+    return r->s->free(r->st, r->threads[thread], addr, &rq);
+}
+
+static inline void rig_check(struct rig *r)
+{
+    struct tp_err err = {0};
+    if (r->s->check && r->s->check(r->st, &err))
+        fail_msg("%s", err.text);
+}
+
+struct rig_walk {
+    uint64_t sums[TP_WALK_COUNT];
+    uint64_t pieces[TP_WALK_COUNT];
+    uint64_t largest_span;
+};
+
+static inline void rig_count(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
+{
+    struct rig_walk *w = ctx;
+    assert_true(addr != 0 && size != 0);
+    w->sums[kind] += size;
+    w->pieces[kind]++;
+    if (kind == TP_WALK_SPAN && size > w->largest_span)
+        w->largest_span = size;
+}
+
+/* check() holds and the walk adds up to what is reserved. */
+static inline struct rig_walk rig_walk(struct rig *r)
+{
+    struct rig_walk w = {0};
+    uint64_t sum = 0;
+    rig_check(r);
+    assert_int_equal(r->s->walk(r->st, rig_count, &w), TP_OK);
+    for (int i = 0; i < TP_WALK_COUNT; i++)
+        sum += w.sums[i];
+    assert_int_equal(sum, r->account.reserved);
+    return w;
+}
+
+static inline struct tp_stats rig_stats(struct rig *r)
+{
+    struct tp_stats stats = {0};
+    r->s->stats(r->st, &stats);
+    return stats;
+}
+
+#endif

@@ -1,0 +1,604 @@
+/* Reading JSON traces, both forms: what is accepted, and one clear sentence for everything that is
+ * not, with file, line and event. */
+#include "tests/unit/trace_fixture.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HEAD      "{\"format\":\"tapool-trace\",\"version\":1"
+#define DOC(list) HEAD ",\n\"events\":[\n" list "\n]}\n"
+#define ALLOC     "{\"op\":\"alloc\",\"id\":1,\"size\":8}"
+#define FREE      "{\"op\":\"free\",\"id\":1}"
+
+struct bad {
+    const char *text, *error, *hint; /* hint: a part of it, or NULL: any */
+};
+
+static void check_bad(const struct tp_format *format, const struct bad *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct reading r = read_text(format, cases[i].text, true);
+        if (r.rc != TP_EINPUT || strcmp(r.err.text, cases[i].error) != 0)
+            fail_msg("%s\n  expected: %s\n  got %d: %s", cases[i].text, cases[i].error, r.rc,
+                     r.rc ? r.err.text : "no error");
+        if (cases[i].hint && !strstr(r.err.hint, cases[i].hint))
+            fail_msg("%s\n  expected hint: %s\n  got: %s", cases[i].text, cases[i].hint,
+                     r.err.hint);
+        forget(&r);
+    }
+}
+#define CHECK_BAD(format, cases) check_bad(format, cases, sizeof(cases) / sizeof(cases)[0])
+
+static void check_program(const struct tp_format *format, const char *text, const char *expected)
+{
+    char program[2048];
+    struct reading r = read_text(format, text, true);
+    if (r.rc != TP_OK)
+        fail_msg("%s\n  got: %s", text, r.err.text);
+    write_program(r.program, program, sizeof program);
+    assert_string_equal(program, expected);
+    forget(&r);
+}
+
+/* ---- what is accepted ---- */
+
+static void test_every_op(void **state)
+{
+    (void)state;
+    check_program(
+        &tp_format_json,
+        HEAD
+        ", \"meta\": {\"name\": \"x\", \"kind\": \"device\", \"free\": [1, {}]},\n"
+        "\"streams\": [{\"id\": 0, \"device\": 0}, {\"id\": 9, \"device\": 0}],\n"
+        "\"unknown\": {\"a\": [1, \"]}\", 2]}, \"flag\": true,\n"
+        "\"events\": [\n"
+        "{\"t\": 0, \"op\": \"alloc\", \"id\": -5, \"size\": 4096, \"align\": 64, \"x\": {}},\n"
+        "{\"t\": 120, \"op\": \"realloc\", \"id\": -5, \"size\": 8192},\n"
+        "{\"t\": 120, \"op\": \"retain\", \"id\": -5},\n"
+        "{\"t\": 130, \"op\": \"use\", \"id\": -5, \"stream\": 9},\n"
+        "{\"t\": 140, \"op\": \"release\", \"id\": -5}, {\"t\": 140, \"op\": \"free\", \"id\": "
+        "-5},\n"
+        "{\"t\": 140, \"op\": \"adopt\", \"id\": 2, \"size\": 1, \"stream\": 9, \"thread\": 7},\n"
+        "{\"t\": 140, \"op\": \"sync\", \"stream\": 9}, {\"t\": 140, \"op\": \"sync\"},\n"
+        "{\"t\": 150, \"op\": \"mark\", \"name\": \"step \\\"2\\\"\"},\n"
+        "{\"t\": 150, \"op\": \"thread_end\", \"thread\": 7},\n"
+        "{\"t\": 150, \"op\": \"reset\"}, {\"t\": 160, \"op\": \"trim\"},\n"
+        "{\"t\": 160, \"op\": \"trim\", \"size\": 10}\n], \"after\": [\"]\"]}",
+        "alloc 0 4096 a6 @1; realloc 0 8192 a6 +120 @2; retain 0 0 @3; use 0 0 s1 +10 @4; "
+        "release 0 0 +10 @5; free 0 8192 a6 @6; adopt 0 1 a8 t1 s1 @7; sync 0 0 s1 @8; "
+        "sync 0 0 s65535 @9; mark 0 0 +10 @10; end 0 0 t1 @11; reset 0 0 @12; trim 0 0 +10 @13; "
+        "trim 0 10 @14; ");
+}
+
+static void test_layouts(void **state)
+{
+    (void)state;
+    static const char expected[] = "alloc 0 8 a4 @1; free 0 8 a4 @2; ";
+    check_program(&tp_format_json, DOC(ALLOC "," FREE), expected);
+    check_program(&tp_format_json, "\xef\xbb\xbf" DOC(ALLOC "," FREE), expected);
+    check_program(&tp_format_json, "\r\n\t " DOC(ALLOC "\r\n,\r\n" FREE) "\r\n\t ", expected);
+    check_program(&tp_format_jsonl, HEAD "}\n" ALLOC "\n" FREE "\n", expected);
+    check_program(&tp_format_jsonl, "\xef\xbb\xbf" HEAD "}\r\n\r\n" ALLOC "\r\n\n  " FREE,
+                  expected);
+    check_program(&tp_format_jsonl, HEAD ",\n\"meta\":{}}\n" ALLOC "\n" FREE, expected);
+}
+
+static void test_integers(void **state)
+{
+    (void)state;
+    check_program(&tp_format_json,
+                  DOC("{\"op\":\"alloc\",\"id\":\"9223372036854775807\",\"size\":\"0009\"},"
+                      "{\"op\":\"alloc\",\"id\":\"-9223372036854775808\",\"size\":1e3},"
+                      "{\"op\":\"free\",\"id\":\"9223372036854775807\"},"
+                      "{\"op\":\"alloc\",\"id\":\"-0\",\"size\":281474976710656,"
+                      "\"thread\":\"18446744073709551615\"},{\"op\":\"free\",\"id\":0}"),
+                  "alloc 0 9 a4 @1; alloc 1 1000 a4 @2; free 0 9 a4 @3; "
+                  "alloc 0 281474976710656 a4 t1 @4; free 0 281474976710656 a4 @5; ");
+}
+
+static void test_meta(void **state)
+{
+    (void)state;
+    struct reading r =
+        read_text(&tp_format_json,
+                  HEAD ",\"meta\":{\"name\":\"a\\u001b[0m\xff\",\"program\":\"gr\xc3\xbc\","
+                       "\"kind\":\"device\"},\"events\":[" ALLOC "]}",
+                  true);
+    assert_int_equal(r.rc, TP_OK);
+    assert_string_equal(r.meta.name, "a?[0m?");
+    assert_string_equal(r.meta.program, "gr\xc3\xbc");
+    assert_int_equal(r.meta.kind, TP_KIND_DEVICE);
+    assert_int_equal(tp_program_facts(r.program)->kind, TP_KIND_DEVICE);
+    forget(&r);
+    r = read_text(&tp_format_json, DOC("{\"op\":\"mark\",\"name\":\"\\u0007\xc3\"}"), true);
+    assert_int_equal(r.rc, TP_OK);
+    assert_string_equal(tp_program_mark(r.program, 0), "??");
+    assert_null(r.meta.name);
+    forget(&r);
+}
+
+static void hash_of(const struct tp_format *format, const char *text, uint8_t *hash)
+{
+    struct reading r = read_text(format, text, true);
+    assert_int_equal(r.rc, TP_OK);
+    memcpy(hash, tp_program_facts(r.program)->hash, TP_HASH_SIZE);
+    forget(&r);
+}
+
+/* The hash is of the program: neither the form, nor blanks, nor names count; a size does. */
+static void test_hash(void **state)
+{
+    (void)state;
+    static const uint8_t zero[TP_HASH_SIZE];
+    uint8_t first[TP_HASH_SIZE], other[TP_HASH_SIZE];
+    hash_of(&tp_format_json, DOC(ALLOC "," FREE), first);
+    assert_memory_not_equal(first, zero, sizeof first);
+    hash_of(&tp_format_json, DOC("\n\n  " ALLOC " ,\r\n\t " FREE), other);
+    assert_memory_equal(first, other, sizeof first);
+    hash_of(&tp_format_jsonl, HEAD ",\"meta\":{\"name\":\"n\"}}\n" ALLOC "\n" FREE, other);
+    assert_memory_equal(first, other, sizeof first);
+    hash_of(&tp_format_json,
+            DOC("{\"id\":\"77\",\"size\":\"8\",\"x\":1,\"op\":\"alloc\",\"thread\":9}"
+                ",{\"op\":\"release\",\"id\":77,\"thread\":9}"),
+            other);
+    assert_memory_equal(first, other, sizeof first);
+    hash_of(&tp_format_json, DOC("{\"op\":\"alloc\",\"id\":1,\"size\":9}," FREE), other);
+    assert_memory_not_equal(first, other, sizeof first);
+}
+
+/* ---- what is refused ---- */
+
+static void test_bad_header(void **state)
+{
+    (void)state;
+    static const struct bad cases[] = {
+        {"{}", "x.json:1: 'format' is missing: not a trace of tapool", "tapool help format"},
+        {"{\"format\":\"gpu-trace\",\"version\":1}",
+         "x.json:1: 'format' is \"gpu-trace\", not \"tapool-trace\"", NULL},
+        {"{\"format\":7}", "x.json:1: 'format' is 7, not \"tapool-trace\"", NULL},
+        {"{\"format\":\"tapool-trace\",\n\"version\":2,\"events\":[]}",
+         "x.json:2: 'version' is 2: this tapool reads version 1", NULL},
+        {"{\"format\":\"tapool-trace\",\"version\":\"1\"}",
+         "x.json:1: 'version' is \"1\": this tapool reads version 1", NULL},
+        {"{\"format\":\"tapool-trace\",\"events\":[]}",
+         "x.json:1: 'version' must come before 'events'", NULL},
+        {"{\"version\":1,\"events\":[]}", "x.json:1: 'format' must come before 'events'", NULL},
+        {HEAD ",\"events\":[" ALLOC "],\n\"meta\":{}}",
+         "x.json:2: 'meta' must come before 'events'", NULL},
+        {HEAD ",\"events\":[" ALLOC "],\n\"streams\":[]}",
+         "x.json:2: 'streams' must come before 'events'", NULL},
+        {HEAD "}", "x.json:1: there is no 'events' in it", NULL},
+        {HEAD ",\"events\":{}}", "x.json:1: 'events' is not a list", NULL},
+        {HEAD ",\n\"format\":\"tapool-trace\"}",
+         "x.json:2: the top-level object has \"format\" twice", NULL},
+        {HEAD ",\"y\":1,\n\"y\":2,\"events\":[]}", "x.json:2: the top-level object has \"y\" twice",
+         NULL},
+        {HEAD ",\"events\":[" ALLOC "],\"events\":[]}",
+         "x.json:1: the top-level object has \"events\" twice", NULL},
+        {HEAD ",\"meta\":{\"name\":1}}", "x.json:1: 'meta': 'name' is 1, not a text", NULL},
+        {HEAD ",\"meta\":[]}", "x.json:1: 'meta' is not an object", NULL},
+        {HEAD ",\"meta\":{\"a\":1,\"b\":2,\"a\":3}}", "x.json:1: 'meta' has 'a' twice", NULL},
+        {HEAD ",\"meta\":{\"kind\":\"gpu\"}}",
+         "x.json:1: 'meta': 'kind' is \"gpu\", not \"host\" or \"device\"", NULL},
+        {HEAD ",\"streams\":[]}", "x.json:1: 'streams' is empty: declare a stream or leave it out",
+         NULL},
+        {HEAD ",\"streams\":{}}", "x.json:1: 'streams' is not a list", NULL},
+        {HEAD ",\"streams\":[7]}", "x.json:1: 'streams' holds something that is not an object",
+         NULL},
+        {HEAD ",\"streams\":[{}]}", "x.json:1: 'streams' has an element without 'id'", NULL},
+        {HEAD ",\"streams\":[{\"id\":1},\n{\"id\":1}]}",
+         "x.json:2: 'streams': stream 1 is declared twice", NULL},
+        {HEAD ",\"streams\":[{\"id\":1,\"id\":2}]}", "x.json:1: 'streams' has 'id' twice", NULL},
+        {HEAD ",\"streams\":[{\"id\":1.5}]}",
+         "x.json:1: 'streams': 'id' is 1.5: not a whole number", NULL},
+        {HEAD ",\"streams\":[{\"id\":1}{\"id\":2}]}",
+         "x.json:1: 'streams': ',' or ']' is missing: not valid JSON", NULL},
+        {HEAD ",\"x\":nul,\"events\":[]}",
+         "x.json:1: the top-level object is not valid JSON near 'nul'", NULL},
+        {HEAD ",\"x\" 1}", "x.json:1: the top-level object: ':' is missing: not valid JSON", NULL},
+        {"[1]", "x.json:1: the top-level object: '{' is missing: not valid JSON", NULL},
+        {HEAD ",}",
+         "x.json:1: the top-level object: the name of a member is missing: "
+         "not valid JSON",
+         NULL},
+        {DOC(ALLOC) "x", "x.json:5: something follows the end of the trace", NULL},
+        {DOC(ALLOC) DOC(ALLOC), "x.json:5: something follows the end of the trace", NULL},
+    };
+    CHECK_BAD(&tp_format_json, cases);
+}
+
+static void test_bad_events(void **state)
+{
+    (void)state;
+    static const struct bad cases[] = {
+        {DOC("{}"), "x.json:3: event 1 has no 'op'", NULL},
+        {DOC(ALLOC ",\n7"), "x.json:4: event 2 is not an object", NULL},
+        {DOC(ALLOC ",\n[]"), "x.json:4: event 2 is not an object", NULL},
+        {DOC(ALLOC ",\n"), "x.json:5: event 2 is not valid JSON near ''", NULL},
+        {DOC(ALLOC FREE), "x.json:3: event 2: ',' or ']' is missing before it: not valid JSON",
+         NULL},
+        {DOC("{\"op\":\"aloc\",\"id\":1,\"size\":8}"), "x.json:3: event 1: unknown op 'aloc'",
+         "did you mean 'alloc'?"},
+        {DOC("{\"op\":\"\\u001b[31m\"}"), "x.json:3: event 1: unknown op '?[31m'", "lists all"},
+        {DOC("{\"op\":1}"), "x.json:3: event 1: 'op' is 1, not a text", NULL},
+        {DOC("{\"op\":\"alloc\",\"size\":8}"), "x.json:3: event 1 (alloc) has no 'id'", NULL},
+        {DOC("{\"op\":\"alloc\",\"id\":8}"), "x.json:3: event 1 (alloc) has no 'size'", NULL},
+        {DOC("{\"op\":\"realloc\",\"id\":8}"), "x.json:3: event 1 (realloc) has no 'size'", NULL},
+        {DOC("{\"op\":\"adopt\",\"id\":8}"), "x.json:3: event 1 (adopt) has no 'size'", NULL},
+        {DOC("{\"op\":\"free\"}"), "x.json:3: event 1 (free) has no 'id'", NULL},
+        {DOC("{\"op\":\"release\"}"), "x.json:3: event 1 (release) has no 'id'", NULL},
+        {DOC("{\"op\":\"retain\"}"), "x.json:3: event 1 (retain) has no 'id'", NULL},
+        {DOC("{\"op\":\"use\",\"id\":1}"), "x.json:3: event 1 (use) has no 'stream'", NULL},
+        {DOC("{\"op\":\"mark\"}"), "x.json:3: event 1 (mark) has no 'name'", NULL},
+        {DOC("{\"op\":\"mark\",\"name\":[]}"), "x.json:3: event 1: 'name' is a list, not a text",
+         NULL},
+        {DOC("{\"op\":\"free\",\"id\":1,\n\"id\":1}"), "x.json:3: event 1 has 'id' twice", NULL},
+        {DOC("{\"op\":\"free\",\"id\":1,\"y\":1,\"z\":1,\"y\":2}"),
+         "x.json:3: event 1 has 'y' twice", NULL},
+        {DOC("{\"op\":\"sync\",\"stream\":7}"), "x.json:3: event 1: stream 7 is not declared",
+         "'streams'"},
+        {HEAD ",\"streams\":[{\"id\":1}],\"events\":[{\"op\":\"use\",\"id\":1,\"stream\":0}]}",
+         "x.json:1: event 1: stream 0 is not declared", NULL},
+        {DOC("{\"op\":\"sync\",\n\"x\":tru}"), "x.json:4: event 1 is not valid JSON near 'tru}'",
+         NULL},
+        {DOC("{\"op\":\"sync\",\"x\":\"a\nb\"}"),
+         "x.json:3: event 1 holds a raw control character: not valid JSON", NULL},
+        {DOC("{\"op\":\"sync\",\"x\":[1}}"), "x.json:3: event 1 has brackets that do not match",
+         NULL},
+        {DOC("{\"op\":\"free\",\"id\":5}"), "x.json:3: event 1 frees id 5, which is not live",
+         "--repair"},
+        {DOC(ALLOC ",\n" ALLOC),
+         "x.json:4: event 2 allocates id 1, which is live since event 1 (line 3)",
+         "an id may be used again only after its free"},
+        {DOC("{\"t\":250,\"op\":\"sync\"},\n{\"t\":100,\"op\":\"sync\"}"),
+         "x.json:4: event 2: time runs backwards: t is 100 after 250", NULL},
+        {DOC("{\"t\":1700000000000000000,\"op\":\"sync\"}"),
+         "x.json:3: event 1: 't' is 1700000000000000000: beyond 2^53, where bare numbers are not "
+         "exact",
+         "quote it"},
+        {DOC("{\"t\":\"1700000000000000000\",\"op\":\"sync\"}"),
+         "x.json:3: event 1: t is 1700000000000000000 ns, more than 104 days after the start",
+         "not since 1970"},
+    };
+    CHECK_BAD(&tp_format_json, cases);
+}
+
+static void test_bad_integers(void **state)
+{
+    (void)state;
+#define SIZED(value)   DOC("{\"op\":\"alloc\",\"id\":1,\"size\":" value "}")
+#define WITH_ID(value) DOC("{\"op\":\"alloc\",\"size\":1,\"id\":" value "}")
+#define E1             "x.json:3: event 1: "
+    static const struct bad cases[] = {
+        {SIZED("-1"), E1 "'size' is -1: negative", NULL},
+        {SIZED("\"-1\""), E1 "'size' is \"-1\": negative", NULL},
+        {SIZED("1.5"), E1 "'size' is 1.5: not a whole number", NULL},
+        {SIZED("\"1.5\""), E1 "'size' is \"1.5\": not a whole number", NULL},
+        {SIZED("\"\""), E1 "'size' is \"\": not a whole number", NULL},
+        {SIZED("\"-\""), E1 "'size' is \"-\": not a whole number", NULL},
+        {SIZED("\"+1\""), E1 "'size' is \"+1\": not a whole number", NULL},
+        {SIZED("\"0x10\""), E1 "'size' is \"0x10\": not a whole number", NULL},
+        {SIZED("\" 1\""), E1 "'size' is \" 1\": not a whole number", NULL},
+        {SIZED("\"4 KiB\""), E1 "'size' is \"4 KiB\": not a whole number", NULL},
+        {SIZED("\"NaN\""), E1 "'size' is \"NaN\": not a whole number", NULL},
+        {SIZED("NaN"), "x.json:3: event 1 is not valid JSON near 'NaN}'", NULL},
+        {SIZED("null"), E1 "'size' is null: not a whole number", NULL},
+        {SIZED("true"), E1 "'size' is true: not a whole number", NULL},
+        {SIZED("[8]"), E1 "'size' is a list: not a whole number", NULL},
+        {SIZED("{}"), E1 "'size' is an object: not a whole number", NULL},
+        {SIZED("281474976710657"), E1 "'size' is 281474976710657: the limit is 2^48 bytes", NULL},
+        {SIZED("9223372036854775808"), E1 "'size' is 9223372036854775808: the limit is 2^48 bytes",
+         NULL},
+        {SIZED("\"9223372036854775808\""),
+         E1 "'size' is \"9223372036854775808\": the limit is 2^48 bytes", NULL},
+        {SIZED("\"99999999999999999999999\""),
+         E1 "'size' is \"99999999999999999999999\": the limit is 2^48 bytes", NULL},
+        {SIZED("1e999"), E1 "'size' is inf: the limit is 2^48 bytes", NULL},
+        {SIZED("0"), "x.json:3: event 1 allocates 0 bytes (id 1)", "--repair"},
+        {WITH_ID("9007199254740992"),
+         E1 "'id' is 9007199254740992: beyond 2^53, where bare numbers are not exact",
+         "quote it as a string: \"id\""},
+        {WITH_ID("-9007199254740992"),
+         E1 "'id' is -9007199254740992: beyond 2^53, where bare numbers are not exact", "quote it"},
+        {WITH_ID("\"9223372036854775808\""),
+         E1 "'id' is \"9223372036854775808\": it does not fit 64 bits", NULL},
+        {WITH_ID("\"-9223372036854775809\""),
+         E1 "'id' is \"-9223372036854775809\": it does not fit 64 bits", NULL},
+        {WITH_ID("0.5"), E1 "'id' is 0.5: not a whole number", NULL},
+        {DOC("{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":3}"),
+         E1 "align is 3: not a power of two from 1 to 2^30", NULL},
+        {DOC("{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":0}"),
+         E1 "align is 0: not a power of two from 1 to 2^30", NULL},
+        {DOC("{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":2147483648}"),
+         E1 "'align' is 2147483648: the limit is 2^30", NULL},
+        {DOC("{\"op\":\"thread_end\",\"thread\":-1}"), E1 "'thread' is -1: negative", NULL},
+        {DOC("{\"op\":\"sync\",\"t\":-1}"), E1 "'t' is -1: negative", NULL},
+        {DOC("{\"op\":\"sync\",\"stream\":\"x\"}"), E1 "'stream' is \"x\": not a whole number",
+         NULL},
+    };
+    CHECK_BAD(&tp_format_json, cases);
+}
+
+static void test_bad_lines(void **state)
+{
+    (void)state;
+    static const struct bad cases[] = {
+        {ALLOC "\n", "x.json:1: 'format' is missing: not a trace of tapool", NULL},
+        {HEAD "} 7\n", "x.json:1: something follows the header on its line", NULL},
+        {HEAD ",\"events\":[]}\n", "x.json:1: the header has 'events'", "--input-format=json"},
+        {HEAD "}\n" ALLOC " " FREE "\n", "x.json:2: event 1 is followed by more on its line", NULL},
+        {HEAD "}\n" ALLOC "\n{\"op\":\n\"sync\"}\n",
+         "x.json:3: event 2 is not complete on its line", NULL},
+        {HEAD "}\n" ALLOC "\n" FREE ",\n", "x.json:3: event 2 is followed by more on its line",
+         NULL},
+        {HEAD "}\n" ALLOC "\n7\n", "x.json:3: event 2 is not an object", NULL},
+        {HEAD "}\n" ALLOC "\n{\"op\":\"sy", "x.json:3: the file ends inside event 2: truncated?",
+         NULL},
+        {HEAD "}\n" ALLOC "\n\n" ALLOC "\n",
+         "x.json:4: event 2 allocates id 1, which is live since event 1 (line 2)", NULL},
+    };
+    CHECK_BAD(&tp_format_jsonl, cases);
+}
+
+/* ---- hostile shapes ---- */
+
+/* A whole trace with `repeat` copies of `piece` in the place of the '*'. */
+static char *blow_up(const char *frame, const char *piece, size_t repeat, size_t *size)
+{
+    const char *star = strchr(frame, '*');
+    size_t before = (size_t)(star - frame), width = strlen(piece), after = strlen(star + 1);
+    char *text = malloc(before + width * repeat + after + 1);
+    assert_non_null(text);
+    memcpy(text, frame, before);
+    for (size_t i = 0; i < repeat; i++)
+        memcpy(text + before + i * width, piece, width);
+    memcpy(text + before + width * repeat, star + 1, after + 1);
+    *size = before + width * repeat + after;
+    return text;
+}
+
+static void check_blown(const struct tp_format *format, const char *frame, const char *piece,
+                        size_t repeat, const char *error)
+{
+    size_t size = 0;
+    char *text = blow_up(frame, piece, repeat, &size);
+    struct reading r = read_bytes(format, text, size, true);
+    if (error) {
+        assert_int_equal(r.rc, TP_EINPUT);
+        assert_string_equal(r.err.text, error);
+    } else if (r.rc != TP_OK) {
+        fail_msg("%s x %zu: %s", piece, repeat, r.err.text);
+    }
+    forget(&r);
+    free(text);
+}
+
+static void test_nesting(void **state)
+{
+    (void)state;
+    const struct tp_format *json = &tp_format_json;
+    check_blown(json, DOC("*"), "[", 100000, "x.json:3: event 1 is nested deeper than 64 levels");
+    check_blown(json, DOC("{\"op\":\"sync\",\"x\":*"), "{\"a\":", 100000,
+                "x.json:3: event 1 is nested deeper than 64 levels");
+    check_blown(json, "{\"x\":*", "[", 100000,
+                "x.json:1: the top-level object is nested deeper than 64 levels");
+    check_blown(json, HEAD ",\"meta\":*", "[", 100000,
+                "x.json:1: 'meta' is nested deeper than 64 levels");
+    check_blown(json, "*", "[", 100000,
+                "x.json:1: the top-level object: '{' is missing: not valid JSON");
+    check_blown(json, DOC("{\"op\":\"sync\",\"x\":*1}"), "[", 63,
+                "x.json:3: event 1 has brackets that do not match");
+    check_blown(json, DOC("{\"op\":\"sync\",\"x\":[[[[1]]]]}*"), " ", 1, NULL);
+    check_blown(&tp_format_jsonl, HEAD "}\n*", "[", 100000,
+                "x.json:2: event 1 is nested deeper than 64 levels");
+}
+
+static void test_lengths(void **state)
+{
+    (void)state;
+    const struct tp_format *json = &tp_format_json;
+    check_blown(json, DOC("{\"op\":\"sync\",\"x\":\"*\"}"), "y", 70000,
+                "x.json:3: event 1 is longer than 64 KiB");
+    check_blown(json, DOC("{\"op\":\"sync\",\"x\":\"*\"}"), "y", 65000, NULL);
+    check_blown(json, DOC("{\"op\":\"sync\"*}"), ",\"x\":1", 65,
+                "x.json:3: event 1 has more than 64 keys");
+    check_blown(json, DOC("*"), "1", 100000, "x.json:3: event 1 is longer than 64 bytes");
+    check_blown(json, HEAD ",\"meta\":{\"x\":\"*\"},\"events\":[" ALLOC "]}", "y", 1000000, NULL);
+    check_blown(json, HEAD ",\"meta\":{\"x\":\"*\"},\"events\":[" ALLOC "]}", "y", 1 << 20,
+                "x.json:1: 'meta' is longer than 1024 KiB");
+    check_blown(json, HEAD ",\"x\":\"*\",\"events\":[" ALLOC "]}", "y", 3 << 20, NULL);
+    check_blown(json, HEAD ",\"x\":[*0],\"events\":[" ALLOC "]}", "[],", 3 << 20, NULL);
+    check_blown(json, HEAD ",\"*\":0,\"events\":[" ALLOC "]}", "y", 2000,
+                "x.json:1: the top-level object is longer than 1 KiB");
+    check_blown(json, HEAD ",\"streams\":[{\"id\":0}*],\"events\":[" ALLOC "]}", ",{\"id\":0}", 1,
+                "x.json:1: 'streams': stream 0 is declared twice");
+    check_blown(&tp_format_jsonl, HEAD "}\n{\"op\":\"sync\",\"x\":\"*\"}", "y", 70000,
+                "x.json:2: event 1 is longer than 64 KiB");
+}
+
+/* More members, streams and devices than there may be. */
+static void test_counts(void **state)
+{
+    (void)state;
+    static char text[2 << 20];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", HEAD);
+    for (int i = 0; i < 70; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, ",\"m%d\":0", i);
+    struct reading r = read_bytes(&tp_format_json, text, used, true);
+    assert_string_equal(r.err.text, "x.json:1: the top-level object has more than 64 members");
+    for (int kind = 0; kind < 2; kind++) {
+        used = (size_t)snprintf(text, sizeof text, "%s,\"streams\":[", HEAD);
+        for (int i = 0; i < 65540; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s{\"id\":%d,\"device\":%d}",
+                                     i ? "," : "", i, kind * i);
+        r = read_bytes(&tp_format_json, text, used, true);
+        assert_string_equal(r.err.text, kind ? "x.json:1: 'streams': more than 256 devices"
+                                             : "x.json:1: 'streams': more than 65535 streams");
+    }
+}
+
+/* 100 MB on one line through a pipe: refused, or read, in little memory. */
+static void feed_long_line(int fd, const char *frame, char filler)
+{
+    static char block[1 << 16];
+    const char *star = strchr(frame, '*');
+    memset(block, filler, sizeof block);
+    if (write(fd, frame, (size_t)(star - frame)) < 0)
+        _exit(0);
+    for (size_t sent = 0; sent < (size_t)100 << 20;) {
+        ssize_t n = write(fd, block, sizeof block);
+        if (n <= 0)
+            _exit(0); /* the reader has seen enough */
+        sent += (size_t)n;
+    }
+    _exit(write(fd, star + 1, strlen(star + 1)) < 0);
+}
+
+static struct reading read_long_line(const char *frame, char filler)
+{
+    int ends[2];
+    char path[64];
+    struct tp_input *in = NULL;
+    struct rusage before, after;
+    assert_int_equal(pipe(ends), 0);
+    getrusage(RUSAGE_SELF, &before);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        feed_long_line(ends[1], frame, filler);
+    }
+    close(ends[1]);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
+    assert_int_equal(tp_input_open(path, &in, NULL), TP_OK);
+    close(ends[0]);
+    struct reading r = read_input(&tp_format_json, in, true);
+    tp_input_close(in);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    getrusage(RUSAGE_SELF, &after);
+    assert_true(after.ru_maxrss - before.ru_maxrss < 16 << 10); /* KiB */
+    return r;
+}
+
+static void test_long_line(void **state)
+{
+    (void)state;
+    struct reading r = read_long_line(HEAD ",\"events\":[{\"op\":\"*\"}]}", 'a');
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_non_null(strstr(r.err.text, ":1: event 1 is longer than 64 KiB"));
+    r = read_long_line(HEAD ",\"meta\":{\"name\":\"*\"},\"events\":[]}", 'a');
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_non_null(strstr(r.err.text, ":1: 'meta' is longer than 1024 KiB"));
+    r = read_long_line("{\"*\":1}", '7');
+    assert_non_null(strstr(r.err.text, ":1: the top-level object is longer than 1 KiB"));
+    r = read_long_line(HEAD ",\"x\":\"*\",\"events\":[" ALLOC "]}", 'a');
+    assert_int_equal(r.rc, TP_OK);
+    forget(&r);
+    r = read_long_line(HEAD ",\"events\":[*" ALLOC "]}", ' ');
+    assert_int_equal(r.rc, TP_OK);
+    forget(&r);
+}
+
+static void test_truncated(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEAD ", \"meta\": {\"name\": \"x\", \"kind\": \"host\"},\n"
+             "\"streams\": [{\"id\": 0, \"device\": 0}], \"x\": [1, \"a\\\"]\"], \"y\": true,\n"
+             "\"events\": [\n{\"t\": 0, \"op\": \"alloc\", \"id\": 1, \"size\": 8},\n"
+             "{\"t\": 5, \"op\": \"free\", \"id\": \"1\"}\n], \"z\": {}}";
+    size_t size = sizeof text - 1;
+    for (size_t n = 1; n <= size; n++) {
+        char *copy = malloc(n); /* of exactly this size, so that a sanitizer sees the end */
+        assert_non_null(copy);
+        memcpy(copy, text, n);
+        struct reading r = read_bytes(&tp_format_json, copy, n, true);
+        assert_int_equal(r.rc, n == size ? TP_OK : TP_EINPUT);
+        if (r.rc != TP_OK && !strstr(r.err.text, "truncated?") && !strstr(r.err.text, "near"))
+            fail_msg("cut at %zu: %s", n, r.err.text);
+        forget(&r);
+        r = read_bytes(&tp_format_jsonl, copy, n, true);
+        assert_int_equal(r.rc, TP_EINPUT);
+        free(copy);
+    }
+    struct reading r = read_bytes(&tp_format_json, text, size - 20, true);
+    assert_string_equal(r.err.text, "x.json:5: the file ends inside event 2: truncated?");
+    r = read_bytes(&tp_format_json, text, (size_t)(strstr(text, ",\n{\"t\": 5") - text), true);
+    assert_string_equal(r.err.text, "x.json:4: the file ends after event 1: truncated?");
+}
+
+/* JSON Lines: a cut between two lines leaves a shorter trace that is whole; no other cut does. */
+static void test_truncated_lines(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD ",\"meta\":{\"name\":\"x\"}}\n" ALLOC "\n" FREE "\n";
+    size_t size = sizeof text - 1;
+    for (size_t n = 1; n <= size; n++) {
+        struct reading r = read_bytes(&tp_format_jsonl, text, n, true);
+        bool whole = text[n - 1] == '\n' || text[n] == '\n';
+        assert_int_equal(r.rc, whole ? TP_OK : TP_EINPUT);
+        forget(&r);
+    }
+}
+
+static uint64_t random_next(uint64_t *x)
+{
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    *x ^= *x << 17;
+    return *x;
+}
+
+/* Random bytes, and a valid trace with some bytes changed: no crash, and an error is a sentence. */
+static void test_garbage(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEAD ",\"meta\":{\"kind\":\"device\"},\"streams\":[{\"id\":0},{\"id\":1}],"
+             "\"events\":[" ALLOC ",{\"op\":\"use\",\"id\":1,\"stream\":1},"
+             "{\"t\":7,\"op\":\"realloc\",\"id\":1,\"size\":99}," FREE "]}";
+    const uint64_t seed = 20240607;
+    uint64_t x = seed;
+    print_message("seed %" PRIu64 "\n", seed);
+    for (int round = 0; round < 4000; round++) {
+        char bytes[sizeof text];
+        for (size_t i = 0; i < sizeof bytes; i++)
+            bytes[i] = (char)random_next(&x);
+        if (round % 2) {
+            memcpy(bytes, text, sizeof text);
+            for (int i = 0; i < 1 + round % 3; i++)
+                bytes[random_next(&x) % sizeof text] = (char)random_next(&x);
+        }
+        const struct tp_format *format = round % 4 < 2 ? &tp_format_json : &tp_format_jsonl;
+        struct reading r = read_bytes(format, bytes, sizeof text - 1, round % 3 == 0);
+        assert_true(r.rc == TP_EINPUT || (r.rc == TP_OK && round % 2));
+        for (const char *c = r.err.text; *c; c++)
+            assert_true((unsigned char)*c >= 0x20 && *c != 0x7f);
+        forget(&r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_op),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_meta),
+        cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_bad_header),
+        cmocka_unit_test(test_bad_events),
+        cmocka_unit_test(test_bad_integers),
+        cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_nesting),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_truncated_lines),
+        cmocka_unit_test(test_garbage),
+    };
+    signal(SIGPIPE, SIG_IGN); /* the writers of long lines */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

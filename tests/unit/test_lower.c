@@ -1,0 +1,443 @@
+/* Lowering: objects, references, numbering, time, and dirty input refused or repaired. Traces are
+ * written as JSON, programs compared as text (trace_fixture.h). */
+#include "tests/unit/trace_fixture.h"
+
+#define HEAD   "{\"format\":\"tapool-trace\",\"version\":1"
+#define DEVICE HEAD ",\"meta\":{\"kind\":\"device\"}"
+#define STREAMS                                                                                    \
+    ",\"streams\":[{\"id\":5,\"device\":70},{\"id\":-2,\"device\":3},{\"id\":0,\"device\":70}]"
+#define ID(op, id)          "{\"op\":\"" op "\",\"id\":" #id "}"
+#define SIZED(op, id, size) "{\"op\":\"" op "\",\"id\":" #id ",\"size\":" #size "}"
+
+static struct reading lower(const char *head, const char *events, bool strict)
+{
+    static char text[1 << 16];
+    snprintf(text, sizeof text, "%s,\"events\":[\n%s\n]}", head, events);
+    return read_text(&tp_format_json, text, strict);
+}
+
+/* The program of a trace and, as "name=count", the repairs made. */
+static void expect(const char *head, const char *events, bool strict, const char *expected)
+{
+    static char program[1 << 16];
+    struct reading r = lower(head, events, strict);
+    if (r.rc != TP_OK)
+        fail_msg("%s\n  got: %s", events, r.err.text);
+    write_program(r.program, program, sizeof program);
+    for (int i = 0; i < TP_REPAIR_COUNT; i++) {
+        size_t used = strlen(program);
+        if (r.repairs[i])
+            snprintf(program + used, sizeof program - used, "%s=%" PRIu64 " ", tp_repair_names[i],
+                     r.repairs[i]);
+    }
+    if (strcmp(program, expected) != 0)
+        fail_msg("%s\n  expected: %s\n  got: %s", events, expected, program);
+    forget(&r);
+}
+
+static void expect_error(const char *head, const char *events, bool strict, const char *text)
+{
+    struct reading r = lower(head, events, strict);
+    if (r.rc != TP_EINPUT || strcmp(r.err.text, text) != 0)
+        fail_msg("%s\n  expected: %s\n  got %d: %s", events, text, r.rc,
+                 r.rc ? r.err.text : "no error");
+    forget(&r);
+}
+
+/* ---- objects ---- */
+
+static void test_slots(void **state)
+{
+    (void)state;
+    /* the slot freed last is used first, so the highest slot is the peak of live objects */
+    expect(HEAD,
+           SIZED("alloc", 10, 1) "," SIZED("alloc", 11, 2) "," SIZED("alloc", 12, 3) "," ID(
+               "free", 10) "," ID("free", 12) "," SIZED("alloc", 13,
+                                                        4) "," SIZED("alloc", 10,
+                                                                     5) "," SIZED("alloc", 14, 6),
+           true,
+           "alloc 0 1 a4 @1; alloc 1 2 a4 @2; alloc 2 3 a4 @3; free 0 1 a4 @4; free 2 3 a4 @5; "
+           "alloc 2 4 a4 @6; alloc 0 5 a4 @7; alloc 3 6 a4 @8; ");
+}
+
+static void test_alignment(void **state)
+{
+    (void)state;
+    static const char events[] =
+        SIZED("alloc", 1, 1) ",{\"op\":\"realloc\",\"id\":1,\"size\":2,\"align\":4096}," SIZED(
+            "realloc", 1,
+            3) "," ID("free", 1) ",{\"op\":\"adopt\",\"id\":1,\"size\":7,\"align\":1073741824}";
+    expect(HEAD, events, true,
+           "alloc 0 1 a4 @1; realloc 0 2 a12 @2; realloc 0 3 a12 @3; free 0 3 a12 @4; "
+           "adopt 0 7 a30 @5; ");
+    expect(DEVICE, events, true,
+           "alloc 0 1 a8 @1; realloc 0 2 a12 @2; realloc 0 3 a12 @3; free 0 3 a12 @4; "
+           "adopt 0 7 a30 @5; ");
+}
+
+static void test_references(void **state)
+{
+    (void)state;
+    expect(HEAD,
+           SIZED("alloc", 1, 9) "," ID("retain", 1) "," ID("retain", 1) "," ID("free", 1) "," ID(
+               "retain", 1) "," ID("release", 1) "," ID("free", 1) "," ID("release", 1),
+           true,
+           "alloc 0 9 a4 @1; retain 0 0 @2; retain 0 0 @3; release 0 0 @4; retain 0 0 @5; "
+           "release 0 0 @6; release 0 0 @7; free 0 9 a4 @8; ");
+    expect_error(HEAD,
+                 SIZED("alloc", 1, 9) "," ID("retain", 1) "," ID("free", 1) "," ID(
+                     "free", 1) ",\n" ID("free", 1),
+                 true, "x.json:3: event 5 frees id 1, which is not live");
+}
+
+/* Against a plain model: many ids, hash collisions and deletions included. */
+static void test_many_ids(void **state)
+{
+    (void)state;
+    enum { IDS = 3000, ROUNDS = 60000 };
+    static bool live[IDS];
+    uint64_t x = 88172645463325252u, count = 0;
+    struct tp_lower *lo = NULL;
+    struct tp_program *program = NULL;
+    uint64_t repairs[TP_REPAIR_COUNT];
+    const struct tp_lower_cfg cfg = {.path = "m", .strict = true};
+    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    for (int round = 0; round < ROUNDS; round++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        size_t k = x % IDS;
+        struct tp_event ev = {.op = live[k] ? TP_EV_FREE : TP_EV_ALLOC,
+                              .id = (int64_t)(k * 4096) - 5000000,
+                              .size = k + 1};
+        assert_int_equal(tp_lower_event(lo, &ev, NULL), TP_OK);
+        count += live[k] ? -UINT64_C(1) : 1;
+        live[k] = !live[k];
+    }
+    for (size_t k = 0; k < IDS; k++) {
+        struct tp_err err;
+        struct tp_event ev = {.op = TP_EV_RETAIN, .id = (int64_t)(k * 4096) - 5000000};
+        assert_int_equal(tp_lower_event(lo, &ev, &err), live[k] ? TP_OK : TP_EINPUT);
+    }
+    assert_int_equal(tp_lower_finish(lo, &program, repairs, NULL), TP_OK);
+    assert_int_equal(tp_program_facts(program)->live_at_end, count);
+    tp_program_release(program);
+    tp_lower_free(lo);
+}
+
+/* ---- threads, streams, devices ---- */
+
+static void test_threads(void **state)
+{
+    (void)state;
+    static const char events[] =
+        "{\"op\":\"sync\"},{\"op\":\"alloc\",\"id\":1,\"size\":1,\"thread\":900},"
+        "{\"op\":\"alloc\",\"id\":2,\"size\":1,\"thread\":7},{\"op\":\"thread_end\",\"thread\":900}"
+        ","
+        "{\"op\":\"alloc\",\"id\":3,\"size\":1,\"thread\":8},"
+        "{\"op\":\"alloc\",\"id\":4,\"size\":1,\"thread\":900},"
+        "{\"op\":\"alloc\",\"id\":5,\"size\":1}";
+    expect(HEAD, events, true,
+           "sync 0 0 s65535 @1; alloc 0 1 a4 @2; alloc 1 1 a4 t1 @3; end 0 0 @4; "
+           "alloc 2 1 a4 @5; alloc 3 1 a4 t2 @6; alloc 4 1 a4 t3 @7; ");
+    struct reading r = lower(HEAD, events, true);
+    assert_int_equal(tp_program_facts(r.program)->threads, 4);
+    assert_int_equal(tp_program_facts(r.program)->recorded_threads, 5);
+    forget(&r);
+}
+
+/* A thread whose number comes back at once is another thread. */
+static void test_thread_comes_back(void **state)
+{
+    (void)state;
+    struct reading r = lower(HEAD,
+                             "{\"op\":\"alloc\",\"id\":1,\"size\":1,\"thread\":3},"
+                             "{\"op\":\"thread_end\",\"thread\":3},"
+                             "{\"op\":\"free\",\"id\":1,\"thread\":3},"
+                             "{\"op\":\"thread_end\",\"thread\":3},"
+                             "{\"op\":\"thread_end\",\"thread\":3}",
+                             true);
+    assert_int_equal(r.rc, TP_OK);
+    assert_int_equal(tp_program_facts(r.program)->threads, 1);
+    assert_int_equal(tp_program_facts(r.program)->recorded_threads, 3);
+    forget(&r);
+}
+
+static void test_too_many_threads(void **state)
+{
+    (void)state;
+    struct tp_lower *lo = NULL;
+    struct tp_err err = {0};
+    const struct tp_lower_cfg cfg = {.path = "m", .strict = false};
+    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    for (uint64_t i = 0; i < TP_MAX_THREADS; i++) {
+        struct tp_event ev = {.op = TP_EV_ALLOC, .id = (int64_t)i, .size = 1, .thread = i << 40};
+        assert_int_equal(tp_lower_event(lo, &ev, &err), TP_OK);
+    }
+    struct tp_event end = {.op = TP_EV_THREAD_END, .thread = UINT64_C(5) << 40};
+    struct tp_event more = {.op = TP_EV_FREE, .id = 1, .thread = 1, .line = 9};
+    assert_int_equal(tp_lower_event(lo, &end, &err), TP_OK);
+    assert_int_equal(tp_lower_event(lo, &more, &err), TP_OK); /* takes the place of the ended */
+    more.thread = 2;
+    assert_int_equal(tp_lower_event(lo, &more, &err), TP_EINPUT);
+    assert_string_equal(err.text, "m:9: event 65,538: more than 65535 threads at once");
+    assert_non_null(strstr(err.hint, "thread_end"));
+    tp_lower_free(lo);
+}
+
+static void test_streams(void **state)
+{
+    (void)state;
+    expect(
+        DEVICE STREAMS,
+        SIZED(
+            "alloc", 1,
+            1) ",{\"op\":\"alloc\",\"id\":2,\"size\":2,\"stream\":-2},"
+               "{\"op\":\"use\",\"id\":1,\"stream\":0},{\"op\":\"realloc\",\"id\":2,\"size\":3},"
+               "{\"op\":\"retain\",\"id\":2},{\"op\":\"free\",\"id\":2},{\"op\":\"free\",\"id\":2},"
+               "{\"op\":\"free\",\"id\":1,\"stream\":0},{\"op\":\"sync\",\"stream\":-2},{\"op\":"
+               "\"sync\"},"
+               "{\"op\":\"trim\",\"stream\":0,\"size\":4},{\"op\":\"trim\"}",
+        true,
+        "alloc 0 1 a8 @1; alloc 1 2 a8 s1 d1 @2; use 0 0 s2 @3; realloc 1 3 a8 s1 d1 @4; "
+        "retain 1 0 s1 d1 @5; release 1 0 s1 d1 @6; free 1 3 a8 s1 d1 @7; free 0 1 a8 s2 @8; "
+        "sync 0 0 s1 d1 @9; sync 0 0 s65535 @10; sync 0 0 s65535 d1 @10; trim 0 4 @11; "
+        "trim 0 0 @12; trim 0 0 d1 @12; ");
+    struct reading r = lower(DEVICE STREAMS, SIZED("alloc", 1, 1), true);
+    assert_int_equal(tp_program_facts(r.program)->streams, 3);
+    assert_int_equal(tp_program_facts(r.program)->devices, 2);
+    forget(&r);
+    expect_error(DEVICE STREAMS, "{\"op\":\"sync\",\"stream\":1}", false,
+                 "x.json:2: event 1: stream 1 is not declared");
+}
+
+static void test_reset(void **state)
+{
+    (void)state;
+    static const char allocs[] = SIZED("alloc", 1, 1) "," SIZED(
+        "alloc", 2, 2) ",{\"op\":\"alloc\",\"id\":3,\"size\":3,\"stream\":-2}," ID("retain", 2) ",";
+    char events[1024];
+    snprintf(events, sizeof events,
+             "%s{\"op\":\"reset\",\"stream\":5}," SIZED("alloc", 2, 5) "," ID("free",
+                                                                              3) "," ID("free", 2),
+             allocs);
+    expect(DEVICE STREAMS, events, true,
+           "alloc 0 1 a8 @1; alloc 1 2 a8 @2; alloc 2 3 a8 s1 d1 @3; retain 1 0 @4; reset 0 0 @5; "
+           "alloc 0 5 a8 @6; free 2 3 a8 s1 d1 @7; free 0 5 a8 @8; ");
+    snprintf(events, sizeof events, "%s{\"op\":\"reset\"}," SIZED("alloc", 3, 7), allocs);
+    expect(DEVICE STREAMS, events, true,
+           "alloc 0 1 a8 @1; alloc 1 2 a8 @2; alloc 2 3 a8 s1 d1 @3; retain 1 0 @4; reset 0 0 @5; "
+           "reset 0 0 d1 @5; alloc 2 7 a8 @6; ");
+    snprintf(events, sizeof events, "%s{\"op\":\"reset\"},\n" ID("free", 2), allocs);
+    expect_error(DEVICE STREAMS, events, true, "x.json:3: event 6 frees id 2, which is not live");
+}
+
+/* ---- time ---- */
+
+static void test_time(void **state)
+{
+    (void)state;
+    expect(HEAD, "{\"t\":7,\"op\":\"sync\"},{\"t\":7,\"op\":\"sync\"},{\"t\":9,\"op\":\"sync\"}",
+           true, "sync 0 0 s65535 +7 @1; sync 0 0 s65535 @2; sync 0 0 s65535 +2 @3; ");
+    struct reading r = lower(HEAD, "{\"t\":7,\"op\":\"sync\"},{\"t\":9,\"op\":\"sync\"}", true);
+    assert_true(tp_program_facts(r.program)->time_known);
+    assert_int_equal(tp_program_facts(r.program)->duration_ns, 9);
+    forget(&r);
+    r = lower(HEAD, "{\"t\":7,\"op\":\"sync\"},{\"op\":\"sync\"},{\"t\":9,\"op\":\"sync\"}", true);
+    assert_false(tp_program_facts(r.program)->time_known);
+    forget(&r);
+}
+
+/* A gap over 2^32-1 is split, before the instruction that it precedes, under the same event. */
+static void test_idle(void **state)
+{
+    (void)state;
+    expect(HEAD, "{\"t\":4294967295,\"op\":\"sync\"}", true, "sync 0 0 s65535 +4294967295 @1; ");
+    expect(HEAD, "{\"op\":\"sync\"},{\"t\":4294967296,\"op\":\"sync\"}", true,
+           "sync 0 0 s65535 @1; idle 0 0 +4294967295 @2; sync 0 0 s65535 +1 @2; ");
+    struct reading r =
+        lower(HEAD, "{\"t\":1,\"op\":\"sync\"},{\"t\":9007199254740991,\"op\":\"sync\"}", true);
+    assert_int_equal(r.rc, TP_OK);
+    const struct tp_program_facts *f = tp_program_facts(r.program);
+    assert_int_equal(f->duration_ns, TP_MAX_TIME);
+    assert_int_equal(f->ops[TP_IDLE], TP_MAX_TIME / UINT32_MAX);
+    assert_int_equal(f->events, 2);
+    assert_int_equal(f->operations, 2);
+    forget(&r);
+    expect_error(HEAD, "{\"t\":\"9007199254740992\",\"op\":\"sync\"}", false,
+                 "x.json:2: event 1: t is 9007199254740992 ns, more than 104 days after the start");
+}
+
+/* ---- dirty input ---- */
+
+static void test_unknown_free(void **state)
+{
+    (void)state;
+    static const char events[] = "{\"t\":3,\"op\":\"free\",\"id\":1}," ID(
+        "retain",
+        2) ",{\"op\":\"use\",\"id\":3,\"stream\":0},{\"t\":8,\"op\":\"alloc\",\"id\":1,\"size\":1}";
+    expect_error(HEAD, events, true, "x.json:2: event 1 frees id 1, which is not live");
+    expect_error(HEAD, ID("retain", 2), true, "x.json:2: event 1 retains id 2, which is not live");
+    expect_error(HEAD, "{\"op\":\"use\",\"id\":3,\"stream\":0}", true,
+                 "x.json:2: event 1 uses id 3, which is not live");
+    expect(HEAD, events, false, "alloc 0 1 a4 +8 @4; unknown_free=3 ");
+}
+
+static void test_double_alloc(void **state)
+{
+    (void)state;
+    static const char events[] =
+        SIZED("alloc", 1, 8) "," ID("retain", 1) ",\n" SIZED("adopt", 1, 9) "," ID("free", 1);
+    expect_error(HEAD, events, true,
+                 "x.json:3: event 3 adopts id 1, which is live since event 1 (line 2)");
+    expect(HEAD, events, false,
+           "alloc 0 8 a4 @1; retain 0 0 @2; release 0 0 @3; free 0 8 a4 @3; adopt 0 9 a4 @3; "
+           "free 0 9 a4 @4; double_alloc=1 ");
+    /* the old one goes on its own stream and device */
+    expect(DEVICE STREAMS,
+           SIZED("alloc", 1, 8) ",{\"op\":\"alloc\",\"id\":1,\"size\":9,\"stream\":-2}", false,
+           "alloc 0 8 a8 @1; free 0 8 a8 @2; alloc 0 9 a8 s1 d1 @2; double_alloc=1 ");
+}
+
+static void test_zero_size(void **state)
+{
+    (void)state;
+    static const char events[] = SIZED("alloc", 1, 0) "," SIZED("alloc", 2, 8) "," ID("free", 1);
+    expect_error(HEAD, events, true, "x.json:2: event 1 allocates 0 bytes (id 1)");
+    expect(HEAD, events, false, "alloc 0 1 a4 @1; alloc 1 8 a4 @2; free 0 1 a4 @3; zero_size=1 ");
+    expect(DEVICE, events, false, "alloc 0 8 a8 @2; zero_size=1 ");
+    /* an id that was dropped lives on, silently, in every way */
+    expect(DEVICE,
+           SIZED("alloc", 1, 0) "," ID("retain", 1) ",{\"op\":\"use\",\"id\":1,\"stream\":0}," ID(
+               "free", 1) "," ID("free", 1) "," ID("free", 1),
+           false, "unknown_free=1 zero_size=1 ");
+    expect(DEVICE, SIZED("alloc", 1, 0) "," SIZED("realloc", 1, 5) "," ID("free", 1), false,
+           "alloc 0 5 a8 @2; free 0 5 a8 @3; zero_size=1 ");
+    expect(DEVICE, SIZED("alloc", 1, 0) "," SIZED("alloc", 1, 0) "," SIZED("alloc", 1, 6), false,
+           "alloc 0 6 a8 @3; zero_size=2 ");
+    expect(DEVICE, SIZED("alloc", 1, 0) ",{\"op\":\"reset\"}," ID("free", 1), false,
+           "reset 0 0 @2; zero_size=1 ");
+}
+
+static void test_resizing(void **state)
+{
+    (void)state;
+    expect_error(HEAD, SIZED("realloc", 1, 8), true,
+                 "x.json:2: event 1 reallocates id 1, which is not live");
+    expect(HEAD, SIZED("realloc", 1, 8) "," SIZED("realloc", 1, 9), false,
+           "alloc 0 8 a4 @1; realloc 0 9 a4 @2; realloc_unknown=1 ");
+    expect_error(HEAD, SIZED("alloc", 1, 8) ",\n" SIZED("realloc", 1, 0), true,
+                 "x.json:3: event 2 reallocates id 1 to 0 bytes");
+    expect(HEAD, SIZED("alloc", 1, 8) "," SIZED("realloc", 1, 0), false,
+           "alloc 0 8 a4 @1; free 0 8 a4 @2; realloc_zero=1 ");
+    expect(HEAD, SIZED("realloc", 1, 0), false, "unknown_free=1 realloc_zero=1 ");
+}
+
+static void test_time_backwards(void **state)
+{
+    (void)state;
+    static const char events[] =
+        "{\"t\":250,\"op\":\"sync\"},\n{\"t\":100,\"op\":\"sync\"},{\"t\":260,\"op\":\"sync\"}";
+    expect_error(HEAD, events, true, "x.json:3: event 2: time runs backwards: t is 100 after 250");
+    expect_error(HEAD, "{\"t\":250,\"op\":\"sync\"},{\"t\":249,\"op\":\"sync\"}", true,
+                 "x.json:2: event 2: time runs backwards: t is 249 after 250");
+    expect(HEAD, events, false,
+           "sync 0 0 s65535 +250 @1; sync 0 0 s65535 @2; sync 0 0 s65535 +10 @3; "
+           "time_backwards=1 ");
+}
+
+/* What no repair can mend is refused either way, and front ends without lines say no line. */
+static void test_refused_always(void **state)
+{
+    (void)state;
+    static const struct {
+        struct tp_event event;
+        const char *text;
+    } cases[] = {
+        {{.op = TP_EV_ALLOC, .id = 1, .size = TP_MAX_SIZE + 1},
+         "m: event 1 allocates 281,474,976,710,657 bytes; the limit is 2^48"},
+        {{.op = TP_EV_REALLOC, .id = 1, .size = UINT64_MAX},
+         "m: event 1 reallocates 18,446,744,073,709,551,615 bytes; the limit is 2^48"},
+        {{.op = TP_EV_TRIM, .has_size = true, .size = UINT64_MAX},
+         "m: event 1 trims to 18,446,744,073,709,551,615 bytes; the limit is 2^48"},
+        {{.op = TP_EV_ALLOC, .id = 1, .size = 1, .has_align = true, .align = UINT64_C(1) << 31},
+         "m: event 1: align is 2147483648: not a power of two from 1 to 2^30"},
+        {{.op = TP_EV_ADOPT, .id = 1, .size = 1, .has_align = true, .align = 24},
+         "m: event 1: align is 24: not a power of two from 1 to 2^30"},
+        {{.op = TP_EV_SYNC, .has_stream = true, .stream = 7},
+         "m: event 1: stream 7 is not declared"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tp_lower *lo = NULL;
+        struct tp_err err = {0};
+        const struct tp_lower_cfg cfg = {.path = "m", .strict = false};
+        assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+        assert_int_equal(tp_lower_event(lo, &cases[i].event, &err), TP_EINPUT);
+        assert_string_equal(err.text, cases[i].text);
+        tp_lower_free(lo);
+    }
+}
+
+/* 2^61 bytes live at once: the builder's error gets file, line and event. */
+static void test_live_bytes(void **state)
+{
+    (void)state;
+    struct tp_lower *lo = NULL;
+    struct tp_err err = {0};
+    const struct tp_lower_cfg cfg = {.path = "m", .strict = true};
+    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    int rc = TP_OK;
+    int64_t i = 0;
+    for (; rc == TP_OK && i < 10000; i++) {
+        struct tp_event ev = {.op = TP_EV_ALLOC, .id = i, .size = TP_MAX_SIZE, .line = 3};
+        rc = tp_lower_event(lo, &ev, &err);
+    }
+    assert_int_equal(i, 8193);
+    assert_int_equal(rc, TP_EINPUT);
+    assert_string_equal(err.text, "m:3: event 8,193: more than 2^61 bytes are live at once");
+    tp_lower_free(lo);
+}
+
+static void test_declarations(void **state)
+{
+    (void)state;
+    struct tp_lower *lo = NULL;
+    struct tp_err err = {0};
+    const struct tp_lower_cfg cfg = {.path = "m", .strict = true};
+    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    assert_int_equal(tp_lower_kind(lo, TP_KIND_DEVICE, &err), TP_OK);
+    assert_int_equal(tp_lower_kind(lo, TP_KIND_DEVICE, &err), TP_EINPUT);
+    assert_int_equal(tp_lower_stream(lo, 4, 0, &err), TP_OK);
+    assert_int_equal(tp_lower_stream(lo, 4, 1, &err), TP_EINPUT);
+    assert_string_equal(err.text, "stream 4 is declared twice");
+    struct tp_event ev = {.op = TP_EV_SYNC};
+    assert_int_equal(tp_lower_event(lo, &ev, &err), TP_OK);
+    assert_int_equal(tp_lower_count(lo), 1);
+    assert_int_equal(tp_lower_stream(lo, 5, 1, &err), TP_EBROKEN);
+    assert_int_equal(tp_lower_kind(lo, TP_KIND_HOST, &err), TP_EBROKEN);
+    tp_lower_free(lo);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_alignment),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_many_ids),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_too_many_threads),
+        cmocka_unit_test(test_thread_comes_back),
+        cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_unknown_free),
+        cmocka_unit_test(test_double_alloc),
+        cmocka_unit_test(test_zero_size),
+        cmocka_unit_test(test_resizing),
+        cmocka_unit_test(test_time_backwards),
+        cmocka_unit_test(test_refused_always),
+        cmocka_unit_test(test_live_bytes),
+        cmocka_unit_test(test_declarations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

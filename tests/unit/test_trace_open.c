@@ -1,0 +1,268 @@
+/* Opening traces by name: samples, detection, what is no trace, and the figures of the samples. */
+#include "tests/unit/trace_fixture.h"
+
+#include "traces/trace.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SAMPLES TAPOOL_ROOT "/traces/samples"
+#define HEAD    "{\"format\":\"tapool-trace\",\"version\":1"
+#define ALLOC   "{\"op\":\"alloc\",\"id\":1,\"size\":8}"
+#define DIRTY   "{\"op\":\"free\",\"id\":1}"
+
+static const struct tp_format *const formats[] = {&tp_format_json, &tp_format_jsonl, NULL};
+static const char *const sample_dirs[] = {"/nonexistent", SAMPLES, NULL};
+
+static char folder[] = "/tmp/tapool-open-XXXXXX"; /* of this run; no state of the tests */
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+static void path_of(const char *name, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%s", folder, name);
+}
+
+/* Opens a file of this content; it is gone afterwards. */
+static int open_text(const char *name, const char *text, size_t size, struct tp_trace_cfg cfg,
+                     struct tp_trace *t, struct tp_err *err)
+{
+    char path[256];
+    path_of(name, path, sizeof path);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+    cfg.path = path;
+    cfg.sample_dirs = sample_dirs;
+    if (!cfg.formats)
+        cfg.formats = formats;
+    int rc = tp_trace_open(&cfg, t, err);
+    unlink(path);
+    return rc;
+}
+
+/* `text` is what the sentence is behind the folder. */
+static void must_refuse(const char *name, const char *content, size_t size, struct tp_trace_cfg cfg,
+                        int status, const char *text)
+{
+    struct tp_trace t;
+    struct tp_err err = {0};
+    int rc = open_text(name, content, size, cfg, &t, &err);
+    const char *at =
+        strncmp(err.text, folder, strlen(folder)) == 0 ? err.text + strlen(folder) + 1 : err.text;
+    if (rc != status || strcmp(at, text) != 0)
+        fail_msg("%s\n  expected: %s\n  got %d: %s", content, text, rc, rc ? at : "no error");
+    assert_null(t.program);
+    assert_null(t.path);
+}
+
+static void check_sample(const char *name, uint64_t events, uint64_t bytes, uint64_t at,
+                         uint32_t threads)
+{
+    char path[64], file[64];
+    struct tp_trace t;
+    struct tp_err err = {0};
+    snprintf(path, sizeof path, "sample:%s", name);
+    snprintf(file, sizeof file, "%s.json", name);
+    const struct tp_trace_cfg cfg = {.path = path, .formats = formats, .sample_dirs = sample_dirs};
+    if (tp_trace_open(&cfg, &t, &err) != TP_OK)
+        fail_msg("%s", err.text);
+    const struct tp_program_facts *f = tp_program_facts(t.program);
+    const struct tp_demand *d = tp_program_demand(t.program, 0);
+    assert_int_equal(f->events, events);
+    assert_int_equal(f->operations, events);
+    assert_int_equal(d->bytes, bytes);
+    assert_int_equal(d->event, at);
+    assert_int_equal(f->threads, threads);
+    assert_int_equal(f->recorded_threads, threads);
+    assert_int_equal(f->kind, TP_KIND_HOST);
+    assert_true(f->time_known);
+    assert_string_equal(t.path, path);
+    assert_string_equal(t.file, file);
+    assert_string_equal(t.meta.name, name);
+    assert_string_equal(t.format, "json");
+    for (int i = 0; i < TP_REPAIR_COUNT; i++)
+        assert_int_equal(t.repairs[i], 0);
+    tp_trace_close(&t);
+}
+
+static void test_samples(void **state)
+{
+    (void)state;
+    check_sample("sqlite", 6170, 315477, 5230, 1);
+    check_sample("jq", 12000, 709392, 9631, 1);
+    check_sample("python-threads", 9132, 1842381, 4488, 4);
+}
+
+static void refuse_sample(const char *path, const char *const *dirs, const char *text,
+                          const char *hint)
+{
+    struct tp_trace t;
+    struct tp_err err = {0};
+    const struct tp_trace_cfg cfg = {.path = path, .formats = formats, .sample_dirs = dirs};
+    assert_int_equal(tp_trace_open(&cfg, &t, &err), TP_EINPUT);
+    assert_string_equal(err.text, text);
+    assert_string_equal(err.hint, hint);
+}
+
+static void test_unknown_samples(void **state)
+{
+    (void)state;
+    static const char *const none[] = {"/nonexistent", NULL};
+    static const char list[] = "there are: jq, python-threads, sqlite";
+    refuse_sample("sample:sqlte", sample_dirs, "unknown sample 'sqlte'",
+                  "did you mean 'sample:sqlite'? there are: jq, python-threads, sqlite");
+    refuse_sample("sample:", sample_dirs, "unknown sample ''", list);
+    refuse_sample("sample:../samples/jq", sample_dirs, "unknown sample '../samples/jq'", list);
+    refuse_sample("sample:..", sample_dirs, "unknown sample '..'", list);
+    refuse_sample("sample:\x1b", sample_dirs, "unknown sample '?'", list);
+    refuse_sample("sample:jq", none, "unknown sample 'jq'", "no samples are installed here");
+}
+
+static void test_no_trace(void **state)
+{
+    (void)state;
+    static const char pointer[] = "version https://git-lfs.github.com/spec/v1\n"
+                                  "oid sha256:0000000000000000000000000000000000000000000000000000"
+                                  "000000000000\nsize 12345\n";
+    const struct tp_trace_cfg any = {0};
+    must_refuse("a.json", "", 0, any, TP_EINPUT, "a.json: empty file: no trace in it");
+    must_refuse("a.json", " \n ", 3, any, TP_EINPUT,
+                "a.json: not a trace format that tapool knows");
+    must_refuse("a.json", "hello", 5, any, TP_EINPUT,
+                "a.json: not a trace format that tapool knows");
+    must_refuse("a.json", "{\"traceEvents\":[]}", 18, any, TP_EINPUT,
+                "a.json: not a trace format that tapool knows");
+    must_refuse("a.json", "{\"format\":\"other\"}", 18, any, TP_EINPUT,
+                "a.json:1: 'format' is \"other\", not \"tapool-trace\"");
+    must_refuse("a\n\x1b.json", "hello", 5, any, TP_EINPUT,
+                "a??.json: not a trace format that tapool knows");
+    must_refuse("web.tpt", pointer, sizeof pointer - 1, any, TP_EINPUT,
+                "web.tpt is a Git LFS pointer (130 bytes), not the trace");
+    must_refuse("a.json", HEAD ",\"events\":[]}", strlen(HEAD ",\"events\":[]}"), any, TP_EINPUT,
+                "a.json: no events");
+    must_refuse("a.json", HEAD "}\n\n", strlen(HEAD "}\n\n"), any, TP_EINPUT,
+                "a.json:1: there is no 'events' in it");
+    struct tp_trace t;
+    struct tp_err err = {0};
+    const struct tp_trace_cfg directory = {.path = folder, .formats = formats};
+    assert_int_equal(tp_trace_open(&directory, &t, &err), TP_EINPUT);
+    assert_non_null(strstr(err.text, " is a directory"));
+}
+
+static void test_garbage(void **state)
+{
+    (void)state;
+    const uint64_t seed = 7;
+    uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15);
+    char bytes[3000];
+    print_message("seed %" PRIu64 "\n", seed);
+    for (int round = 0; round < 50; round++) {
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            bytes[i] = (char)x;
+        }
+        must_refuse("g.bin", bytes, sizeof bytes, (struct tp_trace_cfg){0}, TP_EINPUT,
+                    "g.bin: not a trace format that tapool knows");
+    }
+}
+
+static void must_detect(const char *text, const char *input_format, const char *expected)
+{
+    struct tp_trace t;
+    struct tp_err err = {0};
+    const struct tp_trace_cfg cfg = {.input_format = input_format};
+    if (open_text("dir.v1.x", text, strlen(text), cfg, &t, &err) != TP_OK)
+        fail_msg("%s: %s", text, err.text);
+    assert_string_equal(t.format, expected);
+    assert_string_equal(t.file, "dir.v1.x");
+    assert_string_equal(t.meta.name, "dir.v1");
+    tp_trace_close(&t);
+}
+
+static void test_detection(void **state)
+{
+    (void)state;
+    must_detect(HEAD ",\"events\":[" ALLOC "]}", NULL, "json");
+    must_detect("\xef\xbb\xbf \n" HEAD ",\"events\":[" ALLOC "]}", NULL, "json");
+    must_detect(HEAD ",\"meta\":{\"events\":\"format\",\"x\":\"\\\"}\"}}\n" ALLOC "\n", NULL,
+                "jsonl");
+    must_detect(HEAD "}\n" ALLOC, NULL, "jsonl");
+    must_detect(HEAD "}\n" ALLOC, "JSONL", "jsonl");
+    must_detect(HEAD ",\"events\":[" ALLOC "]}", "json", "json");
+    must_refuse("a.x", HEAD "}\n" ALLOC, strlen(HEAD "}\n" ALLOC),
+                (struct tp_trace_cfg){.input_format = "json"}, TP_EINPUT,
+                "a.x:1: there is no 'events' in it");
+    must_refuse("a.x", "x", 1, (struct tp_trace_cfg){.input_format = "jsonk"}, TP_EUSAGE,
+                "unknown input format 'jsonk'");
+}
+
+static int always_70(const unsigned char *data, size_t size)
+{
+    (void)data;
+    return size ? 70 : 0;
+}
+
+static void test_tie(void **state)
+{
+    (void)state;
+    static const struct tp_format one = {.name = "one", .probe = always_70};
+    static const struct tp_format two = {.name = "two", .probe = always_70};
+    static const struct tp_format *const tied[] = {&tp_format_jsonl, &one, &tp_format_json, &two,
+                                                   NULL};
+    static const char text[] = HEAD ",\"events\":[" ALLOC "]}";
+    const struct tp_trace_cfg cfg = {.formats = tied};
+    must_refuse("a.x", "hello", 5, cfg, TP_EINPUT, "a.x: could be 'one' or 'two'");
+    struct tp_trace t;
+    assert_int_equal(open_text("a.x", text, sizeof text - 1, cfg, &t, NULL), TP_OK);
+    assert_string_equal(t.format, "json"); /* 100 beats two that tie below it */
+    tp_trace_close(&t);
+}
+
+static void test_strictness(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD ",\"events\":[" DIRTY "," ALLOC "]}";
+    static const char error[] = "d.json:1: event 1 frees id 1, which is not live";
+    struct tp_trace t;
+    must_refuse("d.json", text, sizeof text - 1, (struct tp_trace_cfg){.strictness = TP_BY_ORIGIN},
+                TP_EINPUT, error);
+    must_refuse("d.json", text, sizeof text - 1, (struct tp_trace_cfg){.strictness = TP_STRICT},
+                TP_EINPUT, error);
+    const struct tp_trace_cfg repair = {.strictness = TP_REPAIR};
+    assert_int_equal(open_text("d.json", text, sizeof text - 1, repair, &t, NULL), TP_OK);
+    assert_int_equal(t.repairs[TP_REPAIR_UNKNOWN_FREE], 1);
+    assert_int_equal(tp_program_facts(t.program)->events, 2);
+    tp_trace_close(&t);
+    /* a capture of others is repaired unless asked otherwise */
+    struct tp_format foreign = tp_format_json;
+    foreign.own = false;
+    const struct tp_format *const list[] = {&foreign, NULL};
+    const struct tp_trace_cfg by_origin = {.strictness = TP_BY_ORIGIN, .formats = list};
+    assert_int_equal(open_text("d.json", text, sizeof text - 1, by_origin, &t, NULL), TP_OK);
+    tp_trace_close(&t);
+    must_refuse("d.json", text, sizeof text - 1,
+                (struct tp_trace_cfg){.strictness = TP_STRICT, .formats = list}, TP_EINPUT, error);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_samples),    cmocka_unit_test(test_unknown_samples),
+        cmocka_unit_test(test_no_trace),   cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_detection),  cmocka_unit_test(test_tie),
+        cmocka_unit_test(test_strictness),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

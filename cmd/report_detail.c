@@ -160,6 +160,8 @@ static void print_speed(const struct tp_report *rep, const struct tp_result *r,
 
 /* ---- latencies ---- */
 
+/* Fits 80 columns with the bars. */
+enum { LAT_NAME = 4, LAT_CALLS = 23, LAT_PERCENTILE = 7, LAT_MAX = 11, LAT_GAP = 2 };
 enum { BARS_PER_DECADE = 4, DECADES = 4, BARS = BARS_PER_DECADE * DECADES };
 
 /* Counts by latency: bar i ends at 10^(1 + (i + 1) / 4) ns; the first takes all below, the last all
@@ -204,8 +206,8 @@ static void print_latency(const struct tp_report *rep, const struct tp_latency *
                           struct legend *legend, struct tp_page *page)
 {
     double step = rep->clock.step_ns;
-    int end = 27;
-    tp_page_at(page, 6, "%s", name);
+    int end = LAT_CALLS;
+    tp_page_at(page, LAT_NAME, "%s", name);
     tp_page_right(page, end, tp_count(l->hist.count).s);
     for (int i = 0; i <= TP_PERCENTILES; i++) {
         uint64_t ns = l->hist.max;
@@ -214,12 +216,12 @@ static void print_latency(const struct tp_report *rep, const struct tp_latency *
         legend->below_step |= known && text.s[0] == '<';
         legend->coarse |= known && text.s[0] == '~';
         legend->too_few |= !known;
-        end += i == TP_PERCENTILES ? 11 : 9;
+        end += i == TP_PERCENTILES ? LAT_MAX : LAT_PERCENTILE;
         tp_page_right(page, end, text.s);
     }
     char bars[BARS * 4 + 1];
     draw_bars(&l->hist, bars);
-    tp_page_at(page, end + 4, "%s", bars);
+    tp_page_at(page, end + LAT_GAP, "%s", bars);
     tp_page_line(page);
 }
 
@@ -240,7 +242,7 @@ static void print_legend(const struct tp_report *rep, const struct legend *legen
                                  used ? "  " : "");
     if (!used)
         return;
-    tp_page_styled(page, 6, TP_DIM, "%s", text);
+    tp_page_styled(page, LAT_NAME, TP_DIM, "%s", text);
     tp_page_line(page);
 }
 
@@ -248,13 +250,13 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
                             struct tp_page *page)
 {
     struct legend legend = {0};
-    int end = 27;
+    int end = LAT_CALLS;
     tp_page_at(page, 0, "Latency, ns");
     tp_page_right(page, end, "calls");
     for (int i = 0; i < TP_PERCENTILES; i++)
-        tp_page_right(page, end += 9, tp_percentiles[i].head);
-    tp_page_right(page, end + 11, "max");
-    tp_page_at(page, end + 15, "10  100 1k  10k");
+        tp_page_right(page, end += LAT_PERCENTILE, tp_percentiles[i].head);
+    tp_page_right(page, end += LAT_MAX, "max");
+    tp_page_at(page, end + LAT_GAP, "10  100 1k  10k");
     tp_page_line(page);
     for (int k = 0; k < TP_LAT_KINDS; k++)
         if (r->run->latency.kinds[k].hist.count)
@@ -266,6 +268,7 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
 
 static void print_warnings(const struct tp_result *r, struct tp_page *page)
 {
+    bool any = false;
     for (size_t i = 0; tp_warnings[i]; i++) {
         char text[TP_WARNING_TEXT];
         if (!tp_warnings[i]->applies(r, text, sizeof text))
@@ -273,7 +276,10 @@ static void print_warnings(const struct tp_result *r, struct tp_page *page)
         tp_page_at(page, 4, "! %s", tp_warnings[i]->id);
         tp_page_at(page, page->column < 19 ? 20 : page->column + 2, "%s", text);
         tp_page_line(page);
+        any = true;
     }
+    if (any)
+        tp_page_line(page);
 }
 
 void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)

@@ -115,6 +115,8 @@ static enum outcome pass_string(struct progress *p, const unsigned char *data, s
     size_t i = *at;
     for (; i < size; i++) {
         unsigned char c = data[i];
+        if (c > '"' && c != '\\' && !p->escaped)
+            continue;
         if (c < 0x20) {
             *at = i;
             return CONTROL;
@@ -161,6 +163,10 @@ static enum outcome pass(struct progress *p, const unsigned char *data, size_t s
             continue;
         }
         unsigned char c = data[i];
+        if ((c > '"' && c < '[') || c == ' ') { /* digits, commas, colons: most of what there is */
+            i++;
+            continue;
+        }
         if (c == '"')
             p->in_string = true;
         else if (c == '{' || c == '[')

@@ -101,7 +101,6 @@ def mask_tables(lines):
                 out.append("PICK (by figures of libc)")
             elif not (system and re.match(r" {6}(If (time|memory) is|\S)", line)):
                 out.append(line)
-            system = system and line != ""  if line.startswith("Details") else system
     return out
 
 
@@ -154,7 +153,7 @@ def mask_text(text):
     text = re.sub(r"(?m)^(In short: .*)\n(?=\S)(?!tapool)", r"\1 ", text)
     lines = without_chance_warnings(text.split("\n"))
     text = "\n".join(mask_lines(mask_system(mask_tables(lines)), keep_calls))
-    text = re.sub(r"%s ns per call(?: \[%s, %s\])?\s+(?=\d+ replay)" % (NUMBER, NUMBER, NUMBER),
+    text = re.sub(r"%s ns per call(?: \[%s, %s\])?\s+(?=[\d,]+ replay)" % (NUMBER, NUMBER, NUMBER),
                   lambda m: "N ns per call" + (" [N, N]" if "[" in m.group(0) else "") + "  ", text)
     text = re.sub(r"%s ns per call( taken off| when cold)? *" % NUMBER, r"N ns per call\1 ", text)
     text = re.sub(r"\d[\d,]* replays in [\d.]+ s", "N replays in N s", text)

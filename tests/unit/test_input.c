@@ -148,6 +148,8 @@ static void write_slowly(int fd)
         if (done <= 0)
             _exit(1);
         at += (size_t)done;
+        if (at % (64 * sizeof piece) == 0)
+            usleep(2000); /* the reader must meet an empty pipe now and then */
     }
     _exit(0);
 }

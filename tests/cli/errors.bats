@@ -1,0 +1,518 @@
+#!/usr/bin/env bats
+# Bad input, bad command lines, output that cannot be written. Each: one sentence that says where, the
+# right exit code (2 usage, 3 input, 4 output), nothing on stdout, nothing left behind or damaged.
+
+load common
+
+# bad_trace REGEX FILE: the same sentence for a file and for stdin, with either strictness.
+bad_trace() {
+    local place=$1 what=$2 file=$3
+    refused 3 "^tapool: ${file//./\\.}$place$what" play_once "$file" -s arena || return 1
+    refused 3 "^tapool: stdin$place$what" play_once - -s arena <"$file" || return 1
+}
+
+# bad_events WHAT EVENT...: the last event is wrong. As a document (first event on line 3) and as
+# lines (first event on line 2).
+bad_events() {
+    local what=$1 n=$(($# - 1))
+    shift
+    trace "$@" >doc.json
+    bad_trace ":$((n + 2)): event $n" "$what" doc.json || return 1
+    lines "$@" >lines.jsonl
+    bad_trace ":$((n + 1)): event $n" "$what" lines.jsonl
+}
+
+a1='{"op":"alloc","id":1,"size":64}'
+
+# ---- files that are no trace ----
+
+@test "a missing file, a directory, an empty file, an unknown sample" {
+    refused 3 "^tapool: none\.json: no such file$" play_once none.json
+    mkdir folder
+    refused 3 "^tapool: folder is a directory$" play_once folder
+    refused 3 "^tapool: stdin is a directory$" play_once - <folder
+    : >empty.json
+    bad_trace "" ": empty" empty.json
+    refused 3 "^tapool: stdin: empty" play_once - </dev/null
+    refused 3 "^tapool: stdin: empty" play_once - <&-
+    refused 3 "^tapool: unknown sample 'sqlte'$" play_once sample:sqlte
+    matches "$err" "^hint: did you mean 'sample:sqlite'"
+    refused 3 "^tapool: unknown sample '../../etc/passwd'$" play_once sample:../../etc/passwd
+    refused 3 "^tapool: unknown sample ''$" play_once sample:
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n' >lfs.json
+    bad_trace "" " is a Git LFS pointer" lfs.json
+    matches "$err" "^hint: git lfs pull$"
+    if [ "$(id -u)" -ne 0 ]; then
+        trace "$a1" >secret.json
+        chmod 000 secret.json
+        refused 3 "^tapool: secret\.json: cannot be read: Permission denied$" play_once secret.json
+    fi
+}
+
+@test "a trace that is cut, at every place in it" {
+    trace "$a1" '{"op":"alloc","id":2,"size":128,"t":9}' '{"op":"free","id":1}' '{"op":"mark","name":"\u00e9\n"}' >whole.json
+    ok play_once whole.json -s arena
+    size=$(wc -c <whole.json)
+    for cut in $(seq 1 7 $((size - 3))); do
+        head -c "$cut" whole.json >cut.json
+        refused 3 "^tapool: cut\.json(:[0-9]+)?: " play_once cut.json -s arena
+    done
+    head -c $((size - 30)) whole.json >cut.json
+    bad_trace ":[0-9]+" ": the file ends inside event 4: truncated\?$" cut.json
+    head -n 4 whole.json >cut.json
+    bad_trace ":5" ": the file ends after event 2: truncated\?$" cut.json
+    head -c 100000 "$SAMPLES/sqlite.json" >cut.json
+    bad_trace ":[0-9]+" ": the file ends (inside|after) event 1,[0-9]{3}: truncated\?$" cut.json
+    lines "$a1" '{"op":"fre' >cut.jsonl
+    bad_trace ":3" ": .*event 2" cut.jsonl
+}
+
+@test "binary garbage" {
+    for seed in 1 2 3; do
+        python3 -c "import random, sys; random.seed($seed); sys.stdout.buffer.write(random.randbytes(20000))" >noise.bin
+        bad_trace "" ": not a trace format that tapool knows$" noise.bin
+    done
+    head -c 5000 /dev/zero >zero.bin
+    bad_trace "" ": not a trace format that tapool knows$" zero.bin
+    cp "$TAPOOL" program.json
+    bad_trace "" ": not a trace format that tapool knows$" program.json
+    for format in json jsonl; do
+        refused 3 "^tapool: noise\.bin:1: " play_once noise.bin --input-format "$format"
+    done
+    # garbage in the middle of a trace
+    { head -c 3000 "$SAMPLES/jq.json"; cat noise.bin; } >half.json
+    bad_trace ":[0-9]+" ": event [0-9]+" half.json
+}
+
+@test "another format or version, no version, no events" {
+    echo '{"format":"other-trace","version":1,"events":[]}' >x.json
+    bad_trace ":1" ": 'format' is \"other-trace\", not \"tapool-trace\"$" x.json
+    echo '{"format":"tapool-trace","version":2,"events":[]}' >x.json
+    bad_trace ":1" ": 'version' is 2: this tapool reads version 1$" x.json
+    echo '{"format":"tapool-trace","version":"1","events":[]}' >x.json
+    bad_trace ":1" ": 'version' is \"1\"" x.json
+    printf '{"format":"tapool-trace",\n"events":[]}' >x.json
+    bad_trace ":2" ": 'version' must come before 'events'$" x.json
+    echo '{"version":1,"events":[{"op":"alloc","id":1,"size":1}],"format":"tapool-trace"}' >x.json
+    bad_trace ":1" ": 'format' must come before 'events'$" x.json
+    echo '{"format":"tapool-trace","version":1}' >x.json
+    bad_trace "" "(:1)?: .*(no 'events'|no events)" x.json
+    echo '{"format":"tapool-trace","version":1,"events":[]}' >x.json
+    bad_trace "" ": no events$" x.json
+    echo '{"format":"tapool-trace","version":1,"events":{}}' >x.json
+    bad_trace ":1" ": 'events' is not a list$" x.json
+    echo '{"format":"tapool-trace","version":1,"events":[{"op":"alloc","id":1,"size":1}],"streams":[{"id":0}]}' >x.json
+    bad_trace ":1" ": 'streams' must come before 'events'$" x.json
+    echo '{"format":"tapool-trace","version":1,"meta":{"kind":"gpu"},"events":[]}' >x.json
+    bad_trace ":1" ": 'meta'.*'kind' is \"gpu\", not \"host\" or \"device\"$" x.json
+    { trace "$a1"; echo '{}'; } >x.json
+    bad_trace ":5" ": something follows the end of the trace$" x.json
+}
+
+# ---- events ----
+
+@test "an unknown op, with the nearest" {
+    bad_events ": unknown op 'alocate'" "$a1" '{"op":"alocate","id":2,"size":1}'
+    bad_events ": unknown op 'fre'$" "$a1" '{"op":"fre","id":1}'
+    matches "$err" "^hint: did you mean 'free'"
+    bad_events " has no 'op'" '{"id":2,"size":1}'
+    bad_events ": 'op' is 7" '{"op":7,"id":2,"size":1}'
+    bad_events " is not an object" "$a1" '[1]'
+}
+
+@test "sizes that are none: missing, 0, negative, fractional, text, huge" {
+    bad_events ".*has no 'size'" '{"op":"alloc","id":1}'
+    bad_events " allocates 0 bytes \(id 1\)" '{"op":"alloc","id":1,"size":0}'
+    bad_events " reallocates id 1 to 0 bytes" "$a1" '{"op":"realloc","id":1,"size":0}'
+    bad_events ": 'size' is -5: negative$" '{"op":"alloc","id":1,"size":-5}'
+    bad_events ": 'size' is \"-5\": negative$" '{"op":"alloc","id":1,"size":"-5"}'
+    bad_events ": 'size' is 1\.5: not a whole number$" '{"op":"alloc","id":1,"size":1.5}'
+    for text in '"big"' '"12kB"' '""' '" 1"' '"0x10"' '"1.0"' true null '[1]' '{"a":1}'; do
+        bad_events ": 'size' is .*: not a whole number$" '{"op":"alloc","id":1,"size":'"$text"'}'
+    done
+    limit="limit is 2\^48 bytes$"
+    # 2^63, 2^64 and beyond, 2^48 + 1, bare and quoted
+    for huge in 9223372036854775808 18446744073709551616 1e300 1e999 281474976710657; do
+        bad_events ": 'size' is .*$limit" '{"op":"alloc","id":1,"size":'$huge'}'
+    done
+    for huge in 9223372036854775808 18446744073709551615 99999999999999999999999999999999 281474976710657; do
+        bad_events ": 'size' is \"$huge\".*$limit" '{"op":"alloc","id":1,"size":"'$huge'"}'
+        bad_events ": 'size' is \"$huge\".*$limit" "$a1" '{"op":"realloc","id":1,"size":"'$huge'"}'
+    done
+    trace '{"op":"alloc","id":1,"size":281474976710656}' >x.json # 2^48 itself is a size
+    ok play_once x.json -s direct --source virtual
+}
+
+@test "ids, times, threads and alignments that are none" {
+    bad_events ".*has no 'id'" '{"op":"free"}'
+    bad_events ": 'id' is 1\.25: not a whole number$" '{"op":"alloc","id":1.25,"size":1}'
+    bad_events ": 'id' is \"x\": not a whole number$" '{"op":"alloc","id":"x","size":1}'
+    bad_events ": 'id' is 9007199254740992: beyond 2\^53" '{"op":"alloc","id":9007199254740992,"size":1}'
+    matches "$err" "^hint: quote it as a string"
+    bad_events ": 'id' is \"9223372036854775808\"" '{"op":"alloc","id":"9223372036854775808","size":1}'
+    trace '{"op":"alloc","id":"9223372036854775807","size":8}' '{"op":"alloc","id":"-9223372036854775808","size":8}' \
+        '{"op":"alloc","id":-3,"size":8}' >x.json
+    ok play_once x.json -s arena
+    bad_events ": 't' is -1: negative$" '{"t":-1,"op":"alloc","id":1,"size":1}'
+    bad_events ": 't' is 0\.5: not a whole number$" '{"t":0.5,"op":"alloc","id":1,"size":1}'
+    bad_events ": t is 1700000000000000000 ns, more than 104 days" '{"t":"1700000000000000000","op":"alloc","id":1,"size":1}'
+    bad_events ": time runs backwards: t is 5 after 10$" '{"t":10,"op":"alloc","id":1,"size":1}' '{"t":5,"op":"free","id":1}'
+    bad_events ": 'thread' is -1: negative$" '{"op":"alloc","id":1,"size":1,"thread":-1}'
+    bad_events ": align is 24: not a power of two" '{"op":"alloc","id":1,"size":1,"align":24}'
+    bad_events ": align is 0: not a power of two" '{"op":"alloc","id":1,"size":1,"align":0}'
+    bad_events ": 'align' is .*limit is 2\^30$" '{"op":"alloc","id":1,"size":1,"align":2147483648}'
+}
+
+@test "a free of an unknown id, an alloc of a live one, and what else is dead" {
+    bad_events " frees id 2, which is not live$" "$a1" '{"op":"free","id":2}'
+    bad_events " frees id 1, which is not live$" "$a1" '{"op":"free","id":1}' '{"op":"free","id":1}'
+    bad_events " reallocates id 3, which is not live$" '{"op":"realloc","id":3,"size":9}'
+    bad_events " retains id 3, which is not live$" '{"op":"retain","id":3}'
+    bad_events " uses id 3, which is not live$" '{"op":"use","id":3,"stream":0}'
+    bad_events " allocates id 1, which is live since event 1 \(line [23]\)$" "$a1" '{"op":"alloc","id":1,"size":2}'
+    matches "$err" "^hint: an id may be used again only after its free"
+    bad_events " adopts id 1, which is live since event 1 \(line [23]\)$" "$a1" '{"op":"adopt","id":1,"size":2}'
+    bad_events " frees id 1, which is not live$" "$a1" '{"op":"reset"}' '{"op":"free","id":1}'
+}
+
+@test "duplicate keys, everywhere" {
+    bad_events " has 'size' twice$" '{"op":"alloc","id":1,"size":1,"size":2}'
+    bad_events " has 'op' twice$" '{"op":"alloc","id":1,"size":1,"op":"free"}'
+    bad_events " has 'mine' twice$" '{"mine":1,"op":"alloc","id":1,"mine":2,"size":1}'
+    bad_events " has 'size' twice$" '{"op":"alloc","id":1,"size":1,"siz\u0065":2}'
+    echo '{"format":"tapool-trace","version":1,"version":1,"events":[]}' >x.json
+    bad_trace ":1" ": the top-level object has \"version\" twice$" x.json
+    echo '{"format":"tapool-trace","version":1,"events":[{"op":"alloc","id":1,"size":1}],"events":[]}' >x.json
+    bad_trace ":1" ": the top-level object has \"events\" twice$" x.json
+    echo '{"format":"tapool-trace","version":1,"meta":{"name":"a","name":"b"},"events":[]}' >x.json
+    bad_trace ":1" ": 'meta' has 'name' twice$" x.json
+    echo '{"format":"tapool-trace","version":1,"streams":[{"id":1,"id":2}],"events":[]}' >x.json
+    bad_trace ":1" ": 'streams' has 'id' twice$" x.json
+}
+
+@test "streams that are not declared, or twice" {
+    bad_events ": stream 5 is not declared$" "$a1" '{"op":"use","id":1,"stream":5}'
+    bad_events ": stream 1 is not declared$" '{"op":"alloc","id":1,"size":1,"stream":1}'
+    device_trace | sed 's/"stream": 7}/"stream": 8}/' >x.json
+    bad_trace ":6" ": event 2: stream 8 is not declared$" x.json
+    echo '{"format":"tapool-trace","version":1,"streams":[{"id":1},{"id":1}],"events":[]}' >x.json
+    bad_trace ":1" ": 'streams'.*1" x.json
+    echo '{"format":"tapool-trace","version":1,"streams":[],"events":[]}' >x.json
+    bad_trace ":1" ": 'streams' is empty" x.json
+    echo '{"format":"tapool-trace","version":1,"streams":[7],"events":[]}' >x.json
+    bad_trace ":1" ": 'streams' holds something that is not an object$" x.json
+}
+
+@test "what is not JSON" {
+    bad_events ".*" "$a1" '{"op":"free","id":1,}'
+    bad_events ".*" '{"op":"alloc" "id":1,"size":1}'
+    bad_events ".*" '{op:"alloc","id":1,"size":1}'
+    bad_events ".*" '{"op":"alloc","id":1,"size":NaN}'
+    bad_events ".*" '{"op":"alloc","id":1,"size":01}'
+    bad_events ".*" '{"op":"mark","name":"\q"}'
+    bad_events ".*brackets that do not match" '{"op":"alloc","id":[1},"size":1}'
+    printf '{ "format": "tapool-trace", "version": 1,\n  "events": [\n%s\n%s\n] }' "$a1" "$a1" >x.json
+    bad_trace ":4" ": event 1.*',' or '\]' is missing" x.json
+    lines "$a1 $a1" >x.jsonl
+    bad_trace ":2" ": event 1 is followed by more on its line$" x.jsonl
+    lines '{"op":"alloc",' '"id":1,"size":1}' >x.jsonl
+    bad_trace ":2" ": event 1 is not complete on its line$" x.jsonl
+    trace "{\"op\":\"mark\",\"name\":\"a"$'\x01'"b\"}" >x.json
+    bad_trace ":3" ": event 1 holds a raw control character" x.json
+}
+
+@test "100,000 nested brackets" {
+    deep=$(python3 -c "print('[' * 100000 + ']' * 100000)")
+    echo "$deep" >x.json
+    bad_trace "" "(:1)?: " x.json
+    echo "{\"format\":\"tapool-trace\",\"version\":1,\"mine\":$deep,\"events\":[]}" >x.json
+    bad_trace ":1" ": .*nested deeper than" x.json
+    echo "{\"format\":\"tapool-trace\",\"version\":1,\"meta\":{\"a\":$deep},\"events\":[]}" >x.json
+    bad_trace ":1" ": 'meta' is nested deeper than" x.json
+    echo "{\"format\":\"tapool-trace\",\"version\":1,\"events\":[{\"op\":\"alloc\",\"id\":1,\"size\":1,\"mine\":$deep}]}" >x.json
+    bad_trace ":1" ": event 1 is nested deeper than" x.json
+    python3 -c "print('{\"a\":' * 100000)" >x.json
+    bad_trace "" "(:1)?: " x.json
+}
+
+@test "100 MB on one line: in little memory" {
+    limit=128
+    sanitized && limit=4000
+    head -c 100000000 /dev/zero | tr '\0' a >line.txt
+    refused 3 "^tapool: line\.txt: not a trace format" tool rss "$limit" "$TAPOOL" replay line.txt
+    for before in '' '{"format":"tapool-trace","version":1,"events":[{"op":"alloc","id":1,"size":1,"mine":"'; do
+        { printf %s "$before"; cat line.txt; } >x.json
+        refused 3 "^tapool: x\.json:1: " tool rss "$limit" "$TAPOOL" replay x.json --input-format json
+    done
+    # a member that tapool does not know may be as long as it likes
+    { printf '{"format":"tapool-trace","version":1,"mine":"'; cat line.txt; printf '","events":[%s]}' "$a1"; } >x.json
+    ok tool rss "$limit" "$TAPOOL" replay x.json -s arena --min-time 0
+}
+
+@test "a valid trace of 100 MB on one line: in little memory, its program beside it in TMPDIR" {
+    sanitized && skip "a sanitizer has memory of its own"
+    python3 - >x.json <<'END'
+import sys
+events = ",".join('{"op":"alloc","id":%d,"size":4096},{"op":"free","id":%d}' % (i, i) for i in range(1000))
+out = sys.stdout
+out.write('{"format":"tapool-trace","version":1,"events":[' + events)
+for _ in range(1700):
+    out.write("," + events)
+out.write("]}")
+END
+    [ "$(wc -c <x.json)" -gt 100000000 ]
+    mkdir spool
+    TMPDIR=$PWD/spool ok tool rss 128 "$TAPOOL" replay x.json -s bump --min-time 0 --json
+    is "$out" 'r["trace"]["events"]' 3402000
+    [ -z "$(ls -A spool)" ]
+    TMPDIR=/nonexistent refused 4 "^tapool: .*" "$TAPOOL" replay x.json -s bump --min-time 0
+}
+
+# ---- the command line ----
+
+@test "an unknown strategy, with the nearest" {
+    refused 2 "^tapool: unknown strategy 'aerna'$" play sample:sqlite -s aerna
+    matches "$err" "^hint: did you mean 'arena'\? 'tapool strategies' lists all$"
+    refused 2 "^tapool: unknown strategy 'aerna'$" "$TAPOOL" strategies aerna
+    refused 2 "^tapool: unknown strategy 'zzzzzz'$" play sample:sqlite -s zzzzzz
+    matches "$err" "^hint: 'tapool strategies' lists all$"
+    refused 2 "an empty strategy name" play sample:sqlite -s ''
+    refused 2 "^tapool: label 'a b'" play sample:sqlite -s 'a b=arena'
+    refused 2 "^tapool: option '--strategy' needs a value" play sample:sqlite -s
+    refused 2 "" play sample:sqlite -s "$(head -c 5000 /dev/zero | tr '\0' x)"
+    ok play sample:sqlite -s ARENA # names are forgiving
+}
+
+@test "an unknown option, of the command, a strategy, a source" {
+    refused 2 "^tapool: unknown option '--stratgey'$" play sample:sqlite --stratgey arena
+    matches "$err" "^hint: did you mean '--strategy'"
+    refused 2 "^tapool: unknown option '-z" play sample:sqlite -z
+    refused 2 "^tapool: unknown option '--json-'" play sample:sqlite --json-
+    refused 2 "^tapool: unknown option '-q'$" "$TAPOOL" -q
+    refused 2 "^tapool: strategy 'arena' has no option 'arena_sise'$" play sample:sqlite -s arena:arena_sise=1MiB
+    matches "$err" "^hint: did you mean 'arena_size'"
+    refused 2 "^tapool: strategy 'direct' has no options" play sample:sqlite -s direct:a=1
+    refused 2 "^tapool: option 'arena_size' of strategy 'arena' needs a value$" play sample:sqlite -s arena:arena_size
+    refused 2 "^tapool: source 'limit' has no option 'capacty'$" play sample:sqlite --source host+limit:capacty=1MiB
+}
+
+@test "an option out of range, a bad choice, a bad value" {
+    refused 2 "^tapool: option 'repeat' is 0, below the minimum 1$" play sample:sqlite --repeat 0
+    refused 2 "^tapool: option 'repeat' is 1001, above the maximum 1000$" play sample:sqlite --repeat 1001
+    refused 2 "^tapool: option 'repeat' is '-1', which is no number$" play sample:sqlite --repeat -1
+    refused 2 "^tapool: option 'repeat' is 'x'" play sample:sqlite --repeat x
+    refused 2 "^tapool: option 'min-time' is 25h, above the maximum 24h$" play sample:sqlite --min-time 25h
+    refused 2 "^tapool: option 'min-time' is '-1s'" play sample:sqlite --min-time -1s
+    refused 2 "^tapool: option 'seed' is '99999999999999999999'" play sample:sqlite --seed 99999999999999999999
+    refused 2 "^tapool: option 'touch' is 'twice', which is none of auto, none, first, all" play sample:sqlite --touch twice
+    refused 2 "^tapool: option 'format' is 'xml', which is none of text, json" play sample:sqlite --format xml
+    refused 2 "^tapool: option 'on-oom' is 'cry'" play sample:sqlite --on-oom cry
+    refused 2 "^tapool: option 'color' is 'red'" play sample:sqlite --color red
+    refused 2 "^tapool: unknown input format 'jsn'$" play sample:sqlite --input-format jsn
+    matches "$err" "^hint: did you mean 'json'"
+    refused 2 "^tapool: option 'arena_size' of strategy 'arena' is .*, (below|above) the m" play sample:sqlite -s arena:arena_size=1
+    refused 2 "^tapool: option 'arena_size' of strategy 'arena' is 'lots', which is no size$" play sample:sqlite -s arena:arena_size=lots
+    refused 2 "'alignment'" play sample:sqlite -s arena:alignment=24
+    refused 2 "'classes' of strategy 'arena' is 'some', which is none of" play sample:sqlite -s arena:classes=some
+    refused 2 "'capacity' of source 'limit' is 'x'" play sample:sqlite --source host+limit:capacity=x
+}
+
+@test "what does not go together, and what is missing" {
+    refused 2 "^tapool: --strict and --repair exclude each other$" play sample:sqlite --strict --repair
+    refused 2 "^tapool: replay needs a trace$" play
+    refused 2 "^tapool: unknown command 'repaly'$" "$TAPOOL" repaly sample:sqlite
+    matches "$err" "^hint: did you mean 'replay'"
+    refused 2 "^tapool: no help on 'reprot'$" "$TAPOOL" help reprot
+    matches "$err" "^hint: did you mean 'report'"
+    refused 2 "" "$TAPOOL" help report metrics
+    refused 2 "" "$TAPOOL" strategies arena bump
+    refused 2 "^tapool: unknown source 'hots'$" play sample:sqlite --source hots
+    refused 2 "^tapool: unknown source decorator 'shufle'$" play sample:sqlite --source host+shufle
+    refused 2 "^tapool: unknown source" play sample:sqlite --source shuffle
+    refused 2 "^tapool: unknown source" play sample:sqlite --source host+
+    refused 2 "^tapool: 'system' is an allocator of this machine's memory" play sample:sqlite -s system --source virtual
+    refused 2 "__child" "$TAPOOL" __child </dev/null
+}
+
+# ---- output ----
+
+before='{"kept": "as it was"}'
+
+@test "an export file that exists is not touched, -f overwrites it" {
+    echo "$before" >r.json
+    refused 2 "^tapool: 'r\.json' exists$" play sample:sqlite -s arena --export-json r.json
+    matches "$err" "^hint: -f overwrites it$"
+    [ "$(cat r.json)" = "$before" ]
+    ln -s nowhere dangling.json
+    refused 2 "exists$" play sample:sqlite -s arena --export-json dangling.json
+    [ -L dangling.json ]
+    ok play sample:sqlite -s arena --export-json r.json -f
+    is r.json 'd["schema"]' tapool.result/1
+    [ "$(ls)" = "dangling.json
+r.json" ]
+    # it was not there when tapool began
+    "$TAPOOL" replay sample:sqlite -s arena --min-time 400ms --export-json late.json >/dev/null 2>"$SCRATCH/late" &
+    pid=$!
+    sleep 0.2
+    echo "$before" >late.json
+    rc=0
+    wait "$pid" || rc=$?
+    [ "$rc" -eq 2 ]
+    [ "$(cat late.json)" = "$before" ]
+    one_sentence "$SCRATCH/late"
+    [ "$(ls)" = "dangling.json
+late.json
+r.json" ]
+}
+
+@test "an export file gets the permissions of any new file" {
+    (umask 027; play sample:sqlite -s arena --export-json r.json >/dev/null)
+    [ "$(stat -c %a r.json)" = 640 ]
+}
+
+@test "an export that cannot be written: exit 4, nothing left behind" {
+    refused 4 "^tapool: '/nonexistent/r\.json' cannot be written: No such file or directory$" \
+        play sample:sqlite -s arena --export-json /nonexistent/r.json
+    refused 4 "^tapool: '/proc/r\.json' cannot be written: " play sample:sqlite -s arena --export-json /proc/r.json
+    mkdir folder
+    refused 2 "^tapool: 'folder' is a directory$" play sample:sqlite -s arena --export-json folder -f
+    refused 2 "" play sample:sqlite -s arena --export-json ''
+    if [ "$(id -u)" -ne 0 ]; then
+        chmod 555 folder
+        refused 4 "^tapool: 'folder/r\.json' cannot be written: Permission denied$" \
+            play sample:sqlite -s arena --export-json folder/r.json
+    fi
+    refused 4 "^tapool: /dev/full could not be written: No space left on device$" \
+        play sample:sqlite -s arena --export-json /dev/full
+    [ "$(ls -A . folder)" = ".:
+folder
+
+folder:" ]
+}
+
+# A file that may not grow beyond 1 KiB stands for a disk that is full.
+small_files() { (ulimit -f 1; "$@"); }
+
+@test "a disk that fills up during the export: exit 4, nothing left behind, an old file unharmed" {
+    refused 4 "^tapool: r\.json could not be written: File too large$" \
+        small_files "$TAPOOL" replay --min-time 0 sample:sqlite -s arena --export-json r.json
+    [ -z "$(ls -A)" ]
+    echo "$before" >r.json
+    refused 4 "^tapool: r\.json could not be written: " \
+        small_files "$TAPOOL" replay --min-time 0 sample:sqlite -s arena --export-json r.json -f
+    [ "$(cat r.json)" = "$before" ]
+    [ "$(ls -A)" = r.json ]
+}
+
+@test "ended by a signal: nothing left behind" {
+    for signal in INT TERM; do
+        capture timeout --preserve-status -s "$signal" 0.3 "$TAPOOL" replay sample:sqlite -s arena -s system \
+            --min-time 60s --export-json r.json
+        [ "$rc" -eq $((128 + $(kill -l "$signal"))) ] || fail "exit code $rc on $signal"
+        [ ! -s "$out" ]
+        [ -z "$(ls -A)" ]
+    done
+}
+
+@test "a full disk on stdout: exit 4" {
+    full() { "$@" >/dev/full; }
+    for args in '' '--version' 'help' 'help report' 'strategies' 'strategies arena' 'replay --help' \
+        'replay sample:sqlite -s arena --min-time 0' 'replay sample:sqlite --min-time 0' \
+        'replay sample:sqlite -s arena --min-time 0 --json'; do
+        # shellcheck disable=SC2086 # words
+        refused 4 "^tapool: standard output could not be written: No space left on device$" full "$TAPOOL" $args
+    done
+}
+
+@test "a closed stdout: exit 4, and no file takes its place" {
+    closed() { "$@" >&-; }
+    trace "$a1" >t.json
+    cp t.json "$SCRATCH/t.json"
+    for args in '' 'help' 'strategies' 'replay t.json -s arena --min-time 0' \
+        'replay t.json -s system --min-time 0 --json'; do
+        # shellcheck disable=SC2086 # words
+        refused 4 "^tapool: standard output could not be written: " closed "$TAPOOL" $args
+    done
+    capture closed "$TAPOOL" replay t.json -s arena --min-time 0 --export-json r.json
+    [ "$rc" -eq 4 ]
+    [ ! -e r.json ] || is r.json 'd["schema"]' tapool.result/1
+    cmp t.json "$SCRATCH/t.json"
+    # stderr and stdin closed as well
+    rc=0
+    "$TAPOOL" replay none.json >"$out" 2>&- <&- || rc=$?
+    [ "$rc" -eq 3 ]
+    [ ! -s "$out" ]
+    rc=0
+    "$TAPOOL" replay t.json -s arena -s system --min-time 0 --export-json r2.json >&- 2>&- <&- || rc=$?
+    [ "$rc" -eq 4 ]
+    [ ! -e r2.json ] || is r2.json 'd["schema"]' tapool.result/1
+    cmp t.json "$SCRATCH/t.json"
+}
+
+@test "a closed pipe on stdout ends tapool as it ends cat: 141" {
+    for args in 'help' 'replay sample:sqlite -s arena --min-time 0' 'replay sample:sqlite -s system --min-time 0 --json'; do
+        # shellcheck disable=SC2086 # words
+        { sleep 0.1; rc=0; "$TAPOOL" $args 2>"$SCRATCH/stderr" || rc=$?; echo "$rc" >"$SCRATCH/rc"; } | true
+        [ "$(cat "$SCRATCH/rc")" -eq 141 ] || fail "exit code $(cat "$SCRATCH/rc") of: $args"
+        [ ! -s "$SCRATCH/stderr" ]
+    done
+}
+
+# ---- hostile text ----
+
+# Escape sequences, bells, C1, right-to-left, a line separator, invalid UTF-8.
+hostile=$'\x1b[31mred\x1b]0;title\x07\xc2\x9b2J\xe2\x80\xae\xe2\x80\xa8\xff\xfe\xc3('
+
+@test "hostile names in a trace never reach the terminal" {
+    for text in '\u001b[31mred\u0007\u009b2J\u202egnp\u2028\u0000x' $'\xff\xfe\xc2\x9b2J\xe2\x80\xae\xc3('; do
+        for form in json jsonl; do
+            end=',"events":['
+            [ $form = json ] || end=$'}\n'
+            printf '{"format":"tapool-trace","version":1,"meta":{"name":"%s","program":"%s"}%s{"op":"alloc","id":1,"size":64}' \
+                "$text" "$text" "$end" >x.$form
+            [ $form = jsonl ] || printf ']}' >>x.$form
+            capture play_once "x.$form" -s arena -v
+            tool harmless <"$out"
+            [ "$rc" -eq 0 ] || one_sentence "$err"
+            capture play_once "x.$form" -s arena --json
+            tool harmless <"$out"
+            [ "$rc" -ne 0 ] || python3 -m json.tool "$out" >/dev/null
+        done
+        for event in "{\"op\":\"$text\"}" "{\"op\":\"alloc\",\"id\":\"$text\",\"size\":1}" "{\"op\":\"$text" \
+            "{\"op\":\"alloc\",\"id\":1,\"$text\":1,\"$text\":2}"; do
+            trace "$event" >x.json
+            refused 3 "^tapool: x\.json:3: event 1" play_once x.json
+        done
+    done
+}
+
+@test "hostile names of files never reach the terminal" {
+    trace "$a1" >"$hostile.json"
+    ok play_once "$hostile.json" -s arena -v
+    tool harmless <"$out"
+    ok play_once "$hostile.json" -s arena --json
+    tool harmless <"$out"
+    python3 -m json.tool "$out" >/dev/null
+    refused 3 "no such file" play_once "$hostile.none"
+    refused 3 "unknown sample" play_once "sample:$hostile"
+    mkdir "$hostile"
+    refused 3 "is a directory" play_once "$hostile"
+    refused 2 "exists" play_once sample:sqlite --export-json "$hostile.json"
+    refused 4 "cannot be written" play_once sample:sqlite --export-json "/nonexistent/$hostile"
+}
+
+@test "hostile words of the command line never reach the terminal" {
+    refused 2 "unknown strategy" play_once sample:sqlite -s "$hostile"
+    refused 2 "label" play_once sample:sqlite -s "$hostile=arena"
+    refused 2 "has no option" play_once sample:sqlite -s "arena:$hostile=1"
+    refused 2 "is no size" play_once sample:sqlite -s "arena:arena_size=$hostile"
+    refused 2 "unknown source" play_once sample:sqlite --source "$hostile"
+    refused 2 "unknown input format" play_once sample:sqlite --input-format "$hostile"
+    refused 2 "which is no number" play_once sample:sqlite --repeat "$hostile"
+    refused 2 "unknown option" play_once sample:sqlite "--$hostile"
+    refused 2 "unknown option" play_once sample:sqlite "-$hostile"
+    refused 2 "unknown option" "$TAPOOL" "-$hostile"
+    refused 2 "unknown command" "$TAPOOL" "$hostile"
+    refused 2 "no help on" "$TAPOOL" help "$hostile"
+    refused 2 "unknown strategy" "$TAPOOL" strategies "$hostile"
+}

@@ -58,8 +58,8 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Counters behind a hypervisor advance in steps of many ticks: the step is what all differences are a
- * multiple of. */
+/* Counters behind a hypervisor advance in steps of many ticks: the step is what all differences are
+ * a multiple of. */
 static uint64_t measure_step_ticks(void)
 {
     uint64_t step = 0, last = tp_stamp();

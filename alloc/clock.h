@@ -1,8 +1,8 @@
 /* The clock that operations are timed with, and what it costs.
  *
- * A stamp is fenced on both sides: an unfenced reading overlaps the operation beside it, and then an
- * empty operation and a 7 ns one read alike. Fenced stamps are additive, which costs 22 ns each on the
- * reference machine and is taken off by subtracting the reading of an empty operation. */
+ * A stamp is fenced on both sides: an unfenced reading overlaps the operation beside it, and then
+ * an empty operation and a 7 ns one read alike. Fenced stamps are additive, which costs 22 ns each
+ * on the reference machine and is taken off by subtracting the reading of an empty operation. */
 #ifndef TP_CLOCK_H
 #define TP_CLOCK_H
 
@@ -17,7 +17,8 @@ struct tp_clock {
     double stamp_ns;    /* cost of one fenced stamp, measured */
 };
 
-/* Measures the clock against CLOCK_MONOTONIC; takes about 30 ms. TP_EUNSUP: the clock stands still. */
+/* Measures the clock against CLOCK_MONOTONIC; takes about 30 ms. TP_EUNSUP: the clock stands still.
+ */
 int tp_clock_calibrate(struct tp_clock *out, struct tp_err *err);
 
 /* Wall time of this machine, ns; for deadlines, not for operations. */
@@ -38,7 +39,10 @@ static inline uint64_t tp_stamp(void)
     return ticks;
 }
 #else
-static inline uint64_t tp_stamp(void) { return tp_wall_ns(); }
+static inline uint64_t tp_stamp(void)
+{
+    return tp_wall_ns();
+}
 #endif
 
 #endif

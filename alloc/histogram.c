@@ -1,4 +1,5 @@
-/* See histogram.h. Weakness: a percentile is the upper end of a bucket, up to 3.2 % above the truth. */
+/* See histogram.h. Weakness: a percentile is the upper end of a bucket, up to 3.2 % above the
+ * truth. */
 #include "alloc/histogram.h"
 
 static uint32_t bucket_of(uint64_t value)

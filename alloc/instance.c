@@ -1,5 +1,5 @@
-/* Opening and closing what a pass plays on: per device a stack of sources with the meter on top, the
- * metadata heap, and one instance of the strategy with its threads. */
+/* Opening and closing what a pass plays on: per device a stack of sources with the meter on top,
+ * the metadata heap, and one instance of the strategy with its threads. */
 #include "alloc/player.h"
 
 #include <stdlib.h>
@@ -50,7 +50,8 @@ static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_
     void *state = tp_meta_get(&in->env, s->state_size ? s->state_size : 1);
     if (!state)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
-    int status = s->init(state, &in->env, s == p->cfg->strategy ? p->cfg->strategy_opts : NULL, err);
+    int status =
+        s->init(state, &in->env, s == p->cfg->strategy ? p->cfg->strategy_opts : NULL, err);
     if (status) {
         tp_meta_put(&in->env, state, s->state_size ? s->state_size : 1);
         return status;
@@ -71,8 +72,9 @@ static int open_threads(struct tp_player *p, struct tp_instance *in, struct tp_e
         void *thr = in->threads + in->threads_ready * p->thread_stride;
         int status = p->strategy->thread_init(in->state, thr);
         if (status)
-            return tp_fail(err, (enum tp_status)status, "a thread of strategy '%s' cannot start: %s",
-                           p->strategy->name, tp_status_text(status));
+            return tp_fail(err, (enum tp_status)status,
+                           "a thread of strategy '%s' cannot start: %s", p->strategy->name,
+                           tp_status_text(status));
     }
     return TP_OK;
 }
@@ -91,7 +93,10 @@ static void close_instance(struct tp_player *p, struct tp_instance *in)
 }
 
 /* The rule that keeps threads apart: a cache line is nobody else's. */
-static size_t stride_of(size_t size) { return (size + 63) & ~(size_t)63; }
+static size_t stride_of(size_t size)
+{
+    return (size + 63) & ~(size_t)63;
+}
 
 static bool is_host_memory(const struct tp_player *p)
 {

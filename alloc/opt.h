@@ -3,8 +3,9 @@
  *   struct arena_opts { uint64_t arena_size; uint32_t classes; };
  *   static const char *const classes[] = {"fine", "coarse6", NULL};
  *   static const struct tp_opt rows[] = {
- *       {.name = "arena_size", .type = TP_OPT_SIZE, .offset = offsetof(struct arena_opts, arena_size),
- *        .def = "64MiB", .min = 4096, .max = 1ull << 40, .arg = "SIZE", .help = "largest source range"},
+ *       {.name = "arena_size", .type = TP_OPT_SIZE, .offset = offsetof(struct arena_opts,
+ * arena_size), .def = "64MiB", .min = 4096, .max = 1ull << 40, .arg = "SIZE", .help = "largest
+ * source range"},
  *       {.name = "classes", .type = TP_OPT_CHOICE, .offset = offsetof(struct arena_opts, classes),
  *        .def = "fine", .choices = classes, .arg = "TABLE", .help = "the table of size classes"},
  *       {.name = NULL}};
@@ -59,7 +60,8 @@ int tp_opts_defaults(const struct tp_opt *rows, void *base, struct tp_err *err);
 int tp_opt_set(const struct tp_opt *row, void *base, const char *value, struct tp_err *err);
 
 /* Sets options from "a=1,b=yes,flag"; a value may stand in braces: "conf={a:1,b:2}". `owner` is the
- * subject of messages ("strategy 'arena'"). An unknown name is TP_EUSAGE with the nearest as hint. */
+ * subject of messages ("strategy 'arena'"). An unknown name is TP_EUSAGE with the nearest as hint.
+ */
 int tp_opts_parse(const struct tp_opt *rows, void *base, const char *spec, const char *owner,
                   struct tp_err *err);
 

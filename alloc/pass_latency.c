@@ -1,11 +1,11 @@
-/* The latency pass: a fenced stamp after every operation. Measure now, count later: the loop stores one
- * 4-byte reading per operation, and histograms are filled between windows. From each reading that of
- * the empty strategy in the same loop is taken off, kind by kind: the engine does more around an alloc
- * than around a free.
+/* The latency pass: a fenced stamp after every operation. Measure now, count later: the loop stores
+ * one 4-byte reading per operation, and histograms are filled between windows. From each reading
+ * that of the empty strategy in the same loop is taken off, kind by kind: the engine does more
+ * around an alloc than around a free.
  *
- * Weakness: the fences keep an operation from overlapping its neighbours, which a real program allows;
- * so a latency is an upper bound of what the operation adds to a program. Averages come from the
- * throughput pass. */
+ * Weakness: the fences keep an operation from overlapping its neighbours, which a real program
+ * allows. Within a reading it still overlaps the engine's own code by up to 2 ns, which depends on
+ * the compiler. Averages come from the throughput pass. */
 #include "alloc/passes.h"
 
 #include <stdlib.h>
@@ -16,10 +16,10 @@ enum { EMPTY_TRIM = 2 /* readings above so many times the median are interruptio
 const char *const tp_latency_names[TP_LAT_KINDS] = {"alloc", "free", "realloc", "other"};
 
 static const uint8_t kind_of[TP_OP_COUNT] = {
-    [TP_ALLOC] = TP_LAT_ALLOC,   [TP_FREE] = TP_LAT_FREE,     [TP_REALLOC] = TP_LAT_REALLOC,
-    [TP_RETAIN] = TP_LAT_OTHER,  [TP_RELEASE] = TP_LAT_OTHER, [TP_ADOPT] = TP_LAT_ALLOC,
-    [TP_USE] = TP_LAT_OTHER,     [TP_SYNC] = TP_LAT_OTHER,    [TP_RESET] = TP_LAT_OTHER,
-    [TP_TRIM] = TP_LAT_OTHER,    [TP_THREAD_END] = TP_LAT_OTHER,
+    [TP_ALLOC] = TP_LAT_ALLOC,  [TP_FREE] = TP_LAT_FREE,        [TP_REALLOC] = TP_LAT_REALLOC,
+    [TP_RETAIN] = TP_LAT_OTHER, [TP_RELEASE] = TP_LAT_OTHER,    [TP_ADOPT] = TP_LAT_ALLOC,
+    [TP_USE] = TP_LAT_OTHER,    [TP_SYNC] = TP_LAT_OTHER,       [TP_RESET] = TP_LAT_OTHER,
+    [TP_TRIM] = TP_LAT_OTHER,   [TP_THREAD_END] = TP_LAT_OTHER,
 };
 
 struct collector {
@@ -38,8 +38,8 @@ static void collect_raw(void *ctx, struct tp_player *p, const struct tp_window *
             tp_hist_add(&ticks[kind_of[w->insns[i].op]], p->ticks[i]);
 }
 
-/* The mean of the readings that no interruption hit. Bucket ends stand for readings: within 3 %, and
- * exact below 64 ticks... so the buckets are weighted by their middle. */
+/* The mean of the readings that no interruption hit. Bucket ends stand for readings: within 3 %,
+ * and exact below 64 ticks... so the buckets are weighted by their middle. */
 static double trimmed_mean(const struct tp_histogram *h)
 {
     uint64_t limit = EMPTY_TRIM * tp_hist_quantile(h, 0.5), count = 0;

@@ -1,6 +1,7 @@
 /* The throughput pass: how long a whole replay takes, divided by its operations.
  *
- *     fresh instance:  cold | steady steady ... | empty empty | steady ... | empty ... | until min_time
+ *     fresh instance:  cold | steady steady ... | empty empty | steady ... | empty ... | until
+ * min_time
  *
  * The strategy and the empty strategy take turns, so that a machine that slows down slows both. */
 #include "alloc/passes.h"

@@ -1,10 +1,12 @@
-/* The usage pass: untimed, serial, deterministic. It follows what is requested, granted and reserved
- * after every instruction, and looks inside the strategy once, at peak demand. */
+/* The usage pass: untimed, serial, deterministic. It follows what is requested, granted and
+ * reserved after every instruction, and looks inside the strategy once, at peak demand. */
 #include "alloc/passes.h"
 
 #include <stdlib.h>
 
-enum { FOREIGN_SAMPLES = 2048 }; /* a foreign allocator's statistics walk its heap: not every time */
+enum {
+    FOREIGN_SAMPLES = 2048
+}; /* a foreign allocator's statistics walk its heap: not every time */
 
 struct object {
     uint64_t requested, granted;
@@ -126,7 +128,8 @@ static void tally_piece(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
 }
 
 /* What a walk names must add up to what the source counted: a report that does not is worthless. */
-static int check_books(const struct tp_usage *u, const struct device_usage *d, const struct tally *t)
+static int check_books(const struct tp_usage *u, const struct device_usage *d,
+                       const struct tally *t)
 {
     uint64_t sum = 0, reserved = reserved_of(u, d);
     for (int k = 0; k < TP_WALK_COUNT; k++)
@@ -201,8 +204,8 @@ void tp_usage_after(struct tp_player *p, const struct tp_window *w, uint32_t ind
         run->peak_requested = d->requested;
         run->peak_requested_event = tp_window_event(w, index);
     }
-    uint64_t high = u->foreign ? d->foreign_reserved
-                               : p->instances[d - u->devices].account.peak_reserved;
+    uint64_t high =
+        u->foreign ? d->foreign_reserved : p->instances[d - u->devices].account.peak_reserved;
     if (high > run->peak_reserved) {
         run->peak_reserved = high;
         run->peak_reserved_event = tp_window_event(w, index);
@@ -277,8 +280,8 @@ static void finish_device(struct tp_usage *u, struct device_usage *d)
     fill_calls(u, d, &in->account);
 }
 
-/* Before the first event: what the prologue did is memory, but no call; a peak that lies in it is looked
- * at now, and so is a device that the trace never uses. */
+/* Before the first event: what the prologue did is memory, but no call; a peak that lies in it is
+ * looked at now, and so is a device that the trace never uses. */
 static void prologue_done(struct tp_usage *u)
 {
     for (uint16_t i = 0; i < u->player->facts->devices; i++) {

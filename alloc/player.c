@@ -1,5 +1,6 @@
-/* Instances and the replay loop; see player.h. The loop's body is `step`: everything that is neither
- * ALLOC nor FREE is rare and kept out of line, so that the hot path stays in a few cache lines. */
+/* Instances and the replay loop; see player.h. The loop's body is `step`: everything that is
+ * neither ALLOC nor FREE is rare and kept out of line, so that the hot path stays in a few cache
+ * lines. */
 #include "alloc/player.h"
 
 #include <stdlib.h>
@@ -70,8 +71,8 @@ RARE void set_broken(struct tp_player *p, uint32_t index, int status)
     }
 }
 
-/* What the loop reads in every round, in registers: the compiler cannot know that no strategy changes
- * the player. */
+/* What the loop reads in every round, in registers: the compiler cannot know that no strategy
+ * changes the player. */
 struct hot {
     int (*alloc)(void *, void *, const struct tp_req *, struct tp_block *);
     int (*free)(void *, void *, tp_addr, const struct tp_req *);
@@ -121,8 +122,7 @@ INLINE bool play_free(struct tp_player *p, const struct hot *hot, const struct t
     }
     struct tp_req rq = request_of(insn, tp_slot_size(slot));
     slot->addr = 0;
-    int status =
-        hot->free(in->state, in->threads + insn->thread * hot->thread_stride, addr, &rq);
+    int status = hot->free(in->state, in->threads + insn->thread * hot->thread_stride, addr, &rq);
     if (__builtin_expect(status != TP_OK, 0))
         set_broken(p, index, status);
     if (mode == MODE_USAGE)
@@ -237,9 +237,9 @@ RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn, uint32_t i
             continue;
         struct tp_req rq = {
             .size = tp_slot_size(slot), .align = tp_slot_align(slot), .stream = insn->stream};
-        int status = at_once ? TP_OK
-                             : p->strategy->free(in->state, thread_of(p, in, insn->thread),
-                                                 slot->addr, &rq);
+        int status =
+            at_once ? TP_OK
+                    : p->strategy->free(in->state, thread_of(p, in, insn->thread), slot->addr, &rq);
         if (status != TP_OK)
             set_broken(p, index, status);
         slot->addr = 0;
@@ -297,7 +297,8 @@ static bool play_trim(struct tp_player *p, const struct tp_insn *insn, uint32_t 
     return true;
 }
 
-/* The index may be recycled: the next use of it is a fresh thread. A thread ends on every device. */
+/* The index may be recycled: the next use of it is a fresh thread. A thread ends on every device.
+ */
 static bool play_thread_end(struct tp_player *p, const struct tp_insn *insn, uint32_t index)
 {
     for (uint32_t d = 0; p->strategy->thread_fini && d < p->facts->devices; d++) {
@@ -316,10 +317,10 @@ RARE bool play_rare(struct tp_player *p, const struct tp_insn *insn, uint32_t in
 {
     typedef bool play_fn(struct tp_player *, const struct tp_insn *, uint32_t);
     static play_fn *const table[TP_OP_COUNT] = {
-        [TP_REALLOC] = play_realloc,   [TP_RETAIN] = play_on_object,
-        [TP_RELEASE] = play_on_object, [TP_ADOPT] = play_adopt,
-        [TP_USE] = play_on_object,     [TP_SYNC] = play_sync,
-        [TP_RESET] = play_reset,       [TP_TRIM] = play_trim,
+        [TP_REALLOC] = play_realloc,       [TP_RETAIN] = play_on_object,
+        [TP_RELEASE] = play_on_object,     [TP_ADOPT] = play_adopt,
+        [TP_USE] = play_on_object,         [TP_SYNC] = play_sync,
+        [TP_RESET] = play_reset,           [TP_TRIM] = play_trim,
         [TP_THREAD_END] = play_thread_end,
     };
     play_fn *play = table[insn->op];
@@ -339,7 +340,8 @@ static void skip_rest(struct tp_player *p, const struct tp_window *w, uint32_t f
         p->ticks[rest] = TP_TICK_SKIP;
 }
 
-/* `counts` is a constant on the paths without a failure, so the test for a stop costs them nothing. */
+/* `counts` is a constant on the paths without a failure, so the test for a stop costs them nothing.
+ */
 INLINE void play_window(struct tp_player *p, const struct tp_window *w, enum mode mode,
                         enum tp_touch touch, bool clocked)
 {
@@ -373,8 +375,8 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, enum mod
     }
 }
 
-/* The loop by clock and touch mode, each with constants. A clock is a sum in memory that takes 1.5 ns a
- * round: not where nobody reads it. Memory that can be touched has no clock. */
+/* The loop by clock and touch mode, each with constants. A clock is a sum in memory that takes 1.5
+ * ns a round: not where nobody reads it. Memory that can be touched has no clock. */
 #define VARIANTS(name, mode)                                                                       \
     void name(struct tp_player *p, const struct tp_window *w)                                      \
     {                                                                                              \

@@ -8,8 +8,8 @@
 #include "alloc/meta.h"
 #include "alloc/replay.h"
 
-/* 16 bytes a live object. addr 0 = not there: a failed allocation. Size, alignment and device share a
- * word: RESET and the last clean-up need the latter two, the hot path does not.
+/* 16 bytes a live object. addr 0 = not there: a failed allocation. Size, alignment and device share
+ * a word: RESET and the last clean-up need the latter two, the hot path does not.
  *
  *     63      56 55   50 49                    0
  *     [ device ][ align ][ size, 2^48 at most ]
@@ -70,17 +70,17 @@ struct tp_player {
     struct tp_instance *instances;
     struct tp_slot *slots;
     size_t thread_stride;
-    uint64_t now_ns;  /* recorded time; sources read it, and advance it by waiting */
-    bool clocked;     /* the source has a clock of its own: keep now_ns */
-    uint32_t tick_ns; /* added per instruction where time is unknown */
-    bool touches;     /* blocks are host memory, and --touch is not none */
-    bool stop;        /* --on-oom stop, and it happened */
+    uint64_t now_ns;          /* recorded time; sources read it, and advance it by waiting */
+    bool clocked;             /* the source has a clock of its own: keep now_ns */
+    uint32_t tick_ns;         /* added per instruction where time is unknown */
+    bool touches;             /* blocks are host memory, and --touch is not none */
+    bool stop;                /* --on-oom stop, and it happened */
     uint64_t skipped, failed; /* in this replay */
     uint64_t skipped_trims;
     struct tp_usage *usage;
     uint32_t *ticks; /* of the window, latency pass only */
     struct tp_cursor *cursor;
-    int broken; /* the first status that no strategy may return, or 0 */
+    int broken;            /* the first status that no strategy may return, or 0 */
     uint32_t broken_index; /* in the window */
 };
 
@@ -88,7 +88,8 @@ struct tp_player {
 int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
                    const struct tp_strategy *strategy, struct tp_err *err);
 
-/* Closes; TP_EBROKEN when the strategy kept memory. Errors are written only if `err` is not NULL. */
+/* Closes; TP_EBROKEN when the strategy kept memory. Errors are written only if `err` is not NULL.
+ */
 int tp_player_close(struct tp_player *p, struct tp_err *err);
 
 /* Back to the first event: what is live must have been drained. */
@@ -109,8 +110,9 @@ int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_er
 /* Frees what is live, untimed and uncounted. */
 void tp_player_drain(struct tp_player *p);
 
-/* Hooks of the usage pass (pass_usage.c), in the order of an instruction. `block` also serves a changed
- * size; `both` is the granted size of an old block that still stood while the new one was made, or 0. */
+/* Hooks of the usage pass (pass_usage.c), in the order of an instruction. `block` also serves a
+ * changed size; `both` is the granted size of an old block that still stood while the new one was
+ * made, or 0. */
 void tp_usage_before(struct tp_player *p, const struct tp_insn *insn);
 void tp_usage_block(struct tp_player *p, const struct tp_insn *insn, uint64_t granted, bool both);
 void tp_usage_gone(struct tp_player *p, uint32_t slot, uint16_t device);

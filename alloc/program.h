@@ -2,9 +2,10 @@
  *
  *     trace formats --> builder --> program --> cursor --> passes, repetitions, child processes
  *
- * A program is a re-openable, hashed sequence of windows of at most 64 Ki instructions, kept in memory
- * up to TP_PROGRAM_MEMORY bytes and beyond that in an unlinked file in $TMPDIR. It is built once and
- * never changes; any number of cursors may read it, from any process that has its descriptor.
+ * A program is a re-openable, hashed sequence of windows of at most 64 Ki instructions, kept in
+ * memory up to TP_PROGRAM_MEMORY bytes and beyond that in an unlinked file in $TMPDIR. It is built
+ * once and never changes; any number of cursors may read it, from any process that has its
+ * descriptor.
  *
  *     prologue windows | window 0 | window 1 | ... | window n-1
  *     untimed ALLOCs   | up to 65,536 instructions each, with the numbers of their events */
@@ -65,7 +66,10 @@ static_assert(sizeof(struct tp_insn) == 24, "the hot loop and the hash rely on 2
 
 enum tp_kind { TP_KIND_HOST, TP_KIND_DEVICE };
 
-static inline bool tp_op_is_operation(unsigned op) { return op <= TP_THREAD_END; }
+static inline bool tp_op_is_operation(unsigned op)
+{
+    return op <= TP_THREAD_END;
+}
 
 /* From instruction `index` of its window on, events count from `event`. */
 struct tp_jump {
@@ -93,13 +97,14 @@ uint64_t tp_window_event(const struct tp_window *w, uint32_t index);
  * fails. `insn` is that of the instruction after which it holds. */
 struct tp_demand {
     uint64_t bytes;
-    uint64_t event;   /* 0: in the prologue, or the trace allocates nothing */
-    uint64_t insn;    /* UINT64_MAX when event is 0 */
-    uint64_t time_ns; /* since the trace began; 0 where time is unknown */
+    uint64_t event;          /* 0: in the prologue, or the trace allocates nothing */
+    uint64_t insn;           /* UINT64_MAX when event is 0 */
+    uint64_t time_ns;        /* since the trace began; 0 where time is unknown */
     uint64_t prologue_bytes; /* of this peak's device, live when the recording began */
 };
 
-/* What is known of a program without playing it. Operations are counted per op, the prologue not. */
+/* What is known of a program without playing it. Operations are counted per op, the prologue not.
+ */
 struct tp_program_facts {
     uint8_t hash[TP_HASH_SIZE]; /* over the instructions, the prologue first */
     uint8_t kind;               /* enum tp_kind */
@@ -145,8 +150,8 @@ int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, st
 /* Appends to the prologue; TP_EBROKEN after the first tp_builder_add. Only ALLOC. */
 int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct tp_err *err);
 
-/* Appends one instruction that stands for `event` (from 1, never falling). The builder is strict: an
- * ALLOC into a live slot, a FREE of a free one, a wrong size in FREE, an index out of range are
+/* Appends one instruction that stands for `event` (from 1, never falling). The builder is strict:
+ * an ALLOC into a live slot, a FREE of a free one, a wrong size in FREE, an index out of range are
  * TP_EBROKEN. TP_EINPUT: more than TP_MAX_LIVE_BYTES live. */
 int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t event,
                    struct tp_err *err);
@@ -163,9 +168,9 @@ struct tp_builder_end {
     uint64_t events; /* 0 = as many as the last instruction says; fewer than that is TP_EBROKEN */
     bool time_known;
     uint64_t recorded_threads;
-    uint32_t streams;                  /* declared, used or not; 0 = as used */
-    uint16_t devices;                  /* declared; 0 = as used */
-    const uint8_t *hash;               /* TP_HASH_SIZE bytes, or NULL */
+    uint32_t streams;    /* declared, used or not; 0 = as used */
+    uint16_t devices;    /* declared; 0 = as used */
+    const uint8_t *hash; /* TP_HASH_SIZE bytes, or NULL */
 };
 
 /* Makes the program and frees the builder, in every case. */
@@ -185,7 +190,8 @@ void tp_program_release(struct tp_program *p);
 /* A descriptor that holds the whole program, for a child process: the caller closes it. */
 int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err);
 
-/* Opens what tp_program_export wrote; takes the descriptor over, in every case. Checks all lengths. */
+/* Opens what tp_program_export wrote; takes the descriptor over, in every case. Checks all lengths.
+ */
 int tp_program_import(int fd, struct tp_program **out, struct tp_err *err);
 
 /* A cursor starts before the first window. The program must outlive it. */

@@ -22,7 +22,8 @@ enum tp_pass { TP_PASS_USAGE = 1, TP_PASS_THROUGHPUT = 2, TP_PASS_LATENCY = 4, T
 
 enum { TP_SOURCE_LAYERS = 8 };
 
-/* The sources from the base up; the engine puts the meter on top. `opts` were parsed from the rows. */
+/* The sources from the base up; the engine puts the meter on top. `opts` were parsed from the rows.
+ */
 struct tp_source_layer {
     const struct tp_source_ops *ops;
     const void *opts;
@@ -50,8 +51,9 @@ struct tp_replay_cfg {
     void *progress_ctx;
 };
 
-/* Plays and measures. `out` is zeroed memory of tp_run_size(devices of the program). TP_EBROKEN: the
- * strategy broke its contract; the sentence names the event. A device that is full is data, no error. */
+/* Plays and measures. `out` is zeroed memory of tp_run_size(devices of the program). TP_EBROKEN:
+ * the strategy broke its contract; the sentence names the event. A device that is full is data, no
+ * error. */
 int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 
 /* What the engine's own loop costs: the strategy that does nothing. */

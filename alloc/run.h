@@ -1,5 +1,5 @@
-/* What a replay of one program against one strategy measured. Plain memory without pointers, so that a
- * child process can write it where its parent reads it; writers only read it. */
+/* What a replay of one program against one strategy measured. Plain memory without pointers, so
+ * that a child process can write it where its parent reads it; writers only read it. */
 #ifndef TP_RUN_H
 #define TP_RUN_H
 
@@ -21,28 +21,28 @@ struct tp_at_peak {
 
 /* Per device, from the usage pass. Bytes unless the name says otherwise. */
 struct tp_device_run {
-    uint64_t trace_peak_requested; /* the trace's own, whatever the policy fails */
+    uint64_t trace_peak_requested;                 /* the trace's own, whatever the policy fails */
     uint64_t peak_requested, peak_requested_event; /* of what the policy served */
     uint64_t peak_granted;
     uint64_t peak_reserved, peak_reserved_event;
-    uint64_t peak_carved;   /* TP_NONE: the strategy does not say */
+    uint64_t peak_carved; /* TP_NONE: the strategy does not say */
     uint64_t peak_metadata;
-    uint64_t end_reserved;  /* after the last event, what is live still in place */
-    uint64_t start_bytes;   /* what the strategy holds per class or range before reuse sets in */
-    double overhead;        /* peak of (reserved + metadata) / trace_peak_requested; NAN after failures */
+    uint64_t end_reserved; /* after the last event, what is live still in place */
+    uint64_t start_bytes;  /* what the strategy holds per class or range before reuse sets in */
+    double overhead; /* peak of (reserved + metadata) / trace_peak_requested; NAN after failures */
     double internal_fragmentation;          /* 1 - granted share, at peak demand */
     double internal_fragmentation_weighted; /* over the whole program */
     double unused_reserved, unused_reserved_weighted;
     double external_fragmentation; /* at peak demand; NAN for strategies without spans */
     struct tp_at_peak at_peak;
     uint64_t gets, puts, waits, get_bytes, put_bytes; /* TP_NONE for a foreign allocator */
-    uint64_t wait_ns;    /* simulated */
+    uint64_t wait_ns;                                 /* simulated */
     uint64_t refused_puts;
     uint64_t allocations; /* served: ALLOC, ADOPT and REALLOC */
     uint64_t reused;      /* of these, without a source call; TP_NONE for a foreign allocator */
     uint64_t failed_allocations;
     uint64_t first_failed_event; /* TP_NONE: none */
-    uint64_t fallbacks; /* passed straight to the source by the policy's own rules */
+    uint64_t fallbacks;          /* passed straight to the source by the policy's own rules */
 };
 
 enum tp_latency_kind { TP_LAT_ALLOC, TP_LAT_FREE, TP_LAT_REALLOC, TP_LAT_OTHER, TP_LAT_KINDS };
@@ -80,9 +80,9 @@ struct tp_latency_run {
 };
 
 enum tp_run_flags {
-    TP_RUN_INFORMATIVE = 1u << 0, /* memory figures come from the allocator's own statistics */
-    TP_RUN_NO_CALLS = 1u << 1,    /* source calls are unknown */
-    TP_RUN_WEIGHT_TIME = 1u << 2, /* weighted by recorded time, else by events */
+    TP_RUN_INFORMATIVE = 1u << 0,    /* memory figures come from the allocator's own statistics */
+    TP_RUN_NO_CALLS = 1u << 1,       /* source calls are unknown */
+    TP_RUN_WEIGHT_TIME = 1u << 2,    /* weighted by recorded time, else by events */
     TP_RUN_SYNTHETIC_TIME = 1u << 3, /* the virtual clock ran on 1 us an instruction */
     TP_RUN_PLAYED_ONCE = 1u << 4,    /* longer than --min-time: cold and steady coincide */
     TP_RUN_WALKED = 1u << 5,

@@ -11,8 +11,8 @@
 struct tp_series {
     uint32_t count;
     uint64_t per_value;
-    uint64_t total;        /* measurements taken */
-    double pending;        /* sum of those not yet in a value */
+    uint64_t total; /* measurements taken */
+    double pending; /* sum of those not yet in a value */
     uint64_t pending_count;
     double values[TP_SERIES_MAX];
 };
@@ -20,7 +20,8 @@ struct tp_series {
 void tp_series_add(struct tp_series *s, double value);
 
 /* A median and the interval that holds the true one with 95 % confidence, from the order statistics
- * of the values (binomial, so no shape is assumed). With under 6 values the interval is the range. */
+ * of the values (binomial, so no shape is assumed). With under 6 values the interval is the range.
+ */
 struct tp_median {
     double median, low, high;
 };

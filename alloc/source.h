@@ -1,8 +1,8 @@
 /* Where memory comes from. One instance serves one device.
  *
  * To add a source: one file in alloc/sources/ (or cuda/) that exports one `const struct
- * tp_source_ops`, and one line in cmd/registry.c. A decorator is a source with TP_SRC_DECORATOR whose
- * cfg->inner is the source below it; it passes on what it does not change.
+ * tp_source_ops`, and one line in cmd/registry.c. A decorator is a source with TP_SRC_DECORATOR
+ * whose cfg->inner is the source below it; it passes on what it does not change.
  *
  *     strategy --> meter --> limit --> fault --> shuffle --> host | virtual | cuda
  *

@@ -1,7 +1,7 @@
 /* What a strategy is. One instance serves one device.
  *
- * To add a strategy: one file in alloc/strategies/ that exports one `const struct tp_strategy`, and one
- * line in cmd/registry.c. The conformance suite then runs it on every source. Rules:
+ * To add a strategy: one file in alloc/strategies/ that exports one `const struct tp_strategy`, and
+ * one line in cmd/registry.c. The conformance suite then runs it on every source. Rules:
  *  - every byte got from env->source is put back in fini;
  *  - bookkeeping memory comes from tp_meta_get, nothing from malloc (TP_CAP_FOREIGN excepted);
  *  - an unknown, foreign, interior or repeated address is TP_EINVAL and changes nothing;
@@ -44,7 +44,7 @@ struct tp_block {
 struct tp_env {
     struct tp_source *source; /* NULL for TP_CAP_FOREIGN */
     struct tp_account *account;
-    void *meta; /* private to tp_meta_get and tp_meta_put */
+    void *meta;       /* private to tp_meta_get and tp_meta_put */
     uint32_t threads; /* recorded threads that will call */
     uint32_t streams;
     enum tp_kind kind;
@@ -70,7 +70,7 @@ typedef void tp_walk_fn(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
 
 /* Facts that only the strategy knows. */
 struct tp_stats {
-    uint64_t carved_bytes;      /* ever part of a block, span or metadata since their range was got */
+    uint64_t carved_bytes; /* ever part of a block, span or metadata since their range was got */
     uint64_t peak_carved_bytes; /* highest carved_bytes so far */
     uint64_t reserved_bytes;    /* FOREIGN only: from the allocator's own statistics */
     uint64_t fallbacks;         /* requests that the policy passed straight to the source */
@@ -88,9 +88,10 @@ struct tp_strategy {
     size_t opts_size;
     const struct tp_opt *options; /* NULL = none */
 
-    /* Required. init: `st` is zeroed memory of state_size; after a failure it has cleaned up and fini
-     * is not called. alloc: TP_OK, TP_EOOM, TP_EINVAL (size 0, align no power of two), TP_EUNSUP,
-     * TP_ENOMEM. free: rq is the object's request (size, align) with the freeing stream. */
+    /* Required. init: `st` is zeroed memory of state_size; after a failure it has cleaned up and
+     * fini is not called. alloc: TP_OK, TP_EOOM, TP_EINVAL (size 0, align no power of two),
+     * TP_EUNSUP, TP_ENOMEM. free: rq is the object's request (size, align) with the freeing stream.
+     */
     int (*init)(void *st, const struct tp_env *env, const void *opts, struct tp_err *err);
     void (*fini)(void *st);
     int (*alloc)(void *st, void *thr, const struct tp_req *rq, struct tp_block *out);

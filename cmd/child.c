@@ -1,6 +1,6 @@
-/* The parent starts /proc/self/exe anew with two descriptors: the program, and a shared job that holds
- * the question and takes the answer. exec, not fork alone: a forked heap is the parent's, with all the
- * holes that reading the trace has left in it. */
+/* The parent starts /proc/self/exe anew with two descriptors: the program, and a shared job that
+ * holds the question and takes the answer. exec, not fork alone: a forked heap is the parent's,
+ * with all the holes that reading the trace has left in it. */
 #include "cmd/child.h"
 
 #include "cmd/cli.h"
@@ -84,7 +84,8 @@ static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
     char *argv[] = {(char *)(uintptr_t) "tapool", (char *)(uintptr_t) "__child", NULL};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    /* over a detour above both, so that neither lands on the other's place; dup2 clears O_CLOEXEC */
+    /* over a detour above both, so that neither lands on the other's place; dup2 clears O_CLOEXEC
+     */
     int high_program = fcntl(program_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
     int high_job = fcntl(job_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
     posix_spawn_file_actions_adddup2(&actions, high_program, PROGRAM_FD);
@@ -188,8 +189,8 @@ static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (status)
         return status;
     status = tp_program_import(PROGRAM_FD, &program, &job->err);
-    if (!status && (uint64_t)st.st_size <
-                       RUN_OFFSET + tp_run_size(tp_program_facts(program)->devices))
+    if (!status &&
+        (uint64_t)st.st_size < RUN_OFFSET + tp_run_size(tp_program_facts(program)->devices))
         status = tp_fail(&job->err, TP_EBROKEN, "the job of a child process is too short");
     if (!status)
         status = answer(job, program, &job->err);

@@ -1,5 +1,5 @@
-/* The command line: finds the subcommand, parses its options from its rows, runs it, and turns a status
- * into an exit code and a sentence on stderr. */
+/* The command line: finds the subcommand, parses its options from its rows, runs it, and turns a
+ * status into an exit code and a sentence on stderr. */
 #include "cmd/cli.h"
 #include "cmd/registry.h"
 #include "cmd/screen_first.h"
@@ -176,8 +176,8 @@ static int dispatch(int argc, char **argv, struct tp_err *err)
     return cmd ? run_command(cmd, argc - 2, argv + 2, err) : TP_EUSAGE;
 }
 
-/* A file that tapool opens must never become its stdout: closed standard descriptors are filled with
- * something that refuses to be written. */
+/* A file that tapool opens must never become its stdout: closed standard descriptors are filled
+ * with something that refuses to be written. */
 static void hold_standard_descriptors(void)
 {
     for (int fd = 0; fd < 3; fd++) {
@@ -194,6 +194,7 @@ int tp_cli_main(int argc, char **argv)
     struct tp_err err = {0};
     hold_standard_descriptors();
     signal(SIGPIPE, SIG_DFL); /* a closed pipe ends tapool as it ends cat */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond ulimit -f fails, and is cleaned up */
     int status = dispatch(argc, argv, &err);
     if (!status)
         status = tp_finish_output(stdout, "standard output", &err);

@@ -13,7 +13,7 @@
 /* Exit codes; documented in `tapool help`. A signal ends as 128+n by itself. */
 enum tp_exit {
     TP_EXIT_OK = 0,
-    TP_EXIT_FOUND = 1,  /* a regression, or a --fail-on condition */
+    TP_EXIT_FOUND = 1, /* a regression, or a --fail-on condition */
     TP_EXIT_USAGE = 2,
     TP_EXIT_INPUT = 3,
     TP_EXIT_FAILED = 4, /* replay failed, device missing, output could not be written */
@@ -21,17 +21,17 @@ enum tp_exit {
 int tp_exit_code(int status);
 
 struct tp_args {
-    const void *opts;   /* the command's option struct, defaults filled in */
-    char **words;       /* what is left when options are taken */
+    const void *opts; /* the command's option struct, defaults filled in */
+    char **words;     /* what is left when options are taken */
     int count;
 };
 
 struct tp_command {
     const char *name;
-    const char *usage;    /* after "tapool ": "replay TRACE... [-s STRATEGY]..." */
-    const char *summary;  /* one line of the command list */
-    const char *about;    /* paragraphs of --help; may be "" */
-    bool hidden;          /* for tapool itself */
+    const char *usage;   /* after "tapool ": "replay TRACE... [-s STRATEGY]..." */
+    const char *summary; /* one line of the command list */
+    const char *about;   /* paragraphs of --help; may be "" */
+    bool hidden;         /* for tapool itself */
     size_t opts_size;
     const struct tp_opt *options;
     int (*run)(const struct tp_args *args, FILE *out, struct tp_err *err); /* a status */

@@ -10,7 +10,10 @@ const struct tp_percentile_row tp_percentiles[TP_PERCENTILES] = {{0.5, "p50", "p
                                                                  {0.99, "p99", "p99_ns"},
                                                                  {0.999, "p99.9", "p99_9_ns"}};
 
-static double not_negative(double value) { return value > 0 ? value : 0; }
+static double not_negative(double value)
+{
+    return value > 0 ? value : 0;
+}
 
 double tp_speed_net(const struct tp_run *run, double gross)
 {

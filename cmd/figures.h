@@ -33,8 +33,8 @@ uint64_t tp_run_failed(const struct tp_run *run);
 uint64_t tp_run_calls(const struct tp_run *run); /* gets and puts */
 uint64_t tp_run_peak_reserved(const struct tp_run *run);
 uint64_t tp_run_trace_peak(const struct tp_run *run);
-double tp_run_reuse(const struct tp_run *run);    /* share of allocations without a source call; NAN */
-double tp_run_needed(const struct tp_run *run);   /* peak reserved / trace peak requested; NAN */
+double tp_run_reuse(const struct tp_run *run); /* share of allocations without a source call; NAN */
+double tp_run_needed(const struct tp_run *run); /* peak reserved / trace peak requested; NAN */
 
 /* Times of a virtual source are the policy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);

@@ -1,4 +1,5 @@
-/* tapool help [TOPIC]: the commands, the topics, and one page for each. A warning's id is a topic. */
+/* tapool help [TOPIC]: the commands, the topics, and one page for each. A warning's id is a topic.
+ */
 #include "cmd/cli.h"
 #include "cmd/registry.h"
 #include "cmd/warnings.h"

@@ -1,4 +1,7 @@
 /* tapool: replays recorded allocations against allocator strategies. See cmd/cli.c. */
 #include "cmd/cli.h"
 
-int main(int argc, char **argv) { return tp_cli_main(argc, argv); }
+int main(int argc, char **argv)
+{
+    return tp_cli_main(argc, argv);
+}

@@ -1,6 +1,6 @@
-/* Pick: drop what failed and the yardsticks; keep what is within 5 % of the least peak; then the fewest
- * source calls, then the time where it is real and the difference significant. The runner-up is the
- * best for the other goal. */
+/* Pick: drop what failed and the yardsticks; keep what is within 5 % of the least peak; then the
+ * fewest source calls, then the time where it is real and the difference significant. The runner-up
+ * is the best for the other goal. */
 #include "cmd/pick.h"
 
 #include <string.h>
@@ -14,7 +14,10 @@ struct candidates {
     size_t count;
 };
 
-static uint64_t peak_of(const struct tp_result *r) { return tp_run_peak_reserved(r->run); }
+static uint64_t peak_of(const struct tp_result *r)
+{
+    return tp_run_peak_reserved(r->run);
+}
 
 /* a is faster than b beyond what the intervals and 5 % leave open. */
 static bool faster(const struct tp_result *a, const struct tp_result *b)
@@ -92,8 +95,9 @@ static void print_reason(const struct tp_result *pick, const struct candidates *
             next = all->list[i];
     tp_page_styled(page, 0, TP_BOLD, "Pick %s", pick->spec->label);
     if (!next) {
-        tp_page_at(page, page->column, failures ? ": the only policy here that serves every allocation"
-                                                : ": the others here are yardsticks");
+        tp_page_at(page, page->column,
+                   failures ? ": the only policy here that serves every allocation"
+                            : ": the others here are yardsticks");
     } else if ((double)peak_of(next) > CLOSE * (double)peak_of(pick)) {
         tp_page_at(page, page->column, ": held %s where %s held %s (%s)",
                    tp_bytes(peak_of(pick), false).s, next->spec->label,
@@ -105,7 +109,8 @@ static void print_reason(const struct tp_result *pick, const struct candidates *
                    tp_count(tp_run_calls(pick->run)).s, tp_result_callee(pick), next->spec->label,
                    tp_count(tp_run_calls(next->run)).s);
     } else {
-        tp_page_at(page, page->column, ": %s ns per call where %s takes %s, for about the same memory",
+        tp_page_at(page, page->column,
+                   ": %s ns per call where %s takes %s, for about the same memory",
                    tp_digits(tp_speed_of(pick->run).ns).s, next->spec->label,
                    tp_digits(tp_speed_of(next->run).ns).s);
     }

@@ -11,8 +11,8 @@
 
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_system,
     tp_strategy_direct;
-const struct tp_strategy *const tp_strategies[] = {
-    &tp_strategy_arena, &tp_strategy_bump, &tp_strategy_system, &tp_strategy_direct, NULL};
+const struct tp_strategy *const tp_strategies[] = {&tp_strategy_arena, &tp_strategy_bump,
+                                                   &tp_strategy_system, &tp_strategy_direct, NULL};
 
 const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_strategy_arena,
                                                      &tp_strategy_bump, NULL};
@@ -21,8 +21,8 @@ const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena, &tp_s
 
 extern const struct tp_source_ops tp_source_host, tp_source_virtual, tp_source_limit,
     tp_source_fault, tp_source_shuffle;
-const struct tp_source_ops *const tp_sources[] = {&tp_source_host,  &tp_source_virtual,
-                                                  &tp_source_limit, &tp_source_fault,
+const struct tp_source_ops *const tp_sources[] = {&tp_source_host,    &tp_source_virtual,
+                                                  &tp_source_limit,   &tp_source_fault,
                                                   &tp_source_shuffle, NULL};
 
 extern const struct tp_format tp_format_json, tp_format_jsonl;
@@ -93,8 +93,8 @@ const struct tp_command *tp_find_command(const char *name, struct tp_err *err)
     return NULL;
 }
 
-/* An installed tapool finds its samples beside itself (../share/tapool/samples), one in a build tree in
- * the source tree it was built from; TAPOOL_SAMPLES goes before both. */
+/* An installed tapool finds its samples beside itself (../share/tapool/samples), one in a build
+ * tree in the source tree it was built from; TAPOOL_SAMPLES goes before both. */
 void tp_sample_dirs(struct tp_sample_dirs *out)
 {
     size_t n = 0, size = sizeof out->installed;

@@ -28,7 +28,8 @@ const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err)
 const struct tp_source_ops *tp_find_source(const char *name, bool decorator, struct tp_err *err);
 const struct tp_command *tp_find_command(const char *name, struct tp_err *err);
 
-/* Where shipped samples are looked for, in order; `list` is NULL-terminated and points into itself. */
+/* Where shipped samples are looked for, in order; `list` is NULL-terminated and points into itself.
+ */
 struct tp_sample_dirs {
     const char *list[4];
     char installed[4096];

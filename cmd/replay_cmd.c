@@ -30,42 +30,101 @@ static const char *const color_words[] = {"never", "always", "auto", NULL};
 
 #define ROW(member) offsetof(struct replay_opts, member)
 static const struct tp_opt rows[] = {
-    {.name = "strategy", .letter = 's', .type = TP_OPT_LIST, .offset = ROW(strategies),
-     .arg = "NAME[:OPTS]", .help = "a strategy, with options as name:a=1,b=2, under a label as "
-     "label=name:...; may be repeated; without it the usual set is played"},
-    {.name = "source", .type = TP_OPT_TEXT, .offset = ROW(source), .arg = "NAME",
-     .help = "where memory comes from: host or virtual; decorators follow with '+', such as "
-     "host+shuffle or virtual+limit:capacity=1GiB (default: host for host traces, virtual for "
-     "device traces)"},
-    {.name = "touch", .type = TP_OPT_CHOICE, .offset = ROW(touch), .def = "auto",
-     .choices = touch_words, .arg = "HOW", .help = "what is written into a new block inside the timed "
-     "call; auto is first on host and none on virtual"},
-    {.name = "min-time", .type = TP_OPT_DURATION, .offset = ROW(min_time), .def = "500ms", .min = 0,
-     .max = UINT64_C(86400000000000), .arg = "TIME",
+    {.name = "strategy",
+     .letter = 's',
+     .type = TP_OPT_LIST,
+     .offset = ROW(strategies),
+     .arg = "NAME[:OPTS]",
+     .help = "a strategy, with options as name:a=1,b=2, under a label as "
+             "label=name:...; may be repeated; without it the usual set is played"},
+    {.name = "source",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(source),
+     .arg = "NAME",
+     .help =
+         "where memory comes from: host or virtual; decorators follow with '+', such as "
+         "host+shuffle or virtual+limit:capacity=1GiB (default: host for host traces, virtual for "
+         "device traces)"},
+    {.name = "touch",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(touch),
+     .def = "auto",
+     .choices = touch_words,
+     .arg = "HOW",
+     .help = "what is written into a new block inside the timed "
+             "call; auto is first on host and none on virtual"},
+    {.name = "min-time",
+     .type = TP_OPT_DURATION,
+     .offset = ROW(min_time),
+     .def = "500ms",
+     .min = 0,
+     .max = UINT64_C(86400000000000),
+     .arg = "TIME",
      .help = "a shorter trace is repeated for so long, once for speed and once for latencies"},
-    {.name = "repeat", .type = TP_OPT_UINT, .offset = ROW(repeat), .def = "1", .min = 1, .max = 1000,
-     .arg = "N", .help = "how often a trace longer than --min-time is played"},
-    {.name = "on-oom", .type = TP_OPT_CHOICE, .offset = ROW(on_oom), .def = "continue",
-     .choices = oom_words, .arg = "WHAT", .help = "after a failed allocation"},
-    {.name = "strict", .type = TP_OPT_FLAG, .offset = ROW(strict),
+    {.name = "repeat",
+     .type = TP_OPT_UINT,
+     .offset = ROW(repeat),
+     .def = "1",
+     .min = 1,
+     .max = 1000,
+     .arg = "N",
+     .help = "how often a trace longer than --min-time is played"},
+    {.name = "on-oom",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(on_oom),
+     .def = "continue",
+     .choices = oom_words,
+     .arg = "WHAT",
+     .help = "after a failed allocation"},
+    {.name = "strict",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(strict),
      .help = "dirty input is an error (the default for tapool's own formats)"},
-    {.name = "repair", .type = TP_OPT_FLAG, .offset = ROW(repair),
+    {.name = "repair",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(repair),
      .help = "dirty input is repaired, with a count in the report"},
-    {.name = "input-format", .type = TP_OPT_TEXT, .offset = ROW(input_format), .arg = "NAME",
+    {.name = "input-format",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(input_format),
+     .arg = "NAME",
      .help = "read the trace as this format instead of detecting it"},
-    {.name = "seed", .type = TP_OPT_UINT, .offset = ROW(seed), .def = "1", .arg = "N",
+    {.name = "seed",
+     .type = TP_OPT_UINT,
+     .offset = ROW(seed),
+     .def = "1",
+     .arg = "N",
      .help = "of everything random (the shuffle decorator)"},
-    {.name = "format", .type = TP_OPT_CHOICE, .offset = ROW(format), .def = "text",
-     .choices = format_words, .arg = "FORMAT", .help = "what is printed"},
+    {.name = "format",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(format),
+     .def = "text",
+     .choices = format_words,
+     .arg = "FORMAT",
+     .help = "what is printed"},
     {.name = "json", .type = TP_OPT_FLAG, .offset = ROW(json), .help = "the same as --format json"},
-    {.name = "export-json", .type = TP_OPT_TEXT, .offset = ROW(export_json), .arg = "FILE",
+    {.name = "export-json",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(export_json),
+     .arg = "FILE",
      .help = "write the JSON result to FILE as well"},
-    {.name = "force", .letter = 'f', .type = TP_OPT_FLAG, .offset = ROW(force),
+    {.name = "force",
+     .letter = 'f',
+     .type = TP_OPT_FLAG,
+     .offset = ROW(force),
      .help = "overwrite FILE"},
     {.name = "bytes", .type = TP_OPT_FLAG, .offset = ROW(bytes), .help = "sizes in full"},
-    {.name = "color", .type = TP_OPT_CHOICE, .offset = ROW(color), .def = "auto",
-     .choices = color_words, .arg = "WHEN", .help = "colour"},
-    {.name = "verbose", .letter = 'v', .type = TP_OPT_FLAG, .offset = ROW(verbose),
+    {.name = "color",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(color),
+     .def = "auto",
+     .choices = color_words,
+     .arg = "WHEN",
+     .help = "colour"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = TP_OPT_FLAG,
+     .offset = ROW(verbose),
      .help = "everything: options, exact bytes, hashes, latencies by size, the slowest calls"},
     {.name = NULL}};
 
@@ -130,8 +189,9 @@ static int check_strategies(const struct job *job, struct tp_err *err)
         const struct tp_strategy *s = job->specs[i].strategy;
         if (s->caps & TP_CAP_FOREIGN && !(base->flags & TP_SRC_HOST))
             return tp_hint(err,
-                           tp_fail(err, TP_EUSAGE, "'%s' is an allocator of this machine's memory: it "
-                                                   "cannot run on source '%s'",
+                           tp_fail(err, TP_EUSAGE,
+                                   "'%s' is an allocator of this machine's memory: it "
+                                   "cannot run on source '%s'",
                                    s->name, job->source.name),
                            "leave out --source, or use --source host");
         int status = s->caps & TP_CAP_FOREIGN ? TP_OK : tp_strategy_fits(s, base, err);
@@ -193,8 +253,8 @@ static int play(struct replay *r, const struct job *job, const struct tp_strateg
                                 .seed = r->o->seed,
                                 .progress = tp_progress_show,
                                 .progress_ctx = &line};
-    *out = (struct tp_result){&job->trace, facts, spec, &job->source, cfg.touch,
-                              calloc(1, tp_run_size(facts->devices))};
+    *out = (struct tp_result){&job->trace,  facts,     spec,
+                              &job->source, cfg.touch, calloc(1, tp_run_size(facts->devices))};
     if (!out->run)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     tp_progress_start(&line, spec->label);
@@ -285,9 +345,8 @@ static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *o
 static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct replay_opts *o = args->opts;
-    struct replay r = {.o = o,
-                       .report = {.seed = o->seed, .min_time_ns = o->min_time,
-                                  .verbose = o->verbose}};
+    struct replay r = {
+        .o = o, .report = {.seed = o->seed, .min_time_ns = o->min_time, .verbose = o->verbose}};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "replay needs a trace"),
                        "tapool replay sample:sqlite plays a shipped one");
@@ -297,8 +356,8 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (status)
         return status;
     r.jobs = calloc((size_t)args->count, sizeof *r.jobs);
-    status = r.jobs ? run_replay_with(&r, args, out, err)
-                    : tp_fail(err, TP_ENOMEM, "out of memory");
+    status =
+        r.jobs ? run_replay_with(&r, args, out, err) : tp_fail(err, TP_ENOMEM, "out of memory");
     for (size_t i = 0; i < r.report.count; i++)
         free(r.report.results[i].run);
     free(r.report.results);
@@ -312,11 +371,12 @@ const struct tp_command tp_command_replay = {
     .name = "replay",
     .usage = "replay TRACE... [-s STRATEGY]... [OPTION]...",
     .summary = "plays a trace against strategies and reports time, memory and fragmentation",
-    .about = "Plays each trace against each strategy and says how long every call took, how much "
-             "memory was held at the peak, and how much of it was wasted. With one strategy: a "
-             "screen about it; with several, or none named: one table.\n\nTRACE is a file, '-' for "
-             "standard input, or sample:NAME for a shipped one. A replay is one measurement: memory "
-             "and counts are exact, times have their interval beside them.",
+    .about =
+        "Plays each trace against each strategy and says how long every call took, how much "
+        "memory was held at the peak, and how much of it was wasted. With one strategy: a "
+        "screen about it; with several, or none named: one table.\n\nTRACE is a file, '-' for "
+        "standard input, or sample:NAME for a shipped one. A replay is one measurement: memory "
+        "and counts are exact, times have their interval beside them.",
     .opts_size = sizeof(struct replay_opts),
     .options = rows,
     .run = run_replay,

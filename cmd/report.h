@@ -1,5 +1,5 @@
-/* What a replay command measured, as the writers read it. Writers compute nothing that another writer
- * would compute too: derived figures live in cmd/figures.h. */
+/* What a replay command measured, as the writers read it. Writers compute nothing that another
+ * writer would compute too: derived figures live in cmd/figures.h. */
 #ifndef TP_REPORT_H
 #define TP_REPORT_H
 

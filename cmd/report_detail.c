@@ -45,9 +45,8 @@ static void note_idle(const struct tp_device_run *d, char *note, size_t size)
 
 static void note_reserved(const struct tp_device_run *d, char *note, size_t size)
 {
-    double times = d->at_peak.requested
-                       ? (double)d->at_peak.reserved / (double)d->at_peak.requested
-                       : NAN;
+    double times =
+        d->at_peak.requested ? (double)d->at_peak.reserved / (double)d->at_peak.requested : NAN;
     size_t used = (size_t)snprintf(note, size, "%s of requested", tp_times(times).s);
     if (d->peak_carved != TP_NONE && used < size)
         snprintf(note + used, size - used, "; %s of it was ever in use",
@@ -71,8 +70,9 @@ static void print_failures(const struct tp_result *r, const struct tp_device_run
     if (!d->failed_allocations)
         return;
     tp_page_styled(page, LABEL, TP_RED, "OUT OF MEMORY");
-    tp_page_at(page, page->column, ": %s allocation%s failed, the first at event %s; %s calls on "
-                                   "them were skipped",
+    tp_page_at(page, page->column,
+               ": %s allocation%s failed, the first at event %s; %s calls on "
+               "them were skipped",
                tp_count(d->failed_allocations).s, d->failed_allocations == 1 ? "" : "s",
                tp_count(d->first_failed_event).s, tp_count(r->run->skipped_operations).s);
     tp_page_line(page);
@@ -98,7 +98,8 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     struct sum_line requested = {' ', at->requested, "requested by the program", ""};
     struct sum_line rounding = {'+', at->granted - at->requested, "rounding", ""};
     struct sum_line idle = {'+', at->idle, "idle, not handed out", ""};
-    struct sum_line reserved = {'=', at->reserved, peak ? "reserved, also the peak" : "reserved", ""};
+    struct sum_line reserved = {'=', at->reserved, peak ? "reserved, also the peak" : "reserved",
+                                ""};
     snprintf(rounding.note, sizeof rounding.note,
              "%s of what was handed out (internal fragmentation)",
              tp_percent(d->internal_fragmentation).s);
@@ -232,8 +233,8 @@ static void print_legend(const struct tp_report *rep, const struct legend *legen
     size_t used = 0;
     double step = rep->clock.step_ns;
     if (legend->below_step)
-        used += (size_t)snprintf(text, sizeof text,
-                                 "<=%.0f: within one step of this clock, it cannot see finer.", step);
+        used += (size_t)snprintf(
+            text, sizeof text, "<=%.0f: within one step of this clock, it cannot see finer.", step);
     if (legend->coarse)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s~%.0f: +-%.0f ns.",
                                  used ? "  " : "", 3 * step, step);
@@ -299,7 +300,8 @@ void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, st
     print_warnings(r, page);
     if (rep->verbose)
         tp_report_verbose(rep, r, page);
-    tp_page_at(page, 0, "In short: %s took %s ns per call and held %s for a program that needed %s.",
+    tp_page_at(page, 0,
+               "In short: %s took %s ns per call and held %s for a program that needed %s.",
                r->spec->label, tp_digits(tp_speed_of(r->run).ns).s,
                tp_bytes(tp_run_peak_reserved(r->run), false).s,
                tp_bytes(tp_run_trace_peak(r->run), false).s);

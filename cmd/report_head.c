@@ -27,10 +27,10 @@ static void count_ops(const struct tp_program_facts *f, char *text, size_t size)
     static const struct {
         enum tp_op op;
         const char *name;
-    } rows[] = {{TP_ALLOC, "alloc"},     {TP_ADOPT, "adopt"}, {TP_REALLOC, "realloc"},
-                {TP_FREE, "free"},       {TP_RETAIN, "retain"}, {TP_RELEASE, "release"},
-                {TP_USE, "use"},         {TP_SYNC, "sync"},   {TP_RESET, "reset"},
-                {TP_TRIM, "trim"},       {TP_MARK, "mark"},   {TP_THREAD_END, "thread end"}};
+    } rows[] = {{TP_ALLOC, "alloc"}, {TP_ADOPT, "adopt"},   {TP_REALLOC, "realloc"},
+                {TP_FREE, "free"},   {TP_RETAIN, "retain"}, {TP_RELEASE, "release"},
+                {TP_USE, "use"},     {TP_SYNC, "sync"},     {TP_RESET, "reset"},
+                {TP_TRIM, "trim"},   {TP_MARK, "mark"},     {TP_THREAD_END, "thread end"}};
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -61,8 +61,8 @@ void tp_report_trace(const struct tp_result *r, struct tp_page *page)
     if (f->devices > 1)
         snprintf(several, sizeof several, ", %u devices", f->devices);
     tp_page_at(page, 0, "%s", r->trace->file);
-    tp_page_at(page, note, "%s", r->trace->meta.program ? r->trace->meta.program
-                                                        : r->trace->meta.name);
+    tp_page_at(page, note, "%s",
+               r->trace->meta.program ? r->trace->meta.program : r->trace->meta.name);
     tp_page_line(page);
     tp_page_at(page, note, "%s events%s, %s thread%s%s: %s", tp_count(f->events).s, time,
                tp_count(f->recorded_threads).s, f->recorded_threads == 1 ? "" : "s", several, ops);
@@ -87,10 +87,11 @@ static void describe_source(const struct tp_result *r, char *text, size_t size)
                  "Times are the policy's own work on this CPU; the driver's time is not in them",
                  *decorated ? " " : "", decorated);
     else
-        snprintf(text, size,
-                 "no memory behind it%s%s: byte and call counts are exact, times are the policy's own "
-                 "work only",
-                 *decorated ? " " : "", decorated);
+        snprintf(
+            text, size,
+            "no memory behind it%s%s: byte and call counts are exact, times are the policy's own "
+            "work only",
+            *decorated ? " " : "", decorated);
 }
 
 void tp_report_source(const struct tp_result *r, const char *label, struct tp_page *page)

@@ -60,8 +60,7 @@ static void write_trace(struct tp_json *j, cJSON *run, const struct tp_result *r
         tp_json_push(j, unknown, cJSON_CreateString("time"));
 }
 
-static void write_options(struct tp_json *j, cJSON *in, const struct tp_opt *rows,
-                          const void *opts)
+static void write_options(struct tp_json *j, cJSON *in, const struct tp_opt *rows, const void *opts)
 {
     for (const struct tp_opt *row = rows; row && row->name; row++) {
         char value[512];
@@ -159,8 +158,9 @@ static void write_throughput(struct tp_json *j, cJSON *run, const struct tp_resu
     tp_json_uint(j, o, "replays_per_run", t->runs.per_value);
     cJSON *runs = tp_json_array(j, o, "runs_ns_per_op");
     for (uint32_t i = 0; i < t->runs.count; i++)
-        tp_json_push(j, runs,
-                     cJSON_CreateNumber(round(tp_speed_net(r->run, t->runs.values[i]) * 1e3) / 1e3));
+        tp_json_push(
+            j, runs,
+            cJSON_CreateNumber(round(tp_speed_net(r->run, t->runs.values[i]) * 1e3) / 1e3));
 }
 
 static void write_percentiles(struct tp_json *j, cJSON *o, const struct tp_latency *l,

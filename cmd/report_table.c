@@ -6,9 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_REUSED 0.5 /* below: nearly every call goes to the source, whose cost is not simulated */
+#define FEW_REUSED                                                                                 \
+    0.5 /* below: nearly every call goes to the source, whose cost is not simulated */
 
-static void cell(char *out, const char *text) { snprintf(out, TP_TABLE_CELL, "%s", text); }
+static void cell(char *out, const char *text)
+{
+    snprintf(out, TP_TABLE_CELL, "%s", text);
+}
 
 struct column {
     struct tp_column head;
@@ -52,7 +56,11 @@ static void fill_time(const struct tp_report *rep, const struct tp_result *r, bo
         cell(out, tp_digits(s.ns).s); /* one measurement has no interval */
     else
         snprintf(out, TP_TABLE_CELL, "%s ±%.*f", tp_digits(s.ns).s,
-                 half >= 10 ? 0 : half >= 1 ? 1 : half >= 0.1 ? 2 : 3, half);
+                 half >= 10    ? 0
+                 : half >= 1   ? 1
+                 : half >= 0.1 ? 2
+                               : 3,
+                 half);
 }
 
 static void fill_p99(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
@@ -137,8 +145,8 @@ static void print_failures(const struct tp_result *r, struct tp_page *page)
     tp_page_at(page, 2, "%s: ", r->spec->label);
     tp_page_styled(page, page->column, TP_RED, "OUT OF MEMORY");
     tp_page_at(page, page->column, ", %s of %s allocations failed, the first at event %s",
-               tp_count(failed).s,
-               tp_count(r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC]).s, tp_count(first).s);
+               tp_count(failed).s, tp_count(r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC]).s,
+               tp_count(first).s);
     tp_page_line(page);
 }
 
@@ -176,8 +184,8 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
                      (c == 3 ? virtual_source : results[0].facts->kind == TP_KIND_DEVICE);
         t->columns[c] = columns[c].head;
         if (other)
-            t->columns[c] = (struct tp_column){{columns[c].device_head[0],
-                                                columns[c].device_head[1]}};
+            t->columns[c] =
+                (struct tp_column){{columns[c].device_head[0], columns[c].device_head[1]}};
     }
     t->column_count = COLUMNS;
     fill_needed_row(&results[0], exact, &t->rows[0]);
@@ -201,8 +209,9 @@ static void print_notes(const struct tp_result *results, size_t count, int hidde
     if (flattered)
         tp_page_line(page);
     if (informative)
-        tp_page_styled(page, 2, TP_DIM,
-                       "A real allocator's memory is by its own statistics, its calls are not seen.");
+        tp_page_styled(
+            page, 2, TP_DIM,
+            "A real allocator's memory is by its own statistics, its calls are not seen.");
     if (informative)
         tp_page_line(page);
     if (hidden)
@@ -225,9 +234,10 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
         return;
     fill_table(rep, results, count, page->exact, &t);
     tp_report_trace(&results[0], page);
-    tp_report_source(sourced, sourced->spec->strategy->caps & TP_CAP_FOREIGN
-                                  ? "host"
-                                  : sourced->source->layers[0].ops->name,
+    tp_report_source(sourced,
+                     sourced->spec->strategy->caps & TP_CAP_FOREIGN
+                         ? "host"
+                         : sourced->source->layers[0].ops->name,
                      page);
     tp_page_line(page);
     int hidden = tp_table_print(&t, page, 2, rep->verbose);

@@ -1,4 +1,5 @@
-/* What -v adds: every option, exact bytes, the program's hash, latencies per size, the slowest events. */
+/* What -v adds: every option, exact bytes, the program's hash, latencies per size, the slowest
+ * events. */
 #include "cmd/figures.h"
 
 #include <string.h>
@@ -88,8 +89,8 @@ static void print_device(const struct tp_result *r, const struct tp_device_run *
              tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s, tp_bytes(d->put_bytes, false).s,
              tp_count(d->waits).s);
     line(page, "source_calls", text);
-    snprintf(text, sizeof text, "%s failed, %s calls skipped",
-             tp_count(d->failed_allocations).s, tp_count(r->run->skipped_operations).s);
+    snprintf(text, sizeof text, "%s failed, %s calls skipped", tp_count(d->failed_allocations).s,
+             tp_count(r->run->skipped_operations).s);
     line(page, "failed_allocations", text);
 }
 
@@ -123,8 +124,8 @@ static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
 static void print_slowest(const struct tp_result *r, struct tp_page *page)
 {
     static const char *const names[TP_OP_COUNT] = {
-        "alloc", "free", "realloc", "retain",     "release", "adopt", "use",
-        "sync",  "reset", "trim",   "thread_end", "mark",    "note",  "idle"};
+        "alloc", "free",  "realloc", "retain",     "release", "adopt", "use",
+        "sync",  "reset", "trim",    "thread_end", "mark",    "note",  "idle"};
     tp_page_at(page, FIELD, "slowest calls, ns");
     tp_page_line(page);
     for (uint32_t i = 0; i < r->run->latency.slowest_count; i++) {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int make_options(const struct tp_opt *rows, size_t size, const char *text,
-                        const char *owner, void **out, struct tp_err *err)
+static int make_options(const struct tp_opt *rows, size_t size, const char *text, const char *owner,
+                        void **out, struct tp_err *err)
 {
     char subject[128];
     snprintf(subject, sizeof subject, "%s", owner);
@@ -44,8 +44,8 @@ int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, stru
     const char *colon = strchr(text, ':');
     size_t length = colon ? (size_t)(colon - text) : strlen(text);
     if (length >= sizeof head || !length)
-        return tp_fail(err, TP_EUSAGE, length ? "a strategy's name is too long"
-                                              : "an empty strategy name");
+        return tp_fail(err, TP_EUSAGE,
+                       length ? "a strategy's name is too long" : "an empty strategy name");
     memcpy(head, text, length);
     head[length] = '\0';
     char *name = head, *equals = strchr(head, '=');
@@ -88,7 +88,7 @@ static void label_twin(struct tp_strategy_spec *specs, size_t count, size_t self
         bool differs = false;
         tp_opt_format(row, spec->opts, mine, sizeof mine);
         for (size_t i = 0; i < count; i++) {
-            if (specs[i].strategy != spec->strategy)
+            if (specs[i].strategy != spec->strategy || specs[i].labelled)
                 continue;
             tp_opt_format(row, specs[i].opts, other, sizeof other);
             differs |= strcmp(mine, other) != 0;
@@ -133,8 +133,8 @@ bool tp_opts_text(const struct tp_opt *rows, const void *opts, char *out, size_t
         tp_opt_format(row, opts, value, sizeof value);
         if (!value[0] && row->type == TP_OPT_TEXT)
             continue;
-        used += (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? "," : "", row->name,
-                                 value);
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? "," : "", row->name, value);
         if (used >= size)
             return false;
     }
@@ -157,8 +157,8 @@ static int add_layer(struct tp_source_spec *spec, char *text, struct tp_err *err
         return TP_EUSAGE;
     snprintf(owner, sizeof owner, "source '%s'", ops->name);
     void *opts;
-    int status = make_options(ops->options, ops->opts_size, colon ? colon + 1 : NULL, owner, &opts,
-                              err);
+    int status =
+        make_options(ops->options, ops->opts_size, colon ? colon + 1 : NULL, owner, &opts, err);
     if (status)
         return status;
     size_t used = strlen(spec->name);

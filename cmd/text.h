@@ -1,5 +1,5 @@
-/* Numbers as people read them, and the page that they stand on. Every report formats through here, so a
- * quantity looks the same everywhere. */
+/* Numbers as people read them, and the page that they stand on. Every report formats through here,
+ * so a quantity looks the same everywhere. */
 #ifndef TP_TEXT_H
 #define TP_TEXT_H
 
@@ -20,7 +20,8 @@ struct tp_text tp_percent(double share);             /* 0.076 -> 7.6 %; NAN -> -
 struct tp_text tp_times(double ratio);               /* 5.8x; NAN -> - */
 struct tp_text tp_duration(uint64_t ns);             /* 3.461 ms */
 
-/* A latency by the limits of its clock: "<=10" up to one step, "~30" below ten steps, else plain. */
+/* A latency by the limits of its clock: "<=10" up to one step, "~30" below ten steps, else plain.
+ */
 struct tp_text tp_latency_text(uint64_t ns, double step_ns);
 
 /* Coarse: below ten steps of a clock whose step can be seen at all (1 ns or more). */
@@ -31,7 +32,7 @@ enum tp_style { TP_PLAIN, TP_BOLD, TP_DIM, TP_RED, TP_GREEN };
 /* A text screen that wraps words and knows its width. */
 struct tp_page {
     FILE *out;
-    int width;  /* 80..100 */
+    int width; /* 80..100 */
     bool color;
     bool exact; /* bytes in full */
     int column; /* where the next character goes */
@@ -41,7 +42,8 @@ struct tp_page {
  * 2 where `out` is a terminal and NO_COLOR is not set. */
 void tp_page_init(struct tp_page *p, FILE *out, unsigned color);
 
-/* Goes to `column` (a new line where it is already passed) and writes words, wrapping to `column`. */
+/* Goes to `column` (a new line where it is already passed) and writes words, wrapping to `column`.
+ */
 void tp_page_at(struct tp_page *p, int column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same in a style. */

@@ -5,10 +5,12 @@ static const char text[] =
     "A trace is JSON, which is read one event at a time: a file may be larger than memory.\n"
     "\n"
     "  { \"format\": \"tapool-trace\", \"version\": 1,\n"
-    "    \"meta\":    { \"name\": \"mine\", \"kind\": \"host\", \"program\": \"./server --load 3\" },\n"
+    "    \"meta\":    { \"name\": \"mine\", \"kind\": \"host\", \"program\": \"./server --load 3\" "
+    "},\n"
     "    \"streams\": [ {\"id\": 0, \"device\": 0}, {\"id\": 1, \"device\": 0} ],\n"
     "    \"events\":  [\n"
-    "      {\"t\": 0,    \"op\": \"alloc\",   \"id\": 1, \"size\": 4096, \"align\": 64, \"thread\": 0, \"stream\": 0},\n"
+    "      {\"t\": 0,    \"op\": \"alloc\",   \"id\": 1, \"size\": 4096, \"align\": 64, "
+    "\"thread\": 0, \"stream\": 0},\n"
     "      {\"t\": 120,  \"op\": \"realloc\", \"id\": 1, \"size\": 8192},\n"
     "      {\"t\": 180,  \"op\": \"retain\",  \"id\": 1},\n"
     "      {\"t\": 190,  \"op\": \"free\",    \"id\": 1},\n"
@@ -30,7 +32,8 @@ static const char text[] =
     "  thread   any number from 0; threads and streams need not be dense\n"
     "  stream   one that is declared; without streams there is stream 0 on device 0\n"
     "\n"
-    "  free drops one reference, release is the same; the object is gone with its last. adopt is an\n"
+    "  free drops one reference, release is the same; the object is gone with its last. adopt is "
+    "an\n"
     "  alloc of a block that came from elsewhere. sync without a stream is the whole device.\n"
     "  Integers beyond 2^53 must be quoted: JSON readers keep doubles. Keys that tapool does not\n"
     "  know are ignored; an op that it does not know is an error. Input is strict: a free of an\n"
@@ -41,6 +44,9 @@ static const char text[] =
     "    {\"op\": \"alloc\", \"id\": 1, \"size\": 64}\n"
     "    {\"op\": \"free\", \"id\": 1}\n";
 
-static void print_format_topic(FILE *out) { fputs(text, out); }
+static void print_format_topic(FILE *out)
+{
+    fputs(text, out);
+}
 
 const struct tp_topic tp_topic_format = {"format", "the JSON trace format", print_format_topic};

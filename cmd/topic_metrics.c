@@ -12,7 +12,8 @@ static const struct {
     {"peak_metadata", "most of the policy's own bookkeeping, outside the memory it manages"},
     {"end_reserved", "held after the last event"},
     {"overhead", "peak of (reserved + metadata) / trace_peak_requested; 1 is the floor"},
-    {"at_peak_demand", "requested, granted, reserved, idle, pieces at the event of trace_peak_requested"},
+    {"at_peak_demand",
+     "requested, granted, reserved, idle, pieces at the event of trace_peak_requested"},
     {"internal_fragmentation", "1 - requested / granted, at peak demand and weighted"},
     {"unused_reserved", "1 - granted / reserved, at peak demand and weighted"},
     {"external_fragmentation", "1 - largest / all over idle spans that could serve any size"},
@@ -28,12 +29,14 @@ static const struct {
 
 static void print_metrics_topic(FILE *out)
 {
-    fputs("One name per metric, the same in reports and JSON (there with its unit: _bytes, _ns).\n\n",
-          out);
+    fputs(
+        "One name per metric, the same in reports and JSON (there with its unit: _bytes, _ns).\n\n",
+        out);
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
         fprintf(out, "  %-24s%s\n", metrics[i].name, metrics[i].meaning);
     fputs("\nWeighted = over the whole trace, by recorded time where every event has one, else by\n"
-          "events; \"weight\" in the JSON says which. All but times and latencies are exact: a replay\n"
+          "events; \"weight\" in the JSON says which. All but times and latencies are exact: a "
+          "replay\n"
           "by one thread is a pure function of trace, strategy, options and source. For a real\n"
           "allocator (system) every figure is informative.\n"
           "\nSources: where memory comes from (--source)\n",

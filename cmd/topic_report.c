@@ -6,7 +6,8 @@
 static const char memory_text[] =
     "Memory, at the moment the program needed most (the same event for every policy):\n"
     "  requested    what the program asked for and had not freed\n"
-    "  rounding     handed out beyond that          internal fragmentation = rounding / handed out\n"
+    "  rounding     handed out beyond that          internal fragmentation = rounding / handed "
+    "out\n"
     "  idle         reserved but not handed out     unused = idle / reserved\n"
     "  largest      biggest idle piece              external fragmentation = 1 - largest / idle,\n"
     "               over the idle memory that could serve any size\n"
@@ -16,7 +17,8 @@ static const char memory_text[] =
     "  reserved     what the policy holds from the system or driver      PyTorch: reserved\n"
     "  ever in use  what of it was ever part of a block; the rest is reserve\n"
     "  peak         the highest reserved at any event; 'times needed' is peak / needed by program\n"
-    "  calls        to the system or driver, both ways; 'reuse' is the share of allocations without\n"
+    "  calls        to the system or driver, both ways; 'reuse' is the share of allocations "
+    "without\n"
     "A real allocator's memory is what its own statistics say. It is not comparable to the byte.\n"
     "\n";
 
@@ -26,7 +28,8 @@ static const char pick_text[] =
     "  2. those within 5 % of the least peak stay\n"
     "  3. then the fewest system or driver calls, where they are known for all that stay\n"
     "  4. then the time, where it is real and the intervals do not meet and differ by over 5 %\n"
-    "  Nothing separates them: no difference that matters here. The second line names the best for\n"
+    "  Nothing separates them: no difference that matters here. The second line names the best "
+    "for\n"
     "  the other goal.\n"
     "\n"
     "Bars under 10 100 1k 10k ns: calls by latency, four bars a decade, heights are logarithmic.\n"
@@ -37,21 +40,22 @@ static void print_report_topic(FILE *out)
     struct tp_clock clock = {.step_ns = 0, .stamp_ns = 0};
     tp_clock_calibrate(&clock, NULL);
     fputs(memory_text, out);
-    fprintf(out,
-            "Times\n"
-            "  per call     average over whole replays, the clock read once per %d calls: compare\n"
-            "               policies by this. tapool's own share, measured with a policy that does\n"
-            "               nothing, is taken off. [low, high]: where the median lies, 95 %%, on this\n"
-            "               machine in this run\n"
-            "  p50 ... max  one clock reading per call; the reading of an empty call is taken off\n"
-            "               (a stamp costs %s ns here), the clock's steps (%s ns here) stay\n"
-            "  cold         the first replay on a fresh instance, page faults included; per call is\n"
-            "               the steady state\n"
-            "  <=10, ~30    below 1 and below 10 steps of a 10 ns clock: read as a bound and as +-1\n"
-            "               step\n"
-            "  policy time  on the virtual source: the policy's bookkeeping on this CPU. Not GPU\n"
-            "               time, no cudaMalloc\n\n",
-            65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s);
+    fprintf(
+        out,
+        "Times\n"
+        "  per call     average over whole replays, the clock read once per %d calls: compare\n"
+        "               policies by this. tapool's own share, measured with a policy that does\n"
+        "               nothing, is taken off. [low, high]: where the median lies, 95 %%, on this\n"
+        "               machine in this run\n"
+        "  p50 ... max  one clock reading per call; the reading of an empty call is taken off\n"
+        "               (a stamp costs %s ns here), the clock's steps (%s ns here) stay\n"
+        "  cold         the first replay on a fresh instance, page faults included; per call is\n"
+        "               the steady state\n"
+        "  <=10, ~30    below 1 and below 10 steps of a 10 ns clock: read as a bound and as +-1\n"
+        "               step\n"
+        "  policy time  on the virtual source: the policy's bookkeeping on this CPU. Not GPU\n"
+        "               time, no cudaMalloc\n\n",
+        65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s);
     fputs(pick_text, out);
 }
 

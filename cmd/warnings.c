@@ -1,4 +1,5 @@
-/* The closed list of warnings; see warnings.h. To add one: a function, a row, a line in the table. */
+/* The closed list of warnings; see warnings.h. To add one: a function, a row, a line in the table.
+ */
 #include "cmd/warnings.h"
 
 #include <stdlib.h>
@@ -24,10 +25,11 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
     if (!start || tp_run_trace_peak(r->run) >= SMALL_PEAK || !(times >= SMALL_TIMES) ||
         !idle_is_start_up(&r->run->devices[0].at_peak))
         return false;
-    snprintf(text, size,
-             "%s starts with %s at a time, more than this program needs of most sizes: \"%s\" is that "
-             "start-up cost, not fragmentation. Judge on a peak above 16 MiB.",
-             r->spec->label, tp_bytes(start, false).s, tp_times(times).s);
+    snprintf(
+        text, size,
+        "%s starts with %s at a time, more than this program needs of most sizes: \"%s\" is that "
+        "start-up cost, not fragmentation. Judge on a peak above 16 MiB.",
+        r->spec->label, tp_bytes(start, false).s, tp_times(times).s);
     return true;
 }
 
@@ -36,7 +38,8 @@ static bool page_per_block(const struct tp_result *r, char *text, size_t size)
     if (r->facts->kind != TP_KIND_HOST || !(tp_run_reuse(r->run) < FEW_REUSED))
         return false;
     snprintf(text, size,
-             "%s asks the system for whole pages of %d bytes for nearly every block, which no host program "
+             "%s asks the system for whole pages of %d bytes for nearly every block, which no host "
+             "program "
              "does: a yardstick of device policies, not a policy for this trace.",
              r->spec->label, PAGE_BLOCK_SIZE);
     return true;
@@ -46,10 +49,11 @@ static bool memory_not_touched(const struct tp_result *r, char *text, size_t siz
 {
     if (r->touch != TP_TOUCH_NONE || tp_result_is_virtual(r))
         return false;
-    snprintf(text, size,
-             "with --touch none no block is written: %s never pays for page faults and cache misses "
-             "that a program would have. Do not compare this time with a real allocator's.",
-             r->spec->label);
+    snprintf(
+        text, size,
+        "with --touch none no block is written: %s never pays for page faults and cache misses "
+        "that a program would have. Do not compare this time with a real allocator's.",
+        r->spec->label);
     return true;
 }
 
@@ -60,10 +64,11 @@ static bool put_refused(const struct tp_result *r, char *text, size_t size)
         refused += r->run->devices[d].refused_puts;
     if (!refused)
         return false;
-    snprintf(text, size,
-             "the system refused to take back %s ranges (vm.max_map_count?): they count as reserved "
-             "until the end, so %s looks larger than it is.",
-             tp_count(refused).s, r->spec->label);
+    snprintf(
+        text, size,
+        "the system refused to take back %s ranges (vm.max_map_count?): they count as reserved "
+        "until the end, so %s looks larger than it is.",
+        tp_count(refused).s, r->spec->label);
     return true;
 }
 
@@ -71,8 +76,9 @@ static bool synthetic_time(const struct tp_result *r, char *text, size_t size)
 {
     if (!(r->run->flags & TP_RUN_SYNTHETIC_TIME))
         return false;
-    snprintf(text, size, "the trace has no times: the virtual clock moves 1 us per event, so what "
-                         "depends on pending frees is a guess.");
+    snprintf(text, size,
+             "the trace has no times: the virtual clock moves 1 us per event, so what "
+             "depends on pending frees is a guess.");
     return true;
 }
 
@@ -92,11 +98,12 @@ static bool drift(const struct tp_result *r, char *text, size_t size)
     double low = first < second ? first : second;
     if (!(low > 0) || (first > second ? first : second) / low < 1 + DRIFT)
         return false;
-    snprintf(text, size,
-             "%s took %s ns per call in the first half of its replays and %s in the second: something "
-             "else ran, or the frequency changed. Repeat on a quiet machine, or with more --min-time.",
-             r->spec->label, tp_digits(tp_speed_net(r->run, first)).s,
-             tp_digits(tp_speed_net(r->run, second)).s);
+    snprintf(
+        text, size,
+        "%s took %s ns per call in the first half of its replays and %s in the second: something "
+        "else ran, or the frequency changed. Repeat on a quiet machine, or with more --min-time.",
+        r->spec->label, tp_digits(tp_speed_net(r->run, first)).s,
+        tp_digits(tp_speed_net(r->run, second)).s);
     return true;
 }
 
@@ -128,7 +135,8 @@ static const struct tp_warning warn_page_per_block = {
 static const struct tp_warning warn_memory_not_touched = {
     "memory-not-touched",
     "With --touch none the blocks are handed out and never written. An allocator that keeps its\n"
-    "bookkeeping outside the blocks then never touches memory at all, while one that writes headers\n"
+    "bookkeeping outside the blocks then never touches memory at all, while one that writes "
+    "headers\n"
     "or links into the blocks does. Use --touch first (the default on the host), which writes\n"
     "8 bytes at the start of each block inside the timed call, or --touch all.",
     memory_not_touched};
@@ -147,7 +155,8 @@ static const struct tp_warning warn_synthetic_time = {
 static const struct tp_warning warn_drift = {
     "drift",
     "The medians of the first and the second half of the steady replays differ by more than 15 %.\n"
-    "The interval beside the time assumes that nothing changed meanwhile, so it is too narrow here.\n"
+    "The interval beside the time assumes that nothing changed meanwhile, so it is too narrow "
+    "here.\n"
     "Close other programs, pin the process (taskset), or raise --min-time.",
     drift};
 static const struct tp_warning warn_slow_build = {
@@ -157,14 +166,9 @@ static const struct tp_warning warn_slow_build = {
     "Build with: cmake --preset release && cmake --build --preset release",
     slow_build};
 
-const struct tp_warning *const tp_warnings[] = {&warn_small_trace,
-                                                &warn_page_per_block,
-                                                &warn_memory_not_touched,
-                                                &warn_put_refused,
-                                                &warn_synthetic_time,
-                                                &warn_drift,
-                                                &warn_slow_build,
-                                                NULL};
+const struct tp_warning *const tp_warnings[] = {
+    &warn_small_trace,    &warn_page_per_block, &warn_memory_not_touched, &warn_put_refused,
+    &warn_synthetic_time, &warn_drift,          &warn_slow_build,         NULL};
 
 const struct tp_warning *tp_find_warning(const char *id)
 {

@@ -1,5 +1,5 @@
-/* Warnings: a closed list. Each says when tapool's own numbers are doubtful, and what to do about it;
- * each id is a help topic. */
+/* Warnings: a closed list. Each says when tapool's own numbers are doubtful, and what to do about
+ * it; each id is a help topic. */
 #ifndef TP_WARNINGS_H
 #define TP_WARNINGS_H
 

@@ -23,14 +23,14 @@ enum tp_event_op {
 struct tp_event {
     enum tp_event_op op;
     bool has_time, has_size, has_align, has_stream;
-    int64_t id;        /* unique among live objects */
-    uint64_t size;     /* bytes */
-    uint64_t align;    /* a power of two; absent: 16 for host, 256 for device traces */
-    uint64_t thread;   /* any number; absent: 0 */
-    int64_t stream;    /* any declared number; absent: the first declared, for sync the device */
-    uint64_t time_ns;  /* since the trace began */
-    const char *name;  /* of a mark; borrowed */
-    uint64_t line;     /* of the file, from 1; 0 = the format has none */
+    int64_t id;       /* unique among live objects */
+    uint64_t size;    /* bytes */
+    uint64_t align;   /* a power of two; absent: 16 for host, 256 for device traces */
+    uint64_t thread;  /* any number; absent: 0 */
+    int64_t stream;   /* any declared number; absent: the first declared, for sync the device */
+    uint64_t time_ns; /* since the trace began */
+    const char *name; /* of a mark; borrowed */
+    uint64_t line;    /* of the file, from 1; 0 = the format has none */
 };
 
 #endif

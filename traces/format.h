@@ -1,7 +1,7 @@
 /* A trace format: a front end that turns bytes into events.
  *
- * To add a format: one file in traces/formats/ that exports one `const struct tp_format`, and one line
- * in cmd/registry.c. Nothing else knows that it exists. */
+ * To add a format: one file in traces/formats/ that exports one `const struct tp_format`, and one
+ * line in cmd/registry.c. Nothing else knows that it exists. */
 #ifndef TP_FORMAT_H
 #define TP_FORMAT_H
 
@@ -15,8 +15,8 @@ struct tp_meta {
 };
 void tp_meta_release(struct tp_meta *meta);
 
-/* Sets *field to a copy that is valid UTF-8 without control characters: traces are hostile, and this
- * text reaches terminals and JSON. At most 1,000 bytes are kept. */
+/* Sets *field to a copy that is valid UTF-8 without control characters: traces are hostile, and
+ * this text reaches terminals and JSON. At most 1,000 bytes are kept. */
 int tp_meta_set(char **field, const char *text, struct tp_err *err);
 
 struct tp_format {

@@ -20,13 +20,13 @@ void tp_input_close(struct tp_input *in); /* NULL is fine */
 /* What messages call it: the path, "stdin", the name. */
 const char *tp_input_name(const struct tp_input *in);
 
-/* Looks at up to `want` bytes without taking them; fewer only at the end of the input. *data is valid
- * until the next call. `want` is at most 64 KiB. */
+/* Looks at up to `want` bytes without taking them; fewer only at the end of the input. *data is
+ * valid until the next call. `want` is at most 64 KiB. */
 int tp_input_peek(struct tp_input *in, size_t want, const unsigned char **data, size_t *got,
                   struct tp_err *err);
 
-/* Looks at what is buffered, reading more only when nothing is: for scanning in blocks. *got is 0 only
- * at the end of the input. *data is valid until the next call that is not tp_input_take. */
+/* Looks at what is buffered, reading more only when nothing is: for scanning in blocks. *got is 0
+ * only at the end of the input. *data is valid until the next call that is not tp_input_take. */
 int tp_input_block(struct tp_input *in, const unsigned char **data, size_t *got,
                    struct tp_err *err);
 

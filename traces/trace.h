@@ -5,7 +5,7 @@
 #include "traces/format.h"
 
 struct tp_trace_cfg {
-    const char *path; /* a file, "-" for stdin, "sample:NAME" for a shipped one */
+    const char *path;         /* a file, "-" for stdin, "sample:NAME" for a shipped one */
     const char *input_format; /* NULL = detect */
     enum tp_strictness strictness;
     const struct tp_format *const *formats; /* NULL-terminated */

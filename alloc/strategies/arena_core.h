@@ -183,6 +183,12 @@ static inline int arena_refill(struct arena *st, struct arena_cache *cache, uint
         return rc;
     if (pooled < wanted)
         rc = arena_carve(st, cache, class, wanted - pooled, pooled == 0);
+    if (rc == TP_EOOM && !pooled && pool->count) { /* a reclaim collected some from threads */
+        pooled = pool->count < wanted ? (uint32_t)pool->count : wanted;
+        int status = cache_reserve(st->env, cache, pooled, limit);
+        if (status)
+            return status;
+    }
     central_take(st->env, pool, cache, pooled, st->classes.size[class]);
     cache_set_bound(cache, limit);
     return cache->count || cache->run_left ? TP_OK : rc;

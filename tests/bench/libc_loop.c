@@ -1,12 +1,13 @@
-/* A loop over the calls of a trace as one would write it by hand: malloc, realloc, free, and the first
- * 8 bytes of each block written. What `tapool replay -s system` says is checked against it.
+/* A loop over the calls of a trace as one would write it by hand: malloc, realloc, free, and the
+ * first 8 bytes of each block written. What `tapool replay -s system` says is checked against it.
  *
  *     libc_loop extract TRACE > CALLS    writes the calls as they are needed here
- *     libc_loop CALLS                    prints the steady ns per call, the loop's own share taken off
+ *     libc_loop CALLS                    prints the steady ns per call, the loop's own share taken
+ * off
  *
- * Two steps, because a process that has read a trace no longer has a fresh heap: a large block freed
- * once raises glibc's thresholds for good. The loop's share is that of the same loop without the calls.
- * Nothing of the replay engine is used. */
+ * Two steps, because a process that has read a trace no longer has a fresh heap: a large block
+ * freed once raises glibc's thresholds for good. The loop's share is that of the same loop without
+ * the calls. Nothing of the replay engine is used. */
 #include "alloc/clock.h"
 #include "alloc/series.h"
 #include "traces/trace.h"
@@ -42,8 +43,9 @@ static int extract(const char *path)
     struct tp_err err = {0};
     struct tp_cursor *cursor = NULL;
     struct tp_window w;
-    int status = tp_trace_open(
-        &(struct tp_trace_cfg){.path = path, .formats = formats, .sample_dirs = none}, &trace, &err);
+    int status =
+        tp_trace_open(&(struct tp_trace_cfg){.path = path, .formats = formats, .sample_dirs = none},
+                      &trace, &err);
     if (!status)
         status = tp_cursor_open(trace.program, &cursor, &err);
     while (!status && tp_cursor_next(cursor, &w, &err) == 1) {
@@ -102,8 +104,8 @@ __attribute__((noinline)) static void play(const struct script *s, void **blocks
     }
 }
 
-/* What the calls go to when the loop's own share is measured: functions that do nothing. A loop without
- * calls would not do, the compiler makes it one without branches. */
+/* What the calls go to when the loop's own share is measured: functions that do nothing. A loop
+ * without calls would not do, the compiler makes it one without branches. */
 __attribute__((noinline)) static void *no_malloc(size_t size)
 {
     static char line[64];
@@ -112,7 +114,10 @@ __attribute__((noinline)) static void *no_malloc(size_t size)
     return block;
 }
 
-__attribute__((noinline)) static void no_free(void *block) { __asm__ volatile("" : : "r"(block)); }
+__attribute__((noinline)) static void no_free(void *block)
+{
+    __asm__ volatile("" : : "r"(block));
+}
 
 __attribute__((noinline)) static void play_nothing(const struct script *s, void **blocks)
 {
@@ -163,6 +168,8 @@ int main(int argc, char **argv)
     if (blocks == MAP_FAILED)
         return 2;
     double gross = steady_ns(&script, blocks, true), own = steady_ns(&script, blocks, false);
-    printf("%.3f\n", gross - own); if (getenv("V")) fprintf(stderr, "gross %.2f own %.2f\n", gross, own);
+    printf("%.3f\n", gross - own);
+    if (getenv("V"))
+        fprintf(stderr, "gross %.2f own %.2f\n", gross, own);
     return 0;
 }

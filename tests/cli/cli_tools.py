@@ -3,23 +3,16 @@
     mask                  stdin to stdout: times and facts of the machine become N, nothing else changes
     width COLUMNS         stdin: fails where a line is longer (in characters) or ends in blanks
     pty COLUMNS CMD...    runs CMD with stdout on a terminal of that width, copies what it writes
+    fits COLUMNS CMD...   the same, and fails where a line is longer than the terminal
     rss MIB CMD...        runs CMD; fails when it held more than MIB
     json FILE EXPR        prints EXPR of the document d (r is its first run)
-    harmless              stdin: fails on anything that steers a terminal or is not UTF-8
 
 Known weakness of mask: where numbers are masked in columns that grow with them, runs of blanks become
 one, so the alignment of such tables is for the tests of the terminal to see.
 """
-import fcntl
-import json
 import os
-import pty
 import re
-import resource
-import struct
-import subprocess
 import sys
-import termios
 
 NUMBER = r"[\d.,]+"
 BYTES = NUMBER + r" (?:[KMGTPE]i)?B"
@@ -50,7 +43,7 @@ def right(match, text="N"):
 
 def mask_latency_row(line, keep_calls):
     """'      alloc   3,063  <=10  -  ...  bars': cells end at fixed columns."""
-    row = re.match(r"( {6}\w+ +)([\d,]+)((?: +(?:-|%s)){5})(.*)$" % LATENCY, line)
+    row = re.match(r"( {4,6}\w+ +)([\d,]+)((?: +(?:-|%s)){5})(.*)$" % LATENCY, line)
     if not row:
         return None
     head, calls, cells, bars = row.groups()
@@ -84,7 +77,7 @@ def mask_table_row(line):
 
 def mask_tables(lines):
     """Rows between the two head lines of a table and the first line that is none."""
-    out, inside, system = [], 0, False
+    out, inside, system, picked = [], 0, False, False
     for line in lines:
         cells = re.split(r" {2,}", line.strip())
         if re.match(r" +peak  +times", line):
@@ -99,8 +92,10 @@ def mask_tables(lines):
             inside = 0
             if system and line.startswith("Pick"):
                 out.append("PICK (by figures of libc)")
-            elif not (system and re.match(r" {6}(If (time|memory) is|\S)", line)):
+                picked = True
+            elif not (picked and line.startswith("      ")):
                 out.append(line)
+                picked = False
     return out
 
 
@@ -141,8 +136,8 @@ def mask_lines(lines, keep_calls):
             line, skipping = re.sub(r"^(    clock +).*", r"\1N", line), True
         elif re.match(r" +[\d,]+ +event [\d,]+: \w+ of ", line):
             line, skipping = "    SLOW", True
-        elif re.match(r" {6}(<=|~|-:)", line):
-            line = "      LEGEND" + ("  -: too few calls." if "-: too few calls." in line else "")
+        elif re.match(r" {4,6}(<=|~|-:)", line):
+            line = "    LEGEND" + ("  -: too few calls." if "-: too few calls." in line else "")
         out.append(line)
     return out
 
@@ -168,9 +163,9 @@ def mask_text(text):
 
 # ---- the others ----
 
-def width(columns):
+def width(columns, text):
     bad = 0
-    for n, line in enumerate(strip_ansi(sys.stdin.read()).split("\n"), 1):
+    for n, line in enumerate(strip_ansi(text).split("\n"), 1):
         if len(line) > columns or line != line.rstrip():
             print("line %d has %d characters%s: %s"
                   % (n, len(line), " and blanks at its end" if line != line.rstrip() else "", line))
@@ -182,7 +177,8 @@ def exit_code(status):
     return 128 - status if status < 0 else status
 
 
-def on_terminal(columns, command):
+def on_terminal(columns, command, check):
+    import fcntl, pty, struct, subprocess, termios
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=slave)
@@ -196,12 +192,17 @@ def on_terminal(columns, command):
         if not block:
             break
         got += block
-    sys.stdout.buffer.write(got.replace(b"\r\n", b"\n"))
+    got = got.replace(b"\r\n", b"\n")
+    code = exit_code(child.wait())
+    if check:
+        return code or width(columns, got.decode())
+    sys.stdout.buffer.write(got)
     sys.stdout.flush()
-    return exit_code(child.wait())
+    return code
 
 
 def rss(limit, command):
+    import resource, subprocess
     code = exit_code(subprocess.call(command))
     held = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     if held > limit:
@@ -211,30 +212,22 @@ def rss(limit, command):
 
 
 def query(path, expression):
+    import json
     with open(path, encoding="utf-8") as file:
         d = json.load(file)
     print(eval(expression, {"d": d, "r": d["runs"][0], "json": json}))
     return 0
 
 
-def harmless():
-    text = sys.stdin.buffer.read().decode("utf-8")  # raises where it is not
-    steering = re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]",
-                          text)
-    if steering:
-        print("steers the terminal: %r in %r" % (steering, text))
-    return 1 if steering else 0
-
-
 def main(name, *args):
     if name == "mask":
         sys.stdout.write(mask_text(sys.stdin.read()))
         return 0
-    return {"width": lambda: width(int(args[0])),
-            "pty": lambda: on_terminal(int(args[0]), args[1:]),
+    return {"width": lambda: width(int(args[0]), sys.stdin.read()),
+            "pty": lambda: on_terminal(int(args[0]), args[1:], False),
+            "fits": lambda: on_terminal(int(args[0]), args[1:], True),
             "rss": lambda: rss(int(args[0]), args[1:]),
-            "json": lambda: query(*args),
-            "harmless": harmless}[name]()
+            "json": lambda: query(*args)}[name]()
 
 
 if __name__ == "__main__":

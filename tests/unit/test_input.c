@@ -148,8 +148,6 @@ static void write_slowly(int fd)
         if (done <= 0)
             _exit(1);
         at += (size_t)done;
-        if (at % (64 * sizeof piece) == 0)
-            usleep(2000); /* the reader must meet an empty pipe now and then */
     }
     _exit(0);
 }
@@ -178,6 +176,39 @@ static void test_stdin_pipe(void **state)
     assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* stdin is not ours to close */
     dup2(saved, STDIN_FILENO);
     close(saved);
+    close(ends[0]);
+}
+
+/* A look ahead waits for all that it was asked for, however small the pieces come. */
+static void test_peek_waits(void **state)
+{
+    (void)state;
+    int ends[2], status = 0;
+    char path[64];
+    struct tp_input *in = NULL;
+    const unsigned char *data = NULL;
+    size_t got = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 4; i++) {
+            if (write(ends[1], &"abcd"[i], 1) != 1)
+                _exit(1);
+            usleep(30000);
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
+    assert_int_equal(tp_input_open(path, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_peek(in, 4, &data, &got, NULL), TP_OK);
+    assert_int_equal(got, 4);
+    assert_memory_equal(data, "abcd", 4);
+    assert_int_equal(tp_input_peek(in, 5, &data, &got, NULL), TP_OK);
+    assert_int_equal(got, 4);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    tp_input_close(in);
     close(ends[0]);
 }
 
@@ -232,8 +263,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusals),   cmocka_unit_test(test_empty_memory),
         cmocka_unit_test(test_positions),  cmocka_unit_test(test_file),
-        cmocka_unit_test(test_stdin_pipe), cmocka_unit_test(test_read_error),
-        cmocka_unit_test(test_clean),      cmocka_unit_test(test_grouped),
+        cmocka_unit_test(test_stdin_pipe), cmocka_unit_test(test_peek_waits),
+        cmocka_unit_test(test_read_error), cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_grouped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

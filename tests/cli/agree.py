@@ -1,0 +1,181 @@
+"""Reads a text report and the JSON of the same run, and fails where they do not say the same.
+
+    agree.py REPORT RESULT.json          exits 0 and prints how many figures were compared
+
+A figure of the text has four significant digits at most (or is exact); it must be the JSON's figure
+rounded. Percentiles follow the notation of the clock's limits.
+"""
+import json
+import math
+import re
+import sys
+
+UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+compared = 0
+
+
+def check(what, text, expected, slack=None):
+    """slack: of a figure with a fixed number of decimals; else it has four digits, counts have all."""
+    global compared
+    compared += 1
+    parts = text.split()
+    number = parts[0].replace(",", "")
+    if expected is None or not re.fullmatch(r"[\d.]+", number):
+        sys.exit("%s: '%s' in the text, %r in the JSON" % (what, text, expected))
+    value, scale = float(number), UNITS[parts[1]] if len(parts) > 1 else 1
+    if slack is None and (isinstance(expected, int) and scale == 1):
+        slack = 0
+    elif slack is None:
+        four = 0.5 * 10 ** (math.floor(math.log10(value)) - 3) if value else 0
+        slack = 0.5 if value >= 1000 else max(four, 0.0005)
+    if abs(value * scale - expected) > slack * scale * 1.000001:
+        sys.exit("%s: '%s' in the text, %r in the JSON" % (what, text, expected))
+
+
+def find(pattern, text, what):
+    found = re.search(pattern, text, re.M)
+    if not found:
+        sys.exit("no %s in the text" % what)
+    return found.groups()
+
+
+NUMBER = r"([\d.,]+)"
+BYTES = r"([\d.,]+ (?:[KMGT]i)?B)"
+
+
+def latency_cell(what, cell, value, coarse, step):
+    global compared
+    compared += 1
+    good = {"<": value is not None and coarse and round(value / step) <= 1,
+            "~": value is not None and coarse and abs(int(cell[1:] or 0) - round(value / step) * step) < 1
+            if cell[0] == "~" else False,
+            "-": value is None}.get(cell[0])
+    if good is None:
+        good = not coarse and value == int(cell.replace(",", ""))
+    if not good:
+        sys.exit("%s: '%s' in the text, %r in the JSON" % (what, cell, value))
+
+
+def detail_memory(text, run):
+    memory, calls = run["memory"], run["source_calls"]
+    at = memory["at_peak_demand"]
+    event, events = find(r"event ([\d,]+) of ([\d,]+)", text, "event of peak demand")
+    check("event", event, at["event"])
+    check("events", events, run["trace"]["events"])
+    for name, pattern, value in (
+            ("requested", r"^ +%s +requested by the program", at["requested_bytes"]),
+            ("rounding", r"^ +\+ +%s +rounding", at["granted_bytes"] - at["requested_bytes"]),
+            ("idle", r"^ +\+ +%s +idle", at["idle_bytes"]),
+            ("reserved", r"^ +\= +%s +reserved", at["reserved_bytes"])):
+        check(name, find(pattern % BYTES, text, name)[0], value)
+    if at["requested_bytes"] + (at["granted_bytes"] - at["requested_bytes"]) + at["idle_bytes"] \
+            != at["reserved_bytes"]:
+        sys.exit("requested + rounding + idle is not reserved")
+    check("internal_fragmentation", find(NUMBER + r" % of what was handed out", text, "share")[0],
+          100 * memory["internal_fragmentation"], 0.0501)
+    if ("also the peak" in text) != (at["reserved_bytes"] == memory["peak_reserved_bytes"]):
+        sys.exit("'also the peak' is not what the JSON says")
+    if at["idle_pieces"]:
+        check("idle_pieces", find(r"([\d,]+) pieces?, the largest", text, "pieces")[0], at["idle_pieces"])
+        check("largest", find(r"the largest\s+%s" % BYTES, text, "largest")[0], at["largest_piece_bytes"])
+    if calls["get"] is not None:
+        check("calls", find(r"([\d,]+) calls? to the (?:system|driver)", text, "calls")[0],
+              calls["get"] + calls["put"])
+        check("reuse", find(NUMBER + r" % of allocations needed none", text, "reuse")[0], 100 * calls["reuse"], 0.0501)
+        check("carved", find(r"%s of it was ever in use" % BYTES, text, "carved")[0], memory["peak_carved_bytes"])
+        times = at["reserved_bytes"] / at["requested_bytes"]
+        check("times", find(NUMBER + r"x of requested", text, "times")[0], times,
+              0.00501 if times < 9.99 else 0.0501)
+
+
+def detail_speed(text, run):
+    speed = run["throughput"]
+    check("ns_per_op", find(r"^(?:Speed|Policy time) +%s ns per call" % NUMBER, text, "speed")[0],
+          speed["ns_per_op"])
+    if len(speed["runs_ns_per_op"]) > 1:
+        low, high = find(r"\[%s, %s\]" % (NUMBER, NUMBER), text, "interval")
+        check("low", low.rstrip(","), speed["low_ns_per_op"])
+        check("high", high, speed["high_ns_per_op"])
+    check("replays", find(r"([\d,]+) replays?(?: in|, longer)", text, "replays")[0], speed["replays"])
+    check("engine", find(NUMBER + r" ns per call taken off", text, "engine share")[0],
+          speed["engine_ns_per_op"])
+    if "when cold" in text:
+        check("cold", find(NUMBER + r" ns per call when cold", text, "cold")[0], speed["cold_ns_per_op"])
+
+
+def detail_latency(text, run, step):
+    for kind, latency in run["latency"].items():
+        cells = find(r"^ +%s +(\S+) +(\S+) +(\S+) +(\S+) +(\S+) +(\S+)" % kind, text, kind)
+        check(kind + " count", cells[0], latency["count"])
+        for cell, name in zip(cells[1:5], ("p50_ns", "p90_ns", "p99_ns", "p99_9_ns")):
+            latency_cell(kind + " " + name, cell, latency[name], name in latency["coarse"], step)
+        latency_cell(kind + " max", cells[5], latency["max_ns"], cells[5][0] in "<~", step)
+        if sum(n for _, n in latency["buckets"]) != latency["count"]:
+            sys.exit("%s: the buckets do not add up to count" % kind)
+
+
+def pooled_p99(run):
+    buckets = {}
+    for latency in run["latency"].values():
+        for upper, n in latency["buckets"]:
+            buckets[upper] = buckets.get(upper, 0) + n
+    count = sum(buckets.values())
+    if 0.01 * count < 10 - 1e-6:
+        return None
+    below = 0
+    for upper in sorted(buckets):
+        below += buckets[upper]
+        if below >= 0.99 * count:
+            return min(upper, max(l["max_ns"] for l in run["latency"].values()))
+
+
+def table_row(text, run, step):
+    memory, calls = run["memory"], run["source_calls"]
+    label = run["strategy"]["label"]
+    line = find(r"^(  %s  .*)$" % re.escape(label), text, "row of " + label)[0]
+    cells = re.split(r" {2,}", line.strip())[1:]
+    check(label + " peak", cells[0], memory["peak_reserved_bytes"])
+    check(label + " needed", cells[1], memory["peak_reserved_bytes"] / memory["trace_peak_requested_bytes"],
+          0.000501)
+    if cells[2] != "(a)":
+        check(label + " ns", cells[2].split(" ")[0], run["throughput"]["ns_per_op"])
+        p99 = pooled_p99(run)
+        latency_cell(label + " p99", cells[3], p99, p99 is not None and round(p99 / step) < 10, step)
+    if calls["get"] is not None:
+        check(label + " calls", cells[4], calls["get"] + calls["put"])
+        check(label + " reuse", cells[5].rstrip(" %"), 100 * calls["reuse"], 0.0501)
+    if len(cells) > 6:
+        at = memory["at_peak_demand"]
+        check(label + " idle", cells[6].split(" (")[0], at["idle_bytes"])
+        if "(" in cells[6]:
+            check(label + " largest", cells[6].split("(")[1].rstrip(")"), at["largest_piece_bytes"])
+
+
+def warnings(text, runs):
+    for run in runs:
+        for warning in run["warnings"]:
+            find(r"^ *! %s  " % re.escape(warning["id"]), text, "warning " + warning["id"])
+    known = {w["id"] for run in runs for w in run["warnings"]}
+    for shown in re.findall(r"^ *! (\S+)", text, re.M):
+        if shown not in known:
+            sys.exit("warning %s is not in the JSON" % shown)
+
+
+def main(report, result):
+    with open(report, encoding="utf-8") as file:
+        text = file.read()
+    with open(result, encoding="utf-8") as file:
+        document = json.load(file)
+    step, runs = document["clock"]["step_ns"], document["runs"]
+    if len(runs) == 1:
+        detail_memory(text, runs[0])
+        detail_speed(text, runs[0])
+        detail_latency(text, runs[0], step)
+    else:
+        for run in runs:
+            table_row(text, run, step)
+    warnings(text, runs)
+    print(compared)
+
+
+main(*sys.argv[1:])

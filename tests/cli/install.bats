@@ -1,0 +1,69 @@
+#!/usr/bin/env bats
+# `cmake --install`: what lies where, and that the installed tapool needs nothing of the source tree.
+
+load common
+
+setup_prefix() {
+    BUILD=$(dirname "$TAPOOL")
+    [ -f "$BUILD/CMakeCache.txt" ] || skip "$TAPOOL is not in a build folder of CMake"
+    PREFIX=$SCRATCH/prefix
+    capture cmake --install "$BUILD" --prefix "$PREFIX"
+    [ "$rc" -eq 0 ] || fail "cmake --install failed:" "$(cat "$out" "$err")" || return 1
+    share=$(find "$PREFIX" -type d -path '*/tapool/samples')
+}
+
+# As a user has it: nothing of this shell's environment, another folder.
+installed() { (cd / && env -i "$PREFIX/bin/tapool" "$@"); }
+
+@test "what is installed, and that it runs" {
+    setup_prefix
+    [ -x "$PREFIX/bin/tapool" ]
+    for name in sqlite jq python-threads; do
+        cmp "$share/$name.json" "$SAMPLES/$name.json"
+    done
+    [ -f "$share/README.md" ]
+    [ -n "$(find "$PREFIX" -name LICENSE)" ]
+    ok installed
+    ok installed --version
+    ok installed replay sample:sqlite --min-time 1ms
+    matches "$out" '^sqlite\.json  '
+    for name in sqlite jq python-threads; do
+        ok installed replay "sample:$name" --min-time 0 --json
+        is "$out" 'r["trace"]["name"]' "$name"
+    done
+}
+
+@test "the installed tapool reads the installed samples, not the source tree's" {
+    setup_prefix
+    refused 3 "^tapool: unknown sample 'added'$" installed replay sample:added
+    trace '{"op":"alloc","id":1,"size":64}' >"$share/added.json"
+    ok installed replay sample:added -s arena --min-time 0 --json
+    is "$out" 'r["trace"]["events"]' 1
+    cp "$share/added.json" "$share/sqlite.json" # the one in the source tree has 6,170 events
+    ok installed replay sample:sqlite -s arena --min-time 0 --json
+    is "$out" 'r["trace"]["events"]' 1
+    refused 3 "^tapool: unknown sample 'nonesuch'$" installed replay sample:nonesuch
+    matches "$err" '^hint: there are: added, jq, python-threads, sqlite$'
+}
+
+@test "the installation can be moved" {
+    setup_prefix
+    trace '{"op":"alloc","id":1,"size":64}' >"$share/added.json"
+    mv "$PREFIX" "$SCRATCH/moved to here"
+    PREFIX="$SCRATCH/moved to here"
+    ok installed replay sample:added -s arena --min-time 0
+    mkdir bin
+    ln -s "$PREFIX/bin/tapool" bin/tapool
+    ok bin/tapool replay sample:added -s system --min-time 0 # a child process is started anew
+}
+
+@test "TAPOOL_SAMPLES goes before all" {
+    mkdir mine
+    trace '{"op":"alloc","id":1,"size":64}' >mine/sqlite.json
+    TAPOOL_SAMPLES=$PWD/mine ok play_once sample:sqlite -s arena --json
+    is "$out" 'r["trace"]["events"]' 1
+    TAPOOL_SAMPLES=$PWD/mine ok play_once sample:jq -s arena --json
+    is "$out" 'r["trace"]["events"]' 12000
+    TAPOOL_SAMPLES='' ok play_once sample:sqlite -s arena --json
+    is "$out" 'r["trace"]["events"]' 6170
+}

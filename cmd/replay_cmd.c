@@ -193,7 +193,7 @@ static int check_strategies(const struct job *job, struct tp_err *err)
                                    "'%s' is an allocator of this machine's memory: it "
                                    "cannot run on source '%s'",
                                    s->name, job->source.name),
-                           "leave out --source, or use --source host");
+                           "--source host plays the trace in this machine's memory");
         int status = s->caps & TP_CAP_FOREIGN ? TP_OK : tp_strategy_fits(s, base, err);
         if (status)
             return status;

@@ -36,9 +36,8 @@ void tp_report_table(const struct tp_report *r, size_t first, size_t count, stru
 void tp_report_verbose(const struct tp_report *r, const struct tp_result *result,
                        struct tp_page *page);
 
-/* Parts that both screens share. */
-void tp_report_trace(const struct tp_result *result, struct tp_page *page);
-void tp_report_source(const struct tp_result *result, const char *label, struct tp_page *page);
+/* What both screens begin with: the trace, and under `label` what it is played on and how. */
+void tp_report_head(const struct tp_result *result, const char *label, struct tp_page *page);
 
 /* tapool.result/1; schema in DESIGN's words: names are fixed. */
 int tp_report_json(const struct tp_report *r, FILE *out, struct tp_err *err);

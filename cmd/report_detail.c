@@ -289,8 +289,7 @@ void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, st
     bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
     snprintf(label, sizeof label, "%s on %s", r->spec->label,
              foreign ? "host" : r->source->layers[0].ops->name);
-    tp_report_trace(r, page);
-    tp_report_source(r, label, page);
+    tp_report_head(r, label, page);
     tp_page_line(page);
     print_all_memory(r, page);
     print_speed(rep, r, page);

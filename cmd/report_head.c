@@ -5,10 +5,11 @@
 
 enum { NOTE_MIN = 16, NOTE_MAX = 28 };
 
-/* Where the text beside a name begins: the same for both heads of a screen. */
-static int note_column(const struct tp_result *r)
+/* Where the text beside the two names begins. */
+static int note_column(const char *file, const char *label)
 {
-    int column = tp_text_width(r->trace->file) + 2;
+    int first = tp_text_width(file), second = tp_text_width(label);
+    int column = (first > second ? first : second) + 2;
     return column < NOTE_MIN ? NOTE_MIN : column > NOTE_MAX ? NOTE_MAX : column;
 }
 
@@ -50,11 +51,10 @@ static void print_repairs(const struct tp_trace *t, int column, struct tp_page *
     tp_page_line(page);
 }
 
-void tp_report_trace(const struct tp_result *r, struct tp_page *page)
+static void print_trace(const struct tp_result *r, int note, struct tp_page *page)
 {
     const struct tp_program_facts *f = r->facts;
     char ops[512], time[64] = "", several[64] = "";
-    int note = note_column(r);
     count_ops(f, ops, sizeof ops);
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
@@ -94,10 +94,10 @@ static void describe_source(const struct tp_result *r, char *text, size_t size)
             *decorated ? " " : "", decorated);
 }
 
-void tp_report_source(const struct tp_result *r, const char *label, struct tp_page *page)
+static void print_source(const struct tp_result *r, const char *label, int note,
+                         struct tp_page *page)
 {
     char text[512];
-    int note = note_column(r);
     describe_source(r, text, sizeof text);
     tp_page_at(page, 0, "%s", label);
     tp_page_at(page, note, "%s; played by one thread; %s", text, touch_text[r->touch]);
@@ -107,4 +107,11 @@ void tp_report_source(const struct tp_result *r, const char *label, struct tp_pa
     tp_page_at(page, note, "%s recorded threads played by 1: no lock contention in these times",
                tp_count(r->facts->recorded_threads).s);
     tp_page_line(page);
+}
+
+void tp_report_head(const struct tp_result *r, const char *label, struct tp_page *page)
+{
+    int note = note_column(r->trace->file, label);
+    print_trace(r, note, page);
+    print_source(r, label, note, page);
 }

@@ -52,8 +52,8 @@ static void fill_time(const struct tp_report *rep, const struct tp_result *r, bo
     double half = s.high - s.ns > s.ns - s.low ? s.high - s.ns : s.ns - s.low;
     if (tp_result_is_virtual(r) && tp_run_reuse(r->run) < FEW_REUSED)
         cell(out, "(a)");
-    else if (r->run->throughput.runs.count < 2)
-        cell(out, tp_digits(s.ns).s); /* one measurement has no interval */
+    else if (r->run->throughput.runs.count < 2) /* one measurement has no interval */
+        snprintf(out, TP_TABLE_CELL, "%s (b)", tp_digits(s.ns).s);
     else
         snprintf(out, TP_TABLE_CELL, "%s ±%.*f", tp_digits(s.ns).s,
                  half >= 10    ? 0
@@ -195,29 +195,35 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
     t->row_count = (int)count + 1;
 }
 
+static void print_note(struct tp_page *page, const char *text)
+{
+    tp_page_styled(page, 2, TP_DIM, "%s", text);
+    tp_page_line(page);
+}
+
 static void print_notes(const struct tp_result *results, size_t count, int hidden,
                         struct tp_page *page)
 {
-    bool flattered = false, informative = false;
+    bool flattered = false, once = false, informative = false;
     for (size_t i = 0; i < count; i++) {
-        flattered |= tp_result_is_virtual(&results[i]) && tp_run_reuse(results[i].run) < FEW_REUSED;
+        bool mostly_source =
+            tp_result_is_virtual(&results[i]) && tp_run_reuse(results[i].run) < FEW_REUSED;
+        flattered |= mostly_source;
+        once |= !mostly_source && results[i].run->throughput.runs.count < 2;
         informative |= (results[i].run->flags & TP_RUN_INFORMATIVE) != 0;
     }
     if (flattered)
-        tp_page_styled(page, 2, TP_DIM,
-                       "(a) nearly every call goes to the source, whose cost is not simulated.");
-    if (flattered)
-        tp_page_line(page);
+        print_note(page, "(a) nearly every call goes to the source, whose cost is not simulated.");
+    if (once)
+        print_note(page, "(b) one replay, longer than --min-time: cold, page faults included.");
     if (informative)
-        tp_page_styled(
-            page, 2, TP_DIM,
-            "A real allocator's memory is by its own statistics, its calls are not seen.");
-    if (informative)
-        tp_page_line(page);
-    if (hidden)
-        tp_page_styled(page, 2, TP_DIM, "%d column%s hidden: -v", hidden, hidden == 1 ? "" : "s");
-    if (hidden)
-        tp_page_line(page);
+        print_note(page, "A real allocator's memory is by its own statistics, its calls are not "
+                         "seen.");
+    if (hidden) {
+        char text[64];
+        snprintf(text, sizeof text, "%d column%s hidden: -v", hidden, hidden == 1 ? "" : "s");
+        print_note(page, text);
+    }
     for (size_t i = 0; i < count; i++)
         print_failures(&results[i], page);
 }
@@ -233,12 +239,8 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     if (!t.rows)
         return;
     fill_table(rep, results, count, page->exact, &t);
-    tp_report_trace(&results[0], page);
-    tp_report_source(sourced,
-                     sourced->spec->strategy->caps & TP_CAP_FOREIGN
-                         ? "host"
-                         : sourced->source->layers[0].ops->name,
-                     page);
+    bool foreign = (sourced->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    tp_report_head(sourced, foreign ? "host" : sourced->source->layers[0].ops->name, page);
     tp_page_line(page);
     int hidden = tp_table_print(&t, page, 2, rep->verbose);
     print_notes(results, count, hidden, page);

@@ -59,6 +59,10 @@ struct tp_text tp_percent(double share)
     struct tp_text t;
     if (isnan(share))
         snprintf(t.s, sizeof t.s, "-");
+    else if (share < 1 && share >= 0.9995) /* all but a few is not all */
+        snprintf(t.s, sizeof t.s, ">99.9 %%");
+    else if (share > 0 && share < 0.0005)
+        snprintf(t.s, sizeof t.s, "<0.1 %%");
     else
         snprintf(t.s, sizeof t.s, "%.1f %%", 100 * share);
     return t;

@@ -16,9 +16,9 @@ struct tp_text {
 struct tp_text tp_count(uint64_t n);                 /* 6,170 */
 struct tp_text tp_bytes(uint64_t bytes, bool exact); /* 308.1 KiB: 4 digits; exact: 315,477 B */
 struct tp_text tp_digits(double value);              /* 4 significant digits: 4.871, 12.3, 16,500 */
-struct tp_text tp_percent(double share);             /* 0.076 -> 7.6 %; NAN -> - */
-struct tp_text tp_times(double ratio);               /* 5.8x; NAN -> - */
-struct tp_text tp_duration(uint64_t ns);             /* 3.461 ms */
+struct tp_text tp_percent(double share); /* 0.076 -> 7.6 %; 0.9999 -> >99.9 %; NAN -> - */
+struct tp_text tp_times(double ratio);   /* 5.8x; NAN -> - */
+struct tp_text tp_duration(uint64_t ns); /* 3.461 ms */
 
 /* A latency by the limits of its clock: "<=10" up to one step, "~30" below ten steps, else plain.
  */

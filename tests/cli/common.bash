@@ -2,6 +2,7 @@
 #
 # Environment: TAPOOL (the binary), TAPOOL_ROOT (the repository), UPDATE_GOLDEN=1 (rewrite golden/).
 # shellcheck shell=bash
+# shellcheck disable=SC2034 # used by the tests
 
 TAPOOL_ROOT=${TAPOOL_ROOT:-$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}
 if [ ! -x "${TAPOOL:-}" ]; then
@@ -81,6 +82,9 @@ refused() {
     one_sentence "$err" || return 1
     grep -qE -- "$regex" "$err" || fail "does not match '$regex':" "$(cat "$err")"
 }
+
+# not CMD...: in bats a bare ! fails no test.
+not() { ! "$@" || fail "succeeded: $*"; }
 
 # matches FILE REGEX
 matches() { grep -qE -- "$2" "$1" || fail "nothing matches '$2' in:" "$(head -c 3000 "$1")"; }

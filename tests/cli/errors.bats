@@ -2,6 +2,7 @@
 # Bad input, bad command lines, output that cannot be written. Each: one sentence that says where, the
 # right exit code (2 usage, 3 input, 4 output), nothing on stdout, nothing left behind or damaged.
 
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
 
 # bad_trace REGEX FILE: the same sentence for a file and for stdin, with either strictness.

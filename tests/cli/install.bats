@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # `cmake --install`: what lies where, and that the installed tapool needs nothing of the source tree.
 
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
 
 setup_prefix() {

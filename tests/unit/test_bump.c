@@ -1,0 +1,298 @@
+/* The rules of `bump`, one test each. */
+#include "tests/unit/conformance.h"
+
+static struct rig *open_limited(const char *options, const char *limit, const char *fault)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    struct rig_cfg cfg = {.strategy = &tp_strategy_bump,
+                          .options = options,
+                          .base = &tp_source_virtual,
+                          .limit = limit,
+                          .fault = fault};
+    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    return r;
+}
+
+static struct rig *open_bump(const char *options)
+{
+    return open_limited(options, NULL, NULL);
+}
+
+static void close_bump(struct rig *r)
+{
+    rig_walk(r);
+    rig_close(r);
+    free(r);
+}
+
+static void blocks_follow_each_other_from_the_base(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("");
+    tp_addr base = rig_alloc(r, 0, 16);
+    static const uint64_t sizes[] = {16, 1, 17, 100, 4000};
+    tp_addr expected = base + 16;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        assert_int_equal(rig_alloc(r, 0, sizes[i]), expected);
+        expected += (sizes[i] + 15) / 16 * 16;
+    }
+    assert_int_equal(rig_stats(r).carved_bytes, expected - base);
+    close_bump(r);
+}
+
+static void a_refusal_changes_nothing(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("size=64KiB,on_full=fail");
+    struct tp_block b;
+    tp_addr base = rig_alloc(r, 0, 60000);
+    struct tp_account before = r->account;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(rig_try(r, 0, 6000, 16, &b), TP_EOOM);
+    assert_int_equal(rig_try(r, 0, 16, 65536 * 2, &b), TP_EOOM);
+    assert_memory_equal(&before, &r->account, sizeof before);
+    assert_int_equal(rig_alloc(r, 0, 5536 - 16), base + 60000);
+    assert_int_equal(rig_alloc(r, 0, 16), base + 65520);
+    assert_int_equal(rig_try(r, 0, 1, 1, &b), TP_EOOM);
+    close_bump(r);
+}
+
+static void never_misaligned(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("auto_reset=no");
+    for (unsigned i = 0; i < 5000; i++) {
+        struct tp_block b;
+        uint64_t align = UINT64_C(1) << rig_random(r) % 18;
+        assert_int_equal(rig_try(r, 0, 1 + rig_random(r) % 500, align, &b), TP_OK);
+        assert_int_equal(b.addr % align, 0);
+    }
+    close_bump(r);
+}
+
+static void the_alignment_option_is_a_least(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("alignment=256");
+    tp_addr a = rig_alloc(r, 0, 1), b = rig_alloc(r, 0, 257);
+    assert_int_equal(b - a, 256);
+    assert_int_equal(rig_alloc(r, 0, 1) - b, 512);
+    assert_int_equal(r->s->usable(r->st, b), 512);
+    close_bump(r);
+}
+
+static void offset_and_size_cannot_wrap(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"", "size=64KiB,on_full=fail", "alignment=65536",
+                                          "size=64KiB,on_full=fallback"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        struct rig *r = open_bump(options[i]);
+        struct tp_block b;
+        rig_alloc(r, 0, 64);
+        for (uint64_t below = 0; below < 70000; below += 1 + below / 3) {
+            assert_int_equal(rig_try(r, 0, UINT64_MAX - below, 16, &b), TP_EOOM);
+            assert_int_equal(rig_try(r, 0, UINT64_MAX - below, 1 << 20, &b), TP_EOOM);
+        }
+        assert_int_equal(rig_walk(r).pieces[TP_WALK_LIVE], 1);
+        close_bump(r);
+    }
+}
+
+static void a_failed_source_gives_an_error(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("", "capacity=4KiB", NULL);
+    struct tp_block b;
+    assert_int_equal(rig_try(r, 0, 5000, 16, &b), TP_EOOM);
+    assert_int_equal(b.addr, 0);
+    assert_int_equal(rig_try(r, 0, 4096, 16, &b), TP_OK); /* exactly what is needed */
+    assert_int_equal(rig_try(r, 0, 1, 16, &b), TP_EOOM);
+    close_bump(r);
+}
+
+/* The origin's own sample asks 40 MB of a pool of 33.5 MB and can only fail. */
+static void the_origins_sample(void **state)
+{
+    (void)state;
+    struct tp_block b;
+    struct rig *r = open_bump("size=32MiB,on_full=fail");
+    assert_int_equal(rig_try(r, 0, 40000000, 16, &b), TP_EOOM);
+    close_bump(r);
+    r = open_bump("size=32MiB"); /* the source serves it, as the origin recommends */
+    assert_int_equal(rig_try(r, 0, 40000000, 16, &b), TP_OK);
+    assert_int_equal(rig_stats(r).fallbacks, 1);
+    assert_int_equal(r->account.gets, 2);
+    assert_int_equal(rig_free(r, 0, b.addr, 40000000), TP_OK);
+    assert_int_equal(r->account.puts, 1);
+    assert_int_equal(rig_free(r, 0, b.addr, 40000000), TP_EINVAL);
+    close_bump(r);
+}
+
+static void a_full_range_grows(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("size=100KB,on_full=grow");
+    rig_alloc(r, 0, 90000);
+    assert_int_equal(r->account.reserved, 102400); /* whole pages */
+    rig_alloc(r, 0, 90000);
+    assert_int_equal(r->account.reserved, 2 * 102400);
+    rig_alloc(r, 0, 300000);
+    assert_int_equal(r->account.reserved, 2 * 102400 + 303104);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 2 * (102400 - 90000));
+    close_bump(r);
+}
+
+static void automatic_ranges_double(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("");
+    uint64_t expected = 0;
+    for (uint64_t size = 64 << 10; size <= 1 << 20; size *= 2) {
+        for (uint64_t before = r->account.reserved; r->account.reserved == before;)
+            rig_alloc(r, 0, 4096);
+        expected += size;
+        assert_int_equal(r->account.reserved, expected);
+    }
+    rig_alloc(r, 0, 50 << 20);
+    assert_int_equal(r->account.reserved, expected + (50 << 20));
+    close_bump(r);
+}
+
+static void freed_bytes_are_dead(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("");
+    tp_addr a = rig_alloc(r, 0, 64), b = rig_alloc(r, 0, 64);
+    rig_alloc(r, 0, 64);
+    rig_free(r, 0, b, 64);
+    rig_free(r, 0, a, 64);
+    struct rig_walk w = rig_walk(r);
+    assert_int_equal(w.sums[TP_WALK_DEAD], 128);
+    assert_int_equal(w.sums[TP_WALK_LIVE], 64);
+    assert_int_equal(rig_alloc(r, 0, 64), a + 192);
+    close_bump(r);
+}
+
+static void a_reset_repeats_the_addresses(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("");
+    tp_addr first[200];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 200; i++) {
+            tp_addr a = rig_alloc(r, 0, 3000);
+            if (!round)
+                first[i] = a;
+            assert_int_equal(a, first[i]);
+        }
+        rig_walk(r);
+        assert_int_equal(r->account.gets, 4); /* 64 + 128 + 256 + 512 KiB: kept */
+        assert_int_equal(r->s->reset(r->st), TP_OK);
+        assert_int_equal(rig_walk(r).sums[TP_WALK_SPAN], r->account.reserved);
+        assert_int_equal(rig_free(r, 0, first[7], 3000), TP_EINVAL);
+    }
+    close_bump(r);
+}
+
+static void the_last_free_resets(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("");
+    tp_addr a = rig_alloc(r, 0, 64), b = rig_alloc(r, 0, 64);
+    rig_free(r, 0, a, 64);
+    assert_int_equal(rig_free(r, 0, b, 64), TP_OK);
+    assert_int_equal(rig_free(r, 0, b, 64), TP_EINVAL);
+    assert_int_equal(rig_alloc(r, 0, 64), a);
+    close_bump(r);
+    r = open_bump("auto_reset=no");
+    a = rig_alloc(r, 0, 64);
+    rig_free(r, 0, a, 64);
+    assert_int_equal(rig_alloc(r, 0, 64), a + 64);
+    close_bump(r);
+}
+
+static void wrong_frees_are_refused(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("");
+    struct tp_block b;
+    tp_addr a = rig_alloc(r, 0, 16);
+    assert_int_equal(rig_try(r, 0, 256, 4096, &b), TP_OK); /* leaves a gap behind a */
+    for (tp_addr at = a + 1; at < b.addr + 512; at++)
+        if (at != b.addr)
+            assert_int_equal(rig_free(r, 0, at, 16), TP_EINVAL);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], 16 + 256);
+    close_bump(r);
+}
+
+static void the_newest_block_grows_in_place(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("");
+    struct tp_block b;
+    struct tp_req rq = {.size = 1000, .align = 16};
+    tp_addr a = rig_alloc(r, 0, 64);
+    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
+    assert_int_equal(b.granted, 1008);
+    tp_addr next = rig_alloc(r, 0, 64);
+    assert_int_equal(next, a + 1008);
+    rq.size = 1009;
+    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
+    rq.size = 5;
+    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
+    assert_int_equal(b.granted, 1008);
+    rq.size = 1 << 20; /* beyond the range */
+    assert_int_equal(r->s->resize(r->st, NULL, next, &rq, &b), TP_EUNSUP);
+    rig_free(r, 0, next, 64);
+    rq.size = 32;
+    assert_int_equal(r->s->resize(r->st, NULL, next, &rq, &b), TP_EINVAL);
+    close_bump(r);
+}
+
+static void a_huge_block_costs_little_bookkeeping(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("");
+    tp_addr a = rig_alloc(r, 0, UINT64_C(80) << 30);
+    assert_true(r->account.metadata < 8192);
+    assert_int_equal(r->s->usable(r->st, a), UINT64_C(80) << 30);
+    assert_int_equal(rig_free(r, 0, a, UINT64_C(80) << 30), TP_OK);
+    close_bump(r);
+}
+
+static void a_refused_fallback_stays_held(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("size=64KiB", NULL, "put_at=1");
+    tp_addr a = rig_alloc(r, 0, 100000);
+    assert_int_equal(rig_free(r, 0, a, 100000), TP_OK);
+    assert_int_equal(r->account.refused_puts, 1);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 102400);
+    assert_int_equal(rig_free(r, 0, a, 100000), TP_EINVAL);
+    close_bump(r); /* gives it back */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_follow_each_other_from_the_base),
+        cmocka_unit_test(a_refusal_changes_nothing),
+        cmocka_unit_test(never_misaligned),
+        cmocka_unit_test(the_alignment_option_is_a_least),
+        cmocka_unit_test(offset_and_size_cannot_wrap),
+        cmocka_unit_test(a_failed_source_gives_an_error),
+        cmocka_unit_test(the_origins_sample),
+        cmocka_unit_test(a_full_range_grows),
+        cmocka_unit_test(automatic_ranges_double),
+        cmocka_unit_test(freed_bytes_are_dead),
+        cmocka_unit_test(a_reset_repeats_the_addresses),
+        cmocka_unit_test(the_last_free_resets),
+        cmocka_unit_test(wrong_frees_are_refused),
+        cmocka_unit_test(the_newest_block_grows_in_place),
+        cmocka_unit_test(a_huge_block_costs_little_bookkeeping),
+        cmocka_unit_test(a_refused_fallback_stays_held),
+    };
+    return cmocka_run_group_tests_name("bump", tests, NULL, NULL);
+}

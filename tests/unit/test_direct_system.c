@@ -1,0 +1,186 @@
+/* The yardsticks: `direct`, `system` and `empty`. */
+#include "tests/unit/conformance.h"
+
+#include <malloc.h>
+
+static struct rig *open_rig(const struct rig_cfg *cfg)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    assert_int_equal(rig_open(r, cfg), TP_OK);
+    return r;
+}
+
+static void close_rig(struct rig *r)
+{
+    rig_close(r);
+    free(r);
+}
+
+static void direct_asks_the_source_every_time(void **state)
+{
+    (void)state;
+    struct rig_cfg cfg = {
+        .strategy = &tp_strategy_direct, .base = &tp_source_virtual, .kind = TP_KIND_DEVICE};
+    struct rig *r = open_rig(&cfg);
+    for (uint64_t i = 1; i <= 100; i++) {
+        struct tp_block b;
+        assert_int_equal(rig_try(r, 0, i * 100, 16, &b), TP_OK);
+        assert_int_equal(b.granted, (i * 100 + 511) / 512 * 512);
+        assert_int_equal(r->account.reserved, b.granted);
+        assert_int_equal(rig_free(r, 0, b.addr, i * 100), TP_OK);
+        assert_int_equal(r->account.gets, i);
+        assert_int_equal(r->account.puts, i);
+    }
+    struct tp_block b;
+    assert_int_equal(rig_try(r, 0, UINT64_MAX, 16, &b), TP_EOOM);
+    close_rig(r);
+}
+
+static void direct_resizes_within_its_pages(void **state)
+{
+    (void)state;
+    struct rig_cfg cfg = {.strategy = &tp_strategy_direct, .base = &tp_source_host};
+    struct rig *r = open_rig(&cfg);
+    tp_addr a = rig_alloc(r, 0, 5000);
+    struct tp_block b;
+    struct tp_req rq = {.size = 8192, .align = 16};
+    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
+    assert_int_equal(b.addr, a);
+    assert_int_equal(b.granted, 8192);
+    rq.size = 8193;
+    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
+    rq.size = 4096;
+    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_EUNSUP);
+    assert_int_equal(r->s->resize(r->st, NULL, a + 4096, &rq, &b), TP_EINVAL);
+    close_rig(r);
+}
+
+static void direct_keeps_what_the_source_refuses(void **state)
+{
+    (void)state;
+    struct rig_cfg cfg = {
+        .strategy = &tp_strategy_direct, .base = &tp_source_host, .fault = "put_at=1"};
+    struct rig *r = open_rig(&cfg);
+    tp_addr a = rig_alloc(r, 0, 100);
+    assert_int_equal(rig_free(r, 0, a, 100), TP_OK);
+    assert_int_equal(r->account.refused_puts, 1);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 4096);
+    assert_int_equal(rig_free(r, 0, a, 100), TP_EINVAL);
+    assert_int_equal(r->s->usable(r->st, a), 0);
+    close_rig(r); /* gives it back */
+}
+
+static const struct rig_cfg libc = {.strategy = &tp_strategy_system};
+
+static void system_says_what_is_usable(void **state)
+{
+    (void)state;
+    struct rig *r = open_rig(&libc);
+    struct tp_block b;
+    assert_int_equal(rig_try(r, 0, 100, 16, &b), TP_OK);
+    assert_int_equal(b.granted, 0);
+    assert_int_equal(r->s->usable(r->st, b.addr), malloc_usable_size((void *)(uintptr_t)b.addr));
+    assert_true(r->s->usable(r->st, b.addr) >= 100);
+    assert_int_equal(rig_free(r, 0, b.addr, 100), TP_OK);
+    assert_int_equal(rig_try(r, 0, 0, 16, &b), TP_EINVAL);
+    assert_int_equal(rig_try(r, 0, 16, 24, &b), TP_EINVAL);
+    close_rig(r);
+}
+
+static void system_moves_and_keeps_the_alignment(void **state)
+{
+    (void)state;
+    struct rig *r = open_rig(&libc);
+    for (uint64_t align = 1; align <= 4096; align *= 2) {
+        struct tp_block b;
+        assert_int_equal(rig_try(r, 0, 100, align, &b), TP_OK);
+        memset((void *)(uintptr_t)b.addr, 0x5c, 100);
+        for (uint64_t size = 50; size < 200000; size *= 7) {
+            struct tp_req rq = {.size = size, .align = align};
+            assert_int_equal(r->s->move(r->st, NULL, b.addr, &rq, &b), TP_OK);
+            assert_int_equal(b.addr % align, 0);
+            for (int i = 0; i < 50; i++)
+                assert_int_equal(((unsigned char *)(uintptr_t)b.addr)[i], 0x5c);
+        }
+        assert_int_equal(rig_free(r, 0, b.addr, 1), TP_OK);
+    }
+    close_rig(r);
+}
+
+/* The sanitizers' allocators have no statistics of their own. */
+static bool libc_is_plain(void)
+{
+    void *p = malloc(100000);
+    struct mallinfo2 info = mallinfo2();
+    free(p);
+    return info.uordblks != 0;
+}
+
+static void system_reserves(void **state)
+{
+    (void)state;
+    struct tp_block b;
+    if (!libc_is_plain())
+        skip();
+    struct rig *r = open_rig(&libc);
+    assert_int_equal(rig_try(r, 0, 64 << 20, 16, &b), TP_OK);
+    assert_true(rig_stats(r).reserved_bytes >= 64 << 20);
+    assert_int_equal(rig_free(r, 0, b.addr, 1), TP_OK);
+    assert_true(rig_stats(r).reserved_bytes < 64 << 20);
+    close_rig(r);
+}
+
+static void system_sets_mallopt(void **state)
+{
+    (void)state;
+    struct rig_cfg cfg = libc;
+    cfg.options = "mmap_threshold=100KB";
+    struct tp_block b;
+    if (!libc_is_plain())
+        skip();
+    struct rig *r = open_rig(&cfg);
+    size_t before = mallinfo2().hblks;
+    assert_int_equal(rig_try(r, 0, 110000, 16, &b), TP_OK);
+    assert_int_equal(mallinfo2().hblks, before + 1);
+    assert_int_equal(rig_free(r, 0, b.addr, 1), TP_OK);
+    close_rig(r);
+    cfg.options = "mmap_threshold=2000000000"; /* the C library has a limit */
+    r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    assert_int_equal(rig_open(r, &cfg), TP_EUSAGE);
+    free(r);
+}
+
+static void empty_does_nothing(void **state)
+{
+    (void)state;
+    struct rig_cfg cfg = {.strategy = &tp_strategy_empty};
+    struct rig *r = open_rig(&cfg);
+    struct tp_block a, b;
+    struct tp_req rq = {.size = 1 << 20, .align = 16};
+    assert_int_equal(rig_try(r, 0, 5000, 64, &a), TP_OK);
+    assert_int_equal(a.granted, 5000);
+    assert_in_range(a.addr, (uintptr_t)r->st, (uintptr_t)r->st + r->s->state_size - 64);
+    memset((void *)(uintptr_t)a.addr, 1, 64);
+    assert_int_equal(r->s->resize(r->st, r->threads[0], a.addr, &rq, &b), TP_OK);
+    assert_true(b.addr == a.addr && b.granted == rq.size);
+    assert_int_equal(rig_free(r, 0, a.addr, 1 << 20), TP_OK);
+    assert_int_equal(rig_free(r, 0, a.addr, 1 << 20), TP_OK);
+    close_rig(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(direct_asks_the_source_every_time),
+        cmocka_unit_test(direct_resizes_within_its_pages),
+        cmocka_unit_test(direct_keeps_what_the_source_refuses),
+        cmocka_unit_test(system_says_what_is_usable),
+        cmocka_unit_test(system_moves_and_keeps_the_alignment),
+        cmocka_unit_test(system_reserves),
+        cmocka_unit_test(system_sets_mallopt),
+        cmocka_unit_test(empty_does_nothing),
+    };
+    return cmocka_run_group_tests_name("yardsticks", tests, NULL, NULL);
+}

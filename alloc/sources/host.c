@@ -3,15 +3,16 @@
  * Accounts in 4 KiB pages wherever it runs, so that a report does not depend on the kernel's page.
  * A larger alignment is met by mapping more and unmapping what is too much; where the kernel
  * refuses that, the surplus stays mapped, never touched, until the range goes. Mappings are
- * MAP_NORESERVE, and what would exceed the physical memory in total is refused as out of memory:
- * the kernel would hand it out and kill the process later. Its streams are in step: every fence has
- * passed.
+ * MAP_NORESERVE, and what would exceed the memory that was available at the start is refused as out
+ * of memory: the kernel would hand it out and kill the process later. Its streams are in step: every
+ * fence has passed.
  *
- * Known weakness: physical memory that others use is not known here. */
+ * Known weakness: where this machine's memory runs out depends on what else runs on it. */
 #include "alloc/source.h"
 #include "alloc/sources/range_table.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,12 +20,26 @@
 
 struct host {
     struct range_table ranges; /* tags: the mapping */
-    uint64_t held, physical;   /* bytes */
+    uint64_t held, available;  /* bytes */
     uint64_t kernel_page;      /* bytes */
     uint64_t serial;           /* of the last fence */
     const uint64_t *now_ns;
     struct range_item last; /* the range of the last `host`, size 0: none */
 };
+
+/* What the kernel says could be used without swapping; all physical memory where it does not say. */
+static uint64_t available_memory(uint64_t physical)
+{
+    char line[128];
+    unsigned long long kib = 0;
+    FILE *f = fopen("/proc/meminfo", "re");
+    while (f && !kib && fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
+            kib = 0;
+    if (f)
+        fclose(f);
+    return kib && kib < physical >> 10 ? (uint64_t)kib << 10 : physical;
+}
 
 static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
@@ -34,7 +49,7 @@ static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
     if (pages <= 0 || page <= 0)
         return tp_fail(err, TP_EIO, "the size of the physical memory is unknown");
     s->kernel_page = (uint64_t)page;
-    s->physical = (uint64_t)pages * (uint64_t)page;
+    s->available = available_memory((uint64_t)pages * (uint64_t)page);
     s->now_ns = cfg->now_ns;
     return TP_OK;
 }
@@ -70,7 +85,7 @@ static void trim_mapping(const struct host *s, struct range_item *r)
 static int host_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 {
     struct host *s = state;
-    if (size > s->physical || s->held > s->physical - size)
+    if (size > s->available || s->held > s->available - size)
         return TP_EOOM;
     if (align > UINT64_C(1) << 46)
         return TP_EUNSUP;

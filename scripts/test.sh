@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # usage: scripts/test.sh [--no-install] [--quick]
 #
-# Builds tapool and runs every test: with gcc, with the address and undefined-behaviour sanitizers
-# and with the thread sanitizer; clang compiles everything once for its warnings. Warnings are
+# Builds tapool and runs its tests: every test with gcc, then with the address and undefined-behaviour
+# sanitizers; the unit tests, less the slow ones, with clang and with the thread sanitizer. Warnings are
 # errors. On Debian and Ubuntu it first installs what is missing and says so. May be run again.
 #
 #   --no-install   install nothing: say what is missing and exit 2
@@ -71,8 +71,9 @@ dev_stage() { compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" && run_test
 
 asan_stage() { compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" && run_tests asan; }
 
+# The slow tests play on one thread: the two stages below have nothing to add to them.
 clang_stage() {
-    compile dev clang-dev -DCMAKE_C_COMPILER="$(command -v clang)" && run_tests clang-dev -L unit
+    compile dev clang-dev -DCMAKE_C_COMPILER="$(command -v clang)" && run_tests clang-dev -L unit -LE slow
 }
 
 # Kernels with many random bits in addresses stop older thread sanitizers at start; without
@@ -89,7 +90,7 @@ tsan_launcher() {
 tsan_stage() {
     local status=0
     tsan_launcher || say "the thread sanitizer does not start on this machine"
-    compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" && run_tests tsan -L unit || status=1
+    compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" && run_tests tsan -L unit -LE slow || status=1
     launcher=()
     return "$status"
 }

@@ -229,7 +229,14 @@ static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_r
     (void)rq;
     struct arena *st = state;
     struct arena_thread *thr = thread;
-    struct arena_chunk *chunk = chunk_find(&st->chunks, addr);
+    struct arena_chunk *chunk = thr->last_chunk;
+    if (addr >> CHUNK_SHIFT != thr->last_index) { /* predicted well where it is rare or the rule */
+        chunk = chunk_find(&st->chunks, addr);
+        if (UNLIKELY(!chunk))
+            return free_large(st, addr);
+        thr->last_chunk = chunk;
+        thr->last_index = addr >> CHUNK_SHIFT;
+    }
     if (UNLIKELY(!chunk || addr % ARENA_STEP))
         return free_large(st, addr);
     uint64_t *word = chunk_word(chunk, addr), bit = chunk_bit(addr);

@@ -98,6 +98,16 @@ static inline void arena_reclaim(struct arena *st)
         }
 }
 
+/* Forgets a range that went back; what threads remember of its chunks as well. */
+static inline void arena_forget(struct arena *st, tp_addr base, uint64_t bytes)
+{
+    for (struct arena_thread *thr = st->threads; thr; thr = thr->older) {
+        thr->last_chunk = NULL;
+        thr->last_index = 0;
+    }
+    chunks_forget(&st->chunks, st->env, base, bytes);
+}
+
 /* Gives wholly free ranges back, newest first, until at most `keep` bytes are free. */
 static inline void arena_give_back(struct arena *st, uint64_t keep)
 {
@@ -108,7 +118,7 @@ static inline void arena_give_back(struct arena *st, uint64_t keep)
         tp_addr base = r->base;
         uint64_t bytes = r->pages * ARENA_PAGE;
         if (range_is_free(r) && !pages_put_range(&st->pages, r))
-            chunks_forget(&st->chunks, st->env, base, bytes);
+            arena_forget(st, base, bytes);
     }
 }
 

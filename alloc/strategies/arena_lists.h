@@ -43,8 +43,12 @@ struct arena_cache {
 };
 static_assert(sizeof(struct arena_cache) == 32, "a class is found by a shift");
 
+struct arena_chunk;
+
 struct arena_thread {
     struct arena_thread *older, *newer; /* all threads of the instance */
+    struct arena_chunk *last_chunk;     /* of the last free, NULL: none; saves a look-up */
+    uint64_t last_index;                /* its addresses >> CHUNK_SHIFT */
     struct arena_cache caches[ARENA_MAX_CLASSES];
 };
 

@@ -272,8 +272,8 @@ static int bump_alloc(void *state, void *thread, const struct tp_req *rq, struct
     (void)thread;
     struct bump *st = state;
     uint64_t size = (rq->size + st->mask) & ~st->mask;
-    uint64_t below = rq->align - 1; /* wraps for 0, and then no range is aligned enough */
     tp_addr at = st->at;
+    uint64_t below = rq->align - 1; /* wraps for 0, and then no range is aligned enough */
     if (LIKELY(at < st->leaf_end && size - 1 < st->limit - at && below < st->align &&
                !((at | rq->align) & below))) {
         bit_set(st->leaf->starts, leaf_bit(st, at));

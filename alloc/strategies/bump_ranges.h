@@ -207,24 +207,37 @@ static inline void bump_give_back(struct bump *st, uint64_t keep)
     st->newest = kept;
 }
 
+static inline void leaf_clear(const struct bump *st, struct bump_leaf *leaf, tp_addr end)
+{
+    uint64_t bits = (end - leaf->base) >> st->unit_log2;
+    size_t words = bits >= BUMP_WORDS * 64 ? BUMP_WORDS : (size_t)(bits + 63) / 64;
+    if (words == 1) { /* the rule where objects come and go one by one */
+        leaf->starts[0] = leaf->freed[0] = 0;
+        return;
+    }
+    memset(leaf->starts, 0, words * sizeof *leaf->starts);
+    memset(leaf->freed, 0, words * sizeof *leaf->freed);
+}
+
 /* Clears the bits of what was used; every range is empty again, the first is the current one. */
 static inline void bump_rewind(struct bump *st)
 {
     bump_sync(st);
-    for (struct bump_range *r = st->oldest; r; r = r->next) {
+    for (struct bump_range *r = st->current ? st->oldest : NULL; r; r = r->next) {
         tp_addr end = r->base + r->used;
-        for (struct bump_leaf *leaf = r->leaves; leaf && leaf->base < end; leaf = leaf->next) {
-            uint64_t bits = (end - leaf->base) >> st->unit_log2;
-            size_t words = bits >= BUMP_WORDS * 64 ? BUMP_WORDS : (size_t)(bits + 63) / 64;
-            memset(leaf->starts, 0, words * sizeof *leaf->starts);
-            memset(leaf->freed, 0, words * sizeof *leaf->freed);
-        }
+        for (struct bump_leaf *leaf = r->leaves; leaf && leaf->base < end; leaf = leaf->next)
+            leaf_clear(st, leaf, end);
         r->used = 0;
+        if (r == st->current) /* nothing behind it is used */
+            break;
     }
-    struct bump_range *first = st->oldest;
     st->current = NULL; /* its `used` must stay 0 */
-    bump_enter(st, first);
+    bump_enter(st, st->oldest);
     st->live = 0;
+    if (st->current && st->current->leaves && st->current->leaves->base == st->at) {
+        st->leaf = st->current->leaves;
+        st->leaf_end = st->at + (UINT64_C(1) << st->leaf_log2);
+    }
 }
 
 /* Bytes from a block's start to the next one's or to the end of what is used. */

@@ -32,8 +32,9 @@ def without_chance_warnings(lines):
         if re.match(r" *! (drift|slow-build)\b", line):
             dropping = True
         elif not (dropping and line.startswith(" " * 16)):
+            if not (dropping and line == "" and out and out[-1] == ""):
+                out.append(line)
             dropping = False
-            out.append(line)
     return out
 
 
@@ -49,8 +50,8 @@ def mask_latency_row(line, keep_calls):
     head, calls, cells, bars = row.groups()
     if not re.fullmatch(r"[ ▁▂▃▄▅▆▇█]*", bars):
         return None
-    if not keep_calls:
-        calls = "N".rjust(len(calls))
+    if not keep_calls:  # and so where there are too few
+        calls, cells = "N".rjust(len(calls)), re.sub(r"-(?= |$)", "N", cells)
     return head + calls + re.sub(LATENCY, right, cells)
 
 
@@ -71,7 +72,7 @@ def mask_table_row(line):
         return "  system  " + "  ".join("-" if c == "-" else "N" for c in cells[1:])
     for i in (3, 4):
         if i < len(cells) and cells[i] not in ("-", "(a)"):
-            cells[i] = "N"
+            cells[i] = "N (b)" if cells[i].endswith("(b)") else "N"
     return "  " + "  ".join(cells)
 
 
@@ -124,11 +125,14 @@ def mask_system(lines):
 
 
 def mask_lines(lines, keep_calls):
-    out, skipping = [], False
+    out, skipping, legend = [], False, False
     for line in lines:
         if skipping and line.startswith(" " * 30):
             continue
-        skipping = False
+        if legend and line != "":
+            out[-1] = "    LEGEND  -: too few calls." if keep_calls and "too few" in line else out[-1]
+            continue
+        skipping = legend = False
         masked = mask_latency_row(line, keep_calls) or mask_size_row(line, keep_calls)
         if masked:
             line = masked
@@ -137,7 +141,8 @@ def mask_lines(lines, keep_calls):
         elif re.match(r" +[\d,]+ +event [\d,]+: \w+ of ", line):
             line, skipping = "    SLOW", True
         elif re.match(r" {4,6}(<=|~|-:)", line):
-            line = "    LEGEND" + ("  -: too few calls." if "-: too few calls." in line else "")
+            few = keep_calls and "too few calls." in line
+            line, legend = "    LEGEND" + ("  -: too few calls." if few else ""), True
         out.append(line)
     return out
 
@@ -154,6 +159,7 @@ def mask_text(text):
     text = re.sub(r"\d[\d,]* replays in [\d.]+ s", "N replays in N s", text)
     text = re.sub(r"glibc \d+\.\d+ *", "glibc N  ", text)
     text = re.sub(r"(?<=tapool )\d+\.\d+\.\d+", "VERSION", text)
+    text = re.sub(r"(?<=tapool VERSION )\(.*\)", "(BUILD)", text)
     # tapool help report
     text = re.sub(r"(stamp costs|steps \() ?%s ns" % NUMBER, r"\1 N ns", text)
     text = re.sub(r"<=\d+, ~\d+ ", "<=N, ~N ", text)

@@ -87,8 +87,8 @@ refused() {
 not() { ! "$@" || fail "succeeded: $*"; }
 
 # matches FILE REGEX
-matches() { grep -qE -- "$2" "$1" || fail "nothing matches '$2' in:" "$(head -c 3000 "$1")"; }
-lacks() { ! grep -qE -- "$2" "$1" || fail "something matches '$2' in:" "$(head -c 3000 "$1")"; }
+matches() { grep -qE -- "$2" "$1" || fail "nothing matches '$2' in:" "$(head -c 1500 "$1")"; }
+lacks() { ! grep -qE -- "$2" "$1" || fail "something matches '$2' in:" "$(head -c 1500 "$1")"; }
 
 # query FILE EXPRESSION: see cli_tools.py. is FILE EXPRESSION VALUE compares.
 query() { tool json "$@"; }

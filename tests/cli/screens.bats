@@ -13,7 +13,7 @@ shown() {
     shift
     ok "$@" || return 1
     golden "$name" <"$out" || return 1
-    tool width 100 <"$out"
+    [ -n "${UPDATE_GOLDEN:-}" ] || tool width 100 <"$out"
 }
 
 topics() { "$TAPOOL" help | sed -n '/^topics/,/^$/s/^  \([a-z-]*\).*/\1/p'; }
@@ -155,10 +155,9 @@ fits() {
     [ "$rc" -eq 0 ] || too_wide+="${*:2} at $1: $(head -n 3 "$out" "$err")"$'\n'
 }
 
-@test "no line is longer than a terminal of 80 or of 100 columns" {
+@test "no line is longer than a terminal of 80 columns, no page's than 100" {
     device_trace >gpu.json
     screens fits 80
-    screens fits 100
     pages fits 100
     [ -z "$too_wide" ] || fail "$too_wide"
 }

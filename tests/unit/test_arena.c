@@ -348,6 +348,27 @@ static void trim_gives_idle_memory_back(void **state)
     close_arena(r);
 }
 
+static void idle_ranges_go_back_before_out_of_memory(void **state)
+{
+    (void)state;
+    struct rig *r = calloc(1, sizeof *r);
+    struct rig_cfg cfg = {
+        .strategy = &tp_strategy_arena, .base = &tp_source_virtual, .limit = "capacity=1MiB"};
+    tp_addr blocks[900];
+    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    for (int i = 0; i < 900; i++)
+        blocks[i] = rig_alloc(r, 0, 1024);
+    assert_true(r->account.gets > 3);
+    for (int i = 0; i < 900; i++)
+        rig_free(r, 0, blocks[i], 1024);
+    struct tp_block none;
+    tp_addr a = rig_alloc(r, 0, 1 << 20); /* all that there is, in one piece */
+    assert_int_equal(rig_try(r, 0, 16, 16, &none), TP_EOOM);
+    rig_free(r, 0, a, 1 << 20);
+    rig_alloc(r, 0, 16);
+    close_arena(r);
+}
+
 /* ---- the origin's defects ---- */
 
 static void a_double_free_makes_no_alias(void **state)
@@ -499,6 +520,7 @@ int main(void)
         cmocka_unit_test(large_objects_resize_in_place),
         cmocka_unit_test(small_objects_resize_within_their_class),
         cmocka_unit_test(trim_gives_idle_memory_back),
+        cmocka_unit_test(idle_ranges_go_back_before_out_of_memory),
         cmocka_unit_test(a_double_free_makes_no_alias),
         cmocka_unit_test(beyond_4_gib_nothing_is_lost),
         cmocka_unit_test(foreign_pointers_are_refused),

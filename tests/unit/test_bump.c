@@ -251,6 +251,22 @@ static void the_newest_block_grows_in_place(void **state)
     close_bump(r);
 }
 
+/* The base happens to be aligned to far more than was asked of the source: no decision may see
+ * that. */
+static void alignment_by_luck_does_not_count(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("");
+    struct tp_block b;
+    tp_addr a = rig_alloc(r, 0, 64);
+    assert_int_equal(a % (1 << 20), 0);
+    assert_int_equal(rig_free(r, 0, a, 64), TP_OK); /* starts over */
+    assert_int_equal(rig_try(r, 0, 64, 1 << 20, &b), TP_OK);
+    assert_int_equal(r->account.gets, 2);
+    assert_int_not_equal(b.addr, a);
+    close_bump(r);
+}
+
 static void a_huge_block_costs_little_bookkeeping(void **state)
 {
     (void)state;
@@ -291,6 +307,7 @@ int main(void)
         cmocka_unit_test(the_last_free_resets),
         cmocka_unit_test(wrong_frees_are_refused),
         cmocka_unit_test(the_newest_block_grows_in_place),
+        cmocka_unit_test(alignment_by_luck_does_not_count),
         cmocka_unit_test(a_huge_block_costs_little_bookkeeping),
         cmocka_unit_test(a_refused_fallback_stays_held),
     };

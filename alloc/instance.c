@@ -172,7 +172,7 @@ void tp_player_begin(struct tp_player *p)
 {
     tp_cursor_rewind(p->cursor);
     p->now_ns = 0;
-    p->skipped = p->failed = p->skipped_trims = 0;
+    p->skipped = p->failed = p->skipped_trims = p->until_stop = 0;
     p->stop = false;
 }
 

@@ -12,6 +12,20 @@ enum {
     ENGINE_REPLAYS = 3 /* at least, in all */
 };
 
+/* Counted only where a stop can make it differ from the program's. */
+static void count_until_stop(struct tp_player *p, const struct tp_window *w)
+{
+    uint32_t end = p->stop ? p->stopped + 1 : w->count;
+    for (uint32_t i = 0; i < end; i++)
+        p->until_stop += tp_op_is_operation(w->insns[i].op);
+}
+
+uint64_t tp_played_operations(const struct tp_player *p)
+{
+    uint64_t all = p->stop ? p->until_stop : p->facts->operations;
+    return all - p->skipped - p->failed - p->skipped_trims;
+}
+
 int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window, void *ctx,
                  uint64_t *ticks, struct tp_err *err)
 {
@@ -27,6 +41,8 @@ int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window
         sum += tp_stamp() - start;
         if (per_window)
             per_window(ctx, p, &w);
+        if (p->cfg->stop_on_oom)
+            count_until_stop(p, &w);
         status = tp_player_check(p, &w, err);
     }
     tp_player_drain(p);
@@ -39,7 +55,7 @@ static int replay_ns(struct tp_player *p, double *ns_per_op, double *ns, struct 
 {
     uint64_t ticks = 0;
     int status = tp_play_once(p, tp_play_untimed, NULL, NULL, &ticks, err);
-    uint64_t counted = p->facts->operations - p->skipped - p->skipped_trims;
+    uint64_t counted = tp_played_operations(p);
     *ns = (double)ticks * p->cfg->clock->ns_per_tick;
     *ns_per_op = counted ? *ns / (double)counted : 0;
     return status;

@@ -3,6 +3,7 @@
 #include "alloc/passes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     FOREIGN_SAMPLES = 2048
@@ -235,6 +236,8 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
         u->devices[i].demand = tp_program_demand(p->cfg->program, i);
         out->devices[i].first_failed_event = TP_NONE;
         out->devices[i].external_fragmentation = NAN;
+        out->devices[i].internal_fragmentation = out->devices[i].unused_reserved = NAN;
+        memset(&out->devices[i].at_peak, 0xff, sizeof out->devices[i].at_peak); /* TP_NONE */
         out->devices[i].trace_peak_requested = u->devices[i].demand->bytes;
     }
     p->usage = u;

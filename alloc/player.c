@@ -369,6 +369,7 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, enum mod
             start = end;
         }
         if (!counts && p->stop) {
+            p->stopped = i;
             skip_rest(p, w, i + 1, mode);
             return;
         }

@@ -74,8 +74,10 @@ struct tp_player {
     bool clocked;             /* the source has a clock of its own: keep now_ns */
     uint32_t tick_ns;         /* added per instruction where time is unknown */
     bool touches;             /* blocks are host memory, and --touch is not none */
-    bool stop;                /* --on-oom stop, and it happened */
+    bool stop;                /* --on-oom stop, and it happened ... */
+    uint32_t stopped;         /* ... at this instruction of the window */
     uint64_t skipped, failed; /* in this replay */
+    uint64_t until_stop;      /* operations up to a stop, which is one of them */
     uint64_t skipped_trims;
     struct tp_usage *usage;
     uint32_t *ticks; /* of the window, latency pass only */

@@ -11,7 +11,8 @@
 
 #define TP_NONE UINT64_MAX /* a count or byte value that does not exist; ratios use NAN */
 
-/* The state at the first event where the trace's requested bytes are highest. Bytes. */
+/* The state at the first event where the trace's requested bytes are highest. Bytes. All TP_NONE
+ * where a replay stopped before that event. */
 struct tp_at_peak {
     uint64_t event, time_ns; /* event 0: in the prologue, or nothing is allocated */
     uint64_t requested, granted, reserved, idle;

@@ -3,6 +3,7 @@
 #include "cmd/cli.h"
 #include "cmd/registry.h"
 #include "cmd/screen_first.h"
+#include "traces/clean.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,6 +190,18 @@ static void hold_standard_descriptors(void)
     }
 }
 
+/* What a message quotes may come from a file or an argument: it reaches the terminal clean. */
+static void print_error(const struct tp_err *err)
+{
+    char text[TP_ERR_TEXT];
+    tp_clean_text(err->text, text, sizeof text);
+    fprintf(stderr, "tapool: %s\n", text);
+    if (!err->hint[0])
+        return;
+    tp_clean_text(err->hint, text, sizeof text);
+    fprintf(stderr, "hint: %s\n", text);
+}
+
 int tp_cli_main(int argc, char **argv)
 {
     struct tp_err err = {0};
@@ -202,8 +215,6 @@ int tp_cli_main(int argc, char **argv)
         fflush(stdout);
     if (!status)
         return TP_EXIT_OK;
-    fprintf(stderr, "tapool: %s\n", err.text);
-    if (err.hint[0])
-        fprintf(stderr, "hint: %s\n", err.hint);
+    print_error(&err);
     return tp_exit_code(status);
 }

@@ -85,8 +85,7 @@ static void print_warning_list(FILE *out)
     fputs("Warnings say when tapool's own numbers are doubtful. 'tapool help ID' explains one.\n\n",
           out);
     for (size_t i = 0; tp_warnings[i]; i++) {
-        const char *help = tp_warnings[i]->help;
-        fprintf(out, "  %-22s%.*s ...\n", tp_warnings[i]->id, (int)strcspn(help, "\n"), help);
+        fprintf(out, "  %-22s%s\n", tp_warnings[i]->id, tp_warnings[i]->summary);
     }
 }
 

@@ -49,7 +49,8 @@ cJSON *tp_json_number(struct tp_json *j, uint64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    cJSON *item = value > EXACT ? cJSON_CreateString(text) : cJSON_CreateNumber((double)value);
+    /* raw: cJSON would print 16 digits as 9.00719925474099e+15 */
+    cJSON *item = value > EXACT ? cJSON_CreateString(text) : cJSON_CreateRaw(text);
     j->failed |= !item;
     return item;
 }

@@ -1,10 +1,11 @@
-/* See output.h. The new file gets its name by link(2), which fails where the name is taken, or by
- * rename(2) with force. */
+/* See output.h. The new file gets its name by a rename that fails where the name is taken, or, with
+ * force, by one that does not. */
 #include "cmd/output.h"
 
 #include "cmd/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -96,7 +97,10 @@ static int place(struct tp_output *o, struct tp_err *err)
         return TP_OK;
     if (o->force)
         return rename(o->temporary, o->path) ? fail_write(o->path, err) : TP_OK;
-    if (link(o->temporary, o->path) == 0)
+    if (renameat2(AT_FDCWD, o->temporary, AT_FDCWD, o->path, RENAME_NOREPLACE) == 0)
+        return TP_OK;
+    /* a file system or kernel without it: link(2) refuses a name that is taken just as well */
+    if (errno != EEXIST && link(o->temporary, o->path) == 0)
         return TP_OK; /* the other name goes in discard */
     return errno == EEXIST ? fail_exists(o->path, err) : fail_write(o->path, err);
 }

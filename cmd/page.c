@@ -75,6 +75,16 @@ void tp_page_at(struct tp_page *p, int column, const char *format, ...)
     write_words(p, column, text);
 }
 
+void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
+{
+    char text[TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    write_words(p, indent, text);
+}
+
 void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)
 {
     static const char *const codes[] = {"", "\033[1m", "\033[2m", "\033[31;1m", "\033[32m"};

@@ -28,10 +28,13 @@ static bool faster(const struct tp_result *a, const struct tp_result *b)
 
 static void keep_eligible(const struct tp_result *results, size_t count, struct candidates *c)
 {
-    for (size_t i = 0; i < count && c->count < PICK_MAX; i++)
-        if (results[i].spec->strategy->group != TP_GROUP_YARDSTICK &&
+    for (size_t i = 0; i < count && c->count < PICK_MAX; i++) {
+        /* a real allocator whose statistics are not there (under a sanitizer) holds "0 B" */
+        bool unknown = !peak_of(&results[i]) && tp_run_trace_peak(results[i].run);
+        if (results[i].spec->strategy->group != TP_GROUP_YARDSTICK && !unknown &&
             !tp_run_failed(results[i].run))
             c->list[c->count++] = &results[i];
+    }
 }
 
 static struct candidates within_least_peak(const struct candidates *all)
@@ -95,24 +98,23 @@ static void print_reason(const struct tp_result *pick, const struct candidates *
             next = all->list[i];
     tp_page_styled(page, 0, TP_BOLD, "Pick %s", pick->spec->label);
     if (!next) {
-        tp_page_at(page, page->column,
-                   failures ? ": the only policy here that serves every allocation"
-                            : ": the others here are yardsticks");
+        tp_page_more(page, INDENT,
+                     failures ? ": the only policy here that serves every allocation"
+                              : ": the others here are yardsticks");
     } else if ((double)peak_of(next) > CLOSE * (double)peak_of(pick)) {
-        tp_page_at(page, page->column, ": held %s where %s held %s (%s)",
-                   tp_bytes(peak_of(pick), false).s, next->spec->label,
-                   tp_bytes(peak_of(next), false).s,
-                   tp_times((double)peak_of(next) / (double)peak_of(pick)).s);
+        tp_page_more(page, INDENT, ": held %s where %s held %s (%s)",
+                     tp_bytes(peak_of(pick), false).s, next->spec->label,
+                     tp_bytes(peak_of(next), false).s,
+                     tp_times((double)peak_of(next) / (double)peak_of(pick)).s);
     } else if (tp_run_calls(pick->run) != TP_NONE && tp_run_calls(next->run) != TP_NONE &&
                tp_run_calls(pick->run) < tp_run_calls(next->run)) {
-        tp_page_at(page, page->column, ": %s %s calls where %s needs %s, for about the same memory",
-                   tp_count(tp_run_calls(pick->run)).s, tp_result_callee(pick), next->spec->label,
-                   tp_count(tp_run_calls(next->run)).s);
+        tp_page_more(page, INDENT, ": %s %s calls where %s needs %s, for about the same memory",
+                     tp_count(tp_run_calls(pick->run)).s, tp_result_callee(pick), next->spec->label,
+                     tp_count(tp_run_calls(next->run)).s);
     } else {
-        tp_page_at(page, page->column,
-                   ": %s ns per call where %s takes %s, for about the same memory",
-                   tp_digits(tp_speed_of(pick->run).ns).s, next->spec->label,
-                   tp_digits(tp_speed_of(next->run).ns).s);
+        tp_page_more(page, INDENT, ": %s ns per call where %s takes %s, for about the same memory",
+                     tp_digits(tp_speed_of(pick->run).ns).s, next->spec->label,
+                     tp_digits(tp_speed_of(next->run).ns).s);
     }
 }
 
@@ -148,7 +150,7 @@ void tp_pick_print(const struct tp_result *results, size_t count, struct tp_page
         failures |= tp_run_failed(results[i].run) > 0;
     if (!all.count) {
         tp_page_styled(page, 0, TP_BOLD, "Pick: none");
-        tp_page_at(page, page->column, ", every policy here failed or is a yardstick");
+        tp_page_more(page, INDENT, ", every policy here failed or is a yardstick");
         tp_page_line(page);
         return;
     }

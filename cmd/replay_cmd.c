@@ -93,6 +93,7 @@ static const struct tp_opt rows[] = {
      .type = TP_OPT_UINT,
      .offset = ROW(seed),
      .def = "1",
+     .max = UINT64_C(1) << 53,
      .arg = "N",
      .help = "of everything random (the shuffle decorator)"},
     {.name = "format",
@@ -327,9 +328,11 @@ static int export_json(const struct replay *r, struct tp_err *err)
 static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *out,
                            struct tp_err *err)
 {
-    int status = tp_clock_calibrate(&r->report.clock, err);
+    int status = TP_OK;
     for (int i = 0; !status && i < args->count; i++)
         status = prepare(&r->jobs[r->job_count++], r->o, args->words[i], err);
+    if (!status)
+        status = tp_clock_calibrate(&r->report.clock, err);
     if (!status)
         status = play_all(r, err);
     if (!status)

@@ -48,15 +48,31 @@ static void note_reserved(const struct tp_device_run *d, char *note, size_t size
     double times =
         d->at_peak.requested ? (double)d->at_peak.reserved / (double)d->at_peak.requested : NAN;
     size_t used = (size_t)snprintf(note, size, "%s of requested", tp_times(times).s);
-    if (d->peak_carved != TP_NONE && used < size)
+    bool also_peak = d->at_peak.reserved == d->peak_reserved;
+    if (also_peak && d->peak_carved != TP_NONE && used < size)
         snprintf(note + used, size - used, "; %s of it was ever in use",
                  tp_bytes(d->peak_carved, false).s);
+}
+
+static void print_own_peak(const struct tp_device_run *d, struct tp_page *page)
+{
+    tp_page_at(page, TEXT, "its own peak: %s, at event %s",
+               tp_bytes(d->peak_reserved, page->exact).s, tp_count(d->peak_reserved_event).s);
+    if (d->peak_carved != TP_NONE)
+        tp_page_more(page, TEXT, "; %s of it was ever in use", tp_bytes(d->peak_carved, false).s);
+    tp_page_line(page);
 }
 
 static void print_when(const struct tp_result *r, const struct tp_device_run *d,
                        struct tp_page *page)
 {
     char at[64] = "";
+    if (d->at_peak.requested == TP_NONE) {
+        tp_page_at(page, LABEL,
+                   "the replay stopped before the event at which the program needs most");
+        tp_page_line(page);
+        return;
+    }
     if (r->facts->time_known)
         snprintf(at, sizeof at, " (+%s)", tp_duration(d->at_peak.time_ns).s);
     tp_page_at(page, LABEL, "when the program needed most: event %s of %s%s",
@@ -70,11 +86,11 @@ static void print_failures(const struct tp_result *r, const struct tp_device_run
     if (!d->failed_allocations)
         return;
     tp_page_styled(page, LABEL, TP_RED, "OUT OF MEMORY");
-    tp_page_at(page, page->column,
-               ": %s allocation%s failed, the first at event %s; %s calls on "
-               "them were skipped",
-               tp_count(d->failed_allocations).s, d->failed_allocations == 1 ? "" : "s",
-               tp_count(d->first_failed_event).s, tp_count(r->run->skipped_operations).s);
+    tp_page_more(page, TEXT,
+                 ": %s allocation%s failed, the first at event %s; %s calls on "
+                 "them were skipped",
+                 tp_count(d->failed_allocations).s, d->failed_allocations == 1 ? "" : "s",
+                 tp_count(d->first_failed_event).s, tp_count(r->run->skipped_operations).s);
     tp_page_line(page);
 }
 
@@ -107,15 +123,17 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     note_reserved(d, reserved.note, sizeof reserved.note);
     print_when(r, d, page);
     print_failures(r, d, page);
+    if (at->requested == TP_NONE) { /* stopped before */
+        print_own_peak(d, page);
+        print_calls(r, d, page);
+        return;
+    }
     print_sum_line(&requested, page);
     print_sum_line(&rounding, page);
     print_sum_line(&idle, page);
     print_sum_line(&reserved, page);
-    if (!peak) {
-        tp_page_at(page, TEXT, "its own peak: %s, at event %s",
-                   tp_bytes(d->peak_reserved, page->exact).s, tp_count(d->peak_reserved_event).s);
-        tp_page_line(page);
-    }
+    if (!peak)
+        print_own_peak(d, page);
     print_calls(r, d, page);
 }
 

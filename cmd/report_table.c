@@ -100,6 +100,10 @@ static void fill_idle(const struct tp_report *rep, const struct tp_result *r, bo
     uint64_t idle = 0, largest = 0;
     for (uint32_t d = 0; d < r->run->device_count; d++) {
         const struct tp_at_peak *at = &r->run->devices[d].at_peak;
+        if (at->idle == TP_NONE) {
+            cell(out, "-"); /* stopped before */
+            return;
+        }
         idle += at->idle;
         if (at->largest == TP_NONE || largest == TP_NONE)
             largest = TP_NONE;
@@ -144,9 +148,9 @@ static void print_failures(const struct tp_result *r, struct tp_page *page)
             first = r->run->devices[d].first_failed_event;
     tp_page_at(page, 2, "%s: ", r->spec->label);
     tp_page_styled(page, page->column, TP_RED, "OUT OF MEMORY");
-    tp_page_at(page, page->column, ", %s of %s allocations failed, the first at event %s",
-               tp_count(failed).s, tp_count(r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC]).s,
-               tp_count(first).s);
+    tp_page_more(
+        page, 4, ", %s of %s allocations failed, the first at event %s", tp_count(failed).s,
+        tp_count(r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC]).s, tp_count(first).s);
     tp_page_line(page);
 }
 

@@ -4,12 +4,35 @@
 
 #include <string.h>
 
-enum { FIELD = 4, VALUE = 30 };
+enum { FIELD = 4, HASH = 14, VALUE = 30 };
 
 static void line(struct tp_page *page, const char *name, const char *value)
 {
     tp_page_at(page, FIELD, "%s", name);
     tp_page_at(page, VALUE, "%s", value);
+    tp_page_line(page);
+}
+
+/* Options as they are typed, with room to wrap. */
+static void options_line(struct tp_page *page, const char *name, const struct tp_opt *rows,
+                         const void *opts)
+{
+    char text[2048];
+    tp_page_at(page, FIELD, "%s", name);
+    tp_page_at(page, VALUE, "%s", rows ? "" : "none");
+    if (tp_opts_text(rows, opts, text, sizeof text)) {
+        for (char *from = text, *comma; *from; from = comma) {
+            comma = strchr(from, ',');
+            size_t length = comma ? (size_t)(comma + 1 - from) : strlen(from);
+            bool first = from == text;
+            if (!first && page->column + (int)length > page->width - 1) {
+                tp_page_line(page);
+                tp_page_at(page, VALUE, "%s", "");
+            }
+            tp_page_at(page, page->column, "%.*s", (int)length, from);
+            comma = from + length;
+        }
+    }
     tp_page_line(page);
 }
 
@@ -20,18 +43,18 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
     const struct tp_program_facts *f = r->facts;
     for (size_t i = 0; i < TP_HASH_SIZE; i++)
         snprintf(hash + 2 * i, 3, "%02x", f->hash[i]);
-    if (!tp_opts_text(r->spec->strategy->options, r->spec->opts, text, sizeof text) || !text[0])
-        snprintf(text, sizeof text, "none");
-    line(page, "options", text);
+    options_line(page, "options", r->spec->strategy->options, r->spec->opts);
     if (!(r->spec->strategy->caps & TP_CAP_FOREIGN)) {
         line(page, "source", r->source->name);
         for (uint32_t i = 0; i < r->source->count; i++) {
             const struct tp_source_layer *l = &r->source->layers[i];
-            if (tp_opts_text(l->ops->options, l->opts, text, sizeof text) && text[0])
-                line(page, l->ops->name, text);
+            if (l->ops->options)
+                options_line(page, l->ops->name, l->ops->options, l->opts);
         }
     }
-    line(page, "program", hash);
+    tp_page_at(page, FIELD, "program");
+    tp_page_at(page, HASH, "%s", hash);
+    tp_page_line(page);
     snprintf(text, sizeof text, "%s objects, %s of them live at the end (%s), %s at once",
              tp_count(f->objects).s, tp_count(f->live_at_end).s,
              tp_bytes(f->live_at_end_bytes, false).s, tp_count(f->slots).s);

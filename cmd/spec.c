@@ -57,7 +57,7 @@ int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, stru
                 strlen(head))
             return tp_fail(err, TP_EUSAGE, "label '%s' is not 1 to %d letters, digits or . _ -",
                            head, TP_LABEL_MAX - 1);
-        snprintf(spec->label, sizeof spec->label, "%s", head);
+        snprintf(spec->label, sizeof spec->label, "%.*s", TP_LABEL_MAX - 1, head);
         spec->labelled = true;
     }
     spec->strategy = tp_find_strategy(name, err);

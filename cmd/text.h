@@ -46,7 +46,10 @@ void tp_page_init(struct tp_page *p, FILE *out, unsigned color);
  */
 void tp_page_at(struct tp_page *p, int column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same in a style. */
+/* Goes on where the line is and wraps to `indent`. */
+void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* As tp_page_at, in a style. */
 void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Right-aligned to end before `end`. */

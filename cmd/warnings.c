@@ -8,6 +8,7 @@
 #define SMALL_PEAK      (UINT64_C(16) << 20) /* peaks above this are not start-up cost */
 #define SMALL_TIMES     1.5                  /* and a factor below this needs no excuse */
 #define PAGE_BLOCK_SIZE 4096
+#define MUCH_ROUNDING   0.25
 #define FEW_REUSED      0.5 /* below: nearly every block is the source's own */
 #define DRIFT           0.15
 #define DRIFT_VALUES    20
@@ -35,7 +36,8 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
 
 static bool page_per_block(const struct tp_result *r, char *text, size_t size)
 {
-    if (r->facts->kind != TP_KIND_HOST || !(tp_run_reuse(r->run) < FEW_REUSED))
+    bool wasteful = r->run->devices[0].internal_fragmentation > MUCH_ROUNDING;
+    if (r->facts->kind != TP_KIND_HOST || !wasteful || !(tp_run_reuse(r->run) < FEW_REUSED))
         return false;
     snprintf(text, size,
              "%s asks the system for whole pages of %d bytes for nearly every block, which no host "
@@ -119,21 +121,21 @@ static bool slow_build(const struct tp_result *r, char *text, size_t size)
 }
 
 static const struct tp_warning warn_small_trace = {
-    "small-trace",
+    "small-trace", "the peak is below what the strategy starts with",
     "The trace's peak is below 16 MiB, and the strategy holds at least 1.5 times of it because it\n"
     "starts with whole ranges and whole runs of blocks per size class. On a small program that\n"
     "start-up cost outweighs everything else, so the factor says nothing about fragmentation.\n"
     "Judge memory on a trace with a larger peak; times are not affected.",
     small_trace};
 static const struct tp_warning warn_page_per_block = {
-    "page-per-block",
+    "page-per-block", "the strategy holds whole pages for every block",
     "On the host, memory comes in pages of 4 KiB. A strategy that asks the source for every block\n"
     "holds at least one page for each, however small it is. Such strategies are models of device\n"
     "policies (where the driver's granularity is 512 bytes and blocks are large) and are left out\n"
     "of the default set of host traces.",
     page_per_block};
 static const struct tp_warning warn_memory_not_touched = {
-    "memory-not-touched",
+    "memory-not-touched", "no block is written, so nobody pays for page faults",
     "With --touch none the blocks are handed out and never written. An allocator that keeps its\n"
     "bookkeeping outside the blocks then never touches memory at all, while one that writes "
     "headers\n"
@@ -141,26 +143,26 @@ static const struct tp_warning warn_memory_not_touched = {
     "8 bytes at the start of each block inside the timed call, or --touch all.",
     memory_not_touched};
 static const struct tp_warning warn_put_refused = {
-    "put-refused",
+    "put-refused", "the system refused to take memory back",
     "The operating system can refuse to unmap a range: splitting a mapping may exceed the limit\n"
     "vm.max_map_count. tapool keeps such a range as reserved, tries again at the end of the pass,\n"
     "and never calls it an out of memory. Raise the limit: sysctl vm.max_map_count.",
     put_refused};
 static const struct tp_warning warn_synthetic_time = {
-    "synthetic-time",
+    "synthetic-time", "the trace has no times: the virtual clock is made up",
     "Not every event of the trace has a time, so the virtual device's clock moves 1 us per event.\n"
     "What depends on that clock is when work on a stream is complete: reuse across streams and\n"
     "simulated waiting. Peaks of strategies that ignore streams are exact all the same.",
     synthetic_time};
 static const struct tp_warning warn_drift = {
-    "drift",
+    "drift", "the machine changed while it was measured",
     "The medians of the first and the second half of the steady replays differ by more than 15 %.\n"
     "The interval beside the time assumes that nothing changed meanwhile, so it is too narrow "
     "here.\n"
     "Close other programs, pin the process (taskset), or raise --min-time.",
     drift};
 static const struct tp_warning warn_slow_build = {
-    "slow-build",
+    "slow-build", "not a release build: times are not comparable",
     "This tapool was not built with the release preset: assertions or sanitizers are in its hot\n"
     "paths. Memory figures and counts are exact; times are not comparable with a release build's.\n"
     "Build with: cmake --preset release && cmake --build --preset release",

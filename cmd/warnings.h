@@ -9,7 +9,8 @@ enum { TP_WARNING_TEXT = 400 };
 
 struct tp_warning {
     const char *id;
-    const char *help; /* paragraphs of `tapool help ID` */
+    const char *summary; /* a few words for the list */
+    const char *help;    /* paragraphs of `tapool help ID` */
 
     /* Writes the sentence and returns true when it applies to this result. */
     bool (*applies)(const struct tp_result *r, char *text, size_t size);

@@ -4,8 +4,8 @@
  * A larger alignment is met by mapping more and unmapping what is too much; where the kernel
  * refuses that, the surplus stays mapped, never touched, until the range goes. Mappings are
  * MAP_NORESERVE, and what would exceed the memory that was available at the start is refused as out
- * of memory: the kernel would hand it out and kill the process later. Its streams are in step: every
- * fence has passed.
+ * of memory: the kernel would hand it out and kill the process later. Its streams are in step:
+ * every fence has passed.
  *
  * Known weakness: where this machine's memory runs out depends on what else runs on it. */
 #include "alloc/source.h"
@@ -27,7 +27,8 @@ struct host {
     struct range_item last; /* the range of the last `host`, size 0: none */
 };
 
-/* What the kernel says could be used without swapping; all physical memory where it does not say. */
+/* What the kernel says could be used without swapping; all physical memory where it does not say.
+ */
 static uint64_t available_memory(uint64_t physical)
 {
     char line[128];

@@ -133,7 +133,10 @@ int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
                             .thread_stride = stride_of(strategy->thread_size),
                             .tick_ns = facts->time_known ? 0 : SYNTHETIC_NS};
     p->clocked = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
-    p->touches = cfg->touch != TP_TOUCH_NONE && !p->clocked && is_host_memory(p);
+    p->touch = p->clocked || !is_host_memory(p) ? TP_TOUCH_NONE : cfg->touch;
+    /* the empty strategy has one small block; more pages are a program's cost, no engine's share */
+    if (strategy == &tp_strategy_empty && p->touch == TP_TOUCH_ALL)
+        p->touch = TP_TOUCH_FIRST;
     int status = open_all(p, err);
     if (status)
         tp_player_close(p, NULL);
@@ -170,10 +173,9 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
 
 void tp_player_begin(struct tp_player *p)
 {
-    tp_cursor_rewind(p->cursor);
-    p->now_ns = 0;
+    tp_cursor_rewind(p->cursor); /* time runs on: fences of the last replay lie in the past */
     p->skipped = p->failed = p->skipped_trims = p->until_stop = 0;
-    p->stop = false;
+    p->stop = p->in_prologue = false;
 }
 
 int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
@@ -182,8 +184,13 @@ int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
         if (p->stop)
             return 0;
         int got = tp_cursor_next(p->cursor, w, err);
+        if (got > 0 && !w->prologue && p->in_prologue) {
+            p->in_prologue = false; /* what happened there is in no count */
+            p->skipped = p->failed = p->skipped_trims = 0;
+        }
         if (got <= 0 || !w->prologue)
             return got;
+        p->in_prologue = true;
         if (p->cfg->drop_prologue)
             continue;
         if (p->usage)

@@ -93,7 +93,7 @@ static void collect(void *ctx, struct tp_player *p, const struct tp_window *w)
         struct tp_latency *kind = &c->out->kinds[k];
         tp_hist_add(&kind->hist, ns);
         kind->raw_sum_ns += net;
-        if (insn->op == TP_ALLOC)
+        if (k == TP_LAT_ALLOC)
             tp_hist_add(&c->out->alloc_sizes[size_class(insn->size)], ns);
         if (c->out->slowest_count < TP_SLOWEST || ns > c->out->slowest[TP_SLOWEST - 1].ns)
             note_slow(c->out, &(struct tp_slow_event){.event = tp_window_event(w, i),

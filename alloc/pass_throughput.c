@@ -20,10 +20,14 @@ static void count_until_stop(struct tp_player *p, const struct tp_window *w)
         p->until_stop += tp_op_is_operation(w->insns[i].op);
 }
 
+uint64_t tp_seen_operations(const struct tp_player *p)
+{
+    return p->stop ? p->until_stop : p->facts->operations;
+}
+
 uint64_t tp_played_operations(const struct tp_player *p)
 {
-    uint64_t all = p->stop ? p->until_stop : p->facts->operations;
-    return all - p->skipped - p->failed - p->skipped_trims;
+    return tp_seen_operations(p) - p->skipped - p->skipped_trims;
 }
 
 int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window, void *ctx,
@@ -142,6 +146,8 @@ int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, stru
     tp_progress(cfg, "speed", 0);
     status = replay_ns(&p, &cold, &cold_ns, err);
     out->throughput.cold_ns_per_op = cold;
+    uint64_t played = tp_played_operations(&p);
+    out->throughput.engine_scale = played ? (double)tp_seen_operations(&p) / (double)played : 1;
     bool once = cold_ns >= (double)cfg->min_time_ns;
     if (!status && !once)
         status = play_steady(&p, &empty, out, err);

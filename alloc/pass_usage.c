@@ -28,7 +28,8 @@ struct tp_usage {
     struct tp_player *player;
     struct object *objects; /* by slot */
     struct device_usage *devices;
-    uint64_t clock; /* recorded ns, or instructions where time is unknown */
+    uint64_t clock; /* recorded ns, or operations where time is unknown */
+    bool prologue_over;
     uint64_t sample_every, until_sample;
     bool timed;
     bool foreign;
@@ -67,7 +68,7 @@ void tp_usage_before(struct tp_player *p, const struct tp_insn *insn)
 {
     struct tp_usage *u = p->usage;
     struct device_usage *d = &u->devices[insn->device];
-    u->clock += u->timed ? insn->gap_ns : 1;
+    u->clock += u->timed ? insn->gap_ns : 0;
     settle(u, d);
     d->gets_before = p->instances[insn->device].account.gets;
 }
@@ -195,6 +196,10 @@ void tp_usage_after(struct tp_player *p, const struct tp_window *w, uint32_t ind
     struct tp_usage *u = p->usage;
     struct device_usage *d = &u->devices[w->insns[index].device];
     struct tp_device_run *run = d->run;
+    if (!u->timed && tp_op_is_operation(w->insns[index].op)) {
+        u->clock++; /* each event's outcome weighs the same, the last one's too */
+        settle(u, d);
+    }
     if (u->foreign && --u->until_sample == 0) {
         u->until_sample = u->sample_every;
         sample_foreign(u, d);
@@ -287,10 +292,15 @@ static void finish_device(struct tp_usage *u, struct device_usage *d)
  * looked at now, and so is a device that the trace never uses. */
 static void prologue_done(struct tp_usage *u)
 {
+    if (u->prologue_over)
+        return;
+    u->prologue_over = true;
     for (uint16_t i = 0; i < u->player->facts->devices; i++) {
         struct device_usage *d = &u->devices[i];
         d->before = u->player->instances[i].account;
         d->run->allocations = d->run->reused = 0;
+        d->requested_dt = d->granted_dt = d->reserved_dt = 0;
+        d->since = u->clock;
         if (!d->demand->event)
             snapshot(u, d);
     }
@@ -302,11 +312,10 @@ static int usage_play(struct tp_usage *u, struct tp_err *err)
     struct tp_window w;
     int got, status = TP_OK;
     tp_player_begin(p);
-    for (bool first = true; !status && (got = tp_player_next(p, &w, err)) != 0; first = false) {
+    while (!status && (got = tp_player_next(p, &w, err)) != 0) {
         if (got < 0)
             return -got;
-        if (first)
-            prologue_done(u);
+        prologue_done(u);
         tp_play_usage(p, &w);
         status = u->status ? u->status : tp_player_check(p, &w, err);
         tp_progress(p->cfg, "memory",
@@ -318,13 +327,13 @@ static int usage_play(struct tp_usage *u, struct tp_err *err)
 static void usage_finish(struct tp_usage *u, struct tp_run *out)
 {
     const struct tp_player *p = u->player;
+    prologue_done(u); /* a stop in it, or nothing but it */
     for (uint16_t i = 0; i < p->facts->devices; i++)
         finish_device(u, &u->devices[i]);
     out->skipped_operations = p->skipped;
     out->skipped_trims = p->skipped_trims;
     out->flags |= u->timed ? TP_RUN_WEIGHT_TIME : 0;
-    out->flags |= u->foreign ? TP_RUN_INFORMATIVE | TP_RUN_NO_CALLS : 0;
-    out->flags |= p->strategy->walk ? TP_RUN_WALKED : 0;
+    out->flags |= u->foreign ? TP_RUN_INFORMATIVE : 0;
 }
 
 int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)

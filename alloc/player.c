@@ -23,9 +23,11 @@ INLINE void touch_block(tp_addr addr, uint64_t size, enum tp_touch touch)
         *(volatile uint64_t *)(uintptr_t)addr = addr;
     else
         bytes[0] = 1;
-    if (touch == TP_TOUCH_ALL)
-        for (uint64_t at = TOUCH_STRIDE; at < size; at += TOUCH_STRIDE)
-            bytes[at] = 1;
+    if (touch != TP_TOUCH_ALL)
+        return;
+    for (uint64_t at = TOUCH_STRIDE; at < size; at += TOUCH_STRIDE)
+        bytes[at] = 1;
+    bytes[size - 1] = 1; /* in a page of its own where the block does not start at one */
 }
 
 INLINE void *thread_of(const struct tp_player *p, const struct tp_instance *in, uint16_t thread)
@@ -141,7 +143,7 @@ static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
     if (status != TP_OK)
         return status;
     uint64_t old_size = tp_slot_size(slot);
-    if (p->touches)
+    if (p->touch != TP_TOUCH_NONE)
         memcpy((void *)(uintptr_t)block->addr, (const void *)(uintptr_t)slot->addr,
                old_size < rq->size ? old_size : rq->size);
     if (p->usage)
@@ -184,7 +186,7 @@ RARE bool play_realloc(struct tp_player *p, const struct tp_insn *insn, uint32_t
         return false;
     }
     if (block.addr != slot->addr)
-        touch_block(block.addr, insn->size, p->touches ? p->cfg->touch : TP_TOUCH_NONE);
+        touch_block(block.addr, insn->size, p->touch);
     slot->addr = block.addr;
     slot->packed = tp_slot_pack(insn);
     return true;
@@ -206,6 +208,8 @@ RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn, uint32_t i
         status = tp_src_get(src, bytes, rq.align > src->page ? rq.align : src->page, &addr);
         if (status == TP_OK)
             status = p->strategy->adopt(in->state, thr, addr, &rq, &block);
+        if (status != TP_OK && addr)
+            tp_src_put(src, addr, bytes);
     } else {
         status = p->strategy->alloc(in->state, thr, &rq, &block);
     }
@@ -216,7 +220,7 @@ RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn, uint32_t i
     }
     slot->addr = block.addr;
     slot->packed = tp_slot_pack(insn);
-    touch_block(block.addr, insn->size, p->touches ? p->cfg->touch : TP_TOUCH_NONE);
+    touch_block(block.addr, insn->size, p->touch);
     if (p->usage)
         tp_usage_block(p, insn, granted_of(p, in, &block), false);
     return true;
@@ -383,9 +387,9 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, enum mod
     {                                                                                              \
         if (p->clocked)                                                                            \
             play_window(p, w, mode, TP_TOUCH_NONE, true);                                          \
-        else if (!p->touches)                                                                      \
+        else if (p->touch == TP_TOUCH_NONE)                                                        \
             play_window(p, w, mode, TP_TOUCH_NONE, false);                                         \
-        else if (p->cfg->touch == TP_TOUCH_FIRST)                                                  \
+        else if (p->touch == TP_TOUCH_FIRST)                                                       \
             play_window(p, w, mode, TP_TOUCH_FIRST, false);                                        \
         else                                                                                       \
             play_window(p, w, mode, TP_TOUCH_ALL, false);                                          \

@@ -73,11 +73,12 @@ struct tp_player {
     uint64_t now_ns;          /* recorded time; sources read it, and advance it by waiting */
     bool clocked;             /* the source has a clock of its own: keep now_ns */
     uint32_t tick_ns;         /* added per instruction where time is unknown */
-    bool touches;             /* blocks are host memory, and --touch is not none */
+    enum tp_touch touch;      /* none where blocks are no host memory */
     bool stop;                /* --on-oom stop, and it happened ... */
     uint32_t stopped;         /* ... at this instruction of the window */
     uint64_t skipped, failed; /* in this replay */
-    uint64_t until_stop;      /* operations up to a stop, which is one of them */
+    bool in_prologue;
+    uint64_t until_stop; /* operations up to a stop, which is one of them */
     uint64_t skipped_trims;
     struct tp_usage *usage;
     uint32_t *ticks; /* of the window, latency pass only */

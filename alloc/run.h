@@ -66,6 +66,7 @@ struct tp_slow_event {
 struct tp_throughput {
     struct tp_series runs;   /* ns per operation of each replay, engine share included */
     struct tp_series engine; /* the same with the empty strategy, interleaved */
+    double engine_scale;     /* operations gone through / operations that took place: >= 1 */
     double cold_ns_per_op;   /* first replay on a fresh instance, engine share included */
     uint64_t replays;
     uint64_t wall_ns; /* spent in the strategy's replays */
@@ -82,11 +83,9 @@ struct tp_latency_run {
 
 enum tp_run_flags {
     TP_RUN_INFORMATIVE = 1u << 0,    /* memory figures come from the allocator's own statistics */
-    TP_RUN_NO_CALLS = 1u << 1,       /* source calls are unknown */
-    TP_RUN_WEIGHT_TIME = 1u << 2,    /* weighted by recorded time, else by events */
-    TP_RUN_SYNTHETIC_TIME = 1u << 3, /* the virtual clock ran on 1 us an instruction */
-    TP_RUN_PLAYED_ONCE = 1u << 4,    /* longer than --min-time: cold and steady coincide */
-    TP_RUN_WALKED = 1u << 5,
+    TP_RUN_WEIGHT_TIME = 1u << 1,    /* weighted by recorded time, else by events */
+    TP_RUN_SYNTHETIC_TIME = 1u << 2, /* the virtual clock ran on 1 us an instruction */
+    TP_RUN_PLAYED_ONCE = 1u << 3,    /* longer than --min-time: cold and steady coincide */
 };
 
 struct tp_run {

@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@ extern char **environ;
 /* Both ends are the same executable, so the layout is the same. The run stands behind it. */
 struct job {
     uint64_t size; /* of the whole mapping */
+    pid_t parent;
     char spec[TP_SPEC_TEXT];
     char label[TP_LABEL_MAX];
     uint32_t touch, passes, min_replays, repeat;
@@ -64,6 +67,7 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
              options);
     snprintf(job->label, sizeof job->label, "%s", spec->label);
     job->size = size;
+    job->parent = getpid();
     job->touch = cfg->touch;
     job->passes = cfg->passes;
     job->min_replays = cfg->min_replays;
@@ -183,11 +187,14 @@ static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
     struct stat st;
     (void)args;
     (void)out;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for an orphan's answer */
     if (fstat(JOB_FD, &st) || (size_t)st.st_size < sizeof *job)
         return tp_fail(err, TP_EUSAGE, "'__child' is tapool's own");
     int status = map_job(JOB_FD, (size_t)st.st_size, &job, err);
     if (status)
         return status;
+    if (getppid() != job->parent) /* it ended before that was set */
+        return TP_OK;
     status = tp_program_import(PROGRAM_FD, &program, &job->err);
     if (!status &&
         (uint64_t)st.st_size < RUN_OFFSET + tp_run_size(tp_program_facts(program)->devices))

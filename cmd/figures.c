@@ -4,6 +4,7 @@
 #include <math.h>
 
 enum { BEYOND = 10 };
+#define FEW_REUSED 0.5
 
 const struct tp_percentile_row tp_percentiles[TP_PERCENTILES] = {{0.5, "p50", "p50_ns"},
                                                                  {0.9, "p90", "p90_ns"},
@@ -15,9 +16,19 @@ static double not_negative(double value)
     return value > 0 ? value : 0;
 }
 
+static double engine_share(const struct tp_run *run)
+{
+    return tp_series_median(&run->throughput.engine).median * run->throughput.engine_scale;
+}
+
 double tp_speed_net(const struct tp_run *run, double gross)
 {
-    return not_negative(gross - tp_series_median(&run->throughput.engine).median);
+    return not_negative(gross - engine_share(run));
+}
+
+bool tp_run_has_interval(const struct tp_run *run)
+{
+    return run->throughput.runs.count > 1;
 }
 
 struct tp_speed tp_speed_of(const struct tp_run *run)
@@ -27,7 +38,7 @@ struct tp_speed tp_speed_of(const struct tp_run *run)
                              .low = tp_speed_net(run, gross.low),
                              .high = tp_speed_net(run, gross.high),
                              .cold = tp_speed_net(run, run->throughput.cold_ns_per_op),
-                             .engine = tp_series_median(&run->throughput.engine).median};
+                             .engine = engine_share(run)};
 }
 
 bool tp_percentile(const struct tp_latency *l, double fraction, uint64_t *ns)
@@ -50,6 +61,20 @@ uint64_t tp_run_failed(const struct tp_run *run)
     for (uint32_t d = 0; d < run->device_count; d++)
         sum += run->devices[d].failed_allocations;
     return sum;
+}
+
+uint64_t tp_run_first_failure(const struct tp_run *run)
+{
+    uint64_t first = TP_NONE;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        if (run->devices[d].first_failed_event < first)
+            first = run->devices[d].first_failed_event;
+    return first;
+}
+
+bool tp_run_mostly_source(const struct tp_run *run)
+{
+    return tp_run_reuse(run) < FEW_REUSED;
 }
 
 uint64_t tp_run_calls(const struct tp_run *run)

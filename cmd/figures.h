@@ -12,6 +12,9 @@ struct tp_speed {
 };
 struct tp_speed tp_speed_of(const struct tp_run *run);
 
+/* One measurement has no interval. */
+bool tp_run_has_interval(const struct tp_run *run);
+
 /* One replay's ns per operation as tp_speed counts it. */
 double tp_speed_net(const struct tp_run *run, double gross);
 
@@ -30,11 +33,13 @@ double tp_latency_mean(const struct tp_latency *l); /* NAN when there are none *
 
 /* Sums over devices; TP_NONE where one of them is. Byte values only make sense with one device. */
 uint64_t tp_run_failed(const struct tp_run *run);
-uint64_t tp_run_calls(const struct tp_run *run); /* gets and puts */
+uint64_t tp_run_first_failure(const struct tp_run *run); /* event; TP_NONE: none */
+uint64_t tp_run_calls(const struct tp_run *run);         /* gets and puts */
 uint64_t tp_run_peak_reserved(const struct tp_run *run);
 uint64_t tp_run_trace_peak(const struct tp_run *run);
 double tp_run_reuse(const struct tp_run *run); /* share of allocations without a source call; NAN */
-double tp_run_needed(const struct tp_run *run); /* peak reserved / trace peak requested; NAN */
+bool tp_run_mostly_source(const struct tp_run *run); /* under 50 % reuse */
+double tp_run_needed(const struct tp_run *run);      /* peak reserved / trace peak requested; NAN */
 
 /* Times of a virtual source are the policy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);

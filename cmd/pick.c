@@ -7,7 +7,7 @@
 
 #define CLOSE 1.05
 
-enum { PICK_MAX = 64, INDENT = 6 };
+enum { PICK_MAX = 64, INDENT = 6, ENOUGH = 6 };
 
 struct candidates {
     const struct tp_result *list[PICK_MAX];
@@ -19,9 +19,13 @@ static uint64_t peak_of(const struct tp_result *r)
     return tp_run_peak_reserved(r->run);
 }
 
-/* a is faster than b beyond what the intervals and 5 % leave open. */
+/* a is faster than b beyond what the intervals and 5 % leave open. A cold time and a steady one do
+ * not compare, and fewer values than an interval needs decide nothing. */
 static bool faster(const struct tp_result *a, const struct tp_result *b)
 {
+    if (a->run->throughput.runs.count < ENOUGH || b->run->throughput.runs.count < ENOUGH ||
+        (a->run->flags ^ b->run->flags) & TP_RUN_PLAYED_ONCE)
+        return false;
     struct tp_speed x = tp_speed_of(a->run), y = tp_speed_of(b->run);
     return x.high < y.low && x.ns * CLOSE < y.ns;
 }

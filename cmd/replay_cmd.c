@@ -195,6 +195,11 @@ static int check_strategies(const struct job *job, struct tp_err *err)
                                    "cannot run on source '%s'",
                                    s->name, job->source.name),
                            "--source host plays the trace in this machine's memory");
+        if (s->caps & TP_CAP_FOREIGN && tp_program_facts(job->trace.program)->devices > 1)
+            return tp_fail(err, TP_EUSAGE,
+                           "'%s' has one heap for the whole process: it cannot play the devices of "
+                           "this trace apart",
+                           s->name);
         int status = s->caps & TP_CAP_FOREIGN ? TP_OK : tp_strategy_fits(s, base, err);
         if (status)
             return status;

@@ -69,6 +69,20 @@ static void write_options(struct tp_json *j, cJSON *in, const struct tp_opt *row
     }
 }
 
+/* The base's options, then each decorator with its own: one may stand there twice. */
+static void write_layers(struct tp_json *j, cJSON *source, const struct tp_source_spec *spec)
+{
+    const struct tp_source_layer *l = spec->layers;
+    write_options(j, tp_json_object(j, source, "options"), l->ops->options, l->opts);
+    cJSON *decorators = tp_json_array(j, source, "decorators");
+    for (uint32_t i = 1; i < spec->count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        tp_json_text(j, o, "name", l[i].ops->name);
+        write_options(j, tp_json_object(j, o, "options"), l[i].ops->options, l[i].opts);
+        tp_json_push(j, decorators, o);
+    }
+}
+
 static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result *r)
 {
     cJSON *s = tp_json_object(j, run, "strategy");
@@ -81,9 +95,7 @@ static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result
         tp_json_object(j, source, "options");
     } else {
         tp_json_text(j, source, "name", r->source->name);
-        cJSON *options = tp_json_object(j, source, "options");
-        for (uint32_t i = 0; i < r->source->count; i++)
-            write_options(j, options, r->source->layers[i].ops->options, r->source->layers[i].opts);
+        write_layers(j, source, r->source);
     }
     static const char *const touch[] = {"none", "first", "all"};
     tp_json_text(j, run, "touch", touch[r->touch]);
@@ -141,6 +153,7 @@ static void write_calls(struct tp_json *j, cJSON *in, const struct tp_device_run
     tp_json_uint(j, c, "put_bytes", d->put_bytes);
     tp_json_uint(j, c, "wait_ns", d->gets == TP_NONE ? TP_NONE : d->wait_ns);
     bool known = d->reused != TP_NONE && d->allocations;
+    tp_json_uint(j, c, "fallback", d->gets == TP_NONE ? TP_NONE : d->fallbacks);
     tp_json_real(j, c, "reuse", known ? (double)d->reused / (double)d->allocations : NAN);
 }
 
@@ -150,10 +163,11 @@ static void write_throughput(struct tp_json *j, cJSON *run, const struct tp_resu
     struct tp_speed s = tp_speed_of(r->run);
     cJSON *o = tp_json_object(j, run, "throughput");
     tp_json_real(j, o, "ns_per_op", s.ns);
-    tp_json_real(j, o, "low_ns_per_op", s.low);
-    tp_json_real(j, o, "high_ns_per_op", s.high);
+    tp_json_real(j, o, "low_ns_per_op", tp_run_has_interval(r->run) ? s.low : NAN);
+    tp_json_real(j, o, "high_ns_per_op", tp_run_has_interval(r->run) ? s.high : NAN);
     tp_json_real(j, o, "cold_ns_per_op", s.cold);
     tp_json_real(j, o, "engine_ns_per_op", s.engine);
+    tp_json_bool(j, o, "played_once", (r->run->flags & TP_RUN_PLAYED_ONCE) != 0);
     tp_json_uint(j, o, "replays", t->replays);
     tp_json_uint(j, o, "replays_per_run", t->runs.per_value);
     cJSON *runs = tp_json_array(j, o, "runs_ns_per_op");
@@ -227,15 +241,6 @@ static void write_warnings(struct tp_json *j, cJSON *o, const struct tp_result *
     }
 }
 
-static uint64_t first_failure(const struct tp_run *run)
-{
-    uint64_t first = TP_NONE;
-    for (uint32_t d = 0; d < run->device_count; d++)
-        if (run->devices[d].first_failed_event < first)
-            first = run->devices[d].first_failed_event;
-    return first;
-}
-
 static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r)
 {
     cJSON *o = cJSON_CreateObject();
@@ -248,7 +253,8 @@ static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const st
     }
     tp_json_uint(j, o, "failed_allocations", tp_run_failed(run));
     tp_json_uint(j, o, "skipped_operations", run->skipped_operations);
-    tp_json_uint(j, o, "first_failed_event", first_failure(run));
+    tp_json_uint(j, o, "skipped_trims", run->skipped_trims);
+    tp_json_uint(j, o, "first_failed_event", tp_run_first_failure(run));
     write_throughput(j, o, r);
     cJSON *latency = tp_json_object(j, o, "latency");
     for (int k = 0; k < TP_LAT_KINDS; k++)

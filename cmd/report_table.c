@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_REUSED                                                                                 \
-    0.5 /* below: nearly every call goes to the source, whose cost is not simulated */
-
 static void cell(char *out, const char *text)
 {
     snprintf(out, TP_TABLE_CELL, "%s", text);
@@ -50,9 +47,9 @@ static void fill_time(const struct tp_report *rep, const struct tp_result *r, bo
     (void)exact;
     struct tp_speed s = tp_speed_of(r->run);
     double half = s.high - s.ns > s.ns - s.low ? s.high - s.ns : s.ns - s.low;
-    if (tp_result_is_virtual(r) && tp_run_reuse(r->run) < FEW_REUSED)
+    if (tp_result_is_virtual(r) && tp_run_mostly_source(r->run))
         cell(out, "(a)");
-    else if (r->run->throughput.runs.count < 2) /* one measurement has no interval */
+    else if (!tp_run_has_interval(r->run)) /* one measurement has no interval */
         snprintf(out, TP_TABLE_CELL, "%s (b)", tp_digits(s.ns).s);
     else
         snprintf(out, TP_TABLE_CELL, "%s ±%.*f", tp_digits(s.ns).s,
@@ -72,7 +69,7 @@ static void fill_p99(const struct tp_report *rep, const struct tp_result *r, boo
         tp_hist_merge(&all->hist, &r->run->latency.kinds[k].hist);
     bool known = all && tp_percentile(all, 0.99, &ns);
     cell(out, known ? tp_latency_text(ns, rep->clock.step_ns).s : "-");
-    if (tp_result_is_virtual(r) && tp_run_reuse(r->run) < FEW_REUSED)
+    if (tp_result_is_virtual(r) && tp_run_mostly_source(r->run))
         cell(out, "(a)");
     free(all);
 }
@@ -140,12 +137,9 @@ static void fill_needed_row(const struct tp_result *r, bool exact, struct tp_row
 
 static void print_failures(const struct tp_result *r, struct tp_page *page)
 {
-    uint64_t failed = tp_run_failed(r->run), first = TP_NONE;
+    uint64_t failed = tp_run_failed(r->run), first = tp_run_first_failure(r->run);
     if (!failed)
         return;
-    for (uint32_t d = 0; d < r->run->device_count; d++)
-        if (r->run->devices[d].first_failed_event < first)
-            first = r->run->devices[d].first_failed_event;
     tp_page_at(page, 2, "%s: ", r->spec->label);
     tp_page_styled(page, page->column, TP_RED, "OUT OF MEMORY");
     tp_page_more(
@@ -211,15 +205,17 @@ static void print_notes(const struct tp_result *results, size_t count, int hidde
     bool flattered = false, once = false, informative = false;
     for (size_t i = 0; i < count; i++) {
         bool mostly_source =
-            tp_result_is_virtual(&results[i]) && tp_run_reuse(results[i].run) < FEW_REUSED;
+            tp_result_is_virtual(&results[i]) && tp_run_mostly_source(results[i].run);
         flattered |= mostly_source;
-        once |= !mostly_source && results[i].run->throughput.runs.count < 2;
+        once |= !mostly_source && !tp_run_has_interval(results[i].run);
         informative |= (results[i].run->flags & TP_RUN_INFORMATIVE) != 0;
     }
     if (flattered)
         print_note(page, "(a) nearly every call goes to the source, whose cost is not simulated.");
     if (once)
         print_note(page, "(b) one replay, longer than --min-time: cold, page faults included.");
+    if (results[0].run->device_count > 1)
+        print_note(page, "Bytes are sums over the devices, each at its own moment; one by one: -v");
     if (informative)
         print_note(page, "A real allocator's memory is by its own statistics, its calls are not "
                          "seen.");

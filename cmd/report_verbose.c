@@ -13,6 +13,11 @@ static void line(struct tp_page *page, const char *name, const char *value)
     tp_page_line(page);
 }
 
+static void line_of(struct tp_page *page, const char *name, uint64_t count)
+{
+    line(page, name, tp_count(count).s);
+}
+
 /* Options as they are typed, with room to wrap. */
 static void options_line(struct tp_page *page, const char *name, const struct tp_opt *rows,
                          const void *opts)
@@ -87,8 +92,7 @@ static void share_line(struct tp_page *page, const char *name, double at_peak, d
     line(page, name, text);
 }
 
-static void print_device(const struct tp_result *r, const struct tp_device_run *d,
-                         struct tp_page *page)
+static void print_device(const struct tp_device_run *d, struct tp_page *page)
 {
     char text[320];
     bytes_line(page, "trace_peak_requested", d->trace_peak_requested, TP_NONE);
@@ -108,13 +112,11 @@ static void print_device(const struct tp_result *r, const struct tp_device_run *
     line(page, "external_fragmentation", text);
     if (d->gets == TP_NONE)
         return;
-    snprintf(text, sizeof text, "%s get (%s), %s put (%s), %s wait", tp_count(d->gets).s,
-             tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s, tp_bytes(d->put_bytes, false).s,
-             tp_count(d->waits).s);
+    snprintf(text, sizeof text, "%s get (%s), %s put (%s), %s wait, %s fallback",
+             tp_count(d->gets).s, tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s,
+             tp_bytes(d->put_bytes, false).s, tp_count(d->waits).s, tp_count(d->fallbacks).s);
     line(page, "source_calls", text);
-    snprintf(text, sizeof text, "%s failed, %s calls skipped", tp_count(d->failed_allocations).s,
-             tp_count(r->run->skipped_operations).s);
-    line(page, "failed_allocations", text);
+    line_of(page, "failed_allocations", d->failed_allocations);
 }
 
 static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
@@ -170,8 +172,10 @@ void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, s
             tp_page_at(page, FIELD - 2, "device %u", d);
         if (r->run->device_count > 1)
             tp_page_line(page);
-        print_device(r, &r->run->devices[d], page);
+        print_device(&r->run->devices[d], page);
     }
+    line_of(page, "skipped_operations", r->run->skipped_operations);
+    line_of(page, "skipped_trims", r->run->skipped_trims);
     print_sizes(rep, r, page);
     print_slowest(r, page);
     tp_page_line(page);

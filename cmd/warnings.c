@@ -9,7 +9,7 @@
 #define SMALL_TIMES     1.5                  /* and a factor below this needs no excuse */
 #define PAGE_BLOCK_SIZE 4096
 #define MUCH_ROUNDING   0.25
-#define FEW_REUSED      0.5 /* below: nearly every block is the source's own */
+#define MANY_BLOCKS     16
 #define DRIFT           0.15
 #define DRIFT_VALUES    20
 
@@ -23,8 +23,8 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
 {
     double times = tp_run_needed(r->run);
     uint64_t start = r->run->devices[0].start_bytes;
-    if (!start || tp_run_trace_peak(r->run) >= SMALL_PEAK || !(times >= SMALL_TIMES) ||
-        !idle_is_start_up(&r->run->devices[0].at_peak))
+    if (!start || r->run->device_count > 1 || tp_run_trace_peak(r->run) >= SMALL_PEAK ||
+        !(times >= SMALL_TIMES) || !idle_is_start_up(&r->run->devices[0].at_peak))
         return false;
     snprintf(
         text, size,
@@ -36,8 +36,9 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
 
 static bool page_per_block(const struct tp_result *r, char *text, size_t size)
 {
-    bool wasteful = r->run->devices[0].internal_fragmentation > MUCH_ROUNDING;
-    if (r->facts->kind != TP_KIND_HOST || !wasteful || !(tp_run_reuse(r->run) < FEW_REUSED))
+    const struct tp_device_run *d = &r->run->devices[0];
+    bool wasteful = d->internal_fragmentation > MUCH_ROUNDING && d->allocations >= MANY_BLOCKS;
+    if (r->facts->kind != TP_KIND_HOST || !wasteful || !tp_run_mostly_source(r->run))
         return false;
     snprintf(text, size,
              "%s asks the system for whole pages of %d bytes for nearly every block, which no host "

@@ -18,11 +18,14 @@ static const struct {
     {"external_fragmentation", "1 - largest / all over idle spans that could serve any size"},
     {"source_calls", "get, put, wait: calls to the system or driver; their bytes"},
     {"reuse", "share of allocations that needed no source call"},
+    {"fallback", "allocations that a policy passes straight to the source by its own rules"},
     {"failed_allocations", "refused for want of memory; first_failed_event is the first"},
     {"skipped_operations", "calls on objects whose allocation failed: not played, not timed"},
+    {"skipped_trims", "trims that a policy does not offer"},
     {"ns_per_op", "steady time per call, engine share taken off; low, high: 95 % interval"},
     {"cold_ns_per_op", "the same for the first replay on a fresh instance"},
     {"engine_ns_per_op", "tapool's own share, by a policy that does nothing, in the same run"},
+    {"played_once", "the trace took longer than --min-time: each time is a cold one"},
     {"latency", "alloc, free, realloc: count, mean, min, p50, p90, p99, p99_9, max, buckets"},
 };
 

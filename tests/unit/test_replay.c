@@ -454,6 +454,24 @@ static void a_program_longer_than_min_time_is_played_once_per_repeat(void **stat
     tp_program_release(p);
 }
 
+/* The empty strategy, played beside it, has one block of 64 bytes: a sanitizer sees more than that.
+ */
+static void touching_every_page_touches_the_strategys_blocks_alone(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {
+        ALLOC_INSN(0, 1000 * PAGE, 0),
+        {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 2000 * PAGE},
+        FREE_INSN(0, 2000 * PAGE, 0)};
+    struct tp_program *p = test_program(insns, 3, true);
+    struct tp_replay_cfg cfg = on(&tp_source_host, p);
+    cfg.touch = TP_TOUCH_ALL;
+    cfg.passes = TP_PASS_ALL;
+    assert_int_equal(tp_replay(&cfg, run, &err), TP_OK);
+    assert_int_equal(run->devices[0].peak_reserved, 3000 * PAGE);
+    tp_program_release(p);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -470,6 +488,7 @@ int main(void)
         TEST(trim_without_a_member_is_skipped_and_counted),
         TEST(without_times_weights_are_events_and_the_clock_is_synthetic),
         TEST(a_prologue_counts_as_memory_and_as_nothing_else),
+        TEST(touching_every_page_touches_the_strategys_blocks_alone),
         TEST(passes_cover_every_operation_of_every_window),
         TEST(a_program_longer_than_min_time_is_played_once_per_repeat),
     };

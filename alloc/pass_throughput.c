@@ -20,14 +20,16 @@ static void count_until_stop(struct tp_player *p, const struct tp_window *w)
         p->until_stop += tp_op_is_operation(w->insns[i].op);
 }
 
-uint64_t tp_seen_operations(const struct tp_player *p)
+/* The operations of the replay that just ended: those gone through, and of these those that took
+ * place (a failed allocation is a call that takes time; a skipped operation is none). */
+static uint64_t seen_operations(const struct tp_player *p)
 {
     return p->stop ? p->until_stop : p->facts->operations;
 }
 
-uint64_t tp_played_operations(const struct tp_player *p)
+static uint64_t played_operations(const struct tp_player *p)
 {
-    return tp_seen_operations(p) - p->skipped - p->skipped_trims;
+    return seen_operations(p) - p->skipped - p->skipped_trims;
 }
 
 int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window, void *ctx,
@@ -59,7 +61,7 @@ static int replay_ns(struct tp_player *p, double *ns_per_op, double *ns, struct 
 {
     uint64_t ticks = 0;
     int status = tp_play_once(p, tp_play_untimed, NULL, NULL, &ticks, err);
-    uint64_t counted = tp_played_operations(p);
+    uint64_t counted = played_operations(p);
     *ns = (double)ticks * p->cfg->clock->ns_per_tick;
     *ns_per_op = counted ? *ns / (double)counted : 0;
     return status;
@@ -146,8 +148,8 @@ int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, stru
     tp_progress(cfg, "speed", 0);
     status = replay_ns(&p, &cold, &cold_ns, err);
     out->throughput.cold_ns_per_op = cold;
-    uint64_t played = tp_played_operations(&p);
-    out->throughput.engine_scale = played ? (double)tp_seen_operations(&p) / (double)played : 1;
+    uint64_t played = played_operations(&p);
+    out->throughput.engine_scale = played ? (double)seen_operations(&p) / (double)played : 1;
     bool once = cold_ns >= (double)cfg->min_time_ns;
     if (!status && !once)
         status = play_steady(&p, &empty, out, err);

@@ -16,11 +16,6 @@ typedef void tp_window_fn(void *ctx, struct tp_player *p, const struct tp_window
 int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window, void *ctx,
                  uint64_t *ticks, struct tp_err *err);
 
-/* The operations of the replay that just ended: those gone through, and of these those that took
- * place (a failed allocation is a call that takes time; a skipped operation is none). */
-uint64_t tp_seen_operations(const struct tp_player *p);
-uint64_t tp_played_operations(const struct tp_player *p);
-
 static inline void tp_progress(const struct tp_replay_cfg *cfg, const char *pass, double fraction)
 {
     if (cfg->progress)

@@ -48,14 +48,19 @@ static uint64_t granted_of(const struct tp_player *p, const struct tp_instance *
                                                   : p->strategy->usable(in->state, block->addr);
 }
 
+RARE void set_broken(struct tp_player *p, uint32_t index, int status)
+{
+    if (!p->broken) {
+        p->broken = status;
+        p->broken_index = index;
+    }
+}
+
 /* Out of memory is data; everything else that alloc may not say breaks the contract. */
 RARE void alloc_failed(struct tp_player *p, const struct tp_insn *insn, uint32_t index, int status)
 {
     if (status != TP_EOOM) {
-        if (!p->broken) {
-            p->broken = status;
-            p->broken_index = index;
-        }
+        set_broken(p, index, status);
         return;
     }
     p->failed++;
@@ -63,14 +68,6 @@ RARE void alloc_failed(struct tp_player *p, const struct tp_insn *insn, uint32_t
         p->stop = true;
     if (p->usage)
         tp_usage_failed(p, insn);
-}
-
-RARE void set_broken(struct tp_player *p, uint32_t index, int status)
-{
-    if (!p->broken) {
-        p->broken = status;
-        p->broken_index = index;
-    }
 }
 
 /* What the loop reads in every round, in registers: the compiler cannot know that no strategy

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int tp_exit_code(int status)
+static int exit_code(int status)
 {
     switch (status) {
     case TP_OK:
@@ -216,5 +216,5 @@ int tp_cli_main(int argc, char **argv)
     if (!status)
         return TP_EXIT_OK;
     print_error(&err);
-    return tp_exit_code(status);
+    return exit_code(status);
 }

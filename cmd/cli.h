@@ -18,7 +18,6 @@ enum tp_exit {
     TP_EXIT_INPUT = 3,
     TP_EXIT_FAILED = 4, /* replay failed, device missing, output could not be written */
 };
-int tp_exit_code(int status);
 
 struct tp_args {
     const void *opts; /* the command's option struct, defaults filled in */

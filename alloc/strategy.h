@@ -48,7 +48,11 @@ struct tp_env {
     uint32_t threads; /* recorded threads that will call */
     uint32_t streams;
     enum tp_kind kind;
-    bool concurrent; /* several OS threads call at once; false: one plays them all */
+    /* Several OS threads call at once, each with its own `thr` (TP_CAP_THREADS only); false: one
+     * plays them all. Only alloc, free, resize, move, retain, release, adopt, use, thread_init and
+     * thread_fini run at the same time: everything else has the instance to itself. The source and
+     * tp_meta_get are not thread safe: the strategy holds one lock around all its calls of them. */
+    bool concurrent;
     uint64_t seed;
 };
 

@@ -31,7 +31,7 @@ LIBC+='|getopt|glob|langinfo|libgen|link|malloc|poll|pthread|pwd|regex|sched|sea
 LIBC+='|strings|sysexits|syslog|termios|ucontext|unistd|utime|cpuid|immintrin|x86intrin|arm_acle'
 LIBC="<((sys|linux|asm|arpa)/[a-z0-9_./]+|$LIBC)\.h>"
 
-STRATEGY_HEADERS='"alloc/(strategy|source|err|opt|program|addr_map)\.h"'
+STRATEGY_HEADERS='"alloc/(strategy|source|err|opt|program|addr_map|lock)\.h"'
 SOURCE_HEADERS='"alloc/(source|err|opt|program|addr_map)\.h"'
 TRACE_LIBRARIES='<(cjson/cJSON|cJSON|zlib|zstd|zstd_errors|sqlite3|openssl/[a-z0-9_]+)\.h>'
 CUDA_LIBRARIES='<(cuda[A-Za-z0-9_]*|nvml|cupti[a-z0-9_]*)\.h>'

@@ -20,7 +20,7 @@
 extern const struct tp_source_ops tp_source_host, tp_source_virtual, tp_source_meter,
     tp_source_limit, tp_source_fault, tp_source_shuffle;
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
-    tp_strategy_system, tp_strategy_empty;
+    tp_strategy_lru, tp_strategy_stream_pool, tp_strategy_system, tp_strategy_empty;
 
 #define RIG_LAYERS  5
 #define RIG_THREADS 3

@@ -11,7 +11,6 @@ int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct 
 /* Plays the whole program once, from the first event. `play` is timed by one stamp around each
  * window; `per_window`, which may be NULL, is called after it, untimed. What is live at the end is
  * drained, untimed. Sets *ticks to the time inside the windows. */
-typedef void tp_play_fn(struct tp_player *p, const struct tp_window *w);
 typedef void tp_window_fn(void *ctx, struct tp_player *p, const struct tp_window *w);
 int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window, void *ctx,
                  uint64_t *ticks, struct tp_err *err);

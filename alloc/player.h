@@ -23,10 +23,14 @@ static_assert(TP_MAX_SIZE < UINT64_C(1) << TP_SLOT_ALIGN_SHIFT, "they share a wo
 static_assert(TP_MAX_ALIGN_LOG2 < 1 << (TP_SLOT_DEVICE_SHIFT - TP_SLOT_ALIGN_SHIFT), "likewise");
 static_assert(TP_MAX_DEVICES <= 256, "they share a word");
 
+static inline uint64_t tp_slot_pack_one(const struct tp_insn *insn) /* of the only device */
+{
+    return insn->size | (uint64_t)insn->align_log2 << TP_SLOT_ALIGN_SHIFT;
+}
+
 static inline uint64_t tp_slot_pack(const struct tp_insn *insn)
 {
-    return insn->size | (uint64_t)insn->align_log2 << TP_SLOT_ALIGN_SHIFT |
-           (uint64_t)insn->device << TP_SLOT_DEVICE_SHIFT;
+    return tp_slot_pack_one(insn) | (uint64_t)insn->device << TP_SLOT_DEVICE_SHIFT;
 }
 
 static inline uint64_t tp_slot_size(const struct tp_slot *s)
@@ -83,8 +87,8 @@ struct tp_player {
     struct tp_usage *usage;
     uint32_t *ticks; /* of the window, latency pass only */
     struct tp_cursor *cursor;
-    int broken;            /* the first status that no strategy may return, or 0 */
-    uint32_t broken_index; /* in the window */
+    int broken;                        /* the first status that no strategy may return, or 0 */
+    const struct tp_insn *broken_insn; /* of the window */
 };
 
 /* Opens fresh instances of `strategy` for every device. On failure nothing stays open. */
@@ -102,10 +106,10 @@ void tp_player_begin(struct tp_player *p);
  * prologue on its way, untimed. */
 int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err);
 
+typedef void tp_play_fn(struct tp_player *p, const struct tp_window *w);
+
 /* Plays one window. untimed: neither stamps nor accounts. latency: p->ticks filled. */
-void tp_play_untimed(struct tp_player *p, const struct tp_window *w);
-void tp_play_latency(struct tp_player *p, const struct tp_window *w);
-void tp_play_usage(struct tp_player *p, const struct tp_window *w);
+tp_play_fn tp_play_untimed, tp_play_latency, tp_play_usage;
 
 /* After a window: TP_EBROKEN with its event when the strategy broke its contract. */
 int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_err *err);

@@ -257,6 +257,7 @@ static int play(struct replay *r, const struct job *job, const struct tp_strateg
                                 .repeat = (uint32_t)r->o->repeat,
                                 .stop_on_oom = r->o->on_oom == OOM_STOP,
                                 .seed = r->o->seed,
+                                .nth = (uint32_t)(spec - job->specs),
                                 .progress = tp_progress_show,
                                 .progress_ctx = &line};
     *out = (struct tp_result){&job->trace,  facts,     spec,

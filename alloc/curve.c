@@ -1,9 +1,6 @@
 /* Bounded curves; see curve.h. */
 #include "alloc/curve.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 static void group_add(struct tp_curve_group *g, const struct tp_curve_point *p)
 {
     for (int v = 0; v < TP_CURVE_VALUES; v++) {
@@ -67,8 +64,7 @@ static void shrink(struct tp_curve *c)
 
 void tp_curve_add(struct tp_curve *c, uint64_t event, const uint64_t bytes[TP_CURVE_VALUES])
 {
-    bool first = !c->count && !c->open.samples;
-    if (!first && !memcmp(c->last.bytes, bytes, sizeof c->last.bytes))
+    if (tp_curve_is_last(c, bytes))
         return;
     c->last.event = event;
     memcpy(c->last.bytes, bytes, sizeof c->last.bytes);

@@ -9,7 +9,9 @@
 #ifndef TP_CURVE_H
 #define TP_CURVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define TP_CURVE_POINTS 4096
 
@@ -38,6 +40,12 @@ struct tp_curve {
     struct tp_curve_point last; /* sample */
     struct tp_curve_point points[TP_CURVE_POINTS];
 };
+
+/* Would tp_curve_add leave this sample out? */
+static inline bool tp_curve_is_last(const struct tp_curve *c, const uint64_t bytes[TP_CURVE_VALUES])
+{
+    return (c->count || c->open.samples) && !memcmp(c->last.bytes, bytes, sizeof c->last.bytes);
+}
 
 /* Events must not fall. A sample that changes nothing is left out. */
 void tp_curve_add(struct tp_curve *c, uint64_t event, const uint64_t bytes[TP_CURVE_VALUES]);

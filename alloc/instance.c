@@ -193,8 +193,8 @@ int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
         p->in_prologue = true;
         if (p->cfg->drop_prologue)
             continue;
-        if (p->usage)
-            tp_play_usage(p, w);
+        if (p->observer)
+            tp_play_observed(p, w);
         else
             tp_play_untimed(p, w);
         int status = tp_player_check(p, w, err);

@@ -1,6 +1,7 @@
 /* The usage pass: untimed, serial, deterministic. It follows what is requested, granted and
  * reserved after every instruction, and looks inside the strategy once, at peak demand. */
 #include "alloc/passes.h"
+#include "alloc/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,42 +10,14 @@ enum {
     FOREIGN_SAMPLES = 2048
 }; /* a foreign allocator's statistics walk its heap: not every time */
 
-struct object {
-    uint64_t requested, granted;
-};
-
-struct device_usage {
-    struct tp_device_run *run;
-    const struct tp_demand *demand;
-    uint64_t requested, granted; /* now */
-    uint64_t foreign_reserved;   /* as last sampled */
-    uint64_t since;              /* value of the clock when the sums were last brought up to date */
-    double requested_dt, granted_dt, reserved_dt;
-    uint64_t gets_before;
-    struct tp_account before; /* as it was when the prologue was in place: no call of it counts */
-};
-
-struct tp_usage {
-    struct tp_player *player;
-    struct object *objects; /* by slot */
-    struct device_usage *devices;
-    uint64_t clock; /* recorded ns, or operations where time is unknown */
-    bool prologue_over;
-    uint64_t sample_every, until_sample;
-    bool timed;
-    bool foreign;
-    int status; /* of a snapshot that found the books wrong */
-    struct tp_err *err;
-};
-
-static uint64_t reserved_of(const struct tp_usage *u, const struct device_usage *d)
+uint64_t tp_usage_reserved(const struct tp_usage *u, const struct tp_usage_device *d)
 {
     if (u->foreign)
         return d->foreign_reserved;
     return u->player->instances[d - u->devices].account.reserved;
 }
 
-static void sample_foreign(struct tp_usage *u, struct device_usage *d)
+void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
 {
     const struct tp_strategy *s = u->player->strategy;
     if (!u->foreign || !s->stats)
@@ -55,22 +28,31 @@ static void sample_foreign(struct tp_usage *u, struct device_usage *d)
 }
 
 /* Brings the time-weighted sums up to now. */
-static void settle(const struct tp_usage *u, struct device_usage *d)
+static void settle(const struct tp_usage *u, struct tp_usage_device *d)
 {
     double dt = (double)(u->clock - d->since);
     d->requested_dt += (double)d->requested * dt;
     d->granted_dt += (double)d->granted * dt;
-    d->reserved_dt += (double)reserved_of(u, d) * dt;
+    d->reserved_dt += (double)tp_usage_reserved(u, d) * dt;
     d->since = u->clock;
 }
 
-void tp_usage_before(struct tp_player *p, const struct tp_insn *insn)
+static struct tp_usage_device *device_of(const struct tp_player *p, const struct tp_insn *insn)
 {
-    struct tp_usage *u = p->usage;
-    struct device_usage *d = &u->devices[insn->device];
+    return &((struct tp_usage *)p->observer_state)->devices[insn->device];
+}
+
+static void before(struct tp_player *p, const struct tp_insn *insn)
+{
+    struct tp_usage *u = p->observer_state;
+    struct tp_usage_device *d = device_of(p, insn);
+    const struct tp_account *a = &p->instances[insn->device].account;
     u->clock += u->timed ? insn->gap_ns : 0;
     settle(u, d);
-    d->gets_before = p->instances[insn->device].account.gets;
+    d->gets_before = a->gets;
+    d->refused_before = a->refused_gets;
+    d->peak_before = a->peak_reserved;
+    d->granted_high = 0;
 }
 
 static void raise(uint64_t *peak, uint64_t value)
@@ -79,146 +61,117 @@ static void raise(uint64_t *peak, uint64_t value)
         *peak = value;
 }
 
-void tp_usage_block(struct tp_player *p, const struct tp_insn *insn, uint64_t granted, bool both)
+static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+                  bool both)
 {
-    struct tp_usage *u = p->usage;
-    struct device_usage *d = &u->devices[insn->device];
-    struct object *o = &u->objects[insn->slot];
+    struct tp_usage *u = p->observer_state;
+    struct tp_usage_device *d = device_of(p, insn);
+    struct tp_usage_object *o = &u->objects[insn->slot];
+    uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
     if (both)
-        raise(&d->run->peak_granted, d->granted + granted);
+        d->granted_high = d->granted + granted;
     d->requested += insn->size - o->requested;
     d->granted += granted - o->granted;
-    *o = (struct object){insn->size, granted};
-    raise(&d->run->peak_granted, d->granted);
+    *o = (struct tp_usage_object){insn->size, granted};
+    raise(&d->granted_high, d->granted);
+    raise(&d->run->peak_granted, d->granted_high);
     d->run->allocations++;
     if (p->instances[insn->device].account.gets == d->gets_before)
         d->run->reused++;
 }
 
-void tp_usage_gone(struct tp_player *p, uint32_t slot, uint16_t device)
+static void leaving(struct tp_player *p, uint32_t slot)
 {
-    struct device_usage *d = &p->usage->devices[device];
-    struct object *o = &p->usage->objects[slot];
-    d->requested -= o->requested;
-    d->granted -= o->granted;
-    *o = (struct object){0};
+    (void)p, (void)slot;
 }
 
-void tp_usage_failed(struct tp_player *p, const struct tp_insn *insn)
+static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
 {
-    p->usage->devices[insn->device].run->failed_allocations++;
+    struct tp_usage *u = p->observer_state;
+    struct tp_usage_device *d = device_of(p, insn);
+    d->requested -= u->objects[slot].requested;
+    d->granted -= u->objects[slot].granted;
+    u->objects[slot] = (struct tp_usage_object){0};
 }
 
-/* ---- the look inside ---- */
-
-struct tally {
-    uint64_t bytes[TP_WALK_COUNT];
-    uint64_t pieces, largest, largest_span;
-};
-
-static void tally_piece(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
+static void failed(struct tp_player *p, const struct tp_insn *insn)
 {
-    struct tally *t = ctx;
-    (void)addr;
-    t->bytes[kind] += size;
-    if (kind != TP_WALK_CACHED && kind != TP_WALK_SPAN)
+    tp_usage_refusal(p->observer_state, device_of(p, insn), insn);
+}
+
+/* ---- after each instruction ---- */
+
+/* What stood only for a moment inside the instruction is an extreme as well. */
+static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const struct tp_window *w,
+                         uint32_t index)
+{
+    const struct tp_account *a = &u->player->instances[d - u->devices].account;
+    uint64_t now[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
+    uint64_t high[TP_CURVE_VALUES] = {now[0], now[1], now[2]};
+    raise(&high[TP_CURVE_GRANTED], d->granted_high);
+    if (a->peak_reserved > d->peak_before)
+        raise(&high[TP_CURVE_RESERVED], a->peak_reserved);
+    struct tp_curve *c = &d->run->curve;
+    if (tp_curve_is_last(c, now) && tp_curve_is_last(c, high))
         return;
-    t->pieces++;
-    raise(&t->largest, size);
-    if (kind == TP_WALK_SPAN)
-        raise(&t->largest_span, size);
+    uint64_t event = tp_window_event(w, index);
+    tp_curve_add(c, event, high);
+    tp_curve_add(c, event, now);
+    if (d->run->phase_count)
+        tp_usage_phase_peaks(d, high);
 }
 
-/* What a walk names must add up to what the source counted: a report that does not is worthless. */
-static int check_books(const struct tp_usage *u, const struct device_usage *d,
-                       const struct tally *t)
+static void follow_peaks(struct tp_usage *u, struct tp_usage_device *d, const struct tp_window *w,
+                         uint32_t index)
 {
-    uint64_t sum = 0, reserved = reserved_of(u, d);
-    for (int k = 0; k < TP_WALK_COUNT; k++)
-        sum += t->bytes[k];
-    if (sum == reserved && t->bytes[TP_WALK_LIVE] == d->granted)
-        return TP_OK;
-    return tp_fail(u->err, TP_EBROKEN,
-                   "strategy '%s' accounts for %llu of %llu reserved bytes, and for %llu of %llu "
-                   "handed out",
-                   u->player->strategy->name, (unsigned long long)sum, (unsigned long long)reserved,
-                   (unsigned long long)t->bytes[TP_WALK_LIVE], (unsigned long long)d->granted);
-}
-
-static void walk_now(struct tp_usage *u, struct device_usage *d, struct tp_at_peak *at)
-{
-    const struct tp_strategy *s = u->player->strategy;
-    struct tally t = {0};
-    if (!s->walk || s->walk(u->player->instances[d - u->devices].state, tally_piece, &t) != TP_OK)
-        return;
-    if (!u->status)
-        u->status = check_books(u, d, &t);
-    at->pieces = t.pieces;
-    at->largest = t.largest;
-    at->cached = t.bytes[TP_WALK_CACHED];
-    at->span = t.bytes[TP_WALK_SPAN];
-    at->dead = t.bytes[TP_WALK_DEAD];
-    at->internal = t.bytes[TP_WALK_INTERNAL];
-    if (at->span)
-        d->run->external_fragmentation = 1 - (double)t.largest_span / (double)at->span;
-}
-
-static double share_missing(uint64_t part, uint64_t whole)
-{
-    return whole ? 1 - (double)part / (double)whole : NAN;
-}
-
-static void snapshot(struct tp_usage *u, struct device_usage *d)
-{
-    sample_foreign(u, d);
-    uint64_t reserved = reserved_of(u, d);
-    d->run->at_peak = (struct tp_at_peak){
-        .event = d->demand->event,
-        .time_ns = d->demand->time_ns,
-        .requested = d->requested,
-        .granted = d->granted,
-        .reserved = reserved,
-        .idle = reserved > d->granted ? reserved - d->granted : 0,
-        .pieces = TP_NONE,
-        .largest = TP_NONE,
-        .cached = TP_NONE,
-        .span = TP_NONE,
-        .dead = TP_NONE,
-        .internal = TP_NONE,
-    };
-    d->run->internal_fragmentation = share_missing(d->requested, d->granted);
-    d->run->unused_reserved = share_missing(d->granted, reserved);
-    walk_now(u, d, &d->run->at_peak);
-}
-
-void tp_usage_after(struct tp_player *p, const struct tp_window *w, uint32_t index)
-{
-    struct tp_usage *u = p->usage;
-    struct device_usage *d = &u->devices[w->insns[index].device];
     struct tp_device_run *run = d->run;
-    if (!u->timed && tp_op_is_operation(w->insns[index].op)) {
+    if (d->requested > run->peak_requested) {
+        run->peak_requested = d->requested;
+        run->peak_requested_event = tp_window_event(w, index);
+    }
+    uint64_t high = u->foreign ? d->foreign_reserved
+                               : u->player->instances[d - u->devices].account.peak_reserved;
+    if (high > run->peak_reserved) {
+        run->peak_reserved = high;
+        run->peak_reserved_event = tp_window_event(w, index);
+    }
+}
+
+static void note_failure(struct tp_usage_device *d, const struct tp_window *w, uint32_t index)
+{
+    struct tp_device_run *run = d->run;
+    if (!run->failed_allocations || run->first_failed_event != TP_NONE)
+        return;
+    run->first_failed_event = run->first_failure.at.event = tp_window_event(w, index);
+    uint64_t ns = w->first_time;
+    for (uint32_t i = 0; i <= index; i++)
+        ns += w->insns[i].gap_ns;
+    run->first_failure.at.time_ns = ns;
+}
+
+static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    struct tp_usage *u = p->observer_state;
+    const struct tp_insn *insn = &w->insns[index];
+    struct tp_usage_device *d = device_of(p, insn);
+    if (!u->timed && tp_op_is_operation(insn->op)) {
         u->clock++; /* each event's outcome weighs the same, the last one's too */
         settle(u, d);
     }
     if (u->foreign && --u->until_sample == 0) {
         u->until_sample = u->sample_every;
-        sample_foreign(u, d);
+        tp_usage_sample_foreign(u, d);
     }
+    if (insn->op == TP_MARK)
+        tp_usage_mark(u, insn->slot, tp_window_event(w, index));
     if (!w->prologue && w->first_insn + index == d->demand->insn)
-        snapshot(u, d);
-    if (d->requested > run->peak_requested) {
-        run->peak_requested = d->requested;
-        run->peak_requested_event = tp_window_event(w, index);
-    }
-    uint64_t high =
-        u->foreign ? d->foreign_reserved : p->instances[d - u->devices].account.peak_reserved;
-    if (high > run->peak_reserved) {
-        run->peak_reserved = high;
-        run->peak_reserved_event = tp_window_event(w, index);
-    }
-    if (run->failed_allocations && run->first_failed_event == TP_NONE)
-        run->first_failed_event = tp_window_event(w, index);
+        tp_usage_snapshot(u, d);
+    follow_peaks(u, d, w, index);
+    follow_curve(u, d, w, index);
+    note_failure(d, w, index);
 }
+
+static const struct tp_observer usage_observer = {before, block, leaving, gone, failed, after};
 
 /* ---- the ends ---- */
 
@@ -244,12 +197,18 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
         out->devices[i].internal_fragmentation = out->devices[i].unused_reserved = NAN;
         memset(&out->devices[i].at_peak, 0xff, sizeof out->devices[i].at_peak); /* TP_NONE */
         out->devices[i].trace_peak_requested = u->devices[i].demand->bytes;
+        out->devices[i].fits_in = TP_NONE;
+        struct tp_instance *in = &p->instances[i];
+        uint64_t capacity = in->depth ? tp_src_capacity(&in->stack[in->depth - 1]) : 0;
+        out->devices[i].capacity = capacity ? capacity : TP_NONE;
+        tp_usage_phases_open(&u->devices[i], f);
     }
-    p->usage = u;
+    p->observer = &usage_observer;
+    p->observer_state = u;
     return TP_OK;
 }
 
-static void fill_calls(const struct tp_usage *u, const struct device_usage *d,
+static void fill_calls(const struct tp_usage *u, const struct tp_usage_device *d,
                        const struct tp_account *a)
 {
     struct tp_device_run *run = d->run;
@@ -263,7 +222,7 @@ static void fill_calls(const struct tp_usage *u, const struct device_usage *d,
     run->refused_puts = a->refused_puts;
 }
 
-static void finish_device(struct tp_usage *u, struct device_usage *d)
+static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_device_run *run = d->run;
     const struct tp_instance *in = &u->player->instances[d - u->devices];
@@ -274,7 +233,8 @@ static void finish_device(struct tp_usage *u, struct device_usage *d)
     if (u->foreign)
         d->foreign_reserved = stats.reserved_bytes;
     settle(u, d);
-    run->end_reserved = reserved_of(u, d);
+    tp_curve_finish(&run->curve);
+    run->end_reserved = tp_usage_reserved(u, d);
     run->peak_carved = u->foreign ? TP_NONE : stats.peak_carved_bytes;
     run->start_bytes = stats.start_bytes;
     run->fallbacks = stats.fallbacks;
@@ -296,13 +256,15 @@ static void prologue_done(struct tp_usage *u)
         return;
     u->prologue_over = true;
     for (uint16_t i = 0; i < u->player->facts->devices; i++) {
-        struct device_usage *d = &u->devices[i];
+        struct tp_usage_device *d = &u->devices[i];
         d->before = u->player->instances[i].account;
         d->run->allocations = d->run->reused = 0;
         d->requested_dt = d->granted_dt = d->reserved_dt = 0;
         d->since = u->clock;
         if (!d->demand->event)
-            snapshot(u, d);
+            tp_usage_snapshot(u, d);
+        const uint64_t now[] = {d->requested, d->granted, tp_usage_reserved(u, d)};
+        tp_curve_add(&d->run->curve, 0, now);
     }
 }
 
@@ -316,7 +278,7 @@ static int usage_play(struct tp_usage *u, struct tp_err *err)
         if (got < 0)
             return -got;
         prologue_done(u);
-        tp_play_usage(p, &w);
+        tp_play_observed(p, &w);
         status = u->status ? u->status : tp_player_check(p, &w, err);
         tp_progress(p->cfg, "memory",
                     (double)(w.first_insn + w.count) / (double)p->facts->instructions);
@@ -350,7 +312,7 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
         usage_finish(&u, out);
         status = u.status;
     }
-    p.usage = NULL;
+    p.observer = NULL;
     tp_player_drain(&p);
     int closed = tp_player_close(&p, status ? NULL : err);
     free(u.objects);

@@ -9,9 +9,21 @@
 #define INLINE static inline __attribute__((always_inline))
 #define RARE   static __attribute__((noinline))
 
-enum mode { MODE_UNTIMED, MODE_LATENCY, MODE_USAGE };
+enum mode { MODE_UNTIMED, MODE_LATENCY, MODE_OBSERVED };
 
 enum { TOUCH_STRIDE = 4096 }; /* the smallest page that matters for faults */
+
+/* A byte in every page of [from, size): the contents that a realloc keeps have been written. The
+ * last byte may lie in a page of its own, where the block does not start at one. */
+INLINE void touch_pages(tp_addr addr, uint64_t from, uint64_t size)
+{
+    volatile unsigned char *bytes = (volatile unsigned char *)(uintptr_t)addr;
+    uint64_t at = (from + TOUCH_STRIDE - 1) / TOUCH_STRIDE * TOUCH_STRIDE;
+    for (at = at ? at : TOUCH_STRIDE; at < size; at += TOUCH_STRIDE)
+        bytes[at] = 1;
+    if (size > from)
+        bytes[size - 1] = 1;
+}
 
 INLINE void touch_block(tp_addr addr, uint64_t size, enum tp_touch touch)
 {
@@ -23,14 +35,11 @@ INLINE void touch_block(tp_addr addr, uint64_t size, enum tp_touch touch)
         *(volatile uint64_t *)(uintptr_t)addr = addr;
     else
         bytes[0] = 1;
-    if (touch != TP_TOUCH_ALL)
-        return;
-    for (uint64_t at = TOUCH_STRIDE; at < size; at += TOUCH_STRIDE)
-        bytes[at] = 1;
-    bytes[size - 1] = 1; /* in a page of its own where the block does not start at one */
+    if (touch == TP_TOUCH_ALL)
+        touch_pages(addr, 0, size);
 }
 
-INLINE void *thread_of(const struct tp_player *p, const struct tp_instance *in, uint16_t thread)
+void *tp_player_thread(const struct tp_player *p, const struct tp_instance *in, uint16_t thread)
 {
     return in->threads + (size_t)thread * p->thread_stride;
 }
@@ -41,7 +50,7 @@ INLINE struct tp_req request_of(const struct tp_insn *insn, uint64_t size)
         .size = size, .align = UINT64_C(1) << insn->align_log2, .stream = insn->stream};
 }
 
-static uint64_t granted_of(const struct tp_player *p, const struct tp_instance *in,
+uint64_t tp_player_granted(const struct tp_player *p, const struct tp_instance *in,
                            const struct tp_block *block)
 {
     return block->granted || !p->strategy->usable ? block->granted
@@ -66,8 +75,9 @@ RARE void alloc_failed(struct tp_player *p, const struct tp_insn *insn, int stat
     p->failed++;
     if (p->cfg->stop_on_oom)
         p->stop = true;
-    if (p->usage)
-        tp_usage_failed(p, insn);
+    p->instances[insn->device].failed++;
+    if (p->observer)
+        p->observer->failed(p, insn);
 }
 
 /* What the loop reads in every round, in registers: the compiler cannot know that no strategy
@@ -148,8 +158,8 @@ INLINE bool play_alloc(struct tp_player *p, const struct hot *hot, const struct 
     slot->addr = block.addr;
     slot->packed = v.one_device ? tp_slot_pack_one(insn) : tp_slot_pack(insn);
     touch_block(block.addr, insn->size, v.touch);
-    if (v.mode == MODE_USAGE)
-        tp_usage_block(p, insn, granted_of(p, &p->instances[insn->device], &block), false);
+    if (v.mode == MODE_OBSERVED)
+        p->observer->block(p, insn, &block, false);
     return true;
 }
 
@@ -162,13 +172,15 @@ INLINE bool play_free(struct tp_player *p, const struct hot *hot, const struct t
         p->skipped++;
         return false;
     }
+    if (v.mode == MODE_OBSERVED)
+        p->observer->leaving(p, insn->slot);
     standing_update(s, insn, tp_slot_size(slot));
     slot->addr = 0;
     int status = hot->free(hot_state(hot, insn, v), hot_thread(hot, insn, v), addr, &s->rq);
     if (__builtin_expect(status != TP_OK, 0))
         set_broken(p, insn, status);
-    if (v.mode == MODE_USAGE)
-        tp_usage_gone(p, insn->slot, insn->device);
+    if (v.mode == MODE_OBSERVED)
+        p->observer->gone(p, insn->slot, insn);
     return true;
 }
 
@@ -178,7 +190,7 @@ static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
                            struct tp_block *block)
 {
     struct tp_instance *in = &p->instances[insn->device];
-    void *thr = thread_of(p, in, insn->thread);
+    void *thr = tp_player_thread(p, in, insn->thread);
     int status = p->strategy->alloc(in->state, thr, rq, block);
     if (status != TP_OK)
         return status;
@@ -186,8 +198,8 @@ static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
     if (p->touch != TP_TOUCH_NONE)
         memcpy((void *)(uintptr_t)block->addr, (const void *)(uintptr_t)slot->addr,
                old_size < rq->size ? old_size : rq->size);
-    if (p->usage)
-        tp_usage_block(p, insn, granted_of(p, in, block), true);
+    if (p->observer)
+        p->observer->block(p, insn, block, true);
     struct tp_req old = request_of(insn, old_size);
     return p->strategy->free(in->state, thr, slot->addr, &old);
 }
@@ -198,7 +210,7 @@ static int realloc_block(struct tp_player *p, const struct tp_insn *insn,
 {
     const struct tp_strategy *s = p->strategy;
     struct tp_instance *in = &p->instances[insn->device];
-    void *thr = thread_of(p, in, insn->thread);
+    void *thr = tp_player_thread(p, in, insn->thread);
     int status = TP_EUNSUP;
     if (s->resize)
         status = s->resize(in->state, thr, slot->addr, rq, block);
@@ -206,8 +218,8 @@ static int realloc_block(struct tp_player *p, const struct tp_insn *insn,
         status = s->move(in->state, thr, slot->addr, rq, block);
     if (status == TP_EUNSUP)
         return realloc_by_copy(p, insn, slot, rq, block);
-    if (status == TP_OK && p->usage)
-        tp_usage_block(p, insn, granted_of(p, in, block), false);
+    if (status == TP_OK && p->observer)
+        p->observer->block(p, insn, block, false);
     return status;
 }
 
@@ -220,13 +232,16 @@ RARE bool play_realloc(struct tp_player *p, const struct tp_insn *insn)
     }
     struct tp_req rq = request_of(insn, insn->size);
     struct tp_block block;
+    uint64_t old_size = tp_slot_size(slot);
+    if (p->observer)
+        p->observer->leaving(p, insn->slot);
     int status = realloc_block(p, insn, slot, &rq, &block);
     if (status != TP_OK) { /* the old block stays */
         alloc_failed(p, insn, status);
         return false;
     }
-    if (block.addr != slot->addr)
-        touch_block(block.addr, insn->size, p->touch);
+    if (p->touch == TP_TOUCH_ALL)
+        touch_pages(block.addr, old_size, insn->size);
     slot->addr = block.addr;
     slot->packed = tp_slot_pack(insn);
     return true;
@@ -240,7 +255,7 @@ RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn)
     struct tp_req rq = request_of(insn, insn->size);
     struct tp_block block = {0};
     int status;
-    void *thr = thread_of(p, in, insn->thread);
+    void *thr = tp_player_thread(p, in, insn->thread);
     if (p->strategy->adopt && in->depth) {
         struct tp_source *src = &in->stack[in->depth - 1];
         uint64_t bytes = (insn->size + src->page - 1) & ~(src->page - 1);
@@ -261,8 +276,8 @@ RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn)
     slot->addr = block.addr;
     slot->packed = tp_slot_pack(insn);
     touch_block(block.addr, insn->size, p->touch);
-    if (p->usage)
-        tp_usage_block(p, insn, granted_of(p, in, &block), false);
+    if (p->observer)
+        p->observer->block(p, insn, &block, false);
     return true;
 }
 
@@ -281,14 +296,16 @@ RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn)
             continue;
         struct tp_req rq = {
             .size = tp_slot_size(slot), .align = tp_slot_align(slot), .stream = insn->stream};
-        int status =
-            at_once ? TP_OK
-                    : p->strategy->free(in->state, thread_of(p, in, insn->thread), slot->addr, &rq);
+        if (p->observer && !at_once)
+            p->observer->leaving(p, i);
+        int status = at_once ? TP_OK
+                             : p->strategy->free(in->state, tp_player_thread(p, in, insn->thread),
+                                                 slot->addr, &rq);
         if (status != TP_OK)
             set_broken(p, insn, status);
         slot->addr = 0;
-        if (p->usage)
-            tp_usage_gone(p, i, insn->device);
+        if (p->observer)
+            p->observer->gone(p, i, insn);
     }
     return true;
 }
@@ -299,7 +316,7 @@ static bool play_on_object(struct tp_player *p, const struct tp_insn *insn)
     struct tp_instance *in = &p->instances[insn->device];
     const struct tp_strategy *s = p->strategy;
     tp_addr addr = p->slots[insn->slot].addr;
-    void *thr = thread_of(p, in, insn->thread);
+    void *thr = tp_player_thread(p, in, insn->thread);
     int status = TP_OK;
     if (!addr) {
         p->skipped++;
@@ -323,7 +340,7 @@ static bool play_sync(struct tp_player *p, const struct tp_insn *insn)
         tp_src_synced(&in->stack[in->depth - 1], insn->stream);
     if (!p->strategy->sync)
         return true;
-    int status = p->strategy->sync(in->state, thread_of(p, in, insn->thread), insn->stream);
+    int status = p->strategy->sync(in->state, tp_player_thread(p, in, insn->thread), insn->stream);
     if (status != TP_OK)
         set_broken(p, insn, status);
     return true;
@@ -347,7 +364,7 @@ static bool play_thread_end(struct tp_player *p, const struct tp_insn *insn)
 {
     for (uint32_t d = 0; p->strategy->thread_fini && d < p->facts->devices; d++) {
         struct tp_instance *in = &p->instances[d];
-        void *thr = thread_of(p, in, insn->thread);
+        void *thr = tp_player_thread(p, in, insn->thread);
         p->strategy->thread_fini(in->state, thr);
         memset(thr, 0, p->strategy->thread_size);
         int status = p->strategy->thread_init(in->state, thr);
@@ -398,16 +415,16 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct v
         bool counts;
         if (v.clocked)
             p->now_ns += insn->gap_ns + p->tick_ns;
-        if (v.mode == MODE_USAGE)
-            tp_usage_before(p, insn);
+        if (v.mode == MODE_OBSERVED)
+            p->observer->before(p, insn);
         if (insn->op == TP_ALLOC)
             counts = play_alloc(p, &hot, insn, &standing, v);
         else if (insn->op == TP_FREE)
             counts = play_free(p, &hot, insn, &standing, v);
         else
             counts = play_rare(p, insn);
-        if (v.mode == MODE_USAGE)
-            tp_usage_after(p, w, (uint32_t)(insn - w->insns));
+        if (v.mode == MODE_OBSERVED)
+            p->observer->after(p, w, (uint32_t)(insn - w->insns));
         if (v.mode == MODE_LATENCY) {
             uint64_t now = tp_stamp();
             *tick++ = reading(counts, now - start);
@@ -450,9 +467,9 @@ void tp_play_latency(struct tp_player *p, const struct tp_window *w)
     play(p, w, MODE_LATENCY, 0);
 }
 
-void tp_play_usage(struct tp_player *p, const struct tp_window *w)
+void tp_play_observed(struct tp_player *p, const struct tp_window *w)
 {
-    play(p, w, MODE_USAGE, 0);
+    play(p, w, MODE_OBSERVED, 0);
 }
 
 /* A call through a pointer that has had one target all its life is predicted faster, by 0.65 ns an
@@ -504,7 +521,7 @@ void tp_player_drain(struct tp_player *p)
             continue;
         struct tp_instance *in = &p->instances[tp_slot_device(slot)];
         struct tp_req rq = {.size = tp_slot_size(slot), .align = tp_slot_align(slot)};
-        p->strategy->free(in->state, thread_of(p, in, 0), slot->addr, &rq);
+        p->strategy->free(in->state, tp_player_thread(p, in, 0), slot->addr, &rq);
         slot->addr = 0;
     }
 }

@@ -58,10 +58,23 @@ struct tp_instance {
     struct tp_source stack[TP_SOURCE_LAYERS + 1];
     uint32_t depth;
     uint32_t threads_ready;
+    uint64_t failed; /* allocations, since it was opened */
 };
 
-/* Reads on the usage pass's side; NULL in the other passes. */
-struct tp_usage;
+struct tp_player;
+
+/* A pass that looks on: untimed, serial. Members are called in the order of an instruction; all are
+ * set. `block` also serves a changed size; `both`: the old block still stands, at slot->addr, and
+ * `gone` is not called for it. */
+struct tp_observer {
+    void (*before)(struct tp_player *p, const struct tp_insn *insn);
+    void (*block)(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+                  bool both);
+    void (*leaving)(struct tp_player *p, uint32_t slot); /* about to be freed or resized */
+    void (*gone)(struct tp_player *p, uint32_t slot, const struct tp_insn *insn);
+    void (*failed)(struct tp_player *p, const struct tp_insn *insn); /* out of memory */
+    void (*after)(struct tp_player *p, const struct tp_window *w, uint32_t index);
+};
 
 /* Readings that are no latency of an operation. */
 #define TP_TICK_SKIP UINT32_MAX
@@ -84,7 +97,8 @@ struct tp_player {
     bool in_prologue;
     uint64_t until_stop; /* operations up to a stop, which is one of them */
     uint64_t skipped_trims;
-    struct tp_usage *usage;
+    const struct tp_observer *observer; /* NULL in the timed passes */
+    void *observer_state;
     uint32_t *ticks; /* of the window, latency pass only */
     struct tp_cursor *cursor;
     int broken;                        /* the first status that no strategy may return, or 0 */
@@ -108,22 +122,21 @@ int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
 
 typedef void tp_play_fn(struct tp_player *p, const struct tp_window *w);
 
-/* Plays one window. untimed: neither stamps nor accounts. latency: p->ticks filled. */
-tp_play_fn tp_play_untimed, tp_play_latency, tp_play_usage;
+/* Plays one window. untimed: neither stamps nor accounts. latency: p->ticks filled. observed: under
+ * the eyes of p->observer. */
+tp_play_fn tp_play_untimed, tp_play_latency, tp_play_observed;
+
+/* Granted bytes of a block that the strategy just handed out. */
+uint64_t tp_player_granted(const struct tp_player *p, const struct tp_instance *in,
+                           const struct tp_block *block);
+
+/* The handle of a recorded thread. */
+void *tp_player_thread(const struct tp_player *p, const struct tp_instance *in, uint16_t thread);
 
 /* After a window: TP_EBROKEN with its event when the strategy broke its contract. */
 int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_err *err);
 
 /* Frees what is live, untimed and uncounted. */
 void tp_player_drain(struct tp_player *p);
-
-/* Hooks of the usage pass (pass_usage.c), in the order of an instruction. `block` also serves a
- * changed size; `both` is the granted size of an old block that still stood while the new one was
- * made, or 0. */
-void tp_usage_before(struct tp_player *p, const struct tp_insn *insn);
-void tp_usage_block(struct tp_player *p, const struct tp_insn *insn, uint64_t granted, bool both);
-void tp_usage_gone(struct tp_player *p, uint32_t slot, uint16_t device);
-void tp_usage_failed(struct tp_player *p, const struct tp_insn *insn);
-void tp_usage_after(struct tp_player *p, const struct tp_window *w, uint32_t index);
 
 #endif

@@ -47,7 +47,7 @@ struct tp_replay_cfg {
     bool stop_on_oom;     /* else go on */
     bool drop_prologue;
     uint64_t seed;
-    uint32_t nth; /* strategy of a command, from 0: which copy of the loop plays it */
+    uint32_t nth;             /* strategy of a command, from 0: which copy of the loop plays it */
     tp_progress_fn *progress; /* may be NULL */
     void *progress_ctx;
 };

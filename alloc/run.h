@@ -3,6 +3,7 @@
 #ifndef TP_RUN_H
 #define TP_RUN_H
 
+#include "alloc/curve.h"
 #include "alloc/histogram.h"
 #include "alloc/program.h"
 #include "alloc/series.h"
@@ -19,6 +20,34 @@ struct tp_at_peak {
     uint64_t pieces, largest; /* idle pieces that could serve again; TP_NONE without a walk */
     uint64_t cached, span, dead, internal; /* they add up to idle; TP_NONE without a walk */
 };
+
+/* Why an allocation failed. */
+enum tp_oom_class {
+    TP_OOM_DEMAND,        /* the program itself needs more than the device has */
+    TP_OOM_FRAGMENTATION, /* what was requested would fit, what was handed out or kept does not */
+    TP_OOM_POLICY,        /* the policy refused by its own rules; the device was not full */
+    TP_OOM_UNKNOWN,       /* the device refused, and its capacity is not known */
+    TP_OOM_CLASSES
+};
+extern const char *const tp_oom_names[TP_OOM_CLASSES];
+
+/* The first failed allocation, and the state of the device then. */
+struct tp_first_failure {
+    struct tp_at_peak at; /* its `event` is that of the failure; after what the policy gave back */
+    uint64_t size, align; /* asked for */
+    uint64_t capacity;    /* of the device; TP_NONE: not known */
+    uint32_t oom_class;   /* enum tp_oom_class */
+};
+
+/* What lies between two MARKs, summed up by name: a phase that comes again adds to the first. */
+struct tp_phase {
+    uint32_t mark;        /* index of its name; UINT32_MAX: before the first mark */
+    uint64_t first_event; /* where it began */
+    uint64_t times;       /* it was entered */
+    uint64_t peak_requested, peak_granted, peak_reserved;
+};
+
+enum { TP_PHASES = 64 };
 
 /* Per device, from the usage pass. Bytes unless the name says otherwise. */
 struct tp_device_run {
@@ -43,7 +72,14 @@ struct tp_device_run {
     uint64_t reused;      /* of these, without a source call; TP_NONE for a foreign allocator */
     uint64_t failed_allocations;
     uint64_t first_failed_event; /* TP_NONE: none */
-    uint64_t fallbacks;          /* passed straight to the source by the policy's own rules */
+    uint64_t failed_by[TP_OOM_CLASSES];
+    struct tp_first_failure first_failure; /* valid after failures */
+    uint64_t fallbacks; /* passed straight to the source by the policy's own rules */
+    uint64_t capacity;  /* of the device; TP_NONE: not known or unlimited */
+    uint64_t fits_in;   /* smallest capacity without a failure; TP_NONE: not looked for, or none */
+    struct tp_phase phases[TP_PHASES]; /* the first ones; none without MARKs */
+    uint32_t phase_count;
+    struct tp_curve curve;
 };
 
 enum tp_latency_kind { TP_LAT_ALLOC, TP_LAT_FREE, TP_LAT_REALLOC, TP_LAT_OTHER, TP_LAT_KINDS };
@@ -86,6 +122,8 @@ enum tp_run_flags {
     TP_RUN_WEIGHT_TIME = 1u << 1,    /* weighted by recorded time, else by events */
     TP_RUN_SYNTHETIC_TIME = 1u << 2, /* the virtual clock ran on 1 us an instruction */
     TP_RUN_PLAYED_ONCE = 1u << 3,    /* longer than --min-time: cold and steady coincide */
+    TP_RUN_VERIFIED = 1u << 4,       /* the verifying pass found nothing wrong */
+    TP_RUN_FITS = 1u << 5,           /* fits_in was looked for */
 };
 
 struct tp_run {

@@ -94,6 +94,11 @@ int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size)
     return src->ops->put(src->state, addr, size);
 }
 
+uint64_t tp_src_capacity(struct tp_source *src)
+{
+    return src->ops->capacity ? src->ops->capacity(src->state) : 0;
+}
+
 void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out)
 {
     *out = (struct tp_fence){.stream = stream};

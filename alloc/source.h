@@ -78,6 +78,8 @@ struct tp_source_ops {
     int (*init)(void *s, const struct tp_source_cfg *cfg, struct tp_err *err);
     void (*fini)(void *s);
     uint64_t (*page)(void *s); /* granularity of get, bytes, a power of two */
+    /* Bytes that it can hold at most; 0 = not known. NULL: not known. */
+    uint64_t (*capacity)(void *s);
 
     /* RANGES. size: a multiple of the page, > 0. align: a power of two; honoured or refused with
      * TP_EUNSUP. TP_EOOM: the device is full. put takes exactly what get gave: anything else is
@@ -112,6 +114,7 @@ void tp_source_close(struct tp_source *src); /* a zeroed handle is fine */
 /* Thin wrappers, the one place for assertions. Contracts as above. */
 int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *out);
 int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size);
+uint64_t tp_src_capacity(struct tp_source *src); /* 0 = not known */
 void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out);
 bool tp_src_done(struct tp_source *src, const struct tp_fence *f);
 int tp_src_wait(struct tp_source *src, const struct tp_fence *f);

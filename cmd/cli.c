@@ -21,6 +21,8 @@ static int exit_code(int status)
         return TP_EXIT_USAGE;
     case TP_EINPUT:
         return TP_EXIT_INPUT;
+    case TP_EFOUND:
+        return TP_EXIT_FOUND;
     default:
         return TP_EXIT_FAILED;
     }
@@ -209,10 +211,11 @@ int tp_cli_main(int argc, char **argv)
     signal(SIGPIPE, SIG_DFL); /* a closed pipe ends tapool as it ends cat */
     signal(SIGXFSZ, SIG_IGN); /* a write beyond ulimit -f fails, and is cleaned up */
     int status = dispatch(argc, argv, &err);
-    if (!status)
-        status = tp_finish_output(stdout, "standard output", &err);
-    else
-        fflush(stdout);
+    struct tp_err lost = {0};
+    if (tp_finish_output(stdout, "standard output", &lost) && (!status || status == TP_EFOUND)) {
+        err = lost;
+        status = (int)lost.status;
+    }
     if (!status)
         return TP_EXIT_OK;
     print_error(&err);

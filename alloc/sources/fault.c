@@ -60,6 +60,7 @@ const struct tp_source_ops tp_source_fault = {
     .init = fault_init,
     .fini = pass_fini,
     .page = pass_page,
+    .capacity = pass_capacity,
     .get = fault_get,
     .put = fault_put,
     .record = pass_record,

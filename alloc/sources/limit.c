@@ -48,6 +48,13 @@ static int limit_put(void *state, tp_addr addr, uint64_t size)
     return rc;
 }
 
+static uint64_t limit_capacity(void *state)
+{
+    const struct limit *s = state;
+    uint64_t below = pass_capacity(state);
+    return s->capacity && (!below || s->capacity < below) ? s->capacity : below;
+}
+
 const struct tp_source_ops tp_source_limit = {
     .name = "limit",
     .summary = "a device of a given capacity",
@@ -58,6 +65,7 @@ const struct tp_source_ops tp_source_limit = {
     .init = limit_init,
     .fini = pass_fini,
     .page = pass_page,
+    .capacity = limit_capacity,
     .get = limit_get,
     .put = limit_put,
     .record = pass_record,

@@ -70,6 +70,7 @@ const struct tp_source_ops tp_source_meter = {
     .init = meter_init,
     .fini = pass_fini,
     .page = pass_page,
+    .capacity = pass_capacity,
     .get = meter_get,
     .put = meter_put,
     .record = pass_record,

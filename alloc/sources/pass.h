@@ -37,6 +37,11 @@ static inline uint64_t pass_page(void *s)
     return pass_inner(s)->page;
 }
 
+static inline uint64_t pass_capacity(void *s)
+{
+    return tp_src_capacity(pass_inner(s));
+}
+
 static inline int pass_get(void *s, uint64_t size, uint64_t align, tp_addr *out)
 {
     return tp_src_get(pass_inner(s), size, align, out);

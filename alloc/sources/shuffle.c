@@ -132,6 +132,7 @@ const struct tp_source_ops tp_source_shuffle = {
     .init = shuffle_init,
     .fini = shuffle_fini,
     .page = pass_page,
+    .capacity = pass_capacity,
     .get = shuffle_get,
     .put = shuffle_put,
     .record = pass_record,

@@ -1,0 +1,52 @@
+/* Internal to the usage pass (pass_usage.c, usage_look.c). */
+#ifndef TP_USAGE_H
+#define TP_USAGE_H
+
+#include "alloc/player.h"
+
+struct tp_usage_object {
+    uint64_t requested, granted;
+};
+
+struct tp_usage_device {
+    struct tp_device_run *run;
+    const struct tp_demand *demand;
+    uint64_t requested, granted; /* now */
+    uint64_t foreign_reserved;   /* as last sampled */
+    uint64_t since;              /* value of the clock when the sums were last brought up to date */
+    double requested_dt, granted_dt, reserved_dt;
+    uint64_t gets_before, refused_before; /* this instruction */
+    uint64_t peak_before, granted_high;
+    uint32_t phase;           /* index of the one that is on */
+    struct tp_account before; /* as it was when the prologue was in place: no call of it counts */
+};
+
+struct tp_usage {
+    struct tp_player *player;
+    struct tp_usage_object *objects; /* by slot */
+    struct tp_usage_device *devices;
+    uint64_t clock; /* recorded ns, or operations where time is unknown */
+    bool prologue_over;
+    uint64_t sample_every, until_sample;
+    bool timed;
+    bool foreign;
+    int status; /* of a look that found the books wrong */
+    struct tp_err *err;
+};
+
+uint64_t tp_usage_reserved(const struct tp_usage *u, const struct tp_usage_device *d);
+void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d);
+
+/* The state of a device now, with a walk; sets external_fragmentation. */
+void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d);
+
+/* An allocation that the device refused: its class; at the first one the state of the device. The
+ * event is filled in later. */
+void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struct tp_insn *insn);
+
+/* Phases: peaks between MARKs. Nothing where the program has no marks. */
+void tp_usage_phases_open(struct tp_usage_device *d, const struct tp_program_facts *facts);
+void tp_usage_phase_peaks(struct tp_usage_device *d, const uint64_t bytes[TP_CURVE_VALUES]);
+void tp_usage_mark(struct tp_usage *u, uint32_t mark, uint64_t event);
+
+#endif

@@ -42,9 +42,10 @@ static struct tp_usage_device *device_of(const struct tp_player *p, const struct
     return &((struct tp_usage *)p->observer_state)->devices[insn->device];
 }
 
-static void before(struct tp_player *p, const struct tp_insn *insn)
+static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
 {
     struct tp_usage *u = p->observer_state;
+    const struct tp_insn *insn = &w->insns[index];
     struct tp_usage_device *d = device_of(p, insn);
     const struct tp_account *a = &p->instances[insn->device].account;
     u->clock += u->timed ? insn->gap_ns : 0;

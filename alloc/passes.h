@@ -5,6 +5,8 @@
 #include "alloc/player.h"
 
 int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
+int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
+int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 

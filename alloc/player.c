@@ -416,7 +416,7 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct v
         if (v.clocked)
             p->now_ns += insn->gap_ns + p->tick_ns;
         if (v.mode == MODE_OBSERVED)
-            p->observer->before(p, insn);
+            p->observer->before(p, w, (uint32_t)(insn - w->insns));
         if (insn->op == TP_ALLOC)
             counts = play_alloc(p, &hot, insn, &standing, v);
         else if (insn->op == TP_FREE)
@@ -430,7 +430,7 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct v
             *tick++ = reading(counts, now - start);
             start = now;
         }
-        if (!counts && p->stop) {
+        if ((!counts || v.mode == MODE_OBSERVED) && p->stop) {
             p->stopped = (uint32_t)(insn - w->insns);
             skip_rest(p, w, p->stopped + 1, v.mode);
             return;

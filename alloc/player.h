@@ -67,7 +67,7 @@ struct tp_player;
  * set. `block` also serves a changed size; `both`: the old block still stands, at slot->addr, and
  * `gone` is not called for it. */
 struct tp_observer {
-    void (*before)(struct tp_player *p, const struct tp_insn *insn);
+    void (*before)(struct tp_player *p, const struct tp_window *w, uint32_t index);
     void (*block)(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
                   bool both);
     void (*leaving)(struct tp_player *p, uint32_t slot); /* about to be freed or resized */
@@ -91,6 +91,7 @@ struct tp_player {
     bool clocked;             /* the source has a clock of its own: keep now_ns */
     uint32_t tick_ns;         /* added per instruction where time is unknown */
     enum tp_touch touch;      /* none where blocks are no host memory */
+    bool host_memory;         /* blocks can be written */
     bool stop;                /* --on-oom stop, and it happened ... */
     uint32_t stopped;         /* ... at this instruction of the window */
     uint64_t skipped, failed; /* in this replay */

@@ -20,7 +20,9 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
     static const struct {
         enum tp_pass pass;
         pass_fn *run;
-    } passes[] = {{TP_PASS_USAGE, tp_pass_usage},
+    } passes[] = {{TP_PASS_VERIFY, tp_pass_verify},
+                  {TP_PASS_USAGE, tp_pass_usage},
+                  {TP_PASS_FITS, tp_pass_fits},
                   {TP_PASS_THROUGHPUT, tp_pass_throughput},
                   {TP_PASS_LATENCY, tp_pass_latency}};
     const struct tp_program_facts *facts = tp_program_facts(cfg->program);

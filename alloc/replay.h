@@ -3,6 +3,8 @@
  *     usage       untimed, serial, deterministic: peaks, fragmentation, source calls
  *     throughput  one stamp a window: ns per operation, cold and steady, beside the empty strategy
  *     latency     one stamp an operation: histograms, the slowest events
+ *     verify      on request: beside a shadow that finds what the strategy does wrong
+ *     fits        on request: the smallest device on which no allocation fails, by bisection
  *
  * Each pass plays a fresh instance and opens the program again. */
 #ifndef TP_REPLAY_H
@@ -18,7 +20,14 @@ enum tp_touch {
     TP_TOUCH_ALL    /* a byte in every page of it */
 };
 
-enum tp_pass { TP_PASS_USAGE = 1, TP_PASS_THROUGHPUT = 2, TP_PASS_LATENCY = 4, TP_PASS_ALL = 7 };
+enum tp_pass {
+    TP_PASS_USAGE = 1,
+    TP_PASS_THROUGHPUT = 2,
+    TP_PASS_LATENCY = 4,
+    TP_PASS_ALL = 7, /* the three above; the others are asked for one by one */
+    TP_PASS_VERIFY = 8,
+    TP_PASS_FITS = 16 /* needs the usage pass as well */
+};
 
 enum { TP_SOURCE_LAYERS = 8 };
 
@@ -59,6 +68,6 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
 
 /* What the engine's own loop costs: the strategy that does nothing. */
 extern const struct tp_strategy tp_strategy_empty;
-extern const struct tp_source_ops tp_source_meter;
+extern const struct tp_source_ops tp_source_meter, tp_source_virtual, tp_source_limit;
 
 #endif

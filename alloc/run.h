@@ -37,6 +37,7 @@ struct tp_first_failure {
     uint64_t size, align; /* asked for */
     uint64_t capacity;    /* of the device; TP_NONE: not known */
     uint32_t oom_class;   /* enum tp_oom_class */
+    uint32_t mark;        /* index of its phase's name; UINT32_MAX: none */
 };
 
 /* What lies between two MARKs, summed up by name: a phase that comes again adds to the first. */

@@ -18,6 +18,7 @@ struct tp_usage_device {
     uint64_t gets_before, refused_before; /* this instruction */
     uint64_t peak_before, granted_high;
     uint32_t phase;           /* index of the one that is on */
+    uint32_t mark;            /* its name; UINT32_MAX: none yet */
     struct tp_account before; /* as it was when the prologue was in place: no call of it counts */
 };
 

@@ -128,7 +128,8 @@ void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struc
                                    .size = insn->size,
                                    .align = UINT64_C(1) << insn->align_log2,
                                    .capacity = run->capacity,
-                                   .oom_class = oom_class};
+                                   .oom_class = oom_class,
+                                   .mark = d->mark};
     walk_now(u, d, &f->at);
 }
 
@@ -137,6 +138,7 @@ void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struc
 /* Without MARKs there are none; with them what lies before the first is one too. */
 void tp_usage_phases_open(struct tp_usage_device *d, const struct tp_program_facts *facts)
 {
+    d->mark = UINT32_MAX;
     if (!facts->marks)
         return;
     d->run->phase_count = 1;
@@ -170,6 +172,7 @@ void tp_usage_mark(struct tp_usage *u, uint32_t mark, uint64_t event)
     for (uint16_t i = 0; i < u->player->facts->devices; i++) {
         struct tp_usage_device *d = &u->devices[i];
         const uint64_t now[] = {d->requested, d->granted, tp_usage_reserved(u, d)};
+        d->mark = mark;
         d->phase = find_phase(d->run, mark, event);
         if (d->phase < TP_PHASES)
             d->run->phases[d->phase].times++;

@@ -104,6 +104,17 @@ uint64_t tp_run_trace_peak(const struct tp_run *run)
     return sum;
 }
 
+uint64_t tp_run_fits_in(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t d = 0; d < run->device_count; d++) {
+        if (!(run->flags & TP_RUN_FITS) || run->devices[d].fits_in == TP_NONE)
+            return TP_NONE;
+        sum += run->devices[d].fits_in;
+    }
+    return sum;
+}
+
 double tp_run_needed(const struct tp_run *run)
 {
     uint64_t trace = tp_run_trace_peak(run);

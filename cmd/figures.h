@@ -37,6 +37,7 @@ uint64_t tp_run_first_failure(const struct tp_run *run); /* event; TP_NONE: none
 uint64_t tp_run_calls(const struct tp_run *run);         /* gets and puts */
 uint64_t tp_run_peak_reserved(const struct tp_run *run);
 uint64_t tp_run_trace_peak(const struct tp_run *run);
+uint64_t tp_run_fits_in(const struct tp_run *run); /* smallest devices; TP_NONE */
 double tp_run_reuse(const struct tp_run *run); /* share of allocations without a source call; NAN */
 bool tp_run_mostly_source(const struct tp_run *run); /* under 50 % reuse */
 double tp_run_needed(const struct tp_run *run);      /* peak reserved / trace peak requested; NAN */

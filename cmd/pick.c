@@ -1,6 +1,6 @@
-/* Pick: drop what failed and the yardsticks; keep what is within 5 % of the least peak; then the
- * fewest source calls, then the time where it is real and the difference significant. The runner-up
- * is the best for the other goal. */
+/* Pick: drop what failed and the yardsticks; keep what is within 5 % of the least `fits in` (else
+ * of the least peak); then the fewest source calls, then the time where it is real and the
+ * difference significant. The runner-up is the best for the other goal. */
 #include "cmd/pick.h"
 
 #include <string.h>
@@ -12,11 +12,13 @@ enum { PICK_MAX = 64, INDENT = 6, ENOUGH = 6 };
 struct candidates {
     const struct tp_result *list[PICK_MAX];
     size_t count;
+    bool fits; /* `fits in` is known of all: the least memory that a policy can live with */
 };
 
-static uint64_t peak_of(const struct tp_result *r)
+/* What they are compared by: `fits in`, else what was held at the peak. */
+static uint64_t need_of(const struct candidates *c, const struct tp_result *r)
 {
-    return tp_run_peak_reserved(r->run);
+    return c->fits ? tp_run_fits_in(r->run) : tp_run_peak_reserved(r->run);
 }
 
 /* a is faster than b beyond what the intervals and 5 % leave open. A cold time and a steady one do
@@ -34,21 +36,24 @@ static void keep_eligible(const struct tp_result *results, size_t count, struct 
 {
     for (size_t i = 0; i < count && c->count < PICK_MAX; i++) {
         /* a real allocator whose statistics are not there (under a sanitizer) holds "0 B" */
-        bool unknown = !peak_of(&results[i]) && tp_run_trace_peak(results[i].run);
+        bool unknown = !tp_run_peak_reserved(results[i].run) && tp_run_trace_peak(results[i].run);
         if (results[i].spec->strategy->group != TP_GROUP_YARDSTICK && !unknown &&
             !tp_run_failed(results[i].run))
             c->list[c->count++] = &results[i];
     }
+    c->fits = true;
+    for (size_t i = 0; i < c->count; i++)
+        c->fits = c->fits && tp_run_fits_in(c->list[i]->run) != TP_NONE;
 }
 
 static struct candidates within_least_peak(const struct candidates *all)
 {
-    struct candidates kept = {0};
+    struct candidates kept = {.fits = all->fits};
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < all->count; i++)
-        least = peak_of(all->list[i]) < least ? peak_of(all->list[i]) : least;
+        least = need_of(all, all->list[i]) < least ? need_of(all, all->list[i]) : least;
     for (size_t i = 0; i < all->count; i++)
-        if ((double)peak_of(all->list[i]) <= CLOSE * (double)least)
+        if ((double)need_of(all, all->list[i]) <= CLOSE * (double)least)
             kept.list[kept.count++] = all->list[i];
     return kept;
 }
@@ -56,7 +61,7 @@ static struct candidates within_least_peak(const struct candidates *all)
 /* Those with the fewest source calls; everybody where someone's calls are unknown. */
 static struct candidates with_fewest_calls(const struct candidates *all)
 {
-    struct candidates kept = {0};
+    struct candidates kept = {.fits = all->fits};
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < all->count; i++) {
         uint64_t calls = tp_run_calls(all->list[i]->run);
@@ -92,34 +97,52 @@ static const struct tp_result *quickest(const struct candidates *c)
     return best;
 }
 
-/* Why `pick` and not the others: its numbers beside those of the next one. */
-static void print_reason(const struct tp_result *pick, const struct candidates *all, bool failures,
-                         struct tp_page *page)
+/* Nobody else serves every allocation. */
+static void print_only_one(const struct tp_result *pick, const struct tp_result *results,
+                           size_t count, struct tp_page *page)
 {
-    const struct tp_result *next = NULL;
-    for (size_t i = 0; i < all->count; i++)
-        if (all->list[i] != pick && (!next || peak_of(all->list[i]) < peak_of(next)))
-            next = all->list[i];
-    tp_page_styled(page, 0, TP_BOLD, "Pick %s", pick->spec->label);
-    if (!next) {
+    uint64_t capacity = pick->run->devices[0].capacity, failures = 0;
+    for (size_t i = 0; i < count; i++)
+        failures += tp_run_failed(results[i].run) > 0;
+    if (!failures)
+        tp_page_more(page, INDENT, ": the others here are yardsticks");
+    else if (capacity == TP_NONE)
+        tp_page_more(page, INDENT, ": the only policy here that serves every allocation");
+    else
+        tp_page_more(page, INDENT, ": the only one of the %zu that fits in %s", count,
+                     tp_bytes(capacity, false).s);
+}
+
+/* Why `pick` and not the next one: its numbers beside those of the other. */
+static void print_reason(const struct tp_result *pick, const struct tp_result *next,
+                         const struct candidates *all, struct tp_page *page)
+{
+    if ((double)need_of(all, next) > CLOSE * (double)need_of(all, pick))
         tp_page_more(page, INDENT,
-                     failures ? ": the only policy here that serves every allocation"
-                              : ": the others here are yardsticks");
-    } else if ((double)peak_of(next) > CLOSE * (double)peak_of(pick)) {
-        tp_page_more(page, INDENT, ": held %s where %s held %s (%s)",
-                     tp_bytes(peak_of(pick), false).s, next->spec->label,
-                     tp_bytes(peak_of(next), false).s,
-                     tp_times((double)peak_of(next) / (double)peak_of(pick)).s);
-    } else if (tp_run_calls(pick->run) != TP_NONE && tp_run_calls(next->run) != TP_NONE &&
-               tp_run_calls(pick->run) < tp_run_calls(next->run)) {
+                     all->fits ? ": fits in %s where %s needs %s (%s)"
+                               : ": held %s where %s held %s (%s)",
+                     tp_bytes(need_of(all, pick), false).s, next->spec->label,
+                     tp_bytes(need_of(all, next), false).s,
+                     tp_times((double)need_of(all, next) / (double)need_of(all, pick)).s);
+    else if (tp_run_calls(pick->run) != TP_NONE && tp_run_calls(next->run) != TP_NONE &&
+             tp_run_calls(pick->run) < tp_run_calls(next->run))
         tp_page_more(page, INDENT, ": %s %s calls where %s needs %s, for about the same memory",
                      tp_count(tp_run_calls(pick->run)).s, tp_result_callee(pick), next->spec->label,
                      tp_count(tp_run_calls(next->run)).s);
-    } else {
+    else
         tp_page_more(page, INDENT, ": %s ns per call where %s takes %s, for about the same memory",
                      tp_digits(tp_speed_of(pick->run).ns).s, next->spec->label,
                      tp_digits(tp_speed_of(next->run).ns).s);
-    }
+}
+
+/* The one that needs least of those that were not picked, or NULL. */
+static const struct tp_result *next_best(const struct tp_result *pick, const struct candidates *all)
+{
+    const struct tp_result *next = NULL;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->list[i] != pick && (!next || need_of(all, all->list[i]) < need_of(all, next)))
+            next = all->list[i];
+    return next;
 }
 
 static void print_runner_up(const struct tp_result *pick, const struct candidates *all,
@@ -129,33 +152,35 @@ static void print_runner_up(const struct tp_result *pick, const struct candidate
     if (quick != pick && faster(quick, pick) && !tp_result_is_virtual(pick)) {
         tp_page_at(page, INDENT, "If time is what you lack: %s, %s ns per call against %s, for %s.",
                    quick->spec->label, tp_digits(tp_speed_of(quick->run).ns).s,
-                   tp_digits(tp_speed_of(pick->run).ns).s, tp_bytes(peak_of(quick), false).s);
+                   tp_digits(tp_speed_of(pick->run).ns).s, tp_bytes(need_of(all, quick), false).s);
         tp_page_line(page);
         return;
     }
     struct candidates least = within_least_peak(all);
     for (size_t i = 0; i < least.count; i++) {
-        if (peak_of(least.list[i]) >= peak_of(pick))
+        if (need_of(all, least.list[i]) >= need_of(all, pick))
             continue;
         tp_page_at(page, INDENT, "If memory is what you lack: %s, %s against %s.",
-                   least.list[i]->spec->label, tp_bytes(peak_of(least.list[i]), false).s,
-                   tp_bytes(peak_of(pick), false).s);
+                   least.list[i]->spec->label, tp_bytes(need_of(all, least.list[i]), false).s,
+                   tp_bytes(need_of(all, pick), false).s);
         tp_page_line(page);
         return;
     }
 }
 
+static void print_nothing(const char *text, const char *why, struct tp_page *page)
+{
+    tp_page_styled(page, 0, TP_BOLD, "%s", text);
+    tp_page_more(page, INDENT, "%s", why);
+    tp_page_line(page);
+}
+
 void tp_pick_print(const struct tp_result *results, size_t count, struct tp_page *page)
 {
     struct candidates all = {0};
-    bool failures = false;
     keep_eligible(results, count, &all);
-    for (size_t i = 0; i < count; i++)
-        failures |= tp_run_failed(results[i].run) > 0;
     if (!all.count) {
-        tp_page_styled(page, 0, TP_BOLD, "Pick: none");
-        tp_page_more(page, INDENT, ", every policy here failed or is a yardstick");
-        tp_page_line(page);
+        print_nothing("Pick: none", ", every policy here failed or is a yardstick", page);
         return;
     }
     struct candidates small = within_least_peak(&all), few = with_fewest_calls(&small);
@@ -163,11 +188,15 @@ void tp_pick_print(const struct tp_result *results, size_t count, struct tp_page
     if (!pick && !tp_result_is_virtual(few.list[0]))
         pick = fastest(&few);
     if (!pick) {
-        tp_page_styled(page, 0, TP_BOLD, "Pick: no difference that matters here");
-        tp_page_line(page);
+        print_nothing("Pick: no difference that matters here", "", page);
         return;
     }
-    print_reason(pick, &all, failures, page);
+    const struct tp_result *next = next_best(pick, &all);
+    tp_page_styled(page, 0, TP_BOLD, "Pick %s", pick->spec->label);
+    if (next)
+        print_reason(pick, next, &all, page);
+    else
+        print_only_one(pick, results, count, page);
     tp_page_line(page);
     print_runner_up(pick, &all, page);
 }

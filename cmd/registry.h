@@ -20,6 +20,7 @@ struct tp_topic {
 extern const struct tp_topic *const tp_topics[];
 
 /* What is played without -s: the comparable set of a kind of trace. */
+enum { TP_DEFAULT_MAX = 16 };
 extern const struct tp_strategy *const tp_default_host[];
 extern const struct tp_strategy *const tp_default_device[];
 

@@ -1,6 +1,7 @@
 /* tapool replay: opens the traces, plays every strategy on each, reports. */
 #include "cmd/child.h"
 #include "cmd/cli.h"
+#include "cmd/figures.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/registry.h"
@@ -10,17 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_REPLAYS = 5 };
+enum { MIN_REPLAYS = 5, FITS_EVENTS = 1000000 };
 enum { FORMAT_TEXT, FORMAT_JSON };
 enum { TOUCH_AUTO };
 enum { OOM_CONTINUE, OOM_STOP };
 
 struct replay_opts {
-    struct tp_opt_list strategies;
+    struct tp_opt_list strategies, fail_on;
     char *source, *input_format, *export_json;
     uint32_t touch, on_oom, format, color;
-    uint64_t min_time, repeat, seed;
-    bool strict, repair, json, force, verbose, bytes;
+    uint64_t min_time, repeat, seed, capacity, limit;
+    bool strict, repair, json, force, verbose, bytes, fits, no_fits, verify;
 };
 
 static const char *const touch_words[] = {"auto", "none", "first", "all", NULL};
@@ -45,6 +46,20 @@ static const struct tp_opt rows[] = {
          "where memory comes from: host or virtual; decorators follow with '+', such as "
          "host+shuffle or virtual+limit:capacity=1GiB (default: host for host traces, virtual for "
          "device traces)"},
+    {.name = "capacity",
+     .type = TP_OPT_SIZE,
+     .offset = ROW(capacity),
+     .def = "0",
+     .max = UINT64_C(1) << 60,
+     .arg = "SIZE",
+     .help = "what the device has, each of them; 0 is no limit. Out of memory is then an answer"},
+    {.name = "fits",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(fits),
+     .help =
+         "find the smallest device on which no allocation fails (done without asking for device "
+         "traces under 1,000,000 events)"},
+    {.name = "no-fits", .type = TP_OPT_FLAG, .offset = ROW(no_fits), .help = "do not look for it"},
     {.name = "touch",
      .type = TP_OPT_CHOICE,
      .offset = ROW(touch),
@@ -76,6 +91,22 @@ static const struct tp_opt rows[] = {
      .choices = oom_words,
      .arg = "WHAT",
      .help = "after a failed allocation"},
+    {.name = "fail-on",
+     .type = TP_OPT_LIST,
+     .offset = ROW(fail_on),
+     .arg = "WHAT",
+     .help = "exit with 1 when it happens: oom (an allocation failed)"},
+    {.name = "verify",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(verify),
+     .help = "first play once beside a shadow that checks every block: overlap, alignment, "
+             "contents, repeated frees, leaks; what it finds is named by event (exit 4)"},
+    {.name = "limit",
+     .type = TP_OPT_UINT,
+     .offset = ROW(limit),
+     .def = "0",
+     .arg = "N",
+     .help = "read the first N events only; 0 is all"},
     {.name = "strict",
      .type = TP_OPT_FLAG,
      .offset = ROW(strict),
@@ -157,33 +188,52 @@ static int open_trace(const struct replay_opts *o, const char *path, struct tp_t
                                              : o->repair ? TP_REPAIR
                                                          : TP_BY_ORIGIN,
                                .formats = tp_formats,
-                               .sample_dirs = dirs.list};
+                               .sample_dirs = dirs.list,
+                               .event_limit = o->limit};
     return tp_trace_open(&cfg, out, err);
+}
+
+static int add_strategy(struct job *job, const char *text, struct tp_err *err)
+{
+    int status = tp_strategy_spec_parse(&job->specs[job->spec_count], text, err);
+    job->spec_count += status == TP_OK;
+    return status;
+}
+
+/* Those named, or the usual set; a real allocator cannot be given a capacity. */
+static size_t list_strategies(const struct job *job, const struct replay_opts *o,
+                              const char **names, size_t max)
+{
+    bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
+    const struct tp_strategy *const *usual = device ? tp_default_device : tp_default_host;
+    size_t count = 0;
+    for (size_t i = 0; i < o->strategies.count; i++)
+        names[count++] = o->strategies.items[i];
+    for (size_t i = 0; !o->strategies.count && usual[i] && count < max; i++)
+        if (!o->capacity || !(usual[i]->caps & TP_CAP_FOREIGN))
+            names[count++] = usual[i]->name;
+    return count;
 }
 
 static int parse_strategies(struct job *job, const struct replay_opts *o, struct tp_err *err)
 {
-    bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
-    const struct tp_strategy *const *usual = device ? tp_default_device : tp_default_host;
-    size_t count = o->strategies.count;
-    while (!o->strategies.count && usual[count])
-        count++;
-    job->specs = calloc(count, sizeof *job->specs);
-    if (!job->specs)
+    size_t max = o->strategies.count ? o->strategies.count : TP_DEFAULT_MAX;
+    const char **names = calloc(max, sizeof *names);
+    job->specs = calloc(max, sizeof *job->specs);
+    if (!job->specs || !names) {
+        free(names);
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    for (; job->spec_count < count; job->spec_count++) {
-        const char *text = o->strategies.count ? o->strategies.items[job->spec_count]
-                                               : usual[job->spec_count]->name;
-        int status = tp_strategy_spec_parse(&job->specs[job->spec_count], text, err);
-        if (status)
-            return status;
     }
-    tp_strategy_specs_label(job->specs, count);
-    return TP_OK;
+    int status = TP_OK;
+    for (size_t count = list_strategies(job, o, names, max); !status && job->spec_count < count;)
+        status = add_strategy(job, names[job->spec_count], err);
+    free(names);
+    if (!status)
+        tp_strategy_specs_label(job->specs, job->spec_count);
+    return status;
 }
-
 /* Everything that can be wrong is found before the first replay, which may take long. */
-static int check_strategies(const struct job *job, struct tp_err *err)
+static int check_strategies(const struct job *job, const struct replay_opts *o, struct tp_err *err)
 {
     const struct tp_source_ops *base = job->source.layers[0].ops;
     for (size_t i = 0; i < job->spec_count; i++) {
@@ -195,6 +245,11 @@ static int check_strategies(const struct job *job, struct tp_err *err)
                                    "cannot run on source '%s'",
                                    s->name, job->source.name),
                            "--source host plays the trace in this machine's memory");
+        if (s->caps & TP_CAP_FOREIGN && o->capacity)
+            return tp_fail(err, TP_EUSAGE,
+                           "'%s' takes its memory from the system itself: --capacity cannot limit "
+                           "it",
+                           s->name);
         if (s->caps & TP_CAP_FOREIGN && tp_program_facts(job->trace.program)->devices > 1)
             return tp_fail(err, TP_EUSAGE,
                            "'%s' has one heap for the whole process: it cannot play the devices of "
@@ -215,10 +270,13 @@ static int prepare(struct job *job, const struct replay_opts *o, const char *pat
         return status;
     bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
     const char *source = o->source ? o->source : device ? "virtual" : "host";
-    status = tp_source_spec_parse(&job->source, source, err);
+    char limited[TP_SPEC_TEXT];
+    snprintf(limited, sizeof limited, o->capacity ? "%s+limit:capacity=%llu" : "%s", source,
+             (unsigned long long)o->capacity);
+    status = tp_source_spec_parse(&job->source, limited, err);
     if (!status)
         status = parse_strategies(job, o, err);
-    return status ? status : check_strategies(job, err);
+    return status ? status : check_strategies(job, o, err);
 }
 
 static void release_job(struct job *job)
@@ -241,6 +299,13 @@ static enum tp_touch touch_of(const struct replay_opts *o, const struct job *job
     return o->touch == TOUCH_AUTO ? TP_TOUCH_FIRST : (enum tp_touch)(o->touch - 1);
 }
 
+static unsigned passes_of(const struct replay_opts *o, const struct tp_program_facts *facts)
+{
+    bool few = facts->kind == TP_KIND_DEVICE && facts->events < FITS_EVENTS;
+    bool fits = o->fits || (few && !o->no_fits);
+    return TP_PASS_ALL | (fits ? TP_PASS_FITS : 0u) | (o->verify ? TP_PASS_VERIFY : 0u);
+}
+
 static int play(struct replay *r, const struct job *job, const struct tp_strategy_spec *spec,
                 struct tp_result *out, struct tp_err *err)
 {
@@ -251,7 +316,7 @@ static int play(struct replay *r, const struct job *job, const struct tp_strateg
                                 .strategy_opts = spec->opts,
                                 .clock = &r->report.clock,
                                 .touch = touch_of(r->o, job, spec->strategy),
-                                .passes = TP_PASS_ALL,
+                                .passes = passes_of(r->o, facts),
                                 .min_time_ns = r->o->min_time,
                                 .min_replays = MIN_REPLAYS,
                                 .repeat = (uint32_t)r->o->repeat,
@@ -331,6 +396,19 @@ static int export_json(const struct replay *r, struct tp_err *err)
     return status;
 }
 
+/* After the report: what the user asked to fail on. */
+static int check_fail_on(const struct replay *r, struct tp_err *err)
+{
+    for (size_t i = 0; r->o->fail_on.count && i < r->report.count; i++) {
+        const struct tp_result *result = &r->report.results[i];
+        uint64_t failed = tp_run_failed(result->run);
+        if (failed)
+            return tp_fail(err, TP_EFOUND, "oom: '%s' failed %s of the allocations of %s",
+                           result->spec->label, tp_count(failed).s, result->trace->file);
+    }
+    return TP_OK;
+}
+
 static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *out,
                            struct tp_err *err)
 {
@@ -346,9 +424,26 @@ static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *o
     if (status)
         return status;
     if (r->o->json || r->o->format == FORMAT_JSON)
-        return tp_report_json(&r->report, out, err);
-    print_text(r, out);
-    return TP_OK;
+        status = tp_report_json(&r->report, out, err);
+    else
+        print_text(r, out);
+    return status ? status : check_fail_on(r, err);
+}
+
+/* Contradictions, found before any work. */
+static int check_options(const struct replay_opts *o, struct tp_err *err)
+{
+    for (size_t i = 0; i < o->fail_on.count; i++)
+        if (strcmp(o->fail_on.items[i], "oom"))
+            return tp_hint(err,
+                           tp_fail(err, TP_EUSAGE, "'%s' is nothing that --fail-on knows",
+                                   o->fail_on.items[i]),
+                           "--fail-on oom: an allocation failed");
+    if (o->strict && o->repair)
+        return tp_fail(err, TP_EUSAGE, "--strict and --repair exclude each other");
+    if (o->fits && o->no_fits)
+        return tp_fail(err, TP_EUSAGE, "--fits and --no-fits exclude each other");
+    return o->export_json ? tp_output_check(o->export_json, o->force, err) : TP_OK;
 }
 
 static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
@@ -359,9 +454,7 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "replay needs a trace"),
                        "tapool replay sample:sqlite plays a shipped one");
-    if (o->strict && o->repair)
-        return tp_fail(err, TP_EUSAGE, "--strict and --repair exclude each other");
-    int status = o->export_json ? tp_output_check(o->export_json, o->force, err) : TP_OK;
+    int status = check_options(o, err);
     if (status)
         return status;
     r.jobs = calloc((size_t)args->count, sizeof *r.jobs);

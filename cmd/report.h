@@ -36,6 +36,14 @@ void tp_report_table(const struct tp_report *r, size_t first, size_t count, stru
 void tp_report_verbose(const struct tp_report *r, const struct tp_result *result,
                        struct tp_page *page);
 
+/* Out of memory: the first failure of a device explained, how many there were, and for a table who
+ * failed and who fits (nothing where nobody failed). */
+void tp_report_failure(const struct tp_result *result, const struct tp_device_run *d, int column,
+                       struct tp_page *page);
+void tp_report_failure_count(const struct tp_result *result, const struct tp_device_run *d,
+                             int column, struct tp_page *page);
+void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page);
+
 /* What both screens begin with: the trace, and under `label` what it is played on and how. */
 void tp_report_head(const struct tp_result *result, const char *label, struct tp_page *page);
 

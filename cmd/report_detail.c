@@ -86,11 +86,17 @@ static void print_failures(const struct tp_result *r, const struct tp_device_run
     if (!d->failed_allocations)
         return;
     tp_page_styled(page, LABEL, TP_RED, "OUT OF MEMORY");
-    tp_page_more(page, TEXT,
-                 ": %s allocation%s failed, the first at event %s; %s calls on "
-                 "them were skipped",
-                 tp_count(d->failed_allocations).s, d->failed_allocations == 1 ? "" : "s",
-                 tp_count(d->first_failed_event).s, tp_count(r->run->skipped_operations).s);
+    tp_page_at(page, page->column + 2, "%s", "");
+    tp_report_failure_count(r, d, TEXT, page);
+    tp_report_failure(r, d, TEXT, page);
+}
+
+static void print_fits(const struct tp_device_run *d, struct tp_page *page)
+{
+    if (d->fits_in == TP_NONE || d->failed_allocations)
+        return;
+    tp_page_at(page, TEXT, "fits in %s, the smallest device on which no allocation fails",
+               tp_bytes(d->fits_in, page->exact).s);
     tp_page_line(page);
 }
 
@@ -134,6 +140,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     print_sum_line(&reserved, page);
     if (!peak)
         print_own_peak(d, page);
+    print_fits(d, page);
     print_calls(r, d, page);
 }
 

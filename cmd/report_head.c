@@ -64,8 +64,9 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
     tp_page_at(page, note, "%s",
                r->trace->meta.program ? r->trace->meta.program : r->trace->meta.name);
     tp_page_line(page);
-    tp_page_at(page, note, "%s events%s, %s thread%s%s: %s", tp_count(f->events).s, time,
-               tp_count(f->recorded_threads).s, f->recorded_threads == 1 ? "" : "s", several, ops);
+    tp_page_at(page, note, "%s%s events%s, %s thread%s%s: %s", r->trace->cut ? "the first " : "",
+               tp_count(f->events).s, time, tp_count(f->recorded_threads).s,
+               f->recorded_threads == 1 ? "" : "s", several, ops);
     tp_page_line(page);
     print_repairs(r->trace, note, page);
 }
@@ -100,7 +101,14 @@ static void print_source(const struct tp_result *r, const char *label, int note,
     char text[512];
     describe_source(r, text, sizeof text);
     tp_page_at(page, 0, "%s", label);
-    tp_page_at(page, note, "%s; played by one thread; %s", text, touch_text[r->touch]);
+    tp_page_at(page, note, "%s", text);
+    if (r->run->devices[0].capacity != TP_NONE)
+        tp_page_more(page, note, ", %s in all",
+                     tp_bytes(r->run->devices[0].capacity, page->exact).s);
+    tp_page_more(page, note, "; played by one thread; %s", touch_text[r->touch]);
+    if (r->run->flags & TP_RUN_VERIFIED)
+        tp_page_more(page, note, "; verified: no overlap, aligned, %snothing leaked",
+                     tp_result_is_virtual(r) ? "" : "contents kept, ");
     tp_page_line(page);
     if (r->facts->recorded_threads < 2)
         return;

@@ -45,6 +45,7 @@ static void write_trace(struct tp_json *j, cJSON *run, const struct tp_result *r
     tp_json_text(j, t, "format", r->trace->format);
     tp_json_text(j, t, "program_hash", hash);
     tp_json_uint(j, t, "events", f->events);
+    tp_json_bool(j, t, "cut", r->trace->cut);
     tp_json_uint(j, t, "operations", f->operations);
     tp_json_uint(j, t, "objects", f->objects);
     tp_json_uint(j, t, "threads", f->recorded_threads);
@@ -102,9 +103,10 @@ static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result
     tp_json_text(j, run, "latency_scope", tp_result_is_virtual(r) ? "policy" : "policy_and_source");
 }
 
-static void write_at_peak(struct tp_json *j, cJSON *memory, const struct tp_at_peak *at)
+static void write_at_peak(struct tp_json *j, cJSON *in, const char *name,
+                          const struct tp_at_peak *at)
 {
-    cJSON *o = tp_json_object(j, memory, "at_peak_demand");
+    cJSON *o = tp_json_object(j, in, name);
     tp_json_uint(j, o, "event", at->event);
     tp_json_uint(j, o, "time_ns", at->time_ns);
     tp_json_uint(j, o, "requested_bytes", at->requested);
@@ -119,8 +121,60 @@ static void write_at_peak(struct tp_json *j, cJSON *memory, const struct tp_at_p
     tp_json_uint(j, o, "internal_bytes", at->internal);
 }
 
-static void write_memory(struct tp_json *j, cJSON *in, const struct tp_run *run,
+/* Peaks between MARKs, by name; null: before the first. */
+static void write_phases(struct tp_json *j, cJSON *memory, const struct tp_program *program,
                          const struct tp_device_run *d)
+{
+    cJSON *phases = tp_json_array(j, memory, "phases");
+    for (uint32_t i = 0; i < d->phase_count; i++) {
+        const struct tp_phase *phase = &d->phases[i];
+        cJSON *o = cJSON_CreateObject();
+        tp_json_text(j, o, "name", tp_program_mark(program, phase->mark));
+        tp_json_uint(j, o, "first_event", phase->first_event);
+        tp_json_uint(j, o, "times", phase->times);
+        tp_json_uint(j, o, "peak_requested_bytes", phase->peak_requested);
+        tp_json_uint(j, o, "peak_granted_bytes", phase->peak_granted);
+        tp_json_uint(j, o, "peak_reserved_bytes", phase->peak_reserved);
+        tp_json_push(j, phases, o);
+    }
+}
+
+/* [event, requested, granted, reserved] */
+static void write_curve(struct tp_json *j, cJSON *memory, const struct tp_curve *c)
+{
+    cJSON *curve = tp_json_array(j, memory, "curve");
+    for (uint32_t i = 0; i < c->count; i++) {
+        cJSON *point = cJSON_CreateArray();
+        tp_json_push(j, point, tp_json_number(j, c->points[i].event));
+        for (int v = 0; v < TP_CURVE_VALUES; v++)
+            tp_json_push(j, point, tp_json_number(j, c->points[i].bytes[v]));
+        tp_json_push(j, curve, point);
+    }
+}
+
+static void write_failures(struct tp_json *j, cJSON *in, const struct tp_program *program,
+                           const struct tp_device_run *d)
+{
+    const struct tp_first_failure *f = &d->first_failure;
+    tp_json_uint(j, in, "failed_allocations", d->failed_allocations);
+    cJSON *by = tp_json_object(j, in, "failed_by");
+    for (int c = 0; c < TP_OOM_CLASSES; c++)
+        tp_json_uint(j, by, tp_oom_names[c], d->failed_by[c]);
+    if (!d->failed_allocations) {
+        tp_json_text(j, in, "first_failure", NULL);
+        return;
+    }
+    cJSON *o = tp_json_object(j, in, "first_failure");
+    tp_json_text(j, o, "class", tp_oom_names[f->oom_class]);
+    tp_json_text(j, o, "phase", tp_program_mark(program, f->mark));
+    tp_json_uint(j, o, "size_bytes", f->size);
+    tp_json_uint(j, o, "align_bytes", f->align);
+    tp_json_uint(j, o, "capacity_bytes", f->capacity);
+    write_at_peak(j, o, "state", &f->at);
+}
+
+static void write_memory(struct tp_json *j, cJSON *in, const struct tp_run *run,
+                         const struct tp_program *program, const struct tp_device_run *d)
 {
     cJSON *m = tp_json_object(j, in, "memory");
     tp_json_uint(j, m, "trace_peak_requested_bytes", d->trace_peak_requested);
@@ -132,6 +186,8 @@ static void write_memory(struct tp_json *j, cJSON *in, const struct tp_run *run,
     tp_json_uint(j, m, "peak_carved_bytes", d->peak_carved);
     tp_json_uint(j, m, "peak_metadata_bytes", d->peak_metadata);
     tp_json_uint(j, m, "end_reserved_bytes", d->end_reserved);
+    tp_json_uint(j, m, "capacity_bytes", d->capacity);
+    tp_json_uint(j, m, "fits_in_bytes", run->flags & TP_RUN_FITS ? d->fits_in : TP_NONE);
     tp_json_real(j, m, "overhead", d->overhead);
     tp_json_real(j, m, "internal_fragmentation", d->internal_fragmentation);
     tp_json_real(j, m, "internal_fragmentation_weighted", d->internal_fragmentation_weighted);
@@ -140,7 +196,9 @@ static void write_memory(struct tp_json *j, cJSON *in, const struct tp_run *run,
     tp_json_real(j, m, "unused_reserved_weighted", d->unused_reserved_weighted);
     tp_json_text(j, m, "weight", run->flags & TP_RUN_WEIGHT_TIME ? "time" : "events");
     tp_json_bool(j, m, "informative", (run->flags & TP_RUN_INFORMATIVE) != 0);
-    write_at_peak(j, m, &d->at_peak);
+    write_at_peak(j, m, "at_peak_demand", &d->at_peak);
+    write_phases(j, m, program, d);
+    write_curve(j, m, &d->curve);
 }
 
 static void write_calls(struct tp_json *j, cJSON *in, const struct tp_device_run *d)
@@ -214,15 +272,16 @@ static void write_latency(struct tp_json *j, cJSON *in, const struct tp_latency 
     }
 }
 
-static void write_devices(struct tp_json *j, cJSON *o, const struct tp_run *run)
+static void write_devices(struct tp_json *j, cJSON *o, const struct tp_program *program,
+                          const struct tp_run *run)
 {
     cJSON *devices = tp_json_array(j, o, "devices");
     for (uint32_t d = 0; d < run->device_count; d++) {
         cJSON *device = cJSON_CreateObject();
         tp_json_uint(j, device, "index", d);
-        write_memory(j, device, run, &run->devices[d]);
+        write_memory(j, device, run, program, &run->devices[d]);
         write_calls(j, device, &run->devices[d]);
-        tp_json_uint(j, device, "failed_allocations", run->devices[d].failed_allocations);
+        write_failures(j, device, program, &run->devices[d]);
         tp_json_push(j, devices, device);
     }
 }
@@ -248,9 +307,10 @@ static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const st
     write_trace(j, o, r);
     write_strategy(j, o, r);
     if (run->device_count == 1) { /* byte values of several devices are not one value */
-        write_memory(j, o, run, &run->devices[0]);
+        write_memory(j, o, run, r->trace->program, &run->devices[0]);
         write_calls(j, o, &run->devices[0]);
     }
+    tp_json_bool(j, o, "verified", (run->flags & TP_RUN_VERIFIED) != 0);
     tp_json_uint(j, o, "failed_allocations", tp_run_failed(run));
     tp_json_uint(j, o, "skipped_operations", run->skipped_operations);
     tp_json_uint(j, o, "skipped_trims", run->skipped_trims);
@@ -261,7 +321,7 @@ static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const st
         if (run->latency.kinds[k].hist.count)
             write_latency(j, latency, &run->latency.kinds[k], tp_latency_names[k],
                           rep->clock.step_ns);
-    write_devices(j, o, run);
+    write_devices(j, o, r->trace->program, run);
     write_warnings(j, o, r);
     return o;
 }

@@ -15,6 +15,7 @@ struct column {
     struct tp_column head;
     const char *device_head[2]; /* NULL: the same */
     void (*fill)(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out);
+    bool (*shown)(const struct tp_result *results, size_t count); /* NULL: always */
 };
 
 static void fill_name(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
@@ -28,6 +29,13 @@ static void fill_peak(const struct tp_report *rep, const struct tp_result *r, bo
 {
     (void)rep;
     cell(out, tp_bytes(tp_run_peak_reserved(r->run), exact).s);
+}
+
+static void fill_fits(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
+{
+    (void)rep;
+    uint64_t fits = tp_run_fits_in(r->run);
+    cell(out, fits == TP_NONE ? "-" : tp_bytes(fits, exact).s);
 }
 
 static void fill_needed(const struct tp_report *rep, const struct tp_result *r, bool exact,
@@ -114,38 +122,70 @@ static void fill_idle(const struct tp_report *rep, const struct tp_result *r, bo
                  tp_bytes(largest, exact).s);
 }
 
+/* Where room is scarce and nothing is decided by it. */
+static void fill_policy_time(const struct tp_report *rep, const struct tp_result *r, bool exact,
+                             char *out)
+{
+    (void)rep;
+    (void)exact;
+    bool flattered = tp_run_mostly_source(r->run);
+    cell(out, flattered ? "(a)" : tp_digits(tp_speed_of(r->run).ns).s);
+}
+
+static bool any_fits(const struct tp_result *results, size_t count)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        any |= (results[i].run->flags & TP_RUN_FITS) != 0;
+    return any;
+}
+
+static bool on_virtual(const struct tp_result *results, size_t count)
+{
+    return tp_result_is_virtual(&results[count - 1]);
+}
+
+static bool is_narrow(const struct tp_result *results, size_t count)
+{
+    return any_fits(results, count) && on_virtual(results, count);
+}
+
+static bool is_wide(const struct tp_result *results, size_t count)
+{
+    return !is_narrow(results, count);
+}
+
+/* Its place is needed where `fits in` stands. */
+static bool shows_p99(const struct tp_result *results, size_t count)
+{
+    return !any_fits(results, count);
+}
+
 static const struct column columns[] = {
-    {{{"", ""}}, {NULL, NULL}, fill_name},
-    {{{"peak", "reserved"}}, {NULL, NULL}, fill_peak},
-    {{{"times", "needed"}}, {NULL, NULL}, fill_needed},
-    {{{"ns per call", "±95 %"}}, {"policy time", "ns, ±95 %"}, fill_time},
-    {{{"p99", "ns"}}, {NULL, NULL}, fill_p99},
-    {{{"system", "calls"}}, {"driver", "calls"}, fill_calls},
-    {{{"", "reuse"}}, {NULL, NULL}, fill_reuse},
-    {{{"idle at peak demand", "(largest piece)"}}, {NULL, NULL}, fill_idle},
+    {{{"", ""}}, {NULL, NULL}, fill_name, NULL},
+    {{{"peak", "reserved"}}, {NULL, NULL}, fill_peak, NULL},
+    {{{"times", "needed"}}, {NULL, NULL}, fill_needed, NULL},
+    {{{"fits", "in"}}, {NULL, NULL}, fill_fits, any_fits},
+    {{{"ns per call", "±95 %"}}, {"policy time", "ns, ±95 %"}, fill_time, is_wide},
+    {{{"policy", "time, ns"}}, {NULL, NULL}, fill_policy_time, is_narrow},
+    {{{"p99", "ns"}}, {NULL, NULL}, fill_p99, shows_p99},
+    {{{"system", "calls"}}, {"driver", "calls"}, fill_calls, NULL},
+    {{{"", "reuse"}}, {NULL, NULL}, fill_reuse, NULL},
+    {{{"idle at peak demand", "(largest piece)"}}, {NULL, NULL}, fill_idle, NULL},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static void fill_needed_row(const struct tp_result *r, bool exact, struct tp_row *row)
+/* What the program needs, in the columns that have such a thing. */
+static void fill_needed_row(const struct tp_result *r, bool exact, const struct column *column,
+                            char *out)
 {
-    for (int c = 0; c < COLUMNS; c++)
-        cell(row->cells[c], "-");
-    cell(row->cells[0], "needed by program");
-    cell(row->cells[1], tp_bytes(tp_run_trace_peak(r->run), exact).s);
-    cell(row->cells[2], "1.000");
-}
-
-static void print_failures(const struct tp_result *r, struct tp_page *page)
-{
-    uint64_t failed = tp_run_failed(r->run), first = tp_run_first_failure(r->run);
-    if (!failed)
-        return;
-    tp_page_at(page, 2, "%s: ", r->spec->label);
-    tp_page_styled(page, page->column, TP_RED, "OUT OF MEMORY");
-    tp_page_more(
-        page, 4, ", %s of %s allocations failed, the first at event %s", tp_count(failed).s,
-        tp_count(r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC]).s, tp_count(first).s);
-    tp_page_line(page);
+    cell(out, "-");
+    if (column->fill == fill_name)
+        cell(out, "needed by program");
+    else if (column->fill == fill_peak)
+        cell(out, tp_bytes(tp_run_trace_peak(r->run), exact).s);
+    else if (column->fill == fill_needed)
+        cell(out, "1.000");
 }
 
 /* The same warning on several rows is said once, with the first row's sentence. */
@@ -173,23 +213,28 @@ static void print_warnings(const struct tp_result *results, size_t count, struct
     }
 }
 
+static struct tp_column head_of(const struct column *column, const struct tp_result *results,
+                                size_t count)
+{
+    bool other = column->fill == fill_time ? on_virtual(results, count)
+                                           : results->facts->kind == TP_KIND_DEVICE;
+    if (!column->device_head[0] || !other)
+        return column->head;
+    return (struct tp_column){{column->device_head[0], column->device_head[1]}};
+}
+
 static void fill_table(const struct tp_report *rep, const struct tp_result *results, size_t count,
                        bool exact, struct tp_table *t)
 {
-    bool virtual_source = tp_result_is_virtual(&results[count - 1]);
     for (int c = 0; c < COLUMNS; c++) {
-        bool other = columns[c].device_head[0] &&
-                     (c == 3 ? virtual_source : results[0].facts->kind == TP_KIND_DEVICE);
-        t->columns[c] = columns[c].head;
-        if (other)
-            t->columns[c] =
-                (struct tp_column){{columns[c].device_head[0], columns[c].device_head[1]}};
+        if (columns[c].shown && !columns[c].shown(results, count))
+            continue;
+        int at = t->column_count++;
+        t->columns[at] = head_of(&columns[c], results, count);
+        fill_needed_row(&results[0], exact, &columns[c], t->rows[0].cells[at]);
+        for (size_t i = 0; i < count; i++)
+            columns[c].fill(rep, &results[i], exact, t->rows[i + 1].cells[at]);
     }
-    t->column_count = COLUMNS;
-    fill_needed_row(&results[0], exact, &t->rows[0]);
-    for (size_t i = 0; i < count; i++)
-        for (int c = 0; c < COLUMNS; c++)
-            columns[c].fill(rep, &results[i], exact, t->rows[i + 1].cells[c]);
     t->row_count = (int)count + 1;
 }
 
@@ -207,7 +252,7 @@ static void print_notes(const struct tp_result *results, size_t count, int hidde
         bool mostly_source =
             tp_result_is_virtual(&results[i]) && tp_run_mostly_source(results[i].run);
         flattered |= mostly_source;
-        once |= !mostly_source && !tp_run_has_interval(results[i].run);
+        once |= !mostly_source && !tp_run_has_interval(results[i].run) && is_wide(results, count);
         informative |= (results[i].run->flags & TP_RUN_INFORMATIVE) != 0;
     }
     if (flattered)
@@ -224,8 +269,6 @@ static void print_notes(const struct tp_result *results, size_t count, int hidde
         snprintf(text, sizeof text, "%d column%s hidden: -v", hidden, hidden == 1 ? "" : "s");
         print_note(page, text);
     }
-    for (size_t i = 0; i < count; i++)
-        print_failures(&results[i], page);
 }
 
 void tp_report_table(const struct tp_report *rep, size_t first, size_t count, struct tp_page *page)
@@ -245,6 +288,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     int hidden = tp_table_print(&t, page, 2, rep->verbose);
     print_notes(results, count, hidden, page);
     tp_page_line(page);
+    tp_report_oom(results, count, page);
     for (size_t i = 0; rep->verbose && i < count; i++)
         tp_report_verbose(rep, &results[i], page);
     tp_pick_print(results, count, page);

@@ -92,7 +92,43 @@ static void share_line(struct tp_page *page, const char *name, double at_peak, d
     line(page, name, text);
 }
 
-static void print_device(const struct tp_device_run *d, struct tp_page *page)
+static void print_failures(const struct tp_device_run *d, struct tp_page *page)
+{
+    char text[256];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", tp_count(d->failed_allocations).s);
+    for (int c = 0; c < TP_OOM_CLASSES && used < sizeof text; c++)
+        if (d->failed_by[c])
+            used += (size_t)snprintf(text + used, sizeof text - used, ", %s by %s",
+                                     tp_count(d->failed_by[c]).s, tp_oom_names[c]);
+    line(page, "failed_allocations", text);
+}
+
+/* Peaks between the marks of the trace. */
+static void print_phases(const struct tp_result *r, const struct tp_device_run *d,
+                         struct tp_page *page)
+{
+    if (!d->phase_count)
+        return;
+    tp_page_at(page, FIELD, "phases");
+    tp_page_right(page, 46, "times");
+    tp_page_right(page, 60, "requested");
+    tp_page_right(page, 74, "reserved");
+    tp_page_line(page);
+    for (uint32_t i = 0; i < d->phase_count; i++) {
+        const struct tp_phase *phase = &d->phases[i];
+        const char *name = tp_program_mark(r->trace->program, phase->mark);
+        tp_page_at(page, FIELD + 2, "%.30s", name ? name : "before the first mark");
+        tp_page_right(page, 46, tp_count(phase->times).s);
+        tp_page_right(page, 60, tp_bytes(phase->peak_requested, false).s);
+        tp_page_right(page, 74, tp_bytes(phase->peak_reserved, false).s);
+        tp_page_line(page);
+    }
+    if (r->facts->marks > d->phase_count - 1)
+        line_of(page, "  further names", r->facts->marks - (d->phase_count - 1));
+}
+
+static void print_device(const struct tp_result *r, const struct tp_device_run *d,
+                         struct tp_page *page)
 {
     char text[320];
     bytes_line(page, "trace_peak_requested", d->trace_peak_requested, TP_NONE);
@@ -102,6 +138,8 @@ static void print_device(const struct tp_device_run *d, struct tp_page *page)
     bytes_line(page, "peak_carved", d->peak_carved, TP_NONE);
     bytes_line(page, "peak_metadata", d->peak_metadata, TP_NONE);
     bytes_line(page, "end_reserved", d->end_reserved, TP_NONE);
+    bytes_line(page, "capacity", d->capacity, TP_NONE);
+    bytes_line(page, "fits_in", r->run->flags & TP_RUN_FITS ? d->fits_in : TP_NONE, TP_NONE);
     line(page, "overhead", tp_times(d->overhead).s);
     share_line(page, "internal_fragmentation", d->internal_fragmentation,
                d->internal_fragmentation_weighted);
@@ -110,13 +148,14 @@ static void print_device(const struct tp_device_run *d, struct tp_page *page)
              tp_percent(d->external_fragmentation).s,
              d->at_peak.span == TP_NONE ? "not known" : tp_bytes(d->at_peak.span, false).s);
     line(page, "external_fragmentation", text);
+    print_failures(d, page);
+    print_phases(r, d, page);
     if (d->gets == TP_NONE)
         return;
     snprintf(text, sizeof text, "%s get (%s), %s put (%s), %s wait, %s fallback",
              tp_count(d->gets).s, tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s,
              tp_bytes(d->put_bytes, false).s, tp_count(d->waits).s, tp_count(d->fallbacks).s);
     line(page, "source_calls", text);
-    line_of(page, "failed_allocations", d->failed_allocations);
 }
 
 static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
@@ -172,7 +211,7 @@ void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, s
             tp_page_at(page, FIELD - 2, "device %u", d);
         if (r->run->device_count > 1)
             tp_page_line(page);
-        print_device(&r->run->devices[d], page);
+        print_device(r, &r->run->devices[d], page);
     }
     line_of(page, "skipped_operations", r->run->skipped_operations);
     line_of(page, "skipped_trims", r->run->skipped_trims);

@@ -45,7 +45,7 @@ struct tp_lower {
     const char *path;
     bool strict, kind_given;
     enum tp_kind kind;
-    uint64_t memory_limit;
+    uint64_t memory_limit, event_limit;
     struct tp_builder *builder; /* NULL before the first event */
     struct tp_hash *hash;
     struct tp_objects objects;
@@ -129,6 +129,7 @@ int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct t
     lo->path = cfg->path;
     lo->strict = cfg->strict;
     lo->memory_limit = cfg->memory_limit;
+    lo->event_limit = cfg->event_limit;
     lo->kind = TP_KIND_HOST;
     tp_objects_init(&lo->objects);
     tp_threads_init(&lo->threads);
@@ -559,6 +560,8 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
     int rc = begin(lo, err);
     if (rc != TP_OK)
         return rc;
+    if (lo->event_limit && lo->count == lo->event_limit)
+        return TP_ESTOP;
     lo->count++;
     rc = take_time(lo, ev, err);
     if (rc == TP_OK)

@@ -36,6 +36,7 @@ struct tp_lower_cfg {
     const char *path; /* for messages; borrowed for the lifetime of the lowering */
     bool strict;
     uint64_t memory_limit; /* of the program; 0 = default */
+    uint64_t event_limit;  /* events to take; 0 = all */
 };
 
 int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct tp_err *err);
@@ -46,7 +47,8 @@ void tp_lower_free(struct tp_lower *lo); /* NULL is fine */
 int tp_lower_kind(struct tp_lower *lo, enum tp_kind kind, struct tp_err *err);
 int tp_lower_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_err *err);
 
-/* The next event, in file order. TP_EINPUT: "my.json:18234: event 9,112 allocates id 77, which is
+/* The next event, in file order. TP_ESTOP: event_limit have been taken, and this is one more: stop
+ * reading, nothing is wrong. TP_EINPUT: "my.json:18234: event 9,112 allocates id 77, which is
  * live since event 9,040 (line 18090)". */
 int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err);
 

@@ -237,10 +237,14 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
     const struct tp_lower_cfg lower = {.path = tp_input_name(in),
                                        .strict = cfg->strictness == TP_STRICT ||
                                                  (cfg->strictness == TP_BY_ORIGIN && format->own),
-                                       .memory_limit = cfg->memory_limit};
+                                       .memory_limit = cfg->memory_limit,
+                                       .event_limit = cfg->event_limit};
     int rc = tp_lower_new(&lower, &lo, err);
     if (rc == TP_OK)
         rc = format->read(in, lo, &out->meta, err);
+    out->cut = rc == TP_ESTOP;
+    if (out->cut)
+        rc = TP_OK;
     if (rc == TP_OK && tp_lower_count(lo) == 0)
         rc = tp_fail(err, TP_EINPUT, "%s: no events", tp_input_name(in));
     if (rc == TP_OK)

@@ -11,6 +11,7 @@ struct tp_trace_cfg {
     const struct tp_format *const *formats; /* NULL-terminated */
     const char *const *sample_dirs;         /* NULL-terminated, searched in order for NAME.json */
     uint64_t memory_limit;                  /* of the program; 0 = default */
+    uint64_t event_limit;                   /* events to read; 0 = all */
 };
 
 struct tp_trace {
@@ -20,6 +21,7 @@ struct tp_trace {
     struct tp_meta meta;
     const char *format; /* name of the format; static */
     uint64_t repairs[TP_REPAIR_COUNT];
+    bool cut; /* there are more events than event_limit */
 };
 
 /* TP_EINPUT with file, line, event; TP_EUSAGE for an unknown --input-format. */

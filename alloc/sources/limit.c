@@ -25,7 +25,12 @@ static int limit_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
 {
     struct limit *s = state;
     s->capacity = ((const struct limit_opts *)cfg->opts)->capacity;
-    return pass_init(&s->pass, cfg, "limit", err);
+    int rc = pass_init(&s->pass, cfg, "limit", err);
+    if (rc || !s->capacity || s->capacity >= cfg->inner->page)
+        return rc;
+    return tp_fail(err, TP_EUSAGE,
+                   "a device of %llu bytes cannot hold one page, which has %llu bytes",
+                   (unsigned long long)s->capacity, (unsigned long long)cfg->inner->page);
 }
 
 static int limit_get(void *state, uint64_t size, uint64_t align, tp_addr *out)

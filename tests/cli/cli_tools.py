@@ -65,12 +65,12 @@ def mask_size_row(line, keep_calls):
     return head + calls + re.sub(LATENCY, right, cells)
 
 
-def mask_table_row(line):
-    """Cells of a table: name, peak, times needed, time, p99, ..."""
+def mask_table_row(line, times):
+    """Cells of a table: name, peak, times needed, ...; `times` are the places of those in ns."""
     cells = re.split(r" {2,}", line.strip())
     if cells[0] == "system":
         return "  system  " + "  ".join("-" if c == "-" else "N" for c in cells[1:])
-    for i in (3, 4):
+    for i in times:
         if i < len(cells) and cells[i] not in ("-", "(a)"):
             cells[i] = "N (b)" if cells[i].endswith("(b)") else "N"
     return "  " + "  ".join(cells)
@@ -78,17 +78,17 @@ def mask_table_row(line):
 
 def mask_tables(lines):
     """Rows between the two head lines of a table and the first line that is none."""
-    out, inside, system, picked = [], 0, False, False
+    out, inside, system, picked, times = [], 0, False, False, ()
     for line in lines:
         cells = re.split(r" {2,}", line.strip())
         if re.match(r" +peak  +times", line):
-            inside, system = 2, False
+            inside, system, times = 2, False, (4,) if "fits" in line else (3, 4)
         if inside == 2:
             out.append("  " + "  ".join(cells))
             inside = 1 if "reserved" in line else 2
         elif inside == 1 and line.startswith("  ") and len(cells) >= 5:
             system |= cells[0] == "system"
-            out.append(mask_table_row(line))
+            out.append(mask_table_row(line, times))
         else:
             inside = 0
             if system and line.startswith("Pick"):

@@ -1,0 +1,146 @@
+/* Out of memory, explained: what was asked for, what was free then and in which pieces, and whether
+ * the program needed too much or the policy kept too much. */
+#include "cmd/figures.h"
+
+#include <string.h>
+
+enum { NAME = 2, VERDICT = 16, TEXT = 33, PLAIN_ALIGN = 256 };
+
+/* "event 1,844 (+25.4 ms), in phase 'step 2', asked for 147.2 MiB" */
+static void print_first(const struct tp_result *r, const struct tp_device_run *d, int column,
+                        struct tp_page *page)
+{
+    const struct tp_first_failure *f = &d->first_failure;
+    const char *phase = tp_program_mark(r->trace->program, f->mark);
+    tp_page_at(page, column, "first: event %s", tp_count(d->first_failed_event).s);
+    if (r->facts->time_known)
+        tp_page_more(page, column, " (+%s)", tp_duration(f->at.time_ns).s);
+    if (phase)
+        tp_page_more(page, column, ", in phase '%s'", phase);
+    tp_page_more(page, column, ", asked for %s", tp_bytes(f->size, page->exact).s);
+    if (f->align > PLAIN_ALIGN)
+        tp_page_more(page, column, " at a multiple of %s", tp_bytes(f->align, page->exact).s);
+    tp_page_line(page);
+}
+
+static uint64_t not_reserved(const struct tp_first_failure *f)
+{
+    bool known = f->capacity != TP_NONE && f->capacity > f->at.reserved;
+    return known ? f->capacity - f->at.reserved : 0;
+}
+
+/* What could serve: idle without what is dead or lost inside; all of it where nobody can tell. */
+static uint64_t usable_idle(const struct tp_at_peak *at)
+{
+    return at->cached == TP_NONE ? at->idle : at->cached + at->span;
+}
+
+/* "free then: 99.1 MiB in 2,472 pieces (largest 45.6 MiB) + 114.7 MiB not yet reserved" */
+static void print_free(const struct tp_first_failure *f, int column, struct tp_page *page)
+{
+    const struct tp_at_peak *at = &f->at;
+    tp_page_at(page, column, "free then: %s", tp_bytes(usable_idle(at), page->exact).s);
+    if (at->pieces != TP_NONE && at->pieces > 1)
+        tp_page_more(page, column, " in %s pieces (largest %s)", tp_count(at->pieces).s,
+                     tp_bytes(at->largest, page->exact).s);
+    if (f->capacity != TP_NONE)
+        tp_page_more(page, column, " + %s not yet reserved",
+                     tp_bytes(not_reserved(f), page->exact).s);
+    if (at->dead && at->dead != TP_NONE)
+        tp_page_more(page, column, "; %s more is dead until a reset",
+                     tp_bytes(at->dead, page->exact).s);
+    tp_page_line(page);
+}
+
+static void print_class(const struct tp_first_failure *f, int column, struct tp_page *page)
+{
+    const struct tp_at_peak *at = &f->at;
+    uint64_t all = usable_idle(at) + not_reserved(f);
+    switch ((enum tp_oom_class)f->oom_class) {
+    case TP_OOM_DEMAND:
+        tp_page_at(
+            page, column, "the program itself needs %s here, more than the %s there are: demand.",
+            tp_bytes(at->requested + f->size, page->exact).s, tp_bytes(f->capacity, page->exact).s);
+        break;
+    case TP_OOM_FRAGMENTATION:
+        if (all >= f->size)
+            tp_page_at(page, column, "%s in all, enough but not in one piece: fragmentation.",
+                       tp_bytes(all, page->exact).s);
+        else
+            tp_page_at(page, column,
+                       "%s in all; what the program asked for would fit, what the policy made of "
+                       "it does not: fragmentation.",
+                       tp_bytes(all, page->exact).s);
+        break;
+    case TP_OOM_POLICY:
+        tp_page_at(page, column,
+                   "the policy refused by its own rules (see its options), not the device.");
+        break;
+    default:
+        tp_page_at(page, column, "the system refused; how much it has is not known.");
+    }
+}
+
+void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d, int column,
+                       struct tp_page *page)
+{
+    print_first(r, d, column, page);
+    print_free(&d->first_failure, column, page);
+    print_class(&d->first_failure, column, page);
+    if (d->fits_in != TP_NONE)
+        tp_page_more(page, column, " Fits in %s.", tp_bytes(d->fits_in, page->exact).s);
+    tp_page_line(page);
+}
+
+void tp_report_failure_count(const struct tp_result *r, const struct tp_device_run *d, int column,
+                             struct tp_page *page)
+{
+    uint64_t skipped = r->run->skipped_operations;
+    uint64_t asked = r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC] + r->facts->ops[TP_ADOPT];
+    tp_page_more(page, column, "%s of %s allocations failed", tp_count(d->failed_allocations).s,
+                 tp_count(asked).s);
+    if (skipped)
+        tp_page_more(page, column, "; %s later call%s on %s skipped", tp_count(skipped).s,
+                     skipped == 1 ? "" : "s", d->failed_allocations == 1 ? "it" : "them");
+    tp_page_line(page);
+}
+
+static void print_failed(const struct tp_result *r, uint32_t device, struct tp_page *page)
+{
+    const struct tp_device_run *d = &r->run->devices[device];
+    if (r->run->device_count > 1)
+        tp_page_at(page, NAME, "%s, gpu %u", r->spec->label, device);
+    else
+        tp_page_at(page, NAME, "%s", r->spec->label);
+    tp_page_styled(page, VERDICT, TP_RED, "OUT OF MEMORY");
+    tp_page_at(page, TEXT, "%s", "");
+    tp_report_failure_count(r, d, VERDICT, page);
+    tp_report_failure(r, d, VERDICT, page);
+}
+
+static void print_fitting(const struct tp_result *r, struct tp_page *page)
+{
+    uint64_t calls = tp_run_calls(r->run);
+    tp_page_at(page, NAME, "%s", r->spec->label);
+    tp_page_at(page, VERDICT, "fits");
+    if (calls != TP_NONE)
+        tp_page_at(page, TEXT, "%s %s calls, %s at the peak", tp_count(calls).s,
+                   tp_result_callee(r), tp_bytes(tp_run_peak_reserved(r->run), page->exact).s);
+    tp_page_line(page);
+}
+
+void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page)
+{
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        any |= tp_run_failed(results[i].run) > 0;
+    for (size_t i = 0; any && i < count; i++) {
+        if (!tp_run_failed(results[i].run))
+            print_fitting(&results[i], page);
+        for (uint32_t d = 0; d < results[i].run->device_count; d++)
+            if (results[i].run->devices[d].failed_allocations)
+                print_failed(&results[i], d, page);
+    }
+    if (any)
+        tp_page_line(page);
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# Devices of a given size: who fits, who does not and why; the smallest that does; --verify, --limit.
+
+load common
+
+# figure EXPRESSION: of `run`, the first run of the JSON result on $out.
+figure() { query "$out" "$1"; }
+
+# A trace of a device: 64 objects of 256 KiB, every second one freed, then one of 4 MiB is wanted.
+holes() {
+    local i
+    printf '{"format":"tapool-trace","version":1,"meta":{"kind":"device","name":"holes"}}\n'
+    printf '{"t":1,"op":"mark","name":"fill"}\n'
+    for i in {1..64}; do printf '{"t":%d,"op":"alloc","id":%d,"size":262144}\n' "$((i + 1))" "$i"; done
+    for i in {1..63..2}; do printf '{"t":%d,"op":"free","id":%d}\n' "$((i + 100))" "$i"; done
+    printf '{"t":900,"op":"mark","name":"large"}\n'
+    printf '{"t":1000,"op":"alloc","id":99,"size":4194304}\n{"t":1100,"op":"free","id":99}\n'
+}
+
+@test "screen: who runs out of memory, what was free then, who fits" {
+    holes >holes.jsonl
+    ok play_once holes.jsonl -s arena=arena:first_range=16MiB -s direct --capacity 18MiB
+    golden capacity-holes <"$out"
+    tool width 100 <"$out"
+    matches "$out" 'in phase .large., asked for 4 MiB'
+    matches "$out" 'enough but not in one piece: fragmentation. Fits in [0-9.]+ MiB'
+    matches "$out" '^  direct +fits'
+}
+
+@test "demand: no policy could serve it" {
+    holes >holes.jsonl
+    ok play_once holes.jsonl -s direct --capacity 10MiB
+    matches "$out" 'the program itself needs 10.25 MiB here, more than the 10 MiB there are: demand'
+    matches "$out" 'Fits in 16 MiB'
+}
+
+@test "JSON says the same: classes, the first failure, where it fits" {
+    holes >holes.jsonl
+    ok play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB --json
+    is "$out" 'r["failed_allocations"], r["skipped_operations"]' '(1, 1)'
+    is "$out" 'r["devices"][0]["failed_by"]' "{'demand': 0, 'fragmentation': 1, 'policy': 0, 'unknown': 0}"
+    is "$out" '[r["devices"][0]["first_failure"][k] for k in ("class", "phase", "size_bytes", "capacity_bytes")]' \
+        "['fragmentation', 'large', 4194304, 18874368]"
+    is "$out" 'r["devices"][0]["first_failure"]["state"]["event"], r["first_failed_event"]' '(99, 99)'
+    is "$out" '[r["devices"][0]["first_failure"]["state"][k] for k in ("time_ns", "requested_bytes")]' '[1000, 8388608]'
+    is "$out" '(lambda s: s["cached_bytes"] + s["span_bytes"] + (18 << 20) - s["reserved_bytes"] >= 4 << 20 > s["largest_piece_bytes"])(r["devices"][0]["first_failure"]["state"])' True
+    is "$out" 'r["memory"]["capacity_bytes"]' 18874368
+    is "$out" '[p["name"] for p in r["memory"]["phases"]]' "[None, 'fill', 'large']"
+}
+
+@test "the policy's own limit is no lack of memory" {
+    trace '{"op":"alloc","id":1,"size":70000}' '{"op":"alloc","id":2,"size":70000}' >two.json
+    ok play_once two.json -s bump:size=100KiB,on_full=fail
+    matches "$out" 'refused by its own rules'
+    ok play_once two.json -s bump:size=100KiB,on_full=fail --json
+    is "$out" 'r["devices"][0]["failed_by"]["policy"]' 1
+}
+
+@test "the curve: every change of a short trace, the peaks of a long one" {
+    holes >holes.jsonl
+    ok play_once holes.jsonl -s direct --json
+    is "$out" 'r["memory"]["curve"][:4]' '[[0, 0, 0, 0], [2, 262144, 262144, 262144], [3, 524288, 524288, 524288], [4, 786432, 786432, 786432]]'
+    for name in sqlite jq python-threads; do
+        ok play_once "sample:$name" -s arena --json
+        is "$out" 'len(r["memory"]["curve"]) <= 4096' True
+        is "$out" '[max(p[i] for p in r["memory"]["curve"]) for i in (1, 2, 3)] == [r["memory"][k] for k in ("peak_requested_bytes", "peak_granted_bytes", "peak_reserved_bytes")]' True
+    done
+}
+
+@test "fits in: with that much nothing fails, with a page less something does" {
+    holes >holes.jsonl
+    for policy in arena bump direct; do
+        ok play_once holes.jsonl -s $policy --json
+        fits=$(figure 'r["memory"]["fits_in_bytes"]')
+        ok play_once holes.jsonl -s $policy --capacity "$fits" --fail-on oom
+        capture play_once holes.jsonl -s $policy --capacity "$((fits - 512))" --fail-on oom
+        [ "$rc" -eq 1 ]
+    done
+}
+
+@test "fits in: asked for by default for devices only, --fits and --no-fits decide" {
+    holes >holes.jsonl
+    ok play_once sample:jq -s arena --json
+    is "$out" 'r["memory"]["fits_in_bytes"]' "None"
+    ok play_once sample:jq -s arena --json --fits
+    is "$out" 'r["memory"]["fits_in_bytes"] >= r["memory"]["trace_peak_requested_bytes"]' "True"
+    ok play_once holes.jsonl -s arena --json --no-fits
+    is "$out" 'r["memory"]["fits_in_bytes"]' "None"
+    refused 2 'exclude each other' "$TAPOOL" replay holes.jsonl --fits --no-fits
+}
+
+@test "--fail-on oom: the report, then exit 1; without it out of memory is an answer" {
+    holes >holes.jsonl
+    ok play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB
+    capture play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB --fail-on oom
+    [ "$rc" -eq 1 ]
+    matches "$out" 'OUT OF MEMORY'
+    one_sentence "$err"
+    matches "$err" "oom: 'arena' failed 1 of the allocations of holes.jsonl"
+    ok play_once holes.jsonl -s direct --capacity 18MiB --fail-on oom
+    refused 2 'nothing that --fail-on knows' "$TAPOOL" replay holes.jsonl --fail-on slow
+}
+
+@test "a capacity that cannot be: less than a page, of a real allocator, nonsense" {
+    refused 2 'cannot hold one page' "$TAPOOL" replay sample:jq -s arena --capacity 4095
+    refused 2 'cannot limit it' "$TAPOOL" replay sample:jq -s system --capacity 1GiB
+    refused 2 'capacity' "$TAPOOL" replay sample:jq -s arena --capacity lots
+    ok play_once sample:jq --capacity 1GiB
+    lacks "$out" '^  system'
+}
+
+@test "--on-oom stop ends the replay there" {
+    holes >holes.jsonl
+    ok play_once holes.jsonl -s arena --capacity 8MiB --on-oom stop --json
+    is "$out" 'r["failed_allocations"]' "1"
+    ok play_once holes.jsonl -s arena --capacity 8MiB --json
+    is "$out" 'r["failed_allocations"] > 1' "True"
+}
+
+@test "--verify passes every policy, and says so" {
+    holes >holes.jsonl
+    for policy in $("$TAPOOL" strategies | sed -n 's/^  \([A-Za-z-]*\)  .*/\1/p'); do
+        ok play_once sample:python-threads -s "$policy" --verify
+        matches "$out" 'verified: no'
+        ok play_once sample:sqlite -s "$policy" --verify --json
+        is "$out" 'r["verified"]' "True"
+        [ "$policy" = system ] || ok play_once holes.jsonl -s "$policy" --verify --capacity 8MiB
+    done
+    ok play_once sample:sqlite -s arena --json
+    is "$out" 'r["verified"]' "False"
+}
+
+@test "--limit reads the first events only, and says so" {
+    ok play_once sample:sqlite -s arena --limit 1000
+    matches "$out" 'the first 1,000 events'
+    ok play_once sample:sqlite -s arena --limit 1000 --json
+    is "$out" 'r["trace"]["events"], r["trace"]["cut"]' "(1000, True)"
+    head -c 300000 "$TAPOOL_ROOT/traces/samples/sqlite.json" >cut.json # broken further on
+    ok play_once cut.json -s arena --limit 1000
+    ok play_once sample:sqlite -s arena --limit 6170 --json
+    is "$out" 'r["trace"]["cut"]' "False"
+    ok play_once sample:sqlite -s arena --limit 1000000 --json
+    is "$out" 'r["trace"]["cut"]' "False"
+}

@@ -165,7 +165,7 @@ static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
     tp_page_right(page, 38, "calls");
     tp_page_right(page, 47, "p50");
     tp_page_right(page, 56, "p99");
-    tp_page_right(page, 66, "max");
+    tp_page_right(page, 70, "max");
     tp_page_line(page);
     for (int c = 0; c < TP_SIZE_CLASSES; c++) {
         struct tp_latency l = {.hist = r->run->latency.alloc_sizes[c]};
@@ -180,7 +180,7 @@ static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
             tp_page_right(page, 47 + 9 * i,
                           known ? tp_latency_text(ns, rep->clock.step_ns).s : "-");
         }
-        tp_page_right(page, 66, tp_latency_text(l.hist.max, rep->clock.step_ns).s);
+        tp_page_right(page, 70, tp_latency_text(l.hist.max, rep->clock.step_ns).s);
         tp_page_line(page);
     }
 }

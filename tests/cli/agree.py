@@ -143,18 +143,24 @@ def table_row(text, run, step):
     check(label + " peak", cells[0], memory["peak_reserved_bytes"])
     check(label + " needed", cells[1], memory["peak_reserved_bytes"] / memory["trace_peak_requested_bytes"],
           0.000501)
-    if cells[2] != "(a)":
-        check(label + " ns", cells[2].split(" ")[0], run["throughput"]["ns_per_op"])
-        p99 = pooled_p99(run)
-        latency_cell(label + " p99", cells[3], p99, p99 is not None and round(p99 / step) < 10, step)
+    cells = cells[2:]
+    if run["memory"]["fits_in_bytes"] is not None:
+        check(label + " fits in", cells.pop(0), memory["fits_in_bytes"])
+    time = cells.pop(0)
+    if time != "(a)":
+        check(label + " ns", time.split(" ")[0], run["throughput"]["ns_per_op"])
+    if run["memory"]["fits_in_bytes"] is None:
+        p99, shown = pooled_p99(run), cells.pop(0)
+        if time != "(a)":
+            latency_cell(label + " p99", shown, p99, p99 is not None and round(p99 / step) < 10, step)
     if calls["get"] is not None:
-        check(label + " calls", cells[4], calls["get"] + calls["put"])
-        check(label + " reuse", cells[5].rstrip(" %"), 100 * calls["reuse"], 0.0501)
-    if len(cells) > 6:
+        check(label + " calls", cells[0], calls["get"] + calls["put"])
+        check(label + " reuse", cells[1].rstrip(" %"), 100 * calls["reuse"], 0.0501)
+    if len(cells) > 2:
         at = memory["at_peak_demand"]
-        check(label + " idle", cells[6].split(" (")[0], at["idle_bytes"])
-        if "(" in cells[6]:
-            check(label + " largest", cells[6].split("(")[1].rstrip(")"), at["largest_piece_bytes"])
+        check(label + " idle", cells[2].split(" (")[0], at["idle_bytes"])
+        if "(" in cells[2]:
+            check(label + " largest", cells[2].split("(")[1].rstrip(")"), at["largest_piece_bytes"])
 
 
 def warnings(text, runs):

@@ -98,6 +98,7 @@ static int pick_setup(void **state)
                                         .source = &source,
                                         .run = calloc(1, tp_run_size(1))};
         results[i].run->device_count = 1;
+        results[i].run->devices[0].capacity = TP_NONE;
         results[i].run->devices[0].peak_reserved = 1000;
         results[i].run->devices[0].gets = 10;
         for (int v = 0; v < 10; v++)
@@ -174,8 +175,24 @@ static void failures_and_yardsticks_are_out(void **state)
     results[2].run->devices[0].peak_reserved = 1; /* direct */
     results[1].run->devices[0].failed_allocations = 1;
     picks("Pick arena: the only policy here that serves every allocation");
+    results[0].run->devices[0].capacity = 2048;
+    picks("Pick arena: the only one of the 3 that fits in 2 KiB");
     results[0].run->devices[0].failed_allocations = 1;
     picks("Pick: none");
+}
+
+static void what_it_fits_in_counts_for_more_than_its_peak(void **state)
+{
+    (void)state;
+    const uint64_t fits[PLAYERS] = {900, 500, 100};
+    for (int i = 0; i < PLAYERS; i++) {
+        results[i].run->flags |= TP_RUN_FITS;
+        results[i].run->devices[0].fits_in = fits[i];
+    }
+    results[1].run->devices[0].peak_reserved = 3000;
+    picks("Pick bump: fits in 500 B where arena needs 900 B (1.80x)");
+    results[0].run->devices[0].fits_in = TP_NONE; /* not known of all */
+    picks("Pick arena: held 1,000 B where bump held 2.93 KiB (3.00x)");
 }
 
 static void the_runner_up_is_named_for_the_other_goal(void **state)
@@ -200,6 +217,7 @@ int main(void)
         PICK(then_the_fewest_calls_even_if_slower),
         PICK(then_the_time_if_it_differs_by_more_than_5_percent),
         PICK(failures_and_yardsticks_are_out),
+        PICK(what_it_fits_in_counts_for_more_than_its_peak),
         PICK(the_runner_up_is_named_for_the_other_goal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,8 @@ unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE # of a hook that runs the tests
 # A tree without findings.
 fresh_tree() {
     rm -rf -- "$TREE" "$OBJECTS"
-    mkdir -p -- "$TREE"/{alloc/strategies,alloc/sources,traces/formats,cuda,cmd,tests/unit,scripts}
+    mkdir -p -- "$TREE"/{alloc/strategies,alloc/sources,cuda,cmd,tests/unit,scripts}
+    mkdir -p -- "$TREE"/traces/{formats,profiles}
     cd -- "$TREE"
     cp -- "$HERE/../../alloc/banned.h" alloc/
     echo 'enum tp_status { TP_OK = 0 };' >alloc/err.h
@@ -34,6 +35,9 @@ fresh_tree() {
     printf '#include "alloc/program.h"\nstruct tp_format { const char *name; };\n' >traces/format.h
     printf '#include "traces/format.h"\nconst struct tp_format tp_format_three = {"three"};\n' \
         >traces/formats/three.c
+    printf '#include "alloc/program.h"\nstruct tp_profile { const char *name; };\n' >traces/profile.h
+    printf '#include "traces/profile.h"\nconst struct tp_profile tp_profile_four = {"four"};\n' \
+        >traces/profiles/four.c
     printf '#include "alloc/engine.h"\n#include <stdio.h>\nint main(void) { puts("x"); }\n' >cmd/main.c
     printf '#include <stdio.h>\nint main(void) { puts("x"); }\n' >tests/unit/test_x.c
     touch README.md CMakeLists.txt
@@ -41,7 +45,7 @@ fresh_tree() {
 
 build_tree() { # [FLAG...]
     local source
-    for source in alloc/*.c alloc/*/*.c traces/formats/*.c; do
+    for source in alloc/*.c alloc/*/*.c traces/*/*.c; do
         mkdir -p -- "$OBJECTS/x.dir/${source%/*}"
         "$CC" "$@" -fPIE -I. -c "$source" -o "$OBJECTS/x.dir/$source.o"
     done
@@ -90,6 +94,8 @@ plant alloc/engine.c '#include "traces/format.h"' "\"traces/format.h\" $may_not"
 plant alloc/engine.c '#include <sqlite3.h>' "<sqlite3.h> $may_not"
 plant traces/formats/three.c '#include "alloc/strategy.h"' "\"alloc/strategy.h\" $may_not"
 plant traces/formats/three.c '#include <cuda.h>' "<cuda.h> $may_not"
+plant traces/profiles/four.c '#include "traces/format.h"' "four.c:3: \"traces/format.h\" $may_not"
+plant traces/profiles/four.c '#include <cjson/cJSON.h>' "<cjson/cJSON.h> $may_not"
 plant cuda/device.c '#include "traces/format.h"' "\"traces/format.h\" $may_not"
 plant cuda/device.c '#include "alloc/engine.h"' "\"alloc/engine.h\" $may_not"
 plant cmd/main.c '#include "main.h"' '"main.h" is not written from the root'
@@ -161,6 +167,7 @@ plant_symbol alloc/strategies/one.c 'void tp_help(void) {}' 'one.c: exports 2 sy
 plant_symbol alloc/strategies/one.c 'void tp_help(void) {}' 'one.c: exports 2 symbols' \
     -fsanitize=address,undefined
 plant_symbol alloc/sources/two.c 'int tp_source_count;' 'two.c: exports 2 symbols instead of one'
+plant_symbol traces/profiles/four.c 'void tp_help(void) {}' 'four.c: exports 2 symbols instead of one'
 plant_symbol alloc/engine.c 'void play(void) {}' 'exports play, which does not start with tp_'
 plant_symbol alloc/engine.c 'static int calls; void tp_a(void) { calls++; }' \
     'engine.c: calls is mutable data at file scope'

@@ -33,6 +33,7 @@ LIBC="<((sys|linux|asm|arpa)/[a-z0-9_./]+|$LIBC)\.h>"
 
 STRATEGY_HEADERS='"alloc/(strategy|source|err|opt|program|addr_map|lock)\.h"'
 SOURCE_HEADERS='"alloc/(source|err|opt|program|addr_map)\.h"'
+PROFILE_HEADERS='"alloc/(program|err|opt)\.h"|"traces/(profile|event)\.h"'
 TRACE_LIBRARIES='<(cjson/cJSON|cJSON|zlib|zstd|zstd_errors|sqlite3|openssl/[a-z0-9_]+)\.h>'
 CUDA_LIBRARIES='<(cuda[A-Za-z0-9_]*|nvml|cupti[a-z0-9_]*)\.h>'
 
@@ -43,6 +44,9 @@ allowed_includes() { # PATH
     alloc/sources/*) echo "$LIBC|$SOURCE_HEADERS|\"alloc/sources/[a-z0-9_]+\.h\"" ;;
     alloc/*) echo "$LIBC|\"alloc/[a-z0-9_]+\.h\"" ;;
     cuda/*) echo "$LIBC|$SOURCE_HEADERS|$CUDA_LIBRARIES|\"cuda/[a-z0-9_]+\.h\"" ;;
+    traces/profiles/*)
+        echo "$LIBC|$PROFILE_HEADERS|\"traces/profiles/[a-z0-9_]+\.h\""
+        ;;
     traces/*)
         echo "$LIBC|$TRACE_LIBRARIES|\"alloc/(program|err|opt|units)\.h\"|\"traces/[a-z0-9_/]+\.h\""
         ;;

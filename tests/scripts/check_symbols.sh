@@ -2,8 +2,9 @@
 # usage: check_symbols.sh BUILD-DIR [ROOT]
 #
 # Checks the objects of a build: each plug-in exports exactly one symbol, a constant named
-# tp_strategy_*, tp_source_* or tp_format_*; every other exported name starts with tp_; and no folder
-# but cmd/ keeps mutable data at file scope. Prints one line per finding and exits 1 when there is any.
+# tp_strategy_*, tp_source_*, tp_format_* or tp_profile_*; every other exported name starts with tp_;
+# and no folder but cmd/ keeps mutable data at file scope. Prints one line per finding and exits 1
+# when there is any.
 #
 # How: nm in its sysv format, which names the section. Symbols and sections that sanitizers and
 # coverage add are left out; their builds also move data around, so mutability is judged only in
@@ -71,7 +72,7 @@ check_common() { # SOURCE OBJECT
 }
 
 for source in alloc/*.c alloc/strategies/*.c alloc/sources/*.c traces/*.c traces/formats/*.c \
-    cuda/*.c; do
+    traces/profiles/*.c cuda/*.c; do
     [ -e "$source" ] || continue
     object=$(object_of "$source")
     if [ -z "$object" ]; then
@@ -84,6 +85,7 @@ for source in alloc/*.c alloc/strategies/*.c alloc/sources/*.c traces/*.c traces
     alloc/strategies/*) check_plugin "$source" "$object" tp_strategy_ ;;
     alloc/sources/*) check_plugin "$source" "$object" tp_source_ ;;
     traces/formats/*) check_plugin "$source" "$object" tp_format_ ;;
+    traces/profiles/*) check_plugin "$source" "$object" tp_profile_ ;;
     cuda/*)
         # helpers live beside the plug-ins there: what exports a table is one
         if symbols "$object" | exported | grep -qE '^tp_(source|strategy)_[a-z]+ \.(rodata|data)'; then

@@ -1,0 +1,63 @@
+/* Profile `batch`: rounds of allocating many objects and freeing them all in the order of their
+ * allocation: a parser, a frame, a request with a pool. Caches must be deep to serve it. */
+#include "traces/profiles/emit.h"
+
+struct batch_opts {
+    uint64_t size, live, count;
+};
+
+static const struct tp_opt rows[] = {{.name = "size",
+                                      .type = TP_OPT_SIZE,
+                                      .offset = offsetof(struct batch_opts, size),
+                                      .def = "64",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_SIZE,
+                                      .arg = "SIZE",
+                                      .help = "of every object"},
+                                     {.name = "live",
+                                      .type = TP_OPT_UINT,
+                                      .offset = offsetof(struct batch_opts, live),
+                                      .def = "1000",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_LIVE,
+                                      .arg = "N",
+                                      .help = "objects in a batch"},
+                                     {.name = "count",
+                                      .type = TP_OPT_UINT,
+                                      .offset = offsetof(struct batch_opts, count),
+                                      .def = "100000",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_COUNT,
+                                      .arg = "N",
+                                      .help = "allocations in all; the last batch may be smaller"},
+                                     {.name = NULL}};
+
+static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
+                    struct tp_err *err)
+{
+    const struct batch_opts *o = opts;
+    struct tp_emit e = tp_emit_begin(sink, seed, 100, err);
+    int rc = tp_profile_fits(o->live < o->count ? o->live : o->count, o->size, err);
+    if (rc != TP_OK)
+        return rc;
+    for (uint64_t first = 0, end; first < o->count && e.status == TP_OK; first = end) {
+        end = o->count - first > o->live ? first + o->live : o->count;
+        for (uint64_t i = first; i < end && e.status == TP_OK; i++)
+            tp_emit_alloc(&e, 0, (int64_t)i, o->size);
+        for (uint64_t i = first; i < end && e.status == TP_OK; i++)
+            tp_emit_free(&e, 0, (int64_t)i);
+    }
+    return e.status;
+}
+
+const struct tp_profile tp_profile_batch = {
+    .name = "batch",
+    .summary = "allocate many, then free them all in order",
+    .about = "One thread allocates 'live' objects of 'size' bytes, then frees them all, oldest "
+             "first, and so on until 'count' objects were allocated. The peak is live * size, none "
+             "live at the end. An event takes 100 ns on average. The seed decides only the times.",
+    .kind = TP_KIND_HOST,
+    .opts_size = sizeof(struct batch_opts),
+    .options = rows,
+    .generate = generate,
+};

@@ -1,0 +1,81 @@
+/* Profile `producer-consumer`: one thread allocates, another frees, first in first out. No block
+ * comes back to the cache it was taken from: policies with a cache per thread show what that costs.
+ *
+ * The ids count up, so the queue needs no memory. */
+#include "traces/profiles/emit.h"
+
+struct queue_opts {
+    uint64_t size, max_size, live, count;
+};
+
+enum { PRODUCER, CONSUMER };
+
+static const char *const auto_word[] = {"auto", NULL};
+static const struct tp_opt rows[] = {{.name = "size",
+                                      .type = TP_OPT_SIZE,
+                                      .offset = offsetof(struct queue_opts, size),
+                                      .def = "64",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_SIZE,
+                                      .arg = "SIZE",
+                                      .help = "of the smallest objects"},
+                                     {.name = "max-size",
+                                      .type = TP_OPT_SIZE,
+                                      .offset = offsetof(struct queue_opts, max_size),
+                                      .def = "auto",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_SIZE,
+                                      .choices = auto_word,
+                                      .arg = "SIZE",
+                                      .help = "of the largest objects; auto is 256 times size"},
+                                     {.name = "live",
+                                      .type = TP_OPT_UINT,
+                                      .offset = offsetof(struct queue_opts, live),
+                                      .def = "1000",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_LIVE,
+                                      .arg = "N",
+                                      .help = "objects that wait in the queue at most"},
+                                     {.name = "count",
+                                      .type = TP_OPT_UINT,
+                                      .offset = offsetof(struct queue_opts, count),
+                                      .def = "200000",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_COUNT,
+                                      .arg = "N",
+                                      .help = "allocations in all"},
+                                     {.name = NULL}};
+
+/* The queue fills up, stays full, and is emptied at the end. */
+static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
+                    struct tp_err *err)
+{
+    const struct queue_opts *o = opts;
+    struct tp_emit e = tp_emit_begin(sink, seed, 100, err);
+    uint64_t live = o->live < o->count ? o->live : o->count, max_size = o->max_size;
+    int rc = tp_profile_sizes(o->size, &max_size, err);
+    if (rc == TP_OK)
+        rc = tp_profile_fits(live, max_size, err);
+    if (rc != TP_OK)
+        return rc;
+    for (uint64_t i = 0; i < o->count + live && e.status == TP_OK; i++) {
+        if (i >= live)
+            tp_emit_free(&e, CONSUMER, (int64_t)(i - live));
+        if (i < o->count)
+            tp_emit_alloc(&e, PRODUCER, (int64_t)i,
+                          tp_random_doubling(&e.random, o->size, max_size));
+    }
+    return e.status;
+}
+
+const struct tp_profile tp_profile_producer_consumer = {
+    .name = "producer-consumer",
+    .summary = "one thread allocates, another frees, through a queue",
+    .about = "Thread 0 allocates 'count' objects, thread 1 frees them, oldest first, as soon as "
+             "'live' of them wait; at the end it frees the rest. Sizes are between 'size' and "
+             "'max-size', every doubling as likely as the next. An event takes 100 ns on average.",
+    .kind = TP_KIND_HOST,
+    .opts_size = sizeof(struct queue_opts),
+    .options = rows,
+    .generate = generate,
+};

@@ -1,0 +1,79 @@
+/* Profile `random-replace`: a full heap in which random objects give way to others of random size.
+ * The classic test of fragmentation: holes are everywhere, and rarely of the size that is wanted.
+ *
+ * The place of an object is its id, so nothing is remembered. Known weakness: lifetimes are
+ * geometric and do not depend on the size; in real programs they do. */
+#include "traces/profiles/emit.h"
+
+struct replace_opts {
+    uint64_t size, max_size, live, count;
+};
+
+static const char *const auto_word[] = {"auto", NULL};
+static const struct tp_opt rows[] = {{.name = "size",
+                                      .type = TP_OPT_SIZE,
+                                      .offset = offsetof(struct replace_opts, size),
+                                      .def = "16",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_SIZE,
+                                      .arg = "SIZE",
+                                      .help = "of the smallest objects"},
+                                     {.name = "max-size",
+                                      .type = TP_OPT_SIZE,
+                                      .offset = offsetof(struct replace_opts, max_size),
+                                      .def = "auto",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_SIZE,
+                                      .choices = auto_word,
+                                      .arg = "SIZE",
+                                      .help = "of the largest objects; auto is 256 times size"},
+                                     {.name = "live",
+                                      .type = TP_OPT_UINT,
+                                      .offset = offsetof(struct replace_opts, live),
+                                      .def = "10000",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_LIVE,
+                                      .arg = "N",
+                                      .help = "objects that live at once"},
+                                     {.name = "count",
+                                      .type = TP_OPT_UINT,
+                                      .offset = offsetof(struct replace_opts, count),
+                                      .def = "200000",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_COUNT,
+                                      .arg = "N",
+                                      .help = "allocations in all"},
+                                     {.name = NULL}};
+
+static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
+                    struct tp_err *err)
+{
+    const struct replace_opts *o = opts;
+    struct tp_emit e = tp_emit_begin(sink, seed, 100, err);
+    uint64_t live = o->live < o->count ? o->live : o->count, max_size = o->max_size;
+    int rc = tp_profile_sizes(o->size, &max_size, err);
+    if (rc == TP_OK)
+        rc = tp_profile_fits(live, max_size, err);
+    if (rc != TP_OK)
+        return rc;
+    for (uint64_t i = 0; i < o->count && e.status == TP_OK; i++) {
+        uint64_t place = i < live ? i : tp_random_below(&e.random, live);
+        if (i >= live)
+            tp_emit_free(&e, 0, (int64_t)place);
+        tp_emit_alloc(&e, 0, (int64_t)place, tp_random_doubling(&e.random, o->size, max_size));
+    }
+    return e.status;
+}
+
+const struct tp_profile tp_profile_random_replace = {
+    .name = "random-replace",
+    .summary = "a full heap; free a random object, allocate another of random size",
+    .about = "One thread allocates 'live' objects; then each step frees one of them at random and "
+             "allocates another, until 'count' objects were allocated. 'live' objects live from "
+             "then on, at the end too. Sizes are between 'size' and 'max-size', every doubling as "
+             "likely as the next. An event takes 100 ns on average.",
+    .kind = TP_KIND_HOST,
+    .opts_size = sizeof(struct replace_opts),
+    .options = rows,
+    .generate = generate,
+};

@@ -1,0 +1,171 @@
+/* Profile `streams`: a device whose streams hand memory to each other. A block freed on one stream
+ * is soon wanted by another, before the first has caught up: what stream-ordered pools are about.
+ *
+ * The place of a block is its id. Known weakness: no stream is ever idle for long, as real ones
+ * are. */
+#include "traces/profiles/emit.h"
+
+#include <stdlib.h>
+
+struct streams_opts {
+    uint64_t size, max_size, live, count, streams;
+};
+
+enum { MAX_LIVE = 1 << 20, MAX_STREAMS = 1024, EVENT_NS = 2000 };
+
+static const char *const auto_word[] = {"auto", NULL};
+static const struct tp_opt rows[] = {{.name = "size",
+                                      .type = TP_OPT_SIZE,
+                                      .offset = offsetof(struct streams_opts, size),
+                                      .def = "64KiB",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_SIZE,
+                                      .arg = "SIZE",
+                                      .help = "of the smallest blocks"},
+                                     {.name = "max-size",
+                                      .type = TP_OPT_SIZE,
+                                      .offset = offsetof(struct streams_opts, max_size),
+                                      .def = "auto",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_SIZE,
+                                      .choices = auto_word,
+                                      .arg = "SIZE",
+                                      .help = "of the largest blocks; auto is 256 times size"},
+                                     {.name = "live",
+                                      .type = TP_OPT_UINT,
+                                      .offset = offsetof(struct streams_opts, live),
+                                      .def = "256",
+                                      .min = 1,
+                                      .max = MAX_LIVE,
+                                      .arg = "N",
+                                      .help = "blocks that live at once, on all streams together"},
+                                     {.name = "count",
+                                      .type = TP_OPT_UINT,
+                                      .offset = offsetof(struct streams_opts, count),
+                                      .def = "50000",
+                                      .min = 1,
+                                      .max = TP_PROFILE_MAX_COUNT,
+                                      .arg = "N",
+                                      .help = "allocations in all"},
+                                     {.name = "streams",
+                                      .type = TP_OPT_UINT,
+                                      .offset = offsetof(struct streams_opts, streams),
+                                      .def = "4",
+                                      .min = 1,
+                                      .max = MAX_STREAMS,
+                                      .arg = "N",
+                                      .help = "streams of the device"},
+                                     {.name = NULL}};
+
+struct block {
+    uint64_t size;
+    uint64_t stream; /* of its allocation and of its free */
+};
+
+struct device {
+    struct tp_emit emit;
+    const struct streams_opts *o;
+    uint64_t max_size;
+    struct block *blocks; /* by place */
+};
+
+static void on_stream(struct device *d, enum tp_event_op op, uint64_t place, uint64_t stream)
+{
+    tp_emit(&d->emit, (struct tp_event){.op = op,
+                                        .id = (int64_t)place,
+                                        .has_size = op == TP_EV_ALLOC,
+                                        .size = op == TP_EV_ALLOC ? d->blocks[place].size : 0,
+                                        .has_stream = true,
+                                        .stream = (int64_t)stream});
+}
+
+static void allocate(struct device *d, uint64_t place, uint64_t stream, uint64_t size)
+{
+    d->blocks[place] = (struct block){size, stream};
+    on_stream(d, TP_EV_ALLOC, place, stream);
+}
+
+static uint64_t draw_size(struct device *d)
+{
+    return tp_random_doubling(&d->emit.random, d->o->size, d->max_size);
+}
+
+/* One stream that is not this one; with a single stream it is. */
+static uint64_t another(struct device *d, uint64_t stream)
+{
+    uint64_t n = d->o->streams;
+    return n == 1 ? stream : (stream + 1 + tp_random_below(&d->emit.random, n - 1)) % n;
+}
+
+/* A block may be in use by a second stream when it is freed; half of the time the next stream wants
+ * one of the same size. */
+static void replace(struct device *d, uint64_t place)
+{
+    struct tp_random *random = &d->emit.random;
+    struct block old = d->blocks[place];
+    if (tp_random_one_in(random, 4) && d->o->streams > 1)
+        on_stream(d, TP_EV_USE, place, another(d, old.stream));
+    on_stream(d, TP_EV_FREE, place, old.stream);
+    uint64_t stream = another(d, old.stream);
+    allocate(d, place, stream, tp_random_one_in(random, 2) ? old.size : draw_size(d));
+}
+
+static void synchronise(struct device *d)
+{
+    struct tp_random *random = &d->emit.random;
+    if (tp_random_one_in(random, 64))
+        tp_emit(&d->emit,
+                (struct tp_event){.op = TP_EV_SYNC,
+                                  .has_stream = true,
+                                  .stream = (int64_t)tp_random_below(random, d->o->streams)});
+    if (tp_random_one_in(random, 1024))
+        tp_emit(&d->emit, (struct tp_event){.op = TP_EV_SYNC});
+}
+
+static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
+                    struct tp_err *err)
+{
+    const struct streams_opts *o = opts;
+    struct device d = {
+        .emit = tp_emit_begin(sink, seed, EVENT_NS, err), .o = o, .max_size = o->max_size};
+    uint64_t live = o->live < o->count ? o->live : o->count;
+    int rc = tp_profile_sizes(o->size, &d.max_size, err);
+    if (rc == TP_OK)
+        rc = tp_profile_fits(live, d.max_size, err);
+    if (rc != TP_OK)
+        return rc;
+    d.blocks = calloc(live, sizeof *d.blocks);
+    if (!d.blocks)
+        return tp_fail(err, TP_ENOMEM, "out of memory for %" PRIu64 " live blocks", live);
+    for (uint64_t i = 0; i < o->count && d.emit.status == TP_OK; i++) {
+        if (i < live)
+            allocate(&d, i, i % o->streams, draw_size(&d));
+        else
+            replace(&d, tp_random_below(&d.emit.random, live));
+        synchronise(&d);
+    }
+    free(d.blocks);
+    return d.emit.status;
+}
+
+static uint64_t stream_count(const void *opts)
+{
+    return ((const struct streams_opts *)opts)->streams;
+}
+
+const struct tp_profile tp_profile_streams = {
+    .name = "streams",
+    .summary = "a device: streams that want each other's freed blocks",
+    .about = "A trace of a device. 'live' blocks are allocated, the streams taking turns; then "
+             "each step frees one at random, on the stream it was allocated on, and allocates "
+             "another on another stream, half of the time of the same size, until 'count' blocks "
+             "were allocated. 'live' blocks live from then on, at the end too. One block in four "
+             "is used by a second stream before its free; one step in 64 a stream is "
+             "synchronised, one in 1,024 the device. Sizes are between 'size' and 'max-size', "
+             "every doubling as likely as the next. An event takes 2 us on average.",
+    .kind = TP_KIND_DEVICE,
+    .opts_size = sizeof(struct streams_opts),
+    .options = rows,
+    .streams = stream_count,
+    .generate = generate,
+};

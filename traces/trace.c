@@ -1,4 +1,5 @@
-/* From a name on the command line to a program: find, open, detect, read, lower.
+/* From a name on the command line to a program: find, open, detect, read, lower. A sample that is
+ * no file may be a profile, whose events go straight into the lowering.
  *
  * Detection asks every format for a score and takes the highest; a tie is an error, because a guess
  * that is wrong half of the time is worse than a question. */
@@ -18,6 +19,7 @@
 #define SAMPLES_MAX  64
 #define FORMATS_MAX  64
 #define SAMPLE_SPACE "sample:"
+#define SAMPLE_SEED  1 /* of samples that are made */
 
 /* ---- samples ---- */
 
@@ -37,6 +39,21 @@ static bool sample_name_ok(const char *name)
     return *name && *name != '.' && !strchr(name, '/') && strlen(name) < 100;
 }
 
+/* Names are listed once, however many places have them. */
+static void add_name(struct samples *found, const char *text, size_t length)
+{
+    if (found->count == SAMPLES_MAX)
+        return;
+    char *name = tp_clean_copy(text, length);
+    bool known = false;
+    for (size_t i = 0; name && i < found->count && !known; i++)
+        known = strcmp(found->names[i], name) == 0;
+    if (!name || known)
+        free(name);
+    else
+        found->names[found->count++] = name;
+}
+
 static void list_directory(const char *path, struct samples *found)
 {
     DIR *dir = opendir(path);
@@ -44,16 +61,8 @@ static void list_directory(const char *path, struct samples *found)
         return;
     for (const struct dirent *e = readdir(dir); e && found->count < SAMPLES_MAX; e = readdir(dir)) {
         size_t length = strlen(e->d_name);
-        bool known = false;
-        if (length <= 5 || *e->d_name == '.' || strcmp(e->d_name + length - 5, ".json") != 0)
-            continue;
-        char *name = tp_clean_copy(e->d_name, length - 5);
-        for (size_t i = 0; name && i < found->count && !known; i++)
-            known = strcmp(found->names[i], name) == 0;
-        if (!name || known)
-            free(name);
-        else
-            found->names[found->count++] = name;
+        if (length > 5 && *e->d_name != '.' && strcmp(e->d_name + length - 5, ".json") == 0)
+            add_name(found, e->d_name, length - 5);
     }
     closedir(dir);
 }
@@ -81,6 +90,9 @@ static int unknown_sample(const struct tp_trace_cfg *cfg, const char *name, stru
     tp_clean_text(name, shown, sizeof shown);
     for (size_t i = 0; cfg->sample_dirs && cfg->sample_dirs[i]; i++)
         list_directory(cfg->sample_dirs[i], &found);
+    for (size_t i = 0; cfg->profiles && cfg->profiles[i]; i++)
+        if (cfg->profiles[i]->sample)
+            add_name(&found, cfg->profiles[i]->sample, strlen(cfg->profiles[i]->sample));
     qsort(found.names, found.count, sizeof found.names[0], by_text);
     const char *const *names = (const char *const *)found.names;
     join(names, all, sizeof all);
@@ -97,7 +109,17 @@ static int unknown_sample(const struct tp_trace_cfg *cfg, const char *name, stru
     return rc;
 }
 
-static int open_sample(const struct tp_trace_cfg *cfg, struct tp_input **in, struct tp_err *err)
+static const struct tp_profile *sample_profile(const struct tp_trace_cfg *cfg, const char *name)
+{
+    for (size_t i = 0; cfg->profiles && cfg->profiles[i]; i++)
+        if (cfg->profiles[i]->sample && strcmp(cfg->profiles[i]->sample, name) == 0)
+            return cfg->profiles[i];
+    return NULL;
+}
+
+/* A file, or a profile where there is none of that name: one of *in and *made is set. */
+static int open_sample(const struct tp_trace_cfg *cfg, struct tp_input **in,
+                       const struct tp_profile **made, struct tp_err *err)
 {
     const char *name = cfg->path + strlen(SAMPLE_SPACE);
     if (!sample_name_ok(name))
@@ -110,7 +132,8 @@ static int open_sample(const struct tp_trace_cfg *cfg, struct tp_input **in, str
         if (access(path, F_OK) == 0)
             return tp_input_open(path, in, err);
     }
-    return unknown_sample(cfg, name, err);
+    *made = sample_profile(cfg, name);
+    return *made ? TP_OK : unknown_sample(cfg, name, err);
 }
 
 /* ---- formats ---- */
@@ -204,12 +227,12 @@ static int choose_format(const struct tp_trace_cfg *cfg, struct tp_input *in,
 
 /* ---- the whole ---- */
 
-static int set_names(const struct tp_trace_cfg *cfg, const struct tp_input *in,
-                     struct tp_trace *out, struct tp_err *err)
+static int set_names(const struct tp_trace_cfg *cfg, const char *file, struct tp_trace *out,
+                     struct tp_err *err)
 {
-    const char *slash = strrchr(tp_input_name(in), '/');
+    const char *slash = strrchr(file, '/');
     out->path = tp_clean_copy(cfg->path, SHOWN_MAX);
-    out->file = tp_clean_copy(slash ? slash + 1 : tp_input_name(in), SHOWN_MAX);
+    out->file = tp_clean_copy(slash ? slash + 1 : file, SHOWN_MAX);
     if (!out->path || !out->file)
         return tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");
     return TP_OK;
@@ -253,26 +276,72 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
     return rc;
 }
 
-int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct tp_err *err)
+static int open_input(const struct tp_trace_cfg *cfg, const struct tp_format *format,
+                      struct tp_input *in, struct tp_trace *out, struct tp_err *err)
 {
-    struct tp_input *in = NULL;
-    const struct tp_format *format = NULL;
-    *out = (struct tp_trace){0};
-    int rc = cfg->input_format ? named_format(cfg, &format, err) : TP_OK;
-    if (rc != TP_OK)
-        return rc;
-    rc = is_sample(cfg->path) ? open_sample(cfg, &in, err) : tp_input_open(cfg->path, &in, err);
-    if (rc != TP_OK)
-        return rc;
-    rc = set_names(cfg, in, out, err);
+    int rc = set_names(cfg, tp_input_name(in), out, err);
     if (rc == TP_OK)
         rc = choose_format(cfg, in, &format, err);
     if (rc == TP_OK)
         rc = read_trace(cfg, format, in, out, err);
-    if (rc == TP_OK) {
-        out->format = format->name;
-        rc = default_name(out, err);
-    }
+    if (rc != TP_OK)
+        return rc;
+    out->format = format->name;
+    return default_name(out, err);
+}
+
+static int make_trace(const struct tp_profile *profile, const void *opts, uint64_t memory_limit,
+                      struct tp_trace *out, struct tp_err *err)
+{
+    struct tp_lower *lo = NULL;
+    const struct tp_lower_cfg lower = {
+        .path = out->path, .strict = true, .memory_limit = memory_limit};
+    int rc = tp_lower_new(&lower, &lo, err);
+    if (rc == TP_OK)
+        rc = tp_profile_lower(profile, opts, SAMPLE_SEED, lo, err);
+    if (rc == TP_OK)
+        rc = tp_lower_finish(lo, &out->program, out->repairs, err);
+    tp_lower_free(lo);
+    return rc;
+}
+
+/* A sample that a profile makes, with its defaults. */
+static int open_made(const struct tp_trace_cfg *cfg, const struct tp_profile *profile,
+                     struct tp_trace *out, struct tp_err *err)
+{
+    char program[256];
+    void *opts = NULL;
+    int rc = tp_profile_opts_new(profile, &opts, err);
+    if (rc != TP_OK)
+        return rc;
+    tp_profile_describe(profile, opts, SAMPLE_SEED, program, sizeof program);
+    rc = set_names(cfg, cfg->path, out, err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&out->meta.name, profile->sample, err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&out->meta.program, program, err);
+    out->meta.kind = profile->kind;
+    out->format = "synthetic";
+    if (rc == TP_OK)
+        rc = make_trace(profile, opts, cfg->memory_limit, out, err);
+    tp_profile_opts_free(profile, opts);
+    return rc;
+}
+
+int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct tp_err *err)
+{
+    struct tp_input *in = NULL;
+    const struct tp_format *format = NULL;
+    const struct tp_profile *made = NULL;
+    *out = (struct tp_trace){0};
+    int rc = cfg->input_format ? named_format(cfg, &format, err) : TP_OK;
+    if (rc != TP_OK)
+        return rc;
+    rc = is_sample(cfg->path) ? open_sample(cfg, &in, &made, err)
+                              : tp_input_open(cfg->path, &in, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = made ? open_made(cfg, made, out, err) : open_input(cfg, format, in, out, err);
     tp_input_close(in);
     if (rc != TP_OK)
         tp_trace_close(out);

@@ -3,23 +3,26 @@
 #define TP_TRACE_H
 
 #include "traces/format.h"
+#include "traces/profile.h"
 
 struct tp_trace_cfg {
-    const char *path;         /* a file, "-" for stdin, "sample:NAME" for a shipped one */
+    const char *path;         /* a file, "-" for stdin, "sample:NAME" for a shipped or made one */
     const char *input_format; /* NULL = detect */
     enum tp_strictness strictness;
-    const struct tp_format *const *formats; /* NULL-terminated */
-    const char *const *sample_dirs;         /* NULL-terminated, searched in order for NAME.json */
-    uint64_t memory_limit;                  /* of the program; 0 = default */
-    uint64_t event_limit;                   /* events to read; 0 = all */
+    const struct tp_format *const *formats;   /* NULL-terminated */
+    const char *const *sample_dirs;           /* NULL-terminated, searched in order for NAME.json */
+    const struct tp_profile *const *profiles; /* NULL-terminated, or NULL: for samples made here */
+    uint64_t memory_limit;                    /* of the program; 0 = default */
+    uint64_t event_limit;                     /* events to read; 0 = all */
 };
 
 struct tp_trace {
     struct tp_program *program;
     char *path; /* as given, cleaned for terminals */
-    char *file; /* base name of what was read, cleaned: "sqlite.json", "stdin" */
+    char *file; /* base name of what was read, cleaned: "sqlite.json", "stdin"; "sample:web" of one
+                   that was made */
     struct tp_meta meta;
-    const char *format; /* name of the format; static */
+    const char *format; /* name of the format; static; "synthetic" where there is no file */
     uint64_t repairs[TP_REPAIR_COUNT];
     bool cut; /* there are more events than event_limit */
 };

@@ -1,5 +1,5 @@
-/* Every table of tapool. Adding a strategy, source, format, subcommand or help topic is one file
- * elsewhere and one line here. */
+/* Every table of tapool. Adding a strategy, source, format, profile, subcommand or help topic is
+ * one file elsewhere and one line here. */
 #include "cmd/registry.h"
 
 #include "alloc/replay.h"
@@ -28,10 +28,21 @@ const struct tp_source_ops *const tp_sources[] = {&tp_source_host,    &tp_source
 extern const struct tp_format tp_format_json, tp_format_jsonl;
 const struct tp_format *const tp_formats[] = {&tp_format_json, &tp_format_jsonl, NULL};
 
-extern const struct tp_command tp_command_replay, tp_command_strategies, tp_command_help,
-    tp_command_child;
+extern const struct tp_profile tp_profile_pair, tp_profile_batch, tp_profile_random_replace,
+    tp_profile_producer_consumer, tp_profile_streams, tp_profile_web_server;
+const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
+                                                &tp_profile_batch,
+                                                &tp_profile_random_replace,
+                                                &tp_profile_producer_consumer,
+                                                &tp_profile_streams,
+                                                &tp_profile_web_server,
+                                                NULL};
+
+extern const struct tp_command tp_command_gen, tp_command_replay, tp_command_strategies,
+    tp_command_help, tp_command_child;
 const struct tp_command *const tp_commands[] = {&tp_command_replay, &tp_command_strategies,
-                                                &tp_command_help, &tp_command_child, NULL};
+                                                &tp_command_gen,    &tp_command_help,
+                                                &tp_command_child,  NULL};
 
 extern const struct tp_topic tp_topic_report, tp_topic_format, tp_topic_metrics, tp_topic_warnings;
 const struct tp_topic *const tp_topics[] = {&tp_topic_report, &tp_topic_format, &tp_topic_metrics,
@@ -76,6 +87,18 @@ const struct tp_source_ops *tp_find_source(const char *name, bool decorator, str
     }
     fail_unknown(err, decorator ? "source decorator" : "source", name, names,
                  "tapool help metrics");
+    return NULL;
+}
+
+const struct tp_profile *tp_find_profile(const char *name, struct tp_err *err)
+{
+    const char *names[NAMES_MAX] = {0};
+    for (size_t i = 0; tp_profiles[i] && i < NAMES_MAX - 1; i++) {
+        names[i] = tp_profiles[i]->name;
+        if (!strcasecmp(name, names[i]))
+            return tp_profiles[i];
+    }
+    fail_unknown(err, "profile", name, names, "tapool gen");
     return NULL;
 }
 

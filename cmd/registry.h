@@ -5,10 +5,12 @@
 #include "alloc/strategy.h"
 #include "cmd/cli.h"
 #include "traces/format.h"
+#include "traces/profile.h"
 
 extern const struct tp_strategy *const tp_strategies[];
 extern const struct tp_source_ops *const tp_sources[];
 extern const struct tp_format *const tp_formats[];
+extern const struct tp_profile *const tp_profiles[];
 extern const struct tp_command *const tp_commands[];
 
 /* A help topic: `tapool help NAME`. */
@@ -27,6 +29,7 @@ extern const struct tp_strategy *const tp_default_device[];
 /* By name, any case; NULL with err set (TP_EUSAGE, nearest as hint). */
 const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err);
 const struct tp_source_ops *tp_find_source(const char *name, bool decorator, struct tp_err *err);
+const struct tp_profile *tp_find_profile(const char *name, struct tp_err *err);
 const struct tp_command *tp_find_command(const char *name, struct tp_err *err);
 
 /* Where shipped samples are looked for, in order; `list` is NULL-terminated and points into itself.

@@ -13,6 +13,10 @@ void tp_screen_first(FILE *out)
         "\n"
         "No trace yet?\n"
         "  tapool replay sample:sqlite      a shipped one; also sample:jq, sample:python-threads\n"
+        "  tapool replay sample:web         a large one, made on the spot: 8 threads, 2 million "
+        "events\n"
+        "  tapool gen web-server -o w.json  a synthetic one as a file; 'tapool gen' lists the "
+        "kinds\n"
         "  tapool help format               how to write one: JSON, one event a line\n"
         "\n"
         "More: tapool COMMAND --help, tapool help report (how to read the numbers), tapool help\n",

@@ -1,0 +1,324 @@
+/* tapool gen: synthetic traces. Alone it lists the profiles; with a name alone it shows that one.
+ *
+ * The option rows here are only names: text is handed to the row of the profile that has the same
+ * name, which knows range and default. So one command line serves profiles that differ. */
+#include "cmd/cli.h"
+#include "cmd/output.h"
+#include "cmd/registry.h"
+#include "cmd/text.h"
+#include "traces/json_write.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NAME = 2, SUMMARY = 22, DEFAULT = 14, HELP = 24 };
+
+struct gen_opts {
+    char *output;
+    char *size, *max_size, *live, *count, *threads, *streams; /* as given; NULL: not given */
+    uint64_t seed;
+    bool force;
+};
+
+#define ROW(member) offsetof(struct gen_opts, member)
+static const struct tp_opt rows[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = TP_OPT_TEXT,
+     .offset = ROW(output),
+     .arg = "FILE",
+     .help = "NAME.json for one JSON document, NAME.jsonl for one event a line; '-' writes lines "
+             "to standard output"},
+    {.name = "size",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(size),
+     .arg = "SIZE",
+     .help = "of an object, or of the smallest"},
+    {.name = "max-size",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(max_size),
+     .arg = "SIZE",
+     .help = "of the largest object"},
+    {.name = "live",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(live),
+     .arg = "N",
+     .help = "objects that live at once"},
+    {.name = "count",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(count),
+     .arg = "N",
+     .help = "allocations in all, or requests"},
+    {.name = "threads", .type = TP_OPT_TEXT, .offset = ROW(threads), .arg = "N", .help = "threads"},
+    {.name = "streams",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(streams),
+     .arg = "N",
+     .help = "streams of the device"},
+    {.name = "seed",
+     .type = TP_OPT_UINT,
+     .offset = ROW(seed),
+     .def = "1",
+     .max = UINT64_MAX - 1,
+     .arg = "N",
+     .help = "another seed, another trace of the same kind; the same seed, the same bytes"},
+    {.name = "force",
+     .letter = 'f',
+     .type = TP_OPT_FLAG,
+     .offset = ROW(force),
+     .help = "overwrite FILE"},
+    {.name = NULL}};
+
+/* ---- what there is ---- */
+
+static void print_profiles(struct tp_page *page)
+{
+    tp_page_at(page, 0, "profiles of synthetic traces");
+    tp_page_line(page);
+    for (size_t i = 0; tp_profiles[i]; i++) {
+        tp_page_at(page, NAME, "%s", tp_profiles[i]->name);
+        tp_page_at(page, SUMMARY, "%s", tp_profiles[i]->summary);
+        tp_page_line(page);
+    }
+    tp_page_line(page);
+    tp_page_at(page, 0,
+               "To make one: tapool gen pair -o pair.json    Its options: tapool gen pair");
+    tp_page_line(page);
+}
+
+static void print_profile(struct tp_page *page, const struct tp_profile *p)
+{
+    tp_page_at(page, 0, "%s: %s", p->name, p->summary);
+    tp_page_line(page);
+    tp_page_line(page);
+    tp_page_at(page, 0, "%s", p->about);
+    tp_page_line(page);
+    tp_page_line(page);
+    tp_page_at(page, 0, "options");
+    tp_page_at(page, DEFAULT, "default");
+    tp_page_line(page);
+    for (const struct tp_opt *row = p->options; row && row->name; row++) {
+        tp_page_at(page, NAME, "--%s", row->name);
+        tp_page_at(page, DEFAULT, "%s", row->def);
+        tp_page_at(page, HELP, "%s", row->help);
+        tp_page_line(page);
+    }
+    tp_page_at(page, NAME, "--seed");
+    tp_page_at(page, DEFAULT, "1");
+    tp_page_at(page, HELP, "the same seed, the same bytes");
+    tp_page_line(page);
+    tp_page_line(page);
+    tp_page_at(page, 0, "To make it: tapool gen %s -o %s.json", p->name, p->name);
+    tp_page_line(page);
+    if (!p->sample)
+        return;
+    tp_page_at(page, 0, "Without a file: tapool replay sample:%s", p->sample);
+    tp_page_line(page);
+}
+
+/* ---- options ---- */
+
+/* A text option that a profile may have. */
+static bool is_profile_option(const struct tp_opt *row)
+{
+    return row->type == TP_OPT_TEXT && row->offset != ROW(output);
+}
+
+static const char *given(const struct gen_opts *o, const struct tp_opt *row)
+{
+    return *(char *const *)((const char *)o + row->offset);
+}
+
+static int fail_not_taken(const struct tp_profile *p, const char *name, struct tp_err *err)
+{
+    char names[256];
+    size_t used = 0;
+    names[0] = '\0';
+    for (const struct tp_opt *row = p->options; row && row->name && used < sizeof names; row++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "--%s, ", row->name);
+    return tp_hint(err, tp_fail(err, TP_EUSAGE, "profile '%s' has no option '--%s'", p->name, name),
+                   "it takes %s--seed", names);
+}
+
+static int set_options(const struct tp_profile *p, const struct gen_opts *o, void *opts,
+                       struct tp_err *err)
+{
+    for (const struct tp_opt *row = rows; row->name; row++) {
+        const char *text = is_profile_option(row) ? given(o, row) : NULL;
+        if (!text)
+            continue;
+        const struct tp_opt *own = tp_opt_find(p->options, row->name);
+        int status = own ? tp_opt_set(own, opts, text, err) : fail_not_taken(p, row->name, err);
+        if (status)
+            return status;
+    }
+    return TP_OK;
+}
+
+static bool nothing_given(const struct gen_opts *o)
+{
+    bool some = o->output || o->force || o->seed != 1;
+    for (const struct tp_opt *row = rows; row->name; row++)
+        some |= is_profile_option(row) && given(o, row);
+    return !some;
+}
+
+/* ---- writing ---- */
+
+/* The last signal that asked to stop: what is half written must go first. */
+static volatile sig_atomic_t stopped_by;
+
+static void note_signal(int number)
+{
+    stopped_by = number;
+}
+
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
+
+/* Signals that were ignored stay so: nohup, jobs in the background. */
+static void catch_signals(struct sigaction *before)
+{
+    const struct sigaction note = {.sa_handler = note_signal};
+    for (size_t i = 0; i < STOP_SIGNALS; i++) {
+        sigaction(stop_signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(stop_signals[i], &note, NULL);
+    }
+}
+
+/* Ends as the signal would have, had it not been caught. */
+static void restore_signals(const struct sigaction *before)
+{
+    for (size_t i = 0; i < STOP_SIGNALS; i++)
+        sigaction(stop_signals[i], &before[i], NULL);
+    if (stopped_by)
+        raise(stopped_by);
+}
+
+static int write_one(void *ctx, const struct tp_event *ev, struct tp_err *err)
+{
+    if (stopped_by)
+        return tp_fail(err, TP_EIO, "stopped by signal %d", (int)stopped_by);
+    return tp_json_write_event(ctx, ev, err);
+}
+
+/* What is made: everything but the place it goes to. */
+struct recipe {
+    const struct tp_profile *profile;
+    const void *opts;
+    uint64_t seed;
+    bool lines;
+};
+
+static int write_trace(const struct recipe *r, const char *path, FILE *out, struct tp_err *err)
+{
+    char program[256];
+    struct tp_json_writer writer;
+    const struct tp_event_sink sink = {write_one, &writer};
+    tp_profile_describe(r->profile, r->opts, r->seed, program, sizeof program);
+    const struct tp_json_write_cfg cfg = {
+        .out = out,
+        .path = path,
+        .lines = r->lines,
+        .name = r->profile->name,
+        .program = program,
+        .kind = r->profile->kind,
+        .streams = r->profile->streams ? r->profile->streams(r->opts) : 0};
+    int status = tp_json_write_begin(&writer, &cfg, err);
+    if (!status)
+        status = r->profile->generate(r->opts, r->seed, &sink, err);
+    return status ? status : tp_json_write_end(&writer, err);
+}
+
+static int write_file(const struct recipe *r, const struct gen_opts *o, struct tp_err *err)
+{
+    struct sigaction before[STOP_SIGNALS];
+    struct tp_output file;
+    catch_signals(before);
+    int status = tp_output_open(&file, o->output, o->force, err);
+    if (!status) {
+        status = write_trace(r, o->output, file.file, err);
+        if (status)
+            tp_output_discard(&file);
+        else
+            status = tp_output_commit(&file, err);
+    }
+    restore_signals(before);
+    return status;
+}
+
+/* How to write, by the end of the name. */
+static int choose_form(const char *path, bool *lines, struct tp_err *err)
+{
+    const char *dot = strrchr(path, '.');
+    *lines = !strcmp(path, "-") || (dot && !strcasecmp(dot, ".jsonl"));
+    if (*lines || (dot && !strcasecmp(dot, ".json")))
+        return TP_OK;
+    return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' ends neither in .json nor in .jsonl", path),
+                   ".json is one JSON document, .jsonl one event a line; others are not written");
+}
+
+static int make(const struct tp_profile *p, const struct gen_opts *o, FILE *out, struct tp_err *err)
+{
+    struct recipe r = {.profile = p, .seed = o->seed};
+    void *opts = NULL;
+    bool to_stdout = !strcmp(o->output, "-");
+    int status = choose_form(o->output, &r.lines, err);
+    if (!status)
+        status = tp_profile_opts_new(p, &opts, err);
+    if (!status)
+        status = set_options(p, o, opts, err);
+    if (!status && !to_stdout)
+        status = tp_output_check(o->output, o->force, err);
+    r.opts = opts;
+    if (!status && to_stdout)
+        status = write_trace(&r, "standard output", out, err);
+    else if (!status)
+        status = write_file(&r, o, err);
+    tp_profile_opts_free(p, opts);
+    return status;
+}
+
+static int run_gen(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct gen_opts *o = args->opts;
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
+    if (args->count > 1)
+        return tp_fail(err, TP_EUSAGE, "gen takes one profile at a time");
+    if (!args->count && nothing_given(o)) {
+        print_profiles(&page);
+        return TP_OK;
+    }
+    if (!args->count)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "gen needs a profile"),
+                       "'tapool gen' lists them");
+    const struct tp_profile *p = tp_find_profile(args->words[0], err);
+    if (!p)
+        return TP_EUSAGE;
+    if (nothing_given(o)) {
+        print_profile(&page, p);
+        return TP_OK;
+    }
+    if (!o->output)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "gen needs a file to write"),
+                       "tapool gen %s -o %s.json; '-o -' is standard output", p->name, p->name);
+    return make(p, o, out, err);
+}
+
+const struct tp_command tp_command_gen = {
+    .name = "gen",
+    .usage = "gen [PROFILE [-o FILE] [OPTION]...]",
+    .summary = "makes a synthetic trace from a seed",
+    .about =
+        "Writes a trace that a profile makes up: no program was recorded. 'tapool gen' lists the "
+        "profiles, 'tapool gen PROFILE' shows what one does, which options it takes and their "
+        "defaults.\n\nThe same profile, options and seed make the same file, byte for byte, on "
+        "every machine. The file is written whole or not at all.",
+    .opts_size = sizeof(struct gen_opts),
+    .options = rows,
+    .run = run_gen,
+};

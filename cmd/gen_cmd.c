@@ -6,6 +6,7 @@
 #include "cmd/output.h"
 #include "cmd/registry.h"
 #include "cmd/text.h"
+#include "traces/clean.h"
 #include "traces/json_write.h"
 
 #include <signal.h>
@@ -198,42 +199,44 @@ static void restore_signals(const struct sigaction *before)
         raise(stopped_by);
 }
 
-static int write_one(void *ctx, const struct tp_event *ev, struct tp_err *err)
-{
-    if (stopped_by)
-        return tp_fail(err, TP_EIO, "stopped by signal %d", (int)stopped_by);
-    return tp_json_write_event(ctx, ev, err);
-}
-
 /* What is made: everything but the place it goes to. */
 struct recipe {
     const struct tp_profile *profile;
     const void *opts;
     uint64_t seed;
     bool lines;
+    char program[256]; /* as the trace names it */
+    struct tp_json_writer writer;
+    uint64_t events;
 };
 
-static int write_trace(const struct recipe *r, const char *path, FILE *out, struct tp_err *err)
+static int write_one(void *ctx, const struct tp_event *ev, struct tp_err *err)
 {
-    char program[256];
-    struct tp_json_writer writer;
-    const struct tp_event_sink sink = {write_one, &writer};
-    tp_profile_describe(r->profile, r->opts, r->seed, program, sizeof program);
-    const struct tp_json_write_cfg cfg = {
-        .out = out,
-        .path = path,
-        .lines = r->lines,
-        .name = r->profile->name,
-        .program = program,
-        .kind = r->profile->kind,
-        .streams = r->profile->streams ? r->profile->streams(r->opts) : 0};
-    int status = tp_json_write_begin(&writer, &cfg, err);
-    if (!status)
-        status = r->profile->generate(r->opts, r->seed, &sink, err);
-    return status ? status : tp_json_write_end(&writer, err);
+    struct recipe *r = ctx;
+    if (stopped_by)
+        return tp_fail(err, TP_EIO, "stopped by signal %d", (int)stopped_by);
+    r->events++;
+    return tp_json_write_event(&r->writer, ev, err);
 }
 
-static int write_file(const struct recipe *r, const struct gen_opts *o, struct tp_err *err)
+static int write_trace(struct recipe *r, const char *path, FILE *out, struct tp_err *err)
+{
+    const struct tp_profile *p = r->profile;
+    const struct tp_event_sink sink = {write_one, r};
+    const struct tp_json_write_cfg cfg = {.out = out,
+                                          .path = path,
+                                          .lines = r->lines,
+                                          .name = p->name,
+                                          .program = r->program,
+                                          .kind = p->kind,
+                                          .streams = p->streams ? p->streams(r->opts) : 0};
+    int status = tp_json_write_begin(&r->writer, &cfg, err);
+    if (!status)
+        status = p->generate(r->opts, r->seed, &sink, err);
+    return status ? status : tp_json_write_end(&r->writer, err);
+}
+
+static int write_file(struct recipe *r, const struct gen_opts *o, struct tp_err *err)
 {
     struct sigaction before[STOP_SIGNALS];
     struct tp_output file;
@@ -250,6 +253,16 @@ static int write_file(const struct recipe *r, const struct gen_opts *o, struct t
     return status;
 }
 
+static void print_made(const struct recipe *r, const char *path, struct tp_page *page)
+{
+    char shown[256];
+    tp_clean_text(path, shown, sizeof shown);
+    tp_page_at(page, 0, "%s: %s events, %s", shown, tp_count(r->events).s, r->program);
+    tp_page_line(page);
+    tp_page_at(page, 0, "Next: tapool replay %s", shown);
+    tp_page_line(page);
+}
+
 /* How to write, by the end of the name. */
 static int choose_form(const char *path, bool *lines, struct tp_err *err)
 {
@@ -261,23 +274,35 @@ static int choose_form(const char *path, bool *lines, struct tp_err *err)
                    ".json is one JSON document, .jsonl one event a line; others are not written");
 }
 
-static int make(const struct tp_profile *p, const struct gen_opts *o, FILE *out, struct tp_err *err)
+static int make_with(struct recipe *r, const struct gen_opts *o, struct tp_page *page,
+                     struct tp_err *err)
+{
+    bool to_stdout = !strcmp(o->output, "-");
+    int status = to_stdout ? TP_OK : tp_output_check(o->output, o->force, err);
+    tp_profile_describe(r->profile, r->opts, r->seed, r->program, sizeof r->program);
+    if (status)
+        return status;
+    if (to_stdout)
+        return write_trace(r, "standard output", page->out, err);
+    status = write_file(r, o, err);
+    if (!status)
+        print_made(r, o->output, page);
+    return status;
+}
+
+static int make(const struct tp_profile *p, const struct gen_opts *o, struct tp_page *page,
+                struct tp_err *err)
 {
     struct recipe r = {.profile = p, .seed = o->seed};
     void *opts = NULL;
-    bool to_stdout = !strcmp(o->output, "-");
     int status = choose_form(o->output, &r.lines, err);
     if (!status)
         status = tp_profile_opts_new(p, &opts, err);
     if (!status)
         status = set_options(p, o, opts, err);
-    if (!status && !to_stdout)
-        status = tp_output_check(o->output, o->force, err);
     r.opts = opts;
-    if (!status && to_stdout)
-        status = write_trace(&r, "standard output", out, err);
-    else if (!status)
-        status = write_file(&r, o, err);
+    if (!status)
+        status = make_with(&r, o, page, err);
     tp_profile_opts_free(p, opts);
     return status;
 }
@@ -306,7 +331,7 @@ static int run_gen(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (!o->output)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "gen needs a file to write"),
                        "tapool gen %s -o %s.json; '-o -' is standard output", p->name, p->name);
-    return make(p, o, out, err);
+    return make(p, o, &page, err);
 }
 
 const struct tp_command tp_command_gen = {

@@ -158,11 +158,11 @@ const struct tp_profile tp_profile_streams = {
     .summary = "a device: streams that want each other's freed blocks",
     .about = "A trace of a device. 'live' blocks are allocated, the streams taking turns; then "
              "each step frees one at random, on the stream it was allocated on, and allocates "
-             "another on another stream, half of the time of the same size, until 'count' blocks "
-             "were allocated. 'live' blocks live from then on, at the end too. One block in four "
-             "is used by a second stream before its free; one step in 64 a stream is "
-             "synchronised, one in 1,024 the device. Sizes are between 'size' and 'max-size', "
-             "every doubling as likely as the next. An event takes 2 us on average.",
+             "another on another stream, if there is one, half of the time of the same size, "
+             "until 'count' blocks were allocated. 'live' blocks live from then on, at the end "
+             "too. One block in four is used by a second stream before its free; one step in 64 "
+             "a stream is synchronised, one in 1,024 the device. Sizes are between 'size' and "
+             "'max-size', every doubling as likely as the next. An event takes 2 us on average.",
     .kind = TP_KIND_DEVICE,
     .opts_size = sizeof(struct streams_opts),
     .options = rows,

@@ -1,0 +1,232 @@
+#!/usr/bin/env bats
+# tapool gen and the samples that are made: screens, the same bytes from the same seed, traces that play
+# as the profile played without a file, command lines that are refused, output that cannot be written.
+
+# shellcheck disable=SC2154,SC2030,SC2031 # out, err and rc come from common.bash
+load common
+
+gen() { "$TAPOOL" gen "$@"; }
+profiles() { "$TAPOOL" gen | sed -n 's/^  \([a-z-]*\)  .*/\1/p'; }
+
+# hash_of TRACE: of the program, and the JSON result in $out.
+hash_of() {
+    ok play_once "$1" -s direct --source virtual --json || return 1
+    query "$out" 'r["trace"]["program_hash"]'
+}
+
+shown() {
+    local name=$1
+    shift
+    ok "$@" || return 1
+    golden "$name" <"$out" || return 1
+    [ -n "${UPDATE_GOLDEN:-}" ] || tool width 100 <"$out"
+}
+
+@test "the list, a page for each profile, help" {
+    shown gen gen
+    [ "$(profiles | wc -l)" -ge 6 ]
+    for name in $(profiles); do
+        shown "gen-$name" gen "$name"
+    done
+    shown gen-help gen --help
+    ok "$TAPOOL" help gen
+    golden gen-help <"$out"
+}
+
+@test "no page is wider than a terminal of 80 columns" {
+    ok tool fits 80 "$TAPOOL" gen
+    ok tool fits 80 "$TAPOOL" gen --help
+    for name in $(profiles); do
+        ok tool fits 80 "$TAPOOL" gen "$name"
+    done
+}
+
+@test "a profile page lists exactly the options that the profile takes" {
+    for name in $(profiles); do
+        gen "$name" >page
+        for option in size max-size live count threads streams; do
+            if grep -q "^  --$option " page; then
+                value=$(sed -n "s/^  --$option  *\([^ ]*\) .*/\1/p" page)
+                ok gen "$name" "--$option" "$value" --count 3 -o - # its default is one that it takes
+            else
+                refused 2 "^tapool: profile '$name' has no option '--$option'$" gen "$name" "--$option" 3 -o x.json
+                matches "$err" "^hint: it takes --.*, --seed$"
+            fi
+        done
+    done
+    [ "$(ls)" = page ]
+}
+
+@test "the same seed, the same bytes; another seed, others" {
+    for name in $(profiles); do
+        gen "$name" --count 200 -o a.jsonl >/dev/null
+        gen "$name" --count 200 --seed 1 -o b.jsonl >/dev/null
+        gen "$name" --count 200 --seed 2 -o c.jsonl >/dev/null
+        gen "$name" --count 200 -o - >d.jsonl
+        cmp a.jsonl b.jsonl
+        cmp a.jsonl d.jsonl
+        tail -n +2 a.jsonl >a
+        tail -n +2 c.jsonl >c
+        not cmp -s a c
+        rm -- *
+    done
+}
+
+@test "both forms of every profile are valid JSON and the same program" {
+    for name in $(profiles); do
+        ok gen "$name" --count 300 -o t.json
+        matches "$out" "^t\.json: [0-9,]+ events, synthetic \($name, seed 1, count=300\)$"
+        matches "$out" "^Next: tapool replay t\.json$"
+        ok gen "$name" --count 300 -o t.jsonl
+        python3 -c 'import json
+d = json.load(open("t.json"))
+lines = [json.loads(line) for line in open("t.jsonl")]
+assert d["events"] == lines[1:] and len(lines) > 300
+del d["events"]
+assert d == lines[0]'
+        document=$(hash_of t.json)
+        [ ${#document} -ge 64 ]
+        [ "$(hash_of t.jsonl)" = "$document" ]
+        [ "$(gen "$name" --count 300 -o - | hash_of -)" = "$document" ]
+        is "$out" 'r["trace"]["name"]' "$name"
+        rm -- *
+    done
+}
+
+@test "what was written is played by every strategy, and refuted by none" {
+    for name in $(profiles); do
+        gen "$name" --count 300 -o t.jsonl >/dev/null
+        ok play_once t.jsonl
+        ok play_once t.jsonl --strict -s arena --source virtual --json
+        is "$out" 'r["trace"]["kind"]' "$([ "$name" = streams ] && echo device || echo host)"
+        rm t.jsonl
+    done
+}
+
+@test "sample:web is the web-server without a file" {
+    ok play_once sample:web -s direct --source virtual --json
+    is "$out" 'r["trace"]["format"]' synthetic
+    is "$out" 'r["trace"]["name"]' web
+    is "$out" 'r["trace"]["threads"]' 8
+    [ "$(query "$out" 'int(r["trace"]["events"]) // 100000')" -ge 19 ]
+    web=$(query "$out" 'r["trace"]["program_hash"]')
+    [ -z "$(ls -A)" ]
+    ok play_once sample:web -s direct --source virtual
+    matches "$out" "^sample:web  +synthetic \(web-server, seed 1\)$"
+    ok gen web-server -o web.jsonl
+    [ "$(hash_of web.jsonl)" = "$web" ]
+    refused 3 "^tapool: unknown sample 'wbe'$" play_once sample:wbe
+    matches "$err" "^hint: did you mean 'sample:web'\? there are: jq, python-threads, sqlite, web$"
+}
+
+@test "a file of that name in TAPOOL_SAMPLES goes before the sample that is made" {
+    trace '{"op":"alloc","id":1,"size":64}' >web.json
+    export TAPOOL_SAMPLES=$PWD
+    ok play_once sample:web -s direct --source virtual --json
+    is "$out" 'r["trace"]["events"]' 1
+}
+
+@test "wrong command lines" {
+    refused 2 "^tapool: unknown profile 'piar'$" gen piar -o x.json
+    matches "$err" "^hint: did you mean 'pair'\? 'tapool gen' lists all$"
+    refused 2 "^tapool: gen needs a profile$" gen -o x.json
+    refused 2 "^tapool: gen takes one profile at a time$" gen pair batch -o x.json
+    refused 2 "^tapool: gen needs a file to write$" gen pair --count 3
+    matches "$err" "^hint: tapool gen pair -o pair\.json"
+    refused 2 "^tapool: gen needs a file to write$" gen pair --seed 3
+    refused 2 "^tapool: unknown option '--liev'$" gen pair --liev 3 -o x.json
+    refused 2 "^tapool: option 'count' is 0, below the minimum 1$" gen pair --count 0 -o x.json
+    refused 2 "^tapool: option 'size' is 2TiB, above the maximum 1TiB$" gen pair --size 2TiB -o x.json
+    refused 2 "^tapool: option 'size' is '-1', which is no size$" gen pair --size -1 -o x.json
+    refused 2 "^tapool: option 'count' is '', which is no number$" gen pair --count '' -o x.json
+    refused 2 "^tapool: option 'streams' is 0, below" gen streams --streams 0 -o x.json
+    refused 2 "^tapool: option 'threads' is 1025, above" gen web-server --threads 1025 -o x.json
+    refused 2 "^tapool: option 'seed' is '1x', which is no number$" gen pair --seed 1x -o x.json
+    refused 2 "^tapool: max-size is below size$" gen random-replace --size 64 --max-size 63 -o x.json
+    refused 2 "more than 2\^61 bytes at once$" gen batch --size 1TiB --live 16777216 --count 1000000000 -o x.json
+    [ -z "$(ls -A)" ]
+    ok gen PAIR --count 1 -o X.JSON # names are forgiving
+}
+
+@test "only .json and .jsonl are written" {
+    for name in x.tpt x x.json.gz x.jsonll json .; do
+        refused 2 "^tapool: '$name' ends neither in \.json nor in \.jsonl$" gen pair -o "$name"
+        matches "$err" "^hint: \.json is one JSON document, \.jsonl one event a line"
+    done
+    refused 2 "^tapool: '' ends neither" gen pair -o ''
+    [ -z "$(ls -A)" ]
+}
+
+@test "a file that exists is not touched, -f overwrites it" {
+    echo kept >t.json
+    refused 2 "^tapool: 't\.json' exists$" gen pair -o t.json
+    matches "$err" "^hint: -f overwrites it$"
+    [ "$(cat t.json)" = kept ]
+    # also where the rest of the command line would fail later
+    refused 2 "^tapool: max-size" gen random-replace --max-size 1 -o t.json -f
+    [ "$(cat t.json)" = kept ]
+    ok gen pair --count 2 -o t.json -f
+    [ -n "$(hash_of t.json)" ]
+    [ "$(ls -A)" = t.json ]
+}
+
+# A file that may not grow beyond 1 KiB stands for a disk that is full.
+small_files() { (ulimit -f 1; "$@"); }
+
+@test "output that cannot be written: exit 4, nothing left behind, an old file unharmed" {
+    refused 4 "^tapool: '/nonexistent/t\.json' cannot be written: No such file or directory$" \
+        gen pair -o /nonexistent/t.json
+    refused 4 "^tapool: '/proc/t\.json' cannot be written: " gen pair -o /proc/t.json
+    mkdir folder.json
+    refused 2 "^tapool: 'folder\.json' is a directory$" gen pair -o folder.json -f
+    if [ "$(id -u)" -ne 0 ]; then
+        chmod 555 folder.json
+        refused 4 "^tapool: 'folder\.json/t\.json' cannot be written: Permission denied$" \
+            gen pair -o folder.json/t.json
+    fi
+    rmdir folder.json
+    refused 4 "^tapool: t\.json could not be written: File too large$" small_files "$TAPOOL" gen pair -o t.json
+    [ -z "$(ls -A)" ]
+    # few events are written all at once, at the end
+    refused 4 "^tapool: t\.json could not be written: File too large$" \
+        small_files "$TAPOOL" gen pair --count 20 -o t.json
+    [ -z "$(ls -A)" ]
+    echo kept >t.json
+    refused 4 "^tapool: t\.json could not be written: " small_files "$TAPOOL" gen pair -o t.json -f
+    [ "$(cat t.json)" = kept ]
+    ln -s /dev/full full.jsonl
+    refused 4 "^tapool: full\.jsonl could not be written: No space left on device$" gen pair -o full.jsonl -f
+    [ -L full.jsonl ]
+}
+
+@test "a full or closed standard output" {
+    full() { "$@" >/dev/full; }
+    refused 4 "^tapool: standard output could not be written: No space left on device$" full "$TAPOOL" gen
+    refused 4 "^tapool: standard output could not be written: No space left on device$" full "$TAPOOL" gen pair
+    # a thousand million pairs: only noticing at once ends this in time
+    refused 4 "^tapool: standard output could not be written: No space left on device$" \
+        full timeout 60 "$TAPOOL" gen pair --count 1000000000 -o -
+    "$TAPOOL" gen pair --count 1000000000 -o - | head -n 3 >head.jsonl
+    [ "$(wc -l <head.jsonl)" -eq 3 ]
+}
+
+@test "ended by a signal: nothing left behind, an old file unharmed" {
+    echo kept >old.json
+    for signal in INT TERM HUP; do
+        for name in new.json old.json; do
+            capture timeout --preserve-status -s "$signal" 0.3 "$TAPOOL" gen random-replace \
+                --count 1000000000 -o "$name" -f
+            [ "$rc" -eq $((128 + $(kill -l "$signal"))) ] || fail "exit code $rc on $signal"
+            [ ! -s "$out" ]
+            [ "$(ls -A)" = old.json ] || fail "left behind: $(ls -A)"
+            [ "$(cat old.json)" = kept ]
+        done
+    done
+}
+
+@test "a name that steers the terminal is shown clean" {
+    name=$'a\e[31m\n.json'
+    ok gen pair --count 1 -o "$name"
+    harmless "$out"
+    refused 2 "exists$" gen pair --count 1 -o "$name"
+}

@@ -189,7 +189,6 @@ static int open_trace(const struct replay_opts *o, const char *path, struct tp_t
                                                          : TP_BY_ORIGIN,
                                .formats = tp_formats,
                                .sample_dirs = dirs.list,
-                               .sample_dirs = dirs.list,
                                .profiles = tp_profiles,
                                .event_limit = o->limit};
     return tp_trace_open(&cfg, out, err);

@@ -253,6 +253,13 @@ static int default_name(struct tp_trace *t, struct tp_err *err)
     return rc;
 }
 
+/* To stop at event_limit is no failure, but worth a word. */
+static int enough(int rc, struct tp_trace *out)
+{
+    out->cut = rc == TP_ESTOP;
+    return out->cut ? TP_OK : rc;
+}
+
 static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *format,
                       struct tp_input *in, struct tp_trace *out, struct tp_err *err)
 {
@@ -264,10 +271,7 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
                                        .event_limit = cfg->event_limit};
     int rc = tp_lower_new(&lower, &lo, err);
     if (rc == TP_OK)
-        rc = format->read(in, lo, &out->meta, err);
-    out->cut = rc == TP_ESTOP;
-    if (out->cut)
-        rc = TP_OK;
+        rc = enough(format->read(in, lo, &out->meta, err), out);
     if (rc == TP_OK && tp_lower_count(lo) == 0)
         rc = tp_fail(err, TP_EINPUT, "%s: no events", tp_input_name(in));
     if (rc == TP_OK)
@@ -290,15 +294,17 @@ static int open_input(const struct tp_trace_cfg *cfg, const struct tp_format *fo
     return default_name(out, err);
 }
 
-static int make_trace(const struct tp_profile *profile, const void *opts, uint64_t memory_limit,
-                      struct tp_trace *out, struct tp_err *err)
+static int make_trace(const struct tp_trace_cfg *cfg, const struct tp_profile *profile,
+                      const void *opts, struct tp_trace *out, struct tp_err *err)
 {
     struct tp_lower *lo = NULL;
-    const struct tp_lower_cfg lower = {
-        .path = out->path, .strict = true, .memory_limit = memory_limit};
+    const struct tp_lower_cfg lower = {.path = out->path,
+                                       .strict = true,
+                                       .memory_limit = cfg->memory_limit,
+                                       .event_limit = cfg->event_limit};
     int rc = tp_lower_new(&lower, &lo, err);
     if (rc == TP_OK)
-        rc = tp_profile_lower(profile, opts, SAMPLE_SEED, lo, err);
+        rc = enough(tp_profile_lower(profile, opts, SAMPLE_SEED, lo, err), out);
     if (rc == TP_OK)
         rc = tp_lower_finish(lo, &out->program, out->repairs, err);
     tp_lower_free(lo);
@@ -323,7 +329,7 @@ static int open_made(const struct tp_trace_cfg *cfg, const struct tp_profile *pr
     out->meta.kind = profile->kind;
     out->format = "synthetic";
     if (rc == TP_OK)
-        rc = make_trace(profile, opts, cfg->memory_limit, out, err);
+        rc = make_trace(cfg, profile, opts, out, err);
     tp_profile_opts_free(profile, opts);
     return rc;
 }

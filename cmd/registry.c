@@ -9,10 +9,11 @@
 #include <strings.h>
 #include <unistd.h>
 
-extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_system,
-    tp_strategy_direct;
-const struct tp_strategy *const tp_strategies[] = {&tp_strategy_arena, &tp_strategy_bump,
-                                                   &tp_strategy_system, &tp_strategy_direct, NULL};
+extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_lru,
+    tp_strategy_system, tp_strategy_direct;
+const struct tp_strategy *const tp_strategies[] = {&tp_strategy_arena,  &tp_strategy_bump,
+                                                   &tp_strategy_lru,    &tp_strategy_system,
+                                                   &tp_strategy_direct, NULL};
 
 const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_strategy_arena,
                                                      &tp_strategy_bump, NULL};

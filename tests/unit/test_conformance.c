@@ -26,6 +26,11 @@ static const struct strategy_case cases[] = {
     {&tp_strategy_arena, "refill_target=0,local_cache_target=0"},
     {&tp_strategy_arena, "refill_target=300KB,local_cache_target=4KiB,first_range=1MiB"},
     {&tp_strategy_arena, "max_arenas=3"},
+    {&tp_strategy_lru, ""},
+    {&tp_strategy_lru, "round=pow2"},
+    {&tp_strategy_lru, "round=eighth,capacity_layouts=3,capacity_bytes=100KB"},
+    {&tp_strategy_lru, "round=512,capacity_layouts=0,capacity_blocks=40"},
+    {&tp_strategy_lru, "capacity_layouts=1,capacity_blocks=1"},
 };
 #define CASES (sizeof cases / sizeof cases[0])
 
@@ -427,8 +432,8 @@ static void tables_are_sound(void **state)
 {
     (void)state;
     struct tp_err err;
-    const struct tp_strategy *all[] = {&tp_strategy_arena, &tp_strategy_bump, &tp_strategy_direct,
-                                       &tp_strategy_system, &tp_strategy_empty};
+    const struct tp_strategy *all[] = {&tp_strategy_arena, &tp_strategy_bump,   &tp_strategy_direct,
+                                       &tp_strategy_lru,   &tp_strategy_system, &tp_strategy_empty};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (tp_strategy_check(all[i], &err))
             fail_msg("%s", err.text);

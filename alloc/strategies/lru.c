@@ -1,0 +1,450 @@
+/* The strategy `lru`: a cache of exact layouts with a limit on how many it keeps.
+ *
+ *     alloc(4096, 16):  the newest free block of the key (4096, 16), else the source
+ *     free:             on the stack of its key, which becomes the most recent one;
+ *                       over a limit, the least recent key gives its oldest block back
+ *
+ * A buffer cache as frameworks have: a program that asks for the same shapes again and again never
+ * meets the source, and one whose shapes vary by a byte always does, unless `round` merges them.
+ * Every block is a range of the source, whole pages, and so has no neighbour to merge with.
+ * References are counted; with several streams a block goes to another stream only when its fences
+ * have passed.
+ *
+ * Known weaknesses: an object of 64 bytes holds a page. A limit smaller than what a program cycles
+ * through makes every call a source call. With several streams, the free blocks of a key are
+ * looked through from the newest on until one may be used. */
+#include "alloc/strategies/lru_check.h"
+
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define OUT_OF_LINE static __attribute__((noinline))
+
+struct lru_opts {
+    uint64_t capacity_layouts, capacity_bytes, capacity_blocks;
+    uint32_t round; /* enum lru_round */
+};
+
+static const char *const round_words[] = {"none", "512", "pow2", "eighth", NULL};
+
+static const struct tp_opt lru_rows[] = {
+    {.name = "capacity_layouts",
+     .type = TP_OPT_UINT,
+     .offset = offsetof(struct lru_opts, capacity_layouts),
+     .def = "100",
+     .arg = "N",
+     .help = "sizes and alignments with free blocks, 0 = no limit"},
+    {.name = "capacity_bytes",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct lru_opts, capacity_bytes),
+     .def = "0",
+     .arg = "SIZE",
+     .help = "bytes of free blocks, 0 = no limit"},
+    {.name = "capacity_blocks",
+     .type = TP_OPT_UINT,
+     .offset = offsetof(struct lru_opts, capacity_blocks),
+     .def = "0",
+     .arg = "N",
+     .help = "free blocks, 0 = no limit"},
+    {.name = "round",
+     .type = TP_OPT_CHOICE,
+     .offset = offsetof(struct lru_opts, round),
+     .def = "none",
+     .choices = round_words,
+     .arg = "HOW",
+     .help = "sizes that share their blocks\nnone: only equal ones\n512: up to a multiple of 512\n"
+             "pow2: up to a power of two\neighth: up to one of 8 steps a doubling"},
+    {.name = NULL}};
+
+static void *map_get(void *ctx, size_t size)
+{
+    return tp_meta_get(ctx, size);
+}
+static void map_put(void *ctx, void *p, size_t size)
+{
+    tp_meta_put(ctx, p, size);
+}
+
+static uint64_t limit_of(uint64_t option)
+{
+    return option ? option : UINT64_MAX;
+}
+
+static int lru_init(void *state, const struct tp_env *env, const void *options, struct tp_err *err)
+{
+    struct lru *st = state;
+    const struct lru_opts *opts = options;
+    if (env->source->page < 2)
+        return tp_fail(err, TP_EUSAGE, "strategy 'lru' needs a source with pages");
+    st->env = env;
+    st->several = env->streams > 1;
+    st->max_keys = limit_of(opts->capacity_layouts);
+    st->max_bytes = limit_of(opts->capacity_bytes);
+    st->max_blocks = limit_of(opts->capacity_blocks);
+    st->round = opts->round;
+    st->head.newer = st->head.older = &st->head;
+    for (size_t i = 0; i < sizeof st->near / sizeof st->near[0]; i++)
+        st->near[i].key = &st->nobody;
+    /* the maps only pass this on to tp_meta_get, which takes it as const */
+    tp_addr_map_init(&st->blocks, map_get, map_put, (void *)(uintptr_t)env);
+    tp_addr_map_init(&st->keys, map_get, map_put, (void *)(uintptr_t)env);
+    tp_lock_init(&st->lock, env->concurrent);
+    return TP_OK;
+}
+
+/* What the source refuses is tried once more when everything else is gone. */
+static void lru_fini(void *state)
+{
+    struct lru *st = state;
+    const struct tp_env *env = st->env;
+    struct lru_cursor c = {st->oldest_slab, 0};
+    for (struct lru_node *n; (n = node_next(&c));)
+        if (!n->key || node_put(st, n))
+            n->key = NULL;
+        else
+            n->addr = 0;
+    c = (struct lru_cursor){st->oldest_slab, 0};
+    for (struct lru_node *n; (n = node_next(&c));)
+        node_put(st, n);
+    for (struct lru_slab *slab = st->oldest_slab, *next; slab; slab = next) {
+        next = slab->next;
+        for (uint32_t i = 0; slab->works && i < slab->count; i++)
+            work_fini(env, &slab->works[i]);
+        tp_meta_put(env, slab->works, slab->count * sizeof *slab->works);
+        tp_meta_put(env, slab, slab->bytes);
+    }
+    const struct tp_addr_entry *e;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&st->keys, &at));)
+        tp_meta_put(env, (struct lru_key *)(uintptr_t)e->value, sizeof(struct lru_key));
+    tp_addr_map_fini(&st->keys);
+    tp_addr_map_fini(&st->blocks);
+    tp_lock_fini(&st->lock);
+}
+
+/* ---- alloc ---- */
+
+static bool request_is_sound(const struct tp_req *rq)
+{
+    return rq->size && rq->align && !(rq->align & (rq->align - 1));
+}
+
+static inline void hand_out(struct lru_node *node, const struct tp_req *rq, struct tp_block *out)
+{
+    node->refs = 1;
+    node->size = rq->size;
+    *out = (struct tp_block){node->addr, node->bytes};
+}
+
+/* The newest free block of a key that the stream may have; NULL if there is none. */
+static struct lru_node *take_allowed(struct lru *st, struct lru_key *key, uint16_t stream)
+{
+    for (struct lru_node *n = key->top; n; n = n->below)
+        if (!st->several || work_allows(st->env->source, n->work, stream)) {
+            stack_remove(st, key, n);
+            key_touch(st, key);
+            return n;
+        }
+    return NULL;
+}
+
+/* A block that the source gives. The key counts it already. */
+static int take_fresh(struct lru *st, struct lru_key *key, struct lru_node **out)
+{
+    uint64_t bytes = page_size(st, key->size);
+    tp_addr addr = 0;
+    int rc = node_reserve(st);
+    if (!rc)
+        rc = get_bytes(st, bytes, key->align, &addr);
+    if (!rc)
+        *out = node_take(st, key, addr, bytes);
+    return rc;
+}
+
+OUT_OF_LINE int alloc_slow(struct lru *st, const struct tp_req *rq, struct tp_block *out)
+{
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    if (rq->size > LRU_MAX_BYTES)
+        return TP_EOOM;
+    struct lru_key *key = key_acquire(st, round_size(st, rq->size), rq->align);
+    if (!key)
+        return TP_ENOMEM;
+    int rc = TP_OK;
+    struct lru_node *node = take_allowed(st, key, rq->stream);
+    if (node)
+        key->blocks--; /* it counts already */
+    else
+        rc = take_fresh(st, key, &node);
+    if (rc) {
+        key_release(st, key);
+        return rc;
+    }
+    *near_of(st, rq->size) = (struct lru_near){rq->size, rq->align, key};
+    if (node->work)
+        work_start(node->work, rq->stream);
+    hand_out(node, rq, out);
+    return TP_OK;
+}
+
+static inline int alloc_one_stream(struct lru *st, const struct tp_req *rq, struct tp_block *out)
+{
+    const struct lru_near *near = near_of(st, rq->size);
+    struct lru_key *key = near->key;
+    struct lru_node *node = key->top;
+    if (UNLIKELY(near->size != rq->size || near->align != rq->align || !node))
+        return alloc_slow(st, rq, out);
+    stack_pop(st, key, node);
+    key_touch(st, key);
+    hand_out(node, rq, out);
+    return TP_OK;
+}
+
+OUT_OF_LINE int alloc_streams(struct lru *st, const struct tp_req *rq, struct tp_block *out)
+{
+    const struct lru_near *near = near_of(st, rq->size);
+    if (near->size != rq->size || near->align != rq->align)
+        return alloc_slow(st, rq, out);
+    struct lru_node *node = take_allowed(st, near->key, rq->stream);
+    if (!node)
+        return alloc_slow(st, rq, out);
+    work_start(node->work, rq->stream);
+    hand_out(node, rq, out);
+    return TP_OK;
+}
+
+static int lru_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    (void)thread;
+    struct lru *st = state;
+    tp_lock_take(&st->lock);
+    int rc = UNLIKELY(st->several) ? alloc_streams(st, rq, out) : alloc_one_stream(st, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+/* ---- free ---- */
+
+static inline struct lru_node *find_live(const struct lru *st, tp_addr addr)
+{
+    struct lru_node *node = node_find(st, addr);
+    return LIKELY(node && node->refs) ? node : NULL;
+}
+
+static inline bool is_over(const struct lru *st)
+{
+    return st->cached_bytes > st->max_bytes || st->cached_keys > st->max_keys ||
+           st->cached_blocks > st->max_blocks;
+}
+
+OUT_OF_LINE void shrink(struct lru *st)
+{
+    while (is_over(st))
+        evict_one(st);
+}
+
+/* One reference less, whose user worked on `stream`. Needs no memory. */
+static inline void drop_reference(struct lru *st, struct lru_node *node, uint16_t stream)
+{
+    if (UNLIKELY(st->several)) {
+        if (node->refs > 1)
+            work_add(node->work, stream);
+        else
+            work_record(st->env->source, node->work, stream);
+    }
+    if (--node->refs)
+        return;
+    stack_push(st, node->key, node);
+    if (UNLIKELY(is_over(st)))
+        shrink(st);
+}
+
+static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    (void)thread;
+    struct lru *st = state;
+    int rc = TP_EINVAL;
+    tp_lock_take(&st->lock);
+    struct lru_node *node = find_live(st, addr);
+    if (LIKELY(node && node->size == rq->size && node->key->align == rq->align)) {
+        drop_reference(st, node, rq->stream);
+        rc = TP_OK;
+    }
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+/* Nobody says on which stream: that of the allocation. */
+static int lru_release(void *state, void *thread, tp_addr addr)
+{
+    (void)thread;
+    struct lru *st = state;
+    tp_lock_take(&st->lock);
+    struct lru_node *node = find_live(st, addr);
+    if (node)
+        drop_reference(st, node, node->work ? node->work->stream : 0);
+    tp_lock_drop(&st->lock);
+    return node ? TP_OK : TP_EINVAL;
+}
+
+/* ---- retain, adopt, use, resize ---- */
+
+/* Every reference but the last may leave a stream behind, at a time when no memory may be needed.
+ */
+static int reserve_streams(const struct lru *st, const struct lru_node *node, uint64_t refs,
+                           uint64_t further)
+{
+    if (!st->several)
+        return TP_OK;
+    return work_reserve(st->env, node->work, node->work->count + further + (refs - 1));
+}
+
+static int lru_retain(void *state, void *thread, tp_addr addr)
+{
+    (void)thread;
+    struct lru *st = state;
+    int rc = TP_EINVAL;
+    tp_lock_take(&st->lock);
+    struct lru_node *node = find_live(st, addr);
+    if (node)
+        rc = reserve_streams(st, node, node->refs + 1, 0);
+    if (!rc)
+        node->refs++;
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int lru_use(void *state, void *thread, tp_addr addr, uint16_t stream)
+{
+    (void)thread;
+    struct lru *st = state;
+    int rc = TP_EINVAL;
+    tp_lock_take(&st->lock);
+    struct lru_node *node = find_live(st, addr);
+    if (node)
+        rc = reserve_streams(st, node, node->refs, 1);
+    if (!rc && st->several)
+        work_add(node->work, stream);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+/* The block may be smaller than the key of such a request makes them: then its key is a smaller
+ * one, which it can serve. */
+static int adopt(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+{
+    if (!request_is_sound(rq) || rq->size > LRU_MAX_BYTES || !addr || addr & (rq->align - 1) ||
+        node_find(st, addr))
+        return TP_EINVAL;
+    uint64_t bytes = page_size(st, rq->size), size = round_size(st, rq->size);
+    struct lru_key *key = key_acquire(st, size <= bytes ? size : round_down(st, bytes), rq->align);
+    if (!key)
+        return TP_ENOMEM;
+    int rc = node_reserve(st);
+    if (rc) {
+        key_release(st, key);
+        return rc;
+    }
+    struct lru_node *node = node_take(st, key, addr, bytes);
+    if (node->work)
+        work_start(node->work, rq->stream);
+    hand_out(node, rq, out);
+    return TP_OK;
+}
+
+static int lru_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                     struct tp_block *out)
+{
+    (void)thread;
+    struct lru *st = state;
+    tp_lock_take(&st->lock);
+    int rc = adopt(st, addr, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int resize(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+{
+    struct lru_node *node = find_live(st, addr);
+    if (!node || !request_is_sound(rq))
+        return TP_EINVAL;
+    if (rq->size > node->bytes || rq->align != node->key->align ||
+        round_size(st, rq->size) != node->key->size)
+        return TP_EUNSUP;
+    node->size = rq->size;
+    *out = (struct tp_block){addr, node->bytes};
+    return TP_OK;
+}
+
+static int lru_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                      struct tp_block *out)
+{
+    (void)thread;
+    struct lru *st = state;
+    tp_lock_take(&st->lock);
+    int rc = resize(st, addr, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+/* ---- reset, trim, usable ---- */
+
+/* Every live block is freed, oldest node first, on the stream of its allocation. */
+static int lru_reset(void *state)
+{
+    struct lru *st = state;
+    struct lru_cursor c = {st->oldest_slab, 0};
+    for (struct lru_node *n; (n = node_next(&c));)
+        if (n->refs) {
+            n->refs = 1;
+            drop_reference(st, n, n->work ? n->work->stream : 0);
+        }
+    return TP_OK;
+}
+
+static int lru_trim(void *state, uint64_t keep)
+{
+    struct lru *st = state;
+    retry_refused(st);
+    while (st->cached_bytes > keep)
+        evict_one(st);
+    return TP_OK;
+}
+
+static uint64_t lru_usable(void *state, tp_addr addr)
+{
+    const struct lru_node *node = find_live(state, addr);
+    return node ? node->bytes : 0;
+}
+
+static void lru_stats(void *state, struct tp_stats *out)
+{
+    const struct lru *st = state;
+    *out = (struct tp_stats){.carved_bytes = st->carved, .peak_carved_bytes = st->peak_carved};
+}
+
+const struct tp_strategy tp_strategy_lru = {
+    .name = "lru",
+    .summary = "exact-size cache",
+    .resembles = "a framework's buffer cache",
+    .to_use = "a model; a cache of buffers by shape in front of cudaMalloc or mmap, as frameworks\n"
+              "and inference servers keep, does this; it pays where the same shapes come again",
+    .group = TP_GROUP_POLICY,
+    .caps = TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS,
+    .state_size = sizeof(struct lru),
+    .opts_size = sizeof(struct lru_opts),
+    .options = lru_rows,
+    .init = lru_init,
+    .fini = lru_fini,
+    .alloc = lru_alloc,
+    .free = lru_free,
+    .resize = lru_resize,
+    .retain = lru_retain,
+    .release = lru_release,
+    .adopt = lru_adopt,
+    .use = lru_use,
+    .reset = lru_reset,
+    .trim = lru_trim,
+    .usable = lru_usable,
+    .stats = lru_stats,
+    .walk = lru_walk,
+    .check = lru_check,
+};

@@ -77,6 +77,7 @@ static int lru_init(void *state, const struct tp_env *env, const void *options, 
         return tp_fail(err, TP_EUSAGE, "strategy 'lru' needs a source with pages");
     st->env = env;
     st->several = env->streams > 1;
+    st->shared = st->several || env->concurrent;
     st->max_keys = limit_of(opts->capacity_layouts);
     st->max_bytes = limit_of(opts->capacity_bytes);
     st->max_blocks = limit_of(opts->capacity_blocks);
@@ -84,6 +85,7 @@ static int lru_init(void *state, const struct tp_env *env, const void *options, 
     st->head.newer = st->head.older = &st->head;
     for (size_t i = 0; i < sizeof st->near / sizeof st->near[0]; i++)
         st->near[i].key = &st->nobody;
+    st->last = &st->nothing;
     /* the maps only pass this on to tp_meta_get, which takes it as const */
     tp_addr_map_init(&st->blocks, map_get, map_put, (void *)(uintptr_t)env);
     tp_addr_map_init(&st->keys, map_get, map_put, (void *)(uintptr_t)env);
@@ -91,20 +93,27 @@ static int lru_init(void *state, const struct tp_env *env, const void *options, 
     return TP_OK;
 }
 
-/* What the source refuses is tried once more when everything else is gone. */
+/* Puts every block, live ones once nothing works on them; what the source refuses is tried once
+ * more when everything else is gone. */
+static void put_all(struct lru *st)
+{
+    struct lru_cursor c = {st->oldest_slab, 0};
+    for (struct lru_node *n; (n = node_next(&c));) {
+        if (n->refs && n->work)
+            work_record(st->env->source, n->work, n->work->stream);
+        if (n->key && !node_put(st, n))
+            n->addr = 0;
+    }
+    c = (struct lru_cursor){st->oldest_slab, 0};
+    for (struct lru_node *n; (n = node_next(&c));)
+        node_put(st, n);
+}
+
 static void lru_fini(void *state)
 {
     struct lru *st = state;
     const struct tp_env *env = st->env;
-    struct lru_cursor c = {st->oldest_slab, 0};
-    for (struct lru_node *n; (n = node_next(&c));)
-        if (!n->key || node_put(st, n))
-            n->key = NULL;
-        else
-            n->addr = 0;
-    c = (struct lru_cursor){st->oldest_slab, 0};
-    for (struct lru_node *n; (n = node_next(&c));)
-        node_put(st, n);
+    put_all(st);
     for (struct lru_slab *slab = st->oldest_slab, *next; slab; slab = next) {
         next = slab->next;
         for (uint32_t i = 0; slab->works && i < slab->count; i++)
@@ -141,13 +150,15 @@ static struct lru_node *take_allowed(struct lru *st, struct lru_key *key, uint16
         if (!st->several || work_allows(st->env->source, n->work, stream)) {
             stack_remove(st, key, n);
             key_touch(st, key);
+            if (n->work)
+                work_start(n->work, stream);
             return n;
         }
     return NULL;
 }
 
 /* A block that the source gives. The key counts it already. */
-static int take_fresh(struct lru *st, struct lru_key *key, struct lru_node **out)
+static int take_fresh(struct lru *st, struct lru_key *key, uint16_t stream, struct lru_node **out)
 {
     uint64_t bytes = page_size(st, key->size);
     tp_addr addr = 0;
@@ -155,7 +166,7 @@ static int take_fresh(struct lru *st, struct lru_key *key, struct lru_node **out
     if (!rc)
         rc = get_bytes(st, bytes, key->align, &addr);
     if (!rc)
-        *out = node_take(st, key, addr, bytes);
+        *out = node_take(st, key, addr, bytes, stream);
     return rc;
 }
 
@@ -173,20 +184,39 @@ OUT_OF_LINE int alloc_slow(struct lru *st, const struct tp_req *rq, struct tp_bl
     if (node)
         key->blocks--; /* it counts already */
     else
-        rc = take_fresh(st, key, &node);
+        rc = take_fresh(st, key, rq->stream, &node);
     if (rc) {
         key_release(st, key);
         return rc;
     }
     *near_of(st, rq->size) = (struct lru_near){rq->size, rq->align, key};
-    if (node->work)
-        work_start(node->work, rq->stream);
     hand_out(node, rq, out);
     return TP_OK;
 }
 
-static inline int alloc_one_stream(struct lru *st, const struct tp_req *rq, struct tp_block *out)
+/* With several threads, streams, or both. */
+OUT_OF_LINE int alloc_shared(struct lru *st, const struct tp_req *rq, struct tp_block *out)
 {
+    tp_lock_take(&st->lock);
+    const struct lru_near *near = near_of(st, rq->size);
+    struct lru_node *node = NULL;
+    int rc = TP_OK;
+    if (near->size == rq->size && near->align == rq->align)
+        node = take_allowed(st, near->key, rq->stream);
+    if (node)
+        hand_out(node, rq, out);
+    else
+        rc = alloc_slow(st, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int lru_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    (void)thread;
+    struct lru *st = state;
+    if (UNLIKELY(st->shared))
+        return alloc_shared(st, rq, out);
     const struct lru_near *near = near_of(st, rq->size);
     struct lru_key *key = near->key;
     struct lru_node *node = key->top;
@@ -195,30 +225,8 @@ static inline int alloc_one_stream(struct lru *st, const struct tp_req *rq, stru
     stack_pop(st, key, node);
     key_touch(st, key);
     hand_out(node, rq, out);
+    st->last = node;
     return TP_OK;
-}
-
-OUT_OF_LINE int alloc_streams(struct lru *st, const struct tp_req *rq, struct tp_block *out)
-{
-    const struct lru_near *near = near_of(st, rq->size);
-    if (near->size != rq->size || near->align != rq->align)
-        return alloc_slow(st, rq, out);
-    struct lru_node *node = take_allowed(st, near->key, rq->stream);
-    if (!node)
-        return alloc_slow(st, rq, out);
-    work_start(node->work, rq->stream);
-    hand_out(node, rq, out);
-    return TP_OK;
-}
-
-static int lru_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
-{
-    (void)thread;
-    struct lru *st = state;
-    tp_lock_take(&st->lock);
-    int rc = UNLIKELY(st->several) ? alloc_streams(st, rq, out) : alloc_one_stream(st, rq, out);
-    tp_lock_drop(&st->lock);
-    return rc;
 }
 
 /* ---- free ---- */
@@ -235,41 +243,62 @@ static inline bool is_over(const struct lru *st)
            st->cached_blocks > st->max_blocks;
 }
 
-OUT_OF_LINE void shrink(struct lru *st)
+OUT_OF_LINE int shrink(struct lru *st)
 {
     while (is_over(st))
         evict_one(st);
+    return TP_OK;
 }
 
 /* One reference less, whose user worked on `stream`. Needs no memory. */
-static inline void drop_reference(struct lru *st, struct lru_node *node, uint16_t stream)
+static int drop_reference(struct lru *st, struct lru_node *node, uint16_t stream)
 {
-    if (UNLIKELY(st->several)) {
-        if (node->refs > 1)
-            work_add(node->work, stream);
-        else
-            work_record(st->env->source, node->work, stream);
-    }
+    if (st->several && node->refs > 1)
+        work_add(node->work, stream);
+    else if (st->several)
+        work_record(st->env->source, node->work, stream);
     if (--node->refs)
-        return;
+        return TP_OK;
     stack_push(st, node->key, node);
-    if (UNLIKELY(is_over(st)))
-        shrink(st);
+    return shrink(st);
 }
 
+static inline bool is_request_of(const struct lru_node *node, const struct tp_req *rq)
+{
+    return node->size == rq->size && node->key->align == rq->align;
+}
+
+/* With several threads, streams or references, or wrong. */
+OUT_OF_LINE int free_slow(struct lru *st, tp_addr addr, const struct tp_req *rq)
+{
+    int rc = TP_EINVAL;
+    tp_lock_take(&st->lock);
+    struct lru_node *node = find_live(st, addr);
+    if (node && is_request_of(node, rq))
+        rc = drop_reference(st, node, rq->stream);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+/* A block that is freed next after it was handed out needs no look-up. The node says whether it
+ * holds this address still, and is readable in any case: slabs stay. */
 static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
     (void)thread;
     struct lru *st = state;
-    int rc = TP_EINVAL;
-    tp_lock_take(&st->lock);
-    struct lru_node *node = find_live(st, addr);
-    if (LIKELY(node && node->size == rq->size && node->key->align == rq->align)) {
-        drop_reference(st, node, rq->stream);
-        rc = TP_OK;
+    if (UNLIKELY(st->shared))
+        return free_slow(st, addr, rq);
+    struct lru_node *node = st->last;
+    if (node->addr != addr) {
+        node = node_find(st, addr);
+        if (UNLIKELY(!node))
+            return TP_EINVAL;
     }
-    tp_lock_drop(&st->lock);
-    return rc;
+    if (UNLIKELY(node->refs != 1 || !is_request_of(node, rq)))
+        return free_slow(st, addr, rq);
+    node->refs = 0;
+    stack_push(st, node->key, node);
+    return LIKELY(!is_over(st)) ? TP_OK : shrink(st);
 }
 
 /* Nobody says on which stream: that of the allocation. */
@@ -343,9 +372,7 @@ static int adopt(struct lru *st, tp_addr addr, const struct tp_req *rq, struct t
         key_release(st, key);
         return rc;
     }
-    struct lru_node *node = node_take(st, key, addr, bytes);
-    if (node->work)
-        work_start(node->work, rq->stream);
+    struct lru_node *node = node_take(st, key, addr, bytes, rq->stream);
     hand_out(node, rq, out);
     return TP_OK;
 }

@@ -62,14 +62,17 @@ struct lru_near {
 
 /* The hot members come first. */
 struct lru {
-    struct tp_lock lock;
-    bool several; /* streams */
+    bool shared;           /* by threads or streams: the fast paths are for neither */
+    bool several;          /* streams */
+    struct lru_node *last; /* handed out by the fast path; never NULL */
     uint64_t cached_bytes, cached_blocks, cached_keys;
     uint64_t max_bytes, max_blocks, max_keys; /* UINT64_MAX: no limit */
     struct lru_key head;                      /* of the circle; `older` is the newest key */
     struct tp_addr_map blocks;                /* address -> struct lru_node * */
     struct lru_near near[1u << LRU_NEAR_LOG2];
-    struct lru_key nobody; /* where `near` points to when it knows none: a key without blocks */
+    struct lru_key nobody;   /* where `near` points to when it knows none: a key without blocks */
+    struct lru_node nothing; /* where `last` points to at first: no block */
+    struct tp_lock lock;
     const struct tp_env *env;
     struct tp_addr_map keys; /* key_name -> struct lru_key * */
     struct lru_slab *oldest_slab, *newest_slab;
@@ -254,13 +257,15 @@ static inline int node_reserve(struct lru *st)
 
 /* A reserved node becomes a live block. */
 static inline struct lru_node *node_take(struct lru *st, struct lru_key *key, tp_addr addr,
-                                         uint64_t bytes)
+                                         uint64_t bytes, uint16_t stream)
 {
     struct lru_node *node = st->spare;
     st->spare = node->below;
     node->addr = addr;
     node->bytes = bytes;
     node->key = key;
+    if (node->work)
+        work_start(node->work, stream);
     tp_addr_map_insert(&st->blocks, addr, (uintptr_t)node);
     st->carved += bytes;
     if (st->carved > st->peak_carved)

@@ -96,11 +96,13 @@ static void the_newest_block_comes_back_first(void **state)
     tp_addr a[4];
     for (int i = 0; i < 4; i++)
         a[i] = get(r, 700, 1);
-    static const int order[] = {2, 0, 3, 1};
-    for (int i = 0; i < 4; i++)
-        put(r, a[order[i]], 700);
-    for (int i = 3; i >= 0; i--)
-        assert_int_equal(get(r, 700, 1), a[order[i]]);
+    static const int orders[][4] = {{2, 0, 3, 1}, {3, 1, 0, 2}, {0, 1, 2, 3}};
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++)
+            put(r, a[orders[round][i]], 700);
+        for (int i = 3; i >= 0; i--)
+            assert_int_equal(get(r, 700, 1), a[orders[round][i]]);
+    }
     assert_int_equal(r->account.gets, 4);
     close_lru(r);
 }

@@ -262,6 +262,22 @@ static void a_use_keeps_the_block_from_other_streams(void **state)
     close_streams(r);
 }
 
+/* What was done on a stream comes before what that stream does next. */
+static void a_use_does_not_keep_it_from_its_own_stream(void **state)
+{
+    (void)state;
+    struct rig *r = open_streams("");
+    tp_addr a = get(r, 512, 1);
+    use(r, a, 2);
+    put(r, a, 512, 1);
+    tp_src_synced(r->env.source, 1);
+    assert_int_equal(get(r, 512, 2), a);
+    put(r, a, 512, 1); /* the owner before used it on 2, this one did not */
+    assert_int_equal(get(r, 512, 1), a);
+    assert_int_equal(r->account.gets, 1);
+    close_streams(r);
+}
+
 /* References are dropped on streams of their own. */
 static void every_reference_leaves_its_stream(void **state)
 {
@@ -315,6 +331,35 @@ static void giving_back_waits_for_the_fences(void **state)
     assert_int_equal(r->account.reserved, 0);
     put(r, get(r, 512, 1), 512, 1);
     close_streams(r); /* waits too */
+}
+
+/* The stream of the free is done, another one is not. */
+static void giving_back_waits_for_the_other_streams(void **state)
+{
+    (void)state;
+    struct rig *r = open_streams("");
+    tp_addr a = get(r, 512, 1);
+    use(r, a, 3);
+    put(r, a, 512, 1);
+    tp_src_synced(r->env.source, 1);
+    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+    assert_int_equal(r->account.waits, 1);
+    close_streams(r);
+}
+
+static void a_hit_makes_its_key_recent(void **state)
+{
+    (void)state;
+    struct rig *r = open_streams("capacity_layouts=2");
+    tp_addr a = get(r, 512, 1), b = get(r, 512, 1), c = get(r, 1024, 1), d = get(r, 2048, 1);
+    drop(r, a, 512, 1);
+    drop(r, b, 512, 1);
+    drop(r, c, 1024, 1);
+    assert_int_equal(get(r, 512, 1), b);
+    drop(r, d, 2048, 1);
+    assert_int_equal(get(r, 512, 1), a);
+    assert_int_not_equal(get(r, 1024, 1), c);
+    close_streams(r);
 }
 
 static void the_end_waits_for_live_blocks(void **state)
@@ -440,9 +485,12 @@ int main(void)
         cmocka_unit_test(a_sync_lets_the_fence_pass),
         cmocka_unit_test(a_pending_block_is_passed_over),
         cmocka_unit_test(a_use_keeps_the_block_from_other_streams),
+        cmocka_unit_test(a_use_does_not_keep_it_from_its_own_stream),
         cmocka_unit_test(every_reference_leaves_its_stream),
         cmocka_unit_test(release_and_reset_free_on_the_stream_of_the_allocation),
         cmocka_unit_test(giving_back_waits_for_the_fences),
+        cmocka_unit_test(giving_back_waits_for_the_other_streams),
+        cmocka_unit_test(a_hit_makes_its_key_recent),
         cmocka_unit_test(the_end_waits_for_live_blocks),
         cmocka_unit_test(one_stream_records_nothing),
         cmocka_unit_test(a_free_needs_no_memory),

@@ -6,10 +6,15 @@
  * Sizes grow to a multiple of `alignment`. What a range has left when a request does not fit is
  * dead until the reset.
  *
+ * A free of more than the block has is refused where the block is the newest, or the next one begins
+ * in the same word of bits, a KiB (half of it with an alignment of 8); to search for the end of a
+ * longer block would cost more than the free itself. Less is not refused: objects shrink in place.
+ *
  * Known weakness: a reset clears two bits per 16 bytes that were used. */
 #include "alloc/strategies/bump_ranges.h"
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define OUT_OF_LINE static __attribute__((noinline))
 
 #define BUMP_FIRST (UINT64_C(64) << 10) /* bytes, of the first automatic range */
@@ -78,11 +83,14 @@ static int bump_init(void *state, const struct tp_env *env, const void *options,
     st->env = env;
     st->mask = opts->alignment - 1;
     st->unit_log2 = opts->alignment >= 16 ? 4 : 3;
-    st->leaf_log2 = st->unit_log2 + 12;
+    st->leaf_log2 = (uint8_t)(st->unit_log2 + 12);
+    st->unit_mask = (UINT64_C(1) << st->unit_log2) - 1;
     st->fixed_size = opts->size == TP_OPT_KEYWORD(0) ? 0 : opts->size;
     st->next_size = st->fixed_size ? st->fixed_size : BUMP_FIRST;
     st->on_full = st->fixed_size ? opts->on_full : ON_FULL_GROW;
     st->auto_reset = opts->auto_reset;
+    st->shared = env->concurrent;
+    tp_lock_init(&st->lock, env->concurrent);
     /* the maps only pass this on to tp_meta_get, which takes it as const */
     tp_addr_map_init(&st->leaves, map_get, map_put, (void *)(uintptr_t)env);
     tp_addr_map_init(&st->fallbacks, map_get, map_put, (void *)(uintptr_t)env);
@@ -141,6 +149,7 @@ static void bump_fini(void *state)
         put_fallbacks(st);
     tp_addr_map_fini(&st->fallbacks);
     tp_addr_map_fini(&st->leaves);
+    tp_lock_fini(&st->lock);
 }
 
 /* ---- alloc ---- */
@@ -267,10 +276,8 @@ OUT_OF_LINE int alloc_slow(struct bump *st, const struct tp_req *rq, struct tp_b
     return rc ? rc : take(st, start, size, out);
 }
 
-static int bump_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+static inline int alloc_block(struct bump *st, const struct tp_req *rq, struct tp_block *out)
 {
-    (void)thread;
-    struct bump *st = state;
     uint64_t size = (rq->size + st->mask) & ~st->mask;
     tp_addr at = st->at;
     uint64_t below = rq->align - 1; /* wraps for 0, and then no range is aligned enough */
@@ -286,12 +293,27 @@ static int bump_alloc(void *state, void *thread, const struct tp_req *rq, struct
     return alloc_slow(st, rq, out);
 }
 
+OUT_OF_LINE int alloc_shared(struct bump *st, const struct tp_req *rq, struct tp_block *out)
+{
+    tp_lock_take(&st->lock);
+    int rc = alloc_block(st, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int bump_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    (void)thread;
+    struct bump *st = state;
+    return UNLIKELY(st->shared) ? alloc_shared(st, rq, out) : alloc_block(st, rq, out);
+}
+
 /* ---- free, resize, reset, trim ---- */
 
-OUT_OF_LINE int free_fallback(struct bump *st, tp_addr addr)
+OUT_OF_LINE int free_fallback(struct bump *st, tp_addr addr, uint64_t size)
 {
     uint64_t *bytes = tp_addr_map_find(&st->fallbacks, addr);
-    if (!bytes || *bytes & REFUSED)
+    if (!bytes || *bytes & REFUSED || size - 1 >= *bytes)
         return TP_EINVAL;
     if (tp_src_put(st->env->source, addr, *bytes)) {
         *bytes |= REFUSED;
@@ -302,21 +324,51 @@ OUT_OF_LINE int free_fallback(struct bump *st, tp_addr addr)
     return TP_OK;
 }
 
+/* The leaf of an address, which becomes the one seen last; NULL if there is none. */
+OUT_OF_LINE struct bump_leaf *look_up(struct bump *st, tp_addr addr)
+{
+    struct bump_leaf *leaf = leaf_find(st, addr);
+    if (leaf)
+        st->seen = leaf;
+    return leaf;
+}
+
+static inline int free_block(struct bump *st, tp_addr addr, const struct tp_req *rq)
+{
+    struct bump_leaf *leaf = st->seen;
+    if (UNLIKELY(!leaf || (addr ^ leaf->base) >> st->leaf_log2))
+        leaf = look_up(st, addr);
+    if (UNLIKELY(!leaf || addr & st->unit_mask))
+        return free_fallback(st, addr, rq->size);
+    unsigned word = leaf_bit(st, addr) / 64, bit = leaf_bit(st, addr) % 64;
+    uint64_t from = leaf->starts[word] >> bit, behind = from >> 1;
+    if (UNLIKELY(!(from & ~(leaf->freed[word] >> bit) & 1)))
+        return free_fallback(st, addr, rq->size);
+    if (behind ? (rq->size - 1) >> st->unit_log2 > (uint64_t)__builtin_ctzll(behind)
+               : addr == st->last && rq->size - 1 >= st->at - addr)
+        return TP_EINVAL;
+    if (st->live == 1 && st->auto_reset) { /* what the bits say is cleared anyway */
+        bump_rewind(st);
+        return TP_OK;
+    }
+    leaf->freed[word] |= UINT64_C(1) << bit;
+    st->live--;
+    return TP_OK;
+}
+
+OUT_OF_LINE int free_shared(struct bump *st, tp_addr addr, const struct tp_req *rq)
+{
+    tp_lock_take(&st->lock);
+    int rc = free_block(st, addr, rq);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
 static int bump_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
-    (void)thread, (void)rq;
+    (void)thread;
     struct bump *st = state;
-    struct bump_leaf *leaf = st->leaf;
-    if (!leaf || addr >> st->leaf_log2 != leaf->base >> st->leaf_log2)
-        leaf = leaf_find(st, addr);
-    unsigned bit = leaf_bit(st, addr);
-    if (!leaf || addr & ((UINT64_C(1) << st->unit_log2) - 1) || !bit_get(leaf->starts, bit) ||
-        bit_get(leaf->freed, bit))
-        return free_fallback(st, addr);
-    bit_set(leaf->freed, bit);
-    if (--st->live == 0 && st->auto_reset)
-        bump_rewind(st);
-    return TP_OK;
+    return UNLIKELY(st->shared) ? free_shared(st, addr, rq) : free_block(st, addr, rq);
 }
 
 static uint64_t bump_usable(void *state, tp_addr addr)
@@ -329,11 +381,8 @@ static uint64_t bump_usable(void *state, tp_addr addr)
 }
 
 /* In place: what is granted already, and the newest block grows while its range lasts. */
-static int bump_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                       struct tp_block *out)
+static int resize(struct bump *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
 {
-    (void)thread;
-    struct bump *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
     uint64_t granted =
@@ -351,6 +400,17 @@ static int bump_resize(void *state, void *thread, tp_addr addr, const struct tp_
     }
     *out = (struct tp_block){addr, granted};
     return TP_OK;
+}
+
+static int bump_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                       struct tp_block *out)
+{
+    (void)thread;
+    struct bump *st = state;
+    tp_lock_take(&st->lock);
+    int rc = resize(st, addr, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
 }
 
 static int bump_reset(void *state)
@@ -471,7 +531,7 @@ const struct tp_strategy tp_strategy_bump = {
     .to_use = "a model; an arena or monotonic buffer (std::pmr::monotonic_buffer_resource) in the\n"
               "program itself does this",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_ALIGN | TP_CAP_NOFREE,
+    .caps = TP_CAP_THREADS | TP_CAP_ALIGN | TP_CAP_NOFREE,
     .state_size = sizeof(struct bump),
     .opts_size = sizeof(struct bump_opts),
     .options = bump_rows,

@@ -13,6 +13,7 @@
 #define TP_BUMP_RANGES_H
 
 #include "alloc/addr_map.h"
+#include "alloc/lock.h"
 #include "alloc/strategy.h"
 
 #include <string.h>
@@ -45,9 +46,13 @@ struct bump {
     uint64_t mask;          /* alignment - 1 */
     uint64_t live;          /* blocks, fallbacks not counted */
     uint64_t align;         /* of the current range */
-    uint32_t unit_log2, leaf_log2;
-    struct bump_range *current, *oldest, *newest;
+    struct bump_leaf *seen; /* the leaf of the last free, or NULL */
+    uint64_t unit_mask;     /* unit - 1 */
+    uint8_t unit_log2, leaf_log2;
+    bool shared; /* by threads: the fast paths are for one */
+    bool auto_reset;
     tp_addr last; /* the newest block, 0 = none: it can grow in place */
+    struct bump_range *current, *oldest, *newest;
     const struct tp_env *env;
     struct tp_addr_map leaves;    /* base >> leaf_log2, plus 1 -> struct bump_leaf * */
     struct tp_addr_map fallbacks; /* address -> bytes | 1 when the source refused to take it back */
@@ -55,7 +60,7 @@ struct bump {
     uint64_t carved, peak_carved;
     uint64_t fallback_count; /* requests that the source served */
     uint32_t on_full;
-    bool auto_reset;
+    struct tp_lock lock; /* around everything where `shared` */
 };
 
 static inline uint64_t leaf_key(const struct bump *st, tp_addr addr)
@@ -172,6 +177,7 @@ static inline int bump_get_range(struct bump *st, uint64_t bytes, uint64_t align
 
 static inline void range_forget(struct bump *st, struct bump_range *r)
 {
+    st->seen = NULL;
     for (struct bump_leaf *leaf = r->leaves, *next; leaf; leaf = next) {
         next = leaf->next;
         tp_addr_map_remove(&st->leaves, leaf_key(st, leaf->base), NULL);
@@ -210,21 +216,18 @@ static inline void bump_give_back(struct bump *st, uint64_t keep)
 static inline void leaf_clear(const struct bump *st, struct bump_leaf *leaf, tp_addr end)
 {
     uint64_t bits = (end - leaf->base) >> st->unit_log2;
-    size_t words = bits >= BUMP_WORDS * 64 ? BUMP_WORDS : (size_t)(bits + 63) / 64;
-    if (words == 1) { /* the rule where objects come and go one by one */
-        leaf->starts[0] = leaf->freed[0] = 0;
-        return;
-    }
+    size_t words = bits >= BUMP_WORDS * 64 ? BUMP_WORDS : (size_t)bits / 64 + 1;
     memset(leaf->starts, 0, words * sizeof *leaf->starts);
     memset(leaf->freed, 0, words * sizeof *leaf->freed);
 }
 
-/* Clears the bits of what was used; every range is empty again, the first is the current one. */
-static inline void bump_rewind(struct bump *st)
+/* Clears the bits of what was used; every range is empty again, the first is the current one. No
+ * block of the current range begins behind the newest. */
+static __attribute__((noinline)) void rewind_ranges(struct bump *st)
 {
     bump_sync(st);
     for (struct bump_range *r = st->current ? st->oldest : NULL; r; r = r->next) {
-        tp_addr end = r->base + r->used;
+        tp_addr end = r == st->current && st->last ? st->last + 1 : r->base + r->used;
         for (struct bump_leaf *leaf = r->leaves; leaf && leaf->base < end; leaf = leaf->next)
             leaf_clear(st, leaf, end);
         r->used = 0;
@@ -238,6 +241,23 @@ static inline void bump_rewind(struct bump *st)
         st->leaf = st->current->leaves;
         st->leaf_end = st->at + (UINT64_C(1) << st->leaf_log2);
     }
+}
+
+/* The same. Where objects come and go one by one, all began in one word of the first leaf. */
+static inline void bump_rewind(struct bump *st)
+{
+    struct bump_range *r = st->current;
+    struct bump_leaf *leaf = st->leaf;
+    if (!r || r != st->oldest || !leaf || leaf != r->leaves || leaf_bit(st, st->last) >= 64) {
+        rewind_ranges(st);
+        return;
+    }
+    bump_sync(st);
+    r->used = 0;
+    leaf->starts[0] = leaf->freed[0] = 0;
+    st->at = r->base;
+    st->last = 0;
+    st->live = 0;
 }
 
 /* Bytes from a block's start to the next one's or to the end of what is used. */

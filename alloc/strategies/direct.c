@@ -2,8 +2,10 @@
  *
  * The yardstick: cudaMalloc and cudaFree, or mmap and munmap, at every call. A block is a range of
  * its own, rounded up to the source's page, which is also what the caller may use. The only
- * bookkeeping is a table of what is held. Known weakness: that is the point. */
+ * bookkeeping is a table of what is held and how much of it was asked for, so that a free with
+ * another size is found out. Known weakness: that is the point. */
 #include "alloc/addr_map.h"
+#include "alloc/lock.h"
 #include "alloc/strategy.h"
 
 #define DIRECT_REFUSED   UINT64_C(1) /* in a table's value: freed, but the source kept it */
@@ -11,8 +13,9 @@
 
 struct direct {
     const struct tp_env *env;
-    struct tp_addr_map held;      /* address -> bytes | DIRECT_REFUSED; pages are even */
+    struct tp_addr_map held;      /* address -> size as asked for, times 2 | DIRECT_REFUSED */
     uint64_t carved, peak_carved; /* bytes */
+    struct tp_lock lock;
 };
 
 static void *map_get(void *ctx, size_t size)
@@ -33,7 +36,19 @@ static int direct_init(void *state, const struct tp_env *env, const void *opts, 
         return tp_fail(err, TP_EUSAGE, "strategy 'direct' needs a source with pages");
     /* the map only passes this on to tp_meta_get, which takes it as const */
     tp_addr_map_init(&st->held, map_get, map_put, (void *)(uintptr_t)env);
+    tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
+}
+
+/* Whole pages: what is held for a size. */
+static uint64_t round_up(const struct direct *st, uint64_t size)
+{
+    return (size + st->env->source->page - 1) & ~(st->env->source->page - 1);
+}
+
+static uint64_t bytes_of(const struct direct *st, uint64_t value)
+{
+    return round_up(st, value >> 1);
 }
 
 /* What the source refused to take back is tried once more, after everything else. */
@@ -42,15 +57,17 @@ static void direct_fini(void *state)
     struct direct *st = state;
     struct tp_addr_entry *e;
     for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at));) {
-        if (!(e->value & DIRECT_REFUSED) && !tp_src_put(st->env->source, e->key, e->value))
+        if (!(e->value & DIRECT_REFUSED) &&
+            !tp_src_put(st->env->source, e->key, bytes_of(st, e->value)))
             e->value = 0;
         else
             e->value |= DIRECT_REFUSED;
     }
     for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at));)
         if (e->value)
-            tp_src_put(st->env->source, e->key, e->value & ~DIRECT_REFUSED);
+            tp_src_put(st->env->source, e->key, bytes_of(st, e->value));
     tp_addr_map_fini(&st->held);
+    tp_lock_fini(&st->lock);
 }
 
 static bool request_is_sound(const struct tp_req *rq)
@@ -58,9 +75,22 @@ static bool request_is_sound(const struct tp_req *rq)
     return rq->size && rq->align && !(rq->align & (rq->align - 1));
 }
 
-static uint64_t round_up(const struct direct *st, uint64_t size)
+static int alloc_block(struct direct *st, const struct tp_req *rq, struct tp_block *out)
 {
-    return (size + st->env->source->page - 1) & ~(st->env->source->page - 1);
+    int rc = tp_addr_map_reserve(&st->held, st->held.count + 1);
+    if (rc)
+        return rc;
+    uint64_t bytes = round_up(st, rq->size);
+    tp_addr addr = 0;
+    rc = tp_src_get(st->env->source, bytes, rq->align, &addr);
+    if (rc)
+        return rc;
+    tp_addr_map_insert(&st->held, addr, rq->size << 1);
+    st->carved += bytes;
+    if (st->carved > st->peak_carved)
+        st->peak_carved = st->carved;
+    *out = (struct tp_block){addr, bytes};
+    return TP_OK;
 }
 
 static int direct_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
@@ -71,58 +101,68 @@ static int direct_alloc(void *state, void *thread, const struct tp_req *rq, stru
         return TP_EINVAL;
     if (rq->size > DIRECT_MAX_BYTES)
         return TP_EOOM;
-    int rc = tp_addr_map_reserve(&st->held, st->held.count + 1);
-    if (rc)
-        return rc;
-    uint64_t bytes = round_up(st, rq->size);
-    tp_addr addr = 0;
-    rc = tp_src_get(st->env->source, bytes, rq->align, &addr);
-    if (rc)
-        return rc;
-    tp_addr_map_insert(&st->held, addr, bytes);
-    st->carved += bytes;
-    if (st->carved > st->peak_carved)
-        st->peak_carved = st->carved;
-    *out = (struct tp_block){addr, bytes};
+    tp_lock_take(&st->lock);
+    int rc = alloc_block(st, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int free_block(struct direct *st, tp_addr addr, uint64_t size)
+{
+    uint64_t *value = tp_addr_map_find(&st->held, addr);
+    if (!value || size > DIRECT_MAX_BYTES || *value != size << 1)
+        return TP_EINVAL;
+    uint64_t bytes = round_up(st, size);
+    if (tp_src_put(st->env->source, addr, bytes)) {
+        *value |= DIRECT_REFUSED;
+        return TP_OK;
+    }
+    st->carved -= bytes;
+    tp_addr_map_remove(&st->held, addr, NULL);
     return TP_OK;
 }
 
 static int direct_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
-    (void)thread, (void)rq;
+    (void)thread;
     struct direct *st = state;
-    uint64_t *bytes = tp_addr_map_find(&st->held, addr);
-    if (!bytes || *bytes & DIRECT_REFUSED)
-        return TP_EINVAL;
-    if (tp_src_put(st->env->source, addr, *bytes)) {
-        *bytes |= DIRECT_REFUSED;
-        return TP_OK;
-    }
-    st->carved -= *bytes;
-    tp_addr_map_remove(&st->held, addr, NULL);
-    return TP_OK;
+    tp_lock_take(&st->lock);
+    int rc = free_block(st, addr, rq->size);
+    tp_lock_drop(&st->lock);
+    return rc;
 }
 
 static uint64_t direct_usable(void *state, tp_addr addr)
 {
     struct direct *st = state;
-    const uint64_t *bytes = tp_addr_map_find(&st->held, addr);
-    return bytes && !(*bytes & DIRECT_REFUSED) ? *bytes : 0;
+    const uint64_t *value = tp_addr_map_find(&st->held, addr);
+    return value && !(*value & DIRECT_REFUSED) ? bytes_of(st, *value) : 0;
+}
+
+static int resize(struct direct *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+{
+    uint64_t *value = tp_addr_map_find(&st->held, addr);
+    if (!value || *value & DIRECT_REFUSED)
+        return TP_EINVAL;
+    uint64_t bytes = bytes_of(st, *value);
+    if (rq->size > DIRECT_MAX_BYTES || round_up(st, rq->size) != bytes || addr & (rq->align - 1))
+        return TP_EUNSUP;
+    *value = rq->size << 1;
+    *out = (struct tp_block){addr, bytes};
+    return TP_OK;
 }
 
 static int direct_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
                          struct tp_block *out)
 {
     (void)thread;
+    struct direct *st = state;
     if (!request_is_sound(rq))
         return TP_EINVAL;
-    uint64_t bytes = direct_usable(state, addr);
-    if (!bytes)
-        return TP_EINVAL;
-    if (rq->size > DIRECT_MAX_BYTES || round_up(state, rq->size) != bytes || addr & (rq->align - 1))
-        return TP_EUNSUP;
-    *out = (struct tp_block){addr, bytes};
-    return TP_OK;
+    tp_lock_take(&st->lock);
+    int rc = resize(st, addr, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
 }
 
 static void direct_stats(void *state, struct tp_stats *out)
@@ -137,7 +177,7 @@ static int direct_walk(void *state, tp_walk_fn *fn, void *ctx)
     const struct tp_addr_entry *e;
     for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at));)
         fn(ctx, e->value & DIRECT_REFUSED ? TP_WALK_DEAD : TP_WALK_LIVE, e->key,
-           e->value & ~DIRECT_REFUSED);
+           bytes_of(st, e->value));
     return TP_OK;
 }
 
@@ -147,7 +187,7 @@ static int direct_check(void *state, struct tp_err *err)
     const struct tp_addr_entry *e;
     uint64_t sum = 0, count = 0;
     for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at)); count++)
-        sum += e->value & ~DIRECT_REFUSED;
+        sum += bytes_of(st, e->value);
     if (sum != st->carved || count != st->held.count || st->carved > st->peak_carved)
         return tp_fail(err, TP_EBROKEN, "strategy 'direct': the table does not add up");
     return TP_OK;
@@ -159,7 +199,7 @@ const struct tp_strategy tp_strategy_direct = {
     .resembles = "cudaMalloc or mmap at every call",
     .to_use = "PYTORCH_NO_CUDA_MEMORY_CACHING=1 makes PyTorch do this; slow, for finding errors",
     .group = TP_GROUP_YARDSTICK,
-    .caps = TP_CAP_ALIGN,
+    .caps = TP_CAP_THREADS | TP_CAP_ALIGN,
     .state_size = sizeof(struct direct),
     .init = direct_init,
     .fini = direct_fini,

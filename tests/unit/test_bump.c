@@ -112,6 +112,26 @@ static void a_failed_source_gives_an_error(void **state)
     close_bump(r);
 }
 
+/* Every way to the source, and it always fails: an error, and no address near 0. */
+static void a_failed_source_gives_no_address(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"", "size=64KiB,on_full=fallback",
+                                          "size=64KiB,on_full=grow", "size=64KiB,on_full=fail"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        struct rig *r = open_limited(options[i], NULL, "get_every=1");
+        struct tp_block b;
+        for (uint64_t size = 1; size < 1 << 20; size *= 7) {
+            assert_int_equal(rig_try(r, 0, size, 16, &b), TP_EOOM);
+            assert_int_equal(b.addr, 0);
+            assert_int_equal(rig_free(r, 0, 16, size), TP_EINVAL);
+        }
+        assert_int_equal(r->account.gets, 0);
+        assert_int_equal(rig_stats(r).carved_bytes, 0);
+        close_bump(r);
+    }
+}
+
 /* The origin's own sample asks 40 MB of a pool of 33.5 MB and can only fail. */
 static void the_origins_sample(void **state)
 {
@@ -227,6 +247,80 @@ static void wrong_frees_are_refused(void **state)
     close_bump(r);
 }
 
+/* As far as it is known: for the newest block, and where the next one begins in the same word. */
+static void a_size_beyond_the_block_is_refused(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"", "alignment=8", "auto_reset=no"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        struct rig *r = open_bump(options[i]);
+        tp_addr a = rig_alloc(r, 0, 64), b = rig_alloc(r, 0, 300), c = rig_alloc(r, 0, 50000);
+        assert_int_equal(rig_free(r, 0, a, 65), TP_EINVAL);
+        assert_int_equal(rig_free(r, 0, a, 0), TP_EINVAL);
+        assert_int_equal(rig_free(r, 0, a, UINT64_MAX), TP_EINVAL);
+        assert_int_equal(rig_free(r, 0, b, 305), TP_EINVAL);
+        assert_int_equal(rig_free(r, 0, c, 50001), TP_EINVAL);
+        assert_int_equal(rig_free(r, 0, c, UINT64_MAX), TP_EINVAL);
+        assert_int_equal(rig_walk(r).pieces[TP_WALK_LIVE], 3);
+        assert_int_equal(rig_free(r, 0, b, 304), TP_OK);
+        assert_int_equal(rig_free(r, 0, c, 50000), TP_OK);
+        assert_int_equal(rig_free(r, 0, a, 64), TP_OK);
+        close_bump(r);
+    }
+}
+
+static void a_size_beyond_the_fallback_is_refused(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("size=64KiB");
+    tp_addr a = rig_alloc(r, 0, 100000);
+    assert_int_equal(rig_free(r, 0, a, 102401), TP_EINVAL);
+    assert_int_equal(rig_free(r, 0, a, 0), TP_EINVAL);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], 102400);
+    assert_int_equal(rig_free(r, 0, a, 100000), TP_OK);
+    close_bump(r);
+}
+
+/* Any number of blocks of any size before the last free: the check finds a bit left over. */
+static void a_reset_clears_every_bit(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {1, 16, 24, 1000, 1024, 4096, 20000, 70000, 300000};
+    static const char *const options[] = {"", "alignment=8", "alignment=4096"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        struct rig *r = open_bump(options[i]);
+        for (unsigned count = 1; count < 150; count += 1 + count / 3)
+            for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+                tp_addr a[150];
+                for (unsigned n = 0; n < count; n++)
+                    a[n] = rig_alloc(r, 0, sizes[(s + n * (count % 2)) % 9]);
+                rig_check(r);
+                for (unsigned n = 0; n < count; n++)
+                    assert_int_equal(rig_free(r, 0, a[n], 1), TP_OK);
+                assert_int_equal(rig_walk(r).sums[TP_WALK_SPAN], r->account.reserved);
+                for (unsigned n = 0; n < count; n++)
+                    assert_int_equal(rig_free(r, 0, a[n], 1), TP_EINVAL);
+            }
+        close_bump(r);
+    }
+}
+
+/* What is known of a range goes with it. */
+static void a_trimmed_range_is_forgotten(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("auto_reset=no");
+    tp_addr a = rig_alloc(r, 0, 60000), b = rig_alloc(r, 0, 60000);
+    assert_int_equal(rig_free(r, 0, a, 60000), TP_OK);
+    assert_int_equal(rig_free(r, 0, b, 60000), TP_OK);
+    assert_int_equal(r->s->reset(r->st), TP_OK);
+    assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+    assert_int_equal(r->account.reserved, 0);
+    assert_int_equal(rig_free(r, 0, b, 60000), TP_EINVAL);
+    assert_int_equal(rig_free(r, 0, a, 60000), TP_EINVAL);
+    close_bump(r);
+}
+
 static void the_newest_block_grows_in_place(void **state)
 {
     (void)state;
@@ -299,6 +393,7 @@ int main(void)
         cmocka_unit_test(the_alignment_option_is_a_least),
         cmocka_unit_test(offset_and_size_cannot_wrap),
         cmocka_unit_test(a_failed_source_gives_an_error),
+        cmocka_unit_test(a_failed_source_gives_no_address),
         cmocka_unit_test(the_origins_sample),
         cmocka_unit_test(a_full_range_grows),
         cmocka_unit_test(automatic_ranges_double),
@@ -306,6 +401,10 @@ int main(void)
         cmocka_unit_test(a_reset_repeats_the_addresses),
         cmocka_unit_test(the_last_free_resets),
         cmocka_unit_test(wrong_frees_are_refused),
+        cmocka_unit_test(a_size_beyond_the_block_is_refused),
+        cmocka_unit_test(a_size_beyond_the_fallback_is_refused),
+        cmocka_unit_test(a_reset_clears_every_bit),
+        cmocka_unit_test(a_trimmed_range_is_forgotten),
         cmocka_unit_test(the_newest_block_grows_in_place),
         cmocka_unit_test(alignment_by_luck_does_not_count),
         cmocka_unit_test(a_huge_block_costs_little_bookkeeping),

@@ -56,6 +56,25 @@ static void direct_resizes_within_its_pages(void **state)
     close_rig(r);
 }
 
+static void direct_refuses_a_wrong_size(void **state)
+{
+    (void)state;
+    struct rig_cfg cfg = {.strategy = &tp_strategy_direct, .base = &tp_source_virtual};
+    struct rig *r = open_rig(&cfg);
+    struct tp_block b;
+    struct tp_req rq = {.size = 6000, .align = 16};
+    static const uint64_t wrong[] = {0, 1, 4999, 5001, 8192, 5000 | UINT64_C(1) << 63, UINT64_MAX};
+    tp_addr a = rig_alloc(r, 0, 5000);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(rig_free(r, 0, a, wrong[i]), TP_EINVAL);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], 8192);
+    assert_int_equal(r->s->resize(r->st, NULL, a, &rq, &b), TP_OK);
+    assert_int_equal(rig_free(r, 0, a, 5000), TP_EINVAL);
+    assert_int_equal(rig_free(r, 0, a, 6000), TP_OK);
+    assert_int_equal(r->account.puts, 1);
+    close_rig(r);
+}
+
 static void direct_keeps_what_the_source_refuses(void **state)
 {
     (void)state;
@@ -179,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(direct_asks_the_source_every_time),
         cmocka_unit_test(direct_resizes_within_its_pages),
+        cmocka_unit_test(direct_refuses_a_wrong_size),
         cmocka_unit_test(direct_keeps_what_the_source_refuses),
         cmocka_unit_test(system_says_what_is_usable),
         cmocka_unit_test(system_moves_and_keeps_the_alignment),

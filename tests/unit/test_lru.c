@@ -1,8 +1,6 @@
 /* The rules of `lru`, one test each. What streams may do to it is in test_lru_streams.c. */
 #include "tests/unit/conformance.h"
 
-#include <pthread.h>
-
 /* A device: pages of 512 bytes. */
 static struct rig *open_with(const struct rig_cfg *given)
 {
@@ -659,7 +657,7 @@ static void a_free_needs_no_memory(void **state)
     assert_true(calls > 50 && calls < 5000);
 }
 
-/* ---- instances and threads ---- */
+/* ---- instances ---- */
 
 static void two_devices_share_nothing(void **state)
 {
@@ -677,73 +675,6 @@ static void two_devices_share_nothing(void **state)
     assert_int_equal(rig_walk(other).sums[TP_WALK_CACHED], 512);
     close_lru(r);
     close_lru(other);
-}
-
-enum { THREADS = 4, ROUNDS = 4000, HELD = 40 };
-
-struct worker {
-    struct rig *r;
-    uint64_t random;
-    int wrong;
-};
-
-static uint64_t next_random(struct worker *w)
-{
-    w->random ^= w->random << 13;
-    w->random ^= w->random >> 7;
-    w->random ^= w->random << 17;
-    return w->random;
-}
-
-/* Sizes in common, so that blocks wander from thread to thread. */
-static void *work(void *ctx)
-{
-    struct worker *w = ctx;
-    const struct tp_strategy *s = w->r->s;
-    struct tp_block held[HELD] = {0};
-    uint64_t sizes[HELD] = {0};
-    for (int i = 0; i < ROUNDS; i++) {
-        uint64_t at = next_random(w) % HELD;
-        struct tp_req rq = {.size = sizes[at], .align = 8};
-        if (held[at].addr) {
-            w->wrong += next_random(w) % 4 == 0 && (s->retain(w->r->st, NULL, held[at].addr) ||
-                                                    s->release(w->r->st, NULL, held[at].addr));
-            w->wrong += s->free(w->r->st, NULL, held[at].addr, &rq) != TP_OK;
-            held[at].addr = 0;
-        } else {
-            rq.size = sizes[at] = 100 * (1 + next_random(w) % 30);
-            w->wrong += s->alloc(w->r->st, NULL, &rq, &held[at]) != TP_OK;
-        }
-    }
-    for (int i = 0; i < HELD; i++) {
-        struct tp_req rq = {.size = sizes[i], .align = 8};
-        w->wrong += held[i].addr && s->free(w->r->st, NULL, held[i].addr, &rq) != TP_OK;
-    }
-    return NULL;
-}
-
-static void threads_share_one_instance(void **state)
-{
-    (void)state;
-    struct rig *r = open_lru("capacity_blocks=30");
-    pthread_t threads[THREADS];
-    struct worker workers[THREADS];
-    r->s->fini(r->st);
-    memset(r->st, 0, r->s->state_size);
-    r->env.concurrent = true;
-    assert_int_equal(r->s->init(r->st, &r->env, r->opts, NULL), TP_OK);
-    for (int i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){.r = r, .random = 88172645463325252u + (uint64_t)i};
-        assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_int_equal(workers[i].wrong, 0);
-    }
-    struct rig_walk w = rig_walk(r);
-    assert_int_equal(w.sums[TP_WALK_LIVE], 0);
-    assert_in_range(w.pieces[TP_WALK_CACHED], 1, 30);
-    close_lru(r);
 }
 
 int main(void)
@@ -783,7 +714,6 @@ int main(void)
         cmocka_unit_test(a_failed_get_changes_nothing),
         cmocka_unit_test(a_free_needs_no_memory),
         cmocka_unit_test(two_devices_share_nothing),
-        cmocka_unit_test(threads_share_one_instance),
     };
     return cmocka_run_group_tests_name("lru", tests, NULL, NULL);
 }

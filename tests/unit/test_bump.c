@@ -285,15 +285,16 @@ static void a_size_beyond_the_fallback_is_refused(void **state)
 static void a_reset_clears_every_bit(void **state)
 {
     (void)state;
-    static const uint64_t sizes[] = {1, 16, 24, 1000, 1024, 4096, 20000, 70000, 300000};
-    static const char *const options[] = {"", "alignment=8", "alignment=4096"};
+    static const uint64_t sizes[] = {1, 16, 24, 1000, 1024, 4096, 20000, 65536, 70000, 300000};
+    const size_t kinds = sizeof sizes / sizeof sizes[0];
+    static const char *const options[] = {"", "alignment=8", "alignment=4096", "size=16MiB"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         struct rig *r = open_bump(options[i]);
         for (unsigned count = 1; count < 150; count += 1 + count / 3)
-            for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+            for (size_t s = 0; s < kinds; s++) {
                 tp_addr a[150];
                 for (unsigned n = 0; n < count; n++)
-                    a[n] = rig_alloc(r, 0, sizes[(s + n * (count % 2)) % 9]);
+                    a[n] = rig_alloc(r, 0, sizes[(s + n * (count % 2)) % kinds]);
                 rig_check(r);
                 for (unsigned n = 0; n < count; n++)
                     assert_int_equal(rig_free(r, 0, a[n], 1), TP_OK);

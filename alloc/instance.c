@@ -63,8 +63,10 @@ static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_
 static int open_threads(struct tp_player *p, struct tp_instance *in, struct tp_err *err)
 {
     size_t bytes = p->thread_stride * p->facts->threads;
-    if (!bytes)
+    if (!bytes) {
+        in->threads = in->state; /* a handle of no bytes is never read, but it is no NULL */
         return TP_OK;
+    }
     in->threads = tp_meta_get(&in->env, bytes);
     if (!in->threads)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
@@ -85,7 +87,8 @@ static void close_instance(struct tp_player *p, struct tp_instance *in)
         p->strategy->thread_fini(in->state, in->threads + --in->threads_ready * p->thread_stride);
     if (in->state) {
         p->strategy->fini(in->state);
-        tp_meta_put(&in->env, in->threads, p->thread_stride * p->facts->threads);
+        if (p->thread_stride)
+            tp_meta_put(&in->env, in->threads, p->thread_stride * p->facts->threads);
         tp_meta_put(&in->env, in->state, p->strategy->state_size ? p->strategy->state_size : 1);
     }
     in->threads = NULL;

@@ -253,10 +253,12 @@ static void write_percentiles(struct tp_json *j, cJSON *o, const struct tp_laten
         tp_json_push(j, array, cJSON_CreateString(names[i]));
 }
 
-static void write_latency(struct tp_json *j, cJSON *in, const struct tp_latency *l,
-                          const char *name, double step_ns)
+static void write_latency(struct tp_json *j, cJSON *in, const struct tp_latency_run *latency,
+                          int kind, double step_ns)
 {
-    cJSON *o = tp_json_object(j, in, name);
+    const struct tp_latency *l = &latency->kinds[kind];
+    cJSON *o = tp_json_object(j, in, tp_latency_names[kind]);
+    tp_json_real(j, o, "empty_ns", latency->empty_ns[kind]);
     tp_json_uint(j, o, "count", l->hist.count);
     tp_json_real(j, o, "mean_ns", tp_latency_mean(l));
     tp_json_uint(j, o, "min_ns", l->hist.min);
@@ -319,8 +321,7 @@ static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const st
     cJSON *latency = tp_json_object(j, o, "latency");
     for (int k = 0; k < TP_LAT_KINDS; k++)
         if (run->latency.kinds[k].hist.count)
-            write_latency(j, latency, &run->latency.kinds[k], tp_latency_names[k],
-                          rep->clock.step_ns);
+            write_latency(j, latency, &run->latency, k, rep->clock.step_ns);
     write_devices(j, o, r->trace->program, run);
     write_warnings(j, o, r);
     return o;

@@ -34,6 +34,7 @@ static const struct {
     {"engine_ns_per_op", "tapool's own share, by a policy that does nothing, in the same run"},
     {"played_once", "the trace took longer than --min-time: each time is a cold one"},
     {"latency", "alloc, free, realloc: count, mean, min, p50, p90, p99, p99_9, max, buckets"},
+    {"empty_ns", "what a call that does nothing reads: taken off every latency"},
 };
 
 static void print_metrics_topic(FILE *out)

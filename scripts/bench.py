@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Measures, prints, asserts nothing; scripts/bench.sh builds what it needs and calls it.
+
+  1. the goals: micro-profiles with the figure that each policy should reach
+  2. every strategy beside `system` on the micro-profiles and the samples
+  3. what `system` says beside a loop over the same calls written by hand
+
+All strategies of a table take turns, ROUNDS times; a figure is the median of its rounds, net of the
+engine's share, which stands beside it. Times are of this machine, now: compare within one run.
+"""
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+MIN_TIME = os.environ.get("MIN_TIME", "200ms")
+SAMPLES = ["sqlite", "jq", "python-threads", "web"]
+
+
+def gen(tapool, folder, name, profile, *options):
+    path = os.path.join(folder, name + ".jsonl")
+    subprocess.run([tapool, "gen", profile, "-o", path, *map(str, options)], check=True)
+    return path
+
+
+def write(folder, name, events):
+    path = os.path.join(folder, name + ".jsonl")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"format":"tapool-trace","version":1}\n')
+        for op, ident, size in events:
+            size = ',"size":%d' % size if op == "alloc" else ""
+            file.write('{"op":"%s","id":%d%s}\n' % (op, ident, size))
+    return path
+
+
+def many_sizes():
+    """10,000 distinct sizes once, then pairs of one of them."""
+    for i in range(10000):
+        yield "alloc", 1, 512 * (i + 1)
+        yield "free", 1, 0
+    for _ in range(100000):
+        yield "alloc", 1, 4096
+        yield "free", 1, 0
+
+
+def only_allocs():
+    for i in range(20000):
+        yield "alloc", i, 64
+
+
+def uniform_sizes():
+    """A million live objects of 16 to 1,024 bytes, every size as likely as the next."""
+    state = 1
+    for i in range(1000000):
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        yield "alloc", i, 16 + (state >> 33) % 1009
+
+
+def replay(tapool, trace, strategy, *options):
+    command = [tapool, "replay", trace, "-s", strategy, "--min-time", MIN_TIME, "--json", *options]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)["runs"][0]
+
+
+def median_of(runs, *path):
+    values = []
+    for value in runs:
+        for key in path:
+            value = value[key]
+        values.append(value)
+    return statistics.median(values)
+
+
+def rounds_of(tapool, cells):
+    """cells: name -> (trace, strategy, options). They take turns."""
+    runs = {name: [] for name in cells}
+    for _ in range(ROUNDS):
+        for name, (trace, strategy, options) in cells.items():
+            runs[name].append(replay(tapool, trace, strategy, *options))
+    return runs
+
+
+def print_goal(work, value, goal, beat, unit="ns"):
+    met = "reached" if value <= goal else "MISSED"
+    print("  %-52s %8.2f %-3s <= %-6g %-8s %s" % (work, value, unit, goal, met, beat))
+
+
+# work, trace, strategy, options, operations counted as one, goal, to beat
+def goals(tapool, folder):
+    pairs = {s: gen(tapool, folder, "pair-%d" % s, "pair", "--size", s)
+             for s in (64, 1024, 4096, 65536, 1 << 20)}
+    batches = {s: gen(tapool, folder, "batch-%d" % s, "batch", "--size", s, "--live", 64)
+               for s in (64, 1024, 4096)}
+    mixed = gen(tapool, folder, "mixed", "random-replace", "--size", 16, "--max-size", 4096,
+                "--live", 4096)
+    sizes = write(folder, "sizes", many_sizes())
+    allocs = write(folder, "allocs", only_allocs())
+    rows = [("lru, pair on a hit, %s" % label, pairs[s], "lru", [], 2, 8, "127")
+            for s, label in ((64, "64 B"), (4096, "4 KiB"), (1 << 20, "1 MiB"))]
+    rows += [("stream-pool, pair on a hit, after 10,000 sizes", sizes, "stream-pool",
+              ["--source", "virtual"], 2, 20, "1,294"),
+             ("bump, allocation, --touch none", allocs, "bump", ["--touch", "none"], 1, 2, "-")]
+    rows += [("arena, pair, %s" % label, pairs[s], "arena", [], 2, 5.5, beat)
+             for s, label, beat in ((64, "64 B", "7.0"), (4096, "4 KiB", "7.1"))]
+    rows += [("arena:checks=no, pair, 64 B", pairs[64], "arena:checks=no", [], 2, 5.5, "-")]
+    rows += [("arena, batch of 64, %s" % label, batches[s], "arena", [], 2, goal, beat)
+             for s, label, goal, beat in ((64, "64 B", 6, "9"), (1024, "1 KiB", 7, "14"),
+                                          (4096, "4 KiB", 10, "14"))]
+    rows += [("arena, mixed 16 B - 4 KiB, 4,096 live", mixed, "arena", [], 2, 12, "18")]
+    return rows, pairs, batches, mixed
+
+
+def print_goals(tapool, folder):
+    rows, pairs, batches, mixed = goals(tapool, folder)
+    if "checks" not in replay(tapool, pairs[64], "arena")["strategy"]["options"]:
+        rows = [r for r in rows if "checks" not in r[2]]
+    runs = rounds_of(tapool, {r[0]: (r[1], r[2], r[3]) for r in rows})
+    print("goals, ns of a pair of calls (of a call for bump), net; medians of %d rounds" % ROUNDS)
+    print("  %-52s %12s %9s %-8s %s" % ("", "here", "goal", "", "to beat"))
+    for work, _, _, _, ops, goal, beat in rows:
+        print_goal(work, ops * median_of(runs[work], "throughput", "ns_per_op"), goal, beat)
+    for name, row in (("pair", "arena, pair, 64 B"), ("batch", "arena, batch of 64, 64 B")):
+        share = median_of(runs[row], "throughput", "engine_ns_per_op")
+        print_goal("engine, empty strategy, %s, an event" % name, share, 2, "1.5-1.9")
+        reading = median_of(runs[row], "latency", "alloc", "empty_ns")
+        print_goal("engine, latency pass, %s, an event" % name, reading, 30, "22")
+    uniform = write(folder, "uniform", uniform_sizes())
+    memory = replay(tapool, uniform, "arena", "--touch", "none")["memory"]
+    ratio = ((memory["peak_carved_bytes"] + memory["peak_metadata_bytes"])
+             / memory["trace_peak_requested_bytes"])
+    print_goal("arena, (carved + metadata) / requested, 10^6 live", ratio, 1.15, "2-8", "x")
+    return pairs, batches, mixed
+
+
+def print_table(tapool, title, traces, strategies):
+    print("\n%s: ns per call, net (engine's share in the last column); medians of %d rounds,"
+          % (title, ROUNDS))
+    print("ratio to system, cold, peak reserved in KiB")
+    for label, trace in traces:
+        cells = {s: (trace, s, []) for s in strategies}
+        runs = rounds_of(tapool, cells)
+        base = median_of(runs["system"], "throughput", "ns_per_op")
+        for strategy in strategies:
+            mine = runs[strategy]
+            ns = median_of(mine, "throughput", "ns_per_op")
+            print("  %-22s %-12s %8.2f %7.2fx %9.1f %12d %7.2f" % (
+                label, strategy, ns, ns / base if base else float("nan"),
+                median_of(mine, "throughput", "cold_ns_per_op"),
+                median_of(mine, "memory", "peak_reserved_bytes") // 1024,
+                median_of(mine, "throughput", "engine_ns_per_op")))
+
+
+def print_by_hand(tapool, libc_loop, folder):
+    print("\nsystem against a loop over the same calls written by hand; medians of %d rounds"
+          % ROUNDS)
+    for sample in SAMPLES[:3]:
+        calls = os.path.join(folder, "calls")
+        trace = os.path.join("traces", "samples", sample + ".json")
+        with open(calls, "wb") as file:
+            subprocess.run([libc_loop, "extract", trace], check=True, stdout=file)
+        mine, hand = [], []
+        for _ in range(ROUNDS):
+            mine.append(replay(tapool, "sample:" + sample, "system"))
+            hand.append(float(subprocess.run([libc_loop, calls], check=True,
+                                             stdout=subprocess.PIPE).stdout))
+        a, b = median_of(mine, "throughput", "ns_per_op"), statistics.median(hand)
+        print("  %-22s %8.2f %8.2f %8.3f" % (sample, a, b, a / b))
+
+
+def main(tapool, libc_loop):
+    with tempfile.TemporaryDirectory() as folder:
+        pairs, batches, mixed = print_goals(tapool, folder)
+        queue = gen(tapool, folder, "queue", "producer-consumer")
+        micro = [("pair 64 B", pairs[64]), ("pair 4 KiB", pairs[4096]),
+                 ("batch 64 x 64 B", batches[64]), ("batch 64 x 4 KiB", batches[4096]),
+                 ("mixed, 4,096 live", mixed), ("producer-consumer", queue)]
+        print_table(tapool, "micro-profiles", micro, ["system", "arena", "bump"])
+        print_table(tapool, "pairs, page per block", micro[1:2],
+                    ["system", "lru", "stream-pool", "direct"])
+        print_table(tapool, "samples", [(s, "sample:" + s) for s in SAMPLES],
+                    ["system", "arena", "bump"])
+        print_by_hand(tapool, libc_loop, folder)
+
+
+main(*sys.argv[1:])

@@ -34,16 +34,24 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
     return true;
 }
 
+/* Whatever was handed out at any moment was whole pages. */
+static bool hands_out_pages(const struct tp_device_run *d)
+{
+    for (uint32_t i = 0; i < d->curve.count; i++)
+        if (d->curve.points[i].bytes[TP_CURVE_GRANTED] % PAGE_BLOCK_SIZE)
+            return false;
+    return true;
+}
+
 static bool page_per_block(const struct tp_result *r, char *text, size_t size)
 {
     const struct tp_device_run *d = &r->run->devices[0];
     bool wasteful = d->internal_fragmentation > MUCH_ROUNDING && d->allocations >= MANY_BLOCKS;
-    if (r->facts->kind != TP_KIND_HOST || !wasteful || !tp_run_mostly_source(r->run))
+    if (r->facts->kind != TP_KIND_HOST || !wasteful || !hands_out_pages(d))
         return false;
     snprintf(text, size,
-             "%s asks the system for whole pages of %d bytes for nearly every block, which no host "
-             "program "
-             "does: a yardstick of device policies, not a policy for this trace.",
+             "%s holds whole pages of %d bytes for every block, which no host program does: a "
+             "model of device policies, not a policy for this trace.",
              r->spec->label, PAGE_BLOCK_SIZE);
     return true;
 }

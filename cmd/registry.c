@@ -9,16 +9,21 @@
 #include <strings.h>
 #include <unistd.h>
 
-extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_lru,
-    tp_strategy_system, tp_strategy_direct;
-const struct tp_strategy *const tp_strategies[] = {&tp_strategy_arena,  &tp_strategy_bump,
-                                                   &tp_strategy_lru,    &tp_strategy_system,
-                                                   &tp_strategy_direct, NULL};
+extern const struct tp_strategy tp_strategy_arena, tp_strategy_lru, tp_strategy_stream_pool,
+    tp_strategy_bump, tp_strategy_system, tp_strategy_direct;
+const struct tp_strategy *const tp_strategies[] = {&tp_strategy_arena,
+                                                   &tp_strategy_lru,
+                                                   &tp_strategy_stream_pool,
+                                                   &tp_strategy_bump,
+                                                   &tp_strategy_system,
+                                                   &tp_strategy_direct,
+                                                   NULL};
 
 const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_strategy_arena,
                                                      &tp_strategy_bump, NULL};
-const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena, &tp_strategy_bump,
-                                                       &tp_strategy_direct, NULL};
+const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,       &tp_strategy_lru,
+                                                       &tp_strategy_stream_pool, &tp_strategy_bump,
+                                                       &tp_strategy_direct,      NULL};
 
 extern const struct tp_source_ops tp_source_host, tp_source_virtual, tp_source_limit,
     tp_source_fault, tp_source_shuffle;

@@ -31,6 +31,12 @@ static const struct strategy_case cases[] = {
     {&tp_strategy_lru, "round=eighth,capacity_layouts=3,capacity_bytes=100KB"},
     {&tp_strategy_lru, "round=512,capacity_layouts=0,capacity_blocks=40"},
     {&tp_strategy_lru, "capacity_layouts=1,capacity_blocks=1"},
+    {&tp_strategy_stream_pool, ""},
+    {&tp_strategy_stream_pool, "threshold=0"},
+    {&tp_strategy_stream_pool, "threshold=200KB,round=pow2"},
+    {&tp_strategy_stream_pool, "max_cached=20,round=eighth"},
+    {&tp_strategy_stream_pool, "round=exact,cross_stream=never"},
+    {&tp_strategy_stream_pool, "compat=origin"},
 };
 #define CASES (sizeof cases / sizeof cases[0])
 
@@ -432,8 +438,9 @@ static void tables_are_sound(void **state)
 {
     (void)state;
     struct tp_err err;
-    const struct tp_strategy *all[] = {&tp_strategy_arena, &tp_strategy_bump,   &tp_strategy_direct,
-                                       &tp_strategy_lru,   &tp_strategy_system, &tp_strategy_empty};
+    const struct tp_strategy *all[] = {
+        &tp_strategy_arena,       &tp_strategy_bump,   &tp_strategy_direct, &tp_strategy_lru,
+        &tp_strategy_stream_pool, &tp_strategy_system, &tp_strategy_empty};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (tp_strategy_check(all[i], &err))
             fail_msg("%s", err.text);

@@ -1,0 +1,326 @@
+/* What `stream-pool` keeps its blocks in.
+ *
+ *     bins: key -> shelf (stream 0) -> shelf (stream 3)        lanes: stream -> lane
+ *                    ready: newest .. oldest                     cached blocks of all sizes by age
+ *                    held:  newest .. oldest                     fences of USEs not passed yet
+ *
+ * A key is a granted size and, beyond the source's page, an alignment. A bin is the shelves of one
+ * key, one for each stream that has a block of it, live or free; without a block there is no shelf,
+ * and without a shelf no bin. A block freed after a USE on further streams is held until those have
+ * got past the free. Along a shelf and along a lane fences pass in order, so that looking at the
+ * oldest is enough; everything is ordered by age, nothing by address.
+ *
+ * A small direct-mapped table remembers shelves: a hit looks into no other. */
+#ifndef TP_STREAM_POOL_BINS_H
+#define TP_STREAM_POOL_BINS_H
+
+#include "alloc/addr_map.h"
+#include "alloc/strategies/stream_pool_slab.h"
+
+#define POOL_MAX_BYTES   (UINT64_C(1) << 48) /* of a request, and of what it is rounded to */
+#define POOL_ALIGN_SHIFT 56
+#define POOL_SIZE_MASK   ((UINT64_C(1) << POOL_ALIGN_SHIFT) - 1)
+#define POOL_RECENT_LOG2 8
+#define POOL_RECENT      (1u << POOL_RECENT_LOG2)
+
+enum block_state {
+    BLOCK_NONE, /* a free record */
+    BLOCK_LIVE,
+    BLOCK_READY,  /* cached; on its stream it may be had at once */
+    BLOCK_HELD,   /* cached; a further stream may still use it */
+    BLOCK_REFUSED /* the source did not take it back: tried again later */
+};
+
+struct shelf;
+struct use;
+
+/* In the order of what a hit touches. */
+struct block {
+    tp_addr addr;
+    uint64_t size, align; /* LIVE: of the request. REFUSED: size = granted */
+    struct shelf *shelf;  /* LIVE: of the stream that asked; cached: that freed. REFUSED: NULL */
+    struct block *newer, *older; /* on the shelf; REFUSED: older links them all */
+    struct use *uses;            /* on further streams since it was handed out */
+    uint32_t pending;            /* HELD: uses whose fence was not seen to pass; > 0 */
+    uint8_t state;               /* enum block_state */
+    struct block *lane_newer, *lane_older;
+    uint64_t age;          /* cached: which free it was, from 1 */
+    struct tp_fence fence; /* cached: of that free */
+};
+
+struct lane {
+    uint16_t stream;
+    struct block *newest, *oldest;
+    struct use *first, *last; /* fences to pass, in the order of recording */
+    struct lane *next;        /* in the order of first use */
+};
+
+struct use {
+    struct block *block;
+    struct use *next; /* of the block */
+    struct lane *lane;
+    struct use *before, *behind; /* in the lane, while `queued` */
+    struct tp_fence fence;
+    bool queued;
+};
+
+struct shelf_list {
+    struct block *newest, *oldest; /* by age */
+};
+
+struct shelf {
+    uint64_t key;
+    struct shelf_list ready, held;
+    struct lane *lane;
+    struct shelf *next; /* of the same bin */
+    uint32_t stream;
+    uint32_t blocks; /* whose `shelf` this is, and one that is about to be */
+};
+
+struct pool {
+    struct tp_addr_map addresses; /* -> struct block *, live, cached or refused */
+    uint64_t threshold, max_cached;
+    uint64_t cached_bytes, cached; /* granted, blocks; ready and held */
+    uint64_t held;                 /* blocks */
+    uint64_t age;                  /* of the last free */
+    uint64_t page;
+    const struct tp_env *env;
+    uint32_t round, cross_stream;
+    bool streamed; /* tells streams apart */
+    bool fenced;   /* and asks the source how far they are */
+    struct shelf *recent[POOL_RECENT];
+    struct tp_addr_map bins;    /* key -> first struct shelf * */
+    struct tp_addr_map lane_of; /* stream + 1 -> struct lane * */
+    struct lane *lanes, *last_lane;
+    struct block *refused;
+    uint64_t refused_bytes; /* granted */
+    uint64_t carved, peak_carved;
+    struct slab blocks, shelves, lane_records, uses;
+};
+
+static inline uint64_t key_granted(uint64_t key)
+{
+    return key & POOL_SIZE_MASK;
+}
+
+static inline uint64_t block_granted(const struct block *b)
+{
+    return b->state == BLOCK_REFUSED ? b->size : key_granted(b->shelf->key);
+}
+
+/* What the source gave for so many granted bytes. */
+static inline uint64_t pool_range(const struct pool *st, uint64_t granted)
+{
+    return (granted + st->page - 1) & ~(st->page - 1);
+}
+
+static inline struct block *block_find(const struct pool *st, tp_addr addr)
+{
+    const uint64_t *found = tp_addr_map_find(&st->addresses, addr);
+    return found ? (struct block *)(uintptr_t)*found : NULL;
+}
+
+static inline struct block *block_find_live(const struct pool *st, tp_addr addr)
+{
+    struct block *b = block_find(st, addr);
+    return b && b->state == BLOCK_LIVE ? b : NULL;
+}
+
+/* ---- lists ---- */
+
+static inline void shelf_list_push(struct shelf_list *list, struct block *b)
+{
+    b->newer = NULL;
+    b->older = list->newest;
+    if (list->newest)
+        list->newest->newer = b;
+    else
+        list->oldest = b;
+    list->newest = b;
+}
+
+static inline void shelf_list_remove(struct shelf_list *list, struct block *b)
+{
+    if (b->newer)
+        b->newer->older = b->older;
+    else
+        list->newest = b->older;
+    if (b->older)
+        b->older->newer = b->newer;
+    else
+        list->oldest = b->newer;
+}
+
+/* By age; looked for from both ends, since the place is near one of them as a rule. */
+static inline void shelf_list_insert(struct shelf_list *list, struct block *b)
+{
+    struct block *above = NULL, *up = list->oldest, *down = list->newest;
+    for (;; up = up->newer, down = down->older) {
+        above = up;
+        if (!up || up->age > b->age)
+            break;
+        above = down ? down->newer : list->oldest;
+        if (!down || down->age < b->age)
+            break;
+    }
+    if (!above) {
+        shelf_list_push(list, b);
+        return;
+    }
+    b->newer = above;
+    b->older = above->older;
+    if (above->older)
+        above->older->newer = b;
+    else
+        list->oldest = b;
+    above->older = b;
+}
+
+static inline void lane_push(struct lane *lane, struct block *b)
+{
+    b->lane_newer = NULL;
+    b->lane_older = lane->newest;
+    if (lane->newest)
+        lane->newest->lane_newer = b;
+    else
+        lane->oldest = b;
+    lane->newest = b;
+}
+
+static inline void lane_remove(struct lane *lane, struct block *b)
+{
+    if (b->lane_newer)
+        b->lane_newer->lane_older = b->lane_older;
+    else
+        lane->newest = b->lane_older;
+    if (b->lane_older)
+        b->lane_older->lane_newer = b->lane_newer;
+    else
+        lane->oldest = b->lane_newer;
+}
+
+static inline void lane_enqueue(struct lane *lane, struct use *u)
+{
+    u->before = lane->last;
+    u->behind = NULL;
+    if (lane->last)
+        lane->last->behind = u;
+    else
+        lane->first = u;
+    lane->last = u;
+    u->queued = true;
+}
+
+static inline void lane_dequeue(struct use *u)
+{
+    if (u->before)
+        u->before->behind = u->behind;
+    else
+        u->lane->first = u->behind;
+    if (u->behind)
+        u->behind->before = u->before;
+    else
+        u->lane->last = u->before;
+    u->queued = false;
+}
+
+/* ---- lanes and shelves ---- */
+
+/* Lanes stay: there are as many as the program has streams. NULL: no memory. */
+static inline struct lane *lane_make(struct pool *st, uint16_t stream)
+{
+    const uint64_t *found = tp_addr_map_find(&st->lane_of, UINT64_C(1) + stream);
+    if (found)
+        return (struct lane *)(uintptr_t)*found;
+    if (tp_addr_map_reserve(&st->lane_of, st->lane_of.count + 1))
+        return NULL;
+    struct lane *lane = slab_take(&st->lane_records);
+    if (!lane)
+        return NULL;
+    lane->stream = stream;
+    if (st->last_lane)
+        st->last_lane->next = lane;
+    else
+        st->lanes = lane;
+    st->last_lane = lane;
+    tp_addr_map_insert(&st->lane_of, UINT64_C(1) + stream, (uintptr_t)lane);
+    return lane;
+}
+
+static inline uint32_t recent_index(uint64_t key, uint32_t stream)
+{
+    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* 2^64 / golden ratio, odd */
+    return (uint32_t)(((key ^ (uint64_t)stream << 40) * golden) >> (64 - POOL_RECENT_LOG2));
+}
+
+/* The first shelf of a bin; NULL: no such bin. */
+static inline struct shelf *bin_find(const struct pool *st, uint64_t key)
+{
+    const uint64_t *found = tp_addr_map_find(&st->bins, key);
+    return found ? (struct shelf *)(uintptr_t)*found : NULL;
+}
+
+static inline struct shelf *shelf_find(struct pool *st, uint64_t key, uint16_t stream)
+{
+    struct shelf **recent = &st->recent[recent_index(key, stream)];
+    if (*recent && (*recent)->key == key && (*recent)->stream == stream)
+        return *recent;
+    struct shelf *s = bin_find(st, key);
+    while (s && s->stream != stream)
+        s = s->next;
+    if (s)
+        *recent = s;
+    return s;
+}
+
+/* NULL: no memory. A new shelf has no blocks: it must get one or be released. */
+static inline struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
+{
+    struct shelf *s = shelf_find(st, key, stream);
+    if (s)
+        return s;
+    struct lane *lane = lane_make(st, stream);
+    if (!lane || tp_addr_map_reserve(&st->bins, st->bins.count + 1))
+        return NULL;
+    s = slab_take(&st->shelves);
+    if (!s)
+        return NULL;
+    s->key = key;
+    s->stream = stream;
+    s->lane = lane;
+    struct shelf *first = bin_find(st, key);
+    if (first) {
+        s->next = first->next;
+        first->next = s;
+    } else {
+        tp_addr_map_insert(&st->bins, key, (uintptr_t)s);
+    }
+    st->recent[recent_index(key, stream)] = s;
+    return s;
+}
+
+/* One block less; a shelf without blocks goes, and a bin without shelves. */
+static inline void shelf_release(struct pool *st, struct shelf *s)
+{
+    assert(s->blocks > 0);
+    if (--s->blocks)
+        return;
+    assert(!s->ready.newest && !s->held.newest);
+    struct shelf **recent = &st->recent[recent_index(s->key, (uint16_t)s->stream)];
+    if (*recent == s)
+        *recent = NULL;
+    uint64_t *first = tp_addr_map_find(&st->bins, s->key);
+    struct shelf *at = (struct shelf *)(uintptr_t)*first;
+    if (at == s && s->next) {
+        *first = (uintptr_t)s->next;
+    } else if (at == s) {
+        tp_addr_map_remove(&st->bins, s->key, NULL);
+    } else {
+        while (at->next != s)
+            at = at->next;
+        at->next = s->next;
+    }
+    slab_give(&st->shelves, s);
+}
+
+#endif

@@ -1,0 +1,325 @@
+/* The slow paths of `stream-pool`: blocks in and out of the cache, fences, and giving back.
+ *
+ * Split from stream_pool.c, which has the contract and the fast paths. Only pool_wait blocks; it is
+ * called where the contract of `stream-pool` lets it: a request that waits by option, out of
+ * memory, trim and the end. */
+#ifndef TP_STREAM_POOL_CORE_H
+#define TP_STREAM_POOL_CORE_H
+
+#include "alloc/strategies/stream_pool_bins.h"
+
+enum cross_stream { CROSS_QUERY, CROSS_WAIT, CROSS_NEVER };
+
+static inline bool pool_passed(const struct pool *st, const struct tp_fence *f)
+{
+    return !st->fenced || tp_src_done(st->env->source, f);
+}
+
+/* ---- into the cache and out of it ---- */
+
+/* The uses of a block end: it was handed out again, or all of them have passed. */
+static inline void block_drop_uses(struct pool *st, struct block *b)
+{
+    for (struct use *u = b->uses, *next; u; u = next) {
+        next = u->next;
+        if (u->queued)
+            lane_dequeue(u);
+        slab_give(&st->uses, u);
+    }
+    b->uses = NULL;
+    b->pending = 0;
+}
+
+/* Fences for the uses of a block that is freed on `lane`, whose own fence covers uses there. */
+static inline void block_fence_uses(struct pool *st, struct block *b, const struct lane *lane)
+{
+    for (struct use **at = &b->uses, *u; (u = *at);) {
+        if (u->lane == lane) {
+            *at = u->next;
+            slab_give(&st->uses, u);
+            continue;
+        }
+        tp_src_record(st->env->source, u->lane->stream, &u->fence);
+        lane_enqueue(u->lane, u);
+        b->pending++;
+        at = &u->next;
+    }
+}
+
+/* A live block becomes free on the stream of its shelf. */
+static inline void pool_cache(struct pool *st, struct block *b)
+{
+    struct shelf *shelf = b->shelf;
+    b->age = ++st->age;
+    if (st->fenced)
+        tp_src_record(st->env->source, (uint16_t)shelf->stream, &b->fence);
+    if (__builtin_expect(b->uses != NULL, 0))
+        block_fence_uses(st, b, shelf->lane);
+    if (__builtin_expect(b->pending > 0, 0)) {
+        b->state = BLOCK_HELD;
+        shelf_list_push(&shelf->held, b);
+        st->held++;
+    } else {
+        b->state = BLOCK_READY;
+        shelf_list_push(&shelf->ready, b);
+    }
+    lane_push(shelf->lane, b);
+    st->cached_bytes += key_granted(shelf->key);
+    st->cached++;
+}
+
+/* A cached block leaves its lists; its shelf still counts it. */
+static inline void pool_uncache(struct pool *st, struct block *b)
+{
+    struct shelf *shelf = b->shelf;
+    if (__builtin_expect(b->state == BLOCK_HELD, 0)) {
+        shelf_list_remove(&shelf->held, b);
+        block_drop_uses(st, b);
+        st->held--;
+    } else {
+        shelf_list_remove(&shelf->ready, b);
+    }
+    lane_remove(shelf->lane, b);
+    st->cached_bytes -= key_granted(shelf->key);
+    st->cached--;
+}
+
+/* Held blocks whose further streams have got past them become ready. */
+static inline void pool_poll(struct pool *st)
+{
+    for (struct lane *lane = st->lanes; lane && st->held; lane = lane->next)
+        for (struct use *u; (u = lane->first) && pool_passed(st, &u->fence);) {
+            struct block *b = u->block;
+            lane_dequeue(u);
+            if (--b->pending)
+                continue;
+            block_drop_uses(st, b);
+            shelf_list_remove(&b->shelf->held, b);
+            st->held--;
+            b->state = BLOCK_READY;
+            shelf_list_insert(&b->shelf->ready, b);
+        }
+}
+
+/* Until all of a cached block's fences have passed; on its own stream (`here`) that of the free
+ * does not count. */
+static inline int pool_wait(struct pool *st, const struct block *b, bool here)
+{
+    int rc = TP_OK;
+    if (!here && !pool_passed(st, &b->fence))
+        rc = tp_src_wait(st->env->source, &b->fence);
+    for (const struct use *u = b->uses; u && !rc; u = u->next)
+        if (!pool_passed(st, &u->fence))
+            rc = tp_src_wait(st->env->source, &u->fence);
+    return rc;
+}
+
+/* ---- giving back ---- */
+
+/* The oldest cached block of all, whatever its fences say; NULL: none. */
+static inline struct block *pool_oldest(const struct pool *st)
+{
+    struct block *best = NULL;
+    for (const struct lane *lane = st->lanes; lane; lane = lane->next)
+        if (lane->oldest && (!best || lane->oldest->age < best->age))
+            best = lane->oldest;
+    return best;
+}
+
+/* The oldest one that could go at once. Fences along a lane pass in order: one that is pending ends
+ * the search there. pool_poll goes before. */
+static inline struct block *pool_oldest_passed(const struct pool *st)
+{
+    struct block *best = NULL;
+    for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
+        struct block *b = lane->oldest;
+        while (b && b->state == BLOCK_HELD)
+            b = b->lane_newer;
+        if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
+            best = b;
+    }
+    return best;
+}
+
+static inline void pool_forget(struct pool *st, struct block *b, uint64_t granted)
+{
+    tp_addr_map_remove(&st->addresses, b->addr, NULL);
+    slab_give(&st->blocks, b);
+    st->carved -= granted;
+}
+
+/* Bytes that the source took back. A block that it refuses is set aside: it is neither cached nor
+ * forgotten. */
+static inline uint64_t pool_give_back(struct pool *st, struct block *b)
+{
+    uint64_t granted = block_granted(b), bytes = pool_range(st, granted);
+    pool_uncache(st, b);
+    shelf_release(st, b->shelf);
+    if (tp_src_put(st->env->source, b->addr, bytes) == TP_OK) {
+        pool_forget(st, b, granted);
+        return bytes;
+    }
+    b->state = BLOCK_REFUSED;
+    b->shelf = NULL;
+    b->size = granted;
+    b->older = st->refused;
+    st->refused = b;
+    st->refused_bytes += granted;
+    return 0;
+}
+
+/* What was refused is tried again. */
+static inline uint64_t pool_retry_refused(struct pool *st)
+{
+    uint64_t total = 0;
+    for (struct block **at = &st->refused, *b; (b = *at);) {
+        uint64_t granted = b->size, bytes = pool_range(st, granted);
+        if (tp_src_put(st->env->source, b->addr, bytes)) {
+            at = &b->older;
+            continue;
+        }
+        *at = b->older;
+        st->refused_bytes -= granted;
+        pool_forget(st, b, granted);
+        total += bytes;
+    }
+    return total;
+}
+
+static inline bool pool_is_over(const struct pool *st)
+{
+    return st->cached_bytes > st->threshold || st->cached > st->max_cached;
+}
+
+/* Over a limit: gives back the oldest blocks that no stream can still be using; never blocks. */
+static inline void pool_limit(struct pool *st)
+{
+    if (st->held)
+        pool_poll(st);
+    for (struct block *b; pool_is_over(st) && (b = pool_oldest_passed(st));)
+        pool_give_back(st, b);
+}
+
+/* Until at most `keep` bytes are cached, oldest first; waits. */
+static inline int pool_drain(struct pool *st, uint64_t keep)
+{
+    for (struct block *b; st->cached_bytes > keep && (b = pool_oldest(st));) {
+        int rc = pool_wait(st, b, false);
+        if (rc)
+            return rc;
+        pool_give_back(st, b);
+    }
+    return TP_OK;
+}
+
+/* ---- blocks for a request ---- */
+
+/* A range of the source. Refused: everything idle goes back, then what is pending is waited for,
+ * oldest first, until there is room. */
+static inline int pool_get_range(struct pool *st, uint64_t bytes, uint64_t align, tp_addr *addr)
+{
+    struct tp_source *source = st->env->source;
+    int rc = tp_src_get(source, bytes, align, addr);
+    if (__builtin_expect(rc != TP_EOOM, 1))
+        return rc;
+    uint64_t given = pool_retry_refused(st);
+    pool_poll(st);
+    for (struct block *b; (b = pool_oldest_passed(st));)
+        given += pool_give_back(st, b);
+    if (given)
+        rc = tp_src_get(source, bytes, align, addr);
+    given = 0;
+    for (struct block *b; rc == TP_EOOM && (b = pool_oldest(st));) {
+        if (pool_wait(st, b, false))
+            break;
+        given += pool_give_back(st, b);
+        if (given < bytes && st->cached)
+            continue;
+        rc = tp_src_get(source, bytes, align, addr);
+        given = 0;
+    }
+    return rc;
+}
+
+/* A live block of the range at `addr`, for a request on `shelf`, which already counts it. There is
+ * room: pool_reserve went before. */
+static inline struct block *pool_enter(struct pool *st, struct shelf *shelf, tp_addr addr)
+{
+    struct block *b = slab_take(&st->blocks);
+    assert(b);
+    b->addr = addr;
+    b->shelf = shelf;
+    b->state = BLOCK_LIVE;
+    tp_addr_map_insert(&st->addresses, addr, (uintptr_t)b);
+    st->carved += key_granted(shelf->key);
+    if (st->carved > st->peak_carved)
+        st->peak_carved = st->carved;
+    return b;
+}
+
+static inline int pool_reserve(struct pool *st)
+{
+    int rc = slab_reserve(&st->blocks);
+    return rc ? rc : tp_addr_map_reserve(&st->addresses, st->addresses.count + 1);
+}
+
+/* In the bin of `own`, which has nothing ready: what another stream freed and is done with, the
+ * oldest; else, if the option says so, the oldest of all after waiting for it. NULL: nothing. */
+static inline struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
+{
+    struct block *best = NULL;
+    if (!st->streamed || st->cross_stream == CROSS_NEVER)
+        return NULL;
+    const struct shelf *bin = bin_find(st, own->key);
+    for (const struct shelf *s = bin; s; s = s->next) {
+        struct block *b = s->ready.oldest;
+        if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
+            best = b;
+    }
+    if (best || st->cross_stream != CROSS_WAIT)
+        return best;
+    for (const struct shelf *s = bin; s; s = s->next) {
+        if (s->ready.oldest && (!best || s->ready.oldest->age < best->age))
+            best = s->ready.oldest;
+        if (s->held.oldest && (!best || s->held.oldest->age < best->age))
+            best = s->held.oldest;
+    }
+    return best && pool_wait(st, best, best->shelf == own) == TP_OK ? best : NULL;
+}
+
+/* A live block for `shelf`, which has nothing ready but already counts it. */
+static inline int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t align,
+                              struct block **out)
+{
+    struct block *b = pool_elsewhere(st, shelf);
+    if (b) {
+        pool_uncache(st, b);
+        shelf_release(st, b->shelf);
+        b->shelf = shelf;
+        b->state = BLOCK_LIVE;
+        *out = b;
+        return TP_OK;
+    }
+    tp_addr addr = 0;
+    int rc = pool_reserve(st);
+    if (!rc)
+        rc = pool_get_range(st, pool_range(st, key_granted(shelf->key)), align, &addr);
+    if (!rc)
+        *out = pool_enter(st, shelf, addr);
+    return rc;
+}
+
+/* ---- all at once ---- */
+
+/* Every live block becomes free, in the order of the records, each on the stream that has it. */
+static inline void pool_free_all(struct pool *st)
+{
+    for (struct slab_chunk *chunk = st->blocks.oldest; chunk; chunk = chunk->next)
+        for (unsigned i = 0; i < SLAB_ITEMS; i++) {
+            struct block *b = slab_at(&st->blocks, chunk, i);
+            if (b->state == BLOCK_LIVE)
+                pool_cache(st, b);
+        }
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* Records of one size for `stream-pool`, in chunks of 64.
+ *
+ *     oldest -> | r | r | - | r | ... |  ->  | r | - | ... |      - : free, linked by its first
+ * word
+ *
+ * A record that was put back is the next one taken. Chunks are kept until the end, so what a pool
+ * holds follows its peak. */
+#ifndef TP_STREAM_POOL_SLAB_H
+#define TP_STREAM_POOL_SLAB_H
+
+#include "alloc/strategy.h"
+
+#include <string.h>
+
+#define SLAB_ITEMS 64u
+
+struct slab_chunk {
+    struct slab_chunk *next;
+    uint64_t unused; /* keeps the records 16-byte aligned */
+};
+
+struct slab {
+    const struct tp_env *env;
+    struct slab_chunk *oldest, *newest;
+    void *free;
+    size_t item;   /* bytes of a record, a multiple of 8 */
+    uint64_t used; /* records out */
+};
+
+static inline void slab_init(struct slab *s, const struct tp_env *env, size_t item)
+{
+    assert(item % 8 == 0 && item >= sizeof(void *));
+    *s = (struct slab){.env = env, .item = item};
+}
+
+static inline size_t slab_chunk_bytes(const struct slab *s)
+{
+    return sizeof(struct slab_chunk) + SLAB_ITEMS * s->item;
+}
+
+static inline void *slab_at(const struct slab *s, struct slab_chunk *chunk, unsigned i)
+{
+    return (char *)(chunk + 1) + i * s->item;
+}
+
+static inline void slab_link(struct slab *s, void *record)
+{
+    memcpy(record, &s->free, sizeof s->free);
+    s->free = record;
+}
+
+/* Makes sure that the next slab_take succeeds. */
+static inline int slab_reserve(struct slab *s)
+{
+    if (s->free)
+        return TP_OK;
+    struct slab_chunk *chunk = tp_meta_get(s->env, slab_chunk_bytes(s));
+    if (!chunk)
+        return TP_ENOMEM;
+    if (s->newest)
+        s->newest->next = chunk;
+    else
+        s->oldest = chunk;
+    s->newest = chunk;
+    for (unsigned i = SLAB_ITEMS; i-- > 0;)
+        slab_link(s, slab_at(s, chunk, i));
+    return TP_OK;
+}
+
+/* A zeroed record, or NULL. */
+static inline void *slab_take(struct slab *s)
+{
+    if (slab_reserve(s))
+        return NULL;
+    void *record = s->free;
+    memcpy(&s->free, record, sizeof s->free);
+    memset(record, 0, s->item);
+    s->used++;
+    return record;
+}
+
+/* All but the link is zero in a free record, which is how a walk knows it. */
+static inline void slab_give(struct slab *s, void *record)
+{
+    memset(record, 0, s->item);
+    slab_link(s, record);
+    s->used--;
+}
+
+static inline void slab_fini(struct slab *s)
+{
+    for (struct slab_chunk *chunk = s->oldest, *next; chunk; chunk = next) {
+        next = chunk->next;
+        tp_meta_put(s->env, chunk, slab_chunk_bytes(s));
+    }
+    *s = (struct slab){0};
+}
+
+#endif

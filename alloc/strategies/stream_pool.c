@@ -136,6 +136,9 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     st->cross_stream = opts->cross_stream;
     st->streamed = !origin;
     st->fenced = !origin && tp_src_has_fences(env->source);
+    bool limited = st->threshold != THRESHOLD_UNLIMITED || opts->max_cached;
+    st->eager = st->fenced && (env->streams > 1 || limited);
+    st->lazy = st->fenced && !st->eager;
     slab_init(&st->blocks, env, sizeof(struct block));
     slab_init(&st->shelves, env, sizeof(struct shelf));
     slab_init(&st->lane_records, env, sizeof(struct lane));
@@ -229,11 +232,9 @@ OUT_OF_LINE int alloc_slow(struct pool *st, const struct tp_req *rq, struct tp_b
     struct shelf *shelf = shelf_make(st, key, stream_of(st, rq));
     if (!shelf)
         return TP_ENOMEM;
-    struct block *b = shelf->ready.newest;
-    if (b) {
-        pool_uncache(st, b);
-        return hand_out(b, rq, out);
-    }
+    if (shelf->ready.newest)
+        return hand_out(pool_pop(st, shelf), rq, out);
+    struct block *b = NULL;
     shelf->blocks++; /* the block to come: until then the shelf must not go */
     int rc = pool_obtain(st, shelf, key_align(st, key), &b);
     if (rc) {
@@ -249,12 +250,18 @@ INLINE int alloc_any(struct pool *st, const struct tp_req *rq, struct tp_block *
         return alloc_slow(st, rq, out);
     uint64_t key = key_of(st, rounded(st, rq->size), rq->align);
     uint16_t stream = stream_of(st, rq);
-    const struct shelf *s = st->recent[recent_index(key, stream)];
+    struct shelf *s = st->recent[recent_index(key, stream)];
     if (UNLIKELY(!s || s->key != key || s->stream != stream || !s->ready.newest))
         return alloc_slow(st, rq, out);
-    struct block *b = s->ready.newest;
-    pool_uncache(st, b);
-    return hand_out(b, rq, out);
+    return hand_out(pool_pop(st, s), rq, out);
+}
+
+OUT_OF_LINE int alloc_locked(struct stream_pool *sp, const struct tp_req *rq, struct tp_block *out)
+{
+    tp_lock_take(&sp->lock);
+    int rc = alloc_any(&sp->pool, rq, out);
+    tp_lock_drop(&sp->lock);
+    return rc;
 }
 
 static int stream_pool_alloc(void *state, void *thread, const struct tp_req *rq,
@@ -262,10 +269,7 @@ static int stream_pool_alloc(void *state, void *thread, const struct tp_req *rq,
 {
     (void)thread;
     struct stream_pool *sp = state;
-    tp_lock_take(&sp->lock);
-    int rc = alloc_any(&sp->pool, rq, out);
-    tp_lock_drop(&sp->lock);
-    return rc;
+    return LIKELY(!sp->lock.on) ? alloc_any(&sp->pool, rq, out) : alloc_locked(sp, rq, out);
 }
 
 /* The stream that frees a block is another than the one that asked for it. */
@@ -294,14 +298,19 @@ INLINE int free_any(struct pool *st, tp_addr addr, const struct tp_req *rq)
     return TP_OK;
 }
 
-static int stream_pool_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+OUT_OF_LINE int free_locked(struct stream_pool *sp, tp_addr addr, const struct tp_req *rq)
 {
-    (void)thread;
-    struct stream_pool *sp = state;
     tp_lock_take(&sp->lock);
     int rc = free_any(&sp->pool, addr, rq);
     tp_lock_drop(&sp->lock);
     return rc;
+}
+
+static int stream_pool_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    (void)thread;
+    struct stream_pool *sp = state;
+    return LIKELY(!sp->lock.on) ? free_any(&sp->pool, addr, rq) : free_locked(sp, addr, rq);
 }
 
 /* In place where the new size would be granted the same. */
@@ -392,11 +401,14 @@ static int stream_pool_use(void *state, void *thread, tp_addr addr, uint16_t str
     return rc;
 }
 
-/* Fences may have passed, which is when blocks over a limit can go. */
+/* Fences have passed, which is when blocks over a limit can go. */
 static int stream_pool_sync(void *state, void *thread, uint16_t stream)
 {
-    (void)thread, (void)stream;
+    (void)thread;
     struct pool *st = &((struct stream_pool *)state)->pool;
+    for (struct lane *lane = st->lanes; lane && st->lazy; lane = lane->next)
+        if (stream == TP_ALL_STREAMS || stream == lane->stream)
+            pool_synced(st, lane);
     if (pool_is_over(st))
         pool_limit(st);
     return TP_OK;

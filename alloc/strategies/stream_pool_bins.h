@@ -52,6 +52,7 @@ struct lane {
     uint16_t stream;
     struct block *newest, *oldest;
     struct use *first, *last; /* fences to pass, in the order of recording */
+    uint64_t recorded;        /* lazy: blocks up to this age have their fence */
     struct lane *next;        /* in the order of first use */
 };
 
@@ -88,6 +89,8 @@ struct pool {
     uint32_t round, cross_stream;
     bool streamed; /* tells streams apart */
     bool fenced;   /* and asks the source how far they are */
+    bool eager;    /* fences are recorded by each free ... */
+    bool lazy;     /* ... or when they are needed */
     struct shelf *recent[POOL_RECENT];
     struct tp_addr_map bins;    /* key -> first struct shelf * */
     struct tp_addr_map lane_of; /* stream + 1 -> struct lane * */

@@ -8,17 +8,43 @@
 
 #include "alloc/strategies/stream_pool_bins.h"
 
+#define POOL_RARE static __attribute__((noinline, unused))
+
 enum cross_stream { CROSS_QUERY, CROSS_WAIT, CROSS_NEVER };
 
+/* A fence without a serial was never recorded: its stream was seen to be past it. */
 static inline bool pool_passed(const struct pool *st, const struct tp_fence *f)
 {
-    return !st->fenced || tp_src_done(st->env->source, f);
+    return !st->fenced || !f->serial || tp_src_done(st->env->source, f);
+}
+
+/* Lazy: the blocks freed since the last time get their fence, one for all of a stream. That is
+ * later than each free, so it passes late, but never early. It goes before every question. */
+POOL_RARE void pool_record(struct pool *st)
+{
+    for (struct lane *lane = st->lanes; st->lazy && lane; lane = lane->next) {
+        struct tp_fence fence;
+        if (!lane->newest || lane->newest->age <= lane->recorded)
+            continue;
+        tp_src_record(st->env->source, lane->stream, &fence);
+        for (struct block *b = lane->newest; b && b->age > lane->recorded; b = b->lane_older)
+            b->fence = fence;
+        lane->recorded = st->age;
+    }
+}
+
+/* Lazy: a stream has caught up, so that blocks without a fence need none. */
+static inline void pool_synced(struct pool *st, struct lane *lane)
+{
+    for (struct block *b = lane->newest; b && b->age > lane->recorded; b = b->lane_older)
+        b->fence = (struct tp_fence){0};
+    lane->recorded = st->age;
 }
 
 /* ---- into the cache and out of it ---- */
 
 /* The uses of a block end: it was handed out again, or all of them have passed. */
-static inline void block_drop_uses(struct pool *st, struct block *b)
+POOL_RARE void block_drop_uses(struct pool *st, struct block *b)
 {
     for (struct use *u = b->uses, *next; u; u = next) {
         next = u->next;
@@ -31,7 +57,7 @@ static inline void block_drop_uses(struct pool *st, struct block *b)
 }
 
 /* Fences for the uses of a block that is freed on `lane`, whose own fence covers uses there. */
-static inline void block_fence_uses(struct pool *st, struct block *b, const struct lane *lane)
+POOL_RARE void block_fence_uses(struct pool *st, struct block *b, const struct lane *lane)
 {
     for (struct use **at = &b->uses, *u; (u = *at);) {
         if (u->lane == lane) {
@@ -47,41 +73,55 @@ static inline void block_fence_uses(struct pool *st, struct block *b, const stru
 }
 
 /* A live block becomes free on the stream of its shelf. */
-static inline void pool_cache(struct pool *st, struct block *b)
+static inline __attribute__((always_inline)) void pool_cache(struct pool *st, struct block *b)
 {
     struct shelf *shelf = b->shelf;
-    b->age = ++st->age;
-    if (st->fenced)
+    if (st->eager)
         tp_src_record(st->env->source, (uint16_t)shelf->stream, &b->fence);
     if (__builtin_expect(b->uses != NULL, 0))
         block_fence_uses(st, b, shelf->lane);
-    if (__builtin_expect(b->pending > 0, 0)) {
-        b->state = BLOCK_HELD;
-        shelf_list_push(&shelf->held, b);
-        st->held++;
-    } else {
-        b->state = BLOCK_READY;
-        shelf_list_push(&shelf->ready, b);
-    }
+    bool held = b->pending > 0;
+    st->held += held;
+    b->state = held ? BLOCK_HELD : BLOCK_READY;
+    b->age = ++st->age;
+    shelf_list_push(__builtin_expect(held, 0) ? &shelf->held : &shelf->ready, b);
     lane_push(shelf->lane, b);
     st->cached_bytes += key_granted(shelf->key);
     st->cached++;
 }
 
-/* A cached block leaves its lists; its shelf still counts it. */
-static inline void pool_uncache(struct pool *st, struct block *b)
+/* What ready and held blocks have in common when they leave. */
+static inline void pool_uncount(struct pool *st, struct block *b)
 {
-    struct shelf *shelf = b->shelf;
-    if (__builtin_expect(b->state == BLOCK_HELD, 0)) {
-        shelf_list_remove(&shelf->held, b);
+    lane_remove(b->shelf->lane, b);
+    st->cached_bytes -= key_granted(b->shelf->key);
+    st->cached--;
+}
+
+/* The newest ready block of a shelf that has one leaves its lists; the shelf still counts it. */
+static inline struct block *pool_pop(struct pool *st, struct shelf *s)
+{
+    struct block *b = s->ready.newest;
+    s->ready.newest = b->older;
+    if (b->older)
+        b->older->newer = NULL;
+    else
+        s->ready.oldest = NULL;
+    pool_uncount(st, b);
+    return b;
+}
+
+/* The same for any cached block. */
+POOL_RARE void pool_uncache(struct pool *st, struct block *b)
+{
+    if (b->state == BLOCK_HELD) {
+        shelf_list_remove(&b->shelf->held, b);
         block_drop_uses(st, b);
         st->held--;
     } else {
-        shelf_list_remove(&shelf->ready, b);
+        shelf_list_remove(&b->shelf->ready, b);
     }
-    lane_remove(shelf->lane, b);
-    st->cached_bytes -= key_granted(shelf->key);
-    st->cached--;
+    pool_uncount(st, b);
 }
 
 /* Held blocks whose further streams have got past them become ready. */
@@ -192,10 +232,10 @@ static inline bool pool_is_over(const struct pool *st)
 }
 
 /* Over a limit: gives back the oldest blocks that no stream can still be using; never blocks. */
-static inline void pool_limit(struct pool *st)
+POOL_RARE void pool_limit(struct pool *st)
 {
-    if (st->held)
-        pool_poll(st);
+    pool_record(st);
+    pool_poll(st);
     for (struct block *b; pool_is_over(st) && (b = pool_oldest_passed(st));)
         pool_give_back(st, b);
 }
@@ -203,6 +243,7 @@ static inline void pool_limit(struct pool *st)
 /* Until at most `keep` bytes are cached, oldest first; waits. */
 static inline int pool_drain(struct pool *st, uint64_t keep)
 {
+    pool_record(st);
     for (struct block *b; st->cached_bytes > keep && (b = pool_oldest(st));) {
         int rc = pool_wait(st, b, false);
         if (rc)
@@ -219,6 +260,7 @@ static inline int pool_drain(struct pool *st, uint64_t keep)
 static inline int pool_get_range(struct pool *st, uint64_t bytes, uint64_t align, tp_addr *addr)
 {
     struct tp_source *source = st->env->source;
+    pool_record(st);
     int rc = tp_src_get(source, bytes, align, addr);
     if (__builtin_expect(rc != TP_EOOM, 1))
         return rc;
@@ -271,6 +313,8 @@ static inline struct block *pool_elsewhere(struct pool *st, const struct shelf *
     if (!st->streamed || st->cross_stream == CROSS_NEVER)
         return NULL;
     const struct shelf *bin = bin_find(st, own->key);
+    if (bin->next)
+        pool_record(st);
     for (const struct shelf *s = bin; s; s = s->next) {
         struct block *b = s->ready.oldest;
         if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))

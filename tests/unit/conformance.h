@@ -34,6 +34,7 @@ struct rig_cfg {
     bool shuffle;
     const char *limit, *fault; /* options, NULL = without */
     uint64_t meta_fail_at;     /* 0 = none */
+    uint32_t streams;          /* 0 = 1 */
 };
 
 struct object {
@@ -128,7 +129,7 @@ static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
                              .account = &r->account,
                              .meta = &r->meta,
                              .threads = RIG_THREADS,
-                             .streams = 1,
+                             .streams = cfg->streams ? cfg->streams : 1,
                              .kind = cfg->kind};
     r->opts = rig_opts(r->s->options, r->s->opts_size, cfg->options);
     r->st = calloc(1, r->s->state_size);

@@ -89,8 +89,8 @@ static void map_put(void *ctx, void *p, size_t size)
 
 /* The pool and its lock: only this file knows of threads. */
 struct stream_pool {
+    struct pool pool; /* first: the tests look into it */
     struct tp_lock lock;
-    struct pool pool;
 };
 
 /* Defaults cannot be told from given values: only what differs from both is a contradiction. The

@@ -1,0 +1,168 @@
+/* The fences of `stream-pool`: blocks used on further streams, and programs of one stream, whose
+ * fences are recorded when they are needed. */
+#include "tests/unit/stream_pool_rig.h"
+
+/* ---- USE ---- */
+
+static void a_use_on_another_stream_holds_the_block_for_all(void **state)
+{
+    (void)state;
+    struct rig *r = open_pool("");
+    tp_addr a = get(r, 1, KIB);
+    use(r, 2, a);
+    use(r, 2, a); /* once is enough */
+    use(r, 1, a); /* its own */
+    use(r, 3, a);
+    put(r, 1, a, KIB);
+    sync_stream(r, 1);
+    tp_addr b = get(r, 1, KIB);
+    assert_true(b != a);
+    assert_true(get(r, 2, KIB) != a);
+    sync_stream(r, 2);
+    assert_true(get(r, 1, KIB) != a);
+    sync_stream(r, 3);
+    assert_int_equal(get(r, 1, KIB), a);
+    put(r, 1, a, KIB); /* the uses are over */
+    assert_int_equal(get(r, 1, KIB), a);
+    assert_int_equal(r->account.waits, 0);
+    assert_int_equal(pool_of(r)->uses.used, 0);
+    close_pool(r);
+}
+
+static void used_blocks_come_back_in_the_order_of_their_frees(void **state)
+{
+    (void)state;
+    struct rig *r = open_pool("");
+    tp_addr a[6];
+    for (int i = 0; i < 6; i++)
+        a[i] = get(r, 1, KIB);
+    use(r, 2, a[0]);
+    use(r, 3, a[2]);
+    use(r, 2, a[4]);
+    for (int i = 0; i < 6; i++)
+        put(r, 1, a[i], KIB);
+    sync_stream(r, 2);
+    static const int expected[] = {5, 4, 3, 1, 0};
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(get(r, 1, KIB), a[expected[i]]);
+    sync_stream(r, 3);
+    assert_int_equal(get(r, 1, KIB), a[2]);
+    close_pool(r);
+}
+
+static void waiting_for_a_used_block_waits_for_its_uses(void **state)
+{
+    (void)state;
+    struct rig *r = open_pool("cross_stream=wait");
+    tp_addr a = get(r, 1, KIB);
+    use(r, 2, a);
+    put(r, 1, a, KIB);
+    sync_stream(r, 1);
+    assert_int_equal(get(r, 1, KIB), a);
+    assert_int_equal(r->account.waits, 1);
+    use(r, 2, a);
+    put(r, 1, a, KIB);
+    r->now_ns += LAG; /* all passed */
+    assert_int_equal(get(r, 3, KIB), a);
+    assert_int_equal(r->account.waits, 1);
+    close_pool(r);
+}
+
+static void a_used_block_is_given_back_after_its_uses(void **state)
+{
+    (void)state;
+    struct rig *r = open_pool("threshold=0");
+    tp_addr a = get(r, 1, KIB);
+    use(r, 2, a);
+    put(r, 1, a, KIB);
+    sync_stream(r, 1);
+    assert_int_equal(r->account.puts, 0);
+    sync_stream(r, 2);
+    assert_int_equal(r->account.puts, 1);
+    close_pool(r);
+}
+
+static void a_use_of_a_wrong_block_is_refused(void **state)
+{
+    (void)state;
+    struct rig *r = open_pool("");
+    tp_addr a = get(r, 1, KIB);
+    assert_int_equal(r->s->use(r->st, NULL, a + 256, 1), TP_EINVAL);
+    put(r, 1, a, KIB);
+    assert_int_equal(r->s->use(r->st, NULL, a, 1), TP_EINVAL);
+    close_pool(r);
+}
+
+/* ---- one stream ---- */
+
+static struct rig *open_single(const char *limit)
+{
+    struct rig *r = open_with((struct rig_cfg){.limit = limit, .streams = 1});
+    assert_true(pool_of(r)->lazy && !pool_of(r)->eager);
+    return r;
+}
+
+static void one_stream_gives_nothing_back_before_it_is_past_it(void **state)
+{
+    (void)state;
+    struct rig *r = open_single("capacity=8KiB");
+    put(r, 0, get(r, 0, 4 * KIB), 4 * KIB);
+    get(r, 0, 2 * KIB); /* 4 + 2 fit; what was freed before has its fence now */
+    uint64_t before = r->now_ns;
+    get(r, 0, 3 * KIB);
+    assert_int_equal(r->account.puts, 1);
+    assert_int_equal(r->account.waits, 1);
+    assert_int_equal(r->now_ns, before + LAG);
+    close_pool(r);
+    r = open_single(NULL);
+    put(r, 0, get(r, 0, KIB), KIB);
+    trim(r, 0);
+    assert_int_equal(r->account.waits, 1);
+    assert_int_equal(r->account.wait_ns, LAG);
+    close_pool(r);
+}
+
+static void one_stream_waits_for_nothing_that_has_passed(void **state)
+{
+    (void)state;
+    struct rig *r = open_single("capacity=8KiB");
+    put(r, 0, get(r, 0, 4 * KIB), 4 * KIB);
+    sync_stream(r, 0);
+    get(r, 0, 5 * KIB); /* synced */
+    assert_int_equal(r->account.puts, 1);
+    put(r, 0, get(r, 0, KIB), KIB);
+    get(r, 0, 512);
+    r->now_ns += LAG; /* the fence of that call to the source has passed */
+    get(r, 0, 2 * KIB);
+    assert_int_equal(r->account.puts, 2);
+    assert_int_equal(r->account.waits, 0);
+    close_pool(r);
+}
+
+/* Streams beyond the number announced are as safe as the others. */
+static void an_unannounced_stream_is_a_stream(void **state)
+{
+    (void)state;
+    struct rig *r = open_single(NULL);
+    tp_addr a = get(r, 0, KIB);
+    put(r, 0, a, KIB);
+    assert_true(get(r, 65535, KIB) != a);
+    r->now_ns += LAG;
+    assert_int_equal(get(r, 5, KIB), a);
+    close_pool(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_use_on_another_stream_holds_the_block_for_all),
+        cmocka_unit_test(used_blocks_come_back_in_the_order_of_their_frees),
+        cmocka_unit_test(waiting_for_a_used_block_waits_for_its_uses),
+        cmocka_unit_test(a_used_block_is_given_back_after_its_uses),
+        cmocka_unit_test(a_use_of_a_wrong_block_is_refused),
+        cmocka_unit_test(one_stream_gives_nothing_back_before_it_is_past_it),
+        cmocka_unit_test(one_stream_waits_for_nothing_that_has_passed),
+        cmocka_unit_test(an_unannounced_stream_is_a_stream),
+    };
+    return cmocka_run_group_tests_name("stream_pool_fences", tests, NULL, NULL);
+}

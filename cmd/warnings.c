@@ -118,6 +118,32 @@ static bool drift(const struct tp_result *r, char *text, size_t size)
     return true;
 }
 
+/* Does the strategy have an option of this name, set to this word? */
+static bool option_says(const struct tp_strategy_spec *spec, const char *name, const char *word)
+{
+    for (const struct tp_opt *row = spec->strategy->options; row && row->name; row++) {
+        uint32_t chosen;
+        if (row->type != TP_OPT_CHOICE || strcmp(row->name, name) != 0)
+            continue;
+        memcpy(&chosen, (const char *)spec->opts + row->offset, sizeof chosen);
+        return !strcmp(row->choices[chosen], word);
+    }
+    return false;
+}
+
+static bool unsafe_reuse(const struct tp_result *r, char *text, size_t size)
+{
+    if (strcmp(r->spec->strategy->name, "stream-pool") != 0 ||
+        !option_says(r->spec, "compat", "origin"))
+        return false;
+    snprintf(text, size,
+             "with compat=origin %s takes no notice of streams: it reuses memory on which another "
+             "stream may still work. Its figures are those of an unsafe policy; leave 'compat' out "
+             "for a safe one.",
+             r->spec->label);
+    return true;
+}
+
 static bool slow_build(const struct tp_result *r, char *text, size_t size)
 {
     if (!strcmp(TAPOOL_BUILD, "release"))
@@ -163,6 +189,17 @@ static const struct tp_warning warn_synthetic_time = {
     "What depends on that clock is when work on a stream is complete: reuse across streams and\n"
     "simulated waiting. Peaks of strategies that ignore streams are exact all the same.",
     synthetic_time};
+static const struct tp_warning warn_unsafe_reuse = {
+    "unsafe-reuse", "the strategy hands out memory that may still be in use",
+    "Work on a device's stream goes on after the program has freed the memory it uses. A block "
+    "may\n"
+    "go to another stream, or back to the driver, only when its stream has got past that work.\n"
+    "stream-pool with compat=origin reproduces a pool that does not look: a block freed on stream "
+    "1\n"
+    "is handed to stream 2 at once, and a kernel then writes into another one's data. Its figures\n"
+    "are what that pool would show, not what a correct one could have. Leave 'compat' out, and\n"
+    "set round=exact,threshold=0 if you want the rest of it.",
+    unsafe_reuse};
 static const struct tp_warning warn_drift = {
     "drift", "the machine changed while it was measured",
     "The medians of the first and the second half of the steady replays differ by more than 15 %.\n"
@@ -178,8 +215,9 @@ static const struct tp_warning warn_slow_build = {
     slow_build};
 
 const struct tp_warning *const tp_warnings[] = {
-    &warn_small_trace,    &warn_page_per_block, &warn_memory_not_touched, &warn_put_refused,
-    &warn_synthetic_time, &warn_drift,          &warn_slow_build,         NULL};
+    &warn_small_trace, &warn_page_per_block, &warn_memory_not_touched,
+    &warn_put_refused, &warn_synthetic_time, &warn_unsafe_reuse,
+    &warn_drift,       &warn_slow_build,     NULL};
 
 const struct tp_warning *tp_find_warning(const char *id)
 {

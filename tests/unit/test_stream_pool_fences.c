@@ -68,6 +68,31 @@ static void waiting_for_a_used_block_waits_for_its_uses(void **state)
     close_pool(r);
 }
 
+/* A device whose streams run apart: waiting for one lets no other get on. */
+static int wait_for_one(void *state, const struct tp_fence *f)
+{
+    tp_source_virtual.synced(state, f->stream);
+    return TP_OK;
+}
+
+static void of_its_own_stream_a_block_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct tp_source_ops apart = tp_source_virtual;
+    apart.wait = wait_for_one;
+    struct rig *r = open_with((struct rig_cfg){.options = "cross_stream=wait", .base = &apart});
+    tp_addr a = get(r, 1, KIB);
+    use(r, 2, a);
+    put(r, 1, a, KIB);
+    assert_int_equal(get(r, 1, KIB), a);
+    assert_int_equal(r->account.waits, 1); /* for stream 2 */
+    use(r, 2, a);
+    put(r, 1, a, KIB);
+    assert_int_equal(get(r, 3, KIB), a);
+    assert_int_equal(r->account.waits, 3); /* for both */
+    close_pool(r);
+}
+
 static void a_used_block_is_given_back_after_its_uses(void **state)
 {
     (void)state;
@@ -158,6 +183,7 @@ int main(void)
         cmocka_unit_test(a_use_on_another_stream_holds_the_block_for_all),
         cmocka_unit_test(used_blocks_come_back_in_the_order_of_their_frees),
         cmocka_unit_test(waiting_for_a_used_block_waits_for_its_uses),
+        cmocka_unit_test(of_its_own_stream_a_block_is_not_waited_for),
         cmocka_unit_test(a_used_block_is_given_back_after_its_uses),
         cmocka_unit_test(a_use_of_a_wrong_block_is_refused),
         cmocka_unit_test(one_stream_gives_nothing_back_before_it_is_past_it),

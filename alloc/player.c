@@ -104,7 +104,7 @@ struct variant {
     enum tp_touch touch;
     bool clocked;    /* the source has a clock */
     bool one_device; /* its instance stays in registers */
-    bool one_thread; /* likewise */
+    bool alone;      /* that, one thread and one stream */
     int copy;        /* see LOOPS */
 };
 
@@ -116,30 +116,32 @@ INLINE void *hot_state(const struct hot *hot, const struct tp_insn *insn, struct
 INLINE void *hot_thread(const struct hot *hot, const struct tp_insn *insn, struct variant v)
 {
     char *threads = v.one_device ? hot->threads : hot->instances[insn->device].threads;
-    return v.one_thread ? threads : threads + insn->thread * hot->thread_stride;
+    return v.alone ? threads : threads + insn->thread * hot->thread_stride;
 }
 
 /* The request of the last instruction. Alignment and stream seldom change from one to the next, and
  * stores are what the loop is bound by: they are written when they do. */
 struct standing {
     struct tp_req rq;
-    uint64_t key; /* the bits of an instruction that `align` and `stream` were made from */
+    unsigned align_log2; /* of rq */
 };
-static_assert(offsetof(struct tp_insn, align_log2) == 1 && offsetof(struct tp_insn, stream) == 4 &&
-                  __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-              "KEY_BITS are those two");
-#define KEY_BITS UINT64_C(0x0000ffff0000ff00)
 
-INLINE void standing_update(struct standing *s, const struct tp_insn *insn, uint64_t size)
+INLINE void standing_update(struct standing *s, const struct tp_insn *insn, uint64_t size,
+                            unsigned align_log2, struct variant v)
 {
-    uint64_t key;
-    memcpy(&key, insn, sizeof key);
-    key &= KEY_BITS;
-    if (__builtin_expect(key != s->key, 0)) {
-        s->key = key;
-        s->rq = request_of(insn, size);
+    if (__builtin_expect(align_log2 != s->align_log2, 0)) {
+        s->align_log2 = align_log2;
+        s->rq.align = UINT64_C(1) << align_log2;
     }
+    if (!v.alone && __builtin_expect(insn->stream != s->rq.stream, 0))
+        s->rq.stream = insn->stream;
     s->rq.size = size;
+}
+
+INLINE unsigned slot_align_log2(const struct tp_slot *slot, struct variant v)
+{
+    unsigned bits = (unsigned)(slot->packed >> TP_SLOT_ALIGN_SHIFT);
+    return v.one_device ? bits : bits & 0x3f; /* the device's bits are 0 */
 }
 
 /* Each returns whether the operation counts: skipped ones do not. */
@@ -148,7 +150,7 @@ INLINE bool play_alloc(struct tp_player *p, const struct hot *hot, const struct 
 {
     struct tp_slot *slot = &hot->slots[insn->slot];
     struct tp_block block;
-    standing_update(s, insn, insn->size);
+    standing_update(s, insn, insn->size, insn->align_log2, v);
     int status = hot->alloc(hot_state(hot, insn, v), hot_thread(hot, insn, v), &s->rq, &block);
     if (__builtin_expect(status != TP_OK, 0)) {
         slot->addr = 0;
@@ -174,7 +176,8 @@ INLINE bool play_free(struct tp_player *p, const struct hot *hot, const struct t
     }
     if (v.mode == MODE_OBSERVED)
         p->observer->leaving(p, insn->slot);
-    standing_update(s, insn, tp_slot_size(slot));
+    /* the object's own: a REALLOC that failed has changed neither size nor alignment */
+    standing_update(s, insn, tp_slot_size(slot), slot_align_log2(slot, v), v);
     slot->addr = 0;
     int status = hot->free(hot_state(hot, insn, v), hot_thread(hot, insn, v), addr, &s->rq);
     if (__builtin_expect(status != TP_OK, 0))
@@ -200,7 +203,7 @@ static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
                old_size < rq->size ? old_size : rq->size);
     if (p->observer)
         p->observer->block(p, insn, block, true);
-    struct tp_req old = request_of(insn, old_size);
+    struct tp_req old = {.size = old_size, .align = tp_slot_align(slot), .stream = insn->stream};
     return p->strategy->free(in->state, thr, slot->addr, &old);
 }
 
@@ -408,7 +411,7 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct v
     const struct tp_insn *const end = w->insns + w->count;
     __asm__ volatile("" : : "i"(v.copy)); /* or the compiler makes one of equal functions */
     const struct hot hot = hot_of(p);
-    struct standing standing = {.key = ~UINT64_C(0)};
+    struct standing standing = {.rq.align = 1};
     uint32_t *tick = p->ticks;
     uint64_t start = v.mode == MODE_LATENCY ? tp_stamp() : 0;
     for (const struct tp_insn *insn = w->insns; insn != end; insn++) {
@@ -443,7 +446,8 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct v
 #define PLAY(...) play_window(p, w, (struct variant){__VA_ARGS__})
 INLINE void play(struct tp_player *p, const struct tp_window *w, enum mode mode, int copy)
 {
-    bool one_device = p->facts->devices == 1, alone = one_device && p->facts->threads == 1;
+    const struct tp_program_facts *f = p->facts;
+    bool one_device = f->devices == 1, alone = one_device && f->threads == 1 && f->streams == 1;
     if (p->touch == TP_TOUCH_ALL)
         PLAY(mode, TP_TOUCH_ALL, false, false, false, copy);
     else if (p->clocked && alone)

@@ -23,6 +23,7 @@ struct paged {
     struct {
         tp_addr addr;
         uint64_t size;
+        struct tp_req rq; /* size and align as asked for: free must say the same */
     } live[LIVE_MAX];
 };
 
@@ -59,6 +60,7 @@ static int paged_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_b
         return status;
     p->live[i].addr = addr;
     p->live[i].size = pages_of(rq->size);
+    p->live[i].rq = *rq;
     *out = (struct tp_block){addr, pages_of(rq->size)};
     return TP_OK;
 }
@@ -67,10 +69,11 @@ static int paged_free(void *st, void *thr, tp_addr addr, const struct tp_req *rq
 {
     struct paged *p = st;
     (void)thr;
-    (void)rq;
     for (int i = 0; i < LIVE_MAX && fault != REFUSE_FREE; i++) {
         if (p->live[i].addr != addr)
             continue;
+        if (p->live[i].rq.size != rq->size || p->live[i].rq.align != rq->align)
+            return TP_EINVAL;
         p->live[i].addr = 0;
         return fault == KEEP_RANGE ? TP_OK : tp_src_put(p->env->source, addr, p->live[i].size);
     }
@@ -229,6 +232,26 @@ static void realloc_needs_both_blocks_at_once(void **state)
     assert_int_equal(run->devices[0].peak_granted, 5 * PAGE);
     assert_int_equal(run->devices[0].peak_reserved, 5 * PAGE);
     assert_int_equal(run->devices[0].at_peak.reserved, 3 * PAGE);
+    tp_program_release(p);
+}
+
+/* Whether the realloc succeeds or not, each free names size and alignment of the block it frees. */
+static void a_realloc_may_change_the_alignment(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {
+        ALLOC_INSN(0, 2 * PAGE, 0),
+        {.op = TP_REALLOC, .align_log2 = 12, .slot = 0, .size = 3 * PAGE},
+        {.op = TP_FREE, .align_log2 = 12, .slot = 0, .size = 3 * PAGE}};
+    struct tp_program *p = test_program(insns, 3, true);
+    for (uint64_t pages = 5; pages >= 4; pages--) {
+        struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
+        struct limit_options limit = {pages * PAGE};
+        cfg.layers[cfg.layer_count++] = (struct tp_source_layer){&tp_source_limit, &limit};
+        if (tp_replay(&cfg, run, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(run->devices[0].failed_allocations, pages == 4);
+    }
     tp_program_release(p);
 }
 
@@ -478,6 +501,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(usage_is_what_can_be_worked_out_by_hand),
         TEST(realloc_needs_both_blocks_at_once),
+        TEST(a_realloc_may_change_the_alignment),
         TEST(a_full_device_is_data_and_its_objects_are_skipped),
         TEST(on_oom_stop_ends_the_replay_there),
         TEST(a_refused_correct_free_is_a_bug_and_names_the_event),

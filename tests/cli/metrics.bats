@@ -354,7 +354,7 @@ END
     matches "$out" '^Policy time '
     device_trace >gpu.json
     json r.json gpu.json
-    is r.json '[x["strategy"]["name"] for x in d["runs"]]' "['arena', 'bump', 'direct']"
+    is r.json '[x["strategy"]["name"] for x in d["runs"]]' "['arena', 'lru', 'stream-pool', 'bump', 'direct']"
     is r.json '{x["source"]["name"] for x in d["runs"]}' "{'virtual'}"
     is r.json 'r["trace"]["kind"], r["trace"]["streams"]' "('device', 2)"
 }

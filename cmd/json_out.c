@@ -4,7 +4,6 @@
 #include "alloc/run.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define EXACT (UINT64_C(1) << 53)
 
@@ -70,4 +69,16 @@ void tp_json_real(struct tp_json *j, cJSON *in, const char *name, double value)
 void tp_json_bool(struct tp_json *j, cJSON *in, const char *name, bool value)
 {
     add(j, in, name, cJSON_CreateBool(value));
+}
+
+int tp_json_print(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err)
+{
+    char *text = j->failed ? NULL : cJSON_Print(root);
+    cJSON_Delete(root);
+    if (!text)
+        return tp_fail(err, TP_ENOMEM, "out of memory while writing JSON");
+    fputs(text, out);
+    fputc('\n', out);
+    cJSON_free(text);
+    return TP_OK;
 }

@@ -4,9 +4,12 @@
 #ifndef TP_JSON_OUT_H
 #define TP_JSON_OUT_H
 
+#include "alloc/err.h"
+
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Collects failures, so that a caller checks once. */
 struct tp_json {
@@ -22,5 +25,8 @@ void tp_json_real(struct tp_json *j, cJSON *in, const char *name, double value);
 void tp_json_bool(struct tp_json *j, cJSON *in, const char *name, bool value);
 void tp_json_push(struct tp_json *j, cJSON *array, cJSON *item); /* takes the item over */
 cJSON *tp_json_number(struct tp_json *j, uint64_t value);
+
+/* Writes the tree as a document and deletes it, in every case. TP_ENOMEM when anything failed. */
+int tp_json_print(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err);
 
 #endif

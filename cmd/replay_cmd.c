@@ -2,6 +2,7 @@
 #include "cmd/child.h"
 #include "cmd/cli.h"
 #include "cmd/figures.h"
+#include "cmd/open_trace.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
 #include "cmd/registry.h"
@@ -177,23 +178,6 @@ struct replay {
 
 /* ---- preparing ---- */
 
-static int open_trace(const struct replay_opts *o, const char *path, struct tp_trace *out,
-                      struct tp_err *err)
-{
-    struct tp_sample_dirs dirs;
-    tp_sample_dirs(&dirs);
-    struct tp_trace_cfg cfg = {.path = path,
-                               .input_format = o->input_format,
-                               .strictness = o->strict   ? TP_STRICT
-                                             : o->repair ? TP_REPAIR
-                                                         : TP_BY_ORIGIN,
-                               .formats = tp_formats,
-                               .sample_dirs = dirs.list,
-                               .profiles = tp_profiles,
-                               .event_limit = o->limit};
-    return tp_trace_open(&cfg, out, err);
-}
-
 static int add_strategy(struct job *job, const char *text, struct tp_err *err)
 {
     int status = tp_strategy_spec_parse(&job->specs[job->spec_count], text, err);
@@ -266,7 +250,8 @@ static int check_strategies(const struct job *job, const struct replay_opts *o, 
 static int prepare(struct job *job, const struct replay_opts *o, const char *path,
                    struct tp_err *err)
 {
-    int status = open_trace(o, path, &job->trace, err);
+    const struct tp_open_opts open = {o->input_format, o->strict, o->repair, o->limit};
+    int status = tp_open_trace(path, &open, &job->trace, err);
     if (status)
         return status;
     bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
@@ -440,8 +425,6 @@ static int check_options(const struct replay_opts *o, struct tp_err *err)
                            tp_fail(err, TP_EUSAGE, "'%s' is nothing that --fail-on knows",
                                    o->fail_on.items[i]),
                            "--fail-on oom: an allocation failed");
-    if (o->strict && o->repair)
-        return tp_fail(err, TP_EUSAGE, "--strict and --repair exclude each other");
     if (o->fits && o->no_fits)
         return tp_fail(err, TP_EUSAGE, "--fits and --no-fits exclude each other");
     return o->export_json ? tp_output_check(o->export_json, o->force, err) : TP_OK;

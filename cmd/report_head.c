@@ -1,4 +1,6 @@
 /* The heads of the screens: which trace, on what, played how. */
+#include "cmd/report_head.h"
+
 #include "cmd/figures.h"
 
 #include <string.h>
@@ -23,29 +25,33 @@ static void add_count(char *text, size_t size, size_t *used, uint64_t n, const c
                                   tp_count(n).s, name);
 }
 
-static void count_ops(const struct tp_program_facts *f, char *text, size_t size)
+const struct tp_op_name tp_op_names[TP_OP_NAMES] = {
+    {TP_ALLOC, "alloc"}, {TP_ADOPT, "adopt"},   {TP_REALLOC, "realloc"},
+    {TP_FREE, "free"},   {TP_RETAIN, "retain"}, {TP_RELEASE, "release"},
+    {TP_USE, "use"},     {TP_SYNC, "sync"},     {TP_RESET, "reset"},
+    {TP_TRIM, "trim"},   {TP_MARK, "mark"},     {TP_THREAD_END, "thread_end"}};
+
+void tp_ops_text(const struct tp_program_facts *f, char *text, size_t size)
 {
-    static const struct {
-        enum tp_op op;
-        const char *name;
-    } rows[] = {{TP_ALLOC, "alloc"}, {TP_ADOPT, "adopt"},   {TP_REALLOC, "realloc"},
-                {TP_FREE, "free"},   {TP_RETAIN, "retain"}, {TP_RELEASE, "release"},
-                {TP_USE, "use"},     {TP_SYNC, "sync"},     {TP_RESET, "reset"},
-                {TP_TRIM, "trim"},   {TP_MARK, "mark"},     {TP_THREAD_END, "thread end"}};
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        add_count(text, size, &used, f->ops[rows[i].op], rows[i].name);
+    for (size_t i = 0; i < TP_OP_NAMES; i++)
+        add_count(text, size, &used, f->ops[tp_op_names[i].op], tp_op_names[i].name);
+}
+
+void tp_repairs_text(const struct tp_trace *t, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < TP_REPAIR_COUNT; i++)
+        add_count(text, size, &used, t->repairs[i], tp_repair_names[i]);
 }
 
 static void print_repairs(const struct tp_trace *t, int column, struct tp_page *page)
 {
     char text[512];
-    size_t used = 0;
-    text[0] = '\0';
-    for (int i = 0; i < TP_REPAIR_COUNT; i++)
-        add_count(text, sizeof text, &used, t->repairs[i], tp_repair_names[i]);
-    if (!used)
+    tp_repairs_text(t, text, sizeof text);
+    if (!text[0])
         return;
     tp_page_at(page, column, "repaired: %s", text);
     tp_page_line(page);
@@ -55,7 +61,7 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
 {
     const struct tp_program_facts *f = r->facts;
     char ops[512], time[64] = "", several[64] = "";
-    count_ops(f, ops, sizeof ops);
+    tp_ops_text(f, ops, sizeof ops);
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
     if (f->devices > 1)

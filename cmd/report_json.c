@@ -1,21 +1,27 @@
 /* tapool.result/1. Names are fixed: additions only, inside a major version. */
+#include "cmd/report_json.h"
+
 #include "cmd/figures.h"
-#include "cmd/json_out.h"
 #include "cmd/machine.h"
 #include "cmd/warnings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+void tp_json_tool(struct tp_json *j, cJSON *in)
+{
+    cJSON *tool = tp_json_object(j, in, "tool");
+    tp_json_text(j, tool, "version", TAPOOL_VERSION);
+    tp_json_text(j, tool, "build", TAPOOL_BUILD);
+    tp_json_text(j, tool, "compiler", TAPOOL_COMPILER);
+}
+
 static void write_head(struct tp_json *j, cJSON *root, const struct tp_report *rep)
 {
     struct tp_machine m;
     tp_machine_read(&m);
     tp_json_text(j, root, "schema", "tapool.result/1");
-    cJSON *tool = tp_json_object(j, root, "tool");
-    tp_json_text(j, tool, "version", TAPOOL_VERSION);
-    tp_json_text(j, tool, "build", TAPOOL_BUILD);
-    tp_json_text(j, tool, "compiler", TAPOOL_COMPILER);
+    tp_json_tool(j, root);
     cJSON *machine = tp_json_object(j, root, "machine");
     tp_json_text(j, machine, "os", m.os);
     tp_json_text(j, machine, "arch", m.arch);
@@ -32,17 +38,17 @@ static void write_head(struct tp_json *j, cJSON *root, const struct tp_report *r
     tp_json_bool(j, root, "partial", rep->partial);
 }
 
-static void write_trace(struct tp_json *j, cJSON *run, const struct tp_result *r)
+void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace)
 {
-    const struct tp_program_facts *f = r->facts;
+    const struct tp_program_facts *f = tp_program_facts(trace->program);
     char hash[2 * TP_HASH_SIZE + 1];
     for (size_t i = 0; i < TP_HASH_SIZE; i++)
         snprintf(hash + 2 * i, 3, "%02x", f->hash[i]);
-    cJSON *t = tp_json_object(j, run, "trace");
-    tp_json_text(j, t, "path", r->trace->path);
-    tp_json_text(j, t, "name", r->trace->meta.name);
+    cJSON *t = tp_json_object(j, in, "trace");
+    tp_json_text(j, t, "path", trace->path);
+    tp_json_text(j, t, "name", trace->meta.name);
     tp_json_text(j, t, "kind", f->kind == TP_KIND_DEVICE ? "device" : "host");
-    tp_json_text(j, t, "format", r->trace->format);
+    tp_json_text(j, t, "format", trace->format);
     tp_json_text(j, t, "program_hash", hash);
     tp_json_uint(j, t, "events", f->events);
     tp_json_bool(j, t, "cut", r->trace->cut);
@@ -54,8 +60,8 @@ static void write_trace(struct tp_json *j, cJSON *run, const struct tp_result *r
     tp_json_uint(j, t, "live_at_end", f->live_at_end);
     cJSON *repairs = tp_json_object(j, t, "repairs");
     for (int i = 0; i < TP_REPAIR_COUNT; i++)
-        if (r->trace->repairs[i])
-            tp_json_uint(j, repairs, tp_repair_names[i], r->trace->repairs[i]);
+        if (trace->repairs[i])
+            tp_json_uint(j, repairs, tp_repair_names[i], trace->repairs[i]);
     cJSON *unknown = tp_json_array(j, t, "unknown");
     if (!f->time_known)
         tp_json_push(j, unknown, cJSON_CreateString("time"));
@@ -306,7 +312,7 @@ static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const st
 {
     cJSON *o = cJSON_CreateObject();
     const struct tp_run *run = r->run;
-    write_trace(j, o, r);
+    tp_json_trace(j, o, r->trace);
     write_strategy(j, o, r);
     if (run->device_count == 1) { /* byte values of several devices are not one value */
         write_memory(j, o, run, r->trace->program, &run->devices[0]);
@@ -335,12 +341,5 @@ int tp_report_json(const struct tp_report *rep, FILE *out, struct tp_err *err)
     cJSON *runs = tp_json_array(&j, root, "runs");
     for (size_t i = 0; i < rep->count; i++)
         tp_json_push(&j, runs, write_run(&j, rep, &rep->results[i]));
-    char *text = j.failed ? NULL : cJSON_Print(root);
-    cJSON_Delete(root);
-    if (!text)
-        return tp_fail(err, TP_ENOMEM, "out of memory while writing JSON");
-    fputs(text, out);
-    fputc('\n', out);
-    cJSON_free(text);
-    return TP_OK;
+    return tp_json_print(&j, root, out, err);
 }

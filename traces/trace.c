@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PEEK_SIZE    ((size_t)64 << 10)
@@ -231,6 +232,9 @@ static int set_names(const struct tp_trace_cfg *cfg, const char *file, struct tp
                      struct tp_err *err)
 {
     const char *slash = strrchr(file, '/');
+    struct stat st;
+    if (strcmp(cfg->path, "-") != 0 && stat(file, &st) == 0 && S_ISREG(st.st_mode))
+        out->file_bytes = (uint64_t)st.st_size;
     out->path = tp_clean_copy(cfg->path, SHOWN_MAX);
     out->file = tp_clean_copy(slash ? slash + 1 : file, SHOWN_MAX);
     if (!out->path || !out->file)

@@ -22,7 +22,8 @@ struct tp_trace {
     char *file; /* base name of what was read, cleaned: "sqlite.json", "stdin"; "sample:web" of one
                    that was made */
     struct tp_meta meta;
-    const char *format; /* name of the format; static; "synthetic" where there is no file */
+    const char *format;  /* name of the format; static; "synthetic" where there is no file */
+    uint64_t file_bytes; /* as it lies there; 0: no regular file */
     uint64_t repairs[TP_REPAIR_COUNT];
     bool cut; /* there are more events than event_limit */
 };

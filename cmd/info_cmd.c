@@ -1,0 +1,96 @@
+/* tapool info: opens a trace, looks through it once, and says what is in it. */
+#include "cmd/cli.h"
+#include "cmd/info.h"
+#include "cmd/open_trace.h"
+
+enum { FORMAT_TEXT, FORMAT_JSON };
+
+struct info_opts {
+    char *input_format;
+    uint32_t format;
+    uint64_t limit;
+    bool strict, repair, json, bytes;
+};
+
+static const char *const format_words[] = {"text", "json", NULL};
+
+#define ROW(member) offsetof(struct info_opts, member)
+static const struct tp_opt rows[] = {
+    {.name = "strict",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(strict),
+     .help = "dirty input is an error (the default for tapool's own formats)"},
+    {.name = "repair",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(repair),
+     .help = "dirty input is repaired, with a count on the screen"},
+    {.name = "limit",
+     .type = TP_OPT_UINT,
+     .offset = ROW(limit),
+     .def = "0",
+     .arg = "N",
+     .help = "read the first N events only; 0 is all"},
+    {.name = "input-format",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(input_format),
+     .arg = "NAME",
+     .help = "read the trace as this format instead of detecting it"},
+    {.name = "format",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(format),
+     .def = "text",
+     .choices = format_words,
+     .arg = "FORMAT",
+     .help = "what is printed"},
+    {.name = "json", .type = TP_OPT_FLAG, .offset = ROW(json), .help = "the same as --format json"},
+    {.name = "bytes", .type = TP_OPT_FLAG, .offset = ROW(bytes), .help = "sizes in full"},
+    {.name = NULL}};
+
+static int report(const struct info_opts *o, const struct tp_info_report *r, FILE *out,
+                  struct tp_err *err)
+{
+    if (o->json || o->format == FORMAT_JSON)
+        return tp_info_json(r, out, err);
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
+    page.exact = o->bytes;
+    tp_info_text(r, &page);
+    return TP_OK;
+}
+
+static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct info_opts *o = args->opts;
+    struct tp_trace trace;
+    struct tp_info *info = NULL;
+    if (!args->count)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "info needs a trace"),
+                       "tapool info sample:sqlite shows a shipped one");
+    if (args->count > 1)
+        return tp_fail(err, TP_EUSAGE, "info takes one trace");
+    const struct tp_open_opts open = {o->input_format, o->strict, o->repair, o->limit};
+    int status = tp_open_trace(args->words[0], &open, &trace, err);
+    if (status)
+        return status;
+    status = tp_info_scan(trace.program, &info, err);
+    if (!status)
+        status = report(o, &(struct tp_info_report){&trace, info}, out, err);
+    tp_info_free(info);
+    tp_trace_close(&trace);
+    return status;
+}
+
+const struct tp_command tp_command_info = {
+    .name = "info",
+    .usage = "info TRACE [OPTION]...",
+    .summary = "what is in a trace: operations, sizes, lifetimes, live memory, before you replay",
+    .about =
+        "Reads a trace and says what is in it: operations, threads and phases, the course of the "
+        "requested bytes and their peak, sizes, lifetimes, frees by other threads, what is live "
+        "at the end. Nothing is replayed and nothing is measured.\n\nTRACE is a file, '-' for "
+        "standard input, or sample:NAME for a shipped one. Blocks are counted at the size that "
+        "their allocation asks for; a lifetime is counted in events of the trace.",
+    .opts_size = sizeof(struct info_opts),
+    .options = rows,
+    .run = run_info,
+};

@@ -1,0 +1,292 @@
+/* The screen of `tapool info`. Only what the trace has is shown; what it lacks is one line. */
+#include "cmd/info.h"
+#include "cmd/registry.h"
+#include "cmd/report_head.h"
+#include "traces/clean.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { NAME = 2, NOTE = 16, HEAD_MAX = 28, MARKS_SHOWN = 6, DEVICES_SHOWN = 8 };
+
+static bool is_device(const struct tp_info_report *r)
+{
+    return tp_program_facts(r->trace->program)->kind == TP_KIND_DEVICE;
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+__attribute__((format(printf, 3, 4))) static void row(struct tp_page *page, const char *name,
+                                                      const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tp_page_at(page, NAME, "%s", name);
+    tp_page_at(page, NOTE, "%s", text);
+    tp_page_line(page);
+}
+
+/* ---- the trace ---- */
+
+static bool is_own(const char *format)
+{
+    for (size_t i = 0; tp_formats[i]; i++)
+        if (!strcmp(tp_formats[i]->name, format))
+            return tp_formats[i]->own;
+    return false;
+}
+
+static void print_name(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_trace *t = r->trace;
+    const uint8_t *hash = tp_program_facts(t->program)->hash;
+    char size[64] = "";
+    int column = tp_text_width(t->file) + 2;
+    column = column < NOTE ? NOTE : column > HEAD_MAX ? HEAD_MAX : column;
+    if (t->file_bytes)
+        snprintf(size, sizeof size, ", %s", tp_bytes(t->file_bytes, page->exact).s);
+    tp_page_at(page, 0, "%s", t->file);
+    tp_page_at(page, column, "%s trace, format %s%s%s, program hash %02x%02x%02x%02x%02x%02x",
+               is_device(r) ? "device" : "host", t->format,
+               is_own(t->format) ? " (tapool's own)" : "", size, hash[0], hash[1], hash[2], hash[3],
+               hash[4], hash[5]);
+    tp_page_line(page);
+}
+
+static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    char ops[512], time[64] = "", streams[96] = "";
+    tp_ops_text(f, ops, sizeof ops);
+    if (f->time_known)
+        snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
+    row(page, "recorded", "%s event%s%s: %s", tp_count(f->events).s, plural(f->events), time, ops);
+    const struct tp_meta *meta = &r->trace->meta;
+    if (meta->program)
+        row(page, "program", "%s", meta->program);
+    if (is_device(r))
+        snprintf(streams, sizeof streams, ", %u stream%s, %u device%s", f->streams,
+                 plural(f->streams), f->devices, plural(f->devices));
+    if (f->recorded_threads)
+        row(page, "from", "%s thread%s%s", tp_count(f->recorded_threads).s,
+            plural(f->recorded_threads), streams);
+}
+
+enum { MARK_TEXT = 100 };
+struct mark_text {
+    char s[MARK_TEXT];
+};
+
+/* A phase's name, cut where a character ends. */
+static struct mark_text mark_name(const struct tp_info_report *r, uint32_t mark)
+{
+    struct mark_text text;
+    tp_clean_text(tp_program_mark(r->trace->program, mark), text.s, sizeof text.s);
+    return text;
+}
+
+static void print_marks(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    char names[1024] = "";
+    size_t used = 0;
+    if (!f->marks)
+        return;
+    for (uint32_t i = 0; i < f->marks && i < MARKS_SHOWN && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 mark_name(r, i).s);
+    row(page, "phases", "%s mark%s, %s name%s: %s%s", tp_count(f->ops[TP_MARK]).s,
+        plural(f->ops[TP_MARK]), tp_count(f->marks).s, plural(f->marks), names,
+        f->marks > MARKS_SHOWN ? ", ..." : "");
+}
+
+static void add_word(char *text, size_t size, bool applies, const char *word)
+{
+    size_t used = strlen(text);
+    if (applies && used < size)
+        snprintf(text + used, size - used, "%s%s", used ? "; " : "", word);
+}
+
+static void print_missing(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    const struct tp_info *info = r->info;
+    char text[512] = "", align[64];
+    snprintf(align, sizeof align, "alignments other than the usual %u bytes",
+             1u << info->usual_align_log2);
+    add_word(text, sizeof text, !f->time_known && !f->duration_ns, "times");
+    add_word(text, sizeof text, !f->time_known && f->duration_ns, "the times of some events");
+    add_word(text, sizeof text, f->recorded_threads == 1, "a second thread");
+    add_word(text, sizeof text, is_device(r) && f->streams < 2, "a second stream");
+    add_word(text, sizeof text, !info->aligned && info->requests, align);
+    add_word(text, sizeof text, !f->ops[TP_FREE] && !f->ops[TP_RESET], "frees");
+    add_word(text, sizeof text, is_device(r),
+             "the size of the device (replay --source virtual+limit:capacity=SIZE)");
+    if (text[0])
+        row(page, "not in it", "%s", text);
+}
+
+static void print_repairs(const struct tp_info_report *r, struct tp_page *page)
+{
+    char text[512];
+    tp_repairs_text(r->trace, text, sizeof text);
+    if (text[0])
+        row(page, "repaired", "%s", text);
+}
+
+static void print_before(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_info *info = r->info;
+    uint64_t objects = info->before.objects;
+    if (!objects)
+        return;
+    tp_page_line(page);
+    tp_page_at(page, 0, "Began mid-run");
+    tp_page_line(page);
+    tp_page_at(page, NAME,
+               "%s block%s, %s, were live before event 1: %s are freed during the recording, %s "
+               "stay. Replay places them first; they count in live memory, not below.",
+               tp_count(objects).s, plural(objects), tp_bytes(info->before.bytes, page->exact).s,
+               tp_count(info->before_freed).s, tp_count(objects - info->before_freed).s);
+    tp_page_line(page);
+}
+
+/* ---- live memory ---- */
+
+/* Half of the peak or more all the time: the axis begins at the lowest, to show a difference. */
+static uint64_t axis_floor(const struct tp_info_device *d, uint64_t peak)
+{
+    uint64_t low = UINT64_MAX;
+    for (int i = 0; i < TP_INFO_COLUMNS; i++)
+        if (d->columns[i] < low)
+            low = d->columns[i];
+    return low > peak / 2 && low < peak ? low : 0;
+}
+
+static void draw(const struct tp_info_device *d, uint64_t low, uint64_t high, char *out)
+{
+    static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    char *end = out;
+    *out = '\0';
+    for (int i = 0; i < TP_INFO_COLUMNS; i++) {
+        uint64_t v = d->columns[i];
+        double part = high > low ? (double)(v - low) / (double)(high - low) : 1;
+        const char *block = blocks[v ? 1 + (int)(part * 7 + 0.5) : 0];
+        memcpy(out, block, strlen(block) + 1);
+        out += strlen(block);
+        if (v)
+            end = out;
+    }
+    *end = '\0'; /* no blanks at the end of a line */
+}
+
+static void print_curve(const struct tp_info_report *r, const struct tp_info_device *d,
+                        uint64_t peak, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    uint64_t low = axis_floor(d, peak);
+    char bars[4 * TP_INFO_COLUMNS + 1], across[128];
+    draw(d, low, peak, bars);
+    if (r->info->by_time)
+        snprintf(across, sizeof across, "%s from left to right", tp_duration(f->duration_ns).s);
+    else
+        snprintf(across, sizeof across, "%s event%s from left to right, times are unknown",
+                 tp_count(f->events).s, plural(f->events));
+    row(page, tp_bytes(peak, false).s, "%s", bars);
+    row(page, tp_bytes(low, false).s, "%s; the highest of each column%s", across,
+        low ? "; the axis does not start at 0" : "");
+}
+
+/* "peak 308.1 KiB at event 5,230 (+3.312 ms), in phase 'delete'" */
+static void print_peak(const struct tp_info_report *r, uint16_t device, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    const struct tp_demand *peak = tp_program_demand(r->trace->program, device);
+    const struct tp_info_device *d = &r->info->devices[device];
+    if (!peak->event) {
+        tp_page_more(page, NOTE, "peak %s before event 1", tp_bytes(peak->bytes, page->exact).s);
+        return;
+    }
+    tp_page_more(page, NOTE, "peak %s at event %s", tp_bytes(peak->bytes, page->exact).s,
+                 tp_count(peak->event).s);
+    if (f->time_known)
+        tp_page_more(page, NOTE, " (+%s)", tp_duration(peak->time_ns).s);
+    if (d->peak_mark != UINT32_MAX)
+        tp_page_more(page, NOTE, ", in phase '%s'", mark_name(r, d->peak_mark).s);
+}
+
+static void print_device(const struct tp_info_report *r, uint16_t device, struct tp_page *page)
+{
+    const struct tp_demand *peak = tp_program_demand(r->trace->program, device);
+    char name[32] = "Live memory";
+    if (r->info->device_count > 1)
+        snprintf(name, sizeof name, "  device %u", device);
+    tp_page_at(page, 0, "%s", name);
+    if (!peak->bytes) {
+        tp_page_at(page, NOTE, "nothing is allocated");
+        tp_page_line(page);
+        return;
+    }
+    tp_page_at(page, NOTE, "%s", r->info->device_count > 1 ? "" : "requested; ");
+    print_peak(r, device, page);
+    tp_page_line(page);
+    print_curve(r, &r->info->devices[device], peak->bytes, page);
+}
+
+static void print_live(const struct tp_info_report *r, struct tp_page *page)
+{
+    uint32_t count = r->info->device_count;
+    tp_page_line(page);
+    if (count > 1) {
+        tp_page_at(page, 0, "Live memory");
+        tp_page_at(page, NOTE, "requested, on each device");
+        tp_page_line(page);
+    }
+    for (uint16_t i = 0; i < count && i < DEVICES_SHOWN; i++)
+        print_device(r, i, page);
+    if (count > DEVICES_SHOWN)
+        row(page, "...", "%u devices more: --json", count - DEVICES_SHOWN);
+}
+
+/* ---- the whole ---- */
+
+/* A path as a shell takes it. */
+static void print_next(const struct tp_trace *t, struct tp_page *page)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+    bool quote = strspn(t->path, plain) != strlen(t->path);
+    fprintf(page->out, "Next: tapool replay %s", quote ? "'" : "");
+    for (const char *c = t->path; *c; c++)
+        fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, page->out);
+    fputs(quote ? "'" : "", page->out);
+    tp_page_line(page);
+}
+
+void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    print_name(r, page);
+    print_recorded(r, page);
+    print_repairs(r, page);
+    print_marks(r, page);
+    print_missing(r, page);
+    print_before(r, page);
+    print_live(r, page);
+    if (r->info->allocated.objects)
+        tp_info_objects(r, page);
+    tp_page_line(page);
+    tp_page_at(page, 0, "At the end");
+    tp_page_at(page, NOTE, "%s block%s, %s, %s live; at most %s at a time during the recording",
+               tp_count(f->live_at_end).s, plural(f->live_at_end),
+               tp_bytes(f->live_at_end_bytes, page->exact).s, f->live_at_end == 1 ? "is" : "are",
+               tp_count(f->slots).s);
+    tp_page_line(page);
+    print_next(r->trace, page);
+}

@@ -1,0 +1,21 @@
+/* What every screen says of a trace in the same words. */
+#ifndef TP_REPORT_HEAD_H
+#define TP_REPORT_HEAD_H
+
+#include "traces/trace.h"
+
+/* What a trace can hold, in the order in which reports name it. */
+enum { TP_OP_NAMES = 12 };
+struct tp_op_name {
+    enum tp_op op;
+    const char *name; /* also in JSON */
+};
+extern const struct tp_op_name tp_op_names[TP_OP_NAMES];
+
+/* "3,063 alloc, 60 realloc, 3,047 free" */
+void tp_ops_text(const struct tp_program_facts *f, char *text, size_t size);
+
+/* "1 double_alloc, 2 zero_size"; "" where nothing was repaired. */
+void tp_repairs_text(const struct tp_trace *t, char *text, size_t size);
+
+#endif

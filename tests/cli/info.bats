@@ -1,0 +1,261 @@
+#!/usr/bin/env bats
+# tapool info: its screens to the letter, its figures against a count of their own, what it refuses.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
+load common
+
+samples=(sqlite jq python-threads)
+
+info() { "$TAPOOL" info "$@"; }
+
+shown() {
+    local name=$1
+    shift
+    ok "$@" || return 1
+    golden "$name" <"$out" || return 1
+    [ -n "${UPDATE_GOLDEN:-}" ] || tool width 100 <"$out"
+}
+
+# A trace of everything that can be in one: phases, threads that end, alignments, references, a reset.
+rich_trace() {
+    cat <<'END'
+{ "format": "tapool-trace", "version": 1, "meta": {"name": "rich", "kind": "host"},
+  "events": [
+    {"t": 0, "op": "mark", "name": "load"},
+    {"t": 10, "op": "alloc", "id": 1, "size": 100, "thread": 4},
+    {"t": 20, "op": "alloc", "id": 2, "size": 3000000, "align": 4096, "thread": 5},
+    {"t": 30, "op": "retain", "id": 2},
+    {"t": 40, "op": "free", "id": 2},
+    {"t": 50, "op": "mark", "name": "query"},
+    {"t": 60, "op": "realloc", "id": 1, "size": 900, "thread": 4},
+    {"t": 70, "op": "realloc", "id": 1, "size": 300, "thread": 4},
+    {"t": 80, "op": "realloc", "id": 1, "size": 300, "thread": 4},
+    {"t": 90, "op": "thread_end", "thread": 4},
+    {"t": 100, "op": "free", "id": 1, "thread": 4},
+    {"t": 110, "op": "alloc", "id": 1, "size": 64, "thread": 4},
+    {"t": 120, "op": "free", "id": 2, "thread": 4},
+    {"t": 130, "op": "alloc", "id": 9, "size": 64, "thread": 4},
+    {"t": 140, "op": "reset"},
+    {"t": 150, "op": "mark", "name": "load"},
+    {"t": 160, "op": "adopt", "id": 3, "size": 7, "thread": 5} ] }
+END
+}
+
+@test "the screens of the samples, with --bytes, at 80 columns" {
+    for sample in "${samples[@]}"; do
+        shown "info-$sample" info "sample:$sample"
+        ok tool fits 80 "$TAPOOL" info "sample:$sample"
+        ok tool fits 80 "$TAPOOL" info "sample:$sample" --bytes
+    done
+    shown info-python-threads-bytes info sample:python-threads --bytes
+    ok tool pty 80 "$TAPOOL" info sample:python-threads
+    golden info-python-threads-80 <"$out"
+    shown info-help info --help
+}
+
+@test "device traces: one device, two devices, more than are shown" {
+    device_trace >gpu.json
+    shown info-device info gpu.json
+    sed 's/"id": 7, "device": 0/"id": 7, "device": 1/' <(device_trace) >two.json
+    shown info-two-devices info two.json
+    ok info two.json --json
+    python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert "peak_requested_bytes" not in d and "curve" not in d, "byte values of two devices are not one"
+assert [v["peak_requested_bytes"] for v in d["devices"]] == [22001000, 3145728], d["devices"]
+assert d["devices"][1]["curve"] == [[2, 3145728], [5, 0]]
+END
+    {
+        printf '{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "streams": ['
+        for i in $(seq 0 10); do printf '%s{"id": %d, "device": %d}' "${comma:-}" "$i" "$i" && comma=,; done
+        printf '], "events": [{"op": "alloc", "id": 1, "size": 1000, "stream": 9}]}\n'
+    } >many.json
+    ok info many.json
+    matches "$out" '^  device 0      nothing is allocated$'
+    matches "$out" '^  device 7 '
+    matches "$out" '^  \.\.\.           3 devices more: --json$'
+    lacks "$out" 'device 8'
+}
+
+@test "phases, remote frees, alignments, references, a reset" {
+    rich_trace >rich.json
+    shown info-rich info rich.json
+    ok info rich.json --json
+    python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["marks"] == {"count": 3, "distinct": 2, "names": ["load", "query"]}
+# both frees: by a thread that came after the one that had its number, and by another
+assert d["remote_frees"] == 2, d["remote_frees"]
+assert d["peak_requested_mark"] == "query" and d["peak_requested_event"] == 7
+assert d["reallocs"] == {"grow": 1, "shrink": 1, "same": 1}
+assert d["alignment"] == {"usual_bytes": 16, "other_requests": 1, "highest_bytes": 4096}
+assert d["freed_objects"] == 4 and d["outlive"] == {"objects": 1, "bytes": 7}
+assert d["operations"]["retain"] == 1 and d["operations"]["release"] == 1 and d["operations"]["free"] == 2
+assert d["lifetimes_events"]["max"] == 10 and d["lifetimes_ns"]["max"] == 100
+END
+}
+
+@test "every figure agrees with a slow count of its own" {
+    for sample in "${samples[@]}"; do
+        ok info "sample:$sample" --json
+        python3 "$CLI/info_agree.py" "$SAMPLES/$sample.json" "$out"
+    done
+    python3 - >long.json <<'END'
+import json, random
+random.seed(7)
+live, events, t = [], [], 0
+for n in range(30000):
+    t += random.choice((0, 1, 50, 100000))
+    thread = random.randrange(5)
+    roll = random.random()
+    if n == 20000:
+        events.append({"t": t, "op": "reset"})
+        live = []
+    elif roll < .01:
+        events.append({"t": t, "op": "mark", "name": "phase %d" % random.randrange(9)})
+    elif roll < .02:
+        events.append({"t": t, "op": "thread_end", "thread": thread})
+    elif live and roll < .5:
+        events.append({"t": t, "op": "free", "id": live.pop(random.randrange(len(live))), "thread": thread})
+    elif live and roll < .6:
+        events.append({"t": t, "op": "realloc", "id": random.choice(live), "size": random.randrange(1, 9000), "thread": thread})
+    else:
+        live.append(n)
+        events.append({"t": t, "op": "alloc", "id": n, "size": int(random.paretovariate(.4)) % (1 << 22) + 1, "thread": thread})
+print(json.dumps({"format": "tapool-trace", "version": 1, "meta": {"name": "long", "kind": "host"}, "events": events}))
+END
+    ok info long.json --json
+    python3 "$CLI/info_agree.py" long.json "$out"
+    sed 's/"host"/"device"/' long.json >device.json
+    sed -i 's/, "thread": [0-9]*//' device.json
+    sed -i 's/{"t": [0-9]*, "op": "thread_end"}, //g' device.json
+    ok info device.json --json
+    python3 "$CLI/info_agree.py" device.json "$out"
+}
+
+@test "the trace object is that of the replay result" {
+    device_trace >gpu.json
+    for trace in sample:sqlite sample:python-threads gpu.json; do
+        ok play_once "$trace" -s arena --json
+        query "$out" 'json.dumps(r["trace"])' >"$SCRATCH/replayed"
+        query "$out" 'json.dumps(d["tool"])' >>"$SCRATCH/replayed"
+        ok info "$trace" --json
+        python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+print(json.dumps(d["trace"]))
+print(json.dumps(d["tool"]))' "$out" | diff "$SCRATCH/replayed" -
+    done
+}
+
+@test "--json is --format json; the same as JSON Lines and through a pipe" {
+    ok info sample:jq --json
+    cp "$out" first
+    ok info sample:jq --format json
+    cmp first "$out"
+    ok info sample:jq --format json --input-format json
+    cmp first "$out"
+    python3 - "$SAMPLES/jq.json" >jq.jsonl <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+events = d.pop("events")
+print(json.dumps(d))
+for e in events:
+    print(json.dumps(e))
+END
+    ok info jq.jsonl
+    matches "$out" "^jq.jsonl        *host trace, format jsonl \(tapool's own\), [0-9.]+ KiB, program hash f41fb61a86f1$"
+    capture info - <jq.jsonl
+    [ "$rc" -eq 0 ]
+    matches "$out" "^stdin           host trace, format jsonl \(tapool's own\), program hash f41fb61a86f1$"
+    matches "$out" '^Next: tapool replay -$'
+}
+
+@test "what the trace does not have is said, and no more" {
+    ok info sample:python-threads
+    lacks "$out" 'second thread'
+    trace '{"op":"alloc","id":1,"size":10}' >none.json
+    shown info-one-event info none.json
+    ok info none.json --json
+    python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["duration_ns"] is None and d["trace"]["unknown"] == ["time"]
+assert d["peak_requested_time_ns"] is None and d["peak_requested_mark"] is None
+assert set(d["lifetimes_events"].values()) == {None} and set(d["lifetimes_ns"].values()) == {None}
+END
+    trace '{"op":"alloc","id":1,"size":10,"t":5}' '{"op":"free","id":1}' >some.json
+    ok info some.json
+    matches "$out" 'not in it     the times of some events; a second thread'
+    matches "$out" ' 2 events from left to right, times are unknown; '
+    trace '{"op":"mark","name":"a"}' '{"op":"sync"}' >empty.json
+    shown info-nothing-allocated info empty.json
+}
+
+@test "repairs are counted, unless --strict" {
+    trace '{"op":"free","id":9}' '{"op":"alloc","id":1,"size":10}' '{"op":"alloc","id":1,"size":20}' >dirty.json
+    refused 3 "^tapool: dirty.json:3: event 1 frees id 9" info dirty.json
+    refused 3 "^tapool: dirty.json:3: event 1 frees id 9" info dirty.json --strict
+    ok info dirty.json --repair
+    matches "$out" '^  repaired      1 unknown_free, 1 double_alloc$'
+}
+
+@test "bad input: the words and the exit code of replay" {
+    printf 'version https://git-lfs.github.com/spec/v1\n' >lfs.json
+    printf 'nonsense' >nonsense.json
+    printf '{ "format": "tapool-trace", "version": 1, "events": [' >cut.json
+    : >empty.json
+    mkdir folder
+    for trace in lfs.json nonsense.json cut.json empty.json folder missing.json sample:none sample:../x; do
+        refused 3 "" play_once "$trace" -s arena
+        cp "$err" "$SCRATCH/replay"
+        refused 3 "" info "$trace"
+        diff "$SCRATCH/replay" "$err"
+    done
+}
+
+@test "a wrong command line: exit 2" {
+    refused 2 "^tapool: info needs a trace$" info
+    matches "$err" '^hint: tapool info sample:sqlite'
+    refused 2 "^tapool: info takes one trace$" info sample:sqlite sample:jq
+    refused 2 "^tapool: --strict and --repair exclude each other$" info sample:sqlite --strict --repair
+    refused 2 "^tapool: unknown option '--jsn'$" info sample:sqlite --jsn
+    matches "$err" "^hint: did you mean '--json'"
+    refused 2 "^tapool: unknown input format 'jsn'$" info sample:sqlite --input-format jsn
+    refused 2 "^tapool: option 'format' is 'xml'" info sample:sqlite --format xml
+}
+
+@test "a full disk and a closed stdout: exit 4" {
+    full() { "$@" >/dev/full; }
+    closed() { "$@" >&-; }
+    for format in text json; do
+        refused 4 "^tapool: standard output could not be written" full "$TAPOOL" info sample:sqlite --format $format
+        refused 4 "^tapool: standard output could not be written" closed "$TAPOOL" info sample:sqlite --format $format
+    done
+}
+
+@test "hostile names reach neither the terminal nor the shell" {
+    hostile=$'it\'s $(touch x) \x1b[31m.json'
+    printf '{"format":"tapool-trace","version":1,"meta":{"program":"\\u001b[2J\\u202e","name":"\\u0007"},"events":[{"op":"mark","name":"\\u001b]0;x"},{"op":"alloc","id":1,"size":5}]}' >"$hostile"
+    ok info "$hostile"
+    harmless "$out"
+    ok info "$hostile" --json
+    harmless "$out"
+    cp "$SAMPLES/jq.json" "a b'c.json"
+    ok info "a b'c.json"
+    next=$(sed -n 's/^Next: tapool replay //p' "$out")
+    [ "$(eval "printf %s $next")" = "a b'c.json" ]
+}
+
+@test "a million events: memory stays that of the program" {
+    awk 'BEGIN { print "{\"format\": \"tapool-trace\", \"version\": 1}"
+        for (i = 1; i <= 500000; i++) {
+            printf "{\"t\":%d,\"op\":\"alloc\",\"id\":%d,\"size\":%d}\n", 2 * i, i, i
+            printf "{\"t\":%d,\"op\":\"free\",\"id\":%d}\n", 2 * i + 1, i } }' >big.jsonl
+    sanitized || limit=64
+    capture tool rss "${limit:-2000}" "$TAPOOL" info big.jsonl
+    [ "$rc" -eq 0 ] || fail "exit code $rc" "$(cat "$out" "$err")"
+    matches "$out" 'more than 65,536 distinct sizes: exact-size'
+    lacks "$out" 'commonest'
+}

@@ -7,21 +7,23 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static void read_cpu(char *out, size_t size)
+bool tp_machine_line(const char *path, const char *key, char *out, size_t size)
 {
-    char line[256];
-    FILE *f = fopen("/proc/cpuinfo", "r");
+    char line[8192];
+    bool found = false;
+    FILE *f = fopen(path, "re");
     out[0] = '\0';
-    while (f && !out[0] && fgets(line, sizeof line, f)) {
-        char *colon = strchr(line, ':');
-        if (!colon || strncmp(line, "model name", 10))
+    while (f && !found && fgets(line, sizeof line, f)) {
+        size_t length = strlen(key);
+        found = !strncmp(line, key, length);
+        if (!found)
             continue;
-        colon += 1 + strspn(colon + 1, " \t");
-        colon[strcspn(colon, "\n")] = '\0';
-        snprintf(out, size, "%s", colon);
+        const char *value = line + length + strspn(line + length, " \t:");
+        snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value);
     }
     if (f)
         fclose(f);
+    return found;
 }
 
 static uint64_t system_value(int name)
@@ -38,7 +40,7 @@ void tp_machine_read(struct tp_machine *out)
         snprintf(out->os, sizeof out->os, "%s %s", names.sysname, names.release);
         snprintf(out->arch, sizeof out->arch, "%s", names.machine);
     }
-    read_cpu(out->cpu, sizeof out->cpu);
+    tp_machine_line("/proc/cpuinfo", "model name", out->cpu, sizeof out->cpu);
     snprintf(out->libc, sizeof out->libc, "glibc %s", gnu_get_libc_version());
     out->cores = system_value(_SC_NPROCESSORS_ONLN);
     out->page_bytes = system_value(_SC_PAGESIZE);

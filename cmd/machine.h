@@ -2,6 +2,8 @@
 #ifndef TP_MACHINE_H
 #define TP_MACHINE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct tp_machine {
@@ -15,5 +17,10 @@ struct tp_machine {
 };
 
 void tp_machine_read(struct tp_machine *out);
+
+/* The first line of a file of /proc or /sys that begins with `key` ("" takes the first of all),
+ * what follows the key and blanks, tabs and colons, without its end. false and "": there is none.
+ */
+bool tp_machine_line(const char *path, const char *key, char *out, size_t size);
 
 #endif

@@ -45,11 +45,12 @@ const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
                                                 NULL};
 
 extern const struct tp_command tp_command_replay, tp_command_info, tp_command_gen,
-    tp_command_strategies, tp_command_help, tp_command_child;
+    tp_command_strategies, tp_command_doctor, tp_command_help, tp_command_child;
 const struct tp_command *const tp_commands[] = {&tp_command_replay,
                                                 &tp_command_info,
                                                 &tp_command_gen,
                                                 &tp_command_strategies,
+                                                &tp_command_doctor,
                                                 &tp_command_help,
                                                 &tp_command_child,
                                                 NULL};

@@ -16,13 +16,11 @@ void tp_json_tool(struct tp_json *j, cJSON *in)
     tp_json_text(j, tool, "compiler", TAPOOL_COMPILER);
 }
 
-static void write_head(struct tp_json *j, cJSON *root, const struct tp_report *rep)
+void tp_json_machine(struct tp_json *j, cJSON *in)
 {
     struct tp_machine m;
     tp_machine_read(&m);
-    tp_json_text(j, root, "schema", "tapool.result/1");
-    tp_json_tool(j, root);
-    cJSON *machine = tp_json_object(j, root, "machine");
+    cJSON *machine = tp_json_object(j, in, "machine");
     tp_json_text(j, machine, "os", m.os);
     tp_json_text(j, machine, "arch", m.arch);
     tp_json_text(j, machine, "cpu", m.cpu);
@@ -30,10 +28,22 @@ static void write_head(struct tp_json *j, cJSON *root, const struct tp_report *r
     tp_json_uint(j, machine, "cores", m.cores);
     tp_json_uint(j, machine, "memory_bytes", m.memory_bytes);
     tp_json_uint(j, machine, "page_bytes", m.page_bytes);
-    cJSON *clock = tp_json_object(j, root, "clock");
-    tp_json_text(j, clock, "name", rep->clock.name);
-    tp_json_real(j, clock, "step_ns", rep->clock.step_ns);
-    tp_json_real(j, clock, "stamp_ns", rep->clock.stamp_ns);
+}
+
+void tp_json_clock(struct tp_json *j, cJSON *in, const struct tp_clock *c)
+{
+    cJSON *clock = tp_json_object(j, in, "clock");
+    tp_json_text(j, clock, "name", c->name);
+    tp_json_real(j, clock, "step_ns", c->step_ns);
+    tp_json_real(j, clock, "stamp_ns", c->stamp_ns);
+}
+
+static void write_head(struct tp_json *j, cJSON *root, const struct tp_report *rep)
+{
+    tp_json_text(j, root, "schema", "tapool.result/1");
+    tp_json_tool(j, root);
+    tp_json_machine(j, root);
+    tp_json_clock(j, root, &rep->clock);
     tp_json_uint(j, root, "seed", rep->seed);
     tp_json_bool(j, root, "partial", rep->partial);
 }

@@ -1,0 +1,128 @@
+/* tapool doctor: what this machine can measure, and what limits it. */
+#include "cmd/cli.h"
+#include "cmd/doctor.h"
+#include "cmd/report_json.h"
+#include "cmd/text.h"
+
+#include <stdlib.h>
+
+enum { FORMAT_TEXT, FORMAT_JSON };
+enum { NAME = 2, VERDICT = 17, VALUE = 26 };
+
+struct doctor_opts {
+    uint32_t format;
+    bool json;
+};
+
+static const char *const format_words[] = {"text", "json", NULL};
+
+static const struct tp_opt rows[] = {{.name = "format",
+                                      .type = TP_OPT_CHOICE,
+                                      .offset = offsetof(struct doctor_opts, format),
+                                      .def = "text",
+                                      .choices = format_words,
+                                      .arg = "FORMAT",
+                                      .help = "what is printed"},
+                                     {.name = "json",
+                                      .type = TP_OPT_FLAG,
+                                      .offset = offsetof(struct doctor_opts, json),
+                                      .help = "the same as --format json"},
+                                     {.name = NULL}};
+
+static int count_verdict(const struct tp_doctor *d, enum tp_verdict verdict)
+{
+    int count = 0;
+    for (int i = 0; i < d->count; i++)
+        count += d->checks[i].verdict == verdict;
+    return count;
+}
+
+static void print_text(const struct tp_doctor *d, FILE *out)
+{
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
+    tp_page_at(&page, 0, "tapool %s on this machine", TAPOOL_VERSION);
+    tp_page_line(&page);
+    for (int i = 0; i < d->count; i++) {
+        const struct tp_check *c = &d->checks[i];
+        tp_page_at(&page, NAME, "%s", c->name);
+        tp_page_at(&page, VERDICT, "%s", tp_verdict_names[c->verdict]);
+        tp_page_at(&page, VALUE, "%s", c->value);
+        tp_page_line(&page);
+        if (c->advice[0]) {
+            tp_page_at(&page, VALUE, "%s", c->advice);
+            tp_page_line(&page);
+        }
+    }
+    tp_page_line(&page);
+    int limits = count_verdict(d, TP_VERDICT_LIMIT);
+    tp_page_at(&page, 0,
+               "%d ok, %d limit%s, %d missing. Memory and counts are exact whatever stands above; "
+               "it is times that depend on it.",
+               count_verdict(d, TP_VERDICT_OK), limits, limits == 1 ? "" : "s",
+               count_verdict(d, TP_VERDICT_MISSING));
+    tp_page_line(&page);
+}
+
+static int print_json(const struct tp_doctor *d, FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_json_text(&j, root, "schema", "tapool.doctor/1");
+    tp_json_tool(&j, root);
+    tp_json_machine(&j, root);
+    if (d->clock.name)
+        tp_json_clock(&j, root, &d->clock);
+    cJSON *values = tp_json_object(&j, root, "values");
+    tp_json_uint(&j, values, "cores_allowed", d->cores_allowed);
+    tp_json_real(&j, values, "load_1min", d->load);
+    tp_json_uint(&j, values, "memory_available_bytes", d->memory_available_bytes);
+    tp_json_uint(&j, values, "max_map_count", d->max_map_count);
+    tp_json_uint(&j, values, "overcommit_memory", d->overcommit_memory);
+    tp_json_uint(&j, values, "temporary_free_bytes", d->temporary_free_bytes);
+    tp_json_uint(&j, values, "cuda_devices", d->cuda_devices);
+    cJSON *checks = tp_json_array(&j, root, "checks");
+    for (int i = 0; i < d->count; i++) {
+        const struct tp_check *c = &d->checks[i];
+        cJSON *o = cJSON_CreateObject();
+        tp_json_text(&j, o, "name", c->name);
+        tp_json_text(&j, o, "verdict", tp_verdict_names[c->verdict]);
+        tp_json_text(&j, o, "value", c->value);
+        tp_json_text(&j, o, "advice", c->advice[0] ? c->advice : NULL);
+        tp_json_push(&j, checks, o);
+    }
+    return tp_json_print(&j, root, out, err);
+}
+
+static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct doctor_opts *o = args->opts;
+    if (args->count)
+        return tp_fail(err, TP_EUSAGE, "doctor takes no argument");
+    struct tp_doctor *d = calloc(1, sizeof *d);
+    if (!d)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    d->root = "";
+    d->out = out;
+    tp_doctor_examine(d);
+    int status = TP_OK;
+    if (o->json || o->format == FORMAT_JSON)
+        status = print_json(d, out, err);
+    else
+        print_text(d, out);
+    free(d);
+    return status;
+}
+
+const struct tp_command tp_command_doctor = {
+    .name = "doctor",
+    .usage = "doctor [OPTION]...",
+    .summary = "what this machine can measure, and what disturbs it",
+    .about =
+        "Looks at the build, the processor, the clock, the load, memory settings and the tools "
+        "that tapool can use, and says of each: ok; limit, where it works but bounds or disturbs "
+        "what is measured; missing. Changes nothing and always ends with 0.",
+    .opts_size = sizeof(struct doctor_opts),
+    .options = rows,
+    .run = run_doctor,
+};

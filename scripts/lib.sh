@@ -23,7 +23,7 @@ cores() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2; 
 usage() { sed -n '2,/^[^#]/{/^#/!d;s/^# \{0,1\}//;p}' "$0"; }
 
 # What may be needed: probe | Debian package | what for. A probe is cmd:NAME (a program),
-# pc:NAME (a pkg-config module) or file:PATH.
+# pc:NAME (a pkg-config module), py:NAME (a module of Python 3) or file:PATH.
 BUILD_NEEDS=(
     "cmd:gcc|gcc|the C compiler gcc"
     "file:/usr/include/stdio.h|libc6-dev|the headers of the C library"
@@ -37,6 +37,7 @@ TEST_NEEDS=(
     "pc:cmocka|libcmocka-dev|cmocka (unit tests)"
     "cmd:bats|bats|bats (tests of the command line)"
     "cmd:python3|python3|Python 3 (tests read the JSON that tapool writes)"
+    "py:jsonschema|python3-jsonschema|the Python module jsonschema (tests hold that JSON against its schema)"
 )
 CLANG_NEEDS=("cmd:clang|clang|clang (the second compiler)")
 
@@ -44,6 +45,7 @@ probe() { # PROBE PACKAGE
     case $1 in
     cmd:*) have "${1#cmd:}" ;;
     pc:*) have pkg-config && pkg-config --exists "${1#pc:}" ;;
+    py:*) have python3 && python3 -c "import ${1#py:}" >/dev/null 2>&1 ;;
     file:*) [ -e "${1#file:}" ] ;;
     esac || { have dpkg && dpkg -s "$2" 2>/dev/null | grep -q '^Status: install ok installed'; }
 }

@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# The JSON Schemas that are shipped describe what tapool writes: all of it, and nothing else.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
+load common
+
+RESULT=$TAPOOL_ROOT/cmd/result.schema.json
+INFO=$TAPOOL_ROOT/cmd/info.schema.json
+
+# The first python3 that has the module; the one in PATH may be another than the system's.
+python=''
+for candidate in python3 /usr/bin/python3; do
+    if "$candidate" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+
+check() {
+    [ -n "$python" ] || skip "the Python module jsonschema is not installed (apt install python3-jsonschema)"
+    capture "$python" "$CLI/schema_check.py" "$@"
+    [ "$rc" -eq 0 ] || fail "$*" "$(cat "$out" "$err")"
+}
+
+# replayed NAME ARGS...: the result in NAME.json, valid.
+replayed() {
+    local name=$1
+    shift
+    ok play_once "$@" --json || return 1
+    cp "$out" "$name.json"
+    check valid "$RESULT" "$name.json"
+}
+
+looked_at() {
+    local name=$1
+    shift
+    ok "$TAPOOL" info "$@" --json || return 1
+    cp "$out" "$name.json"
+    check valid "$INFO" "$name.json"
+}
+
+two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/'; }
+
+@test "the schemas leave nothing open and share what is the same" {
+    check shape "$RESULT"
+    check shape "$INFO"
+    check shared "$RESULT" "$INFO"
+}
+
+@test "results of every kind follow their schema, and hold every member of it" {
+    device_trace >gpu.trace
+    two_devices >two.trace
+    trace '{"op":"mark","name":"a"}' >marks.trace
+    trace '{"op":"alloc","id":1,"size":281474976710656}' >huge.trace
+    trace '{"op":"free","id":9}' '{"op":"alloc","id":1,"size":10}' '{"op":"alloc","id":1,"size":20}' \
+        '{"op":"retain","id":1}' >dirty.trace
+    replayed single sample:sqlite -s arena
+    replayed table sample:sqlite sample:python-threads
+    replayed system sample:jq -s system
+    replayed labels sample:jq -s arena -s small=arena:arena_size=1MiB,classes=coarse12 --seed 18446744073709551614
+    replayed device gpu.trace
+    replayed two two.trace -s arena
+    replayed failing sample:sqlite -s arena -s bump --source virtual+limit:capacity=300KiB
+    replayed stopped sample:sqlite -s arena --source virtual+limit:capacity=300KiB --on-oom stop
+    replayed decorated sample:sqlite -s direct --source host+shuffle+limit:capacity=1GiB --touch all
+    replayed marks marks.trace
+    replayed huge huge.trace -s direct -s arena -s bump --source virtual
+    replayed dirty dirty.trace -s arena --repair
+    ok play sample:sqlite -s arena -v --json
+    cp "$out" steady.json
+    check valid "$RESULT" steady.json
+    ok play_once sample:sqlite -s arena --export-json exported.json
+    check valid "$RESULT" exported.json
+    is failing.json 'r["failed_allocations"] > 0' True
+    is two.json '"memory" in r' False
+    is dirty.json 'len(r["trace"]["repairs"])' 2
+    is huge.json 'type(r["source_calls"]["get_bytes"]).__name__' int # 2^48 is exact
+    is labels.json 'd["seed"]' 18446744073709551614
+    check covered "$RESULT" ./*.json
+}
+
+@test "what info writes follows its schema, and holds every member of it" {
+    device_trace >gpu.trace
+    two_devices >two.trace
+    trace '{"op":"mark","name":"a"}' '{"op":"alloc","id":1,"size":8}' '{"op":"realloc","id":1,"size":9}' >marks.trace
+    for sample in sqlite jq python-threads; do
+        looked_at "$sample" "sample:$sample"
+    done
+    looked_at device gpu.trace
+    looked_at two two.trace
+    looked_at marks marks.trace
+    lines '{"op":"mark","name":"a"}' >pipe.trace
+    looked_at pipe - <pipe.trace
+    check covered "$INFO" ./*.json
+    # sums beyond 2^53 are strings
+    mapfile -t many < <(for i in $(seq 1 40); do echo "{\"op\":\"alloc\",\"id\":$i,\"size\":281474976710656}"; done)
+    trace "${many[@]}" >large.trace
+    looked_at large large.trace
+    python3 -c 'import json
+d = json.load(open("large.json"))
+assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
+}
+
+@test "a document that is damaged anywhere is refused" {
+    device_trace >gpu.trace
+    replayed device gpu.trace -s arena -s bump
+    check mutants "$RESULT" device.json
+    replayed failing sample:sqlite -s arena --source virtual+limit:capacity=300KiB
+    check mutants "$RESULT" failing.json
+    looked_at info gpu.trace
+    check mutants "$INFO" info.json
+}
+
+@test "values out of range are refused" {
+    [ -n "$python" ] || skip "the Python module jsonschema is not installed"
+    replayed single sample:sqlite -s arena
+    looked_at info sample:sqlite
+    "$python" - "$RESULT" single.json "$INFO" info.json <<'END'
+import copy, json, sys
+import jsonschema
+
+def check(schema, document, changes):
+    v = jsonschema.Draft202012Validator(json.load(open(schema)))
+    d = json.load(open(document))
+    assert v.is_valid(d)
+    for path, value in changes:
+        other = copy.deepcopy(d)
+        at = other
+        for key in path[:-1]:
+            at = at[key]
+        assert path[-1] in at, path
+        at[path[-1]] = value
+        assert not v.is_valid(other), "accepted: %s = %r" % (path, value)
+
+m = ["runs", 0, "memory"]
+check(sys.argv[1], sys.argv[2], [
+    (["schema"], "tapool.result/2"), (["schema"], "tapool.info/1"), (["seed"], -1), (["seed"], 1.5),
+    (["seed"], (1 << 53) + 2), (["seed"], "12"), (["seed"], None),
+    (m + ["peak_reserved_bytes"], -4096), (m + ["peak_reserved_bytes"], None),
+    (m + ["unused_reserved"], 1.01), (m + ["unused_reserved"], -0.01), (m + ["weight"], "bytes"),
+    (["runs", 0, "trace", "kind"], "gpu"), (["runs", 0, "trace", "program_hash"], "26CB"),
+    (["runs", 0, "touch"], "twice"), (["runs", 0, "latency_scope"], "all"),
+    (["runs", 0, "throughput", "ns_per_op"], -1), (["runs", 0, "throughput", "ns_per_op"], None),
+    (["runs", 0, "latency", "alloc", "coarse"], ["p51_ns"]),
+    (["runs", 0, "latency", "alloc", "buckets"], [[1, 2, 3]]),
+    (["runs", 0, "latency", "alloc", "buckets"], [[1]]), (["runs", 0, "devices"], []),
+    (["runs", 0, "warnings"], [{"id": "Not An Id", "text": "x"}])])
+check(sys.argv[3], sys.argv[4], [
+    (["schema"], "tapool.result/1"), (["curve"], [[1]]), (["curve"], [[1, -1]]),
+    (["common_sizes"], [{"bytes": 1, "requests": 1}] * 4), (["distinct_sizes"], None),
+    (["trace", "repairs"], {"unknown_free": -1}), (["operations", "alloc"], None)])
+END
+}
+
+@test "the schemas are installed" {
+    build=$(dirname "$TAPOOL")
+    [ -f "$build/CMakeCache.txt" ] || skip "$TAPOOL is not in a build folder of CMake"
+    capture cmake --install "$build" --prefix "$SCRATCH/prefix"
+    [ "$rc" -eq 0 ] || fail "$(cat "$out" "$err")"
+    cmp "$SCRATCH/prefix/share/tapool/result.schema.json" "$RESULT"
+    cmp "$SCRATCH/prefix/share/tapool/info.schema.json" "$INFO"
+}

@@ -61,7 +61,7 @@ void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace)
     tp_json_text(j, t, "format", trace->format);
     tp_json_text(j, t, "program_hash", hash);
     tp_json_uint(j, t, "events", f->events);
-    tp_json_bool(j, t, "cut", r->trace->cut);
+    tp_json_bool(j, t, "cut", trace->cut);
     tp_json_uint(j, t, "operations", f->operations);
     tp_json_uint(j, t, "objects", f->objects);
     tp_json_uint(j, t, "threads", f->recorded_threads);
@@ -176,10 +176,8 @@ static void write_failures(struct tp_json *j, cJSON *in, const struct tp_program
     cJSON *by = tp_json_object(j, in, "failed_by");
     for (int c = 0; c < TP_OOM_CLASSES; c++)
         tp_json_uint(j, by, tp_oom_names[c], d->failed_by[c]);
-    if (!d->failed_allocations) {
-        tp_json_text(j, in, "first_failure", NULL);
+    if (!d->failed_allocations)
         return;
-    }
     cJSON *o = tp_json_object(j, in, "first_failure");
     tp_json_text(j, o, "class", tp_oom_names[f->oom_class]);
     tp_json_text(j, o, "phase", tp_program_mark(program, f->mark));

@@ -103,7 +103,9 @@ def shared(one, other):
 # ---- documents ----
 
 def shorten(node):
-    """Two of every array are enough to damage."""
+    """Two of every array are enough to damage; a tuple of numbers has a fixed length."""
+    if isinstance(node, list) and node and not any(isinstance(v, (list, dict)) for v in node):
+        return node
     if isinstance(node, list):
         return [shorten(v) for v in node[:2]]
     return {k: shorten(v) for k, v in node.items()} if isinstance(node, dict) else node

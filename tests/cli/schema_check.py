@@ -158,7 +158,8 @@ def optional_paths(schema, document):
     """Members that may be left out: those whose description begins with 'only'."""
     names = {name for _, node in nodes(schema) for name, member in node.get("properties", {}).items()
              if isinstance(member, dict) and member.get("description", "").startswith("only")}
-    parents = {(), ("runs", 0), ("runs", 1), ("runs", 0, "source"), ("runs", 1, "source")}
+    runs = [("runs", n) for n in (0, 1)]
+    parents = {(), *runs} | {r + p for r in runs for p in (("source",), ("devices", 0), ("devices", 1))}
     return {p for p in paths(document) if p and p[-1] in names and p[:-1] in parents}
 
 

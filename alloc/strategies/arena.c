@@ -9,6 +9,7 @@
  * object on; what lies in a thread's cache serves no other thread until it drains or the source
  * refuses. */
 #include "alloc/strategies/arena_check.h"
+#include "alloc/strategies/arena_reclaim.h"
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -17,6 +18,7 @@
 struct arena_opts {
     uint64_t arena_size, first_range, alignment, refill_target, local_cache_target, max_arenas;
     uint32_t classes; /* enum arena_table */
+    bool checks;
 };
 
 static const char *const class_words[] = {"fine", "coarse6", "coarse12", NULL};
@@ -75,6 +77,11 @@ static const struct tp_opt arena_rows[] = {
      .max = UINT64_C(1) << 30,
      .arg = "SIZE",
      .help = "bytes per class that a thread may cache, at least two blocks"},
+    {.name = "checks",
+     .type = TP_OPT_FLAG,
+     .offset = offsetof(struct arena_opts, checks),
+     .def = "yes",
+     .help = "find out wrong frees; no: believe the program"},
     {.name = NULL}};
 
 static void *map_get(void *ctx, size_t size)
@@ -86,23 +93,52 @@ static void map_put(void *ctx, void *p, size_t size)
     tp_meta_put(ctx, p, size);
 }
 
+static int too_large(struct tp_err *err, const struct arena_opts *opts, const char *name,
+                     const char *than)
+{
+    char value[32], bound[32];
+    tp_opt_format(tp_opt_find(arena_rows, name), opts, value, sizeof value);
+    tp_opt_format(tp_opt_find(arena_rows, than), opts, bound, sizeof bound);
+    return tp_fail(err, TP_EUSAGE, "strategy 'arena': '%s' (%s) is larger than '%s' (%s)", name,
+                   value, than, bound);
+}
+
+static int check_options(const struct arena_opts *opts, struct tp_err *err)
+{
+    if (opts->alignment & (opts->alignment - 1))
+        return tp_fail(err, TP_EUSAGE, "strategy 'arena': 'alignment' must be a power of two");
+    if (opts->first_range > opts->arena_size)
+        return too_large(err, opts, "first_range", "arena_size");
+    if (opts->refill_target > opts->arena_size)
+        return too_large(err, opts, "refill_target", "arena_size");
+    return TP_OK;
+}
+
 static int arena_init(void *state, const struct tp_env *env, const void *options,
                       struct tp_err *err)
 {
     struct arena *st = state;
     const struct arena_opts *opts = options;
-    if (opts->alignment & (opts->alignment - 1))
-        return tp_fail(err, TP_EUSAGE, "strategy 'arena': 'alignment' must be a power of two");
+    int rc = check_options(opts, err);
+    if (rc)
+        return rc;
     st->env = env;
+    st->shared = env->concurrent;
+    st->checked = opts->checks;
     st->refill_target = opts->refill_target;
+    st->mem = (struct arena_mem){env, &st->heap};
     classes_init(&st->classes, opts->classes, opts->alignment, opts->refill_target,
                  opts->local_cache_target);
+    st->direct = st->shared ? 0 : st->classes.direct;
+    st->alignment = opts->alignment;
     pages_init(&st->pages, env, opts->first_range, opts->arena_size, opts->max_arenas);
-    /* the maps only pass this on to tp_meta_get, which takes it as const */
+    /* the map only passes this on to tp_meta_get, which takes it as const */
     tp_addr_map_init(&st->large, map_get, map_put, (void *)(uintptr_t)env);
-    tp_addr_map_init(&st->chunks, map_get, map_put, (void *)(uintptr_t)env);
-    if (tp_addr_map_reserve(&st->chunks, 1))
+    if (chunks_init(&st->chunks, env, opts->checks))
         return tp_fail(err, TP_ENOMEM, "out of memory for the tables of strategy 'arena'");
+    tp_lock_init(&st->heap, st->shared);
+    for (uint32_t c = 0; c < st->classes.count; c++)
+        tp_lock_init(&st->central[c].lock, st->shared);
     return TP_OK;
 }
 
@@ -110,20 +146,25 @@ static void arena_fini(void *state)
 {
     struct arena *st = state;
     for (uint32_t c = 0; c < st->classes.count; c++)
-        central_fini(st->env, &st->central[c]);
-    chunks_fini(&st->chunks, st->env);
+        central_fini(&st->mem, &st->central[c]);
+    chunks_fini(&st->chunks);
     tp_addr_map_fini(&st->large);
     pages_fini(&st->pages);
+    tp_lock_fini(&st->heap);
 }
 
 static int arena_thread_init(void *state, void *thread)
 {
     struct arena *st = state;
     struct arena_thread *thr = thread;
+    for (uint32_t c = 0; c < st->classes.count; c++)
+        thr->caches[c].block = st->classes.size[c];
+    tp_lock_take(&st->heap);
     thr->older = st->threads;
     if (thr->older)
         thr->older->newer = thr;
     st->threads = thr;
+    tp_lock_drop(&st->heap);
     return TP_OK;
 }
 
@@ -132,16 +173,49 @@ static void arena_thread_fini(void *state, void *thread)
     struct arena *st = state;
     struct arena_thread *thr = thread;
     for (uint32_t c = 0; c < st->classes.count; c++) {
-        central_adopt(&st->central[c], &thr->caches[c]);
-        segment_free(st->env, thr->caches[c].segment);
+        tp_lock_take(&st->central[c].lock);
+        central_adopt(&st->central[c], &thr->caches[c], &thr->runs[c]);
+        tp_lock_drop(&st->central[c].lock);
+        segment_free(&st->mem, cache_segment(&thr->caches[c]));
     }
+    tp_lock_take(&st->heap);
     *(thr->newer ? &thr->newer->older : &st->threads) = thr->older;
     if (thr->older)
         thr->older->newer = thr->newer;
+    tp_lock_drop(&st->heap);
     *thr = (struct arena_thread){0};
 }
 
 /* ---- alloc ---- */
+
+/* Whose caches a reclaim may empty. */
+static struct arena_thread *reclaimer(const struct arena *st, struct arena_thread *thr)
+{
+    return st->shared ? thr : NULL;
+}
+
+static int alloc_large(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
+                       struct tp_block *out)
+{
+    int rc = arena_alloc_large(st, rq, false, out);
+    if (rc != TP_EOOM || rq->size > ARENA_MAX_BYTES)
+        return rc;
+    arena_reclaim(st, reclaimer(st, thr));
+    return arena_alloc_large(st, rq, true, out);
+}
+
+static int refill(struct arena *st, struct arena_thread *thr, uint32_t class)
+{
+    if (thr->runs[class].left) {
+        cache_unroll(&thr->caches[class], &thr->runs[class], st->classes.limit[class]);
+        return TP_OK;
+    }
+    int rc = arena_refill(st, thr, class, false);
+    if (rc != TP_EOOM)
+        return rc;
+    arena_reclaim(st, reclaimer(st, thr));
+    return arena_refill(st, thr, class, true);
+}
 
 OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
                            struct tp_block *out)
@@ -150,24 +224,13 @@ OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const str
         return TP_EINVAL;
     uint32_t class = classes_of(&st->classes, rq);
     if (class == ARENA_NO_CLASS)
-        return arena_alloc_large(st, rq, out);
+        return alloc_large(st, thr, rq, out);
     struct arena_cache *cache = &thr->caches[class];
-    if (!cache->count && !cache->run_left) {
-        int rc = arena_refill(st, cache, class);
-        if (rc)
-            return rc;
-    }
-    uint64_t block = st->classes.size[class];
-    if (cache->count) {
-        out->addr = cache->segment->items[--cache->count];
-    } else {
-        out->addr = cache->run_next;
-        cache->run_next += block;
-        cache->run_left--;
-        cache_set_bound(cache, st->classes.limit[class]);
-    }
-    out->granted = block;
-    chunk_set_live(&st->chunks, out->addr);
+    int rc = cache->top == cache->floor ? refill(st, thr, class) : TP_OK;
+    if (rc)
+        return rc;
+    *out = (struct tp_block){*--cache->top, cache->block};
+    arena_set_live(st, out->addr);
     return TP_OK;
 }
 
@@ -176,91 +239,117 @@ static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struc
     struct arena *st = state;
     struct arena_thread *thr = thread;
     uint64_t size = rq->size, align = rq->align;
-    if (UNLIKELY(size - 1 >= st->classes.direct || align - 1 >= st->classes.alignment ||
-                 align & (align - 1)))
+    if (UNLIKELY(size - 1 >= st->direct || align - 1 >= st->alignment || align & (align - 1)))
         return alloc_slow(st, thr, rq, out);
-    uint32_t class = st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP];
-    struct arena_cache *cache = &thr->caches[class];
-    if (UNLIKELY(!cache->count))
+    struct arena_cache *cache = &thr->caches[st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP]];
+    tp_addr *top = cache->top;
+    out->granted = cache->block;
+    if (UNLIKELY(top == cache->floor))
         return alloc_slow(st, thr, rq, out);
-    tp_addr addr = cache->segment->items[--cache->count];
-    *out = (struct tp_block){addr, st->classes.size[class]};
-    chunk_set_live(&st->chunks, addr);
+    tp_addr addr = *--top;
+    if (LIKELY(st->chunks.slots)) {
+        struct arena_chunk *chunk = chunk_guess(&st->chunks, addr);
+        if (UNLIKELY(chunk->index != addr >> CHUNK_SHIFT))
+            return alloc_slow(st, thr, rq, out);
+        *chunk_word(chunk, addr) |= chunk_bit(addr);
+    }
+    cache->top = top;
+    out->addr = addr;
     return TP_OK;
 }
 
 /* ---- free ---- */
 
-OUT_OF_LINE int free_large(struct arena *st, tp_addr addr)
+/* Room for one more block in a cache that is at its limit or whose array is full. TP_ENOMEM: as it
+ * was. */
+static int make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
 {
-    uint64_t span = 0;
-    if (!tp_addr_map_remove(&st->large, addr, &span))
-        return TP_EINVAL;
-    pages_give(&st->pages, (struct arena_span *)(uintptr_t)span);
-    return TP_OK;
+    struct arena_central *pool = &st->central[class];
+    struct arena_cache *cache = &thr->caches[class];
+    struct arena_run *run = &thr->runs[class];
+    uint32_t limit = st->classes.limit[class], held = cache_count(cache) + run->left;
+    uint32_t drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
+    int rc = TP_OK;
+    tp_lock_take(&pool->lock);
+    pool->stocked = true;
+    if (held >= limit)
+        rc = central_reserve(&st->mem, pool, drain);
+    if (!rc)
+        rc = cache_reserve(&st->mem, cache, cache_count(cache) + 1);
+    if (!rc && held >= limit)
+        central_give(pool, cache, run, drain);
+    tp_lock_drop(&pool->lock);
+    cache_set_ceiling(cache, run, limit);
+    return rc;
 }
 
-/* The cache is at its limit, or its array is full. */
-OUT_OF_LINE int free_slow(struct arena *st, struct arena_cache *cache, uint32_t class,
-                          struct arena_chunk *chunk, tp_addr addr)
+/* The general case; nothing changes unless it succeeds. */
+OUT_OF_LINE int free_slow(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                          const struct tp_req *rq)
 {
-    uint32_t limit = st->classes.limit[class];
-    uint32_t held = cache->count + cache->run_left;
-    uint32_t drain = 0;
-    int rc = TP_OK;
-    if (held >= limit) {
-        drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
-        rc = central_reserve(st->env, &st->central[class], drain);
-    }
-    if (!rc)
-        rc = cache_reserve(st->env, cache, cache->count + 1, limit);
+    if (!rq->size || !rq->align || rq->align & (rq->align - 1))
+        return TP_EINVAL;
+    uint32_t class = classes_of(&st->classes, rq);
+    if (class == ARENA_NO_CLASS)
+        return arena_free_large(st, addr, rq->size);
+    if (st->checked && (!chunk_is_live(&st->chunks, addr) ||
+                        chunk_class(chunk_find(&st->chunks, addr), addr) != class))
+        return TP_EINVAL;
+    struct arena_cache *cache = &thr->caches[class];
+    int rc = cache->top >= cache->ceiling ? make_room(st, thr, class) : TP_OK;
     if (rc)
-        return rc; /* nothing has changed: the block is still live */
-    if (drain)
-        central_give(&st->central[class], cache, drain, st->classes.size[class]);
-    *chunk_word(chunk, addr) &= ~chunk_bit(addr);
-    cache->segment->items[cache->count++] = addr;
-    cache_set_bound(cache, limit);
+        return rc;
+    if (!arena_clear_live(st, addr))
+        return TP_EINVAL;
+    *cache->top++ = addr;
     return TP_OK;
 }
 
 static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
-    (void)rq;
     struct arena *st = state;
     struct arena_thread *thr = thread;
-    struct arena_chunk *chunk = thr->last_chunk;
-    if (addr >> CHUNK_SHIFT != thr->last_index) { /* predicted well where it is rare or the rule */
-        chunk = chunk_find(&st->chunks, addr);
-        if (UNLIKELY(!chunk))
-            return free_large(st, addr);
-        thr->last_chunk = chunk;
-        thr->last_index = addr >> CHUNK_SHIFT;
-    }
-    if (UNLIKELY(!chunk || addr % ARENA_STEP))
-        return free_large(st, addr);
-    uint64_t *word = chunk_word(chunk, addr), bit = chunk_bit(addr);
-    if (UNLIKELY(!(*word & bit)))
-        return free_large(st, addr);
-    uint32_t class = *chunk_class(chunk, addr);
+    uint64_t size = rq->size;
+    if (UNLIKELY(size - 1 >= st->direct || rq->align - 1 >= st->alignment))
+        return free_slow(st, thr, addr, rq);
+    uint32_t class = st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP];
     struct arena_cache *cache = &thr->caches[class];
-    if (UNLIKELY(cache->count >= cache->bound))
-        return free_slow(st, cache, class, chunk, addr);
-    *word &= ~bit;
-    cache->segment->items[cache->count++] = addr;
+    tp_addr *top = cache->top;
+    if (UNLIKELY(top >= cache->ceiling))
+        return free_slow(st, thr, addr, rq);
+    if (LIKELY(st->chunks.slots)) {
+        struct arena_chunk *chunk = chunk_guess(&st->chunks, addr);
+        if (UNLIKELY(chunk->index != addr >> CHUNK_SHIFT || addr % ARENA_STEP ||
+                     chunk_class(chunk, addr) != class))
+            return free_slow(st, thr, addr, rq);
+        uint64_t *at = chunk_word(chunk, addr), word = *at;
+        if (UNLIKELY(!(word >> (addr / ARENA_STEP & 63) & 1)))
+            return TP_EINVAL;
+        *at = word & ~chunk_bit(addr);
+    }
+    *top = addr;
+    cache->top = top + 1;
     return TP_OK;
 }
 
 /* ---- resize, trim, usable ---- */
 
+/* The class of a live small block, or ARENA_NO_CLASS. Without `checks` the address is believed. */
+static uint32_t class_of_block(const struct arena *st, tp_addr addr)
+{
+    if (st->checked ? !chunk_is_live(&st->chunks, addr)
+                    : large_find(st, addr) || !chunk_find(&st->chunks, addr))
+        return ARENA_NO_CLASS;
+    return chunk_class(chunk_find(&st->chunks, addr), addr);
+}
+
 static int resize_large(struct arena *st, tp_addr addr, const struct tp_req *rq,
                         struct tp_block *out)
 {
-    const uint64_t *found = tp_addr_map_find(&st->large, addr);
-    if (!found)
-        return TP_EINVAL;
-    struct arena_span *s = (struct arena_span *)(uintptr_t)*found;
+    struct arena_span *s = large_find(st, addr);
     uint64_t pages = pages_of(rq->size);
+    if (!s)
+        return TP_EINVAL;
     if (classes_of(&st->classes, rq) != ARENA_NO_CLASS || addr & (rq->align - 1))
         return TP_EUNSUP;
     int rc = TP_OK;
@@ -273,6 +362,15 @@ static int resize_large(struct arena *st, tp_addr addr, const struct tp_req *rq,
     return rc;
 }
 
+static int resize_small(const struct arena *st, uint32_t class, tp_addr addr,
+                        const struct tp_req *rq, struct tp_block *out)
+{
+    if (classes_of(&st->classes, rq) != class)
+        return TP_EUNSUP;
+    *out = (struct tp_block){addr, st->classes.size[class]};
+    return TP_OK;
+}
+
 static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
                         struct tp_block *out)
 {
@@ -280,29 +378,32 @@ static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp
     struct arena *st = state;
     if (!rq->size || !rq->align || rq->align & (rq->align - 1))
         return TP_EINVAL;
-    if (!chunk_is_live(&st->chunks, addr))
-        return resize_large(st, addr, rq, out);
-    uint32_t class = *chunk_class(chunk_find(&st->chunks, addr), addr);
-    if (classes_of(&st->classes, rq) != class)
-        return TP_EUNSUP;
-    *out = (struct tp_block){addr, st->classes.size[class]};
-    return TP_OK;
+    tp_lock_take(&st->heap);
+    uint32_t class = class_of_block(st, addr);
+    int rc = class == ARENA_NO_CLASS ? resize_large(st, addr, rq, out)
+                                     : resize_small(st, class, addr, rq, out);
+    tp_lock_drop(&st->heap);
+    return rc;
 }
 
 static int arena_trim(void *state, uint64_t keep)
 {
-    arena_reclaim(state);
-    arena_give_back(state, keep);
+    struct arena *st = state;
+    arena_reclaim(st, NULL); /* nobody else is running */
+    tp_lock_take(&st->heap);
+    arena_give_back(st, keep);
+    tp_lock_drop(&st->heap);
     return TP_OK;
 }
 
 static uint64_t arena_usable(void *state, tp_addr addr)
 {
     struct arena *st = state;
-    if (chunk_is_live(&st->chunks, addr))
-        return st->classes.size[*chunk_class(chunk_find(&st->chunks, addr), addr)];
-    const uint64_t *span = tp_addr_map_find(&st->large, addr);
-    return span ? ((struct arena_span *)(uintptr_t)*span)->pages * ARENA_PAGE : 0;
+    uint32_t class = class_of_block(st, addr);
+    if (class != ARENA_NO_CLASS)
+        return st->classes.size[class];
+    const struct arena_span *s = large_find(st, addr);
+    return s ? s->pages * ARENA_PAGE : 0;
 }
 
 static void arena_stats(void *state, struct tp_stats *out)
@@ -320,7 +421,7 @@ const struct tp_strategy tp_strategy_arena = {
     .to_use = "a host program gets the like of it from jemalloc, tcmalloc or mimalloc\n"
               "(LD_PRELOAD=libjemalloc.so.2); nothing to switch on in PyTorch",
     .group = TP_GROUP_POLICY,
-    .caps = TP_CAP_ALIGN,
+    .caps = TP_CAP_ALIGN | TP_CAP_THREADS,
     .state_size = sizeof(struct arena),
     .thread_size = sizeof(struct arena_thread),
     .opts_size = sizeof(struct arena_opts),

@@ -10,6 +10,9 @@
  * larger than that gets a range of its own size. Descriptors lie apart from the memory and are
  * taken from slabs.
  *
+ * Every function here wants the heap lock held: it protects all of this, the source and the calls
+ * of tp_meta_get.
+ *
  * Known weakness: the search for an alignment above a page tries spans in order. */
 #ifndef TP_ARENA_PAGES_H
 #define TP_ARENA_PAGES_H
@@ -34,6 +37,7 @@ struct arena_pages {
     uint64_t next_range, range_cap;   /* bytes */
     struct arena_tree free;
     uint64_t free_pages;
+    uint64_t idle_ranges;         /* wholly free */
     uint64_t carved, peak_carved; /* pages */
     struct arena_span *spares;    /* linked by `greater` */
     uint32_t spare_count;
@@ -89,12 +93,14 @@ static inline void span_set_free(struct arena_pages *h, struct arena_span *s)
 {
     s->state = ARENA_SPAN_FREE;
     h->free_pages += s->pages;
+    h->idle_ranges += s->pages == s->range->pages;
     tree_insert(&h->free, s);
 }
 
 static inline void span_set_used(struct arena_pages *h, struct arena_span *s)
 {
     h->free_pages -= s->pages;
+    h->idle_ranges -= s->pages == s->range->pages;
     tree_remove(&h->free, s);
 }
 
@@ -295,8 +301,8 @@ static inline void pages_init(struct arena_pages *h, const struct tp_env *env, u
                               uint64_t cap, uint64_t max_ranges)
 {
     h->env = env;
-    h->next_range = first < cap ? first : cap;
-    h->range_cap = cap;
+    h->next_range = first & ~(ARENA_CHUNK - 1);
+    h->range_cap = cap & ~(ARENA_CHUNK - 1);
     h->max_ranges = max_ranges;
 }
 

@@ -29,12 +29,13 @@ struct arena_span {
     struct arena_range *range;
     uint64_t page, pages;                 /* offset in the range and length, in pages */
     struct arena_span *before, *behind;   /* neighbours in the range */
-    struct arena_span *smaller, *greater; /* in the tree; `greater` also links spares */
-    uint32_t priority;
-    uint8_t state;   /* enum arena_span_state */
-    uint8_t class;   /* SMALL */
-    bool condemned;  /* SMALL, inside a reclaim: no block of it is in use */
-    uint32_t blocks; /* SMALL: carved into so many */
+    struct arena_span *smaller, *greater; /* FREE: in the tree. SMALL: previous and next of the
+                                             class. `greater` also links spares */
+    uint32_t priority;                    /* FREE */
+    uint32_t blocks;                      /* SMALL: carved into so many */
+    uint32_t pooled;                      /* SMALL, inside a reclaim: so many are in the pool */
+    uint8_t state;                        /* enum arena_span_state */
+    uint8_t class;                        /* SMALL */
 };
 
 struct arena_tree {

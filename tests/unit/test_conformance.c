@@ -26,6 +26,7 @@ static const struct strategy_case cases[] = {
     {&tp_strategy_arena, "refill_target=0,local_cache_target=0"},
     {&tp_strategy_arena, "refill_target=300KB,local_cache_target=4KiB,first_range=1MiB"},
     {&tp_strategy_arena, "max_arenas=3"},
+    {&tp_strategy_arena, "arena_size=64KiB,refill_target=64KiB,alignment=2048"},
     {&tp_strategy_lru, ""},
     {&tp_strategy_lru, "round=pow2"},
     {&tp_strategy_lru, "round=eighth,capacity_layouts=3,capacity_bytes=100KB"},

@@ -1,0 +1,67 @@
+/* What the tests of `arena` share: an instance in a rig, and a look into its lists. How many blocks
+ * move is the policy, so the tests count them. */
+#ifndef TP_TEST_ARENA_RIG_H
+#define TP_TEST_ARENA_RIG_H
+
+#include "alloc/strategies/arena_core.h"
+#include "tests/unit/conformance.h"
+
+/* The fixed arena of the origin: then out of memory is an answer. */
+#define ORIGIN "arena_size=1GiB,first_range=1GiB,max_arenas=1,alignment=64,classes=coarse6"
+
+static inline struct rig *open_arena(const char *options, const struct tp_source_ops *base)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    struct rig_cfg cfg = {.strategy = &tp_strategy_arena, .options = options, .base = base};
+    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    return r;
+}
+
+static inline void close_arena(struct rig *r)
+{
+    rig_walk(r);
+    rig_close(r);
+    free(r);
+}
+
+static inline uint32_t class_of(struct rig *r, uint64_t size)
+{
+    const struct arena *st = r->st;
+    return classes_of_size(&st->classes, size);
+}
+
+/* Blocks that a thread holds of the class of a size. */
+static inline uint64_t cached(struct rig *r, int thread, uint64_t size)
+{
+    const struct arena_thread *thr = r->threads[thread];
+    uint32_t c = class_of(r, size);
+    return cache_count(&thr->caches[c]) + UINT64_C(1) * thr->runs[c].left;
+}
+
+static inline uint64_t pooled(struct rig *r, uint64_t size)
+{
+    const struct arena *st = r->st;
+    return st->central[class_of(r, size)].count;
+}
+
+static inline void end_thread(struct rig *r, int thread)
+{
+    r->s->thread_fini(r->st, r->threads[thread]);
+    assert_int_equal(r->s->thread_init(r->st, r->threads[thread]), TP_OK);
+}
+
+/* Gives `count` blocks of a size to the central pool, by way of a thread that ends. */
+static inline void fill_pool(struct rig *r, uint64_t size, unsigned count)
+{
+    tp_addr *blocks = calloc(count, sizeof *blocks);
+    assert_non_null(blocks);
+    for (unsigned i = 0; i < count; i++)
+        blocks[i] = rig_alloc(r, 2, size);
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(rig_free(r, 2, blocks[i], size), TP_OK);
+    end_thread(r, 2);
+    free(blocks);
+}
+
+#endif

@@ -1,0 +1,187 @@
+/* The options of `arena`: defaults, what is derived from them, what contradicts itself, and what a
+ * fixed arena answers. */
+#include "tests/unit/arena_rig.h"
+
+static void the_origins_fixed_arena(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena(ORIGIN, &tp_source_virtual);
+    struct tp_block b;
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(rig_try(r, 0, 16 << 20, 64, &b), TP_OK);
+    assert_int_equal(rig_try(r, 0, 1, 64, &b), TP_EOOM);
+    assert_int_equal(r->account.reserved, 1 << 30);
+    close_arena(r);
+}
+
+/* A usage error with this in its sentence. */
+static void refused_options(const char *spec, const char *sentence)
+{
+    const struct tp_strategy *s = &tp_strategy_arena;
+    struct tp_env env = {.threads = 1, .streams = 1};
+    struct tp_err err;
+    void *opts = rig_opts(s->options, s->opts_size, spec), *st = calloc(1, s->state_size);
+    assert_non_null(st);
+    assert_int_equal(s->init(st, &env, opts, &err), TP_EUSAGE);
+    assert_string_equal(err.text, sentence);
+    free(st);
+    free(opts);
+}
+
+static void contradictions_are_usage_errors(void **state)
+{
+    (void)state;
+    refused_options("alignment=48", "strategy 'arena': 'alignment' must be a power of two");
+    refused_options("first_range=128MiB", "strategy 'arena': 'first_range' (128MiB) is larger than "
+                                          "'arena_size' (64MiB)");
+    refused_options("arena_size=1MiB,refill_target=2MiB",
+                    "strategy 'arena': 'refill_target' (2MiB) is larger than 'arena_size' (1MiB)");
+}
+
+static void defaults_are_those_of_the_policy(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("", &tp_source_virtual);
+    const struct arena *st = r->st;
+    assert_int_equal(st->pages.next_range, 64 << 10);
+    assert_int_equal(st->pages.range_cap, 64 << 20);
+    assert_int_equal(st->pages.max_ranges, 0);
+    assert_int_equal(st->classes.alignment, 16);
+    assert_int_equal(st->refill_target, 32 << 10);
+    assert_true(st->checked && !st->shared);
+    assert_int_equal(st->classes.count, 8 + 8 * 8);
+    uint64_t expected = 0;
+    for (uint32_t c = 0; c < st->classes.count; c++) {
+        expected += expected < 128 ? 16 : (UINT64_C(1) << (63 - __builtin_clzll(expected))) / 8;
+        assert_int_equal(st->classes.size[c], expected);
+    }
+    close_arena(r);
+}
+
+static void classes_are_those_of_the_tables(void **state)
+{
+    (void)state;
+    static const uint64_t kib[] = {4, 6, 8, 16, 32, 64, 128, 256, 1024, 16384};
+    struct rig *r = open_arena("classes=coarse12", &tp_source_virtual);
+    const struct arena *st = r->st;
+    assert_int_equal(st->classes.count, 12);
+    assert_int_equal(st->classes.size[0], 64);
+    assert_int_equal(st->classes.size[1], 256);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(st->classes.size[i + 2], kib[i] << 10);
+    close_arena(r);
+    r = open_arena("classes=coarse6", &tp_source_virtual);
+    st = r->st;
+    static const uint64_t coarse6[] = {64, 256, 4096, 256 << 10, 1 << 20, 16 << 20};
+    assert_int_equal(st->classes.count, 6);
+    assert_memory_equal(st->classes.size, coarse6, sizeof coarse6);
+    close_arena(r);
+}
+
+static void counts_follow_the_formulas(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options;
+        uint64_t refill_target, cache_target;
+    } rows[] = {{"", 32 << 10, 64 << 10},
+                {"classes=coarse12,alignment=64", 32 << 10, 64 << 10},
+                {"classes=coarse6,refill_target=1MiB,local_cache_target=2MiB", 1 << 20, 2 << 20},
+                {"refill_target=0,local_cache_target=0", 0, 0},
+                {"alignment=512,refill_target=10000,local_cache_target=5000", 10000, 5000}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct rig *r = open_arena(rows[i].options, &tp_source_virtual);
+        const struct arena *st = r->st;
+        for (uint32_t c = 0; c < st->classes.count; c++) {
+            uint64_t block = st->classes.size[c];
+            uint64_t refill = rows[i].refill_target / block, limit = rows[i].cache_target / block;
+            assert_int_equal(block % st->classes.alignment, 0);
+            assert_int_equal(st->classes.refill[c], refill < 1 ? 1 : refill);
+            assert_int_equal(st->classes.limit[c], limit < 2 ? 2 : limit);
+            assert_int_equal(st->classes.drain[c], refill / 2 < 1 ? 1 : refill / 2);
+        }
+        close_arena(r);
+    }
+}
+
+/* Sizes between multiples of 64 KiB are rounded down: it is a bound. */
+static void arena_size_bounds_every_range(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("arena_size=300KB,first_range=100KB", &tp_source_virtual);
+    uint64_t before = 0, got = 0;
+    for (int i = 0; i < 3000; i++, before = r->account.reserved) {
+        rig_alloc(r, 0, 1024);
+        got = r->account.reserved - before;
+        assert_true(got <= 262144);
+    }
+    assert_true(before > 10 * 262144);
+    close_arena(r);
+}
+
+/* A program that frees rightly, beside a model of what is live; nothing is looked up. */
+static void without_checks_a_correct_program_is_served(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("checks=no,max_arenas=6", &tp_source_host);
+    r->random = 77;
+    print_message("  seed %llu\n", 77ull);
+    for (int step = 0; step < 30000; step++) {
+        struct object *o = &r->objects[rig_random(r) % RIG_OBJECTS];
+        uint64_t x = rig_random(r);
+        int thread = (int)(x % RIG_THREADS);
+        if (x % 997 == 0) {
+            end_thread(r, thread);
+        } else if (x % 499 == 0) {
+            assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+        } else if (o->addr) {
+            unsigned char *p = (unsigned char *)(uintptr_t)o->addr;
+            assert_true(p[0] == o->fill && p[o->size - 1] == o->fill);
+            assert_int_equal(r->s->usable(r->st, o->addr), o->granted);
+            assert_int_equal(rig_free(r, thread, o->addr, o->size), TP_OK);
+            o->addr = 0;
+        } else {
+            struct tp_block b;
+            uint64_t size = 1 + (x >> 8) % (UINT64_C(1) << (4 + (x >> 32) % 13));
+            int rc = rig_try(r, thread, size, 1, &b);
+            assert_true(rc == TP_OK || rc == TP_EOOM);
+            if (rc)
+                continue;
+            *o = (struct object){b.addr, size, 1, b.granted, (unsigned char)x};
+            memset((void *)(uintptr_t)o->addr, o->fill, size);
+        }
+        if (step % 50)
+            continue;
+        uint64_t granted = 0;
+        for (int i = 0; i < RIG_OBJECTS; i++)
+            granted += r->objects[i].addr ? r->objects[i].granted : 0;
+        assert_int_equal(rig_walk(r).sums[TP_WALK_LIVE], granted);
+    }
+    close_arena(r);
+}
+
+static void without_checks_large_frees_are_still_looked_up(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("checks=no", &tp_source_host);
+    tp_addr a = rig_alloc(r, 0, 40000);
+    assert_int_equal(rig_free(r, 0, a + 2048, 40000), TP_EINVAL);
+    assert_int_equal(rig_free(r, 0, a, 40000), TP_OK);
+    assert_int_equal(rig_free(r, 0, a, 40000), TP_EINVAL);
+    close_arena(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_origins_fixed_arena),
+        cmocka_unit_test(contradictions_are_usage_errors),
+        cmocka_unit_test(defaults_are_those_of_the_policy),
+        cmocka_unit_test(classes_are_those_of_the_tables),
+        cmocka_unit_test(counts_follow_the_formulas),
+        cmocka_unit_test(arena_size_bounds_every_range),
+        cmocka_unit_test(without_checks_a_correct_program_is_served),
+        cmocka_unit_test(without_checks_large_frees_are_still_looked_up),
+    };
+    return cmocka_run_group_tests_name("arena, options", tests, NULL, NULL);
+}

@@ -306,7 +306,7 @@ static void live_bits_share_words(void **state)
 
 /* ---- the same block freed by two ---- */
 
-enum { ROUNDS = 300 };
+enum { ROUNDS = 1500 };
 
 /* Two threads free the same blocks; the first of them makes new ones for every round. */
 static void *free_the_same(void *ctx)

@@ -233,6 +233,23 @@ static inline const char *check_lists(struct arena *st)
     return sound ? NULL : "a listed block is not live and listed once";
 }
 
+static inline const char *check_chunks(const struct arena *st)
+{
+    const struct arena_chunks *t = &st->chunks;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i <= table_mask(t->table); i++) {
+        const struct arena_chunk *chunk = table_slots(t->table)[i];
+        if (chunk == &chunk_none)
+            continue;
+        if (chunk_find(t, chunk->index << CHUNK_SHIFT) != chunk)
+            return "every chunk is found where it hashes to";
+        count++;
+    }
+    return count == t->count && count * 4 <= table_mask(t->table) + 1
+               ? NULL
+               : "the table of chunks counts them and is sparse";
+}
+
 static int arena_check(void *state, struct tp_err *err)
 {
     struct arena *st = state;
@@ -242,6 +259,8 @@ static int arena_check(void *state, struct tp_err *err)
         broken = check_tree(st);
     for (uint32_t c = 0; !broken && c < st->classes.count; c++)
         broken = check_class(st, c, &sums);
+    if (!broken)
+        broken = check_chunks(st);
     if (!broken)
         broken = check_lists(st);
     return broken ? tp_fail(err, TP_EBROKEN, "strategy 'arena' broke a rule: %s", broken) : TP_OK;

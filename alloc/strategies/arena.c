@@ -234,6 +234,14 @@ OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const str
     return TP_OK;
 }
 
+OUT_OF_LINE int set_live(struct arena *st, tp_addr addr)
+{
+    arena_set_live(st, addr);
+    return TP_OK;
+}
+
+/* Here and in arena_free: what is rare is a tail call with few arguments, so that nothing has to be
+ * saved across it. */
 static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
     struct arena *st = state;
@@ -241,20 +249,21 @@ static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struc
     uint64_t size = rq->size, align = rq->align;
     if (UNLIKELY(size - 1 >= st->direct || align - 1 >= st->alignment || align & (align - 1)))
         return alloc_slow(st, thr, rq, out);
-    struct arena_cache *cache = &thr->caches[st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP]];
+    size_t class = st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP];
+    struct arena_cache *cache = &thr->caches[class];
     tp_addr *top = cache->top;
-    out->granted = cache->block;
+    out->granted = cache->block; /* here, as two stores: a joint one would wait for the address */
     if (UNLIKELY(top == cache->floor))
         return alloc_slow(st, thr, rq, out);
     tp_addr addr = *--top;
+    cache->top = top;
+    out->addr = addr;
     if (LIKELY(st->chunks.slots)) {
         struct arena_chunk *chunk = chunk_guess(&st->chunks, addr);
         if (UNLIKELY(chunk->index != addr >> CHUNK_SHIFT))
-            return alloc_slow(st, thr, rq, out);
+            return set_live(st, addr);
         *chunk_word(chunk, addr) |= chunk_bit(addr);
     }
-    cache->top = top;
-    out->addr = addr;
     return TP_OK;
 }
 
@@ -283,7 +292,22 @@ static int make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
     return rc;
 }
 
-/* The general case; nothing changes unless it succeeds. */
+/* A block of this class, if it is one. Nothing changes unless it succeeds. */
+OUT_OF_LINE int free_small(struct arena *st, struct arena_thread *thr, tp_addr addr, uint32_t class)
+{
+    struct arena_cache *cache = &thr->caches[class];
+    struct arena_chunk *chunk = st->checked ? chunk_if_live(&st->chunks, addr) : NULL;
+    if (st->checked && (!chunk || chunk_class(chunk, addr) != class))
+        return TP_EINVAL;
+    int rc = cache->top >= cache->ceiling ? make_room(st, thr, class) : TP_OK;
+    if (rc)
+        return rc;
+    if (chunk && !arena_clear_live(st, chunk, addr))
+        return TP_EINVAL;
+    *cache->top++ = addr;
+    return TP_OK;
+}
+
 OUT_OF_LINE int free_slow(struct arena *st, struct arena_thread *thr, tp_addr addr,
                           const struct tp_req *rq)
 {
@@ -292,17 +316,7 @@ OUT_OF_LINE int free_slow(struct arena *st, struct arena_thread *thr, tp_addr ad
     uint32_t class = classes_of(&st->classes, rq);
     if (class == ARENA_NO_CLASS)
         return arena_free_large(st, addr, rq->size);
-    if (st->checked && (!chunk_is_live(&st->chunks, addr) ||
-                        chunk_class(chunk_find(&st->chunks, addr), addr) != class))
-        return TP_EINVAL;
-    struct arena_cache *cache = &thr->caches[class];
-    int rc = cache->top >= cache->ceiling ? make_room(st, thr, class) : TP_OK;
-    if (rc)
-        return rc;
-    if (!arena_clear_live(st, addr))
-        return TP_EINVAL;
-    *cache->top++ = addr;
-    return TP_OK;
+    return free_small(st, thr, addr, class);
 }
 
 static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
@@ -312,16 +326,16 @@ static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_r
     uint64_t size = rq->size;
     if (UNLIKELY(size - 1 >= st->direct || rq->align - 1 >= st->alignment))
         return free_slow(st, thr, addr, rq);
-    uint32_t class = st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP];
+    size_t class = st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP];
     struct arena_cache *cache = &thr->caches[class];
     tp_addr *top = cache->top;
     if (UNLIKELY(top >= cache->ceiling))
-        return free_slow(st, thr, addr, rq);
+        return free_small(st, thr, addr, (uint32_t) class);
     if (LIKELY(st->chunks.slots)) {
         struct arena_chunk *chunk = chunk_guess(&st->chunks, addr);
         if (UNLIKELY(chunk->index != addr >> CHUNK_SHIFT || addr % ARENA_STEP ||
                      chunk_class(chunk, addr) != class))
-            return free_slow(st, thr, addr, rq);
+            return free_small(st, thr, addr, (uint32_t) class);
         uint64_t *at = chunk_word(chunk, addr), word = *at;
         if (UNLIKELY(!(word >> (addr / ARENA_STEP & 63) & 1)))
             return TP_EINVAL;

@@ -114,11 +114,18 @@ static inline uint8_t chunk_class(const struct arena_chunk *chunk, tp_addr addr)
                            __ATOMIC_RELAXED);
 }
 
-/* Does a live small block begin here? */
-static inline bool chunk_is_live(const struct arena_chunks *t, tp_addr addr)
+/* The chunk in which a live small block begins here, or NULL. */
+static inline struct arena_chunk *chunk_if_live(const struct arena_chunks *t, tp_addr addr)
 {
     struct arena_chunk *chunk = addr % ARENA_STEP ? NULL : chunk_find(t, addr);
-    return chunk && __atomic_load_n(chunk_word(chunk, addr), __ATOMIC_RELAXED) & chunk_bit(addr);
+    if (!chunk || !(__atomic_load_n(chunk_word(chunk, addr), __ATOMIC_RELAXED) & chunk_bit(addr)))
+        return NULL;
+    return chunk;
+}
+
+static inline bool chunk_is_live(const struct arena_chunks *t, tp_addr addr)
+{
+    return chunk_if_live(t, addr) != NULL;
 }
 
 /* ---- making and forgetting ---- */

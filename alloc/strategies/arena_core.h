@@ -47,11 +47,9 @@ static inline void arena_set_live(struct arena *st, tp_addr addr)
 }
 
 /* False: another thread was faster, so this free is a double one. */
-static inline bool arena_clear_live(struct arena *st, tp_addr addr)
+static inline bool arena_clear_live(const struct arena *st, struct arena_chunk *chunk, tp_addr addr)
 {
-    if (!st->checked)
-        return true;
-    uint64_t *word = chunk_word(chunk_find(&st->chunks, addr), addr), bit = chunk_bit(addr);
+    uint64_t *word = chunk_word(chunk, addr), bit = chunk_bit(addr);
     if (st->shared)
         return __atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL) & bit;
     *word &= ~bit;

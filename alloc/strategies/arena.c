@@ -5,9 +5,12 @@
  *
  * The design of tcmalloc (Ghemawat and Menage, 2007) and jemalloc (Evans, 2006). All bookkeeping
  * lies outside the memory, so it runs on a device as it does on the host, and a wrong free is found
- * out by a bit, not by luck. Known weaknesses: a class holds `refill_target` bytes from its first
- * object on; what lies in a thread's cache serves no other thread until it drains or the source
- * refuses. */
+ * out by a bit and by its size, not by luck. With several OS threads every call takes the long way,
+ * so that one thread alone pays for no lock and no atomic.
+ *
+ * Known weaknesses: a class holds `refill_target` bytes from its first object on; what lies in a
+ * thread's cache serves no other thread until it drains or, unless that thread runs, the source
+ * refuses; without `checks` a wrong free is believed. */
 #include "alloc/strategies/arena_check.h"
 #include "alloc/strategies/arena_reclaim.h"
 
@@ -31,7 +34,8 @@ static const struct tp_opt arena_rows[] = {
      .min = ARENA_CHUNK,
      .max = UINT64_C(1) << 40,
      .arg = "SIZE",
-     .help = "largest range asked of the source (a larger object gets its own)"},
+     .help = "largest range asked of the source, in steps of 64 KiB\n"
+             "(a larger object gets its own)"},
     {.name = "first_range",
      .type = TP_OPT_SIZE,
      .offset = offsetof(struct arena_opts, first_range),
@@ -45,7 +49,7 @@ static const struct tp_opt arena_rows[] = {
      .offset = offsetof(struct arena_opts, max_arenas),
      .def = "0",
      .arg = "N",
-     .help = "ranges it may hold, then it is out of memory; 0 = as needed"},
+     .help = "ranges it may hold, small first ones included; 0 = as needed"},
     {.name = "alignment",
      .type = TP_OPT_SIZE,
      .offset = offsetof(struct arena_opts, alignment),
@@ -76,12 +80,13 @@ static const struct tp_opt arena_rows[] = {
      .def = "64KiB",
      .max = UINT64_C(1) << 30,
      .arg = "SIZE",
-     .help = "bytes per class that a thread may cache, at least two blocks"},
+     .help = "bytes per class that a thread keeps when it frees, at least two\n"
+             "blocks; above, half a refill goes to the central pool"},
     {.name = "checks",
      .type = TP_OPT_FLAG,
      .offset = offsetof(struct arena_opts, checks),
      .def = "yes",
-     .help = "find out wrong frees; no: believe the program"},
+     .help = "find out wrong frees; no: believe addresses and sizes, faster"},
     {.name = NULL}};
 
 static void *map_get(void *ctx, size_t size)

@@ -119,6 +119,25 @@ static int check_options(const struct arena_opts *opts, struct tp_err *err)
     return TP_OK;
 }
 
+static int make_locks(struct arena *st)
+{
+    tp_lock_init(&st->heap, st->shared);
+    if (!st->shared)
+        return TP_OK;
+    st->locks = tp_meta_get(st->env, st->classes.count * sizeof *st->locks);
+    for (uint32_t c = 0; st->locks && c < st->classes.count; c++)
+        tp_lock_init(&st->locks[c], true);
+    return st->locks ? TP_OK : TP_ENOMEM;
+}
+
+static void drop_locks(struct arena *st)
+{
+    for (uint32_t c = 0; st->locks && c < st->classes.count; c++)
+        tp_lock_fini(&st->locks[c]);
+    tp_meta_put(st->env, st->locks, st->classes.count * sizeof *st->locks);
+    tp_lock_fini(&st->heap);
+}
+
 static int arena_init(void *state, const struct tp_env *env, const void *options,
                       struct tp_err *err)
 {
@@ -139,11 +158,10 @@ static int arena_init(void *state, const struct tp_env *env, const void *options
     pages_init(&st->pages, env, opts->first_range, opts->arena_size, opts->max_arenas);
     /* the map only passes this on to tp_meta_get, which takes it as const */
     tp_addr_map_init(&st->large, map_get, map_put, (void *)(uintptr_t)env);
-    if (chunks_init(&st->chunks, env, opts->checks))
+    if (make_locks(st) || chunks_init(&st->chunks, env, opts->checks)) {
+        drop_locks(st);
         return tp_fail(err, TP_ENOMEM, "out of memory for the tables of strategy 'arena'");
-    tp_lock_init(&st->heap, st->shared);
-    for (uint32_t c = 0; c < st->classes.count; c++)
-        tp_lock_init(&st->central[c].lock, st->shared);
+    }
     return TP_OK;
 }
 
@@ -155,7 +173,7 @@ static void arena_fini(void *state)
     chunks_fini(&st->chunks);
     tp_addr_map_fini(&st->large);
     pages_fini(&st->pages);
-    tp_lock_fini(&st->heap);
+    drop_locks(st);
 }
 
 static int arena_thread_init(void *state, void *thread)
@@ -178,9 +196,9 @@ static void arena_thread_fini(void *state, void *thread)
     struct arena *st = state;
     struct arena_thread *thr = thread;
     for (uint32_t c = 0; c < st->classes.count; c++) {
-        tp_lock_take(&st->central[c].lock);
+        central_lock(st, c);
         central_adopt(&st->central[c], &thr->caches[c], &thr->runs[c]);
-        tp_lock_drop(&st->central[c].lock);
+        central_unlock(st, c);
         segment_free(&st->mem, cache_segment(&thr->caches[c]));
     }
     tp_lock_take(&st->heap);
@@ -284,7 +302,7 @@ static int make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
     uint32_t limit = st->classes.limit[class], held = cache_count(cache) + run->left;
     uint32_t drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
     int rc = TP_OK;
-    tp_lock_take(&pool->lock);
+    central_lock(st, class);
     pool->stocked = true;
     if (held >= limit)
         rc = central_reserve(&st->mem, pool, drain);
@@ -292,7 +310,7 @@ static int make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
         rc = cache_reserve(&st->mem, cache, cache_count(cache) + 1);
     if (!rc && held >= limit)
         central_give(pool, cache, run, drain);
-    tp_lock_drop(&pool->lock);
+    central_unlock(st, class);
     cache_set_ceiling(cache, run, limit);
     return rc;
 }

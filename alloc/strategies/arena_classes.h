@@ -11,7 +11,7 @@
 
 #include "alloc/strategy.h"
 
-#define ARENA_MAX_CLASSES 80u
+#define ARENA_MAX_CLASSES 72u
 #define ARENA_DIRECT      32768u /* bytes that the table covers */
 #define ARENA_STEP        16u    /* bytes per entry of the table: the finest class */
 #define ARENA_PAGE        2048u  /* bytes: spans begin at multiples of it */

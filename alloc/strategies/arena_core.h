@@ -7,9 +7,9 @@
  *
  * Locks, in the order of taking, all of them off where one thread plays everything:
  *
- *     central[c].lock    the pool of class c and its list of spans; never two at once
- *     heap               pages, writers of the chunk table, large objects, the list of threads, the
- *                        source, tp_meta_get */
+ *     locks[c]    the pool of class c and its list of spans; never two at once
+ *     heap        pages, writers of the chunk table, large objects, the list of threads, the
+ * source, tp_meta_get */
 #ifndef TP_ARENA_CORE_H
 #define TP_ARENA_CORE_H
 
@@ -32,7 +32,20 @@ struct arena {
     struct arena_thread *threads; /* newest */
     uint64_t refill_target;       /* bytes */
     struct arena_central central[ARENA_MAX_CLASSES];
+    struct tp_lock *locks; /* one for each pool; NULL where one thread plays everything */
 };
+
+static inline void central_lock(const struct arena *st, uint32_t class)
+{
+    if (__builtin_expect(st->locks != NULL, 0))
+        tp_lock_take(&st->locks[class]);
+}
+
+static inline void central_unlock(const struct arena *st, uint32_t class)
+{
+    if (__builtin_expect(st->locks != NULL, 0))
+        tp_lock_drop(&st->locks[class]);
+}
 
 /* For the address of a block of the arena's own: it has a chunk. */
 static inline void arena_set_live(struct arena *st, tp_addr addr)
@@ -179,9 +192,9 @@ static inline int refill_locked(struct arena *st, struct arena_thread *thr, uint
 static inline int arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class,
                                bool again)
 {
-    tp_lock_take(&st->central[class].lock);
+    central_lock(st, class);
     int rc = refill_locked(st, thr, class, again);
-    tp_lock_drop(&st->central[class].lock);
+    central_unlock(st, class);
     return rc;
 }
 

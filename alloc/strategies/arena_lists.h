@@ -34,7 +34,6 @@ struct arena_segment {
 };
 
 struct arena_central {
-    struct tp_lock lock;
     struct arena_segment *top; /* taken from and given to */
     uint64_t count;            /* blocks in all segments, runs included */
     struct arena_span *spans;  /* of the class, linked by smaller and greater */
@@ -236,7 +235,6 @@ static inline void central_fini(const struct arena_mem *mem, struct arena_centra
         segment_free(mem, seg);
     }
     pool->top = NULL;
-    tp_lock_fini(&pool->lock);
 }
 
 #endif

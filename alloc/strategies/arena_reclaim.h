@@ -145,10 +145,10 @@ static inline void class_reclaim(struct arena *st, struct arena_central *pool)
 static inline void arena_reclaim(struct arena *st, struct arena_thread *own)
 {
     for (uint32_t c = 0; c < st->classes.count; c++) {
-        tp_lock_take(&st->central[c].lock);
+        central_lock(st, c);
         class_collect(st, own, c);
         class_reclaim(st, &st->central[c]);
-        tp_lock_drop(&st->central[c].lock);
+        central_unlock(st, c);
     }
 }
 

@@ -170,7 +170,7 @@ static void leaving(struct tp_player *p, uint32_t slot)
 }
 
 /* A real allocator may do as it likes with a wrong free: none is tried on it. */
-static void free_again(struct verify *v, const struct tp_insn *insn,
+static void free_again(struct verify *v, const struct tp_insn *insn, uint32_t slot,
                        const struct tp_shadow_block *b)
 {
     const struct tp_player *p = v->player;
@@ -193,7 +193,7 @@ static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
         return;
     forget(v, insn->device, slot);
     if (insn->op == TP_FREE)
-        free_again(v, insn, &b);
+        free_again(v, insn, slot, &b);
 }
 
 static void failed(struct tp_player *p, const struct tp_insn *insn)

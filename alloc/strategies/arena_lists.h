@@ -207,6 +207,7 @@ static inline void central_take(const struct arena_mem *mem, struct arena_centra
             top->run.next += cache->block;
         }
     }
+    central_tidy(mem, pool); /* before the next one that is linked buries it */
 }
 
 /* Links everything that a cache has into the pool, its segment included; a cache that has nothing

@@ -161,6 +161,21 @@ static void a_thread_that_ends_leaves_nothing(void **state)
     close_arena(r);
 }
 
+/* Each leaves an array in the pool, and the next one empties it. */
+static void threads_that_come_and_go_pile_nothing_up(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("", &tp_source_virtual);
+    uint64_t after_first = 0;
+    for (int i = 0; i < 1000; i++) {
+        rig_free(r, i % 3, rig_alloc(r, i % 3, 64), 64);
+        end_thread(r, i % 3);
+        after_first = i < 3 ? r->account.metadata : after_first;
+    }
+    assert_int_equal(r->account.metadata, after_first);
+    close_arena(r);
+}
+
 static void two_blocks_and_no_third(void **state)
 {
     (void)state;
@@ -422,6 +437,7 @@ int main(void)
         cmocka_unit_test(drain_moves_exactly_drain_in_every_class),
         cmocka_unit_test(drained_blocks_refill_another_thread),
         cmocka_unit_test(a_thread_that_ends_leaves_nothing),
+        cmocka_unit_test(threads_that_come_and_go_pile_nothing_up),
         cmocka_unit_test(two_blocks_and_no_third),
         cmocka_unit_test(a_large_span_is_reused_split_and_merged),
         cmocka_unit_test(the_best_fit_is_taken),

@@ -178,7 +178,7 @@ static void free_again(struct verify *v, const struct tp_insn *insn, uint32_t sl
     if (p->strategy->caps & TP_CAP_FOREIGN)
         return;
     struct tp_req rq = {
-        .size = b->requested, .align = UINT64_C(1) << insn->align_log2, .stream = insn->stream};
+        .size = b->requested, .align = tp_slot_align(&p->slots[slot]), .stream = insn->stream};
     void *thr = tp_player_thread(p, in, insn->thread);
     int status = p->strategy->free(in->state, thr, b->addr, &rq);
     if (status != TP_EINVAL)

@@ -22,7 +22,8 @@ SAMPLES = ["sqlite", "jq", "python-threads", "web"]
 
 def gen(tapool, folder, name, profile, *options):
     path = os.path.join(folder, name + ".jsonl")
-    subprocess.run([tapool, "gen", profile, "-o", path, *map(str, options)], check=True)
+    subprocess.run([tapool, "gen", profile, "-o", path, *map(str, options)], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return path
 
 

@@ -8,8 +8,7 @@
  * Locks, in the order of taking, all of them off where one thread plays everything:
  *
  *     locks[c]    the pool of class c and its list of spans; never two at once
- *     heap        pages, writers of the chunk table, large objects, the list of threads, the
- * source, tp_meta_get */
+ *     heap        pages, writers of the chunk table, large objects, threads, source, tp_meta_get */
 #ifndef TP_ARENA_CORE_H
 #define TP_ARENA_CORE_H
 

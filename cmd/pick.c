@@ -117,6 +117,7 @@ static void print_only_one(const struct tp_result *pick, const struct tp_result 
 static void print_reason(const struct tp_result *pick, const struct tp_result *next,
                          const struct candidates *all, struct tp_page *page)
 {
+    const char *same = all->fits ? "and fits in about as little" : "for about the same memory";
     if ((double)need_of(all, next) > CLOSE * (double)need_of(all, pick))
         tp_page_more(page, INDENT,
                      all->fits ? ": fits in %s where %s needs %s (%s)"
@@ -126,13 +127,13 @@ static void print_reason(const struct tp_result *pick, const struct tp_result *n
                      tp_times((double)need_of(all, next) / (double)need_of(all, pick)).s);
     else if (tp_run_calls(pick->run) != TP_NONE && tp_run_calls(next->run) != TP_NONE &&
              tp_run_calls(pick->run) < tp_run_calls(next->run))
-        tp_page_more(page, INDENT, ": %s %s calls where %s needs %s, for about the same memory",
+        tp_page_more(page, INDENT, ": %s %s calls where %s needs %s, %s",
                      tp_count(tp_run_calls(pick->run)).s, tp_result_callee(pick), next->spec->label,
-                     tp_count(tp_run_calls(next->run)).s);
+                     tp_count(tp_run_calls(next->run)).s, same);
     else
-        tp_page_more(page, INDENT, ": %s ns per call where %s takes %s, for about the same memory",
+        tp_page_more(page, INDENT, ": %s ns per call where %s takes %s, %s",
                      tp_digits(tp_speed_of(pick->run).ns).s, next->spec->label,
-                     tp_digits(tp_speed_of(next->run).ns).s);
+                     tp_digits(tp_speed_of(next->run).ns).s, same);
 }
 
 /* The one that needs least of those that were not picked, or NULL. */

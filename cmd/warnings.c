@@ -131,16 +131,26 @@ static bool option_says(const struct tp_strategy_spec *spec, const char *name, c
     return false;
 }
 
+/* A policy that knows no streams, on a trace that has several. */
+static bool ignores_streams(const struct tp_result *r)
+{
+    const struct tp_strategy *s = r->spec->strategy;
+    return r->facts->kind == TP_KIND_DEVICE && r->facts->streams > r->facts->devices &&
+           s->group == TP_GROUP_POLICY && !(s->caps & TP_CAP_STREAMS) && tp_run_reuse(r->run) > 0;
+}
+
 static bool unsafe_reuse(const struct tp_result *r, char *text, size_t size)
 {
-    if (strcmp(r->spec->strategy->name, "stream-pool") != 0 ||
-        !option_says(r->spec, "compat", "origin"))
+    bool origin =
+        !strcmp(r->spec->strategy->name, "stream-pool") && option_says(r->spec, "compat", "origin");
+    if (!origin && !ignores_streams(r))
         return false;
     snprintf(text, size,
-             "with compat=origin %s takes no notice of streams: it reuses memory on which another "
-             "stream may still work. Its figures are those of an unsafe policy; leave 'compat' out "
-             "for a safe one.",
-             r->spec->label);
+             "%s%s takes no notice of streams: it reuses memory on which another stream may still "
+             "work. Its figures are those of a policy that needs the program to synchronise "
+             "first%s.",
+             origin ? "with compat=origin " : "", r->spec->label,
+             origin ? "; leave 'compat' out for a safe one" : "");
     return true;
 }
 
@@ -194,11 +204,13 @@ static const struct tp_warning warn_unsafe_reuse = {
     "Work on a device's stream goes on after the program has freed the memory it uses. A block "
     "may\n"
     "go to another stream, or back to the driver, only when its stream has got past that work.\n"
-    "stream-pool with compat=origin reproduces a pool that does not look: a block freed on stream "
-    "1\n"
-    "is handed to stream 2 at once, and a kernel then writes into another one's data. Its figures\n"
-    "are what that pool would show, not what a correct one could have. Leave 'compat' out, and\n"
-    "set round=exact,threshold=0 if you want the rest of it.",
+    "arena and bump know no streams, and stream-pool with compat=origin reproduces a pool that "
+    "does\n"
+    "not look: a block freed on stream 1 is handed to stream 2 at once, and a kernel then writes "
+    "into\n"
+    "another one's data. Such figures are what that policy would show, not what a correct one "
+    "could\n"
+    "have; they hold for programs that synchronise before they free. lru and stream-pool wait.",
     unsafe_reuse};
 static const struct tp_warning warn_drift = {
     "drift", "the machine changed while it was measured",

@@ -378,6 +378,9 @@ END
     case $(warned r.json) in *synthetic-time*) ;; *) fail "no synthetic-time: $(warned r.json)" ;; esac
     json r.json x.json -s safe=stream-pool:threshold=0,round=exact -s stream-pool:compat=origin --source virtual
     is r.json '" ".join(x["strategy"]["label"] for x in d["runs"] for w in x["warnings"] if w["id"] == "unsafe-reuse")' stream-pool
+    device_trace >gpu.json
+    json r.json gpu.json
+    is r.json '" ".join(x["strategy"]["label"] for x in d["runs"] for w in x["warnings"] if w["id"] == "unsafe-reuse")' arena
     "$TAPOOL" help warnings | sed -n 's/^  \([a-z-]*\)  .*/\1/p' >ids
     for id in $(cat ids) $(warned r.json) page-per-block small-trace memory-not-touched drift slow-build; do
         grep -qx -- "$id" ids || fail "$id is not in 'tapool help warnings'"

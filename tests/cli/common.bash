@@ -110,6 +110,15 @@ golden() {
     diff -u "$file" "$got" >&2 || fail "golden/$1.txt differs; if that is meant: UPDATE_GOLDEN=1"
 }
 
+# shown NAME CMD...: runs it and compares its screen, which must not be wider than 100 columns.
+shown() {
+    local name=$1
+    shift
+    ok "$@" || return 1
+    golden "$name" <"$out" || return 1
+    [ -n "${UPDATE_GOLDEN:-}" ] || tool width 100 <"$out"
+}
+
 # trace EVENT...: a trace; its first event is on line 3, one a line.
 trace() {
     printf '{ "format": "tapool-trace", "version": 1,\n  "events": [\n'

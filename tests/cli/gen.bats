@@ -14,14 +14,6 @@ hash_of() {
     query "$out" 'r["trace"]["program_hash"]'
 }
 
-shown() {
-    local name=$1
-    shift
-    ok "$@" || return 1
-    golden "$name" <"$out" || return 1
-    [ -n "${UPDATE_GOLDEN:-}" ] || tool width 100 <"$out"
-}
-
 @test "the list, a page for each profile, help" {
     shown gen gen
     [ "$(profiles | wc -l)" -ge 6 ]

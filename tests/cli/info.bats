@@ -8,14 +8,6 @@ samples=(sqlite jq python-threads)
 
 info() { "$TAPOOL" info "$@"; }
 
-shown() {
-    local name=$1
-    shift
-    ok "$@" || return 1
-    golden "$name" <"$out" || return 1
-    [ -n "${UPDATE_GOLDEN:-}" ] || tool width 100 <"$out"
-}
-
 # A trace of everything that can be in one: phases, threads that end, alignments, references, a reset.
 rich_trace() {
     cat <<'END'

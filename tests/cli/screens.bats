@@ -7,15 +7,6 @@ load common
 
 samples=(sqlite jq python-threads)
 
-# shown NAME CMD...: succeeds, fits 100 columns, and looks like golden/NAME.txt.
-shown() {
-    local name=$1
-    shift
-    ok "$@" || return 1
-    golden "$name" <"$out" || return 1
-    [ -n "${UPDATE_GOLDEN:-}" ] || tool width 100 <"$out"
-}
-
 topics() { "$TAPOOL" help | sed -n '/^topics/,/^$/s/^  \([a-z-]*\).*/\1/p'; }
 warnings() { "$TAPOOL" help warnings | sed -n 's/^  \([a-z-]*\)  .*/\1/p'; }
 strategies() { "$TAPOOL" strategies | sed -n 's/^  \([A-Za-z-]*\)  .*/\1/p'; }

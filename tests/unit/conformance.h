@@ -1,10 +1,8 @@
-/* A rig for strategies: a stack of sources, counted bookkeeping memory, one instance, and a shadow
- * model that knows what is live and what was written into it.
+/* A rig for strategies: a stack of sources, counted bookkeeping memory, one instance, its threads.
  *
  *     strategy -> meter -> [fault] -> [limit] -> [shuffle] -> host | virtual
  *
- * Everything is checked from outside: blocks do not overlap, are aligned and large enough, keep
- * their contents, and the walk adds up to what the meter saw. */
+ * property_model.h puts a shadow model beside it. */
 #ifndef TP_TEST_CONFORMANCE_H
 #define TP_TEST_CONFORMANCE_H
 
@@ -14,6 +12,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -22,9 +21,9 @@ extern const struct tp_source_ops tp_source_host, tp_source_virtual, tp_source_m
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
     tp_strategy_lru, tp_strategy_stream_pool, tp_strategy_system, tp_strategy_empty;
 
-#define RIG_LAYERS  5
-#define RIG_THREADS 3
-#define RIG_OBJECTS 400
+#define RIG_LAYERS      5
+#define RIG_THREADS     3 /* unless the configuration says otherwise */
+#define RIG_MAX_THREADS 8
 
 struct rig_cfg {
     const struct tp_strategy *strategy;
@@ -35,12 +34,8 @@ struct rig_cfg {
     const char *limit, *fault; /* options, NULL = without */
     uint64_t meta_fail_at;     /* 0 = none */
     uint32_t streams;          /* 0 = 1 */
-};
-
-struct object {
-    tp_addr addr; /* 0 = free slot */
-    uint64_t size, align, granted;
-    unsigned char fill;
+    uint32_t threads;          /* 0 = RIG_THREADS, at most RIG_MAX_THREADS */
+    bool concurrent;           /* as in struct tp_env */
 };
 
 struct rig {
@@ -53,9 +48,9 @@ struct rig {
     struct tp_env env;
     uint64_t now_ns;
     void *opts, *st;
-    void *threads[RIG_THREADS];
+    void *threads[RIG_MAX_THREADS];
+    uint32_t thread_count; /* of those that are ready */
     bool host;
-    struct object objects[RIG_OBJECTS];
     uint64_t random;
 };
 
@@ -115,10 +110,39 @@ static inline void rig_close_sources(struct rig *r)
     free(r->opts);
 }
 
-/* Returns what init said; after a failure everything is closed again and nothing leaked. */
+static inline void rig_close_instance(struct rig *r)
+{
+    while (r->thread_count) {
+        void *thr = r->threads[--r->thread_count];
+        if (r->s->thread_fini)
+            r->s->thread_fini(r->st, thr);
+        free(thr);
+    }
+    r->s->fini(r->st);
+}
+
+static inline int rig_open_threads(struct rig *r, uint32_t threads)
+{
+    while (r->thread_count < threads) {
+        void *thr = calloc(1, r->s->thread_size ? r->s->thread_size : 1);
+        assert_non_null(thr);
+        int rc = r->s->thread_init ? r->s->thread_init(r->st, thr) : TP_OK;
+        if (rc) {
+            free(thr);
+            return rc;
+        }
+        r->threads[r->thread_count++] = thr;
+    }
+    return TP_OK;
+}
+
+/* Returns what init, or the first thread_init to fail, said; after a failure everything is closed
+ * again and nothing leaked. */
 static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
 {
     struct tp_err err;
+    uint32_t threads = cfg->threads ? cfg->threads : RIG_THREADS;
+    assert_true(threads <= RIG_MAX_THREADS);
     *r = (struct rig){.s = cfg->strategy};
     bool foreign = cfg->strategy->caps & TP_CAP_FOREIGN;
     if (!foreign)
@@ -128,44 +152,47 @@ static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
     r->env = (struct tp_env){.source = foreign ? NULL : &r->stack[r->depth - 1],
                              .account = &r->account,
                              .meta = &r->meta,
-                             .threads = RIG_THREADS,
+                             .threads = threads,
                              .streams = cfg->streams ? cfg->streams : 1,
-                             .kind = cfg->kind};
+                             .kind = cfg->kind,
+                             .concurrent = cfg->concurrent};
     r->opts = rig_opts(r->s->options, r->s->opts_size, cfg->options);
     r->st = calloc(1, r->s->state_size);
     assert_non_null(r->st);
     int rc = r->s->init(r->st, &r->env, r->opts, &err);
+    if (!rc) {
+        rc = rig_open_threads(r, threads);
+        if (rc)
+            rig_close_instance(r);
+    }
     if (rc) {
         assert_int_equal(r->meta.live_bytes, 0);
         assert_int_equal(r->account.reserved, 0);
         free(r->st);
         rig_close_sources(r);
-        return rc;
     }
-    for (int i = 0; i < RIG_THREADS; i++) {
-        r->threads[i] = calloc(1, r->s->thread_size ? r->s->thread_size : 1);
-        assert_non_null(r->threads[i]);
-        if (r->s->thread_init)
-            assert_int_equal(r->s->thread_init(r->st, r->threads[i]), TP_OK);
-    }
-    return TP_OK;
+    return rc;
 }
 
-/* Takes the instance down with whatever is live in it: nothing may be left. */
-static inline void rig_close(struct rig *r)
+/* Takes the instance down with whatever is live in it. Says what it kept, NULL when nothing. */
+static inline const char *rig_shut(struct rig *r)
 {
-    for (int i = 0; i < RIG_THREADS; i++) {
-        if (r->s->thread_fini)
-            r->s->thread_fini(r->st, r->threads[i]);
-        free(r->threads[i]);
-    }
-    r->s->fini(r->st);
-    assert_int_equal(r->account.reserved, 0);
-    assert_int_equal(r->account.metadata, 0);
-    assert_int_equal(r->meta.live_bytes, 0);
-    assert_int_equal(r->meta.live_blocks, 0);
+    const char *left = NULL;
+    rig_close_instance(r);
+    if (r->account.reserved)
+        left = "fini kept bytes of the source";
+    else if (r->account.metadata || r->meta.live_bytes || r->meta.live_blocks)
+        left = "fini kept bookkeeping memory";
     free(r->st);
     rig_close_sources(r);
+    return left;
+}
+
+static inline void rig_close(struct rig *r)
+{
+    const char *left = rig_shut(r);
+    if (left)
+        fail_msg("%s", left);
 }
 
 /* ---- plain calls, for the tests of single rules ---- */

@@ -1,0 +1,329 @@
+/* Programs as properties: play one from a seed, shrink one that fails, keep it as a trace.
+ *
+ *     seed --> program --> fails? --> drop chunks, then single steps --> smaller sizes, one thread,
+ *                                     until no single step is too much   one stream, no gaps
+ *                                                  \--> tapool JSON trace + the command to play it
+ *
+ * A smaller program counts only if it fails in the same way (enum model_kind). Crashes are failures
+ * too: then every attempt runs in a process of its own. */
+#ifndef TP_TEST_PROPERTY_H
+#define TP_TEST_PROPERTY_H
+
+#include "tests/unit/property_gen.h"
+#include "tests/unit/property_play.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROPERTY_STEPS 300  /* of a program; its objects have a slot each */
+#define PROPERTY_PLAYS 6000 /* at most, to shrink one program */
+static_assert(PROPERTY_STEPS <= GEN_SLOTS, "every step may allocate");
+
+struct property_source {
+    const char *spec; /* as on the command line */
+    const struct tp_source_ops *base;
+    enum tp_kind kind;
+    bool shuffle;
+};
+
+static const struct property_source property_sources[] = {
+    {"host", &tp_source_host, TP_KIND_HOST, false},
+    {"virtual", &tp_source_virtual, TP_KIND_DEVICE, false},
+    {"host+shuffle:seed=7", &tp_source_host, TP_KIND_HOST, true},
+    {"virtual+shuffle:seed=7", &tp_source_virtual, TP_KIND_DEVICE, true},
+};
+#define PROPERTY_SOURCES (sizeof property_sources / sizeof property_sources[0])
+
+struct property_case {
+    const struct tp_strategy *strategy;
+    const char *options;
+    const struct property_source *source;
+    bool sizes; /* wrong sizes are refused, whatever the constant says */
+};
+
+struct property_program {
+    struct tp_insn insns[PROPERTY_STEPS];
+    uint32_t count;
+    bool probes; /* wrong calls after every step: half of the programs go without */
+};
+
+/* Leaves out the steps that do nothing to any object. */
+static inline void property_normalise(struct property_program *p)
+{
+    uint32_t refs[GEN_SLOTS] = {0}, kept = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (gen_effect(refs, &p->insns[i], GEN_SLOTS))
+            p->insns[kept++] = p->insns[i];
+    p->count = kept;
+}
+
+static inline void property_generate(uint64_t seed, struct property_program *p)
+{
+    struct gen *g = calloc(1, sizeof *g);
+    assert_non_null(g);
+    gen_start(g, seed, GEN_SLOTS);
+    g->fresh_slots = true;
+    g->most_live = 2 + (uint32_t)gen_below(g, 60);
+    p->probes = gen_below(g, 2);
+    p->count = PROPERTY_STEPS;
+    for (uint32_t i = 0; i < p->count; i++)
+        p->insns[i] = gen_next(g);
+    free(g);
+    property_normalise(p);
+}
+
+static inline struct rig_cfg property_config(const struct property_case *c)
+{
+    return (struct rig_cfg){.strategy = c->strategy,
+                            .options = c->options,
+                            .base = c->source->base,
+                            .kind = c->source->kind,
+                            .shuffle = c->source->shuffle,
+                            .threads = GEN_THREADS,
+                            .streams = GEN_STREAMS};
+}
+
+/* Plays a program on a fresh instance. The kind of failure, MODEL_FINE if there was none. */
+static inline enum model_kind property_play(const struct property_case *c,
+                                            const struct property_program *p,
+                                            struct model_failure *failure)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    struct model *m = calloc(1, sizeof *m);
+    struct rig_cfg cfg = property_config(c);
+    bool ok = true;
+    assert_true(r && m);
+    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    model_open(m, r, c->options);
+    m->probes = p->probes;
+    m->sizes = m->sizes || c->sizes;
+    for (uint32_t i = 0; i < p->count && ok; i++)
+        ok = model_step(m, &p->insns[i], i);
+    m->step = p->count;
+    if (ok)
+        model_drain(m);
+    const char *left = rig_shut(r);
+    if (left)
+        model_fail(m, MODEL_LEFT, "%s", left);
+    *failure = m->failure;
+    model_close(m);
+    free(m);
+    free(r);
+    return failure->kind;
+}
+
+/* The same in a process of its own, silently; what ends that process otherwise is a crash. */
+static inline enum model_kind property_play_apart(const struct property_case *c,
+                                                  const struct property_program *p,
+                                                  struct model_failure *failure)
+{
+    enum { FIRST_STATUS = 100 };
+    int status = 0;
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (null >= 0)
+            dup2(null, STDERR_FILENO);
+        _exit(FIRST_STATUS + (int)property_play(c, p, failure));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) - FIRST_STATUS : -1;
+    enum model_kind kind = code >= 0 && code < MODEL_KINDS ? (enum model_kind)code : MODEL_CRASH;
+    *failure = (struct model_failure){.kind = kind, .step = p->count};
+    snprintf(failure->text, sizeof failure->text,
+             WIFSIGNALED(status) ? "signal %d" : "exit status %d",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    return kind;
+}
+
+/* ---- shrinking ---- */
+
+struct property_shrink {
+    const struct property_case *c;
+    struct property_program *best, candidate;
+    struct model_failure failure; /* of `best` */
+    enum model_kind kind;
+    uint32_t plays;
+};
+
+/* Takes the candidate if it fails in the same way. */
+static inline bool property_try(struct property_shrink *s)
+{
+    struct model_failure failure;
+    if (s->plays++ >= PROPERTY_PLAYS)
+        return false;
+    property_normalise(&s->candidate);
+    enum model_kind kind = s->kind == MODEL_CRASH
+                               ? property_play_apart(s->c, &s->candidate, &failure)
+                               : property_play(s->c, &s->candidate, &failure);
+    if (kind != s->kind)
+        return false;
+    *s->best = s->candidate;
+    s->failure = failure;
+    return true;
+}
+
+static inline void property_without(struct property_shrink *s, uint32_t from, uint32_t count)
+{
+    struct property_program *p = &s->candidate;
+    *p = *s->best;
+    if (count > p->count - from)
+        count = p->count - from;
+    memmove(&p->insns[from], &p->insns[from + count],
+            (p->count - from - count) * sizeof p->insns[0]);
+    p->count -= count;
+}
+
+/* Drops chunks of half the length, a quarter, ... one step. */
+static inline bool property_drop(struct property_shrink *s)
+{
+    bool any = false;
+    for (uint32_t chunk = (s->best->count + 1) / 2; chunk; chunk /= 2)
+        for (uint32_t from = 0; from < s->best->count;) {
+            property_without(s, from, chunk);
+            if (property_try(s))
+                any = true;
+            else
+                from += chunk;
+        }
+    return any;
+}
+
+/* Drops any two steps of a short program: what only works in pairs. */
+static inline bool property_drop_pairs(struct property_shrink *s)
+{
+    bool any = false;
+    for (uint32_t i = 0; s->best->count <= 24 && i < s->best->count; i++)
+        for (uint32_t k = i + 1; k < s->best->count; k++) {
+            property_without(s, k, 1);
+            memmove(&s->candidate.insns[i], &s->candidate.insns[i + 1],
+                    (s->candidate.count - i - 1) * sizeof s->candidate.insns[0]);
+            s->candidate.count--;
+            any = property_try(s) || any;
+        }
+    return any;
+}
+
+static inline bool property_edit(struct property_shrink *s, uint32_t index, struct tp_insn to)
+{
+    if (!memcmp(&s->best->insns[index], &to, sizeof to))
+        return false;
+    s->candidate = *s->best;
+    s->candidate.insns[index] = to;
+    return property_try(s);
+}
+
+/* One thread, one stream, no gap, a small size: what is not needed goes. */
+static inline bool property_simplify(struct property_shrink *s, uint32_t i)
+{
+    static const uint64_t sizes[] = {1, 16, 64, 256, 512, 4096, 16384};
+    bool any = false;
+    struct tp_insn in = s->best->insns[i];
+    bool sized = in.op == TP_ALLOC || in.op == TP_ADOPT || in.op == TP_REALLOC || in.op == TP_TRIM;
+#define PROPERTY_ZERO(member)                                                                      \
+    in = s->best->insns[i], in.member = 0, any = property_edit(s, i, in) || any
+    PROPERTY_ZERO(thread);
+    PROPERTY_ZERO(stream);
+    PROPERTY_ZERO(gap_ns);
+    PROPERTY_ZERO(align_log2);
+#undef PROPERTY_ZERO
+    in = s->best->insns[i];
+    for (size_t k = 0; sized && k < sizeof sizes / sizeof sizes[0] && sizes[k] < in.size; k++) {
+        struct tp_insn smaller = in;
+        smaller.size = sizes[k];
+        if (property_edit(s, i, smaller))
+            return true;
+    }
+    while (sized && in.size > 1) {
+        in.size -= in.size / 4 + 1;
+        if (!in.size || !property_edit(s, i, in))
+            break;
+        any = true;
+    }
+    return any;
+}
+
+/* Makes a failing program as small as it gets; `s->failure` is then how it fails. */
+static inline void property_shrink(struct property_shrink *s)
+{
+    bool any = true;
+    s->kind = s->failure.kind;
+    if (s->best->probes) {
+        s->candidate = *s->best;
+        s->candidate.probes = false;
+        property_try(s);
+    }
+    while (any && s->plays < PROPERTY_PLAYS) {
+        any = property_drop(s);
+        any = property_drop_pairs(s) || any;
+        for (uint32_t i = 0; i < s->best->count; i++)
+            any = property_simplify(s, i) || any;
+    }
+}
+
+/* ---- keeping ---- */
+
+static const char *const property_ops[TP_OP_COUNT] = {[TP_ALLOC] = "alloc",
+                                                      [TP_FREE] = "free",
+                                                      [TP_REALLOC] = "realloc",
+                                                      [TP_RETAIN] = "retain",
+                                                      [TP_ADOPT] = "adopt",
+                                                      [TP_RELEASE] = "release",
+                                                      [TP_USE] = "use",
+                                                      [TP_SYNC] = "sync",
+                                                      [TP_RESET] = "reset",
+                                                      [TP_TRIM] = "trim",
+                                                      [TP_THREAD_END] = "thread_end"};
+
+/* One event, as `tapool help format` has it. */
+static inline void property_event(FILE *f, const struct tp_insn *in, uint64_t time)
+{
+    bool on_object = in->op <= TP_USE, sized = in->op == TP_ALLOC || in->op == TP_ADOPT;
+    fprintf(f, "{\"t\": %llu, \"op\": \"%s\"", (unsigned long long)time, property_ops[in->op]);
+    if (on_object)
+        fprintf(f, ", \"id\": %u", in->slot);
+    if (sized || in->op == TP_REALLOC || in->op == TP_TRIM)
+        fprintf(f, ", \"size\": %llu", (unsigned long long)in->size);
+    if (sized)
+        fprintf(f, ", \"align\": %llu", 1ULL << in->align_log2);
+    if (in->stream != TP_ALL_STREAMS && in->op != TP_TRIM && in->op != TP_RESET &&
+        in->op != TP_THREAD_END)
+        fprintf(f, ", \"stream\": %u", in->stream);
+    fprintf(f, ", \"thread\": %u}", in->thread);
+}
+
+/* Writes the program as a trace. 0: it is there in full. */
+static inline int property_save(const char *path, const struct property_case *c,
+                                const struct property_program *p, uint64_t seed,
+                                const struct model_failure *failure)
+{
+    uint64_t time = 0;
+    FILE *f = fopen(path, "we");
+    if (!f)
+        return -1;
+    fprintf(f,
+            "{ \"format\": \"tapool-trace\", \"version\": 1,\n"
+            "  \"meta\": { \"name\": \"%s fails: %s\", \"kind\": \"%s\",\n"
+            "            \"strategy\": \"%s:%s\", \"source\": \"%s\", \"seed\": \"%llu\" },\n"
+            "  \"streams\": [",
+            c->strategy->name, model_kind_names[failure->kind],
+            c->source->kind == TP_KIND_HOST ? "host" : "device", c->strategy->name, c->options,
+            c->source->spec, (unsigned long long)seed);
+    for (unsigned i = 0; i < GEN_STREAMS; i++)
+        fprintf(f, "%s{\"id\": %u, \"device\": 0}", i ? ", " : "", i);
+    fprintf(f, "],\n  \"events\": [\n");
+    for (uint32_t i = 0; i < p->count; i++) {
+        time += p->insns[i].gap_ns;
+        fprintf(f, "    ");
+        property_event(f, &p->insns[i], time);
+        fprintf(f, i + 1 < p->count ? ",\n" : "\n");
+    }
+    fprintf(f, "  ] }\n");
+    bool bad = ferror(f);
+    return fclose(f) || bad ? -1 : 0;
+}
+
+#endif

@@ -1,0 +1,551 @@
+/* A shadow model that plays a program on a rig and knows what must come out.
+ *
+ *     struct tp_insn --> model --> strategy --> source
+ *                          |          |
+ *              what is live, where, with which contents; which streams may still work on what is
+ *              freed; after every step: check(), the walk, wrong calls
+ *
+ * It never jumps out: the first thing that is wrong is noted as a kind and a sentence, so that a
+ * shrinker can play a program hundreds of times. Steps that make no sense (a free of what is not
+ * there) are passed over, so that any part of a program is a program.
+ *
+ * Known weakness: contents are one byte value per block, so bytes moved within a block are not
+ * seen; where streams are in step (host) a wrong stream is not seen either. */
+#ifndef TP_TEST_PROPERTY_MODEL_H
+#define TP_TEST_PROPERTY_MODEL_H
+
+#include "alloc/addr_map.h"
+#include "tests/unit/conformance.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Are frees whose size cannot be that of the block refused by every strategy? */
+#define MODEL_WRONG_SIZES_REFUSED 0
+
+#define MODEL_SLOTS   512
+#define MODEL_KEPT    UINT64_C(2048) /* bytes at either end of a block, filled and verified */
+#define MODEL_PENDING 1024
+#define MODEL_PIECES  8192 /* of a walk, looked at for overlaps */
+
+enum model_kind {
+    MODEL_FINE,
+    MODEL_OVERLAP,    /* a block lies over a live one */
+    MODEL_MISALIGNED, /* not the alignment asked for */
+    MODEL_GRANTED,    /* too small, or not what `usable` says */
+    MODEL_CONTENTS,   /* bytes changed */
+    MODEL_STREAM,     /* handed to a stream while another may still work on it */
+    MODEL_WALK,       /* the walk or the statistics do not add up */
+    MODEL_CHECK,      /* check() says so */
+    MODEL_WRONG_CALL, /* an unknown, interior or repeated address, a wrong size was accepted */
+    MODEL_STATUS,     /* a correct call was refused */
+    MODEL_LEFT,       /* something was kept at the end */
+    MODEL_CRASH,      /* a signal or a sanitizer ended the process */
+    MODEL_KINDS
+};
+
+static const char *const model_kind_names[MODEL_KINDS] = {"nothing",
+                                                          "overlap",
+                                                          "misaligned block",
+                                                          "granted size",
+                                                          "contents",
+                                                          "wrong stream",
+                                                          "walk",
+                                                          "check",
+                                                          "wrong accepted",
+                                                          "correct call refused",
+                                                          "left at the end",
+                                                          "crash"};
+
+struct model_failure {
+    enum model_kind kind;
+    uint32_t step; /* index of the instruction */
+    char text[400];
+};
+
+struct model_object {
+    tp_addr addr; /* 0: the allocation failed, or there is no object */
+    uint64_t size, align, granted;
+    uint32_t refs; /* as the program has it; 0: no object */
+    uint32_t used; /* one bit per stream that it was also used on */
+    unsigned char fill;
+};
+
+/* Memory that a stream may still work on, up to the fence. */
+struct model_pending {
+    tp_addr addr;
+    uint64_t size;
+    struct tp_fence fence;
+};
+
+struct model {
+    struct rig *rig;
+    bool probes;  /* make wrong calls after every step */
+    bool sizes;   /* frees with a wrong size are refused */
+    bool streams; /* look for reuse on wrong streams */
+    uint32_t check_every;
+    struct model_object objects[MODEL_SLOTS];
+    struct model_pending pending[MODEL_PENDING];
+    uint32_t pending_count;
+    struct tp_addr_map live; /* address -> index into objects */
+    uint64_t live_bytes;     /* granted */
+    uint64_t steps;
+    uint32_t step;
+    struct model_failure failure;
+};
+
+__attribute__((format(printf, 3, 4))) static inline bool
+model_fail(struct model *m, enum model_kind kind, const char *format, ...)
+{
+    if (m->failure.kind)
+        return false;
+    m->failure.kind = kind;
+    m->failure.step = m->step;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(m->failure.text, sizeof m->failure.text, format, args);
+    va_end(args);
+    return false;
+}
+
+static inline void *model_table_get(void *ctx, size_t size)
+{
+    (void)ctx;
+    return calloc(1, size);
+}
+
+static inline void model_table_put(void *ctx, void *p, size_t size)
+{
+    (void)ctx, (void)size;
+    free(p);
+}
+
+/* Options that give the order of streams up, and say so. */
+static inline bool model_is_unsafe(const char *options)
+{
+    static const char *const unsafe[] = {"compat=origin"};
+    for (size_t i = 0; options && i < sizeof unsafe / sizeof unsafe[0]; i++)
+        if (strstr(options, unsafe[i]))
+            return true;
+    return false;
+}
+
+static inline bool model_foreign(const struct model *m)
+{
+    return m->rig->s->caps & TP_CAP_FOREIGN;
+}
+
+/* To be followed by model_close, in every case. */
+static inline void model_open(struct model *m, struct rig *r, const char *options)
+{
+    *m = (struct model){.rig = r, .probes = true, .check_every = 1};
+    m->sizes = MODEL_WRONG_SIZES_REFUSED && !model_foreign(m);
+    m->streams = r->s->caps & TP_CAP_STREAMS && r->env.source && tp_src_has_fences(r->env.source) &&
+                 !model_is_unsafe(options);
+    tp_addr_map_init(&m->live, model_table_get, model_table_put, NULL);
+}
+
+static inline void model_close(struct model *m)
+{
+    tp_addr_map_fini(&m->live);
+}
+
+/* splitmix64: values that depend on nothing but the step */
+static inline uint64_t model_mix(uint64_t z)
+{
+    z += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+static inline void *model_thread(const struct model *m, uint32_t thread)
+{
+    return m->rig->threads[thread % m->rig->thread_count];
+}
+
+/* ---- contents ---- */
+
+static inline unsigned char *model_bytes(struct model *m, tp_addr addr)
+{
+    if (!m->rig->host)
+        return NULL;
+    if (model_foreign(m))
+        return (unsigned char *)(uintptr_t)addr;
+    unsigned char *p = tp_src_host(m->rig->env.source, addr);
+    if (!p)
+        model_fail(m, MODEL_CONTENTS, "a block is no memory of the source");
+    return p;
+}
+
+static inline void model_fill(struct model *m, struct model_object *o)
+{
+    unsigned char *p = model_bytes(m, o->addr);
+    uint64_t n = o->size < MODEL_KEPT ? o->size : MODEL_KEPT;
+    o->fill = (unsigned char)model_mix(m->steps);
+    if (!p)
+        return;
+    memset(p, o->fill, n);
+    memset(p + o->size - n, o->fill, n);
+}
+
+static inline bool model_is_filled(const unsigned char *p, uint64_t n, unsigned char fill)
+{
+    return !n || (p[0] == fill && !memcmp(p, p + 1, n - 1));
+}
+
+/* Are the first `kept` bytes at `addr` those of the object as it was filled? */
+static inline bool model_verify(struct model *m, const struct model_object *o, tp_addr addr,
+                                uint64_t kept)
+{
+    const unsigned char *p = model_bytes(m, addr);
+    uint64_t n = o->size < MODEL_KEPT ? o->size : MODEL_KEPT, tail = o->size - n;
+    if (!p)
+        return !m->failure.kind;
+    if (model_is_filled(p, kept < n ? kept : n, o->fill) &&
+        (kept <= tail || model_is_filled(p + tail, kept - tail, o->fill)))
+        return true;
+    return model_fail(m, MODEL_CONTENTS, "%llu bytes that should have stayed have changed",
+                      (unsigned long long)kept);
+}
+
+/* ---- streams ---- */
+
+static inline void model_prune(struct model *m)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < m->pending_count; i++)
+        if (m->pending[i].size && !tp_src_done(m->rig->env.source, &m->pending[i].fence))
+            m->pending[kept++] = m->pending[i];
+    m->pending_count = kept;
+}
+
+static inline void model_add_pending(struct model *m, tp_addr addr, uint64_t size,
+                                     const struct tp_fence *fence)
+{
+    if (m->pending_count < MODEL_PENDING)
+        m->pending[m->pending_count++] = (struct model_pending){addr, size, *fence};
+}
+
+/* What is freed on a stream may still be worked on there, and where else it was used. Fences are
+ * taken before the strategy is called, so that they never pass later than its own. */
+struct model_fences {
+    struct tp_fence list[33];
+    uint32_t count;
+};
+
+static inline void model_record(struct model *m, const struct model_object *o, uint16_t stream,
+                                struct model_fences *out)
+{
+    out->count = 0;
+    if (!m->streams)
+        return;
+    tp_src_record(m->rig->env.source, stream, &out->list[out->count++]);
+    for (uint16_t i = 0; m->rig->s->use && i < 32; i++)
+        if (o->used >> i & 1)
+            tp_src_record(m->rig->env.source, i, &out->list[out->count++]);
+}
+
+static inline void model_freed(struct model *m, tp_addr addr, uint64_t size,
+                               const struct model_fences *fences)
+{
+    if (m->pending_count + fences->count > MODEL_PENDING)
+        model_prune(m);
+    for (uint32_t i = 0; size && i < fences->count; i++)
+        model_add_pending(m, addr, size, &fences->list[i]);
+}
+
+/* Takes [addr, addr + size) out of a record; what is left of it on the right becomes a new one. */
+static inline void model_cut(struct model *m, uint32_t index, tp_addr addr, uint64_t size)
+{
+    struct model_pending *p = &m->pending[index];
+    tp_addr end = p->addr + p->size;
+    if (end > addr + size)
+        model_add_pending(m, addr + size, end - (addr + size), &p->fence);
+    p->size = p->addr < addr ? addr - p->addr : 0;
+}
+
+/* Memory is handed out for a stream: no other one may still work on it. What was pending on the
+ * same stream is over for this memory: from now on it is the new owner who keeps the order. */
+static inline bool model_handed_out(struct model *m, tp_addr addr, uint64_t size, uint16_t stream)
+{
+    if (!m->streams)
+        return true;
+    model_prune(m);
+    for (uint32_t i = 0, count = m->pending_count; i < count; i++) {
+        const struct model_pending *p = &m->pending[i];
+        if (p->addr >= addr + size || addr >= p->addr + p->size)
+            continue;
+        if (p->fence.stream != stream)
+            return model_fail(m, MODEL_STREAM,
+                              "a block for stream %u, freed at %llu ns, may still be in use on "
+                              "stream %u at %llu ns",
+                              stream, (unsigned long long)p->fence.time_ns, p->fence.stream,
+                              (unsigned long long)m->rig->now_ns);
+        model_cut(m, i, addr, size);
+    }
+    return true;
+}
+
+/* ---- blocks ---- */
+
+static inline bool model_fits(struct model *m, const struct tp_req *rq, const struct tp_block *b)
+{
+    const struct rig *r = m->rig;
+    if (!b->addr || b->addr & (rq->align - 1))
+        return model_fail(m, MODEL_MISALIGNED, "a block at %#llx for alignment %llu",
+                          (unsigned long long)b->addr, (unsigned long long)rq->align);
+    if (b->granted < rq->size || b->addr + b->granted <= b->addr)
+        return model_fail(m, MODEL_GRANTED, "%llu bytes granted of %llu asked for",
+                          (unsigned long long)b->granted, (unsigned long long)rq->size);
+    if (r->s->usable && r->s->usable(r->st, b->addr) != b->granted)
+        return model_fail(m, MODEL_GRANTED, "usable() says %llu where %llu bytes were granted",
+                          (unsigned long long)r->s->usable(r->st, b->addr),
+                          (unsigned long long)b->granted);
+    return true;
+}
+
+/* Enters a block that was handed out into an object. */
+static inline bool model_place(struct model *m, struct model_object *o, const struct tp_req *rq,
+                               struct tp_block b)
+{
+    if (!b.granted && m->rig->s->usable)
+        b.granted = m->rig->s->usable(m->rig->st, b.addr);
+    if (!model_fits(m, rq, &b))
+        return false;
+    for (uint32_t i = 0; i < MODEL_SLOTS; i++) {
+        const struct model_object *other = &m->objects[i];
+        if (other != o && other->addr && other->addr < b.addr + b.granted &&
+            b.addr < other->addr + other->granted)
+            return model_fail(m, MODEL_OVERLAP,
+                              "a block of %llu bytes lies over a live one of %llu",
+                              (unsigned long long)b.granted, (unsigned long long)other->granted);
+    }
+    if (o->addr) {
+        tp_addr_map_remove(&m->live, o->addr, NULL);
+        m->live_bytes -= o->granted;
+    }
+    o->addr = b.addr;
+    o->size = rq->size;
+    o->align = rq->align;
+    o->granted = b.granted;
+    m->live_bytes += b.granted;
+    if (tp_addr_map_insert(&m->live, b.addr, (uint64_t)(o - m->objects)))
+        return model_fail(m, MODEL_STATUS, "the test ran out of memory");
+    return true;
+}
+
+static inline void model_remove(struct model *m, struct model_object *o)
+{
+    if (o->addr) {
+        tp_addr_map_remove(&m->live, o->addr, NULL);
+        m->live_bytes -= o->granted;
+    }
+    *o = (struct model_object){0};
+}
+
+static inline bool model_refused(struct model *m, int rc, const struct tp_req *rq)
+{
+    if (rc == TP_EOOM || (rc == TP_ENOMEM && m->rig->meta.fail_at))
+        return true;
+    if (rc == TP_EUNSUP && !(m->rig->s->caps & TP_CAP_ALIGN) && rq->align > 16)
+        return true;
+    return model_fail(m, MODEL_STATUS, "%llu bytes with alignment %llu: %s",
+                      (unsigned long long)rq->size, (unsigned long long)rq->align,
+                      tp_status_text(rc));
+}
+
+static inline bool model_expect(struct model *m, int rc, const char *what)
+{
+    return rc == TP_OK || model_fail(m, MODEL_STATUS, "%s: %s", what, tp_status_text(rc));
+}
+
+/* Whether a call may be made once more: bookkeeping memory was failed on purpose, and nothing has
+ * changed. */
+static inline bool model_again(const struct model *m, int rc)
+{
+    return rc == TP_ENOMEM && m->rig->meta.fail_at;
+}
+
+/* ---- wrong calls ---- */
+
+static inline bool model_einval(struct model *m, int rc, const char *what)
+{
+    return rc == TP_EINVAL ||
+           model_fail(m, MODEL_WRONG_CALL, "%s: %s", what, rc ? tp_status_text(rc) : "accepted");
+}
+
+/* Every member that takes an address refuses this one. */
+static inline bool model_wrong_address(struct model *m, void *thr, tp_addr addr, const char *what)
+{
+    const struct tp_strategy *s = m->rig->s;
+    void *st = m->rig->st;
+    const struct tp_req rq = {.size = 64, .align = 16};
+    struct tp_block b;
+    char text[80];
+    snprintf(text, sizeof text, "use of %s address", what);
+    bool ok = !s->use || model_einval(m, s->use(st, thr, addr, 1), text);
+    snprintf(text, sizeof text, "retain of %s address", what);
+    ok = ok && (!s->retain || model_einval(m, s->retain(st, thr, addr), text));
+    snprintf(text, sizeof text, "release of %s address", what);
+    ok = ok && (!s->release || model_einval(m, s->release(st, thr, addr), text));
+    snprintf(text, sizeof text, "resize of %s address", what);
+    ok = ok && (!s->resize || model_einval(m, s->resize(st, thr, addr, &rq, &b), text));
+    snprintf(text, sizeof text, "move of %s address", what);
+    ok = ok && (!s->move || model_einval(m, s->move(st, thr, addr, &rq, &b), text));
+    snprintf(text, sizeof text, "free of %s address", what);
+    ok = ok && model_einval(m, s->free(st, thr, addr, &rq), text);
+    if (ok && s->usable && s->usable(st, addr))
+        ok = model_fail(m, MODEL_WRONG_CALL, "usable() knows %s address", what);
+    return ok;
+}
+
+static inline bool model_wrong_requests(struct model *m, void *thr)
+{
+    static const struct tp_req bad[] = {{.size = 0, .align = 16},
+                                        {.size = 8, .align = 0},
+                                        {.size = 8, .align = 3},
+                                        {.size = 8, .align = 48},
+                                        {.size = 8, .align = UINT64_MAX}};
+    struct tp_block b;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (!model_einval(m, m->rig->s->alloc(m->rig->st, thr, &bad[i], &b), "a senseless request"))
+            return false;
+    return true;
+}
+
+/* Wrong addresses and requests are refused, and nothing changes. */
+static inline bool model_probe(struct model *m, uint32_t thread, const struct model_object *o)
+{
+    struct tp_account before = m->rig->account;
+    struct tp_stats stats = {0}, after = {0};
+    void *thr = model_thread(m, thread + 1);
+    tp_addr wrong[] = {
+        0, 1, UINT64_MAX, UINT64_MAX & ~UINT64_C(15), (uintptr_t)m, model_mix(m->steps)};
+    if (model_foreign(m))
+        return true;
+    if (m->rig->s->stats)
+        m->rig->s->stats(m->rig->st, &stats);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        if (!model_wrong_address(m, thr, wrong[i], "an unknown"))
+            return false;
+    for (uint64_t off = 1; o && o->addr && off < o->granted; off *= 4)
+        if (!model_wrong_address(m, thr, o->addr + off, "an interior"))
+            return false;
+    if (!model_wrong_requests(m, thr))
+        return false;
+    if (m->rig->s->stats)
+        m->rig->s->stats(m->rig->st, &after);
+    if (memcmp(&before, &m->rig->account, sizeof before) || memcmp(&stats, &after, sizeof stats))
+        return model_fail(m, MODEL_WRONG_CALL, "a refused call has changed the statistics");
+    return true;
+}
+
+/* A size that no block of this kind can have. */
+static inline bool model_probe_size(struct model *m, void *thr, const struct model_object *o)
+{
+    const struct tp_req rq = {.size = 4 * o->granted + (1 << 20), .align = o->align};
+    struct tp_account before = m->rig->account;
+    if (!m->sizes)
+        return true;
+    return model_einval(m, m->rig->s->free(m->rig->st, thr, o->addr, &rq),
+                        "a free with a wrong size") &&
+           (!memcmp(&before, &m->rig->account, sizeof before) ||
+            model_fail(m, MODEL_WRONG_CALL, "a free with a wrong size has changed the account"));
+}
+
+/* ---- check and walk ---- */
+
+struct model_piece {
+    tp_addr addr;
+    uint64_t size;
+};
+
+struct model_walk {
+    struct model *m;
+    uint64_t sums[TP_WALK_COUNT], live;
+    struct model_piece *pieces; /* NULL: not looked at */
+    size_t count;
+};
+
+static inline void model_count(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
+{
+    struct model_walk *w = ctx;
+    if (!addr || !size || kind >= TP_WALK_COUNT) {
+        model_fail(w->m, MODEL_WALK, "the walk names an empty piece");
+        return;
+    }
+    w->sums[kind] += size;
+    if (w->pieces && w->count < MODEL_PIECES)
+        w->pieces[w->count++] = (struct model_piece){addr, size};
+    if (kind != TP_WALK_LIVE)
+        return;
+    const uint64_t *index = tp_addr_map_find(&w->m->live, addr);
+    w->live++;
+    if (!index || w->m->objects[*index].granted != size)
+        model_fail(w->m, MODEL_WALK, "the walk names a live block of %llu bytes that nobody has",
+                   (unsigned long long)size);
+}
+
+static inline int model_by_address(const void *a, const void *b)
+{
+    const struct model_piece *x = a, *y = b;
+    return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static inline bool model_pieces(struct model *m, struct model_walk *w)
+{
+    if (w->count > 1)
+        qsort(w->pieces, w->count, sizeof *w->pieces, model_by_address);
+    for (size_t i = 1; i < w->count; i++)
+        if (w->pieces[i - 1].addr + w->pieces[i - 1].size > w->pieces[i].addr)
+            return model_fail(m, MODEL_WALK, "two pieces of the walk overlap");
+    return true;
+}
+
+static inline bool model_stats(struct model *m)
+{
+    const struct rig *r = m->rig;
+    struct tp_stats s = {0};
+    if (!r->s->stats || !r->s->walk)
+        return true;
+    r->s->stats(r->st, &s);
+    if (s.carved_bytes <= r->account.reserved && s.carved_bytes >= m->live_bytes &&
+        s.peak_carved_bytes >= s.carved_bytes && s.peak_carved_bytes <= r->account.peak_reserved)
+        return true;
+    return model_fail(m, MODEL_WALK, "carved %llu (peak %llu) with %llu live and %llu reserved",
+                      (unsigned long long)s.carved_bytes, (unsigned long long)s.peak_carved_bytes,
+                      (unsigned long long)m->live_bytes, (unsigned long long)r->account.reserved);
+}
+
+/* check() holds, the walk names exactly what is live and adds up to what is reserved. `deep`: no
+ * piece lies over another. */
+static inline bool model_check(struct model *m, bool deep)
+{
+    const struct rig *r = m->rig;
+    struct tp_err err = {0};
+    struct model_walk w = {.m = m};
+    uint64_t sum = 0;
+    if (r->s->check && r->s->check(r->st, &err))
+        return model_fail(m, MODEL_CHECK, "%.300s", err.text);
+    if (!r->s->walk)
+        return true;
+    if (deep)
+        w.pieces = calloc(MODEL_PIECES, sizeof *w.pieces);
+    bool ok = model_expect(m, r->s->walk(r->st, model_count, &w), "walk");
+    ok = ok && model_pieces(m, &w);
+    free(w.pieces);
+    for (int i = 0; i < TP_WALK_COUNT; i++)
+        sum += w.sums[i];
+    if (m->failure.kind || !ok)
+        return false;
+    if (w.live != m->live.count || w.sums[TP_WALK_LIVE] != m->live_bytes)
+        return model_fail(m, MODEL_WALK, "the walk names %llu of %llu live blocks",
+                          (unsigned long long)w.live, (unsigned long long)m->live.count);
+    if (sum != r->account.reserved)
+        return model_fail(m, MODEL_WALK, "the walk adds up to %llu bytes, %llu are reserved",
+                          (unsigned long long)sum, (unsigned long long)r->account.reserved);
+    return model_stats(m);
+}
+
+#endif

@@ -27,6 +27,7 @@
 #define MODEL_KEPT    UINT64_C(2048) /* bytes at either end of a block, filled and verified */
 #define MODEL_PENDING 1024
 #define MODEL_PIECES  8192 /* of a walk, looked at for overlaps */
+#define MODEL_MANY    2048 /* so many pieces more, one step longer to the next check */
 
 enum model_kind {
     MODEL_FINE,
@@ -80,10 +81,11 @@ struct model_pending {
 
 struct model {
     struct rig *rig;
-    bool probes;  /* make wrong calls after every step */
-    bool sizes;   /* frees with a wrong size are refused */
-    bool streams; /* look for reuse on wrong streams */
-    uint32_t check_every;
+    bool probes;          /* make wrong calls after every step */
+    bool sizes;           /* frees with a wrong size are refused */
+    bool streams;         /* look for reuse on wrong streams */
+    uint32_t check_every; /* steps; more while the walk has thousands of pieces */
+    uint64_t next_check;  /* in steps */
     struct model_object objects[MODEL_SLOTS];
     struct model_pending pending[MODEL_PENDING];
     uint32_t pending_count;
@@ -465,7 +467,7 @@ struct model_walk {
     struct model *m;
     uint64_t sums[TP_WALK_COUNT], live;
     struct model_piece *pieces; /* NULL: not looked at */
-    size_t count;
+    size_t count, all;
 };
 
 static inline void model_count(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
@@ -476,6 +478,7 @@ static inline void model_count(void *ctx, enum tp_walk_kind kind, tp_addr addr, 
         return;
     }
     w->sums[kind] += size;
+    w->all++;
     if (w->pieces && w->count < MODEL_PIECES)
         w->pieces[w->count++] = (struct model_piece){addr, size};
     if (kind != TP_WALK_LIVE)
@@ -528,6 +531,7 @@ static inline bool model_check(struct model *m, bool deep)
     uint64_t sum = 0;
     if (r->s->check && r->s->check(r->st, &err))
         return model_fail(m, MODEL_CHECK, "%.300s", err.text);
+    m->next_check = m->steps + m->check_every;
     if (!r->s->walk)
         return true;
     if (deep)
@@ -535,6 +539,7 @@ static inline bool model_check(struct model *m, bool deep)
     bool ok = model_expect(m, r->s->walk(r->st, model_count, &w), "walk");
     ok = ok && model_pieces(m, &w);
     free(w.pieces);
+    m->next_check = m->steps + m->check_every + w.all / MODEL_MANY;
     for (int i = 0; i < TP_WALK_COUNT; i++)
         sum += w.sums[i];
     if (m->failure.kind || !ok)

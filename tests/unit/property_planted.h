@@ -38,7 +38,8 @@ static const char *const planted_words[] = {
 struct planted_block {
     tp_addr addr; /* 0: no block */
     uint64_t bytes;
-    uint32_t refs; /* 0: free */
+    uint64_t align; /* asked of the source: what the address has beyond that is chance */
+    uint32_t refs;  /* 0: free */
     bool adopted;
     uint64_t freed_at; /* newest first */
     uint64_t used;     /* one bit per stream */
@@ -150,13 +151,18 @@ static inline uint64_t planted_pages(const struct planted *st, uint64_t size)
     return (size + st->env->source->page - 1) & ~(st->env->source->page - 1);
 }
 
+static inline uint64_t planted_align(const struct planted *st, const struct tp_req *rq)
+{
+    return rq->align > st->env->source->page ? rq->align : st->env->source->page;
+}
+
 static inline struct planted_block *planted_reuse(struct planted *st, uint64_t bytes,
                                                   const struct tp_req *rq)
 {
     struct planted_block *best = NULL;
     for (size_t i = 0; i < st->capacity; i++) {
         struct planted_block *b = &st->blocks[i];
-        if (b->addr && !b->refs && b->bytes == bytes && !(b->addr & (rq->align - 1)) &&
+        if (b->addr && !b->refs && b->bytes == bytes && b->align >= rq->align &&
             planted_ready(st, b, rq->stream) && (!best || b->freed_at > best->freed_at))
             best = b;
     }
@@ -190,7 +196,7 @@ static inline int planted_fresh(struct planted *st, const struct tp_req *rq, uin
     st->carved += bytes;
     if (st->carved > st->peak_carved)
         st->peak_carved = st->carved;
-    *b = (struct planted_block){.addr = addr, .bytes = bytes};
+    *b = (struct planted_block){.addr = addr, .bytes = bytes, .align = planted_align(st, rq)};
     *out = b;
     return TP_OK;
 }
@@ -278,7 +284,7 @@ static inline int planted_move_locked(struct planted *st, tp_addr addr, const st
     if (rq->size > UINT64_C(1) << 60)
         return TP_EOOM;
     uint64_t bytes = b->bytes;
-    if (planted_pages(st, rq->size) == bytes && !(addr & (rq->align - 1))) {
+    if (planted_pages(st, rq->size) == bytes && b->align >= rq->align) {
         *out = (struct tp_block){addr, bytes};
         return TP_OK;
     }
@@ -344,7 +350,11 @@ static inline int planted_adopt(void *state, void *thr, tp_addr addr, const stru
     uint64_t bytes = planted_pages(st, rq->size);
     struct planted_block *b = planted_entry(st);
     if (b) {
-        *b = (struct planted_block){.addr = addr, .bytes = bytes, .refs = 1, .adopted = true};
+        *b = (struct planted_block){.addr = addr,
+                                    .bytes = bytes,
+                                    .align = planted_align(st, rq),
+                                    .refs = 1,
+                                    .adopted = true};
         st->carved += bytes;
         if (st->carved > st->peak_carved)
             st->peak_carved = st->carved;

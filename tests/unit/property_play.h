@@ -318,7 +318,7 @@ static inline bool model_step(struct model *m, const struct tp_insn *in, uint32_
         table[in->op](m, in);
     if (!m->failure.kind && m->probes)
         model_probe(m, in->thread, in->op <= TP_USE ? &m->objects[in->slot] : NULL);
-    if (!m->failure.kind && m->steps % m->check_every == 0)
+    if (!m->failure.kind && m->steps >= m->next_check)
         model_check(m, m->steps % 16 == 0);
     return !m->failure.kind;
 }

@@ -28,7 +28,7 @@ enum planted_bug {
     PLANTED_KEEP,        /* fini keeps what was adopted */
     PLANTED_INTERIOR,    /* free takes an address inside a block */
     PLANTED_ABORT,       /* ends the process in a trim with free blocks */
-    PLANTED_RACE         /* takes no lock */
+    PLANTED_RACE         /* counts outside its lock */
 };
 
 static const char *const planted_words[] = {
@@ -42,8 +42,8 @@ struct planted_block {
     uint32_t refs;  /* 0: free */
     bool adopted;
     uint64_t freed_at; /* newest first */
-    uint64_t used;     /* one bit per stream */
-    struct tp_fence fences[64];
+    uint64_t used;     /* one bit per stream, of the first 7 */
+    struct tp_fence fences[8];
     uint32_t fence_count;
 };
 
@@ -54,7 +54,13 @@ struct planted {
     uint64_t carved, peak_carved, clock;
     uint64_t small_allocs; /* since the first free, for the bug OVERLAP */
     uint32_t bug;
+    uint64_t calls; /* for the bug RACE */
     struct tp_lock lock;
+};
+
+struct planted_thread {
+    struct planted *home;
+    uint64_t calls;
 };
 
 struct planted_opts {
@@ -77,7 +83,7 @@ static inline int planted_init(void *state, const struct tp_env *env, const void
     (void)err;
     st->env = env;
     st->bug = ((const struct planted_opts *)opts)->bug;
-    tp_lock_init(&st->lock, env->concurrent && st->bug != PLANTED_RACE);
+    tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
 }
 
@@ -248,7 +254,7 @@ static inline int planted_give(struct planted *st, tp_addr addr, const struct tp
     b->freed_at = ++st->clock;
     tp_src_record(st->env->source, rq->stream, &b->fences[0]);
     b->fence_count = 1;
-    for (uint16_t i = 0; i < 63 && st->bug != PLANTED_USE; i++)
+    for (uint16_t i = 0; i < 7 && st->bug != PLANTED_USE; i++)
         if (b->used >> i & 1)
             tp_src_record(st->env->source, i, &b->fences[b->fence_count++]);
     return TP_OK;
@@ -258,7 +264,11 @@ static inline int planted_alloc(void *state, void *thr, const struct tp_req *rq,
                                 struct tp_block *out)
 {
     struct planted *st = state;
-    (void)thr;
+    struct planted_thread *thread = thr;
+    assert(thread->home == st);
+    thread->calls++;
+    if (st->bug == PLANTED_RACE)
+        st->calls++;
     tp_lock_take(&st->lock);
     int rc = planted_take(st, rq, out);
     tp_lock_drop(&st->lock);
@@ -317,7 +327,7 @@ static inline int planted_change(void *state, tp_addr addr, int refs, int stream
     bool ok = b && (refs >= 0 || b->refs > 1);
     if (ok && st->bug != PLANTED_REFERENCE)
         b->refs += (uint32_t)refs;
-    if (ok && stream >= 0 && stream < 63)
+    if (ok && stream >= 0 && stream < 7)
         b->used |= UINT64_C(1) << stream;
     tp_lock_drop(&st->lock);
     return ok ? TP_OK : TP_EINVAL;
@@ -380,6 +390,18 @@ static inline int planted_trim(void *state, uint64_t keep)
     return TP_OK;
 }
 
+static inline int planted_thread_init(void *state, void *thr)
+{
+    *(struct planted_thread *)thr = (struct planted_thread){.home = state};
+    return TP_OK;
+}
+
+static inline void planted_thread_fini(void *state, void *thr)
+{
+    (void)state;
+    ((struct planted_thread *)thr)->home = NULL;
+}
+
 static inline uint64_t planted_usable(void *state, tp_addr addr)
 {
     struct planted *st = state;
@@ -427,6 +449,7 @@ static const struct tp_strategy planted_strategy = {
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_RETAINS | TP_CAP_THREADS,
     .state_size = sizeof(struct planted),
+    .thread_size = sizeof(struct planted_thread),
     .opts_size = sizeof(struct planted_opts),
     .options = planted_rows,
     .init = planted_init,
@@ -440,6 +463,8 @@ static const struct tp_strategy planted_strategy = {
     .use = planted_use,
     .sync = planted_sync,
     .trim = planted_trim,
+    .thread_init = planted_thread_init,
+    .thread_fini = planted_thread_fini,
     .usable = planted_usable,
     .stats = planted_stats,
     .walk = planted_walk,

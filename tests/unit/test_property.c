@@ -394,7 +394,7 @@ static void find_shrink_and_replay(const struct planted_case *pc, const char *di
 static void planted_bugs_are_found_and_made_small(void **state)
 {
     (void)state;
-    char dir[4096];
+    char dir[2048];
     const char *tmp = getenv("TMPDIR");
     snprintf(dir, sizeof dir, "%s/tapool-property-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     assert_non_null(mkdtemp(dir));

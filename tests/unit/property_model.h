@@ -67,8 +67,9 @@ struct model_failure {
 struct model_object {
     tp_addr addr; /* 0: the allocation failed, or there is no object */
     uint64_t size, align, granted;
-    uint32_t refs; /* as the program has it; 0: no object */
-    uint32_t used; /* one bit per stream that it was also used on */
+    uint32_t refs;   /* as the program has it; 0: no object */
+    uint32_t used;   /* one bit per stream that it was also used on */
+    uint16_t stream; /* that it was allocated on */
     unsigned char fill;
 };
 

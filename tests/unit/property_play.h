@@ -18,6 +18,7 @@ static inline void play_new(struct model *m, struct model_object *o, const struc
                             int rc, const struct tp_block *b)
 {
     o->refs = 1;
+    o->stream = rq->stream;
     if (rc) {
         model_refused(m, rc, rq);
         return;
@@ -160,6 +161,7 @@ static inline void play_moved(struct model *m, struct model_object *o, const str
         return;
     if (o->addr != old.addr) {
         o->used = 0;
+        o->stream = rq->stream;
         model_freed(m, old.addr, old.granted, fences);
     }
     model_fill(m, o);
@@ -249,25 +251,37 @@ static inline void play_sync(struct model *m, const struct tp_insn *in)
     model_expect(m, model_again(m, rc) ? r->s->sync(r->st, thr, in->stream) : rc, "sync");
 }
 
-/* Every object goes, by `reset` or singly, with all its references. */
-static inline void play_reset(struct model *m, const struct tp_insn *in)
+/* All objects at once, each on the stream that it was allocated on, as `reset` names no other. */
+static inline void play_reset_all(struct model *m)
 {
     struct rig *r = m->rig;
-    bool at_once = r->s->reset != NULL;
     struct model_fences fences;
-    int rc = at_once ? r->s->reset(r->st) : TP_OK;
+    for (uint32_t i = 0; i < MODEL_SLOTS; i++) {
+        const struct model_object *o = &m->objects[i];
+        if (!o->addr)
+            continue;
+        model_record(m, o, o->stream, &fences);
+        model_freed(m, o->addr, o->granted, &fences);
+    }
+    int rc = r->s->reset(r->st);
     model_expect(m, model_again(m, rc) ? r->s->reset(r->st) : rc, "reset");
+    for (uint32_t i = 0; i < MODEL_SLOTS; i++)
+        model_remove(m, &m->objects[i]);
+}
+
+/* Without `reset` every object is freed, with all its references. */
+static inline void play_reset(struct model *m, const struct tp_insn *in)
+{
+    if (m->rig->s->reset) {
+        play_reset_all(m);
+        return;
+    }
     for (uint32_t i = 0; i < MODEL_SLOTS && !m->failure.kind; i++) {
         struct model_object *o = &m->objects[i];
-        for (; !at_once && o->addr && o->refs > 1; o->refs--)
+        for (; o->addr && o->refs > 1; o->refs--)
             model_expect(m, play_on_address(m, TP_RELEASE, in, o->addr), "release");
-        if (o->addr && at_once) {
-            model_record(m, o, in->stream, &fences);
-            model_freed(m, o->addr, o->granted, &fences);
-            model_remove(m, o);
-        } else if (o->addr) {
+        if (o->addr)
             play_give_back(m, in, o);
-        }
         *o = (struct model_object){0};
     }
 }

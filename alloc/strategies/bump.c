@@ -6,11 +6,10 @@
  * Sizes grow to a multiple of `alignment`. What a range has left when a request does not fit is
  * dead until the reset.
  *
- * A free of more than the block has is refused where the block is the newest, or the next one begins
- * in the same word of bits, a KiB (half of it with an alignment of 8); to search for the end of a
- * longer block would cost more than the free itself. Less is not refused: objects shrink in place.
+ * A free of more than the block has is refused; of less is not: objects shrink in place.
  *
- * Known weakness: a reset clears two bits per 16 bytes that were used. */
+ * Known weakness: a reset clears two bits per 16 bytes that were used, and a free reads one of them
+ * where the block is longer than 64 of those. */
 #include "alloc/strategies/bump_ranges.h"
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -333,6 +332,13 @@ OUT_OF_LINE struct bump_leaf *look_up(struct bump *st, tp_addr addr)
     return leaf;
 }
 
+/* Where no other block begins in the same word of bits its end has to be searched for, 64 units a
+ * step. */
+OUT_OF_LINE bool reaches_too_far(struct bump *st, tp_addr addr, uint64_t size)
+{
+    return size - 1 >= bump_block_size(st, addr);
+}
+
 static inline int free_block(struct bump *st, tp_addr addr, const struct tp_req *rq)
 {
     struct bump_leaf *leaf = st->seen;
@@ -344,8 +350,10 @@ static inline int free_block(struct bump *st, tp_addr addr, const struct tp_req 
     uint64_t from = leaf->starts[word] >> bit, behind = from >> 1;
     if (UNLIKELY(!(from & ~(leaf->freed[word] >> bit) & 1)))
         return free_fallback(st, addr, rq->size);
-    if (behind ? (rq->size - 1) >> st->unit_log2 > (uint64_t)__builtin_ctzll(behind)
-               : addr == st->last && rq->size - 1 >= st->at - addr)
+    bool too_far = behind ? (rq->size - 1) >> st->unit_log2 > (uint64_t)__builtin_ctzll(behind)
+                   : addr == st->last ? rq->size - 1 >= st->at - addr
+                                      : reaches_too_far(st, addr, rq->size);
+    if (UNLIKELY(too_far))
         return TP_EINVAL;
     if (st->live == 1 && st->auto_reset) { /* what the bits say is cleared anyway */
         bump_rewind(st);

@@ -130,6 +130,19 @@ holes() {
     is "$out" 'r["verified"]' "False"
 }
 
+@test "references outlive a realloc, and what is left of them goes with the object" {
+    trace '{"op":"alloc","id":1,"size":100}' '{"op":"retain","id":1}' '{"op":"realloc","id":1,"size":50000}' \
+        '{"op":"free","id":1}' '{"op":"free","id":1}' '{"op":"alloc","id":2,"size":64}' '{"op":"retain","id":2}' \
+        '{"op":"alloc","id":3,"size":64}' '{"op":"retain","id":3}' '{"op":"reset"}' \
+        '{"op":"alloc","id":2,"size":64}' '{"op":"retain","id":2}' '{"op":"retain","id":2}' >counted.json
+    for policy in lru arena stream-pool bump direct; do
+        ok play counted.json -s "$policy" --verify --json
+        is "$out" 'r["verified"], r["failed_allocations"]' '(True, 0)'
+    done
+    ok play counted.json -s lru --json # many replays on one instance: nothing may stay behind
+    is "$out" 'r["memory"]["end_reserved_bytes"] <= 2 * 53248' True
+}
+
 @test "--limit reads the first events only, and says so" {
     ok play_once sample:sqlite -s arena --limit 1000
     matches "$out" 'the first 1,000 events'

@@ -9,6 +9,13 @@
 /* The fixed arena of the origin: then out of memory is an answer. */
 #define ORIGIN "arena_size=1GiB,first_range=1GiB,max_arenas=1,alignment=64,classes=coarse6"
 
+/* What a test knows of a block. */
+struct object {
+    tp_addr addr; /* 0: none */
+    uint64_t size, align, granted;
+    unsigned char fill;
+};
+
 static inline struct rig *open_arena(const char *options, const struct tp_source_ops *base)
 {
     struct rig *r = calloc(1, sizeof *r);

@@ -20,9 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Are frees whose size cannot be that of the block refused by every strategy? */
-#define MODEL_WRONG_SIZES_REFUSED 0
-
 #define MODEL_SLOTS   512
 #define MODEL_KEPT    UINT64_C(2048) /* bytes at either end of a block, filled and verified */
 #define MODEL_PENDING 1024
@@ -142,7 +139,7 @@ static inline bool model_foreign(const struct model *m)
 static inline void model_open(struct model *m, struct rig *r, const char *options)
 {
     *m = (struct model){.rig = r, .probes = true, .check_every = 1};
-    m->sizes = MODEL_WRONG_SIZES_REFUSED && !model_foreign(m);
+    m->sizes = !model_foreign(m);
     m->streams = r->s->caps & TP_CAP_STREAMS && r->env.source && tp_src_has_fences(r->env.source) &&
                  !model_is_unsafe(options);
     tp_addr_map_init(&m->live, model_table_get, model_table_put, NULL);

@@ -426,7 +426,7 @@ static void skip_rest(struct tp_player *p, const struct tp_window *w, uint32_t f
 INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct variant v)
 {
     const struct tp_insn *const end = w->insns + w->count;
-    __asm__ volatile("" : : "i"(v.copy)); /* or the compiler makes one of equal functions */
+    __asm__ volatile("" : : "ri"(v.copy)); /* or the compiler makes one of equal functions */
     const struct hot hot = hot_of(p);
     struct standing standing = {.rq.align = 1};
     uint32_t *tick = p->ticks;

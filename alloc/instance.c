@@ -138,6 +138,7 @@ int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
     p->clocked = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
     p->host_memory = is_host_memory(p) && !p->clocked;
     p->touch = p->host_memory ? cfg->touch : TP_TOUCH_NONE;
+    p->contents = p->touch != TP_TOUCH_NONE;
     /* the empty strategy has one small block; more pages are a program's cost, no engine's share */
     if (strategy == &tp_strategy_empty && p->touch == TP_TOUCH_ALL)
         p->touch = TP_TOUCH_FIRST;

@@ -88,7 +88,7 @@ static uint64_t seed_of(const struct tp_shadow_block *b)
 static void fill(struct verify *v, uint32_t slot)
 {
     const struct tp_shadow_block *b = &v->shadow.blocks[slot];
-    if (v->player->touch != TP_TOUCH_NONE)
+    if (v->player->contents)
         visit(b->addr, b->requested, b->requested, seed_of(b), write_piece);
 }
 
@@ -96,8 +96,7 @@ static void fill(struct verify *v, uint32_t slot)
 static void check_contents(struct verify *v, const struct tp_shadow_block *old, tp_addr addr,
                            uint64_t limit, const char *when)
 {
-    if (v->player->touch != TP_TOUCH_NONE &&
-        !visit(addr, old->requested, limit, seed_of(old), same_piece))
+    if (v->player->contents && !visit(addr, old->requested, limit, seed_of(old), same_piece))
         broken(v, "changed the contents of the block of event %" PRIu64 " %s", old->event, when);
 }
 
@@ -116,6 +115,16 @@ static void forget(struct verify *v, uint16_t device, uint32_t slot)
     tp_shadow_remove(&v->shadow, device, slot);
 }
 
+/* Of both ends; where there is no host memory, a source does not say which addresses it gave. */
+static bool is_from_source(const struct verify *v, uint16_t device, tp_addr addr, uint64_t granted)
+{
+    struct tp_instance *in = &v->player->instances[device];
+    if (!v->player->host_memory || !in->depth)
+        return true;
+    struct tp_source *src = &in->stack[in->depth - 1];
+    return tp_src_host(src, addr) && tp_src_host(src, addr + (granted - 1));
+}
+
 /* Bytes, alignment, place; false: it cannot be kept in the shadow. */
 static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr addr,
                         uint64_t granted)
@@ -128,6 +137,8 @@ static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr ad
         broken(v, "handed out an address that no block can have");
     else if (addr % align)
         broken(v, "handed out an address that is not aligned to %" PRIu64, align);
+    else if (!is_from_source(v, insn->device, addr, granted))
+        broken(v, "handed out memory that it did not get from its source");
     uint32_t other =
         v->status ? TP_SHADOW_NONE : tp_shadow_overlap(&v->shadow, insn->device, addr, granted);
     if (other != TP_SHADOW_NONE)
@@ -189,7 +200,7 @@ static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
 {
     struct verify *v = p->observer_state;
     struct tp_shadow_block b = v->shadow.blocks[slot];
-    if (v->status)
+    if (v->status || p->broken)
         return;
     forget(v, insn->device, slot);
     if (insn->op == TP_FREE)
@@ -205,7 +216,7 @@ static void after(struct tp_player *p, const struct tp_window *w, uint32_t index
 {
     struct verify *v = p->observer_state;
     (void)w, (void)index;
-    p->stop = p->stop || v->status; /* what follows would be noise */
+    p->stop = p->stop || v->status || p->broken; /* what follows would be noise */
 }
 
 static const struct tp_observer verify_observer = {before, block, leaving, gone, failed, after};
@@ -220,7 +231,7 @@ static void count_live(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t
     sums[1] += size;
 }
 
-static void check_instance(struct verify *v, uint16_t device)
+static int check_instance(struct verify *v, uint16_t device)
 {
     const struct tp_strategy *s = v->player->strategy;
     struct tp_instance *in = &v->player->instances[device];
@@ -229,13 +240,14 @@ static void check_instance(struct verify *v, uint16_t device)
     if (s->check && s->check(in->state, &err))
         broken(v, "finds its own state broken: %s", err.text);
     if (!s->walk || s->caps & TP_CAP_FOREIGN || s->walk(in->state, count_live, sums))
-        return;
+        return v->status;
     if (sums[0] != v->granted[device])
         broken(v, "names %" PRIu64 " bytes as live where %" PRIu64 " are", sums[0],
                v->granted[device]);
     if (sums[1] != in->account.reserved)
         broken(v, "accounts for %" PRIu64 " of %" PRIu64 " reserved bytes", sums[1],
                in->account.reserved);
+    return v->status;
 }
 
 static int verify_play(struct verify *v, struct tp_err *err)
@@ -248,9 +260,9 @@ static int verify_play(struct verify *v, struct tp_err *err)
         if (got < 0)
             return -got;
         tp_play_observed(p, &w);
-        for (uint16_t d = 0; d < p->facts->devices; d++)
-            check_instance(v, d);
         status = v->status ? v->status : tp_player_check(p, &w, err);
+        for (uint16_t d = 0; !status && d < p->facts->devices; d++)
+            status = check_instance(v, d);
         tp_progress(p->cfg, "verify",
                     (double)(w.first_insn + w.count) / (double)p->facts->instructions);
     }
@@ -276,8 +288,8 @@ static int verify_open(struct verify *v, struct tp_player *p, struct tp_err *err
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     p->observer = &verify_observer;
     p->observer_state = v;
-    if (p->touch == TP_TOUCH_ALL || p->host_memory) /* contents need memory that is written */
-        p->touch = TP_TOUCH_FIRST;
+    p->contents = p->host_memory;
+    p->touch = TP_TOUCH_NONE; /* no block is written before it was looked at */
     return TP_OK;
 }
 

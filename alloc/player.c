@@ -29,12 +29,14 @@ INLINE void touch_block(tp_addr addr, uint64_t size, enum tp_touch touch)
 {
     if (touch == TP_TOUCH_NONE)
         return;
+    struct word {
+        uint64_t value;
+    } __attribute__((packed)); /* a block may be aligned to less */
     /* volatile: nobody reads it back, the store is the point */
-    volatile unsigned char *bytes = (volatile unsigned char *)(uintptr_t)addr;
-    if (size >= sizeof(uint64_t))
-        *(volatile uint64_t *)(uintptr_t)addr = addr;
+    if (size >= sizeof(struct word))
+        ((volatile struct word *)(uintptr_t)addr)->value = addr;
     else
-        bytes[0] = 1;
+        *(volatile unsigned char *)(uintptr_t)addr = 1;
     if (touch == TP_TOUCH_ALL)
         touch_pages(addr, 0, size);
 }
@@ -214,16 +216,18 @@ static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
     if (status != TP_OK)
         return status;
     uint64_t old_size = tp_slot_size(slot);
-    if (p->touch != TP_TOUCH_NONE)
-        memcpy((void *)(uintptr_t)block->addr, (const void *)(uintptr_t)slot->addr,
-               old_size < rq->size ? old_size : rq->size);
+    if (p->contents) /* a broken strategy's blocks may overlap */
+        memmove((void *)(uintptr_t)block->addr, (const void *)(uintptr_t)slot->addr,
+                old_size < rq->size ? old_size : rq->size);
     if (p->observer)
         p->observer->block(p, insn, block, true);
     uint64_t references;
     status = free_wholly(p, slot, thr, insn->stream, &references);
     while (!status && references--)
         status = p->strategy->retain(in->state, thr, block->addr);
-    return status;
+    if (status != TP_OK)
+        set_broken(p, insn, status);
+    return TP_OK;
 }
 
 static int realloc_block(struct tp_player *p, const struct tp_insn *insn,
@@ -303,18 +307,30 @@ RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
+static bool is_live_on(const struct tp_slot *slot, uint16_t device)
+{
+    return slot->addr && tp_slot_device(slot) == device;
+}
+
+static void reset_at_once(struct tp_player *p, const struct tp_insn *insn)
+{
+    for (uint32_t i = 0; p->observer && i < p->facts->slots; i++)
+        if (is_live_on(&p->slots[i], insn->device))
+            p->observer->leaving(p, i);
+    int status = p->strategy->reset(p->instances[insn->device].state);
+    if (status != TP_OK)
+        set_broken(p, insn, status);
+}
+
 RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn)
 {
     struct tp_instance *in = &p->instances[insn->device];
     bool at_once = p->strategy->reset != NULL;
-    if (at_once) {
-        int status = p->strategy->reset(in->state);
-        if (status != TP_OK)
-            set_broken(p, insn, status);
-    }
+    if (at_once)
+        reset_at_once(p, insn);
     for (uint32_t i = 0; i < p->facts->slots; i++) {
         struct tp_slot *slot = &p->slots[i];
-        if (!slot->addr || tp_slot_device(slot) != insn->device)
+        if (!is_live_on(slot, insn->device))
             continue;
         if (p->observer && !at_once)
             p->observer->leaving(p, i);

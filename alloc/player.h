@@ -91,7 +91,8 @@ struct tp_player {
     bool clocked;             /* the source has a clock of its own: keep now_ns */
     uint32_t tick_ns;         /* added per instruction where time is unknown */
     enum tp_touch touch;      /* none where blocks are no host memory */
-    bool host_memory;         /* blocks can be written */
+    bool host_memory;         /* blocks can be written ... */
+    bool contents;            /* ... and are: what a realloc keeps is copied */
     bool stop;                /* --on-oom stop, and it happened ... */
     uint32_t stopped;         /* ... at this instruction of the window */
     uint64_t skipped, failed; /* in this replay */

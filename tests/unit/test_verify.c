@@ -1,0 +1,709 @@
+/* The verifying pass: silent on a strategy that keeps its contract, whatever the program does, and
+ * right about the event where one is broken. cells.h has a strategy that breaks one rule on
+ * demand. */
+#include "alloc/replay.h"
+#include "tests/unit/cells.h"
+#include "tests/unit/programs.h"
+
+extern const struct tp_source_ops tp_source_host, tp_source_shuffle;
+extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
+    tp_strategy_system;
+
+enum { EVENTS_PER_INSN = 10 };
+
+/* ---- running ---- */
+
+static struct tp_run *run;
+static struct tp_err err;
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&plan, 0, sizeof plan);
+    memset(&err, 0, sizeof err);
+    run = calloc(1, tp_run_size(4));
+    return run ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    free(run);
+    return 0;
+}
+
+struct limit_options {
+    uint64_t capacity;
+};
+
+static struct tp_replay_cfg on(const struct tp_source_ops *source, const struct tp_strategy *s,
+                               struct tp_program *p)
+{
+    static uint64_t source_options[16];
+    memset(source_options, 0, sizeof source_options);
+    assert_true(source->opts_size <= sizeof source_options);
+    assert_int_equal(tp_opts_defaults(source->options, source_options, NULL), TP_OK);
+    static uint64_t strategy_options[32];
+    assert_true(s->opts_size <= sizeof strategy_options);
+    assert_int_equal(tp_opts_defaults(s->options, strategy_options, NULL), TP_OK);
+    return (struct tp_replay_cfg){.program = p,
+                                  .strategy = s,
+                                  .strategy_opts = strategy_options,
+                                  .layers = {{source, source_options}},
+                                  .layer_count = 1,
+                                  .touch = TP_TOUCH_FIRST,
+                                  .passes = TP_PASS_VERIFY};
+}
+
+static void limit_to(struct tp_replay_cfg *cfg, uint64_t capacity)
+{
+    static struct limit_options limit;
+    assert_int_equal(tp_source_limit.opts_size, sizeof limit);
+    limit.capacity = capacity;
+    cfg->layers[cfg->layer_count++] = (struct tp_source_layer){&tp_source_limit, &limit};
+}
+
+static void assert_verified(const struct tp_replay_cfg *cfg)
+{
+    memset(run, 0, tp_run_size(4));
+    if (tp_replay(cfg, run, &err))
+        fail_msg("%s", err.text);
+    assert_true(run->flags & TP_RUN_VERIFIED);
+}
+
+/* The sentence begins with the event and says `what`. */
+static void assert_found(const struct tp_replay_cfg *cfg, uint64_t event, const char *what)
+{
+    char start[64];
+    snprintf(start, sizeof start, "event %llu: strategy '%s' ", (unsigned long long)event,
+             cfg->strategy->name);
+    plan.calls = 0;
+    memset(run, 0, tp_run_size(4));
+    memset(&err, 0, sizeof err);
+    int status = tp_replay(cfg, run, &err);
+    if (status != TP_EBROKEN || strncmp(err.text, start, strlen(start)) || !strstr(err.text, what))
+        fail_msg("expected \"%s%s\", got %d \"%s\"", start, what, status, err.text);
+    assert_false(run->flags & TP_RUN_VERIFIED);
+}
+
+/* Events 10, 20, 30, ...: no event number is the index of anything. */
+static struct tp_program *program_of(const struct tp_insn *before, size_t before_count,
+                                     const struct tp_insn *insns, size_t count)
+{
+    struct tp_builder *b = NULL;
+    struct tp_program *p = NULL;
+    uint32_t mark;
+    int status = tp_builder_new(&(struct tp_builder_cfg){.kind = TP_KIND_HOST}, &b, &err);
+    if (!status)
+        status = tp_builder_mark(b, "phase", &mark, &err);
+    for (size_t i = 0; !status && i < before_count; i++)
+        status = tp_builder_prologue(b, &before[i], &err);
+    for (size_t i = 0; !status && i < count; i++)
+        status = tp_builder_add(b, &insns[i], (i + 1) * EVENTS_PER_INSN, &err);
+    if (!status)
+        status = tp_builder_finish(b, &(struct tp_builder_end){.time_known = true}, &p, &err);
+    if (status)
+        fail_msg("test program: %s", err.text);
+    return p;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- programs that do everything ---- */
+
+enum { RANDOM_INSNS = 3000, RANDOM_SLOTS = 40, RANDOM_DEVICES = 3, RANDOM_THREADS = 4 };
+
+static uint64_t seed;
+
+static uint64_t random_below(uint64_t n)
+{
+    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (z ^ (z >> 31)) % n;
+}
+
+struct object {
+    uint64_t size;
+    uint32_t extra;
+    uint16_t device;
+    uint8_t align_log2;
+};
+
+static uint64_t random_size(void)
+{
+    static const uint64_t sizes[] = {1, 7, 8, 9, 15, 4088, 4095, 4096, 4097, 8191, 8193, 40000};
+    return random_below(3) ? sizes[random_below(COUNT(sizes))] : 1 + random_below(20000);
+}
+
+/* Every slot is used once at first, in order, as the builder wants it. */
+static struct tp_insn random_insn(struct object *objects, uint32_t index)
+{
+    static const uint8_t on_object[] = {TP_FREE,    TP_FREE,   TP_REALLOC, TP_REALLOC, TP_REALLOC,
+                                        TP_RELEASE, TP_RETAIN, TP_USE,     TP_FREE};
+    static const uint8_t others[] = {TP_SYNC, TP_TRIM, TP_THREAD_END, TP_MARK,
+                                     TP_NOTE, TP_IDLE, TP_RESET};
+    uint32_t slot = index < RANDOM_SLOTS ? index : (uint32_t)random_below(RANDOM_SLOTS);
+    struct object *o = &objects[slot];
+    struct tp_insn in = {.op = TP_ALLOC,
+                         .slot = slot,
+                         .device = (uint16_t)random_below(RANDOM_DEVICES),
+                         .thread = (uint16_t)random_below(RANDOM_THREADS),
+                         .stream = (uint16_t)random_below(2),
+                         .align_log2 = (uint8_t)random_below(random_below(8) ? 5 : 15),
+                         .size = random_size(),
+                         .gap_ns = (uint32_t)random_below(100)};
+    if (index >= RANDOM_SLOTS && random_below(40) == 0) {
+        in.op = others[random_below(COUNT(others))];
+        in.slot = 0;
+        for (int i = 0; in.op == TP_RESET && i < RANDOM_SLOTS; i++)
+            objects[i].size = objects[i].device == in.device ? 0 : objects[i].size;
+        return in;
+    }
+    if (!o->size) {
+        in.op = random_below(8) ? TP_ALLOC : TP_ADOPT;
+        *o = (struct object){in.size, 0, in.device, in.align_log2};
+        return in;
+    }
+    in.op = on_object[random_below(COUNT(on_object))];
+    in.device = o->device;
+    if (in.op == TP_RELEASE && !o->extra)
+        in.op = TP_RETAIN;
+    if ((in.op == TP_FREE || in.op == TP_REALLOC) && o->extra)
+        in.op = TP_RELEASE; /* who shares a block does not move it */
+    o->extra += in.op == TP_RETAIN;
+    o->extra -= in.op == TP_RELEASE;
+    if (in.op == TP_REALLOC) {
+        o->size = in.size;
+        o->align_log2 = in.align_log2;
+    } else {
+        in.size = o->size;
+        in.align_log2 = o->align_log2;
+    }
+    o->size = in.op == TP_FREE ? 0 : o->size;
+    return in;
+}
+
+static struct tp_program *random_program(uint64_t number)
+{
+    static struct tp_insn insns[RANDOM_INSNS];
+    struct object objects[RANDOM_SLOTS] = {{0}};
+    uint32_t before = number % 2 ? RANDOM_SLOTS / 2 : 0;
+    seed = number;
+    for (uint32_t i = 0; i < RANDOM_INSNS; i++) {
+        insns[i] = random_insn(objects, i);
+        if (i < before) {
+            insns[i].op = TP_ALLOC;
+            insns[i].gap_ns = 0;
+        }
+    }
+    return program_of(insns, before, insns + before, RANDOM_INSNS - before);
+}
+
+static const struct tp_source_ops *const sources[] = {&tp_source_host, &tp_source_virtual};
+static const struct tp_strategy *const correct[] = {
+    &copying,          &resizing,          &moving, &full, &tp_strategy_arena,
+    &tp_strategy_bump, &tp_strategy_direct};
+
+static void what_is_correct_is_verified(void **state)
+{
+    (void)state;
+    for (uint64_t number = 1; number <= 4; number++) {
+        struct tp_program *p = random_program(number);
+        for (size_t i = 0; i < COUNT(sources) * COUNT(correct); i++) {
+            struct tp_replay_cfg cfg = on(sources[i % 2], correct[i / 2], p);
+            cfg.touch = (enum tp_touch)((number + i) % 3);
+            assert_verified(&cfg);
+            cfg.drop_prologue = true;
+            assert_verified(&cfg);
+        }
+        tp_program_release(p);
+    }
+}
+
+/* Several capacities: at some, hardly anything is served, at others a few reallocations fail. */
+static void a_full_device_breaks_no_contract(void **state)
+{
+    (void)state;
+    uint64_t failed = 0;
+    for (uint64_t number = 1; number <= 2; number++) {
+        struct tp_program *p = random_program(number);
+        for (size_t i = 0; i < COUNT(sources) * COUNT(correct); i++) {
+            for (uint64_t capacity = PAGE; capacity < 3 << 20; capacity *= 5) {
+                struct tp_replay_cfg cfg = on(sources[i % 2], correct[i / 2], p);
+                limit_to(&cfg, capacity);
+                cfg.passes = TP_PASS_VERIFY | TP_PASS_USAGE;
+                assert_verified(&cfg);
+                failed += run->devices[0].failed_allocations;
+                cfg.stop_on_oom = true;
+                assert_verified(&cfg);
+            }
+        }
+        tp_program_release(p);
+    }
+    assert_true(failed > 1000);
+}
+
+static void a_real_allocator_is_verified(void **state)
+{
+    (void)state;
+    for (uint64_t number = 1; number <= 4; number++) {
+        struct tp_program *p = random_program(number);
+        struct tp_replay_cfg cfg = on(&tp_source_host, &tp_strategy_system, p);
+        cfg.layer_count = 0;
+        assert_verified(&cfg);
+        tp_program_release(p);
+    }
+}
+
+static void a_program_that_allocates_nothing_is_verified(void **state)
+{
+    (void)state;
+    struct tp_program *empty = program_of(NULL, 0, NULL, 0);
+    const struct tp_insn only[] = {ALLOC_INSN(0, 5000, 0)};
+    struct tp_program *prologue = program_of(only, 1, NULL, 0);
+    struct tp_replay_cfg cfg = on(&tp_source_host, &full, empty);
+    assert_verified(&cfg);
+    cfg.program = prologue;
+    assert_verified(&cfg);
+    tp_program_release(empty);
+    tp_program_release(prologue);
+}
+
+/* ---- blocks ---- */
+
+/* Events:                                 10, 20, 30, 40, 50 */
+static struct tp_program *four_blocks(void)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 1000, 0), ALLOC_INSN(1, 24, 0),
+                                    ALLOC_INSN(2, 640, 0), ALLOC_INSN(3, 300, 0),
+                                    FREE_INSN(1, 24, 0)};
+    return program_of(NULL, 0, insns, COUNT(insns));
+}
+
+static void a_wrong_block_is_found_where_it_is_handed_out(void **state)
+{
+    (void)state;
+    static const char overlap[] = "handed out bytes that belong to the block of event 10, which";
+    static const struct {
+        enum fault fault;
+        const char *what;
+        bool host_only;
+    } rows[] = {{SAME_BLOCK, overlap, false},
+                {WITHIN, overlap, false},
+                {ACROSS_START, NULL, false}, /* of these two the alignment is wrong as well */
+                {ACROSS_END, NULL, false},
+                {MISALIGNED, "handed out an address that is not aligned to 16", false},
+                {TOO_SMALL, "handed out 639 bytes where 640 were asked for", false},
+                {NO_ADDRESS, "handed out an address that no block can have", false},
+                {BEYOND_SPACE, "handed out an address that no block can have", false},
+                {OUTSIDE, "handed out memory that it did not get from its source", true},
+                {BEYOND_RANGE, "handed out memory that it did not get from its source", true},
+                {REFUSE_ALLOC, "refused a correct call", false}};
+    struct tp_program *p = four_blocks();
+    for (size_t i = 0; i < COUNT(rows) * COUNT(sources); i++) {
+        const size_t row = i / 2;
+        if (rows[row].host_only && i % 2)
+            continue;
+        struct tp_replay_cfg cfg = on(sources[i % 2], &copying, p);
+        plan.fault = rows[row].fault;
+        plan.at = 3;
+        assert_found(&cfg, 30, rows[row].what ? rows[row].what : "handed out");
+    }
+    tp_program_release(p);
+}
+
+/* One byte of each is enough; alignment 1 allows it. */
+static void an_overlap_of_one_byte_is_found(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 4096, 0),
+                                    {.op = TP_ALLOC, .slot = 1, .size = 1},
+                                    {.op = TP_ALLOC, .slot = 2, .size = 100},
+                                    {.op = TP_ALLOC, .slot = 3, .size = 1}};
+    static const enum fault faults[] = {ACROSS_START, ACROSS_END};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    for (size_t i = 0; i < 8; i++) {
+        struct tp_replay_cfg cfg = on(sources[i % 2], &copying, p);
+        plan.fault = faults[i / 2 % 2];
+        plan.at = 3 + i / 4;
+        assert_found(&cfg, 10 * plan.at, "belong to the block of event 10, which is live");
+    }
+    tp_program_release(p);
+}
+
+static void a_wrong_block_in_the_prologue_is_found(void **state)
+{
+    (void)state;
+    const struct tp_insn before[] = {ALLOC_INSN(0, 1000, 0), ALLOC_INSN(1, 1000, 0)};
+    const struct tp_insn insns[] = {ALLOC_INSN(2, 1000, 0), FREE_INSN(0, 1000, 0)};
+    struct tp_program *p = program_of(before, 2, insns, 2);
+    struct tp_replay_cfg cfg = on(&tp_source_host, &copying, p);
+    plan.fault = SAME_BLOCK;
+    plan.at = 2;
+    assert_found(&cfg, 0, "belong to the block of event 0, which is live");
+    plan.at = 3;
+    assert_found(&cfg, 10, "belong to the block of event 0, which is live");
+    tp_program_release(p);
+}
+
+static void addresses_of_another_device_are_no_overlap(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {
+        {.op = TP_ALLOC, .align_log2 = 4, .slot = 0, .size = 100, .device = 0},
+        {.op = TP_ALLOC, .align_log2 = 4, .slot = 1, .size = 100, .device = 1},
+        {.op = TP_ALLOC, .align_log2 = 4, .slot = 2, .size = 100, .device = 1},
+        {.op = TP_FREE, .align_log2 = 4, .slot = 0, .size = 100, .device = 0}};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    struct tp_replay_cfg cfg = on(&tp_source_virtual, &copying, p); /* the same addresses on each */
+    assert_verified(&cfg);
+    plan.fault = SAME_BLOCK;
+    plan.at = 3;
+    assert_found(&cfg, 30, "belong to the block of event 20, which is live");
+    tp_program_release(p);
+}
+
+/* What was freed or replaced is nobody's: the same bytes may be handed out again. */
+static void what_is_gone_may_be_handed_out_again(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {
+        ALLOC_INSN(0, 100, 0), {.op = TP_REALLOC, .align_log2 = 4, .slot = 0, .size = 50000},
+        ALLOC_INSN(1, 100, 0), FREE_INSN(1, 100, 0),
+        ALLOC_INSN(1, 100, 0), {.op = TP_RESET},
+        ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 100, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    for (size_t i = 0; i < COUNT(correct); i++) {
+        struct tp_replay_cfg cfg = on(&tp_source_host, correct[i], p);
+        assert_verified(&cfg);
+    }
+    tp_program_release(p);
+}
+
+static void the_event_is_right_behind_the_first_window(void **state)
+{
+    (void)state;
+    const uint32_t count = TP_WINDOW_MAX + 1000;
+    struct tp_insn *insns = calloc(count, sizeof *insns);
+    assert_non_null(insns);
+    for (uint32_t i = 0; i < count; i++)
+        insns[i] = i == 0  ? (struct tp_insn)ALLOC_INSN(0, 64, 0)
+                   : i % 2 ? (struct tp_insn)ALLOC_INSN(1, 64, 0)
+                           : (struct tp_insn)FREE_INSN(1, 64, 0);
+    struct tp_program *p = program_of(NULL, 0, insns, count);
+    free(insns);
+    struct tp_replay_cfg cfg = on(&tp_source_virtual, &copying, p);
+    assert_verified(&cfg);
+    plan.fault = SAME_BLOCK;
+    plan.at = 2 + (TP_WINDOW_MAX + 100) / 2;
+    assert_found(&cfg, (TP_WINDOW_MAX + 102) * EVENTS_PER_INSN, "belong to the block of event 10,");
+    tp_program_release(p);
+}
+
+/* ---- contents ---- */
+
+static const uint64_t sizes[] = {1,    2,    7,    8,    9,    15,   16,   4087,  4088,
+                                 4089, 4095, 4096, 4097, 8191, 8192, 8193, 12289, (1 << 20) + 3};
+
+static struct tp_insn realloc_insn(uint32_t slot, uint64_t size)
+{
+    return (struct tp_insn){.op = TP_REALLOC, .align_log2 = 4, .slot = slot, .size = size};
+}
+
+/* From every size to every other one. */
+static void contents_raise_no_false_alarm(void **state)
+{
+    (void)state;
+    struct tp_insn insns[2 * COUNT(sizes) * COUNT(sizes) + 2];
+    size_t n = 0;
+    insns[n++] = (struct tp_insn)ALLOC_INSN(0, 5, 0);
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (size_t k = 0; k < COUNT(sizes); k++) {
+            insns[n++] = realloc_insn(0, sizes[i]);
+            insns[n++] = realloc_insn(0, sizes[k]);
+        }
+    insns[n++] = (struct tp_insn)FREE_INSN(0, sizes[COUNT(sizes) - 1], 0);
+    struct tp_program *p = program_of(NULL, 0, insns, n);
+    for (size_t i = 0; i < COUNT(correct); i++) {
+        struct tp_replay_cfg cfg = on(&tp_source_host, correct[i], p);
+        assert_verified(&cfg);
+    }
+    tp_program_release(p);
+}
+
+/* Where a byte of a block of this size is watched: all of the first 4096, the first eight of every
+ * page, the last one. */
+static size_t watched_offsets(uint64_t size, uint64_t out[16])
+{
+    const uint64_t candidates[] = {
+        0,    1,    7,    8,    size / 2 < 4096 ? size / 2 : 2049,          4090,
+        4095, 4096, 4103, 8192, size > 4096 ? (size - 1) / 4096 * 4096 : 0, size - 1};
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT(candidates); i++)
+        if (candidates[i] < size)
+            out[n++] = candidates[i];
+    return n;
+}
+
+/* The first block is written into while the second is allocated; what ends it says so. */
+static void expect_write_found(enum fault fault, uint64_t size, struct tp_insn last,
+                               const struct tp_strategy *s)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, size, 0), ALLOC_INSN(1, 100, 0),
+                                    FREE_INSN(1, 100, 0), ALLOC_INSN(1, 100, 0), last};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    struct tp_replay_cfg cfg = on(&tp_source_host, s, p);
+    uint64_t offsets[16];
+    size_t n = watched_offsets(size, offsets);
+    assert_verified(&cfg);
+    plan.fault = fault;
+    plan.at = fault == WRITE ? 2 : 1;
+    for (size_t i = 0; i < n; i++) {
+        plan.offset = offsets[i];
+        assert_found(&cfg, 50, "changed the contents of the block of event 10 while it was live");
+    }
+    plan.fault = NO_FAULT;
+    tp_program_release(p);
+}
+
+static void a_write_into_a_live_block_is_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        const struct tp_insn freed = FREE_INSN(0, sizes[i], 0), other = FREE_INSN(1, 100, 0);
+        expect_write_found(WRITE, sizes[i], freed, &copying);
+        expect_write_found(WRITE_AT_FREE, sizes[i], freed, &copying);
+        expect_write_found(WRITE, sizes[i], realloc_insn(0, 3), &moving);
+        expect_write_found(WRITE, sizes[i], realloc_insn(0, 3), &copying);
+        expect_write_found(WRITE, sizes[i], other, &copying); /* live at the end */
+        expect_write_found(WRITE, sizes[i], (struct tp_insn){.op = TP_RESET}, &copying);
+        expect_write_found(WRITE, sizes[i], (struct tp_insn){.op = TP_RESET}, &full);
+    }
+}
+
+/* The block that another one was written into is found first, before anything else is said. */
+static void a_write_is_found_on_every_device(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {
+        {.op = TP_ALLOC, .align_log2 = 4, .slot = 0, .size = 100, .device = 0},
+        {.op = TP_ALLOC, .align_log2 = 4, .slot = 1, .size = 100, .device = 1},
+        {.op = TP_ALLOC, .align_log2 = 4, .slot = 2, .size = 100, .device = 1, .thread = 1},
+        {.op = TP_FREE, .align_log2 = 4, .slot = 0, .size = 100, .device = 0},
+        {.op = TP_FREE, .align_log2 = 4, .slot = 1, .size = 100, .device = 1, .thread = 2}};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    struct tp_replay_cfg cfg = on(&tp_source_host, &copying, p);
+    plan.fault = WRITE;
+    plan.at = 3;
+    plan.offset = 99;
+    assert_found(&cfg, 50, "changed the contents of the block of event 20 while it was live");
+    tp_program_release(p);
+}
+
+/* Bytes that are right elsewhere are wrong here. */
+static void the_contents_of_another_block_are_found(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 80, 0), ALLOC_INSN(1, 80, 0),
+                                    ALLOC_INSN(2, 80, 0), FREE_INSN(0, 80, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    struct tp_replay_cfg cfg = on(&tp_source_host, &copying, p);
+    plan.fault = MIX_UP;
+    plan.at = 3;
+    assert_found(&cfg, 40, "changed the contents of the block of event 10 while it was live");
+    tp_program_release(p);
+}
+
+static void expect_loss_found(const struct tp_strategy *s, uint64_t from, uint64_t to)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, from, 0), ALLOC_INSN(1, 64, 0),
+                                    realloc_insn(0, to), FREE_INSN(0, to, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    struct tp_replay_cfg cfg = on(&tp_source_host, s, p);
+    uint64_t kept = from < to ? from : to, offsets[16];
+    size_t n = watched_offsets(kept, offsets);
+    plan.fault = LOSE_BYTE;
+    plan.at = 1;
+    for (size_t i = 0; i < n; i++) {
+        plan.offset = offsets[i];
+        if (plan.offset == kept - 1 && kept < from && kept > 4096 && plan.offset % 4096 > 7)
+            continue; /* the end of what is kept is no place of the pattern in a longer block */
+        assert_found(&cfg, 30, "changed the contents of the block of event 10 when its size chang");
+    }
+    plan.offset = kept;
+    if (kept < to) {
+        plan.calls = 0;
+        assert_verified(&cfg); /* behind what is kept: nobody's */
+    }
+    plan.fault = NO_FAULT;
+    tp_program_release(p);
+}
+
+static void contents_lost_while_the_size_changes_are_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (size_t k = 0; k < COUNT(sizes); k++) {
+            expect_loss_found(&moving, sizes[i], sizes[k]);
+            if (sizes[k] <= sizes[i]) /* always in place */
+                expect_loss_found(&resizing, sizes[i], sizes[k]);
+        }
+}
+
+/* ---- calls ---- */
+
+static void a_refused_call_is_found_before_what_follows_from_it(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {
+        ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 100, 0), {.op = TP_RETAIN, .slot = 0},
+        FREE_INSN(1, 100, 0),  {.op = TP_RESET},      ALLOC_INSN(1, 100, 0),
+        FREE_INSN(1, 100, 0),  ALLOC_INSN(0, 100, 0)};
+    static const struct {
+        enum fault fault;
+        uint64_t at, event;
+    } rows[] = {{REFUSE_ALLOC, 2, 20}, {REFUSE_RETAIN, 1, 30}, {REFUSE_FREE, 1, 40},
+                {FULL_AT_FREE, 1, 40}, {REFUSE_RESET, 1, 50},  {REFUSE_FREE, 2, 70}};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    for (size_t i = 0; i < COUNT(rows) * COUNT(sources); i++) {
+        struct tp_replay_cfg cfg = on(sources[i % 2], &full, p);
+        assert_verified(&cfg);
+        plan.fault = rows[i / 2].fault;
+        plan.at = rows[i / 2].at;
+        assert_found(&cfg, rows[i / 2].event, "refused a correct call");
+        plan.fault = NO_FAULT;
+    }
+    tp_program_release(p);
+}
+
+/* A reallocation by copy ends with a free of the old block. */
+static void a_refused_free_in_a_reallocation_is_found(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 100, 0),
+                                    realloc_insn(0, 200), FREE_INSN(0, 200, 0)};
+    static const enum fault faults[] = {REFUSE_FREE, FULL_AT_FREE};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    for (size_t i = 0; i < 4; i++) {
+        struct tp_replay_cfg cfg = on(sources[i % 2], &copying, p);
+        plan.fault = faults[i / 2];
+        plan.at = 1;
+        assert_found(&cfg, 30, "refused a correct call");
+    }
+    tp_program_release(p);
+}
+
+static void a_second_free_that_is_accepted_is_found(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 100, 0),
+                                    FREE_INSN(1, 100, 0), FREE_INSN(0, 100, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        struct tp_replay_cfg cfg = on(sources[i], &copying, p);
+        plan.fault = ACCEPT_TWICE;
+        plan.at = 1;
+        assert_found(&cfg, 30, "accepted a second free of the block of event 20");
+        plan.at = 2;
+        assert_found(&cfg, 40, "accepted a second free of the block of event 10");
+    }
+    tp_program_release(p);
+}
+
+/* ---- the strategy's own account ---- */
+
+static void books_that_are_wrong_are_found_at_the_end_of_the_window(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fault fault;
+        const char *what;
+    } rows[] = {{WALK_MORE, "names 1969 bytes as live where 1968 are"},
+                {WALK_LESS, "names 960 bytes as live where 1968 are"},
+                {WALK_CACHED, "names 960 bytes as live where 1968 are"},
+                {CHECK_FAILS, "finds its own state broken: the cells are crooked"}};
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 1000, 0), ALLOC_INSN(1, 24, 0),
+                                    ALLOC_INSN(2, 640, 0),  ALLOC_INSN(3, 300, 0),
+                                    FREE_INSN(1, 24, 0),    ALLOC_INSN(1, 1, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    for (size_t i = 0; i < COUNT(rows) * COUNT(sources); i++) {
+        struct tp_replay_cfg cfg = on(sources[i % 2], &copying, p);
+        assert_verified(&cfg);
+        plan.fault = rows[i / 2].fault;
+        assert_found(&cfg, 60, rows[i / 2].what);
+        plan.fault = NO_FAULT;
+    }
+    tp_program_release(p);
+}
+
+static int walk_without_the_rest(void *st, tp_walk_fn *fn, void *ctx)
+{
+    struct cells *c = st;
+    for (int i = 0; i < LIVE_MAX; i++)
+        if (c->live[i].addr)
+            fn(ctx, TP_WALK_LIVE, c->live[i].addr, c->live[i].granted);
+    return TP_OK;
+}
+
+static void bytes_that_no_walk_names_are_found(void **state)
+{
+    (void)state;
+    struct tp_strategy s = copying;
+    s.walk = walk_without_the_rest;
+    struct tp_program *p = four_blocks();
+    struct tp_replay_cfg cfg = on(&tp_source_host, &s, p);
+    assert_found(&cfg, 50, "accounts for 1952 of 36864 reserved bytes");
+    tp_program_release(p);
+}
+
+/* These have no event: they are found when the strategy is closed. */
+static void what_is_kept_at_the_end_is_found(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fault fault;
+        const char *what;
+    } rows[] = {{KEEP_RANGE, "strategy 'cells' kept 12288 bytes of the source"},
+                {KEEP_META, "strategy 'cells' leaks 24 bytes of its bookkeeping"}};
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 1000, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns));
+    for (size_t i = 0; i < COUNT(rows) * COUNT(sources); i++) {
+        struct tp_replay_cfg cfg = on(sources[i % 2], &copying, p);
+        plan.fault = rows[i / 2].fault;
+        memset(run, 0, tp_run_size(4));
+        assert_int_equal(tp_replay(&cfg, run, &err), TP_EBROKEN);
+        assert_non_null(strstr(err.text, rows[i / 2].what));
+        assert_false(run->flags & TP_RUN_VERIFIED);
+    }
+    tp_program_release(p);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_correct_is_verified),
+        TEST(a_full_device_breaks_no_contract),
+        TEST(a_real_allocator_is_verified),
+        TEST(a_program_that_allocates_nothing_is_verified),
+        TEST(a_wrong_block_is_found_where_it_is_handed_out),
+        TEST(an_overlap_of_one_byte_is_found),
+        TEST(a_wrong_block_in_the_prologue_is_found),
+        TEST(addresses_of_another_device_are_no_overlap),
+        TEST(what_is_gone_may_be_handed_out_again),
+        TEST(the_event_is_right_behind_the_first_window),
+        TEST(contents_raise_no_false_alarm),
+        TEST(a_write_into_a_live_block_is_found),
+        TEST(a_write_is_found_on_every_device),
+        TEST(the_contents_of_another_block_are_found),
+        TEST(contents_lost_while_the_size_changes_are_found),
+        TEST(a_refused_call_is_found_before_what_follows_from_it),
+        TEST(a_refused_free_in_a_reallocation_is_found),
+        TEST(a_second_free_that_is_accepted_is_found),
+        TEST(books_that_are_wrong_are_found_at_the_end_of_the_window),
+        TEST(bytes_that_no_walk_names_are_found),
+        TEST(what_is_kept_at_the_end_is_found),
+    };
+    return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
+}

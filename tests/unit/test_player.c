@@ -299,6 +299,7 @@ static struct tp_insn some_insn(struct object *objects, uint32_t i, struct shape
 {
     static const uint8_t others[] = {TP_SYNC, TP_TRIM, TP_THREAD_END, TP_NOTE, TP_IDLE, TP_RESET};
     static const uint8_t on_object[] = {TP_FREE, TP_REALLOC, TP_RETAIN, TP_USE};
+    static const uint16_t streams[] = {0, 1, 256}; /* differ in either byte */
     static const uint64_t sizes[] = {1, 7, 8, 9, 4095, 4096, 4097, 8192, 8193, 12000};
     uint32_t slot = i < SLOTS ? i : (uint32_t)random_below(SLOTS);
     struct object *o = &objects[slot];
@@ -306,7 +307,7 @@ static struct tp_insn some_insn(struct object *objects, uint32_t i, struct shape
                          .slot = slot,
                          .thread = (uint16_t)random_below(shape.threads),
                          .device = (uint16_t)random_below(shape.devices),
-                         .stream = (uint16_t)random_below(3),
+                         .stream = streams[random_below(3)],
                          .align_log2 = (uint8_t)(random_below(3) * 6),
                          .gap_ns = (uint32_t)random_below(1000),
                          .size = random_below(6) ? 1 + random_below(100) : sizes[random_below(10)]};

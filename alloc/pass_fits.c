@@ -3,6 +3,7 @@
  * needs.
  *
  *     low   the most that the program requested at once: with less, no policy can serve it
+ *           (a page where the prologue, which is part of that, is not played)
  *     high  the peak of a replay without a limit
  *
  * A policy gives idle memory back before it fails, so the answer can lie below its peak. Weakness:
@@ -65,8 +66,13 @@ static int try_capacity(struct fits *f, uint64_t capacity)
     char spec[64];
     snprintf(spec, sizeof spec, "capacity=%llu", (unsigned long long)capacity);
     int status = tp_opts_parse(tp_source_limit.options, f->limit_opts, spec, "limit", f->err);
-    if (!status)
-        status = tp_player_open(&p, &f->cfg, f->cfg.strategy, f->err);
+    if (status)
+        return status;
+    status = tp_player_open(&p, &f->cfg, f->cfg.strategy, f->err);
+    if (status == TP_EOOM && capacity) { /* what it takes to start does not fit either */
+        memset(f->failed, 0xff, tp_program_facts(f->cfg.program)->devices * sizeof *f->failed);
+        return TP_OK;
+    }
     if (status)
         return status;
     uint64_t ticks;
@@ -80,14 +86,16 @@ static int try_capacity(struct fits *f, uint64_t capacity)
     return status ? status : closed;
 }
 
-/* Invariant: `high` serves everything, and what lies below `low` does not. */
+/* Invariant: `high` serves everything, and what lies below `low` does not; a device of 0 bytes,
+ * which would be one without a limit, is never tried. */
 static int bisect(struct fits *f, uint16_t device, uint64_t high, uint64_t *out)
 {
     const struct tp_demand *demand = tp_program_demand(f->cfg.program, device);
-    uint64_t low = (demand->bytes + f->page - 1) / f->page * f->page;
+    uint64_t least = f->cfg.drop_prologue || !demand->bytes ? 1 : demand->bytes;
+    uint64_t low = (least + f->page - 1) / f->page * f->page;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2 / f->page * f->page;
-        int status = try_capacity(f, middle ? middle : f->page);
+        int status = try_capacity(f, middle);
         if (status)
             return status;
         if (f->failed[device])

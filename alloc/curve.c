@@ -72,7 +72,7 @@ void tp_curve_add(struct tp_curve *c, uint64_t event, const uint64_t bytes[TP_CU
     if (c->open.samples < c->per)
         return;
     close_group(c);
-    if (c->count + TP_CURVE_KEPT > TP_CURVE_POINTS)
+    if (c->count + TP_CURVE_KEPT >= TP_CURVE_POINTS) /* the open group, and the last sample */
         shrink(c);
 }
 

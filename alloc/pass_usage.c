@@ -42,24 +42,39 @@ static struct tp_usage_device *device_of(const struct tp_player *p, const struct
     return &((struct tp_usage *)p->observer_state)->devices[insn->device];
 }
 
-static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
-{
-    struct tp_usage *u = p->observer_state;
-    const struct tp_insn *insn = &w->insns[index];
-    struct tp_usage_device *d = device_of(p, insn);
-    const struct tp_account *a = &p->instances[insn->device].account;
-    u->clock += u->timed ? insn->gap_ns : 0;
-    settle(u, d);
-    d->gets_before = a->gets;
-    d->refused_before = a->refused_gets;
-    d->peak_before = a->peak_reserved;
-    d->granted_high = 0;
-}
-
 static void raise(uint64_t *peak, uint64_t value)
 {
     if (value > *peak)
         *peak = value;
+}
+
+/* The devices that an instruction may change: a thread ends on each. */
+static uint16_t first_device(const struct tp_insn *insn)
+{
+    return insn->op == TP_THREAD_END ? 0 : insn->device;
+}
+
+static uint16_t end_device(const struct tp_player *p, const struct tp_insn *insn)
+{
+    return insn->op == TP_THREAD_END ? p->facts->devices : (uint16_t)(insn->device + 1);
+}
+
+static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    struct tp_usage *u = p->observer_state;
+    const struct tp_insn *insn = &w->insns[index];
+    u->clock += u->timed ? insn->gap_ns : 0;
+    for (uint16_t i = first_device(insn); i < end_device(p, insn); i++) {
+        struct tp_usage_device *d = &u->devices[i];
+        struct tp_account *a = &p->instances[i].account;
+        settle(u, d);
+        d->gets_before = a->gets;
+        d->refused_before = a->refused_gets;
+        d->reserved_before = a->reserved;
+        d->peak_before = a->peak_reserved;
+        d->granted_high = d->reserved_high = 0;
+        a->peak_reserved = a->reserved;
+    }
 }
 
 static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
@@ -102,16 +117,26 @@ static void failed(struct tp_player *p, const struct tp_insn *insn)
 
 /* ---- after each instruction ---- */
 
-/* What stood only for a moment inside the instruction is an extreme as well. */
+/* The account's peak is the whole run's again. */
+static void end_instruction(struct tp_usage *u, struct tp_usage_device *d)
+{
+    struct tp_account *a = &u->player->instances[d - u->devices].account;
+    if (a->peak_reserved > d->reserved_before)
+        d->reserved_high = a->peak_reserved;
+    raise(&a->peak_reserved, d->peak_before);
+}
+
+/* What stood only for a moment inside the instruction is an extreme as well. The prologue is one
+ * point, made when it is over. */
 static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const struct tp_window *w,
                          uint32_t index)
 {
-    const struct tp_account *a = &u->player->instances[d - u->devices].account;
+    if (w->prologue)
+        return;
     uint64_t now[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
     uint64_t high[TP_CURVE_VALUES] = {now[0], now[1], now[2]};
     raise(&high[TP_CURVE_GRANTED], d->granted_high);
-    if (a->peak_reserved > d->peak_before)
-        raise(&high[TP_CURVE_RESERVED], a->peak_reserved);
+    raise(&high[TP_CURVE_RESERVED], d->reserved_high);
     struct tp_curve *c = &d->run->curve;
     if (tp_curve_is_last(c, now) && tp_curve_is_last(c, high))
         return;
@@ -154,22 +179,25 @@ static void after(struct tp_player *p, const struct tp_window *w, uint32_t index
 {
     struct tp_usage *u = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
-    struct tp_usage_device *d = device_of(p, insn);
-    if (!u->timed && tp_op_is_operation(insn->op)) {
-        u->clock++; /* each event's outcome weighs the same, the last one's too */
-        settle(u, d);
-    }
+    bool counts = !u->timed && tp_op_is_operation(insn->op);
+    u->clock += counts; /* each event's outcome weighs the same, the last one's too */
     if (u->foreign && --u->until_sample == 0) {
         u->until_sample = u->sample_every;
-        tp_usage_sample_foreign(u, d);
+        tp_usage_sample_foreign(u, &u->devices[insn->device]);
     }
     if (insn->op == TP_MARK)
         tp_usage_mark(u, insn->slot, tp_window_event(w, index));
-    if (!w->prologue && w->first_insn + index == d->demand->insn)
-        tp_usage_snapshot(u, d);
-    follow_peaks(u, d, w, index);
-    follow_curve(u, d, w, index);
-    note_failure(d, w, index);
+    for (uint16_t i = first_device(insn); i < end_device(p, insn); i++) {
+        struct tp_usage_device *d = &u->devices[i];
+        end_instruction(u, d);
+        if (counts)
+            settle(u, d);
+        if (!w->prologue && w->first_insn + index == d->demand->insn)
+            tp_usage_snapshot(u, d);
+        follow_peaks(u, d, w, index);
+        follow_curve(u, d, w, index);
+        note_failure(d, w, index);
+    }
 }
 
 static const struct tp_observer usage_observer = {before, block, leaving, gone, failed, after};
@@ -249,6 +277,22 @@ static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
     fill_calls(u, d, &in->account);
 }
 
+/* Event 0: what stood at any time before the first event, and what stands now. */
+static void begin_curve(struct tp_usage *u, struct tp_usage_device *d)
+{
+    struct tp_device_run *run = d->run;
+    const struct tp_account *a = &u->player->instances[d - u->devices].account;
+    const uint64_t now[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
+    uint64_t high[TP_CURVE_VALUES] = {now[0], now[1], now[2]};
+    raise(&run->peak_reserved, u->foreign ? now[TP_CURVE_RESERVED] : a->peak_reserved);
+    raise(&high[TP_CURVE_GRANTED], run->peak_granted);
+    raise(&high[TP_CURVE_RESERVED], run->peak_reserved);
+    tp_curve_add(&run->curve, 0, high);
+    tp_curve_add(&run->curve, 0, now);
+    if (run->phase_count)
+        tp_usage_phase_peaks(d, high);
+}
+
 /* Before the first event: what the prologue did is memory, but no call; a peak that lies in it is
  * looked at now, and so is a device that the trace never uses. */
 static void prologue_done(struct tp_usage *u)
@@ -264,8 +308,7 @@ static void prologue_done(struct tp_usage *u)
         d->since = u->clock;
         if (!d->demand->event)
             tp_usage_snapshot(u, d);
-        const uint64_t now[] = {d->requested, d->granted, tp_usage_reserved(u, d)};
-        tp_curve_add(&d->run->curve, 0, now);
+        begin_curve(u, d);
     }
 }
 

@@ -15,10 +15,11 @@ struct tp_usage_device {
     uint64_t foreign_reserved;   /* as last sampled */
     uint64_t since;              /* value of the clock when the sums were last brought up to date */
     double requested_dt, granted_dt, reserved_dt;
-    uint64_t gets_before, refused_before; /* this instruction */
-    uint64_t peak_before, granted_high;
-    uint32_t phase;           /* index of the one that is on */
-    uint32_t mark;            /* its name; UINT32_MAX: none yet */
+    uint64_t gets_before, refused_before, reserved_before; /* this instruction */
+    uint64_t peak_before;                 /* account's: inside, it is that of the instruction */
+    uint64_t granted_high, reserved_high; /* inside it, where more than before and after */
+    uint32_t phase;                       /* index of the one that is on */
+    uint32_t mark;                        /* its name; UINT32_MAX: none yet */
     struct tp_account before; /* as it was when the prologue was in place: no call of it counts */
 };
 

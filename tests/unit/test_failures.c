@@ -1,0 +1,286 @@
+/* Why an allocation failed: each class by a case made by hand, and the state that is kept of the
+ * first one. */
+#include "tests/unit/programs.h"
+#include "tests/unit/ranges.h"
+
+extern const struct tp_source_ops tp_source_fault, tp_source_shuffle;
+
+/* ---- failed allocations ---- */
+
+/* One failure of known class, at the last of a few events, on a device of ten pages. */
+static void expect_class(const struct tp_insn *insns, size_t count, enum tp_oom_class class)
+{
+    struct tp_program *p = program_of(NULL, 0, insns, count, 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    struct limit_options ten_pages = {10 * PAGE};
+    limit_to(&cfg, &ten_pages);
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d->failed_allocations, 1);
+    assert_int_equal(d->first_failed_event, count);
+    assert_int_equal(d->first_failure.at.event, count);
+    assert_int_equal(d->first_failure.oom_class, class);
+    assert_int_equal(d->first_failure.size, insns[count - 1].size);
+    assert_int_equal(d->first_failure.capacity, 10 * PAGE);
+    for (uint32_t c = 0; c < TP_OOM_CLASSES; c++)
+        assert_int_equal(d->failed_by[c], c == class);
+    assert_true(isnan(d->overhead));
+    tp_program_release(p);
+}
+
+static void more_than_the_device_has_is_demand(void **state)
+{
+    (void)state;
+    const struct tp_insn whole[] = {ALLOC_INSN(0, 10 * PAGE + 1, 0)};
+    const struct tp_insn rest[] = {ALLOC_INSN(0, 6 * PAGE, 0), ALLOC_INSN(1, 4 * PAGE + 1, 0)};
+    const struct tp_insn grown[] = {ALLOC_INSN(0, PAGE, 0), ALLOC_INSN(1, 3 * PAGE, 0),
+                                    realloc_insn(1, 9 * PAGE + 1, 0)};
+    expect_class(whole, COUNT(whole), TP_OOM_DEMAND);
+    expect_class(rest, COUNT(rest), TP_OOM_DEMAND);
+    expect_class(grown, COUNT(grown), TP_OOM_DEMAND);
+}
+
+static void what_would_fit_by_its_bytes_is_fragmentation(void **state)
+{
+    (void)state;
+    const struct tp_insn rounded[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 1, 0), ALLOC_INSN(2, 1, 0),
+                                      ALLOC_INSN(3, 7 * PAGE, 0), ALLOC_INSN(4, 1, 0)};
+    const struct tp_insn exact[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 10 * PAGE - 1, 0)};
+    const struct tp_insn copied[] = {ALLOC_INSN(0, 6 * PAGE, 0), realloc_insn(0, 10 * PAGE, 0)};
+    struct tp_insn adopted[] = {ALLOC_INSN(0, 6 * PAGE + 1, 0), ALLOC_INSN(1, 4 * PAGE - 1, 0)};
+    adopted[1].op = TP_ADOPT;
+    expect_class(rounded, COUNT(rounded), TP_OOM_FRAGMENTATION);
+    expect_class(exact, COUNT(exact), TP_OOM_FRAGMENTATION);
+    expect_class(copied, COUNT(copied), TP_OOM_FRAGMENTATION);
+    expect_class(adopted, COUNT(adopted), TP_OOM_FRAGMENTATION);
+}
+
+/* Whatever would fit: the device was not asked. */
+static void what_the_device_did_not_refuse_is_policy(void **state)
+{
+    (void)state;
+    const struct tp_insn small[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 3 * PAGE, 0)};
+    const struct tp_insn large[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 30 * PAGE, 0)};
+    const struct tp_insn grown[] = {ALLOC_INSN(0, 1, 0), realloc_insn(0, 3 * PAGE, 0)};
+    how.never_above = 2 * PAGE;
+    expect_class(small, COUNT(small), TP_OOM_POLICY);
+    expect_class(large, COUNT(large), TP_OOM_POLICY);
+    expect_class(grown, COUNT(grown), TP_OOM_POLICY);
+}
+
+/* A refusal that the policy made up for is none; the next one that it decides alone is its own. */
+static void a_refusal_of_an_earlier_event_does_not_count(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 6 * PAGE, 0), FREE_INSN(0, 6 * PAGE, 0),
+                                    ALLOC_INSN(0, 8 * PAGE, 0), ALLOC_INSN(1, 9 * PAGE, 0)};
+    how.keeps = true;
+    how.never_above = 8 * PAGE;
+    expect_class(insns, COUNT(insns), TP_OOM_POLICY);
+}
+
+static void without_a_capacity_the_class_is_unknown(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, PAGE, 0), ALLOC_INSN(1, 2 * PAGE, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    uint64_t fault_options[16];
+    assert_true(tp_source_fault.opts_size <= sizeof fault_options);
+    assert_int_equal(tp_opts_defaults(tp_source_fault.options, fault_options, NULL), TP_OK);
+    assert_int_equal(
+        tp_opts_parse(tp_source_fault.options, fault_options, "get_at=2", "fault", NULL), TP_OK);
+    cfg.layers[cfg.layer_count++] = (struct tp_source_layer){&tp_source_fault, fault_options};
+    const struct tp_device_run *d = replay(&cfg);
+    assert_true(d->capacity == TP_NONE && d->first_failure.capacity == TP_NONE);
+    assert_int_equal(d->failed_by[TP_OOM_UNKNOWN], 1);
+    assert_int_equal(d->first_failure.oom_class, TP_OOM_UNKNOWN);
+    assert_int_equal(d->first_failed_event, 2);
+    struct limit_options limit = {100 * PAGE}; /* known, and not what refused */
+    limit_to(&cfg, &limit);
+    d = replay(&cfg);
+    assert_int_equal(d->failed_by[TP_OOM_FRAGMENTATION], 1);
+    tp_program_release(p);
+}
+
+static int foreign_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
+{
+    (void)st, (void)thr;
+    *out = (struct tp_block){PAGE, rq->size};
+    return rq->size > PAGE ? TP_EOOM : TP_OK;
+}
+
+static int foreign_free(void *st, void *thr, tp_addr addr, const struct tp_req *rq)
+{
+    (void)st, (void)thr, (void)addr, (void)rq;
+    return TP_OK;
+}
+
+static void of_a_real_allocator_the_class_is_unknown(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0), ALLOC_INSN(1, 2 * PAGE, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
+    struct tp_strategy s = ranges;
+    s.caps |= TP_CAP_FOREIGN;
+    s.group = TP_GROUP_REAL;
+    s.alloc = foreign_alloc;
+    s.free = foreign_free;
+    s.walk = NULL;
+    how.got_in_init = 0;
+    const struct tp_replay_cfg cfg = {.program = p, .strategy = &s, .passes = TP_PASS_USAGE};
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d->failed_by[TP_OOM_UNKNOWN], 1);
+    assert_true(d->first_failure.capacity == TP_NONE);
+    assert_int_equal(d->first_failure.size, 2 * PAGE);
+    tp_program_release(p);
+}
+
+/* Its size, its time, and the device as the failure left it: what was cached has been given back.
+ */
+static void the_first_failure_is_kept_with_the_state_of_the_device(void **state)
+{
+    (void)state;
+    struct tp_insn insns[] = {ALLOC_INSN(0, 3 * PAGE + 1, 5), ALLOC_INSN(1, 100, 10),
+                              FREE_INSN(0, 3 * PAGE + 1, 20), ALLOC_INSN(0, 9 * PAGE + 1, 40),
+                              ALLOC_INSN(2, 12 * PAGE, 80),   ALLOC_INSN(3, 9 * PAGE, 1),
+                              realloc_insn(1, 20 * PAGE, 1),  FREE_INSN(1, 20 * PAGE, 1)};
+    insns[3].align_log2 = 10;
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    struct limit_options limit = {10 * PAGE};
+    limit_to(&cfg, &limit);
+    how.keeps = true;
+    const struct tp_device_run *d = replay(&cfg);
+    const struct tp_first_failure *f = &d->first_failure;
+    assert_int_equal(d->failed_allocations, 3);
+    assert_int_equal(d->failed_by[TP_OOM_FRAGMENTATION], 1); /* event 4: 10 pages beside 1 */
+    assert_int_equal(d->failed_by[TP_OOM_DEMAND], 2);
+    assert_int_equal(d->first_failed_event, 4);
+    assert_int_equal(f->oom_class, TP_OOM_FRAGMENTATION);
+    assert_int_equal(f->size, 9 * PAGE + 1);
+    assert_int_equal(f->align, 1024);
+    assert_int_equal(f->capacity, 10 * PAGE);
+    assert_int_equal(f->at.event, 4);
+    assert_int_equal(f->at.time_ns, 75);
+    assert_int_equal(f->at.requested, 100);
+    assert_int_equal(f->at.granted, PAGE);
+    assert_int_equal(f->at.reserved, PAGE);
+    assert_int_equal(f->at.idle, 0);
+    assert_int_equal(f->at.pieces, 0);
+    assert_int_equal(f->at.cached, 0);
+    assert_int_equal(run->skipped_operations, 0);
+    how.never_above = 9 * PAGE; /* now nobody asks the device: the cache stays */
+    d = replay(&cfg);
+    assert_int_equal(f->oom_class, TP_OOM_POLICY);
+    assert_int_equal(f->at.reserved, 5 * PAGE);
+    assert_int_equal(f->at.idle, 4 * PAGE);
+    assert_int_equal(f->at.cached, 4 * PAGE);
+    assert_int_equal(f->at.pieces, 1);
+    assert_int_equal(f->at.largest, 4 * PAGE);
+    assert_int_equal(d->failed_by[TP_OOM_POLICY], 3); /* 9 pages are served after a flush */
+    tp_program_release(p);
+}
+
+static void the_first_failure_of_a_later_window_has_its_time(void **state)
+{
+    (void)state;
+    const uint32_t count = TP_WINDOW_MAX + 10;
+    struct tp_insn *insns = calloc(count, sizeof *insns);
+    assert_non_null(insns);
+    for (uint32_t i = 0; i < count; i++)
+        insns[i] =
+            i % 2 ? (struct tp_insn)FREE_INSN(0, 64, 2) : (struct tp_insn)ALLOC_INSN(0, 64, 2);
+    insns[count - 4] = (struct tp_insn)ALLOC_INSN(0, 9 * PAGE, 2);
+    insns[count - 3] = (struct tp_insn)FREE_INSN(0, 9 * PAGE, 2);
+    struct tp_program *p = program_of(NULL, 0, insns, count, 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    struct limit_options limit = {8 * PAGE};
+    limit_to(&cfg, &limit);
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d->first_failed_event, count - 3);
+    assert_int_equal(d->first_failure.at.time_ns, 2 * (count - 3));
+    assert_int_equal(d->failed_by[TP_OOM_DEMAND], 1);
+    assert_int_equal(run->skipped_operations, 1);
+    free(insns);
+    tp_program_release(p);
+}
+
+static void failures_are_kept_by_device_and_begin_in_the_prologue(void **state)
+{
+    (void)state;
+    const struct tp_insn before[] = {ALLOC_INSN(0, 2 * PAGE, 0), ALLOC_INSN(1, 9 * PAGE, 0)};
+    struct tp_insn insns[] = {ALLOC_INSN(2, PAGE, 3), ALLOC_INSN(3, 11 * PAGE, 4),
+                              ALLOC_INSN(4, PAGE, 5)};
+    insns[1].device = 1;
+    struct tp_program *p = program_of(before, 2, insns, COUNT(insns), 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    struct limit_options limit = {10 * PAGE};
+    limit_to(&cfg, &limit);
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d[0].failed_allocations, 1);
+    assert_int_equal(d[0].first_failed_event, 0);
+    assert_int_equal(d[0].first_failure.at.event, 0);
+    assert_int_equal(d[0].first_failure.at.requested, 2 * PAGE);
+    assert_int_equal(d[1].failed_allocations, 1);
+    assert_int_equal(d[1].first_failed_event, 2);
+    assert_int_equal(d[1].first_failure.at.time_ns, 7);
+    assert_int_equal(d[1].first_failure.at.requested, 0);
+    assert_int_equal(d[1].failed_by[TP_OOM_DEMAND], 1);
+    tp_program_release(p);
+}
+
+static void the_capacity_is_that_of_the_tightest_source(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    struct limit_options loose = {50 * PAGE}, tight = {20 * PAGE}, none = {0};
+    uint64_t shuffle_options[16] = {1};
+    assert_true(replay(&cfg)->capacity == TP_NONE);
+    limit_to(&cfg, &none);
+    assert_true(replay(&cfg)->capacity == TP_NONE);
+    limit_to(&cfg, &tight);
+    cfg.layers[cfg.layer_count++] = (struct tp_source_layer){&tp_source_shuffle, shuffle_options};
+    limit_to(&cfg, &loose);
+    assert_int_equal(replay(&cfg)->capacity, 20 * PAGE);
+    limit_to(&cfg, &none);
+    assert_int_equal(replay(&cfg)->capacity, 20 * PAGE);
+    tp_program_release(p);
+}
+
+static void without_failures_nothing_is_said_of_them(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 100, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d->failed_allocations, 0);
+    assert_true(d->first_failed_event == TP_NONE);
+    for (int c = 0; c < TP_OOM_CLASSES; c++) {
+        assert_int_equal(d->failed_by[c], 0);
+        assert_non_null(tp_oom_names[c]);
+    }
+    assert_int_equal(d->phase_count, 0);
+    tp_program_release(p);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(more_than_the_device_has_is_demand),
+        TEST(what_would_fit_by_its_bytes_is_fragmentation),
+        TEST(what_the_device_did_not_refuse_is_policy),
+        TEST(a_refusal_of_an_earlier_event_does_not_count),
+        TEST(without_a_capacity_the_class_is_unknown),
+        TEST(of_a_real_allocator_the_class_is_unknown),
+        TEST(the_first_failure_is_kept_with_the_state_of_the_device),
+        TEST(the_first_failure_of_a_later_window_has_its_time),
+        TEST(failures_are_kept_by_device_and_begin_in_the_prologue),
+        TEST(the_capacity_is_that_of_the_tightest_source),
+        TEST(without_failures_nothing_is_said_of_them),
+    };
+    return cmocka_run_group_tests_name("failures", tests, NULL, NULL);
+}

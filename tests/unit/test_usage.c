@@ -1,0 +1,464 @@
+/* What the usage pass keeps of a replay: peaks, the curve and phases, beside a model of a few
+ * lines.
+ */
+#include "tests/unit/programs.h"
+#include "tests/unit/ranges.h"
+
+/* ---- a model ---- */
+
+enum { SLOTS = 40, THREADS = 3, DEVICES = 3, MARKS = 200, INSNS = 1800 };
+
+struct model_device {
+    uint64_t now[TP_CURVE_VALUES];  /* requested, granted, reserved */
+    uint64_t high[TP_CURVE_VALUES]; /* inside the instruction */
+    bool threads[THREADS];
+    uint64_t peaks[TP_CURVE_VALUES];
+    struct tp_curve_point curve[4 * INSNS];
+    size_t points;
+    struct tp_phase phases[MARKS + 1];
+    uint32_t phase_count, phase;
+};
+
+static struct model {
+    struct model_device devices[DEVICES];
+    struct {
+        uint64_t size;
+        uint16_t device;
+    } objects[SLOTS];
+} model;
+
+static void high_water(struct model_device *d)
+{
+    for (int v = 0; v < TP_CURVE_VALUES; v++)
+        if (d->now[v] > d->high[v])
+            d->high[v] = d->now[v];
+}
+
+static void model_alloc(struct model_device *d, uint16_t thread, uint64_t size)
+{
+    d->now[2] += !how.moments || d->threads[thread] ? 0 : THREAD_BYTES;
+    d->threads[thread] = how.moments;
+    d->now[1] += pages_of(size);
+    d->now[2] += pages_of(size);
+    uint64_t moment = how.moments && size % 2 ? MOMENT_BYTES : 0;
+    if (d->now[2] + moment > d->high[2])
+        d->high[2] = d->now[2] + moment;
+}
+
+static void model_free(struct model_device *d, uint64_t size)
+{
+    d->now[1] -= pages_of(size);
+    d->now[2] -= pages_of(size);
+}
+
+static void model_insn(const struct tp_insn *in)
+{
+    struct model_device *d = &model.devices[in->device];
+    uint64_t old = in->slot < SLOTS ? model.objects[in->slot].size : 0;
+    if (in->op == TP_ALLOC || in->op == TP_REALLOC) {
+        model_alloc(d, in->thread, in->size);
+        d->now[0] += in->size - (in->op == TP_REALLOC ? old : 0);
+        d->high[1] = d->now[1];
+        if (in->op == TP_REALLOC)
+            model_free(d, old);
+        model.objects[in->slot].size = in->size;
+        model.objects[in->slot].device = in->device;
+    } else if (in->op == TP_FREE) {
+        d->now[0] -= in->size;
+        model_free(d, in->size);
+        model.objects[in->slot].size = 0;
+    } else if (in->op == TP_RESET) {
+        for (uint32_t i = 0; i < SLOTS; i++)
+            if (model.objects[i].size && model.objects[i].device == in->device) {
+                d->now[0] -= model.objects[i].size;
+                model_free(d, model.objects[i].size);
+                model.objects[i].size = 0;
+            }
+    }
+    for (int i = 0; in->op == TP_THREAD_END && i < DEVICES; i++) {
+        d = &model.devices[i];
+        d->now[2] -= d->threads[in->thread] ? THREAD_BYTES : 0;
+        d->threads[in->thread] = false;
+    }
+}
+
+static void model_point(struct model_device *d, uint64_t event, const uint64_t *bytes)
+{
+    size_t n = d->points;
+    if (n && !memcmp(d->curve[n - 1].bytes, bytes, sizeof d->curve[0].bytes))
+        return;
+    d->curve[n].event = event;
+    memcpy(d->curve[n].bytes, bytes, sizeof d->curve[0].bytes);
+    d->points++;
+}
+
+/* Everything that an instruction, or all before the first one, leaves behind. */
+static void model_follow(struct model_device *d, uint64_t event)
+{
+    struct tp_phase *phase = &d->phases[d->phase];
+    uint64_t *const peaks[] = {&phase->peak_requested, &phase->peak_granted, &phase->peak_reserved};
+    high_water(d);
+    for (int v = 0; v < TP_CURVE_VALUES; v++) {
+        if (d->high[v] > d->peaks[v])
+            d->peaks[v] = d->high[v];
+        if (d->phase < TP_PHASES && d->high[v] > *peaks[v])
+            *peaks[v] = d->high[v];
+    }
+    model_point(d, event, d->high);
+    model_point(d, event, d->now);
+    memset(d->high, 0, sizeof d->high);
+}
+
+static void model_mark(struct model_device *d, uint32_t mark, uint64_t event)
+{
+    uint32_t i = 0;
+    while (i < d->phase_count && d->phases[i].mark != mark)
+        i++;
+    if (i == d->phase_count)
+        d->phases[d->phase_count++] = (struct tp_phase){.mark = mark, .first_event = event};
+    d->phase = i;
+    d->phases[i].times++;
+}
+
+static void model_run(const struct tp_insn *before, size_t before_count,
+                      const struct tp_insn *insns, size_t count)
+{
+    memset(&model, 0, sizeof model);
+    for (int d = 0; d < DEVICES; d++) {
+        model.devices[d].now[2] = how.got_in_init;
+        model.devices[d].high[2] = how.moment_init;
+        model.devices[d].phase_count = 1;
+        model.devices[d].phases[0] = (struct tp_phase){.mark = UINT32_MAX, .times = 1};
+    }
+    for (size_t i = 0; i < before_count; i++)
+        model_insn(&before[i]);
+    for (int d = 0; d < DEVICES; d++)
+        model_follow(&model.devices[d], 0);
+    for (size_t i = 0; i < count; i++) {
+        model_insn(&insns[i]);
+        for (int d = 0; d < DEVICES; d++) {
+            if (insns[i].op == TP_MARK)
+                model_mark(&model.devices[d], insns[i].slot, i + 1);
+            model_follow(&model.devices[d], i + 1);
+        }
+    }
+}
+
+static uint64_t seed;
+
+static uint64_t random_below(uint64_t n)
+{
+    uint64_t z = seed += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (z ^ (z >> 31)) % n;
+}
+
+/* Slots of a few devices and sizes, now and then a mark, a reset, the end of a thread. */
+static void random_insns(struct tp_insn *insns, size_t count, size_t before)
+{
+    uint64_t sizes[SLOTS] = {0};
+    uint16_t devices[SLOTS] = {0};
+    for (size_t i = 0; i < count; i++) {
+        uint32_t slot = i < SLOTS ? (uint32_t)i : (uint32_t)random_below(SLOTS);
+        struct tp_insn in = {.op = TP_ALLOC,
+                             .align_log2 = 4,
+                             .slot = slot,
+                             .thread = (uint16_t)random_below(THREADS),
+                             .device = (uint16_t)random_below(DEVICES),
+                             .gap_ns = i < before ? 0 : (uint32_t)random_below(50),
+                             .size = 1 + random_below(random_below(20) ? 9000 : 90000)};
+        if (i >= SLOTS && random_below(5) == 0) {
+            static const uint8_t ops[] = {TP_MARK, TP_MARK, TP_THREAD_END, TP_NOTE, TP_RESET};
+            in.op = ops[random_below(COUNT(ops) - (random_below(4) != 0))];
+            in.slot = (uint32_t)random_below(random_below(2) ? 5 : MARKS);
+            for (int k = 0; in.op == TP_RESET && k < SLOTS; k++)
+                sizes[k] = devices[k] == in.device ? 0 : sizes[k];
+        } else if (sizes[slot]) {
+            in.op = random_below(2) ? TP_FREE : TP_REALLOC;
+            in.device = devices[slot];
+            in.size = in.op == TP_FREE ? sizes[slot] : in.size;
+            sizes[slot] = in.op == TP_FREE ? 0 : in.size;
+        } else {
+            sizes[slot] = in.size;
+            devices[slot] = in.device;
+        }
+        insns[i] = in;
+    }
+}
+
+static void check_device(const struct tp_device_run *d, const struct model_device *m)
+{
+    assert_int_equal(d->peak_requested, m->peaks[0]);
+    assert_int_equal(d->peak_granted, m->peaks[1]);
+    assert_int_equal(d->peak_reserved, m->peaks[2]);
+    assert_int_equal(d->end_reserved, m->now[2]);
+    assert_int_equal(d->curve.count, m->points);
+    for (size_t i = 0; i < m->points; i++) {
+        assert_int_equal(d->curve.points[i].event, m->curve[i].event);
+        assert_memory_equal(d->curve.points[i].bytes, m->curve[i].bytes, sizeof m->curve[i].bytes);
+    }
+    uint32_t phases = m->phase_count < TP_PHASES ? m->phase_count : TP_PHASES;
+    assert_int_equal(d->phase_count, phases);
+    for (uint32_t i = 0; i < phases; i++) {
+        assert_int_equal(d->phases[i].mark, m->phases[i].mark);
+        assert_int_equal(d->phases[i].first_event, m->phases[i].first_event);
+        assert_int_equal(d->phases[i].times, m->phases[i].times);
+        assert_int_equal(d->phases[i].peak_requested, m->phases[i].peak_requested);
+        assert_int_equal(d->phases[i].peak_granted, m->phases[i].peak_granted);
+        assert_int_equal(d->phases[i].peak_reserved, m->phases[i].peak_reserved);
+        assert_true(d->phases[i].peak_reserved >= d->phases[i].peak_granted);
+    }
+}
+
+static void it_agrees_with_the_model(void **state)
+{
+    (void)state;
+    static struct tp_insn insns[INSNS];
+    uint32_t most_phases = 0;
+    for (uint64_t number = 1; number <= 12; number++) {
+        size_t before = number % 3 ? SLOTS / 2 : 0;
+        seed = number;
+        random_insns(insns, INSNS, before);
+        how.moments = number % 2;
+        how.got_in_init = number % 4 ? 0 : 3 * PAGE;
+        how.moment_init = number % 5 ? 0 : 200 * PAGE;
+        struct tp_program *p =
+            program_of(insns, before, insns + before, INSNS - before, MARKS, number % 2);
+        struct tp_replay_cfg cfg = on_virtual(p);
+        const struct tp_device_run *d = replay(&cfg);
+        model_run(insns, before, insns + before, INSNS - before);
+        for (int i = 0; i < DEVICES; i++) {
+            check_device(&d[i], &model.devices[i]);
+            most_phases = model.devices[i].phase_count > most_phases ? model.devices[i].phase_count
+                                                                     : most_phases;
+        }
+        tp_program_release(p);
+    }
+    assert_true(most_phases > TP_PHASES); /* or the bound was not tried */
+}
+
+/* ---- the curve ---- */
+
+static uint64_t highest(const struct tp_curve *c, int value)
+{
+    uint64_t high = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        high = c->points[i].bytes[value] > high ? c->points[i].bytes[value] : high;
+    return high;
+}
+
+/* Peaks that stand only inside one instruction: both blocks of a realloc by copy, and memory that a
+ * call takes and gives back. */
+static void a_moment_is_on_the_curve(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 2 * PAGE, 0), realloc_insn(0, 3 * PAGE, 0),
+                                    FREE_INSN(0, 3 * PAGE, 0), ALLOC_INSN(0, 1, 0)};
+    static const struct tp_curve_point points[] = {
+        {0, {0, 0, 0}},
+        {1, {2 * PAGE, 2 * PAGE, 4 * PAGE}},
+        {2, {3 * PAGE, 5 * PAGE, 7 * PAGE}},
+        {2, {3 * PAGE, 3 * PAGE, 5 * PAGE}},
+        {3, {0, 0, 2 * PAGE}},
+        {4, {1, PAGE, 10 * PAGE}},
+        {4, {1, PAGE, 3 * PAGE}},
+    };
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    how.moments = true;
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d->curve.count, COUNT(points));
+    for (size_t i = 0; i < COUNT(points); i++) {
+        assert_int_equal(d->curve.points[i].event, points[i].event);
+        assert_memory_equal(d->curve.points[i].bytes, points[i].bytes, sizeof points[i].bytes);
+    }
+    assert_int_equal(d->peak_granted, 5 * PAGE);
+    assert_int_equal(d->peak_reserved, 10 * PAGE);
+    assert_int_equal(d->peak_reserved_event, 4);
+    tp_program_release(p);
+}
+
+static void a_long_prologue_is_one_point(void **state)
+{
+    (void)state;
+    struct tp_insn before[200];
+    for (uint32_t i = 0; i < 200; i++)
+        before[i] = (struct tp_insn)ALLOC_INSN(i, PAGE, 0);
+    const struct tp_insn insns[] = {FREE_INSN(7, PAGE, 0)};
+    struct tp_program *p = program_of(before, 200, insns, 1, 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d->curve.count, 2);
+    assert_int_equal(d->curve.points[0].event, 0);
+    assert_int_equal(d->curve.points[0].bytes[TP_CURVE_RESERVED], 200 * PAGE);
+    assert_int_equal(d->curve.points[1].event, 1);
+    tp_program_release(p);
+}
+
+/* What a strategy takes before anything happens is a peak, of a device that is never used too. */
+static void what_is_reserved_at_the_start_is_a_peak(void **state)
+{
+    (void)state;
+    struct tp_insn insns[] = {ALLOC_INSN(0, 1, 0), ALLOC_INSN(1, 1, 0), mark_insn(0)};
+    insns[1].device = 2;
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 1, true);
+    struct tp_program *empty = program_of(NULL, 0, NULL, 0, 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    how.got_in_init = 5 * PAGE;
+    how.moment_init = 9 * PAGE;
+    const struct tp_device_run *d = replay(&cfg);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(d[i].peak_reserved, 9 * PAGE);
+        assert_int_equal(d[i].peak_reserved_event, 0);
+        assert_int_equal(d[i].phases[0].peak_reserved, 9 * PAGE);
+        assert_int_equal(d[i].curve.points[0].event, 0);
+        assert_int_equal(d[i].curve.points[0].bytes[TP_CURVE_RESERVED], 9 * PAGE);
+        assert_int_equal(d[i].curve.points[1].bytes[TP_CURVE_RESERVED], 5 * PAGE);
+    }
+    cfg.program = empty;
+    assert_int_equal(replay(&cfg)->peak_reserved, 9 * PAGE);
+    assert_int_equal(run->devices[0].curve.count, 2);
+    tp_program_release(p);
+    tp_program_release(empty);
+}
+
+/* 100,000 events, peaks at odd places, one of each kind inside an instruction. */
+static void a_long_curve_is_bounded_and_loses_no_peak(void **state)
+{
+    (void)state;
+    enum { EVENTS = 100000 };
+    struct tp_insn *insns = calloc(EVENTS, sizeof *insns);
+    assert_non_null(insns);
+    seed = 7;
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        if (i == 0)
+            insns[i] = (struct tp_insn)ALLOC_INSN(0, size = 50 * PAGE, 1);
+        else
+            insns[i] = realloc_insn(0, size = 2 * (1 + random_below(20 * PAGE)), 1);
+    }
+    insns[33333].size = 60 * PAGE; /* requested is highest */
+    insns[66665].size = 59 * PAGE; /* granted is highest while this one is copied */
+    insns[66666].size = 59 * PAGE;
+    insns[44443].size = 57 * PAGE; /* reserved is highest in a moment of this one */
+    insns[44444].size = 57 * PAGE + 1;
+    struct tp_program *p = program_of(NULL, 0, insns, EVENTS, 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    how.moments = true;
+    const struct tp_device_run *d = replay(&cfg);
+    const struct tp_curve *c = &d->curve;
+    assert_int_equal(d->peak_requested, 60 * PAGE);
+    assert_int_equal(d->peak_granted, 118 * PAGE);
+    assert_int_equal(d->peak_reserved, (57 + 58 + 2 + 7) * PAGE);
+    assert_int_equal(d->peak_reserved_event, 44445);
+    assert_in_range(c->count, TP_CURVE_POINTS / 4, TP_CURVE_POINTS);
+    assert_int_equal(highest(c, TP_CURVE_REQUESTED), d->trace_peak_requested);
+    assert_int_equal(highest(c, TP_CURVE_GRANTED), d->peak_granted);
+    assert_int_equal(highest(c, TP_CURVE_RESERVED), d->peak_reserved);
+    assert_int_equal(c->points[0].event, 0);
+    for (uint32_t i = 1; i < c->count; i++)
+        assert_true(c->points[i - 1].event <= c->points[i].event);
+    assert_int_equal(c->points[c->count - 1].event, EVENTS);
+    assert_int_equal(c->points[c->count - 1].bytes[TP_CURVE_REQUESTED], insns[EVENTS - 1].size);
+    assert_int_equal(c->points[c->count - 1].bytes[TP_CURVE_RESERVED], d->end_reserved);
+    free(insns);
+    tp_program_release(p);
+}
+
+/* Of every length around the one where it is full: the last sample is the last point. */
+static void a_curve_ends_where_the_program_does(void **state)
+{
+    (void)state;
+    static struct tp_curve c;
+    for (uint64_t samples = 4080; samples < 4110; samples++) {
+        memset(&c, 0, sizeof c);
+        for (uint64_t e = 1; e <= samples; e++) {
+            const uint64_t bytes[] = {random_below(1000000), random_below(1000000),
+                                      random_below(1000000)};
+            tp_curve_add(&c, e, bytes);
+        }
+        tp_curve_finish(&c);
+        assert_in_range(c.count, 1, TP_CURVE_POINTS);
+        assert_int_equal(c.points[c.count - 1].event, samples);
+    }
+}
+
+/* ---- phases ---- */
+
+static void a_phase_that_comes_again_adds_to_the_first(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 3 * PAGE, 0),
+                                    mark_insn(1),
+                                    ALLOC_INSN(1, PAGE, 0),
+                                    FREE_INSN(0, 3 * PAGE, 0),
+                                    mark_insn(0),
+                                    mark_insn(1),
+                                    ALLOC_INSN(0, 9 * PAGE, 0),
+                                    FREE_INSN(0, 9 * PAGE, 0),
+                                    mark_insn(1),
+                                    realloc_insn(1, 2 * PAGE, 0),
+                                    mark_insn(0),
+                                    realloc_insn(1, PAGE, 0)};
+    static const struct tp_phase phases[] = {{UINT32_MAX, 0, 1, 3 * PAGE, 3 * PAGE, 3 * PAGE},
+                                             {1, 2, 3, 10 * PAGE, 10 * PAGE, 10 * PAGE},
+                                             {0, 5, 2, 2 * PAGE, 3 * PAGE, 3 * PAGE}};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 2, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d->phase_count, COUNT(phases));
+    for (size_t i = 0; i < COUNT(phases); i++) {
+        assert_int_equal(d->phases[i].mark, phases[i].mark);
+        assert_int_equal(d->phases[i].first_event, phases[i].first_event);
+        assert_int_equal(d->phases[i].times, phases[i].times);
+        assert_int_equal(d->phases[i].peak_requested, phases[i].peak_requested);
+        assert_int_equal(d->phases[i].peak_granted, phases[i].peak_granted);
+        assert_int_equal(d->phases[i].peak_reserved, phases[i].peak_reserved);
+    }
+    tp_program_release(p);
+}
+
+/* Later names have no phase of their own, and spoil none. */
+static void only_the_first_names_are_kept(void **state)
+{
+    (void)state;
+    struct tp_insn insns[TP_PHASES + 13];
+    size_t n = 0;
+    insns[n++] = (struct tp_insn)ALLOC_INSN(0, 100, 0);
+    for (uint32_t i = 0; i < TP_PHASES + 6; i++)
+        insns[n++] = mark_insn(i);
+    insns[n++] = (struct tp_insn)ALLOC_INSN(1, 50 * PAGE, 0);
+    insns[n++] = (struct tp_insn)FREE_INSN(1, 50 * PAGE, 0);
+    insns[n++] = mark_insn(TP_PHASES - 2); /* the last that is kept */
+    insns[n++] = (struct tp_insn)ALLOC_INSN(1, 5 * PAGE, 0);
+    insns[n++] = mark_insn(TP_PHASES);
+    insns[n++] = (struct tp_insn)FREE_INSN(1, 5 * PAGE, 0);
+    struct tp_program *p = program_of(NULL, 0, insns, n, TP_PHASES + 6, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d->phase_count, TP_PHASES);
+    for (uint32_t i = 0; i < TP_PHASES; i++) {
+        bool last = i == TP_PHASES - 1;
+        assert_int_equal(d->phases[i].mark, i ? i - 1 : UINT32_MAX);
+        assert_int_equal(d->phases[i].times, 1 + last);
+        assert_int_equal(d->phases[i].peak_reserved, last ? 6 * PAGE : PAGE);
+    }
+    tp_program_release(p);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(it_agrees_with_the_model),
+        TEST(a_moment_is_on_the_curve),
+        TEST(a_long_prologue_is_one_point),
+        TEST(what_is_reserved_at_the_start_is_a_peak),
+        TEST(a_long_curve_is_bounded_and_loses_no_peak),
+        TEST(a_curve_ends_where_the_program_does),
+        TEST(a_phase_that_comes_again_adds_to_the_first),
+        TEST(only_the_first_names_are_kept),
+    };
+    return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
+}

@@ -236,7 +236,7 @@ static void the_capacity_is_that_of_the_tightest_source(void **state)
     struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
     struct tp_replay_cfg cfg = on_virtual(p);
     struct limit_options loose = {50 * PAGE}, tight = {20 * PAGE}, none = {0};
-    uint64_t shuffle_options[16] = {1};
+    uint64_t shuffle_options[16] = {1}, no_faults[16] = {0};
     assert_true(replay(&cfg)->capacity == TP_NONE);
     limit_to(&cfg, &none);
     assert_true(replay(&cfg)->capacity == TP_NONE);
@@ -244,7 +244,7 @@ static void the_capacity_is_that_of_the_tightest_source(void **state)
     cfg.layers[cfg.layer_count++] = (struct tp_source_layer){&tp_source_shuffle, shuffle_options};
     limit_to(&cfg, &loose);
     assert_int_equal(replay(&cfg)->capacity, 20 * PAGE);
-    limit_to(&cfg, &none);
+    cfg.layers[cfg.layer_count++] = (struct tp_source_layer){&tp_source_fault, no_faults};
     assert_int_equal(replay(&cfg)->capacity, 20 * PAGE);
     tp_program_release(p);
 }

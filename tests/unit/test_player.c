@@ -103,6 +103,8 @@ static int status_of(uint64_t size)
     return size % 11 == 10 ? TP_EOOM : TP_OK;
 }
 
+static tp_addr last_freed; /* since the last alloc */
+
 /* Set where the engine was told to reallocate by copy: bytes of the old block. */
 static uint64_t copied_from;
 
@@ -119,6 +121,7 @@ static int recorder_alloc(void *st, void *thr, const struct tp_req *rq, struct t
     uint32_t i = next_place++ % PLACES;
     /* aligned to what is asked for and to no more */
     c->addr = (uintptr_t)places[i] + (rq->align < PAGE ? rq->align : 0);
+    last_freed = 0;
     used[i] = (struct place){c->addr, rq->size, c->device, !from, rq->size > from};
     memset((void *)(uintptr_t)c->addr, 0, rq->size + GUARD);
     *out = (struct tp_block){c->addr, rq->size};
@@ -173,6 +176,10 @@ static void check_pages(const unsigned char *bytes, uint64_t size, bool grown)
 
 static int recorder_free(void *st, void *thr, tp_addr addr, const struct tp_req *rq)
 {
+    /* references are used up by frees until there are none; this one has none */
+    if (addr == last_freed)
+        return TP_EINVAL;
+    last_freed = addr;
     struct place *p = place_of(addr);
     note_request(st, thr, FREE, rq)->addr = addr;
     if (p->fresh)

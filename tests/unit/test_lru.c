@@ -598,7 +598,7 @@ static void the_refused_is_tried_at_the_end(void **state)
 {
     (void)state;
     for (int at = 1; at <= 4; at++) {
-        char spec[16];
+        char spec[32];
         snprintf(spec, sizeof spec, "put_at=%d", at);
         struct rig *r = open_with(&(struct rig_cfg){.options = "capacity_blocks=1", .fault = spec});
         cache(r, 512);

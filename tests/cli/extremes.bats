@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# Requests that no device can serve, or hardly: for every policy a sentence or an answer, the right exit
+# code, and books that balance (each replay ends with a check of what is left).
+
+# shellcheck disable=SC2154 # out, err and rc come from common.bash
+load common
+
+policies() { "$TAPOOL" strategies | sed -n 's/^  \([A-Za-z-]*\)  .*/\1/p'; }
+
+@test "2^40 bytes, 2^48 bytes: out of memory or an answer, and the next request is served" {
+    trace '{"op":"alloc","id":1,"size":1099511627776}' '{"op":"alloc","id":2,"size":281474976710656}' \
+        '{"op":"alloc","id":3,"size":64}' '{"op":"realloc","id":3,"size":1099511627776}' \
+        '{"op":"free","id":3}' '{"op":"free","id":2}' '{"op":"free","id":1}' >huge.json
+    for policy in $(policies); do
+        ok play_once huge.json -s "$policy" --verify --json
+        is "$out" 'r["verified"], r["failed_allocations"] + r["skipped_operations"] >= 4' '(True, True)'
+        [ "$policy" = system ] || ok play_once huge.json -s "$policy" --source virtual --verify --fits
+        [ "$policy" = system ] || ok play_once huge.json -s "$policy" --source virtual --capacity 1MiB --verify
+    done
+    refused 3 ": 'size' is .*limit is 2" "$TAPOOL" replay <(trace '{"op":"alloc","id":1,"size":"18446744073709551615"}')
+}
+
+@test "0 bytes: an error with its place, or with --repair one byte" {
+    trace '{"op":"alloc","id":1,"size":0}' '{"op":"free","id":1}' >zero.json
+    for policy in $(policies); do
+        refused 3 'zero.json:3: event 1 allocates 0 bytes' "$TAPOOL" replay zero.json -s "$policy"
+        ok play_once zero.json -s "$policy" --repair --verify
+    done
+}
+
+@test "an alignment of a GiB is honoured, or refused with a sentence" {
+    trace '{"op":"alloc","id":1,"size":64,"align":1073741824}' '{"op":"alloc","id":2,"size":64}' \
+        '{"op":"alloc","id":3,"size":100000,"align":1048576}' '{"op":"free","id":1}' \
+        '{"op":"alloc","id":4,"size":64,"align":65536}' '{"op":"free","id":3}' >align.json
+    for policy in $(policies); do
+        for source in host virtual host+shuffle; do
+            [ "$policy" != system ] || [ "$source" = host ] || continue
+            capture play_once align.json -s "$policy" --source "$source" --verify
+            [ "$rc" -eq 0 ] || { [ "$rc" -eq 2 ] && matches "$err" 'cannot align'; } ||
+                fail "$policy on $source: exit code $rc" "$(cat "$err")"
+        done
+    done
+}
+
+@test "a million threads: one after the other is fine, all at once is an error" {
+    sanitized && skip "minutes under a sanitizer"
+    threads() { # COUNT FORMAT: one event for each thread, whose number is the id as well
+        printf '{"format":"tapool-trace","version":1}\n'
+        seq "$1" | sed "s/.*/$2/"
+    }
+    local event='{"op":"alloc","id":&,"size":64,"thread":&}'
+    threads 1000000 "$event\n{\"op\":\"free\",\"id\":&,\"thread\":&}\n{\"op\":\"thread_end\",\"thread\":&}" >after.jsonl
+    ok timeout 60 "$TAPOOL" replay --min-time 0 after.jsonl -s bump --json
+    is "$out" 'r["trace"]["threads"]' 1000000
+    for policy in arena lru stream-pool; do
+        ok timeout 60 "$TAPOOL" replay --min-time 0 --limit 100000 after.jsonl -s "$policy" --json
+        is "$out" 'r["memory"]["peak_metadata_bytes"] < 1000000' True
+    done
+    threads 1000000 "$event" >once.jsonl
+    refused 3 'event 65,536: more than 65535 threads at once' "$TAPOOL" replay once.jsonl -s arena
+    for policy in $(policies); do
+        ok timeout 60 "$TAPOOL" replay --min-time 0 --limit 5000 once.jsonl -s "$policy" --verify
+    done
+}
+
+@test "a device that is full from the first event on" {
+    for policy in $(policies); do
+        [ "$policy" = system ] && continue
+        for sample in sqlite python-threads; do
+            ok play_once "sample:$sample" -s "$policy" --capacity 4KiB --verify --json
+            is "$out" 'r["memory"]["peak_reserved_bytes"] <= 4096' True
+            ok play_once "sample:$sample" -s "$policy" --source virtual+fault:get_at=3 --verify
+            ok play_once "sample:$sample" -s "$policy" --source virtual+fault:put_at=2 --verify
+        done
+    done
+}
+
+@test "options that contradict each other or themselves" {
+    for options in arena:alignment=24 arena:first_range=1GiB,arena_size=1MiB arena:arena_size=0 \
+        arena:classes=none bump:alignment=48 bump:size=0 bump:on_full=explode lru:round=7 \
+        stream-pool:cross_stream=maybe stream-pool:compat=origin,round=pow2 stream-pool:threshold=-1 \
+        direct:size=1; do
+        refused 2 . "$TAPOOL" replay sample:sqlite -s "$options"
+    done
+}

@@ -169,6 +169,8 @@ static int alloc_fallback(struct bump *st, const struct tp_req *rq, struct tp_bl
     tp_addr addr = 0;
     uint64_t align = rq->align > st->mask ? rq->align : st->mask + 1;
     rc = tp_src_get(st->env->source, bytes, align, &addr);
+    if (rc == TP_EOOM && bump_give_back(st, 0)) /* the range may be empty */
+        rc = tp_src_get(st->env->source, bytes, align, &addr);
     if (rc)
         return rc;
     tp_addr_map_insert(&st->fallbacks, addr, bytes);
@@ -221,10 +223,8 @@ static int add_range(struct bump *st, uint64_t size, uint64_t align)
     int rc = bump_get_range(st, bytes, align);
     if (rc == TP_EOOM && bytes > size)
         rc = bump_get_range(st, size, align);
-    if (rc == TP_EOOM) {
-        bump_give_back(st, 0);
+    if (rc == TP_EOOM && bump_give_back(st, 0))
         rc = bump_get_range(st, size, align);
-    }
     if (!rc && !st->fixed_size && size <= st->next_size && st->next_size < BUMP_CAP)
         st->next_size *= 2;
     return rc;

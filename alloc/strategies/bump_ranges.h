@@ -51,7 +51,8 @@ struct bump {
     uint8_t unit_log2, leaf_log2;
     bool shared; /* by threads: the fast paths are for one */
     bool auto_reset;
-    tp_addr last; /* the newest block, 0 = none: it can grow in place */
+    bool all_used; /* every range has a block: none was got or emptied since that was seen */
+    tp_addr last;  /* the newest block, 0 = none: it can grow in place */
     struct bump_range *current, *oldest, *newest;
     const struct tp_env *env;
     struct tp_addr_map leaves;    /* base >> leaf_log2, plus 1 -> struct bump_leaf * */
@@ -172,6 +173,7 @@ static inline int bump_get_range(struct bump *st, uint64_t bytes, uint64_t align
     }
     *(st->newest ? &st->newest->next : &st->oldest) = r;
     st->newest = r;
+    st->all_used = false;
     return TP_OK;
 }
 
@@ -188,10 +190,15 @@ static inline void range_forget(struct bump *st, struct bump_range *r)
 }
 
 /* Gives back every range without a block in it, until at most `keep` bytes of them are left. The
- * current range stays unless it is the first: then no range has a block, and any may be entered. */
-static inline void bump_give_back(struct bump *st, uint64_t keep)
+ * current range stays unless it is the first: then no range has a block, and any may be entered.
+ * True: the source took something. A program that fails again and again while memory is full looks
+ * at its ranges once. */
+static inline bool bump_give_back(struct bump *st, uint64_t keep)
 {
     uint64_t idle = 0;
+    bool took = false;
+    if (st->all_used)
+        return false;
     bump_sync(st);
     for (struct bump_range *r = st->oldest; r; r = r->next)
         idle += r->used ? 0 : r->size;
@@ -205,12 +212,15 @@ static inline void bump_give_back(struct bump *st, uint64_t keep)
             continue;
         }
         idle -= size;
+        took = true;
         *at = r->next;
         if (st->current == r)
             bump_enter(st, NULL);
         range_forget(st, r);
     }
     st->newest = kept;
+    st->all_used = !idle;
+    return took;
 }
 
 static inline void leaf_clear(const struct bump *st, struct bump_leaf *leaf, tp_addr end)
@@ -234,6 +244,7 @@ static __attribute__((noinline)) void rewind_ranges(struct bump *st)
         if (r == st->current) /* nothing behind it is used */
             break;
     }
+    st->all_used = false;
     st->current = NULL; /* its `used` must stay 0 */
     bump_enter(st, st->oldest);
     st->live = 0;
@@ -254,6 +265,7 @@ static inline void bump_rewind(struct bump *st)
     }
     bump_sync(st);
     r->used = 0;
+    st->all_used = false;
     leaf->starts[0] = leaf->freed[0] = 0;
     st->at = r->base;
     st->last = 0;

@@ -373,6 +373,41 @@ static void a_huge_block_costs_little_bookkeeping(void **state)
     close_bump(r);
 }
 
+/* The range itself is idle memory when the source is asked for what does not fit into it. */
+static void an_empty_range_makes_room_for_a_fallback(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("size=64KiB", "capacity=96KiB", NULL);
+    tp_addr a = rig_alloc(r, 0, 80 << 10), b = rig_alloc(r, 0, 4 << 10);
+    assert_int_equal(r->account.reserved, 84 << 10);
+    rig_walk(r);
+    rig_free(r, 0, a, 80 << 10);
+    rig_free(r, 0, b, 4 << 10);
+    rig_alloc(r, 0, 16);
+    assert_int_equal(r->account.reserved, 64 << 10);
+    close_bump(r);
+}
+
+/* What was looked at in vain is not looked at again before a range was emptied. */
+static void idle_ranges_make_room_after_each_reset(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("size=16KiB,on_full=grow,auto_reset=no", "capacity=64KiB", NULL);
+    struct tp_block b;
+    for (int round = 0; round < 3; round++) {
+        while (!rig_try(r, 0, 16 << 10, 1, &b))
+            ;
+        assert_int_equal(rig_try(r, 0, 64 << 10, 1, &b), TP_EOOM);
+        assert_int_equal(r->account.reserved, 64 << 10);
+        assert_int_equal(r->s->reset(r->st), TP_OK);
+        assert_int_equal(rig_try(r, 0, 64 << 10, 1, &b), TP_OK);
+        assert_int_equal(r->s->reset(r->st), TP_OK);
+        assert_int_equal(r->s->trim(r->st, 0), TP_OK);
+        assert_int_equal(r->account.reserved, 0);
+    }
+    close_bump(r);
+}
+
 static void a_refused_fallback_stays_held(void **state)
 {
     (void)state;
@@ -409,6 +444,8 @@ int main(void)
         cmocka_unit_test(the_newest_block_grows_in_place),
         cmocka_unit_test(alignment_by_luck_does_not_count),
         cmocka_unit_test(a_huge_block_costs_little_bookkeeping),
+        cmocka_unit_test(an_empty_range_makes_room_for_a_fallback),
+        cmocka_unit_test(idle_ranges_make_room_after_each_reset),
         cmocka_unit_test(a_refused_fallback_stays_held),
     };
     return cmocka_run_group_tests_name("bump", tests, NULL, NULL);

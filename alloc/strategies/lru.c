@@ -314,7 +314,7 @@ static int lru_release(void *state, void *thread, tp_addr addr)
     return node ? TP_OK : TP_EINVAL;
 }
 
-/* ---- retain, adopt, use, resize ---- */
+/* ---- retain, adopt, use, resize, move ---- */
 
 /* Every reference but the last may leave a stream behind, at a time when no memory may be needed.
  */
@@ -412,6 +412,43 @@ static int lru_resize(void *state, void *thread, tp_addr addr, const struct tp_r
     return rc;
 }
 
+/* A new block takes over the references of an old one: only the cache knows how many there are.
+ * With a single one the caller does as well by an alloc and a free. */
+static int move(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+{
+    struct lru_node *old = find_live(st, addr);
+    if (!old || !request_is_sound(rq))
+        return TP_EINVAL;
+    if (old->refs == 1)
+        return TP_EUNSUP;
+    int rc = alloc_slow(st, rq, out);
+    if (rc)
+        return rc;
+    struct lru_node *node = node_find(st, out->addr);
+    rc = reserve_streams(st, node, old->refs, 0);
+    if (rc) {
+        drop_reference(st, node, rq->stream);
+        return rc;
+    }
+    void *to = tp_src_host(st->env->source, out->addr), *from = tp_src_host(st->env->source, addr);
+    if (to && from)
+        memcpy(to, from, old->size < rq->size ? old->size : rq->size);
+    node->refs = old->refs;
+    old->refs = 1;
+    return drop_reference(st, old, rq->stream);
+}
+
+static int lru_move(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                    struct tp_block *out)
+{
+    (void)thread;
+    struct lru *st = state;
+    tp_lock_take(&st->lock);
+    int rc = move(st, addr, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
 /* ---- reset, trim, usable ---- */
 
 /* Every live block is freed, oldest node first, on the stream of its allocation. */
@@ -464,6 +501,7 @@ const struct tp_strategy tp_strategy_lru = {
     .alloc = lru_alloc,
     .free = lru_free,
     .resize = lru_resize,
+    .move = lru_move,
     .retain = lru_retain,
     .release = lru_release,
     .adopt = lru_adopt,

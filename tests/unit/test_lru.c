@@ -219,6 +219,72 @@ static void references_are_counted(void **state)
     close_lru(r);
 }
 
+/* A REALLOC that finds no room in place: who holds the object holds the new block. */
+static void references_move_with_the_object(void **state)
+{
+    (void)state;
+    struct rig *r = open_lru("");
+    struct tp_req rq = {.size = 5000, .align = 1};
+    struct tp_block b;
+    tp_addr a = get(r, 900, 1);
+    assert_int_equal(r->s->move(r->st, NULL, a, &rq, &b), TP_EUNSUP);
+    assert_int_equal(r->s->retain(r->st, NULL, a), TP_OK);
+    assert_int_equal(r->s->move(r->st, NULL, a + 512, &rq, &b), TP_EINVAL);
+    assert_int_equal(r->s->move(r->st, NULL, a, &rq, &b), TP_OK);
+    assert_int_equal(b.granted, 5120);
+    assert_int_equal(r->s->usable(r->st, a), 0);
+    assert_int_equal(get(r, 900, 1), a);
+    assert_int_equal(r->s->release(r->st, NULL, b.addr), TP_OK);
+    assert_int_not_equal(get(r, 5000, 1), b.addr);
+    put(r, b.addr, 5000);
+    assert_int_equal(rig_free(r, 0, b.addr, 5000), TP_EINVAL);
+    close_lru(r);
+}
+
+static void contents_move_with_the_object(void **state)
+{
+    (void)state;
+    struct rig *r = calloc(1, sizeof *r);
+    struct rig_cfg cfg = {.strategy = &tp_strategy_lru, .base = &tp_source_host};
+    assert_non_null(r);
+    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    struct tp_req rq = {.size = 9000, .align = 1};
+    struct tp_block b;
+    tp_addr a = rig_alloc(r, 0, 4096);
+    memset((void *)(uintptr_t)a, 0x5A, 4096);
+    assert_int_equal(r->s->retain(r->st, NULL, a), TP_OK);
+    assert_int_equal(r->s->move(r->st, NULL, a, &rq, &b), TP_OK);
+    for (uint64_t i = 0; i < 4096; i++)
+        assert_int_equal(((const unsigned char *)(uintptr_t)b.addr)[i], 0x5A);
+    close_lru(r);
+}
+
+/* No memory for the new block, or for its list of streams: the old one is as it was. */
+static void a_move_that_fails_changes_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t at = 1; at <= 12; at++) {
+        struct rig *r = open_with(&(struct rig_cfg){.streams = 9, .limit = "capacity=8KiB"});
+        struct tp_block b;
+        tp_addr a = get(r, 900, 1);
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(r->s->retain(r->st, NULL, a), TP_OK);
+        r->meta.fail_at = r->meta.calls + at;
+        struct tp_req rq = {.size = at == 1 ? 9000 : 3000, .align = 1};
+        int rc = r->s->move(r->st, NULL, a, &rq, &b);
+        r->meta.fail_at = 0;
+        if (at == 1)
+            assert_true(rc == TP_ENOMEM || rc == TP_EOOM);
+        assert_true(at < 12 || rc == TP_OK);
+        rig_walk(r);
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(r->s->release(r->st, NULL, rc ? a : b.addr), TP_OK);
+        put(r, rc ? a : b.addr, rc ? 900 : 3000);
+        assert_int_equal(rig_walk(r).pieces[TP_WALK_LIVE], 0);
+        close_lru(r);
+    }
+}
+
 static void the_last_release_caches(void **state)
 {
     (void)state;
@@ -689,6 +755,9 @@ int main(void)
         cmocka_unit_test(a_refusal_may_evict_the_same_key),
         cmocka_unit_test(absurd_requests),
         cmocka_unit_test(references_are_counted),
+        cmocka_unit_test(references_move_with_the_object),
+        cmocka_unit_test(contents_move_with_the_object),
+        cmocka_unit_test(a_move_that_fails_changes_nothing),
         cmocka_unit_test(the_last_release_caches),
         cmocka_unit_test(a_free_makes_its_key_recent),
         cmocka_unit_test(a_full_cache_loses_nothing),

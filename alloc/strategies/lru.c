@@ -361,7 +361,7 @@ static int lru_use(void *state, void *thread, tp_addr addr, uint16_t stream)
 static int adopt(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
 {
     if (!request_is_sound(rq) || rq->size > LRU_MAX_BYTES || !addr || addr & (rq->align - 1) ||
-        node_find(st, addr))
+        addr & (st->env->source->page - 1) || node_find(st, addr))
         return TP_EINVAL;
     uint64_t bytes = page_size(st, rq->size), size = round_size(st, rq->size);
     struct lru_key *key = key_acquire(st, size <= bytes ? size : round_down(st, bytes), rq->align);

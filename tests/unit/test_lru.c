@@ -431,6 +431,7 @@ static void what_cannot_be_adopted(void **state)
     assert_int_equal(adopt(r, cached, 1024, 1, &b), TP_EINVAL);
     assert_int_equal(adopt(r, 0, 512, 1, &b), TP_EINVAL);
     assert_int_equal(adopt(r, 512 + 16, 512, 32, &b), TP_EINVAL);
+    assert_int_equal(adopt(r, live + 256, 512, 1, &b), TP_EINVAL);
     assert_int_equal(adopt(r, 1 << 20, 0, 1, &b), TP_EINVAL);
     assert_int_equal(adopt(r, 1 << 20, 512, 3, &b), TP_EINVAL);
     assert_int_equal(adopt(r, 1 << 20, UINT64_MAX, 1, &b), TP_EINVAL);

@@ -13,16 +13,18 @@
  * Every function here wants the heap lock held: it protects all of this, the source and the calls
  * of tp_meta_get.
  *
- * Known weakness: the search for an alignment above a page tries spans in order. */
+ * Known weakness: where memory is short, the search for an alignment above a page tries all spans.
+ */
 #ifndef TP_ARENA_PAGES_H
 #define TP_ARENA_PAGES_H
 
 #include "alloc/strategies/arena_classes.h"
 #include "alloc/strategies/arena_tree.h"
 
-#define ARENA_CHUNK      UINT64_C(65536) /* ranges begin at multiples of it, bytes */
-#define ARENA_MAX_BYTES  (UINT64_C(1) << 60)
-#define ARENA_SLAB_SPANS 30u
+#define ARENA_CHUNK       UINT64_C(65536) /* ranges begin at multiples of it, bytes */
+#define ARENA_MAX_BYTES   (UINT64_C(1) << 60)
+#define ARENA_SLAB_SPANS  30u
+#define ARENA_ALIGN_TRIES 8u /* spans */
 
 struct arena_slab {
     struct arena_slab *next;
@@ -171,13 +173,36 @@ static inline uint64_t span_skip(const struct arena_span *s, uint64_t pages, uin
     return skip <= s->pages - pages ? skip : UINT64_MAX;
 }
 
+/* The first span from `s` on in which an aligned place is free; another one after `most` tries. */
+static inline struct arena_span *pages_search(const struct arena_pages *h, struct arena_span *s,
+                                              uint64_t pages, uint64_t align, uint64_t most)
+{
+    while (s && most-- && span_skip(s, pages, align) == UINT64_MAX)
+        s = tree_next(&h->free, s);
+    return s;
+}
+
+/* The best fit, or NULL. When the smallest that are long enough have no aligned place, it takes one
+ * that is so long that it must have one, and goes through all of them only when there is none. */
+static inline struct arena_span *pages_find(const struct arena_pages *h, uint64_t pages,
+                                            uint64_t align)
+{
+    struct arena_span *s =
+        pages_search(h, tree_first(&h->free, pages), pages, align, ARENA_ALIGN_TRIES);
+    if (!s || span_skip(s, pages, align) != UINT64_MAX)
+        return s;
+    struct arena_span *sure = tree_first(&h->free, pages + align / ARENA_PAGE - 1);
+    sure = pages_search(h, sure, pages, align, ARENA_ALIGN_TRIES);
+    if (sure && span_skip(sure, pages, align) != UINT64_MAX)
+        return sure;
+    return pages_search(h, s, pages, align, UINT64_MAX);
+}
+
 /* Takes the best fit out of the tree. TP_EOOM: nothing fits. */
 static inline int pages_take(struct arena_pages *h, uint64_t pages, uint64_t align,
                              enum arena_span_state state, struct arena_span **out)
 {
-    struct arena_span *s = tree_first(&h->free, pages);
-    while (s && span_skip(s, pages, align) == UINT64_MAX)
-        s = tree_next(&h->free, s);
+    struct arena_span *s = pages_find(h, pages, align);
     if (!s)
         return TP_EOOM;
     if (pages_reserve_spans(h))

@@ -238,6 +238,32 @@ static void the_best_fit_is_taken(void **state)
     close_arena(r);
 }
 
+/* 34 KiB at 64 KiB: of twenty holes of just this size, 68 KiB apart, only one lies right. It is not
+ * looked for while a longer span must have such a place, and it is found when there is none. */
+static void a_long_span_saves_the_search_for_an_alignment(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("first_range=4MiB,max_arenas=1", &tp_source_virtual);
+    const uint64_t hole = 34 << 10;
+    tp_addr holes[20];
+    struct tp_block tail, b;
+    for (int i = 0; i < 20; i++) {
+        holes[i] = rig_alloc(r, 0, hole);
+        rig_alloc(r, 0, hole);
+    }
+    for (int i = 1; i < 20; i++)
+        rig_free(r, 0, holes[i], hole);
+    tp_addr end = holes[19] + 2 * hole;
+    assert_int_equal(rig_try(r, 0, hole, 64 << 10, &tail), TP_OK);
+    assert_in_range(tail.addr, end, end + (64 << 10) - 1);
+    for (uint64_t size = 4 << 20; size > hole; size -= 2 << 10)
+        rig_try(r, 0, size, 16, &b);
+    assert_int_equal(rig_try(r, 0, hole, 64 << 10, &b), TP_OK);
+    assert_int_equal(b.addr, holes[16]);
+    assert_int_equal(rig_try(r, 0, hole, 64 << 10, &b), TP_EOOM);
+    close_arena(r);
+}
+
 static void ranges_double_up_to_arena_size(void **state)
 {
     (void)state;
@@ -441,6 +467,7 @@ int main(void)
         cmocka_unit_test(two_blocks_and_no_third),
         cmocka_unit_test(a_large_span_is_reused_split_and_merged),
         cmocka_unit_test(the_best_fit_is_taken),
+        cmocka_unit_test(a_long_span_saves_the_search_for_an_alignment),
         cmocka_unit_test(ranges_double_up_to_arena_size),
         cmocka_unit_test(large_objects_resize_in_place),
         cmocka_unit_test(small_objects_resize_within_their_class),

@@ -501,10 +501,9 @@ static const char *check_range(const struct bump *st, const struct bump_range *r
                 return "what is freed began";
             *live += (uint64_t)__builtin_popcountll(leaf->starts[w] & ~leaf->freed[w]);
         }
-        unsigned past = r->base + r->used <= leaf->base
-                            ? 0
-                            : (unsigned)((r->base + r->used - leaf->base - 1) >> st->unit_log2) + 1;
-        if (past < BUMP_WORDS * 64 && bit_next(leaf->starts, past) < BUMP_WORDS * 64)
+        tp_addr end = r->base + r->used; /* which may lie far behind the leaf */
+        uint64_t past = end <= leaf->base ? 0 : ((end - leaf->base - 1) >> st->unit_log2) + 1;
+        if (past < BUMP_WORDS * 64 && bit_next(leaf->starts, (unsigned)past) < BUMP_WORDS * 64)
             return "no block begins behind what is used";
     }
     return NULL;

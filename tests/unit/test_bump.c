@@ -408,6 +408,19 @@ static void idle_ranges_make_room_after_each_reset(void **state)
     close_bump(r);
 }
 
+/* Its end is 2^32 units and more behind its leaf. */
+static void the_check_knows_huge_blocks(void **state)
+{
+    (void)state;
+    struct rig *r = open_bump("");
+    for (unsigned log2 = 35; log2 <= 48; log2++) {
+        tp_addr a = rig_alloc(r, 0, UINT64_C(1) << log2);
+        rig_check(r);
+        assert_int_equal(rig_free(r, 0, a, UINT64_C(1) << log2), TP_OK);
+    }
+    close_bump(r);
+}
+
 static void a_refused_fallback_stays_held(void **state)
 {
     (void)state;
@@ -446,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_huge_block_costs_little_bookkeeping),
         cmocka_unit_test(an_empty_range_makes_room_for_a_fallback),
         cmocka_unit_test(idle_ranges_make_room_after_each_reset),
+        cmocka_unit_test(the_check_knows_huge_blocks),
         cmocka_unit_test(a_refused_fallback_stays_held),
     };
     return cmocka_run_group_tests_name("bump", tests, NULL, NULL);

@@ -9,12 +9,26 @@
 
 enum { WIDTH_MIN = 80, WIDTH_MAX = 100, TEXT_MAX = 4096 };
 
+static bool begins_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
 int tp_text_width(const char *text)
 {
     int width = 0;
     for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
+        width += begins_character(*text);
     return width;
+}
+
+size_t tp_text_bytes(const char *text, int columns)
+{
+    size_t at = 0;
+    for (; text[at]; at++)
+        if (begins_character(text[at]) && columns-- <= 0)
+            break;
+    return at;
 }
 
 void tp_page_init(struct tp_page *p, FILE *out, unsigned color)
@@ -44,6 +58,23 @@ static void go_to(struct tp_page *p, int column)
     p->column = column;
 }
 
+/* A word that is longer than a line, such as a name from a trace, is broken where the line ends. */
+static void write_word(struct tp_page *p, int indent, const char *word)
+{
+    int rest = tp_text_width(word);
+    while (p->column + rest > p->width && p->width > indent) {
+        int room = p->column < p->width ? p->width - p->column : 0;
+        size_t part = tp_text_bytes(word, room);
+        fprintf(p->out, "%.*s", (int)part, word);
+        rest -= room;
+        word += part;
+        tp_page_line(p);
+        go_to(p, indent);
+    }
+    fputs(word, p->out);
+    p->column += rest;
+}
+
 /* Writes words; a word that does not fit goes to the next line, at `indent`. */
 static void write_words(struct tp_page *p, int indent, const char *text)
 {
@@ -58,8 +89,9 @@ static void write_words(struct tp_page *p, int indent, const char *text)
             go_to(p, indent);
             blanks = 0;
         }
-        fprintf(p->out, "%*s%s", (int)blanks, "", word);
-        p->column += (int)blanks + width;
+        fprintf(p->out, "%*s", (int)blanks, "");
+        p->column += (int)blanks;
+        write_word(p, indent, word);
         text += strspn(text, " ") + length;
     }
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { FIELD = 4, HASH = 14, VALUE = 30 };
+enum { FIELD = 4, HASH = 14, VALUE = 30, PHASE_NAME = 30 };
 
 static void line(struct tp_page *page, const char *name, const char *value)
 {
@@ -117,13 +117,14 @@ static void print_phases(const struct tp_result *r, const struct tp_device_run *
     for (uint32_t i = 0; i < d->phase_count; i++) {
         const struct tp_phase *phase = &d->phases[i];
         const char *name = tp_program_mark(r->trace->program, phase->mark);
-        tp_page_at(page, FIELD + 2, "%.30s", name ? name : "before the first mark");
+        name = name ? name : "before the first mark";
+        tp_page_at(page, FIELD + 2, "%.*s", (int)tp_text_bytes(name, PHASE_NAME), name);
         tp_page_right(page, 46, tp_count(phase->times).s);
         tp_page_right(page, 60, tp_bytes(phase->peak_requested, false).s);
         tp_page_right(page, 74, tp_bytes(phase->peak_reserved, false).s);
         tp_page_line(page);
     }
-    if (r->facts->marks > d->phase_count - 1)
+    if (d->phase_count == TP_PHASES && r->facts->marks > TP_PHASES - 1)
         line_of(page, "  further names", r->facts->marks - (d->phase_count - 1));
 }
 

@@ -59,4 +59,7 @@ void tp_page_line(struct tp_page *p); /* ends the line */
 /* Columns that a terminal shows for UTF-8 text without wide characters. */
 int tp_text_width(const char *text);
 
+/* Bytes of its first so many columns: none of its characters is cut. */
+size_t tp_text_bytes(const char *text, int columns);
+
 #endif

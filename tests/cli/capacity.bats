@@ -155,3 +155,15 @@ holes() {
     ok play_once sample:sqlite -s arena --limit 1000000 --json
     is "$out" 'r["trace"]["cut"]' "False"
 }
+
+@test "a long name of a phase stays within the screen, and whole characters" {
+    local name
+    name=$(printf 'äöü€%.0s' {1..30})
+    lines '{"op":"mark","name":"'"$name"'"}' '{"op":"alloc","id":1,"size":1048576}' >long.jsonl
+    ok play_once long.jsonl -s direct --source virtual --capacity 64KiB -v
+    tool width 100 <"$out"
+    iconv -f utf-8 -t utf-8 "$out" >/dev/null
+    matches "$out" "in phase$"
+    ok "$TAPOOL" info long.jsonl
+    tool width 100 <"$out"
+}

@@ -126,8 +126,7 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
     add_word(text, sizeof text, is_device(r) && f->streams < 2, "a second stream");
     add_word(text, sizeof text, !info->aligned && info->requests, align);
     add_word(text, sizeof text, !f->ops[TP_FREE] && !f->ops[TP_RESET], "frees");
-    add_word(text, sizeof text, is_device(r),
-             "the size of the device (replay --source virtual+limit:capacity=SIZE)");
+    add_word(text, sizeof text, is_device(r), "the size of the device (replay --capacity SIZE)");
     if (text[0])
         row(page, "not in it", "%s", text);
 }
@@ -196,8 +195,8 @@ static void print_curve(const struct tp_info_report *r, const struct tp_info_dev
     if (r->info->by_time)
         snprintf(across, sizeof across, "%s from left to right", tp_duration(f->duration_ns).s);
     else
-        snprintf(across, sizeof across, "%s event%s from left to right, times are unknown",
-                 tp_count(f->events).s, plural(f->events));
+        snprintf(across, sizeof across, "%s event%s from left to right%s", tp_count(f->events).s,
+                 plural(f->events), f->time_known ? "" : ", times are unknown");
     row(page, tp_bytes(peak, false).s, "%s", bars);
     row(page, tp_bytes(low, false).s, "%s; the highest of each column%s", across,
         low ? "; the axis does not start at 0" : "");

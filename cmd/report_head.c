@@ -70,47 +70,61 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
     tp_page_at(page, note, "%s",
                r->trace->meta.program ? r->trace->meta.program : r->trace->meta.name);
     tp_page_line(page);
-    tp_page_at(page, note, "%s%s events%s, %s thread%s%s: %s", r->trace->cut ? "the first " : "",
-               tp_count(f->events).s, time, tp_count(f->recorded_threads).s,
-               f->recorded_threads == 1 ? "" : "s", several, ops);
+    tp_page_at(page, note, "%s%s event%s%s, %s thread%s%s: %s", r->trace->cut ? "the first " : "",
+               tp_count(f->events).s, f->events == 1 ? "" : "s", time,
+               tp_count(f->recorded_threads).s, f->recorded_threads == 1 ? "" : "s", several, ops);
     tp_page_line(page);
     print_repairs(r->trace, note, page);
 }
 
-static void describe_source(const struct tp_result *r, char *text, size_t size)
+/* What the decorators change, but for the limit: "+shuffle", or nothing. */
+static void decorators_text(const struct tp_source_spec *source, char *text, size_t size)
 {
-    const char *decorated = "";
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 1; i < source->count && used < size; i++)
+        if (source->layers[i].ops != &tp_source_limit)
+            used += (size_t)snprintf(text + used, size - used, "%s+%s", used ? "" : " ",
+                                     source->layers[i].ops->name);
+}
+
+static void describe_source(const struct tp_result *r, bool exact, char *text, size_t size)
+{
+    uint64_t capacity = r->run->devices[0].capacity;
+    char decorated[128], limit[64] = "";
+    bool several = r->run->device_count > 1;
     if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
         snprintf(text, size, "its own heap, in a process of its own");
         return;
     }
-    if (r->source->count > 1)
-        decorated = strchr(r->source->name, '+');
+    decorators_text(r->source, decorated, sizeof decorated);
+    if (capacity != TP_NONE)
+        snprintf(limit, sizeof limit, "%s%s", tp_bytes(capacity, exact).s, several ? " each" : "");
     if (!tp_result_is_virtual(r))
-        snprintf(text, size, "this machine's memory (mmap)%s%s", *decorated ? " " : "", decorated);
+        snprintf(text, size, "this machine's memory (mmap)%s%s%s", decorated,
+                 *limit ? ", limited to " : "", limit);
     else if (r->facts->kind == TP_KIND_DEVICE)
         snprintf(text, size,
-                 "no GPU is used%s%s. Memory and call counts are exact for the simulated device. "
-                 "Times are the policy's own work on this CPU; the driver's time is not in them",
-                 *decorated ? " " : "", decorated);
+                 "no GPU is used%s%s%s. Memory and call counts are exact for the simulated "
+                 "device%s. Times are the policy's own work on this CPU; the driver's time is not "
+                 "in them",
+                 decorated,
+                 *limit ? several ? "; the simulated ones have " : "; the simulated one has " : "",
+                 limit, several ? "s" : "");
     else
-        snprintf(
-            text, size,
-            "no memory behind it%s%s: byte and call counts are exact, times are the policy's own "
-            "work only",
-            *decorated ? " " : "", decorated);
+        snprintf(text, size,
+                 "no memory behind it%s%s%s: byte and call counts are exact, times are the "
+                 "policy's own work only",
+                 decorated, *limit ? ", limited to " : "", limit);
 }
 
 static void print_source(const struct tp_result *r, const char *label, int note,
                          struct tp_page *page)
 {
     char text[512];
-    describe_source(r, text, sizeof text);
+    describe_source(r, page->exact, text, sizeof text);
     tp_page_at(page, 0, "%s", label);
     tp_page_at(page, note, "%s", text);
-    if (r->run->devices[0].capacity != TP_NONE)
-        tp_page_more(page, note, ", %s in all",
-                     tp_bytes(r->run->devices[0].capacity, page->exact).s);
     tp_page_more(page, note, "; played by one thread; %s", touch_text[r->touch]);
     if (r->run->flags & TP_RUN_VERIFIED)
         tp_page_more(page, note, "; verified: no overlap, aligned, %snothing leaked",

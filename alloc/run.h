@@ -35,6 +35,7 @@ extern const char *const tp_oom_names[TP_OOM_CLASSES];
 struct tp_first_failure {
     struct tp_at_peak at; /* its `event` is that of the failure; after what the policy gave back */
     uint64_t size, align; /* asked for */
+    uint64_t replaced;    /* what the program gives up for it: a REALLOC's old size, else 0 */
     uint64_t capacity;    /* of the device; TP_NONE: not known */
     uint32_t oom_class;   /* enum tp_oom_class */
     uint32_t mark;        /* index of its phase's name; UINT32_MAX: none */

@@ -127,6 +127,7 @@ void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struc
     *f = (struct tp_first_failure){.at = state_of(u, d),
                                    .size = insn->size,
                                    .align = UINT64_C(1) << insn->align_log2,
+                                   .replaced = u->objects[insn->slot].requested,
                                    .capacity = run->capacity,
                                    .oom_class = oom_class,
                                    .mark = d->mark};

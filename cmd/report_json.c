@@ -183,6 +183,7 @@ static void write_failures(struct tp_json *j, cJSON *in, const struct tp_program
     tp_json_text(j, o, "phase", tp_program_mark(program, f->mark));
     tp_json_uint(j, o, "size_bytes", f->size);
     tp_json_uint(j, o, "align_bytes", f->align);
+    tp_json_uint(j, o, "replaced_bytes", f->replaced);
     tp_json_uint(j, o, "capacity_bytes", f->capacity);
     write_at_peak(j, o, "state", &f->at);
 }

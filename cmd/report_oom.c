@@ -18,6 +18,8 @@ static void print_first(const struct tp_result *r, const struct tp_device_run *d
     if (phase)
         tp_page_more(page, column, ", in phase '%s'", phase);
     tp_page_more(page, column, ", asked for %s", tp_bytes(f->size, page->exact).s);
+    if (f->replaced)
+        tp_page_more(page, column, " in place of %s", tp_bytes(f->replaced, page->exact).s);
     if (f->align > PLAIN_ALIGN)
         tp_page_more(page, column, " at a multiple of %s", tp_bytes(f->align, page->exact).s);
     tp_page_line(page);
@@ -58,9 +60,10 @@ static void print_class(const struct tp_first_failure *f, int column, struct tp_
     uint64_t all = usable_idle(at) + not_reserved(f);
     switch ((enum tp_oom_class)f->oom_class) {
     case TP_OOM_DEMAND:
-        tp_page_at(
-            page, column, "the program itself needs %s here, more than the %s there are: demand.",
-            tp_bytes(at->requested + f->size, page->exact).s, tp_bytes(f->capacity, page->exact).s);
+        tp_page_at(page, column,
+                   "the program itself needs %s here, more than the %s there are: demand.",
+                   tp_bytes(at->requested - f->replaced + f->size, page->exact).s,
+                   tp_bytes(f->capacity, page->exact).s);
         break;
     case TP_OOM_FRAGMENTATION:
         if (all >= f->size)

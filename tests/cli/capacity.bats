@@ -34,6 +34,15 @@ holes() {
     matches "$out" 'Fits in 16 MiB'
 }
 
+@test "demand: a realloc needs its new size in place of the old one" {
+    lines '{"op":"alloc","id":1,"size":1048576}' '{"op":"realloc","id":1,"size":3145728}' >grow.jsonl
+    ok play_once grow.jsonl -s direct --source virtual --capacity 2MiB
+    matches "$out" 'asked for 3 MiB in place of 1 MiB'
+    matches "$out" 'the program itself needs 3 MiB here, more than the 2 MiB there are: demand'
+    ok play_once grow.jsonl -s direct --source virtual --capacity 2MiB --json
+    is "$out" '[r["devices"][0]["first_failure"][k] for k in ("class", "size_bytes", "replaced_bytes")]' "['demand', 3145728, 1048576]"
+}
+
 @test "JSON says the same: classes, the first failure, where it fits" {
     holes >holes.jsonl
     ok play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB --json

@@ -98,8 +98,11 @@ void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d,
 void tp_report_failure_count(const struct tp_result *r, const struct tp_device_run *d, int column,
                              struct tp_page *page)
 {
-    uint64_t skipped = r->run->skipped_operations;
-    uint64_t asked = r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC] + r->facts->ops[TP_ADOPT];
+    const struct tp_program_facts *f = r->facts;
+    bool alone = r->run->device_count == 1; /* what is skipped is counted for all of them */
+    uint64_t skipped = alone ? r->run->skipped_operations : 0;
+    uint64_t asked = alone ? f->ops[TP_ALLOC] + f->ops[TP_REALLOC] + f->ops[TP_ADOPT]
+                           : d->allocations + d->failed_allocations;
     tp_page_more(page, column, "%s of %s allocations failed", tp_count(d->failed_allocations).s,
                  tp_count(asked).s);
     if (skipped)

@@ -43,6 +43,15 @@ holes() {
     is "$out" '[r["devices"][0]["first_failure"][k] for k in ("class", "size_bytes", "replaced_bytes")]' "['demand', 3145728, 1048576]"
 }
 
+@test "two devices: each has its own count" {
+    printf '{"format":"tapool-trace","version":1,"meta":{"kind":"device","name":"two"},"streams":[{"id":0,"device":0},{"id":1,"device":1}]}\n' >two.jsonl
+    printf '%s\n' '{"op":"alloc","id":1,"size":2048}' '{"op":"free","id":1}' '{"op":"alloc","id":2,"size":512,"stream":1}' \
+        '{"op":"alloc","id":3,"size":4096,"stream":1}' '{"op":"alloc","id":4,"size":4096,"stream":1}' >>two.jsonl
+    ok play_once two.jsonl -s direct --capacity 1KiB
+    matches "$out" '1 of 1 allocations failed$'
+    matches "$out" '2 of 3 allocations failed$'
+}
+
 @test "JSON says the same: classes, the first failure, where it fits" {
     holes >holes.jsonl
     ok play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB --json

@@ -110,7 +110,7 @@ static void print_only_one(const struct tp_result *pick, const struct tp_result 
         tp_page_more(page, INDENT, ": the only policy here that serves every allocation");
     else
         tp_page_more(page, INDENT, ": the only one of the %zu that fits in %s", count,
-                     tp_bytes(capacity, false).s);
+                     tp_bytes(capacity, page->exact).s);
 }
 
 /* Why `pick` and not the next one: its numbers beside those of the other. */
@@ -122,8 +122,8 @@ static void print_reason(const struct tp_result *pick, const struct tp_result *n
         tp_page_more(page, INDENT,
                      all->fits ? ": fits in %s where %s needs %s (%s)"
                                : ": held %s where %s held %s (%s)",
-                     tp_bytes(need_of(all, pick), false).s, next->spec->label,
-                     tp_bytes(need_of(all, next), false).s,
+                     tp_bytes(need_of(all, pick), page->exact).s, next->spec->label,
+                     tp_bytes(need_of(all, next), page->exact).s,
                      tp_times((double)need_of(all, next) / (double)need_of(all, pick)).s);
     else if (tp_run_calls(pick->run) != TP_NONE && tp_run_calls(next->run) != TP_NONE &&
              tp_run_calls(pick->run) < tp_run_calls(next->run))
@@ -153,7 +153,8 @@ static void print_runner_up(const struct tp_result *pick, const struct candidate
     if (quick != pick && faster(quick, pick) && !tp_result_is_virtual(pick)) {
         tp_page_at(page, INDENT, "If time is what you lack: %s, %s ns per call against %s, for %s.",
                    quick->spec->label, tp_digits(tp_speed_of(quick->run).ns).s,
-                   tp_digits(tp_speed_of(pick->run).ns).s, tp_bytes(need_of(all, quick), false).s);
+                   tp_digits(tp_speed_of(pick->run).ns).s,
+                   tp_bytes(need_of(all, quick), page->exact).s);
         tp_page_line(page);
         return;
     }
@@ -162,8 +163,8 @@ static void print_runner_up(const struct tp_result *pick, const struct candidate
         if (need_of(all, least.list[i]) >= need_of(all, pick))
             continue;
         tp_page_at(page, INDENT, "If memory is what you lack: %s, %s against %s.",
-                   least.list[i]->spec->label, tp_bytes(need_of(all, least.list[i]), false).s,
-                   tp_bytes(need_of(all, pick), false).s);
+                   least.list[i]->spec->label, tp_bytes(need_of(all, least.list[i]), page->exact).s,
+                   tp_bytes(need_of(all, pick), page->exact).s);
         tp_page_line(page);
         return;
     }

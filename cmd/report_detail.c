@@ -27,7 +27,7 @@ static void print_sum_line(const struct sum_line *line, struct tp_page *page)
     tp_page_line(page);
 }
 
-static void note_idle(const struct tp_device_run *d, char *note, size_t size)
+static void note_idle(const struct tp_device_run *d, bool exact, char *note, size_t size)
 {
     const struct tp_at_peak *at = &d->at_peak;
     size_t used = 0;
@@ -37,13 +37,13 @@ static void note_idle(const struct tp_device_run *d, char *note, size_t size)
     }
     if (at->pieces)
         used = (size_t)snprintf(note, size, "%s piece%s, the largest %s", tp_count(at->pieces).s,
-                                at->pieces == 1 ? "" : "s", tp_bytes(at->largest, false).s);
+                                at->pieces == 1 ? "" : "s", tp_bytes(at->largest, exact).s);
     if (at->dead && used < size)
         snprintf(note + used, size - used, "%s%s of it dead until a reset", used ? "; " : "",
-                 tp_bytes(at->dead, false).s);
+                 tp_bytes(at->dead, exact).s);
 }
 
-static void note_reserved(const struct tp_device_run *d, char *note, size_t size)
+static void note_reserved(const struct tp_device_run *d, bool exact, char *note, size_t size)
 {
     double times =
         d->at_peak.requested ? (double)d->at_peak.reserved / (double)d->at_peak.requested : NAN;
@@ -51,7 +51,7 @@ static void note_reserved(const struct tp_device_run *d, char *note, size_t size
     bool also_peak = d->at_peak.reserved == d->peak_reserved;
     if (also_peak && d->peak_carved != TP_NONE && used < size)
         snprintf(note + used, size - used, "; %s of it was ever in use",
-                 tp_bytes(d->peak_carved, false).s);
+                 tp_bytes(d->peak_carved, exact).s);
 }
 
 static void print_own_peak(const struct tp_device_run *d, struct tp_page *page)
@@ -59,7 +59,8 @@ static void print_own_peak(const struct tp_device_run *d, struct tp_page *page)
     tp_page_at(page, TEXT, "its own peak: %s, at event %s",
                tp_bytes(d->peak_reserved, page->exact).s, tp_count(d->peak_reserved_event).s);
     if (d->peak_carved != TP_NONE)
-        tp_page_more(page, TEXT, "; %s of it was ever in use", tp_bytes(d->peak_carved, false).s);
+        tp_page_more(page, TEXT, "; %s of it was ever in use",
+                     tp_bytes(d->peak_carved, page->exact).s);
     tp_page_line(page);
 }
 
@@ -118,6 +119,8 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     const struct tp_at_peak *at = &d->at_peak;
     bool peak = at->reserved == d->peak_reserved;
     struct sum_line requested = {' ', at->requested, "requested by the program", ""};
+    if (d->failed_allocations)
+        snprintf(requested.note, sizeof requested.note, "without what failed or was skipped");
     struct sum_line rounding = {'+', at->granted - at->requested, "rounding", ""};
     struct sum_line idle = {'+', at->idle, "idle, not handed out", ""};
     struct sum_line reserved = {'=', at->reserved, peak ? "reserved, also the peak" : "reserved",
@@ -125,8 +128,13 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     snprintf(rounding.note, sizeof rounding.note,
              "%s of what was handed out (internal fragmentation)",
              tp_percent(d->internal_fragmentation).s);
-    note_idle(d, idle.note, sizeof idle.note);
-    note_reserved(d, reserved.note, sizeof reserved.note);
+    note_idle(d, page->exact, idle.note, sizeof idle.note);
+    note_reserved(d, page->exact, reserved.note, sizeof reserved.note);
+    if (!d->trace_peak_requested && !d->peak_reserved) {
+        tp_page_at(page, LABEL, "the program allocates nothing here");
+        tp_page_line(page);
+        return;
+    }
     print_when(r, d, page);
     print_failures(r, d, page);
     if (at->requested == TP_NONE) { /* stopped before */
@@ -308,6 +316,27 @@ static void print_warnings(const struct tp_result *r, struct tp_page *page)
         tp_page_line(page);
 }
 
+/* A time or a peak of a program that was served in part says little: then the failure is the
+ * answer.
+ */
+static void print_in_short(const struct tp_result *r, struct tp_page *page)
+{
+    uint64_t failed = tp_run_failed(r->run);
+    if (failed)
+        tp_page_at(page, 0,
+                   "In short: %s ran out of memory, first at event %s: %s allocation%s failed of a "
+                   "program that needs %s.",
+                   r->spec->label, tp_count(tp_run_first_failure(r->run)).s, tp_count(failed).s,
+                   failed == 1 ? "" : "s", tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
+    else
+        tp_page_at(page, 0,
+                   "In short: %s took %s ns per call and held %s for a program that needed %s.",
+                   r->spec->label, tp_digits(tp_speed_of(r->run).ns).s,
+                   tp_bytes(tp_run_peak_reserved(r->run), page->exact).s,
+                   tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
+    tp_page_line(page);
+}
+
 void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)
 {
     char label[TP_LABEL_MAX * 2 + 8];
@@ -324,10 +353,5 @@ void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, st
     print_warnings(r, page);
     if (rep->verbose)
         tp_report_verbose(rep, r, page);
-    tp_page_at(page, 0,
-               "In short: %s took %s ns per call and held %s for a program that needed %s.",
-               r->spec->label, tp_digits(tp_speed_of(r->run).ns).s,
-               tp_bytes(tp_run_peak_reserved(r->run), false).s,
-               tp_bytes(tp_run_trace_peak(r->run), false).s);
-    tp_page_line(page);
+    print_in_short(r, page);
 }

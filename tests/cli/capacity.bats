@@ -52,6 +52,22 @@ holes() {
     matches "$out" '2 of 3 allocations failed$'
 }
 
+@test "a program that was served in part: neither its memory nor its time is the answer" {
+    holes >holes.jsonl
+    ok play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB
+    matches "$out" 'In short: arena ran out of memory, first at event 99: 1 allocation failed of a program'
+    matches "$out" 'requested by the program  without what failed or was skipped'
+    lacks "$out" 'took .* ns per call'
+}
+
+@test "--bytes writes every size in full" {
+    holes >holes.jsonl
+    ok play_once holes.jsonl -s arena:first_range=16MiB -s lru -s direct --capacity 18MiB --bytes
+    lacks "$out" '[0-9] [KMG]iB'
+    ok play_once holes.jsonl -s arena --bytes
+    lacks "$out" '[0-9] [KMG]iB'
+}
+
 @test "JSON says the same: classes, the first failure, where it fits" {
     holes >holes.jsonl
     ok play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB --json

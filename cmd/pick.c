@@ -108,9 +108,25 @@ static void print_only_one(const struct tp_result *pick, const struct tp_result 
         tp_page_more(page, INDENT, ": the others here are yardsticks");
     else if (capacity == TP_NONE)
         tp_page_more(page, INDENT, ": the only policy here that serves every allocation");
+    else if (failures + 1 < count)
+        tp_page_more(page, INDENT, ": the only policy here that fits in %s, yardsticks aside",
+                     tp_bytes(capacity, page->exact).s);
     else
         tp_page_more(page, INDENT, ": the only one of the %zu that fits in %s", count,
                      tp_bytes(capacity, page->exact).s);
+}
+
+/* The calls were counted with as much memory as it took, which may be far from what it fits in. */
+static void print_fewer_calls(const struct tp_result *pick, const struct tp_result *next,
+                              const struct candidates *all, const char *same, struct tp_page *page)
+{
+    uint64_t peak = tp_run_peak_reserved(pick->run);
+    tp_page_more(page, INDENT, ": %s %s calls", tp_count(tp_run_calls(pick->run)).s,
+                 tp_result_callee(pick));
+    if (all->fits && (double)peak > CLOSE * (double)need_of(all, pick))
+        tp_page_more(page, INDENT, " (holding up to %s)", tp_bytes(peak, page->exact).s);
+    tp_page_more(page, INDENT, " where %s needs %s, %s", next->spec->label,
+                 tp_count(tp_run_calls(next->run)).s, same);
 }
 
 /* Why `pick` and not the next one: its numbers beside those of the other. */
@@ -127,9 +143,7 @@ static void print_reason(const struct tp_result *pick, const struct tp_result *n
                      tp_times((double)need_of(all, next) / (double)need_of(all, pick)).s);
     else if (tp_run_calls(pick->run) != TP_NONE && tp_run_calls(next->run) != TP_NONE &&
              tp_run_calls(pick->run) < tp_run_calls(next->run))
-        tp_page_more(page, INDENT, ": %s %s calls where %s needs %s, %s",
-                     tp_count(tp_run_calls(pick->run)).s, tp_result_callee(pick), next->spec->label,
-                     tp_count(tp_run_calls(next->run)).s, same);
+        print_fewer_calls(pick, next, all, same, page);
     else
         tp_page_more(page, INDENT, ": %s ns per call where %s takes %s, %s",
                      tp_digits(tp_speed_of(pick->run).ns).s, next->spec->label,

@@ -68,6 +68,19 @@ holes() {
     lacks "$out" '[0-9] [KMG]iB'
 }
 
+@test "Pick: a yardstick that fits is not hidden; calls go with the memory that they were counted with" {
+    holes >holes.jsonl
+    ok play_once holes.jsonl -s a=arena:first_range=16MiB -s lru -s direct --capacity 18MiB
+    matches "$out" '^Pick lru: the only policy here that fits in 18 MiB, yardsticks aside'
+    ok play_once holes.jsonl -s a=arena:first_range=16MiB -s lru --capacity 18MiB
+    matches "$out" '^Pick lru: the only one of the 2 that fits in 18 MiB'
+    lines '{"op":"alloc","id":1,"size":512}' '{"op":"alloc","id":2,"size":512}' '{"op":"free","id":1}' '{"op":"free","id":2}' \
+        '{"op":"alloc","id":1,"size":1024}' '{"op":"free","id":1}' '{"op":"alloc","id":1,"size":512}' >calls.jsonl
+    sed -i '1s/"version": 1/"version": 1, "meta": {"kind": "device"}/' calls.jsonl
+    ok play_once calls.jsonl -s lru -s less=lru:capacity_blocks=1
+    matches "$out" '^Pick lru: 3 driver calls .holding up to 2 KiB. where less needs [4-9], and fits in about as little'
+}
+
 @test "JSON says the same: classes, the first failure, where it fits" {
     holes >holes.jsonl
     ok play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB --json

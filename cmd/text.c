@@ -45,7 +45,7 @@ struct tp_text tp_bytes(uint64_t bytes, bool exact)
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;
     size_t unit = 0;
-    while (!exact && value >= 1023.95 && unit < sizeof units / sizeof *units - 1) {
+    while (!exact && value >= 1023.5 && unit < sizeof units / sizeof *units - 1) {
         value /= 1024;
         unit++;
     }

@@ -41,6 +41,8 @@ static void bytes_are_binary_or_exact(void **state)
     assert_string_equal(tp_bytes(315477, false).s, "308.1 KiB");
     assert_string_equal(tp_bytes(315477, true).s, "315,477 B");
     assert_string_equal(tp_bytes((UINT64_C(1) << 20) - 1, false).s, "1 MiB");
+    assert_string_equal(tp_bytes((UINT64_C(1) << 20) - 412, false).s, "1 MiB"); /* no 1,024 KiB */
+    assert_string_equal(tp_bytes((UINT64_C(1) << 20) - 600, false).s, "1,023 KiB");
     assert_string_equal(tp_bytes(UINT64_MAX, false).s, "16 EiB");
 }
 

@@ -185,17 +185,26 @@ static int add_strategy(struct job *job, const char *text, struct tp_err *err)
     return status;
 }
 
-/* Those named, or the usual set; a real allocator cannot be given a capacity. */
+static bool is_limited(const struct tp_source_spec *source)
+{
+    for (uint32_t i = 1; i < source->count; i++)
+        if (source->layers[i].ops == &tp_source_limit)
+            return true;
+    return false;
+}
+
+/* Those named, or the usual set; a real allocator has its own memory, which nothing can limit. */
 static size_t list_strategies(const struct job *job, const struct replay_opts *o,
                               const char **names, size_t max)
 {
     bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
     const struct tp_strategy *const *usual = device ? tp_default_device : tp_default_host;
+    bool own = job->source.layers[0].ops->flags & TP_SRC_HOST && !is_limited(&job->source);
     size_t count = 0;
     for (size_t i = 0; i < o->strategies.count; i++)
         names[count++] = o->strategies.items[i];
     for (size_t i = 0; !o->strategies.count && usual[i] && count < max; i++)
-        if (!o->capacity || !(usual[i]->caps & TP_CAP_FOREIGN))
+        if (own || !(usual[i]->caps & TP_CAP_FOREIGN))
             names[count++] = usual[i]->name;
     return count;
 }
@@ -218,7 +227,7 @@ static int parse_strategies(struct job *job, const struct replay_opts *o, struct
     return status;
 }
 /* Everything that can be wrong is found before the first replay, which may take long. */
-static int check_strategies(const struct job *job, const struct replay_opts *o, struct tp_err *err)
+static int check_strategies(const struct job *job, struct tp_err *err)
 {
     const struct tp_source_ops *base = job->source.layers[0].ops;
     for (size_t i = 0; i < job->spec_count; i++) {
@@ -230,10 +239,9 @@ static int check_strategies(const struct job *job, const struct replay_opts *o, 
                                    "cannot run on source '%s'",
                                    s->name, job->source.name),
                            "--source host plays the trace in this machine's memory");
-        if (s->caps & TP_CAP_FOREIGN && o->capacity)
+        if (s->caps & TP_CAP_FOREIGN && is_limited(&job->source))
             return tp_fail(err, TP_EUSAGE,
-                           "'%s' takes its memory from the system itself: --capacity cannot limit "
-                           "it",
+                           "'%s' takes its memory from the system itself: no capacity can limit it",
                            s->name);
         if (s->caps & TP_CAP_FOREIGN && tp_program_facts(job->trace.program)->devices > 1)
             return tp_fail(err, TP_EUSAGE,
@@ -262,7 +270,7 @@ static int prepare(struct job *job, const struct replay_opts *o, const char *pat
     status = tp_source_spec_parse(&job->source, limited, err);
     if (!status)
         status = parse_strategies(job, o, err);
-    return status ? status : check_strategies(job, o, err);
+    return status ? status : check_strategies(job, err);
 }
 
 static void release_job(struct job *job)

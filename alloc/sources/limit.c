@@ -29,7 +29,7 @@ static int limit_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
     if (rc || !s->capacity || s->capacity >= cfg->inner->page)
         return rc;
     return tp_fail(err, TP_EUSAGE,
-                   "a device of %llu bytes cannot hold one page, which has %llu bytes",
+                   "a capacity of %llu B cannot hold one page, which has %llu B",
                    (unsigned long long)s->capacity, (unsigned long long)cfg->inner->page);
 }
 

@@ -150,10 +150,13 @@ holes() {
 
 @test "a capacity that cannot be: less than a page, of a real allocator, nonsense" {
     refused 2 'cannot hold one page' "$TAPOOL" replay sample:jq -s arena --capacity 4095
-    refused 2 'cannot limit it' "$TAPOOL" replay sample:jq -s system --capacity 1GiB
+    refused 2 'no capacity can limit it' "$TAPOOL" replay sample:jq -s system --capacity 1GiB
+    refused 2 'no capacity can limit it' "$TAPOOL" replay sample:jq -s system --source host+limit:capacity=1GiB
     refused 2 'capacity' "$TAPOOL" replay sample:jq -s arena --capacity lots
-    ok play_once sample:jq --capacity 1GiB
-    lacks "$out" '^  system'
+    for where in '--capacity 1GiB' '--source virtual' '--source host+limit:capacity=1GiB'; do
+        ok play_once sample:jq $where
+        lacks "$out" '^  system'
+    done
 }
 
 @test "--on-oom stop ends the replay there" {

@@ -108,7 +108,7 @@ static inline int arena_get_span(struct arena *st, uint64_t wanted, uint64_t lea
     if (again)
         arena_give_back(st, 0);
     else
-        rc = pages_grow(&st->pages, wanted * ARENA_PAGE, align, false);
+        rc = pages_grow_most(&st->pages, wanted * ARENA_PAGE, align);
     if (rc == TP_EOOM)
         rc = pages_grow(&st->pages, least * ARENA_PAGE, align, true);
     return rc ? rc : span_from_tree(st, wanted, least, align, state, out);

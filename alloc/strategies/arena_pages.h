@@ -249,11 +249,17 @@ static inline void pages_link_range(struct arena_pages *h, struct arena_range *r
     span_set_free(h, r->first);
 }
 
+/* Has it all the ranges that it may have? */
+static inline bool pages_is_limited(const struct arena_pages *h)
+{
+    return h->max_ranges && h->range_count >= h->max_ranges;
+}
+
 /* One more range, with a free span of at least `bytes`. exact: no more than is needed. */
 static inline int pages_grow(struct arena_pages *h, uint64_t bytes, uint64_t align, bool exact)
 {
     uint64_t size = pages_range_size(h, bytes, exact);
-    if (!size || (h->max_ranges && h->range_count >= h->max_ranges))
+    if (!size || pages_is_limited(h))
         return TP_EOOM;
     if (pages_reserve_spans(h))
         return TP_ENOMEM;
@@ -271,6 +277,19 @@ static inline int pages_grow(struct arena_pages *h, uint64_t bytes, uint64_t ali
     if (!exact && bytes <= h->next_range)
         h->next_range = h->next_range < h->range_cap / 2 ? h->next_range * 2 : h->range_cap;
     return TP_OK;
+}
+
+/* The same at the usual size. When the source refuses that and ranges are counted, at half of it
+ * and so on: one of exactly what is needed now would be an arena too. */
+static inline int pages_grow_most(struct arena_pages *h, uint64_t bytes, uint64_t align)
+{
+    int rc = pages_grow(h, bytes, align, false);
+    while (rc == TP_EOOM && h->max_ranges && !pages_is_limited(h) && h->next_range / 2 >= bytes &&
+           h->next_range / 2 >= ARENA_CHUNK) {
+        h->next_range = h->next_range / 2 & ~(ARENA_CHUNK - 1);
+        rc = pages_grow(h, bytes, align, false);
+    }
+    return rc;
 }
 
 static inline bool range_is_free(const struct arena_range *r)

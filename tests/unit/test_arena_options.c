@@ -14,6 +14,28 @@ static void the_origins_fixed_arena(void **state)
     close_arena(r);
 }
 
+/* A source that has less than the arena is to have: its only one is not spent on the first block.
+ */
+static void a_counted_arena_is_as_large_as_it_can_be(void **state)
+{
+    (void)state;
+    struct rig *r = calloc(1, sizeof *r);
+    struct rig_cfg cfg = {.strategy = &tp_strategy_arena,
+                          .options = ORIGIN,
+                          .base = &tp_source_virtual,
+                          .limit = "capacity=900MiB"};
+    assert_non_null(r);
+    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    struct tp_block b;
+    rig_alloc(r, 0, 1);
+    assert_int_equal(r->account.reserved, 512 << 20);
+    for (int i = 0; i < 31; i++)
+        assert_int_equal(rig_try(r, 0, 16 << 20, 64, &b), TP_OK);
+    assert_int_equal(rig_try(r, 0, 16 << 20, 64, &b), TP_EOOM);
+    assert_int_equal(r->account.reserved, 512 << 20);
+    close_arena(r);
+}
+
 /* A usage error with this in its sentence. */
 static void refused_options(const char *spec, const char *sentence)
 {
@@ -180,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_origins_fixed_arena),
+        cmocka_unit_test(a_counted_arena_is_as_large_as_it_can_be),
         cmocka_unit_test(contradictions_are_usage_errors),
         cmocka_unit_test(defaults_are_those_of_the_policy),
         cmocka_unit_test(classes_are_those_of_the_tables),

@@ -18,8 +18,17 @@ static bool same(const struct tp_curve_point *a, const struct tp_curve_point *b)
     return a->event == b->event && !memcmp(a->bytes, b->bytes, sizeof a->bytes);
 }
 
-/* Writes the distinct extremes in the order of their events; returns how many. Two samples of one
- * event keep the order in which their values were found. */
+/* Of two samples of one event the lower is the later one: what stood for a moment inside the event
+ * comes before what it left. */
+static bool is_later(const struct tp_curve_point *a, const struct tp_curve_point *b)
+{
+    bool lower = a->event == b->event;
+    for (int v = 0; v < TP_CURVE_VALUES; v++)
+        lower = lower && a->bytes[v] <= b->bytes[v];
+    return a->event > b->event || lower;
+}
+
+/* Writes the distinct extremes in the order of their events; returns how many. */
 static uint32_t group_points(const struct tp_curve_group *g, struct tp_curve_point *out)
 {
     uint32_t n = 0;
@@ -31,7 +40,7 @@ static uint32_t group_points(const struct tp_curve_group *g, struct tp_curve_poi
             known = same(&out[k], p);
         if (known)
             continue;
-        for (; at && out[at - 1].event > p->event; at--)
+        for (; at && is_later(&out[at - 1], p); at--)
             out[at] = out[at - 1];
         out[at] = *p;
         n++;

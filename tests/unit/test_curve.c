@@ -53,6 +53,29 @@ static void what_changes_nothing_is_left_out(void **state)
     assert_int_equal(c.points[1].event, 51);
 }
 
+/* A long curve whose every event holds more for a moment than it leaves. */
+static void a_moment_comes_before_what_it_leaves(void **state)
+{
+    (void)state;
+    unsigned pairs = 0;
+    for (uint64_t e = 1; e <= 100000; e++) {
+        uint64_t requested = e % 5 ? 100 + e * 7919 % 800 : 500;
+        uint64_t left = e % 5 ? 1000 : 500 + e % 3;    /* the least of its group, and ... */
+        uint64_t moment = e % 5 ? 1001 : 5000 - e % 7; /* ... the most */
+        add(e, requested, moment, moment);
+        add(e, requested, left, left);
+    }
+    tp_curve_finish(&c);
+    for (uint32_t i = 1; i < c.count; i++) {
+        if (c.points[i].event != c.points[i - 1].event)
+            continue;
+        assert_true(c.points[i].bytes[TP_CURVE_RESERVED] <
+                    c.points[i - 1].bytes[TP_CURVE_RESERVED]);
+        pairs++;
+    }
+    assert_true(pairs > 100);
+}
+
 static uint64_t mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -116,6 +139,7 @@ int main(void)
         cmocka_unit_test_setup(an_empty_curve_has_no_points, clear),
         cmocka_unit_test_setup(a_short_curve_keeps_every_change, clear),
         cmocka_unit_test_setup(what_changes_nothing_is_left_out, clear),
+        cmocka_unit_test_setup(a_moment_comes_before_what_it_leaves, clear),
         cmocka_unit_test_setup(no_extreme_is_lost, clear),
         cmocka_unit_test_setup(points_are_samples, clear),
     };

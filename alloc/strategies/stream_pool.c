@@ -13,7 +13,8 @@
  *
  * Known weakness: blocks are neither split nor merged, so memory moves between sizes only by way of
  * the source, and a block of 1 byte holds a page. A block that was adopted and is smaller than its
- * rounded size serves no request again. */
+ * rounded size serves no request again. A miss on one stream looks at the others that have the
+ * size, and a limit at all, one by one. */
 #include "alloc/lock.h"
 #include "alloc/strategies/stream_pool_check.h"
 
@@ -148,6 +149,7 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     tp_addr_map_init(&st->addresses, map_get, map_put, ctx);
     tp_addr_map_init(&st->bins, map_get, map_put, ctx);
     tp_addr_map_init(&st->lane_of, map_get, map_put, ctx);
+    tp_addr_map_init(&st->beside, map_get, map_put, ctx);
     tp_lock_init(&sp->lock, env->concurrent);
     return TP_OK;
 }
@@ -164,6 +166,7 @@ static void stream_pool_fini(void *state)
     tp_addr_map_fini(&st->addresses);
     tp_addr_map_fini(&st->bins);
     tp_addr_map_fini(&st->lane_of);
+    tp_addr_map_fini(&st->beside);
     slab_fini(&st->blocks);
     slab_fini(&st->shelves);
     slab_fini(&st->lane_records);

@@ -10,7 +10,8 @@
  * got past the free. Along a shelf and along a lane fences pass in order, so that looking at the
  * oldest is enough; everything is ordered by age, nothing by address.
  *
- * A small direct-mapped table remembers shelves: a hit looks into no other. */
+ * A small direct-mapped table remembers shelves: a hit looks into no other. The shelves of a bin are
+ * found by another, because there may be a thousand streams. */
 #ifndef TP_STREAM_POOL_BINS_H
 #define TP_STREAM_POOL_BINS_H
 
@@ -73,7 +74,8 @@ struct shelf {
     uint64_t key;
     struct shelf_list ready, held;
     struct lane *lane;
-    struct shelf *next; /* of the same bin */
+    struct shelf *before, *next; /* of the same bin */
+    uint64_t bin;                /* which bin it was, from 1 */
     uint32_t stream;
     uint32_t blocks; /* whose `shelf` this is, and one that is about to be */
 };
@@ -94,6 +96,8 @@ struct pool {
     struct shelf *recent[POOL_RECENT];
     struct tp_addr_map bins;    /* key -> first struct shelf * */
     struct tp_addr_map lane_of; /* stream + 1 -> struct lane * */
+    struct tp_addr_map beside;  /* shelf_name -> struct shelf *, all but the first of a bin */
+    uint64_t bins_made;
     struct lane *lanes, *last_lane;
     struct block *refused;
     uint64_t refused_bytes; /* granted */
@@ -263,14 +267,21 @@ static inline struct shelf *bin_find(const struct pool *st, uint64_t key)
     return found ? (struct shelf *)(uintptr_t)*found : NULL;
 }
 
+static inline uint64_t shelf_name(uint64_t bin, uint32_t stream)
+{
+    return bin << 16 | stream;
+}
+
 static inline struct shelf *shelf_find(struct pool *st, uint64_t key, uint16_t stream)
 {
     struct shelf **recent = &st->recent[recent_index(key, stream)];
     if (*recent && (*recent)->key == key && (*recent)->stream == stream)
         return *recent;
     struct shelf *s = bin_find(st, key);
-    while (s && s->stream != stream)
-        s = s->next;
+    if (s && s->stream != stream) {
+        const uint64_t *found = tp_addr_map_find(&st->beside, shelf_name(s->bin, stream));
+        s = found ? (struct shelf *)(uintptr_t)*found : NULL;
+    }
     if (s)
         *recent = s;
     return s;
@@ -283,7 +294,9 @@ static inline struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t s
     if (s)
         return s;
     struct lane *lane = lane_make(st, stream);
-    if (!lane || tp_addr_map_reserve(&st->bins, st->bins.count + 1))
+    struct shelf *first = bin_find(st, key);
+    struct tp_addr_map *map = first ? &st->beside : &st->bins;
+    if (!lane || tp_addr_map_reserve(map, map->count + 1))
         return NULL;
     s = slab_take(&st->shelves);
     if (!s)
@@ -291,10 +304,14 @@ static inline struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t s
     s->key = key;
     s->stream = stream;
     s->lane = lane;
-    struct shelf *first = bin_find(st, key);
+    s->bin = first ? first->bin : ++st->bins_made;
     if (first) {
+        s->before = first;
         s->next = first->next;
+        if (s->next)
+            s->next->before = s;
         first->next = s;
+        tp_addr_map_insert(&st->beside, shelf_name(s->bin, stream), (uintptr_t)s);
     } else {
         tp_addr_map_insert(&st->bins, key, (uintptr_t)s);
     }
@@ -312,17 +329,15 @@ static inline void shelf_release(struct pool *st, struct shelf *s)
     struct shelf **recent = &st->recent[recent_index(s->key, (uint16_t)s->stream)];
     if (*recent == s)
         *recent = NULL;
-    uint64_t *first = tp_addr_map_find(&st->bins, s->key);
-    struct shelf *at = (struct shelf *)(uintptr_t)*first;
-    if (at == s && s->next) {
-        *first = (uintptr_t)s->next;
-    } else if (at == s) {
+    tp_addr_map_remove(&st->beside, shelf_name(s->bin, s->stream), NULL);
+    if (s->before)
+        s->before->next = s->next;
+    else if (s->next)
+        *tp_addr_map_find(&st->bins, s->key) = (uintptr_t)s->next;
+    else
         tp_addr_map_remove(&st->bins, s->key, NULL);
-    } else {
-        while (at->next != s)
-            at = at->next;
-        at->next = s->next;
-    }
+    if (s->next)
+        s->next->before = s->before;
     slab_give(&st->shelves, s);
 }
 

@@ -73,7 +73,8 @@ static inline const char *pool_check_bins(const struct pool *st, const struct po
         for (const struct shelf *s = (const void *)(uintptr_t)e->value; s; s = s->next) {
             shelves++;
             counted += s->blocks;
-            if (s->key != e->key || s->stream != s->lane->stream)
+            if (s->key != e->key || s->stream != s->lane->stream ||
+                (s->next && (s->next->before != s || s->next->bin != s->bin)))
                 return "a shelf is in the wrong bin";
             if (!s->blocks)
                 return "a shelf without blocks is left";
@@ -81,6 +82,8 @@ static inline const char *pool_check_bins(const struct pool *st, const struct po
                 !pool_check_list(&s->held, s, BLOCK_HELD, &held))
                 return "the list of a shelf is broken";
         }
+    if (st->beside.count > shelves)
+        return "a shelf that is gone is still beside another";
     if (shelves != st->shelves.used || counted != sums->live + sums->ready + sums->held)
         return "bins and blocks do not add up";
     if (ready != sums->ready || held != sums->held || held != st->held)

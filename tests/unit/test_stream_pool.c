@@ -376,6 +376,20 @@ static void a_refused_put_is_retried_at_the_end(void **state)
     close_pool(r); /* nothing may be reserved after it */
 }
 
+static void a_refused_put_is_retried_when_memory_is_out(void **state)
+{
+    (void)state;
+    struct rig *r = open_with(
+        (struct rig_cfg){.options = "threshold=0", .limit = "capacity=8KiB", .fault = "put_at=1"});
+    tp_addr a = get(r, 0, 4 * KIB);
+    put(r, 0, a, 4 * KIB);
+    sync_stream(r, 0);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 4 * KIB);
+    get(r, 0, 8 * KIB);
+    assert_int_equal(rig_walk(r).sums[TP_WALK_DEAD], 0);
+    close_pool(r);
+}
+
 /* ---- out of memory ---- */
 
 static void out_of_memory_flushes_idle_blocks_first(void **state)
@@ -673,6 +687,7 @@ int main(void)
         cmocka_unit_test(the_end_waits_and_gives_all_back),
         cmocka_unit_test(a_failing_put_in_a_trim_keeps_limit_and_block),
         cmocka_unit_test(a_refused_put_is_retried_at_the_end),
+        cmocka_unit_test(a_refused_put_is_retried_when_memory_is_out),
         cmocka_unit_test(out_of_memory_flushes_idle_blocks_first),
         cmocka_unit_test(then_it_waits_for_pending_ones_oldest_first),
         cmocka_unit_test(then_it_is_out_of_memory),

@@ -421,6 +421,21 @@ static void the_check_knows_huge_blocks(void **state)
     close_bump(r);
 }
 
+/* The same where the last free starts over: one range, one block. And the range that went is not
+ * looked into any more. */
+static void an_emptied_range_makes_room_at_once(void **state)
+{
+    (void)state;
+    struct rig *r = open_limited("size=16KiB,on_full=grow", "capacity=24KiB", NULL);
+    struct tp_block b;
+    tp_addr a = rig_alloc(r, 0, 16 << 10);
+    assert_int_equal(rig_try(r, 0, 20 << 10, 1, &b), TP_EOOM);
+    assert_int_equal(rig_free(r, 0, a, 16 << 10), TP_OK);
+    assert_int_equal(rig_try(r, 0, 20 << 10, 1, &b), TP_OK);
+    assert_int_equal(rig_free(r, 0, a, 16 << 10), TP_EINVAL);
+    close_bump(r);
+}
+
 static void a_refused_fallback_stays_held(void **state)
 {
     (void)state;
@@ -460,6 +475,7 @@ int main(void)
         cmocka_unit_test(an_empty_range_makes_room_for_a_fallback),
         cmocka_unit_test(idle_ranges_make_room_after_each_reset),
         cmocka_unit_test(the_check_knows_huge_blocks),
+        cmocka_unit_test(an_emptied_range_makes_room_at_once),
         cmocka_unit_test(a_refused_fallback_stays_held),
     };
     return cmocka_run_group_tests_name("bump", tests, NULL, NULL);

@@ -60,8 +60,8 @@ static void a_moment_comes_before_what_it_leaves(void **state)
     unsigned pairs = 0;
     for (uint64_t e = 1; e <= 100000; e++) {
         uint64_t requested = e % 5 ? 100 + e * 7919 % 800 : 500;
-        uint64_t left = e % 5 ? 1000 : 500 + e % 3;    /* the least of its group, and ... */
-        uint64_t moment = e % 5 ? 1001 : 5000 - e % 7; /* ... the most */
+        uint64_t left = e % 5 ? 1000 : 500;    /* the least of its group, and ... */
+        uint64_t moment = e % 5 ? 1001 : 5000; /* ... the most */
         add(e, requested, moment, moment);
         add(e, requested, left, left);
     }

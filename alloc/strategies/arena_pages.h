@@ -1,14 +1,14 @@
 /* The page heap of `arena`: source ranges cut into spans of 2 KiB pages.
  *
- *     range   | small span | large | free | small span |          free: the uncarved tail | 0 16 57
- * 61           77                                         pages
+ *     range   | small | large | free | small |     free: the uncarved tail     |
+ *     pages   0       16      57     61      77
  *             <-before/behind-> links; neighbours that are both free are merged at once
  *
  * Best fit with split and coalesce; the lower end of a free span is used first, so that the tail of
  * a range stays in one piece and `high` says what was ever in use. The first range is small and
  * each next one doubles: a program of 300 KiB must not look as if it needed 64 MiB. A request
- * larger than that gets a range of its own size. Descriptors lie apart from the memory and are
- * taken from slabs.
+ * larger than the next one gets a range of its own size. Descriptors lie apart from the memory and
+ * are taken from slabs.
  *
  * Every function here wants the heap lock held: it protects all of this, the source and the calls
  * of tp_meta_get.
@@ -274,7 +274,7 @@ static inline int pages_grow(struct arena_pages *h, uint64_t bytes, uint64_t ali
         return rc;
     }
     pages_link_range(h, r);
-    if (!exact && bytes <= h->next_range)
+    if (!exact && bytes <= h->range_cap)
         h->next_range = h->next_range < h->range_cap / 2 ? h->next_range * 2 : h->range_cap;
     return TP_OK;
 }

@@ -280,6 +280,17 @@ static void ranges_double_up_to_arena_size(void **state)
     close_arena(r);
 }
 
+/* A request above the next range's size is no reason to stay small. */
+static void ranges_double_under_large_objects_too(void **state)
+{
+    (void)state;
+    struct rig *r = open_arena("", &tp_source_virtual);
+    for (int i = 0; i < 3000; i++)
+        rig_alloc(r, 0, 1 << 20);
+    assert_int_equal(r->account.gets, 5 + 5 + (3000 - 5 - 62 + 63) / 64);
+    close_arena(r);
+}
+
 static void large_objects_resize_in_place(void **state)
 {
     (void)state;
@@ -469,6 +480,7 @@ int main(void)
         cmocka_unit_test(the_best_fit_is_taken),
         cmocka_unit_test(a_long_span_saves_the_search_for_an_alignment),
         cmocka_unit_test(ranges_double_up_to_arena_size),
+        cmocka_unit_test(ranges_double_under_large_objects_too),
         cmocka_unit_test(large_objects_resize_in_place),
         cmocka_unit_test(small_objects_resize_within_their_class),
         cmocka_unit_test(trim_gives_idle_memory_back),

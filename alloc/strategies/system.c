@@ -3,8 +3,8 @@
  * The yardstick of speed on host. A real allocator: it takes no source, promises nothing about
  * wrong frees, and its heap cannot be made fresh, so it is played in a process of its own. What a
  * block grants is asked with malloc_usable_size outside the timed calls; what is reserved comes
- * from mallinfo2, as the change since the start: informative only, since tapool's own memory is in
- * it. */
+ * from mallinfo2, less what tapool itself used at the start: what lay free in the heap then serves
+ * the program, and counts. Informative only, since tapool's own memory is in it. */
 #include "alloc/strategy.h"
 
 #include <limits.h>
@@ -19,7 +19,7 @@ struct system_opts {
 };
 
 struct system {
-    uint64_t reserved_at_start; /* bytes */
+    uint64_t used_at_start; /* bytes, by tapool itself */
 };
 
 static const char *const libc_word[] = {"libc", NULL};
@@ -60,7 +60,7 @@ static int system_init(void *state, const struct tp_env *env, const void *option
         rc = set_option(M_TRIM_THRESHOLD, opts->trim_threshold, "trim_threshold", err);
     if (!rc)
         rc = set_option(M_TOP_PAD, opts->top_pad, "top_pad", err);
-    ((struct system *)state)->reserved_at_start = reserved_now();
+    ((struct system *)state)->used_at_start = reserved_now() - mallinfo2().fordblks;
     return rc;
 }
 
@@ -134,7 +134,7 @@ static uint64_t system_usable(void *state, tp_addr addr)
 
 static void system_stats(void *state, struct tp_stats *out)
 {
-    uint64_t now = reserved_now(), start = ((struct system *)state)->reserved_at_start;
+    uint64_t now = reserved_now(), start = ((struct system *)state)->used_at_start;
     *out = (struct tp_stats){.reserved_bytes = now > start ? now - start : 0};
 }
 

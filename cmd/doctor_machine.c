@@ -78,7 +78,7 @@ static void check_clock(struct tp_doctor *d)
     bool coarse = d->clock.step_ns >= 1;
     struct tp_check *c =
         tp_doctor_add(d, "clock", coarse ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                      "%s, steps of %s ns, a stamp costs %s ns", d->clock.name,
+                      "%s, steps of %s ns, a reading costs %s ns", d->clock.name,
                       tp_digits(d->clock.step_ns).s, tp_digits(d->clock.stamp_ns).s);
     if (coarse)
         tp_doctor_advise(c,

@@ -64,7 +64,7 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
              tp_count(f->objects).s, tp_count(f->live_at_end).s,
              tp_bytes(f->live_at_end_bytes, false).s, tp_count(f->slots).s);
     line(page, "objects", text);
-    snprintf(text, sizeof text, "%s: step %s ns, a stamp costs %s ns; an empty alloc reads %s ns",
+    snprintf(text, sizeof text, "%s: step %s ns, a reading costs %s ns; an empty alloc reads %s ns",
              rep->clock.name, tp_digits(rep->clock.step_ns).s, tp_digits(rep->clock.stamp_ns).s,
              tp_digits(r->run->latency.empty_ns[TP_LAT_ALLOC]).s);
     line(page, "clock", text);

@@ -48,7 +48,7 @@ static void print_report_topic(FILE *out)
         "               nothing, is taken off. [low, high]: where the median lies, 95 %%, on this\n"
         "               machine in this run\n"
         "  p50 ... max  one clock reading per call; the reading of an empty call is taken off\n"
-        "               (a stamp costs %s ns here), the clock's steps (%s ns here) stay\n"
+        "               (a reading costs %s ns here), the clock's steps (%s ns here) stay\n"
         "  cold         the first replay on a fresh instance, page faults included; per call is\n"
         "               the steady state\n"
         "  <=10, ~30    below 1 and below 10 steps of a 10 ns clock: read as a bound and as +-1\n"

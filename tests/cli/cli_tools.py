@@ -161,7 +161,7 @@ def mask_text(text):
     text = re.sub(r"(?<=tapool )\d+\.\d+\.\d+", "VERSION", text)
     text = re.sub(r"(?<=tapool VERSION )\(.*\)", "(BUILD)", text)
     # tapool help report
-    text = re.sub(r"(stamp costs|steps \() ?%s ns" % NUMBER, r"\1 N ns", text)
+    text = re.sub(r"(reading costs|steps \() ?%s ns" % NUMBER, r"\1 N ns", text)
     text = re.sub(r"<=\d+, ~\d+ ", "<=N, ~N ", text)
     text = re.sub(r"of a \d+ ns clock", "of a N ns clock", text)
     return text

@@ -177,6 +177,8 @@ static void failures_and_yardsticks_are_out(void **state)
     picks("Pick arena: the only policy here that serves every allocation");
     results[0].run->devices[0].capacity = 2048;
     picks("Pick arena: the only policy here that fits in 2 KiB, yardsticks aside");
+    results[2].run->devices[0].failed_allocations = 1;
+    picks("Pick arena: the only one of the 3 that fits in 2 KiB");
     results[0].run->devices[0].failed_allocations = 1;
     picks("Pick: none");
 }

@@ -46,14 +46,9 @@ const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
 
 extern const struct tp_command tp_command_replay, tp_command_info, tp_command_gen,
     tp_command_strategies, tp_command_doctor, tp_command_help, tp_command_child;
-const struct tp_command *const tp_commands[] = {&tp_command_replay,
-                                                &tp_command_info,
-                                                &tp_command_gen,
-                                                &tp_command_strategies,
-                                                &tp_command_doctor,
-                                                &tp_command_help,
-                                                &tp_command_child,
-                                                NULL};
+const struct tp_command *const tp_commands[] = {
+    &tp_command_replay, &tp_command_info, &tp_command_gen,   &tp_command_strategies,
+    &tp_command_doctor, &tp_command_help, &tp_command_child, NULL};
 
 extern const struct tp_topic tp_topic_report, tp_topic_format, tp_topic_metrics, tp_topic_warnings;
 const struct tp_topic *const tp_topics[] = {&tp_topic_report, &tp_topic_format, &tp_topic_metrics,

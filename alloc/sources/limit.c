@@ -28,8 +28,7 @@ static int limit_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
     int rc = pass_init(&s->pass, cfg, "limit", err);
     if (rc || !s->capacity || s->capacity >= cfg->inner->page)
         return rc;
-    return tp_fail(err, TP_EUSAGE,
-                   "a capacity of %llu B cannot hold one page, which has %llu B",
+    return tp_fail(err, TP_EUSAGE, "a capacity of %llu B cannot hold one page, which has %llu B",
                    (unsigned long long)s->capacity, (unsigned long long)cfg->inner->page);
 }
 

@@ -10,8 +10,8 @@
  * got past the free. Along a shelf and along a lane fences pass in order, so that looking at the
  * oldest is enough; everything is ordered by age, nothing by address.
  *
- * A small direct-mapped table remembers shelves: a hit looks into no other. The shelves of a bin are
- * found by another, because there may be a thousand streams. */
+ * A small direct-mapped table remembers shelves: a hit looks into no other. The shelves of a bin
+ * are found by another, because there may be a thousand streams. */
 #ifndef TP_STREAM_POOL_BINS_H
 #define TP_STREAM_POOL_BINS_H
 

@@ -12,7 +12,7 @@ static void a_use_on_another_stream_holds_the_block_for_all(void **state)
     use(r, 2, a);
     use(r, 2, a);
     assert_int_equal(pool_of(r)->uses.used, 1); /* once is enough */
-    use(r, 1, a); /* its own */
+    use(r, 1, a);                               /* its own */
     use(r, 3, a);
     put(r, 1, a, KIB);
     sync_stream(r, 1);

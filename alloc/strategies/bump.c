@@ -332,11 +332,37 @@ OUT_OF_LINE struct bump_leaf *look_up(struct bump *st, tp_addr addr)
     return leaf;
 }
 
-/* Where no other block begins in the same word of bits its end has to be searched for, 64 units a
- * step. */
-OUT_OF_LINE bool reaches_too_far(struct bump *st, tp_addr addr, uint64_t size)
+/* Is one of the bits from `first` to `last` set? Without a branch for each word: all are looked at
+ * nearly always. */
+static inline bool any_bit(const uint64_t *words, unsigned first, unsigned last)
 {
-    return size - 1 >= bump_block_size(st, addr);
+    uint64_t from = UINT64_MAX << first % 64, to = UINT64_MAX >> (63 - last % 64);
+    if (first > last)
+        return false;
+    if (first / 64 == last / 64)
+        return words[first / 64] & from & to;
+    uint64_t any = (words[first / 64] & from) | (words[last / 64] & to);
+    for (unsigned w = first / 64 + 1; w < last / 64; w++)
+        any |= words[w];
+    return any;
+}
+
+/* Does another block begin within `size` bytes, or does the range end? */
+OUT_OF_LINE bool reaches_too_far(const struct bump *st, const struct bump_leaf *leaf, tp_addr addr,
+                                 uint64_t size)
+{
+    const struct bump_range *r = leaf->range;
+    tp_addr end = r == st->current ? st->at : r->base + r->used;
+    if (size - 1 >= end - addr)
+        return true;
+    tp_addr last = addr + (size - 1);
+    unsigned first = leaf_bit(st, addr) + 1;
+    for (; leaf && leaf->base <= last; leaf = leaf->next, first = 0) {
+        bool ends_here = last >> st->leaf_log2 == leaf->base >> st->leaf_log2;
+        if (any_bit(leaf->starts, first, ends_here ? leaf_bit(st, last) : BUMP_WORDS * 64 - 1))
+            return true;
+    }
+    return false;
 }
 
 static inline int free_block(struct bump *st, tp_addr addr, const struct tp_req *rq)
@@ -352,7 +378,7 @@ static inline int free_block(struct bump *st, tp_addr addr, const struct tp_req 
         return free_fallback(st, addr, rq->size);
     bool too_far = behind ? (rq->size - 1) >> st->unit_log2 > (uint64_t)__builtin_ctzll(behind)
                    : addr == st->last ? rq->size - 1 >= st->at - addr
-                                      : reaches_too_far(st, addr, rq->size);
+                                      : reaches_too_far(st, leaf, addr, rq->size);
     if (UNLIKELY(too_far))
         return TP_EINVAL;
     if (st->live == 1 && st->auto_reset) { /* what the bits say is cleared anyway */

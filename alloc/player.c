@@ -189,22 +189,6 @@ INLINE bool play_free(struct tp_player *p, const struct hot *hot, const struct t
     return true;
 }
 
-/* Frees the block of a slot with all references that it still has; *extra: those beyond one. */
-static int free_wholly(struct tp_player *p, const struct tp_slot *slot, void *thr, uint16_t stream,
-                       uint64_t *extra)
-{
-    const struct tp_strategy *s = p->strategy;
-    void *state = p->instances[tp_slot_device(slot)].state;
-    struct tp_req rq = {.size = tp_slot_size(slot), .align = tp_slot_align(slot), .stream = stream};
-    bool counted = s->caps & TP_CAP_RETAINS && !(s->caps & TP_CAP_FOREIGN);
-    uint64_t most = counted ? p->facts->ops[TP_RETAIN] : 0;
-    int status = s->free(state, thr, slot->addr, &rq);
-    *extra = 0;
-    while (!status && *extra < most && !s->free(state, thr, slot->addr, &rq))
-        (*extra)++;
-    return status;
-}
-
 /* The last resort of REALLOC: a new block, the contents, the old block freed. */
 static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
                            const struct tp_slot *slot, const struct tp_req *rq,
@@ -221,10 +205,8 @@ static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
                 old_size < rq->size ? old_size : rq->size);
     if (p->observer)
         p->observer->block(p, insn, block, true);
-    uint64_t references;
-    status = free_wholly(p, slot, thr, insn->stream, &references);
-    while (!status && references--)
-        status = p->strategy->retain(in->state, thr, block->addr);
+    struct tp_req old = {.size = old_size, .align = tp_slot_align(slot), .stream = insn->stream};
+    status = p->strategy->free(in->state, thr, slot->addr, &old);
     if (status != TP_OK)
         set_broken(p, insn, status);
     return TP_OK;
@@ -307,6 +289,20 @@ RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
+/* Frees the block of a slot, whatever references it still has. Not timed, RESET apart. */
+static int free_wholly(struct tp_player *p, const struct tp_slot *slot, void *thr, uint16_t stream)
+{
+    const struct tp_strategy *s = p->strategy;
+    void *state = p->instances[tp_slot_device(slot)].state;
+    struct tp_req rq = {.size = tp_slot_size(slot), .align = tp_slot_align(slot), .stream = stream};
+    bool counted = s->caps & TP_CAP_RETAINS && !(s->caps & TP_CAP_FOREIGN);
+    uint64_t more = counted ? p->facts->ops[TP_RETAIN] : 0;
+    int status = s->free(state, thr, slot->addr, &rq);
+    while (!status && more && !s->free(state, thr, slot->addr, &rq))
+        more--;
+    return status;
+}
+
 static bool is_live_on(const struct tp_slot *slot, uint16_t device)
 {
     return slot->addr && tp_slot_device(slot) == device;
@@ -334,9 +330,8 @@ RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn)
             continue;
         if (p->observer && !at_once)
             p->observer->leaving(p, i);
-        uint64_t references;
         void *thr = tp_player_thread(p, in, insn->thread);
-        int status = at_once ? TP_OK : free_wholly(p, slot, thr, insn->stream, &references);
+        int status = at_once ? TP_OK : free_wholly(p, slot, thr, insn->stream);
         if (status != TP_OK)
             set_broken(p, insn, status);
         slot->addr = 0;
@@ -556,9 +551,8 @@ void tp_player_drain(struct tp_player *p)
         struct tp_slot *slot = &p->slots[i];
         if (!slot->addr)
             continue;
-        uint64_t references;
         void *thr = tp_player_thread(p, &p->instances[tp_slot_device(slot)], 0);
-        free_wholly(p, slot, thr, 0, &references);
+        free_wholly(p, slot, thr, 0);
         slot->addr = 0;
     }
 }

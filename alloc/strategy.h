@@ -102,7 +102,8 @@ struct tp_strategy {
     int (*free)(void *st, void *thr, tp_addr addr, const struct tp_req *rq);
 
     /* Optional. resize: in place, else TP_EUNSUP and nothing changed. move: may return another
-     * address, contents copied where the source is host memory. rq holds the new size. */
+     * address, contents copied where the source is host memory. rq holds the new size. With retain,
+     * move takes the references over: without it the engine allocates, copies and frees once. */
     int (*resize)(void *st, void *thr, tp_addr addr, const struct tp_req *rq, struct tp_block *out);
     int (*move)(void *st, void *thr, tp_addr addr, const struct tp_req *rq, struct tp_block *out);
     int (*retain)(void *st, void *thr, tp_addr addr);

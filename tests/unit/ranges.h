@@ -3,15 +3,7 @@
 #ifndef TP_TEST_RANGES_H
 #define TP_TEST_RANGES_H
 
-#include "alloc/replay.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/one_run.h"
 
 enum { PAGE = 4096, BLOCKS = 256, THREAD_BYTES = 2 * PAGE, MOMENT_BYTES = 7 * PAGE };
 
@@ -39,11 +31,11 @@ struct thread {
     tp_addr own;
 };
 
-static int ranges_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *err)
+static int ranges_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *e)
 {
     struct ranges *r = st;
     tp_addr moment;
-    (void)opts, (void)err;
+    (void)opts, (void)e;
     r->env = env;
     if (how.moment_init && !tp_src_get(env->source, how.moment_init, PAGE, &moment))
         tp_src_put(env->source, moment, how.moment_init);
@@ -164,39 +156,16 @@ static const struct tp_strategy ranges = {.name = "ranges",
 
 /* ---- running ---- */
 
-static struct tp_run *run;
-static struct tp_err err;
-
 static int setup(void **state)
 {
     (void)state;
     memset(&how, 0, sizeof how);
-    memset(&err, 0, sizeof err);
-    run = calloc(1, tp_run_size(4));
-    return run ? 0 : -1;
+    return new_run();
 }
-
-static int teardown(void **state)
-{
-    (void)state;
-    free(run);
-    return 0;
-}
-
-struct limit_options {
-    uint64_t capacity;
-};
 
 static inline struct tp_replay_cfg on_virtual(struct tp_program *p)
 {
-    static uint64_t source_options[16];
-    assert_true(tp_source_virtual.opts_size <= sizeof source_options);
-    assert_int_equal(tp_opts_defaults(tp_source_virtual.options, source_options, NULL), TP_OK);
-    return (struct tp_replay_cfg){.program = p,
-                                  .strategy = &ranges,
-                                  .layers = {{&tp_source_virtual, source_options}},
-                                  .layer_count = 1,
-                                  .passes = TP_PASS_USAGE};
+    return run_on(&tp_source_virtual, &ranges, p, TP_PASS_USAGE);
 }
 
 static inline void limit_to(struct tp_replay_cfg *cfg, struct limit_options *limit)
@@ -204,16 +173,6 @@ static inline void limit_to(struct tp_replay_cfg *cfg, struct limit_options *lim
     assert_int_equal(tp_source_limit.opts_size, sizeof *limit);
     cfg->layers[cfg->layer_count++] = (struct tp_source_layer){&tp_source_limit, limit};
 }
-
-static inline const struct tp_device_run *replay(const struct tp_replay_cfg *cfg)
-{
-    memset(run, 0, tp_run_size(4));
-    if (tp_replay(cfg, run, &err))
-        fail_msg("%s", err.text);
-    return run->devices;
-}
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* With so many distinct names; events are 1, 2, ... */
 static inline struct tp_program *program_of(const struct tp_insn *before, size_t before_count,

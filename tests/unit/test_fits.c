@@ -1,13 +1,5 @@
 /* The smallest device that serves a program: strategies whose answer is known beforehand. */
-#include "alloc/replay.h"
-#include "tests/unit/programs.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/one_run.h"
 
 extern const struct tp_source_ops tp_source_host;
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct;
@@ -34,7 +26,7 @@ struct pages {
     tp_addr initial;
 };
 
-static int pages_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *err)
+static int pages_init(void *st, const struct tp_env *env, const void *opts, struct tp_err *e)
 {
     struct pages *p = st;
     (void)opts;
@@ -43,7 +35,7 @@ static int pages_init(void *st, const struct tp_env *env, const void *opts, stru
     if (!how.got_in_init)
         return TP_OK;
     int status = tp_src_get(env->source, how.got_in_init, PAGE, &p->initial);
-    return status ? tp_fail(err, (enum tp_status)status, "strategy 'pages' cannot start") : TP_OK;
+    return status ? tp_fail(e, (enum tp_status)status, "strategy 'pages' cannot start") : TP_OK;
 }
 
 static void flush(struct pages *p)
@@ -129,51 +121,19 @@ static const struct tp_strategy pages = {.name = "pages",
 
 /* ---- running ---- */
 
-static struct tp_run *run;
-static struct tp_err err;
-
 static int setup(void **state)
 {
     (void)state;
     memset(&how, 0, sizeof how);
-    memset(&err, 0, sizeof err);
-    run = calloc(1, tp_run_size(4));
-    return run ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    free(run);
-    return 0;
+    return new_run();
 }
 
 static struct tp_replay_cfg on(const struct tp_source_ops *source, const struct tp_strategy *s,
                                struct tp_program *p)
 {
-    static uint64_t source_options[16], strategy_options[32];
-    assert_true(source->opts_size <= sizeof source_options);
-    assert_true(s->opts_size <= sizeof strategy_options);
-    assert_int_equal(tp_opts_defaults(source->options, source_options, NULL), TP_OK);
-    assert_int_equal(tp_opts_defaults(s->options, strategy_options, NULL), TP_OK);
-    return (struct tp_replay_cfg){.program = p,
-                                  .strategy = s,
-                                  .strategy_opts = strategy_options,
-                                  .layers = {{source, source_options}},
-                                  .layer_count = 1,
-                                  .touch = TP_TOUCH_FIRST,
-                                  .passes = TP_PASS_USAGE | TP_PASS_FITS};
+    return run_on(source, s, p, TP_PASS_USAGE | TP_PASS_FITS);
 }
 
-static const struct tp_device_run *replay(const struct tp_replay_cfg *cfg)
-{
-    memset(run, 0, tp_run_size(4));
-    if (tp_replay(cfg, run, &err))
-        fail_msg("%s", err.text);
-    return run->devices;
-}
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define ALLOC_ON(s, bytes, d)                                                                      \
     {                                                                                              \
         .op = TP_ALLOC, .align_log2 = 4, .slot = (s), .size = (bytes), .device = (d)               \

@@ -1,9 +1,8 @@
 /* The verifying pass: silent on a strategy that keeps its contract, whatever the program does, and
  * right about the event where one is broken. cells.h has a strategy that breaks one rule on
  * demand. */
-#include "alloc/replay.h"
 #include "tests/unit/cells.h"
-#include "tests/unit/programs.h"
+#include "tests/unit/one_run.h"
 
 extern const struct tp_source_ops tp_source_host, tp_source_shuffle;
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
@@ -13,46 +12,17 @@ enum { EVENTS_PER_INSN = 10 };
 
 /* ---- running ---- */
 
-static struct tp_run *run;
-static struct tp_err err;
-
 static int setup(void **state)
 {
     (void)state;
     memset(&plan, 0, sizeof plan);
-    memset(&err, 0, sizeof err);
-    run = calloc(1, tp_run_size(4));
-    return run ? 0 : -1;
+    return new_run();
 }
-
-static int teardown(void **state)
-{
-    (void)state;
-    free(run);
-    return 0;
-}
-
-struct limit_options {
-    uint64_t capacity;
-};
 
 static struct tp_replay_cfg on(const struct tp_source_ops *source, const struct tp_strategy *s,
                                struct tp_program *p)
 {
-    static uint64_t source_options[16];
-    memset(source_options, 0, sizeof source_options);
-    assert_true(source->opts_size <= sizeof source_options);
-    assert_int_equal(tp_opts_defaults(source->options, source_options, NULL), TP_OK);
-    static uint64_t strategy_options[32];
-    assert_true(s->opts_size <= sizeof strategy_options);
-    assert_int_equal(tp_opts_defaults(s->options, strategy_options, NULL), TP_OK);
-    return (struct tp_replay_cfg){.program = p,
-                                  .strategy = s,
-                                  .strategy_opts = strategy_options,
-                                  .layers = {{source, source_options}},
-                                  .layer_count = 1,
-                                  .touch = TP_TOUCH_FIRST,
-                                  .passes = TP_PASS_VERIFY};
+    return run_on(source, s, p, TP_PASS_VERIFY);
 }
 
 static void limit_to(struct tp_replay_cfg *cfg, uint64_t capacity)
@@ -65,9 +35,7 @@ static void limit_to(struct tp_replay_cfg *cfg, uint64_t capacity)
 
 static void assert_verified(const struct tp_replay_cfg *cfg)
 {
-    memset(run, 0, tp_run_size(4));
-    if (tp_replay(cfg, run, &err))
-        fail_msg("%s", err.text);
+    replay(cfg);
     assert_true(run->flags & TP_RUN_VERIFIED);
 }
 

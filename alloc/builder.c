@@ -95,6 +95,19 @@ void tp_builder_flush(struct tp_builder *b)
     b->hashed = b->count;
 }
 
+static int give_window(const struct tp_builder *b, const struct tp_stored *w, struct tp_err *err)
+{
+    const struct tp_window window = {.insns = b->insns,
+                                     .jumps = b->jumps,
+                                     .count = w->count,
+                                     .jump_count = w->jump_count,
+                                     .first_event = w->first_event,
+                                     .first_insn = w->first_insn,
+                                     .first_time = w->first_time,
+                                     .prologue = w->prologue != 0};
+    return b->cfg.sink(b->cfg.sink_ctx, b, &window, err);
+}
+
 static int close_window(struct tp_builder *b, struct tp_err *err)
 {
     if (b->count == 0)
@@ -107,7 +120,9 @@ static int close_window(struct tp_builder *b, struct tp_err *err)
                           .prologue = !b->started};
     if (b->started)
         w.first_insn = b->program->facts.instructions - b->count;
-    int rc = tp_program_append(b->program, &w, b->insns, b->jumps, b->cfg.memory_limit, err);
+    int rc = b->cfg.sink
+                 ? give_window(b, &w, err)
+                 : tp_program_append(b->program, &w, b->insns, b->jumps, b->cfg.memory_limit, err);
     if (rc)
         return rc;
     b->count = 0;
@@ -394,30 +409,9 @@ static int grow_name_table(struct tp_builder *b, struct tp_err *err)
     return TP_OK;
 }
 
-/* Appends a name behind the others. */
-static int keep_name(struct tp_names *n, const char *name, struct tp_err *err)
+const char *tp_builder_mark_name(const struct tp_builder *b, uint32_t index)
 {
-    size_t size = strlen(name) + 1;
-    if (n->count == n->at_capacity) {
-        uint32_t capacity = n->at_capacity ? 2 * n->at_capacity : 32;
-        size_t *at = realloc(n->at, capacity * sizeof *at);
-        if (!at)
-            return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
-        n->at = at;
-        n->at_capacity = capacity;
-    }
-    if (size > n->capacity - n->used) {
-        size_t capacity = 2 * n->capacity + size;
-        char *text = realloc(n->text, capacity);
-        if (!text)
-            return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
-        n->text = text;
-        n->capacity = capacity;
-    }
-    memcpy(n->text + n->used, name, size);
-    n->at[n->count++] = n->used;
-    n->used += size;
-    return TP_OK;
+    return tp_program_mark(b->program, index);
 }
 
 int tp_builder_mark(struct tp_builder *b, const char *name, uint32_t *index, struct tp_err *err)
@@ -430,7 +424,7 @@ int tp_builder_mark(struct tp_builder *b, const char *name, uint32_t *index, str
     if (!*place) {
         if (n->count == TP_MAX_MARKS)
             return tp_fail(err, TP_EINPUT, "more than 65,536 distinct phase names");
-        rc = keep_name(n, name, err);
+        rc = tp_names_keep(n, name, err);
         if (rc)
             return rc;
         *place = n->count;

@@ -22,7 +22,7 @@ const struct tp_op_row tp_op_rows[TP_OP_COUNT] = {
     [TP_TRIM] = {"trim", 0},
     [TP_THREAD_END] = {"thread_end", 0},
     [TP_MARK] = {"mark", TP_RULE_MARK},
-    [TP_NOTE] = {"note", 0},
+    [TP_NOTE] = {"note", TP_RULE_NOTE},
     [TP_IDLE] = {"idle", 0},
 };
 
@@ -37,6 +37,10 @@ const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limi
         return "the size is out of range";
     if (rules & TP_RULE_MARK && in->slot >= limits->marks)
         return "there is no such mark";
+    if (rules & TP_RULE_NOTE && (in->align_log2 >= TP_NOTE_COUNT || in->size > TP_MAX_SIZE))
+        return "there is no such note";
+    if (rules & TP_RULE_NOTE && in->slot && in->slot >= limits->slots)
+        return "the slot is out of range";
     if (in->align_log2 > TP_MAX_ALIGN_LOG2)
         return "the alignment is out of range";
     if (in->thread >= limits->threads)
@@ -64,6 +68,8 @@ void tp_program_release(struct tp_program *p)
         free(p->blocks[i]);
     if (p->fd >= 0)
         close(p->fd);
+    if (p->backing)
+        p->backing->release(p->backing_ctx);
     free(p->blocks);
     free(p->windows);
     free(p->demand);
@@ -194,6 +200,63 @@ int tp_program_append(struct tp_program *p, struct tp_stored *w, const struct tp
     return TP_OK;
 }
 
+/* ---- names ---- */
+
+int tp_names_keep(struct tp_names *n, const char *name, struct tp_err *err)
+{
+    size_t size = strlen(name) + 1;
+    if (n->count == n->at_capacity) {
+        uint32_t capacity = n->at_capacity ? 2 * n->at_capacity : 32;
+        size_t *at = realloc(n->at, capacity * sizeof *at);
+        if (!at)
+            return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
+        n->at = at;
+        n->at_capacity = capacity;
+    }
+    if (size > n->capacity - n->used) {
+        size_t capacity = 2 * n->capacity + size;
+        char *text = realloc(n->text, capacity);
+        if (!text)
+            return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
+        n->text = text;
+        n->capacity = capacity;
+    }
+    memcpy(n->text + n->used, name, size);
+    n->at[n->count++] = n->used;
+    n->used += size;
+    return TP_OK;
+}
+
+/* ---- windows that are kept elsewhere ---- */
+
+int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct tp_backed_cfg *cfg,
+                      struct tp_program **out, struct tp_err *err)
+{
+    int rc = TP_OK;
+    struct tp_program *p = tp_program_new();
+    if (!p) {
+        backing->release(ctx);
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
+    }
+    p->backing = backing;
+    p->backing_ctx = ctx;
+    p->facts = *cfg->facts;
+    p->facts.windows = 0; /* of those kept here */
+    p->demand = malloc(p->facts.devices * sizeof *p->demand);
+    if (p->demand)
+        memcpy(p->demand, cfg->demand, p->facts.devices * sizeof *p->demand);
+    else
+        rc = tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
+    for (uint32_t i = 0; !rc && i < p->facts.marks; i++)
+        rc = tp_names_keep(&p->names, cfg->marks[i], err);
+    if (rc) {
+        tp_program_release(p);
+        return rc;
+    }
+    *out = p;
+    return TP_OK;
+}
+
 /* ---- reading windows ---- */
 
 static int damaged(uint64_t window, uint32_t at, const char *what, struct tp_err *err)
@@ -241,6 +304,7 @@ int tp_program_read(const struct tp_program *p, uint64_t i, void *block, struct 
 
 struct tp_cursor {
     const struct tp_program *program;
+    void *backed;  /* the cursor of the program's backing; NULL: it has none */
     uint64_t next; /* window */
     void *buffer;  /* as large as the largest window; NULL when they are in memory */
 };
@@ -260,6 +324,12 @@ int tp_cursor_open(struct tp_program *p, struct tp_cursor **out, struct tp_err *
         return tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
     }
     c->program = p;
+    int rc = p->backing ? p->backing->open(p->backing_ctx, &c->backed, err) : TP_OK;
+    if (rc) {
+        c->backed = NULL;
+        tp_cursor_close(c);
+        return rc;
+    }
     *out = c;
     return TP_OK;
 }
@@ -268,6 +338,8 @@ void tp_cursor_close(struct tp_cursor *c)
 {
     if (!c)
         return;
+    if (c->backed)
+        c->program->backing->close(c->backed);
     free(c->buffer);
     free(c);
 }
@@ -275,11 +347,15 @@ void tp_cursor_close(struct tp_cursor *c)
 void tp_cursor_rewind(struct tp_cursor *c)
 {
     c->next = 0;
+    if (c->backed)
+        c->program->backing->rewind(c->backed);
 }
 
 int tp_cursor_next(struct tp_cursor *c, struct tp_window *out, struct tp_err *err)
 {
     const struct tp_program *p = c->program;
+    if (c->backed)
+        return p->backing->next(c->backed, out, err);
     if (c->next >= p->facts.windows)
         return 0;
     const struct tp_stored *w = &p->windows[c->next];

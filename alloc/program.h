@@ -33,9 +33,23 @@ enum tp_op {
     TP_TRIM,       /* size = bytes that may stay cached */
     TP_THREAD_END, /* thread: its index may be used again */
     TP_MARK,       /* slot = index of a name: a phase begins */
-    TP_NOTE,       /* a recorded fact; ignored by strategies */
+    TP_NOTE,       /* align_log2 = enum tp_note, size, stream; ignored by strategies */
     TP_IDLE,       /* gap_ns only: splits a gap over 2^32-1 ns */
     TP_OP_COUNT
+};
+
+/* What a NOTE says. Bytes are in `size`. */
+enum tp_note {
+    TP_NOTE_OTHER,
+    TP_NOTE_OOM,           /* an allocation of so many bytes failed in the recorded program ... */
+    TP_NOTE_DEVICE_FREE,   /* ... follows an OOM: what the device had left then */
+    TP_NOTE_SEGMENT_ALLOC, /* the recorded allocator took so much from the driver */
+    TP_NOTE_SEGMENT_FREE,  /* ... gave it back */
+    TP_NOTE_SEGMENT_MAP,   /* the same for parts of an expandable segment */
+    TP_NOTE_SEGMENT_UNMAP,
+    TP_NOTE_FREE_REQUESTED, /* slot: the program let go of it; its FREE comes when streams allow */
+    TP_NOTE_SNAPSHOT,       /* a snapshot was taken */
+    TP_NOTE_COUNT
 };
 
 #define TP_ALL_STREAMS UINT16_MAX /* in `stream` of SYNC */
@@ -138,11 +152,18 @@ struct tp_cursor;
  * the front end's hash. */
 typedef void tp_hash_fn(void *ctx, const void *data, size_t size);
 
+/* Takes a whole window as it is built; the window is borrowed for the call. Names of its marks:
+ * tp_builder_mark_name. A status ends the building. */
+typedef int tp_window_sink(void *ctx, const struct tp_builder *b, const struct tp_window *w,
+                           struct tp_err *err);
+
 struct tp_builder_cfg {
     enum tp_kind kind;
     tp_hash_fn *hash; /* may be NULL: the hash stays zero */
     void *hash_ctx;
     uint64_t memory_limit; /* bytes before spooling; 0 = TP_PROGRAM_MEMORY */
+    tp_window_sink *sink;  /* takes the windows instead of the program, which then has its facts */
+    void *sink_ctx;        /* but no windows to read. NULL: the program keeps them */
 };
 
 int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, struct tp_err *err);
@@ -158,6 +179,8 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
 
 /* Returns the index of a phase name for MARK (equal names share one) in *index. */
 int tp_builder_mark(struct tp_builder *b, const char *name, uint32_t *index, struct tp_err *err);
+
+const char *tp_builder_mark_name(const struct tp_builder *b, uint32_t index); /* NULL: none */
 
 /* Gives the hash callback what it has not seen yet: call it before reading the hash for
  * tp_builder_end. */
@@ -190,9 +213,33 @@ void tp_program_release(struct tp_program *p);
 /* A descriptor that holds the whole program, for a child process: the caller closes it. */
 int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err);
 
-/* Opens what tp_program_export wrote; takes the descriptor over, in every case. Checks all lengths.
+/* Opens what tp_program_export wrote for a program that is not backed; takes the descriptor over,
+ * in every case. Checks all lengths.
  */
 int tp_program_import(int fd, struct tp_program **out, struct tp_err *err);
+
+/* Where the windows of a program come from that is kept elsewhere: a file that is a program as it
+ * stands. All members are set. */
+struct tp_backing {
+    int (*open)(void *ctx, void **cursor, struct tp_err *err);
+    /* as tp_cursor_next; windows and instructions have been checked against the facts */
+    int (*next)(void *cursor, struct tp_window *out, struct tp_err *err);
+    void (*rewind)(void *cursor);
+    void (*close)(void *cursor);
+    int (*export)(void *ctx, int *fd, struct tp_err *err); /* as tp_program_export */
+    void (*release)(void *ctx);                            /* with the program's last reference */
+};
+
+/* What such a program is given beside its windows; all is copied. */
+struct tp_backed_cfg {
+    const struct tp_program_facts *facts;
+    const struct tp_demand *demand; /* facts->devices of them */
+    const char *const *marks;       /* facts->marks of them */
+};
+
+/* Takes `ctx` over, in every case. */
+int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct tp_backed_cfg *cfg,
+                      struct tp_program **out, struct tp_err *err);
 
 /* A cursor starts before the first window. The program must outlive it. */
 int tp_cursor_open(struct tp_program *p, struct tp_cursor **out, struct tp_err *err);

@@ -17,72 +17,6 @@
 
 const uint8_t tp_program_magic[16] = "tapool program\n";
 
-/* ---- the spool ---- */
-
-static const char *spool_dir(void)
-{
-    const char *dir = getenv("TMPDIR");
-    return dir && *dir ? dir : "/tmp";
-}
-
-int tp_spool_open(int *out, struct tp_err *err)
-{
-    const char *dir = spool_dir();
-    int fd = open(dir, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0) { /* not every file system has files without a name */
-        char path[PATH_MAX];
-        int n = snprintf(path, sizeof path, "%s/tapool-XXXXXX", dir);
-        errno = ENAMETOOLONG;
-        fd = n > 0 && (size_t)n < sizeof path ? mkostemp(path, O_CLOEXEC) : -1;
-        if (fd >= 0)
-            unlink(path);
-    }
-    if (fd < 0) {
-        int rc = tp_fail(err, TP_EIO, "cannot create a temporary file in '%s': %s", dir,
-                         strerror(errno));
-        return tp_hint(err, rc, "set TMPDIR to a directory that can be written");
-    }
-    *out = fd;
-    return TP_OK;
-}
-
-int tp_spool_write(int fd, const void *data, size_t size, uint64_t offset, struct tp_err *err)
-{
-    const char *from = data;
-    while (size > 0) {
-        ssize_t n = pwrite(fd, from, size, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            int rc = tp_fail(err, TP_EIO, "cannot write the temporary file in '%s': %s",
-                             spool_dir(), n < 0 ? strerror(errno) : "nothing was written");
-            return tp_hint(err, rc, "set TMPDIR to a directory with more room");
-        }
-        from += n;
-        size -= (size_t)n;
-        offset += (uint64_t)n;
-    }
-    return TP_OK;
-}
-
-int tp_spool_read(int fd, void *data, size_t size, uint64_t offset, struct tp_err *err)
-{
-    char *to = data;
-    while (size > 0) {
-        ssize_t n = pread(fd, to, size, (off_t)offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return tp_fail(err, TP_EIO, "cannot read the program file: %s", strerror(errno));
-        if (n == 0)
-            return tp_fail(err, TP_EINPUT, "the program file ends too early");
-        to += n;
-        size -= (size_t)n;
-        offset += (uint64_t)n;
-    }
-    return TP_OK;
-}
-
 /* ---- export ---- */
 
 /* The largest data that an in-memory program is taken back into memory with. */
@@ -141,6 +75,8 @@ static int export_memory(const struct tp_program *p, int *out, struct tp_err *er
 int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err)
 {
     *fd = -1;
+    if (p->backing)
+        return p->backing->export(p->backing_ctx, fd, err);
     if (p->fd < 0)
         return export_memory(p, fd, err);
     if (!p->sealed) {

@@ -8,6 +8,7 @@
 #define TP_PROGRAM_INTERNAL_H
 
 #include "alloc/program.h"
+#include "alloc/spool.h"
 
 /* The index entry of a window; stored in the file as it stands. */
 struct tp_stored {
@@ -51,15 +52,20 @@ struct tp_program {
     void **blocks;             /* the bytes of each window; all NULL when they are in the file */
     size_t capacity;           /* of windows and blocks */
     struct tp_names names;
-    uint64_t data_bytes; /* of all windows */
-    int fd;              /* -1: in memory */
-    bool sealed;         /* the file is complete up to its footer */
+    uint64_t data_bytes;              /* of all windows */
+    int fd;                           /* -1: in memory */
+    bool sealed;                      /* the file is complete up to its footer */
+    const struct tp_backing *backing; /* NULL: the windows are here */
+    void *backing_ctx;
 };
 
 /* ---- program.c ---- */
 
 /* An empty program without devices; NULL when out of memory. */
 struct tp_program *tp_program_new(void);
+
+/* Appends a name behind the others. */
+int tp_names_keep(struct tp_names *n, const char *name, struct tp_err *err);
 
 /* Keeps a window, in memory up to `limit` bytes of all, else in the file; w->offset is filled in.
  */
@@ -75,7 +81,8 @@ enum {
     TP_RULE_NEW = 1,  /* the slot must be free and becomes live */
     TP_RULE_LIVE = 2, /* the slot must be live */
     TP_RULE_SIZE = 4, /* 1..TP_MAX_SIZE */
-    TP_RULE_MARK = 8  /* the slot is the index of a name */
+    TP_RULE_MARK = 8, /* the slot is the index of a name */
+    TP_RULE_NOTE = 16 /* the alignment is an enum tp_note, the size at most TP_MAX_SIZE */
 };
 struct tp_op_row {
     const char *name;
@@ -90,14 +97,5 @@ struct tp_limits {
 
 /* NULL, or what is wrong with one instruction, whatever came before it. */
 const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limits);
-
-/* ---- program_file.c ---- */
-
-/* A new unlinked file in $TMPDIR, else /tmp. TP_EIO names the directory. */
-int tp_spool_open(int *fd, struct tp_err *err);
-
-/* All bytes or an error: TP_EIO; a short file is TP_EINPUT. */
-int tp_spool_write(int fd, const void *data, size_t size, uint64_t offset, struct tp_err *err);
-int tp_spool_read(int fd, void *data, size_t size, uint64_t offset, struct tp_err *err);
 
 #endif

@@ -16,6 +16,9 @@ enum tp_event_op {
     TP_EV_TRIM,
     TP_EV_THREAD_END,
     TP_EV_MARK,
+    TP_EV_INITIAL, /* an object that was live when recording began: before all others, not counted
+                    */
+    TP_EV_NOTE,    /* a recorded fact; no strategy sees it */
     TP_EV_COUNT
 };
 
@@ -23,14 +26,24 @@ enum tp_event_op {
 struct tp_event {
     enum tp_event_op op;
     bool has_time, has_size, has_align, has_stream;
-    int64_t id;       /* unique among live objects */
-    uint64_t size;    /* bytes */
-    uint64_t align;   /* a power of two; absent: 16 for host, 256 for device traces */
-    uint64_t thread;  /* any number; absent: 0 */
-    int64_t stream;   /* any declared number; absent: the first declared, for sync the device */
-    uint64_t time_ns; /* since the trace began */
-    const char *name; /* of a mark; borrowed */
-    uint64_t line;    /* of the file, from 1; 0 = the format has none */
+    bool has_offset;
+    bool has_free;       /* free_bytes is known */
+    enum tp_note note;   /* of TP_EV_NOTE; TP_NOTE_FREE_REQUESTED is about the object `id` */
+    int64_t id;          /* unique among live objects */
+    uint64_t size;       /* bytes */
+    uint64_t align;      /* a power of two; absent: 16 for host, 256 for device traces */
+    uint64_t thread;     /* any number; absent: 0 */
+    int64_t stream;      /* any declared number; absent: the first declared, for sync the device */
+    uint64_t time_ns;    /* since the trace began */
+    const char *name;    /* of a mark; borrowed */
+    uint64_t free_bytes; /* of TP_NOTE_OOM: what the device had left */
+    uint64_t line;       /* of the file, from 1; 0 = the format has none */
+    uint64_t offset;     /* of the file, from 0, in formats without lines */
 };
+
+/* What a note is called in tapool's own formats: "oom", "segment_alloc". A name that is none of
+ * these is TP_NOTE_OTHER. */
+extern const char *const tp_note_names[TP_NOTE_COUNT];
+enum tp_note tp_note_find(const char *name);
 
 #endif

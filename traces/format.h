@@ -7,17 +7,66 @@
 
 #include "traces/input.h"
 #include "traces/lower.h"
+#include "traces/recorded.h"
 
+/* What a trace says about itself. Texts are owned, clean (tp_meta_set), NULL where not given. */
 struct tp_meta {
-    char *name;    /* of the trace; owned; NULL: none given */
-    char *program; /* what was recorded; owned; NULL: none given */
+    char *name;     /* of the trace */
+    char *program;  /* what was recorded */
+    char *capture;  /* what the file is, for people: "PyTorch memory snapshot (pickle 4)" */
+    char *settings; /* of the recorded allocator: "PYTORCH_CUDA_ALLOC_CONF is empty: defaults" */
+    char *unknown;  /* what the format does not know, in words with commas: "threads, alignment" */
+    char *space;    /* the memory space that is replayed, where the format has several */
+    char *left_out; /* the others: "CPU (1,240 events, 34.1 MiB)" */
+    char *remarks;  /* facts that a reader of figures must know, one sentence a line */
+    char *nothing;  /* why there are no events, as the end of a sentence: "PyTorch was not ..." */
+    char *nothing_hint; /* and what to do about it */
     enum tp_kind kind;
+    bool wrapped; /* a ring buffer was full: the trace begins mid-run */
 };
 void tp_meta_release(struct tp_meta *meta);
 
 /* Sets *field to a copy that is valid UTF-8 without control characters: traces are hostile, and
  * this text reaches terminals and JSON. At most 1,000 bytes are kept. */
 int tp_meta_set(char **field, const char *text, struct tp_err *err);
+
+/* Appends a line to meta->remarks. */
+int tp_meta_remark(struct tp_meta *meta, const char *text, struct tp_err *err);
+
+/* What the user chose among what a file holds. */
+struct tp_read_opts {
+    const char *space;   /* name of a memory space, or "all"; NULL: the one with most bytes */
+    int64_t device;      /* of formats that number devices; -1: all that have events */
+    uint64_t max_memory; /* bytes that reading may take; 0: TP_MAX_MEMORY */
+};
+#define TP_MAX_MEMORY (UINT64_C(1) << 30)
+
+static inline uint64_t tp_max_memory(const struct tp_read_opts *o)
+{
+    return o->max_memory ? o->max_memory : TP_MAX_MEMORY;
+}
+
+/* Finds where in the recorded program events happened: "optimizer.py:78 step". Filled in by formats
+ * that record stacks; all NULL elsewhere. */
+enum { TP_PLACE_TEXT = 120, TP_PLACES_MAX = 20 };
+struct tp_places {
+    /* Writes a clean text, or "", for each of up to TP_PLACES_MAX events (from 1, ascending). Reads
+     * the file again: not for hot paths. */
+    int (*find)(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],
+                struct tp_err *err);
+    void (*release)(void *ctx);
+    void *ctx;
+};
+
+/* Everything a reader works with; borrowed for the call. */
+struct tp_reading {
+    struct tp_input *in;
+    struct tp_lower *lower;
+    struct tp_meta *meta;
+    struct tp_recorded *recorded; /* ground truth, empty at first */
+    struct tp_places *places;     /* empty at first; what is set outlives the call */
+    const struct tp_read_opts *opts;
+};
 
 struct tp_format {
     const char *name;    /* for --input-format */
@@ -27,8 +76,9 @@ struct tp_format {
     /* 0 = not this format, 100 = certain. Looks at the first bytes (up to 64 KiB). */
     int (*probe)(const unsigned char *data, size_t size);
 
-    /* Reads to the end. Errors name file, line and event. */
-    int (*read)(struct tp_input *in, struct tp_lower *lo, struct tp_meta *meta, struct tp_err *err);
+    /* Reads to the end. Errors name file, line or byte, and event. A file that is well-formed but
+     * records no events is TP_OK with meta->nothing set. */
+    int (*read)(const struct tp_reading *r, struct tp_err *err);
 };
 
 #endif

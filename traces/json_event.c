@@ -12,7 +12,7 @@
 #define EVENT_MAX ((size_t)64 << 10) /* bytes of one event */
 #define KEYS_MAX  64
 
-enum key { T, OP, ID, SIZE, ALIGN, THREAD, STREAM, NAME, KEY_COUNT };
+enum key { T, OP, ID, SIZE, ALIGN, THREAD, STREAM, NAME, FREE, KEY_COUNT };
 
 #define NEED(key) (1u << (key))
 
@@ -35,6 +35,9 @@ static const struct key_row {
                 offsetof(struct tp_event, stream),
                 {.may_be_negative = true, .max = INT64_MAX}},
     [NAME] = {"name", 0, {0}},
+    [FREE] = {"free",
+              offsetof(struct tp_event, free_bytes),
+              {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
 };
 
 static const struct op_row {
@@ -54,6 +57,8 @@ static const struct op_row {
     {"trim", TP_EV_TRIM, 0},
     {"thread_end", TP_EV_THREAD_END, 0},
     {"mark", TP_EV_MARK, NEED(NAME)},
+    {"initial", TP_EV_INITIAL, NEED(ID) | NEED(SIZE)},
+    {"note", TP_EV_NOTE, NEED(NAME)},
 };
 #define OP_COUNT (sizeof ops / sizeof ops[0])
 
@@ -175,10 +180,13 @@ int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct
     if (rc != TP_OK)
         return rc;
     ev->op = op->op;
+    if (ev->op == TP_EV_NOTE)
+        ev->note = tp_note_find(ev->name);
     ev->has_time = seen & NEED(T);
     ev->has_size = seen & NEED(SIZE);
     ev->has_align = seen & NEED(ALIGN);
     ev->has_stream = seen & NEED(STREAM);
+    ev->has_free = seen & NEED(FREE);
     ev->line = s->line;
     return TP_OK;
 }

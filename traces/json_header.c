@@ -81,33 +81,57 @@ static int meta_kind(struct tp_json_header *h, const cJSON *meta, struct tp_err 
     if (rc != TP_OK || !text)
         return rc;
     if (strcmp(text, "device") == 0) {
-        h->meta->kind = TP_KIND_DEVICE;
+        h->reading->meta->kind = TP_KIND_DEVICE;
     } else if (strcmp(text, "host") != 0) {
         char shown[80];
         tp_json_show(cJSON_GetObjectItemCaseSensitive(meta, "kind"), shown, sizeof shown);
         return tp_json_fail(h->scan, h->scan->line, err,
                             ": 'kind' is %s, not \"host\" or \"device\"", shown);
     }
-    return tp_lower_kind(h->lower, h->meta->kind, err);
+    return tp_lower_kind(h->reading->lower, h->reading->meta->kind, err);
+}
+
+/* Texts of "meta" and where they are kept. */
+static const struct meta_row {
+    const char *name;
+    size_t offset; /* of the char * in struct tp_meta */
+} meta_rows[] = {
+    {"name", offsetof(struct tp_meta, name)},
+    {"program", offsetof(struct tp_meta, program)},
+    {"capture", offsetof(struct tp_meta, capture)},
+    {"settings", offsetof(struct tp_meta, settings)},
+    {"unknown", offsetof(struct tp_meta, unknown)},
+    {"space", offsetof(struct tp_meta, space)},
+    {"left_out", offsetof(struct tp_meta, left_out)},
+};
+
+static int meta_remarks(struct tp_json_header *h, const cJSON *meta, struct tp_err *err)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(meta, "remarks");
+    int rc = TP_OK;
+    for (const cJSON *item = cJSON_IsArray(list) ? list->child : NULL; item && rc == TP_OK;
+         item = item->next)
+        if (cJSON_IsString(item))
+            rc = tp_meta_remark(h->reading->meta, item->valuestring, err);
+    return rc;
 }
 
 static int use_meta(struct tp_json_header *h, const cJSON *meta, struct tp_err *err)
 {
-    const char *name = NULL, *program = NULL;
+    struct tp_meta *to = h->reading->meta;
     if (!cJSON_IsObject(meta))
         return tp_json_fail(h->scan, h->scan->line, err, " is not an object");
     int rc = tp_json_unique(h->scan, meta, err);
     if (rc == TP_OK)
-        rc = meta_text(h, meta, "name", &name, err);
-    if (rc == TP_OK)
-        rc = meta_text(h, meta, "program", &program, err);
-    if (rc == TP_OK)
         rc = meta_kind(h, meta, err);
-    if (rc == TP_OK && name)
-        rc = tp_meta_set(&h->meta->name, name, err);
-    if (rc == TP_OK && program)
-        rc = tp_meta_set(&h->meta->program, program, err);
-    return rc;
+    for (size_t i = 0; rc == TP_OK && i < sizeof meta_rows / sizeof *meta_rows; i++) {
+        const char *text = NULL;
+        rc = meta_text(h, meta, meta_rows[i].name, &text, err);
+        if (rc == TP_OK && text)
+            rc = tp_meta_set((char **)(void *)((char *)to + meta_rows[i].offset), text, err);
+    }
+    to->wrapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "wrapped"));
+    return rc == TP_OK ? meta_remarks(h, meta, err) : rc;
 }
 
 static int read_meta(struct tp_json_header *h, struct tp_err *err)
@@ -120,6 +144,22 @@ static int read_meta(struct tp_json_header *h, struct tp_err *err)
         rc = use_meta(h, meta, err);
     cJSON_Delete(meta);
     return rc;
+}
+
+static int read_recorded(struct tp_json_header *h, struct tp_err *err)
+{
+    cJSON *json = NULL;
+    struct tp_err why = {0};
+    int rc = tp_json_cut(h->scan, META_MAX, err);
+    if (rc == TP_OK)
+        rc = tp_json_parse(h->scan, &json, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = tp_recorded_from_json(h->reading->recorded, json, &why);
+    cJSON_Delete(json);
+    return rc == TP_EINPUT ? tp_json_fail(h->scan, h->scan->line, err, ": %s", why.text)
+           : rc != TP_OK   ? tp_fail(err, why.status, "%s", why.text)
+                           : TP_OK;
 }
 
 static int use_stream(struct tp_json_header *h, const cJSON *stream, struct tp_err *err)
@@ -141,7 +181,7 @@ static int use_stream(struct tp_json_header *h, const cJSON *stream, struct tp_e
     if (rc != TP_OK)
         return rc;
     struct tp_err why = {0};
-    rc = tp_lower_stream(h->lower, (int64_t)id, (int64_t)device, &why);
+    rc = tp_lower_stream(h->reading->lower, (int64_t)id, (int64_t)device, &why);
     return rc == TP_EINPUT ? tp_json_fail(s, s->line, err, ": %s", why.text)
            : rc != TP_OK   ? tp_fail(err, why.status, "%s", why.text)
                            : TP_OK;
@@ -220,7 +260,7 @@ static int skip_member(struct tp_json_header *h, struct tp_err *err)
 
 /* ---- the object ---- */
 
-enum { FORMAT, VERSION, META, STREAMS, EVENTS, KNOWN_COUNT };
+enum { FORMAT, VERSION, META, STREAMS, RECORDED, EVENTS, KNOWN_COUNT };
 static const struct member {
     const char *name, *subject;
     member_fn *read;
@@ -229,6 +269,7 @@ static const struct member {
     [VERSION] = {"version", "'version'", read_version},
     [META] = {"meta", "'meta'", read_meta},
     [STREAMS] = {"streams", "'streams'", read_streams},
+    [RECORDED] = {"recorded", "'recorded'", read_recorded},
     [EVENTS] = {"events", "'events'", NULL},
 };
 

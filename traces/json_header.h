@@ -15,9 +15,8 @@ enum tp_json_stop {
 
 struct tp_json_header {
     struct tp_json_scan *scan;
-    struct tp_lower *lower; /* is told kind and streams */
-    struct tp_meta *meta;
-    unsigned known; /* bit per known member that was there */
+    const struct tp_reading *reading; /* its lowering is told kind and streams */
+    unsigned known;                   /* bit per known member that was there */
     char *names[TP_JSON_MEMBERS_MAX];
     size_t count;
     bool opened;

@@ -19,7 +19,7 @@ struct line {
     size_t used;
 };
 
-enum { SIZE = 1, ID = 2, NAME = 4 };
+enum { SIZE = 1, ID = 2, NAME = 4, NOTE = 8 };
 
 /* What an op is called and what it needs. */
 static const struct op_row {
@@ -37,6 +37,8 @@ static const struct op_row {
     [TP_EV_TRIM] = {"trim", 0},
     [TP_EV_THREAD_END] = {"thread_end", 0},
     [TP_EV_MARK] = {"mark", NAME},
+    [TP_EV_INITIAL] = {"initial", ID | SIZE},
+    [TP_EV_NOTE] = {"note", SIZE | NOTE},
 };
 
 static void put(struct line *l, const char *text)
@@ -153,10 +155,17 @@ static void put_members(struct line *l, const struct tp_event *ev)
     put(l, "\"op\": \"");
     put(l, ops[ev->op].name);
     put(l, "\"");
-    if (has & ID)
+    if (has & NOTE) {
+        put(l, ", \"name\": \"");
+        put(l, tp_note_names[ev->note]);
+        put(l, "\"");
+    }
+    if (has & ID || (has & NOTE && ev->note == TP_NOTE_FREE_REQUESTED))
         put_signed(l, ", \"id\": ", ev->id);
     if (has & SIZE || (ev->op == TP_EV_TRIM && ev->has_size))
         put_number(l, ", \"size\": ", ev->size);
+    if (ev->has_free)
+        put_number(l, ", \"free\": ", ev->free_bytes);
     if (ev->has_align)
         put_number(l, ", \"align\": ", ev->align);
     if (ev->thread)

@@ -45,7 +45,7 @@ struct tp_lower {
     const char *path;
     bool strict, kind_given;
     enum tp_kind kind;
-    uint64_t memory_limit, event_limit;
+    struct tp_lower_cfg cfg;
     struct tp_builder *builder; /* NULL before the first event */
     struct tp_hash *hash;
     struct tp_objects objects;
@@ -65,8 +65,14 @@ static void place_of(const struct tp_lower *lo, const struct tp_event *ev, char 
 {
     char number[TP_GROUPED];
     const char *event = tp_grouped(lo->count, number);
-    if (ev->line > 0)
+    if (ev->op == TP_EV_INITIAL && ev->line > 0)
+        snprintf(out, size, "%s:%" PRIu64 ": before event 1", lo->path, ev->line);
+    else if (ev->op == TP_EV_INITIAL)
+        snprintf(out, size, "%s: before event 1", lo->path);
+    else if (ev->line > 0)
         snprintf(out, size, "%s:%" PRIu64 ": event %s", lo->path, ev->line, event);
+    else if (ev->has_offset)
+        snprintf(out, size, "%s: byte %" PRIu64 ": event %s", lo->path, ev->offset, event);
     else
         snprintf(out, size, "%s: event %s", lo->path, event);
 }
@@ -128,8 +134,7 @@ int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct t
         return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", cfg->path);
     lo->path = cfg->path;
     lo->strict = cfg->strict;
-    lo->memory_limit = cfg->memory_limit;
-    lo->event_limit = cfg->event_limit;
+    lo->cfg = *cfg;
     lo->kind = TP_KIND_HOST;
     tp_objects_init(&lo->objects);
     tp_threads_init(&lo->threads);
@@ -168,10 +173,15 @@ int tp_lower_kind(struct tp_lower *lo, enum tp_kind kind, struct tp_err *err)
 
 int tp_lower_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_err *err)
 {
-    if (lo->builder)
-        return tp_fail(err, TP_EBROKEN, "%s: a stream was declared after the first event",
-                       lo->path);
     return tp_streams_add(&lo->streams, id, device, err);
+}
+
+int tp_lower_need_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_err *err)
+{
+    uint16_t index = 0;
+    return tp_streams_find(&lo->streams, id, &index)
+               ? TP_OK
+               : tp_streams_add(&lo->streams, id, device, err);
 }
 
 uint64_t tp_lower_count(const struct tp_lower *lo)
@@ -192,7 +202,9 @@ static int begin(struct tp_lower *lo, struct tp_err *err)
     struct tp_builder_cfg cfg = {.kind = lo->kind,
                                  .hash = tp_hash_add,
                                  .hash_ctx = lo->hash,
-                                 .memory_limit = lo->memory_limit};
+                                 .memory_limit = lo->cfg.memory_limit,
+                                 .sink = lo->cfg.sink,
+                                 .sink_ctx = lo->cfg.sink_ctx};
     return tp_builder_new(&cfg, &lo->builder, err);
 }
 
@@ -226,12 +238,12 @@ static int take_time(struct tp_lower *lo, const struct tp_event *ev, struct tp_e
     return TP_OK;
 }
 
-/* A mark or a sync that names no thread belongs to none: it must not add thread 0 to a trace whose
- * threads have other numbers. */
+/* These belong to no thread. One that has no index yet gets none from them: it may never allocate,
+ * and a program must not depend on who set a mark. */
 static bool of_no_thread(const struct tp_event *ev)
 {
-    return ev->thread == 0 && (ev->op == TP_EV_SYNC || ev->op == TP_EV_RESET ||
-                               ev->op == TP_EV_TRIM || ev->op == TP_EV_MARK);
+    return ev->op == TP_EV_SYNC || ev->op == TP_EV_RESET || ev->op == TP_EV_TRIM ||
+           ev->op == TP_EV_MARK || ev->op == TP_EV_NOTE || ev->op == TP_EV_INITIAL;
 }
 
 static int resolve(struct tp_lower *lo, struct context *cx)
@@ -244,7 +256,14 @@ static int resolve(struct tp_lower *lo, struct context *cx)
                        "exists");
     }
     cx->device = lo->streams.device_of[cx->stream];
-    if (of_no_thread(ev) && !tp_threads_known(&lo->threads, 0))
+    return TP_OK;
+}
+
+/* Threads are numbered by their first instruction: what is dropped leaves no trace in a program. */
+static int resolve_thread(struct tp_lower *lo, struct context *cx)
+{
+    const struct tp_event *ev = cx->ev;
+    if (of_no_thread(ev) && !tp_threads_known(&lo->threads, ev->thread))
         return TP_OK;
     return placed(lo, ev, tp_threads_index(&lo->threads, ev->thread, &cx->thread, cx->err),
                   cx->err);
@@ -252,19 +271,22 @@ static int resolve(struct tp_lower *lo, struct context *cx)
 
 static int add(struct tp_lower *lo, struct context *cx, const struct tp_insn *insn)
 {
-    return placed(lo, cx->ev, tp_builder_add(lo->builder, insn, lo->count, cx->err), cx->err);
+    int rc = cx->ev->op == TP_EV_INITIAL ? tp_builder_prologue(lo->builder, insn, cx->err)
+                                         : tp_builder_add(lo->builder, insn, lo->count, cx->err);
+    return placed(lo, cx->ev, rc, cx->err);
 }
 
 /* Writes an instruction behind the time that has passed since the one before it. */
 static int emit(struct tp_lower *lo, struct context *cx, struct tp_insn insn)
 {
     uint64_t gap = lo->now_ns - lo->emitted_ns;
-    for (; gap > UINT32_MAX; gap -= UINT32_MAX) {
+    int rc = resolve_thread(lo, cx);
+    for (; rc == TP_OK && gap > UINT32_MAX; gap -= UINT32_MAX) {
         const struct tp_insn idle = {.op = TP_IDLE, .gap_ns = UINT32_MAX};
-        int rc = add(lo, cx, &idle);
-        if (rc != TP_OK)
-            return rc;
+        rc = add(lo, cx, &idle);
     }
+    if (rc != TP_OK)
+        return rc;
     insn.thread = cx->thread;
     insn.gap_ns = (uint32_t)gap;
     lo->emitted_ns = lo->now_ns;
@@ -289,7 +311,8 @@ static const char *verb(const struct tp_event *ev)
 {
     static const char *const verbs[TP_EV_COUNT] = {
         [TP_EV_ALLOC] = "allocates", [TP_EV_FREE] = "frees",   [TP_EV_REALLOC] = "reallocates",
-        [TP_EV_RETAIN] = "retains",  [TP_EV_ADOPT] = "adopts", [TP_EV_USE] = "uses"};
+        [TP_EV_RETAIN] = "retains",  [TP_EV_ADOPT] = "adopts", [TP_EV_USE] = "uses",
+        [TP_EV_INITIAL] = "places",  [TP_EV_NOTE] = "notes"};
     return verbs[ev->op];
 }
 
@@ -318,6 +341,21 @@ static int take_align(const struct tp_lower *lo, const struct context *cx, uint8
     return TP_OK;
 }
 
+/* Before another object lives: hostile traces must not take all memory. */
+static int check_memory(const struct tp_lower *lo, const struct context *cx)
+{
+    const struct tp_objects *o = &lo->objects;
+    if (!lo->cfg.max_memory ||
+        o->capacity * sizeof *o->records + o->ids.places * sizeof *o->ids.entries <=
+            lo->cfg.max_memory)
+        return TP_OK;
+    char number[TP_GROUPED];
+    int rc = refuse(lo, cx->ev, cx->err,
+                    ": %s objects are live at once, more than the memory for reading holds",
+                    tp_grouped(o->slots, number));
+    return tp_hint(cx->err, rc, "--max-memory=SIZE allows more");
+}
+
 /* Makes the object of an alloc or adopt whose id is not there. */
 static int create(struct tp_lower *lo, struct context *cx, enum tp_op op)
 {
@@ -332,11 +370,15 @@ static int create(struct tp_lower *lo, struct context *cx, enum tp_op op)
                    ev->id);
     if (rc != TP_OK)
         return rc;
-    if (ev->size == 0 && lo->kind == TP_KIND_DEVICE) {
+    if ((ev->size == 0 && lo->kind == TP_KIND_DEVICE) ||
+        (ev->op == TP_EV_INITIAL && lo->cfg.drop_initial)) {
         if (tp_id_map_put(&lo->objects.ids, ev->id, TP_NO_SLOT))
             return TP_OK;
         return tp_fail(cx->err, TP_ENOMEM, "out of memory for the live ids of %s", lo->path);
     }
+    rc = check_memory(lo, cx);
+    if (rc != TP_OK)
+        return rc;
     struct tp_object *object = tp_objects_add(&lo->objects, ev->id, cx->device);
     if (!object)
         return tp_fail(cx->err, TP_ENOMEM, "out of memory for the live objects of %s", lo->path);
@@ -396,6 +438,14 @@ static int replace_old(struct tp_lower *lo, struct context *cx, struct tp_id_ent
             return rc;
     }
     return TP_OK;
+}
+
+/* What was live before: into the prologue, or only known by its id. */
+static int on_initial(struct tp_lower *lo, struct context *cx)
+{
+    if (tp_id_map_find(&lo->objects.ids, cx->ev->id))
+        return refuse(lo, cx->ev, cx->err, ": id %" PRId64 " is there twice", cx->ev->id);
+    return create(lo, cx, TP_ALLOC);
 }
 
 static int create_new(struct tp_lower *lo, struct context *cx, enum tp_op op)
@@ -529,6 +579,35 @@ static int on_trim(struct tp_lower *lo, struct context *cx)
     return per_device(lo, cx, (struct tp_insn){.op = TP_TRIM, .size = keep});
 }
 
+static int emit_note(struct tp_lower *lo, struct context *cx, enum tp_note note, uint32_t slot,
+                     uint64_t bytes)
+{
+    return emit(lo, cx,
+                (struct tp_insn){.op = TP_NOTE,
+                                 .align_log2 = (uint8_t)note,
+                                 .slot = slot,
+                                 .stream = cx->stream,
+                                 .device = cx->device,
+                                 .size = bytes});
+}
+
+static int on_note(struct tp_lower *lo, struct context *cx)
+{
+    const struct tp_event *ev = cx->ev;
+    if (ev->note == TP_NOTE_FREE_REQUESTED) {
+        const struct tp_id_entry *entry = tp_id_map_find(&lo->objects.ids, ev->id);
+        if (!entry || entry->index == TP_NO_SLOT)
+            return TP_OK;
+        return emit_note(lo, cx, ev->note, entry->index, ev->size);
+    }
+    int rc = check_size(lo, cx, ev->size | (ev->has_free ? ev->free_bytes : 0));
+    if (rc == TP_OK)
+        rc = emit_note(lo, cx, ev->note, 0, ev->size);
+    if (rc == TP_OK && ev->note == TP_NOTE_OOM && ev->has_free)
+        rc = emit_note(lo, cx, TP_NOTE_DEVICE_FREE, 0, ev->free_bytes);
+    return rc;
+}
+
 static int on_thread_end(struct tp_lower *lo, struct context *cx)
 {
     int rc = emit(lo, cx, (struct tp_insn){.op = TP_THREAD_END});
@@ -546,6 +625,25 @@ static int on_mark(struct tp_lower *lo, struct context *cx)
     return emit(lo, cx, (struct tp_insn){.op = TP_MARK, .slot = index});
 }
 
+/* The next event has a number, or there are enough. */
+static int count_event(struct tp_lower *lo, struct tp_err *err)
+{
+    int rc = begin(lo, err);
+    if (rc != TP_OK)
+        return rc;
+    if (lo->cfg.event_limit && lo->count == lo->cfg.event_limit)
+        return TP_ESTOP;
+    lo->count++;
+    return TP_OK;
+}
+
+static int begin_initial(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
+{
+    if (lo->count > 0)
+        return refuse(lo, ev, err, ": what was live at the start comes after other events");
+    return begin(lo, err);
+}
+
 int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
 {
     static int (*const handlers[TP_EV_COUNT])(struct tp_lower *, struct context *) = {
@@ -554,19 +652,21 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
         [TP_EV_ADOPT] = on_adopt,     [TP_EV_USE] = on_use,
         [TP_EV_SYNC] = on_sync,       [TP_EV_RESET] = on_reset,
         [TP_EV_TRIM] = on_trim,       [TP_EV_THREAD_END] = on_thread_end,
-        [TP_EV_MARK] = on_mark};
+        [TP_EV_MARK] = on_mark,       [TP_EV_INITIAL] = on_initial,
+        [TP_EV_NOTE] = on_note};
     assert((unsigned)ev->op < TP_EV_COUNT);
     struct context cx = {.ev = ev, .err = err};
-    int rc = begin(lo, err);
-    if (rc != TP_OK)
-        return rc;
-    if (lo->event_limit && lo->count == lo->event_limit)
-        return TP_ESTOP;
-    lo->count++;
-    rc = take_time(lo, ev, err);
+    int rc = ev->op == TP_EV_INITIAL ? begin_initial(lo, ev, err) : count_event(lo, err);
+    if (rc == TP_OK && ev->op != TP_EV_INITIAL)
+        rc = take_time(lo, ev, err);
     if (rc == TP_OK)
         rc = resolve(lo, &cx);
     return rc == TP_OK ? handlers[ev->op](lo, &cx) : rc;
+}
+
+int tp_lower_skip(struct tp_lower *lo, struct tp_err *err)
+{
+    return count_event(lo, err);
 }
 
 int tp_lower_finish(struct tp_lower *lo, struct tp_program **program, uint64_t *repairs,

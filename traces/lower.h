@@ -37,20 +37,35 @@ struct tp_lower_cfg {
     bool strict;
     uint64_t memory_limit; /* of the program; 0 = default */
     uint64_t event_limit;  /* events to take; 0 = all */
+    uint64_t max_memory;   /* bytes for live objects; 0 = no limit */
+    bool drop_initial;     /* leave out what was live when recording began, and all that becomes of
+                              it: such ids are known, but in no count and in no program */
+    tp_window_sink *sink;  /* takes every window instead of the program, which then has none; */
+    void *sink_ctx;        /* NULL: the program keeps them */
 };
 
 int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct tp_err *err);
 void tp_lower_free(struct tp_lower *lo); /* NULL is fine */
 
-/* Before the first event. The kind decides alignment and zero sizes. TP_EINPUT: given or declared
- * twice, too many; the sentence names no place, the caller puts one before it. */
+/* Before the first event. The kind decides alignment and zero sizes. TP_EINPUT: given twice; the
+ * sentence names no place, the caller puts one before it. */
 int tp_lower_kind(struct tp_lower *lo, enum tp_kind kind, struct tp_err *err);
+
+/* Declares a stream; the first one is that of events that name none. Without any before the first
+ * event there is stream 0 of device 0. TP_EINPUT: declared twice, too many. */
 int tp_lower_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_err *err);
+
+/* The same for formats that meet streams as they come: one that is there is left as it is. */
+int tp_lower_need_stream(struct tp_lower *lo, int64_t id, int64_t device, struct tp_err *err);
 
 /* The next event, in file order. TP_ESTOP: event_limit have been taken, and this is one more: stop
  * reading, nothing is wrong. TP_EINPUT: "my.json:18234: event 9,112 allocates id 77, which is
  * live since event 9,040 (line 18090)". */
 int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err);
+
+/* An event that is in the file and in its numbering, and that nothing is made of. TP_ESTOP as
+ * above. */
+int tp_lower_skip(struct tp_lower *lo, struct tp_err *err);
 
 /* Number of events taken so far: the next one is this plus 1. */
 uint64_t tp_lower_count(const struct tp_lower *lo);

@@ -8,10 +8,13 @@
 
 void tp_meta_release(struct tp_meta *meta)
 {
-    free(meta->name);
-    free(meta->program);
-    meta->name = NULL;
-    meta->program = NULL;
+    char **const texts[] = {&meta->name,    &meta->program,     &meta->capture,  &meta->settings,
+                            &meta->unknown, &meta->space,       &meta->left_out, &meta->remarks,
+                            &meta->nothing, &meta->nothing_hint};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        free(*texts[i]);
+        *texts[i] = NULL;
+    }
 }
 
 int tp_meta_set(char **field, const char *text, struct tp_err *err)
@@ -21,5 +24,20 @@ int tp_meta_set(char **field, const char *text, struct tp_err *err)
         return tp_fail(err, TP_ENOMEM, "out of memory for the name of a trace");
     free(*field);
     *field = copy;
+    return TP_OK;
+}
+
+int tp_meta_remark(struct tp_meta *meta, const char *text, struct tp_err *err)
+{
+    char *line = tp_clean_copy(text, META_TEXT_MAX);
+    char *all = NULL;
+    if (line && asprintf(&all, "%s%s%s", meta->remarks ? meta->remarks : "",
+                         meta->remarks ? "\n" : "", line) < 0)
+        all = NULL;
+    free(line);
+    if (!all)
+        return tp_fail(err, TP_ENOMEM, "out of memory for the remarks on a trace");
+    free(meta->remarks);
+    meta->remarks = all;
     return TP_OK;
 }

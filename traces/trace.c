@@ -8,6 +8,7 @@
 #include "alloc/opt.h"
 #include "traces/clean.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,6 +265,18 @@ static int enough(int rc, struct tp_trace *out)
     return out->cut ? TP_OK : rc;
 }
 
+/* A file that says nothing happened: an error, unless the caller can live with it. */
+static int check_some(const struct tp_trace_cfg *cfg, const struct tp_input *in, uint64_t count,
+                      const struct tp_meta *meta, struct tp_err *err)
+{
+    if (count > 0 || (cfg->allow_empty && meta->nothing))
+        return TP_OK;
+    if (!meta->nothing)
+        return tp_fail(err, TP_EINPUT, "%s: no events", tp_input_name(in));
+    int rc = tp_fail(err, TP_EINPUT, "%s: no events: %s", tp_input_name(in), meta->nothing);
+    return meta->nothing_hint ? tp_hint(err, rc, "%s", meta->nothing_hint) : rc;
+}
+
 static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *format,
                       struct tp_input *in, struct tp_trace *out, struct tp_err *err)
 {
@@ -272,12 +285,20 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
                                        .strict = cfg->strictness == TP_STRICT ||
                                                  (cfg->strictness == TP_BY_ORIGIN && format->own),
                                        .memory_limit = cfg->memory_limit,
-                                       .event_limit = cfg->event_limit};
+                                       .event_limit = cfg->event_limit,
+                                       .max_memory = tp_max_memory(&cfg->read),
+                                       .drop_initial = cfg->drop_initial};
     int rc = tp_lower_new(&lower, &lo, err);
+    const struct tp_reading reading = {.in = in,
+                                       .lower = lo,
+                                       .meta = &out->meta,
+                                       .recorded = &out->recorded,
+                                       .places = &out->places,
+                                       .opts = &cfg->read};
     if (rc == TP_OK)
-        rc = enough(format->read(in, lo, &out->meta, err), out);
-    if (rc == TP_OK && tp_lower_count(lo) == 0)
-        rc = tp_fail(err, TP_EINPUT, "%s: no events", tp_input_name(in));
+        rc = enough(format->read(&reading, err), out);
+    if (rc == TP_OK)
+        rc = check_some(cfg, in, tp_lower_count(lo), &out->meta, err);
     if (rc == TP_OK)
         rc = tp_lower_finish(lo, &out->program, out->repairs, err);
     tp_lower_free(lo);
@@ -362,7 +383,19 @@ void tp_trace_close(struct tp_trace *t)
 {
     tp_program_release(t->program);
     tp_meta_release(&t->meta);
+    tp_recorded_release(&t->recorded);
+    if (t->places.release)
+        t->places.release(t->places.ctx);
     free(t->path);
     free(t->file);
     *t = (struct tp_trace){0};
+}
+
+int tp_trace_places(const struct tp_trace *t, const uint64_t *events, size_t count,
+                    char (*out)[TP_PLACE_TEXT], struct tp_err *err)
+{
+    assert(count <= TP_PLACES_MAX);
+    for (size_t i = 0; i < count; i++)
+        out[i][0] = '\0';
+    return t->places.find ? t->places.find(t->places.ctx, events, count, out, err) : TP_OK;
 }

@@ -14,6 +14,9 @@ struct tp_trace_cfg {
     const struct tp_profile *const *profiles; /* NULL-terminated, or NULL: for samples made here */
     uint64_t memory_limit;                    /* of the program; 0 = default */
     uint64_t event_limit;                     /* events to read; 0 = all */
+    struct tp_read_opts read;
+    bool drop_initial; /* leave out what was live before the recording began */
+    bool allow_empty;  /* a trace that says why it has no events is none of TP_EINPUT */
 };
 
 struct tp_trace {
@@ -26,10 +29,17 @@ struct tp_trace {
     uint64_t file_bytes; /* as it lies there; 0: no regular file */
     uint64_t repairs[TP_REPAIR_COUNT];
     bool cut; /* there are more events than event_limit */
+    struct tp_recorded recorded;
+    struct tp_places places; /* tp_trace_places asks it */
 };
 
 /* TP_EINPUT with file, line, event; TP_EUSAGE for an unknown --input-format. */
 int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct tp_err *err);
 void tp_trace_close(struct tp_trace *t); /* a zeroed one is fine */
+
+/* Where up to TP_PLACES_MAX events (ascending) happened in the recorded program; every text is ""
+ * where the format does not know. */
+int tp_trace_places(const struct tp_trace *t, const uint64_t *events, size_t count,
+                    char (*out)[TP_PLACE_TEXT], struct tp_err *err);
 
 #endif

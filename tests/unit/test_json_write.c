@@ -86,7 +86,13 @@ static void round_trip(enum tp_kind kind, uint64_t streams, const struct tp_even
 
 /* Every op, with every member it may have and without. */
 static const struct tp_event every[] = {
+    {.op = TP_EV_INITIAL, .id = 77, .size = 1000, .has_align = true, .align = 512},
+    {.op = TP_EV_INITIAL, .id = 78, .size = 12, .has_stream = true, .stream = 1},
     {.op = TP_EV_MARK, .name = "one"},
+    {.op = TP_EV_NOTE, .note = TP_NOTE_FREE_REQUESTED, .id = 77, .size = 1000},
+    {.op = TP_EV_NOTE, .note = TP_NOTE_OOM, .size = 1 << 20, .has_free = true, .free_bytes = 512},
+    {.op = TP_EV_NOTE, .note = TP_NOTE_SEGMENT_ALLOC, .size = 2 << 20, .has_stream = true},
+    {.op = TP_EV_FREE, .id = 77},
     {.op = TP_EV_ALLOC, .id = 1, .size = 100, .has_size = true},
     {.op = TP_EV_ALLOC,
      .id = -2,

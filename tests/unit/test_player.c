@@ -323,6 +323,8 @@ static struct tp_insn some_insn(struct object *objects, uint32_t i, struct shape
         in.slot = 0;
         for (uint32_t k = 0; in.op == TP_RESET && k < SLOTS; k++)
             objects[k].size = objects[k].device == in.device ? 0 : objects[k].size;
+        if (in.op == TP_NOTE)
+            in.align_log2 = TP_NOTE_SEGMENT_ALLOC;
         return in;
     }
     if (!o->size) {

@@ -184,7 +184,10 @@ static void compare_hashed(void *ctx, const void *data, size_t size)
 static struct tp_program *build(const struct input *in, uint64_t memory_limit)
 {
     struct hashed h = {.expected = in->insns};
-    struct tp_builder_cfg cfg = {TP_KIND_DEVICE, compare_hashed, &h, memory_limit};
+    struct tp_builder_cfg cfg = {.kind = TP_KIND_DEVICE,
+                                 .hash = compare_hashed,
+                                 .hash_ctx = &h,
+                                 .memory_limit = memory_limit};
     struct tp_builder *b;
     struct tp_program *p;
     struct tp_err err;

@@ -21,26 +21,43 @@ struct reading {
     struct tp_err err;
     struct tp_program *program; /* NULL after an error */
     struct tp_meta meta;
+    struct tp_recorded recorded;
     uint64_t repairs[TP_REPAIR_COUNT];
 };
 
-static inline struct reading read_input(const struct tp_format *format, struct tp_input *in,
-                                        bool strict)
+static inline struct reading read_input_as(const struct tp_format *format, struct tp_input *in,
+                                           bool strict, const struct tp_read_opts *opts)
 {
     struct reading r = {0};
+    struct tp_places places = {0};
     struct tp_lower *lo = NULL;
     const struct tp_lower_cfg cfg = {.path = tp_input_name(in), .strict = strict};
     r.rc = tp_lower_new(&cfg, &lo, &r.err);
     if (r.rc == TP_OK)
-        r.rc = format->read(in, lo, &r.meta, &r.err);
+        r.rc = format->read(&(struct tp_reading){.in = in,
+                                                 .lower = lo,
+                                                 .meta = &r.meta,
+                                                 .recorded = &r.recorded,
+                                                 .places = &places,
+                                                 .opts = opts},
+                            &r.err);
     if (r.rc == TP_OK)
         r.rc = tp_lower_finish(lo, &r.program, r.repairs, &r.err);
     tp_lower_free(lo);
     if (r.rc != TP_OK) {
         assert_int_equal(r.rc, r.err.status);
         tp_meta_release(&r.meta);
+        tp_recorded_release(&r.recorded);
     }
+    if (places.release)
+        places.release(places.ctx);
     return r;
+}
+
+static inline struct reading read_input(const struct tp_format *format, struct tp_input *in,
+                                        bool strict)
+{
+    return read_input_as(format, in, strict, &(struct tp_read_opts){.device = -1});
 }
 
 static inline struct reading read_bytes(const struct tp_format *format, const void *data,
@@ -65,6 +82,7 @@ static inline void forget(struct reading *r)
 {
     tp_program_release(r->program);
     tp_meta_release(&r->meta);
+    tp_recorded_release(&r->recorded);
     r->program = NULL;
 }
 

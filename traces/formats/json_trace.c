@@ -88,17 +88,16 @@ static int read_all(struct tp_json_header *h, struct tp_err *err)
         rc = tp_json_fail(h->scan, tp_input_line(h->scan->in), err, "there is no 'events' in it");
         return tp_hint(err, rc, "'tapool help format' shows the format");
     }
-    rc = read_events(h->scan, h->lower, err);
+    rc = read_events(h->scan, h->reading->lower, err);
     if (rc == TP_OK)
         rc = tp_json_header_read(h, &stop, err);
     return rc == TP_OK ? read_end(h->scan, err) : rc;
 }
 
-static int read_document(struct tp_input *in, struct tp_lower *lo, struct tp_meta *meta,
-                         struct tp_err *err)
+static int read_document(const struct tp_reading *r, struct tp_err *err)
 {
-    struct tp_json_scan scan = {.in = in, .line = 1};
-    struct tp_json_header header = {.scan = &scan, .lower = lo, .meta = meta};
+    struct tp_json_scan scan = {.in = r->in, .line = 1};
+    struct tp_json_header header = {.scan = &scan, .reading = r};
     int rc = read_all(&header, err);
     tp_json_header_release(&header);
     tp_json_scan_release(&scan);

@@ -59,14 +59,13 @@ static int read_all(struct tp_json_header *h, struct tp_err *err)
         return tp_hint(err, rc, "--input-format=json reads the form with a list of events");
     }
     rc = end_line(h->scan, "something follows the header on its line", err);
-    return rc == TP_OK ? read_events(h->scan, h->lower, err) : rc;
+    return rc == TP_OK ? read_events(h->scan, h->reading->lower, err) : rc;
 }
 
-static int read_lines(struct tp_input *in, struct tp_lower *lo, struct tp_meta *meta,
-                      struct tp_err *err)
+static int read_lines(const struct tp_reading *r, struct tp_err *err)
 {
-    struct tp_json_scan scan = {.in = in, .line = 1};
-    struct tp_json_header header = {.scan = &scan, .lower = lo, .meta = meta};
+    struct tp_json_scan scan = {.in = r->in, .line = 1};
+    struct tp_json_header header = {.scan = &scan, .reading = r};
     int rc = read_all(&header, err);
     tp_json_header_release(&header);
     tp_json_scan_release(&scan);

@@ -1,0 +1,35 @@
+/* Memory spaces: formats whose files mix several (CPU and GPU, many allocators) hand their events
+ * in here, each with its space; at the end one of them is lowered, or all, and what was left out is
+ * said.
+ *
+ * Events are kept in memory up to 32 MiB and then in an unlinked file in $TMPDIR, so formats that
+ * must have seen the end of a file before its first event use it as well, with a single space. */
+#ifndef TP_SPACES_H
+#define TP_SPACES_H
+
+#include "traces/format.h"
+
+struct tp_spaces;
+
+int tp_spaces_new(const struct tp_reading *r, struct tp_spaces **out, struct tp_err *err);
+void tp_spaces_free(struct tp_spaces *sp); /* NULL is fine */
+
+/* A new space; the name is copied and cleaned. Names need not differ. */
+int tp_spaces_define(struct tp_spaces *sp, const char *name, enum tp_kind kind, uint32_t *index,
+                     struct tp_err *err);
+
+/* The next event of a space, in the order in which they are to be lowered. Ids are unique among the
+ * live objects of all spaces. `stream` counts where has_stream is set, `device` always: streams of
+ * the two are declared as they come. */
+int tp_spaces_event(struct tp_spaces *sp, uint32_t space, int64_t device,
+                    const struct tp_event *ev, struct tp_err *err);
+
+/* Events taken so far, TP_EV_INITIAL not counted. */
+uint64_t tp_spaces_count(const struct tp_spaces *sp);
+
+/* Chooses by r->opts->space (TP_EINPUT names those there are; with one space a name is checked all
+ * the same), else the space with most allocated bytes; sets kind, space and left_out of the meta;
+ * lowers. With "all" each space is a device of its own. TP_EV_INITIAL of the chosen ones first. */
+int tp_spaces_lower(struct tp_spaces *sp, struct tp_err *err);
+
+#endif

@@ -80,6 +80,12 @@ static_assert(sizeof(struct tp_insn) == 24, "the hot loop and the hash rely on 2
 
 enum tp_kind { TP_KIND_HOST, TP_KIND_DEVICE };
 
+/* What a request is aligned to that names no alignment: 16 bytes, 256 on a device. */
+static inline uint8_t tp_usual_align_log2(enum tp_kind kind)
+{
+    return kind == TP_KIND_HOST ? 4 : 8;
+}
+
 static inline bool tp_op_is_operation(unsigned op)
 {
     return op <= TP_THREAD_END;

@@ -5,11 +5,11 @@
 #include "cmd/cli.h"
 #include "cmd/output.h"
 #include "cmd/registry.h"
+#include "cmd/stop.h"
 #include "cmd/text.h"
 #include "traces/clean.h"
 #include "traces/json_write.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -168,43 +168,13 @@ static bool nothing_given(const struct gen_opts *o)
 
 /* ---- writing ---- */
 
-/* The last signal that asked to stop: what is half written must go first. */
-static volatile sig_atomic_t stopped_by;
-
-static void note_signal(int number)
-{
-    stopped_by = number;
-}
-
-static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
-enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
-
-/* Signals that were ignored stay so: nohup, jobs in the background. */
-static void catch_signals(struct sigaction *before)
-{
-    const struct sigaction note = {.sa_handler = note_signal};
-    for (size_t i = 0; i < STOP_SIGNALS; i++) {
-        sigaction(stop_signals[i], NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
-            sigaction(stop_signals[i], &note, NULL);
-    }
-}
-
-/* Ends as the signal would have, had it not been caught. */
-static void restore_signals(const struct sigaction *before)
-{
-    for (size_t i = 0; i < STOP_SIGNALS; i++)
-        sigaction(stop_signals[i], &before[i], NULL);
-    if (stopped_by)
-        raise(stopped_by);
-}
-
 /* What is made: everything but the place it goes to. */
 struct recipe {
     const struct tp_profile *profile;
     const void *opts;
     uint64_t seed;
     bool lines;
+    const char *path;
     char program[256]; /* as the trace names it */
     struct tp_json_writer writer;
     uint64_t events;
@@ -213,8 +183,9 @@ struct recipe {
 static int write_one(void *ctx, const struct tp_event *ev, struct tp_err *err)
 {
     struct recipe *r = ctx;
-    if (stopped_by)
-        return tp_fail(err, TP_EIO, "stopped by signal %d", (int)stopped_by);
+    int status = tp_stop_asked(err);
+    if (status)
+        return status;
     r->events++;
     return tp_json_write_event(&r->writer, ev, err);
 }
@@ -223,12 +194,13 @@ static int write_trace(struct recipe *r, const char *path, FILE *out, struct tp_
 {
     const struct tp_profile *p = r->profile;
     const struct tp_event_sink sink = {write_one, r};
+    char name[64];
+    snprintf(name, sizeof name, "%s", p->name);
+    const struct tp_meta meta = {.name = name, .program = r->program, .kind = p->kind};
     const struct tp_json_write_cfg cfg = {.out = out,
                                           .path = path,
                                           .lines = r->lines,
-                                          .name = p->name,
-                                          .program = r->program,
-                                          .kind = p->kind,
+                                          .meta = &meta,
                                           .streams = p->streams ? p->streams(r->opts) : 0};
     int status = tp_json_write_begin(&r->writer, &cfg, err);
     if (!status)
@@ -236,21 +208,10 @@ static int write_trace(struct recipe *r, const char *path, FILE *out, struct tp_
     return status ? status : tp_json_write_end(&r->writer, err);
 }
 
-static int write_file(struct recipe *r, const struct gen_opts *o, struct tp_err *err)
+static int write_body(void *ctx, FILE *out, struct tp_err *err)
 {
-    struct sigaction before[STOP_SIGNALS];
-    struct tp_output file;
-    catch_signals(before);
-    int status = tp_output_open(&file, o->output, o->force, err);
-    if (!status) {
-        status = write_trace(r, o->output, file.file, err);
-        if (status)
-            tp_output_discard(&file);
-        else
-            status = tp_output_commit(&file, err);
-    }
-    restore_signals(before);
-    return status;
+    struct recipe *r = ctx;
+    return write_trace(r, r->path, out, err);
 }
 
 static void print_made(const struct recipe *r, const char *path, struct tp_page *page)
@@ -284,7 +245,8 @@ static int make_with(struct recipe *r, const struct gen_opts *o, struct tp_page 
         return status;
     if (to_stdout)
         return write_trace(r, "standard output", page->out, err);
-    status = write_file(r, o, err);
+    r->path = o->output;
+    status = tp_output_write(o->output, o->force, write_body, r, err);
     if (!status)
         print_made(r, o->output, page);
     return status;

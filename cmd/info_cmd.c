@@ -6,35 +6,16 @@
 enum { FORMAT_TEXT, FORMAT_JSON };
 
 struct info_opts {
-    char *input_format;
+    struct tp_open_opts open;
     uint32_t format;
-    uint64_t limit;
-    bool strict, repair, json, bytes;
+    bool json, bytes;
 };
 
 static const char *const format_words[] = {"text", "json", NULL};
 
 #define ROW(member) offsetof(struct info_opts, member)
 static const struct tp_opt rows[] = {
-    {.name = "strict",
-     .type = TP_OPT_FLAG,
-     .offset = ROW(strict),
-     .help = "dirty input is an error (the default for tapool's own formats)"},
-    {.name = "repair",
-     .type = TP_OPT_FLAG,
-     .offset = ROW(repair),
-     .help = "dirty input is repaired, with a count on the screen"},
-    {.name = "limit",
-     .type = TP_OPT_UINT,
-     .offset = ROW(limit),
-     .def = "0",
-     .arg = "N",
-     .help = "read the first N events only; 0 is all"},
-    {.name = "input-format",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(input_format),
-     .arg = "NAME",
-     .help = "read the trace as this format instead of detecting it"},
+    TP_OPEN_ROWS(struct info_opts),
     {.name = "format",
      .type = TP_OPT_CHOICE,
      .offset = ROW(format),
@@ -68,8 +49,7 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
                        "tapool info sample:sqlite shows a shipped one");
     if (args->count > 1)
         return tp_fail(err, TP_EUSAGE, "info takes one trace");
-    const struct tp_open_opts open = {o->input_format, o->strict, o->repair, o->limit};
-    int status = tp_open_trace(args->words[0], &open, &trace, err);
+    int status = tp_open_trace(args->words[0], &o->open, true, &trace, err);
     if (status)
         return status;
     status = tp_info_scan(trace.program, &info, err);

@@ -11,8 +11,6 @@
 
 #include <stdlib.h>
 
-enum { HOST_ALIGN_LOG2 = 4, DEVICE_ALIGN_LOG2 = 8 };
-
 #define NO_SLOT     UINT32_MAX
 #define SUM_MAX     (UINT64_MAX - 1)
 #define KIB(n)      ((uint64_t)(n) << 10)
@@ -294,7 +292,7 @@ static void begin(struct scan *s, struct tp_program *program)
     bool device = f->kind == TP_KIND_DEVICE;
     s->info->device_count = f->devices;
     s->info->by_time = f->time_known && f->duration_ns;
-    s->info->usual_align_log2 = device ? DEVICE_ALIGN_LOG2 : HOST_ALIGN_LOG2;
+    s->info->usual_align_log2 = tp_usual_align_log2((enum tp_kind)f->kind);
     for (int i = 0; i < TP_INFO_SIZES; i++)
         s->info->sizes[i].up_to = device ? device_limits[i] : host_limits[i];
     for (uint16_t i = 0; i < f->devices; i++) {

@@ -3,6 +3,7 @@
 #include "cmd/output.h"
 
 #include "cmd/cli.h"
+#include "cmd/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -127,4 +128,22 @@ void tp_output_discard(struct tp_output *o)
     free(o->temporary);
     free(o->path);
     *o = (struct tp_output){0};
+}
+
+int tp_output_write(const char *path, bool force, tp_output_fn *write, void *ctx,
+                    struct tp_err *err)
+{
+    struct tp_stop stop;
+    struct tp_output file;
+    tp_stop_catch(&stop);
+    int status = tp_output_open(&file, path, force, err);
+    if (!status) {
+        status = write(ctx, file.file, err);
+        if (status)
+            tp_output_discard(&file);
+        else
+            status = tp_output_commit(&file, err);
+    }
+    tp_stop_restore(&stop);
+    return status;
 }

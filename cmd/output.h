@@ -23,6 +23,12 @@ int tp_output_open(struct tp_output *o, const char *path, bool force, struct tp_
 /* Flushes, checks, and puts the file in its place; on failure nothing is left. */
 int tp_output_commit(struct tp_output *o, struct tp_err *err);
 
+/* Writes a file from its first to its last byte, and nothing where that fails or a signal asks to
+ * stop (tp_stop_asked). */
+typedef int tp_output_fn(void *ctx, FILE *out, struct tp_err *err);
+int tp_output_write(const char *path, bool force, tp_output_fn *write, void *ctx,
+                    struct tp_err *err);
+
 /* Removes what is not committed. A zeroed or committed one is fine. */
 void tp_output_discard(struct tp_output *o);
 

@@ -34,6 +34,9 @@ const struct tp_source_ops *const tp_sources[] = {&tp_source_host,    &tp_source
 extern const struct tp_format tp_format_json, tp_format_jsonl;
 const struct tp_format *const tp_formats[] = {&tp_format_json, &tp_format_jsonl, NULL};
 
+extern const struct tp_trace_writer tp_writer_json, tp_writer_jsonl;
+const struct tp_trace_writer *const tp_trace_writers[] = {&tp_writer_json, &tp_writer_jsonl, NULL};
+
 extern const struct tp_profile tp_profile_pair, tp_profile_batch, tp_profile_random_replace,
     tp_profile_producer_consumer, tp_profile_streams, tp_profile_web_server;
 const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
@@ -44,11 +47,12 @@ const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
                                                 &tp_profile_web_server,
                                                 NULL};
 
-extern const struct tp_command tp_command_replay, tp_command_info, tp_command_gen,
-    tp_command_strategies, tp_command_doctor, tp_command_help, tp_command_child;
+extern const struct tp_command tp_command_replay, tp_command_info, tp_command_convert,
+    tp_command_gen, tp_command_strategies, tp_command_doctor, tp_command_help, tp_command_child;
 const struct tp_command *const tp_commands[] = {
-    &tp_command_replay, &tp_command_info, &tp_command_gen,   &tp_command_strategies,
-    &tp_command_doctor, &tp_command_help, &tp_command_child, NULL};
+    &tp_command_replay, &tp_command_info,       &tp_command_convert,
+    &tp_command_gen,    &tp_command_strategies, &tp_command_doctor,
+    &tp_command_help,   &tp_command_child,      NULL};
 
 extern const struct tp_topic tp_topic_report, tp_topic_format, tp_topic_metrics, tp_topic_warnings;
 const struct tp_topic *const tp_topics[] = {&tp_topic_report, &tp_topic_format, &tp_topic_metrics,

@@ -6,10 +6,12 @@
 #include "cmd/cli.h"
 #include "traces/format.h"
 #include "traces/profile.h"
+#include "traces/trace_writer.h"
 
 extern const struct tp_strategy *const tp_strategies[];
 extern const struct tp_source_ops *const tp_sources[];
 extern const struct tp_format *const tp_formats[];
+extern const struct tp_trace_writer *const tp_trace_writers[];
 extern const struct tp_profile *const tp_profiles[];
 extern const struct tp_command *const tp_commands[];
 

@@ -19,10 +19,11 @@ enum { OOM_CONTINUE, OOM_STOP };
 
 struct replay_opts {
     struct tp_opt_list strategies, fail_on;
-    char *source, *input_format, *export_json;
+    struct tp_open_opts open;
+    char *source, *export_json;
     uint32_t touch, on_oom, format, color;
-    uint64_t min_time, repeat, seed, capacity, limit;
-    bool strict, repair, json, force, verbose, bytes, fits, no_fits, verify;
+    uint64_t min_time, repeat, seed, capacity;
+    bool json, force, verbose, bytes, fits, no_fits, verify;
 };
 
 static const char *const touch_words[] = {"auto", "none", "first", "all", NULL};
@@ -102,25 +103,6 @@ static const struct tp_opt rows[] = {
      .offset = ROW(verify),
      .help = "first play once beside a shadow that checks every block: overlap, alignment, "
              "contents, repeated frees, leaks; what it finds is named by event (exit 4)"},
-    {.name = "limit",
-     .type = TP_OPT_UINT,
-     .offset = ROW(limit),
-     .def = "0",
-     .arg = "N",
-     .help = "read the first N events only; 0 is all"},
-    {.name = "strict",
-     .type = TP_OPT_FLAG,
-     .offset = ROW(strict),
-     .help = "dirty input is an error (the default for tapool's own formats)"},
-    {.name = "repair",
-     .type = TP_OPT_FLAG,
-     .offset = ROW(repair),
-     .help = "dirty input is repaired, with a count in the report"},
-    {.name = "input-format",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(input_format),
-     .arg = "NAME",
-     .help = "read the trace as this format instead of detecting it"},
     {.name = "seed",
      .type = TP_OPT_UINT,
      .offset = ROW(seed),
@@ -258,8 +240,7 @@ static int check_strategies(const struct job *job, struct tp_err *err)
 static int prepare(struct job *job, const struct replay_opts *o, const char *path,
                    struct tp_err *err)
 {
-    const struct tp_open_opts open = {o->input_format, o->strict, o->repair, o->limit};
-    int status = tp_open_trace(path, &open, &job->trace, err);
+    int status = tp_open_trace(path, &o->open, false, &job->trace, err);
     if (status)
         return status;
     bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;

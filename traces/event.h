@@ -27,6 +27,7 @@ struct tp_event {
     enum tp_event_op op;
     bool has_time, has_size, has_align, has_stream;
     bool has_offset;
+    bool uncounted;      /* no event of the file: it has the number of the event before it */
     bool has_free;       /* free_bytes is known */
     enum tp_note note;   /* of TP_EV_NOTE; TP_NOTE_FREE_REQUESTED is about the object `id` */
     int64_t id;          /* unique among live objects */
@@ -39,6 +40,12 @@ struct tp_event {
     uint64_t free_bytes; /* of TP_NOTE_OOM: what the device had left */
     uint64_t line;       /* of the file, from 1; 0 = the format has none */
     uint64_t offset;     /* of the file, from 0, in formats without lines */
+};
+
+/* Where events go, one at a time, in order; the event is borrowed for the call. */
+struct tp_event_sink {
+    int (*event)(void *ctx, const struct tp_event *ev, struct tp_err *err);
+    void *ctx;
 };
 
 /* What a note is called in tapool's own formats: "oom", "segment_alloc". A name that is none of

@@ -6,6 +6,7 @@
 
 #include "traces/clean.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,37 +102,84 @@ static int write_text(const struct tp_json_writer *w, const char *text, struct t
     return TP_OK;
 }
 
-static int write_meta(const struct tp_json_writer *w, const struct tp_json_write_cfg *cfg,
-                      struct tp_err *err)
+/* A member of "meta", behind what `before` ends; nothing where there is no text. */
+static int write_member(const struct tp_json_writer *w, const char *before, const char *name,
+                        const char *text, struct tp_err *err)
+{
+    if (!text)
+        return TP_OK;
+    fprintf(w->out, "%s\"%s\": ", before, name);
+    return write_text(w, text, err);
+}
+
+/* Remarks are kept as lines and written as a list. */
+static int write_remarks(const struct tp_json_writer *w, const char *remarks, struct tp_err *err)
 {
     int rc = TP_OK;
-    fputs("\"meta\": {", w->out);
-    if (cfg->name) {
-        fputs("\"name\": ", w->out);
-        rc = write_text(w, cfg->name, err);
-        fputs(", ", w->out);
+    fputs(", \"remarks\": [", w->out);
+    for (const char *at = remarks; rc == TP_OK && *at;) {
+        size_t length = strcspn(at, "\n");
+        char *line = tp_clean_copy(at, length);
+        if (!line)
+            return tp_fail(err, TP_ENOMEM, "out of memory while writing %s", w->path);
+        fputs(at == remarks ? "" : ", ", w->out);
+        rc = write_text(w, line, err);
+        free(line);
+        at += length + (at[length] == '\n');
     }
-    fprintf(w->out, "\"kind\": \"%s\"", cfg->kind == TP_KIND_DEVICE ? "device" : "host");
-    if (rc == TP_OK && cfg->program) {
-        fputs(", \"program\": ", w->out);
-        rc = write_text(w, cfg->program, err);
-    }
-    fputs("}", w->out);
+    fputs("]", w->out);
     return rc;
 }
 
-static void write_streams(const struct tp_json_writer *w, uint64_t count, const char *separator)
+static int write_meta(const struct tp_json_writer *w, const struct tp_meta *meta,
+                      struct tp_err *err)
 {
-    if (!count)
+    const struct {
+        const char *name, *text;
+    } members[] = {{"program", meta->program},   {"capture", meta->capture},
+                   {"settings", meta->settings}, {"unknown", meta->unknown},
+                   {"space", meta->space},       {"left_out", meta->left_out}};
+    fputs("\"meta\": {", w->out);
+    int rc = write_member(w, "", "name", meta->name, err);
+    fprintf(w->out, "%s\"kind\": \"%s\"", meta->name ? ", " : "",
+            meta->kind == TP_KIND_DEVICE ? "device" : "host");
+    for (size_t i = 0; rc == TP_OK && i < sizeof members / sizeof *members; i++)
+        rc = write_member(w, ", ", members[i].name, members[i].text, err);
+    if (rc == TP_OK && meta->remarks)
+        rc = write_remarks(w, meta->remarks, err);
+    fputs(meta->wrapped ? ", \"wrapped\": true}" : "}", w->out);
+    return rc;
+}
+
+static void write_streams(const struct tp_json_writer *w, const struct tp_json_write_cfg *cfg,
+                          const char *separator)
+{
+    if (!cfg->streams)
         return;
     fprintf(w->out, ",%s\"streams\": [", separator);
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < cfg->streams; i++) {
         struct line l = {.used = 0};
         put_number(&l, i ? ", {\"id\": " : "{\"id\": ", i);
-        put(&l, ", \"device\": 0}");
+        put_number(&l, ", \"device\": ", cfg->device_of ? cfg->device_of[i] : 0);
+        put(&l, "}");
         fwrite(l.text, 1, l.used, w->out);
     }
     fputs("]", w->out);
+}
+
+static int write_recorded(const struct tp_json_writer *w, const struct tp_recorded *recorded,
+                          const char *separator, struct tp_err *err)
+{
+    if (!recorded || !recorded->by)
+        return TP_OK;
+    cJSON *json = tp_recorded_to_json(recorded);
+    char *text = json ? cJSON_PrintUnformatted(json) : NULL;
+    cJSON_Delete(json);
+    if (!text)
+        return tp_fail(err, TP_ENOMEM, "out of memory while writing %s", w->path);
+    fprintf(w->out, ",%s\"recorded\": %s", separator, text);
+    cJSON_free(text);
+    return TP_OK;
 }
 
 int tp_json_write_begin(struct tp_json_writer *w, const struct tp_json_write_cfg *cfg,
@@ -141,10 +189,12 @@ int tp_json_write_begin(struct tp_json_writer *w, const struct tp_json_write_cfg
     *w = (struct tp_json_writer){cfg->out, cfg->path, cfg->lines, false};
     errno = 0;
     fprintf(w->out, "{ \"format\": \"tapool-trace\", \"version\": 1,%s", separator);
-    int rc = write_meta(w, cfg, err);
+    int rc = write_meta(w, cfg->meta, err);
+    if (rc == TP_OK)
+        rc = write_recorded(w, cfg->recorded, separator, err);
     if (rc != TP_OK)
         return rc;
-    write_streams(w, cfg->streams, separator);
+    write_streams(w, cfg, separator);
     fputs(cfg->lines ? " }\n" : ",\n  \"events\": [", w->out);
     return check(w, err);
 }

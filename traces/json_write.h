@@ -2,18 +2,18 @@
 #ifndef TP_JSON_WRITE_H
 #define TP_JSON_WRITE_H
 
-#include "traces/event.h"
+#include "traces/format.h"
 
 #include <stdio.h>
 
 struct tp_json_write_cfg {
-    FILE *out;           /* borrowed until the end */
-    const char *path;    /* for messages; borrowed until the end */
-    bool lines;          /* JSON Lines instead of one document */
-    const char *name;    /* of the trace; NULL: none */
-    const char *program; /* what was recorded; NULL: none */
-    enum tp_kind kind;
-    uint64_t streams; /* 0 to n-1 are declared, all on device 0; 0: none */
+    FILE *out;                          /* borrowed until the end */
+    const char *path;                   /* for messages; borrowed until the end */
+    bool lines;                         /* JSON Lines instead of one document */
+    const struct tp_meta *meta;         /* borrowed for tp_json_write_begin, as are the others */
+    const struct tp_recorded *recorded; /* NULL: none */
+    uint64_t streams;                   /* 0 to n-1 are declared; 0: none */
+    const uint16_t *device_of;          /* of each stream; NULL: all on device 0 */
 };
 
 struct tp_json_writer {

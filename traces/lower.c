@@ -17,9 +17,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#define HOST_ALIGN_LOG2   4 /* 16 */
-#define DEVICE_ALIGN_LOG2 8 /* 256 */
-
 const char *const tp_repair_names[TP_REPAIR_COUNT] = {
     [TP_REPAIR_UNKNOWN_FREE] = "unknown_free", [TP_REPAIR_DOUBLE_ALLOC] = "double_alloc",
     [TP_REPAIR_ZERO_SIZE] = "zero_size",       [TP_REPAIR_REALLOC_UNKNOWN] = "realloc_unknown",
@@ -271,8 +268,9 @@ static int resolve_thread(struct tp_lower *lo, struct context *cx)
 
 static int add(struct tp_lower *lo, struct context *cx, const struct tp_insn *insn)
 {
-    int rc = cx->ev->op == TP_EV_INITIAL ? tp_builder_prologue(lo->builder, insn, cx->err)
-                                         : tp_builder_add(lo->builder, insn, lo->count, cx->err);
+    int rc = cx->ev->op == TP_EV_INITIAL
+                 ? tp_builder_prologue(lo->builder, insn, cx->err)
+                 : tp_builder_add(lo->builder, insn, lo->count ? lo->count : 1, cx->err);
     return placed(lo, cx->ev, rc, cx->err);
 }
 
@@ -361,7 +359,7 @@ static int create(struct tp_lower *lo, struct context *cx, enum tp_op op)
 {
     const struct tp_event *ev = cx->ev;
     uint8_t align_log2 = 0;
-    uint8_t otherwise = lo->kind == TP_KIND_HOST ? HOST_ALIGN_LOG2 : DEVICE_ALIGN_LOG2;
+    uint8_t otherwise = tp_usual_align_log2(lo->kind);
     int rc = check_size(lo, cx, ev->size);
     if (rc == TP_OK)
         rc = take_align(lo, cx, otherwise, &align_log2);
@@ -656,7 +654,9 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
         [TP_EV_NOTE] = on_note};
     assert((unsigned)ev->op < TP_EV_COUNT);
     struct context cx = {.ev = ev, .err = err};
-    int rc = ev->op == TP_EV_INITIAL ? begin_initial(lo, ev, err) : count_event(lo, err);
+    int rc = ev->op == TP_EV_INITIAL ? begin_initial(lo, ev, err)
+             : ev->uncounted         ? begin(lo, err)
+                                     : count_event(lo, err);
     if (rc == TP_OK && ev->op != TP_EV_INITIAL)
         rc = take_time(lo, ev, err);
     if (rc == TP_OK)
@@ -680,7 +680,7 @@ int tp_lower_finish(struct tp_lower *lo, struct tp_program **program, uint64_t *
     rc = tp_hash_finish(lo->hash, digest, err);
     if (rc != TP_OK)
         return rc;
-    struct tp_builder_end end = {.events = lo->count,
+    struct tp_builder_end end = {.events = lo->count, /* 0: at most what belongs to no event */
                                  .time_known = lo->count > 0 && !lo->some_without_time,
                                  .recorded_threads = lo->threads.recorded,
                                  .streams = (uint32_t)lo->streams.streams.used,

@@ -15,12 +15,6 @@
 
 struct tp_lower;
 
-/* Where events go, one at a time, in order; the event is borrowed for the call. */
-struct tp_event_sink {
-    int (*event)(void *ctx, const struct tp_event *ev, struct tp_err *err);
-    void *ctx;
-};
-
 struct tp_profile {
     const char *name;
     const char *sample;  /* sample:NAME plays it with defaults and seed 1; NULL: no sample */

@@ -144,7 +144,8 @@ static int keep_mark(struct tp_spaces *sp, const char *name, uint64_t *index, st
     if (sp->mark_count == sp->mark_room) {
         size_t room = sp->mark_room ? 2 * sp->mark_room : 64;
         if (room * (sizeof(char *) + MARK_KEPT) > tp_max_memory(sp->reading->opts))
-            return tp_fail(err, TP_EINPUT, "%s: too many marks for the memory that reading may take",
+            return tp_fail(err, TP_EINPUT,
+                           "%s: too many marks for the memory that reading may take",
                            tp_input_name(sp->reading->in));
         char **marks = realloc(sp->marks, room * sizeof *marks);
         if (!marks)
@@ -172,8 +173,8 @@ static void count_event(struct tp_spaces *sp, uint32_t space, const struct tp_ev
     sp->some_initial |= ev->op == TP_EV_INITIAL;
 }
 
-int tp_spaces_event(struct tp_spaces *sp, uint32_t space, int64_t device,
-                    const struct tp_event *ev, struct tp_err *err)
+int tp_spaces_event(struct tp_spaces *sp, uint32_t space, int64_t device, const struct tp_event *ev,
+                    struct tp_err *err)
 {
     assert(space < sp->space_count);
     uint64_t align = ev->has_free ? ev->free_bytes : ev->align;
@@ -215,8 +216,8 @@ static void list_spaces(const struct tp_spaces *sp, char *out, size_t size)
     uint32_t i = 0;
     out[0] = '\0';
     for (; i < sp->space_count && i < LISTED && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
-                                 sp->spaces[i].name);
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", sp->spaces[i].name);
     if (i < sp->space_count && used < size)
         snprintf(out + used, size - used, " and %" PRIu32 " more", sp->space_count - i);
 }

@@ -21,8 +21,8 @@ int tp_spaces_define(struct tp_spaces *sp, const char *name, enum tp_kind kind, 
 /* The next event of a space, in the order in which they are to be lowered. Ids are unique among the
  * live objects of all spaces. `stream` counts where has_stream is set, `device` always: streams of
  * the two are declared as they come. */
-int tp_spaces_event(struct tp_spaces *sp, uint32_t space, int64_t device,
-                    const struct tp_event *ev, struct tp_err *err);
+int tp_spaces_event(struct tp_spaces *sp, uint32_t space, int64_t device, const struct tp_event *ev,
+                    struct tp_err *err);
 
 /* Events taken so far, TP_EV_INITIAL not counted. */
 uint64_t tp_spaces_count(const struct tp_spaces *sp);

@@ -25,6 +25,7 @@ static struct text write_events(struct tp_json_write_cfg cfg, const struct tp_ev
     struct tp_err err = {0};
     cfg.out = open_text(&t);
     cfg.path = "x";
+    cfg.meta = cfg.meta ? cfg.meta : &(const struct tp_meta){0};
     assert_int_equal(tp_json_write_begin(&w, &cfg, &err), TP_OK);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(tp_json_write_event(&w, &events[i], &err), TP_OK);
@@ -74,7 +75,8 @@ static void round_trip(enum tp_kind kind, uint64_t streams, const struct tp_even
 {
     struct tp_program *direct = lower_events(kind, streams, events, count);
     for (int lines = 0; lines < 2; lines++) {
-        const struct tp_json_write_cfg cfg = {.lines = lines, .kind = kind, .streams = streams};
+        const struct tp_json_write_cfg cfg = {
+            .lines = lines, .meta = &(const struct tp_meta){.kind = kind}, .streams = streams};
         struct text t = write_events(cfg, events, count);
         struct reading r = read_back(&t, lines);
         same_program(direct, r.program);
@@ -160,8 +162,10 @@ static void test_numbers(void **state)
 static void text_round_trip(const char *text, const char *expected)
 {
     const struct tp_event mark = {.op = TP_EV_MARK, .name = text};
+    const struct tp_meta meta = {.name = (char *)(uintptr_t)text,
+                                 .program = (char *)(uintptr_t)text};
     for (int lines = 0; lines < 2; lines++) {
-        const struct tp_json_write_cfg cfg = {.lines = lines, .name = text, .program = text};
+        const struct tp_json_write_cfg cfg = {.lines = lines, .meta = &meta};
         struct text t = write_events(cfg, &mark, 1);
         struct reading r = read_back(&t, lines);
         assert_string_equal(r.meta.name, expected);
@@ -184,7 +188,7 @@ static void test_texts(void **state)
     char longer[3000];
     memset(longer, '"', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
-    const struct tp_json_write_cfg cfg = {.name = longer};
+    const struct tp_json_write_cfg cfg = {.meta = &(const struct tp_meta){.name = longer}};
     const struct tp_event mark = {.op = TP_EV_MARK, .name = longer};
     struct text t = write_events(cfg, &mark, 1);
     struct reading r = read_back(&t, false);
@@ -197,8 +201,10 @@ static void test_texts(void **state)
 static void test_no_events(void **state)
 {
     (void)state;
+    char name[] = "empty";
+    const struct tp_meta meta = {.name = name};
     for (int lines = 0; lines < 2; lines++) {
-        const struct tp_json_write_cfg cfg = {.lines = lines, .name = "empty"};
+        const struct tp_json_write_cfg cfg = {.lines = lines, .meta = &meta};
         struct text t = write_events(cfg, NULL, 0);
         struct reading r = read_back(&t, lines);
         assert_int_equal(tp_program_facts(r.program)->events, 0);
@@ -223,7 +229,7 @@ static struct text write_profile(const struct tp_profile *p, const void *opts, b
     struct tp_json_write_cfg cfg = {.out = open_text(&t),
                                     .path = "x",
                                     .lines = lines,
-                                    .kind = p->kind,
+                                    .meta = &(const struct tp_meta){.kind = p->kind},
                                     .streams = p->streams ? p->streams(opts) : 0};
     assert_int_equal(tp_json_write_begin(&w, &cfg, NULL), TP_OK);
     assert_int_equal(p->generate(opts, 3, &sink, NULL), TP_OK);
@@ -275,7 +281,8 @@ static void test_full(void **state)
     if (!full)
         skip();
     setvbuf(full, buffer, _IOFBF, sizeof buffer);
-    const struct tp_json_write_cfg cfg = {.out = full, .path = "disk.json", .lines = true};
+    const struct tp_json_write_cfg cfg = {
+        .out = full, .path = "disk.json", .lines = true, .meta = &(const struct tp_meta){0}};
     int rc = tp_json_write_begin(&w, &cfg, &err), count = 0;
     for (; rc == TP_OK && count < 1000; count++)
         rc = tp_json_write_event(&w, &ev, &err);

@@ -1,0 +1,301 @@
+/* tapool convert: any format in, one of tapool's own (or a list of lifetimes) out. A piece, or a
+ * trace without its marks and notes, is lowered once more before it is written. */
+#include "cmd/cli.h"
+#include "cmd/open_trace.h"
+#include "cmd/output.h"
+#include "cmd/registry.h"
+#include "cmd/stop.h"
+#include "cmd/text.h"
+#include "traces/clean.h"
+#include "traces/unlower.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+struct convert_opts {
+    struct tp_open_opts open;
+    char *output, *from, *to_format;
+    bool strip, compress, force;
+};
+
+#define ROW(member) offsetof(struct convert_opts, member)
+static const struct tp_opt rows[] = {
+    {.name = "output",
+     .letter = 'o',
+     .type = TP_OPT_TEXT,
+     .offset = ROW(output),
+     .arg = "FILE",
+     .help = "where to; the end of its name says in which form, '-' is standard output"},
+    {.name = "output-format",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(to_format),
+     .arg = "NAME",
+     .help = "the form, whatever the name ends in (default on standard output: jsonl)"},
+    {.name = "from",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(from),
+     .arg = "A:B",
+     .help = "only the events A to B, counted from 1; either may be left out. What is live at A "
+             "becomes the initial heap"},
+    {.name = "strip",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(strip),
+     .help = "leave out marks, notes and what the trace says of itself: nothing but sizes and "
+             "times is left to be read"},
+    {.name = "compress",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(compress),
+     .help = "blocks of a .tpt are packed with zstd: smaller, slower to read"},
+    TP_OPEN_ROWS(struct convert_opts),
+    {.name = "force",
+     .letter = 'f',
+     .type = TP_OPT_FLAG,
+     .offset = ROW(force),
+     .help = "overwrite FILE"},
+    {.name = NULL}};
+
+/* ---- what to write ---- */
+
+static void list_writers(char *out, size_t size, bool suffixes)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; tp_trace_writers[i] && used < size; i++)
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
+                             suffixes ? tp_trace_writers[i]->suffix : tp_trace_writers[i]->name);
+}
+
+static const struct tp_trace_writer *writer_by_name(const char *name)
+{
+    for (size_t i = 0; tp_trace_writers[i]; i++)
+        if (!strcasecmp(tp_trace_writers[i]->name, name))
+            return tp_trace_writers[i];
+    return NULL;
+}
+
+static const struct tp_trace_writer *writer_by_suffix(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && tp_trace_writers[i]; i++)
+        if (!strcasecmp(tp_trace_writers[i]->suffix, dot))
+            return tp_trace_writers[i];
+    return NULL;
+}
+
+static int choose_writer(const struct convert_opts *o, const struct tp_trace_writer **out,
+                         struct tp_err *err)
+{
+    char all[256];
+    if (o->to_format) {
+        *out = writer_by_name(o->to_format);
+        list_writers(all, sizeof all, false);
+        return *out ? TP_OK
+                    : tp_hint(err,
+                              tp_fail(err, TP_EUSAGE, "unknown output format '%s'", o->to_format),
+                              "there are: %s", all);
+    }
+    *out = strcmp(o->output, "-") ? writer_by_suffix(o->output) : writer_by_name("jsonl");
+    if (*out)
+        return TP_OK;
+    list_writers(all, sizeof all, true);
+    return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' does not say in which form", o->output),
+                   "names end in %s; --output-format decides otherwise", all);
+}
+
+/* One end of A:B; "" is none. */
+static int parse_event(const char *text, size_t length, uint64_t *out)
+{
+    char digits[24];
+    char *end = NULL;
+    *out = 0;
+    if (!length)
+        return TP_OK;
+    if (length >= sizeof digits || strspn(text, "0123456789") < length)
+        return TP_EUSAGE;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    *out = strtoull(digits, &end, 10);
+    return *out ? TP_OK : TP_EUSAGE;
+}
+
+static int parse_piece(const char *text, struct tp_unlower_cfg *cfg, struct tp_err *err)
+{
+    const char *colon = text ? strchr(text, ':') : NULL;
+    if (!text)
+        return TP_OK;
+    if (!colon || parse_event(text, (size_t)(colon - text), &cfg->first) ||
+        parse_event(colon + 1, strlen(colon + 1), &cfg->last))
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--from is '%s', not A:B", text),
+                       "events are counted from 1: --from 1000:2000, --from 1000:, --from :2000");
+    if (cfg->last && cfg->first > cfg->last)
+        return tp_fail(err, TP_EUSAGE, "--from %s ends before it begins", text);
+    return TP_OK;
+}
+
+/* ---- a piece ---- */
+
+/* Replaces the program of `t` by a piece of it. */
+static int cut_piece(struct tp_trace *t, const struct tp_unlower_cfg *piece, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(t->program);
+    struct tp_lower *lo = NULL;
+    struct tp_program *cut = NULL;
+    uint64_t repairs[TP_REPAIR_COUNT];
+    if (piece->first > f->events)
+        return tp_fail(err, TP_EUSAGE, "--from begins at event %s: there are only %s",
+                       tp_count(piece->first).s, tp_count(f->events).s);
+    int status = tp_lower_new(&(struct tp_lower_cfg){.path = t->file, .strict = true}, &lo, err);
+    if (!status)
+        status = tp_relower(t->program, piece, lo, err);
+    if (!status)
+        status = tp_lower_finish(lo, &cut, repairs, err);
+    tp_lower_free(lo);
+    if (status)
+        return status;
+    tp_program_release(t->program);
+    t->program = cut;
+    return TP_OK;
+}
+
+/* The recorded allocator's figures are those of the whole. */
+static int describe_piece(struct tp_trace *t, const struct tp_unlower_cfg *piece, uint64_t events,
+                          struct tp_err *err)
+{
+    char text[256];
+    uint64_t last = piece->last && piece->last < events ? piece->last : events;
+    if (!piece->first && !piece->last)
+        return TP_OK;
+    snprintf(text, sizeof text, "events %" PRIu64 " to %" PRIu64 " of %" PRIu64 " of %s",
+             piece->first ? piece->first : 1, last, events, t->file);
+    tp_recorded_release(&t->recorded);
+    return tp_meta_remark(&t->meta, text, err);
+}
+
+static void strip_meta(struct tp_trace *t)
+{
+    enum tp_kind kind = t->meta.kind;
+    tp_meta_release(&t->meta);
+    tp_recorded_release(&t->recorded);
+    t->meta = (struct tp_meta){.kind = kind};
+}
+
+static int prepare(struct tp_trace *t, const struct convert_opts *o,
+                   const struct tp_unlower_cfg *piece, struct tp_err *err)
+{
+    uint64_t events = tp_program_facts(t->program)->events;
+    int status = TP_OK;
+    if (piece->first || piece->last || piece->strip)
+        status = cut_piece(t, piece, err);
+    if (!status)
+        status = describe_piece(t, piece, events, err);
+    if (!status && o->strip)
+        strip_meta(t);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+struct job {
+    const struct tp_trace_writer *writer;
+    struct tp_writing writing;
+};
+
+static int write_job(void *ctx, FILE *out, struct tp_err *err)
+{
+    const struct job *job = ctx;
+    return job->writer->write(&job->writing, out, err);
+}
+
+static void print_done(const struct job *job, const char *path, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(job->writing.program);
+    struct stat st;
+    char shown[256];
+    tp_clean_text(path, shown, sizeof shown);
+    tp_page_at(page, 0, "%s: %s events", shown, tp_count(f->events).s);
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && f->events)
+        tp_page_more(page, 0, ", %s, %.1f bytes an event",
+                     tp_bytes((uint64_t)st.st_size, page->exact).s,
+                     (double)st.st_size / (double)f->events);
+    tp_page_line(page);
+    tp_page_at(page, 0, "Next: tapool replay %s", shown);
+    tp_page_line(page);
+}
+
+static int write_trace(struct job *job, const struct convert_opts *o, FILE *out,
+                       struct tp_err *err)
+{
+    struct tp_page page;
+    if (!strcmp(o->output, "-"))
+        return write_job(job, out, err);
+    int status = tp_output_write(o->output, o->force, write_job, job, err);
+    if (status)
+        return status;
+    tp_page_init(&page, out, 0);
+    print_done(job, o->output, &page);
+    return TP_OK;
+}
+
+static int convert(const char *path, const struct convert_opts *o, FILE *out, struct tp_err *err)
+{
+    struct tp_trace trace = {0};
+    struct tp_unlower_cfg piece = {.strip = o->strip};
+    struct job job = {0};
+    bool to_file = strcmp(o->output, "-") != 0;
+    int status = choose_writer(o, &job.writer, err);
+    if (!status)
+        status = parse_piece(o->from, &piece, err);
+    if (!status && to_file)
+        status = tp_output_check(o->output, o->force, err);
+    if (!status)
+        status = tp_open_trace(path, &o->open, false, &trace, err);
+    if (status)
+        return status;
+    status = prepare(&trace, o, &piece, err);
+    job.writing = (struct tp_writing){.program = trace.program,
+                                      .meta = &trace.meta,
+                                      .recorded = &trace.recorded,
+                                      .repairs = trace.repairs,
+                                      .path = to_file ? o->output : "standard output",
+                                      .compress = o->compress,
+                                      .device = o->open.device == TP_OPT_KEYWORD(0)
+                                                    ? -1
+                                                    : (int64_t)o->open.device,
+                                      .stop = tp_stop_asked};
+    if (!status)
+        status = write_trace(&job, o, out, err);
+    tp_trace_close(&trace);
+    return status;
+}
+
+static int run_convert(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    const struct convert_opts *o = args->opts;
+    if (args->count != 1)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "convert takes one trace"),
+                       "tapool convert sample:sqlite -o sqlite.tpt");
+    if (!o->output)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "convert needs a file to write"),
+                       "tapool convert %s -o NAME.tpt; '-o -' is standard output", args->words[0]);
+    return convert(args->words[0], o, out, err);
+}
+
+const struct tp_command tp_command_convert = {
+    .name = "convert",
+    .usage = "convert TRACE -o FILE [OPTION]...",
+    .summary = "writes a trace in another form: any format in, binary or JSON out",
+    .about =
+        "Reads a trace in any format that tapool knows and writes it as FILE: .tpt is tapool's "
+        "binary form (small, played in place, checked by block), .json and .jsonl are its text "
+        "forms, .csv is a list of lifetimes for offline packing (minimalloc). The first three "
+        "keep everything: the same program with the same hash, marks, notes, what was recorded. "
+        "Repairs of dirty input are made once, here, and are counted in a .tpt.\n\nFILE is "
+        "written whole or not at all.",
+    .opts_size = sizeof(struct convert_opts),
+    .options = rows,
+    .run = run_convert,
+};

@@ -1,0 +1,45 @@
+/* A whole program as tapool's own JSON: its events go back through traces/unlower.h. */
+#include "traces/json_write.h"
+#include "traces/trace_writer.h"
+#include "traces/unlower.h"
+
+#include <stdlib.h>
+
+enum { STOP_EVERY = 4096 }; /* events */
+
+struct sink {
+    struct tp_json_writer writer;
+    const struct tp_writing *writing;
+    uint64_t events;
+};
+
+static int write_event(void *ctx, const struct tp_event *ev, struct tp_err *err)
+{
+    struct sink *s = ctx;
+    int rc = s->events++ % STOP_EVERY == 0 ? s->writing->stop(err) : TP_OK;
+    return rc == TP_OK ? tp_json_write_event(&s->writer, ev, err) : rc;
+}
+
+int tp_json_write_program(const struct tp_writing *w, bool lines, FILE *out, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(w->program);
+    struct sink s = {.writing = w};
+    const struct tp_event_sink sink = {write_event, &s};
+    uint16_t *device_of = calloc(f->streams, sizeof *device_of);
+    if (!device_of)
+        return tp_fail(err, TP_ENOMEM, "out of memory while writing %s", w->path);
+    int rc = tp_unlower_streams(w->program, device_of, err);
+    const struct tp_json_write_cfg cfg = {.out = out,
+                                          .path = w->path,
+                                          .lines = lines,
+                                          .meta = w->meta,
+                                          .recorded = w->recorded,
+                                          .streams = f->streams > 1 ? f->streams : 0,
+                                          .device_of = device_of};
+    if (rc == TP_OK)
+        rc = tp_json_write_begin(&s.writer, &cfg, err);
+    free(device_of);
+    if (rc == TP_OK)
+        rc = tp_unlower(w->program, &(struct tp_unlower_cfg){0}, &sink, err);
+    return rc == TP_OK ? tp_json_write_end(&s.writer, err) : rc;
+}

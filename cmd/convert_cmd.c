@@ -226,8 +226,7 @@ static void print_done(const struct job *job, const char *path, struct tp_page *
     tp_page_line(page);
 }
 
-static int write_trace(struct job *job, const struct convert_opts *o, FILE *out,
-                       struct tp_err *err)
+static int write_trace(struct job *job, const struct convert_opts *o, FILE *out, struct tp_err *err)
 {
     struct tp_page page;
     if (!strcmp(o->output, "-"))
@@ -256,16 +255,15 @@ static int convert(const char *path, const struct convert_opts *o, FILE *out, st
     if (status)
         return status;
     status = prepare(&trace, o, &piece, err);
-    job.writing = (struct tp_writing){.program = trace.program,
-                                      .meta = &trace.meta,
-                                      .recorded = &trace.recorded,
-                                      .repairs = trace.repairs,
-                                      .path = to_file ? o->output : "standard output",
-                                      .compress = o->compress,
-                                      .device = o->open.device == TP_OPT_KEYWORD(0)
-                                                    ? -1
-                                                    : (int64_t)o->open.device,
-                                      .stop = tp_stop_asked};
+    job.writing = (struct tp_writing){
+        .program = trace.program,
+        .meta = &trace.meta,
+        .recorded = &trace.recorded,
+        .repairs = trace.repairs,
+        .path = to_file ? o->output : "standard output",
+        .compress = o->compress,
+        .device = o->open.device == TP_OPT_KEYWORD(0) ? -1 : (int64_t)o->open.device,
+        .stop = tp_stop_asked};
     if (!status)
         status = write_trace(&job, o, out, err);
     tp_trace_close(&trace);

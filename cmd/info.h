@@ -2,6 +2,7 @@
 #ifndef TP_INFO_H
 #define TP_INFO_H
 
+#include "cmd/captured.h"
 #include "cmd/info_scan.h"
 #include "cmd/text.h"
 #include "traces/trace.h"
@@ -9,6 +10,7 @@
 struct tp_info_report {
     const struct tp_trace *trace;
     const struct tp_info *info;
+    const struct tp_captured *captured;
 };
 
 void tp_info_text(const struct tp_info_report *r, struct tp_page *page);

@@ -44,6 +44,7 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
     const struct info_opts *o = args->opts;
     struct tp_trace trace;
     struct tp_info *info = NULL;
+    struct tp_captured captured = {0};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "info needs a trace"),
                        "tapool info sample:sqlite shows a shipped one");
@@ -54,7 +55,14 @@ static int run_info(const struct tp_args *args, FILE *out, struct tp_err *err)
         return status;
     status = tp_info_scan(trace.program, &info, err);
     if (!status)
-        status = report(o, &(struct tp_info_report){&trace, info}, out, err);
+        status = tp_captured_scan(&trace, &captured, err);
+    if (!status) {
+        for (uint16_t d = 0; d < captured.count; d++)
+            tp_captured_want(&captured, tp_program_demand(trace.program, d)->event);
+        tp_captured_find(&captured, &trace);
+        status = report(o, &(struct tp_info_report){&trace, info, &captured}, out, err);
+    }
+    tp_captured_release(&captured);
     tp_info_free(info);
     tp_trace_close(&trace);
     return status;

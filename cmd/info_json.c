@@ -135,6 +135,9 @@ int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err)
     tp_json_text(&j, root, "schema", "tapool.info/1");
     tp_json_tool(&j, root);
     tp_json_trace(&j, root, r->trace);
+    tp_json_captured(&j, root, r->trace, r->captured);
+    if (r->trace->meta.nothing)
+        tp_json_text(&j, root, "nothing", r->trace->meta.nothing);
     tp_json_text(&j, root, "program", r->trace->meta.program);
     tp_json_uint(&j, root, "file_bytes", r->trace->file_bytes ? r->trace->file_bytes : TP_NONE);
     write_operations(&j, root, f);

@@ -66,16 +66,26 @@ static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
     tp_ops_text(f, ops, sizeof ops);
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
-    row(page, "recorded", "%s event%s%s: %s", tp_count(f->events).s, plural(f->events), time, ops);
     const struct tp_meta *meta = &r->trace->meta;
+    if (meta->capture)
+        row(page, "capture", "%s", meta->capture);
+    tp_remarks_print(r->trace, NAME, NOTE, page);
+    if (meta->nothing)
+        row(page, "recorded", "no events: %s", meta->nothing);
+    else
+        row(page, "recorded", "%s event%s%s: %s", tp_count(f->events).s, plural(f->events), time,
+            ops);
     if (meta->program)
         row(page, "program", "%s", meta->program);
     if (is_device(r))
         snprintf(streams, sizeof streams, ", %u stream%s, %u device%s", f->streams,
                  plural(f->streams), f->devices, plural(f->devices));
-    if (f->recorded_threads)
+    bool threads = f->recorded_threads && !(meta->unknown && strstr(meta->unknown, "threads"));
+    if (threads)
         row(page, "from", "%s thread%s%s", tp_count(f->recorded_threads).s,
             plural(f->recorded_threads), streams);
+    else if (is_device(r) && f->events)
+        row(page, "from", "%s", streams + 2);
 }
 
 enum { MARK_TEXT = 100 };
@@ -113,11 +123,113 @@ static void add_word(char *text, size_t size, bool applies, const char *word)
         snprintf(text + used, size - used, "%s%s", used ? "; " : "", word);
 }
 
+/* What the recorded program asked to free, and when that came to pass. */
+static void print_frees(const struct tp_info_report *r, struct tp_page *page)
+{
+    uint64_t requests = 0, waited = 0, longest = 0;
+    for (uint32_t i = 0; r->captured->devices && i < r->captured->count; i++) {
+        const struct tp_captured_device *d = &r->captured->devices[i];
+        requests += d->free_requests;
+        waited += d->waited;
+        longest = d->longest_wait_ns > longest ? d->longest_wait_ns : longest;
+    }
+    if (!requests)
+        return;
+    if (waited)
+        row(page, "frees",
+            "%s requested; %s of them were completed later than at once, up to %s (pending work on "
+            "another stream, or the resolution of the clock)",
+            tp_count(requests).s, tp_count(waited).s, tp_duration(longest).s);
+    else
+        row(page, "frees", "%s requested, each completed at once", tp_count(requests).s);
+}
+
+/* "96 segments (67 large, 29 small), 3.947 GiB reserved throughout" */
+static void print_recorded_device(const struct tp_info_report *r, uint32_t index,
+                                  struct tp_page *page)
+{
+    const struct tp_captured_device *d = &r->captured->devices[index];
+    const struct tp_recorded_device *end = &r->trace->recorded.devices[index];
+    char name[32];
+    snprintf(name, sizeof name, "device %u", (unsigned)end->number);
+    tp_page_at(page, NAME, "%s", name);
+    tp_page_at(page, NOTE, "%s", "");
+    if (r->trace->recorded.has_end)
+        tp_page_more(page, NOTE, "%s segment%s at the end (%s large, %s small), ",
+                     tp_count(end->end_segments).s, plural(end->end_segments),
+                     tp_count(end->end_large).s, tp_count(end->end_small).s);
+    if (!d->takes && !d->gives)
+        tp_page_more(page, NOTE, "%s reserved throughout",
+                     tp_bytes(d->start_reserved, page->exact).s);
+    else
+        tp_page_more(page, NOTE,
+                     "%s reserved at the start, %s at the peak, %s at the end; %s segment%s taken, "
+                     "%s given back",
+                     tp_bytes(d->start_reserved, page->exact).s,
+                     tp_bytes(d->peak_reserved, page->exact).s,
+                     tp_bytes(d->end_reserved, page->exact).s, tp_count(d->takes).s,
+                     plural(d->takes), tp_count(d->gives).s);
+    tp_page_line(page);
+}
+
+/* An out of memory that really happened. */
+static void print_recorded_oom(const struct tp_captured_device *d, struct tp_page *page)
+{
+    if (!d->ooms)
+        return;
+    tp_page_at(page, NAME, "ran out");
+    tp_page_at(page, NOTE, "%s time%s; first at event %s, asked for %s", tp_count(d->ooms).s,
+               plural(d->ooms), tp_count(d->oom_event).s, tp_bytes(d->oom_size, page->exact).s);
+    if (d->oom_free != UINT64_MAX)
+        tp_page_more(page, NOTE, ", with %s left on the device",
+                     tp_bytes(d->oom_free, page->exact).s);
+    tp_page_line(page);
+}
+
+static void print_captured(const struct tp_info_report *r, struct tp_page *page)
+{
+    print_frees(r, page);
+    for (uint32_t i = 0; r->captured->known && i < r->captured->count && i < DEVICES_SHOWN; i++)
+        if (i < r->trace->recorded.count)
+            print_recorded_device(r, i, page);
+    for (uint32_t i = 0; r->captured->devices && i < r->captured->count; i++)
+        print_recorded_oom(&r->captured->devices[i], page);
+    if (r->trace->meta.settings)
+        row(page, "settings", "%s", r->trace->meta.settings);
+}
+
+/* What was idle when the recording ended. */
+static void print_recorded_end(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_recorded *rec = &r->trace->recorded;
+    for (uint32_t i = 0; rec->has_end && i < rec->count && i < DEVICES_SHOWN; i++) {
+        const struct tp_recorded_device *d = &rec->devices[i];
+        tp_page_at(page, NOTE,
+                   "%s%s idle in %s piece%s of %s's segments, the largest %s; %s in segments that "
+                   "are idle as a whole",
+                   rec->count > 1 ? "each: " : "", tp_bytes(d->end_idle, page->exact).s,
+                   tp_count(d->end_pieces).s, plural(d->end_pieces), rec->by,
+                   tp_bytes(d->end_largest, page->exact).s,
+                   tp_bytes(d->end_returnable, page->exact).s);
+        if (!strcmp(rec->by, "PyTorch"))
+            tp_page_more(page, NOTE, " (empty_cache() returns them)");
+        tp_page_line(page);
+    }
+}
+
 static void print_missing(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     const struct tp_info *info = r->info;
-    char text[512] = "", align[64];
+    char text[1024] = "", align[64];
+    if (r->trace->meta.unknown) { /* the format's own list */
+        if (r->trace->meta.unknown[0])
+            row(page, "not in it", "%s%s", r->trace->meta.unknown,
+                is_device(r) && strstr(r->trace->meta.unknown, "size of the GPU")
+                    ? " (--capacity, to ask about out of memory)"
+                    : "");
+        return;
+    }
     snprintf(align, sizeof align, "alignments other than the usual %u bytes",
              1u << info->usual_align_log2);
     add_word(text, sizeof text, !f->time_known && !f->duration_ns, "times");
@@ -150,10 +262,17 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
     tp_page_line(page);
     tp_page_at(page, NAME,
                "%s block%s, %s, were live before event 1: %s are freed during the recording, %s "
-               "stay. Replay places them first; they count in live memory, not below.",
+               "stay. Their order is unknown: replay places them first, by address "
+               "(--initial-heap=drop leaves them out). They count in live memory, not below.",
                tp_count(objects).s, plural(objects), tp_bytes(info->before.bytes, page->exact).s,
                tp_count(info->before_freed).s, tp_count(objects - info->before_freed).s);
     tp_page_line(page);
+    if (r->trace->recorded.by && !strcmp(r->trace->recorded.by, "PyTorch")) {
+        tp_page_at(page, NAME,
+                   "To get everything: call torch.cuda.memory._record_memory_history() before the "
+                   "model is built.");
+        tp_page_line(page);
+    }
 }
 
 /* ---- live memory ---- */
@@ -208,6 +327,7 @@ static void print_peak(const struct tp_info_report *r, uint16_t device, struct t
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     const struct tp_demand *peak = tp_program_demand(r->trace->program, device);
     const struct tp_info_device *d = &r->info->devices[device];
+    const char *place = tp_captured_place(r->captured, peak->event);
     if (!peak->event) {
         tp_page_more(page, NOTE, "peak %s before event 1", tp_bytes(peak->bytes, page->exact).s);
         return;
@@ -216,6 +336,8 @@ static void print_peak(const struct tp_info_report *r, uint16_t device, struct t
                  tp_count(peak->event).s);
     if (f->time_known)
         tp_page_more(page, NOTE, " (+%s)", tp_duration(peak->time_ns).s);
+    if (place)
+        tp_page_more(page, NOTE, ", %s", place);
     if (d->peak_mark != UINT32_MAX)
         tp_page_more(page, NOTE, ", in phase '%s'", mark_name(r, d->peak_mark).s);
 }
@@ -268,18 +390,9 @@ static void print_next(const struct tp_trace *t, struct tp_page *page)
     tp_page_line(page);
 }
 
-void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
+static void print_end(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
-    print_name(r, page);
-    print_recorded(r, page);
-    print_repairs(r, page);
-    print_marks(r, page);
-    print_missing(r, page);
-    print_before(r, page);
-    print_live(r, page);
-    if (r->info->allocated.objects)
-        tp_info_objects(r, page);
     tp_page_line(page);
     tp_page_at(page, 0, "At the end");
     tp_page_at(page, NOTE, "%s block%s, %s, %s live; at most %s at a time during the recording",
@@ -287,5 +400,23 @@ void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
                tp_bytes(f->live_at_end_bytes, page->exact).s, f->live_at_end == 1 ? "is" : "are",
                tp_count(f->slots).s);
     tp_page_line(page);
-    print_next(r->trace, page);
+    print_recorded_end(r, page);
+}
+
+void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
+{
+    print_name(r, page);
+    print_recorded(r, page);
+    print_repairs(r, page);
+    print_captured(r, page);
+    print_marks(r, page);
+    print_missing(r, page);
+    print_before(r, page);
+    if (!r->trace->meta.nothing)
+        print_live(r, page);
+    if (r->info->allocated.objects)
+        tp_info_objects(r, page);
+    print_end(r, page);
+    if (!r->trace->meta.nothing)
+        print_next(r->trace, page);
 }

@@ -29,6 +29,7 @@ struct replay_opts {
 static const char *const touch_words[] = {"auto", "none", "first", "all", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
 static const char *const format_words[] = {"text", "json", NULL};
+static const char *const capacity_words[] = {"recorded", NULL};
 static const char *const color_words[] = {"never", "always", "auto", NULL};
 
 #define ROW(member) offsetof(struct replay_opts, member)
@@ -51,10 +52,12 @@ static const struct tp_opt rows[] = {
     {.name = "capacity",
      .type = TP_OPT_SIZE,
      .offset = ROW(capacity),
-     .def = "0",
+     .def = "recorded",
      .max = UINT64_C(1) << 60,
+     .choices = capacity_words,
      .arg = "SIZE",
-     .help = "what the device has, each of them; 0 is no limit. Out of memory is then an answer"},
+     .help = "what the device has, each of them; 0 is no limit. Out of memory is then an answer. "
+             "recorded: what the recorded device had, where an out of memory in the trace tells"},
     {.name = "fits",
      .type = TP_OPT_FLAG,
      .offset = ROW(fits),
@@ -103,6 +106,7 @@ static const struct tp_opt rows[] = {
      .offset = ROW(verify),
      .help = "first play once beside a shadow that checks every block: overlap, alignment, "
              "contents, repeated frees, leaks; what it finds is named by event (exit 4)"},
+    TP_OPEN_ROWS(struct replay_opts),
     {.name = "seed",
      .type = TP_OPT_UINT,
      .offset = ROW(seed),
@@ -146,6 +150,7 @@ static const struct tp_opt rows[] = {
 /* What one trace needs beside itself; lives as long as its results. */
 struct job {
     struct tp_trace trace;
+    struct tp_captured captured;
     struct tp_strategy_spec *specs;
     size_t spec_count;
     struct tp_source_spec source;
@@ -243,11 +248,17 @@ static int prepare(struct job *job, const struct replay_opts *o, const char *pat
     int status = tp_open_trace(path, &o->open, false, &job->trace, err);
     if (status)
         return status;
+    status = tp_captured_scan(&job->trace, &job->captured, err);
+    if (status)
+        return status;
     bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
     const char *source = o->source ? o->source : device ? "virtual" : "host";
+    uint64_t capacity = o->capacity;
+    if (capacity == TP_OPT_KEYWORD(0)) /* as recorded */
+        capacity = device && !o->source ? tp_captured_capacity(&job->captured) : 0;
     char limited[TP_SPEC_TEXT];
-    snprintf(limited, sizeof limited, o->capacity ? "%s+limit:capacity=%llu" : "%s", source,
-             (unsigned long long)o->capacity);
+    snprintf(limited, sizeof limited, capacity ? "%s+limit:capacity=%llu" : "%s", source,
+             (unsigned long long)capacity);
     status = tp_source_spec_parse(&job->source, limited, err);
     if (!status)
         status = parse_strategies(job, o, err);
@@ -260,6 +271,7 @@ static void release_job(struct job *job)
         tp_strategy_spec_release(&job->specs[i]);
     free(job->specs);
     tp_source_spec_release(&job->source);
+    tp_captured_release(&job->captured);
     tp_trace_close(&job->trace);
 }
 
@@ -300,8 +312,13 @@ static int play(struct replay *r, const struct job *job, const struct tp_strateg
                                 .nth = (uint32_t)(spec - job->specs),
                                 .progress = tp_progress_show,
                                 .progress_ctx = &line};
-    *out = (struct tp_result){&job->trace,  facts,     spec,
-                              &job->source, cfg.touch, calloc(1, tp_run_size(facts->devices))};
+    *out = (struct tp_result){.trace = &job->trace,
+                              .facts = facts,
+                              .spec = spec,
+                              .source = &job->source,
+                              .captured = &job->captured,
+                              .touch = cfg.touch,
+                              .run = calloc(1, tp_run_size(facts->devices))};
     if (!out->run)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     tp_progress_start(&line, spec->label);
@@ -334,6 +351,26 @@ static int play_all(struct replay *r, struct tp_err *err)
         }
     }
     return TP_OK;
+}
+
+/* Where in the recorded program the events happened that the reports name. */
+static void find_places(struct replay *r)
+{
+    size_t first = 0;
+    for (size_t i = 0; i < r->job_count; i++) {
+        struct job *job = &r->jobs[i];
+        const struct tp_program_facts *f = tp_program_facts(job->trace.program);
+        for (uint16_t d = 0; d < f->devices; d++)
+            tp_captured_want(&job->captured, tp_program_demand(job->trace.program, d)->event);
+        for (size_t s = first; s < first + job->spec_count; s++)
+            tp_captured_want(&job->captured, tp_run_first_failure(r->report.results[s].run));
+        for (size_t s = first; r->o->verbose && s < first + job->spec_count; s++)
+            for (uint32_t k = 0; k < r->report.results[s].run->latency.slowest_count; k++)
+                tp_captured_want(&job->captured,
+                                 r->report.results[s].run->latency.slowest[k].event);
+        tp_captured_find(&job->captured, &job->trace);
+        first += job->spec_count;
+    }
 }
 
 /* ---- reporting ---- */
@@ -394,6 +431,8 @@ static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *o
         status = tp_clock_calibrate(&r->report.clock, err);
     if (!status)
         status = play_all(r, err);
+    if (!status)
+        find_places(r);
     if (!status)
         status = export_json(r, err);
     if (status)

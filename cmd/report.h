@@ -3,6 +3,7 @@
 #ifndef TP_REPORT_H
 #define TP_REPORT_H
 
+#include "cmd/captured.h"
 #include "cmd/spec.h"
 #include "cmd/text.h"
 #include "traces/trace.h"
@@ -13,6 +14,7 @@ struct tp_result {
     const struct tp_program_facts *facts;
     const struct tp_strategy_spec *spec;
     const struct tp_source_spec *source; /* not of a foreign allocator */
+    const struct tp_captured *captured;
     enum tp_touch touch;
     struct tp_run *run; /* owned by whoever made the report */
 };

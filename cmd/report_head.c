@@ -29,14 +29,16 @@ const struct tp_op_name tp_op_names[TP_OP_NAMES] = {
     {TP_ALLOC, "alloc"}, {TP_ADOPT, "adopt"},   {TP_REALLOC, "realloc"},
     {TP_FREE, "free"},   {TP_RETAIN, "retain"}, {TP_RELEASE, "release"},
     {TP_USE, "use"},     {TP_SYNC, "sync"},     {TP_RESET, "reset"},
-    {TP_TRIM, "trim"},   {TP_MARK, "mark"},     {TP_THREAD_END, "thread_end"}};
+    {TP_TRIM, "trim"},   {TP_MARK, "mark"},     {TP_THREAD_END, "thread_end"},
+    {TP_NOTE, "note"}};
 
 void tp_ops_text(const struct tp_program_facts *f, char *text, size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; i < TP_OP_NAMES; i++)
-        add_count(text, size, &used, f->ops[tp_op_names[i].op], tp_op_names[i].name);
+        if (tp_op_names[i].op != TP_NOTE) /* nothing is done there */
+            add_count(text, size, &used, f->ops[tp_op_names[i].op], tp_op_names[i].name);
 }
 
 void tp_repairs_text(const struct tp_trace *t, char *text, size_t size)
@@ -57,24 +59,91 @@ static void print_repairs(const struct tp_trace *t, int column, struct tp_page *
     tp_page_line(page);
 }
 
+/* What a capture says of itself, and what of it is not played. */
+void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page)
+{
+    const struct tp_meta *m = &t->meta;
+    if (m->space) {
+        tp_page_at(page, name, "memory space");
+        tp_page_at(page, column, "%s", m->space);
+        if (m->left_out)
+            tp_page_more(page, column, "; left out: %s; --space NAME or --space all plays them",
+                         m->left_out);
+        tp_page_line(page);
+    }
+    for (const char *at = m->remarks ? m->remarks : ""; *at;) {
+        int length = (int)strcspn(at, "\n");
+        tp_page_at(page, name, "note");
+        tp_page_at(page, column, "%.*s", length, at);
+        tp_page_line(page);
+        at += length + (at[length] == '\n');
+    }
+}
+
+/* What was live before: how much of the peak it is. */
+static void print_initial(const struct tp_result *r, int note, struct tp_page *page)
+{
+    uint64_t before = 0, peak = 0;
+    for (uint16_t d = 0; d < r->facts->devices; d++) {
+        before += tp_program_demand(r->trace->program, d)->prologue_bytes;
+        peak += tp_program_demand(r->trace->program, d)->bytes;
+    }
+    if (!r->facts->prologue) {
+        if (r->trace->initial_dropped) {
+            tp_page_at(page, 0, "began mid-run");
+            tp_page_at(page, note, "%s blocks that were live before the first event are left out",
+                       tp_count(r->trace->initial_dropped).s);
+            tp_page_line(page);
+        }
+        return;
+    }
+    tp_page_at(page, 0, "began mid-run");
+    tp_page_at(page, note,
+               "%s block%s (%s, %s of the peak) %s live before the first event. Placed first, by "
+               "address, not counted as calls. %s of the peak is new.",
+               tp_count(r->facts->prologue).s, r->facts->prologue == 1 ? "" : "s",
+               tp_bytes(before, page->exact).s,
+               tp_percent(peak ? (double)before / (double)peak : 0).s,
+               r->facts->prologue == 1 ? "was" : "were", tp_bytes(peak - before, page->exact).s);
+    tp_page_line(page);
+}
+
+/* "1 GPU, 2 streams", or how many threads. */
+static void players_text(const struct tp_program_facts *f, bool captured, char *text, size_t size)
+{
+    if (f->kind == TP_KIND_DEVICE && captured)
+        snprintf(text, size, "%u GPU%s, %u stream%s", f->devices, f->devices == 1 ? "" : "s",
+                 f->streams, f->streams == 1 ? "" : "s");
+    else if (f->devices > 1)
+        snprintf(text, size, "%s thread%s, %u devices", tp_count(f->recorded_threads).s,
+                 f->recorded_threads == 1 ? "" : "s", f->devices);
+    else
+        snprintf(text, size, "%s thread%s", tp_count(f->recorded_threads).s,
+                 f->recorded_threads == 1 ? "" : "s");
+}
+
 static void print_trace(const struct tp_result *r, int note, struct tp_page *page)
 {
     const struct tp_program_facts *f = r->facts;
-    char ops[512], time[64] = "", several[64] = "";
+    const struct tp_meta *meta = &r->trace->meta;
+    char ops[512], time[64] = "", players[96];
     tp_ops_text(f, ops, sizeof ops);
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
-    if (f->devices > 1)
-        snprintf(several, sizeof several, ", %u devices", f->devices);
+    players_text(f, meta->capture != NULL, players, sizeof players);
     tp_page_at(page, 0, "%s", r->trace->file);
-    tp_page_at(page, note, "%s",
-               r->trace->meta.program ? r->trace->meta.program : r->trace->meta.name);
+    tp_page_at(page, note, "%s%s%s", meta->capture ? meta->capture : "",
+               meta->capture && meta->program ? ": " : "",
+               meta->program   ? meta->program
+               : meta->capture ? ""
+                               : meta->name);
     tp_page_line(page);
-    tp_page_at(page, note, "%s%s event%s%s, %s thread%s%s: %s", r->trace->cut ? "the first " : "",
-               tp_count(f->events).s, f->events == 1 ? "" : "s", time,
-               tp_count(f->recorded_threads).s, f->recorded_threads == 1 ? "" : "s", several, ops);
+    tp_page_at(page, note, "%s%s event%s%s, %s: %s", r->trace->cut ? "the first " : "",
+               tp_count(f->events).s, f->events == 1 ? "" : "s", time, players, ops);
     tp_page_line(page);
     print_repairs(r->trace, note, page);
+    tp_remarks_print(r->trace, 0, note, page);
+    print_initial(r, note, page);
 }
 
 /* What the decorators change, but for the limit: "+shuffle", or nothing. */
@@ -93,6 +162,7 @@ static void describe_source(const struct tp_result *r, bool exact, char *text, s
     uint64_t capacity = r->run->devices[0].capacity;
     char decorated[128], limit[64] = "";
     bool several = r->run->device_count > 1;
+    bool as_recorded = capacity != TP_NONE && capacity == tp_captured_capacity(r->captured);
     if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
         snprintf(text, size, "its own heap, in a process of its own");
         return;
@@ -105,12 +175,12 @@ static void describe_source(const struct tp_result *r, bool exact, char *text, s
                  *limit ? ", limited to " : "", limit);
     else if (r->facts->kind == TP_KIND_DEVICE)
         snprintf(text, size,
-                 "no GPU is used%s%s%s. Memory and call counts are exact for the simulated "
-                 "device%s. Times are the policy's own work on this CPU; the driver's time is not "
-                 "in them",
+                 "no GPU is used%s%s%s%s. Memory and call counts are exact for the simulated "
+                 "device%s. Times are the policy's own work on this CPU; cudaMalloc is not in them",
                  decorated,
                  *limit ? several ? "; the simulated ones have " : "; the simulated one has " : "",
-                 limit, several ? "s" : "");
+                 limit, as_recorded ? ", what the recorded one had when it ran out" : "",
+                 several ? "s" : "");
     else
         snprintf(text, size,
                  "no memory behind it%s%s%s: byte and call counts are exact, times are the "

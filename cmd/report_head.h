@@ -2,10 +2,11 @@
 #ifndef TP_REPORT_HEAD_H
 #define TP_REPORT_HEAD_H
 
+#include "cmd/text.h"
 #include "traces/trace.h"
 
 /* What a trace can hold, in the order in which reports name it. */
-enum { TP_OP_NAMES = 12 };
+enum { TP_OP_NAMES = 13 };
 struct tp_op_name {
     enum tp_op op;
     const char *name; /* also in JSON */
@@ -14,6 +15,9 @@ extern const struct tp_op_name tp_op_names[TP_OP_NAMES];
 
 /* "3,063 alloc, 60 realloc, 3,047 free" */
 void tp_ops_text(const struct tp_program_facts *f, char *text, size_t size);
+
+/* Remarks on a capture and the memory spaces that are left out, in two columns. */
+void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page);
 
 /* "1 double_alloc, 2 zero_size"; "" where nothing was repaired. */
 void tp_repairs_text(const struct tp_trace *t, char *text, size_t size);

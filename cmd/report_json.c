@@ -48,6 +48,101 @@ static void write_head(struct tp_json *j, cJSON *root, const struct tp_report *r
     tp_json_bool(j, root, "partial", rep->partial);
 }
 
+/* A list out of words between separators. */
+static void write_words(struct tp_json *j, cJSON *in, const char *words, const char *separators)
+{
+    for (const char *at = words ? words : ""; *at;) {
+        char word[1024]; /* texts of a trace are shorter */
+        size_t length = strcspn(at, separators);
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        if (length)
+            tp_json_push(j, in, cJSON_CreateString(word));
+        at += length;
+        at += strspn(at, separators);
+        at += strspn(at, " ");
+    }
+}
+
+static void write_unknown(struct tp_json *j, cJSON *t, const struct tp_trace *trace)
+{
+    cJSON *unknown = tp_json_array(j, t, "unknown");
+    if (!tp_program_facts(trace->program)->time_known)
+        tp_json_push(j, unknown, cJSON_CreateString("time"));
+    write_words(j, unknown, trace->meta.unknown, ",");
+}
+
+/* What others recorded says of itself; absent where there is nothing to say. */
+static void write_capture(struct tp_json *j, cJSON *t, const struct tp_trace *trace)
+{
+    const struct tp_meta *m = &trace->meta;
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"capture", m->capture},
+                 {"settings", m->settings},
+                 {"space", m->space},
+                 {"left_out", m->left_out}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].text)
+            tp_json_text(j, t, texts[i].name, texts[i].text);
+    if (m->remarks)
+        write_words(j, tp_json_array(j, t, "remarks"), m->remarks, "\n");
+    if (m->wrapped)
+        tp_json_bool(j, t, "wrapped", true);
+    uint64_t before = tp_program_facts(trace->program)->prologue;
+    if (before || trace->initial_dropped) {
+        cJSON *initial = tp_json_object(j, t, "initial_heap");
+        uint64_t bytes = 0;
+        for (uint16_t d = 0; d < tp_program_facts(trace->program)->devices; d++)
+            bytes += tp_program_demand(trace->program, d)->prologue_bytes;
+        tp_json_uint(j, initial, "objects", before);
+        tp_json_uint(j, initial, "bytes", bytes);
+        tp_json_uint(j, initial, "dropped_objects", trace->initial_dropped);
+    }
+}
+
+static void write_recorded_device(struct tp_json *j, cJSON *o, const struct tp_captured_device *d,
+                                  const struct tp_recorded_device *end, bool has_end)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } ends[] = {
+        {"end_segments", end->end_segments},          {"end_large_segments", end->end_large},
+        {"end_small_segments", end->end_small},       {"end_idle_bytes", end->end_idle},
+        {"end_idle_pieces", end->end_pieces},         {"end_largest_idle_bytes", end->end_largest},
+        {"end_returnable_bytes", end->end_returnable}};
+    tp_json_uint(j, o, "number", end->number);
+    tp_json_uint(j, o, "start_reserved_bytes", d->start_reserved);
+    tp_json_uint(j, o, "peak_reserved_bytes", d->peak_reserved);
+    tp_json_uint(j, o, "peak_reserved_event", d->peak_event);
+    tp_json_uint(j, o, "at_peak_demand_reserved_bytes", d->at_demand);
+    tp_json_uint(j, o, "end_reserved_bytes", d->end_reserved);
+    tp_json_uint(j, o, "segments_taken", d->takes);
+    tp_json_uint(j, o, "segments_given_back", d->gives);
+    tp_json_uint(j, o, "out_of_memory", d->ooms);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        tp_json_uint(j, o, ends[i].name, has_end ? ends[i].value : TP_NONE);
+}
+
+void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
+                      const struct tp_captured *captured)
+{
+    const struct tp_recorded *r = &trace->recorded;
+    const char *place = tp_captured_place(captured, tp_program_demand(trace->program, 0)->event);
+    if (place && captured->count == 1)
+        tp_json_text(j, in, "peak_place", place);
+    if (!captured->known)
+        return;
+    cJSON *o = tp_json_object(j, in, "recorded");
+    tp_json_text(j, o, "by", r->by);
+    cJSON *devices = tp_json_array(j, o, "devices");
+    for (uint32_t i = 0; i < captured->count && i < r->count; i++) {
+        cJSON *device = cJSON_CreateObject();
+        write_recorded_device(j, device, &captured->devices[i], &r->devices[i], r->has_end);
+        tp_json_push(j, devices, device);
+    }
+}
+
 void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace)
 {
     const struct tp_program_facts *f = tp_program_facts(trace->program);
@@ -72,9 +167,8 @@ void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace)
     for (int i = 0; i < TP_REPAIR_COUNT; i++)
         if (trace->repairs[i])
             tp_json_uint(j, repairs, tp_repair_names[i], trace->repairs[i]);
-    cJSON *unknown = tp_json_array(j, t, "unknown");
-    if (!f->time_known)
-        tp_json_push(j, unknown, cJSON_CreateString("time"));
+    write_unknown(j, t, trace);
+    write_capture(j, t, trace);
 }
 
 static void write_options(struct tp_json *j, cJSON *in, const struct tp_opt *rows, const void *opts)
@@ -322,6 +416,7 @@ static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const st
     cJSON *o = cJSON_CreateObject();
     const struct tp_run *run = r->run;
     tp_json_trace(j, o, r->trace);
+    tp_json_captured(j, o, r->trace, r->captured);
     write_strategy(j, o, r);
     if (run->device_count == 1) { /* byte values of several devices are not one value */
         write_memory(j, o, run, r->trace->program, &run->devices[0]);

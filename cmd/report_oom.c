@@ -12,9 +12,12 @@ static void print_first(const struct tp_result *r, const struct tp_device_run *d
 {
     const struct tp_first_failure *f = &d->first_failure;
     const char *phase = tp_program_mark(r->trace->program, f->mark);
+    const char *place = tp_captured_place(r->captured, d->first_failed_event);
     tp_page_at(page, column, "first: event %s", tp_count(d->first_failed_event).s);
     if (r->facts->time_known)
         tp_page_more(page, column, " (+%s)", tp_duration(f->at.time_ns).s);
+    if (place)
+        tp_page_more(page, column, ", %s", place);
     if (phase)
         tp_page_more(page, column, ", in phase '%s'", phase);
     tp_page_more(page, column, ", asked for %s", tp_bytes(f->size, page->exact).s);

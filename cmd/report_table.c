@@ -161,31 +161,87 @@ static bool shows_p99(const struct tp_result *results, size_t count)
     return !any_fits(results, count);
 }
 
-static const struct column columns[] = {
-    {{{"", ""}}, {NULL, NULL}, fill_name, NULL},
-    {{{"peak", "reserved"}}, {NULL, NULL}, fill_peak, NULL},
-    {{{"times", "needed"}}, {NULL, NULL}, fill_needed, NULL},
-    {{{"fits", "in"}}, {NULL, NULL}, fill_fits, any_fits},
-    {{{"ns per call", "±95 %"}}, {"policy time", "ns, ±95 %"}, fill_time, is_wide},
-    {{{"policy", "time, ns"}}, {NULL, NULL}, fill_policy_time, is_narrow},
-    {{{"p99", "ns"}}, {NULL, NULL}, fill_p99, shows_p99},
-    {{{"system", "calls"}}, {"driver", "calls"}, fill_calls, NULL},
-    {{{"", "reuse"}}, {NULL, NULL}, fill_reuse, NULL},
-    {{{"idle at peak demand", "(largest piece)"}}, {NULL, NULL}, fill_idle, NULL},
-};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+static const struct column
+    col_name = {{{"", ""}}, {NULL, NULL}, fill_name, NULL},
+    col_peak = {{{"peak", "reserved"}}, {NULL, NULL}, fill_peak, NULL},
+    col_needed = {{{"times", "needed"}}, {NULL, NULL}, fill_needed, NULL},
+    col_fits = {{{"fits", "in"}}, {NULL, NULL}, fill_fits, any_fits},
+    col_time = {{{"ns per call", "±95 %"}}, {"policy time", "ns, ±95 %"}, fill_time, is_wide},
+    col_policy_time = {{{"policy", "time, ns"}}, {NULL, NULL}, fill_policy_time, is_narrow},
+    col_p99 = {{{"p99", "ns"}}, {NULL, NULL}, fill_p99, shows_p99},
+    col_calls = {{{"system", "calls"}}, {"driver", "calls"}, fill_calls, NULL},
+    col_reuse = {{{"", "reuse"}}, {NULL, NULL}, fill_reuse, NULL},
+    col_idle = {{{"idle at peak demand", "(largest piece)"}}, {NULL, NULL}, fill_idle, NULL};
+
+/* What does not fit is dropped from the right: on a host memory, on a device without one times. */
+enum { COLUMNS = 10 };
+static const struct column *const host_columns[COLUMNS] = {
+    &col_name,        &col_peak, &col_needed, &col_fits,  &col_time,
+    &col_policy_time, &col_p99,  &col_calls,  &col_reuse, &col_idle};
+static const struct column *const device_columns[COLUMNS] = {
+    &col_name,  &col_peak,  &col_needed, &col_fits,        &col_idle,
+    &col_calls, &col_reuse, &col_time,   &col_policy_time, &col_p99};
 
 /* What the program needs, in the columns that have such a thing. */
 static void fill_needed_row(const struct tp_result *r, bool exact, const struct column *column,
                             char *out)
 {
     cell(out, "-");
-    if (column->fill == fill_name)
+    if (column == &col_name)
         cell(out, "needed by program");
-    else if (column->fill == fill_peak)
+    else if (column == &col_peak)
         cell(out, tp_bytes(tp_run_trace_peak(r->run), exact).s);
-    else if (column->fill == fill_needed)
+    else if (column == &col_needed)
         cell(out, "1.000");
+}
+
+/* Sums over the devices of what really was. */
+struct recorded {
+    uint64_t peak, idle, takes, gives, allocations;
+};
+
+static struct recorded recorded_of(const struct tp_result *r)
+{
+    struct recorded sum = {.allocations = r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC]};
+    for (uint16_t i = 0; i < r->captured->count; i++) {
+        const struct tp_captured_device *d = &r->captured->devices[i];
+        uint64_t needed = tp_program_demand(r->trace->program, i)->bytes;
+        sum.peak += d->peak_reserved;
+        sum.idle += d->at_demand > needed ? d->at_demand - needed : 0;
+        sum.takes += d->takes;
+        sum.gives += d->gives;
+    }
+    return sum;
+}
+
+/* Without what was live before, what was reserved for it does not compare. */
+static bool has_recorded(const struct tp_result *r)
+{
+    return r->captured->known && !r->trace->initial_dropped;
+}
+
+/* What the recorded allocator held, by its own records. */
+static void fill_recorded_row(const struct tp_result *r, bool exact, const struct column *column,
+                              char *out)
+{
+    struct recorded sum = recorded_of(r);
+    uint64_t needed = tp_run_trace_peak(r->run);
+    cell(out, "-");
+    if (column == &col_name)
+        snprintf(out, TP_TABLE_CELL, "recorded, %.20s", r->trace->recorded.by);
+    else if (column == &col_peak)
+        cell(out, tp_bytes(sum.peak, exact).s);
+    else if (column == &col_needed && needed)
+        snprintf(out, TP_TABLE_CELL, "%.3f", (double)sum.peak / (double)needed);
+    else if (column == &col_idle)
+        cell(out, tp_bytes(sum.idle, exact).s);
+    else if (column == &col_calls)
+        cell(out, tp_count(sum.takes + sum.gives).s);
+    else if (column == &col_reuse && sum.allocations)
+        cell(out, tp_percent(sum.takes < sum.allocations
+                                 ? 1 - (double)sum.takes / (double)sum.allocations
+                                 : 0)
+                      .s);
 }
 
 /* The same warning on several rows is said once, with the first row's sentence. */
@@ -199,6 +255,8 @@ static void print_warnings(const struct tp_result *results, size_t count, struct
             char same[TP_WARNING_TEXT];
             if (!tp_warnings[w]->applies(&results[i], first ? same : text, TP_WARNING_TEXT))
                 continue;
+            if (first && !strcmp(same, text))
+                continue; /* it is about all of them */
             if (first && used < sizeof others)
                 used += (size_t)snprintf(others + used, sizeof others - used, "%s%s",
                                          used ? ", " : "", results[i].spec->label);
@@ -216,8 +274,8 @@ static void print_warnings(const struct tp_result *results, size_t count, struct
 static struct tp_column head_of(const struct column *column, const struct tp_result *results,
                                 size_t count)
 {
-    bool other = column->fill == fill_time ? on_virtual(results, count)
-                                           : results->facts->kind == TP_KIND_DEVICE;
+    bool other =
+        column == &col_time ? on_virtual(results, count) : results->facts->kind == TP_KIND_DEVICE;
     if (!column->device_head[0] || !other)
         return column->head;
     return (struct tp_column){{column->device_head[0], column->device_head[1]}};
@@ -226,16 +284,40 @@ static struct tp_column head_of(const struct column *column, const struct tp_res
 static void fill_table(const struct tp_report *rep, const struct tp_result *results, size_t count,
                        bool exact, struct tp_table *t)
 {
+    bool device = results->facts->kind == TP_KIND_DEVICE && on_virtual(results, count);
+    int first = has_recorded(results) ? 2 : 1;
     for (int c = 0; c < COLUMNS; c++) {
-        if (columns[c].shown && !columns[c].shown(results, count))
+        const struct column *column = device ? device_columns[c] : host_columns[c];
+        if (column->shown && !column->shown(results, count))
             continue;
         int at = t->column_count++;
-        t->columns[at] = head_of(&columns[c], results, count);
-        fill_needed_row(&results[0], exact, &columns[c], t->rows[0].cells[at]);
+        t->columns[at] = head_of(column, results, count);
+        fill_needed_row(&results[0], exact, column, t->rows[0].cells[at]);
+        if (first == 2)
+            fill_recorded_row(&results[0], exact, column, t->rows[1].cells[at]);
         for (size_t i = 0; i < count; i++)
-            columns[c].fill(rep, &results[i], exact, t->rows[i + 1].cells[at]);
+            column->fill(rep, &results[i], exact, t->rows[first + (int)i].cells[at]);
     }
-    t->row_count = (int)count + 1;
+    t->row_count = first + (int)count;
+}
+
+/* "Peak: event 1,844 of 6,486 (+25.4 ms), optimizer.py:78 step, in Optimizer.step" */
+static void print_demand(const struct tp_result *r, struct tp_page *page)
+{
+    const struct tp_demand *peak = tp_program_demand(r->trace->program, 0);
+    if (r->facts->kind != TP_KIND_DEVICE || r->facts->devices > 1 || !peak->event)
+        return;
+    const char *place = tp_captured_place(r->captured, peak->event);
+    const char *phase = tp_captured_phase(r->captured, r->trace, 0);
+    tp_page_at(page, 2, "Peak: event %s of %s", tp_count(peak->event).s,
+               tp_count(r->facts->events).s);
+    if (r->facts->time_known)
+        tp_page_more(page, 8, " (+%s)", tp_duration(peak->time_ns).s);
+    if (place)
+        tp_page_more(page, 8, ", %s", place);
+    if (phase)
+        tp_page_more(page, 8, ", in %s", phase);
+    tp_page_line(page);
 }
 
 static void print_note(struct tp_page *page, const char *text)
@@ -278,15 +360,18 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     for (size_t i = count; i-- > 0;)
         if (!(results[i].spec->strategy->caps & TP_CAP_FOREIGN))
             sourced = &results[i]; /* the first that has a source at all */
-    struct tp_table t = {.rows = calloc(count + 1, sizeof *t.rows)};
+    struct tp_table t = {.rows = calloc(count + 2, sizeof *t.rows)};
     if (!t.rows)
         return;
     fill_table(rep, results, count, page->exact, &t);
     bool foreign = (sourced->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
-    tp_report_head(sourced, foreign ? "host" : sourced->source->layers[0].ops->name, page);
+    const char *label = foreign ? "host" : sourced->source->layers[0].ops->name;
+    bool simulated = sourced->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(sourced);
+    tp_report_head(sourced, simulated ? "virtual GPU" : label, page);
     tp_page_line(page);
     int hidden = tp_table_print(&t, page, 2, rep->verbose);
     print_notes(results, count, hidden, page);
+    print_demand(&results[0], page);
     tp_page_line(page);
     tp_report_oom(results, count, page);
     for (size_t i = 0; rep->verbose && i < count; i++)

@@ -196,8 +196,11 @@ static void print_slowest(const struct tp_result *r, struct tp_page *page)
     for (uint32_t i = 0; i < r->run->latency.slowest_count; i++) {
         const struct tp_slow_event *e = &r->run->latency.slowest[i];
         tp_page_right(page, 16, tp_count(e->ns).s);
+        const char *place = tp_captured_place(r->captured, e->event);
         tp_page_at(page, VALUE, "event %s: %s of %s", tp_count(e->event).s, names[e->op],
                    tp_bytes(e->size, false).s);
+        if (place)
+            tp_page_more(page, VALUE, ", %s", place);
         tp_page_line(page);
     }
 }

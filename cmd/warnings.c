@@ -93,6 +93,30 @@ static bool synthetic_time(const struct tp_result *r, char *text, size_t size)
     return true;
 }
 
+/* A recorded heap was aged by what ran before; those played here start packed. */
+static bool aged_heap(const struct tp_result *r, char *text, size_t size)
+{
+    bool known = r->captured && r->captured->known && r->facts->prologue;
+    if (!known || r->spec->strategy->group != TP_GROUP_POLICY)
+        return false;
+    snprintf(text, size,
+             "do not read a smaller peak than the recorded one as \"better than %s\": its heap was "
+             "aged by what ran before the recording, these start packed. Record from the first "
+             "step to compare.",
+             r->trace->recorded.by);
+    return true;
+}
+
+static bool wrapped(const struct tp_result *r, char *text, size_t size)
+{
+    if (!r->trace->meta.wrapped)
+        return false;
+    snprintf(text, size,
+             "the recording's ring buffer was full: what came first is lost, and segments that "
+             "were given back before the window are not seen. Raise max_entries to keep it all.");
+    return true;
+}
+
 /* The halves of the steady replays disagree: the machine changed while it was measured. */
 static bool drift(const struct tp_result *r, char *text, size_t size)
 {
@@ -212,6 +236,23 @@ static const struct tp_warning warn_unsafe_reuse = {
     "could\n"
     "have; they hold for programs that synchronise before they free. lru and stream-pool wait.",
     unsafe_reuse};
+static const struct tp_warning warn_aged_heap = {
+    "aged-heap", "the recorded heap was older than the replayed ones",
+    "The recording began while much was live already. What PyTorch had reserved then was shaped "
+    "by\n"
+    "everything that ran before, with holes that nobody recorded; a replay places the same blocks\n"
+    "first, packed, by address. So the recorded row may hold more for reasons that no policy had "
+    "a\n"
+    "part in. To compare policies with what really happened, call\n"
+    "torch.cuda.memory._record_memory_history() before the model is built.",
+    aged_heap};
+static const struct tp_warning warn_wrapped = {
+    "wrapped", "the recording's ring buffer was full",
+    "PyTorch keeps the last max_entries events. When there were more, the file begins in the "
+    "middle\n"
+    "of the run, and what was live then is placed first. Segments that came and went before the\n"
+    "window are invisible. Record with a larger max_entries, or a shorter stretch.",
+    wrapped};
 static const struct tp_warning warn_drift = {
     "drift", "the machine changed while it was measured",
     "The medians of the first and the second half of the steady replays differ by more than 15 %.\n"
@@ -226,10 +267,17 @@ static const struct tp_warning warn_slow_build = {
     "Build with: cmake --preset release && cmake --build --preset release",
     slow_build};
 
-const struct tp_warning *const tp_warnings[] = {
-    &warn_small_trace, &warn_page_per_block, &warn_memory_not_touched,
-    &warn_put_refused, &warn_synthetic_time, &warn_unsafe_reuse,
-    &warn_drift,       &warn_slow_build,     NULL};
+const struct tp_warning *const tp_warnings[] = {&warn_small_trace,
+                                                &warn_page_per_block,
+                                                &warn_memory_not_touched,
+                                                &warn_put_refused,
+                                                &warn_synthetic_time,
+                                                &warn_unsafe_reuse,
+                                                &warn_aged_heap,
+                                                &warn_wrapped,
+                                                &warn_drift,
+                                                &warn_slow_build,
+                                                NULL};
 
 const struct tp_warning *tp_find_warning(const char *id)
 {

@@ -48,6 +48,7 @@ struct tp_lower {
     struct tp_objects objects;
     struct tp_threads threads;
     struct tp_streams streams;
+    uint64_t dropped;    /* by drop_initial */
     uint64_t count;      /* events taken, the current one included */
     uint64_t now_ns;     /* of the last event that had a time */
     uint64_t emitted_ns; /* up to where gaps have been written */
@@ -179,6 +180,11 @@ int tp_lower_need_stream(struct tp_lower *lo, int64_t id, int64_t device, struct
     return tp_streams_find(&lo->streams, id, &index)
                ? TP_OK
                : tp_streams_add(&lo->streams, id, device, err);
+}
+
+uint64_t tp_lower_dropped(const struct tp_lower *lo)
+{
+    return lo->dropped;
 }
 
 uint64_t tp_lower_count(const struct tp_lower *lo)
@@ -443,6 +449,7 @@ static int on_initial(struct tp_lower *lo, struct context *cx)
 {
     if (tp_id_map_find(&lo->objects.ids, cx->ev->id))
         return refuse(lo, cx->ev, cx->err, ": id %" PRId64 " is there twice", cx->ev->id);
+    lo->dropped += lo->cfg.drop_initial;
     return create(lo, cx, TP_ALLOC);
 }
 

@@ -70,6 +70,9 @@ int tp_lower_skip(struct tp_lower *lo, struct tp_err *err);
 /* Number of events taken so far: the next one is this plus 1. */
 uint64_t tp_lower_count(const struct tp_lower *lo);
 
+/* Objects that drop_initial left out so far. */
+uint64_t tp_lower_dropped(const struct tp_lower *lo);
+
 /* The program and the repairs (array of TP_REPAIR_COUNT). The lowering must still be freed. */
 int tp_lower_finish(struct tp_lower *lo, struct tp_program **program, uint64_t *repairs,
                     struct tp_err *err);

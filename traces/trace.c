@@ -299,6 +299,7 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
         rc = enough(format->read(&reading, err), out);
     if (rc == TP_OK)
         rc = check_some(cfg, in, tp_lower_count(lo), &out->meta, err);
+    out->initial_dropped = rc == TP_OK ? tp_lower_dropped(lo) : 0;
     if (rc == TP_OK)
         rc = tp_lower_finish(lo, &out->program, out->repairs, err);
     tp_lower_free(lo);

@@ -28,7 +28,8 @@ struct tp_trace {
     const char *format;  /* name of the format; static; "synthetic" where there is no file */
     uint64_t file_bytes; /* as it lies there; 0: no regular file */
     uint64_t repairs[TP_REPAIR_COUNT];
-    bool cut; /* there are more events than event_limit */
+    uint64_t initial_dropped; /* objects that were live before the recording, left out as asked */
+    bool cut;                 /* there are more events than event_limit */
     struct tp_recorded recorded;
     struct tp_places places; /* tp_trace_places asks it */
 };

@@ -12,10 +12,10 @@ struct tp_writing {
     struct tp_program *program;
     const struct tp_meta *meta;
     const struct tp_recorded *recorded;
-    const uint64_t *repairs; /* TP_REPAIR_COUNT of them */
-    const char *path;        /* for messages */
-    bool compress;           /* smaller, where the form can be */
-    int64_t device;          /* where the form holds one only; -1: there must be only one */
+    const uint64_t *repairs;         /* TP_REPAIR_COUNT of them */
+    const char *path;                /* for messages */
+    bool compress;                   /* smaller, where the form can be */
+    int64_t device;                  /* where the form holds one only; -1: there must be only one */
     int (*stop)(struct tp_err *err); /* asked from time to time; its status ends the writing */
 };
 

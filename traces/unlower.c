@@ -35,9 +35,9 @@ struct walk {
     struct object *objects; /* by slot */
     uint16_t *stream_of;    /* of each device: its first */
     struct pending pending;
-    uint64_t time, start;  /* of the instruction; where times begin */
-    uint64_t given;        /* number of the event given last */
-    uint64_t timed;        /* of the event given last */
+    uint64_t time, start; /* of the instruction; where times begin */
+    uint64_t given;       /* number of the event given last */
+    uint64_t timed;       /* of the event given last */
     uint8_t usual_align;
     bool begun; /* `first` is reached */
 };
@@ -99,13 +99,19 @@ int tp_unlower_streams(struct tp_program *p, uint16_t *device_of, struct tp_err 
 /* ---- events ---- */
 
 static const enum tp_event_op event_ops[TP_OP_COUNT] = {
-    [TP_ALLOC] = TP_EV_ALLOC,     [TP_FREE] = TP_EV_FREE,
-    [TP_REALLOC] = TP_EV_REALLOC, [TP_RETAIN] = TP_EV_RETAIN,
-    [TP_RELEASE] = TP_EV_FREE,    [TP_ADOPT] = TP_EV_ADOPT,
-    [TP_USE] = TP_EV_USE,         [TP_SYNC] = TP_EV_SYNC,
-    [TP_RESET] = TP_EV_RESET,     [TP_TRIM] = TP_EV_TRIM,
+    [TP_ALLOC] = TP_EV_ALLOC,
+    [TP_FREE] = TP_EV_FREE,
+    [TP_REALLOC] = TP_EV_REALLOC,
+    [TP_RETAIN] = TP_EV_RETAIN,
+    [TP_RELEASE] = TP_EV_FREE,
+    [TP_ADOPT] = TP_EV_ADOPT,
+    [TP_USE] = TP_EV_USE,
+    [TP_SYNC] = TP_EV_SYNC,
+    [TP_RESET] = TP_EV_RESET,
+    [TP_TRIM] = TP_EV_TRIM,
     [TP_THREAD_END] = TP_EV_THREAD_END,
-    [TP_MARK] = TP_EV_MARK,       [TP_NOTE] = TP_EV_NOTE,
+    [TP_MARK] = TP_EV_MARK,
+    [TP_NOTE] = TP_EV_NOTE,
 };
 
 /* Numbers between the last event and this one, that nothing was made of. */
@@ -183,8 +189,7 @@ static void keep_object(struct walk *k, const struct tp_insn *in)
 {
     struct object *o = &k->objects[in->slot];
     if (in->op == TP_ALLOC || in->op == TP_ADOPT)
-        *o = (struct object){
-            .size = in->size, .stream = in->stream, .align_log2 = in->align_log2};
+        *o = (struct object){.size = in->size, .stream = in->stream, .align_log2 = in->align_log2};
     if (in->op == TP_REALLOC) {
         o->size = in->size;
         o->align_log2 = in->align_log2;
@@ -290,8 +295,7 @@ static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i, const 
         return TP_OK;
     }
     rc = flush(k);
-    k->pending =
-        (struct pending){.insn = *in, .event = event, .time = k->time, .there = true};
+    k->pending = (struct pending){.insn = *in, .event = event, .time = k->time, .there = true};
     return rc;
 }
 

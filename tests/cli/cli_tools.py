@@ -82,7 +82,12 @@ def mask_tables(lines):
     for line in lines:
         cells = re.split(r" {2,}", line.strip())
         if re.match(r" +peak  +times", line):
-            inside, system, times = 2, False, (4,) if "fits" in line else (3, 4)
+            inside, system, times = 2, False, (3, 4)
+            if "idle" in line and not line.rstrip().endswith("idle at peak demand"):
+                heads = re.split(r" {2,}", line.strip())  # a device: `reuse` has no first line
+                times = tuple(i + 2 for i, head in enumerate(heads) if head.startswith(("policy", "p99")))
+            elif "fits" in line:
+                times = (4,)
         if inside == 2:
             out.append("  " + "  ".join(cells))
             inside = 1 if "reserved" in line else 2

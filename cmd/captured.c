@@ -1,0 +1,196 @@
+/* See captured.h. One walk over the program, for notes and marks alone. */
+#include "cmd/captured.h"
+
+#include <stdlib.h>
+
+struct scan {
+    struct tp_program *program;
+    struct tp_captured *out;
+    uint64_t *reserved;     /* of each device, now */
+    uint64_t *requested_at; /* by slot: when its free was asked for, plus 1; 0: not */
+    uint64_t time, insn;
+    uint32_t mark;
+};
+
+static void change(struct scan *s, const struct tp_insn *in, uint64_t event)
+{
+    struct tp_captured_device *d = &s->out->devices[in->device];
+    uint64_t *now = &s->reserved[in->device];
+    bool more = in->align_log2 == TP_NOTE_SEGMENT_ALLOC || in->align_log2 == TP_NOTE_SEGMENT_MAP;
+    *now = more ? *now + in->size : *now - (in->size < *now ? in->size : *now);
+    d->takes += more;
+    d->gives += !more;
+    if (*now > d->peak_reserved) {
+        d->peak_reserved = *now;
+        d->peak_event = event;
+    }
+}
+
+static void on_note(struct scan *s, const struct tp_insn *in, uint64_t event)
+{
+    struct tp_captured_device *d = &s->out->devices[in->device];
+    switch ((enum tp_note)in->align_log2) {
+    case TP_NOTE_SEGMENT_ALLOC:
+    case TP_NOTE_SEGMENT_FREE:
+    case TP_NOTE_SEGMENT_MAP:
+    case TP_NOTE_SEGMENT_UNMAP:
+        change(s, in, event);
+        break;
+    case TP_NOTE_OOM:
+        if (!d->ooms++) {
+            d->oom_event = event;
+            d->oom_size = in->size;
+            d->oom_reserved = s->reserved[in->device];
+        }
+        break;
+    case TP_NOTE_DEVICE_FREE:
+        if (d->ooms == 1)
+            d->oom_free = in->size;
+        break;
+    case TP_NOTE_FREE_REQUESTED:
+        d->free_requests++;
+        s->requested_at[in->slot] = s->time + 1;
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_free(struct scan *s, const struct tp_insn *in)
+{
+    struct tp_captured_device *d = &s->out->devices[in->device];
+    uint64_t asked = s->requested_at[in->slot];
+    s->requested_at[in->slot] = 0;
+    if (!asked || s->time + 1 == asked)
+        return;
+    d->waited++;
+    if (s->time + 1 - asked > d->longest_wait_ns)
+        d->longest_wait_ns = s->time + 1 - asked;
+}
+
+/* Reserved is what was held before anything that the moment of demand itself brought. */
+static void note_demand(struct scan *s, uint16_t device)
+{
+    const struct tp_demand *demand = tp_program_demand(s->program, device);
+    if (demand->insn != s->insn)
+        return;
+    s->out->devices[device].at_demand = s->reserved[device];
+    s->out->devices[device].demand_mark = s->mark;
+}
+
+static void scan_window(struct scan *s, const struct tp_window *w)
+{
+    for (uint32_t i = 0; i < w->count; i++, s->insn++) {
+        const struct tp_insn *in = &w->insns[i];
+        s->time += in->gap_ns;
+        if (in->op == TP_NOTE)
+            on_note(s, in, tp_window_event(w, i));
+        else if (in->op == TP_FREE)
+            on_free(s, in);
+        else if (in->op == TP_MARK)
+            s->mark = in->slot;
+        note_demand(s, in->device);
+    }
+}
+
+static int scan_all(struct scan *s, struct tp_err *err)
+{
+    struct tp_cursor *cursor = NULL;
+    struct tp_window w;
+    int status = tp_cursor_open(s->program, &cursor, err), more = 0;
+    while (!status && (more = tp_cursor_next(cursor, &w, err)) == 1)
+        if (!w.prologue)
+            scan_window(s, &w);
+    tp_cursor_close(cursor);
+    return status ? status : -more;
+}
+
+static void begin(struct scan *s, const struct tp_recorded *r)
+{
+    for (uint32_t i = 0; i < s->out->count; i++) {
+        struct tp_captured_device *d = &s->out->devices[i];
+        d->start_reserved = i < r->count ? r->devices[i].start_reserved : 0;
+        d->peak_reserved = d->at_demand = s->reserved[i] = d->start_reserved;
+        d->oom_free = UINT64_MAX;
+        d->demand_mark = UINT32_MAX;
+    }
+}
+
+int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(t->program);
+    struct scan s = {.program = t->program, .out = out, .mark = UINT32_MAX};
+    *out = (struct tp_captured){.count = f->devices, .known = t->recorded.by != NULL};
+    if (!out->known && f->kind != TP_KIND_DEVICE)
+        return TP_OK;
+    out->devices = calloc(f->devices, sizeof *out->devices);
+    s.reserved = calloc(f->devices, sizeof *s.reserved);
+    s.requested_at = calloc(f->slots ? f->slots : 1, sizeof *s.requested_at);
+    int status = TP_OK;
+    if (!out->devices || !s.reserved || !s.requested_at)
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status)
+        begin(&s, &t->recorded);
+    if (!status && (f->ops[TP_NOTE] || f->ops[TP_MARK]))
+        status = scan_all(&s, err);
+    for (uint32_t i = 0; !status && i < out->count; i++)
+        out->devices[i].end_reserved = s.reserved[i];
+    free(s.reserved);
+    free(s.requested_at);
+    if (status)
+        tp_captured_release(out);
+    return status;
+}
+
+void tp_captured_release(struct tp_captured *c)
+{
+    free(c->devices);
+    *c = (struct tp_captured){0};
+}
+
+uint64_t tp_captured_capacity(const struct tp_captured *c)
+{
+    for (uint32_t i = 0; c->devices && i < c->count; i++)
+        if (c->known && c->devices[i].ooms && c->devices[i].oom_free != UINT64_MAX)
+            return c->devices[i].oom_reserved + c->devices[i].oom_free;
+    return 0;
+}
+
+/* ---- places ---- */
+
+void tp_captured_want(struct tp_captured *c, uint64_t event)
+{
+    size_t at = c->place_count;
+    if (!event || event == UINT64_MAX || c->place_count == TP_PLACES_MAX)
+        return;
+    while (at > 0 && c->place_events[at - 1] >= event)
+        at--;
+    if (at < c->place_count && c->place_events[at] == event)
+        return;
+    for (size_t i = c->place_count++; i > at; i--)
+        c->place_events[i] = c->place_events[i - 1];
+    c->place_events[at] = event;
+}
+
+void tp_captured_find(struct tp_captured *c, const struct tp_trace *t)
+{
+    struct tp_err ignored = {0};
+    if (tp_trace_places(t, c->place_events, c->place_count, c->places, &ignored) != TP_OK)
+        c->place_count = 0;
+}
+
+const char *tp_captured_place(const struct tp_captured *c, uint64_t event)
+{
+    for (size_t i = 0; i < c->place_count; i++)
+        if (c->place_events[i] == event && c->places[i][0])
+            return c->places[i];
+    return NULL;
+}
+
+const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,
+                              uint16_t device)
+{
+    return c->devices && c->devices[device].demand_mark != UINT32_MAX
+               ? tp_program_mark(t->program, c->devices[device].demand_mark)
+               : NULL;
+}

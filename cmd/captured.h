@@ -1,0 +1,53 @@
+/* What a capture knows beyond its events: the recorded allocator's own memory, from the notes in
+ * its program and what stood in the file; and where in the recorded program an event happened. */
+#ifndef TP_CAPTURED_H
+#define TP_CAPTURED_H
+
+#include "traces/trace.h"
+
+/* Bytes; of one device. */
+struct tp_captured_device {
+    uint64_t start_reserved, peak_reserved, end_reserved;
+    uint64_t peak_event;        /* of the peak; 0: before the first */
+    uint64_t at_demand;         /* reserved when the program needed most */
+    uint64_t takes, gives;      /* of segments, from and to the driver, during the recording */
+    uint64_t ooms;              /* that the recorded program met */
+    uint64_t oom_event;         /* the first; 0: none */
+    uint64_t oom_size;          /* asked for there */
+    uint64_t oom_reserved;      /* held then */
+    uint64_t oom_free;          /* left on the device then; UINT64_MAX: not known */
+    uint64_t free_requests;     /* frees whose request and completion are told apart */
+    uint64_t waited;            /* of these, completed later than they were requested */
+    uint64_t longest_wait_ns;
+    uint32_t demand_mark; /* the phase in which the program needed most; UINT32_MAX: none */
+};
+
+struct tp_captured {
+    bool known; /* the memory figures; those of ooms, frees and marks are there in any case */
+    uint32_t count;
+    struct tp_captured_device *devices; /* owned */
+    size_t place_count;
+    uint64_t place_events[TP_PLACES_MAX]; /* ascending */
+    char places[TP_PLACES_MAX][TP_PLACE_TEXT];
+};
+
+int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct tp_err *err);
+void tp_captured_release(struct tp_captured *c); /* a zeroed one is fine */
+
+/* What the recorded device had, where an out of memory tells; 0: not known. */
+uint64_t tp_captured_capacity(const struct tp_captured *c);
+
+/* Wants the place of an event; those beyond TP_PLACES_MAX are forgotten. */
+void tp_captured_want(struct tp_captured *c, uint64_t event);
+
+/* Looks up all places that are wanted. A file that cannot be read again has none: no error. */
+void tp_captured_find(struct tp_captured *c, const struct tp_trace *t);
+
+/* "optimizer.py:78 step", or NULL. */
+const char *tp_captured_place(const struct tp_captured *c, uint64_t event);
+
+/* The phase in which a device needed most; NULL: none. */
+const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,
+                              uint16_t device);
+
+#endif

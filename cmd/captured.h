@@ -8,16 +8,16 @@
 /* Bytes; of one device. */
 struct tp_captured_device {
     uint64_t start_reserved, peak_reserved, end_reserved;
-    uint64_t peak_event;        /* of the peak; 0: before the first */
-    uint64_t at_demand;         /* reserved when the program needed most */
-    uint64_t takes, gives;      /* of segments, from and to the driver, during the recording */
-    uint64_t ooms;              /* that the recorded program met */
-    uint64_t oom_event;         /* the first; 0: none */
-    uint64_t oom_size;          /* asked for there */
-    uint64_t oom_reserved;      /* held then */
-    uint64_t oom_free;          /* left on the device then; UINT64_MAX: not known */
-    uint64_t free_requests;     /* frees whose request and completion are told apart */
-    uint64_t waited;            /* of these, completed later than they were requested */
+    uint64_t peak_event;    /* of the peak; 0: before the first */
+    uint64_t at_demand;     /* reserved when the program needed most */
+    uint64_t takes, gives;  /* of segments, from and to the driver, during the recording */
+    uint64_t ooms;          /* that the recorded program met */
+    uint64_t oom_event;     /* the first; 0: none */
+    uint64_t oom_size;      /* asked for there */
+    uint64_t oom_reserved;  /* held then */
+    uint64_t oom_free;      /* left on the device then; UINT64_MAX: not known */
+    uint64_t free_requests; /* frees whose request and completion are told apart */
+    uint64_t waited;        /* of these, completed later than they were requested */
     uint64_t longest_wait_ns;
     uint32_t demand_mark; /* the phase in which the program needed most; UINT32_MAX: none */
 };

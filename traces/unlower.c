@@ -51,11 +51,18 @@ static bool names_stream(const struct tp_insn *in)
 
 /* ---- streams ---- */
 
+/* What happens to an object is on the object's device, whatever its stream is. */
+static bool tells_device(const struct tp_insn *in)
+{
+    return in->op == TP_ALLOC || in->op == TP_ADOPT || in->op == TP_NOTE ||
+           (in->op == TP_SYNC && in->stream != TP_ALL_STREAMS);
+}
+
 static void note_streams(const struct tp_window *w, uint16_t *device_of, bool *used)
 {
     for (uint32_t i = 0; i < w->count; i++) {
         const struct tp_insn *in = &w->insns[i];
-        if (names_stream(in))
+        if (tells_device(in))
             device_of[in->stream] = in->device;
         used[in->device] = true;
     }

@@ -54,9 +54,15 @@ const struct tp_command *const tp_commands[] = {
     &tp_command_gen,    &tp_command_strategies, &tp_command_doctor,
     &tp_command_help,   &tp_command_child,      NULL};
 
-extern const struct tp_topic tp_topic_report, tp_topic_format, tp_topic_metrics, tp_topic_warnings;
-const struct tp_topic *const tp_topics[] = {&tp_topic_report, &tp_topic_format, &tp_topic_metrics,
-                                            &tp_topic_warnings, NULL};
+extern const struct tp_topic tp_topic_report, tp_topic_formats, tp_topic_format, tp_topic_snapshots,
+    tp_topic_metrics, tp_topic_warnings;
+const struct tp_topic *const tp_topics[] = {&tp_topic_report,
+                                            &tp_topic_formats,
+                                            &tp_topic_format,
+                                            &tp_topic_snapshots,
+                                            &tp_topic_metrics,
+                                            &tp_topic_warnings,
+                                            NULL};
 
 enum { NAMES_MAX = 64 };
 

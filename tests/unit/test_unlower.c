@@ -19,8 +19,8 @@ static uint64_t below(uint64_t n)
 static struct tp_event some_event(int timed, uint64_t *now)
 {
     static const enum tp_event_op ops[] = {
-        TP_EV_ALLOC, TP_EV_ALLOC,  TP_EV_ALLOC,   TP_EV_FREE, TP_EV_FREE, TP_EV_FREE,
-        TP_EV_FREE,  TP_EV_RETAIN, TP_EV_REALLOC, TP_EV_USE,  TP_EV_SYNC, TP_EV_TRIM,
+        TP_EV_ALLOC, TP_EV_ALLOC,  TP_EV_ALLOC,   TP_EV_FREE, TP_EV_FREE,  TP_EV_FREE,
+        TP_EV_FREE,  TP_EV_RETAIN, TP_EV_REALLOC, TP_EV_USE,  TP_EV_SYNC,  TP_EV_TRIM,
         TP_EV_MARK,  TP_EV_NOTE,   TP_EV_ADOPT,   TP_EV_NOTE, TP_EV_RESET, TP_EV_THREAD_END};
     static const char *const marks[] = {"one", "two", "three"};
     unsigned last = below(40) ? 2 : 0; /* resets and ends of threads are rare */

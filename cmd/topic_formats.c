@@ -1,0 +1,43 @@
+/* tapool help formats: what can be read and written; the rows are those of the registry. */
+#include "cmd/registry.h"
+#include "cmd/text.h"
+
+enum { NAME = 2, SUMMARY = 18 };
+
+static void print_row(struct tp_page *page, const char *name, const char *summary)
+{
+    tp_page_at(page, NAME, "%s", name);
+    tp_page_at(page, SUMMARY, "%s", summary);
+    tp_page_line(page);
+}
+
+static void print_paragraph(struct tp_page *page, const char *text)
+{
+    tp_page_line(page);
+    tp_page_at(page, 0, "%s", text);
+    tp_page_line(page);
+}
+
+static void print_formats(FILE *out)
+{
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
+    tp_page_at(&page, 0, "read, by replay, info and convert (the format is seen from the bytes; "
+                         "--input-format NAME decides otherwise)");
+    tp_page_line(&page);
+    for (size_t i = 0; tp_formats[i]; i++)
+        print_row(&page, tp_formats[i]->name, tp_formats[i]->summary);
+    print_paragraph(&page,
+                    "Any of them may be packed with gzip or zstd, and may come through a pipe "
+                    "('-'). What a format does not know is listed by 'tapool info' and is never "
+                    "made up. tapool's own formats are strict; what others wrote is repaired where "
+                    "it is dirty, with a count (--strict refuses, --repair repairs).");
+    print_paragraph(&page, "written, by convert");
+    for (size_t i = 0; tp_trace_writers[i]; i++)
+        print_row(&page, tp_trace_writers[i]->suffix, tp_trace_writers[i]->summary);
+    print_paragraph(&page, "How to record: tapool help snapshots (PyTorch). To write one yourself: "
+                           "tapool help format.");
+}
+
+const struct tp_topic tp_topic_formats = {"formats", "what can be read and written",
+                                          print_formats};

@@ -111,6 +111,7 @@ static int open_with_ticks(struct tp_player *p, const struct tp_replay_cfg *cfg,
     int status = tp_player_open(p, cfg, strategy, err);
     if (status)
         return status;
+    p->operations_max = cfg->latency_operations;
     p->ticks = calloc(TP_WINDOW_MAX, sizeof *p->ticks); /* zeroed: its pages are there */
     if (p->ticks) {
         memset(p->ticks, 0xff, TP_WINDOW_MAX * sizeof *p->ticks);
@@ -168,7 +169,9 @@ int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct 
 {
     struct tp_player p;
     struct collector c = {.out = &out->latency, .ns_per_tick = cfg->clock->ns_per_tick};
-    uint64_t warm = 0;
+    uint64_t warm = 0, limit = cfg->latency_operations;
+    if (limit && tp_program_facts(cfg->program)->operations > limit)
+        out->latency.sampled = limit;
     int status = measure_empty(cfg, c.empty_ticks, err);
     if (status)
         return status;

@@ -12,12 +12,24 @@ enum {
     ENGINE_REPLAYS = 3 /* at least, in all */
 };
 
+/* Among the first `end` instructions. */
+static uint64_t operations_of(const struct tp_window *w, uint32_t end)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < end; i++)
+        count += tp_op_is_operation(w->insns[i].op);
+    return count;
+}
+
 /* Counted only where a stop can make it differ from the program's. */
 static void count_until_stop(struct tp_player *p, const struct tp_window *w)
 {
-    uint32_t end = p->stop ? p->stopped + 1 : w->count;
-    for (uint32_t i = 0; i < end; i++)
-        p->until_stop += tp_op_is_operation(w->insns[i].op);
+    p->until_stop += operations_of(w, p->stop ? p->stopped + 1 : w->count);
+}
+
+static bool enough(const struct tp_player *p, uint64_t operations)
+{
+    return p->operations_max && operations >= p->operations_max;
 }
 
 /* The operations of the replay that just ended: those gone through, and of these those that took
@@ -36,10 +48,10 @@ int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window
                  uint64_t *ticks, struct tp_err *err)
 {
     struct tp_window w;
-    uint64_t sum = 0;
+    uint64_t sum = 0, operations = 0;
     int got, status = TP_OK;
     tp_player_begin(p);
-    while (!status && (got = tp_player_next(p, &w, err)) != 0) {
+    while (!status && !enough(p, operations) && (got = tp_player_next(p, &w, err)) != 0) {
         if (got < 0)
             return -got;
         uint64_t start = tp_stamp();
@@ -49,6 +61,8 @@ int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window
             per_window(ctx, p, &w);
         if (p->cfg->stop_on_oom)
             count_until_stop(p, &w);
+        if (p->operations_max)
+            operations += operations_of(&w, w.count);
         status = tp_player_check(p, &w, err);
     }
     tp_player_drain(p);

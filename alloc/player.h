@@ -97,7 +97,8 @@ struct tp_player {
     uint32_t stopped;         /* ... at this instruction of the window */
     uint64_t skipped, failed; /* in this replay */
     bool in_prologue;
-    uint64_t until_stop; /* operations up to a stop, which is one of them */
+    uint64_t operations_max; /* a replay ends behind the window with so many; 0: never */
+    uint64_t until_stop;     /* operations up to a stop, which is one of them */
     uint64_t skipped_trims;
     const struct tp_observer *observer; /* NULL in the timed passes */
     void *observer_state;

@@ -53,7 +53,9 @@ struct tp_replay_cfg {
     uint64_t min_time_ns; /* of the throughput and of the latency pass, each */
     uint32_t min_replays; /* at least so many steady ones */
     uint32_t repeat;      /* of programs longer than min_time_ns */
-    bool stop_on_oom;     /* else go on */
+    uint64_t
+        latency_operations; /* the latency pass stops after the window with so many; 0: never */
+    bool stop_on_oom;       /* else go on */
     bool drop_prologue;
     uint64_t seed;
     uint32_t nth;             /* strategy of a command, from 0: which copy of the loop plays it */

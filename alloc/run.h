@@ -115,6 +115,7 @@ struct tp_latency_run {
     struct tp_histogram alloc_sizes[TP_SIZE_CLASSES]; /* by log2 of the size, rounded up */
     struct tp_slow_event slowest[TP_SLOWEST];         /* slowest first */
     uint32_t slowest_count;
+    uint64_t sampled; /* operations of a replay that were looked at, the first ones; 0: all */
     double empty_ns[TP_LAT_KINDS]; /* the empty reading that was subtracted; 0: no such operation */
     uint64_t replays;
 };

@@ -27,7 +27,7 @@ struct job {
     char spec[TP_SPEC_TEXT];
     char label[TP_LABEL_MAX];
     uint32_t touch, passes, min_replays, repeat;
-    uint64_t min_time_ns, seed;
+    uint64_t min_time_ns, seed, latency_operations;
     bool stop_on_oom, drop_prologue, progress, answered;
     int status;
     struct tp_err err;
@@ -72,6 +72,7 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     job->passes = cfg->passes;
     job->min_replays = cfg->min_replays;
     job->repeat = cfg->repeat;
+    job->latency_operations = cfg->latency_operations;
     job->min_time_ns = cfg->min_time_ns;
     job->seed = cfg->seed;
     job->stop_on_oom = cfg->stop_on_oom;
@@ -167,6 +168,7 @@ static int answer(struct job *job, struct tp_program *program, struct tp_err *er
                                 .min_time_ns = job->min_time_ns,
                                 .min_replays = job->min_replays,
                                 .repeat = job->repeat,
+                                .latency_operations = job->latency_operations,
                                 .stop_on_oom = job->stop_on_oom,
                                 .drop_prologue = job->drop_prologue,
                                 .seed = job->seed,

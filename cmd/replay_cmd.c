@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_REPLAYS = 5, FITS_EVENTS = 1000000 };
+enum { MIN_REPLAYS = 5, FITS_EVENTS = 1000000, LATENCY_OPERATIONS = 10000000 };
 enum { FORMAT_TEXT, FORMAT_JSON };
 enum { TOUCH_AUTO };
 enum { OOM_CONTINUE, OOM_STOP };
@@ -306,6 +306,7 @@ static int play(struct replay *r, const struct job *job, const struct tp_strateg
                                 .passes = passes_of(r->o, facts),
                                 .min_time_ns = r->o->min_time,
                                 .min_replays = MIN_REPLAYS,
+                                .latency_operations = LATENCY_OPERATIONS,
                                 .repeat = (uint32_t)r->o->repeat,
                                 .stop_on_oom = r->o->on_oom == OOM_STOP,
                                 .seed = r->o->seed,

@@ -296,6 +296,11 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
         if (r->run->latency.kinds[k].hist.count)
             print_latency(rep, &r->run->latency.kinds[k], tp_latency_names[k], &legend, page);
     print_legend(rep, &legend, page);
+    if (r->run->latency.sampled) {
+        tp_page_styled(page, LAT_NAME, TP_DIM, "of the first %s calls of the trace",
+                       tp_count(r->run->latency.sampled).s);
+        tp_page_line(page);
+    }
 }
 
 /* ---- the whole ---- */

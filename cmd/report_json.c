@@ -428,6 +428,8 @@ static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const st
     tp_json_uint(j, o, "skipped_trims", run->skipped_trims);
     tp_json_uint(j, o, "first_failed_event", tp_run_first_failure(run));
     write_throughput(j, o, r);
+    tp_json_uint(j, o, "latency_sampled_operations",
+                 run->latency.sampled ? run->latency.sampled : TP_NONE);
     cJSON *latency = tp_json_object(j, o, "latency");
     for (int k = 0; k < TP_LAT_KINDS; k++)
         if (run->latency.kinds[k].hist.count)

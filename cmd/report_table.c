@@ -343,6 +343,12 @@ static void print_notes(const struct tp_result *results, size_t count, int hidde
         print_note(page, "(b) one replay, longer than --min-time: cold, page faults included.");
     if (results[0].run->device_count > 1)
         print_note(page, "Bytes are sums over the devices, each at its own moment; one by one: -v");
+    if (results[0].run->latency.sampled && shows_p99(results, count)) {
+        char text[96];
+        snprintf(text, sizeof text, "p99 is that of the first %s calls.",
+                 tp_count(results[0].run->latency.sampled).s);
+        print_note(page, text);
+    }
     if (informative)
         print_note(page, "A real allocator's memory is by its own statistics, its calls are not "
                          "seen.");

@@ -22,8 +22,9 @@ static void print_formats(FILE *out)
 {
     struct tp_page page;
     tp_page_init(&page, out, 0);
-    tp_page_at(&page, 0, "read, by replay, info and convert (the format is seen from the bytes; "
-                         "--input-format NAME decides otherwise)");
+    tp_page_at(&page, 0,
+               "read, by replay, info and convert (the format is seen from the bytes; "
+               "--input-format NAME decides otherwise)");
     tp_page_line(&page);
     for (size_t i = 0; tp_formats[i]; i++)
         print_row(&page, tp_formats[i]->name, tp_formats[i]->summary);
@@ -39,5 +40,4 @@ static void print_formats(FILE *out)
                            "tapool help format.");
 }
 
-const struct tp_topic tp_topic_formats = {"formats", "what can be read and written",
-                                          print_formats};
+const struct tp_topic tp_topic_formats = {"formats", "what can be read and written", print_formats};

@@ -477,6 +477,29 @@ static void a_program_longer_than_min_time_is_played_once_per_repeat(void **stat
     tp_program_release(p);
 }
 
+static void latencies_of_a_long_program_are_those_of_its_beginning(void **state)
+{
+    (void)state;
+    struct tp_program *p = long_program(3 * TP_WINDOW_MAX);
+    uint64_t events = tp_program_facts(p)->operations, count = 0;
+    struct tp_replay_cfg cfg = on(&tp_source_virtual, p);
+    cfg.passes = TP_PASS_THROUGHPUT | TP_PASS_LATENCY;
+    cfg.min_time_ns = 1;
+    cfg.repeat = 1;
+    cfg.latency_operations = TP_WINDOW_MAX + 1; /* the window in which it is reached is played */
+    assert_int_equal(tp_replay(&cfg, run, &err), TP_OK);
+    for (int k = 0; k < TP_LAT_KINDS; k++)
+        count += run->latency.kinds[k].hist.count;
+    assert_true(events > 2 * TP_WINDOW_MAX);
+    assert_int_equal(count, run->latency.replays * 2 * TP_WINDOW_MAX);
+    assert_int_equal(run->latency.sampled, cfg.latency_operations);
+    cfg.latency_operations = events;
+    memset(run, 0, tp_run_size(1));
+    assert_int_equal(tp_replay(&cfg, run, &err), TP_OK);
+    assert_int_equal(run->latency.sampled, 0);
+    tp_program_release(p);
+}
+
 /* The empty strategy, played beside it, has one block of 64 bytes: a sanitizer sees more than that.
  */
 static void touching_every_page_touches_the_strategys_blocks_alone(void **state)
@@ -515,6 +538,7 @@ int main(void)
         TEST(touching_every_page_touches_the_strategys_blocks_alone),
         TEST(passes_cover_every_operation_of_every_window),
         TEST(a_program_longer_than_min_time_is_played_once_per_repeat),
+        TEST(latencies_of_a_long_program_are_those_of_its_beginning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

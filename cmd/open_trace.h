@@ -65,7 +65,8 @@ extern const char *const tp_initial_heap_words[], *const tp_device_words[];
     {                                                                                              \
         .name = "max-memory", .type = TP_OPT_SIZE, .offset = TP_OPEN_ROW(opts, max_memory),        \
         .def = "1GiB", .min = 1 << 20, .max = UINT64_C(1) << 60, .arg = "SIZE",                    \
-        .help = "what reading a trace may take; beyond it a file is taken for a bomb"              \
+        .help = "what reading a trace may take; a packed one (.gz, .zst) that unpacks to more, "   \
+                "and to over 200 times its size, is refused"                                       \
     }
 
 /* As tp_trace_open; TP_EUSAGE for strict and repair together. `empty`: a trace without events will

@@ -39,7 +39,6 @@ struct tp_read_opts {
     int64_t device;      /* of formats that number devices; -1: all that have events */
     uint64_t max_memory; /* bytes that reading may take; 0: TP_MAX_MEMORY */
 };
-#define TP_MAX_MEMORY (UINT64_C(1) << 30)
 
 static inline uint64_t tp_max_memory(const struct tp_read_opts *o)
 {

@@ -1,4 +1,6 @@
-/* Bytes of a trace: a file, stdin or a pipe, read once, front to back, with its position. */
+/* Bytes of a trace: a file, stdin or a pipe, read once, front to back, with its position. What is
+ * packed with gzip or zstd is unpacked on the way: bytes, lines and offsets here are always those
+ * of the unpacked trace. */
 #ifndef TP_INPUT_H
 #define TP_INPUT_H
 
@@ -9,16 +11,30 @@
 
 struct tp_input;
 
-/* "-" is stdin. TP_EINPUT: missing, a directory, empty, not readable. */
+#define TP_MAX_MEMORY (UINT64_C(1) << 30) /* bytes that reading may take where nobody says more */
+
+/* "-" is stdin. TP_EINPUT: missing, a directory, empty, not readable; packed and damaged, packed
+ * twice. */
 int tp_input_open(const char *path, struct tp_input **out, struct tp_err *err);
 
 /* Reads from memory, which must outlive the input: tests and fuzzers. `name` is for messages. */
 int tp_input_memory(const char *name, const void *data, size_t size, struct tp_input **out,
                     struct tp_err *err);
+
+/* The same with a limit in bytes, 0 for TP_MAX_MEMORY. Packed data that unpack to more than that
+ * and to more than 200 times what they take are refused, as is a zstd window above it; reading
+ * itself takes flat memory. */
+int tp_input_open_within(const char *path, uint64_t max_memory, struct tp_input **out,
+                         struct tp_err *err);
+int tp_input_memory_within(const char *name, const void *data, size_t size, uint64_t max_memory,
+                           struct tp_input **out, struct tp_err *err);
 void tp_input_close(struct tp_input *in); /* NULL is fine */
 
 /* What messages call it: the path, "stdin", the name. */
 const char *tp_input_name(const struct tp_input *in);
+
+/* What the input is packed with: "gzip", "zstd"; NULL where it is not. */
+const char *tp_input_packing(const struct tp_input *in);
 
 /* Looks at up to `want` bytes without taking them; fewer only at the end of the input. *data is
  * valid until the next call. `want` is at most 64 KiB. */
@@ -39,5 +55,19 @@ int tp_input_error(const struct tp_input *in, struct tp_err *err);
 
 uint64_t tp_input_line(const struct tp_input *in);   /* of the next byte, from 1 */
 uint64_t tp_input_offset(const struct tp_input *in); /* of the next byte, from 0 */
+
+/* Reads what is left where the input is packed: damage behind the last byte that a reader needs is
+ * seen only there, and damage explains nonsense that it met. An error is that of the packing. */
+int tp_input_finish(struct tp_input *in, struct tp_err *err);
+
+/* A descriptor, which the caller closes, that holds all unpacked bytes of the input from its
+ * beginning, for pread(2): the file itself where it is an unpacked regular file, else a copy
+ * without a name in $TMPDIR. The copy is made before anything is taken (a peek is fine), else
+ * TP_EUNSUP; reading from `in` goes on as if nothing had happened. TP_EIO: no room for it. */
+int tp_input_file(struct tp_input *in, int *fd, struct tp_err *err);
+
+/* The same at any time, by reading once more from the beginning. TP_EUNSUP for what can be read
+ * only once: stdin and pipes, unless tp_input_file made a copy of them. */
+int tp_input_reopen(const struct tp_input *in, int *fd, struct tp_err *err);
 
 #endif

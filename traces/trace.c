@@ -132,7 +132,7 @@ static int open_sample(const struct tp_trace_cfg *cfg, struct tp_input **in,
         if (n < 0 || (size_t)n >= sizeof path)
             continue;
         if (access(path, F_OK) == 0)
-            return tp_input_open(path, in, err);
+            return tp_input_open_within(path, tp_max_memory(&cfg->read), in, err);
     }
     *made = sample_profile(cfg, name);
     return *made ? TP_OK : unknown_sample(cfg, name, err);
@@ -243,16 +243,26 @@ static int set_names(const struct tp_trace_cfg *cfg, const char *file, struct tp
     return TP_OK;
 }
 
-/* A trace that gives itself no name is called like its file, without the extension. */
+/* Cuts the extension off, if there is one behind a name. */
+static void cut_extension(char *name, bool packing_alone)
+{
+    char *dot = strrchr(name, '.');
+    if (!dot || dot == name)
+        return;
+    if (!packing_alone || strcasecmp(dot, ".gz") == 0 || strcasecmp(dot, ".zst") == 0)
+        *dot = '\0';
+}
+
+/* A trace that gives itself no name is called like its file: "x" in x.pickle.gz. */
 static int default_name(struct tp_trace *t, struct tp_err *err)
 {
     if (t->meta.name)
         return TP_OK;
-    const char *dot = strrchr(t->file, '.');
-    size_t length = dot && dot != t->file ? (size_t)(dot - t->file) : strlen(t->file);
-    char *stem = tp_clean_copy(t->file, length);
+    char *stem = tp_clean_copy(t->file, SHOWN_MAX);
     if (!stem)
         return tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");
+    cut_extension(stem, true);
+    cut_extension(stem, false);
     int rc = tp_meta_set(&t->meta.name, stem, err);
     free(stem);
     return rc;
@@ -277,6 +287,30 @@ static int check_some(const struct tp_trace_cfg *cfg, const struct tp_input *in,
     return meta->nothing_hint ? tp_hint(err, rc, "%s", meta->nothing_hint) : rc;
 }
 
+/* A packed trace is read to its end: damage to it is what explains nonsense in it, and may lie
+ * behind the last event. */
+static int check_packing(const struct tp_reading *r, int rc, struct tp_err *err)
+{
+    struct tp_err damage;
+    int end = tp_input_finish(r->in, &damage);
+    if (end != TP_OK) {
+        if (err)
+            *err = damage;
+        return end;
+    }
+    if (rc != TP_OK && err && !err->hint[0])
+        rc = tp_hint(err, rc, "lines and bytes are counted in the unpacked trace");
+    return rc;
+}
+
+static int read_events(const struct tp_format *format, const struct tp_reading *r,
+                       struct tp_trace *out, struct tp_err *err)
+{
+    int rc = enough(format->read(r, err), out);
+    bool whole = tp_input_packing(r->in) && !out->cut;
+    return whole && (rc == TP_OK || rc == TP_EINPUT) ? check_packing(r, rc, err) : rc;
+}
+
 static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *format,
                       struct tp_input *in, struct tp_trace *out, struct tp_err *err)
 {
@@ -296,7 +330,7 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
                                        .places = &out->places,
                                        .opts = &cfg->read};
     if (rc == TP_OK)
-        rc = enough(format->read(&reading, err), out);
+        rc = read_events(format, &reading, out, err);
     if (rc == TP_OK)
         rc = check_some(cfg, in, tp_lower_count(lo), &out->meta, err);
     out->initial_dropped = rc == TP_OK ? tp_lower_dropped(lo) : 0;
@@ -369,8 +403,9 @@ int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct t
     int rc = cfg->input_format ? named_format(cfg, &format, err) : TP_OK;
     if (rc != TP_OK)
         return rc;
-    rc = is_sample(cfg->path) ? open_sample(cfg, &in, &made, err)
-                              : tp_input_open(cfg->path, &in, err);
+    rc = is_sample(cfg->path)
+             ? open_sample(cfg, &in, &made, err)
+             : tp_input_open_within(cfg->path, tp_max_memory(&cfg->read), &in, err);
     if (rc != TP_OK)
         return rc;
     rc = made ? open_made(cfg, made, out, err) : open_input(cfg, format, in, out, err);

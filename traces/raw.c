@@ -42,8 +42,8 @@ static size_t from_memory(struct tp_raw *raw, void *into, size_t room)
 static ssize_t from_descriptor(const struct tp_raw *raw, void *into, size_t room)
 {
     for (;;) {
-        ssize_t n = raw->placed ? pread(raw->fd, into, room, (off_t)raw->at)
-                                : read(raw->fd, into, room);
+        ssize_t n =
+            raw->placed ? pread(raw->fd, into, room, (off_t)raw->at) : read(raw->fd, into, room);
         if (n >= 0 || (errno != EINTR && errno != EAGAIN))
             return n;
         if (errno == EAGAIN) {

@@ -163,7 +163,8 @@ static int next_member(struct tp_unpack *z, struct tp_err *err)
     z->inside = !padded && z->how->begins(z->buffer + z->start, z->end - z->start);
     if (z->inside)
         return TP_OK;
-    return tp_fail(err, TP_EINPUT, "%s: something else follows the end of the %s data at byte %" PRIu64,
+    return tp_fail(err, TP_EINPUT,
+                   "%s: something else follows the end of the %s data at byte %" PRIu64,
                    z->raw->name, z->how->name, z->taken);
 }
 
@@ -180,8 +181,8 @@ static int decode(struct tp_unpack *z, unsigned char *into, size_t room, size_t 
     z->taken += taken;
     z->made += *got;
     z->inside = outcome != TP_UNPACKED_MEMBER;
-    if (outcome > TP_UNPACKED_MEMBER)
-        return refuse(z, outcome, err);
+    if (outcome > TP_UNPACKED_MEMBER) /* what came out before it is shown; then it fails again */
+        return *got > 0 ? TP_OK : refuse(z, outcome, err);
     if (!z->inside || taken > 0 || *got > 0)
         return check_bomb(z, err);
     int rc = refill(z, z->end - z->start + 1, err);

@@ -15,7 +15,7 @@ struct tp_unpack_cfg {
     struct tp_raw *raw;        /* borrowed until tp_unpack_free */
     const unsigned char *head; /* what was read of it already; copied */
     size_t head_size;          /* at most TP_UNPACK_HEAD */
-    uint64_t max_memory; /* bytes: of a window, and of what a bomb may unpack to; above 0 */
+    uint64_t max_memory;       /* bytes: of a window, and of what a bomb may unpack to; above 0 */
 };
 #define TP_UNPACK_HEAD ((size_t)256 << 10)
 

@@ -1,13 +1,8 @@
 /* The reader of bytes: what it refuses, and that positions and contents hold over blocks and pipes.
  */
-#include "tests/unit/trace_fixture.h"
+#include "tests/unit/input_rig.h"
 
 #include "traces/clean.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static void must_fail(const char *path, const char *text)
 {
@@ -18,21 +13,13 @@ static void must_fail(const char *path, const char *text)
     assert_null(in);
 }
 
-static void make_file(char *path, const void *data, size_t size)
-{
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, data, size), (ssize_t)size);
-    close(fd);
-}
-
 static void test_refusals(void **state)
 {
     (void)state;
     must_fail("/nonexistent/x.json", "/nonexistent/x.json: no such file");
     must_fail("/tmp", "/tmp is a directory");
     must_fail("/nonexistent/\x1b[31m\xff.json", "/nonexistent/?[31m?.json: no such file");
-    char path[] = "/tmp/tapool-input-XXXXXX", text[100];
+    char path[] = RIG_FILE, text[100];
     make_file(path, "", 0);
     snprintf(text, sizeof text, "%s: empty file: no trace in it", path);
     must_fail(path, text);
@@ -76,107 +63,38 @@ static void test_positions(void **state)
     tp_input_close(in);
 }
 
-#define MANY 700001u /* bytes: over several buffers, not a multiple of any */
-
-static unsigned char pattern(size_t i)
-{
-    return i % 61 == 60 ? '\n' : (unsigned char)(i * 7 + i / 251);
-}
-
-/* Every way of looking, in turn, with sizes that fall across the ends of blocks. */
-static void read_pattern(struct tp_input *in)
-{
-    static const size_t wants[] = {1, 65536, 7, 40000, 3, 65535};
-    size_t at = 0, lines = 1;
-    for (size_t turn = 0; at < MANY; turn++) {
-        const unsigned char *data = NULL;
-        size_t got = 0, want = wants[turn % 6];
-        if (turn % 5 == 4) {
-            assert_int_equal(tp_input_byte(in), pattern(at));
-            lines += pattern(at++) == '\n';
-            continue;
-        }
-        if (turn % 3 == 0) {
-            assert_int_equal(tp_input_block(in, &data, &got, NULL), TP_OK);
-            assert_true(got > 0);
-        } else {
-            assert_int_equal(tp_input_peek(in, want, &data, &got, NULL), TP_OK);
-            assert_int_equal(got, want < MANY - at ? want : MANY - at);
-        }
-        size_t take = got - got / 3;
-        for (size_t i = 0; i < take; i++, at++) {
-            assert_int_equal(data[i], pattern(at));
-            lines += data[i] == '\n';
-        }
-        tp_input_take(in, take);
-        assert_int_equal(tp_input_offset(in), at);
-        assert_int_equal(tp_input_line(in), lines);
-    }
-    assert_int_equal(tp_input_byte(in), -1);
-}
-
 static void test_file(void **state)
 {
     (void)state;
-    char path[] = "/tmp/tapool-input-XXXXXX";
-    unsigned char *data = malloc(MANY);
-    assert_non_null(data);
-    for (size_t i = 0; i < MANY; i++)
-        data[i] = pattern(i);
-    make_file(path, data, MANY);
+    char path[] = RIG_FILE;
+    struct bytes all = make_pattern(MANY);
+    make_file(path, all.data, all.size);
     struct tp_input *in = NULL;
     assert_int_equal(tp_input_open(path, &in, NULL), TP_OK);
+    assert_null(tp_input_packing(in));
     read_pattern(in);
     tp_input_close(in);
-    assert_int_equal(tp_input_memory("m", data, MANY, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("m", all.data, all.size, &in, NULL), TP_OK);
     read_pattern(in);
+    assert_int_equal(tp_input_finish(in, NULL), TP_OK);
     tp_input_close(in);
     unlink(path);
-    free(data);
-}
-
-/* Writes the pattern in small pieces, the first after a pause, and ends. */
-static void write_slowly(int fd)
-{
-    unsigned char piece[997];
-    usleep(30000);
-    for (size_t at = 0; at < MANY;) {
-        size_t n = sizeof piece < MANY - at ? sizeof piece : MANY - at;
-        for (size_t i = 0; i < n; i++)
-            piece[i] = pattern(at + i);
-        ssize_t done = write(fd, piece, n);
-        if (done <= 0)
-            _exit(1);
-        at += (size_t)done;
-    }
-    _exit(0);
+    free(all.data);
 }
 
 static void test_stdin_pipe(void **state)
 {
     (void)state;
-    int ends[2], status = 0;
-    int saved = dup(STDIN_FILENO);
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        write_slowly(ends[1]);
-    }
-    close(ends[1]);
-    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0); /* must be waited for all the same */
-    assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+    struct bytes all = make_pattern(MANY);
+    struct feeder f;
+    feed(&f, all.data, all.size);
     struct tp_input *in = NULL;
     assert_int_equal(tp_input_open("-", &in, NULL), TP_OK);
     assert_string_equal(tp_input_name(in), "stdin");
     read_pattern(in);
     tp_input_close(in);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* stdin is not ours to close */
-    dup2(saved, STDIN_FILENO);
-    close(saved);
-    close(ends[0]);
+    feed_end(&f);
+    free(all.data);
 }
 
 /* A look ahead waits for all that it was asked for, however small the pieces come. */

@@ -1,10 +1,9 @@
 /* Opening traces by name: samples, detection, what is no trace, and the figures of the samples. */
-#include "tests/unit/trace_fixture.h"
+#include "tests/unit/input_rig.h"
 
 #include "traces/trace.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define SAMPLES TAPOOL_ROOT "/traces/samples"
 #define HEAD    "{\"format\":\"tapool-trace\",\"version\":1"
@@ -150,6 +149,8 @@ static void test_no_trace(void **state)
                 "a??.json: not a trace format that tapool knows");
     must_refuse("web.tpt", pointer, sizeof pointer - 1, any, TP_EINPUT,
                 "web.tpt is a Git LFS pointer (130 bytes), not the trace");
+    must_refuse("web.tpt.gz", pointer, sizeof pointer - 1, any, TP_EINPUT,
+                "web.tpt.gz is a Git LFS pointer (130 bytes), not the trace");
     must_refuse("a.json", HEAD ",\"events\":[]}", strlen(HEAD ",\"events\":[]}"), any, TP_EINPUT,
                 "a.json: no events");
     must_refuse("a.json", HEAD "}\n\n", strlen(HEAD "}\n\n"), any, TP_EINPUT,
@@ -256,13 +257,142 @@ static void test_strictness(void **state)
                 (struct tp_trace_cfg){.strictness = TP_STRICT, .formats = list}, TP_EINPUT, error);
 }
 
+/* ---- packed ---- */
+
+static struct bytes read_sample(const char *name)
+{
+    char path[256];
+    struct stat st;
+    snprintf(path, sizeof path, SAMPLES "/%s.json", name);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fstat(fileno(f), &st), 0);
+    struct bytes b = make_bytes((size_t)st.st_size);
+    assert_int_equal(fread(b.data, 1, b.size, f), b.size);
+    fclose(f);
+    return b;
+}
+
+/* The program is the same; what lies there is named and measured as it lies there. */
+static void test_packed(void **state)
+{
+    (void)state;
+    struct bytes plain = read_sample("jq");
+    struct tp_trace expected, t;
+    struct tp_err err = {0};
+    const struct tp_trace_cfg any = {0};
+    assert_int_equal(open_text("jq.json", (char *)plain.data, plain.size, any, &expected, NULL),
+                     TP_OK);
+    for (size_t i = 0; i < PACKERS; i++) {
+        struct bytes packed = packers[i].pack(plain.data, plain.size);
+        const char *name = i ? "jq.json.zst" : "jq.json.GZ";
+        if (open_text(name, (char *)packed.data, packed.size, any, &t, &err) != TP_OK)
+            fail_msg("%s", err.text);
+        assert_memory_equal(tp_program_facts(t.program)->hash,
+                            tp_program_facts(expected.program)->hash, TP_HASH_SIZE);
+        assert_int_equal(tp_program_facts(t.program)->events, 12000);
+        assert_string_equal(t.file, name);
+        assert_string_equal(t.format, "json");
+        assert_int_equal(t.file_bytes, packed.size);
+        tp_trace_close(&t);
+        free(packed.data);
+    }
+    tp_trace_close(&expected);
+    free(plain.data);
+}
+
+static void check_name(const char *file, const char *expected)
+{
+    static const char text[] = HEAD "}\n" ALLOC;
+    struct tp_trace t;
+    assert_int_equal(open_text(file, text, sizeof text - 1, (struct tp_trace_cfg){0}, &t, NULL),
+                     TP_OK);
+    assert_string_equal(t.file, file);
+    assert_string_equal(t.meta.name, expected);
+    tp_trace_close(&t);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    check_name("x", "x");
+    check_name("x.json", "x");
+    check_name("x.pickle.gz", "x");
+    check_name("x.v2.json.zst", "x.v2");
+    check_name("x.gz", "x");
+    check_name("x.gz.json", "x.gz");
+    check_name(".gz", ".gz");
+    check_name(".x.gz", ".x");
+}
+
+/* Takes one event from the first byte, and leaves what follows alone. */
+static int read_first(const struct tp_reading *r, struct tp_err *err)
+{
+    const struct tp_event ev = {.op = TP_EV_ALLOC, .id = 1, .size = 8, .has_size = true};
+    return tp_input_byte(r->in) == 'x' ? tp_lower_event(r->lower, &ev, err)
+                                       : tp_fail(err, TP_EINPUT, "byte 0 is no x");
+}
+
+/* What no reader asks for is read all the same: there may be damage, and damage explains more than
+ * the nonsense that it makes. */
+static void test_damage(void **state)
+{
+    (void)state;
+    static const struct tp_format first = {.name = "first", .probe = always_70, .read = read_first};
+    static const struct tp_format *const list[] = {&first, NULL};
+    const struct tp_trace_cfg cfg = {.formats = list};
+    struct bytes all = make_pattern(MANY);
+    for (int x = 0; x < 2; x++) {
+        struct tp_trace t;
+        struct tp_err err = {0};
+        all.data[0] = x ? 'x' : 'y';
+        struct bytes packed = pack_gzip(all.data, all.size);
+        const char *data = (char *)packed.data;
+        int rc = open_text("d.gz", data, packed.size, cfg, &t, &err);
+        assert_int_equal(rc, x ? TP_OK : TP_EINPUT);
+        if (x)
+            tp_trace_close(&t);
+        assert_string_equal(x ? "" : err.text, x ? "" : "byte 0 is no x");
+        assert_string_equal(err.hint, x ? "" : "lines and bytes are counted in the unpacked trace");
+        must_refuse("d.gz", data, packed.size - 1, cfg, TP_EINPUT,
+                    "d.gz: the gzip data ends too early: truncated?");
+        free(packed.data);
+    }
+    free(all.data);
+}
+
+/* The limit arrives where the bytes are unpacked. */
+static void test_limit(void **state)
+{
+    (void)state;
+    static const char tail[] = "]}";
+    struct bytes all = make_bytes(3 << 20);
+    memset(all.data, ' ', all.size);
+    memcpy(all.data, HEAD ",\"events\":[" ALLOC, strlen(HEAD ",\"events\":[" ALLOC));
+    memcpy(all.data + all.size - 2, tail, 2);
+    struct bytes packed = pack_gzip(all.data, all.size);
+    const char *data = (char *)packed.data;
+    struct tp_trace t;
+    struct tp_err err = {0};
+    struct tp_trace_cfg cfg = {.read.max_memory = 2 << 20};
+    assert_int_equal(open_text("b.gz", data, packed.size, cfg, &t, &err), TP_EINPUT);
+    assert_non_null(strstr(err.text, "b.gz: unpacks to more than 2 MiB from "));
+    cfg.read.max_memory = 0;
+    assert_int_equal(open_text("b.gz", data, packed.size, cfg, &t, &err), TP_OK);
+    tp_trace_close(&t);
+    free(packed.data);
+    free(all.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples),    cmocka_unit_test(test_unknown_samples),
         cmocka_unit_test(test_no_trace),   cmocka_unit_test(test_garbage),
         cmocka_unit_test(test_detection),  cmocka_unit_test(test_tie),
-        cmocka_unit_test(test_strictness),
+        cmocka_unit_test(test_strictness), cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_limit),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

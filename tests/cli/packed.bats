@@ -37,8 +37,7 @@ setup_file() {
         pack "$packer" "$SAMPLES/sqlite.json" >"sqlite.json.$packer"
         same_program "sqlite.json.$packer"
         same_program - <"sqlite.json.$packer"
-        ok sh -c 'cat "$1" | "$TAPOOL" info - --json' sh "sqlite.json.$packer"
-        [ "$(hash_of "$out")" = "$expected" ]
+        same_program <(cat "sqlite.json.$packer")
         cat "sqlite.json.$packer" "sqlite.json.$packer" >two
         refused 3 "^tapool: two:[0-9]+: something follows the end of the trace$" info two
         matches "$err" "^hint: lines and bytes are counted in the unpacked trace$"
@@ -60,14 +59,14 @@ setup_file() {
         pack "$packer" "$SAMPLES/jq.json" >whole
         size=$(wc -c <whole)
         for cut in 9 100 $((size / 2)) $((size - 1)); do
-            head -c "$cut" whole >cut
-            refused 3 "^tapool: cut: the $packer data ends too early: truncated\?$" info cut
-            refused 3 "^tapool: stdin: the $packer data ends too early: truncated\?$" play_once - <cut
+            head -c "$cut" whole >cut.x
+            refused 3 "^tapool: cut\.x: the $packer data ends too early: truncated\?$" info cut.x
+            refused 3 "^tapool: stdin: the $packer data ends too early: truncated\?$" play_once - <cut.x
         done
         { head -c $((size / 2)) whole && head -c 300 /dev/zero && tail -c +$((size / 2 + 301)) whole; } >damaged
         refused 3 "^tapool: damaged: the $packer data is damaged at byte [0-9]+$" info damaged
-        { cat whole && echo more; } >more
-        refused 3 "^tapool: more: something else follows the end of the $packer data at byte $size$" info more
+        { cat whole && echo more; } >more.x
+        refused 3 "^tapool: more\.x: something else follows the end of the $packer data at byte $size$" info more.x
         pack "$packer" whole >twice
         refused 3 "^tapool: twice: packed twice: $packer inside $packer$" info twice
         matches "$err" "^hint: unpack it once with '$packer -d'$"
@@ -104,7 +103,7 @@ setup_file() {
 
 @test "a zstd window is taken from --max-memory" {
     command -v zstd >/dev/null || skip "zstd is not installed"
-    cat "$SAMPLES/jq.json" | zstd -q -c --long=25 >far.zst
+    zstd -q -c --long=25 <"$SAMPLES/jq.json" >far.zst
     ok info far.zst
     refused 3 "^tapool: far\.zst: to unpack the zstd data takes more than 16 MiB$" info --max-memory 16MiB far.zst
     matches "$err" "^hint: --max-memory=SIZE reads on$"

@@ -1,9 +1,13 @@
-/* An event: a table of keys says where each value goes, a table of ops which keys it needs. */
+/* An event: a table of keys says where each value goes, a table of ops which keys it needs.
+ *
+ *     cut --> cJSON's tree --> members --> event        every event, and every error
+ *     plain ------------------------------> event       most of them, see json_plain.c */
 #include "traces/json_event.h"
 
 #include "alloc/opt.h"
 #include "traces/clean.h"
-#include "traces/json_value.h"
+#include "traces/json_event_rows.h"
+#include "traces/json_plain.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -12,39 +16,31 @@
 #define EVENT_MAX ((size_t)64 << 10) /* bytes of one event */
 #define KEYS_MAX  64
 
-enum key { T, OP, ID, SIZE, ALIGN, THREAD, STREAM, NAME, FREE, KEY_COUNT };
+#define NEED(key) TP_JSON_BIT(TP_JSON_##key)
 
-#define NEED(key) (1u << (key))
-
-static const struct key_row {
-    const char *name;
-    size_t offset; /* of the 64 bits in struct tp_event */
-    struct tp_json_range range;
-} keys[KEY_COUNT] = {
-    [T] = {"t", offsetof(struct tp_event, time_ns), {.max = UINT64_MAX}},
-    [OP] = {"op", 0, {0}},
-    [ID] = {"id", offsetof(struct tp_event, id), {.may_be_negative = true, .max = INT64_MAX}},
-    [SIZE] = {"size",
-              offsetof(struct tp_event, size),
-              {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
-    [ALIGN] = {"align",
-               offsetof(struct tp_event, align),
-               {.max = UINT64_C(1) << TP_MAX_ALIGN_LOG2, .max_text = "2^30"}},
-    [THREAD] = {"thread", offsetof(struct tp_event, thread), {.max = UINT64_MAX}},
-    [STREAM] = {"stream",
-                offsetof(struct tp_event, stream),
-                {.may_be_negative = true, .max = INT64_MAX}},
-    [NAME] = {"name", 0, {0}},
-    [FREE] = {"free",
-              offsetof(struct tp_event, free_bytes),
-              {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
+const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
+    [TP_JSON_T] = {"t", offsetof(struct tp_event, time_ns), {.max = UINT64_MAX}},
+    [TP_JSON_OP] = {"op", 0, {0}},
+    [TP_JSON_ID] = {"id",
+                    offsetof(struct tp_event, id),
+                    {.may_be_negative = true, .max = INT64_MAX}},
+    [TP_JSON_SIZE] = {"size",
+                      offsetof(struct tp_event, size),
+                      {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
+    [TP_JSON_ALIGN] = {"align",
+                       offsetof(struct tp_event, align),
+                       {.max = UINT64_C(1) << TP_MAX_ALIGN_LOG2, .max_text = "2^30"}},
+    [TP_JSON_THREAD] = {"thread", offsetof(struct tp_event, thread), {.max = UINT64_MAX}},
+    [TP_JSON_STREAM] = {"stream",
+                        offsetof(struct tp_event, stream),
+                        {.may_be_negative = true, .max = INT64_MAX}},
+    [TP_JSON_NAME] = {"name", 0, {0}},
+    [TP_JSON_FREE] = {"free",
+                      offsetof(struct tp_event, free_bytes),
+                      {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
 };
 
-static const struct op_row {
-    const char *name;
-    enum tp_event_op op;
-    unsigned needs;
-} ops[] = {
+const struct tp_json_op_row tp_json_ops[TP_JSON_OPS] = {
     {"alloc", TP_EV_ALLOC, NEED(ID) | NEED(SIZE)},
     {"free", TP_EV_FREE, NEED(ID)},
     {"realloc", TP_EV_REALLOC, NEED(ID) | NEED(SIZE)},
@@ -60,14 +56,13 @@ static const struct op_row {
     {"initial", TP_EV_INITIAL, NEED(ID) | NEED(SIZE)},
     {"note", TP_EV_NOTE, NEED(NAME)},
 };
-#define OP_COUNT (sizeof ops / sizeof ops[0])
 
 static int unknown_op(const struct tp_json_scan *s, const char *name, struct tp_err *err)
 {
-    const char *names[OP_COUNT + 1] = {NULL};
+    const char *names[TP_JSON_OPS + 1] = {NULL};
     char shown[64];
-    for (size_t i = 0; i < OP_COUNT; i++)
-        names[i] = ops[i].name;
+    for (size_t i = 0; i < TP_JSON_OPS; i++)
+        names[i] = tp_json_ops[i].name;
     tp_clean_text(name, shown, sizeof shown);
     const char *near = tp_nearest(shown, names);
     int rc = tp_json_fail(s, s->line, err, ": unknown op '%s'", shown);
@@ -75,17 +70,17 @@ static int unknown_op(const struct tp_json_scan *s, const char *name, struct tp_
                 : tp_hint(err, rc, "'tapool help format' lists all");
 }
 
-static int read_op(const struct tp_json_scan *s, const cJSON *item, const struct op_row **row,
-                   struct tp_err *err)
+static int read_op(const struct tp_json_scan *s, const cJSON *item,
+                   const struct tp_json_op_row **row, struct tp_err *err)
 {
     if (!cJSON_IsString(item)) {
         char shown[80];
         tp_json_show(item, shown, sizeof shown);
         return tp_json_fail(s, s->line, err, ": 'op' is %s, not a text", shown);
     }
-    for (size_t i = 0; i < OP_COUNT; i++) {
-        if (strcmp(ops[i].name, item->valuestring) == 0) {
-            *row = &ops[i];
+    for (size_t i = 0; i < TP_JSON_OPS; i++) {
+        if (strcmp(tp_json_ops[i].name, item->valuestring) == 0) {
+            *row = &tp_json_ops[i];
             return TP_OK;
         }
     }
@@ -104,8 +99,8 @@ static int read_name(const struct tp_json_scan *s, const cJSON *item, struct tp_
     return tp_json_fail(s, s->line, err, ": 'name' is %s, not a text", shown);
 }
 
-static int read_number(const struct tp_json_scan *s, const cJSON *item, const struct key_row *row,
-                       struct tp_event *ev, struct tp_err *err)
+static int read_number(const struct tp_json_scan *s, const cJSON *item,
+                       const struct tp_json_key_row *row, struct tp_event *ev, struct tp_err *err)
 {
     uint64_t bits = 0;
     int rc = tp_json_integer(s, item, &row->range, &bits, err);
@@ -113,9 +108,10 @@ static int read_number(const struct tp_json_scan *s, const cJSON *item, const st
     return rc;
 }
 
-static const struct key_row *find_key(const char *name)
+static const struct tp_json_key_row *find_key(const char *name)
 {
-    for (const struct key_row *row = keys; row < keys + KEY_COUNT; row++) {
+    for (const struct tp_json_key_row *row = tp_json_keys; row < tp_json_keys + TP_JSON_KEYS;
+         row++) {
         if (row->name[0] == name[0] && strcmp(row->name, name) == 0)
             return row;
     }
@@ -124,46 +120,59 @@ static const struct key_row *find_key(const char *name)
 
 /* All members into `ev`; `seen` says which. *unknown counts keys that are not ours. */
 static int read_members(const struct tp_json_scan *s, const cJSON *tree, struct tp_event *ev,
-                        const struct op_row **op, unsigned *seen, struct tp_err *err)
+                        const struct tp_json_op_row **op, unsigned *seen, struct tp_err *err)
 {
     unsigned count = 0, unknown = 0;
     int rc = TP_OK;
     for (const cJSON *item = tree->child; item && rc == TP_OK; item = item->next) {
         if (++count > KEYS_MAX)
             return tp_json_fail(s, s->line, err, " has more than %d keys", KEYS_MAX);
-        const struct key_row *row = find_key(item->string);
+        const struct tp_json_key_row *row = find_key(item->string);
         if (!row) {
             unknown++;
             continue;
         }
-        unsigned bit = NEED(row - keys);
+        unsigned bit = TP_JSON_BIT(row - tp_json_keys);
         if (*seen & bit)
             return tp_json_fail(s, s->line, err, " has '%s' twice", row->name);
         *seen |= bit;
-        rc = row == &keys[OP]     ? read_op(s, item, op, err)
-             : row == &keys[NAME] ? read_name(s, item, ev, err)
-                                  : read_number(s, item, row, ev, err);
+        rc = row == &tp_json_keys[TP_JSON_OP]     ? read_op(s, item, op, err)
+             : row == &tp_json_keys[TP_JSON_NAME] ? read_name(s, item, ev, err)
+                                                  : read_number(s, item, row, ev, err);
     }
     return rc == TP_OK && unknown > 1 ? tp_json_unique(s, tree, err) : rc;
 }
 
-static int check_needs(const struct tp_json_scan *s, const struct op_row *op, unsigned seen,
+static int check_needs(const struct tp_json_scan *s, const struct tp_json_op_row *op, unsigned seen,
                        struct tp_err *err)
 {
     unsigned missing = op ? op->needs & ~seen : NEED(OP);
-    for (unsigned i = 0; i < KEY_COUNT; i++) {
-        if (!(missing & NEED(i)))
+    for (unsigned i = 0; i < TP_JSON_KEYS; i++) {
+        if (!(missing & TP_JSON_BIT(i)))
             continue;
-        int rc = op ? tp_json_fail(s, s->line, err, " (%s) has no '%s'", op->name, keys[i].name)
-                    : tp_json_fail(s, s->line, err, " has no '%s'", keys[i].name);
+        int rc =
+            op ? tp_json_fail(s, s->line, err, " (%s) has no '%s'", op->name, tp_json_keys[i].name)
+               : tp_json_fail(s, s->line, err, " has no '%s'", tp_json_keys[i].name);
         return tp_hint(err, rc, "'tapool help format' shows the format");
     }
     return TP_OK;
 }
 
-int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err)
+void tp_json_event_settle(struct tp_event *ev, const struct tp_json_op_row *op, unsigned seen)
 {
-    const struct op_row *op = NULL;
+    ev->op = op->op;
+    if (ev->op == TP_EV_NOTE)
+        ev->note = tp_note_find(ev->name);
+    ev->has_time = seen & NEED(T);
+    ev->has_size = seen & NEED(SIZE);
+    ev->has_align = seen & NEED(ALIGN);
+    ev->has_stream = seen & NEED(STREAM);
+    ev->has_free = seen & NEED(FREE);
+}
+
+int tp_json_event_by_tree(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err)
+{
+    const struct tp_json_op_row *op = NULL;
     struct tp_event *ev = &out->event;
     unsigned seen = 0;
     *out = (struct tp_json_event){0};
@@ -179,15 +188,26 @@ int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct
         rc = check_needs(s, op, seen, err);
     if (rc != TP_OK)
         return rc;
-    ev->op = op->op;
-    if (ev->op == TP_EV_NOTE)
-        ev->note = tp_note_find(ev->name);
-    ev->has_time = seen & NEED(T);
-    ev->has_size = seen & NEED(SIZE);
-    ev->has_align = seen & NEED(ALIGN);
-    ev->has_stream = seen & NEED(STREAM);
-    ev->has_free = seen & NEED(FREE);
+    tp_json_event_settle(ev, op, seen);
     ev->line = s->line;
+    return TP_OK;
+}
+
+int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err)
+{
+    const unsigned char *data = NULL;
+    size_t got = 0, used = 0;
+    int first = 0;
+    out->tree = NULL;
+    int rc = tp_json_next(s, &first, err);
+    if (rc == TP_OK)
+        rc = tp_input_block(s->in, &data, &got, err);
+    if (rc != TP_OK)
+        return rc;
+    if (!tp_json_plain(data, got < EVENT_MAX ? got : EVENT_MAX, s->one_line, &out->event, &used))
+        return tp_json_event_by_tree(s, out, err);
+    out->event.line = s->line = tp_input_line(s->in);
+    tp_input_take(s->in, used);
     return TP_OK;
 }
 

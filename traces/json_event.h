@@ -9,11 +9,15 @@ struct cJSON;
 
 struct tp_json_event {
     struct tp_event event; /* its name is borrowed from the tree */
-    struct cJSON *tree;
+    struct cJSON *tree;    /* NULL where none was needed */
 };
 
-/* Cuts and reads the event at the next byte. `tree` must be released, also after an error. */
+/* Reads the event at the next byte. `tree` must be released, also after an error. */
 int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err);
+
+/* The same, always by cutting it and by cJSON: what tp_json_event_read falls back to, and what
+ * tests hold it against. */
+int tp_json_event_by_tree(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err);
 void tp_json_event_release(struct tp_json_event *e);
 
 #endif

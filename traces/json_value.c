@@ -32,15 +32,53 @@ static int not_json(const struct tp_json_scan *s, const char *at, struct tp_err 
     return tp_hint(err, rc, "'tapool help format' shows the format");
 }
 
+static const char *pass_string(const char *c)
+{
+    for (c++; *c && *c != '"'; c++)
+        c += *c == '\\' && c[1];
+    return c + (*c == '"');
+}
+
+/* NULL: a number as JSON has them begins at `c`, and *end is behind it. */
+static const char *odd_number(const char *c, const char **end)
+{
+    const char *first = c;
+    c += *c == '-';
+    size_t count = strspn(c, "0123456789");
+    if (count == 0 || (count > 1 && *c == '0'))
+        return first;
+    if (c[count] == '.' && strspn(c + count + 1, "0123456789") == 0)
+        return first;
+    *end = c + strspn(c, "0123456789.eE+-");
+    return NULL;
+}
+
+/* cJSON takes the numbers that strtod takes: 01, 1., -.5. The first one in what it took that JSON
+ * does not have; NULL: none. */
+static const char *first_odd_number(const char *text)
+{
+    const char *odd = NULL;
+    for (const char *c = text; *c && !odd;) {
+        if (*c == '"')
+            c = pass_string(c);
+        else if (*c == '-' || (*c >= '0' && *c <= '9'))
+            odd = odd_number(c, &c);
+        else
+            c++;
+    }
+    return odd;
+}
+
 int tp_json_parse(const struct tp_json_scan *s, struct cJSON **out, struct tp_err *err)
 {
     const char *end = NULL;
     cJSON *tree = cJSON_ParseWithLengthOpts(s->text, s->size, &end, 0);
     if (!tree)
         return not_json(s, end, err);
-    if (!only_space(end)) {
+    const char *odd = only_space(end) ? first_odd_number(s->text) : end;
+    if (odd) {
         cJSON_Delete(tree);
-        return not_json(s, end, err);
+        return not_json(s, odd, err);
     }
     *out = tree;
     return TP_OK;

@@ -342,6 +342,35 @@ static void test_bad_lines(void **state)
     CHECK_BAD(&tp_format_jsonl, cases);
 }
 
+/* cJSON reads numbers as strtod does; JSON has no leading zeros and no bare points. */
+static void test_odd_numbers(void **state)
+{
+    (void)state;
+#define NEAR(text) "x.json:3: event 1 is not valid JSON near '" text "'"
+    static const struct bad cases[] = {
+        {SIZED("01"), NEAR("01}"), NULL},
+        {SIZED("00"), NEAR("00}"), NULL},
+        {SIZED("1."), NEAR("1.}"), NULL},
+        {SIZED("1.e3"), NEAR("1.e3}"), NULL},
+        {SIZED("01.5"), NEAR("01.5}"), NULL},
+        {WITH_ID("-01"), NEAR("-01}"), NULL},
+        {WITH_ID("-.5"), NEAR("-.5}"), NULL},
+        {DOC("{\"op\":\"sync\",\"x\":[1,\n{\"y\":02}]}"),
+         "x.json:4: event 1 is not valid JSON near '02}]}'", NULL},
+        {DOC("{\"op\":\"sync\",\"x\":\"\\\\\",\"y\":03}"), NEAR("03}"), NULL},
+        {"{\"format\":\"tapool-trace\",\"version\":01,\"events\":[]}",
+         "x.json:1: 'version' is not valid JSON near '01'", NULL},
+        {"{\"format\":\"tapool-trace\",\"version\":1.,\"events\":[]}",
+         "x.json:1: 'version' is not valid JSON near '1.'", NULL},
+    };
+    CHECK_BAD(&tp_format_json, cases);
+    check_program(
+        &tp_format_json,
+        DOC("{\"op\":\"alloc\",\"id\":-0,\"size\":1.0e+1,\"x\":[0,-0.0,0e5,10,1E-2,\"01\"]}"
+            ",{\"op\":\"free\",\"id\":0,\"x\":\"\\\"1.\",\"01\":\"a\\\\\"}"),
+        "alloc 0 10 a4 @1; free 0 10 a4 @2; ");
+}
+
 /* ---- hostile shapes ---- */
 
 /* A whole trace with `repeat` copies of `piece` in the place of the '*'. */
@@ -582,21 +611,14 @@ static void test_garbage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_op),
-        cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_meta),
-        cmocka_unit_test(test_hash),
-        cmocka_unit_test(test_bad_header),
-        cmocka_unit_test(test_bad_events),
-        cmocka_unit_test(test_bad_integers),
-        cmocka_unit_test(test_bad_lines),
-        cmocka_unit_test(test_nesting),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_truncated_lines),
+        cmocka_unit_test(test_every_op),    cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_integers),    cmocka_unit_test(test_meta),
+        cmocka_unit_test(test_hash),        cmocka_unit_test(test_bad_header),
+        cmocka_unit_test(test_bad_events),  cmocka_unit_test(test_bad_integers),
+        cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_bad_lines),
+        cmocka_unit_test(test_nesting),     cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_counts),      cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_truncated),   cmocka_unit_test(test_truncated_lines),
         cmocka_unit_test(test_garbage),
     };
     signal(SIGPIPE, SIG_IGN); /* the writers of long lines */

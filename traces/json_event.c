@@ -143,12 +143,18 @@ static int read_members(const struct tp_json_scan *s, const cJSON *tree, struct 
     return rc == TP_OK && unknown > 1 ? tp_json_unique(s, tree, err) : rc;
 }
 
-static int check_needs(const struct tp_json_scan *s, const struct tp_json_op_row *op, unsigned seen,
-                       struct tp_err *err)
+/* Of all notes only this one is about an object. */
+static bool names_object(const struct tp_json_op_row *op, const char *name)
 {
-    unsigned missing = op ? op->needs & ~seen : NEED(OP);
+    return op->op == TP_EV_NOTE && name && tp_note_find(name) == TP_NOTE_FREE_REQUESTED;
+}
+
+static int check_needs(const struct tp_json_scan *s, const struct tp_json_op_row *op, unsigned seen,
+                       const char *name, struct tp_err *err)
+{
+    unsigned needs = op ? op->needs | (names_object(op, name) ? NEED(ID) : 0) : NEED(OP);
     for (unsigned i = 0; i < TP_JSON_KEYS; i++) {
-        if (!(missing & TP_JSON_BIT(i)))
+        if (!(needs & ~seen & TP_JSON_BIT(i)))
             continue;
         int rc =
             op ? tp_json_fail(s, s->line, err, " (%s) has no '%s'", op->name, tp_json_keys[i].name)
@@ -185,7 +191,7 @@ int tp_json_event_by_tree(struct tp_json_scan *s, struct tp_json_event *out, str
         return tp_json_fail(s, s->line, err, " is not an object");
     rc = read_members(s, out->tree, ev, &op, &seen, err);
     if (rc == TP_OK)
-        rc = check_needs(s, op, seen, err);
+        rc = check_needs(s, op, seen, ev->name, err);
     if (rc != TP_OK)
         return rc;
     tp_json_event_settle(ev, op, seen);

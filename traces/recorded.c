@@ -105,6 +105,8 @@ static bool read_number(const cJSON *item, uint64_t *out)
 
 static int read_device(struct tp_recorded_device *d, const cJSON *item, struct tp_err *err)
 {
+    if (!cJSON_IsObject(item))
+        return tp_fail(err, TP_EINPUT, "'devices' holds something that is not an object");
     for (size_t i = 0; i < MEMBERS; i++) {
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, members[i].name);
         uint64_t bits = 0;

@@ -59,7 +59,7 @@ static int read_events(struct tp_json_scan *s, struct tp_lower *lo, struct tp_er
     }
     for (s->event = 1; rc == TP_OK && more;) {
         rc = read_event(s, lo, err);
-        s->event++;
+        s->event = tp_lower_count(lo) + 1;
         if (rc == TP_OK)
             rc = read_separator(s, &more, err);
     }

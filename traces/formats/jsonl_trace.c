@@ -37,7 +37,7 @@ static int read_event(struct tp_json_scan *s, struct tp_lower *lo, struct tp_err
 static int read_events(struct tp_json_scan *s, struct tp_lower *lo, struct tp_err *err)
 {
     s->one_line = true;
-    for (s->event = 1;; s->event++) {
+    for (s->event = 1;; s->event = tp_lower_count(lo) + 1) {
         int byte = 0;
         int rc = tp_json_next(s, &byte, err);
         if (rc == TP_OK && byte >= 0)

@@ -605,7 +605,9 @@ static int on_note(struct tp_lower *lo, struct context *cx)
             return TP_OK;
         return emit_note(lo, cx, ev->note, entry->index, ev->size);
     }
-    int rc = check_size(lo, cx, ev->size | (ev->has_free ? ev->free_bytes : 0));
+    int rc = check_size(lo, cx, ev->size);
+    if (rc == TP_OK && ev->has_free)
+        rc = check_size(lo, cx, ev->free_bytes);
     if (rc == TP_OK)
         rc = emit_note(lo, cx, ev->note, 0, ev->size);
     if (rc == TP_OK && ev->note == TP_NOTE_OOM && ev->has_free)

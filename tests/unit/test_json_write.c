@@ -133,6 +133,38 @@ static void test_every_op(void **state)
     round_trip(TP_KIND_DEVICE, 2, every, count);
 }
 
+/* Every note, with and without what it may have; the hash covers what was live before. */
+static void test_notes(void **state)
+{
+    (void)state;
+    struct tp_event events[3 + 3 * TP_NOTE_COUNT] = {
+        {.op = TP_EV_INITIAL, .id = 0, .size = 8},
+        {.op = TP_EV_INITIAL, .id = -1, .size = UINT64_C(1) << 48, .thread = 3},
+        {.op = TP_EV_ALLOC, .id = INT64_MAX, .size = 1}};
+    size_t count = 3;
+    for (int i = 0; i < TP_NOTE_COUNT; i++) {
+        struct tp_event note = {.op = TP_EV_NOTE, .note = (enum tp_note)i};
+        events[count++] = note;
+        note.size = UINT64_C(1) << 48;
+        note.id = INT64_MAX;
+        note.has_free = true;
+        events[count++] = note;
+        note.free_bytes = 99;
+        note.thread = UINT64_MAX;
+        note.has_time = note.has_stream = true;
+        note.stream = 1;
+        note.time_ns = (uint64_t)i;
+        events[count++] = note;
+    }
+    round_trip(TP_KIND_HOST, 2, events, count);
+    struct tp_program *whole = lower_events(TP_KIND_HOST, 2, events, count);
+    struct tp_program *less = lower_events(TP_KIND_HOST, 2, events + 1, count - 1);
+    assert_memory_not_equal(tp_program_facts(whole)->hash, tp_program_facts(less)->hash,
+                            TP_HASH_SIZE);
+    tp_program_release(whole);
+    tp_program_release(less);
+}
+
 /* Numbers beyond 2^53 - 1 must be quoted, or the reader refuses them. */
 static void test_numbers(void **state)
 {
@@ -296,9 +328,10 @@ static void test_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_op), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_texts),    cmocka_unit_test(test_no_events),
-        cmocka_unit_test(test_profiles), cmocka_unit_test(test_full),
+        cmocka_unit_test(test_every_op),  cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_no_events), cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,387 @@
+/* Raw traces of glibc's malloc: every call, blocks that move, addresses that come back too early,
+ * failed calls, what is refused and where, and what is none. Records are written here. */
+#include "tests/unit/trace_fixture.h"
+
+extern const struct tp_format tp_format_malloc_raw;
+
+enum type {
+    MALLOC = 1,
+    CALLOC,
+    FREE,
+    REALLOC,
+    MEMALIGN,
+    VALLOC,
+    PVALLOC,
+    POSIX_MEMALIGN,
+    MAGIC = 255
+};
+
+struct record {
+    enum type type;
+    uint64_t ptr1, ptr2, size, size2;
+    int32_t thread;
+};
+
+#define A 0x5581c0de2a0
+#define B 0x5581c0de2d0
+#define C 0x7f21ac000b60
+#define START                                                                                      \
+    {                                                                                              \
+        MAGIC, 0x1234, 0, 8, 0, 1                                                                  \
+    }
+#define ALL(rs) rs, sizeof rs / sizeof *rs
+
+struct file {
+    unsigned char bytes[64 * 64];
+    size_t size;
+};
+
+static void put(unsigned char *at, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        at[i] = (unsigned char)(value >> 8 * i);
+}
+
+static struct file write_records(const struct record *records, size_t count)
+{
+    struct file f = {.size = 64 * count};
+    assert_true(f.size <= sizeof f.bytes);
+    for (size_t i = 0; i < count; i++) {
+        unsigned char *at = f.bytes + 64 * i;
+        put(at, (uint32_t)records[i].thread, 4);
+        at[4] = (unsigned char)records[i].type;
+        at[5] = 0xa5; /* which way the call went */
+        put(at + 8, records[i].ptr1, 8);
+        put(at + 16, records[i].ptr2, 8);
+        put(at + 24, records[i].size, 8);
+        put(at + 32, records[i].size2, 8);
+        put(at + 40, 0x123456789, 8); /* what the block holds */
+    }
+    return f;
+}
+
+static struct reading read_file(const struct file *f, bool strict)
+{
+    return read_bytes(&tp_format_malloc_raw, f->bytes, f->size, strict);
+}
+
+/* The program and, as "name=count", the repairs; remarks, or NULL for none. */
+static void expect(const struct record *records, size_t count, const char *program,
+                   const char *remarks)
+{
+    static char got[1 << 14];
+    const struct file f = write_records(records, count);
+    struct reading r = read_file(&f, false);
+    if (r.rc != TP_OK)
+        fail_msg("%s", r.err.text);
+    write_program(r.program, got, sizeof got);
+    for (int i = 0; i < TP_REPAIR_COUNT; i++) {
+        size_t used = strlen(got);
+        if (r.repairs[i])
+            snprintf(got + used, sizeof got - used, "%s=%" PRIu64 " ", tp_repair_names[i],
+                     r.repairs[i]);
+    }
+    if (strcmp(got, program) != 0)
+        fail_msg("\n  expected: %s\n  got: %s", program, got);
+    if (remarks)
+        assert_string_equal(r.meta.remarks, remarks);
+    else
+        assert_null(r.meta.remarks);
+    forget(&r);
+}
+
+static void refuse(const struct record *records, size_t count, bool strict, const char *sentence)
+{
+    const struct file f = write_records(records, count);
+    struct reading r = read_file(&f, strict);
+    if (r.rc != TP_EINPUT || strcmp(r.err.text, sentence) != 0)
+        fail_msg("\n  expected: %s\n  got %d: %s", sentence, r.rc, r.rc ? r.err.text : "no error");
+    forget(&r);
+}
+
+/* ---- calls ---- */
+
+static void test_calls(void **state)
+{
+    (void)state;
+    static const struct record calls[] = {
+        START,
+        {MALLOC, 0, A, 24, 0, 5},
+        {CALLOC, 0, B, 400, 0, 5},
+        {MEMALIGN, 0, C, 64, 4096, 6},
+        {FREE, A, 0, 0, 0, 6},
+        {POSIX_MEMALIGN, 0, A, 77, 64, 5},
+        {MEMALIGN, 0, A + 4096, 9, 24, 5}, /* glibc takes the next power of two */
+        {MEMALIGN, 0, A + 8192, 9, 0, 5},  /* and malloc's own at least */
+        {FREE, 0, 0, 0, 0, 5},
+        {FREE, C, 0, 0, 0, -3},
+    };
+    expect(ALL(calls),
+           "alloc 0 24 a4 @1; alloc 1 400 a4 @2; alloc 2 64 a12 t1 @3; free 0 24 a4 t1 @4; "
+           "alloc 0 77 a6 @5; alloc 3 9 a5 @6; alloc 4 9 a4 @7; free 2 64 a12 t2 @9; ",
+           NULL);
+    static const struct record pages[] = {
+        START, {VALLOC, 0, A, 10, 0, 1}, {PVALLOC, 0, B, 5000, 0, 1}, {VALLOC, 0, 0, 8, 0, 1}};
+    expect(ALL(pages), "alloc 0 10 a12 @1; alloc 1 5000 a12 @2; ",
+           "1 calls failed in the recorded program and are left out\n"
+           "2 calls of valloc or pvalloc are taken as aligned to 4,096 bytes: the trace has no "
+           "page size");
+}
+
+static void test_meta(void **state)
+{
+    (void)state;
+    static const struct record one[] = {START, {MALLOC, 0, A, 24, 0, 5}};
+    const struct file f = write_records(ALL(one));
+    struct reading r = read_file(&f, true);
+    assert_int_equal(r.rc, TP_OK);
+    assert_string_equal(r.meta.capture, "glibc malloc trace (raw)");
+    assert_string_equal(r.meta.unknown, "times");
+    assert_int_equal(r.meta.kind, TP_KIND_HOST);
+    assert_int_equal(tp_program_facts(r.program)->kind, TP_KIND_HOST);
+    assert_false(tp_program_facts(r.program)->time_known);
+    forget(&r);
+}
+
+/* An object keeps its slot while it moves, and its old address is free for others. */
+static void test_moves(void **state)
+{
+    (void)state;
+    static const struct record calls[] = {
+        START,
+        {REALLOC, 0, A, 24, 0, 1},      /* malloc */
+        {REALLOC, A, A, 30, 0, 1},      /* in place */
+        {REALLOC, A, B, 99, 0, 1},      /* moved */
+        {MALLOC, 0, A, 7, 0, 1},        /* the old place */
+        {REALLOC, B, 0, 1 << 30, 0, 1}, /* failed: stays */
+        {FREE, A, 0, 0, 0, 1},
+        {REALLOC, B, 0, 0, 0, 1}, /* free */
+        {REALLOC, 0, 0, 5, 0, 1}, /* failed */
+        {MALLOC, 0, B, 6, 0, 1},
+    };
+    expect(ALL(calls),
+           "alloc 0 24 a4 @1; realloc 0 30 a4 @2; realloc 0 99 a4 @3; alloc 1 7 a4 @4; "
+           "free 1 7 a4 @6; free 0 99 a4 @7; alloc 0 6 a4 @9; ",
+           "2 calls failed in the recorded program and are left out");
+}
+
+static void test_failed(void **state)
+{
+    (void)state;
+    static const struct record calls[] = {
+        START,
+        {MALLOC, 0, 0, UINT64_MAX, 0, 1},
+        {POSIX_MEMALIGN, 12, 0, 64, 64, 1},
+        {POSIX_MEMALIGN, 22, A, 64, 3, 1}, /* the place for the result was left as it was */
+        {MALLOC, 0, A, 8, 0, 1},
+    };
+    expect(ALL(calls), "alloc 0 8 a4 @4; ",
+           "3 calls failed in the recorded program and are left out");
+}
+
+/* ---- dirty captures ---- */
+
+/* What was there before the recording began. */
+static void test_unknown(void **state)
+{
+    (void)state;
+    static const struct record calls[] = {START,
+                                          {FREE, A, 0, 0, 0, 1},
+                                          {REALLOC, B, C, 9, 0, 1},
+                                          {FREE, C, 0, 0, 0, 1},
+                                          {FREE, UINT64_C(1) << 63, 0, 0, 0, 1},
+                                          {FREE, UINT64_MAX, 0, 0, 0, 1}};
+    expect(ALL(calls), "alloc 0 9 a4 @2; free 0 9 a4 @3; unknown_free=3 realloc_unknown=1 ", NULL);
+    refuse(ALL(calls), true, "x.json: byte 64: event 1 frees id 5875985932960, which is not live");
+    static const struct record zero[] = {
+        START, {MALLOC, 0, A, 8, 0, 1}, {REALLOC, A, B, 0, 0, 1}, {FREE, A, 0, 0, 0, 1}};
+    expect(ALL(zero), "alloc 0 8 a4 @1; free 0 8 a4 @2; unknown_free=1 realloc_zero=1 ", NULL);
+}
+
+/* The record of the free comes after that of the next owner: thread 2 got the block that thread 1
+ * gave back. Each block lives until its own free. */
+static void test_reused_early(void **state)
+{
+    (void)state;
+    static const struct record calls[] = {
+        START,
+        {MALLOC, 0, A, 24, 0, 1},
+        {MALLOC, 0, A, 48, 0, 2}, /* the block was free by then */
+        {FREE, A, 0, 0, 0, 1},    /* and this is what freed it */
+        {MALLOC, 0, B, 5, 0, 1},
+        {FREE, A, 0, 0, 0, 2},
+        {FREE, B, 0, 0, 0, 1},
+    };
+    static const char late[] = "1 frees were recorded after their addresses were in use again";
+    expect(ALL(calls),
+           "alloc 0 24 a4 @1; free 0 24 a4 t1 @2; alloc 0 48 a4 t1 @2; alloc 1 5 a4 @4; "
+           "free 0 48 a4 t1 @5; free 1 5 a4 @6; double_alloc=1 ",
+           late);
+    refuse(ALL(calls), true,
+           "x.json: byte 128: event 2 allocates id -1, which is live since event 1");
+    static const struct record moves[] = {
+        START,
+        {MALLOC, 0, A, 24, 0, 1},
+        {MALLOC, 0, B, 48, 0, 1},
+        {REALLOC, A, B, 99, 0, 2}, /* B was free by then */
+        {FREE, B, 0, 0, 0, 1},
+        {REALLOC, B, C, 100, 0, 2},
+        {FREE, C, 0, 0, 0, 2},
+    };
+    /* the new block takes B's slot; what lay at A goes with the free that was owed */
+    expect(ALL(moves),
+           "alloc 0 24 a4 @1; alloc 1 48 a4 @2; free 1 48 a4 t1 @3; alloc 1 99 a4 t1 @3; "
+           "free 0 24 a4 @4; realloc 1 100 a4 t1 @5; free 1 100 a4 t1 @6; double_alloc=1 ",
+           NULL);
+}
+
+static void test_unused(void **state)
+{
+    (void)state;
+    static const struct record holes[] = {
+        START, {0}, {MALLOC, 0, A, 24, 0, 1}, {0}, {0}, {FREE, A, 0, 0, 0, 1}, {0}, {0}};
+    expect(ALL(holes), "alloc 0 24 a4 @1; free 0 24 a4 @2; ", "3 records were never filled in");
+    static const struct record nothing[] = {START, {0}, {0}};
+    const struct file f = write_records(ALL(nothing));
+    struct reading r = read_file(&f, false);
+    assert_int_equal(r.rc, TP_OK);
+    assert_string_equal(r.meta.nothing, "no record was filled in");
+    assert_null(r.meta.remarks);
+    forget(&r);
+}
+
+static void test_no_magic(void **state)
+{
+    (void)state;
+    static const struct record calls[] = {{MALLOC, 0, A, 24, 0, 1}, {FREE, A, 0, 0, 0, 1}};
+    expect(ALL(calls), "alloc 0 24 a4 @1; free 0 24 a4 @2; ",
+           "no magic record: taken as a trace of a 64-bit program");
+}
+
+/* ---- refused ---- */
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct record type[] = {START, {MALLOC, 0, A, 24, 0, 1}, {77, 0, 0, 0, 0, 1}};
+    refuse(ALL(type), false, "x.json: byte 128: event 2: type 77 is no call that is known");
+    static const struct record twice[] = {START, START};
+    refuse(ALL(twice), false,
+           "x.json: byte 64: event 1: a second magic record: the file is more than one trace");
+    static const struct record narrow[] = {{MAGIC, 0x1234, 0, 4, 0, 1}};
+    refuse(ALL(narrow), false,
+           "x.json: byte 0: event 1: pointers of 4 bytes: only 64-bit programs are read");
+    static const struct record turned[] = {{MAGIC, UINT64_C(0x3412) << 48, 0, 8, 0, 1}};
+    refuse(ALL(turned), false,
+           "x.json: byte 0: event 1: recorded on a big-endian machine, which is not read");
+    static const struct record wrong[] = {{MAGIC, 0x1235, 0, 8, 0, 1}};
+    refuse(ALL(wrong), false, "x.json: byte 0: event 1: the magic record has the wrong number");
+    static const struct record huge[] = {START, {MALLOC, 0, A, TP_MAX_SIZE + 1, 0, 1}};
+    refuse(ALL(huge), false,
+           "x.json: byte 64: event 1 allocates 281,474,976,710,657 bytes; the limit is 2^48");
+    static const struct record align[] = {START, {MEMALIGN, 0, A, 1, UINT64_MAX, 1}};
+    refuse(ALL(align), false,
+           "x.json: byte 64: event 1: align is 9223372036854775808: not a power of two from 1 to "
+           "2^30");
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    static const struct record calls[] = {START, {MALLOC, 0, A, 24, 0, 1}, {FREE, A, 0, 0, 0, 1}};
+    struct file f = write_records(ALL(calls));
+    for (size_t size = 1; size < 192; size++) {
+        char sentence[100];
+        f.size = size;
+        struct reading r = read_file(&f, false);
+        if (size % 64 == 0) {
+            assert_int_equal(r.rc, TP_OK);
+        } else {
+            snprintf(sentence, sizeof sentence,
+                     "x.json: byte %zu: event %d: the file ends within a record of 64 bytes",
+                     size / 64 * 64, size < 128 ? 1 : 2);
+            assert_int_equal(r.rc, TP_EINPUT);
+            assert_string_equal(r.err.text, sentence);
+        }
+        forget(&r);
+    }
+}
+
+/* Addresses that are only in the reader's own table must not take all memory either. */
+static void test_memory(void **state)
+{
+    (void)state;
+    enum { COUNT = 100000 };
+    unsigned char *bytes = calloc(COUNT, 64);
+    assert_non_null(bytes);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        struct record call = {REALLOC, i + 1, i + COUNT, 1, 0, 1};
+        const struct file f = write_records(&call, 1);
+        memcpy(bytes + 64 * i, f.bytes, 64);
+    }
+    struct tp_input *in = NULL;
+    const struct tp_read_opts opts = {.device = -1, .max_memory = 1 << 20};
+    assert_int_equal(tp_input_memory("y", bytes, (size_t)COUNT * 64, &in, NULL), TP_OK);
+    struct reading r = read_input_as(&tp_format_malloc_raw, in, false, &opts);
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_non_null(strstr(r.err.text, "more blocks are live at once than the memory for reading"));
+    assert_non_null(strstr(r.err.hint, "--max-memory"));
+    tp_input_close(in);
+    free(bytes);
+}
+
+/* ---- what it is ---- */
+
+static int probe_records(const struct record *records, size_t count)
+{
+    const struct file f = write_records(records, count);
+    return tp_format_malloc_raw.probe(f.bytes, f.size);
+}
+
+static void test_probe(void **state)
+{
+    (void)state;
+    static const struct record magic[] = {START, {77, 0, 0, 0, 0, 0}};
+    static const struct record plain[] = {{MALLOC, 0, A, 24, 0, 11}, {0}, {FREE, A, 0, 0, 0, 11}};
+    static const struct record type[] = {{MALLOC, 0, A, 24, 0, 1}, {9, 0, 0, 0, 0, 1}};
+    static const struct record thread[] = {{MALLOC, 0, A, 24, 0, 0}};
+    static const struct record empty[] = {{0}, {MALLOC, 0, A, 24, 0, 1}};
+    assert_int_equal(probe_records(ALL(magic)), 100);
+    assert_int_equal(probe_records(ALL(plain)), 50);
+    assert_int_equal(probe_records(ALL(type)), 0);
+    assert_int_equal(probe_records(ALL(thread)), 0);
+    assert_int_equal(probe_records(ALL(empty)), 0);
+    struct file f = write_records(ALL(magic));
+    assert_int_equal(tp_format_malloc_raw.probe(f.bytes, 63), 0);
+    f = write_records(ALL(plain));
+    f.bytes[63] = 1; /* the unused tail */
+    assert_int_equal(tp_format_malloc_raw.probe(f.bytes, f.size), 0);
+}
+
+/* The other file of that tool chain is told apart by what it is. */
+static void test_workload(void **state)
+{
+    (void)state;
+    static const unsigned char workload[] = {10, 1, 8, 3, 9, 0x81, 0, 11, 9, 1, 2, 1, 24, 5, 1, 1};
+    assert_int_equal(tp_format_malloc_raw.probe(workload, sizeof workload), 60);
+    struct reading r = read_bytes(&tp_format_malloc_raw, workload, sizeof workload, false);
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_string_equal(r.err.text, "x.json: a malloc workload (.wl), not a raw trace");
+    static const char text[] = "\n\n\t\b\v\n";
+    assert_int_equal(tp_format_malloc_raw.probe((const unsigned char *)text, sizeof text - 1), 0);
+    assert_int_equal(tp_format_malloc_raw.probe(workload, 9), 0); /* without the end of its head */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls),    cmocka_unit_test(test_meta),
+        cmocka_unit_test(test_moves),    cmocka_unit_test(test_failed),
+        cmocka_unit_test(test_unknown),  cmocka_unit_test(test_reused_early),
+        cmocka_unit_test(test_unused),   cmocka_unit_test(test_no_magic),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_workload),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,431 @@
+/* The raw trace of glibc's malloc-trace-utils: an array of records of 64 bytes, one a call, in the
+ * byte order of a 64-bit little-endian machine.
+ *
+ *      0        4      5       8       16      24      32       40       48      64
+ *      | thread | type | flags | ptr 1 | ptr 2 | size  | size 2 | size 3 | unused |
+ *
+ *      malloc, calloc, valloc, pvalloc     ptr 2 = f(size)
+ *      memalign                            ptr 2 = f(size 2 = alignment, size)
+ *      posix_memalign                      the same, and ptr 1 is what it returned
+ *      realloc                             ptr 2 = f(ptr 1, size)
+ *      free                                f(ptr 1)
+ *
+ * Size 2 and size 3 of newer captures (what blocks really hold) are no requested sizes and are not
+ * read. The first record is a magic one, which tells the word size; records of type 0 were never
+ * filled in: the end of the file is full of them.
+ *
+ * An object keeps its id while realloc moves it, so ids are numbers given here:
+ *
+ *      addresses: where it lies -> id
+ *
+ * Threads race for the place of their record: an address may be handed out again before the record
+ * of its free. Lowering then frees the old object (a double_alloc), and that free is owed: the next
+ * free of the address is not that of the new object. Known weakness: where a free was lost instead,
+ * the new object lives until its address is handed out again. */
+#include "traces/clean.h"
+#include "traces/format.h"
+#include "traces/id_map.h"
+
+#include <byteswap.h>
+#include <endian.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define RECORD       ((size_t)64)
+#define MAGIC_PTR    UINT64_C(0x1234)
+#define PAGE         4096u /* of valloc, where nobody says */
+#define MALLOC_ALIGN 16u
+#define THREAD_MAX   (1 << 22) /* Linux gives no higher numbers */
+
+enum type {
+    UNUSED,
+    MALLOC,
+    CALLOC,
+    FREE,
+    REALLOC,
+    MEMALIGN,
+    VALLOC,
+    PVALLOC,
+    POSIX_MEMALIGN,
+    TYPE_COUNT,
+    MAGIC = 255
+};
+
+struct record {
+    int32_t thread;
+    uint8_t type;
+    uint64_t ptr1, ptr2, size, size2;
+};
+
+struct reader {
+    const struct tp_reading *r;
+    struct tp_id_map addresses; /* of live blocks -> id */
+    struct tp_id_map owed;      /* addresses whose free is late -> the id that it frees, or 0 */
+    int64_t last_id;            /* ids are negative: no address is one */
+    uint64_t offset;            /* of the record */
+    bool magic;
+    uint64_t failed, late, paged; /* calls */
+    uint64_t unused, holes;       /* records: at the end, before others */
+};
+
+static uint64_t word(const unsigned char *at)
+{
+    uint64_t value = 0;
+    memcpy(&value, at, sizeof value);
+    return le64toh(value);
+}
+
+static struct record decode(const unsigned char *at)
+{
+    uint32_t thread = 0;
+    memcpy(&thread, at, sizeof thread);
+    return (struct record){.thread = (int32_t)le32toh(thread),
+                           .type = at[4],
+                           .ptr1 = word(at + 8),
+                           .ptr2 = word(at + 16),
+                           .size = word(at + 24),
+                           .size2 = word(at + 32)};
+}
+
+/* ---- what it is ---- */
+
+static bool is_magic(const unsigned char *at)
+{
+    return at[4] == MAGIC && (word(at + 8) == MAGIC_PTR || word(at + 8) == bswap_64(MAGIC_PTR));
+}
+
+/* A capture without a magic record has nothing but its shape. */
+static bool is_plausible(const unsigned char *at)
+{
+    static const unsigned char zeros[16] = {0};
+    struct record r = decode(at);
+    if (r.type == UNUSED)
+        return true;
+    return r.type < TYPE_COUNT && r.thread > 0 && r.thread <= THREAD_MAX &&
+           memcmp(at + 48, zeros, sizeof zeros) == 0;
+}
+
+/* The first record is used, and all that are there could be some. */
+static bool has_shape(const unsigned char *data, size_t size)
+{
+    if (size < RECORD || data[4] == UNUSED)
+        return false;
+    for (size_t at = 0; at + RECORD <= size; at += RECORD)
+        if (!is_plausible(data + at))
+            return false;
+    return true;
+}
+
+/* The workload that is made of a raw trace: codes with numbers of 7 bits a byte; it begins with a
+ * block that has the numbers of threads, pointers and locks, then where each thread begins. */
+static bool is_workload(const unsigned char *data, size_t size)
+{
+    enum { NOP = 0, DONE = 1, POINTERS = 8, START = 11 }; /* between them: locks, threads */
+    bool starts = false;
+    if (memmem(data, size < 1024 ? size : 1024, "\0\0\0", 4)) /* that much is never zero */
+        return false;
+    for (size_t at = 0; at < size;) {
+        unsigned char code = data[at++];
+        if (code == DONE)
+            return starts;
+        if (code == NOP)
+            continue;
+        if (code < POINTERS || code > START)
+            return false;
+        starts |= code == START;
+        while (at < size && data[at] & 0x80)
+            at++;
+        at++;
+    }
+    return false;
+}
+
+static int probe(const unsigned char *data, size_t size)
+{
+    if (size >= RECORD && is_magic(data))
+        return 100;
+    if (is_workload(data, size))
+        return 60;
+    return has_shape(data, size) ? 50 : 0;
+}
+
+/* ---- errors ---- */
+
+/* "x: byte 128: event 2: " is before the text. */
+static int bad(const struct reader *rd, struct tp_err *err, const char *text)
+{
+    char number[TP_GROUPED];
+    return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": event %s: %s", tp_input_name(rd->r->in),
+                   rd->offset, tp_grouped(tp_lower_count(rd->r->lower) + 1, number), text);
+}
+
+static int no_memory(const struct reader *rd, struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(rd->r->in));
+}
+
+/* ---- addresses ---- */
+
+/* An id of 64 bits in the two numbers that an entry has for its owner; the second is never 0. */
+static void keep_id(struct tp_id_entry *entry, int64_t id)
+{
+    uint64_t number = 0 - (uint64_t)id;
+    entry->index = (uint32_t)number;
+    entry->refs = (uint32_t)(number >> 32) + 1;
+}
+
+static int64_t id_of(const struct tp_id_entry *entry)
+{
+    return (int64_t)(0 - ((uint64_t)(entry->refs - 1) << 32 | entry->index));
+}
+
+static int keep(struct reader *rd, struct tp_id_map *map, uint64_t address, int64_t id,
+                struct tp_err *err)
+{
+    struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)address);
+    if (!entry) {
+        uint64_t places = (uint64_t)rd->addresses.places + rd->owed.places;
+        if (places * sizeof *entry > tp_max_memory(rd->r->opts))
+            return tp_hint(
+                err, bad(rd, err, "more blocks are live at once than the memory for reading holds"),
+                "--max-memory=SIZE allows more");
+        entry = tp_id_map_put(map, (int64_t)address, 0);
+    }
+    if (!entry)
+        return no_memory(rd, err);
+    keep_id(entry, id);
+    return TP_OK;
+}
+
+/* The block at an address is gone: its id, or one that is never live. */
+static int64_t take(struct tp_id_map *map, uint64_t address)
+{
+    struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)address);
+    if (!entry)
+        return (int64_t)(address & INT64_MAX);
+    int64_t id = id_of(entry);
+    tp_id_map_remove(map, entry);
+    return id;
+}
+
+/* ---- calls ---- */
+
+static struct tp_event event_of(const struct reader *rd, const struct record *c,
+                                enum tp_event_op op, int64_t id)
+{
+    return (struct tp_event){.op = op,
+                             .id = id,
+                             .size = c->size,
+                             .has_size = true,
+                             .thread = (uint32_t)c->thread,
+                             .has_offset = true,
+                             .offset = rd->offset};
+}
+
+/* As glibc does: at least malloc's own, and the next power of two. */
+static uint64_t alignment(uint64_t wanted)
+{
+    uint64_t align = MALLOC_ALIGN;
+    while (align < wanted && align <= UINT64_MAX / 2)
+        align *= 2;
+    return align;
+}
+
+/* A block appears at ptr 2. */
+static int allocate(struct reader *rd, const struct record *c, struct tp_err *err)
+{
+    const struct tp_id_entry *old = tp_id_map_find(&rd->addresses, (int64_t)c->ptr2);
+    struct tp_event ev = event_of(rd, c, TP_EV_ALLOC, old ? id_of(old) : --rd->last_id);
+    bool paged = c->type == VALLOC || c->type == PVALLOC;
+    ev.has_align = paged || c->type == MEMALIGN || c->type == POSIX_MEMALIGN;
+    ev.align = paged ? PAGE : alignment(c->size2);
+    rd->paged += paged;
+    int rc =
+        old ? keep(rd, &rd->owed, c->ptr2, 0, err) : keep(rd, &rd->addresses, c->ptr2, ev.id, err);
+    return rc == TP_OK ? tp_lower_event(rd->r->lower, &ev, err) : rc;
+}
+
+static int skip(struct reader *rd, uint64_t *counter, struct tp_err *err)
+{
+    *counter += 1;
+    return tp_lower_skip(rd->r->lower, err);
+}
+
+static int on_alloc(struct reader *rd, const struct record *c, struct tp_err *err)
+{
+    bool refused = c->type == POSIX_MEMALIGN && c->ptr1 != 0;
+    return c->ptr2 == 0 || refused ? skip(rd, &rd->failed, err) : allocate(rd, c, err);
+}
+
+static int on_free(struct reader *rd, const struct record *c, struct tp_err *err)
+{
+    if (c->ptr1 == 0)
+        return tp_lower_skip(rd->r->lower, err);
+    bool late = tp_id_map_find(&rd->owed, (int64_t)c->ptr1) != NULL;
+    int64_t id = take(late ? &rd->owed : &rd->addresses, c->ptr1);
+    if (late && id == 0)
+        return skip(rd, &rd->late, err);
+    const struct tp_event ev = event_of(rd, c, TP_EV_FREE, id);
+    return tp_lower_event(rd->r->lower, &ev, err);
+}
+
+/* A block that moves to where another one still seems to be takes that one's place and id, and the
+ * free that is owed frees what it was before. */
+static int move_onto(struct reader *rd, const struct record *c, struct tp_err *err)
+{
+    int64_t id = take(&rd->addresses, c->ptr1);
+    int rc = allocate(rd, c, err);
+    return rc == TP_OK && id < 0 ? keep(rd, &rd->owed, c->ptr2, id, err) : rc;
+}
+
+static int on_realloc(struct reader *rd, const struct record *c, struct tp_err *err)
+{
+    if (c->ptr1 == 0)
+        return on_alloc(rd, c, err);
+    if (c->size == 0 && c->ptr2 == 0)
+        return on_free(rd, c, err);
+    if (c->ptr2 == 0)
+        return skip(rd, &rd->failed, err);
+    if (c->ptr1 != c->ptr2 && tp_id_map_find(&rd->addresses, (int64_t)c->ptr2))
+        return move_onto(rd, c, err);
+    int64_t id = take(&rd->addresses, c->ptr1);
+    if (id >= 0)
+        id = --rd->last_id;
+    const struct tp_event ev = event_of(rd, c, TP_EV_REALLOC, id);
+    int rc = c->size ? keep(rd, &rd->addresses, c->ptr2, id, err) : TP_OK;
+    return rc == TP_OK ? tp_lower_event(rd->r->lower, &ev, err) : rc;
+}
+
+/* ---- the file ---- */
+
+static int on_magic(struct reader *rd, const unsigned char *at, struct tp_err *err)
+{
+    char text[80];
+    struct record c = decode(at);
+    if (rd->magic)
+        return bad(rd, err, "a second magic record: the file is more than one trace");
+    rd->magic = true;
+    if (c.ptr1 == bswap_64(MAGIC_PTR))
+        return bad(rd, err, "recorded on a big-endian machine, which is not read");
+    if (c.ptr1 != MAGIC_PTR)
+        return bad(rd, err, "the magic record has the wrong number");
+    if (c.size == sizeof(uint64_t))
+        return TP_OK;
+    snprintf(text, sizeof text, "pointers of %" PRIu64 " bytes: only 64-bit programs are read",
+             c.size);
+    return bad(rd, err, text);
+}
+
+static int on_record(struct reader *rd, const unsigned char *at, struct tp_err *err)
+{
+    static int (*const handlers[TYPE_COUNT])(struct reader *, const struct record *,
+                                             struct tp_err *) = {
+        [MALLOC] = on_alloc,    [CALLOC] = on_alloc,        [FREE] = on_free,
+        [REALLOC] = on_realloc, [MEMALIGN] = on_alloc,      [VALLOC] = on_alloc,
+        [PVALLOC] = on_alloc,   [POSIX_MEMALIGN] = on_alloc};
+    struct record c = decode(at);
+    if (c.type == UNUSED) {
+        rd->unused++;
+        return TP_OK;
+    }
+    rd->holes += rd->unused;
+    rd->unused = 0;
+    if (c.type == MAGIC)
+        return on_magic(rd, at, err);
+    if (c.type < TYPE_COUNT)
+        return handlers[c.type](rd, &c, err);
+    char text[80];
+    snprintf(text, sizeof text, "type %u is no call that is known", c.type);
+    return bad(rd, err, text);
+}
+
+static int read_records(struct reader *rd, struct tp_err *err)
+{
+    for (;;) {
+        const unsigned char *data = NULL;
+        size_t got = 0;
+        rd->offset = tp_input_offset(rd->r->in);
+        int rc = tp_input_peek(rd->r->in, RECORD, &data, &got, err);
+        if (rc != TP_OK || got == 0)
+            return rc;
+        if (got < RECORD)
+            return bad(rd, err, "the file ends within a record of 64 bytes");
+        rc = on_record(rd, data, err);
+        if (rc != TP_OK)
+            return rc;
+        tp_input_take(rd->r->in, RECORD);
+    }
+}
+
+/* "3 calls failed" */
+static int say(struct reader *rd, uint64_t count, const char *format, struct tp_err *err)
+{
+    char text[200], number[TP_GROUPED];
+    if (!count)
+        return TP_OK;
+    snprintf(text, sizeof text, "%s %s", tp_grouped(count, number), format);
+    return tp_meta_remark(rd->r->meta, text, err);
+}
+
+static int describe(struct reader *rd, struct tp_err *err)
+{
+    struct tp_meta *meta = rd->r->meta;
+    int rc = say(rd, rd->failed, "calls failed in the recorded program and are left out", err);
+    if (rc == TP_OK)
+        rc = say(rd, rd->late, "frees were recorded after their addresses were in use again", err);
+    if (rc == TP_OK)
+        rc = say(rd, rd->holes, "records were never filled in", err);
+    if (rc == TP_OK)
+        rc = say(rd, rd->paged,
+                 "calls of valloc or pvalloc are taken as aligned to 4,096 bytes: the trace has "
+                 "no page size",
+                 err);
+    if (rc == TP_OK && !rd->magic)
+        rc = tp_meta_remark(meta, "no magic record: taken as a trace of a 64-bit program", err);
+    if (rc == TP_OK && tp_lower_count(rd->r->lower) == 0)
+        rc = tp_meta_set(&meta->nothing, "no record was filled in", err);
+    return rc;
+}
+
+static int begin(struct reader *rd, struct tp_err *err)
+{
+    const unsigned char *data = NULL;
+    size_t got = 0;
+    struct tp_meta *meta = rd->r->meta;
+    int rc = tp_input_peek(rd->r->in, 1024, &data, &got, err);
+    if (rc == TP_OK && is_workload(data, got) && !(got >= RECORD && is_magic(data)))
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT, "%s: a malloc workload (.wl), not a raw trace",
+                               tp_input_name(rd->r->in)),
+                       "trace2wl made it out of a raw trace: that one can be read");
+    if (rc == TP_OK)
+        rc = tp_meta_set(&meta->capture, "glibc malloc trace (raw)", err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&meta->unknown, "times", err);
+    meta->kind = TP_KIND_HOST;
+    return rc == TP_OK ? tp_lower_kind(rd->r->lower, TP_KIND_HOST, err) : rc;
+}
+
+static int read_raw(const struct tp_reading *r, struct tp_err *err)
+{
+    struct reader rd = {.r = r};
+    tp_id_map_seed(&rd.addresses);
+    tp_id_map_seed(&rd.owed);
+    int rc = begin(&rd, err);
+    if (rc == TP_OK)
+        rc = read_records(&rd, err);
+    if (rc == TP_OK || rc == TP_ESTOP) {
+        int said = describe(&rd, err);
+        rc = said == TP_OK ? rc : said;
+    }
+    tp_id_map_release(&rd.addresses);
+    tp_id_map_release(&rd.owed);
+    return rc;
+}
+
+const struct tp_format tp_format_malloc_raw = {
+    .name = "malloc-raw",
+    .summary = "glibc malloc-trace-utils, raw trace",
+    .probe = probe,
+    .read = read_raw,
+};

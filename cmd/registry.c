@@ -32,9 +32,14 @@ const struct tp_source_ops *const tp_sources[] = {&tp_source_host,    &tp_source
                                                   &tp_source_shuffle, NULL};
 
 extern const struct tp_format tp_format_json, tp_format_jsonl, tp_format_malloc_raw,
-    tp_format_minimalloc;
+    tp_format_minimalloc, tp_format_jsonl;
+extern const struct tp_format tp_format_rep;
 const struct tp_format *const tp_formats[] = {&tp_format_json, &tp_format_jsonl,
-                                              &tp_format_malloc_raw, &tp_format_minimalloc, NULL};
+                                              &tp_format_malloc_raw, &tp_format_minimalloc,
+                                              &tp_format_jsonl;
+extern const struct tp_format tp_format_rep, NULL
+}
+;
 
 extern const struct tp_trace_writer tp_writer_json, tp_writer_jsonl;
 const struct tp_trace_writer *const tp_trace_writers[] = {&tp_writer_json, &tp_writer_jsonl, NULL};

@@ -21,6 +21,7 @@ const char *const tp_repair_names[TP_REPAIR_COUNT] = {
     [TP_REPAIR_UNKNOWN_FREE] = "unknown_free", [TP_REPAIR_DOUBLE_ALLOC] = "double_alloc",
     [TP_REPAIR_ZERO_SIZE] = "zero_size",       [TP_REPAIR_REALLOC_UNKNOWN] = "realloc_unknown",
     [TP_REPAIR_REALLOC_ZERO] = "realloc_zero", [TP_REPAIR_TIME_BACKWARDS] = "time_backwards",
+    [TP_REPAIR_INVERTED] = "inverted",         [TP_REPAIR_TRUNCATED] = "truncated",
 };
 
 /* What the policy asks for once an event turned out to be dirty. */
@@ -36,6 +37,9 @@ static const char *const repair_hints[TP_REPAIR_COUNT] = {
     [TP_REPAIR_REALLOC_ZERO] = "write a free; --repair takes it as one",
     [TP_REPAIR_TIME_BACKWARDS] = "'t' is nanoseconds since the trace began and never falls; "
                                  "--repair holds the clock",
+    [TP_REPAIR_INVERTED] = "threads wrote their lines out of order; --repair puts the free first",
+    [TP_REPAIR_TRUNCATED] = "the file was cut, or the program still writes to it; --repair reads "
+                            "what is whole",
 };
 
 struct tp_lower {
@@ -676,6 +680,24 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
 int tp_lower_skip(struct tp_lower *lo, struct tp_err *err)
 {
     return count_event(lo, err);
+}
+
+int tp_lower_repaired(struct tp_lower *lo, const struct tp_event *ev, enum tp_repair kind,
+                      const char *text, struct tp_err *err)
+{
+    lo->count++; /* the place is that of the next event */
+    int rc = dirty(lo, ev, kind, err, "%s", text);
+    lo->count--;
+    return rc;
+}
+
+bool tp_lower_live(const struct tp_lower *lo, int64_t id, uint64_t *size)
+{
+    const struct tp_id_entry *entry = tp_id_map_find(&lo->objects.ids, id);
+    if (!entry || entry->index == TP_NO_SLOT)
+        return false;
+    *size = lo->objects.records[entry->index].size;
+    return true;
 }
 
 int tp_lower_finish(struct tp_lower *lo, struct tp_program **program, uint64_t *repairs,

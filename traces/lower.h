@@ -26,6 +26,8 @@ enum tp_repair {
     TP_REPAIR_REALLOC_UNKNOWN, /* a realloc of an id that is not live: an alloc */
     TP_REPAIR_REALLOC_ZERO,    /* a realloc to 0: a free */
     TP_REPAIR_TIME_BACKWARDS,  /* time runs backwards: held */
+    TP_REPAIR_INVERTED,        /* a free that stands behind the alloc that needed it: put before */
+    TP_REPAIR_TRUNCATED,       /* the file ends in the middle of an event: left out */
     TP_REPAIR_COUNT
 };
 extern const char *const tp_repair_names[TP_REPAIR_COUNT]; /* "unknown_free", ... */
@@ -66,6 +68,14 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
 /* An event that is in the file and in its numbering, and that nothing is made of. TP_ESTOP as
  * above. */
 int tp_lower_skip(struct tp_lower *lo, struct tp_err *err);
+
+/* Counts a repair that the reader makes for the event it is about to hand in; TP_EINPUT when
+ * strict, and `text` follows "event 3": " frees what ...". */
+int tp_lower_repaired(struct tp_lower *lo, const struct tp_event *ev, enum tp_repair kind,
+                      const char *text, struct tp_err *err);
+
+/* Bytes of a live object; false: the id is not live, or in no program. */
+bool tp_lower_live(const struct tp_lower *lo, int64_t id, uint64_t *size);
 
 /* Number of events taken so far: the next one is this plus 1. */
 uint64_t tp_lower_count(const struct tp_lower *lo);

@@ -1,0 +1,202 @@
+/* CS:APP malloclab traces (.rep): four numbers, then one operation a line.
+ *
+ *     20000        suggested heap bytes      or, since 2016:   1         weight, 0 to 3
+ *     3            ids                                         3         ids
+ *     8            operations                                  8         operations
+ *     1            weight, 0 or 1                              1408      most bytes live at once
+ *     a 0 512      malloc; ids may come again after their free
+ *     r 0 640      realloc; the id stays
+ *     f 0          free; f -1 is free(NULL)
+ *
+ * Both headers have ids and operations in the same places, so a wrong guess costs only words.
+ * Known weakness: whether the most bytes of the header are right is not looked at. */
+#include "traces/lines.h"
+
+#include "traces/clean.h"
+#include "traces/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { FIRST, IDS, OPERATIONS, LAST, NUMBERS };
+
+struct rep {
+    const struct tp_reading *reading;
+    struct tp_lines lines;
+    uint64_t header[NUMBERS];
+    uint64_t ids;     /* the highest + 1 */
+    uint64_t largest; /* request, bytes */
+};
+
+/* Takes the numbers of a line. false: there is something else on it, or too many. */
+static bool cut_header(struct tp_cut *line, uint64_t *header, int *have)
+{
+    while (!tp_cut_done(line)) {
+        if (*have == NUMBERS || !tp_cut_decimal(line, &header[*have]))
+            return false;
+        ++*have;
+    }
+    return true;
+}
+
+/* id -1: free(NULL). */
+static bool cut_operation(struct tp_cut *line, struct tp_event *ev)
+{
+    uint64_t id = 0;
+    tp_cut_blanks(line);
+    char op = line->at < line->end ? *line->at++ : '\0';
+    ev->op = op == 'a' ? TP_EV_ALLOC : op == 'f' ? TP_EV_FREE : TP_EV_REALLOC;
+    ev->has_size = op != 'f';
+    if (op != 'a' && op != 'f' && op != 'r')
+        return false;
+    tp_cut_blanks(line);
+    bool null = op == 'f' && tp_cut_text(line, "-1");
+    if (!null && (!tp_cut_decimal(line, &id) || id > INT64_MAX))
+        return false;
+    ev->id = null ? -1 : (int64_t)id;
+    tp_cut_blanks(line);
+    if (ev->has_size && !tp_cut_decimal(line, &ev->size))
+        return false;
+    return tp_cut_done(line);
+}
+
+static int probe(const unsigned char *data, size_t size)
+{
+    struct tp_cut text = tp_cut_start(data, size), line;
+    uint64_t header[NUMBERS];
+    int have = 0, operations = 0;
+    while (have < NUMBERS && tp_cut_line(&text, &line))
+        if (!cut_header(&line, header, &have))
+            return 0;
+    while (operations < 3 && tp_cut_line(&text, &line)) {
+        struct tp_event ev = {0};
+        if (tp_cut_done(&line))
+            continue;
+        if (cut_operation(&line, &ev))
+            operations++;
+        else if (text.at < text.end)
+            return 0;
+    }
+    return operations == 3 ? 80 : operations > 0 ? 60 : 0;
+}
+
+static int read_header(struct rep *r, struct tp_err *err)
+{
+    for (int have = 0; have < NUMBERS;) {
+        struct tp_cut line;
+        char shown[TP_CUT_SHOWN];
+        int rc = tp_lines_next(&r->lines, &line, err);
+        if (rc != TP_OK)
+            return rc;
+        tp_cut_show(line, shown);
+        if (!r->lines.ended && cut_header(&line, r->header, &have))
+            continue;
+        rc = r->lines.ended
+                 ? tp_lines_fail(&r->lines, 0, err, "the file ends in the header of a .rep trace")
+                 : tp_lines_fail(&r->lines, 0, err, "'%s' is not in the header of a .rep trace",
+                                 shown);
+        return tp_hint(err, rc, "it begins with four numbers; the second counts ids, the third "
+                                "operations");
+    }
+    return TP_OK;
+}
+
+static int take_operation(struct rep *r, struct tp_cut line, struct tp_err *err)
+{
+    struct tp_lower *lo = r->reading->lower;
+    struct tp_event ev = {.line = r->lines.number};
+    struct tp_cut rest = line;
+    if (!cut_operation(&rest, &ev)) {
+        char shown[TP_CUT_SHOWN];
+        rest = line;
+        return tp_cut_done(&rest)
+                   ? TP_OK
+                   : tp_lines_bad(&r->lines, lo, err,
+                                  "'%s' is none of 'a ID BYTES', 'r ID BYTES', 'f ID'",
+                                  tp_cut_show(line, shown));
+    }
+    if (ev.id < 0)
+        return tp_lower_skip(lo, err);
+    if ((uint64_t)ev.id >= r->ids)
+        r->ids = (uint64_t)ev.id + 1;
+    if (ev.size > r->largest)
+        r->largest = ev.size;
+    return tp_lower_event(lo, &ev, err);
+}
+
+static int read_operations(struct rep *r, struct tp_err *err)
+{
+    for (;;) {
+        struct tp_cut line;
+        int rc = tp_lines_next(&r->lines, &line, err);
+        if (rc != TP_OK || r->lines.ended)
+            return rc;
+        rc = take_operation(r, line, err);
+        if (rc != TP_OK)
+            return rc;
+    }
+}
+
+/* The first number of the newer header is a weight. Where both could be weights, the last one could
+ * as well be the most bytes: then no request is above it. */
+static bool is_newer(const struct rep *r)
+{
+    return r->header[FIRST] <= 3 && (r->header[LAST] > 3 || r->largest <= r->header[LAST]);
+}
+
+static int describe(const struct rep *r, struct tp_err *err)
+{
+    static const char *const weights[] = {"not counted", "utilisation and throughput",
+                                          "utilisation alone", "throughput alone"};
+    struct tp_meta *meta = r->reading->meta;
+    bool newer = is_newer(r);
+    uint64_t weight = r->header[newer ? FIRST : LAST];
+    char program[100];
+    snprintf(program, sizeof program, "malloclab trace of weight %" PRIu64 "%s%s%s", weight,
+             newer ? " (" : "", newer ? weights[weight] : "", newer ? ")" : "");
+    int rc = tp_meta_set(&meta->program, program, err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&meta->capture,
+                         newer ? "CS:APP malloclab trace (.rep, header since 2016)"
+                               : "CS:APP malloclab trace (.rep, classic header)",
+                         err);
+    return rc == TP_OK ? tp_meta_set(&meta->unknown, "times, threads, alignment", err) : rc;
+}
+
+/* A header that is wrong does no harm here, but it may be the sign of a file that was cut. */
+static int compare(const struct rep *r, struct tp_err *err)
+{
+    uint64_t count = tp_lower_count(r->reading->lower);
+    char text[300], n[4][TP_GROUPED];
+    if (count == r->header[OPERATIONS] && r->ids == r->header[IDS])
+        return TP_OK;
+    snprintf(text, sizeof text,
+             "The header says %s operations on %s ids; there are %s operations on ids below %s.",
+             tp_grouped(r->header[OPERATIONS], n[0]), tp_grouped(r->header[IDS], n[1]),
+             tp_grouped(count, n[2]), tp_grouped(r->ids, n[3]));
+    return tp_meta_remark(r->reading->meta, text, err);
+}
+
+static int read_rep(const struct tp_reading *reading, struct tp_err *err)
+{
+    struct rep r = {.reading = reading, .lines = {.in = reading->in}};
+    reading->meta->kind = TP_KIND_HOST;
+    int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
+    if (rc == TP_OK)
+        rc = read_header(&r, err);
+    if (rc == TP_OK)
+        rc = read_operations(&r, err);
+    if (rc != TP_OK && rc != TP_ESTOP)
+        return rc;
+    int described = describe(&r, err);
+    if (described == TP_OK && rc == TP_OK)
+        described = compare(&r, err);
+    return described == TP_OK ? rc : described;
+}
+
+const struct tp_format tp_format_rep = {
+    .name = "rep",
+    .summary = "CS:APP malloclab traces (.rep): a, r and f lines under four numbers",
+    .probe = probe,
+    .read = read_rep,
+};

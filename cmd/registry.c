@@ -33,16 +33,13 @@ const struct tp_source_ops *const tp_sources[] = {&tp_source_host,    &tp_source
 
 extern const struct tp_format tp_format_json, tp_format_jsonl, tp_format_malloc_raw,
     tp_format_minimalloc, tp_format_jsonl;
-extern const struct tp_format tp_format_rep;
+extern const struct tp_format tp_format_rep, tp_format_rmm;
 const struct tp_format *const tp_formats[] = {&tp_format_json, &tp_format_jsonl,
                                               &tp_format_malloc_raw, &tp_format_minimalloc,
                                               &tp_format_jsonl;
-extern const struct tp_format tp_format_rep, NULL
+extern const struct tp_format tp_format_rep, &tp_format_rmm, NULL
 }
 ;
-
-extern const struct tp_trace_writer tp_writer_json, tp_writer_jsonl;
-const struct tp_trace_writer *const tp_trace_writers[] = {&tp_writer_json, &tp_writer_jsonl, NULL};
 
 extern const struct tp_profile tp_profile_pair, tp_profile_batch, tp_profile_random_replace,
     tp_profile_producer_consumer, tp_profile_streams, tp_profile_web_server;

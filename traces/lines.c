@@ -127,14 +127,14 @@ int tp_lines_next(struct tp_lines *l, struct tp_cut *line, struct tp_err *err)
     return TP_OK;
 }
 
-static int fail_va(const struct tp_lines *l, uint64_t event, struct tp_err *err,
-                   const char *format, va_list args)
+static int fail_va(const struct tp_lines *l, uint64_t event, struct tp_err *err, const char *format,
+                   va_list args)
 {
     char text[TP_ERR_TEXT], number[TP_GROUPED];
     vsnprintf(text, sizeof text, format, args);
     return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": %s%s%s%s", tp_input_name(l->in), l->number,
-                   event ? "event " : "", event ? tp_grouped(event, number) : "",
-                   event ? ": " : "", text);
+                   event ? "event " : "", event ? tp_grouped(event, number) : "", event ? ": " : "",
+                   text);
 }
 
 int tp_lines_fail(const struct tp_lines *l, uint64_t event, struct tp_err *err, const char *format,
@@ -156,7 +156,7 @@ int tp_lines_bad(const struct tp_lines *l, struct tp_lower *lo, struct tp_err *e
                                  ": the file ends in the middle of this line", err);
     va_list args;
     va_start(args, format);
-    int rc = fail_va(l, tp_lower_count(lo) + 1, err, format, args);
+    int rc = fail_va(l, tp_lower_count(lo) + l->waiting + 1, err, format, args);
     va_end(args);
     return rc;
 }
@@ -182,21 +182,11 @@ struct tp_cut tp_cut_start(const unsigned char *data, size_t size)
 struct tp_cut tp_cut_field(struct tp_cut *c, char separator)
 {
     struct tp_cut field = *c;
-    const char *found =
-        c->at < c->end ? memchr(c->at, separator, (size_t)(c->end - c->at)) : NULL;
+    const char *found = c->at < c->end ? memchr(c->at, separator, (size_t)(c->end - c->at)) : NULL;
     if (found)
         field.end = found;
     c->at = found ? found + 1 : c->end;
     return field;
-}
-
-bool tp_cut_text(struct tp_cut *c, const char *text)
-{
-    size_t length = strlen(text);
-    if ((size_t)(c->end - c->at) < length || memcmp(c->at, text, length) != 0)
-        return false;
-    c->at += length;
-    return true;
 }
 
 /* The value of a hexadecimal digit, or 16. */

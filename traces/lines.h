@@ -6,6 +6,7 @@
 #include "traces/lower.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #define TP_LINE_MAX ((size_t)32 << 10) /* bytes of a line */
 
@@ -19,10 +20,11 @@ struct tp_cut {
 /* Begin with {.in = ...}. Nothing else may read the input meanwhile. */
 struct tp_lines {
     struct tp_input *in;
-    bool skip_long;  /* a line above TP_LINE_MAX is given cut to that, instead of an error */
-    bool ended;      /* tp_lines_next found no more */
-    bool unended;    /* the line is the last one, and no newline is behind it */
-    uint64_t number; /* of the line, from 1 */
+    bool skip_long;   /* a line above TP_LINE_MAX is given cut to that, instead of an error */
+    bool ended;       /* tp_lines_next found no more */
+    bool unended;     /* the line is the last one, and no newline is behind it */
+    uint64_t number;  /* of the line, from 1 */
+    uint64_t waiting; /* events that the reader has read ahead, and not lowered: for numbers */
     /* private: the block that lines are cut from */
     const char *block;
     size_t at, size;
@@ -55,9 +57,17 @@ struct tp_cut tp_cut_start(const unsigned char *data, size_t size);
 struct tp_cut tp_cut_field(struct tp_cut *c, char separator);
 
 /* Each takes what it names if that is next, else nothing. Numbers need a digit and must fit. */
-bool tp_cut_text(struct tp_cut *c, const char *text);
 bool tp_cut_hex(struct tp_cut *c, uint64_t *value);     /* with or without 0x */
 bool tp_cut_pointer(struct tp_cut *c, uint64_t *value); /* hex, "(nil)" or "nullptr" */
+
+static inline bool tp_cut_text(struct tp_cut *c, const char *text)
+{
+    size_t length = strlen(text); /* of a literal, and no call is left of this */
+    if ((size_t)(c->end - c->at) < length || memcmp(c->at, text, length) != 0)
+        return false;
+    c->at += length;
+    return true;
+}
 
 static inline bool tp_cut_byte(struct tp_cut *c, char byte)
 {

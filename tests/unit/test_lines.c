@@ -40,7 +40,11 @@ static void test_ends_of_lines(void **state)
         {"a\nb", "[a][b]!"},
         {"a\r\n\r\nb\r", "[a][][b]!"},
         {"\n\n", "[][]"},
-        {"\xef\xbb\xbf" "a\n\xef\xbb\xbf" "b\n", "[a][\xef\xbb\xbf" "b]"},
+        {"\xef\xbb\xbf"
+         "a\n\xef\xbb\xbf"
+         "b\n",
+         "[a][\xef\xbb\xbf"
+         "b]"},
         {"\xef\xbb\xbf", "[]!"},
         {"a\rb\n", "[a\rb]"},
     };
@@ -177,7 +181,8 @@ static void test_numbers(void **state)
 static void test_fields(void **state)
 {
     (void)state;
-    static const char text[] = "\xef\xbb\xbf" "a,,b\r\nlast";
+    static const char text[] = "\xef\xbb\xbf"
+                               "a,,b\r\nlast";
     struct tp_cut all = tp_cut_start((const unsigned char *)text, sizeof text - 1), line;
     assert_true(tp_cut_line(&all, &line));
     assert_true(tp_cut_text(&line, "a,"));

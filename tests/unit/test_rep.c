@@ -31,7 +31,9 @@ static void test_program(void **state)
     (void)state;
     check(CLASSIC BODY, PROGRAM);
     check("1\r\n3\r\n8\r\n1408\r\n" BODY, PROGRAM);
-    check("\xef\xbb\xbf" "20000 3\n\n8\t1 \n" BODY "\n \n", PROGRAM);
+    check("\xef\xbb\xbf"
+          "20000 3\n\n8\t1 \n" BODY "\n \n",
+          PROGRAM);
     check(CLASSIC " a  0\t512\r\nf 0", "alloc 0 512 a4 @1; free 0 512 a4 @2; ");
     check(CLASSIC "f -1\na 7 1\nf 7\nf -1\na 7 2\n",
           "alloc 0 1 a4 @2; free 0 1 a4 @3; alloc 0 2 a4 @5; ");
@@ -133,9 +135,14 @@ static void test_probe(void **state)
         const char *text;
         int score;
     } rows[] = {
-        {CLASSIC BODY, 80},         {"1\n3\n8\n1408\n" BODY, 80},   {CLASSIC "f 1\n", 60},
-        {CLASSIC, 0},               {"1\n2\n3\n4\n5\n", 0},         {"id,lower,upper,size\n", 0},
-        {"a 0 512\n", 0},           {CLASSIC "a 0 512\nb 1\n" BODY, 0},
+        {CLASSIC BODY, 80},
+        {"1\n3\n8\n1408\n" BODY, 80},
+        {CLASSIC "f 1\n", 60},
+        {CLASSIC, 0},
+        {"1\n2\n3\n4\n5\n", 0},
+        {"id,lower,upper,size\n", 0},
+        {"a 0 512\n", 0},
+        {CLASSIC "a 0 512\nb 1\n" BODY, 0},
         {CLASSIC "a 0 512\nr 0", 60},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -147,9 +154,9 @@ static void test_probe(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_program),  cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_counts),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_cuts),     cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_program), cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_counts),  cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_cuts),    cmocka_unit_test(test_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,8 +95,9 @@ static int read_header(struct rep *r, struct tp_err *err)
                  ? tp_lines_fail(&r->lines, 0, err, "the file ends in the header of a .rep trace")
                  : tp_lines_fail(&r->lines, 0, err, "'%s' is not in the header of a .rep trace",
                                  shown);
-        return tp_hint(err, rc, "it begins with four numbers; the second counts ids, the third "
-                                "operations");
+        return tp_hint(err, rc,
+                       "it begins with four numbers; the second counts ids, the third "
+                       "operations");
     }
     return TP_OK;
 }

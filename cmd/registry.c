@@ -33,23 +33,13 @@ const struct tp_source_ops *const tp_sources[] = {&tp_source_host,    &tp_source
 
 extern const struct tp_format tp_format_json, tp_format_jsonl, tp_format_malloc_raw,
     tp_format_minimalloc, tp_format_jsonl;
-extern const struct tp_format tp_format_rep, tp_format_rmm;
+extern const struct tp_format tp_format_rep, tp_format_rmm, tp_format_mtrace;
 const struct tp_format *const tp_formats[] = {&tp_format_json, &tp_format_jsonl,
                                               &tp_format_malloc_raw, &tp_format_minimalloc,
                                               &tp_format_jsonl;
-extern const struct tp_format tp_format_rep, &tp_format_rmm, NULL
+extern const struct tp_format tp_format_rep, &tp_format_rmm, &tp_format_mtrace, NULL
 }
 ;
-
-extern const struct tp_profile tp_profile_pair, tp_profile_batch, tp_profile_random_replace,
-    tp_profile_producer_consumer, tp_profile_streams, tp_profile_web_server;
-const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
-                                                &tp_profile_batch,
-                                                &tp_profile_random_replace,
-                                                &tp_profile_producer_consumer,
-                                                &tp_profile_streams,
-                                                &tp_profile_web_server,
-                                                NULL};
 
 extern const struct tp_command tp_command_replay, tp_command_info, tp_command_convert,
     tp_command_gen, tp_command_strategies, tp_command_doctor, tp_command_help, tp_command_child;

@@ -189,13 +189,11 @@ struct tp_cut tp_cut_field(struct tp_cut *c, char separator)
     return field;
 }
 
-/* The value of a hexadecimal digit, or 16. */
-static unsigned digit_of(char byte)
-{
-    unsigned decimal = (unsigned)(unsigned char)byte - '0';
-    unsigned letter = ((unsigned)(unsigned char)byte | 0x20) - 'a';
-    return decimal <= 9 ? decimal : letter <= 5 ? letter + 10 : 16;
-}
+/* The value of a hexadecimal digit + 1; 0: none. */
+static const unsigned char digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
 bool tp_cut_hex(struct tp_cut *c, uint64_t *value)
 {
@@ -205,10 +203,10 @@ bool tp_cut_hex(struct tp_cut *c, uint64_t *value)
     const char *first = at;
     uint64_t v = 0;
     unsigned digit;
-    for (; at < c->end && (digit = digit_of(*at)) < 16; at++) {
+    for (; at < c->end && (digit = digits[(unsigned char)*at]) > 0; at++) {
         if (v >> 60)
             return false;
-        v = v << 4 | digit;
+        v = v << 4 | (digit - 1);
     }
     if (at == first)
         return false;

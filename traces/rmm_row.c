@@ -3,8 +3,8 @@
  *     Thread,Time,Action,Pointer,Size,Stream               since 2020; the header may be missing
  *     1000,12:34:56.000123,allocate,0x7f0000000000,1024,0x2
  *
- *     Event Type,Device ID,Address,Stream,Size (bytes),...,Start,End,Elapsed,Location     until then
- *     Alloc,0,0x7f613be00000,0,720984,0,0,1,41.7014,41.7016,0.000156924,rmm_alloc.cu:85
+ *     Event Type,Device ID,Address,Stream,Size (bytes),...,Start,End,Elapsed,Location     until
+ * then Alloc,0,0x7f613be00000,0,720984,0,0,1,41.7014,41.7016,0.000156924,rmm_alloc.cu:85
  *
  * A stream is a handle, printed with 0x unless it is null: it is read as hexadecimal either way.
  * Known weakness: the older form has 6 digits of a time and no thread, and of a Realloc it does not
@@ -49,17 +49,19 @@ static bool cut_two(struct tp_cut *c, uint64_t limit, uint64_t *value)
 static bool cut_time(struct tp_cut *c, uint64_t *ns)
 {
     struct tp_cut t = *c;
-    uint64_t hours = 0, minutes = 0, seconds = 0, fraction = 0, unit = SECOND;
-    unsigned digit;
+    uint64_t hours = 0, minutes = 0, seconds = 0, fraction = 0;
+    int left = 0;
     if (!cut_two(&t, 24, &hours) || !tp_cut_byte(&t, ':') || !cut_two(&t, 60, &minutes) ||
         !tp_cut_byte(&t, ':') || !cut_two(&t, 61, &seconds))
         return false;
-    if (tp_cut_byte(&t, '.') || tp_cut_byte(&t, ':'))
-        for (; t.at < t.end && unit > 1 && (digit = (unsigned)(unsigned char)*t.at - '0') <= 9;
-             t.at++) {
-            unit /= 10;
-            fraction += digit * unit;
-        }
+    if (tp_cut_byte(&t, '.') || tp_cut_byte(&t, ':')) {
+        const char *from = t.at;
+        if (!tp_cut_decimal(&t, &fraction) || t.at - from > 9)
+            return false;
+        left = 9 - (int)(t.at - from);
+    }
+    for (; left > 0; left--)
+        fraction *= 10;
     if (!tp_cut_byte(&t, ','))
         return false;
     *ns = ((hours * 60 + minutes) * 60 + seconds) * SECOND + fraction;

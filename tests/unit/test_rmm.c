@@ -44,16 +44,17 @@ static void test_real_files(void **state)
     static const struct {
         const char *path, *program, *capture, *unknown;
     } rows[] = {
-        {DATA "doc_record_replay_sample.csv", "alloc 0 1048576 a8 @1; free 0 1048576 a8 +16000 @2; ",
-         "RMM log (CSV)", "devices, alignment"},
+        {DATA "doc_record_replay_sample.csv",
+         "alloc 0 1048576 a8 @1; free 0 1048576 a8 +16000 @2; ", "RMM log (CSV)",
+         "devices, alignment"},
         {DATA "doc_memory_debugging_sample_noheader.csv",
-         "alloc 0 256 a8 @1; idle 0 0 +4294967295 @2; free 0 256 a8 t1 "
+         "alloc 0 256 a8 @1; idle 0 0 +4294967295 @2; idle 0 0 +4294967295 @2; free 0 256 a8 t1 "
          "+4073407410 @2; ",
          "RMM log (CSV without its header, as printed to a stream)", "devices, alignment"},
         {DATA "issue75_old_format_2019_excerpt.csv",
-         "alloc 0 720984 a8 @1; alloc 1 5056 a8 +17100000 @2; alloc 2 101376 a8 @3; "
-         "alloc 3 23246208 a8 +300000 @4; alloc 4 23246176 a8 +2100000 @5; alloc 5 5811544 a8 @6; "
-         "alloc 6 5120 a8 +200000 @7; ",
+         "alloc 0 720984 a8 @1; alloc 1 5056 a8 +17100000 @2; alloc 2 101376 a8 +100000 @3; "
+         "alloc 3 23246208 a8 +200000 @4; alloc 4 23246176 a8 +2100000 @5; "
+         "alloc 5 5811544 a8 +100000 @6; alloc 6 5120 a8 +100000 @7; ",
          "RMM log (CSV, the form before 2020)", "threads, alignment"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -121,7 +122,7 @@ static void test_clock(void **state)
 }
 
 #define ROW(thread, us, action, pointer, size)                                                     \
-    #thread ",10:00:00.00000" #us "," action "," pointer "," #size ",0\n"
+#thread ",10:00:00.00000" #us "," action "," pointer "," #size ",0\n"
 
 /* A free below the allocate that needed it. */
 static void test_inverted(void **state)
@@ -145,8 +146,9 @@ static void test_inverted(void **state)
                                        ROW(3, 0, "allocate failure", "0x10", 64), ""};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         char text[1000];
-        snprintf(text, sizeof text, HEADER ROW(1, 0, "allocate", "0x10", 64)
-                 ROW(2, 0, "allocate", "0x10", 32) "%s", ends[i]);
+        snprintf(text, sizeof text,
+                 HEADER ROW(1, 0, "allocate", "0x10", 64) ROW(2, 0, "allocate", "0x10", 32) "%s",
+                 ends[i]);
         struct reading r = must_read(text);
         assert_int_equal(r.repairs[TP_REPAIR_INVERTED], 0);
         assert_int_equal(r.repairs[TP_REPAIR_DOUBLE_ALLOC], 1);
@@ -217,8 +219,7 @@ static void test_refusals(void **state)
         refuse(text, false, sentence);
     }
     refuse("hello\n", false, "x.json:1: 'hello' is neither header nor row of an RMM log");
-    refuse(HEADER R "free,0x1,8,0\n", true,
-           "x.json:2: event 1 frees id 1, which is not live");
+    refuse(HEADER R "free,0x1,8,0\n", true, "x.json:2: event 1 frees id 1, which is not live");
     refuse(HEADER R "allocate,0x1,8,0\n1,09:00:00.0,free,0x1,8,0\n", true,
            "x.json:3: event 2: time runs backwards: it is before that of the first row");
     refuse(HEADER ROW(1, 0, "allocate", "0x10", 64) ROW(2, 0, "allocate", "0x10", 32)
@@ -242,8 +243,10 @@ static void test_older_form(void **state)
         OLDER "Alloc,0,0x7fae06600000,0,80,0,0,1,1.10549,1.1074,0.00191666,driver.py:683\n"
               "Alloc,1,0x7fae06700000,0,81,0,0,1,1.10549,9.5e+00,0.00191666,a,b\n"
               "Free,0,0x7fae06600000,0,0,0,0,0,1.10798,1.2e1,0.00122238,utils.py:678\n";
-    check(text, "alloc 0 80 a8 @1; idle 0 0 +4294967295 @2; alloc 1 81 a8 s1 d1 +4097632705 @2; "
-                "free 0 80 a8 +2500000000 @3; ", -1, 0);
+    check(text,
+          "alloc 0 80 a8 @1; idle 0 0 +4294967295 @2; alloc 1 81 a8 s1 d1 +4097632705 @2; "
+          "free 0 80 a8 +2500000000 @3; ",
+          -1, 0);
     refuse(OLDER "Realloc,0,0x1,0,80,0,0,1,1,1,1,x\n", false,
            "x.json:2: event 1: 'Realloc' is no event that can be replayed ('Alloc', 'Free')");
     refuse(OLDER "Alloc,0,0x1,0,80,0,0,1,1,1e99,1,x\n", false,
@@ -254,8 +257,8 @@ static void test_older_form(void **state)
     for (int device = 1; device <= 2; device++) { /* one of them, or one that is not there */
         struct tp_input *in = NULL;
         assert_int_equal(tp_input_memory("x.json", text, sizeof text - 1, &in, NULL), TP_OK);
-        struct reading r = read_input_as(&tp_format_rmm, in, false,
-                                         &(struct tp_read_opts){.device = device});
+        struct reading r =
+            read_input_as(&tp_format_rmm, in, false, &(struct tp_read_opts){.device = device});
         assert_int_equal(r.rc, TP_OK);
         assert_int_equal(tp_program_facts(r.program)->events, device == 1 ? 1 : 0);
         if (device == 2)

@@ -44,7 +44,7 @@ struct rmm {
     uint64_t last_stream;
     int64_t last_device;
     bool some_stream;
-    uint64_t filtered; /* rows of other devices */
+    uint64_t filtered;  /* rows of other devices */
     uint64_t too_large; /* failures of more than 2^48 bytes */
 };
 
@@ -152,9 +152,9 @@ static int need_stream(struct rmm *m, const struct row *row, struct tp_err *err)
         return TP_OK;
     int rc = tp_lower_need_stream(m->reading->lower, stream_number(row), row->r.device, err);
     if (rc != TP_OK)
-        return rc == TP_EINPUT ? tp_prefix(err, rc, "%s:%" PRIu64,
-                                           tp_input_name(m->reading->in), row->line)
-                               : rc;
+        return rc == TP_EINPUT
+                   ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(m->reading->in), row->line)
+                   : rc;
     m->last_stream = row->r.stream;
     m->last_device = row->r.device;
     m->some_stream = true;
@@ -231,7 +231,8 @@ static int put_before(struct rmm *m, size_t i, const struct row *row, struct tp_
     freed.time_ns = row->time_ns;
     freed.early = row->early;
     snprintf(text, sizeof text,
-             " allocates 0x%" PRIx64 ", which is live: thread %" PRIu64 " frees it on line %" PRIu64,
+             " allocates 0x%" PRIx64 ", which is live: thread %" PRIu64
+             " frees it on line %" PRIu64,
              row->r.pointer, freed.r.thread, freed.line);
     const struct tp_event at = {.op = TP_EV_ALLOC, .line = row->line};
     int rc = tp_lower_repaired(m->reading->lower, &at, TP_REPAIR_INVERTED, text, err);

@@ -1,0 +1,260 @@
+/* glibc's mtrace(3): a line a call, written to the file that MALLOC_TRACE names.
+ *
+ *     = Start
+ *     @ ./a.out:[0x1284] + 0x55c8 0xa          malloc, calloc, memalign; the place may be missing
+ *     @ ./a.out:(f+1a)[0x9e9aa] < 0x55c8       realloc of this
+ *     @ ./a.out:(f+1a)[0x9e9aa] > 0x5600 0x63  became that: always the line behind it
+ *     - 0x5600                                 free
+ *     ! 0x5600 0x1000000000000000              realloc that failed
+ *     = End
+ *
+ * Known weakness: what happened between two sections of a file is unknown, so objects of the first
+ * may seem to live when their addresses come again; lowering then repairs. */
+#include "traces/format.h"
+#include "traces/lines.h"
+#include "traces/pointers.h"
+
+#include "traces/clean.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct mtrace {
+    const struct tp_reading *reading;
+    struct tp_lines lines;
+    struct tp_pointers pointers;
+    struct tp_pointer_count count;
+    bool moving; /* a '<' waits for its '>' */
+    uint64_t from;
+    uint64_t sections, too_large;
+};
+
+/* A line without its place. `op` is one of "+-<>!=". */
+struct call {
+    char op;
+    uint64_t pointer, size;
+};
+
+/* The place ends with "[ADDRESS] "; names in it may hold anything. */
+static bool cut_place(struct tp_cut *line)
+{
+    if (!tp_cut_text(line, "@ "))
+        return true;
+    for (const char *at = line->end; at - line->at >= 2; at--) {
+        if (at[-1] != ' ' || at[-2] != ']')
+            continue;
+        line->at = at;
+        return true;
+    }
+    return false;
+}
+
+static bool cut_call(struct tp_cut *line, struct call *call)
+{
+    if (tp_cut_text(line, "= ")) {
+        call->op = '=';
+        return tp_cut_text(line, "Start") || tp_cut_text(line, "End");
+    }
+    if (!cut_place(line) || line->at == line->end)
+        return false;
+    call->op = *line->at++;
+    bool sized = call->op == '+' || call->op == '>' || call->op == '!';
+    if ((!sized && call->op != '-' && call->op != '<') || !tp_cut_byte(line, ' ') ||
+        !tp_cut_pointer(line, &call->pointer))
+        return false;
+    if (sized && (!tp_cut_byte(line, ' ') || !tp_cut_hex(line, &call->size)))
+        return false;
+    return tp_cut_done(line);
+}
+
+static int probe(const unsigned char *data, size_t size)
+{
+    struct tp_cut text = tp_cut_start(data, size), line;
+    int calls = 0;
+    if (tp_cut_line(&text, &line) && tp_cut_text(&line, "= Start") && tp_cut_done(&line))
+        return 95;
+    for (text = tp_cut_start(data, size); calls < 3 && tp_cut_line(&text, &line);) {
+        struct call call;
+        bool placed = line.end - line.at > 2 && line.at[0] == '@';
+        if (!cut_call(&line, &call) || call.op == '=')
+            return 0;
+        calls += placed; /* without places, lines are too short to be sure of */
+    }
+    return calls == 3 ? 75 : 0;
+}
+
+/* ---- calls ---- */
+
+static int placed(const struct mtrace *m, int rc, struct tp_err *err)
+{
+    return rc == TP_EINPUT ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(m->lines.in),
+                                       m->lines.number)
+                           : rc;
+}
+
+/* A request that was not met. */
+static int take_failure(struct mtrace *m, const struct call *call, struct tp_err *err)
+{
+    const struct tp_event ev = {.op = TP_EV_NOTE,
+                                .note = TP_NOTE_OOM,
+                                .has_size = true,
+                                .size = call->size,
+                                .line = m->lines.number};
+    bool too_large = call->size > TP_MAX_SIZE;
+    m->too_large += too_large;
+    return call->size == 0 || too_large ? tp_lower_skip(m->reading->lower, err)
+                                        : tp_lower_event(m->reading->lower, &ev, err);
+}
+
+static int take_alloc(struct mtrace *m, const struct call *call, struct tp_err *err)
+{
+    struct tp_event ev = {
+        .op = TP_EV_ALLOC, .has_size = true, .size = call->size, .line = m->lines.number};
+    if (call->pointer == 0)
+        return take_failure(m, call, err);
+    int rc = placed(m, tp_pointers_add(&m->pointers, call->pointer, &ev.id, err), err);
+    return rc == TP_OK ? tp_lower_event(m->reading->lower, &ev, err) : rc;
+}
+
+static int take_free(struct mtrace *m, const struct call *call, struct tp_err *err)
+{
+    if (call->pointer == 0)
+        return tp_lower_skip(m->reading->lower, err);
+    const struct tp_event ev = {.op = TP_EV_FREE,
+                                .id = tp_pointers_remove(&m->pointers, call->pointer),
+                                .line = m->lines.number};
+    return tp_lower_event(m->reading->lower, &ev, err);
+}
+
+static int take_from(struct mtrace *m, const struct call *call, struct tp_err *err)
+{
+    (void)err;
+    m->moving = true;
+    m->from = call->pointer;
+    return TP_OK;
+}
+
+/* An object whose free is missing, where another one appears. */
+static int free_lost(struct mtrace *m, int64_t id, struct tp_err *err)
+{
+    const struct tp_event ev = {.op = TP_EV_FREE, .id = id, .line = m->lines.number};
+    int rc = tp_lower_repaired(m->reading->lower, &ev, TP_REPAIR_DOUBLE_ALLOC,
+                               " moves a block to where another one is live", err);
+    return rc == TP_OK ? tp_lower_event(m->reading->lower, &ev, err) : rc;
+}
+
+static int take_to(struct mtrace *m, const struct call *call, struct tp_err *err)
+{
+    struct tp_event ev = {
+        .op = TP_EV_REALLOC, .has_size = true, .size = call->size, .line = m->lines.number};
+    int64_t lost = 0;
+    m->moving = false;
+    if (call->pointer == 0)
+        return take_failure(m, call, err);
+    int rc = placed(
+        m, tp_pointers_move(&m->pointers, m->from, call->pointer, &ev.id, &lost, err), err);
+    if (rc == TP_OK && lost > 0)
+        rc = free_lost(m, lost, err);
+    return rc == TP_OK ? tp_lower_event(m->reading->lower, &ev, err) : rc;
+}
+
+static int take_call(struct mtrace *m, const struct call *call, struct tp_err *err)
+{
+    static const struct {
+        char op;
+        int (*take)(struct mtrace *m, const struct call *call, struct tp_err *err);
+    } takers[] = {{'+', take_alloc}, {'-', take_free},    {'<', take_from},
+                  {'>', take_to},    {'!', take_failure}};
+    if (m->moving != (call->op == '>'))
+        return tp_lines_fail(&m->lines, tp_lower_count(m->reading->lower) + 1, err,
+                             m->moving ? "the line before has the '<' of a realloc, this one no '>'"
+                                       : "'>' ends a realloc, but the line before has no '<'");
+    for (size_t i = 0; i < sizeof takers / sizeof takers[0]; i++)
+        if (takers[i].op == call->op)
+            return takers[i].take(m, call, err);
+    return TP_OK;
+}
+
+/* ---- the whole ---- */
+
+static int take_line(struct mtrace *m, struct tp_cut line, struct tp_err *err)
+{
+    struct call call = {0};
+    struct tp_cut rest = line;
+    char shown[TP_CUT_SHOWN];
+    if (tp_cut_done(&rest))
+        return TP_OK;
+    rest = line;
+    m->sections += tp_cut_text(&rest, "= Start");
+    rest = line;
+    if (cut_call(&rest, &call))
+        return take_call(m, &call, err);
+    m->moving = m->moving && !m->lines.unended; /* the realloc ends here, once */
+    int rc = tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is no line of mtrace",
+                          tp_cut_show(line, shown));
+    return rc == TP_EINPUT && !m->lines.unended
+               ? tp_hint(err, rc, "its lines end with '+ PTR SIZE', '- PTR', '< PTR', "
+                                  "'> PTR SIZE' or '! PTR SIZE'")
+               : rc;
+}
+
+static int read_lines(struct mtrace *m, struct tp_err *err)
+{
+    for (;;) {
+        struct tp_cut line;
+        int rc = tp_lines_next(&m->lines, &line, err);
+        if (rc == TP_OK && !m->lines.ended)
+            rc = take_line(m, line, err);
+        if (rc != TP_OK || m->lines.ended)
+            return rc;
+    }
+}
+
+static int finish(struct mtrace *m, struct tp_err *err)
+{
+    struct tp_meta *meta = m->reading->meta;
+    const struct tp_event ev = {.op = TP_EV_REALLOC, .line = m->lines.number};
+    char text[160], number[TP_GROUPED];
+    int rc = m->moving ? tp_lower_repaired(m->reading->lower, &ev, TP_REPAIR_TRUNCATED,
+                                           ": the file ends in the middle of a realloc", err)
+                       : TP_OK;
+    if (rc == TP_OK && m->sections > 1) {
+        snprintf(text, sizeof text,
+                 "It has %s sections; what happened between them was not recorded.",
+                 tp_grouped(m->sections, number));
+        rc = tp_meta_remark(meta, text, err);
+    }
+    if (rc == TP_OK && m->too_large > 0) {
+        snprintf(text, sizeof text, "Failed requests of more than 2^48 bytes are left out: %s.",
+                 tp_grouped(m->too_large, number));
+        rc = tp_meta_remark(meta, text, err);
+    }
+    return rc;
+}
+
+static int read_mtrace(const struct tp_reading *reading, struct tp_err *err)
+{
+    struct mtrace m = {.reading = reading,
+                       .lines = {.in = reading->in},
+                       .count = {.max_bytes = tp_max_memory(reading->opts)}};
+    tp_pointers_init(&m.pointers, &m.count);
+    reading->meta->kind = TP_KIND_HOST;
+    int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&reading->meta->capture, "glibc mtrace log", err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&reading->meta->unknown, "times, threads, alignment", err);
+    if (rc == TP_OK)
+        rc = read_lines(&m, err);
+    if (rc == TP_OK)
+        rc = finish(&m, err);
+    tp_pointers_release(&m.pointers);
+    return rc;
+}
+
+const struct tp_format tp_format_mtrace = {
+    .name = "mtrace",
+    .summary = "glibc's mtrace(3): what MALLOC_TRACE names",
+    .probe = probe,
+    .read = read_mtrace,
+};

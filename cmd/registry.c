@@ -33,20 +33,14 @@ const struct tp_source_ops *const tp_sources[] = {&tp_source_host,    &tp_source
 
 extern const struct tp_format tp_format_json, tp_format_jsonl, tp_format_malloc_raw,
     tp_format_minimalloc, tp_format_jsonl;
-extern const struct tp_format tp_format_rep, tp_format_rmm, tp_format_mtrace;
+extern const struct tp_format tp_format_rep, tp_format_rmm, tp_format_mtrace, tp_format_valgrind;
 const struct tp_format *const tp_formats[] = {&tp_format_json, &tp_format_jsonl,
                                               &tp_format_malloc_raw, &tp_format_minimalloc,
                                               &tp_format_jsonl;
-extern const struct tp_format tp_format_rep, &tp_format_rmm, &tp_format_mtrace, NULL
+extern const struct tp_format tp_format_rep, &tp_format_rmm, &tp_format_mtrace, &tp_format_valgrind,
+    NULL
 }
 ;
-
-extern const struct tp_command tp_command_replay, tp_command_info, tp_command_convert,
-    tp_command_gen, tp_command_strategies, tp_command_doctor, tp_command_help, tp_command_child;
-const struct tp_command *const tp_commands[] = {
-    &tp_command_replay, &tp_command_info,       &tp_command_convert,
-    &tp_command_gen,    &tp_command_strategies, &tp_command_doctor,
-    &tp_command_help,   &tp_command_child,      NULL};
 
 extern const struct tp_topic tp_topic_report, tp_topic_formats, tp_topic_format, tp_topic_snapshots,
     tp_topic_metrics, tp_topic_warnings;

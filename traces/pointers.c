@@ -30,10 +30,10 @@ static int put(struct tp_pointers *p, uint64_t address, uint32_t number, struct 
     p->count->bytes += (p->map.places - before) * sizeof *p->map.entries;
     if (p->count->bytes <= p->count->max_bytes)
         return TP_OK;
-    return tp_hint(err,
-                   tp_fail(err, TP_EINPUT,
-                           "more objects are live at once than the memory for reading holds"),
-                   "--max-memory=SIZE allows more");
+    return tp_hint(
+        err,
+        tp_fail(err, TP_EINPUT, "more objects are live at once than the memory for reading holds"),
+        "--max-memory=SIZE allows more");
 }
 
 int tp_pointers_add(struct tp_pointers *p, uint64_t address, int64_t *id, struct tp_err *err)

@@ -335,7 +335,9 @@ static int lower_record(struct lowering *l, const struct record *r, struct tp_er
                           .offset = r->place};
     if (ev.op == TP_EV_MARK)
         ev.name = sp->marks[r->align];
-    int rc = ev.has_stream ? stream_of(l, r, &ev.stream, err) : TP_OK;
+    /* a first event that needs no stream must not make lowering declare one of its own */
+    bool first = !sp->some_initial && tp_lower_count(sp->reading->lower) == 0;
+    int rc = ev.has_stream || first ? stream_of(l, r, &ev.stream, err) : TP_OK;
     return rc == TP_OK ? tp_lower_event(sp->reading->lower, &ev, err) : rc;
 }
 

@@ -101,10 +101,12 @@ static void refuse(const char *text, bool strict, const char *sentence)
 static void test_refusals(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"+ 0x10",      "+ 0x10 0x8 0x8", "- 0x10 0x8",
-                                        "* 0x10 0x8",  "+0x10 0x8",      "+ 0x10 0x10000000000000000",
-                                        "= Middle",    "@ + 0x10 0x8",   "hello",
-                                        "@ [0x1] ",    "-"};
+    static const char *const lines[] = {"+ 0x10",     "+ 0x10 0x8 0x8",
+                                        "- 0x10 0x8", "* 0x10 0x8",
+                                        "+0x10 0x8",  "+ 0x10 0x10000000000000000",
+                                        "= Middle",   "@ + 0x10 0x8",
+                                        "hello",      "@ [0x1] ",
+                                        "-"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char text[200], sentence[200];
         snprintf(text, sizeof text, "= Start\n+ 0x8 0x8\n%s\n", lines[i]);
@@ -179,7 +181,8 @@ static void test_pointers(void **state)
     for (uint64_t i = 0; rc == TP_OK && i < 1000; i++)
         rc = tp_pointers_add(&a, i, &id, &err);
     assert_int_equal(rc, TP_EINPUT);
-    assert_string_equal(err.text, "more objects are live at once than the memory for reading holds");
+    assert_string_equal(err.text,
+                        "more objects are live at once than the memory for reading holds");
     tp_pointers_release(&a);
     tp_pointers_release(&b);
 }

@@ -87,9 +87,9 @@ static int probe(const unsigned char *data, size_t size)
 
 static int placed(const struct mtrace *m, int rc, struct tp_err *err)
 {
-    return rc == TP_EINPUT ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(m->lines.in),
-                                       m->lines.number)
-                           : rc;
+    return rc == TP_EINPUT
+               ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(m->lines.in), m->lines.number)
+               : rc;
 }
 
 /* A request that was not met. */
@@ -151,8 +151,8 @@ static int take_to(struct mtrace *m, const struct call *call, struct tp_err *err
     m->moving = false;
     if (call->pointer == 0)
         return take_failure(m, call, err);
-    int rc = placed(
-        m, tp_pointers_move(&m->pointers, m->from, call->pointer, &ev.id, &lost, err), err);
+    int rc =
+        placed(m, tp_pointers_move(&m->pointers, m->from, call->pointer, &ev.id, &lost, err), err);
     if (rc == TP_OK && lost > 0)
         rc = free_lost(m, lost, err);
     return rc == TP_OK ? tp_lower_event(m->reading->lower, &ev, err) : rc;
@@ -163,8 +163,8 @@ static int take_call(struct mtrace *m, const struct call *call, struct tp_err *e
     static const struct {
         char op;
         int (*take)(struct mtrace *m, const struct call *call, struct tp_err *err);
-    } takers[] = {{'+', take_alloc}, {'-', take_free},    {'<', take_from},
-                  {'>', take_to},    {'!', take_failure}};
+    } takers[] = {
+        {'+', take_alloc}, {'-', take_free}, {'<', take_from}, {'>', take_to}, {'!', take_failure}};
     if (m->moving != (call->op == '>'))
         return tp_lines_fail(&m->lines, tp_lower_count(m->reading->lower) + 1, err,
                              m->moving ? "the line before has the '<' of a realloc, this one no '>'"
@@ -193,8 +193,9 @@ static int take_line(struct mtrace *m, struct tp_cut line, struct tp_err *err)
     int rc = tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is no line of mtrace",
                           tp_cut_show(line, shown));
     return rc == TP_EINPUT && !m->lines.unended
-               ? tp_hint(err, rc, "its lines end with '+ PTR SIZE', '- PTR', '< PTR', "
-                                  "'> PTR SIZE' or '! PTR SIZE'")
+               ? tp_hint(err, rc,
+                         "its lines end with '+ PTR SIZE', '- PTR', '< PTR', "
+                         "'> PTR SIZE' or '! PTR SIZE'")
                : rc;
 }
 

@@ -19,6 +19,7 @@ enum { NAME = 2, SUMMARY = 22, DEFAULT = 14, HELP = 24 };
 struct gen_opts {
     char *output;
     char *size, *max_size, *live, *count, *threads, *streams; /* as given; NULL: not given */
+    char *layers, *hidden, *batch, *lengths, *kv;
     uint64_t seed;
     bool force;
 };
@@ -51,13 +52,38 @@ static const struct tp_opt rows[] = {
      .type = TP_OPT_TEXT,
      .offset = ROW(count),
      .arg = "N",
-     .help = "allocations in all, or requests"},
+     .help = "allocations in all, requests, or steps"},
     {.name = "threads", .type = TP_OPT_TEXT, .offset = ROW(threads), .arg = "N", .help = "threads"},
     {.name = "streams",
      .type = TP_OPT_TEXT,
      .offset = ROW(streams),
      .arg = "N",
      .help = "streams of the device"},
+    {.name = "layers",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(layers),
+     .arg = "N",
+     .help = "layers of a model"},
+    {.name = "hidden",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(hidden),
+     .arg = "N",
+     .help = "width of a model"},
+    {.name = "batch",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(batch),
+     .arg = "N",
+     .help = "sequences in a training step"},
+    {.name = "lengths",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(lengths),
+     .arg = "HOW",
+     .help = "tokens of a sequence: fixed or mixed"},
+    {.name = "kv",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(kv),
+     .arg = "HOW",
+     .help = "how the memory of a sequence grows: paged or contiguous"},
     {.name = "seed",
      .type = TP_OPT_UINT,
      .offset = ROW(seed),

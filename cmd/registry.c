@@ -42,16 +42,6 @@ extern const struct tp_format tp_format_rep, &tp_format_rmm, &tp_format_mtrace, 
 }
 ;
 
-extern const struct tp_topic tp_topic_report, tp_topic_formats, tp_topic_format, tp_topic_snapshots,
-    tp_topic_metrics, tp_topic_warnings;
-const struct tp_topic *const tp_topics[] = {&tp_topic_report,
-                                            &tp_topic_formats,
-                                            &tp_topic_format,
-                                            &tp_topic_snapshots,
-                                            &tp_topic_metrics,
-                                            &tp_topic_warnings,
-                                            NULL};
-
 enum { NAMES_MAX = 64 };
 
 /* Says that `name` is not one of `names`, with the nearest or all of them as a hint. */

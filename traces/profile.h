@@ -1,8 +1,8 @@
 /* A profile: a generator of events that behave like a kind of program.
  *
  * To add one: one file in traces/profiles/ that exports one `const struct tp_profile`, and one line
- * in cmd/registry.c. Its options use the names that `tapool gen` knows (size, max-size, live,
- * count, threads, streams), each with a range and a default of its own.
+ * in cmd/registry.c. Its options use the names that `tapool gen` knows (cmd/gen_cmd.c: size, live,
+ * count, streams, ...), each with a range and a default of its own.
  *
  * Events come from options and seed alone: no clock, no floating point, nothing of the machine. The
  * same two give the same bytes everywhere, for good: what is drawn, and in which order, is part of

@@ -8,6 +8,24 @@ load common
 gen() { "$TAPOOL" gen "$@"; }
 profiles() { "$TAPOOL" gen | sed -n 's/^  \([a-z-]*\)  .*/\1/p'; }
 
+# few NAME ARGUMENT...: a trace of some hundred to some thousand events.
+few() {
+    local name=$1 size=(--count 300)
+    shift
+    case $name in
+    training-step) size=(--count 3 --layers 2) ;;
+    llm-decode) size=(--count 20 --layers 2) ;;
+    esac
+    gen "$name" "${size[@]}" "$@"
+}
+
+kind_of() {
+    case $1 in
+    streams | training-step | llm-decode) echo device ;;
+    *) echo host ;;
+    esac
+}
+
 # hash_of TRACE: of the program, and the JSON result in $out.
 hash_of() {
     ok play_once "$1" -s direct --source virtual --json || return 1
@@ -16,7 +34,7 @@ hash_of() {
 
 @test "the list, a page for each profile, help" {
     shown gen gen
-    [ "$(profiles | wc -l)" -ge 6 ]
+    [ "$(profiles | wc -l)" -ge 8 ]
     for name in $(profiles); do
         shown "gen-$name" gen "$name"
     done
@@ -36,7 +54,7 @@ hash_of() {
 @test "a profile page lists exactly the options that the profile takes" {
     for name in $(profiles); do
         gen "$name" >page
-        for option in size max-size live count threads streams; do
+        for option in size max-size live count threads streams layers hidden batch lengths kv; do
             if grep -q "^  --$option " page; then
                 value=$(sed -n "s/^  --$option  *\([^ ]*\) .*/\1/p" page)
                 ok gen "$name" "--$option" "$value" --count 3 -o - # its default is one that it takes
@@ -51,10 +69,10 @@ hash_of() {
 
 @test "the same seed, the same bytes; another seed, others" {
     for name in $(profiles); do
-        gen "$name" --count 200 -o a.jsonl >/dev/null
-        gen "$name" --count 200 --seed 1 -o b.jsonl >/dev/null
-        gen "$name" --count 200 --seed 2 -o c.jsonl >/dev/null
-        gen "$name" --count 200 -o - >d.jsonl
+        few "$name" -o a.jsonl >/dev/null
+        few "$name" --seed 1 -o b.jsonl >/dev/null
+        few "$name" --seed 2 -o c.jsonl >/dev/null
+        few "$name" -o - >d.jsonl
         cmp a.jsonl b.jsonl
         cmp a.jsonl d.jsonl
         tail -n +2 a.jsonl >a
@@ -66,10 +84,10 @@ hash_of() {
 
 @test "both forms of every profile are valid JSON and the same program" {
     for name in $(profiles); do
-        ok gen "$name" --count 300 -o t.json
-        matches "$out" "^t\.json: [0-9,]+ events, synthetic \($name, seed 1, count=300\)$"
+        ok few "$name" -o t.json
+        matches "$out" "^t\.json: [0-9,]+ events, synthetic \($name, seed 1, count=[0-9]+(, layers=2)?\)$"
         matches "$out" "^Next: tapool replay t\.json$"
-        ok gen "$name" --count 300 -o t.jsonl
+        ok few "$name" -o t.jsonl
         python3 -c 'import json
 d = json.load(open("t.json"))
 lines = [json.loads(line) for line in open("t.jsonl")]
@@ -79,7 +97,7 @@ assert d == lines[0]'
         document=$(hash_of t.json)
         [ ${#document} -ge 64 ]
         [ "$(hash_of t.jsonl)" = "$document" ]
-        [ "$(gen "$name" --count 300 -o - | hash_of -)" = "$document" ]
+        [ "$(few "$name" -o - | hash_of -)" = "$document" ]
         is "$out" 'r["trace"]["name"]' "$name"
         rm -- *
     done
@@ -87,10 +105,10 @@ assert d == lines[0]'
 
 @test "what was written is played by every strategy, and refuted by none" {
     for name in $(profiles); do
-        gen "$name" --count 300 -o t.jsonl >/dev/null
+        few "$name" -o t.jsonl >/dev/null
         ok play_once t.jsonl
         ok play_once t.jsonl --strict -s arena --source virtual --json
-        is "$out" 'r["trace"]["kind"]' "$([ "$name" = streams ] && echo device || echo host)"
+        is "$out" 'r["trace"]["kind"]' "$(kind_of "$name")"
         rm t.jsonl
     done
 }
@@ -108,7 +126,21 @@ assert d == lines[0]'
     ok gen web-server -o web.jsonl
     [ "$(hash_of web.jsonl)" = "$web" ]
     refused 3 "^tapool: unknown sample 'wbe'$" play_once sample:wbe
-    matches "$err" "^hint: did you mean 'sample:web'\? there are: jq, python-threads, sqlite, web$"
+    matches "$err" "^hint: did you mean 'sample:web'\? there are: jq, llm-decode, python-threads, sqlite, training-step, web$"
+}
+
+@test "sample:training-step and sample:llm-decode are their profiles without a file" {
+    for name in training-step llm-decode; do
+        ok play_once "sample:$name" -s direct --source virtual --json
+        is "$out" 'r["trace"]["name"]' "$name"
+        is "$out" 'r["trace"]["kind"]' device
+        [ "$(query "$out" 'int(r["trace"]["events"]) // 100000')" -eq 2 ]
+        made=$(query "$out" 'r["trace"]["program_hash"]')
+        [ -z "$(ls -A)" ]
+        ok gen "$name" -o t.jsonl
+        [ "$(hash_of t.jsonl)" = "$made" ]
+        rm t.jsonl
+    done
 }
 
 @test "a file of that name in TAPOOL_SAMPLES goes before the sample that is made" {
@@ -134,6 +166,10 @@ assert d == lines[0]'
     refused 2 "^tapool: option 'streams' is 0, below" gen streams --streams 0 -o x.json
     refused 2 "^tapool: option 'threads' is 1025, above" gen web-server --threads 1025 -o x.json
     refused 2 "^tapool: option 'seed' is '1x', which is no number$" gen pair --seed 1x -o x.json
+    refused 2 "^tapool: option 'streams' is 17, above" gen training-step --streams 17 -o x.json
+    refused 2 "^tapool: option 'hidden' is 63, below" gen llm-decode --hidden 63 -o x.json
+    refused 2 "^tapool: option 'kv' is 'pages'" gen llm-decode --kv pages -o x.json
+    refused 2 "^tapool: option 'lengths' is" gen training-step --lengths 3 -o x.json
     refused 2 "^tapool: max-size is below size$" gen random-replace --size 64 --max-size 63 -o x.json
     refused 2 "more than 2\^61 bytes at once$" gen batch --size 1TiB --live 16777216 --count 1000000000 -o x.json
     [ -z "$(ls -A)" ]

@@ -7,7 +7,8 @@
 #include "traces/trace.h"
 
 extern const struct tp_profile tp_profile_pair, tp_profile_batch, tp_profile_random_replace,
-    tp_profile_producer_consumer, tp_profile_streams, tp_profile_web_server;
+    tp_profile_producer_consumer, tp_profile_streams, tp_profile_web_server,
+    tp_profile_training_step, tp_profile_llm_decode;
 extern const struct tp_command tp_command_gen;
 
 enum { IDS = 16384 };
@@ -318,7 +319,8 @@ static void test_sample_web(void **state)
 
     cfg.path = "sample:wbe";
     assert_int_equal(tp_trace_open(&cfg, &t, &err), TP_EINPUT);
-    assert_string_equal(err.hint, "did you mean 'sample:web'? there are: web");
+    assert_string_equal(err.hint,
+                        "did you mean 'sample:web'? there are: llm-decode, training-step, web");
     cfg.profiles = NULL;
     cfg.path = "sample:web";
     assert_int_equal(tp_trace_open(&cfg, &t, &err), TP_EINPUT);
@@ -333,9 +335,10 @@ static void small(const struct tp_profile *p, char *out, size_t size)
     size_t used = 0;
     out[0] = '\0';
     for (const struct tp_opt *row = p->options; row->name; row++) {
-        const char *value = !strcmp(row->name, "count")  ? "300"
-                            : !strcmp(row->name, "live") ? "40"
-                                                         : NULL;
+        const char *value = !strcmp(row->name, "count")    ? "300"
+                            : !strcmp(row->name, "live")   ? "40"
+                            : !strcmp(row->name, "layers") ? "2"
+                                                           : NULL;
         if (value)
             used += (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? "," : "", row->name,
                                      value);
@@ -373,7 +376,9 @@ static void test_pinned(void **state)
                 {&tp_profile_random_replace, UINT64_C(0x0d300df2e760ef90)},
                 {&tp_profile_producer_consumer, UINT64_C(0xb879576c35e1ccba)},
                 {&tp_profile_streams, UINT64_C(0x946f6f143deee772)},
-                {&tp_profile_web_server, UINT64_C(0x19a9ac104441ef30)}};
+                {&tp_profile_web_server, UINT64_C(0x19a9ac104441ef30)},
+                {&tp_profile_training_step, UINT64_C(0x4ad426f993dafa0b)},
+                {&tp_profile_llm_decode, UINT64_C(0x9f04fdc937945af7)}};
     char text[128];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         small(rows[i].profile, text, sizeof text);
@@ -459,7 +464,11 @@ static void test_largest(void **state)
                 {&tp_profile_producer_consumer,
                  "size=128GiB,live=16777216,count=1000000000,max-size=128GiB"},
                 {&tp_profile_streams, "size=1TiB,live=1048576,count=1000000000,streams=1024"},
-                {&tp_profile_web_server, "live=1048576,threads=1024,count=100000000"}};
+                {&tp_profile_web_server, "live=1048576,threads=1024,count=100000000"},
+                {&tp_profile_training_step,
+                 "count=10000000,layers=1024,hidden=65536,batch=1024,streams=16"},
+                {&tp_profile_llm_decode, "count=100000000,live=65536,layers=1024,hidden=65536"},
+                {&tp_profile_llm_decode, "live=65536,layers=1024,hidden=65536,kv=contiguous"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct seen s = {.fail_at = 20000};
         struct tp_err err = {0};
@@ -536,6 +545,17 @@ static void test_random(void **state)
         assert_in_range(tp_random_below(&r, UINT64_C(1) << 40), 0, (UINT64_C(1) << 40) - 1);
         assert_in_range(tp_random_from(&r, 5, 6), 5, 6);
     }
+    uint64_t sum = 0, below_half = 0, beyond_two = 0;
+    for (int i = 0; i < 100000; i++) {
+        uint64_t x = tp_random_wait(&r, 1000000);
+        sum += x / 1000;
+        below_half += x < 693147;
+        beyond_two += x > 2000000;
+    }
+    assert_in_range(sum, 99000000, 101000000);
+    assert_in_range(below_half, 48000, 52000); /* the median is ln 2 of the mean */
+    assert_in_range(beyond_two, 12500, 14500); /* e^-2: 13.5 % */
+    assert_int_equal(tp_random_wait(&r, 0), 0);
     assert_true(least < 32 && most > 4096);
     assert_in_range(middle, 13000, 15500); /* C(8,3)+C(8,4)+C(8,5) of 256: 71 % */
 }

@@ -83,4 +83,15 @@ static inline uint64_t tp_random_bell(struct tp_random *r, uint64_t least, unsig
     return from + ((draw >> 32) * from >> 32);
 }
 
+/* A time to wait for what comes at random, `mean` on average (below 2^40): close to exponential,
+ * its logarithm going straight from one power of two to the next. */
+static inline uint64_t tp_random_wait(struct tp_random *r, uint64_t mean)
+{
+    assert(mean < UINT64_C(1) << 40);
+    uint64_t draw = tp_random_next(r) | 1, zeros = (uint64_t)__builtin_clzll(draw);
+    uint64_t below_top = draw << zeros << 1 >> 48;          /* 16 bits */
+    uint64_t doublings = (zeros << 16) + 65536 - below_top; /* 1.5 * 65536 on average */
+    return doublings * mean / 98304;
+}
+
 #endif

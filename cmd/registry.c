@@ -31,16 +31,45 @@ const struct tp_source_ops *const tp_sources[] = {&tp_source_host,    &tp_source
                                                   &tp_source_limit,   &tp_source_fault,
                                                   &tp_source_shuffle, NULL};
 
-extern const struct tp_format tp_format_json, tp_format_jsonl, tp_format_malloc_raw,
-    tp_format_minimalloc, tp_format_jsonl;
-extern const struct tp_format tp_format_rep, tp_format_rmm, tp_format_mtrace, tp_format_valgrind;
-const struct tp_format *const tp_formats[] = {&tp_format_json, &tp_format_jsonl,
-                                              &tp_format_malloc_raw, &tp_format_minimalloc,
-                                              &tp_format_jsonl;
-extern const struct tp_format tp_format_rep, &tp_format_rmm, &tp_format_mtrace, &tp_format_valgrind,
-    NULL
-}
-;
+extern const struct tp_format tp_format_json, tp_format_jsonl, tp_format_rmm, tp_format_mtrace,
+    tp_format_malloc_raw, tp_format_valgrind, tp_format_rep, tp_format_minimalloc;
+const struct tp_format *const tp_formats[] = {
+    &tp_format_json,   &tp_format_jsonl,      &tp_format_rmm,
+    &tp_format_mtrace, &tp_format_malloc_raw, &tp_format_valgrind,
+    &tp_format_rep,    &tp_format_minimalloc, NULL};
+
+extern const struct tp_trace_writer tp_writer_json, tp_writer_jsonl;
+const struct tp_trace_writer *const tp_trace_writers[] = {&tp_writer_json, &tp_writer_jsonl, NULL};
+
+extern const struct tp_profile tp_profile_pair, tp_profile_batch, tp_profile_random_replace,
+    tp_profile_producer_consumer, tp_profile_streams, tp_profile_web_server,
+    tp_profile_training_step, tp_profile_llm_decode;
+const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
+                                                &tp_profile_batch,
+                                                &tp_profile_random_replace,
+                                                &tp_profile_producer_consumer,
+                                                &tp_profile_streams,
+                                                &tp_profile_web_server,
+                                                &tp_profile_training_step,
+                                                &tp_profile_llm_decode,
+                                                NULL};
+
+extern const struct tp_command tp_command_replay, tp_command_info, tp_command_convert,
+    tp_command_gen, tp_command_strategies, tp_command_doctor, tp_command_help, tp_command_child;
+const struct tp_command *const tp_commands[] = {
+    &tp_command_replay, &tp_command_info,       &tp_command_convert,
+    &tp_command_gen,    &tp_command_strategies, &tp_command_doctor,
+    &tp_command_help,   &tp_command_child,      NULL};
+
+extern const struct tp_topic tp_topic_report, tp_topic_formats, tp_topic_format, tp_topic_snapshots,
+    tp_topic_metrics, tp_topic_warnings;
+const struct tp_topic *const tp_topics[] = {&tp_topic_report,
+                                            &tp_topic_formats,
+                                            &tp_topic_format,
+                                            &tp_topic_snapshots,
+                                            &tp_topic_metrics,
+                                            &tp_topic_warnings,
+                                            NULL};
 
 enum { NAMES_MAX = 64 };
 

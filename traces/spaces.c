@@ -18,7 +18,7 @@
 #define NAME_KEPT 100                /* bytes of a space's name */
 #define MARK_KEPT 256                /* bytes of a mark's name */
 
-enum { TIME = 1, SIZE = 2, ALIGN = 4, STREAM = 8, OFFSET = 16, FREE = 32 };
+enum { TIME = 1, SIZE = 2, ALIGN = 4, STREAM = 8, OFFSET = 16, FREE = 32, UNCOUNTED = 64 };
 
 int tp_spaces_no_memory(const struct tp_spaces *sp, struct tp_err *err)
 {
@@ -156,8 +156,9 @@ static void count_event(struct tp_spaces *sp, uint32_t space, const struct tp_ev
     if (allocates && ev->size <= TP_MAX_SIZE &&
         __builtin_add_overflow(s->bytes, ev->size, &s->bytes))
         s->bytes = UINT64_MAX;
-    s->events += ev->op != TP_EV_INITIAL;
-    sp->events += ev->op != TP_EV_INITIAL;
+    bool counts = ev->op != TP_EV_INITIAL && !ev->uncounted;
+    s->events += counts;
+    sp->events += counts;
     sp->some_initial |= ev->op == TP_EV_INITIAL;
 }
 
@@ -185,7 +186,8 @@ int tp_spaces_event(struct tp_spaces *sp, uint32_t space, int64_t device, const 
         .note = (uint8_t)ev->note,
         .has = (uint8_t)((ev->has_time ? TIME : 0) | (ev->has_size ? SIZE : 0) |
                          (ev->has_align ? ALIGN : 0) | (ev->has_stream ? STREAM : 0) |
-                         (ev->has_offset ? OFFSET : 0) | (ev->has_free ? FREE : 0))};
+                         (ev->has_offset ? OFFSET : 0) | (ev->has_free ? FREE : 0) |
+                         (ev->uncounted ? UNCOUNTED : 0))};
     count_event(sp, space, ev);
     return TP_OK;
 }
@@ -233,6 +235,7 @@ struct tp_event tp_spaces_restore(const struct tp_spaces *sp, const struct tp_sp
                              .has_stream = (r->has & STREAM) != 0,
                              .has_offset = at_offset,
                              .has_free = (r->has & FREE) != 0,
+                             .uncounted = (r->has & UNCOUNTED) != 0,
                              .id = r->id,
                              .size = r->size,
                              .align = r->align,

@@ -29,7 +29,7 @@ int tp_spaces_event(struct tp_spaces *sp, uint32_t space, int64_t device, const 
 /* An event of a space that has a number, and that nothing is made of. */
 int tp_spaces_skip(struct tp_spaces *sp, uint32_t space, int64_t device, struct tp_err *err);
 
-/* Events taken so far, TP_EV_INITIAL not counted. */
+/* Events taken so far, without TP_EV_INITIAL and uncounted ones. */
 uint64_t tp_spaces_count(const struct tp_spaces *sp);
 
 /* Chooses by r->opts->space (TP_EINPUT names those there are; with one space a name is checked all

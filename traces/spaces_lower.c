@@ -34,8 +34,8 @@ static int name_only(const void *a, const void *b)
 }
 
 /* What the k-th space of one name is called: NAME#k, or the next number that no file took. */
-static int number_name(struct tp_space *const *sorted, uint32_t count, const char *name, uint64_t *k,
-                       char **out)
+static int number_name(struct tp_space *const *sorted, uint32_t count, const char *name,
+                       uint64_t *k, char **out)
 {
     char text[NAME_ROOM];
     do

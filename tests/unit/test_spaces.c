@@ -27,8 +27,7 @@ static void rig_open(struct rig *g, const char *space, uint64_t max_memory)
     const struct tp_lower_cfg cfg = {.path = "x.log"};
     assert_int_equal(tp_input_memory("x.log", "x", 1, &g->in, NULL), TP_OK);
     assert_int_equal(tp_lower_new(&cfg, &g->lower, NULL), TP_OK);
-    g->reading =
-        (struct tp_reading){g->in, g->lower, &g->meta, &g->recorded, &g->places, &g->opts};
+    g->reading = (struct tp_reading){g->in, g->lower, &g->meta, &g->recorded, &g->places, &g->opts};
     assert_int_equal(tp_spaces_new(&g->reading, &g->sp, NULL), TP_OK);
 }
 
@@ -368,16 +367,17 @@ static void test_everything_arrives(void **state)
                             .thread = 77,
                             .has_time = true,
                             .time_ns = 5});
-    event(&g, a, 0,
-          (struct tp_event){.op = TP_EV_NOTE,
-                            .note = TP_NOTE_OOM,
-                            .size = 50,
-                            .has_free = true,
-                            .free_bytes = 33});
+    event(
+        &g, a, 0,
+        (struct tp_event){
+            .op = TP_EV_NOTE, .note = TP_NOTE_OOM, .size = 50, .has_free = true, .free_bytes = 33});
+    event(&g, a, 0, (struct tp_event){.op = TP_EV_NOTE, .size = 9, .uncounted = true});
     event(&g, a, 0, (struct tp_event){.op = TP_EV_REALLOC, .id = 1, .size = 200});
+    assert_int_equal(tp_spaces_count(g.sp), 6);
     finish(&g);
-    assert_string_equal(g.text, "mark 0 0 @1; mark 0 0 @2; mark 1 0 @3; alloc 0 100 a6 +5 @4; "
-                                "note 0 50 a1 @5; note 0 33 a2 @5; realloc 0 200 a6 t1 @6; ");
+    assert_string_equal(g.text,
+                        "mark 0 0 @1; mark 0 0 @2; mark 1 0 @3; alloc 0 100 a6 +5 @4; "
+                        "note 0 50 a1 @5; note 0 33 a2 @5; note 0 9 @5; realloc 0 200 a6 t1 @6; ");
     assert_string_equal(tp_program_mark(g.program, 0), "one?");
     assert_string_equal(tp_program_mark(g.program, 1), "two");
     rig_close(&g);

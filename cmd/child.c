@@ -5,6 +5,7 @@
 
 #include "cmd/cli.h"
 #include "cmd/progress.h"
+#include "traces/tpt_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -197,7 +198,7 @@ static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
         return status;
     if (getppid() != job->parent) /* it ended before that was set */
         return TP_OK;
-    status = tp_program_import(PROGRAM_FD, &program, &job->err);
+    status = tp_trace_import(PROGRAM_FD, &program, &job->err);
     if (!status &&
         (uint64_t)st.st_size < RUN_OFFSET + tp_run_size(tp_program_facts(program)->devices))
         status = tp_fail(&job->err, TP_EBROKEN, "the job of a child process is too short");

@@ -38,6 +38,7 @@ struct tp_read_opts {
     const char *space;   /* name of a memory space, or "all"; NULL: the one with most bytes */
     int64_t device;      /* of formats that number devices; -1: all that have events */
     uint64_t max_memory; /* bytes that reading may take; 0: TP_MAX_MEMORY */
+    bool strict;         /* a file of which only a part can be read is an error */
 };
 
 static inline uint64_t tp_max_memory(const struct tp_read_opts *o)
@@ -78,6 +79,11 @@ struct tp_format {
     /* Reads to the end. Errors name file, line or byte, and event. A file that is well-formed but
      * records no events is TP_OK with meta->nothing set. */
     int (*read)(const struct tp_reading *r, struct tp_err *err);
+
+    /* Instead of `read`, for files that are programs as they stand: r->lower is NULL. Fills in
+     * `repairs`, TP_REPAIR_COUNT of them. */
+    int (*open)(const struct tp_reading *r, struct tp_program **out, uint64_t *repairs,
+                struct tp_err *err);
 };
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "alloc/opt.h"
 #include "traces/clean.h"
+#include "traces/unlower.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -340,6 +341,54 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
     return rc;
 }
 
+/* A program that was opened as it stands, lowered again without what the caller does not want. */
+static int lower_again(const struct tp_trace_cfg *cfg, const char *path, struct tp_trace *t,
+                       struct tp_err *err)
+{
+    uint64_t repairs[TP_REPAIR_COUNT]; /* of clean events: none */
+    struct tp_lower *lo = NULL;
+    struct tp_program *part = NULL;
+    const struct tp_lower_cfg lower = {.path = path,
+                                       .strict = true,
+                                       .memory_limit = cfg->memory_limit,
+                                       .event_limit = cfg->event_limit,
+                                       .max_memory = tp_max_memory(&cfg->read),
+                                       .drop_initial = cfg->drop_initial};
+    int rc = tp_lower_new(&lower, &lo, err);
+    if (rc == TP_OK)
+        rc = enough(tp_relower(t->program, &(struct tp_unlower_cfg){.numbers = true}, lo, err), t);
+    if (rc == TP_OK)
+        rc = tp_lower_finish(lo, &part, repairs, err);
+    tp_lower_free(lo);
+    if (rc != TP_OK)
+        return rc;
+    tp_program_release(t->program);
+    t->program = part;
+    return TP_OK;
+}
+
+/* The same for a file that is a program as it stands. */
+static int open_program(const struct tp_trace_cfg *cfg, const struct tp_format *format,
+                        struct tp_input *in, struct tp_trace *out, struct tp_err *err)
+{
+    struct tp_read_opts opts = cfg->read;
+    opts.strict |= cfg->strictness == TP_STRICT;
+    const struct tp_reading reading = {.in = in,
+                                       .meta = &out->meta,
+                                       .recorded = &out->recorded,
+                                       .places = &out->places,
+                                       .opts = &opts};
+    int rc = format->open(&reading, &out->program, out->repairs, err);
+    if (rc != TP_OK)
+        return rc;
+    const struct tp_program_facts *f = tp_program_facts(out->program);
+    rc = check_some(cfg, in, f->events, &out->meta, err);
+    if (rc == TP_OK &&
+        ((cfg->event_limit && cfg->event_limit < f->events) || (cfg->drop_initial && f->prologue)))
+        rc = lower_again(cfg, tp_input_name(in), out, err);
+    return rc;
+}
+
 static int open_input(const struct tp_trace_cfg *cfg, const struct tp_format *format,
                       struct tp_input *in, struct tp_trace *out, struct tp_err *err)
 {
@@ -347,7 +396,8 @@ static int open_input(const struct tp_trace_cfg *cfg, const struct tp_format *fo
     if (rc == TP_OK)
         rc = choose_format(cfg, in, &format, err);
     if (rc == TP_OK)
-        rc = read_trace(cfg, format, in, out, err);
+        rc = format->open ? open_program(cfg, format, in, out, err)
+                          : read_trace(cfg, format, in, out, err);
     if (rc != TP_OK)
         return rc;
     out->format = format->name;

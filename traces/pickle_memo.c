@@ -1,0 +1,176 @@
+/* See pickle_memo.h. Words are found by open addressing in a table that is half empty at most; its
+ * seed is random, because texts are hostile. */
+#include "traces/pickle_memo.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define PLACES     ((size_t)131072) /* of the hash table, a power of two */
+#define WORDS_MAX  ((uint32_t)(UINT16_MAX - TP_MEMO_WORDS))
+#define WORDS_OPEN (WORDS_MAX / 4 * 3) /* for everybody */
+#define WORD_BYTES 255
+#define FIRST_ROOM ((size_t)1024)
+
+static_assert(PLACES / 2 >= UINT16_MAX, "the table stays half empty");
+
+/* ---- words ---- */
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 32)) * UINT64_C(0xd6e8feb86659fd93);
+    return x ^ (x >> 32);
+}
+
+static size_t home(const struct tp_words *w, const char *text, size_t size)
+{
+    uint64_t h = w->seed ^ size, part = 0;
+    for (; size >= sizeof part; size -= sizeof part, text += sizeof part) {
+        memcpy(&part, text, sizeof part);
+        h = mix(h ^ part) + w->seed;
+    }
+    part = 0;
+    memcpy(&part, text, size);
+    return (size_t)mix(mix(h ^ part)) & (PLACES - 1);
+}
+
+static bool keep_text(struct tp_words *w, const char *text, size_t size)
+{
+    if (w->text_used + size + 1 > w->text_room) {
+        size_t room = w->text_room ? 2 * w->text_room : 64 * FIRST_ROOM;
+        char *bytes = realloc(w->text, room);
+        if (!bytes)
+            return false;
+        w->text = bytes;
+        w->text_room = room;
+    }
+    w->starts[w->used] = (uint32_t)w->text_used;
+    memcpy(w->text + w->text_used, text, size);
+    w->text[w->text_used + size] = '\0';
+    w->text_used += size + 1;
+    return true;
+}
+
+uint16_t tp_words_intern(struct tp_words *w, const char *text, size_t size, bool wanted)
+{
+    if (size > WORD_BYTES || memchr(text, '\0', size))
+        return TP_MEMO_TEXT;
+    size_t at = home(w, text, size);
+    for (; w->table[at]; at = (at + 1) & (PLACES - 1)) {
+        uint32_t number = w->table[at] - 1u;
+        const char *there = w->text + w->starts[number];
+        if (strncmp(there, text, size) == 0 && there[size] == '\0')
+            return (uint16_t)(TP_MEMO_WORDS + number);
+    }
+    if (w->used >= (wanted ? WORDS_MAX : WORDS_OPEN) || !keep_text(w, text, size))
+        return TP_MEMO_TEXT;
+    w->table[at] = (uint16_t)(w->used + 1);
+    return (uint16_t)(TP_MEMO_WORDS + w->used++);
+}
+
+int tp_words_init(struct tp_words *w, const char *const *known, struct tp_err *err)
+{
+    *w = (struct tp_words){.known = known};
+    w->table = calloc(PLACES, sizeof *w->table);
+    w->starts = malloc(WORDS_MAX * sizeof *w->starts);
+    if (!w->table || !w->starts) {
+        tp_words_release(w);
+        return tp_fail(err, TP_ENOMEM, "out of memory for the texts of a pickle");
+    }
+    if (getrandom(&w->seed, sizeof w->seed, GRND_NONBLOCK) != (ssize_t)sizeof w->seed)
+        w->seed = UINT64_C(0x9e3779b97f4a7c15);
+    for (; known[w->known_count]; w->known_count++) {
+        uint16_t word =
+            tp_words_intern(w, known[w->known_count], strlen(known[w->known_count]), true);
+        if (word != TP_MEMO_WORDS + w->known_count) {
+            tp_words_release(w);
+            return tp_fail(err, TP_ENOMEM, "out of memory for the texts of a pickle");
+        }
+    }
+    return TP_OK;
+}
+
+void tp_words_release(struct tp_words *w)
+{
+    free(w->table);
+    free(w->starts);
+    free(w->text);
+    *w = (struct tp_words){0};
+}
+
+const char *tp_words_text(const struct tp_words *w, uint16_t word)
+{
+    if (word < TP_MEMO_WORDS || word - TP_MEMO_WORDS >= (int64_t)w->used)
+        return NULL;
+    return w->text + w->starts[word - TP_MEMO_WORDS];
+}
+
+/* ---- the memo ---- */
+
+void tp_memo_init(struct tp_memo *m, uint64_t limit)
+{
+    *m = (struct tp_memo){.in_order = true, .limit = limit};
+}
+
+void tp_memo_release(struct tp_memo *m)
+{
+    free(m->cells);
+    free(m->places);
+    *m = (struct tp_memo){0};
+}
+
+static bool more_cells(struct tp_memo *m, size_t least)
+{
+    size_t room = m->room ? m->room : FIRST_ROOM;
+    while (room < least)
+        room *= 2;
+    if (room * sizeof *m->cells > m->limit)
+        return false;
+    uint16_t *cells = realloc(m->cells, room * sizeof *cells);
+    if (!cells)
+        return false;
+    m->cells = cells;
+    m->room = room;
+    return true;
+}
+
+static bool keep_place(struct tp_memo *m, uint64_t offset)
+{
+    size_t index = (m->count + 1) / TP_MEMO_STEP;
+    if (index >= m->place_room) {
+        size_t room = m->place_room ? 2 * m->place_room : FIRST_ROOM;
+        uint64_t *places = realloc(m->places, room * sizeof *places);
+        if (!places)
+            return false;
+        m->places = places;
+        m->place_room = room;
+        m->places[0] = 0;
+    }
+    m->places[index] = offset;
+    return true;
+}
+
+bool tp_memo_grow(struct tp_memo *m, uint64_t offset)
+{
+    if (m->count == m->room && !more_cells(m, m->count + 1))
+        return false;
+    return (m->count + 1) % TP_MEMO_STEP != 0 || keep_place(m, offset);
+}
+
+/* Indices behind the end leave a gap, which costs no more than the offset says: every entry takes
+ * two bytes of the file. */
+bool tp_memo_put(struct tp_memo *m, uint64_t index, uint16_t code, uint64_t offset)
+{
+    if (index == m->count)
+        return tp_memo_push(m, code, offset);
+    m->in_order = false;
+    if (index > m->count) {
+        if (index > offset || (index >= m->room && !more_cells(m, (size_t)index + 1)))
+            return false;
+        memset(m->cells + m->count, 0, ((size_t)index - m->count) * sizeof *m->cells);
+        m->count = (size_t)index + 1;
+    }
+    m->cells[index] = code;
+    return true;
+}

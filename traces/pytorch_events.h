@@ -1,0 +1,70 @@
+/* Lists that may be longer than memory: items of one size, in memory up to a limit and then in an
+ * unlinked file in $TMPDIR. And the events of a snapshot, which are such items. */
+#ifndef TP_PYTORCH_EVENTS_H
+#define TP_PYTORCH_EVENTS_H
+
+#include "alloc/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tp_pytorch_list {
+    size_t item;          /* bytes of one */
+    size_t limit;         /* bytes kept in memory */
+    unsigned char *items; /* those behind what is in the file */
+    size_t count, room;
+    uint64_t written; /* items in the file */
+    int fd;           /* -1: none */
+};
+
+void tp_pytorch_list_init(struct tp_pytorch_list *l, size_t item, size_t limit);
+void tp_pytorch_list_release(struct tp_pytorch_list *l);
+int tp_pytorch_list_add(struct tp_pytorch_list *l, const void *item, struct tp_err *err);
+uint64_t tp_pytorch_list_count(const struct tp_pytorch_list *l);
+
+/* `count` items from `first` on, which must be there. */
+int tp_pytorch_list_read(const struct tp_pytorch_list *l, uint64_t first, size_t count, void *out,
+                         struct tp_err *err);
+
+/* In the order of their words in pytorch_snapshot.c. */
+enum tp_pytorch_action {
+    TP_PYTORCH_ALLOC,
+    TP_PYTORCH_FREE_REQUESTED,
+    TP_PYTORCH_FREE_COMPLETED,
+    TP_PYTORCH_SEGMENT_ALLOC,
+    TP_PYTORCH_SEGMENT_FREE,
+    TP_PYTORCH_SEGMENT_MAP,
+    TP_PYTORCH_SEGMENT_UNMAP,
+    TP_PYTORCH_OOM,
+    TP_PYTORCH_SNAPSHOT,
+    TP_PYTORCH_UNKNOWN
+};
+
+struct tp_pytorch_event {
+    int64_t time_us; /* since 1970 */
+    uint64_t address, size, device_free;
+    int64_t stream;
+    uint64_t offset; /* of its dict in the file */
+    uint64_t frames; /* of its frames' opcode; 0: it has none */
+    uint8_t action;  /* enum tp_pytorch_action */
+    bool has_time, has_free;
+};
+
+/* One after the other, from `first` to before `end`. */
+struct tp_pytorch_cursor {
+    const struct tp_pytorch_list *list;
+    uint64_t next, end;
+    struct tp_pytorch_event *batch;
+    size_t at, there;
+};
+
+int tp_pytorch_cursor_open(struct tp_pytorch_cursor *c, const struct tp_pytorch_list *list,
+                           uint64_t first, uint64_t count, struct tp_err *err);
+void tp_pytorch_cursor_close(struct tp_pytorch_cursor *c);
+
+/* *out is NULL at the end, else valid until the next call. */
+int tp_pytorch_cursor_next(struct tp_pytorch_cursor *c, const struct tp_pytorch_event **out,
+                           struct tp_err *err);
+
+#endif

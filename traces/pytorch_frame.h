@@ -1,0 +1,28 @@
+/* One stack frame of a snapshot, and which of an event's frames is worth showing. */
+#ifndef TP_PYTORCH_FRAME_H
+#define TP_PYTORCH_FRAME_H
+
+#include "traces/format.h"
+
+enum { TP_PYTORCH_FRAME_TEXT = 256 };
+
+struct tp_pytorch_frame {
+    char file[TP_PYTORCH_FRAME_TEXT]; /* the end of a long path, the beginning of a long name */
+    char function[TP_PYTORCH_FRAME_TEXT];
+    uint64_t line;
+};
+
+/* How much a frame says about the program that was recorded. */
+enum tp_pytorch_rank {
+    TP_PYTORCH_SILENT,   /* C++ that has nothing to do with the backward pass */
+    TP_PYTORCH_ENGINE,   /* what runs it */
+    TP_PYTORCH_BACKWARD, /* an operation of it */
+    TP_PYTORCH_LIBRARY,  /* Python of a library, or made by torch.compile */
+    TP_PYTORCH_PROGRAM,  /* Python of the program itself: nothing says more */
+};
+enum tp_pytorch_rank tp_pytorch_rank(const struct tp_pytorch_frame *f);
+
+/* "optimizer.py:78 step", "backward BmmBackward0", "backward pass"; "" for a silent one. */
+void tp_pytorch_frame_text(const struct tp_pytorch_frame *f, char out[TP_PLACE_TEXT]);
+
+#endif

@@ -111,6 +111,7 @@ static void write_peak(struct tp_json *j, cJSON *o, const struct tp_info_report 
     tp_json_uint(j, o, "peak_requested_bytes", peak->bytes);
     tp_json_uint(j, o, "peak_requested_event", peak->event);
     tp_json_uint(j, o, "peak_requested_time_ns", timed ? peak->time_ns : TP_NONE);
+    tp_json_uint(j, o, "peak_new_requested_bytes", d->peak_new);
     tp_json_text(j, o, "peak_requested_mark",
                  d->peak_mark == UINT32_MAX ? NULL : tp_program_mark(p, d->peak_mark));
     write_curve(j, o, &d->curve);

@@ -34,6 +34,7 @@ struct device {
     struct tp_info_device *info;
     const struct tp_demand *demand;
     uint64_t requested;
+    uint64_t fresh;  /* of it, allocated during the recording */
     uint32_t newest; /* live object */
     uint32_t filled; /* columns */
 };
@@ -77,6 +78,16 @@ static void fill_to(struct device *d, uint32_t end)
 {
     while (d->filled < end)
         d->info->columns[d->filled++] = d->requested;
+}
+
+/* The part of the requested bytes that the recording itself brought. */
+static void change_fresh(struct device *d, const struct object *o, uint64_t more, uint64_t less)
+{
+    if (o->event == OF_THE_PAST)
+        return;
+    d->fresh = d->fresh - less + more;
+    if (d->fresh > d->info->peak_new)
+        d->info->peak_new = d->fresh;
 }
 
 static void change(struct scan *s, struct device *d, uint64_t more, uint64_t less)
@@ -174,6 +185,7 @@ static void on_new(struct scan *s, const struct tp_insn *in)
         count(&s->info->allocated, in->size);
     if (s->event != OF_THE_PAST)
         count_row(s->info, in->size);
+    change_fresh(d, o, in->size, 0);
     change(s, d, in->size, 0);
 }
 
@@ -203,6 +215,7 @@ static void on_free(struct scan *s, const struct tp_insn *in)
     struct device *d = &s->devices[in->device];
     const struct object *o = &s->objects[in->slot];
     s->info->remote_frees += o->event != OF_THE_PAST && o->owner != owner_of(s, in->thread);
+    change_fresh(d, o, 0, o->size);
     change(s, d, 0, o->size);
     end_life(s, d, in->slot);
 }
@@ -214,6 +227,7 @@ static void on_realloc(struct scan *s, const struct tp_insn *in)
                      : in->size < o->size ? &s->info->shrink
                                           : &s->info->same;
     ++*kind;
+    change_fresh(&s->devices[in->device], o, in->size, o->size);
     change(s, &s->devices[in->device], in->size, o->size);
     o->size = in->size;
 }
@@ -221,6 +235,7 @@ static void on_realloc(struct scan *s, const struct tp_insn *in)
 static void on_reset(struct scan *s, uint16_t device)
 {
     struct device *d = &s->devices[device];
+    d->fresh = 0;
     change(s, d, 0, d->requested);
     while (d->newest != NO_SLOT)
         end_life(s, d, d->newest);

@@ -36,6 +36,7 @@ struct tp_info_common {
 struct tp_info_device {
     uint64_t columns[TP_INFO_COLUMNS]; /* highest requested bytes in each */
     struct tp_curve curve;             /* the requested bytes in all three values */
+    uint64_t peak_new;                 /* bytes of what was allocated during the recording */
     uint32_t peak_mark;                /* the phase of the peak; UINT32_MAX: none */
 };
 

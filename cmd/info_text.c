@@ -52,6 +52,8 @@ static void print_name(const struct tp_info_report *r, struct tp_page *page)
     if (t->file_bytes)
         snprintf(size, sizeof size, ", %s", tp_bytes(t->file_bytes, page->exact).s);
     tp_page_at(page, 0, "%s", t->file);
+    if (tp_text_width(t->file) + 2 > column) /* a long name has a line of its own */
+        tp_page_line(page);
     tp_page_at(page, column, "%s trace, format %s%s%s, program hash %02x%02x%02x%02x%02x%02x",
                is_device(r) ? "device" : "host", t->format,
                is_own(t->format) ? " (tapool's own)" : "", size, hash[0], hash[1], hash[2], hash[3],
@@ -267,6 +269,11 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
                tp_count(objects).s, plural(objects), tp_bytes(info->before.bytes, page->exact).s,
                tp_count(info->before_freed).s, tp_count(objects - info->before_freed).s);
     tp_page_line(page);
+    if (info->device_count == 1) {
+        tp_page_at(page, NAME, "What was allocated since then peaks at %s by itself.",
+                   tp_bytes(info->devices[0].peak_new, page->exact).s);
+        tp_page_line(page);
+    }
     if (r->trace->recorded.by && !strcmp(r->trace->recorded.by, "PyTorch")) {
         tp_page_at(page, NAME,
                    "To get everything: call torch.cuda.memory._record_memory_history() before the "

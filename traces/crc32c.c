@@ -3,7 +3,8 @@
  * Software-based, CRC Generators, 2005).
  *
  *     crc ^ first four bytes | next four bytes     each of the eight bytes looks up, in a table of
- *       t[7] t[6] t[5] t[4]  | t[3] t[2] t[1] t[0]  its own, what it does to the checksum at the end
+ *       t[7] t[6] t[5] t[4]  | t[3] t[2] t[1] t[0]  its own, what it does to the checksum at the
+ * end
  *
  * Known weakness: one chain of instructions, each of which waits three cycles for the one before
  * it. That is 2.7 bytes a cycle, several times what decoding asks for. */
@@ -56,9 +57,8 @@ static int has_instruction(void)
     return __builtin_cpu_supports("sse4.2");
 }
 
-__attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc,
-                                                                 const unsigned char *at,
-                                                                 size_t size)
+__attribute__((target("sse4.2"))) static uint32_t
+by_instruction(uint32_t crc, const unsigned char *at, size_t size)
 {
     uint64_t wide = crc;
     for (; size >= 8; size -= 8, at += 8)

@@ -1,6 +1,6 @@
-/* The tables of crc32c.c: tp_crc32c_tables[k][b] is what byte b does to the checksum when k more bytes
- * follow it in a group of eight. The polynomial is 0x82f63b78 (0x1edc6f41 with its bits reversed);
- * test_crc32c.c computes them again. */
+/* The tables of crc32c.c: tp_crc32c_tables[k][b] is what byte b does to the checksum when k more
+ * bytes follow it in a group of eight. The polynomial is 0x82f63b78 (0x1edc6f41 with its bits
+ * reversed); test_crc32c.c computes them again. */
 #ifndef TP_CRC32C_TABLES_H
 #define TP_CRC32C_TABLES_H
 

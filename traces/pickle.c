@@ -7,8 +7,8 @@
  *
  * A pickler writes a container first and fills it later, so a role must be given before it is known
  * where the container ends up: by the key below it, or the list around it. That it did end up there
- * is checked when it is put in. Schemas leave one reading: `] ]` is a list in a list where the outer
- * one holds lists, else two neighbours.
+ * is checked when it is put in. Schemas leave one reading: `] ]` is a list in a list where the
+ * outer one holds lists, else two neighbours.
  *
  * Known weakness: a dict with more members than the stack holds is refused where it has a role. */
 #include "traces/pickle.h"
@@ -86,8 +86,8 @@ static uint32_t marked(const struct tp_pickle *p)
 static int push(struct tp_pickle *p, const struct tp_pickle_value *value, struct tp_err *err)
 {
     if (p->used == TP_PICKLE_STACK)
-        return tp_pickle_fail(p, p->op_offset, err,
-                              "more than %d values wait to be put somewhere", TP_PICKLE_STACK);
+        return tp_pickle_fail(p, p->op_offset, err, "more than %d values wait to be put somewhere",
+                              TP_PICKLE_STACK);
     p->cells[p->used++] = (struct tp_pickle_cell){.value = *value, .parent = NO_CELL};
     return TP_OK;
 }
@@ -146,9 +146,8 @@ static uint8_t role_of(struct tp_pickle *p, enum tp_pickle_kind kind, uint32_t *
         word = t->value.word;
         *parent = p->used > 1 ? p->used - 2 : NO_CELL;
     }
-    uint8_t role = *parent != NO_CELL && !p->cells[*parent].is_mark
-                       ? look_up(p, *parent, word, kind)
-                       : 0;
+    uint8_t role =
+        *parent != NO_CELL && !p->cells[*parent].is_mark ? look_up(p, *parent, word, kind) : 0;
     if (role || around == NO_CELL)
         return role;
     *parent = around;
@@ -200,8 +199,8 @@ static int on_value(struct tp_pickle *p, unsigned char opcode, struct tp_err *er
 /* Values above a mark on something that has no role are not kept. */
 static int step_over(struct tp_pickle *p, struct tp_err *err)
 {
-    static const uint8_t closers[TP_PICKLE_KINDS] = {[TP_PICKLE_LIST] = TP_OP_APPENDS,
-                                                     [TP_PICKLE_DICT] = TP_OP_SETITEMS};
+    static const uint8_t closers[TP_PICKLE_KINDS] = {
+        [TP_PICKLE_LIST] = TP_OP_APPENDS, [TP_PICKLE_DICT] = TP_OP_SETITEMS};
     uint64_t begin = p->op_offset;
     unsigned char closer = 0;
     int rc = tp_pickle_skip(p, &closer, err);
@@ -350,12 +349,12 @@ static int on_get(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
     int rc = tp_pickle_get(p, opcode, &code, err);
     if (rc != TP_OK)
         return rc;
-    const struct tp_pickle_value value = {
-        .kind = code >= TP_MEMO_WORDS ? TP_PICKLE_TEXT : kinds[code],
-        .word = code,
-        .shared = true,
-        .empty = code == TP_MEMO_EMPTY_LIST,
-        .offset = p->op_offset};
+    const struct tp_pickle_value value = {.kind =
+                                              code >= TP_MEMO_WORDS ? TP_PICKLE_TEXT : kinds[code],
+                                          .word = code,
+                                          .shared = true,
+                                          .empty = code == TP_MEMO_EMPTY_LIST,
+                                          .offset = p->op_offset};
     return push(p, &value, err);
 }
 

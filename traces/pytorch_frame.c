@@ -10,8 +10,8 @@
 
 #define COMPILED_NAME 40 /* torch.compile names its files by a hash of more letters than this */
 
-static const char *const library_paths[] = {"site-packages", "dist-packages", "/lib/python",
-                                            "\\Lib\\",       "torchinductor_", "<frozen",
+static const char *const library_paths[] = {"site-packages",  "dist-packages",  "/lib/python",
+                                            "\\Lib\\",        "torchinductor_", "<frozen",
                                             "<eval_with_key>"};
 
 /* Files, and of some only one function. */

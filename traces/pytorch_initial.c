@@ -56,12 +56,11 @@ static int look_at(struct search *f, uint32_t device, const struct tp_pytorch_ev
     int rc = see(f, ev->address, GONE, &first, err);
     if (rc != TP_OK || !first)
         return rc;
-    return tp_pytorch_add_block(f->snapshot->reading, f->out,
-                                &(struct tp_pytorch_block){.address = ev->address,
-                                                           .size = ev->size,
-                                                           .stream = ev->stream,
-                                                           .device = device},
-                                err);
+    return tp_pytorch_add_block(
+        f->snapshot->reading, f->out,
+        &(struct tp_pytorch_block){
+            .address = ev->address, .size = ev->size, .stream = ev->stream, .device = device},
+        err);
 }
 
 static int of_events(struct search *f, uint32_t device, struct tp_err *err)

@@ -4,8 +4,9 @@
  *     device 1 | event | ...  -----------+--> the earliest --> marks before it --> lowering
  *     annotations, by time  ------------/
  *
- * Events of a device stay in the file's order whatever their times say. A mark is none of the file's
- * events, so it has no number of its own. An annotation's end goes back to the one around it.
+ * Events of a device stay in the file's order whatever their times say. A mark is none of the
+ * file's events, so it has no number of its own. An annotation's end goes back to the one around
+ * it.
  *
  * Known weakness: annotations of several threads are taken as if they were nested. */
 #include "traces/pytorch_lower.h"
@@ -136,8 +137,8 @@ static int say_nothing(const struct lowering *l, struct tp_err *err)
                  tp_grouped(s->segments, number), s->segments == 1 ? "" : "s");
     snprintf(hint, sizeof hint, "call torch.cuda.memory._record_memory_history() first%s",
              segments);
-    int rc = tp_meta_set(&meta->nothing, "PyTorch was not recording when this snapshot was dumped",
-                         err);
+    int rc =
+        tp_meta_set(&meta->nothing, "PyTorch was not recording when this snapshot was dumped", err);
     if (rc == TP_OK)
         rc = tp_meta_set(&meta->nothing_hint, hint, err);
     if (rc == TP_OK)
@@ -168,7 +169,8 @@ static int say_wrapped(const struct lowering *l, struct tp_err *err)
             continue;
         meta->wrapped = true;
         snprintf(line, sizeof line,
-                 "Device %" PRIu32 " has exactly %s events: its ring buffer was full (max_entries), "
+                 "Device %" PRIu32
+                 " has exactly %s events: its ring buffer was full (max_entries), "
                  "older events are lost.",
                  l->numbers[i], tp_grouped(count, number));
         return tp_meta_remark(meta, line, err);
@@ -385,9 +387,8 @@ static int declare_devices(const struct lowering *l, struct tp_err *err)
 {
     int rc = TP_OK;
     for (uint32_t i = 0; rc == TP_OK && i < l->count; i++)
-        rc = tp_lower_need_stream(l->reading->lower,
-                                  stream_of(l->heads[i]->stream, l->numbers[i]), l->numbers[i],
-                                  err);
+        rc = tp_lower_need_stream(l->reading->lower, stream_of(l->heads[i]->stream, l->numbers[i]),
+                                  l->numbers[i], err);
     return rc;
 }
 

@@ -5,8 +5,8 @@
  *
  *     memo entry 5,023 --> place of entry 4,992, kept --> 31 entries on, reading opcodes
  *
- * The innermost frame comes first. Known weakness: frames behind a memo that was not filled in order
- * are not found, nor are those of input that can be read only once. */
+ * The innermost frame comes first. Known weakness: frames behind a memo that was not filled in
+ * order are not found, nor are those of input that can be read only once. */
 #include "traces/pytorch_places.h"
 
 #include "traces/pickle_ops.h"
@@ -188,8 +188,8 @@ static void fetch(struct search *s, const struct opcode *op, bool path,
 {
     struct opcode there_op = *op;
     out[0] = '\0';
-    if (op->effect == TP_OP_GET && (!go_to_entry(&s->places->memo, &s->text, op->number) ||
-                                    !next(&s->text, &there_op)))
+    if (op->effect == TP_OP_GET &&
+        (!go_to_entry(&s->places->memo, &s->text, op->number) || !next(&s->text, &there_op)))
         return;
     if (there_op.effect != TP_OP_TEXT)
         return;
@@ -258,8 +258,8 @@ static void read_frames(struct search *s, uint64_t offset)
     struct opcode op;
     if (!look(&s->list, offset) || !next(&s->list, &op))
         return;
-    if (op.effect == TP_OP_GET && (!go_to_entry(&s->places->memo, &s->list, op.number) ||
-                                   !next(&s->list, &op)))
+    if (op.effect == TP_OP_GET &&
+        (!go_to_entry(&s->places->memo, &s->list, op.number) || !next(&s->list, &op)))
         return;
     if (op.effect != TP_OP_LIST)
         return;

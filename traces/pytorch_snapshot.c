@@ -75,10 +75,18 @@ static const struct tp_pickle_row rows[] = {
     {ROLE_ANNOTATIONS, 0, TP_PICKLE_DICT, ROLE_ANNOTATION},
     {0, 0, TP_PICKLE_NONE, 0}};
 
-static const char *const names[ROLES] = {
-    "the file",     "the snapshot",    "'segments'",           "a segment",
-    "'blocks'",     "a block",         "'device_traces'",      "the events of a device",
-    "an event",     "the settings",    "'external_annotations'", "an annotation"};
+static const char *const names[ROLES] = {"the file",
+                                         "the snapshot",
+                                         "'segments'",
+                                         "a segment",
+                                         "'blocks'",
+                                         "a block",
+                                         "'device_traces'",
+                                         "the events of a device",
+                                         "an event",
+                                         "the settings",
+                                         "'external_annotations'",
+                                         "an annotation"};
 
 /* What members must be. */
 enum type { ANYTHING, COUNT, NUMBER, TEXT, TRUTH, PLACE, LIST, DICT };
@@ -294,8 +302,9 @@ static int event_fail(const struct tp_pytorch *s, struct tp_err *err, const char
 {
     char number[TP_GROUPED];
     const struct tp_pytorch_device *d = &s->devices[s->device_lists];
-    return tp_pickle_fail(s->pickle, s->offset[ROLE_EVENT], err, "event %s of device %" PRIu64 " %s",
-                          tp_grouped(d->count + 1, number), s->device_lists, what);
+    return tp_pickle_fail(s->pickle, s->offset[ROLE_EVENT], err,
+                          "event %s of device %" PRIu64 " %s", tp_grouped(d->count + 1, number),
+                          s->device_lists, what);
 }
 
 /* What every event must say, by its action. */

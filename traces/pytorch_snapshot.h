@@ -2,7 +2,8 @@
  *
  *     pickle --> pytorch_snapshot.c --> events, by device (pytorch_events.h)
  *                                  \--> blocks, segments, annotations, settings
- *                pytorch_lower.c makes a program of all that, pytorch_places.c finds frames again */
+ *                pytorch_lower.c makes a program of all that, pytorch_places.c finds frames again
+ */
 #ifndef TP_PYTORCH_SNAPSHOT_H
 #define TP_PYTORCH_SNAPSHOT_H
 
@@ -59,11 +60,11 @@ struct tp_pytorch {
     struct tp_pytorch_device devices[TP_PYTORCH_DEVICES];
     uint64_t device_lists; /* in device_traces, so far */
     uint64_t segments;
-    uint64_t completed, requested; /* frees */
-    uint64_t unaligned;            /* allocations where PyTorch would give none */
-    uint64_t unknown;              /* events of an action that is not known */
-    uint16_t unknown_action;       /* word of the first of them */
-    uint32_t seen;                 /* bit per role that comes once in a file, or in a segment */
+    uint64_t completed, requested;    /* frees */
+    uint64_t unaligned;               /* allocations where PyTorch would give none */
+    uint64_t unknown;                 /* events of an action that is not known */
+    uint16_t unknown_action;          /* word of the first of them */
+    uint32_t seen;                    /* bit per role that comes once in a file, or in a segment */
     uint64_t offset[TP_PICKLE_ROLES]; /* of the dict of each role that is being read */
     struct tp_pytorch_values values[TP_PICKLE_ROLES];
     struct { /* the segment that is being read */

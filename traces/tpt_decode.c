@@ -3,11 +3,11 @@
  *
  *     op byte --> gap (no branch) --> context byte (rare, a call) --> one handler per op
  *
- * A handler takes the position and returns the new one, or NULL with frame->wrong set. Positions are
- * compared with the end once per record: no record is longer than TP_TPT_RECORD_MAX, and so much may
- * be read behind the payload. What changes rarely is checked where it changes: thread, stream and
- * device with the context byte, a size when the ring takes it, the limits of events and time at the
- * end of the block. */
+ * A handler takes the position and returns the new one, or NULL with frame->wrong set. Positions
+ * are compared with the end once per record: no record is longer than TP_TPT_RECORD_MAX, and so
+ * much may be read behind the payload. What changes rarely is checked where it changes: thread,
+ * stream and device with the context byte, a size when the ring takes it, the limits of events and
+ * time at the end of the block. */
 #include "traces/tpt_decode.h"
 
 #include <inttypes.h>
@@ -250,8 +250,7 @@ INLINE void note_peak(struct frame *f, struct tp_tpt_device *device)
     device->peak_time = f->time;
 }
 
-INLINE const uint8_t *read_new(struct frame *f, const uint8_t *p, unsigned head,
-                               struct tp_insn *in)
+INLINE const uint8_t *read_new(struct frame *f, const uint8_t *p, unsigned head, struct tp_insn *in)
 {
     struct tp_tpt_decoder *d = f->d;
     uint32_t slot = 0;

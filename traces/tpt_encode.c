@@ -1,7 +1,8 @@
 /* Windows become records. Each window is looked at three times: whether its slots are what a reader
  * would guess, which unit of time makes its gaps shortest, and then instruction by instruction.
  *
- *     op byte | gap | context byte, what it names | slot | size        all but the first are optional
+ *     op byte | gap | context byte, what it names | slot | size        all but the first are
+ * optional
  *
  * An instruction with a value in a member that means nothing there (programs are hashed with all
  * their members) is written whole. Known weakness: one pass over the window per unit of time. */
@@ -182,7 +183,6 @@ static bool on_object(unsigned op)
     return op == TP_FREE || op == TP_REALLOC || op == TP_RETAIN || op == TP_RELEASE || op == TP_USE;
 }
 
-
 /* Op byte and gap, then the context byte with all that it names. */
 static void put_head(struct context *c, const struct tp_insn *in, unsigned op, unsigned special,
                      const uint8_t *context, size_t context_bytes)
@@ -287,9 +287,8 @@ static void put_note(struct context *c, const struct tp_insn *in, uint64_t event
     const struct tp_tpt_encoder *e = c->e;
     bool slot = in->slot || in->align_log2 == TP_NOTE_FREE_REQUESTED;
     bool same = slot && in->slot == c->last_slot;
-    uint64_t size = slot && in->slot < e->capacity && !e->explicit_slots
-                        ? e->slots[in->slot].word >> 8
-                        : 0;
+    uint64_t size =
+        slot && in->slot < e->capacity && !e->explicit_slots ? e->slots[in->slot].word >> 8 : 0;
     bool said = in->size != size || (slot && e->explicit_slots);
     put_head(c, in, in->op, same, context,
              put_context(c, in, context_bits(c, in, false), event, context));

@@ -27,8 +27,8 @@ static const struct field {
     FIELD(live_at_end), FIELD(live_at_end_bytes), FIELD(duration_ns), FIELD(recorded_threads),
 };
 static const struct field peaks[] = {
-    {offsetof(struct tp_demand, bytes), 8},   {offsetof(struct tp_demand, event), 8},
-    {offsetof(struct tp_demand, insn), 8},    {offsetof(struct tp_demand, time_ns), 8},
+    {offsetof(struct tp_demand, bytes), 8},          {offsetof(struct tp_demand, event), 8},
+    {offsetof(struct tp_demand, insn), 8},           {offsetof(struct tp_demand, time_ns), 8},
     {offsetof(struct tp_demand, prologue_bytes), 8},
 };
 enum {

@@ -3,8 +3,8 @@
  *     header | META | PROL | NAME | DATA | ... | DATA | FACT | END
  *              `---- one walk over the headers ---->'     `-- looked at first: is this whole?
  *
- * A file whose last bytes are a good END is whole, and whatever else is wrong with it is damage. One
- * without may have been cut: it is read up to the last block that is there in full, as long as
+ * A file whose last bytes are a good END is whole, and whatever else is wrong with it is damage.
+ * One without may have been cut: it is read up to the last block that is there in full, as long as
  * everything before is in order. Blocks with instructions are summed when they are played, all
  * others here. Known weakness: a cut file with a flipped bit in the length of its last block looks
  * like one that was cut before that block. */
@@ -124,7 +124,8 @@ static bool fits(const struct tp_tpt_file *f, const struct walk *w)
     return w->block.stored <= f->bytes - w->at - TP_TPT_BLOCK_SIZE;
 }
 
-/* A header makes no sense: the block before it may have said a wrong length, else it is this one. */
+/* A header makes no sense: the block before it may have said a wrong length, else it is this one.
+ */
 static int blame(const struct tp_tpt_file *f, const struct walk *w, const char *wrong,
                  struct tp_err *err)
 {
@@ -241,8 +242,9 @@ static int take_end(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
     else if (memcmp(at + 24, TP_TPT_END_MAGIC, TP_TPT_MAGIC_SIZE) != 0)
         rc = wrong_block(f, w, "its last bytes are wrong", err);
     else if (w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE != f->bytes)
-        rc = tp_fail(err, TP_EINPUT, "%s: something follows the end of the trace (byte %" PRIu64 ")",
-                     f->name, w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE);
+        rc =
+            tp_fail(err, TP_EINPUT, "%s: something follows the end of the trace (byte %" PRIu64 ")",
+                    f->name, w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE);
     free(bytes);
     w->ended = true;
     return rc;
@@ -424,8 +426,8 @@ static int unpack(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer,
         buffer->unpacker = ZSTD_createDCtx();
     if (!buffer->unpacker)
         return out_of_memory(f, err);
-    size_t n = ZSTD_decompressDCtx(buffer->unpacker, buffer->raw, b->raw,
-                                   buffer->stored, b->stored);
+    size_t n =
+        ZSTD_decompressDCtx(buffer->unpacker, buffer->raw, b->raw, buffer->stored, b->stored);
     if (ZSTD_isError(n) || n != b->raw)
         return tp_fail(err, TP_EINPUT,
                        "%s: block %" PRIu32 " (byte %" PRIu64 ") cannot be unpacked: %s", f->name,
@@ -443,8 +445,8 @@ static int changed(const struct tp_tpt_file *f, uint64_t at, struct tp_err *err)
 static int load_insns(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer, uint64_t at,
                       const uint8_t *head, const struct tp_tpt_block *b, struct tp_err *err)
 {
-    int rc = room(f, &buffer->stored, &buffer->stored_room, (size_t)b->stored + TP_TPT_RECORD_MAX,
-                  err);
+    int rc =
+        room(f, &buffer->stored, &buffer->stored_room, (size_t)b->stored + TP_TPT_RECORD_MAX, err);
     if (!rc)
         rc = read_at(f, buffer->stored, b->stored, at + TP_TPT_BLOCK_SIZE, err);
     if (rc)

@@ -4,7 +4,8 @@
  *     header | META | PROL ... | NAME | DATA | DATA | NAME | DATA | ... | FACT | END
  *     32       every block: 48 bytes of header, then stored_bytes of payload
  *
- * Numbers are little-endian. Loads and stores go through memcpy, so that nothing need be aligned. */
+ * Numbers are little-endian. Loads and stores go through memcpy, so that nothing need be aligned.
+ */
 #ifndef TP_TPT_LAYOUT_H
 #define TP_TPT_LAYOUT_H
 
@@ -18,8 +19,8 @@
 #define TP_TPT_MAGIC_SIZE  8
 #define TP_TPT_VERSION     1
 #define TP_TPT_HEADER_SIZE 32
-#define TP_TPT_BLOCK_SIZE  48 /* of the header of a block */
-#define TP_TPT_END_SIZE    32 /* of the payload of END */
+#define TP_TPT_BLOCK_SIZE  48     /* of the header of a block */
+#define TP_TPT_END_SIZE    32     /* of the payload of END */
 #define TP_TPT_TICK_MAX    65537u /* times 65,535 it is 2^32-1, the longest gap */
 #define TP_TPT_META_MAX    (1u << 20)
 #define TP_TPT_NAMES_MAX   (1u << 20) /* bytes in one NAME block */
@@ -122,8 +123,9 @@ static inline uint8_t *tp_store64(uint8_t *at, uint64_t v)
     return at + sizeof v;
 }
 
-/* A number of 1 to 9 bytes. The zero bits at the bottom of the first byte say how many bytes follow,
- * so that the length needs no loop; first byte 0: the number is in the eight bytes behind it.
+/* A number of 1 to 9 bytes. The zero bits at the bottom of the first byte say how many bytes
+ * follow, so that the length needs no loop; first byte 0: the number is in the eight bytes behind
+ * it.
  *
  *     vvvvvvv1 | vvvvvv10 vvvvvvvv | vvvvv100 vvvvvvvv vvvvvvvv | ... | 00000000 + 8 bytes
  *

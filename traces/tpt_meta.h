@@ -10,8 +10,8 @@ int tp_tpt_meta_put(const struct tp_meta *meta, const struct tp_recorded *record
                     struct tp_err *err);
 void tp_tpt_meta_free(char *json); /* NULL is fine */
 
-/* Fills both from `size` bytes; what it does not know it leaves out. The kind is not in it. TP_EINPUT
- * names no place. */
+/* Fills both from `size` bytes; what it does not know it leaves out. The kind is not in it.
+ * TP_EINPUT names no place. */
 int tp_tpt_meta_get(const char *json, size_t size, struct tp_meta *meta,
                     struct tp_recorded *recorded, struct tp_err *err);
 

@@ -4,9 +4,9 @@
  *                   `--> cursor --> position, buffer, decoder    one each: slots, one window
  *
  * A whole file brings its facts, which each pass must arrive at. Of one that is cut they are found
- * by playing what is left into a builder whose windows nobody keeps. Known weakness: a cut file does
- * not know whether all its events had times, or how many threads shared an index: it is said to
- * have times if any time passed in it. */
+ * by playing what is left into a builder whose windows nobody keeps. Known weakness: a cut file
+ * does not know whether all its events had times, or how many threads shared an index: it is said
+ * to have times if any time passed in it. */
 #include "traces/tpt_read.h"
 
 #include "traces/clean.h"
@@ -223,8 +223,11 @@ static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struc
     if (!rc)
         rc = scan_windows(&s, err);
     if (rc == TP_EBROKEN) /* what the decoder let pass */
-        rc = tp_prefix(err, tp_fail(err, TP_EINPUT, "damaged: %s", "its instructions do not go "
-                       "together"), "%s", f->name);
+        rc = tp_prefix(err,
+                       tp_fail(err, TP_EINPUT, "damaged: %s",
+                               "its instructions do not go "
+                               "together"),
+                       "%s", f->name);
     if (!rc)
         rc = keep_facts(f, &s, err);
     close_cursor(s.cursor);

@@ -4,14 +4,15 @@
 
 #include "traces/format.h"
 
-/* What opening asks and tells beside the program. Members may be NULL where nobody wants to know. */
+/* What opening asks and tells beside the program. Members may be NULL where nobody wants to know.
+ */
 struct tp_tpt_open_cfg {
-    const char *name;               /* for messages */
-    uint64_t max_memory;            /* bytes; 64 for each slot must fit; 0: no limit */
-    bool strict;                    /* a file that is cut is TP_EINPUT */
-    struct tp_meta *meta;           /* filled in; what was lost is among its remarks */
-    struct tp_recorded *recorded;   /* filled in */
-    uint64_t *repairs;              /* TP_REPAIR_COUNT of them */
+    const char *name;             /* for messages */
+    uint64_t max_memory;          /* bytes; 64 for each slot must fit; 0: no limit */
+    bool strict;                  /* a file that is cut is TP_EINPUT */
+    struct tp_meta *meta;         /* filled in; what was lost is among its remarks */
+    struct tp_recorded *recorded; /* filled in */
+    uint64_t *repairs;            /* TP_REPAIR_COUNT of them */
 };
 
 /* Opens a .tpt file and takes `fd` over, in every case. Cursors of the program read the file; it

@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 struct tp_tpt_write_cfg {
-    FILE *out;                  /* borrowed until the end; flushing and closing are the caller's */
-    const char *path;           /* for messages; borrowed until the end */
+    FILE *out;        /* borrowed until the end; flushing and closing are the caller's */
+    const char *path; /* for messages; borrowed until the end */
     enum tp_kind kind;
     const struct tp_meta *meta; /* what is known by now, for a file that will be cut; NULL: nothing;
                                    borrowed for tp_tpt_write_begin */
@@ -34,8 +34,9 @@ int tp_tpt_write_window(void *ctx, const struct tp_builder *b, const struct tp_w
 
 /* What only the end knows; all borrowed for the call. */
 struct tp_tpt_write_end {
-    const struct tp_program *program;   /* its facts, demand and names; the windows it need not have */
-    const struct tp_meta *meta;         /* NULL: as at the beginning */
+    const struct tp_program
+        *program;               /* its facts, demand and names; the windows it need not have */
+    const struct tp_meta *meta; /* NULL: as at the beginning */
     const struct tp_recorded *recorded; /* NULL: none */
     const uint64_t *repairs;            /* TP_REPAIR_COUNT of them; NULL: none */
 };

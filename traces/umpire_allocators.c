@@ -358,9 +358,10 @@ int tp_umpire_finish(struct tp_umpire *u, struct tp_err *err)
     bool all = space && strcasecmp(space, "all") == 0;
     int rc = tp_spaces_lower(u->spaces, err);
     if (rc == TP_OK && all && u->count > 1)
-        return tp_meta_remark(u->reading->meta,
-                              "A pool takes its memory from its parent allocator: where the log has "
-                              "both, the same bytes count in two devices.",
-                              err);
+        return tp_meta_remark(
+            u->reading->meta,
+            "A pool takes its memory from its parent allocator: where the log has "
+            "both, the same bytes count in two devices.",
+            err);
     return rc == TP_OK && !all ? describe(u, err) : rc;
 }

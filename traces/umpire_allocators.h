@@ -1,5 +1,5 @@
-/* The allocators of an Umpire log and what happens to their blocks: lines in, events of memory spaces
- * out. Both forms of the log come through here. */
+/* The allocators of an Umpire log and what happens to their blocks: lines in, events of memory
+ * spaces out. Both forms of the log come through here. */
 #ifndef TP_UMPIRE_ALLOCATORS_H
 #define TP_UMPIRE_ALLOCATORS_H
 
@@ -35,8 +35,9 @@ void tp_umpire_release(struct tp_umpire *u);
 /* TP_EINPUT says what is wrong with the line, with its place. */
 typedef int tp_umpire_fn(struct tp_umpire *u, const struct tp_umpire_line *l, struct tp_err *err);
 tp_umpire_fn tp_umpire_make, tp_umpire_allocate, tp_umpire_deallocate;
-tp_umpire_fn tp_umpire_reallocate; /* with `old` it is the first of a pair, with `pointer` the last */
-tp_umpire_fn tp_umpire_other;      /* counted where it names an allocator */
+tp_umpire_fn
+    tp_umpire_reallocate;     /* with `old` it is the first of a pair, with `pointer` the last */
+tp_umpire_fn tp_umpire_other; /* counted where it names an allocator */
 
 /* Lowers, and says what the chosen allocator is. */
 int tp_umpire_finish(struct tp_umpire *u, struct tp_err *err);

@@ -59,9 +59,9 @@ static void test_lengths_and_pieces(void **state)
             size_t half = size / 3;
             assert_int_equal(tp_crc32c(0, bytes + from, size), want);
             assert_int_equal(tp_crc32c_plain(0, bytes + from, size), want);
-            assert_int_equal(tp_crc32c(tp_crc32c(0, bytes + from, half), bytes + from + half,
-                                       size - half),
-                             want);
+            assert_int_equal(
+                tp_crc32c(tp_crc32c(0, bytes + from, half), bytes + from + half, size - half),
+                want);
             assert_int_equal(tp_crc32c_plain(tp_crc32c_plain(0, bytes + from, half),
                                              bytes + from + half, size - half),
                              want);

@@ -1,5 +1,5 @@
-/* All bytes of an input through a descriptor: the file itself or a copy, from every kind of input, and
- * reading goes on beside it. */
+/* All bytes of an input through a descriptor: the file itself or a copy, from every kind of input,
+ * and reading goes on beside it. */
 #include "tests/unit/input_rig.h"
 
 #include <sys/stat.h>
@@ -138,8 +138,7 @@ static void test_pipe(void **state)
     (void)state;
     struct bytes all = make_pattern(MANY);
     for (size_t i = 0; i <= PACKERS; i++) {
-        struct bytes b = i < PACKERS ? packers[i].pack(all.data, all.size)
-                                     : make_pattern(MANY);
+        struct bytes b = i < PACKERS ? packers[i].pack(all.data, all.size) : make_pattern(MANY);
         struct feeder f;
         struct tp_err err = {0};
         int fd = -1;
@@ -231,8 +230,8 @@ static void test_no_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),    cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_in_place), cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_plain),      cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_in_place),   cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_stdin_file), cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_no_room),
     };

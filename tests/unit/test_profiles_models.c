@@ -6,7 +6,15 @@
 
 extern const struct tp_profile tp_profile_training_step, tp_profile_llm_decode;
 
-enum { IDS = 1 << 16, MARKS = 64, SLOTS = 64, FIRST_KV = 8192, SLOT_IDS = 512, TOKEN_IDS = 0, PICKED = 12 };
+enum {
+    IDS = 1 << 16,
+    MARKS = 64,
+    SLOTS = 64,
+    FIRST_KV = 8192,
+    SLOT_IDS = 512,
+    TOKEN_IDS = 0,
+    PICKED = 12
+};
 
 struct phase {
     char name[32];
@@ -18,8 +26,8 @@ struct phase {
 /* A sequence as its keys and values show it. */
 struct slot {
     uint64_t blocks, passes; /* since the last one was added */
-    bool grown;  /* a block was added since the prompt: the next one when it is full */
-    bool prompt; /* not yet a pass since it began */
+    bool grown;              /* a block was added since the prompt: the next one when it is full */
+    bool prompt;             /* not yet a pass since it began */
 };
 
 struct watch {
@@ -30,7 +38,7 @@ struct watch {
     size_t phase_count;
     uint64_t time_ns;
     /* training */
-    uint64_t far_frees;     /* of activations, while much newer ones live */
+    uint64_t far_frees;      /* of activations, while much newer ones live */
     uint64_t falls, deepest; /* during forward, below the highest so far */
     uint64_t high;
     uint64_t uses[8], syncs[8];
@@ -324,7 +332,8 @@ static void test_training_lengths(void **state)
     struct watch *w = watch(&tp_profile_training_step, text, 1, 0);
     uint64_t seen[12], distinct = 0;
     for (int step = 0; step < 12; step++) {
-        uint64_t made = phase_named(w, "backward", step)->live - phase_named(w, "forward", step)->live;
+        uint64_t made =
+            phase_named(w, "backward", step)->live - phase_named(w, "forward", step)->live;
         uint64_t length = 128;
         while (length < 1024 && activations(small, length) != made)
             length += 8;
@@ -440,10 +449,11 @@ static void test_pinned(void **state)
         const char *hash;
     } rows[] = {
         {&tp_profile_training_step, "", 1, "47da71112dc78bb7"},
-        {&tp_profile_training_step,
-         "count=3,layers=2,hidden=100,batch=3,lengths=mixed,streams=3", 9, "16df2c21e62a004b"},
+        {&tp_profile_training_step, "count=3,layers=2,hidden=100,batch=3,lengths=mixed,streams=3",
+         9, "16df2c21e62a004b"},
         {&tp_profile_llm_decode, "", 1, "b8eb79be8903be70"},
-        {&tp_profile_llm_decode, "count=90,live=7,layers=2,hidden=100,kv=contiguous", 9, "d3b119807a77a2d4"},
+        {&tp_profile_llm_decode, "count=90,live=7,layers=2,hidden=100,kv=contiguous", 9,
+         "d3b119807a77a2d4"},
     };
     int wrong = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -491,12 +501,17 @@ static void test_step_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_training_live),    cmocka_unit_test(test_training_order),
+        cmocka_unit_test(test_training_live),
+        cmocka_unit_test(test_training_order),
         cmocka_unit_test(test_training_steps_are_alike),
-        cmocka_unit_test(test_training_lengths), cmocka_unit_test(test_training_streams),
-        cmocka_unit_test(test_decode_paged),     cmocka_unit_test(test_decode_contiguous),
-        cmocka_unit_test(test_decode_alone),     cmocka_unit_test(test_pinned),
-        cmocka_unit_test(test_largest), cmocka_unit_test(test_step_names),
+        cmocka_unit_test(test_training_lengths),
+        cmocka_unit_test(test_training_streams),
+        cmocka_unit_test(test_decode_paged),
+        cmocka_unit_test(test_decode_contiguous),
+        cmocka_unit_test(test_decode_alone),
+        cmocka_unit_test(test_pinned),
+        cmocka_unit_test(test_largest),
+        cmocka_unit_test(test_step_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,8 +93,13 @@ static void test_deterministic(void **state)
 static void test_two_cursors(void **state)
 {
     (void)state;
-    struct tpt_mix mix = {.seed = 9, .count = 200000, .threads = 2, .streams = 2, .devices = 1,
-                          .live = 300, .jumps = true};
+    struct tpt_mix mix = {.seed = 9,
+                          .count = 200000,
+                          .threads = 2,
+                          .streams = 2,
+                          .devices = 1,
+                          .live = 300,
+                          .jumps = true};
     struct tp_program *p = tpt_program(&mix), *q = NULL;
     struct tpt_bytes b = tpt_write(p, NULL, false);
     struct tp_cursor *one = NULL, *other = NULL;
@@ -164,8 +169,8 @@ static void test_meta(void **state)
     assert_int_equal(tp_recorded_init(&recorded, "PyTorch", 2, &err), TP_OK);
     recorded.devices[1].end_reserved = (UINT64_C(1) << 60) + 1;
     recorded.has_end = true;
-    struct tpt_bytes b = tpt_write(
-        p, &(struct tp_tpt_write_end){.meta = &meta, .recorded = &recorded}, false);
+    struct tpt_bytes b =
+        tpt_write(p, &(struct tp_tpt_write_end){.meta = &meta, .recorded = &recorded}, false);
     const struct tp_tpt_open_cfg cfg = {.meta = &got, .recorded = &had};
     assert_int_equal(tpt_open(b.data, b.size, &cfg, &q, &err), TP_OK);
     assert_string_equal(got.name, "web \"1\"");
@@ -203,7 +208,7 @@ static void test_sink(void **state)
         .path = "x", .strict = true, .sink = tp_tpt_write_window, .sink_ctx = w};
     assert_int_equal(tp_lower_new(&lower, &lo, &err), TP_OK);
     for (uint64_t i = 0; i < 200000; i++) {
-        const struct tp_event ev = {.op = i % 2     ? TP_EV_FREE
+        const struct tp_event ev = {.op = i % 2      ? TP_EV_FREE
                                           : i % 1000 ? TP_EV_ALLOC
                                                      : TP_EV_MARK,
                                     .id = (int64_t)(i / 2),
@@ -240,10 +245,14 @@ static void test_sink(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_programs), cmocka_unit_test(test_many_windows),
-        cmocka_unit_test(test_no_instructions), cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_two_cursors),     cmocka_unit_test(test_import),
-        cmocka_unit_test(test_meta),            cmocka_unit_test(test_sink),
+        cmocka_unit_test(test_random_programs),
+        cmocka_unit_test(test_many_windows),
+        cmocka_unit_test(test_no_instructions),
+        cmocka_unit_test(test_deterministic),
+        cmocka_unit_test(test_two_cursors),
+        cmocka_unit_test(test_import),
+        cmocka_unit_test(test_meta),
+        cmocka_unit_test(test_sink),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

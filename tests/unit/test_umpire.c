@@ -17,8 +17,9 @@ extern const struct tp_format tp_format_umpire;
     "},\"string_args\":{\"allocator_ref\":\"" ref "\",\"pointer\":\"" ptr                          \
     "\"},\"tags\":{\"replay\":\"true\"},\"timestamp\":" time "}\n"
 #define FREE(ref, ptr, time)                                                                       \
-    "{\"category\":\"operation\",\"name\":\"deallocate\",\"string_args\":{\"allocator_ref\":\"" ref \
-    "\",\"pointer\":\"" ptr "\"},\"tags\":{\"replay\":\"true\"},\"timestamp\":" time "}\n"
+    "{\"category\":\"operation\",\"name\":\"deallocate\",\"string_args\":{\"allocator_ref\":"      \
+    "\"" ref "\",\"pointer\":\"" ptr "\"},\"tags\":{\"replay\":\"true\"},\"timestamp\":" time      \
+    "}\n"
 #define REALLOC(ref, ptr, size)                                                                    \
     "{\"category\":\"operation\",\"name\":\"reallocate\",\"numeric_args\":{\"size\":" size         \
     "},\"string_args\":{\"allocator_ref\":\"" ref "\",\"current_ptr\":\"" ptr                      \
@@ -80,7 +81,8 @@ static void test_form_of_2019(void **state)
     assert_int_equal(f->ops[TP_FREE], 64);
     assert_int_equal(f->live_at_end, 0);
     assert_int_equal(tp_program_demand(r.program, 0)->bytes, 32880); /* 32.11 KiB */
-    assert_int_equal(r.repairs[TP_REPAIR_ZERO_SIZE], 1); /* a block of 0 bytes, at the address ... */
+    assert_int_equal(r.repairs[TP_REPAIR_ZERO_SIZE],
+                     1); /* a block of 0 bytes, at the address ... */
     assert_int_equal(r.repairs[TP_REPAIR_DOUBLE_ALLOC], 1); /* ... of the next one */
     assert_int_equal(r.repairs[TP_REPAIR_UNKNOWN_FREE], 1);
     assert_string_equal(r.meta.capture, "Umpire replay log (2019)");
@@ -151,8 +153,7 @@ static void test_same_address_in_two_allocators(void **state)
     (void)state;
     static const char log[] = MADE("0x1", "HOST") POOL("0x2", "pool", "HOST")
         ALLOC("0x1", "0x90", "4096", "110") ALLOC("0x2", "0x90", "32", "120")
-            FREE("0x2", "0x90", "130") ALLOC("0x2", "0x90", "48", "140")
-                FREE("0x1", "0x90", "150");
+            FREE("0x2", "0x90", "130") ALLOC("0x2", "0x90", "48", "140") FREE("0x1", "0x90", "150");
     expect(log, NULL, "alloc 0 4096 a4 +10 @1; free 0 4096 a4 +40 @2; ");
     expect(log, "pool", "alloc 0 32 a4 +20 @1; free 0 32 a4 +10 @2; alloc 0 48 a4 +10 @3; ");
     expect(log, "all",
@@ -177,10 +178,9 @@ static void test_reallocate(void **state)
            NULL, "alloc 0 8 a4 +110 @1; free 0 8 a4 +10 @2; ");
     /* to nothing: a free and a block of 0 bytes */
     expect(MADE("0x1", "HOST") ALLOC("0x1", "0x10", "8", "110") REALLOC("0x1", "0x10", "0")
-               FREE("0x1", "0x10", "201") ALLOC("0x1", "0x20", "0", "202")
-                   REALLOCED("0x1", "0x20") FREE("0x1", "0x20", "220"),
-           NULL,
-           "alloc 0 8 a4 +10 @1; free 0 8 a4 +100 @2; alloc 0 1 a4 @3; free 0 1 a4 +10 @4; ");
+               FREE("0x1", "0x10", "201") ALLOC("0x1", "0x20", "0", "202") REALLOCED("0x1", "0x20")
+                   FREE("0x1", "0x20", "220"),
+           NULL, "alloc 0 8 a4 +10 @1; free 0 8 a4 +100 @2; alloc 0 1 a4 @3; free 0 1 a4 +10 @4; ");
     /* what others do in the meantime is theirs */
     expect(MADE("0x1", "HOST") MADE("0x2", "PINNED") ALLOC("0x1", "0x10", "8", "110")
                REALLOC("0x1", "0x10", "12") ALLOC("0x1", "0x50", "100", "201")
@@ -200,8 +200,7 @@ static void test_other_lines(void **state)
                    OTHER("copy", "\"src\":\"0x5\",\"dst_allocator_ref\":\"0x1\"", "")
                        OTHER("deregister_external_allocation", "", "")
                            OTHER("release", "\"allocator_ref\":\"0x77\"", "")
-                               ALLOC("0x1", "0x10", "8", "310")
-                                   FREE("0x1", "0", "311"),
+                               ALLOC("0x1", "0x10", "8", "310") FREE("0x1", "0", "311"),
            NULL, "alloc 0 8 a4 +210 @4; ");
     struct reading r = read_space(
         MADE("0x1", "HOST") "{\"category\":\"statistic\",\"name\":\"allocate\","
@@ -216,12 +215,15 @@ static void test_other_lines(void **state)
 static void test_named_allocate(void **state)
 {
     (void)state;
-    expect("\xef\xbb\xbf" MADE("0x1", "HOST")
-               "{\"timestamp\":105,\"string_args\":{\"allocation_name\":\"a\\\"b\",\"pointer\":"
-               "\"0x10\",\"allocator_ref\":\"0x1\"},\"name\":\"named_allocate\",\"tags\":{},"
-               "\"numeric_args\":{\"size\":64},\"category\":\"operation\"}\r\n"
-               "\r\n" FREE("0x1", "0x10", "106"),
-           NULL, "alloc 0 64 a4 +5 @1; free 0 64 a4 +1 @2; ");
+    expect(
+        "\xef\xbb\xbf" MADE(
+            "0x1",
+            "HOST") "{\"timestamp\":105,\"string_args\":{\"allocation_name\":\"a\\\"b\","
+                    "\"pointer\":"
+                    "\"0x10\",\"allocator_ref\":\"0x1\"},\"name\":\"named_allocate\",\"tags\":{},"
+                    "\"numeric_args\":{\"size\":64},\"category\":\"operation\"}\r\n"
+                    "\r\n" FREE("0x1", "0x10", "106"),
+        NULL, "alloc 0 64 a4 +5 @1; free 0 64 a4 +1 @2; ");
 }
 
 static void test_kinds(void **state)
@@ -256,9 +258,9 @@ static void test_kinds(void **state)
 static void test_allocator_names(void **state)
 {
     (void)state;
-    static const char log[] = POOL("0x2", "pool", "HOST") ALLOC("0x2", "0x10", "8", "110")
-        POOL("0x2", "pool", "HOST") ALLOC("0x2", "0x10", "16", "120")
-            ALLOC("0xab", "0x10", "4", "130");
+    static const char log[] =
+        POOL("0x2", "pool", "HOST") ALLOC("0x2", "0x10", "8", "110") POOL("0x2", "pool", "HOST")
+            ALLOC("0x2", "0x10", "16", "120") ALLOC("0xab", "0x10", "4", "130");
     expect(log, "pool", "alloc 0 8 a4 +9 @1; ");
     expect(log, "pool#2", "alloc 0 16 a4 +19 @1; ");
     expect(log, "allocator 0xab", "alloc 0 4 a4 +29 @1; ");
@@ -271,16 +273,14 @@ static void test_old_reallocate(void **state)
     "{ \"kind\":\"replay\", \"uid\":7, \"timestamp\":5, \"event\": \"" event                       \
     "\", \"payload\": { \"allocator_ref\": \"0x1\"" payload " }" rest " }\n"
     expect(OLD("allocate", ", \"size\": 8", "") OLD("allocate", ", \"size\": 8",
-                                                     ", \"result\": { \"memory_ptr\": \"0x10\" }")
-               OLD("reallocate", ", \"ptr\": \"0x10\", \"size\": 20", "")
-                   OLD("allocate", ", \"size\": 20", "")
-                       OLD("allocate", ", \"size\": 20",
-                           ", \"result\": { \"memory_ptr\": \"0x30\" }")
-                           OLD("deallocate", ", \"memory_ptr\": \"0x10\"", "")
-                               OLD("reallocate", ", \"ptr\": \"0x10\", \"size\": 20",
-                                   ", \"result\": { \"memory_ptr\": \"0x30\" }")
-                                   OLD("coalesce", "", "")
-                                       OLD("deallocate", ", \"memory_ptr\": \"0x30\"", ""),
+                                                    ", \"result\": { \"memory_ptr\": \"0x10\" }")
+               OLD("reallocate", ", \"ptr\": \"0x10\", \"size\": 20", "") OLD("allocate",
+                                                                              ", \"size\": 20", "")
+                   OLD("allocate", ", \"size\": 20", ", \"result\": { \"memory_ptr\": \"0x30\" }")
+                       OLD("deallocate", ", \"memory_ptr\": \"0x10\"", "")
+                           OLD("reallocate", ", \"ptr\": \"0x10\", \"size\": 20",
+                               ", \"result\": { \"memory_ptr\": \"0x30\" }") OLD("coalesce", "", "")
+                               OLD("deallocate", ", \"memory_ptr\": \"0x30\"", ""),
            NULL, "alloc 0 8 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @4; ");
 }
 
@@ -288,10 +288,12 @@ static void test_left_out_lines(void **state)
 {
     (void)state;
     struct reading r = read_space(
-        "Hello from rank 0\n" OLD("deallocate", ", \"memory_ptr\": \"0x30\"", "")
-            OLD("allocate", ", \"size\": 8", ", \"result\": { \"memory_ptr\": \"0x10\" }")
-                "# a comment\n{\"kind\":\"statistic\"}\n"
-                "{ \"kind\":\"replay\", \"uid\":8, \"event\": \"allocate\", \"payload\": { } }\n",
+        "Hello from rank 0\n" OLD("deallocate", ", \"memory_ptr\": \"0x30\"", "") OLD(
+            "allocate", ", \"size\": 8",
+            ", \"result\": { \"memory_ptr\": \"0x10\" }") "# a comment\n{\"kind\":\"statistic\"}\n"
+                                                          "{ \"kind\":\"replay\", \"uid\":8, "
+                                                          "\"event\": \"allocate\", \"payload\": { "
+                                                          "} }\n",
         NULL);
     assert_int_equal(r.rc, TP_OK);
     assert_string_equal(r.meta.remarks, "2 lines that are no events of Umpire left out.\n"
@@ -304,10 +306,10 @@ static void test_left_out_lines(void **state)
 static void test_time_that_falls(void **state)
 {
     (void)state;
-    struct reading r = read_space(MADE("0x1", "HOST") ALLOC("0x1", "0x10", "8", "120")
-                                      ALLOC("0x1", "0x20", "8", "90")
-                                          ALLOC("0x1", "0x30", "8", "115"),
-                                  NULL);
+    struct reading r =
+        read_space(MADE("0x1", "HOST") ALLOC("0x1", "0x10", "8", "120")
+                       ALLOC("0x1", "0x20", "8", "90") ALLOC("0x1", "0x30", "8", "115"),
+                   NULL);
     assert_int_equal(r.rc, TP_OK);
     assert_int_equal(r.repairs[TP_REPAIR_TIME_BACKWARDS], 2);
     assert_int_equal(tp_program_facts(r.program)->duration_ns, 20);

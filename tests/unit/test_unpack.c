@@ -1,8 +1,10 @@
-/* Packed input: the same bytes as unpacked, and never others, whatever is cut, damaged, or blown up. */
+/* Packed input: the same bytes as unpacked, and never others, whatever is cut, damaged, or blown
+ * up. */
 #include "tests/unit/input_rig.h"
 
-#define SHORT "{\"format\":\"tapool-trace\",\"version\":1}\n{\"op\":\"alloc\",\"id\":1,\"size\":64}\n"
-#define MIB   ((size_t)1 << 20)
+#define SHORT                                                                                      \
+    "{\"format\":\"tapool-trace\",\"version\":1}\n{\"op\":\"alloc\",\"id\":1,\"size\":64}\n"
+#define MIB ((size_t)1 << 20)
 
 /* What reading to the end gave. */
 struct outcome {
@@ -91,8 +93,8 @@ static void test_every_cut(void **state)
         for (size_t cut = packers[i].magic; cut < packed.size; cut++) {
             struct bytes part = make_bytes(cut);
             memcpy(part.data, packed.data, cut);
-            must_refuse(part, 0, about("m: the %s data ends too early: truncated?", packers[i].name),
-                        "");
+            must_refuse(part, 0,
+                        about("m: the %s data ends too early: truncated?", packers[i].name), "");
         }
         must_read(packed, SHORT, strlen(SHORT));
         free(packed.data);
@@ -360,8 +362,8 @@ static void test_pipes(void **state)
         feed(&f, packed.data, packed.size - 1);
         assert_int_equal(tp_input_open("-", &in, NULL), TP_OK);
         assert_int_equal(tp_input_finish(in, &err), TP_EINPUT);
-        assert_string_equal(err.text, about("stdin: the %s data ends too early: truncated?",
-                                            packers[i].name));
+        assert_string_equal(
+            err.text, about("stdin: the %s data ends too early: truncated?", packers[i].name));
         tp_input_close(in);
         feed_end(&f);
         free(packed.data);
@@ -397,13 +399,20 @@ static void test_failure_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contents), cmocka_unit_test(test_every_cut),
-        cmocka_unit_test(test_long_cut), cmocka_unit_test(test_every_bit),
-        cmocka_unit_test(test_damage_is_placed), cmocka_unit_test(test_members),
-        cmocka_unit_test(test_many_members), cmocka_unit_test(test_trailing),
-        cmocka_unit_test(test_twice), cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_bomb), cmocka_unit_test(test_large),
-        cmocka_unit_test(test_window), cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_contents),
+        cmocka_unit_test(test_every_cut),
+        cmocka_unit_test(test_long_cut),
+        cmocka_unit_test(test_every_bit),
+        cmocka_unit_test(test_damage_is_placed),
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_many_members),
+        cmocka_unit_test(test_trailing),
+        cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_bomb),
+        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_window),
+        cmocka_unit_test(test_pipes),
         cmocka_unit_test(test_failure_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,11 +69,11 @@ static void test_real_file(void **state)
     assert_string_equal(r.meta.program, "./calls");
     assert_string_equal(r.meta.capture, "valgrind --trace-malloc=yes (text)");
     assert_string_equal(r.meta.unknown, "times, threads");
-    assert_string_equal(r.meta.remarks,
-                        "Lines of the program's own words are left out: 2.\n"
-                        "Failed requests of more than 2^48 bytes are left out: 2.");
+    assert_string_equal(r.meta.remarks, "Lines of the program's own words are left out: 2.\n"
+                                        "Failed requests of more than 2^48 bytes are left out: 2.");
     assert_int_equal(strncmp(r.meta.space, "process ", 8), 0);
-    assert_non_null(strstr(r.meta.left_out, "(4 events)")); /* the child, with two of the parent's */
+    assert_non_null(
+        strstr(r.meta.left_out, "(4 events)")); /* the child, with two of the parent's */
     forget(&r);
 }
 
@@ -110,27 +110,29 @@ static void test_calls(void **state)
     check(P "malloc(8) = 0x4A40\r\n" P "free(0x4A40)\r\n", "alloc 0 8 a4 @1; free 0 8 a4 @2; ", -1);
     check(P "calloc(3,7) = 0x10\n" P "cfree(0x10)\n" P "free(0x0)\n",
           "alloc 0 21 a4 @1; free 0 21 a4 @2; ", -1);
-    check(P "realloc(0x0,9)malloc(9) = 0x10\n" P "realloc(0x10, 5) = 0x20\n"
-            P "realloc(0x20,0)free(0x20)\n" P " = 0\n",
+    check(P "realloc(0x0,9)malloc(9) = 0x10\n" P "realloc(0x10, 5) = 0x20\n" P
+            "realloc(0x20,0)free(0x20)\n" P " = 0\n",
           "alloc 0 9 a4 @1; realloc 0 5 a4 @2; free 0 5 a4 @3; ", -1);
     /* newer releases print these at once */
     check(P "realloc(0x0,9) = 0x10\n" P "realloc(0x10,0) = 0x0\n" P "malloc(9) = 0x10\n",
           "alloc 0 9 a4 @1; free 0 9 a4 @2; alloc 0 9 a4 @3; ", -1);
-    check(P "memalign(al 64, size 100) = 0x10\n" P "aligned_alloc(al 48, size 1) = 0x20\n"
-            P "_ZnwmSt11align_val_t(size 4, al 128) = 0x30\n" P "posix_memalign(al 0, size 2) = 0x40\n",
+    check(P "memalign(al 64, size 100) = 0x10\n" P "aligned_alloc(al 48, size 1) = 0x20\n" P
+            "_ZnwmSt11align_val_t(size 4, al 128) = 0x30\n" P
+            "posix_memalign(al 0, size 2) = 0x40\n",
           "alloc 0 100 a6 @1; alloc 1 1 a6 @2; alloc 2 4 a7 @3; alloc 3 2 a4 @4; ", -1);
-    check(P "__builtin_vec_new(4) = 0x10\n" P "new(5) = 0x20\n" P "delete[](0x10)\n"
-            P "_ZdlPvmSt11align_val_t(0x20)\n",
+    check(P "__builtin_vec_new(4) = 0x10\n" P "new(5) = 0x20\n" P "delete[](0x10)\n" P
+            "_ZdlPvmSt11align_val_t(0x20)\n",
           "alloc 0 4 a4 @1; alloc 1 5 a4 @2; free 0 4 a4 @3; free 1 5 a4 @4; ", -1);
     /* failures; the block of a failed realloc stays */
-    check(P "malloc(4096) = 0x0\n" P "malloc(8) = 0x10\n" P "realloc(0x10,512) = 0x0\n"
-            P "free(0x10)\n",
+    check(P "malloc(4096) = 0x0\n" P "malloc(8) = 0x10\n" P "realloc(0x10,512) = 0x0\n" P
+            "free(0x10)\n",
           "note 0 4096 a1 @1; alloc 0 8 a4 @2; note 0 512 a1 @3; free 0 8 a4 @4; ", -1);
     /* the object that was where another one moves to */
-    check(P "malloc(8) = 0x10\n" P "malloc(9) = 0x20\n" P "realloc(0x10,10) = 0x20\n"
-            P "free(0x20)\n",
+    check(P "malloc(8) = 0x10\n" P "malloc(9) = 0x20\n" P "realloc(0x10,10) = 0x20\n" P
+            "free(0x20)\n",
           "alloc 0 8 a4 @1; alloc 1 9 a4 @2; free 1 9 a4 @3; realloc 0 10 a4 @4; "
-          "free 0 10 a4 @5; ", -1);
+          "free 0 10 a4 @5; ",
+          -1);
     check(P "free(0x99)\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @2; ", TP_REPAIR_UNKNOWN_FREE);
 }
 
@@ -141,7 +143,8 @@ static void test_halves(void **state)
     check(P "malloc(8)malloc(9) = 0x10\n" P " = 0x20\n" P "free(0x20)\n",
           "alloc 0 9 a4 @1; alloc 1 8 a4 @2; free 1 8 a4 @3; ", -1);
     check(P "malloc(8)" P "malloc(9) = 0x10\n", "", -1); /* no line of valgrind's */
-    struct reading r = read_space(P "malloc(8)\n" P "malloc(9) = 0x10\n" P " = 0x20 = 0x30\n", NULL);
+    struct reading r =
+        read_space(P "malloc(8)\n" P "malloc(9) = 0x10\n" P " = 0x20 = 0x30\n", NULL);
     assert_int_equal(tp_program_facts(r.program)->events, 2);
     assert_null(r.meta.remarks);
     forget(&r);
@@ -165,7 +168,8 @@ static void test_other_lines(void **state)
     fputs("hello\n==7== Command: ./a b\n==7== Command: ./c\n**7** words\n"
           "--7-- REDIR: 0x1 (libc.so.6:malloc) redirected\n--7-- malloc(8) = 0x10\n\n"
           "a-b --x-- 9--7-- malloc(9) = 0x20\n"
-          "of nobody--8-- malloc(9) = 0x20\n", f);
+          "of nobody--8-- malloc(9) = 0x20\n",
+          f);
     for (int i = 0; i < 100000; i++) /* longer than a line may be */
         fputc('-', f);
     fputs("\n--7-- free(0x10)\n", f);
@@ -191,7 +195,8 @@ static void test_processes(void **state)
     check_space(text, "Process 7", "alloc 0 8 a4 @1; free 0 8 a4 @2; ", -1);
     check_space(text, "all",
                 "alloc 0 8 a4 @1; alloc 1 9 a4 s1 d1 @2; free 1 9 a4 s1 d1 @3; "
-                "alloc 1 7 a4 s1 d1 @4; free 0 8 a4 @5; ", -1);
+                "alloc 1 7 a4 s1 d1 @4; free 0 8 a4 @5; ",
+                -1);
     struct reading r = read_space(text, "process 9");
     assert_int_equal(r.rc, TP_EINPUT);
     assert_string_equal(r.err.text, "x.txt: no memory space is called 'process 9'");
@@ -221,9 +226,8 @@ static void test_nothing(void **state)
     forget(&r);
     r = read_space(P "malloc(281474976710657) = 0x10\n", NULL);
     assert_int_equal(r.rc, TP_EINPUT);
-    assert_string_equal(
-        r.err.text,
-        "x.txt:1: event 1 allocates 281,474,976,710,657 bytes; the limit is 2^48");
+    assert_string_equal(r.err.text,
+                        "x.txt:1: event 1 allocates 281,474,976,710,657 bytes; the limit is 2^48");
 }
 
 /* What is taken of a text, and what is left. */
@@ -295,12 +299,8 @@ static void test_probe(void **state)
         const char *text;
         int score;
     } rows[] = {
-        {HEAD CALL, 96},
-        {CALL CALL CALL, 80},
-        {"hello\n" CALL, 60},
-        {HEAD "hello\n", 30},
-        {"--7-- hello\n", 0},
-        {"==7== Command: x\n", 0},
+        {HEAD CALL, 96},           {CALL CALL CALL, 80}, {"hello\n" CALL, 60},
+        {HEAD "hello\n", 30},      {"--7-- hello\n", 0}, {"==7== Command: x\n", 0},
         {"malloc(8) = 0x10\n", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -139,8 +139,8 @@ static inline void tpt_touch(struct tpt_gen *g, uint8_t op)
     op = op == TP_FREE && o->extra ? TP_RELEASE : op == TP_RELEASE && !o->extra ? TP_RETAIN : op;
     struct tp_insn in = {.op = op,
                          .thread = (uint16_t)tpt_below(g, g->mix->threads),
-                         .stream = tpt_below(g, 4) ? o->stream
-                                                   : (uint16_t)tpt_below(g, g->mix->streams),
+                         .stream =
+                             tpt_below(g, 4) ? o->stream : (uint16_t)tpt_below(g, g->mix->streams),
                          .device = o->device,
                          .slot = slot};
     if (op == TP_REALLOC) {
@@ -264,9 +264,9 @@ static inline struct tp_program *tpt_program(const struct tpt_mix *mix)
     g.free_slots = calloc(g.room, sizeof *g.free_slots);
     assert_true(g.objects && g.free_slots);
     assert_int_equal(tp_hash_new(&hash, &err), TP_OK);
-    const struct tp_builder_cfg cfg = {
-        .kind = mix->devices > 1 ? TP_KIND_DEVICE : TP_KIND_HOST, .hash = tp_hash_add,
-        .hash_ctx = hash};
+    const struct tp_builder_cfg cfg = {.kind = mix->devices > 1 ? TP_KIND_DEVICE : TP_KIND_HOST,
+                                       .hash = tp_hash_add,
+                                       .hash_ctx = hash};
     assert_int_equal(tp_builder_new(&cfg, &g.builder, &err), TP_OK);
     g.prologue = true;
     for (uint32_t i = 0; i < mix->prologue; i++)

@@ -1,5 +1,5 @@
-/* tapool's own binary form: a program as it stands, played from the file. traces/README.md says what
- * is in it. */
+/* tapool's own binary form: a program as it stands, played from the file. traces/README.md says
+ * what is in it. */
 #include "alloc/spool.h"
 #include "traces/tpt_layout.h"
 #include "traces/tpt_read.h"
@@ -9,7 +9,7 @@
 static int probe(const unsigned char *data, size_t size)
 {
     return size >= TP_TPT_MAGIC_SIZE && memcmp(data, TP_TPT_MAGIC, TP_TPT_MAGIC_SIZE) == 0 ? 100
-                                                                                         : 0;
+                                                                                           : 0;
 }
 
 /* All bytes of the input in a file without a name. */

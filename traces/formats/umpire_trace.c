@@ -8,8 +8,8 @@
  *
  * In the old form an allocation is printed twice, first without its result: that line counts for
  * nothing. Events are the lines of the allocator that is replayed: what allocates and frees, and
- * all others but make_..., which have a number and make nothing (copy, move, coalesce, release ...).
- * The two lines of a reallocate and what stands between them are one event.
+ * all others but make_..., which have a number and make nothing (copy, move, coalesce, release
+ * ...). The two lines of a reallocate and what stands between them are one event.
  *
  * Lines that are no objects are left out and counted: old logs went to the standard output.
  * Known weakness: lines of other processes (uid) in an old log are left out as well. */
@@ -104,8 +104,8 @@ static tp_umpire_fn *find(const struct action *actions, size_t count, struct tp_
 /* ---- the current form ---- */
 
 enum { CATEGORY, NAME, NUMBERS, STRINGS, TAGS, STAMP, CURRENT_COUNT };
-static const char *const current_names[CURRENT_COUNT] = {
-    "category", "name", "numeric_args", "string_args", "tags", "timestamp"};
+static const char *const current_names[CURRENT_COUNT] = {"category",    "name", "numeric_args",
+                                                         "string_args", "tags", "timestamp"};
 
 enum { REF, POINTER, OLD, NEW, BASE, TYPE, DST_REF, STRINGS_COUNT };
 static const char *const string_names[STRINGS_COUNT] = {

@@ -56,9 +56,9 @@ struct valgrind {
 
 static int placed(const struct valgrind *v, int rc, struct tp_err *err)
 {
-    return rc == TP_EINPUT ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(v->lines.in),
-                                       v->lines.number)
-                           : rc;
+    return rc == TP_EINPUT
+               ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(v->lines.in), v->lines.number)
+               : rc;
 }
 
 static int hand_in(struct valgrind *v, const struct process *p, struct tp_event ev,
@@ -121,8 +121,8 @@ static int take_realloc(struct valgrind *v, struct process *p, const struct tp_v
     if (result == 0)
         return call->size == 0 ? take_free(v, p, call->pointer, err)
                                : fail_request(v, p, call->size, err);
-    int rc = placed(v, tp_pointers_move(&p->pointers, call->pointer, result, &ev.id, &lost, err),
-                    err);
+    int rc =
+        placed(v, tp_pointers_move(&p->pointers, call->pointer, result, &ev.id, &lost, err), err);
     if (rc == TP_OK && lost > 0)
         rc = hand_in(v, p, (struct tp_event){.op = TP_EV_FREE, .id = lost}, err);
     return rc == TP_OK ? hand_in(v, p, ev, err) : rc;
@@ -207,7 +207,8 @@ static int new_process(struct valgrind *v, uint64_t pid, struct process **out, s
     char name[40];
     struct process *p = calloc(1, sizeof *p);
     if (!p)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(v->lines.in));
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
+                       tp_input_name(v->lines.in));
     p->pid = pid;
     tp_pointers_init(&p->pointers, &v->count);
     v->processes[v->process_count++] = p;
@@ -330,9 +331,9 @@ static int describe(struct valgrind *v, struct tp_err *err)
     if (rc != TP_OK || tp_spaces_count(v->spaces) > 0 || !v->banner)
         return rc;
     rc = tp_meta_set(&meta->nothing, "valgrind ran without --trace-malloc=yes", err);
-    return rc == TP_OK ? tp_meta_set(&meta->nothing_hint,
-                                     "valgrind --trace-malloc=yes PROGRAM 2>FILE", err)
-                       : rc;
+    return rc == TP_OK
+               ? tp_meta_set(&meta->nothing_hint, "valgrind --trace-malloc=yes PROGRAM 2>FILE", err)
+               : rc;
 }
 
 static int read_valgrind(const struct tp_reading *reading, struct tp_err *err)

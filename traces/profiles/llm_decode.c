@@ -9,7 +9,8 @@
  *
  * A pass is the prompt of one request, or the next token of every running sequence.
  *
- * Known weakness: no sequence is ever put aside to make room, and prompts have nothing in common. */
+ * Known weakness: no sequence is ever put aside to make room, and prompts have nothing in common.
+ */
 #include "traces/profiles/emit.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ enum {
     MAX_HIDDEN = 65536,
     VOCABULARY = 128256,
     BLOCK_TOKENS = 16,
-    PAD = 8, /* passes of next tokens have a multiple of it */
+    PAD = 8,           /* passes of next tokens have a multiple of it */
     LEAST_PROMPT = 32, /* tokens; bell-shaped over 7 doublings: below 4,096 */
     LEAST_ANSWER = 16, /* below 2,048 */
     SPREAD = 6,
@@ -81,7 +82,7 @@ static const struct tp_opt rows[] = {
      .choices = kv_words,
      .arg = "HOW",
      .help = "paged: a block for every 16 tokens; contiguous: one, a full one is replaced by one "
-"twice as large"},
+             "twice as large"},
     {.name = NULL}};
 
 /* ---- the model ---- */
@@ -106,7 +107,7 @@ struct extent {
 /* Weights, in bytes: of the two tables, and of every layer. Values have 2 bytes; four heads share
  * their keys and values, so these have a quarter of the width each. */
 static const struct extent tables[] = {{TABLE, 2}, {TABLE, 2}};
-static const struct extent layer[] = {{WIDTH, 2},  {SQUARE, 3},  {SQUARE, 2},
+static const struct extent layer[] = {{WIDTH, 2}, {SQUARE, 3},  {SQUARE, 2},
                                       {WIDTH, 2}, {SQUARE, 14}, {SQUARE, 7}};
 
 /* Buffers of a pass, in bytes; all layers use the same. */
@@ -128,25 +129,18 @@ enum buffer {
 };
 
 static const struct extent buffers[BUFFERS] = {
-    [IDS] = {TOKENS, 8},
-    [POSITIONS] = {TOKENS, 8},
-    [PLACES] = {BLOCK_POINTS, 4},
-    [STATE] = {TOKEN_WIDTH, 2},
-    [NORM] = {TOKEN_WIDTH, 2},
-    [QKV] = {TOKEN_WIDTH, 3},
-    [PARTIALS] = {HEAD_WIDTH, 32},
-    [ATTENTION] = {TOKEN_WIDTH, 2},
-    [WIDE] = {TOKEN_WIDTH, 14},
-    [ACTIVE] = {TOKEN_WIDTH, 7},
-    [LOGITS] = {WORDS, 4},
-    [CHANCES] = {WORDS, 4},
+    [IDS] = {TOKENS, 8},           [POSITIONS] = {TOKENS, 8},      [PLACES] = {BLOCK_POINTS, 4},
+    [STATE] = {TOKEN_WIDTH, 2},    [NORM] = {TOKEN_WIDTH, 2},      [QKV] = {TOKEN_WIDTH, 3},
+    [PARTIALS] = {HEAD_WIDTH, 32}, [ATTENTION] = {TOKEN_WIDTH, 2}, [WIDE] = {TOKEN_WIDTH, 14},
+    [ACTIVE] = {TOKEN_WIDTH, 7},   [LOGITS] = {WORDS, 4},          [CHANCES] = {WORDS, 4},
     [PICKED] = {SEQUENCES, 8},
 };
 
 /* ids: buffers, weights, then those of the keys and values of each slot */
 enum { FIRST_WEIGHT = 16, FIRST_KV = 8192, SLOT_IDS = 512 };
 static_assert(FIRST_WEIGHT + sizeof layer / sizeof *layer * MAX_LAYERS + 2 <= FIRST_KV, "own ids");
-static_assert(((LEAST_PROMPT + LEAST_ANSWER) << (SPREAD + 1)) / BLOCK_TOKENS <= SLOT_IDS, "own ids");
+static_assert(((LEAST_PROMPT + LEAST_ANSWER) << (SPREAD + 1)) / BLOCK_TOKENS <= SLOT_IDS,
+              "own ids");
 
 struct sequence {
     uint32_t slot;
@@ -159,7 +153,7 @@ struct server {
     const struct decode_opts *o;
     uint64_t block; /* bytes of BLOCK_TOKENS tokens */
     struct sequence *sequences;
-    uint64_t running; /* of them, first in the list */
+    uint64_t running;                 /* of them, first in the list */
     uint64_t arrived, waiting, ended; /* requests */
     uint64_t now, arrival; /* of this pass and of the next request, in WAIT_UNITs of a pass */
 };
@@ -244,11 +238,10 @@ static uint64_t longest(const struct server *s)
 /* The buffers that are made before and dropped after each part of a pass, -1 - b for dropping. */
 #define DROP(buffer) (-1 - (buffer))
 static const int8_t script[] = {
-    IDS,          POSITIONS,     PLACES,     STATE,      NORM,        QKV,
-    PARTIALS,     ATTENTION,     DROP(PARTIALS), DROP(QKV), DROP(ATTENTION), WIDE,
-    ACTIVE,       DROP(WIDE),    DROP(ACTIVE), DROP(NORM), LOGITS,     DROP(STATE),
-    CHANCES,      PICKED,        DROP(CHANCES), DROP(LOGITS), DROP(PLACES), DROP(POSITIONS),
-    DROP(IDS)};
+    IDS,          POSITIONS,      PLACES,          STATE,           NORM,    QKV,    PARTIALS,
+    ATTENTION,    DROP(PARTIALS), DROP(QKV),       DROP(ATTENTION), WIDE,    ACTIVE, DROP(WIDE),
+    DROP(ACTIVE), DROP(NORM),     LOGITS,          DROP(STATE),     CHANCES, PICKED, DROP(CHANCES),
+    DROP(LOGITS), DROP(PLACES),   DROP(POSITIONS), DROP(IDS)};
 
 static void pass(struct server *s, uint64_t tokens, uint64_t sequences)
 {
@@ -380,13 +373,16 @@ const struct tp_profile tp_profile_llm_decode = {
         "weights, 2 bytes a value, stay. 'count' requests arrive at random, as many as keep three "
         "quarters of 'live' sequences running on average, and wait where 'live' run already. A "
         "prompt has 32 to 4,095 tokens, mostly 128 to 1,024, an answer 16 to 2,047, mostly 64 to "
-        "512. The prompt is one pass; then every pass adds one token to each running sequence. Keys "
+        "512. The prompt is one pass; then every pass adds one token to each running sequence. "
+        "Keys "
         "and values take layers * hidden bytes a token. With kv=paged a sequence has a block for "
         "every 16 tokens and gets another when they are full; with kv=contiguous it has one block, "
         "16 times a power of two, replaced by one of twice the size when it is full: both live for "
         "a moment. A sequence frees all it has at its end. A pass allocates 13 buffers, which all "
-        "layers share, and frees them; they are as large as the prompt, or as the number of running "
-        "sequences, rounded up to 8. After each the stream is synchronised. The weights live at the "
+        "layers share, and frees them; they are as large as the prompt, or as the number of "
+        "running "
+        "sequences, rounded up to 8. After each the stream is synchronised. The weights live at "
+        "the "
         "end. Marks are weights, requests, and last request when it arrives. An event takes 5 us "
         "on average, a pass 8 to 12 ms, with 20 us for each token of a prompt.",
     .kind = TP_KIND_DEVICE,

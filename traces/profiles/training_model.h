@@ -163,7 +163,8 @@ static const struct parameters of_embedding = {1, {[PLACES] = {POSITIONS, 1}}};
 
 /* Bytes of a value; 0: the part is a scalar. */
 static const uint8_t bytes_of_value[] = {
-    [WEIGHT] = 2, [GRADIENT] = 2, [MASTER] = 4, [MOMENT1] = 4, [MOMENT2] = 4, [STEP_COUNT] = 0, [NORM_OF] = 0, [FULL] = 4, [ROOT] = 4};
+    [WEIGHT] = 2,     [GRADIENT] = 2, [MASTER] = 4, [MOMENT1] = 4, [MOMENT2] = 4,
+    [STEP_COUNT] = 0, [NORM_OF] = 0,  [FULL] = 4,   [ROOT] = 4};
 
 /* Ids of a stage: roles, then the parts of parameters. */
 enum { FIRST_PART = 64, STAGE_IDS = FIRST_PART + PARAMETERS * (ROOT + 1) };
@@ -190,45 +191,93 @@ static const struct move embedding_forward[] = {
     {MAKE, POSITION_IDS}, {MAKE, OUTPUT}, {DROP, POSITION_IDS}, {END, 0}};
 
 static const struct move layer_forward[] = {
-    {MAKE, NORM1},        {MAKE, MEAN1},          {MAKE, SCALE1},    {MAKE, QKV},
-    {WORK, WORKSPACE},    {MAKE, ATTENTION},      {MAKE, ATTENTION_LOG},
-    {MAKE, DROPOUT_SEED}, {MAKE, DROPOUT_OFFSET}, {MAKE, PRODUCT},   {WORK, WORKSPACE},
-    {MAKE, MASK1},        {MAKE, SUM1},           {DROP, PRODUCT},   {MAKE, NORM2},
-    {MAKE, MEAN2},        {MAKE, SCALE2},         {MAKE, WIDE},      {WORK, WORKSPACE},
-    {MAKE, ACTIVE},       {MAKE, PRODUCT},        {WORK, WORKSPACE}, {MAKE, MASK2},
-    {MAKE, OUTPUT},       {DROP, PRODUCT},        {END, 0}};
+    {MAKE, NORM1},          {MAKE, MEAN1},     {MAKE, SCALE1},        {MAKE, QKV},
+    {WORK, WORKSPACE},      {MAKE, ATTENTION}, {MAKE, ATTENTION_LOG}, {MAKE, DROPOUT_SEED},
+    {MAKE, DROPOUT_OFFSET}, {MAKE, PRODUCT},   {WORK, WORKSPACE},     {MAKE, MASK1},
+    {MAKE, SUM1},           {DROP, PRODUCT},   {MAKE, NORM2},         {MAKE, MEAN2},
+    {MAKE, SCALE2},         {MAKE, WIDE},      {WORK, WORKSPACE},     {MAKE, ACTIVE},
+    {MAKE, PRODUCT},        {WORK, WORKSPACE}, {MAKE, MASK2},         {MAKE, OUTPUT},
+    {DROP, PRODUCT},        {END, 0}};
 
-static const struct move head_forward[] = {
-    {MAKE, NORM1},     {MAKE, MEAN1},      {MAKE, SCALE1}, {MAKE, LOGITS},
-    {WORK, WORKSPACE}, {MAKE, LOGARITHMS}, {MAKE, LOSS},   {END, 0}};
+static const struct move head_forward[] = {{MAKE, NORM1},  {MAKE, MEAN1},     {MAKE, SCALE1},
+                                           {MAKE, LOGITS}, {WORK, WORKSPACE}, {MAKE, LOGARITHMS},
+                                           {MAKE, LOSS},   {END, 0}};
 
 static const struct move head_backward[] = {
-    {MAKE, D_LOGARITHMS}, {DROP, LOGARITHMS}, {MAKE, D_LOGITS},  {DROP, D_LOGARITHMS},
-    {DROP, LOGITS},       {MAKE, D_NORM1},    {WORK, WORKSPACE}, {GRAD, WORDS},
-    {WORK, WORKSPACE},    {DROP, D_LOGITS},   {DROP, NORM1},     {MAKE_BELOW, D_OUTPUT},
-    {GRAD, NORM_W},       {GRAD, NORM_B},     {DROP, D_NORM1},   {DROP, SCALE1},
+    {MAKE, D_LOGARITHMS}, {DROP, LOGARITHMS},   {MAKE, D_LOGITS},  {DROP, D_LOGARITHMS},
+    {DROP, LOGITS},       {MAKE, D_NORM1},      {WORK, WORKSPACE}, {GRAD, WORDS},
+    {WORK, WORKSPACE},    {DROP, D_LOGITS},     {DROP, NORM1},     {MAKE_BELOW, D_OUTPUT},
+    {GRAD, NORM_W},       {GRAD, NORM_B},       {DROP, D_NORM1},   {DROP, SCALE1},
     {DROP, MEAN1},        {DROP_BELOW, OUTPUT}, {END, 0}};
 
 static const struct move layer_backward[] = {
     /* second half: two matrices, and the norm before them */
-    {MAKE, D_PRODUCT}, {DROP, MASK2}, {MAKE, D_ACTIVE}, {WORK, WORKSPACE}, {GRAD, DOWN_W},
-    {WORK, WORKSPACE}, {GRAD, DOWN_B}, {DROP, D_PRODUCT}, {DROP, ACTIVE}, {MAKE, D_WIDE},
-    {DROP, D_ACTIVE}, {DROP, WIDE}, {MAKE, D_NORM2}, {WORK, WORKSPACE}, {GRAD, UP_W},
-    {WORK, WORKSPACE}, {GRAD, UP_B}, {DROP, D_WIDE}, {DROP, NORM2}, {MAKE, D_SUM1},
-    {GRAD, NORM2_W}, {GRAD, NORM2_B}, {DROP, D_NORM2}, {DROP, SCALE2}, {DROP, MEAN2},
-    {DROP, SUM1}, {DROP, D_OUTPUT},
+    {MAKE, D_PRODUCT},
+    {DROP, MASK2},
+    {MAKE, D_ACTIVE},
+    {WORK, WORKSPACE},
+    {GRAD, DOWN_W},
+    {WORK, WORKSPACE},
+    {GRAD, DOWN_B},
+    {DROP, D_PRODUCT},
+    {DROP, ACTIVE},
+    {MAKE, D_WIDE},
+    {DROP, D_ACTIVE},
+    {DROP, WIDE},
+    {MAKE, D_NORM2},
+    {WORK, WORKSPACE},
+    {GRAD, UP_W},
+    {WORK, WORKSPACE},
+    {GRAD, UP_B},
+    {DROP, D_WIDE},
+    {DROP, NORM2},
+    {MAKE, D_SUM1},
+    {GRAD, NORM2_W},
+    {GRAD, NORM2_B},
+    {DROP, D_NORM2},
+    {DROP, SCALE2},
+    {DROP, MEAN2},
+    {DROP, SUM1},
+    {DROP, D_OUTPUT},
     /* first half: attention, and the norm before it */
-    {MAKE, D_PRODUCT}, {DROP, MASK1}, {MAKE, D_ATTENTION}, {WORK, WORKSPACE},
-    {GRAD, PROJECTION_W}, {WORK, WORKSPACE}, {GRAD, PROJECTION_B}, {DROP, D_PRODUCT},
-    {MAKE, D_QKV}, {MAKE, D_QUERY}, {MAKE, D_ROWS}, {DROP, D_ROWS}, {DROP, D_QUERY},
-    {DROP, D_ATTENTION}, {DROP, DROPOUT_OFFSET}, {DROP, DROPOUT_SEED}, {DROP, ATTENTION_LOG},
-    {DROP, ATTENTION}, {DROP, QKV}, {MAKE, D_NORM1}, {WORK, WORKSPACE}, {GRAD, QKV_W},
-    {WORK, WORKSPACE}, {GRAD, QKV_B}, {DROP, D_QKV}, {DROP, NORM1}, {MAKE_BELOW, D_OUTPUT},
-    {GRAD, NORM1_W}, {GRAD, NORM1_B}, {DROP, D_NORM1}, {DROP, D_SUM1}, {DROP, SCALE1},
-    {DROP, MEAN1}, {DROP_BELOW, OUTPUT}, {END, 0}};
+    {MAKE, D_PRODUCT},
+    {DROP, MASK1},
+    {MAKE, D_ATTENTION},
+    {WORK, WORKSPACE},
+    {GRAD, PROJECTION_W},
+    {WORK, WORKSPACE},
+    {GRAD, PROJECTION_B},
+    {DROP, D_PRODUCT},
+    {MAKE, D_QKV},
+    {MAKE, D_QUERY},
+    {MAKE, D_ROWS},
+    {DROP, D_ROWS},
+    {DROP, D_QUERY},
+    {DROP, D_ATTENTION},
+    {DROP, DROPOUT_OFFSET},
+    {DROP, DROPOUT_SEED},
+    {DROP, ATTENTION_LOG},
+    {DROP, ATTENTION},
+    {DROP, QKV},
+    {MAKE, D_NORM1},
+    {WORK, WORKSPACE},
+    {GRAD, QKV_W},
+    {WORK, WORKSPACE},
+    {GRAD, QKV_B},
+    {DROP, D_QKV},
+    {DROP, NORM1},
+    {MAKE_BELOW, D_OUTPUT},
+    {GRAD, NORM1_W},
+    {GRAD, NORM1_B},
+    {DROP, D_NORM1},
+    {DROP, D_SUM1},
+    {DROP, SCALE1},
+    {DROP, MEAN1},
+    {DROP_BELOW, OUTPUT},
+    {END, 0}};
 
-static const struct move embedding_backward[] = {{MAKE, D_TABLE}, {DROP, D_TABLE}, {GRAD, PLACES},
-                                                 {DROP, D_OUTPUT}, {END, 0}};
+static const struct move embedding_backward[] = {
+    {MAKE, D_TABLE}, {DROP, D_TABLE}, {GRAD, PLACES}, {DROP, D_OUTPUT}, {END, 0}};
 
 struct stage {
     const struct parameters *parameters;

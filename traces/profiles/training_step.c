@@ -2,9 +2,9 @@
  *
  *     live |             /\                    activations: made by forward, layer after layer,
  *          |          /     \                  dropped by backward in the opposite order
- *          |       /          \ ___            gradients: appear during backward, dropped at its end
- *          |    /                  |
- *          | /                     |____       optimizer state: made by the first step, stays
+ *          |       /          \ ___            gradients: appear during backward, dropped at its
+ * end |    /                  | | /                     |____       optimizer state: made by the
+ * first step, stays
  *          |______________________________     weights
  *            forward     backward   optimizer
  *
@@ -38,8 +38,8 @@ enum {
     VOCABULARY = 50257, /* odd, as vocabularies are */
     HEAD_WIDTH = 64,
     EVENT_NS = 5000,
-    WAIT_NS = 2000000,   /* the shortest until the device is done with a step; the longest: thrice */
-    STEPS_NAMED = 1000,  /* by a mark of their own; beyond it one in as many */
+    WAIT_NS = 2000000,  /* the shortest until the device is done with a step; the longest: thrice */
+    STEPS_NAMED = 1000, /* by a mark of their own; beyond it one in as many */
     SCALAR = 4
 };
 
@@ -171,9 +171,12 @@ static void drop_below(struct training *t, uint64_t stage, uint64_t role)
     drop(t, stage - 1, role);
 }
 
-static verb_fn *const verbs[VERBS] = {
-    [MAKE] = make,          [DROP] = drop,           [WORK] = work,
-    [GRAD] = make_gradient, [MAKE_BELOW] = make_below, [DROP_BELOW] = drop_below};
+static verb_fn *const verbs[VERBS] = {[MAKE] = make,
+                                      [DROP] = drop,
+                                      [WORK] = work,
+                                      [GRAD] = make_gradient,
+                                      [MAKE_BELOW] = make_below,
+                                      [DROP_BELOW] = drop_below};
 
 static void play(struct training *t, uint64_t stage, const struct move *script)
 {
@@ -228,8 +231,8 @@ static void drop_gradient(struct training *t, uint64_t stage, uint64_t parameter
 
 static void on_stream(struct training *t, enum tp_event_op op, int64_t id, uint64_t stream)
 {
-    tp_emit(&t->emit, (struct tp_event){
-                          .op = op, .id = id, .has_stream = true, .stream = (int64_t)stream});
+    tp_emit(&t->emit,
+            (struct tp_event){.op = op, .id = id, .has_stream = true, .stream = (int64_t)stream});
 }
 
 /* Copied into one buffer, which another stream still sends when the first one drops it. */

@@ -360,8 +360,17 @@ static int check_memory(const struct tp_lower *lo, const struct context *cx)
     char number[TP_GROUPED];
     int rc = refuse(lo, cx->ev, cx->err,
                     ": %s objects are live at once, more than the memory for reading holds",
-                    tp_grouped(o->slots, number));
+                    tp_grouped(o->ids.used, number));
     return tp_hint(cx->err, rc, "--max-memory=SIZE allows more");
+}
+
+/* An id that is known and has no object. */
+static int know(struct tp_lower *lo, struct context *cx, uint32_t slot)
+{
+    int rc = check_memory(lo, cx);
+    if (rc != TP_OK || tp_id_map_put(&lo->objects.ids, cx->ev->id, slot))
+        return rc;
+    return tp_fail(cx->err, TP_ENOMEM, "out of memory for the live ids of %s", lo->path);
 }
 
 /* Makes the object of an alloc or adopt whose id is not there. */
@@ -378,12 +387,8 @@ static int create(struct tp_lower *lo, struct context *cx, enum tp_op op)
                    ev->id);
     if (rc != TP_OK)
         return rc;
-    if ((ev->size == 0 && lo->kind == TP_KIND_DEVICE) ||
-        (ev->op == TP_EV_INITIAL && lo->cfg.drop_initial)) {
-        if (tp_id_map_put(&lo->objects.ids, ev->id, TP_NO_SLOT))
-            return TP_OK;
-        return tp_fail(cx->err, TP_ENOMEM, "out of memory for the live ids of %s", lo->path);
-    }
+    if (ev->size == 0 && lo->kind == TP_KIND_DEVICE)
+        return know(lo, cx, TP_NO_SLOT);
     rc = check_memory(lo, cx);
     if (rc != TP_OK)
         return rc;
@@ -408,7 +413,7 @@ static int drop_one(struct tp_lower *lo, struct context *cx, struct tp_id_entry 
     bool last = --entry->refs == 0;
     if (last) {
         entry->refs = 1; /* the map wants a used entry to remove */
-        if (slot == TP_NO_SLOT) {
+        if (!tp_has_slot(slot)) {
             tp_objects_remove(&lo->objects, entry);
             return TP_OK;
         }
@@ -418,13 +423,13 @@ static int drop_one(struct tp_lower *lo, struct context *cx, struct tp_id_entry 
         tp_objects_remove(&lo->objects, entry);
         return emit(lo, cx, insn);
     }
-    return slot == TP_NO_SLOT ? TP_OK : emit(lo, cx, on_object(lo, cx, slot, TP_RELEASE));
+    return tp_has_slot(slot) ? emit(lo, cx, on_object(lo, cx, slot, TP_RELEASE)) : TP_OK;
 }
 
 /* An id that is allocated while it lives: the old object goes, with all its references. */
 static int replace_old(struct tp_lower *lo, struct context *cx, struct tp_id_entry *entry)
 {
-    if (entry->index != TP_NO_SLOT) {
+    if (tp_has_slot(entry->index)) {
         const struct tp_object *old = &lo->objects.records[entry->index];
         char number[TP_GROUPED], line[64] = "";
         if (old->line > 0)
@@ -453,8 +458,10 @@ static int on_initial(struct tp_lower *lo, struct context *cx)
 {
     if (tp_id_map_find(&lo->objects.ids, cx->ev->id))
         return refuse(lo, cx->ev, cx->err, ": id %" PRId64 " is there twice", cx->ev->id);
-    lo->dropped += lo->cfg.drop_initial;
-    return create(lo, cx, TP_ALLOC);
+    if (!lo->cfg.drop_initial)
+        return create(lo, cx, TP_ALLOC);
+    lo->dropped++;
+    return know(lo, cx, TP_LEFT_OUT);
 }
 
 static int create_new(struct tp_lower *lo, struct context *cx, enum tp_op op)
@@ -501,7 +508,7 @@ static int on_retain(struct tp_lower *lo, struct context *cx)
     if (entry->refs == UINT32_MAX)
         return refuse(lo, cx->ev, cx->err, ": id %" PRId64 " has too many references", cx->ev->id);
     entry->refs++;
-    if (entry->index == TP_NO_SLOT)
+    if (!tp_has_slot(entry->index))
         return TP_OK;
     return emit(lo, cx, on_object(lo, cx, entry->index, TP_RETAIN));
 }
@@ -510,7 +517,7 @@ static int on_use(struct tp_lower *lo, struct context *cx)
 {
     struct tp_id_entry *entry = NULL;
     int rc = find_live(lo, cx, TP_REPAIR_UNKNOWN_FREE, &entry);
-    if (rc != TP_OK || !entry || entry->index == TP_NO_SLOT)
+    if (rc != TP_OK || !entry || !tp_has_slot(entry->index))
         return rc;
     return emit(lo, cx, on_object(lo, cx, entry->index, TP_USE));
 }
@@ -532,7 +539,9 @@ static int resize(struct tp_lower *lo, struct context *cx, uint32_t slot)
 
 static int on_realloc(struct tp_lower *lo, struct context *cx)
 {
-    struct tp_id_entry *entry = NULL;
+    struct tp_id_entry *entry = tp_id_map_find(&lo->objects.ids, cx->ev->id);
+    if (entry && entry->index == TP_LEFT_OUT)
+        return cx->ev->size ? TP_OK : drop_one(lo, cx, entry);
     if (cx->ev->size == 0) {
         int rc = dirty(lo, cx->ev, TP_REPAIR_REALLOC_ZERO, cx->err, " %s id %" PRId64 " to 0 bytes",
                        verb(cx->ev), cx->ev->id);
@@ -541,7 +550,7 @@ static int on_realloc(struct tp_lower *lo, struct context *cx)
     int rc = find_live(lo, cx, TP_REPAIR_REALLOC_UNKNOWN, &entry);
     if (rc != TP_OK)
         return rc;
-    if (entry && entry->index != TP_NO_SLOT)
+    if (entry && tp_has_slot(entry->index))
         return resize(lo, cx, entry->index);
     if (entry)
         tp_objects_remove(&lo->objects, entry);
@@ -588,34 +597,44 @@ static int on_trim(struct tp_lower *lo, struct context *cx)
     return per_device(lo, cx, (struct tp_insn){.op = TP_TRIM, .size = keep});
 }
 
-static int emit_note(struct tp_lower *lo, struct context *cx, enum tp_note note, uint32_t slot,
-                     uint64_t bytes)
+static int emit_note(struct tp_lower *lo, struct context *cx, enum tp_note note, uint64_t bytes)
 {
+    int rc = check_size(lo, cx, bytes);
+    if (rc != TP_OK)
+        return rc;
     return emit(lo, cx,
                 (struct tp_insn){.op = TP_NOTE,
                                  .align_log2 = (uint8_t)note,
-                                 .slot = slot,
                                  .stream = cx->stream,
                                  .device = cx->device,
                                  .size = bytes});
 }
 
+/* On the event's stream and its device, else on the object's. */
+static int note_object(struct tp_lower *lo, struct context *cx)
+{
+    const struct tp_id_entry *entry = tp_id_map_find(&lo->objects.ids, cx->ev->id);
+    if (!entry || !tp_has_slot(entry->index))
+        return TP_OK;
+    int rc = check_size(lo, cx, cx->ev->size);
+    if (rc != TP_OK)
+        return rc;
+    struct tp_insn insn = on_object(lo, cx, entry->index, TP_NOTE);
+    insn.align_log2 = (uint8_t)cx->ev->note;
+    insn.size = cx->ev->size;
+    if (cx->ev->has_stream)
+        insn.device = cx->device;
+    return emit(lo, cx, insn);
+}
+
 static int on_note(struct tp_lower *lo, struct context *cx)
 {
     const struct tp_event *ev = cx->ev;
-    if (ev->note == TP_NOTE_FREE_REQUESTED) {
-        const struct tp_id_entry *entry = tp_id_map_find(&lo->objects.ids, ev->id);
-        if (!entry || entry->index == TP_NO_SLOT)
-            return TP_OK;
-        return emit_note(lo, cx, ev->note, entry->index, ev->size);
-    }
-    int rc = check_size(lo, cx, ev->size);
-    if (rc == TP_OK && ev->has_free)
-        rc = check_size(lo, cx, ev->free_bytes);
-    if (rc == TP_OK)
-        rc = emit_note(lo, cx, ev->note, 0, ev->size);
+    if (ev->note == TP_NOTE_FREE_REQUESTED)
+        return note_object(lo, cx);
+    int rc = emit_note(lo, cx, ev->note, ev->size);
     if (rc == TP_OK && ev->note == TP_NOTE_OOM && ev->has_free)
-        rc = emit_note(lo, cx, TP_NOTE_DEVICE_FREE, 0, ev->free_bytes);
+        rc = emit_note(lo, cx, TP_NOTE_DEVICE_FREE, ev->free_bytes);
     return rc;
 }
 

@@ -26,8 +26,8 @@ void tp_objects_release(struct tp_objects *o)
 static int grow(struct tp_objects *o)
 {
     uint64_t room = o->capacity ? (uint64_t)o->capacity * 2 : 256;
-    if (room > TP_NO_SLOT)
-        room = TP_NO_SLOT;
+    if (room > TP_LEFT_OUT)
+        room = TP_LEFT_OUT;
     if (room == o->capacity)
         return -1;
     void *bigger = realloc(o->records, (size_t)room * sizeof *o->records);
@@ -97,7 +97,7 @@ void tp_objects_remove(struct tp_objects *o, struct tp_id_entry *entry)
 {
     uint32_t slot = entry->index;
     tp_id_map_remove(&o->ids, entry);
-    if (slot == TP_NO_SLOT)
+    if (!tp_has_slot(slot))
         return;
     unlink_live(o, slot);
     give_slot(o, slot);

@@ -5,7 +5,14 @@
 #include "alloc/program.h"
 #include "traces/id_map.h"
 
-#define TP_NO_SLOT UINT32_MAX /* of an id that lives in the trace but not in the program */
+/* Of ids that live in the trace but not in the program. */
+#define TP_NO_SLOT  UINT32_MAX
+#define TP_LEFT_OUT (UINT32_MAX - 1) /* on purpose: nor does what becomes of it */
+
+static inline bool tp_has_slot(uint32_t slot)
+{
+    return slot < TP_LEFT_OUT;
+}
 
 struct tp_object {
     int64_t id;

@@ -123,9 +123,9 @@ static void test_calls(void **state)
     static const struct record pages[] = {
         START, {VALLOC, 0, A, 10, 0, 1}, {PVALLOC, 0, B, 5000, 0, 1}, {VALLOC, 0, 0, 8, 0, 1}};
     expect(ALL(pages), "alloc 0 10 a12 @1; alloc 1 5000 a12 @2; ",
-           "1 calls failed in the recorded program and are left out\n"
-           "2 calls of valloc or pvalloc are taken as aligned to 4,096 bytes: the trace has no "
-           "page size");
+           "calls that failed in the recorded program are left out: 1\n"
+           "the trace has no page size: calls of valloc and pvalloc are taken as aligned to "
+           "4,096 bytes: 2");
 }
 
 static void test_meta(void **state)
@@ -162,7 +162,7 @@ static void test_moves(void **state)
     expect(ALL(calls),
            "alloc 0 24 a4 @1; realloc 0 30 a4 @2; realloc 0 99 a4 @3; alloc 1 7 a4 @4; "
            "free 1 7 a4 @6; free 0 99 a4 @7; alloc 0 6 a4 @9; ",
-           "2 calls failed in the recorded program and are left out");
+           "calls that failed in the recorded program are left out: 2");
 }
 
 static void test_failed(void **state)
@@ -176,7 +176,7 @@ static void test_failed(void **state)
         {MALLOC, 0, A, 8, 0, 1},
     };
     expect(ALL(calls), "alloc 0 8 a4 @4; ",
-           "3 calls failed in the recorded program and are left out");
+           "calls that failed in the recorded program are left out: 3");
 }
 
 /* ---- dirty captures ---- */
@@ -212,7 +212,7 @@ static void test_reused_early(void **state)
         {FREE, A, 0, 0, 0, 2},
         {FREE, B, 0, 0, 0, 1},
     };
-    static const char late[] = "1 frees were recorded after their addresses were in use again";
+    static const char late[] = "frees were recorded after their addresses were in use again: 1";
     expect(ALL(calls),
            "alloc 0 24 a4 @1; free 0 24 a4 t1 @2; alloc 0 48 a4 t1 @2; alloc 1 5 a4 @4; "
            "free 0 48 a4 t1 @5; free 1 5 a4 @6; double_alloc=1 ",
@@ -240,7 +240,7 @@ static void test_unused(void **state)
     (void)state;
     static const struct record holes[] = {
         START, {0}, {MALLOC, 0, A, 24, 0, 1}, {0}, {0}, {FREE, A, 0, 0, 0, 1}, {0}, {0}};
-    expect(ALL(holes), "alloc 0 24 a4 @1; free 0 24 a4 @2; ", "3 records were never filled in");
+    expect(ALL(holes), "alloc 0 24 a4 @1; free 0 24 a4 @2; ", "records were never filled in: 3");
     static const struct record nothing[] = {START, {0}, {0}};
     const struct file f = write_records(ALL(nothing));
     struct reading r = read_file(&f, false);

@@ -183,7 +183,7 @@ static void test_gaps(void **state)
     assert_int_equal(tp_program_facts(r.program)->ops[TP_ALLOC], 2);
     assert_string_equal(r.meta.remarks,
                         "the offsets in it, the places of a plan, are not read\n"
-                        "1 gaps leave a part of their buffer in use: the whole buffer stays live");
+                        "the whole buffer stays live in gaps that leave a part of it in use: 1");
     forget(&r);
     refuse("id,lower,upper,size,gaps\na,0,20,4,3\n",
            "x.json:2: the gap '3' is not of the form 'lower-upper'");
@@ -206,8 +206,8 @@ static void test_remarks(void **state)
     (void)state;
     struct reading r = read_csv("id,lower,upper,size\na,2,2,4\nb,1,2,5\n\n\nc,1,2,5\n");
     assert_int_equal(r.rc, TP_OK);
-    assert_string_equal(r.meta.remarks, "1 buffers end where they begin and are never live\n"
-                                        "what follows the empty line 4 is not read");
+    assert_string_equal(r.meta.remarks, "buffers end where they begin and are never live: 1\n"
+                                        "reading stopped at the empty line: 4");
     assert_string_equal(r.meta.capture, "buffers with lifetimes (minimalloc CSV)");
     assert_string_equal(r.meta.unknown, "times (steps only), threads, streams");
     assert_int_equal(tp_program_facts(r.program)->events, 2);

@@ -184,7 +184,9 @@ static int keep(struct reader *rd, struct tp_id_map *map, uint64_t address, int6
 {
     struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)address);
     if (!entry) {
+        bool full = map->used >= map->places / 4 * 3; /* then it grows to twice its size */
         uint64_t places = (uint64_t)rd->addresses.places + rd->owed.places;
+        places += full ? 2 * (uint64_t)map->places : 0;
         if (places * sizeof *entry > tp_max_memory(rd->r->opts))
             return tp_hint(
                 err, bad(rd, err, "more blocks are live at once than the memory for reading holds"),
@@ -357,29 +359,29 @@ static int read_records(struct reader *rd, struct tp_err *err)
     }
 }
 
-/* "3 calls failed" */
-static int say(struct reader *rd, uint64_t count, const char *format, struct tp_err *err)
+/* "what happened: 3" */
+static int say(struct reader *rd, const char *what, uint64_t count, struct tp_err *err)
 {
     char text[200], number[TP_GROUPED];
     if (!count)
         return TP_OK;
-    snprintf(text, sizeof text, "%s %s", tp_grouped(count, number), format);
+    snprintf(text, sizeof text, "%s: %s", what, tp_grouped(count, number));
     return tp_meta_remark(rd->r->meta, text, err);
 }
 
 static int describe(struct reader *rd, struct tp_err *err)
 {
     struct tp_meta *meta = rd->r->meta;
-    int rc = say(rd, rd->failed, "calls failed in the recorded program and are left out", err);
+    int rc = say(rd, "calls that failed in the recorded program are left out", rd->failed, err);
     if (rc == TP_OK)
-        rc = say(rd, rd->late, "frees were recorded after their addresses were in use again", err);
+        rc = say(rd, "frees were recorded after their addresses were in use again", rd->late, err);
     if (rc == TP_OK)
-        rc = say(rd, rd->holes, "records were never filled in", err);
+        rc = say(rd, "records were never filled in", rd->holes, err);
     if (rc == TP_OK)
-        rc = say(rd, rd->paged,
-                 "calls of valloc or pvalloc are taken as aligned to 4,096 bytes: the trace has "
-                 "no page size",
-                 err);
+        rc = say(rd,
+                 "the trace has no page size: calls of valloc and pvalloc are taken as aligned to "
+                 "4,096 bytes",
+                 rd->paged, err);
     if (rc == TP_OK && !rd->magic)
         rc = tp_meta_remark(meta, "no magic record: taken as a trace of a 64-bit program", err);
     if (rc == TP_OK && tp_lower_count(rd->r->lower) == 0)

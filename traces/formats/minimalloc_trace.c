@@ -487,29 +487,29 @@ static int lower_points(struct reader *rd, struct tp_err *err)
     return TP_OK;
 }
 
+/* "what happened: 3" */
+static int say(const struct reader *rd, const char *what, uint64_t count, struct tp_err *err)
+{
+    char text[200], number[TP_GROUPED];
+    if (!count)
+        return TP_OK;
+    snprintf(text, sizeof text, "%s: %s", what, tp_grouped(count, number));
+    return tp_meta_remark(rd->r->meta, text, err);
+}
+
 static int describe(struct reader *rd, struct tp_err *err)
 {
     struct tp_meta *meta = rd->r->meta;
-    char text[200], count[TP_GROUPED];
     int rc = TP_OK;
     if (rd->has_offsets)
         rc = tp_meta_remark(meta, "the offsets in it, the places of a plan, are not read", err);
-    if (rc == TP_OK && rd->never_live) {
-        snprintf(text, sizeof text, "%s buffers end where they begin and are never live",
-                 tp_grouped(rd->never_live, count));
-        rc = tp_meta_remark(meta, text, err);
-    }
-    if (rc == TP_OK && rd->windows) {
-        snprintf(text, sizeof text,
-                 "%s gaps leave a part of their buffer in use: the whole buffer stays live",
-                 tp_grouped(rd->windows, count));
-        rc = tp_meta_remark(meta, text, err);
-    }
-    if (rc == TP_OK && rd->stopped) {
-        snprintf(text, sizeof text, "what follows the empty line %" PRIu64 " is not read",
-                 rd->stopped);
-        rc = tp_meta_remark(meta, text, err);
-    }
+    if (rc == TP_OK)
+        rc = say(rd, "buffers end where they begin and are never live", rd->never_live, err);
+    if (rc == TP_OK)
+        rc = say(rd, "the whole buffer stays live in gaps that leave a part of it in use",
+                 rd->windows, err);
+    if (rc == TP_OK)
+        rc = say(rd, "reading stopped at the empty line", rd->stopped, err);
     if (rc == TP_OK && rd->point_count == 0)
         rc = tp_meta_set(&meta->nothing, "no buffer is ever live", err);
     return rc;

@@ -39,9 +39,10 @@ const struct tp_format *const tp_formats[] = {
     &tp_format_rmm,      &tp_format_umpire, &tp_format_mtrace,     &tp_format_malloc_raw,
     &tp_format_valgrind, &tp_format_rep,    &tp_format_minimalloc, NULL};
 
-extern const struct tp_trace_writer tp_writer_tpt, tp_writer_json, tp_writer_jsonl;
-const struct tp_trace_writer *const tp_trace_writers[] = {&tp_writer_tpt, &tp_writer_json,
-                                                          &tp_writer_jsonl, NULL};
+extern const struct tp_trace_writer tp_writer_tpt, tp_writer_json, tp_writer_jsonl,
+    tp_writer_minimalloc;
+const struct tp_trace_writer *const tp_trace_writers[] = {
+    &tp_writer_tpt, &tp_writer_json, &tp_writer_jsonl, &tp_writer_minimalloc, NULL};
 
 extern const struct tp_profile tp_profile_pair, tp_profile_batch, tp_profile_random_replace,
     tp_profile_producer_consumer, tp_profile_streams, tp_profile_web_server,

@@ -378,7 +378,7 @@ static void test_pinned(void **state)
                 {&tp_profile_streams, UINT64_C(0x946f6f143deee772)},
                 {&tp_profile_web_server, UINT64_C(0x19a9ac104441ef30)},
                 {&tp_profile_training_step, UINT64_C(0x4ad426f993dafa0b)},
-                {&tp_profile_llm_decode, UINT64_C(0x9f04fdc937945af7)}};
+                {&tp_profile_llm_decode, UINT64_C(0xd6d0d5c8a4f8403c)}};
     char text[128];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         small(rows[i].profile, text, sizeof text);

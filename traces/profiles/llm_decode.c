@@ -36,9 +36,10 @@ enum {
     SPREAD = 6,
     MEAN_ANSWER = 273,
     EVENT_NS = 5000,
-    PASS_NS = 8000000, /* the shortest that a pass takes, one and a half times that the longest */
-    TOKEN_NS = 20000,  /* what each token of a prompt adds */
-    WAIT_UNIT = 65536  /* of times between arrivals, in one pass */
+    PASS_NS = 8000000, /* the shortest that a pass takes */
+    LONGEST_PASS_NS = 12000000,
+    TOKEN_NS = 20000, /* what each further token of a prompt adds */
+    WAIT_UNIT = 65536 /* of times between arrivals, in one pass */
 };
 
 static const char *const kv_words[] = {"paged", "contiguous", NULL};
@@ -88,15 +89,15 @@ static const struct tp_opt rows[] = {
 /* ---- the model ---- */
 
 enum measure {
-    WIDTH,        /* hidden */
-    SQUARE,       /* hidden * hidden */
-    TABLE,        /* vocabulary * hidden */
-    TOKENS,       /* of the pass */
-    TOKEN_WIDTH,  /* tokens * hidden */
-    SEQUENCES,    /* of the pass */
-    HEAD_WIDTH,   /* sequences * hidden */
-    WORDS,        /* sequences * vocabulary */
-    BLOCK_POINTS, /* sequences * blocks of the longest running one */
+    WIDTH,       /* hidden */
+    SQUARE,      /* hidden * hidden */
+    TABLE,       /* vocabulary * hidden */
+    TOKENS,      /* of the pass */
+    TOKEN_WIDTH, /* tokens * hidden */
+    SEQUENCES,   /* of the pass */
+    HEAD_WIDTH,  /* sequences * hidden */
+    WORDS,       /* sequences * vocabulary */
+    POINTERS,    /* sequences * blocks of keys and values of the one that has most */
     MEASURES
 };
 
@@ -129,7 +130,7 @@ enum buffer {
 };
 
 static const struct extent buffers[BUFFERS] = {
-    [IDS] = {TOKENS, 8},           [POSITIONS] = {TOKENS, 8},      [PLACES] = {BLOCK_POINTS, 4},
+    [IDS] = {TOKENS, 8},           [POSITIONS] = {TOKENS, 8},      [PLACES] = {POINTERS, 8},
     [STATE] = {TOKEN_WIDTH, 2},    [NORM] = {TOKEN_WIDTH, 2},      [QKV] = {TOKEN_WIDTH, 3},
     [PARTIALS] = {HEAD_WIDTH, 32}, [ATTENTION] = {TOKEN_WIDTH, 2}, [WIDE] = {TOKEN_WIDTH, 14},
     [ACTIVE] = {TOKEN_WIDTH, 7},   [LOGITS] = {WORDS, 4},          [CHANCES] = {WORDS, 4},
@@ -227,15 +228,7 @@ static void drop_kv(struct server *s, const struct sequence *q)
 
 /* ---- passes ---- */
 
-static uint64_t longest(const struct server *s)
-{
-    uint32_t blocks = 1;
-    for (uint64_t i = 0; i < s->running; i++)
-        blocks = s->sequences[i].blocks > blocks ? s->sequences[i].blocks : blocks;
-    return blocks;
-}
-
-/* The buffers that are made before and dropped after each part of a pass, -1 - b for dropping. */
+/* What a pass makes and drops, in order; what it picked is dropped last. */
 #define DROP(buffer) (-1 - (buffer))
 static const int8_t script[] = {
     IDS,          POSITIONS,      PLACES,          STATE,           NORM,    QKV,    PARTIALS,
@@ -243,7 +236,8 @@ static const int8_t script[] = {
     DROP(ACTIVE), DROP(NORM),     LOGITS,          DROP(STATE),     CHANCES, PICKED, DROP(CHANCES),
     DROP(LOGITS), DROP(PLACES),   DROP(POSITIONS), DROP(IDS)};
 
-static void pass(struct server *s, uint64_t tokens, uint64_t sequences)
+/* `blocks`: of the sequence that has most of them. */
+static void pass(struct server *s, uint64_t tokens, uint64_t sequences, uint64_t blocks)
 {
     uint64_t hidden = s->o->hidden;
     const uint64_t measures[MEASURES] = {[TOKENS] = tokens,
@@ -251,7 +245,7 @@ static void pass(struct server *s, uint64_t tokens, uint64_t sequences)
                                          [SEQUENCES] = sequences,
                                          [HEAD_WIDTH] = sequences * hidden,
                                          [WORDS] = sequences * VOCABULARY,
-                                         [BLOCK_POINTS] = sequences * longest(s)};
+                                         [POINTERS] = sequences * blocks};
     for (size_t i = 0; i < sizeof script && s->emit.status == TP_OK; i++) {
         const struct extent *e = &buffers[script[i] < 0 ? DROP(script[i]) : script[i]];
         if (script[i] < 0)
@@ -259,9 +253,16 @@ static void pass(struct server *s, uint64_t tokens, uint64_t sequences)
         else
             make(s, (uint64_t)script[i], measures[e->measure] * e->factor);
     }
-    s->emit.now_ns += tp_random_from(&s->emit.random, PASS_NS, PASS_NS / 2 * 3);
+    s->emit.now_ns += tp_random_from(&s->emit.random, PASS_NS, LONGEST_PASS_NS);
+    s->emit.now_ns += (tokens - sequences) * TOKEN_NS;
     tp_emit(&s->emit, (struct tp_event){.op = TP_EV_SYNC, .has_stream = true});
     drop(s, PICKED);
+}
+
+/* That lead to the keys and values of a sequence. */
+static uint64_t pointers(const struct server *s, const struct sequence *q)
+{
+    return s->o->kv == PAGED ? q->blocks : 1;
 }
 
 /* The next request begins to run: its whole prompt is one pass. */
@@ -274,8 +275,7 @@ static void begin(struct server *s)
     *q = (struct sequence){.slot = q->slot, .tokens = prompt, .end = prompt + answer};
     s->waiting--;
     grow(s, q);
-    pass(s, prompt, 1);
-    s->emit.now_ns += (uint64_t)prompt * TOKEN_NS;
+    pass(s, prompt, 1, pointers(s, q));
 }
 
 /* The last of the list takes the place of one that ended. */
@@ -291,12 +291,14 @@ static void end(struct server *s, uint64_t i)
 /* All running sequences get their next token. */
 static void decode(struct server *s)
 {
+    uint64_t padded = (s->running + PAD - 1) / PAD * PAD, most = 0;
     for (uint64_t i = 0; i < s->running && s->emit.status == TP_OK; i++) {
-        s->sequences[i].tokens++;
-        grow(s, &s->sequences[i]);
+        struct sequence *q = &s->sequences[i];
+        q->tokens++;
+        grow(s, q);
+        most = pointers(s, q) > most ? pointers(s, q) : most;
     }
-    uint64_t padded = (s->running + PAD - 1) / PAD * PAD;
-    pass(s, padded, padded);
+    pass(s, padded, padded, most);
     for (uint64_t i = 0; i < s->running && s->emit.status == TP_OK;) {
         if (s->sequences[i].tokens == s->sequences[i].end)
             end(s, i);
@@ -384,7 +386,7 @@ const struct tp_profile tp_profile_llm_decode = {
         "sequences, rounded up to 8. After each the stream is synchronised. The weights live at "
         "the "
         "end. Marks are weights, requests, and last request when it arrives. An event takes 5 us "
-        "on average, a pass 8 to 12 ms, with 20 us for each token of a prompt.",
+        "on average, a pass 8 to 12 ms, a prompt 20 us more for each further token.",
     .kind = TP_KIND_DEVICE,
     .opts_size = sizeof(struct decode_opts),
     .options = rows,

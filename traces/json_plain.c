@@ -1,13 +1,13 @@
 /* An accelerator: reads an event where it lies in the buffer, without cJSON, if it is plain.
  *
- *     {"t": 120, "op": "alloc", "id": 7, "size": 4096}
+ *     {"t": 120, "op": "alloc", "id": 7, "size": 4096, "site": "server.c"}
+ *      known keys, each once, with what the op needs   at most one other
  *
- * Plain is a flat object of known keys, each once, that has what its op needs; values are bare
- * whole numbers of up to 15 digits within their range, which doubles hold exactly, and the op.
- * Anything else (escapes, a name, a quoted number, a sign, an unknown key, a nested value, the end
- * of the buffer, any mistake) is left to cJSON: what is not plain is not wrong, and no error is
- * decided here. So an event that this reads is one that json_event.c reads to the same end, which
- * test_json_plain.c and fuzz_json_event.c compare.
+ * Numbers are bare, whole, within their range and of up to 15 digits, which doubles hold exactly;
+ * texts have no escapes. Anything else (a mark's name, a quoted number, a sign, two unknown keys, a
+ * nested value, the end of the buffer, any mistake) is left to cJSON: what is not plain is not
+ * wrong, and no error is decided here. So an event that this reads is one that json_event.c reads
+ * to the same end, which test_json_plain.c and fuzz_json_event.c compare.
  *
  * Known weakness: notes and marks have names and are never plain; they are rare. */
 #include "traces/json_plain.h"
@@ -56,19 +56,16 @@ static bool take_name(struct text *t, const char *name)
     return true;
 }
 
-/* Keys tend to come in the order of the table: the search begins behind the last one. */
-static bool take_key(struct text *t, unsigned *key)
+/* The key whose name comes next, which is taken; TP_JSON_KEYS: none, and it is not. Keys tend to
+ * come in the order of the table: the search begins with the one that is expected. */
+static unsigned take_key(struct text *t, unsigned expected)
 {
-    if (!take(t, '"'))
-        return false;
     for (unsigned tries = 0; tries < TP_JSON_KEYS; tries++) {
-        unsigned next = (*key + tries) % TP_JSON_KEYS;
-        if (take_name(t, tp_json_keys[next].name)) {
-            *key = next;
-            return take(t, ':');
-        }
+        unsigned key = (expected + tries) % TP_JSON_KEYS;
+        if (take_name(t, tp_json_keys[key].name))
+            return key;
     }
-    return false;
+    return TP_JSON_KEYS;
 }
 
 static bool take_op(struct text *t, const struct tp_json_op_row **op)
@@ -88,19 +85,59 @@ static bool is_digit(unsigned char c)
 }
 
 /* What may stand behind the digits is for the caller to see: a comma or the end of the object. */
-static bool take_number(struct text *t, const struct tp_json_key_row *row, struct tp_event *ev)
+static bool take_digits(struct text *t, uint64_t *value)
 {
     skip_space(t);
     const unsigned char *first = t->at;
-    uint64_t value = 0;
+    *value = 0;
     for (; t->at < t->end && is_digit(*t->at) && t->at - first <= DIGITS_MAX; t->at++)
-        value = 10 * value + (*t->at - '0');
+        *value = 10 * *value + (*t->at - '0');
     ptrdiff_t digits = t->at - first;
-    if (digits == 0 || digits > DIGITS_MAX || (*first == '0' && digits > 1) ||
-        value > row->range.max)
+    return digits > 0 && digits <= DIGITS_MAX && (*first != '0' || digits == 1);
+}
+
+static bool take_number(struct text *t, const struct tp_json_key_row *row, struct tp_event *ev)
+{
+    uint64_t value = 0;
+    if (!take_digits(t, &value) || value > row->range.max)
         return false;
     memcpy((char *)ev + row->offset, &value, sizeof value);
     return true;
+}
+
+/* Takes a text and the quote behind it. */
+static bool take_text(struct text *t)
+{
+    while (t->at < t->end && *t->at >= ' ' && *t->at != '"' && *t->at != '\\')
+        t->at++;
+    return t->at < t->end && *t->at++ == '"';
+}
+
+/* A key that is not known, and its value: nothing is made of them. */
+static bool take_unknown(struct text *t)
+{
+    uint64_t value = 0;
+    if (!take_text(t) || !take(t, ':'))
+        return false;
+    return take(t, '"') ? take_text(t) : take_digits(t, &value);
+}
+
+/* A member. `seen` counts unknown keys as one: of two, cJSON has to see whether they differ. */
+static bool take_member(struct text *t, struct tp_event *ev, const struct tp_json_op_row **op,
+                        unsigned *seen)
+{
+    unsigned expected = *seen ? 32 - (unsigned)__builtin_clz(*seen) : 0;
+    if (!take(t, '"'))
+        return false;
+    unsigned key = take_key(t, expected);
+    if (key == TP_JSON_NAME || *seen & TP_JSON_BIT(key))
+        return false;
+    *seen |= TP_JSON_BIT(key);
+    if (key == TP_JSON_KEYS)
+        return take_unknown(t);
+    if (!take(t, ':'))
+        return false;
+    return key == TP_JSON_OP ? take_op(t, op) : take_number(t, &tp_json_keys[key], ev);
 }
 
 bool tp_json_plain(const unsigned char *data, size_t size, bool one_line, struct tp_event *ev,
@@ -109,16 +146,12 @@ bool tp_json_plain(const unsigned char *data, size_t size, bool one_line, struct
     struct text t = {.at = data, .end = data + size, .one_line = one_line};
     struct tp_event event = {0};
     const struct tp_json_op_row *op = NULL;
-    unsigned seen = 0, key = 0;
+    unsigned seen = 0;
     if (!take(&t, '{'))
         return false;
     do {
-        if (!take_key(&t, &key) || key == TP_JSON_NAME || seen & TP_JSON_BIT(key))
+        if (!take_member(&t, &event, &op, &seen))
             return false;
-        seen |= TP_JSON_BIT(key);
-        if (key == TP_JSON_OP ? !take_op(&t, &op) : !take_number(&t, &tp_json_keys[key], &event))
-            return false;
-        key++;
     } while (take(&t, ','));
     if (!take(&t, '}') || !op || op->needs & ~seen)
         return false;

@@ -114,9 +114,11 @@ static enum outcome pass_string(struct progress *p, const unsigned char *data, s
 {
     size_t i = *at;
     for (; i < size; i++) {
+        while (i < size && data[i] > '"' && data[i] != '\\' && !p->escaped)
+            i++;
+        if (i == size)
+            break;
         unsigned char c = data[i];
-        if (c > '"' && c != '\\' && !p->escaped)
-            continue;
         if (c < 0x20) {
             *at = i;
             return CONTROL;
@@ -162,11 +164,12 @@ static enum outcome pass(struct progress *p, const unsigned char *data, size_t s
             o = pass_string(p, data, size, &i);
             continue;
         }
-        unsigned char c = data[i];
-        if ((c > '"' && c < '[') || c == ' ') { /* digits, commas, colons: most of what there is */
+        /* digits, commas, colons: most of what there is */
+        while (i < size && ((data[i] > '"' && data[i] < '[') || data[i] == ' '))
             i++;
-            continue;
-        }
+        if (i == size)
+            break;
+        unsigned char c = data[i];
         if (c == '"')
             p->in_string = true;
         else if (c == '{' || c == '[')

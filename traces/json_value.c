@@ -39,17 +39,30 @@ static const char *pass_string(const char *c)
     return c + (*c == '"');
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static const char *pass_digits(const char *c)
+{
+    while (is_digit(*c))
+        c++;
+    return c;
+}
+
 /* NULL: a number as JSON has them begins at `c`, and *end is behind it. */
 static const char *odd_number(const char *c, const char **end)
 {
     const char *first = c;
     c += *c == '-';
-    size_t count = strspn(c, "0123456789");
-    if (count == 0 || (count > 1 && *c == '0'))
+    const char *behind = pass_digits(c);
+    if (behind == c || (*c == '0' && behind > c + 1) || (*behind == '.' && !is_digit(behind[1])))
         return first;
-    if (c[count] == '.' && strspn(c + count + 1, "0123456789") == 0)
-        return first;
-    *end = c + strspn(c, "0123456789.eE+-");
+    while (is_digit(*behind) || *behind == '.' || *behind == 'e' || *behind == 'E' ||
+           *behind == '+' || *behind == '-')
+        behind++;
+    *end = behind;
     return NULL;
 }
 
@@ -61,7 +74,7 @@ static const char *first_odd_number(const char *text)
     for (const char *c = text; *c && !odd;) {
         if (*c == '"')
             c = pass_string(c);
-        else if (*c == '-' || (*c >= '0' && *c <= '9'))
+        else if (*c == '-' || is_digit(*c))
             odd = odd_number(c, &c);
         else
             c++;

@@ -42,6 +42,10 @@ static void test_plain(void **state)
         "{\"op\":\"release\",\"id\":0,\"free\":12}",
         "{\"op\":\"adopt\",\"id\":10,\"size\":0,\"align\":3}",
         "{\"op\":\"trim\",\"size\":10},{",
+        "{\"op\":\"sync\",\"T\":1}",
+        "{\"op\":\"sync\",\"\":\"\"}",
+        "{\"x\" : \"server.c:12 {[,\xc3\xbc\x7f\xff\", \"op\" : \"sync\"}",
+        "{\"op\":\"free\",\"idd\":7,\"id\":1}",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (!is_plain(texts[i], true) || !is_plain(texts[i], false))
@@ -76,14 +80,30 @@ static void test_not_plain(void **state)
         "{\"op\":\"s\\u0079nc\"}",
         "{\"\\u006fp\":\"sync\"}",
         "{\"op\":\"sync\",\"op\":\"sync\"}",
-        "{\"op\":\"sync\",\"T\":1}",
-        "{\"op\":\"sync\",\"x\":1}",
-        "{\"op\":\"sync\",\"\":1}",
         "{\"op\":\"free\"}",
         "{\"id\":1}",
+        "{\"op\":\"sync\",\"x\":1,\"x\":1}",
+        "{\"op\":\"sync\",\"x\":1,\"y\":1}",
+        "{\"op\":\"sync\",\"x\":01}",
+        "{\"op\":\"sync\",\"x\":}",
+        "{\"op\":\"sync\",\"x\"}",
+        "{\"op\":\"sync\",\"x:1}",
+        "{\"op\":\"sync\",\"x\":\"}",
+        "{\"op\":\"sync\",\"x\":\"a\\n\"}",
+        "{\"op\":\"sync\",\"x\":\"a\\\"\"}",
+        "{\"op\":\"sync\",\"x\":\"a\tb\"}",
+        "{\"op\":\"sync\",\"x\":\"a\nb\"}",
+        "{\"op\":\"sync\",\"a\tb\":1}",
+        "{\"op\":\"sync\",\"x\":[]}",
+        "{\"op\":\"sync\",\"x\":{}}",
+        "{\"op\":\"sync\",\"x\":null}",
+        "{\"op\":\"sync\",\"x\":-1}",
+        "{\"op\":\"sync\",\"x\":1.5}",
+        "{\"op\":\"sync\",\"n\\u0061me\":1}",
         "{\"op\":\"mark\",\"name\":\"x\"}",
         "{\"op\":\"note\",\"name\":\"oom\"}",
         "{\"op\":\"note\"}",
+        "{\"op\":\"sync\",\"name\":0}",
         "{\"op\":\"free\",\"id\":}",
         "{\"op\":\"free\",\"id\":01}",
         "{\"op\":\"free\",\"id\":00}",
@@ -193,9 +213,9 @@ static void put_space(struct chance *c, struct text *t)
 
 static void put_member(struct chance *c, struct text *t)
 {
-    static const char *const keys[] = {"t",      "op",     "id",     "size", "align",
-                                       "thread", "stream", "name",   "free", "t",
-                                       "id",     "size",   "thread", "x",    "\\u0074"};
+    static const char *const keys[] = {"t",      "op",   "id",   "size", "align", "thread",
+                                       "stream", "name", "free", "t",    "id",    "size",
+                                       "thread", "x",    "y",    "x",    "na",    "\\u0074"};
     static const char *const names[] = {"alloc", "free",  "realloc",    "retain", "release",
                                         "adopt", "use",   "sync",       "reset",  "trim",
                                         "mark",  "note",  "thread_end", "alloc",  "free",
@@ -226,6 +246,9 @@ static void put_member(struct chance *c, struct text *t)
                                          "{\"a\":1}",
                                          "\"\"",
                                          "1.",
+                                         "\"server.c\"",
+                                         "\"a\\n\"",
+                                         "\"a\tb\"",
                                          "\"-3\"",
                                          "1000000000000000"};
     const char *key = PICK(c, keys);
@@ -236,7 +259,7 @@ static void put_member(struct chance *c, struct text *t)
     put_space(c, t);
     put(t, ":");
     put_space(c, t);
-    bool text = strcmp(key, "op") == 0 || strcmp(key, "name") == 0;
+    bool text = (strcmp(key, "op") == 0 || strcmp(key, "name") == 0) && below(c, 8);
     put(t, text ? "\"" : "");
     put(t, text ? PICK(c, names) : below(c, 4) ? values[below(c, 12)] : PICK(c, values));
     put(t, text ? "\"" : "");

@@ -15,6 +15,7 @@
 
 #define EVENT_MAX ((size_t)64 << 10) /* bytes of one event */
 #define KEYS_MAX  64
+#define MISSES    16 /* events in a row that are not plain, before most are not asked */
 
 #define NEED(key) TP_JSON_BIT(TP_JSON_##key)
 
@@ -199,22 +200,33 @@ int tp_json_event_by_tree(struct tp_json_scan *s, struct tp_json_event *out, str
     return TP_OK;
 }
 
-int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err)
+/* Reads and takes the event at the next byte if it is plain. Where many were not, only some of
+ * those that follow are asked. */
+static bool read_plain(struct tp_json_scan *s, struct tp_event *ev)
 {
     const unsigned char *data = NULL;
     size_t got = 0, used = 0;
+    if ((s->misses >= MISSES && s->event % MISSES != 0) ||
+        tp_input_block(s->in, &data, &got, NULL) != TP_OK)
+        return false;
+    if (!tp_json_plain(data, got < EVENT_MAX ? got : EVENT_MAX, s->one_line, ev, &used)) {
+        s->misses += s->misses < MISSES;
+        return false;
+    }
+    s->misses = 0;
+    ev->line = s->line = tp_input_line(s->in);
+    tp_input_take(s->in, used);
+    return true;
+}
+
+int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err)
+{
     int first = 0;
     out->tree = NULL;
     int rc = tp_json_next(s, &first, err);
-    if (rc == TP_OK)
-        rc = tp_input_block(s->in, &data, &got, err);
-    if (rc != TP_OK)
+    if (rc != TP_OK || read_plain(s, &out->event))
         return rc;
-    if (!tp_json_plain(data, got < EVENT_MAX ? got : EVENT_MAX, s->one_line, &out->event, &used))
-        return tp_json_event_by_tree(s, out, err);
-    out->event.line = s->line = tp_input_line(s->in);
-    tp_input_take(s->in, used);
-    return TP_OK;
+    return tp_json_event_by_tree(s, out, err);
 }
 
 void tp_json_event_release(struct tp_json_event *e)

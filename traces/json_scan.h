@@ -13,6 +13,7 @@ struct tp_json_scan {
     const char *subject; /* what is being read: "'meta'"; not used inside events */
     uint64_t event;      /* number of the event being read, from 1; 0: not in events */
     bool one_line;       /* values that go on after the end of their line are errors */
+    unsigned misses;     /* events in a row that were not plain (json_plain.h) */
 
     /* the last value cut */
     char *text; /* ended by a NUL that does not count */

@@ -66,11 +66,26 @@ static const char *odd_number(const char *c, const char **end)
     return NULL;
 }
 
+/* Most texts have neither a point nor a zero that begins digits: no number of theirs is odd. */
+static bool may_be_odd(const char *text, size_t size)
+{
+    const char *end = text + size, *c = text;
+    if (memchr(text, '.', size))
+        return true;
+    for (; (c = memchr(c, '0', (size_t)(end - c))) != NULL; c++) {
+        if (is_digit(c[1]) && (c == text || !is_digit(c[-1])))
+            return true;
+    }
+    return false;
+}
+
 /* cJSON takes the numbers that strtod takes: 01, 1., -.5. The first one in what it took that JSON
  * does not have; NULL: none. */
-static const char *first_odd_number(const char *text)
+static const char *first_odd_number(const char *text, size_t size)
 {
     const char *odd = NULL;
+    if (!may_be_odd(text, size))
+        return NULL;
     for (const char *c = text; *c && !odd;) {
         if (*c == '"')
             c = pass_string(c);
@@ -88,7 +103,7 @@ int tp_json_parse(const struct tp_json_scan *s, struct cJSON **out, struct tp_er
     cJSON *tree = cJSON_ParseWithLengthOpts(s->text, s->size, &end, 0);
     if (!tree)
         return not_json(s, end, err);
-    const char *odd = only_space(end) ? first_odd_number(s->text) : end;
+    const char *odd = only_space(end) ? first_odd_number(s->text, s->size) : end;
     if (odd) {
         cJSON_Delete(tree);
         return not_json(s, odd, err);

@@ -57,77 +57,78 @@ static void test_plain(void **state)
     assert_false(is_plain("{\"op\":\n\"sync\"}", true));
 }
 
+static const char *const not_plain[] = {
+    "",
+    "{",
+    "{}",
+    "[]",
+    "7",
+    "{\"op\":\"sync\"",
+    "{\"op\":\"sync\",}",
+    "{\"op\":\"sync\"]",
+    "{,\"op\":\"sync\"}",
+    "{\"op\":\"sync\" \"t\":1}",
+    "{\"op\" \"sync\"}",
+    "{op:\"sync\"}",
+    "{\"op\":sync}",
+    "{\"op\":1}",
+    "{\"op\":\"syn\"}",
+    "{\"op\":\"syncs\"}",
+    "{\"op\":\"s\\u0079nc\"}",
+    "{\"\\u006fp\":\"sync\"}",
+    "{\"op\":\"sync\",\"op\":\"sync\"}",
+    "{\"op\":\"free\"}",
+    "{\"id\":1}",
+    "{\"op\":\"sync\",\"x\":1,\"x\":1}",
+    "{\"op\":\"sync\",\"x\":1,\"y\":1}",
+    "{\"op\":\"sync\",\"x\":01}",
+    "{\"op\":\"sync\",\"x\":}",
+    "{\"op\":\"sync\",\"x\"}",
+    "{\"op\":\"sync\",\"x:1}",
+    "{\"op\":\"sync\",\"x\":\"}",
+    "{\"op\":\"sync\",\"x\":\"a\\n\"}",
+    "{\"op\":\"sync\",\"x\":\"a\\\"\"}",
+    "{\"op\":\"sync\",\"x\":\"a\tb\"}",
+    "{\"op\":\"sync\",\"x\":\"a\nb\"}",
+    "{\"op\":\"sync\",\"a\tb\":1}",
+    "{\"op\":\"sync\",\"x\":[]}",
+    "{\"op\":\"sync\",\"x\":{}}",
+    "{\"op\":\"sync\",\"x\":null}",
+    "{\"op\":\"sync\",\"x\":-1}",
+    "{\"op\":\"sync\",\"x\":1.5}",
+    "{\"op\":\"sync\",\"n\\u0061me\":1}",
+    "{\"op\":\"mark\",\"name\":\"x\"}",
+    "{\"op\":\"note\",\"name\":\"oom\"}",
+    "{\"op\":\"note\"}",
+    "{\"op\":\"sync\",\"name\":0}",
+    "{\"op\":\"free\",\"id\":}",
+    "{\"op\":\"free\",\"id\":01}",
+    "{\"op\":\"free\",\"id\":00}",
+    "{\"op\":\"free\",\"id\":-1}",
+    "{\"op\":\"free\",\"id\":-0}",
+    "{\"op\":\"free\",\"id\":+1}",
+    "{\"op\":\"free\",\"id\":1.0}",
+    "{\"op\":\"free\",\"id\":1e1}",
+    "{\"op\":\"free\",\"id\":1 1}",
+    "{\"op\":\"free\",\"id\":\"1\"}",
+    "{\"op\":\"free\",\"id\":null}",
+    "{\"op\":\"free\",\"id\":[1]}",
+    "{\"op\":\"free\",\"id\":1000000000000000}",
+    "{\"op\":\"free\",\"id\":99999999999999999999}",
+    "{\"op\":\"free\",\"id\":1,\"id\":1}",
+    "{\"op\":\"alloc\",\"id\":1,\"size\":281474976710657}",
+    "{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":1073741825}",
+    "{\"op\":\"sync\",\v\"t\":1}",
+};
+
 static void test_not_plain(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
-        "",
-        "{",
-        "{}",
-        "[]",
-        "7",
-        "{\"op\":\"sync\"",
-        "{\"op\":\"sync\",}",
-        "{\"op\":\"sync\"]",
-        "{,\"op\":\"sync\"}",
-        "{\"op\":\"sync\" \"t\":1}",
-        "{\"op\" \"sync\"}",
-        "{op:\"sync\"}",
-        "{\"op\":sync}",
-        "{\"op\":1}",
-        "{\"op\":\"syn\"}",
-        "{\"op\":\"syncs\"}",
-        "{\"op\":\"s\\u0079nc\"}",
-        "{\"\\u006fp\":\"sync\"}",
-        "{\"op\":\"sync\",\"op\":\"sync\"}",
-        "{\"op\":\"free\"}",
-        "{\"id\":1}",
-        "{\"op\":\"sync\",\"x\":1,\"x\":1}",
-        "{\"op\":\"sync\",\"x\":1,\"y\":1}",
-        "{\"op\":\"sync\",\"x\":01}",
-        "{\"op\":\"sync\",\"x\":}",
-        "{\"op\":\"sync\",\"x\"}",
-        "{\"op\":\"sync\",\"x:1}",
-        "{\"op\":\"sync\",\"x\":\"}",
-        "{\"op\":\"sync\",\"x\":\"a\\n\"}",
-        "{\"op\":\"sync\",\"x\":\"a\\\"\"}",
-        "{\"op\":\"sync\",\"x\":\"a\tb\"}",
-        "{\"op\":\"sync\",\"x\":\"a\nb\"}",
-        "{\"op\":\"sync\",\"a\tb\":1}",
-        "{\"op\":\"sync\",\"x\":[]}",
-        "{\"op\":\"sync\",\"x\":{}}",
-        "{\"op\":\"sync\",\"x\":null}",
-        "{\"op\":\"sync\",\"x\":-1}",
-        "{\"op\":\"sync\",\"x\":1.5}",
-        "{\"op\":\"sync\",\"n\\u0061me\":1}",
-        "{\"op\":\"mark\",\"name\":\"x\"}",
-        "{\"op\":\"note\",\"name\":\"oom\"}",
-        "{\"op\":\"note\"}",
-        "{\"op\":\"sync\",\"name\":0}",
-        "{\"op\":\"free\",\"id\":}",
-        "{\"op\":\"free\",\"id\":01}",
-        "{\"op\":\"free\",\"id\":00}",
-        "{\"op\":\"free\",\"id\":-1}",
-        "{\"op\":\"free\",\"id\":-0}",
-        "{\"op\":\"free\",\"id\":+1}",
-        "{\"op\":\"free\",\"id\":1.0}",
-        "{\"op\":\"free\",\"id\":1e1}",
-        "{\"op\":\"free\",\"id\":1 1}",
-        "{\"op\":\"free\",\"id\":\"1\"}",
-        "{\"op\":\"free\",\"id\":null}",
-        "{\"op\":\"free\",\"id\":[1]}",
-        "{\"op\":\"free\",\"id\":1000000000000000}",
-        "{\"op\":\"free\",\"id\":99999999999999999999}",
-        "{\"op\":\"free\",\"id\":1,\"id\":1}",
-        "{\"op\":\"alloc\",\"id\":1,\"size\":281474976710657}",
-        "{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":1073741825}",
-        "{\"op\":\"sync\",\v\"t\":1}",
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (is_plain(texts[i], false))
-            fail_msg("plain: %s", texts[i]);
-        check_same(texts[i], strlen(texts[i]), true);
-        check_same(texts[i], strlen(texts[i]), false);
+    for (size_t i = 0; i < sizeof not_plain / sizeof *not_plain; i++) {
+        if (is_plain(not_plain[i], false))
+            fail_msg("plain: %s", not_plain[i]);
+        check_same(not_plain[i], strlen(not_plain[i]), true);
+        check_same(not_plain[i], strlen(not_plain[i]), false);
     }
 }
 
@@ -323,6 +324,35 @@ static void test_random(void **state)
 
 /* ---- in a file ---- */
 
+/* Where many events are not plain, most that follow are not asked: they are read all the same. */
+static void test_misses(void **state)
+{
+    (void)state;
+    enum { EVENTS = 200 };
+    static char text[EVENTS * 80];
+    struct tp_input *in = NULL;
+    size_t size = 0;
+    int by_tree = 0;
+    for (int i = 0; i < EVENTS; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "{\"op\":\"free\",\"id\":%d%s}\n",
+                                 i, i >= 20 && i < 100 ? ",\"x\":[]" : "");
+    assert_int_equal(tp_input_memory("x", text, size, &in, NULL), TP_OK);
+    struct tp_json_scan scan = {.in = in, .line = 1, .event = 1, .one_line = true};
+    for (int i = 0; i < EVENTS; i++, scan.event++) {
+        struct tp_json_event e;
+        assert_int_equal(tp_json_event_read(&scan, &e, NULL), TP_OK);
+        assert_int_equal(e.event.id, i);
+        assert_int_equal(e.event.line, i + 1);
+        by_tree += e.tree != NULL;
+        assert_true(i >= 20 || !e.tree);
+        assert_true(i < 116 || !e.tree); /* found again after 16 at most */
+        tp_json_event_release(&e);
+    }
+    assert_in_range(by_tree, 80, 96);
+    tp_json_scan_release(&scan);
+    tp_input_close(in);
+}
+
 /* The input's buffer ends at every byte of the events: what lies in two pieces is read as well. */
 static void test_split(void **state)
 {
@@ -378,7 +408,8 @@ int main(void)
         cmocka_unit_test(test_plain),     cmocka_unit_test(test_not_plain),
         cmocka_unit_test(test_untouched), cmocka_unit_test(test_cut),
         cmocka_unit_test(test_long),      cmocka_unit_test(test_random),
-        cmocka_unit_test(test_split),     cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_split),     cmocka_unit_test(test_misses),
+        cmocka_unit_test(test_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,9 +180,9 @@ static int lower_row(struct rmm *m, const struct row *row, struct tp_err *err)
     bool null = row->r.pointer == 0 && row->r.action != TP_RMM_FAILURE;
     bool too_large = ev.op == TP_EV_NOTE && ev.size > TP_MAX_SIZE;
     m->too_large += too_large;
-    if (null || too_large) /* nothing was allocated, nothing freed */
+    int rc = need_stream(m, row, err); /* first of all: lowering must not declare one of its own */
+    if (rc == TP_OK && (null || too_large)) /* nothing was allocated, nothing freed */
         return tp_lower_skip(lo, err);
-    int rc = need_stream(m, row, err);
     if (rc == TP_OK && row->early)
         rc = tp_lower_repaired(lo, &ev, TP_REPAIR_TIME_BACKWARDS,
                                ": time runs backwards: it is before that of the first row", err);

@@ -114,10 +114,11 @@ static int next_slowly(struct tp_lines *l, struct tp_cut *line, struct tp_err *e
 
 int tp_lines_next(struct tp_lines *l, struct tp_cut *line, struct tp_err *err)
 {
-    const char *from = l->block + l->at;
-    const char *newline = NULL;
-    if (l->at < l->size && l->number > 0 && !l->in_long)
+    const char *from = l->block, *newline = NULL;
+    if (l->at < l->size && l->number > 0 && !l->in_long) {
+        from += l->at;
         newline = memchr(from, '\n', l->size - l->at);
+    }
     if (!newline || newline - from > (ptrdiff_t)TP_LINE_MAX)
         return next_slowly(l, line, err);
     *line = (struct tp_cut){from, newline};

@@ -6,9 +6,11 @@
  *     Event Type,Device ID,Address,Stream,Size (bytes),...,Start,End,Elapsed,Location     until
  * then Alloc,0,0x7f613be00000,0,720984,0,0,1,41.7014,41.7016,0.000156924,rmm_alloc.cu:85
  *
- * A stream is a handle, printed with 0x unless it is null: it is read as hexadecimal either way.
- * Known weakness: the older form has 6 digits of a time and no thread, and of a Realloc it does not
- * say what became of which block: such rows are refused. */
+ * Pointers and streams (handles) are printed with 0x by most releases, without by some, and null as
+ * 0: they are read as hexadecimal either way. RMM's guide shows `deallocate` and seconds since
+ * 1970, which no release is known to write; they are taken as what they say. Known weakness: the
+ * older form has 6 digits of a time and no thread, and of a Realloc it does not say what became of
+ * which block: such rows are refused. */
 #include "traces/rmm_row.h"
 
 #define SECOND UINT64_C(1000000000) /* ns */
@@ -30,77 +32,6 @@ static bool cut_pointer_field(struct tp_cut *c, uint64_t *value)
     *c = before;
     return false;
 }
-
-/* ---- since 2020 ---- */
-
-/* Two digits below `limit`. */
-static bool cut_two(struct tp_cut *c, uint64_t limit, uint64_t *value)
-{
-    if (c->end - c->at < 2)
-        return false;
-    unsigned tens = (unsigned)(unsigned char)c->at[0] - '0';
-    unsigned ones = (unsigned)(unsigned char)c->at[1] - '0';
-    *value = tens * 10u + ones;
-    c->at += 2;
-    return tens <= 9 && ones <= 9 && *value < limit;
-}
-
-/* HH:MM:SS and up to nine digits of a fraction, behind a point or, in old releases, a colon. */
-static bool cut_time(struct tp_cut *c, uint64_t *ns)
-{
-    struct tp_cut t = *c;
-    uint64_t hours = 0, minutes = 0, seconds = 0, fraction = 0;
-    int left = 0;
-    if (!cut_two(&t, 24, &hours) || !tp_cut_byte(&t, ':') || !cut_two(&t, 60, &minutes) ||
-        !tp_cut_byte(&t, ':') || !cut_two(&t, 61, &seconds))
-        return false;
-    if (tp_cut_byte(&t, '.') || tp_cut_byte(&t, ':')) {
-        const char *from = t.at;
-        if (!tp_cut_decimal(&t, &fraction) || t.at - from > 9)
-            return false;
-        left = 9 - (int)(t.at - from);
-    }
-    for (; left > 0; left--)
-        fraction *= 10;
-    if (!tp_cut_byte(&t, ','))
-        return false;
-    *ns = ((hours * 60 + minutes) * 60 + seconds) * SECOND + fraction;
-    *c = t;
-    return true;
-}
-
-static bool cut_action(struct tp_cut *c, struct tp_rmm_row *out)
-{
-    if (tp_cut_text(c, "allocate,"))
-        out->action = TP_RMM_ALLOCATE;
-    else if (tp_cut_text(c, "free,"))
-        out->action = TP_RMM_FREE;
-    else if (tp_cut_text(c, "allocate failure,"))
-        out->action = TP_RMM_FAILURE;
-    else
-        return false;
-    return true;
-}
-
-static const char *cut_row(struct tp_cut *row, struct tp_rmm_row *out)
-{
-    out->device = 0;
-    if (!cut_decimal_field(row, &out->thread))
-        return "thread";
-    if (!cut_time(row, &out->time_ns))
-        return "time of the day";
-    if (!cut_action(row, out))
-        return "action ('allocate', 'free', 'allocate failure')";
-    if (!cut_pointer_field(row, &out->pointer))
-        return "pointer";
-    if (!cut_decimal_field(row, &out->size))
-        return "size";
-    if (!tp_cut_pointer(row, &out->stream))
-        return "stream";
-    return tp_cut_done(row) ? NULL : "end of the row";
-}
-
-/* ---- until 2020 ---- */
 
 /* A power of ten behind the digits: "e-06", or nothing. */
 static bool cut_exponent(struct tp_cut *c, int *exponent)
@@ -146,6 +77,77 @@ static bool cut_seconds(struct tp_cut *c, uint64_t *ns)
     *c = t;
     return true;
 }
+
+/* ---- since 2020 ---- */
+
+/* Two digits below `limit`. */
+static bool cut_two(struct tp_cut *c, uint64_t limit, uint64_t *value)
+{
+    if (c->end - c->at < 2)
+        return false;
+    unsigned tens = (unsigned)(unsigned char)c->at[0] - '0';
+    unsigned ones = (unsigned)(unsigned char)c->at[1] - '0';
+    *value = tens * 10u + ones;
+    c->at += 2;
+    return tens <= 9 && ones <= 9 && *value < limit;
+}
+
+/* HH:MM:SS and up to nine digits of a fraction, behind a point or, in old releases, a colon. */
+static bool cut_time(struct tp_cut *c, uint64_t *ns)
+{
+    struct tp_cut t = *c;
+    uint64_t hours = 0, minutes = 0, seconds = 0, fraction = 0;
+    int left = 0;
+    if (!cut_two(&t, 24, &hours) || !tp_cut_byte(&t, ':') || !cut_two(&t, 60, &minutes) ||
+        !tp_cut_byte(&t, ':') || !cut_two(&t, 61, &seconds))
+        return false;
+    if (tp_cut_byte(&t, '.') || tp_cut_byte(&t, ':')) {
+        const char *from = t.at;
+        if (!tp_cut_decimal(&t, &fraction) || t.at - from > 9)
+            return false;
+        left = 9 - (int)(t.at - from);
+    }
+    for (; left > 0; left--)
+        fraction *= 10;
+    if (!tp_cut_byte(&t, ','))
+        return false;
+    *ns = ((hours * 60 + minutes) * 60 + seconds) * SECOND + fraction;
+    *c = t;
+    return true;
+}
+
+static bool cut_action(struct tp_cut *c, struct tp_rmm_row *out)
+{
+    if (tp_cut_text(c, "allocate,"))
+        out->action = TP_RMM_ALLOCATE;
+    else if (tp_cut_text(c, "free,") || tp_cut_text(c, "deallocate,"))
+        out->action = TP_RMM_FREE;
+    else if (tp_cut_text(c, "allocate failure,"))
+        out->action = TP_RMM_FAILURE;
+    else
+        return false;
+    return true;
+}
+
+static const char *cut_row(struct tp_cut *row, struct tp_rmm_row *out)
+{
+    out->device = 0;
+    if (!cut_decimal_field(row, &out->thread))
+        return "thread";
+    if (!cut_time(row, &out->time_ns) && !cut_seconds(row, &out->time_ns))
+        return "time";
+    if (!cut_action(row, out))
+        return "action ('allocate', 'free', 'allocate failure')";
+    if (!cut_pointer_field(row, &out->pointer))
+        return "pointer";
+    if (!cut_decimal_field(row, &out->size))
+        return "size";
+    if (!tp_cut_pointer(row, &out->stream))
+        return "stream";
+    return tp_cut_done(row) ? NULL : "end of the row";
+}
+
+/* ---- until 2020 ---- */
 
 static const char *cut_older_row(struct tp_cut *row, struct tp_rmm_row *out)
 {

@@ -23,6 +23,8 @@ static void check(const char *text, const char *program)
     struct reading r = must_read(text);
     write_program(r.program, got, sizeof got);
     assert_string_equal(got, program);
+    for (int i = 0; i < TP_REPAIR_COUNT; i++)
+        assert_int_equal(r.repairs[i], 0);
     forget(&r);
 }
 
@@ -35,6 +37,8 @@ static void test_program(void **state)
           "20000 3\n\n8\t1 \n" BODY "\n \n",
           PROGRAM);
     check(CLASSIC " a  0\t512\r\nf 0", "alloc 0 512 a4 @1; free 0 512 a4 @2; ");
+    check(CLASSIC "r 6 10\nr 6 20\nf 6\n",
+          "alloc 0 10 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @3; ");
     check(CLASSIC "f -1\na 7 1\nf 7\nf -1\na 7 2\n",
           "alloc 0 1 a4 @2; free 0 1 a4 @3; alloc 0 2 a4 @5; ");
 }
@@ -54,6 +58,8 @@ static void test_headers(void **state)
         {"3\n3\n8\n1408\n" BODY, "malloclab trace of weight 3 (throughput alone)", true},
         {"4\n3\n8\n1\n" BODY, "malloclab trace of weight 1", false},
         {"0\n3\n8\n1\n" BODY, "malloclab trace of weight 1", false}, /* no heap of 1 byte at most */
+        {"1\n3\n8\n1\n" BODY, "malloclab trace of weight 1",
+         false}, /* one that goes round has this */
         {"0\n1\n1\n1\na 0 1\n", "malloclab trace of weight 0 (not counted)", true},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -86,6 +86,10 @@ static void test_rows(void **state)
           -1, 0);
     check(HEADER "9,12:34:56.0,allocate,(nil),0,0x2\n9,12:34:56.0,allocate,0x10,8,0x2\n",
           "alloc 0 8 a8 @2; ", -1, 0); /* on the first stream */
+    /* as RMM's guide has it */
+    check(HEADER "140573312345856,1634567890.123456,allocate,0x7f8a40000000,1024,0x7f8a38001020\n"
+                 "140573312345856,1634567890.345678,deallocate,7f8a40000000,1024,7f8a38001020\n",
+          "alloc 0 1024 a8 @1; free 0 1024 a8 +222222000 @2; ", -1, 0);
     struct reading r = must_read(HEADER "9,12:34:56.0,allocate failure,(nil),999999999999999,0\n");
     assert_string_equal(r.meta.remarks, "Failed requests of more than 2^48 bytes are left out: 1.");
     forget(&r);
@@ -202,9 +206,9 @@ static void test_refusals(void **state)
         const char *row, *sentence;
     } rows[] = {
         {"x,10:00:00.0,free,0x1,8,0", "'x' is no thread"},
-        {"1,24:00:00.0,free,0x1,8,0", "'24:00:00.0' is no time of the day"},
-        {"1,10:60:00.0,free,0x1,8,0", "'10:60:00.0' is no time of the day"},
-        {"1,10:00:00.0x,free,0x1,8,0", "'10:00:00.0x' is no time of the day"},
+        {"1,24:00:00.0,free,0x1,8,0", "'24:00:00.0' is no time"},
+        {"1,10:60:00.0,free,0x1,8,0", "'10:60:00.0' is no time"},
+        {"1,10:00:00.0x,free,0x1,8,0", "'10:00:00.0x' is no time"},
         {R "frees,0x1,8,0", "'frees' is no action ('allocate', 'free', 'allocate failure')"},
         {R "free,0xg,8,0", "'0xg' is no pointer"},
         {R "free,0x1,-8,0", "'-8' is no size"},

@@ -5,7 +5,7 @@
  *     8            operations                                  8         operations
  *     1            weight, 0 or 1                              1408      most bytes live at once
  *     a 0 512      malloc; ids may come again after their free
- *     r 0 640      realloc; the id stays
+ *     r 0 640      realloc; the id stays; of one that is not live: realloc(NULL)
  *     f 0          free; f -1 is free(NULL)
  *
  * Both headers have ids and operations in the same places, so a wrong guess costs only words.
@@ -118,6 +118,9 @@ static int take_operation(struct rep *r, struct tp_cut line, struct tp_err *err)
     }
     if (ev.id < 0)
         return tp_lower_skip(lo, err);
+    uint64_t size = 0; /* of no object: realloc(NULL) */
+    if (ev.op == TP_EV_REALLOC && ev.size > 0 && !tp_lower_live(lo, ev.id, &size))
+        ev.op = TP_EV_ALLOC;
     if ((uint64_t)ev.id >= r->ids)
         r->ids = (uint64_t)ev.id + 1;
     if (ev.size > r->largest)

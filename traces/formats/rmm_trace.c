@@ -2,11 +2,11 @@
  *
  *     line --> row --> clock --> queue, empty unless a free is looked for --> lowering
  *
- * The log is written outside RMM's locks, so an address can be allocated again in a row above the
- * one that frees it:
+ * Rows are written beside what they tell of, not under one lock with it, so with several threads an
+ * address may be allocated again in a row above the one that frees it:
  *
- *     thread 1   free P begins ........................ its row is written
- *     thread 2                   gets P, row is written
+ *     thread 1   frees P ............................. writes its row
+ *     thread 2             gets P, writes its row
  *
  * Where an allocate meets a live pointer, up to AHEAD rows below it are looked at for the free of
  * that pointer and size by another thread, which is then put before it. Times are of the day

@@ -350,7 +350,7 @@ static void read_from_copy(struct tp_input *in, int fd)
     in->unpack = NULL;
     if (in->owned)
         close(in->raw.fd);
-    in->raw = (struct tp_raw){.name = in->name, .fd = fd, .again = true, .placed = true};
+    in->raw = (struct tp_raw){.name = in->name, .fd = fd, .again = true};
     in->owned = true;
     in->start = in->end = 0;
     in->ended = false;
@@ -401,7 +401,6 @@ int tp_input_reopen(const struct tp_input *in, int *out, struct tp_err *err)
         return rc;
     anew->raw = in->raw;
     anew->raw.name = anew->name;
-    anew->raw.placed = true;
     anew->raw.at = 0;
     rc = start_reading(anew, err);
     if (rc == TP_OK)

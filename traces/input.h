@@ -61,7 +61,7 @@ uint64_t tp_input_offset(const struct tp_input *in); /* of the next byte, from 0
 int tp_input_finish(struct tp_input *in, struct tp_err *err);
 
 /* A descriptor, which the caller closes, that holds all unpacked bytes of the input from its
- * beginning, for pread(2): the file itself where it is an unpacked regular file, else a copy
+ * beginning: the file itself where it is an unpacked regular file, else a copy
  * without a name in $TMPDIR. The copy is made before anything is taken (a peek is fine), else
  * TP_EUNSUP; reading from `in` goes on as if nothing had happened. TP_EIO: no room for it. */
 int tp_input_file(struct tp_input *in, int *fd, struct tp_err *err);

@@ -1,5 +1,5 @@
-/* See raw.h. A descriptor is read on from where it stands, or, when the same file is read a second
- * time, by offset: the two readers then do not move each other. */
+/* See raw.h. A file is read by offset: several who read it do not move each other, though copies of
+ * a descriptor share its position. A pipe is read on from where it stands. */
 #include "traces/raw.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static ssize_t from_descriptor(const struct tp_raw *raw, void *into, size_t room
 {
     for (;;) {
         ssize_t n =
-            raw->placed ? pread(raw->fd, into, room, (off_t)raw->at) : read(raw->fd, into, room);
+            raw->again ? pread(raw->fd, into, room, (off_t)raw->at) : read(raw->fd, into, room);
         if (n >= 0 || (errno != EINTR && errno != EAGAIN))
             return n;
         if (errno == EAGAIN) {

@@ -11,9 +11,8 @@
 struct tp_raw {
     const char *name;          /* for messages; borrowed */
     int fd;                    /* -1: memory */
-    bool again;                /* a regular file, given from its first byte: can be read anew */
-    bool placed;               /* read at `at`; the descriptor's own position stays */
-    uint64_t at;               /* of the next byte: in memory, and where placed */
+    bool again;                /* a regular file from its first byte: read by offset, also anew */
+    uint64_t at;               /* bytes read: where the next one lies in memory and `again` */
     const unsigned char *data; /* memory, borrowed */
     size_t size;               /* of the memory, in bytes */
 };

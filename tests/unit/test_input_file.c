@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-/* Some of it in every part, from the back; closes the descriptor. */
+/* Some of it in every part, from the back; moves its position, and closes it. */
 static void check_file(int fd)
 {
     struct stat st;
@@ -13,6 +13,7 @@ static void check_file(int fd)
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     assert_int_equal(fstat(fd, &st), 0);
     assert_int_equal(st.st_size, MANY);
+    assert_int_equal(lseek(fd, 12345, SEEK_SET), 12345);
     for (size_t at = MANY - sizeof data;; at -= at < 50021 ? at : 50021) {
         assert_int_equal(pread(fd, data, sizeof data, (off_t)at), sizeof data);
         for (size_t i = 0; i < sizeof data; i++)

@@ -149,6 +149,22 @@ static void test_every_bit(void **state)
     }
 }
 
+/* What lies before the damage is shown, all of it. */
+static void test_before_damage(void **state)
+{
+    (void)state;
+    const struct bytes expected = {(unsigned char *)(uintptr_t)SHORT, strlen(SHORT)};
+    for (size_t i = 0; i < PACKERS; i++) {
+        struct bytes packed = packers[i].pack(SHORT, strlen(SHORT));
+        packed.data[packed.size - (i ? 1 : 8)] ^= 1; /* the checksum */
+        struct outcome o = read_all(packed, 0, expected);
+        assert_int_equal(o.rc, TP_EINPUT);
+        assert_true(o.same);
+        assert_int_equal(o.size, expected.size);
+        free(packed.data);
+    }
+}
+
 static void test_damage_is_placed(void **state)
 {
     (void)state;
@@ -216,6 +232,37 @@ static void test_many_members(void **state)
         free(one.data);
         free(packed.data);
         free(all.data);
+    }
+}
+
+/* A member of `size` bytes with nothing in it: gzip with a long name, a zstd frame to be skipped.
+ */
+static struct bytes make_empty(bool gzip, size_t size)
+{
+    struct bytes b = make_bytes(size);
+    if (gzip) {
+        memset(b.data, 'n', size);
+        memcpy(b.data, "\x1f\x8b\x08\x08\0\0\0\0\0\xff", 10);
+        memcpy(b.data + size - 11, "\0\x03\0\0\0\0\0\0\0\0\0", 11);
+        return b;
+    }
+    memcpy(b.data, "\x50\x2a\x4d\x18", 4);
+    for (size_t i = 0; i < 4; i++)
+        b.data[4 + i] = (unsigned char)((size - 8) >> 8 * i);
+    return b;
+}
+
+/* Members that begin with the last bytes of a buffer. */
+static void test_split_magic(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < PACKERS; i++) {
+        for (size_t there = 0; there <= 5; there++) {
+            struct bytes packed = make_empty(i == 0, ((size_t)256 << 10) - there);
+            append(&packed, packers[i].pack(SHORT, strlen(SHORT)));
+            must_read(packed, SHORT, strlen(SHORT));
+            free(packed.data);
+        }
     }
 }
 
@@ -404,6 +451,8 @@ int main(void)
         cmocka_unit_test(test_long_cut),
         cmocka_unit_test(test_every_bit),
         cmocka_unit_test(test_damage_is_placed),
+        cmocka_unit_test(test_before_damage),
+        cmocka_unit_test(test_split_magic),
         cmocka_unit_test(test_members),
         cmocka_unit_test(test_many_members),
         cmocka_unit_test(test_trailing),

@@ -1,5 +1,5 @@
-/* Quantities as people write them. Exact: digits are gathered as an integer and a power of ten, and
- * the product with the unit must come out whole; a double would turn 0.1GB into something else.
+/* Quantities as people write them. Exact: digits are gathered as an integer and a power of ten; a
+ * double would turn 0.1GB into something else. 3.65GiB is no whole number of bytes: rounded down.
  * Known weakness: more digits than fit 64 bits are refused, even where the product would fit. */
 #include "alloc/units.h"
 
@@ -88,30 +88,18 @@ static bool read_decimal(const char **text, struct decimal *out)
     return any;
 }
 
-/* decimal * factor, when that is whole and fits. */
+/* decimal * factor, rounded down; what is not 0 must not become it, and a unit of one has no
+ * fractions. */
 static bool scale(struct decimal d, uint64_t factor, uint64_t *out)
 {
-    while (d.places > 0) {
-        uint64_t shared = 10; /* what of this ten the factor or the value can give */
-        if (factor % 2 == 0) {
-            factor /= 2;
-            shared /= 2;
-        } else if (d.value % 2 == 0) {
-            d.value /= 2;
-            shared /= 2;
-        }
-        if (factor % 5 == 0) {
-            factor /= 5;
-            shared /= 5;
-        } else if (d.value % 5 == 0) {
-            d.value /= 5;
-            shared /= 5;
-        }
-        if (shared != 1)
-            return false;
-        d.places--;
-    }
-    return !__builtin_mul_overflow(d.value, factor, out);
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)d.value * factor;
+    if (d.places > 0 && factor == 1)
+        return false;
+    for (unsigned i = 0; i < d.places; i++)
+        product /= 10;
+    *out = (uint64_t)product;
+    return product <= UINT64_MAX && (product > 0 || d.value == 0);
 }
 
 static bool parse(const char *text, const struct unit *units, uint64_t *out)

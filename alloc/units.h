@@ -7,7 +7,8 @@
 
 /* Bytes: an integer or decimal fraction and a unit, any case. K M G T and KiB MiB GiB TiB are
  * binary, KB MB GB TB decimal, B or nothing bytes. False where the text is no such thing, is
- * negative, does not fit 64 bits, or is not a whole number of bytes. */
+ * negative, does not fit 64 bits, or is under a byte. What is not a whole number of bytes, as
+ * 3.65GiB, is rounded down; "1.5" without a unit is no size. */
 bool tp_parse_size(const char *text, uint64_t *bytes);
 
 /* A duration with its unit: ns us ms s min h; "0" needs none. False as above. */

@@ -349,6 +349,9 @@ static void print_notes(const struct tp_result *results, size_t count, int hidde
                  tp_count(results[0].run->latency.sampled).s);
         print_note(page, text);
     }
+    if (has_recorded(&results[0]))
+        print_note(page,
+                   "The recorded row is from the file; its idle memory holds what was rounded up.");
     if (informative)
         print_note(page, "A real allocator's memory is by its own statistics, its calls are not "
                          "seen.");

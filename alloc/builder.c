@@ -345,6 +345,14 @@ int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct
     return TP_OK;
 }
 
+/* The same allocations before and after the first event are different programs. */
+static void end_prologue(struct tp_builder *b)
+{
+    static const uint8_t boundary[sizeof(struct tp_insn)] = {0xff};
+    if (b->cfg.hash && b->program->facts.prologue)
+        b->cfg.hash(b->cfg.hash_ctx, boundary, sizeof boundary);
+}
+
 int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t event,
                    struct tp_err *err)
 {
@@ -352,6 +360,7 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
         int rc = close_window(b, err);
         if (rc)
             return rc;
+        end_prologue(b);
         b->started = true;
     }
     if (event == 0 || event < b->event)

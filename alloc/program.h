@@ -126,7 +126,8 @@ struct tp_demand {
 /* What is known of a program without playing it. Operations are counted per op, the prologue not.
  */
 struct tp_program_facts {
-    uint8_t hash[TP_HASH_SIZE]; /* over the instructions, the prologue first */
+    uint8_t hash[TP_HASH_SIZE]; /* over the instructions; after a prologue stand 24 bytes that are
+                                   no instruction: 0xff and zeros */
     uint8_t kind;               /* enum tp_kind */
     uint8_t time_known;         /* every event had a time */
     uint16_t devices;           /* >= 1 */
@@ -154,8 +155,8 @@ struct tp_cursor;
 
 /* ---- building (front ends only) ---- */
 
-/* Called with every run of instructions in program order, prologue first, before they are stored:
- * the front end's hash. */
+/* Called with every run of instructions in program order before they are stored, and with 24 bytes
+ * that are none where a prologue ends and events follow: the front end's hash. */
 typedef void tp_hash_fn(void *ctx, const void *data, size_t size);
 
 /* Takes a whole window as it is built; the window is borrowed for the call. Names of its marks:

@@ -171,19 +171,26 @@ static void free_input(struct input *in)
 struct hashed {
     const struct tp_insn *expected;
     size_t done; /* bytes */
+    uint32_t prologue, boundaries;
 };
 
 static void compare_hashed(void *ctx, const void *data, size_t size)
 {
     struct hashed *h = ctx;
     assert_true(size > 0);
+    if (*(const uint8_t *)data == 0xff) { /* no instruction: the prologue ends */
+        assert_int_equal(size, sizeof(struct tp_insn));
+        assert_int_equal(h->done, h->prologue * sizeof(struct tp_insn));
+        h->boundaries++;
+        return;
+    }
     assert_memory_equal(data, (const char *)h->expected + h->done, size);
     h->done += size;
 }
 
 static struct tp_program *build(const struct input *in, uint64_t memory_limit)
 {
-    struct hashed h = {.expected = in->insns};
+    struct hashed h = {.expected = in->insns, .prologue = in->prologue};
     struct tp_builder_cfg cfg = {.kind = TP_KIND_DEVICE,
                                  .hash = compare_hashed,
                                  .hash_ctx = &h,
@@ -206,6 +213,7 @@ static struct tp_program *build(const struct input *in, uint64_t memory_limit)
     }
     tp_builder_flush(b);
     assert_true(h.done == in->count * sizeof *in->insns);
+    assert_int_equal(h.boundaries, in->prologue && in->prologue < in->count);
     uint8_t hash[TP_HASH_SIZE] = "the front end's";
     struct tp_builder_end end = {.events = in->count ? in->events[in->count - 1] + 3 : 0,
                                  .time_known = true,

@@ -172,6 +172,10 @@ static void random_insns(struct tp_insn *insns, size_t count, size_t before)
             static const uint8_t ops[] = {TP_MARK, TP_MARK, TP_THREAD_END, TP_NOTE, TP_RESET};
             in.op = ops[random_below(COUNT(ops) - (random_below(4) != 0))];
             in.slot = (uint32_t)random_below(random_below(2) ? 5 : MARKS);
+            if (in.op == TP_NOTE) {
+                in.slot = 0;
+                in.align_log2 = TP_NOTE_OOM;
+            }
             for (int k = 0; in.op == TP_RESET && k < SLOTS; k++)
                 sizes[k] = devices[k] == in.device ? 0 : sizes[k];
         } else if (sizes[slot]) {

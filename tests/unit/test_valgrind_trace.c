@@ -72,8 +72,7 @@ static void test_real_file(void **state)
     assert_string_equal(r.meta.remarks, "Lines of the program's own words are left out: 2.\n"
                                         "Failed requests of more than 2^48 bytes are left out: 2.");
     assert_int_equal(strncmp(r.meta.space, "process ", 8), 0);
-    assert_non_null(
-        strstr(r.meta.left_out, "(4 events)")); /* the child, with two of the parent's */
+    assert_non_null(strstr(r.meta.left_out, "(4 events")); /* the child, with two of the parent's */
     forget(&r);
 }
 

@@ -124,6 +124,7 @@ static struct tp_insn random_insn(struct object *objects, uint32_t index)
     if (index >= RANDOM_SLOTS && random_below(40) == 0) {
         in.op = others[random_below(COUNT(others))];
         in.slot = 0;
+        in.align_log2 = in.op == TP_NOTE ? TP_NOTE_SNAPSHOT : in.align_log2;
         for (int i = 0; in.op == TP_RESET && i < RANDOM_SLOTS; i++)
             objects[i].size = objects[i].device == in.device ? 0 : objects[i].size;
         return in;

@@ -223,10 +223,7 @@ static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struc
     if (!rc)
         rc = scan_windows(&s, err);
     if (rc == TP_EBROKEN) /* what the decoder let pass */
-        rc = tp_prefix(err,
-                       tp_fail(err, TP_EINPUT, "damaged: %s",
-                               "its instructions do not go "
-                               "together"),
+        rc = tp_prefix(err, tp_fail(err, TP_EINPUT, "damaged: its instructions do not go together"),
                        "%s", f->name);
     if (!rc)
         rc = keep_facts(f, &s, err);
@@ -239,9 +236,9 @@ static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struc
 /* "cut at byte 40,960: the last 34,000 of 100,000 events are missing" */
 static void say_lost(const struct tp_tpt_file *f, char *text, size_t size)
 {
-    char bytes[TP_GROUPED], lost[TP_GROUPED], all[TP_GROUPED];
+    char number[TP_GROUPED], lost[TP_GROUPED], all[TP_GROUPED];
     uint64_t events = f->facts.facts.events;
-    tp_grouped(f->bytes, bytes);
+    const char *bytes = tp_grouped(f->bytes, number);
     if (f->header.events > events)
         snprintf(text, size, "cut at byte %s: the last %s of %s events are missing", bytes,
                  tp_grouped(f->header.events - events, lost), tp_grouped(f->header.events, all));

@@ -1,34 +1,12 @@
 /* tapool's own binary form: a program as it stands, played from the file. traces/README.md says
  * what is in it. */
-#include "alloc/spool.h"
 #include "traces/tpt_layout.h"
 #include "traces/tpt_read.h"
-
-#include <unistd.h>
 
 static int probe(const unsigned char *data, size_t size)
 {
     return size >= TP_TPT_MAGIC_SIZE && memcmp(data, TP_TPT_MAGIC, TP_TPT_MAGIC_SIZE) == 0 ? 100
                                                                                            : 0;
-}
-
-/* All bytes of the input in a file without a name. */
-static int input_file(struct tp_input *in, int *fd, struct tp_err *err)
-{
-    const unsigned char *data = NULL;
-    size_t got = 0;
-    uint64_t at = 0;
-    int rc = tp_spool_open(fd, err);
-    if (rc)
-        return rc;
-    while (!rc && !(rc = tp_input_block(in, &data, &got, err)) && got > 0) {
-        rc = tp_spool_write(*fd, data, got, at, err);
-        tp_input_take(in, got);
-        at += got;
-    }
-    if (rc)
-        close(*fd);
-    return rc;
 }
 
 static int open_trace(const struct tp_reading *r, struct tp_program **out, uint64_t *repairs,
@@ -41,7 +19,7 @@ static int open_trace(const struct tp_reading *r, struct tp_program **out, uint6
                                         .recorded = r->recorded,
                                         .repairs = repairs};
     int fd = -1;
-    int rc = input_file(r->in, &fd, err);
+    int rc = tp_input_file(r->in, &fd, err);
     return rc ? rc : tp_tpt_open(fd, &cfg, out, err);
 }
 

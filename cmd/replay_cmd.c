@@ -293,6 +293,16 @@ static unsigned passes_of(const struct replay_opts *o, const struct tp_program_f
     return TP_PASS_ALL | (fits ? TP_PASS_FITS : 0u) | (o->verify ? TP_PASS_VERIFY : 0u);
 }
 
+/* A file that is played in place names itself when it turns out to be damaged. */
+static int name_trace(const struct job *job, int status, struct tp_err *err)
+{
+    const char *name = strcmp(job->trace.path, "-") ? job->trace.path : "stdin";
+    size_t length = strlen(name);
+    if (strncmp(err->text, name, length) == 0 && err->text[length] == ':')
+        return status;
+    return tp_prefix(err, status, "%s", job->trace.path);
+}
+
 static int play(struct replay *r, const struct job *job, const struct tp_strategy_spec *spec,
                 struct tp_result *out, struct tp_err *err)
 {
@@ -332,7 +342,7 @@ static int play(struct replay *r, const struct job *job, const struct tp_strateg
         status = tp_replay(&cfg, out->run, err);
     }
     tp_progress_clear(&line);
-    return status ? tp_prefix(err, status, "%s", job->trace.path) : TP_OK;
+    return status ? name_trace(job, status, err) : TP_OK;
 }
 
 static int play_all(struct replay *r, struct tp_err *err)

@@ -48,7 +48,7 @@ void tp_tpt_file_close(struct tp_tpt_file *f)
     for (uint32_t i = 0; i < f->name_count; i++)
         free(f->names[i]);
     free(f->names);
-    free(f->name);
+    free(f->lead);
     free(f->meta);
     tp_tpt_facts_release(&f->facts);
     if (f->fd >= 0)
@@ -58,32 +58,37 @@ void tp_tpt_file_close(struct tp_tpt_file *f)
 
 /* ---- errors ---- */
 
+int tp_tpt_file_name(const struct tp_tpt_file *f, int rc, struct tp_err *err)
+{
+    int length = (int)strlen(f->lead);
+    return length > 2 ? tp_prefix(err, rc, "%.*s", length - 2, f->lead) : rc;
+}
+
 int tp_tpt_file_place(const struct tp_tpt_file *f, const struct tp_tpt_block *block, uint64_t at,
                       int rc, struct tp_err *err)
 {
     if (rc != TP_EINPUT)
         return rc;
-    return tp_prefix(err, rc, "%s: block %" PRIu32 " (byte %" PRIu64 ")", f->name, block->index,
-                     at);
+    return tp_prefix(err, rc, "%sblock %" PRIu32 " (byte %" PRIu64 ")", f->lead, block->index, at);
 }
 
 static int wrong_block(const struct tp_tpt_file *f, const struct walk *w, const char *wrong,
                        struct tp_err *err)
 {
-    return tp_fail(err, TP_EINPUT, "%s: block %" PRIu32 " (byte %" PRIu64 ") is damaged: %s",
-                   f->name, w->index, w->at, wrong);
+    return tp_fail(err, TP_EINPUT, "%sblock %" PRIu32 " (byte %" PRIu64 ") is damaged: %s", f->lead,
+                   w->index, w->at, wrong);
 }
 
-static int out_of_memory(const struct tp_tpt_file *f, struct tp_err *err)
+static int out_of_memory(struct tp_err *err)
 {
-    return tp_fail(err, TP_ENOMEM, "out of memory while opening %s", f->name);
+    return tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");
 }
 
 static int read_at(const struct tp_tpt_file *f, void *to, size_t size, uint64_t at,
                    struct tp_err *err)
 {
     int rc = tp_spool_read(f->fd, to, size, at, err);
-    return rc ? tp_prefix(err, rc, "%s", f->name) : TP_OK;
+    return rc ? tp_tpt_file_name(f, rc, err) : TP_OK;
 }
 
 static int crc_differs(const struct tp_tpt_file *f, uint32_t index, uint64_t at, uint32_t crc,
@@ -92,9 +97,9 @@ static int crc_differs(const struct tp_tpt_file *f, uint32_t index, uint64_t at,
     if (crc == said)
         return TP_OK;
     return tp_fail(err, TP_EINPUT,
-                   "%s: block %" PRIu32 " (byte %" PRIu64
+                   "%sblock %" PRIu32 " (byte %" PRIu64
                    ") is damaged: CRC-32C is 0x%08x, not 0x%08x",
-                   f->name, index, at, crc, said);
+                   f->lead, index, at, crc, said);
 }
 
 /* The checksum of a block that is in the file in full, whatever its length. */
@@ -108,7 +113,7 @@ static int check_sum(const struct tp_tpt_file *f, uint64_t at, uint32_t index, s
     tp_tpt_block_get(head, &block);
     uint8_t *piece = malloc(PIECE);
     if (!piece)
-        return out_of_memory(f, err);
+        return out_of_memory(err);
     uint32_t crc = tp_tpt_block_crc(head, NULL, 0);
     for (uint32_t done = 0, size = 0; !rc && done < block.stored; done += size) {
         size = block.stored - done < PIECE ? block.stored - done : PIECE;
@@ -149,7 +154,7 @@ static int load(const struct tp_tpt_file *f, const struct walk *w, uint32_t most
         return rc;
     char *bytes = malloc((size_t)size + 1);
     if (!bytes)
-        return out_of_memory(f, err);
+        return out_of_memory(err);
     rc = read_at(f, bytes, size, w->at + TP_TPT_BLOCK_SIZE, err);
     if (rc) {
         free(bytes);
@@ -178,13 +183,13 @@ static int keep_name(struct tp_tpt_file *f, const char *text, struct tp_err *err
         uint32_t capacity = f->name_capacity ? 2 * f->name_capacity : 16;
         char **names = realloc(f->names, capacity * sizeof *names);
         if (!names)
-            return out_of_memory(f, err);
+            return out_of_memory(err);
         f->names = names;
         f->name_capacity = capacity;
     }
     char *copy = tp_clean_copy(text, TP_TPT_NAME_MAX);
     if (!copy)
-        return out_of_memory(f, err);
+        return out_of_memory(err);
     f->names[f->name_count++] = copy;
     return TP_OK;
 }
@@ -242,9 +247,8 @@ static int take_end(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
     else if (memcmp(at + 24, TP_TPT_END_MAGIC, TP_TPT_MAGIC_SIZE) != 0)
         rc = wrong_block(f, w, "its last bytes are wrong", err);
     else if (w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE != f->bytes)
-        rc =
-            tp_fail(err, TP_EINPUT, "%s: something follows the end of the trace (byte %" PRIu64 ")",
-                    f->name, w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE);
+        rc = tp_fail(err, TP_EINPUT, "%ssomething follows the end of the trace (byte %" PRIu64 ")",
+                     f->lead, w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE);
     free(bytes);
     w->ended = true;
     return rc;
@@ -357,11 +361,10 @@ static int check_whole(const struct tp_tpt_file *f, struct tp_err *err)
     if (!f->whole)
         return TP_OK;
     if (f->facts.facts.kind != f->header.kind)
-        return tp_fail(err, TP_EINPUT, "%s: the facts are of another kind than the header",
-                       f->name);
+        return tp_fail(err, TP_EINPUT, "%sthe facts are of another kind than the header", f->lead);
     if (f->facts.facts.marks != f->name_count)
-        return tp_fail(err, TP_EINPUT, "%s: the names of phases are not as many as the facts say",
-                       f->name);
+        return tp_fail(err, TP_EINPUT, "%sthe names of phases are not as many as the facts say",
+                       f->lead);
     return TP_OK;
 }
 
@@ -370,25 +373,35 @@ static int read_header(struct tp_tpt_file *f, struct tp_err *err)
     uint8_t bytes[TP_TPT_HEADER_SIZE];
     struct stat st;
     if (fstat(f->fd, &st))
-        return tp_fail(err, TP_EIO, "%s: cannot be read: %s", f->name, strerror(errno));
+        return tp_fail(err, TP_EIO, "%scannot be read: %s", f->lead, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return tp_fail(err, TP_EINPUT, "%s: this is no file", f->name);
+        return tp_fail(err, TP_EINPUT, "%sthis is no file", f->lead);
     f->bytes = (uint64_t)st.st_size;
     if (f->bytes < sizeof bytes)
-        return tp_fail(err, TP_EINPUT, "%s: cut at byte %" PRIu64 ", within its header", f->name,
+        return tp_fail(err, TP_EINPUT, "%scut at byte %" PRIu64 ", within its header", f->lead,
                        f->bytes);
     int rc = read_at(f, bytes, sizeof bytes, 0, err);
     if (rc)
         return rc;
     rc = tp_tpt_header_get(bytes, &f->header, err);
-    return rc ? tp_prefix(err, rc, "%s", f->name) : TP_OK;
+    return rc ? tp_tpt_file_name(f, rc, err) : TP_OK;
+}
+
+/* What sentences begin with. */
+static char *make_lead(const char *name)
+{
+    char *clean = tp_clean_copy(name, NAME_KEPT), *lead = NULL;
+    if (clean && asprintf(&lead, "%s%s", clean, *clean ? ": " : "") < 0)
+        lead = NULL;
+    free(clean);
+    return lead;
 }
 
 int tp_tpt_file_open(int fd, const char *name, struct tp_tpt_file *out, struct tp_err *err)
 {
-    *out = (struct tp_tpt_file){.fd = fd, .name = tp_clean_copy(name, NAME_KEPT)};
+    *out = (struct tp_tpt_file){.fd = fd, .lead = make_lead(name)};
     struct walk w = {.at = TP_TPT_HEADER_SIZE, .before = NO_BLOCK};
-    int rc = out->name ? read_header(out, err)
+    int rc = out->lead ? read_header(out, err)
                        : tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");
     if (!rc)
         rc = look_for_end(out, &w.has_end, err);
@@ -403,14 +416,13 @@ int tp_tpt_file_open(int fd, const char *name, struct tp_tpt_file *out, struct t
 
 /* ---- blocks with instructions ---- */
 
-static int room(const struct tp_tpt_file *f, uint8_t **bytes, size_t *has, size_t want,
-                struct tp_err *err)
+static int room(uint8_t **bytes, size_t *has, size_t want, struct tp_err *err)
 {
     if (want <= *has)
         return TP_OK;
     uint8_t *more = realloc(*bytes, want);
     if (!more)
-        return out_of_memory(f, err);
+        return out_of_memory(err);
     *bytes = more;
     *has = want;
     return TP_OK;
@@ -419,18 +431,18 @@ static int room(const struct tp_tpt_file *f, uint8_t **bytes, size_t *has, size_
 static int unpack(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer,
                   const struct tp_tpt_block *b, uint64_t at, struct tp_err *err)
 {
-    int rc = room(f, &buffer->raw, &buffer->raw_room, (size_t)b->raw + TP_TPT_RECORD_MAX, err);
+    int rc = room(&buffer->raw, &buffer->raw_room, (size_t)b->raw + TP_TPT_RECORD_MAX, err);
     if (rc)
         return rc;
     if (!buffer->unpacker)
         buffer->unpacker = ZSTD_createDCtx();
     if (!buffer->unpacker)
-        return out_of_memory(f, err);
+        return out_of_memory(err);
     size_t n =
         ZSTD_decompressDCtx(buffer->unpacker, buffer->raw, b->raw, buffer->stored, b->stored);
     if (ZSTD_isError(n) || n != b->raw)
         return tp_fail(err, TP_EINPUT,
-                       "%s: block %" PRIu32 " (byte %" PRIu64 ") cannot be unpacked: %s", f->name,
+                       "%sblock %" PRIu32 " (byte %" PRIu64 ") cannot be unpacked: %s", f->lead,
                        b->index, at, ZSTD_isError(n) ? ZSTD_getErrorName(n) : "it is shorter");
     memset(buffer->raw + b->raw, 0, TP_TPT_RECORD_MAX);
     return TP_OK;
@@ -439,14 +451,14 @@ static int unpack(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer,
 /* What was right on opening may have changed: the file belongs to others. */
 static int changed(const struct tp_tpt_file *f, uint64_t at, struct tp_err *err)
 {
-    return tp_fail(err, TP_EINPUT, "%s: changed while it was read (byte %" PRIu64 ")", f->name, at);
+    return tp_fail(err, TP_EINPUT, "%schanged while it was read (byte %" PRIu64 ")", f->lead, at);
 }
 
 static int load_insns(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer, uint64_t at,
                       const uint8_t *head, const struct tp_tpt_block *b, struct tp_err *err)
 {
     int rc =
-        room(f, &buffer->stored, &buffer->stored_room, (size_t)b->stored + TP_TPT_RECORD_MAX, err);
+        room(&buffer->stored, &buffer->stored_room, (size_t)b->stored + TP_TPT_RECORD_MAX, err);
     if (!rc)
         rc = read_at(f, buffer->stored, b->stored, at + TP_TPT_BLOCK_SIZE, err);
     if (rc)

@@ -6,7 +6,7 @@
 
 struct tp_tpt_file {
     int fd;         /* owned; read at offsets, never moved */
-    char *name;     /* owned, clean; for messages */
+    char *lead;     /* owned, clean; what sentences begin with: "web.tpt: ", or "" */
     uint64_t bytes; /* of the file */
     uint64_t end;   /* where the windows end: at FACT, or at what was cut */
     bool whole;     /* it has its facts and its end */
@@ -19,9 +19,10 @@ struct tp_tpt_file {
     struct tp_tpt_facts facts; /* if it is whole */
 };
 
-/* Takes `fd` over, in every case; `name` is cleaned and copied. Reads all but the windows, whose
- * headers it checks. A file that is cut is no error unless nothing is left of it. TP_EINPUT:
- * "web.tpt: block 3 (byte 40960) is damaged: CRC-32C is 0x..., not 0x...". */
+/* Takes `fd` over, in every case; `name` is cleaned and copied; "": messages name no file. Reads
+ * all but the windows, whose headers it checks. A file that is cut is no error unless nothing is
+ * left of it. TP_EINPUT: "web.tpt: block 3 (byte 40960) is damaged: CRC-32C is 0x..., not 0x...".
+ */
 int tp_tpt_file_open(int fd, const char *name, struct tp_tpt_file *out, struct tp_err *err);
 void tp_tpt_file_close(struct tp_tpt_file *f);
 
@@ -38,6 +39,9 @@ void tp_tpt_buffer_release(struct tp_tpt_buffer *b);
  * the next call. 1 = there is one, 0 = none before f->end, else -status. */
 int tp_tpt_file_next(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer, uint64_t *at,
                      struct tp_tpt_block *block, const uint8_t **payload, struct tp_err *err);
+
+/* Puts the file before a sentence that is there. */
+int tp_tpt_file_name(const struct tp_tpt_file *f, int rc, struct tp_err *err);
 
 /* Puts file and block before a sentence that is there. */
 int tp_tpt_file_place(const struct tp_tpt_file *f, const struct tp_tpt_block *block, uint64_t at,

@@ -73,7 +73,7 @@ static int next_block(struct cursor *c, struct tp_window *out, struct tp_err *er
     struct tp_tpt_block block = {0};
     const uint8_t *payload = NULL;
     if (c->failed)
-        return -tp_fail(err, TP_EINPUT, "%s: it could not be read further", c->file->name);
+        return -tp_fail(err, TP_EINPUT, "%sit could not be read further", c->file->lead);
     int rc = tp_tpt_file_next(c->file, &c->buffer, &c->at, &block, &payload, err);
     if (rc == 1) {
         uint64_t at = c->at - TP_TPT_BLOCK_SIZE - block.stored;
@@ -94,8 +94,7 @@ static int next_window(void *cursor, struct tp_window *out, struct tp_err *err)
     if (!what)
         return 0;
     c->failed = true;
-    return -tp_fail(err, TP_EINPUT, "%s: damaged: %s is not what the facts say", c->file->name,
-                    what);
+    return -tp_fail(err, TP_EINPUT, "%sdamaged: %s is not what the facts say", c->file->lead, what);
 }
 
 /* ---- the backing ---- */
@@ -223,8 +222,8 @@ static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struc
     if (!rc)
         rc = scan_windows(&s, err);
     if (rc == TP_EBROKEN) /* what the decoder let pass */
-        rc = tp_prefix(err, tp_fail(err, TP_EINPUT, "damaged: its instructions do not go together"),
-                       "%s", f->name);
+        rc = tp_tpt_file_name(
+            f, tp_fail(err, TP_EINPUT, "damaged: its instructions do not go together"), err);
     if (!rc)
         rc = keep_facts(f, &s, err);
     close_cursor(s.cursor);
@@ -260,15 +259,15 @@ static int open_cut(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, st
                                          f->name_count,
                                          UINT64_C(1) << 62};
     if (f->max_count == 0)
-        return tp_fail(err, TP_EINPUT, "%s: cut at byte %" PRIu64 ", before its first event",
-                       f->name, f->bytes);
+        return tp_fail(err, TP_EINPUT, "%scut at byte %" PRIu64 ", before its first event", f->lead,
+                       f->bytes);
     tp_tpt_facts_release(&f->facts);
     int rc = scan(f, &limits, err);
     if (rc)
         return rc;
     say_lost(f, text, sizeof text);
     if (cfg->strict)
-        return tp_hint(err, tp_fail(err, TP_EINPUT, "%s: %s", f->name, text),
+        return tp_hint(err, tp_fail(err, TP_EINPUT, "%s%s", f->lead, text),
                        "without --strict what is there is played");
     return cfg->meta ? tp_meta_remark(cfg->meta, text, err) : TP_OK;
 }
@@ -283,8 +282,8 @@ static int check_memory(const struct tp_tpt_file *f, const struct tp_tpt_open_cf
     if (!cfg->max_memory || slots <= cfg->max_memory / SLOT_BYTES)
         return TP_OK;
     int rc = tp_fail(err, TP_EINPUT,
-                     "%s: %s objects are live at once, more than the memory for reading holds",
-                     f->name, tp_grouped(slots, number));
+                     "%s%s objects are live at once, more than the memory for reading holds",
+                     f->lead, tp_grouped(slots, number));
     return tp_hint(err, rc, "--max-memory=SIZE allows more");
 }
 
@@ -299,7 +298,7 @@ static int read_meta(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *
     meta->kind = (enum tp_kind)f->header.kind;
     tp_meta_release(&nobody);
     tp_recorded_release(&nothing);
-    return rc == TP_EINPUT ? tp_prefix(err, rc, "%s: what it says of itself", f->name) : rc;
+    return rc == TP_EINPUT ? tp_prefix(err, rc, "%swhat it says of itself", f->lead) : rc;
 }
 
 static int say_repairs(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg,
@@ -354,7 +353,7 @@ int tp_tpt_open(int fd, const struct tp_tpt_open_cfg *cfg, struct tp_program **o
 int tp_trace_import(int fd, struct tp_program **out, struct tp_err *err)
 {
     uint8_t magic[TP_TPT_MAGIC_SIZE];
-    const struct tp_tpt_open_cfg cfg = {.name = "the program file"};
+    const struct tp_tpt_open_cfg cfg = {.name = ""};
     if (pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
         memcmp(magic, TP_TPT_MAGIC, sizeof magic) == 0)
         return tp_tpt_open(fd, &cfg, out, err);

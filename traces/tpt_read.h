@@ -7,7 +7,7 @@
 /* What opening asks and tells beside the program. Members may be NULL where nobody wants to know.
  */
 struct tp_tpt_open_cfg {
-    const char *name;             /* for messages */
+    const char *name;             /* for messages; "": they name no file */
     uint64_t max_memory;          /* bytes; 64 for each slot must fit; 0: no limit */
     bool strict;                  /* a file that is cut is TP_EINPUT */
     struct tp_meta *meta;         /* filled in; what was lost is among its remarks */
@@ -20,7 +20,8 @@ struct tp_tpt_open_cfg {
 int tp_tpt_open(int fd, const struct tp_tpt_open_cfg *cfg, struct tp_program **out,
                 struct tp_err *err);
 
-/* Opens what tp_program_export gave, of either kind, and takes `fd` over, in every case. */
+/* Opens what tp_program_export gave, of either kind, and takes `fd` over, in every case. Messages
+ * name no file. */
 int tp_trace_import(int fd, struct tp_program **out, struct tp_err *err);
 
 #endif

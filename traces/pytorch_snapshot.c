@@ -174,7 +174,7 @@ static int wrong_type(const struct tp_pytorch *s, unsigned role, uint16_t word,
         return tp_pickle_fail(s->pickle, value->offset, err,
                               "'%s' of %s refers back to %s that was there before",
                               words[INDEX(word)], names[role], kind);
-    if (value->kind == TP_PICKLE_INT)
+    if (value->kind == TP_PICKLE_INT && type == COUNT)
         kind = "a negative number";
     return tp_pickle_fail(s->pickle, value->offset, err, "'%s' of %s is %s, not %s",
                           words[INDEX(word)], names[role], kind, wanted[type]);

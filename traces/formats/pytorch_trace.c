@@ -24,7 +24,7 @@ static int probe(const unsigned char *data, size_t size)
     if (contains(data, size, "device_traces") ||
         (contains(data, size, "segments") && contains(data, size, "total_size")))
         return 95;
-    return strchr(HEAD_OPCODES, data[2]) ? 30 : 0;
+    return memchr(HEAD_OPCODES, data[2], sizeof HEAD_OPCODES - 1) ? 30 : 0;
 }
 
 static int read_snapshot(struct tp_pytorch *s, struct tp_err *err)

@@ -1,0 +1,513 @@
+/* PyTorch snapshots made by hand: what becomes of events, blocks, devices and annotations, and what
+ * is refused. Pickles are written as text (pickle_text.h), programs compared as text. */
+#include "tests/unit/pickle_text.h"
+#include "tests/unit/trace_fixture.h"
+
+extern const struct tp_format tp_format_pytorch;
+
+/* One event each; times are microseconds. */
+#define EVENT(action, addr, size, time)                                                            \
+    " } ( 'action' '" action "' 'addr' " #addr " 'size' " #size " 'stream' 0 'time_us' " #time     \
+    " 'frames' ] u"
+#define BLOCK(addr, size, asked, state)                                                            \
+    " } ( 'address' " #addr " 'size' " #size " 'requested_size' " #asked " 'state' '" state        \
+    "' 'frames' ] u"
+#define SEGMENT(device, addr, size, type, blocks)                                                  \
+    " } ( 'device' " #device " 'address' " #addr " 'total_size' " #size " 'stream' 0 "             \
+    "'segment_type' '" type "' 'segment_pool_id' 0 0 %2 'is_expandable' F 'frames' ] 'blocks' ] (" \
+    blocks " e u"
+#define TRACES(lists)      " 'device_traces' ] (" lists " e"
+#define TRACE(events)      " ] (" events " e"
+#define SEGMENTS(segments) " 'segments' ] (" segments " e"
+#define MARK(stage, name, time)                                                                    \
+    " } ( 'stage' '" stage "' 'name' '" name "' 'device' 0 'time_us' " #time " u"
+
+static struct reading read_as(const char *pickle, const struct tp_read_opts *opts)
+{
+    static struct pickle_bytes bytes;
+    struct reading r = {0};
+    struct tp_input *in = NULL;
+    make_pickle(&bytes, pickle);
+    r.rc = tp_input_memory("x", bytes.data, bytes.size, &in, &r.err);
+    if (r.rc == TP_OK)
+        r = read_input_as(&tp_format_pytorch, in, false, opts);
+    tp_input_close(in);
+    return r;
+}
+
+static struct reading read_pickle(const char *pickle)
+{
+    return read_as(pickle, &(struct tp_read_opts){.device = -1});
+}
+
+static void expect(const char *pickle, const char *expected)
+{
+    static char program[1 << 14];
+    struct reading r = read_pickle(pickle);
+    if (r.rc != TP_OK)
+        fail_msg("%s\n  got: %s", pickle, r.err.text);
+    write_program(r.program, program, sizeof program);
+    if (strcmp(program, expected) != 0)
+        fail_msg("%s\n  expected: %s\n  got:      %s", pickle, expected, program);
+    forget(&r);
+}
+
+static void expect_error(const char *pickle, const char *expected)
+{
+    struct reading r = read_pickle(pickle);
+    if (r.rc != TP_EINPUT || strcmp(r.err.text, expected) != 0)
+        fail_msg("%s\n  expected: %s\n  got %d:    %s", pickle, expected, r.rc, r.err.text);
+    forget(&r);
+}
+
+/* ---- events ---- */
+
+static void test_events(void **state)
+{
+    (void)state;
+    expect("} (" TRACES(TRACE(EVENT("segment_alloc", 4096, 2097152, 1000)
+                              EVENT("alloc", 4096, 700, 1002)
+                              EVENT("free_requested", 4096, 700, 1010)
+                              EVENT("free_completed", 4096, 700, 1011)
+                              EVENT("segment_free", 4096, 2097152, 1020))) " u .",
+           "note 0 2097152 a3 @1; alloc 0 700 a8 +2000 @2; note 0 700 a7 +8000 @3; "
+           "free 0 700 a8 +1000 @4; note 0 2097152 a4 +9000 @5; ");
+    expect("} (" TRACES(TRACE(EVENT("segment_map", 4096, 512, 1) EVENT("segment_unmap", 4096, 512, 1)
+                              EVENT("snapshot", 0, 77, 1)
+                              " } ( 'action' 'oom' 'device_free' 99 'size' 1024 'stream' 0 u"
+                              EVENT("another", 1, 2, 3) EVENT("alloc", 512, 1, 3))) " u .",
+           "note 0 512 a5 @1; note 0 512 a6 @2; note 0 77 a8 @3; note 0 1024 a1 @4; "
+           "note 0 99 a2 @4; alloc 0 1 a8 +2000 @6; ");
+}
+
+/* What is not in the recording, and what is in none of it. */
+static void test_dirty_events(void **state)
+{
+    (void)state;
+    expect("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) EVENT("alloc", 512, 9, 4)
+                              EVENT("free_completed", 512, 9, 6)
+                              EVENT("free_completed", 512, 9, 7))) " u .",
+           "alloc 0 8 a8 @1; free 0 8 a8 @2; alloc 0 9 a8 @2; free 0 9 a8 +1000 @3; ");
+    expect("} (" TRACES(TRACE(EVENT("alloc", 512, 0, 5) EVENT("alloc", 1024, 9, 6))) " u .",
+           "alloc 0 9 a8 +1000 @2; ");
+    struct reading r = read_pickle("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 0)
+                                                      EVENT("free_completed", 512, 8,
+                                                            9223372036854775807))) " u .");
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_non_null(strstr(r.err.text, "more than 104 days after the start"));
+    r = read_pickle("} (" TRACES(TRACE(EVENT("odd", 1, 1, 1) EVENT("odd", 1, 1, 1)
+                                       EVENT("alloc", 513, 1, 1))) " u .");
+    assert_int_equal(r.rc, TP_OK);
+    assert_string_equal(r.meta.remarks,
+                        "Blocks lie at addresses that are no multiples of 512 bytes: PyTorch's "
+                        "allocator did not place them.\n"
+                        "2 events are of a kind that is not known ('odd'): left out.");
+    forget(&r);
+}
+
+/* free_completed may have been left out of the recording. */
+static void test_skip_actions(void **state)
+{
+    (void)state;
+    struct reading r = read_pickle("} (" TRACES(TRACE(
+        EVENT("alloc", 512, 8, 5) EVENT("free_requested", 512, 8, 6)
+        EVENT("free_requested", 1024, 9, 7) EVENT("alloc", 512, 7, 8))) " u .");
+    char program[500];
+    assert_int_equal(r.rc, TP_OK);
+    write_program(r.program, program, sizeof program);
+    assert_string_equal(program, "alloc 0 9 a8 @0; alloc 1 8 a8 @1; free 1 8 a8 +1000 @2; "
+                                 "free 0 9 a8 +1000 @3; alloc 0 7 a8 +1000 @4; ");
+    assert_non_null(strstr(r.meta.remarks, "There are no free_completed events (skip_actions)"));
+    forget(&r);
+}
+
+/* ---- initial heap ---- */
+
+static void test_initial(void **state)
+{
+    (void)state;
+    /* 1024 is freed, allocated again and live at the end; 4096 is only in the state; 512 is new;
+       2048 comes and goes */
+    expect("} (" SEGMENTS(SEGMENT(0, 512, 8192, "small",
+                                  BLOCK(512, 512, 10, "active_allocated")
+                                  BLOCK(1024, 512, 11, "active_allocated")
+                                  BLOCK(1536, 2560, 0, "inactive")
+                                  BLOCK(4096, 512, 0, "active_pending_free")
+                                  BLOCK(4608, 512, 12, "active_awaiting_free")))
+           TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_requested", 1024, 99, 1)
+                        EVENT("free_completed", 1024, 99, 1) EVENT("alloc", 1024, 11, 1)
+                        EVENT("alloc", 2048, 5, 1) EVENT("free_completed", 2048, 5, 1)
+                        EVENT("free_requested", 4096, 512, 1))) " u .",
+           "alloc 0 99 a8 @0; alloc 1 512 a8 @0; alloc 2 12 a8 @0; alloc 3 10 a8 @1; "
+           "note 0 99 a7 @2; free 0 99 a8 @3; alloc 0 11 a8 @4; alloc 4 5 a8 @5; "
+           "free 4 5 a8 @6; note 1 512 a7 @7; ");
+    /* freed in the recording and live at the end: allocated after it was stopped */
+    expect("} (" SEGMENTS(SEGMENT(0, 512, 512, "small", BLOCK(512, 512, 10, "active_allocated")))
+           TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_completed", 512, 10, 1))) " u .",
+           "alloc 0 10 a8 @1; free 0 10 a8 @2; ");
+}
+
+/* Blocks of old snapshots say no address: they lie one after the other. */
+static void test_old_blocks(void **state)
+{
+    (void)state;
+    expect("} ( 'segments' ] } ( 'device' 0 'blocks' ] ("
+           " } ( 'size' 512 'state' 'active_allocated' u"
+           " } ( 'size' 1024 'state' 'inactive' u"
+           " } ( 'size' 512 'requested_size' 100 'state' 'active_allocated' u e"
+           " 'total_size' 2048 'stream' 7 'address' 8192 'segment_type' 'large' u a" TRACES(
+               TRACE(EVENT("free_completed", 9728, 100, 3))) " u .",
+           "alloc 0 512 a8 s1 @0; alloc 1 100 a8 @0; free 1 100 a8 @1; ");
+}
+
+/* ---- devices, streams, time ---- */
+
+static void test_devices(void **state)
+{
+    static const char two[] =
+        "} (" SEGMENTS(SEGMENT(3, 512, 1024, "small", BLOCK(512, 1024, 4, "active_allocated"))
+                       SEGMENT(1, 512, 512, "small", BLOCK(512, 512, 3, "active_allocated")))
+            TRACES(" ]" TRACE(EVENT("alloc", 1024, 10, 5) EVENT("free_completed", 1024, 10, 9))
+                   " ]" TRACE(EVENT("alloc", 1024, 20, 4) EVENT("alloc", 2048, 30, 5)
+                              EVENT("free_completed", 1024, 20, 8))
+                   TRACE(EVENT("snapshot", 0, 1, 1))) " u .";
+    (void)state;
+    expect(two, "alloc 0 3 a8 @0; alloc 1 4 a8 s1 d1 @0; alloc 2 20 a8 s1 d1 @1; "
+                "alloc 3 10 a8 +1000 @2; alloc 4 30 a8 s1 d1 @3; free 2 20 a8 s1 d1 +3000 @4; "
+                "free 3 10 a8 +1000 @5; ");
+    struct reading r = read_as(two, &(struct tp_read_opts){.device = 3});
+    char program[500];
+    assert_int_equal(r.rc, TP_OK);
+    write_program(r.program, program, sizeof program);
+    assert_string_equal(program, "alloc 0 4 a8 @0; alloc 1 20 a8 @1; alloc 2 30 a8 +1000 @2; "
+                                 "free 1 20 a8 +3000 @3; ");
+    assert_string_equal(r.meta.left_out, "device 1 (2 events)");
+    assert_int_equal(r.recorded.count, 1);
+    assert_int_equal(r.recorded.devices[0].number, 3);
+    assert_int_equal(r.recorded.devices[0].end_reserved, 1024);
+    forget(&r);
+    r = read_as(two, &(struct tp_read_opts){.device = 4});
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_string_equal(r.err.text, "x: device 4 has no events");
+    assert_string_equal(r.err.hint, "events are of the devices 1, 3");
+    r = read_as(two, &(struct tp_read_opts){.device = -1, .space = "CPU"});
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_string_equal(r.err.text, "x: no memory space is called 'CPU'");
+}
+
+static void test_streams(void **state)
+{
+    (void)state;
+    expect("} (" TRACES(TRACE(
+               " } ( 'action' 'alloc' 'addr' 512 'size' 1 'stream' 94123456789012 u"
+               " } ( 'action' 'alloc' 'addr' 1024 'size' 2 'stream' 0 u"
+               " } ( 'action' 'alloc' 'addr' 2048 'size' 3 'stream' -1 u"
+               " } ( 'action' 'free_completed' 'addr' 512 'size' 1 'stream' 94123456789012 u")) " u .",
+           "alloc 0 1 a8 @1; alloc 1 2 a8 s1 @2; alloc 2 3 a8 s2 @3; free 0 1 a8 @4; ");
+}
+
+static void test_annotations(void **state)
+{
+    static const char pickle[] = "} (" TRACES(
+        TRACE(EVENT("alloc", 512, 1, 100) EVENT("alloc", 1024, 2, 110) EVENT("alloc", 1536, 3, 120)
+                  EVENT("alloc", 2048, 4, 130))) " 'external_annotations' ] (" MARK("START", "b", 105)
+        MARK("START", "a", 90) MARK("END", "b", 115) MARK("START", "c", 121) MARK("END", "c", 122)
+            MARK("END", "never", 123) MARK("END", "a", 125) MARK("START", "z", 131) " e u .";
+    static const char *const names[] = {"a", "b", "(none)"};
+    (void)state;
+    /* "a" before the first event; c began and ended between two events: nothing is in it */
+    expect(pickle, "mark 0 0 @1; alloc 0 1 a8 @1; mark 1 0 +5000 @1; alloc 1 2 a8 +5000 @2; "
+                   "mark 0 0 +5000 @2; alloc 2 3 a8 +5000 @3; mark 2 0 +5000 @3; "
+                   "alloc 3 4 a8 +5000 @4; ");
+    struct reading r = read_pickle(pickle);
+    assert_int_equal(r.rc, TP_OK);
+    assert_int_equal(tp_program_facts(r.program)->events, 4);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_string_equal(tp_program_mark(r.program, i), names[i]);
+    forget(&r);
+}
+
+/* ---- what is known beside events ---- */
+
+static void test_recorded(void **state)
+{
+    (void)state;
+    struct reading r = read_pickle(
+        "} (" SEGMENTS(
+            SEGMENT(0, 4096, 2048, "small", BLOCK(4096, 512, 1, "active_allocated")
+                    BLOCK(4608, 512, 1, "inactive") BLOCK(5120, 512, 1, "active_allocated")
+                    BLOCK(5632, 512, 1, "inactive"))
+            SEGMENT(0, 8192, 4096, "large", BLOCK(8192, 4096, 1, "inactive")))
+        TRACES(TRACE(EVENT("segment_alloc", 8192, 4096, 1) EVENT("segment_free", 99, 1000, 1)
+                     EVENT("segment_map", 99, 200, 1) EVENT("segment_unmap", 99, 300, 1)
+                     EVENT("alloc", 512, 1, 1))) " u .");
+    assert_int_equal(r.rc, TP_OK);
+    const struct tp_recorded_device *d = r.recorded.devices;
+    assert_string_equal(r.recorded.by, "PyTorch");
+    assert_true(r.recorded.has_end);
+    assert_int_equal(r.recorded.count, 1);
+    assert_int_equal(d->end_reserved, 6144);
+    assert_int_equal(d->end_segments, 2);
+    assert_int_equal(d->end_large, 1);
+    assert_int_equal(d->end_small, 1);
+    assert_int_equal(d->end_idle, 5120);
+    assert_int_equal(d->end_pieces, 3);
+    assert_int_equal(d->end_largest, 4096);
+    assert_int_equal(d->end_returnable, 4096);
+    assert_int_equal(d->start_reserved, 6144 - 4096 + 1000 - 200 + 300);
+    assert_int_equal(d->start_segments, 2);
+    forget(&r);
+}
+
+static void test_no_events(void **state)
+{
+    static const char *const pickles[] = {
+        "} (" SEGMENTS(SEGMENT(2, 512, 512, "small", BLOCK(512, 512, 1, "inactive")))
+            " 'device_traces' ] ( ] ] ] e u .",
+        "} (" SEGMENTS(SEGMENT(2, 512, 512, "small", BLOCK(512, 512, 1, "inactive")))
+            TRACES(TRACE(EVENT("snapshot", 0, 5, 1))) " u .",
+        "} (" SEGMENTS(SEGMENT(2, 512, 512, "small", "")) " u ."};
+    (void)state;
+    for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++) {
+        struct reading r = read_pickle(pickles[i]);
+        if (r.rc != TP_OK)
+            fail_msg("%s", r.err.text);
+        assert_int_equal(tp_program_facts(r.program)->events, 0);
+        assert_string_equal(r.meta.nothing,
+                            "PyTorch was not recording when this snapshot was dumped");
+        assert_string_equal(r.meta.nothing_hint,
+                            "call torch.cuda.memory._record_memory_history() first; 'tapool info' "
+                            "shows the 1 segment");
+        assert_int_equal(r.recorded.count, 1);
+        assert_int_equal(r.recorded.devices[0].number, 2);
+        assert_int_equal(r.meta.kind, TP_KIND_DEVICE);
+        forget(&r);
+    }
+}
+
+static void test_settings(void **state)
+{
+    static const struct {
+        const char *settings, *expected;
+    } cases[] = {
+        {"'PYTORCH_CUDA_ALLOC_CONF' '' 'expandable_segments' F",
+         "PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments off"},
+        {"'expandable_segments' T 'PYTORCH_CUDA_ALLOC_CONF' ''",
+         "PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments on"},
+        {"'PYTORCH_CUDA_ALLOC_CONF' 'expandable_segments:True' 'expandable_segments' T",
+         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
+        {"'PYTORCH_ALLOC_CONF' 'max_split_size_mb:128'", "PYTORCH_ALLOC_CONF=max_split_size_mb:128"},
+        {"'max_split_size' -1 'roundup_power2_divisions' } ( '1' 0 '2' 0 u", NULL},
+    };
+    char pickle[400];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(pickle, sizeof pickle, "} ( 'allocator_settings' } ( %s u 'segments' ] u .",
+                 cases[i].settings);
+        struct reading r = read_pickle(pickle);
+        assert_int_equal(r.rc, TP_OK);
+        if (cases[i].expected)
+            assert_string_equal(r.meta.settings, cases[i].expected);
+        else
+            assert_null(r.meta.settings);
+        assert_string_equal(r.meta.capture, "PyTorch memory snapshot (pickle 4)");
+        assert_string_equal(r.meta.unknown, "threads, alignment, size of the GPU");
+        forget(&r);
+    }
+}
+
+/* A ring buffer shows in a round number of events that begin with frees of what is not known. */
+static void test_wrapped(void **state)
+{
+    static const struct {
+        int count;
+        bool initial, wrapped;
+    } cases[] = {{1000, true, true},  {1000, false, false}, {1001, true, false},
+                 {1024, true, true},  {1500, true, false},  {500, true, false}};
+    static struct pickle_bytes bytes;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_pickle(&bytes, "} ( 'device_traces' ] ] (");
+        for (int k = 0; k < cases[i].count; k++)
+            put_pickle(&bytes, k == 0 && cases[i].initial
+                                   ? "} ( 'action' 'free_completed' 'addr' 512 'size' 1 u"
+                                   : "} ( 'action' 'snapshot' u");
+        put_pickle(&bytes, "} ( 'action' 'alloc' 'addr' 1024 'size' 1 u e a u .");
+        bytes.data[bytes.size] = 0;
+        struct reading r = read_bytes(&tp_format_pytorch, bytes.data, bytes.size, false);
+        assert_int_equal(r.rc, TP_OK);
+        assert_int_equal(r.meta.wrapped, false); /* one event too many */
+        forget(&r);
+        make_pickle(&bytes, "} ( 'device_traces' ] ] (");
+        for (int k = 0; k < cases[i].count; k++)
+            put_pickle(&bytes, k == 0 && cases[i].initial
+                                   ? "} ( 'action' 'free_completed' 'addr' 512 'size' 1 u"
+                                   : "} ( 'action' 'alloc' 'addr' 1024 'size' 1 u");
+        put_pickle(&bytes, "e a u .");
+        r = read_bytes(&tp_format_pytorch, bytes.data, bytes.size, false);
+        assert_int_equal(r.rc, TP_OK);
+        assert_int_equal(r.meta.wrapped, cases[i].wrapped);
+        assert_int_equal(r.meta.remarks && strstr(r.meta.remarks, "ring buffer was full"),
+                         cases[i].wrapped);
+        forget(&r);
+    }
+}
+
+/* ---- refusals ---- */
+
+#define ONE(members) "} (" TRACES(TRACE(" } ( " members " u")) " u ."
+
+static void test_wrong_members(void **state)
+{
+    (void)state;
+    expect_error(ONE("'action' 'alloc' 'addr' 'text' 'size' 5"),
+                 "x: byte 46: 'addr' of an event is a text, not a whole number from 0 to 2^63-1");
+    expect_error(ONE("'action' 'alloc' 'addr' ~1 'size' 5"),
+                 "x: byte 46: 'addr' of an event is a fraction, not a whole number from 0 to 2^63-1");
+    expect_error(ONE("'action' 'alloc' 'addr' -1 'size' 5"),
+                 "x: byte 46: 'addr' of an event is a negative number, not a whole number from 0 to "
+                 "2^63-1");
+    expect_error(ONE("'action' 'alloc' 'addr' $8a09ffffffffffffffff00 'size' 5"),
+                 "x: byte 46: 'addr' of an event is a number of more than 64 bits, not a whole "
+                 "number from 0 to 2^63-1");
+    expect_error(ONE("'action' 'alloc' 'addr' 1 'size' N"),
+                 "x: byte 57: 'size' of an event is None, not a whole number from 0 to 2^63-1");
+    expect_error(ONE("'action' 5"), "x: byte 33: 'action' of an event is a number, not a text");
+    expect_error(ONE("'stream' ] 'action' 'alloc'"),
+                 "x: byte 33: 'stream' of an event is a list, not a whole number of 64 bits");
+    expect_error(ONE("'addr' 5"), "x: byte 23: event 1 of device 0 has no 'action'");
+    expect_error(ONE("'action' 'alloc' 'size' 5"), "x: byte 23: event 1 of device 0 has no 'addr'");
+    expect_error(ONE("'action' 'free_completed' 'addr' 5"),
+                 "x: byte 23: event 1 of device 0 has no 'size'");
+    expect_error(ONE("'action' 'alloc' 'addr' 5 'size' 281474976710657"),
+                 "x: byte 23: event 1 of device 0 has a size of more than 2^48 bytes");
+}
+
+static void test_wrong_state(void **state)
+{
+    (void)state;
+    expect_error("} ( 'segments' ] ( } ( 'device' 0 'total_size' 5 u e u .",
+                 "x: byte 16: a segment has no 'address'");
+    expect_error("} ( 'segments' ] ( } ( 'device' 0 'address' 5 u e u .",
+                 "x: byte 16: a segment has no 'total_size'");
+    expect_error("} ( 'segments' ] ( } ( 'total_size' 5 'address' 5 u e u .",
+                 "x: byte 16: a segment has no 'device'");
+    expect_error("} ( 'segments' ] ( } ( 'blocks' ] } ( 'size' 5 u a u e u .",
+                 "x: byte 27: a block has no 'state'");
+    expect_error("} ( 'segments' ] ( } ( 'blocks' ] } ( 'size' 5 'state' 'odd' u a u e u .",
+                 "x: byte 27: the state of a block is none that is known");
+    expect_error("} ( 'segments' ] ( } ( 'device' 256 'address' 0 'total_size' 5 u e u .",
+                 "x: byte 16: a segment of 5 bytes on device 256");
+    expect_error("} ( 'segments' ] ( } ( 'blocks' ] ( } ( 'size' 9223372036854775807 'state' "
+                 "'inactive' u } ( 'size' 9223372036854775807 'state' 'inactive' u e u e u .",
+                 "x: byte 28: a block of 9223372036854775807 bytes");
+    expect_error("} ( 'external_annotations' ] } ( 'stage' 'END' 'name' 'a' u a u .",
+                 "x: byte 27: an annotation has no 'time_us'");
+}
+
+static void test_wrong_containers(void **state)
+{
+    (void)state;
+    expect_error("} ( 'segments' } u .", "x: byte 14: 'segments' of the snapshot is a dict, not a list");
+    expect_error("} ( 'segments' 5 u .",
+                 "x: byte 14: 'segments' of the snapshot is a number, not a list");
+    expect_error("} ( 'device_traces' ] ( } ( u e u .",
+                 "x: byte 21: an item of 'device_traces' is a dict");
+    expect_error("} ( 'device_traces' ] ( ] ( 5 e e u .",
+                 "x: byte 23: an item of the events of a device is a number");
+    expect_error("} ( 'device_traces' ] ( ] ( } m ( 'action' 'alloc' 'addr' 1 'size' 2 u h0 e e u .",
+                 "x: byte 64: an item of the events of a device refers back to a dict that was "
+                 "there before");
+    expect_error("} ( 'segments' ] 'segments' ] u .", "x: byte 25: 'segments' is there twice");
+    expect_error("} ( 'segments' ] m ( } ( 'device' 0 'address' 0 'total_size' 1 u e 'segments' h0 "
+                 "u .", "x: byte 75: 'segments' of the snapshot refers back to a list that was "
+                 "there before");
+    expect_error("} ( 'segments' ] ( } ( 'blocks' ] 'blocks' ] u e u .",
+                 "x: byte 35: 'blocks' is there twice");
+    expect_error("} ( 'state_dict' } u .", "x: a pickle, but none of a memory snapshot");
+    expect_error("] .", "x: a pickle, but none of a memory snapshot");
+}
+
+/* More blocks and addresses than fit into the memory that is allowed. */
+static void test_memory(void **state)
+{
+    static char pickle[1 << 16];
+    static struct pickle_bytes bytes;
+    (void)state;
+    make_pickle(&bytes, "} ( 'device_traces' ] ] (");
+    for (int i = 0; i < 1000; i++) {
+        snprintf(pickle, sizeof pickle, "} ( 'action' 'alloc' 'addr' %d 'size' 1 u", 512 * i);
+        put_pickle(&bytes, pickle);
+    }
+    put_pickle(&bytes, "e a u .");
+    struct tp_input *in = NULL;
+    assert_int_equal(tp_input_memory("x", bytes.data, bytes.size, &in, NULL), TP_OK);
+    struct reading r =
+        read_input_as(&tp_format_pytorch, in, false,
+                      &(struct tp_read_opts){.device = -1, .max_memory = 8192});
+    tp_input_close(in);
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_string_equal(r.err.text, "x: more addresses than the memory for reading holds");
+}
+
+static void test_probe(void **state)
+{
+    static struct pickle_bytes bytes;
+    (void)state;
+    make_pickle(&bytes, "} ( 'segments' ] } ( 'total_size' 5 u a u .");
+    assert_int_equal(tp_format_pytorch.probe(bytes.data, bytes.size), 95);
+    make_pickle(&bytes, "} ( 'device_traces' ] u .");
+    assert_int_equal(tp_format_pytorch.probe(bytes.data, bytes.size), 95);
+    make_pickle(&bytes, "} ( 'weights' ] u .");
+    assert_int_equal(tp_format_pytorch.probe(bytes.data, bytes.size), 30);
+    assert_int_equal(tp_format_pytorch.probe(bytes.data, 2), 0);
+    assert_int_equal(tp_format_pytorch.probe((const unsigned char *)"{\"a\": 1}", 8), 0);
+    assert_int_equal(tp_format_pytorch.probe((const unsigned char *)"\x80\x04\x00zz", 5), 0);
+}
+
+/* Cut at every byte, and with each byte turned: never more than a sentence. */
+static void test_damaged(void **state)
+{
+    static struct pickle_bytes bytes;
+    (void)state;
+    make_pickle(&bytes,
+                "} (" SEGMENTS(SEGMENT(0, 512, 1024, "small",
+                                       BLOCK(512, 512, 10, "active_allocated")
+                                       BLOCK(1024, 512, 11, "inactive")))
+                TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_completed", 1024, 11, 2)))
+                " 'external_annotations' ] (" MARK("START", "b", 1) " e 'allocator_settings' }"
+                " 'PYTORCH_CUDA_ALLOC_CONF' 'x' s u .");
+    for (size_t size = 1; size < bytes.size; size++) {
+        unsigned char *copy = malloc(size);
+        memcpy(copy, bytes.data, size);
+        struct reading r = read_bytes(&tp_format_pytorch, copy, size, false);
+        assert_int_equal(r.rc, TP_EINPUT);
+        assert_non_null(strstr(r.err.text, "the file ends before the pickle does"));
+        free(copy);
+    }
+    for (size_t at = 2; at < bytes.size; at++) {
+        for (unsigned bit = 1; bit < 256; bit <<= 1) {
+            bytes.data[at] ^= (unsigned char)bit;
+            struct reading r = read_bytes(&tp_format_pytorch, bytes.data, bytes.size, false);
+            assert_true(r.rc == TP_OK || (r.rc == TP_EINPUT && r.err.text[0]));
+            forget(&r);
+            bytes.data[at] ^= (unsigned char)bit;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_events),        cmocka_unit_test(test_dirty_events),
+        cmocka_unit_test(test_skip_actions),  cmocka_unit_test(test_initial),
+        cmocka_unit_test(test_old_blocks),    cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_streams),       cmocka_unit_test(test_annotations),
+        cmocka_unit_test(test_recorded),      cmocka_unit_test(test_no_events),
+        cmocka_unit_test(test_settings),      cmocka_unit_test(test_wrapped),
+        cmocka_unit_test(test_wrong_members), cmocka_unit_test(test_wrong_state),
+        cmocka_unit_test(test_wrong_containers), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_probe),         cmocka_unit_test(test_damaged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

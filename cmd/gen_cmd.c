@@ -9,6 +9,8 @@
 #include "cmd/text.h"
 #include "traces/clean.h"
 #include "traces/json_write.h"
+#include "traces/lower.h"
+#include "traces/tpt_write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +33,8 @@ static const struct tp_opt rows[] = {
      .type = TP_OPT_TEXT,
      .offset = ROW(output),
      .arg = "FILE",
-     .help = "NAME.json for one JSON document, NAME.jsonl for one event a line; '-' writes lines "
-             "to standard output"},
+     .help = "NAME.json for one JSON document, NAME.jsonl for one event a line, NAME.tpt for "
+             "tapool's binary form; '-' writes lines to standard output"},
     {.name = "size",
      .type = TP_OPT_TEXT,
      .offset = ROW(size),
@@ -194,17 +196,31 @@ static bool nothing_given(const struct gen_opts *o)
 
 /* ---- writing ---- */
 
+struct recipe;
+
+/* A file that can be written, by the end of its name. */
+struct form {
+    const char *suffix;
+    bool lines; /* of the text forms: one event a line */
+    int (*write)(struct recipe *r, const char *path, FILE *out, struct tp_err *err);
+};
+
 /* What is made: everything but the place it goes to. */
 struct recipe {
     const struct tp_profile *profile;
     const void *opts;
     uint64_t seed;
-    bool lines;
+    const struct form *form;
     const char *path;
-    char program[256]; /* as the trace names it */
+    char name[64], program[256]; /* as the trace names them */
     struct tp_json_writer writer;
     uint64_t events;
 };
+
+static struct tp_meta meta_of(struct recipe *r)
+{
+    return (struct tp_meta){.name = r->name, .program = r->program, .kind = r->profile->kind};
+}
 
 static int write_one(void *ctx, const struct tp_event *ev, struct tp_err *err)
 {
@@ -216,16 +232,14 @@ static int write_one(void *ctx, const struct tp_event *ev, struct tp_err *err)
     return tp_json_write_event(&r->writer, ev, err);
 }
 
-static int write_trace(struct recipe *r, const char *path, FILE *out, struct tp_err *err)
+static int write_text(struct recipe *r, const char *path, FILE *out, struct tp_err *err)
 {
     const struct tp_profile *p = r->profile;
     const struct tp_event_sink sink = {write_one, r};
-    char name[64];
-    snprintf(name, sizeof name, "%s", p->name);
-    const struct tp_meta meta = {.name = name, .program = r->program, .kind = p->kind};
+    const struct tp_meta meta = meta_of(r);
     const struct tp_json_write_cfg cfg = {.out = out,
                                           .path = path,
-                                          .lines = r->lines,
+                                          .lines = r->form->lines,
                                           .meta = &meta,
                                           .streams = p->streams ? p->streams(r->opts) : 0};
     int status = tp_json_write_begin(&r->writer, &cfg, err);
@@ -234,10 +248,58 @@ static int write_trace(struct recipe *r, const char *path, FILE *out, struct tp_
     return status ? status : tp_json_write_end(&r->writer, err);
 }
 
+static int write_window(void *writer, const struct tp_builder *b, const struct tp_window *w,
+                        struct tp_err *err)
+{
+    int status = tp_stop_asked(err);
+    return status ? status : tp_tpt_write_window(writer, b, w, err);
+}
+
+/* Windows leave for the file as they are full: memory is that of live objects. */
+static int write_windows(struct recipe *r, struct tp_tpt_writer *writer, struct tp_err *err)
+{
+    const struct tp_lower_cfg cfg = {
+        .path = r->profile->name, .strict = true, .sink = write_window, .sink_ctx = writer};
+    struct tp_lower *lo = NULL;
+    struct tp_program *program = NULL;
+    uint64_t repairs[TP_REPAIR_COUNT];
+    int status = tp_lower_new(&cfg, &lo, err);
+    if (!status)
+        status = tp_profile_lower(r->profile, r->opts, r->seed, lo, err);
+    if (!status)
+        status = tp_lower_finish(lo, &program, repairs, err);
+    if (!status) {
+        const struct tp_tpt_write_end end = {.program = program, .repairs = repairs};
+        r->events = tp_program_facts(program)->events;
+        status = tp_tpt_write_end(writer, &end, err);
+    }
+    tp_program_release(program);
+    tp_lower_free(lo);
+    return status;
+}
+
+static int write_binary(struct recipe *r, const char *path, FILE *out, struct tp_err *err)
+{
+    const struct tp_meta meta = meta_of(r);
+    const struct tp_tpt_write_cfg cfg = {
+        .out = out, .path = path, .kind = meta.kind, .meta = &meta};
+    struct tp_tpt_writer *writer = NULL;
+    int status = tp_tpt_write_begin(&cfg, &writer, err);
+    if (!status)
+        status = write_windows(r, writer, err);
+    tp_tpt_write_free(writer);
+    return status;
+}
+
+static const struct form forms[] = {{".jsonl", true, write_text}, /* of '-', too */
+                                    {".json", false, write_text},
+                                    {".tpt", false, write_binary}};
+enum { FORMS = sizeof forms / sizeof *forms };
+
 static int write_body(void *ctx, FILE *out, struct tp_err *err)
 {
     struct recipe *r = ctx;
-    return write_trace(r, r->path, out, err);
+    return r->form->write(r, r->path, out, err);
 }
 
 static void print_made(const struct recipe *r, const char *path, struct tp_page *page)
@@ -250,15 +312,17 @@ static void print_made(const struct recipe *r, const char *path, struct tp_page 
     tp_page_line(page);
 }
 
-/* How to write, by the end of the name. */
-static int choose_form(const char *path, bool *lines, struct tp_err *err)
+static int choose_form(const char *path, const struct form **out, struct tp_err *err)
 {
-    const char *dot = strrchr(path, '.');
-    *lines = !strcmp(path, "-") || (dot && !strcasecmp(dot, ".jsonl"));
-    if (*lines || (dot && !strcasecmp(dot, ".json")))
-        return TP_OK;
-    return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' ends neither in .json nor in .jsonl", path),
-                   ".json is one JSON document, .jsonl one event a line; others are not written");
+    const char *dot = strcmp(path, "-") ? strrchr(path, '.') : forms[0].suffix;
+    for (size_t i = 0; dot && i < FORMS; i++) {
+        *out = &forms[i];
+        if (!strcasecmp(dot, forms[i].suffix))
+            return TP_OK;
+    }
+    return tp_hint(
+        err, tp_fail(err, TP_EUSAGE, "'%s' ends in none of .json, .jsonl and .tpt", path),
+        ".json is one JSON document, .jsonl one event a line, .tpt tapool's binary form");
 }
 
 static int make_with(struct recipe *r, const struct gen_opts *o, struct tp_page *page,
@@ -266,11 +330,12 @@ static int make_with(struct recipe *r, const struct gen_opts *o, struct tp_page 
 {
     bool to_stdout = !strcmp(o->output, "-");
     int status = to_stdout ? TP_OK : tp_output_check(o->output, o->force, err);
+    snprintf(r->name, sizeof r->name, "%s", r->profile->name);
     tp_profile_describe(r->profile, r->opts, r->seed, r->program, sizeof r->program);
     if (status)
         return status;
     if (to_stdout)
-        return write_trace(r, "standard output", page->out, err);
+        return r->form->write(r, "standard output", page->out, err);
     r->path = o->output;
     status = tp_output_write(o->output, o->force, write_body, r, err);
     if (!status)
@@ -283,7 +348,7 @@ static int make(const struct tp_profile *p, const struct gen_opts *o, struct tp_
 {
     struct recipe r = {.profile = p, .seed = o->seed};
     void *opts = NULL;
-    int status = choose_form(o->output, &r.lines, err);
+    int status = choose_form(o->output, &r.form, err);
     if (!status)
         status = tp_profile_opts_new(p, &opts, err);
     if (!status)

@@ -103,6 +103,30 @@ assert d == lines[0]'
     done
 }
 
+@test "a .tpt has the bytes that convert makes of the same trace's text" {
+    for name in $(profiles); do
+        ok few "$name" -o t.tpt
+        matches "$out" "^t\.tpt: [0-9,]+ events, synthetic \($name, seed 1, count=[0-9]+(, layers=2)?\)$"
+        few "$name" -o t.jsonl >/dev/null
+        few "$name" --seed 2 -o other.tpt >/dev/null
+        "$TAPOOL" convert t.jsonl -o converted.tpt >/dev/null
+        cmp t.tpt converted.tpt
+        not cmp -s t.tpt other.tpt
+        document=$(hash_of t.jsonl)
+        [ ${#document} -ge 64 ]
+        [ "$(hash_of t.tpt)" = "$document" ]
+        rm -- *
+    done
+}
+
+@test "a .tpt is written while it is made: memory does not grow with it" {
+    # ten million instructions in memory are 240 MB
+    command -v prlimit >/dev/null || skip "prlimit is not installed"
+    sanitized && skip "a sanitizer has memory of its own"
+    ok prlimit --as=100000000 "$TAPOOL" gen pair --count 5000000 -o t.tpt
+    [ "$(stat -c %s t.tpt)" -gt 10000000 ]
+}
+
 @test "what was written is played by every strategy, and refuted by none" {
     for name in $(profiles); do
         few "$name" -o t.jsonl >/dev/null
@@ -176,12 +200,12 @@ assert d == lines[0]'
     ok gen PAIR --count 1 -o X.JSON # names are forgiving
 }
 
-@test "only .json and .jsonl are written" {
-    for name in x.tpt x x.json.gz x.jsonll json .; do
-        refused 2 "^tapool: '$name' ends neither in \.json nor in \.jsonl$" gen pair -o "$name"
-        matches "$err" "^hint: \.json is one JSON document, \.jsonl one event a line"
+@test "only .json, .jsonl and .tpt are written" {
+    for name in x.csv x x.json.gz x.jsonll x.tpt.zst json tpt .; do
+        refused 2 "^tapool: '$name' ends in none of \.json, \.jsonl and \.tpt$" gen pair -o "$name"
+        matches "$err" "^hint: \.json is one JSON document, \.jsonl one event a line, \.tpt tapool's binary"
     done
-    refused 2 "^tapool: '' ends neither" gen pair -o ''
+    refused 2 "^tapool: '' ends in none of" gen pair -o ''
     [ -z "$(ls -A)" ]
 }
 
@@ -225,6 +249,8 @@ small_files() { (ulimit -f 1; "$@"); }
     ln -s /dev/full full.jsonl
     refused 4 "^tapool: full\.jsonl could not be written: No space left on device$" gen pair -o full.jsonl -f
     [ -L full.jsonl ]
+    refused 4 "^tapool: t\.tpt could not be written: File too large$" small_files "$TAPOOL" gen pair -o t.tpt
+    [ ! -e t.tpt ]
 }
 
 @test "a full or closed standard output" {
@@ -241,7 +267,7 @@ small_files() { (ulimit -f 1; "$@"); }
 @test "ended by a signal: nothing left behind, an old file unharmed" {
     echo kept >old.json
     for signal in INT TERM HUP; do
-        for name in new.json old.json; do
+        for name in new.json old.json new.tpt; do
             capture timeout --preserve-status -s "$signal" 0.3 "$TAPOOL" gen random-replace \
                 --count 1000000000 -o "$name" -f
             [ "$rc" -eq $((128 + $(kill -l "$signal"))) ] || fail "exit code $rc on $signal"

@@ -13,6 +13,15 @@ static uint16_t code_of(const struct tp_pickle_value *v)
     return codes[v->kind] ? codes[v->kind] : TP_MEMO_OTHER;
 }
 
+/* The same for what is on top once values were put into it: C++ picklers keep it only then. */
+static uint16_t filled(unsigned char opcode)
+{
+    uint8_t effect = tp_pickle_ops[opcode].effect;
+    if (effect == TP_OP_APPEND || effect == TP_OP_APPENDS)
+        return TP_MEMO_LIST;
+    return effect == TP_OP_SETITEM || effect == TP_OP_SETITEMS ? TP_MEMO_DICT : TP_MEMO_OTHER;
+}
+
 /* All that is not worth a line in the loop below. `*last`: what the next MEMOIZE would keep. */
 static int step_slowly(struct tp_pickle *p, unsigned char opcode, uint16_t *last,
                        struct tp_err *err)
@@ -39,7 +48,7 @@ static int step_slowly(struct tp_pickle *p, unsigned char opcode, uint16_t *last
     case TP_OP_APPEND:
     case TP_OP_SETITEM:
     case TP_OP_TUPLE:
-        *last = TP_MEMO_OTHER;
+        *last = filled(opcode);
         return TP_OK;
     default:
         rc = tp_pickle_take(p, opcode, false, &value, err);
@@ -85,12 +94,14 @@ int tp_pickle_skip(struct tp_pickle *p, unsigned char *closer, struct tp_err *er
         p->at++;
         uint8_t effect = tp_pickle_ops[opcode].effect;
         *closer = opcode;
-        if (effect == TP_OP_MARK)
+        if (effect == TP_OP_MARK) {
             depth++;
-        else if (effect >= TP_OP_APPENDS && effect <= TP_OP_ADD)
+        } else if (effect >= TP_OP_APPENDS && effect <= TP_OP_ADD) {
             depth--;
-        else
+            last = filled(opcode);
+        } else {
             rc = step_slowly(p, opcode, &last, err);
+        }
         if (rc != TP_OK)
             return rc;
         if (depth > TP_PICKLE_DEPTH)

@@ -21,8 +21,10 @@
 #define IN_MEMORY  ((size_t)4 << 20)  /* bytes of places of frames before they go to a file */
 #define WINDOW     ((size_t)16 << 10) /* bytes of the file that are looked at at a time */
 #define FRAMES_MAX 200                /* looked at per event */
-#define BUDGET     ((size_t)64 << 20) /* bytes read per event: files are hostile */
-#define KEYS       8                  /* short texts that are remembered by their memo entry */
+#define BUDGET     ((size_t)32 << 20) /* bytes read per event: files are hostile */
+#define MARKS      64                 /* nested ones that are told apart */
+#define UNKNOWN    UINT64_MAX
+#define KEYS       8 /* short texts that are remembered by their memo entry */
 
 struct tp_pytorch_places {
     int fd;
@@ -30,19 +32,12 @@ struct tp_pytorch_places {
     struct tp_pytorch_list frames;
 };
 
-#include <fcntl.h>
-static int reopen_standin(const struct tp_input *in, int *fd)
-{
-    *fd = open(tp_input_name(in), O_RDONLY | O_CLOEXEC);
-    return *fd < 0 ? TP_EUNSUP : TP_OK;
-}
-
 int tp_pytorch_places_new(const struct tp_input *in, struct tp_memo *memo,
                           struct tp_pytorch_places **out, struct tp_err *err)
 {
     int fd = -1;
     *out = NULL;
-    int rc = memo->in_order ? reopen_standin(in, &fd) : TP_EUNSUP;
+    int rc = memo->in_order ? tp_input_reopen(in, &fd, err) : TP_EUNSUP;
     struct tp_pytorch_places *p = rc == TP_OK ? calloc(1, sizeof *p) : NULL;
     if (!p) {
         tp_memo_release(memo);
@@ -152,20 +147,58 @@ static bool is_aside(const struct opcode *op)
            op->effect == TP_OP_PROTO;
 }
 
-/* Goes to the opcode of the value that became a memo entry. */
-static bool go_to_entry(const struct tp_memo *m, struct view *v, uint64_t index)
+/* What was pushed last, while opcodes pass: C++ picklers make an entry of a container only once it
+ * is filled, so the container's own opcode is remembered at each mark. */
+struct pushed {
+    uint64_t last; /* place of the opcode; UNKNOWN: before where the view began */
+    uint64_t below[MARKS];
+    size_t marks;
+};
+
+static void pass(struct pushed *p, const struct opcode *op)
 {
-    uint64_t count = index / TP_MEMO_STEP * TP_MEMO_STEP, value = 0;
+    if (op->effect == TP_OP_MARK) {
+        p->below[p->marks++ % MARKS] = p->last;
+        p->last = UNKNOWN;
+    } else if (op->effect >= TP_OP_APPENDS && op->effect <= TP_OP_ADD) {
+        p->last = p->marks ? p->below[--p->marks % MARKS] : UNKNOWN;
+    } else if (op->effect >= TP_OP_APPEND && op->effect <= TP_OP_TUPLE) {
+        p->last = UNKNOWN;
+    } else {
+        p->last = op->offset;
+    }
+}
+
+/* The same from a place that is known, the one behind memo entry `count` - 1. */
+static bool scan_from(const struct tp_memo *m, struct view *v, uint64_t count, uint64_t index)
+{
+    struct pushed pushed = {.last = UNKNOWN};
     struct opcode op;
-    if (index >= m->count || !look(v, count ? m->places[count / TP_MEMO_STEP] : 0))
+    if (!look(v, count ? m->places[count / TP_MEMO_STEP] : 0))
         return false;
     while (next(v, &op)) {
         if (!is_aside(&op))
-            value = op.offset;
+            pass(&pushed, &op);
         else if ((op.effect == TP_OP_MEMOIZE || op.effect == TP_OP_PUT) && count++ == index)
-            return look(v, value);
+            return pushed.last != UNKNOWN && look(v, pushed.last);
     }
     return false;
+}
+
+/* Goes to the opcode of the value that became a memo entry. Where that is a container which begins
+ * before the nearest place that is known, from ever farther back. */
+static bool go_to_entry(const struct tp_memo *m, struct view *v, uint64_t index)
+{
+    uint64_t from = index / TP_MEMO_STEP, step = 1;
+    if (index >= m->count)
+        return false;
+    while (!scan_from(m, v, from * TP_MEMO_STEP, index)) {
+        if (from == 0 || *v->budget < WINDOW)
+            return false;
+        from -= from < step ? from : step;
+        step *= 2;
+    }
+    return true;
 }
 
 /* ---- frames ---- */

@@ -341,6 +341,7 @@ static void count_event(struct tp_pytorch *s, const struct tp_pytorch_event *ev)
     d->returned += back ? ev->size : 0;
     s->completed += ev->action == TP_PYTORCH_FREE_COMPLETED;
     s->requested += ev->action == TP_PYTORCH_FREE_REQUESTED;
+    s->framed += ev->frames != 0;
     s->unaligned += ev->action == TP_PYTORCH_ALLOC && ev->address % ALIGNMENT;
     if (ev->action == TP_PYTORCH_UNKNOWN && s->unknown++ == 0)
         s->unknown_action = (uint16_t)get(&s->values[ROLE_EVENT], ACTION);

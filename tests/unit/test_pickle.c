@@ -16,15 +16,12 @@ enum { ITEMS_KEY = TP_MEMO_WORDS, PARTS_KEY, LISTS_KEY, A, B };
 static const char *const words[] = {"items", "parts", "lists", "a", "b", NULL};
 static const char *const names[] = {"the file", "TOP",   "ITEMS", "ITEM", "PARTS",
                                     "PART",     "LISTS", "LIST",  "LEAF"};
-static const struct tp_pickle_row rows[] = {{0, 0, TP_PICKLE_DICT, TOP},
-                                            {TOP, ITEMS_KEY, TP_PICKLE_LIST, ITEMS},
-                                            {ITEMS, 0, TP_PICKLE_DICT, ITEM},
-                                            {ITEM, PARTS_KEY, TP_PICKLE_LIST, PARTS},
-                                            {PARTS, 0, TP_PICKLE_DICT, PART},
-                                            {TOP, LISTS_KEY, TP_PICKLE_LIST, LISTS},
-                                            {LISTS, 0, TP_PICKLE_LIST, LIST},
-                                            {LIST, 0, TP_PICKLE_DICT, LEAF},
-                                            {0, 0, TP_PICKLE_NONE, 0}};
+static const struct tp_pickle_row rows[] = {
+    {0, 0, TP_PICKLE_DICT, TOP},      {TOP, ITEMS_KEY, TP_PICKLE_LIST, ITEMS},
+    {ITEMS, 0, TP_PICKLE_DICT, ITEM}, {ITEM, PARTS_KEY, TP_PICKLE_LIST, PARTS},
+    {PARTS, 0, TP_PICKLE_DICT, PART}, {TOP, LISTS_KEY, TP_PICKLE_LIST, LISTS},
+    {LISTS, 0, TP_PICKLE_LIST, LIST}, {LIST, 0, TP_PICKLE_DICT, LEAF},
+    {0, 0, TP_PICKLE_NONE, 0}};
 
 struct log {
     struct tp_pickle *pickle;
@@ -210,10 +207,8 @@ static void test_memo(void **state)
     expect("} ( 'items' ] m 'a' h0 u .", "TOP( ITEMS( ) items=a list a=shared empty a list ) ");
     expect("} ( 'items' ] m ( } e 'a' h0 u .",
            "TOP( ITEMS( ITEM( ) ) items=a list a=shared a list ) ");
-    expect_error("} ( 'a' h0 u .",
-                 "x: byte 7: refers to memo entry 0, which was never made");
-    expect_error("} m ( 'a' j1 u .",
-                 "x: byte 8: refers to memo entry 1, which was never made");
+    expect_error("} ( 'a' h0 u .", "x: byte 7: refers to memo entry 0, which was never made");
+    expect_error("} m ( 'a' j1 u .", "x: byte 8: refers to memo entry 1, which was never made");
     expect_error("} ( 'x' ] m ( 5 $6affffffff e u .",
                  "x: byte 15: refers to memo entry 4294967295, which was never made");
     expect_error("} q5 ( 'a' h3 u .", "x: byte 3: makes memo entry 5: so many cannot be before it");
@@ -244,10 +239,10 @@ static void test_code_is_refused(void **state)
 {
     static const struct {
         const char *bytes, *name;
-    } ops[] = {{"$810a", "NEWOBJ"},   {"$8201", "EXT1"},       {"$830100", "EXT2"},
-               {"$8401000000", "EXT4"}, {"$92", "NEWOBJ_EX"},  {"$50310a", "PERSID"},
-               {"$51", "BINPERSID"},  {"$52", "REDUCE"},       {"$62", "BUILD"},
-               {"$6f", "OBJ"},        {"$93", "STACK_GLOBAL"}};
+    } ops[] = {{"$810a", "NEWOBJ"},     {"$8201", "EXT1"},      {"$830100", "EXT2"},
+               {"$8401000000", "EXT4"}, {"$92", "NEWOBJ_EX"},   {"$50310a", "PERSID"},
+               {"$51", "BINPERSID"},    {"$52", "REDUCE"},      {"$62", "BUILD"},
+               {"$6f", "OBJ"},          {"$93", "STACK_GLOBAL"}};
     char pickle[200], expected[200];
     (void)state;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -272,7 +267,8 @@ static void test_code_is_named(void **state)
                  "x: byte 9: INST os.system would run code; refused");
     expect_error("} ( 'a' 'os' m 'system' m $93 u .",
                  "x: byte 21: STACK_GLOBAL os.system would run code; refused");
-    expect_error("} ( 'a' $636f1b5b730a78790a u .", "x: byte 7: GLOBAL o?[s.xy would run code; refused");
+    expect_error("} ( 'a' $636f1b5b730a78790a u .",
+                 "x: byte 7: GLOBAL o?[s.xy would run code; refused");
     expect_error("} ( 'a' $636f73", "x: byte 7: GLOBAL would run code; refused");
     make_pickle(&bytes, "} ( 'a' R u .");
     assert_int_equal(read_bytes_into(&log, bytes.data, bytes.size, 1 << 20, &err), TP_EINPUT);
@@ -349,7 +345,8 @@ static void test_frames(void **state)
     expect("$950b00000000000000 } ( 'a' 1 u .", "TOP( a=1 ) ");
     expect("$950200000000000000 } ( $950900000000000000 'a' 1 u .", "TOP( a=1 ) ");
     expect("} ( 'x' ] ( $950300000000000000 5 e u .", "TOP( x=a list ) ");
-    expect_error("$95ff00000000000000 } .", "x: byte 2: the frame ends at byte 266, the pickle at 13");
+    expect_error("$95ff00000000000000 } .",
+                 "x: byte 2: the frame ends at byte 266, the pickle at 13");
     expect_error("$95ffffffffffffffff } .", "x: byte 2: a frame of 18446744073709551615 bytes");
     expect_error("$95ff00000000000000 } ( $950100000000000000 u .",
                  "x: byte 13: a frame begins within another");
@@ -464,15 +461,15 @@ static void test_truncated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),          cmocka_unit_test(test_long_numbers),
-        cmocka_unit_test(test_records),         cmocka_unit_test(test_lists_of_lists),
-        cmocka_unit_test(test_stepped_over),    cmocka_unit_test(test_memo),
-        cmocka_unit_test(test_recursion),       cmocka_unit_test(test_code_is_refused),
-        cmocka_unit_test(test_code_is_named),   cmocka_unit_test(test_foreign_opcodes),
-        cmocka_unit_test(test_structure),       cmocka_unit_test(test_protocols),
-        cmocka_unit_test(test_frames),          cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_depth),           cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_many_texts),      cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_values),        cmocka_unit_test(test_long_numbers),
+        cmocka_unit_test(test_records),       cmocka_unit_test(test_lists_of_lists),
+        cmocka_unit_test(test_stepped_over),  cmocka_unit_test(test_memo),
+        cmocka_unit_test(test_recursion),     cmocka_unit_test(test_code_is_refused),
+        cmocka_unit_test(test_code_is_named), cmocka_unit_test(test_foreign_opcodes),
+        cmocka_unit_test(test_structure),     cmocka_unit_test(test_protocols),
+        cmocka_unit_test(test_frames),        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_depth),         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_many_texts),    cmocka_unit_test(test_truncated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,8 +14,8 @@ extern const struct tp_format tp_format_pytorch;
     "' 'frames' ] u"
 #define SEGMENT(device, addr, size, type, blocks)                                                  \
     " } ( 'device' " #device " 'address' " #addr " 'total_size' " #size " 'stream' 0 "             \
-    "'segment_type' '" type "' 'segment_pool_id' 0 0 %2 'is_expandable' F 'frames' ] 'blocks' ] (" \
-    blocks " e u"
+    "'segment_type' '" type                                                                        \
+    "' 'segment_pool_id' 0 0 %2 'is_expandable' F 'frames' ] 'blocks' ] (" blocks " e u"
 #define TRACES(lists)      " 'device_traces' ] (" lists " e"
 #define TRACE(events)      " ] (" events " e"
 #define SEGMENTS(segments) " 'segments' ] (" segments " e"
@@ -65,38 +65,38 @@ static void expect_error(const char *pickle, const char *expected)
 static void test_events(void **state)
 {
     (void)state;
-    expect("} (" TRACES(TRACE(EVENT("segment_alloc", 4096, 2097152, 1000)
-                              EVENT("alloc", 4096, 700, 1002)
-                              EVENT("free_requested", 4096, 700, 1010)
-                              EVENT("free_completed", 4096, 700, 1011)
-                              EVENT("segment_free", 4096, 2097152, 1020))) " u .",
+    expect("} (" TRACES(TRACE(
+               EVENT("segment_alloc", 4096, 2097152, 1000) EVENT("alloc", 4096, 700, 1002)
+                   EVENT("free_requested", 4096, 700, 1010) EVENT("free_completed", 4096, 700, 1011)
+                       EVENT("segment_free", 4096, 2097152, 1020))) " u .",
            "note 0 2097152 a3 @1; alloc 0 700 a8 +2000 @2; note 0 700 a7 +8000 @3; "
            "free 0 700 a8 +1000 @4; note 0 2097152 a4 +9000 @5; ");
-    expect("} (" TRACES(TRACE(EVENT("segment_map", 4096, 512, 1) EVENT("segment_unmap", 4096, 512, 1)
-                              EVENT("snapshot", 0, 77, 1)
-                              " } ( 'action' 'oom' 'device_free' 99 'size' 1024 'stream' 0 u"
-                              EVENT("another", 1, 2, 3) EVENT("alloc", 512, 1, 3))) " u .",
-           "note 0 512 a5 @1; note 0 512 a6 @2; note 0 77 a8 @3; note 0 1024 a1 @4; "
-           "note 0 99 a2 @4; alloc 0 1 a8 +2000 @6; ");
+    expect(
+        "} (" TRACES(
+            TRACE(EVENT("segment_map", 4096, 512, 1) EVENT("segment_unmap", 4096, 512, 1) EVENT(
+                "snapshot", 0, 77,
+                1) " } ( 'action' 'oom' 'device_free' 99 'size' 1024 'stream' 0 u" EVENT("another",
+                                                                                         1, 2, 3)
+                      EVENT("alloc", 512, 1, 3))) " u .",
+        "note 0 512 a5 @1; note 0 512 a6 @2; note 0 77 a8 @3; note 0 1024 a1 @4; "
+        "note 0 99 a2 @4; alloc 0 1 a8 +2000 @6; ");
 }
 
 /* What is not in the recording, and what is in none of it. */
 static void test_dirty_events(void **state)
 {
     (void)state;
-    expect("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) EVENT("alloc", 512, 9, 4)
-                              EVENT("free_completed", 512, 9, 6)
-                              EVENT("free_completed", 512, 9, 7))) " u .",
+    expect("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 5) EVENT("alloc", 512, 9, 4) EVENT(
+               "free_completed", 512, 9, 6) EVENT("free_completed", 512, 9, 7))) " u .",
            "alloc 0 8 a8 @1; free 0 8 a8 @2; alloc 0 9 a8 @2; free 0 9 a8 +1000 @3; ");
     expect("} (" TRACES(TRACE(EVENT("alloc", 512, 0, 5) EVENT("alloc", 1024, 9, 6))) " u .",
            "alloc 0 9 a8 +1000 @2; ");
-    struct reading r = read_pickle("} (" TRACES(TRACE(EVENT("alloc", 512, 8, 0)
-                                                      EVENT("free_completed", 512, 8,
-                                                            9223372036854775807))) " u .");
+    struct reading r = read_pickle("} (" TRACES(TRACE(
+        EVENT("alloc", 512, 8, 0) EVENT("free_completed", 512, 8, 9223372036854775807))) " u .");
     assert_int_equal(r.rc, TP_EINPUT);
     assert_non_null(strstr(r.err.text, "more than 104 days after the start"));
-    r = read_pickle("} (" TRACES(TRACE(EVENT("odd", 1, 1, 1) EVENT("odd", 1, 1, 1)
-                                       EVENT("alloc", 513, 1, 1))) " u .");
+    r = read_pickle("} (" TRACES(
+        TRACE(EVENT("odd", 1, 1, 1) EVENT("odd", 1, 1, 1) EVENT("alloc", 513, 1, 1))) " u .");
     assert_int_equal(r.rc, TP_OK);
     assert_string_equal(r.meta.remarks,
                         "Blocks lie at addresses that are no multiples of 512 bytes: PyTorch's "
@@ -109,9 +109,9 @@ static void test_dirty_events(void **state)
 static void test_skip_actions(void **state)
 {
     (void)state;
-    struct reading r = read_pickle("} (" TRACES(TRACE(
-        EVENT("alloc", 512, 8, 5) EVENT("free_requested", 512, 8, 6)
-        EVENT("free_requested", 1024, 9, 7) EVENT("alloc", 512, 7, 8))) " u .");
+    struct reading r = read_pickle("} (" TRACES(
+        TRACE(EVENT("alloc", 512, 8, 5) EVENT("free_requested", 512, 8, 6)
+                  EVENT("free_requested", 1024, 9, 7) EVENT("alloc", 512, 7, 8))) " u .");
     char program[500];
     assert_int_equal(r.rc, TP_OK);
     write_program(r.program, program, sizeof program);
@@ -128,22 +128,21 @@ static void test_initial(void **state)
     (void)state;
     /* 1024 is freed, allocated again and live at the end; 4096 is only in the state; 512 is new;
        2048 comes and goes */
-    expect("} (" SEGMENTS(SEGMENT(0, 512, 8192, "small",
-                                  BLOCK(512, 512, 10, "active_allocated")
-                                  BLOCK(1024, 512, 11, "active_allocated")
-                                  BLOCK(1536, 2560, 0, "inactive")
-                                  BLOCK(4096, 512, 0, "active_pending_free")
-                                  BLOCK(4608, 512, 12, "active_awaiting_free")))
-           TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_requested", 1024, 99, 1)
-                        EVENT("free_completed", 1024, 99, 1) EVENT("alloc", 1024, 11, 1)
-                        EVENT("alloc", 2048, 5, 1) EVENT("free_completed", 2048, 5, 1)
-                        EVENT("free_requested", 4096, 512, 1))) " u .",
+    expect("} (" SEGMENTS(SEGMENT(
+               0, 512, 8192, "small",
+               BLOCK(512, 512, 10, "active_allocated") BLOCK(1024, 512, 11, "active_allocated")
+                   BLOCK(1536, 2560, 0, "inactive") BLOCK(4096, 512, 0, "active_pending_free")
+                       BLOCK(4608, 512, 12, "active_awaiting_free")))
+               TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_requested", 1024, 99, 1)
+                                EVENT("free_completed", 1024, 99, 1) EVENT("alloc", 1024, 11, 1)
+                                    EVENT("alloc", 2048, 5, 1) EVENT("free_completed", 2048, 5, 1)
+                                        EVENT("free_requested", 4096, 512, 1))) " u .",
            "alloc 0 99 a8 @0; alloc 1 512 a8 @0; alloc 2 12 a8 @0; alloc 3 10 a8 @1; "
            "note 0 99 a7 @2; free 0 99 a8 @3; alloc 0 11 a8 @4; alloc 4 5 a8 @5; "
            "free 4 5 a8 @6; note 1 512 a7 @7; ");
     /* freed in the recording and live at the end: allocated after it was stopped */
     expect("} (" SEGMENTS(SEGMENT(0, 512, 512, "small", BLOCK(512, 512, 10, "active_allocated")))
-           TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_completed", 512, 10, 1))) " u .",
+               TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_completed", 512, 10, 1))) " u .",
            "alloc 0 10 a8 @1; free 0 10 a8 @2; ");
 }
 
@@ -164,13 +163,13 @@ static void test_old_blocks(void **state)
 
 static void test_devices(void **state)
 {
-    static const char two[] =
-        "} (" SEGMENTS(SEGMENT(3, 512, 1024, "small", BLOCK(512, 1024, 4, "active_allocated"))
-                       SEGMENT(1, 512, 512, "small", BLOCK(512, 512, 3, "active_allocated")))
-            TRACES(" ]" TRACE(EVENT("alloc", 1024, 10, 5) EVENT("free_completed", 1024, 10, 9))
-                   " ]" TRACE(EVENT("alloc", 1024, 20, 4) EVENT("alloc", 2048, 30, 5)
-                              EVENT("free_completed", 1024, 20, 8))
-                   TRACE(EVENT("snapshot", 0, 1, 1))) " u .";
+    static const char two[] = "} (" SEGMENTS(
+        SEGMENT(3, 512, 1024, "small", BLOCK(512, 1024, 4, "active_allocated"))
+            SEGMENT(1, 512, 512, "small", BLOCK(512, 512, 3, "active_allocated")))
+        TRACES(
+            " ]" TRACE(EVENT("alloc", 1024, 10, 5) EVENT("free_completed", 1024, 10, 9)) " ]" TRACE(
+                EVENT("alloc", 1024, 20, 4) EVENT("alloc", 2048, 30, 5)
+                    EVENT("free_completed", 1024, 20, 8)) TRACE(EVENT("snapshot", 0, 1, 1))) " u .";
     (void)state;
     expect(two, "alloc 0 3 a8 @0; alloc 1 4 a8 s1 d1 @0; alloc 2 20 a8 s1 d1 @1; "
                 "alloc 3 10 a8 +1000 @2; alloc 4 30 a8 s1 d1 @3; free 2 20 a8 s1 d1 +3000 @4; "
@@ -198,19 +197,20 @@ static void test_devices(void **state)
 static void test_streams(void **state)
 {
     (void)state;
-    expect("} (" TRACES(TRACE(
-               " } ( 'action' 'alloc' 'addr' 512 'size' 1 'stream' 94123456789012 u"
-               " } ( 'action' 'alloc' 'addr' 1024 'size' 2 'stream' 0 u"
-               " } ( 'action' 'alloc' 'addr' 2048 'size' 3 'stream' -1 u"
-               " } ( 'action' 'free_completed' 'addr' 512 'size' 1 'stream' 94123456789012 u")) " u .",
-           "alloc 0 1 a8 @1; alloc 1 2 a8 s1 @2; alloc 2 3 a8 s2 @3; free 0 1 a8 @4; ");
+    expect(
+        "} (" TRACES(TRACE(
+            " } ( 'action' 'alloc' 'addr' 512 'size' 1 'stream' 94123456789012 u"
+            " } ( 'action' 'alloc' 'addr' 1024 'size' 2 'stream' 0 u"
+            " } ( 'action' 'alloc' 'addr' 2048 'size' 3 'stream' -1 u"
+            " } ( 'action' 'free_completed' 'addr' 512 'size' 1 'stream' 94123456789012 u")) " u .",
+        "alloc 0 1 a8 @1; alloc 1 2 a8 s1 @2; alloc 2 3 a8 s2 @3; free 0 1 a8 @4; ");
 }
 
 static void test_annotations(void **state)
 {
-    static const char pickle[] = "} (" TRACES(
-        TRACE(EVENT("alloc", 512, 1, 100) EVENT("alloc", 1024, 2, 110) EVENT("alloc", 1536, 3, 120)
-                  EVENT("alloc", 2048, 4, 130))) " 'external_annotations' ] (" MARK("START", "b", 105)
+    static const char pickle[] = "} (" TRACES(TRACE(
+        EVENT("alloc", 512, 1, 100) EVENT("alloc", 1024, 2, 110) EVENT("alloc", 1536, 3, 120)
+            EVENT("alloc", 2048, 4, 130))) " 'external_annotations' ] (" MARK("START", "b", 105)
         MARK("START", "a", 90) MARK("END", "b", 115) MARK("START", "c", 121) MARK("END", "c", 122)
             MARK("END", "never", 123) MARK("END", "a", 125) MARK("START", "z", 131) " e u .";
     static const char *const names[] = {"a", "b", "(none)"};
@@ -234,13 +234,13 @@ static void test_recorded(void **state)
     (void)state;
     struct reading r = read_pickle(
         "} (" SEGMENTS(
-            SEGMENT(0, 4096, 2048, "small", BLOCK(4096, 512, 1, "active_allocated")
-                    BLOCK(4608, 512, 1, "inactive") BLOCK(5120, 512, 1, "active_allocated")
-                    BLOCK(5632, 512, 1, "inactive"))
-            SEGMENT(0, 8192, 4096, "large", BLOCK(8192, 4096, 1, "inactive")))
-        TRACES(TRACE(EVENT("segment_alloc", 8192, 4096, 1) EVENT("segment_free", 99, 1000, 1)
-                     EVENT("segment_map", 99, 200, 1) EVENT("segment_unmap", 99, 300, 1)
-                     EVENT("alloc", 512, 1, 1))) " u .");
+            SEGMENT(0, 4096, 2048, "small",
+                    BLOCK(4096, 512, 1, "active_allocated") BLOCK(4608, 512, 1, "inactive")
+                        BLOCK(5120, 512, 1, "active_allocated") BLOCK(5632, 512, 1, "inactive"))
+                SEGMENT(0, 8192, 4096, "large", BLOCK(8192, 4096, 1, "inactive")))
+            TRACES(TRACE(EVENT("segment_alloc", 8192, 4096, 1) EVENT("segment_free", 99, 1000, 1)
+                             EVENT("segment_map", 99, 200, 1) EVENT("segment_unmap", 99, 300, 1)
+                                 EVENT("alloc", 512, 1, 1))) " u .");
     assert_int_equal(r.rc, TP_OK);
     const struct tp_recorded_device *d = r.recorded.devices;
     assert_string_equal(r.recorded.by, "PyTorch");
@@ -262,8 +262,8 @@ static void test_recorded(void **state)
 static void test_no_events(void **state)
 {
     static const char *const pickles[] = {
-        "} (" SEGMENTS(SEGMENT(2, 512, 512, "small", BLOCK(512, 512, 1, "inactive")))
-            " 'device_traces' ] ( ] ] ] e u .",
+        "} (" SEGMENTS(SEGMENT(2, 512, 512, "small",
+                               BLOCK(512, 512, 1, "inactive"))) " 'device_traces' ] ( ] ] ] e u .",
         "} (" SEGMENTS(SEGMENT(2, 512, 512, "small", BLOCK(512, 512, 1, "inactive")))
             TRACES(TRACE(EVENT("snapshot", 0, 5, 1))) " u .",
         "} (" SEGMENTS(SEGMENT(2, 512, 512, "small", "")) " u ."};
@@ -296,7 +296,8 @@ static void test_settings(void **state)
          "PYTORCH_CUDA_ALLOC_CONF is empty: defaults, expandable_segments on"},
         {"'PYTORCH_CUDA_ALLOC_CONF' 'expandable_segments:True' 'expandable_segments' T",
          "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"},
-        {"'PYTORCH_ALLOC_CONF' 'max_split_size_mb:128'", "PYTORCH_ALLOC_CONF=max_split_size_mb:128"},
+        {"'PYTORCH_ALLOC_CONF' 'max_split_size_mb:128'",
+         "PYTORCH_ALLOC_CONF=max_split_size_mb:128"},
         {"'max_split_size' -1 'roundup_power2_divisions' } ( '1' 0 '2' 0 u", NULL},
     };
     char pickle[400];
@@ -322,8 +323,8 @@ static void test_wrapped(void **state)
     static const struct {
         int count;
         bool initial, wrapped;
-    } cases[] = {{1000, true, true},  {1000, false, false}, {1001, true, false},
-                 {1024, true, true},  {1500, true, false},  {500, true, false}};
+    } cases[] = {{1000, true, true}, {1000, false, false}, {1001, true, false},
+                 {1024, true, true}, {1500, true, false},  {500, true, false}};
     static struct pickle_bytes bytes;
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -362,11 +363,13 @@ static void test_wrong_members(void **state)
     (void)state;
     expect_error(ONE("'action' 'alloc' 'addr' 'text' 'size' 5"),
                  "x: byte 46: 'addr' of an event is a text, not a whole number from 0 to 2^63-1");
-    expect_error(ONE("'action' 'alloc' 'addr' ~1 'size' 5"),
-                 "x: byte 46: 'addr' of an event is a fraction, not a whole number from 0 to 2^63-1");
-    expect_error(ONE("'action' 'alloc' 'addr' -1 'size' 5"),
-                 "x: byte 46: 'addr' of an event is a negative number, not a whole number from 0 to "
-                 "2^63-1");
+    expect_error(
+        ONE("'action' 'alloc' 'addr' ~1 'size' 5"),
+        "x: byte 46: 'addr' of an event is a fraction, not a whole number from 0 to 2^63-1");
+    expect_error(
+        ONE("'action' 'alloc' 'addr' -1 'size' 5"),
+        "x: byte 46: 'addr' of an event is a negative number, not a whole number from 0 to "
+        "2^63-1");
     expect_error(ONE("'action' 'alloc' 'addr' $8a09ffffffffffffffff00 'size' 5"),
                  "x: byte 46: 'addr' of an event is a number of more than 64 bits, not a whole "
                  "number from 0 to 2^63-1");
@@ -408,19 +411,22 @@ static void test_wrong_state(void **state)
 static void test_wrong_containers(void **state)
 {
     (void)state;
-    expect_error("} ( 'segments' } u .", "x: byte 14: 'segments' of the snapshot is a dict, not a list");
+    expect_error("} ( 'segments' } u .",
+                 "x: byte 14: 'segments' of the snapshot is a dict, not a list");
     expect_error("} ( 'segments' 5 u .",
                  "x: byte 14: 'segments' of the snapshot is a number, not a list");
     expect_error("} ( 'device_traces' ] ( } ( u e u .",
                  "x: byte 21: an item of 'device_traces' is a dict");
     expect_error("} ( 'device_traces' ] ( ] ( 5 e e u .",
                  "x: byte 23: an item of the events of a device is a number");
-    expect_error("} ( 'device_traces' ] ( ] ( } m ( 'action' 'alloc' 'addr' 1 'size' 2 u h0 e e u .",
-                 "x: byte 64: an item of the events of a device refers back to a dict that was "
-                 "there before");
+    expect_error(
+        "} ( 'device_traces' ] ( ] ( } m ( 'action' 'alloc' 'addr' 1 'size' 2 u h0 e e u .",
+        "x: byte 64: an item of the events of a device refers back to a dict that was "
+        "there before");
     expect_error("} ( 'segments' ] 'segments' ] u .", "x: byte 25: 'segments' is there twice");
     expect_error("} ( 'segments' ] m ( } ( 'device' 0 'address' 0 'total_size' 1 u e 'segments' h0 "
-                 "u .", "x: byte 75: 'segments' of the snapshot refers back to a list that was "
+                 "u .",
+                 "x: byte 75: 'segments' of the snapshot refers back to a list that was "
                  "there before");
     expect_error("} ( 'segments' ] ( } ( 'blocks' ] 'blocks' ] u e u .",
                  "x: byte 35: 'blocks' is there twice");
@@ -442,9 +448,8 @@ static void test_memory(void **state)
     put_pickle(&bytes, "e a u .");
     struct tp_input *in = NULL;
     assert_int_equal(tp_input_memory("x", bytes.data, bytes.size, &in, NULL), TP_OK);
-    struct reading r =
-        read_input_as(&tp_format_pytorch, in, false,
-                      &(struct tp_read_opts){.device = -1, .max_memory = 8192});
+    struct reading r = read_input_as(&tp_format_pytorch, in, false,
+                                     &(struct tp_read_opts){.device = -1, .max_memory = 8192});
     tp_input_close(in);
     assert_int_equal(r.rc, TP_EINPUT);
     assert_string_equal(r.err.text, "x: more addresses than the memory for reading holds");
@@ -470,13 +475,16 @@ static void test_damaged(void **state)
 {
     static struct pickle_bytes bytes;
     (void)state;
-    make_pickle(&bytes,
-                "} (" SEGMENTS(SEGMENT(0, 512, 1024, "small",
-                                       BLOCK(512, 512, 10, "active_allocated")
-                                       BLOCK(1024, 512, 11, "inactive")))
-                TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT("free_completed", 1024, 11, 2)))
-                " 'external_annotations' ] (" MARK("START", "b", 1) " e 'allocator_settings' }"
-                " 'PYTORCH_CUDA_ALLOC_CONF' 'x' s u .");
+    make_pickle(
+        &bytes,
+        "} (" SEGMENTS(SEGMENT(0, 512, 1024, "small",
+                               BLOCK(512, 512, 10, "active_allocated")
+                                   BLOCK(1024, 512, 11, "inactive")))
+            TRACES(TRACE(EVENT("alloc", 512, 10, 1) EVENT(
+                "free_completed", 1024, 11,
+                2))) " 'external_annotations' ] (" MARK("START", "b",
+                                                        1) " e 'allocator_settings' }"
+                                                           " 'PYTORCH_CUDA_ALLOC_CONF' 'x' s u .");
     for (size_t size = 1; size < bytes.size; size++) {
         unsigned char *copy = malloc(size);
         memcpy(copy, bytes.data, size);
@@ -499,15 +507,24 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),        cmocka_unit_test(test_dirty_events),
-        cmocka_unit_test(test_skip_actions),  cmocka_unit_test(test_initial),
-        cmocka_unit_test(test_old_blocks),    cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_streams),       cmocka_unit_test(test_annotations),
-        cmocka_unit_test(test_recorded),      cmocka_unit_test(test_no_events),
-        cmocka_unit_test(test_settings),      cmocka_unit_test(test_wrapped),
-        cmocka_unit_test(test_wrong_members), cmocka_unit_test(test_wrong_state),
-        cmocka_unit_test(test_wrong_containers), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_probe),         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_dirty_events),
+        cmocka_unit_test(test_skip_actions),
+        cmocka_unit_test(test_initial),
+        cmocka_unit_test(test_old_blocks),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_annotations),
+        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_no_events),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_wrapped),
+        cmocka_unit_test(test_wrong_members),
+        cmocka_unit_test(test_wrong_state),
+        cmocka_unit_test(test_wrong_containers),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

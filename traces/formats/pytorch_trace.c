@@ -27,17 +27,24 @@ static int probe(const unsigned char *data, size_t size)
     return memchr(HEAD_OPCODES, data[2], sizeof HEAD_OPCODES - 1) ? 30 : 0;
 }
 
+/* Frames are looked for only when somebody asks, in the file as it is now. */
+static int open_places(struct tp_pytorch *s, struct tp_pytorch_places **out, struct tp_err *err)
+{
+    struct tp_memo memo;
+    if (!s->framed)
+        return TP_OK;
+    tp_pickle_take_memo(s->pickle, &memo);
+    return tp_pytorch_places_new(s->reading->in, &memo, out, err);
+}
+
 static int read_snapshot(struct tp_pytorch *s, struct tp_err *err)
 {
     struct tp_pytorch_places *places = NULL;
-    struct tp_memo memo;
     int rc = tp_pytorch_read(s, err);
     if (rc == TP_OK)
         rc = tp_pytorch_describe(s, err);
-    if (rc != TP_OK)
-        return rc;
-    tp_pickle_take_memo(s->pickle, &memo);
-    rc = tp_pytorch_places_new(s->reading->in, &memo, &places, err);
+    if (rc == TP_OK)
+        rc = open_places(s, &places, err);
     if (rc == TP_OK)
         rc = tp_pytorch_lower(s, places, err);
     tp_pytorch_places_give(places, s->reading->places);

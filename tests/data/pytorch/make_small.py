@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Writes small-p2.pickle, small-p4.pickle and small-p5.pickle: one snapshot in three protocols.
+"""Writes small-p2, -p4 and -p5.pickle: one snapshot in three protocols, and as small-cpp.pickle in
+the way of PyTorch's C++ pickler: protocol 2, lists in one piece, a container in the memo once it is
+filled.
 
 Two of three devices have events. In it are segments that grow and shrink, an allocation that
 failed, frames that are shared, alone, none, and more than a batch of 1,000 of them, and annotations
 that lie within each other.
 """
 import pickle
+import struct
 import sys
 
 FRAMES = [
@@ -84,11 +87,74 @@ def snapshot():
     }
 
 
+class CppPickler:
+    def __init__(self):
+        self.out = bytearray(b"\x80\x02")
+        self.memo = {}
+
+    def put(self, key):
+        index = self.memo[key] = len(self.memo)
+        self.out += b"q" + bytes([index]) if index < 256 else b"r" + struct.pack("<I", index)
+
+    def known(self, key):
+        index = self.memo.get(key)
+        if index is None:
+            return False
+        self.out += b"h" + bytes([index]) if index < 256 else b"j" + struct.pack("<I", index)
+        return True
+
+    def number(self, value):
+        if 0 <= value < 256:
+            self.out += b"K" + bytes([value])
+        elif 0 <= value < 65536:
+            self.out += b"M" + struct.pack("<H", value)
+        elif -2**31 <= value < 2**31:
+            self.out += b"J" + struct.pack("<i", value)
+        else:
+            self.out += b"\x8a\x08" + struct.pack("<q", value)
+
+    def text(self, value):
+        if not self.known(value):
+            data = value.encode()
+            self.out += b"X" + struct.pack("<I", len(data)) + data
+            self.put(value)
+
+    def container(self, value):
+        if self.known(id(value)):
+            return
+        items = [x for pair in value.items() for x in pair] if isinstance(value, dict) else value
+        self.out += b"}(" if isinstance(value, dict) else b"]("
+        for item in items:
+            self.push(item)
+        self.out += b"u" if isinstance(value, dict) else b"e"
+        self.put(id(value))
+
+    def push(self, value):
+        if isinstance(value, bool):
+            self.out += b"\x88" if value else b"\x89"
+        elif isinstance(value, int):
+            self.number(value)
+        elif isinstance(value, float):
+            self.out += b"G" + struct.pack(">d", value)
+        elif isinstance(value, str):
+            self.text(value)
+        elif isinstance(value, tuple):
+            for item in value:
+                self.push(item)
+            self.out += bytes([0x84 + len(value)])
+        else:
+            self.container(value)
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else "."
     for protocol in (2, 4, 5):
         with open(f"{folder}/small-p{protocol}.pickle", "wb") as out:
             pickle.dump(snapshot(), out, protocol=protocol)
+    with open(f"{folder}/small-cpp.pickle", "wb") as out:
+        pickler = CppPickler()
+        pickler.push(snapshot())
+        out.write(pickler.out + b".")
 
 
 if __name__ == "__main__":

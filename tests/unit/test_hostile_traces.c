@@ -27,7 +27,9 @@
 static const struct row {
     const char *format, *folder;
     size_t skip;
-} rows[] = {{"json", "json", 1}, {"jsonl", "json", 1}};
+} rows[] = {{"json", "json", 1},        {"jsonl", "json", 1}, {"pytorch", "pytorch", 1},
+            {"rmm", "rmm", 1},          {"rep", "rep", 1},    {"mtrace", "mtrace", 1},
+            {"valgrind", "valgrind", 1}};
 
 struct specimen {
     char *name;

@@ -55,28 +55,31 @@ static int check_memory(const struct tp_block_ids *b, struct tp_err *err)
     return tp_hint(err, rc, "--max-memory=SIZE allows more");
 }
 
-/* The entry of an address, made where there is none; NULL: see err. */
-static struct tp_id_entry *need(struct tp_block_ids *b, uint32_t space, uint64_t address,
-                                struct tp_err *err)
+/* The entry of an address, made where there is none. */
+static int need(struct tp_block_ids *b, uint32_t space, uint64_t address,
+                struct tp_id_entry **entry, struct tp_err *err)
 {
-    struct tp_id_entry *entry = find(b, space, address);
-    if (entry || check_memory(b, err) != TP_OK)
-        return entry;
+    *entry = find(b, space, address);
+    if (*entry)
+        return TP_OK;
+    int rc = check_memory(b, err);
+    if (rc != TP_OK)
+        return rc;
     const struct tp_id_entry *number = tp_id_map_find(&b->addresses, (int64_t)address);
     if (!number)
         number = tp_id_map_put(&b->addresses, (int64_t)address, (uint32_t)b->addresses.used);
-    entry = number ? tp_id_map_put(&b->blocks, key_of(space, number->index), 0) : NULL;
-    if (!entry)
-        tp_fail(err, TP_ENOMEM, "out of memory for the addresses of a trace");
-    return entry;
+    if (number)
+        *entry = tp_id_map_put(&b->blocks, key_of(space, number->index), 0);
+    return *entry ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the addresses of a trace");
 }
 
 int tp_block_ids_bind(struct tp_block_ids *b, uint32_t space, uint64_t address, int64_t id,
                       struct tp_err *err)
 {
-    struct tp_id_entry *entry = need(b, space, address, err);
-    if (!entry)
-        return err->status;
+    struct tp_id_entry *entry = NULL;
+    int rc = need(b, space, address, &entry, err);
+    if (rc != TP_OK)
+        return rc;
     entry->index = (uint32_t)id;
     entry->refs = 2;
     return TP_OK;
@@ -84,9 +87,9 @@ int tp_block_ids_bind(struct tp_block_ids *b, uint32_t space, uint64_t address, 
 
 int tp_block_ids_end(struct tp_block_ids *b, uint32_t space, uint64_t address, struct tp_err *err)
 {
-    struct tp_id_entry *entry = need(b, space, address, err);
-    if (!entry)
-        return err->status;
-    entry->refs = 1;
-    return TP_OK;
+    struct tp_id_entry *entry = NULL;
+    int rc = need(b, space, address, &entry, err);
+    if (rc == TP_OK)
+        entry->refs = 1;
+    return rc;
 }

@@ -171,7 +171,7 @@ int tp_umpire_make(struct tp_umpire *u, const struct tp_umpire_line *l, struct t
         const struct tp_umpire_allocator *from = by_name(u, base);
         kind = from ? from->kind : resource_kind(base);
     }
-    int rc = placed(u, l, add(u, name, kind, &space, err), err);
+    int rc = add(u, name, kind, &space, err);
     if (rc != TP_OK)
         return rc;
     short_type(l->type, u->allocators[space].type, TYPE_KEPT);
@@ -195,7 +195,7 @@ static int need(struct tp_umpire *u, const struct tp_umpire_line *l, uint32_t *s
         return TP_OK;
     }
     snprintf(name, sizeof name, "allocator 0x%" PRIx64, ref);
-    int rc = placed(u, l, add(u, name, TP_KIND_HOST, space, err), err);
+    int rc = add(u, name, TP_KIND_HOST, space, err);
     return rc == TP_OK ? bind_ref(u, ref, *space, err) : rc;
 }
 
@@ -357,11 +357,16 @@ int tp_umpire_finish(struct tp_umpire *u, struct tp_err *err)
     const char *space = u->reading->opts->space;
     bool all = space && strcasecmp(space, "all") == 0;
     int rc = tp_spaces_lower(u->spaces, err);
-    if (rc == TP_OK && all && u->count > 1)
-        return tp_meta_remark(
-            u->reading->meta,
-            "A pool takes its memory from its parent allocator: where the log has "
-            "both, the same bytes count in two devices.",
-            err);
-    return rc == TP_OK && !all ? describe(u, err) : rc;
+    int said = TP_OK;
+    if (rc != TP_OK && rc != TP_ESTOP)
+        return rc;
+    if (!all)
+        said = describe(u, err);
+    else if (u->count > 1)
+        said =
+            tp_meta_remark(u->reading->meta,
+                           "A pool takes its memory from its parent allocator: where the log has "
+                           "both, the same bytes count in two devices.",
+                           err);
+    return said == TP_OK ? rc : said;
 }

@@ -32,12 +32,21 @@ const struct tp_source_ops *const tp_sources[] = {&tp_source_host,    &tp_source
                                                   &tp_source_shuffle, NULL};
 
 extern const struct tp_format tp_format_json, tp_format_jsonl, tp_format_tpt, tp_format_pytorch,
-    tp_format_rmm, tp_format_umpire, tp_format_mtrace, tp_format_malloc_raw, tp_format_valgrind,
-    tp_format_rep, tp_format_minimalloc;
-const struct tp_format *const tp_formats[] = {
-    &tp_format_json,     &tp_format_jsonl,  &tp_format_tpt,        &tp_format_pytorch,
-    &tp_format_rmm,      &tp_format_umpire, &tp_format_mtrace,     &tp_format_malloc_raw,
-    &tp_format_valgrind, &tp_format_rep,    &tp_format_minimalloc, NULL};
+    tp_format_kineto, tp_format_rmm, tp_format_umpire, tp_format_mtrace, tp_format_malloc_raw,
+    tp_format_valgrind, tp_format_rep, tp_format_minimalloc;
+const struct tp_format *const tp_formats[] = {&tp_format_json,
+                                              &tp_format_jsonl,
+                                              &tp_format_tpt,
+                                              &tp_format_pytorch,
+                                              &tp_format_kineto,
+                                              &tp_format_rmm,
+                                              &tp_format_umpire,
+                                              &tp_format_mtrace,
+                                              &tp_format_malloc_raw,
+                                              &tp_format_valgrind,
+                                              &tp_format_rep,
+                                              &tp_format_minimalloc,
+                                              NULL};
 
 extern const struct tp_trace_writer tp_writer_tpt, tp_writer_json, tp_writer_jsonl,
     tp_writer_minimalloc;

@@ -5,7 +5,8 @@
  * A free whose address was never seen is of a block that was live before: it is placed first, with
  * the size that was freed. A free whose address was freed before stays one too many. Files of 2021
  * have no addresses: there a free takes the most recent allocation of its size, which is what a
- * stack of temporaries does; peaks do not depend on it, lifetimes do.
+ * stack of temporaries does. Lifetimes depend on that choice; the live bytes only where a block of
+ * that size was live before.
  *
  * `Total Reserved` is what the caching allocator holds after the event: where it steps, a segment
  * was taken or given back, and a note before the event says so. Known weakness: events of several
@@ -333,7 +334,7 @@ static int remark(const struct builder *b, struct tp_err *err)
     if (rc == TP_OK && b->without_addresses)
         rc = tp_meta_remark(meta,
                             "There are no addresses: each free was matched with the most recent "
-                            "allocation of its size, so lifetimes are guesses; peaks are not.",
+                            "allocation of its size, so lifetimes are guesses.",
                             err);
     for (uint32_t i = 0; rc == TP_OK && i < b->device_count && said < 8; i++)
         if (tp_spaces_chosen(b->spaces, b->devices[i].space)) {

@@ -1,4 +1,5 @@
-/* The profiler's Chrome traces: small ones by hand, what can be wrong in them, and the real ones. */
+/* The profiler's Chrome traces: small ones by hand, what can be wrong in them, and the real ones.
+ */
 #include "tests/unit/trace_fixture.h"
 #include "traces/json_span.h"
 
@@ -9,9 +10,8 @@ extern const struct tp_format tp_format_kineto;
     "{\"ph\": \"i\", \"s\": \"t\", \"name\": \"[memory]\", \"pid\": 1, \"tid\": 1, \"ts\": " ts    \
     ", \"args\": {\"Device Type\": 1, \"Device Id\": 0, \"Addr\": " addr ", \"Bytes\": " bytes     \
     "}}"
-#define EVENT(ts, args)                                                                            \
-    "{\"name\": \"[memory]\", \"tid\": 1, \"ts\": " ts ", \"args\": {" args "}}"
-#define GPU "\"Device Type\": 1, \"Device Id\": 0, "
+#define EVENT(ts, args) "{\"name\": \"[memory]\", \"tid\": 1, \"ts\": " ts ", \"args\": {" args "}}"
+#define GPU             "\"Device Type\": 1, \"Device Id\": 0, "
 #define OP                                                                                         \
     "{\"ph\": \"X\", \"name\": \"aten::[memory] \\\"]}\", \"ts\": 1, \"dur\": 2, \"args\": "       \
     "{\"Input Dims\": [[2, 3], []], \"Call stack\": \"[memory]\"}}"
@@ -49,12 +49,12 @@ static void expect(const char *text, const char *program)
 static void test_blocks_and_times(void **state)
 {
     (void)state;
-    struct reading r = expect_in(
-        TRACE(OP "," MEM("1669783687464181", "1024", "512") ", 7, null, [{}], \"[memory]\"," OP
-                 "," MEM("1669783687464181.125", "2048", "4096") "," MEM("1669783687464182.5",
-                                                                          "-1024", "512")),
-        NULL,
-        "alloc 0 1024 a8 @1; alloc 1 2048 a8 +125 @2; free 0 1024 a8 +1375 @3; ");
+    struct reading r =
+        expect_in(TRACE(OP "," MEM("1669783687464181", "1024",
+                                   "512") ", 7, null, [{}], \"[memory]\"," OP
+                                          "," MEM("1669783687464181.125", "2048", "4096") "," MEM(
+                                              "1669783687464182.5", "-1024", "512")),
+                  NULL, "alloc 0 1024 a8 @1; alloc 1 2048 a8 +125 @2; free 0 1024 a8 +1375 @3; ");
     assert_string_equal(r.meta.capture, "PyTorch profiler trace (Kineto)");
     assert_string_equal(r.meta.unknown, "streams, requested sizes, alignment");
     assert_string_equal(r.meta.remarks, "Sizes are those of blocks as PyTorch rounded them, not "
@@ -69,8 +69,8 @@ static void test_blocks_and_times(void **state)
 static void test_order(void **state)
 {
     (void)state;
-    expect(TRACE(MEM("30", "-512", "1") "," MEM("20", "512", "1") "," MEM("20", "1024", "2")
-                     "," MEM("20", "-1024", "2") "," MEM("10.001", "512", "3")),
+    expect(TRACE(MEM("30", "-512", "1") "," MEM("20", "512", "1") "," MEM(
+               "20", "1024", "2") "," MEM("20", "-1024", "2") "," MEM("10.001", "512", "3")),
            "alloc 0 512 a8 @1; alloc 1 512 a8 +9999 @2; alloc 2 1024 a8 @3; free 2 1024 a8 @4; "
            "free 1 512 a8 +10000 @5; ");
 }
@@ -105,10 +105,15 @@ static void test_without_addresses(void **state)
 {
     (void)state;
     struct reading r = expect_in(
-        TRACE(EVENT("1", GPU "\"Bytes\": 512") "," EVENT("2", GPU "\"Bytes\": 512") "," EVENT(
-            "3", GPU "\"Bytes\": 1024") "," EVENT("4", GPU "\"Bytes\": -512") "," EVENT("5",
-            GPU "\"Bytes\": -512") "," EVENT("6", GPU "\"Bytes\": -512") "," EVENT("7",
-            GPU "\"Bytes\": 512") "," EVENT("8", GPU "\"Bytes\": -512")),
+        TRACE(EVENT("1", GPU "\"Bytes\": 512") "," EVENT("2", GPU "\"Bytes\": 512") "," EVENT("3", GPU "\"Bytes\": 1024") "," EVENT(
+            "4", GPU
+            "\"Bytes\": -512") "," EVENT("5", GPU
+                                         "\"Bytes\": -512") "," EVENT("6", GPU
+                                                                      "\"Bytes\": -512") "," EVENT("7",
+                                                                                                   GPU
+                                                                                                   "\"Bytes\": 512") "," EVENT("8",
+                                                                                                                               GPU
+                                                                                                                               "\"Bytes\": -512")),
         NULL,
         "alloc 0 512 a8 @0; alloc 1 512 a8 @1; alloc 2 512 a8 +1000 @2; alloc 3 1024 a8 +1000 @3; "
         "free 2 512 a8 +1000 @4; free 1 512 a8 +1000 @5; free 0 512 a8 +1000 @6; "
@@ -123,12 +128,12 @@ static void test_without_addresses(void **state)
 static void test_devices(void **state)
 {
     (void)state;
-    static const char text[] =
-        TRACE(EVENT("1", "\"Device Type\": 0, \"Device Id\": -1, \"Addr\": 1, \"Bytes\": 100") "," //
-              EVENT("2", "\"Device Type\": 1, \"Device Id\": 1, \"Addr\": 1, \"Bytes\": 512") ","  //
-              EVENT("3", "\"Device Type\": 1, \"Device Id\": 0, \"Addr\": 1, \"Bytes\": 1024") "," //
-              EVENT("4", "\"Device Type\": 20, \"Addr\": 1, \"Bytes\": 8") ","                     //
-              EVENT("5", "\"Device Type\": 1, \"Device Id\": 1, \"Addr\": 1, \"Bytes\": -512"));
+    static const char text[] = TRACE(
+        EVENT("1", "\"Device Type\": 0, \"Device Id\": -1, \"Addr\": 1, \"Bytes\": 100") "," //
+        EVENT("2", "\"Device Type\": 1, \"Device Id\": 1, \"Addr\": 1, \"Bytes\": 512") ","  //
+        EVENT("3", "\"Device Type\": 1, \"Device Id\": 0, \"Addr\": 1, \"Bytes\": 1024") "," //
+        EVENT("4", "\"Device Type\": 20, \"Addr\": 1, \"Bytes\": 8") ","                     //
+        EVENT("5", "\"Device Type\": 1, \"Device Id\": 1, \"Addr\": 1, \"Bytes\": -512"));
     struct reading r = expect_in(text, NULL, "alloc 0 1024 a8 +2000 @1; ");
     assert_string_equal(r.meta.space, "GPU 0");
     assert_string_equal(r.meta.left_out, "CPU (1 event, 100 B), GPU 1 (2 events, 512 B), device "
@@ -165,11 +170,14 @@ static void test_reserved(void **state)
     assert_false(r.recorded.has_end);
     assert_int_equal(tp_program_facts(r.program)->events, 5);
     forget(&r);
-    r = read_opts(TRACE(EVENT("1", "\"Device Type\": 0, \"Bytes\": 8, \"Addr\": 1, "
-                                   "\"Total Reserved\": 0") "," EVENT("1", "\"Device Type\": 1, "
-                                   "\"Device Id\": 3, \"Bytes\": 9, \"Addr\": 1, "
-                                   "\"Total Reserved\": 70")),
-                  "all", 0);
+    r = read_opts(
+        TRACE(EVENT(
+            "1",
+            "\"Device Type\": 0, \"Bytes\": 8, \"Addr\": 1, "
+            "\"Total Reserved\": 0") "," EVENT("1", "\"Device Type\": 1, "
+                                                    "\"Device Id\": 3, \"Bytes\": 9, \"Addr\": 1, "
+                                                    "\"Total Reserved\": 70")),
+        "all", 0);
     assert_int_equal(r.rc, TP_OK);
     assert_int_equal(r.recorded.count, 2);
     assert_int_equal(r.recorded.devices[0].start_reserved, 0);
@@ -196,8 +204,10 @@ static void test_out_of_memory_and_nothing(void **state)
 static void test_shapes(void **state)
 {
     (void)state;
-    expect("\xef\xbb\xbf \r\n{ \"a\" : [1, {\"traceEvents\": [" MEM("1", "512", "9") "]}], "
-           "\"traceEvents\" : [ " MEM("1", "512", "1") " ] ,\"b\":{},\"traceEvents\":[]}\n",
+    expect("\xef\xbb\xbf \r\n{ \"a\" : [1, {\"traceEvents\": [" MEM(
+               "1", "512", "9") "]}], "
+                                "\"traceEvents\" : [ " MEM(
+                                    "1", "512", "1") " ] ,\"b\":{},\"traceEvents\":[]}\n",
            "alloc 0 512 a8 @1; ");
     expect(TRACE("{\"args\": {\"Bytes\": \"512\", \"Device Type\": 1, \"Addr\": \"18446744073709551"
                  "615\"}, \"tid\": \"x\", \"ts\": 1.669783687464181e+15, \"name\": \"[memory]\"}"),
@@ -356,10 +366,18 @@ static void test_span_ends(void **state)
         const char *text;
         size_t size;
         bool wrong;
-    } cases[] = {{"{} ", 2, false},          {"[1,\"]\"]", 7, false},   {"\"a\\\"b\\\\\" ", 8, false},
-                 {"\"a\\\\\\\"", 0, false},  {"{\"a\": [1, {}]},", 14, false}, {"12,", 2, false},
-                 {"12", 0, false},           {"[1", 0, false},          {"{]", 0, true},
-                 {"[}", 0, true},            {",", 0, true},            {"]", 0, true},
+    } cases[] = {{"{} ", 2, false},
+                 {"[1,\"]\"]", 7, false},
+                 {"\"a\\\"b\\\\\" ", 8, false},
+                 {"\"a\\\\\\\"", 0, false},
+                 {"{\"a\": [1, {}]},", 14, false},
+                 {"12,", 2, false},
+                 {"12", 0, false},
+                 {"[1", 0, false},
+                 {"{]", 0, true},
+                 {"[}", 0, true},
+                 {",", 0, true},
+                 {"]", 0, true},
                  {"", 0, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool wrong = false;
@@ -383,8 +401,8 @@ static char *unpack(const char *name, size_t *size)
 {
     char path[400], command[500];
     const char *shared = getenv("TAPOOL_SHARED");
-    snprintf(path, sizeof path, "%s/corpus/kineto/%s",
-             shared ? shared : TAPOOL_ROOT "/../shared", name);
+    snprintf(path, sizeof path, "%s/corpus/kineto/%s", shared ? shared : TAPOOL_ROOT "/../shared",
+             name);
     FILE *there = fopen(path, "rb");
     if (!there)
         return NULL;

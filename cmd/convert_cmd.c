@@ -9,7 +9,6 @@
 #include "traces/clean.h"
 #include "traces/unlower.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -106,6 +105,16 @@ static int choose_writer(const struct convert_opts *o, const struct tp_trace_wri
                    "names end in %s; --output-format decides otherwise", all);
 }
 
+static int check_compress(const struct convert_opts *o, const struct tp_trace_writer *writer,
+                          struct tp_err *err)
+{
+    if (!o->compress || !strcmp(writer->name, "tpt"))
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EUSAGE, "--compress is for .tpt, not for %s", writer->suffix),
+                   "zstd or gzip pack any file, and tapool reads it packed");
+}
+
 /* One end of A:B; "" is none. */
 static int parse_event(const char *text, size_t length, uint64_t *out)
 {
@@ -169,8 +178,9 @@ static int describe_piece(struct tp_trace *t, const struct tp_unlower_cfg *piece
     uint64_t last = piece->last && piece->last < events ? piece->last : events;
     if (!piece->first && !piece->last)
         return TP_OK;
-    snprintf(text, sizeof text, "events %" PRIu64 " to %" PRIu64 " of %" PRIu64 " of %s",
-             piece->first ? piece->first : 1, last, events, t->file);
+    snprintf(text, sizeof text, "events %s to %s of %s of %s",
+             tp_count(piece->first ? piece->first : 1).s, tp_count(last).s, tp_count(events).s,
+             t->file);
     tp_recorded_release(&t->recorded);
     return tp_meta_remark(&t->meta, text, err);
 }
@@ -216,7 +226,7 @@ static void print_done(const struct job *job, const char *path, struct tp_page *
     struct stat st;
     char shown[256];
     tp_clean_text(path, shown, sizeof shown);
-    tp_page_at(page, 0, "%s: %s events", shown, tp_count(f->events).s);
+    tp_page_at(page, 0, "%s: %s event%s", shown, tp_count(f->events).s, f->events == 1 ? "" : "s");
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && f->events)
         tp_page_more(page, 0, ", %s, %.1f bytes an event",
                      tp_bytes((uint64_t)st.st_size, page->exact).s,
@@ -246,6 +256,8 @@ static int convert(const char *path, const struct convert_opts *o, FILE *out, st
     struct job job = {0};
     bool to_file = strcmp(o->output, "-") != 0;
     int status = choose_writer(o, &job.writer, err);
+    if (!status)
+        status = check_compress(o, job.writer, err);
     if (!status)
         status = parse_piece(o->from, &piece, err);
     if (!status && to_file)

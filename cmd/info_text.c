@@ -253,21 +253,40 @@ static void print_repairs(const struct tp_info_report *r, struct tp_page *page)
         row(page, "repaired", "%s", text);
 }
 
+/* What was live before and is asked to be left out. */
+static void print_dropped(uint64_t objects, struct tp_page *page)
+{
+    tp_page_line(page);
+    tp_page_at(page, 0, "Began mid-run");
+    tp_page_line(page);
+    tp_page_at(page, NAME,
+               "%s block%s that %s live before event 1 %s left out, with all that becomes of %s "
+               "(--initial-heap=drop).",
+               tp_count(objects).s, plural(objects), objects == 1 ? "was" : "were",
+               objects == 1 ? "is" : "are", objects == 1 ? "it" : "them");
+    tp_page_line(page);
+}
+
 static void print_before(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_info *info = r->info;
     uint64_t objects = info->before.objects;
+    if (!objects && r->trace->initial_dropped)
+        print_dropped(r->trace->initial_dropped, page);
     if (!objects)
         return;
     tp_page_line(page);
     tp_page_at(page, 0, "Began mid-run");
     tp_page_line(page);
-    tp_page_at(page, NAME,
-               "%s block%s, %s, were live before event 1: %s are freed during the recording, %s "
-               "stay. Their order is unknown: replay places them first, by address "
-               "(--initial-heap=drop leaves them out). They count in live memory, not below.",
-               tp_count(objects).s, plural(objects), tp_bytes(info->before.bytes, page->exact).s,
-               tp_count(info->before_freed).s, tp_count(objects - info->before_freed).s);
+    tp_page_at(
+        page, NAME,
+        "%s block%s, %s, %s live before event 1: %s %s freed during the recording, %s stay%s. "
+        "Their order is unknown: replay places them first, by address "
+        "(--initial-heap=drop leaves them out). They count in live memory, not below.",
+        tp_count(objects).s, plural(objects), tp_bytes(info->before.bytes, page->exact).s,
+        objects == 1 ? "was" : "were", tp_count(info->before_freed).s,
+        info->before_freed == 1 ? "is" : "are", tp_count(objects - info->before_freed).s,
+        objects - info->before_freed == 1 ? "s" : "");
     tp_page_line(page);
     if (info->device_count == 1) {
         tp_page_at(page, NAME, "What was allocated since then peaks at %s by itself.",

@@ -357,6 +357,7 @@ static int lower_again(const struct tp_trace_cfg *cfg, const char *path, struct 
     int rc = tp_lower_new(&lower, &lo, err);
     if (rc == TP_OK)
         rc = enough(tp_relower(t->program, &(struct tp_unlower_cfg){.numbers = true}, lo, err), t);
+    t->initial_dropped = rc == TP_OK ? tp_lower_dropped(lo) : 0;
     if (rc == TP_OK)
         rc = tp_lower_finish(lo, &part, repairs, err);
     tp_lower_free(lo);

@@ -1,0 +1,522 @@
+#!/usr/bin/env bats
+# tapool convert: nothing is lost between the own formats, pieces of a trace, damaged and cut .tpt files,
+# output that cannot be written.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
+load common
+
+convert() { "$TAPOOL" convert "$@"; }
+info() { "$TAPOOL" info "$@"; }
+
+# told TRACE...: what info says of it, without what differs between two files of one trace.
+told() {
+    ok info "$@" --json || return 1
+    grep -vE '"(path|format|file_bytes)":' "$out"
+}
+
+# alike ONE OTHER [OPTION]...: info says the same of both.
+alike() {
+    local one=$1 other=$2
+    shift 2
+    told "$one" "$@" >"$SCRATCH/one" || return 1
+    told "$other" "$@" >"$SCRATCH/other" || return 1
+    diff "$SCRATCH/one" "$SCRATCH/other" >&2 || fail "info differs: $one, $other"
+}
+
+hash_of() {
+    ok info "$1" --json || return 1
+    sed -n 's/.*"program_hash":[^0-9a-f]*\([0-9a-f]*\).*/\1/p' "$out"
+}
+
+# Everything that a trace can say: two devices, what was live before, notes, what a capture says.
+rich_trace() {
+    cat <<'END'
+{ "format": "tapool-trace", "version": 1,
+  "meta": {"name": "rich", "kind": "device", "program": "two streams, by hand",
+           "capture": "a snapshot", "settings": "as they come", "unknown": "threads, alignment",
+           "space": "GPU", "left_out": "CPU (3 events, 4 KiB)",
+           "remarks": ["It was cold.", "And wet."], "wrapped": true},
+  "streams": [{"id": 0, "device": 0}, {"id": 7, "device": 1}],
+  "recorded": {"by": "PyTorch", "has_end": true, "devices": [
+    {"device": 0, "start_reserved_bytes": 2097152, "start_segments": 1, "end_reserved_bytes": 4194304,
+     "end_segments": 2, "end_large_segments": 1, "end_small_segments": 1, "end_idle_bytes": 5,
+     "end_idle_pieces": 1, "end_largest_bytes": 5, "end_returnable_bytes": 0}, {"device": 3}]},
+  "events": [
+    {"op": "initial", "id": 70, "size": 512},
+    {"op": "initial", "id": 71, "size": 4096, "stream": 7, "align": 4096},
+    {"t": 0, "op": "alloc", "id": 1, "size": 20971520, "thread": 40},
+    {"t": 10, "op": "mark", "name": "step \u00e9 \"1\""},
+    {"t": 1000, "op": "alloc", "id": 2, "size": 3145728, "stream": 7, "align": 512},
+    {"t": 2000, "op": "note", "name": "segment_alloc", "size": 2097152},
+    {"t": 2000, "op": "free", "id": 1, "thread": 41},
+    {"t": 2100, "op": "note", "name": "oom", "size": 1048576, "free": 12345},
+    {"t": 3000, "op": "alloc", "id": 3, "size": 1000},
+    {"t": 3100, "op": "retain", "id": 3},
+    {"t": 3200, "op": "use", "id": 3, "stream": 7},
+    {"t": 3300, "op": "realloc", "id": 3, "size": 3000},
+    {"t": 3400, "op": "note", "name": "free_requested", "id": 70, "size": 512},
+    {"t": 4000, "op": "free", "id": 70},
+    {"t": 4000, "op": "free", "id": 3},
+    {"t": 4100, "op": "sync"},
+    {"t": 4200, "op": "adopt", "id": 4, "size": 10},
+    {"t": 5000000000000, "op": "mark", "name": "much later"},
+    {"t": 5000000000000, "op": "thread_end", "thread": 41},
+    {"t": 5000000000001, "op": "trim", "size": 0},
+    {"t": 5000000000002, "op": "free", "id": 3} ] }
+END
+}
+
+# A trace of several blocks of 65,536 events each.
+long_trace() {
+    ok "$TAPOOL" gen batch --count 100000 -o long.jsonl || return 1
+    ok convert long.jsonl -o "$1"
+}
+
+# ---- nothing is lost ----
+
+@test "there and back through every form: hash, marks, notes, what the trace says of itself" {
+    rich_trace >rich.json
+    for trace in sample:sqlite sample:jq sample:python-threads rich.json; do
+        rm -f a.*
+        ok convert "$trace" -o a.tpt
+        ok convert a.tpt -o a.json
+        ok convert a.json -o a.jsonl
+        ok convert a.jsonl -o a.again.tpt
+        for form in a.tpt a.json a.jsonl a.again.tpt; do
+            alike "$trace" "$form"
+        done
+        cmp a.tpt a.again.tpt
+        [ "$trace" = rich.json ] || [ "$(wc -c <a.tpt)" -lt $(($(wc -c <a.jsonl) / 4)) ]
+    done
+}
+
+@test "what the round trip is about is in the trace to begin with" {
+    rich_trace >rich.json
+    ok convert rich.json -o rich.tpt
+    ok info rich.tpt --json
+    python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+t = d["trace"]
+assert t["format"] == "tpt" and t["name"] == "rich" and d["program"] == "two streams, by hand", t
+assert t["capture"] == "a snapshot" and t["settings"] == "as they come" and t["wrapped"] is True
+assert t["space"] == "GPU" and t["left_out"] == "CPU (3 events, 4 KiB)"
+assert t["remarks"] == ["It was cold.", "And wet."] and t["unknown"] == ["threads", "alignment"]
+assert t["initial_heap"] == {"objects": 2, "bytes": 4608, "dropped_objects": 0}
+assert d["marks"]["names"] == ["step é \"1\"", "much later"]
+a, b = d["recorded"]["devices"]
+assert d["recorded"]["by"] == "PyTorch" and (a["number"], b["number"]) == (0, 3)
+assert a["start_reserved_bytes"] == 2097152 and a["peak_reserved_bytes"] == 4194304
+assert a["segments_taken"] == 1 and a["out_of_memory"] == 1 and a["end_segments"] == 2
+assert d["operations"]["note"] == 4 and d["duration_ns"] == 5000000000002
+END
+}
+
+@test "a trace that is made, several blocks, and the binary form played" {
+    long_trace long.tpt
+    alike long.jsonl long.tpt
+    ok play_once long.jsonl -s arena -s direct --source virtual --json
+    sed 's/"long.jsonl"/"long"/' "$out" >r.json
+    python3 "$CLI/class_e.py" r.json | grep -v '\.trace\.format ' >expected
+    ok play_once long.tpt -s arena -s direct --source virtual --json
+    python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' | diff expected -
+}
+
+@test "replay of a .tpt: the exact figures are those of the JSON, in this process and in a child" {
+    for sample in sqlite python-threads; do
+        ok convert "sample:$sample" -o "$sample.tpt"
+        for source in host virtual; do
+            ok play_once "sample:$sample" -s arena -s bump --source $source --json
+            python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' >expected
+            ok play_once "$sample.tpt" -s arena -s bump --source $source --json
+            python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' | diff expected -
+        done
+        # libc's heap is its own: what the child was asked for is the same
+        for trace in "sample:$sample" "$sample.tpt"; do
+            ok play_once "$trace" -s system --json
+            query "$out" 'json.dumps([r["trace"]["program_hash"], r["memory"]["peak_requested_bytes"],
+                r["memory"]["peak_requested_event"], r["failed_allocations"],
+                {k: v["count"] for k, v in r["latency"].items()}])' >>system
+        done
+        [ "$(sort -u system | wc -l)" -eq 1 ] || fail "$(cat system)"
+        rm system
+    done
+    rich_trace >rich.json
+    ok convert rich.json -o rich.tpt
+    ok play_once rich.json --json
+    python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' >expected
+    [ -s expected ]
+    ok play_once rich.tpt --json
+    python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' | diff expected -
+}
+
+@test "--limit, --initial-heap=drop and --verify on a .tpt" {
+    rich_trace >rich.json
+    ok convert rich.json -o rich.tpt
+    ok convert sample:sqlite -o sqlite.tpt
+    alike rich.json rich.tpt --limit 5
+    alike rich.json rich.tpt --initial-heap=drop
+    alike rich.json rich.tpt --initial-heap=drop --limit 9
+    alike sample:sqlite sqlite.tpt --limit 1
+    alike sample:sqlite sqlite.tpt --limit 1000
+    alike sample:sqlite sqlite.tpt --limit 100000
+    ok info rich.tpt --initial-heap=drop
+    matches "$out" '^  2 blocks that were live before event 1 are left out, with all that becomes of them'
+    ok info sqlite.tpt --limit 1000 --json
+    matches "$out" '"cut":.*true'
+    matches "$out" '"events":[^0-9]*1000,'
+    ok play_once sqlite.tpt -s arena --limit 1000
+    matches "$out" 'the first 1,000 events'
+    ok play_once rich.tpt -s arena --initial-heap=drop --verify
+    matches "$out" '^began mid-run  *2 blocks that were live before the first event are left out'
+}
+
+@test "repairs are made once and stay counted" {
+    trace '{"op":"free","id":9}' '{"op":"alloc","id":1,"size":10}' '{"op":"alloc","id":1,"size":20}' \
+        '{"op":"realloc","id":5,"size":3}' >dirty.json
+    refused 3 "^tapool: dirty\.json:3: event 1 frees id 9" convert dirty.json -o x.tpt
+    [ ! -e x.tpt ]
+    ok convert dirty.json --repair -o x.tpt
+    alike dirty.json x.tpt --repair
+    ok info x.tpt
+    matches "$out" '^  repaired      1 unknown_free, 1 double_alloc, 1 realloc_unknown$'
+    ok play_once x.tpt -s arena --strict
+    matches "$out" 'repaired: 1 unknown_free, 1 double_alloc, 1 realloc_unknown'
+    ok convert x.tpt -o y.tpt
+    cmp x.tpt y.tpt
+}
+
+# ---- what is chosen ----
+
+@test "--from A:B, :B and A:: those events, and what was live at A is the initial heap" {
+    ok convert sample:sqlite -o whole.tpt
+    whole=$(hash_of whole.tpt)
+    for piece in 1:6170 1: :6170 :999999 :; do
+        ok convert whole.tpt -o piece.tpt -f --from "$piece"
+        [ "$(hash_of piece.tpt)" = "$whole" ] || fail "--from $piece is another program"
+    done
+    for form in tpt json jsonl; do
+        for piece in 100:200 6100: :50 3000:3000; do
+            rm -f piece.*
+            ok convert whole.tpt -o piece.$form --from "$piece"
+            ok info piece.$form --json
+            python3 - "$SAMPLES/sqlite.json" "$out" "$piece" <<'END'
+import json, sys
+events = json.load(open(sys.argv[1]))["events"]
+d = json.load(open(sys.argv[2]))
+first, last = sys.argv[3].split(":")
+first, last = int(first or 1), int(last or len(events))
+live, ops, end = {}, {}, None
+def play(e):
+    if e["op"] in ("alloc", "realloc"):
+        live[e["id"]] = e["size"]
+    elif e["op"] in ("free", "release"):
+        del live[e["id"]]
+for e in events[:first - 1]:
+    play(e)
+before = (len(live), sum(live.values()))
+peak = sum(live.values())
+for e in events[first - 1:last]:
+    play(e)
+    ops[e["op"]] = ops.get(e["op"], 0) + 1
+    peak = max(peak, sum(live.values()))
+initial = d["trace"].get("initial_heap", {"objects": 0, "bytes": 0})
+assert (initial["objects"], initial["bytes"]) == before, (initial, before)
+assert d["trace"]["events"] == last - first + 1, d["trace"]["events"]
+assert {k: v for k, v in d["operations"].items() if v} == ops, (d["operations"], ops)
+assert d["peak_requested_bytes"] == peak, (d["peak_requested_bytes"], peak)
+assert (d["live_at_end"], d["live_at_end_bytes"]) == (len(live), sum(live.values()))
+assert d["duration_ns"] == events[last - 1]["t"] - events[first - 1]["t"], d["duration_ns"]
+assert any("events %s to %s of 6,170 of whole.tpt" % (format(first, ","), format(last, ",")) == r
+           for r in d["trace"]["remarks"]), d["trace"]["remarks"]
+END
+        done
+    done
+    # a piece of a piece
+    ok convert whole.tpt -o a.tpt --from 1000:3000
+    ok convert a.tpt -o b.tpt --from 11:20
+    ok convert whole.tpt -o c.tpt --from 1010:1019
+    [ "$(hash_of b.tpt)" = "$(hash_of c.tpt)" ]
+    ok play_once b.tpt -s arena --verify
+}
+
+@test "a piece of a trace with devices, references and notes" {
+    rich_trace >rich.json
+    ok convert rich.json -o rich.tpt
+    ok convert rich.json -o all.tpt --from 1:
+    [ "$(hash_of all.tpt)" = "$(hash_of rich.tpt)" ]
+    for from in $(seq 1 19); do
+        for trace in rich.json rich.tpt; do
+            ok convert "$trace" -o "$trace.piece.jsonl" -f --from "$from:"
+        done
+        [ "$(hash_of rich.json.piece.jsonl)" = "$(hash_of rich.tpt.piece.jsonl)" ]
+    done
+    ok info all.tpt --json
+    lacks "$out" '"recorded"' # its figures are those of the whole
+    matches "$out" 'It was cold'
+}
+
+@test "--strip leaves sizes and times" {
+    rich_trace >rich.json
+    for form in tpt json jsonl; do
+        ok convert rich.json -o "bare.$form" --strip
+        for word in step later hand PyTorch snapshot cold rich; do
+            not grep -qa "$word" "bare.$form"
+        done
+        ok info "bare.$form" --json
+        python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+t = d["trace"]
+assert t["name"] == "bare" and t["kind"] == "device" and d["program"] is None
+assert d["marks"]["count"] == 0 and d["operations"]["note"] == 0 and "recorded" not in d
+assert not {"capture", "settings", "space", "left_out", "remarks", "wrapped"} & set(t), t
+assert t["initial_heap"]["objects"] == 2 and d["operations"]["alloc"] == 3
+assert d["devices"][0]["peak_requested_bytes"] == 20972032, d["devices"][0]
+END
+    done
+    ok convert sample:sqlite -o bare.sqlite.tpt --strip
+    [ "$(hash_of bare.sqlite.tpt)" = "$(hash_of sample:sqlite)" ] # it has no marks
+}
+
+@test "--compress: smaller, the same program, read back" {
+    long_trace long.tpt
+    ok convert long.jsonl -o packed.tpt --compress
+    [ "$(wc -c <packed.tpt)" -lt $(($(wc -c <long.tpt) * 3 / 4)) ]
+    alike long.tpt packed.tpt
+    ok play_once packed.tpt -s arena -s system
+    ok convert packed.tpt -o again.tpt
+    cmp long.tpt again.tpt
+    # where packing saves nothing nothing is packed
+    ok convert sample:jq -o jq.tpt --compress
+    alike sample:jq jq.tpt
+}
+
+@test "-o -, --output-format, suffixes in capitals" {
+    ok convert sample:jq -o -
+    cp "$out" jq.lines
+    alike sample:jq jq.lines
+    [ "$(wc -l <jq.lines)" -gt 1000 ]
+    for form in tpt json jsonl; do
+        capture convert sample:jq -o - --output-format $form
+        [ "$rc" -eq 0 ]
+        cp "$out" "stdout.$form"
+        ok convert sample:jq -o "file.$form"
+        cmp "stdout.$form" "file.$form"
+        ok convert sample:jq -o plain -f --output-format $form
+        cmp plain "file.$form"
+        ok info plain --json
+        matches "$out" "\"format\":[^a-z]*\"$form\""
+    done
+    ok convert sample:jq -o JQ.TPT
+    cmp JQ.TPT file.tpt
+    ok convert sample:jq -o lying.json --output-format TPT
+    cmp lying.json file.tpt
+    ok convert - -o from-pipe.jsonl < <(cat file.tpt)
+    cmp from-pipe.jsonl file.jsonl
+}
+
+@test "what it says when it is done" {
+    ok convert sample:sqlite -o s.tpt
+    matches "$out" '^s\.tpt: 6,170 events, [0-9.]+ KiB, [0-9.]+ bytes an event$'
+    matches "$out" '^Next: tapool replay s\.tpt$'
+    ok convert sample:sqlite -o one.tpt --from 7:7
+    matches "$out" '^one\.tpt: 1 event, '
+    [ "$(wc -l <"$out")" -eq 2 ]
+    shown convert-help convert --help
+    ok tool fits 80 "$TAPOOL" convert --help
+}
+
+# ---- command lines that are refused ----
+
+@test "usage: exit 2, one sentence, no file" {
+    refused 2 "^tapool: convert takes one trace$" convert
+    refused 2 "^tapool: convert takes one trace$" convert sample:jq sample:sqlite -o x.tpt
+    refused 2 "^tapool: convert needs a file to write$" convert sample:jq
+    matches "$err" "^hint: tapool convert sample:jq -o NAME\.tpt; '-o -' is standard output$"
+    for name in x x.xml x.tpt.bak tpt ''; do
+        refused 2 "^tapool: '$name' does not say in which form$" convert sample:jq -o "$name"
+        matches "$err" "^hint: names end in \.tpt, \.json, \.jsonl.*; --output-format decides otherwise$"
+    done
+    refused 2 "^tapool: --compress is for \.tpt, not for \.json$" convert sample:jq -o x.json --compress
+    matches "$err" "^hint: zstd or gzip pack any file"
+    refused 2 "^tapool: unknown output format 'xml'$" convert sample:jq -o x.tpt --output-format xml
+    matches "$err" "^hint: there are: tpt, json, jsonl"
+    for piece in x 5 0:5 5:0 0: a:b 1:2:3 -1: 1.5: ' 1:' 1:0x9 ''; do
+        refused 2 "^tapool: --from is '.*', not A:B$" convert sample:jq -o x.tpt "--from=$piece"
+        matches "$err" "^hint: events are counted from 1: "
+    done
+    refused 2 "^tapool: --from 10:5 ends before it begins$" convert sample:jq -o x.tpt --from 10:5
+    refused 2 "^tapool: --from begins at event 6,171: there are only 6,170$" convert sample:sqlite -o x.tpt --from 6171:
+    refused 2 "^tapool: --from begins at event [0-9,]+: there are only 6,170$" \
+        convert sample:sqlite -o x.tpt --from 99999999999999999999:
+    refused 2 "^tapool: --strict and --repair exclude each other$" convert sample:jq -o x.tpt --strict --repair
+    refused 2 "^tapool: unknown input format 'tpd'$" convert sample:jq -o x.tpt --input-format tpd
+    matches "$err" "^hint: did you mean 'tpt'"
+    refused 3 "^tapool: none\.tpt: no such file$" convert none.tpt -o x.tpt
+    [ -z "$(ls -A)" ]
+}
+
+# ---- output that cannot be written ----
+
+@test "a file that exists, a folder that cannot be written, a full disk" {
+    echo kept >x.tpt
+    refused 2 "^tapool: 'x\.tpt' exists$" convert sample:jq -o x.tpt
+    matches "$err" '^hint: -f overwrites it$'
+    [ "$(cat x.tpt)" = kept ]
+    ok convert sample:jq -o x.tpt -f
+    alike sample:jq x.tpt
+    ok convert x.tpt -o x.tpt -f # onto itself
+    alike sample:jq x.tpt
+    rm x.tpt
+    mkdir folder.tpt
+    refused 2 "^tapool: 'folder\.tpt' is a directory$" convert sample:jq -o folder.tpt -f
+    refused 4 "^tapool: 'none/x\.tpt' cannot be written: No such file or directory$" convert sample:jq -o none/x.tpt
+    refused 4 "^tapool: '/proc/x\.tpt' cannot be written: " convert sample:jq -o /proc/x.tpt
+    if [ "$(id -u)" -ne 0 ]; then
+        chmod 555 folder.tpt
+        refused 4 "^tapool: 'folder\.tpt/x\.tpt' cannot be written: Permission denied$" \
+            convert sample:jq -o folder.tpt/x.tpt
+    fi
+    full() { "$@" >/dev/full; }
+    for form in tpt json jsonl; do
+        refused 4 "^tapool: /dev/full could not be written: No space left on device$" \
+            convert sample:jq -o /dev/full --output-format $form
+        refused 4 "^tapool: standard output could not be written: No space left on device$" \
+            full "$TAPOOL" convert sample:jq -o - --output-format $form
+    done
+    [ "$(ls -A . folder.tpt)" = ".:
+folder.tpt
+
+folder.tpt:" ]
+}
+
+small_files() { (ulimit -f 4; "$@"); }
+
+@test "a disk that fills up: exit 4, nothing left behind, an old file unharmed" {
+    for form in tpt json jsonl; do
+        refused 4 "^tapool: x\.$form could not be written: File too large$" \
+            small_files "$TAPOOL" convert sample:sqlite -o x.$form
+        [ -z "$(ls -A)" ]
+    done
+    echo kept >x.tpt
+    refused 4 "^tapool: x\.tpt could not be written: " small_files "$TAPOOL" convert sample:sqlite -o x.tpt -f
+    [ "$(cat x.tpt)" = kept ]
+    [ "$(ls -A)" = x.tpt ]
+}
+
+@test "ended by a signal while it writes: nothing left behind" {
+    ok convert sample:web -o "$SCRATCH/web.tpt"
+    for signal in INT TERM; do
+        for form in json tpt; do
+            # a background job of a shell ignores SIGINT: env sets it back
+            env --default-signal="$signal" "$TAPOOL" convert "$SCRATCH/web.tpt" -o x.$form \
+                >"$SCRATCH/stdout" 2>"$SCRATCH/stderr" &
+            pid=$!
+            for _ in $(seq 1 2000); do
+                ls x.$form.tmp* >/dev/null 2>&1 && break
+                sleep 0.005
+            done
+            kill -s "$signal" "$pid"
+            rc=0
+            wait "$pid" || rc=$?
+            [ -z "$(ls -A)" ] || fail "left behind on $signal: $(ls -A)"
+            [ "$rc" -eq $((128 + $(kill -l "$signal"))) ] || fail "exit code $rc on $signal"
+        done
+    done
+}
+
+# ---- .tpt files that are cut or damaged ----
+
+@test "a .tpt that is cut is read up to its last whole block, and says what was lost" {
+    long_trace whole.tpt
+    python3 - whole.tpt >blocks <<'END'
+import struct, sys
+d, at = open(sys.argv[1], "rb").read(), 32
+while at < len(d):
+    stored, = struct.unpack("<I", d[at + 32:at + 36])
+    print(at, d[at:at + 4].decode())
+    at += 48 + stored
+END
+    size=$(wc -c <whole.tpt)
+    mapfile -t data < <(sed -n 's/^\([0-9]*\) DATA$/\1/p' blocks)
+    [ "${#data[@]}" -eq 4 ]
+    fact=$(sed -n 's/^\([0-9]*\) FACT$/\1/p' blocks)
+    grouped() { echo "$1" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta'; }
+    # byte where it is cut, events that are left
+    for cut in "${data[1]} 65536" "$((data[1] + 1)) 65536" "$((data[1] + 60)) 65536" "$((data[2] - 1)) 65536" \
+        "${data[2]} 131072" "${data[3]} 196608" "$((fact - 1)) 196608" "$fact 200000" \
+        "$((size - 40)) 200000" "$((size - 1)) 200000"; do
+        read -r bytes events <<<"$cut"
+        head -c "$bytes" whole.tpt >cut.tpt
+        ok info cut.tpt --json
+        matches "$out" "\"events\":[^0-9]*$events,"
+        what="the last $(grouped $((200000 - events))) of 200,000 events are missing"
+        [ "$events" -lt 200000 ] || what='no events are missing'
+        what="cut at byte $(grouped "$bytes"): $what"
+        matches "$out" "\"$what\""
+        refused 3 "^tapool: cut\.tpt: $what$" info cut.tpt --strict
+        matches "$err" '^hint: without --strict what is there is played$'
+    done
+    # it is the same program as so many events of the whole
+    head -c "${data[1]}" whole.tpt >cut.tpt
+    ok convert whole.tpt -o first.tpt --from :65536
+    [ "$(hash_of first.tpt)" = "$(hash_of cut.tpt)" ]
+    ok play_once cut.tpt -s arena -s system
+    matches "$out" '^note  *cut at byte '
+    ok convert cut.tpt -o saved.tpt
+    ok info saved.tpt --strict
+    matches "$out" 'cut at byte' # what was lost stays lost
+    for cut in 1 7; do
+        head -c "$cut" whole.tpt >cut.tpt
+        refused 3 "^tapool: cut\.tpt: not a trace format that tapool knows$" info cut.tpt
+    done
+    for cut in 8 31 32 40 $((data[0] + 10)) $((data[1] - 1)); do
+        head -c "$cut" whole.tpt >cut.tpt
+        refused 3 "^tapool: cut\.tpt: cut at byte $cut, (within its header|before its first event)$" info cut.tpt
+        refused 3 "^tapool: stdin: cut at byte $cut, (within its header|before its first event)$" info - <cut.tpt
+    done
+}
+
+@test "a flipped bit anywhere is seen; the sentence names file, block and byte" {
+    ok convert sample:sqlite -o whole.tpt
+    size=$(wc -c <whole.tpt)
+    for at in 8 12 20 31 36 60 150 500 10000 $((size - 300)) $((size - 60)) $((size - 20)) $((size - 1)); do
+        python3 - "$at" <<'END'
+import sys
+d = bytearray(open("whole.tpt", "rb").read())
+d[int(sys.argv[1])] ^= 4
+open("bad.tpt", "wb").write(d)
+END
+        refused 3 "^tapool: bad\.tpt: (block [0-9]+ \(byte [0-9,]+\)|the header \(byte 0\)) is damaged" info bad.tpt
+        refused 3 "^tapool: bad\.tpt: " play_once bad.tpt -s arena
+        refused 3 "^tapool: bad\.tpt: " play_once bad.tpt -s system
+        refused 3 "^tapool: stdin: " info - <bad.tpt
+        refused 3 "^tapool: bad\.tpt: " convert bad.tpt -o x.json
+    done
+    [ ! -e x.json ]
+    { cat whole.tpt; echo more; } >more.tpt
+    refused 3 "^tapool: more\.tpt: something follows the end of the trace \(byte $size\)$" info more.tpt
+    tr '\r' '\n' <whole.tpt >text.tpt # what a transfer as text does
+    refused 3 "^tapool: text\.tpt: not a trace format that tapool knows$" info text.tpt
+    refused 3 "^tapool: text\.tpt: this is no \.tpt file$" info text.tpt --input-format tpt
+}
+
+@test "a .tpt through a pipe, packed, and under another name" {
+    ok convert sample:sqlite -o s.tpt
+    told sample:sqlite >expected
+    for file in "" .gz .zst; do
+        case $file in
+        .gz) command -v gzip >/dev/null || continue && gzip -q -c s.tpt >s.tpt.gz ;;
+        .zst) command -v zstd >/dev/null || continue && zstd -q -c s.tpt >s.tpt.zst ;;
+        esac
+        told "s.tpt$file" | diff expected -
+        told - <"s.tpt$file" | diff expected -
+        told <(cat "s.tpt$file") | diff expected -
+        # shellcheck disable=SC2002 # a pipe is what this is about
+        cat "s.tpt$file" | told - | diff expected -
+        ok play_once - -s arena -s system <"s.tpt$file"
+        cp "s.tpt$file" anything
+        told anything | diff expected -
+    done
+}

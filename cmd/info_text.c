@@ -288,7 +288,7 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
         info->before_freed == 1 ? "is" : "are", tp_count(objects - info->before_freed).s,
         objects - info->before_freed == 1 ? "s" : "");
     tp_page_line(page);
-    if (info->device_count == 1) {
+    if (info->device_count == 1 && info->devices[0].peak_new) {
         tp_page_at(page, NAME, "What was allocated since then peaks at %s by itself.",
                    tp_bytes(info->devices[0].peak_new, page->exact).s);
         tp_page_line(page);

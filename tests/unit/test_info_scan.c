@@ -437,7 +437,7 @@ static void a_recording_that_began_mid_run_says_so(void **state)
     tp_info_text(&(struct tp_info_report){&trace, info, &(struct tp_captured){0}}, &page);
     fclose(out);
     assert_non_null(strstr(text, "\nBegan mid-run\n"));
-    assert_non_null(strstr(text, "2 blocks, 4 KiB, were live before event 1: 1 are freed"));
+    assert_non_null(strstr(text, "2 blocks, 4 KiB, were live before event 1: 1 is freed during"));
     assert_non_null(strstr(text, "requested; peak 4 KiB before event 1\n"));
     assert_non_null(strstr(text, "format other, program hash 000000000000\n"));
     assert_null(strstr(text, "Sizes")); /* nothing was allocated during the recording */

@@ -7,13 +7,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define PLACES     ((size_t)131072) /* of the hash table, a power of two */
-#define WORDS_MAX  ((uint32_t)(UINT16_MAX - TP_MEMO_WORDS))
-#define WORDS_OPEN (WORDS_MAX / 4 * 3) /* for everybody */
-#define WORD_BYTES 255
-#define FIRST_ROOM ((size_t)1024)
-
-static_assert(PLACES / 2 >= UINT16_MAX, "the table stays half empty");
+#define FIRST_PLACES ((size_t)512)
+#define WORDS_MAX    ((uint32_t)(UINT16_MAX - TP_MEMO_WORDS))
+#define WORDS_OPEN   (WORDS_MAX / 4 * 3) /* for everybody */
+#define WORD_BYTES   255
+#define FIRST_ROOM   ((size_t)1024)
 
 /* ---- words ---- */
 
@@ -32,13 +30,13 @@ static size_t home(const struct tp_words *w, const char *text, size_t size)
     }
     part = 0;
     memcpy(&part, text, size);
-    return (size_t)mix(mix(h ^ part)) & (PLACES - 1);
+    return (size_t)mix(mix(h ^ part)) & (w->places - 1);
 }
 
 static bool keep_text(struct tp_words *w, const char *text, size_t size)
 {
     if (w->text_used + size + 1 > w->text_room) {
-        size_t room = w->text_room ? 2 * w->text_room : 64 * FIRST_ROOM;
+        size_t room = w->text_room ? 2 * w->text_room : 8 * FIRST_ROOM;
         char *bytes = realloc(w->text, room);
         if (!bytes)
             return false;
@@ -52,12 +50,36 @@ static bool keep_text(struct tp_words *w, const char *text, size_t size)
     return true;
 }
 
+/* Twice the places; all words find theirs anew. */
+static bool grow(struct tp_words *w)
+{
+    size_t places = w->places ? 2 * w->places : FIRST_PLACES;
+    uint16_t *table = calloc(places, sizeof *table);
+    uint32_t *starts = table ? realloc(w->starts, places / 2 * sizeof *starts) : NULL;
+    if (!starts) {
+        free(table);
+        return false;
+    }
+    free(w->table);
+    w->table = table;
+    w->starts = starts;
+    w->places = places;
+    for (uint32_t i = 0; i < w->used; i++) {
+        const char *text = w->text + starts[i];
+        size_t at = home(w, text, strlen(text));
+        while (table[at])
+            at = (at + 1) & (places - 1);
+        table[at] = (uint16_t)(i + 1);
+    }
+    return true;
+}
+
 uint16_t tp_words_intern(struct tp_words *w, const char *text, size_t size, bool wanted)
 {
     if (size > WORD_BYTES || memchr(text, '\0', size))
         return TP_MEMO_TEXT;
     size_t at = home(w, text, size);
-    for (; w->table[at]; at = (at + 1) & (PLACES - 1)) {
+    for (; w->table[at]; at = (at + 1) & (w->places - 1)) {
         uint32_t number = w->table[at] - 1u;
         const char *there = w->text + w->starts[number];
         if (strncmp(there, text, size) == 0 && there[size] == '\0')
@@ -65,21 +87,21 @@ uint16_t tp_words_intern(struct tp_words *w, const char *text, size_t size, bool
     }
     if (w->used >= (wanted ? WORDS_MAX : WORDS_OPEN) || !keep_text(w, text, size))
         return TP_MEMO_TEXT;
-    w->table[at] = (uint16_t)(w->used + 1);
-    return (uint16_t)(TP_MEMO_WORDS + w->used++);
+    w->table[at] = (uint16_t)++w->used;
+    if (w->used < w->places / 2 || grow(w))
+        return (uint16_t)(TP_MEMO_WORDS + w->used - 1);
+    w->table[at] = 0;
+    w->used--;
+    return TP_MEMO_TEXT;
 }
 
 int tp_words_init(struct tp_words *w, const char *const *known, struct tp_err *err)
 {
     *w = (struct tp_words){.known = known};
-    w->table = calloc(PLACES, sizeof *w->table);
-    w->starts = malloc(WORDS_MAX * sizeof *w->starts);
-    if (!w->table || !w->starts) {
-        tp_words_release(w);
-        return tp_fail(err, TP_ENOMEM, "out of memory for the texts of a pickle");
-    }
     if (getrandom(&w->seed, sizeof w->seed, GRND_NONBLOCK) != (ssize_t)sizeof w->seed)
         w->seed = UINT64_C(0x9e3779b97f4a7c15);
+    if (!grow(w))
+        return tp_fail(err, TP_ENOMEM, "out of memory for the texts of a pickle");
     for (; known[w->known_count]; w->known_count++) {
         uint16_t word =
             tp_words_intern(w, known[w->known_count], strlen(known[w->known_count]), true);

@@ -31,10 +31,11 @@ enum { TP_MEMO_STEP = 64 }; /* entries between two known places */
 struct tp_words {
     const char *const *known; /* borrowed; known[i] is word TP_MEMO_WORDS + i */
     uint32_t known_count;
-    uint32_t used;   /* words, the known ones included */
-    uint16_t *table; /* hash table of word numbers + 1 */
-    uint32_t *starts;
-    char *text; /* NUL-terminated, one behind the other */
+    uint32_t used;    /* words, the known ones included */
+    uint16_t *table;  /* hash table of word numbers + 1 */
+    size_t places;    /* of it, a power of two, at least twice the words */
+    uint32_t *starts; /* of texts in `text`; half as many as places */
+    char *text;       /* NUL-terminated, one behind the other */
     size_t text_used, text_room;
     uint64_t seed;
 };

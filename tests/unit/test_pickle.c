@@ -203,6 +203,8 @@ static void test_memo(void **state)
     expect("} m ( 'a' m 'a' m h1 h2 'b' j1 u .", "TOP( a='a' a='a' b='a' ) ");
     expect("} q0 ( 'a' q1 'b' r2 h1 h2 u .", "TOP( a='b' a='b' ) ");
     expect("} ( 'abcdef' q9 5 'b' q4 h9 u .", "TOP( abcdef=5 b='abcdef' ) ");
+    expect("} ( 'abcdef' ] ( } ( 'b' 'b' u q0 ] ( 5 e q1 } 'b' 'b' s q2 e 'a' h0 'b' h1 'a' h2 u .",
+           "TOP( abcdef=a list a=shared a dict b=shared a list a=shared a dict ) ");
     expect("} ( 'b' ] m 'a' h0 u .", "TOP( b=a list a=shared a list ) ");
     expect("} ( 'items' ] m 'a' h0 u .", "TOP( ITEMS( ) items=a list a=shared empty a list ) ");
     expect("} ( 'items' ] m ( } e 'a' h0 u .",

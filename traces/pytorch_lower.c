@@ -89,11 +89,22 @@ static int choose_devices(struct lowering *l, struct tp_err *err)
 
 /* ---- what was recorded ---- */
 
+/* A file with events alone, none of them about segments, says nothing of what was reserved. */
+static bool knows_segments(const struct tp_pytorch *s)
+{
+    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
+        if (s->devices[i].taken || s->devices[i].returned)
+            return true;
+    return s->segments > 0;
+}
+
 /* Whichever devices are meant: those with events, else those with segments. */
 static int record_devices(const struct lowering *l, const uint32_t *numbers, uint32_t count,
                           struct tp_err *err)
 {
     struct tp_recorded *to = l->reading->recorded;
+    if (!knows_segments(l->snapshot))
+        return TP_OK;
     int rc = tp_recorded_init(to, "PyTorch", count, err);
     to->has_end = l->snapshot->segments > 0;
     for (uint32_t i = 0; rc == TP_OK && i < count; i++) {

@@ -257,6 +257,9 @@ static void test_recorded(void **state)
     assert_int_equal(d->start_reserved, 6144 - 4096 + 1000 - 200 + 300);
     assert_int_equal(d->start_segments, 2);
     forget(&r);
+    r = read_pickle("} (" TRACES(TRACE(EVENT("alloc", 512, 1, 1))) " u .");
+    assert_null(r.recorded.by); /* nothing is known */
+    forget(&r);
 }
 
 static void test_no_events(void **state)

@@ -34,6 +34,19 @@ same_program() {
     done
 }
 
+@test "a reader written from the description alone finds the same program" {
+    for sample in sqlite python-threads; do
+        ok "$TAPOOL" convert "$SAMPLES/$sample.json" -o x.tpt -f
+        ok "$TAPOOL" info x.tpt --json
+        expected=$(hash_of "$out" | sed 's/.*"\([0-9a-f]*\)".*/\1/')
+        ok python3 -S -E "$CLI/tpt_read.py" x.tpt
+        [ "$(cat "$out")" = "$expected" ] || fail "not $expected:" "$(cat "$out")"
+    done
+    for specimen in everything guessed-slots empty; do
+        ok python3 -S -E "$CLI/tpt_read.py" "$TAPOOL_ROOT/tests/fuzz/corpus/tpt/$specimen.tpt"
+    done
+}
+
 @test "a child process plays the file itself" {
     ok "$TAPOOL" convert "$SAMPLES/jq.json" -o jq.tpt
     ok play_once jq.tpt -s system -s arena

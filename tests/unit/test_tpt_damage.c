@@ -54,6 +54,7 @@ static void check_cut(struct tp_program *whole, const struct tpt_bytes *b, size_
     if (rc) {
         assert_int_equal(rc, TP_EINPUT);
         assert_non_null(strstr(err.text, "cut at byte"));
+        tp_meta_release(&meta);
         return;
     }
     const struct tp_program_facts *f = tp_program_facts(p), *g = tp_program_facts(whole);
@@ -401,6 +402,8 @@ static void test_records(void **state)
 {
     (void)state;
     struct tp_err err = {0};
+    /* the example of traces/README.md */
+    assert_int_equal(PLAY(2, 0, 0xc0, 0x08, 0x09, 0x11, 0x91, 0x0a), TP_OK);
     /* alloc 8 bytes; alloc as many again; free slot 1; free slot 0 */
     assert_int_equal(PLAY(4, 0, LITERAL, V(8), TP_ALLOC, 0, TP_FREE, V(1), TP_FREE, V(0)), TP_OK);
     REFUSE("instruction 1: the slot is free", 2, 0, LITERAL, V(8), TP_FREE, V(1));
@@ -430,6 +433,40 @@ static void test_records(void **state)
            0, 0, 8, 0, 0, 0, 0, 0, 0, 0);
     REFUSE("no such note", 1, 0, TP_NOTE, TP_NOTE_COUNT);
     REFUSE("the slot is out of range", 1, 0, TP_NOTE, TP_TPT_NOTE_SLOT, V(5));
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t value;
+        uint8_t size, bytes[9];
+    } rows[] = {{0, 1, {0x01}},
+                {5, 1, {0x0b}},
+                {127, 1, {0xff}},
+                {128, 2, {0x02, 0x02}},
+                {300, 2, {0xb2, 0x04}},
+                {UINT64_C(1) << 48, 7, {0x40, 0, 0, 0, 0, 0, 0x80}},
+                {(UINT64_C(1) << 56) - 1, 8, {0x80, 255, 255, 255, 255, 255, 255, 255}},
+                {UINT64_C(1) << 56, 9, {0, 0, 0, 0, 0, 0, 0, 0, 1}},
+                {UINT64_MAX, 9, {0, 255, 255, 255, 255, 255, 255, 255, 255}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint8_t bytes[16] = {0};
+        uint64_t value = 0;
+        assert_ptr_equal(tp_put_varint(bytes, rows[i].value), bytes + rows[i].size);
+        assert_memory_equal(bytes, rows[i].bytes, rows[i].size);
+        assert_ptr_equal(tp_varint(bytes, &value), bytes + rows[i].size);
+        assert_int_equal(value, rows[i].value);
+    }
+    for (unsigned bit = 0; bit < 64; bit++) {
+        for (uint64_t value = (UINT64_C(1) << bit) - 1, i = 0; i < 3; i++, value++) {
+            uint8_t bytes[16] = {0};
+            uint64_t read = 0;
+            uint8_t *end = tp_put_varint(bytes, value);
+            assert_ptr_equal(tp_varint(bytes, &read), end);
+            assert_int_equal(read, value);
+        }
+    }
 }
 
 /* More than 2^61 bytes live at once: 8,193 objects of 2^48 bytes. */
@@ -477,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_other_version),
         cmocka_unit_test(test_blocks_of_the_future),
         cmocka_unit_test(test_records),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_live_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,15 +76,21 @@ static int put_header(struct tp_tpt_writer *w, struct tp_err *err)
     return put(w, bytes, sizeof bytes, err);
 }
 
-/* Goes back to fill in how many events there were. Where that is not possible it stays open. */
-static int fill_header(struct tp_tpt_writer *w, uint64_t events, struct tp_err *err)
+/* Goes back to fill in how many events there were. Where that is not possible it stays open; a
+ * wrong kind must not. */
+static int fill_header(struct tp_tpt_writer *w, const struct tp_program_facts *facts,
+                       struct tp_err *err)
 {
-    if (w->start < 0 || w->header.events == events)
+    bool wrong = w->header.kind != facts->kind;
+    if (!wrong && (w->start < 0 || w->header.events == facts->events))
         return TP_OK;
     off_t end = w->start + (off_t)w->at;
-    w->header.events = events;
-    if (fseeko(w->out, w->start, SEEK_SET) != 0)
-        return TP_OK;
+    w->header.events = facts->events;
+    w->header.kind = facts->kind;
+    if (w->start < 0 || fseeko(w->out, w->start, SEEK_SET) != 0)
+        return wrong ? tp_fail(err, TP_EBROKEN, "%s: it was begun as a trace of another kind",
+                               w->path)
+                     : TP_OK;
     int rc = put_header(w, err);
     if (!rc && fseeko(w->out, end, SEEK_SET) != 0)
         rc = tp_fail(err, TP_EIO, "%s could not be written: %s", w->path, strerror(errno));
@@ -297,7 +303,7 @@ int tp_tpt_write_end(struct tp_tpt_writer *w, const struct tp_tpt_write_end *end
         rc = put_facts(w, end, err);
     if (!rc)
         rc = put_end(w, facts_at, err);
-    return rc ? rc : fill_header(w, facts->events, err);
+    return rc ? rc : fill_header(w, facts, err);
 }
 
 static int put_windows(struct tp_tpt_writer *w, struct tp_program *program,

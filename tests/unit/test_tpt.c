@@ -1,4 +1,5 @@
 /* .tpt: what is written comes back, instruction by instruction. */
+#include "tests/unit/programs.h"
 #include "tests/unit/tpt_rig.h"
 
 #include "traces/lower.h"
@@ -74,6 +75,23 @@ static void test_no_instructions(void **state)
     (void)state;
     round_trip(&(struct tpt_mix){.seed = 2, .threads = 1, .streams = 1, .devices = 1, .live = 1},
                false);
+}
+
+/* A reset is the last thing that happens: its block says its slots all the same. */
+static void test_reset_at_the_end(void **state)
+{
+    (void)state;
+    static const struct tp_insn insns[] = {{.op = TP_ALLOC, .size = 8, .align_log2 = 4},
+                                           {.op = TP_RESET}};
+    struct tp_program *p = test_program(insns, 2, false), *q = NULL;
+    struct tpt_bytes b = tpt_write(p, NULL, false);
+    struct tp_err err = {0};
+    if (tpt_open(b.data, b.size, NULL, &q, &err))
+        fail_msg("%s", err.text);
+    tpt_same(p, q);
+    tp_program_release(p);
+    tp_program_release(q);
+    free(b.data);
 }
 
 /* The same input gives the same bytes. */
@@ -248,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_random_programs),
         cmocka_unit_test(test_many_windows),
         cmocka_unit_test(test_no_instructions),
+        cmocka_unit_test(test_reset_at_the_end),
         cmocka_unit_test(test_deterministic),
         cmocka_unit_test(test_two_cursors),
         cmocka_unit_test(test_import),

@@ -199,6 +199,47 @@ static void test_damage_is_named(void **state)
     free(b.data);
 }
 
+/* A length that reaches over the end makes no cut file of one that has its end. */
+static void test_length_beyond_the_end(void **state)
+{
+    (void)state;
+    struct tp_program *p = long_program();
+    struct tpt_bytes b = tpt_write(p, NULL, true);
+    struct tp_err err = {0};
+    size_t offsets[16];
+    size_t count = tpt_blocks(b.data, b.size, offsets, 16);
+    uint8_t *last = b.data + offsets[count - 3];
+    assert_int_equal(tp_load32(last), TP_TPT_DATA);
+    assert_true(tp_load32(last + 36) > tp_load32(last + 32) + 2000); /* packed well */
+    tp_store32(last + 32, tp_load32(last + 36) - 1);
+    assert_int_equal(tpt_open_and_pass(b.data, b.size, &err), TP_EINPUT);
+    assert_non_null(strstr(err.text, "is damaged"));
+    tp_program_release(p);
+    free(b.data);
+}
+
+/* Blocks that are good, each by itself, in another order. */
+static void test_blocks_swapped(void **state)
+{
+    (void)state;
+    struct tp_program *p = small_program();
+    struct tpt_bytes b = small_file(p, false);
+    struct tp_err err = {0};
+    size_t offsets[64];
+    assert_true(tpt_blocks(b.data, b.size, offsets, 64) > 3);
+    uint8_t *copy = malloc(b.size);
+    assert_non_null(copy);
+    size_t first = offsets[1] - offsets[0], second = offsets[2] - offsets[1];
+    memcpy(copy, b.data, b.size);
+    memcpy(copy + offsets[0], b.data + offsets[1], second);
+    memcpy(copy + offsets[0] + second, b.data + offsets[0], first);
+    assert_int_equal(tpt_open_and_pass(copy, b.size, &err), TP_EINPUT);
+    assert_string_equal(err.text, "x.tpt: block 0 (byte 32) is damaged: its number is wrong");
+    tp_program_release(p);
+    free(b.data);
+    free(copy);
+}
+
 /* ---- lies with a good checksum ---- */
 
 /* Every byte of headers and facts with other values, sealed again: refused, or the same program. */
@@ -282,11 +323,42 @@ static void test_facts_that_hold_until_the_end(void **state)
     struct tp_program *p = small_program();
     const struct tp_program_facts *f = tp_program_facts(p);
     enum { LIVE = 16, BYTES, DURATION };
+    lie_in_facts(SLOTS, f->objects + 1, true, "the number of objects is wrong");
     lie_in_facts(SLOTS, f->slots + 1, false, "the number of slots is not what the facts say");
     lie_in_facts(LIVE, f->live_at_end - 1, false, "what is live at the end");
     lie_in_facts(BYTES, f->live_at_end_bytes + 1, false, "what is live at the end");
     lie_in_facts(DURATION, f->duration_ns + 1, false, "the duration");
     tp_program_release(p);
+}
+
+/* Time and events go on from block to block. */
+static void test_blocks_go_on(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at; /* in the header of the second block */
+        uint64_t change;
+        const char *sentence;
+    } rows[] = {{16, UINT64_MAX - 9, "its first event is out of order"},
+                {16, 20000000, "its first event is out of order"},
+                {24, 1, "its time does not go on from the block before it"}};
+    struct tp_program *p = long_program();
+    struct tpt_bytes b = tpt_write(p, NULL, false);
+    size_t offsets[16];
+    size_t count = tpt_blocks(b.data, b.size, offsets, 16);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tp_err err = {0};
+        uint8_t *at = b.data + offsets[count - 4] + rows[i].at;
+        uint64_t was = tp_load64(at);
+        tp_store64(at, was + rows[i].change);
+        tpt_reseal(b.data, b.size);
+        assert_int_equal(tpt_open_and_pass(b.data, b.size, &err), TP_EINPUT);
+        if (!strstr(err.text, rows[i].sentence))
+            fail_msg("'%s' is not in '%s'", rows[i].sentence, err.text);
+        tp_store64(at, was);
+    }
+    tp_program_release(p);
+    free(b.data);
 }
 
 static void test_memory_hint(void **state)
@@ -495,7 +567,9 @@ static void test_live_bytes(void **state)
         int rc = tpt_open_and_pass(file, TP_TPT_HEADER_SIZE + TP_TPT_BLOCK_SIZE + bytes, &err);
         assert_int_equal(rc, count == COUNT ? TP_EINPUT : TP_OK);
     }
-    assert_non_null(strstr(err.text, "more than 2^61 bytes are live at once"));
+    assert_string_equal(err.text,
+                        "x.tpt: block 0 (byte 32): instruction 8192: more than 2^61 bytes "
+                        "are live at once"); /* found on decoding */
     free(file);
 }
 
@@ -507,9 +581,12 @@ int main(void)
         cmocka_unit_test(test_cut_without_totals),
         cmocka_unit_test(test_every_bit),
         cmocka_unit_test(test_damage_is_named),
+        cmocka_unit_test(test_length_beyond_the_end),
+        cmocka_unit_test(test_blocks_swapped),
         cmocka_unit_test(test_lies),
         cmocka_unit_test(test_lying_facts),
         cmocka_unit_test(test_facts_that_hold_until_the_end),
+        cmocka_unit_test(test_blocks_go_on),
         cmocka_unit_test(test_memory_hint),
         cmocka_unit_test(test_other_version),
         cmocka_unit_test(test_blocks_of_the_future),

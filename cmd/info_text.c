@@ -161,8 +161,8 @@ static void print_recorded_device(const struct tp_info_report *r, uint32_t index
                      tp_count(end->end_segments).s, plural(end->end_segments),
                      tp_count(end->end_large).s, tp_count(end->end_small).s);
     if (!d->takes && !d->gives)
-        tp_page_more(page, NOTE, "%s reserved throughout",
-                     tp_bytes(d->start_reserved, page->exact).s);
+        tp_page_more(page, NOTE, "%s reserved%s", tp_bytes(d->start_reserved, page->exact).s,
+                     r->trace->meta.nothing ? "" : " throughout");
     else
         tp_page_more(page, NOTE,
                      "%s reserved at the start, %s at the peak, %s at the end; %s segment%s taken, "
@@ -416,16 +416,21 @@ static void print_next(const struct tp_trace *t, struct tp_page *page)
     tp_page_line(page);
 }
 
+/* A state alone says nothing of blocks that came and went. */
 static void print_end(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    if (r->trace->meta.nothing && !r->trace->recorded.has_end)
+        return;
     tp_page_line(page);
     tp_page_at(page, 0, "At the end");
-    tp_page_at(page, NOTE, "%s block%s, %s, %s live; at most %s at a time during the recording",
-               tp_count(f->live_at_end).s, plural(f->live_at_end),
-               tp_bytes(f->live_at_end_bytes, page->exact).s, f->live_at_end == 1 ? "is" : "are",
-               tp_count(f->slots).s);
-    tp_page_line(page);
+    if (!r->trace->meta.nothing) {
+        tp_page_at(page, NOTE, "%s block%s, %s, %s live; at most %s at a time during the recording",
+                   tp_count(f->live_at_end).s, plural(f->live_at_end),
+                   tp_bytes(f->live_at_end_bytes, page->exact).s,
+                   f->live_at_end == 1 ? "is" : "are", tp_count(f->slots).s);
+        tp_page_line(page);
+    }
     print_recorded_end(r, page);
 }
 

@@ -48,14 +48,15 @@ static void write_head(struct tp_json *j, cJSON *root, const struct tp_report *r
     tp_json_bool(j, root, "partial", rep->partial);
 }
 
-/* A list out of words between separators. */
-static void write_words(struct tp_json *j, cJSON *in, const char *words, const char *separators)
+/* A list out of words between separators, but for those that begin with `but`. */
+static void write_words(struct tp_json *j, cJSON *in, const char *words, const char *separators,
+                        const char *but)
 {
     for (const char *at = words ? words : ""; *at;) {
         char word[1024]; /* texts of a trace are shorter */
         size_t length = strcspn(at, separators);
         snprintf(word, sizeof word, "%.*s", (int)length, at);
-        if (length)
+        if (length && (!but || strncmp(word, but, strlen(but)) != 0))
             tp_json_push(j, in, cJSON_CreateString(word));
         at += length;
         at += strspn(at, separators);
@@ -66,9 +67,10 @@ static void write_words(struct tp_json *j, cJSON *in, const char *words, const c
 static void write_unknown(struct tp_json *j, cJSON *t, const struct tp_trace *trace)
 {
     cJSON *unknown = tp_json_array(j, t, "unknown");
-    if (!tp_program_facts(trace->program)->time_known)
+    bool timed = tp_program_facts(trace->program)->time_known;
+    if (!timed)
         tp_json_push(j, unknown, cJSON_CreateString("time"));
-    write_words(j, unknown, trace->meta.unknown, ",");
+    write_words(j, unknown, trace->meta.unknown, ",", timed ? NULL : "times"); /* said already */
 }
 
 /* What others recorded says of itself; absent where there is nothing to say. */
@@ -85,7 +87,7 @@ static void write_capture(struct tp_json *j, cJSON *t, const struct tp_trace *tr
         if (texts[i].text)
             tp_json_text(j, t, texts[i].name, texts[i].text);
     if (m->remarks)
-        write_words(j, tp_json_array(j, t, "remarks"), m->remarks, "\n");
+        write_words(j, tp_json_array(j, t, "remarks"), m->remarks, "\n", NULL);
     if (m->wrapped)
         tp_json_bool(j, t, "wrapped", true);
     uint64_t before = tp_program_facts(trace->program)->prologue;

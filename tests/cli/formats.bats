@@ -1,0 +1,377 @@
+#!/usr/bin/env bats
+# Every format that can be read, seen from the command line: a small specimen of each is detected, looked at,
+# played and converted; dirty ones are repaired with a count or refused; what is none is refused by name.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
+load common
+
+DATA=$TAPOOL_ROOT/tests/data
+SEEDS=$TAPOOL_ROOT/tests/fuzz/corpus
+
+info() { "$TAPOOL" info "$@"; }
+convert() { "$TAPOOL" convert "$@"; }
+
+# What `tapool help formats` lists as read.
+formats() { "$TAPOOL" help formats | sed -n '/^read/,/^$/s/^  \([a-z][a-z-]*\)  .*/\1/p'; }
+
+# snapshot KIND: a pickle to stdout; see the words at the end of it.
+snapshot() {
+    python3 -S -E - "$1" <<'END'
+import collections, pickle, sys
+BASE = 0x7f0000000000
+
+def entry(action, addr, size, t):
+    frames = [{"filename": "/home/me/train.py", "line": 7, "name": "step"}]
+    return dict(action=action, addr=addr, size=size, stream=0, time_us=1000000 + t, frames=frames)
+
+def block(offset, size, requested, state):
+    return dict(address=BASE + offset, size=size, requested_size=requested, state=state, frames=[])
+
+trace = [entry("segment_alloc", BASE + 4194304, 2097152, 0), entry("alloc", BASE, 512, 1),
+         entry("alloc", BASE + 512, 1000, 2), entry("free_requested", BASE, 512, 3),
+         entry("free_completed", BASE, 512, 5), entry("free_requested", BASE + 1536, 300, 6),
+         entry("free_completed", BASE + 1536, 300, 6),
+         dict(action="oom", device_free=5242880, size=20971520, stream=0, time_us=1000009, frames=[]),
+         entry("snapshot", 0, 1024, 10)]
+blocks = [block(0, 512, 512, "inactive"), block(512, 1024, 1000, "active_allocated"),
+          block(1536, 512, 300, "inactive"), block(2048, 512, 77, "active_allocated"),
+          block(2560, 2097152 - 2560, 0, "inactive")]
+common = dict(device=0, stream=0, segment_type="small", segment_pool_id=(0, 0), is_expandable=False, frames=[])
+segments = [dict(common, address=BASE, total_size=2097152, allocated_size=1536, active_size=1536,
+                 requested_size=1077, blocks=blocks),
+            dict(common, address=BASE + 4194304, total_size=2097152, allocated_size=0, active_size=0,
+                 requested_size=0, blocks=[block(4194304, 2097152, 0, "inactive")])]
+settings = {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64", "max_split_size": 67108864,
+            "garbage_collection_threshold": 0.0, "expandable_segments": False,
+            "roundup_power2_divisions": {"1": 0}}
+whole = dict(segments=segments, device_traces=[trace], allocator_settings=settings, external_annotations=[])
+kinds = {"p2": (whole, 2), "p4": (whole, 4), "p5": (whole, 5), "state": (dict(whole, device_traces=[[]]), 4),
+         "other": ({"weights": [1, 2, 3]}, 4), "model": (collections.OrderedDict(layer=1), 2)}
+sys.stdout.buffer.write(pickle.dumps(kinds[sys.argv[1]][0], protocol=kinds[sys.argv[1]][1]))
+END
+}
+
+kineto_trace() {
+    cat <<'END'
+{ "schemaVersion": 1, "traceName": "k",
+  "traceEvents": [
+  { "ph": "M", "name": "process_name", "pid": 9, "tid": 0, "ts": 100, "args": {"name": "python"} },
+  { "ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 9, "tid": 9, "ts": 100,
+    "args": { "Total Reserved": 2097152, "Total Allocated": 512, "Bytes": 512, "Addr": 139833534054400, "Device Id": 0, "Device Type": 1 } },
+  { "ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 9, "tid": 9, "ts": 101, "dur": 3, "args": {} },
+  { "ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 9, "tid": 9, "ts": 110,
+    "args": { "Total Reserved": 2097152, "Total Allocated": 2560, "Bytes": 2048, "Addr": 139833534054912, "Device Id": 0, "Device Type": 1 } },
+  { "ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 9, "tid": 9, "ts": 120,
+    "args": { "Total Reserved": 2097152, "Total Allocated": 2048, "Bytes": -512, "Addr": 139833534054400, "Device Id": 0, "Device Type": 1 } },
+  { "ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 9, "tid": 9, "ts": 130,
+    "args": { "Total Reserved": 2097152, "Total Allocated": 0, "Bytes": -2048, "Addr": 139833534054912, "Device Id": 0, "Device Type": 1 } }
+  ] }
+END
+}
+
+# specimen FORMAT: one that its reader can take, as the file $file.
+specimen() {
+    file=specimen.$1
+    case $1 in
+    json) cp "$SAMPLES/jq.json" "$file" ;;
+    jsonl) convert sample:jq -o - >"$file" ;;
+    tpt) convert sample:jq -o - --output-format tpt >"$file" ;;
+    pytorch) snapshot p4 >"$file" ;;
+    kineto) kineto_trace >"$file" ;;
+    rmm) cp "$DATA/rmm/doc_record_replay_sample.csv" "$file" ;;
+    umpire) cp "$DATA/umpire/output-head.replay" "$file" ;;
+    mtrace) cp "$DATA/mtrace/calls.txt" "$file" ;;
+    malloc-raw) cp "$SEEDS/malloc_raw/every_call" "$file" ;;
+    valgrind) cp "$DATA/valgrind/calls.txt" "$file" ;;
+    rep) printf '%s\n' 20000 3 8 1 'a 0 512' 'a 1 128' 'r 0 640' 'a 2 128' 'f 1' 'r 0 768' 'f 0' 'f 2' >"$file" ;;
+    minimalloc) cp "$DATA/minimalloc/input.12.csv" "$file" ;;
+    *) fail "there is no specimen of format '$1' here" ;;
+    esac
+}
+
+is_text() { case $1 in tpt | pytorch | malloc-raw) return 1 ;; esac }
+
+# told FILE...: what info says, without the names of the file, and without what is looked up in a file
+# that can be read once more.
+told() {
+    ok info "$@" --json || return 1
+    grep -vE '"(path|name|file_bytes|peak_place)":' "$out"
+}
+
+# of_format NAME FILE...: it is read as that.
+of_format() {
+    local name=$1
+    shift
+    ok info "$@" --json || return 1
+    grep -qE "\"format\":[^\"]*\"$name\"" "$out" || fail "$* is not read as $name:" "$(grep '"format"' "$out")"
+}
+
+count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
+
+@test "each is listed, with a line that says what it is" {
+    [ "$(formats | wc -l)" -ge 11 ]
+    [ -z "$(formats | sort | uniq -d)" ]
+    ok tool fits 80 "$TAPOOL" help formats
+    ok "$TAPOOL" help formats
+    tool width 100 <"$out"
+    for suffix in tpt json jsonl; do
+        matches "$out" "^  \.$suffix  "
+    done
+    # --input-format names the same, in the same order
+    refused 2 "^tapool: unknown input format '\?'$" info "$SAMPLES/jq.json" --input-format '?'
+    matches "$err" "^hint: there are: $(formats | paste -sd, | sed 's/,/, /g')$"
+}
+
+@test "a specimen of each: detected, whatever it is called and however it comes" {
+    for format in $(formats); do
+        specimen "$format"
+        of_format "$format" "$file"
+        [ "$(count "$out" events)" -ge 2 ] || fail "$format: no events"
+        told "$file" >expected
+        told - <"$file" | diff expected -
+        told <(cat "$file") | diff expected -
+        told "$file" --input-format "$format" | diff expected -
+        told "$file" --input-format "${format^^}" | diff expected -
+        if command -v gzip >/dev/null; then
+            gzip -q -c "$file" >packed
+            told packed | diff expected -
+        fi
+        if command -v zstd >/dev/null; then
+            zstd -q -c "$file" | told - | diff expected -
+        fi
+        ok info "$file"
+        tool width 100 <"$out"
+        harmless "$out"
+    done
+}
+
+@test "a specimen of each: played, and as a .tpt and as JSON the same" {
+    for format in $(formats); do
+        specimen "$format"
+        ok play_once "$file" -s arena -s direct --source virtual --verify --json
+        sed "s/\"$file\"/\"same\"/" "$out" >r.json
+        python3 "$CLI/class_e.py" r.json | grep -vE '\.trace\.(format|name) ' >expected
+        told "$file" | grep -v '"format":' >told.expected
+        ok convert "$file" -o to.tpt -f
+        ok play_once to.tpt -s arena -s direct --source virtual --verify --json
+        python3 "$CLI/class_e.py" "$out" | grep -vE '\.trace\.(format|name) ' | diff expected -
+        told to.tpt | grep -v '"format":' | diff told.expected -
+        # in JSON events are numbered anew
+        ok convert to.tpt -o to.jsonl -f
+        ok info to.jsonl --json
+        diff <(grep program_hash "$out") <(grep program_hash told.expected)
+        ok play_once to.jsonl -s arena --verify
+    done
+}
+
+@test "with a byte order mark and the line ends of Windows: the same" {
+    for format in $(formats); do
+        is_text "$format" || continue
+        specimen "$format"
+        told "$file" | grep program_hash >expected
+        { printf '\357\273\277' && sed 's/$/\r/' "$file"; } >dos
+        of_format "$format" dos
+        told dos | grep program_hash | diff expected -
+        sed 's/$/\r/' "$file" >cr
+        of_format "$format" cr
+        told cr | grep program_hash | diff expected -
+    done
+}
+
+@test "no specimen is taken for another format when it is cut after some KiB or lines" {
+    for format in $(formats); do
+        specimen "$format"
+        for part in 200 600 3000; do
+            head -c "$part" "$file" >start
+            capture info start --json
+            if [ "$rc" -eq 0 ]; then
+                matches "$out" "\"format\":[^\"]*\"$format\""
+            else
+                [ "$rc" -eq 3 ]
+                one_sentence "$err"
+                lacks "$err" 'could be'
+            fi
+        done
+    done
+}
+
+@test "read as another format: one sentence that names the file, exit 3" {
+    for format in $(formats); do
+        specimen "$format"
+        for other in $(formats); do
+            [ "$other" != "$format" ] || continue
+            capture info "$file" --input-format "$other"
+            [ "$rc" -ne 0 ] || continue # some are near enough
+            [ "$rc" -eq 3 ] || fail "exit code $rc: $format read as $other"
+            one_sentence "$err"
+            matches "$err" "^tapool: specimen\.$format(:[0-9]+)?: "
+        done
+        refused 3 "^tapool: specimen\.$format(:[0-9]+)?: " info "$file" --input-format "$([ "$format" = pytorch ] && echo tpt || echo pytorch)"
+    done
+}
+
+@test "dirty imports are repaired with a count, --strict refuses them" {
+    for format in mtrace valgrind umpire; do
+        specimen "$format"
+        ok info "$file"
+        matches "$out" '^  repaired      [0-9]+ zero_size'
+        refused 3 "^tapool: specimen\.$format:[0-9]+: event [0-9]+ allocates 0 bytes \(id [0-9]+\)" info "$file" --strict
+        refused 3 "^tapool: specimen\.$format:[0-9]+: event [0-9]+ " play_once "$file" --strict
+        refused 3 "^tapool: specimen\.$format:[0-9]+: event [0-9]+ " convert "$file" -o x.tpt --strict
+    done
+    [ ! -e x.tpt ]
+    printf '%s\n' 20000 2 4 1 'a 0 512' 'f 1' 'a 0 8' 'a 1 0' >dirty.rep
+    ok info dirty.rep --json
+    [ "$(count "$out" unknown_free)$(count "$out" double_alloc)$(count "$out" zero_size)" = 111 ]
+    refused 3 "^tapool: dirty\.rep:6: event 2 frees id 1, which is not live" info dirty.rep --strict
+    specimen rmm
+    { cat "$file"; tail -n 1 "$file"; } >dirty.csv
+    ok info dirty.csv --json
+    [ "$(count "$out" unknown_free)" = 1 ]
+    refused 3 "^tapool: dirty\.csv:[0-9]+: event 3 " info dirty.csv --strict
+    # the last line is cut
+    head -c -5 "$file" >cut.csv
+    ok info cut.csv --json
+    [ "$(count "$out" truncated)" = 1 ]
+    refused 3 "^tapool: cut\.csv:[0-9]+: event 2: the file ends in the middle of this line" info cut.csv --strict
+    # clean ones are fine with it
+    for format in rmm rep minimalloc malloc-raw pytorch; do
+        specimen "$format"
+        ok info "$file" --strict
+    done
+}
+
+@test "what is no trace: the sentence names the file, the hint what is known" {
+    echo 'to whom it may concern' >letter.txt
+    refused 3 "^tapool: letter\.txt: not a trace format that tapool knows$" info letter.txt
+    for format in $(formats); do
+        matches "$err" "[ ,]${format}[,;]"
+    done
+    for command in play_once info; do
+        refused 3 "^tapool: stdin: not a trace format that tapool knows$" $command - <letter.txt
+    done
+    refused 3 "^tapool: letter\.txt: not a trace format" convert letter.txt -o x.tpt
+    printf 'a,b,c\n1,2,3\n' >other.csv
+    refused 3 "^tapool: other\.csv: not a trace format that tapool knows$" info other.csv
+    echo '{"traceEvents": 5}' >other.json
+    capture info other.json
+    [ "$rc" -eq 3 ]
+    one_sentence "$err"
+    matches "$err" "^tapool: other\.json"
+    printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n' >web.tpt
+    refused 3 "^tapool: web\.tpt is a Git LFS pointer \([0-9]+ bytes\), not the trace$" info web.tpt
+    matches "$err" '^hint: git lfs pull$'
+    for format in $(formats); do
+        refused 3 "^tapool: web\.tpt is a Git LFS pointer" info web.tpt --input-format "$format"
+        : >empty
+        refused 3 "^tapool: empty: empty" info empty --input-format "$format"
+    done
+}
+
+# ---- PyTorch snapshots ----
+
+@test "snapshots of all protocols are the same trace" {
+    snapshot p4 >x.pickle
+    ok info x.pickle --json
+    python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+t, r = d["trace"], d["recorded"]["devices"][0]
+assert t["kind"] == "device" and t["capture"] == "PyTorch memory snapshot (pickle 4)"
+assert "max_split_size_mb:64" in t["settings"] and "threads" in t["unknown"]
+assert t["initial_heap"] == {"objects": 2, "bytes": 377, "dropped_objects": 0}, t["initial_heap"]
+assert d["before"] == {"objects": 2, "bytes": 377, "freed_objects": 1}
+assert d["peak_requested_bytes"] == 1889 and d["peak_new_requested_bytes"] == 1512
+assert d["peak_place"] == "train.py:7 step", d["peak_place"]
+assert t["events"] == 9 and d["operations"]["alloc"] == 2 and d["operations"]["free"] == 2
+assert (r["start_reserved_bytes"], r["end_reserved_bytes"]) == (2097152, 4194304), r
+assert (r["segments_taken"], r["segments_given_back"], r["out_of_memory"]) == (1, 0, 1)
+assert (r["end_segments"], r["end_small_segments"], r["end_large_segments"]) == (2, 2, 0)
+assert r["end_idle_bytes"] == 4194304 - 1536 and r["end_returnable_bytes"] == 2097152
+assert d["live_at_end_bytes"] == 1077
+END
+    told x.pickle | grep -v '"capture":' >expected
+    for protocol in 2 5; do
+        snapshot "p$protocol" >y.pickle
+        told y.pickle >got
+        matches got "\"PyTorch memory snapshot \(pickle $protocol\)\""
+        grep -v '"capture":' got | diff expected -
+    done
+    ok info x.pickle
+    matches "$out" '^  ran out       1 time; first at event 8, asked for 20 MiB, with 5 MiB left on the device$'
+    matches "$out" '^  not in it .*size of the GPU \(--capacity, to ask about out of memory\)$'
+}
+
+@test "a snapshot that recorded nothing: refused with advice, info shows its segments" {
+    snapshot state >rank3.pickle
+    for command in "play_once rank3.pickle" "convert rank3.pickle -o x.tpt"; do
+        # shellcheck disable=SC2086 # words
+        refused 3 "^tapool: rank3\.pickle: no events: PyTorch was not recording when this snapshot was dumped$" $command
+        matches "$err" "^hint: call torch\.cuda\.memory\._record_memory_history\(\) first; 'tapool info' shows the 2 segments$"
+    done
+    [ ! -e x.tpt ]
+    ok info rank3.pickle
+    matches "$out" '^  recorded      no events: PyTorch was not recording when this snapshot was dumped$'
+    matches "$out" '^  device 0      2 segments at the end \(0 large, 2 small\), 4 MiB reserved$'
+    matches "$out" '^At the end      3\.999 MiB idle in 4 pieces'
+    lacks "$out" 'Next: tapool replay|0 blocks|Live memory'
+    ok info rank3.pickle --json
+    matches "$out" '"nothing":.*"PyTorch was not recording when this snapshot was dumped"'
+    matches "$out" '"end_segments":[^0-9]*2,'
+}
+
+@test "a saved model and other pickles are refused, and nothing of them is run" {
+    snapshot model >model.pkl
+    for command in "play_once model.pkl" "info model.pkl" "convert model.pkl -o x.tpt"; do
+        # shellcheck disable=SC2086 # words
+        refused 3 "^tapool: model\.pkl: byte [0-9]+: GLOBAL collections\.OrderedDict would run code; refused$" $command
+        matches "$err" '^hint: a memory snapshot holds only data; this looks like a saved model$'
+    done
+    python3 -S -E -c 'import pickle, sys
+class Run:
+    def __reduce__(self):
+        return open, ("pwned", "w")
+for protocol in (2, 4):
+    open("evil%d.pickle" % protocol, "wb").write(pickle.dumps({"segments": [Run()], "device_traces": []}, protocol=protocol))'
+    for protocol in 2 4; do
+        refused 3 "^tapool: evil$protocol\.pickle: byte [0-9]+: .* would run code; refused$" info evil$protocol.pickle
+    done
+    [ ! -e pwned ]
+    snapshot other >weights.pickle
+    refused 3 "^tapool: weights\.pickle: a pickle, but none of a memory snapshot$" info weights.pickle
+    matches "$err" '^hint: torch\.cuda\.memory\._dump_snapshot\(\) writes a snapshot$'
+    snapshot p4 >whole.pickle
+    size=$(wc -c <whole.pickle)
+    for cut in 30 200 $((size / 2)) $((size - 1)); do
+        head -c $cut whole.pickle >cut.pickle
+        refused 3 "^tapool: cut\.pickle: byte [0-9]+: " info cut.pickle
+    done
+    refused 3 "^tapool: whole\.pickle: device 3 has no events$" info whole.pickle --device 3
+    matches "$err" '^hint: events are of device 0$'
+}
+
+# ---- memory spaces ----
+
+@test "several memory spaces: the largest, one by name, all, none of that name" {
+    specimen umpire
+    ok info "$file" --json
+    python3 - "$out" <<'END'
+import json, sys
+t = json.load(open(sys.argv[1]))["trace"]
+assert t["space"] and t["left_out"] and t["unknown"] == ["threads", "streams", "alignment"], t
+END
+    one=$(count "$out" events)
+    name=$(sed -n 's/^\t*"left_out":[^"]*"\([^ ]*\) .*/\1/p' "$out")
+    [ -n "$name" ]
+    ok info "$file" --space all --json
+    [ "$(count "$out" events)" -gt "$one" ]
+    matches "$out" '"space":.*"all"'
+    lacks "$out" '"left_out"'
+    ok info "$file" --space "$name" --json
+    matches "$out" "\"space\":.*\"$name\""
+    refused 3 "^tapool: specimen\.umpire: no memory space is called 'nowhere'$" info "$file" --space nowhere
+    matches "$err" '^hint: it has: '
+    ok play_once "$file" -s arena --space all
+    ok info "$file"
+    matches "$out" '^  memory space  .*; left out: .*'
+}

@@ -17,12 +17,14 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1}
 
 # Each test works in a folder of its own; `run_dir` files are not in it, so that it can be listed.
-setup() {
+enter_folder() {
     SCRATCH=$(mktemp -d)
     WORK=$SCRATCH/work
     mkdir "$WORK"
     cd "$WORK" || exit 1
 }
+
+setup() { enter_folder; }
 
 teardown() {
     cd / || exit 1

@@ -7,7 +7,8 @@ load common
 
 CORPUS=${TAPOOL_SHARED:-$TAPOOL_ROOT/../shared}/corpus
 
-setup_file() {
+setup() {
+    enter_folder
     [ -f "$CORPUS/README.md" ] || skip "there is no corpus of real traces in $CORPUS (TAPOOL_SHARED)"
 }
 

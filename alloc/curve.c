@@ -71,13 +71,26 @@ static void shrink(struct tp_curve *c)
     c->per = c->per ? c->per * 2 : TP_CURVE_GROUP;
 }
 
+/* A sample that is no extreme, as nearly all are. */
+static bool is_inside(const struct tp_curve_group *g, const uint64_t bytes[TP_CURVE_VALUES])
+{
+    bool inside = g->samples != 0;
+    for (int v = 0; v < TP_CURVE_VALUES; v++)
+        inside &=
+            (bytes[v] >= g->extreme[2 * v].bytes[v]) & (bytes[v] <= g->extreme[2 * v + 1].bytes[v]);
+    return inside;
+}
+
 void tp_curve_add(struct tp_curve *c, uint64_t event, const uint64_t bytes[TP_CURVE_VALUES])
 {
     if (tp_curve_is_last(c, bytes))
         return;
     c->last.event = event;
     memcpy(c->last.bytes, bytes, sizeof c->last.bytes);
-    group_add(&c->open, &c->last);
+    if (is_inside(&c->open, bytes))
+        c->open.samples++;
+    else
+        group_add(&c->open, &c->last);
     if (c->open.samples < c->per)
         return;
     close_group(c);

@@ -10,13 +10,6 @@ enum {
     FOREIGN_SAMPLES = 2048
 }; /* a foreign allocator's statistics walk its heap: not every time */
 
-uint64_t tp_usage_reserved(const struct tp_usage *u, const struct tp_usage_device *d)
-{
-    if (u->foreign)
-        return d->foreign_reserved;
-    return u->player->instances[d - u->devices].account.reserved;
-}
-
 void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
 {
     const struct tp_strategy *s = u->player->strategy;
@@ -30,6 +23,8 @@ void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
 /* Brings the time-weighted sums up to now. */
 static void settle(const struct tp_usage *u, struct tp_usage_device *d)
 {
+    if (u->clock == d->since)
+        return;
     double dt = (double)(u->clock - d->since);
     d->requested_dt += (double)d->requested * dt;
     d->granted_dt += (double)d->granted * dt;
@@ -42,21 +37,16 @@ static struct tp_usage_device *device_of(const struct tp_player *p, const struct
     return &((struct tp_usage *)p->observer_state)->devices[insn->device];
 }
 
-static void raise(uint64_t *peak, uint64_t value)
+static void begin_instruction(const struct tp_usage *u, struct tp_usage_device *d)
 {
-    if (value > *peak)
-        *peak = value;
-}
-
-/* The devices that an instruction may change: a thread ends on each. */
-static uint16_t first_device(const struct tp_insn *insn)
-{
-    return insn->op == TP_THREAD_END ? 0 : insn->device;
-}
-
-static uint16_t end_device(const struct tp_player *p, const struct tp_insn *insn)
-{
-    return insn->op == TP_THREAD_END ? p->facts->devices : (uint16_t)(insn->device + 1);
+    struct tp_account *a = d->account;
+    settle(u, d);
+    d->gets_before = a->gets;
+    d->refused_before = a->refused_gets;
+    d->reserved_before = a->reserved;
+    d->peak_before = a->peak_reserved;
+    d->granted_high = d->reserved_high = 0;
+    a->peak_reserved = a->reserved;
 }
 
 static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
@@ -64,17 +54,12 @@ static void before(struct tp_player *p, const struct tp_window *w, uint32_t inde
     struct tp_usage *u = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
     u->clock += u->timed ? insn->gap_ns : 0;
-    for (uint16_t i = first_device(insn); i < end_device(p, insn); i++) {
-        struct tp_usage_device *d = &u->devices[i];
-        struct tp_account *a = &p->instances[i].account;
-        settle(u, d);
-        d->gets_before = a->gets;
-        d->refused_before = a->refused_gets;
-        d->reserved_before = a->reserved;
-        d->peak_before = a->peak_reserved;
-        d->granted_high = d->reserved_high = 0;
-        a->peak_reserved = a->reserved;
+    if (insn->op != TP_THREAD_END) {
+        begin_instruction(u, &u->devices[insn->device]);
+        return;
     }
+    for (uint16_t i = 0; i < p->facts->devices; i++) /* a thread ends on each */
+        begin_instruction(u, &u->devices[i]);
 }
 
 static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
@@ -89,10 +74,10 @@ static void block(struct tp_player *p, const struct tp_insn *insn, const struct 
     d->requested += insn->size - o->requested;
     d->granted += granted - o->granted;
     *o = (struct tp_usage_object){insn->size, granted};
-    raise(&d->granted_high, d->granted);
-    raise(&d->run->peak_granted, d->granted_high);
+    tp_usage_raise(&d->granted_high, d->granted);
+    tp_usage_raise(&d->run->peak_granted, d->granted_high);
     d->run->allocations++;
-    if (p->instances[insn->device].account.gets == d->gets_before)
+    if (d->account->gets == d->gets_before)
         d->run->reused++;
 }
 
@@ -117,13 +102,19 @@ static void failed(struct tp_player *p, const struct tp_insn *insn)
 
 /* ---- after each instruction ---- */
 
-/* The account's peak is the whole run's again. */
-static void end_instruction(struct tp_usage *u, struct tp_usage_device *d)
+/* As tp_window_event, which looks for the jump even where there is none. */
+static uint64_t event_of(const struct tp_window *w, uint32_t index)
 {
-    struct tp_account *a = &u->player->instances[d - u->devices].account;
+    return w->jump_count || w->prologue ? tp_window_event(w, index) : w->first_event + index;
+}
+
+/* The account's peak is the whole run's again. */
+static void end_account(struct tp_usage_device *d)
+{
+    struct tp_account *a = d->account;
     if (a->peak_reserved > d->reserved_before)
         d->reserved_high = a->peak_reserved;
-    raise(&a->peak_reserved, d->peak_before);
+    tp_usage_raise(&a->peak_reserved, d->peak_before);
 }
 
 /* What stood only for a moment inside the instruction is an extreme as well. The prologue is one
@@ -133,33 +124,35 @@ static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const st
 {
     if (w->prologue)
         return;
-    uint64_t now[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
-    uint64_t high[TP_CURVE_VALUES] = {now[0], now[1], now[2]};
-    raise(&high[TP_CURVE_GRANTED], d->granted_high);
-    raise(&high[TP_CURVE_RESERVED], d->reserved_high);
+    const uint64_t now[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
+    bool moment =
+        d->granted_high > now[TP_CURVE_GRANTED] || d->reserved_high > now[TP_CURVE_RESERVED];
     struct tp_curve *c = &d->run->curve;
-    if (tp_curve_is_last(c, now) && tp_curve_is_last(c, high))
+    uint64_t high[TP_CURVE_VALUES] = {now[0], now[1], now[2]};
+    if (moment) {
+        tp_usage_raise(&high[TP_CURVE_GRANTED], d->granted_high);
+        tp_usage_raise(&high[TP_CURVE_RESERVED], d->reserved_high);
+        tp_curve_add(c, event_of(w, index), high);
+    } else if (tp_curve_is_last(c, now)) {
         return;
-    uint64_t event = tp_window_event(w, index);
-    tp_curve_add(c, event, high);
-    tp_curve_add(c, event, now);
+    }
+    tp_curve_add(c, event_of(w, index), now);
     if (d->run->phase_count)
         tp_usage_phase_peaks(d, high);
 }
 
-static void follow_peaks(struct tp_usage *u, struct tp_usage_device *d, const struct tp_window *w,
-                         uint32_t index)
+static void follow_peaks(const struct tp_usage *u, struct tp_usage_device *d,
+                         const struct tp_window *w, uint32_t index)
 {
     struct tp_device_run *run = d->run;
     if (d->requested > run->peak_requested) {
         run->peak_requested = d->requested;
-        run->peak_requested_event = tp_window_event(w, index);
+        run->peak_requested_event = event_of(w, index);
     }
-    uint64_t high = u->foreign ? d->foreign_reserved
-                               : u->player->instances[d - u->devices].account.peak_reserved;
+    uint64_t high = u->foreign ? d->foreign_reserved : d->account->peak_reserved;
     if (high > run->peak_reserved) {
         run->peak_reserved = high;
-        run->peak_reserved_event = tp_window_event(w, index);
+        run->peak_reserved_event = event_of(w, index);
     }
 }
 
@@ -175,29 +168,37 @@ static void note_failure(struct tp_usage_device *d, const struct tp_window *w, u
     run->first_failure.at.time_ns = ns;
 }
 
+static void end_instruction(struct tp_usage *u, struct tp_usage_device *d,
+                            const struct tp_window *w, uint32_t index)
+{
+    end_account(d);
+    settle(u, d);
+    if (w->first_insn + index == d->demand->insn && !w->prologue)
+        tp_usage_snapshot(u, d);
+    follow_peaks(u, d, w, index);
+    follow_curve(u, d, w, index);
+    note_failure(d, w, index);
+}
+
 static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
 {
     struct tp_usage *u = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
-    bool counts = !u->timed && tp_op_is_operation(insn->op);
-    u->clock += counts; /* each event's outcome weighs the same, the last one's too */
+    u->clock +=
+        !u->timed &&
+        tp_op_is_operation(insn->op); /* each event's outcome weighs the same, the last one's too */
     if (u->foreign && --u->until_sample == 0) {
         u->until_sample = u->sample_every;
         tp_usage_sample_foreign(u, &u->devices[insn->device]);
     }
     if (insn->op == TP_MARK)
         tp_usage_mark(u, insn->slot, tp_window_event(w, index));
-    for (uint16_t i = first_device(insn); i < end_device(p, insn); i++) {
-        struct tp_usage_device *d = &u->devices[i];
-        end_instruction(u, d);
-        if (counts)
-            settle(u, d);
-        if (!w->prologue && w->first_insn + index == d->demand->insn)
-            tp_usage_snapshot(u, d);
-        follow_peaks(u, d, w, index);
-        follow_curve(u, d, w, index);
-        note_failure(d, w, index);
+    if (insn->op != TP_THREAD_END) {
+        end_instruction(u, &u->devices[insn->device], w, index);
+        return;
     }
+    for (uint16_t i = 0; i < p->facts->devices; i++)
+        end_instruction(u, &u->devices[i], w, index);
 }
 
 static const struct tp_observer usage_observer = {before, block, leaving, gone, failed, after};
@@ -220,6 +221,7 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     for (uint16_t i = 0; i < f->devices; i++) {
         u->devices[i].run = &out->devices[i];
+        u->devices[i].account = &p->instances[i].account;
         u->devices[i].demand = tp_program_demand(p->cfg->program, i);
         out->devices[i].first_failed_event = TP_NONE;
         out->devices[i].external_fragmentation = NAN;
@@ -284,9 +286,9 @@ static void begin_curve(struct tp_usage *u, struct tp_usage_device *d)
     const struct tp_account *a = &u->player->instances[d - u->devices].account;
     const uint64_t now[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
     uint64_t high[TP_CURVE_VALUES] = {now[0], now[1], now[2]};
-    raise(&run->peak_reserved, u->foreign ? now[TP_CURVE_RESERVED] : a->peak_reserved);
-    raise(&high[TP_CURVE_GRANTED], run->peak_granted);
-    raise(&high[TP_CURVE_RESERVED], run->peak_reserved);
+    tp_usage_raise(&run->peak_reserved, u->foreign ? now[TP_CURVE_RESERVED] : a->peak_reserved);
+    tp_usage_raise(&high[TP_CURVE_GRANTED], run->peak_granted);
+    tp_usage_raise(&high[TP_CURVE_RESERVED], run->peak_reserved);
     tp_curve_add(&run->curve, 0, high);
     tp_curve_add(&run->curve, 0, now);
     if (run->phase_count)

@@ -10,6 +10,7 @@ struct tp_usage_object {
 
 struct tp_usage_device {
     struct tp_device_run *run;
+    struct tp_account *account; /* of its instance */
     const struct tp_demand *demand;
     uint64_t requested, granted; /* now */
     uint64_t foreign_reserved;   /* as last sampled */
@@ -36,7 +37,16 @@ struct tp_usage {
     struct tp_err *err;
 };
 
-uint64_t tp_usage_reserved(const struct tp_usage *u, const struct tp_usage_device *d);
+static inline void tp_usage_raise(uint64_t *peak, uint64_t value)
+{
+    if (value > *peak)
+        *peak = value;
+}
+
+static inline uint64_t tp_usage_reserved(const struct tp_usage *u, const struct tp_usage_device *d)
+{
+    return u->foreign ? d->foreign_reserved : d->account->reserved;
+}
 void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d);
 
 /* The state of a device now, with a walk; sets external_fragmentation. */
@@ -48,7 +58,16 @@ void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struc
 
 /* Phases: peaks between MARKs. Nothing where the program has no marks. */
 void tp_usage_phases_open(struct tp_usage_device *d, const struct tp_program_facts *facts);
-void tp_usage_phase_peaks(struct tp_usage_device *d, const uint64_t bytes[TP_CURVE_VALUES]);
+static inline void tp_usage_phase_peaks(struct tp_usage_device *d,
+                                        const uint64_t bytes[TP_CURVE_VALUES])
+{
+    struct tp_phase *phase = &d->run->phases[d->phase];
+    if (d->phase == TP_PHASES)
+        return;
+    tp_usage_raise(&phase->peak_requested, bytes[TP_CURVE_REQUESTED]);
+    tp_usage_raise(&phase->peak_granted, bytes[TP_CURVE_GRANTED]);
+    tp_usage_raise(&phase->peak_reserved, bytes[TP_CURVE_RESERVED]);
+}
 void tp_usage_mark(struct tp_usage *u, uint32_t mark, uint64_t event);
 
 #endif

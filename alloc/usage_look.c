@@ -1,12 +1,6 @@
 /* The usage pass's looks inside: at peak demand, at the first failure, and by phases. */
 #include "alloc/usage.h"
 
-static void raise(uint64_t *peak, uint64_t value)
-{
-    if (value > *peak)
-        *peak = value;
-}
-
 struct tally {
     uint64_t bytes[TP_WALK_COUNT];
     uint64_t pieces, largest, largest_span;
@@ -20,9 +14,9 @@ static void tally_piece(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
     if (kind != TP_WALK_CACHED && kind != TP_WALK_SPAN)
         return;
     t->pieces++;
-    raise(&t->largest, size);
+    tp_usage_raise(&t->largest, size);
     if (kind == TP_WALK_SPAN)
-        raise(&t->largest_span, size);
+        tp_usage_raise(&t->largest_span, size);
 }
 
 /* What a walk names must add up to what the source counted: a report that does not is worthless. */
@@ -105,7 +99,7 @@ const char *const tp_oom_names[TP_OOM_CLASSES] = {"demand", "fragmentation", "po
 static enum tp_oom_class classify(const struct tp_usage *u, const struct tp_usage_device *d,
                                   const struct tp_insn *insn)
 {
-    const struct tp_account *a = &u->player->instances[insn->device].account;
+    const struct tp_account *a = d->account;
     if (u->foreign)
         return TP_OOM_UNKNOWN;
     if (a->refused_gets == d->refused_before)
@@ -144,16 +138,6 @@ void tp_usage_phases_open(struct tp_usage_device *d, const struct tp_program_fac
         return;
     d->run->phase_count = 1;
     d->run->phases[0] = (struct tp_phase){.mark = UINT32_MAX, .times = 1};
-}
-
-void tp_usage_phase_peaks(struct tp_usage_device *d, const uint64_t bytes[TP_CURVE_VALUES])
-{
-    struct tp_phase *phase = &d->run->phases[d->phase];
-    if (d->phase == TP_PHASES)
-        return;
-    raise(&phase->peak_requested, bytes[TP_CURVE_REQUESTED]);
-    raise(&phase->peak_granted, bytes[TP_CURVE_GRANTED]);
-    raise(&phase->peak_reserved, bytes[TP_CURVE_RESERVED]);
 }
 
 /* The index of a name's phase, TP_PHASES when there is no room for another. */

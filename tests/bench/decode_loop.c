@@ -3,7 +3,8 @@
  *     decode_loop TRACE N      walks the program N times: decoding alone. Prints the ns per
  *                              instruction of each walk, and of the fastest, one a line
  *     decode_loop open TRACE   opens it once, which reads, lowers and ends with a program. Prints
- *                              events, instructions, seconds, and bytes of the file as it lies there
+ *                              events, instructions, seconds, and bytes of the file as it lies
+ * there
  *
  * Each walk is a whole one with all its checks; the sum over the instructions keeps the compiler
  * from leaving any out. */

@@ -276,11 +276,12 @@ static int enough(int rc, struct tp_trace *out)
     return out->cut ? TP_OK : rc;
 }
 
-/* A file that says nothing happened: an error, unless the caller can live with it. */
+/* A file that says nothing happened: an error, unless what it recorded else will do. */
 static int check_some(const struct tp_trace_cfg *cfg, const struct tp_input *in, uint64_t count,
-                      const struct tp_meta *meta, struct tp_err *err)
+                      const struct tp_trace *t, struct tp_err *err)
 {
-    if (count > 0 || (cfg->allow_empty && meta->nothing))
+    const struct tp_meta *meta = &t->meta;
+    if (count > 0 || (cfg->allow_empty && meta->nothing && t->recorded.by))
         return TP_OK;
     if (!meta->nothing)
         return tp_fail(err, TP_EINPUT, "%s: no events", tp_input_name(in));
@@ -333,7 +334,7 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
     if (rc == TP_OK)
         rc = read_events(format, &reading, out, err);
     if (rc == TP_OK)
-        rc = check_some(cfg, in, tp_lower_count(lo), &out->meta, err);
+        rc = check_some(cfg, in, tp_lower_count(lo), out, err);
     out->initial_dropped = rc == TP_OK ? tp_lower_dropped(lo) : 0;
     if (rc == TP_OK)
         rc = tp_lower_finish(lo, &out->program, out->repairs, err);
@@ -383,7 +384,7 @@ static int open_program(const struct tp_trace_cfg *cfg, const struct tp_format *
     if (rc != TP_OK)
         return rc;
     const struct tp_program_facts *f = tp_program_facts(out->program);
-    rc = check_some(cfg, in, f->events, &out->meta, err);
+    rc = check_some(cfg, in, f->events, out, err);
     if (rc == TP_OK &&
         ((cfg->event_limit && cfg->event_limit < f->events) || (cfg->drop_initial && f->prologue)))
         rc = lower_again(cfg, tp_input_name(in), out, err);

@@ -16,7 +16,7 @@ struct tp_trace_cfg {
     uint64_t event_limit;                     /* events to read; 0 = all */
     struct tp_read_opts read;
     bool drop_initial; /* leave out what was live before the recording began */
-    bool allow_empty;  /* a trace that says why it has no events is none of TP_EINPUT */
+    bool allow_empty;  /* a trace without events will do, if it says why and what was reserved */
 };
 
 struct tp_trace {

@@ -28,44 +28,6 @@ hash_of() {
     sed -n 's/.*"program_hash":[^0-9a-f]*\([0-9a-f]*\).*/\1/p' "$out"
 }
 
-# Everything that a trace can say: two devices, what was live before, notes, what a capture says.
-rich_trace() {
-    cat <<'END'
-{ "format": "tapool-trace", "version": 1,
-  "meta": {"name": "rich", "kind": "device", "program": "two streams, by hand",
-           "capture": "a snapshot", "settings": "as they come", "unknown": "threads, alignment",
-           "space": "GPU", "left_out": "CPU (3 events, 4 KiB)",
-           "remarks": ["It was cold.", "And wet."], "wrapped": true},
-  "streams": [{"id": 0, "device": 0}, {"id": 7, "device": 1}],
-  "recorded": {"by": "PyTorch", "has_end": true, "devices": [
-    {"device": 0, "start_reserved_bytes": 2097152, "start_segments": 1, "end_reserved_bytes": 4194304,
-     "end_segments": 2, "end_large_segments": 1, "end_small_segments": 1, "end_idle_bytes": 5,
-     "end_idle_pieces": 1, "end_largest_bytes": 5, "end_returnable_bytes": 0}, {"device": 3}]},
-  "events": [
-    {"op": "initial", "id": 70, "size": 512},
-    {"op": "initial", "id": 71, "size": 4096, "stream": 7, "align": 4096},
-    {"t": 0, "op": "alloc", "id": 1, "size": 20971520, "thread": 40},
-    {"t": 10, "op": "mark", "name": "step \u00e9 \"1\""},
-    {"t": 1000, "op": "alloc", "id": 2, "size": 3145728, "stream": 7, "align": 512},
-    {"t": 2000, "op": "note", "name": "segment_alloc", "size": 2097152},
-    {"t": 2000, "op": "free", "id": 1, "thread": 41},
-    {"t": 2100, "op": "note", "name": "oom", "size": 1048576, "free": 12345},
-    {"t": 3000, "op": "alloc", "id": 3, "size": 1000},
-    {"t": 3100, "op": "retain", "id": 3},
-    {"t": 3200, "op": "use", "id": 3, "stream": 7},
-    {"t": 3300, "op": "realloc", "id": 3, "size": 3000},
-    {"t": 3400, "op": "note", "name": "free_requested", "id": 70, "size": 512},
-    {"t": 4000, "op": "free", "id": 70},
-    {"t": 4000, "op": "free", "id": 3},
-    {"t": 4100, "op": "sync"},
-    {"t": 4200, "op": "adopt", "id": 4, "size": 10},
-    {"t": 5000000000000, "op": "mark", "name": "much later"},
-    {"t": 5000000000000, "op": "thread_end", "thread": 41},
-    {"t": 5000000000001, "op": "trim", "size": 0},
-    {"t": 5000000000002, "op": "free", "id": 3} ] }
-END
-}
-
 # A trace of several blocks of 65,536 events each.
 long_trace() {
     ok "$TAPOOL" gen batch --count 100000 -o long.jsonl || return 1
@@ -75,7 +37,7 @@ long_trace() {
 # ---- nothing is lost ----
 
 @test "there and back through every form: hash, marks, notes, what the trace says of itself" {
-    rich_trace >rich.json
+    captured_trace >rich.json
     for trace in sample:sqlite sample:jq sample:python-threads rich.json; do
         rm -f a.*
         ok convert "$trace" -o a.tpt
@@ -91,7 +53,7 @@ long_trace() {
 }
 
 @test "what the round trip is about is in the trace to begin with" {
-    rich_trace >rich.json
+    captured_trace >rich.json
     ok convert rich.json -o rich.tpt
     ok info rich.tpt --json
     python3 - "$out" <<'END'
@@ -141,7 +103,7 @@ END
         [ "$(sort -u system | wc -l)" -eq 1 ] || fail "$(cat system)"
         rm system
     done
-    rich_trace >rich.json
+    captured_trace >rich.json
     ok convert rich.json -o rich.tpt
     ok play_once rich.json --json
     python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' >expected
@@ -151,7 +113,7 @@ END
 }
 
 @test "--limit, --initial-heap=drop and --verify on a .tpt" {
-    rich_trace >rich.json
+    captured_trace >rich.json
     ok convert rich.json -o rich.tpt
     ok convert sample:sqlite -o sqlite.tpt
     alike rich.json rich.tpt --limit 5
@@ -241,7 +203,7 @@ END
 }
 
 @test "a piece of a trace with devices, references and notes" {
-    rich_trace >rich.json
+    captured_trace >rich.json
     ok convert rich.json -o rich.tpt
     ok convert rich.json -o all.tpt --from 1:
     [ "$(hash_of all.tpt)" = "$(hash_of rich.tpt)" ]
@@ -257,7 +219,7 @@ END
 }
 
 @test "--strip leaves sizes and times" {
-    rich_trace >rich.json
+    captured_trace >rich.json
     for form in tpt json jsonl; do
         ok convert rich.json -o "bare.$form" --strip
         for word in step later hand PyTorch snapshot cold rich; do

@@ -14,43 +14,6 @@ convert() { "$TAPOOL" convert "$@"; }
 # What `tapool help formats` lists as read.
 formats() { "$TAPOOL" help formats | sed -n '/^read/,/^$/s/^  \([a-z][a-z-]*\)  .*/\1/p'; }
 
-# snapshot KIND: a pickle to stdout; see the words at the end of it.
-snapshot() {
-    python3 -S -E - "$1" <<'END'
-import collections, pickle, sys
-BASE = 0x7f0000000000
-
-def entry(action, addr, size, t):
-    frames = [{"filename": "/home/me/train.py", "line": 7, "name": "step"}]
-    return dict(action=action, addr=addr, size=size, stream=0, time_us=1000000 + t, frames=frames)
-
-def block(offset, size, requested, state):
-    return dict(address=BASE + offset, size=size, requested_size=requested, state=state, frames=[])
-
-trace = [entry("segment_alloc", BASE + 4194304, 2097152, 0), entry("alloc", BASE, 512, 1),
-         entry("alloc", BASE + 512, 1000, 2), entry("free_requested", BASE, 512, 3),
-         entry("free_completed", BASE, 512, 5), entry("free_requested", BASE + 1536, 300, 6),
-         entry("free_completed", BASE + 1536, 300, 6),
-         dict(action="oom", device_free=5242880, size=20971520, stream=0, time_us=1000009, frames=[]),
-         entry("snapshot", 0, 1024, 10)]
-blocks = [block(0, 512, 512, "inactive"), block(512, 1024, 1000, "active_allocated"),
-          block(1536, 512, 300, "inactive"), block(2048, 512, 77, "active_allocated"),
-          block(2560, 2097152 - 2560, 0, "inactive")]
-common = dict(device=0, stream=0, segment_type="small", segment_pool_id=(0, 0), is_expandable=False, frames=[])
-segments = [dict(common, address=BASE, total_size=2097152, allocated_size=1536, active_size=1536,
-                 requested_size=1077, blocks=blocks),
-            dict(common, address=BASE + 4194304, total_size=2097152, allocated_size=0, active_size=0,
-                 requested_size=0, blocks=[block(4194304, 2097152, 0, "inactive")])]
-settings = {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64", "max_split_size": 67108864,
-            "garbage_collection_threshold": 0.0, "expandable_segments": False,
-            "roundup_power2_divisions": {"1": 0}}
-whole = dict(segments=segments, device_traces=[trace], allocator_settings=settings, external_annotations=[])
-kinds = {"p2": (whole, 2), "p4": (whole, 4), "p5": (whole, 5), "state": (dict(whole, device_traces=[[]]), 4),
-         "other": ({"weights": [1, 2, 3]}, 4), "model": (collections.OrderedDict(layer=1), 2)}
-sys.stdout.buffer.write(pickle.dumps(kinds[sys.argv[1]][0], protocol=kinds[sys.argv[1]][1]))
-END
-}
-
 kineto_trace() {
     cat <<'END'
 { "schemaVersion": 1, "traceName": "k",
@@ -253,11 +216,8 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     refused 3 "^tapool: letter\.txt: not a trace format" convert letter.txt -o x.tpt
     printf 'a,b,c\n1,2,3\n' >other.csv
     refused 3 "^tapool: other\.csv: not a trace format that tapool knows$" info other.csv
-    echo '{"traceEvents": 5}' >other.json
-    capture info other.json
-    [ "$rc" -eq 3 ]
-    one_sentence "$err"
-    matches "$err" "^tapool: other\.json"
+    echo '{"traces": [1, 2]}' >other.json
+    refused 3 "^tapool: other\.json: not a trace format that tapool knows$" info other.json
     printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n' >web.tpt
     refused 3 "^tapool: web\.tpt is a Git LFS pointer \([0-9]+ bytes\), not the trace$" info web.tpt
     matches "$err" '^hint: git lfs pull$'
@@ -348,6 +308,18 @@ for protocol in (2, 4):
     done
     refused 3 "^tapool: whole\.pickle: device 3 has no events$" info whole.pickle --device 3
     matches "$err" '^hint: events are of device 0$'
+}
+
+@test "logs of tools that were told to record no memory: refused with advice" {
+    if formats | grep -q kineto; then
+        echo '{"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}' >k.json
+        refused 3 "^tapool: k\.json: no events: profile_memory=True was not set$" play_once k.json
+        matches "$err" '^hint: torch\.profiler\.profile\(profile_memory=True\) records memory$'
+        ok info k.json
+        matches "$out" '^  recorded      no events: profile_memory=True was not set$'
+    fi
+    grep -v -E 'alloc|calloc|free|new|delete' "$DATA/valgrind/calls.txt" | grep '^==' >v.txt
+    refused 3 "^tapool: v\.txt: (no events: valgrind ran without --trace-malloc=yes|not a trace format that tapool knows)$" play_once v.txt
 }
 
 # ---- memory spaces ----

@@ -39,6 +39,9 @@ looked_at() {
     check valid "$INFO" "$name.json"
 }
 
+# A file of several memory spaces, one of which is played.
+spaces() { cat "$TAPOOL_ROOT/tests/data/umpire/output-head.replay"; }
+
 two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/'; }
 
 @test "the schemas leave nothing open and share what is the same" {
@@ -66,6 +69,15 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     replayed marks marks.trace
     replayed huge huge.trace -s direct -s arena -s bump --source virtual
     replayed dirty dirty.trace -s arena --repair
+    captured_trace >captured.trace
+    snapshot p4 >snapshot.trace
+    spaces >spaces.trace
+    replayed captured captured.trace
+    replayed dropped captured.trace -s arena --initial-heap=drop
+    replayed cut sample:jq -s arena --limit 100
+    replayed snapshot snapshot.trace
+    replayed spaces spaces.trace -s arena -s bump
+    replayed all spaces.trace -s direct --source virtual --space all
     ok play sample:sqlite -s arena -v --json
     cp "$out" steady.json
     check valid "$RESULT" steady.json
@@ -76,6 +88,14 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     is dirty.json 'len(r["trace"]["repairs"])' 2
     is huge.json 'type(r["source_calls"]["get_bytes"]).__name__' int # 2^48 is exact
     is labels.json 'd["seed"]' 18446744073709551614
+    is captured.json 'r["trace"]["wrapped"]' True
+    is captured.json 'r["trace"]["initial_heap"]["objects"], len(r["recorded"]["devices"])' '(2, 2)'
+    is dropped.json 'r["trace"]["initial_heap"]' "{'objects': 0, 'bytes': 0, 'dropped_objects': 2}"
+    is cut.json 'r["trace"]["cut"], r["trace"]["events"]' '(True, 100)'
+    is snapshot.json 'r["peak_place"]' 'train.py:7 step'
+    is spaces.json '"left_out" in r["trace"]' True
+    is all.json '"left_out" in r["trace"], r["trace"]["space"]' "(False, 'all')"
+    is single.json 'r["latency_sampled_operations"]' None # a number where there are more than 10 million
     check covered "$RESULT" ./*.json
 }
 
@@ -91,6 +111,34 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     looked_at marks marks.trace
     lines '{"op":"mark","name":"a"}' >pipe.trace
     looked_at pipe - <pipe.trace
+    captured_trace >captured.trace
+    looked_at captured captured.trace
+    looked_at dropped captured.trace --initial-heap=drop
+    ok "$TAPOOL" convert captured.trace -o captured.tpt
+    looked_at binary captured.tpt
+    snapshot p4 >snapshot.trace
+    looked_at snapshot snapshot.trace
+    snapshot state >state.trace
+    looked_at state state.trace
+    spaces >spaces.trace
+    looked_at spaces spaces.trace
+    looked_at all spaces.trace --space all
+    for file in mtrace/calls.txt rmm/doc_record_replay_sample.csv umpire/tut_replay_log.json valgrind/stamped.txt \
+        minimalloc/input.12.csv; do
+        looked_at "$(dirname $file)" "$TAPOOL_ROOT/tests/data/$file"
+    done
+    python3 - <<'END'
+import json
+def load(name):
+    return json.load(open(name + ".json"))
+assert load("state")["nothing"] and "nothing" not in load("snapshot")
+assert load("snapshot")["peak_place"] == "train.py:7 step"
+assert load("spaces")["trace"]["left_out"] and "left_out" not in load("all")["trace"]
+assert load("captured")["recorded"] == load("binary")["recorded"]
+assert load("captured")["recorded"]["devices"][0]["end_segments"] == 2
+assert load("dropped")["trace"]["initial_heap"]["dropped_objects"] == 2
+assert load("mtrace")["trace"]["unknown"] == ["time", "threads", "alignment"]
+END
     check covered "$INFO" ./*.json
     # sums beyond 2^53 are strings
     mapfile -t many < <(for i in $(seq 1 40); do echo "{\"op\":\"alloc\",\"id\":$i,\"size\":281474976710656}"; done)
@@ -109,6 +157,12 @@ assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
     check mutants "$RESULT" failing.json
     looked_at info gpu.trace
     check mutants "$INFO" info.json
+    # one device, with what a capture says
+    snapshot p4 >snapshot.trace
+    replayed snapshot snapshot.trace -s arena
+    check mutants "$RESULT" snapshot.json
+    looked_at info-snapshot snapshot.trace
+    check mutants "$INFO" info-snapshot.json
 }
 
 @test "values out of range are refused" {

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Measures, prints, asserts nothing; scripts/bench.sh builds what it needs and calls it.
 
-  1. the goals: micro-profiles with the figure that each policy should reach
-  2. every strategy beside `system` on the micro-profiles and the samples
-  3. what `system` says beside a loop over the same calls written by hand
+  goals    micro-profiles with the figure that each policy should reach
+  tables   every strategy beside `system` on the micro-profiles and the samples
+  hand     what `system` says beside a loop over the same calls written by hand
+  traces   reading traces, sizes of .tpt, a trace of 10^8 events (scripts/bench_traces.py)
 
-All strategies of a table take turns, ROUNDS times; a figure is the median of its rounds, net of the
+Sections named on the command line are measured, all without any. All strategies of a table take turns, ROUNDS times; a figure is the median of its rounds, net of the
 engine's share, which stands beside it. Times are of this machine, now: compare within one run.
 """
 import json
@@ -15,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+from bench_traces import print_traces
+
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 MIN_TIME = os.environ.get("MIN_TIME", "200ms")
 SAMPLES = ["sqlite", "jq", "python-threads"]
@@ -22,7 +25,7 @@ SAMPLES = ["sqlite", "jq", "python-threads"]
 
 def gen(tapool, folder, name, profile, *options):
     path = os.path.join(folder, name + ".jsonl")
-    subprocess.run([tapool, "gen", profile, "-o", path, *map(str, options)], check=True,
+    subprocess.run([tapool, "gen", profile, "-f", "-o", path, *map(str, options)], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return path
 
@@ -116,7 +119,7 @@ def goals(tapool, folder):
 
 
 def print_goals(tapool, folder):
-    rows, pairs, batches, mixed = goals(tapool, folder)
+    rows, _, _, _ = goals(tapool, folder)
     runs = rounds_of(tapool, {r[0]: (r[1], r[2], r[3]) for r in rows})
     print("goals, ns of a pair of calls (of a call for bump), net; medians of %d rounds" % ROUNDS)
     print("  %-52s %12s %9s %-8s %s" % ("", "here", "goal", "", "to beat"))
@@ -132,7 +135,6 @@ def print_goals(tapool, folder):
     ratio = ((memory["peak_carved_bytes"] + memory["peak_metadata_bytes"])
              / memory["trace_peak_requested_bytes"])
     print_goal("arena, (carved + metadata) / requested, 10^6 live", ratio, 1.15, "2-8", "x")
-    return pairs, batches, mixed
 
 
 def print_table(tapool, title, traces, strategies, rounds=ROUNDS):
@@ -169,21 +171,32 @@ def print_by_hand(tapool, libc_loop, folder):
         print("  %-22s %8.2f %8.2f %8.3f" % (sample, a, b, a / b))
 
 
-def main(tapool, libc_loop):
+def print_tables(tapool, folder):
     host = ["system", "arena", "lru", "stream-pool", "bump", "direct"]
-    with tempfile.TemporaryDirectory() as folder:
-        pairs, batches, mixed = print_goals(tapool, folder)
-        queue = gen(tapool, folder, "queue", "producer-consumer")
-        streams = gen(tapool, folder, "streams", "streams")
-        micro = [("pair 64 B", pairs[64]), ("pair 4 KiB", pairs[4096]),
-                 ("batch 64 x 64 B", batches[64]), ("batch 64 x 4 KiB", batches[4096]),
-                 ("mixed, 4,096 live", mixed), ("producer-consumer", queue)]
-        print_table(tapool, "micro-profiles", micro, host)
-        print_table(tapool, "streams, on a virtual device", [("4 streams", streams)],
-                    ["stream-pool", "lru", "arena", "bump", "direct"])
-        print_table(tapool, "samples", [(s, "sample:" + s) for s in SAMPLES], host)
-        print_table(tapool, "a large one, one round", [("web", "sample:web")], host, 1)
-        print_by_hand(tapool, libc_loop, folder)
+    _, pairs, batches, mixed = goals(tapool, folder)
+    queue = gen(tapool, folder, "queue", "producer-consumer")
+    streams = gen(tapool, folder, "streams", "streams")
+    micro = [("pair 64 B", pairs[64]), ("pair 4 KiB", pairs[4096]),
+             ("batch 64 x 64 B", batches[64]), ("batch 64 x 4 KiB", batches[4096]),
+             ("mixed, 4,096 live", mixed), ("producer-consumer", queue)]
+    print_table(tapool, "micro-profiles", micro, host)
+    print_table(tapool, "streams, on a virtual device", [("4 streams", streams)],
+                ["stream-pool", "lru", "arena", "bump", "direct"])
+    print_table(tapool, "samples", [(s, "sample:" + s) for s in SAMPLES], host)
+    print_table(tapool, "a large one, one round", [("web", "sample:web")], host, 1)
+
+
+def main(tapool, libc_loop, decode_loop, *wanted):
+    sections = {"goals": lambda folder: print_goals(tapool, folder),
+                "tables": lambda folder: print_tables(tapool, folder),
+                "hand": lambda folder: print_by_hand(tapool, libc_loop, folder),
+                "traces": lambda folder: print_traces(tapool, decode_loop, folder)}
+    for name in wanted:
+        if name not in sections:
+            sys.exit("bench: there is no section '%s'; there are %s" % (name, ", ".join(sections)))
+    for name in wanted or sections:
+        with tempfile.TemporaryDirectory() as folder:
+            sections[name](folder)
 
 
 main(*sys.argv[1:])

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Measures, and asserts nothing: timed figures do not belong into tests. scripts/bench.py says what.
 #
-#   ROUNDS=5 MIN_TIME=200ms BUILD=build/release scripts/bench.sh
+#   ROUNDS=5 MIN_TIME=200ms BUILD=build/release scripts/bench.sh [goals] [tables] [hand] [traces]
+#
+# EVENTS=1e7 makes the long traces of the section `traces` shorter; they take 1 GB in $TMPDIR.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +11,7 @@ BUILD=${BUILD:-build/release}
 if [ ! -f "$BUILD/build.ninja" ] && [ ! -f "$BUILD/Makefile" ]; then
     cmake --preset release >/dev/null
 fi
-cmake --build "$BUILD" --target tapool libc_loop >/dev/null
+cmake --build "$BUILD" --target tapool libc_loop decode_loop >/dev/null
 grep -m 1 '^model name' /proc/cpuinfo 2>/dev/null || true
 echo "load $(cut -d' ' -f1-3 /proc/loadavg), $(date -u +%F), $("$BUILD/tapool" --version)"
-exec python3 scripts/bench.py "$BUILD/tapool" "$BUILD/libc_loop"
+exec python3 scripts/bench.py "$BUILD/tapool" "$BUILD/libc_loop" "$BUILD/decode_loop" "$@"

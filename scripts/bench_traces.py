@@ -5,7 +5,8 @@ a long one takes. And its inputs, made here by small generators:
     scripts/bench_traces.py rep|rmm|pickle N PATH
 
 Each figure is that of fresh processes, the median of ROUNDS; memory is the peak of one process.
-EVENTS (default 10^8) is the length of the long traces, which are played once.
+EVENTS (default 10^8, which the goals are for) is the length of the long traces, which are played
+once.
 """
 import glob
 import os
@@ -181,8 +182,8 @@ def print_long(tapool, folder, profile, per, goal):
                 ("convert to .tpt", ["convert", path, "-o", again, "-f"], None)]
     for label, command, wanted in commands:
         _, seconds, busy, peak = run([tapool, *command])
-        print_figure("%s, %s" % (profile, label), seconds * 1e8 / EVENTS, wanted, "s",
-                     "busy %.1f s, peak %.0f MiB" % (busy * 1e8 / EVENTS, peak / 1024), True)
+        print_figure("%s, %s" % (profile, label), seconds, wanted if EVENTS == 10**8 else None,
+                     "s", "busy %.1f s, peak %.0f MiB" % (busy, peak / 1024), True)
     os.remove(path)
     os.remove(again)
 
@@ -211,9 +212,9 @@ def print_traces(tapool, loop, folder):
         path = made(folder, kind, n)
         print_reading(loop, label, path, goal, kind == "pickle")
         os.remove(path)
-    print("\nlong traces: seconds of the whole command for 10^8 events (measured with %.0e), once; "
-          "bump holds\n2 bits for 16 bytes that it handed out, until all are free, as they never "
-          "are in web-server" % EVENTS)
+    print("\nlong traces: seconds of the whole command, %.0e events, once; busy: of the processor; "
+          "bump keeps\n2 bits for each 16 bytes until all blocks are free, as they never are in "
+          "web-server" % EVENTS)
     print_long(tapool, folder, "batch", 2, 10)
     print_long(tapool, folder, "web-server", 59.9, 10)
 

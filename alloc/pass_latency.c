@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EMPTY_TRIM = 2 /* readings above so many times the median are interruptions */ };
+enum {
+    EMPTY_TRIM = 2,           /* readings above so many times the median are interruptions */
+    WARM_OPERATIONS = 1 << 20 /* of a long trace are enough to warm the loop up */
+};
 
 const char *const tp_latency_names[TP_LAT_KINDS] = {"alloc", "free", "realloc", "other"};
 
@@ -154,7 +157,9 @@ static int measure_empty(const struct tp_replay_cfg *cfg, double ticks[TP_LAT_KI
     int status = open_with_ticks(&p, cfg, &tp_strategy_empty, err);
     if (!status) {
         uint64_t replays = 0, warm = 0;
+        p.operations_max = WARM_OPERATIONS;
         status = play_for(&p, 0, NULL, NULL, &warm, err);
+        p.operations_max = cfg->latency_operations;
         if (!status)
             status = play_for(&p, (double)cfg->min_time_ns / 10, collect_raw, raw, &replays, err);
         close_with_ticks(&p, NULL);

@@ -228,6 +228,18 @@ count() { sed -n "s/^\t*\"$2\":[^0-9]*\([0-9]*\),*$/\1/p" "$1" | head -n 1; }
     done
 }
 
+@test "what could be two formats: both are named, --input-format decides" {
+    formats | grep -q kineto || skip "no two formats look alike"
+    {
+        printf '{"category":"operation","name":"allocate","numeric_args":{"size":64},"string_args":'
+        printf '{"allocator_ref":"0x1","pointer":"0x2"},"tags":{"traceEvents":"[]"},"timestamp":1}\n'
+    } >both
+    refused 3 "^tapool: both: could be '(kineto|umpire)' or '(kineto|umpire)'$" info both
+    matches "$err" '^hint: --input-format=(kineto|umpire) or --input-format=(kineto|umpire) decides$'
+    of_format umpire both --input-format umpire
+    [ "$(count "$out" events)" = 1 ]
+}
+
 # ---- PyTorch snapshots ----
 
 @test "snapshots of all protocols are the same trace" {

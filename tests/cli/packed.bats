@@ -26,7 +26,8 @@ same_program() {
     [ "$(hash_of "$out")" = "$expected" ] || fail "not $expected:" "$(hash_of "$out")"
 }
 
-setup_file() {
+setup() {
+    enter_folder
     [ -n "$(packers)" ] || skip "neither gzip nor zstd is installed"
 }
 

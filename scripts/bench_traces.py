@@ -181,7 +181,8 @@ def print_sizes(tapool, folder):
 def print_long(tapool, folder, profile, per, goal):
     """A trace of EVENTS events, made, looked at, played and written again."""
     path, again = os.path.join(folder, "long.tpt"), os.path.join(folder, "again.tpt")
-    commands = [("gen", ["gen", profile, "--count", str(int(EVENTS / per)), "-o", path, "-f"], None),
+    count = str(int(EVENTS / per))
+    commands = [("gen", ["gen", profile, "--count", count, "-o", path, "-f"], None),
                 ("info", ["info", path], None),
                 ("replay -s bump", ["replay", path, "-s", "bump", "--source", "virtual"], goal),
                 ("convert to .tpt", ["convert", path, "-o", again, "-f"], None)]

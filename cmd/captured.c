@@ -87,6 +87,8 @@ static void scan_window(struct scan *s, const struct tp_window *w)
             on_note(s, in, tp_window_event(w, i));
         else if (in->op == TP_FREE)
             on_free(s, in);
+        else if (in->op == TP_ALLOC || in->op == TP_ADOPT)
+            s->requested_at[in->slot] = 0; /* a reset may have ended what was there */
         else if (in->op == TP_MARK)
             s->mark = in->slot;
         note_demand(s, in->device);

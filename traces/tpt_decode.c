@@ -393,7 +393,7 @@ static const uint8_t *read_note(struct frame *f, const uint8_t *p, unsigned head
         p = tp_varint(p, &slot);
     if (!about)
         slot = 0;
-    if (slot > d->used)
+    if (slot && slot >= d->used)
         return refuse(f, "the slot is out of range");
     in->slot = (uint32_t)slot;
     in->align_log2 = (uint8_t)(what & TP_TPT_NOTE_KIND);
@@ -420,7 +420,7 @@ static const char *raw_wrong(const struct frame *f, const struct tp_insn *in)
         return "there is no such mark";
     if (in->op == TP_NOTE && (in->align_log2 >= TP_NOTE_COUNT || in->size > TP_MAX_SIZE))
         return "there is no such note";
-    if (in->op == TP_NOTE && in->slot > f->d->used)
+    if (in->op == TP_NOTE && in->slot && in->slot >= f->d->used)
         return "the slot is out of range";
     if (in->align_log2 > TP_MAX_ALIGN_LOG2)
         return "the alignment is out of range";

@@ -185,6 +185,20 @@ END
     shown info-nothing-allocated info empty.json
 }
 
+@test "a free that was asked for before a reset is not that of the next object" {
+    cat >reset.jsonl <<'END'
+{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "recorded": {"by": "PyTorch", "devices": [{"device": 0}]}}
+{"t": 0, "op": "alloc", "id": 1, "size": 64}
+{"t": 1, "op": "note", "name": "free_requested", "id": 1, "size": 64}
+{"t": 2, "op": "reset"}
+{"t": 3, "op": "alloc", "id": 1, "size": 64}
+{"t": 900, "op": "free", "id": 1}
+END
+    ok info reset.jsonl
+    matches "$out" '1 requested'
+    [ "$(grep -c 'completed later' "$out")" = 0 ] || fail "a wait that was none:" "$(cat "$out")"
+}
+
 @test "repairs are counted, unless --strict" {
     trace '{"op":"free","id":9}' '{"op":"alloc","id":1,"size":10}' '{"op":"alloc","id":1,"size":20}' >dirty.json
     refused 3 "^tapool: dirty.json:3: event 1 frees id 9" info dirty.json

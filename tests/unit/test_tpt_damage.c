@@ -505,6 +505,12 @@ static void test_records(void **state)
            0, 0, 8, 0, 0, 0, 0, 0, 0, 0);
     REFUSE("no such note", 1, 0, TP_NOTE, TP_NOTE_COUNT);
     REFUSE("the slot is out of range", 1, 0, TP_NOTE, TP_TPT_NOTE_SLOT, V(5));
+    /* those who play a note look its slot up: it must be one of the slots that there are */
+    REFUSE("the slot is out of range", 2, 0, LITERAL, V(8), TP_NOTE, TP_TPT_NOTE_SLOT, V(1));
+    REFUSE("the slot is out of range", 2, 0, LITERAL, V(8), 15, TP_NOTE, 0, 0, 0, 0, 0, 0, 0, 1, 0,
+           0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0);
+    assert_int_equal(PLAY(2, 0, LITERAL, V(8), TP_NOTE, TP_TPT_NOTE_SLOT, V(0)), TP_OK);
+    assert_int_equal(PLAY(1, 0, TP_NOTE, TP_TPT_NOTE_SLOT, V(0)), TP_OK);
 }
 
 static void test_numbers(void **state)

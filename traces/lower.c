@@ -701,6 +701,16 @@ int tp_lower_skip(struct tp_lower *lo, struct tp_err *err)
     return count_event(lo, err);
 }
 
+int tp_lower_skip_many(struct tp_lower *lo, uint64_t count, struct tp_err *err)
+{
+    int rc = begin(lo, err);
+    uint64_t left = lo->cfg.event_limit ? lo->cfg.event_limit - lo->count : UINT64_MAX - lo->count;
+    if (rc != TP_OK)
+        return rc;
+    lo->count += count < left ? count : left;
+    return count > left ? TP_ESTOP : TP_OK;
+}
+
 int tp_lower_repaired(struct tp_lower *lo, const struct tp_event *ev, enum tp_repair kind,
                       const char *text, struct tp_err *err)
 {
@@ -713,7 +723,7 @@ int tp_lower_repaired(struct tp_lower *lo, const struct tp_event *ev, enum tp_re
 bool tp_lower_live(const struct tp_lower *lo, int64_t id, uint64_t *size)
 {
     const struct tp_id_entry *entry = tp_id_map_find(&lo->objects.ids, id);
-    if (!entry || entry->index == TP_NO_SLOT)
+    if (!entry || !tp_has_slot(entry->index))
         return false;
     *size = lo->objects.records[entry->index].size;
     return true;

@@ -69,6 +69,9 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
  * above. */
 int tp_lower_skip(struct tp_lower *lo, struct tp_err *err);
 
+/* The same for many at once: a file of a few bytes may say that there are 2^62 of them. */
+int tp_lower_skip_many(struct tp_lower *lo, uint64_t count, struct tp_err *err);
+
 /* Counts a repair that the reader makes for the event it is about to hand in; TP_EINPUT when
  * strict, and `text` follows "event 3": " frees what ...". */
 int tp_lower_repaired(struct tp_lower *lo, const struct tp_event *ev, enum tp_repair kind,

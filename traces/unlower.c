@@ -124,12 +124,11 @@ static const enum tp_event_op event_ops[TP_OP_COUNT] = {
 /* Numbers between the last event and this one, that nothing was made of. */
 static int skip_numbers(struct walk *k, uint64_t event)
 {
-    int rc = TP_OK;
-    if (!k->cfg->numbers)
+    if (!k->cfg->numbers || k->given + 1 >= event)
         return TP_OK;
-    for (; rc == TP_OK && k->given + 1 < event; k->given++)
-        rc = k->cfg->skip(k->sink->ctx, k->err);
-    return rc;
+    uint64_t count = event - k->given - 1;
+    k->given += count;
+    return k->cfg->skip(k->sink->ctx, count, k->err);
 }
 
 static void set_place(const struct walk *k, const struct pending *p, struct tp_event *ev)
@@ -362,9 +361,9 @@ static int lower_event(void *ctx, const struct tp_event *ev, struct tp_err *err)
     return tp_lower_event(ctx, ev, err);
 }
 
-static int lower_skip(void *ctx, struct tp_err *err)
+static int lower_skip(void *ctx, uint64_t count, struct tp_err *err)
 {
-    return tp_lower_skip(ctx, err);
+    return tp_lower_skip_many(ctx, count, err);
 }
 
 int tp_relower(struct tp_program *p, const struct tp_unlower_cfg *cfg, struct tp_lower *lo,

@@ -11,8 +11,9 @@ struct tp_unlower_cfg {
                              live before `first` comes as TP_EV_INITIAL, in the order of slots */
     bool numbers; /* keep the numbers of events: what shares one is `uncounted` after the first;
                      numbers that nothing was made of go to `skip` */
-    int (*skip)(void *ctx, struct tp_err *err); /* of the sink's ctx; needed for `numbers` */
-    bool strip;                                 /* leave out marks and notes */
+    /* Of the sink's ctx; needed for `numbers`. */
+    int (*skip)(void *ctx, uint64_t count, struct tp_err *err);
+    bool strip; /* leave out marks and notes */
 };
 
 /* The device of each of the program's streams, as dense numbers: facts->streams of them. Streams

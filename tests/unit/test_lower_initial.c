@@ -365,11 +365,50 @@ static void test_skip(void **state)
     assert_int_equal(tp_lower_skip(l.lo, &l.err), TP_ESTOP);
     assert_int_equal(tp_lower_event(l.lo, events, &l.err), TP_ESTOP);
     assert_int_equal(tp_lower_count(l.lo), 4);
+    assert_int_equal(tp_lower_skip_many(l.lo, 0, &l.err), TP_OK);
+    assert_int_equal(tp_lower_skip_many(l.lo, 1, &l.err), TP_ESTOP);
+    assert_int_equal(tp_lower_count(l.lo), 4);
     struct reading r = finish(&l);
     static char got[1024];
     write_program(r.program, got, sizeof got);
     assert_string_equal(got, "alloc 0 8 a8 @2; free 0 8 a8 @4; ");
     assert_int_equal(tp_program_facts(r.program)->events, 4);
+    forget(&r);
+}
+
+/* Many at once are counted, not gone through, and end at the limit. */
+static void test_skip_many(void **state)
+{
+    (void)state;
+    static const struct tp_event event = ALLOC(1, 8);
+    struct lowered l = start((struct tp_lower_cfg){0}, TP_KIND_DEVICE);
+    assert_int_equal(tp_lower_skip_many(l.lo, UINT64_C(1) << 61, &l.err), TP_OK);
+    put_all(&l, &event, 1);
+    assert_int_equal(l.rc, TP_OK);
+    assert_int_equal(tp_lower_count(l.lo), (UINT64_C(1) << 61) + 1);
+    struct reading all = finish(&l);
+    forget(&all);
+    l = start((struct tp_lower_cfg){.event_limit = 5}, TP_KIND_DEVICE);
+    assert_int_equal(tp_lower_skip_many(l.lo, 3, &l.err), TP_OK);
+    assert_int_equal(tp_lower_skip_many(l.lo, UINT64_C(1) << 61, &l.err), TP_ESTOP);
+    assert_int_equal(tp_lower_count(l.lo), 5);
+    struct reading some = finish(&l);
+    forget(&some);
+}
+
+/* Readers ask what is live: an object that was left out has no bytes to tell. */
+static void test_left_out_is_not_live(void **state)
+{
+    (void)state;
+    static const struct tp_event events[] = {INITIAL(5, 64), ALLOC(6, 32)};
+    uint64_t size = 0;
+    struct lowered l = start(drop, TP_KIND_DEVICE);
+    put_all(&l, events, COUNT(events));
+    assert_int_equal(l.rc, TP_OK);
+    assert_false(tp_lower_live(l.lo, 5, &size));
+    assert_true(tp_lower_live(l.lo, 6, &size));
+    assert_int_equal(size, 32);
+    struct reading r = finish(&l);
     forget(&r);
 }
 
@@ -494,6 +533,8 @@ int main(void)
         cmocka_unit_test(test_oom),
         cmocka_unit_test(test_threads_of_nothing),
         cmocka_unit_test(test_skip),
+        cmocka_unit_test(test_skip_many),
+        cmocka_unit_test(test_left_out_is_not_live),
         cmocka_unit_test(test_skip_all),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_json),

@@ -49,6 +49,17 @@ int tp_recorded_init(struct tp_recorded *r, const char *by, uint32_t count, stru
     return TP_OK;
 }
 
+void tp_recorded_forget_end(struct tp_recorded *r)
+{
+    r->has_end = false;
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct tp_recorded_device *d = &r->devices[i];
+        *d = (struct tp_recorded_device){.number = d->number,
+                                         .start_reserved = d->start_reserved,
+                                         .start_segments = d->start_segments};
+    }
+}
+
 /* Numbers that a double cannot hold are texts. */
 static cJSON *new_number(uint64_t value)
 {

@@ -28,6 +28,9 @@ void tp_recorded_release(struct tp_recorded *r); /* a zeroed one is fine */
 /* Makes room for `count` zeroed devices and sets who held them. */
 int tp_recorded_init(struct tp_recorded *r, const char *by, uint32_t count, struct tp_err *err);
 
+/* Of a part of a trace: what it ended with is not known. */
+void tp_recorded_forget_end(struct tp_recorded *r);
+
 struct cJSON;
 
 /* The JSON form in tapool's own formats: {"by": ..., "devices": [{...}]}. NULL: out of memory. */

@@ -266,6 +266,8 @@ static int open_cut(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, st
     if (rc)
         return rc;
     say_lost(f, text, sizeof text);
+    if (cfg->recorded && f->header.events != f->facts.facts.events)
+        tp_recorded_forget_end(cfg->recorded);
     if (cfg->strict)
         return tp_hint(err, tp_fail(err, TP_EINPUT, "%s%s", f->lead, text),
                        "without --strict what is there is played");

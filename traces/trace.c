@@ -269,10 +269,13 @@ static int default_name(struct tp_trace *t, struct tp_err *err)
     return rc;
 }
 
-/* To stop at event_limit is no failure, but worth a word. */
+/* To stop at event_limit is no failure, but worth a word. What was held after the last event of the
+ * file says nothing of this part of it. */
 static int enough(int rc, struct tp_trace *out)
 {
     out->cut = rc == TP_ESTOP;
+    if (out->cut)
+        tp_recorded_forget_end(&out->recorded);
     return out->cut ? TP_OK : rc;
 }
 

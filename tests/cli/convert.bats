@@ -112,6 +112,37 @@ END
     python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' | diff expected -
 }
 
+@test "what the recorded allocator held at the end is not said of a part of a trace" {
+    local snapshot=$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle
+    ok convert "$snapshot" -o whole.tpt
+    ok convert "$snapshot" --limit 50 -o part.tpt
+    for whole in "$snapshot" whole.tpt; do
+        ok info "$whole" --json
+        matches "$out" '"end_segments":[^0-9]*9,'
+        ok info "$whole" --limit 97 --json
+        matches "$out" '"end_segments":[^0-9]*9,'
+    done
+    for part in "$snapshot" whole.tpt part.tpt; do
+        ok info "$part" --limit 50 --json
+        matches "$out" '"events":[^0-9]*50,'
+        matches "$out" '"start_reserved_bytes":[^0-9]*0,'
+        matches "$out" '"end_segments":[^0-9]*null,'
+        matches "$out" '"end_idle_bytes":[^0-9]*null,'
+    done
+    python3 - >long.jsonl <<'END'
+print('{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "recorded": {"by": "x", '
+      '"has_end": true, "devices": [{"device": 0, "end_segments": 7}]}}')
+for i in range(70000):
+    print('{"op": "alloc", "id": 1, "size": 64}\n{"op": "free", "id": 1}')
+END
+    ok convert long.jsonl -o long.tpt
+    ok info long.tpt --json
+    matches "$out" '"end_segments":[^0-9]*7,'
+    head -c $(($(wc -c <long.tpt) * 9 / 10)) long.tpt >cut.tpt
+    ok info cut.tpt --json
+    matches "$out" '"end_segments":[^0-9]*null,'
+}
+
 @test "--limit, --initial-heap=drop and --verify on a .tpt" {
     captured_trace >rich.json
     ok convert rich.json -o rich.tpt

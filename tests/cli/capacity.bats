@@ -217,3 +217,28 @@ holes() {
     ok "$TAPOOL" info long.jsonl
     tool width 100 <"$out"
 }
+
+@test "an out of memory that was recorded tells how large the device was" {
+    cat >ran_out.jsonl <<'END'
+{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "recorded": {"by": "PyTorch", "has_end": false, "devices": [{"device": 0, "start_reserved_bytes": 2097152}]}}
+{"t": 0, "op": "alloc", "id": 1, "size": 1048576}
+{"t": 1, "op": "note", "name": "segment_alloc", "size": 2097152}
+{"t": 2, "op": "alloc", "id": 2, "size": 2097152}
+{"t": 3, "op": "note", "name": "oom", "size": 4194304, "free": 1048576}
+{"t": 4, "op": "alloc", "id": 3, "size": 3145728}
+END
+    # 2 MiB at the start, 2 MiB more, 1 MiB left: 5 MiB
+    ok play_once ran_out.jsonl -s direct -s lru
+    matches "$out" 'the simulated one has 5 MiB, what the recorded one had when it ran$'
+    matches "$out" 'OUT OF MEMORY +1 of 3 allocations failed'
+    matches "$out" '^  recorded, PyTorch +4 MiB'
+    ok play_once ran_out.jsonl -s direct --json
+    is "$out" 'r["failed_allocations"], r["first_failed_event"]' "(1, 5)"
+    is "$out" 'r["recorded"]["devices"][0]["peak_reserved_bytes"]' 4194304
+    ok play_once ran_out.jsonl -s direct --capacity 0 --json # no limit
+    is "$out" 'r["failed_allocations"]' 0
+    ok play_once ran_out.jsonl -s direct --capacity 6MiB --json
+    is "$out" 'r["failed_allocations"]' 0
+    ok play_once ran_out.jsonl -s direct --limit 3 --json # before it happens
+    is "$out" 'r["failed_allocations"]' 0
+}

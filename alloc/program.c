@@ -200,6 +200,45 @@ int tp_program_append(struct tp_program *p, struct tp_stored *w, const struct tp
     return TP_OK;
 }
 
+/* ---- facts that came from a file ---- */
+
+const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t most)
+{
+    uint64_t all = 0, operations = 0;
+    for (unsigned op = 0; op < TP_OP_COUNT; op++) {
+        if (f->ops[op] > f->instructions)
+            return "a count is wrong";
+        all += f->ops[op];
+        operations += tp_op_is_operation(op) ? f->ops[op] : 0;
+    }
+    if (f->kind > TP_KIND_DEVICE || f->time_known > 1)
+        return "the kind is wrong";
+    if (f->devices < 1 || f->devices > TP_MAX_DEVICES || f->threads < 1 ||
+        f->threads > TP_MAX_THREADS || f->streams < 1 || f->streams > TP_MAX_STREAMS ||
+        f->marks > TP_MAX_MARKS)
+        return "a number of indices is out of range";
+    if (f->instructions > most || f->prologue > most - f->instructions || all != f->instructions ||
+        operations != f->operations)
+        return "the number of instructions is wrong";
+    if (f->objects != f->prologue + f->ops[TP_ALLOC] + f->ops[TP_ADOPT] || f->slots > f->objects ||
+        f->live_at_end > f->slots || f->live_at_end_bytes > TP_MAX_LIVE_BYTES)
+        return "the number of objects is wrong";
+    return NULL;
+}
+
+const char *tp_demand_wrong(const struct tp_demand *demand, const struct tp_program_facts *f)
+{
+    for (uint32_t i = 0; i < f->devices; i++) {
+        const struct tp_demand *d = &demand[i];
+        if (d->bytes > TP_MAX_LIVE_BYTES || d->prologue_bytes > d->bytes || d->event > f->events ||
+            d->time_ns > f->duration_ns)
+            return "the peak is out of range";
+        if (d->event ? d->insn >= f->instructions : d->insn != UINT64_MAX)
+            return "the peak is at no instruction";
+    }
+    return NULL;
+}
+
 /* ---- names ---- */
 
 int tp_names_keep(struct tp_names *n, const char *name, struct tp_err *err)

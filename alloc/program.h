@@ -237,6 +237,13 @@ struct tp_backing {
     void (*release)(void *ctx);                            /* with the program's last reference */
 };
 
+/* NULL, or what cannot be so in facts that came from a file: ranges, and sums that contradict one
+ * another. `most`: instructions, the prologue's included, that there can be. */
+const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t most);
+
+/* The same for the peaks of its devices. */
+const char *tp_demand_wrong(const struct tp_demand *demand, const struct tp_program_facts *f);
+
 /* What such a program is given beside its windows; all is copied. */
 struct tp_backed_cfg {
     const struct tp_program_facts *facts;

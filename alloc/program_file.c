@@ -135,29 +135,13 @@ static bool lengths_agree(const struct tp_program_footer *foot, const struct tp_
     return rest - f->windows * sizeof(struct tp_stored) == f->devices * sizeof(struct tp_demand);
 }
 
-/* Ranges, and sums that the windows cannot contradict later. */
+/* Beside what tp_program_facts_wrong knows: what the windows cannot contradict later. */
 static const char *facts_wrong(const struct tp_program_facts *f, uint64_t data_bytes)
 {
-    uint64_t all = 0, operations = 0;
-    for (unsigned op = 0; op < TP_OP_COUNT; op++) {
-        if (f->ops[op] > f->instructions)
-            return "a count is wrong";
-        all += f->ops[op];
-        operations += tp_op_is_operation(op) ? f->ops[op] : 0;
-    }
-    if (f->kind > TP_KIND_DEVICE || f->time_known > 1)
-        return "the kind is wrong";
-    if (f->devices < 1 || f->devices > TP_MAX_DEVICES || f->threads < 1 ||
-        f->threads > TP_MAX_THREADS || f->streams < 1 || f->streams > TP_MAX_STREAMS ||
-        f->marks > TP_MAX_MARKS)
-        return "a number of indices is out of range";
     uint64_t most = data_bytes / sizeof(struct tp_insn);
-    if (f->instructions > most || f->prologue > most - f->instructions || all != f->instructions ||
-        operations != f->operations)
-        return "the number of instructions is wrong";
-    if (f->objects != f->prologue + f->ops[TP_ALLOC] + f->ops[TP_ADOPT] || f->slots > f->objects ||
-        f->live_at_end > f->slots || f->live_at_end_bytes > TP_MAX_LIVE_BYTES)
-        return "the number of objects is wrong";
+    const char *wrong = tp_program_facts_wrong(f, most);
+    if (wrong)
+        return wrong;
     if (f->spooled_bytes && f->spooled_bytes != data_bytes)
         return "the number of bytes is wrong";
     return NULL;
@@ -199,19 +183,6 @@ static const char *index_wrong(const struct tp_program *p)
     if (seen.offset != p->data_bytes || seen.first_insn != p->facts.instructions ||
         prologue != p->facts.prologue)
         return "the index of windows does not cover the program";
-    return NULL;
-}
-
-static const char *demand_wrong(const struct tp_program *p)
-{
-    for (uint32_t i = 0; i < p->facts.devices; i++) {
-        const struct tp_demand *d = &p->demand[i];
-        if (d->bytes > TP_MAX_LIVE_BYTES || d->prologue_bytes > d->bytes ||
-            d->event > p->facts.events || d->time_ns > p->facts.duration_ns)
-            return "the peak is out of range";
-        if (d->event ? d->insn >= p->facts.instructions : d->insn != UINT64_MAX)
-            return "the peak is at no instruction";
-    }
     return NULL;
 }
 
@@ -288,7 +259,7 @@ static int import(struct tp_program *p, struct tp_err *err)
         return rc;
     wrong = index_wrong(p);
     if (!wrong)
-        wrong = demand_wrong(p);
+        wrong = tp_demand_wrong(p->demand, &p->facts);
     if (!wrong)
         wrong = names_wrong(p);
     if (wrong)

@@ -142,39 +142,8 @@ uint8_t *tp_tpt_facts_put(const struct tp_program *program, const uint64_t *repa
 
 static const char *facts_wrong(const struct tp_program_facts *f)
 {
-    uint64_t all = 0, operations = 0;
-    for (unsigned op = 0; op < TP_OP_COUNT; op++) {
-        if (f->ops[op] > f->instructions)
-            return "a count is wrong";
-        all += f->ops[op];
-        operations += tp_op_is_operation(op) ? f->ops[op] : 0;
-    }
-    if (f->kind > TP_KIND_DEVICE || f->time_known > 1)
-        return "the kind is wrong";
-    if (f->devices < 1 || f->devices > TP_MAX_DEVICES || f->threads < 1 ||
-        f->threads > TP_MAX_THREADS || f->streams < 1 || f->streams > TP_MAX_STREAMS ||
-        f->marks > TP_MAX_MARKS)
-        return "a number of indices is out of range";
-    if (f->events > EVENTS_MAX || f->instructions > EVENTS_MAX || f->prologue > EVENTS_MAX ||
-        all != f->instructions || operations != f->operations)
-        return "the number of instructions is wrong";
-    if (f->objects != f->prologue + f->ops[TP_ALLOC] + f->ops[TP_ADOPT] || f->slots > f->objects ||
-        f->live_at_end > f->slots || f->live_at_end_bytes > TP_MAX_LIVE_BYTES)
-        return "the number of objects is wrong";
-    return NULL;
-}
-
-static const char *demand_wrong(const struct tp_tpt_facts *f)
-{
-    for (uint32_t i = 0; i < f->facts.devices; i++) {
-        const struct tp_demand *d = &f->demand[i];
-        if (d->bytes > TP_MAX_LIVE_BYTES || d->prologue_bytes > d->bytes ||
-            d->event > f->facts.events || d->time_ns > f->facts.duration_ns)
-            return "the peak is out of range";
-        if (d->event ? d->insn >= f->facts.instructions : d->insn != UINT64_MAX)
-            return "the peak is at no instruction";
-    }
-    return NULL;
+    return f->events > EVENTS_MAX ? "the number of events is wrong"
+                                  : tp_program_facts_wrong(f, EVENTS_MAX);
 }
 
 /* Repairs of a kind that a later tapool makes are named, not dropped. */
@@ -241,7 +210,7 @@ int tp_tpt_facts_get(const uint8_t *bytes, size_t count, struct tp_tpt_facts *ou
         return tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
     for (uint32_t i = 0; i < f->devices; i++, at += 8 * PEAKS)
         get_fields(at, &out->demand[i], peaks, PEAKS);
-    wrong = demand_wrong(out);
+    wrong = tp_demand_wrong(out->demand, f);
     int rc = wrong ? tp_fail(err, TP_EINPUT, "%s", wrong)
                    : get_repairs(at, count - FIXED - PEAKS * (size_t)f->devices, out, err);
     if (rc)

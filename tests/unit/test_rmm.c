@@ -110,6 +110,13 @@ static void test_clock(void **state)
                  "1,12:00:00.000006,free,0x1,8,0\n",
           "alloc 0 8 a8 @1; alloc 1 8 a8 t1 @2; free 0 8 a8 +1000 @3; ", TP_REPAIR_TIME_BACKWARDS,
           1);
+    /* before the first row, when the clock has moved on: one repair */
+    check(HEADER "1,12:00:00.000005,allocate,0x1,8,0\n"
+                 "1,12:00:00.000006,allocate,0x2,8,0\n"
+                 "1,12:00:00.000003,allocate,0x3,8,0\n"
+                 "1,12:00:00.000007,free,0x1,8,0\n",
+          "alloc 0 8 a8 @1; alloc 1 8 a8 +1000 @2; alloc 2 8 a8 @3; free 0 8 a8 +1000 @4; ",
+          TP_REPAIR_TIME_BACKWARDS, 1);
     struct reading r = must_read(HEADER "1,20:00:00.0,allocate,0x1,8,0\n"
                                         "1,06:00:00.0,free,0x1,8,0\n"
                                         "1,20:00:00.0,allocate,0x1,8,0\n"

@@ -44,8 +44,9 @@ struct rmm {
     uint64_t last_stream;
     int64_t last_device;
     bool some_stream;
-    uint64_t filtered;  /* rows of other devices */
-    uint64_t too_large; /* failures of more than 2^48 bytes */
+    uint64_t lowered_ns; /* the latest time handed on */
+    uint64_t filtered;   /* rows of other devices */
+    uint64_t too_large;  /* failures of more than 2^48 bytes */
 };
 
 /* ---- rows ---- */
@@ -183,9 +184,13 @@ static int lower_row(struct rmm *m, const struct row *row, struct tp_err *err)
     int rc = need_stream(m, row, err); /* first of all: lowering must not declare one of its own */
     if (rc == TP_OK && (null || too_large)) /* nothing was allocated, nothing freed */
         return tp_lower_skip(lo, err);
-    if (rc == TP_OK && row->early)
+    if (rc == TP_OK && row->early) {
         rc = tp_lower_repaired(lo, &ev, TP_REPAIR_TIME_BACKWARDS,
                                ": time runs backwards: it is before that of the first row", err);
+        ev.time_ns = m->lowered_ns; /* once is enough */
+    }
+    if (ev.time_ns > m->lowered_ns)
+        m->lowered_ns = ev.time_ns;
     return rc == TP_OK ? tp_lower_event(lo, &ev, err) : rc;
 }
 

@@ -278,6 +278,23 @@ int tp_umpire_deallocate(struct tp_umpire *u, const struct tp_umpire_line *l, st
     return emit_free(u, space, l, l->pointer, err);
 }
 
+/* A block that moves to where another one still is, whose free was lost. The old place is
+ * freed, and the new one is allocated while it lives, which lowering repairs and counts. */
+static int move_onto(struct tp_umpire *u, uint32_t space, const struct tp_umpire_line *l,
+                     struct tp_err *err)
+{
+    int64_t id = 0;
+    const struct tp_umpire_allocator *a = &u->allocators[space];
+    uint64_t size = a->pair_size;
+    int rc = emit_free(u, space, l, a->pair_old, err);
+    if (rc != TP_OK)
+        return rc;
+    tp_block_ids_look(&u->ids, space, l->pointer, &id);
+    return emit(u, space, l,
+                (struct tp_event){.op = TP_EV_ALLOC, .id = id, .size = size, .uncounted = true},
+                err);
+}
+
 /* Size and addresses are known: what it was. */
 static int move_block(struct tp_umpire *u, uint32_t space, const struct tp_umpire_line *l,
                       struct tp_err *err)
@@ -291,6 +308,8 @@ static int move_block(struct tp_umpire *u, uint32_t space, const struct tp_umpir
         int rc = emit_free(u, space, l, old, err);
         return rc == TP_OK ? emit_alloc(u, space, l, l->pointer, 0, err) : rc;
     }
+    if (l->pointer != old && tp_block_ids_look(&u->ids, space, l->pointer, &id) == TP_BLOCK_LIVE)
+        return move_onto(u, space, l, err);
     int rc = id_at(u, space, old, &id, err);
     if (rc == TP_OK)
         rc = tp_block_ids_end(&u->ids, space, old, err);

@@ -191,6 +191,24 @@ static void test_reallocate(void **state)
            "free 1 100 a4 +1 @4; realloc 0 12 a4 +7 @5; free 2 12 a4 s1 d1 +5 @6; ");
 }
 
+/* To where another block still is, whose free is missing: that one does not live on unseen. */
+static void test_reallocate_onto(void **state)
+{
+    (void)state;
+    char got[4096];
+    struct reading r = read_space(
+        MADE("0x1", "HOST") ALLOC("0x1", "0x10", "8", "110") ALLOC("0x1", "0x90", "100", "111")
+            REALLOC("0x1", "0x10", "36") REALLOCED("0x1", "0x90") FREE("0x1", "0x90", "220"),
+        NULL);
+    assert_int_equal(r.rc, TP_OK);
+    write_program(r.program, got, sizeof got);
+    assert_string_equal(got, "alloc 0 8 a4 +10 @1; alloc 1 100 a4 +1 @2; free 0 8 a4 +99 @3; "
+                             "free 1 100 a4 @3; alloc 1 36 a4 @3; free 1 36 a4 +10 @4; ");
+    assert_int_equal(r.repairs[TP_REPAIR_DOUBLE_ALLOC], 1);
+    assert_int_equal(tp_program_facts(r.program)->live_at_end, 0);
+    forget(&r);
+}
+
 /* Everything else has a number and makes nothing; without an allocator it has none. */
 static void test_other_lines(void **state)
 {
@@ -399,6 +417,7 @@ int main(void)
         cmocka_unit_test(test_corpus),
         cmocka_unit_test(test_same_address_in_two_allocators),
         cmocka_unit_test(test_reallocate),
+        cmocka_unit_test(test_reallocate_onto),
         cmocka_unit_test(test_other_lines),
         cmocka_unit_test(test_named_allocate),
         cmocka_unit_test(test_kinds),

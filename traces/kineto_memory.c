@@ -15,6 +15,7 @@
 
 #include "traces/block_ids.h"
 #include "traces/bytes_text.h"
+#include "traces/clean.h"
 #include "traces/spaces.h"
 
 #include <inttypes.h>
@@ -26,6 +27,7 @@ struct device {
     bool has_reserved;
     uint64_t start_reserved, reserved; /* at its first event; now */
     uint64_t initial;                  /* bytes of blocks that were live before */
+    uint64_t too_large;                /* failed requests of more than 2^48 bytes */
 };
 
 /* An allocation without an address, on the stack of its device and size. */
@@ -290,6 +292,10 @@ static int take(struct builder *b, struct device *d, const struct tp_kineto_even
     int rc = follow_reserved(b, d, ev, err);
     if (rc != TP_OK)
         return rc;
+    if (ev->out_of_memory && ev->bytes > (int64_t)TP_MAX_SIZE) {
+        d->too_large++;
+        return tp_spaces_skip(b->spaces, d->space, 0, err);
+    }
     if (ev->out_of_memory)
         return note(b, d, ev, TP_NOTE_OOM, ev->bytes < 0 ? 0 : (uint64_t)ev->bytes, err);
     b->without_addresses |= !ev->has_addr;
@@ -317,6 +323,19 @@ static int remark_unseen(const struct builder *b, const struct device *d, struct
     return tp_meta_remark(b->memory->reading->meta, text, err);
 }
 
+static int remark_too_large(const struct builder *b, struct tp_err *err)
+{
+    char text[160], number[TP_GROUPED];
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < b->device_count; i++)
+        count += tp_spaces_chosen(b->spaces, b->devices[i].space) ? b->devices[i].too_large : 0;
+    if (count == 0)
+        return TP_OK;
+    snprintf(text, sizeof text, "Failed requests of more than 2^48 bytes are left out: %s.",
+             tp_grouped(count, number));
+    return tp_meta_remark(b->memory->reading->meta, text, err);
+}
+
 static int remark(const struct builder *b, struct tp_err *err)
 {
     struct tp_meta *meta = b->memory->reading->meta;
@@ -336,6 +355,8 @@ static int remark(const struct builder *b, struct tp_err *err)
                             "There are no addresses: each free was matched with the most recent "
                             "allocation of its size, so lifetimes are guesses.",
                             err);
+    if (rc == TP_OK)
+        rc = remark_too_large(b, err);
     for (uint32_t i = 0; rc == TP_OK && i < b->device_count && said < 8; i++)
         if (tp_spaces_chosen(b->spaces, b->devices[i].space)) {
             rc = remark_unseen(b, &b->devices[i], err);

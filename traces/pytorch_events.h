@@ -3,7 +3,7 @@
 #ifndef TP_PYTORCH_EVENTS_H
 #define TP_PYTORCH_EVENTS_H
 
-#include "alloc/err.h"
+#include "alloc/program.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,6 +50,13 @@ struct tp_pytorch_event {
     uint8_t action;  /* enum tp_pytorch_action */
     bool has_time, has_free;
 };
+
+/* Somebody asked for more than there is anywhere, and did not get it: no reason to refuse the file.
+ */
+static inline bool tp_pytorch_too_large(const struct tp_pytorch_event *ev)
+{
+    return ev->action == TP_PYTORCH_OOM && ev->size > TP_MAX_SIZE;
+}
 
 /* One after the other, from `first` to before `end`. */
 struct tp_pytorch_cursor {

@@ -210,6 +210,10 @@ static int lower_one(struct lowering *l, struct tp_event *ev, int64_t stream, ui
     ev->has_stream = true;
     ev->stream = stream_of(stream, device);
     int rc = tp_lower_need_stream(l->reading->lower, ev->stream, device, err);
+    if (rc == TP_EINPUT && ev->has_offset)
+        return tp_prefix(err, rc, "%s: byte %" PRIu64, tp_input_name(l->reading->in), ev->offset);
+    if (rc == TP_EINPUT)
+        return tp_prefix(err, rc, "%s", tp_input_name(l->reading->in));
     return rc == TP_OK ? tp_lower_event(l->reading->lower, ev, err) : rc;
 }
 
@@ -256,7 +260,7 @@ static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, 
     int rc = tp_pytorch_places_add(l->places, from->frames, err);
     if (rc != TP_OK)
         return rc;
-    if (from->action == TP_PYTORCH_UNKNOWN)
+    if (from->action == TP_PYTORCH_UNKNOWN || tp_pytorch_too_large(from))
         return tp_lower_skip(l->reading->lower, err);
     struct tp_event ev = {.op = ops[from->action].op,
                           .note = ops[from->action].note,

@@ -323,7 +323,7 @@ static int check_event(const struct tp_pytorch *s, const struct tp_pytorch_event
         return event_fail(s, err, "has no 'addr'");
     if (sized && !has(v, SIZE))
         return event_fail(s, err, "has no 'size'");
-    if (sized && ev->size > TP_MAX_SIZE)
+    if (sized && ev->size > TP_MAX_SIZE && !tp_pytorch_too_large(ev))
         return event_fail(s, err, "has a size of more than 2^48 bytes");
     return TP_OK;
 }
@@ -342,6 +342,7 @@ static void count_event(struct tp_pytorch *s, const struct tp_pytorch_event *ev)
     s->completed += ev->action == TP_PYTORCH_FREE_COMPLETED;
     s->requested += ev->action == TP_PYTORCH_FREE_REQUESTED;
     s->framed += ev->frames != 0;
+    s->too_large += tp_pytorch_too_large(ev);
     s->unaligned += ev->action == TP_PYTORCH_ALLOC && ev->address % ALIGNMENT;
     if (ev->action == TP_PYTORCH_UNKNOWN && s->unknown++ == 0)
         s->unknown_action = (uint16_t)get(&s->values[ROLE_EVENT], ACTION);
@@ -515,6 +516,12 @@ int tp_pytorch_describe(struct tp_pytorch *s, struct tp_err *err)
         tp_clean_text(action ? action : "?", name, sizeof name);
         snprintf(line, sizeof line, "%s events are of a kind that is not known ('%s'): left out.",
                  tp_grouped(s->unknown, number), name);
+        rc = tp_meta_remark(meta, line, err);
+    }
+    if (rc == TP_OK && s->too_large) {
+        char number[TP_GROUPED];
+        snprintf(line, sizeof line, "Failed requests of more than 2^48 bytes are left out: %s.",
+                 tp_grouped(s->too_large, number));
         rc = tp_meta_remark(meta, line, err);
     }
     return rc;

@@ -63,6 +63,7 @@ struct tp_pytorch {
     uint64_t completed, requested;    /* frees */
     uint64_t unaligned;               /* allocations where PyTorch would give none */
     uint64_t framed;                  /* events with stack frames */
+    uint64_t too_large;               /* failed requests of more than 2^48 bytes */
     uint64_t unknown;                 /* events of an action that is not known */
     uint16_t unknown_action;          /* word of the first of them */
     uint32_t seen;                    /* bit per role that comes once in a file, or in a segment */

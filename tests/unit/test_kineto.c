@@ -193,7 +193,15 @@ static void test_out_of_memory_and_nothing(void **state)
                                       "\"Bytes\": 9000}}," MEM("3", "0", "7") "," MEM("4", "-512",
                                                                                       "1")),
            "alloc 0 512 a8 @1; note 0 9000 a1 +1000 @2; free 0 512 a8 +2000 @4; ");
-    struct reading r = read_opts(TRACE(OP "," OP), NULL, 0);
+    /* more than there is anywhere: not asked of any strategy, but no reason to refuse the file */
+    struct reading r = expect_in(
+        TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
+                                   "\"Bytes\": 281474976710657}}," MEM("4", "-512", "1")),
+        NULL, "alloc 0 512 a8 @1; free 0 512 a8 +3000 @3; ");
+    assert_non_null(strstr(r.meta.remarks, "Failed requests of more than 2^48 bytes are left "
+                                           "out: 1."));
+    forget(&r);
+    r = read_opts(TRACE(OP "," OP), NULL, 0);
     assert_int_equal(r.rc, TP_OK);
     assert_string_equal(r.meta.nothing, "profile_memory=True was not set");
     assert_non_null(r.meta.nothing_hint);

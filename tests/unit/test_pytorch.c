@@ -105,6 +105,21 @@ static void test_dirty_events(void **state)
     forget(&r);
 }
 
+/* A request that no machine could meet is no reason to refuse what else was recorded. */
+static void test_request_too_large(void **state)
+{
+    (void)state;
+    char program[400];
+    struct reading r = read_pickle("} (" TRACES(TRACE(EVENT(
+        "alloc", 512, 8, 5) " } ( 'action' 'oom' 'device_free' 99 'size' "
+                            "281474976710657 'stream' 0 u" EVENT("alloc", 1024, 9, 6))) " u .");
+    assert_int_equal(r.rc, TP_OK);
+    write_program(r.program, program, sizeof program);
+    assert_string_equal(program, "alloc 0 8 a8 @1; alloc 1 9 a8 +1000 @3; ");
+    assert_string_equal(r.meta.remarks, "Failed requests of more than 2^48 bytes are left out: 1.");
+    forget(&r);
+}
+
 /* free_completed may have been left out of the recording. */
 static void test_skip_actions(void **state)
 {
@@ -510,23 +525,15 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_dirty_events),
-        cmocka_unit_test(test_skip_actions),
-        cmocka_unit_test(test_initial),
-        cmocka_unit_test(test_old_blocks),
-        cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_annotations),
-        cmocka_unit_test(test_recorded),
-        cmocka_unit_test(test_no_events),
-        cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_wrapped),
-        cmocka_unit_test(test_wrong_members),
-        cmocka_unit_test(test_wrong_state),
-        cmocka_unit_test(test_wrong_containers),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_events),       cmocka_unit_test(test_dirty_events),
+        cmocka_unit_test(test_skip_actions), cmocka_unit_test(test_initial),
+        cmocka_unit_test(test_old_blocks),   cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_streams),      cmocka_unit_test(test_annotations),
+        cmocka_unit_test(test_recorded),     cmocka_unit_test(test_request_too_large),
+        cmocka_unit_test(test_no_events),    cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_wrapped),      cmocka_unit_test(test_wrong_members),
+        cmocka_unit_test(test_wrong_state),  cmocka_unit_test(test_wrong_containers),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_probe),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

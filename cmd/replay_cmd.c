@@ -180,13 +180,15 @@ static bool is_limited(const struct tp_source_spec *source)
     return false;
 }
 
-/* Those named, or the usual set; a real allocator has its own memory, which nothing can limit. */
+/* Those named, or the usual set; a real allocator has its own memory, which nothing can limit, and
+ * one heap, whatever devices there are. */
 static size_t list_strategies(const struct job *job, const struct replay_opts *o,
                               const char **names, size_t max)
 {
     bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
     const struct tp_strategy *const *usual = device ? tp_default_device : tp_default_host;
-    bool own = job->source.layers[0].ops->flags & TP_SRC_HOST && !is_limited(&job->source);
+    bool own = job->source.layers[0].ops->flags & TP_SRC_HOST && !is_limited(&job->source) &&
+               tp_program_facts(job->trace.program)->devices == 1;
     size_t count = 0;
     for (size_t i = 0; i < o->strategies.count; i++)
         names[count++] = o->strategies.items[i];

@@ -72,6 +72,8 @@ struct tp_format {
     const char *name;    /* for --input-format */
     const char *summary; /* one line for `tapool help formats` */
     bool own;            /* tapool's own: strict by default */
+    bool has_spaces;     /* its files may mix memory spaces: opts->space chooses */
+    bool has_devices;    /* opts->device chooses */
 
     /* 0 = not this format, 100 = certain. Looks at the first bytes (up to 64 KiB). */
     int (*probe)(const unsigned char *data, size_t size);

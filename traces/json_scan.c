@@ -57,8 +57,11 @@ static int ends(const struct tp_json_scan *s, const char *where, uint64_t event,
         snprintf(what, sizeof what, "event %s", tp_grouped(event, number));
     else
         snprintf(what, sizeof what, "%s", s->subject ? s->subject : "the header");
-    return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": the file ends %s %s: truncated?",
-                   tp_input_name(s->in), tp_input_line(s->in), where, what);
+    int rc = tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": the file ends %s %s: truncated?",
+                     tp_input_name(s->in), tp_input_line(s->in), where, what);
+    if (event < 3) /* one is looked ahead for */
+        return rc;
+    return tp_hint(err, rc, "--limit %" PRIu64 " reads what comes before", event - 2);
 }
 
 int tp_json_ends(const struct tp_json_scan *s, struct tp_err *err)

@@ -181,6 +181,26 @@ static int check_pointer(const struct tp_input *in, const unsigned char *data, s
     return tp_hint(err, rc, "git lfs pull");
 }
 
+/* What people take for a trace, by its first bytes. */
+static const char *known_stranger(const unsigned char *data, size_t size)
+{
+    static const struct {
+        const char *mark, *hint;
+    } strangers[] = {
+        {"PK\003\004",
+         "this is a zip file, such as torch.save() writes; a snapshot of memory comes "
+         "from torch.cuda.memory._dump_snapshot()"},
+        {"\177ELF", "this is a program or a library, not what it recorded"},
+        {"SQLite format 3", "this is an SQLite database, such as nsys writes; tapool reads none"},
+    };
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
+        size_t length = strlen(strangers[i].mark);
+        if (size >= length && memcmp(data, strangers[i].mark, length) == 0)
+            return strangers[i].hint;
+    }
+    return NULL;
+}
+
 /* The format that is surest of these bytes. */
 static int detect(const struct tp_trace_cfg *cfg, const struct tp_input *in,
                   const unsigned char *data, size_t size, const struct tp_format **out,
@@ -211,9 +231,11 @@ static int detect(const struct tp_trace_cfg *cfg, const struct tp_input *in,
     char all[TP_ERR_TEXT / 2];
     format_names(cfg->formats, names);
     join(names, all, sizeof all);
-    return tp_hint(
-        err, tp_fail(err, TP_EINPUT, "%s: not a trace format that tapool knows", tp_input_name(in)),
-        "known are: %s; 'tapool help format' shows the format", all);
+    int rc = tp_fail(err, TP_EINPUT, "%s: not a trace format that tapool knows", tp_input_name(in));
+    const char *stranger = known_stranger(data, size);
+    return stranger
+               ? tp_hint(err, rc, "%s", stranger)
+               : tp_hint(err, rc, "known are: %s; 'tapool help formats' says what they are", all);
 }
 
 /* Looks at the first bytes; *out stays where it was named. */

@@ -50,6 +50,38 @@ a1='{"op":"alloc","id":1,"size":64}'
     fi
 }
 
+@test "what people take for a trace is called by its name" {
+    printf 'PK\003\004 and what a zip file goes on with' >model.pt
+    bad_trace "" ": not a trace format that tapool knows$" model.pt
+    matches "$err" '^hint: this is a zip file, such as torch\.save'
+    printf '\177ELF\002\001\001' >program
+    bad_trace "" ": not a trace format that tapool knows$" program
+    matches "$err" '^hint: this is a program'
+    printf '\211PNG\r\n' >picture
+    bad_trace "" ": not a trace format that tapool knows$" picture
+    matches "$err" "^hint: known are: json, .*; 'tapool help formats' says what they are$"
+}
+
+@test "a space or a device is asked for where none can be chosen" {
+    trace "$a1" >one.json
+    for command in play_once "$TAPOOL info"; do
+        # shellcheck disable=SC2086 # two words
+        refused 2 "^tapool: one\.json: a trace in format 'json' has one memory space only$" $command one.json --space GPU
+        # shellcheck disable=SC2086
+        refused 2 "^tapool: one\.json: no device can be chosen from a trace in format 'json'$" $command one.json --device 1
+    done
+    ok play_once one.json --space all
+}
+
+@test "devices of this machine's memory: the usual set is without the one heap of the process" {
+    printf '{ "format": "tapool-trace", "version": 1,\n  "streams": [{"id": 0, "device": 0}, {"id": 1, "device": 1}],\n  "events": [\n%s,\n%s] }\n' \
+        "$a1" '{"op":"alloc","id":2,"size":64,"stream":1}' >two.json
+    ok play_once two.json
+    matches "$out" '^  arena '
+    lacks "$out" '^  system '
+    refused 2 "'system' has one heap for the whole process" play_once two.json -s system
+}
+
 @test "a trace that is cut, at every place in it" {
     trace "$a1" '{"op":"alloc","id":2,"size":128,"t":9}' '{"op":"free","id":1}' '{"op":"mark","name":"\u00e9\n"}' >whole.json
     ok play_once whole.json -s arena
@@ -66,6 +98,7 @@ a1='{"op":"alloc","id":1,"size":64}'
     bad_trace ":4" ": the file ends after event 2: truncated\?$" cut.json
     head -c 100000 "$SAMPLES/sqlite.json" >cut.json
     bad_trace ":[0-9]+" ": the file ends (inside|after) event 1,[0-9]{3}: truncated\?$" cut.json
+    ok play_once cut.json -s arena "$(sed -n 's/^hint: \(--limit\) \([0-9]*\) .*/\1=\2/p' "$err")"
     lines "$a1" '{"op":"fre' >cut.jsonl
     bad_trace ":3" ": .*event 2" cut.jsonl
 }

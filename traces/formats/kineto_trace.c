@@ -274,6 +274,7 @@ static int read_trace(const struct tp_reading *r, struct tp_err *err)
 
 const struct tp_format tp_format_kineto = {
     .name = "kineto",
+    .has_spaces = true,
     .summary = "Chrome trace of the PyTorch profiler, with profile_memory=True",
     .probe = probe,
     .read = read_trace,

@@ -65,6 +65,7 @@ static int read(const struct tp_reading *r, struct tp_err *err)
 
 const struct tp_format tp_format_pytorch = {
     .name = "pytorch",
+    .has_devices = true,
     .summary = "PyTorch CUDA memory snapshot (torch.cuda.memory._dump_snapshot), pickle 2 to 5",
     .probe = probe,
     .read = read,

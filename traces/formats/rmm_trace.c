@@ -352,6 +352,7 @@ static int read_rmm(const struct tp_reading *reading, struct tp_err *err)
 
 const struct tp_format tp_format_rmm = {
     .name = "rmm",
+    .has_devices = true,
     .summary = "RMM's log of device memory (CSV of rmm::mr::logging_resource_adaptor)",
     .probe = probe,
     .read = read_rmm,

@@ -327,6 +327,7 @@ static int read_log(const struct tp_reading *r, struct tp_err *err)
 
 const struct tp_format tp_format_umpire = {
     .name = "umpire",
+    .has_spaces = true,
     .summary = "replay log of LLNL's Umpire (UMPIRE_REPLAY=On), also of 2019",
     .probe = probe,
     .read = read_log,

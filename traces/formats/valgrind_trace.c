@@ -358,6 +358,7 @@ static int read_valgrind(const struct tp_reading *reading, struct tp_err *err)
 
 const struct tp_format tp_format_valgrind = {
     .name = "valgrind",
+    .has_spaces = true,
     .summary = "valgrind --trace-malloc=yes: what it prints",
     .probe = probe,
     .read = read_valgrind,

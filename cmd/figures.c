@@ -133,6 +133,15 @@ double tp_run_reuse(const struct tp_run *run)
     return served ? (double)reused / (double)served : NAN;
 }
 
+bool tp_result_unseen(const struct tp_result *r)
+{
+    const struct tp_recorded *recorded = &r->trace->recorded;
+    uint64_t reserved = 0;
+    for (uint32_t i = 0; recorded->by && !recorded->has_end && i < recorded->count; i++)
+        reserved += recorded->devices[i].start_reserved;
+    return reserved && !r->facts->prologue;
+}
+
 bool tp_result_is_virtual(const struct tp_result *r)
 {
     return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&

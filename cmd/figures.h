@@ -45,6 +45,9 @@ double tp_run_needed(const struct tp_run *run);      /* peak reserved / trace pe
 /* Times of a virtual source are the policy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);
 
+/* The recorded allocator held memory before the first event, and the file does not say for what. */
+bool tp_result_unseen(const struct tp_result *r);
+
 /* "system" or "driver": who answers the source's calls. */
 const char *tp_result_callee(const struct tp_result *r);
 

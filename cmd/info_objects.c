@@ -194,7 +194,12 @@ static void say_others(const struct tp_info_report *r, struct lines *l)
         say(l, "remote frees: %s of %s (%s) by another thread than the one that allocated",
             tp_count(info->remote_frees).s, tp_count(frees).s,
             tp_percent(share(info->remote_frees, frees)).s);
-    if (info->aligned)
+    if (info->aligned && info->highest_align_log2 < info->usual_align_log2)
+        say(l, "alignment below the usual %u bytes: %s request%s (%s), %s at most",
+            1u << info->usual_align_log2, tp_count(info->aligned).s, plural(info->aligned),
+            tp_percent(share(info->aligned, info->requests)).s,
+            tp_bytes(UINT64_C(1) << info->highest_align_log2, false).s);
+    else if (info->aligned)
         say(l, "alignment other than %u bytes: %s request%s (%s), up to %s",
             1u << info->usual_align_log2, tp_count(info->aligned).s, plural(info->aligned),
             tp_percent(share(info->aligned, info->requests)).s,

@@ -139,8 +139,8 @@ static void print_frees(const struct tp_info_report *r, struct tp_page *page)
         return;
     if (waited)
         row(page, "frees",
-            "%s requested; %s of them were completed later than at once, up to %s (pending work on "
-            "another stream, or the resolution of the clock)",
+            "%s requested; %s of them completed later, by up to %s (pending work on another "
+            "stream, or the resolution of the clock)",
             tp_count(requests).s, tp_count(waited).s, tp_duration(longest).s);
     else
         row(page, "frees", "%s requested, each completed at once", tp_count(requests).s);
@@ -206,15 +206,22 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
     const struct tp_recorded *rec = &r->trace->recorded;
     for (uint32_t i = 0; rec->has_end && i < rec->count && i < DEVICES_SHOWN; i++) {
         const struct tp_recorded_device *d = &rec->devices[i];
-        tp_page_at(page, NOTE,
-                   "%s%s idle in %s piece%s of %s's segments, the largest %s; %s in segments that "
-                   "are idle as a whole",
+        if (!d->end_idle) {
+            tp_page_at(page, NOTE, "%snothing is idle in %s's segments",
+                       rec->count > 1 ? "each: " : "", rec->by);
+            tp_page_line(page);
+            continue;
+        }
+        tp_page_at(page, NOTE, "%s%s idle in %s piece%s of %s's segments, the largest %s; ",
                    rec->count > 1 ? "each: " : "", tp_bytes(d->end_idle, page->exact).s,
                    tp_count(d->end_pieces).s, plural(d->end_pieces), rec->by,
-                   tp_bytes(d->end_largest, page->exact).s,
-                   tp_bytes(d->end_returnable, page->exact).s);
-        if (!strcmp(rec->by, "PyTorch"))
-            tp_page_more(page, NOTE, " (empty_cache() returns them)");
+                   tp_bytes(d->end_largest, page->exact).s);
+        if (!d->end_returnable)
+            tp_page_more(page, NOTE, "no segment is idle as a whole");
+        else
+            tp_page_more(page, NOTE, "%s in segments that are idle as a whole%s",
+                         tp_bytes(d->end_returnable, page->exact).s,
+                         !strcmp(rec->by, "PyTorch") ? " (empty_cache() returns them)" : "");
         tp_page_line(page);
     }
 }
@@ -282,7 +289,8 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
         page, NAME,
         "%s block%s, %s, %s live before event 1: %s %s freed during the recording, %s stay%s. "
         "Their order is unknown: replay places them first, by address "
-        "(--initial-heap=drop leaves them out). They count in live memory, not below.",
+        "(--initial-heap=drop leaves them out). They count in live memory, not in sizes and "
+        "lifetimes.",
         tp_count(objects).s, plural(objects), tp_bytes(info->before.bytes, page->exact).s,
         objects == 1 ? "was" : "were", tp_count(info->before_freed).s,
         info->before_freed == 1 ? "is" : "are", tp_count(objects - info->before_freed).s,
@@ -344,7 +352,7 @@ static void print_curve(const struct tp_info_report *r, const struct tp_info_dev
                  plural(f->events), f->time_known ? "" : ", times are unknown");
     row(page, tp_bytes(peak, false).s, "%s", bars);
     row(page, tp_bytes(low, false).s, "%s; the highest of each column%s", across,
-        low ? "; the axis does not start at 0" : "");
+        low ? "; not from 0" : "");
 }
 
 /* "peak 308.1 KiB at event 5,230 (+3.312 ms), in phase 'delete'" */

@@ -7,7 +7,7 @@
 
 #define CLOSE 1.05
 
-enum { PICK_MAX = 64, INDENT = 6, ENOUGH = 6 };
+enum { PICK_MAX = 64, INDENT = 6, ENOUGH = 6, TIED_MAX = 4 };
 
 struct candidates {
     const struct tp_result *list[PICK_MAX];
@@ -184,6 +184,41 @@ static void print_runner_up(const struct tp_result *pick, const struct candidate
     }
 }
 
+static bool is_among(const struct candidates *c, const struct tp_result *r)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->list[i] == r)
+            return true;
+    return false;
+}
+
+/* "Pick lru or stream-pool": nothing separates these few, but something does from the others. */
+static bool print_tied(const struct candidates *tied, const struct candidates *all,
+                       struct tp_page *page)
+{
+    const struct tp_result *pick = tied->list[0], *next = NULL;
+    if (tied->count > TIED_MAX || tied->count == all->count)
+        return false;
+    for (size_t i = 1; i < tied->count; i++)
+        if (need_of(all, tied->list[i]) < need_of(all, pick))
+            pick = tied->list[i];
+    for (size_t i = 0; i < all->count; i++)
+        if (!is_among(tied, all->list[i]) &&
+            (!next || need_of(all, all->list[i]) < need_of(all, next)))
+            next = all->list[i];
+    for (size_t i = 0; i < tied->count; i++)
+        tp_page_styled(page, page->column, TP_BOLD, "%s%s",
+                       !i                     ? "Pick "
+                       : i + 1 == tied->count ? " or "
+                                              : ", ",
+                       tied->list[i]->spec->label);
+    print_reason(pick, next, all, page);
+    tp_page_line(page);
+    if (!is_among(tied, quickest(all)))
+        print_runner_up(pick, all, page);
+    return true;
+}
+
 static void print_nothing(const char *text, const char *why, struct tp_page *page)
 {
     tp_page_styled(page, 0, TP_BOLD, "%s", text);
@@ -203,6 +238,8 @@ void tp_pick_print(const struct tp_result *results, size_t count, struct tp_page
     const struct tp_result *pick = few.count == 1 ? few.list[0] : NULL;
     if (!pick && !tp_result_is_virtual(few.list[0]))
         pick = fastest(&few);
+    if (!pick && print_tied(&few, &all, page))
+        return;
     if (!pick) {
         print_nothing("Pick: no difference that matters here", "", page);
         return;

@@ -166,6 +166,16 @@ static void print_all_memory(const struct tp_result *r, struct tp_page *page)
 
 /* ---- speed ---- */
 
+/* "16,500 replays in 0.5 s" */
+static void print_replays(const struct tp_throughput *t, struct tp_page *page)
+{
+    tp_page_at(page, SPEED_NOTE, "%s replays in ", tp_count(t->replays).s);
+    if (t->wall_ns < 50 * 1000 * 1000)
+        tp_page_more(page, SPEED_NOTE, "%s", tp_duration(t->wall_ns).s);
+    else
+        tp_page_more(page, SPEED_NOTE, "%.1f s", (double)t->wall_ns / 1e9);
+}
+
 static void print_speed(const struct tp_report *rep, const struct tp_result *r,
                         struct tp_page *page)
 {
@@ -179,8 +189,7 @@ static void print_speed(const struct tp_report *rep, const struct tp_result *r,
         tp_page_at(page, SPEED_NOTE, "%s replay%s, longer than %s: cold", tp_count(t->replays).s,
                    t->replays == 1 ? "" : "s", tp_duration(rep->min_time_ns).s);
     else
-        tp_page_at(page, SPEED_NOTE, "%s replays in %.1f s", tp_count(t->replays).s,
-                   (double)t->wall_ns / 1e9);
+        print_replays(t, page);
     tp_page_line(page);
     if (!(r->run->flags & TP_RUN_PLAYED_ONCE)) {
         tp_page_at(page, LABEL, "%s ns per call when cold", tp_digits(s.cold).s);

@@ -15,6 +15,14 @@ static int note_column(const char *file, const char *label)
     return column < NOTE_MIN ? NOTE_MIN : column > NOTE_MAX ? NOTE_MAX : column;
 }
 
+/* The name at the left; a long one has a line of its own. */
+static void print_side(const char *name, int note, struct tp_page *page)
+{
+    tp_page_at(page, 0, "%s", name);
+    if (tp_text_width(name) + 2 > note)
+        tp_page_line(page);
+}
+
 static const char *const touch_text[] = {"blocks are never written", "blocks written on first use",
                                          "every page of a block written on first use"};
 
@@ -131,7 +139,7 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
     players_text(f, meta->capture != NULL, players, sizeof players);
-    tp_page_at(page, 0, "%s", r->trace->file);
+    print_side(r->trace->file, note, page);
     tp_page_at(page, note, "%s%s%s", meta->capture ? meta->capture : "",
                meta->capture && meta->program ? ": " : "",
                meta->program   ? meta->program
@@ -193,7 +201,7 @@ static void print_source(const struct tp_result *r, const char *label, int note,
 {
     char text[512];
     describe_source(r, page->exact, text, sizeof text);
-    tp_page_at(page, 0, "%s", label);
+    print_side(label, note, page);
     tp_page_at(page, note, "%s", text);
     tp_page_more(page, note, "; played by one thread; %s", touch_text[r->touch]);
     if (r->run->flags & TP_RUN_VERIFIED)

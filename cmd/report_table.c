@@ -11,6 +11,15 @@ static void cell(char *out, const char *text)
     snprintf(out, TP_TABLE_CELL, "%s", text);
 }
 
+/* Near 1 the third decimal tells policies apart. */
+static void times_cell(double times, char *out)
+{
+    if (times < 10)
+        snprintf(out, TP_TABLE_CELL, "%.3f", times);
+    else
+        cell(out, tp_digits(times).s);
+}
+
 struct column {
     struct tp_column head;
     const char *device_head[2]; /* NULL: the same */
@@ -43,7 +52,7 @@ static void fill_needed(const struct tp_report *rep, const struct tp_result *r, 
 {
     (void)rep;
     (void)exact;
-    snprintf(out, TP_TABLE_CELL, "%.3f", tp_run_needed(r->run));
+    times_cell(tp_run_needed(r->run), out);
     if (tp_run_failed(r->run) || !tp_run_trace_peak(r->run))
         cell(out, "-");
 }
@@ -57,6 +66,8 @@ static void fill_time(const struct tp_report *rep, const struct tp_result *r, bo
     double half = s.high - s.ns > s.ns - s.low ? s.high - s.ns : s.ns - s.low;
     if (tp_result_is_virtual(r) && tp_run_mostly_source(r->run))
         cell(out, "(a)");
+    else if (!(s.ns > 0))
+        cell(out, "(c)");
     else if (!tp_run_has_interval(r->run)) /* one measurement has no interval */
         snprintf(out, TP_TABLE_CELL, "%s (b)", tp_digits(s.ns).s);
     else
@@ -128,8 +139,8 @@ static void fill_policy_time(const struct tp_report *rep, const struct tp_result
 {
     (void)rep;
     (void)exact;
-    bool flattered = tp_run_mostly_source(r->run);
-    cell(out, flattered ? "(a)" : tp_digits(tp_speed_of(r->run).ns).s);
+    double ns = tp_speed_of(r->run).ns;
+    cell(out, tp_run_mostly_source(r->run) ? "(a)" : ns > 0 ? tp_digits(ns).s : "(c)");
 }
 
 static bool any_fits(const struct tp_result *results, size_t count)
@@ -232,7 +243,7 @@ static void fill_recorded_row(const struct tp_result *r, bool exact, const struc
     else if (column == &col_peak)
         cell(out, tp_bytes(sum.peak, exact).s);
     else if (column == &col_needed && needed)
-        snprintf(out, TP_TABLE_CELL, "%.3f", (double)sum.peak / (double)needed);
+        times_cell((double)sum.peak / (double)needed, out);
     else if (column == &col_idle)
         cell(out, tp_bytes(sum.idle, exact).s);
     else if (column == &col_calls)
@@ -326,21 +337,50 @@ static void print_note(struct tp_page *page, const char *text)
     tp_page_line(page);
 }
 
+static void print_recorded_notes(const struct tp_result *r, struct tp_page *page)
+{
+    print_note(page,
+               "The recorded row is from the file; its idle memory holds what was rounded up.");
+    if (tp_result_unseen(r))
+        print_note(page, "It also holds what was live before the first event, which is not in the "
+                         "trace.");
+    if (recorded_of(r).peak < tp_run_trace_peak(r->run))
+        print_note(page, "It is less than the program needed: the file's segments and its events "
+                         "disagree.");
+}
+
+static void print_flattered(const struct tp_result *r, struct tp_page *page)
+{
+    char text[96];
+    snprintf(text, sizeof text,
+             "(a) over half of the allocations go to the %s, whose cost is not simulated.",
+             tp_result_callee(r));
+    print_note(page, text);
+}
+
 static void print_notes(const struct tp_result *results, size_t count, int hidden,
                         struct tp_page *page)
 {
-    bool flattered = false, once = false, informative = false;
+    const struct tp_result *flattered = NULL;
+    bool once = false, drowned = false, informative = false;
     for (size_t i = 0; i < count; i++) {
         bool mostly_source =
             tp_result_is_virtual(&results[i]) && tp_run_mostly_source(results[i].run);
-        flattered |= mostly_source;
-        once |= !mostly_source && !tp_run_has_interval(results[i].run) && is_wide(results, count);
+        flattered = mostly_source ? &results[i] : flattered;
+        bool nothing = !mostly_source && !(tp_speed_of(results[i].run).ns > 0);
+        drowned |= nothing;
+        once |= !mostly_source && !nothing && !tp_run_has_interval(results[i].run) &&
+                is_wide(results, count);
         informative |= (results[i].run->flags & TP_RUN_INFORMATIVE) != 0;
     }
     if (flattered)
-        print_note(page, "(a) nearly every call goes to the source, whose cost is not simulated.");
+        print_flattered(flattered, page);
     if (once)
         print_note(page, "(b) one replay, longer than --min-time: cold, page faults included.");
+    if (drowned)
+        print_note(page,
+                   "(c) no more than tapool's own share, which is taken off: too noisy, or too "
+                   "few calls.");
     if (results[0].run->device_count > 1)
         print_note(page, "Bytes are sums over the devices, each at its own moment; one by one: -v");
     if (results[0].run->latency.sampled && shows_p99(results, count)) {
@@ -350,8 +390,7 @@ static void print_notes(const struct tp_result *results, size_t count, int hidde
         print_note(page, text);
     }
     if (has_recorded(&results[0]))
-        print_note(page,
-                   "The recorded row is from the file; its idle memory holds what was rounded up.");
+        print_recorded_notes(&results[0], page);
     if (informative)
         print_note(page, "A real allocator's memory is by its own statistics, its calls are not "
                          "seen.");

@@ -75,8 +75,10 @@ struct tp_text tp_times(double ratio)
         snprintf(t.s, sizeof t.s, "-");
     else if (ratio < 10)
         snprintf(t.s, sizeof t.s, "%.2fx", ratio);
-    else
+    else if (ratio < 999.95)
         snprintf(t.s, sizeof t.s, "%.1fx", ratio);
+    else
+        snprintf(t.s, sizeof t.s, "%.40sx", tp_digits(ratio).s);
     return t;
 }
 

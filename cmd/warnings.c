@@ -96,8 +96,14 @@ static bool synthetic_time(const struct tp_result *r, char *text, size_t size)
 /* A recorded heap was aged by what ran before; those played here start packed. */
 static bool aged_heap(const struct tp_result *r, char *text, size_t size)
 {
-    bool known = r->captured && r->captured->known && r->facts->prologue;
-    if (!known || r->spec->strategy->group != TP_GROUP_POLICY)
+    uint64_t recorded = 0;
+    bool known = r->captured && r->captured->known && !r->trace->initial_dropped;
+    if (!known || r->spec->strategy->group != TP_GROUP_POLICY ||
+        (!r->facts->prologue && !tp_result_unseen(r)))
+        return false;
+    for (uint32_t i = 0; i < r->captured->count; i++)
+        recorded += r->captured->devices[i].peak_reserved;
+    if (tp_run_peak_reserved(r->run) >= recorded)
         return false;
     snprintf(text, size,
              "do not read a smaller peak than the recorded one as \"better than %s\": its heap was "

@@ -161,7 +161,7 @@ def mask_text(text):
     text = re.sub(r"%s ns per call(?: \[%s, %s\])?\s+(?=[\d,]+ replay)" % (NUMBER, NUMBER, NUMBER),
                   lambda m: "N ns per call" + (" [N, N]" if "[" in m.group(0) else "") + "  ", text)
     text = re.sub(r"%s ns per call( taken off| when cold)? *" % NUMBER, r"N ns per call\1 ", text)
-    text = re.sub(r"\d[\d,]* replays in [\d.]+ s", "N replays in N s", text)
+    text = re.sub(r"\d[\d,]* replays in [\d.]+ [mun]?s", "N replays in N s", text)
     text = re.sub(r"glibc \d+\.\d+ *", "glibc N  ", text)
     text = re.sub(r"(?<=tapool )\d+\.\d+\.\d+", "VERSION", text)
     text = re.sub(r"(?<=tapool VERSION )\(.*\)", "(BUILD)", text)

@@ -48,6 +48,7 @@ struct scan {
     struct tp_id_map sizes;
     uint64_t event, time;
     uint32_t mark;
+    bool begun; /* the prologue is over */
 };
 
 static void grow_sum(uint64_t *sum, uint64_t more)
@@ -90,6 +91,22 @@ static void change_fresh(struct device *d, const struct object *o, uint64_t more
         d->info->peak_new = d->fresh;
 }
 
+static void add_point(struct device *d, uint64_t event)
+{
+    const uint64_t bytes[TP_CURVE_VALUES] = {d->requested, d->requested, d->requested};
+    tp_curve_add(&d->info->curve, event, bytes);
+}
+
+/* Event 0 is one point: what had been placed one after the other stands when the first event comes.
+ */
+static void begin_curves(struct scan *s)
+{
+    for (uint32_t i = 0; !s->begun && i < s->info->device_count; i++)
+        if (s->devices[i].requested)
+            add_point(&s->devices[i], OF_THE_PAST);
+    s->begun = true;
+}
+
 static void change(struct scan *s, struct device *d, uint64_t more, uint64_t less)
 {
     uint32_t column = column_of(s);
@@ -97,8 +114,8 @@ static void change(struct scan *s, struct device *d, uint64_t more, uint64_t les
     d->requested = d->requested - less + more;
     if (d->requested > d->info->columns[column])
         d->info->columns[column] = d->requested;
-    tp_curve_add(&d->info->curve, s->event,
-                 (uint64_t[TP_CURVE_VALUES]){d->requested, d->requested, d->requested});
+    if (s->event != OF_THE_PAST)
+        add_point(d, s->event);
     if (d->requested == d->demand->bytes && s->event == d->demand->event)
         d->info->peak_mark = s->mark;
 }
@@ -277,6 +294,8 @@ static int scan_window(struct scan *s, const struct tp_window *w, struct tp_err 
 {
     uint32_t jump = 0;
     uint64_t event = w->first_event;
+    if (!w->prologue)
+        begin_curves(s);
     for (uint32_t i = 0; i < w->count; i++) {
         if (jump < w->jump_count && w->jumps[jump].index == i)
             event = w->jumps[jump++].event;
@@ -322,6 +341,7 @@ static void begin(struct scan *s, struct tp_program *program)
 
 static void finish(struct scan *s)
 {
+    begin_curves(s);
     for (uint32_t i = 0; i < s->info->device_count; i++) {
         struct device *d = &s->devices[i];
         fill_to(d, TP_INFO_COLUMNS);

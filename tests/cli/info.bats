@@ -185,6 +185,17 @@ END
     shown info-nothing-allocated info empty.json
 }
 
+@test "the curve begins with all that was live before event 1, however many blocks that are" {
+    for blocks in 3 9000; do
+        { echo '{"format": "tapool-trace", "version": 1}'
+          for ((i = 1; i <= blocks; i++)); do echo '{"op": "initial", "id": '$i', "size": 64}'; done
+          echo '{"op": "free", "id": 1}'; } >initial.jsonl
+        ok info initial.jsonl --json
+        [ "$(python3 -c 'import json, sys; print(json.load(sys.stdin)["curve"])' <"$out")" = \
+            "[[0, $((64 * blocks))], [1, $((64 * blocks - 64))]]" ] || fail "$(grep curve "$out")"
+    done
+}
+
 @test "a free that was asked for before a reset is not that of the next object" {
     cat >reset.jsonl <<'END'
 {"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}, "recorded": {"by": "PyTorch", "devices": [{"device": 0}]}}

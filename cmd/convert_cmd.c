@@ -254,7 +254,7 @@ static int convert(const char *path, const struct convert_opts *o, FILE *out, st
     struct tp_trace trace = {0};
     struct tp_unlower_cfg piece = {.strip = o->strip};
     struct job job = {0};
-    bool to_file = strcmp(o->output, "-") != 0;
+    bool to_file = strcmp(o->output, "-") != 0, all = o->open.device == TP_OPT_KEYWORD(0);
     int status = choose_writer(o, &job.writer, err);
     if (!status)
         status = check_compress(o, job.writer, err);
@@ -267,15 +267,15 @@ static int convert(const char *path, const struct convert_opts *o, FILE *out, st
     if (status)
         return status;
     status = prepare(&trace, o, &piece, err);
-    job.writing = (struct tp_writing){
-        .program = trace.program,
-        .meta = &trace.meta,
-        .recorded = &trace.recorded,
-        .repairs = trace.repairs,
-        .path = to_file ? o->output : "standard output",
-        .compress = o->compress,
-        .device = o->open.device == TP_OPT_KEYWORD(0) ? -1 : (int64_t)o->open.device,
-        .stop = tp_stop_asked};
+    job.writing =
+        (struct tp_writing){.program = trace.program,
+                            .meta = &trace.meta,
+                            .recorded = &trace.recorded,
+                            .repairs = trace.repairs,
+                            .path = to_file ? o->output : "standard output",
+                            .compress = o->compress,
+                            .device = all || trace.device_chosen ? -1 : (int64_t)o->open.device,
+                            .stop = tp_stop_asked};
     if (!status)
         status = write_trace(&job, o, out, err);
     tp_trace_close(&trace);

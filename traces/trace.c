@@ -428,6 +428,7 @@ static int open_input(const struct tp_trace_cfg *cfg, const struct tp_format *fo
     if (rc != TP_OK)
         return rc;
     out->format = format->name;
+    out->device_chosen = format->has_devices && cfg->read.device >= 0;
     return default_name(out, err);
 }
 

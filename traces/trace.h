@@ -30,6 +30,7 @@ struct tp_trace {
     uint64_t repairs[TP_REPAIR_COUNT];
     uint64_t initial_dropped; /* objects that were live before the recording, left out as asked */
     bool cut;                 /* there are more events than event_limit */
+    bool device_chosen;       /* reading took the device of read.device: it is the only one */
     struct tp_recorded recorded;
     struct tp_places places; /* tp_trace_places asks it */
 };

@@ -112,6 +112,20 @@ END
     python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' | diff expected -
 }
 
+@test "a plan of buffers of the second GPU of a snapshot" {
+    python3 - >two.pickle <<'END'
+import pickle, sys
+def trace(size):
+    return [{"action": "alloc", "addr": 512, "size": size, "stream": 0, "time_us": 5}]
+sys.stdout.buffer.write(pickle.dumps({"segments": [], "device_traces": [trace(8), [], trace(9)]}, 4))
+END
+    ok convert two.pickle --device 2 -o two.csv
+    [ "$(cat two.csv)" = $'id,lower,upper,size\n0,1,2,9' ] || fail "$(cat two.csv)"
+    ok convert two.pickle -o two.tpt
+    ok convert two.tpt --device 1 -o two.csv -f
+    matches two.csv ',9$'
+}
+
 @test "what the recorded allocator held at the end is not said of a part of a trace" {
     local snapshot=$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle
     ok convert "$snapshot" -o whole.tpt

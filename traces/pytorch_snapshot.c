@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define EVENTS_IN_MEMORY ((size_t)32 << 20)
-#define ALIGNMENT        512 /* of every block of PyTorch's */
+#define ALIGNMENT        512                     /* of every block of PyTorch's */
+#define SEGMENTS_MAX     (TP_MAX_LIVE_BYTES / 4) /* bytes taken, or given back, by all events */
 
 enum role {
     ROLE_TOP = 1,
@@ -278,7 +279,7 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
         b->device = (uint32_t)device;
     }
     struct tp_recorded_device *end = &s->devices[device].end;
-    if (total > TP_MAX_LIVE_BYTES - end->end_reserved ||
+    if (total > TP_MAX_LIVE_BYTES / 2 - end->end_reserved ||
         s->segment.idle > TP_MAX_LIVE_BYTES - end->end_idle)
         return tp_pickle_fail(s->pickle, s->offset[ROLE_SEGMENT], err,
                               "the segments of device %" PRIu64 " are larger than any memory",
@@ -325,6 +326,9 @@ static int check_event(const struct tp_pytorch *s, const struct tp_pytorch_event
         return event_fail(s, err, "has no 'size'");
     if (sized && ev->size > TP_MAX_SIZE && !tp_pytorch_too_large(ev))
         return event_fail(s, err, "has a size of more than 2^48 bytes");
+    const struct tp_pytorch_device *d = &s->devices[s->device_lists];
+    if (d->taken > SEGMENTS_MAX || d->returned > SEGMENTS_MAX)
+        return event_fail(s, err, "follows segments that are together larger than any memory");
     return TP_OK;
 }
 

@@ -334,6 +334,18 @@ for protocol in (2, 4):
     refused 3 "^tapool: v\.txt: (no events: valgrind ran without --trace-malloc=yes|not a trace format that tapool knows)$" play_once v.txt
 }
 
+@test "segments whose sum is beyond any memory are refused, not added up past 2^64" {
+    python3 - >huge.pickle <<'END'
+import pickle, sys
+event = {"action": "segment_free", "addr": 512, "size": 1 << 48, "stream": 0, "time_us": 5}
+trace = [dict(event) for _ in range(70000)] + [dict(event, action="alloc", size=8)]
+sys.stdout.buffer.write(pickle.dumps({"segments": [], "device_traces": [trace]}, 4))
+END
+    capture "$TAPOOL" info huge.pickle
+    [ "$rc" = 3 ] || fail "rc $rc"
+    matches "$err" 'huge.pickle: byte [0-9]*: event [0-9,]* of device 0 follows segments that are together larger'
+}
+
 # ---- memory spaces ----
 
 @test "several memory spaces: the largest, one by name, all, none of that name" {

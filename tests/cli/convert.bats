@@ -121,9 +121,6 @@ sys.stdout.buffer.write(pickle.dumps({"segments": [], "device_traces": [trace(8)
 END
     ok convert two.pickle --device 2 -o two.csv
     [ "$(cat two.csv)" = $'id,lower,upper,size\n0,1,2,9' ] || fail "$(cat two.csv)"
-    ok convert two.pickle -o two.tpt
-    ok convert two.tpt --device 1 -o two.csv -f
-    matches two.csv ',9$'
 }
 
 @test "what the recorded allocator held at the end is not said of a part of a trace" {

@@ -5,6 +5,7 @@
 #include "cmd/warnings.h"
 
 #include <string.h>
+#include <strings.h>
 
 static void print_commands(FILE *out)
 {
@@ -39,6 +40,12 @@ static int fail_topic(const char *name, struct tp_err *err)
         names[n++] = tp_warnings[i]->id;
     const char *near = tp_nearest(name, names);
     int status = tp_fail(err, TP_EUSAGE, "no help on '%s'", name);
+    for (size_t i = 0; tp_formats[i]; i++)
+        if (!strcasecmp(tp_formats[i]->name, name))
+            return tp_hint(err, status,
+                           !strcmp(tp_formats[i]->name, "pytorch")
+                               ? "'tapool help snapshots' is about PyTorch's snapshots"
+                               : "'tapool help formats' says what can be read");
     return near ? tp_hint(err, status, "did you mean '%s'? 'tapool help' lists all", near)
                 : tp_hint(err, status, "'tapool help' lists all");
 }

@@ -167,16 +167,21 @@ static const char *advice(const struct tp_info *info)
     return ": exact-size caching will work for the common ones";
 }
 
+#define COMMON 0.01 /* what is rarer than this is not common */
+
 static void say_distinct(const struct tp_info *info, struct lines *l)
 {
     char common[256] = "";
     size_t used = 0;
     say(l, "%s%s distinct size%s%s", info->distinct_capped ? "more than " : "",
         tp_count(info->distinct).s, plural(info->distinct), advice(info));
-    for (int i = 0; i < TP_INFO_COMMON && info->common[i].requests && used < sizeof common; i++)
+    for (int i = 0; i < TP_INFO_COMMON && used < sizeof common; i++) {
+        if (!info->common[i].requests || share(info->common[i].requests, info->requests) < COMMON)
+            break;
         used += (size_t)snprintf(common + used, sizeof common - used, "%s%s (%s)", i ? ", " : "",
                                  tp_bytes(info->common[i].size, true).s,
                                  tp_percent(share(info->common[i].requests, info->requests)).s);
+    }
     if (used && info->distinct > 1 && info->requests >= FEW_REQUESTS)
         say(l, "commonest: %s", common);
 }

@@ -231,6 +231,8 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     const struct tp_info *info = r->info;
     char text[1024] = "", align[64];
+    if (r->trace->meta.nothing && !r->trace->meta.unknown)
+        return;
     if (r->trace->meta.unknown) { /* the format's own list */
         if (r->trace->meta.unknown[0])
             row(page, "not in it", "%s%s", r->trace->meta.unknown,
@@ -252,12 +254,27 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
         row(page, "not in it", "%s", text);
 }
 
+/* What was done about each kind of dirt, in lower.h's words. */
+static const char *const repair_texts[TP_REPAIR_COUNT] = {
+    [TP_REPAIR_UNKNOWN_FREE] = "a free or use of a block that is not live: left out",
+    [TP_REPAIR_DOUBLE_ALLOC] = "of a block that is live: the old one is freed first",
+    [TP_REPAIR_REALLOC_UNKNOWN] = "of a block that is not live: an alloc",
+    [TP_REPAIR_REALLOC_ZERO] = "to 0 bytes: a free",
+    [TP_REPAIR_TIME_BACKWARDS] = "time stands still there",
+    [TP_REPAIR_INVERTED] = "a free that stands behind the alloc that needed it: put before",
+    [TP_REPAIR_TRUNCATED] = "the file ends in the middle of an event: left out",
+};
+
 static void print_repairs(const struct tp_info_report *r, struct tp_page *page)
 {
-    char text[512];
-    tp_repairs_text(r->trace, text, sizeof text);
-    if (text[0])
-        row(page, "repaired", "%s", text);
+    for (int i = 0; i < TP_REPAIR_COUNT; i++) {
+        const char *text = repair_texts[i];
+        if (i == TP_REPAIR_ZERO_SIZE)
+            text = is_device(r) ? "0 bytes asked for: left out" : "0 bytes asked for: counted as 1";
+        if (r->trace->repairs[i])
+            row(page, "repaired", "%s %s (%s)", tp_count(r->trace->repairs[i]).s,
+                tp_repair_names[i], text);
+    }
 }
 
 /* What was live before and is asked to be left out. */

@@ -135,8 +135,8 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
         tp_page_line(page);
         return;
     }
-    print_when(r, d, page);
     print_failures(r, d, page);
+    print_when(r, d, page);
     if (at->requested == TP_NONE) { /* stopped before */
         print_own_peak(d, page);
         print_calls(r, d, page);

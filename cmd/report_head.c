@@ -2,6 +2,7 @@
 #include "cmd/report_head.h"
 
 #include "cmd/figures.h"
+#include "cmd/registry.h"
 
 #include <string.h>
 
@@ -67,16 +68,25 @@ static void print_repairs(const struct tp_trace *t, int column, struct tp_page *
     tp_page_line(page);
 }
 
+/* What was left out is still in the file, unless the file was converted from another. */
+static const char *how_to_get(const char *format, bool space)
+{
+    for (size_t i = 0; tp_formats[i]; i++)
+        if (!strcmp(tp_formats[i]->name, format) && tp_formats[i]->own)
+            return " (when it was converted)";
+    return space ? "; --space NAME or --space all plays them" : "; --device all plays them";
+}
+
 /* What a capture says of itself, and what of it is not played. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page)
 {
     const struct tp_meta *m = &t->meta;
-    if (m->space) {
-        tp_page_at(page, name, "memory space");
-        tp_page_at(page, column, "%s", m->space);
+    if (m->space || m->left_out) {
+        tp_page_at(page, name, m->space ? "memory space" : "left out");
+        tp_page_at(page, column, "%s%s%s", m->space ? m->space : "",
+                   m->space && m->left_out ? "; left out: " : "", m->left_out ? m->left_out : "");
         if (m->left_out)
-            tp_page_more(page, column, "; left out: %s; --space NAME or --space all plays them",
-                         m->left_out);
+            tp_page_more(page, column, "%s", how_to_get(t->format, m->space != NULL));
         tp_page_line(page);
     }
     for (const char *at = m->remarks ? m->remarks : ""; *at;) {

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#define LISTED    6   /* spaces that a sentence names */
+#define LISTED    6   /* spaces that a hint names */
+#define SAID      3   /* and every report */
 #define NAME_ROOM 128 /* bytes of a name with its number */
 #define ALL       "all"
 
@@ -159,7 +160,7 @@ static int say_left_out(const struct tp_spaces *sp, struct tp_err *err)
         char number[TP_GROUPED], bytes[TP_BYTES_TEXT];
         if (i == sp->chosen || !s->events)
             continue;
-        if (named == LISTED) {
+        if (named == SAID) {
             more++;
             continue;
         }
@@ -167,7 +168,7 @@ static int say_left_out(const struct tp_spaces *sp, struct tp_err *err)
                                  named++ ? ", " : "", s->name, tp_grouped(s->events, number),
                                  s->events == 1 ? "" : "s", tp_bytes_text(s->bytes, bytes));
     }
-    static_assert(LISTED * (NAME_ROOM + TP_GROUPED) < sizeof text - 30, "the list fits");
+    static_assert(SAID * (NAME_ROOM + TP_GROUPED) < sizeof text - 30, "the list fits");
     if (more)
         snprintf(text + used, sizeof text - used, " and %zu more", more);
     return named ? tp_meta_set(&sp->reading->meta->left_out, text, err) : TP_OK;

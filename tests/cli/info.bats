@@ -215,7 +215,8 @@ END
     refused 3 "^tapool: dirty.json:3: event 1 frees id 9" info dirty.json
     refused 3 "^tapool: dirty.json:3: event 1 frees id 9" info dirty.json --strict
     ok info dirty.json --repair
-    matches "$out" '^  repaired      1 unknown_free, 1 double_alloc$'
+    matches "$out" '^  repaired      1 unknown_free \(a free or use of a block that is not live: left out\)$'
+    matches "$out" '^  repaired      1 double_alloc \(of a block that is live: the old one is freed first\)$'
 }
 
 @test "bad input: the words and the exit code of replay" {

@@ -23,8 +23,9 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
 {
     double times = tp_run_needed(r->run);
     uint64_t start = r->run->devices[0].start_bytes;
-    if (!start || r->run->device_count > 1 || tp_run_trace_peak(r->run) >= SMALL_PEAK ||
-        !(times >= SMALL_TIMES) || !idle_is_start_up(&r->run->devices[0].at_peak))
+    if (!start || tp_run_failed(r->run) || r->run->device_count > 1 ||
+        tp_run_trace_peak(r->run) >= SMALL_PEAK || !(times >= SMALL_TIMES) ||
+        !idle_is_start_up(&r->run->devices[0].at_peak))
         return false;
     snprintf(
         text, size,

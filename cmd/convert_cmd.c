@@ -262,8 +262,10 @@ static int convert(const char *path, const struct convert_opts *o, FILE *out, st
         status = parse_piece(o->from, &piece, err);
     if (!status && to_file)
         status = tp_output_check(o->output, o->force, err);
+    struct tp_open_opts open = o->open;
+    open.any_device = !status && job.writer->one_device;
     if (!status)
-        status = tp_open_trace(path, &o->open, false, &trace, err);
+        status = tp_open_trace(path, &open, false, &trace, err);
     if (status)
         return status;
     status = prepare(&trace, o, &piece, err);
@@ -303,6 +305,8 @@ const struct tp_command tp_command_convert = {
         "binary form (small, played in place, checked by block), .json and .jsonl are its text "
         "forms, .csv is a list of lifetimes for offline packing (minimalloc). The first three "
         "keep everything: the same program with the same hash, marks, notes, what was recorded. "
+        "In JSON every mark and note is an event with a number of its own, so that numbers may "
+        "differ from those of a snapshot. "
         "Repairs of dirty input are made once, here, and are counted in a .tpt.\n\nFILE is "
         "written whole or not at all.",
     .opts_size = sizeof(struct convert_opts),

@@ -22,7 +22,7 @@ static int check_choice(const struct tp_open_opts *o, const struct tp_trace *t, 
                                "%s: a trace in format '%s' has one memory space only", t->file,
                                t->format),
                        "leave out --space");
-    if (o->device != TP_OPT_KEYWORD(0) && !(format && format->has_devices))
+    if (o->device != TP_OPT_KEYWORD(0) && !o->any_device && !(format && format->has_devices))
         return tp_hint(
             err,
             tp_fail(err, TP_EUSAGE, "%s: no device can be chosen from a trace in format '%s'",

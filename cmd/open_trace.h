@@ -14,6 +14,7 @@ struct tp_open_opts {
     uint64_t limit;      /* events to read; 0: all */
     uint64_t device;     /* TP_OPT_KEYWORD(0): all that have events */
     uint64_t max_memory; /* bytes */
+    bool any_device;     /* the caller itself chooses where the format cannot; no option */
     bool strict, repair; /* exclude each other; neither: as the format says */
 };
 

@@ -23,6 +23,7 @@ struct tp_trace_writer {
     const char *name;
     const char *suffix;  /* of file names, with its dot: ".tpt" */
     const char *summary; /* one line of help */
+    bool one_device;     /* holds those of one device only: tp_writing.device chooses */
     bool whole;          /* reading it back gives the same program, marks, meta and notes */
     int (*write)(const struct tp_writing *w, FILE *out, struct tp_err *err);
 };

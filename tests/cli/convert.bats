@@ -121,6 +121,9 @@ sys.stdout.buffer.write(pickle.dumps({"segments": [], "device_traces": [trace(8)
 END
     ok convert two.pickle --device 2 -o two.csv
     [ "$(cat two.csv)" = $'id,lower,upper,size\n0,1,2,9' ] || fail "$(cat two.csv)"
+    ok convert two.pickle -o two.tpt # which has no numbers of the file, and asks for one of its own
+    ok convert two.tpt --device 1 -o second.csv
+    [ "$(tail -n 1 second.csv)" = 0,2,3,9 ] || fail "$(cat second.csv)"
 }
 
 @test "what the recorded allocator held at the end is not said of a part of a trace" {

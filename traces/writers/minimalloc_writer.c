@@ -12,5 +12,6 @@ const struct tp_trace_writer tp_writer_minimalloc = {
     .name = "minimalloc",
     .suffix = ".csv",
     .summary = "a list of lifetimes (minimalloc CSV) for offline packing: sizes and order, no more",
+    .one_device = true,
     .write = write_trace,
 };

@@ -34,8 +34,8 @@ static void test_plain(void **state)
     (void)state;
     static const char *const texts[] = {
         "{\"op\":\"reset\"}",
-        "{\"t\": 0, \"op\": \"alloc\", \"id\": 1, \"size\": 4096, \"align\": 64, \"thread\": 0, "
-        "\"stream\": 0}",
+        ("{\"t\": 0, \"op\": \"alloc\", \"id\": 1, \"size\": 4096, \"align\": 64, \"thread\": 0, "
+         "\"stream\": 0}"),
         "{\"size\":281474976710656,\"id\":999999999999999,\"op\":\"initial\"}",
         "{ \"op\"\t:\r\"use\" , \"stream\" : 2 , \"id\" : 1 }",
         "{\"op\":\"thread_end\",\"thread\":7}trailing",

@@ -147,8 +147,8 @@ static void test_columns(void **state)
         "size,alignment,upper,id,lower\n4,16,3,x,0\n",
         "buffer,start,upper,size,alignment\nx,0,3,4,16\n",
         "buffer_id,begin,end,size,alignment\nx,0,2,4,16",
-        "\xef\xbb\xbf# pool_offset=4096\r\nid,kind,lower,upper,size,alignment,hint\r\n"
-        "x,weight,0,3,4,16,-1\r\n",
+        ("\xef\xbb\xbf# pool_offset=4096\r\nid,kind,lower,upper,size,alignment,hint\r\n"
+         "x,weight,0,3,4,16,-1\r\n"),
         " id , lower , upper,size,\talignment\nx, 0 , +3,\t4 ,16\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

@@ -26,6 +26,14 @@ struct tp_meta {
 };
 void tp_meta_release(struct tp_meta *meta);
 
+/* The texts that tapool's own formats keep, under these names: JSON the first TP_META_JSON_TEXTS,
+ * .tpt all of them. */
+enum { TP_META_JSON_TEXTS = 7, TP_META_TEXTS = 9 };
+extern const char *const tp_meta_text_names[TP_META_TEXTS];
+
+/* Where the i-th of them is kept. */
+char **tp_meta_text(struct tp_meta *meta, size_t i);
+
 /* Sets *field to a copy that is valid UTF-8 without control characters: traces are hostile, and
  * this text reaches terminals and JSON. At most 1,000 bytes are kept. */
 int tp_meta_set(char **field, const char *text, struct tp_err *err);

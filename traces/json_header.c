@@ -91,20 +91,6 @@ static int meta_kind(struct tp_json_header *h, const cJSON *meta, struct tp_err 
     return tp_lower_kind(h->reading->lower, h->reading->meta->kind, err);
 }
 
-/* Texts of "meta" and where they are kept. */
-static const struct meta_row {
-    const char *name;
-    size_t offset; /* of the char * in struct tp_meta */
-} meta_rows[] = {
-    {"name", offsetof(struct tp_meta, name)},
-    {"program", offsetof(struct tp_meta, program)},
-    {"capture", offsetof(struct tp_meta, capture)},
-    {"settings", offsetof(struct tp_meta, settings)},
-    {"unknown", offsetof(struct tp_meta, unknown)},
-    {"space", offsetof(struct tp_meta, space)},
-    {"left_out", offsetof(struct tp_meta, left_out)},
-};
-
 static int meta_remarks(struct tp_json_header *h, const cJSON *meta, struct tp_err *err)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(meta, "remarks");
@@ -124,11 +110,11 @@ static int use_meta(struct tp_json_header *h, const cJSON *meta, struct tp_err *
     int rc = tp_json_unique(h->scan, meta, err);
     if (rc == TP_OK)
         rc = meta_kind(h, meta, err);
-    for (size_t i = 0; rc == TP_OK && i < sizeof meta_rows / sizeof *meta_rows; i++) {
+    for (size_t i = 0; rc == TP_OK && i < TP_META_JSON_TEXTS; i++) {
         const char *text = NULL;
-        rc = meta_text(h, meta, meta_rows[i].name, &text, err);
+        rc = meta_text(h, meta, tp_meta_text_names[i], &text, err);
         if (rc == TP_OK && text)
-            rc = tp_meta_set((char **)(void *)((char *)to + meta_rows[i].offset), text, err);
+            rc = tp_meta_set(tp_meta_text(to, i), text, err);
     }
     to->wrapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "wrapped"));
     return rc == TP_OK ? meta_remarks(h, meta, err) : rc;

@@ -134,17 +134,13 @@ static int write_remarks(const struct tp_json_writer *w, const char *remarks, st
 static int write_meta(const struct tp_json_writer *w, const struct tp_meta *meta,
                       struct tp_err *err)
 {
-    const struct {
-        const char *name, *text;
-    } members[] = {{"program", meta->program},   {"capture", meta->capture},
-                   {"settings", meta->settings}, {"unknown", meta->unknown},
-                   {"space", meta->space},       {"left_out", meta->left_out}};
+    struct tp_meta copy = *meta; /* for its pointers */
     fputs("\"meta\": {", w->out);
     int rc = write_member(w, "", "name", meta->name, err);
     fprintf(w->out, "%s\"kind\": \"%s\"", meta->name ? ", " : "",
             meta->kind == TP_KIND_DEVICE ? "device" : "host");
-    for (size_t i = 0; rc == TP_OK && i < sizeof members / sizeof *members; i++)
-        rc = write_member(w, ", ", members[i].name, members[i].text, err);
+    for (size_t i = 1; rc == TP_OK && i < TP_META_JSON_TEXTS; i++) /* the name comes first */
+        rc = write_member(w, ", ", tp_meta_text_names[i], *tp_meta_text(&copy, i), err);
     if (rc == TP_OK && meta->remarks)
         rc = write_remarks(w, meta->remarks, err);
     fputs(meta->wrapped ? ", \"wrapped\": true}" : "}", w->out);

@@ -6,15 +6,26 @@
 
 #define META_TEXT_MAX 1000 /* bytes kept of one text */
 
+const char *const tp_meta_text_names[TP_META_TEXTS] = {"name",     "program", "capture",
+                                                       "settings", "unknown", "space",
+                                                       "left_out", "nothing", "nothing_hint"};
+
+char **tp_meta_text(struct tp_meta *meta, size_t i)
+{
+    char **const texts[TP_META_TEXTS] = {&meta->name,     &meta->program, &meta->capture,
+                                         &meta->settings, &meta->unknown, &meta->space,
+                                         &meta->left_out, &meta->nothing, &meta->nothing_hint};
+    return texts[i];
+}
+
 void tp_meta_release(struct tp_meta *meta)
 {
-    char **const texts[] = {&meta->name,    &meta->program,     &meta->capture,  &meta->settings,
-                            &meta->unknown, &meta->space,       &meta->left_out, &meta->remarks,
-                            &meta->nothing, &meta->nothing_hint};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        free(*texts[i]);
-        *texts[i] = NULL;
+    for (size_t i = 0; i < TP_META_TEXTS; i++) {
+        free(*tp_meta_text(meta, i));
+        *tp_meta_text(meta, i) = NULL;
     }
+    free(meta->remarks);
+    meta->remarks = NULL;
 }
 
 int tp_meta_set(char **field, const char *text, struct tp_err *err)

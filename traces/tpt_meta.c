@@ -1,31 +1,11 @@
-/* META as JSON and back, with the keys of the JSON form's "meta" and "recorded". One table of texts
- * serves both directions. */
+/* META as JSON and back, with the keys of the JSON form's "meta" and "recorded". */
 #include "traces/tpt_meta.h"
 
 #include "traces/tpt_layout.h"
 
 #include <cjson/cJSON.h>
 
-static const struct text_row {
-    const char *name;
-    size_t offset; /* of the char * in struct tp_meta */
-} texts[] = {
-    {"name", offsetof(struct tp_meta, name)},
-    {"program", offsetof(struct tp_meta, program)},
-    {"capture", offsetof(struct tp_meta, capture)},
-    {"settings", offsetof(struct tp_meta, settings)},
-    {"unknown", offsetof(struct tp_meta, unknown)},
-    {"space", offsetof(struct tp_meta, space)},
-    {"left_out", offsetof(struct tp_meta, left_out)},
-    {"nothing", offsetof(struct tp_meta, nothing)},
-    {"nothing_hint", offsetof(struct tp_meta, nothing_hint)},
-};
-enum { TEXTS = sizeof texts / sizeof *texts, REMARKS_MAX = 256 /* lines that are read */ };
-
-static char **text_of(struct tp_meta *meta, size_t i)
-{
-    return (char **)(void *)((char *)meta + texts[i].offset);
-}
+enum { REMARKS_MAX = 256 /* lines that are read */ };
 
 /* ---- writing ---- */
 
@@ -50,9 +30,10 @@ static bool add_meta(cJSON *root, const struct tp_meta *meta)
 {
     cJSON *to = cJSON_AddObjectToObject(root, "meta");
     bool done = to != NULL;
-    for (size_t i = 0; done && i < TEXTS; i++) {
-        const char *text = *(char *const *)(const void *)((const char *)meta + texts[i].offset);
-        done = !text || cJSON_AddStringToObject(to, texts[i].name, text);
+    struct tp_meta copy = *meta; /* for its pointers */
+    for (size_t i = 0; done && i < TP_META_TEXTS; i++) {
+        const char *text = *tp_meta_text(&copy, i);
+        done = !text || cJSON_AddStringToObject(to, tp_meta_text_names[i], text);
     }
     if (done)
         done = cJSON_AddStringToObject(to, "kind",
@@ -98,10 +79,10 @@ void tp_tpt_meta_free(char *json)
 static int get_meta(const cJSON *from, struct tp_meta *meta, struct tp_err *err)
 {
     int rc = TP_OK;
-    for (size_t i = 0; rc == TP_OK && i < TEXTS; i++) {
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, texts[i].name);
+    for (size_t i = 0; rc == TP_OK && i < TP_META_TEXTS; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, tp_meta_text_names[i]);
         if (cJSON_IsString(item))
-            rc = tp_meta_set(text_of(meta, i), item->valuestring, err);
+            rc = tp_meta_set(tp_meta_text(meta, i), item->valuestring, err);
     }
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(from, "remarks");
     const cJSON *item = cJSON_IsArray(list) ? list->child : NULL;

@@ -19,7 +19,7 @@ enum tp_status {
     TP_EIO,     /* reading, writing, starting a process failed  (exit 4) */
     TP_EDEVICE, /* a device is missing or lost                  (exit 4) */
     TP_EBROKEN, /* an invariant does not hold: a bug            (exit 4) */
-    TP_ESTOP,   /* enough was read: no error, and nobody outside traces/ sees it */
+    TP_ESTOP,   /* enough was read, or a signal asked to stop: no error of its own */
     TP_EFOUND,  /* what the user asked to fail on was found     (exit 1) */
     TP_STATUS_COUNT
 };

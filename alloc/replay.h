@@ -14,6 +14,10 @@
 #include "alloc/run.h"
 #include "alloc/strategy.h"
 
+#include <signal.h>
+
+enum { TP_OCCUPY_MAX_NS = 2000000 }; /* one work at most */
+
 enum tp_touch {
     TP_TOUCH_NONE,
     TP_TOUCH_FIRST, /* 8 bytes at the start of each block, inside the timed operation */
@@ -58,14 +62,17 @@ struct tp_replay_cfg {
     bool stop_on_oom;       /* else go on */
     bool drop_prologue;
     uint64_t seed;
-    uint32_t nth;             /* strategy of a command, from 0: which copy of the loop plays it */
-    tp_progress_fn *progress; /* may be NULL */
+    uint32_t nth;          /* strategy of a command, from 0: which copy of the loop plays it */
+    enum tp_occupy occupy; /* what a real device does with each block after its allocation ... */
+    double occupy_scale;   /* ... for the recorded time to its stream's next event, times this */
+    const volatile sig_atomic_t *interrupted; /* not 0: stop, TP_ESTOP; may be NULL */
+    tp_progress_fn *progress;                 /* may be NULL */
     void *progress_ctx;
 };
 
 /* Plays and measures. `out` is zeroed memory of tp_run_size(devices of the program). TP_EBROKEN:
- * the strategy broke its contract; the sentence names the event. A device that is full is data, no
- * error. */
+ * the strategy broke its contract; the sentence names the event. TP_EDEVICE: the device or its
+ * driver failed; likewise. TP_ESTOP: interrupted. A device that is full is data, no error. */
 int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 
 /* What the engine's own loop costs: the strategy that does nothing. */

@@ -7,6 +7,7 @@
 #include "alloc/histogram.h"
 #include "alloc/program.h"
 #include "alloc/series.h"
+#include "alloc/source.h"
 
 #include <math.h>
 
@@ -51,6 +52,27 @@ struct tp_phase {
 
 enum { TP_PHASES = 64 };
 
+/* From the lowest to the highest over the passes; both TP_NONE: not known. */
+struct tp_range {
+    uint64_t low, high;
+};
+
+/* What a real device answered; all TP_NONE and zero on other sources. Bytes unless named otherwise.
+ * The passes play the same program under the same load, but a device is shared and its pool decides
+ * by what has completed: so figures are ranges over the passes. */
+struct tp_measured {
+    struct tp_range peak_reserved; /* metered; with TP_RUN_POOL the pool's own high-water mark */
+    struct tp_range pool_used;     /* the pool's own high-water mark of what was handed out */
+    struct tp_range peak_metadata;
+    struct tp_range failed_allocations; /* of the first replay of each pass */
+    /* cuMemGetInfo in the usage pass: what was missing at the highest point, beside what was
+     * metered (or the pool's reserved) at that moment */
+    uint64_t missing_at_peak, reserved_then;
+    uint64_t free_at_start, total;
+    uint64_t free_at_failure;       /* at the first failed allocation */
+    struct tp_driver_counts driver; /* of the usage pass, prologue not counted */
+};
+
 /* Per device, from the usage pass. Bytes unless the name says otherwise. */
 struct tp_device_run {
     uint64_t trace_peak_requested;                 /* the trace's own, whatever the policy fails */
@@ -82,6 +104,7 @@ struct tp_device_run {
     struct tp_phase phases[TP_PHASES]; /* the first ones; none without MARKs */
     uint32_t phase_count;
     struct tp_curve curve;
+    struct tp_measured measured;
 };
 
 enum tp_latency_kind { TP_LAT_ALLOC, TP_LAT_FREE, TP_LAT_REALLOC, TP_LAT_OTHER, TP_LAT_KINDS };
@@ -127,6 +150,9 @@ enum tp_run_flags {
     TP_RUN_PLAYED_ONCE = 1u << 3,    /* longer than --min-time: cold and steady coincide */
     TP_RUN_VERIFIED = 1u << 4,       /* the verifying pass found nothing wrong */
     TP_RUN_FITS = 1u << 5,           /* fits_in was looked for */
+    TP_RUN_DEVICE = 1u << 6,         /* on a real device: memory is a range over the passes */
+    TP_RUN_POOL = 1u << 7 /* ... from the driver's pool: granted, idle, reuse and curve are TP_NONE,
+                             NAN or empty; peak_reserved and peak_granted are the pool's marks */
 };
 
 struct tp_run {

@@ -17,7 +17,7 @@ static bool is_power_of_two(uint64_t n)
 /* The first fault of a table, or NULL. */
 static const char *table_fault(const struct tp_source_ops *ops)
 {
-    const uint32_t known = TP_SRC_HOST | TP_SRC_VIRTUAL | TP_SRC_DECORATOR;
+    const uint32_t known = TP_SRC_HOST | TP_SRC_VIRTUAL | TP_SRC_DECORATOR | TP_SRC_DEVICE;
     if (!ops->name || !*ops->name)
         return "'name' is missing";
     if (!ops->summary || !*ops->summary)
@@ -29,6 +29,16 @@ static const char *table_fault(const struct tp_source_ops *ops)
     int fences = !!ops->record + !!ops->done + !!ops->wait + !!ops->synced;
     if (fences != 0 && fences != 4)
         return "'record', 'done', 'wait' and 'synced' must be all set or all NULL";
+    int async = !!ops->pool_open + !!ops->pool_close + !!ops->get_async + !!ops->put_async +
+                !!ops->pool_trim + !!ops->pool_marks;
+    if (async != 0 && async != 6)
+        return "'pool_open', 'pool_close', 'get_async', 'put_async', 'pool_trim' and 'pool_marks' "
+               "must be all set or all NULL";
+    if (!ops->follow != !ops->work)
+        return "'follow' and 'work' must be both set or both NULL";
+    int device = !!ops->memory + !!ops->counts + !!ops->fault;
+    if (device != 0 && device != 3)
+        return "'memory', 'counts' and 'fault' must be all set or all NULL";
     if (ops->flags & ~known)
         return "an unknown bit is set in 'flags'";
     if (ops->flags & TP_SRC_HOST && ops->flags & TP_SRC_VIRTUAL)
@@ -36,6 +46,8 @@ static const char *table_fault(const struct tp_source_ops *ops)
     /* a decorator has the member and passes on what the source below it says */
     if (!(ops->flags & TP_SRC_DECORATOR) && !!(ops->flags & TP_SRC_HOST) != !!ops->host)
         return "'host' and the host bit of 'flags' disagree";
+    if (!(ops->flags & TP_SRC_DECORATOR) && !!(ops->flags & TP_SRC_DEVICE) != !!device)
+        return "'memory' and the device bit of 'flags' disagree";
     return NULL;
 }
 
@@ -130,4 +142,67 @@ bool tp_src_has_fences(const struct tp_source *src)
 void *tp_src_host(struct tp_source *src, tp_addr addr)
 {
     return src->ops->host ? src->ops->host(src->state, addr) : NULL;
+}
+
+int tp_src_pool_open(struct tp_source *src, const struct tp_pool_cfg *cfg, struct tp_err *err)
+{
+    if (src->ops->pool_open)
+        return src->ops->pool_open(src->state, cfg, err);
+    return tp_fail(err, TP_EUNSUP, "source '%s' has no stream-ordered pool", src->ops->name);
+}
+
+int tp_src_pool_close(struct tp_source *src)
+{
+    return src->ops->pool_close ? src->ops->pool_close(src->state) : TP_EUNSUP;
+}
+
+int tp_src_get_async(struct tp_source *src, uint64_t size, uint16_t stream, tp_addr *out)
+{
+    *out = 0;
+    return src->ops->get_async ? src->ops->get_async(src->state, size, stream, out) : TP_EUNSUP;
+}
+
+int tp_src_put_async(struct tp_source *src, tp_addr addr, uint16_t stream)
+{
+    return src->ops->put_async ? src->ops->put_async(src->state, addr, stream) : TP_EUNSUP;
+}
+
+int tp_src_pool_trim(struct tp_source *src, uint64_t keep)
+{
+    return src->ops->pool_trim ? src->ops->pool_trim(src->state, keep) : TP_EUNSUP;
+}
+
+int tp_src_pool_marks(struct tp_source *src, struct tp_pool_marks *out)
+{
+    *out = (struct tp_pool_marks){0};
+    return src->ops->pool_marks ? src->ops->pool_marks(src->state, out) : TP_EUNSUP;
+}
+
+int tp_src_follow(struct tp_source *src, uint16_t stream, uint16_t after)
+{
+    return src->ops->follow ? src->ops->follow(src->state, stream, after) : TP_OK;
+}
+
+int tp_src_work(struct tp_source *src, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
+                enum tp_occupy how)
+{
+    return src->ops->work ? src->ops->work(src->state, stream, addr, size, ns, how) : TP_OK;
+}
+
+int tp_src_memory(struct tp_source *src, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    *free_bytes = *total_bytes = 0;
+    return src->ops->memory ? src->ops->memory(src->state, free_bytes, total_bytes) : TP_EUNSUP;
+}
+
+void tp_src_counts(struct tp_source *src, struct tp_driver_counts *out)
+{
+    *out = (struct tp_driver_counts){0};
+    if (src->ops->counts)
+        src->ops->counts(src->state, out);
+}
+
+int tp_src_fault(struct tp_source *src, struct tp_err *err)
+{
+    return src->ops->fault ? src->ops->fault(src->state, err) : TP_OK;
 }

@@ -21,6 +21,7 @@ enum tp_source_flags {
     TP_SRC_HOST = 1u << 0,      /* memory that this process can write */
     TP_SRC_VIRTUAL = 1u << 1,   /* simulated: its times are the policy's own work only */
     TP_SRC_DECORATOR = 1u << 2, /* needs cfg->inner */
+    TP_SRC_DEVICE = 1u << 3,    /* a real device: others share it, and it can be lost */
 };
 
 /* A point in a stream's work. Made by `record`; a plain value, nothing to release. */
@@ -28,6 +29,38 @@ struct tp_fence {
     uint64_t serial;  /* order of recording, from 1 */
     uint64_t time_ns; /* the source's clock when it was recorded */
     uint16_t stream;
+};
+
+/* How a device is kept busy with a block that was just handed out. */
+enum tp_occupy {
+    TP_OCCUPY_NONE,
+    TP_OCCUPY_MEMSET, /* writes all of it once */
+    TP_OCCUPY_SPIN    /* writes its first bytes, and is busy for a given time */
+};
+
+/* A stream-ordered pool of the driver, as it is asked for. */
+struct tp_pool_cfg {
+    bool own;                   /* a pool of its own, else the device's default pool */
+    uint64_t max_size;          /* bytes that an own pool may reserve; 0: no limit */
+    uint64_t release_threshold; /* bytes that it keeps reserved at a synchronisation */
+    bool reuse_follow_event_dependencies;
+    bool reuse_allow_opportunistic;
+    bool reuse_allow_internal_dependencies;
+};
+
+/* What the pool says of itself, bytes. The highs are since pool_open. */
+struct tp_pool_marks {
+    uint64_t reserved, reserved_high; /* held from the device */
+    uint64_t used, used_high;         /* handed out, as the pool rounds it */
+};
+
+/* Calls into the driver, by this source since its init. What fills the streams is apart. */
+struct tp_driver_counts {
+    uint64_t calls;       /* for ranges, fences, pools and orders */
+    uint64_t ns;          /* inside them; 0 without cfg->time_calls */
+    uint64_t syncs;       /* of these: that wait for a stream, an event or the device */
+    uint64_t event_waits; /* of these: that make one stream wait for another */
+    uint64_t works;       /* kernels and memsets that `work` queued */
 };
 
 /* What is held, counted by `meter` and by the environment's metadata calls. */
@@ -62,6 +95,11 @@ struct tp_source_cfg {
     uint64_t *now_ns;           /* recorded time, written by the engine; sources may advance it */
     enum tp_kind kind;
     uint16_t device;
+    uint32_t streams; /* of the trace, numbered from 0; 0 = 1 */
+    bool time_calls; /* DEVICE: count the time inside the driver too; it costs two clock readings */
+    int *lost;      /* DEVICE: set to TP_EDEVICE when the device or the driver fails; may be NULL */
+    void **current; /* one word for all devices of a replay, NULL at first: which of them the
+                       thread's driver calls go to. May be NULL: it is set before each call */
     uint64_t seed;
 };
 
@@ -95,6 +133,31 @@ struct tp_source_ops {
 
     /* HOST. NULL for an address that it did not give. */
     void *(*host)(void *s, tp_addr addr);
+
+    /* ASYNC: memory in the order of a stream, from one pool of the driver at a time. pool_open
+     * resets the pool's high-water marks; TP_EDEVICE: no such thing on this device. pool_close
+     * gives back blocks that are still out, waits for the streams and leaves nothing reserved; it
+     * is called once after each pool_open, and its errors are the pool's own. get_async: any size >
+     * 0, TP_EOOM as `get`. put_async takes what get_async gave, else TP_EINVAL. */
+    int (*pool_open)(void *s, const struct tp_pool_cfg *cfg, struct tp_err *err);
+    int (*pool_close)(void *s);
+    int (*get_async)(void *s, uint64_t size, uint16_t stream, tp_addr *out);
+    int (*put_async)(void *s, tp_addr addr, uint16_t stream);
+    int (*pool_trim)(void *s, uint64_t keep); /* bytes that may stay reserved */
+    int (*pool_marks)(void *s, struct tp_pool_marks *out);
+
+    /* STREAMS: work that is really queued. follow: what `stream` does from now on comes after what
+     * `after` was given so far. work: `stream` is busy with the block for `ns`; never timed. */
+    int (*follow)(void *s, uint16_t stream, uint16_t after);
+    int (*work)(void *s, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
+                enum tp_occupy how);
+
+    /* DEVICE. memory: bytes that the device has free and in all, whoever holds the rest. fault:
+     * TP_OK, or TP_EDEVICE and the sentence of the first failure, asynchronous ones included: after
+     * it every call fails. */
+    int (*memory)(void *s, uint64_t *free_bytes, uint64_t *total_bytes);
+    void (*counts)(void *s, struct tp_driver_counts *out);
+    int (*fault)(void *s, struct tp_err *err);
 };
 
 /* A handle: owned by whoever opened it. */
@@ -121,5 +184,23 @@ int tp_src_wait(struct tp_source *src, const struct tp_fence *f);
 void tp_src_synced(struct tp_source *src, uint16_t stream);
 bool tp_src_has_fences(const struct tp_source *src);
 void *tp_src_host(struct tp_source *src, tp_addr addr); /* NULL: not host memory */
+
+/* TP_EUNSUP without the ASYNC group. */
+int tp_src_pool_open(struct tp_source *src, const struct tp_pool_cfg *cfg, struct tp_err *err);
+int tp_src_pool_close(struct tp_source *src);
+int tp_src_get_async(struct tp_source *src, uint64_t size, uint16_t stream, tp_addr *out);
+int tp_src_put_async(struct tp_source *src, tp_addr addr, uint16_t stream);
+int tp_src_pool_trim(struct tp_source *src, uint64_t keep);
+int tp_src_pool_marks(struct tp_source *src, struct tp_pool_marks *out);
+
+/* Without the STREAMS group nothing is queued: TP_OK. */
+int tp_src_follow(struct tp_source *src, uint16_t stream, uint16_t after);
+int tp_src_work(struct tp_source *src, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
+                enum tp_occupy how);
+
+/* Without the DEVICE group: TP_EUNSUP, zeros, TP_OK. */
+int tp_src_memory(struct tp_source *src, uint64_t *free_bytes, uint64_t *total_bytes);
+void tp_src_counts(struct tp_source *src, struct tp_driver_counts *out);
+int tp_src_fault(struct tp_source *src, struct tp_err *err);
 
 #endif

@@ -4,7 +4,7 @@
 
 #define ALL_CAPS                                                                                   \
     (TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_SIZED | TP_CAP_INBAND | TP_CAP_ALIGN |               \
-     TP_CAP_RETAINS | TP_CAP_NOFREE | TP_CAP_FOREIGN)
+     TP_CAP_RETAINS | TP_CAP_NOFREE | TP_CAP_FOREIGN | TP_CAP_ASYNC)
 
 /* Names are written on the command line: -s NAME:option=value, label=NAME. */
 static bool is_name(const char *name)
@@ -52,6 +52,8 @@ static const char *caps_fault(const struct tp_strategy *s)
         return "TP_CAP_FOREIGN takes no source, TP_CAP_INBAND needs one";
     if (s->caps & TP_CAP_FOREIGN && s->group != TP_GROUP_REAL)
         return "TP_CAP_FOREIGN is for real allocators";
+    if (s->caps & TP_CAP_ASYNC && s->caps & (TP_CAP_FOREIGN | TP_CAP_INBAND))
+        return "TP_CAP_ASYNC takes its memory from the source and cannot write it";
     return NULL;
 }
 
@@ -74,6 +76,13 @@ int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *so
 {
     bool host = source->flags & TP_SRC_HOST;
     int rc = TP_OK;
+    if (s->caps & TP_CAP_ASYNC && !source->get_async)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "strategy '%s' is a pool of the driver, and source '%s' has none",
+                               s->name, source->name),
+                       "'--source cuda' on a machine with a GPU; '-s stream-pool' replays a "
+                       "software pool with the same interface anywhere");
     if (s->caps & TP_CAP_FOREIGN && !host)
         rc = tp_fail(
             err, TP_EUSAGE,

@@ -23,6 +23,8 @@ enum tp_caps {
     TP_CAP_NOFREE = 1u << 6,  /* free reuses nothing by itself */
     TP_CAP_FOREIGN = 1u << 7, /* a real allocator: takes no source, no promises about wrong frees,
                                  played in a process of its own; its metrics are informative */
+    TP_CAP_ASYNC = 1u << 8,   /* takes its memory from the source's ASYNC group: what is reserved
+                                 is the pool's to say */
 };
 
 enum tp_group { TP_GROUP_POLICY, TP_GROUP_REAL, TP_GROUP_YARDSTICK };

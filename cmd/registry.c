@@ -26,10 +26,14 @@ const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,      
                                                        &tp_strategy_direct,      NULL};
 
 extern const struct tp_source_ops tp_source_host, tp_source_virtual, tp_source_limit,
-    tp_source_fault, tp_source_shuffle;
-const struct tp_source_ops *const tp_sources[] = {&tp_source_host,    &tp_source_virtual,
-                                                  &tp_source_limit,   &tp_source_fault,
-                                                  &tp_source_shuffle, NULL};
+    tp_source_fault, tp_source_shuffle, tp_source_cuda;
+const struct tp_source_ops *const tp_sources[] = {&tp_source_host,
+                                                  &tp_source_virtual,
+                                                  &tp_source_cuda,
+                                                  &tp_source_limit,
+                                                  &tp_source_fault,
+                                                  &tp_source_shuffle,
+                                                  NULL};
 
 extern const struct tp_format tp_format_json, tp_format_jsonl, tp_format_tpt, tp_format_pytorch,
     tp_format_kineto, tp_format_rmm, tp_format_umpire, tp_format_mtrace, tp_format_malloc_raw,

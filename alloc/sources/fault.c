@@ -33,13 +33,20 @@ static int fault_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
     return pass_init(&s->pass, cfg, "fault", err);
 }
 
+static bool fault_get_now(struct fault *s)
+{
+    uint64_t n = ++s->gets;
+    return n == s->opts.get_at || (s->opts.get_every && n % s->opts.get_every == 0);
+}
+
 static int fault_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 {
-    struct fault *s = state;
-    uint64_t n = ++s->gets;
-    if (n == s->opts.get_at || (s->opts.get_every && n % s->opts.get_every == 0))
-        return TP_EOOM;
-    return pass_get(s, size, align, out);
+    return fault_get_now(state) ? TP_EOOM : pass_get(state, size, align, out);
+}
+
+static int fault_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out)
+{
+    return fault_get_now(state) ? TP_EOOM : pass_get_async(state, size, stream, out);
 }
 
 static int fault_put(void *state, tp_addr addr, uint64_t size)
@@ -68,4 +75,8 @@ const struct tp_source_ops tp_source_fault = {
     .wait = pass_wait,
     .synced = pass_synced,
     .host = pass_host,
+    .pool_open = pass_pool_open,
+    .get_async = fault_get_async,
+    PASS_POOL_MEMBERS,
+    PASS_DEVICE_MEMBERS,
 };

@@ -52,6 +52,23 @@ static int limit_put(void *state, tp_addr addr, uint64_t size)
     return rc;
 }
 
+/* An own pool gets the capacity as its largest size; the default pool, which the process shares,
+ * has none. */
+static int limit_pool_open(void *state, const struct tp_pool_cfg *cfg, struct tp_err *err)
+{
+    const struct limit *s = state;
+    struct tp_pool_cfg limited = *cfg;
+    if (s->capacity && !cfg->own)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "the default pool of a device takes no capacity: only a pool of its "
+                               "own does"),
+                       "cudaMallocAsync:pool=own");
+    if (s->capacity && (!cfg->max_size || s->capacity < cfg->max_size))
+        limited.max_size = s->capacity;
+    return pass_pool_open(state, &limited, err);
+}
+
 static uint64_t limit_capacity(void *state)
 {
     const struct limit *s = state;
@@ -77,4 +94,8 @@ const struct tp_source_ops tp_source_limit = {
     .wait = pass_wait,
     .synced = pass_synced,
     .host = pass_host,
+    .pool_open = limit_pool_open,
+    .get_async = pass_get_async,
+    PASS_POOL_MEMBERS,
+    PASS_DEVICE_MEMBERS,
 };

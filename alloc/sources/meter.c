@@ -62,6 +62,25 @@ static int meter_wait(void *state, const struct tp_fence *f)
     return TP_OK;
 }
 
+/* What a pool reserves for a block is the pool's to say: only calls and requested bytes count. */
+static int meter_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out)
+{
+    struct meter *s = state;
+    int rc = pass_get_async(s, size, stream, out);
+    s->account->refused_gets += rc == TP_EOOM;
+    s->account->gets += rc == TP_OK;
+    s->account->get_bytes += rc == TP_OK ? size : 0;
+    return rc;
+}
+
+static int meter_put_async(void *state, tp_addr addr, uint16_t stream)
+{
+    struct meter *s = state;
+    int rc = pass_put_async(s, addr, stream);
+    s->account->puts += rc == TP_OK;
+    return rc;
+}
+
 const struct tp_source_ops tp_source_meter = {
     .name = "meter",
     .summary = "counts what passes",
@@ -78,4 +97,11 @@ const struct tp_source_ops tp_source_meter = {
     .wait = meter_wait,
     .synced = pass_synced,
     .host = pass_host,
+    .pool_open = pass_pool_open,
+    .pool_close = pass_pool_close,
+    .get_async = meter_get_async,
+    .put_async = meter_put_async,
+    .pool_trim = pass_pool_trim,
+    .pool_marks = pass_pool_marks,
+    PASS_DEVICE_MEMBERS,
 };

@@ -80,4 +80,68 @@ static inline void *pass_host(void *s, tp_addr addr)
     return tp_src_host(pass_inner(s), addr);
 }
 
+static inline int pass_pool_open(void *s, const struct tp_pool_cfg *cfg, struct tp_err *err)
+{
+    return tp_src_pool_open(pass_inner(s), cfg, err);
+}
+
+static inline int pass_pool_close(void *s)
+{
+    return tp_src_pool_close(pass_inner(s));
+}
+
+static inline int pass_get_async(void *s, uint64_t size, uint16_t stream, tp_addr *out)
+{
+    return tp_src_get_async(pass_inner(s), size, stream, out);
+}
+
+static inline int pass_put_async(void *s, tp_addr addr, uint16_t stream)
+{
+    return tp_src_put_async(pass_inner(s), addr, stream);
+}
+
+static inline int pass_pool_trim(void *s, uint64_t keep)
+{
+    return tp_src_pool_trim(pass_inner(s), keep);
+}
+
+static inline int pass_pool_marks(void *s, struct tp_pool_marks *out)
+{
+    return tp_src_pool_marks(pass_inner(s), out);
+}
+
+static inline int pass_follow(void *s, uint16_t stream, uint16_t after)
+{
+    return tp_src_follow(pass_inner(s), stream, after);
+}
+
+static inline int pass_work(void *s, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
+                            enum tp_occupy how)
+{
+    return tp_src_work(pass_inner(s), stream, addr, size, ns, how);
+}
+
+static inline int pass_memory(void *s, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    return tp_src_memory(pass_inner(s), free_bytes, total_bytes);
+}
+
+static inline void pass_counts(void *s, struct tp_driver_counts *out)
+{
+    tp_src_counts(pass_inner(s), out);
+}
+
+static inline int pass_fault(void *s, struct tp_err *err)
+{
+    return tp_src_fault(pass_inner(s), err);
+}
+
+/* The members of a decorator's table that it does not change: they stand at the table's end. */
+#define PASS_DEVICE_MEMBERS                                                                        \
+    .follow = pass_follow, .work = pass_work, .memory = pass_memory, .counts = pass_counts,        \
+    .fault = pass_fault
+#define PASS_POOL_MEMBERS                                                                          \
+    .pool_close = pass_pool_close, .put_async = pass_put_async, .pool_trim = pass_pool_trim,       \
+    .pool_marks = pass_pool_marks
+
 #endif

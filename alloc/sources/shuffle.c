@@ -140,4 +140,8 @@ const struct tp_source_ops tp_source_shuffle = {
     .wait = pass_wait,
     .synced = pass_synced,
     .host = pass_host,
+    .pool_open = pass_pool_open,
+    .get_async = pass_get_async,
+    PASS_POOL_MEMBERS,
+    PASS_DEVICE_MEMBERS,
 };

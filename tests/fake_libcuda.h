@@ -1,0 +1,63 @@
+/* A CUDA driver without a GPU: libcuda.so.1 as a shared library that keeps books in host memory. It
+ * is stricter than the real one, says what it is (device "Simulated GPU", symbol
+ * fake_cuda_simulated), and can be told to misbehave. TAPOOL_CUDA_DRIVER=.../libfake_cuda.so loads
+ * it; tests that dlopen the same file reach these controls in the same instance.
+ *
+ * Time is simulated: `step` ns pass with each call into the driver, and queued work takes as long as
+ * it says; it is complete when the time has come, or when a synchronisation moved the time there.
+ *
+ * What would be undefined on a real device is a violation here: it is counted, written to stderr as
+ * `fake_cuda: violation: ...`, and fails nothing by itself:
+ *   - work on bytes that are in no live range or block when it is queued or when it runs;
+ *   - work on a stream-ordered block that is not ordered after its allocation or before its free;
+ *   - work on bytes that other work, not ordered before it, is still using (a race);
+ *   - destroying what has pending work, freeing what was not given, a wrong or missing context.
+ * Order is what streams, events (record, then wait or synchronise, or a query that said "done") and
+ * synchronisations of the host make; known to the books as vector clocks.
+ *
+ * At exit `fake_cuda: leak: ...` lists streams, events, pools, retained contexts, ranges, blocks and
+ * modules that are left, and `fake_cuda: books balance` or `fake_cuda: N violations, N leaks` ends
+ * it: on stderr, or in the file TAPOOL_FAKE_CUDA_REPORT names (appended).
+ *
+ * The script: TAPOOL_FAKE_CUDA="key=value;key=value", read at cuInit; sizes as 1073741824 or 1GiB.
+ *   devices=N        2 devices by default is 1; 0: cuInit says no device
+ *   memory=SIZE      of each device (default 8GiB); granularity of physical memory is 2 MiB
+ *   version=13000    of CUDA that cuDriverGetVersion tells; functions that are newer are not found
+ *   missing=NAME     that symbol is not found (may be repeated)
+ *   pools=0 vmm=0    the device attribute says no
+ *   fail=NAME:N:CODE the N-th call of NAME (as cuGetProcAddress spells it, from 1) returns the
+ *                    CUresult CODE; N `*`: every call (may be repeated)
+ *   async=N:CODE     the N-th queued work fails with CODE, seen by the first call after it is due;
+ *                    sticky: from then on every call returns it
+ *   lost=N           from the N-th driver call on every call returns CUDA_ERROR_DEVICE_UNAVAILABLE
+ *   step=NS          default 1000; 0: nothing completes but by synchronisation or fake_cuda_advance
+ *   threshold=SIZE   release threshold that the default pool begins with (default 0)
+ */
+#ifndef TP_FAKE_LIBCUDA_H
+#define TP_FAKE_LIBCUDA_H
+
+#include <stdint.h>
+
+/* The books, at any time. */
+struct fake_cuda_books {
+    uint64_t violations;
+    uint64_t streams, events, pools, contexts, ranges, blocks, modules; /* not given back yet */
+    uint64_t range_bytes, block_bytes;
+    uint64_t calls; /* into the driver, queries of facts included */
+    uint64_t works, works_pending;
+    uint64_t event_records, event_queries, event_waits, event_syncs, stream_syncs, context_syncs;
+    uint64_t event_creates;
+};
+
+void fake_cuda_books(struct fake_cuda_books *out);
+const char *fake_cuda_last_violation(void); /* "" when there was none */
+
+/* Forgets violations, counts and the script in force, applies this one (NULL: none). What is still
+ * held stays held. */
+void fake_cuda_script(const char *script);
+
+void fake_cuda_advance(uint64_t ns); /* the simulated time */
+
+extern const int fake_cuda_simulated; /* 1: how tapool knows that it is no real driver */
+
+#endif

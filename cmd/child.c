@@ -108,12 +108,53 @@ static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
                   : TP_OK;
 }
 
-static int await(pid_t pid, const struct job *job, struct tp_err *err)
+/* ---- waiting ---- */
+
+static void wake(int number)
 {
-    int how = 0;
-    while (waitpid(pid, &how, 0) < 0)
-        if (errno != EINTR)
-            return tp_fail(err, TP_EIO, "a child process is lost: %s", strerror(errno));
+    (void)number; /* that it came is all */
+}
+
+/* Until the child has ended; ends it when the command is interrupted. Signals are let in only while
+ * it sleeps, so that none comes between looking and sleeping. TP_ESTOP: interrupted. */
+static int await_end(pid_t pid, const volatile sig_atomic_t *interrupted, int *how)
+{
+    const struct sigaction woken = {.sa_handler = wake};
+    struct sigaction before;
+    sigset_t held, mask;
+    pid_t got;
+    bool ended = false;
+    sigemptyset(&held);
+    sigaddset(&held, SIGCHLD);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    sigaction(SIGCHLD, &woken, &before);
+    sigprocmask(SIG_BLOCK, &held, &mask);
+    while ((got = waitpid(pid, how, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        if (interrupted && *interrupted && !ended)
+            ended = kill(pid, SIGKILL) == 0;
+        sigset_t open = mask;
+        sigdelset(&open, SIGCHLD);
+        sigsuspend(&open);
+    }
+    int error = errno;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    sigaction(SIGCHLD, &before, NULL);
+    errno = error;
+    if (got < 0)
+        return TP_EIO;
+    return interrupted && *interrupted && WIFSIGNALED(*how) ? TP_ESTOP : TP_OK;
+}
+
+static int await(pid_t pid, const struct job *job, const struct tp_replay_cfg *cfg,
+                 struct tp_err *err)
+{
+    int how = 0, status = await_end(pid, cfg->interrupted, &how);
+    if (status == TP_ESTOP)
+        return tp_fail(err, TP_ESTOP, "interrupted");
+    if (status)
+        return tp_fail(err, status, "a child process is lost: %s", strerror(errno));
     if (WIFSIGNALED(how))
         return tp_fail(err, TP_EBROKEN, "'%s' died of signal %d (%s) in its process", job->label,
                        WTERMSIG(how), strsignal(WTERMSIG(how)));
@@ -137,7 +178,7 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     if (!status)
         status = spawn(program_fd, job_fd, &pid, err);
     if (!status)
-        status = await(pid, job, err);
+        status = await(pid, job, cfg, err);
     if (!status)
         memcpy(out, run_of(job), tp_run_size(tp_program_facts(cfg->program)->devices));
     if (job)
@@ -191,6 +232,8 @@ static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
     (void)args;
     (void)out;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for an orphan's answer */
+    signal(SIGINT, SIG_IGN);          /* Ctrl-C reaches both: the parent says what it means */
+    signal(SIGHUP, SIG_IGN);
     if (fstat(JOB_FD, &st) || (size_t)st.st_size < sizeof *job)
         return tp_fail(err, TP_EUSAGE, "'__child' is tapool's own");
     int status = map_job(JOB_FD, (size_t)st.st_size, &job, err);

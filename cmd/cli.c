@@ -3,6 +3,7 @@
 #include "cmd/cli.h"
 #include "cmd/registry.h"
 #include "cmd/screen_first.h"
+#include "cmd/stop.h"
 #include "traces/clean.h"
 
 #include <errno.h>
@@ -216,8 +217,8 @@ int tp_cli_main(int argc, char **argv)
         err = lost;
         status = (int)lost.status;
     }
-    if (!status)
-        return TP_EXIT_OK;
-    print_error(&err);
+    if (status)
+        print_error(&err);
+    tp_stop_end(); /* what was interrupted and put in order ends as it would have at once */
     return exit_code(status);
 }

@@ -135,7 +135,7 @@ int tp_output_write(const char *path, bool force, tp_output_fn *write, void *ctx
 {
     struct tp_stop stop;
     struct tp_output file;
-    tp_stop_catch(&stop);
+    tp_stop_catch(&stop, false);
     int status = tp_output_open(&file, path, force, err);
     if (!status) {
         status = write(ctx, file.file, err);

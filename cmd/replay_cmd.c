@@ -2,37 +2,28 @@
 #include "cmd/child.h"
 #include "cmd/cli.h"
 #include "cmd/figures.h"
-#include "cmd/open_trace.h"
 #include "cmd/output.h"
 #include "cmd/progress.h"
-#include "cmd/registry.h"
-#include "cmd/report.h"
+#include "cmd/replay_job.h"
+#include "cmd/stop.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MIN_REPLAYS = 5, FITS_EVENTS = 1000000, LATENCY_OPERATIONS = 10000000 };
 enum { FORMAT_TEXT, FORMAT_JSON };
-enum { TOUCH_AUTO };
-enum { OOM_CONTINUE, OOM_STOP };
-
-struct replay_opts {
-    struct tp_opt_list strategies, fail_on;
-    struct tp_open_opts open;
-    char *source, *export_json;
-    uint32_t touch, on_oom, format, color;
-    uint64_t min_time, repeat, seed, capacity;
-    bool json, force, verbose, bytes, fits, no_fits, verify;
-};
 
 static const char *const touch_words[] = {"auto", "none", "first", "all", NULL};
+static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
 static const char *const format_words[] = {"text", "json", NULL};
 static const char *const capacity_words[] = {"recorded", NULL};
 static const char *const color_words[] = {"never", "always", "auto", NULL};
 
-#define ROW(member) offsetof(struct replay_opts, member)
+#define ROW(member) offsetof(struct tp_replay_opts, member)
 static const struct tp_opt rows[] = {
     {.name = "strategy",
      .letter = 's',
@@ -46,9 +37,29 @@ static const struct tp_opt rows[] = {
      .offset = ROW(source),
      .arg = "NAME",
      .help =
-         "where memory comes from: host or virtual; decorators follow with '+', such as "
-         "host+shuffle or virtual+limit:capacity=1GiB (default: host for host traces, virtual for "
-         "device traces)"},
+         "where memory comes from: host, virtual or cuda; decorators follow with '+', such as "
+         "host+shuffle or virtual+limit:capacity=1GiB (default: host for host traces; for device "
+         "traces cuda where a driver and a GPU are, else virtual)"},
+    {.name = "map-device",
+     .type = TP_OPT_LIST,
+     .offset = ROW(map_device),
+     .arg = "A=B",
+     .help = "on cuda: device A of the trace is played by CUDA device B; may be repeated "
+             "(default: the one of its own number)"},
+    {.name = "occupy",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(occupy),
+     .def = "none",
+     .choices = occupy_words,
+     .arg = "HOW",
+     .help = "on cuda: what the device does with each block after its allocation, on its stream: "
+             "nothing; writes all of it once; is busy with it until the recorded time of the "
+             "stream's next event, so that frees are pending as they were"},
+    {.name = "occupy-scale",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(occupy_scale),
+     .arg = "X",
+     .help = "with --occupy spin: so many times the recorded time (default: 1)"},
     {.name = "capacity",
      .type = TP_OPT_SIZE,
      .offset = ROW(capacity),
@@ -72,7 +83,7 @@ static const struct tp_opt rows[] = {
      .choices = touch_words,
      .arg = "HOW",
      .help = "what is written into a new block inside the timed "
-             "call; auto is first on host and none on virtual"},
+             "call; auto is first on host and none on virtual and cuda"},
     {.name = "min-time",
      .type = TP_OPT_DURATION,
      .offset = ROW(min_time),
@@ -106,7 +117,7 @@ static const struct tp_opt rows[] = {
      .offset = ROW(verify),
      .help = "first play once beside a shadow that checks every block: overlap, alignment, "
              "contents, repeated frees, leaks; what it finds is named by event (exit 4)"},
-    TP_OPEN_ROWS(struct replay_opts),
+    TP_OPEN_ROWS(struct tp_replay_opts),
     {.name = "seed",
      .type = TP_OPT_UINT,
      .offset = ROW(seed),
@@ -147,156 +158,36 @@ static const struct tp_opt rows[] = {
      .help = "everything: options, exact bytes, hashes, latencies by size, the slowest calls"},
     {.name = NULL}};
 
-/* What one trace needs beside itself; lives as long as its results. */
-struct job {
-    struct tp_trace trace;
-    struct tp_captured captured;
-    struct tp_strategy_spec *specs;
-    size_t spec_count;
-    struct tp_source_spec source;
-};
-
 struct replay {
-    const struct replay_opts *o;
-    struct job *jobs;
+    const struct tp_replay_opts *o;
+    struct tp_gpu gpu;
+    struct tp_job *jobs;
     size_t job_count;
     struct tp_report report;
 };
 
-/* ---- preparing ---- */
-
-static int add_strategy(struct job *job, const char *text, struct tp_err *err)
-{
-    int status = tp_strategy_spec_parse(&job->specs[job->spec_count], text, err);
-    job->spec_count += status == TP_OK;
-    return status;
-}
-
-static bool is_limited(const struct tp_source_spec *source)
-{
-    for (uint32_t i = 1; i < source->count; i++)
-        if (source->layers[i].ops == &tp_source_limit)
-            return true;
-    return false;
-}
-
-/* Those named, or the usual set; a real allocator has its own memory, which nothing can limit, and
- * one heap, whatever devices there are. */
-static size_t list_strategies(const struct job *job, const struct replay_opts *o,
-                              const char **names, size_t max)
-{
-    bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
-    const struct tp_strategy *const *usual = device ? tp_default_device : tp_default_host;
-    bool own = job->source.layers[0].ops->flags & TP_SRC_HOST && !is_limited(&job->source) &&
-               tp_program_facts(job->trace.program)->devices == 1;
-    size_t count = 0;
-    for (size_t i = 0; i < o->strategies.count; i++)
-        names[count++] = o->strategies.items[i];
-    for (size_t i = 0; !o->strategies.count && usual[i] && count < max; i++)
-        if (own || !(usual[i]->caps & TP_CAP_FOREIGN))
-            names[count++] = usual[i]->name;
-    return count;
-}
-
-static int parse_strategies(struct job *job, const struct replay_opts *o, struct tp_err *err)
-{
-    size_t max = o->strategies.count ? o->strategies.count : TP_DEFAULT_MAX;
-    const char **names = calloc(max, sizeof *names);
-    job->specs = calloc(max, sizeof *job->specs);
-    if (!job->specs || !names) {
-        free(names);
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    }
-    int status = TP_OK;
-    for (size_t count = list_strategies(job, o, names, max); !status && job->spec_count < count;)
-        status = add_strategy(job, names[job->spec_count], err);
-    free(names);
-    if (!status)
-        tp_strategy_specs_label(job->specs, job->spec_count);
-    return status;
-}
-/* Everything that can be wrong is found before the first replay, which may take long. */
-static int check_strategies(const struct job *job, struct tp_err *err)
-{
-    const struct tp_source_ops *base = job->source.layers[0].ops;
-    for (size_t i = 0; i < job->spec_count; i++) {
-        const struct tp_strategy *s = job->specs[i].strategy;
-        if (s->caps & TP_CAP_FOREIGN && !(base->flags & TP_SRC_HOST))
-            return tp_hint(err,
-                           tp_fail(err, TP_EUSAGE,
-                                   "'%s' is an allocator of this machine's memory: it "
-                                   "cannot run on source '%s'",
-                                   s->name, job->source.name),
-                           "--source host plays the trace in this machine's memory");
-        if (s->caps & TP_CAP_FOREIGN && is_limited(&job->source))
-            return tp_fail(err, TP_EUSAGE,
-                           "'%s' takes its memory from the system itself: no capacity can limit it",
-                           s->name);
-        if (s->caps & TP_CAP_FOREIGN && tp_program_facts(job->trace.program)->devices > 1)
-            return tp_fail(err, TP_EUSAGE,
-                           "'%s' has one heap for the whole process: it cannot play the devices of "
-                           "this trace apart",
-                           s->name);
-        int status = s->caps & TP_CAP_FOREIGN ? TP_OK : tp_strategy_fits(s, base, err);
-        if (status)
-            return status;
-    }
-    return TP_OK;
-}
-
-static int prepare(struct job *job, const struct replay_opts *o, const char *path,
-                   struct tp_err *err)
-{
-    int status = tp_open_trace(path, &o->open, false, &job->trace, err);
-    if (status)
-        return status;
-    status = tp_captured_scan(&job->trace, &job->captured, err);
-    if (status)
-        return status;
-    bool device = tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
-    const char *source = o->source ? o->source : device ? "virtual" : "host";
-    uint64_t capacity = o->capacity;
-    if (capacity == TP_OPT_KEYWORD(0)) /* as recorded */
-        capacity = device && !o->source ? tp_captured_capacity(&job->captured) : 0;
-    char limited[TP_SPEC_TEXT];
-    snprintf(limited, sizeof limited, capacity ? "%s+limit:capacity=%llu" : "%s", source,
-             (unsigned long long)capacity);
-    status = tp_source_spec_parse(&job->source, limited, err);
-    if (!status)
-        status = parse_strategies(job, o, err);
-    return status ? status : check_strategies(job, err);
-}
-
-static void release_job(struct job *job)
-{
-    for (size_t i = 0; i < job->spec_count; i++)
-        tp_strategy_spec_release(&job->specs[i]);
-    free(job->specs);
-    tp_source_spec_release(&job->source);
-    tp_captured_release(&job->captured);
-    tp_trace_close(&job->trace);
-}
-
 /* ---- playing ---- */
 
-static enum tp_touch touch_of(const struct replay_opts *o, const struct job *job,
+static enum tp_touch touch_of(const struct tp_replay_opts *o, const struct tp_job *job,
                               const struct tp_strategy *s)
 {
     bool host = s->caps & TP_CAP_FOREIGN || job->source.layers[0].ops->flags & TP_SRC_HOST;
     if (!host)
         return TP_TOUCH_NONE;
-    return o->touch == TOUCH_AUTO ? TP_TOUCH_FIRST : (enum tp_touch)(o->touch - 1);
+    return o->touch == TP_TOUCH_AUTO ? TP_TOUCH_FIRST : (enum tp_touch)(o->touch - 1);
 }
 
-static unsigned passes_of(const struct replay_opts *o, const struct tp_program_facts *facts)
+/* What fits is tried on a virtual device, where no driver's pool is. */
+static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_program_facts *facts,
+                          const struct tp_strategy *s)
 {
     bool few = facts->kind == TP_KIND_DEVICE && facts->events < FITS_EVENTS;
-    bool fits = o->fits || (few && !o->no_fits);
+    bool fits = (o->fits || (few && !o->no_fits)) && !(s->caps & TP_CAP_ASYNC);
     return TP_PASS_ALL | (fits ? TP_PASS_FITS : 0u) | (o->verify ? TP_PASS_VERIFY : 0u);
 }
 
 /* A file that is played in place names itself when it turns out to be damaged. */
-static int name_trace(const struct job *job, int status, struct tp_err *err)
+static int name_trace(const struct tp_job *job, int status, struct tp_err *err)
 {
     const char *name = strcmp(job->trace.path, "-") ? job->trace.path : "stdin";
     size_t length = strlen(name);
@@ -305,46 +196,88 @@ static int name_trace(const struct job *job, int status, struct tp_err *err)
     return tp_prefix(err, status, "%s", job->trace.path);
 }
 
-static int play(struct replay *r, const struct job *job, const struct tp_strategy_spec *spec,
-                struct tp_result *out, struct tp_err *err)
+static struct tp_replay_cfg configure(const struct replay *r, const struct tp_job *job,
+                                      const struct tp_strategy_spec *spec)
 {
     const struct tp_program_facts *facts = tp_program_facts(job->trace.program);
-    struct tp_progress_line line;
     struct tp_replay_cfg cfg = {.program = job->trace.program,
                                 .strategy = spec->strategy,
                                 .strategy_opts = spec->opts,
                                 .clock = &r->report.clock,
                                 .touch = touch_of(r->o, job, spec->strategy),
-                                .passes = passes_of(r->o, facts),
+                                .passes = passes_of(r->o, facts, spec->strategy),
                                 .min_time_ns = r->o->min_time,
                                 .min_replays = MIN_REPLAYS,
                                 .latency_operations = LATENCY_OPERATIONS,
                                 .repeat = (uint32_t)r->o->repeat,
-                                .stop_on_oom = r->o->on_oom == OOM_STOP,
+                                .stop_on_oom = r->o->on_oom == TP_OOM_STOP,
                                 .seed = r->o->seed,
                                 .nth = (uint32_t)(spec - job->specs),
-                                .progress = tp_progress_show,
-                                .progress_ctx = &line};
+                                .occupy = job->use.occupy,
+                                .occupy_scale = job->use.scale,
+                                .interrupted = tp_stop_flag(),
+                                .progress = tp_progress_show};
+    if (spec->strategy->caps & TP_CAP_FOREIGN)
+        return cfg;
+    cfg.layer_count = job->source.count;
+    memcpy(cfg.layers, job->source.layers, sizeof cfg.layers);
+    return cfg;
+}
+
+static int play(struct replay *r, const struct tp_job *job, const struct tp_strategy_spec *spec,
+                struct tp_result *out, struct tp_err *err)
+{
+    const struct tp_program_facts *facts = tp_program_facts(job->trace.program);
+    struct tp_progress_line line;
+    struct tp_replay_cfg cfg = configure(r, job, spec);
+    bool foreign = (spec->strategy->caps & TP_CAP_FOREIGN) != 0;
     *out = (struct tp_result){.trace = &job->trace,
                               .facts = facts,
                               .spec = spec,
                               .source = &job->source,
                               .captured = &job->captured,
+                              .use = &job->use,
                               .touch = cfg.touch,
                               .run = calloc(1, tp_run_size(facts->devices))};
     if (!out->run)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     tp_progress_start(&line, spec->label);
-    int status;
-    if (spec->strategy->caps & TP_CAP_FOREIGN) {
-        status = tp_child_replay(&cfg, spec, out->run, err);
-    } else {
-        cfg.layer_count = job->source.count;
-        memcpy(cfg.layers, job->source.layers, sizeof cfg.layers);
-        status = tp_replay(&cfg, out->run, err);
-    }
+    cfg.progress_ctx = &line;
+    int status =
+        foreign ? tp_child_replay(&cfg, spec, out->run, err) : tp_replay(&cfg, out->run, err);
     tp_progress_clear(&line);
-    return status ? name_trace(job, status, err) : TP_OK;
+    return status && status != TP_ESTOP ? name_trace(job, status, err) : status;
+}
+
+/* Each device that is used keeps its context until the end of the command. */
+static int hold_devices(struct replay *r, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; i < r->job_count; i++) {
+        const struct tp_job *job = &r->jobs[i];
+        uint16_t devices = tp_program_facts(job->trace.program)->devices;
+        for (uint16_t d = 0; !status && job->use.ordinals && d < devices; d++)
+            status = tp_cuda_hold(r->gpu.cuda, (int)job->use.ordinals[d], err);
+    }
+    return status;
+}
+
+/* The results that are whole stay, whatever becomes of the next one. */
+static int play_jobs(struct replay *r, struct tp_err *err)
+{
+    for (size_t i = 0; i < r->job_count; i++) {
+        for (size_t s = 0; s < r->jobs[i].spec_count; s++) {
+            struct tp_result *out = &r->report.results[r->report.count];
+            int status =
+                *tp_stop_flag() ? TP_ESTOP : play(r, &r->jobs[i], &r->jobs[i].specs[s], out, err);
+            if (status) {
+                free(out->run);
+                return status;
+            }
+            r->report.count++;
+        }
+    }
+    return TP_OK;
 }
 
 static int play_all(struct replay *r, struct tp_err *err)
@@ -352,18 +285,22 @@ static int play_all(struct replay *r, struct tp_err *err)
     size_t total = 0;
     for (size_t i = 0; i < r->job_count; i++)
         total += r->jobs[i].spec_count;
+    r->report.planned = total;
     r->report.results = calloc(total ? total : 1, sizeof *r->report.results);
     if (!r->report.results)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    for (size_t i = 0; i < r->job_count; i++) {
-        for (size_t s = 0; s < r->jobs[i].spec_count; s++) {
-            struct tp_result *out = &r->report.results[r->report.count++];
-            int status = play(r, &r->jobs[i], &r->jobs[i].specs[s], out, err);
-            if (status)
-                return status;
-        }
-    }
-    return TP_OK;
+    int status = hold_devices(r, err);
+    if (!status)
+        status = play_jobs(r, err);
+    r->report.partial = status == TP_ESTOP;
+    return status;
+}
+
+/* Results of a job, from `first` on: fewer than planned where the command was interrupted. */
+static size_t count_results(const struct replay *r, const struct tp_job *job, size_t first)
+{
+    size_t left = r->report.count - first;
+    return left < job->spec_count ? left : job->spec_count;
 }
 
 /* Where in the recorded program the events happened that the reports name. */
@@ -371,18 +308,19 @@ static void find_places(struct replay *r)
 {
     size_t first = 0;
     for (size_t i = 0; i < r->job_count; i++) {
-        struct job *job = &r->jobs[i];
+        struct tp_job *job = &r->jobs[i];
+        size_t end = first + count_results(r, job, first);
         const struct tp_program_facts *f = tp_program_facts(job->trace.program);
         for (uint16_t d = 0; d < f->devices; d++)
             tp_captured_want(&job->captured, tp_program_demand(job->trace.program, d)->event);
-        for (size_t s = first; s < first + job->spec_count; s++)
+        for (size_t s = first; s < end; s++)
             tp_captured_want(&job->captured, tp_run_first_failure(r->report.results[s].run));
-        for (size_t s = first; r->o->verbose && s < first + job->spec_count; s++)
+        for (size_t s = first; r->o->verbose && s < end; s++)
             for (uint32_t k = 0; k < r->report.results[s].run->latency.slowest_count; k++)
                 tp_captured_want(&job->captured,
                                  r->report.results[s].run->latency.slowest[k].event);
         tp_captured_find(&job->captured, &job->trace);
-        first += job->spec_count;
+        first = end;
     }
 }
 
@@ -394,16 +332,24 @@ static void print_text(const struct replay *r, FILE *out)
     tp_page_init(&page, out, r->o->color);
     page.exact = r->o->bytes;
     size_t first = 0;
-    for (size_t i = 0; i < r->job_count; i++) {
-        size_t count = r->jobs[i].spec_count;
+    for (size_t i = 0; i < r->job_count && first < r->report.count; i++) {
+        size_t count = count_results(r, &r->jobs[i], first);
         if (i)
             tp_page_line(&page);
-        if (count == 1)
+        if (r->jobs[i].spec_count == 1)
             tp_report_detail(&r->report, &r->report.results[first], &page);
         else
             tp_report_table(&r->report, first, count, &page);
         first += count;
     }
+    if (!r->report.partial)
+        return;
+    tp_page_line(&page);
+    tp_page_styled(&page, 0, TP_RED, "interrupted");
+    tp_page_more(&page, 0,
+                 ": %zu of %zu replays are done; what stands above is complete as far as it goes.",
+                 r->report.count, r->report.planned);
+    tp_page_line(&page);
 }
 
 static int export_json(const struct replay *r, struct tp_err *err)
@@ -434,31 +380,68 @@ static int check_fail_on(const struct replay *r, struct tp_err *err)
     return TP_OK;
 }
 
+static int report(struct replay *r, FILE *out, struct tp_err *err)
+{
+    bool json = r->o->json || r->o->format == FORMAT_JSON;
+    if (r->report.partial && !r->report.count)
+        return tp_fail(err, TP_ESTOP, "interrupted before the first of %zu replays was done",
+                       r->report.planned);
+    if (!r->report.partial) /* reads the trace again */
+        find_places(r);
+    int status = export_json(r, err);
+    if (status)
+        return status;
+    if (json)
+        status = tp_report_json(&r->report, out, err);
+    else
+        print_text(r, out);
+    if (status)
+        return status;
+    if (!r->report.partial)
+        return check_fail_on(r, err);
+    status = tp_finish_output(out, "standard output", err);
+    return status ? status
+           : json ? tp_fail(err, TP_ESTOP, "interrupted: %zu of %zu replays are done",
+                            r->report.count, r->report.planned)
+                  : TP_OK; /* the page says it */
+}
+
+/* From the first handle of a device on a signal is only noted: what is done is reported, what is
+ * held is given back, and only then the process ends as the signal would have it. */
+static int play_and_report(struct replay *r, FILE *out, struct tp_err *err)
+{
+    struct tp_stop stop; /* not put back: the process ends after this */
+    tp_stop_catch(&stop, true);
+    int status = play_all(r, err);
+    return status && status != TP_ESTOP ? status : report(r, out, err);
+}
+
 static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *out,
                            struct tp_err *err)
 {
     int status = TP_OK;
     for (int i = 0; !status && i < args->count; i++)
-        status = prepare(&r->jobs[r->job_count++], r->o, args->words[i], err);
+        status = tp_job_prepare(&r->jobs[r->job_count++], r->o, &r->gpu, args->words[i], err);
     if (!status)
         status = tp_clock_calibrate(&r->report.clock, err);
-    if (!status)
-        status = play_all(r, err);
-    if (!status)
-        find_places(r);
-    if (!status)
-        status = export_json(r, err);
-    if (status)
-        return status;
-    if (r->o->json || r->o->format == FORMAT_JSON)
-        status = tp_report_json(&r->report, out, err);
-    else
-        print_text(r, out);
-    return status ? status : check_fail_on(r, err);
+    return status ? status : play_and_report(r, out, err);
+}
+
+static int parse_scale(struct tp_replay_opts *o, struct tp_err *err)
+{
+    char *end = NULL;
+    errno = 0;
+    o->scale = o->occupy_scale ? strtod(o->occupy_scale, &end) : 1;
+    if (end && (end == o->occupy_scale || *end || errno || !isfinite(o->scale) || o->scale <= 0))
+        return tp_fail(err, TP_EUSAGE, "option 'occupy-scale' is '%s', which is no positive number",
+                       o->occupy_scale);
+    if (o->occupy_scale && o->occupy != TP_OCCUPY_SPIN)
+        return tp_fail(err, TP_EUSAGE, "--occupy-scale goes with --occupy spin");
+    return TP_OK;
 }
 
 /* Contradictions, found before any work. */
-static int check_options(const struct replay_opts *o, struct tp_err *err)
+static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
 {
     for (size_t i = 0; i < o->fail_on.count; i++)
         if (strcmp(o->fail_on.items[i], "oom"))
@@ -471,26 +454,34 @@ static int check_options(const struct replay_opts *o, struct tp_err *err)
     return o->export_json ? tp_output_check(o->export_json, o->force, err) : TP_OK;
 }
 
+static void release(struct replay *r)
+{
+    for (size_t i = 0; i < r->report.count; i++)
+        free(r->report.results[i].run);
+    free(r->report.results);
+    for (size_t i = 0; i < r->job_count; i++)
+        tp_job_release(&r->jobs[i]);
+    free(r->jobs);
+    tp_gpu_close(&r->gpu);
+}
+
 static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
-    const struct replay_opts *o = args->opts;
-    struct replay r = {
-        .o = o, .report = {.seed = o->seed, .min_time_ns = o->min_time, .verbose = o->verbose}};
+    struct tp_replay_opts o = *(const struct tp_replay_opts *)args->opts;
+    struct replay r = {.o = &o,
+                       .report = {.seed = o.seed, .min_time_ns = o.min_time, .verbose = o.verbose}};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "replay needs a trace"),
                        "tapool replay sample:sqlite plays a shipped one");
-    int status = check_options(o, err);
+    int status = check_options(&o, err);
+    if (!status)
+        status = parse_scale(&o, err);
     if (status)
         return status;
     r.jobs = calloc((size_t)args->count, sizeof *r.jobs);
     status =
         r.jobs ? run_replay_with(&r, args, out, err) : tp_fail(err, TP_ENOMEM, "out of memory");
-    for (size_t i = 0; i < r.report.count; i++)
-        free(r.report.results[i].run);
-    free(r.report.results);
-    for (size_t i = 0; i < r.job_count; i++)
-        release_job(&r.jobs[i]);
-    free(r.jobs);
+    release(&r);
     return status;
 }
 
@@ -504,7 +495,7 @@ const struct tp_command tp_command_replay = {
         "screen about it; with several, or none named: one table.\n\nTRACE is a file, '-' for "
         "standard input, or sample:NAME for a shipped one. A replay is one measurement: memory "
         "and counts are exact, times have their interval beside them.",
-    .opts_size = sizeof(struct replay_opts),
+    .opts_size = sizeof(struct tp_replay_opts),
     .options = rows,
     .run = run_replay,
 };

@@ -6,7 +6,16 @@
 #include "cmd/captured.h"
 #include "cmd/spec.h"
 #include "cmd/text.h"
+#include "cuda/cuda_device.h"
 #include "traces/trace.h"
+
+/* How a real device is used. */
+struct tp_device_use {
+    const struct tp_cuda_info *driver; /* NULL: no real device */
+    uint32_t *ordinals;                /* by device of the trace: the CUDA device that plays it */
+    enum tp_occupy occupy;
+    double scale;
+};
 
 /* One strategy on one trace. */
 struct tp_result {
@@ -15,13 +24,14 @@ struct tp_result {
     const struct tp_strategy_spec *spec;
     const struct tp_source_spec *source; /* not of a foreign allocator */
     const struct tp_captured *captured;
+    const struct tp_device_use *use; /* not of a foreign allocator */
     enum tp_touch touch;
     struct tp_run *run; /* owned by whoever made the report */
 };
 
 struct tp_report {
     struct tp_result *results; /* grouped by trace */
-    size_t count;
+    size_t count, planned;     /* planned: as many as there were to be */
     struct tp_clock clock;
     uint64_t seed;
     uint64_t min_time_ns;

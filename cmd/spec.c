@@ -77,6 +77,18 @@ void tp_strategy_spec_release(struct tp_strategy_spec *spec)
     *spec = (struct tp_strategy_spec){0};
 }
 
+bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word)
+{
+    for (const struct tp_opt *row = spec->strategy->options; row && row->name; row++) {
+        uint32_t chosen;
+        if (row->type != TP_OPT_CHOICE || strcmp(row->name, name) != 0)
+            continue;
+        memcpy(&chosen, (const char *)spec->opts + row->offset, sizeof chosen);
+        return !strcmp(row->choices[chosen], word);
+    }
+    return false;
+}
+
 /* The options in which a twin differs from any other of its name. */
 static void label_twin(struct tp_strategy_spec *specs, size_t count, size_t self)
 {

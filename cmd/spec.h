@@ -19,6 +19,9 @@ struct tp_strategy_spec {
 int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err);
 void tp_strategy_spec_release(struct tp_strategy_spec *spec);
 
+/* It has a choice of this name, set to this word. */
+bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word);
+
 /* Unlabelled twins are told apart by the options in which they differ. */
 void tp_strategy_specs_label(struct tp_strategy_spec *specs, size_t count);
 

@@ -1,10 +1,12 @@
-/* Signals that ask to stop, while a file is half written: it must go before the process does. */
+/* Signals that ask to stop, while something must be put in order before the process goes: a file
+ * that is half written, handles of a device, results that are there already. */
 #ifndef TP_STOP_H
 #define TP_STOP_H
 
 #include "alloc/err.h"
 
 #include <signal.h>
+#include <stdbool.h>
 
 enum { TP_STOP_SIGNALS = 3 };
 
@@ -12,11 +14,19 @@ struct tp_stop {
     struct sigaction before[TP_STOP_SIGNALS];
 };
 
-/* From here on SIGINT, SIGTERM and SIGHUP are only noted; those that were ignored stay so. */
-void tp_stop_catch(struct tp_stop *s);
+/* From here on SIGINT, SIGTERM and SIGHUP are only noted; those that were ignored stay so. `once`:
+ * a second one of the same kind ends the process at once, for what may hang (a device). */
+void tp_stop_catch(struct tp_stop *s, bool once);
 
 /* TP_EIO once one of them has come: asked from time to time by what takes long. */
 int tp_stop_asked(struct tp_err *err);
+
+/* The same for whoever only looks: not 0 once one has come. */
+const volatile sig_atomic_t *tp_stop_flag(void);
+
+/* Ends the process as the signal that was noted would have; returns where none has come. For the
+ * very end, when everything is given back and said. */
+void tp_stop_end(void);
 
 /* As before; ends as the signal would have, had it not been caught. */
 void tp_stop_restore(const struct tp_stop *s);

@@ -149,19 +149,6 @@ static bool drift(const struct tp_result *r, char *text, size_t size)
     return true;
 }
 
-/* Does the strategy have an option of this name, set to this word? */
-static bool option_says(const struct tp_strategy_spec *spec, const char *name, const char *word)
-{
-    for (const struct tp_opt *row = spec->strategy->options; row && row->name; row++) {
-        uint32_t chosen;
-        if (row->type != TP_OPT_CHOICE || strcmp(row->name, name) != 0)
-            continue;
-        memcpy(&chosen, (const char *)spec->opts + row->offset, sizeof chosen);
-        return !strcmp(row->choices[chosen], word);
-    }
-    return false;
-}
-
 /* A policy that knows no streams, on a trace that has several. */
 static bool ignores_streams(const struct tp_result *r)
 {
@@ -172,8 +159,8 @@ static bool ignores_streams(const struct tp_result *r)
 
 static bool unsafe_reuse(const struct tp_result *r, char *text, size_t size)
 {
-    bool origin =
-        !strcmp(r->spec->strategy->name, "stream-pool") && option_says(r->spec, "compat", "origin");
+    bool origin = !strcmp(r->spec->strategy->name, "stream-pool") &&
+                  tp_strategy_spec_says(r->spec, "compat", "origin");
     if (!origin && !ignores_streams(r))
         return false;
     snprintf(text, size,

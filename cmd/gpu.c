@@ -1,0 +1,89 @@
+/* See gpu.h. */
+#include "cmd/gpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool tp_gpu_open(struct tp_gpu *g)
+{
+    if (!g->asked && tp_cuda_open(&g->cuda, &g->why))
+        g->cuda = NULL;
+    g->asked = true;
+    return g->cuda != NULL;
+}
+
+void tp_gpu_close(struct tp_gpu *g)
+{
+    tp_cuda_close(g->cuda);
+    *g = (struct tp_gpu){0};
+}
+
+const struct tp_cuda_info *tp_gpu_info(const struct tp_gpu *g)
+{
+    return tp_cuda_info(g->cuda);
+}
+
+const char *tp_gpu_why(const struct tp_gpu *g)
+{
+    return tp_cuda_built() ? g->why.text : "built without the CUDA Toolkit";
+}
+
+int tp_gpu_fail(const struct tp_gpu *g, const char *who, const char *instead, struct tp_err *err)
+{
+    int status = tp_fail(err, TP_EDEVICE, "%s needs a GPU and its driver: %s", who, g->why.text);
+    return tp_hint(err, status, "without a GPU, %s", instead);
+}
+
+/* A number of at most 5 digits; NULL: none stands there. */
+static const char *read_number(const char *at, uint32_t *out)
+{
+    size_t digits = strspn(at, "0123456789");
+    *out = (uint32_t)strtoul(at, NULL, 10);
+    return digits && digits <= 5 ? at + digits : NULL;
+}
+
+int tp_gpu_map(const char *map, uint16_t devices, uint32_t *ordinals, struct tp_err *err)
+{
+    for (uint16_t d = 0; d < devices; d++)
+        ordinals[d] = d;
+    for (const char *at = map; at && *at;) {
+        uint32_t device = 0, ordinal = 0;
+        const char *end = read_number(at, &device);
+        end = end && *end == '=' ? read_number(end + 1, &ordinal) : NULL;
+        if (!end || (*end && *end != ','))
+            return tp_hint(
+                err, tp_fail(err, TP_EUSAGE, "'%s' does not say which device plays which", map),
+                "--map-device 0=1 plays device 0 of the trace on CUDA device 1");
+        if (device >= devices)
+            return tp_fail(err, TP_EUSAGE,
+                           "device %u is mapped, but the trace has %u device%s, numbered from 0",
+                           device, devices, devices == 1 ? "" : "s");
+        ordinals[device] = ordinal;
+        at = end + (*end == ',');
+    }
+    return TP_OK;
+}
+
+int tp_gpu_check(const struct tp_gpu *g, const uint32_t *ordinals, uint16_t devices,
+                 const char *pools, struct tp_err *err)
+{
+    const struct tp_cuda_info *info = tp_gpu_info(g);
+    int count = info->device_count;
+    for (uint16_t d = 0; d < devices; d++) {
+        if (ordinals[d] >= (uint32_t)count)
+            return tp_hint(err,
+                           tp_fail(err, TP_EDEVICE,
+                                   "device %u of the trace needs CUDA device %u, and there %s %d",
+                                   d, ordinals[d], count == 1 ? "is only" : "are only", count),
+                           "--map-device %u=0 plays it on CUDA device 0; '--source virtual' "
+                           "replays any number of devices without a GPU",
+                           d);
+        const struct tp_cuda_device *device = &info->devices[ordinals[d]];
+        if (pools && !device->pools)
+            return tp_hint(err,
+                           tp_fail(err, TP_EDEVICE, "%s cannot run on CUDA device %u (%s): %s",
+                                   pools, ordinals[d], device->name, device->no_pools),
+                           "'-s stream-pool' plays a software pool with the same interface");
+    }
+    return TP_OK;
+}

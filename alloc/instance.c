@@ -1,10 +1,18 @@
 /* Opening and closing what a pass plays on: per device a stack of sources with the meter on top,
  * the metadata heap, and one instance of the strategy with its threads. */
-#include "alloc/player.h"
+#include "alloc/occupy.h"
 
 #include <stdlib.h>
 
 #define SYNTHETIC_NS 1000 /* the virtual clock's step where the trace has no times */
+
+/* What others hold of a device, and its context, is there before the strategy begins. */
+static void look_at_memory(struct tp_instance *in)
+{
+    if (!tp_src_memory(&in->stack[in->depth - 1], &in->free_at_start, &in->total))
+        return;
+    in->free_at_start = in->total = TP_NONE;
+}
 
 static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t device,
                         struct tp_err *err)
@@ -16,6 +24,10 @@ static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t de
                                .now_ns = &p->now_ns,
                                .kind = (enum tp_kind)p->facts->kind,
                                .device = device,
+                               .streams = p->facts->streams,
+                               .time_calls = cfg->shared.time_calls,
+                               .lost = &p->lost,
+                               .current = cfg->shared.current,
                                .seed = cfg->seed};
     for (uint32_t i = 0; i <= cfg->layer_count; i++) {
         const struct tp_source_ops *ops =
@@ -27,6 +39,8 @@ static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t de
             return status;
         in->depth++;
     }
+    if (p->device)
+        look_at_memory(in);
     return TP_OK;
 }
 
@@ -107,6 +121,18 @@ static bool is_host_memory(const struct tp_player *p)
            (p->cfg->layer_count && p->cfg->layers[0].ops->flags & TP_SRC_HOST);
 }
 
+/* TP_EDEVICE with the device's own sentence, or, where it has none, the one that is there. */
+static int lost_outside(struct tp_player *p, int status, struct tp_err *err)
+{
+    for (uint32_t d = 0; d < p->facts->devices; d++) {
+        struct tp_instance *in = &p->instances[d];
+        int fault = in->depth ? tp_src_fault(&in->stack[in->depth - 1], err) : TP_OK;
+        if (fault)
+            return fault;
+    }
+    return status ? status : tp_fail(err, TP_EDEVICE, "the device or its driver failed");
+}
+
 static int open_all(struct tp_player *p, struct tp_err *err)
 {
     const struct tp_program_facts *f = p->facts;
@@ -115,6 +141,8 @@ static int open_all(struct tp_player *p, struct tp_err *err)
     if (!p->instances || !p->slots)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     int status = tp_cursor_open(p->cfg->program, &p->cursor, err);
+    if (!status)
+        status = tp_occupy_open(p, err);
     for (uint16_t d = 0; !status && d < f->devices; d++) {
         struct tp_instance *in = &p->instances[d];
         status = open_sources(p, in, d, err);
@@ -122,6 +150,8 @@ static int open_all(struct tp_player *p, struct tp_err *err)
             status = open_strategy(p, in, err);
         if (!status)
             status = open_threads(p, in, err);
+        if (p->lost) /* what it says of itself is more than what was made of it */
+            status = lost_outside(p, status, err);
     }
     return status;
 }
@@ -135,6 +165,7 @@ int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
                             .facts = facts,
                             .thread_stride = stride_of(strategy->thread_size),
                             .tick_ns = facts->time_known ? 0 : SYNTHETIC_NS};
+    p->device = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_DEVICE;
     p->clocked = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
     p->host_memory = is_host_memory(p) && !p->clocked;
     p->touch = p->host_memory ? cfg->touch : TP_TOUCH_NONE;
@@ -165,10 +196,16 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
     for (uint32_t d = 0; p->instances && d < p->facts->devices; d++) {
         struct tp_instance *in = &p->instances[d];
         close_instance(p, in);
-        if (!status && err)
+        if (!status && err && !p->lost)
             status = check_left(p, in, err);
-        close_sources(in);
     }
+    if (p->lost && err && p->instances)
+        status = lost_outside(p, TP_OK, err);
+    for (uint32_t d = 0; p->instances && d < p->facts->devices; d++)
+        close_sources(&p->instances[d]);
+    if (p->lost && err && !status)
+        status = tp_fail(err, TP_EDEVICE, "the device failed while its memory was given back");
+    tp_occupy_close(p);
     tp_cursor_close(p->cursor);
     free(p->instances);
     free(p->slots);
@@ -181,18 +218,23 @@ void tp_player_begin(struct tp_player *p)
     tp_cursor_rewind(p->cursor); /* time runs on: fences of the last replay lie in the past */
     p->skipped = p->failed = p->skipped_trims = p->until_stop = 0;
     p->stop = p->in_prologue = false;
+    p->aside_ticks = 0;
 }
 
 int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
 {
     for (;;) {
+        if (tp_player_interrupted(p))
+            return -tp_fail(err, TP_ESTOP, "interrupted");
         if (p->stop)
             return 0;
         int got = tp_cursor_next(p->cursor, w, err);
         if (got > 0 && !w->prologue && p->in_prologue) {
             p->in_prologue = false; /* what happened there is in no count */
-            p->skipped = p->failed = p->skipped_trims = 0;
+            p->skipped = p->failed = p->skipped_trims = p->aside_ticks = 0;
         }
+        if (got > 0 && p->occupier)
+            tp_occupy_window(p, w);
         if (got <= 0 || !w->prologue)
             return got;
         p->in_prologue = true;

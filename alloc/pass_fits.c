@@ -48,6 +48,11 @@ static int fits_open(struct fits *f, const struct tp_replay_cfg *cfg, struct tp_
     f->cfg.layers[1] = (struct tp_source_layer){&tp_source_limit, f->limit_opts};
     f->cfg.layer_count = 2;
     f->cfg.stop_on_oom = devices == 1; /* the first failure answers */
+    f->cfg.occupy = TP_OCCUPY_NONE;
+    f->cfg.shared = (struct tp_replay_shared){0};
+    if (cfg->layers[0].ops->flags & TP_SRC_DEVICE) /* whatever kind of trace is played on it */
+        return tp_opts_parse(tp_source_virtual.options, f->virtual_opts, "page=512", "virtual",
+                             err);
     return TP_OK;
 }
 
@@ -111,7 +116,7 @@ int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_
 {
     struct fits f;
     uint16_t devices = tp_program_facts(cfg->program)->devices;
-    if (cfg->strategy->caps & (TP_CAP_FOREIGN | TP_CAP_INBAND))
+    if (cfg->strategy->caps & (TP_CAP_FOREIGN | TP_CAP_INBAND | TP_CAP_ASYNC))
         return TP_OK; /* needs memory of its own: its answer stays TP_NONE */
     uint64_t *high = calloc(devices, sizeof *high);
     int status = fits_open(&f, cfg, err);

@@ -6,6 +6,7 @@
  * Weakness: the fences keep an operation from overlapping its neighbours, which a real program
  * allows. Within a reading it still overlaps the engine's own code by up to 2 ns, which depends on
  * the compiler. Averages come from the throughput pass. */
+#include "alloc/measured.h"
 #include "alloc/passes.h"
 
 #include <stdlib.h>
@@ -137,9 +138,10 @@ static int play_for(struct tp_player *p, double budget_ns, tp_window_fn *fn, voi
     double spent = 0;
     int status = TP_OK;
     do {
-        uint64_t ticks = 0;
+        uint64_t ticks = 0, start = p->device ? tp_wall_ns() : 0;
         status = tp_play_once(p, tp_play_latency, fn, ctx, &ticks, err);
-        double ns = (double)ticks * p->cfg->clock->ns_per_tick;
+        double ns =
+            p->device ? (double)(tp_wall_ns() - start) : (double)ticks * p->cfg->clock->ns_per_tick;
         spent += ns > 1 ? ns : 1000;
         (*replays)++;
         tp_progress(p->cfg, "latency", spent / (budget_ns + 1));
@@ -188,9 +190,15 @@ int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct 
     /* a program played once has no steady state: its first replay is the one that counts */
     if (!(out->flags & TP_RUN_PLAYED_ONCE))
         status = play_for(&p, 0, NULL, NULL, &warm, err);
+    if (!status && warm && !out->latency.sampled) /* else the whole program is not seen */
+        tp_measured_failures(&p, out);
     double budget = out->flags & TP_RUN_PLAYED_ONCE ? 0 : (double)cfg->min_time_ns;
     if (!status)
         status = play_for(&p, budget, collect, &c, &out->latency.replays, err);
+    if (!status && !warm && !out->latency.sampled)
+        tp_measured_failures(&p, out);
+    if (!status && !out->latency.sampled)
+        tp_measured_peaks(&p, out);
     int closed = close_with_ticks(&p, status ? NULL : err);
     return status ? status : closed;
 }

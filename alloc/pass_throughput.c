@@ -4,6 +4,7 @@
  * min_time
  *
  * The strategy and the empty strategy take turns, so that a machine that slows down slows both. */
+#include "alloc/measured.h"
 #include "alloc/passes.h"
 
 enum {
@@ -66,18 +67,22 @@ int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window
         status = tp_player_check(p, &w, err);
     }
     tp_player_drain(p);
-    *ticks = sum;
-    return status;
+    *ticks = sum > p->aside_ticks ? sum - p->aside_ticks : 0;
+    return status ? status : tp_player_lost(p, "after the last event", err);
 }
 
-/* One replay as ns per operation that took place; *ns is its whole time. */
+/* One replay as ns per operation that took place; *ns is its whole time. On a device that is the
+ * user's: of what the device works on between the operations nothing is measured, but waited for.
+ */
 static int replay_ns(struct tp_player *p, double *ns_per_op, double *ns, struct tp_err *err)
 {
-    uint64_t ticks = 0;
+    uint64_t ticks = 0, start = p->device ? tp_wall_ns() : 0;
     int status = tp_play_once(p, tp_play_untimed, NULL, NULL, &ticks, err);
     uint64_t counted = played_operations(p);
     *ns = (double)ticks * p->cfg->clock->ns_per_tick;
     *ns_per_op = counted ? *ns / (double)counted : 0;
+    if (p->device)
+        *ns = (double)(tp_wall_ns() - start);
     return status;
 }
 
@@ -135,6 +140,8 @@ static int play_repeats(const struct tp_replay_cfg *cfg, struct tp_player *empty
         if (status)
             return status;
         status = replay_ns(&p, &ns_per_op, &ns, err);
+        if (!status)
+            tp_measured_peaks(&p, out);
         int closed = tp_player_close(&p, status ? NULL : err);
         status = status ? status : closed;
         tp_series_add(&t->runs, ns_per_op);
@@ -162,6 +169,7 @@ int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, stru
     tp_progress(cfg, "speed", 0);
     uint64_t start = tp_stamp();
     status = replay_ns(&p, &cold, &cold_ns, err);
+    tp_measured_failures(&p, out);
     double with_reading = (double)(tp_stamp() - start) * cfg->clock->ns_per_tick;
     out->throughput.cold_ns_per_op = cold;
     uint64_t played = played_operations(&p);
@@ -169,6 +177,8 @@ int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, stru
     bool once = with_reading >= (double)cfg->min_time_ns; /* a file that is a program takes time */
     if (!status && !once)
         status = play_steady(&p, &empty, out, err);
+    if (!status)
+        tp_measured_peaks(&p, out);
     int closed = tp_player_close(&p, status ? NULL : err);
     status = status ? status : closed;
     if (!status && once)

@@ -1,5 +1,6 @@
 /* The usage pass: untimed, serial, deterministic. It follows what is requested, granted and
  * reserved after every instruction, and looks inside the strategy once, at peak demand. */
+#include "alloc/measured.h"
 #include "alloc/passes.h"
 #include "alloc/usage.h"
 
@@ -153,6 +154,7 @@ static void follow_peaks(const struct tp_usage *u, struct tp_usage_device *d,
     if (high > run->peak_reserved) {
         run->peak_reserved = high;
         run->peak_reserved_event = event_of(w, index);
+        tp_usage_device_look(u, d);
     }
 }
 
@@ -173,8 +175,10 @@ static void end_instruction(struct tp_usage *u, struct tp_usage_device *d,
 {
     end_account(d);
     settle(u, d);
-    if (w->first_insn + index == d->demand->insn && !w->prologue)
+    if (w->first_insn + index == d->demand->insn && !w->prologue) {
         tp_usage_snapshot(u, d);
+        tp_usage_device_look(u, d);
+    }
     follow_peaks(u, d, w, index);
     follow_curve(u, d, w, index);
     note_failure(d, w, index);
@@ -212,6 +216,8 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
     *u = (struct tp_usage){.player = p,
                            .timed = f->time_known,
                            .foreign = (p->strategy->caps & TP_CAP_FOREIGN) != 0,
+                           .device = p->device,
+                           .pool = (p->strategy->caps & TP_CAP_ASYNC) != 0,
                            .sample_every = f->operations / FOREIGN_SAMPLES + 1,
                            .until_sample = 1,
                            .err = err};
@@ -233,6 +239,7 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
         uint64_t capacity = in->depth ? tp_src_capacity(&in->stack[in->depth - 1]) : 0;
         out->devices[i].capacity = capacity ? capacity : TP_NONE;
         tp_usage_phases_open(&u->devices[i], f);
+        tp_usage_device_open(u, &u->devices[i]);
     }
     p->observer = &usage_observer;
     p->observer_state = u;
@@ -277,6 +284,7 @@ static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
         d->granted_dt > 0 ? 1 - d->requested_dt / d->granted_dt : NAN;
     run->unused_reserved_weighted = d->reserved_dt > 0 ? 1 - d->granted_dt / d->reserved_dt : NAN;
     fill_calls(u, d, &in->account);
+    tp_usage_device_finish(u, d);
 }
 
 /* Event 0: what stood at any time before the first event, and what stands now. */
@@ -311,6 +319,7 @@ static void prologue_done(struct tp_usage *u)
         if (!d->demand->event)
             tp_usage_snapshot(u, d);
         begin_curve(u, d);
+        tp_usage_device_begin(u, d);
     }
 }
 
@@ -348,7 +357,9 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
 {
     struct tp_player p;
     struct tp_usage u = {0};
-    int status = tp_player_open(&p, cfg, cfg->strategy, err);
+    struct tp_replay_cfg timed = *cfg; /* the other passes measure, this one asks the driver */
+    timed.shared.time_calls = true;
+    int status = tp_player_open(&p, &timed, cfg->strategy, err);
     if (status)
         return status;
     status = usage_open(&u, &p, out, err);
@@ -357,9 +368,12 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
     if (!status) {
         usage_finish(&u, out);
         status = u.status;
+        tp_measured_failures(&p, out);
+        tp_measured_peaks(&p, out);
     }
     p.observer = NULL;
     tp_player_drain(&p);
+    status = status ? status : tp_player_lost(&p, "after the last event", err);
     int closed = tp_player_close(&p, status ? NULL : err);
     free(u.objects);
     free(u.devices);

@@ -239,7 +239,8 @@ static int check_instance(struct verify *v, uint16_t device)
     uint64_t sums[2] = {0, 0};
     if (s->check && s->check(in->state, &err))
         broken(v, "finds its own state broken: %s", err.text);
-    if (!s->walk || s->caps & TP_CAP_FOREIGN || s->walk(in->state, count_live, sums))
+    if (!s->walk || s->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC) ||
+        s->walk(in->state, count_live, sums))
         return v->status;
     if (sums[0] != v->granted[device])
         broken(v, "names %" PRIu64 " bytes as live where %" PRIu64 " are", sums[0],
@@ -309,6 +310,7 @@ int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct t
     p.observer = NULL;
     if (!v.status) /* a broken strategy's blocks are not to be trusted again */
         tp_player_drain(&p);
+    status = status ? status : tp_player_lost(&p, "after the last event", err);
     int closed = tp_player_close(&p, status ? NULL : err);
     tp_shadow_close(&v.shadow);
     free(v.granted);

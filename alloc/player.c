@@ -1,7 +1,7 @@
 /* Instances and the replay loop; see player.h. The loop's body is `step`: everything that is
  * neither ALLOC nor FREE is rare and kept out of line, so that the hot path stays in a few cache
  * lines. */
-#include "alloc/player.h"
+#include "alloc/occupy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +108,8 @@ struct variant {
     bool one_device; /* its instance stays in registers */
     bool alone;      /* that, one thread and one stream */
     int copy;        /* see LOOPS */
+    bool device;     /* a real one, which can be lost, and ... */
+    bool occupied;   /* ... is kept busy between the operations */
 };
 
 INLINE void *hot_state(const struct hot *hot, const struct tp_insn *insn, struct variant v)
@@ -364,17 +366,30 @@ static bool play_on_object(struct tp_player *p, const struct tp_insn *insn)
     return true;
 }
 
-static bool play_sync(struct tp_player *p, const struct tp_insn *insn)
+/* The part of it that is a policy's. */
+INLINE bool sync_strategy(struct tp_player *p, const struct tp_insn *insn)
 {
     struct tp_instance *in = &p->instances[insn->device];
-    if (in->depth && tp_src_has_fences(&in->stack[in->depth - 1]))
-        tp_src_synced(&in->stack[in->depth - 1], insn->stream);
     if (!p->strategy->sync)
         return true;
     int status = p->strategy->sync(in->state, tp_player_thread(p, in, insn->thread), insn->stream);
     if (status != TP_OK)
         set_broken(p, insn, status);
     return true;
+}
+
+static bool play_sync(struct tp_player *p, const struct tp_insn *insn)
+{
+    struct tp_instance *in = &p->instances[insn->device];
+    if (in->depth && tp_src_has_fences(&in->stack[in->depth - 1]))
+        tp_src_synced(&in->stack[in->depth - 1], insn->stream);
+    return sync_strategy(p, insn);
+}
+
+/* On a device a synchronisation is one: the program's, and made before the operation begins. */
+RARE bool play_sync_on_device(struct tp_player *p, const struct tp_insn *insn)
+{
+    return sync_strategy(p, insn);
 }
 
 static bool play_trim(struct tp_player *p, const struct tp_insn *insn)
@@ -432,6 +447,23 @@ static void skip_rest(struct tp_player *p, const struct tp_window *w, uint32_t f
         p->ticks[rest] = TP_TICK_SKIP;
 }
 
+/* A device that was lost, or a user who asked to stop, ends the window behind this instruction.
+ * What a strategy made of the loss does not matter. */
+RARE void end_window(struct tp_player *p, const struct tp_insn *insn)
+{
+    if (p->lost && (!p->broken || p->broken_insn == insn)) {
+        p->broken = TP_EDEVICE;
+        p->broken_insn = insn;
+    }
+    set_broken(p, insn, TP_ESTOP);
+    p->stop = true;
+}
+
+INLINE bool play_other(struct tp_player *p, const struct tp_insn *insn, struct variant v)
+{
+    return v.device && insn->op == TP_SYNC ? play_sync_on_device(p, insn) : play_rare(p, insn);
+}
+
 /* `counts` is a constant on the paths without a failure, so the test for a stop costs them nothing.
  */
 INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct variant v)
@@ -446,6 +478,8 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct v
         bool counts;
         if (v.clocked)
             p->now_ns += insn->gap_ns + p->tick_ns;
+        if (v.device && (v.occupied || insn->op == TP_SYNC))
+            start = tp_occupy_between(p, w, insn == w->insns ? NULL : insn - 1, insn);
         if (v.mode == MODE_OBSERVED)
             p->observer->before(p, w, (uint32_t)(insn - w->insns));
         if (insn->op == TP_ALLOC)
@@ -453,7 +487,7 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct v
         else if (insn->op == TP_FREE)
             counts = play_free(p, &hot, insn, &standing, v);
         else
-            counts = play_rare(p, insn);
+            counts = play_other(p, insn, v);
         if (v.mode == MODE_OBSERVED)
             p->observer->after(p, w, (uint32_t)(insn - w->insns));
         if (v.mode == MODE_LATENCY) {
@@ -461,12 +495,18 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct v
             *tick++ = reading(counts, now - start);
             start = now;
         }
+        if (v.device && __builtin_expect(p->lost || p->unqueued || tp_player_interrupted(p), 0)) {
+            end_window(p, insn);
+            counts = false;
+        }
         if ((!counts || v.mode == MODE_OBSERVED) && p->stop) {
             p->stopped = (uint32_t)(insn - w->insns);
             skip_rest(p, w, p->stopped + 1, v.mode);
             return;
         }
     }
+    if (v.occupied && w->count)
+        tp_occupy_between(p, w, end - 1, NULL);
 }
 
 /* The variants that are worth their code. A clock is a sum in memory that takes 1.5 ns a round: not
@@ -477,31 +517,63 @@ INLINE void play(struct tp_player *p, const struct tp_window *w, enum mode mode,
     const struct tp_program_facts *f = p->facts;
     bool one_device = f->devices == 1, alone = one_device && f->threads == 1 && f->streams == 1;
     if (p->touch == TP_TOUCH_ALL)
-        PLAY(mode, TP_TOUCH_ALL, false, false, false, copy);
+        PLAY(mode, TP_TOUCH_ALL, false, false, false, copy, false, false);
     else if (p->clocked && alone)
-        PLAY(mode, TP_TOUCH_NONE, true, true, true, copy);
+        PLAY(mode, TP_TOUCH_NONE, true, true, true, copy, false, false);
     else if (p->clocked)
-        PLAY(mode, TP_TOUCH_NONE, true, false, false, copy);
+        PLAY(mode, TP_TOUCH_NONE, true, false, false, copy, false, false);
     else if (p->touch == TP_TOUCH_FIRST && alone)
-        PLAY(mode, TP_TOUCH_FIRST, false, true, true, copy);
+        PLAY(mode, TP_TOUCH_FIRST, false, true, true, copy, false, false);
     else if (p->touch == TP_TOUCH_FIRST && one_device)
-        PLAY(mode, TP_TOUCH_FIRST, false, true, false, copy);
+        PLAY(mode, TP_TOUCH_FIRST, false, true, false, copy, false, false);
     else if (p->touch == TP_TOUCH_FIRST)
-        PLAY(mode, TP_TOUCH_FIRST, false, false, false, copy);
+        PLAY(mode, TP_TOUCH_FIRST, false, false, false, copy, false, false);
     else if (alone)
-        PLAY(mode, TP_TOUCH_NONE, false, true, true, copy);
+        PLAY(mode, TP_TOUCH_NONE, false, true, true, copy, false, false);
     else
-        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy);
+        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, false, false);
 }
 
-void tp_play_latency(struct tp_player *p, const struct tp_window *w)
+/* Nothing is touched there, and the clock is the device's. */
+INLINE void play_on_device(struct tp_player *p, const struct tp_window *w, enum mode mode, int copy)
+{
+    const struct tp_program_facts *f = p->facts;
+    if (p->occupier)
+        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, true, true);
+    else if (f->devices == 1 && f->threads == 1 && f->streams == 1)
+        PLAY(mode, TP_TOUCH_NONE, false, true, true, copy, true, false);
+    else
+        PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, true, false);
+}
+
+static void play_latency(struct tp_player *p, const struct tp_window *w)
 {
     play(p, w, MODE_LATENCY, 0);
 }
 
-void tp_play_observed(struct tp_player *p, const struct tp_window *w)
+static void play_latency_on_device(struct tp_player *p, const struct tp_window *w)
+{
+    play_on_device(p, w, MODE_LATENCY, 0);
+}
+
+void tp_play_latency(struct tp_player *p, const struct tp_window *w)
+{
+    (p->device ? play_latency_on_device : play_latency)(p, w);
+}
+
+static void play_observed(struct tp_player *p, const struct tp_window *w)
 {
     play(p, w, MODE_OBSERVED, 0);
+}
+
+static void play_observed_on_device(struct tp_player *p, const struct tp_window *w)
+{
+    play_on_device(p, w, MODE_OBSERVED, 0);
+}
+
+void tp_play_observed(struct tp_player *p, const struct tp_window *w)
+{
+    (p->device ? play_observed_on_device : play_observed)(p, w);
 }
 
 /* A call through a pointer that has had one target all its life is predicted faster, by 0.65 ns an
@@ -511,6 +583,10 @@ void tp_play_observed(struct tp_player *p, const struct tp_window *w)
     static void play_untimed_##n(struct tp_player *p, const struct tp_window *w)                   \
     {                                                                                              \
         play(p, w, MODE_UNTIMED, n);                                                               \
+    }                                                                                              \
+    static void play_device_##n(struct tp_player *p, const struct tp_window *w)                    \
+    {                                                                                              \
+        play_on_device(p, w, MODE_UNTIMED, n);                                                     \
     }
 LOOP(0) /* of the empty strategy */
 LOOP(1)
@@ -524,8 +600,36 @@ void tp_play_untimed(struct tp_player *p, const struct tp_window *w)
 {
     static tp_play_fn *const loops[LOOPS] = {play_untimed_0, play_untimed_1, play_untimed_2,
                                              play_untimed_3, play_untimed_4, play_untimed_5};
+    static tp_play_fn *const device_loops[LOOPS] = {play_device_0, play_device_1, play_device_2,
+                                                    play_device_3, play_device_4, play_device_5};
     bool empty = p->strategy == &tp_strategy_empty;
-    loops[empty ? 0 : 1 + p->cfg->nth % (LOOPS - 1)](p, w);
+    uint32_t copy = empty ? 0 : 1 + p->cfg->nth % (LOOPS - 1);
+    (p->device ? device_loops : loops)[copy](p, w);
+}
+
+int tp_player_lost(struct tp_player *p, const char *where, struct tp_err *err)
+{
+    if (!p->lost)
+        return TP_OK;
+    int status = TP_OK;
+    for (uint32_t d = 0; !status && d < p->facts->devices; d++) {
+        struct tp_instance *in = &p->instances[d];
+        status = in->depth ? tp_src_fault(&in->stack[in->depth - 1], err) : TP_OK;
+    }
+    if (!status)
+        status = tp_fail(err, TP_EDEVICE, "the device or its driver failed");
+    return tp_prefix(err, status, "%s", where);
+}
+
+static int device_failed(struct tp_player *p, uint64_t event, struct tp_err *err)
+{
+    char where[32];
+    snprintf(where, sizeof where, "event %llu", (unsigned long long)event);
+    if (p->unqueued)
+        return tp_fail(err, TP_EDEVICE, "%s: the device cannot be kept busy with this block (%s)",
+                       where, tp_status_text(p->unqueued));
+    return p->lost ? tp_player_lost(p, where, err)
+                   : tp_fail(err, TP_EDEVICE, "%s: %s", where, tp_status_text(TP_EDEVICE));
 }
 
 int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_err *err)
@@ -534,6 +638,10 @@ int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_er
         return TP_OK;
     const struct tp_insn *insn = p->broken_insn;
     uint64_t event = tp_window_event(w, (uint32_t)(insn - w->insns));
+    if (p->broken == TP_ESTOP)
+        return tp_fail(err, TP_ESTOP, "interrupted");
+    if (p->broken == TP_EDEVICE && p->device)
+        return device_failed(p, event, err);
     if (p->broken == TP_ENOMEM)
         return tp_fail(err, TP_ENOMEM, "event %llu: tapool itself ran out of memory",
                        (unsigned long long)event);
@@ -545,8 +653,21 @@ int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_er
                    (unsigned long long)event, p->strategy->name, tp_status_text(p->broken));
 }
 
+static void wait_for_devices(struct tp_player *p)
+{
+    for (uint32_t d = 0; d < p->facts->devices; d++) {
+        struct tp_instance *in = &p->instances[d];
+        if (in->depth && !p->lost)
+            tp_src_synced(&in->stack[in->depth - 1], TP_ALL_STREAMS);
+    }
+}
+
 void tp_player_drain(struct tp_player *p)
 {
+    if (p->device)
+        wait_for_devices(p); /* blocks of all streams are freed on one */
+    if (p->lost)
+        return;
     for (uint32_t i = 0; i < p->facts->slots; i++) {
         struct tp_slot *slot = &p->slots[i];
         if (!slot->addr)
@@ -555,4 +676,6 @@ void tp_player_drain(struct tp_player *p)
         free_wholly(p, slot, thr, 0);
         slot->addr = 0;
     }
+    if (p->device)
+        wait_for_devices(p);
 }

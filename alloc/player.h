@@ -8,6 +8,8 @@
 #include "alloc/meta.h"
 #include "alloc/replay.h"
 
+struct tp_occupier; /* see occupy.h */
+
 /* 16 bytes a live object. addr 0 = not there: a failed allocation. Size, alignment and device share
  * a word: RESET and the last clean-up need the latter two, the hot path does not.
  *
@@ -58,7 +60,8 @@ struct tp_instance {
     struct tp_source stack[TP_SOURCE_LAYERS + 1];
     uint32_t depth;
     uint32_t threads_ready;
-    uint64_t failed; /* allocations, since it was opened */
+    uint64_t failed;               /* allocations, since it was opened */
+    uint64_t free_at_start, total; /* of a real device, bytes, before the strategy; else TP_NONE */
 };
 
 struct tp_player;
@@ -106,6 +109,11 @@ struct tp_player {
     struct tp_cursor *cursor;
     int broken;                        /* the first status that no strategy may return, or 0 */
     const struct tp_insn *broken_insn; /* of the window */
+    bool device;                       /* the source is a real one ... */
+    int lost;                          /* ... whose driver failed: TP_EDEVICE, set by a source */
+    int unqueued;                      /* of work that a device refused without being lost, or 0 */
+    struct tp_occupier *occupier;      /* NULL: nothing keeps it busy */
+    uint64_t aside_ticks;              /* in this replay's windows, but no time of an operation */
 };
 
 /* Opens fresh instances of `strategy` for every device. On failure nothing stays open. */
@@ -136,10 +144,22 @@ uint64_t tp_player_granted(const struct tp_player *p, const struct tp_instance *
 /* The handle of a recorded thread. */
 void *tp_player_thread(const struct tp_player *p, const struct tp_instance *in, uint16_t thread);
 
-/* After a window: TP_EBROKEN with its event when the strategy broke its contract. */
+/* After a window: TP_EBROKEN with its event when the strategy broke its contract, TP_EDEVICE when
+ * the device was lost, TP_ESTOP when the replay was interrupted. */
 int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_err *err);
 
-/* Frees what is live, untimed and uncounted. */
+/* Frees what is live, untimed and uncounted, and waits for what a device has still to do. Nothing
+ * is done on a device that was lost. */
 void tp_player_drain(struct tp_player *p);
+
+/* TP_EDEVICE and the sentence of the first device that was lost, after `where` ("event 7"), or
+ * TP_OK. */
+int tp_player_lost(struct tp_player *p, const char *where, struct tp_err *err);
+
+/* Is the user asking to stop? */
+static inline bool tp_player_interrupted(const struct tp_player *p)
+{
+    return p->cfg->interrupted && *p->cfg->interrupted;
+}
 
 #endif

@@ -1,4 +1,5 @@
 /* tp_replay: checks the configuration and runs the passes in order. */
+#include "alloc/measured.h"
 #include "alloc/passes.h"
 
 static int check_configuration(const struct tp_replay_cfg *cfg, struct tp_err *err)
@@ -14,6 +15,12 @@ static int check_configuration(const struct tp_replay_cfg *cfg, struct tp_err *e
     return status ? status : tp_strategy_fits(cfg->strategy, cfg->layers[0].ops, err);
 }
 
+static uint32_t flags_of(const struct tp_replay_cfg *cfg)
+{
+    bool device = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_DEVICE;
+    return (device ? TP_RUN_DEVICE : 0) | (cfg->strategy->caps & TP_CAP_ASYNC ? TP_RUN_POOL : 0);
+}
+
 int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
 {
     typedef int pass_fn(const struct tp_replay_cfg *, struct tp_run *, struct tp_err *);
@@ -26,13 +33,18 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
                   {TP_PASS_THROUGHPUT, tp_pass_throughput},
                   {TP_PASS_LATENCY, tp_pass_latency}};
     const struct tp_program_facts *facts = tp_program_facts(cfg->program);
+    void *current = NULL;
+    struct tp_replay_cfg own = *cfg;
+    own.shared.current = &current;
     out->device_count = facts->devices;
+    tp_measured_clear(out);
+    out->flags |= flags_of(cfg);
     bool simulated = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
     if (simulated && !facts->time_known)
         out->flags |= TP_RUN_SYNTHETIC_TIME;
     int status = check_configuration(cfg, err);
     for (size_t i = 0; !status && i < sizeof passes / sizeof *passes; i++)
         if (cfg->passes & passes[i].pass)
-            status = passes[i].run(cfg, out, err);
+            status = passes[i].run(&own, out, err);
     return status;
 }

@@ -6,7 +6,11 @@
  *     verify      on request: beside a shadow that finds what the strategy does wrong
  *     fits        on request: the smallest device on which no allocation fails, by bisection
  *
- * Each pass plays a fresh instance and opens the program again. */
+ * Each pass plays a fresh instance and opens the program again.
+ *
+ * On a real device what the recorded program did there is done between the operations, outside
+ * their time: work on the blocks, order between streams, and the waiting of a SYNC, which no policy
+ * could spare; what the strategy does with the SYNC is timed. */
 #ifndef TP_REPLAY_H
 #define TP_REPLAY_H
 
@@ -42,6 +46,12 @@ struct tp_source_layer {
     const void *opts;
 };
 
+/* What the passes of one tp_replay share; the engine's own. */
+struct tp_replay_shared {
+    void **current;  /* for the sources */
+    bool time_calls; /* likewise */
+};
+
 /* Called between replays and between windows, never in a timed region. */
 typedef void tp_progress_fn(void *ctx, const char *pass, double fraction);
 
@@ -68,6 +78,7 @@ struct tp_replay_cfg {
     const volatile sig_atomic_t *interrupted; /* not 0: stop, TP_ESTOP; may be NULL */
     tp_progress_fn *progress;                 /* may be NULL */
     void *progress_ctx;
+    struct tp_replay_shared shared; /* zeros */
 };
 
 /* Plays and measures. `out` is zeroed memory of tp_run_size(devices of the program). TP_EBROKEN:

@@ -22,6 +22,7 @@ struct tp_usage_device {
     uint32_t phase;                       /* index of the one that is on */
     uint32_t mark;                        /* its name; UINT32_MAX: none yet */
     struct tp_account before; /* as it was when the prologue was in place: no call of it counts */
+    struct tp_driver_counts counts_before; /* likewise */
 };
 
 struct tp_usage {
@@ -33,7 +34,9 @@ struct tp_usage {
     uint64_t sample_every, until_sample;
     bool timed;
     bool foreign;
-    int status; /* of a look that found the books wrong */
+    bool device; /* a real one */
+    bool pool;   /* ... and its driver's pool, which is not metered */
+    int status;  /* of a look that found the books wrong */
     struct tp_err *err;
 };
 
@@ -69,5 +72,16 @@ static inline void tp_usage_phase_peaks(struct tp_usage_device *d,
     tp_usage_raise(&phase->peak_reserved, bytes[TP_CURVE_RESERVED]);
 }
 void tp_usage_mark(struct tp_usage *u, uint32_t mark, uint64_t event);
+
+/* What a real device says (usage_device.c); nothing on other sources. look: compares what it misses
+ * with what is reserved now, where that is a new peak. failure: what it has free at the first one.
+ * begin: the prologue is in place. finish: after everything else is filled in, what is live still
+ * in place. */
+void tp_usage_device_open(const struct tp_usage *u, struct tp_usage_device *d);
+void tp_usage_device_begin(const struct tp_usage *u, struct tp_usage_device *d);
+void tp_usage_device_look(const struct tp_usage *u, struct tp_usage_device *d);
+void tp_usage_device_failure(const struct tp_usage *u, struct tp_usage_device *d);
+void tp_usage_device_finish(const struct tp_usage *u, struct tp_usage_device *d);
+void tp_usage_pool_state(struct tp_at_peak *at);
 
 #endif

@@ -40,7 +40,8 @@ static uint64_t walk_now(struct tp_usage *u, struct tp_usage_device *d, struct t
 {
     const struct tp_strategy *s = u->player->strategy;
     struct tally t = {0};
-    if (!s->walk || s->walk(u->player->instances[d - u->devices].state, tally_piece, &t) != TP_OK)
+    if (!s->walk || u->pool ||
+        s->walk(u->player->instances[d - u->devices].state, tally_piece, &t) != TP_OK)
         return 0;
     if (!u->status)
         u->status = check_books(u, d, &t);
@@ -62,7 +63,7 @@ static double share_missing(uint64_t part, uint64_t whole)
 static struct tp_at_peak state_of(const struct tp_usage *u, const struct tp_usage_device *d)
 {
     uint64_t reserved = tp_usage_reserved(u, d);
-    return (struct tp_at_peak){
+    struct tp_at_peak at = {
         .requested = d->requested,
         .granted = d->granted,
         .reserved = reserved,
@@ -74,6 +75,9 @@ static struct tp_at_peak state_of(const struct tp_usage *u, const struct tp_usag
         .dead = TP_NONE,
         .internal = TP_NONE,
     };
+    if (u->pool)
+        tp_usage_pool_state(&at);
+    return at;
 }
 
 void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d)
@@ -126,6 +130,7 @@ void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struc
                                    .oom_class = oom_class,
                                    .mark = d->mark};
     walk_now(u, d, &f->at);
+    tp_usage_device_failure(u, d);
 }
 
 /* ---- phases ---- */

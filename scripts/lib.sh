@@ -42,6 +42,9 @@ TEST_NEEDS=(
     "py:jsonschema|python3-jsonschema|the Python module jsonschema (tests hold that JSON against its schema)"
 )
 CLANG_NEEDS=("cmd:clang|clang|clang (the second compiler)")
+# Never installed from here: several GB, and of the version that fits the driver. Without it all is
+# built but the source cuda.
+CUDA_NEEDS=("cmd:nvcc|nvidia-cuda-toolkit|the CUDA Toolkit, 12.0 or newer: nvcc and cuda.h")
 
 probe() { # PROBE PACKAGE
     case $1 in
@@ -87,6 +90,14 @@ need_packages() {
     install_packages "${as_root[*]}" "${packages[@]}"
     mapfile -t rows < <(missing_rows "$@")
     [ "${#rows[@]}" -eq 0 ] || fail 2 "still missing after the installation: ${rows[*]##*|}"
+}
+
+# Says what the build will not have, and how to get it.
+say_cuda() {
+    local toolkit=${CUDA_PATH:-/usr/local/cuda}
+    [ -n "$(missing_rows "${CUDA_NEEDS[@]}")" ] && [ ! -x "$toolkit/bin/nvcc" ] || return 0
+    say "without the source cuda (all else is there): it needs ${CUDA_NEEDS[0]##*|}, which is too large"
+    say "to be installed by this script: https://developer.nvidia.com/cuda-downloads"
 }
 
 install_packages() { # SUDO-OR-NOTHING PACKAGE...

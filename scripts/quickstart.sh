@@ -26,6 +26,7 @@ need_packages "${BUILD_NEEDS[@]}"
 need_cmake
 mkdir -p -- "$ROOT/build"
 
+say_cuda
 say "building in $ROOT/build/release"
 configure release release
 build release >"$ROOT/build/release.log" 2>&1 || {

@@ -2,8 +2,8 @@
 # usage: scripts/test.sh [--no-install] [--quick]
 #
 # Builds tapool and runs its tests: every test with gcc, then with the address and undefined-behaviour
-# sanitizers; the unit tests, less the slow ones, with clang and with the thread sanitizer. Warnings are
-# errors. On Debian and Ubuntu it first installs what is missing and says so. May be run again.
+# sanitizers; the unit tests, less the slow ones, with clang and, built as without the CUDA Toolkit, with
+# the thread sanitizer. Warnings are errors. On Debian and Ubuntu it first installs what is missing and says so. May be run again.
 #
 #   --no-install   install nothing: say what is missing and exit 2
 #   --quick        the plain gcc build and its tests only
@@ -87,10 +87,12 @@ tsan_launcher() {
     "${launcher[@]}" "$probe"
 }
 
+# This build also stands for machines without the CUDA Toolkit: what tapool says and does there.
 tsan_stage() {
     local status=0
     tsan_launcher || say "the thread sanitizer does not start on this machine"
-    compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" && run_tests tsan -L unit -LE slow || status=1
+    compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" -DTAPOOL_CUDA=OFF &&
+        run_tests tsan -L 'unit|no_cuda' -LE slow || status=1
     launcher=()
     return "$status"
 }
@@ -100,12 +102,13 @@ needs=("${BUILD_NEEDS[@]}" "${TEST_NEEDS[@]}")
 need_packages "${needs[@]}"
 need_cmake
 mkdir -p -- "$ROOT/build"
+say_cuda
 
 stage "gcc, warnings are errors: every test" dev_stage
 if [ "$quick" = no ]; then
     stage "gcc, address and undefined-behaviour sanitizers: every test" asan_stage
     stage "clang, warnings are errors: unit tests" clang_stage
-    stage "gcc, thread sanitizer: unit tests" tsan_stage
+    stage "gcc, thread sanitizer, without the CUDA Toolkit: unit tests" tsan_stage
 fi
 
 printf '\n'

@@ -2,6 +2,7 @@
 #include "cmd/figures.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { BEYOND = 10 };
 #define FEW_REUSED 0.5
@@ -80,20 +81,55 @@ bool tp_run_mostly_source(const struct tp_run *run)
 uint64_t tp_run_calls(const struct tp_run *run)
 {
     uint64_t sum = 0;
-    for (uint32_t d = 0; d < run->device_count; d++) {
-        if (run->devices[d].gets == TP_NONE)
+    for (uint32_t i = 0; i < run->device_count; i++) {
+        const struct tp_device_run *d = &run->devices[i];
+        if (run->flags & TP_RUN_DEVICE)
+            sum += d->measured.driver.calls;
+        else if (d->gets == TP_NONE)
             return TP_NONE;
-        sum += run->devices[d].gets + run->devices[d].puts;
+        else
+            sum += d->gets + d->puts;
+    }
+    return sum;
+}
+
+struct tp_range tp_device_reserved(const struct tp_run *run, const struct tp_device_run *d)
+{
+    if (run->flags & TP_RUN_DEVICE && d->measured.peak_reserved.low != TP_NONE)
+        return d->measured.peak_reserved;
+    return (struct tp_range){d->peak_reserved, d->peak_reserved};
+}
+
+struct tp_range tp_run_reserved(const struct tp_run *run)
+{
+    struct tp_range sum = {0, 0};
+    for (uint32_t i = 0; i < run->device_count; i++) {
+        struct tp_range one = tp_device_reserved(run, &run->devices[i]);
+        if (one.low == TP_NONE)
+            return one;
+        sum.low += one.low;
+        sum.high += one.high;
     }
     return sum;
 }
 
 uint64_t tp_run_peak_reserved(const struct tp_run *run)
 {
-    uint64_t sum = 0;
-    for (uint32_t d = 0; d < run->device_count; d++)
-        sum += run->devices[d].peak_reserved;
-    return sum;
+    return tp_run_reserved(run).high;
+}
+
+struct tp_text tp_range_text(const struct tp_range *r, bool exact)
+{
+    struct tp_text low = tp_bytes(r->low, exact), high = tp_bytes(r->high, exact), t = {"-"};
+    if (r->low == TP_NONE || r->high == TP_NONE)
+        return t;
+    if (!strcmp(low.s, high.s))
+        return high;
+    char *unit = strrchr(low.s, ' ');
+    if (unit && !strcmp(unit, strrchr(high.s, ' '))) /* the unit once */
+        *unit = '\0';
+    snprintf(t.s, sizeof t.s, "%.20s to %.22s", low.s, high.s);
+    return t;
 }
 
 uint64_t tp_run_trace_peak(const struct tp_run *run)
@@ -118,7 +154,9 @@ uint64_t tp_run_fits_in(const struct tp_run *run)
 double tp_run_needed(const struct tp_run *run)
 {
     uint64_t trace = tp_run_trace_peak(run);
-    return trace ? (double)tp_run_peak_reserved(run) / (double)trace : NAN;
+    return trace && tp_run_peak_reserved(run) != TP_NONE
+               ? (double)tp_run_peak_reserved(run) / (double)trace
+               : NAN;
 }
 
 double tp_run_reuse(const struct tp_run *run)
@@ -148,7 +186,13 @@ bool tp_result_is_virtual(const struct tp_result *r)
            r->source->layers[0].ops->flags & TP_SRC_VIRTUAL;
 }
 
+bool tp_result_is_device(const struct tp_result *r)
+{
+    return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
+           r->source->layers[0].ops->flags & TP_SRC_DEVICE;
+}
+
 const char *tp_result_callee(const struct tp_result *r)
 {
-    return r->facts->kind == TP_KIND_DEVICE ? "driver" : "system";
+    return r->facts->kind == TP_KIND_DEVICE || tp_result_is_device(r) ? "driver" : "system";
 }

@@ -34,8 +34,9 @@ double tp_latency_mean(const struct tp_latency *l); /* NAN when there are none *
 /* Sums over devices; TP_NONE where one of them is. Byte values only make sense with one device. */
 uint64_t tp_run_failed(const struct tp_run *run);
 uint64_t tp_run_first_failure(const struct tp_run *run); /* event; TP_NONE: none */
-uint64_t tp_run_calls(const struct tp_run *run);         /* gets and puts */
-uint64_t tp_run_peak_reserved(const struct tp_run *run);
+uint64_t tp_run_calls(const struct tp_run *run); /* gets and puts; of a real device all calls */
+uint64_t tp_run_peak_reserved(const struct tp_run *run);   /* of a range its upper end */
+struct tp_range tp_run_reserved(const struct tp_run *run); /* the peak, over the passes */
 uint64_t tp_run_trace_peak(const struct tp_run *run);
 uint64_t tp_run_fits_in(const struct tp_run *run); /* smallest devices; TP_NONE */
 double tp_run_reuse(const struct tp_run *run); /* share of allocations without a source call; NAN */
@@ -44,6 +45,15 @@ double tp_run_needed(const struct tp_run *run);      /* peak reserved / trace pe
 
 /* Times of a virtual source are the policy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);
+
+/* A real device: times hold the driver's calls, memory is a range over the passes. */
+bool tp_result_is_device(const struct tp_result *r);
+
+/* Of one device; where there is nothing but the usage pass, its peak twice. */
+struct tp_range tp_device_reserved(const struct tp_run *run, const struct tp_device_run *d);
+
+/* "3.68 to 3.73 GiB", or one value where both are the same; "-": not known. */
+struct tp_text tp_range_text(const struct tp_range *r, bool exact);
 
 /* The recorded allocator held memory before the first event, and the file does not say for what. */
 bool tp_result_unseen(const struct tp_result *r);

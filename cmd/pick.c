@@ -36,7 +36,8 @@ static void keep_eligible(const struct tp_result *results, size_t count, struct 
 {
     for (size_t i = 0; i < count && c->count < PICK_MAX; i++) {
         /* a real allocator whose statistics are not there (under a sanitizer) holds "0 B" */
-        bool unknown = !tp_run_peak_reserved(results[i].run) && tp_run_trace_peak(results[i].run);
+        uint64_t peak = tp_run_peak_reserved(results[i].run);
+        bool unknown = peak == TP_NONE || (!peak && tp_run_trace_peak(results[i].run));
         if (results[i].spec->strategy->group != TP_GROUP_YARDSTICK && !unknown &&
             !tp_run_failed(results[i].run))
             c->list[c->count++] = &results[i];
@@ -58,11 +59,14 @@ static struct candidates within_least_peak(const struct candidates *all)
     return kept;
 }
 
-/* Those with the fewest source calls; everybody where someone's calls are unknown. */
+/* Those with the fewest source calls; everybody where someone's calls are unknown, or where their
+ * cost is in the times: on a real device. */
 static struct candidates with_fewest_calls(const struct candidates *all)
 {
     struct candidates kept = {.fits = all->fits};
     uint64_t least = UINT64_MAX;
+    if (all->count && tp_result_is_device(all->list[0]))
+        return *all;
     for (size_t i = 0; i < all->count; i++) {
         uint64_t calls = tp_run_calls(all->list[i]->run);
         if (calls == TP_NONE)
@@ -141,7 +145,8 @@ static void print_reason(const struct tp_result *pick, const struct tp_result *n
                      tp_bytes(need_of(all, pick), page->exact).s, next->spec->label,
                      tp_bytes(need_of(all, next), page->exact).s,
                      tp_times((double)need_of(all, next) / (double)need_of(all, pick)).s);
-    else if (tp_run_calls(pick->run) != TP_NONE && tp_run_calls(next->run) != TP_NONE &&
+    else if (!tp_result_is_device(pick) && tp_run_calls(pick->run) != TP_NONE &&
+             tp_run_calls(next->run) != TP_NONE &&
              tp_run_calls(pick->run) < tp_run_calls(next->run))
         print_fewer_calls(pick, next, all, same, page);
     else

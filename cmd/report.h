@@ -59,6 +59,17 @@ void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page
 /* What both screens begin with: the trace, and under `label` what it is played on and how. */
 void tp_report_head(const struct tp_result *result, const char *label, struct tp_page *page);
 
+/* On a real device: "cuda, device 0", or how many; the names of those that play; what is behind the
+ * marks of the driver's pool, in place of the sum of memory; what the driver was asked for and
+ * answered; the same under -v, of the run and of one device. */
+void tp_device_label(const struct tp_result *r, char *text, size_t size);
+void tp_device_names(const struct tp_result *r, char *text, size_t size);
+void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, struct tp_page *page);
+void tp_device_answers(const struct tp_result *r, const struct tp_device_run *d,
+                       struct tp_page *page);
+void tp_device_verbose(const struct tp_result *r, struct tp_page *page);
+void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page);
+
 /* tapool.result/1; schema in DESIGN's words: names are fixed. */
 int tp_report_json(const struct tp_report *r, FILE *out, struct tp_err *err);
 

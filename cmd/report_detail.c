@@ -54,10 +54,12 @@ static void note_reserved(const struct tp_device_run *d, bool exact, char *note,
                  tp_bytes(d->peak_carved, exact).s);
 }
 
-static void print_own_peak(const struct tp_device_run *d, struct tp_page *page)
+static void print_own_peak(const struct tp_result *r, const struct tp_device_run *d,
+                           struct tp_page *page)
 {
-    tp_page_at(page, TEXT, "its own peak: %s, at event %s",
-               tp_bytes(d->peak_reserved, page->exact).s, tp_count(d->peak_reserved_event).s);
+    struct tp_range peak = tp_device_reserved(r->run, d);
+    tp_page_at(page, TEXT, "its own peak: %s, at event %s", tp_range_text(&peak, page->exact).s,
+               tp_count(d->peak_reserved_event).s);
     if (d->peak_carved != TP_NONE)
         tp_page_more(page, TEXT, "; %s of it was ever in use",
                      tp_bytes(d->peak_carved, page->exact).s);
@@ -108,8 +110,9 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
         return;
     double without = d->allocations ? (double)d->reused / (double)d->allocations : NAN;
     uint64_t calls = d->gets + d->puts;
-    tp_page_at(page, TEXT, "%s call%s to the %s; %s of allocations needed none", tp_count(calls).s,
-               calls == 1 ? "" : "s", tp_result_callee(r), tp_percent(without).s);
+    tp_page_at(page, TEXT, "%s call%s to the %s%s; %s of allocations needed none",
+               tp_count(calls).s, calls == 1 ? "" : "s", tp_result_callee(r),
+               tp_result_is_device(r) ? " for memory" : "", tp_percent(without).s);
     tp_page_line(page);
 }
 
@@ -117,7 +120,8 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
                          struct tp_page *page)
 {
     const struct tp_at_peak *at = &d->at_peak;
-    bool peak = at->reserved == d->peak_reserved;
+    struct tp_range own = tp_device_reserved(r->run, d);
+    bool peak = at->reserved == own.low && at->reserved == own.high;
     struct sum_line requested = {' ', at->requested, "requested by the program", ""};
     if (d->failed_allocations)
         snprintf(requested.note, sizeof requested.note, "without what failed or was skipped");
@@ -136,10 +140,16 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
         return;
     }
     print_failures(r, d, page);
+    if (r->run->flags & TP_RUN_POOL) {
+        tp_device_pool(r, d, page);
+        tp_device_answers(r, d, page);
+        return;
+    }
     print_when(r, d, page);
     if (at->requested == TP_NONE) { /* stopped before */
-        print_own_peak(d, page);
+        print_own_peak(r, d, page);
         print_calls(r, d, page);
+        tp_device_answers(r, d, page);
         return;
     }
     print_sum_line(&requested, page);
@@ -147,9 +157,10 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     print_sum_line(&idle, page);
     print_sum_line(&reserved, page);
     if (!peak)
-        print_own_peak(d, page);
+        print_own_peak(r, d, page);
     print_fits(d, page);
     print_calls(r, d, page);
+    tp_device_answers(r, d, page);
 }
 
 static void print_all_memory(const struct tp_result *r, struct tp_page *page)
@@ -193,7 +204,8 @@ static void print_speed(const struct tp_report *rep, const struct tp_result *r,
     tp_page_line(page);
     if (!(r->run->flags & TP_RUN_PLAYED_ONCE)) {
         tp_page_at(page, LABEL, "%s ns per call when cold", tp_digits(s.cold).s);
-        tp_page_at(page, SPEED_NOTE, "the first replay, page faults included");
+        tp_page_at(page, SPEED_NOTE, "the first replay%s",
+                   tp_result_is_device(r) ? ", on a fresh instance" : ", page faults included");
         tp_page_line(page);
     }
     tp_page_at(page, LABEL, "%s ns per call taken off", tp_digits(s.engine).s);
@@ -336,6 +348,7 @@ static void print_warnings(const struct tp_result *r, struct tp_page *page)
 static void print_in_short(const struct tp_result *r, struct tp_page *page)
 {
     uint64_t failed = tp_run_failed(r->run);
+    struct tp_range held = tp_run_reserved(r->run);
     if (failed)
         tp_page_at(page, 0,
                    "In short: %s ran out of memory, first at event %s: %s allocation%s failed of a "
@@ -346,17 +359,19 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
         tp_page_at(page, 0,
                    "In short: %s took %s ns per call and held %s for a program that needed %s.",
                    r->spec->label, tp_digits(tp_speed_of(r->run).ns).s,
-                   tp_bytes(tp_run_peak_reserved(r->run), page->exact).s,
+                   tp_range_text(&held, page->exact).s,
                    tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
     tp_page_line(page);
 }
 
 void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)
 {
-    char label[TP_LABEL_MAX * 2 + 8];
+    char label[TP_LABEL_MAX * 2 + 8], place[TP_LABEL_MAX];
     bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
-    snprintf(label, sizeof label, "%s on %s", r->spec->label,
-             foreign ? "host" : r->source->layers[0].ops->name);
+    snprintf(place, sizeof place, "%s", foreign ? "host" : r->source->layers[0].ops->name);
+    if (tp_result_is_device(r))
+        tp_device_label(r, place, sizeof place);
+    snprintf(label, sizeof label, "%s on %s", r->spec->label, place);
     tp_report_head(r, label, page);
     tp_page_line(page);
     print_all_memory(r, page);

@@ -175,30 +175,81 @@ static void decorators_text(const struct tp_source_spec *source, char *text, siz
                                      source->layers[i].ops->name);
 }
 
-static void describe_source(const struct tp_result *r, bool exact, char *text, size_t size)
+static bool is_limited(const struct tp_source_spec *source)
+{
+    for (uint32_t i = 1; i < source->count; i++)
+        if (source->layers[i].ops == &tp_source_limit)
+            return true;
+    return false;
+}
+
+/* "8 GiB each", or nothing where no limit was asked for. */
+static void limit_text(const struct tp_result *r, bool exact, char *text, size_t size)
 {
     uint64_t capacity = r->run->devices[0].capacity;
-    char decorated[128], limit[64] = "";
+    text[0] = '\0';
+    if (capacity != TP_NONE && is_limited(r->source))
+        snprintf(text, size, "%s%s", tp_bytes(capacity, exact).s,
+                 r->run->device_count > 1 ? " each" : "");
+}
+
+static void describe_virtual_gpu(const struct tp_result *r, bool exact, char *text, size_t size)
+{
+    uint64_t capacity = r->run->devices[0].capacity;
+    char decorated[128], limit[64];
     bool several = r->run->device_count > 1;
     bool as_recorded = capacity != TP_NONE && capacity == tp_captured_capacity(r->captured);
+    decorators_text(r->source, decorated, sizeof decorated);
+    limit_text(r, exact, limit, sizeof limit);
+    snprintf(text, size,
+             "no GPU is used%s%s%s%s. Memory and call counts are exact for the simulated "
+             "device%s. Times are the policy's own work on this CPU; cudaMalloc is not in them",
+             decorated,
+             *limit ? several ? "; the simulated ones have " : "; the simulated one has " : "",
+             limit, as_recorded ? ", what the recorded one had when it ran out" : "",
+             several ? "s" : "");
+}
+
+static void describe_device(const struct tp_result *r, bool exact, char *text, size_t size)
+{
+    char names[256], decorated[128], limit[64];
+    const struct tp_cuda_info *driver = r->use->driver;
+    tp_device_names(r, names, sizeof names);
+    decorators_text(r->source, decorated, sizeof decorated);
+    limit_text(r, exact, limit, sizeof limit);
+    snprintf(text, size, "%s, driver %s, CUDA %d.%d%s%s%s. ", names,
+             driver->release[0] ? driver->release : "of unknown release", driver->version / 1000,
+             driver->version % 1000 / 10, decorated, *limit ? ", limited to " : "", limit);
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s",
+             driver->simulated
+                 ? "A simulated driver, no GPU: times mean nothing. Kernels are not replayed"
+                 : "Times include the driver's calls as seen from the CPU; kernels are not "
+                   "replayed");
+    used = strlen(text);
+    if (r->use->occupy == TP_OCCUPY_SPIN)
+        snprintf(text + used, size - used,
+                 ", but each block is worked on (spin, recorded time x %g)", r->use->scale);
+    else if (r->use->occupy == TP_OCCUPY_MEMSET)
+        snprintf(text + used, size - used, ", but each block is written once (memset)");
+}
+
+static void describe_source(const struct tp_result *r, bool exact, char *text, size_t size)
+{
+    char decorated[128], limit[64];
     if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
         snprintf(text, size, "its own heap, in a process of its own");
         return;
     }
     decorators_text(r->source, decorated, sizeof decorated);
-    if (capacity != TP_NONE)
-        snprintf(limit, sizeof limit, "%s%s", tp_bytes(capacity, exact).s, several ? " each" : "");
-    if (!tp_result_is_virtual(r))
+    limit_text(r, exact, limit, sizeof limit);
+    if (tp_result_is_device(r))
+        describe_device(r, exact, text, size);
+    else if (!tp_result_is_virtual(r))
         snprintf(text, size, "this machine's memory (mmap)%s%s%s", decorated,
                  *limit ? ", limited to " : "", limit);
     else if (r->facts->kind == TP_KIND_DEVICE)
-        snprintf(text, size,
-                 "no GPU is used%s%s%s%s. Memory and call counts are exact for the simulated "
-                 "device%s. Times are the policy's own work on this CPU; cudaMalloc is not in them",
-                 decorated,
-                 *limit ? several ? "; the simulated ones have " : "; the simulated one has " : "",
-                 limit, as_recorded ? ", what the recorded one had when it ran out" : "",
-                 several ? "s" : "");
+        describe_virtual_gpu(r, exact, text, size);
     else
         snprintf(text, size,
                  "no memory behind it%s%s%s: byte and call counts are exact, times are the "
@@ -206,17 +257,27 @@ static void describe_source(const struct tp_result *r, bool exact, char *text, s
                  decorated, *limit ? ", limited to " : "", limit);
 }
 
+/* What was written into the blocks; a device that works on them said it already. */
+static const char *touched_text(const struct tp_result *r)
+{
+    bool worked = tp_result_is_device(r) && r->use->occupy != TP_OCCUPY_NONE;
+    return worked ? NULL : touch_text[r->touch];
+}
+
 static void print_source(const struct tp_result *r, const char *label, int note,
                          struct tp_page *page)
 {
-    char text[512];
+    char text[1024];
+    const char *touched = touched_text(r);
+    bool contents = !tp_result_is_virtual(r) && !tp_result_is_device(r);
     describe_source(r, page->exact, text, sizeof text);
     print_side(label, note, page);
     tp_page_at(page, note, "%s", text);
-    tp_page_more(page, note, "; played by one thread; %s", touch_text[r->touch]);
+    tp_page_more(page, note, "; played by one thread%s%s", touched ? "; " : "",
+                 touched ? touched : "");
     if (r->run->flags & TP_RUN_VERIFIED)
         tp_page_more(page, note, "; verified: no overlap, aligned, %snothing leaked",
-                     tp_result_is_virtual(r) ? "" : "contents kept, ");
+                     contents ? "contents kept, " : "");
     tp_page_line(page);
     if (r->facts->recorded_threads < 2)
         return;

@@ -196,6 +196,36 @@ static void write_layers(struct tp_json *j, cJSON *source, const struct tp_sourc
     }
 }
 
+/* The devices that played, by device of the trace. */
+static void write_device_facts(struct tp_json *j, cJSON *source, const struct tp_result *r)
+{
+    const struct tp_cuda_info *driver = r->use->driver;
+    cJSON *devices = tp_json_array(j, source, "device");
+    for (uint16_t d = 0; d < r->facts->devices; d++) {
+        const struct tp_cuda_device *device = &driver->devices[r->use->ordinals[d]];
+        cJSON *o = cJSON_CreateObject();
+        tp_json_text(j, o, "name", device->name);
+        tp_json_uint(j, o, "ordinal", r->use->ordinals[d]);
+        tp_json_uint(j, o, "total_bytes", device->total_bytes);
+        tp_json_text(j, o, "driver_release", driver->release);
+        tp_json_uint(j, o, "cuda_version", (uint64_t)driver->version);
+        tp_json_uint(j, o, "clock_khz", device->clock_khz ? device->clock_khz : TP_NONE);
+        tp_json_bool(j, o, "simulated", driver->simulated);
+        tp_json_push(j, devices, o);
+    }
+}
+
+/* How a real device is used. */
+static void write_use(struct tp_json *j, cJSON *run, cJSON *source, const struct tp_result *r)
+{
+    static const char *const occupy[] = {"none", "memset", "spin"};
+    if (!tp_result_is_device(r))
+        return;
+    write_device_facts(j, source, r);
+    tp_json_text(j, run, "occupy", occupy[r->use->occupy]);
+    tp_json_real(j, run, "occupy_scale", r->use->scale);
+}
+
 static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result *r)
 {
     cJSON *s = tp_json_object(j, run, "strategy");
@@ -209,6 +239,7 @@ static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result
     } else {
         tp_json_text(j, source, "name", r->source->name);
         write_layers(j, source, r->source);
+        write_use(j, run, source, r);
     }
     static const char *const touch[] = {"none", "first", "all"};
     tp_json_text(j, run, "touch", touch[r->touch]);
@@ -284,6 +315,38 @@ static void write_failures(struct tp_json *j, cJSON *in, const struct tp_program
     write_at_peak(j, o, "state", &f->at);
 }
 
+static void write_range(struct tp_json *j, cJSON *in, const char *name, const struct tp_range *r)
+{
+    if (r->low == TP_NONE) {
+        tp_json_uint(j, in, name, TP_NONE);
+        return;
+    }
+    cJSON *range = tp_json_array(j, in, name);
+    tp_json_push(j, range, tp_json_number(j, r->low));
+    tp_json_push(j, range, tp_json_number(j, r->high));
+}
+
+/* What a real device answered: ranges over the passes, and the usage pass. */
+static void write_measured(struct tp_json *j, cJSON *in, const struct tp_measured *m)
+{
+    cJSON *o = tp_json_object(j, in, "measured");
+    write_range(j, o, "peak_reserved_bytes", &m->peak_reserved);
+    write_range(j, o, "pool_used_bytes", &m->pool_used);
+    write_range(j, o, "peak_metadata_bytes", &m->peak_metadata);
+    write_range(j, o, "failed_allocations", &m->failed_allocations);
+    tp_json_uint(j, o, "missing_at_peak_bytes", m->missing_at_peak);
+    tp_json_uint(j, o, "reserved_then_bytes", m->reserved_then);
+    tp_json_uint(j, o, "free_at_start_bytes", m->free_at_start);
+    tp_json_uint(j, o, "total_bytes", m->total);
+    tp_json_uint(j, o, "free_at_failure_bytes", m->free_at_failure);
+    cJSON *driver = tp_json_object(j, o, "driver");
+    tp_json_uint(j, driver, "calls", m->driver.calls);
+    tp_json_uint(j, driver, "ns", m->driver.ns);
+    tp_json_uint(j, driver, "syncs", m->driver.syncs);
+    tp_json_uint(j, driver, "event_waits", m->driver.event_waits);
+    tp_json_uint(j, driver, "works", m->driver.works);
+}
+
 static void write_memory(struct tp_json *j, cJSON *in, const struct tp_run *run,
                          const struct tp_program *program, const struct tp_device_run *d)
 {
@@ -306,6 +369,8 @@ static void write_memory(struct tp_json *j, cJSON *in, const struct tp_run *run,
     tp_json_real(j, m, "unused_reserved", d->unused_reserved);
     tp_json_real(j, m, "unused_reserved_weighted", d->unused_reserved_weighted);
     tp_json_text(j, m, "weight", run->flags & TP_RUN_WEIGHT_TIME ? "time" : "events");
+    bool exact = !(run->flags & (TP_RUN_INFORMATIVE | TP_RUN_DEVICE));
+    tp_json_text(j, m, "class", exact ? "E" : "R");
     tp_json_bool(j, m, "informative", (run->flags & TP_RUN_INFORMATIVE) != 0);
     write_at_peak(j, m, "at_peak_demand", &d->at_peak);
     write_phases(j, m, program, d);
@@ -395,6 +460,8 @@ static void write_devices(struct tp_json *j, cJSON *o, const struct tp_program *
         write_memory(j, device, run, program, &run->devices[d]);
         write_calls(j, device, &run->devices[d]);
         write_failures(j, device, program, &run->devices[d]);
+        if (run->flags & TP_RUN_DEVICE)
+            write_measured(j, device, &run->devices[d].measured);
         tp_json_push(j, devices, device);
     }
 }

@@ -44,6 +44,8 @@ static uint64_t usable_idle(const struct tp_at_peak *at)
 static void print_free(const struct tp_first_failure *f, int column, struct tp_page *page)
 {
     const struct tp_at_peak *at = &f->at;
+    if (usable_idle(at) == TP_NONE) /* a pool of the driver: it does not say */
+        return;
     tp_page_at(page, column, "free then: %s", tp_bytes(usable_idle(at), page->exact).s);
     if (at->pieces != TP_NONE && at->pieces > 1)
         tp_page_more(page, column, " in %s pieces (largest %s)", tp_count(at->pieces).s,
@@ -57,10 +59,24 @@ static void print_free(const struct tp_first_failure *f, int column, struct tp_p
     tp_page_line(page);
 }
 
-static void print_class(const struct tp_first_failure *f, int column, struct tp_page *page)
+/* What the device itself had then, whoever held the rest. */
+static void print_device_free(const struct tp_result *r, const struct tp_device_run *d, int column,
+                              struct tp_page *page)
+{
+    if (!tp_result_is_device(r) || d->measured.free_at_failure == TP_NONE)
+        return;
+    tp_page_at(page, column, "the device had %s of %s free then, by cuMemGetInfo",
+               tp_bytes(d->measured.free_at_failure, page->exact).s,
+               tp_bytes(d->measured.total, page->exact).s);
+    tp_page_line(page);
+}
+
+static void print_class(const struct tp_result *r, const struct tp_first_failure *f, int column,
+                        struct tp_page *page)
 {
     const struct tp_at_peak *at = &f->at;
-    uint64_t all = usable_idle(at) + not_reserved(f);
+    uint64_t idle = usable_idle(at) == TP_NONE ? 0 : usable_idle(at);
+    uint64_t all = idle + not_reserved(f);
     switch ((enum tp_oom_class)f->oom_class) {
     case TP_OOM_DEMAND:
         tp_page_at(page, column,
@@ -83,7 +99,8 @@ static void print_class(const struct tp_first_failure *f, int column, struct tp_
                    "the policy refused by its own rules (see its options), not the device.");
         break;
     default:
-        tp_page_at(page, column, "the system refused; how much it has is not known.");
+        tp_page_at(page, column, "the %s refused; how much it has is not known.",
+                   tp_result_callee(r));
     }
 }
 
@@ -92,7 +109,8 @@ void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d,
 {
     print_first(r, d, column, page);
     print_free(&d->first_failure, column, page);
-    print_class(&d->first_failure, column, page);
+    print_device_free(r, d, column, page);
+    print_class(r, &d->first_failure, column, page);
     if (d->fits_in != TP_NONE)
         tp_page_more(page, column, " Fits in %s.", tp_bytes(d->fits_in, page->exact).s);
     tp_page_line(page);
@@ -130,11 +148,12 @@ static void print_failed(const struct tp_result *r, uint32_t device, struct tp_p
 static void print_fitting(const struct tp_result *r, struct tp_page *page)
 {
     uint64_t calls = tp_run_calls(r->run);
+    struct tp_range peak = tp_run_reserved(r->run);
     tp_page_at(page, NAME, "%s", r->spec->label);
     tp_page_at(page, VERDICT, "fits");
     if (calls != TP_NONE)
         tp_page_at(page, TEXT, "%s %s calls, %s at the peak", tp_count(calls).s,
-                   tp_result_callee(r), tp_bytes(tp_run_peak_reserved(r->run), page->exact).s);
+                   tp_result_callee(r), tp_range_text(&peak, page->exact).s);
     tp_page_line(page);
 }
 

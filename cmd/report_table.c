@@ -3,6 +3,7 @@
 #include "cmd/table.h"
 #include "cmd/warnings.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +38,8 @@ static void fill_name(const struct tp_report *rep, const struct tp_result *r, bo
 static void fill_peak(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
 {
     (void)rep;
-    cell(out, tp_bytes(tp_run_peak_reserved(r->run), exact).s);
+    struct tp_range peak = tp_run_reserved(r->run);
+    cell(out, tp_range_text(&peak, exact).s);
 }
 
 static void fill_fits(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
@@ -52,8 +54,9 @@ static void fill_needed(const struct tp_report *rep, const struct tp_result *r, 
 {
     (void)rep;
     (void)exact;
-    times_cell(tp_run_needed(r->run), out);
-    if (tp_run_failed(r->run) || !tp_run_trace_peak(r->run))
+    double needed = tp_run_needed(r->run);
+    times_cell(needed, out);
+    if (tp_run_failed(r->run) || isnan(needed))
         cell(out, "-");
 }
 
@@ -112,8 +115,8 @@ static void fill_reuse(const struct tp_report *rep, const struct tp_result *r, b
 
 static void fill_idle(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
 {
-    (void)rep;
     uint64_t idle = 0, largest = 0;
+    (void)rep;
     for (uint32_t d = 0; d < r->run->device_count; d++) {
         const struct tp_at_peak *at = &r->run->devices[d].at_peak;
         if (at->idle == TP_NONE) {
@@ -131,6 +134,16 @@ static void fill_idle(const struct tp_report *rep, const struct tp_result *r, bo
     else
         snprintf(out, TP_TABLE_CELL, "%s (%s)", tp_bytes(idle, exact).s,
                  tp_bytes(largest, exact).s);
+}
+
+/* The same without the largest piece, where room is scarce. */
+static void fill_idle_alone(const struct tp_report *rep, const struct tp_result *r, bool exact,
+                            char *out)
+{
+    fill_idle(rep, r, exact, out);
+    char *more = strstr(out, " (");
+    if (more)
+        *more = '\0';
 }
 
 /* Where room is scarce and nothing is decided by it. */
@@ -182,9 +195,11 @@ static const struct column
     col_p99 = {{{"p99", "ns"}}, {NULL, NULL}, fill_p99, shows_p99},
     col_calls = {{{"system", "calls"}}, {"driver", "calls"}, fill_calls, NULL},
     col_reuse = {{{"", "reuse"}}, {NULL, NULL}, fill_reuse, NULL},
-    col_idle = {{{"idle at peak demand", "(largest piece)"}}, {NULL, NULL}, fill_idle, NULL};
+    col_idle = {{{"idle at peak demand", "(largest piece)"}}, {NULL, NULL}, fill_idle, NULL},
+    col_idle_alone = {{{"idle at", "peak demand"}}, {NULL, NULL}, fill_idle_alone, NULL};
 
-/* What does not fit is dropped from the right: on a host memory, on a device without one times. */
+/* What does not fit is dropped from the right: on a host memory, on a virtual device times, on a
+ * real one, where peaks may be ranges, the slowest calls. */
 enum { COLUMNS = 10 };
 static const struct column *const host_columns[COLUMNS] = {
     &col_name,        &col_peak, &col_needed, &col_fits,  &col_time,
@@ -192,6 +207,9 @@ static const struct column *const host_columns[COLUMNS] = {
 static const struct column *const device_columns[COLUMNS] = {
     &col_name,  &col_peak,  &col_needed, &col_fits,        &col_idle,
     &col_calls, &col_reuse, &col_time,   &col_policy_time, &col_p99};
+static const struct column *const real_columns[COLUMNS] = {
+    &col_name,  &col_peak, &col_needed,     &col_time,        &col_calls,
+    &col_reuse, &col_fits, &col_idle_alone, &col_policy_time, &col_p99};
 
 /* What the program needs, in the columns that have such a thing. */
 static void fill_needed_row(const struct tp_result *r, bool exact, const struct column *column,
@@ -244,7 +262,7 @@ static void fill_recorded_row(const struct tp_result *r, bool exact, const struc
         cell(out, tp_bytes(sum.peak, exact).s);
     else if (column == &col_needed && needed)
         times_cell((double)sum.peak / (double)needed, out);
-    else if (column == &col_idle)
+    else if (column == &col_idle || column == &col_idle_alone)
         cell(out, tp_bytes(sum.idle, exact).s);
     else if (column == &col_calls)
         cell(out, tp_count(sum.takes + sum.gives).s);
@@ -285,8 +303,8 @@ static void print_warnings(const struct tp_result *results, size_t count, struct
 static struct tp_column head_of(const struct column *column, const struct tp_result *results,
                                 size_t count)
 {
-    bool other =
-        column == &col_time ? on_virtual(results, count) : results->facts->kind == TP_KIND_DEVICE;
+    bool driver = !strcmp(tp_result_callee(&results[count - 1]), "driver");
+    bool other = column == &col_time ? on_virtual(results, count) : driver;
     if (!column->device_head[0] || !other)
         return column->head;
     return (struct tp_column){{column->device_head[0], column->device_head[1]}};
@@ -296,9 +314,12 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
                        bool exact, struct tp_table *t)
 {
     bool device = results->facts->kind == TP_KIND_DEVICE && on_virtual(results, count);
+    const struct column *const *columns = tp_result_is_device(results) ? real_columns
+                                          : device                     ? device_columns
+                                                                       : host_columns;
     int first = has_recorded(results) ? 2 : 1;
     for (int c = 0; c < COLUMNS; c++) {
-        const struct column *column = device ? device_columns[c] : host_columns[c];
+        const struct column *column = columns[c];
         if (column->shown && !column->shown(results, count))
             continue;
         int at = t->column_count++;
@@ -358,6 +379,29 @@ static void print_flattered(const struct tp_result *r, struct tp_page *page)
     print_note(page, text);
 }
 
+/* What is different on a real device. */
+static void print_device_notes(const struct tp_result *results, size_t count, struct tp_page *page)
+{
+    const struct tp_result *pool = NULL;
+    bool ranges = false;
+    for (size_t i = 0; i < count; i++) {
+        struct tp_range peak = tp_run_reserved(results[i].run);
+        ranges |= peak.low != peak.high;
+        if (results[i].run->flags & TP_RUN_POOL && !pool)
+            pool = &results[i];
+    }
+    if (pool) {
+        char text[TP_LABEL_MAX + 128];
+        snprintf(text, sizeof text,
+                 "%s's peak is the high-water mark of the driver's pool, which tells neither what "
+                 "is idle in it nor what it reuses.",
+                 pool->spec->label);
+        print_note(page, text);
+    }
+    if (ranges)
+        print_note(page, "A peak that differs between the passes is given as a range.");
+}
+
 static void print_notes(const struct tp_result *results, size_t count, int hidden,
                         struct tp_page *page)
 {
@@ -376,7 +420,10 @@ static void print_notes(const struct tp_result *results, size_t count, int hidde
     if (flattered)
         print_flattered(flattered, page);
     if (once)
-        print_note(page, "(b) one replay, longer than --min-time: cold, page faults included.");
+        print_note(page, tp_result_is_device(results)
+                             ? "(b) one replay, longer than --min-time: cold."
+                             : "(b) one replay, longer than --min-time: cold, page faults "
+                               "included.");
     if (drowned)
         print_note(page,
                    "(c) no more than tapool's own share, which is taken off: too noisy, or too "
@@ -391,6 +438,7 @@ static void print_notes(const struct tp_result *results, size_t count, int hidde
     }
     if (has_recorded(&results[0]))
         print_recorded_notes(&results[0], page);
+    print_device_notes(results, count, page);
     if (informative)
         print_note(page, "A real allocator's memory is by its own statistics, its calls are not "
                          "seen.");
@@ -413,9 +461,15 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
         return;
     fill_table(rep, results, count, page->exact, &t);
     bool foreign = (sourced->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
-    const char *label = foreign ? "host" : sourced->source->layers[0].ops->name;
     bool simulated = sourced->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(sourced);
-    tp_report_head(sourced, simulated ? "virtual GPU" : label, page);
+    char label[TP_LABEL_MAX];
+    snprintf(label, sizeof label, "%s",
+             foreign     ? "host"
+             : simulated ? "virtual GPU"
+                         : sourced->source->layers[0].ops->name);
+    if (tp_result_is_device(sourced))
+        tp_device_label(sourced, label, sizeof label);
+    tp_report_head(sourced, label, page);
     tp_page_line(page);
     int hidden = tp_table_print(&t, page, 2, rep->verbose);
     print_notes(results, count, hidden, page);

@@ -57,6 +57,8 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
                 options_line(page, l->ops->name, l->ops->options, l->opts);
         }
     }
+    if (tp_result_is_device(r))
+        tp_device_verbose(r, page);
     tp_page_at(page, FIELD, "program");
     tp_page_at(page, HASH, "%s", hash);
     tp_page_line(page);
@@ -121,7 +123,9 @@ static void print_phases(const struct tp_result *r, const struct tp_device_run *
         tp_page_at(page, FIELD + 2, "%.*s", (int)tp_text_bytes(name, PHASE_NAME), name);
         tp_page_right(page, 46, tp_count(phase->times).s);
         tp_page_right(page, 60, tp_bytes(phase->peak_requested, false).s);
-        tp_page_right(page, 74, tp_bytes(phase->peak_reserved, false).s);
+        tp_page_right(page, 74,
+                      phase->peak_reserved == TP_NONE ? "-"
+                                                      : tp_bytes(phase->peak_reserved, false).s);
         tp_page_line(page);
     }
     if (d->phase_count == TP_PHASES && r->facts->marks > TP_PHASES - 1)
@@ -151,11 +155,14 @@ static void print_device(const struct tp_result *r, const struct tp_device_run *
     line(page, "external_fragmentation", text);
     print_failures(d, page);
     print_phases(r, d, page);
+    if (r->run->flags & TP_RUN_DEVICE)
+        tp_device_verbose_run(d, page);
     if (d->gets == TP_NONE)
         return;
     snprintf(text, sizeof text, "%s get (%s), %s put (%s), %s wait, %s fallback",
              tp_count(d->gets).s, tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s,
-             tp_bytes(d->put_bytes, false).s, tp_count(d->waits).s, tp_count(d->fallbacks).s);
+             d->put_bytes == TP_NONE ? "-" : tp_bytes(d->put_bytes, false).s, tp_count(d->waits).s,
+             tp_count(d->fallbacks).s);
     line(page, "source_calls", text);
 }
 

@@ -14,7 +14,8 @@ static void note_signal(int number)
 
 void tp_stop_catch(struct tp_stop *s, bool once)
 {
-    const struct sigaction note = {.sa_handler = note_signal, .sa_flags = once ? (int)SA_RESETHAND : 0};
+    const struct sigaction note = {.sa_handler = note_signal,
+                                   .sa_flags = once ? (int)SA_RESETHAND : 0};
     for (size_t i = 0; i < TP_STOP_SIGNALS; i++) {
         sigaction(stop_signals[i], NULL, &s->before[i]);
         if (s->before[i].sa_handler != SIG_IGN)

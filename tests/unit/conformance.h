@@ -1,6 +1,6 @@
 /* A rig for strategies: a stack of sources, counted bookkeeping memory, one instance, its threads.
  *
- *     strategy -> meter -> [fault] -> [limit] -> [shuffle] -> host | virtual
+ *     strategy -> meter -> [fault] -> [limit] -> [shuffle] -> host | virtual | cuda
  *
  * property_model.h puts a shadow model beside it. */
 #ifndef TP_TEST_CONFORMANCE_H
@@ -12,6 +12,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -19,16 +20,25 @@
 extern const struct tp_source_ops tp_source_host, tp_source_virtual, tp_source_meter,
     tp_source_limit, tp_source_fault, tp_source_shuffle;
 extern const struct tp_strategy tp_strategy_arena, tp_strategy_bump, tp_strategy_direct,
-    tp_strategy_lru, tp_strategy_stream_pool, tp_strategy_system, tp_strategy_empty;
+    tp_strategy_lru, tp_strategy_stream_pool, tp_strategy_system, tp_strategy_cuda_malloc_async,
+    tp_strategy_empty;
 
 #define RIG_LAYERS      5
 #define RIG_THREADS     3 /* unless the configuration says otherwise */
 #define RIG_MAX_THREADS 8
 
+struct rig;
+
+/* What the base has to complain of so far, NULL: nothing. Asked while it is open, and once more
+ * when it is closed (r->depth is 0). */
+typedef const char *rig_complaint_fn(const struct rig *r);
+
 struct rig_cfg {
     const struct tp_strategy *strategy;
     const char *options;
     const struct tp_source_ops *base; /* NULL for TP_CAP_FOREIGN */
+    const char *base_options;         /* NULL = the defaults */
+    rig_complaint_fn *complaint;      /* NULL: the base never has any */
     enum tp_kind kind;
     bool shuffle;
     const char *limit, *fault; /* options, NULL = without */
@@ -47,6 +57,10 @@ struct rig {
     struct tp_meta_heap meta;
     struct tp_env env;
     uint64_t now_ns;
+    int lost;          /* what the source says of its device */
+    void *current;     /* device of the thread, as the source keeps it */
+    struct tp_err err; /* of rig_open, when init failed */
+    rig_complaint_fn *complaint;
     void *opts, *st;
     void *threads[RIG_MAX_THREADS];
     uint32_t thread_count; /* of those that are ready */
@@ -82,7 +96,10 @@ static inline void rig_push(struct rig *r, const struct tp_source_ops *ops, cons
                                .inner = r->depth ? &r->stack[r->depth - 1] : NULL,
                                .account = &r->account,
                                .now_ns = &r->now_ns,
-                               .kind = cfg->kind};
+                               .kind = cfg->kind,
+                               .streams = cfg->streams,
+                               .lost = &r->lost,
+                               .current = &r->current};
     r->source_opts[r->depth] = opts;
     if (tp_source_open(&r->stack[r->depth], ops, &sc, &err))
         fail_msg("%s", err.text);
@@ -91,7 +108,7 @@ static inline void rig_push(struct rig *r, const struct tp_source_ops *ops, cons
 
 static inline void rig_sources(struct rig *r, const struct rig_cfg *cfg)
 {
-    rig_push(r, cfg->base, NULL, cfg);
+    rig_push(r, cfg->base, cfg->base_options, cfg);
     if (cfg->shuffle)
         rig_push(r, &tp_source_shuffle, "seed=7", cfg);
     if (cfg->limit)
@@ -99,6 +116,11 @@ static inline void rig_sources(struct rig *r, const struct rig_cfg *cfg)
     if (cfg->fault)
         rig_push(r, &tp_source_fault, cfg->fault, cfg);
     rig_push(r, &tp_source_meter, NULL, cfg);
+}
+
+static inline const char *rig_complaint(const struct rig *r)
+{
+    return r->complaint ? r->complaint(r) : NULL;
 }
 
 static inline void rig_close_sources(struct rig *r)
@@ -140,10 +162,9 @@ static inline int rig_open_threads(struct rig *r, uint32_t threads)
  * again and nothing leaked. */
 static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
 {
-    struct tp_err err;
     uint32_t threads = cfg->threads ? cfg->threads : RIG_THREADS;
     assert_true(threads <= RIG_MAX_THREADS);
-    *r = (struct rig){.s = cfg->strategy};
+    *r = (struct rig){.s = cfg->strategy, .complaint = cfg->complaint};
     bool foreign = cfg->strategy->caps & TP_CAP_FOREIGN;
     if (!foreign)
         rig_sources(r, cfg);
@@ -159,7 +180,7 @@ static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
     r->opts = rig_opts(r->s->options, r->s->opts_size, cfg->options);
     r->st = calloc(1, r->s->state_size);
     assert_non_null(r->st);
-    int rc = r->s->init(r->st, &r->env, r->opts, &err);
+    int rc = r->s->init(r->st, &r->env, r->opts, &r->err);
     if (!rc) {
         rc = rig_open_threads(r, threads);
         if (rc)
@@ -169,28 +190,41 @@ static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
         assert_int_equal(r->meta.live_bytes, 0);
         assert_int_equal(r->account.reserved, 0);
         free(r->st);
+        if (rig_complaint(r))
+            fail_msg("%s", rig_complaint(r));
         rig_close_sources(r);
+        if (rig_complaint(r))
+            fail_msg("%s", rig_complaint(r));
     }
     return rc;
 }
 
-/* Takes the instance down with whatever is live in it. Says what it kept, NULL when nothing. */
-static inline const char *rig_shut(struct rig *r)
+/* Takes the instance down with whatever is live in it. Says what it kept, or what the source
+ * complains of; NULL when nothing. */
+static inline const char *rig_shut(struct rig *r, char *text, size_t size)
 {
     const char *left = NULL;
     rig_close_instance(r);
-    if (r->account.reserved)
+    if (rig_complaint(r))
+        left = rig_complaint(r);
+    else if (r->account.reserved)
         left = "fini kept bytes of the source";
     else if (r->account.metadata || r->meta.live_bytes || r->meta.live_blocks)
         left = "fini kept bookkeeping memory";
+    snprintf(text, size, "%s", left ? left : ""); /* a complaint goes with its source */
     free(r->st);
     rig_close_sources(r);
-    return left;
+    if (!left && rig_complaint(r)) {
+        left = rig_complaint(r);
+        snprintf(text, size, "%s", left);
+    }
+    return left ? text : NULL;
 }
 
 static inline void rig_close(struct rig *r)
 {
-    const char *left = rig_shut(r);
+    char text[240];
+    const char *left = rig_shut(r, text, sizeof text);
     if (left)
         fail_msg("%s", left);
 }

@@ -9,6 +9,7 @@
 #ifndef TP_TEST_PROPERTY_H
 #define TP_TEST_PROPERTY_H
 
+#include "tests/unit/async_source.h"
 #include "tests/unit/property_gen.h"
 #include "tests/unit/property_play.h"
 
@@ -25,15 +26,24 @@ struct property_source {
     const struct tp_source_ops *base;
     enum tp_kind kind;
     bool shuffle;
+    rig_complaint_fn *complaint;
 };
 
 static const struct property_source property_sources[] = {
-    {"host", &tp_source_host, TP_KIND_HOST, false},
-    {"virtual", &tp_source_virtual, TP_KIND_DEVICE, false},
-    {"host+shuffle:seed=7", &tp_source_host, TP_KIND_HOST, true},
-    {"virtual+shuffle:seed=7", &tp_source_virtual, TP_KIND_DEVICE, true},
+    {"host", &tp_source_host, TP_KIND_HOST, false, NULL},
+    {"virtual", &tp_source_virtual, TP_KIND_DEVICE, false, NULL},
+    {"host+shuffle:seed=7", &tp_source_host, TP_KIND_HOST, true, NULL},
+    {"virtual+shuffle:seed=7", &tp_source_virtual, TP_KIND_DEVICE, true, NULL},
+    {"cuda", &async_double, TP_KIND_DEVICE, false, async_complaint}, /* in place of a driver */
 };
 #define PROPERTY_SOURCES (sizeof property_sources / sizeof property_sources[0])
+
+/* The double has no ranges, others have no pool. */
+static inline bool property_plays(const struct tp_strategy *s, const struct property_source *on)
+{
+    bool pool = s->caps & TP_CAP_ASYNC;
+    return pool ? on->base->get_async != NULL : on->base != &async_double;
+}
 
 struct property_case {
     const struct tp_strategy *strategy;
@@ -80,6 +90,7 @@ static inline struct rig_cfg property_config(const struct property_case *c)
                             .base = c->source->base,
                             .kind = c->source->kind,
                             .shuffle = c->source->shuffle,
+                            .complaint = c->source->complaint,
                             .threads = GEN_THREADS,
                             .streams = GEN_STREAMS};
 }
@@ -103,7 +114,8 @@ static inline enum model_kind property_play(const struct property_case *c,
     m->step = p->count;
     if (ok)
         model_drain(m);
-    const char *left = rig_shut(r);
+    char text[240];
+    const char *left = rig_shut(r, text, sizeof text);
     if (left)
         model_fail(m, MODEL_LEFT, "%s", left);
     *failure = m->failure;

@@ -5,6 +5,10 @@
  *              what is live, where, with which contents; which streams may still work on what is
  *              freed; after every step: check(), the walk, wrong calls
  *
+ * On a source that queues work the streams really work on every block, ordered as a correct program
+ * orders them, and it is the source that knows what overlaps; the model then asks no fences, as a
+ * query would order what the strategy has left unordered.
+ *
  * It never jumps out: the first thing that is wrong is noted as a kind and a sentence, so that a
  * shrinker can play a program hundreds of times. Steps that make no sense (a free of what is not
  * there) are passed over, so that any part of a program is a program.
@@ -23,8 +27,9 @@
 #define MODEL_SLOTS   512
 #define MODEL_KEPT    UINT64_C(2048) /* bytes at either end of a block, filled and verified */
 #define MODEL_PENDING 1024
-#define MODEL_PIECES  8192 /* of a walk, looked at for overlaps */
-#define MODEL_MANY    2048 /* so many pieces more, one step longer to the next check */
+#define MODEL_WORK_NS 20000 /* that a stream is busy with a block */
+#define MODEL_PIECES  8192  /* of a walk, looked at for overlaps */
+#define MODEL_MANY    2048  /* so many pieces more, one step longer to the next check */
 
 enum model_kind {
     MODEL_FINE,
@@ -37,6 +42,7 @@ enum model_kind {
     MODEL_CHECK,      /* check() says so */
     MODEL_WRONG_CALL, /* an unknown, interior or repeated address, a wrong size was accepted */
     MODEL_STATUS,     /* a correct call was refused */
+    MODEL_SOURCE,     /* the source complains of what it was asked to do */
     MODEL_LEFT,       /* something was kept at the end */
     MODEL_CRASH,      /* a signal or a sanitizer ended the process */
     MODEL_KINDS
@@ -52,6 +58,7 @@ static const char *const model_kind_names[MODEL_KINDS] = {"nothing",
                                                           "check",
                                                           "wrong accepted",
                                                           "correct call refused",
+                                                          "complaint of the source",
                                                           "left at the end",
                                                           "crash"};
 
@@ -66,6 +73,7 @@ struct model_object {
     uint64_t size, align, granted;
     uint32_t refs;   /* as the program has it; 0: no object */
     uint32_t used;   /* one bit per stream that it was also used on */
+    uint32_t busy;   /* one bit per stream that worked on it */
     uint16_t stream; /* that it was allocated on */
     unsigned char fill;
 };
@@ -82,6 +90,7 @@ struct model {
     bool probes;          /* make wrong calls after every step */
     bool sizes;           /* frees with a wrong size are refused */
     bool streams;         /* look for reuse on wrong streams */
+    bool works;           /* the source queues work, and the strategy keeps streams apart */
     uint32_t check_every; /* steps; more while the walk has thousands of pieces */
     uint64_t next_check;  /* in steps */
     struct model_object objects[MODEL_SLOTS];
@@ -140,8 +149,10 @@ static inline void model_open(struct model *m, struct rig *r, const char *option
 {
     *m = (struct model){.rig = r, .probes = true, .check_every = 1};
     m->sizes = !model_foreign(m);
-    m->streams = r->s->caps & TP_CAP_STREAMS && r->env.source && tp_src_has_fences(r->env.source) &&
-                 !model_is_unsafe(options);
+    bool ordered = r->s->caps & TP_CAP_STREAMS && r->env.source && !model_is_unsafe(options);
+    bool queues = r->env.source && r->stack[0].ops->work;
+    m->works = queues && (ordered || r->env.streams == 1);
+    m->streams = ordered && !queues && tp_src_has_fences(r->env.source);
     tp_addr_map_init(&m->live, model_table_get, model_table_put, NULL);
 }
 
@@ -253,6 +264,36 @@ static inline void model_freed(struct model *m, tp_addr addr, uint64_t size,
         model_prune(m);
     for (uint32_t i = 0; size && i < fences->count; i++)
         model_add_pending(m, addr, size, &fences->list[i]);
+}
+
+/* The stream works on the object, after all others that did so far. */
+static inline void model_work(struct model *m, struct model_object *o, uint16_t stream)
+{
+    struct tp_source *src = m->rig->env.source;
+    int rc = TP_OK;
+    if (!m->works || !o->addr)
+        return;
+    for (uint16_t x = 0; x < 32 && !rc; x++)
+        if (o->busy >> x & 1 && x != stream)
+            rc = tp_src_follow(src, stream, x);
+    if (!rc)
+        rc = tp_src_work(src, stream, o->addr, o->size, MODEL_WORK_NS, TP_OCCUPY_MEMSET);
+    o->busy |= UINT32_C(1) << stream;
+    if (rc)
+        model_fail(m, MODEL_STATUS, "work: %s", tp_status_text(rc));
+}
+
+/* The object changes hands on a stream: the program orders it after the streams that the strategy
+ * does not know of. What it was told, it must order by itself. */
+static inline void model_order(struct model *m, const struct model_object *o, uint16_t stream)
+{
+    const struct tp_strategy *s = m->rig->s;
+    uint32_t known = s->use ? o->used : 0;
+    if (s->caps & TP_CAP_ASYNC)
+        known |= UINT32_C(1) << o->stream;
+    for (uint16_t x = 0; m->works && x < 32; x++)
+        if ((o->busy & ~known) >> x & 1 && x != stream)
+            tp_src_follow(m->rig->env.source, stream, x);
 }
 
 /* Takes [addr, addr + size) out of a record; what is left of it on the right becomes a new one. */
@@ -527,6 +568,8 @@ static inline bool model_check(struct model *m, bool deep)
     struct tp_err err = {0};
     struct model_walk w = {.m = m};
     uint64_t sum = 0;
+    if (rig_complaint(r))
+        return model_fail(m, MODEL_SOURCE, "%s", rig_complaint(r));
     if (r->s->check && r->s->check(r->st, &err))
         return model_fail(m, MODEL_CHECK, "%.300s", err.text);
     m->next_check = m->steps + m->check_every;

@@ -23,8 +23,10 @@ static inline void play_new(struct model *m, struct model_object *o, const struc
         model_refused(m, rc, rq);
         return;
     }
-    if (model_place(m, o, rq, *b) && model_handed_out(m, o->addr, o->granted, rq->stream))
-        model_fill(m, o);
+    if (!model_place(m, o, rq, *b) || !model_handed_out(m, o->addr, o->granted, rq->stream))
+        return;
+    model_fill(m, o);
+    model_work(m, o, rq->stream);
 }
 
 static inline void play_alloc(struct model *m, const struct tp_insn *in)
@@ -107,6 +109,7 @@ static inline bool play_give_back(struct model *m, const struct tp_insn *in, str
     if (!model_verify(m, o, o->addr, o->size) || !model_probe_size(m, thr, o))
         return false;
     model_record(m, o, in->stream, &fences);
+    model_order(m, o, in->stream);
     int rc = s->free(st, thr, o->addr, &rq);
     if (model_again(m, rc))
         rc = s->free(st, thr, o->addr, &rq);
@@ -148,6 +151,7 @@ static inline void play_resized(struct model *m, struct model_object *o, const s
     else if (o->granted > old.granted)
         model_handed_out(m, old.addr + old.granted, o->granted - old.granted, rq->stream);
     model_fill(m, o);
+    model_work(m, o, rq->stream);
 }
 
 static inline void play_moved(struct model *m, struct model_object *o, const struct tp_req *rq,
@@ -160,11 +164,12 @@ static inline void play_moved(struct model *m, struct model_object *o, const str
     if (o->addr != old.addr && !model_handed_out(m, o->addr, o->granted, rq->stream))
         return;
     if (o->addr != old.addr) {
-        o->used = 0;
+        o->used = o->busy = 0;
         o->stream = rq->stream;
         model_freed(m, old.addr, old.granted, fences);
     }
     model_fill(m, o);
+    model_work(m, o, rq->stream);
 }
 
 /* The last resort of the engine: a new block, the contents, the old block freed. */
@@ -205,6 +210,7 @@ static inline void play_realloc(struct model *m, const struct tp_insn *in)
     struct model_fences fences;
     void *thr = model_thread(m, in->thread);
     model_record(m, o, in->stream, &fences);
+    model_order(m, o, in->stream);
     int rc = s->resize ? s->resize(m->rig->st, thr, o->addr, &rq, &b) : TP_EUNSUP;
     if (rc == TP_OK) {
         play_resized(m, o, &rq, &b, &fences);
@@ -235,8 +241,10 @@ static inline void play_use(struct model *m, const struct tp_insn *in)
     struct model_object *o = &m->objects[in->slot];
     if (!o->addr)
         return;
-    if (model_expect(m, play_on_address(m, TP_USE, in, o->addr), "use"))
-        o->used |= in->stream < 32 ? UINT32_C(1) << in->stream : 0;
+    if (!model_expect(m, play_on_address(m, TP_USE, in, o->addr), "use"))
+        return;
+    o->used |= in->stream < 32 ? UINT32_C(1) << in->stream : 0;
+    model_work(m, o, in->stream);
 }
 
 static inline void play_sync(struct model *m, const struct tp_insn *in)
@@ -261,6 +269,7 @@ static inline void play_reset_all(struct model *m)
         if (!o->addr)
             continue;
         model_record(m, o, o->stream, &fences);
+        model_order(m, o, o->stream);
         model_freed(m, o->addr, o->granted, &fences);
     }
     int rc = r->s->reset(r->st);

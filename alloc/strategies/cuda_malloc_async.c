@@ -1,0 +1,446 @@
+/* The strategy `cudaMallocAsync`: the driver's own stream-ordered pool.
+ *
+ *     alloc on s         --> one call: allocate on s
+ *     use on x           --> remembered
+ *     free on s          --> s waits for the streams that the block was allocated and used on, as
+ *                            far as they are others (an event each); then one call: free on s
+ *
+ * That is what programs that use this pool do: the driver trusts that a free comes after all that
+ * works on the block. All policy is the driver's; here is a table of what is live, so that wrong
+ * frees are found out before the driver sees them, and what `use` named. A block that asks for more
+ * alignment than the driver gives lies inside a larger one.
+ *
+ * An allocation that is out of memory is not tried again. Before the driver says so it has looked
+ * for what other streams freed, and where reuse_allow_internal_dependencies lets it, it makes the
+ * allocating stream wait for a free that is still pending; what the pool keeps idle it can map
+ * anew. A trim would only give back what the driver could have used itself, and cannot touch what
+ * is pending. PyTorch's backend and RMM's resource pass the failure on as well.
+ *
+ * Known weakness: a block that is used on very many streams is looked through one by one at each
+ * use; a block used on a stream that the host has long waited for is waited for once more. */
+#include "alloc/addr_map.h"
+#include "alloc/strategies/stream_pool_slab.h"
+#include "alloc/strategy.h"
+
+#define POOL_ALIGN     UINT64_C(512)       /* bytes, what the driver gives without being asked */
+#define MAX_BYTES      (UINT64_C(1) << 60) /* beyond which no device is asked */
+#define INLINE_STREAMS 6u
+#define MORE_STREAMS   27u
+
+enum pool_kind { POOL_DEFAULT, POOL_OWN };
+
+struct async_opts {
+    uint32_t pool;
+    uint64_t max_size, release_threshold, preload;
+    bool reuse_follow_event_dependencies, reuse_allow_opportunistic;
+    bool reuse_allow_internal_dependencies;
+};
+
+static const char *const pool_words[] = {"default", "own", NULL};
+static const char *const max_words[] = {"max", NULL};
+
+#define REUSE_ROW(member, text)                                                                    \
+    {                                                                                              \
+        .name = #member, .type = TP_OPT_FLAG, .offset = offsetof(struct async_opts, member),       \
+        .def = "yes", .help = text                                                                 \
+    }
+
+static const struct tp_opt async_rows[] = {
+    {.name = "pool",
+     .type = TP_OPT_CHOICE,
+     .offset = offsetof(struct async_opts, pool),
+     .def = "default",
+     .choices = pool_words,
+     .arg = "WHICH",
+     .help = "default: the device's own pool, as cudaMallocAsync takes it\n"
+             "own: a pool made for this replay"},
+    {.name = "max_size",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct async_opts, max_size),
+     .def = "0",
+     .max = MAX_BYTES,
+     .arg = "SIZE",
+     .help = "with pool=own: bytes that it may reserve, 0 = no limit"},
+    {.name = "release_threshold",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct async_opts, release_threshold),
+     .def = "0",
+     .choices = max_words,
+     .arg = "SIZE",
+     .help = "bytes that stay reserved when a stream, an event or the device is waited for\n"
+             "0: all that is idle goes back, as CUDA begins\nmax: nothing goes back"},
+    REUSE_ROW(reuse_follow_event_dependencies,
+              "what another stream freed is reused once an event orders the allocation after it"),
+    REUSE_ROW(reuse_allow_opportunistic,
+              "what another stream freed is reused if that stream happens to be past the free"),
+    REUSE_ROW(reuse_allow_internal_dependencies,
+              "instead of more memory, the driver lets the stream wait for a pending free"),
+    {.name = "preload",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct async_opts, preload),
+     .def = "0",
+     .max = MAX_BYTES,
+     .arg = "SIZE",
+     .help = "bytes that are allocated and freed once at the start, so that the pool has them\n"
+             "release_threshold decides whether it keeps them"},
+    {.name = NULL}};
+
+/* Streams beyond the first few. */
+struct more_streams {
+    struct more_streams *next; /* older and full */
+    uint16_t count;
+    uint16_t streams[MORE_STREAMS];
+};
+
+/* A live block. In a free record all is zero but the first word. */
+struct block {
+    uint64_t size; /* bytes asked for */
+    tp_addr base;  /* what the driver gave; the block's own address is the key in the table */
+    struct more_streams *more;
+    uint16_t stream;               /* that it was allocated on */
+    uint16_t used_count;           /* valid entries of `used` */
+    uint16_t used[INLINE_STREAMS]; /* further streams, each once */
+};
+static_assert(sizeof(struct block) == 40 && sizeof(struct more_streams) == 64,
+              "bookkeeping per block");
+
+struct async {
+    const struct tp_env *env;
+    struct tp_addr_map live; /* address -> struct block * */
+    struct slab blocks, more;
+};
+
+static void *map_get(void *ctx, size_t size)
+{
+    return tp_meta_get(ctx, size);
+}
+static void map_put(void *ctx, void *p, size_t size)
+{
+    tp_meta_put(ctx, p, size);
+}
+
+/* ---- further streams ---- */
+
+static bool has_stream(const uint16_t *streams, uint32_t count, uint16_t stream)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (streams[i] == stream)
+            return true;
+    return false;
+}
+
+static bool is_known_stream(const struct block *b, uint16_t stream)
+{
+    if (stream == b->stream || has_stream(b->used, b->used_count, stream))
+        return true;
+    for (const struct more_streams *m = b->more; m; m = m->next)
+        if (has_stream(m->streams, m->count, stream))
+            return true;
+    return false;
+}
+
+static int remember_stream(struct async *st, struct block *b, uint16_t stream)
+{
+    if (b->used_count < INLINE_STREAMS) {
+        b->used[b->used_count++] = stream;
+        return TP_OK;
+    }
+    if (!b->more || b->more->count == MORE_STREAMS) {
+        struct more_streams *fresh = slab_take(&st->more);
+        if (!fresh)
+            return TP_ENOMEM;
+        fresh->next = b->more;
+        b->more = fresh;
+    }
+    b->more->streams[b->more->count++] = stream;
+    return TP_OK;
+}
+
+static int follow_all(struct tp_source *src, uint16_t stream, const uint16_t *after, uint32_t count)
+{
+    int rc = TP_OK;
+    for (uint32_t i = 0; i < count && !rc; i++)
+        if (after[i] != stream)
+            rc = tp_src_follow(src, stream, after[i]);
+    return rc;
+}
+
+/* What `stream` does next comes after all that was done with the block so far. */
+static int order_after_uses(struct async *st, const struct block *b, uint16_t stream)
+{
+    struct tp_source *src = st->env->source;
+    int rc = follow_all(src, stream, &b->stream, 1);
+    if (!rc)
+        rc = follow_all(src, stream, b->used, b->used_count);
+    for (const struct more_streams *m = b->more; m && !rc; m = m->next)
+        rc = follow_all(src, stream, m->streams, m->count);
+    return rc;
+}
+
+static void forget(struct async *st, struct block *b)
+{
+    for (struct more_streams *m = b->more, *next; m; m = next) {
+        next = m->next;
+        slab_give(&st->more, m);
+    }
+    slab_give(&st->blocks, b);
+}
+
+/* ---- from init to fini ---- */
+
+/* An option as it was given: "64MiB". */
+struct option_text {
+    char text[64];
+};
+
+static struct option_text text_of(const struct async_opts *opts, const char *name)
+{
+    struct option_text out;
+    tp_opt_format(tp_opt_find(async_rows, name), opts, out.text, sizeof out.text);
+    return out;
+}
+
+static int fail_preload(struct tp_source *src, const struct async_opts *opts, int status,
+                        struct tp_err *err)
+{
+    if (status == TP_EOOM)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "strategy 'cudaMallocAsync': there is no room for 'preload=%s'",
+                               text_of(opts, "preload").text),
+                       "a smaller 'preload', or none");
+    int rc = tp_src_fault(src, err);
+    return rc ? rc
+              : tp_fail(err, status, "strategy 'cudaMallocAsync': 'preload': %s",
+                        tp_status_text(status));
+}
+
+static int preload(struct tp_source *src, const struct async_opts *opts, struct tp_err *err)
+{
+    tp_addr addr = 0;
+    if (!opts->preload)
+        return TP_OK;
+    int rc = tp_src_get_async(src, opts->preload, 0, &addr);
+    if (!rc)
+        rc = tp_src_put_async(src, addr, 0);
+    return rc ? fail_preload(src, opts, rc, err) : TP_OK;
+}
+
+static int async_init(void *state, const struct tp_env *env, const void *options,
+                      struct tp_err *err)
+{
+    const struct async_opts *opts = options;
+    struct async *st = state;
+    const struct tp_pool_cfg cfg = {
+        .own = opts->pool == POOL_OWN,
+        .max_size = opts->max_size,
+        .release_threshold = opts->release_threshold, /* `max` is the largest number */
+        .reuse_follow_event_dependencies = opts->reuse_follow_event_dependencies,
+        .reuse_allow_opportunistic = opts->reuse_allow_opportunistic,
+        .reuse_allow_internal_dependencies = opts->reuse_allow_internal_dependencies};
+    if (cfg.max_size && !cfg.own)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "strategy 'cudaMallocAsync': 'max_size' is for a pool of its own, "
+                               "the device's default pool has no limit"),
+                       "cudaMallocAsync:pool=own,max_size=%s", text_of(opts, "max_size").text);
+    int rc = tp_src_pool_open(env->source, &cfg, err);
+    if (rc)
+        return rc;
+    rc = preload(env->source, opts, err);
+    if (rc) {
+        tp_src_pool_close(env->source);
+        return rc;
+    }
+    st->env = env;
+    slab_init(&st->blocks, env, sizeof(struct block));
+    slab_init(&st->more, env, sizeof(struct more_streams));
+    /* the map only passes this on to tp_meta_get, which takes it as const */
+    tp_addr_map_init(&st->live, map_get, map_put, (void *)(uintptr_t)env);
+    return TP_OK;
+}
+
+/* What the driver refuses here, the source remembers as its fault. */
+static void async_fini(void *state)
+{
+    struct async *st = state;
+    for (struct slab_chunk *chunk = st->blocks.oldest; chunk; chunk = chunk->next)
+        for (unsigned i = 0; i < SLAB_ITEMS; i++) {
+            const struct block *b = slab_at(&st->blocks, chunk, i);
+            if (!b->base)
+                continue;
+            order_after_uses(st, b, b->stream);
+            tp_src_put_async(st->env->source, b->base, b->stream);
+        }
+    tp_src_pool_close(st->env->source);
+    tp_addr_map_fini(&st->live);
+    slab_fini(&st->blocks);
+    slab_fini(&st->more);
+}
+
+/* ---- operations ---- */
+
+static inline bool request_is_sound(const struct tp_req *rq)
+{
+    return rq->size && rq->align && !(rq->align & (rq->align - 1));
+}
+
+/* The driver names no alignment beyond 256 bytes and has always given 512. Should it give less than
+ * was counted on, the block goes back, and one with room for any alignment comes instead. */
+static int get_aligned(struct tp_source *src, const struct tp_req *rq, tp_addr *base, tp_addr *addr)
+{
+    uint64_t room = rq->align > POOL_ALIGN ? rq->align - POOL_ALIGN : 0;
+    for (;;) {
+        int rc = tp_src_get_async(src, rq->size + room, rq->stream, base);
+        if (rc)
+            return rc;
+        *addr = (*base + rq->align - 1) & ~(rq->align - 1);
+        if (__builtin_expect(*addr - *base <= room, 1))
+            return TP_OK;
+        rc = tp_src_put_async(src, *base, rq->stream);
+        if (rc)
+            return rc;
+        room = rq->align;
+    }
+}
+
+static int async_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    (void)thread;
+    struct async *st = state;
+    tp_addr base = 0, addr = 0;
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    if (rq->size > MAX_BYTES || rq->align > MAX_BYTES)
+        return TP_EOOM;
+    int rc = slab_reserve(&st->blocks); /* so that nothing has to be undone later */
+    if (!rc)
+        rc = tp_addr_map_reserve(&st->live, st->live.count + 1);
+    if (!rc)
+        rc = get_aligned(st->env->source, rq, &base, &addr);
+    if (rc)
+        return rc;
+    struct block *b = slab_take(&st->blocks);
+    b->size = rq->size;
+    b->base = base;
+    b->stream = rq->stream;
+    tp_addr_map_insert(&st->live, addr, (uintptr_t)b);
+    *out = (struct tp_block){addr, rq->size};
+    return TP_OK;
+}
+
+static struct block *find(const struct async *st, tp_addr addr)
+{
+    const uint64_t *value = tp_addr_map_find(&st->live, addr);
+    return value ? (struct block *)(uintptr_t)*value : NULL;
+}
+
+/* A refusal of the driver leaves the block live. */
+static int async_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    (void)thread;
+    struct async *st = state;
+    struct block *b = find(st, addr);
+    if (!b || b->size != rq->size)
+        return TP_EINVAL;
+    int rc = order_after_uses(st, b, rq->stream);
+    if (!rc)
+        rc = tp_src_put_async(st->env->source, b->base, rq->stream);
+    if (rc)
+        return rc;
+    tp_addr_map_remove(&st->live, addr, NULL);
+    forget(st, b);
+    return TP_OK;
+}
+
+static int async_use(void *state, void *thread, tp_addr addr, uint16_t stream)
+{
+    (void)thread;
+    struct async *st = state;
+    struct block *b = find(st, addr);
+    if (!b)
+        return TP_EINVAL;
+    return is_known_stream(b, stream) ? TP_OK : remember_stream(st, b, stream);
+}
+
+static int async_trim(void *state, uint64_t keep)
+{
+    struct async *st = state;
+    return tp_src_pool_trim(st->env->source, keep);
+}
+
+/* ---- looking at it ---- */
+
+static uint64_t async_usable(void *state, tp_addr addr)
+{
+    const struct block *b = find(state, addr);
+    return b ? b->size : 0;
+}
+
+static void async_stats(void *state, struct tp_stats *out)
+{
+    (void)state;
+    *out = (struct tp_stats){0};
+}
+
+/* NULL, or what is wrong with the streams of a block; `pages` grows by what it holds. */
+static const char *streams_fault(const struct block *b, uint64_t *pages)
+{
+    if (b->used_count > INLINE_STREAMS || (b->more && b->used_count != INLINE_STREAMS))
+        return "the further streams of a block do not add up";
+    for (uint32_t i = 0; i < b->used_count; i++)
+        if (b->used[i] == b->stream || has_stream(b->used, i, b->used[i]))
+            return "a stream of a block is remembered twice";
+    for (const struct more_streams *m = b->more; m; m = m->next, ++*pages) {
+        if (!m->count || m->count > MORE_STREAMS || (m != b->more && m->count != MORE_STREAMS))
+            return "the further streams of a block do not add up";
+        for (uint32_t i = 0; i < m->count; i++)
+            if (m->streams[i] == b->stream || has_stream(m->streams, i, m->streams[i]) ||
+                has_stream(b->used, b->used_count, m->streams[i]))
+                return "a stream of a block is remembered twice";
+    }
+    return NULL;
+}
+
+static int async_check(void *state, struct tp_err *err)
+{
+    const struct async *st = state;
+    const struct tp_addr_entry *e;
+    uint64_t pages = 0;
+    const char *fault = NULL;
+    for (uint64_t at = 0; !fault && (e = tp_addr_map_next(&st->live, &at));) {
+        const struct block *b = (const struct block *)(uintptr_t)e->value;
+        if (!b->base || !b->size || e->key < b->base)
+            fault = "a block lies outside of what the driver gave";
+        else
+            fault = streams_fault(b, &pages);
+    }
+    if (!fault && st->blocks.used != st->live.count)
+        fault = "the table and the records differ";
+    if (!fault && st->more.used != pages)
+        fault = "records of streams belong to no block";
+    return fault ? tp_fail(err, TP_EBROKEN, "strategy 'cudaMallocAsync': %s", fault) : TP_OK;
+}
+
+const struct tp_strategy tp_strategy_cuda_malloc_async = {
+    .name = "cudaMallocAsync",
+    .summary = "the CUDA driver",
+    .resembles = "PyTorch's and RMM's async backends",
+    .to_use = "PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync makes PyTorch use it; in C\n"
+              "cudaMallocAsync(&p, size, stream) and cudaFreeAsync(p, stream); the options are\n"
+              "those of cudaMemPoolCreate and cudaMemPoolSetAttribute",
+    .group = TP_GROUP_REAL,
+    .caps = TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_ASYNC,
+    .state_size = sizeof(struct async),
+    .opts_size = sizeof(struct async_opts),
+    .options = async_rows,
+    .init = async_init,
+    .fini = async_fini,
+    .alloc = async_alloc,
+    .free = async_free,
+    .use = async_use,
+    .trim = async_trim,
+    .usable = async_usable,
+    .stats = async_stats,
+    .check = async_check,
+};

@@ -98,8 +98,8 @@ struct tp_source_cfg {
     uint32_t streams; /* of the trace, numbered from 0; 0 = 1 */
     bool time_calls; /* DEVICE: count the time inside the driver too; it costs two clock readings */
     int *lost;      /* DEVICE: set to TP_EDEVICE when the device or the driver fails; may be NULL */
-    void **current; /* one word for all devices of a replay, NULL at first: which of them the
-                       thread's driver calls go to. May be NULL: it is set before each call */
+    void **current; /* one word for all sources that a thread has open, NULL at first: which device
+                       its driver calls go to. May be NULL: it is set before each call */
     uint64_t seed;
 };
 
@@ -136,9 +136,9 @@ struct tp_source_ops {
 
     /* ASYNC: memory in the order of a stream, from one pool of the driver at a time. pool_open
      * resets the pool's high-water marks; TP_EDEVICE: no such thing on this device. pool_close
-     * gives back blocks that are still out, waits for the streams and leaves nothing reserved; it
-     * is called once after each pool_open, and its errors are the pool's own. get_async: any size >
-     * 0, TP_EOOM as `get`. put_async takes what get_async gave, else TP_EINVAL. */
+     * is called once after each pool_open that succeeded, when every block was put; it waits for
+     * the streams and leaves nothing reserved, and its errors are the pool's own. get_async: any
+     * size > 0, TP_EOOM as `get`. put_async takes what get_async gave, else TP_EINVAL. */
     int (*pool_open)(void *s, const struct tp_pool_cfg *cfg, struct tp_err *err);
     int (*pool_close)(void *s);
     int (*get_async)(void *s, uint64_t size, uint16_t stream, tp_addr *out);
@@ -147,7 +147,8 @@ struct tp_source_ops {
     int (*pool_marks)(void *s, struct tp_pool_marks *out);
 
     /* STREAMS: work that is really queued. follow: what `stream` does from now on comes after what
-     * `after` was given so far. work: `stream` is busy with the block for `ns`; never timed. */
+     * `after` was given so far. work: `stream` is busy with the block for `ns`; never timed.
+     * TP_EUNSUP: no kernels here. */
     int (*follow)(void *s, uint16_t stream, uint16_t after);
     int (*work)(void *s, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
                 enum tp_occupy how);

@@ -16,10 +16,10 @@ enum { TP_CUDA_NAME = 256, TP_CUDA_WHY = 160 };
 struct tp_cuda_device {
     char name[TP_CUDA_NAME];
     uint64_t total_bytes;
-    uint64_t clock_khz; /* of its processors; 0: it does not say */
-    int major, minor;   /* compute capability */
-    bool pools;         /* cuMemAllocAsync and its kin: symbols and attribute */
-    bool vmm;           /* cuMemAddressReserve, cuMemMap and their kin: likewise */
+    uint64_t clock_khz;         /* of its processors; 0: it does not say */
+    int major, minor;           /* compute capability */
+    bool pools;                 /* cuMemAllocAsync and its kin: symbols and attribute */
+    bool vmm;                   /* cuMemAddressReserve, cuMemMap and their kin: likewise */
     char no_pools[TP_CUDA_WHY]; /* why not; "" where it has them */
     char no_vmm[TP_CUDA_WHY];
 };
@@ -27,10 +27,10 @@ struct tp_cuda_device {
 struct tp_cuda; /* a loaded driver */
 
 struct tp_cuda_info {
-    const char *path;         /* of the library that was loaded */
-    int version;              /* of CUDA that the driver knows: 13000 is 13.0 */
-    char release[32];         /* of the driver itself, "580.65.06"; "": not known */
-    bool simulated;           /* the library says that it is no real driver */
+    const char *path; /* of the library that was loaded */
+    int version;      /* of CUDA that the driver knows: 13000 is 13.0 */
+    char release[32]; /* of the driver itself, "580.65.06"; "": not known */
+    bool simulated;   /* the library says that it is no real driver */
     int device_count;
     const struct tp_cuda_device *devices;
 };
@@ -52,5 +52,9 @@ int tp_cuda_memory(struct tp_cuda *c, int device, uint64_t *free_bytes, uint64_t
 
 /* Whether this build has the toolkit's types: false means that nothing else here can succeed. */
 bool tp_cuda_built(void);
+
+/* Whether this build has the kernel of TP_OCCUPY_SPIN: it takes nvcc. Without it the source's
+ * `work` says TP_EUNSUP. */
+bool tp_cuda_can_spin(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* What stands in for cuda/ in a build without the CUDA Toolkit: the source is in the tables, so that
- * whoever asks for it reads why it is not there. */
+/* What stands in for cuda/ in a build without the CUDA Toolkit: the source is in the tables, so
+ * that whoever asks for it reads why it is not there. */
 #include "alloc/source.h"
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_options.h"
@@ -41,6 +41,11 @@ int tp_cuda_memory(struct tp_cuda *c, int device, uint64_t *free_bytes, uint64_t
 }
 
 bool tp_cuda_built(void)
+{
+    return false;
+}
+
+bool tp_cuda_can_spin(void)
 {
     return false;
 }

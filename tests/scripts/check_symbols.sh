@@ -86,12 +86,7 @@ for source in alloc/*.c alloc/strategies/*.c alloc/sources/*.c traces/*.c traces
     alloc/sources/*) check_plugin "$source" "$object" tp_source_ ;;
     traces/formats/*) check_plugin "$source" "$object" tp_format_ ;;
     traces/profiles/*) check_plugin "$source" "$object" tp_profile_ ;;
-    cuda/*)
-        # helpers live beside the plug-ins there: what exports a table is one
-        if symbols "$object" | exported | grep -qE '^tp_(source|strategy)_[a-z]+ \.(rodata|data)'; then
-            check_plugin "$source" "$object" tp_s
-        fi
-        ;;
+    cuda/source_*) check_plugin "$source" "$object" tp_source_ ;;
     esac
 done
 

@@ -1,0 +1,240 @@
+/* Fences from a fixed number of events: see fences.h.
+ *
+ * Known weakness: with more than a thousand fences pending, a free may be seen as done later than
+ * it was. */
+#include "cuda/fences.h"
+
+#include <stdlib.h>
+
+static int create_events(struct cuda_fences *f, struct cuda_gpu *g, struct tp_err *err)
+{
+    CUresult code = g->driver.EventCreate(&f->order, CU_EVENT_DISABLE_TIMING);
+    while (code == CUDA_SUCCESS && f->idle < f->event_count) {
+        code = g->driver.EventCreate(&f->events[f->idle].event, CU_EVENT_DISABLE_TIMING);
+        f->idle += code == CUDA_SUCCESS;
+    }
+    return code == CUDA_SUCCESS ? TP_OK : tp_cuda_fail(&g->driver, "cuEventCreate", code, err);
+}
+
+int tp_cuda_fences_open(struct cuda_fences *f, struct cuda_gpu *g, uint32_t streams,
+                        struct tp_err *err)
+{
+    uint32_t events = FENCE_EVENTS + FENCE_EVENTS_PER_STREAM * streams;
+    *f = (struct cuda_fences){.event_count = events, .stream_count = streams};
+    f->events = calloc(events, sizeof *f->events);
+    f->streams = calloc(streams, sizeof *f->streams);
+    if (!f->events || !f->streams)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (uint32_t i = 0; i < streams; i++)
+        f->streams[i] = (struct fence_stream){.head = FENCE_NONE, .tail = FENCE_NONE};
+    int rc = create_events(f, g, err);
+    if (rc)
+        return rc;
+    for (uint32_t i = 0; i < events; i++)
+        f->events[i].next = i + 1 < events ? i + 1 : FENCE_NONE;
+    f->idle = 0;
+    return TP_OK;
+}
+
+void tp_cuda_fences_close(struct cuda_fences *f, struct cuda_gpu *g)
+{
+    if (f->order)
+        cuda_released(g, "cuEventDestroy", g->driver.EventDestroy(f->order));
+    for (uint32_t i = 0; f->events && i < f->event_count && f->events[i].event; i++)
+        cuda_released(g, "cuEventDestroy", g->driver.EventDestroy(f->events[i].event));
+    free(f->events);
+    free(f->streams);
+    *f = (struct cuda_fences){0};
+}
+
+/* ---- the stream's queue ---- */
+
+static void append(struct cuda_fences *f, struct fence_stream *s, uint32_t at, uint64_t serial)
+{
+    f->events[at].serial = serial;
+    f->events[at].next = FENCE_NONE;
+    if (s->tail == FENCE_NONE)
+        s->head = at;
+    else
+        f->events[s->tail].next = at;
+    s->tail = at;
+    s->count++;
+}
+
+static uint32_t take_head(struct cuda_fences *f, struct fence_stream *s)
+{
+    uint32_t at = s->head;
+    s->head = f->events[at].next;
+    if (s->head == FENCE_NONE)
+        s->tail = FENCE_NONE;
+    s->count--;
+    return at;
+}
+
+static void make_idle(struct cuda_fences *f, uint32_t at)
+{
+    f->events[at].next = f->idle;
+    f->idle = at;
+}
+
+/* The stream has got past its event `at`, and so past all before it. */
+static void pass_through(struct cuda_fences *f, struct fence_stream *s, uint32_t at)
+{
+    s->passed = f->events[at].serial;
+    for (uint32_t head = FENCE_NONE; head != at;) {
+        head = take_head(f, s);
+        make_idle(f, head);
+    }
+}
+
+static void pass_all(struct cuda_fences *f, struct fence_stream *s)
+{
+    if (s->tail != FENCE_NONE)
+        pass_through(f, s, s->tail);
+    s->passed = s->last;
+}
+
+/* The event whose passing means that the fence has passed. */
+static uint32_t event_of(const struct cuda_fences *f, const struct fence_stream *s, uint64_t serial)
+{
+    uint32_t at = s->head;
+    while (f->events[at].serial < serial)
+        at = f->events[at].next;
+    return at;
+}
+
+/* Asks the driver; a failure is kept and means no. */
+static bool has_passed(struct cuda_fences *f, struct cuda_gpu *g, struct fence_stream *s,
+                       uint32_t at)
+{
+    CUresult code = CUDA_CALL(g, EventQuery, f->events[at].event);
+    if (code == CUDA_SUCCESS)
+        pass_through(f, s, at);
+    else if (code != CUDA_ERROR_NOT_READY)
+        tp_cuda_lose(g, "cuEventQuery", code);
+    return code == CUDA_SUCCESS;
+}
+
+/* ---- recording ---- */
+
+/* No event is idle and the stream has none: one of the stream with most is taken, whose oldest
+ * fences then wait for the one after it. There are more events than streams, so it has two. */
+static uint32_t steal(struct cuda_fences *f)
+{
+    struct fence_stream *most = &f->streams[0];
+    for (uint32_t i = 1; i < f->stream_count; i++)
+        if (f->streams[i].count > most->count)
+            most = &f->streams[i];
+    return take_head(f, most);
+}
+
+/* An event to record, in no queue; FENCE_NONE: the stream's newest must serve again. */
+static uint32_t take_event(struct cuda_fences *f, struct cuda_gpu *g, struct fence_stream *s)
+{
+    if (f->idle == FENCE_NONE && s->head != FENCE_NONE && !has_passed(f, g, s, s->head))
+        return FENCE_NONE;
+    for (uint32_t i = 0; f->idle == FENCE_NONE && i < f->stream_count; i++)
+        if (f->streams[i].head != FENCE_NONE)
+            has_passed(f, g, &f->streams[i], f->streams[i].head);
+    uint32_t at = f->idle;
+    if (at == FENCE_NONE)
+        return steal(f);
+    f->idle = f->events[at].next;
+    return at;
+}
+
+int tp_cuda_fence_record(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream,
+                         uint64_t *serial)
+{
+    struct fence_stream *s = &f->streams[stream];
+    *serial = 0;
+    int rc = cuda_enter(g);
+    if (rc)
+        return rc;
+    uint32_t fresh = take_event(f, g, s);
+    uint32_t at = fresh == FENCE_NONE ? s->tail : fresh;
+    rc = cuda_enter(g); /* a query may have told of a failure */
+    if (!rc)
+        rc = cuda_status(g, "cuEventRecord",
+                         CUDA_CALL(g, EventRecord, f->events[at].event, s->handle));
+    if (rc) {
+        if (fresh != FENCE_NONE)
+            make_idle(f, fresh);
+        return rc;
+    }
+    *serial = s->last = ++f->serial;
+    if (fresh != FENCE_NONE)
+        append(f, s, fresh, *serial);
+    else
+        f->events[at].serial = *serial;
+    return TP_OK;
+}
+
+/* ---- looking and waiting ---- */
+
+static bool is_known(const struct fence_stream *s, uint64_t serial)
+{
+    return serial <= s->passed || serial > s->last || s->head == FENCE_NONE;
+}
+
+bool tp_cuda_fence_done(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream, uint64_t serial)
+{
+    struct fence_stream *s = &f->streams[stream];
+    if (is_known(s, serial))
+        return true;
+    /* The oldest first: mostly it is the one asked for, or pending itself. So the way to an event
+     * further behind is walked only when one leaves the queue. */
+    if (cuda_enter(g) || !has_passed(f, g, s, s->head))
+        return false;
+    return is_known(s, serial) || has_passed(f, g, s, event_of(f, s, serial));
+}
+
+int tp_cuda_fence_wait(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream, uint64_t serial)
+{
+    struct fence_stream *s = &f->streams[stream];
+    if (is_known(s, serial))
+        return TP_OK;
+    int rc = cuda_enter(g);
+    if (rc)
+        return rc;
+    uint32_t at = event_of(f, s, serial);
+    g->counts.syncs++;
+    rc = cuda_status(g, "cuEventSynchronize", CUDA_CALL(g, EventSynchronize, f->events[at].event));
+    if (!rc)
+        pass_through(f, s, at);
+    return rc;
+}
+
+int tp_cuda_fences_sync(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream)
+{
+    int rc = cuda_enter(g);
+    if (rc)
+        return rc;
+    if (stream != TP_ALL_STREAMS) {
+        struct fence_stream *s = &f->streams[stream];
+        g->counts.syncs++;
+        rc = cuda_status(g, "cuStreamSynchronize", CUDA_CALL(g, StreamSynchronize, s->handle));
+        if (!rc)
+            pass_all(f, s);
+        return rc;
+    }
+    rc = cuda_synchronize(g);
+    for (uint32_t i = 0; !rc && i < f->stream_count; i++)
+        pass_all(f, &f->streams[i]);
+    return rc;
+}
+
+int tp_cuda_fences_follow(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream,
+                          uint16_t after)
+{
+    int rc = stream == after ? TP_OK : cuda_enter(g);
+    if (rc || stream == after)
+        return rc;
+    rc = cuda_status(g, "cuEventRecord",
+                     CUDA_CALL(g, EventRecord, f->order, f->streams[after].handle));
+    if (rc)
+        return rc;
+    g->counts.event_waits++;
+    return cuda_status(g, "cuStreamWaitEvent",
+                       CUDA_CALL(g, StreamWaitEvent, f->streams[stream].handle, f->order, 0));
+}

@@ -1,0 +1,78 @@
+/* Taking a device into use, and losing it: see gpu.h. */
+#include "cuda/device_map.h"
+#include "cuda/gpu.h"
+
+int tp_cuda_lose(struct cuda_gpu *g, const char *call, CUresult code)
+{
+    if (g->failure.status == TP_OK) {
+        char text[CUDA_ERROR_TEXT];
+        tp_cuda_error_text(&g->driver, code, text);
+        tp_fail(&g->failure, TP_EDEVICE,
+                "%s failed: %s; the device is lost or work that was queued before failed", call,
+                text);
+    }
+    if (g->lost)
+        *g->lost = TP_EDEVICE;
+    return TP_EDEVICE;
+}
+
+int tp_cuda_make_current(struct cuda_gpu *g)
+{
+    CUresult code = CUDA_CALL(g, CtxSetCurrent, g->context);
+    if (code != CUDA_SUCCESS)
+        return tp_cuda_lose(g, "cuCtxSetCurrent", code);
+    if (g->current)
+        *g->current = g->context;
+    return TP_OK;
+}
+
+static int take_context(struct cuda_gpu *g, struct tp_err *err)
+{
+    const char *call = "cuDeviceGet";
+    CUresult code = g->driver.DeviceGet(&g->device, g->ordinal);
+    if (code == CUDA_SUCCESS) {
+        call = "cuDevicePrimaryCtxRetain";
+        code = g->driver.DevicePrimaryCtxRetain(&g->context, g->device);
+        if (code != CUDA_SUCCESS)
+            g->context = NULL;
+    }
+    if (code == CUDA_SUCCESS) {
+        call = "cuCtxSetCurrent";
+        code = g->driver.CtxSetCurrent(g->context);
+    }
+    if (code != CUDA_SUCCESS)
+        return tp_cuda_fail(&g->driver, call, code, err);
+    if (g->current)
+        *g->current = g->context;
+    return TP_OK;
+}
+
+int tp_cuda_gpu_open(struct cuda_gpu *g, int ordinal, const struct tp_source_cfg *cfg,
+                     struct tp_err *err)
+{
+    g->ordinal = ordinal;
+    g->current = cfg->current;
+    int rc = tp_cuda_driver_load(&g->driver, err);
+    if (rc)
+        return rc;
+    rc = tp_cuda_check_ordinal(cfg->device, ordinal, g->driver.device_count, err);
+    if (!rc)
+        rc = take_context(g, err);
+    if (rc)
+        tp_cuda_gpu_close(g);
+    return rc;
+}
+
+/* The thread is left without a context: the next source that is called sets its own. */
+void tp_cuda_gpu_close(struct cuda_gpu *g)
+{
+    if (g->context) {
+        g->driver.CtxSetCurrent(NULL);
+        if (g->current)
+            *g->current = NULL;
+        cuda_released(g, "cuDevicePrimaryCtxRelease",
+                      g->driver.DevicePrimaryCtxRelease(g->device));
+    }
+    g->context = NULL;
+    tp_cuda_driver_unload(&g->driver);
+}

@@ -1,0 +1,96 @@
+/* One device in use: its context, what was counted, and the first failure.
+ *
+ *   int rc = cuda_enter(g);                          refuses after a failure; the context is ours
+ *   CUresult code = CUDA_CALL(g, MemFree, addr);     counted and, when asked for, timed
+ *   return cuda_status(g, "cuMemFree", code);        anything but success: the device is lost
+ *
+ * After the first failure no call is made any more: what a driver answers then is of no use, and a
+ * device that is lost may not answer at all. Releasing is tried all the same. */
+#ifndef TP_CUDA_GPU_H
+#define TP_CUDA_GPU_H
+
+#include "alloc/source.h"
+#include "cuda/driver.h"
+
+#include <time.h>
+
+struct cuda_gpu {
+    struct cuda_driver driver;
+    int ordinal; /* as the driver counts devices */
+    CUdevice device;
+    CUcontext context; /* the primary one, retained; NULL: not yet */
+    void **current;    /* whose context the thread has; may be NULL */
+    int *lost;         /* may be NULL; set by the source once it is open */
+    bool timed;
+    uint64_t began_ns;
+    struct tp_driver_counts counts;
+    struct tp_err failure; /* the first one; its status is TP_OK before */
+};
+
+/* Loads the driver and makes the device's primary context current; `cfg` gives the device of the
+ * trace and the word to share. TP_EDEVICE, and nothing is held. */
+int tp_cuda_gpu_open(struct cuda_gpu *g, int ordinal, const struct tp_source_cfg *cfg,
+                     struct tp_err *err);
+void tp_cuda_gpu_close(struct cuda_gpu *g);
+
+/* Makes the context current, if another may be. TP_EDEVICE: it cannot be. */
+int tp_cuda_make_current(struct cuda_gpu *g);
+
+/* Keeps the sentence of the first failure. TP_EDEVICE. */
+int tp_cuda_lose(struct cuda_gpu *g, const char *call, CUresult code);
+
+/* Before calls of an operation. */
+static inline int cuda_enter(struct cuda_gpu *g)
+{
+    if (__builtin_expect(g->failure.status != TP_OK, 0))
+        return TP_EDEVICE;
+    if (__builtin_expect(g->current && *g->current == (void *)g->context, 1))
+        return TP_OK;
+    return tp_cuda_make_current(g);
+}
+
+static inline int cuda_status(struct cuda_gpu *g, const char *call, CUresult code)
+{
+    return __builtin_expect(code == CUDA_SUCCESS, 1) ? TP_OK : tp_cuda_lose(g, call, code);
+}
+
+static inline uint64_t cuda_clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline void cuda_call_begins(struct cuda_gpu *g)
+{
+    g->counts.calls++;
+    if (__builtin_expect(g->timed, 0))
+        g->began_ns = cuda_clock_ns();
+}
+
+static inline CUresult cuda_call_ended(struct cuda_gpu *g, CUresult code)
+{
+    if (__builtin_expect(g->timed, 0))
+        g->counts.ns += cuda_clock_ns() - g->began_ns;
+    return code;
+}
+
+/* A macro cannot have no arguments in C17, so this one stands alone. */
+static inline int cuda_synchronize(struct cuda_gpu *g)
+{
+    g->counts.syncs++;
+    cuda_call_begins(g);
+    return cuda_status(g, "cuCtxSynchronize", cuda_call_ended(g, g->driver.CtxSynchronize()));
+}
+
+/* For calls that give something back: a failure is kept, and the next one is tried. */
+static inline void cuda_released(struct cuda_gpu *g, const char *call, CUresult code)
+{
+    if (code != CUDA_SUCCESS)
+        tp_cuda_lose(g, call, code);
+}
+
+#define CUDA_CALL(g, name, ...)                                                                    \
+    cuda_call_ended((g), (cuda_call_begins(g), (g)->driver.name(__VA_ARGS__)))
+
+#endif

@@ -1,0 +1,386 @@
+/* The source `cuda`: memory of a GPU, from the CUDA driver.
+ *
+ *     get, put              cuMemAlloc, cuMemFree; a table of what is out, so that put is strict
+ *     record, done, wait    events from a fixed pool                                     fences.h
+ *     get_async, put_async  the driver's stream-ordered pool                               pool.h
+ *     follow                an event, and a wait for it                                  fences.h
+ *     work                  a memset or a kernel on the block                            occupy.h
+ *
+ * All handles are made in init, none in an operation. Anything but success or "out of memory" from
+ * the driver loses the device: the first such answer is kept, and no call is made any more (gpu.h).
+ *
+ * Known weakness: what the driver gives is aligned as it pleases (512 bytes are seen, 256 promised),
+ * so a range of a higher alignment is asked for again with room to shift it, and the device holds
+ * more for it than the range is long. cuMemFree may wait for the device, which no count shows. */
+#include "alloc/addr_map.h"
+#include "alloc/source.h"
+#include "cuda/cuda_options.h"
+#include "cuda/device_map.h"
+#include "cuda/fences.h"
+#include "cuda/occupy.h"
+#include "cuda/pool.h"
+
+#include <stdlib.h>
+
+enum { CUDA_PAGE = 512 };
+
+struct cuda_source {
+    struct cuda_gpu gpu;
+    struct cuda_fences fences;
+    struct cuda_pool pool;
+    struct cuda_occupy occupy;
+    struct tp_addr_map ranges; /* address -> size */
+    struct tp_addr_map bases;  /* address -> what cuMemAlloc gave, where that is another */
+    CUstream *streams;
+    uint32_t stream_count;
+    uint32_t created; /* streams [first_created, created) are ours to destroy */
+    uint32_t first_created;
+    uint64_t capacity;
+    const uint64_t *now_ns; /* may be NULL */
+};
+
+static void *table_get(void *ctx, size_t size)
+{
+    (void)ctx;
+    return calloc(1, size);
+}
+
+static void table_put(void *ctx, void *p, size_t size)
+{
+    (void)ctx, (void)size;
+    free(p);
+}
+
+/* ---- opening and closing ---- */
+
+static int create_streams(struct cuda_source *s, uint32_t count, enum cuda_streams kind,
+                          struct tp_err *err)
+{
+    static const struct {
+        bool own_first;
+        uintptr_t first; /* a handle that is there already */
+        unsigned flags;
+    } kinds[] = {
+        [CUDA_STREAMS_NON_BLOCKING] = {true, 0, CU_STREAM_NON_BLOCKING},
+        [CUDA_STREAMS_DEFAULT] = {false, 0, CU_STREAM_DEFAULT},
+        [CUDA_STREAMS_PER_THREAD] = {false, 2 /* CU_STREAM_PER_THREAD */, CU_STREAM_NON_BLOCKING},
+    };
+    s->streams = calloc(count, sizeof *s->streams);
+    if (!s->streams)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    s->stream_count = count;
+    s->first_created = kinds[kind].own_first ? 0 : 1;
+    if (!kinds[kind].own_first)
+        s->streams[0] = (CUstream)kinds[kind].first;
+    for (s->created = s->first_created; s->created < count; s->created++) {
+        CUresult code =
+            s->gpu.driver.StreamCreate(&s->streams[s->created], kinds[kind].flags);
+        if (code != CUDA_SUCCESS)
+            return tp_cuda_fail(&s->gpu.driver, "cuStreamCreate", code, err);
+    }
+    return TP_OK;
+}
+
+static int read_capacity(struct cuda_source *s, struct tp_err *err)
+{
+    size_t free_bytes = 0, total = 0;
+    CUresult code = s->gpu.driver.MemGetInfo(&free_bytes, &total);
+    s->capacity = free_bytes;
+    return code == CUDA_SUCCESS ? TP_OK
+                                : tp_cuda_fail(&s->gpu.driver, "cuMemGetInfo", code, err);
+}
+
+static void free_ranges(struct cuda_source *s)
+{
+    const struct tp_addr_entry *e;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&s->ranges, &at));) {
+        const uint64_t *base = tp_addr_map_find(&s->bases, e->key);
+        cuda_released(&s->gpu, "cuMemFree", s->gpu.driver.MemFree(base ? *base : e->key));
+    }
+    tp_addr_map_fini(&s->ranges);
+    tp_addr_map_fini(&s->bases);
+}
+
+/* Everything is tried, on a lost device too. */
+static void cuda_fini(void *state)
+{
+    struct cuda_source *s = state;
+    struct cuda_gpu *g = &s->gpu;
+    tp_cuda_make_current(g);
+    cuda_synchronize(g);
+    if (s->pool.handle)
+        tp_cuda_pool_close(&s->pool, g);
+    tp_cuda_fences_close(&s->fences, g);
+    for (uint32_t i = s->first_created; i < s->created; i++)
+        cuda_released(g, "cuStreamDestroy", g->driver.StreamDestroy(s->streams[i]));
+    free(s->streams);
+    free_ranges(s);
+    tp_cuda_occupy_close(&s->occupy, g);
+    tp_cuda_gpu_close(g);
+}
+
+/* What can be refused is looked at before anything is taken; cuda_fini cleans up what failed half
+ * way. */
+static int open_parts(struct cuda_source *s, const struct tp_source_cfg *cfg, struct tp_err *err)
+{
+    const struct cuda_opts *opts = cfg->opts;
+    uint32_t streams = cfg->streams ? cfg->streams : 1;
+    int rc = read_capacity(s, err);
+    if (!rc)
+        rc = create_streams(s, streams, opts->streams, err);
+    if (!rc)
+        rc = tp_cuda_fences_open(&s->fences, &s->gpu, streams, err);
+    for (uint32_t i = 0; !rc && i < streams; i++)
+        s->fences.streams[i].handle = s->streams[i];
+    return rc;
+}
+
+static int hint_virtual(struct tp_err *err, int rc)
+{
+    if (rc != TP_EDEVICE || !err || *err->hint)
+        return rc;
+    return tp_hint(err, rc, "'--source virtual' replays the same policy without a GPU");
+}
+
+static int cuda_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
+{
+    struct cuda_source *s = state;
+    const struct cuda_opts *opts = cfg->opts;
+    int ordinal, rc = tp_cuda_map(opts->map, cfg->device, &ordinal, err);
+    if (rc)
+        return rc;
+    tp_addr_map_init(&s->ranges, table_get, table_put, s);
+    tp_addr_map_init(&s->bases, table_get, table_put, s);
+    s->now_ns = cfg->now_ns;
+    rc = tp_cuda_gpu_open(&s->gpu, ordinal, cfg, err);
+    if (rc)
+        return hint_virtual(err, rc);
+    rc = open_parts(s, cfg, err);
+    if (rc) {
+        cuda_fini(s);
+        return hint_virtual(err, rc);
+    }
+    s->gpu.lost = cfg->lost;
+    s->gpu.timed = cfg->time_calls;
+    s->gpu.counts = (struct tp_driver_counts){0};
+    return TP_OK;
+}
+
+static uint64_t cuda_page(void *state)
+{
+    (void)state;
+    return CUDA_PAGE;
+}
+
+/* What was free when it was opened: others may hold the rest. */
+static uint64_t cuda_capacity(void *state)
+{
+    return ((const struct cuda_source *)state)->capacity;
+}
+
+/* ---- ranges ---- */
+
+static int get_base(struct cuda_source *s, uint64_t size, CUdeviceptr *out)
+{
+    struct cuda_gpu *g = &s->gpu;
+    *out = 0;
+    CUresult code = CUDA_CALL(g, MemAlloc, out, size);
+    return code == CUDA_ERROR_OUT_OF_MEMORY ? TP_EOOM : cuda_status(g, "cuMemAlloc", code);
+}
+
+static int put_base(struct cuda_source *s, CUdeviceptr base)
+{
+    return cuda_status(&s->gpu, "cuMemFree", CUDA_CALL(&s->gpu, MemFree, base));
+}
+
+/* Room in both tables comes first: nothing can fail once the driver has given. */
+static int get_aligned(struct cuda_source *s, uint64_t size, uint64_t align, CUdeviceptr *base)
+{
+    int rc = get_base(s, size, base);
+    if (rc || *base % align == 0)
+        return rc;
+    rc = put_base(s, *base);
+    if (!rc && tp_addr_map_reserve(&s->bases, s->bases.count + 1))
+        rc = TP_ENOMEM;
+    if (rc)
+        return rc;
+    return size > UINT64_MAX - align ? TP_EOOM : get_base(s, size + align, base);
+}
+
+static int cuda_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
+{
+    struct cuda_source *s = state;
+    CUdeviceptr base;
+    int rc = cuda_enter(&s->gpu);
+    if (!rc && tp_addr_map_reserve(&s->ranges, s->ranges.count + 1))
+        rc = TP_ENOMEM;
+    if (!rc)
+        rc = get_aligned(s, size, align, &base);
+    if (rc)
+        return rc;
+    tp_addr addr = (base + align - 1) & ~(align - 1);
+    tp_addr_map_insert(&s->ranges, addr, size);
+    if (addr != base)
+        tp_addr_map_insert(&s->bases, addr, base);
+    *out = addr;
+    return TP_OK;
+}
+
+static int cuda_put(void *state, tp_addr addr, uint64_t size)
+{
+    struct cuda_source *s = state;
+    const uint64_t *held = tp_addr_map_find(&s->ranges, addr);
+    if (!held || *held != size)
+        return TP_EINVAL;
+    int rc = cuda_enter(&s->gpu);
+    if (rc)
+        return rc;
+    const uint64_t *base = s->bases.count ? tp_addr_map_find(&s->bases, addr) : NULL;
+    rc = put_base(s, base ? *base : addr);
+    if (rc)
+        return rc;
+    tp_addr_map_remove(&s->ranges, addr, NULL);
+    if (base)
+        tp_addr_map_remove(&s->bases, addr, NULL);
+    return TP_OK;
+}
+
+/* ---- fences ---- */
+
+static void cuda_record(void *state, uint16_t stream, struct tp_fence *out)
+{
+    struct cuda_source *s = state;
+    assert(stream < s->stream_count);
+    *out = (struct tp_fence){.time_ns = s->now_ns ? *s->now_ns : 0, .stream = stream};
+    tp_cuda_fence_record(&s->fences, &s->gpu, stream, &out->serial);
+}
+
+static bool cuda_done(void *state, const struct tp_fence *f)
+{
+    struct cuda_source *s = state;
+    return tp_cuda_fence_done(&s->fences, &s->gpu, f->stream, f->serial);
+}
+
+static int cuda_wait(void *state, const struct tp_fence *f)
+{
+    struct cuda_source *s = state;
+    return tp_cuda_fence_wait(&s->fences, &s->gpu, f->stream, f->serial);
+}
+
+static void cuda_synced(void *state, uint16_t stream)
+{
+    struct cuda_source *s = state;
+    assert(stream == TP_ALL_STREAMS || stream < s->stream_count);
+    tp_cuda_fences_sync(&s->fences, &s->gpu, stream);
+}
+
+/* ---- the driver's pool ---- */
+
+static int cuda_pool_open(void *state, const struct tp_pool_cfg *cfg, struct tp_err *err)
+{
+    struct cuda_source *s = state;
+    return tp_cuda_pool_open(&s->pool, &s->gpu, cfg, err);
+}
+
+static int cuda_pool_close(void *state)
+{
+    struct cuda_source *s = state;
+    return tp_cuda_pool_close(&s->pool, &s->gpu);
+}
+
+static int cuda_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out)
+{
+    struct cuda_source *s = state;
+    assert(stream < s->stream_count);
+    return cuda_pool_get(&s->pool, &s->gpu, size, s->streams[stream], out);
+}
+
+static int cuda_put_async(void *state, tp_addr addr, uint16_t stream)
+{
+    struct cuda_source *s = state;
+    assert(stream < s->stream_count);
+    return cuda_pool_put(&s->pool, &s->gpu, addr, s->streams[stream]);
+}
+
+static int cuda_pool_trim(void *state, uint64_t keep)
+{
+    struct cuda_source *s = state;
+    return tp_cuda_pool_trim(&s->pool, &s->gpu, keep);
+}
+
+static int cuda_pool_marks(void *state, struct tp_pool_marks *out)
+{
+    struct cuda_source *s = state;
+    return tp_cuda_pool_marks(&s->pool, &s->gpu, out);
+}
+
+/* ---- streams and the device ---- */
+
+static int cuda_follow(void *state, uint16_t stream, uint16_t after)
+{
+    struct cuda_source *s = state;
+    assert(stream < s->stream_count && after < s->stream_count);
+    return tp_cuda_fences_follow(&s->fences, &s->gpu, stream, after);
+}
+
+static int cuda_work(void *state, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
+                     enum tp_occupy how)
+{
+    struct cuda_source *s = state;
+    assert(stream < s->stream_count);
+    return tp_cuda_occupy(&s->occupy, &s->gpu, s->streams[stream], addr, size, ns, how);
+}
+
+/* Looking, as pool_marks: not counted. */
+static int cuda_memory(void *state, uint64_t *free_bytes, uint64_t *total_bytes)
+{
+    struct cuda_source *s = state;
+    size_t free_now = 0, total = 0;
+    int rc = cuda_enter(&s->gpu);
+    if (!rc)
+        rc = cuda_status(&s->gpu, "cuMemGetInfo", s->gpu.driver.MemGetInfo(&free_now, &total));
+    *free_bytes = rc ? 0 : free_now;
+    *total_bytes = rc ? 0 : total;
+    return rc;
+}
+
+static void cuda_counts(void *state, struct tp_driver_counts *out)
+{
+    *out = ((const struct cuda_source *)state)->gpu.counts;
+}
+
+static int cuda_fault(void *state, struct tp_err *err)
+{
+    const struct cuda_gpu *g = &((const struct cuda_source *)state)->gpu;
+    return g->failure.status == TP_OK ? TP_OK : tp_fail(err, TP_EDEVICE, "%s", g->failure.text);
+}
+
+const struct tp_source_ops tp_source_cuda = {
+    .name = "cuda",
+    .summary = "memory of a GPU, from the CUDA driver",
+    .flags = TP_SRC_DEVICE,
+    .state_size = sizeof(struct cuda_source),
+    .opts_size = sizeof(struct cuda_opts),
+    .options = cuda_rows,
+    .init = cuda_init,
+    .fini = cuda_fini,
+    .page = cuda_page,
+    .capacity = cuda_capacity,
+    .get = cuda_get,
+    .put = cuda_put,
+    .record = cuda_record,
+    .done = cuda_done,
+    .wait = cuda_wait,
+    .synced = cuda_synced,
+    .pool_open = cuda_pool_open,
+    .pool_close = cuda_pool_close,
+    .get_async = cuda_get_async,
+    .put_async = cuda_put_async,
+    .pool_trim = cuda_pool_trim,
+    .pool_marks = cuda_pool_marks,
+    .follow = cuda_follow,
+    .work = cuda_work,
+    .memory = cuda_memory,
+    .counts = cuda_counts,
+    .fault = cuda_fault,
+};

@@ -2,8 +2,9 @@
 # usage: scripts/test.sh [--no-install] [--quick]
 #
 # Builds tapool and runs its tests: every test with gcc, then with the address and undefined-behaviour
-# sanitizers; the unit tests, less the slow ones, with clang and, built as without the CUDA Toolkit, with
-# the thread sanitizer. Warnings are errors. On Debian and Ubuntu it first installs what is missing and says so. May be run again.
+# sanitizers; the unit tests, less the slow ones, with clang and, built as where there is no CUDA
+# Toolkit, with the thread sanitizer. Warnings are errors. On Debian and Ubuntu it first installs what
+# is missing and says so. May be run again.
 #
 #   --no-install   install nothing: say what is missing and exit 2
 #   --quick        the plain gcc build and its tests only

@@ -1,0 +1,103 @@
+# scripts/gpu-check.sh on the simulated driver: it does everything, and claims nothing.
+load common
+
+CHECK=$TAPOOL_ROOT/scripts/gpu-check.sh
+
+check() { "$CHECK" --binary "$TAPOOL" "$@"; }
+
+need_driver() {
+    [ "${TAPOOL_WITH_CUDA:-yes}" = yes ] || skip "this build has no source cuda"
+    [ -f "${TAPOOL_FAKE_CUDA_PATH:-}" ] || skip "there is no simulated driver (TAPOOL_FAKE_CUDA_PATH)"
+}
+
+@test "all of it: results, a table, and no claim" {
+    need_driver
+    ok check --driver "$TAPOOL_FAKE_CUDA_PATH" --out results --quick
+    [ "$(tail -n 1 "$out")" = "$WORK/results/results.md" ] || fail "last line: $(tail -n 1 "$out")"
+    matches "$out" '^  cuda +(ok|limit) '
+    head -n 3 results/results.md >head
+    matches head 'simulated'
+    matches results/results.md '^- device: Simulated GPU'
+    [ "$(grep -c '| not measured | - |$' results/results.md)" -eq 4 ] ||
+        fail "not four goals that are not measured:" "$(grep -A 8 '^## Goals' results/results.md)"
+    lacks results/results.md '(reached|MISSED)'
+    for trace in training-step llm-decode streams; do
+        for occupy in none spin; do
+            is "results/$trace-$occupy.json" 'len(d["runs"])' 8
+        done
+        for strategy in arena lru stream-pool bump async-0 async-max async-own direct; do
+            [ "$(grep -c "^| $trace | $strategy |" results/results.md)" -eq 2 ] ||
+                fail "$trace, $strategy: not two rows"
+        done
+    done
+    lacks results/results.md '^## (Failed|No time)'
+}
+
+@test "a test that fails, and one that passes: exit 1" {
+    need_driver
+    mkdir tests
+    printf '#!/bin/sh\necho "[  PASSED  ] 3 test(s)."\necho "[  SKIPPED ] 1 test(s), listed below:"\n' \
+        >tests/test_cuda_good
+    printf '#!/bin/sh\necho "[  FAILED  ] 2 test(s), listed below:"\nexit 2\n' >tests/test_cuda_bad
+    printf '#!/bin/sh\nkill -SEGV $$\n' >tests/test_cuda_ugly
+    chmod +x tests/*
+    capture check --driver "$TAPOOL_FAKE_CUDA_PATH" --out results --quick --seconds 0 --tests tests
+    [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$err")"
+    matches "$out" '^-- test_cuda_good: 3 passed, 0 failed, 1 skipped$'
+    matches results/results.md '3 passed, 3 failed, 1 skipped, in 3 programs$'
+    matches results/results.md '^## No time for$'
+}
+
+@test "a replay that fails is named, the others go on: exit 1" {
+    need_driver
+    printf '{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}}\n{"op": "free", "id": 1}\n' \
+        >bad.jsonl
+    printf '#!/bin/sh\ncase "$*" in\n*goals-* | *streams.tpt* | *llm-decode.tpt* | *training-step.tpt*)
+        exit 4 ;;\nesac\nexec "%s" "$@"\n' "$TAPOOL" >tapool
+    chmod +x tapool
+    capture "$CHECK" --binary ./tapool --driver "$TAPOOL_FAKE_CUDA_PATH" --out results --quick bad.jsonl
+    [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$err")"
+    matches results/results.md '^- bad-none, arena: exit status 3: tapool: .*bad\.jsonl:2'
+}
+
+@test "no driver, no GPU: exit 4" {
+    echo 'not a library' >libcuda.so
+    capture check --driver ./libcuda.so --out results
+    [ "$rc" -eq 4 ] || fail "exit code $rc" "$(cat "$err")"
+    matches "$err" '^gpu-check.sh: nothing was measured'
+    [ ! -e results/results.md ] || fail "there is a table"
+}
+
+@test "wrong arguments: exit 2" {
+    wrong() { # REGEX ARGUMENT...
+        local regex=$1
+        shift
+        capture check --out results "$@"
+        [ "$rc" -eq 2 ] || fail "exit code $rc of: $*" || return 1
+        matches "$err" "$regex" || return 1
+        [ ! -e results ] || fail "something was made of: $*"
+    }
+    wrong "unknown option '--bogus'" --bogus
+    wrong "'--seconds' needs a value" --seconds
+    wrong "'--seconds soon' is no number" --seconds soon
+    wrong "no folder 'nonesuch'" --tests nonesuch
+    wrong "no folder 'nonesuch'" --prefix nonesuch
+    wrong "no file 'nonesuch'" --driver nonesuch
+    wrong "no trace 'nonesuch'" nonesuch
+    capture "$CHECK" --binary nonesuch
+    [ "$rc" -eq 2 ] || fail "exit code $rc"
+    ok "$CHECK" --help
+    matches "$out" '^usage: scripts/gpu-check.sh'
+}
+
+@test "neither cmake nor a binary: exit 2, and what to carry" {
+    local name
+    mkdir bin
+    for name in bash env dirname sed sort head grep cat mkdir getconf; do
+        ln -s "$(command -v "$name")" "bin/$name"
+    done
+    capture env PATH="$WORK/bin" "$CHECK" --out results
+    [ "$rc" -eq 2 ] || fail "exit code $rc" "$(cat "$err")"
+    matches "$err" '^gpu-check.sh: cmake is not here'
+    matches "$err" '^hint: .*glibc [0-9.]+ or older.*--binary build/gpu/tapool'
+}

@@ -318,12 +318,12 @@ def measure_goals(check, folder, training):
 # ---- the table ----
 
 def device_of(result):
-    return get(result, "runs", 0, "source", "devices", 0) or {}
+    return get(result, "runs", 0, "source", "device", 0) or {}
 
 
 def is_simulated(result):
     """True too where nothing says that it is a real one."""
-    return get(result, "runs", 0, "source", "driver", "simulated") is not False
+    return device_of(result).get("simulated") is not False
 
 
 def number(value, form="%d"):
@@ -337,13 +337,21 @@ def mib(low, high=None):
     return text if high is None or high == low else "%s to %.1f" % (text, high / MIB)
 
 
+def measured_of(run, *path):
+    """Of each device."""
+    return [get(device, "measured", *path) for device in get(run, "devices") or []]
+
+
 def peak_of(run):
-    span = get(run, "devices", 0, "measured", "peak_reserved_bytes")
-    if isinstance(span, list):
-        return mib(*span)
-    if isinstance(span, dict):
-        return mib(span.get("low"), span.get("high"))
-    return mib(get(run, "memory", "peak_reserved_bytes"))
+    spans = measured_of(run, "peak_reserved_bytes")
+    if not spans or not all(spans):
+        return "-"
+    return mib(sum(low for low, _ in spans), sum(high for _, high in spans))
+
+
+def calls_of(run):
+    calls = measured_of(run, "driver", "calls")
+    return None if not calls or None in calls else sum(calls)
 
 
 HEAD = ["trace", "strategy", "peak reserved, MiB", "ns per call", "alloc p50", "alloc p99", "free p50",
@@ -352,9 +360,9 @@ HEAD = ["trace", "strategy", "peak reserved, MiB", "ns per call", "alloc p50", "
 
 def row_of(name, run):
     latency = get(run, "latency") or {}
-    return [name, get(run, "strategy", "label"), peak_of(run), number(gross_ns(run), "%.0f"),
+    return [name, get(run, "strategy", "label"), peak_of(run), number(get(run, "throughput", "ns_per_op"), "%.0f"),
             *(number(get(latency, kind, p)) for kind in ("alloc", "free") for p in ("p50_ns", "p99_ns")),
-            number(get(run, "devices", 0, "measured", "driver_calls")),
+            number(calls_of(run)),
             number(get(run, "failed_allocations"))]
 
 
@@ -377,17 +385,16 @@ def suite_line(check):
 
 def head_lines(check, result):
     device = device_of(result)
-    driver = get(result, "runs", 0, "source", "driver") or {}
     tool, machine = get(result, "tool") or {}, get(result, "machine") or {}
+    cuda = device.get("cuda_version") or 0
     lines = ["# What tapool measured on a GPU", ""]
     if is_simulated(result):
         lines += ["**The driver is simulated: it keeps books in host memory. No figure below means "
                   "anything.**", ""]
     lines += [
-        "- device: %s, %s MiB" % (device.get("name", "not known"), mib(device.get("memory_bytes"))),
-        "- driver: %s, CUDA %s, `%s`" % (driver.get("release") or "not known",
-                                         driver.get("version", "not known"),
-                                         driver.get("path", "not known")),
+        "- device: %s, %s MiB" % (device.get("name", "not known"), mib(device.get("total_bytes"))),
+        "- driver: %s, CUDA %d.%d" % (device.get("driver_release") or "not known", cuda // 1000,
+                                      cuda % 1000 // 10),
         "- date: %s UTC" % datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M"),
         "- tapool %s (%s, %s), %s, %s" % (
             tool.get("version"), tool.get("build"), tool.get("compiler"), machine.get("cpu"),
@@ -400,8 +407,9 @@ def head_lines(check, result):
 
 LEGEND = """Times are ns as seen from the CPU, the driver's calls included. Peak reserved is the meter's, or
 the pool's own high-water mark, from the lowest to the highest over the passes. ns per call is that of
-whole replays; p50 and p99 are of single calls. Driver calls are those of one replay. `async-0`,
-`async-max`: `cudaMallocAsync` with release_threshold 0 and max; `async-own`: max, in a pool of its own.
+whole replays, less tapool's own share; p50 and p99 are of single calls, `-` where there were too few.
+Driver calls are those of one replay. `async-0`, `async-max`: `cudaMallocAsync` with release_threshold 0
+and max; `async-own`: max, in a pool of its own.
 """
 
 

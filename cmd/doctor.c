@@ -54,3 +54,8 @@ void tp_doctor_examine(struct tp_doctor *d)
     tp_doctor_machine(d);
     tp_doctor_tools(d);
 }
+
+void tp_doctor_release(struct tp_doctor *d)
+{
+    tp_gpu_close(&d->gpu);
+}

@@ -4,6 +4,7 @@
 
 #include "alloc/clock.h"
 #include "alloc/run.h"
+#include "cmd/gpu.h"
 #include "cmd/machine.h"
 
 #include <stdio.h>
@@ -24,6 +25,12 @@ struct tp_check {
     char advice[TP_CHECK_ADVICE]; /* what it means or what to do; "" where nothing is to be said */
 };
 
+/* A CUDA device: what it has free now; both TP_NONE where it does not answer. */
+enum { TP_DOCTOR_GPUS = 16 };
+struct tp_gpu_facts {
+    uint64_t free_bytes, total_bytes;
+};
+
 struct tp_doctor {
     const char *root; /* before /proc and /sys: "" for this machine, a folder in tests */
     FILE *out;        /* where the page goes */
@@ -32,6 +39,8 @@ struct tp_doctor {
     uint64_t cores_allowed; /* by affinity */
     double load;            /* of one minute; NAN: unknown */
     uint64_t memory_available_bytes, max_map_count, overcommit_memory; /* TP_NONE: unknown */
+    struct tp_gpu gpu; /* loaded where there is a driver; tp_doctor_release */
+    struct tp_gpu_facts gpus[TP_DOCTOR_GPUS];
     uint64_t cuda_devices;
     uint64_t temporary_free_bytes; /* TP_NONE: the folder cannot be written */
     struct tp_check checks[TP_CHECKS_MAX];
@@ -39,12 +48,15 @@ struct tp_doctor {
 };
 
 /* Every check in its order. Takes a fraction of a second, starts `valgrind --version` where there
- * is one, loads libcuda.so.1 where there is one, and changes nothing. */
+ * is one, loads libcuda.so.1 where there is one, and changes nothing. What it holds of devices is
+ * given back by tp_doctor_release. */
 void tp_doctor_examine(struct tp_doctor *d);
+void tp_doctor_release(struct tp_doctor *d);
 
-/* The parts of it, in cmd/doctor_machine.c and cmd/doctor_tools.c. */
+/* The parts of it, in cmd/doctor_machine.c, cmd/doctor_tools.c and cmd/doctor_cuda.c. */
 void tp_doctor_machine(struct tp_doctor *d);
 void tp_doctor_tools(struct tp_doctor *d);
+void tp_doctor_cuda(struct tp_doctor *d);
 
 /* Adds a check; `value` is formatted. */
 struct tp_check *tp_doctor_add(struct tp_doctor *d, const char *name, enum tp_verdict verdict,

@@ -64,6 +64,37 @@ static void print_text(const struct tp_doctor *d, FILE *out)
     tp_page_line(&page);
 }
 
+/* null where there is none: the check says why. */
+static void write_cuda(struct tp_json *j, cJSON *root, const struct tp_doctor *d)
+{
+    const struct tp_cuda_info *info = d->gpu.cuda ? tp_gpu_info(&d->gpu) : NULL;
+    if (!info) {
+        tp_json_text(j, root, "cuda", NULL);
+        return;
+    }
+    cJSON *cuda = tp_json_object(j, root, "cuda");
+    tp_json_text(j, cuda, "driver", info->path);
+    tp_json_text(j, cuda, "driver_release", info->release);
+    tp_json_uint(j, cuda, "cuda_version", (uint64_t)info->version);
+    tp_json_bool(j, cuda, "simulated", info->simulated);
+    cJSON *devices = tp_json_array(j, cuda, "devices");
+    for (int i = 0; i < info->device_count && i < TP_DOCTOR_GPUS; i++) {
+        const struct tp_cuda_device *device = &info->devices[i];
+        cJSON *o = cJSON_CreateObject();
+        tp_json_text(j, o, "name", device->name);
+        tp_json_uint(j, o, "total_bytes", device->total_bytes);
+        tp_json_uint(j, o, "free_bytes", d->gpus[i].free_bytes);
+        tp_json_uint(j, o, "clock_khz", device->clock_khz ? device->clock_khz : TP_NONE);
+        tp_json_uint(j, o, "compute_major", (uint64_t)device->major);
+        tp_json_uint(j, o, "compute_minor", (uint64_t)device->minor);
+        tp_json_bool(j, o, "pools", device->pools);
+        tp_json_text(j, o, "no_pools", device->pools ? NULL : device->no_pools);
+        tp_json_bool(j, o, "vmm", device->vmm);
+        tp_json_text(j, o, "no_vmm", device->vmm ? NULL : device->no_vmm);
+        tp_json_push(j, devices, o);
+    }
+}
+
 static int print_json(const struct tp_doctor *d, FILE *out, struct tp_err *err)
 {
     struct tp_json j = {false};
@@ -81,6 +112,7 @@ static int print_json(const struct tp_doctor *d, FILE *out, struct tp_err *err)
     tp_json_uint(&j, values, "overcommit_memory", d->overcommit_memory);
     tp_json_uint(&j, values, "temporary_free_bytes", d->temporary_free_bytes);
     tp_json_uint(&j, values, "cuda_devices", d->cuda_devices);
+    write_cuda(&j, root, d);
     cJSON *checks = tp_json_array(&j, root, "checks");
     for (int i = 0; i < d->count; i++) {
         const struct tp_check *c = &d->checks[i];
@@ -110,6 +142,7 @@ static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
         status = print_json(d, out, err);
     else
         print_text(d, out);
+    tp_doctor_release(d);
     free(d);
     return status;
 }

@@ -1,11 +1,10 @@
-/* Checks of what tapool can use here: counters of the processor, valgrind, CUDA, sources, samples,
- * the folder for large programs, the terminal. */
+/* Checks of what tapool can use here: counters of the processor, valgrind, sources, samples, the
+ * folder for large programs, the terminal. */
 #include "cmd/doctor.h"
 #include "cmd/registry.h"
 #include "cmd/text.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -19,7 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CUDA_LIBRARY    "libcuda.so.1"
 #define LOW_SPOOL       (UINT64_C(1) << 30) /* bytes free */
 #define VERSION_WAIT_MS 2000
 
@@ -155,68 +153,6 @@ static void check_valgrind(struct tp_doctor *d)
         tp_doctor_add(d, "valgrind", TP_VERDICT_OK, "%s, %s", version, path);
 }
 
-/* ---- CUDA ---- */
-
-typedef int cuda_version_fn(int *version);
-typedef int cuda_init_fn(unsigned flags);
-typedef int cuda_count_fn(int *count);
-
-struct cuda {
-    cuda_version_fn *version;
-    cuda_init_fn *init;
-    cuda_count_fn *count;
-};
-
-/* dlsym gives an object pointer, which ISO C does not convert to a function's. */
-static bool find_symbol(void *library, const char *name, void *function, size_t size)
-{
-    void *symbol = dlsym(library, name);
-    if (symbol)
-        memcpy(function, &symbol, size);
-    return symbol != NULL;
-}
-
-static bool find_symbols(void *library, struct cuda *cu)
-{
-    return find_symbol(library, "cuDriverGetVersion", &cu->version, sizeof cu->version) &&
-           find_symbol(library, "cuInit", &cu->init, sizeof cu->init) &&
-           find_symbol(library, "cuDeviceGetCount", &cu->count, sizeof cu->count);
-}
-
-static const char without_gpu[] = "device traces replay on --source virtual: memory and counts are "
-                                  "exact, the driver's time is not in them";
-
-/* The library stays loaded: a driver that was initialised cannot be unloaded safely. */
-static void check_cuda(struct tp_doctor *d)
-{
-    const char *given = getenv("TAPOOL_CUDA_DRIVER");
-    const char *name = given && *given ? given : CUDA_LIBRARY;
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    struct cuda cu = {NULL, NULL, NULL};
-    int version = 0, devices = 0, code = -1;
-    if (!library) {
-        tp_doctor_advise(tp_doctor_add(d, "cuda", TP_VERDICT_MISSING, "%s was not found", name),
-                         "%s", without_gpu);
-        return;
-    }
-    bool complete = find_symbols(library, &cu);
-    if (complete && !cu.version(&version))
-        code = cu.init(0);
-    if (!code)
-        code = cu.count(&devices);
-    d->cuda_devices = !code && devices > 0 ? (uint64_t)devices : 0;
-    if (!complete)
-        tp_doctor_advise(tp_doctor_add(d, "cuda", TP_VERDICT_MISSING, "%s is no CUDA driver", name),
-                         "%s", without_gpu);
-    else if (!d->cuda_devices)
-        tp_doctor_advise(tp_doctor_add(d, "cuda", TP_VERDICT_MISSING,
-                                       "%s is there, a device is not (error %d)", name, code),
-                         "%s", without_gpu);
-    else
-        tp_doctor_add(d, "cuda", TP_VERDICT_OK, "%d device%s, driver for CUDA %d.%d", devices,
-                      devices == 1 ? "" : "s", version / 1000, version % 1000 / 10);
-}
-
 /* ---- tapool's own ---- */
 
 static void check_sources(struct tp_doctor *d)
@@ -298,7 +234,7 @@ void tp_doctor_tools(struct tp_doctor *d)
 {
     check_counters(d);
     check_valgrind(d);
-    check_cuda(d);
+    tp_doctor_cuda(d);
     check_sources(d);
     check_samples(d);
     check_spool(d);

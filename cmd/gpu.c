@@ -23,6 +23,15 @@ const struct tp_cuda_info *tp_gpu_info(const struct tp_gpu *g)
     return tp_cuda_info(g->cuda);
 }
 
+bool tp_gpu_has_pools(const struct tp_gpu *g)
+{
+    const struct tp_cuda_info *info = g->cuda ? tp_gpu_info(g) : NULL;
+    for (int i = 0; info && i < info->device_count; i++)
+        if (info->devices[i].pools)
+            return true;
+    return false;
+}
+
 const char *tp_gpu_why(const struct tp_gpu *g)
 {
     return tp_cuda_built() ? g->why.text : "built without the CUDA Toolkit";

@@ -19,6 +19,9 @@ void tp_gpu_close(struct tp_gpu *g);
 /* After tp_gpu_open said true. */
 const struct tp_cuda_info *tp_gpu_info(const struct tp_gpu *g);
 
+/* It is loaded, and one of its devices at least has memory pools. */
+bool tp_gpu_has_pools(const struct tp_gpu *g);
+
 /* After it said false, a few words: "libcuda.so.1 was not found". */
 const char *tp_gpu_why(const struct tp_gpu *g);
 

@@ -19,11 +19,13 @@ static void print_commands(FILE *out)
         fprintf(out, "  %-14s%s\n", tp_topics[i]->name, tp_topics[i]->summary);
     fputs("\nexit codes\n"
           "  0 done   2 wrong command line   3 unusable input\n"
-          "  4 the replay failed, or output could not be written   128+n ended by signal n\n"
+          "  4 the replay failed, a device is missing or lost, or output could not be written\n"
+          "  128+n ended by signal n\n"
           "\nenvironment\n"
-          "  TMPDIR            where programs above 32 MiB are kept while they are played\n"
-          "  TAPOOL_SAMPLES    another folder for sample:NAME\n"
-          "  NO_COLOR          no colour\n",
+          "  TMPDIR               where programs above 32 MiB are kept while they are played\n"
+          "  TAPOOL_SAMPLES       another folder for sample:NAME\n"
+          "  TAPOOL_CUDA_DRIVER   another library than libcuda.so.1\n"
+          "  NO_COLOR             no colour\n",
           out);
 }
 

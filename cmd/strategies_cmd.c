@@ -1,18 +1,26 @@
 /* tapool strategies: what there is, where it runs, what it resembles; with a name, its options. */
 #include "cmd/cli.h"
+#include "cmd/gpu.h"
 #include "cmd/registry.h"
 #include "cmd/text.h"
 
 #include <gnu/libc-version.h>
 #include <string.h>
 
-enum { NAME = 2, SUMMARY = 20, RUNS = 39, RESEMBLES = 54, DEFAULT = 24, HELP = 34 };
+enum { NAME = 2, SUMMARY = 18, RUNS = 36, GAP = 2, DEFAULT = 24, HELP = 34 };
 
 static const char *const group_names[] = {[TP_GROUP_POLICY] = "policies of tapool",
                                           [TP_GROUP_REAL] = "real allocators",
                                           [TP_GROUP_YARDSTICK] = "yardsticks"};
 
-static void runs_on(const struct tp_strategy *s, char *out, size_t size)
+/* Needs what only a GPU has. */
+static bool needs_gpu(const struct tp_strategy *s)
+{
+    return (s->caps & TP_CAP_ASYNC) != 0;
+}
+
+/* The sources that can serve it here and now: "-" where none can. */
+static void runs_on(const struct tp_strategy *s, const struct tp_gpu *gpu, char *out, size_t size)
 {
     size_t used = 0;
     out[0] = '\0';
@@ -22,9 +30,32 @@ static void runs_on(const struct tp_strategy *s, char *out, size_t size)
     }
     for (size_t i = 0; tp_sources[i] && used < size; i++)
         if (!(tp_sources[i]->flags & TP_SRC_DECORATOR) &&
+            (gpu->cuda || !(tp_sources[i]->flags & TP_SRC_DEVICE)) &&
             tp_strategy_fits(s, tp_sources[i], NULL) == TP_OK)
             used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " " : "",
                                      tp_sources[i]->name);
+    if (!used || (needs_gpu(s) && !tp_gpu_has_pools(gpu)))
+        snprintf(out, size, "-");
+}
+
+/* Why it cannot run here; NULL: it can. */
+static const char *not_here(const struct tp_strategy *s, const struct tp_gpu *gpu)
+{
+    if (!needs_gpu(s) || tp_gpu_has_pools(gpu))
+        return NULL;
+    return gpu->cuda ? tp_gpu_info(gpu)->devices[0].no_pools : tp_gpu_why(gpu);
+}
+
+/* Where the last column begins: behind the longest list of sources. */
+static int resembles_column(const struct tp_gpu *gpu)
+{
+    int widest = 0;
+    for (size_t i = 0; tp_strategies[i]; i++) {
+        char where[64];
+        runs_on(tp_strategies[i], gpu, where, sizeof where);
+        widest = tp_text_width(where) > widest ? tp_text_width(where) : widest;
+    }
+    return RUNS + widest + GAP;
 }
 
 /* libc is whatever this machine has: its name says so. */
@@ -36,36 +67,54 @@ static void summary_of(const struct tp_strategy *s, char *out, size_t size)
         snprintf(out, size, "%s", s->summary);
 }
 
-static void print_group(struct tp_page *page, enum tp_group group)
+static void print_group(struct tp_page *page, enum tp_group group, const struct tp_gpu *gpu)
 {
     bool heads = group == TP_GROUP_POLICY;
+    int resembles = resembles_column(gpu);
     tp_page_at(page, 0, "%s", group_names[group]);
     if (heads)
         tp_page_at(page, RUNS, "runs here");
     if (heads)
-        tp_page_at(page, RESEMBLES, "resembles");
+        tp_page_at(page, resembles, "resembles");
     tp_page_line(page);
     for (size_t i = 0; tp_strategies[i]; i++) {
         const struct tp_strategy *s = tp_strategies[i];
+        const char *why = not_here(s, gpu);
         char where[64], summary[64];
         if (s->group != group)
             continue;
-        runs_on(s, where, sizeof where);
+        runs_on(s, gpu, where, sizeof where);
         summary_of(s, summary, sizeof summary);
         tp_page_at(page, NAME, "%s", s->name);
         tp_page_at(page, SUMMARY, "%s", summary);
         tp_page_at(page, RUNS, "%s", where);
-        tp_page_at(page, RESEMBLES, "%s", s->resembles);
+        tp_page_at(page, resembles, "%s%s", why ? "not here: " : "", why ? why : s->resembles);
         tp_page_line(page);
     }
 }
 
-static void print_all(struct tp_page *page)
+/* What would make a GPU usable; nothing where one is. */
+static void print_how(struct tp_page *page, const struct tp_gpu *gpu)
 {
-    print_group(page, TP_GROUP_POLICY);
-    print_group(page, TP_GROUP_REAL);
-    print_group(page, TP_GROUP_YARDSTICK);
+    if (gpu->cuda)
+        return;
+    if (!tp_cuda_built())
+        tp_page_at(page, 0,
+                   "To play on a GPU: install the CUDA Toolkit (12.0 or newer) and build tapool "
+                   "again.");
+    else
+        tp_page_at(page, 0,
+                   "To play on a GPU: install its driver (tapool doctor says what is missing).");
     tp_page_line(page);
+}
+
+static void print_all(struct tp_page *page, const struct tp_gpu *gpu)
+{
+    print_group(page, TP_GROUP_POLICY, gpu);
+    print_group(page, TP_GROUP_REAL, gpu);
+    print_group(page, TP_GROUP_YARDSTICK, gpu);
+    tp_page_line(page);
+    print_how(page, gpu);
     tp_page_at(page, 0, "Options and defaults: tapool strategies arena");
     tp_page_line(page);
 }
@@ -96,10 +145,11 @@ static void print_option_row(struct tp_page *page, const struct tp_opt *row)
     print_lines(page, HELP, help);
 }
 
-static void print_one(struct tp_page *page, const struct tp_strategy *s)
+static void print_one(struct tp_page *page, const struct tp_strategy *s, const struct tp_gpu *gpu)
 {
     char where[64], summary[64];
-    runs_on(s, where, sizeof where);
+    const char *why = not_here(s, gpu);
+    runs_on(s, gpu, where, sizeof where);
     summary_of(s, summary, sizeof summary);
     tp_page_at(page, 0, "%s: %s", s->name, summary);
     tp_page_line(page);
@@ -107,7 +157,7 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s)
     tp_page_at(page, DEFAULT, "%s", s->resembles);
     tp_page_line(page);
     tp_page_at(page, NAME, "runs here on");
-    tp_page_at(page, DEFAULT, "%s", where);
+    tp_page_at(page, DEFAULT, "%s%s%s", where, why ? "  not here: " : "", why ? why : "");
     tp_page_line(page);
     tp_page_line(page);
     if (!s->options) {
@@ -133,17 +183,19 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s)
 static int run_strategies(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     struct tp_page page;
+    struct tp_gpu gpu = {0};
     tp_page_init(&page, out, 0);
     if (args->count > 1)
         return tp_fail(err, TP_EUSAGE, "strategies takes one name at most");
-    if (!args->count) {
-        print_all(&page);
-        return TP_OK;
-    }
-    const struct tp_strategy *s = tp_find_strategy(args->words[0], err);
-    if (!s)
+    const struct tp_strategy *s = args->count ? tp_find_strategy(args->words[0], err) : NULL;
+    if (args->count && !s)
         return TP_EUSAGE;
-    print_one(&page, s);
+    tp_gpu_open(&gpu);
+    if (s)
+        print_one(&page, s, &gpu);
+    else
+        print_all(&page, &gpu);
+    tp_gpu_close(&gpu);
     return TP_OK;
 }
 

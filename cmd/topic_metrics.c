@@ -15,6 +15,7 @@ static const struct {
     {"fits_in", "smallest device on which no allocation fails (--fits)"},
     {"overhead", "peak of (reserved + metadata) / trace_peak_requested; 1 is the floor"},
     {"at_peak_demand", "all of these and idle at the event of trace_peak_requested"},
+    {"class", "of memory figures: E exact, R reported only (real device, real allocator)"},
     {"internal_fragmentation", "1 - requested / handed out, at peak demand and weighted"},
     {"unused_reserved", "1 - handed out / reserved, at peak demand and weighted"},
     {"external_fragmentation", "1 - largest / all over idle spans that could serve any size"},
@@ -34,6 +35,13 @@ static const struct {
     {"engine_ns_per_op", "tapool's own share, by a policy that does nothing, in the same run"},
     {"played_once", "the trace took longer than --min-time: each time is a cold one"},
     {"latency", "alloc, free, realloc: count, mean, min, p50, p90, p99, p99_9, max, buckets"},
+    {"measured", "what a real GPU answered; ranges are [lowest, highest] over the passes"},
+    {"pool_used", "the most that the driver's pool handed out, by its own high-water mark"},
+    {"missing_at_peak", "by how much cuMemGetInfo's free bytes had sunk; reserved_then: held then"},
+    {"free_at_start", "free on the device before the replay; free_at_failure: at the first one"},
+    {"driver", "of one replay: calls into it, ns inside them; of these syncs, event_waits;"},
+    {"", "works: what --occupy queued beside them"},
+    {"occupy", "what the GPU does with each block (--occupy); occupy_scale: its factor"},
     {"empty_ns", "what a call that does nothing reads: taken off every latency"},
 };
 
@@ -48,7 +56,7 @@ static void print_metrics_topic(FILE *out)
           "events; \"weight\" in the JSON says which. All but times and latencies are exact: a "
           "replay\n"
           "by one thread is a pure function of trace, strategy, options and source. For a real\n"
-          "allocator (system) every figure is informative.\n"
+          "allocator (system) every figure is informative; on a real GPU memory is class R.\n"
           "\nSources: where memory comes from (--source)\n",
           out);
     for (size_t i = 0; tp_sources[i]; i++)

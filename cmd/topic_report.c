@@ -37,12 +37,31 @@ static const char memory_text[] =
     "               stops at the first\n"
     "\n";
 
+static const char gpu_text[] =
+    "On a real GPU (--source cuda)\n"
+    "  times        the policy's work and the driver's calls, as seen from the CPU. Kernels are "
+    "not\n"
+    "               replayed; --occupy spin keeps the streams as busy as they were recorded, so "
+    "that\n"
+    "               frees are pending when the next allocation comes\n"
+    "  peak         read in every pass, under the same load: where the passes differ, a range\n"
+    "  pool         cudaMallocAsync's memory is the high-water mark of the driver's pool; what is\n"
+    "               idle in it and what it reuses, the driver does not say: '-'\n"
+    "  driver calls all of them: for memory, events, pools and orders between streams\n"
+    "  cuMemGetInfo by how much the device's free bytes sank, beside what was reserved: the rest "
+    "is\n"
+    "               the driver's own, or belongs to others who use the device\n"
+    "  fits in      tried on a virtual device, so not known for cudaMallocAsync\n"
+    "\n";
+
 static const char pick_text[] =
     "Pick\n"
     "  1. policies with failed allocations and yardsticks (direct, recorded) are out\n"
     "  2. those within 5 % of the least 'fits in' stay; where that is not known, of the least "
     "peak\n"
-    "  3. then the fewest system or driver calls, where they are known for all that stay\n"
+    "  3. then the fewest system or driver calls, where they are known for all that stay (not on "
+    "a\n"
+    "     real GPU, where their cost is in the times)\n"
     "  4. then the time, where it is real and the intervals do not meet and differ by over 5 %\n"
     "  Nothing separates them: no difference that matters here. The second line names the best "
     "for\n"
@@ -72,6 +91,7 @@ static void print_report_topic(FILE *out)
         "  policy time  on the virtual source: the policy's bookkeeping on this CPU. Not GPU\n"
         "               time, no cudaMalloc\n\n",
         65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s);
+    fputs(gpu_text, out);
     fputs(pick_text, out);
 }
 

@@ -59,7 +59,7 @@ static bool page_per_block(const struct tp_result *r, char *text, size_t size)
 
 static bool memory_not_touched(const struct tp_result *r, char *text, size_t size)
 {
-    if (r->touch != TP_TOUCH_NONE || tp_result_is_virtual(r))
+    if (r->touch != TP_TOUCH_NONE || tp_result_is_virtual(r) || tp_result_is_device(r))
         return false;
     snprintf(
         text, size,
@@ -76,21 +76,51 @@ static bool put_refused(const struct tp_result *r, char *text, size_t size)
         refused += r->run->devices[d].refused_puts;
     if (!refused)
         return false;
-    snprintf(
-        text, size,
-        "the system refused to take back %s ranges (vm.max_map_count?): they count as reserved "
-        "until the end, so %s looks larger than it is.",
-        tp_count(refused).s, r->spec->label);
+    snprintf(text, size,
+             "the %s refused to take back %s ranges%s: they count as reserved until the end, so %s "
+             "looks larger than it is.",
+             tp_result_callee(r), tp_count(refused).s,
+             tp_result_is_device(r) ? "" : " (vm.max_map_count?)", r->spec->label);
     return true;
 }
 
 static bool synthetic_time(const struct tp_result *r, char *text, size_t size)
 {
+    if (tp_result_is_device(r)) {
+        if (r->use->occupy != TP_OCCUPY_SPIN || r->facts->time_known)
+            return false;
+        snprintf(text, size,
+                 "the trace has no times: the streams are kept busy 1 us for every event, so what "
+                 "depends on pending frees is a guess.");
+        return true;
+    }
     if (!(r->run->flags & TP_RUN_SYNTHETIC_TIME))
         return false;
     snprintf(text, size,
              "the trace has no times: the virtual clock moves 1 us per event, so what "
              "depends on pending frees is a guess.");
+    return true;
+}
+
+/* Frees that were pending in the recorded program are complete at once here. */
+static bool idle_streams(const struct tp_result *r, char *text, size_t size)
+{
+    if (!tp_result_is_device(r) || r->use->occupy != TP_OCCUPY_NONE ||
+        r->facts->streams <= r->facts->devices)
+        return false;
+    snprintf(text, size,
+             "nothing runs on the streams: frees are never pending, so no policy ever waits for "
+             "another stream. --occupy spin keeps them busy as recorded.");
+    return true;
+}
+
+static bool simulated_driver(const struct tp_result *r, char *text, size_t size)
+{
+    if (!tp_result_is_device(r) || !r->use->driver->simulated)
+        return false;
+    snprintf(text, size,
+             "the driver says that it simulates a GPU: counts are those of its rules, times mean "
+             "nothing.");
     return true;
 }
 
@@ -208,15 +238,36 @@ static const struct tp_warning warn_memory_not_touched = {
 static const struct tp_warning warn_put_refused = {
     "put-refused", "the system refused to take memory back",
     "The operating system can refuse to unmap a range: splitting a mapping may exceed the limit\n"
-    "vm.max_map_count. tapool keeps such a range as reserved, tries again at the end of the pass,\n"
+    "vm.max_map_count. A driver can refuse a range as well. tapool keeps such a range as reserved, "
+    "tries again at the end of the pass,\n"
     "and never calls it an out of memory. Raise the limit: sysctl vm.max_map_count.",
     put_refused};
 static const struct tp_warning warn_synthetic_time = {
     "synthetic-time", "the trace has no times: the virtual clock is made up",
     "Not every event of the trace has a time, so the virtual device's clock moves 1 us per event.\n"
     "What depends on that clock is when work on a stream is complete: reuse across streams and\n"
-    "simulated waiting. Peaks of strategies that ignore streams are exact all the same.",
+    "simulated waiting. Peaks of strategies that ignore streams are exact all the same.\n"
+    "On a real GPU with --occupy spin it is the length of each work that is made up: 1 us.",
     synthetic_time};
+static const struct tp_warning warn_idle_streams = {
+    "idle-streams", "no work is queued on the device: frees are never pending",
+    "A replay on a real GPU makes the calls of the recorded program and none of its kernels. So "
+    "its\n"
+    "streams are idle: whatever was freed on one of them is complete when another one asks, and a\n"
+    "pool that would have had to wait, or to take more memory, does not. With several streams "
+    "that\n"
+    "flatters every policy. --occupy spin keeps each stream busy with a block after its "
+    "allocation\n"
+    "for the recorded time to the stream's next event, --occupy memset writes each block once.",
+    idle_streams};
+static const struct tp_warning warn_simulated_driver = {
+    "simulated-driver", "the CUDA driver simulates a GPU",
+    "TAPOOL_CUDA_DRIVER names a library that says of itself that it is no real driver, such as "
+    "the\n"
+    "one that tapool's own tests load. It keeps a device's books in this machine's memory: what a\n"
+    "policy asks for and how often is exact, what a real driver makes of it is not, and its times\n"
+    "are those of this CPU.",
+    simulated_driver};
 static const struct tp_warning warn_unsafe_reuse = {
     "unsafe-reuse", "the strategy hands out memory that may still be in use",
     "Work on a device's stream goes on after the program has freed the memory it uses. A block "
@@ -266,6 +317,8 @@ const struct tp_warning *const tp_warnings[] = {&warn_small_trace,
                                                 &warn_memory_not_touched,
                                                 &warn_put_refused,
                                                 &warn_synthetic_time,
+                                                &warn_idle_streams,
+                                                &warn_simulated_driver,
                                                 &warn_unsafe_reuse,
                                                 &warn_aged_heap,
                                                 &warn_wrapped,

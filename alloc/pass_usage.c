@@ -154,7 +154,6 @@ static void follow_peaks(const struct tp_usage *u, struct tp_usage_device *d,
     if (high > run->peak_reserved) {
         run->peak_reserved = high;
         run->peak_reserved_event = event_of(w, index);
-        tp_usage_device_look(u, d);
     }
 }
 
@@ -175,10 +174,11 @@ static void end_instruction(struct tp_usage *u, struct tp_usage_device *d,
 {
     end_account(d);
     settle(u, d);
-    if (w->first_insn + index == d->demand->insn && !w->prologue) {
+    bool at_peak = w->first_insn + index == d->demand->insn && !w->prologue;
+    if (at_peak)
         tp_usage_snapshot(u, d);
+    if (u->device && (at_peak || !u->pool))
         tp_usage_device_look(u, d);
-    }
     follow_peaks(u, d, w, index);
     follow_curve(u, d, w, index);
     note_failure(d, w, index);

@@ -33,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static void broken(struct verify *v, const
 {
     char what[TP_ERR_TEXT / 2];
     va_list args;
-    if (v->status)
+    if (v->status || v->player->lost) /* what a lost device makes of it is no strategy's fault */
         return;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);

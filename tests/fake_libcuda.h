@@ -1,10 +1,11 @@
 /* A CUDA driver without a GPU: libcuda.so.1 as a shared library that keeps books in host memory. It
  * is stricter than the real one, says what it is (device "Simulated GPU", symbol
- * fake_cuda_simulated), and can be told to misbehave. TAPOOL_CUDA_DRIVER=.../libfake_cuda.so loads
+ * fake_cuda_simulated), and can be told to misbehave. TAPOOL_CUDA_DRIVER=.../fake_libcuda.so loads
  * it; tests that dlopen the same file reach these controls in the same instance.
  *
- * Time is simulated: `step` ns pass with each call into the driver, and queued work takes as long as
- * it says; it is complete when the time has come, or when a synchronisation moved the time there.
+ * Time is simulated: `step` ns pass with each call into the driver, and queued work takes as long
+ * as it says; it is complete when the time has come, or when a synchronisation moved the time
+ * there.
  *
  * What would be undefined on a real device is a violation here: it is counted, written to stderr as
  * `fake_cuda: violation: ...`, and fails nothing by itself:
@@ -15,12 +16,12 @@
  * Order is what streams, events (record, then wait or synchronise, or a query that said "done") and
  * synchronisations of the host make; known to the books as vector clocks.
  *
- * At exit `fake_cuda: leak: ...` lists streams, events, pools, retained contexts, ranges, blocks and
- * modules that are left, and `fake_cuda: books balance` or `fake_cuda: N violations, N leaks` ends
- * it: on stderr, or in the file TAPOOL_FAKE_CUDA_REPORT names (appended).
+ * At exit `fake_cuda: leak: ...` lists streams, events, pools, retained contexts, ranges, blocks
+ * and modules that are left, and `fake_cuda: books balance` or `fake_cuda: N violations, N leaks`
+ * ends it: on stderr, or in the file TAPOOL_FAKE_CUDA_REPORT names (appended).
  *
  * The script: TAPOOL_FAKE_CUDA="key=value;key=value", read at cuInit; sizes as 1073741824 or 1GiB.
- *   devices=N        2 devices by default is 1; 0: cuInit says no device
+ *   devices=N        default 1, at most 16; 0: cuInit says no device
  *   memory=SIZE      of each device (default 8GiB); granularity of physical memory is 2 MiB
  *   version=13000    of CUDA that cuDriverGetVersion tells; functions that are newer are not found
  *   missing=NAME     that symbol is not found (may be repeated)

@@ -4,7 +4,7 @@
 
 #include "alloc/clock.h"
 #include "alloc/run.h"
-#include "cmd/gpu.h"
+#include "cmd/gpus.h"
 #include "cmd/machine.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef TP_REPLAY_JOB_H
 #define TP_REPLAY_JOB_H
 
-#include "cmd/gpu.h"
+#include "cmd/gpus.h"
 #include "cmd/open_trace.h"
 #include "cmd/report.h"
 

@@ -1,6 +1,6 @@
 /* tapool strategies: what there is, where it runs, what it resembles; with a name, its options. */
 #include "cmd/cli.h"
-#include "cmd/gpu.h"
+#include "cmd/gpus.h"
 #include "cmd/registry.h"
 #include "cmd/text.h"
 
@@ -157,7 +157,7 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s, const s
     tp_page_at(page, DEFAULT, "%s", s->resembles);
     tp_page_line(page);
     tp_page_at(page, NAME, "runs here on");
-    tp_page_at(page, DEFAULT, "%s%s%s", where, why ? "  not here: " : "", why ? why : "");
+    tp_page_at(page, DEFAULT, "%s%s", why ? "not here: " : where, why ? why : "");
     tp_page_line(page);
     tp_page_line(page);
     if (!s->options) {

@@ -163,6 +163,9 @@ def mask_text(text):
     text = re.sub(r"%s ns per call( taken off| when cold)? *" % NUMBER, r"N ns per call\1 ", text)
     text = re.sub(r"\d[\d,]* replays in [\d.]+ [mun]?s", "N replays in N s", text)
     text = re.sub(r"glibc \d+\.\d+ *", "glibc N  ", text)
+    # with and without the CUDA Toolkit
+    text = re.sub(r"not here: (?:/nonexistent was not found|built without the CUDA Toolkit)", "not here: WHY", text)
+    text = re.sub(r"To play on a GPU: [^.]*(?:\.0 or newer[^.]*)?\.", "To play on a GPU: HOW", text)
     text = re.sub(r"(?<=tapool )\d+\.\d+\.\d+", "VERSION", text)
     text = re.sub(r"(?<=tapool VERSION )\(.*\)", "(BUILD)", text)
     # tapool help report

@@ -1,5 +1,5 @@
-/* See gpu.h. */
-#include "cmd/gpu.h"
+/* See gpus.h. */
+#include "cmd/gpus.h"
 
 #include <stdlib.h>
 #include <string.h>

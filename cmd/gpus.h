@@ -1,7 +1,7 @@
 /* The GPUs of a command: the driver, loaded at most once and only when somebody asks, and which of
  * its devices plays which device of a trace. */
-#ifndef TP_GPU_H
-#define TP_GPU_H
+#ifndef TP_GPUS_H
+#define TP_GPUS_H
 
 #include "cuda/cuda_device.h"
 

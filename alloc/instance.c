@@ -1,6 +1,6 @@
 /* Opening and closing what a pass plays on: per device a stack of sources with the meter on top,
  * the metadata heap, and one instance of the strategy with its threads. */
-#include "alloc/occupy.h"
+#include "alloc/occupier.h"
 
 #include <stdlib.h>
 
@@ -196,7 +196,7 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
     for (uint32_t d = 0; p->instances && d < p->facts->devices; d++) {
         struct tp_instance *in = &p->instances[d];
         close_instance(p, in);
-        if (!status && err && !p->lost)
+        if (!status && err)
             status = check_left(p, in, err);
     }
     if (p->lost && err && p->instances)

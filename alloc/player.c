@@ -1,7 +1,7 @@
 /* Instances and the replay loop; see player.h. The loop's body is `step`: everything that is
  * neither ALLOC nor FREE is rare and kept out of line, so that the hot path stays in a few cache
  * lines. */
-#include "alloc/occupy.h"
+#include "alloc/occupier.h"
 
 #include <stdlib.h>
 #include <string.h>

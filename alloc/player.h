@@ -8,7 +8,7 @@
 #include "alloc/meta.h"
 #include "alloc/replay.h"
 
-struct tp_occupier; /* see occupy.h */
+struct tp_occupier; /* see occupier.h */
 
 /* 16 bytes a live object. addr 0 = not there: a failed allocation. Size, alignment and device share
  * a word: RESET and the last clean-up need the latter two, the hot path does not.

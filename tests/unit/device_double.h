@@ -39,10 +39,11 @@ struct double_block {
 
 /* What a test asks for, and what it finds; of all devices together. */
 static struct double_bench {
-    uint64_t capacity; /* of each device; 0: it does not say */
-    uint64_t fail_at;  /* the call, from 1, with which the device is lost; 0: none */
-    uint64_t stop_at;  /* the call that raises the flag */
-    uint64_t work_ns;  /* a work and a synchronisation really take so long, of this thread */
+    uint64_t capacity;       /* of each device; 0: it does not say */
+    uint64_t later_capacity; /* of all but the first that is opened */
+    uint64_t fail_at;        /* the call, from 1, with which the device is lost; 0: none */
+    uint64_t stop_at;        /* the call that raises the flag */
+    uint64_t work_ns;        /* a work and a synchronisation really take so long, of this thread */
     bool logging, any_fault;
     volatile sig_atomic_t stopped;
 
@@ -64,6 +65,7 @@ struct device_double {
     bool fault;
     uint64_t fault_call;
     uint64_t held; /* bytes */
+    uint64_t capacity;
     bool pool;
     struct tp_pool_marks marks;
     struct tp_driver_counts counts;
@@ -128,6 +130,7 @@ static int double_init(void *state, const struct tp_source_cfg *cfg, struct tp_e
     assert_true(bench.opens || !*cfg->current);
     bench.current = cfg->current;
     bench.streams = cfg->streams;
+    s->capacity = bench.opens && bench.later_capacity ? bench.later_capacity : bench.capacity;
     bench.opens++;
     bench.timed_opens += cfg->time_calls;
     if (double_call(s))
@@ -153,8 +156,7 @@ static uint64_t double_page(void *state)
 
 static uint64_t double_capacity(void *state)
 {
-    (void)state;
-    return bench.capacity;
+    return ((struct device_double *)state)->capacity;
 }
 
 static uint64_t double_round(uint64_t bytes, uint64_t grain)
@@ -200,7 +202,7 @@ static int double_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
     (void)align;
     if (double_call(s))
         return TP_EDEVICE;
-    if (bench.capacity && s->held + size > bench.capacity)
+    if (s->capacity && s->held + size > s->capacity)
         return TP_EOOM;
     uint32_t i = double_new(size, out);
     s->held += double_round(size, DOUBLE_GRAIN);
@@ -297,7 +299,7 @@ static int double_get_async(void *state, uint64_t size, uint16_t stream, tp_addr
         return TP_EDEVICE;
     uint64_t used = double_round(size, DOUBLE_PAGE);
     uint64_t reserved = double_round(m->used + used, DOUBLE_GRAIN);
-    if (bench.capacity && reserved > bench.capacity)
+    if (s->capacity && reserved > s->capacity)
         return TP_EOOM;
     uint32_t i = double_new(size, out);
     m->used += used;
@@ -452,17 +454,24 @@ static void pooled_fini(void *st)
     tp_src_pool_close(((struct pooled *)st)->env->source);
 }
 
+/* It makes something of its own of what it does not know. */
+static int pooled_status(int status)
+{
+    return status == TP_EDEVICE ? TP_EUNSUP : status;
+}
+
 static int pooled_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
 {
     (void)thr;
     out->granted = rq->size;
-    return tp_src_get_async(((struct pooled *)st)->env->source, rq->size, rq->stream, &out->addr);
+    return pooled_status(
+        tp_src_get_async(((struct pooled *)st)->env->source, rq->size, rq->stream, &out->addr));
 }
 
 static int pooled_free(void *st, void *thr, tp_addr addr, const struct tp_req *rq)
 {
     (void)thr;
-    return tp_src_put_async(((struct pooled *)st)->env->source, addr, rq->stream);
+    return pooled_status(tp_src_put_async(((struct pooled *)st)->env->source, addr, rq->stream));
 }
 
 static const struct tp_strategy pooled = {.name = "pooled",

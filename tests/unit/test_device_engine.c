@@ -356,6 +356,23 @@ static void a_lost_device_ends_every_pass(void **state)
     tp_program_release(p);
 }
 
+static void check_event_of_loss(struct tp_program *p, unsigned pass, const char *before,
+                                const char *text)
+{
+    const struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, pass);
+    size_t want = strlen(before);
+    uint64_t n = 0;
+    do { /* the first call before which this is what the log ends with */
+        bench_reset();
+        bench.fail_at = ++n;
+        assert_int_equal(tp_replay(&cfg, run, &err), TP_EDEVICE);
+    } while (bench.log_size < want || strcmp(bench.log + bench.log_size - want, before) != 0);
+    assert_true(strlen(err.text) > strlen(text));
+    err.text[strlen(text)] = '\0';
+    assert_string_equal(err.text, text);
+    nothing_is_open();
+}
+
 /* The event is the one during which it was seen: in its call, in its work, in the order before it.
  */
 static void the_event_of_the_loss_is_named(void **state)
@@ -373,21 +390,9 @@ static void the_event_of_the_loss_is_named(void **state)
                  {"0 get E 512\n0 work s2 E 40\n", "event 12: "},
                  {"0 put C\n", "after the last event: "}};
     struct tp_program *p = cook(streams_recipe);
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, TP_PASS_VERIFY);
-        uint64_t n = 0;
-        size_t want = strlen(cases[i].before);
-        int status = TP_OK;
-        do { /* the last call before which this is what the log ends with */
-            bench_reset();
-            bench.fail_at = ++n;
-            status = tp_replay(&cfg, run, &err);
-            assert_int_equal(status, TP_EDEVICE);
-        } while (bench.log_size < want ||
-                 strcmp(bench.log + bench.log_size - want, cases[i].before) != 0);
-        assert_int_equal(strncmp(err.text, cases[i].text, strlen(cases[i].text)), 0);
-        nothing_is_open();
-    }
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (size_t pass = 0; pass < COUNT(passes_alone); pass++)
+            check_event_of_loss(p, passes_alone[pass], cases[i].before, cases[i].text);
     tp_program_release(p);
 }
 
@@ -592,6 +597,33 @@ static void a_full_device_is_data(void **state)
     tp_program_release(p);
 }
 
+/* A device is shared: what was free in one pass is not in the next. */
+static void passes_that_differ_make_a_range(void **state)
+{
+    (void)state;
+    struct tp_program *p = cook(streams_recipe);
+    for (int pool = 0; pool < 2; pool++) {
+        struct tp_replay_cfg cfg =
+            on_double(pool ? &pooled : &tp_strategy_direct, p, TP_PASS_USAGE | TP_PASS_LATENCY);
+        bench_reset();
+        bench.later_capacity = pool ? DOUBLE_GRAIN - 1 : 2 * DOUBLE_GRAIN + 2047;
+        const struct tp_device_run *d = replay(&cfg);
+        const struct tp_measured *m = &d->measured;
+        assert_int_equal(d->failed_allocations, 0);
+        check_range(&m->failed_allocations, 0, pool ? 4 : 1);
+        check_range(&m->peak_reserved, pool ? 0 : 1024 + 5120, d->peak_reserved);
+        if (pool)
+            check_range(&m->pool_used, 0, d->peak_granted);
+        cfg.latency_operations = 1; /* a part of the program says nothing */
+        bench_reset();
+        bench.later_capacity = 1;
+        replay(&cfg);
+        check_range(&m->peak_reserved, d->peak_reserved, d->peak_reserved);
+        check_range(&m->failed_allocations, 0, 0);
+    }
+    tp_program_release(p);
+}
+
 /* Two devices, each with its own streams and its own books; one word says to which the thread's
  * calls go. */
 static void devices_are_kept_apart(void **state)
@@ -645,6 +677,7 @@ int main(void)
         TEST(other_sources_say_nothing_of_a_device),
         TEST(a_pool_says_what_it_reserves),
         TEST(a_full_device_is_data),
+        TEST(passes_that_differ_make_a_range),
         TEST(devices_are_kept_apart),
     };
     return cmocka_run_group_tests(tests, calibrate, NULL);

@@ -11,8 +11,8 @@
  *
  * Weakness: the time that the host itself spent is not played, so a queue grows longer than it was
  * where a program's kernels were shorter than the gaps between its events. */
-#ifndef TP_OCCUPY_H
-#define TP_OCCUPY_H
+#ifndef TP_OCCUPIER_H
+#define TP_OCCUPIER_H
 
 #include "alloc/player.h"
 

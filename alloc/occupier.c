@@ -1,4 +1,4 @@
-/* How a real device is kept busy; see occupy.h.
+/* How a real device is kept busy; see occupier.h.
  *
  *     window    insn 0    1    2    3    4   | end
  *     stream         A    B    A    B    A   |
@@ -7,7 +7,7 @@
  * Durations come from one scan from the end of the window to its beginning, which remembers for
  * each stream when its next event is. What follows in the next window is not looked at: of 65,536
  * instructions those after the last one of a stream are few. */
-#include "alloc/occupy.h"
+#include "alloc/occupier.h"
 
 #include <stdlib.h>
 

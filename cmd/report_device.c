@@ -127,8 +127,8 @@ void tp_device_verbose(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_cuda_info *driver = r->use->driver;
     char text[512], name[32], clock[64];
-    snprintf(text, sizeof text, "%s, release %s, CUDA %d.%d", driver->path,
-             driver->release[0] ? driver->release : "unknown", driver->version / 1000,
+    snprintf(text, sizeof text, "%s%s%s, CUDA %d.%d", driver->path,
+             driver->release[0] ? ", release " : "", driver->release, driver->version / 1000,
              driver->version % 1000 / 10);
     line(page, "driver", text);
     for (uint16_t d = 0; d < r->facts->devices; d++) {
@@ -160,7 +160,8 @@ void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page)
 {
     const struct tp_measured *m = &d->measured;
     char text[320];
-    line(page, "measured, over the passes", "");
+    tp_page_at(page, FIELD, "measured, over the passes");
+    tp_page_line(page);
     range_line(page, "  peak_reserved", &m->peak_reserved);
     range_line(page, "  pool_used", &m->pool_used);
     range_line(page, "  peak_metadata", &m->peak_metadata);

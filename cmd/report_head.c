@@ -217,9 +217,9 @@ static void describe_device(const struct tp_result *r, bool exact, char *text, s
     tp_device_names(r, names, sizeof names);
     decorators_text(r->source, decorated, sizeof decorated);
     limit_text(r, exact, limit, sizeof limit);
-    snprintf(text, size, "%s, driver %s, CUDA %d.%d%s%s%s. ", names,
-             driver->release[0] ? driver->release : "of unknown release", driver->version / 1000,
-             driver->version % 1000 / 10, decorated, *limit ? ", limited to " : "", limit);
+    snprintf(text, size, "%s%s%s, CUDA %d.%d%s%s%s. ", names, driver->release[0] ? ", driver " : "",
+             driver->release, driver->version / 1000, driver->version % 1000 / 10, decorated,
+             *limit ? ", limited to " : "", limit);
     size_t used = strlen(text);
     snprintf(text + used, size - used, "%s",
              driver->simulated

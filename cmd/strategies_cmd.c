@@ -7,7 +7,7 @@
 #include <gnu/libc-version.h>
 #include <string.h>
 
-enum { NAME = 2, SUMMARY = 18, RUNS = 36, GAP = 2, DEFAULT = 24, HELP = 34 };
+enum { NAME = 2, SUMMARY = 19, RUNS = 37, GAP = 2, DEFAULT = 24, HELP = 34 };
 
 static const char *const group_names[] = {[TP_GROUP_POLICY] = "policies of tapool",
                                           [TP_GROUP_REAL] = "real allocators",

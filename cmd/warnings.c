@@ -238,9 +238,9 @@ static const struct tp_warning warn_memory_not_touched = {
 static const struct tp_warning warn_put_refused = {
     "put-refused", "the system refused to take memory back",
     "The operating system can refuse to unmap a range: splitting a mapping may exceed the limit\n"
-    "vm.max_map_count. A driver can refuse a range as well. tapool keeps such a range as reserved, "
-    "tries again at the end of the pass,\n"
-    "and never calls it an out of memory. Raise the limit: sysctl vm.max_map_count.",
+    "vm.max_map_count. A driver can refuse as well. tapool keeps such a range as reserved, tries\n"
+    "again at the end of the pass, and never calls it an out of memory. Raise the limit: sysctl\n"
+    "vm.max_map_count.",
     put_refused};
 static const struct tp_warning warn_synthetic_time = {
     "synthetic-time", "the trace has no times: the virtual clock is made up",

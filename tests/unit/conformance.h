@@ -33,12 +33,16 @@ struct rig;
  * when it is closed (r->depth is 0). */
 typedef const char *rig_complaint_fn(const struct rig *r);
 
+/* Lets the device's time pass, as the recorded time does. */
+typedef void rig_passes_fn(uint64_t ns);
+
 struct rig_cfg {
     const struct tp_strategy *strategy;
     const char *options;
     const struct tp_source_ops *base; /* NULL for TP_CAP_FOREIGN */
     const char *base_options;         /* NULL = the defaults */
     rig_complaint_fn *complaint;      /* NULL: the base never has any */
+    rig_passes_fn *passes;            /* NULL: the base has no time of its own */
     enum tp_kind kind;
     bool shuffle;
     const char *limit, *fault; /* options, NULL = without */
@@ -61,6 +65,7 @@ struct rig {
     void *current;     /* device of the thread, as the source keeps it */
     struct tp_err err; /* of rig_open, when init failed */
     rig_complaint_fn *complaint;
+    rig_passes_fn *passes;
     void *opts, *st;
     void *threads[RIG_MAX_THREADS];
     uint32_t thread_count; /* of those that are ready */
@@ -164,7 +169,7 @@ static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
 {
     uint32_t threads = cfg->threads ? cfg->threads : RIG_THREADS;
     assert_true(threads <= RIG_MAX_THREADS);
-    *r = (struct rig){.s = cfg->strategy, .complaint = cfg->complaint};
+    *r = (struct rig){.s = cfg->strategy, .complaint = cfg->complaint, .passes = cfg->passes};
     bool foreign = cfg->strategy->caps & TP_CAP_FOREIGN;
     if (!foreign)
         rig_sources(r, cfg);
@@ -190,11 +195,13 @@ static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
         assert_int_equal(r->meta.live_bytes, 0);
         assert_int_equal(r->account.reserved, 0);
         free(r->st);
-        if (rig_complaint(r))
-            fail_msg("%s", rig_complaint(r));
+        const char *before = rig_complaint(r);
+        if (before)
+            fail_msg("%s", before);
         rig_close_sources(r);
-        if (rig_complaint(r))
-            fail_msg("%s", rig_complaint(r));
+        const char *after = rig_complaint(r);
+        if (after)
+            fail_msg("%s", after);
     }
     return rc;
 }
@@ -214,11 +221,10 @@ static inline const char *rig_shut(struct rig *r, char *text, size_t size)
     snprintf(text, size, "%s", left ? left : ""); /* a complaint goes with its source */
     free(r->st);
     rig_close_sources(r);
-    if (!left && rig_complaint(r)) {
-        left = rig_complaint(r);
-        snprintf(text, size, "%s", left);
-    }
-    return left ? text : NULL;
+    const char *after = rig_complaint(r); /* asked in any case: the base begins anew */
+    if (!left && after)
+        snprintf(text, size, "%s", after);
+    return left || after ? text : NULL;
 }
 
 static inline void rig_close(struct rig *r)

@@ -10,6 +10,7 @@
 #define TP_TEST_PROPERTY_H
 
 #include "tests/unit/async_source.h"
+#include "tests/unit/fake_driver.h"
 #include "tests/unit/property_gen.h"
 #include "tests/unit/property_play.h"
 
@@ -27,20 +28,24 @@ struct property_source {
     enum tp_kind kind;
     bool shuffle;
     rig_complaint_fn *complaint;
+    rig_passes_fn *passes;
 };
 
 static const struct property_source property_sources[] = {
-    {"host", &tp_source_host, TP_KIND_HOST, false, NULL},
-    {"virtual", &tp_source_virtual, TP_KIND_DEVICE, false, NULL},
-    {"host+shuffle:seed=7", &tp_source_host, TP_KIND_HOST, true, NULL},
-    {"virtual+shuffle:seed=7", &tp_source_virtual, TP_KIND_DEVICE, true, NULL},
-    {"cuda", &async_double, TP_KIND_DEVICE, false, async_complaint}, /* in place of a driver */
+    {"host", &tp_source_host, TP_KIND_HOST, false, NULL, NULL},
+    {"virtual", &tp_source_virtual, TP_KIND_DEVICE, false, NULL, NULL},
+    {"host+shuffle:seed=7", &tp_source_host, TP_KIND_HOST, true, NULL, NULL},
+    {"virtual+shuffle:seed=7", &tp_source_virtual, TP_KIND_DEVICE, true, NULL, NULL},
+    {"cuda", &tp_source_cuda, TP_KIND_DEVICE, false, fake_driver_complaint, fake_driver_passes},
+    {"cuda's double", &async_double, TP_KIND_DEVICE, false, async_complaint, NULL},
 };
 #define PROPERTY_SOURCES (sizeof property_sources / sizeof property_sources[0])
 
-/* The double has no ranges, others have no pool. */
+/* The double has no ranges, others have no pool, and there may be no driver. */
 static inline bool property_plays(const struct tp_strategy *s, const struct property_source *on)
 {
+    if (on->base == &tp_source_cuda && !fake_driver_ready())
+        return false;
     bool pool = s->caps & TP_CAP_ASYNC;
     return pool ? on->base->get_async != NULL : on->base != &async_double;
 }
@@ -91,6 +96,7 @@ static inline struct rig_cfg property_config(const struct property_case *c)
                             .kind = c->source->kind,
                             .shuffle = c->source->shuffle,
                             .complaint = c->source->complaint,
+                            .passes = c->source->passes,
                             .threads = GEN_THREADS,
                             .streams = GEN_STREAMS};
 }

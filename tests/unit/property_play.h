@@ -337,6 +337,8 @@ static inline bool model_step(struct model *m, const struct tp_insn *in, uint32_
     m->step = step;
     m->steps++;
     m->rig->now_ns += in->gap_ns;
+    if (m->rig->passes)
+        m->rig->passes(in->gap_ns);
     if (in->op < TP_OP_COUNT && table[in->op] && in->slot < MODEL_SLOTS - 1)
         table[in->op](m, in);
     if (!m->failure.kind && m->probes)

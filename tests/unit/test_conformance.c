@@ -5,6 +5,7 @@
  * To add a strategy: a line in `cases` for each set of options worth having. */
 #include "cmd/registry.h"
 #include "tests/unit/async_source.h"
+#include "tests/unit/fake_driver.h"
 #include "tests/unit/property_gen.h"
 #include "tests/unit/property_planted.h"
 #include "tests/unit/property_play.h"
@@ -43,6 +44,7 @@ static const struct strategy_case cases[] = {
     {&tp_strategy_stream_pool, "round=exact,cross_stream=never"},
     {&tp_strategy_stream_pool, "compat=origin"},
     {&tp_strategy_cuda_malloc_async, "pool=own"},
+    {&tp_strategy_cuda_malloc_async, ""},
     {&tp_strategy_cuda_malloc_async, "pool=own,max_size=2MiB,release_threshold=max"},
 };
 #define CASES (sizeof cases / sizeof cases[0])
@@ -54,24 +56,43 @@ struct source_case {
     bool shuffle;
     uint32_t streams;
     rig_complaint_fn *complaint;
+    rig_passes_fn *passes;
 };
 
 static const struct source_case sources[] = {
-    {"host", &tp_source_host, TP_KIND_HOST, false, 1, NULL},
-    {"virtual, host pages", &tp_source_virtual, TP_KIND_HOST, false, 1, NULL},
-    {"virtual, device pages, 4 streams", &tp_source_virtual, TP_KIND_DEVICE, false, 4, NULL},
-    {"shuffle over host", &tp_source_host, TP_KIND_HOST, true, 1, NULL},
-    {"shuffle over virtual, 4 streams", &tp_source_virtual, TP_KIND_DEVICE, true, 4, NULL},
-    {"a pool's double, 4 streams", &async_double, TP_KIND_DEVICE, false, 4, async_complaint},
+    {"host", &tp_source_host, TP_KIND_HOST, false, 1, NULL, NULL},
+    {"virtual, host pages", &tp_source_virtual, TP_KIND_HOST, false, 1, NULL, NULL},
+    {"virtual, device pages, 4 streams", &tp_source_virtual, TP_KIND_DEVICE, false, 4, NULL, NULL},
+    {"shuffle over host", &tp_source_host, TP_KIND_HOST, true, 1, NULL, NULL},
+    {"shuffle over virtual, 4 streams", &tp_source_virtual, TP_KIND_DEVICE, true, 4, NULL, NULL},
+    {"a pool's double, 4 streams", &async_double, TP_KIND_DEVICE, false, 4, async_complaint, NULL},
+    {"cuda, 1 stream", &tp_source_cuda, TP_KIND_DEVICE, false, 1, fake_driver_complaint,
+     fake_driver_passes},
+    {"cuda, 4 streams", &tp_source_cuda, TP_KIND_DEVICE, false, 4, fake_driver_complaint,
+     fake_driver_passes},
+    {"shuffle over cuda, 4 streams", &tp_source_cuda, TP_KIND_DEVICE, true, 4,
+     fake_driver_complaint, fake_driver_passes},
 };
 #define SOURCES (sizeof sources / sizeof sources[0])
 
-enum { HOST, VIRTUAL_HOST, VIRTUAL_DEVICE, SHUFFLED_HOST, SHUFFLED_DEVICE, DOUBLE };
+enum {
+    HOST,
+    VIRTUAL_HOST,
+    VIRTUAL_DEVICE,
+    SHUFFLED_HOST,
+    SHUFFLED_DEVICE,
+    DOUBLE,
+    CUDA_ONE,
+    CUDA,
+    SHUFFLED_CUDA
+};
 
 /* Whether a case can be played on a source: the double has no ranges, others have no pool. */
 static bool plays(size_t c, size_t s)
 {
     bool pool = cases[c].strategy->caps & TP_CAP_ASYNC;
+    if (sources[s].base == &tp_source_cuda && !fake_driver_ready())
+        return false;
     return pool ? sources[s].base->get_async != NULL : s != DOUBLE;
 }
 
@@ -140,7 +161,8 @@ static struct rig_cfg config(size_t c, size_t s)
                             .kind = sources[s].kind,
                             .shuffle = sources[s].shuffle,
                             .streams = sources[s].streams,
-                            .complaint = sources[s].complaint};
+                            .complaint = sources[s].complaint,
+                            .passes = sources[s].passes};
 }
 
 static void announce(size_t c, const char *where, uint64_t seed)
@@ -181,9 +203,16 @@ static void random_programs(void **state)
                 continue;
             announce(c, sources[s].name, SEED + s);
             struct rig_cfg cfg = config(c, s);
-            run(&cfg, SEED + s, 6, 200, 1);
-            run(&cfg, SEED + s + 10, 2, 1500, 100); /* more of everything, looked at less */
+            unsigned share = sources[s].base == &tp_source_cuda ? 2 : 1; /* each call is slower */
+            run(&cfg, SEED + s, 6 / share, 200, 1);
+            run(&cfg, SEED + s + 10, 2 / share, 1500, 100); /* more of all, looked at less */
         }
+}
+
+/* The default pool of a device takes no limit. */
+static bool takes_limit(size_t c)
+{
+    return !(cases[c].strategy->caps & TP_CAP_ASYNC) || strstr(cases[c].options, "pool=own");
 }
 
 static void full_devices(void **state)
@@ -191,7 +220,7 @@ static void full_devices(void **state)
     (void)state;
     for (size_t c = 0; c < CASES; c++)
         for (size_t s = 0; s < SOURCES; s++) {
-            if (!plays(c, s))
+            if (!plays(c, s) || !takes_limit(c) || s == CUDA_ONE)
                 continue;
             announce(c, sources[s].name, SEED + 50);
             struct rig_cfg cfg = config(c, s);
@@ -263,6 +292,11 @@ static void failing_gets(void **state)
     (void)state;
     for (size_t c = 0; c < CASES; c++)
         fault_loop(c, plays(c, HOST) ? HOST : DOUBLE, "get_at", false);
+    for (size_t c = 1; c < CASES; c++) { /* once for each that waits for streams */
+        bool first = cases[c].strategy != cases[c - 1].strategy;
+        if (first && cases[c].strategy->caps & TP_CAP_STREAMS && plays(c, CUDA))
+            fault_loop(c, CUDA, "get_at", false);
+    }
 }
 
 static void failing_puts(void **state)

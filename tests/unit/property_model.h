@@ -416,6 +416,13 @@ static inline bool model_einval(struct model *m, int rc, const char *what)
            model_fail(m, MODEL_WRONG_CALL, "%s: %s", what, rc ? tp_status_text(rc) : "accepted");
 }
 
+/* The text is made only where it is needed: this is called a dozen times a step. */
+static inline bool model_einval_of(struct model *m, int rc, const char *member, const char *what)
+{
+    return rc == TP_EINVAL || model_fail(m, MODEL_WRONG_CALL, "%s of %s address: %s", member, what,
+                                         rc ? tp_status_text(rc) : "accepted");
+}
+
 /* Every member that takes an address refuses this one. */
 static inline bool model_wrong_address(struct model *m, void *thr, tp_addr addr, const char *what)
 {
@@ -423,19 +430,13 @@ static inline bool model_wrong_address(struct model *m, void *thr, tp_addr addr,
     void *st = m->rig->st;
     const struct tp_req rq = {.size = 64, .align = 16};
     struct tp_block b;
-    char text[80];
-    snprintf(text, sizeof text, "use of %s address", what);
-    bool ok = !s->use || model_einval(m, s->use(st, thr, addr, 1), text);
-    snprintf(text, sizeof text, "retain of %s address", what);
-    ok = ok && (!s->retain || model_einval(m, s->retain(st, thr, addr), text));
-    snprintf(text, sizeof text, "release of %s address", what);
-    ok = ok && (!s->release || model_einval(m, s->release(st, thr, addr), text));
-    snprintf(text, sizeof text, "resize of %s address", what);
-    ok = ok && (!s->resize || model_einval(m, s->resize(st, thr, addr, &rq, &b), text));
-    snprintf(text, sizeof text, "move of %s address", what);
-    ok = ok && (!s->move || model_einval(m, s->move(st, thr, addr, &rq, &b), text));
-    snprintf(text, sizeof text, "free of %s address", what);
-    ok = ok && model_einval(m, s->free(st, thr, addr, &rq), text);
+    bool ok = !s->use || model_einval_of(m, s->use(st, thr, addr, 1), "use", what);
+    ok = ok && (!s->retain || model_einval_of(m, s->retain(st, thr, addr), "retain", what));
+    ok = ok && (!s->release || model_einval_of(m, s->release(st, thr, addr), "release", what));
+    ok =
+        ok && (!s->resize || model_einval_of(m, s->resize(st, thr, addr, &rq, &b), "resize", what));
+    ok = ok && (!s->move || model_einval_of(m, s->move(st, thr, addr, &rq, &b), "move", what));
+    ok = ok && model_einval_of(m, s->free(st, thr, addr, &rq), "free", what);
     if (ok && s->usable && s->usable(st, addr))
         ok = model_fail(m, MODEL_WRONG_CALL, "usable() knows %s address", what);
     return ok;

@@ -1,0 +1,196 @@
+/* What tests of cuda/ share: the fake driver of tests/fake_libcuda.h, and books that balance after
+ * every test.
+ *
+ *   static void a_test(void **state)
+ *   {
+ *       struct cuda_rig *r = cuda_rig(state, NULL);   skips where there is no driver to test on
+ *       ...
+ *   }
+ *   cmocka_unit_test_setup_teardown(a_test, cuda_rig_setup, cuda_rig_teardown)
+ *
+ * With TAPOOL_TEST_REAL_CUDA=1 in the environment the tests run on the real driver: those that need
+ * a script are skipped, and there are no books. */
+#ifndef TP_TEST_CUDA_RIG_H
+#define TP_TEST_CUDA_RIG_H
+
+#include "alloc/source.h"
+#include "cuda/cuda_device.h"
+#include "tests/fake_libcuda.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+extern const struct tp_source_ops tp_source_cuda;
+
+struct cuda_rig {
+    void *library; /* the fake's; NULL: the real driver */
+    void (*books)(struct fake_cuda_books *out);
+    const char *(*last_violation)(void);
+    void (*script)(const char *script);
+    void (*advance)(uint64_t ns);
+    struct fake_cuda_books before; /* what was held when the test began */
+};
+
+static inline void cuda_rig_find(struct cuda_rig *r, const char *name, void *function)
+{
+    void *found = dlsym(r->library, name);
+    assert_non_null(found);
+    memcpy(function, &found, sizeof found);
+}
+
+static inline bool cuda_rig_real(void)
+{
+    const char *real = getenv("TAPOOL_TEST_REAL_CUDA");
+    return real && strcmp(real, "1") == 0;
+}
+
+/* *state stays NULL where there is nothing to test on. */
+static inline int cuda_rig_setup(void **state)
+{
+    *state = NULL;
+#if defined(TAPOOL_HAS_CUDA) && defined(TAPOOL_FAKE_CUDA_PATH)
+    struct cuda_rig *r = test_calloc(1, sizeof *r);
+    *state = r;
+    unsetenv("TAPOOL_FAKE_CUDA");
+    if (cuda_rig_real())
+        return 0;
+    r->library = dlopen(TAPOOL_FAKE_CUDA_PATH, RTLD_NOW | RTLD_LOCAL);
+    if (!r->library)
+        fail_msg("%s", dlerror());
+    cuda_rig_find(r, "fake_cuda_books", &r->books);
+    cuda_rig_find(r, "fake_cuda_last_violation", &r->last_violation);
+    cuda_rig_find(r, "fake_cuda_script", &r->script);
+    cuda_rig_find(r, "fake_cuda_advance", &r->advance);
+    setenv("TAPOOL_CUDA_DRIVER", TAPOOL_FAKE_CUDA_PATH, 1);
+    r->script("");
+    r->books(&r->before);
+#endif
+    return 0;
+}
+
+static inline struct fake_cuda_books cuda_rig_books(const struct cuda_rig *r)
+{
+    struct fake_cuda_books b = {0};
+    if (r->library)
+        r->books(&b);
+    return b;
+}
+
+/* What is held is what was held when the test began. */
+static inline void cuda_rig_balance(const struct cuda_rig *r)
+{
+    if (!r->library)
+        return;
+    struct fake_cuda_books now = cuda_rig_books(r);
+    assert_int_equal(now.contexts, r->before.contexts);
+    assert_int_equal(now.streams, r->before.streams);
+    assert_int_equal(now.events, r->before.events);
+    assert_int_equal(now.pools, r->before.pools);
+    assert_int_equal(now.ranges, r->before.ranges);
+    assert_int_equal(now.blocks, r->before.blocks);
+    assert_int_equal(now.modules, r->before.modules);
+    assert_int_equal(now.works_pending, 0);
+}
+
+static inline void cuda_rig_no_violation(const struct cuda_rig *r)
+{
+    if (cuda_rig_books(r).violations)
+        fail_msg("%s", r->last_violation());
+}
+
+static inline int cuda_rig_teardown(void **state)
+{
+    struct cuda_rig *r = *state;
+    if (!r)
+        return 0;
+    if (r->library) {
+        cuda_rig_no_violation(r);
+        cuda_rig_balance(r);
+        r->script("");
+        dlclose(r->library);
+    }
+    test_free(r);
+    *state = NULL;
+    return 0;
+}
+
+/* The rig, with this script in force; the real driver follows none. Skips what cannot be run. */
+static inline struct cuda_rig *cuda_rig(void **state, const char *script)
+{
+    struct cuda_rig *r = *state;
+    if (!r) {
+        print_message("skipped: built without the CUDA Toolkit\n");
+        skip();
+    } else if (script && !r->library) {
+        print_message("skipped: the real driver follows no script\n");
+        skip();
+    } else if (script) {
+        r->script(script);
+    }
+    return r;
+}
+
+/* A violation was planted: there is one, and it is forgotten. */
+static inline void cuda_rig_expect_violation(struct cuda_rig *r, const char *words)
+{
+    assert_int_not_equal(cuda_rig_books(r).violations, 0);
+    if (!strstr(r->last_violation(), words))
+        fail_msg("'%s' is not in '%s'", words, r->last_violation());
+    r->script("");
+}
+
+/* ---- a source ---- */
+
+struct cuda_bench {
+    struct tp_source src;
+    struct tp_err err;
+    void *opts;
+    uint64_t now_ns;
+    int lost;
+    void *current;
+};
+
+/* What tp_source_open said; `spec` are options of the source, `cfg` the rest, both may be NULL. */
+static inline int cuda_bench_open(struct cuda_bench *b, const char *spec,
+                                  const struct tp_source_cfg *cfg)
+{
+    struct tp_source_cfg full = cfg ? *cfg : (struct tp_source_cfg){.streams = 3};
+    *b = (struct cuda_bench){.lost = TP_OK};
+    b->opts = calloc(1, tp_source_cuda.opts_size);
+    assert_non_null(b->opts);
+    assert_int_equal(tp_opts_defaults(tp_source_cuda.options, b->opts, &b->err), TP_OK);
+    if (spec)
+        assert_int_equal(
+            tp_opts_parse(tp_source_cuda.options, b->opts, spec, "source 'cuda'", &b->err), TP_OK);
+    full.opts = b->opts;
+    full.kind = TP_KIND_DEVICE;
+    full.now_ns = &b->now_ns;
+    full.lost = &b->lost;
+    if (!full.current)
+        full.current = &b->current;
+    b->err = (struct tp_err){0};
+    int rc = tp_source_open(&b->src, &tp_source_cuda, &full, &b->err);
+    if (rc) {
+        tp_opts_release(tp_source_cuda.options, b->opts);
+        free(b->opts);
+        b->opts = NULL;
+    }
+    return rc;
+}
+
+/* One that was not opened is fine. */
+static inline void cuda_bench_close(struct cuda_bench *b)
+{
+    if (!b->opts)
+        return;
+    tp_source_close(&b->src);
+    tp_opts_release(tp_source_cuda.options, b->opts);
+    free(b->opts);
+    b->opts = NULL;
+}
+
+#endif

@@ -1,0 +1,350 @@
+/* The CUDA driver as it is found, loaded and described: every name missing in turn, old versions,
+ * no library, a library that is none, no device. */
+#include "tests/unit/cuda_rig.h"
+
+#ifdef TAPOOL_HAS_CUDA
+#include "cuda/device_map.h"
+#include "cuda/driver.h"
+
+#include <unistd.h>
+
+static struct tp_cuda *open_driver(void)
+{
+    struct tp_err err = {0};
+    struct tp_cuda *c = NULL;
+    if (tp_cuda_open(&c, &err))
+        fail_msg("%s", err.text);
+    assert_non_null(c);
+    return c;
+}
+
+/* That it cannot be opened, and the sentence. */
+static void expect_refusal(const char *words)
+{
+    struct tp_err err = {0};
+    struct tp_cuda *c = (void *)&err;
+    assert_int_equal(tp_cuda_open(&c, &err), TP_EDEVICE);
+    assert_null(c);
+    if (!strstr(err.text, words))
+        fail_msg("'%s' is not in '%s'", words, err.text);
+    assert_string_equal(err.hint, "");
+}
+
+static void facts_are_told(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, NULL);
+    struct tp_cuda *c = open_driver();
+    const struct tp_cuda_info *info = tp_cuda_info(c);
+    assert_true(info->version >= CUDA_OLDEST_DRIVER);
+    assert_true(info->device_count >= 1);
+    assert_non_null(strstr(info->path, "cuda"));
+    assert_int_equal(info->simulated, r->library != NULL);
+    const struct tp_cuda_device *d = &info->devices[0];
+    assert_true(*d->name != '\0' && d->total_bytes > 0 && d->major > 0);
+    assert_int_equal(d->pools, *d->no_pools == '\0');
+    assert_int_equal(d->vmm, *d->no_vmm == '\0');
+    assert_true(tp_cuda_built());
+    tp_cuda_close(c);
+    tp_cuda_close(NULL);
+}
+
+static void facts_of_the_fake(void **state)
+{
+    cuda_rig(state, "devices=3;memory=4GiB;version=12040");
+    struct tp_cuda *c = open_driver();
+    const struct tp_cuda_info *info = tp_cuda_info(c);
+    assert_int_equal(info->version, 12040);
+    assert_int_equal(info->device_count, 3);
+    assert_string_equal(info->path, TAPOOL_FAKE_CUDA_PATH);
+    assert_string_equal(info->release, "");
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(info->devices[i].name, "Simulated GPU");
+        assert_int_equal(info->devices[i].total_bytes, UINT64_C(4) << 30);
+        assert_true(info->devices[i].pools && info->devices[i].vmm);
+        assert_true(info->devices[i].clock_khz > 0);
+    }
+    tp_cuda_close(c);
+}
+
+static const struct {
+    const char *name;
+    enum cuda_group group;
+} names[] = {
+#define NAME_ROW(name, version, group) {"cu" #name, CUDA_##group},
+    CUDA_DRIVER_SYMBOLS(NAME_ROW)
+#undef NAME_ROW
+};
+
+enum { NAMES = sizeof names / sizeof *names };
+
+static void each_name_may_be_missing(void **state)
+{
+    cuda_rig(state, "");
+    for (int i = 0; i < NAMES; i++) {
+        char script[96], words[96];
+        snprintf(script, sizeof script, "missing=%s", names[i].name);
+        snprintf(words, sizeof words, "the driver has no %s", names[i].name);
+        cuda_rig(state, script);
+        if (names[i].group == CUDA_CORE) {
+            expect_refusal(words);
+            continue;
+        }
+        struct tp_cuda *c = open_driver();
+        const struct tp_cuda_device *d = &tp_cuda_info(c)->devices[0];
+        assert_int_equal(d->pools, names[i].group != CUDA_POOLS);
+        assert_int_equal(d->vmm, names[i].group != CUDA_VMM);
+        assert_string_equal(d->no_pools, names[i].group == CUDA_POOLS ? words : "");
+        assert_string_equal(d->no_vmm, names[i].group == CUDA_VMM ? words : "");
+        tp_cuda_close(c);
+    }
+}
+
+/* A symbol is not a capability. */
+static void attributes_are_asked(void **state)
+{
+    cuda_rig(state, "pools=0;vmm=0");
+    struct tp_cuda *c = open_driver();
+    const struct tp_cuda_device *d = &tp_cuda_info(c)->devices[0];
+    assert_false(d->pools || d->vmm);
+    assert_string_equal(d->no_pools, "the device does not support them");
+    assert_string_equal(d->no_vmm, "the device does not support it");
+    tp_cuda_close(c);
+    cuda_rig(state, "fail=cuDeviceGetAttribute:*:999");
+    c = open_driver();
+    d = &tp_cuda_info(c)->devices[0];
+    assert_non_null(strstr(d->no_pools, "cuDeviceGetAttribute failed: CUDA_ERROR_UNKNOWN"));
+    assert_int_equal(d->clock_khz, 0);
+    tp_cuda_close(c);
+}
+
+static void old_versions(void **state)
+{
+    static const int good[] = {11030, 11040, 12000, 12020, 13000, 14000};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char script[32];
+        snprintf(script, sizeof script, "version=%d", good[i]);
+        cuda_rig(state, script);
+        struct tp_cuda *c = open_driver();
+        assert_int_equal(tp_cuda_info(c)->version, good[i]);
+        tp_cuda_close(c);
+    }
+    cuda_rig(state, "version=11020");
+    expect_refusal("knows CUDA 11.2, and 11.3 or newer is needed");
+    cuda_rig(state, "version=9000");
+    expect_refusal("the driver is too old: ");
+    cuda_rig(state, "fail=cuDriverGetVersion:1:999");
+    expect_refusal("does not tell its version");
+}
+
+/* A driver of today hands out the function of the version that was asked for: the one of 13.0 takes
+ * a context, and would read what was never passed. */
+static void versions_are_asked_for(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, "version=14000");
+    struct cuda_bench b;
+    assert_int_equal(cuda_bench_open(&b, NULL, NULL), TP_OK);
+    tp_src_synced(&b.src, TP_ALL_STREAMS);
+    assert_int_equal(tp_src_fault(&b.src, &b.err), TP_OK);
+    assert_int_not_equal(cuda_rig_books(r).context_syncs, 0);
+    cuda_bench_close(&b);
+}
+
+static void no_library(void **state)
+{
+    cuda_rig(state, "");
+    setenv("TAPOOL_CUDA_DRIVER", "/nowhere/libcuda.so.1", 1);
+    expect_refusal("/nowhere/libcuda.so.1 was not found");
+    setenv("TAPOOL_CUDA_DRIVER", "libcuda-of-nobody.so.1", 1);
+    expect_refusal("libcuda-of-nobody.so.1 was not found");
+    struct cuda_bench b;
+    assert_int_equal(cuda_bench_open(&b, NULL, NULL), TP_EDEVICE);
+    assert_string_equal(b.err.text, "libcuda-of-nobody.so.1 was not found");
+    assert_string_equal(b.err.hint, "'--source virtual' replays the same policy without a GPU");
+}
+
+static void no_driver_in_the_library(void **state)
+{
+    cuda_rig(state, "");
+    char path[] = "/tmp/tapool-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    setenv("TAPOOL_CUDA_DRIVER", path, 1);
+    expect_refusal("no CUDA driver could be loaded: ");
+    static const char rubbish[] = "\177ELF this is not what it says it is, but long enough to be "
+                                  "read as the header of a library";
+    assert_int_equal(write(fd, rubbish, sizeof rubbish), (ssize_t)sizeof rubbish);
+    close(fd);
+    expect_refusal("no CUDA driver could be loaded: ");
+    unlink(path);
+    setenv("TAPOOL_CUDA_DRIVER", "libz.so.1", 1);
+    expect_refusal("has no cuDriverGetVersion");
+}
+
+static void no_device(void **state)
+{
+    cuda_rig(state, "devices=0");
+    expect_refusal("no CUDA device: ");
+    cuda_rig(state, "fail=cuInit:1:100");
+    expect_refusal("no CUDA device: ");
+    cuda_rig(state, "fail=cuInit:1:999");
+    expect_refusal("cuInit failed: CUDA_ERROR_UNKNOWN (");
+    cuda_rig(state, "fail=cuDeviceGetCount:1:999");
+    expect_refusal("cuDeviceGetCount failed: CUDA_ERROR_UNKNOWN (");
+    cuda_rig(state, "devices=2;fail=cuDeviceGet:2:101");
+    expect_refusal("cuDeviceGet failed: CUDA_ERROR_INVALID_DEVICE (");
+    cuda_rig(state, "fail=cuDeviceTotalMem:1:999");
+    expect_refusal("cuDeviceTotalMem failed");
+    cuda_rig(state, "fail=cuInit:1:999;fail=cuGetErrorName:*:1");
+    expect_refusal("cuInit failed: error 999 of the driver");
+    cuda_rig(state, "fail=cuInit:1:999;fail=cuGetErrorString:*:1");
+    expect_refusal("cuInit failed: CUDA_ERROR_UNKNOWN");
+}
+
+static void a_name_may_be_lacking(void **state)
+{
+    cuda_rig(state, "fail=cuDeviceGetName:*:999");
+    struct tp_cuda *c = open_driver();
+    assert_string_equal(tp_cuda_info(c)->devices[0].name, "a device");
+    tp_cuda_close(c);
+}
+
+static void a_held_device_tells_its_memory(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, NULL);
+    struct tp_err err = {0};
+    uint64_t free_bytes, total;
+    struct tp_cuda *c = open_driver();
+    assert_int_equal(tp_cuda_memory(c, 0, &free_bytes, &total, &err), TP_EINVAL);
+    assert_int_equal(tp_cuda_hold(c, 0, &err), TP_OK);
+    assert_int_equal(tp_cuda_hold(c, 0, &err), TP_OK);
+    assert_int_equal(tp_cuda_memory(c, 0, &free_bytes, &total, &err), TP_OK);
+    assert_true(free_bytes > 0 && free_bytes <= total);
+    assert_int_equal(tp_cuda_hold(c, 99, &err), TP_EDEVICE);
+    assert_int_equal(tp_cuda_hold(c, -1, &err), TP_EDEVICE);
+    assert_int_equal(tp_cuda_memory(c, 99, &free_bytes, &total, &err), TP_EINVAL);
+    if (r->library)
+        assert_int_equal(cuda_rig_books(r).contexts, r->before.contexts + 1);
+    tp_cuda_close(c);
+}
+
+static void holding_may_fail(void **state)
+{
+    static const char *const fails[] = {"cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemGetInfo"};
+    struct tp_err err = {0};
+    uint64_t free_bytes, total;
+    cuda_rig(state, "fail=cuDevicePrimaryCtxRetain:1:2");
+    struct tp_cuda *c = open_driver();
+    assert_int_equal(tp_cuda_hold(c, 0, &err), TP_EDEVICE);
+    assert_string_equal(
+        err.text, "cuDevicePrimaryCtxRetain failed: CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
+    tp_cuda_close(c);
+    for (int i = 0; i < 3; i++) {
+        char script[64];
+        snprintf(script, sizeof script, "fail=%s:1:999", fails[i]);
+        cuda_rig(state, script);
+        c = open_driver();
+        assert_int_equal(tp_cuda_hold(c, 0, &err), TP_OK);
+        assert_int_equal(tp_cuda_memory(c, 0, &free_bytes, &total, &err), TP_EDEVICE);
+        assert_non_null(strstr(err.text, fails[i]));
+        tp_cuda_close(c);
+    }
+}
+
+/* A source relies on the context that it made current. */
+static void looking_leaves_the_context(void **state)
+{
+    cuda_rig(state, "devices=2");
+    struct tp_err err = {0};
+    uint64_t free_bytes, total;
+    struct cuda_bench b;
+    struct tp_cuda *c = open_driver();
+    assert_int_equal(tp_cuda_hold(c, 1, &err), TP_OK);
+    assert_int_equal(cuda_bench_open(&b, NULL, NULL), TP_OK);
+    tp_addr addr;
+    assert_int_equal(tp_src_get(&b.src, 1 << 20, 256, &addr), TP_OK);
+    assert_int_equal(tp_cuda_memory(c, 1, &free_bytes, &total, &err), TP_OK);
+    assert_int_equal(free_bytes, total); /* the range is on the other device */
+    struct tp_fence f;
+    tp_src_record(&b.src, 1, &f); /* refused in the context of the other */
+    assert_int_equal(tp_src_fault(&b.src, &b.err), TP_OK);
+    cuda_bench_close(&b);
+    tp_cuda_close(c);
+}
+
+static void maps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *map;
+        uint16_t device;
+        int ordinal; /* -1: no map */
+    } rows[] = {
+        {NULL, 3, 3},     {"", 3, 3},          {"0=1", 0, 1},
+        {"0=1", 1, 1},    {"0=1,1=0", 1, 0},   {"0=1,1=0", 2, 2},
+        {"7=0", 7, 0},    {"65535=0", 9, 9},   {"65536=0", 0, -1},
+        {"0", 0, -1},     {"0=", 0, -1},       {"=1", 0, -1},
+        {"0=1,", 0, -1},  {",0=1", 0, -1},     {"0=1;1=0", 0, -1},
+        {"0=1 ", 0, -1},  {"0=-1", 0, -1},     {"0=1,0=2", 0, -1},
+        {"a=b", 0, -1},   {"0=1,1=x", 0, -1},  {"0=99999999999999999999", 0, -1},
+        {"0=0x1", 0, -1}, {"0=1,,1=0", 0, -1}, {"0==1", 0, -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tp_err err = {0};
+        int ordinal = -2, rc = tp_cuda_map(rows[i].map, rows[i].device, &ordinal, &err);
+        assert_int_equal(rc, rows[i].ordinal < 0 ? TP_EUSAGE : TP_OK);
+        if (rc)
+            assert_true(strstr(err.text, rows[i].map) && *err.hint);
+        else
+            assert_int_equal(ordinal, rows[i].ordinal);
+    }
+}
+
+#define IN_RIG(test) cmocka_unit_test_setup_teardown(test, cuda_rig_setup, cuda_rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_RIG(facts_are_told),
+        IN_RIG(facts_of_the_fake),
+        IN_RIG(each_name_may_be_missing),
+        IN_RIG(attributes_are_asked),
+        IN_RIG(old_versions),
+        IN_RIG(versions_are_asked_for),
+        IN_RIG(no_library),
+        IN_RIG(no_driver_in_the_library),
+        IN_RIG(no_device),
+        IN_RIG(a_name_may_be_lacking),
+        IN_RIG(a_held_device_tells_its_memory),
+        IN_RIG(holding_may_fail),
+        IN_RIG(looking_leaves_the_context),
+        cmocka_unit_test(maps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+/* Without the toolkit every call says so. */
+static void nothing_is_built(void **state)
+{
+    (void)state;
+    struct tp_err err = {0};
+    struct tp_cuda *c;
+    assert_false(tp_cuda_built());
+    assert_false(tp_cuda_can_spin());
+    assert_int_equal(tp_cuda_open(&c, &err), TP_EDEVICE);
+    assert_null(c);
+    assert_int_equal(tp_source_check(&tp_source_cuda, &err), TP_OK);
+    struct cuda_bench b;
+    assert_int_equal(cuda_bench_open(&b, NULL, NULL), TP_EDEVICE);
+    assert_non_null(strstr(b.err.text, "without the CUDA Toolkit"));
+    assert_non_null(strstr(b.err.hint, "--source virtual"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_built)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif

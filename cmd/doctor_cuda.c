@@ -23,11 +23,10 @@ static void check_driver(struct tp_doctor *d)
     const struct tp_cuda_info *info = tp_gpu_info(&d->gpu);
     int count = info->device_count;
     d->cuda_devices = (uint64_t)count;
-    struct tp_check *c =
-        tp_doctor_add(d, "cuda", info->simulated ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                      "%d device%s, driver %s for CUDA %d.%d, %s", count, count == 1 ? "" : "s",
-                      info->release[0] ? info->release : "of unknown release", info->version / 1000,
-                      info->version % 1000 / 10, info->path);
+    struct tp_check *c = tp_doctor_add(
+        d, "cuda", info->simulated ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
+        "%d device%s, driver %s%sfor CUDA %d.%d, %s", count, count == 1 ? "" : "s", info->release,
+        info->release[0] ? " " : "", info->version / 1000, info->version % 1000 / 10, info->path);
     if (info->simulated)
         tp_doctor_advise(c, "this driver simulates its devices: times on them mean nothing");
 }

@@ -93,15 +93,16 @@ int tp_gpu_check(const struct tp_gpu *g, const uint32_t *ordinals, uint16_t devi
             return tp_hint(err,
                            tp_fail(err, TP_EDEVICE,
                                    "device %u of the trace needs CUDA device %u, and this machine "
-                                   "has %d",
-                                   d, ordinals[d], count),
+                                   "has %d CUDA device%s",
+                                   d, ordinals[d], count, count == 1 ? "" : "s"),
                            "--map-device %u=0 plays it on CUDA device 0; '--source virtual' "
                            "replays any number of devices without a GPU",
                            d);
         const struct tp_cuda_device *device = &info->devices[ordinals[d]];
         if (pools && !device->pools)
             return tp_hint(err,
-                           tp_fail(err, TP_EDEVICE, "%s cannot run on CUDA device %u (%s): %s",
+                           tp_fail(err, TP_EDEVICE,
+                                   "%s needs memory pools, which CUDA device %u (%s) lacks: %s",
                                    pools, ordinals[d], device->name, device->no_pools),
                            "'-s stream-pool' plays a software pool with the same interface");
     }

@@ -256,8 +256,11 @@ static int hold_devices(struct replay *r, struct tp_err *err)
     for (size_t i = 0; i < r->job_count; i++) {
         const struct tp_job *job = &r->jobs[i];
         uint16_t devices = tp_program_facts(job->trace.program)->devices;
-        for (uint16_t d = 0; !status && job->use.ordinals && d < devices; d++)
+        for (uint16_t d = 0; !status && job->use.ordinals && d < devices; d++) {
             status = tp_cuda_hold(r->gpu.cuda, (int)job->use.ordinals[d], err);
+            if (status)
+                status = tp_prefix(err, status, "CUDA device %u", job->use.ordinals[d]);
+        }
     }
     return status;
 }

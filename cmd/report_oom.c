@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { NAME = 2, VERDICT = 16, TEXT = 33, PLAIN_ALIGN = 256 };
+enum { NAME = 2, VERDICT = 16, VERDICT_MAX = 30, BESIDE = 17, PLAIN_ALIGN = 256 };
 
 /* "event 1,844 (+25.4 ms), in phase 'step 2', asked for 147.2 MiB" */
 static void print_first(const struct tp_result *r, const struct tp_device_run *d, int column,
@@ -85,7 +85,11 @@ static void print_class(const struct tp_result *r, const struct tp_first_failure
                    tp_bytes(f->capacity, page->exact).s);
         break;
     case TP_OOM_FRAGMENTATION:
-        if (all >= f->size)
+        if (r->run->flags & TP_RUN_POOL)
+            tp_page_at(page, column,
+                       "what the program asked for would fit, what the pool made of it does not: "
+                       "fragmentation.");
+        else if (all >= f->size)
             tp_page_at(page, column, "%s in all, enough but not in one piece: fragmentation.",
                        tp_bytes(all, page->exact).s);
         else
@@ -132,27 +136,39 @@ void tp_report_failure_count(const struct tp_result *r, const struct tp_device_r
     tp_page_line(page);
 }
 
-static void print_failed(const struct tp_result *r, uint32_t device, struct tp_page *page)
+/* Where the verdicts stand: behind the longest name, if that is not very long. */
+static int verdict_column(const struct tp_result *results, size_t count)
+{
+    int column = VERDICT;
+    for (size_t i = 0; i < count; i++) {
+        int end = NAME + tp_text_width(results[i].spec->label) + 2;
+        column = end > column && end <= VERDICT_MAX ? end : column;
+    }
+    return column;
+}
+
+static void print_failed(const struct tp_result *r, uint32_t device, int column,
+                         struct tp_page *page)
 {
     const struct tp_device_run *d = &r->run->devices[device];
     if (r->run->device_count > 1)
         tp_page_at(page, NAME, "%s, gpu %u", r->spec->label, device);
     else
         tp_page_at(page, NAME, "%s", r->spec->label);
-    tp_page_styled(page, VERDICT, TP_RED, "OUT OF MEMORY");
-    tp_page_at(page, TEXT, "%s", "");
-    tp_report_failure_count(r, d, VERDICT, page);
-    tp_report_failure(r, d, VERDICT, page);
+    tp_page_styled(page, column, TP_RED, "OUT OF MEMORY");
+    tp_page_at(page, column + BESIDE, "%s", "");
+    tp_report_failure_count(r, d, column, page);
+    tp_report_failure(r, d, column, page);
 }
 
-static void print_fitting(const struct tp_result *r, struct tp_page *page)
+static void print_fitting(const struct tp_result *r, int column, struct tp_page *page)
 {
     uint64_t calls = tp_run_calls(r->run);
     struct tp_range peak = tp_run_reserved(r->run);
     tp_page_at(page, NAME, "%s", r->spec->label);
-    tp_page_at(page, VERDICT, "fits");
+    tp_page_at(page, column, "fits");
     if (calls != TP_NONE)
-        tp_page_at(page, TEXT, "%s %s calls, %s at the peak", tp_count(calls).s,
+        tp_page_at(page, column + BESIDE, "%s %s calls, %s at the peak", tp_count(calls).s,
                    tp_result_callee(r), tp_range_text(&peak, page->exact).s);
     tp_page_line(page);
 }
@@ -160,14 +176,15 @@ static void print_fitting(const struct tp_result *r, struct tp_page *page)
 void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page)
 {
     bool any = false;
+    int column = verdict_column(results, count);
     for (size_t i = 0; i < count; i++)
         any |= tp_run_failed(results[i].run) > 0;
     for (size_t i = 0; any && i < count; i++) {
         if (!tp_run_failed(results[i].run))
-            print_fitting(&results[i], page);
+            print_fitting(&results[i], column, page);
         for (uint32_t d = 0; d < results[i].run->device_count; d++)
             if (results[i].run->devices[d].failed_allocations)
-                print_failed(&results[i], d, page);
+                print_failed(&results[i], d, column, page);
     }
     if (any)
         tp_page_line(page);

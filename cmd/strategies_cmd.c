@@ -7,7 +7,7 @@
 #include <gnu/libc-version.h>
 #include <string.h>
 
-enum { NAME = 2, SUMMARY = 19, RUNS = 37, GAP = 2, DEFAULT = 24, HELP = 34 };
+enum { NAME = 2, SUMMARY = 19, RUNS = 37, GAP = 2, DEFAULT = 24, HELP = 34, WHY = 700 };
 
 static const char *const group_names[] = {[TP_GROUP_POLICY] = "policies of tapool",
                                           [TP_GROUP_REAL] = "real allocators",
@@ -38,12 +38,14 @@ static void runs_on(const struct tp_strategy *s, const struct tp_gpu *gpu, char 
         snprintf(out, size, "-");
 }
 
-/* Why it cannot run here; NULL: it can. */
-static const char *not_here(const struct tp_strategy *s, const struct tp_gpu *gpu)
+/* "not here: libcuda.so.1 was not found"; "": it can run here. */
+static void not_here(const struct tp_strategy *s, const struct tp_gpu *gpu, char *out, size_t size)
 {
+    out[0] = '\0';
     if (!needs_gpu(s) || tp_gpu_has_pools(gpu))
-        return NULL;
-    return gpu->cuda ? tp_gpu_info(gpu)->devices[0].no_pools : tp_gpu_why(gpu);
+        return;
+    snprintf(out, size, "not here: %s%s", gpu->cuda ? "no memory pools: " : "",
+             gpu->cuda ? tp_gpu_info(gpu)->devices[0].no_pools : tp_gpu_why(gpu));
 }
 
 /* Where the last column begins: behind the longest list of sources. */
@@ -79,16 +81,16 @@ static void print_group(struct tp_page *page, enum tp_group group, const struct 
     tp_page_line(page);
     for (size_t i = 0; tp_strategies[i]; i++) {
         const struct tp_strategy *s = tp_strategies[i];
-        const char *why = not_here(s, gpu);
-        char where[64], summary[64];
+        char where[64], summary[64], why[WHY];
         if (s->group != group)
             continue;
         runs_on(s, gpu, where, sizeof where);
+        not_here(s, gpu, why, sizeof why);
         summary_of(s, summary, sizeof summary);
         tp_page_at(page, NAME, "%s", s->name);
         tp_page_at(page, SUMMARY, "%s", summary);
         tp_page_at(page, RUNS, "%s", where);
-        tp_page_at(page, resembles, "%s%s", why ? "not here: " : "", why ? why : s->resembles);
+        tp_page_at(page, resembles, "%s", why[0] ? why : s->resembles);
         tp_page_line(page);
     }
 }
@@ -147,9 +149,9 @@ static void print_option_row(struct tp_page *page, const struct tp_opt *row)
 
 static void print_one(struct tp_page *page, const struct tp_strategy *s, const struct tp_gpu *gpu)
 {
-    char where[64], summary[64];
-    const char *why = not_here(s, gpu);
+    char where[64], summary[64], why[WHY];
     runs_on(s, gpu, where, sizeof where);
+    not_here(s, gpu, why, sizeof why);
     summary_of(s, summary, sizeof summary);
     tp_page_at(page, 0, "%s: %s", s->name, summary);
     tp_page_line(page);
@@ -157,7 +159,7 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s, const s
     tp_page_at(page, DEFAULT, "%s", s->resembles);
     tp_page_line(page);
     tp_page_at(page, NAME, "runs here on");
-    tp_page_at(page, DEFAULT, "%s%s", why ? "not here: " : where, why ? why : "");
+    tp_page_at(page, DEFAULT, "%s", why[0] ? why : where);
     tp_page_line(page);
     tp_page_line(page);
     if (!s->options) {

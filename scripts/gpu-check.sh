@@ -12,7 +12,8 @@
 #   --out DIR       where the results go (default gpu-check-results)
 #   --driver PATH   this libcuda.so instead of the one of the system
 #   --quick         small traces, each played once: does everything work?
-#   --seconds N     no replay is begun after so many seconds; what is left is named (default 480)
+#   --seconds N     after so many, building included, replays are broken off; what is missing is named
+#                   (default 480)
 #   --help          this text
 #
 # TRACE: device traces to replay besides the shipped ones, such as a PyTorch memory snapshot.
@@ -172,7 +173,7 @@ have python3 || fail 2 "python3 is not here: nothing was replayed and there is n
     "any Python 3.8 without modules will do; what ran so far is in $out"
 status=0
 PYTHONDONTWRITEBYTECODE=1 python3 -S "$ROOT/scripts/gpu_check.py" --binary "$binary" --out "$out" \
-    --root "$ROOT" --seconds "$seconds" ${quick[@]+"${quick[@]}"} -- ${traces[@]+"${traces[@]}"} || status=$?
+    --root "$ROOT" --seconds $((seconds - SECONDS)) ${quick[@]+"${quick[@]}"} -- ${traces[@]+"${traces[@]}"} || status=$?
 [ "$suite" -eq 0 ] || say "the suite failed: its output is in $out/test_cuda_*.log"
 [ "$status" -ne 0 ] || status=$suite
 [ ! -f "$out/results.md" ] || printf '%s\n' "$out/results.md"

@@ -46,8 +46,8 @@ bool tp_cuda_has_pools(const struct cuda_driver *d, CUdevice device, char why[TP
 
 bool tp_cuda_has_vmm(const struct cuda_driver *d, CUdevice device, char why[TP_CUDA_WHY])
 {
-    bool can = has(d, device, CUDA_VMM, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
-                   why);
+    bool can =
+        has(d, device, CUDA_VMM, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, why);
     if (!can && strstr(why, "support them"))
         snprintf(why, TP_CUDA_WHY, "the device does not support it");
     return can;

@@ -84,10 +84,10 @@ static void *look_up(const struct lookup *l, const struct symbol *wanted)
 {
     void *found = NULL;
     CUdriverProcAddressQueryResult result = CU_GET_PROC_ADDRESS_SUCCESS;
-    CUresult code = l->five ? l->five(wanted->name, &found, wanted->version,
-                                      CU_GET_PROC_ADDRESS_DEFAULT, &result)
-                            : l->four(wanted->name, &found, wanted->version,
-                                      CU_GET_PROC_ADDRESS_DEFAULT);
+    CUresult code =
+        l->five
+            ? l->five(wanted->name, &found, wanted->version, CU_GET_PROC_ADDRESS_DEFAULT, &result)
+            : l->four(wanted->name, &found, wanted->version, CU_GET_PROC_ADDRESS_DEFAULT);
     return code == CUDA_SUCCESS && result == CU_GET_PROC_ADDRESS_SUCCESS ? found : NULL;
 }
 

@@ -54,8 +54,7 @@ int tp_cuda_fence_record(struct cuda_fences *f, struct cuda_gpu *g, uint16_t str
  * that the stream never recorded has. */
 bool tp_cuda_fence_done(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream,
                         uint64_t serial);
-int tp_cuda_fence_wait(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream,
-                       uint64_t serial);
+int tp_cuda_fence_wait(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream, uint64_t serial);
 
 /* Waits for a stream, or TP_ALL_STREAMS for the device: then its fences have passed. */
 int tp_cuda_fences_sync(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream);

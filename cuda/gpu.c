@@ -1,6 +1,6 @@
 /* Taking a device into use, and losing it: see gpu.h. */
-#include "cuda/device_map.h"
 #include "cuda/gpu.h"
+#include "cuda/device_map.h"
 
 int tp_cuda_lose(struct cuda_gpu *g, const char *call, CUresult code)
 {
@@ -70,8 +70,7 @@ void tp_cuda_gpu_close(struct cuda_gpu *g)
         g->driver.CtxSetCurrent(NULL);
         if (g->current)
             *g->current = NULL;
-        cuda_released(g, "cuDevicePrimaryCtxRelease",
-                      g->driver.DevicePrimaryCtxRelease(g->device));
+        cuda_released(g, "cuDevicePrimaryCtxRelease", g->driver.DevicePrimaryCtxRelease(g->device));
     }
     g->context = NULL;
     tp_cuda_driver_unload(&g->driver);

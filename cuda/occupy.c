@@ -1,7 +1,7 @@
-/* Busy streams: see occupy.h. What is queued here is apart from the calls that a policy needs, so it
- * is counted apart and never timed; the module is loaded with the first kernel. */
-#include "cuda/cuda_device.h"
+/* Busy streams: see occupy.h. What is queued here is apart from the calls that a policy needs, so
+ * it is counted apart and never timed; the module is loaded with the first kernel. */
 #include "cuda/occupy.h"
+#include "cuda/cuda_device.h"
 
 enum { OCCUPY_BYTE = 0xA5 };
 

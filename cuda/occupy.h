@@ -4,7 +4,8 @@
 
 #include "cuda/gpu.h"
 
-/* The kernel of spin.cu as nvcc compiled it, made by spin_kernel.cmake; size 0: there was no nvcc. */
+/* The kernel of spin.cu as nvcc compiled it, made by spin_kernel.cmake; size 0: there was no nvcc.
+ */
 extern const unsigned char tp_cuda_spin_image[];
 extern const size_t tp_cuda_spin_image_size;
 
@@ -13,8 +14,8 @@ struct cuda_occupy {
     CUfunction spin;
 };
 
-/* `stream` is busy with the block, as `how` says; ns is for TP_OCCUPY_SPIN. TP_EUNSUP: this build or
- * this driver has no kernels. */
+/* `stream` is busy with the block, as `how` says; ns is for TP_OCCUPY_SPIN. TP_EUNSUP: this build
+ * or this driver has no kernels. */
 int tp_cuda_occupy(struct cuda_occupy *o, struct cuda_gpu *g, CUstream stream, CUdeviceptr block,
                    uint64_t size, uint64_t ns, enum tp_occupy how);
 void tp_cuda_occupy_close(struct cuda_occupy *o, struct cuda_gpu *g);

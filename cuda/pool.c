@@ -2,8 +2,8 @@
  *
  * Known weakness: a default pool that other code of this process uses at the same time is emptied
  * with everybody's idle memory, and its high-water marks are everybody's. */
-#include "cuda/facts.h"
 #include "cuda/pool.h"
+#include "cuda/facts.h"
 
 /* The threshold is 64 bits wide, the others are an int. */
 static const struct {
@@ -23,9 +23,8 @@ static int set_attributes(struct cuda_pool *p, struct cuda_gpu *g,
     for (int i = 0; i < POOL_ATTRIBUTES; i++) {
         cuuint64_t wide = values[i];
         int narrow = values[i] != 0;
-        CUresult code =
-            CUDA_CALL(g, MemPoolSetAttribute, p->handle, attributes[i].name,
-                      attributes[i].wide ? (void *)&wide : (void *)&narrow);
+        CUresult code = CUDA_CALL(g, MemPoolSetAttribute, p->handle, attributes[i].name,
+                                  attributes[i].wide ? (void *)&wide : (void *)&narrow);
         if (code != CUDA_SUCCESS)
             rc = tp_cuda_lose(g, "cuMemPoolSetAttribute", code);
     }
@@ -37,9 +36,8 @@ static int remember_attributes(struct cuda_pool *p, struct cuda_gpu *g, struct t
     for (int i = 0; i < POOL_ATTRIBUTES; i++) {
         cuuint64_t wide = 0;
         int narrow = 0;
-        CUresult code =
-            CUDA_CALL(g, MemPoolGetAttribute, p->handle, attributes[i].name,
-                      attributes[i].wide ? (void *)&wide : (void *)&narrow);
+        CUresult code = CUDA_CALL(g, MemPoolGetAttribute, p->handle, attributes[i].name,
+                                  attributes[i].wide ? (void *)&wide : (void *)&narrow);
         if (code != CUDA_SUCCESS)
             return tp_cuda_fail(&g->driver, "cuMemPoolGetAttribute", code, err);
         p->saved[i] = attributes[i].wide ? wide : (cuuint64_t)(narrow != 0);
@@ -120,7 +118,10 @@ int tp_cuda_pool_open(struct cuda_pool *p, struct cuda_gpu *g, const struct tp_p
 {
     if (p->handle)
         return tp_fail(err, TP_EINVAL, "a pool of this device is open already");
-    int rc = refuse_without_pools(g, err);
+    int rc = cuda_enter(g);
+    if (rc)
+        return tp_fail(err, rc, "%s", g->failure.text);
+    rc = refuse_without_pools(g, err);
     if (!rc && cfg->own && cfg->max_size)
         rc = refuse_max_size(g, err);
     if (rc)
@@ -129,9 +130,6 @@ int tp_cuda_pool_open(struct cuda_pool *p, struct cuda_gpu *g, const struct tp_p
         cfg->release_threshold, cfg->reuse_follow_event_dependencies,
         cfg->reuse_allow_opportunistic, cfg->reuse_allow_internal_dependencies};
     *p = (struct cuda_pool){.own = cfg->own};
-    rc = cuda_enter(g);
-    if (rc)
-        return tp_fail(err, rc, "%s", g->failure.text);
     rc = cfg->own ? create_own(p, g, cfg->max_size, err) : take_default(p, g, err);
     if (rc)
         return rc;
@@ -156,8 +154,7 @@ int tp_cuda_pool_close(struct cuda_pool *p, struct cuda_gpu *g)
         rc = TP_EDEVICE;
     if (cuda_status(g, "cuMemPoolTrimTo", CUDA_CALL(g, MemPoolTrimTo, p->handle, 0)))
         rc = TP_EDEVICE;
-    if (p->own &&
-        cuda_status(g, "cuMemPoolDestroy", CUDA_CALL(g, MemPoolDestroy, p->handle)))
+    if (p->own && cuda_status(g, "cuMemPoolDestroy", CUDA_CALL(g, MemPoolDestroy, p->handle)))
         rc = TP_EDEVICE;
     *p = (struct cuda_pool){0};
     return was_lost ? TP_EDEVICE : rc;

@@ -9,9 +9,10 @@
  * All handles are made in init, none in an operation. Anything but success or "out of memory" from
  * the driver loses the device: the first such answer is kept, and no call is made any more (gpu.h).
  *
- * Known weakness: what the driver gives is aligned as it pleases (512 bytes are seen, 256 promised),
- * so a range of a higher alignment is asked for again with room to shift it, and the device holds
- * more for it than the range is long. cuMemFree may wait for the device, which no count shows. */
+ * Known weakness: what the driver gives is aligned as it pleases (512 bytes are seen, 256
+ * promised), so a range of a higher alignment is asked for again with room to shift it, and the
+ * device holds more for it than the range is long. cuMemFree may wait for the device, which no
+ * count shows. */
 #include "alloc/addr_map.h"
 #include "alloc/source.h"
 #include "cuda/cuda_options.h"
@@ -73,8 +74,7 @@ static int create_streams(struct cuda_source *s, uint32_t count, enum cuda_strea
     if (!kinds[kind].own_first)
         s->streams[0] = (CUstream)kinds[kind].first;
     for (s->created = s->first_created; s->created < count; s->created++) {
-        CUresult code =
-            s->gpu.driver.StreamCreate(&s->streams[s->created], kinds[kind].flags);
+        CUresult code = s->gpu.driver.StreamCreate(&s->streams[s->created], kinds[kind].flags);
         if (code != CUDA_SUCCESS)
             return tp_cuda_fail(&s->gpu.driver, "cuStreamCreate", code, err);
     }
@@ -86,8 +86,7 @@ static int read_capacity(struct cuda_source *s, struct tp_err *err)
     size_t free_bytes = 0, total = 0;
     CUresult code = s->gpu.driver.MemGetInfo(&free_bytes, &total);
     s->capacity = free_bytes;
-    return code == CUDA_SUCCESS ? TP_OK
-                                : tp_cuda_fail(&s->gpu.driver, "cuMemGetInfo", code, err);
+    return code == CUDA_SUCCESS ? TP_OK : tp_cuda_fail(&s->gpu.driver, "cuMemGetInfo", code, err);
 }
 
 static void free_ranges(struct cuda_source *s)

@@ -170,6 +170,9 @@ void fake_cuda_books(struct fake_cuda_books *out)
 
 const char *fake_cuda_last_violation(void)
 {
+    pthread_mutex_lock(
+        &lock); /* what others wrote is there; the text itself stays until the next */
+    pthread_mutex_unlock(&lock);
     return fc.last_violation;
 }
 
@@ -192,14 +195,9 @@ static uint64_t report_leak(FILE *to, uint64_t count, const char *what, uint64_t
     return count;
 }
 
-__attribute__((destructor)) static void report(void)
+static void write_report(FILE *to)
 {
-    const char *path = getenv("TAPOOL_FAKE_CUDA_REPORT");
     struct fake_cuda_books b = with_lost();
-    if (b.calls == 0)
-        return;
-    FILE *file = path ? fopen(path, "a") : NULL;
-    FILE *to = file ? file : stderr;
     uint64_t leaks = report_leak(to, b.streams, "stream", 0);
     leaks += report_leak(to, b.events, "event", 0);
     leaks += report_leak(to, b.pools, "pool", 0);
@@ -212,6 +210,33 @@ __attribute__((destructor)) static void report(void)
     else
         fprintf(to, "fake_cuda: %llu violations, %llu leaks\n", (unsigned long long)b.violations,
                 (unsigned long long)leaks);
+}
+
+/* What the library itself holds, so that a leak checker sees none after dlclose. */
+static void give_all_back(void)
+{
+    for (int i = 0; i < FC_DEVICES; i++) {
+        fc_context_clear(&fc.devices[i]);
+        fc.devices[i].retained = 0;
+        free(fc.devices[i].small);
+        fc.devices[i].small = NULL;
+    }
+    fc_clock_clear(&fc.host);
+    free(fc.free_slots);
+    free(fc.applied);
+    fc.free_slots = NULL;
+    fc.applied = NULL;
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+    const char *path = getenv("TAPOOL_FAKE_CUDA_REPORT");
+    FILE *file = path && fc.books.calls > 0 ? fopen(path, "a") : NULL;
+    pthread_mutex_lock(&lock);
+    if (fc.books.calls > 0)
+        write_report(file ? file : stderr);
     if (file)
         fclose(file);
+    give_all_back();
+    pthread_mutex_unlock(&lock);
 }

@@ -11,26 +11,33 @@
  * `fake_cuda: violation: ...`, and fails nothing by itself:
  *   - work on bytes that are in no live range or block when it is queued or when it runs;
  *   - work on a stream-ordered block that is not ordered after its allocation or before its free;
- *   - work on bytes that other work, not ordered before it, is still using (a race);
+ *   - work on bytes that other work, not ordered before it, may still be using (a race), even where
+ *     the simulated time says that it is complete: that is luck;
  *   - destroying what has pending work, freeing what was not given, a wrong or missing context.
+ *     Pending is what the host does not know to be complete.
  * Order is what streams, events (record, then wait or synchronise, or a query that said "done") and
- * synchronisations of the host make; known to the books as vector clocks.
+ * synchronisations of the host make; known to the books as vector clocks. All work is taken to
+ * write all of its bytes.
  *
  * At exit `fake_cuda: leak: ...` lists streams, events, pools, retained contexts, ranges, blocks
  * and modules that are left, and `fake_cuda: books balance` or `fake_cuda: N violations, N leaks`
  * ends it: on stderr, or in the file TAPOOL_FAKE_CUDA_REPORT names (appended).
  *
- * The script: TAPOOL_FAKE_CUDA="key=value;key=value", read at cuInit; sizes as 1073741824 or 1GiB.
+ * The script: TAPOOL_FAKE_CUDA="key=value;key=value", read at the first call and again at cuInit
+ * when it has changed; sizes as 1073741824 or 1GiB. What is not understood is a violation.
  *   devices=N        default 1, at most 16; 0: cuInit says no device
  *   memory=SIZE      of each device (default 8GiB); granularity of physical memory is 2 MiB
  *   version=13000    of CUDA that cuDriverGetVersion tells; functions that are newer are not found
  *   missing=NAME     that symbol is not found (may be repeated)
  *   pools=0 vmm=0    the device attribute says no
  *   fail=NAME:N:CODE the N-th call of NAME (as cuGetProcAddress spells it, from 1) returns the
- *                    CUresult CODE; N `*`: every call (may be repeated)
+ *                    CUresult CODE and does nothing; N `*`: every call (may be repeated)
  *   async=N:CODE     the N-th queued work fails with CODE, seen by the first call after it is due;
- *                    sticky: from then on every call returns it
- *   lost=N           from the N-th driver call on every call returns CUDA_ERROR_DEVICE_UNAVAILABLE
+ *                    sticky: from then on every call returns it, but for the names of errors,
+ *                    cuDriverGetVersion and cuGetProcAddress; those that give something back do so
+ *                    in the books all the same, and nothing is a violation any more
+ *   lost=N           from the N-th driver call on every call returns CUDA_ERROR_DEVICE_UNAVAILABLE,
+ *                    sticky as above
  *   step=NS          default 1000; 0: nothing completes but by synchronisation or fake_cuda_advance
  *   threshold=SIZE   release threshold that the default pool begins with (default 0)
  */
@@ -42,10 +49,12 @@
 /* The books, at any time. */
 struct fake_cuda_books {
     uint64_t violations;
-    uint64_t streams, events, pools, contexts, ranges, blocks, modules; /* not given back yet */
+    /* Not given back yet, or destroyed with their context before they were. Contexts are counted as
+     * often as they are retained; ranges are also reserved addresses and physical memory. */
+    uint64_t streams, events, pools, contexts, ranges, blocks, modules;
     uint64_t range_bytes, block_bytes;
-    uint64_t calls; /* into the driver, queries of facts included */
-    uint64_t works, works_pending;
+    uint64_t calls;                /* into the driver, queries of facts included */
+    uint64_t works, works_pending; /* memsets and kernels */
     uint64_t event_records, event_queries, event_waits, event_syncs, stream_syncs, context_syncs;
     uint64_t event_creates;
 };
@@ -53,8 +62,8 @@ struct fake_cuda_books {
 void fake_cuda_books(struct fake_cuda_books *out);
 const char *fake_cuda_last_violation(void); /* "" when there was none */
 
-/* Forgets violations, counts and the script in force, applies this one (NULL: none). What is still
- * held stays held. */
+/* Forgets violations, counts, a broken device and the script in force, applies this one. What is
+ * still held stays held. NULL: none, and the environment counts again at cuInit. */
 void fake_cuda_script(const char *script);
 
 void fake_cuda_advance(uint64_t ns); /* the simulated time */

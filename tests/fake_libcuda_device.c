@@ -32,23 +32,24 @@ struct fc_device *fc_current(CUresult *rc)
 /* --- objects ------------------------------------------------------------------------------------
  */
 
-static const char *const kind_names[] = {"stream", "event", "pool", "module", "physical memory"};
+static const char *const kind_names[FC_KINDS] = {"stream", "event", "pool", "module",
+                                                 "physical memory"};
 
 void fc_object_add(struct fc_device *d, struct fc_object *o, enum fc_kind kind)
 {
     o->kind = kind;
     o->device = d;
-    o->next = d->objects;
+    o->next = d->objects[kind];
     if (o->next)
         o->next->prev = o;
-    d->objects = o;
+    d->objects[kind] = o;
     fc.next_handle += 16; /* the low ones are names of streams: 1 is legacy, 2 per thread */
     fc_tree_insert(&fc.objects, &o->node, fc.next_handle);
 }
 
 void fc_object_remove(struct fc_object *o)
 {
-    *(o->prev ? &o->prev->next : &o->device->objects) = o->next;
+    *(o->prev ? &o->prev->next : &o->device->objects[o->kind]) = o->next;
     if (o->next)
         o->next->prev = o->prev;
     fc_tree_remove(&fc.objects, &o->node);
@@ -106,7 +107,8 @@ static void memory_clear(struct fc_device *d)
         fc.lost.ranges++;
         fc_reservation_free(d->reservations);
     }
-    fc_heap_clear(d->small);
+    if (d->small)
+        fc_heap_clear(d->small);
 }
 
 static void stream_lose(struct fc_object *o)
@@ -158,15 +160,19 @@ static void physical_lose(struct fc_object *o)
 }
 
 /* By kind: what counts an object that was not given back, and destroys it. */
-static void (*const lose[])(struct fc_object *o) = {stream_lose, event_lose, pool_lose, module_lose,
-                                                    physical_lose};
+static void (*const lose[FC_KINDS])(struct fc_object *o) = {
+    [FC_STREAM] = stream_lose, [FC_EVENT] = event_lose,       [FC_POOL] = pool_lose,
+    [FC_MODULE] = module_lose, [FC_PHYSICAL] = physical_lose,
+};
 
 void fc_context_clear(struct fc_device *d)
 {
     fc_device_finish(d);
     memory_clear(d);
-    while (d->objects)
-        lose[d->objects->kind](d->objects);
+    for (int kind = 0; kind < FC_KINDS; kind++) {
+        while (d->objects[kind])
+            lose[kind](d->objects[kind]);
+    }
     free(d->per_thread);
     d->per_thread = NULL;
     d->per_threads = 0;

@@ -186,12 +186,10 @@ uint64_t fc_pending(void)
 {
     uint64_t pending = 0;
     for (int i = 0; i < FC_DEVICES; i++) {
-        for (struct fc_object *o = fc.devices[i].objects; o; o = o->next) {
-            if (o->kind == FC_STREAM) {
-                struct fc_stream *s = FC_OF(o, struct fc_stream, object);
-                drop_complete(s);
-                pending += s->ends_count;
-            }
+        for (struct fc_object *o = fc.devices[i].objects[FC_STREAM]; o; o = o->next) {
+            struct fc_stream *s = FC_OF(o, struct fc_stream, object);
+            drop_complete(s);
+            pending += s->ends_count;
         }
     }
     return pending;
@@ -200,9 +198,7 @@ uint64_t fc_pending(void)
 /* Waits for all streams of the device. */
 void fc_device_finish(struct fc_device *d)
 {
-    for (struct fc_object *o = d->objects; o; o = o->next) {
-        if (o->kind != FC_STREAM)
-            continue;
+    for (struct fc_object *o = d->objects[FC_STREAM]; o; o = o->next) {
         struct fc_stream *s = FC_OF(o, struct fc_stream, object);
         fc_reach(s->tail);
         if (fc_clock_at(&fc.host, s->slot) < s->seq)

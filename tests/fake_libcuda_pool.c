@@ -27,12 +27,10 @@ void fc_pool_free(struct fc_pool *p)
 
 void fc_synced(struct fc_device *d)
 {
-    for (struct fc_object *o = d->objects; o; o = o->next) {
-        if (o->kind == FC_POOL) {
-            struct fc_pool *p = FC_OF(o, struct fc_pool, object);
-            if (p->heap.reserved > p->threshold)
-                fc_heap_trim(&p->heap, p->threshold);
-        }
+    for (struct fc_object *o = d->objects[FC_POOL]; o; o = o->next) {
+        struct fc_pool *p = FC_OF(o, struct fc_pool, object);
+        if (p->heap.reserved > p->threshold)
+            fc_heap_trim(&p->heap, p->threshold);
     }
 }
 

@@ -182,14 +182,14 @@ static inline bool fc_before(const struct fc_point *p, const struct fc_clock *c)
 /* --- what handles name --------------------------------------------------------------------------
  */
 
-enum fc_kind { FC_STREAM, FC_EVENT, FC_POOL, FC_MODULE, FC_PHYSICAL };
+enum fc_kind { FC_STREAM, FC_EVENT, FC_POOL, FC_MODULE, FC_PHYSICAL, FC_KINDS };
 
 /* The first member of all of these. A handle is a number that is never given twice. */
 struct fc_object {
     struct fc_node node;
     enum fc_kind kind;
     struct fc_device *device;
-    struct fc_object *prev, *next; /* of the same device */
+    struct fc_object *prev, *next; /* of the same device and kind */
 };
 
 struct fc_stream {
@@ -224,7 +224,7 @@ struct fc_device {
     uint64_t physical;    /* bytes in use */
     struct fc_tree spans; /* addresses that are taken: struct fc_span */
     struct fc_tree live;  /* struct fc_memory */
-    struct fc_object *objects;
+    struct fc_object *objects[FC_KINDS];
     struct fc_reservation *reservations;
     struct fc_stream *legacy, *blocking;
     struct fc_stream **per_thread; /* by the number of the thread */

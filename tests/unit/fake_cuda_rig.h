@@ -12,24 +12,24 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-/* The names that cuda.h renames go through one more macro, so that members and symbols agree. */
+/* cuda.h renames some functions: both the member and the symbol take the new name. */
 #define RIG_MEMBER(name) __typeof__(&name) name;
 #define RIG_TEXT(name)   #name
-#define RIG_LOAD(name)   load(RIG_TEXT(name), &cu.name);
+#define RIG_LOAD(name)   rig_load(RIG_TEXT(name), &cu.name);
 
 static struct {
     FC_CALLS(RIG_MEMBER)
-    __typeof__(&cuEventRecord_ptsz) record_ptsz;
-    __typeof__(&cuMemsetD8Async_ptsz) memset_ptsz;
-    __typeof__(&cuCtxSynchronize_v2) synchronize_v2;
-    __typeof__(&fake_get_proc_address) get_proc_v1;
-    __typeof__(&fake_cuda_books) books;
-    __typeof__(&fake_cuda_last_violation) last;
-    __typeof__(&fake_cuda_script) script;
-    __typeof__(&fake_cuda_advance) advance;
+    RIG_MEMBER(cuEventRecord_ptsz)
+    RIG_MEMBER(cuMemsetD8Async_ptsz)
+    RIG_MEMBER(cuCtxSynchronize_v2)
+    RIG_MEMBER(fake_cuda_books)
+    RIG_MEMBER(fake_cuda_last_violation)
+    RIG_MEMBER(fake_cuda_script)
+    RIG_MEMBER(fake_cuda_advance)
+    __typeof__(&fake_get_proc_address) old_get_proc_address;
 } cu;
 
-static inline void load(const char *name, void *function)
+static inline void rig_load(const char *name, void *function)
 {
     static void *library;
     if (!library)
@@ -45,23 +45,24 @@ static inline void load(const char *name, void *function)
 static inline void open_driver(void)
 {
     FC_CALLS(RIG_LOAD)
-    load("cuEventRecord_ptsz", &cu.record_ptsz);
-    load("cuMemsetD8Async_ptsz", &cu.memset_ptsz);
-    load("cuCtxSynchronize_v2", &cu.synchronize_v2);
-    load("cuGetProcAddress", &cu.get_proc_v1);
-    load("fake_cuda_books", &cu.books);
-    load("fake_cuda_last_violation", &cu.last);
-    load("fake_cuda_script", &cu.script);
-    load("fake_cuda_advance", &cu.advance);
+    RIG_LOAD(cuEventRecord_ptsz)
+    RIG_LOAD(cuMemsetD8Async_ptsz)
+    RIG_LOAD(cuCtxSynchronize_v2)
+    RIG_LOAD(fake_cuda_books)
+    RIG_LOAD(fake_cuda_last_violation)
+    RIG_LOAD(fake_cuda_script)
+    RIG_LOAD(fake_cuda_advance)
+    rig_load("cuGetProcAddress", &cu.old_get_proc_address);
 }
 
-#define ok(call) assert_int_equal(call, CUDA_SUCCESS)
+#define ok(call)         assert_int_equal(call, CUDA_SUCCESS)
+#define says(code, call) assert_int_equal(call, code)
 
 /* A script in force, and the context of device 0 current. */
 static inline void begin(const char *script)
 {
     CUcontext context;
-    cu.script(script);
+    cu.fake_cuda_script(script);
     ok(cu.cuInit(0));
     ok(cu.cuDevicePrimaryCtxRetain(&context, 0));
     ok(cu.cuCtxSetCurrent(context));
@@ -70,15 +71,24 @@ static inline void begin(const char *script)
 static inline struct fake_cuda_books books(void)
 {
     struct fake_cuda_books b;
-    cu.books(&b);
+    cu.fake_cuda_books(&b);
     return b;
 }
 
 static inline void violations(uint64_t expected)
 {
     if (books().violations != expected)
-        print_message("last violation: %s\n", cu.last());
+        print_message("last violation: %s\n", cu.fake_cuda_last_violation());
     assert_int_equal(books().violations, expected);
+}
+
+/* The newest violation is this one, and so many there are now. */
+static inline void violated(uint64_t expected, const char *part)
+{
+    violations(expected);
+    if (!strstr(cu.fake_cuda_last_violation(), part))
+        print_message("last violation: %s\n", cu.fake_cuda_last_violation());
+    assert_non_null(strstr(cu.fake_cuda_last_violation(), part));
 }
 
 static inline void balanced(void)
@@ -99,10 +109,70 @@ static inline void balanced(void)
 /* So many violations, and everything given back. */
 static inline void end(uint64_t expected)
 {
-    ok(cu.cuCtxSynchronize());
     ok(cu.cuDevicePrimaryCtxRelease(0));
     violations(expected);
     balanced();
+}
+
+static inline CUstream stream(unsigned flags)
+{
+    CUstream s;
+    ok(cu.cuStreamCreate(&s, flags));
+    return s;
+}
+
+static inline CUstream other_stream(void)
+{
+    return stream(CU_STREAM_NON_BLOCKING);
+}
+
+static inline void drop_stream(CUstream s)
+{
+    ok(cu.cuStreamSynchronize(s));
+    ok(cu.cuStreamDestroy(s));
+}
+
+static inline CUevent event(void)
+{
+    CUevent e;
+    ok(cu.cuEventCreate(&e, CU_EVENT_DISABLE_TIMING));
+    return e;
+}
+
+/* `later` goes on after what `earlier` has been given so far. */
+static inline void order(CUstream earlier, CUstream later)
+{
+    CUevent e = event();
+    ok(cu.cuEventRecord(e, earlier));
+    ok(cu.cuStreamWaitEvent(later, e, 0));
+    ok(cu.cuEventSynchronize(e));
+    ok(cu.cuEventDestroy(e));
+}
+
+static inline CUdeviceptr range(size_t size)
+{
+    CUdeviceptr p;
+    ok(cu.cuMemAlloc(&p, size));
+    return p;
+}
+
+static inline CUdeviceptr block(size_t size, CUstream s)
+{
+    CUdeviceptr p;
+    ok(cu.cuMemAllocAsync(&p, size, s));
+    return p;
+}
+
+static inline void fill(CUdeviceptr p, size_t bytes, CUstream s)
+{
+    ok(cu.cuMemsetD8Async(p, 0, bytes, s));
+}
+
+static inline size_t free_memory(void)
+{
+    size_t free_bytes, total;
+    ok(cu.cuMemGetInfo(&free_bytes, &total));
+    return free_bytes;
 }
 #endif
 #endif

@@ -86,6 +86,8 @@ def mask_tables(lines):
             if "idle" in line and not line.rstrip().endswith("idle at peak demand"):
                 heads = re.split(r" {2,}", line.strip())  # a device: `reuse` has no first line
                 times = tuple(i + 2 for i, head in enumerate(heads) if head.startswith(("policy", "p99")))
+                if "ns per call" in heads:  # a real device: before `reuse`
+                    times += (heads.index("ns per call") + 1,)
             elif "fits" in line:
                 times = (4,)
         if inside == 2:
@@ -163,6 +165,10 @@ def mask_text(text):
     text = re.sub(r"%s ns per call( taken off| when cold)? *" % NUMBER, r"N ns per call\1 ", text)
     text = re.sub(r"\d[\d,]* replays in [\d.]+ [mun]?s", "N replays in N s", text)
     text = re.sub(r"glibc \d+\.\d+ *", "glibc N  ", text)
+    # a real device, or what stands for one
+    text = re.sub(r"%s [mun]?s\s+inside\s+them" % NUMBER, "N inside them", text)
+    text = re.sub(r"(?m)^(      driver +calls [\d,]+, ns )[\d,]+", r"\1N", text)
+    text = re.sub(r"(?m)^(    driver +)/\S+fake_libcuda\.so,\s+", r"\1PATH, ", text)
     # with and without the CUDA Toolkit
     text = re.sub(r"not here: (?:/nonexistent was not found|built without the CUDA Toolkit)", "not here: WHY", text)
     text = re.sub(r"To play on a GPU: [^.]*(?:\.0 or newer[^.]*)?\.", "To play on a GPU: HOW", text)

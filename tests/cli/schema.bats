@@ -96,7 +96,18 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     is spaces.json '"left_out" in r["trace"]' True
     is all.json '"left_out" in r["trace"], r["trace"]["space"]' "(False, 'all')"
     is single.json 'r["latency_sampled_operations"]' None # a number where there are more than 10 million
-    check covered "$RESULT" ./*.json
+    # a real device, or what stands for one
+    without=--without=real_device,measured,driver,occupy,occupy_scale,source.device
+    if [ -n "${TAPOOL_FAKE_CUDA_PATH:-}" ]; then
+        export TAPOOL_CUDA_DRIVER=$TAPOOL_FAKE_CUDA_PATH TAPOOL_FAKE_CUDA_REPORT=$SCRATCH/report
+        replayed cuda gpu.trace --occupy spin
+        replayed cuda-two two.trace -s arena --map-device 1=0
+        TAPOOL_FAKE_CUDA=memory=20MiB replayed cuda-full gpu.trace -s cudaMallocAsync -s direct
+        is cuda.json 'r["source"]["device"][0]["simulated"], r["occupy"], r["memory"]["class"]' "(True, 'spin', 'R')"
+        is cuda-full.json 'r["devices"][0]["measured"]["free_at_failure_bytes"] is None' False
+        without=--without=
+    fi
+    check covered "$RESULT" "$without" ./*.json
 }
 
 @test "what info writes follows its schema, and holds every member of it" {
@@ -163,6 +174,10 @@ assert d["live_at_end_bytes"] == str(40 << 48), d["live_at_end_bytes"]'
     check mutants "$RESULT" snapshot.json
     looked_at info-snapshot snapshot.trace
     check mutants "$INFO" info-snapshot.json
+    [ -n "${TAPOOL_FAKE_CUDA_PATH:-}" ] || return 0
+    export TAPOOL_CUDA_DRIVER=$TAPOOL_FAKE_CUDA_PATH TAPOOL_FAKE_CUDA_REPORT=$SCRATCH/report
+    replayed cuda gpu.trace -s cudaMallocAsync -s direct
+    check mutants "$RESULT" cuda.json
 }
 
 @test "values out of range are refused" {
@@ -190,7 +205,7 @@ m = ["runs", 0, "memory"]
 check(sys.argv[1], sys.argv[2], [
     (["schema"], "tapool.result/2"), (["schema"], "tapool.info/1"), (["seed"], -1), (["seed"], 1.5),
     (["seed"], (1 << 53) + 2), (["seed"], "12"), (["seed"], None),
-    (m + ["peak_reserved_bytes"], -4096), (m + ["peak_reserved_bytes"], None),
+    (m + ["peak_reserved_bytes"], -4096), (m + ["peak_metadata_bytes"], -1), (m + ["class"], "N"),
     (m + ["unused_reserved"], 1.01), (m + ["unused_reserved"], -0.01), (m + ["weight"], "bytes"),
     (["runs", 0, "trace", "kind"], "gpu"), (["runs", 0, "trace", "program_hash"], "26CB"),
     (["runs", 0, "touch"], "twice"), (["runs", 0, "latency_scope"], "all"),

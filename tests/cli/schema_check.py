@@ -5,7 +5,9 @@
     shared SCHEMA SCHEMA         fails where a definition of the same name differs
     mutants SCHEMA DOCUMENT      fails where a damaged document is accepted: every member in turn is left
                                  out, renamed, joined by one that is not known, and given a wrong type
-    covered SCHEMA DOCUMENT...   fails where a member of the schema is in none of the documents
+    covered SCHEMA DOCUMENT...   fails where a member of the schema is in none of the documents;
+                                 --without=NAME,... before them: definitions, members or
+                                 definition.member that are not looked for
 
 Shape: every object is closed or a map of names, every member has a description and is required unless
 that begins with 'only', every definition is used and every reference resolves.
@@ -177,7 +179,10 @@ def mutants(schema_path, path):
 
 
 def covered(schema_path, *documents):
-    schema, seen = load(schema_path), set()
+    schema, seen, without = load(schema_path), set(), set()
+    if documents[0].startswith("--without="):
+        without = set(documents[0].partition("=")[2].split(","))
+        documents = documents[1:]
 
     def walk(node, value):
         if "$ref" in node:
@@ -195,7 +200,8 @@ def covered(schema_path, *documents):
         walk(schema, load(path))
     return fail(["in no document: %s: %s" % (place(p), name) for p, node in nodes(schema)
                  if isinstance(node.get("properties"), dict)
-                 for name, member in node["properties"].items() if id(member) not in seen])
+                 for name, member in node["properties"].items() if id(member) not in seen
+                 and not without & {name, *p[1:2], ".".join((*p[1:2], name))}])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,347 @@
+#!/usr/bin/env bats
+# A real device, on the fake driver (tests/fake_libcuda.h): which source is chosen, the screens, what the
+# JSON says, every way in which a driver or a device can fail, Ctrl-C; and after each that nothing is held.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
+load common
+
+setup() {
+    [ -n "${TAPOOL_FAKE_CUDA_PATH:-}" ] || skip "the fake driver is not built: it needs the CUDA Toolkit"
+    enter_folder
+    export TAPOOL_CUDA_DRIVER=$TAPOOL_FAKE_CUDA_PATH TAPOOL_FAKE_CUDA_REPORT=$SCRATCH/report
+    unset TAPOOL_FAKE_CUDA
+    device_trace >gpu.json
+    two_devices >two.json
+}
+
+two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/'; }
+untimed() { device_trace | sed 's/"t": [0-9]*, //'; }
+
+# balanced RUNS: the fake driver was loaded so often since the last time, and its books balance. LEAKS: on
+# a device that is lost nothing can be given back: then only nothing that is wrong was done.
+balanced() {
+    local lines
+    lines=$(grep -cE '^fake_cuda: (books balance|[0-9]+ violations)' "$TAPOOL_FAKE_CUDA_REPORT" || true)
+    [ "$lines" -eq "$1" ] || fail "$lines reports, not $1" "$(cat "$TAPOOL_FAKE_CUDA_REPORT")" || return 1
+    not grep -q 'violation:' "$TAPOOL_FAKE_CUDA_REPORT" || return 1
+    [ "${2:-}" = lost ] || not grep -qv '^fake_cuda: books balance$' "$TAPOOL_FAKE_CUDA_REPORT" ||
+        fail "$(cat "$TAPOOL_FAKE_CUDA_REPORT")" || return 1
+    rm -f "$TAPOOL_FAKE_CUDA_REPORT"
+}
+
+# with SCRIPT CMD...
+with() { TAPOOL_FAKE_CUDA=$1 "${@:2}"; }
+
+# is_doctor EXPRESSION: of the JSON of tapool doctor.
+is_doctor() { python3 -S -E -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$out" "$1"; }
+
+# ---- which source ----
+
+@test "a device trace plays on the device, a host trace does not" {
+    ok play_once gpu.json --json
+    is "$out" '{x["source"]["name"] for x in d["runs"]}' "{'cuda'}"
+    is "$out" '[x["strategy"]["name"] for x in d["runs"]]' \
+        "['arena', 'lru', 'stream-pool', 'bump', 'cudaMallocAsync', 'direct']"
+    is "$out" '{x["latency_scope"] for x in d["runs"]}' "{'policy_and_source'}"
+    balanced 1
+    ok play_once sample:sqlite -s arena --json
+    is "$out" 'r["source"]["name"]' host
+    [ ! -e "$TAPOOL_FAKE_CUDA_REPORT" ] # not even asked
+    ok play_once sample:sqlite -s arena --source cuda --json
+    is "$out" 'r["source"]["name"], r["trace"]["kind"], r["memory"]["class"]' "('cuda', 'host', 'R')"
+    ok play_once gpu.json --source virtual -s arena --json
+    is "$out" 'r["source"]["name"], r["memory"]["class"]' "('virtual', 'E')"
+    ok play_once sample:sqlite -s cudaMallocAsync --json # nowhere else
+    is "$out" 'r["source"]["name"]' cuda
+    balanced 2
+    export TAPOOL_CUDA_DRIVER=/nonexistent
+    ok play_once gpu.json -s arena --json
+    is "$out" 'r["source"]["name"]' virtual
+}
+
+@test "options of a device are refused where none plays" {
+    for options in '--occupy spin' '--occupy memset' '--map-device 0=0'; do
+        # shellcheck disable=SC2086 # words
+        refused 2 "^tapool: ${options%% *} is about a real device: 'virtual' is none$" play_once gpu.json --source virtual $options
+        matches "$err" "^hint: '--source cuda' plays the trace on a GPU$"
+    done
+    refused 2 "^tapool: --occupy is about a real device: 'host' is none$" play_once sample:sqlite --occupy spin
+    for scale in 0 -1 x '' nan inf 1x; do
+        refused 2 "^tapool: option 'occupy-scale' is '$scale', which is no positive number$" \
+            play_once gpu.json --occupy spin --occupy-scale "$scale"
+    done
+    refused 2 "^tapool: --occupy-scale goes with --occupy spin$" play_once gpu.json --occupy-scale 2
+    refused 2 "^tapool: option 'occupy' is 'much'" play_once gpu.json --occupy much
+    ok play_once gpu.json -s direct --occupy spin --occupy-scale 0.5 --json
+    is "$out" 'r["occupy"], r["occupy_scale"], r["devices"][0]["measured"]["driver"]["works"]' "('spin', 0.5, 4)"
+    balanced 1
+}
+
+@test "a capacity limits the device: an own pool, the default one cannot be limited" {
+    ok play_once gpu.json --capacity 30MiB --json
+    is "$out" '{x["source"]["name"] for x in d["runs"]}' "{'cuda+limit'}"
+    is "$out" '[x["strategy"]["options"]["pool"] for x in d["runs"] if "pool" in x["strategy"]["options"]]' "['own']"
+    refused 2 "^tapool: 'cudaMallocAsync': the default pool of a device takes no capacity" \
+        play_once gpu.json --capacity 30MiB -s cudaMallocAsync
+    matches "$err" '^hint: -s cudaMallocAsync:pool=own$'
+    ok play_once gpu.json --capacity 64MiB -s cudaMallocAsync:pool=own
+    matches "$out" 'limited to 64 MiB'
+    balanced 3
+}
+
+@test "which device plays which" {
+    export TAPOOL_FAKE_CUDA=devices=3
+    ok play_once two.json -s stream-pool --json
+    is "$out" '[x["ordinal"] for x in r["source"]["device"]]' '[0, 1]'
+    ok play_once two.json -s stream-pool --map-device 0=2 --map-device 1=0 --json
+    is "$out" '[x["ordinal"] for x in r["source"]["device"]]' '[2, 0]'
+    is "$out" 'r["source"]["options"]["map"]' '0=2,1=0'
+    ok play_once two.json -s stream-pool --source 'cuda:map={1=2}' --json
+    is "$out" '[x["ordinal"] for x in r["source"]["device"]]' '[0, 2]'
+    ok play_once gpu.json -s stream-pool --map-device 0=1
+    matches "$out" '^stream-pool on cuda, device 1$'
+    balanced 4
+    refused 2 "^tapool: --map-device and the option 'map' of the source exclude each other$" \
+        play_once two.json --source 'cuda:map={1=2}' --map-device 0=1
+    refused 2 "^tapool: device 2 is mapped, but the trace has 2 devices, numbered from 0$" play_once two.json --map-device 2=0
+    for list in 0 0= =1 a=b 0=1,0=2 0=1, 99999999999=1; do
+        refused 2 "^tapool: '$list' is no list of devices$" play_once two.json --map-device "$list"
+        matches "$err" '^hint: 0=1,1=0 plays device 0 of the trace on CUDA device 1, and 1 on 0'
+    done
+}
+
+# ---- screens ----
+
+@test "the screens of a device" {
+    shown cuda-table play_once gpu.json
+    shown cuda-table-occupied play_once gpu.json --occupy spin -s lru -s stream-pool -s direct
+    shown cuda-stream-pool play_once gpu.json -s stream-pool
+    shown cuda-pool play_once gpu.json -s cudaMallocAsync --occupy memset
+    shown cuda-pool-v play_once gpu.json -s cudaMallocAsync -v
+    shown cuda-direct-v play_once gpu.json -s direct -v
+    shown cuda-host-trace play_once sample:sqlite -s arena --source cuda
+    ok with devices=2 play_once two.json
+    golden cuda-two-devices <"$out"
+    ok with memory=20MiB play_once gpu.json
+    golden cuda-full <"$out"
+    ok with memory=20MiB play_once gpu.json -s cudaMallocAsync
+    golden cuda-full-pool <"$out"
+    balanced 10
+    shown cuda-strategies "$TAPOOL" strategies
+    ok tool fits 80 "$TAPOOL" strategies
+    ok tool fits 80 "$TAPOOL" doctor
+    for args in '' '-s stream-pool -v' '-s cudaMallocAsync -v' '--occupy spin'; do
+        # shellcheck disable=SC2086 # words
+        ok tool fits 80 "$TAPOOL" replay --min-time 0 gpu.json $args
+    done
+}
+
+@test "nothing on the screens of a device speaks of a virtual one" {
+    ok play_once gpu.json -v
+    lacks "$out" 'no GPU is used|cudaMalloc is not in them|not simulated|virtual|mmap|page faults|system'
+    ok play gpu.json -s stream-pool
+    lacks "$out" 'no GPU is used|cudaMalloc is not in them|Policy time|virtual|mmap|page faults|system'
+}
+
+@test "text and JSON of one run say the same" {
+    for strategy in stream-pool direct arena; do
+        ok play_once gpu.json -s $strategy --export-json r.json -f
+        python3 "$CLI/agree.py" "$out" r.json >/dev/null
+    done
+}
+
+@test "a pool of the driver: its own marks, null where it does not say" {
+    ok play_once gpu.json -s cudaMallocAsync --json
+    is "$out" 'r["memory"]["peak_reserved_bytes"] >= r["memory"]["peak_granted_bytes"] >= 24117248' True
+    is "$out" '[r["memory"][k] for k in ("peak_reserved_event", "peak_carved_bytes", "internal_fragmentation", "unused_reserved", "fits_in_bytes")]' \
+        '[None, None, None, None, None]'
+    is "$out" '[r["memory"]["at_peak_demand"][k] for k in ("granted_bytes", "reserved_bytes", "idle_bytes", "idle_pieces")]' \
+        '[None, None, None, None]'
+    is "$out" 'r["source_calls"]["reuse"], r["memory"]["curve"]' '(None, [])'
+    is "$out" 'r["devices"][0]["measured"]["pool_used_bytes"]' '[24117248, 24117248]'
+    is "$out" 'r["devices"][0]["measured"]["peak_reserved_bytes"][0] == r["memory"]["peak_reserved_bytes"]' True
+    ok play_once gpu.json -s direct --json
+    is "$out" 'r["devices"][0]["measured"]["pool_used_bytes"]' None
+    is "$out" 'r["devices"][0]["measured"]["driver"]["calls"] >= r["source_calls"]["get"] + r["source_calls"]["put"]' True
+    balanced 2
+}
+
+@test "warnings: idle streams, times that are made up, a driver that simulates" {
+    ids() { query "$out" 'sorted({w["id"] for x in d["runs"] for w in x["warnings"]} & {"idle-streams", "synthetic-time", "simulated-driver"})'; }
+    ok play_once gpu.json -s direct --json
+    [ "$(ids)" = "['idle-streams', 'simulated-driver']" ]
+    ok play_once gpu.json -s direct --occupy spin --json
+    [ "$(ids)" = "['simulated-driver']" ]
+    untimed >untimed.json
+    ok play_once untimed.json -s direct --occupy spin --json
+    [ "$(ids)" = "['simulated-driver', 'synthetic-time']" ]
+    ok play_once untimed.json -s direct --occupy memset --json
+    [ "$(ids)" = "['simulated-driver']" ]
+    ok play_once sample:sqlite -s arena --source cuda --json # one stream
+    [ "$(ids)" = "['simulated-driver']" ]
+    balanced 5
+}
+
+# ---- what can be wrong with a driver ----
+
+without_driver="without a GPU, '--source virtual' replays the same policy"
+
+@test "no driver" {
+    export TAPOOL_CUDA_DRIVER=/nonexistent
+    refused 4 "^tapool: the source cuda needs a GPU and its driver: /nonexistent was not found$" play_once gpu.json --source cuda
+    matches "$err" "^hint: $without_driver$"
+    refused 4 "^tapool: cudaMallocAsync needs a GPU and its driver: /nonexistent was not found$" play_once gpu.json -s cudaMallocAsync
+    matches "$err" "^hint: without a GPU, '-s stream-pool' replays a software pool with the same interface$"
+    refused 2 "^tapool: strategy 'cudaMallocAsync' " play_once gpu.json -s cudaMallocAsync --source virtual
+    ok "$TAPOOL" strategies
+    matches "$out" '^  cudaMallocAsync +the CUDA driver +- +not here: /nonexistent was not found$'
+    ok "$TAPOOL" strategies cudaMallocAsync
+    matches "$out" 'not here: /nonexistent was not found$'
+}
+
+@test "an old driver, one that lacks a call, one that sees no device, one that does not start" {
+    for script in 'version=11000 the driver is too old: .* knows CUDA 11\.0' 'missing=cuMemAlloc the driver has no cuMemAlloc' \
+        'devices=0 no CUDA device' 'fail=cuInit:1:999 cuInit failed: CUDA_ERROR_UNKNOWN'; do
+        refused 4 "^tapool: the source cuda needs a GPU and its driver: ${script#* }" \
+            with "${script%% *}" play_once gpu.json --source cuda
+        matches "$err" "^hint: $without_driver$"
+        refused 4 "^tapool: cudaMallocAsync needs a GPU and its driver: ${script#* }" \
+            with "${script%% *}" play_once gpu.json -s cudaMallocAsync
+        ok with "${script%% *}" play_once gpu.json -s arena --json # on virtual then
+        is "$out" 'r["source"]["name"]' virtual
+        ok with "${script%% *}" "$TAPOOL" doctor --json
+        is_doctor '[c for c in d["checks"] if c["name"] == "cuda"][0]["value"]' | grep -q "^${script#* }"
+    done
+}
+
+@test "a driver without pools, a device without pools" {
+    for script in missing=cuMemAllocFromPoolAsync pools=0; do
+        refused 4 "^tapool: cudaMallocAsync needs memory pools, which CUDA device 0 \(Simulated GPU\) lacks: " \
+            with "$script" play_once gpu.json -s direct -s cudaMallocAsync
+        matches "$err" "^hint: '-s stream-pool' plays a software pool with the same interface$"
+        ok with "$script" play_once gpu.json --json # the usual set goes without it
+        is "$out" '[x["strategy"]["name"] for x in d["runs"]]' "['arena', 'lru', 'stream-pool', 'bump', 'direct']"
+        ok with "$script" "$TAPOOL" strategies
+        matches "$out" '^  cudaMallocAsync +the CUDA driver +- +not here: no memory pools: '
+        ok with "$script" "$TAPOOL" doctor
+        matches "$out" '^  gpu0 +limit '
+        matches "$out" 'no memory pools \(cudaMallocAsync\): '
+    done
+    balanced 8
+}
+
+@test "more devices than the machine has, an ordinal that is not there" {
+    refused 4 "^tapool: device 1 of the trace needs CUDA device 1, and this machine has 1 CUDA device$" play_once two.json
+    matches "$err" "^hint: --map-device 1=0 plays it on CUDA device 0; '--source virtual' replays any number"
+    refused 4 "^tapool: device 0 of the trace needs CUDA device 7, and this machine has 1 CUDA device$" play_once gpu.json --map-device 0=7
+    refused 4 "^tapool: device 0 of the trace needs CUDA device 7, " play_once gpu.json --source 'cuda:map={0=7}'
+    balanced 3
+    ok play_once two.json -s arena --map-device 1=0
+}
+
+@test "a device whose context cannot be had" {
+    refused 4 "^tapool: CUDA device 0: cuDevicePrimaryCtxRetain failed: CUDA_ERROR_OUT_OF_MEMORY" \
+        with fail=cuDevicePrimaryCtxRetain:1:2 play_once gpu.json
+    balanced 1
+    ok with fail=cuDevicePrimaryCtxRetain:1:2 "$TAPOOL" doctor
+    matches "$out" '^  gpu0 +limit +Simulated GPU, which gives no memory: '
+    balanced 1
+}
+
+@test "out of memory in the middle: an answer, and the rest is played" {
+    ok with memory=20MiB play_once gpu.json --json
+    is "$out" '[x["failed_allocations"] > 0 for x in d["runs"]]' '[True, True, True, True, True, True]'
+    is "$out" '{x["first_failed_event"] for x in d["runs"] if x["strategy"]["name"] in ("direct", "cudaMallocAsync", "stream-pool")}' '{2}'
+    is "$out" '[x["devices"][0]["measured"]["free_at_failure_bytes"] for x in d["runs"] if x["strategy"]["name"] == "direct"]' '[0]'
+    balanced 1
+    rc=0
+    with memory=20MiB play_once gpu.json -s direct --fail-on oom >"$out" 2>"$err" || rc=$?
+    [ "$rc" -eq 1 ]
+    matches "$out" 'the device had 0 B of 20 MiB free then, by cuMemGetInfo'
+    balanced 1
+}
+
+@test "an asynchronous error is named with the event after which it was seen" {
+    refused 4 "^tapool: gpu\.json: event [1-9]: cu[A-Za-z]+ failed: CUDA_ERROR_ILLEGAL_ADDRESS" \
+        with async=3:700 play_once gpu.json -s direct --occupy spin
+    balanced 1 lost
+    refused 4 "^tapool: gpu\.json: .*event [1-9]: cu[A-Za-z]+ failed: CUDA_ERROR_LAUNCH_FAILED" \
+        with async=2:719 play_once gpu.json -s cudaMallocAsync --occupy spin
+    balanced 1 lost
+}
+
+@test "a device that is lost, after any number of calls: one sentence, exit 4, no crash" {
+    for n in $(seq 1 7 200); do
+        for strategy in stream-pool cudaMallocAsync; do
+            capture with lost="$n" play_once gpu.json --source cuda -s $strategy --occupy memset
+            [ "$rc" -eq 0 ] && continue
+            [ "$rc" -eq 4 ] || fail "exit code $rc after $n calls" "$(cat "$err")"
+            one_sentence "$err"
+            matches "$err" 'CUDA_ERROR_DEVICE_UNAVAILABLE|no CUDA device|needs a GPU'
+            [ ! -s "$out" ]
+        done
+    done
+    not grep -q 'violation:' "$TAPOOL_FAKE_CUDA_REPORT"
+}
+
+# ---- Ctrl-C ----
+
+# interrupted SIGNAL ARGS...: many replays, of which some are done when the signal comes.
+interrupted() {
+    local signal=$1 delay
+    shift
+    many=()
+    for i in $(seq 60); do many+=(-s "n$i=stream-pool"); done
+    for delay in 1 2 4 8 16; do
+        rm -f "$TAPOOL_FAKE_CUDA_REPORT" part.json
+        capture timeout --preserve-status -s "$signal" "$delay" env ${preload:+LD_PRELOAD="$preload"} "$TAPOOL" replay gpu.json --min-time 50ms --no-fits "${many[@]}" "$@"
+        [ "$rc" -eq $((128 + $(kill -l "$signal"))) ] || fail "exit code $rc on $signal" "$(cat "$err")" || return 1
+        [ ! -s "$out" ] || return 0
+    done
+    fail "nothing was done in 16 s"
+}
+
+@test "Ctrl-C: what is done is reported, then the process ends as it would have" {
+    interrupted INT --json --export-json part.json
+    cmp "$out" part.json
+    is "$out" 'd["partial"], 0 < len(d["runs"]) < 60' '(True, True)'
+    matches "$err" '^tapool: interrupted: [0-9]+ of 60 replays are done$'
+    one_sentence "$err"
+    interrupted TERM
+    matches "$out" '^interrupted: [0-9]+ of 60 replays are done; what stands above is complete as far as it goes\.$'
+    [ ! -s "$err" ]
+    capture timeout --preserve-status -s HUP 0.7 "$TAPOOL" replay gpu.json -s direct --min-time 60s --export-json none.json
+    [ "$rc" -eq 129 ]
+    [ ! -s "$out" ]
+    [ ! -e none.json ]
+    matches "$err" '^tapool: interrupted before the first of 1 replays was done$'
+}
+
+# A process that a signal ends writes no report of the fake driver: here it exits in place of that.
+@test "Ctrl-C: every handle is released" {
+    sanitized && skip "a sanitizer wants to be loaded first"
+    command -v gcc >/dev/null || skip "gcc is not installed"
+    echo 'void exit(int); int raise(int n) { exit(128 + n); }' | gcc -shared -fPIC -x c -o raise.so -
+    preload=$PWD/raise.so
+    interrupted INT
+    balanced 1
+    interrupted INT --occupy spin
+    balanced 1
+}
+
+# ---- doctor ----
+
+@test "doctor: driver, devices, memory, what they can do; text and JSON" {
+    ok with devices=2 "$TAPOOL" doctor
+    matches "$out" '^  cuda +limit +2 devices, driver .*for CUDA 13\.0'
+    matches "$out" 'this driver simulates its devices'
+    matches "$out" '^  gpu0 +ok +Simulated GPU, 8 GiB, 8 GiB free, compute capability [0-9.]+, [0-9,]+ MHz'
+    matches "$out" '^  gpu1 +ok '
+    ok with 'devices=2;vmm=0' "$TAPOOL" doctor --json
+    [ "$(is_doctor 'len(d["cuda"]["devices"]), d["cuda"]["cuda_version"], d["cuda"]["simulated"]')" = '(2, 13000, True)' ]
+    [ "$(is_doctor 'd["cuda"]["driver"]')" = "$TAPOOL_FAKE_CUDA_PATH" ]
+    [ "$(is_doctor '[x["free_bytes"] == x["total_bytes"] == 8 << 30 for x in d["cuda"]["devices"]]')" = '[True, True]' ]
+    [ "$(is_doctor '[(x["pools"], x["vmm"], x["no_pools"], bool(x["no_vmm"])) for x in d["cuda"]["devices"]][0]')" = '(True, False, None, True)' ]
+    [ "$(is_doctor 'd["values"]["cuda_devices"]')" = 2 ]
+    balanced 2
+}

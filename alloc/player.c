@@ -625,6 +625,11 @@ static int device_failed(struct tp_player *p, uint64_t event, struct tp_err *err
 {
     char where[32];
     snprintf(where, sizeof where, "event %llu", (unsigned long long)event);
+    if (p->unqueued == TP_EUNSUP)
+        return tp_hint(err,
+                       tp_fail(err, TP_EDEVICE,
+                               "%s: there is no kernel here that could keep a device busy", where),
+                       "'--occupy memset' needs none");
     if (p->unqueued)
         return tp_fail(err, TP_EDEVICE, "%s: the device cannot be kept busy with this block (%s)",
                        where, tp_status_text(p->unqueued));

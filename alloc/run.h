@@ -59,7 +59,8 @@ struct tp_range {
 
 /* What a real device answered; all TP_NONE and zero on other sources. Bytes unless named otherwise.
  * The passes play the same program under the same load, but a device is shared and its pool decides
- * by what has completed: so figures are ranges over the passes. */
+ * by what has completed: so figures are ranges over the passes. Peaks are those of a whole pass,
+ * however often it plays; a latency pass that stops after a number of operations takes no part. */
 struct tp_measured {
     struct tp_range peak_reserved; /* metered; with TP_RUN_POOL the pool's own high-water mark */
     struct tp_range pool_used;     /* the pool's own high-water mark of what was handed out */

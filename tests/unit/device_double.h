@@ -44,6 +44,7 @@ static struct double_bench {
     uint64_t fail_at;        /* the call, from 1, with which the device is lost; 0: none */
     uint64_t stop_at;        /* the call that raises the flag */
     uint64_t work_ns;        /* a work and a synchronisation really take so long, of this thread */
+    int work_status;         /* what `work` says instead of doing it */
     bool logging, any_fault;
     volatile sig_atomic_t stopped;
 
@@ -373,8 +374,8 @@ static int double_work(void *state, uint16_t stream, tp_addr addr, uint64_t size
     assert_true(stream < s->streams && ns <= TP_OCCUPY_MAX_NS);
     assert_true(how == TP_OCCUPY_MEMSET || how == TP_OCCUPY_SPIN);
     uint32_t i = double_find(addr, size);
-    if (double_call(s))
-        return TP_EDEVICE;
+    if (double_call(s) || bench.work_status)
+        return bench.work_status ? bench.work_status : TP_EDEVICE;
     s->counts.works++;
     bench.works++;
     double_note(s, "work s%u %c %u", stream, double_name(i), (unsigned)ns);

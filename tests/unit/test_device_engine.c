@@ -396,6 +396,28 @@ static void the_event_of_the_loss_is_named(void **state)
     tp_program_release(p);
 }
 
+static void work_that_cannot_be_queued_is_no_strategys_fault(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *text;
+    } cases[] = {{TP_EUNSUP, "event 1: there is no kernel here that could keep a device busy"},
+                 {TP_EINVAL, "event 1: the device cannot be kept busy with this block (wrong "
+                             "argument)"}};
+    struct tp_program *p = cook(streams_recipe);
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (size_t pass = 0; pass < COUNT(passes_alone); pass++) {
+            const struct tp_replay_cfg cfg = on_double(&tp_strategy_direct, p, passes_alone[pass]);
+            bench_reset();
+            bench.work_status = cases[i].status;
+            assert_int_equal(tp_replay(&cfg, run, &err), TP_EDEVICE);
+            assert_string_equal(err.text, cases[i].text);
+            nothing_is_open();
+        }
+    tp_program_release(p);
+}
+
 /* ---- a user who asks to stop ---- */
 
 static void an_interruption_ends_every_pass(void **state)
@@ -670,6 +692,7 @@ int main(void)
         TEST(what_is_queued_is_in_no_time),
         TEST(a_lost_device_ends_every_pass),
         TEST(the_event_of_the_loss_is_named),
+        TEST(work_that_cannot_be_queued_is_no_strategys_fault),
         TEST(an_interruption_ends_every_pass),
         TEST(an_interruption_does_not_wait_for_the_window),
         TEST(an_interruption_elsewhere_ends_between_windows),

@@ -62,9 +62,13 @@ for trace in ${traces[@]+"${traces[@]}"}; do
     [ -e "$trace" ] || [[ $trace == sample:* ]] || fail 2 "there is no trace '$trace'"
 done
 [ -z "$prefix" ] || prefix=$(cd -- "$prefix" && pwd)
-[ -z "$driver" ] || export TAPOOL_CUDA_DRIVER=$driver
+if [ -n "$driver" ]; then # with a slash, or the loader looks for it elsewhere
+    TAPOOL_CUDA_DRIVER=$(cd -- "$(dirname -- "$driver")" && pwd)/${driver##*/}
+    export TAPOOL_CUDA_DRIVER
+fi
 mkdir -p -- "$out" || fail 2 "--out: '$out' cannot be made"
 out=$(cd -- "$out" && pwd)
+rm -f -- "$out/results.md" "$out/tests.txt" # of an earlier run
 
 # Says what to bring where nothing can be built.
 need_build_tools() {
@@ -165,7 +169,6 @@ suite=0
 if [ -n "$tests" ]; then
     run_suite
 else
-    rm -f -- "$out/tests.txt"
     say "without --tests the suite was not run"
 fi
 
@@ -173,7 +176,8 @@ have python3 || fail 2 "python3 is not here: nothing was replayed and there is n
     "any Python 3.8 without modules will do; what ran so far is in $out"
 status=0
 PYTHONDONTWRITEBYTECODE=1 python3 -S "$ROOT/scripts/gpu_check.py" --binary "$binary" --out "$out" \
-    --root "$ROOT" --seconds $((seconds - SECONDS)) ${quick[@]+"${quick[@]}"} -- ${traces[@]+"${traces[@]}"} || status=$?
+    --root "$ROOT" --seconds $((seconds - SECONDS)) ${quick[@]+"${quick[@]}"} \
+    -- ${traces[@]+"${traces[@]}"} || status=$?
 [ "$suite" -eq 0 ] || say "the suite failed: its output is in $out/test_cuda_*.log"
 [ "$status" -ne 0 ] || status=$suite
 [ ! -f "$out/results.md" ] || printf '%s\n' "$out/results.md"

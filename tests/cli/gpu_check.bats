@@ -97,7 +97,7 @@ need_driver() {
 @test "neither cmake nor a binary: exit 2, and what to carry" {
     local name
     mkdir bin
-    for name in bash env dirname sed sort head grep cat mkdir getconf; do
+    for name in bash env dirname sed sort head grep cat mkdir rm getconf; do
         ln -s "$(command -v "$name")" "bin/$name"
     done
     capture env PATH="$WORK/bin" "$CHECK" --out results

@@ -207,6 +207,7 @@ static void random_programs(void **state)
             run(&cfg, SEED + s, 6 / share, 200, 1);
             run(&cfg, SEED + s + 10, 2 / share, 1500, 100); /* more of all, looked at less */
         }
+    assert_true(!fake_driver_is_fake() || fake_driver()->works > 10000);
 }
 
 /* The default pool of a device takes no limit. */

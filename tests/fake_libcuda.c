@@ -29,8 +29,7 @@ CUresult fc_violation(CUresult rc, const char *format, ...)
     return rc;
 }
 
-/* --- the script ---------------------------------------------------------------------------------
- */
+/* --- the script ------------------------------------------------------------------------------- */
 
 static void forget(void)
 {
@@ -79,8 +78,7 @@ void fake_cuda_script(const char *script)
     pthread_mutex_unlock(&lock);
 }
 
-/* --- entry and exit -----------------------------------------------------------------------------
- */
+/* --- entry and exit --------------------------------------------------------------------------- */
 
 /* Calls that answer whatever state the device is in. */
 static bool is_plain(enum fc_call call)
@@ -143,8 +141,7 @@ CUresult fc_leave(CUresult rc)
     return rc;
 }
 
-/* --- the books ----------------------------------------------------------------------------------
- */
+/* --- the books -------------------------------------------------------------------------------- */
 
 static struct fake_cuda_books with_lost(void)
 {

@@ -19,8 +19,7 @@ CUresult CUDAAPI cuMemGetInfo(size_t *free_bytes, size_t *total)
     return fc_leave(rc);
 }
 
-/* --- ranges -------------------------------------------------------------------------------------
- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 /* Ranges below a granule share granules; the others are whole ones. NULL: out of memory. */
 static struct fc_memory *range_make(struct fc_device *d, uint64_t size)
@@ -85,8 +84,7 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr *dptr, size_t bytesize)
     return fc_leave(rc);
 }
 
-/* --- blocks -------------------------------------------------------------------------------------
- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static void block_free(struct fc_memory *m, const struct fc_point *freed)
 {
@@ -220,8 +218,7 @@ CUresult CUDAAPI cuMemFree(CUdeviceptr dptr)
     return fc_leave(rc);
 }
 
-/* --- both spellings -----------------------------------------------------------------------------
- */
+/* --- both spellings --------------------------------------------------------------------------- */
 
 CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
 {

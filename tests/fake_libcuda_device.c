@@ -29,8 +29,7 @@ struct fc_device *fc_current(CUresult *rc)
     return current.device;
 }
 
-/* --- objects ------------------------------------------------------------------------------------
- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static const char *const kind_names[FC_KINDS] = {"stream", "event", "pool", "module",
                                                  "physical memory"};
@@ -66,8 +65,7 @@ void *fc_object(uint64_t handle, enum fc_kind kind, CUresult *rc)
     return NULL;
 }
 
-/* --- the primary context ------------------------------------------------------------------------
- */
+/* --- the primary context ---------------------------------------------------------------------- */
 
 static void context_start(struct fc_device *d)
 {
@@ -270,8 +268,7 @@ CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext ctx)
     return fc_leave(rc);
 }
 
-/* --- devices ------------------------------------------------------------------------------------
- */
+/* --- devices ---------------------------------------------------------------------------------- */
 
 CUresult CUDAAPI cuInit(unsigned int Flags)
 {

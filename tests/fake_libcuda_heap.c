@@ -22,8 +22,7 @@ static uint64_t round_up(uint64_t size, uint64_t to)
     return (size + to - 1) / to * to;
 }
 
-/* --- bins ---------------------------------------------------------------------------------------
- */
+/* --- bins ------------------------------------------------------------------------------------- */
 
 static void bin_add(struct fc_bins *b, struct fc_piece *p)
 {
@@ -83,8 +82,7 @@ static void piece_unlink(struct fc_heap *h, struct fc_piece *p)
         age_remove(b, p);
 }
 
-/* --- pieces -------------------------------------------------------------------------------------
- */
+/* --- pieces ----------------------------------------------------------------------------------- */
 
 /* Takes the neighbour behind p into p; both are in no bin. */
 static void piece_join(struct fc_piece *p)
@@ -152,8 +150,7 @@ static void promote(struct fc_heap *h)
     }
 }
 
-/* --- chunks -------------------------------------------------------------------------------------
- */
+/* --- chunks ----------------------------------------------------------------------------------- */
 
 static bool chunk_idle(const struct fc_chunk *c)
 {
@@ -217,8 +214,7 @@ static struct fc_piece *grow(struct fc_heap *h, uint64_t size)
     return p;
 }
 
-/* --- reuse --------------------------------------------------------------------------------------
- */
+/* --- reuse ------------------------------------------------------------------------------------ */
 
 /* The first piece of the bins that is large enough: any, without a test. */
 static struct fc_piece *find_any(const struct fc_bins *b, uint64_t size)
@@ -334,8 +330,6 @@ static struct fc_piece *find_or_grow(struct fc_heap *h, struct fc_stream *s, uin
     uint64_t exact = round_up(size, FC_GRANULE);
     if (!p)
         p = grow(h, exact > h->chunk_size ? exact : h->chunk_size);
-    if (!p)
-        p = grow(h, exact);
     if (!p) {
         fc_heap_trim(h, 0);
         p = grow(h, exact);

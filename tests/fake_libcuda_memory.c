@@ -17,8 +17,7 @@ struct use {
 
 enum { PURGE_FROM = 64 };
 
-/* --- addresses ----------------------------------------------------------------------------------
- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 /* The lowest gap for `size` at or above `from`; 0: none below the region's end. */
 static uint64_t gap_from(const struct fc_device *d, uint64_t from, uint64_t size, uint64_t align)
@@ -64,8 +63,7 @@ struct fc_device *fc_device_of(uint64_t addr)
     return &fc.devices[(addr - FC_BASE) / FC_SPAN];
 }
 
-/* --- live bytes ---------------------------------------------------------------------------------
- */
+/* --- live bytes ------------------------------------------------------------------------------- */
 
 struct fc_memory *fc_memory_add(struct fc_device *d, enum fc_memory_kind kind, uint64_t addr,
                                 uint64_t size)
@@ -102,8 +100,7 @@ void fc_memory_drop(struct fc_memory *m)
     free(m);
 }
 
-/* --- uses ---------------------------------------------------------------------------------------
- */
+/* --- uses ------------------------------------------------------------------------------------- */
 
 static void use_add(struct fc_memory *m, uint64_t from, uint64_t end, const struct fc_point *p)
 {

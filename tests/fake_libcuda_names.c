@@ -150,8 +150,7 @@ CUresult CUDAAPI fake_get_proc_address(const char *symbol, void **pfn, int cudaV
     return fc_leave(rc);
 }
 
-/* --- errors -------------------------------------------------------------------------------------
- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 static const struct {
     CUresult code;

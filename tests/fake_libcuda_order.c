@@ -75,8 +75,7 @@ void fc_host_knows(const struct fc_clock *c)
     fc_clock_join(&fc.host, c);
 }
 
-/* --- streams ------------------------------------------------------------------------------------
- */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 struct fc_stream *fc_stream_make(struct fc_device *d, bool blocking)
 {
@@ -150,8 +149,7 @@ struct fc_point fc_queue(struct fc_stream *s, uint64_t ns)
     return (struct fc_point){.slot = s->slot, .seq = s->seq, .end = s->tail};
 }
 
-/* --- what is pending ----------------------------------------------------------------------------
- */
+/* --- what is pending -------------------------------------------------------------------------- */
 
 static void drop_complete(struct fc_stream *s)
 {

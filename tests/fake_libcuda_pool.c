@@ -29,8 +29,7 @@ void fc_synced(struct fc_device *d)
 {
     for (struct fc_object *o = d->objects[FC_POOL]; o; o = o->next) {
         struct fc_pool *p = FC_OF(o, struct fc_pool, object);
-        if (p->heap.reserved > p->threshold)
-            fc_heap_trim(&p->heap, p->threshold);
+        fc_heap_trim(&p->heap, p->threshold);
     }
 }
 
@@ -49,8 +48,7 @@ static CUmemoryPool to_pool(const struct fc_pool *p)
     return (CUmemoryPool)(uintptr_t)p->object.node.key;
 }
 
-/* --- the life of a pool -------------------------------------------------------------------------
- */
+/* --- the life of a pool ----------------------------------------------------------------------- */
 
 CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *props)
 {
@@ -116,8 +114,7 @@ CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
     return fc_leave(rc);
 }
 
-/* --- attributes ---------------------------------------------------------------------------------
- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static bool *flag_of(struct fc_pool *p, CUmemPool_attribute attr)
 {
@@ -206,8 +203,7 @@ CUresult CUDAAPI cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute at
     return fc_leave(rc);
 }
 
-/* --- the pool of a device -----------------------------------------------------------------------
- */
+/* --- the pool of a device --------------------------------------------------------------------- */
 
 static CUresult give_pool(enum fc_call call, CUmemoryPool *out, CUdevice dev)
 {

@@ -58,8 +58,7 @@ enum {
     UINT64_C(0x200000000000) /* device d owns the addresses from FC_BASE + d * FC_SPAN */
 #define FC_SPAN UINT64_C(0x040000000000)
 
-/* --- the calls ----------------------------------------------------------------------------------
- */
+/* --- the calls -------------------------------------------------------------------------------- */
 
 /* name as cuGetProcAddress spells it */
 #define FC_CALLS(X)                                                                                \
@@ -120,8 +119,7 @@ enum {
 #define FC_CALL_ID(name) FC_##name,
 enum fc_call { FC_CALLS(FC_CALL_ID) FC_CALL_COUNT };
 
-/* --- an ordered map of uint64_t -----------------------------------------------------------------
- */
+/* --- an ordered map of uint64_t --------------------------------------------------------------- */
 
 struct fc_node {
     uint64_t key;
@@ -151,8 +149,7 @@ static inline void *fc_of(void *member, size_t offset)
 void *fc_grow(void *old, size_t bytes); /* realloc that does not fail */
 void *fc_zeroed(size_t bytes);
 
-/* --- order --------------------------------------------------------------------------------------
- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 /* How far each stream had come: at[slot] works of it are before whoever holds the clock. */
 struct fc_clock {
@@ -179,8 +176,7 @@ static inline bool fc_before(const struct fc_point *p, const struct fc_clock *c)
     return fc_clock_at(c, p->slot) >= p->seq;
 }
 
-/* --- what handles name --------------------------------------------------------------------------
- */
+/* --- what handles name ------------------------------------------------------------------------ */
 
 enum fc_kind { FC_STREAM, FC_EVENT, FC_POOL, FC_MODULE, FC_PHYSICAL, FC_KINDS };
 
@@ -233,8 +229,7 @@ struct fc_device {
     struct fc_pool *default_pool, *pool;
 };
 
-/* --- memory -------------------------------------------------------------------------------------
- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 struct fc_span {
     struct fc_node node; /* its first address */
@@ -345,8 +340,7 @@ void fc_heap_trim(struct fc_heap *h, uint64_t keep);
 bool fc_heap_pending(struct fc_heap *h); /* frees that the host does not know to be complete */
 void fc_heap_clear(struct fc_heap *h);   /* everything, whatever is handed out */
 
-/* --- all of it ----------------------------------------------------------------------------------
- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 struct fc_fail {
     enum fc_call call;

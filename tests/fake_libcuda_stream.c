@@ -5,8 +5,7 @@ enum { MEMSET_BYTES_PER_NS = 1024 }; /* how fast the simulated device writes */
 
 static _Thread_local uint32_t thread_number; /* from 1; 0: not given yet */
 
-/* --- which stream -------------------------------------------------------------------------------
- */
+/* --- which stream ----------------------------------------------------------------------------- */
 
 CUstream fc_per_thread(CUstream stream)
 {
@@ -57,8 +56,7 @@ static void *to_handle(const struct fc_object *o)
     return (void *)(uintptr_t)o->node.key;
 }
 
-/* --- streams ------------------------------------------------------------------------------------
- */
+/* --- streams ---------------------------------------------------------------------------------- */
 
 CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
 {
@@ -133,8 +131,7 @@ static CUresult stream_wait_event(CUstream hStream, CUevent hEvent, unsigned int
     return fc_leave(rc);
 }
 
-/* --- events -------------------------------------------------------------------------------------
- */
+/* --- events ----------------------------------------------------------------------------------- */
 
 CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
@@ -217,8 +214,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
     return fc_leave(rc);
 }
 
-/* --- memsets ------------------------------------------------------------------------------------
- */
+/* --- memsets ---------------------------------------------------------------------------------- */
 
 static CUresult memset_async(enum fc_call call, CUdeviceptr at, uint64_t bytes, uint64_t align,
                              CUstream hStream)
@@ -235,8 +231,7 @@ static CUresult memset_async(enum fc_call call, CUdeviceptr at, uint64_t bytes, 
     return fc_leave(rc);
 }
 
-/* --- kernels ------------------------------------------------------------------------------------
- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
 {
@@ -331,8 +326,7 @@ static CUresult launch_kernel(const struct launch *l)
     return fc_leave(rc);
 }
 
-/* --- both spellings: stream 0 is the legacy one, or the thread's ---------------------------------
- */
+/* --- both spellings: stream 0 is the legacy one, or the thread's ------------------------------ */
 
 CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 {

@@ -54,8 +54,7 @@ CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemA
     return fc_leave(rc);
 }
 
-/* --- addresses ----------------------------------------------------------------------------------
- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
                                      CUdeviceptr addr, unsigned long long flags)
@@ -117,8 +116,7 @@ CUresult CUDAAPI cuMemAddressFree(CUdeviceptr ptr, size_t size)
     return fc_leave(rc);
 }
 
-/* --- physical memory ----------------------------------------------------------------------------
- */
+/* --- physical memory -------------------------------------------------------------------------- */
 
 CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                              const CUmemAllocationProp *prop, unsigned long long flags)
@@ -171,8 +169,7 @@ CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
     return fc_leave(rc);
 }
 
-/* --- mapping ------------------------------------------------------------------------------------
- */
+/* --- mapping ---------------------------------------------------------------------------------- */
 
 /* The first mapping that touches [addr, addr + size). */
 static struct fc_memory *mapping_in(struct fc_device *d, uint64_t addr, uint64_t size)

@@ -16,8 +16,7 @@
 
 enum { MIB = 1 << 20 };
 
-/* --- ranges -------------------------------------------------------------------------------------
- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 static void test_ranges_share_granules(void **state)
 {
@@ -77,8 +76,7 @@ static void test_frees_of_what_was_not_given(void **state)
     end(6);
 }
 
-/* --- work on bytes ------------------------------------------------------------------------------
- */
+/* --- work on bytes ---------------------------------------------------------------------------- */
 
 static void test_work_on_live_bytes_only(void **state)
 {
@@ -173,8 +171,9 @@ static void test_races(void **state)
         fill(p + 4096, 100, b);
         if (how == NOT_AT_ALL)
             violated(1, "races");
-        drop_stream(a);
         drop_stream(b);
+        assert_int_equal(books().works_pending, how == NOT_AT_ALL); /* b waited for a */
+        drop_stream(a);
         ok(cu.cuEventDestroy(e));
         ok(cu.cuMemFree(p));
         end(how == NOT_AT_ALL);
@@ -193,14 +192,39 @@ static void test_races_are_of_bytes(void **state)
     violations(0);
     fill(p + 4095, 1, b);
     violated(1, "races");
-    fill(p + 1500, 1, b);
-    violations(2);
+    static const unsigned parts[] = {1500, 10, 999, 2500};
+    for (unsigned i = 0; i < 4; i++) {
+        fill(p + parts[i], 1, b);
+        violations(2 + i);
+    }
     order(a, b);
     fill(p, 8192, b);
     drop_stream(a);
     drop_stream(b);
     ok(cu.cuMemFree(p));
-    end(2);
+    end(5);
+}
+
+/* Many uses of one range: what is known to be complete is forgotten, the rest is not. */
+static void test_many_uses(void **state)
+{
+    (void)state;
+    enum { N = 500 };
+    begin("step=0");
+    CUstream a = other_stream(), b = other_stream();
+    CUdeviceptr p = range(N * 16);
+    for (unsigned i = 0; i < N; i++) {
+        fill(p + i * 16, 16, a);
+        if (i == N / 2)
+            ok(cu.cuStreamSynchronize(a));
+    }
+    for (unsigned i = 0; i < N; i++)
+        fill(p + i * 16, 16, b);
+    violations(N - N / 2 - 1);
+    drop_stream(a);
+    drop_stream(b);
+    ok(cu.cuMemFree(p));
+    end(N - N / 2 - 1);
 }
 
 /* That the time has passed is not order. */
@@ -255,8 +279,29 @@ static void test_an_event_is_a_moment(void **state)
     violations(1);
 }
 
-/* --- blocks -------------------------------------------------------------------------------------
- */
+/* Recorded again, it holds nothing of the first time. */
+static void test_an_event_recorded_again(void **state)
+{
+    (void)state;
+    begin("step=0");
+    CUstream a = other_stream(), b = other_stream(), c = other_stream();
+    CUevent e = event();
+    CUdeviceptr p = range(4096);
+    fill(p, 4096, a);
+    ok(cu.cuEventRecord(e, a));
+    ok(cu.cuEventRecord(e, b));
+    ok(cu.cuStreamWaitEvent(c, e, 0));
+    fill(p, 4096, c);
+    violated(1, "races");
+    drop_stream(a);
+    drop_stream(b);
+    drop_stream(c);
+    ok(cu.cuEventDestroy(e));
+    ok(cu.cuMemFree(p));
+    end(1);
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static void test_blocks_after_their_allocation(void **state)
 {
@@ -317,8 +362,7 @@ static void test_plain_free_of_a_block(void **state)
     end(2);
 }
 
-/* --- default streams ----------------------------------------------------------------------------
- */
+/* --- default streams -------------------------------------------------------------------------- */
 
 /* The legacy stream and blocking ones wait for each other; non-blocking ones do not. */
 static void test_legacy_stream(void **state)
@@ -375,8 +419,7 @@ static void test_stream_per_thread(void **state)
     end(2);
 }
 
-/* --- destroying ---------------------------------------------------------------------------------
- */
+/* --- destroying ------------------------------------------------------------------------------- */
 
 static CUmodule spin_module(CUfunction *function)
 {
@@ -421,8 +464,30 @@ static void test_destroying_what_is_pending(void **state)
     }
 }
 
-/* --- kernels ------------------------------------------------------------------------------------
- */
+/* A stream that was destroyed too early leaves nothing behind for the next one. */
+static void test_after_a_destroyed_stream(void **state)
+{
+    (void)state;
+    begin("step=0");
+    CUstream a = other_stream();
+    CUdeviceptr p = range(4096), q = block(4096, a);
+    fill(p, 4096, a);
+    ok(cu.cuMemFreeAsync(q, a));
+    ok(cu.cuStreamDestroy(a));
+    violations(1);
+    CUstream b = other_stream(), c = other_stream();
+    fill(p, 4096, b);
+    fill(p, 4096, c);
+    violated(2, "races");
+    order(b, c);
+    fill(p, 4096, c);
+    drop_stream(b);
+    drop_stream(c);
+    ok(cu.cuMemFree(p));
+    end(2);
+}
+
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 static void test_kernels(void **state)
 {
@@ -454,8 +519,7 @@ static void test_kernels(void **state)
     end(2);
 }
 
-/* --- contexts -----------------------------------------------------------------------------------
- */
+/* --- contexts --------------------------------------------------------------------------------- */
 
 static void test_contexts(void **state)
 {
@@ -480,7 +544,11 @@ static void test_contexts(void **state)
     says(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxSetCurrent(context));
     says(CUDA_ERROR_INVALID_CONTEXT, cu.cuCtxSynchronize_v2((CUcontext)&p));
     violations(5);
-    balanced();
+    ok(cu.cuDevicePrimaryCtxRetain(&again, 0)); /* another one, which is not current */
+    says(CUDA_ERROR_CONTEXT_IS_DESTROYED, cu.cuMemAlloc(&p, 1));
+    ok(cu.cuCtxSetCurrent(again));
+    ok(cu.cuCtxSynchronize());
+    end(6);
 }
 
 /* What a context still held when it went counts as not given back. */
@@ -549,8 +617,7 @@ static void test_two_devices(void **state)
     balanced();
 }
 
-/* --- many ---------------------------------------------------------------------------------------
- */
+/* --- many ------------------------------------------------------------------------------------- */
 
 /* What is complete is forgotten, what is pending costs no more each time. */
 static void test_a_hundred_thousand(void **state)
@@ -631,14 +698,17 @@ int main(void)
         cmocka_unit_test(test_free_of_a_range_waits),
         cmocka_unit_test(test_races),
         cmocka_unit_test(test_races_are_of_bytes),
+        cmocka_unit_test(test_many_uses),
         cmocka_unit_test(test_luck_is_no_order),
         cmocka_unit_test(test_an_event_is_a_moment),
+        cmocka_unit_test(test_an_event_recorded_again),
         cmocka_unit_test(test_blocks_after_their_allocation),
         cmocka_unit_test(test_blocks_before_their_free),
         cmocka_unit_test(test_plain_free_of_a_block),
         cmocka_unit_test(test_legacy_stream),
         cmocka_unit_test(test_stream_per_thread),
         cmocka_unit_test(test_destroying_what_is_pending),
+        cmocka_unit_test(test_after_a_destroyed_stream),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_contexts),
         cmocka_unit_test(test_context_takes_all_with_it),

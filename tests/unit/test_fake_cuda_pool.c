@@ -78,8 +78,7 @@ static void drop(CUdeviceptr p, CUstream s)
     ok(cu.cuMemFreeAsync(p, s));
 }
 
-/* --- marks --------------------------------------------------------------------------------------
- */
+/* --- marks ------------------------------------------------------------------------------------ */
 
 static void test_marks(void **state)
 {
@@ -125,8 +124,7 @@ static void test_attributes_that_cannot_be(void **state)
     end(1);
 }
 
-/* --- going back to the device -------------------------------------------------------------------
- */
+/* --- going back to the device ----------------------------------------------------------------- */
 
 static void test_release_threshold(void **state)
 {
@@ -153,8 +151,11 @@ static void test_release_threshold(void **state)
     CUevent e = event();
     ok(cu.cuEventRecord(e, NULL));
     ok(cu.cuEventSynchronize(e));
-    ok(cu.cuEventDestroy(e));
     assert_int_equal(mark(pool, RESERVED), 32 * MIB);
+    set_number(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 0);
+    ok(cu.cuEventSynchronize(e));
+    assert_int_equal(mark(pool, RESERVED), 0);
+    ok(cu.cuEventDestroy(e));
     end(0);
 }
 
@@ -180,8 +181,7 @@ static void test_trim(void **state)
     end(0);
 }
 
-/* --- reuse --------------------------------------------------------------------------------------
- */
+/* --- reuse ------------------------------------------------------------------------------------ */
 
 static void test_same_stream_at_once(void **state)
 {
@@ -230,6 +230,39 @@ static void test_neighbours_are_joined(void **state)
     ok(cu.cuMemFree(p[3] + 8 * MIB)); /* that of 24 MiB, in a chunk of its own */
     drop_stream(a);
     drop_stream(b);
+    end(0);
+}
+
+/* What is joined is free when the last of it is. */
+static void test_joined_neighbours_count_from_the_last(void **state)
+{
+    (void)state;
+    begin("step=0");
+    CUmemoryPool pool = own_pool(32 * MIB);
+    CUstream a = other_stream(), b = other_stream();
+    CUevent e = event();
+    CUdeviceptr p[4], q;
+    rules(pool, 1, 0, 0);
+    for (int i = 0; i < 4; i++)
+        p[i] = from_pool(pool, 8 * MIB, a);
+    drop(p[0], a);
+    ok(cu.cuEventRecord(e, a));
+    drop(p[1], a);
+    drop(p[2], a);
+    assert_int_equal(from_pool(pool, 10 * MIB, a), p[0]);
+    ok(cu.cuStreamWaitEvent(b, e, 0));
+    says(CUDA_ERROR_OUT_OF_MEMORY, cu.cuMemAllocFromPoolAsync(&q, 1 * MIB, pool, b));
+    ok(cu.cuEventRecord(e, a));
+    ok(cu.cuStreamWaitEvent(b, e, 0));
+    q = from_pool(pool, 14 * MIB, b);
+    assert_int_equal(q, p[0] + 10 * MIB);
+    drop(q, b);
+    drop(p[0], a);
+    drop(p[3], a);
+    drop_stream(a);
+    drop_stream(b);
+    ok(cu.cuEventDestroy(e));
+    ok(cu.cuMemPoolDestroy(pool));
     end(0);
 }
 
@@ -325,8 +358,7 @@ static void test_reuse_is_no_order_for_others(void **state)
     end(1);
 }
 
-/* --- limits -------------------------------------------------------------------------------------
- */
+/* --- limits ----------------------------------------------------------------------------------- */
 
 static void test_pools_run_out(void **state)
 {
@@ -369,8 +401,7 @@ static void test_idle_chunks_make_room(void **state)
     end(0);
 }
 
-/* --- pools --------------------------------------------------------------------------------------
- */
+/* --- pools ------------------------------------------------------------------------------------ */
 
 static void test_pool_of_a_device(void **state)
 {
@@ -441,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_trim),
         cmocka_unit_test(test_same_stream_at_once),
         cmocka_unit_test(test_neighbours_are_joined),
+        cmocka_unit_test(test_joined_neighbours_count_from_the_last),
         cmocka_unit_test(test_reuse_by_others),
         cmocka_unit_test(test_internal_dependencies),
         cmocka_unit_test(test_reuse_is_no_order_for_others),

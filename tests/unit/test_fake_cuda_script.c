@@ -14,8 +14,7 @@
 
 #define MIB (UINT64_C(1) << 20)
 
-/* --- facts --------------------------------------------------------------------------------------
- */
+/* --- facts ------------------------------------------------------------------------------------ */
 
 static int attribute(CUdevice_attribute which)
 {
@@ -83,8 +82,7 @@ static void test_no_device(void **state)
     cu.fake_cuda_script(NULL);
 }
 
-/* --- symbols ------------------------------------------------------------------------------------
- */
+/* --- symbols ---------------------------------------------------------------------------------- */
 
 static int status_of(const char *name, int version, void **found)
 {
@@ -157,8 +155,7 @@ static void test_names_of_errors(void **state)
     assert_null(text);
 }
 
-/* --- failures -----------------------------------------------------------------------------------
- */
+/* --- failures --------------------------------------------------------------------------------- */
 
 static void test_the_nth_call_fails(void **state)
 {
@@ -270,8 +267,7 @@ static void test_time(void **state)
     end(0);
 }
 
-/* --- virtual memory -----------------------------------------------------------------------------
- */
+/* --- virtual memory --------------------------------------------------------------------------- */
 
 static const CUmemAllocationProp on_device = {
     .type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -340,8 +336,7 @@ static void test_vmm_out_of_order(void **state)
     end(10);
 }
 
-/* --- in a process of its own --------------------------------------------------------------------
- */
+/* --- in a process of its own ------------------------------------------------------------------ */
 
 /* What `play` leaves in the report of a process that ends after it. */
 static void report_of(void (*play)(void), char *text, size_t size)

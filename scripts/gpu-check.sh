@@ -6,7 +6,8 @@
 # results as JSON and as a table in Markdown. Builds tapool with what is there, or takes a built one.
 #
 #   --binary PATH   this tapool instead of building one
-#   --tests DIR     with the unit tests in it (test_cuda_*); default: those that were built here
+#   --tests DIR     with the unit tests in it (test_cuda_*, test_conformance, test_property); default:
+#                   those that were built here
 #   --prefix DIR    libraries that are not installed here (cJSON, libcrypto, zlib, zstd, cmocka):
 #                   DIR/include and DIR/lib for a build, DIR/lib to run a built one
 #   --out DIR       where the results go (default gpu-check-results)
@@ -75,7 +76,7 @@ need_build_tools() {
     local glibc carry
     glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null || echo "the glibc of this one")
     carry="on a machine of this processor with $glibc or older: cmake --preset gpu && cmake --build \
---preset gpu; carry build/gpu/tapool, build/gpu/async_loop and build/gpu/tests/test_cuda_* here, then: \
+--preset gpu; carry build/gpu/tapool, build/gpu/async_loop and build/gpu/tests/test_* here, then: \
 --binary build/gpu/tapool --tests build/gpu/tests"
     have cmake || fail 2 "cmake is not here, so nothing can be built" "$carry"
     have "${CC:-gcc}" || have cc || fail 2 "there is no C compiler here" "$carry"
@@ -129,24 +130,32 @@ counted() { # WORD LOG
     sed -n "s/^\[ *$1 *\] \([0-9]*\) test.*/\1/p" "$2" | tail -n 1
 }
 
-# Runs each test_cuda_* on the driver; its counts go into $out/tests.txt, a line for each.
+# Runs one program of the suite; a line of its counts goes into $out/tests.txt.
+run_program() { # PATH SECONDS
+    local name=${1##*/} log=$out/${1##*/}.log status=0 passed failed skipped
+    TAPOOL_TEST_REAL_CUDA=1 TAPOOL_ROOT=$ROOT timeout "$2" "$1" >"$log" 2>&1 || status=$?
+    passed=$(counted PASSED "$log")
+    failed=$(counted FAILED "$log")
+    skipped=$(counted SKIPPED "$log")
+    [ "$status" -eq 0 ] || [ "${failed:-0}" -gt 0 ] || failed=1 # it crashed, or was too slow
+    [ "$status" -ne 124 ] || printf 'stopped after %d seconds\n' "$2" >>"$log"
+    printf '%s %d %d %d\n' "$name" "${passed:-0}" "${failed:-0}" "${skipped:-0}" >>"$out/tests.txt"
+    say "$name: ${passed:-0} passed, ${failed:-0} failed, ${skipped:-0} skipped"
+    [ "${failed:-0}" -eq 0 ] || { suite=1 && tail -n 30 -- "$log"; }
+}
+
+# The tests that play on the driver; of every source the last two, which are long.
 run_suite() {
-    local program name log status found=no passed failed skipped
+    local program programs=("$tests"/test_cuda_*) count=0
+    [ "${#quick[@]}" -gt 0 ] || programs+=("$tests/test_conformance" "$tests/test_property")
     : >"$out/tests.txt"
-    for program in "$tests"/test_cuda_*; do
-        if [ ! -f "$program" ] || [ ! -x "$program" ]; then continue; fi
-        found=yes
-        name=${program##*/} status=0 log=$out/$name.log
-        TAPOOL_TEST_REAL_CUDA=1 TAPOOL_ROOT=$ROOT timeout 120 "$program" >"$log" 2>&1 || status=$?
-        passed=$(counted PASSED "$log")
-        failed=$(counted FAILED "$log")
-        skipped=$(counted SKIPPED "$log")
-        [ "$status" -eq 0 ] || [ "${failed:-0}" -gt 0 ] || failed=1 # it crashed, or was too slow
-        printf '%s %d %d %d\n' "$name" "${passed:-0}" "${failed:-0}" "${skipped:-0}" >>"$out/tests.txt"
-        say "$name: ${passed:-0} passed, ${failed:-0} failed, ${skipped:-0} skipped"
-        [ "${failed:-0}" -eq 0 ] || { suite=1 && tail -n 30 -- "$log"; }
+    for program in "${programs[@]}"; do
+        if [ -f "$program" ] && [ -x "$program" ]; then
+            run_program "$program" 120
+            count=$((count + 1))
+        fi
     done
-    [ "$found" = yes ] || say "there is no test_cuda_* in '$tests': the suite was not run"
+    [ "$count" -gt 0 ] || say "there is no test_cuda_* in '$tests': the suite was not run"
 }
 
 [ -n "$binary" ] || build_here
@@ -178,7 +187,7 @@ status=0
 PYTHONDONTWRITEBYTECODE=1 python3 -S "$ROOT/scripts/gpu_check.py" --binary "$binary" --out "$out" \
     --root "$ROOT" --seconds $((seconds - SECONDS)) ${quick[@]+"${quick[@]}"} \
     -- ${traces[@]+"${traces[@]}"} || status=$?
-[ "$suite" -eq 0 ] || say "the suite failed: its output is in $out/test_cuda_*.log"
+[ "$suite" -eq 0 ] || say "the suite failed: its output is in $out/test_*.log"
 [ "$status" -ne 0 ] || status=$suite
 [ ! -f "$out/results.md" ] || printf '%s\n' "$out/results.md"
 exit "$status"

@@ -1,15 +1,32 @@
 /* Taking a device into use, and losing it: see gpu.h. */
 #include "cuda/gpu.h"
+
 #include "cuda/device_map.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Whether the call itself was refused; all else may come from work that was queued before it. */
+static bool is_refusal(CUresult code)
+{
+    static const CUresult refusals[] = {
+        CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY,     CUDA_ERROR_INVALID_CONTEXT,
+        CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+        CUDA_ERROR_INVALID_PTX,   CUDA_ERROR_INVALID_HANDLE,    CUDA_ERROR_NOT_FOUND,
+        CUDA_ERROR_NOT_SUPPORTED};
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (refusals[i] == code)
+            return true;
+    return false;
+}
 
 int tp_cuda_lose(struct cuda_gpu *g, const char *call, CUresult code)
 {
     if (g->failure.status == TP_OK) {
-        char text[CUDA_ERROR_TEXT];
-        tp_cuda_error_text(&g->driver, code, text);
-        tp_fail(&g->failure, TP_EDEVICE,
-                "%s failed: %s; the device is lost or work that was queued before failed", call,
-                text);
+        tp_cuda_fail(&g->driver, call, code, &g->failure);
+        size_t used = strlen(g->failure.text);
+        if (!is_refusal(code))
+            snprintf(g->failure.text + used, sizeof g->failure.text - used,
+                     "; the device is lost or work that was queued before failed");
     }
     if (g->lost)
         *g->lost = TP_EDEVICE;

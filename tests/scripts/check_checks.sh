@@ -38,6 +38,10 @@ fresh_tree() {
     printf '#include "alloc/program.h"\nstruct tp_profile { const char *name; };\n' >traces/profile.h
     printf '#include "traces/profile.h"\nconst struct tp_profile tp_profile_four = {"four"};\n' \
         >traces/profiles/four.c
+    printf '#include "alloc/source.h"\nvoid tp_load(void);\n' >cuda/loader.h
+    printf '#include "cuda/loader.h"\nvoid tp_load(void) {}\n' >cuda/loader.c
+    printf '#include "cuda/loader.h"\nconst struct tp_source_ops tp_source_five = {"five"};\n' \
+        >cuda/source_five.c
     printf '#include "alloc/engine.h"\n#include <stdio.h>\nint main(void) { puts("x"); }\n' >cmd/main.c
     printf '#include <stdio.h>\nint main(void) { puts("x"); }\n' >tests/unit/test_x.c
     touch README.md CMakeLists.txt
@@ -45,7 +49,7 @@ fresh_tree() {
 
 build_tree() { # [FLAG...]
     local source
-    for source in alloc/*.c alloc/*/*.c traces/*/*.c; do
+    for source in alloc/*.c alloc/*/*.c traces/*/*.c cuda/*.c; do
         mkdir -p -- "$OBJECTS/x.dir/${source%/*}"
         "$CC" "$@" -fPIE -I. -c "$source" -o "$OBJECTS/x.dir/$source.o"
     done
@@ -123,6 +127,9 @@ caught 'alloc/engine.c:2: a function of 61 lines, above 60' layers
 fresh_tree
 echo 'struct tp_other { struct tp_unknown member; };' >alloc/other.h
 caught 'alloc/other.h: does not compile alone' layers
+fresh_tree
+echo 'struct tp_other { struct tp_unknown member; };' >cuda/other.h
+caught 'cuda/other.h: does not compile alone' layers
 
 fresh_tree
 touch notes.txt
@@ -168,6 +175,10 @@ plant_symbol alloc/strategies/one.c 'void tp_help(void) {}' 'one.c: exports 2 sy
     -fsanitize=address,undefined
 plant_symbol alloc/sources/two.c 'int tp_source_count;' 'two.c: exports 2 symbols instead of one'
 plant_symbol traces/profiles/four.c 'void tp_help(void) {}' 'four.c: exports 2 symbols instead of one'
+plant_symbol cuda/source_five.c 'void tp_help(void) {}' 'five.c: exports 2 symbols instead of one'
+plant_symbol cuda/loader.c 'static int calls; void tp_a(void) { calls++; }' \
+    'loader.c: calls is mutable data at file scope'
+plant_symbol cuda/loader.c 'void load(void) {}' 'exports load, which does not start with tp_'
 plant_symbol alloc/engine.c 'void play(void) {}' 'exports play, which does not start with tp_'
 plant_symbol alloc/engine.c 'static int calls; void tp_a(void) { calls++; }' \
     'engine.c: calls is mutable data at file scope'

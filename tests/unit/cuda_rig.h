@@ -6,7 +6,7 @@
  *       struct cuda_rig *r = cuda_rig(state, NULL);   skips where there is no driver to test on
  *       ...
  *   }
- *   cmocka_unit_test_setup_teardown(a_test, cuda_rig_setup, cuda_rig_teardown)
+ *   IN_RIG(a_test)                                   among the tests of the group
  *
  * With TAPOOL_TEST_REAL_CUDA=1 in the environment the tests run on the real driver: those that need
  * a script are skipped, and there are no books. */
@@ -25,6 +25,9 @@
 #include <cmocka.h>
 
 extern const struct tp_source_ops tp_source_cuda;
+
+#define MIB          (UINT64_C(1) << 20)
+#define IN_RIG(test) cmocka_unit_test_setup_teardown(test, cuda_rig_setup, cuda_rig_teardown)
 
 struct cuda_rig {
     void *library; /* the fake's; NULL: the real driver */
@@ -110,7 +113,7 @@ static inline int cuda_rig_teardown(void **state)
     if (r->library) {
         cuda_rig_no_violation(r);
         cuda_rig_balance(r);
-        r->script("");
+        r->script(NULL);
         dlclose(r->library);
     }
     test_free(r);
@@ -191,6 +194,60 @@ static inline void cuda_bench_close(struct cuda_bench *b)
     tp_opts_release(tp_source_cuda.options, b->opts);
     free(b->opts);
     b->opts = NULL;
+}
+
+/* ---- calls that must succeed ---- */
+
+static inline void bench_open(struct cuda_bench *b, const char *spec)
+{
+    if (cuda_bench_open(b, spec, NULL))
+        fail_msg("%s", b->err.text);
+}
+
+static inline tp_addr bench_get(struct cuda_bench *b, uint64_t size, uint64_t align)
+{
+    tp_addr addr = 0;
+    assert_int_equal(tp_src_get(&b->src, size, align, &addr), TP_OK);
+    return addr;
+}
+
+static inline void bench_put(struct cuda_bench *b, tp_addr addr, uint64_t size)
+{
+    assert_int_equal(tp_src_put(&b->src, addr, size), TP_OK);
+}
+
+static inline struct tp_fence bench_record(struct cuda_bench *b, uint16_t stream)
+{
+    struct tp_fence f;
+    tp_src_record(&b->src, stream, &f);
+    assert_int_equal(f.stream, stream);
+    assert_int_not_equal(f.serial, 0);
+    return f;
+}
+
+/* The stream is busy for so long; what keeps it so needs no kernel. */
+static inline void bench_busy(struct cuda_bench *b, uint16_t stream, tp_addr addr, uint64_t ns)
+{
+    if (tp_cuda_can_spin())
+        assert_int_equal(tp_src_work(&b->src, stream, addr, 512, ns, TP_OCCUPY_SPIN), TP_OK);
+    else /* the fake writes 1,024 bytes in a nanosecond */
+        assert_int_equal(tp_src_work(&b->src, stream, addr, ns * 1024, ns, TP_OCCUPY_MEMSET),
+                         TP_OK);
+}
+
+static inline void bench_expect_sound(struct cuda_bench *b)
+{
+    if (tp_src_fault(&b->src, &b->err))
+        fail_msg("%s", b->err.text);
+    assert_int_equal(b->lost, TP_OK);
+}
+
+static inline void bench_expect_lost(struct cuda_bench *b, const char *words)
+{
+    assert_int_equal(tp_src_fault(&b->src, &b->err), TP_EDEVICE);
+    if (!strstr(b->err.text, words))
+        fail_msg("'%s' is not in '%s'", words, b->err.text);
+    assert_int_equal(b->lost, TP_EDEVICE);
 }
 
 #endif

@@ -299,8 +299,6 @@ static void maps(void **state)
     }
 }
 
-#define IN_RIG(test) cmocka_unit_test_setup_teardown(test, cuda_rig_setup, cuda_rig_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

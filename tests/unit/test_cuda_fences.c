@@ -1,0 +1,162 @@
+/* Fences of the source `cuda`: never early, whatever the order of asking, and with more of them
+ * than there are events. */
+#include "tests/unit/cuda_rig.h"
+
+#ifdef TAPOOL_HAS_CUDA
+#include "cuda/fences.h"
+
+static void a_fence_passes_with_its_stream(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, "step=0");
+    struct cuda_bench b;
+    bench_open(&b, NULL);
+    tp_addr addr = bench_get(&b, MIB, 256);
+    b.now_ns = 77;
+    struct tp_fence never = {.stream = 1, .serial = 99}, none = {.stream = 1};
+    assert_true(tp_src_done(&b.src, &none));
+    assert_true(tp_src_done(&b.src, &never));
+    assert_int_equal(tp_src_wait(&b.src, &never), TP_OK);
+    bench_busy(&b, 0, addr, 1000);
+    struct tp_fence f = bench_record(&b, 0), other = bench_record(&b, 1);
+    assert_int_equal(f.time_ns, 77);
+    r->advance(1); /* to record takes a nanosecond, after the work and alone */
+    assert_false(tp_src_done(&b.src, &f));
+    assert_true(tp_src_done(&b.src, &other));
+    r->advance(999);
+    assert_false(tp_src_done(&b.src, &f));
+    r->advance(1);
+    assert_true(tp_src_done(&b.src, &f));
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+}
+
+static void waiting_and_synchronising(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, "step=0");
+    struct cuda_bench b;
+    bench_open(&b, NULL);
+    tp_addr addr = bench_get(&b, MIB, 256);
+    struct tp_fence f[4];
+    for (int i = 0; i < 4; i++) {
+        bench_busy(&b, 1, addr, 1000);
+        f[i] = bench_record(&b, 1);
+    }
+    assert_int_equal(tp_src_wait(&b.src, &f[2]), TP_OK);
+    uint64_t queries = cuda_rig_books(r).event_queries;
+    assert_true(tp_src_done(&b.src, &f[0]) && tp_src_done(&b.src, &f[2]));
+    assert_int_equal(cuda_rig_books(r).event_queries, queries); /* known without asking */
+    assert_false(tp_src_done(&b.src, &f[3]));
+    tp_src_synced(&b.src, 0); /* another stream */
+    assert_false(tp_src_done(&b.src, &f[3]));
+    tp_src_synced(&b.src, 1);
+    queries = cuda_rig_books(r).event_queries;
+    assert_true(tp_src_done(&b.src, &f[3]));
+    bench_busy(&b, 2, addr, 1000);
+    f[0] = bench_record(&b, 2);
+    tp_src_synced(&b.src, TP_ALL_STREAMS);
+    assert_true(tp_src_done(&b.src, &f[0]));
+    assert_int_equal(cuda_rig_books(r).event_queries, queries);
+    cuda_bench_close(&b);
+}
+
+/* Asked in any order, with at most two queries each, and right each time. */
+static void fences_in_every_order(void **state)
+{
+    enum { COUNT = 40 };
+    struct cuda_rig *r = cuda_rig(state, "step=0");
+    for (unsigned stride = 1; stride < COUNT; stride += 2) {
+        struct cuda_bench b;
+        struct tp_fence f[COUNT];
+        bench_open(&b, NULL);
+        tp_addr addr = bench_get(&b, MIB, 256);
+        for (int i = 0; i < COUNT; i++) {
+            bench_busy(&b, 0, addr, 1000);
+            f[i] = bench_record(&b, 0);
+        }
+        for (unsigned past = 0; past <= COUNT; past += stride) {
+            for (unsigned k = 0; k < COUNT; k++) {
+                unsigned i = k * 7 % COUNT; /* 7 and 40 share no factor: all of them */
+                uint64_t queries = cuda_rig_books(r).event_queries;
+                assert_int_equal(tp_src_done(&b.src, &f[i]), i < past);
+                assert_true(cuda_rig_books(r).event_queries - queries <= 2);
+            }
+            r->advance(stride * 1001); /* with what recording takes */
+        }
+        cuda_bench_close(&b);
+    }
+}
+
+/* More fences than events: later than need be, never early; and no event is made. */
+static void more_fences_than_events(void **state)
+{
+    enum { COUNT = 3000 };
+    struct cuda_rig *r = cuda_rig(state, "step=0");
+    struct cuda_bench b;
+    bench_open(&b, NULL);
+    uint64_t made = cuda_rig_books(r).event_creates;
+    tp_addr addr[3] = {bench_get(&b, MIB, 256), bench_get(&b, MIB, 256), bench_get(&b, MIB, 256)};
+    static struct tp_fence f[3][COUNT];
+    for (int i = 0; i < COUNT; i++)
+        for (uint16_t s = 0; s < 2; s++) { /* stream 2 comes when there is no event for it */
+            bench_busy(&b, s, addr[s], 1000);
+            f[s][i] = bench_record(&b, s);
+        }
+    for (int i = 0; i < 3; i++) {
+        bench_busy(&b, 2, addr[2], 1000);
+        f[2][i] = bench_record(&b, 2);
+    }
+    for (int past = 0; past <= COUNT; past += 250) {
+        for (int i = COUNT - 1; i >= 0; i -= 7)
+            for (int s = 0; s < 3; s++)
+                if (i < (s == 2 ? 3 : COUNT) && i >= past)
+                    assert_false(tp_src_done(&b.src, &f[s][i]));
+        r->advance(250 * 1000);
+    }
+    for (int i = COUNT - 1; i >= 0; i--)
+        for (int s = 0; s < 3; s++)
+            if (i < (s == 2 ? 3 : COUNT))
+                assert_true(tp_src_done(&b.src, &f[s][i]));
+    bench_record(&b, 2);
+    assert_int_equal(cuda_rig_books(r).event_creates, made);
+    bench_expect_sound(&b);
+    cuda_bench_close(&b);
+}
+
+static void one_stream_can_take_every_event(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, "step=0");
+    struct cuda_bench b;
+    bench_open(&b, NULL);
+    tp_addr addr = bench_get(&b, MIB, 256);
+    bench_busy(&b, 0, addr, 1000000);
+    struct tp_fence first = bench_record(&b, 0), last = first;
+    for (int i = 0; i < FENCE_EVENTS + 3 * FENCE_EVENTS_PER_STREAM + 100; i++)
+        last = bench_record(&b, 0);
+    struct tp_fence other = bench_record(&b, 1); /* takes one from stream 0 */
+    r->advance(1);
+    assert_true(tp_src_done(&b.src, &other));
+    assert_false(tp_src_done(&b.src, &first) || tp_src_done(&b.src, &last));
+    assert_int_equal(tp_src_wait(&b.src, &last), TP_OK);
+    assert_true(tp_src_done(&b.src, &first));
+    cuda_bench_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_RIG(a_fence_passes_with_its_stream),  IN_RIG(waiting_and_synchronising),
+        IN_RIG(fences_in_every_order),           IN_RIG(more_fences_than_events),
+        IN_RIG(one_stream_can_take_every_event),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+    print_message("skipped: built without the CUDA Toolkit\n");
+    return 0;
+}
+
+#endif

@@ -59,8 +59,9 @@ static void range_free(struct fc_memory *m)
         fc_address_free(d, m->span);
         free(m->span);
     } else {
+        struct fc_chunk *granule = m->piece->chunk;
         fc_heap_put(d->small, m->piece, NULL);
-        fc_heap_trim(d->small, 0);
+        fc_chunk_trim(granule);
     }
     fc_memory_drop(m);
 }

@@ -199,7 +199,8 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice dev)
 {
     CUresult rc;
     if (fc_enter_release(FC_cuDevicePrimaryCtxRelease, &rc)) {
-        struct fc_device *d = fc_device(dev);
+        bool known = dev >= 0 && dev < FC_DEVICES; /* a new script may have fewer devices */
+        struct fc_device *d = known ? &fc.devices[dev] : NULL;
         if (!d || !d->retained) {
             fc_violation(0, "release of device %d, whose context is not retained", dev);
             rc = rc ? rc : CUDA_ERROR_INVALID_CONTEXT;

@@ -169,16 +169,21 @@ static void chunk_release(struct fc_chunk *c)
     free(c);
 }
 
+void fc_chunk_trim(struct fc_chunk *c)
+{
+    if (!chunk_idle(c))
+        return;
+    bin_remove(c->first);
+    free(c->first);
+    chunk_release(c);
+}
+
 void fc_heap_trim(struct fc_heap *h, uint64_t keep)
 {
     promote(h);
     for (struct fc_chunk *c = h->chunks, *next; c && h->reserved > keep; c = next) {
         next = c->next;
-        if (chunk_idle(c)) {
-            bin_remove(c->first);
-            free(c->first);
-            chunk_release(c);
-        }
+        fc_chunk_trim(c);
     }
 }
 

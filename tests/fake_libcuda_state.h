@@ -17,6 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #pragma GCC visibility push(default)
 #include <cuda.h>
@@ -337,6 +340,7 @@ struct fc_piece *fc_heap_take(struct fc_heap *h, struct fc_stream *s, uint64_t s
                               uint64_t *wait);
 void fc_heap_put(struct fc_heap *h, struct fc_piece *p, const struct fc_point *freed);
 void fc_heap_trim(struct fc_heap *h, uint64_t keep);
+void fc_chunk_trim(struct fc_chunk *c);  /* gives it back where nothing in it is handed out */
 bool fc_heap_pending(struct fc_heap *h); /* frees that the host does not know to be complete */
 void fc_heap_clear(struct fc_heap *h);   /* everything, whatever is handed out */
 

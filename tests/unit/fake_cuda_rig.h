@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 #include <dlfcn.h>
+#include <string.h>
 #include <unistd.h>
 
 /* cuda.h renames some functions: both the member and the symbol take the new name. */

@@ -89,7 +89,7 @@ static int status_of(const char *name, int version, void **found)
     CUdriverProcAddressQueryResult status;
     ok(cu.cuGetProcAddress(name, found, version, 0, &status));
     assert_int_equal(*found != NULL, status == CU_GET_PROC_ADDRESS_SUCCESS);
-    return status;
+    return (int)status;
 }
 
 static void test_symbols(void **state)

@@ -99,20 +99,20 @@ static bool plays(size_t c, size_t s)
 /* ---- playing ---- */
 
 /* A rig with its model; too large for the stack. */
-struct bench {
+struct stage {
     struct rig rig;
     struct model model;
     struct gen gen;
 };
 
-static struct bench *bench_new(void)
+static struct stage *stage_new(void)
 {
-    struct bench *b = calloc(1, sizeof *b);
+    struct stage *b = calloc(1, sizeof *b);
     assert_non_null(b);
     return b;
 }
 
-static int bench_open(struct bench *b, const struct rig_cfg *cfg)
+static int stage_open(struct stage *b, const struct rig_cfg *cfg)
 {
     int rc = rig_open(&b->rig, cfg);
     if (!rc)
@@ -120,13 +120,13 @@ static int bench_open(struct bench *b, const struct rig_cfg *cfg)
     return rc;
 }
 
-static void bench_close(struct bench *b)
+static void stage_close(struct stage *b)
 {
     model_close(&b->model);
     rig_close(&b->rig);
 }
 
-static void no_failure(const struct bench *b, uint64_t seed)
+static void no_failure(const struct stage *b, uint64_t seed)
 {
     const struct model_failure *f = &b->model.failure;
     if (f->kind)
@@ -135,7 +135,7 @@ static void no_failure(const struct bench *b, uint64_t seed)
 }
 
 /* One program of a seed's own mix, beginning and ending with nothing live. */
-static void play(struct bench *b, uint64_t seed, unsigned steps, bool drain)
+static void play(struct stage *b, uint64_t seed, unsigned steps, bool drain)
 {
     struct gen *g = &b->gen;
     gen_start(g, seed, SLOTS);
@@ -182,14 +182,14 @@ struct outcome {
 static struct outcome run(const struct rig_cfg *cfg, uint64_t seed, unsigned programs,
                           unsigned steps, unsigned check_every)
 {
-    struct bench *b = bench_new();
+    struct stage *b = stage_new();
     bool foreign = cfg->strategy->caps & TP_CAP_FOREIGN; /* nobody else frees what is its own */
-    assert_int_equal(bench_open(b, cfg), TP_OK);
+    assert_int_equal(stage_open(b, cfg), TP_OK);
     b->model.check_every = check_every;
     for (unsigned i = 0; i < programs; i++)
         play(b, seed * 1000 + i, steps, foreign || i + 1 < programs);
     struct outcome o = {b->rig.account, rig_stats(&b->rig), b->rig.meta.calls};
-    bench_close(b);
+    stage_close(b);
     free(b);
     return o;
 }
@@ -252,9 +252,9 @@ static void addresses_decide_nothing(void **state)
 }
 
 /* One run with the n-th call of a kind failing. False: no call was the n-th. */
-static bool fault_run(struct bench *b, const struct rig_cfg *cfg, uint64_t n)
+static bool fault_run(struct stage *b, const struct rig_cfg *cfg, uint64_t n)
 {
-    int rc = bench_open(b, cfg);
+    int rc = stage_open(b, cfg);
     if (rc) {
         assert_true(cfg->meta_fail_at && rc == TP_ENOMEM);
         return true;
@@ -262,7 +262,7 @@ static bool fault_run(struct bench *b, const struct rig_cfg *cfg, uint64_t n)
     play(b, SEED + 200, 60, true);
     play(b, SEED + 201, 60, true);
     play(b, SEED + 202, 60, false);
-    bench_close(b); /* puts in fini count as well */
+    stage_close(b); /* puts in fini count as well */
     return cfg->meta_fail_at ? b->rig.meta.calls >= n
                              : b->rig.account.refused_gets + b->rig.account.refused_puts > 0;
 }
@@ -270,7 +270,7 @@ static bool fault_run(struct bench *b, const struct rig_cfg *cfg, uint64_t n)
 /* Fails each call of a kind, one after the other, until a run is through without meeting it. */
 static void fault_loop(size_t c, size_t s, const char *option, bool meta)
 {
-    struct bench *b = bench_new();
+    struct stage *b = stage_new();
     struct rig_cfg cfg = config(c, s);
     char spec[64];
     uint64_t n = 0;

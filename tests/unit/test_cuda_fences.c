@@ -125,20 +125,22 @@ static void more_fences_than_events(void **state)
 static void one_stream_can_take_every_event(void **state)
 {
     struct cuda_rig *r = cuda_rig(state, "step=0");
-    struct cuda_bench b;
-    bench_open(&b, NULL);
-    tp_addr addr = bench_get(&b, MIB, 256);
-    bench_busy(&b, 0, addr, 1000000);
-    struct tp_fence first = bench_record(&b, 0), last = first;
-    for (int i = 0; i < FENCE_EVENTS + 3 * FENCE_EVENTS_PER_STREAM + 100; i++)
-        last = bench_record(&b, 0);
-    struct tp_fence other = bench_record(&b, 1); /* takes one from stream 0 */
-    r->advance(1);
-    assert_true(tp_src_done(&b.src, &other));
-    assert_false(tp_src_done(&b.src, &first) || tp_src_done(&b.src, &last));
-    assert_int_equal(tp_src_wait(&b.src, &last), TP_OK);
-    assert_true(tp_src_done(&b.src, &first));
-    cuda_bench_close(&b);
+    for (uint16_t taker = 0; taker < 3; taker++) {
+        struct cuda_bench b;
+        bench_open(&b, NULL);
+        tp_addr addr = bench_get(&b, MIB, 256);
+        bench_busy(&b, taker, addr, 1000000);
+        struct tp_fence first = bench_record(&b, taker), last = first;
+        for (int i = 0; i < FENCE_EVENTS + 3 * FENCE_EVENTS_PER_STREAM + 100; i++)
+            last = bench_record(&b, taker);
+        struct tp_fence other = bench_record(&b, (uint16_t)((taker + 1) % 3)); /* takes one */
+        r->advance(1);
+        assert_true(tp_src_done(&b.src, &other));
+        assert_false(tp_src_done(&b.src, &first) || tp_src_done(&b.src, &last));
+        assert_int_equal(tp_src_wait(&b.src, &last), TP_OK);
+        assert_true(tp_src_done(&b.src, &first));
+        cuda_bench_close(&b);
+    }
 }
 
 int main(void)

@@ -276,25 +276,30 @@ static void read_default_pool(cuuint64_t *threshold, int flags[3])
 static void the_default_pool_is_left_as_it_was(void **state)
 {
     cuda_rig(state, "threshold=3MiB");
-    const struct tp_pool_cfg cfg = {.release_threshold = 5 * MIB,
-                                    .reuse_allow_opportunistic = true};
     struct tp_err err = {0};
-    struct cuda_bench b;
-    cuuint64_t threshold;
-    int flags[3];
     struct tp_cuda *c;
     assert_int_equal(tp_cuda_open(&c, &err), TP_OK);
     assert_int_equal(tp_cuda_hold(c, 0, &err), TP_OK); /* a default pool lives as long as this */
-    bench_open(&b, NULL);
-    assert_int_equal(tp_src_pool_open(&b.src, &cfg, &b.err), TP_OK);
-    read_default_pool(&threshold, flags);
-    assert_int_equal(threshold, 5 * MIB);
-    assert_true(!flags[0] && flags[1] && !flags[2]);
-    assert_int_equal(tp_src_pool_close(&b.src), TP_OK);
-    cuda_bench_close(&b);
-    read_default_pool(&threshold, flags);
-    assert_int_equal(threshold, 3 * MIB);
-    assert_true(flags[0] && flags[1] && flags[2]);
+    for (int only = 0; only < 3; only++) {
+        const struct tp_pool_cfg cfg = {.release_threshold = 5 * MIB,
+                                        .reuse_follow_event_dependencies = only == 0,
+                                        .reuse_allow_opportunistic = only == 1,
+                                        .reuse_allow_internal_dependencies = only == 2};
+        struct cuda_bench b;
+        cuuint64_t threshold;
+        int flags[3];
+        bench_open(&b, NULL);
+        assert_int_equal(tp_src_pool_open(&b.src, &cfg, &b.err), TP_OK);
+        read_default_pool(&threshold, flags);
+        assert_int_equal(threshold, 5 * MIB);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(flags[i] != 0, i == only);
+        assert_int_equal(tp_src_pool_close(&b.src), TP_OK);
+        cuda_bench_close(&b);
+        read_default_pool(&threshold, flags);
+        assert_int_equal(threshold, 3 * MIB);
+        assert_true(flags[0] && flags[1] && flags[2]);
+    }
     tp_cuda_close(c);
 }
 

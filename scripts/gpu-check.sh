@@ -71,9 +71,9 @@ mkdir -p -- "$out" || fail 2 "--out: '$out' cannot be made"
 out=$(cd -- "$out" && pwd)
 rm -f -- "$out/results.md" "$out/tests.txt" # of an earlier run
 
-# Says what to bring where nothing can be built.
+# Says what to bring where nothing can be built; sets `carry` of its caller to those words.
 need_build_tools() {
-    local glibc carry
+    local glibc
     glibc=$(getconf GNU_LIBC_VERSION 2>/dev/null || echo "the glibc of this one")
     carry="on a machine of this processor with $glibc or older: cmake --preset gpu && cmake --build \
 --preset gpu; carry build/gpu/tapool, build/gpu/async_loop and build/gpu/tests/test_* here, then: \
@@ -86,7 +86,7 @@ need_build_tools() {
 
 # Builds in build/gpu: tapool, and the tests where cmocka is found.
 build_here() {
-    local dir=$ROOT/build/gpu log=$ROOT/build/gpu.log arguments=()
+    local dir=$ROOT/build/gpu log=$ROOT/build/gpu.log arguments=() carry
     need_build_tools
     mkdir -p -- "$ROOT/build"
     drop_stale "$dir"
@@ -99,7 +99,10 @@ build_here() {
         cat -- "$log" >&2
         fail 2 "the build cannot be configured" "the output above is in build/gpu.log"
     fi
-    say_cuda
+    # CMake names the targets of the toolkit only where it found one
+    grep -qs async_loop "$dir/build.ninja" "$dir/Makefile" || fail 2 \
+        "the CUDA Toolkit (12.0 or newer, nvcc and cuda.h) was not found: there would be nothing to check" \
+        "nvcc in PATH or CUDAToolkit_ROOT=DIR in the environment; or $carry"
     if grep -q '^TAPOOL_TESTS:BOOL=ON' "$dir/CMakeCache.txt"; then
         tests=${tests:-$dir/tests}
     else

@@ -120,7 +120,7 @@ int tp_cuda_pool_open(struct cuda_pool *p, struct cuda_gpu *g, const struct tp_p
         return tp_fail(err, TP_EINVAL, "a pool of this device is open already");
     int rc = cuda_enter(g);
     if (rc)
-        return tp_fail(err, rc, "%s", g->failure.text);
+        return tp_fail(err, TP_EDEVICE, "%s", g->failure.text);
     rc = refuse_without_pools(g, err);
     if (!rc && cfg->own && cfg->max_size)
         rc = refuse_max_size(g, err);
@@ -139,7 +139,7 @@ int tp_cuda_pool_open(struct cuda_pool *p, struct cuda_gpu *g, const struct tp_p
     if (!rc)
         return TP_OK;
     tp_cuda_pool_close(p, g);
-    return tp_fail(err, rc, "%s", g->failure.text);
+    return tp_fail(err, TP_EDEVICE, "%s", g->failure.text);
 }
 
 /* Tries everything, also on a lost device; the first failure counts. */

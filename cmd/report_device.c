@@ -72,15 +72,17 @@ void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, st
 
 static void print_calls(const struct tp_driver_counts *c, struct tp_page *page)
 {
-    tp_page_at(page, TEXT, "%s call%s into the driver in one replay", tp_count(c->calls).s,
-               c->calls == 1 ? "" : "s");
-    if (c->ns)
-        tp_page_more(page, TEXT, ", %s inside them", tp_duration(c->ns).s);
-    tp_page_more(page, TEXT, ": %s synchronisation%s, %s event wait%s", tp_count(c->syncs).s,
-                 c->syncs == 1 ? "" : "s", tp_count(c->event_waits).s,
+    tp_page_at(page, TEXT, "%s call%s into the driver in one replay: %s synchronisation%s",
+               tp_count(c->calls).s, c->calls == 1 ? "" : "s", tp_count(c->syncs).s,
+               c->syncs == 1 ? "" : "s");
+    tp_page_more(page, TEXT, ", %s event wait%s", tp_count(c->event_waits).s,
                  c->event_waits == 1 ? "" : "s");
     if (c->works)
         tp_page_more(page, TEXT, "; beside them %s works on the streams", tp_count(c->works).s);
+    tp_page_line(page);
+    if (!c->ns)
+        return;
+    tp_page_at(page, TEXT, "%s inside them, as seen from the CPU", tp_duration(c->ns).s);
     tp_page_line(page);
 }
 

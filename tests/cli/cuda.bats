@@ -104,7 +104,7 @@ is_doctor() { python3 -S -E -c 'import json, sys; d = json.load(open(sys.argv[1]
     refused 2 "^tapool: --map-device and the option 'map' of the source exclude each other$" \
         play_once two.json --source 'cuda:map={1=2}' --map-device 0=1
     refused 2 "^tapool: device 2 is mapped, but the trace has 2 devices, numbered from 0$" play_once two.json --map-device 2=0
-    for list in 0 0= =1 a=b 0=1,0=2 0=1, 99999999999=1; do
+    for list in 0 0= =1 a=b 0=1,0=2 '0=1,' 99999999999=1; do
         refused 2 "^tapool: '$list' is no list of devices$" play_once two.json --map-device "$list"
         matches "$err" '^hint: 0=1,1=0 plays device 0 of the trace on CUDA device 1, and 1 on 0'
     done

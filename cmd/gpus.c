@@ -40,7 +40,7 @@ const char *tp_gpu_why(const struct tp_gpu *g)
 int tp_gpu_fail(const struct tp_gpu *g, const char *who, const char *instead, struct tp_err *err)
 {
     int status = tp_fail(err, TP_EDEVICE, "%s needs a GPU and its driver: %s", who, g->why.text);
-    return tp_hint(err, status, "without a GPU, %s", instead);
+    return tp_hint(err, status, "%s", instead);
 }
 
 /* A number of at most 5 digits; NULL: none stands there. */

@@ -25,7 +25,7 @@ bool tp_gpu_has_pools(const struct tp_gpu *g);
 /* After it said false, a few words: "libcuda.so.1 was not found". */
 const char *tp_gpu_why(const struct tp_gpu *g);
 
-/* "WHO needs a GPU and its driver: ..." with what to do without one. TP_EDEVICE. */
+/* "WHO needs a GPU and its driver: ..." with `instead` as its hint. TP_EDEVICE. */
 int tp_gpu_fail(const struct tp_gpu *g, const char *who, const char *instead, struct tp_err *err);
 
 /* Which CUDA device plays each of so many devices of a trace: by `map` ("0=1,1=0"; NULL: none),

@@ -126,8 +126,8 @@ static int check_device(struct tp_job *job, const struct tp_replay_opts *o, stru
     uint16_t devices = tp_program_facts(job->trace.program)->devices;
     const struct tp_strategy_spec *pool = needs_pool(job);
     if (!tp_gpu_open(gpu))
-        return tp_gpu_fail(gpu, "the source cuda", "'--source virtual' replays the same policy",
-                           err);
+        return tp_gpu_fail(gpu, "the source cuda",
+                           "'--source virtual' replays the same policy without a GPU", err);
     int status = set_map(job, o, err);
     if (status)
         return status;
@@ -168,7 +168,9 @@ static int choose_source(const struct tp_job *job, const struct tp_replay_opts *
         return TP_OK;
     if (pool && !tp_gpu_open(gpu))
         return tp_gpu_fail(gpu, pool->strategy->name,
-                           "'-s stream-pool' replays a software pool with the same interface", err);
+                           "without a GPU, '-s stream-pool' replays a software pool with the same "
+                           "interface",
+                           err);
     if (pool)
         *out = "cuda";
     else if (is_device_trace(job))

@@ -201,7 +201,7 @@ END
 
 # ---- what can be wrong with a driver ----
 
-without_driver="without a GPU, '--source virtual' replays the same policy"
+without_driver="'--source virtual' replays the same policy without a GPU"
 
 @test "no driver" {
     export TAPOOL_CUDA_DRIVER=/nonexistent

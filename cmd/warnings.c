@@ -114,6 +114,20 @@ static bool idle_streams(const struct tp_result *r, char *text, size_t size)
     return true;
 }
 
+static bool shared_device(const struct tp_result *r, char *text, size_t size)
+{
+    bool shared = false;
+    for (uint16_t d = 1; tp_result_is_device(r) && d < r->facts->devices; d++)
+        for (uint16_t e = 0; e < d; e++)
+            shared |= r->use->ordinals[e] == r->use->ordinals[d];
+    if (!shared)
+        return false;
+    snprintf(text, size,
+             "several devices of the trace play on one CUDA device: what it has free, and what its "
+             "default pool holds, is counted for each of them.");
+    return true;
+}
+
 static bool simulated_driver(const struct tp_result *r, char *text, size_t size)
 {
     if (!tp_result_is_device(r) || !r->use->driver->simulated)
@@ -260,6 +274,15 @@ static const struct tp_warning warn_idle_streams = {
     "allocation\n"
     "for the recorded time to the stream's next event, --occupy memset writes each block once.",
     idle_streams};
+static const struct tp_warning warn_shared_device = {
+    "shared-device", "several devices of the trace play on one CUDA device",
+    "--map-device put two or more devices of the trace on the same CUDA device. What is metered "
+    "is\n"
+    "each one's own. What the device says is not: the free bytes of cuMemGetInfo sink by what all "
+    "of\n"
+    "them take, and the marks of the default pool, which they share, are shown for each, so that\n"
+    "their sum counts them twice. With cudaMallocAsync:pool=own each has a pool of its own.",
+    shared_device};
 static const struct tp_warning warn_simulated_driver = {
     "simulated-driver", "the CUDA driver simulates a GPU",
     "TAPOOL_CUDA_DRIVER names a library that says of itself that it is no real driver, such as "
@@ -318,6 +341,7 @@ const struct tp_warning *const tp_warnings[] = {&warn_small_trace,
                                                 &warn_put_refused,
                                                 &warn_synthetic_time,
                                                 &warn_idle_streams,
+                                                &warn_shared_device,
                                                 &warn_simulated_driver,
                                                 &warn_unsafe_reuse,
                                                 &warn_aged_heap,

@@ -194,9 +194,13 @@ END
     [ "$(ids)" = "['simulated-driver', 'synthetic-time']" ]
     ok play_once untimed.json -s direct --occupy memset --json
     [ "$(ids)" = "['simulated-driver']" ]
+    ok play_once two.json -s cudaMallocAsync --map-device 1=0 --json
+    is "$out" '"shared-device" in {w["id"] for w in r["warnings"]}' True
+    ok with devices=2 play_once two.json -s cudaMallocAsync --json
+    is "$out" '"shared-device" in {w["id"] for w in r["warnings"]}' False
     ok play_once sample:sqlite -s arena --source cuda --json # one stream
     [ "$(ids)" = "['simulated-driver']" ]
-    balanced 5
+    balanced 7
 }
 
 # ---- what can be wrong with a driver ----

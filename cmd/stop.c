@@ -1,9 +1,11 @@
-/* See stop.h. A signal handler can reach nothing but a global: the one variable here. */
+/* See stop.h. A signal handler can reach nothing but globals: the variables here. */
 #include "cmd/stop.h"
 
 #include <stddef.h>
+#include <time.h>
 
 static volatile sig_atomic_t stopped_by; /* the last signal */
+static struct timespec noted_at;         /* when the first came; written by the handler alone */
 
 static const int stop_signals[TP_STOP_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -12,10 +14,27 @@ static void note_signal(int number)
     stopped_by = number;
 }
 
+/* A second one right after the first is the same wish: timeout(1) tells the process and then its
+ * group. One that comes later is of somebody who will not wait. */
+static void note_once(int number)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!stopped_by)
+        noted_at = now;
+    stopped_by = number;
+    if (now.tv_sec - noted_at.tv_sec < 2)
+        return;
+    signal(number, SIG_DFL);
+    raise(number); /* as soon as this handler returns */
+}
+
 void tp_stop_catch(struct tp_stop *s, bool once)
 {
-    const struct sigaction note = {.sa_handler = note_signal,
-                                   .sa_flags = once ? (int)SA_RESETHAND : 0};
+    struct sigaction note = {.sa_handler = once ? note_once : note_signal};
+    sigemptyset(&note.sa_mask); /* one handler at a time: it has a time to write */
+    for (size_t i = 0; i < TP_STOP_SIGNALS; i++)
+        sigaddset(&note.sa_mask, stop_signals[i]);
     for (size_t i = 0; i < TP_STOP_SIGNALS; i++) {
         sigaction(stop_signals[i], NULL, &s->before[i]);
         if (s->before[i].sa_handler != SIG_IGN)

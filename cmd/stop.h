@@ -15,7 +15,7 @@ struct tp_stop {
 };
 
 /* From here on SIGINT, SIGTERM and SIGHUP are only noted; those that were ignored stay so. `once`:
- * a second one of the same kind ends the process at once, for what may hang (a device). */
+ * a second one, a second or two later, ends the process, for what may hang (a device). */
 void tp_stop_catch(struct tp_stop *s, bool once);
 
 /* TP_EIO once one of them has come: asked from time to time by what takes long. */

@@ -164,6 +164,7 @@ struct replay {
     struct tp_job *jobs;
     size_t job_count;
     struct tp_report report;
+    bool lost; /* a device was, after some results: they are reported before that is said */
 };
 
 /* ---- playing ---- */
@@ -295,11 +296,12 @@ static int play_all(struct replay *r, struct tp_err *err)
     int status = hold_devices(r, err);
     if (!status)
         status = play_jobs(r, err);
-    r->report.partial = status == TP_ESTOP;
+    r->lost = status == TP_EDEVICE && r->report.count;
+    r->report.partial = status == TP_ESTOP || r->lost;
     return status;
 }
 
-/* Results of a job, from `first` on: fewer than planned where the command was interrupted. */
+/* Results of a job, from `first` on: fewer than planned where a report is partial. */
 static size_t count_results(const struct replay *r, const struct tp_job *job, size_t first)
 {
     size_t left = r->report.count - first;
@@ -348,7 +350,7 @@ static void print_text(const struct replay *r, FILE *out)
     if (!r->report.partial)
         return;
     tp_page_line(&page);
-    tp_page_styled(&page, 0, TP_RED, "interrupted");
+    tp_page_styled(&page, 0, TP_RED, r->lost ? "stopped" : "interrupted");
     tp_page_more(&page, 0,
                  ": %zu of %zu replays are done; what stands above is complete as far as it goes.",
                  r->report.count, r->report.planned);
@@ -403,8 +405,8 @@ static int report(struct replay *r, FILE *out, struct tp_err *err)
     if (!r->report.partial)
         return check_fail_on(r, err);
     status = tp_finish_output(out, "standard output", err);
-    return status ? status
-           : json ? tp_fail(err, TP_ESTOP, "interrupted: %zu of %zu replays are done",
+    return status || r->lost ? status
+           : json            ? tp_fail(err, TP_ESTOP, "interrupted: %zu of %zu replays are done",
                             r->report.count, r->report.planned)
                   : TP_OK; /* the page says it */
 }
@@ -416,7 +418,14 @@ static int play_and_report(struct replay *r, FILE *out, struct tp_err *err)
     struct tp_stop stop; /* not put back: the process ends after this */
     tp_stop_catch(&stop, true);
     int status = play_all(r, err);
-    return status && status != TP_ESTOP ? status : report(r, out, err);
+    if (status && !r->report.partial)
+        return status;
+    const struct tp_err why = *err;
+    int reported = report(r, out, err);
+    if (!r->lost || reported)
+        return reported;
+    *err = why; /* the results come before the error that ended them */
+    return status;
 }
 
 static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *out,

@@ -305,6 +305,20 @@ without_driver="'--source virtual' replays the same policy without a GPU"
     not grep -q 'violation:' "$TAPOOL_FAKE_CUDA_REPORT"
 }
 
+@test "what was done before a device is lost is reported, partial, and the exit code is 4" {
+    for n in $(seq 10 200); do # the policies before direct free seldom
+        capture with "fail=cuMemFree:$n:719" play_once gpu.json -s lru -s direct --source cuda --json
+        [ "$rc" -eq 4 ] || fail "exit code $rc"
+        [ ! -s "$out" ] || break
+    done
+    is "$out" 'd["partial"], [x["strategy"]["name"] for x in d["runs"]]' "(True, ['lru'])"
+    matches "$err" '^tapool: gpu\.json: .*cuMemFree failed: CUDA_ERROR_LAUNCH_FAILED'
+    capture with "fail=cuMemFree:$n:719" play_once gpu.json -s lru -s direct --source cuda
+    [ "$rc" -eq 4 ]
+    matches "$out" '^stopped: 1 of 2 replays are done; what stands above is complete as far as it goes\.$'
+    not grep -q 'violation:' "$TAPOOL_FAKE_CUDA_REPORT"
+}
+
 # ---- Ctrl-C ----
 
 # interrupted SIGNAL ARGS...: many replays, of which some are done when the signal comes.

@@ -192,6 +192,15 @@ bool tp_result_is_device(const struct tp_result *r)
            r->source->layers[0].ops->flags & TP_SRC_DEVICE;
 }
 
+bool tp_result_reuses_unsafely(const struct tp_result *r)
+{
+    const struct tp_strategy *s = r->spec->strategy;
+    bool knows = s->caps & TP_CAP_STREAMS || s->group != TP_GROUP_POLICY;
+    bool several = r->facts->kind == TP_KIND_DEVICE && r->facts->streams > r->facts->devices;
+    return (!knows && several && tp_run_reuse(r->run) > 0) ||
+           (!strcmp(s->name, "stream-pool") && tp_strategy_spec_says(r->spec, "compat", "origin"));
+}
+
 const char *tp_result_callee(const struct tp_result *r)
 {
     return r->facts->kind == TP_KIND_DEVICE || tp_result_is_device(r) ? "driver" : "system";

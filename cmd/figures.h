@@ -49,6 +49,10 @@ bool tp_result_is_virtual(const struct tp_result *r);
 /* A real device: times hold the driver's calls, memory is a range over the passes. */
 bool tp_result_is_device(const struct tp_result *r);
 
+/* It hands out memory on which another stream of this trace may still work: a policy that knows no
+ * streams and reuses memory, or one that is told to ignore them. */
+bool tp_result_reuses_unsafely(const struct tp_result *r);
+
 /* Of one device; where there is nothing but the usage pass, its peak twice. */
 struct tp_range tp_device_reserved(const struct tp_run *run, const struct tp_device_run *d);
 

@@ -1,11 +1,12 @@
-/* Pick: drop what failed and the yardsticks; keep what is within 5 % of the least `fits in` (else
- * of the least peak); then the fewest source calls, then the time where it is real and the
- * difference significant. The runner-up is the best for the other goal. */
+/* Pick: drop what failed, the yardsticks and what reuses memory unsafely here; keep what is within
+ * 5 % of the least `fits in` (else of the least peak); then the fewest source calls, then the time
+ * where it is real and the difference significant. The runner-up is the best for the other goal. */
 #include "cmd/pick.h"
 
 #include <string.h>
 
 #define CLOSE 1.05
+#define FAR   2.0 /* a policy that held so much more than another had its calls counted unfairly */
 
 enum { PICK_MAX = 64, INDENT = 6, ENOUGH = 6, TIED_MAX = 4 };
 
@@ -32,16 +33,23 @@ static bool faster(const struct tp_result *a, const struct tp_result *b)
     return x.high < y.low && x.ns * CLOSE < y.ns;
 }
 
+static bool is_eligible(const struct tp_result *r)
+{
+    /* a real allocator whose statistics are not there (under a sanitizer) holds "0 B" */
+    uint64_t peak = tp_run_peak_reserved(r->run);
+    bool unknown = peak == TP_NONE || (!peak && tp_run_trace_peak(r->run));
+    return r->spec->strategy->group != TP_GROUP_YARDSTICK && !unknown && !tp_run_failed(r->run);
+}
+
+/* Where nobody is safe, the program is one that synchronises by itself. */
 static void keep_eligible(const struct tp_result *results, size_t count, struct candidates *c)
 {
-    for (size_t i = 0; i < count && c->count < PICK_MAX; i++) {
-        /* a real allocator whose statistics are not there (under a sanitizer) holds "0 B" */
-        uint64_t peak = tp_run_peak_reserved(results[i].run);
-        bool unknown = peak == TP_NONE || (!peak && tp_run_trace_peak(results[i].run));
-        if (results[i].spec->strategy->group != TP_GROUP_YARDSTICK && !unknown &&
-            !tp_run_failed(results[i].run))
+    bool safe = false;
+    for (size_t i = 0; i < count; i++)
+        safe |= is_eligible(&results[i]) && !tp_result_reuses_unsafely(&results[i]);
+    for (size_t i = 0; i < count && c->count < PICK_MAX; i++)
+        if (is_eligible(&results[i]) && !(safe && tp_result_reuses_unsafely(&results[i])))
             c->list[c->count++] = &results[i];
-    }
     c->fits = true;
     for (size_t i = 0; i < c->count; i++)
         c->fits = c->fits && tp_run_fits_in(c->list[i]->run) != TP_NONE;
@@ -51,11 +59,21 @@ static struct candidates within_least_peak(const struct candidates *all)
 {
     struct candidates kept = {.fits = all->fits};
     uint64_t least = UINT64_MAX;
+    uint64_t least_peak = UINT64_MAX;
     for (size_t i = 0; i < all->count; i++)
         least = need_of(all, all->list[i]) < least ? need_of(all, all->list[i]) : least;
-    for (size_t i = 0; i < all->count; i++)
-        if ((double)need_of(all, all->list[i]) <= CLOSE * (double)least)
-            kept.list[kept.count++] = all->list[i];
+    for (size_t i = 0; i < all->count; i++) {
+        if ((double)need_of(all, all->list[i]) > CLOSE * (double)least)
+            continue;
+        uint64_t peak = tp_run_peak_reserved(all->list[i]->run);
+        least_peak = peak < least_peak ? peak : least_peak;
+        kept.list[kept.count++] = all->list[i];
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < kept.count; i++)
+        if ((double)tp_run_peak_reserved(kept.list[i]->run) <= FAR * (double)least_peak)
+            kept.list[count++] = kept.list[i];
+    kept.count = count;
     return kept;
 }
 
@@ -106,9 +124,15 @@ static void print_only_one(const struct tp_result *pick, const struct tp_result 
                            size_t count, struct tp_page *page)
 {
     uint64_t capacity = pick->run->devices[0].capacity, failures = 0;
-    for (size_t i = 0; i < count; i++)
+    bool unsafe = false;
+    for (size_t i = 0; i < count; i++) {
         failures += tp_run_failed(results[i].run) > 0;
-    if (!failures)
+        unsafe |= !tp_run_failed(results[i].run) && tp_result_reuses_unsafely(&results[i]);
+    }
+    if (unsafe)
+        tp_page_more(page, INDENT,
+                     ": the only policy here that serves every allocation and heeds the streams");
+    else if (!failures)
         tp_page_more(page, INDENT, ": the others here are yardsticks");
     else if (capacity == TP_NONE)
         tp_page_more(page, INDENT, ": the only policy here that serves every allocation");

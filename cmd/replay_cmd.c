@@ -407,8 +407,8 @@ static int report(struct replay *r, FILE *out, struct tp_err *err)
     status = tp_finish_output(out, "standard output", err);
     return status || r->lost ? status
            : json            ? tp_fail(err, TP_ESTOP, "interrupted: %zu of %zu replays are done",
-                            r->report.count, r->report.planned)
-                  : TP_OK; /* the page says it */
+                                       r->report.count, r->report.planned)
+                             : TP_OK; /* the page says it */
 }
 
 /* From the first handle of a device on a signal is only noted: what is done is reported, what is

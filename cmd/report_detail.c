@@ -347,14 +347,16 @@ static void print_warnings(const struct tp_result *r, struct tp_page *page)
  */
 static void print_in_short(const struct tp_result *r, struct tp_page *page)
 {
-    uint64_t failed = tp_run_failed(r->run);
+    uint64_t failed = tp_run_failed(r->run), first = tp_run_first_failure(r->run);
     struct tp_range held = tp_run_reserved(r->run);
     if (failed)
-        tp_page_at(page, 0,
-                   "In short: %s ran out of memory, first at event %s: %s allocation%s failed of a "
-                   "program that needs %s.",
-                   r->spec->label, tp_count(tp_run_first_failure(r->run)).s, tp_count(failed).s,
-                   failed == 1 ? "" : "s", tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
+        tp_page_at(
+            page, 0,
+            "In short: %s ran out of memory, first %s%s: %s allocation%s failed of a program "
+            "that needs %s.",
+            r->spec->label, first ? "at event " : "before the first event",
+            first ? tp_count(first).s : "", tp_count(failed).s, failed == 1 ? "" : "s",
+            tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
     else
         tp_page_at(page, 0,
                    "In short: %s took %s ns per call and held %s for a program that needed %s.",

@@ -13,8 +13,11 @@ static void print_first(const struct tp_result *r, const struct tp_device_run *d
     const struct tp_first_failure *f = &d->first_failure;
     const char *phase = tp_program_mark(r->trace->program, f->mark);
     const char *place = tp_captured_place(r->captured, d->first_failed_event);
-    tp_page_at(page, column, "first: event %s", tp_count(d->first_failed_event).s);
-    if (r->facts->time_known)
+    if (d->first_failed_event)
+        tp_page_at(page, column, "first: event %s", tp_count(d->first_failed_event).s);
+    else
+        tp_page_at(page, column, "first: before the first event");
+    if (r->facts->time_known && d->first_failed_event)
         tp_page_more(page, column, " (+%s)", tp_duration(f->at.time_ns).s);
     if (place)
         tp_page_more(page, column, ", %s", place);

@@ -56,9 +56,11 @@ static const char gpu_text[] =
 
 static const char pick_text[] =
     "Pick\n"
-    "  1. policies with failed allocations and yardsticks (direct, recorded) are out\n"
+    "  1. policies with failed allocations and yardsticks (direct, recorded) are out, and those\n"
+    "     that reuse memory on which another stream may still work (unsafe-reuse)\n"
     "  2. those within 5 % of the least 'fits in' stay; where that is not known, of the least "
-    "peak\n"
+    "peak;\n"
+    "     one that held over twice what another of these did is out\n"
     "  3. then the fewest system or driver calls, where they are known for all that stay (not on "
     "a\n"
     "     real GPU, where their cost is in the times)\n"

@@ -193,19 +193,10 @@ static bool drift(const struct tp_result *r, char *text, size_t size)
     return true;
 }
 
-/* A policy that knows no streams, on a trace that has several. */
-static bool ignores_streams(const struct tp_result *r)
-{
-    const struct tp_strategy *s = r->spec->strategy;
-    return r->facts->kind == TP_KIND_DEVICE && r->facts->streams > r->facts->devices &&
-           s->group == TP_GROUP_POLICY && !(s->caps & TP_CAP_STREAMS) && tp_run_reuse(r->run) > 0;
-}
-
 static bool unsafe_reuse(const struct tp_result *r, char *text, size_t size)
 {
-    bool origin = !strcmp(r->spec->strategy->name, "stream-pool") &&
-                  tp_strategy_spec_says(r->spec, "compat", "origin");
-    if (!origin && !ignores_streams(r))
+    bool origin = r->spec->strategy->caps & TP_CAP_STREAMS; /* told to ignore them */
+    if (!tp_result_reuses_unsafely(r))
         return false;
     snprintf(text, size,
              "%s%s takes no notice of streams: it reuses memory on which another stream may still "

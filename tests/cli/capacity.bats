@@ -243,3 +243,13 @@ END
     ok play_once ran_out.jsonl -s direct --limit 3 --json # before it happens
     is "$out" 'r["failed_allocations"]' 0
 }
+
+@test "Pick: no policy that reuses memory unsafely here, nor one that held far more than another" {
+    "$TAPOOL" gen streams -o streams.tpt
+    ok "$TAPOOL" replay streams.tpt -s arena -s lru -s stream-pool --source virtual --min-time 10ms
+    matches "$out" '^Pick lru: ' # arena is the smallest, and stream-pool has the fewest calls of the others
+    ok "$TAPOOL" replay streams.tpt -s arena -s lru --source virtual --min-time 10ms
+    matches "$out" '^Pick lru: the only policy here that serves every allocation and heeds the streams$'
+    ok "$TAPOOL" replay streams.tpt -s arena -s direct --source virtual --min-time 10ms
+    matches "$out" '^Pick arena: ' # nobody is safe
+}

@@ -160,6 +160,14 @@ int tp_cuda_pool_close(struct cuda_pool *p, struct cuda_gpu *g)
     return was_lost ? TP_EDEVICE : rc;
 }
 
+int tp_cuda_pool_give_back(struct cuda_gpu *g, tp_addr addr, CUstream stream)
+{
+    tp_cuda_make_current(g);
+    cuda_synchronize(g);
+    cuda_released(g, "cuMemFreeAsync", CUDA_CALL(g, MemFreeAsync, addr, stream));
+    return TP_EDEVICE;
+}
+
 int tp_cuda_pool_trim(struct cuda_pool *p, struct cuda_gpu *g, uint64_t keep)
 {
     int rc = p->handle ? cuda_enter(g) : TP_EINVAL;

@@ -36,13 +36,18 @@ static inline int cuda_pool_get(struct cuda_pool *p, struct cuda_gpu *g, uint64_
     return cuda_status(g, "cuMemAllocFromPoolAsync", code);
 }
 
+/* After a failure: nothing orders the free any more, so the device is waited for; then it is tried,
+ * so that a device that still answers keeps no block. TP_EDEVICE. */
+int tp_cuda_pool_give_back(struct cuda_gpu *g, tp_addr addr, CUstream stream);
+
 /* The driver knows its own blocks: an address that is none is refused by it. */
 static inline int cuda_pool_put(struct cuda_pool *p, struct cuda_gpu *g, tp_addr addr,
                                 CUstream stream)
 {
-    int rc = p->handle && addr ? cuda_enter(g) : TP_EINVAL;
-    if (rc)
-        return rc;
+    if (__builtin_expect(!p->handle || !addr, 0))
+        return TP_EINVAL;
+    if (__builtin_expect(cuda_enter(g) != TP_OK, 0))
+        return tp_cuda_pool_give_back(g, addr, stream);
     CUresult code = CUDA_CALL(g, MemFreeAsync, addr, stream);
     if (code == CUDA_ERROR_INVALID_VALUE)
         return TP_EINVAL;

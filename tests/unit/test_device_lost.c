@@ -28,11 +28,11 @@ static void play_until_lost(struct lost_run *l, uint64_t seed)
     model_drain(&l->model);
 }
 
-/* After a loss there is nobody to put ranges to, and blocks of the driver's pool go with the
- * context that they belong to. */
-static bool goes_with_the_device(const struct tp_strategy *s, const char *left)
+/* After a loss there is nobody to put ranges to: the account keeps them, and the source gives them
+ * back when it closes. Blocks of a pool are the strategy's alone, so that it must. */
+static bool is_account(const struct tp_strategy *s, const char *left)
 {
-    return strstr(left, s->caps & TP_CAP_ASYNC ? "blocks are left" : "bytes of the source");
+    return !(s->caps & TP_CAP_ASYNC) && !strcmp(left, "fini kept bytes of the source");
 }
 
 /* False: the program was over before. */
@@ -57,7 +57,7 @@ static bool lose(const struct tp_strategy *s, const char *script, uint64_t seed)
     assert_true(!fault || *err.text);
     const char *left = rig_shut(&l->rig, text, sizeof text);
     bool lost = l->rig.lost != TP_OK; /* perhaps only now */
-    if (left && !(lost && goes_with_the_device(s, left)))
+    if (left && !(lost && is_account(s, left)))
         fail_msg("%s with %s: %s", s->name, script, left);
     if (l->model.failure.kind && (!fault || l->model.failure.kind != MODEL_STATUS))
         fail_msg("%s with %s: %s: %s", s->name, script, model_kind_names[l->model.failure.kind],

@@ -193,7 +193,9 @@ static int check_left(const struct tp_player *p, const struct tp_instance *in, s
 int tp_player_close(struct tp_player *p, struct tp_err *err)
 {
     int status = TP_OK;
-    for (uint32_t d = 0; p->instances && d < p->facts->devices; d++) {
+    uint32_t devices = p->instances ? p->facts->devices : 0;
+    /* The last one first: one that shares a device with an earlier one found it as that left it. */
+    for (uint32_t d = devices; d-- > 0;) {
         struct tp_instance *in = &p->instances[d];
         close_instance(p, in);
         if (!status && err)
@@ -201,7 +203,7 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
     }
     if (p->lost && err && p->instances)
         status = lost_outside(p, TP_OK, err);
-    for (uint32_t d = 0; p->instances && d < p->facts->devices; d++)
+    for (uint32_t d = devices; d-- > 0;)
         close_sources(&p->instances[d]);
     if (p->lost && err && !status)
         status = tp_fail(err, TP_EDEVICE, "the device failed while its memory was given back");

@@ -5,8 +5,8 @@
  *   return cuda_status(g, "cuMemFree", code);        anything but success: the device is lost
  *
  * After the first failure no call is made any more: what a driver answers then is of no use, and a
- * device that is lost may not answer at all. What gives back is tried all the same: closing, and the
- * blocks of a pool, which only their owner knows. */
+ * device that is lost may not answer at all. What gives back is tried all the same: closing, and
+ * the blocks of a pool, which only their owner knows. */
 #ifndef TP_CUDA_GPU_H
 #define TP_CUDA_GPU_H
 

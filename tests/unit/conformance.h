@@ -222,7 +222,7 @@ static inline const char *rig_shut(struct rig *r, char *text, size_t size)
     free(r->st);
     rig_close_sources(r);
     const char *after = rig_complaint(r); /* asked in any case: the base begins anew */
-    if (after) /* what is left below says more than an account */
+    if (after)                            /* what is left below says more than an account */
         snprintf(text, size, "%s", after);
     return left || after ? text : NULL;
 }

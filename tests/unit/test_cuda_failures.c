@@ -71,8 +71,8 @@ static void expect_silence(struct cuda_rig *r, struct cuda_bench *b)
  * in its pool. */
 static void forgive(struct cuda_rig *r, const char *name)
 {
-    const char *known = strcmp(name, "cuMemFreeAsync") == 0 ? "destroying a pool with"
-                                                            : "not known to be complete";
+    const char *known =
+        strcmp(name, "cuMemFreeAsync") == 0 ? "destroying a pool with" : "not known to be complete";
     if (cuda_rig_books(r).violations && !strstr(r->last_violation(), known))
         fail_msg("%s fails: %s", name, r->last_violation());
     r->script("");

@@ -8,6 +8,10 @@
 #include "tests/unit/one_run.h"
 
 #include "cmd/registry.h"
+#include "cuda/cuda_options.h"
+#ifdef TAPOOL_HAS_CUDA
+#include "cuda/driver.h"
+#endif
 #include "traces/trace.h"
 
 extern const struct tp_strategy tp_strategy_stream_pool;
@@ -237,6 +241,49 @@ static void two_devices_of_a_trace_are_two_devices(void **state)
     tp_program_release(p);
 }
 
+#ifdef TAPOOL_HAS_CUDA
+/* Of the default pool, in a context that is held. */
+static uint64_t release_threshold(void)
+{
+    struct cuda_driver d;
+    CUmemoryPool pool;
+    cuuint64_t threshold = 0;
+    assert_int_equal(tp_cuda_driver_load(&d, &err), TP_OK);
+    assert_int_equal(d.DeviceGetDefaultMemPool(&pool, 0), CUDA_SUCCESS);
+    assert_int_equal(d.MemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold),
+                     CUDA_SUCCESS);
+    tp_cuda_driver_unload(&d);
+    return threshold;
+}
+
+static void a_default_pool_of_two_devices_is_left_as_it_was(void **state)
+{
+    struct cuda_rig *r = cuda_rig(state, "threshold=3MiB");
+    struct tp_insn insns[] = {INSN(TP_ALLOC, 0, 0, 4096, 0), INSN(TP_ALLOC, 1, 1, 8192, 100)};
+    insns[1].device = 1;
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    const struct tp_replay_cfg cfg = on_cuda(ordered(3), "release_threshold=max", p, ALL_PASSES);
+    struct cuda_opts map = *(const struct cuda_opts *)cfg.layers[0].opts;
+    map.map = "1=0";
+    struct tp_replay_cfg mapped = cfg;
+    mapped.layers[0].opts = &map;
+    struct tp_cuda *c;
+    assert_int_equal(tp_cuda_open(&c, &err), TP_OK);
+    assert_int_equal(tp_cuda_hold(c, 0, &err), TP_OK);
+    replay(&mapped);
+    assert_int_equal(release_threshold(), 3 << 20);
+    tp_cuda_close(c);
+    cuda_rig_no_violation(r);
+    tp_program_release(p);
+}
+#else
+static void a_default_pool_of_two_devices_is_left_as_it_was(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
 static volatile sig_atomic_t flag;
 
 static void stop_now(void *ctx, const char *pass, double fraction)
@@ -276,6 +323,7 @@ int main(void)
         TEST(without_a_kernel_only_memset_keeps_it_busy),
         TEST(a_full_device_is_data),
         TEST(two_devices_of_a_trace_are_two_devices),
+        TEST(a_default_pool_of_two_devices_is_left_as_it_was),
         TEST(an_interrupted_replay_gives_everything_back),
     };
     return cmocka_run_group_tests(tests, calibrate, NULL);

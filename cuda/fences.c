@@ -128,14 +128,29 @@ static uint32_t steal(struct cuda_fences *f)
     return take_head(f, most);
 }
 
+/* Takes the stream's events back as far as they have passed, of which twice as many with each
+ * query: one at a time would be a query for each fence, of a policy that asks for none. */
+static void reclaim(struct cuda_fences *f, struct cuda_gpu *g, struct fence_stream *s)
+{
+    for (uint32_t skipped = 0; s->head != FENCE_NONE; skipped = 2 * skipped + 1) {
+        uint32_t at = s->head;
+        for (uint32_t i = 0; i < skipped && f->events[at].next != FENCE_NONE; i++)
+            at = f->events[at].next;
+        if (!has_passed(f, g, s, at))
+            return;
+    }
+}
+
 /* An event to record, in no queue; FENCE_NONE: the stream's newest must serve again. */
 static uint32_t take_event(struct cuda_fences *f, struct cuda_gpu *g, struct fence_stream *s)
 {
-    if (f->idle == FENCE_NONE && s->head != FENCE_NONE && !has_passed(f, g, s, s->head))
-        return FENCE_NONE;
+    if (f->idle == FENCE_NONE && s->head != FENCE_NONE) {
+        reclaim(f, g, s);
+        if (f->idle == FENCE_NONE)
+            return FENCE_NONE;
+    }
     for (uint32_t i = 0; f->idle == FENCE_NONE && i < f->stream_count; i++)
-        if (f->streams[i].head != FENCE_NONE)
-            has_passed(f, g, &f->streams[i], f->streams[i].head);
+        reclaim(f, g, &f->streams[i]);
     uint32_t at = f->idle;
     if (at == FENCE_NONE)
         return steal(f);

@@ -143,12 +143,29 @@ static void one_stream_can_take_every_event(void **state)
     }
 }
 
+/* A policy may record and never ask: what has passed is found out in few queries. */
+static void to_record_takes_few_queries(void **state)
+{
+    enum { COUNT = 20 * FENCE_EVENTS };
+    struct cuda_rig *r = cuda_rig(state, "step=0");
+    struct cuda_bench b;
+    bench_open(&b, NULL);
+    uint64_t queries = cuda_rig_books(r).event_queries;
+    for (int i = 0; i < COUNT; i++) {
+        bench_record(&b, 1);
+        r->advance(1);
+    }
+    queries = cuda_rig_books(r).event_queries - queries;
+    assert_true(queries > 0 && queries < COUNT / 50);
+    cuda_bench_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_RIG(a_fence_passes_with_its_stream),  IN_RIG(waiting_and_synchronising),
         IN_RIG(fences_in_every_order),           IN_RIG(more_fences_than_events),
-        IN_RIG(one_stream_can_take_every_event),
+        IN_RIG(one_stream_can_take_every_event), IN_RIG(to_record_takes_few_queries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,12 @@
 
 #define SYNTHETIC_NS 1000 /* the virtual clock's step where the trace has no times */
 
-/* What others hold of a device, and its context, is there before the strategy begins. */
-static void look_at_memory(struct tp_instance *in)
+/* What others hold of a device, its context, and what keeps it busy is there before the strategy
+ * begins: a driver loads code late, into the memory that is measured. A refusal comes again. */
+static void look_at_memory(const struct tp_player *p, struct tp_instance *in)
 {
+    if (p->occupier)
+        tp_src_work(&in->stack[in->depth - 1], 0, 0, 0, 0, p->cfg->occupy);
     if (!tp_src_memory(&in->stack[in->depth - 1], &in->free_at_start, &in->total))
         return;
     in->free_at_start = in->total = TP_NONE;
@@ -40,7 +43,7 @@ static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t de
         in->depth++;
     }
     if (p->device)
-        look_at_memory(in);
+        look_at_memory(p, in);
     return TP_OK;
 }
 

@@ -148,7 +148,7 @@ struct tp_source_ops {
 
     /* STREAMS: work that is really queued. follow: what `stream` does from now on comes after what
      * `after` was given so far. work: `stream` is busy with the block for `ns`; never timed.
-     * TP_EUNSUP: no kernels here. */
+     * Of 0 bytes: loads what work takes. TP_EUNSUP: no kernels here. */
     int (*follow)(void *s, uint16_t stream, uint16_t after);
     int (*work)(void *s, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
                 enum tp_occupy how);

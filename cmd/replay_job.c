@@ -128,6 +128,12 @@ static int check_device(struct tp_job *job, const struct tp_replay_opts *o, stru
     if (!tp_gpu_open(gpu))
         return tp_gpu_fail(gpu, "the source cuda",
                            "'--source virtual' replays the same policy without a GPU", err);
+    if (o->occupy == TP_OCCUPY_SPIN && !tp_cuda_can_spin())
+        return tp_hint(err,
+                       tp_fail(err, TP_EDEVICE,
+                               "this tapool was built without nvcc, which makes the kernel of "
+                               "--occupy spin"),
+                       "'--occupy memset' needs none");
     int status = set_map(job, o, err);
     if (status)
         return status;
@@ -174,7 +180,8 @@ static int choose_source(const struct tp_job *job, const struct tp_replay_opts *
     if (pool)
         *out = "cuda";
     else if (is_device_trace(job))
-        *out = tp_gpu_open(gpu) ? "cuda" : "virtual";
+        *out = o->occupy != TP_OCCUPY_NONE || o->map_device.count || tp_gpu_open(gpu) ? "cuda"
+                                                                                      : "virtual";
     else
         *out = "host";
     return TP_OK;

@@ -1,5 +1,6 @@
 /* Busy streams: see occupy.h. What is queued here is apart from the calls that a policy needs, so
- * it is counted apart and never timed; the module is loaded with the first kernel. */
+ * it is counted apart and never timed; the module is loaded with the first kernel, of 0 bytes where
+ * somebody wants it in place before memory is looked at. */
 #include "cuda/occupy.h"
 #include "cuda/cuda_device.h"
 
@@ -40,15 +41,16 @@ static int spin(struct cuda_occupy *o, struct cuda_gpu *g, CUstream stream, CUde
 int tp_cuda_occupy(struct cuda_occupy *o, struct cuda_gpu *g, CUstream stream, CUdeviceptr block,
                    uint64_t size, uint64_t ns, enum tp_occupy how)
 {
-    int rc = how == TP_OCCUPY_NONE || !size ? TP_OK : cuda_enter(g);
-    if (rc || how == TP_OCCUPY_NONE || !size)
+    bool nothing = how == TP_OCCUPY_NONE || (how == TP_OCCUPY_MEMSET && !size);
+    int rc = nothing ? TP_OK : cuda_enter(g);
+    if (rc || nothing)
         return rc;
     if (how == TP_OCCUPY_SPIN)
         rc = spin(o, g, stream, block, size, ns);
     else
         rc = cuda_status(g, "cuMemsetD8Async",
                          g->driver.MemsetD8Async(block, OCCUPY_BYTE, size, stream));
-    g->counts.works += rc == TP_OK;
+    g->counts.works += rc == TP_OK && size > 0;
     return rc;
 }
 

@@ -64,6 +64,7 @@ struct device_double {
     uint32_t streams;
     int *lost;
     bool fault;
+    bool looked; /* at the free memory */
     uint64_t fault_call;
     uint64_t held; /* bytes */
     uint64_t capacity;
@@ -373,6 +374,10 @@ static int double_work(void *state, uint16_t stream, tp_addr addr, uint64_t size
     struct device_double *s = state;
     assert_true(stream < s->streams && ns <= TP_OCCUPY_MAX_NS);
     assert_true(how == TP_OCCUPY_MEMSET || how == TP_OCCUPY_SPIN);
+    if (!size) { /* before anybody looks at the memory */
+        assert_true(!s->looked);
+        return TP_OK;
+    }
     uint32_t i = double_find(addr, size);
     if (double_call(s) || bench.work_status)
         return bench.work_status ? bench.work_status : TP_EDEVICE;
@@ -388,6 +393,7 @@ static int double_work(void *state, uint16_t stream, tp_addr addr, uint64_t size
 static int double_memory(void *state, uint64_t *free_bytes, uint64_t *total_bytes)
 {
     struct device_double *s = state;
+    s->looked = true;
     s->counts.calls--; /* a look is no call of the program */
     if (double_call(s))
         return TP_EDEVICE;

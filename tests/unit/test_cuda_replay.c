@@ -171,10 +171,11 @@ static void a_lost_device_ends_the_replay(void **state)
     tp_program_release(p);
 }
 
-/* It is known with the first call after the work was due, and named with that event. */
+/* It is known with the first call after the work was due, and named with that event. The first two
+ * load the kernel, for the empty strategy and for this one. */
 static void work_that_fails_is_reported_with_an_event(void **state)
 {
-    struct cuda_rig *r = cuda_rig(state, "async=2:700;step=1000000");
+    struct cuda_rig *r = cuda_rig(state, "async=4:700;step=1000000");
     struct tp_program *p = two_streams();
     const struct tp_replay_cfg cfg = on_cuda(&tp_strategy_stream_pool, NULL, p, TP_PASS_LATENCY);
     unsigned event;

@@ -190,6 +190,11 @@ static void occupying(void **state)
     assert_int_equal(tp_src_work(&b.src, 0, addr, MIB, 0, TP_OCCUPY_MEMSET), TP_OK);
     assert_int_equal(cuda_rig_books(r).works, 1);
     assert_int_equal(cuda_rig_books(r).modules, 0);
+    if (tp_cuda_can_spin()) { /* of no bytes: loaded, run, and no work */
+        assert_int_equal(tp_src_work(&b.src, 0, 0, 0, 0, TP_OCCUPY_SPIN), TP_OK);
+        assert_int_equal(cuda_rig_books(r).modules, 1);
+    }
+    assert_int_equal(tp_src_work(&b.src, 0, 0, 0, 0, TP_OCCUPY_MEMSET), TP_OK);
     for (int i = 0; tp_cuda_can_spin() && i < 3; i++)
         assert_int_equal(tp_src_work(&b.src, 0, addr, 3, 1000, TP_OCCUPY_SPIN), TP_OK);
     tp_src_counts(&b.src, &counts);

@@ -41,7 +41,7 @@ enum tp_occupy {
 /* A stream-ordered pool of the driver, as it is asked for. */
 struct tp_pool_cfg {
     bool own;                   /* a pool of its own, else the device's default pool */
-    uint64_t max_size;          /* bytes that an own pool may reserve; 0: no limit */
+    uint64_t max_size;          /* bytes that an own pool may reserve; 0: as CUDA has it */
     uint64_t release_threshold; /* bytes that it keeps reserved at a synchronisation */
     bool reuse_follow_event_dependencies;
     bool reuse_allow_opportunistic;

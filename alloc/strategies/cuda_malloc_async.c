@@ -60,7 +60,7 @@ static const struct tp_opt async_rows[] = {
      .def = "0",
      .max = MAX_BYTES,
      .arg = "SIZE",
-     .help = "with pool=own: bytes that it may reserve, 0 = no limit"},
+     .help = "with pool=own: bytes that it may reserve, 0 = what CUDA allows"},
     {.name = "release_threshold",
      .type = TP_OPT_SIZE,
      .offset = offsetof(struct async_opts, release_threshold),

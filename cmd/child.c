@@ -154,7 +154,7 @@ static int await(pid_t pid, const struct job *job, const struct tp_replay_cfg *c
     if (status == TP_ESTOP)
         return tp_fail(err, TP_ESTOP, "interrupted");
     if (status)
-        return tp_fail(err, status, "a child process is lost: %s", strerror(errno));
+        return tp_fail(err, (enum tp_status)status, "a child process is lost: %s", strerror(errno));
     if (WIFSIGNALED(how))
         return tp_fail(err, TP_EBROKEN, "'%s' died of signal %d (%s) in its process", job->label,
                        WTERMSIG(how), strsignal(WTERMSIG(how)));

@@ -2,9 +2,9 @@
 # usage: scripts/test.sh [--no-install] [--quick]
 #
 # Builds tapool and runs its tests: every test with gcc, then with the address and undefined-behaviour
-# sanitizers; the unit tests, less the slow ones, with clang and, built as where there is no CUDA
-# Toolkit, with the thread sanitizer. Warnings are errors. On Debian and Ubuntu it first installs what
-# is missing and says so. May be run again.
+# sanitizers; the unit tests, less the slow ones, with clang; and, built as where there is no CUDA
+# Toolkit, those that start threads with the thread sanitizer. Warnings are errors. On Debian and
+# Ubuntu it first installs what is missing and says so. May be run again.
 #
 #   --no-install   install nothing: say what is missing and exit 2
 #   --quick        the plain gcc build and its tests only
@@ -93,7 +93,7 @@ tsan_stage() {
     local status=0
     tsan_launcher || say "the thread sanitizer does not start on this machine"
     compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" -DTAPOOL_CUDA=OFF &&
-        run_tests tsan -L 'unit|no_cuda' -LE slow || status=1
+        run_tests tsan -L 'threads|no_cuda' || status=1
     launcher=()
     return "$status"
 }
@@ -109,7 +109,7 @@ stage "gcc, warnings are errors: every test" dev_stage
 if [ "$quick" = no ]; then
     stage "gcc, address and undefined-behaviour sanitizers: every test" asan_stage
     stage "clang, warnings are errors: unit tests" clang_stage
-    stage "gcc, thread sanitizer, without the CUDA Toolkit: unit tests" tsan_stage
+    stage "gcc, thread sanitizer, without the CUDA Toolkit: tests of threads" tsan_stage
 fi
 
 printf '\n'

@@ -211,7 +211,7 @@ static int fail_preload(struct tp_source *src, const struct async_opts *opts, in
                        "a smaller 'preload', or none");
     int rc = tp_src_fault(src, err);
     return rc ? rc
-              : tp_fail(err, status, "strategy 'cudaMallocAsync': 'preload': %s",
+              : tp_fail(err, (enum tp_status)status, "strategy 'cudaMallocAsync': 'preload': %s",
                         tp_status_text(status));
 }
 

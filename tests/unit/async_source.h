@@ -161,7 +161,7 @@ static inline int async_double_open(void *state, const struct tp_pool_cfg *cfg, 
 {
     struct async_double *d = state;
     if (d->opts->open_status)
-        return tp_fail(err, (int)d->opts->open_status, "the double has no pool");
+        return tp_fail(err, (enum tp_status)d->opts->open_status, "the double has no pool");
     if (d->open)
         async_complain(d, "a second pool was opened");
     d->open = true;

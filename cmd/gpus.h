@@ -25,6 +25,9 @@ bool tp_gpu_has_pools(const struct tp_gpu *g);
 /* After it said false, a few words: "libcuda.so.1 was not found". */
 const char *tp_gpu_why(const struct tp_gpu *g);
 
+/* After it said false: a driver is here all the same. */
+bool tp_gpu_is_unusable(const struct tp_gpu *g);
+
 /* "WHO needs a GPU and its driver: ..." with `instead` as its hint. TP_EDEVICE. */
 int tp_gpu_fail(const struct tp_gpu *g, const char *who, const char *instead, struct tp_err *err);
 

@@ -195,6 +195,8 @@ static int parse_source(struct tp_job *job, const struct tp_replay_opts *o, stru
     int status = choose_source(job, o, gpu, &source, err);
     if (status)
         return status;
+    if (!o->source && is_device_trace(job) && !strcmp(source, "virtual") && tp_gpu_is_unusable(gpu))
+        job->use.unused = tp_gpu_why(gpu);
     uint64_t capacity = o->capacity;
     if (capacity == TP_OPT_KEYWORD(0)) /* as recorded; a real device has its own */
         capacity =

@@ -15,6 +15,7 @@ struct tp_device_use {
     uint32_t *ordinals;                /* by device of the trace: the CUDA device that plays it */
     enum tp_occupy occupy;
     double scale;
+    const char *unused; /* why a driver that is here is not used; NULL: it is, or there is none */
 };
 
 /* One strategy on one trace. */

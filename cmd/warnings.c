@@ -138,6 +138,17 @@ static bool simulated_driver(const struct tp_result *r, char *text, size_t size)
     return true;
 }
 
+static bool unused_gpu(const struct tp_result *r, char *text, size_t size)
+{
+    if (!r->use || !r->use->unused)
+        return false;
+    snprintf(text, size,
+             "a CUDA driver is on this machine, but no GPU can be used: %s. So the trace is played "
+             "on a simulated device; --source virtual asks for that.",
+             r->use->unused);
+    return true;
+}
+
 /* A recorded heap was aged by what ran before; those played here start packed. */
 static bool aged_heap(const struct tp_result *r, char *text, size_t size)
 {
@@ -282,6 +293,14 @@ static const struct tp_warning warn_simulated_driver = {
     "policy asks for and how often is exact, what a real driver makes of it is not, and its times\n"
     "are those of this CPU.",
     simulated_driver};
+static const struct tp_warning warn_unused_gpu = {
+    "unused-gpu", "a CUDA driver is here, but no GPU can be used",
+    "Traces of devices are played on a GPU where one can be used, else on the source virtual. "
+    "Here\n"
+    "a driver was found, but it is too old, sees no device, or failed to start: perhaps a GPU was\n"
+    "meant to be used. tapool doctor says what is wrong; --source cuda makes it an error, and\n"
+    "--source virtual says that no GPU is wanted.",
+    unused_gpu};
 static const struct tp_warning warn_unsafe_reuse = {
     "unsafe-reuse", "the strategy hands out memory that may still be in use",
     "Work on a device's stream goes on after the program has freed the memory it uses. A block "
@@ -326,20 +345,12 @@ static const struct tp_warning warn_slow_build = {
     "Build with: cmake --preset release && cmake --build --preset release",
     slow_build};
 
-const struct tp_warning *const tp_warnings[] = {&warn_small_trace,
-                                                &warn_page_per_block,
-                                                &warn_memory_not_touched,
-                                                &warn_put_refused,
-                                                &warn_synthetic_time,
-                                                &warn_idle_streams,
-                                                &warn_shared_device,
-                                                &warn_simulated_driver,
-                                                &warn_unsafe_reuse,
-                                                &warn_aged_heap,
-                                                &warn_wrapped,
-                                                &warn_drift,
-                                                &warn_slow_build,
-                                                NULL};
+const struct tp_warning *const tp_warnings[] = {
+    &warn_small_trace,   &warn_page_per_block,   &warn_memory_not_touched,
+    &warn_put_refused,   &warn_synthetic_time,   &warn_idle_streams,
+    &warn_shared_device, &warn_simulated_driver, &warn_unused_gpu,
+    &warn_unsafe_reuse,  &warn_aged_heap,        &warn_wrapped,
+    &warn_drift,         &warn_slow_build,       NULL};
 
 const struct tp_warning *tp_find_warning(const char *id)
 {

@@ -318,6 +318,17 @@ without_driver="'--source virtual' replays the same policy without a GPU"
     not grep -q 'violation:' "$TAPOOL_FAKE_CUDA_REPORT"
 }
 
+@test "a driver without a device: played on virtual, and the report says why" {
+    ok with devices=0 play_once gpu.json -s arena
+    matches "$out" '^    ! unused-gpu +a CUDA driver is on this machine, but no GPU can be used: no CUDA'
+    ok with version=10000 play_once gpu.json -s arena --json
+    is "$out" 'r["source"]["name"], [w["id"] for w in r["warnings"] if w["id"] == "unused-gpu"]' "('virtual', ['unused-gpu'])"
+    ok with devices=0 play_once gpu.json -s arena --source virtual --json
+    is "$out" '[w["id"] for w in r["warnings"] if w["id"] == "unused-gpu"]' '[]'
+    TAPOOL_CUDA_DRIVER=/nonexistent ok play_once gpu.json -s arena --json
+    is "$out" '[w["id"] for w in r["warnings"] if w["id"] == "unused-gpu"]' '[]'
+}
+
 # ---- Ctrl-C ----
 
 # interrupted SIGNAL ARGS...: many replays, of which some are done when the signal comes.

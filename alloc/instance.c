@@ -124,18 +124,6 @@ static bool is_host_memory(const struct tp_player *p)
            (p->cfg->layer_count && p->cfg->layers[0].ops->flags & TP_SRC_HOST);
 }
 
-/* TP_EDEVICE with the device's own sentence, or, where it has none, the one that is there. */
-static int lost_outside(struct tp_player *p, int status, struct tp_err *err)
-{
-    for (uint32_t d = 0; d < p->facts->devices; d++) {
-        struct tp_instance *in = &p->instances[d];
-        int fault = in->depth ? tp_src_fault(&in->stack[in->depth - 1], err) : TP_OK;
-        if (fault)
-            return fault;
-    }
-    return status ? status : tp_fail(err, TP_EDEVICE, "the device or its driver failed");
-}
-
 static int open_all(struct tp_player *p, struct tp_err *err)
 {
     const struct tp_program_facts *f = p->facts;
@@ -154,7 +142,7 @@ static int open_all(struct tp_player *p, struct tp_err *err)
         if (!status)
             status = open_threads(p, in, err);
         if (p->lost) /* what it says of itself is more than what was made of it */
-            status = lost_outside(p, status, err);
+            status = tp_player_fault(p, status, err);
     }
     return status;
 }
@@ -205,7 +193,7 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
             status = check_left(p, in, err);
     }
     if (p->lost && err && p->instances)
-        status = lost_outside(p, TP_OK, err);
+        status = tp_player_fault(p, TP_OK, err);
     for (uint32_t d = devices; d-- > 0;)
         close_sources(&p->instances[d]);
     if (p->lost && err && !status)

@@ -607,18 +607,20 @@ void tp_play_untimed(struct tp_player *p, const struct tp_window *w)
     (p->device ? device_loops : loops)[copy](p, w);
 }
 
+int tp_player_fault(struct tp_player *p, int status, struct tp_err *err)
+{
+    for (uint32_t d = 0; d < p->facts->devices; d++) {
+        struct tp_instance *in = &p->instances[d];
+        int fault = in->depth ? tp_src_fault(&in->stack[in->depth - 1], err) : TP_OK;
+        if (fault)
+            return fault;
+    }
+    return status ? status : tp_fail(err, TP_EDEVICE, "the device or its driver failed");
+}
+
 int tp_player_lost(struct tp_player *p, const char *where, struct tp_err *err)
 {
-    if (!p->lost)
-        return TP_OK;
-    int status = TP_OK;
-    for (uint32_t d = 0; !status && d < p->facts->devices; d++) {
-        struct tp_instance *in = &p->instances[d];
-        status = in->depth ? tp_src_fault(&in->stack[in->depth - 1], err) : TP_OK;
-    }
-    if (!status)
-        status = tp_fail(err, TP_EDEVICE, "the device or its driver failed");
-    return tp_prefix(err, status, "%s", where);
+    return p->lost ? tp_prefix(err, tp_player_fault(p, TP_OK, err), "%s", where) : TP_OK;
 }
 
 static int device_failed(struct tp_player *p, uint64_t event, struct tp_err *err)

@@ -152,6 +152,10 @@ int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_er
  * is done on a device that was lost. */
 void tp_player_drain(struct tp_player *p);
 
+/* After a device was lost: TP_EDEVICE with its own sentence; where none tells, `status` and what
+ * was written with it, or, where that is TP_OK, TP_EDEVICE and a general sentence. */
+int tp_player_fault(struct tp_player *p, int status, struct tp_err *err);
+
 /* TP_EDEVICE and the sentence of the first device that was lost, after `where` ("event 7"), or
  * TP_OK. */
 int tp_player_lost(struct tp_player *p, const char *where, struct tp_err *err);

@@ -1,7 +1,6 @@
 /* See gpus.h. */
 #include "cmd/gpus.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool tp_gpu_open(struct tp_gpu *g)
@@ -49,46 +48,6 @@ int tp_gpu_fail(const struct tp_gpu *g, const char *who, const char *instead, st
 {
     int status = tp_fail(err, TP_EDEVICE, "%s needs a GPU and its driver: %s", who, g->why.text);
     return tp_hint(err, status, "%s", instead);
-}
-
-/* A number of at most 5 digits; NULL: none stands there. */
-static const char *read_number(const char *at, uint32_t *out)
-{
-    size_t digits = strspn(at, "0123456789");
-    *out = (uint32_t)strtoul(at, NULL, 10);
-    return digits && digits <= 5 ? at + digits : NULL;
-}
-
-static int fail_map(const char *map, struct tp_err *err)
-{
-    return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is no list of devices", map),
-                   "0=1,1=0 plays device 0 of the trace on CUDA device 1, and 1 on 0; each device "
-                   "of the trace may be named once");
-}
-
-int tp_gpu_map(const char *map, uint16_t devices, uint32_t *ordinals, struct tp_err *err)
-{
-    const uint32_t unnamed = UINT32_MAX;
-    for (uint16_t d = 0; d < devices; d++)
-        ordinals[d] = unnamed;
-    for (const char *at = map; at && *at;) {
-        uint32_t device = 0, ordinal = 0;
-        const char *end = read_number(at, &device);
-        end = end && *end == '=' ? read_number(end + 1, &ordinal) : NULL;
-        if (!end || (*end && (*end != ',' || !end[1])))
-            return fail_map(map, err);
-        if (device >= devices)
-            return tp_fail(err, TP_EUSAGE,
-                           "device %u is mapped, but the trace has %u device%s, numbered from 0",
-                           device, devices, devices == 1 ? "" : "s");
-        if (ordinals[device] != unnamed)
-            return fail_map(map, err);
-        ordinals[device] = ordinal;
-        at = end + (*end == ',');
-    }
-    for (uint16_t d = 0; d < devices; d++)
-        ordinals[d] = ordinals[d] == unnamed ? d : ordinals[d];
-    return TP_OK;
 }
 
 int tp_gpu_check(const struct tp_gpu *g, const uint32_t *ordinals, uint16_t devices,

@@ -31,10 +31,6 @@ bool tp_gpu_is_unusable(const struct tp_gpu *g);
 /* "WHO needs a GPU and its driver: ..." with `instead` as its hint. TP_EDEVICE. */
 int tp_gpu_fail(const struct tp_gpu *g, const char *who, const char *instead, struct tp_err *err);
 
-/* Which CUDA device plays each of so many devices of a trace: by `map` ("0=1,1=0"; NULL: none),
- * else the one of its own number. TP_EUSAGE: no such list, or a device that the trace has not. */
-int tp_gpu_map(const char *map, uint16_t devices, uint32_t *ordinals, struct tp_err *err);
-
 /* All of these devices are there, and have pools where `pools` names who needs them. TP_EDEVICE. */
 int tp_gpu_check(const struct tp_gpu *g, const uint32_t *ordinals, uint16_t devices,
                  const char *pools, struct tp_err *err);

@@ -6,6 +6,7 @@
 #include "cmd/figures.h"
 #include "cmd/registry.h"
 #include "cuda/cuda_options.h"
+#include "cuda/device_map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,8 +144,8 @@ static int check_device(struct tp_job *job, const struct tp_replay_opts *o, stru
                                       .scale = o->scale};
     if (!job->use.ordinals)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    status = tp_gpu_map(((const struct cuda_opts *)job->source.layers[0].opts)->map, devices,
-                        job->use.ordinals, err);
+    status = tp_cuda_map_all(((const struct cuda_opts *)job->source.layers[0].opts)->map, devices,
+                             job->use.ordinals, err);
     return status ? status
                   : tp_gpu_check(gpu, job->use.ordinals, devices,
                                  pool ? pool->strategy->name : NULL, err);

@@ -23,11 +23,14 @@ static int fail_map(const char *map, struct tp_err *err)
                    "of the trace may be named once");
 }
 
-int tp_cuda_map(const char *map, uint16_t device, int *ordinal, struct tp_err *err)
+/* *last: the highest device that the list names. */
+static int read_map(const char *map, uint16_t device, int *ordinal, uint32_t *last,
+                    struct tp_err *err)
 {
     unsigned char seen[MAP_DEVICES / 8] = {0};
     const char *at = map;
     *ordinal = device;
+    *last = 0;
     while (at && *at) {
         uint32_t from, to;
         if (!read_number(&at, &from) || *at++ != '=' || !read_number(&at, &to))
@@ -38,8 +41,31 @@ int tp_cuda_map(const char *map, uint16_t device, int *ordinal, struct tp_err *e
         if (seen[from / 8] & bit)
             return fail_map(map, err);
         seen[from / 8] |= bit;
+        *last = from > *last ? from : *last;
         if (from == device)
             *ordinal = (int)to;
+    }
+    return TP_OK;
+}
+
+int tp_cuda_map(const char *map, uint16_t device, int *ordinal, struct tp_err *err)
+{
+    uint32_t last;
+    return read_map(map, device, ordinal, &last, err);
+}
+
+int tp_cuda_map_all(const char *map, uint16_t devices, uint32_t *ordinals, struct tp_err *err)
+{
+    for (uint16_t d = 0; d < devices; d++) {
+        uint32_t last;
+        int ordinal, rc = read_map(map, d, &ordinal, &last, err);
+        if (rc)
+            return rc;
+        if (last >= devices)
+            return tp_fail(err, TP_EUSAGE,
+                           "device %u is mapped, but the trace has %u device%s, numbered from 0",
+                           last, devices, devices == 1 ? "" : "s");
+        ordinals[d] = (uint32_t)ordinal;
     }
     return TP_OK;
 }

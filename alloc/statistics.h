@@ -55,9 +55,9 @@ struct tp_interval tp_stat_bootstrap_median(const double *values, size_t count, 
 
 /* When a difference counts (CI-GATE's rule for class N). */
 struct tp_stat_rule {
-    double alpha;   /* 0.01, after Holm */
-    double effect;  /* 0.05: at least so much slower */
-    size_t tests;   /* of the whole job, for Holm's worst case */
+    double alpha;  /* 0.01, after Holm */
+    double effect; /* 0.05: at least so much slower */
+    size_t tests;  /* of the whole job, for Holm's worst case */
     uint64_t seed;
 };
 

@@ -1,0 +1,35 @@
+/* Two series of the same metric, measured in pairs: is the second one worse, better, or can it not
+ * be said? */
+#ifndef TP_DIFFERENCE_H
+#define TP_DIFFERENCE_H
+
+#include "alloc/statistics.h"
+#include "cmd/gate/metrics.h"
+
+enum tp_verdict {
+    TP_SAME,
+    TP_IMPROVED,
+    TP_REGRESSION,
+    TP_INCONCLUSIVE, /* a regression of twice the effect cannot be excluded */
+    TP_INSENSITIVE,  /* mostly tapool's own share or the clock's steps: another class decides */
+    TP_VERDICTS
+};
+
+struct tp_difference {
+    double base, now; /* medians */
+    double estimate;  /* now / base: exp of the median of the logarithms of the pairs */
+    struct tp_interval interval;
+    double p_worse, p_better;   /* one-sided; raw, as Mann-Whitney gives them */
+    double adjusted_worse, adjusted_better; /* after Holm over all tests of the job */
+    size_t pairs;
+    enum tp_verdict verdict;
+};
+
+/* All but the adjusted p and the verdict. Pairs with a NAN or without a logarithm are left out. */
+void tp_difference_measure(const double *base, const double *now, size_t count,
+                           enum tp_better better, uint64_t seed, struct tp_difference *out);
+
+/* Adjusts over all of them (both directions apart) and decides. */
+void tp_differences_decide(struct tp_difference *all, size_t count, double alpha, double effect);
+
+#endif

@@ -1,0 +1,89 @@
+/* What `tapool check` found, as its writers read it: screen, JSON, JUnit, Markdown, GitHub. They
+ * compute nothing that another would compute too. */
+#ifndef TP_GATE_H
+#define TP_GATE_H
+
+#include "cmd/gate/difference.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* A trace, a strategy, a source. Texts borrowed. */
+struct tp_gate_cell {
+    const char *trace;    /* name */
+    const char *path;     /* as given or as the baseline has it */
+    const char *strategy; /* label or text as given */
+    const char *source;
+};
+
+/* One metric of one cell, checked. */
+struct tp_finding {
+    const struct tp_gate_cell *cell;
+    const struct tp_metric *metric; /* NULL: an option that changed, see `note` */
+    uint16_t device;                /* of several; 0 with one */
+    enum tp_verdict verdict;
+    double base, now; /* class N: medians; NAN: null there */
+    double change;    /* now / base - 1; NAN */
+    double allowed;   /* see tp_metric.allowed */
+    struct tp_difference difference; /* class N only */
+    unsigned sets;                   /* class N: 1, or 2 after a fresh set */
+    char note[256]; /* "became nondeterministic: 131.4 and 131.6 MiB in two replays", or "" */
+};
+
+/* One class, over all cells. */
+struct tp_class_check {
+    bool checked;
+    bool required; /* --require */
+    char against[160]; /* "vs baseline, exact", "vs main/tapool, 20 live pairs" */
+    char reason[256];  /* not checked: why */
+    char how[256];     /* and how to have it checked; "" */
+    size_t cells, values;
+};
+
+struct tp_gate {
+    char baseline[256]; /* file; "" */
+    char written[160];  /* "3 traces x 2 strategies = 6 cells, written 2026-10-02, tapool 0.4.1" */
+    struct tp_gate_cell *cells;
+    size_t cell_count, cells_total; /* run; in the baseline */
+    struct tp_finding *findings;    /* every value that was checked, in order of cells */
+    size_t finding_count;
+    struct tp_class_check classes[TP_CLASS_REPORT]; /* E, D, N */
+    double sensitivity;   /* smallest slowdown seen with 90 % power; NAN */
+    double effect, alpha; /* of the rule for class N */
+    unsigned pairs;
+    uint64_t seed;
+    uint64_t wall_ns;
+    size_t counts[TP_VERDICTS];
+    int exit_code;
+    char again[512]; /* command that repeats what failed; "" */
+    char what[64];   /* "memory and counts only"; "" when all classes were checked */
+};
+
+/* How a change reads: "+4.9 %", "+0.3 points", "+12". */
+struct tp_text tp_finding_change(const struct tp_finding *f);
+struct tp_text tp_finding_allowed(const struct tp_finding *f); /* "0", "+5 %", "0.1 points" */
+
+/* "peak_reserved", "peak_reserved[1]" of the second of several devices, "option arena_size". */
+struct tp_text tp_finding_name(const struct tp_finding *f);
+
+/* The last line, of fixed grammar: "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6
+ * of 6 cells". */
+void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size);
+
+/* Screen H. */
+void tp_gate_print(const struct tp_gate *g, struct tp_page *page);
+
+/* A form in which a gate's findings are written to a file: one file exports one of these, and one
+ * line in cmd/registry.c. */
+struct tp_gate_writer {
+    const char *name; /* "junit" of --export-junit */
+    const char *summary;
+    int (*write)(const struct tp_gate *g, FILE *out, struct tp_err *err);
+};
+extern const struct tp_gate_writer *const tp_gate_writers[]; /* NULL-terminated */
+
+/* Under GITHUB_ACTIONS: the Markdown at the end of $GITHUB_STEP_SUMMARY (1 MiB at most), and
+ * ::error and ::warning lines to `out` (10 of a kind at most, the last one says how many more). */
+int tp_gate_github(const struct tp_gate *g, FILE *out, struct tp_err *err);
+
+#endif

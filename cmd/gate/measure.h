@@ -1,0 +1,59 @@
+/* Measuring in a process of its own: `BINARY replay TRACE ... --format json`, its answer read as a
+ * stored result. Every live comparison is made of these, so that both sides are treated alike, be
+ * the other one an older tapool (--base-bin) or another strategy of this one. */
+#ifndef TP_MEASURE_H
+#define TP_MEASURE_H
+
+#include "cmd/gate/stored.h"
+
+#include <signal.h>
+
+/* What is played, and how; all borrowed. */
+struct tp_measure {
+    const char *binary;   /* NULL: this tapool */
+    const char *trace;    /* path of a prepared trace (tp_measure_prepare) or as given */
+    const char *strategy; /* "arena:arena_size=1MiB" */
+    const char *source;   /* NULL: the default of the trace's kind without a GPU */
+    const char *passes;   /* "usage", "throughput,latency", "usage,fits", ... */
+    const char *const *more; /* further arguments, NULL-terminated; NULL: none */
+    uint64_t min_time_ns;    /* of each timed pass */
+    uint64_t seed;
+    int core;       /* pinned to it; -1: anywhere */
+    size_t padding; /* bytes of environment, to move the stack */
+    const char *const *runner; /* what is put before it, as {"valgrind", "--tool=...", NULL} */
+    const volatile sig_atomic_t *interrupted; /* may be NULL */
+};
+
+/* Plays one strategy on one trace. The caller releases `out`, also after errors. TP_EIO: the child
+ * could not be started, was killed (names the signal) or answered nonsense; what it itself says of
+ * an error is passed on with its status (from its exit code). TP_ESTOP: interrupted. The child
+ * takes no configuration (TAPOOL_* variables of options and .tapool.ini are kept from it). */
+int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err *err);
+
+/* The same without an answer: runs it and waits; for callgrind, whose answer is a file. */
+int tp_measure_run(const struct tp_measure *m, struct tp_err *err);
+
+/* A core to pin to, the last one that this process may use; -1 where that cannot be told. */
+int tp_measure_core(void);
+
+/* Reads a trace of any form once and writes it as a .tpt into `folder`, so that every child opens
+ * the same program at once. `path` gets its name (owned by the caller). */
+struct tp_open_opts;
+struct tp_prepared {
+    char *path;          /* of the .tpt */
+    char *given;         /* as the user named it */
+    char *name, *kind;   /* of the trace; kind "host" or "device" */
+    char hash[65];
+    uint64_t events, operations;
+    uint16_t devices;
+    uint32_t threads;
+};
+int tp_measure_prepare(const char *given, const struct tp_open_opts *o, const char *folder,
+                       struct tp_prepared *out, struct tp_err *err);
+void tp_prepared_release(struct tp_prepared *p); /* removes the file too */
+
+/* A fresh private folder in $TMPDIR; removes it and all that is in it. */
+int tp_measure_folder(char *path, size_t size, struct tp_err *err);
+void tp_measure_folder_remove(const char *path);
+
+#endif

@@ -1,0 +1,56 @@
+/* The metrics that can be compared: one name each, the same in tables, --fail-on, --metric, the
+ * baseline and `tapool help metrics`; where it stands in tapool.result/1; its class (tapool help
+ * ci). */
+#ifndef TP_METRICS_H
+#define TP_METRICS_H
+
+#include "alloc/err.h"
+#include "cmd/text.h"
+
+#include <stddef.h>
+
+enum tp_class {
+    TP_CLASS_EXACT,        /* E: a pure function of program, strategy, options and source */
+    TP_CLASS_INSTRUCTIONS, /* D: counted, nearly exact */
+    TP_CLASS_NOISY,        /* N: times; only live pairs may decide about them */
+    TP_CLASS_REPORT,       /* R: shown, never gates */
+    TP_CLASSES
+};
+
+enum tp_unit {
+    TP_UNIT_BYTES,
+    TP_UNIT_COUNT,
+    TP_UNIT_SHARE, /* 0 to 1, shown in percent */
+    TP_UNIT_RATIO, /* shown as 1.04x */
+    TP_UNIT_NS,
+    TP_UNIT_INSTRUCTIONS /* per operation */
+};
+
+/* Whether less or more of it is better. */
+enum tp_better { TP_BETTER_LESS, TP_BETTER_MORE };
+
+struct tp_metric {
+    const char *name;
+    const char *path; /* in a run of the result, members with dots: "memory.peak_reserved_bytes"; of
+                         a per-device one the same under each of `devices`, where there are several */
+    enum tp_class class;
+    enum tp_unit unit;
+    enum tp_better better;
+    bool per_device;
+    double allowed; /* default: worse by so much is no regression; E: absolute, else a share */
+};
+
+enum { TP_METRIC_MAX = 64 };
+extern const struct tp_metric tp_metrics[]; /* ends with a NULL name; at most TP_METRIC_MAX */
+extern const size_t tp_metric_count;
+
+/* By name, any case, `ns_per_call` for ns_per_op; TP_EUSAGE with the nearest as hint and NULL. */
+const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err);
+
+/* A value as people read it: "131.4 MiB", "12,345", "3.2 %", "14.9 ns", "-" for NAN. */
+struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exact);
+
+/* "E", "D", "N", "R". */
+const char *tp_class_letter(enum tp_class class);
+
+#endif

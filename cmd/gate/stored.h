@@ -1,0 +1,80 @@
+/* Results as they are stored: tapool.result/1 read back, from this tapool or another. What live
+ * comparisons measure comes through here too: each measured replay is a process of its own that
+ * prints its result as JSON. */
+#ifndef TP_STORED_H
+#define TP_STORED_H
+
+#include "cmd/gate/metrics.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum { TP_STORED_DEVICES = 256, TP_STORED_BYTES = 1 << 30 };
+
+struct tp_stored_option {
+    char *name, *value;
+};
+
+/* One strategy on one trace. All texts owned, never NULL unless it says so. */
+struct tp_stored_run {
+    char *trace_path, *trace_name, *kind, *hash;
+    uint64_t events, operations;
+    char *strategy, *label;
+    struct tp_stored_option *options; /* all effective ones, in the order of the file */
+    size_t option_count;
+    char *source;                    /* "host", "virtual+limit" */
+    struct tp_stored_option *source_options; /* of the base and, as "limit.capacity", decorators */
+    size_t source_option_count;
+    char *touch, *scope; /* "first"; "policy" or "policy_and_source" */
+    bool usage, throughput, latency; /* which passes it was measured by */
+    bool exact;                      /* memory is class E: no real allocator, no real device */
+    bool played_once;
+    uint16_t devices;
+    double *values;  /* of devices x tp_metric_count; NAN: null, absent or not of this device. Run-
+                        level metrics are those of device 0. Bytes above 2^53 are rounded. */
+    double *repeats; /* ns_per_op of each replay */
+    size_t repeat_count;
+    double low_ns_per_op, high_ns_per_op; /* NAN: none */
+    double engine_ns_per_op;
+    struct tp_stored_option *warnings; /* id, text */
+    size_t warning_count;
+};
+
+struct tp_stored {
+    char *path;                     /* as given, for messages */
+    char *version, *build, *compiler; /* of the tapool that measured */
+    char *arch, *cpu, *libc;
+    double step_ns;
+    bool partial;
+    struct tp_stored_run *runs;
+    size_t count;
+};
+
+/* From a file; "-" is standard input. TP_EINPUT names the file and what is wrong: no JSON (with its
+ * byte), cut off, another schema or major version (with both), a member missing or of the wrong
+ * type (with its path, "runs[2].memory.peak_reserved_bytes"), a number that is none (NaN, 1e999),
+ * over TP_STORED_BYTES. What a newer minor version adds is ignored. */
+int tp_stored_read(const char *path, struct tp_stored *out, struct tp_err *err);
+
+/* The same from memory; `name` stands for the file in messages. */
+int tp_stored_parse(const char *text, size_t length, const char *name, struct tp_stored *out,
+                    struct tp_err *err);
+
+void tp_stored_release(struct tp_stored *s); /* a zeroed one is fine */
+
+/* Of device 0 unless it is per device. */
+double tp_stored_value(const struct tp_stored_run *r, const struct tp_metric *m, uint16_t device);
+
+/* Two runs may stand side by side: the same program, kind and scope of latency, touch and number of
+ * devices. TP_EINPUT says in what they differ and names both. What else differs (version, compiler,
+ * machine, source) is for the caller to say: tp_stored_differences. */
+int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *x,
+                         const struct tp_stored *b, const struct tp_stored_run *y,
+                         struct tp_err *err);
+
+/* "tapool 0.1.0 and 0.2.0, GNU 12.2.0 and Clang 14.0.6"; "" where nothing differs. `times`: what
+ * makes times incomparable (machine, build, clock) too. */
+void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b, bool times,
+                           char *text, size_t size);
+
+#endif

@@ -37,6 +37,7 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
     struct tp_replay_cfg own = *cfg;
     own.shared.current = &current;
     out->device_count = facts->devices;
+    out->passes = cfg->passes;
     tp_measured_clear(out);
     out->flags |= flags_of(cfg);
     bool simulated = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;

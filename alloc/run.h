@@ -158,6 +158,7 @@ enum tp_run_flags {
 
 struct tp_run {
     uint32_t flags;
+    uint32_t passes; /* that were run: enum tp_pass, or-ed; what the others fill is zero */
     uint32_t device_count;
     uint64_t skipped_operations; /* on objects whose allocation failed */
     uint64_t skipped_trims;      /* TRIM without a `trim` member */

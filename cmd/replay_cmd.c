@@ -76,6 +76,13 @@ static const struct tp_opt rows[] = {
          "find the smallest device on which no allocation fails (done without asking for device "
          "traces under 1,000,000 events)"},
     {.name = "no-fits", .type = TP_OPT_FLAG, .offset = ROW(no_fits), .help = "do not look for it"},
+    {.name = "passes",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(passes),
+     .arg = "LIST",
+     .help = "only what these measure, for --format json: usage (memory and counts), fits (needs "
+             "usage), throughput, latency, verify; with commas (default: usage,throughput,latency "
+             "and what --fits and --verify say)"},
     {.name = "touch",
      .type = TP_OPT_CHOICE,
      .offset = ROW(touch),
@@ -182,6 +189,8 @@ static enum tp_touch touch_of(const struct tp_replay_opts *o, const struct tp_jo
 static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_program_facts *facts,
                           const struct tp_strategy *s)
 {
+    if (o->pass_set)
+        return o->pass_set & ~(s->caps & TP_CAP_ASYNC ? TP_PASS_FITS : 0u);
     bool few = facts->kind == TP_KIND_DEVICE && facts->events < FITS_EVENTS;
     bool fits = (o->fits || (few && !o->no_fits)) && !(s->caps & TP_CAP_ASYNC);
     return TP_PASS_ALL | (fits ? TP_PASS_FITS : 0u) | (o->verify ? TP_PASS_VERIFY : 0u);
@@ -452,6 +461,42 @@ static int parse_scale(struct tp_replay_opts *o, struct tp_err *err)
     return TP_OK;
 }
 
+/* --passes as a set. */
+static int parse_passes(struct tp_replay_opts *o, struct tp_err *err)
+{
+    static const struct {
+        const char *name;
+        unsigned pass;
+    } known[] = {{"usage", TP_PASS_USAGE},
+                 {"fits", TP_PASS_FITS},
+                 {"throughput", TP_PASS_THROUGHPUT},
+                 {"latency", TP_PASS_LATENCY},
+                 {"verify", TP_PASS_VERIFY}};
+    enum { KNOWN = sizeof known / sizeof *known };
+    for (const char *at = o->passes; at && *at;) {
+        size_t length = strcspn(at, ","), k = 0;
+        while (k < KNOWN && (strlen(known[k].name) != length || strncmp(known[k].name, at, length)))
+            k++;
+        if (k == KNOWN)
+            return tp_fail(err, TP_EUSAGE,
+                           "'%.*s' is no pass: usage, fits, throughput, latency, "
+                           "verify",
+                           (int)(length > 40 ? 40 : length), at);
+        o->pass_set |= known[k].pass;
+        at += length + (at[length] == ',');
+    }
+    if (o->passes && !o->pass_set)
+        return tp_fail(err, TP_EUSAGE, "--passes names none");
+    if (o->pass_set & TP_PASS_FITS && !(o->pass_set & TP_PASS_USAGE))
+        return tp_fail(err, TP_EUSAGE, "the pass 'fits' needs the pass 'usage'");
+    if (o->pass_set && !(o->json || o->format == FORMAT_JSON))
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--passes goes with --format json"),
+                       "the screens show all of a replay");
+    if (o->pass_set && (o->fits || o->no_fits || o->verify))
+        return tp_fail(err, TP_EUSAGE, "--passes says itself whether fits and verify are run");
+    return TP_OK;
+}
+
 /* Contradictions, found before any work. */
 static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
 {
@@ -488,6 +533,8 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
     int status = check_options(&o, err);
     if (!status)
         status = parse_scale(&o, err);
+    if (!status)
+        status = parse_passes(&o, err);
     if (status)
         return status;
     r.jobs = calloc((size_t)args->count, sizeof *r.jobs);

@@ -13,11 +13,12 @@ enum { TP_TOUCH_AUTO }; /* then enum tp_touch, one higher */
 struct tp_replay_opts {
     struct tp_opt_list strategies, fail_on, map_device;
     struct tp_open_opts open;
-    char *source, *export_json, *occupy_scale;
+    char *source, *export_json, *occupy_scale, *passes;
     uint32_t touch, on_oom, format, color, occupy;
     uint64_t min_time, repeat, seed, capacity;
     bool json, force, verbose, bytes, fits, no_fits, verify;
-    double scale; /* occupy_scale as a number */
+    double scale;      /* occupy_scale as a number */
+    unsigned pass_set; /* passes as enum tp_pass, or-ed; 0: not given */
 };
 
 /* What one trace needs beside itself; lives as long as its results. */

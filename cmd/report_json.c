@@ -469,7 +469,8 @@ static void write_devices(struct tp_json *j, cJSON *o, const struct tp_program *
 static void write_warnings(struct tp_json *j, cJSON *o, const struct tp_result *r)
 {
     cJSON *warnings = tp_json_array(j, o, "warnings");
-    for (size_t i = 0; tp_warnings[i]; i++) {
+    bool known = r->run->passes & TP_PASS_USAGE; /* most are about memory */
+    for (size_t i = 0; known && tp_warnings[i]; i++) {
         char text[TP_WARNING_TEXT];
         if (!tp_warnings[i]->applies(r, text, sizeof text))
             continue;
@@ -480,6 +481,41 @@ static void write_warnings(struct tp_json *j, cJSON *o, const struct tp_result *
     }
 }
 
+static void write_passes(struct tp_json *j, cJSON *o, const struct tp_run *run)
+{
+    static const struct {
+        unsigned pass;
+        const char *name;
+    } names[] = {{TP_PASS_VERIFY, "verify"},
+                 {TP_PASS_USAGE, "usage"},
+                 {TP_PASS_FITS, "fits"},
+                 {TP_PASS_THROUGHPUT, "throughput"},
+                 {TP_PASS_LATENCY, "latency"}};
+    cJSON *passes = tp_json_array(j, o, "passes");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (run->passes & names[i].pass)
+            tp_json_push(j, passes, cJSON_CreateString(names[i].name));
+}
+
+static void write_counts(struct tp_json *j, cJSON *o, const struct tp_run *run)
+{
+    tp_json_uint(j, o, "failed_allocations", tp_run_failed(run));
+    tp_json_uint(j, o, "skipped_operations", run->skipped_operations);
+    tp_json_uint(j, o, "skipped_trims", run->skipped_trims);
+    tp_json_uint(j, o, "first_failed_event", tp_run_first_failure(run));
+}
+
+static void write_latencies(struct tp_json *j, cJSON *o, const struct tp_latency_run *run,
+                            double step_ns)
+{
+    tp_json_uint(j, o, "latency_sampled_operations", run->sampled ? run->sampled : TP_NONE);
+    cJSON *latency = tp_json_object(j, o, "latency");
+    for (int k = 0; k < TP_LAT_KINDS; k++)
+        if (run->kinds[k].hist.count)
+            write_latency(j, latency, run, k, step_ns);
+}
+
+/* What a pass would have filled that was not run is left out. */
 static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r)
 {
     cJSON *o = cJSON_CreateObject();
@@ -487,23 +523,21 @@ static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const st
     tp_json_trace(j, o, r->trace);
     tp_json_captured(j, o, r->trace, r->captured);
     write_strategy(j, o, r);
-    if (run->device_count == 1) { /* byte values of several devices are not one value */
+    write_passes(j, o, run);
+    bool usage = run->passes & TP_PASS_USAGE;
+    if (usage && run->device_count == 1) { /* byte values of several devices are not one value */
         write_memory(j, o, run, r->trace->program, &run->devices[0]);
         write_calls(j, o, &run->devices[0]);
     }
     tp_json_bool(j, o, "verified", (run->flags & TP_RUN_VERIFIED) != 0);
-    tp_json_uint(j, o, "failed_allocations", tp_run_failed(run));
-    tp_json_uint(j, o, "skipped_operations", run->skipped_operations);
-    tp_json_uint(j, o, "skipped_trims", run->skipped_trims);
-    tp_json_uint(j, o, "first_failed_event", tp_run_first_failure(run));
-    write_throughput(j, o, r);
-    tp_json_uint(j, o, "latency_sampled_operations",
-                 run->latency.sampled ? run->latency.sampled : TP_NONE);
-    cJSON *latency = tp_json_object(j, o, "latency");
-    for (int k = 0; k < TP_LAT_KINDS; k++)
-        if (run->latency.kinds[k].hist.count)
-            write_latency(j, latency, &run->latency, k, rep->clock.step_ns);
-    write_devices(j, o, r->trace->program, run);
+    if (usage)
+        write_counts(j, o, run);
+    if (run->passes & TP_PASS_THROUGHPUT)
+        write_throughput(j, o, r);
+    if (run->passes & TP_PASS_LATENCY)
+        write_latencies(j, o, &run->latency, rep->clock.step_ns);
+    if (usage)
+        write_devices(j, o, r->trace->program, run);
     write_warnings(j, o, r);
     return o;
 }

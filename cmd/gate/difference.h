@@ -19,7 +19,7 @@ struct tp_difference {
     double base, now; /* medians */
     double estimate;  /* now / base: exp of the median of the logarithms of the pairs */
     struct tp_interval interval;
-    double p_worse, p_better;   /* one-sided; raw, as Mann-Whitney gives them */
+    double p_worse, p_better;               /* one-sided; raw, as Mann-Whitney gives them */
     double adjusted_worse, adjusted_better; /* after Holm over all tests of the job */
     size_t pairs;
     enum tp_verdict verdict;

@@ -22,9 +22,9 @@ struct tp_finding {
     const struct tp_metric *metric; /* NULL: an option that changed, see `note` */
     uint16_t device;                /* of several; 0 with one */
     enum tp_verdict verdict;
-    double base, now; /* class N: medians; NAN: null there */
-    double change;    /* now / base - 1; NAN */
-    double allowed;   /* see tp_metric.allowed */
+    double base, now;                /* class N: medians; NAN: null there */
+    double change;                   /* now / base - 1; NAN */
+    double allowed;                  /* see tp_metric.allowed */
     struct tp_difference difference; /* class N only */
     unsigned sets;                   /* class N: 1, or 2 after a fresh set */
     char note[256]; /* "became nondeterministic: 131.4 and 131.6 MiB in two replays", or "" */
@@ -33,7 +33,7 @@ struct tp_finding {
 /* One class, over all cells. */
 struct tp_class_check {
     bool checked;
-    bool required; /* --require */
+    bool required;     /* --require */
     char against[160]; /* "vs baseline, exact", "vs main/tapool, 20 live pairs" */
     char reason[256];  /* not checked: why */
     char how[256];     /* and how to have it checked; "" */

@@ -10,16 +10,16 @@
 
 /* What is played, and how; all borrowed. */
 struct tp_measure {
-    const char *binary;   /* NULL: this tapool */
-    const char *trace;    /* path of a prepared trace (tp_measure_prepare) or as given */
-    const char *strategy; /* "arena:arena_size=1MiB" */
-    const char *source;   /* NULL: the default of the trace's kind without a GPU */
-    const char *passes;   /* "usage", "throughput,latency", "usage,fits", ... */
+    const char *binary;      /* NULL: this tapool */
+    const char *trace;       /* path of a prepared trace (tp_measure_prepare) or as given */
+    const char *strategy;    /* "arena:arena_size=1MiB" */
+    const char *source;      /* NULL: the default of the trace's kind without a GPU */
+    const char *passes;      /* "usage", "throughput,latency", "usage,fits", ... */
     const char *const *more; /* further arguments, NULL-terminated; NULL: none */
     uint64_t min_time_ns;    /* of each timed pass */
     uint64_t seed;
-    int core;       /* pinned to it; -1: anywhere */
-    size_t padding; /* bytes of environment, to move the stack */
+    int core;                  /* pinned to it; -1: anywhere */
+    size_t padding;            /* bytes of environment, to move the stack */
     const char *const *runner; /* what is put before it, as {"valgrind", "--tool=...", NULL} */
     const volatile sig_atomic_t *interrupted; /* may be NULL */
 };
@@ -40,9 +40,9 @@ int tp_measure_core(void);
  * the same program at once. `path` gets its name (owned by the caller). */
 struct tp_open_opts;
 struct tp_prepared {
-    char *path;          /* of the .tpt */
-    char *given;         /* as the user named it */
-    char *name, *kind;   /* of the trace; kind "host" or "device" */
+    char *path;        /* of the .tpt */
+    char *given;       /* as the user named it */
+    char *name, *kind; /* of the trace; kind "host" or "device" */
     char hash[65];
     uint64_t events, operations;
     uint16_t devices;

@@ -1,4 +1,5 @@
-/* The table of metrics; see metrics.h. The order is that of tables and of the baseline's screens. */
+/* The table of metrics; see metrics.h. The order is that of tables and of the baseline's screens.
+ */
 #include "cmd/gate/metrics.h"
 
 #include "alloc/opt.h"
@@ -19,13 +20,15 @@
 #define SHARE_ALLOWED 0.001
 
 #define BYTES(member)                                                                              \
-    PER_DEVICE(member, TP_UNIT_BYTES, LESS, 0), .path = "memory." #member "_bytes" }
+    PER_DEVICE(member, TP_UNIT_BYTES, LESS, 0), .path = "memory." #member "_bytes"                 \
+    }
 #define SHARE(member)                                                                              \
-    PER_DEVICE(member, TP_UNIT_SHARE, LESS, SHARE_ALLOWED), .path = "memory." #member }
+    PER_DEVICE(member, TP_UNIT_SHARE, LESS, SHARE_ALLOWED), .path = "memory." #member              \
+    }
 #define CALLS(member, unit_)                                                                       \
     {                                                                                              \
-        .name = "source_calls." #member, .path = "source_calls." #member,                          \
-        .class = TP_CLASS_EXACT, .unit = (unit_), .better = LESS, .per_device = true               \
+        .name = "source_calls." #member, .path = "source_calls." #member, .class = TP_CLASS_EXACT, \
+        .unit = (unit_), .better = LESS, .per_device = true                                        \
     }
 #define COUNT(member)                                                                              \
     {                                                                                              \
@@ -42,24 +45,15 @@
         LATENCY(kind, "mean", TP_CLASS_REPORT), LATENCY(kind, "p50", TP_CLASS_REPORT),             \
         LATENCY(kind, "p99_9", TP_CLASS_REPORT), LATENCY(kind, "max", TP_CLASS_REPORT)
 
-const struct tp_metric tp_metrics[] = {
-    BYTES(peak_reserved),
-    BYTES(peak_requested),
-    BYTES(peak_granted),
-    BYTES(peak_carved),
-    BYTES(peak_metadata),
-    BYTES(end_reserved),
-    BYTES(fits_in),
-    PER_DEVICE(overhead, TP_UNIT_RATIO, LESS, 0), .path = "memory.overhead" },
-    SHARE(internal_fragmentation),
-    SHARE(internal_fragmentation_weighted),
-    SHARE(unused_reserved),
-    SHARE(unused_reserved_weighted),
-    SHARE(external_fragmentation),
-    CALLS(get, TP_UNIT_COUNT),
-    CALLS(put, TP_UNIT_COUNT),
-    CALLS(wait, TP_UNIT_COUNT),
-    CALLS(get_bytes, TP_UNIT_BYTES),
+const struct tp_metric
+    tp_metrics[] = {BYTES(peak_reserved),     BYTES(peak_requested),
+                    BYTES(peak_granted),      BYTES(peak_carved),
+                    BYTES(peak_metadata),     BYTES(end_reserved),
+                    BYTES(fits_in),           PER_DEVICE(overhead, TP_UNIT_RATIO, LESS, 0),
+                    .path = "memory.overhead"},
+    SHARE(internal_fragmentation), SHARE(internal_fragmentation_weighted), SHARE(unused_reserved),
+    SHARE(unused_reserved_weighted), SHARE(external_fragmentation), CALLS(get, TP_UNIT_COUNT),
+    CALLS(put, TP_UNIT_COUNT), CALLS(wait, TP_UNIT_COUNT), CALLS(get_bytes, TP_UNIT_BYTES),
     CALLS(put_bytes, TP_UNIT_BYTES),
     {.name = "reuse",
      .path = "source_calls.reuse",
@@ -68,9 +62,7 @@ const struct tp_metric tp_metrics[] = {
      .better = MORE,
      .per_device = true,
      .allowed = SHARE_ALLOWED},
-    COUNT(failed_allocations),
-    COUNT(skipped_operations),
-    COUNT(skipped_trims),
+    COUNT(failed_allocations), COUNT(skipped_operations), COUNT(skipped_trims),
     {.name = "instructions",
      .path = "instructions.per_op",
      .class = TP_CLASS_INSTRUCTIONS,
@@ -83,9 +75,7 @@ const struct tp_metric tp_metrics[] = {
      .unit = TP_UNIT_NS,
      .better = LESS,
      .allowed = 0.05},
-    LATENCIES("alloc"),
-    LATENCIES("free"),
-    LATENCIES("realloc"),
+    LATENCIES("alloc"), LATENCIES("free"), LATENCIES("realloc"),
     {.name = "cold_ns_per_op",
      .path = "throughput.cold_ns_per_op",
      .class = TP_CLASS_REPORT,
@@ -96,7 +86,11 @@ const struct tp_metric tp_metrics[] = {
      .class = TP_CLASS_REPORT,
      .unit = TP_UNIT_NS,
      .better = LESS},
-    {.name = NULL}};
+{
+    .name = NULL
+}
+}
+;
 
 const size_t tp_metric_count = sizeof tp_metrics / sizeof *tp_metrics - 1;
 static_assert(sizeof tp_metrics / sizeof *tp_metrics <= TP_METRIC_MAX, "the documented limit");
@@ -120,10 +114,10 @@ const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err)
     return NULL;
 }
 
-static struct tp_text with_unit(double value, const char *unit)
+static struct tp_text nanoseconds(double value)
 {
     struct tp_text t;
-    snprintf(t.s, sizeof t.s, "%s%s", tp_digits(value).s, unit);
+    snprintf(t.s, sizeof t.s, "%.40s ns", tp_digits(value).s);
     return t;
 }
 
@@ -137,12 +131,18 @@ struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exac
     if (!isfinite(value))
         return (struct tp_text){"-"};
     switch (m->unit) {
-    case TP_UNIT_BYTES: return tp_bytes(whole(value), exact);
-    case TP_UNIT_COUNT: return tp_count(whole(value));
-    case TP_UNIT_SHARE: return tp_percent(value);
-    case TP_UNIT_RATIO: return tp_times(value);
-    case TP_UNIT_NS: return with_unit(value, " ns");
-    case TP_UNIT_INSTRUCTIONS: return tp_digits(value);
+    case TP_UNIT_BYTES:
+        return tp_bytes(whole(value), exact);
+    case TP_UNIT_COUNT:
+        return tp_count(whole(value));
+    case TP_UNIT_SHARE:
+        return tp_percent(value);
+    case TP_UNIT_RATIO:
+        return tp_times(value);
+    case TP_UNIT_NS:
+        return nanoseconds(value);
+    case TP_UNIT_INSTRUCTIONS:
+        return tp_digits(value);
     }
     return (struct tp_text){"-"};
 }

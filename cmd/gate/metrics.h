@@ -31,8 +31,9 @@ enum tp_better { TP_BETTER_LESS, TP_BETTER_MORE };
 
 struct tp_metric {
     const char *name;
-    const char *path; /* in a run of the result, members with dots: "memory.peak_reserved_bytes"; of
-                         a per-device one the same under each of `devices`, where there are several */
+    const char
+        *path; /* in a run of the result, members with dots: "memory.peak_reserved_bytes"; of
+                  a per-device one the same under each of `devices`, where there are several */
     enum tp_class class;
     enum tp_unit unit;
     enum tp_better better;

@@ -14,11 +14,11 @@ enum { TP_ROUND_SIDES = 32, TP_ROUNDS_MAX = 1000 };
 /* What is the same for all sides. */
 struct tp_rounds_cfg {
     const struct tp_prepared *trace;
-    const char *source;          /* NULL: default */
-    const char *const *more;     /* further arguments of each replay */
+    const char *source;      /* NULL: default */
+    const char *const *more; /* further arguments of each replay */
     unsigned rounds;
-    uint64_t min_time_ns;        /* of the throughput and of the latency pass, each */
-    uint64_t seed;               /* of the order and of the padding */
+    uint64_t min_time_ns; /* of the throughput and of the latency pass, each */
+    uint64_t seed;        /* of the order and of the padding */
     int core;
     const volatile sig_atomic_t *interrupted;
     void (*progress)(void *ctx, unsigned done, unsigned total); /* may be NULL */

@@ -22,10 +22,10 @@ struct tp_stored_run {
     char *strategy, *label;
     struct tp_stored_option *options; /* all effective ones, in the order of the file */
     size_t option_count;
-    char *source;                    /* "host", "virtual+limit" */
+    char *source;                            /* "host", "virtual+limit" */
     struct tp_stored_option *source_options; /* of the base and, as "limit.capacity", decorators */
     size_t source_option_count;
-    char *touch, *scope; /* "first"; "policy" or "policy_and_source" */
+    char *touch, *scope;             /* "first"; "policy" or "policy_and_source" */
     bool usage, throughput, latency; /* which passes it was measured by */
     bool exact;                      /* memory is class E: no real allocator, no real device */
     bool played_once;
@@ -41,7 +41,7 @@ struct tp_stored_run {
 };
 
 struct tp_stored {
-    char *path;                     /* as given, for messages */
+    char *path;                       /* as given, for messages */
     char *version, *build, *compiler; /* of the tapool that measured */
     char *arch, *cpu, *libc;
     double step_ns;

@@ -1,0 +1,39 @@
+#!/usr/bin/env bats
+# replay --passes: only what is asked for is measured, and only that stands in the result.
+
+bats_require_minimum_version 1.5.0
+load common
+
+members() { # JSON-FILE: those that a pass fills
+    python3 -c '
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+filled = "memory source_calls failed_allocations throughput latency devices".split()
+print(" ".join(run["passes"]), "|", " ".join(name for name in filled if name in run))' "$1"
+}
+
+passes() { # LIST
+    "$TAPOOL" replay sample:sqlite -s arena --json --min-time 0 --passes "$1" >"$BATS_TEST_TMPDIR/r.json"
+    members "$BATS_TEST_TMPDIR/r.json"
+}
+
+@test "a result holds what its passes measured, and nothing else" {
+    [ "$(passes usage)" = "usage | memory source_calls failed_allocations devices" ]
+    [ "$(passes latency,throughput)" = "throughput latency | throughput latency" ]
+    [ "$(passes usage,fits,verify)" = \
+        "verify usage fits | memory source_calls failed_allocations devices" ]
+    python3 -c '
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+assert run["verified"] is True and run["memory"]["fits_in_bytes"] > 0' "$BATS_TEST_TMPDIR/r.json"
+}
+
+@test "passes that cannot be are refused" {
+    local list
+    for list in nonsense "usage,,latency" fits ""; do
+        run -2 --separate-stderr "$TAPOOL" replay sample:sqlite -s arena --json --passes "$list"
+    done
+    run -2 --separate-stderr "$TAPOOL" replay sample:sqlite -s arena --passes usage
+    [[ "$stderr" == *"--format json"* ]]
+    run -2 --separate-stderr "$TAPOOL" replay sample:sqlite --json --passes usage --verify
+}

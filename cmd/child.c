@@ -115,9 +115,8 @@ static void wake(int number)
     (void)number; /* that it came is all */
 }
 
-/* Until the child has ended; ends it when the command is interrupted. Signals are let in only while
- * it sleeps, so that none comes between looking and sleeping. TP_ESTOP: interrupted. */
-static int await_end(pid_t pid, const volatile sig_atomic_t *interrupted, int *how)
+/* Signals are let in only while it sleeps, so that none comes between looking and sleeping. */
+int tp_child_await(pid_t pid, const volatile sig_atomic_t *interrupted, int *how)
 {
     const struct sigaction woken = {.sa_handler = wake};
     struct sigaction before;
@@ -150,7 +149,7 @@ static int await_end(pid_t pid, const volatile sig_atomic_t *interrupted, int *h
 static int await(pid_t pid, const struct job *job, const struct tp_replay_cfg *cfg,
                  struct tp_err *err)
 {
-    int how = 0, status = await_end(pid, cfg->interrupted, &how);
+    int how = 0, status = tp_child_await(pid, cfg->interrupted, &how);
     if (status == TP_ESTOP)
         return tp_fail(err, TP_ESTOP, "interrupted");
     if (status)

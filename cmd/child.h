@@ -4,9 +4,15 @@
 
 #include "cmd/spec.h"
 
+#include <sys/types.h>
+
 /* As tp_replay, in a fresh tapool. The program travels by descriptor, the result by shared memory.
  */
 int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                     struct tp_run *out, struct tp_err *err);
+
+/* Waits until a child process has ended; `how` as waitpid says it. Ends it when `interrupted` (may
+ * be NULL) becomes other than 0: TP_ESTOP. TP_EIO: it is lost, errno says why. */
+int tp_child_await(pid_t pid, const volatile sig_atomic_t *interrupted, int *how);
 
 #endif

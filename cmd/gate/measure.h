@@ -40,9 +40,10 @@ int tp_measure_core(void);
  * the same program at once. `path` gets its name (owned by the caller). */
 struct tp_open_opts;
 struct tp_prepared {
-    char *path;        /* of the .tpt */
-    char *given;       /* as the user named it */
-    char *name, *kind; /* of the trace; kind "host" or "device" */
+    char *path;       /* of the .tpt */
+    char *given;      /* as the user named it */
+    char *name;       /* its file's base name, "sample:web" of a shipped one */
+    const char *kind; /* "host" or "device"; static */
     char hash[65];
     uint64_t events, operations;
     uint16_t devices;
@@ -50,7 +51,7 @@ struct tp_prepared {
 };
 int tp_measure_prepare(const char *given, const struct tp_open_opts *o, const char *folder,
                        struct tp_prepared *out, struct tp_err *err);
-void tp_prepared_release(struct tp_prepared *p); /* removes the file too */
+void tp_prepared_release(struct tp_prepared *p); /* the file goes with the folder */
 
 /* A fresh private folder in $TMPDIR; removes it and all that is in it. */
 int tp_measure_folder(char *path, size_t size, struct tp_err *err);

@@ -8,6 +8,7 @@
  *
  *     strategy's address --> | 0x1b3..0000 | --> virtual's address      (table `ranges`, tag =
  * below) */
+#include "alloc/random.h"
 #include "alloc/sources/pass.h"
 #include "alloc/sources/range_table.h"
 
@@ -32,15 +33,6 @@ static const struct tp_opt shuffle_rows[] = {{.name = "seed",
                                               .arg = "N",
                                               .help = "of the random choice"},
                                              {.name = NULL}};
-
-/* splitmix64 */
-static uint64_t next_random(struct shuffle *s)
-{
-    uint64_t z = s->random += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
 
 static int shuffle_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
@@ -73,7 +65,7 @@ static int get_translated(struct shuffle *s, uint64_t size, uint64_t align, tp_a
     uint64_t page = s->pass.inner->page;
     uint64_t mask = (align > page ? align : page) - 1;
     for (int tries = 0; tries < 64; tries++) {
-        tp_addr addr = (next_random(s) >> (64 - SHUFFLE_BITS)) & ~mask;
+        tp_addr addr = (tp_random_split(&s->random) >> (64 - SHUFFLE_BITS)) & ~mask;
         if (addr && !range_table_overlaps(&s->ranges, addr, size)) {
             range_table_insert(&s->ranges, (struct range_item){addr, size, below, size});
             *out = addr;
@@ -90,10 +82,10 @@ static int get_among_decoys(struct shuffle *s, uint64_t size, uint64_t align, tp
     int rc = pass_get(s, size, align, &got[0]);
     if (rc)
         return rc;
-    uint64_t count = 1, wanted = 1 + next_random(s) % SHUFFLE_DECOYS;
+    uint64_t count = 1, wanted = 1 + tp_random_split(&s->random) % SHUFFLE_DECOYS;
     while (count <= wanted && !pass_get(s, size, align, &got[count]))
         count++;
-    uint64_t chosen = next_random(s) % count;
+    uint64_t chosen = tp_random_split(&s->random) % count;
     *out = got[chosen];
     for (uint64_t i = 0; i < count; i++)
         if (i != chosen)

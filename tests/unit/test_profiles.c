@@ -3,7 +3,7 @@
  */
 #include "cmd/registry.h"
 #include "tests/unit/trace_fixture.h"
-#include "traces/profiles/random.h"
+#include "traces/profiles/distributions.h"
 #include "traces/trace.h"
 
 extern const struct tp_profile tp_profile_pair, tp_profile_batch, tp_profile_random_replace,

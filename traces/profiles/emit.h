@@ -6,7 +6,7 @@
 #define TP_PROFILE_EMIT_H
 
 #include "traces/profile.h"
-#include "traces/profiles/random.h"
+#include "traces/profiles/distributions.h"
 
 #include <inttypes.h>
 

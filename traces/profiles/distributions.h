@@ -1,53 +1,12 @@
-/* Random numbers of the profiles: xoshiro256** (Blackman and Vigna, 2018), seeded by splitmix64.
+/* How the random numbers of the profiles are spread: sizes, counts and times to wait.
  *
- * Whole numbers only: what libm rounds differs between machines, and a seed must mean the same
- * trace on all of them. */
-#ifndef TP_PROFILE_RANDOM_H
-#define TP_PROFILE_RANDOM_H
+ * Whole numbers only, as in alloc/random.h: a seed must mean the same trace on all machines. */
+#ifndef TP_PROFILE_DISTRIBUTIONS_H
+#define TP_PROFILE_DISTRIBUTIONS_H
 
-#include <assert.h>
+#include "alloc/random.h"
+
 #include <stdbool.h>
-#include <stdint.h>
-
-struct tp_random {
-    uint64_t s[4];
-};
-
-static inline void tp_random_seed(struct tp_random *r, uint64_t seed)
-{
-    for (int i = 0; i < 4; i++) {
-        uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
-        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-        r->s[i] = z ^ z >> 31;
-    }
-}
-
-static inline uint64_t tp_random_turn(uint64_t x, int by)
-{
-    return x << by | x >> (64 - by);
-}
-
-static inline uint64_t tp_random_next(struct tp_random *r)
-{
-    uint64_t *s = r->s, out = tp_random_turn(s[1] * 5, 7) * 9, t = s[1] << 17;
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = tp_random_turn(s[3], 45);
-    return out;
-}
-
-/* 0 to n-1, n below 2^48. The bias of the short way is below 2^-16. */
-static inline uint64_t tp_random_below(struct tp_random *r, uint64_t n)
-{
-    assert(n > 0 && n < UINT64_C(1) << 48);
-    if (n <= UINT32_MAX)
-        return (tp_random_next(r) >> 32) * n >> 32;
-    return tp_random_next(r) % n;
-}
 
 /* low to high, both included. */
 static inline uint64_t tp_random_from(struct tp_random *r, uint64_t low, uint64_t high)

@@ -16,6 +16,7 @@ enum tp_verdict {
 };
 
 struct tp_difference {
+    enum tp_better better;
     double base, now; /* medians */
     double estimate;  /* now / base: exp of the median of the logarithms of the pairs */
     struct tp_interval interval;
@@ -29,7 +30,14 @@ struct tp_difference {
 void tp_difference_measure(const double *base, const double *now, size_t count,
                            enum tp_better better, uint64_t seed, struct tp_difference *out);
 
-/* Adjusts over all of them (both directions apart) and decides. */
-void tp_differences_decide(struct tp_difference *all, size_t count, double alpha, double effect);
+/* Adjusts over all of them (both directions apart) and decides:
+ *
+ *     regression     adjusted p < alpha, estimate worse by `effect` or more, interval excludes 1
+ *     improved       its mirror image
+ *     inconclusive   neither, and the interval reaches beyond twice the effect; or no pair at all
+ *
+ * Those whose verdict is TP_INSENSITIVE before are no tests and stay so. TP_ENOMEM. */
+int tp_differences_decide(struct tp_difference *all, size_t count, double alpha, double effect,
+                          struct tp_err *err);
 
 #endif

@@ -95,8 +95,8 @@ static int make_arguments(struct launch *l, const struct tp_measure *m, struct t
  * is passed explicitly here; where things lie is the user's. */
 static bool is_kept(const char *variable)
 {
-    static const char *const places[] = {"TAPOOL_SAMPLES=", "TAPOOL_CUDA_DRIVER=",
-                                         "TAPOOL_FAKE_CUDA"};
+    static const char *const places[] = {
+        "TAPOOL_SAMPLES=", "TAPOOL_CUDA_DRIVER=", "TAPOOL_FAKE_CUDA"};
     if (strncmp(variable, "TAPOOL_", 7) != 0)
         return strncmp(variable, "_TAPOOL_PADDING=", 16) != 0;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)

@@ -47,7 +47,7 @@ struct tp_prepared {
     char hash[65];
     uint64_t events, operations;
     uint16_t devices;
-    uint32_t threads;
+    uint64_t threads;
 };
 int tp_measure_prepare(const char *given, const struct tp_open_opts *o, const char *folder,
                        struct tp_prepared *out, struct tp_err *err);

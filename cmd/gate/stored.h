@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { TP_STORED_DEVICES = 256, TP_STORED_BYTES = 1 << 30 };
+enum { TP_STORED_DEVICES = 256, TP_STORED_BYTES = 1 << 26 };
 
 struct tp_stored_option {
     char *name, *value;

@@ -1,0 +1,519 @@
+/* Reading tapool.result/1 back; see stored.h. The whole document becomes a tree, every member that
+ * is used is checked (json_member.h), the tree goes.
+ *
+ * Members that belong together are there together: a run with `memory` has all of it, a run whose
+ * throughput was not measured has none of it. So a member that is missing inside an object that is
+ * there is damage, and an object that is not there is a pass that was not played.
+ *
+ * Known weakness: the tree takes up to thirty times the file, which is why TP_STORED_BYTES is as
+ * small as it is. */
+#include "cmd/gate/stored.h"
+
+#include "cmd/gate/json_member.h"
+#include "traces/clean.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA "tapool.result/1"
+enum { OPTIONS_MAX = 256, RUNS_MAX = 100000, HASH_DIGITS = 64, CHUNK = 1 << 16 };
+
+#define BEYOND 1e30 /* no time and no size of this world */
+
+static const struct tp_member_range real = {.most = BEYOND};
+static const struct tp_member_range real_or_null = {.most = BEYOND, .null = true};
+
+/* ---- texts and lists ---- */
+
+/* A text that must be one of these; the first NULL ends them. */
+static int read_word(const struct tp_member *in, const char *name, const char *const *words,
+                     char **out, struct tp_err *err)
+{
+    struct tp_member m;
+    int status = tp_member_text(in, name, out, err);
+    for (size_t i = 0; !status && words[i]; i++)
+        if (!strcmp(*out, words[i]))
+            return TP_OK;
+    if (!status)
+        status = tp_member_get(in, name, true, &m, err);
+    return status ? status : tp_member_fail(&m, "is no word that is known here", err);
+}
+
+static int add_option(struct tp_stored_option **list, size_t *count, const char *prefix,
+                      const struct tp_member *value, struct tp_err *err)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%.120s%s%.120s", prefix, *prefix ? "." : "", value->item->string);
+    if (!cJSON_IsString(value->item))
+        return tp_member_fail(value, "is no text", err);
+    struct tp_stored_option *more = realloc(*list, (*count + 1) * sizeof *more);
+    if (!more)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    *list = more;
+    more[*count] = (struct tp_stored_option){
+        .name = tp_clean_copy(name, sizeof name),
+        .value = tp_clean_copy(value->item->valuestring, TP_MEMBER_TEXT)};
+    (*count)++;
+    return more[*count - 1].name && more[*count - 1].value ? TP_OK
+                                                           : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+static bool has_twin(const cJSON *item)
+{
+    for (const cJSON *other = item->next; other; other = other->next)
+        if (!strcmp(item->string, other->string))
+            return true;
+    return false;
+}
+
+/* The member `options`, each a text, none twice. */
+static int read_options(const struct tp_member *in, const char *prefix,
+                        struct tp_stored_option **list, size_t *count, struct tp_err *err)
+{
+    struct tp_member options, value;
+    int status = tp_member_get(in, "options", true, &options, err);
+    if (!status)
+        status = tp_member_is_object(&options, err);
+    if (!status && cJSON_GetArraySize(options.item) > OPTIONS_MAX)
+        status = tp_member_fail(&options, "has more members than any policy has options", err);
+    for (const cJSON *item = status ? NULL : options.item->child; !status && item;
+         item = item->next) {
+        value = options;
+        value.item = item;
+        snprintf(value.path, sizeof value.path, "%.120s.%.60s", options.path, item->string);
+        status = has_twin(item) ? tp_member_fail(&value, "stands there twice", err)
+                                : add_option(list, count, prefix, &value, err);
+    }
+    return status;
+}
+
+static int read_decorators(const struct tp_member *source, struct tp_stored_run *run,
+                           struct tp_err *err)
+{
+    struct tp_member list, layer;
+    size_t i = 0;
+    int status = tp_member_get(source, "decorators", false, &list, err);
+    if (status || !list.item)
+        return status;
+    status = tp_member_is_array(&list, err);
+    for (const cJSON *item = status ? NULL : list.item->child; !status && item; item = item->next) {
+        char *name = NULL;
+        if (i == OPTIONS_MAX)
+            return tp_member_fail(&list, "has more layers than any source", err);
+        tp_member_element(&list, item, i++, &layer);
+        status = tp_member_text(&layer, "name", &name, err);
+        if (!status)
+            status = read_options(&layer, name, &run->source_options, &run->source_option_count,
+                                  err);
+        free(name);
+    }
+    return status;
+}
+
+static int read_warnings(const struct tp_member *in, struct tp_stored_run *run, struct tp_err *err)
+{
+    struct tp_member list, one;
+    int status = tp_member_get(in, "warnings", true, &list, err);
+    if (!status)
+        status = tp_member_is_array(&list, err);
+    int count = status ? 0 : cJSON_GetArraySize(list.item);
+    if (!status && count > OPTIONS_MAX)
+        status = tp_member_fail(&list, "has more warnings than there are", err);
+    if (!status && count)
+        run->warnings = calloc((size_t)count, sizeof *run->warnings);
+    if (!status && count && !run->warnings)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (const cJSON *item = status ? NULL : list.item->child; !status && item; item = item->next) {
+        struct tp_stored_option *w = &run->warnings[run->warning_count];
+        tp_member_element(&list, item, run->warning_count++, &one);
+        status = tp_member_text(&one, "id", &w->name, err);
+        if (!status)
+            status = tp_member_text(&one, "text", &w->value, err);
+    }
+    return status;
+}
+
+/* ---- a run ---- */
+
+static int read_trace(const struct tp_member *in, struct tp_stored_run *run, struct tp_err *err)
+{
+    static const char *const kinds[] = {"host", "device", NULL};
+    struct tp_member t;
+    uint64_t devices = 0;
+    int status = tp_member_get(in, "trace", true, &t, err);
+    if (!status)
+        status = tp_member_text(&t, "path", &run->trace_path, err);
+    if (!status)
+        status = tp_member_text(&t, "name", &run->trace_name, err);
+    if (!status)
+        status = read_word(&t, "kind", kinds, &run->kind, err);
+    if (!status)
+        status = tp_member_text(&t, "program_hash", &run->hash, err);
+    if (!status && (strlen(run->hash) != HASH_DIGITS ||
+                    strspn(run->hash, "0123456789abcdef") != HASH_DIGITS))
+        return tp_fail(err, TP_EINPUT, "%s: %s.program_hash is no SHA-256", t.file, t.path);
+    if (!status)
+        status = tp_member_count(&t, "events", &run->events, err);
+    if (!status)
+        status = tp_member_count(&t, "operations", &run->operations, err);
+    if (!status)
+        status = tp_member_count(&t, "devices", &devices, err);
+    if (!status && (!devices || devices > TP_STORED_DEVICES))
+        return tp_fail(err, TP_EINPUT, "%s: %s.devices is not from 1 to %d", t.file, t.path,
+                       TP_STORED_DEVICES);
+    run->devices = (uint16_t)devices;
+    return status;
+}
+
+static int read_policy(const struct tp_member *in, struct tp_stored_run *run, struct tp_err *err)
+{
+    static const char *const touches[] = {"none", "first", "all", NULL};
+    static const char *const scopes[] = {"policy", "policy_and_source", NULL};
+    struct tp_member strategy, source;
+    int status = tp_member_get(in, "strategy", true, &strategy, err);
+    if (!status)
+        status = tp_member_text(&strategy, "name", &run->strategy, err);
+    if (!status)
+        status = tp_member_text(&strategy, "label", &run->label, err);
+    if (!status)
+        status = read_options(&strategy, "", &run->options, &run->option_count, err);
+    if (!status)
+        status = tp_member_get(in, "source", true, &source, err);
+    if (!status)
+        status = tp_member_text(&source, "name", &run->source, err);
+    if (!status)
+        status = read_options(&source, "", &run->source_options, &run->source_option_count, err);
+    if (!status)
+        status = read_decorators(&source, run, err);
+    if (!status)
+        status = read_word(in, "touch", touches, &run->touch, err);
+    if (!status)
+        status = read_word(in, "latency_scope", scopes, &run->scope, err);
+    return status;
+}
+
+/* Follows "memory.peak_reserved_bytes". `out->item` is NULL where an object on the way is not
+ * there, or where `loose` allows that of the last member. */
+static int follow(const struct tp_member *root, const char *path, bool loose, struct tp_member *out,
+                  struct tp_err *err)
+{
+    *out = *root;
+    for (;;) {
+        char name[64];
+        size_t length = strcspn(path, ".");
+        bool last = !path[length];
+        snprintf(name, sizeof name, "%.*s", (int)length, path);
+        int status = tp_member_get(out, name, last && !loose, out, err);
+        if (status || last || !out->item)
+            return status;
+        path += length + 1;
+    }
+}
+
+static int read_metric(const struct tp_member *root, const struct tp_metric *m, bool loose,
+                       double *value, struct tp_err *err)
+{
+    struct tp_member at;
+    struct tp_member_range range = {
+        .most = m->unit == TP_UNIT_SHARE ? 1 : BEYOND,
+        .whole = m->unit == TP_UNIT_BYTES || m->unit == TP_UNIT_COUNT,
+        .null = true,
+    };
+    int status = follow(root, m->path, loose, &at, err);
+    if (status || !at.item)
+        return status;
+    return tp_member_value(&at, &range, value, err);
+}
+
+/* The object under which a device's memory stands, NULL where the usage pass was not played: the
+ * run itself where there is one device. */
+static int find_device(const struct tp_member *run_at, const struct tp_stored_run *run, uint16_t d,
+                       struct tp_member *out, struct tp_err *err)
+{
+    struct tp_member list;
+    *out = *run_at;
+    if (run->devices == 1)
+        return TP_OK;
+    int status = tp_member_get(run_at, "devices", false, &list, err);
+    out->item = NULL;
+    if (status || !list.item)
+        return status;
+    status = tp_member_is_array(&list, err);
+    if (!status && cJSON_GetArraySize(list.item) != run->devices)
+        status = tp_member_fail(&list, "has another number of devices than its trace", err);
+    if (!status)
+        tp_member_element(&list, cJSON_GetArrayItem(list.item, d), d, out);
+    return status;
+}
+
+static int read_device(const struct tp_member *run_at, struct tp_stored_run *run, uint16_t d,
+                       bool *played, struct tp_err *err)
+{
+    static const char *const classes[] = {"E", "R", NULL};
+    struct tp_member device, memory = {0};
+    char *class = NULL;
+    double *values = run->values + (size_t)d * tp_metric_count;
+    int status = find_device(run_at, run, d, &device, err);
+    if (!status && device.item)
+        status = tp_member_get(&device, "memory", false, &memory, err);
+    *played = memory.item != NULL;
+    if (status || !memory.item)
+        return status;
+    status = read_word(&memory, "class", classes, &class, err);
+    run->exact = run->exact && !status && *class == 'E';
+    free(class);
+    if (!status) { /* its twin, so that neither stands there alone */
+        struct tp_member calls;
+        status = tp_member_get(&device, "source_calls", true, &calls, err);
+    }
+    for (size_t i = 0; !status && i < tp_metric_count; i++)
+        if (tp_metrics[i].per_device)
+            status = read_metric(&device, &tp_metrics[i], false, &values[i], err);
+    return status;
+}
+
+/* What is measured, device by device and for the whole run. */
+static int read_values(const struct tp_member *in, struct tp_stored_run *run, struct tp_err *err)
+{
+    size_t count = run->devices * tp_metric_count;
+    int status = TP_OK;
+    run->values = malloc(count * sizeof *run->values);
+    if (!run->values)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        run->values[i] = NAN;
+    run->exact = true;
+    for (uint16_t d = 0; !status && d < run->devices; d++) {
+        bool played = false;
+        status = read_device(in, run, d, &played, err);
+        if (!status && d && played != run->usage)
+            return tp_fail(err, TP_EINPUT, "%s: %s has the memory of some devices only", in->file,
+                           in->path);
+        run->usage = played;
+    }
+    run->exact = run->exact && run->usage;
+    for (size_t i = 0; !status && i < tp_metric_count; i++)
+        if (!tp_metrics[i].per_device)
+            status = read_metric(in, &tp_metrics[i], !run->usage, &run->values[i], err);
+    return status;
+}
+
+static int read_repeats(const struct tp_member *throughput, struct tp_stored_run *run,
+                        struct tp_err *err)
+{
+    struct tp_member list, one;
+    int status = tp_member_get(throughput, "runs_ns_per_op", true, &list, err);
+    if (!status)
+        status = tp_member_is_array(&list, err);
+    size_t count = status ? 0 : (size_t)cJSON_GetArraySize(list.item);
+    if (count)
+        run->repeats = malloc(count * sizeof *run->repeats);
+    if (count && !run->repeats)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (const cJSON *item = status ? NULL : list.item->child; !status && item; item = item->next) {
+        tp_member_element(&list, item, run->repeat_count, &one);
+        status = tp_member_value(&one, &real, &run->repeats[run->repeat_count++], err);
+    }
+    return status;
+}
+
+static int read_throughput(const struct tp_member *in, struct tp_stored_run *run,
+                           struct tp_err *err)
+{
+    struct tp_member t;
+    run->low_ns_per_op = run->high_ns_per_op = run->engine_ns_per_op = NAN;
+    int status = tp_member_get(in, "throughput", false, &t, err);
+    if (status || !t.item)
+        return status;
+    run->throughput = true;
+    status = tp_member_number(&t, "low_ns_per_op", &real_or_null, &run->low_ns_per_op, err);
+    if (!status)
+        status = tp_member_number(&t, "high_ns_per_op", &real_or_null, &run->high_ns_per_op, err);
+    if (!status)
+        status = tp_member_number(&t, "engine_ns_per_op", &real, &run->engine_ns_per_op, err);
+    if (!status)
+        status = tp_member_flag(&t, "played_once", &run->played_once, err);
+    return status ? status : read_repeats(&t, run, err);
+}
+
+static int read_run(const struct tp_member *in, struct tp_stored_run *run, struct tp_err *err)
+{
+    struct tp_member latency;
+    int status = read_trace(in, run, err);
+    if (!status)
+        status = read_policy(in, run, err);
+    if (!status)
+        status = read_values(in, run, err);
+    if (!status)
+        status = read_throughput(in, run, err);
+    if (!status)
+        status = tp_member_get(in, "latency", false, &latency, err);
+    if (!status)
+        run->latency = latency.item != NULL;
+    return status ? status : read_warnings(in, run, err);
+}
+
+/* ---- the document ---- */
+
+static int check_schema(const struct tp_member *root, struct tp_err *err)
+{
+    const size_t length = sizeof SCHEMA - 1;
+    char *schema = NULL;
+    int status = tp_member_text(root, "schema", &schema, err);
+    if (!status && (strncmp(schema, SCHEMA, length) || (schema[length] && schema[length] != '.'))) {
+        status = tp_fail(err, TP_EINPUT, "%s is '%.80s'; this tapool reads '" SCHEMA "'", root->file,
+                         schema);
+        if (!strncmp(schema, SCHEMA, length - 1))
+            tp_hint(err, status, "a tapool of its own version reads it");
+        else
+            tp_hint(err, status, "'tapool replay TRACE --export-json FILE' writes one");
+    }
+    free(schema);
+    return status;
+}
+
+static int read_head(const struct tp_member *root, struct tp_stored *out, struct tp_err *err)
+{
+    struct tp_member tool, machine, clock;
+    const struct {
+        const struct tp_member *in;
+        const char *name;
+        char **text;
+    } texts[] = {{&tool, "version", &out->version}, {&tool, "build", &out->build},
+                 {&tool, "compiler", &out->compiler}, {&machine, "arch", &out->arch},
+                 {&machine, "cpu", &out->cpu}, {&machine, "libc", &out->libc}};
+    int status = check_schema(root, err);
+    if (!status)
+        status = tp_member_get(root, "tool", true, &tool, err);
+    if (!status)
+        status = tp_member_get(root, "machine", true, &machine, err);
+    if (!status)
+        status = tp_member_get(root, "clock", true, &clock, err);
+    for (size_t i = 0; !status && i < sizeof texts / sizeof *texts; i++)
+        status = tp_member_text(texts[i].in, texts[i].name, texts[i].text, err);
+    if (!status)
+        status = tp_member_number(&clock, "step_ns", &real, &out->step_ns, err);
+    return status ? status : tp_member_flag(root, "partial", &out->partial, err);
+}
+
+static int read_document(const cJSON *tree, struct tp_stored *out, struct tp_err *err)
+{
+    const struct tp_member root = {.file = out->path, .item = tree};
+    struct tp_member list, one;
+    int status = tp_member_is_object(&root, err);
+    if (!status)
+        status = read_head(&root, out, err);
+    if (!status)
+        status = tp_member_get(&root, "runs", true, &list, err);
+    if (!status)
+        status = tp_member_is_array(&list, err);
+    size_t count = status ? 0 : (size_t)cJSON_GetArraySize(list.item);
+    if (count > RUNS_MAX)
+        return tp_member_fail(&list, "has more than 100,000 runs", err);
+    if (count)
+        out->runs = calloc(count, sizeof *out->runs);
+    if (count && !out->runs)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (const cJSON *item = status ? NULL : list.item->child; !status && item; item = item->next) {
+        tp_member_element(&list, item, out->count, &one);
+        status = read_run(&one, &out->runs[out->count++], err);
+    }
+    return status;
+}
+
+int tp_stored_parse(const char *text, size_t length, const char *name, struct tp_stored *out,
+                    struct tp_err *err)
+{
+    cJSON *tree = NULL;
+    *out = (struct tp_stored){.path = tp_clean_copy(name, TP_MEMBER_TEXT)};
+    if (!out->path)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = tp_member_parse(text, length, out->path, &tree, err);
+    if (!status)
+        status = read_document(tree, out, err);
+    cJSON_Delete(tree);
+    if (!status)
+        return TP_OK;
+    tp_stored_release(out);
+    return status;
+}
+
+/* ---- files ---- */
+
+static int read_whole(FILE *in, const char *name, char **text, size_t *length, struct tp_err *err)
+{
+    size_t room = 0;
+    *text = NULL;
+    *length = 0;
+    do {
+        if (*length == room) {
+            room = room ? 2 * room : CHUNK;
+            char *more = realloc(*text, room);
+            if (!more)
+                return tp_fail(err, TP_ENOMEM, "out of memory");
+            *text = more;
+        }
+        *length += fread(*text + *length, 1, room - *length, in);
+        if (*length > TP_STORED_BYTES)
+            return tp_fail(err, TP_EINPUT, "%s is larger than %d MiB: no result is", name,
+                           TP_STORED_BYTES >> 20);
+    } while (!feof(in) && !ferror(in));
+    return ferror(in) ? tp_fail(err, TP_EINPUT, "%s cannot be read: %s", name, strerror(errno))
+                      : TP_OK;
+}
+
+int tp_stored_read(const char *path, struct tp_stored *out, struct tp_err *err)
+{
+    bool standard = !strcmp(path, "-");
+    const char *name = standard ? "stdin" : path;
+    char *text = NULL;
+    size_t length = 0;
+    *out = (struct tp_stored){0};
+    FILE *in = standard ? stdin : fopen(path, "re");
+    if (!in)
+        return tp_fail(err, TP_EINPUT, "%s cannot be opened: %s", name, strerror(errno));
+    int status = read_whole(in, name, &text, &length, err);
+    if (!standard)
+        fclose(in);
+    if (!status)
+        status = tp_stored_parse(text, length, name, out, err);
+    free(text);
+    return status;
+}
+
+/* ---- giving back ---- */
+
+static void release_options(struct tp_stored_option *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(list[i].name);
+        free(list[i].value);
+    }
+    free(list);
+}
+
+static void release_run(struct tp_stored_run *r)
+{
+    char *const texts[] = {r->trace_path, r->trace_name, r->kind,   r->hash, r->strategy,
+                           r->label,      r->source,     r->touch,  r->scope};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    release_options(r->options, r->option_count);
+    release_options(r->source_options, r->source_option_count);
+    release_options(r->warnings, r->warning_count);
+    free(r->values);
+    free(r->repeats);
+}
+
+void tp_stored_release(struct tp_stored *s)
+{
+    char *const texts[] = {s->path, s->version, s->build, s->compiler, s->arch, s->cpu, s->libc};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    for (size_t i = 0; i < s->count; i++)
+        release_run(&s->runs[i]);
+    free(s->runs);
+    *s = (struct tp_stored){0};
+}

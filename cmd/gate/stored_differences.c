@@ -1,0 +1,90 @@
+/* What two stored results have in common; see stored.h. */
+#include "cmd/gate/stored.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double tp_stored_value(const struct tp_stored_run *r, const struct tp_metric *m, uint16_t device)
+{
+    size_t d = m->per_device ? device : 0;
+    return d < r->devices ? r->values[d * tp_metric_count + (size_t)(m - tp_metrics)] : NAN;
+}
+
+/* Who is meant: the file, and of which of its runs. */
+struct who {
+    char text[160];
+};
+
+static struct who name_run(const struct tp_stored *s, const struct tp_stored_run *r)
+{
+    struct who w;
+    snprintf(w.text, sizeof w.text, "%.60s (%.40s, %.40s)", s->path, r->trace_name, r->label);
+    return w;
+}
+
+static int fail_differs(const struct who *a, const struct who *b, const char *what, const char *x,
+                        const char *y, struct tp_err *err)
+{
+    return tp_fail(err, TP_EINPUT, "%s and %s cannot be compared: %s '%s' and '%s'", a->text,
+                   b->text, what, x, y);
+}
+
+int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *x,
+                         const struct tp_stored *b, const struct tp_stored_run *y,
+                         struct tp_err *err)
+{
+    const struct who one = name_run(a, x), other = name_run(b, y);
+    const struct {
+        const char *what, *x, *y;
+    } same[] = {{"the kind of trace is", x->kind, y->kind},
+                {"blocks were touched", x->touch, y->touch}};
+    if (strcmp(x->hash, y->hash))
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT,
+                               "%s and %s played different programs: %.12s with %llu events and "
+                               "%.12s with %llu",
+                               one.text, other.text, x->hash, (unsigned long long)x->events,
+                               y->hash, (unsigned long long)y->events),
+                       "the trace was changed, or read with other options, between the two");
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (strcmp(same[i].x, same[i].y))
+            return fail_differs(&one, &other, same[i].what, same[i].x, same[i].y, err);
+    if (x->devices != y->devices)
+        return tp_fail(err, TP_EINPUT, "%s and %s cannot be compared: %u devices and %u", one.text,
+                       other.text, x->devices, y->devices);
+    if (strcmp(x->scope, y->scope))
+        return tp_hint(err,
+                       fail_differs(&one, &other, "their times hold", x->scope, y->scope, err),
+                       "on a virtual source no driver's or system's time is in a call: replay both "
+                       "on the same --source");
+    return TP_OK;
+}
+
+void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b, bool times,
+                           char *text, size_t size)
+{
+    char steps[2][32];
+    snprintf(steps[0], sizeof steps[0], "%g", a->step_ns);
+    snprintf(steps[1], sizeof steps[1], "%g", b->step_ns);
+    const struct {
+        const char *before, *a, *b, *after;
+        bool times; /* says nothing about memory and counts */
+    } facts[] = {{"tapool ", a->version, b->version, "", false},
+                 {"", a->compiler, b->compiler, "", true},
+                 {"builds ", a->build, b->build, "", true},
+                 {"", a->arch, b->arch, "", false},
+                 {"", a->cpu, b->cpu, "", true},
+                 {"", a->libc, b->libc, "", true},
+                 {"clock steps of ", steps[0], steps[1], " ns", true}};
+    size_t used = 0;
+    *text = '\0';
+    for (size_t i = 0; i < sizeof facts / sizeof *facts && used < size; i++) {
+        const char *x = *facts[i].a ? facts[i].a : "unknown", *y = *facts[i].b ? facts[i].b : "unknown";
+        if (!strcmp(facts[i].a, facts[i].b) || (facts[i].times && !times))
+            continue;
+        int wrote = snprintf(text + used, size - used, "%s%s%.80s and %.80s%s", used ? ", " : "",
+                             facts[i].before, x, y, facts[i].after);
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+}

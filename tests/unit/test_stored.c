@@ -1,0 +1,433 @@
+/* Results that are read back: real ones (the seeds of fuzz_stored), then the same damaged in every
+ * way that a file can be. */
+#include "cmd/gate/stored.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SEEDS TAPOOL_ROOT "/tests/fuzz/corpus/stored/"
+
+static cJSON *load(const char *name)
+{
+    char path[512], *text = calloc(1, 1 << 16);
+    snprintf(path, sizeof path, SEEDS "%s", name);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    assert_non_null(text);
+    assert_true(fread(text, 1, (1 << 16) - 1, in) > 0);
+    fclose(in);
+    cJSON *tree = cJSON_Parse(text);
+    free(text);
+    assert_non_null(tree);
+    return tree;
+}
+
+static int parse_tree(const cJSON *tree, struct tp_stored *out, struct tp_err *err)
+{
+    char *text = cJSON_PrintUnformatted(tree);
+    int status = tp_stored_parse(text, strlen(text), "a.json", out, err);
+    cJSON_free(text);
+    return status;
+}
+
+/* ---- whole ones ---- */
+
+static double value_of(const struct tp_stored_run *r, const char *metric, uint16_t device)
+{
+    return tp_stored_value(r, tp_metric_find(metric, NULL), device);
+}
+
+static void test_host(void **state)
+{
+    (void)state;
+    struct tp_stored s;
+    struct tp_err err;
+    assert_int_equal(tp_stored_read(SEEDS "one-host-run.json", &s, &err), TP_OK);
+    const struct tp_stored_run *r = &s.runs[0];
+    assert_int_equal(s.count, 1);
+    assert_string_equal(s.version, "0.1.0");
+    assert_string_equal(s.cpu, "a processor");
+    assert_string_equal(r->trace_path, "sample:sqlite");
+    assert_string_equal(r->kind, "host");
+    assert_int_equal(r->events, 60);
+    assert_string_equal(r->label, "arena");
+    assert_string_equal(r->scope, "policy_and_source");
+    assert_true(r->usage && r->throughput && r->latency && r->exact);
+    assert_true(r->option_count > 1 && r->repeat_count >= 1);
+    assert_true(value_of(r, "peak_reserved", 0) > 4096);
+    assert_true(value_of(r, "ns_per_op", 0) > 0);
+    assert_true(isnan(value_of(r, "fits_in", 0)));      /* null: not looked for */
+    assert_true(isnan(value_of(r, "instructions", 0))); /* not there */
+    assert_true(isnan(value_of(r, "peak_reserved", 1)));
+    tp_stored_release(&s);
+}
+
+static void test_devices(void **state)
+{
+    (void)state;
+    struct tp_stored s;
+    struct tp_err err;
+    assert_int_equal(tp_stored_read(SEEDS "two-devices.json", &s, &err), TP_OK);
+    const struct tp_stored_run *r = &s.runs[0];
+    assert_int_equal(r->devices, 2);
+    assert_true(value_of(r, "peak_requested", 0) == 22000000 / 512 * 512 + 512 ||
+                value_of(r, "peak_requested", 0) == 22001000);
+    assert_true(value_of(r, "peak_requested", 1) == 3145728);
+    assert_true(value_of(r, "ns_per_op", 0) == value_of(r, "ns_per_op", 1)); /* of the run */
+    tp_stored_release(&s);
+}
+
+static void test_decorators(void **state)
+{
+    (void)state;
+    struct tp_stored s;
+    struct tp_err err;
+    int seen = 0;
+    assert_int_equal(tp_stored_read(SEEDS "decorated-source.json", &s, &err), TP_OK);
+    for (size_t i = 0; i < s.runs[0].source_option_count; i++) {
+        const struct tp_stored_option *o = &s.runs[0].source_options[i];
+        seen += !strcmp(o->name, "shuffle.seed") && !strcmp(o->value, "3");
+        seen += !strcmp(o->name, "limit.capacity") && !strcmp(o->value, "1GiB");
+    }
+    assert_int_equal(seen, 2);
+    assert_string_equal(s.runs[0].label, "small");
+    assert_string_equal(s.runs[0].strategy, "arena");
+    tp_stored_release(&s);
+}
+
+static void test_some_passes(void **state)
+{
+    (void)state;
+    struct tp_stored s;
+    struct tp_err err;
+    assert_int_equal(tp_stored_read(SEEDS "usage-only.json", &s, &err), TP_OK);
+    assert_true(s.runs[0].usage && !s.runs[0].throughput && !s.runs[0].latency);
+    assert_true(isnan(value_of(&s.runs[0], "ns_per_op", 0)));
+    tp_stored_release(&s);
+    assert_int_equal(tp_stored_read(SEEDS "times-only.json", &s, &err), TP_OK);
+    assert_true(!s.runs[0].usage && s.runs[0].throughput && s.runs[0].latency && !s.runs[0].exact);
+    assert_true(isnan(value_of(&s.runs[0], "peak_reserved", 0)));
+    assert_true(isnan(value_of(&s.runs[0], "failed_allocations", 0)));
+    tp_stored_release(&s);
+}
+
+/* A member that nobody knows, of a minor version to come, does no harm; digits are a number. */
+static void test_newer(void **state)
+{
+    (void)state;
+    struct tp_stored s;
+    struct tp_err err;
+    cJSON *tree = load("one-host-run.json");
+    cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(tree, "runs"), 0);
+    cJSON *memory = cJSON_GetObjectItem(run, "memory");
+    cJSON_AddStringToObject(memory, "something_new", "!");
+    cJSON_ReplaceItemInObject(memory, "peak_reserved_bytes",
+                              cJSON_CreateString("18446744073709551615"));
+    cJSON_ReplaceItemInObject(tree, "schema", cJSON_CreateString("tapool.result/1.4"));
+    assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
+    assert_true(value_of(&s.runs[0], "peak_reserved", 0) == 0x1p64);
+    tp_stored_release(&s);
+    cJSON_Delete(tree);
+}
+
+/* ---- damaged ones ---- */
+
+static void expect(const char *text, const char *message)
+{
+    struct tp_stored s;
+    struct tp_err err = {0};
+    assert_int_equal(tp_stored_parse(text, strlen(text), "a.json", &s, &err), TP_EINPUT);
+    assert_string_equal(err.text, message);
+}
+
+static void test_no_json(void **state)
+{
+    (void)state;
+    expect("", "a.json is empty");
+    expect(" \n", "a.json is empty");
+    expect("{\"schema\": nonsense}", "a.json: byte 12: no JSON, or over 1,000 levels deep");
+    expect("{\"schema\": NaN}", "a.json: byte 12: no JSON, or over 1,000 levels deep");
+    expect("{} {}", "a.json: byte 4: something follows the document");
+    expect("[]", "a.json: the document is no object");
+    expect("{}", "a.json: schema is missing");
+    expect("{\"schema\": 1}", "a.json: schema is no text");
+    expect("{\"schema\": \"tapool.result/2\"}",
+           "a.json is 'tapool.result/2'; this tapool reads 'tapool.result/1'");
+    expect("{\"schema\": \"tapool.result/10\"}",
+           "a.json is 'tapool.result/10'; this tapool reads 'tapool.result/1'");
+    expect("{\"schema\": \"tapool.info/1\"}",
+           "a.json is 'tapool.info/1'; this tapool reads 'tapool.result/1'");
+    struct tp_stored s;
+    struct tp_err err;
+    assert_int_equal(tp_stored_parse("{\"a\0\":1}", 8, "a.json", &s, &err), TP_EINPUT);
+    assert_string_equal(err.text, "a.json: byte 4: a NUL, which no JSON has");
+    assert_int_equal(tp_stored_read("/nonexistent/a.json", &s, &err), TP_EINPUT);
+    assert_int_equal(tp_stored_read("/", &s, &err), TP_EINPUT);
+}
+
+/* Cut anywhere it is said to be cut, but for its last newline, which nobody misses. */
+static void test_truncated(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"two-devices.json", "one-host-run.json"};
+    for (size_t f = 0; f < 2; f++) {
+        cJSON *tree = load(files[f]);
+        char *text = cJSON_PrintUnformatted(tree), message[64];
+        size_t length = strlen(text);
+        for (size_t cut = 1; cut < length; cut += f ? 13 : 5) {
+            struct tp_stored s;
+            struct tp_err err = {0};
+            snprintf(message, sizeof message, "a.json is cut off: it ends after %zu bytes", cut);
+            char *part = malloc(cut); /* exactly so much, for the sanitizer */
+            memcpy(part, text, cut);
+            assert_int_equal(tp_stored_parse(part, cut, "a.json", &s, &err), TP_EINPUT);
+            assert_string_equal(err.text, message);
+            free(part);
+        }
+        cJSON_free(text);
+        cJSON_Delete(tree);
+    }
+}
+
+/* ---- each member ---- */
+
+/* Members that the reader uses, by their paths; in `two-devices.json` those of a device stand under
+ * devices[1]. */
+static const char *const used[] = {"schema",
+                                   "tool",
+                                   "tool.version",
+                                   "tool.build",
+                                   "tool.compiler",
+                                   "machine",
+                                   "machine.arch",
+                                   "machine.cpu",
+                                   "machine.libc",
+                                   "clock",
+                                   "clock.step_ns",
+                                   "partial",
+                                   "runs",
+                                   "runs[0].trace",
+                                   "runs[0].trace.path",
+                                   "runs[0].trace.name",
+                                   "runs[0].trace.kind",
+                                   "runs[0].trace.program_hash",
+                                   "runs[0].trace.events",
+                                   "runs[0].trace.operations",
+                                   "runs[0].trace.devices",
+                                   "runs[0].strategy",
+                                   "runs[0].strategy.name",
+                                   "runs[0].strategy.label",
+                                   "runs[0].strategy.options",
+                                   "runs[0].source",
+                                   "runs[0].source.name",
+                                   "runs[0].source.options",
+                                   "runs[0].source.decorators[1].name",
+                                   "runs[0].source.decorators[1].options",
+                                   "runs[0].touch",
+                                   "runs[0].latency_scope",
+                                   "runs[0].memory.class",
+                                   "runs[0].source_calls",
+                                   "runs[0].throughput.low_ns_per_op",
+                                   "runs[0].throughput.high_ns_per_op",
+                                   "runs[0].throughput.played_once",
+                                   "runs[0].throughput.runs_ns_per_op",
+                                   "runs[0].warnings",
+                                   NULL};
+
+static cJSON *find(cJSON *tree, const char *path, char *last, size_t size)
+{
+    cJSON *at = tree;
+    snprintf(last, size, "%s", path);
+    while (*path) {
+        char name[64];
+        size_t length = strcspn(path, ".[");
+        snprintf(name, sizeof name, "%.*s", (int)length, path);
+        snprintf(last, size, "%s", name);
+        path += length;
+        if (!*path)
+            return at;
+        at = cJSON_GetObjectItemCaseSensitive(at, name);
+        if (*path == '[') {
+            at = cJSON_GetArrayItem(at, (int)strtol(path + 1, NULL, 10));
+            path += strcspn(path, "]") + 1;
+        }
+        assert_non_null(at);
+        path += *path == '.';
+    }
+    return NULL;
+}
+
+static void expect_damage(const cJSON *tree, const char *path, const char *what)
+{
+    struct tp_stored s;
+    struct tp_err err = {0};
+    char message[256];
+    int status = parse_tree(tree, &s, &err);
+    snprintf(message, sizeof message, "a.json: %s %s", path, what);
+    if (status != TP_EINPUT || strncmp(err.text, message, strlen(message)))
+        fail_msg("expected '%s', got %d: %s", message, status, status ? err.text : "no error");
+}
+
+static void check_member(const char *path)
+{
+    char name[64];
+    cJSON *tree = load("decorated-source.json"), *in = find(tree, path, name, sizeof name);
+    cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(in, name);
+    assert_non_null(item);
+    expect_damage(tree, path, "is missing");
+    cJSON_AddItemToObject(in, name, cJSON_Duplicate(item, true));
+    cJSON_AddItemToObject(in, name, item);
+    expect_damage(tree, path, "stands there twice");
+    cJSON_DeleteItemFromObjectCaseSensitive(in, name);
+    cJSON_DeleteItemFromObjectCaseSensitive(in, name);
+    cJSON_AddItemToObject(in, name, cJSON_Parse("-1.5"));
+    expect_damage(tree, path, "is ");
+    cJSON_Delete(tree);
+}
+
+static void test_members(void **state)
+{
+    (void)state;
+    for (size_t i = 0; used[i]; i++)
+        check_member(used[i]);
+    for (size_t i = 0; i < tp_metric_count; i++) {
+        char path[128];
+        snprintf(path, sizeof path, "runs[0].%s", tp_metrics[i].path);
+        bool there = strncmp(path, "runs[0].instructions", 20) && !strstr(path, "latency.realloc");
+        if (there)
+            check_member(path);
+    }
+}
+
+/* Values that are none, in the place of one that is used. */
+static void test_values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *value, *what;
+    } rows[] = {
+        {"runs[0].memory.peak_reserved_bytes", "1e999", "is beyond all numbers"},
+        {"runs[0].memory.peak_reserved_bytes", "-1", "is out of its range"},
+        {"runs[0].memory.peak_reserved_bytes", "1.5", "is no whole number"},
+        {"runs[0].memory.peak_reserved_bytes", "\"many\"", "is neither a number nor null"},
+        {"runs[0].memory.peak_reserved_bytes", "{}", "is neither a number nor null"},
+        {"runs[0].memory.unused_reserved", "1.01", "is out of its range"},
+        {"runs[0].memory.class", "\"X\"", "is no word that is known here"},
+        {"runs[0].trace.devices", "0", "is not from 1 to 256"},
+        {"runs[0].trace.devices", "1000000000", "is not from 1 to 256"},
+        {"runs[0].trace.events", "0.5", "is no whole number from 0"},
+        {"runs[0].trace.events", "null", "is no whole number from 0"},
+        {"runs[0].trace.program_hash", "\"abc\"", "is no SHA-256"},
+        {"runs[0].latency_scope", "\"both\"", "is no word that is known here"},
+        {"runs[0].throughput.played_once", "1", "is neither true nor false"},
+        {"runs[0].throughput.engine_ns_per_op", "null", "is no number"},
+        {"runs[0].throughput.runs_ns_per_op", "[1, null]", ""},
+        {"runs", "{}", "is no list"},
+        {"runs", "[[]]", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char name[64];
+        cJSON *tree = load("one-host-run.json"), *in = find(tree, rows[i].path, name, sizeof name);
+        cJSON *value = cJSON_Parse(rows[i].value);
+        if (!strcmp(rows[i].value, "1e999")) { /* a tree that is printed has null for it */
+            cJSON_Delete(value);
+            value = cJSON_CreateRaw("1e999");
+        }
+        cJSON_ReplaceItemInObjectCaseSensitive(in, name, value);
+        if (*rows[i].what)
+            expect_damage(tree, rows[i].path, rows[i].what);
+        cJSON_Delete(tree);
+    }
+}
+
+static void test_devices_missing(void **state)
+{
+    (void)state;
+    char name[64];
+    cJSON *tree = load("two-devices.json");
+    cJSON *devices = find(tree, "runs[0].devices[1].memory", name, sizeof name);
+    cJSON_DeleteItemFromObject(devices, "memory");
+    expect_damage(tree, "runs[0]", "has the memory of some devices only");
+    cJSON *run = find(tree, "runs[0].devices", name, sizeof name);
+    cJSON_DeleteItemFromArray(cJSON_GetObjectItem(run, "devices"), 1);
+    expect_damage(tree, "runs[0].devices", "has another number of devices than its trace");
+    cJSON_Delete(tree);
+}
+
+/* ---- comparing ---- */
+
+static void expect_refused(const char *path, const char *value, const char *part)
+{
+    struct tp_stored a, b;
+    struct tp_err err = {0};
+    char name[64];
+    cJSON *tree = load("one-host-run.json"), *in = find(tree, path, name, sizeof name);
+    assert_int_equal(parse_tree(tree, &a, &err), TP_OK);
+    assert_int_equal(tp_stored_comparable(&a, a.runs, &a, a.runs, &err), TP_OK);
+    cJSON_ReplaceItemInObjectCaseSensitive(in, name, cJSON_CreateString(value));
+    assert_int_equal(parse_tree(tree, &b, &err), TP_OK);
+    assert_int_equal(tp_stored_comparable(&a, a.runs, &b, b.runs, &err), TP_EINPUT);
+    if (!strstr(err.text, part))
+        fail_msg("'%s' is not in: %s", part, err.text);
+    tp_stored_release(&a);
+    tp_stored_release(&b);
+    cJSON_Delete(tree);
+}
+
+static void test_comparable(void **state)
+{
+    (void)state;
+    expect_refused("runs[0].latency_scope", "policy",
+                   "their times hold 'policy_and_source' and 'policy'");
+    expect_refused("runs[0].touch", "none", "blocks were touched 'first' and 'none'");
+    expect_refused("runs[0].trace.kind", "device", "the kind of trace is 'host' and 'device'");
+    expect_refused("runs[0].trace.program_hash",
+                   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+                   "played different programs: ");
+}
+
+static void test_differences(void **state)
+{
+    (void)state;
+    struct tp_stored a = {.version = (char[]){"0.1.0"},
+                          .build = (char[]){"release"},
+                          .compiler = (char[]){"GNU 12"},
+                          .arch = (char[]){"x86_64"},
+                          .cpu = (char[]){"X"},
+                          .libc = (char[]){"glibc 2.36"},
+                          .step_ns = 10};
+    struct tp_stored b = a;
+    char text[200];
+    tp_stored_differences(&a, &b, true, text, sizeof text);
+    assert_string_equal(text, "");
+    b.version = (char[]){"0.2.0"};
+    b.build = (char[]){"debug"};
+    b.cpu = (char[]){""};
+    b.step_ns = 1;
+    tp_stored_differences(&a, &b, false, text, sizeof text);
+    assert_string_equal(text, "tapool 0.1.0 and 0.2.0");
+    tp_stored_differences(&a, &b, true, text, sizeof text);
+    assert_string_equal(text, "tapool 0.1.0 and 0.2.0, builds release and debug, X and unknown, "
+                              "clock steps of 10 and 1 ns");
+    tp_stored_differences(&a, &b, true, text, 20);
+    assert_int_equal(strlen(text), 19);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_host),       cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_decorators), cmocka_unit_test(test_some_passes),
+        cmocka_unit_test(test_newer),      cmocka_unit_test(test_no_json),
+        cmocka_unit_test(test_truncated),  cmocka_unit_test(test_members),
+        cmocka_unit_test(test_values),     cmocka_unit_test(test_devices_missing),
+        cmocka_unit_test(test_comparable), cmocka_unit_test(test_differences),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -108,8 +108,8 @@ struct pairs {
 
 /* What a run must reach to be a regression. */
 struct bar {
-    double effect;      /* logarithm of the ratio */
-    uint64_t twice_u;   /* the smallest whose p is below alpha over the number of tests */
+    double effect;       /* logarithm of the ratio */
+    uint64_t twice_u;    /* the smallest whose p is below alpha over the number of tests */
     size_t may_be_lower; /* so many pairs with a ratio of at most 1 still exclude it */
 };
 
@@ -120,7 +120,8 @@ static int by_ratio(const void *left, const void *right)
 
 static int by_side_value(const void *left, const void *right)
 {
-    return by_value(&((const struct by_side *)left)->value, &((const struct by_side *)right)->value);
+    return by_value(&((const struct by_side *)left)->value,
+                    &((const struct by_side *)right)->value);
 }
 
 static bool is_time(double value)

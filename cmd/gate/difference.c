@@ -78,9 +78,7 @@ static enum tp_verdict decide(const struct tp_difference *d, double alpha, doubl
 static void adjust(struct tp_difference *all, size_t count, double *p, bool worse)
 {
     for (size_t i = 0; i < count; i++)
-        p[i] = all[i].verdict == TP_INSENSITIVE ? NAN
-               : worse                          ? all[i].p_worse
-                                                : all[i].p_better;
+        p[i] = all[i].verdict == TP_INSENSITIVE ? NAN : worse ? all[i].p_worse : all[i].p_better;
     tp_stat_holm(p, count, p);
     for (size_t i = 0; i < count; i++)
         *(worse ? &all[i].adjusted_worse : &all[i].adjusted_better) = p[i];

@@ -14,7 +14,7 @@ enum { TP_MEMBER_PATH = 192, TP_MEMBER_TEXT = 4096 };
 
 /* A place in a document; borrows all of it. */
 struct tp_member {
-    const char *file; /* begins every message */
+    const char *file;  /* begins every message */
     const cJSON *item; /* NULL: not there */
     char path[TP_MEMBER_PATH];
 };

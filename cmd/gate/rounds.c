@@ -92,8 +92,8 @@ static int play_round(const struct tp_rounds_cfg *cfg, const struct tp_side *sid
     shuffle(random, order, out->sides);
     for (size_t i = 0; !status && i < out->sides; i++) {
         struct tp_stored answer;
-        status = play_side(cfg, &sides[order[i]], tp_random_below(random, PADDING_BELOW), &answer,
-                           err);
+        status =
+            play_side(cfg, &sides[order[i]], tp_random_below(random, PADDING_BELOW), &answer, err);
         if (!status)
             keep(out, order[i], round, &answer.runs[0]);
         tp_stored_release(&answer);

@@ -52,12 +52,13 @@ static int add_option(struct tp_stored_option **list, size_t *count, const char 
     if (!more)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     *list = more;
-    more[*count] = (struct tp_stored_option){
-        .name = tp_clean_copy(name, sizeof name),
-        .value = tp_clean_copy(value->item->valuestring, TP_MEMBER_TEXT)};
+    more[*count] =
+        (struct tp_stored_option){.name = tp_clean_copy(name, sizeof name),
+                                  .value = tp_clean_copy(value->item->valuestring, TP_MEMBER_TEXT)};
     (*count)++;
-    return more[*count - 1].name && more[*count - 1].value ? TP_OK
-                                                           : tp_fail(err, TP_ENOMEM, "out of memory");
+    return more[*count - 1].name && more[*count - 1].value
+               ? TP_OK
+               : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
 static bool has_twin(const cJSON *item)
@@ -105,8 +106,8 @@ static int read_decorators(const struct tp_member *source, struct tp_stored_run 
         tp_member_element(&list, item, i++, &layer);
         status = tp_member_text(&layer, "name", &name, err);
         if (!status)
-            status = read_options(&layer, name, &run->source_options, &run->source_option_count,
-                                  err);
+            status =
+                read_options(&layer, name, &run->source_options, &run->source_option_count, err);
         free(name);
     }
     return status;
@@ -151,8 +152,8 @@ static int read_trace(const struct tp_member *in, struct tp_stored_run *run, str
         status = read_word(&t, "kind", kinds, &run->kind, err);
     if (!status)
         status = tp_member_text(&t, "program_hash", &run->hash, err);
-    if (!status && (strlen(run->hash) != HASH_DIGITS ||
-                    strspn(run->hash, "0123456789abcdef") != HASH_DIGITS))
+    if (!status &&
+        (strlen(run->hash) != HASH_DIGITS || strspn(run->hash, "0123456789abcdef") != HASH_DIGITS))
         return tp_fail(err, TP_EINPUT, "%s: %s.program_hash is no SHA-256", t.file, t.path);
     if (!status)
         status = tp_member_count(&t, "events", &run->events, err);
@@ -363,8 +364,8 @@ static int check_schema(const struct tp_member *root, struct tp_err *err)
     char *schema = NULL;
     int status = tp_member_text(root, "schema", &schema, err);
     if (!status && (strncmp(schema, SCHEMA, length) || (schema[length] && schema[length] != '.'))) {
-        status = tp_fail(err, TP_EINPUT, "%s is '%.80s'; this tapool reads '" SCHEMA "'", root->file,
-                         schema);
+        status = tp_fail(err, TP_EINPUT, "%s is '%.80s'; this tapool reads '" SCHEMA "'",
+                         root->file, schema);
         if (!strncmp(schema, SCHEMA, length - 1))
             tp_hint(err, status, "a tapool of its own version reads it");
         else
@@ -381,9 +382,9 @@ static int read_head(const struct tp_member *root, struct tp_stored *out, struct
         const struct tp_member *in;
         const char *name;
         char **text;
-    } texts[] = {{&tool, "version", &out->version}, {&tool, "build", &out->build},
+    } texts[] = {{&tool, "version", &out->version},   {&tool, "build", &out->build},
                  {&tool, "compiler", &out->compiler}, {&machine, "arch", &out->arch},
-                 {&machine, "cpu", &out->cpu}, {&machine, "libc", &out->libc}};
+                 {&machine, "cpu", &out->cpu},        {&machine, "libc", &out->libc}};
     int status = check_schema(root, err);
     if (!status)
         status = tp_member_get(root, "tool", true, &tool, err);
@@ -496,8 +497,8 @@ static void release_options(struct tp_stored_option *list, size_t count)
 
 static void release_run(struct tp_stored_run *r)
 {
-    char *const texts[] = {r->trace_path, r->trace_name, r->kind,   r->hash, r->strategy,
-                           r->label,      r->source,     r->touch,  r->scope};
+    char *const texts[] = {r->trace_path, r->trace_name, r->kind,  r->hash, r->strategy,
+                           r->label,      r->source,     r->touch, r->scope};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     release_options(r->options, r->option_count);

@@ -54,8 +54,7 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *
         return tp_fail(err, TP_EINPUT, "%s and %s cannot be compared: %u devices and %u", one.text,
                        other.text, x->devices, y->devices);
     if (strcmp(x->scope, y->scope))
-        return tp_hint(err,
-                       fail_differs(&one, &other, "their times hold", x->scope, y->scope, err),
+        return tp_hint(err, fail_differs(&one, &other, "their times hold", x->scope, y->scope, err),
                        "on a virtual source no driver's or system's time is in a call: replay both "
                        "on the same --source");
     return TP_OK;
@@ -80,7 +79,8 @@ void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b,
     size_t used = 0;
     *text = '\0';
     for (size_t i = 0; i < sizeof facts / sizeof *facts && used < size; i++) {
-        const char *x = *facts[i].a ? facts[i].a : "unknown", *y = *facts[i].b ? facts[i].b : "unknown";
+        const char *x = *facts[i].a ? facts[i].a : "unknown",
+                   *y = *facts[i].b ? facts[i].b : "unknown";
         if (!strcmp(facts[i].a, facts[i].b) || (facts[i].times && !times))
             continue;
         int wrote = snprintf(text + used, size - used, "%s%s%.80s and %.80s%s", used ? ", " : "",

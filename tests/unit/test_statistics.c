@@ -89,8 +89,7 @@ static void check_geometric_mean(struct golden *g)
 
 static void check_mann_whitney(struct golden *g)
 {
-    struct tp_rank_test t =
-        tp_stat_mann_whitney(g->list[1], g->count[1], g->list[2], g->count[2]);
+    struct tp_rank_test t = tp_stat_mann_whitney(g->list[1], g->count[1], g->list[2], g->count[2]);
     must_be(t.u, g->list[0][0], 0);
     must_be(t.p, g->list[0][1], 1e-12);
     assert_int_equal(t.exact, g->list[0][2] > 0);
@@ -110,12 +109,13 @@ static void check_holm(struct golden *g)
         must_be(g->list[1][i], g->list[2][i], 1e-15);
 }
 
-/* Two bootstraps with other random draws: the ends may be a few hundredths of their distance off. */
+/* Two bootstraps with other random draws: the ends may be a few hundredths of their distance off.
+ */
 static void check_bootstrap(struct golden *g)
 {
     const double *given = g->list[0];
-    struct tp_interval ci = tp_stat_bootstrap_median(g->list[1], g->count[1], given[0],
-                                                     TP_STAT_RESAMPLES, 3);
+    struct tp_interval ci =
+        tp_stat_bootstrap_median(g->list[1], g->count[1], given[0], TP_STAT_RESAMPLES, 3);
     double off = 0.08 * (given[2] - given[1]);
     assert_true(fabs(ci.low - given[1]) <= off && fabs(ci.high - given[2]) <= off);
 }

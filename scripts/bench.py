@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures, prints, asserts nothing; scripts/bench.sh builds what it needs and calls it.
 
-  goals    micro-profiles with the figure that each policy should reach
+  goals    micro-profiles with the figure that each policy should reach, and how well known
+           costs are read
   tables   every strategy beside `system` on the micro-profiles and the samples
   hand     what `system` says beside a loop over the same calls written by hand
   traces   reading traces, sizes of .tpt, a trace of 10^8 events (scripts/bench_traces.py)
@@ -118,7 +119,16 @@ def goals(tapool, folder):
     return rows, pairs, batches, mixed
 
 
-def print_goals(tapool, folder):
+def print_known_costs(known_cost):
+    """How far the latency pass reads from operations of known cost, to either side."""
+    lines = subprocess.run([known_cost], check=True, stdout=subprocess.PIPE, text=True).stdout
+    for line in lines.splitlines():
+        name, known, apart, tries = line.split()
+        print_goal("latency of %s, %s ns, %s tries: |%+.2f|" % (name, known, tries, float(apart)),
+                   abs(float(apart)), 2, "-")
+
+
+def print_goals(tapool, known_cost, folder):
     rows, _, _, _ = goals(tapool, folder)
     runs = rounds_of(tapool, {r[0]: (r[1], r[2], r[3]) for r in rows})
     print("goals, ns of a pair of calls (of a call for bump), net; medians of %d rounds" % ROUNDS)
@@ -135,6 +145,7 @@ def print_goals(tapool, folder):
     ratio = ((memory["peak_carved_bytes"] + memory["peak_metadata_bytes"])
              / memory["trace_peak_requested_bytes"])
     print_goal("arena, (carved + metadata) / requested, 10^6 live", ratio, 1.15, "2-8", "x")
+    print_known_costs(known_cost)
 
 
 def print_table(tapool, title, traces, strategies, rounds=ROUNDS):
@@ -186,8 +197,8 @@ def print_tables(tapool, folder):
     print_table(tapool, "a large one, one round", [("web", "sample:web")], host, 1)
 
 
-def main(tapool, libc_loop, decode_loop, *wanted):
-    sections = {"goals": lambda folder: print_goals(tapool, folder),
+def main(tapool, libc_loop, decode_loop, known_cost, *wanted):
+    sections = {"goals": lambda folder: print_goals(tapool, known_cost, folder),
                 "tables": lambda folder: print_tables(tapool, folder),
                 "hand": lambda folder: print_by_hand(tapool, libc_loop, folder),
                 "traces": lambda folder: print_traces(tapool, decode_loop, folder)}

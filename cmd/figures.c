@@ -12,6 +12,8 @@ const struct tp_percentile_row tp_percentiles[TP_PERCENTILES] = {{0.5, "p50", "p
                                                                  {0.99, "p99", "p99_ns"},
                                                                  {0.999, "p99.9", "p99_9_ns"}};
 
+const char *const tp_touch_names[] = {"none", "first", "all"};
+
 static double not_negative(double value)
 {
     return value > 0 ? value : 0;
@@ -54,6 +56,17 @@ bool tp_percentile(const struct tp_latency *l, double fraction, uint64_t *ns)
 double tp_latency_mean(const struct tp_latency *l)
 {
     return l->hist.count ? not_negative(l->raw_sum_ns / (double)l->hist.count) : NAN;
+}
+
+void tp_run_latency(const struct tp_run *run, int kind, struct tp_latency *out)
+{
+    *out = (struct tp_latency){.raw_sum_ns = 0};
+    for (int k = 0; k < TP_LAT_KINDS; k++) {
+        if (kind != TP_LAT_KINDS && kind != k)
+            continue;
+        tp_hist_merge(&out->hist, &run->latency.kinds[k].hist);
+        out->raw_sum_ns += run->latency.kinds[k].raw_sum_ns;
+    }
 }
 
 uint64_t tp_run_failed(const struct tp_run *run)
@@ -184,6 +197,16 @@ bool tp_result_is_virtual(const struct tp_result *r)
 {
     return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
            r->source->layers[0].ops->flags & TP_SRC_VIRTUAL;
+}
+
+const char *tp_result_scope(const struct tp_result *r)
+{
+    return tp_result_is_virtual(r) ? "policy" : "policy_and_source";
+}
+
+const char *tp_result_source(const struct tp_result *r)
+{
+    return r->spec->strategy->caps & TP_CAP_FOREIGN ? "host" : r->source->name;
 }
 
 bool tp_result_is_device(const struct tp_result *r)

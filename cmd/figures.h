@@ -31,6 +31,9 @@ extern const struct tp_percentile_row tp_percentiles[TP_PERCENTILES];
 
 double tp_latency_mean(const struct tp_latency *l); /* NAN when there are none */
 
+/* The calls of one kind; kind TP_LAT_KINDS: of all kinds together. */
+void tp_run_latency(const struct tp_run *run, int kind, struct tp_latency *out);
+
 /* Sums over devices; TP_NONE where one of them is. Byte values only make sense with one device. */
 uint64_t tp_run_failed(const struct tp_run *run);
 uint64_t tp_run_first_failure(const struct tp_run *run); /* event; TP_NONE: none */
@@ -45,6 +48,14 @@ double tp_run_needed(const struct tp_run *run);      /* peak reserved / trace pe
 
 /* Times of a virtual source are the policy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);
+
+/* What is in its times: "policy" alone, or "policy_and_source". */
+const char *tp_result_scope(const struct tp_result *r);
+
+/* "host", "virtual+limit"; a real allocator's own is "host" too. */
+const char *tp_result_source(const struct tp_result *r);
+
+extern const char *const tp_touch_names[]; /* by enum tp_touch */
 
 /* A real device: times hold the driver's calls, memory is a range over the passes. */
 bool tp_result_is_device(const struct tp_result *r);

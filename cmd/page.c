@@ -1,6 +1,7 @@
 /* The text screen; see text.h. Wraps at words, so a report fits 80 columns as well as 100. */
 #include "cmd/text.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,9 +45,26 @@ void tp_page_init(struct tp_page *p, FILE *out, unsigned color)
     p->color = color == 1 || (color == 2 && terminal && !(quiet && *quiet));
 }
 
+/* A name with '@' in a comment would call somebody, and "#12" would link to something: a
+ * comment of HTML keeps what follows apart. Ends of lines would end a table. */
+void tp_markdown_text(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 127) {
+            fputc(' ', out);
+            continue;
+        }
+        if (strchr("\\`*_{}[]<>#|~!&$", *text))
+            fputc('\\', out);
+        fputc(*text, out);
+        if (*text == '@' || (*text == '#' && isdigit((unsigned char)text[1])))
+            fputs("<!-- -->", out);
+    }
+}
+
 void tp_page_line(struct tp_page *p)
 {
-    fputc('\n', p->out);
+    fputs(p->markdown && p->column ? "  \n" : "\n", p->out); /* blanks: lines are not joined */
     p->column = 0;
 }
 
@@ -54,7 +72,10 @@ static void go_to(struct tp_page *p, int column)
 {
     if (p->column > column)
         tp_page_line(p);
-    fprintf(p->out, "%*s", column - p->column, "");
+    if (!p->markdown)
+        fprintf(p->out, "%*s", column - p->column, "");
+    else if (p->column && p->column < column)
+        fputc(' ', p->out);
     p->column = column;
 }
 
@@ -78,6 +99,11 @@ static void write_word(struct tp_page *p, int indent, const char *word)
 /* Writes words; a word that does not fit goes to the next line, at `indent`. */
 static void write_words(struct tp_page *p, int indent, const char *text)
 {
+    if (p->markdown) {
+        tp_markdown_text(text, p->out);
+        p->column += tp_text_width(text);
+        return;
+    }
     while (*text) {
         size_t blanks = strspn(text, " ");
         size_t length = strcspn(text + blanks, " ");
@@ -120,16 +146,19 @@ void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
 void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)
 {
     static const char *const codes[] = {"", "\033[1m", "\033[2m", "\033[31;1m", "\033[32m"};
+    static const char *const marks[] = {"", "**", "", "**", ""};
     char text[TEXT_MAX];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     go_to(p, column);
-    if (p->color)
-        fputs(codes[style], p->out);
+    if (p->color || p->markdown)
+        fputs(p->markdown ? marks[style] : codes[style], p->out);
     write_words(p, column, text);
-    if (p->color && style != TP_PLAIN)
+    if (p->markdown)
+        fputs(marks[style], p->out);
+    else if (p->color && style != TP_PLAIN)
         fputs("\033[0m", p->out);
 }
 

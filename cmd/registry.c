@@ -3,6 +3,7 @@
 #include "cmd/registry.h"
 
 #include "alloc/replay.h"
+#include "cmd/exporter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +76,16 @@ const struct tp_command *const tp_commands[] = {
     &tp_command_gen,    &tp_command_strategies, &tp_command_doctor,
     &tp_command_help,   &tp_command_child,      NULL};
 
+#define DECLARE(of, id, words) extern const struct tp_exporter tp_exporter_##id;
+#define POINT(of, id, words)   &tp_exporter_##id,
+TP_EXPORTERS(DECLARE, )
+const struct tp_exporter *const tp_exporters[] = {TP_EXPORTERS(POINT, ) NULL};
+
 extern const struct tp_topic tp_topic_report, tp_topic_formats, tp_topic_format, tp_topic_snapshots,
-    tp_topic_metrics, tp_topic_warnings;
-const struct tp_topic *const tp_topics[] = {&tp_topic_report,
-                                            &tp_topic_formats,
-                                            &tp_topic_format,
-                                            &tp_topic_snapshots,
-                                            &tp_topic_metrics,
-                                            &tp_topic_warnings,
-                                            NULL};
+    tp_topic_metrics, tp_topic_exports, tp_topic_warnings;
+const struct tp_topic *const tp_topics[] = {
+    &tp_topic_report,  &tp_topic_formats, &tp_topic_format,   &tp_topic_snapshots,
+    &tp_topic_metrics, &tp_topic_exports, &tp_topic_warnings, NULL};
 
 enum { NAMES_MAX = 64 };
 

@@ -1,10 +1,10 @@
 /* tapool replay: opens the traces, plays every strategy on each, reports. */
 #include "cmd/child.h"
 #include "cmd/cli.h"
+#include "cmd/export_files.h"
 #include "cmd/figures.h"
-#include "cmd/output.h"
 #include "cmd/progress.h"
-#include "cmd/replay_job.h"
+#include "cmd/replay_output.h"
 #include "cmd/stop.h"
 
 #include <errno.h>
@@ -14,12 +14,10 @@
 #include <string.h>
 
 enum { MIN_REPLAYS = 5, FITS_EVENTS = 1000000, LATENCY_OPERATIONS = 10000000 };
-enum { FORMAT_TEXT, FORMAT_JSON };
 
 static const char *const touch_words[] = {"auto", "none", "first", "all", NULL};
 static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
-static const char *const format_words[] = {"text", "json", NULL};
 static const char *const capacity_words[] = {"recorded", NULL};
 static const char *const color_words[] = {"never", "always", "auto", NULL};
 
@@ -132,24 +130,7 @@ static const struct tp_opt rows[] = {
      .max = UINT64_MAX - 1,
      .arg = "N",
      .help = "of everything random (the shuffle decorator)"},
-    {.name = "format",
-     .type = TP_OPT_CHOICE,
-     .offset = ROW(format),
-     .def = "text",
-     .choices = format_words,
-     .arg = "FORMAT",
-     .help = "what is printed"},
-    {.name = "json", .type = TP_OPT_FLAG, .offset = ROW(json), .help = "the same as --format json"},
-    {.name = "export-json",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(export_json),
-     .arg = "FILE",
-     .help = "write the JSON result to FILE as well"},
-    {.name = "force",
-     .letter = 'f',
-     .type = TP_OPT_FLAG,
-     .offset = ROW(force),
-     .help = "overwrite FILE"},
+    TP_EXPORT_ROWS(struct tp_replay_opts),
     {.name = "bytes", .type = TP_OPT_FLAG, .offset = ROW(bytes), .help = "sizes in full"},
     {.name = "color",
      .type = TP_OPT_CHOICE,
@@ -293,15 +274,26 @@ static int play_jobs(struct replay *r, struct tp_err *err)
     return TP_OK;
 }
 
-static int play_all(struct replay *r, struct tp_err *err)
+/* What is to be played is known, and with it the names of all files that are to be written. */
+static int plan(struct replay *r, struct tp_err *err)
 {
     size_t total = 0;
     for (size_t i = 0; i < r->job_count; i++)
         total += r->jobs[i].spec_count;
-    r->report.planned = total;
     r->report.results = calloc(total ? total : 1, sizeof *r->report.results);
     if (!r->report.results)
         return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < r->job_count; i++)
+        for (size_t s = 0; s < r->jobs[i].spec_count; s++)
+            r->report.results[r->report.planned++] =
+                (struct tp_result){.trace = &r->jobs[i].trace,
+                                   .facts = tp_program_facts(r->jobs[i].trace.program),
+                                   .spec = &r->jobs[i].specs[s]};
+    return tp_exports_check_parts(&r->o->exports, &r->report, err);
+}
+
+static int play_all(struct replay *r, struct tp_err *err)
+{
     int status = hold_devices(r, err);
     if (!status)
         status = play_jobs(r, err);
@@ -310,20 +302,14 @@ static int play_all(struct replay *r, struct tp_err *err)
     return status;
 }
 
-/* Results of a job, from `first` on: fewer than planned where a report is partial. */
-static size_t count_results(const struct replay *r, const struct tp_job *job, size_t first)
-{
-    size_t left = r->report.count - first;
-    return left < job->spec_count ? left : job->spec_count;
-}
-
 /* Where in the recorded program the events happened that the reports name. */
 static void find_places(struct replay *r)
 {
     size_t first = 0;
     for (size_t i = 0; i < r->job_count; i++) {
         struct tp_job *job = &r->jobs[i];
-        size_t end = first + count_results(r, job, first);
+        size_t left = r->report.count - first; /* fewer than planned where a report is partial */
+        size_t end = first + (left < job->spec_count ? left : job->spec_count);
         const struct tp_program_facts *f = tp_program_facts(job->trace.program);
         for (uint16_t d = 0; d < f->devices; d++)
             tp_captured_want(&job->captured, tp_program_demand(job->trace.program, d)->event);
@@ -340,84 +326,16 @@ static void find_places(struct replay *r)
 
 /* ---- reporting ---- */
 
-static void print_text(const struct replay *r, FILE *out)
-{
-    struct tp_page page;
-    tp_page_init(&page, out, r->o->color);
-    page.exact = r->o->bytes;
-    size_t first = 0;
-    for (size_t i = 0; i < r->job_count && first < r->report.count; i++) {
-        size_t count = count_results(r, &r->jobs[i], first);
-        if (i)
-            tp_page_line(&page);
-        if (r->jobs[i].spec_count == 1)
-            tp_report_detail(&r->report, &r->report.results[first], &page);
-        else
-            tp_report_table(&r->report, first, count, &page);
-        first += count;
-    }
-    if (!r->report.partial)
-        return;
-    tp_page_line(&page);
-    tp_page_styled(&page, 0, TP_RED, r->lost ? "stopped" : "interrupted");
-    tp_page_more(&page, 0,
-                 ": %zu of %zu replays are done; what stands above is complete as far as it goes.",
-                 r->report.count, r->report.planned);
-    tp_page_line(&page);
-}
-
-static int export_json(const struct replay *r, struct tp_err *err)
-{
-    struct tp_output file;
-    if (!r->o->export_json)
-        return TP_OK;
-    int status = tp_output_open(&file, r->o->export_json, r->o->force, err);
-    if (status)
-        return status;
-    status = tp_report_json(&r->report, file.file, err);
-    if (!status)
-        return tp_output_commit(&file, err);
-    tp_output_discard(&file);
-    return status;
-}
-
-/* After the report: what the user asked to fail on. */
-static int check_fail_on(const struct replay *r, struct tp_err *err)
-{
-    for (size_t i = 0; r->o->fail_on.count && i < r->report.count; i++) {
-        const struct tp_result *result = &r->report.results[i];
-        uint64_t failed = tp_run_failed(result->run);
-        if (failed)
-            return tp_fail(err, TP_EFOUND, "oom: '%s' failed %s of the allocations of %s",
-                           result->spec->label, tp_count(failed).s, result->trace->file);
-    }
-    return TP_OK;
-}
-
+/* Reads the trace again, but not where the user wants to go. */
 static int report(struct replay *r, FILE *out, struct tp_err *err)
 {
-    bool json = r->o->json || r->o->format == FORMAT_JSON;
     if (r->report.partial && !r->report.count)
         return tp_fail(err, TP_ESTOP, "interrupted before the first of %zu replays was done",
                        r->report.planned);
-    if (!r->report.partial) /* reads the trace again */
-        find_places(r);
-    int status = export_json(r, err);
-    if (status)
-        return status;
-    if (json)
-        status = tp_report_json(&r->report, out, err);
-    else
-        print_text(r, out);
-    if (status)
-        return status;
     if (!r->report.partial)
-        return check_fail_on(r, err);
-    status = tp_finish_output(out, "standard output", err);
-    return status || r->lost ? status
-           : json            ? tp_fail(err, TP_ESTOP, "interrupted: %zu of %zu replays are done",
-                                       r->report.count, r->report.planned)
-                             : TP_OK; /* the page says it */
+        find_places(r);
+    const struct tp_replay_output output = {.opts = r->o, .report = &r->report, .lost = r->lost};
+    return tp_replay_print(&output, out, err);
 }
 
 /* From the first handle of a device on a signal is only noted: what is done is reported, what is
@@ -444,6 +362,8 @@ static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *o
     for (int i = 0; !status && i < args->count; i++)
         status = tp_job_prepare(&r->jobs[r->job_count++], r->o, &r->gpu, args->words[i], err);
     if (!status)
+        status = plan(r, err);
+    if (!status)
         status = tp_clock_calibrate(&r->report.clock, err);
     return status ? status : play_and_report(r, out, err);
 }
@@ -459,6 +379,16 @@ static int parse_scale(struct tp_replay_opts *o, struct tp_err *err)
     if (o->occupy_scale && o->occupy != TP_OCCUPY_SPIN)
         return tp_fail(err, TP_EUSAGE, "--occupy-scale goes with --occupy spin");
     return TP_OK;
+}
+
+/* The JSON result leaves out what was not measured; the other forms have no such way. */
+static bool is_json_alone(const struct tp_export_opts *o)
+{
+    const struct tp_exporter *printed = tp_exports_printed(o);
+    for (int i = 0; i < TP_EXPORT_COUNT; i++)
+        if (o->files[i] && i != TP_EXPORT_json)
+            return false;
+    return printed && printed == tp_exporters[TP_EXPORT_json];
 }
 
 /* --passes as a set. */
@@ -489,7 +419,7 @@ static int parse_passes(struct tp_replay_opts *o, struct tp_err *err)
         return tp_fail(err, TP_EUSAGE, "--passes names none");
     if (o->pass_set & TP_PASS_FITS && !(o->pass_set & TP_PASS_USAGE))
         return tp_fail(err, TP_EUSAGE, "the pass 'fits' needs the pass 'usage'");
-    if (o->pass_set && !(o->json || o->format == FORMAT_JSON))
+    if (o->pass_set && !is_json_alone(&o->exports))
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "--passes goes with --format json"),
                        "the screens show all of a replay");
     if (o->pass_set && (o->fits || o->no_fits || o->verify))
@@ -508,7 +438,7 @@ static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
                            "--fail-on oom: an allocation failed");
     if (o->fits && o->no_fits)
         return tp_fail(err, TP_EUSAGE, "--fits and --no-fits exclude each other");
-    return o->export_json ? tp_output_check(o->export_json, o->force, err) : TP_OK;
+    return tp_exports_check(&o->exports, err);
 }
 
 static void release(struct replay *r)

@@ -3,6 +3,7 @@
 #ifndef TP_REPLAY_JOB_H
 #define TP_REPLAY_JOB_H
 
+#include "cmd/exporter.h"
 #include "cmd/gpus.h"
 #include "cmd/open_trace.h"
 #include "cmd/report.h"
@@ -13,10 +14,11 @@ enum { TP_TOUCH_AUTO }; /* then enum tp_touch, one higher */
 struct tp_replay_opts {
     struct tp_opt_list strategies, fail_on, map_device;
     struct tp_open_opts open;
-    char *source, *export_json, *occupy_scale, *passes;
-    uint32_t touch, on_oom, format, color, occupy;
+    struct tp_export_opts exports;
+    char *source, *occupy_scale, *passes;
+    uint32_t touch, on_oom, color, occupy;
     uint64_t min_time, repeat, seed, capacity;
-    bool json, force, verbose, bytes, fits, no_fits, verify;
+    bool verbose, bytes, fits, no_fits, verify;
     double scale;      /* occupy_scale as a number */
     unsigned pass_set; /* passes as enum tp_pass, or-ed; 0: not given */
 };

@@ -32,7 +32,8 @@ struct tp_result {
 
 struct tp_report {
     struct tp_result *results; /* grouped by trace */
-    size_t count, planned;     /* planned: as many as there were to be */
+    size_t count, planned;     /* planned: as many as there were to be; those from `count` on have
+                                  trace, facts and spec alone */
     struct tp_clock clock;
     uint64_t seed;
     uint64_t min_time_ns;

@@ -1,6 +1,7 @@
 /* tapool.result/1. Names are fixed: additions only, inside a major version. */
 #include "cmd/report_json.h"
 
+#include "cmd/exporter.h"
 #include "cmd/figures.h"
 #include "cmd/machine.h"
 #include "cmd/warnings.h"
@@ -38,14 +39,16 @@ void tp_json_clock(struct tp_json *j, cJSON *in, const struct tp_clock *c)
     tp_json_real(j, clock, "stamp_ns", c->stamp_ns);
 }
 
-static void write_head(struct tp_json *j, cJSON *root, const struct tp_report *rep)
+cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep)
 {
+    cJSON *root = tp_json_object(j, NULL, NULL);
     tp_json_text(j, root, "schema", "tapool.result/1");
     tp_json_tool(j, root);
     tp_json_machine(j, root);
     tp_json_clock(j, root, &rep->clock);
     tp_json_uint(j, root, "seed", rep->seed);
     tp_json_bool(j, root, "partial", rep->partial);
+    return root;
 }
 
 /* A list out of words between separators, but for those that begin with `but`. */
@@ -233,17 +236,15 @@ static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result
     tp_json_text(j, s, "label", r->spec->label);
     write_options(j, tp_json_object(j, s, "options"), r->spec->strategy->options, r->spec->opts);
     cJSON *source = tp_json_object(j, run, "source");
+    tp_json_text(j, source, "name", tp_result_source(r));
     if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
-        tp_json_text(j, source, "name", "host");
         tp_json_object(j, source, "options");
     } else {
-        tp_json_text(j, source, "name", r->source->name);
         write_layers(j, source, r->source);
         write_use(j, run, source, r);
     }
-    static const char *const touch[] = {"none", "first", "all"};
-    tp_json_text(j, run, "touch", touch[r->touch]);
-    tp_json_text(j, run, "latency_scope", tp_result_is_virtual(r) ? "policy" : "policy_and_source");
+    tp_json_text(j, run, "touch", tp_touch_names[r->touch]);
+    tp_json_text(j, run, "latency_scope", tp_result_scope(r));
 }
 
 static void write_at_peak(struct tp_json *j, cJSON *in, const char *name,
@@ -516,7 +517,7 @@ static void write_latencies(struct tp_json *j, cJSON *o, const struct tp_latency
 }
 
 /* What a pass would have filled that was not run is left out. */
-static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r)
+cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r)
 {
     cJSON *o = cJSON_CreateObject();
     const struct tp_run *run = r->run;
@@ -545,10 +546,16 @@ static cJSON *write_run(struct tp_json *j, const struct tp_report *rep, const st
 int tp_report_json(const struct tp_report *rep, FILE *out, struct tp_err *err)
 {
     struct tp_json j = {false};
-    cJSON *root = tp_json_object(&j, NULL, NULL);
-    write_head(&j, root, rep);
+    cJSON *root = tp_json_head(&j, rep);
     cJSON *runs = tp_json_array(&j, root, "runs");
     for (size_t i = 0; i < rep->count; i++)
-        tp_json_push(&j, runs, write_run(&j, rep, &rep->results[i]));
+        tp_json_push(&j, runs, tp_json_run(&j, rep, &rep->results[i]));
     return tp_json_print(&j, root, out, err);
 }
+
+const struct tp_exporter tp_exporter_json = {
+    .name = "json",
+    .suffix = ".json",
+    .summary = "everything that was measured, for programs; its schema is shipped",
+    .write = tp_report_json,
+};

@@ -1,10 +1,12 @@
-/* Parts of the JSON result that other documents have as well, under the same names. */
+/* Parts of the JSON result that other documents have as well, under the same names, and the result
+ * in pieces, for exports that hold the same figures in another shape. */
 #ifndef TP_REPORT_JSON_H
 #define TP_REPORT_JSON_H
 
 #include "alloc/clock.h"
 #include "cmd/captured.h"
 #include "cmd/json_out.h"
+#include "cmd/report.h"
 
 /* Each writes the member that its name says. */
 void tp_json_tool(struct tp_json *j, cJSON *in);
@@ -15,5 +17,10 @@ void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace);
 /* "recorded" and "peak_place"; nothing where nothing is known. */
 void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
                       const struct tp_captured *captured);
+
+/* The result without its runs, and one of its runs; deleted by the caller. Broken where j failed.
+ */
+cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep);
+cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r);
 
 #endif

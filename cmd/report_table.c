@@ -1,6 +1,7 @@
 /* Several strategies in one table: rows are strategies, so a sixth does not widen it. */
+#include "cmd/report_table.h"
+
 #include "cmd/pick.h"
-#include "cmd/table.h"
 #include "cmd/warnings.h"
 
 #include <math.h>
@@ -85,15 +86,13 @@ static void fill_time(const struct tp_report *rep, const struct tp_result *r, bo
 static void fill_p99(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
 {
     (void)exact;
-    struct tp_latency *all = calloc(1, sizeof *all);
+    struct tp_latency all;
     uint64_t ns = 0;
-    for (int k = 0; all && k < TP_LAT_KINDS; k++)
-        tp_hist_merge(&all->hist, &r->run->latency.kinds[k].hist);
-    bool known = all && tp_percentile(all, 0.99, &ns);
+    tp_run_latency(r->run, TP_LAT_KINDS, &all);
+    bool known = tp_percentile(&all, 0.99, &ns);
     cell(out, known ? tp_latency_text(ns, rep->clock.step_ns).s : "-");
     if (tp_result_is_virtual(r) && tp_run_mostly_source(r->run))
         cell(out, "(a)");
-    free(all);
 }
 
 static void fill_calls(const struct tp_report *rep, const struct tp_result *r, bool exact,
@@ -273,29 +272,14 @@ static void fill_recorded_row(const struct tp_result *r, bool exact, const struc
                       .s);
 }
 
-/* The same warning on several rows is said once, with the first row's sentence. */
 static void print_warnings(const struct tp_result *results, size_t count, struct tp_page *page)
 {
     for (size_t w = 0; tp_warnings[w]; w++) {
-        char text[TP_WARNING_TEXT], others[256] = "";
-        const struct tp_result *first = NULL;
-        size_t used = 0;
-        for (size_t i = 0; i < count; i++) {
-            char same[TP_WARNING_TEXT];
-            if (!tp_warnings[w]->applies(&results[i], first ? same : text, TP_WARNING_TEXT))
-                continue;
-            if (first && !strcmp(same, text))
-                continue; /* it is about all of them */
-            if (first && used < sizeof others)
-                used += (size_t)snprintf(others + used, sizeof others - used, "%s%s",
-                                         used ? ", " : "", results[i].spec->label);
-            first = first ? first : &results[i];
-        }
-        if (!first)
+        char text[TP_WARNINGS_TEXT];
+        if (!tp_warning_of_all(tp_warnings[w], results, count, text))
             continue;
         tp_page_at(page, 0, "! %s", tp_warnings[w]->id);
-        tp_page_at(page, page->column < 15 ? 16 : page->column + 2, "%s%s%s%s", text,
-                   used ? " Likewise: " : "", others, used ? "." : "");
+        tp_page_at(page, page->column < 15 ? 16 : page->column + 2, "%s", text);
         tp_page_line(page);
     }
 }
@@ -310,8 +294,8 @@ static struct tp_column head_of(const struct column *column, const struct tp_res
     return (struct tp_column){{column->device_head[0], column->device_head[1]}};
 }
 
-static void fill_table(const struct tp_report *rep, const struct tp_result *results, size_t count,
-                       bool exact, struct tp_table *t)
+void tp_table_fill(const struct tp_report *rep, const struct tp_result *results, size_t count,
+                   bool exact, struct tp_table *t)
 {
     bool device = results->facts->kind == TP_KIND_DEVICE && on_virtual(results, count);
     const struct column *const *columns = tp_result_is_device(results) ? real_columns
@@ -334,7 +318,7 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
 }
 
 /* "Peak: event 1,844 of 6,486 (+25.4 ms), optimizer.py:78 step, in Optimizer.step" */
-static void print_demand(const struct tp_result *r, struct tp_page *page)
+void tp_table_demand(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, 0);
     if (r->facts->kind != TP_KIND_DEVICE || r->facts->devices > 1 || !peak->event)
@@ -402,8 +386,7 @@ static void print_device_notes(const struct tp_result *results, size_t count, st
         print_note(page, "A peak that differs between the passes is given as a range.");
 }
 
-static void print_notes(const struct tp_result *results, size_t count, int hidden,
-                        struct tp_page *page)
+void tp_table_notes(const struct tp_result *results, size_t count, int hidden, struct tp_page *page)
 {
     const struct tp_result *flattered = NULL;
     bool once = false, drowned = false, informative = false;
@@ -459,7 +442,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     struct tp_table t = {.rows = calloc(count + 2, sizeof *t.rows)};
     if (!t.rows)
         return;
-    fill_table(rep, results, count, page->exact, &t);
+    tp_table_fill(rep, results, count, page->exact, &t);
     bool foreign = (sourced->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
     bool simulated = sourced->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(sourced);
     char label[TP_LABEL_MAX];
@@ -472,8 +455,8 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     tp_report_head(sourced, label, page);
     tp_page_line(page);
     int hidden = tp_table_print(&t, page, 2, rep->verbose);
-    print_notes(results, count, hidden, page);
-    print_demand(&results[0], page);
+    tp_table_notes(results, count, hidden, page);
+    tp_table_demand(&results[0], page);
     tp_page_line(page);
     tp_report_oom(results, count, page);
     for (size_t i = 0; rep->verbose && i < count; i++)

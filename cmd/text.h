@@ -34,8 +34,10 @@ struct tp_page {
     FILE *out;
     int width; /* 80..100 */
     bool color;
-    bool exact; /* bytes in full */
-    int column; /* where the next character goes */
+    bool exact;    /* bytes in full */
+    bool markdown; /* for GitHub: nothing is wrapped or set in columns, no text is taken for markup
+                    */
+    int column;    /* where the next character goes */
 };
 
 /* Width: of the terminal between 80 and 100, 100 where `out` is none. color: 0 never, 1 always,
@@ -58,6 +60,9 @@ void tp_page_line(struct tp_page *p); /* ends the line */
 
 /* Columns that a terminal shows for UTF-8 text without wide characters. */
 int tp_text_width(const char *text);
+
+/* The text as it is read, whatever in it Markdown would take for markup, a mention or a link. */
+void tp_markdown_text(const char *text, FILE *out);
 
 /* Bytes of its first so many columns: none of its characters is cut. */
 size_t tp_text_bytes(const char *text, int columns);

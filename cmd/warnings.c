@@ -359,3 +359,26 @@ const struct tp_warning *tp_find_warning(const char *id)
             return tp_warnings[i];
     return NULL;
 }
+
+bool tp_warning_of_all(const struct tp_warning *w, const struct tp_result *results, size_t count,
+                       char text[TP_WARNINGS_TEXT])
+{
+    const struct tp_result *first = NULL;
+    char others[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        char same[TP_WARNING_TEXT];
+        if (!w->applies(&results[i], first ? same : text, TP_WARNING_TEXT))
+            continue;
+        if (first && !strcmp(same, text))
+            continue; /* it is about all of them */
+        if (first && used < sizeof others)
+            used += (size_t)snprintf(others + used, sizeof others - used, "%s%s", used ? ", " : "",
+                                     results[i].spec->label);
+        first = first ? first : &results[i];
+    }
+    size_t length = first ? strlen(text) : 0;
+    if (used)
+        snprintf(text + length, TP_WARNINGS_TEXT - length, " Likewise: %s.", others);
+    return first != NULL;
+}

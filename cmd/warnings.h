@@ -18,6 +18,12 @@ struct tp_warning {
 
 extern const struct tp_warning *const tp_warnings[]; /* NULL-terminated */
 
+/* The same warning on several results is one: the first one's sentence, and who else it is about.
+ * false: it applies to none. */
+enum { TP_WARNINGS_TEXT = TP_WARNING_TEXT + 300 };
+bool tp_warning_of_all(const struct tp_warning *w, const struct tp_result *results, size_t count,
+                       char text[TP_WARNINGS_TEXT]);
+
 const struct tp_warning *tp_find_warning(const char *id); /* NULL: no such id */
 
 #endif

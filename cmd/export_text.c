@@ -1,0 +1,52 @@
+/* See export_text.h. */
+#include "cmd/export_text.h"
+
+#include "cmd/warnings.h"
+
+void tp_export_line(const char *text, FILE *out)
+{
+    for (; *text; text++)
+        fputc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, out);
+}
+
+void tp_export_tool(FILE *out)
+{
+    fprintf(out, "tapool %s (%s)", TAPOOL_VERSION, TAPOOL_BUILD);
+}
+
+void tp_export_strategy(const struct tp_result *r, FILE *out)
+{
+    char options[TP_SPEC_TEXT];
+    tp_opts_text(r->spec->strategy->options, r->spec->opts, options, sizeof options);
+    fputs(r->spec->strategy->name, out);
+    if (*options)
+        fputc(':', out);
+    tp_export_line(options, out);
+}
+
+int tp_export_warnings(const struct tp_result *r, FILE *out)
+{
+    int count = 0;
+    for (size_t i = 0; tp_warnings[i]; i++) {
+        char text[TP_WARNING_TEXT];
+        if (!tp_warnings[i]->applies(r, text, sizeof text))
+            continue;
+        fprintf(out, " %s", tp_warnings[i]->id);
+        count++;
+    }
+    return count;
+}
+
+struct tp_export_hash tp_export_hash(const struct tp_program_facts *f)
+{
+    struct tp_export_hash hash;
+    for (size_t i = 0; i < TP_HASH_SIZE; i++)
+        snprintf(hash.s + 2 * i, 3, "%02x", f->hash[i]);
+    return hash;
+}
+
+const char *tp_export_partial(const struct tp_report *r, char *text, size_t size)
+{
+    snprintf(text, size, "partial: interrupted, %zu of %zu replays are done", r->count, r->planned);
+    return r->partial ? text : NULL;
+}

@@ -1,0 +1,28 @@
+/* What the exports say of a result in the same words. */
+#ifndef TP_EXPORT_TEXT_H
+#define TP_EXPORT_TEXT_H
+
+#include "cmd/report.h"
+
+/* On one line: what ends or steers a line is a blank. */
+void tp_export_line(const char *text, FILE *out);
+
+/* "tapool 0.1.0 (release)" */
+void tp_export_tool(FILE *out);
+
+/* "arena:arena_size=64MiB,...", as -s reads it. */
+void tp_export_strategy(const struct tp_result *r, FILE *out);
+
+/* The ids of the warnings that apply, each after a blank; returns how many. */
+int tp_export_warnings(const struct tp_result *r, FILE *out);
+
+/* 64 hexadecimal digits. */
+struct tp_export_hash {
+    char s[2 * TP_HASH_SIZE + 1];
+};
+struct tp_export_hash tp_export_hash(const struct tp_program_facts *f);
+
+/* What a report says that was interrupted; NULL: it was not. */
+const char *tp_export_partial(const struct tp_report *r, char *text, size_t size);
+
+#endif

@@ -1,6 +1,8 @@
-/* The command line: finds the subcommand, parses its options from its rows, runs it, and turns a
- * status into an exit code and a sentence on stderr. */
+/* The command line: finds the subcommand, parses its options from its rows, fills in what the
+ * environment and .tapool.ini say, runs it, and turns a status into an exit code and a sentence on
+ * stderr. */
 #include "cmd/cli.h"
+#include "cmd/config.h"
 #include "cmd/registry.h"
 #include "cmd/screen_first.h"
 #include "cmd/stop.h"
@@ -45,8 +47,10 @@ struct parse {
     char **argv;
     int argc, next;
     void *opts;
+    struct tp_origin *origins; /* one for each row */
+    struct tp_config config;
     char **words;
-    int count;
+    int count, flags;
     bool help;
 };
 
@@ -73,6 +77,8 @@ static int set_option(struct parse *p, const struct tp_opt *row, const char *val
         return tp_fail(err, TP_EUSAGE, "option '--%s' needs a value (%s)", row->name, row->arg);
     if (!value)
         value = p->argv[p->next++];
+    p->flags++;
+    tp_config_raise(row, p->opts, &p->origins[row - p->cmd->options], TP_LEVEL_FLAG);
     return tp_opt_set(row, p->opts, value, err);
 }
 
@@ -139,23 +145,59 @@ static int parse_words(struct parse *p, struct tp_err *err)
 
 /* ---- running ---- */
 
+/* What does not stand on the command line; nothing for commands that are tapool's own. */
+static int configure(struct parse *p, struct tp_err *err)
+{
+    if (!tp_config_concerns(p->cmd))
+        return TP_OK;
+    int status = tp_config_load(&p->config, err);
+    return status ? status : tp_config_apply(&p->config, p->cmd, p->opts, p->origins, err);
+}
+
+/* A wrong value may have come from where the user does not look. */
+static int point_to_config(const struct parse *p, int status, struct tp_err *err)
+{
+    bool configured = false;
+    for (size_t i = 0; i < tp_config_rows(p->cmd->options); i++)
+        configured = configured || (p->origins[i].level != TP_LEVEL_FLAG &&
+                                    p->origins[i].level != TP_LEVEL_DEFAULT);
+    if (status != TP_EUSAGE || !configured || err->hint[0])
+        return status;
+    return tp_hint(err, status, "some options are set elsewhere: 'tapool doctor --config %s'",
+                   p->cmd->name);
+}
+
+static int run_parsed(struct parse *p, struct tp_err *err)
+{
+    int status = tp_opts_defaults(p->cmd->options, p->opts, err);
+    if (!status)
+        status = parse_words(p, err);
+    if (!status && p->help) { /* even where the configuration is broken */
+        tp_cli_help(p->cmd, stdout);
+        return TP_OK;
+    }
+    if (!status)
+        status = configure(p, err);
+    if (status)
+        return status;
+    status = p->cmd->run(&(struct tp_args){p->opts, p->words, p->count, p->flags}, stdout, err);
+    return point_to_config(p, status, err);
+}
+
 static int run_command(const struct tp_command *cmd, int argc, char **argv, struct tp_err *err)
 {
     struct parse p = {.cmd = cmd, .argv = argv, .argc = argc};
     p.opts = calloc(1, cmd->opts_size ? cmd->opts_size : 1);
+    p.origins = calloc(tp_config_rows(cmd->options) + 1, sizeof *p.origins);
     p.words = calloc((size_t)argc + 1, sizeof *p.words);
-    int status = p.opts && p.words ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = p.opts && p.origins && p.words ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status)
-        status = tp_opts_defaults(cmd->options, p.opts, err);
-    if (!status)
-        status = parse_words(&p, err);
-    if (!status && p.help)
-        tp_cli_help(cmd, stdout);
-    else if (!status)
-        status = cmd->run(&(struct tp_args){p.opts, p.words, p.count}, stdout, err);
+        status = run_parsed(&p, err);
     if (p.opts)
         tp_opts_release(cmd->options, p.opts);
+    tp_config_release(&p.config);
     free(p.opts);
+    free(p.origins);
     free(p.words);
     return status;
 }

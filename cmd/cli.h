@@ -23,6 +23,7 @@ struct tp_args {
     const void *opts; /* the command's option struct, defaults filled in */
     char **words;     /* what is left when options are taken */
     int count;
+    int flags; /* options that stand on the command line itself, repeated ones each time */
 };
 
 struct tp_command {

@@ -1,5 +1,6 @@
 /* `tapool COMMAND --help`: a page made from the command's option rows. */
 #include "cmd/cli.h"
+#include "cmd/config.h"
 #include "cmd/text.h"
 
 #include <string.h>
@@ -47,4 +48,7 @@ void tp_cli_help(const struct tp_command *cmd, FILE *out)
     tp_page_at(&page, NAME, "--help");
     tp_page_at(&page, HELP, "this page");
     tp_page_line(&page);
+    if (tp_config_concerns(cmd))
+        fputs("\noptions also come from .tapool.ini and the environment: tapool help config\n",
+              out);
 }

@@ -1,6 +1,8 @@
 /* tapool doctor: what this machine can measure, and what limits it. */
 #include "cmd/cli.h"
+#include "cmd/config.h"
 #include "cmd/doctor.h"
+#include "cmd/registry.h"
 #include "cmd/report_json.h"
 #include "cmd/text.h"
 
@@ -11,7 +13,7 @@ enum { NAME = 2, VERDICT = 17, VALUE = 26 };
 
 struct doctor_opts {
     uint32_t format;
-    bool json;
+    bool json, config;
 };
 
 static const char *const format_words[] = {"text", "json", NULL};
@@ -27,6 +29,11 @@ static const struct tp_opt rows[] = {{.name = "format",
                                       .type = TP_OPT_FLAG,
                                       .offset = offsetof(struct doctor_opts, json),
                                       .help = "the same as --format json"},
+                                     {.name = "config",
+                                      .type = TP_OPT_FLAG,
+                                      .offset = offsetof(struct doctor_opts, config),
+                                      .help = "instead: the options of COMMAND, or of all, their "
+                                              "values and where each comes from"},
                                      {.name = NULL}};
 
 static int count_verdict(const struct tp_doctor *d, enum tp_verdict verdict)
@@ -126,9 +133,23 @@ static int print_json(const struct tp_doctor *d, FILE *out, struct tp_err *err)
     return tp_json_print(&j, root, out, err);
 }
 
+static int print_config(const struct tp_args *args, bool json, FILE *out, struct tp_err *err)
+{
+    if (args->count > 1)
+        return tp_fail(err, TP_EUSAGE, "doctor --config takes one command at most");
+    const struct tp_command *only = args->count ? tp_find_command(args->words[0], err) : NULL;
+    if (args->count && !only)
+        return TP_EUSAGE;
+    if (only && !tp_config_concerns(only))
+        return tp_fail(err, TP_EUSAGE, "'%s' has no options to configure", only->name);
+    return tp_config_print(only, json, out, err);
+}
+
 static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct doctor_opts *o = args->opts;
+    if (o->config)
+        return print_config(args, o->json || o->format == FORMAT_JSON, out, err);
     if (args->count)
         return tp_fail(err, TP_EUSAGE, "doctor takes no argument");
     struct tp_doctor *d = calloc(1, sizeof *d);
@@ -149,7 +170,7 @@ static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
 
 const struct tp_command tp_command_doctor = {
     .name = "doctor",
-    .usage = "doctor [OPTION]...",
+    .usage = "doctor [OPTION]... | doctor --config [COMMAND]",
     .summary = "what this machine can measure, and what disturbs it",
     .about =
         "Looks at the build, the processor, the clock, the load, memory settings and the tools "

@@ -186,14 +186,6 @@ static int set_options(const struct tp_profile *p, const struct gen_opts *o, voi
     return TP_OK;
 }
 
-static bool nothing_given(const struct gen_opts *o)
-{
-    bool some = o->output || o->force || o->seed != 1;
-    for (const struct tp_opt *row = rows; row->name; row++)
-        some |= is_profile_option(row) && given(o, row);
-    return !some;
-}
-
 /* ---- writing ---- */
 
 struct recipe;
@@ -367,7 +359,7 @@ static int run_gen(const struct tp_args *args, FILE *out, struct tp_err *err)
     tp_page_init(&page, out, 0);
     if (args->count > 1)
         return tp_fail(err, TP_EUSAGE, "gen takes one profile at a time");
-    if (!args->count && nothing_given(o)) {
+    if (!args->count && !args->flags) {
         print_profiles(&page);
         return TP_OK;
     }
@@ -377,7 +369,7 @@ static int run_gen(const struct tp_args *args, FILE *out, struct tp_err *err)
     const struct tp_profile *p = tp_find_profile(args->words[0], err);
     if (!p)
         return TP_EUSAGE;
-    if (nothing_given(o)) {
+    if (!args->flags && !o->output) {
         print_profile(&page, p);
         return TP_OK;
     }

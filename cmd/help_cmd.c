@@ -1,6 +1,7 @@
 /* tapool help [TOPIC]: the commands, the topics, and one page for each. A warning's id is a topic.
  */
 #include "cmd/cli.h"
+#include "cmd/environment.h"
 #include "cmd/registry.h"
 #include "cmd/warnings.h"
 
@@ -17,16 +18,12 @@ static void print_commands(FILE *out)
     fputs("\ntopics: tapool help TOPIC\n", out);
     for (size_t i = 0; tp_topics[i]; i++)
         fprintf(out, "  %-14s%s\n", tp_topics[i]->name, tp_topics[i]->summary);
-    fputs("\nexit codes\n"
-          "  0 done   2 wrong command line   3 unusable input\n"
-          "  4 the replay failed, a device is missing or lost, or output could not be written\n"
-          "  128+n ended by signal n\n"
-          "\nenvironment\n"
-          "  TMPDIR               where programs above 32 MiB are kept while they are played\n"
-          "  TAPOOL_SAMPLES       another folder for sample:NAME\n"
-          "  TAPOOL_CUDA_DRIVER   another library than libcuda.so.1\n"
-          "  NO_COLOR             no colour\n",
-          out);
+    fputs("\nexit codes\n", out);
+    for (const struct tp_fact *fact = tp_exit_codes; fact->name; fact++)
+        fprintf(out, "  %-7s%s\n", fact->name, fact->help);
+    fputs("\nenvironment\n", out);
+    for (const struct tp_fact *fact = tp_environment; fact->name; fact++)
+        fprintf(out, "  %-21s%s\n", fact->name, fact->help);
 }
 
 static int fail_topic(const char *name, struct tp_err *err)

@@ -74,7 +74,8 @@ extern const struct tp_command tp_command_replay, tp_command_info, tp_command_co
 const struct tp_command *const tp_commands[] = {
     &tp_command_replay, &tp_command_info,       &tp_command_convert,
     &tp_command_gen,    &tp_command_strategies, &tp_command_doctor,
-    &tp_command_help,   &tp_command_child,      NULL};
+    &tp_command_help,   &tp_command_child,      NULL,
+};
 
 #define DECLARE(of, id, words) extern const struct tp_exporter tp_exporter_##id;
 #define POINT(of, id, words)   &tp_exporter_##id,
@@ -82,10 +83,12 @@ TP_EXPORTERS(DECLARE, )
 const struct tp_exporter *const tp_exporters[] = {TP_EXPORTERS(POINT, ) NULL};
 
 extern const struct tp_topic tp_topic_report, tp_topic_formats, tp_topic_format, tp_topic_snapshots,
-    tp_topic_metrics, tp_topic_exports, tp_topic_warnings;
+    tp_topic_metrics, tp_topic_exports, tp_topic_config, tp_topic_warnings;
 const struct tp_topic *const tp_topics[] = {
-    &tp_topic_report,  &tp_topic_formats, &tp_topic_format,   &tp_topic_snapshots,
-    &tp_topic_metrics, &tp_topic_exports, &tp_topic_warnings, NULL};
+    &tp_topic_report,    &tp_topic_formats,  &tp_topic_format,
+    &tp_topic_snapshots, &tp_topic_metrics,  &tp_topic_exports,
+    &tp_topic_config,    &tp_topic_warnings, NULL,
+};
 
 enum { NAMES_MAX = 64 };
 

@@ -8,8 +8,8 @@
 #   --binary PATH   this tapool instead of building one
 #   --tests DIR     with the unit tests in it (test_cuda_*, test_conformance, test_property); default:
 #                   those that were built here
-#   --prefix DIR    libraries that are not installed here (cJSON, libcrypto, zlib, zstd, cmocka):
-#                   DIR/include and DIR/lib for a build, DIR/lib to run a built one
+#   --prefix DIR    libraries that are not installed here (cJSON, libcrypto, libinih, zlib,
+#                   zstd, cmocka): DIR/include and DIR/lib for a build, DIR/lib to run a built one
 #   --out DIR       where the results go (default gpu-check-results)
 #   --driver PATH   this libcuda.so instead of the one of the system
 #   --quick         small traces, each played once: does everything work?

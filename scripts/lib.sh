@@ -32,6 +32,7 @@ BUILD_NEEDS=(
     "cmd:pkg-config|pkg-config|pkg-config"
     "pc:libcjson|libcjson-dev|cJSON (JSON in and out)"
     "pc:libcrypto|libssl-dev|libcrypto of OpenSSL (SHA-256)"
+    "pc:inih|libinih-dev|libinih (the configuration file)"
     "pc:zlib|zlib1g-dev|zlib (traces in .gz)"
     "pc:libzstd|libzstd-dev|zstd (traces in .zst)"
 )

@@ -210,7 +210,8 @@ static struct tp_prepared prepared(void)
     const struct tp_open_opts o = {.device = TP_OPT_KEYWORD(0), .max_memory = 1u << 30};
     struct tp_prepared p;
     struct tp_err err = {0};
-    int status = tp_measure_prepare(TAPOOL_ROOT "/traces/samples/sqlite.json", &o, folder, &p, &err);
+    int status =
+        tp_measure_prepare(TAPOOL_ROOT "/traces/samples/sqlite.json", &o, folder, &p, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(status, TP_OK);
     assert_int_equal(access(p.path, R_OK), 0);
@@ -261,8 +262,8 @@ static void rounds_play_each_side_once_in_random_order(void **state)
     remove(noted);
     char body[1024];
     snprintf(body, sizeof body,
-             "echo \"$3\" >>\"$N\"; sed -E 's/(\"program_hash\": *\")[0-9a-f]+/\\1%s/' '%s'", p.hash,
-             ANSWER);
+             "echo \"$3\" >>\"$N\"; sed -E 's/(\"program_hash\": *\")[0-9a-f]+/\\1%s/' '%s'",
+             p.hash, ANSWER);
     write_program(body);
     int status = play_rounds(&p, ROUNDS, &r, &err);
     assert_string_equal(err.text, "");

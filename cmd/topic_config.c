@@ -1,0 +1,51 @@
+/* tapool help config: values of options that do not stand on the command line. */
+#include "cmd/registry.h"
+
+static const char text[] =
+    "Every long option of every command can be given in three more places. The first of these\n"
+    "that has it decides:\n"
+    "\n"
+    "  command line    tapool replay TRACE --min-time 1s\n"
+    "  environment     TAPOOL_MIN_TIME=1s: capitals, '_' for '-'; empty counts as not set\n"
+    "  .tapool.ini     the nearest one, in this folder or above it\n"
+    "  default         as 'tapool COMMAND --help' says\n"
+    "\n"
+    "A .tapool.ini holds one option a line. What stands before the first section applies to every\n"
+    "command that has the option; a section is named like its command and goes before that.\n"
+    "\n"
+    "  # a comment, as is what follows ' ;'\n"
+    "  max-memory = 4GiB\n"
+    "\n"
+    "  [replay]\n"
+    "  strategy = arena                  ; lists: one item a line, the lines add up\n"
+    "  strategy = big=lru:max_cached=1GiB\n"
+    "  min-time = 200ms\n"
+    "  verify   = yes                    ; flags: yes or no\n"
+    "\n"
+    "  Lists    in a variable items are parted by blanks or ';': TAPOOL_STRATEGY='arena lru'.\n"
+    "           A list replaces that of a lower place, it does not add to it.\n"
+    "  Pairs    of options that exclude each other (--json and --format, --strict and --repair,\n"
+    "           --fits and --no-fits) the one from the higher place counts. A section is higher\n"
+    "           than the lines before the first. From the same place they contradict each other\n"
+    "           as on the command line.\n"
+    "  Off      --verify=no on the command line takes back a 'verify = yes'.\n"
+    "  Traces   and other words without '--' stand on the command line alone.\n"
+    "\n"
+    "An unknown section or option, and a value that an option does not take, are errors with file\n"
+    "and line (exit 2). A variable TAPOOL_... that is no option's is ignored; 'tapool doctor\n"
+    "--config' lists those that are set.\n"
+    "\n"
+    "  TAPOOL_CONFIG=FILE   another file than .tapool.ini; empty: none\n"
+    "\n"
+    "A .tapool.ini counts only if it belongs to you, to root or to the owner of the current\n"
+    "folder: it may name files to write. Lines are at most 197 bytes long, the file 64 KiB.\n"
+    "\n"
+    "Where each value comes from: tapool doctor --config [COMMAND]\n";
+
+static void print_config_topic(FILE *out)
+{
+    fputs(text, out);
+}
+
+const struct tp_topic tp_topic_config = {"config", "options from .tapool.ini and the environment",
+                                         print_config_topic};

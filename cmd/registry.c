@@ -4,6 +4,7 @@
 
 #include "alloc/replay.h"
 #include "cmd/exporter.h"
+#include "cmd/gate/gate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,11 @@ const struct tp_topic *const tp_topics[] = {
     &tp_topic_snapshots, &tp_topic_metrics,  &tp_topic_exports,
     &tp_topic_config,    &tp_topic_warnings, NULL,
 };
+
+extern const struct tp_gate_writer tp_gate_writer_json, tp_gate_writer_junit,
+    tp_gate_writer_markdown;
+const struct tp_gate_writer *const tp_gate_writers[] = {&tp_gate_writer_json, &tp_gate_writer_junit,
+                                                        &tp_gate_writer_markdown, NULL};
 
 enum { NAMES_MAX = 64 };
 

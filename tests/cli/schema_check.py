@@ -85,7 +85,7 @@ def shape(path):
     jsonschema.Draft202012Validator.check_schema(schema)
     bad, used = [], set()
     for at, node in nodes(schema):
-        if node.get("type") == "object":
+        if "object" in node.get("type", ""):  # or null
             bad += object_faults(at, node)
         if isinstance(node.get("$ref"), str):
             used.add(node["$ref"])

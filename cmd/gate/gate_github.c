@@ -1,0 +1,142 @@
+/* What GitHub Actions shows of a gate: annotations, as workflow commands on standard output, and
+ * the step summary, a file that each command of a step appends to.
+ *
+ * GitHub keeps 10 annotations of a kind and a step, and aborts the upload of a summary above 1 MiB;
+ * both are kept here, and what is left out is counted. */
+#include "cmd/gate/gate_escape.h"
+#include "cmd/gate/gate_markdown.h"
+#include "cmd/gate/gate_words.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SUMMARY_MAX = 1 << 20, ANNOTATIONS = 10 };
+
+/* ---- annotations ---- */
+
+struct annotations {
+    FILE *out;
+    const char *kind; /* "error", "warning" */
+    size_t all, done; /* to be said; said */
+};
+
+static void annotate(struct annotations *a, const char *title, const char *text)
+{
+    size_t more = a->all - (ANNOTATIONS - 1);
+    struct tp_gate_line rest = {""};
+    if (a->done >= ANNOTATIONS)
+        return;
+    if (++a->done == ANNOTATIONS && a->all > ANNOTATIONS) {
+        tp_gate_add(&rest, "and %s more; the step summary and --export-json FILE have them",
+                    tp_count(more).s);
+        text = rest.s;
+        title = "tapool check";
+    }
+    fprintf(a->out, "::%s title=", a->kind);
+    tp_escape_command(a->out, title, true);
+    fputs("::", a->out);
+    tp_escape_command(a->out, text, false);
+    fputc('\n', a->out);
+}
+
+static void annotate_findings(const struct tp_gate *g, enum tp_verdict verdict,
+                              struct annotations *a)
+{
+    struct tp_gate_line title = {""};
+    tp_gate_add(&title, "tapool check: %s", tp_verdict_words[verdict]);
+    for (size_t i = 0; i < g->finding_count && a->done < ANNOTATIONS; i++)
+        if (g->findings[i].verdict == verdict)
+            annotate(a, title.s, tp_finding_sentence(g, &g->findings[i]).s);
+}
+
+static size_t count_verdict(const struct tp_gate *g, enum tp_verdict verdict)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->finding_count; i++)
+        n += g->findings[i].verdict == verdict;
+    return n;
+}
+
+static size_t count_unchecked(const struct tp_gate *g)
+{
+    size_t n = 0;
+    for (int c = 0; c < TP_CLASS_REPORT; c++)
+        n += tp_class_unchecked(&g->classes[c]).s[0] != '\0';
+    return n;
+}
+
+/* What fails the job. */
+static void write_errors(const struct tp_gate *g, FILE *out)
+{
+    bool open_fails = g->exit_code == 5;
+    struct tp_gate_line unmet = tp_gate_unmet(g);
+    struct annotations a = {.out = out, .kind = "error"};
+    a.all = (unmet.s[0] != '\0') + count_verdict(g, TP_REGRESSION) +
+            (open_fails ? count_verdict(g, TP_INCONCLUSIVE) : 0);
+    if (unmet.s[0])
+        annotate(&a, "tapool check", unmet.s);
+    annotate_findings(g, TP_REGRESSION, &a);
+    if (open_fails)
+        annotate_findings(g, TP_INCONCLUSIVE, &a);
+}
+
+/* What does not, and is no green either; `full`: the summary could not be written. */
+static void write_warnings(const struct tp_gate *g, bool full, FILE *out)
+{
+    bool open_warns = g->exit_code != 5;
+    struct annotations a = {.out = out, .kind = "warning"};
+    a.all = count_unchecked(g) + full + (open_warns ? count_verdict(g, TP_INCONCLUSIVE) : 0);
+    for (int c = 0; c < TP_CLASS_REPORT; c++) {
+        struct tp_gate_line title = {""};
+        tp_gate_add(&title, "tapool check: %s", tp_class_words[c]);
+        if (tp_class_unchecked(&g->classes[c]).s[0])
+            annotate(&a, title.s, tp_class_unchecked(&g->classes[c]).s);
+    }
+    if (full)
+        annotate(&a, "tapool check", "the step summary is full (1 MiB): nothing was added to it");
+    if (open_warns)
+        annotate_findings(g, TP_INCONCLUSIVE, &a);
+}
+
+/* ---- the step summary ---- */
+
+static int fail_summary(struct tp_err *err, const char *path)
+{
+    return tp_fail(err, TP_EIO, "'%s' ($GITHUB_STEP_SUMMARY) cannot be written: %s", path,
+                   strerror(errno));
+}
+
+static int append_summary(const struct tp_gate *g, const char *path, bool *full, struct tp_err *err)
+{
+    struct stat st;
+    FILE *out = fopen(path, "ae");
+    if (!out)
+        return fail_summary(err, path);
+    int rc = TP_OK;
+    if (fstat(fileno(out), &st))
+        rc = fail_summary(err, path);
+    *full = !rc && (uint64_t)st.st_size + TP_MARKDOWN_LEAST > SUMMARY_MAX;
+    if (!rc && !*full) {
+        if (st.st_size > 0)
+            fputc('\n', out); /* what stands there may not end its line */
+        rc = tp_gate_markdown(g, out, SUMMARY_MAX - 1 - (size_t)st.st_size, err);
+    }
+    bool lost = ferror(out);
+    if ((fclose(out) || lost) && !rc)
+        rc = fail_summary(err, path);
+    return rc;
+}
+
+int tp_gate_github(const struct tp_gate *g, FILE *out, struct tp_err *err)
+{
+    const char *path = getenv("GITHUB_STEP_SUMMARY");
+    bool full = false;
+    int rc = TP_OK;
+    if (path && *path)
+        rc = append_summary(g, path, &full, err);
+    write_errors(g, out);
+    write_warnings(g, full, out);
+    return rc;
+}

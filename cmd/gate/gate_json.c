@@ -1,0 +1,159 @@
+/* tapool.check/1: all that a gate found. Names are fixed: additions only, inside a major version
+ * (cmd/check.schema.json). */
+#include "cmd/gate/gate_words.h"
+#include "cmd/json_out.h"
+#include "cmd/report_json.h"
+
+#include "traces/clean.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TEXT_BYTES = 4096 };
+
+/* Texts from the command line may be no UTF-8. */
+static void add_text(struct tp_json *j, cJSON *in, const char *name, const char *value)
+{
+    char clean[TEXT_BYTES];
+    tp_clean_text(value, clean, sizeof clean);
+    tp_json_text(j, in, name, clean);
+}
+
+/* Of full precision: a p of 1e-9 is not 0. */
+static void add_number(struct tp_json *j, cJSON *in, const char *name, double value)
+{
+    if (!isfinite(value))
+        tp_json_text(j, in, name, NULL);
+    else
+        j->failed |= !cJSON_AddNumberToObject(in, name, value);
+}
+
+/* Bytes and counts are whole; above 2^53 they are strings, as everywhere. */
+static void add_value(struct tp_json *j, cJSON *in, const char *name, const struct tp_metric *m,
+                      double value)
+{
+    bool whole = m && (m->unit == TP_UNIT_BYTES || m->unit == TP_UNIT_COUNT);
+    if (whole && value >= 0 && value < 0x1p64)
+        tp_json_uint(j, in, name, (uint64_t)value);
+    else
+        add_number(j, in, name, value);
+}
+
+static void write_classes(struct tp_json *j, cJSON *root, const struct tp_gate *g)
+{
+    cJSON *classes = tp_json_array(j, root, "classes");
+    for (int i = 0; i < TP_CLASS_REPORT; i++) {
+        const struct tp_class_check *c = &g->classes[i];
+        cJSON *o = cJSON_CreateObject();
+        tp_json_text(j, o, "class", tp_class_letter((enum tp_class)i));
+        tp_json_text(j, o, "name", tp_class_words[i]);
+        tp_json_bool(j, o, "checked", c->checked);
+        tp_json_bool(j, o, "required", c->required);
+        add_text(j, o, "against", c->against);
+        add_text(j, o, "reason", c->reason);
+        add_text(j, o, "how", c->how);
+        tp_json_uint(j, o, "cells", c->cells);
+        tp_json_uint(j, o, "values", c->values);
+        tp_json_push(j, classes, o);
+    }
+}
+
+static void write_cell(struct tp_json *j, cJSON *o, const struct tp_gate_cell *c)
+{
+    add_text(j, o, "trace", c ? c->trace : "");
+    add_text(j, o, "strategy", c ? c->strategy : "");
+    add_text(j, o, "source", c ? c->source : "");
+}
+
+static void write_cells(struct tp_json *j, cJSON *root, const struct tp_gate *g)
+{
+    cJSON *cells = tp_json_array(j, root, "cells");
+    for (size_t i = 0; i < g->cell_count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        write_cell(j, o, &g->cells[i]);
+        add_text(j, o, "path", g->cells[i].path);
+        tp_json_push(j, cells, o);
+    }
+}
+
+static void write_difference(struct tp_json *j, cJSON *o, const struct tp_finding *f)
+{
+    const struct tp_difference *d = &f->difference;
+    if (!tp_finding_is_timed(f)) {
+        tp_json_text(j, o, "difference", NULL);
+        return;
+    }
+    cJSON *in = tp_json_object(j, o, "difference");
+    add_number(j, in, "estimate", d->estimate);
+    add_number(j, in, "low", d->interval.low);
+    add_number(j, in, "high", d->interval.high);
+    add_number(j, in, "p_worse", d->p_worse);
+    add_number(j, in, "p_better", d->p_better);
+    add_number(j, in, "adjusted_p_worse", d->adjusted_worse);
+    add_number(j, in, "adjusted_p_better", d->adjusted_better);
+    tp_json_uint(j, in, "pairs", d->pairs);
+    tp_json_uint(j, in, "sets", f->sets ? f->sets : 1);
+}
+
+static void write_finding(struct tp_json *j, cJSON *o, const struct tp_finding *f)
+{
+    static const char *const units[] = {"bytes", "count", "share", "ratio", "ns", "instructions"};
+    const struct tp_metric *m = f->metric;
+    write_cell(j, o, f->cell);
+    tp_json_uint(j, o, "device", f->device);
+    tp_json_text(j, o, "metric", m ? m->name : tp_finding_name(f).s);
+    tp_json_text(j, o, "class", tp_class_letter(m ? m->class : TP_CLASS_EXACT));
+    tp_json_text(j, o, "unit", m ? units[m->unit] : NULL);
+    tp_json_text(j, o, "better", !m ? NULL : m->better == TP_BETTER_LESS ? "less" : "more");
+    tp_json_text(j, o, "verdict", tp_verdict_words[f->verdict]);
+    add_value(j, o, "base", m, m ? f->base : NAN);
+    add_value(j, o, "now", m, m ? f->now : NAN);
+    add_number(j, o, "change", m ? f->change : NAN);
+    add_number(j, o, "allowed", f->allowed);
+    write_difference(j, o, f);
+    add_text(j, o, "note", f->note);
+}
+
+static void write_rule(struct tp_json *j, cJSON *root, const struct tp_gate *g)
+{
+    cJSON *rule = tp_json_object(j, root, "rule");
+    add_number(j, rule, "alpha", g->alpha);
+    add_number(j, rule, "effect", g->effect);
+    tp_json_uint(j, rule, "pairs", g->pairs);
+    add_number(j, rule, "sensitivity", g->sensitivity);
+}
+
+static int write_json(const struct tp_gate *g, FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {0};
+    struct tp_gate_line verdict;
+    cJSON *root = tp_json_object(&j, NULL, NULL);
+    tp_gate_verdict(g, verdict.s, sizeof verdict.s);
+    tp_json_text(&j, root, "schema", "tapool.check/1");
+    tp_json_tool(&j, root);
+    tp_json_machine(&j, root);
+    tp_json_text(&j, root, "verdict", verdict.s);
+    tp_json_uint(&j, root, "exit_code", (uint64_t)g->exit_code);
+    cJSON *counts = tp_json_object(&j, root, "counts");
+    for (int v = 0; v < TP_VERDICTS; v++)
+        tp_json_uint(&j, counts, tp_verdict_words[v], g->counts[v]);
+    add_text(&j, root, "baseline", g->baseline);
+    add_text(&j, root, "written", g->written);
+    write_rule(&j, root, g);
+    tp_json_uint(&j, root, "seed", g->seed);
+    tp_json_uint(&j, root, "wall_ns", g->wall_ns);
+    add_text(&j, root, "again", g->again);
+    write_classes(&j, root, g);
+    tp_json_uint(&j, root, "baseline_cells", g->cells_total);
+    write_cells(&j, root, g);
+    cJSON *findings = tp_json_array(&j, root, "findings");
+    for (size_t i = 0; i < g->finding_count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        write_finding(&j, o, &g->findings[i]);
+        tp_json_push(&j, findings, o);
+    }
+    return tp_json_print(&j, root, out, err);
+}
+
+const struct tp_gate_writer tp_gate_writer_json = {"json", "tapool.check/1, all that was found",
+                                                   write_json};

@@ -1,0 +1,272 @@
+/* The screen of `tapool check`.
+ *
+ *     tapool-baseline.json   3 traces x 2 strategies = 6 cells, written ...   which baseline
+ *       memory and counts    vs baseline, exact      6 of 6 cells  78 values  what was checked, and
+ *       instructions         NOT CHECKED: ...                                 what was not
+ *
+ *     REGRESSION  web.tpt, arena                                              what changed
+ *       peak_reserved        131.4 -> 137.9 MiB    +4.9 %    allowed: 0
+ *
+ *     FAIL: 2 regressions, ...                           3 min 02 s, exit 1   the verdict, and how
+ *       a slowdown of 6 % or more would have been seen ...                    sharp it was
+ *
+ * Where a line is too narrow for a column, that column goes to the next line. Known weakness: of
+ * thousands of regressions the first are shown; the files have all. */
+#include "cmd/gate/gate_words.h"
+
+#include "traces/clean.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    LABEL = 2,
+    TEXT = 23,     /* where the second column begins, unless a name is longer */
+    NAME_MAX = 24, /* the longest name of a metric that moves it; others break the line */
+    CHANGE = 29,   /* from there: where a change ends */
+    ALLOWED = 32,  /* ... and where the tolerance, or what to do, begins */
+    PROOF = 47,    /* ... and the interval */
+    VALUES = 14,   /* width of "78 values" with its gap */
+    CELLS = 16,    /* ... and of "6 of 6 cells" */
+    ROWS = 40,     /* findings of a kind that are shown */
+    INCONCLUSIVE_ROWS = 5
+};
+
+/* ---- what was checked ---- */
+
+static void print_head(const struct tp_gate *g, struct tp_page *page)
+{
+    char name[sizeof g->baseline], written[sizeof g->written];
+    tp_clean_text(g->baseline, name, sizeof name);
+    tp_clean_text(g->written, written, sizeof written);
+    tp_page_at(page, 0, "%s", name[0] ? name : "no baseline");
+    tp_page_at(page, tp_text_width(name) + 2 > TEXT ? LABEL : TEXT, "%s", written);
+    tp_page_line(page);
+}
+
+static void print_class(const struct tp_gate *g, enum tp_class class, struct tp_page *page)
+{
+    const struct tp_class_check *c = &g->classes[class];
+    struct tp_gate_line line;
+    int width = page->width, end = width - (width > 90 ? 7 : 0);
+    tp_page_at(page, LABEL, "%s", tp_class_words[class]);
+    if (!c->checked) {
+        tp_page_styled(page, TEXT, TP_BOLD, "%s", tp_class_unchecked(c).s);
+        tp_page_line(page);
+        return;
+    }
+    tp_clean_text(c->against, line.s, sizeof line.s);
+    page->width = end - VALUES - CELLS; /* a long name of a binary is wrapped */
+    tp_page_at(page, TEXT, "%s", line.s);
+    page->width = width;
+    line.s[0] = '\0';
+    tp_gate_add(&line, "%s of %s cell%s", tp_count(c->cells).s, tp_count(g->cells_total).s,
+                g->cells_total == 1 ? "" : "s");
+    tp_page_right(page, end - VALUES, line.s);
+    line.s[0] = '\0';
+    tp_gate_add(&line, "%s value%s", tp_count(c->values).s, c->values == 1 ? "" : "s");
+    tp_page_right(page, end, line.s);
+    tp_page_line(page);
+    if (c->reason[0]) {
+        tp_page_styled(page, TEXT, TP_BOLD, "%s", tp_class_unchecked(c).s);
+        tp_page_line(page);
+    }
+}
+
+/* ---- what changed ---- */
+
+/* At `column` where it fits, else on a line of its own below the values. */
+static void put(struct tp_page *page, int column, int below, const char *text)
+{
+    if (!text[0])
+        return;
+    if (page->column > column || column + tp_text_width(text) > page->width) {
+        tp_page_line(page);
+        column = below;
+    }
+    tp_page_at(page, column, "%s", text);
+}
+
+static bool is_shown(const struct tp_finding *f)
+{
+    return f->verdict == TP_REGRESSION || f->verdict == TP_IMPROVED;
+}
+
+/* Where the values begin: behind the longest name. */
+static int values_column(const struct tp_gate *g)
+{
+    int longest = 0;
+    for (size_t i = 0; i < g->finding_count; i++)
+        if (is_shown(&g->findings[i])) {
+            int width = tp_text_width(tp_finding_name(&g->findings[i]).s);
+            longest = width > longest && width <= NAME_MAX ? width : longest;
+        }
+    return LABEL + longest + 2 > TEXT ? LABEL + longest + 2 : TEXT;
+}
+
+static void print_finding(const struct tp_finding *f, int column, struct tp_page *page)
+{
+    struct tp_gate_line text = {""};
+    bool better = f->verdict == TP_IMPROVED;
+    tp_page_at(page, LABEL, "%s", tp_finding_name(f).s);
+    tp_page_at(page, column, "%s", tp_finding_values(f).s);
+    tp_page_right(page, column + CHANGE, tp_finding_change(f).s);
+    if (f->metric)
+        tp_gate_add(&text, "allowed: %s", tp_finding_allowed(f).s);
+    if (better && !tp_finding_is_timed(f)) /* times are in no baseline */
+        text = (struct tp_gate_line){"lock it in: tapool check --update"};
+    put(page, column + ALLOWED, column, text.s);
+    text.s[0] = '\0';
+    if (tp_finding_interval(f).s[0])
+        tp_gate_add(&text, "%s %s", tp_finding_interval(f).s, tp_p_text(tp_finding_p(f, true)).s);
+    put(page, column + PROOF, column, text.s);
+    tp_page_line(page);
+    if (tp_finding_note(f).s[0]) {
+        tp_page_at(page, column, "%s", tp_finding_note(f).s);
+        tp_page_line(page);
+    }
+}
+
+static void print_findings(const struct tp_gate *g, enum tp_verdict verdict, int column,
+                           struct tp_page *page)
+{
+    bool bad = verdict == TP_REGRESSION;
+    const struct tp_gate_cell *cell = NULL;
+    size_t shown = 0, all = 0;
+    for (size_t i = 0; i < g->finding_count; i++) {
+        const struct tp_finding *f = &g->findings[i];
+        if (f->verdict != verdict || all++ >= ROWS)
+            continue;
+        if (!shown++ || f->cell != cell) {
+            tp_page_styled(page, 0, bad ? TP_RED : TP_GREEN, "%s", bad ? "REGRESSION" : "better");
+            tp_page_at(page, 12, "%s", tp_gate_cell_text(g, f->cell).s);
+            tp_page_line(page);
+        }
+        cell = f->cell;
+        print_finding(f, column, page);
+    }
+    if (all > shown) {
+        tp_page_at(page, LABEL, "and %s more: --export-json FILE has them all",
+                   tp_count(all - shown).s);
+        tp_page_line(page);
+    }
+}
+
+/* ---- the verdict ---- */
+
+/* The verdict itself is not wrapped: scripts read it. */
+static void print_verdict(const struct tp_gate *g, struct tp_page *page)
+{
+    struct tp_gate_line end = {""}, verdict;
+    tp_gate_verdict(g, verdict.s, sizeof verdict.s);
+    size_t word = strcspn(verdict.s, " :");
+    enum tp_style style = g->exit_code == 1 ? TP_RED : g->exit_code ? TP_BOLD : TP_GREEN;
+    tp_page_styled(page, 0, style, "%.*s", (int)word, verdict.s);
+    fputs(verdict.s + word, page->out);
+    page->column = tp_text_width(verdict.s);
+    tp_gate_add(&end, "%s, exit %d", tp_gate_time(g->wall_ns).s, g->exit_code);
+    if (page->column + 2 + tp_text_width(end.s) > page->width)
+        tp_page_line(page);
+    tp_page_right(page, page->width, end.s);
+    tp_page_line(page);
+}
+
+static void print_sensitivity(const struct tp_gate *g, struct tp_page *page)
+{
+    double percent = ceil(100 * g->sensitivity - 1e-9);
+    if (!g->classes[TP_CLASS_NOISY].checked)
+        return;
+    if (isfinite(percent))
+        tp_page_styled(page, LABEL, TP_DIM,
+                       "a slowdown of %s %% or more would have been seen in 9 of 10 runs of this "
+                       "job",
+                       tp_digits(percent).s);
+    else
+        tp_page_styled(page, LABEL, TP_DIM,
+                       "how small a slowdown would have been seen cannot be told from this run");
+    tp_page_line(page);
+}
+
+/* "kvstore.tpt, arena, ns_per_op +4.1 % [-2.0, +11.5] after 2 x 20 pairs." */
+static void print_open(const struct tp_gate *g, const struct tp_finding *f, struct tp_page *page)
+{
+    struct tp_gate_line text = {"inconclusive: "};
+    tp_gate_add(&text, "%s, %s %s %s", tp_gate_cell_text(g, f->cell).s, tp_finding_name(f).s,
+                tp_finding_change(f).s, tp_finding_interval(f).s);
+    if (f->sets > 1)
+        tp_gate_add(&text, " after %u x %zu pairs.", f->sets, f->difference.pairs);
+    else
+        tp_gate_add(&text, " after %zu pairs.", f->difference.pairs);
+    tp_page_at(page, LABEL, "%s", text.s);
+    tp_page_line(page);
+}
+
+static void print_inconclusive(const struct tp_gate *g, struct tp_page *page)
+{
+    size_t all = g->counts[TP_INCONCLUSIVE], shown = 0;
+    for (size_t i = 0; i < g->finding_count && shown < INCONCLUSIVE_ROWS; i++)
+        if (g->findings[i].verdict == TP_INCONCLUSIVE && ++shown)
+            print_open(g, &g->findings[i], page);
+    if (!shown)
+        return;
+    if (all > shown) {
+        tp_page_at(page, LABEL, "inconclusive: %s more; --export-json FILE has them all",
+                   tp_count(all - shown).s);
+        tp_page_line(page);
+    }
+    tp_page_at(page, LABEL, "This machine is too noisy today to exclude +%s %%.",
+               tp_digits(200 * g->effect).s);
+    if (g->exit_code == 0)
+        tp_page_more(page, LABEL, " --inconclusive=fail makes this exit 5.");
+    tp_page_line(page);
+}
+
+static void print_insensitive(const struct tp_gate *g, struct tp_page *page)
+{
+    if (!g->counts[TP_INSENSITIVE])
+        return;
+    tp_page_styled(page, LABEL, TP_DIM,
+                   "insensitive: mostly tapool's own share or the clock's steps; instructions "
+                   "decide there");
+    tp_page_line(page);
+}
+
+/* Never wrapped: it is there to be copied. */
+static void print_again(const struct tp_gate *g, struct tp_page *page)
+{
+    char again[sizeof g->again];
+    tp_clean_text(g->again, again, sizeof again);
+    if (!again[0])
+        return;
+    tp_page_at(page, LABEL, "again:");
+    fprintf(page->out, "  %s", again);
+    tp_page_line(page);
+}
+
+static void print_unmet(const struct tp_gate *g, struct tp_page *page)
+{
+    struct tp_gate_line unmet = tp_gate_unmet(g);
+    if (!unmet.s[0])
+        return;
+    tp_page_at(page, LABEL, "%s", unmet.s);
+    tp_page_line(page);
+}
+
+void tp_gate_print(const struct tp_gate *g, struct tp_page *page)
+{
+    int column = values_column(g);
+    print_head(g, page);
+    for (int c = 0; c < TP_CLASS_REPORT; c++)
+        print_class(g, (enum tp_class)c, page);
+    tp_page_line(page);
+    print_findings(g, TP_REGRESSION, column, page);
+    print_findings(g, TP_IMPROVED, column, page);
+    if (g->counts[TP_REGRESSION] || g->counts[TP_IMPROVED])
+        tp_page_line(page);
+    print_verdict(g, page);
+    print_unmet(g, page);
+    print_inconclusive(g, page);
+    print_sensitivity(g, page);
+    print_insensitive(g, page);
+    print_again(g, page);
+}

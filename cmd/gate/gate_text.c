@@ -1,0 +1,373 @@
+/* Words of a gate's findings; see gate.h and gate_words.h. */
+#include "cmd/gate/gate_words.h"
+
+#include "traces/clean.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+const char *const tp_verdict_words[TP_VERDICTS] = {"unchanged", "better", "regression",
+                                                   "inconclusive", "insensitive"};
+
+const char *const tp_class_words[TP_CLASS_REPORT] = {"memory and counts", "instructions",
+                                                     "latency"};
+
+enum { NAME_BYTES = 160 };
+
+struct tp_gate_line tp_gate_name(const char *name)
+{
+    struct tp_gate_line line;
+    tp_clean_text(name, line.s, NAME_BYTES);
+    if (name && strlen(name) >= NAME_BYTES)
+        memcpy(line.s + strlen(line.s), "...", 4);
+    return line;
+}
+
+static struct tp_text number_text(const char *format, double value, const char *unit)
+{
+    struct tp_text t;
+    char digits[32];
+    snprintf(digits, sizeof digits, format, value);
+    snprintf(t.s, sizeof t.s, "%.24s%s", digits, unit);
+    return t;
+}
+
+/* "+4.9 %" */
+static struct tp_text signed_percent(double share)
+{
+    double percent = 100 * share;
+    struct tp_text t;
+    if (fabs(percent) < 999.95)
+        return number_text("%+.1f", percent, " %");
+    snprintf(t.s, sizeof t.s, "%s%.36s %%", percent > 0 ? "+" : "", tp_digits(percent).s);
+    return t;
+}
+
+/* "+12", "-4 KiB" */
+static struct tp_text signed_amount(const struct tp_metric *m, double by)
+{
+    struct tp_text t;
+    snprintf(t.s, sizeof t.s, "%s%.40s", by < 0 ? "-" : "+", tp_metric_text(m, fabs(by), false).s);
+    return t;
+}
+
+static struct tp_text plain(const char *text)
+{
+    struct tp_text t;
+    snprintf(t.s, sizeof t.s, "%s", text);
+    return t;
+}
+
+struct tp_text tp_finding_change(const struct tp_finding *f)
+{
+    double by = f->now - f->base;
+    bool no_base = !isfinite(f->base), no_now = !isfinite(f->now);
+    if (!f->metric || no_base || no_now)
+        return plain(!f->metric || no_base == no_now ? "" : no_base ? "new" : "gone");
+    if (by == 0 && !(isfinite(f->change) && f->change != 0))
+        return plain("0");
+    switch (f->metric->unit) {
+    case TP_UNIT_COUNT:
+        return signed_amount(f->metric, by);
+    case TP_UNIT_SHARE:
+        return number_text("%+.1f", 100 * by, " points");
+    case TP_UNIT_BYTES:
+        if (!isfinite(f->change) || fabs(f->change) < 0.0005) /* +0.0 % says nothing */
+            return signed_amount(f->metric, by);
+        break;
+    default:
+        break;
+    }
+    return isfinite(f->change) ? signed_percent(f->change) : plain("-");
+}
+
+struct tp_text tp_finding_allowed(const struct tp_finding *f)
+{
+    if (!f->metric || !(f->allowed > 0))
+        return plain(f->metric ? "0" : "");
+    double sign = f->metric->better == TP_BETTER_LESS ? 1 : -1;
+    if (f->metric->class != TP_CLASS_EXACT)
+        return number_text("%+.3g", 100 * sign * f->allowed, " %");
+    if (f->metric->unit == TP_UNIT_SHARE)
+        return number_text("%.3g", 100 * f->allowed, " points");
+    if (f->metric->unit == TP_UNIT_RATIO)
+        return number_text("%+.3g", sign * f->allowed, "");
+    return signed_amount(f->metric, sign * f->allowed);
+}
+
+struct tp_text tp_finding_name(const struct tp_finding *f)
+{
+    struct tp_text t;
+    if (!f->metric) {
+        char name[sizeof f->note];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(f->note, ":"), f->note);
+        tp_clean_text(name, t.s, sizeof t.s);
+    } else if (f->device) {
+        snprintf(t.s, sizeof t.s, "%.36s[%u]", f->metric->name, f->device);
+    } else {
+        snprintf(t.s, sizeof t.s, "%s", f->metric->name);
+    }
+    return t;
+}
+
+bool tp_finding_is_timed(const struct tp_finding *f)
+{
+    return f->metric && f->metric->class == TP_CLASS_NOISY;
+}
+
+/* ---- lines ---- */
+
+void tp_gate_add(struct tp_gate_line *line, const char *format, ...)
+{
+    size_t used = strlen(line->s);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line->s + used, sizeof line->s - used, format, args);
+    va_end(args);
+}
+
+static bool has_sources(const struct tp_gate *g)
+{
+    for (size_t i = 1; i < g->cell_count; i++)
+        if (strcmp(g->cells[i].source, g->cells[0].source) != 0)
+            return true;
+    return false;
+}
+
+struct tp_gate_line tp_gate_cell_text(const struct tp_gate *g, const struct tp_gate_cell *cell)
+{
+    struct tp_gate_line line = {""};
+    if (!cell)
+        return (struct tp_gate_line){"all cells"};
+    tp_gate_add(&line, "%s, ", tp_gate_name(cell->trace).s);
+    tp_gate_add(&line, "%s", tp_gate_name(cell->strategy).s);
+    if (has_sources(g))
+        tp_gate_add(&line, ", %s", tp_gate_name(cell->source).s);
+    return line;
+}
+
+/* What follows the colon of an option's note. */
+static const char *option_values(const char *note)
+{
+    note += strcspn(note, ":");
+    return note + strspn(note, ": ");
+}
+
+/* The unit behind a number, with its blank; "" where there is none. */
+static const char *unit_of(const char *text)
+{
+    const char *blank = strrchr(text, ' ');
+    return blank ? blank : "";
+}
+
+struct tp_gate_line tp_finding_values(const struct tp_finding *f)
+{
+    struct tp_gate_line line = {""};
+    if (!f->metric) {
+        tp_clean_text(option_values(f->note), line.s, sizeof line.s);
+        return line;
+    }
+    struct tp_text base = tp_metric_text(f->metric, f->base, false);
+    struct tp_text now = tp_metric_text(f->metric, f->now, false);
+    if (!strcmp(base.s, now.s) && f->base != f->now) { /* too near for four digits */
+        base = tp_metric_text(f->metric, f->base, true);
+        now = tp_metric_text(f->metric, f->now, true);
+    }
+    int unit = (int)strlen(unit_of(base.s)); /* said once */
+    if (strcmp(unit_of(base.s), unit_of(now.s)) != 0)
+        unit = 0;
+    tp_gate_add(&line, "%.*s -> %s", (int)strlen(base.s) - unit, base.s, now.s);
+    return line;
+}
+
+struct tp_gate_line tp_finding_note(const struct tp_finding *f)
+{
+    struct tp_gate_line line;
+    tp_clean_text(f->metric ? f->note : "", line.s, sizeof line.s);
+    return line;
+}
+
+double tp_finding_p(const struct tp_finding *f, bool adjusted)
+{
+    const struct tp_difference *d = &f->difference;
+    if (!tp_finding_is_timed(f))
+        return NAN;
+    if (f->verdict == TP_IMPROVED)
+        return adjusted ? d->adjusted_better : d->p_better;
+    return adjusted ? d->adjusted_worse : d->p_worse;
+}
+
+struct tp_text tp_finding_interval(const struct tp_finding *f)
+{
+    struct tp_text t = {""};
+    const struct tp_interval *i = &f->difference.interval;
+    if (tp_finding_is_timed(f) && isfinite(i->low) && isfinite(i->high))
+        snprintf(t.s, sizeof t.s, "[%+.1f, %+.1f]", 100 * (i->low - 1), 100 * (i->high - 1));
+    return t;
+}
+
+struct tp_text tp_p_text(double p)
+{
+    if (isnan(p))
+        return plain("");
+    return p < 0.001 ? plain("p<0.001") : number_text("p=%.2g", p, "");
+}
+
+/* ", allowed: +5 %; became nondeterministic" */
+static void add_rule(struct tp_gate_line *line, const struct tp_finding *f)
+{
+    if (f->metric)
+        tp_gate_add(line, ", allowed: %s", tp_finding_allowed(f).s);
+    if (tp_finding_interval(f).s[0])
+        tp_gate_add(line, ", %s %s", tp_finding_interval(f).s, tp_p_text(tp_finding_p(f, true)).s);
+    if (tp_finding_note(f).s[0])
+        tp_gate_add(line, "; %s", tp_finding_note(f).s);
+}
+
+/* "131.4 -> 137.9 MiB (+4.9 %)" */
+static void add_values(struct tp_gate_line *line, const struct tp_finding *f)
+{
+    struct tp_text change = tp_finding_change(f);
+    tp_gate_add(line, "%s", tp_finding_values(f).s);
+    if (change.s[0])
+        tp_gate_add(line, " (%s)", change.s);
+}
+
+/* ", exactly 137,783,501 B -> 144,598,630 B": four digits are enough to read, not to compare. */
+static void add_exactly(struct tp_gate_line *line, const struct tp_finding *f)
+{
+    if (!f->metric || f->metric->unit != TP_UNIT_BYTES || f->base == f->now)
+        return;
+    tp_gate_add(line, ", exactly %s", tp_metric_text(f->metric, f->base, true).s);
+    tp_gate_add(line, " -> %s", tp_metric_text(f->metric, f->now, true).s);
+}
+
+struct tp_gate_line tp_finding_sentence(const struct tp_gate *g, const struct tp_finding *f)
+{
+    struct tp_gate_line line = tp_gate_cell_text(g, f->cell);
+    tp_gate_add(&line, ": %s ", tp_finding_name(f).s);
+    add_values(&line, f);
+    add_rule(&line, f);
+    return line;
+}
+
+struct tp_gate_line tp_finding_evidence(const struct tp_gate *g, const struct tp_finding *f)
+{
+    const struct tp_difference *d = &f->difference;
+    struct tp_gate_line line = {""};
+    if (!tp_finding_is_timed(f)) {
+        add_values(&line, f);
+        add_exactly(&line, f);
+        add_rule(&line, f);
+        return line;
+    }
+    tp_gate_add(&line, "medians %s; estimate %s, 95 %% interval %s %%; ", tp_finding_values(f).s,
+                signed_percent(d->estimate - 1).s, tp_finding_interval(f).s);
+    tp_gate_add(&line, "p %.3g raw, %.3g adjusted; n = %zu pairs", tp_finding_p(f, false),
+                tp_finding_p(f, true), d->pairs);
+    if (f->sets > 1)
+        tp_gate_add(&line, " of set %u", f->sets);
+    tp_gate_add(&line, "; threshold %s and an adjusted p below %g", tp_finding_allowed(f).s,
+                g->alpha);
+    if (tp_finding_note(f).s[0])
+        tp_gate_add(&line, "; %s", tp_finding_note(f).s);
+    return line;
+}
+
+struct tp_gate_line tp_class_unchecked(const struct tp_class_check *c)
+{
+    struct tp_gate_line line = {""}, clean;
+    if (c->checked && !c->reason[0])
+        return line;
+    tp_gate_add(&line, "%s%s: %s", c->checked ? "not in every cell" : "NOT CHECKED",
+                c->required ? ", though required" : "", c->reason);
+    if (c->how[0])
+        tp_gate_add(&line, ": %s", c->how);
+    tp_clean_text(line.s, clean.s, sizeof clean.s);
+    return clean;
+}
+
+bool tp_class_unmet(const struct tp_gate *g, enum tp_class class)
+{
+    const struct tp_class_check *c = &g->classes[class];
+    bool partial = class == TP_CLASS_INSTRUCTIONS && c->cells < g->cell_count;
+    return c->required && (!c->checked || partial);
+}
+
+static bool anything_checked(const struct tp_gate *g)
+{
+    for (int c = 0; c < TP_CLASS_REPORT; c++)
+        if (g->classes[c].checked)
+            return g->finding_count > 0;
+    return false;
+}
+
+struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
+{
+    struct tp_gate_line line = {""};
+    size_t missing = g->cells_total > g->cell_count ? g->cells_total - g->cell_count : 0;
+    if (g->exit_code != 1)
+        return line;
+    for (int c = 0; c < TP_CLASS_REPORT; c++)
+        if (tp_class_unmet(g, (enum tp_class)c))
+            tp_gate_add(
+                &line, "%s%s",
+                line.s[0] ? ", " : "--require asks for what was not checked: ", tp_class_words[c]);
+    if (!line.s[0] && !anything_checked(g))
+        tp_gate_add(&line, "nothing was checked");
+    if (!line.s[0] && !g->counts[TP_REGRESSION] && missing)
+        tp_gate_add(&line, "%zu cell%s of the baseline not run: --allow-missing lets that pass",
+                    missing, missing == 1 ? "" : "s");
+    return line;
+}
+
+/* ---- the verdict ---- */
+
+struct tp_text tp_gate_time(uint64_t ns)
+{
+    struct tp_text t;
+    uint64_t seconds = (ns + 500000000) / 1000000000;
+    if (ns < UINT64_C(59950000000))
+        return number_text("%.1f", (double)ns / 1e9, " s");
+    snprintf(t.s, sizeof t.s, "%llu min %02llu s", (unsigned long long)(seconds / 60),
+             (unsigned long long)(seconds % 60));
+    return t;
+}
+
+/* A green that stands on nothing says so, whatever the caller says. */
+static const char *what_of(const struct tp_gate *g)
+{
+    return anything_checked(g) ? g->what : "nothing was checked";
+}
+
+static void add_counts(struct tp_gate_line *line, const size_t *n, bool all)
+{
+    if (all)
+        tp_gate_add(line, "%s regression%s, ", tp_count(n[TP_REGRESSION]).s,
+                    n[TP_REGRESSION] == 1 ? "" : "s");
+    if (all || n[TP_IMPROVED])
+        tp_gate_add(line, "%s better, ", tp_count(n[TP_IMPROVED]).s);
+    tp_gate_add(line, "%s unchanged", tp_count(n[TP_SAME]).s);
+    if (all)
+        tp_gate_add(line, ", %s inconclusive", tp_count(n[TP_INCONCLUSIVE]).s);
+    if (n[TP_INSENSITIVE])
+        tp_gate_add(line, ", %s insensitive", tp_count(n[TP_INSENSITIVE]).s);
+}
+
+void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size)
+{
+    bool pass = g->exit_code == 0;
+    const char *what = what_of(g);
+    struct tp_gate_line line = {""};
+    tp_gate_add(&line, "%s", pass ? "PASS" : g->exit_code == 5 ? "INCONCLUSIVE" : "FAIL");
+    if (what[0])
+        tp_gate_add(&line, " (%s)", what);
+    if (pass && g->counts[TP_INCONCLUSIVE])
+        tp_gate_add(&line, " with %s inconclusive", tp_count(g->counts[TP_INCONCLUSIVE]).s);
+    tp_gate_add(&line, ": ");
+    add_counts(&line, g->counts, !pass);
+    tp_gate_add(&line, "; %s of %s cell%s", tp_count(g->cell_count).s, tp_count(g->cells_total).s,
+                g->cells_total == 1 ? "" : "s");
+    snprintf(text, size, "%s", line.s);
+}

@@ -1,0 +1,64 @@
+/* Words and figures of a gate's findings that several of its writers show. Every text is clean:
+ * valid UTF-8 without control characters, long names are cut. */
+#ifndef TP_GATE_WORDS_H
+#define TP_GATE_WORDS_H
+
+#include "cmd/gate/gate.h"
+
+/* A line by value, as struct tp_text. What does not fit is cut. */
+struct tp_gate_line {
+    char s[1000];
+};
+
+void tp_gate_add(struct tp_gate_line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* "regression", "better", "unchanged", "inconclusive", "insensitive". */
+extern const char *const tp_verdict_words[TP_VERDICTS];
+
+/* "memory and counts", "instructions", "latency". */
+extern const char *const tp_class_words[TP_CLASS_REPORT];
+
+/* A name that others chose, cut after some 160 bytes. */
+struct tp_gate_line tp_gate_name(const char *name);
+
+/* "web.tpt, arena", and ", virtual" where the source tells cells apart. */
+struct tp_gate_line tp_gate_cell_text(const struct tp_gate *g, const struct tp_gate_cell *cell);
+
+/* "131.4 -> 137.9 MiB"; of an option what stands behind the colon of its note. */
+struct tp_gate_line tp_finding_values(const struct tp_finding *f);
+
+/* Both directions apart: the p of the one that the finding is about. */
+double tp_finding_p(const struct tp_finding *f, bool adjusted);
+
+/* "[+8.1, +12.0]" in percent; "" where there is none. */
+struct tp_text tp_finding_interval(const struct tp_finding *f);
+struct tp_text tp_p_text(double p); /* "p<0.001", "p=0.012"; "" of NAN */
+
+/* The note, but for an option, whose note is its name and values; "" where there is none. */
+struct tp_gate_line tp_finding_note(const struct tp_finding *f);
+
+/* "web.tpt, arena: peak_reserved 131.4 -> 137.9 MiB (+4.9 %), allowed: 0". */
+struct tp_gate_line tp_finding_sentence(const struct tp_gate *g, const struct tp_finding *f);
+
+/* All that the verdict rests on, one line: estimate, interval, p raw and adjusted, pairs, medians,
+ * threshold. */
+struct tp_gate_line tp_finding_evidence(const struct tp_gate *g, const struct tp_finding *f);
+
+/* Metrics of class N say on what they were measured. */
+bool tp_finding_is_timed(const struct tp_finding *f);
+
+/* --require asks for the class, and it was not checked, or not in every cell that was run. */
+bool tp_class_unmet(const struct tp_gate *g, enum tp_class class);
+
+/* Why a gate failed though nothing got worse: what --require asks for was not checked, nothing was,
+ * or cells of the baseline were not run; "" otherwise. */
+struct tp_gate_line tp_gate_unmet(const struct tp_gate *g);
+
+/* "NOT CHECKED: valgrind is not installed: apt install valgrind"; of a class that was checked in
+ * some cells only "not in every cell: ..."; "" where all is checked. */
+struct tp_gate_line tp_class_unchecked(const struct tp_class_check *c);
+
+struct tp_text tp_gate_time(uint64_t ns); /* "3 min 02 s" */
+
+#endif

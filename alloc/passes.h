@@ -1,4 +1,4 @@
-/* Internal to the engine: the three passes that tp_replay runs. Each plays a fresh instance. */
+/* Internal to the engine: the passes that tp_replay runs. Each plays a fresh instance. */
 #ifndef TP_PASSES_H
 #define TP_PASSES_H
 
@@ -8,7 +8,11 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
 int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
+int tp_pass_count(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
+
+/* A window of the counting pass, untimed; valgrind knows it by its name (see pass_count.c). */
+void tp_play_counted(struct tp_player *p, const struct tp_window *w);
 
 /* Plays the whole program once, from the first event. `play` is timed by one stamp around each
  * window; `per_window`, which may be NULL, is called after it, untimed. What is live at the end is

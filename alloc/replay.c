@@ -27,17 +27,16 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
     static const struct {
         enum tp_pass pass;
         pass_fn *run;
-    } passes[] = {{TP_PASS_VERIFY, tp_pass_verify},
-                  {TP_PASS_USAGE, tp_pass_usage},
-                  {TP_PASS_FITS, tp_pass_fits},
-                  {TP_PASS_THROUGHPUT, tp_pass_throughput},
-                  {TP_PASS_LATENCY, tp_pass_latency}};
+    } passes[] = {{TP_PASS_VERIFY, tp_pass_verify},   {TP_PASS_USAGE, tp_pass_usage},
+                  {TP_PASS_FITS, tp_pass_fits},       {TP_PASS_THROUGHPUT, tp_pass_throughput},
+                  {TP_PASS_LATENCY, tp_pass_latency}, {TP_PASS_COUNT, tp_pass_count}};
     const struct tp_program_facts *facts = tp_program_facts(cfg->program);
     void *current = NULL;
     struct tp_replay_cfg own = *cfg;
     own.shared.current = &current;
     out->device_count = facts->devices;
     out->passes = cfg->passes;
+    out->instructions = TP_NONE;
     tp_measured_clear(out);
     out->flags |= flags_of(cfg);
     bool simulated = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;

@@ -5,6 +5,7 @@
  *     latency     one stamp an operation: histograms, the slowest events
  *     verify      on request: beside a shadow that finds what the strategy does wrong
  *     fits        on request: the smallest device on which no allocation fails, by bisection
+ *     count       on request: the instructions of one replay
  *
  * Each pass plays a fresh instance and opens the program again.
  *
@@ -34,7 +35,8 @@ enum tp_pass {
     TP_PASS_LATENCY = 4,
     TP_PASS_ALL = 7, /* the three above; the others are asked for one by one */
     TP_PASS_VERIFY = 8,
-    TP_PASS_FITS = 16 /* needs the usage pass as well */
+    TP_PASS_FITS = 16, /* needs the usage pass as well */
+    TP_PASS_COUNT = 32
 };
 
 enum { TP_SOURCE_LAYERS = 8 };

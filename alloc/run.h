@@ -164,6 +164,7 @@ struct tp_run {
     uint64_t skipped_trims;      /* TRIM without a `trim` member */
     struct tp_throughput throughput;
     struct tp_latency_run latency;
+    uint64_t instructions; /* of one replay, by the processor's counter; TP_NONE: unknown */
     struct tp_device_run devices[]; /* device_count of them */
 };
 

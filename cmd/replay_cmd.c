@@ -79,8 +79,8 @@ static const struct tp_opt rows[] = {
      .offset = ROW(passes),
      .arg = "LIST",
      .help = "only what these measure, for --format json: usage (memory and counts), fits (needs "
-             "usage), throughput, latency, verify; with commas (default: usage,throughput,latency "
-             "and what --fits and --verify say)"},
+             "usage), throughput, latency, verify, count (instructions); with commas (default: "
+             "usage,throughput,latency and what --fits and --verify say)"},
     {.name = "touch",
      .type = TP_OPT_CHOICE,
      .offset = ROW(touch),
@@ -401,7 +401,8 @@ static int parse_passes(struct tp_replay_opts *o, struct tp_err *err)
                  {"fits", TP_PASS_FITS},
                  {"throughput", TP_PASS_THROUGHPUT},
                  {"latency", TP_PASS_LATENCY},
-                 {"verify", TP_PASS_VERIFY}};
+                 {"verify", TP_PASS_VERIFY},
+                 {"count", TP_PASS_COUNT}};
     enum { KNOWN = sizeof known / sizeof *known };
     for (const char *at = o->passes; at && *at;) {
         size_t length = strcspn(at, ","), k = 0;
@@ -410,7 +411,7 @@ static int parse_passes(struct tp_replay_opts *o, struct tp_err *err)
         if (k == KNOWN)
             return tp_fail(err, TP_EUSAGE,
                            "'%.*s' is no pass: usage, fits, throughput, latency, "
-                           "verify",
+                           "verify, count",
                            (int)(length > 40 ? 40 : length), at);
         o->pass_set |= known[k].pass;
         at += length + (at[length] == ',');

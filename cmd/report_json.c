@@ -15,6 +15,7 @@ void tp_json_tool(struct tp_json *j, cJSON *in)
     tp_json_text(j, tool, "version", TAPOOL_VERSION);
     tp_json_text(j, tool, "build", TAPOOL_BUILD);
     tp_json_text(j, tool, "compiler", TAPOOL_COMPILER);
+    tp_json_text(j, tool, "flags", TAPOOL_FLAGS);
 }
 
 void tp_json_machine(struct tp_json *j, cJSON *in)
@@ -412,6 +413,19 @@ static void write_throughput(struct tp_json *j, cJSON *run, const struct tp_resu
             cJSON_CreateNumber(round(tp_speed_net(r->run, t->runs.values[i]) * 1e3) / 1e3));
 }
 
+/* Of all operations of the trace, those that a full device made impossible included: a divisor that
+ * no policy changes. */
+static void write_instructions(struct tp_json *j, cJSON *run, const struct tp_result *r)
+{
+    uint64_t total = r->run->instructions, operations = r->facts->operations;
+    bool known = total != TP_NONE;
+    cJSON *o = tp_json_object(j, run, "instructions");
+    tp_json_uint(j, o, "total", total);
+    tp_json_real(j, o, "per_op",
+                 known && operations ? (double)total / (double)operations : (double)NAN);
+    tp_json_text(j, o, "counter", known ? "perf_event" : NULL);
+}
+
 static void write_percentiles(struct tp_json *j, cJSON *o, const struct tp_latency *l,
                               double step_ns)
 {
@@ -491,7 +505,8 @@ static void write_passes(struct tp_json *j, cJSON *o, const struct tp_run *run)
                  {TP_PASS_USAGE, "usage"},
                  {TP_PASS_FITS, "fits"},
                  {TP_PASS_THROUGHPUT, "throughput"},
-                 {TP_PASS_LATENCY, "latency"}};
+                 {TP_PASS_LATENCY, "latency"},
+                 {TP_PASS_COUNT, "count"}};
     cJSON *passes = tp_json_array(j, o, "passes");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (run->passes & names[i].pass)
@@ -535,6 +550,8 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
         write_counts(j, o, run);
     if (run->passes & TP_PASS_THROUGHPUT)
         write_throughput(j, o, r);
+    if (run->passes & TP_PASS_COUNT)
+        write_instructions(j, o, r);
     if (run->passes & TP_PASS_LATENCY)
         write_latencies(j, o, &run->latency, rep->clock.step_ns);
     if (usage)

@@ -58,6 +58,7 @@ two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/
     trace '{"op":"free","id":9}' '{"op":"alloc","id":1,"size":10}' '{"op":"alloc","id":1,"size":20}' \
         '{"op":"retain","id":1}' >dirty.trace
     replayed single sample:sqlite -s arena
+    replayed counted sample:sqlite -s arena --passes usage,count
     replayed table sample:sqlite sample:python-threads
     replayed system sample:jq -s system
     replayed labels sample:jq -s arena -s small=arena:arena_size=1MiB,classes=coarse12 --seed 18446744073709551614

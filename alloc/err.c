@@ -69,6 +69,7 @@ const char *tp_status_text(int status)
         [TP_EBROKEN] = "an invariant is broken",
         [TP_ESTOP] = "enough",
         [TP_EFOUND] = "found",
+        [TP_EUNSURE] = "undecided",
     };
     return status >= 0 && status < TP_STATUS_COUNT ? text[status] : "unknown status";
 }

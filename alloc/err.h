@@ -21,6 +21,7 @@ enum tp_status {
     TP_EBROKEN, /* an invariant does not hold: a bug            (exit 4) */
     TP_ESTOP,   /* enough was read, or a signal asked to stop: no error of its own */
     TP_EFOUND,  /* what the user asked to fail on was found     (exit 1) */
+    TP_EUNSURE, /* whether it is there cannot be said           (exit 5) */
     TP_STATUS_COUNT
 };
 

@@ -26,6 +26,8 @@ static int exit_code(int status)
         return TP_EXIT_INPUT;
     case TP_EFOUND:
         return TP_EXIT_FOUND;
+    case TP_EUNSURE:
+        return TP_EXIT_INCONCLUSIVE;
     default:
         return TP_EXIT_FAILED;
     }
@@ -255,7 +257,8 @@ int tp_cli_main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* a write beyond ulimit -f fails, and is cleaned up */
     int status = dispatch(argc, argv, &err);
     struct tp_err lost = {0};
-    if (tp_finish_output(stdout, "standard output", &lost) && (!status || status == TP_EFOUND)) {
+    if (tp_finish_output(stdout, "standard output", &lost) &&
+        (!status || status == TP_EFOUND || status == TP_EUNSURE)) {
         err = lost;
         status = (int)lost.status;
     }

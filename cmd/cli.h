@@ -16,7 +16,8 @@ enum tp_exit {
     TP_EXIT_FOUND = 1, /* a regression, or a --fail-on condition */
     TP_EXIT_USAGE = 2,
     TP_EXIT_INPUT = 3,
-    TP_EXIT_FAILED = 4, /* replay failed, device missing, output could not be written */
+    TP_EXIT_FAILED = 4,       /* replay failed, device missing, output could not be written */
+    TP_EXIT_INCONCLUSIVE = 5, /* check --inconclusive=fail */
 };
 
 struct tp_args {

@@ -70,12 +70,15 @@ const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
                                                 &tp_profile_llm_decode,
                                                 NULL};
 
-extern const struct tp_command tp_command_replay, tp_command_info, tp_command_convert,
-    tp_command_gen, tp_command_strategies, tp_command_doctor, tp_command_help, tp_command_child;
+extern const struct tp_command tp_command_replay, tp_command_check, tp_command_info,
+    tp_command_convert, tp_command_gen, tp_command_strategies, tp_command_doctor, tp_command_help,
+    tp_command_child;
 const struct tp_command *const tp_commands[] = {
-    &tp_command_replay, &tp_command_info,       &tp_command_convert,
-    &tp_command_gen,    &tp_command_strategies, &tp_command_doctor,
-    &tp_command_help,   &tp_command_child,      NULL,
+    &tp_command_replay, &tp_command_check,
+    &tp_command_info,   &tp_command_convert,
+    &tp_command_gen,    &tp_command_strategies,
+    &tp_command_doctor, &tp_command_help,
+    &tp_command_child,  NULL,
 };
 
 #define DECLARE(of, id, words) extern const struct tp_exporter tp_exporter_##id;

@@ -1,0 +1,474 @@
+/* tapool check: the gate of a CI. What it does is in cmd/gate/check_*.c; here is what it can be
+ * asked for, and what becomes of the answer. */
+#include "cmd/cli.h"
+
+#include "alloc/clock.h"
+#include "cmd/gate/check_job.h"
+#include "cmd/output.h"
+#include "cmd/spec.h"
+#include "cmd/stop.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define PASS_NS     UINT64_C(25000000)
+#define THOROUGH_NS UINT64_C(250000000)
+
+enum { CORE_AUTO, CORE_NONE };
+
+const char *const tp_check_touch_words[] = {"auto", "none", "first", "all", NULL};
+static const char *const format_words[] = {"text", "json", "junit", "markdown", NULL};
+static const char *const color_words[] = {"never", "always", "auto", NULL};
+static const char *const open_words[] = {"warn", "fail", NULL};
+static const char *const core_words[] = {"auto", "none", NULL};
+static const char *const seed_words[] = {"random", NULL};
+static const char *const time_words[] = {"auto", NULL};
+static const char *const require_words[] = {"memory", "instructions", "latency", NULL};
+
+#define ROW(member) offsetof(struct tp_check_opts, member)
+static const struct tp_opt rows[] = {
+    {.name = "baseline",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(baseline),
+     .arg = "FILE",
+     .help = "the stored baseline (default: tapool-baseline.json here or in a parent folder)"},
+    {.name = "strategy",
+     .letter = 's',
+     .type = TP_OPT_LIST,
+     .offset = ROW(strategies),
+     .arg = "NAME[:OPTS]",
+     .help = "only cells of this strategy, as the baseline names it; with --update: a strategy to "
+             "write into it, under a label as label=name:...; may be repeated"},
+    {.name = "source",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(source),
+     .arg = "NAME",
+     .help = "only cells on this source; with --update: where memory comes from (default: host for "
+             "host traces, virtual for device traces)"},
+    {.name = "touch",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(touch),
+     .def = "auto",
+     .choices = tp_check_touch_words,
+     .arg = "HOW",
+     .help = "what is written into a new block inside the timed call (default: as the baseline "
+             "has it)"},
+    {.name = "update",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(update),
+     .help = "measure and write the baseline instead of comparing with it; says what changed"},
+    {.name = "reason",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(reason),
+     .arg = "TEXT",
+     .help = "with --update: why, kept in the baseline"},
+    {.name = "tolerance",
+     .type = TP_OPT_LIST,
+     .offset = ROW(tolerances),
+     .arg = "METRIC=VALUE",
+     .help = "with --update: by how much this metric may be worse in every cell, as 64KiB or 2%; "
+             "may be repeated. For one cell: its 'tolerances' in the file"},
+    {.name = "base-bin",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(base_bin),
+     .arg = "PATH",
+     .help = "the tapool of the merge base: times are compared with it, live, and instructions"},
+    {.name = "base-strategy",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(base_strategy),
+     .arg = "NAME[:OPTS]",
+     .help = "compare times with those of this strategy instead"},
+    {.name = "bin",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(bin),
+     .arg = "PATH",
+     .help = "the tapool that is checked (default: this one)"},
+    {.name = "pairs",
+     .type = TP_OPT_UINT,
+     .offset = ROW(pairs),
+     .def = "20",
+     .min = 2,
+     .max = TP_ROUNDS_MAX,
+     .arg = "N",
+     .help = "interleaved pairs of fresh processes for each cell"},
+    {.name = "min-time",
+     .type = TP_OPT_DURATION,
+     .offset = ROW(min_time),
+     .def = "auto",
+     .max = UINT64_C(60000000000),
+     .choices = time_words,
+     .arg = "TIME",
+     .help = "of each timed pass of such a process; auto is 25 ms, and 250 ms with --thorough"},
+    {.name = "thorough",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(thorough),
+     .help = "ten times as long in each process"},
+    {.name = "effect",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(effect),
+     .arg = "SHARE",
+     .help = "a slowdown counts from this size on (default: 5%)"},
+    {.name = "alpha",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(alpha),
+     .arg = "P",
+     .help = "and below this p after Holm's adjustment over all tests (default: 0.01)"},
+    {.name = "inconclusive",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(inconclusive),
+     .def = "warn",
+     .choices = open_words,
+     .arg = "WHAT",
+     .help = "when a machine is too noisy to exclude a slowdown; fail is exit 5"},
+    {.name = "require",
+     .type = TP_OPT_LIST,
+     .offset = ROW(require),
+     .arg = "CLASS",
+     .help = "exit 1 where this is not checked: memory, instructions or latency; may be repeated"},
+    {.name = "allow-missing",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(allow_missing),
+     .help = "cells whose trace or device is not here are left out"},
+    {.name = "plan",
+     .type = TP_OPT_FLAG,
+     .offset = ROW(plan),
+     .help = "say what a check would take and how small a slowdown it would see; checks nothing"},
+    {.name = "aa",
+     .type = TP_OPT_UINT,
+     .offset = ROW(aa),
+     .def = "0",
+     .max = 100000,
+     .arg = "N",
+     .help = "check this build against itself N times and count the false alarms"},
+    {.name = "core",
+     .type = TP_OPT_UINT,
+     .offset = ROW(core),
+     .def = "auto",
+     .max = 65535,
+     .choices = core_words,
+     .arg = "N",
+     .help = "where timed processes are pinned; auto is the last core that may be used"},
+    {.name = "seed",
+     .type = TP_OPT_UINT,
+     .offset = ROW(seed),
+     .def = "random",
+     .max = UINT64_C(1) << 53,
+     .choices = seed_words,
+     .arg = "N",
+     .help = "of the order of pairs, of what moves a process's memory and of the statistics"},
+    {.name = "format",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(format),
+     .def = "text",
+     .choices = format_words,
+     .arg = "FORMAT",
+     .help = "what is printed"},
+    {.name = "export-json",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(export_json),
+     .arg = "FILE",
+     .help = "write what was found to FILE as well"},
+    {.name = "export-junit",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(export_junit),
+     .arg = "FILE",
+     .help = "the same as JUnit XML: a test case for each cell and metric"},
+    {.name = "export-markdown",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(export_markdown),
+     .arg = "FILE",
+     .help = "the same as Markdown"},
+    {.name = "force",
+     .letter = 'f',
+     .type = TP_OPT_FLAG,
+     .offset = ROW(force),
+     .help = "overwrite FILE"},
+    {.name = "color",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(color),
+     .def = "auto",
+     .choices = color_words,
+     .arg = "WHEN",
+     .help = "colour"},
+    {.name = NULL}};
+
+/* ---- what was asked for ---- */
+
+/* "5%" or "0.05"; `text` NULL: as it is. */
+static int parse_share(const char *option, const char *text, double most, double *out,
+                       struct tp_err *err)
+{
+    char *end = NULL;
+    if (!text)
+        return TP_OK;
+    double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : NAN;
+    if (end && *end == '%') {
+        value /= 100;
+        end++;
+    }
+    if (!end || *end || !(value > 0) || !(value < most))
+        return tp_fail(err, TP_EUSAGE,
+                       "option '%s' is '%s', which is no share above 0 and below %g", option, text,
+                       most);
+    *out = value;
+    return TP_OK;
+}
+
+static bool is_word(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (!strcmp(word, *words))
+            return true;
+    return false;
+}
+
+static int check_binary(const char *option, const char *path, struct tp_err *err)
+{
+    if (!path || access(path, X_OK) == 0)
+        return TP_OK;
+    return tp_fail(err, TP_EUSAGE, "option '%s' is '%s', which is no program that can be started",
+                   option, path);
+}
+
+static int check_strategy(const char *text, struct tp_err *err)
+{
+    struct tp_strategy_spec spec;
+    int status = text ? tp_strategy_spec_parse(&spec, text, err) : TP_OK;
+    if (text && !status)
+        tp_strategy_spec_release(&spec);
+    return status;
+}
+
+static int check_files(const struct tp_check_opts *o, struct tp_err *err)
+{
+    const char *const files[] = {o->export_json, o->export_junit, o->export_markdown};
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < sizeof files / sizeof *files; i++)
+        if (files[i])
+            status = tp_output_check(files[i], o->force, err);
+    return status;
+}
+
+/* Contradictions, found before any work. */
+static int check_options(const struct tp_check_opts *o, struct tp_err *err)
+{
+    const struct {
+        bool wrong;
+        const char *text;
+    } rules[] = {
+        {o->base_bin && o->base_strategy, "--base-bin and --base-strategy exclude each other"},
+        {o->update + o->plan + (o->aa > 0) > 1, "--update, --plan and --aa exclude each other"},
+        {o->reason && !o->update, "--reason goes with --update"},
+        {o->tolerances.count && !o->update, "--tolerance goes with --update"},
+        {o->aa && (o->base_bin || o->base_strategy), "--aa checks a build against itself: it takes "
+                                                     "neither --base-bin nor --base-strategy"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].wrong)
+            return tp_fail(err, TP_EUSAGE, "%s", rules[i].text);
+    for (size_t i = 0; i < o->require.count; i++)
+        if (!is_word(o->require.items[i], require_words))
+            return tp_fail(err, TP_EUSAGE,
+                           "'%s' is nothing to --require: memory, instructions or latency",
+                           o->require.items[i]);
+    int status = check_binary("base-bin", o->base_bin, err);
+    if (!status)
+        status = check_binary("bin", o->bin, err);
+    if (!status)
+        status = check_strategy(o->base_strategy, err);
+    return status ? status : check_files(o, err);
+}
+
+/* Short, so that it can be read out and typed. */
+static uint64_t random_seed(void)
+{
+    uint32_t value = 0;
+    if (getrandom(&value, sizeof value, GRND_NONBLOCK) != sizeof value)
+        value = (uint32_t)tp_wall_ns();
+    return 1 + value % 999999;
+}
+
+static int set_up(struct tp_check *k, struct tp_err *err)
+{
+    const struct tp_check_opts *o = k->o;
+    k->gate.pairs = (unsigned)o->pairs;
+    k->gate.effect = 0.05;
+    k->gate.alpha = 0.01;
+    k->gate.sensitivity = NAN;
+    k->gate.seed = o->seed == TP_OPT_KEYWORD(0) ? random_seed() : o->seed;
+    k->min_time_ns = o->min_time != TP_OPT_KEYWORD(0) ? o->min_time
+                     : o->thorough                    ? THOROUGH_NS
+                                                      : PASS_NS;
+    k->core = o->core == TP_OPT_KEYWORD(CORE_AUTO)   ? tp_measure_core()
+              : o->core == TP_OPT_KEYWORD(CORE_NONE) ? -1
+                                                     : (int)o->core;
+    int status = parse_share("effect", o->effect, 10, &k->gate.effect, err);
+    return status ? status : parse_share("alpha", o->alpha, 1, &k->gate.alpha, err);
+}
+
+/* ---- the answer ---- */
+
+/* How many different traces, or strategies, the cells have. */
+static size_t count_distinct(const struct tp_baseline *b, bool traces)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        bool known = false;
+        for (size_t j = 0; !known && j < i; j++)
+            known = !strcmp(traces ? b->cells[i].trace : b->cells[i].strategy,
+                            traces ? b->cells[j].trace : b->cells[j].strategy);
+        count += !known;
+    }
+    return count;
+}
+
+static void describe_baseline(struct tp_check *k)
+{
+    const struct tp_baseline *b = &k->baseline;
+    struct tp_gate *g = &k->gate;
+    size_t traces = count_distinct(b, true), strategies = count_distinct(b, false);
+    snprintf(g->baseline, sizeof g->baseline, "%.255s", k->file);
+    if (!k->has_baseline)
+        return;
+    if (traces * strategies == b->count)
+        snprintf(g->written, sizeof g->written, "%zu trace%s x %zu strateg%s = ", traces,
+                 traces == 1 ? "" : "s", strategies, strategies == 1 ? "y" : "ies");
+    size_t used = strlen(g->written);
+    snprintf(g->written + used, sizeof g->written - used, "%zu cell%s, written %.20s, tapool %.40s",
+             b->count, b->count == 1 ? "" : "s", b->written, b->version);
+}
+
+static const struct tp_gate_writer *find_writer(const char *name)
+{
+    for (size_t i = 0; tp_gate_writers[i]; i++)
+        if (!strcmp(tp_gate_writers[i]->name, name))
+            return tp_gate_writers[i];
+    return NULL;
+}
+
+struct export
+{
+    const struct tp_gate_writer *writer;
+    const struct tp_gate *gate;
+};
+
+static int write_export(void *ctx, FILE *out, struct tp_err *err)
+{
+    const struct export *e = ctx;
+    return e->writer->write(e->gate, out, err);
+}
+
+static int write_exports(const struct tp_check *k, struct tp_err *err)
+{
+    const struct tp_check_opts *o = k->o;
+    const struct {
+        const char *name, *file;
+    } files[] = {
+        {"json", o->export_json}, {"junit", o->export_junit}, {"markdown", o->export_markdown}};
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < sizeof files / sizeof *files; i++) {
+        struct export e = {.writer = find_writer(files[i].name), .gate = &k->gate};
+        if (files[i].file && e.writer)
+            status = tp_output_write(files[i].file, o->force, write_export, &e, err);
+    }
+    return status;
+}
+
+static int report(const struct tp_check *k, struct tp_page *page, struct tp_err *err)
+{
+    const char *github = getenv("GITHUB_ACTIONS");
+    const struct tp_gate_writer *writer = find_writer(format_words[k->o->format]);
+    int status = write_exports(k, err);
+    if (!status && writer)
+        status = writer->write(&k->gate, page->out, err);
+    else if (!status)
+        tp_gate_print(&k->gate, page);
+    if (!status && github && *github) /* a document on stdout stays one */
+        status = tp_gate_github(&k->gate, writer ? stderr : page->out, err);
+    return status;
+}
+
+/* ---- running ---- */
+
+static int check_all(struct tp_check *k, struct tp_page *page, struct tp_err *err)
+{
+    uint64_t from = tp_wall_ns();
+    struct tp_class_check *noisy = &k->gate.classes[TP_CLASS_NOISY];
+    struct tp_err found = {0};
+    bool live = k->o->base_bin || k->o->base_strategy;
+    int status = live ? tp_check_enough(k, err) : TP_OK;
+    if (!status)
+        status = tp_check_exact(k, err);
+    if (!status)
+        status = tp_check_counted(k, err);
+    if (!status && live)
+        status = tp_check_noisy(k, err);
+    if (status)
+        return status;
+    if (!live) {
+        snprintf(noisy->reason, sizeof noisy->reason, "needs the old build");
+        snprintf(noisy->how, sizeof noisy->how, "--base-bin OLD-TAPOOL or --base-strategy");
+    }
+    k->gate.wall_ns = tp_wall_ns() - from;
+    int outcome = tp_check_outcome(k, &found);
+    status = report(k, page, err);
+    if (!status && outcome)
+        *err = found;
+    return status ? status : outcome;
+}
+
+static int run_with(struct tp_check *k, FILE *out, struct tp_err *err)
+{
+    struct tp_page page;
+    tp_page_init(&page, out, k->o->color);
+    int status = tp_check_open_baseline(k, err);
+    if (!status)
+        status = tp_check_select(k, err);
+    if (status)
+        return status;
+    describe_baseline(k);
+    if (k->o->update)
+        return tp_check_update(k, &page, err);
+    if (k->o->plan)
+        return tp_check_plan(k, &page, err);
+    if (k->o->aa)
+        return tp_check_aa(k, &page, err);
+    return check_all(k, &page, err);
+}
+
+static int run_check(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    struct tp_check k = {.o = args->opts, .word_count = args->count, .words = args->words};
+    struct tp_stop stop; /* not put back: the process ends after this */
+    int status = check_options(k.o, err);
+    if (!status)
+        status = set_up(&k, err);
+    if (status)
+        return status;
+    tp_stop_catch(&stop, true);
+    status = run_with(&k, out, err);
+    tp_check_release(&k);
+    return status;
+}
+
+const struct tp_command tp_command_check = {
+    .name = "check",
+    .usage = "check [TRACE]... [-s STRATEGY]... [--base-bin PATH] [--update] [OPTION]...",
+    .summary = "the gate of a CI: fails when memory, instructions or times got worse, only then",
+    .about =
+        "Compares this tapool with a baseline that is committed (tapool-baseline.json), and, live, "
+        "with an older build. Memory and counts are exact and compared as they are; instructions "
+        "are counted where a counter is; times are compared only in interleaved pairs in the same "
+        "job, never with stored ones. What is not checked is said.\n\nWithout arguments all cells "
+        "of the baseline are run; TRACE and -s select some. With --update they define what is "
+        "written.\n\nExit codes: 0 no regression, 1 regression (or something required was not "
+        "checked), 2 wrong command line or no baseline, 3 unusable input or another program than "
+        "the baseline's, 4 a replay failed, 5 inconclusive (--inconclusive=fail).",
+    .opts_size = sizeof(struct tp_check_opts),
+    .options = rows,
+    .run = run_check,
+};

@@ -1,0 +1,228 @@
+/* What a baseline is asked for beside being read and written: cells and values by name, what a
+ * tolerance allows, paths as seen from its folder, and an end. */
+#include "cmd/gate/baseline.h"
+
+#include "alloc/units.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SAMPLE "sample:"
+
+/* ---- finding ---- */
+
+bool tp_baseline_find(char *path, size_t size)
+{
+    char up[TP_BASELINE_PATH] = "";
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof here))
+        return false;
+    for (size_t used = 0;; used += 3) {
+        int wrote = snprintf(path, size, "%s%s", up, TP_BASELINE_NAME);
+        if (wrote < 0 || (size_t)wrote >= size)
+            return false;
+        if (access(path, F_OK) == 0)
+            return true;
+        char *slash = strrchr(here, '/');
+        if (!slash || !here[1] || used + 4 > sizeof up)
+            return false;
+        slash[slash == here] = '\0'; /* the root stays "/" */
+        memcpy(up + used, "../", 4);
+    }
+}
+
+int tp_baseline_cell_order(const struct tp_baseline_cell *a, const struct tp_baseline_cell *b)
+{
+    int order = strcmp(a->trace, b->trace);
+    if (!order)
+        order = strcmp(a->strategy, b->strategy);
+    return order ? order : strcmp(a->source, b->source);
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+    return tp_baseline_cell_order(a, b);
+}
+
+int tp_baseline_sort(struct tp_baseline *b, struct tp_err *err)
+{
+    if (b->count)
+        qsort(b->cells, b->count, sizeof *b->cells, compare_cells);
+    for (size_t i = 1; i < b->count; i++) {
+        const struct tp_baseline_cell *c = &b->cells[i];
+        if (!tp_baseline_cell_order(c - 1, c))
+            return tp_fail(err, TP_EINPUT,
+                           "%s: the cell of trace '%s', strategy '%s' and source "
+                           "'%s' stands there twice",
+                           b->file, c->trace, c->strategy, c->source);
+    }
+    return TP_OK;
+}
+
+const struct tp_baseline_cell *tp_baseline_cell_find(const struct tp_baseline *b, const char *trace,
+                                                     const char *strategy, const char *source)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        const struct tp_baseline_cell *c = &b->cells[i];
+        if (!strcmp(c->trace, trace) && !strcmp(c->strategy, strategy) &&
+            !strcmp(c->source, source))
+            return c;
+    }
+    return NULL;
+}
+
+const struct tp_baseline_value *tp_baseline_value_find(const struct tp_baseline_cell *c,
+                                                       const struct tp_metric *m, uint16_t device)
+{
+    for (size_t i = 0; i < c->value_count; i++)
+        if (c->values[i].metric == m && c->values[i].device == device)
+            return &c->values[i];
+    return NULL;
+}
+
+struct tp_text tp_baseline_name(const struct tp_metric *m, uint16_t device)
+{
+    struct tp_text t;
+    if (device)
+        snprintf(t.s, sizeof t.s, "%.40s[%u]", m->name, device);
+    else
+        snprintf(t.s, sizeof t.s, "%.47s", m->name);
+    return t;
+}
+
+/* ---- tolerances ---- */
+
+/* "2" of "2%" and "2 %"; false where there is no such end. */
+static bool take_percent(const char *text, double *value)
+{
+    char *end = NULL;
+    if (*text < '0' || *text > '9')
+        return false;
+    *value = strtod(text, &end) / 100;
+    end += *end == ' ';
+    return !strcmp(end, "%") && *value <= 100;
+}
+
+static bool take_number(const char *text, double *value)
+{
+    char *end = NULL;
+    if (*text < '0' || *text > '9')
+        return false;
+    *value = strtod(text, &end);
+    return !*end && *value <= 1e30;
+}
+
+bool tp_tolerance_parse(const struct tp_metric *m, const char *text, struct tp_tolerance *out)
+{
+    uint64_t bytes = 0;
+    *out = (struct tp_tolerance){.given = true};
+    if (take_percent(text, &out->value)) {
+        out->relative = m->class == TP_CLASS_EXACT && m->unit != TP_UNIT_SHARE;
+        return true;
+    }
+    if (take_number(text, &out->value))
+        return true;
+    if (m->unit != TP_UNIT_BYTES || !tp_parse_size(text, &bytes))
+        return false;
+    out->value = (double)bytes;
+    return true;
+}
+
+double tp_tolerance_of(const struct tp_baseline *b, const struct tp_baseline_cell *c,
+                       const struct tp_metric *m, double base, double fallback)
+{
+    size_t i = (size_t)(m - tp_metrics);
+    const struct tp_tolerance *t = c->tolerances[i].given ? &c->tolerances[i] : &b->tolerances[i];
+    if (!t->given)
+        return fallback;
+    return t->relative ? t->value * base : t->value;
+}
+
+/* ---- paths ---- */
+
+static bool is_sample(const char *path)
+{
+    return !strncmp(path, SAMPLE, sizeof SAMPLE - 1);
+}
+
+char *tp_baseline_trace_path(const struct tp_baseline *b, const struct tp_baseline_cell *c)
+{
+    char *path = NULL;
+    const char *slash = strrchr(b->file, '/');
+    if (is_sample(c->path) || c->path[0] == '/' || !slash)
+        return strdup(c->path);
+    return asprintf(&path, "%.*s/%s", (int)(slash - b->file), b->file, c->path) < 0 ? NULL : path;
+}
+
+/* The folder of a file that need not be there yet, without links and dots. */
+static bool real_folder(const char *file, char out[PATH_MAX])
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(file, '/');
+    int wrote = slash ? snprintf(folder, sizeof folder, "%.*s",
+                                 slash == file ? 1 : (int)(slash - file), file)
+                      : snprintf(folder, sizeof folder, ".");
+    return wrote >= 0 && (size_t)wrote < sizeof folder && realpath(folder, out);
+}
+
+char *tp_baseline_relative(const char *file, const char *path)
+{
+    char from[PATH_MAX], folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (is_sample(path) || !real_folder(file, from) || !real_folder(path, folder))
+        return strdup(path);
+    /* both end in '/', so that a name is never taken for the beginning of another */
+    size_t same = 0, n = strlen(from), m = strlen(folder);
+    memcpy(from + n, "/", 2);
+    memcpy(folder + m, "/", 2);
+    if (n == 1)
+        from[1] = '\0';
+    if (m == 1)
+        folder[1] = '\0';
+    for (size_t i = 0; from[i] && from[i] == folder[i]; i++)
+        if (from[i] == '/')
+            same = i + 1;
+    char out[2 * PATH_MAX] = "";
+    size_t used = 0;
+    for (const char *c = from + same; *c; c++)
+        if (*c == '/' && used + 4 < PATH_MAX) {
+            memcpy(out + used, "../", 4);
+            used += 3;
+        }
+    snprintf(out + used, sizeof out - used, "%s%s", folder + same, slash ? slash + 1 : path);
+    return strdup(out);
+}
+
+/* ---- end ---- */
+
+void tp_baseline_cell_release(struct tp_baseline_cell *c)
+{
+    char *const texts[] = {c->trace, c->strategy, c->source, c->spec,
+                           c->path,  c->touch,    c->hash,   c->fingerprint};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    for (size_t i = 0; i < c->option_count; i++) {
+        free(c->options[i].name);
+        free(c->options[i].value);
+    }
+    free(c->options);
+    free(c->values);
+    free(c->loose);
+    free(c->latency.machine);
+    free(c->latency.values);
+    *c = (struct tp_baseline_cell){0};
+}
+
+void tp_baseline_release(struct tp_baseline *b)
+{
+    for (size_t i = 0; i < b->count; i++)
+        tp_baseline_cell_release(&b->cells[i]);
+    free(b->cells);
+    free(b->file);
+    free(b->version);
+    free(b->written);
+    free(b->reason);
+    *b = (struct tp_baseline){0};
+}

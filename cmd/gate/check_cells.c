@@ -1,0 +1,377 @@
+/* Which cells a check runs. A baseline's own, all or those that TRACE and -s select; to write one,
+ * TRACE and -s define them too:
+ *
+ *                   check, --plan, --aa          --update (and the others without a baseline)
+ *     nothing       all cells                    all cells
+ *     TRACE         cells of these traces        the same; of a new one those of -s
+ *     -s            cells of these strategies    those, on all traces of the baseline
+ *     TRACE -s      cells of both                each trace with each strategy
+ */
+#include "cmd/gate/check_job.h"
+
+#include "cmd/gpus.h"
+#include "cmd/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the baseline ---- */
+
+/* What makes one: with what the user already named. */
+static int fail_without(const struct tp_check *k, struct tp_err *err)
+{
+    char command[400] = "tapool check";
+    size_t used = strlen(command);
+    for (int i = 0; i < k->word_count && used < sizeof command; i++)
+        used += (size_t)snprintf(command + used, sizeof command - used, " %s", k->words[i]);
+    if (!k->word_count)
+        used += (size_t)snprintf(command + used, sizeof command - used, " traces/*.tpt");
+    for (size_t i = 0; i < k->o->strategies.count && used < sizeof command; i++)
+        used += (size_t)snprintf(command + used, sizeof command - used, " -s %s",
+                                 k->o->strategies.items[i]);
+    if (!k->o->strategies.count && used < sizeof command)
+        used += (size_t)snprintf(command + used, sizeof command - used, " -s arena");
+    if (k->o->baseline && used < sizeof command)
+        snprintf(command + used, sizeof command - used, " --baseline %s", k->o->baseline);
+    int status = k->o->baseline
+                     ? tp_fail(err, TP_EUSAGE, "there is no baseline '%s'", k->o->baseline)
+                     : tp_fail(err, TP_EUSAGE, "there is no %s here or in a parent folder",
+                               TP_BASELINE_NAME);
+    return tp_hint(err, status, "to make one and commit it: %s --update", command);
+}
+
+int tp_check_open_baseline(struct tp_check *k, struct tp_err *err)
+{
+    const struct tp_check_opts *o = k->o;
+    bool found =
+        o->baseline ? access(o->baseline, F_OK) == 0 : tp_baseline_find(k->file, sizeof k->file);
+    if (o->baseline && strlen(o->baseline) >= sizeof k->file)
+        return tp_fail(err, TP_EUSAGE, "the name of the baseline is too long");
+    if (o->baseline || !found)
+        snprintf(k->file, sizeof k->file, "%s", o->baseline ? o->baseline : TP_BASELINE_NAME);
+    bool defined = k->word_count && o->strategies.count;
+    if (!found && !(defined && (o->update || o->aa || o->plan)))
+        return fail_without(k, err);
+    if (!found) {
+        k->baseline.file = strdup(k->file);
+        return k->baseline.file ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    }
+    k->has_baseline = true;
+    return tp_baseline_read(k->file, &k->baseline, err);
+}
+
+/* ---- a cell ---- */
+
+static void release_cell(struct tp_check_cell *c)
+{
+    char *const texts[] = {c->trace, c->path, c->strategy, c->spec, c->source, c->touch};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+}
+
+void tp_check_release(struct tp_check *k)
+{
+    for (size_t i = 0; i < k->cell_count; i++)
+        release_cell(&k->cells[i]);
+    free(k->cells);
+    for (size_t i = 0; i < k->trace_count; i++)
+        tp_prepared_release(&k->traces[i]);
+    free(k->traces);
+    if (k->folder[0])
+        tp_measure_folder_remove(k->folder);
+    free(k->gate.cells);
+    free(k->findings.items);
+    tp_baseline_release(&k->baseline);
+}
+
+void tp_check_cell_text(const struct tp_check_cell *c, char *text, size_t size)
+{
+    snprintf(text, size, "%.80s, %.80s", c->trace, c->strategy);
+}
+
+/* Takes copies of the texts. */
+static int add_cell(struct tp_check *k, const struct tp_check_cell *like, struct tp_err *err)
+{
+    struct tp_check_cell *more = realloc(k->cells, (k->cell_count + 1) * sizeof *more);
+    if (!more)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    k->cells = more;
+    struct tp_check_cell *c = &more[k->cell_count++];
+    *c = (struct tp_check_cell){.trace = strdup(like->trace),
+                                .path = strdup(like->path),
+                                .strategy = strdup(like->strategy),
+                                .spec = strdup(like->spec),
+                                .source = strdup(like->source),
+                                .touch = strdup(like->touch),
+                                .held = like->held,
+                                .prepared = like->prepared};
+    return c->trace && c->path && c->strategy && c->spec && c->source && c->touch
+               ? TP_OK
+               : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+/* ---- selecting from the baseline ---- */
+
+/* A TRACE of the command line: the name of one of the baseline's traces, or a file whose name that
+ * is. */
+struct wanted {
+    char *name;       /* owned */
+    const char *path; /* NULL: where the baseline has it */
+    bool used;
+};
+
+static bool is_named(const struct tp_baseline *b, const char *name)
+{
+    for (size_t i = 0; i < b->count; i++)
+        if (!strcmp(b->cells[i].trace, name))
+            return true;
+    return false;
+}
+
+static int want_trace(struct tp_check *k, const char *word, struct wanted *out, struct tp_err *err)
+{
+    size_t index = 0;
+    *out = (struct wanted){0};
+    if (!is_named(&k->baseline, word) || access(word, F_OK) == 0) {
+        int status = tp_check_prepare(k, word, &index, err);
+        if (status)
+            return status;
+        out->path = word;
+        word = k->traces[index].name;
+    }
+    out->name = strdup(word);
+    return out->name ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+static bool wants_strategy(const struct tp_check *k, const struct tp_baseline_cell *c)
+{
+    for (size_t i = 0; i < k->o->strategies.count; i++)
+        if (!strcmp(k->o->strategies.items[i], c->strategy))
+            return true;
+    return !k->o->strategies.count;
+}
+
+static struct wanted *find_wanted(struct wanted *list, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(list[i].name, name))
+            return &list[i];
+    return NULL;
+}
+
+/* Why a cell cannot run here; NULL: it can. A device that is not there is no failure of it. */
+static const char *cannot_run(const struct tp_baseline_cell *c)
+{
+    struct tp_gpu gpu = {0};
+    if (strncmp(c->source, "cuda", 4) != 0)
+        return NULL;
+    bool there = tp_gpu_open(&gpu);
+    tp_gpu_close(&gpu);
+    return there ? NULL : "needs a GPU and its driver";
+}
+
+static bool is_there(const char *path)
+{
+    return !strncmp(path, "sample:", 7) || access(path, F_OK) == 0;
+}
+
+static int skip_cell(struct tp_check *k, const struct tp_baseline_cell *c, const char *why)
+{
+    if (!k->missing++)
+        snprintf(k->missing_why, sizeof k->missing_why, "%.80s, %.60s %s", c->trace, c->strategy,
+                 why);
+    return TP_OK;
+}
+
+static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const char *given,
+                    struct tp_err *err)
+{
+    char *path = given ? strdup(given) : tp_baseline_trace_path(&k->baseline, c);
+    struct tp_check_cell cell = {.trace = c->trace,
+                                 .path = path,
+                                 .strategy = c->strategy,
+                                 .spec = c->spec,
+                                 .source = c->source,
+                                 .touch =
+                                     k->o->touch == TP_CHECK_TOUCH_AUTO
+                                         ? c->touch
+                                         : (char *)(uintptr_t)tp_check_touch_words[k->o->touch],
+                                 .held = c};
+    if (!path)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = TP_OK;
+    const char *why = cannot_run(c);
+    if (!why && !is_there(path) && k->o->allow_missing)
+        why = "has no trace here";
+    if (why)
+        status = skip_cell(k, c, why);
+    else if (!is_there(path))
+        status = tp_hint(
+            err,
+            tp_fail(err, TP_EINPUT, "the trace '%s' of %s is not there", path, k->baseline.file),
+            "--allow-missing checks the other cells");
+    else
+        status = tp_check_prepare(k, path, &cell.prepared, err);
+    if (!status && !why)
+        status = add_cell(k, &cell, err);
+    free(path);
+    return status;
+}
+
+/* Everything that was named must name something: a slip would check nothing, and pass. */
+static int check_used(const struct tp_check *k, const struct wanted *list, struct tp_err *err)
+{
+    const struct tp_check_opts *o = k->o;
+    for (int i = 0; i < k->word_count; i++)
+        if (!list[i].used)
+            return tp_hint(err,
+                           tp_fail(err, TP_EUSAGE, "%s has no cell of the trace '%s'%s",
+                                   k->baseline.file, list[i].name,
+                                   o->strategies.count || o->source ? " that was asked for" : ""),
+                           "to add it: tapool check %.200s -s STRATEGY --update", k->words[i]);
+    for (size_t i = 0; i < o->strategies.count; i++) {
+        bool used = false;
+        for (size_t c = 0; c < k->baseline.count; c++)
+            used |= !strcmp(k->baseline.cells[c].strategy, o->strategies.items[i]);
+        if (!used)
+            return tp_hint(err,
+                           tp_fail(err, TP_EUSAGE, "%s has no cell of the strategy '%s'",
+                                   k->baseline.file, o->strategies.items[i]),
+                           "to add it: tapool check TRACE... -s %.200s --update",
+                           o->strategies.items[i]);
+    }
+    if (k->cell_count || k->missing)
+        return TP_OK;
+    return tp_fail(err, TP_EUSAGE, "%s has no cell that was asked for", k->baseline.file);
+}
+
+static int select_held(struct tp_check *k, struct tp_err *err)
+{
+    struct wanted *list = calloc((size_t)k->word_count + 1, sizeof *list);
+    int status = list ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    for (int i = 0; !status && i < k->word_count; i++)
+        status = want_trace(k, k->words[i], &list[i], err);
+    for (size_t i = 0; !status && i < k->baseline.count; i++) {
+        const struct tp_baseline_cell *c = &k->baseline.cells[i];
+        struct wanted *w = k->word_count ? find_wanted(list, k->word_count, c->trace) : NULL;
+        if ((k->word_count && !w) || !wants_strategy(k, c) ||
+            (k->o->source && strcmp(k->o->source, c->source)))
+            continue;
+        if (w)
+            w->used = true;
+        status = add_held(k, c, w ? w->path : NULL, err);
+    }
+    if (!status)
+        status = check_used(k, list, err);
+    for (int i = 0; list && i < k->word_count; i++)
+        free(list[i].name);
+    free(list);
+    return status;
+}
+
+/* ---- defining ---- */
+
+/* "small=arena:arena_size=1MiB" is the strategy behind the mark under the name before it. */
+static int define_cell(struct tp_check *k, const char *given, struct tp_check_cell *cell,
+                       struct tp_err *err)
+{
+    struct tp_strategy_spec spec;
+    const struct tp_prepared *t = &k->traces[cell->prepared];
+    int status = tp_strategy_spec_parse(&spec, given, err);
+    if (status)
+        return status;
+    const char *mark = spec.labelled ? strchr(given, '=') : NULL;
+    const char *device = strcmp(t->kind, "device") ? "host" : "virtual";
+    cell->trace = t->name;
+    cell->path = t->given;
+    cell->strategy = spec.labelled ? spec.label : (char *)(uintptr_t)given;
+    cell->spec = (char *)(uintptr_t)(mark ? mark + 1 : given);
+    cell->source = k->o->source ? k->o->source : (char *)(uintptr_t)device;
+    cell->touch = (char *)(uintptr_t)tp_check_touch_words[k->o->touch];
+    cell->held = tp_baseline_cell_find(&k->baseline, cell->trace, cell->strategy, cell->source);
+    if (cell->held && k->o->touch == TP_CHECK_TOUCH_AUTO)
+        cell->touch = cell->held->touch;
+    for (size_t i = 0; i < k->cell_count; i++) {
+        const struct tp_check_cell *c = &k->cells[i];
+        if (!status && !strcmp(c->trace, cell->trace) && !strcmp(c->strategy, cell->strategy))
+            status = tp_hint(err,
+                             tp_fail(err, TP_EUSAGE, "two cells would be called '%s, %s'", c->trace,
+                                     c->strategy),
+                             "traces go by the names of their files; a strategy takes another name "
+                             "as NAME=%s",
+                             cell->spec);
+    }
+    if (!status)
+        status = add_cell(k, cell, err);
+    tp_strategy_spec_release(&spec);
+    return status;
+}
+
+/* A label of the baseline stands for what the baseline says it is. */
+static const char *spelled(const struct tp_check *k, const char *given)
+{
+    for (size_t i = 0; i < k->baseline.count; i++)
+        if (!strcmp(k->baseline.cells[i].strategy, given))
+            return k->baseline.cells[i].spec;
+    return given;
+}
+
+static int define_trace(struct tp_check *k, const char *path, struct tp_err *err)
+{
+    struct tp_check_cell cell = {0};
+    int status = tp_check_prepare(k, path, &cell.prepared, err);
+    for (size_t s = 0; !status && s < k->o->strategies.count; s++) {
+        const char *given = k->o->strategies.items[s];
+        char *labelled = NULL;
+        const char *spec = spelled(k, given);
+        if (strcmp(spec, given) && asprintf(&labelled, "%s=%s", given, spec) < 0)
+            return tp_fail(err, TP_ENOMEM, "out of memory");
+        status = define_cell(k, labelled ? labelled : given, &cell, err);
+        free(labelled);
+    }
+    return status;
+}
+
+/* Each trace with each strategy; without TRACE those of the baseline. */
+static int define_all(struct tp_check *k, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (int i = 0; !status && i < k->word_count; i++)
+        status = define_trace(k, k->words[i], err);
+    for (size_t i = 0; !status && !k->word_count && i < k->baseline.count; i++) {
+        const struct tp_baseline_cell *c = &k->baseline.cells[i];
+        if (i && !strcmp(c->trace, c[-1].trace))
+            continue;
+        char *path = tp_baseline_trace_path(&k->baseline, c);
+        status = path ? define_trace(k, path, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+        free(path);
+    }
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static int name_cells(struct tp_check *k, struct tp_err *err)
+{
+    k->gate.cells = calloc(k->cell_count + 1, sizeof *k->gate.cells);
+    if (!k->gate.cells)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < k->cell_count; i++) {
+        const struct tp_check_cell *c = &k->cells[i];
+        k->gate.cells[i] = (struct tp_gate_cell){c->trace, c->path, c->strategy, c->source};
+    }
+    k->gate.cell_count = k->cell_count;
+    k->gate.cells_total = k->has_baseline ? k->baseline.count : k->cell_count;
+    return TP_OK;
+}
+
+int tp_check_select(struct tp_check *k, struct tp_err *err)
+{
+    const struct tp_check_opts *o = k->o;
+    bool defines = o->strategies.count && (o->update || !k->has_baseline);
+    int status = defines ? define_all(k, err) : select_held(k, err);
+    for (size_t i = 0; !status && !o->update && i < k->cell_count; i++)
+        status = tp_check_hash(k, &k->cells[i], err);
+    return status ? status : name_cells(k, err);
+}

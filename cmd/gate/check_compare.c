@@ -1,0 +1,204 @@
+/* Class E, the comparison: two replays of a cell and what the baseline holds of it. A pure
+ * function, so that its tests need no processes. */
+#include "cmd/gate/check_job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Results have six decimals; what the subtraction of two such numbers adds is below this. */
+#define NOISE 1e-9
+
+int tp_findings_add(struct tp_findings *list, const struct tp_finding *f, struct tp_err *err)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 64;
+        struct tp_finding *more = realloc(list->items, capacity * sizeof *more);
+        if (!more)
+            return tp_fail(err, TP_ENOMEM, "out of memory");
+        list->items = more;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = *f;
+    return TP_OK;
+}
+
+/* ---- one value ---- */
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* "131.4 and 131.6 MiB": the unit once where it is the same. */
+static void both(const struct tp_metric *m, double a, double b, char *text, size_t size)
+{
+    struct tp_text x = tp_metric_text(m, a, false), y = tp_metric_text(m, b, false);
+    if (!strcmp(x.s, y.s)) {
+        x = tp_metric_text(m, a, true);
+        y = tp_metric_text(m, b, true);
+    }
+    const char *unit = strchr(x.s, ' '), *other = strchr(y.s, ' ');
+    bool shared = unit && other && !strcmp(unit, other);
+    snprintf(text, size, "%.*s and %s", shared ? (int)(unit - x.s) : (int)strlen(x.s), x.s, y.s);
+}
+
+bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, size_t size)
+{
+    char values[128];
+    if (same(a, b))
+        return true;
+    both(m, a, b, values, sizeof values);
+    snprintf(note, size, "became nondeterministic: %s in two replays", values);
+    return false;
+}
+
+static enum tp_verdict judge(const struct tp_metric *m, double base, double now, double allowed)
+{
+    double worse = m->better == TP_BETTER_LESS ? now - base : base - now;
+    if (isnan(worse))
+        return TP_REGRESSION;
+    return worse > allowed + NOISE    ? TP_REGRESSION
+           : -worse > allowed + NOISE ? TP_IMPROVED
+                                      : TP_SAME;
+}
+
+static void compare_value(const struct tp_baseline *b, const struct tp_baseline_cell *held,
+                          const struct tp_baseline_value *v, const struct tp_stored_run *runs[2],
+                          struct tp_finding *f)
+{
+    double now[2] = {NAN, NAN};
+    for (int i = 0; i < 2; i++)
+        if (v->device < runs[i]->devices)
+            now[i] = tp_stored_value(runs[i], v->metric, v->device);
+    f->metric = v->metric;
+    f->device = v->device;
+    f->base = v->value;
+    f->now = now[0];
+    f->change = v->value != 0 ? now[0] / v->value - 1 : NAN;
+    f->allowed = tp_tolerance_of(b, held, v->metric, v->value, v->metric->allowed);
+    f->note[0] = '\0';
+    f->verdict = judge(v->metric, f->base, f->now, f->allowed);
+    if (!tp_check_agrees(v->metric, now[0], now[1], f->note, sizeof f->note))
+        f->verdict = TP_REGRESSION;
+    else if (isnan(now[0]))
+        snprintf(f->note, sizeof f->note, "has no value any more");
+}
+
+/* ---- options ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct tp_stored_option *)a)->name,
+                  ((const struct tp_stored_option *)b)->name);
+}
+
+void tp_check_options_release(struct tp_stored_option *list, size_t count)
+{
+    for (size_t i = 0; list && i < count; i++) {
+        free(list[i].name);
+        free(list[i].value);
+    }
+    free(list);
+}
+
+int tp_check_options(const struct tp_stored_run *r, struct tp_stored_option **out, size_t *count,
+                     struct tp_err *err)
+{
+    size_t all = r->option_count + r->source_option_count;
+    *count = 0;
+    *out = calloc(all + 1, sizeof **out);
+    bool failed = !*out;
+    for (size_t i = 0; !failed && i < all; i++) {
+        bool source = i >= r->option_count;
+        const struct tp_stored_option *from =
+            source ? &r->source_options[i - r->option_count] : &r->options[i];
+        struct tp_stored_option *o = &(*out)[(*count)++];
+        failed = asprintf(&o->name, "%s%s", source ? "source." : "", from->name) < 0;
+        o->name = failed ? NULL : o->name;
+        o->value = strdup(from->value);
+        failed |= !o->value;
+    }
+    if (failed) {
+        tp_check_options_release(*out, *count);
+        *out = NULL;
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    }
+    qsort(*out, *count, sizeof **out, by_name);
+    return TP_OK;
+}
+
+static int option_finding(const struct tp_gate_cell *cell, const char *name, const char *was,
+                          const char *is, struct tp_findings *out)
+{
+    struct tp_finding f = {
+        .cell = cell, .verdict = TP_REGRESSION, .base = NAN, .now = NAN, .change = NAN};
+    snprintf(f.note, sizeof f.note, "option %.60s: %.80s -> %.80s", name, was ? was : "(none)",
+             is ? is : "(none)");
+    return tp_findings_add(out, &f, NULL);
+}
+
+/* Both sorted: merged like two decks of cards. */
+static int compare_options(const struct tp_baseline_cell *held, const struct tp_stored_option *now,
+                           size_t count, const struct tp_gate_cell *cell, struct tp_findings *out)
+{
+    size_t i = 0, j = 0;
+    int status = TP_OK;
+    while (!status && (i < held->option_count || j < count)) {
+        int order = i == held->option_count ? 1
+                    : j == count            ? -1
+                                            : strcmp(held->options[i].name, now[j].name);
+        if (order < 0) {
+            status = option_finding(cell, held->options[i].name, held->options[i].value, NULL, out);
+        } else if (order > 0) {
+            status = option_finding(cell, now[j].name, NULL, now[j].value, out);
+        } else if (strcmp(held->options[i].value, now[j].value)) {
+            status = option_finding(cell, now[j].name, held->options[i].value, now[j].value, out);
+        }
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return status;
+}
+
+/* ---- all of a cell ---- */
+
+/* Memory that was exact and is not any more: none of what is held can be checked. */
+static int add_inexact(const struct tp_baseline_cell *held, const struct tp_gate_cell *cell,
+                       struct tp_findings *out)
+{
+    const struct tp_baseline_value *v = &held->values[0];
+    struct tp_finding f = {.cell = cell,
+                           .metric = v->metric,
+                           .device = v->device,
+                           .verdict = TP_REGRESSION,
+                           .base = v->value,
+                           .now = NAN,
+                           .change = NAN};
+    snprintf(f.note, sizeof f.note, "memory is no longer exact here; the baseline holds %zu values",
+             held->value_count);
+    return tp_findings_add(out, &f, NULL);
+}
+
+int tp_check_compare(const struct tp_baseline *b, const struct tp_baseline_cell *held,
+                     const struct tp_stored_run *first, const struct tp_stored_run *second,
+                     const struct tp_gate_cell *cell, struct tp_findings *out)
+{
+    struct tp_stored_option *options = NULL;
+    size_t count = 0;
+    const struct tp_stored_run *runs[2] = {first, second};
+    int status = tp_check_options(first, &options, &count, NULL);
+    if (!status)
+        status = compare_options(held, options, count, cell, out);
+    if (!status && strcmp(first->touch, held->touch))
+        status = option_finding(cell, "touch", held->touch, first->touch, out);
+    tp_check_options_release(options, count);
+    if (!status && held->value_count && !(first->exact && second->exact))
+        return add_inexact(held, cell, out);
+    for (size_t i = 0; !status && i < held->value_count; i++) {
+        struct tp_finding f = {.cell = cell};
+        compare_value(b, held, &held->values[i], runs, &f);
+        status = tp_findings_add(out, &f, NULL);
+    }
+    return status;
+}

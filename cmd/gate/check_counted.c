@@ -1,0 +1,148 @@
+/* Class D: instructions per operation. Compared with the baseline where everything that the number
+ * depends on beside the source text is the same (the fingerprint), else with a count of the base
+ * build in this very job. Where neither can be had the class is not checked, and says why. */
+#include "cmd/gate/check_job.h"
+
+#include "cmd/stop.h"
+
+#include <math.h>
+#include <string.h>
+
+struct counting {
+    struct tp_counting counter;
+    char now[512];       /* fingerprint of the build that is checked */
+    size_t stored, live; /* cells compared with the baseline, with the base build */
+    char reason[256];    /* of the first cell that could not be compared */
+};
+
+enum tp_verdict tp_check_counts(double base, double now, double allowed)
+{
+    if (isnan(base) || isnan(now) || now > base * (1 + allowed))
+        return TP_REGRESSION;
+    return now < base * (1 - allowed) ? TP_IMPROVED : TP_SAME;
+}
+
+static int count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,
+                 const struct tp_side *side, double *out, struct tp_err *err)
+{
+    const struct tp_check_cell *c = &k->cells[cell];
+    const char *const more[] = {"--touch", c->touch, NULL};
+    const struct tp_measure m = {.binary = side->binary,
+                                 .trace = k->traces[c->prepared].path,
+                                 .strategy = side->strategy,
+                                 .source = c->source,
+                                 .more = more,
+                                 .seed = 1,
+                                 .core = k->core,
+                                 .interrupted = tp_stop_flag()};
+    return tp_instructions_count(counter, &m, out, err);
+}
+
+int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,
+                   double *out, struct tp_err *err)
+{
+    struct tp_side sides[2];
+    tp_check_sides(k, cell, sides);
+    return count(k, counter, cell, &sides[1], out, err);
+}
+
+static void note_reason(struct counting *d, const char *reason)
+{
+    if (!d->reason[0])
+        snprintf(d->reason, sizeof d->reason, "%.250s", reason);
+}
+
+/* What the cell is compared with. False: nothing, and `reason` says why. */
+static bool find_base(const struct tp_check *k, struct counting *d, size_t cell,
+                      const struct tp_side *base, double *out)
+{
+    const struct tp_baseline_cell *held = k->cells[cell].held;
+    bool live = k->o->base_bin || k->o->base_strategy;
+    struct tp_err err = {0};
+    if (held && held->fingerprint && !strcmp(held->fingerprint, d->now)) {
+        *out = held->instructions;
+        d->stored++;
+        return true;
+    }
+    if (live && !count(k, &d->counter, cell, base, out, &err)) {
+        d->live++;
+        return true;
+    }
+    if (live)
+        note_reason(d, err.text);
+    else if (!held || !held->fingerprint)
+        note_reason(d, "the baseline holds none");
+    else
+        note_reason(d, "the baseline's are of another build, compiler, libc or counter");
+    return false;
+}
+
+static int check_cell(struct tp_check *k, struct counting *d, size_t cell, struct tp_err *err)
+{
+    struct tp_side sides[2];
+    struct tp_err why = {0};
+    double now = NAN, base = NAN;
+    const struct tp_metric *m = tp_metric_find("instructions", NULL);
+    const struct tp_check_cell *c = &k->cells[cell];
+    static const struct tp_baseline_cell nothing = {0};
+    tp_check_sides(k, cell, sides);
+    int status = count(k, &d->counter, cell, &sides[1], &now, &why);
+    if (*tp_stop_flag())
+        return tp_fail(err, TP_ESTOP, "interrupted");
+    if (status) {
+        note_reason(d, why.text);
+        return TP_OK;
+    }
+    if (!find_base(k, d, cell, &sides[0], &base))
+        return *tp_stop_flag() ? tp_fail(err, TP_ESTOP, "interrupted") : TP_OK;
+    double allowed =
+        tp_tolerance_of(&k->baseline, c->held ? c->held : &nothing, m, base, d->counter.allowed);
+    const struct tp_finding f = {.cell = &k->gate.cells[cell],
+                                 .metric = m,
+                                 .verdict = tp_check_counts(base, now, allowed),
+                                 .base = base,
+                                 .now = now,
+                                 .change = base > 0 ? now / base - 1 : NAN,
+                                 .allowed = allowed};
+    k->gate.classes[TP_CLASS_INSTRUCTIONS].cells++;
+    return tp_findings_add(&k->findings, &f, err);
+}
+
+static void describe(const struct tp_check *k, const struct counting *d,
+                     struct tp_class_check *class)
+{
+    const char *counter = d->counter.counter == TP_COUNTER_PERF ? "perf_event" : "callgrind";
+    const char *other = k->o->base_bin ? k->o->base_bin : k->o->base_strategy;
+    class->values = class->cells;
+    class->checked = class->cells > 0;
+    if (class->checked && d->live)
+        snprintf(class->against, sizeof class->against, "vs %.90s%s, %s", other,
+                 d->stored ? " and baseline" : "", counter);
+    else if (class->checked)
+        snprintf(class->against, sizeof class->against, "vs baseline, %s", counter);
+    if (class->cells < k->cell_count)
+        snprintf(class->reason, sizeof class->reason, "%s", d->reason);
+    if (!class->checked && d->counter.counter && !other)
+        snprintf(class->how, sizeof class->how, "--base-bin OLD-TAPOOL counts both");
+}
+
+int tp_check_counted(struct tp_check *k, struct tp_err *err)
+{
+    struct counting d = {0};
+    struct tp_class_check *class = &k->gate.classes[TP_CLASS_INSTRUCTIONS];
+    int status = TP_OK;
+    tp_counting_find(&d.counter);
+    if (!d.counter.counter) {
+        snprintf(class->reason, sizeof class->reason, "%s", d.counter.reason);
+        return TP_OK;
+    }
+    struct tp_err why = {0};
+    if (tp_instructions_fingerprint(&d.counter, k->o->bin, d.now, sizeof d.now, &why)) {
+        snprintf(class->reason, sizeof class->reason, "%.250s", why.text);
+        return TP_OK;
+    }
+    for (size_t i = 0; !status && i < k->cell_count; i++)
+        status = check_cell(k, &d, i, err);
+    describe(k, &d, class);
+    return status;
+}

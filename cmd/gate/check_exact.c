@@ -1,0 +1,116 @@
+/* Class E: memory and counts are a pure function of program, strategy, options and source, so they
+ * are compared with what was committed, as they are. Each cell is played twice, in processes of its
+ * own whose stacks and heaps lie differently: a value that differs between the two was never exact.
+ */
+#include "cmd/gate/check_job.h"
+
+#include "cmd/stop.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FITS_EVENTS = 1000000 };
+
+uint64_t tp_check_seed(uint64_t seed, uint64_t of)
+{
+    uint64_t z = seed + (of + 1) * UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ z >> 31) >> 1;
+}
+
+/* What fits is tried on a virtual device: where the baseline holds it, or, for a new cell, where
+ * replay would find it too. */
+static bool wants_fits(const struct tp_check *k, const struct tp_check_cell *c)
+{
+    const struct tp_prepared *t = &k->traces[c->prepared];
+    const struct tp_metric *fits = tp_metric_find("fits_in", NULL);
+    if (strncmp(c->source, "virtual", 7) != 0)
+        return false;
+    if (c->held && !k->o->update)
+        return fits && tp_baseline_value_find(c->held, fits, 0);
+    return !strcmp(t->kind, "device") && t->events < FITS_EVENTS;
+}
+
+/* The answer is about what was asked: another program in the same file means a tapool that reads it
+ * otherwise, and nothing of that can be compared. */
+static int check_answer(const struct tp_check *k, const struct tp_check_cell *c,
+                        const struct tp_stored_run *r, struct tp_err *err)
+{
+    const struct tp_prepared *t = &k->traces[c->prepared];
+    if (strcmp(r->hash, t->hash))
+        return tp_fail(err, TP_EINPUT,
+                       "%.120s: the tapool that was measured reads another program: %s with %s "
+                       "events, not %s with %s",
+                       c->path, r->hash, tp_count(r->events).s, t->hash, tp_count(t->events).s);
+    return r->usage ? TP_OK
+                    : tp_fail(err, TP_EIO, "%.120s: the tapool that was measured gave no memory",
+                              c->path);
+}
+
+int tp_check_play(const struct tp_check *k, size_t cell, unsigned nth, struct tp_stored *out,
+                  struct tp_err *err)
+{
+    const struct tp_check_cell *c = &k->cells[cell];
+    const char *const more[] = {"--touch", c->touch, NULL};
+    const struct tp_measure m = {
+        .binary = k->o->bin,
+        .trace = k->traces[c->prepared].path,
+        .strategy = c->spec,
+        .source = c->source,
+        .passes = wants_fits(k, c) ? "usage,fits" : "usage",
+        .more = more,
+        .seed = 1, /* of --source host+shuffle: the same memory in every check */
+        .core = -1,
+        .padding = nth ? (size_t)(tp_check_seed(k->gate.seed, nth) % 4096) : 0,
+        .interrupted = tp_stop_flag()};
+    int status = tp_measure(&m, out, err);
+    if (!status && out->count != 1)
+        status = tp_fail(err, TP_EIO, "%zu results where one was asked for", out->count);
+    return status ? status : check_answer(k, c, &out->runs[0], err);
+}
+
+/* Both replays of a cell; adds what they show. `exact`: there was memory to check. */
+static int check_cell(struct tp_check *k, size_t cell, bool *exact, struct tp_err *err)
+{
+    struct tp_stored runs[2] = {{0}, {0}};
+    const struct tp_check_cell *c = &k->cells[cell];
+    int status = tp_check_play(k, cell, 0, &runs[0], err);
+    if (!status)
+        status = tp_check_play(k, cell, 1, &runs[1], err);
+    if (!status) {
+        *exact = c->held->value_count > 0 || runs[0].runs[0].exact;
+        if (tp_check_compare(&k->baseline, c->held, &runs[0].runs[0], &runs[1].runs[0],
+                             &k->gate.cells[cell], &k->findings))
+            status = tp_fail(err, TP_ENOMEM, "out of memory");
+    }
+    tp_stored_release(&runs[0]);
+    tp_stored_release(&runs[1]);
+    return status;
+}
+
+int tp_check_exact(struct tp_check *k, struct tp_err *err)
+{
+    struct tp_class_check *class = &k->gate.classes[TP_CLASS_EXACT];
+    size_t before = k->findings.count, inexact = 0;
+    int status = TP_OK;
+    const char *who = "";
+    for (size_t i = 0; !status && i < k->cell_count; i++) {
+        bool exact = false;
+        status = check_cell(k, i, &exact, err);
+        class->cells += exact;
+        inexact += !exact;
+        who = exact ? who : k->cells[i].strategy;
+    }
+    class->values = k->findings.count - before;
+    class->checked = class->values > 0;
+    snprintf(class->against, sizeof class->against, "vs baseline, exact");
+    if (class->checked && inexact)
+        snprintf(class->against, sizeof class->against,
+                 "vs baseline, exact; not of %zu cell%s, where it varies (%.40s)", inexact,
+                 inexact == 1 ? "" : "s", who);
+    if (!class->checked)
+        snprintf(class->reason, sizeof class->reason,
+                 "the memory of '%.60s' varies by itself: a real allocator or device", who);
+    return status;
+}

@@ -1,0 +1,183 @@
+/* A run of `tapool check`: what was asked for, its cells, what is found. Every part of it takes
+ * this and adds to it:
+ *
+ *     check_cells     which cells, their traces prepared
+ *     check_exact     class E: two replays each, against the baseline
+ *     check_counted   class D: instructions, against the baseline or the base build
+ *     check_noisy     class N: live pairs against the base build or strategy
+ *     check_outcome   the verdict over all of it
+ *     check_update    writes the baseline instead; check_plan, check_again: what a check would
+ * take, and how often it errs here
+ */
+#ifndef TP_CHECK_JOB_H
+#define TP_CHECK_JOB_H
+
+#include "alloc/opt.h"
+#include "cmd/gate/baseline.h"
+#include "cmd/gate/gate.h"
+#include "cmd/gate/instructions.h"
+#include "cmd/gate/rounds.h"
+
+struct tp_check_opts {
+    struct tp_opt_list strategies, require, tolerances;
+    char *baseline, *source, *reason, *bin, *base_bin, *base_strategy, *effect, *alpha;
+    char *export_json, *export_junit, *export_markdown;
+    uint32_t touch, format, color, inconclusive;
+    uint64_t pairs, min_time, core, seed, aa;
+    bool update, allow_missing, thorough, plan, force;
+};
+
+enum { TP_CHECK_WARN, TP_CHECK_FAIL }; /* --inconclusive */
+enum { TP_CHECK_TOUCH_AUTO };          /* --touch; then as --touch of replay */
+extern const char *const tp_check_touch_words[];
+
+/* A growing list; `items` owned. */
+struct tp_findings {
+    struct tp_finding *items;
+    size_t count, capacity;
+};
+int tp_findings_add(struct tp_findings *list, const struct tp_finding *f, struct tp_err *err);
+
+/* One cell of this run. Texts owned. */
+struct tp_check_cell {
+    char *trace;                         /* its name: part of the key */
+    char *path;                          /* of the trace, from here */
+    char *strategy, *spec;               /* part of the key; what is played */
+    char *source, *touch;                /* as given or by default */
+    const struct tp_baseline_cell *held; /* NULL: the baseline has no such cell */
+    size_t prepared;                     /* index in `traces` */
+};
+
+struct tp_check {
+    const struct tp_check_opts *o;
+    int word_count;
+    char **words;                /* TRACE... */
+    char file[TP_BASELINE_PATH]; /* the baseline */
+    bool has_baseline;
+    struct tp_baseline baseline;
+    char folder[TP_BASELINE_PATH]; /* of the prepared traces; "": none yet */
+    struct tp_prepared *traces;
+    size_t trace_count;
+    struct tp_check_cell *cells;
+    size_t cell_count;
+    size_t missing; /* cells of the baseline that cannot be run here */
+    char missing_why[256];
+    struct tp_gate gate; /* cells[i] is that of cells[i] here */
+    struct tp_findings findings;
+    uint64_t min_time_ns;
+    int core;
+};
+
+/* ---- which cells ---- */
+
+/* Where the baseline is or will be, and what it holds. TP_EUSAGE: none, with the command that makes
+ * one, but where one is made or none is needed. */
+int tp_check_open_baseline(struct tp_check *k, struct tp_err *err);
+
+/* Those of the baseline that were asked for; for --update, --aa and --plan others too. Prepares
+ * their traces. TP_EINPUT: a trace is not there or is another program than the baseline's. */
+int tp_check_select(struct tp_check *k, struct tp_err *err);
+void tp_check_release(struct tp_check *k);
+
+/* Parts of it: check_traces.c. */
+int tp_check_prepare(struct tp_check *k, const char *path, size_t *index, struct tp_err *err);
+int tp_check_hash(const struct tp_check *k, const struct tp_check_cell *c, struct tp_err *err);
+
+/* ---- what is checked ---- */
+
+int tp_check_exact(struct tp_check *k, struct tp_err *err);
+int tp_check_counted(struct tp_check *k, struct tp_err *err);
+int tp_check_noisy(struct tp_check *k, struct tp_err *err);
+
+/* Plays a cell for its memory, in a process of its own; `nth` moves what may vary between processes
+ * and must not matter. `out` has one run. */
+int tp_check_play(const struct tp_check *k, size_t cell, unsigned nth, struct tp_stored *out,
+                  struct tp_err *err);
+
+/* What two replays of a cell say of what the baseline holds: one finding a value, and one for each
+ * option that is not as it was. Adds nothing of memory where it is not exact. */
+int tp_check_compare(const struct tp_baseline *b, const struct tp_baseline_cell *held,
+                     const struct tp_stored_run *first, const struct tp_stored_run *second,
+                     const struct tp_gate_cell *cell, struct tp_findings *out);
+
+/* Whether a value agrees with itself; else what to say about it. */
+bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, size_t size);
+
+/* Effective options of a run, its source's as "source.NAME"; sorted, owned by the caller. */
+int tp_check_options(const struct tp_stored_run *r, struct tp_stored_option **out, size_t *count,
+                     struct tp_err *err);
+void tp_check_options_release(struct tp_stored_option *list, size_t count);
+
+/* Instructions per operation of a cell, of the build that is checked. */
+int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,
+                   double *out, struct tp_err *err);
+
+/* The verdict about one number of instructions. */
+enum tp_verdict tp_check_counts(double base, double now, double allowed);
+
+/* A test of class N. */
+struct tp_noisy_test {
+    size_t cell;
+    const struct tp_metric *metric;
+    bool insensitive; /* no test: mostly tapool's own share */
+    struct tp_difference difference;
+    unsigned sets;
+};
+struct tp_noisy_tests {
+    struct tp_noisy_test *items; /* owned */
+    size_t count, capacity;
+    size_t tested; /* those that are not insensitive */
+};
+
+/* The tests that the rounds of a cell allow: side 0 is the base. */
+int tp_noisy_collect(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *r,
+                     uint64_t seed, struct tp_err *err);
+/* Decides over all of them. */
+int tp_noisy_decide(struct tp_noisy_tests *t, double alpha, double effect, struct tp_err *err);
+bool tp_noisy_is_open(const struct tp_noisy_tests *t, size_t cell); /* has inconclusive ones */
+/* Decides the inconclusive tests of a cell on a fresh set alone; others stay as they are. */
+int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *fresh,
+                   uint64_t seed, const struct tp_stat_rule *rule, struct tp_err *err);
+
+/* The smallest slowdown of ns_per_op that the rule finds with the spread of these rounds; NAN. */
+double tp_noisy_sensitivity(const struct tp_rounds *r, const struct tp_stat_rule *rule);
+
+/* The seed of a fresh set, of a cell, ...: another one for every `of`. */
+uint64_t tp_check_seed(uint64_t seed, uint64_t of);
+
+/* The fewest pairs with which so many tests can show anything; 0: no number up to the limit. */
+unsigned tp_check_pairs_needed(size_t tests, double alpha);
+
+/* At most so many tests of class N come from a cell. */
+size_t tp_check_tests_max(void);
+
+/* What two sides of the A/B are, for a cell. */
+void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[2]);
+
+/* Rounds of a cell. */
+struct tp_check_set {
+    const struct tp_side *sides;
+    size_t count;
+    unsigned rounds;
+    uint64_t seed;
+};
+int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check_set *set,
+                    struct tp_rounds *out, struct tp_err *err);
+
+/* There are pairs enough for the tests of these cells. TP_EUSAGE says how many are needed. */
+int tp_check_enough(const struct tp_check *k, struct tp_err *err);
+
+/* ---- what follows ---- */
+
+/* Counts, class lines, exit code, `again`. Returns the status that goes with the exit code, with
+ * its sentence. */
+int tp_check_outcome(struct tp_check *k, struct tp_err *err);
+
+int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err);
+int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err);
+int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err);
+
+/* "web.tpt, arena", for sentences. */
+void tp_check_cell_text(const struct tp_check_cell *c, char *text, size_t size);
+
+#endif

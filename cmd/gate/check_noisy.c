@@ -1,0 +1,204 @@
+/* Class N: times, live against the base build or another strategy, in interleaved pairs. What is
+ * stored cannot gate: ten seconds are enough to be a false alarm. Here the sets are played and the
+ * tests of all cells decided together; their statistics are in noisy_tests.c. */
+#include "cmd/gate/check_job.h"
+
+#include "cmd/progress.h"
+#include "cmd/stop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRESH = 1 << 20 }; /* apart from the numbers of cells */
+
+void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[2])
+{
+    const struct tp_check_opts *o = k->o;
+    const struct tp_check_cell *c = &k->cells[cell];
+    sides[1] = (struct tp_side){.binary = o->bin, .strategy = c->spec};
+    sides[0] = sides[1];
+    if (o->base_bin)
+        sides[0].binary = o->base_bin;
+    if (o->base_strategy)
+        sides[0].strategy = o->base_strategy;
+}
+
+static void show(void *line, unsigned done, unsigned total)
+{
+    tp_progress_show(line, "pairs", (double)done / total);
+}
+
+int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check_set *set,
+                    struct tp_rounds *out, struct tp_err *err)
+{
+    const struct tp_check_cell *c = &k->cells[cell];
+    const char *const more[] = {"--touch", c->touch, NULL};
+    struct tp_progress_line line;
+    char label[200];
+    tp_check_cell_text(c, label, sizeof label);
+    tp_progress_start(&line, label);
+    const struct tp_rounds_cfg cfg = {.trace = &k->traces[c->prepared],
+                                      .source = c->source,
+                                      .more = more,
+                                      .rounds = set->rounds,
+                                      .min_time_ns = k->min_time_ns,
+                                      .seed = set->seed,
+                                      .core = k->core,
+                                      .interrupted = tp_stop_flag(),
+                                      .progress = show,
+                                      .progress_ctx = &line};
+    int status = tp_rounds_play(&cfg, set->sides, set->count, out, err);
+    tp_progress_clear(&line);
+    return status;
+}
+
+/* ---- the sets ---- */
+
+struct noisy {
+    struct tp_noisy_tests tests;
+    struct tp_rounds *rounds; /* the first set of each cell */
+    size_t played;
+};
+
+static int play_set(const struct tp_check *k, size_t cell, uint64_t seed, struct tp_rounds *out,
+                    struct tp_err *err)
+{
+    struct tp_side sides[2];
+    tp_check_sides(k, cell, sides);
+    const struct tp_check_set set = {
+        .sides = sides, .count = 2, .rounds = k->gate.pairs, .seed = seed};
+    return tp_check_rounds(k, cell, &set, out, err);
+}
+
+static int play_first(struct tp_check *k, struct noisy *n, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < k->cell_count; i++) {
+        uint64_t seed = tp_check_seed(k->gate.seed, i);
+        status = play_set(k, i, seed, &n->rounds[i], err);
+        n->played = i + 1;
+        if (!status)
+            status = tp_noisy_collect(&n->tests, i, &n->rounds[i], seed, err);
+    }
+    return status;
+}
+
+/* Where a slowdown cannot be excluded: a fresh set, and what that says. Once. */
+static int play_again(struct tp_check *k, struct noisy *n, const struct tp_stat_rule *rule,
+                      struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < k->cell_count; i++) {
+        struct tp_rounds fresh = {0};
+        uint64_t seed = tp_check_seed(k->gate.seed, FRESH + i);
+        if (!tp_noisy_is_open(&n->tests, i))
+            continue;
+        status = play_set(k, i, seed, &fresh, err);
+        if (!status)
+            status = tp_noisy_again(&n->tests, i, &fresh, seed, rule, err);
+        tp_rounds_release(&fresh);
+    }
+    return status;
+}
+
+/* ---- what they say ---- */
+
+static int add_finding(struct tp_check *k, const struct tp_noisy_test *t, struct tp_err *err)
+{
+    const struct tp_difference *d = &t->difference;
+    struct tp_finding f = {.cell = &k->gate.cells[t->cell],
+                           .metric = t->metric,
+                           .verdict = d->verdict,
+                           .base = d->base,
+                           .now = d->now,
+                           .change = d->estimate - 1,
+                           .allowed = k->gate.effect,
+                           .difference = *d,
+                           .sets = t->sets};
+    return tp_findings_add(&k->findings, &f, err);
+}
+
+/* The worst of the cells in which the time per operation was a test. */
+static double sensitivity(const struct noisy *n, const struct tp_stat_rule *rule)
+{
+    double worst = 0;
+    for (size_t i = 0; i < n->tests.count; i++) {
+        const struct tp_noisy_test *t = &n->tests.items[i];
+        if (t->insensitive || strncmp(t->metric->path, "throughput.", 11) != 0)
+            continue;
+        double one = tp_noisy_sensitivity(&n->rounds[t->cell], rule);
+        worst = isnan(one) || isnan(worst) ? NAN : fmax(worst, one);
+    }
+    return worst > 0 ? worst : NAN;
+}
+
+static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *err)
+{
+    struct tp_class_check *class = &k->gate.classes[TP_CLASS_NOISY];
+    int status = TP_OK;
+    size_t last = SIZE_MAX;
+    for (size_t i = 0; !status && i < n->tests.count; i++) {
+        const struct tp_noisy_test *t = &n->tests.items[i];
+        status = add_finding(k, t, err);
+        if (!t->insensitive && t->cell != last) {
+            class->cells++;
+            last = t->cell;
+        }
+    }
+    class->values = n->tests.tested;
+    class->checked = n->tests.tested > 0;
+    snprintf(class->against, sizeof class->against, "vs %.100s, %u live pairs",
+             k->o->base_bin        ? k->o->base_bin
+             : k->o->base_strategy ? k->o->base_strategy
+                                   : "itself",
+             k->gate.pairs);
+    if (!class->checked) {
+        snprintf(class->reason, sizeof class->reason,
+                 "what was timed is mostly tapool's own share in every cell");
+        snprintf(class->how, sizeof class->how, "instructions decide there");
+    }
+    return status;
+}
+
+/* A test that cannot fail is no test: found before anything is played. */
+int tp_check_enough(const struct tp_check *k, struct tp_err *err)
+{
+    size_t tests = k->cell_count * tp_check_tests_max();
+    unsigned needed = tp_check_pairs_needed(tests, k->gate.alpha);
+    if (!needed || k->gate.pairs < needed) {
+        int status = tp_fail(err, TP_EUSAGE,
+                             "%u pairs cannot show anything at alpha %g over up to %zu tests",
+                             k->gate.pairs, k->gate.alpha, tests);
+        return needed ? tp_hint(err, status, "at least --pairs %u are needed", needed)
+                      : tp_hint(err, status,
+                                "no number of pairs up to %d can: fewer cells, or a "
+                                "larger --alpha",
+                                TP_ROUNDS_MAX);
+    }
+    return TP_OK;
+}
+
+int tp_check_noisy(struct tp_check *k, struct tp_err *err)
+{
+    struct noisy n = {.rounds = calloc(k->cell_count + 1, sizeof *n.rounds)};
+    struct tp_stat_rule rule = {
+        .alpha = k->gate.alpha, .effect = k->gate.effect, .seed = k->gate.seed};
+    if (!n.rounds)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = play_first(k, &n, err);
+    rule.tests = n.tests.tested;
+    if (!status)
+        status = tp_noisy_decide(&n.tests, rule.alpha, rule.effect, err);
+    if (!status)
+        status = play_again(k, &n, &rule, err);
+    if (!status)
+        status = conclude(k, &n, err);
+    if (!status)
+        k->gate.sensitivity = sensitivity(&n, &rule);
+    for (size_t i = 0; i < n.played; i++)
+        tp_rounds_release(&n.rounds[i]);
+    free(n.rounds);
+    free(n.tests.items);
+    return status;
+}

@@ -1,0 +1,205 @@
+/* The verdict over a whole check: counts, exit code, the sentence of the exit code, and the command
+ * that repeats what failed. */
+#include "cmd/gate/check_job.h"
+
+#include "cmd/cli.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* As --require and "PASS (memory and counts only)" name the classes. */
+static const struct {
+    const char *required, *word;
+} class_words[TP_CLASS_REPORT] = {
+    {"memory", "memory and counts"}, {"instructions", "instructions"}, {"latency", "latency"}};
+
+static void append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+}
+
+/* ---- what was checked ---- */
+
+static void describe_classes(struct tp_check *k)
+{
+    struct tp_gate *g = &k->gate;
+    size_t checked = 0;
+    for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
+        checked += g->classes[c].checked;
+        for (size_t r = 0; r < k->o->require.count; r++)
+            g->classes[c].required |= !strcmp(k->o->require.items[r], class_words[c].required);
+    }
+    if (checked == TP_CLASS_REPORT)
+        return;
+    for (size_t c = 0, named = 0; c < TP_CLASS_REPORT; c++) {
+        if (g->classes[c].checked)
+            append(g->what, sizeof g->what, "%s%s", named++ ? ", " : "", class_words[c].word);
+    }
+    append(g->what, sizeof g->what, "%s", checked ? " only" : "nothing");
+}
+
+/* ---- the command that repeats it ---- */
+
+/* In single quotes where a shell would not take it as it stands. */
+static void append_word(char *text, size_t size, const char *word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        append(text, size, " %s", word);
+        return;
+    }
+    append(text, size, " '");
+    for (; *word; word++)
+        append(text, size, "%s%c", *word == '\'' ? "'\\'" : "", *word);
+    append(text, size, "'");
+}
+
+static bool is_bad(const struct tp_finding *f)
+{
+    return f->verdict == TP_REGRESSION || f->verdict == TP_INCONCLUSIVE;
+}
+
+/* Whether one before it was bad in the same trace, or with the same strategy. */
+static bool is_repeated(const struct tp_check *k, size_t at, bool trace)
+{
+    const struct tp_gate_cell *c = k->findings.items[at].cell;
+    for (size_t i = 0; i < at; i++) {
+        const struct tp_finding *f = &k->findings.items[i];
+        if (is_bad(f) &&
+            !strcmp(trace ? f->cell->path : f->cell->strategy, trace ? c->path : c->strategy))
+            return true;
+    }
+    return false;
+}
+
+static void append_option(char *text, size_t size, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    append(text, size, " --%s", name);
+    append_word(text, size, value);
+}
+
+static void append_strategy(char *text, size_t size, const char *name)
+{
+    append(text, size, " -s");
+    append_word(text, size, name);
+}
+
+static void append_options(const struct tp_check *k, char *text, size_t size)
+{
+    const struct tp_check_opts *o = k->o;
+    append_option(text, size, "baseline", o->baseline);
+    append_option(text, size, "source", o->source);
+    append_option(text, size, "bin", o->bin);
+    append_option(text, size, "base-bin", o->base_bin);
+    append_option(text, size, "base-strategy", o->base_strategy);
+    append_option(text, size, "effect", o->effect);
+    append_option(text, size, "alpha", o->alpha);
+    if (o->thorough)
+        append(text, size, " --thorough");
+    if (o->base_bin || o->base_strategy)
+        append(text, size, " --seed %" PRIu64, k->gate.seed);
+}
+
+static void describe_again(struct tp_check *k)
+{
+    char text[4096] = "tapool check"; /* what does not fit is left out whole */
+    size_t bad = 0;
+    for (size_t i = 0; i < k->findings.count; i++)
+        if (is_bad(&k->findings.items[i]) && ++bad && !is_repeated(k, i, true))
+            append_word(text, sizeof text, k->findings.items[i].cell->path);
+    for (size_t i = 0; i < k->findings.count; i++)
+        if (is_bad(&k->findings.items[i]) && !is_repeated(k, i, false))
+            append_strategy(text, sizeof text, k->findings.items[i].cell->strategy);
+    append_options(k, text, sizeof text);
+    if (bad && strlen(text) < sizeof k->gate.again)
+        memcpy(k->gate.again, text, strlen(text) + 1);
+}
+
+/* ---- the exit code ---- */
+
+/* The first regression stands for all of them. */
+static int fail_regression(const struct tp_check *k, struct tp_err *err)
+{
+    size_t i = 0, more = k->gate.counts[TP_REGRESSION] - 1;
+    while (k->findings.items[i].verdict != TP_REGRESSION)
+        i++;
+    const struct tp_finding *f = &k->findings.items[i];
+    char rest[48] = "";
+    if (more)
+        snprintf(rest, sizeof rest, ", and %zu more", more);
+    return tp_fail(err, TP_EFOUND, "regression: %.120s of %.80s, %.80s%s",
+                   f->metric ? tp_baseline_name(f->metric, f->device).s : f->note, f->cell->trace,
+                   f->cell->strategy, rest);
+}
+
+static int fail_required(const struct tp_check *k, struct tp_err *err)
+{
+    for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
+        const struct tp_class_check *class = &k->gate.classes[c];
+        bool whole = c != TP_CLASS_INSTRUCTIONS || class->cells == k->cell_count;
+        if (class->required && !(class->checked && whole))
+            return tp_fail(err, TP_EFOUND, "--require %s: %s were %s: %.200s",
+                           class_words[c].required, class_words[c].word,
+                           class->checked ? "not checked in every cell" : "not checked",
+                           class->reason);
+    }
+    return TP_OK;
+}
+
+static int fail_open(const struct tp_check *k, struct tp_err *err)
+{
+    size_t open = k->gate.counts[TP_INCONCLUSIVE];
+    if (!open || k->o->inconclusive != TP_CHECK_FAIL)
+        return TP_OK;
+    return tp_fail(err, TP_EUNSURE,
+                   "inconclusive: %zu time%s so noisy here that +%g %% cannot be excluded", open,
+                   open == 1 ? " is" : "s are", 200 * k->gate.effect);
+}
+
+static int decide(struct tp_check *k, struct tp_err *err)
+{
+    bool any = false;
+    for (size_t c = 0; c < TP_CLASS_REPORT; c++)
+        any |= k->gate.classes[c].checked;
+    if (k->gate.counts[TP_REGRESSION])
+        return fail_regression(k, err);
+    int status = fail_required(k, err);
+    if (!status && k->missing && !k->o->allow_missing)
+        status =
+            tp_hint(err,
+                    tp_fail(err, TP_EFOUND, "%zu of %zu cells of the baseline were not run: %s",
+                            k->missing, k->baseline.count, k->missing_why),
+                    "--allow-missing checks the others alone");
+    if (!status && !any)
+        status = tp_fail(err, TP_EFOUND, "nothing was checked: %.300s",
+                         k->cell_count ? k->gate.classes[0].reason : k->missing_why);
+    return status ? status : fail_open(k, err);
+}
+
+int tp_check_outcome(struct tp_check *k, struct tp_err *err)
+{
+    struct tp_gate *g = &k->gate;
+    g->findings = k->findings.items;
+    g->finding_count = k->findings.count;
+    for (size_t i = 0; i < g->finding_count; i++)
+        g->counts[g->findings[i].verdict]++;
+    describe_classes(k);
+    describe_again(k);
+    int status = decide(k, err);
+    g->exit_code = status == TP_EFOUND    ? TP_EXIT_FOUND
+                   : status == TP_EUNSURE ? TP_EXIT_INCONCLUSIVE
+                                          : TP_EXIT_OK;
+    return status;
+}

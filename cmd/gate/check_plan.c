@@ -1,0 +1,154 @@
+/* tapool check --plan: what a check would take and how sharp it would be here, without checking
+ * anything. The spread between processes comes from the baseline where it has been written on a
+ * machine of this kind, else from a short pilot.
+ *
+ * Known weakness: a spread of five processes is itself known to a third only. */
+#include "cmd/gate/check_job.h"
+
+#include "alloc/clock.h"
+#include "alloc/random.h"
+#include "cmd/gate/gate_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL = 2, TEXT = 23, PILOT_ROUNDS = 3 };
+
+struct plan {
+    double seconds; /* of one timed process of each cell, summed */
+    double spread;  /* the largest */
+    size_t pilots;  /* cells for which one was played */
+    size_t tests;
+};
+
+/* So many values of two sides that do not differ, with this spread between processes. */
+static void make_series(double spread, uint64_t seed, double *values, size_t count)
+{
+    struct tp_random random;
+    tp_random_seed(&random, seed);
+    for (size_t i = 0; i < count; i++) {
+        double a = ((double)tp_random_below(&random, 1000000) + 0.5) / 1e6;
+        double b = ((double)tp_random_below(&random, 1000000) + 0.5) / 1e6;
+        values[i] = exp(spread * sqrt(-2 * log(a)) * cos(6.283185307179586 * b));
+    }
+}
+
+static double sharpness(const struct tp_check *k, const struct plan *p)
+{
+    double base[TP_STAT_VALUES_MAX], now[TP_STAT_VALUES_MAX];
+    const struct tp_stat_rule rule = {
+        .alpha = k->gate.alpha, .effect = k->gate.effect, .tests = p->tests, .seed = k->gate.seed};
+    if (!isfinite(p->spread))
+        return NAN;
+    make_series(p->spread, tp_check_seed(k->gate.seed, 1), base, k->gate.pairs);
+    make_series(p->spread, tp_check_seed(k->gate.seed, 2), now, k->gate.pairs);
+    return tp_stat_sensitivity(base, now, k->gate.pairs, 0.9, &rule);
+}
+
+static double spread_of(const struct tp_rounds *r)
+{
+    const double *values = tp_rounds_values(r, 0, tp_metric_find("ns_per_op", NULL));
+    double low = INFINITY, high = 0;
+    for (unsigned i = 0; i < r->rounds; i++) {
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
+    }
+    return high > 0 && low > 0 ? log(high / low) / 1.693 : NAN; /* mean range of three normals */
+}
+
+static int pilot(const struct tp_check *k, size_t cell, double *seconds, double *spread,
+                 struct tp_err *err)
+{
+    struct tp_rounds r = {0};
+    struct tp_side sides[2];
+    tp_check_sides(k, cell, sides);
+    const struct tp_check_set set = {
+        .sides = &sides[1], .count = 1, .rounds = PILOT_ROUNDS, .seed = k->gate.seed};
+    uint64_t from = tp_wall_ns();
+    int status = tp_check_rounds(k, cell, &set, &r, err);
+    *seconds = (double)(tp_wall_ns() - from) / 1e9 / (PILOT_ROUNDS + 1);
+    if (!status)
+        *spread = spread_of(&r);
+    tp_rounds_release(&r);
+    return status;
+}
+
+static int estimate(struct tp_check *k, struct plan *p, struct tp_err *err)
+{
+    int status = TP_OK;
+    bool usual = !k->o->thorough && !k->o->min_time;
+    for (size_t i = 0; !status && i < k->cell_count; i++) {
+        const struct tp_baseline_cell *held = k->cells[i].held;
+        double seconds = held && usual ? held->latency.seconds : NAN;
+        double spread = held && usual ? held->latency.spread : NAN;
+        if (isnan(seconds) || isnan(spread)) {
+            status = pilot(k, i, &seconds, &spread, err);
+            p->pilots++;
+        }
+        p->seconds += seconds;
+        p->spread = fmax(p->spread, spread);
+    }
+    return status;
+}
+
+static void row(struct tp_page *page, const char *name)
+{
+    tp_page_line(page);
+    tp_page_at(page, LABEL, "%s", name);
+    tp_page_at(page, TEXT, "%s", "");
+}
+
+static void print_instructions(const struct tp_check *k, struct tp_page *page)
+{
+    struct tp_counting counting;
+    tp_counting_find(&counting);
+    row(page, "instructions");
+    if (!counting.counter)
+        tp_page_more(page, TEXT, "not here: %s", counting.reason);
+    else
+        tp_page_more(page, TEXT, "%zu counts by %s%s", k->cell_count, counting.version,
+                     counting.counter == TP_COUNTER_CALLGRIND
+                         ? ", each some 50 times as long as one replay; not in the time below"
+                         : "");
+}
+
+static void print_latency(const struct tp_check *k, const struct plan *p, struct tp_page *page)
+{
+    double once = p->seconds * 2 * (k->gate.pairs + 1);
+    double sharp = sharpness(k, p);
+    row(page, "latency");
+    tp_page_more(page, TEXT, "at most %zu tests; %zu replays in %u pairs a cell", p->tests,
+                 k->cell_count * 2 * (k->gate.pairs + 1), k->gate.pairs);
+    if (!k->o->base_bin && !k->o->base_strategy)
+        tp_page_more(page, TEXT, ", with --base-bin or --base-strategy");
+    row(page, "time");
+    tp_page_more(page, TEXT, "about %s; %s if every cell needs a fresh set",
+                 tp_gate_time((uint64_t)(once * 1e9)).s, tp_gate_time((uint64_t)(once * 2e9)).s);
+    row(page, "sensitivity");
+    if (isfinite(sharp))
+        tp_page_more(page, TEXT,
+                     "a slowdown of %s %% or more would be seen in 9 of 10 runs: processes differ "
+                     "by %s %% (%s)",
+                     tp_digits(ceil(100 * sharp)).s, tp_digits(100 * p->spread).s,
+                     p->pilots ? "from a pilot just now" : "from the baseline");
+    else
+        tp_page_more(page, TEXT, "times vary too much here to see any slowdown");
+    tp_page_line(page);
+}
+
+int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err)
+{
+    struct plan p = {.tests = k->cell_count * tp_check_tests_max()};
+    int status = estimate(k, &p, err);
+    if (status)
+        return status;
+    tp_page_at(page, 0, "%s", k->has_baseline ? k->file : "no baseline");
+    tp_page_at(page, TEXT, "%s; nothing is checked now",
+               k->gate.written[0] ? k->gate.written : "cells as given");
+    row(page, "memory and counts");
+    tp_page_more(page, TEXT, "%zu cells, two replays each", k->cell_count);
+    print_instructions(k, page);
+    print_latency(k, &p, page);
+    return TP_OK;
+}

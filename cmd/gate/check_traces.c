@@ -1,0 +1,53 @@
+/* The traces of a check: each is read once and laid where every child opens it at once, and must be
+ * the program that the baseline was made with. */
+#include "cmd/gate/check_job.h"
+
+#include "cmd/open_trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct tp_open_opts plain = {.device = TP_OPT_KEYWORD(0),
+                                          .max_memory = UINT64_C(1) << 30};
+
+int tp_check_prepare(struct tp_check *k, const char *path, size_t *index, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; i < k->trace_count; i++)
+        if (!strcmp(k->traces[i].given, path)) {
+            *index = i;
+            return TP_OK;
+        }
+    if (!k->folder[0])
+        status = tp_measure_folder(k->folder, sizeof k->folder, err);
+    if (status) {
+        k->folder[0] = '\0';
+        return status;
+    }
+    struct tp_prepared *more = realloc(k->traces, (k->trace_count + 1) * sizeof *more);
+    if (!more)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    k->traces = more;
+    status = tp_measure_prepare(path, &plain, k->folder, &more[k->trace_count], err);
+    if (status) {
+        tp_prepared_release(&more[k->trace_count]);
+        return status;
+    }
+    *index = k->trace_count++;
+    return TP_OK;
+}
+
+/* Another program is no regression and no improvement: nothing can be compared. */
+int tp_check_hash(const struct tp_check *k, const struct tp_check_cell *c, struct tp_err *err)
+{
+    const struct tp_prepared *t = &k->traces[c->prepared];
+    if (!c->held || !strcmp(c->held->hash, t->hash))
+        return TP_OK;
+    int status = tp_fail(err, TP_EINPUT,
+                         "%.120s is another program than the one in the baseline: %s with %s "
+                         "events, there %s with %s",
+                         c->path, t->hash, tp_count(t->events).s, c->held->hash,
+                         tp_count(c->held->events).s);
+    return tp_hint(err, status, "to accept it: tapool check %.300s --update", c->path);
+}

@@ -1,0 +1,430 @@
+/* tapool check --update: measures the cells that were asked for, writes the baseline anew and says
+ * what became of what it held. Cells that were not asked for stay as they are. What the baseline
+ * held as exact and does not hold any more is listed: a gate gets no holes that nobody sees. */
+#include "cmd/gate/check_job.h"
+
+#include "alloc/clock.h"
+#include "cmd/output.h"
+#include "cmd/stop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { HEAD = 10 }; /* column of what happened to which cell */
+
+struct update {
+    struct tp_check *k;
+    struct tp_baseline now;
+    struct tp_counting counting;
+    char fingerprint[512]; /* "": nothing is counted here */
+    char uncounted[256];   /* why */
+    struct tp_page *page;
+    size_t changed, demoted, unchanged, added, kept;
+};
+
+static int out_of_memory(struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+/* ---- what is said ---- */
+
+static void say(struct update *u, const char *what, const struct tp_check_cell *c, const char *text)
+{
+    char cell[200];
+    tp_check_cell_text(c, cell, sizeof cell);
+    tp_page_at(u->page, 0, "%s", what);
+    tp_page_at(u->page, HEAD, "%s: %s", cell, text);
+    tp_page_line(u->page);
+}
+
+static void say_demoted(struct update *u, const struct tp_check_cell *c, const char *name,
+                        const char *why)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s %s; it is not checked any more", name, why);
+    u->demoted++;
+    say(u, "demoted", c, text);
+}
+
+static void say_changed(struct update *u, const struct tp_check_cell *c, const char *name,
+                        const char *was, const char *is)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s %s -> %s", name, was, is);
+    u->changed++;
+    say(u, "changed", c, text);
+}
+
+/* ---- class E ---- */
+
+static void add_value(struct update *u, const struct tp_check_cell *c, struct tp_baseline_cell *out,
+                      const struct tp_baseline_value *v, double other)
+{
+    char note[256];
+    const struct tp_baseline_value *held =
+        c->held ? tp_baseline_value_find(c->held, v->metric, v->device) : NULL;
+    if (!tp_check_agrees(v->metric, v->value, other, note, sizeof note)) {
+        out->loose[out->loose_count++] = (struct tp_baseline_loose){v->metric, v->device};
+        if (held)
+            say_demoted(u, c, tp_baseline_name(v->metric, v->device).s, note);
+        return;
+    }
+    if (isnan(v->value)) {
+        if (held)
+            say_demoted(u, c, tp_baseline_name(v->metric, v->device).s, "has no value here");
+        return;
+    }
+    out->values[out->value_count++] = *v;
+    if (!held || held->value == v->value) {
+        u->unchanged += held != NULL;
+        return;
+    }
+    struct tp_text was = tp_metric_text(v->metric, held->value, false);
+    struct tp_text is = tp_metric_text(v->metric, v->value, false);
+    bool alike = !strcmp(was.s, is.s);
+    say_changed(u, c, tp_baseline_name(v->metric, v->device).s,
+                alike ? tp_metric_text(v->metric, held->value, true).s : was.s,
+                alike ? tp_metric_text(v->metric, v->value, true).s : is.s);
+}
+
+static int value_order(const void *a, const void *b)
+{
+    const struct tp_baseline_value *x = a, *y = b;
+    int order = strcmp(x->metric->name, y->metric->name);
+    return order ? order : (x->device > y->device) - (x->device < y->device);
+}
+
+static int loose_order(const void *a, const void *b)
+{
+    const struct tp_baseline_loose *x = a, *y = b;
+    int order = strcmp(x->metric->name, y->metric->name);
+    return order ? order : (x->device > y->device) - (x->device < y->device);
+}
+
+static int keep_values(struct update *u, const struct tp_check_cell *c,
+                       const struct tp_stored_run *a, const struct tp_stored_run *b,
+                       struct tp_baseline_cell *out, struct tp_err *err)
+{
+    size_t all = (size_t)a->devices * tp_metric_count;
+    out->values = calloc(all + 1, sizeof *out->values);
+    out->loose = calloc(all + 1, sizeof *out->loose);
+    if (!out->values || !out->loose)
+        return out_of_memory(err);
+    bool exact = a->exact && b->exact && a->devices == b->devices;
+    if (!exact && c->held && c->held->value_count)
+        say_demoted(u, c, "memory", "is not exact here");
+    for (size_t i = 0; exact && i < tp_metric_count; i++) {
+        const struct tp_metric *m = &tp_metrics[i];
+        uint16_t devices = m->per_device ? a->devices : 1;
+        for (uint16_t d = 0; m->class == TP_CLASS_EXACT && d < devices; d++) {
+            const struct tp_baseline_value v = {m, d, tp_stored_value(a, m, d)};
+            add_value(u, c, out, &v, tp_stored_value(b, m, d));
+        }
+    }
+    qsort(out->values, out->value_count, sizeof *out->values, value_order);
+    qsort(out->loose, out->loose_count, sizeof *out->loose, loose_order);
+    return TP_OK;
+}
+
+static int keep_run(struct update *u, const struct tp_check_cell *c, const struct tp_stored_run *r,
+                    struct tp_baseline_cell *out, struct tp_err *err)
+{
+    const struct tp_prepared *t = &u->k->traces[c->prepared];
+    int status = tp_check_options(r, &out->options, &out->option_count, err);
+    if (status)
+        return status;
+    out->trace = strdup(c->trace);
+    out->strategy = strdup(c->strategy);
+    out->source = strdup(c->source);
+    out->spec = strdup(c->spec);
+    out->touch = strdup(r->touch);
+    out->hash = strdup(t->hash);
+    out->path = tp_baseline_relative(u->k->file, c->path);
+    out->events = t->events;
+    out->latency = (struct tp_baseline_latency){.spread = NAN, .seconds = NAN};
+    if (c->held)
+        memcpy(out->tolerances, c->held->tolerances, sizeof out->tolerances);
+    return out->trace && out->strategy && out->source && out->spec && out->touch && out->hash &&
+                   out->path
+               ? TP_OK
+               : out_of_memory(err);
+}
+
+static const char *option_value(const struct tp_stored_option *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(list[i].name, name))
+            return list[i].value;
+    return NULL;
+}
+
+static void say_options(struct update *u, const struct tp_check_cell *c,
+                        const struct tp_baseline_cell *out)
+{
+    const struct tp_baseline_cell *held = c->held;
+    for (size_t i = 0; held && i < out->option_count; i++) {
+        const struct tp_stored_option *o = &out->options[i];
+        const char *was = option_value(held->options, held->option_count, o->name);
+        if (!was || strcmp(was, o->value))
+            say_changed(u, c, o->name, was ? was : "(none)", o->value);
+    }
+    for (size_t i = 0; held && i < held->option_count; i++) {
+        const struct tp_stored_option *o = &held->options[i];
+        if (!option_value(out->options, out->option_count, o->name))
+            say_changed(u, c, o->name, o->value, "(none)");
+    }
+    if (held && strcmp(held->hash, out->hash)) {
+        char was[100], is[100];
+        snprintf(was, sizeof was, "%.12s (%s events)", held->hash, tp_count(held->events).s);
+        snprintf(is, sizeof is, "%.12s (%s events)", out->hash, tp_count(out->events).s);
+        say_changed(u, c, "program", was, is);
+    }
+}
+
+static int measure_exact(struct update *u, size_t cell, struct tp_baseline_cell *out,
+                         struct tp_err *err)
+{
+    struct tp_stored runs[2] = {{0}, {0}};
+    const struct tp_check_cell *c = &u->k->cells[cell];
+    int status = tp_check_play(u->k, cell, 0, &runs[0], err);
+    if (!status)
+        status = tp_check_play(u->k, cell, 1, &runs[1], err);
+    if (!status)
+        status = keep_run(u, c, &runs[0].runs[0], out, err);
+    if (!status) {
+        say_options(u, c, out);
+        status = keep_values(u, c, &runs[0].runs[0], &runs[1].runs[0], out, err);
+    }
+    tp_stored_release(&runs[0]);
+    tp_stored_release(&runs[1]);
+    return status;
+}
+
+/* ---- class D ---- */
+
+static int measure_counted(struct update *u, size_t cell, struct tp_baseline_cell *out,
+                           struct tp_err *err)
+{
+    const struct tp_check_cell *c = &u->k->cells[cell];
+    struct tp_err why = {0};
+    int status = TP_EIO;
+    if (u->fingerprint[0])
+        status = tp_check_count(u->k, &u->counting, cell, &out->instructions, &why);
+    if (*tp_stop_flag())
+        return tp_fail(err, TP_ESTOP, "interrupted");
+    if (status) {
+        if (c->held && c->held->fingerprint)
+            say_demoted(u, c, "instructions", why.text[0] ? why.text : u->uncounted);
+        return TP_OK;
+    }
+    out->fingerprint = strdup(u->fingerprint);
+    if (!out->fingerprint)
+        return out_of_memory(err);
+    if (c->held && c->held->fingerprint && c->held->instructions != out->instructions)
+        say_changed(u, c, "instructions", tp_digits(c->held->instructions).s,
+                    tp_digits(out->instructions).s);
+    return TP_OK;
+}
+
+/* ---- class N, as information ---- */
+
+/* Three digits: more would only make every update a difference. */
+static double rounded(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.3g", value);
+    return strtod(text, NULL);
+}
+
+static double spread_of(const double *values, unsigned count)
+{
+    double sum = 0, squares = 0;
+    unsigned n = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (values[i] > 0) {
+            sum += log(values[i]);
+            squares += log(values[i]) * log(values[i]);
+            n++;
+        }
+    double variance = n > 1 ? (squares - sum * sum / n) / (n - 1) : NAN;
+    return rounded(sqrt(fmax(variance, 0)));
+}
+
+static int keep_times(const struct tp_rounds *r, struct tp_baseline_latency *out,
+                      struct tp_err *err)
+{
+    double copy[TP_BASELINE_PROCESSES];
+    out->values = calloc(tp_metric_count, sizeof *out->values);
+    if (!out->values || asprintf(&out->machine, "%.80s, %.20s", r->first.cpu, r->first.arch) < 0) {
+        out->machine = NULL;
+        return out_of_memory(err);
+    }
+    for (size_t i = 0; i < tp_metric_count; i++) {
+        const struct tp_metric *m = &tp_metrics[i];
+        if (m->class != TP_CLASS_NOISY)
+            continue;
+        memcpy(copy, tp_rounds_values(r, 0, m), sizeof copy);
+        double median = tp_stat_median(copy, TP_BASELINE_PROCESSES);
+        if (isfinite(median) && median >= 0)
+            out->values[out->count++] = (struct tp_baseline_value){m, 0, rounded(median)};
+    }
+    qsort(out->values, out->count, sizeof *out->values, value_order);
+    out->spread =
+        spread_of(tp_rounds_values(r, 0, tp_metric_find("ns_per_op", NULL)), TP_BASELINE_PROCESSES);
+    return TP_OK;
+}
+
+static int measure_times(struct update *u, size_t cell, struct tp_baseline_cell *out,
+                         struct tp_err *err)
+{
+    struct tp_rounds r = {0};
+    struct tp_side sides[2];
+    tp_check_sides(u->k, cell, sides);
+    const struct tp_check_set set = {.sides = &sides[1],
+                                     .count = 1,
+                                     .rounds = TP_BASELINE_PROCESSES,
+                                     .seed = tp_check_seed(u->k->gate.seed, cell)};
+    uint64_t from = tp_wall_ns();
+    int status = tp_check_rounds(u->k, cell, &set, &r, err);
+    double seconds = (double)(tp_wall_ns() - from) / 1e9 / (TP_BASELINE_PROCESSES + 1);
+    if (!status)
+        status = keep_times(&r, &out->latency, err);
+    out->latency.seconds = rounded(seconds);
+    tp_rounds_release(&r);
+    return status;
+}
+
+/* ---- the file ---- */
+
+/* Today, or the day that a reproducible build says it is. */
+static char *today(void)
+{
+    const char *fixed = getenv("SOURCE_DATE_EPOCH");
+    time_t now = fixed && *fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
+    struct tm tm;
+    char text[16];
+    if (!gmtime_r(&now, &tm) || !strftime(text, sizeof text, "%Y-%m-%d", &tm))
+        return strdup("");
+    return strdup(text);
+}
+
+static int take_tolerances(struct update *u, struct tp_err *err)
+{
+    const struct tp_opt_list *list = &u->k->o->tolerances;
+    memcpy(u->now.tolerances, u->k->baseline.tolerances, sizeof u->now.tolerances);
+    for (size_t i = 0; i < list->count; i++) {
+        char name[64];
+        const char *equals = strchr(list->items[i], '=');
+        snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - list->items[i]) : 63,
+                 list->items[i]);
+        const struct tp_metric *m = tp_metric_find(name, err);
+        if (!m)
+            return TP_EUSAGE;
+        if (m->class > TP_CLASS_INSTRUCTIONS)
+            return tp_hint(err,
+                           tp_fail(err, TP_EUSAGE, "'%s' has no tolerance: it is a time", name),
+                           "--effect says from what size on a slowdown counts");
+        if (!equals || !tp_tolerance_parse(m, equals + 1, &u->now.tolerances[m - tp_metrics]))
+            return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is no METRIC=VALUE", list->items[i]),
+                           "as in --tolerance peak_reserved=64KiB or --tolerance overhead=2%%");
+    }
+    return TP_OK;
+}
+
+static int begin(struct update *u, struct tp_err *err)
+{
+    struct tp_err why = {0};
+    const struct tp_check_opts *o = u->k->o;
+    u->now.file = strdup(u->k->file);
+    u->now.version = strdup(TAPOOL_VERSION);
+    u->now.written = today();
+    u->now.reason = o->reason ? strdup(o->reason) : NULL;
+    u->now.cells = calloc(u->k->baseline.count + u->k->cell_count + 1, sizeof *u->now.cells);
+    if (!u->now.file || !u->now.version || !u->now.written || !u->now.cells ||
+        (o->reason && !u->now.reason))
+        return out_of_memory(err);
+    tp_counting_find(&u->counting);
+    snprintf(u->uncounted, sizeof u->uncounted, "cannot be counted: %.200s", u->counting.reason);
+    if (u->counting.counter && tp_instructions_fingerprint(&u->counting, o->bin, u->fingerprint,
+                                                           sizeof u->fingerprint, &why)) {
+        snprintf(u->uncounted, sizeof u->uncounted, "cannot be counted: %.200s", why.text);
+        u->fingerprint[0] = '\0';
+    }
+    return take_tolerances(u, err);
+}
+
+static void say_new(struct update *u, const struct tp_check_cell *c,
+                    const struct tp_baseline_cell *out)
+{
+    char text[160];
+    snprintf(text, sizeof text, "%zu exact values%s%s", out->value_count,
+             out->fingerprint ? ", instructions" : "",
+             out->value_count ? "" : ": its memory varies by itself");
+    u->added++;
+    say(u, "new", c, text);
+}
+
+/* Those that were not asked for move over as they are. */
+static void keep_others(struct update *u)
+{
+    struct tp_baseline *old = &u->k->baseline;
+    for (size_t i = 0; i < old->count; i++) {
+        bool measured = false;
+        for (size_t c = 0; c < u->k->cell_count; c++)
+            measured |= u->k->cells[c].held == &old->cells[i];
+        if (measured)
+            continue;
+        u->now.cells[u->now.count++] = old->cells[i];
+        old->cells[i] = (struct tp_baseline_cell){0};
+        u->kept++;
+    }
+}
+
+static int write_file(void *ctx, FILE *out, struct tp_err *err)
+{
+    return tp_baseline_write(ctx, out, err);
+}
+
+static void say_all(const struct update *u)
+{
+    const size_t counts[] = {u->added, u->changed, u->demoted, u->unchanged};
+    const char *const words[] = {"new cells", "changed", "demoted", "values unchanged"};
+    tp_page_at(u->page, 0, "%s: %zu cell%s written", u->now.file, u->now.count,
+               u->now.count == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i])
+            tp_page_more(u->page, 2, ", %zu %s", counts[i], words[i]);
+    if (u->kept)
+        tp_page_more(u->page, 2, "; %zu kept as %s", u->kept,
+                     u->kept == 1 ? "it was" : "they were");
+    tp_page_line(u->page);
+}
+
+int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err)
+{
+    struct update u = {.k = k, .page = page};
+    int status = begin(&u, err);
+    for (size_t i = 0; !status && i < k->cell_count; i++) {
+        struct tp_baseline_cell *out = &u.now.cells[u.now.count++];
+        status = measure_exact(&u, i, out, err);
+        if (!status)
+            status = measure_counted(&u, i, out, err);
+        if (!status)
+            status = measure_times(&u, i, out, err);
+        if (!status && !k->cells[i].held)
+            say_new(&u, &k->cells[i], out);
+    }
+    if (!status) {
+        keep_others(&u);
+        status = tp_baseline_sort(&u.now, err);
+    }
+    if (!status)
+        status = tp_output_write(k->file, true, write_file, &u.now, err);
+    if (!status)
+        say_all(&u);
+    tp_baseline_release(&u.now);
+    return status;
+}

@@ -1,0 +1,177 @@
+/* Class N, the statistics of a job: which metrics of which cells are tests, and what the series
+ * say. Pure functions of their series, so that the rule is tested with made-up ones.
+ *
+ *     rounds of a cell -> collect -> tests of all cells -> decide (Holm over all of them)
+ *                                                            `- open? -> a fresh set -> again
+ */
+#include "cmd/gate/check_job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SENSITIVE_SHARE 0.25 /* of gross that net must be, or the engine is what was measured */
+#define STEPS           10   /* of the clock, from which on a percentile can be compared */
+#define POWER           0.9
+
+size_t tp_check_tests_max(void)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < tp_metric_count; i++)
+        count += tp_metrics[i].class == TP_CLASS_NOISY;
+    return count;
+}
+
+unsigned tp_check_pairs_needed(size_t tests, double alpha)
+{
+    for (unsigned n = 2; n <= TP_ROUNDS_MAX; n++)
+        if (tp_stat_mann_whitney_least(n, n) * (double)tests < alpha)
+            return n;
+    return 0;
+}
+
+/* ---- collecting ---- */
+
+static double median_of(const double *values, unsigned count)
+{
+    double copy[TP_STAT_VALUES_MAX];
+    size_t kept = 0;
+    for (unsigned i = 0; i < count && kept < TP_STAT_VALUES_MAX; i++)
+        if (isfinite(values[i]))
+            copy[kept++] = values[i];
+    return tp_stat_median(copy, kept);
+}
+
+/* Of the side that takes longer: a slowdown must not hide behind a base that was too fast to see.
+ */
+static bool is_visible(const struct tp_rounds *r)
+{
+    const struct tp_metric *m = tp_metric_find("ns_per_op", NULL);
+    for (size_t side = 0; m && side < r->sides; side++) {
+        double net = median_of(tp_rounds_values(r, side, m), r->rounds);
+        double engine = median_of(r->engine + side * r->rounds, r->rounds);
+        if (net >= SENSITIVE_SHARE * (net + engine))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the metric is a test of this cell; a percentile below ten steps is shown elsewhere. */
+static bool is_test(const struct tp_rounds *r, const struct tp_metric *m)
+{
+    double base = median_of(tp_rounds_values(r, 0, m), r->rounds);
+    double now = median_of(tp_rounds_values(r, 1, m), r->rounds);
+    if (m->class != TP_CLASS_NOISY || isnan(base) || isnan(now))
+        return false;
+    return !strncmp(m->path, "throughput.", 11) || fmax(base, now) >= STEPS * r->step_ns;
+}
+
+static int append(struct tp_noisy_tests *t, const struct tp_noisy_test *test, struct tp_err *err)
+{
+    if (t->count == t->capacity) {
+        size_t capacity = t->capacity ? 2 * t->capacity : 16;
+        struct tp_noisy_test *more = realloc(t->items, capacity * sizeof *more);
+        if (!more)
+            return tp_fail(err, TP_ENOMEM, "out of memory");
+        t->items = more;
+        t->capacity = capacity;
+    }
+    t->items[t->count++] = *test;
+    t->tested += !test->insensitive;
+    return TP_OK;
+}
+
+static void measure(struct tp_noisy_test *test, const struct tp_rounds *r, uint64_t seed)
+{
+    const struct tp_metric *m = test->metric;
+    tp_difference_measure(tp_rounds_values(r, 0, m), tp_rounds_values(r, 1, m), r->rounds,
+                          m->better, tp_check_seed(seed, (uint64_t)(m - tp_metrics)),
+                          &test->difference);
+    if (test->insensitive)
+        test->difference.verdict = TP_INSENSITIVE;
+}
+
+int tp_noisy_collect(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *r,
+                     uint64_t seed, struct tp_err *err)
+{
+    int status = TP_OK;
+    bool visible = is_visible(r);
+    for (size_t i = 0; !status && i < tp_metric_count; i++) {
+        struct tp_noisy_test test = {.cell = cell, .metric = &tp_metrics[i], .sets = 1};
+        if (!is_test(r, test.metric))
+            continue;
+        test.insensitive = !visible && !strncmp(test.metric->path, "throughput.", 11);
+        measure(&test, r, seed);
+        status = append(t, &test, err);
+    }
+    return status;
+}
+
+/* How sharp the job was in this cell: the rule is that of all cells together. */
+double tp_noisy_sensitivity(const struct tp_rounds *r, const struct tp_stat_rule *rule)
+{
+    const struct tp_metric *m = tp_metric_find("ns_per_op", NULL);
+    return tp_stat_sensitivity(tp_rounds_values(r, 0, m), tp_rounds_values(r, 1, m), r->rounds,
+                               POWER, rule);
+}
+
+/* ---- deciding ---- */
+
+static struct tp_difference *copy_differences(const struct tp_noisy_tests *t, struct tp_err *err)
+{
+    struct tp_difference *all = calloc(t->count + 1, sizeof *all);
+    if (!all)
+        tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; all && i < t->count; i++)
+        all[i] = t->items[i].difference;
+    return all;
+}
+
+int tp_noisy_decide(struct tp_noisy_tests *t, double alpha, double effect, struct tp_err *err)
+{
+    struct tp_difference *all = copy_differences(t, err);
+    int status = all ? tp_differences_decide(all, t->count, alpha, effect, err) : TP_ENOMEM;
+    for (size_t i = 0; !status && i < t->count; i++)
+        t->items[i].difference = all[i];
+    free(all);
+    return status;
+}
+
+static bool is_open(const struct tp_noisy_test *test, size_t cell)
+{
+    return test->cell == cell && test->difference.verdict == TP_INCONCLUSIVE;
+}
+
+bool tp_noisy_is_open(const struct tp_noisy_tests *t, size_t cell)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (is_open(&t->items[i], cell))
+            return true;
+    return false;
+}
+
+/* The first set is forgotten where it was open, and kept where it was not: a regression stays one,
+ * and what was clear is not measured until it is red. */
+int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *fresh,
+                   uint64_t seed, const struct tp_stat_rule *rule, struct tp_err *err)
+{
+    struct tp_difference *all = copy_differences(t, err);
+    if (!all)
+        return TP_ENOMEM;
+    for (size_t i = 0; i < t->count; i++) {
+        struct tp_noisy_test test = t->items[i];
+        if (!is_open(&test, cell))
+            continue;
+        measure(&test, fresh, seed);
+        all[i] = test.difference;
+    }
+    int status = tp_differences_decide(all, t->count, rule->alpha, rule->effect, err);
+    for (size_t i = 0; !status && i < t->count; i++) {
+        if (!is_open(&t->items[i], cell))
+            continue;
+        t->items[i].difference = all[i];
+        t->items[i].sets = 2;
+    }
+    free(all);
+    return status;
+}

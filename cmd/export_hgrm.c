@@ -118,6 +118,12 @@ static double next_level(double level)
     return level + 1 / (TICKS * exp2(halves));
 }
 
+/* 0.3 is a sum of tenths that is a little above it. */
+static bool reaches(uint64_t seen, double level, uint64_t count)
+{
+    return (double)seen >= level * (double)count - 1e-6;
+}
+
 static void write_levels(const struct tp_histogram *h, FILE *out)
 {
     double level = 0;
@@ -126,7 +132,7 @@ static void write_levels(const struct tp_histogram *h, FILE *out)
             "1/(1-Percentile)");
     for (uint32_t b = 0; b < TP_HIST_BUCKETS; b++) {
         seen += h->buckets[b];
-        while (h->buckets[b] && (double)seen >= level * (double)h->count && level < 1) {
+        while (h->buckets[b] && reaches(seen, level, h->count) && level < 1) {
             fprintf(out, "%12.3f %14.12f %10llu %14.2f\n", (double)value_of(h, b), level,
                     (unsigned long long)seen, 1 / (1 - level));
             level = seen == h->count ? 1 : next_level(level);

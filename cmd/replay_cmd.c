@@ -397,12 +397,9 @@ static int parse_passes(struct tp_replay_opts *o, struct tp_err *err)
     static const struct {
         const char *name;
         unsigned pass;
-    } known[] = {{"usage", TP_PASS_USAGE},
-                 {"fits", TP_PASS_FITS},
-                 {"throughput", TP_PASS_THROUGHPUT},
-                 {"latency", TP_PASS_LATENCY},
-                 {"verify", TP_PASS_VERIFY},
-                 {"count", TP_PASS_COUNT}};
+    } known[] = {{"usage", TP_PASS_USAGE},           {"fits", TP_PASS_FITS},
+                 {"throughput", TP_PASS_THROUGHPUT}, {"latency", TP_PASS_LATENCY},
+                 {"verify", TP_PASS_VERIFY},         {"count", TP_PASS_COUNT}};
     enum { KNOWN = sizeof known / sizeof *known };
     for (const char *at = o->passes; at && *at;) {
         size_t length = strcspn(at, ","), k = 0;

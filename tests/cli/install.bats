@@ -24,6 +24,14 @@ installed() { (cd / && env -i "$PREFIX/bin/tapool" "$@"); }
     done
     [ -f "$share/README.md" ]
     [ -n "$(find "$PREFIX" -name LICENSE)" ]
+    if [ -d "$BUILD/generated" ]; then # not under sanitizers
+        for file in bash-completion/completions/tapool zsh/site-functions/_tapool man/man1/tapool.1 \
+            man/man5/tapool-trace.5; do
+            [ -s "$PREFIX/share/$file" ] || fail "no share/$file"
+        done
+        ok "$TAPOOL" __generate bash
+        cmp "$out" "$PREFIX/share/bash-completion/completions/tapool" # of this binary, none older
+    fi
     ok installed
     ok installed --version
     ok installed replay sample:sqlite --min-time 1ms

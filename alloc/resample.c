@@ -11,8 +11,10 @@
  * shift that satisfies all three conditions of the rule, so that one pass over the runs gives what
  * a search over shifts, each with runs of its own, would; the answer is their quantile.
  *
- * Known weakness: draws repeat values, as new measurements would not. With few pairs this makes the
- * spread too small, by about 1/(2n). */
+ * Known weakness: twenty pairs know their own spread only roughly, their tails less. Where 90 % is
+ * asked for, 84 to 88 % of new runs were found (simulated with tails of 5 to 20 %). Whether the
+ * interval excludes 1 is estimated; where that alone decides (one test, long tails) the answer may
+ * be a third too large. */
 #include "alloc/random.h"
 #include "alloc/statistics.h"
 
@@ -29,12 +31,13 @@ static const double slowest = 10;      /* times */
 
 /* ---- drawing ---- */
 
-static void draw(struct tp_random *random, size_t count, uint16_t *drawn)
+/* `count` draws from `of` values. */
+static void draw(struct tp_random *random, size_t count, size_t of, uint16_t *drawn)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < of; i++)
         drawn[i] = 0;
     for (size_t i = 0; i < count; i++)
-        drawn[tp_random_below(random, count)]++;
+        drawn[tp_random_below(random, of)]++;
 }
 
 /* Where the value of rank `rank` (from 0) of the resample lies among the sorted values. */
@@ -79,7 +82,7 @@ struct tp_interval tp_stat_bootstrap_median(const double *values, size_t count, 
     size_t times = resamples < TP_STAT_RESAMPLES ? resamples : TP_STAT_RESAMPLES;
     tp_random_seed(&random, seed);
     for (size_t i = 0; i < times; i++) {
-        draw(&random, count, drawn);
+        draw(&random, count, count, drawn);
         medians[i] = drawn_median(sorted, count, drawn);
     }
     qsort(medians, times, sizeof *medians, by_value);
@@ -99,15 +102,19 @@ struct by_side {
     uint16_t pair;
 };
 
-/* The pairs by their ratio, and each side in its own order. */
+enum { POOL_MAX = 2 * TP_STAT_VALUES_MAX };
+
+/* What is drawn from: each pair as it is and with its sides exchanged, since without a regression
+ * either could have been; by their ratio, and each side in its own order. */
 struct pairs {
     size_t count;
-    double ratio[TP_STAT_VALUES_MAX];
-    struct by_side base[TP_STAT_VALUES_MAX], changed[TP_STAT_VALUES_MAX];
+    double ratio[POOL_MAX];
+    struct by_side base[POOL_MAX], changed[POOL_MAX];
 };
 
 /* What a run must reach to be a regression. */
 struct bar {
+    size_t count;        /* pairs of the run */
     double effect;       /* logarithm of the ratio */
     uint64_t twice_u;    /* the smallest whose p is below alpha over the number of tests */
     size_t may_be_lower; /* so many pairs with a ratio of at most 1 still exclude it */
@@ -129,25 +136,40 @@ static bool is_time(double value)
     return value > 0 && isfinite(value);
 }
 
-static bool sort_pairs(const double *base, const double *changed, size_t count, struct pairs *p)
+/* Logarithms, brought to a median ratio of 1. */
+static bool read_pairs(const double *base, const double *changed, size_t count, struct pair *pairs)
 {
-    struct pair pairs[TP_STAT_VALUES_MAX];
+    double ratios[TP_STAT_VALUES_MAX];
     for (size_t i = 0; i < count; i++) {
         if (!is_time(base[i]) || !is_time(changed[i]))
             return false;
         pairs[i] = (struct pair){.base = log(base[i]), .changed = log(changed[i])};
+        ratios[i] = pairs[i].changed - pairs[i].base;
+    }
+    double middle = tp_stat_median(ratios, count);
+    for (size_t i = 0; i < count; i++) {
+        pairs[i].changed -= middle;
         pairs[i].ratio = pairs[i].changed - pairs[i].base;
     }
-    qsort(pairs, count, sizeof *pairs, by_ratio);
-    double middle = (pairs[(count - 1) / 2].ratio + pairs[count / 2].ratio) / 2;
-    for (size_t i = 0; i < count; i++) {
-        p->ratio[i] = pairs[i].ratio - middle;
-        p->base[i] = (struct by_side){pairs[i].base, (uint16_t)i};
-        p->changed[i] = (struct by_side){pairs[i].changed - middle, (uint16_t)i};
+    return true;
+}
+
+static bool sort_pairs(const double *base, const double *changed, size_t count, struct pairs *p)
+{
+    struct pair pool[POOL_MAX];
+    if (!read_pairs(base, changed, count, pool))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        pool[count + i] = (struct pair){-pool[i].ratio, pool[i].changed, pool[i].base};
+    p->count = 2 * count;
+    qsort(pool, p->count, sizeof *pool, by_ratio);
+    for (size_t i = 0; i < p->count; i++) {
+        p->ratio[i] = pool[i].ratio;
+        p->base[i] = (struct by_side){pool[i].base, (uint16_t)i};
+        p->changed[i] = (struct by_side){pool[i].changed, (uint16_t)i};
     }
-    qsort(p->base, count, sizeof *p->base, by_side_value);
-    qsort(p->changed, count, sizeof *p->changed, by_side_value);
-    p->count = count;
+    qsort(p->base, p->count, sizeof *p->base, by_side_value);
+    qsort(p->changed, p->count, sizeof *p->changed, by_side_value);
     return true;
 }
 
@@ -205,7 +227,7 @@ static uint64_t run_twice_u(const struct pairs *p, const uint16_t *drawn, double
 /* The smallest shift with which this run would be a regression; INFINITY beyond `slowest`. */
 static double run_needs(const struct pairs *p, const uint16_t *drawn, const struct bar *bar)
 {
-    double low = bar->effect - drawn_median(p->ratio, p->count, drawn);
+    double low = bar->effect - drawn_median(p->ratio, bar->count, drawn);
     low = fmax(low, -p->ratio[drawn_at(drawn, bar->may_be_lower)]);
     if (run_twice_u(p, drawn, low) >= bar->twice_u)
         return low;
@@ -227,18 +249,18 @@ double tp_stat_sensitivity(const double *base, const double *changed, size_t cou
 {
     struct pairs pairs;
     double needs[RUNS];
-    uint16_t drawn[TP_STAT_VALUES_MAX];
+    uint16_t drawn[POOL_MAX];
     struct tp_random random;
     if (count == 0 || count > TP_STAT_VALUES_MAX || !sort_pairs(base, changed, count, &pairs))
         return NAN;
     double tests = rule->tests ? (double)rule->tests : 1;
-    struct bar bar = {log1p(rule->effect), least_twice_u(count, rule->alpha / tests),
+    struct bar bar = {count, log1p(rule->effect), least_twice_u(count, rule->alpha / tests),
                       may_be_lower(count)};
     if (bar.twice_u > 2 * (uint64_t)count * count)
         return NAN;
     tp_random_seed(&random, rule->seed);
     for (size_t i = 0; i < RUNS; i++) {
-        draw(&random, count, drawn);
+        draw(&random, count, pairs.count, drawn);
         needs[i] = run_needs(&pairs, drawn, &bar);
     }
     qsort(needs, RUNS, sizeof *needs, by_value);

@@ -66,27 +66,40 @@ double tp_stat_geometric_mean(const double *ratios, size_t count)
 
 /* ---- Mann-Whitney ---- */
 
-/* counts[u]: in how many of the arrangements of a and b values the U of a side is u. */
-static void count_arrangements(size_t a, size_t b, uint64_t counts[EXACT_U_MAX + 1])
+/* counts[u]: in how many of the arrangements of a and b values the U of a side is u, up to `most`;
+ * the terms above it have no part in those below. */
+static void count_arrangements(size_t a, size_t b, size_t most, uint64_t counts[EXACT_U_MAX + 1])
 {
-    for (size_t u = 0; u <= a * b; u++)
+    for (size_t u = 0; u <= most; u++)
         counts[u] = u == 0;
     for (size_t i = 1; i <= b; i++) {
-        for (size_t u = a * b; u >= a + i; u--) /* times 1 - x^(a+i) */
+        for (size_t u = most; u >= a + i; u--) /* times 1 - x^(a+i) */
             counts[u] -= counts[u - a - i];
-        for (size_t u = i; u <= a * b; u++) /* by 1 - x^i */
+        for (size_t u = i; u <= most; u++) /* by 1 - x^i */
             counts[u] += counts[u - i];
     }
 }
 
+/* Arrangements with a U of at most `most`. */
+static uint64_t arrangements_to(size_t a, size_t b, size_t most)
+{
+    uint64_t counts[EXACT_U_MAX + 1], sum = 0;
+    count_arrangements(a, b, most, counts);
+    for (size_t u = 0; u <= most; u++)
+        sum += counts[u];
+    return sum;
+}
+
+/* The distribution is symmetric: the shorter tail is counted. */
 static double exact_p(size_t a, size_t b, size_t u)
 {
-    uint64_t counts[EXACT_U_MAX + 1], all = 0, so_large = 0;
-    count_arrangements(a, b, counts);
-    for (size_t i = 0; i <= a * b; i++) {
-        all += counts[i];
-        so_large += i >= u ? counts[i] : 0;
-    }
+    uint64_t all = 1, so_large;
+    for (size_t i = 1; i <= b; i++)
+        all = all * (a + i) / i;
+    if (a * b - u < u)
+        so_large = arrangements_to(a, b, a * b - u);
+    else
+        so_large = u ? all - arrangements_to(a, b, u - 1) : all;
     return (double)so_large / (double)all;
 }
 

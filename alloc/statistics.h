@@ -68,10 +68,11 @@ struct tp_stat_rule {
 };
 
 /* The smallest slowdown (0.06: 6 %) that this rule would find in at least `power` (0.9) of runs
- * with the spread seen here: pairs are drawn with replacement, brought to a median ratio of 1, and
- * `changed` is slowed down. At least `effect`. NAN where nothing up to 10 times slower would be
- * found (too few pairs for so many tests), where a value is not above 0 and finite, and where there
- * are more than TP_STAT_VALUES_MAX. `base` and `changed` are paired. */
+ * with the spread seen here: the pairs are brought to a median ratio of 1 and drawn with
+ * replacement, either way round, and one side is slowed down. At least `effect`. NAN where nothing
+ * up to 10 times slower would be found (too few pairs for so many tests), where a value is not
+ * above 0 and finite, and where there are more than TP_STAT_VALUES_MAX. `base` and `changed` are
+ * paired. */
 double tp_stat_sensitivity(const double *base, const double *changed, size_t count, double power,
                            const struct tp_stat_rule *rule);
 

@@ -70,7 +70,8 @@ const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
                                                 &tp_profile_llm_decode,
                                                 NULL};
 
-/* clang-format off: one line each, so that additions do not meet in one */
+/* One line each, so that additions do not meet in one. */
+/* clang-format off */
 extern const struct tp_command tp_command_replay, tp_command_check, tp_command_info,
     tp_command_convert, tp_command_gen, tp_command_strategies, tp_command_doctor, tp_command_help,
     tp_command_child, tp_command_generate;
@@ -91,8 +92,16 @@ const struct tp_command *const tp_commands[] = {
 extern const struct tp_topic tp_topic_report, tp_topic_formats, tp_topic_format, tp_topic_tpt,
     tp_topic_snapshots, tp_topic_metrics, tp_topic_exports, tp_topic_config, tp_topic_warnings;
 const struct tp_topic *const tp_topics[] = {
-    &tp_topic_report,  &tp_topic_formats, &tp_topic_format, &tp_topic_tpt,      &tp_topic_snapshots,
-    &tp_topic_metrics, &tp_topic_exports, &tp_topic_config, &tp_topic_warnings, NULL,
+    &tp_topic_report,
+    &tp_topic_formats,
+    &tp_topic_format,
+    &tp_topic_tpt,
+    &tp_topic_snapshots,
+    &tp_topic_metrics,
+    &tp_topic_exports,
+    &tp_topic_config,
+    &tp_topic_warnings,
+    NULL,
 };
 
 extern const struct tp_gate_writer tp_gate_writer_json, tp_gate_writer_junit,

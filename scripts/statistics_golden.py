@@ -146,7 +146,9 @@ def simulate(base, changed, power, alpha, effect, tests, runs=4000, resamples=20
     drawn = []
     for _ in range(runs):
         pairs = rng.integers(0, n, n)
-        a, b = changed[pairs], base[pairs]
+        turned = rng.random(n) < 0.5  # without a regression either side could be the other
+        a = numpy.where(turned, base[pairs], changed[pairs])
+        b = numpy.where(turned, changed[pairs], base[pairs])
         medians = numpy.median((a - b)[rng.integers(0, n, (resamples, n))], axis=1)
         drawn.append((a[:, None] - b[None, :], numpy.median(a - b), numpy.quantile(medians, 0.025)))
 

@@ -120,12 +120,17 @@ static void check_bootstrap(struct golden *g)
     assert_true(fabs(ci.low - given[1]) <= off && fabs(ci.high - given[2]) <= off);
 }
 
+/* Other draws there, and an interval by resampling, of which this one is a careful estimate. */
 static void check_sensitivity(struct golden *g)
 {
     const double *given = g->list[0];
     struct tp_stat_rule rule = {given[1], given[2], (size_t)given[3], 1};
     double found = tp_stat_sensitivity(g->list[1], g->list[2], g->count[1], given[0], &rule);
-    must_be(found, given[4], 0.08); /* other draws there, and an interval by resampling */
+    double above = rule.tests > 1 ? 1.11 : 1.35; /* with one test the interval decides */
+    if (isnan(given[4]))
+        assert_nan(found);
+    else
+        assert_true(found >= 0.96 * given[4] && found <= above * given[4]);
 }
 
 static const struct {

@@ -85,7 +85,7 @@ static bool is_option(const char *name, const struct tp_command *cmd)
 static bool is_used(const char *name)
 {
     static const char *const others[] = {TP_CONFIG_VARIABLE, "TAPOOL_SAMPLES", "TAPOOL_CUDA_DRIVER",
-                                         NULL};
+                                         "TAPOOL_VALGRIND", NULL};
     for (size_t i = 0; others[i]; i++)
         if (!strcmp(others[i], name))
             return true;

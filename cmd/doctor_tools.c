@@ -1,39 +1,21 @@
 /* Checks of what tapool can use here: counters of the processor, valgrind, sources, samples, the
  * folder for large programs, the terminal. */
+#include "alloc/counter.h"
 #include "cmd/doctor.h"
+#include "cmd/gate/callgrind.h"
 #include "cmd/registry.h"
 #include "cmd/text.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/perf_event.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define LOW_SPOOL       (UINT64_C(1) << 30) /* bytes free */
-#define VERSION_WAIT_MS 2000
-
-extern char **environ;
+#define LOW_SPOOL (UINT64_C(1) << 30) /* bytes free */
 
 /* ---- counters ---- */
-
-static int open_counter(void)
-{
-    struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
-                                   .size = sizeof attr,
-                                   .config = PERF_COUNT_HW_INSTRUCTIONS,
-                                   .exclude_kernel = 1,
-                                   .exclude_hv = 1};
-    return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-}
 
 static void advise_counters(const struct tp_doctor *d, struct tp_check *c, int error)
 {
@@ -52,105 +34,38 @@ static void advise_counters(const struct tp_doctor *d, struct tp_check *c, int e
                             "valgrind --tool=callgrind counts instructions without one");
 }
 
+/* It opens, and it moves. */
 static void check_counters(struct tp_doctor *d)
 {
-    int fd = open_counter(), error = errno;
-    if (fd >= 0) {
-        close(fd);
+    struct tp_instruction_counter c;
+    int error = tp_counter_open(&c);
+    tp_counter_close(&c);
+    if (!error)
         tp_doctor_add(d, "counters", TP_VERDICT_OK,
                       "instructions can be counted (perf_event_open)");
-        return;
-    }
-    advise_counters(d,
-                    tp_doctor_add(d, "counters", TP_VERDICT_MISSING,
-                                  "instructions cannot be counted: %s", strerror(error)),
-                    error);
+    else
+        advise_counters(
+            d,
+            tp_doctor_add(d, "counters", TP_VERDICT_MISSING, "instructions cannot be counted: %s",
+                          error == ENODATA ? "the counter stands still" : strerror(error)),
+            error);
 }
 
 /* ---- valgrind ---- */
 
-/* The first executable of that name in PATH; folders that are not absolute are left out. */
-static bool find_in_path(const char *name, char *out, size_t size)
-{
-    const char *path = getenv("PATH");
-    while (path && *path) {
-        size_t length = strcspn(path, ":");
-        int n = snprintf(out, size, "%.*s/%s", (int)length, path, name);
-        if (path[0] == '/' && n > 0 && (size_t)n < size && access(out, X_OK) == 0)
-            return true;
-        path += length + (path[length] == ':');
-    }
-    return false;
-}
-
-/* Its first line, or "" after VERSION_WAIT_MS. */
-static void read_answer(int fd, char *out, size_t size)
-{
-    struct pollfd wait = {.fd = fd, .events = POLLIN};
-    uint64_t end = tp_wall_ns() + VERSION_WAIT_MS * UINT64_C(1000000);
-    size_t used = 0;
-    while (used < size - 1 && !memchr(out, '\n', used)) {
-        uint64_t now = tp_wall_ns();
-        if (now >= end || poll(&wait, 1, (int)((end - now) / 1000000) + 1) <= 0)
-            break;
-        ssize_t got = read(fd, out + used, size - 1 - used);
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-    }
-    out[used] = '\0';
-    out[strcspn(out, "\n")] = '\0';
-}
-
-static pid_t start_version(const char *path, int stdout_fd)
-{
-    char *argv[] = {(char *)(uintptr_t)path, (char[]){"--version"}, NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t pid = -1;
-    if (posix_spawn_file_actions_init(&actions))
-        return -1;
-    if (posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) ||
-        posix_spawn_file_actions_adddup2(&actions, stdout_fd, 1) ||
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) ||
-        posix_spawn(&pid, path, &actions, NULL, argv, environ))
-        pid = -1;
-    posix_spawn_file_actions_destroy(&actions);
-    return pid;
-}
-
-/* Started directly, never by a shell. What does not answer is ended. */
-static void read_version(const char *path, char *out, size_t size)
-{
-    int ends[2];
-    out[0] = '\0';
-    if (pipe2(ends, O_CLOEXEC))
-        return;
-    pid_t pid = start_version(path, ends[1]);
-    close(ends[1]);
-    if (pid > 0) {
-        read_answer(ends[0], out, size);
-        kill(pid, SIGKILL);
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-        }
-    }
-    close(ends[0]);
-}
-
 static void check_valgrind(struct tp_doctor *d)
 {
-    char path[4096], version[128];
-    if (!find_in_path("valgrind", path, sizeof path)) {
-        tp_doctor_advise(tp_doctor_add(d, "valgrind", TP_VERDICT_MISSING, "not in PATH"),
-                         "it counts instructions, which do not depend on what else runs: apt "
-                         "install valgrind");
-        return;
-    }
-    read_version(path, version, sizeof version);
-    if (!version[0])
-        tp_doctor_advise(tp_doctor_add(d, "valgrind", TP_VERDICT_LIMIT, "%s", path),
-                         "'--version' gave no answer: it may not work");
+    struct tp_valgrind v;
+    tp_valgrind_find(&v);
+    if (v.version[0])
+        tp_doctor_add(d, "valgrind", TP_VERDICT_OK, "%s, %s; callgrind counts instructions",
+                      v.version, v.path);
+    else if (v.path[0])
+        tp_doctor_advise(tp_doctor_add(d, "valgrind", TP_VERDICT_LIMIT, "%s", v.path),
+                         "it may not work: %s", v.reason);
     else
-        tp_doctor_add(d, "valgrind", TP_VERDICT_OK, "%s, %s", version, path);
+        tp_doctor_advise(tp_doctor_add(d, "valgrind", TP_VERDICT_MISSING, "%s", v.reason),
+                         "it counts instructions, which do not depend on what else runs");
 }
 
 /* ---- tapool's own ---- */

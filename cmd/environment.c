@@ -7,6 +7,7 @@ const struct tp_fact tp_environment[] = {
     {"TMPDIR", "where programs above 32 MiB are kept while they are played"},
     {"TAPOOL_SAMPLES", "another folder for sample:NAME"},
     {"TAPOOL_CUDA_DRIVER", "another library than libcuda.so.1"},
+    {"TAPOOL_VALGRIND", "another valgrind to count instructions with; empty: none"},
     {TP_CONFIG_VARIABLE, "another file than " TP_CONFIG_NAME "; empty: none"},
     {"TAPOOL_OPTION", "a value for --option (tapool help config)"},
     {"NO_COLOR", "no colour"},

@@ -41,6 +41,7 @@ TEST_NEEDS=(
     "cmd:bats|bats|bats (tests of the command line)"
     "cmd:python3|python3|Python 3 (tests read the JSON that tapool writes)"
     "py:jsonschema|python3-jsonschema|the Python module jsonschema (tests hold that JSON against its schema)"
+    "cmd:valgrind|valgrind|valgrind (tests count instructions)"
 )
 CLANG_NEEDS=("cmd:clang|clang|clang (the second compiler)")
 # Never installed from here: several GB, and of the version that fits the driver. Without it all is

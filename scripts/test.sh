@@ -70,11 +70,15 @@ compile() { # PRESET NAME [CMAKE-ARGUMENT...]
 
 dev_stage() { compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" && run_tests dev; }
 
-asan_stage() { compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" && run_tests asan; }
+# The other builds must find the exact figures of this one.
+other_build=-DTAPOOL_OTHER_BUILD=$ROOT/build/dev/tapool
+
+asan_stage() { compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" "$other_build" && run_tests asan; }
 
 # The slow tests play on one thread: the two stages below have nothing to add to them.
 clang_stage() {
-    compile dev clang-dev -DCMAKE_C_COMPILER="$(command -v clang)" && run_tests clang-dev -L unit -LE slow
+    compile dev clang-dev -DCMAKE_C_COMPILER="$(command -v clang)" "$other_build" &&
+        run_tests clang-dev -L 'unit|builds' -LE slow
 }
 
 # Kernels with many random bits in addresses stop older thread sanitizers at start; without
@@ -108,7 +112,7 @@ say_cuda
 stage "gcc, warnings are errors: every test" dev_stage
 if [ "$quick" = no ]; then
     stage "gcc, address and undefined-behaviour sanitizers: every test" asan_stage
-    stage "clang, warnings are errors: unit tests" clang_stage
+    stage "clang, warnings are errors: unit tests, exact figures" clang_stage
     stage "gcc, thread sanitizer, without the CUDA Toolkit: tests of threads" tsan_stage
 fi
 

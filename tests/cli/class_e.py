@@ -1,11 +1,26 @@
 """Prints the exact metrics (class E) of every run of a result, one a line, for comparing with diff.
 
-    class_e.py RESULT.json [-source]     -source: without what names the source
+    class_e.py RESULT.json [-source] [-devices] [-curve]
+
+    -source     without what names the source
+    -devices    without the only device, whose figures are those of the run
+    -curve      of curves a hash alone
 
 Figures are printed as the JSON has them, digit by digit.
 """
+import hashlib
 import json
 import sys
+
+
+def short_curves(value):
+    """The same with each curve as the hash of its points."""
+    if isinstance(value, list):
+        return [short_curves(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    return {k: hashlib.sha256(json.dumps(v).encode()).hexdigest()[:16] if k == "curve" else short_curves(v)
+            for k, v in value.items()}
 
 
 def flat(prefix, value, out):
@@ -25,6 +40,10 @@ def main(path, *options):
     for run in runs:
         out = []
         name = run["strategy"]["label"]
+        if "-devices" in options and len(run["devices"]) == 1:
+            del run["devices"]
+        if "-curve" in options:
+            run = short_curves(run)
         for key in ("trace", "strategy", "memory", "source_calls", "failed_allocations",
                     "skipped_operations", "first_failed_event", "devices"):
             if key in run:

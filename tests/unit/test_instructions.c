@@ -419,7 +419,7 @@ static void test_input(void **state)
 static void test_real(void **state)
 {
     (void)state;
-    static const char *const strategies[] = {"arena", "lru", "system"};
+    static const char *const strategies[] = {"lru", "system"};
     struct tp_counting c;
     if (sanitized()) {
         print_message("skipped: a build with sanitizers does not run under valgrind\n");

@@ -7,6 +7,7 @@
 
 #include "alloc/opt.h"
 #include "cmd/gate/json_member.h"
+#include "traces/clean.h"
 
 #include <errno.h>
 #include <math.h>
@@ -44,9 +45,7 @@ static int check_names(const struct tp_member *in, const char *const *names, str
         const char *near = tp_nearest(item->string, names);
         status = tp_member_fail(&found, "is no member that this tapool knows", err);
         return near ? tp_hint(err, status, "did you mean '%s'?", near)
-                    : tp_hint(err, status,
-                              "a newer tapool may have written it; '--update' writes "
-                              "the file anew");
+                    : tp_hint(err, status, "a newer tapool may have written it");
     }
     return status;
 }
@@ -260,7 +259,7 @@ static int read_options(const struct tp_member *in, struct tp_baseline_cell *c, 
         return out_of_memory(err);
     for (const cJSON *item = all.item->child; item; item = item->next) {
         struct tp_stored_option *option = &c->options[c->option_count++];
-        option->name = strdup(item->string);
+        option->name = tp_clean_copy(item->string, TP_MEMBER_TEXT);
         if (!option->name)
             return out_of_memory(err);
         status = tp_member_text(&all, item->string, &option->value, err);
@@ -268,6 +267,9 @@ static int read_options(const struct tp_member *in, struct tp_baseline_cell *c, 
             return status;
     }
     qsort(c->options, c->option_count, sizeof *c->options, compare_options);
+    for (size_t i = 1; i < c->option_count; i++)
+        if (!strcmp(c->options[i - 1].name, c->options[i].name))
+            return tp_member_fail(&all, "has one name twice", err);
     return TP_OK;
 }
 
@@ -360,9 +362,9 @@ static int add_cell(const struct tp_member *at, const char *const key[3], struct
         return out_of_memory(err);
     b->cells = c;
     c += b->count++;
-    *c = (struct tp_baseline_cell){.trace = strdup(key[0]),
-                                   .strategy = strdup(key[1]),
-                                   .source = strdup(key[2]),
+    *c = (struct tp_baseline_cell){.trace = tp_clean_copy(key[0], TP_MEMBER_TEXT),
+                                   .strategy = tp_clean_copy(key[1], TP_MEMBER_TEXT),
+                                   .source = tp_clean_copy(key[2], TP_MEMBER_TEXT),
                                    .latency = {.spread = NAN, .seconds = NAN}};
     if (!c->trace || !c->strategy || !c->source)
         return out_of_memory(err);

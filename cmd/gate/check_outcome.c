@@ -104,12 +104,19 @@ static void append_options(const struct tp_check *k, char *text, size_t size)
     append_option(text, size, "bin", o->bin);
     append_option(text, size, "base-bin", o->base_bin);
     append_option(text, size, "base-strategy", o->base_strategy);
+    if (o->touch != TP_CHECK_TOUCH_AUTO)
+        append_option(text, size, "touch", tp_check_touch_words[o->touch]);
     append_option(text, size, "effect", o->effect);
     append_option(text, size, "alpha", o->alpha);
+    if (!o->base_bin && !o->base_strategy)
+        return;
+    if (o->pairs != TP_CHECK_PAIRS)
+        append(text, size, " --pairs %" PRIu64, o->pairs);
+    if (o->min_time != TP_OPT_KEYWORD(0))
+        append(text, size, " --min-time %" PRIu64 "ns", o->min_time);
     if (o->thorough)
         append(text, size, " --thorough");
-    if (o->base_bin || o->base_strategy)
-        append(text, size, " --seed %" PRIu64, k->gate.seed);
+    append(text, size, " --seed %" PRIu64, k->gate.seed);
 }
 
 static void describe_again(struct tp_check *k)
@@ -150,10 +157,10 @@ static int fail_required(const struct tp_check *k, struct tp_err *err)
         const struct tp_class_check *class = &k->gate.classes[c];
         bool whole = c != TP_CLASS_INSTRUCTIONS || class->cells == k->cell_count;
         if (class->required && !(class->checked && whole))
-            return tp_fail(err, TP_EFOUND, "--require %s: %s were %s: %.200s",
-                           class_words[c].required, class_words[c].word,
-                           class->checked ? "not checked in every cell" : "not checked",
-                           class->reason);
+            return tp_fail(
+                err, TP_EFOUND, "--require %s: %s %s %s: %.200s", class_words[c].required,
+                class_words[c].word, c == TP_CLASS_NOISY ? "was" : "were",
+                class->checked ? "not checked in every cell" : "not checked", class->reason);
     }
     return TP_OK;
 }

@@ -77,7 +77,7 @@ static int pilot(const struct tp_check *k, size_t cell, double *seconds, double 
 static int estimate(struct tp_check *k, struct plan *p, struct tp_err *err)
 {
     int status = TP_OK;
-    bool usual = !k->o->thorough && !k->o->min_time;
+    bool usual = !k->o->thorough && k->o->min_time == TP_OPT_KEYWORD(0);
     for (size_t i = 0; !status && i < k->cell_count; i++) {
         const struct tp_baseline_cell *held = k->cells[i].held;
         double seconds = held && usual ? held->latency.seconds : NAN;

@@ -1,0 +1,351 @@
+/* Baselines: read, written back as the same bytes, and damaged in every way that a file can be that
+ * people edit and git merges. */
+#include "cmd/gate/baseline.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SEED TAPOOL_ROOT "/tests/fuzz/corpus/baseline/three-cells.json"
+
+static char *load(void)
+{
+    char *text = calloc(1, 1 << 16);
+    FILE *in = fopen(SEED, "r");
+    assert_non_null(text);
+    assert_non_null(in);
+    assert_true(fread(text, 1, (1 << 16) - 1, in) > 0);
+    fclose(in);
+    return text;
+}
+
+static int parse(const char *text, struct tp_baseline *b, struct tp_err *err)
+{
+    return tp_baseline_parse(text, strlen(text), "b.json", b, err);
+}
+
+static char *written(const struct tp_baseline *b)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    assert_int_equal(tp_baseline_write(b, out, NULL), TP_OK);
+    fclose(out);
+    return text;
+}
+
+static const struct tp_metric *metric(const char *name)
+{
+    return tp_metric_find(name, NULL);
+}
+
+/* ---- whole ---- */
+
+static void what_is_read_is_written_as_it_was(void **state)
+{
+    (void)state;
+    struct tp_baseline b;
+    struct tp_err err;
+    char *text = load();
+    assert_int_equal(parse(text, &b, &err), TP_OK);
+    char *again = written(&b);
+    assert_string_equal(text, again);
+    free(again);
+    free(text);
+    tp_baseline_release(&b);
+}
+
+static void cells_hold_what_the_file_says(void **state)
+{
+    (void)state;
+    struct tp_baseline b;
+    struct tp_err err;
+    assert_int_equal(tp_baseline_read(SEED, &b, &err), TP_OK);
+    assert_int_equal(b.count, 3);
+    assert_string_equal(b.reason, "the first \"one\"");
+    const struct tp_baseline_cell *c = tp_baseline_cell_find(&b, "gpu.tpt", "lru", "virtual");
+    assert_non_null(c);
+    assert_int_equal(c->events, 12);
+    assert_true(tp_baseline_value_find(c, metric("peak_reserved"), 0)->value == 1048576);
+    assert_true(tp_baseline_value_find(c, metric("peak_reserved"), 1)->value == 524288);
+    assert_null(tp_baseline_value_find(c, metric("peak_reserved"), 2));
+    assert_null(c->fingerprint);
+    c = tp_baseline_cell_find(&b, "web.tpt", "arena", "host");
+    assert_true(c->instructions == 61.25);
+    assert_true(c->latency.spread == 0.012);
+    c = tp_baseline_cell_find(&b, "web.tpt", "small", "host");
+    assert_string_equal(c->spec, "arena:arena_size=1MiB");
+    assert_int_equal(c->loose_count, 2);
+    assert_null(tp_baseline_cell_find(&b, "web.tpt", "small", "virtual"));
+    tp_baseline_release(&b);
+}
+
+static void large_numbers_survive(void **state)
+{
+    (void)state;
+    struct tp_baseline b, again;
+    struct tp_err err;
+    assert_int_equal(
+        tp_baseline_read(TAPOOL_ROOT "/tests/fuzz/corpus/baseline/large-numbers.json", &b, &err),
+        TP_OK);
+    char *text = written(&b);
+    assert_int_equal(parse(text, &again, &err), TP_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(again.cells[0].values[i].value == b.cells[0].values[i].value);
+    assert_true(b.cells[0].values[1].value == 0x1p64);
+    free(text);
+    tp_baseline_release(&b);
+    tp_baseline_release(&again);
+}
+
+static void tolerances_go_from_the_nearest(void **state)
+{
+    (void)state;
+    struct tp_baseline b;
+    struct tp_err err;
+    assert_int_equal(tp_baseline_read(SEED, &b, &err), TP_OK);
+    const struct tp_baseline_cell *own = tp_baseline_cell_find(&b, "web.tpt", "small", "host");
+    const struct tp_baseline_cell *other = tp_baseline_cell_find(&b, "web.tpt", "arena", "host");
+    const struct tp_metric *overhead = metric("overhead"), *peak = metric("peak_reserved");
+    const struct tp_metric *internal = metric("internal_fragmentation");
+    assert_true(tp_tolerance_of(&b, own, peak, 131072, 7) == 4096);
+    assert_true(tp_tolerance_of(&b, other, peak, 131072, 7) == 7);
+    assert_true(fabs(tp_tolerance_of(&b, own, overhead, 4, 7) - 0.1) < 1e-12);
+    assert_true(tp_tolerance_of(&b, own, internal, 0.5, 7) == 0.002);
+    assert_true(tp_tolerance_of(&b, other, metric("instructions"), 61, 7) == 0.02);
+    tp_baseline_release(&b);
+}
+
+static void tolerances_read_as_people_write_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metric, *text;
+        bool good, relative;
+        double value;
+    } cases[] = {
+        {"peak_reserved", "64KiB", true, false, 65536},
+        {"peak_reserved", "0", true, false, 0},
+        {"peak_reserved", "2%", true, true, 0.02},
+        {"peak_reserved", "2 %", true, true, 0.02},
+        {"internal_fragmentation", "0.5%", true, false, 0.005}, /* points */
+        {"instructions", "2%", true, false, 0.02},              /* always a share */
+        {"failed_allocations", "64KiB", false, false, 0},
+        {"peak_reserved", "-1", false, false, 0},
+        {"peak_reserved", "nan", false, false, 0},
+        {"peak_reserved", "1e999", false, false, 0},
+        {"peak_reserved", "", false, false, 0},
+        {"peak_reserved", "2%%", false, false, 0},
+        {"peak_reserved", "20000%", false, false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_tolerance t;
+        bool good = tp_tolerance_parse(metric(cases[i].metric), cases[i].text, &t);
+        assert_int_equal(good, cases[i].good);
+        if (!good)
+            continue;
+        assert_int_equal(t.relative, cases[i].relative);
+        assert_true(fabs(t.value - cases[i].value) < 1e-12);
+    }
+}
+
+/* ---- damaged ---- */
+
+/* `text` with the first `from` become `to`. */
+static char *changed(const char *text, const char *from, const char *to)
+{
+    char *at = strstr(text, from), *out = NULL;
+    assert_non_null(at);
+    assert_true(asprintf(&out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) > 0);
+    return out;
+}
+
+static void refused(const char *text, const char *sentence)
+{
+    struct tp_baseline b;
+    struct tp_err err = {0};
+    assert_int_equal(parse(text, &b, &err), TP_EINPUT);
+    if (!strstr(err.text, sentence))
+        fail_msg("'%s' does not say '%s'", err.text, sentence);
+    tp_baseline_release(&b);
+}
+
+static void damage_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to, *sentence;
+    } cases[] = {
+        {"baseline/1", "baseline/2", "the schema is 'tapool.baseline/2'"},
+        {"\"schema\"", "\"shema\"", "schema is missing"},
+        {"131072", "NaN", "no JSON"},
+        {"131072", "1e999", "beyond all numbers"},
+        {"131072", "-1", "out of its range"},
+        {"131072", "\"much\"", "is no number"},
+        {"131072", "null", "is no number"},
+        {"\"end_reserved\"", "\"end_reserve\"", "is no metric that this tapool can check"},
+        {"\"end_reserved\"", "\"ns_per_op\"", "is no metric that this tapool can check"},
+        {"\"end_reserved\"", "\"peak_reserved\"", "has 'peak_reserved' twice"},
+        {"peak_reserved[1]", "peak_reserved[0]", "is no metric"},
+        {"peak_reserved[1]", "peak_reserved[999]", "is no metric"},
+        {"peak_reserved[1]", "failed_allocations[1]", "is no metric"},
+        {"\"tolerances\"", "\"tolerence\"", "is no member that this tapool knows"},
+        {"\"overhead\": \"2.5%\"", "\"ns_per_op\": 0.1", "has no tolerance: it is a time"},
+        {"\"2.5%\"", "\"a lot\"", "neither a number nor a share"},
+        {"\"program_hash\": \"26", "\"program_hash\": \"2G", "is no SHA-256"},
+        {"\"events\": 12,", "", "events is missing"},
+        {"\"events\": 12,", "\"events\": 1.5,", "no whole number"},
+        {"\"spec\": \"lru\",", "", "spec is missing"},
+        {"\"peak_carved\",", "\"peak_reserved\",", "what 'metrics' holds as exact"},
+        {"\"peak_carved\",", "\"peak_metadata\",", "has 'peak_metadata' twice"},
+        {"\"small\"", "\"arena\"", "stands there twice"},
+        {"\"small\"", "\"\"", "has no usable name"},
+        {"\"round\": \"none\"", "\"round\": 7", "is no text"},
+        {"\"round\": \"none\"", "\"source.lag\": \"1\"", "stands there twice"},
+        {"  \"reason\"", "<<<<<<< ours\n  \"reason\"", "the marks of a merge conflict"},
+    };
+    char *text = load();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *damaged = changed(text, cases[i].from, cases[i].to);
+        refused(damaged, cases[i].sentence);
+        free(damaged);
+    }
+    free(text);
+}
+
+static void a_file_cut_anywhere_is_refused(void **state)
+{
+    (void)state;
+    char *text = load();
+    size_t length = strlen(text);
+    for (size_t cut = 0; cut < length - 2; cut++) { /* the last byte is the end of the line */
+        struct tp_baseline b;
+        struct tp_err err = {0};
+        assert_int_equal(tp_baseline_parse(text, cut, "b.json", &b, &err), TP_EINPUT);
+        assert_true(err.text[0] != '\0');
+        tp_baseline_release(&b);
+    }
+    free(text);
+}
+
+static void a_file_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    struct tp_baseline b;
+    struct tp_err err;
+    assert_int_equal(tp_baseline_read("/nonexistent", &b, &err), TP_EINPUT);
+    assert_int_equal(tp_baseline_read("/", &b, &err), TP_EINPUT);
+    assert_int_equal(tp_baseline_read("/dev/zero", &b, &err), TP_EINPUT);
+    assert_non_null(strstr(err.text, "over 8 MiB"));
+}
+
+/* ---- where it is ---- */
+
+static void make_folders(char *root)
+{
+    char here[64];
+    assert_non_null(mkdtemp(root));
+    assert_int_equal(chdir(root), 0);
+    for (const char *const *f = (const char *const[]){"a", "a/b", "traces", NULL}; *f; f++) {
+        snprintf(here, sizeof here, "%s", *f);
+        assert_int_equal(mkdir(here, 0700), 0);
+    }
+}
+
+static void remove_folders(const char *root)
+{
+    assert_int_equal(chdir(root), 0);
+    unlink("a/" TP_BASELINE_NAME);
+    unlink(TP_BASELINE_NAME);
+    rmdir("a/b");
+    rmdir("a");
+    rmdir("traces");
+    assert_int_equal(chdir("/"), 0);
+    rmdir(root);
+}
+
+static void touch(const char *path)
+{
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    fclose(out);
+}
+
+static void the_nearest_folder_has_it(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/tapool-baseline-XXXXXX", path[TP_BASELINE_PATH];
+    make_folders(root);
+    assert_int_equal(chdir("a/b"), 0);
+    assert_false(tp_baseline_find(path, sizeof path));
+    touch("../../" TP_BASELINE_NAME);
+    assert_true(tp_baseline_find(path, sizeof path));
+    assert_string_equal(path, "../../" TP_BASELINE_NAME);
+    touch("../" TP_BASELINE_NAME);
+    assert_true(tp_baseline_find(path, sizeof path));
+    assert_string_equal(path, "../" TP_BASELINE_NAME);
+    assert_false(tp_baseline_find(path, 5));
+    remove_folders(root);
+}
+
+static void paths_go_from_its_folder_and_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *path, *relative;
+    } cases[] = {
+        {TP_BASELINE_NAME, "traces/web.tpt", "traces/web.tpt"},
+        {TP_BASELINE_NAME, "./traces/../web.tpt", "web.tpt"},
+        {"a/b/x.json", "traces/web.tpt", "../../traces/web.tpt"},
+        {"traces/x.json", "traces/web.tpt", "web.tpt"},
+        {"a/x.json", "a/b/web.tpt", "b/web.tpt"},
+        {"a/x.json", "sample:sqlite", "sample:sqlite"},
+        {"a/x.json", "/dev/null", NULL}, /* from the root: checked below */
+    };
+    char root[] = "/tmp/tapool-baseline-XXXXXX";
+    make_folders(root);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *relative = tp_baseline_relative(cases[i].file, cases[i].path);
+        assert_non_null(relative);
+        if (cases[i].relative)
+            assert_string_equal(relative, cases[i].relative);
+        else
+            assert_non_null(strstr(relative, "../dev/null"));
+        const struct tp_baseline b = {.file = (char *)(uintptr_t)cases[i].file};
+        const struct tp_baseline_cell c = {.path = relative};
+        char *back = tp_baseline_trace_path(&b, &c);
+        assert_non_null(back);
+        if (strncmp(cases[i].path, "sample:", 7)) {
+            char folder[512], *slash = strrchr(back, '/');
+            snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - back) : 0, back);
+            assert_true(!slash || access(folder, F_OK) == 0);
+        }
+        free(back);
+        free(relative);
+    }
+    remove_folders(root);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_read_is_written_as_it_was),
+        cmocka_unit_test(cells_hold_what_the_file_says),
+        cmocka_unit_test(large_numbers_survive),
+        cmocka_unit_test(tolerances_go_from_the_nearest),
+        cmocka_unit_test(tolerances_read_as_people_write_them),
+        cmocka_unit_test(damage_is_named),
+        cmocka_unit_test(a_file_cut_anywhere_is_refused),
+        cmocka_unit_test(a_file_that_is_none_is_refused),
+        cmocka_unit_test(the_nearest_folder_has_it),
+        cmocka_unit_test(paths_go_from_its_folder_and_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

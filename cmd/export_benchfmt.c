@@ -143,17 +143,36 @@ static void write_head(const struct tp_report *r, FILE *out)
     write_units(r, out);
 }
 
-static void write_config(const struct tp_result *r, FILE *out)
+/* Once said, a key holds until it is said again. */
+static void write_device(const struct tp_report *rep, const struct tp_result *r, FILE *out)
+{
+    char names[512] = "none";
+    bool any = false;
+    for (size_t i = 0; i < rep->count; i++)
+        any |= tp_result_is_device(&rep->results[i]);
+    if (!any)
+        return;
+    if (tp_result_is_device(r))
+        tp_device_names(r, names, sizeof names);
+    fputs("device: ", out);
+    tp_export_line(names, out);
+    fputc('\n', out);
+}
+
+static void write_config(const struct tp_report *rep, const struct tp_result *r, FILE *out)
 {
     fputs("\n# ", out);
     tp_export_line(r->spec->label, out);
     fputs(" is ", out);
     tp_export_strategy(r, out);
+    fputs(", on ", out);
+    tp_export_source(r, out);
     fputs("\n# warnings:", out);
     if (!tp_export_warnings(r, out))
         fputs(" none", out);
     fprintf(out, "\ntrace-hash: %s\n", tp_export_hash(r->facts).s);
     fprintf(out, "source: %s\n", tp_result_source(r));
+    write_device(rep, r, out);
     fprintf(out, "touch: %s\n", tp_touch_names[r->touch]);
     fprintf(out, "latency-scope: %s\n", tp_result_scope(r));
 }
@@ -192,7 +211,7 @@ static void write_name(const struct tp_result *r, int device, unsigned long long
 static void write_speed(const struct tp_result *r, FILE *out)
 {
     const struct tp_series *s = &r->run->throughput.runs;
-    for (uint32_t i = 0; i < s->count; i++) {
+    for (uint32_t i = 0; r->facts->operations && i < s->count; i++) {
         write_name(r, -1, r->facts->operations * s->per_value, out);
         fprintf(out, " %.3f ns/op\n", tp_speed_net(r->run, s->values[i]));
     }
@@ -236,7 +255,7 @@ static int write_benchfmt(const struct tp_report *r, FILE *out, struct tp_err *e
     (void)err;
     write_head(r, out);
     for (size_t i = 0; i < r->count; i++) {
-        write_config(&r->results[i], out);
+        write_config(r, &r->results[i], out);
         write_speed(&r->results[i], out);
         write_amounts(&r->results[i], out);
         write_latencies(r, &r->results[i], out);

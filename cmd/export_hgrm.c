@@ -177,9 +177,10 @@ static void write_notes(const struct tp_report *r, const struct tp_result *resul
     tp_export_line(result->spec->label, out);
     fputs(", ", out);
     tp_export_strategy(result, out);
-    fprintf(out,
-            ", on %s]\n#[latency scope %s, touch %s, the reading of an empty call taken off]\n",
-            tp_result_source(result), tp_result_scope(result), tp_touch_names[result->touch]);
+    fputs(", on ", out);
+    tp_export_source(result, out);
+    fprintf(out, "]\n#[latency scope %s, touch %s, the reading of an empty call taken off]\n",
+            tp_result_scope(result), tp_touch_names[result->touch]);
     fprintf(out, "#[clock %s, step %.3f ns", r->clock.name, step);
     if (tp_latency_is_coarse(0, step))
         fprintf(out, ": values below %.0f ns are good to one step", 10 * step - step / 2);

@@ -51,6 +51,7 @@ static void write_table(const struct tp_table *t, FILE *out)
 static void write_head(const struct tp_result *results, size_t count, FILE *out)
 {
     const struct tp_result *r = &results[count - 1];
+    char names[512];
     for (size_t i = count; i-- > 0;)
         if (!(results[i].spec->strategy->caps & TP_CAP_FOREIGN))
             r = &results[i];
@@ -59,6 +60,11 @@ static void write_head(const struct tp_result *results, size_t count, FILE *out)
     fprintf(out, "\n\n%s%s event%s on ", r->trace->cut ? "the first " : "",
             tp_count(r->facts->events).s, r->facts->events == 1 ? "" : "s");
     tp_markdown_text(tp_result_source(r), out);
+    if (tp_result_is_device(r)) {
+        tp_device_names(r, names, sizeof names);
+        fputs(": ", out);
+        tp_markdown_text(names, out);
+    }
     fprintf(out, "%s, program %.12s\n\n",
             tp_result_is_virtual(r) ? " (times are the policy's own work)" : "",
             tp_export_hash(r->facts).s);
@@ -82,17 +88,13 @@ static void write_options(const struct tp_report *rep, const struct tp_result *r
 {
     fputs("\n<details><summary>Options</summary>\n\n", out);
     for (size_t i = 0; i < count; i++) {
-        char options[TP_SPEC_TEXT];
-        const struct tp_strategy_spec *spec = results[i].spec;
-        tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options);
         fputs("- ", out);
-        tp_markdown_text(spec->label, out);
-        fputs(": ", out);
-        tp_markdown_text(spec->strategy->name, out);
-        fputs(*options ? ":" : "", out);
-        tp_markdown_text(options, out);
-        fprintf(out, " on %s, touch %s\n", tp_result_source(&results[i]),
-                tp_touch_names[results[i].touch]);
+        tp_markdown_text(results[i].spec->label, out);
+        fputs(": `", out); /* of tapool's own words: nothing ends it before its end */
+        tp_export_strategy(&results[i], out);
+        fputs("` on `", out);
+        tp_export_source(&results[i], out);
+        fprintf(out, "`, touch %s\n", tp_touch_names[results[i].touch]);
     }
     fputs("- ", out);
     tp_export_tool(out);
@@ -133,7 +135,7 @@ static int write_markdown(const struct tp_report *r, FILE *out, struct tp_err *e
     }
     if (tp_export_partial(r, partial, sizeof partial))
         fprintf(out, "**%s**\n", partial);
-    return status ? tp_fail(err, status, "out of memory while writing Markdown") : TP_OK;
+    return status ? tp_fail(err, TP_ENOMEM, "out of memory while writing Markdown") : TP_OK;
 }
 
 const struct tp_exporter tp_exporter_markdown = {

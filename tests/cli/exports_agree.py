@@ -189,9 +189,11 @@ def check_hgrm(path, document, run, kind):
     if kind != "all" and abs(footer["Mean"] - mean) > 0.0006:
         sys.exit("hgrm mean: %s, not %s" % (footer["Mean"], mean))
     said = "\n".join(notes)
+    options = list(run["strategy"]["options"].items()) + list(run["source"]["options"].items()) \
+        + [o for d in run["source"].get("decorators", []) for o in d["options"].items()]
     for word in ("nanoseconds of %s calls" % kind, run["trace"]["program_hash"], document["tool"]["version"],
                  run["latency_scope"], "step %.3f ns" % document["clock"]["step_ns"]) \
-            + tuple(w["id"] for w in run["warnings"]) + tuple("%s=%s" % o for o in run["strategy"]["options"].items()):
+            + tuple(w["id"] for w in run["warnings"]) + tuple("%s=%s" % o for o in options if o[1]):
         same("%s says %s" % (path, word), word in said, True)
 
 

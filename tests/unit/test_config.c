@@ -32,7 +32,7 @@ static const struct tp_opt rows[] = {
      .choices = formats,
      .help = "x"},
     {.name = "test-count", .type = TP_OPT_UINT, AT(count), .def = "3", .max = 9, .help = "x"},
-    {.name = "test-names", .type = TP_OPT_LIST, AT(names), .help = "x"},
+    {.name = "test-names", .type = TP_OPT_LIST, AT(names), .def = "d", .help = "x"},
     {.name = NULL},
 };
 enum { JSON, STRICT, REPAIR, FORMAT, COUNT, NAMES, ROWS };
@@ -61,6 +61,7 @@ static int apply(struct one *one, const struct tp_config_entry *entries, size_t 
 
 static void begin(struct one *one)
 {
+    tp_opts_release(rows, &one->o);
     *one = (struct one){0};
     assert_int_equal(tp_opts_defaults(rows, &one->o, &one->err), TP_OK);
 }
@@ -90,7 +91,7 @@ static void each_level_beats_those_below(void **state)
     const struct tp_config_entry entries[] = {{NULL, "test-count", text("4"), 1},
                                               {&mine, "test-count", text("5"), 3},
                                               {&other, "test-count", text("8"), 5}};
-    struct one one;
+    struct one one = {0};
     begin(&one);
     assert_int_equal(apply(&one, NULL, 0), TP_OK);
     assert_int_equal(one.o.count, 3);
@@ -118,13 +119,14 @@ static void each_level_beats_those_below(void **state)
     begin(&one);
     assert_int_equal(apply(&one, entries, 3), TP_OK);
     assert_int_equal(one.o.count, 5);
+    tp_opts_release(rows, &one.o);
 }
 
 static void a_value_that_is_none_names_its_place(void **state)
 {
     (void)state;
     const struct tp_config_entry wrong = {&mine, "test-count", text("77"), 12};
-    struct one one;
+    struct one one = {0};
     begin(&one);
     assert_int_equal(apply(&one, &wrong, 1), TP_EUSAGE);
     assert_string_equal(one.err.text, "f.ini:12: option 'test-count' is 77, above the maximum 9");
@@ -135,6 +137,7 @@ static void a_value_that_is_none_names_its_place(void **state)
     begin(&one); /* what a flag overrides is not even looked at */
     flag(&one, COUNT, "1");
     assert_int_equal(apply(&one, &wrong, 1), TP_OK);
+    tp_opts_release(rows, &one.o);
 }
 
 static void names_are(const struct one *one, const char *a, const char *b)
@@ -151,16 +154,17 @@ static void lists_add_up_in_a_level_and_replace_lower_ones(void **state)
     const struct tp_config_entry entries[] = {{NULL, "test-names", text("low"), 1},
                                               {&mine, "test-names", text("a:x=1,y=2"), 2},
                                               {&mine, "test-names", text("b"), 3}};
-    struct one one;
+    struct one one = {0};
+    begin(&one);
+    assert_int_equal(apply(&one, NULL, 0), TP_OK);
+    names_are(&one, "d", NULL);
     begin(&one);
     assert_int_equal(apply(&one, entries, 3), TP_OK);
     names_are(&one, "a:x=1,y=2", "b");
-    tp_opts_release(rows, &one.o);
     setenv("TAPOOL_TEST_NAMES", " c:x=1,y=2;\td ; ", 1);
     begin(&one);
     assert_int_equal(apply(&one, entries, 3), TP_OK);
     names_are(&one, "c:x=1,y=2", "d");
-    tp_opts_release(rows, &one.o);
     begin(&one);
     flag(&one, NAMES, "e");
     flag(&one, NAMES, "f;g");
@@ -174,7 +178,7 @@ static void of_a_pair_the_higher_level_stands(void **state)
     (void)state;
     const struct tp_config_entry file[] = {{NULL, "strict", text("yes"), 1},
                                            {&mine, "repair", text("yes"), 2}};
-    struct one one;
+    struct one one = {0};
     begin(&one);
     assert_int_equal(apply(&one, file, 2), TP_OK); /* a section is higher than the top */
     assert_true(one.o.repair && !one.o.strict);
@@ -203,6 +207,7 @@ static void of_a_pair_the_higher_level_stands(void **state)
     flag(&one, JSON, "yes");
     assert_int_equal(apply(&one, NULL, 0), TP_OK);
     assert_true(one.o.json && one.o.format == 0);
+    tp_opts_release(rows, &one.o);
 }
 
 /* ---- files ---- */
@@ -356,7 +361,11 @@ static void variables_of_other_uses_are_no_options(void **state)
 static void hidden_commands_take_nothing(void **state)
 {
     (void)state;
+    struct tp_command secret = mine;
     int concerned = 0;
+    assert_true(tp_config_concerns(&mine));
+    secret.hidden = true;
+    assert_false(tp_config_concerns(&secret));
     for (size_t i = 0; tp_commands[i]; i++) {
         concerned += tp_config_concerns(tp_commands[i]);
         if (tp_commands[i]->hidden)

@@ -72,11 +72,12 @@ const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
 
 /* One line each, so that additions do not meet in one. */
 /* clang-format off */
-extern const struct tp_command tp_command_replay, tp_command_check, tp_command_info,
-    tp_command_convert, tp_command_gen, tp_command_strategies, tp_command_doctor, tp_command_help,
+extern const struct tp_command tp_command_replay, tp_command_compare, tp_command_check,
+    tp_command_info, tp_command_convert, tp_command_gen, tp_command_strategies, tp_command_doctor, tp_command_help,
     tp_command_child, tp_command_generate;
 const struct tp_command *const tp_commands[] = {
     &tp_command_replay,
+    &tp_command_compare,
     &tp_command_check,
     &tp_command_info,
     &tp_command_convert,

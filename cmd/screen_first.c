@@ -12,6 +12,7 @@ void tp_screen_first(FILE *out)
         "  tapool replay TRACE --capacity 8GiB\n"
         "                                   does it fit? who runs out of memory, and why\n"
         "  tapool info TRACE                what is in a trace, before you replay it\n"
+        "  tapool compare TRACE -s A -s B   which is faster, measured in turn, with intervals\n"
         "  tapool convert TRACE -o FILE     in another form: .tpt is small and quick to play\n"
         "  tapool strategies                the policies, what each resembles, where each runs\n"
         "  tapool doctor                    what this machine can measure\n"

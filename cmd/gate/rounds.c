@@ -25,6 +25,7 @@ static void keep(struct tp_rounds *r, size_t side, unsigned round, const struct 
     for (size_t m = 0; m < tp_metric_count; m++)
         series(r, side, m)[round] = tp_stored_value(run, &tp_metrics[m], 0);
     r->engine[side * r->rounds + round] = run->engine_ns_per_op;
+    r->cold[side] += run->played_once;
 }
 
 /* The same program was played: a trace that changes under the comparison would be compared with
@@ -121,7 +122,8 @@ int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
         return status;
     out->values = calloc(count * tp_metric_count * cfg->rounds, sizeof *out->values);
     out->engine = calloc(count * cfg->rounds, sizeof *out->engine);
-    if (!out->values || !out->engine)
+    out->cold = calloc(count, sizeof *out->cold);
+    if (!out->values || !out->engine || !out->cold)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     tp_random_seed(&random, cfg->seed);
     status = warm_up(cfg, sides, count, out, err);
@@ -137,6 +139,7 @@ void tp_rounds_release(struct tp_rounds *r)
 {
     free(r->values);
     free(r->engine);
+    free(r->cold);
     tp_stored_release(&r->first);
     *r = (struct tp_rounds){0};
 }

@@ -37,6 +37,7 @@ struct tp_rounds {
     unsigned rounds;
     double *values;
     double *engine; /* [side][round]: ns per op that were taken off */
+    unsigned *cold; /* [side]: rounds in which one replay took longer than min_time_ns */
     double step_ns;
     struct tp_stored first; /* the warm-up of side 0, for names and warnings */
 };

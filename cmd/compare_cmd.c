@@ -1,0 +1,312 @@
+/* tapool compare: strategies side by side, measured in turn or from stored results. */
+#include "cmd/cli.h"
+#include "cmd/gate/compare.h"
+#include "cmd/gate/compare_opts.h"
+#include "cmd/output.h"
+#include "cmd/stop.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_JSON };
+enum { SNIFF = 4096 };
+
+static const char *const format_words[] = {"text", "markdown", "csv", "json", NULL};
+static const char *const capacity_words[] = {"recorded", NULL};
+static const char *const color_words[] = {"never", "always", "auto", NULL};
+
+#define ROW(member) offsetof(struct tp_compare_opts, member)
+static const struct tp_opt rows[] = {
+    {.name = "strategy",
+     .letter = 's',
+     .type = TP_OPT_LIST,
+     .offset = ROW(strategies),
+     .arg = "NAME[:OPTS]",
+     .help = "a strategy, with options as name:a=1,b=2, under a label as label=name:...; may be "
+             "repeated; without it the usual set is compared"},
+    {.name = "base",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(base),
+     .arg = "NAME",
+     .help = "what the others are compared with: a strategy's label; of several results the FILE "
+             "(default: the first)"},
+    {.name = "rounds",
+     .type = TP_OPT_UINT,
+     .offset = ROW(rounds),
+     .def = "20",
+     .min = 2,
+     .max = TP_ROUNDS_MAX,
+     .arg = "N",
+     .help = "each strategy is played so often, all in turn, in random order"},
+    {.name = "min-time",
+     .type = TP_OPT_DURATION,
+     .offset = ROW(min_time),
+     .def = "25ms",
+     .max = UINT64_C(86400000000000),
+     .arg = "TIME",
+     .help = "a shorter trace is repeated for so long in each round, once for speed and once for "
+             "latencies"},
+    {.name = "source",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(source),
+     .arg = "NAME",
+     .help = "where memory comes from, as for replay"},
+    {.name = "capacity",
+     .type = TP_OPT_SIZE,
+     .offset = ROW(capacity),
+     .def = "recorded",
+     .max = UINT64_C(1) << 60,
+     .choices = capacity_words,
+     .arg = "SIZE",
+     .help = "what the device has, each of them; 0 is no limit"},
+    {.name = "touch",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(touch),
+     .def = "auto",
+     .choices = tp_compare_touch_words,
+     .arg = "HOW",
+     .help = "what is written into a new block inside the timed call"},
+    {.name = "metric",
+     .type = TP_OPT_LIST,
+     .offset = ROW(metrics),
+     .arg = "NAME",
+     .help = "show this one ('tapool help metrics'); may be repeated (default: the usual ones)"},
+    {.name = "sort",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(sort),
+     .arg = "KEY",
+     .help = "order of the rows: name, or a metric, the best first (default: as given)"},
+    {.name = "fail-on",
+     .type = TP_OPT_LIST,
+     .offset = ROW(fail_on),
+     .arg = "EXPR",
+     .help = "exit with 1 when it holds for any row: 'peak_reserved>+2%' (against the base), "
+             "'failed_allocations>0', 'ns_per_op>=100ns', oom; may be repeated. A time must differ "
+             "significantly for a change to hold"},
+    TP_OPEN_ROWS(struct tp_compare_opts),
+    {.name = "seed",
+     .type = TP_OPT_UINT,
+     .offset = ROW(seed),
+     .def = "1",
+     .max = UINT64_MAX - 1,
+     .arg = "N",
+     .help = "of the order of the rounds and of the intervals"},
+    {.name = "format",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(format),
+     .def = "text",
+     .choices = format_words,
+     .arg = "FORMAT",
+     .help = "what is printed"},
+    {.name = "json", .type = TP_OPT_FLAG, .offset = ROW(json), .help = "the same as --format json"},
+    {.name = "export-json",
+     .type = TP_OPT_TEXT,
+     .offset = ROW(export_json),
+     .arg = "FILE",
+     .help = "write the JSON to FILE as well"},
+    {.name = "force",
+     .letter = 'f',
+     .type = TP_OPT_FLAG,
+     .offset = ROW(force),
+     .help = "overwrite FILE"},
+    {.name = "bytes", .type = TP_OPT_FLAG, .offset = ROW(bytes), .help = "sizes in full"},
+    {.name = "color",
+     .type = TP_OPT_CHOICE,
+     .offset = ROW(color),
+     .def = "auto",
+     .choices = color_words,
+     .arg = "WHEN",
+     .help = "colour"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = TP_OPT_FLAG,
+     .offset = ROW(verbose),
+     .help = "all metrics, however wide"},
+    {.name = NULL}};
+
+struct compare {
+    const struct tp_compare_opts *o;
+    struct tp_compare found;
+    struct tp_compare_live *live;
+    struct tp_stored *files;
+    size_t file_count;
+    struct tp_condition *conditions;
+};
+
+/* ---- what is given ---- */
+
+/* A document of tapool itself, of whatever schema; a trace never is. */
+static bool is_stored(const char *path)
+{
+    char head[SNIFF + 1];
+    FILE *in = strcmp(path, "-") && strncmp(path, "sample:", 7) ? fopen(path, "re") : NULL;
+    size_t length = in ? fread(head, 1, SNIFF, in) : 0;
+    if (in)
+        fclose(in);
+    head[length] = '\0';
+    const char *text = head + strspn(head, "\xef\xbb\xbf \t\r\n");
+    return *text == '{' && strstr(text, "\"schema\"") && strstr(text, "\"tapool.");
+}
+
+static int fail_mixed(const struct tp_args *args, size_t stored, struct tp_err *err)
+{
+    const char *result = NULL, *trace = NULL;
+    for (int i = 0; i < args->count; i++)
+        *(is_stored(args->words[i]) ? &result : &trace) = args->words[i];
+    (void)stored;
+    return tp_hint(
+        err, tp_fail(err, TP_EUSAGE, "'%s' is a stored result and '%s' a trace", result, trace),
+        "compare takes either traces, which it measures, or results, which it reads");
+}
+
+/* ---- options ---- */
+
+static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
+{
+    const struct tp_opt_list *list = &k->o->fail_on;
+    k->conditions = calloc(list->count + 1, sizeof *k->conditions);
+    if (!k->conditions)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; i < list->count; i++) {
+        struct tp_condition *c = &k->conditions[i];
+        int status = tp_condition_parse(list->items[i], c, err);
+        if (status)
+            return status;
+        k->found.used[c->metric - tp_metrics] = true;
+        if (stored && c->relative && c->metric->class == TP_CLASS_NOISY)
+            return tp_hint(err,
+                           tp_fail(err, TP_EUSAGE,
+                                   "--fail-on '%s' can hold for no stored result: its times were "
+                                   "not measured in turn",
+                                   c->text),
+                           "'tapool compare TRACE -s A -s B' measures them so");
+    }
+    return TP_OK;
+}
+
+static int check_metric(const char *name, bool stored, struct tp_err *err)
+{
+    const struct tp_metric *m = tp_metric_find(name, err);
+    if (m && !stored && m->class == TP_CLASS_INSTRUCTIONS)
+        return tp_fail(err, TP_EUSAGE,
+                       "'%s' is not measured by compare: 'tapool check' counts them", m->name);
+    return m ? TP_OK : TP_EUSAGE;
+}
+
+/* Contradictions, found before any work. */
+static int check_options(struct compare *k, bool stored, struct tp_err *err)
+{
+    const struct tp_compare_opts *o = k->o;
+    int status = TP_OK;
+    if (stored && (o->strategies.count || o->source))
+        return tp_fail(err, TP_EUSAGE, "%s goes with traces: a stored result has its own",
+                       o->source ? "--source" : "-s");
+    for (size_t i = 0; !status && i < o->metrics.count; i++)
+        status = check_metric(o->metrics.items[i], stored, err);
+    if (!status && o->sort && strcasecmp(o->sort, "name"))
+        status = check_metric(o->sort, stored, err);
+    if (!status && o->export_json)
+        status = tp_output_check(o->export_json, o->force, err);
+    return status ? status : parse_conditions(k, stored, err);
+}
+
+/* ---- what is printed ---- */
+
+static int write_json(void *ctx, FILE *out, struct tp_err *err)
+{
+    return tp_compare_json(ctx, out, err);
+}
+
+static int report(struct compare *k, FILE *out, struct tp_err *err)
+{
+    struct tp_page page;
+    const struct tp_compare_opts *o = k->o;
+    int status = TP_OK;
+    if (o->export_json)
+        status = tp_output_write(o->export_json, o->force, write_json, &k->found, err);
+    if (status)
+        return status;
+    if (o->json || o->format == FORMAT_JSON)
+        return tp_compare_json(&k->found, out, err);
+    if (o->format == FORMAT_CSV)
+        return tp_compare_csv(&k->found, out, err);
+    if (o->format == FORMAT_MARKDOWN)
+        return tp_compare_markdown(&k->found, out, err);
+    tp_page_init(&page, out, o->color);
+    page.exact = o->bytes;
+    tp_compare_print(&k->found, o->verbose, &page);
+    return TP_OK;
+}
+
+/* ---- running ---- */
+
+static int find(struct compare *k, const struct tp_args *args, bool stored, struct tp_err *err)
+{
+    size_t count = (size_t)args->count;
+    struct tp_stop stop; /* not put back: the process ends after this */
+    if (stored) {
+        k->file_count = count;
+        return tp_compare_read(k->o, args->words, count, &k->found, &k->files, err);
+    }
+    tp_stop_catch(&stop, true);
+    return tp_compare_measure(k->o, args->words, count, &k->found, &k->live, err);
+}
+
+static int compare_all(struct compare *k, const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    size_t stored = 0;
+    for (int i = 0; i < args->count; i++)
+        stored += is_stored(args->words[i]);
+    if (stored && stored < (size_t)args->count)
+        return fail_mixed(args, stored, err);
+    int status = check_options(k, stored > 0, err);
+    if (!status)
+        status = find(k, args, stored > 0, err);
+    if (!status)
+        status = tp_compare_columns(&k->found, &k->o->metrics, err);
+    if (!status && k->o->sort && strcasecmp(k->o->sort, "name"))
+        k->found.used[tp_metric_find(k->o->sort, NULL) - tp_metrics] = true;
+    if (!status)
+        status = tp_compare_decide(&k->found, err);
+    if (!status)
+        status = tp_compare_sort(&k->found, k->o->sort, err);
+    if (!status)
+        status = report(k, out, err);
+    return status ? status : tp_compare_check(&k->found, k->conditions, k->o->fail_on.count, err);
+}
+
+static int run_compare(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    struct compare k = {.o = args->opts};
+    if (!args->count)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "compare needs a trace, or stored results"),
+                       "tapool compare sample:sqlite -s system -s arena");
+    int status = tp_compare_init(&k.found, err);
+    if (!status)
+        status = compare_all(&k, args, out, err);
+    free(k.conditions);
+    tp_compare_release(&k.found);
+    tp_compare_live_release(k.live);
+    tp_compare_files_release(k.files, k.file_count);
+    return status;
+}
+
+const struct tp_command tp_command_compare = {
+    .name = "compare",
+    .usage = "compare TRACE... [-s STRATEGY]... [OPTION]... | compare RESULT.json...",
+    .summary = "which strategy is faster or smaller: measured in turn, with intervals",
+    .about =
+        "Plays the strategies on each trace in turn, round after round, each time in a fresh "
+        "process, and says what differs from the base: memory and counts exactly, times with a "
+        "95 % interval and only where a test shows it. A replay is one measurement, its memory "
+        "exact; a comparison is repeated in turn, so that a machine that drifts drifts for all "
+        "alike.\n\nTRACE is a file, '-' for standard input, or sample:NAME. RESULT.json is what "
+        "'tapool replay --export-json' wrote: one result compares its strategies, several compare "
+        "each strategy with itself, matched by trace, label and source. Their memory compares as "
+        "exactly; their times, which were not measured in turn, are shown and never decided on.",
+    .opts_size = sizeof(struct tp_compare_opts),
+    .options = rows,
+    .run = run_compare,
+};

@@ -1,0 +1,227 @@
+/* Cells of a comparison as people read them, and what their marks mean; see compare.h. */
+#include "cmd/gate/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct tp_compare_cell *cell_of(const struct tp_compare_row *r,
+                                             const struct tp_metric *m)
+{
+    return &r->cells[m - tp_metrics];
+}
+
+static bool is_time(const struct tp_metric *m)
+{
+    return m->unit == TP_UNIT_NS;
+}
+
+static bool is_single(const struct tp_metric *m) /* one call, not a mean */
+{
+    return is_time(m) && !strstr(m->name, "per_op") && !strstr(m->name, "mean");
+}
+
+static double step_of(const struct tp_compare_row *r)
+{
+    return r->rounds ? r->rounds->step_ns : r->from->step_ns;
+}
+
+/* A percentile, half a step between two of them rounded. */
+static uint64_t whole_ns(double value)
+{
+    return value > 0 ? (uint64_t)(value + 0.5) : 0;
+}
+
+/* ---- heads ---- */
+
+/* A name that has no words of its own is cut in the middle. */
+static void split_name(const char *name, struct tp_compare_head *head)
+{
+    size_t length = strlen(name), cut = 0;
+    for (size_t i = 1; i < length; i++)
+        if ((name[i] == '_' || name[i] == '.') && (!cut || i <= length / 2 + 2))
+            cut = i;
+    snprintf(head->line[0], sizeof head->line[0], "%.*s", (int)(cut ? cut : 0), name);
+    snprintf(head->line[1], sizeof head->line[1], "%.39s", name + (cut ? cut + 1 : 0));
+    for (char *c = head->line[1]; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+    for (char *c = head->line[0]; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+}
+
+struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
+                                          const struct tp_compare_table *t)
+{
+    static const struct {
+        const char *name, *host[2], *device[2];
+    } known[] = {{"ns_per_op", {"", "ns per call"}, {"", "ns per call"}},
+                 {"source_calls.get", {"gets from", "system"}, {"gets from", "driver"}},
+                 {"source_calls.put", {"returns to", "system"}, {"returns to", "driver"}}};
+    struct tp_compare_head head;
+    bool device = !strcmp(t->run->kind, "device"), policy = !strcmp(t->run->scope, "policy");
+    split_name(m->name, &head);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i].name, m->name))
+            for (int l = 0; l < 2; l++)
+                snprintf(head.line[l], sizeof head.line[l], "%s",
+                         device ? known[i].device[l] : known[i].host[l]);
+    if (policy && !strcmp(m->name, "ns_per_op"))
+        return (struct tp_compare_head){{"policy time", "ns per call"}};
+    if (is_time(m) && !strstr(head.line[1], "ns")) {
+        size_t used = strlen(head.line[1]);
+        snprintf(head.line[1] + used, sizeof head.line[1] - used, ", ns");
+    }
+    return head;
+}
+
+/* ---- values ---- */
+
+static bool is_flattered(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return is_time(m) && tp_compare_flattered(r);
+}
+
+/* Nothing is left of the time when tapool's own share is taken off. */
+static bool is_drowned(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return !strcmp(m->name, "ns_per_op") && cell_of(r, m)->value <= 0;
+}
+
+/* By a real allocator's own statistics. */
+static bool is_informative(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return m->class == TP_CLASS_EXACT && !r->run->exact && !isnan(cell_of(r, m)->value);
+}
+
+/* "14.2", with a digit after the point below 100, so that intervals line up. */
+static struct tp_text time_text(double ns)
+{
+    struct tp_text t;
+    if (ns >= 1000)
+        return tp_digits(ns);
+    snprintf(t.s, sizeof t.s, ns >= 100 ? "%.0f" : ns >= 10 ? "%.1f" : "%.2f", ns);
+    return t;
+}
+
+static void time_value(const struct tp_compare_row *r, const struct tp_metric *m, char *text,
+                       size_t size)
+{
+    const struct tp_compare_cell *cell = cell_of(r, m);
+    if (is_single(m))
+        snprintf(text, size, "%s", tp_latency_text(whole_ns(cell->value), step_of(r)).s);
+    else if (isnan(cell->low))
+        snprintf(text, size, "%s", time_text(cell->value).s);
+    else
+        snprintf(text, size, "%s [%s, %s]", time_text(cell->value).s, time_text(cell->low).s,
+                 time_text(cell->high).s);
+}
+
+void tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metric *m, bool exact,
+                           char *text, size_t size)
+{
+    const struct tp_compare_cell *cell = cell_of(r, m);
+    if (is_flattered(r, m))
+        snprintf(text, size, "(a)");
+    else if (isnan(cell->value))
+        snprintf(text, size, "-");
+    else if (is_drowned(r, m))
+        snprintf(text, size, "(c)");
+    else if (is_time(m))
+        time_value(r, m, text, size);
+    else
+        snprintf(text, size, "%s%s", tp_metric_text(m, cell->value, exact).s,
+                 is_informative(r, m) ? " (i)" : "");
+}
+
+static void percent_text(double change, char *text, size_t size)
+{
+    if (change >= 9.995)
+        snprintf(text, size, "%s", tp_times(1 + change).s);
+    else if (fabs(change) < 0.001)
+        snprintf(text, size, "%+.2g %%", 100 * change);
+    else
+        snprintf(text, size, "%+.1f %%", 100 * change);
+}
+
+void tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m, char *text,
+                            size_t size)
+{
+    static const char *const words[TP_MARKS] = {
+        [TP_MARK_NONE] = "-", [TP_MARK_BASE] = "base", [TP_MARK_SAME] = "~"};
+    const struct tp_compare_cell *cell = cell_of(r, m);
+    char percent[TP_COMPARE_TEXT];
+    percent_text(cell->change, percent, sizeof percent);
+    if (is_flattered(r, m))
+        *text = '\0';
+    else if (words[cell->mark])
+        snprintf(text, size, "%s", words[cell->mark]);
+    else if (isnan(cell->change))
+        snprintf(text, size, "from 0");
+    else if (cell->mark == TP_MARK_EXACT && cell->change == 0)
+        snprintf(text, size, "same");
+    else if (cell->mark == TP_MARK_UNTESTED)
+        snprintf(text, size, "(%s)", cell->change == 0 ? "0 %" : percent);
+    else
+        snprintf(text, size, "%s", percent);
+}
+
+/* ---- the legend ---- */
+
+typedef bool occurs_fn(const struct tp_compare_row *r, const struct tp_metric *m);
+
+static bool has_same(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return cell_of(r, m)->mark == TP_MARK_SAME;
+}
+
+static bool has_untested(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return cell_of(r, m)->mark == TP_MARK_UNTESTED;
+}
+
+static bool has_bound(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    double value = cell_of(r, m)->value;
+    return is_single(m) && value >= 0 && tp_latency_is_coarse(whole_ns(value), step_of(r));
+}
+
+static bool has_drowned(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return !isnan(cell_of(r, m)->value) && is_drowned(r, m);
+}
+
+static bool has_sum(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return r->run->devices > 1 && m->per_device;
+}
+
+void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,
+                       const char *lines[TP_COMPARE_LEGEND + 1])
+{
+    const struct {
+        occurs_fn *occurs;
+        const char *line;
+    } legend[] = {
+        {has_same, "~ no difference shown (p >= 0.01 after Holm, or under 5 %)"},
+        {has_untested, c->live ? "( ) not tested: these vary too much to be"
+                               : "( ) not tested: times of results that were not measured in turn "
+                                 "cannot show small differences"},
+        {has_bound, "<=10, ~30: within one or a few steps of this clock, which compare with "
+                    "nothing"},
+        {is_flattered, "(a) over half of the allocations go to the driver, whose cost is not "
+                       "simulated"},
+        {has_drowned, "(c) no more than tapool's own share, which is taken off"},
+        {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
+                         "not exact"},
+        {has_sum, "Bytes and counts are sums over the devices"},
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) {
+        bool found = false;
+        for (size_t r = 0; r < t->count && !found; r++)
+            for (size_t m = 0; m < columns && !found; m++)
+                found = legend[i].occurs(&t->rows[r], c->columns[m]);
+        if (found)
+            lines[count++] = legend[i].line;
+    }
+    lines[count] = NULL;
+}

@@ -1,0 +1,308 @@
+/* Comparing results that are stored. One file: its strategies with each other. Several: each
+ * strategy of the base's file with the same of the others, matched by the trace's name, the label
+ * and the source. What has no partner is named, never dropped in silence. */
+#include "cmd/gate/compare.h"
+
+#include "cmd/gate/compare_opts.h"
+#include "cmd/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { CELLS_MAX = 4096 };
+
+struct match {
+    struct tp_compare *c;
+    const struct tp_stored *files;
+    size_t count, base;
+    bool **used; /* by file and run */
+};
+
+static int add_row(struct tp_compare_table *t, const struct tp_stored *from,
+                   const struct tp_stored_run *run, const char *label, struct tp_err *err)
+{
+    struct tp_compare_row *row = tp_compare_add_row(t, label);
+    const struct tp_strategy *known = tp_find_strategy(run->strategy, NULL);
+    if (!row)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    row->from = from;
+    row->run = run;
+    row->yardstick = known && known->group == TP_GROUP_YARDSTICK;
+    row->cold = run->played_once;
+    return TP_OK;
+}
+
+static struct tp_compare_table *find_table(struct tp_compare *c, const struct tp_stored_run *run)
+{
+    for (size_t t = 0; t < c->count; t++)
+        if (!strcmp(c->tables[t].hash, run->hash) && !strcmp(c->tables[t].name, run->trace_name))
+            return &c->tables[t];
+    struct tp_compare_table *t = tp_compare_add_table(c);
+    if (!t)
+        return NULL;
+    t->name = run->trace_name;
+    t->hash = run->hash;
+    t->run = run;
+    return t;
+}
+
+/* ---- one file ---- */
+
+/* Two rows of one label stand on different sources: the label says so. */
+static void name_twin(const struct tp_compare_table *t, const struct tp_stored_run *run,
+                      char *label, size_t size)
+{
+    snprintf(label, size, "%s", run->label);
+    for (size_t r = 0; r < t->count; r++)
+        if (!strcmp(t->rows[r].label, run->label))
+            snprintf(label, size, "%s on %s", run->label, run->source);
+}
+
+static int choose_base(struct tp_compare_table *t, const char *name, struct tp_err *err)
+{
+    size_t base = 0;
+    while (name && base < t->count && strcasecmp(t->rows[base].label, name) != 0)
+        base++;
+    if (base == t->count)
+        return tp_fail(err, TP_EUSAGE, "--base '%s' is no strategy that %s was replayed by", name,
+                       t->name);
+    int status = TP_OK;
+    for (size_t r = 0; r < t->count; r++) {
+        t->rows[r].base = base;
+        if (!status)
+            status = tp_stored_comparable(t->rows[base].from, t->rows[base].run, t->rows[r].from,
+                                          t->rows[r].run, err);
+    }
+    return status;
+}
+
+/* Tables with one row compare nothing. */
+static void drop_lonely(struct tp_compare *c)
+{
+    size_t kept = 0;
+    for (size_t t = 0; t < c->count; t++) {
+        if (c->tables[t].count > 1) {
+            c->tables[kept++] = c->tables[t];
+            continue;
+        }
+        tp_compare_note(c, "%s was replayed by %s alone: nothing to compare it with",
+                        c->tables[t].name, c->tables[t].rows[0].label);
+        free(c->tables[t].rows[0].label);
+        free(c->tables[t].rows);
+    }
+    c->count = kept;
+}
+
+static int match_inside(const struct tp_stored *file, const char *base, struct tp_compare *c,
+                        struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < file->count; i++) {
+        char label[160];
+        struct tp_compare_table *t = find_table(c, &file->runs[i]);
+        if (!t)
+            return tp_fail(err, TP_ENOMEM, "out of memory");
+        name_twin(t, &file->runs[i], label, sizeof label);
+        status = add_row(t, file, &file->runs[i], label, err);
+    }
+    if (!status)
+        drop_lonely(c);
+    if (!status && !c->count)
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT, "%s holds one strategy a trace: nothing to compare",
+                               file->path),
+                       "name a second result, or replay with several -s");
+    for (size_t t = 0; !status && t < c->count; t++)
+        status = choose_base(&c->tables[t], base, err);
+    return status;
+}
+
+/* ---- several files ---- */
+
+static bool same_cell(const struct tp_stored_run *a, const struct tp_stored_run *b)
+{
+    return !strcmp(a->trace_name, b->trace_name) && !strcmp(a->label, b->label) &&
+           !strcmp(a->source, b->source);
+}
+
+/* The partner in another file: the same program first; else the same names, which
+ * tp_stored_comparable then refuses by its hash. */
+static const struct tp_stored_run *find_partner(const struct match *m, size_t file,
+                                                const struct tp_stored_run *run)
+{
+    const struct tp_stored *f = &m->files[file];
+    size_t found = f->count;
+    for (size_t i = 0; i < f->count; i++) {
+        if (m->used[file][i] || !same_cell(&f->runs[i], run))
+            continue;
+        if (found == f->count || !strcmp(f->runs[i].hash, run->hash))
+            found = i;
+        if (!strcmp(f->runs[found].hash, run->hash))
+            break;
+    }
+    if (found == f->count)
+        return NULL;
+    m->used[file][found] = true;
+    return &f->runs[found];
+}
+
+static const char *option_of(const struct tp_stored_option *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(list[i].name, name))
+            return list[i].value;
+    return "not there";
+}
+
+static void note_options(struct tp_compare *c, const char *label,
+                         const struct tp_stored_option *list, size_t count,
+                         const struct tp_stored_option *others, size_t other_count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *other = option_of(others, other_count, list[i].name);
+        if (strcmp(other, list[i].value))
+            tp_compare_note(c, "%.60s: option %.60s is %.60s and %.60s", label, list[i].name,
+                            list[i].value, other);
+    }
+    for (size_t i = 0; i < other_count; i++)
+        if (!strcmp(option_of(list, count, others[i].name), "not there"))
+            tp_compare_note(c, "%.60s: option %.60s is not there and %.60s", label, others[i].name,
+                            others[i].value);
+}
+
+/* What is not the same of two that may stand side by side. */
+static void note_differences(struct tp_compare *c, const struct tp_compare_row *a,
+                             const struct tp_compare_row *b)
+{
+    char text[TP_COMPARE_NOTE - 100];
+    tp_stored_differences(a->from, b->from, true, text, sizeof text);
+    if (*text)
+        tp_compare_note(c, "%.40s and %.40s: %s", a->from->path, b->from->path, text);
+    note_options(c, a->label, a->run->options, a->run->option_count, b->run->options,
+                 b->run->option_count);
+    note_options(c, a->label, a->run->source_options, a->run->source_option_count,
+                 b->run->source_options, b->run->source_option_count);
+}
+
+static void note_alone(const struct match *m, size_t file, const struct tp_stored_run *run)
+{
+    tp_compare_note(m->c, "%.60s by %.60s on %.40s is in %.60s alone", run->trace_name, run->label,
+                    run->source, m->files[file].path);
+}
+
+/* A cell of the base's file, with its partners. */
+static int match_cell(struct match *m, const struct tp_stored_run *run, struct tp_err *err)
+{
+    struct tp_compare_table *t = NULL;
+    size_t base = 0;
+    int status = TP_OK;
+    for (size_t f = 0; !status && f < m->count; f++) {
+        const struct tp_stored_run *other = f == m->base ? NULL : find_partner(m, f, run);
+        if (!other)
+            continue;
+        status = tp_stored_comparable(&m->files[m->base], run, &m->files[f], other, err);
+        if (!status && !t) {
+            t = find_table(m->c, run);
+            base = t ? t->count : 0;
+            status = t ? add_row(t, &m->files[m->base], run, run->label, err)
+                       : tp_fail(err, TP_ENOMEM, "out of memory");
+        }
+        if (!status)
+            status = add_row(t, &m->files[f], other, run->label, err);
+        if (!status)
+            note_differences(m->c, &t->rows[base], &t->rows[t->count - 1]);
+    }
+    for (size_t r = base; t && r < t->count; r++) {
+        t->rows[r].base = base;
+        t->rows[r].file = t->rows[r].from->path;
+    }
+    if (!status && !t)
+        note_alone(m, m->base, run);
+    return status;
+}
+
+static int fail_nothing(const struct match *m, struct tp_err *err)
+{
+    const struct tp_stored *a = &m->files[m->base], *b = &m->files[m->base ? 0 : 1];
+    if (!a->count || !b->count)
+        return tp_fail(err, TP_EINPUT, "%s holds no result", a->count ? b->path : a->path);
+    return tp_hint(err,
+                   tp_fail(err, TP_EINPUT,
+                           "nothing is in both: %s has %.60s by %.60s on %s, %s has %.60s by %.60s "
+                           "on %s",
+                           a->path, a->runs[0].trace_name, a->runs[0].label, a->runs[0].source,
+                           b->path, b->runs[0].trace_name, b->runs[0].label, b->runs[0].source),
+                   "results are matched by trace, label and source: -s LABEL=NAME gives a label");
+}
+
+static int match_all(struct match *m, struct tp_err *err)
+{
+    const struct tp_stored *base = &m->files[m->base];
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < base->count; i++)
+        status = match_cell(m, &base->runs[i], err);
+    if (status)
+        return status;
+    if (!m->c->count)
+        return fail_nothing(m, err);
+    for (size_t f = 0; f < m->count; f++)
+        for (size_t i = 0; f != m->base && i < m->files[f].count; i++)
+            if (!m->used[f][i])
+                note_alone(m, f, &m->files[f].runs[i]);
+    return TP_OK;
+}
+
+static int match_files(struct match *m, const char *base, struct tp_err *err)
+{
+    while (base && m->base < m->count && strcmp(m->files[m->base].path, base) != 0)
+        m->base++;
+    if (m->base == m->count)
+        return tp_fail(err, TP_EUSAGE, "--base '%s' is none of the files", base);
+    m->used = calloc(m->count, sizeof *m->used);
+    int status = m->used ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t f = 0; !status && f < m->count; f++) {
+        m->used[f] = calloc(m->files[f].count + 1, sizeof **m->used);
+        if (!m->used[f])
+            status = tp_fail(err, TP_ENOMEM, "out of memory");
+    }
+    if (!status)
+        status = match_all(m, err);
+    for (size_t f = 0; m->used && f < m->count; f++)
+        free(m->used[f]);
+    free(m->used);
+    return status;
+}
+
+/* ---- both ---- */
+
+void tp_compare_files_release(struct tp_stored *files, size_t count)
+{
+    for (size_t i = 0; files && i < count; i++)
+        tp_stored_release(&files[i]);
+    free(files);
+}
+
+int tp_compare_read(const struct tp_compare_opts *o, char *const *words, size_t count,
+                    struct tp_compare *c, struct tp_stored **out, struct tp_err *err)
+{
+    struct tp_stored *files = *out = calloc(count, sizeof *files);
+    size_t cells = 0;
+    int status = files ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    c->seed = o->seed;
+    c->files = files;
+    c->file_count = count;
+    for (size_t i = 0; !status && i < count; i++) {
+        status = tp_stored_read(words[i], &files[i], err);
+        cells += files[i].count;
+        if (!status && files[i].partial)
+            tp_compare_note(c, "%.80s is partial: its replay was interrupted", files[i].path);
+    }
+    if (!status && cells > CELLS_MAX)
+        return tp_fail(err, TP_EINPUT, "over %d results are more than one comparison", CELLS_MAX);
+    if (status)
+        return status;
+    if (count == 1)
+        return match_inside(&files[0], o->base, c, err);
+    return match_files(&(struct match){.c = c, .files = files, .count = count}, o->base, err);
+}

@@ -1,0 +1,385 @@
+/* Screen G: a table a trace, its legend, and which one to pick. */
+#include "cmd/gate/compare.h"
+
+#include "cmd/figures.h"
+#include "cmd/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INDENT = 2, GAP = 2, NOTE_MIN = 16, NOTE_MAX = 28 };
+
+/* ---- tables ---- */
+
+static void fill_row(const struct tp_compare *c, const struct tp_compare_row *r, size_t metrics,
+                     bool exact, struct tp_row *out)
+{
+    char text[TP_COMPARE_TEXT];
+    tp_compare_name(r, out->cells[0], TP_TABLE_CELL);
+    for (size_t m = 0; m < metrics; m++) {
+        tp_compare_value_text(r, c->columns[m], exact, text, sizeof text);
+        snprintf(out->cells[1 + 2 * m], TP_TABLE_CELL, "%s", text);
+        tp_compare_change_text(r, c->columns[m], text, sizeof text);
+        snprintf(out->cells[2 + 2 * m], TP_TABLE_CELL, "%s", text);
+    }
+}
+
+static int width_of(const struct tp_table *t, const struct tp_compare_head *heads)
+{
+    int total = INDENT - GAP;
+    for (int c = 0; c < t->column_count; c++) {
+        int width = 0;
+        for (int l = 0; c % 2 && l < 2; l++)
+            if (tp_text_width(heads[c / 2].line[l]) > width)
+                width = tp_text_width(heads[c / 2].line[l]);
+        for (int r = 0; r < t->row_count; r++)
+            if (tp_text_width(t->rows[r].cells[c]) > width)
+                width = tp_text_width(t->rows[r].cells[c]);
+        total += width + GAP;
+    }
+    return total;
+}
+
+/* A metric is shown with its change or not at all: as many as find room, from the left. */
+static size_t fit(struct tp_table *t, const struct tp_compare_head *heads, size_t metrics,
+                  int width, bool all)
+{
+    const size_t most = (TP_TABLE_COLUMNS - 1) / 2;
+    size_t shown = metrics < most ? metrics : most;
+    for (;; shown--) {
+        t->column_count = 1 + 2 * (int)shown;
+        if (shown <= 1 || all || width_of(t, heads) <= width)
+            break;
+    }
+    t->columns[0] = (struct tp_column){{"", ""}};
+    for (size_t m = 0; m < shown; m++) {
+        t->columns[1 + 2 * m] = (struct tp_column){{heads[m].line[0], heads[m].line[1]}};
+        t->columns[2 + 2 * m] = (struct tp_column){{"", ""}};
+    }
+    return shown;
+}
+
+/* How many metrics found no room. */
+static size_t print_rows(const struct tp_compare *c, const struct tp_compare_table *t, bool verbose,
+                         struct tp_page *page)
+{
+    struct tp_compare_head heads[TP_METRIC_MAX];
+    const size_t most = (TP_TABLE_COLUMNS - 1) / 2;
+    size_t metrics = c->column_count < most ? c->column_count : most;
+    struct tp_table table = {.rows = calloc(t->count ? t->count : 1, sizeof *table.rows),
+                             .row_count = (int)t->count};
+    if (!table.rows)
+        return 0;
+    for (size_t m = 0; m < metrics; m++)
+        heads[m] = tp_compare_heading(c->columns[m], t);
+    for (size_t r = 0; r < t->count; r++)
+        fill_row(c, &t->rows[r], metrics, page->exact, &table.rows[r]);
+    size_t shown = fit(&table, heads, metrics, page->width, verbose);
+    tp_table_print(&table, page, INDENT, true);
+    free(table.rows);
+    return c->column_count - shown;
+}
+
+static void print_dim(struct tp_page *page, const char *text)
+{
+    tp_page_styled(page, INDENT, TP_DIM, "%s", text);
+    tp_page_line(page);
+}
+
+static void print_few_rounds(const struct tp_compare *c, const struct tp_compare_table *t,
+                             struct tp_page *page)
+{
+    if (!t->rounds_needed)
+        return;
+    tp_page_styled(page, INDENT, TP_DIM,
+                   "%u rounds are too few for these %zu tests to show anything: p cannot get below "
+                   "%.2g. From %zu rounds on it can: --rounds %zu",
+                   c->rounds, t->tests, t->least_p, t->rounds_needed, t->rounds_needed);
+    tp_page_line(page);
+}
+
+static void print_failures(const struct tp_compare_table *t, struct tp_page *page)
+{
+    const struct tp_metric *failed = tp_metric_find("failed_allocations", NULL);
+    for (size_t r = 0; r < t->count; r++) {
+        char name[96];
+        double count = t->rows[r].cells[failed - tp_metrics].value;
+        if (!(count > 0))
+            continue;
+        tp_page_at(page, INDENT, "%s: ", tp_compare_name(&t->rows[r], name, sizeof name));
+        tp_page_styled(page, page->column, TP_RED, "OUT OF MEMORY");
+        tp_page_more(page, INDENT + 2, ", %s allocations failed; its times compare with nothing",
+                     tp_count((uint64_t)count).s);
+        tp_page_line(page);
+    }
+}
+
+static void print_cold(const struct tp_compare_table *t, struct tp_page *page)
+{
+    bool all = true;
+    for (size_t r = 0; r < t->count; r++)
+        all = all && t->rows[r].cold;
+    for (size_t r = 0; !all && r < t->count; r++) {
+        char name[160];
+        if (!t->rows[r].cold)
+            continue;
+        tp_page_styled(page, INDENT, TP_DIM,
+                       "%s: one replay took longer than --min-time, so its times are cold ones",
+                       tp_compare_name(&t->rows[r], name, sizeof name));
+        tp_page_line(page);
+    }
+    if (all)
+        print_dim(page, "One replay took longer than --min-time: all times are cold, page faults "
+                        "included");
+}
+
+static void print_below(const struct tp_compare *c, const struct tp_compare_table *t, size_t hidden,
+                        struct tp_page *page)
+{
+    const char *legend[TP_COMPARE_LEGEND + 1];
+    tp_compare_legend(c, t, c->column_count - hidden, legend);
+    for (size_t i = 0; legend[i]; i++)
+        print_dim(page, legend[i]);
+    print_few_rounds(c, t, page);
+    if (hidden) {
+        char text[64];
+        snprintf(text, sizeof text, "%zu metric%s hidden: %s", hidden, hidden == 1 ? "" : "s",
+                 c->column_count > (TP_TABLE_COLUMNS - 1) / 2 ? "--format csv has all" : "-v");
+        print_dim(page, text);
+    }
+    print_cold(t, page);
+    print_failures(t, page);
+}
+
+static void print_pick(const struct tp_compare *c, const struct tp_compare_table *t,
+                       struct tp_page *page)
+{
+    char text[TP_COMPARE_PICK];
+    tp_compare_pick(c, t, text, sizeof text);
+    size_t head = strcspn(text, ":");
+    if (!*text)
+        return;
+    tp_page_line(page);
+    tp_page_styled(page, 0, TP_BOLD, "%.*s", (int)head, text);
+    tp_page_more(page, 6, "%s", text + head);
+    tp_page_line(page);
+}
+
+/* ---- above the tables ---- */
+
+static int note_column(const char *file, const char *label)
+{
+    int first = tp_text_width(file), second = tp_text_width(label);
+    int column = (first > second ? first : second) + 2;
+    return column < NOTE_MIN ? NOTE_MIN : column > NOTE_MAX ? NOTE_MAX : column;
+}
+
+static void print_rounds(const struct tp_compare *c, const struct tp_compare_table *t, int note,
+                         struct tp_page *page)
+{
+    char pinned[48] = "", label[32];
+    if (c->core >= 0)
+        snprintf(pinned, sizeof pinned, ", pinned to core %d", c->core);
+    snprintf(label, sizeof label, "%u rounds", c->rounds);
+    tp_page_at(page, 0, "%s", label);
+    tp_page_at(page, note, "in random order, each in a fresh process%s, seed %llu, %s", pinned,
+               (unsigned long long)c->seed, tp_duration(t->wall_ns).s);
+    tp_page_line(page);
+}
+
+static void print_live_head(const struct tp_compare *c, const struct tp_compare_table *t,
+                            struct tp_page *page)
+{
+    char label[TP_LABEL_MAX];
+    const struct tp_result *head = &t->head;
+    bool foreign = (head->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    bool simulated = head->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(head);
+    snprintf(label, sizeof label, "%s",
+             foreign     ? "host"
+             : simulated ? "virtual GPU"
+                         : head->source->layers[0].ops->name);
+    if (tp_result_is_device(head))
+        tp_device_label(head, label, sizeof label);
+    tp_report_head(head, label, page);
+    print_rounds(c, t, note_column(head->trace->file, label), page);
+}
+
+static void print_stored_head(const struct tp_compare_table *t, struct tp_page *page)
+{
+    int note = note_column(t->name, "");
+    tp_page_at(page, 0, "%s", t->name);
+    if (tp_text_width(t->name) + 2 > note)
+        tp_page_line(page);
+    tp_page_at(page, note, "%s events, played on %s%s", tp_count(t->run->events).s, t->run->source,
+               strcmp(t->run->scope, "policy")
+                   ? ""
+                   : ": times are the policy's own work, no driver's or system's is in them");
+    tp_page_line(page);
+}
+
+static void print_files(const struct tp_compare *c, struct tp_page *page)
+{
+    for (size_t i = 0; i < c->file_count; i++) {
+        const struct tp_stored *f = &c->files[i];
+        int note = note_column(f->path, "");
+        tp_page_at(page, 0, "%s", f->path);
+        if (tp_text_width(f->path) + 2 > note)
+            tp_page_line(page);
+        tp_page_at(page, note, "tapool %s (%s, %s), %s%s%s", f->version, f->build, f->compiler,
+                   f->arch, *f->cpu ? ", " : "", f->cpu);
+        tp_page_line(page);
+    }
+    tp_page_line(page);
+}
+
+/* ---- below them ---- */
+
+static void mean_text(const struct tp_compare *c, const struct tp_compare_mean *m, size_t metric,
+                      char *out)
+{
+    double ratio = m->ratio[metric];
+    char few[24] = "";
+    if (m->traces[metric] < c->count)
+        snprintf(few, sizeof few, " (%zu)", m->traces[metric]);
+    if (isnan(ratio))
+        snprintf(out, TP_TABLE_CELL, "-");
+    else
+        snprintf(out, TP_TABLE_CELL, "%.3f%s", ratio, few);
+}
+
+/* "geometric mean": each strategy's ratio to the base, over the traces where both are above 0. */
+static void print_means(const struct tp_compare *c, struct tp_page *page)
+{
+    struct tp_compare_head heads[TP_TABLE_COLUMNS];
+    struct tp_table table = {.rows = calloc(c->mean_count ? c->mean_count : 1, sizeof *table.rows),
+                             .row_count = (int)c->mean_count};
+    size_t metrics =
+        c->column_count < TP_TABLE_COLUMNS - 1 ? c->column_count : TP_TABLE_COLUMNS - 1;
+    bool few = false;
+    if (!table.rows)
+        return;
+    table.columns[0] = (struct tp_column){{"", ""}};
+    table.column_count = 1 + (int)metrics;
+    for (size_t m = 0; m < metrics; m++) {
+        heads[m] = tp_compare_heading(c->columns[m], &c->tables[0]);
+        table.columns[1 + m] = (struct tp_column){{heads[m].line[0], heads[m].line[1]}};
+    }
+    for (size_t r = 0; r < c->mean_count; r++) {
+        snprintf(table.rows[r].cells[0], TP_TABLE_CELL, "%s", c->means[r].label);
+        for (size_t m = 0; m < metrics; m++) {
+            size_t metric = (size_t)(c->columns[m] - tp_metrics);
+            mean_text(c, &c->means[r], metric, table.rows[r].cells[1 + m]);
+            few |= c->means[r].traces[metric] && c->means[r].traces[metric] < c->count;
+        }
+    }
+    tp_page_line(page);
+    tp_page_at(page, 0, "geometric mean  of the ratios to the base, over %zu traces", c->count);
+    tp_page_line(page);
+    tp_table_print(&table, page, INDENT, true);
+    if (few)
+        print_dim(page, "(N): over so many, where both are known and above 0");
+    free(table.rows);
+}
+
+/* Rows of all tables, one after the other. */
+static const struct tp_compare_row *nth_row(const struct tp_compare *c, size_t n,
+                                            const struct tp_compare_table **table)
+{
+    for (size_t t = 0; t < c->count; n -= c->tables[t++].count)
+        if (n < c->tables[t].count) {
+            *table = &c->tables[t];
+            return &c->tables[t].rows[n];
+        }
+    return NULL;
+}
+
+static const struct tp_stored_option *warning_of(const struct tp_compare_row *r, const char *id)
+{
+    for (size_t w = 0; w < r->run->warning_count; w++)
+        if (!strcmp(r->run->warnings[w].name, id))
+            return &r->run->warnings[w];
+    return NULL;
+}
+
+/* Others that have the same: "lru; arena, jq", where there are several traces. */
+static void list_likewise(const struct tp_compare *c, size_t first, const char *id, char *text,
+                          size_t size)
+{
+    const struct tp_compare_table *t;
+    const struct tp_compare_row *r;
+    size_t used = 0;
+    *text = '\0';
+    for (size_t n = first + 1; (r = nth_row(c, n, &t)) != NULL && used < size; n++) {
+        char name[160];
+        if (!warning_of(r, id))
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", used ? "; " : "",
+                                 tp_compare_name(r, name, sizeof name), c->count > 1 ? ", " : "",
+                                 c->count > 1 ? t->name : "");
+    }
+}
+
+static bool is_said(const struct tp_compare *c, size_t before, const char *id)
+{
+    const struct tp_compare_table *t;
+    for (size_t n = 0; n < before; n++)
+        if (warning_of(nth_row(c, n, &t), id))
+            return true;
+    return false;
+}
+
+/* A warning is said once, with the sentence of the first row that has it. */
+static void print_warnings(const struct tp_compare *c, struct tp_page *page)
+{
+    const struct tp_compare_table *t;
+    const struct tp_compare_row *r;
+    for (size_t n = 0; (r = nth_row(c, n, &t)) != NULL; n++)
+        for (size_t w = 0; w < r->run->warning_count; w++) {
+            char others[256];
+            const struct tp_stored_option *warning = &r->run->warnings[w];
+            if (is_said(c, n, warning->name))
+                continue;
+            list_likewise(c, n, warning->name, others, sizeof others);
+            tp_page_at(page, 0, "! %s", warning->name);
+            tp_page_at(page, page->column < 15 ? 16 : page->column + 2, "%s%s%s%s", warning->value,
+                       *others ? " Likewise: " : "", others, *others ? "." : "");
+            tp_page_line(page);
+        }
+}
+
+static void print_notes(const struct tp_compare *c, struct tp_page *page)
+{
+    for (size_t i = 0; i < c->note_count; i++) {
+        tp_page_at(page, 0, "note");
+        tp_page_at(page, NOTE_MIN, "%s", c->notes[i]);
+        tp_page_line(page);
+    }
+    if (c->notes_left) {
+        tp_page_at(page, NOTE_MIN, "%zu more", c->notes_left);
+        tp_page_line(page);
+    }
+}
+
+void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *page)
+{
+    if (!c->live)
+        print_files(c, page);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct tp_compare_table *t = &c->tables[i];
+        if (i)
+            tp_page_line(page);
+        if (c->live)
+            print_live_head(c, t, page);
+        else
+            print_stored_head(t, page);
+        tp_page_line(page);
+        size_t hidden = print_rows(c, t, verbose, page);
+        print_below(c, t, hidden, page);
+        print_pick(c, t, page);
+    }
+    if (c->mean_count)
+        print_means(c, page);
+    print_warnings(c, page);
+    print_notes(c, page);
+}

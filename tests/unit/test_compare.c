@@ -1,0 +1,400 @@
+/* What a comparison says of values that are made up: which differ, by how much, who is picked. */
+#include "cmd/gate/compare.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ROUNDS = 12, SIDES = 4 };
+
+static const struct tp_metric *metric(const char *name)
+{
+    const struct tp_metric *m = tp_metric_find(name, NULL);
+    assert_non_null(m);
+    return m;
+}
+
+/* Everything that a comparison borrows. */
+struct rig {
+    struct tp_compare c;
+    struct tp_stored from;
+    struct tp_stored_run runs[SIDES];
+    double memory[SIDES][TP_METRIC_MAX];
+    struct tp_rounds rounds;
+    unsigned cold[SIDES];
+};
+
+static void set(struct rig *g, size_t side, const char *name, double value)
+{
+    g->memory[side][metric(name) - tp_metrics] = value;
+}
+
+/* Around `median`, by up to `spread` of it, never twice the same. */
+static void set_times(struct rig *g, size_t side, const char *name, double median, double spread)
+{
+    double *values = (double *)(uintptr_t)tp_rounds_values(&g->rounds, side, metric(name));
+    for (int i = 0; i < (int)g->rounds.rounds; i++)
+        values[i] = median * (1 + spread * ((i * 5 % ROUNDS) - (ROUNDS - 1) / 2.0) / ROUNDS +
+                              1e-6 * (double)side);
+}
+
+static struct rig *make(size_t rows)
+{
+    static const char *const labels[SIDES] = {"base", "b", "c", "d"};
+    struct rig *g = calloc(1, sizeof *g);
+    struct tp_err err;
+    assert_non_null(g);
+    g->from = (struct tp_stored){.path = (char[]){"a.json"}, .step_ns = 10};
+    g->rounds =
+        (struct tp_rounds){.sides = SIDES,
+                           .rounds = ROUNDS,
+                           .step_ns = 10,
+                           .cold = g->cold,
+                           .values = calloc(SIDES * tp_metric_count * ROUNDS, sizeof(double))};
+    assert_int_equal(tp_compare_init(&g->c, &err), TP_OK);
+    g->c.live = true;
+    g->c.rounds = ROUNDS;
+    struct tp_compare_table *t = tp_compare_add_table(&g->c);
+    t->name = "t";
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t m = 0; m < TP_METRIC_MAX; m++)
+            g->memory[i][m] = NAN;
+        g->runs[i] = (struct tp_stored_run){.trace_name = (char *)(uintptr_t) "t",
+                                            .kind = (char *)(uintptr_t) "host",
+                                            .scope = (char *)(uintptr_t) "policy_and_source",
+                                            .label = (char *)(uintptr_t)labels[i],
+                                            .devices = 1,
+                                            .exact = true,
+                                            .usage = true,
+                                            .values = g->memory[i]};
+        struct tp_compare_row *row = tp_compare_add_row(t, labels[i]);
+        row->from = &g->from;
+        row->run = &g->runs[i];
+        row->rounds = &g->rounds;
+        row->side = i;
+        set(g, i, "peak_reserved", 1000);
+        set(g, i, "failed_allocations", 0);
+        set_times(g, i, "ns_per_op", 100, 0.02);
+        set_times(g, i, "alloc.p99", 500, 0.02);
+    }
+    t->run = &g->runs[0];
+    return g;
+}
+
+static void decide(struct rig *g)
+{
+    struct tp_err err;
+    assert_int_equal(tp_compare_columns(&g->c, &(struct tp_opt_list){0}, &err), TP_OK);
+    assert_int_equal(tp_compare_decide(&g->c, &err), TP_OK);
+}
+
+static void drop(struct rig *g)
+{
+    tp_compare_release(&g->c);
+    free(g->rounds.values);
+    free(g);
+}
+
+static void expect_change(const struct rig *g, size_t row, const char *name, const char *text)
+{
+    char change[TP_COMPARE_TEXT];
+    tp_compare_change_text(&g->c.tables[0].rows[row], metric(name), change, sizeof change);
+    assert_string_equal(change, text);
+}
+
+static void expect_text(const struct rig *g, size_t row, const char *name, const char *text)
+{
+    char value[TP_COMPARE_TEXT];
+    tp_compare_value_text(&g->c.tables[0].rows[row], metric(name), false, value, sizeof value);
+    assert_string_equal(value, text);
+}
+
+static void expect_pick(const struct rig *g, const char *label, const char *text)
+{
+    char said[TP_COMPARE_PICK];
+    const struct tp_compare_row *pick = tp_compare_pick(&g->c, &g->c.tables[0], said, sizeof said);
+    assert_string_equal(said, text);
+    assert_string_equal(pick ? pick->label : "-", label);
+}
+
+/* ---- changes ---- */
+
+static void test_changes(void **state)
+{
+    (void)state;
+    struct rig *g = make(4);
+    set(g, 1, "peak_reserved", 900);
+    set_times(g, 1, "ns_per_op", 70, 0.02);
+    set_times(g, 2, "ns_per_op", 103, 0.001); /* shown by any test, and too little to matter */
+    set_times(g, 3, "ns_per_op", 115, 1.2);   /* more, and noise */
+    decide(g);
+    expect_change(g, 0, "peak_reserved", "base");
+    expect_change(g, 1, "peak_reserved", "-10.0 %");
+    expect_change(g, 2, "peak_reserved", "same");
+    expect_change(g, 0, "ns_per_op", "base");
+    expect_change(g, 1, "ns_per_op", "-30.0 %");
+    expect_change(g, 2, "ns_per_op", "~");
+    expect_change(g, 3, "ns_per_op", "~");
+    assert_true(g->c.tables[0].rows[2].cells[metric("ns_per_op") - tp_metrics].p < 0.01);
+    assert_true(g->c.tables[0].rows[3].cells[metric("ns_per_op") - tp_metrics].p >= 0.01);
+    assert_int_equal(g->c.tables[0].tests, 6);
+    drop(g);
+}
+
+/* A p of 0.0023 is one in two tests, and none in six. */
+static void test_many_tests(void **state)
+{
+    (void)state;
+    for (size_t rows = 2; rows <= 4; rows += 2) {
+        struct rig *g = make(rows);
+        for (size_t i = 0; i < rows; i++)
+            set_times(g, i, "ns_per_op", i == 1 ? 110 : 100, 0.2);
+        decide(g);
+        expect_change(g, 1, "ns_per_op", rows == 2 ? "+10.0 %" : "~");
+        drop(g);
+    }
+}
+
+/* What a clock cannot tell, what is cold, what failed: no test. */
+static void test_no_test(void **state)
+{
+    (void)state;
+    struct rig *g = make(4);
+    set_times(g, 0, "alloc.p99", 40, 0.01);
+    set_times(g, 1, "alloc.p99", 400, 0.01);
+    set_times(g, 1, "ns_per_op", 50, 0.01);
+    set_times(g, 2, "ns_per_op", 50, 0.01);
+    set_times(g, 3, "ns_per_op", 0, 0);
+    set(g, 2, "failed_allocations", 2);
+    g->c.tables[0].rows[1].cold = true;
+    decide(g);
+    expect_text(g, 0, "alloc.p99", "~40");
+    expect_change(g, 1, "alloc.p99", "-");
+    expect_change(g, 1, "ns_per_op", "(-50.0 %)");
+    expect_change(g, 2, "ns_per_op", "-");
+    expect_text(g, 3, "ns_per_op", "(c)");
+    drop(g);
+}
+
+static void test_zero_base(void **state)
+{
+    (void)state;
+    struct rig *g = make(2);
+    struct tp_err err;
+    char *names[] = {(char[]){"skipped_operations"}, (char[]){"overhead"}};
+    set(g, 0, "skipped_operations", 0);
+    set(g, 1, "skipped_operations", 3);
+    set(g, 0, "overhead", 1);
+    set(g, 1, "overhead", 1.0000004);
+    assert_int_equal(tp_compare_columns(&g->c, &(struct tp_opt_list){names, 2}, &err), TP_OK);
+    assert_int_equal(tp_compare_decide(&g->c, &err), TP_OK);
+    expect_change(g, 1, "skipped_operations", "from 0");
+    expect_change(g, 1, "overhead", "+4e-05 %");
+    drop(g);
+}
+
+static void test_few_rounds(void **state)
+{
+    (void)state;
+    struct rig *g = make(2);
+    g->c.rounds = g->rounds.rounds = 3;
+    for (size_t i = 0; i < 2; i++) {
+        set_times(g, i, "ns_per_op", i ? 50 : 100, 0.01);
+        set_times(g, i, "alloc.p99", 500, 0.01);
+    }
+    decide(g);
+    expect_change(g, 1, "ns_per_op", "~");
+    assert_int_equal(g->c.tables[0].rounds_needed, 6); /* 2 / C(12, 6) * 2 tests < 0.01 */
+    drop(g);
+}
+
+/* Half of the rounds know no percentile: it is not known. */
+static void test_unknown(void **state)
+{
+    (void)state;
+    struct rig *g = make(2);
+    double *values = (double *)(uintptr_t)tp_rounds_values(&g->rounds, 1, metric("alloc.p99"));
+    for (int i = 0; i < ROUNDS / 2 + 1; i++)
+        values[i] = NAN;
+    decide(g);
+    expect_text(g, 1, "alloc.p99", "-");
+    expect_change(g, 1, "alloc.p99", "-");
+    drop(g);
+}
+
+/* ---- order, conditions ---- */
+
+static void test_sort(void **state)
+{
+    (void)state;
+    struct rig *g = make(3);
+    struct tp_err err;
+    set(g, 0, "peak_reserved", 300);
+    set(g, 1, "peak_reserved", 100);
+    set(g, 2, "peak_reserved", NAN);
+    decide(g);
+    assert_int_equal(tp_compare_sort(&g->c, "peak_reserved", &err), TP_OK);
+    const struct tp_compare_row *rows = g->c.tables[0].rows;
+    assert_string_equal(rows[0].label, "b");
+    assert_string_equal(rows[1].label, "base");
+    assert_string_equal(rows[2].label, "c");
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(rows[i].base, 1);
+    assert_int_equal(tp_compare_sort(&g->c, "NAME", &err), TP_OK);
+    assert_string_equal(rows[1].label, "base");
+    assert_int_equal(tp_compare_sort(&g->c, "size", &err), TP_EUSAGE);
+    drop(g);
+}
+
+static int check(const struct rig *g, const char *text, struct tp_err *err)
+{
+    struct tp_condition c;
+    assert_int_equal(tp_condition_parse(text, &c, err), TP_OK);
+    return tp_compare_check(&g->c, &c, 1, err);
+}
+
+static void test_conditions(void **state)
+{
+    (void)state;
+    struct rig *g = make(4);
+    struct tp_err err = {0};
+    set(g, 1, "peak_reserved", 1030);
+    set_times(g, 1, "ns_per_op", 130, 0.02);
+    set_times(g, 3, "ns_per_op", 115, 1.2);
+    decide(g);
+    assert_int_equal(check(g, "peak_reserved>+3%", &err), TP_OK);
+    assert_int_equal(check(g, "peak_reserved>+2%", &err), TP_EFOUND);
+    assert_string_equal(err.text,
+                        "peak_reserved>+2%: t, b: 1.006 KiB against 1,000 B of base, +3.0 %");
+    assert_int_equal(check(g, "ns_per_op>+20%", &err), TP_EFOUND); /* shown */
+    assert_int_equal(check(g, "ns_per_op>+31%", &err), TP_OK);
+    assert_int_equal(check(g, "ns_per_op<-1%", &err), TP_OK);
+    assert_int_equal(check(g, "failed_allocations>0", &err), TP_OK);
+    assert_int_equal(check(g, "ns_per_op>10", &err), TP_EFOUND);
+    assert_non_null(strstr(err.text, "; 3 more"));
+    assert_int_equal(check(g, "fits_in>1GiB", &err), TP_EUSAGE); /* nobody knows it */
+    set_times(g, 1, "ns_per_op", 115, 1.2);                      /* noise meets nothing */
+    decide(g);
+    assert_int_equal(check(g, "ns_per_op>+5%", &err), TP_OK);
+    drop(g);
+}
+
+/* ---- means ---- */
+
+static void test_means(void **state)
+{
+    (void)state;
+    struct rig *g = make(2), *h = make(2);
+    set(g, 1, "peak_reserved", 2000);
+    set(h, 1, "peak_reserved", 8000);
+    set(h, 0, "fits_in", 0); /* no ratio to nothing */
+    set(h, 1, "fits_in", 5);
+    set(g, 0, "fits_in", 2);
+    set(g, 1, "fits_in", 5);
+    struct tp_compare_table *t = tp_compare_add_table(&g->c);
+    *t = h->c.tables[0]; /* is released with it */
+    h->c.count = 0;
+    decide(g);
+    assert_int_equal(g->c.mean_count, 2);
+    const struct tp_compare_mean *mean = &g->c.means[1];
+    size_t peak = (size_t)(metric("peak_reserved") - tp_metrics);
+    size_t fits = (size_t)(metric("fits_in") - tp_metrics);
+    assert_string_equal(mean->label, "b");
+    assert_true(fabs(mean->ratio[peak] - 4) < 1e-9);
+    assert_int_equal(mean->traces[peak], 2);
+    assert_true(fabs(mean->ratio[fits] - 2.5) < 1e-9);
+    assert_int_equal(mean->traces[fits], 1);
+    assert_true(g->c.means[0].ratio[peak] == 1);
+    drop(g);
+    drop(h);
+}
+
+/* ---- Pick ---- */
+
+static void test_pick_faster(void **state)
+{
+    (void)state;
+    struct rig *g = make(3);
+    set_times(g, 1, "ns_per_op", 71, 0.02);
+    set_times(g, 2, "ns_per_op", 60, 0.02);
+    set(g, 1, "peak_reserved", 880);
+    set(g, 2, "peak_reserved", 1100); /* over 5 % more than the least */
+    decide(g);
+    expect_pick(g, "b",
+                "Pick b: 29 % faster than base with 12 % less memory. c is 15 % faster again for "
+                "25 % more memory");
+    drop(g);
+}
+
+static void test_pick_noise(void **state)
+{
+    (void)state;
+    struct rig *g = make(3);
+    set_times(g, 1, "ns_per_op", 90, 1.2);
+    decide(g);
+    expect_pick(g, "-", "Pick: no difference that matters here");
+    set(g, 2, "peak_reserved", 3000);
+    decide(g);
+    expect_pick(g, "-", "Pick base or b: holds 1,000 B where c holds 2.93 KiB");
+    drop(g);
+}
+
+static void test_pick_excluded(void **state)
+{
+    (void)state;
+    struct rig *g = make(3);
+    set_times(g, 1, "ns_per_op", 10, 0.02);
+    set(g, 1, "failed_allocations", 1);
+    set_times(g, 2, "ns_per_op", 10, 0.02);
+    g->c.tables[0].rows[2].yardstick = true;
+    decide(g);
+    expect_pick(g, "base",
+                "Pick base: the only policy here that is no yardstick and serves every allocation");
+    set(g, 0, "failed_allocations", 1);
+    decide(g);
+    expect_pick(g, "-",
+                "Pick: none, every policy here failed, is a yardstick, or hides its memory");
+    drop(g);
+}
+
+/* On a virtual device no time is a driver's: the calls decide. */
+static void test_pick_calls(void **state)
+{
+    (void)state;
+    struct rig *g = make(2);
+    for (size_t i = 0; i < 2; i++) {
+        g->runs[i].kind = (char *)(uintptr_t) "device";
+        g->runs[i].scope = (char *)(uintptr_t) "policy";
+        set(g, i, "reuse", 0.9);
+        set(g, i, "source_calls.put", 0);
+        set(g, i, "source_calls.get", i ? 6 : 264);
+    }
+    set_times(g, 1, "ns_per_op", 500, 0.01);
+    set(g, 1, "peak_reserved", 1027);
+    decide(g);
+    expect_pick(g, "b",
+                "Pick b: 6 driver calls where base needs 264, for 2.7 % more memory. If memory is "
+                "what you lack: base, 1,000 B against 1.003 KiB");
+    set(g, 0, "reuse", 0.1);
+    decide(g);
+    expect_text(g, 0, "ns_per_op", "(a)");
+    drop(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_changes),    cmocka_unit_test(test_no_test),
+        cmocka_unit_test(test_many_tests), cmocka_unit_test(test_zero_base),
+        cmocka_unit_test(test_few_rounds), cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_sort),       cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_means),      cmocka_unit_test(test_pick_faster),
+        cmocka_unit_test(test_pick_noise), cmocka_unit_test(test_pick_excluded),
+        cmocka_unit_test(test_pick_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

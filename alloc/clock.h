@@ -17,7 +17,7 @@ struct tp_clock {
     double stamp_ns;    /* cost of one fenced stamp, measured */
 };
 
-/* Measures the clock against CLOCK_MONOTONIC; takes about 30 ms. TP_EUNSUP: the clock stands still.
+/* Measures the clock against CLOCK_MONOTONIC; takes about 10 ms. TP_EUNSUP: the clock stands still.
  */
 int tp_clock_calibrate(struct tp_clock *out, struct tp_err *err);
 

@@ -13,6 +13,7 @@ void tp_screen_first(FILE *out)
         "                                   does it fit? who runs out of memory, and why\n"
         "  tapool info TRACE                what is in a trace, before you replay it\n"
         "  tapool compare TRACE -s A -s B   which is faster, measured in turn, with intervals\n"
+        "  tapool check                     CI gate against tapool-baseline.json (tapool help ci)\n"
         "  tapool convert TRACE -o FILE     in another form: .tpt is small and quick to play\n"
         "  tapool strategies                the policies, what each resembles, where each runs\n"
         "  tapool doctor                    what this machine can measure\n"

@@ -188,9 +188,8 @@ static int read_lines(struct reading *r, FILE *in, struct tp_err *err)
     return status;
 }
 
-int tp_callgrind_read(const char *path, uint64_t *instructions, struct tp_err *err)
+static FILE *open_regular(const char *path)
 {
-    struct reading r = {.path = path};
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     bool regular = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
@@ -199,28 +198,42 @@ int tp_callgrind_read(const char *path, uint64_t *instructions, struct tp_err *e
         int error = regular || fd < 0 ? errno : EINVAL;
         if (fd >= 0)
             close(fd);
-        return damaged(&r, strerror(error), err);
+        errno = error;
     }
+    return in;
+}
+
+int tp_callgrind_read(const char *path, uint64_t *instructions, struct tp_err *err)
+{
+    struct reading r = {.path = path};
+    FILE *in = open_regular(path);
+    if (!in)
+        return damaged(&r, strerror(errno), err);
     int status = read_lines(&r, in, err);
     fclose(in);
     *instructions = r.totals;
     return status;
 }
 
+/* The next file NAME.PID; false: there is none. */
+static bool next_file(DIR *dir, const char *folder, const char *name, char *path, size_t size)
+{
+    const struct dirent *e = dir ? readdir(dir) : NULL;
+    size_t length = strlen(name);
+    while (e && (strncmp(e->d_name, name, length) || e->d_name[length] != '.'))
+        e = readdir(dir);
+    if (e)
+        snprintf(path, size, "%s/%s", folder, e->d_name);
+    return e != NULL;
+}
+
 int tp_callgrind_sum(const char *folder, uint64_t *instructions, struct tp_err *err)
 {
     DIR *dir = opendir(folder);
+    char path[4608];
     int status = TP_OK, files = 0;
-    uint64_t sum = 0;
-    while (dir && !status) {
-        const struct dirent *e = readdir(dir);
-        char path[4608];
-        uint64_t part = 0;
-        if (!e)
-            break;
-        if (strncmp(e->d_name, "count.", 6) != 0)
-            continue;
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+    uint64_t sum = 0, part = 0;
+    while (!status && next_file(dir, folder, "count", path, sizeof path)) {
         status = tp_callgrind_read(path, &part, err);
         if (!status && __builtin_add_overflow(sum, part, &sum))
             status = tp_fail(err, TP_EIO, "callgrind counted more than there can be");
@@ -230,4 +243,25 @@ int tp_callgrind_sum(const char *folder, uint64_t *instructions, struct tp_err *
         closedir(dir);
     *instructions = sum;
     return !status && !files ? tp_fail(err, TP_EIO, "callgrind left no count") : status;
+}
+
+/* Its own lines begin with ==PID==; the first says most. */
+void tp_callgrind_complaint(const char *folder, char *text, size_t size)
+{
+    DIR *dir = opendir(folder);
+    char path[4608], line[LINE];
+    text[0] = '\0';
+    while (!text[0] && next_file(dir, folder, "log", path, sizeof path)) {
+        FILE *in = open_regular(path);
+        for (int i = 0; in && !text[0] && i < 1000 && fgets(line, sizeof line, in); i++) {
+            size_t pid = strncmp(line, "==", 2) ? 0 : strspn(line + 2, "0123456789");
+            line[strcspn(line, "\n")] = '\0';
+            if (pid && !strncmp(line + 2 + pid, "== ", 3))
+                tp_clean_text(line + 2 + pid + 3, text, size);
+        }
+        if (in)
+            fclose(in);
+    }
+    if (dir)
+        closedir(dir);
 }

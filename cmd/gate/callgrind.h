@@ -34,4 +34,8 @@ int tp_callgrind_read(const char *path, uint64_t *instructions, struct tp_err *e
 /* Of all files of a folder: the program and those that it started. TP_EIO: there is none. */
 int tp_callgrind_sum(const char *folder, uint64_t *instructions, struct tp_err *err);
 
+/* What valgrind itself complained of in a file log.PID of the folder, one line; "" where of
+ * nothing. */
+void tp_callgrind_complaint(const char *folder, char *text, size_t size);
+
 #endif

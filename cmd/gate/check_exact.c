@@ -106,9 +106,8 @@ int tp_check_exact(struct tp_check *k, struct tp_err *err)
     class->checked = class->values > 0;
     snprintf(class->against, sizeof class->against, "vs baseline, exact");
     if (class->checked && inexact)
-        snprintf(class->against, sizeof class->against,
-                 "vs baseline, exact; not of %zu cell%s, where it varies (%.40s)", inexact,
-                 inexact == 1 ? "" : "s", who);
+        snprintf(class->against, sizeof class->against, "vs baseline, exact; %zu var%s (%.40s)",
+                 inexact, inexact == 1 ? "ies" : "y", who);
     if (!class->checked)
         snprintf(class->reason, sizeof class->reason,
                  "the memory of '%.60s' varies by itself: a real allocator or device", who);

@@ -52,8 +52,8 @@ static void say_demoted(struct update *u, const struct tp_check_cell *c, const c
 static void say_changed(struct update *u, const struct tp_check_cell *c, const char *name,
                         const char *was, const char *is)
 {
-    char text[512];
-    snprintf(text, sizeof text, "%s %s -> %s", name, was, is);
+    char text[1200];
+    snprintf(text, sizeof text, "%s %.500s -> %.500s", name, was, is);
     u->changed++;
     say(u, "changed", c, text);
 }

@@ -69,12 +69,15 @@ void tp_counting_find(struct tp_counting *out)
 static int blame(const struct tp_valgrind *v, const char *folder, int status, struct tp_err *err)
 {
     uint64_t ignored;
-    char text[TP_ERR_TEXT], hint[TP_ERR_TEXT];
+    char text[TP_ERR_TEXT], hint[TP_ERR_TEXT], own[200];
     if (status == TP_ESTOP || !tp_callgrind_sum(folder, &ignored, NULL))
         return status;
     snprintf(text, sizeof text, "%s", err ? err->text : "");
     snprintf(hint, sizeof hint, "%s", err ? err->hint : "");
     status = tp_fail(err, TP_EIO, "%.100s does not count instructions: %.300s", v->path, text);
+    tp_callgrind_complaint(folder, own, sizeof own);
+    if (own[0])
+        return tp_hint(err, status, "valgrind says: %s", own);
     return hint[0] ? tp_hint(err, status, "%s", hint) : status;
 }
 

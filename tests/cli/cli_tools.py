@@ -241,7 +241,7 @@ def query(path, expression):
     import json
     with open(path, encoding="utf-8") as file:
         d = json.load(file)
-    print(eval(expression, {"d": d, "r": d["runs"][0], "json": json}))
+    print(eval(expression, {"d": d, "r": d.get("runs", [None])[0], "json": json}))
     return 0
 
 

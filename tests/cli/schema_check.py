@@ -193,8 +193,8 @@ def covered(schema_path, *documents):
                     seen.add(id(member))
                     walk(member, value[name])
             if isinstance(node.get("additionalProperties"), dict):
-                for item in value.values():
-                    walk(node["additionalProperties"], item)
+                for name in value.keys() - node.get("properties", {}).keys():
+                    walk(node["additionalProperties"], value[name])
         if isinstance(value, list) and "items" in node:
             for item in value[:3]:
                 walk(node["items"], item)

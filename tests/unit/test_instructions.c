@@ -214,6 +214,24 @@ static void test_sum(void **state)
     assert_non_null(strstr(err.text, "count.22"));
 }
 
+/* The first line of valgrind's own, cleaned. */
+static void test_complaint(void **state)
+{
+    (void)state;
+    static const char log[] =
+        "### unhandled form\n==12==no\n==x== no\n==7== it \033[31m failed\n==7== b\n";
+    char path[96], text[200];
+    tp_callgrind_complaint("/nonexistent", text, sizeof text);
+    assert_string_equal(text, "");
+    snprintf(path, sizeof path, "%s/log.7", folder);
+    write_text(path, "", 0, 0600);
+    tp_callgrind_complaint(folder, text, sizeof text);
+    assert_string_equal(text, "");
+    write_text(path, log, strlen(log), 0600);
+    tp_callgrind_complaint(folder, text, sizeof text);
+    assert_string_equal(text, "it ?[31m failed");
+}
+
 /* ---- what stands for valgrind ---- */
 
 /* ARGUMENTS of the scripts below: those of a runner. */
@@ -522,21 +540,14 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(test_whole),
-        CASE(test_cut),
-        CASE(test_hostile),
-        CASE(test_long_and_binary),
-        CASE(test_no_file),
-        CASE(test_sum),
-        CASE(test_find),
-        CASE(test_counting),
-        CASE(test_broken),
-        CASE(test_division),
-        CASE(test_interrupted),
-        CASE(test_input),
-        CASE(test_real),
-        CASE(test_fingerprint),
-        CASE(test_fingerprint_of_others),
+        CASE(test_whole),       CASE(test_cut),
+        CASE(test_hostile),     CASE(test_long_and_binary),
+        CASE(test_no_file),     CASE(test_sum),
+        CASE(test_complaint),   CASE(test_find),
+        CASE(test_counting),    CASE(test_broken),
+        CASE(test_division),    CASE(test_interrupted),
+        CASE(test_input),       CASE(test_real),
+        CASE(test_fingerprint), CASE(test_fingerprint_of_others),
         CASE(test_counter),
     };
     return cmocka_run_group_tests_name("instructions", tests, NULL, NULL);

@@ -83,10 +83,10 @@ static bool is_slower(const struct sample *s, double adjusted)
 }
 
 struct verdict {
-    bool naive;   /* some p below 0.05 */
-    bool holm;    /* some adjusted p below 0.01 */
-    bool alarm;   /* some test is slower, the first aside */
-    bool first;   /* the first is */
+    bool naive; /* some p below 0.05 */
+    bool holm;  /* some adjusted p below 0.01 */
+    bool alarm; /* some test is slower, the first aside */
+    bool first; /* the first is */
 };
 
 /* A job whose first test is `slower`, the others not. */
@@ -110,7 +110,8 @@ static struct verdict run_job(struct tp_random *random, const struct noise *nois
     return v;
 }
 
-static const struct noise noises[] = {{0.02, 0, 0.05}, {0.05, 0.05, 0.1}, {0.1, 0, 0.1}, {0.4, 0, 0.2}};
+static const struct noise noises[] = {
+    {0.02, 0, 0.05}, {0.05, 0.05, 0.1}, {0.1, 0, 0.1}, {0.4, 0, 0.2}};
 
 enum { NOISES = sizeof noises / sizeof *noises };
 
@@ -127,8 +128,9 @@ static void two_thousand_jobs_about_nothing_hardly_ever_alarm(void **state)
         alarms += v.first || v.alarm;
     }
     print_message("of 2000 jobs: naive %u, Holm %u, the rule %u\n", naive, holm, alarms);
-    assert_in_range(naive, 800, 1500); /* 1 - 0.95^18 of 2000 is 1206; the shared drift takes some */
-    assert_in_range(holm, 1, 20);      /* at most 1 in 100 by itself */
+    assert_in_range(naive, 800,
+                    1500);        /* 1 - 0.95^18 of 2000 is 1206; the shared drift takes some */
+    assert_in_range(holm, 1, 20); /* at most 1 in 100 by itself */
     assert_in_range(alarms, 0, 20);
 }
 

@@ -1,0 +1,261 @@
+#!/usr/bin/env bats
+# tapool check from end to end: a baseline is made, checked, edited, damaged. What a tapool would have
+# to do wrong is done by `stub`: a script in its place that answers what a test wants, so that no
+# verdict here depends on the machine.
+
+# shellcheck disable=SC2154 # out, err, rc and WORK come from common.bash
+load common
+
+SCHEMA=$TAPOOL_ROOT/cmd/baseline.schema.json
+export TAPOOL_VALGRIND= # instructions have tests of their own, and take long
+unset GITHUB_ACTIONS
+
+# Quick: enough pairs for one cell, no time spent in each.
+check() { "$TAPOOL" check --pairs 6 --min-time 0ms --core none --seed 7 "$@"; }
+
+some_trace() {
+    trace '{"op":"alloc","id":1,"size":1000}' '{"op":"alloc","id":2,"size":70000}' '{"op":"free","id":1}' \
+        '{"op":"alloc","id":3,"size":500}' '{"op":"free","id":2}'
+}
+
+other_trace() { trace '{"op":"alloc","id":1,"size":1000}' '{"op":"free","id":1}'; }
+
+# A baseline of a.json with arena; what else is given goes to check.
+baseline() {
+    some_trace >a.json
+    ok check a.json -s arena --update "$@"
+}
+
+# stub NAME AWK: a tapool whose n-th answer is that of the real one, recorded once, after awk changed
+# it line by line (n is there); its memory is that of arena.
+stub() {
+    [ -f canned ] || "$TAPOOL" replay a.json -s arena --json --min-time 1ms >canned
+    cat >"$1" <<END
+#!/bin/sh
+n=\$(cat "$WORK/$1.n" 2>/dev/null || echo 0)
+n=\$((n + 1))
+echo \$n >"$WORK/$1.n"
+exec awk -v n=\$n '$2 { print }' "$WORK/canned"
+END
+    chmod +x "$1"
+}
+
+# timed NAME NS SPREAD: a stub whose time per call is NS, give or take; the engine's is 2 ns.
+timed() {
+    stub "$1" "/\"p(50|90|99|99_9)_ns\"/ { sub(/: *[0-9]+/, \": 1\"); sub(/:\\t[0-9]+/, \":\\t1\") }
+        /\"engine_ns_per_op\"/ { sub(/[0-9.]+,/, \"2,\") }
+        /\"ns_per_op\"/ { sub(/[0-9.]+,/, $2 * (1 + $3 * ((n * 7) % 13 - 6) / 6) \",\") }"
+}
+
+@test "without a baseline the command that makes one is said" {
+    some_trace >a.json
+    refused 2 'no tapool-baseline.json here or in a parent folder' check
+    matches "$err" '^hint: to make one and commit it: tapool check traces/\*.tpt -s arena --update$'
+    refused 2 "no baseline 'b.json'" check a.json --baseline b.json
+    matches "$err" 'tapool check a.json -s arena --baseline b.json --update$'
+    refused 2 'unknown strategy' check a.json -s aerna --update
+    [ ! -e tapool-baseline.json ]
+}
+
+@test "a baseline is made, follows its schema, and is found from folders below" {
+    baseline --reason 'to begin with' --tolerance peak_reserved=4KiB --tolerance overhead=1%
+    matches "$out" '^new +a.json, arena: [0-9]+ exact values$'
+    is tapool-baseline.json 'd["schema"], d["reason"], d["tolerances"]' \
+        "('tapool.baseline/1', 'to begin with', {'overhead': '1%', 'peak_reserved': 4096})"
+    is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["trace_path"]' a.json
+    mkdir -p x/y
+    (
+        cd x/y
+        ok "$TAPOOL" check
+        matches "$out" '^../../tapool-baseline.json$'
+        matches "$out" '^ +1 trace x 1 strategy = 1 cell, written '
+        matches "$out" '^PASS \(memory and counts only\): [0-9]+ unchanged; 1 of 1 cell'
+        ok "$TAPOOL" check ../../a.json -s arena
+    )
+    local python
+    for python in python3 /usr/bin/python3; do
+        "$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null || continue
+        "$python" "$CLI/schema_check.py" shape "$SCHEMA"
+        "$python" "$CLI/schema_check.py" valid "$SCHEMA" tapool-baseline.json
+        "$python" "$CLI/schema_check.py" covered "$SCHEMA" "$TAPOOL_ROOT/tests/fuzz/corpus/baseline/three-cells.json"
+        break
+    done
+}
+
+@test "cells are selected, added, kept; a name that selects nothing is refused" {
+    baseline
+    other_trace >b.json
+    ok check a.json b.json -s arena -s small=lru:capacity_blocks=3 --update
+    matches "$out" '^tapool-baseline.json: 4 cells written, 3 new cells, [0-9]+ values unchanged$'
+    cp tapool-baseline.json before.json
+    ok check b.json
+    matches "$out" '2 of 4 cells'
+    ok check -s small
+    matches "$out" '2 of 4 cells'
+    ok check b.json -s small --update
+    matches "$out" '3 kept as they were'
+    is tapool-baseline.json 'd["cells"]["b.json"]["small"]["host"]["spec"]' lru:capacity_blocks=3
+    other_trace >c.json
+    refused 2 "no cell of the trace 'c.json'" check c.json
+    refused 2 "no cell of the strategy 'bump'" check -s bump
+    refused 2 'no cell that was asked for' check --source virtual
+    refused 2 "two cells would be called 'a.json, arena'" check a.json ./a.json -s arena --update
+}
+
+@test "a regression is exit 1, a tolerance by hand lets it pass, an improvement is said" {
+    baseline
+    sed -i 's/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
+    capture check
+    [ "$rc" -eq 1 ]
+    one_sentence "$err"
+    matches "$err" '^tapool: regression: peak_granted of a.json, arena$'
+    matches "$out" '^REGRESSION +a.json, arena$'
+    matches "$out" '^FAIL.*: 1 regression,'
+    matches "$out" 'again: +tapool check a.json -s arena$'
+    sed -i 's/"touch"/"tolerances": {"peak_granted": "9000%"},\n"touch"/' tapool-baseline.json
+    ok check
+    sed -i 's/"peak_granted": [0-9]*,/"peak_granted": 900000000,/; s/9000%/1%/' tapool-baseline.json
+    ok check
+    matches "$out" '^better +a.json, arena$'
+    ok check --update
+    matches "$out" '^changed +a.json, arena: peak_granted 858.3 MiB -> '
+    is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["tolerances"]' "{'peak_granted': '1%'}"
+}
+
+@test "an option that changed fails and is named" {
+    baseline
+    sed -i 's/"arena_size": "64MiB"/"arena_size": "32MiB"/; s/"touch": "first"/"touch": "all"/' tapool-baseline.json
+    capture check --touch first
+    [ "$rc" -eq 1 ]
+    matches "$out" 'option arena_size +32MiB -> 64MiB'
+    matches "$out" 'option touch +all -> first'
+}
+
+@test "another program, a trace that is gone and damaged baselines are exit 3" {
+    baseline
+    cp tapool-baseline.json good.json
+    other_trace >a.json
+    refused 3 '[0-9a-f]{64} with 2 events, there [0-9a-f]{64} with 5' check
+    matches "$err" '^hint: to accept it: tapool check a.json --update$'
+    rm a.json
+    refused 3 "the trace 'a.json' of tapool-baseline.json is not there" check
+    capture check --allow-missing
+    [ "$rc" -eq 1 ]
+    matches "$err" 'nothing was checked: a.json, arena has no trace here'
+    some_trace >a.json
+    sed 's|baseline/1|baseline/2|' good.json >b.json
+    refused 3 "the schema is 'tapool.baseline/2'" check --baseline b.json
+    head -c 900 good.json >b.json
+    refused 3 'is cut off' check --baseline b.json
+    sed 's/"events": 5/"events": NaN/' good.json >b.json
+    refused 3 'no JSON' check --baseline b.json
+    refused 3 'no JSON' check --baseline b.json --update
+}
+
+@test "what is asked for wrongly is exit 2" {
+    baseline
+    refused 2 'exclude each other' check --base-bin "$TAPOOL" --base-strategy lru
+    refused 2 'no program that can be started' check --base-bin ./nothing
+    refused 2 'unknown strategy' check --base-strategy aerna
+    refused 2 'goes with --update' check --reason because
+    refused 2 "nothing to --require: " check --require everything
+    refused 2 'no share above 0' check --effect 5%%
+    refused 2 'it is a time' check --update --tolerance ns_per_op=5%
+    refused 2 'no METRIC=VALUE' check --update --tolerance peak_reserved
+    refused 2 '3 pairs cannot show anything at alpha 0.01 over up to 7 tests' check --base-bin "$TAPOOL" --pairs 3
+    matches "$err" '^hint: at least --pairs 6 are needed$'
+}
+
+@test "a class that is required and not checked is exit 1" {
+    baseline
+    capture check --require latency
+    [ "$rc" -eq 1 ]
+    matches "$err" '^tapool: --require latency: latency was not checked: needs the old build$'
+    ok check --require memory
+    ok "$TAPOOL" check a.json -s system --update
+    capture check -s system
+    [ "$rc" -eq 1 ]
+    matches "$err" "nothing was checked: the memory of 'system' varies by itself"
+    ok check
+    matches "$out" 'vs baseline, exact; 1 varies \(system\) +1 of 2 cells'
+}
+
+@test "memory that differs between two replays is a regression until --update demotes it" {
+    baseline
+    stub shaky '/"peak_reserved_bytes"/ { sub(/[0-9]+,/, (n % 2 ? 137782886 : 137992601) ",") }'
+    sed -i 's/"peak_reserved": [0-9]*/"peak_reserved": 137782886/' tapool-baseline.json
+    capture check --bin ./shaky
+    [ "$rc" -eq 1 ]
+    matches "$out" 'became nondeterministic: 131.4 and 131.6 MiB in two replays'
+    ok check --bin ./shaky --update
+    matches "$out" '^demoted +a.json, arena: peak_reserved became nondeterministic: 131.4 and 131.6 MiB'
+    is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["nondeterministic"]' "['peak_reserved']"
+    ok check --bin ./shaky
+}
+
+@test "a tapool that dies, babbles or reads another program ends the check" {
+    baseline
+    cp tapool-baseline.json before.json
+    stub odd '/"program_hash"/ { gsub(/[0-9a-f][0-9a-f]/, "ab") }'
+    printf '#!/bin/sh\nkill -9 $$\n' >dead
+    printf '#!/bin/sh\necho hello\n' >babble
+    chmod +x dead babble
+    refused 3 'reads another program' check --bin ./odd
+    refused 4 'was killed by signal 9' check --bin ./dead
+    capture check --bin ./babble
+    [ "$rc" -ge 3 ]
+    matches "$err" 'the answer of ./babble'
+    refused 4 'was killed by signal 9' check --bin ./dead --update
+    cmp tapool-baseline.json before.json
+    refused 4 'was killed by signal 9' check --base-bin ./dead
+}
+
+@test "times: slower fails, faster is said, noise is inconclusive, the engine's share is insensitive" {
+    baseline
+    timed base 10 0.01
+    timed slow 12 0.01
+    timed noisy 10 0.9
+    timed tiny 0.5 0.01
+    rm -f ./*.n
+    capture check --bin ./slow --base-bin ./base
+    [ "$rc" -eq 1 ]
+    matches "$err" '^tapool: regression: ns_per_op of a.json, arena$'
+    matches "$out" 'ns_per_op +9.992 -> 12.01 ns +\+20.2 % +allowed: \+5 %'
+    matches "$out" 'again: +tapool check a.json -s arena --bin ./slow --base-bin ./base --pairs 6 .*--seed 7$'
+    ok check --bin ./base --base-bin ./slow
+    matches "$out" '^better +a.json, arena$'
+    ok check --bin ./base --base-bin ./noisy --require latency
+    matches "$out" 'PASS .*1 inconclusive'
+    matches "$out" 'after 2 x 6 pairs'
+    capture check --bin ./base --base-bin ./noisy --inconclusive fail
+    [ "$rc" -eq 5 ]
+    matches "$err" '^tapool: inconclusive: 1 time is so noisy here that \+10 % cannot be excluded$'
+    ok check --bin ./tiny --base-bin ./tiny
+    matches "$out" "latency +NOT CHECKED: what was timed is mostly tapool's own share in every cell"
+}
+
+@test "a plan checks nothing, an A/A counts its false alarms" {
+    baseline
+    timed base 10 0.01
+    ok check --bin ./base --plan --base-bin ./base
+    matches "$out" 'latency +at most 7 tests; 14 replays in 6 pairs a cell'
+    matches "$out" 'sensitivity +a slowdown of '
+    ok check --bin ./base --aa 2
+    matches "$out" '^check 2 of 2, seed [0-9]+: false regressions 0 memory, 0 instructions, 0 latency'
+    matches "$out" '^A/A: 2 checks of this build against itself: 0 with a false regression'
+}
+
+@test "what was found is written for other tools" {
+    baseline
+    ok check --export-json c.json --export-junit c.xml --export-markdown c.md
+    is c.json 'd["schema"]' tapool.check/1
+    matches c.xml '<testsuites'
+    refused 2 "'c.json' exists" check --export-json c.json
+    ok check --format json
+    is "$out" 'd["schema"]' tapool.check/1
+    sed -i 's/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
+    GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$WORK/summary.md capture check
+    [ "$rc" -eq 1 ]
+    matches "$out" '^::error'
+    matches summary.md 'peak_granted'
+}

@@ -105,6 +105,7 @@ static const struct column columns[] = {
     {OF_RUN, "occupy", NULL},
     {OF_RUN, "occupy_scale", NULL},
     {OF_RUN, "verified", NULL},
+    {OF_RUN, "passes", NULL},
     {OF_RUN, "warnings", NULL},
     {OF_RUN, "strategy.options", NULL},
     {OF_RUN, "source.options", NULL},
@@ -129,6 +130,7 @@ static const struct column columns[] = {
     {OF_RESULT, "tool.version", "tapool_version"},
     {OF_RESULT, "tool.build", "tapool_build"},
     {OF_RESULT, "tool.compiler", "tapool_compiler"},
+    {OF_RESULT, "tool.flags", "tapool_flags"},
     {OF_RESULT, "machine.cpu", NULL},
     {OF_RESULT, "machine.os", NULL},
 };

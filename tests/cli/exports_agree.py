@@ -25,7 +25,8 @@ def same(what, got, expected):
 # ---- CSV -----------------------------------------------------------------------------------------
 
 RENAMED = {"index": "device", "tool_version": "tapool_version", "tool_build": "tapool_build",
-           "tool_compiler": "tapool_compiler", "weight": "memory_weight", "class": "memory_class",
+           "tool_compiler": "tapool_compiler", "tool_flags": "tapool_flags",
+           "weight": "memory_weight", "class": "memory_class",
            "informative": "memory_informative"}
 # what has no column: long, or the same for everybody on this machine, or said in another column
 LEFT_OUT = re.compile(r"schema|.*curve|.*phases|.*_buckets|runs_ns_per_op|replays_per_run|machine_.*|clock_stamp_ns|"

@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const char *const exclusive[][2] = {
-    {"json", "format"}, {"strict", "repair"}, {"fits", "no-fits"}};
+    {"json", "format"}, {"strict", "repair"}, {"fits", "no-fits"}, {"base-bin", "base-strategy"},
+    {"update", "plan"}, {"update", "aa"},     {"plan", "aa"}};
 
 /* --config asks one call of doctor for a page; its variable is the name of the file. */
 static const char *const never[] = {"config", NULL};

@@ -229,6 +229,7 @@ static void print_files(FILE *out)
 {
     static const struct tp_fact files[] = {
         {TP_CONFIG_NAME, "defaults of options, in the current folder or the nearest one above it"},
+        {"tapool-baseline.json", "what 'tapool check' compares with, found in the same way"},
         {"PREFIX/share/tapool/samples", "the shipped traces, sample:NAME"},
         {"PREFIX/share/tapool/*.schema.json", "the JSON Schemas of what is printed with --json"},
         {"libcuda.so.1", "the CUDA driver, loaded where the source cuda is used"},

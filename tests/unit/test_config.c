@@ -344,9 +344,11 @@ static void variables_of_other_uses_are_no_options(void **state)
 {
     (void)state;
     static const char *const taken[] = {
-        "TAPOOL_ROOT",       "TAPOOL_SHARED",         "TAPOOL_SAMPLES",        "TAPOOL_CUDA_DRIVER",
-        "TAPOOL_CONFIG",     "TAPOOL_FAKE_CUDA_PATH", "TAPOOL_TEST_REAL_CUDA", "TAPOOL_WITH_CUDA",
-        "TAPOOL_TEST_COUNT", "TAPOOL_TEST_NAMES",     "TAPOOL_OPTION",         "TAPOOL_"};
+        "TAPOOL_ROOT",           "TAPOOL_SHARED",    "TAPOOL_SAMPLES",
+        "TAPOOL_CUDA_DRIVER",    "TAPOOL_CONFIG",    "TAPOOL_KEEP",
+        "TAPOOL_PROPERTY_SEED",  "TAPOOL_FAKE_CUDA", "TAPOOL_FAKE_CUDA_PATH",
+        "TAPOOL_TEST_REAL_CUDA", "TAPOOL_WITH_CUDA", "TAPOOL_TEST_COUNT",
+        "TAPOOL_TEST_NAMES",     "TAPOOL_OPTION",    "TAPOOL_"};
     char name[TP_VARIABLE_TEXT];
     assert_string_equal(tp_config_variable("min-time", name), "TAPOOL_MIN_TIME");
     for (size_t c = 0; tp_commands[c]; c++) {

@@ -3,6 +3,7 @@
 #include "cmd/cli.h"
 #include "cmd/export_files.h"
 #include "cmd/figures.h"
+#include "cmd/gate/fail_on.h"
 #include "cmd/progress.h"
 #include "cmd/replay_output.h"
 #include "cmd/stop.h"
@@ -115,8 +116,9 @@ static const struct tp_opt rows[] = {
     {.name = "fail-on",
      .type = TP_OPT_LIST,
      .offset = ROW(fail_on),
-     .arg = "WHAT",
-     .help = "exit with 1 when it happens: oom (an allocation failed)"},
+     .arg = "EXPR",
+     .help = "exit with 1 when it holds for any strategy: oom (an allocation failed), "
+             "'peak_reserved>8GiB', 'unused_reserved>=20%'; may be repeated"},
     {.name = "verify",
      .type = TP_OPT_FLAG,
      .offset = ROW(verify),
@@ -428,12 +430,9 @@ static int parse_passes(struct tp_replay_opts *o, struct tp_err *err)
 /* Contradictions, found before any work. */
 static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
 {
-    for (size_t i = 0; i < o->fail_on.count; i++)
-        if (strcmp(o->fail_on.items[i], "oom"))
-            return tp_hint(err,
-                           tp_fail(err, TP_EUSAGE, "'%s' is nothing that --fail-on knows",
-                                   o->fail_on.items[i]),
-                           "--fail-on oom: an allocation failed");
+    int status = tp_fail_on_parse(&o->fail_on, err);
+    if (status)
+        return status;
     if (o->fits && o->no_fits)
         return tp_fail(err, TP_EUSAGE, "--fits and --no-fits exclude each other");
     return tp_exports_check(&o->exports, err);

@@ -3,7 +3,7 @@
 
 #include "cmd/cli.h"
 #include "cmd/export_files.h"
-#include "cmd/figures.h"
+#include "cmd/gate/fail_on.h"
 
 /* Results of the trace of results[first], played or not. */
 static size_t count_planned(const struct tp_report *r, size_t first)
@@ -40,19 +40,6 @@ static void print_text(const struct tp_replay_output *o, FILE *out)
     tp_page_line(&page);
 }
 
-/* After the report: what the user asked to fail on. */
-static int check_fail_on(const struct tp_replay_output *o, struct tp_err *err)
-{
-    for (size_t i = 0; o->opts->fail_on.count && i < o->report->count; i++) {
-        const struct tp_result *result = &o->report->results[i];
-        uint64_t failed = tp_run_failed(result->run);
-        if (failed)
-            return tp_fail(err, TP_EFOUND, "oom: '%s' failed %s of the allocations of %s",
-                           result->spec->label, tp_count(failed).s, result->trace->file);
-    }
-    return TP_OK;
-}
-
 int tp_replay_print(const struct tp_replay_output *o, FILE *out, struct tp_err *err)
 {
     const struct tp_report *r = o->report;
@@ -67,7 +54,7 @@ int tp_replay_print(const struct tp_replay_output *o, FILE *out, struct tp_err *
     if (status)
         return status;
     if (!r->partial)
-        return check_fail_on(o, err);
+        return tp_fail_on_check(&o->opts->fail_on, r, err);
     status = tp_finish_output(out, "standard output", err);
     if (status || o->lost || !other) /* the page says it */
         return status;

@@ -40,6 +40,7 @@ TEST_NEEDS=(
     "pc:cmocka|libcmocka-dev|cmocka (unit tests)"
     "cmd:bats|bats|bats (tests of the command line)"
     "cmd:python3|python3|Python 3 (tests read the JSON that tapool writes)"
+    "py:yaml|python3-yaml|the Python module yaml (a test reads the workflow of scripts/ci-example)"
     "py:jsonschema|python3-jsonschema|the Python module jsonschema (tests hold that JSON against its schema)"
     "cmd:valgrind|valgrind|valgrind (tests count instructions)"
 )

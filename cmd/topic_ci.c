@@ -1,0 +1,66 @@
+/* tapool help ci: how a build is gated, and what each of its answers means. */
+#include "cmd/registry.h"
+
+static const char text[] =
+    "Four classes of figures; each is tested in the way that holds for it:\n"
+    "\n"
+    "  E  memory and counts   exact: a serial replay is a pure function of trace, policy, options\n"
+    "                         and source. Against the baseline; one byte more is a regression.\n"
+    "  D  instructions        per call, counted by valgrind or the processor. Against the "
+    "baseline\n"
+    "                         where compiler, flags and libc are the same, else counted again "
+    "from\n"
+    "                         the old build. Allowed: +1 % (valgrind), +2 % (processor).\n"
+    "  N  latency             only live, old build against new, in interleaved pairs of fresh\n"
+    "                         processes. A regression is at least 5 % slower, at p < 0.01 after\n"
+    "                         Holm over all tests, with an interval that excludes no change.\n"
+    "  R  the rest            shown by replay and compare, never part of a gate.\n"
+    "\n"
+    "Three commands\n"
+    "  tapool check TRACE... -s arena -s lru --update    once: writes tapool-baseline.json, commit "
+    "it\n"
+    "  tapool check                                      classes E and D against it\n"
+    "  tapool check --base-bin OLD-TAPOOL                all three; OLD-TAPOOL is the merge "
+    "base's\n"
+    "\n"
+    "Exit codes\n"
+    "  0  no regression     1  a regression, a cell that was not run, or --require was not met\n"
+    "  2  command line, or no baseline     3  unusable input, or another trace than the "
+    "baseline's\n"
+    "  4  a replay failed, a file could not be written     5  inconclusive (--inconclusive=fail)\n"
+    "\n"
+    "NOT CHECKED: REASON   That class was not looked at, and PASS says so: PASS (memory and "
+    "counts\n"
+    "    only). Nothing is known about it. --require latency (memory, instructions) makes it exit "
+    "1.\n"
+    "\n"
+    "inconclusive   The machine was so noisy that a slowdown of twice the effect (10 %) cannot be\n"
+    "    excluded, after a fresh second set of pairs. A warning; --inconclusive=fail is exit 5. "
+    "Run\n"
+    "    it on a quieter machine or with --thorough; again until green is no answer.\n"
+    "\n"
+    "insensitive   Time that is mostly tapool's own share: class D decides there.\n"
+    "\n"
+    "A baseline changes like code: on purpose, in the commit that is the reason\n"
+    "  tapool check --update --reason \"arena keeps two spare spans\"    says what changed\n"
+    "  git add tapool-baseline.json                  a metric a line: it reviews as a diff\n"
+    "  Better is no failure; --update locks it in, else it may be lost again unseen. Another "
+    "default\n"
+    "  of an option is a change too, and so is a figure that is no longer the same twice.\n"
+    "\n"
+    "How sharp was it   After times were checked: the smallest slowdown that 9 of 10 such runs "
+    "see.\n"
+    "  tapool check --plan    what a check takes and would see; runs nothing\n"
+    "  tapool check --aa 20   this build against itself: the false alarms of this machine\n"
+    "\n"
+    "For other tools   --export-json FILE, --export-junit FILE, --export-markdown FILE. In GitHub\n"
+    "    Actions the step summary and annotations are written by themselves. A workflow to start\n"
+    "    from is in tapool's source tree: scripts/ci-example.\n";
+
+static void print_ci(FILE *out)
+{
+    fputs(text, out);
+}
+
+const struct tp_topic tp_topic_ci = {"ci", "gating a build: classes, exit codes, the baseline",
+                                     print_ci};

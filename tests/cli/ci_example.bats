@@ -62,6 +62,13 @@ branch() { git -C "$REPO" checkout --quiet -B "$1" main; }
 
 has_valgrind() { command -v valgrind >/dev/null; }
 
+well_formed() { python3 -c 'import sys, xml.etree.ElementTree as t; t.parse(sys.argv[1])' "$1"; }
+
+follows_schema() { # JSON
+    ! python3 -c 'import jsonschema' 2>/dev/null ||
+        python3 "$CLI/schema_check.py" valid "$TAPOOL_ROOT/cmd/check.schema.json" "$1"
+}
+
 # patch_lru SED-PROGRAM: and it must change something.
 patch_lru() { sed -i "$1" "$REPO/$LRU"; }
 
@@ -89,10 +96,10 @@ patch_lru() { sed -i "$1" "$REPO/$LRU"; }
     matches "$out" '^PASS.*1 of 1 cell'
     matches "$err" 'tapool of [0-9a-f]+: building'
     matches "$out" 'latency +vs build/gate/base/tapool, 3 live pairs'
+    follows_schema "$findings/check.json"
     is "$findings/check.json" "d['exit_code']" 0
     is "$findings/check.json" "d['counts']['regression']" 0
-    [ -s "$findings/check.md" ]
-    [ -s "$findings/check.xml" ]
+    matches "$findings/check.md" '^## tapool check: PASS'
     # again: both binaries are kept
     gate -- --pairs 3 --alpha 0.9 --effect 9 --min-time 1ms
     [ "$rc" -eq 0 ]
@@ -111,6 +118,7 @@ patch_lru() { sed -i "$1" "$REPO/$LRU"; }
     matches "$out" '^FAIL.*: [0-9]+ regression'
     is "$findings/check.json" "[f['class'] for f in d['findings'] if f['metric']=='peak_reserved'][0]" E
     is "$findings/check.json" "[f['verdict'] for f in d['findings'] if f['metric']=='peak_reserved'][0]" regression
+    well_formed "$findings/check.xml"
     matches "$findings/check.xml" '<failure type="regression" message="[^"]*peak_reserved'
     matches "$out" '^::error title=tapool check%3A regression::.*peak_reserved'
     matches "$GITHUB_STEP_SUMMARY" '^## tapool check: FAIL'

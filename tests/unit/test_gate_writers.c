@@ -375,7 +375,9 @@ static void test_json(void **state)
         rigs[i].make(&r);
         cJSON *root = cJSON_Parse(written("json", &r.gate));
         assert_non_null(root);
-        fix_member(root, "tool", "{\"version\":\"1.0\",\"build\":\"release\",\"compiler\":\"cc\"}");
+        fix_member(
+            root, "tool",
+            "{\"version\":\"1.0\",\"build\":\"release\",\"compiler\":\"cc\",\"flags\":\"-O2\"}");
         fix_member(root, "machine",
                    "{\"os\":\"Linux\",\"arch\":\"x86_64\",\"cpu\":\"a\",\"libc\":\"b\","
                    "\"cores\":2,\"memory_bytes\":1024,\"page_bytes\":4096}");

@@ -175,6 +175,7 @@ static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
         if (status)
             return status;
         k->found.used[c->metric - tp_metrics] = true;
+        k->found.tested[c->metric - tp_metrics] = true;
         if (stored && c->relative && c->metric->class == TP_CLASS_NOISY)
             return tp_hint(err,
                            tp_fail(err, TP_EUSAGE,

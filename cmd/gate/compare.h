@@ -20,6 +20,7 @@ enum tp_compare_mark {
     TP_MARK_NONE,     /* nothing: one of them is not known, or they do not compare */
     TP_MARK_BASE,     /* it is the base */
     TP_MARK_EXACT,    /* a fact, whatever its size */
+    TP_MARK_REPORTED, /* by a real allocator's or a real device's own account: nearly one */
     TP_MARK_SHOWN,    /* tested, and a difference */
     TP_MARK_SAME,     /* tested, and none shown */
     TP_MARK_UNTESTED, /* there is a difference; nobody knows whether it means anything */
@@ -84,6 +85,7 @@ struct tp_compare {
     const struct tp_metric *columns[TP_METRIC_MAX]; /* shown, in this order */
     size_t column_count;
     bool asked;                      /* the columns were named by --metric */
+    bool tested[TP_METRIC_MAX];      /* columns and conditions: the tests that Holm adjusts over */
     bool used[TP_METRIC_MAX];        /* columns, and what conditions and Pick need */
     struct tp_compare_table *tables; /* owned */
     size_t count;

@@ -156,7 +156,7 @@ void tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metr
         snprintf(text, size, "%s", words[cell->mark]);
     else if (isnan(cell->change))
         snprintf(text, size, "from 0");
-    else if (cell->mark == TP_MARK_EXACT && cell->change == 0)
+    else if ((cell->mark == TP_MARK_EXACT || cell->mark == TP_MARK_REPORTED) && cell->change == 0)
         snprintf(text, size, "same");
     else if (cell->mark == TP_MARK_UNTESTED)
         snprintf(text, size, "(%s)", cell->change == 0 ? "0 %" : percent);

@@ -304,6 +304,15 @@ static void say_tied(struct words *w, const struct tp_compare_table *t,
     say_reason(w, pick, rival, all, races);
 }
 
+/* Others were left out because they do not heed the streams. */
+static bool heeds_alone(const struct tp_compare_table *t, const struct tp_compare_row *pick)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (is_eligible(&t->rows[i]) && t->rows[i].unsafe && !pick->unsafe)
+            return true;
+    return false;
+}
+
 static void say_pick(struct words *w, const struct tp_compare_table *t,
                      const struct tp_compare_row *pick, const struct candidates *all,
                      const struct races *races)
@@ -313,7 +322,8 @@ static void say_pick(struct words *w, const struct tp_compare_table *t,
     if (rival)
         say_reason(w, pick, rival, all, races);
     else
-        say(w, "the only policy here that is no yardstick and serves every allocation");
+        say(w, "the only policy here that is no yardstick and serves every allocation%s",
+            heeds_alone(t, pick) ? ", and heeds the streams" : "");
     say_other(w, pick, all, races);
 }
 

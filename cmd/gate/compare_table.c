@@ -17,7 +17,8 @@
 #define CONFIDENCE 0.95
 #define COARSE     9.5 /* clock steps: below, a percentile is a bound or a guess */
 
-const char *const tp_mark_names[TP_MARKS] = {"none", "base", "exact", "shown", "same", "untested"};
+const char *const tp_mark_names[TP_MARKS] = {"none",  "base", "exact",   "reported",
+                                             "shown", "same", "untested"};
 
 static size_t index_of(const struct tp_metric *m)
 {
@@ -122,7 +123,7 @@ static void add_column(struct tp_compare *c, const struct tp_metric *m)
         if (c->columns[i] == m)
             return;
     c->columns[c->column_count++] = m;
-    c->used[index_of(m)] = true;
+    c->used[index_of(m)] = c->tested[index_of(m)] = true;
 }
 
 int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, struct tp_err *err)
@@ -276,7 +277,8 @@ static void mark_plain(const struct tp_compare_row *base, const struct tp_metric
         now->change = 0;
     else if (was->value > 0)
         now->change = now->value / was->value - 1;
-    now->mark = is_time(m) ? TP_MARK_UNTESTED : TP_MARK_EXACT;
+    bool exact = m->class != TP_CLASS_EXACT || (r->run->exact && base->run->exact);
+    now->mark = is_time(m) ? TP_MARK_UNTESTED : exact ? TP_MARK_EXACT : TP_MARK_REPORTED;
 }
 
 struct test {
@@ -325,7 +327,7 @@ static size_t collect_tests(const struct tp_compare *c, struct tp_compare_table 
         for (size_t m = 0; m < tp_metric_count; m++) {
             struct tp_compare_row *row = &t->rows[r];
             const struct tp_compare_row *base = &t->rows[row->base];
-            if (!c->used[m] || row == base || !is_testable(row, base, &tp_metrics[m]))
+            if (!c->tested[m] || row == base || !is_testable(row, base, &tp_metrics[m]))
                 continue;
             tests[count].cell = &row->cells[m];
             tp_difference_measure(tp_rounds_values(base->rounds, base->side, &tp_metrics[m]),
@@ -505,7 +507,8 @@ static bool is_met(const struct tp_condition *c, const struct tp_compare_table *
     const struct tp_compare_row *r = &t->rows[row], *base = &t->rows[r->base];
     const struct tp_compare_cell *now = &r->cells[index_of(c->metric)];
     double was = base->cells[index_of(c->metric)].value, value = now->value;
-    bool shown = now->mark == TP_MARK_EXACT || now->mark == TP_MARK_SHOWN;
+    bool shown =
+        now->mark == TP_MARK_EXACT || now->mark == TP_MARK_REPORTED || now->mark == TP_MARK_SHOWN;
     if (c->relative && r == base)
         return false;
     if (c->percent && now->mark == TP_MARK_SHOWN) /* what was tested is the change of the pairs */
@@ -519,6 +522,7 @@ static int fail_met(const struct tp_condition *c, const struct tp_compare_table 
     char name[96], base[96], change[TP_COMPARE_TEXT], others[48] = "";
     const struct tp_compare_row *r = &t->rows[row], *was = &t->rows[r->base];
     const struct tp_compare_cell *now = &r->cells[index_of(c->metric)];
+    const char *not_exact = now->mark == TP_MARK_REPORTED ? " (not exact)" : "";
     if (more)
         snprintf(others, sizeof others, "; %zu more", more);
     tp_compare_name(r, name, sizeof name);
@@ -527,10 +531,10 @@ static int fail_met(const struct tp_condition *c, const struct tp_compare_table 
     struct tp_text value = tp_metric_text(c->metric, now->value, false);
     if (!c->relative)
         return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s%s", c->text, t->name, name, value.s, others);
-    return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s against %s of %s, %s%s", c->text, t->name, name,
-                   value.s,
+    return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s against %s of %s, %s%s%s", c->text, t->name,
+                   name, value.s,
                    tp_metric_text(c->metric, was->cells[index_of(c->metric)].value, false).s, base,
-                   change, others);
+                   change, not_exact, others);
 }
 
 int tp_compare_check(const struct tp_compare *c, const struct tp_condition *list, size_t count,

@@ -115,6 +115,14 @@ static void print_failures(const struct tp_compare_table *t, struct tp_page *pag
     }
 }
 
+static bool shows_times(const struct tp_compare *c)
+{
+    for (size_t m = 0; m < c->column_count; m++)
+        if (c->columns[m]->unit == TP_UNIT_NS)
+            return true;
+    return false;
+}
+
 static void print_cold(const struct tp_compare_table *t, struct tp_page *page)
 {
     bool all = true;
@@ -148,7 +156,8 @@ static void print_below(const struct tp_compare *c, const struct tp_compare_tabl
                  c->column_count > (TP_TABLE_COLUMNS - 1) / 2 ? "--format csv has all" : "-v");
         print_dim(page, text);
     }
-    print_cold(t, page);
+    if (shows_times(c))
+        print_cold(t, page);
     print_failures(t, page);
 }
 

@@ -274,6 +274,11 @@ static void test_conditions(void **state)
     assert_int_equal(check(g, "ns_per_op>+31%", &err), TP_OK);
     assert_int_equal(check(g, "ns_per_op<-1%", &err), TP_OK);
     assert_int_equal(check(g, "failed_allocations>0", &err), TP_OK);
+    g->runs[1].exact = false;
+    decide(g);
+    assert_int_equal(check(g, "peak_reserved>+2%", &err), TP_EFOUND);
+    assert_string_equal(
+        err.text, "peak_reserved>+2%: t, b: 1.006 KiB against 1,000 B of base, +3.0 % (not exact)");
     assert_int_equal(check(g, "ns_per_op>10", &err), TP_EFOUND);
     assert_non_null(strstr(err.text, "; 3 more"));
     assert_int_equal(check(g, "fits_in>1GiB", &err), TP_EUSAGE); /* nobody knows it */

@@ -1,0 +1,173 @@
+#!/usr/bin/env bats
+# tapool compare: strategies measured in turn, and results that are stored. Rounds are few and short: what
+# is tested here is what is said, not the times.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
+load common
+
+SCHEMA=$TAPOOL_ROOT/cmd/compare.schema.json
+RESULTS=$TAPOOL_ROOT/tests/data/results
+
+compare() { "$TAPOOL" compare --rounds 2 --min-time 0 "$@"; }
+
+# What varies: the core, the time that it took, and that a build is no release.
+masked() { sed -E 's/core [0-9]+/core N/; s/(seed [0-9]+, ).*/\1N/'; }
+
+same_screen() { # NAME CMD...
+    local name=$1
+    shift
+    ok "$@" || return 1
+    masked <"$out" >"$SCRATCH/masked"
+    golden "$name" <"$SCRATCH/masked" || return 1
+    tool width 100 <"$out"
+}
+
+nothing_left() { # FOLDER
+    [ -z "$(ls -A "$1")" ] || fail "left behind:" "$(ls -A "$1")"
+}
+
+small_trace() {
+    trace '{"op":"alloc","id":1,"size":1000}' '{"op":"alloc","id":2,"size":50000}' \
+        '{"op":"free","id":1}' '{"op":"free","id":2}'
+}
+
+@test "help" {
+    shown compare-help "$TAPOOL" compare --help
+    matches "$out" 'A replay is one measurement'
+}
+
+@test "live: the table of exact metrics, the same on every machine" {
+    mkdir tmp
+    export TMPDIR=$PWD/tmp
+    same_screen compare-live compare sample:sqlite -s arena -s small=arena:arena_size=1MiB -s lru \
+        --metric peak_reserved --metric source_calls.get --metric reuse --seed 7
+    nothing_left tmp
+    device_trace >gpu.trace
+    same_screen compare-device compare gpu.trace -s lru -s direct -s arena --metric peak_reserved --metric fits_in \
+        --base lru --sort fits_in
+}
+
+@test "live: times have intervals, bases and marks; what the test cannot show is said" {
+    ok compare sample:sqlite -s arena -s bump --base bump
+    matches "$out" '^  arena +[0-9.]+ MiB .*(same|%) +[0-9.,]+ \[[0-9.,]+, [0-9.,]+\]'
+    matches "$out" '^  bump .* base .* base'
+    matches "$out" '2 rounds are too few for these [12] tests'
+    matches "$out" '^2 rounds +in random order, each in a fresh process.*, seed 1, '
+}
+
+@test "live: stdin, a condition that is met" {
+    small_trace >a.trace
+    capture compare - -s arena -s direct --metric peak_reserved --fail-on 'peak_reserved<-50%' <a.trace
+    [ "$rc" -eq 1 ]
+    matches "$out" '^stdin '
+    matches "$err" '^tapool: peak_reserved<-50%: stdin, direct: .* against .* of arena, -[0-9.]+ %'
+    capture compare a.trace -s arena -s bump --capacity 8KiB --source virtual --fail-on oom
+    [ "$rc" -eq 1 ]
+    matches "$out" 'OUT OF MEMORY'
+    matches "$err" '^tapool: oom: '
+}
+
+@test "JSON of both kinds follows its schema; CSV has a line for each value" {
+    local python=python3
+    "$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null || python=/usr/bin/python3
+    "$python" -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null || skip "no jsonschema"
+    device_trace >b.trace
+    ok compare b.trace -s arena -s bump --export-json live.json --format csv
+    [ "$(tail -n +2 "$out" | awk -F, '{print NF}' | sort -u)" = 16 ]
+    [ "$(tail -n +2 "$out" | wc -l)" -eq 8 ] # 2 strategies, 4 metrics
+    refused 2 'exists' compare b.trace -s arena -s bump --export-json live.json
+    ok "$TAPOOL" compare "$RESULTS/old.json" "$RESULTS/new.json" --json
+    cp "$out" stored.json
+    for args in "shape $SCHEMA" "shared $TAPOOL_ROOT/cmd/result.schema.json $SCHEMA" \
+        "valid $SCHEMA live.json stored.json" "covered $SCHEMA live.json stored.json" \
+        "mutants $SCHEMA stored.json"; do
+        # shellcheck disable=SC2086 # words
+        capture "$python" "$CLI/schema_check.py" $args
+        [ "$rc" -eq 0 ] || fail "$args" "$(cat "$out" "$err")"
+    done
+    python3 - <<'END'
+import json
+live, stored = json.load(open("live.json")), json.load(open("stored.json"))
+marks = lambda d, m: {r["metrics"][m]["mark"] for t in d["tables"] for r in t["rows"]}
+assert live["mode"] == "live" and live["rounds"] == 2 and len(live["tables"]) == 1
+assert marks(stored, "peak_reserved") == {"base", "exact"}
+assert marks(stored, "ns_per_op") == {"base", "untested"}, marks(stored, "ns_per_op")
+assert all(c["p"] is None for t in stored["tables"] for r in t["rows"] for c in r["metrics"].values())
+END
+}
+
+@test "stored: one file, two files, Markdown; to the letter" {
+    cd "$RESULTS"
+    same_screen compare-one-file "$TAPOOL" compare old.json
+    same_screen compare-two-files "$TAPOOL" compare old.json new.json
+    same_screen compare-markdown "$TAPOOL" compare new.json old.json --base old.json --sort name --format markdown
+    ok "$TAPOOL" compare old.json --base bump --metric ns_per_op
+    matches "$out" '^  arena .*\(\+3[0-9.]+ %\)'
+    capture "$TAPOOL" compare old.json new.json --fail-on 'peak_reserved>+100%' --metric peak_reserved
+    [ "$rc" -eq 1 ]
+    matches "$err" 'peak_reserved>\+100%: sqlite, arena \(new.json\): 3.938 MiB against 1.938 MiB of arena \(old.json\), \+103.2 %; 1 more'
+}
+
+@test "what cannot be compared is refused, with what differs" {
+    sed 's/"latency_scope":"policy_and_source"/"latency_scope":"policy"/g' "$RESULTS/old.json" >scope.json
+    sed 's/"program_hash":"..../"program_hash":"0000/' "$RESULTS/old.json" >hash.json
+    sed 's/"name":"host"/"name":"virtual"/g' "$RESULTS/old.json" >source.json
+    sed 's/"libc":"[^"]*"/"libc":"musl 1"/; s/"arch":"[^"]*"/"arch":"arm64"/' "$RESULTS/old.json" >machine.json
+    refused 3 "their times hold 'policy_and_source' and 'policy'" "$TAPOOL" compare "$RESULTS/old.json" scope.json
+    refused 3 'played different programs: .* with 3000 events' "$TAPOOL" compare "$RESULTS/old.json" hash.json
+    refused 3 'nothing is in both: .* on host, .* on virtual' "$TAPOOL" compare "$RESULTS/old.json" source.json
+    refused 3 'one strategy a trace' "$TAPOOL" compare "$TAPOOL_ROOT/tests/fuzz/corpus/stored/one-host-run.json"
+    ok "$TAPOOL" compare "$RESULTS/old.json" machine.json
+    matches "$out" 'x86_64 and arm64'
+}
+
+@test "results that are none: another schema, cut, no numbers" {
+    head -c 5000 "$RESULTS/old.json" >cut.json
+    sed 's/"peak_reserved_bytes":[0-9]*/"peak_reserved_bytes":NaN/' "$RESULTS/old.json" >nan.json
+    sed 's/"peak_reserved_bytes":[0-9]*/"peak_reserved_bytes":1e999/' "$RESULTS/old.json" >huge.json
+    sed 's#tapool.result/1#tapool.result/2#' "$RESULTS/old.json" >next.json
+    refused 3 'cut.json is cut off: it ends after 5000 bytes' "$TAPOOL" compare cut.json
+    refused 3 'nan.json: byte [0-9]+: no JSON' "$TAPOOL" compare nan.json
+    refused 3 'runs\[0\].memory.peak_reserved_bytes is beyond all numbers' "$TAPOOL" compare huge.json
+    refused 3 "is 'tapool.result/2'; this tapool reads 'tapool.result/1'" "$TAPOOL" compare next.json
+}
+
+@test "usage: contradictions and names that are none" {
+    small_trace >a.trace
+    refused 2 'needs a trace' "$TAPOOL" compare
+    refused 2 'stored result and .* a trace' "$TAPOOL" compare "$RESULTS/old.json" a.trace
+    refused 2 '-s goes with traces' "$TAPOOL" compare "$RESULTS/old.json" -s arena
+    refused 2 'one strategy compares with nothing' compare a.trace -s arena
+    refused 2 "unknown strategy 'aerna'" compare a.trace -s aerna -s bump
+    refused 2 "unknown metric 'peak'" compare a.trace -s arena -s bump --metric peak
+    refused 2 "unknown metric 'peak_reservd'" compare a.trace -s arena -s bump --fail-on 'peak_reservd>1'
+    refused 2 "did you mean 'bump'" compare a.trace -s arena -s bump --base bunp
+    refused 2 'can hold for no stored result' "$TAPOOL" compare "$RESULTS/old.json" --fail-on 'ns_per_op>+5%'
+    refused 2 'nothing here has a fits_in' sh -c "'$TAPOOL' compare '$RESULTS/old.json' --fail-on 'fits_in>1' >/dev/null"
+    refused 2 "option 'rounds'" "$TAPOOL" compare a.trace --rounds 1
+    refused 3 'none.json' compare none.json -s arena -s bump
+}
+
+@test "interrupted: the signal's code, nothing on stdout, nothing left behind" {
+    mkdir tmp
+    small_trace >a.trace
+    TMPDIR=$PWD/tmp "$TAPOOL" compare a.trace -s arena -s bump --rounds 1000 --min-time 100ms >stdout 2>stderr &
+    local pid=$! code=0
+    for _ in $(seq 100); do
+        [ -n "$(ls -A tmp)" ] && break
+        sleep 0.05
+    done
+    kill -TERM "$pid"
+    wait "$pid" || code=$?
+    [ "$code" -eq 143 ]
+    [ ! -s stdout ]
+    nothing_left tmp
+}
+
+@test "replay --fail-on: values, and no changes" {
+    capture play_once sample:sqlite -s arena --fail-on 'peak_reserved>1MiB' --fail-on oom
+    [ "$rc" -eq 1 ]
+    matches "$err" "^tapool: peak_reserved>1MiB: 'arena' has 1.938 MiB on sqlite"
+    ok play_once sample:sqlite -s arena --fail-on 'peak_reserved>8GiB' --fail-on 'failed_allocations>0'
+    refused 2 'needs a base' play_once sample:sqlite -s arena --fail-on 'peak_reserved>+2%'
+}

@@ -65,10 +65,11 @@ static void print_tally(const struct tally *t, struct tp_page *page)
 {
     tp_page_line(page);
     tp_page_styled(page, 0, TP_BOLD,
-                   "A/A: %zu checks of this build against itself: %zu with a false regression of "
+                   "A/A: %zu check%s of this build against itself: %zu with a false regression of "
                    "memory, %zu of instructions, %zu of latency; %zu with a false improvement; %zu "
                    "inconclusive",
-                   t->checks, t->alarms[0], t->alarms[1], t->alarms[2], t->better, t->open);
+                   t->checks, t->checks == 1 ? "" : "s", t->alarms[0], t->alarms[1], t->alarms[2],
+                   t->better, t->open);
     tp_page_line(page);
 }
 

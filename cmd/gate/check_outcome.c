@@ -113,7 +113,9 @@ static void append_options(const struct tp_check *k, char *text, size_t size)
     if (o->pairs != TP_CHECK_PAIRS)
         append(text, size, " --pairs %" PRIu64, o->pairs);
     if (o->min_time != TP_OPT_KEYWORD(0))
-        append(text, size, " --min-time %" PRIu64 "ns", o->min_time);
+        append(text, size, " --min-time %" PRIu64 "%s",
+               o->min_time % 1000000 ? o->min_time : o->min_time / 1000000,
+               o->min_time % 1000000 ? "ns" : "ms");
     if (o->thorough)
         append(text, size, " --thorough");
     append(text, size, " --seed %" PRIu64, k->gate.seed);

@@ -107,7 +107,8 @@ static void print_instructions(const struct tp_check *k, struct tp_page *page)
     if (!counting.counter)
         tp_page_more(page, TEXT, "not here: %s", counting.reason);
     else
-        tp_page_more(page, TEXT, "%zu counts by %s%s", k->cell_count, counting.version,
+        tp_page_more(page, TEXT, "%zu count%s by %s%s", k->cell_count,
+                     k->cell_count == 1 ? "" : "s", counting.version,
                      counting.counter == TP_COUNTER_CALLGRIND
                          ? ", each some 50 times as long as one replay; not in the time below"
                          : "");
@@ -129,8 +130,8 @@ static void print_latency(const struct tp_check *k, const struct plan *p, struct
     if (isfinite(sharp))
         tp_page_more(page, TEXT,
                      "a slowdown of %s %% or more would be seen in 9 of 10 runs: processes differ "
-                     "by %s %% (%s)",
-                     tp_digits(ceil(100 * sharp)).s, tp_digits(100 * p->spread).s,
+                     "by %s (%s)",
+                     tp_digits(ceil(100 * sharp)).s, tp_percent(p->spread).s,
                      p->pilots ? "from a pilot just now" : "from the baseline");
     else
         tp_page_more(page, TEXT, "times vary too much here to see any slowdown");
@@ -147,7 +148,8 @@ int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err)
     tp_page_at(page, TEXT, "%s; nothing is checked now",
                k->gate.written[0] ? k->gate.written : "cells as given");
     row(page, "memory and counts");
-    tp_page_more(page, TEXT, "%zu cells, two replays each", k->cell_count);
+    tp_page_more(page, TEXT, "%zu cell%s, two replays each", k->cell_count,
+                 k->cell_count == 1 ? "" : "s");
     print_instructions(k, page);
     print_latency(k, &p, page);
     return TP_OK;

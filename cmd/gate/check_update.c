@@ -13,6 +13,11 @@
 #include <time.h>
 
 enum { HEAD = 10 }; /* column of what happened to which cell */
+enum { FEW_PROCESSES = 2 };
+
+/* Of one replay of its memory: a cell that takes longer is timed in few processes. Times here are
+ * for information, and nobody waits minutes for that. */
+#define LONG_NS UINT64_C(2000000000)
 
 struct update {
     struct tp_check *k;
@@ -21,6 +26,7 @@ struct update {
     char fingerprint[512]; /* "": nothing is counted here */
     char uncounted[256];   /* why */
     struct tp_page *page;
+    uint64_t replay_ns; /* of the cell that was measured last, for its memory */
     size_t changed, demoted, unchanged, added, kept;
 };
 
@@ -189,7 +195,9 @@ static int measure_exact(struct update *u, size_t cell, struct tp_baseline_cell 
 {
     struct tp_stored runs[2] = {{0}, {0}};
     const struct tp_check_cell *c = &u->k->cells[cell];
+    uint64_t from = tp_wall_ns();
     int status = tp_check_play(u->k, cell, 0, &runs[0], err);
+    u->replay_ns = tp_wall_ns() - from;
     if (!status)
         status = tp_check_play(u->k, cell, 1, &runs[1], err);
     if (!status)
@@ -220,6 +228,7 @@ static int measure_counted(struct update *u, size_t cell, struct tp_baseline_cel
             say_demoted(u, c, "instructions", why.text[0] ? why.text : u->uncounted);
         return TP_OK;
     }
+    out->instructions = round(out->instructions * 1e6) / 1e6;
     out->fingerprint = strdup(u->fingerprint);
     if (!out->fingerprint)
         return out_of_memory(err);
@@ -266,14 +275,13 @@ static int keep_times(const struct tp_rounds *r, struct tp_baseline_latency *out
         const struct tp_metric *m = &tp_metrics[i];
         if (m->class != TP_CLASS_NOISY)
             continue;
-        memcpy(copy, tp_rounds_values(r, 0, m), sizeof copy);
-        double median = tp_stat_median(copy, TP_BASELINE_PROCESSES);
+        memcpy(copy, tp_rounds_values(r, 0, m), r->rounds * sizeof *copy);
+        double median = tp_stat_median(copy, r->rounds);
         if (isfinite(median) && median >= 0)
             out->values[out->count++] = (struct tp_baseline_value){m, 0, rounded(median)};
     }
     qsort(out->values, out->count, sizeof *out->values, value_order);
-    out->spread =
-        spread_of(tp_rounds_values(r, 0, tp_metric_find("ns_per_op", NULL)), TP_BASELINE_PROCESSES);
+    out->spread = spread_of(tp_rounds_values(r, 0, tp_metric_find("ns_per_op", NULL)), r->rounds);
     return TP_OK;
 }
 
@@ -285,11 +293,12 @@ static int measure_times(struct update *u, size_t cell, struct tp_baseline_cell 
     tp_check_sides(u->k, cell, sides);
     const struct tp_check_set set = {.sides = &sides[1],
                                      .count = 1,
-                                     .rounds = TP_BASELINE_PROCESSES,
+                                     .rounds = u->replay_ns > LONG_NS ? FEW_PROCESSES
+                                                                      : TP_BASELINE_PROCESSES,
                                      .seed = tp_check_seed(u->k->gate.seed, cell)};
     uint64_t from = tp_wall_ns();
     int status = tp_check_rounds(u->k, cell, &set, &r, err);
-    double seconds = (double)(tp_wall_ns() - from) / 1e9 / (TP_BASELINE_PROCESSES + 1);
+    double seconds = (double)(tp_wall_ns() - from) / 1e9 / (set.rounds + 1);
     if (!status)
         status = keep_times(&r, &out->latency, err);
     out->latency.seconds = rounded(seconds);

@@ -201,6 +201,11 @@ static void an_option_that_changed_is_named(void **state)
     assert_int_equal(count(&e, TP_REGRESSION), 2); /* one came, one went */
     end(&e);
     begin(&e, "arena");
+    e.options[1].name = (char *)(uintptr_t) "a"; /* before all others */
+    compare(&e);
+    assert_int_equal(count(&e, TP_REGRESSION), 2);
+    end(&e);
+    begin(&e, "arena");
     e.runs[0].touch = (char *)(uintptr_t) "all";
     compare(&e);
     assert_string_equal(only(&e, TP_REGRESSION)->note, "option touch: first -> all");

@@ -202,9 +202,10 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         const char *line;
     } legend[] = {
         {has_same, "~ no difference shown (p >= 0.01 after Holm, or under 5 %)"},
-        {has_untested, c->live ? "( ) not tested: these vary too much to be"
-                               : "( ) not tested: times of results that were not measured in turn "
-                                 "cannot show small differences"},
+        {has_untested,
+         c->live ? "( ) not tested: cold beside steady times, or what varies too much (mean, max)"
+                 : "( ) not tested: times of results that were not measured in turn "
+                   "cannot show small differences"},
         {has_bound, "<=10, ~30: within one or a few steps of this clock, which compare with "
                     "nothing"},
         {is_flattered, "(a) over half of the allocations go to the driver, whose cost is not "

@@ -272,8 +272,7 @@ static void say_other(struct words *w, const struct tp_compare_row *pick,
             small = r;
     }
     if (quick) {
-        say(w, ". %s is %.0f %% faster again", quick->label,
-            100 * (1 - time_of(quick) / time_of(pick)));
+        say(w, ". %s is %.0f %% faster", quick->label, 100 * (1 - time_of(quick) / time_of(pick)));
         say_memory(w, all, quick, pick);
     } else if (small) {
         struct tp_text mine = tp_metric_text(all->need, need_of(all, small), false);

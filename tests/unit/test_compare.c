@@ -330,7 +330,7 @@ static void test_pick_faster(void **state)
     set(g, 2, "peak_reserved", 1100); /* over 5 % more than the least */
     decide(g);
     expect_pick(g, "b",
-                "Pick b: 29 % faster than base with 12 % less memory. c is 15 % faster again for "
+                "Pick b: 29 % faster than base with 12 % less memory. c is 15 % faster for "
                 "25 % more memory");
     drop(g);
 }

@@ -256,12 +256,15 @@ static int check_files(const struct tp_check_opts *o, struct tp_err *err)
 /* Contradictions, found before any work. */
 static int check_options(const struct tp_check_opts *o, struct tp_err *err)
 {
+    bool other = o->update || o->plan || o->aa;
     const struct {
         bool wrong;
         const char *text;
     } rules[] = {
         {o->base_bin && o->base_strategy, "--base-bin and --base-strategy exclude each other"},
         {o->update + o->plan + (o->aa > 0) > 1, "--update, --plan and --aa exclude each other"},
+        {other && (o->format || o->export_json || o->export_junit || o->export_markdown),
+         "--format and --export are about a check: not with --update, --plan or --aa"},
         {o->reason && !o->update, "--reason goes with --update"},
         {o->tolerances.count && !o->update, "--tolerance goes with --update"},
         {o->aa && (o->base_bin || o->base_strategy), "--aa checks a build against itself: it takes "

@@ -320,6 +320,9 @@ static const char *spelled(const struct tp_check *k, const char *given)
 static int define_trace(struct tp_check *k, const char *path, struct tp_err *err)
 {
     struct tp_check_cell cell = {0};
+    if (k->o->update && !strcmp(path, "-"))
+        return tp_fail(err, TP_EUSAGE,
+                       "a baseline cannot name standard input: it is gone after this");
     int status = tp_check_prepare(k, path, &cell.prepared, err);
     for (size_t s = 0; !status && s < k->o->strategies.count; s++) {
         const char *given = k->o->strategies.items[s];

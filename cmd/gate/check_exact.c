@@ -19,6 +19,15 @@ uint64_t tp_check_seed(uint64_t seed, uint64_t of)
     return (z ^ z >> 31) >> 1;
 }
 
+int tp_check_name(const struct tp_check_cell *c, int status, struct tp_err *err)
+{
+    char cell[200];
+    if (status == TP_ESTOP)
+        return status;
+    tp_check_cell_text(c, cell, sizeof cell);
+    return tp_prefix(err, status, "%s", cell);
+}
+
 /* What fits is tried on a virtual device: where the baseline holds it, or, for a new cell, where
  * replay would find it too. */
 static bool wants_fits(const struct tp_check *k, const struct tp_check_cell *c)
@@ -67,7 +76,9 @@ int tp_check_play(const struct tp_check *k, size_t cell, unsigned nth, struct tp
     int status = tp_measure(&m, out, err);
     if (!status && out->count != 1)
         status = tp_fail(err, TP_EIO, "%zu results where one was asked for", out->count);
-    return status ? status : check_answer(k, c, &out->runs[0], err);
+    if (status)
+        return tp_check_name(c, status, err);
+    return check_answer(k, c, &out->runs[0], err);
 }
 
 /* Both replays of a cell; adds what they show. `exact`: there was memory to check. */
@@ -92,7 +103,7 @@ static int check_cell(struct tp_check *k, size_t cell, bool *exact, struct tp_er
 int tp_check_exact(struct tp_check *k, struct tp_err *err)
 {
     struct tp_class_check *class = &k->gate.classes[TP_CLASS_EXACT];
-    size_t before = k->findings.count, inexact = 0;
+    size_t before = k->findings.count, inexact = 0, loose = 0;
     int status = TP_OK;
     const char *who = "";
     for (size_t i = 0; !status && i < k->cell_count; i++) {
@@ -100,11 +111,15 @@ int tp_check_exact(struct tp_check *k, struct tp_err *err)
         status = check_cell(k, i, &exact, err);
         class->cells += exact;
         inexact += !exact;
+        loose += k->cells[i].held->loose_count;
         who = exact ? who : k->cells[i].strategy;
     }
     class->values = k->findings.count - before;
     class->checked = class->values > 0;
     snprintf(class->against, sizeof class->against, "vs baseline, exact");
+    if (loose) /* demoted by --update */
+        snprintf(class->against, sizeof class->against, "vs baseline, exact; %zu value%s not",
+                 loose, loose == 1 ? " is" : "s are");
     if (class->checked && inexact)
         snprintf(class->against, sizeof class->against, "vs baseline, exact; %zu var%s (%.40s)",
                  inexact, inexact == 1 ? "ies" : "y", who);

@@ -178,6 +178,9 @@ int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err
 int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 
+/* Puts the cell before the sentence of an error; returns its status. */
+int tp_check_name(const struct tp_check_cell *c, int status, struct tp_err *err);
+
 /* "web.tpt, arena", for sentences. */
 void tp_check_cell_text(const struct tp_check_cell *c, char *text, size_t size);
 

@@ -50,7 +50,7 @@ int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check
                                       .progress_ctx = &line};
     int status = tp_rounds_play(&cfg, set->sides, set->count, out, err);
     tp_progress_clear(&line);
-    return status;
+    return status ? tp_check_name(c, status, err) : TP_OK;
 }
 
 /* ---- the sets ---- */

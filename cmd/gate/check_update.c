@@ -376,6 +376,23 @@ static void say_new(struct update *u, const struct tp_check_cell *c,
     say(u, "new", c, text);
 }
 
+/* Another cell of the trace was just measured with another program: that one will not be checked.
+ */
+static void say_stale(struct update *u, const struct tp_baseline_cell *c)
+{
+    for (size_t i = 0; i < u->k->cell_count; i++) {
+        const struct tp_check_cell *now = &u->k->cells[i];
+        if (strcmp(now->trace, c->trace) || !strcmp(u->k->traces[now->prepared].hash, c->hash))
+            continue;
+        tp_page_at(u->page, 0, "stale");
+        tp_page_at(u->page, HEAD,
+                   "%.80s, %.80s: holds another program: tapool check -s %s --update", c->trace,
+                   c->strategy, c->strategy);
+        tp_page_line(u->page);
+        return;
+    }
+}
+
 /* Those that were not asked for move over as they are. */
 static void keep_others(struct update *u)
 {
@@ -386,6 +403,7 @@ static void keep_others(struct update *u)
             measured |= u->k->cells[c].held == &old->cells[i];
         if (measured)
             continue;
+        say_stale(u, &old->cells[i]);
         u->now.cells[u->now.count++] = old->cells[i];
         old->cells[i] = (struct tp_baseline_cell){0};
         u->kept++;

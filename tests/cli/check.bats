@@ -158,6 +158,8 @@ timed() {
     refused 2 'no program that can be started' check --base-bin ./nothing
     refused 2 'unknown strategy' check --base-strategy aerna
     refused 2 'goes with --update' check --reason because
+    refused 2 'not with --update' check --update --format json
+    refused 2 'cannot name standard input' check - -s arena --update
     refused 2 "nothing to --require: " check --require everything
     refused 2 'no share above 0' check --effect 5%%
     refused 2 'it is a time' check --update --tolerance ns_per_op=5%
@@ -191,6 +193,7 @@ timed() {
     matches "$out" '^demoted +a.json, arena: peak_reserved became nondeterministic: 131.4 and 131.6 MiB'
     is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["nondeterministic"]' "['peak_reserved']"
     ok check --bin ./shaky
+    matches "$out" 'vs baseline, exact; 1 value is not '
 }
 
 @test "a tapool that dies, babbles or reads another program ends the check" {
@@ -201,7 +204,7 @@ timed() {
     printf '#!/bin/sh\necho hello\n' >babble
     chmod +x dead babble
     refused 3 'reads another program' check --bin ./odd
-    refused 4 'was killed by signal 9' check --bin ./dead
+    refused 4 '^tapool: a.json, arena: .*was killed by signal 9' check --bin ./dead
     capture check --bin ./babble
     [ "$rc" -ge 3 ]
     matches "$err" 'the answer of ./babble'

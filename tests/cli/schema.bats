@@ -229,4 +229,5 @@ END
     [ "$rc" -eq 0 ] || fail "$(cat "$out" "$err")"
     cmp "$SCRATCH/prefix/share/tapool/result.schema.json" "$RESULT"
     cmp "$SCRATCH/prefix/share/tapool/info.schema.json" "$INFO"
+    cmp "$SCRATCH/prefix/share/tapool/baseline.schema.json" "$TAPOOL_ROOT/cmd/baseline.schema.json"
 }

@@ -34,7 +34,7 @@ static const struct {
     {"cold_ns_per_op", "the same for the first replay on a fresh instance"},
     {"engine_ns_per_op", "tapool's own share, by a policy that does nothing, in the same run"},
     {"instructions", "of one replay, counted where the machine can (--passes count); per_op: for"},
-    {"", "each call of the trace. Reading it and the work of the kernel are not in it"},
+    {"", "each call of the trace. Reading it and the kernel's work are not in it"},
     {"played_once", "the trace took longer than --min-time: each time is a cold one"},
     {"latency", "alloc, free, realloc: count, mean, min, p50, p90, p99, p99_9, max, buckets"},
     {"measured", "what a real GPU answered; ranges are [lowest, highest] over the passes"},

@@ -235,6 +235,11 @@ static int parse_answer(const struct launch *l, const struct tp_measure *m, stru
     snprintf(name, sizeof name, "the answer of %.100s", named(m));
     int status = tp_stored_parse(text, (size_t)st.st_size, name, out, err);
     munmap(text, (size_t)st.st_size);
+    if (status == TP_EINPUT) { /* no file of the user's: a program that does not as it should */
+        char sentence[TP_ERR_TEXT];
+        snprintf(sentence, sizeof sentence, "%s", err->text);
+        status = tp_fail(err, TP_EIO, "%s", sentence);
+    }
     if (!status && out->count != 1)
         status = tp_fail(err, TP_EIO, "%s holds %zu results, not one", name, out->count);
     return status;

@@ -166,13 +166,13 @@ static void whatever_it_does_has_a_sentence(void **state)
         {"kill -11 $$", TP_EIO, "killed by signal 11"},
         {"exit 4", TP_EIO, "ended with code 4 and no word"},
         {"exit 0", TP_EIO, "answered nothing"},
-        {"echo nonsense", TP_EINPUT, "the answer of"},
-        {"head -c 500 '" ANSWER "'", TP_EINPUT, "the answer of"},
+        {"echo nonsense", TP_EIO, "the answer of"},
+        {"head -c 500 '" ANSWER "'", TP_EIO, "the answer of"},
         {"echo 'tapool: web.tpt: no such trace' >&2; echo 'hint: look' >&2; exit 3", TP_EINPUT,
          "no such trace"},
         {"echo \"tapool: unknown option '--passes'\" >&2; exit 2", TP_EUSAGE, "unknown option"},
         {"head -c 1000000 /dev/zero >&2; exit 4", TP_EIO, "ended with code 4"},
-        {"yes | head -c 3000000; exit 0", TP_EINPUT, "the answer of"},
+        {"yes | head -c 3000000; exit 0", TP_EIO, "the answer of"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct tp_err err = {0};

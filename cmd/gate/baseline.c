@@ -210,7 +210,11 @@ static int read_tolerance(const struct tp_member *m, const struct tp_metric *met
         return TP_OK;
     }
     out->given = true;
-    return tp_member_value(m, &real, &out->value, err);
+    int status = tp_member_value(m, &real, &out->value, err);
+    if (!status && !tp_tolerance_fits(metric, out->value))
+        status = tp_hint(err, tp_member_fail(m, "is a share, and 1 is 100 %", err),
+                         "two percent are \"2%%\" or 0.02");
+    return status;
 }
 
 static int read_tolerances(const struct tp_member *in, struct tp_tolerance *out, struct tp_err *err)

@@ -113,9 +113,12 @@ int tp_baseline_sort(struct tp_baseline *b, struct tp_err *err);
 const struct tp_baseline_value *tp_baseline_value_find(const struct tp_baseline_cell *c,
                                                        const struct tp_metric *m, uint16_t device);
 
-/* "0", "64KiB", "2%": percent is a share of the base value, of shares it is points. False: neither.
- */
+/* "0", "64KiB", "2%": percent is a share of the base value, of shares it is points. False: neither,
+ * or a share that tolerates everything. */
 bool tp_tolerance_parse(const struct tp_metric *m, const char *text, struct tp_tolerance *out);
+
+/* A share of 1 tolerates everything there is; who writes `"instructions": 2` means 2 %. */
+bool tp_tolerance_fits(const struct tp_metric *m, double value);
 
 /* What may be added to `base` before it is worse: of the cell, else of all, else the metric's own.
  * Class E: absolute; D: a share, `fallback` where nothing is given. */

@@ -114,16 +114,22 @@ static bool take_number(const char *text, double *value)
     return !*end && *value <= 1e30;
 }
 
+bool tp_tolerance_fits(const struct tp_metric *m, double value)
+{
+    bool share = m->unit == TP_UNIT_SHARE || m->class != TP_CLASS_EXACT;
+    return value < 1 || !share;
+}
+
 bool tp_tolerance_parse(const struct tp_metric *m, const char *text, struct tp_tolerance *out)
 {
     uint64_t bytes = 0;
     *out = (struct tp_tolerance){.given = true};
     if (take_percent(text, &out->value)) {
         out->relative = m->class == TP_CLASS_EXACT && m->unit != TP_UNIT_SHARE;
-        return true;
+        return tp_tolerance_fits(m, out->value);
     }
     if (take_number(text, &out->value))
-        return true;
+        return tp_tolerance_fits(m, out->value);
     if (m->unit != TP_UNIT_BYTES || !tp_parse_size(text, &bytes))
         return false;
     out->value = (double)bytes;

@@ -102,6 +102,7 @@ int tp_callgrind_runner(struct tp_callgrind_runner *out, const struct tp_valgrin
                            "--collect-jumps=no",
                            "--cache-sim=no",
                            "--branch-sim=no",
+                           "--vgdb=no", /* its pipes in TMPDIR outlive a kill */
                            out->count,
                            out->log,
                            NULL};

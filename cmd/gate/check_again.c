@@ -80,6 +80,7 @@ int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err)
     int status = TP_OK;
     if (is_asked(k, "memory") && !k->has_baseline)
         return tp_fail(err, TP_EUSAGE, "--aa with --require memory needs a baseline");
+    status = tp_check_enough(k, err); /* what cannot alarm has no false alarms */
     for (uint64_t i = 0; !status && i < k->o->aa; i++) {
         size_t found[TP_CLASS_REPORT] = {0}, open = 0;
         status = check_once(k, i ? tp_check_seed(seed, i) % 1000000 : seed, err);

@@ -219,8 +219,16 @@ static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const 
     return status;
 }
 
+/* By TRACE and --source; -s aside. */
+static bool is_selected(const struct tp_check *k, struct wanted *list,
+                        const struct tp_baseline_cell *c)
+{
+    return (!k->word_count || find_wanted(list, k->word_count, c->trace)) &&
+           (!k->o->source || !strcmp(k->o->source, c->source));
+}
+
 /* Everything that was named must name something: a slip would check nothing, and pass. */
-static int check_used(const struct tp_check *k, const struct wanted *list, struct tp_err *err)
+static int check_used(const struct tp_check *k, struct wanted *list, struct tp_err *err)
 {
     const struct tp_check_opts *o = k->o;
     for (int i = 0; i < k->word_count; i++)
@@ -233,11 +241,13 @@ static int check_used(const struct tp_check *k, const struct wanted *list, struc
     for (size_t i = 0; i < o->strategies.count; i++) {
         bool used = false;
         for (size_t c = 0; c < k->baseline.count; c++)
-            used |= !strcmp(k->baseline.cells[c].strategy, o->strategies.items[i]);
+            used |= !strcmp(k->baseline.cells[c].strategy, o->strategies.items[i]) &&
+                    is_selected(k, list, &k->baseline.cells[c]);
         if (!used)
             return tp_hint(err,
-                           tp_fail(err, TP_EUSAGE, "%s has no cell of the strategy '%s'",
-                                   k->baseline.file, o->strategies.items[i]),
+                           tp_fail(err, TP_EUSAGE, "%s has no cell of the strategy '%s'%s",
+                                   k->baseline.file, o->strategies.items[i],
+                                   k->word_count || o->source ? " that was asked for" : ""),
                            "to add it: tapool check TRACE... -s %.200s --update",
                            o->strategies.items[i]);
     }
@@ -255,8 +265,7 @@ static int select_held(struct tp_check *k, struct tp_err *err)
     for (size_t i = 0; !status && i < k->baseline.count; i++) {
         const struct tp_baseline_cell *c = &k->baseline.cells[i];
         struct wanted *w = k->word_count ? find_wanted(list, k->word_count, c->trace) : NULL;
-        if ((k->word_count && !w) || !wants_strategy(k, c) ||
-            (k->o->source && strcmp(k->o->source, c->source)))
+        if (!is_selected(k, list, c) || !wants_strategy(k, c))
             continue;
         if (w)
             w->used = true;

@@ -85,6 +85,27 @@ static void compare_value(const struct tp_baseline *b, const struct tp_baseline_
         snprintf(f->note, sizeof f->note, "has no value any more");
 }
 
+static bool is_loose(const struct tp_baseline_cell *held, const struct tp_metric *m, uint16_t d)
+{
+    for (size_t i = 0; i < held->loose_count; i++)
+        if (held->loose[i].metric == m && held->loose[i].device == d)
+            return true;
+    return false;
+}
+
+size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_stored_run *run)
+{
+    size_t unheld = 0;
+    for (size_t i = 0; run->exact && i < tp_metric_count; i++) {
+        const struct tp_metric *m = &tp_metrics[i];
+        uint16_t devices = m->per_device ? run->devices : 1;
+        for (uint16_t d = 0; m->class == TP_CLASS_EXACT && d < devices; d++)
+            unheld += !isnan(tp_stored_value(run, m, d)) && !tp_baseline_value_find(held, m, d) &&
+                      !is_loose(held, m, d);
+    }
+    return unheld;
+}
+
 /* ---- options ---- */
 
 static int by_name(const void *a, const void *b)

@@ -81,8 +81,16 @@ int tp_check_play(const struct tp_check *k, size_t cell, unsigned nth, struct tp
     return check_answer(k, c, &out->runs[0], err);
 }
 
-/* Both replays of a cell; adds what they show. `exact`: there was memory to check. */
-static int check_cell(struct tp_check *k, size_t cell, bool *exact, struct tp_err *err)
+/* What of the memory is not compared, over all cells. */
+struct gaps {
+    size_t varies;   /* cells: a real allocator or device */
+    const char *who; /* one of them */
+    size_t loose;    /* values that --update demoted */
+    size_t unheld;   /* values that the baseline does not know */
+};
+
+/* Both replays of a cell; adds what they show, and what they cannot. */
+static int check_cell(struct tp_check *k, size_t cell, struct gaps *gaps, struct tp_err *err)
 {
     struct tp_stored runs[2] = {{0}, {0}};
     const struct tp_check_cell *c = &k->cells[cell];
@@ -90,7 +98,11 @@ static int check_cell(struct tp_check *k, size_t cell, bool *exact, struct tp_er
     if (!status)
         status = tp_check_play(k, cell, 1, &runs[1], err);
     if (!status) {
-        *exact = c->held->value_count > 0 || runs[0].runs[0].exact;
+        bool varies = !c->held->value_count && !runs[0].runs[0].exact;
+        gaps->varies += varies;
+        gaps->who = varies ? c->strategy : gaps->who;
+        gaps->loose += c->held->loose_count;
+        gaps->unheld += tp_check_unheld(c->held, &runs[0].runs[0]);
         if (tp_check_compare(&k->baseline, c->held, &runs[0].runs[0], &runs[1].runs[0],
                              &k->gate.cells[cell], &k->findings))
             status = tp_fail(err, TP_ENOMEM, "out of memory");
@@ -100,31 +112,41 @@ static int check_cell(struct tp_check *k, size_t cell, bool *exact, struct tp_er
     return status;
 }
 
+static void describe(const struct gaps *gaps, struct tp_class_check *class)
+{
+    char loose[40] = "", unheld[40] = "", varies[80] = "";
+    if (gaps->loose)
+        snprintf(loose, sizeof loose, "; %zu value%s not", gaps->loose,
+                 gaps->loose == 1 ? " is" : "s are");
+    if (gaps->unheld)
+        snprintf(unheld, sizeof unheld, "; %zu %s not in it", gaps->unheld,
+                 gaps->unheld == 1 ? "is" : "are");
+    if (gaps->varies)
+        snprintf(varies, sizeof varies, "; %zu var%s (%.40s)", gaps->varies,
+                 gaps->varies == 1 ? "ies" : "y", gaps->who);
+    snprintf(class->against, sizeof class->against, "vs baseline, exact%.36s%.36s%.66s", loose,
+             unheld, varies);
+    if (class->checked)
+        return;
+    if (gaps->varies)
+        snprintf(class->reason, sizeof class->reason,
+                 "the memory of '%.60s' varies by itself: a real allocator or device", gaps->who);
+    else
+        snprintf(class->reason, sizeof class->reason, "the baseline holds no value of it");
+}
+
 int tp_check_exact(struct tp_check *k, struct tp_err *err)
 {
     struct tp_class_check *class = &k->gate.classes[TP_CLASS_EXACT];
-    size_t before = k->findings.count, inexact = 0, loose = 0;
+    struct gaps gaps = {.who = ""};
+    size_t before = k->findings.count;
     int status = TP_OK;
-    const char *who = "";
     for (size_t i = 0; !status && i < k->cell_count; i++) {
-        bool exact = false;
-        status = check_cell(k, i, &exact, err);
-        class->cells += exact;
-        inexact += !exact;
-        loose += k->cells[i].held->loose_count;
-        who = exact ? who : k->cells[i].strategy;
+        status = check_cell(k, i, &gaps, err);
+        class->cells += k->cells[i].held->value_count > 0;
     }
     class->values = k->findings.count - before;
     class->checked = class->values > 0;
-    snprintf(class->against, sizeof class->against, "vs baseline, exact");
-    if (loose) /* demoted by --update */
-        snprintf(class->against, sizeof class->against, "vs baseline, exact; %zu value%s not",
-                 loose, loose == 1 ? " is" : "s are");
-    if (class->checked && inexact)
-        snprintf(class->against, sizeof class->against, "vs baseline, exact; %zu var%s (%.40s)",
-                 inexact, inexact == 1 ? "ies" : "y", who);
-    if (!class->checked)
-        snprintf(class->reason, sizeof class->reason,
-                 "the memory of '%.60s' varies by itself: a real allocator or device", who);
+    describe(&gaps, class);
     return status;
 }

@@ -101,6 +101,10 @@ int tp_check_compare(const struct tp_baseline *b, const struct tp_baseline_cell 
                      const struct tp_stored_run *first, const struct tp_stored_run *second,
                      const struct tp_gate_cell *cell, struct tp_findings *out);
 
+/* Exact values of a run that the baseline neither holds nor has demoted: a line was deleted, or an
+ * older tapool wrote it. They are not checked. */
+size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_stored_run *run);
+
 /* Whether a value agrees with itself; else what to say about it. */
 bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, size_t size);
 

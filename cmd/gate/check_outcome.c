@@ -29,20 +29,58 @@ static void append(char *text, size_t size, const char *format, ...)
 
 /* ---- what was checked ---- */
 
+static bool is_counted(const struct tp_check *k, const struct tp_gate_cell *cell)
+{
+    for (size_t i = 0; i < k->findings.count; i++) {
+        const struct tp_finding *f = &k->findings.items[i];
+        if (f->cell == cell && f->metric && f->metric->class == TP_CLASS_INSTRUCTIONS)
+            return true;
+    }
+    return false;
+}
+
+/* Where a time is mostly tapool's own share instructions decide; without them nothing does. */
+static void describe_undecided(struct tp_check *k)
+{
+    struct tp_class_check *noisy = &k->gate.classes[TP_CLASS_NOISY];
+    size_t cells = 0;
+    for (size_t i = 0; i < k->findings.count; i++) {
+        const struct tp_finding *f = &k->findings.items[i];
+        cells += f->verdict == TP_INSENSITIVE && !is_counted(k, f->cell);
+    }
+    if (!cells)
+        return;
+    if (noisy->checked)
+        snprintf(noisy->reason, sizeof noisy->reason,
+                 "what was timed is mostly tapool's own share in %zu cell%s", cells,
+                 cells == 1 ? "" : "s");
+    snprintf(noisy->how, sizeof noisy->how, "instructions would decide there, but are missing");
+}
+
+/* Checked in some cells, and in others not. */
+static bool is_partial(const struct tp_check *k, size_t class)
+{
+    const struct tp_class_check *c = &k->gate.classes[class];
+    return c->checked && ((class == TP_CLASS_INSTRUCTIONS && c->cells < k->cell_count) ||
+                          (class == TP_CLASS_NOISY && c->reason[0]));
+}
+
 static void describe_classes(struct tp_check *k)
 {
     struct tp_gate *g = &k->gate;
-    size_t checked = 0;
+    size_t checked = 0, whole = 0;
     for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
         checked += g->classes[c].checked;
+        whole += g->classes[c].checked && !is_partial(k, c);
         for (size_t r = 0; r < k->o->require.count; r++)
             g->classes[c].required |= !strcmp(k->o->require.items[r], class_words[c].required);
     }
-    if (checked == TP_CLASS_REPORT)
+    if (whole == TP_CLASS_REPORT)
         return;
     for (size_t c = 0, named = 0; c < TP_CLASS_REPORT; c++) {
         if (g->classes[c].checked)
-            append(g->what, sizeof g->what, "%s%s", named++ ? ", " : "", class_words[c].word);
+            append(g->what, sizeof g->what, "%s%s%s", named++ ? ", " : "",
+                   is_partial(k, c) ? "some " : "", class_words[c].word);
     }
     append(g->what, sizeof g->what, "%s", checked ? " only" : "nothing");
 }
@@ -157,8 +195,7 @@ static int fail_required(const struct tp_check *k, struct tp_err *err)
 {
     for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
         const struct tp_class_check *class = &k->gate.classes[c];
-        bool whole = c != TP_CLASS_INSTRUCTIONS || class->cells == k->cell_count;
-        if (class->required && !(class->checked && whole))
+        if (class->required && (!class->checked || is_partial(k, c)))
             return tp_fail(
                 err, TP_EFOUND, "--require %s: %s %s %s: %.200s", class_words[c].required,
                 class_words[c].word, c == TP_CLASS_NOISY ? "was" : "were",
@@ -204,6 +241,10 @@ int tp_check_outcome(struct tp_check *k, struct tp_err *err)
     g->finding_count = k->findings.count;
     for (size_t i = 0; i < g->finding_count; i++)
         g->counts[g->findings[i].verdict]++;
+    if (k->missing)
+        snprintf(g->missing, sizeof g->missing, "%zu cell%s not run: %s%s", k->missing,
+                 k->missing == 1 ? "" : "s", k->missing_why, k->missing > 1 ? ", ..." : "");
+    describe_undecided(k);
     describe_classes(k);
     describe_again(k);
     int status = decide(k, err);

@@ -49,5 +49,6 @@ int tp_check_hash(const struct tp_check *k, const struct tp_check_cell *c, struc
                          "events, there %s with %s",
                          c->path, t->hash, tp_count(t->events).s, c->held->hash,
                          tp_count(c->held->events).s);
-    return tp_hint(err, status, "to accept it: tapool check %.300s --update", c->path);
+    return tp_hint(err, status, "to accept it: tapool check %.300s%s%.200s --update", c->path,
+                   k->o->baseline ? " --baseline " : "", k->o->baseline ? k->o->baseline : "");
 }

@@ -338,7 +338,8 @@ static int take_tolerances(struct update *u, struct tp_err *err)
                            "--effect says from what size on a slowdown counts");
         if (!equals || !tp_tolerance_parse(m, equals + 1, &u->now.tolerances[m - tp_metrics]))
             return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is no METRIC=VALUE", list->items[i]),
-                           "as in --tolerance peak_reserved=64KiB or --tolerance overhead=2%%");
+                           "as in --tolerance peak_reserved=64KiB or --tolerance overhead=2%%; a "
+                           "share is below 100 %%");
     }
     return TP_OK;
 }

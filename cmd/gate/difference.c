@@ -59,7 +59,10 @@ void tp_difference_measure(const double *base, const double *now, size_t count,
         measure_pairs(b, n, out->pairs, seed, out);
 }
 
-static enum tp_verdict decide(const struct tp_difference *d, double alpha, double effect)
+/* `least`: the p that so many pairs can give at best, adjusted. Pairs get lost (a time of 0, a
+ * percentile of too few calls), and what could not have failed has not passed. */
+static enum tp_verdict decide(const struct tp_difference *d, double least, double alpha,
+                              double effect)
 {
     bool less = d->better == TP_BETTER_LESS;
     double worse = less ? d->estimate : 1 / d->estimate;
@@ -71,7 +74,7 @@ static enum tp_verdict decide(const struct tp_difference *d, double alpha, doubl
         return TP_REGRESSION;
     if (d->adjusted_better < alpha && 1 / worse >= 1 + effect && high < 1)
         return TP_IMPROVED;
-    return high > 1 + 2 * effect ? TP_INCONCLUSIVE : TP_SAME;
+    return least < alpha && high <= 1 + 2 * effect ? TP_SAME : TP_INCONCLUSIVE;
 }
 
 /* `member` of each, adjusted over those that are tests. */
@@ -87,14 +90,18 @@ static void adjust(struct tp_difference *all, size_t count, double *p, bool wors
 int tp_differences_decide(struct tp_difference *all, size_t count, double alpha, double effect,
                           struct tp_err *err)
 {
-    double *p = calloc(count ? count : 1, sizeof *p);
+    double *p = calloc(count ? count : 1, sizeof *p), tests = 0;
     if (!p)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     adjust(all, count, p, true);
     adjust(all, count, p, false);
     free(p);
     for (size_t i = 0; i < count; i++)
+        tests += all[i].verdict != TP_INSENSITIVE;
+    for (size_t i = 0; i < count; i++)
         if (all[i].verdict != TP_INSENSITIVE)
-            all[i].verdict = decide(&all[i], alpha, effect);
+            all[i].verdict =
+                decide(&all[i], tests * tp_stat_mann_whitney_least(all[i].pairs, all[i].pairs),
+                       alpha, effect);
     return TP_OK;
 }

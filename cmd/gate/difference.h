@@ -34,7 +34,8 @@ void tp_difference_measure(const double *base, const double *now, size_t count,
  *
  *     regression     adjusted p < alpha, estimate worse by `effect` or more, interval excludes 1
  *     improved       its mirror image
- *     inconclusive   neither, and the interval reaches beyond twice the effect; or no pair at all
+ *     inconclusive   neither, and the interval reaches beyond twice the effect; or fewer pairs than
+ *                    a regression would need
  *
  * Those whose verdict is TP_INSENSITIVE before are no tests and stay so. TP_ENOMEM. */
 int tp_differences_decide(struct tp_difference *all, size_t count, double alpha, double effect,

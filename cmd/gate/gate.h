@@ -45,7 +45,9 @@ struct tp_gate {
     char written[160];  /* "3 traces x 2 strategies = 6 cells, written 2026-10-02, tapool 0.4.1" */
     struct tp_gate_cell *cells;
     size_t cell_count, cells_total; /* run; in the baseline */
-    struct tp_finding *findings;    /* every value that was checked, in order of cells */
+    char missing[320]; /* cells that were asked for and could not be run, with the first one's
+                          reason; "" */
+    struct tp_finding *findings; /* every value that was checked, in order of cells */
     size_t finding_count;
     struct tp_class_check classes[TP_CLASS_REPORT]; /* E, D, N */
     double sensitivity;   /* smallest slowdown seen with 90 % power; NAN */
@@ -56,7 +58,8 @@ struct tp_gate {
     size_t counts[TP_VERDICTS];
     int exit_code;
     char again[512]; /* command that repeats what failed; "" */
-    char what[64];   /* "memory and counts only"; "" when all classes were checked */
+    char what[64];   /* "memory and counts only", "memory and counts, some latency only"; "" when
+                        all classes were checked in every cell */
 };
 
 /* How a change reads: "+4.9 %", "+0.3 points", "+12". */

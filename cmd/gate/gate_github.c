@@ -87,13 +87,16 @@ static void write_warnings(const struct tp_gate *g, bool full, FILE *out)
 {
     bool open_warns = g->exit_code != 5;
     struct annotations a = {.out = out, .kind = "warning"};
-    a.all = count_unchecked(g) + full + (open_warns ? count_verdict(g, TP_INCONCLUSIVE) : 0);
+    a.all = count_unchecked(g) + full + (g->missing[0] != '\0') +
+            (open_warns ? count_verdict(g, TP_INCONCLUSIVE) : 0);
     for (int c = 0; c < TP_CLASS_REPORT; c++) {
         struct tp_gate_line title = {""};
         tp_gate_add(&title, "tapool check: %s", tp_class_words[c]);
         if (tp_class_unchecked(&g->classes[c]).s[0])
             annotate(&a, title.s, tp_class_unchecked(&g->classes[c]).s);
     }
+    if (g->missing[0])
+        annotate(&a, "tapool check", g->missing);
     if (full)
         annotate(&a, "tapool check", "the step summary is full (1 MiB): nothing was added to it");
     if (open_warns)

@@ -103,7 +103,12 @@ static void write_class(const struct tp_gate *g, enum tp_class class, FILE *out)
     } else {
         fputs("<system-out>", out);
         tp_escape_xml(out, c->against);
-        fprintf(out, ": %zu cells, %zu values</system-out>", c->cells, c->values);
+        fprintf(out, ": %zu cells, %zu values", c->cells, c->values);
+        if (c->reason[0]) {
+            fputs("; ", out);
+            tp_escape_xml(out, tp_class_unchecked(c).s);
+        }
+        fputs("</system-out>", out);
     }
     fputs("</testcase>\n", out);
 }

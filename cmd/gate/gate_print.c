@@ -227,7 +227,8 @@ static void print_insensitive(const struct tp_gate *g, struct tp_page *page)
         return;
     tp_page_styled(page, LABEL, TP_DIM,
                    "insensitive: mostly tapool's own share or the clock's steps; instructions "
-                   "decide there");
+                   "%sdecide there",
+                   g->classes[TP_CLASS_INSTRUCTIONS].checked ? "" : "would ");
     tp_page_line(page);
 }
 
@@ -245,11 +246,14 @@ static void print_again(const struct tp_gate *g, struct tp_page *page)
 
 static void print_unmet(const struct tp_gate *g, struct tp_page *page)
 {
-    struct tp_gate_line unmet = tp_gate_unmet(g);
-    if (!unmet.s[0])
-        return;
-    tp_page_at(page, LABEL, "%s", unmet.s);
-    tp_page_line(page);
+    struct tp_gate_line unmet = tp_gate_unmet(g), missing;
+    tp_clean_text(g->missing, missing.s, sizeof missing.s);
+    const char *const lines[] = {unmet.s, missing.s};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (*lines[i]) {
+            tp_page_at(page, LABEL, "%s", lines[i]);
+            tp_page_line(page);
+        }
 }
 
 void tp_gate_print(const struct tp_gate *g, struct tp_page *page)

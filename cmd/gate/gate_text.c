@@ -291,7 +291,8 @@ struct tp_gate_line tp_class_unchecked(const struct tp_class_check *c)
 bool tp_class_unmet(const struct tp_gate *g, enum tp_class class)
 {
     const struct tp_class_check *c = &g->classes[class];
-    bool partial = class == TP_CLASS_INSTRUCTIONS && c->cells < g->cell_count;
+    bool partial = (class == TP_CLASS_INSTRUCTIONS && c->cells < g->cell_count) ||
+                   (class == TP_CLASS_NOISY && c->reason[0]);
     return c->required && (!c->checked || partial);
 }
 

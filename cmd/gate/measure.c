@@ -178,10 +178,11 @@ static bool read_complaint(int fd, char *text, size_t size, char *hint, size_t h
     return sentence != NULL;
 }
 
-/* A status that ends with the code that the child ended with. */
+/* A status that ends with the code that the child ended with; but 1, which is a verdict and not for
+ * a child to give: a replay has none. */
 static enum tp_status status_of(int code)
 {
-    static const enum tp_status by_code[] = {TP_EIO, TP_EFOUND, TP_EUSAGE, TP_EINPUT, TP_EIO};
+    static const enum tp_status by_code[] = {TP_EIO, TP_EIO, TP_EUSAGE, TP_EINPUT, TP_EIO};
     return code >= 0 && code < (int)(sizeof by_code / sizeof *by_code) ? by_code[code] : TP_EIO;
 }
 

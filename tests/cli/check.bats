@@ -99,6 +99,10 @@ timed() {
     refused 2 "no cell of the trace 'c.json'" check c.json
     refused 2 "no cell of the strategy 'bump'" check -s bump
     refused 2 'no cell that was asked for' check --source virtual
+    refused 2 "no cell of the strategy 'arena' that was asked for" check -s arena --source virtual
+    ok check b.json -s bump --update
+    ok check b.json -s arena -s bump
+    refused 2 "no cell of the strategy 'bump' that was asked for" check a.json -s arena -s bump
     refused 2 "two cells would be called 'a.json, arena'" check a.json ./a.json -s arena --update
 }
 
@@ -137,12 +141,21 @@ timed() {
     other_trace >a.json
     refused 3 '[0-9a-f]{64} with 2 events, there [0-9a-f]{64} with 5' check
     matches "$err" '^hint: to accept it: tapool check a.json --update$'
+    refused 3 'is another program' check --baseline tapool-baseline.json
+    matches "$err" '^hint: to accept it: tapool check a.json --baseline tapool-baseline.json --update$'
     rm a.json
     refused 3 "the trace 'a.json' of tapool-baseline.json is not there" check
     capture check --allow-missing
     [ "$rc" -eq 1 ]
     matches "$err" 'nothing was checked: a.json, arena has no trace here'
     some_trace >a.json
+    other_trace >b.json
+    ok check b.json -s arena --update
+    rm b.json
+    GITHUB_ACTIONS=true ok check --allow-missing
+    matches "$out" '^PASS .*1 of 2 cells'
+    matches "$out" '^  1 cell not run: b.json, arena has no trace here$'
+    matches "$out" '^::warning title=tapool check::1 cell not run: b.json'
     sed 's|baseline/1|baseline/2|' good.json >b.json
     refused 3 "the schema is 'tapool.baseline/2'" check --baseline b.json
     head -c 900 good.json >b.json
@@ -196,6 +209,24 @@ timed() {
     matches "$out" 'vs baseline, exact; 1 value is not '
 }
 
+@test "values that the baseline does not hold are counted, and a cell without any is not checked" {
+    baseline
+    ok check a.json -s lru --update
+    ok check
+    matches "$out" 'vs baseline, exact +2 of 2 cells'
+    cp tapool-baseline.json full.json
+    sed -i '/"peak_granted"/d' tapool-baseline.json
+    ok check
+    matches "$out" 'vs baseline, exact; 2 are not in it +2 of 2 cells'
+    awk '/"lru"/ { skip = 1 } /"metrics"/ && skip { print "\"metrics\": {},"; drop = 1 }
+        !drop { print } /}/ { if (drop) skip = drop = 0 }' full.json >tapool-baseline.json
+    ok check
+    matches "$out" 'vs baseline, exact; [0-9]+ are not in it +1 of 2 cells'
+    capture check -s lru
+    [ "$rc" -eq 1 ]
+    matches "$err" 'nothing was checked: the baseline holds no value of it'
+}
+
 @test "a tapool that dies, babbles or reads another program ends the check" {
     baseline
     cp tapool-baseline.json before.json
@@ -209,6 +240,9 @@ timed() {
     refused 4 'was killed by signal 9' check --bin ./dead --update
     cmp tapool-baseline.json before.json
     refused 4 'was killed by signal 9' check --base-bin ./dead
+    refused 4 'ended with code 1' check --base-bin /bin/false
+    stub other '{ sub(/policy_and_source/, "policy") }'
+    refused 3 "their times hold 'policy' and 'policy_and_source'" check --base-bin ./other
 }
 
 @test "times: slower fails, faster is said, noise is inconclusive, the engine's share is insensitive" {
@@ -241,6 +275,7 @@ timed() {
     ok check --bin ./base --plan --base-bin ./base
     matches "$out" 'latency +at most 7 tests; 14 replays in 6 pairs a cell'
     matches "$out" 'sensitivity +a slowdown of '
+    refused 2 '3 pairs cannot show anything' check --bin ./base --aa 2 --pairs 3
     ok check --bin ./base --aa 2
     matches "$out" '^check 2 of 2, seed [0-9]+: false regressions 0 memory, 0 instructions, 0 latency'
     matches "$out" '^A/A: 2 checks of this build against itself: 0 with a false regression'

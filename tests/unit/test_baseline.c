@@ -144,6 +144,11 @@ static void tolerances_read_as_people_write_them(void **state)
         {"peak_reserved", "", false, false, 0},
         {"peak_reserved", "2%%", false, false, 0},
         {"peak_reserved", "20000%", false, false, 0},
+        {"instructions", "2", false, false, 0}, /* no 200 % */
+        {"instructions", "100%", false, false, 0},
+        {"unused_reserved", "5", false, false, 0},
+        {"unused_reserved", "0.05", true, false, 0.05},
+        {"overhead", "1", true, false, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tp_tolerance t;
@@ -198,6 +203,7 @@ static void damage_is_named(void **state)
         {"peak_reserved[1]", "failed_allocations[1]", "is no metric"},
         {"\"tolerances\"", "\"tolerence\"", "is no member that this tapool knows"},
         {"\"overhead\": \"2.5%\"", "\"ns_per_op\": 0.1", "has no tolerance: it is a time"},
+        {"\"instructions\": 0.02", "\"instructions\": 2", "is a share, and 1 is 100 %"},
         {"\"2.5%\"", "\"a lot\"", "neither a number nor a share"},
         {"\"program_hash\": \"26", "\"program_hash\": \"2G", "is no SHA-256"},
         {"\"events\": 12,", "", "events is missing"},

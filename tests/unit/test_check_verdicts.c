@@ -468,6 +468,22 @@ static void nothing_passes_unseen(void **state)
     x.k.gate.classes[TP_CLASS_INSTRUCTIONS] = (struct tp_class_check){.checked = true, .cells = 1};
     expect(&x, TP_EFOUND, TP_EXIT_FOUND, "not checked in every cell");
 
+    begin_outcome(&x); /* neither time nor instructions can see this cell */
+    x.o.require = (struct tp_opt_list){latency, 1};
+    x.k.gate.classes[TP_CLASS_NOISY] = (struct tp_class_check){.checked = true, .cells = 1};
+    add(&x, "ns_per_op", TP_INSENSITIVE);
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "not checked in every cell: what was timed is mostly");
+    assert_string_equal(x.k.gate.what, "memory and counts, some latency only");
+
+    begin_outcome(&x); /* instructions see it */
+    x.o.require = (struct tp_opt_list){latency, 1};
+    x.k.gate.classes[TP_CLASS_NOISY] = (struct tp_class_check){.checked = true, .cells = 1};
+    x.k.gate.classes[TP_CLASS_INSTRUCTIONS] = (struct tp_class_check){.checked = true, .cells = 1};
+    add(&x, "instructions", TP_SAME);
+    add(&x, "ns_per_op", TP_INSENSITIVE);
+    expect(&x, TP_OK, TP_EXIT_OK, NULL);
+    assert_string_equal(x.k.gate.what, "");
+
     begin_outcome(&x);
     x.k.gate.classes[TP_CLASS_EXACT].checked = false;
     expect(&x, TP_EFOUND, TP_EXIT_FOUND, "nothing was checked");

@@ -126,6 +126,28 @@ static void values_that_are_none_are_left_out(void **state)
     assert_int_equal(d.verdict, TP_INCONCLUSIVE); /* never a silent green */
 }
 
+/* Five pairs give p = 1/252 at best: enough for one or two tests, not for three. */
+static void too_few_pairs_are_no_green(void **state)
+{
+    (void)state;
+    double base[PAIRS], now[PAIRS];
+    struct tp_difference all[3];
+    fill(base, 0.02, 1, 0);
+    fill(now, 0.02, 1, 1);
+    for (int i = 5; i < PAIRS; i++)
+        base[i] = 0;
+    for (int i = 0; i < 3; i++)
+        tp_difference_measure(base, now, PAIRS, TP_BETTER_LESS, 7, &all[i]);
+    assert_int_equal(all[0].pairs, 5);
+    assert_int_equal(tp_differences_decide(all, 2, ALPHA, EFFECT, NULL), TP_OK);
+    assert_int_equal(all[0].verdict, TP_SAME);
+    assert_int_equal(tp_differences_decide(all, 3, ALPHA, EFFECT, NULL), TP_OK);
+    assert_int_equal(all[0].verdict, TP_INCONCLUSIVE);
+    all[0].verdict = all[2].verdict = TP_INSENSITIVE; /* no tests: one is left */
+    assert_int_equal(tp_differences_decide(all, 3, ALPHA, EFFECT, NULL), TP_OK);
+    assert_int_equal(all[1].verdict, TP_SAME);
+}
+
 static void the_seed_gives_the_interval(void **state)
 {
     (void)state;
@@ -150,6 +172,7 @@ int main(void)
         cmocka_unit_test(more_tests_need_more_evidence),
         cmocka_unit_test(insensitive_ones_are_no_tests),
         cmocka_unit_test(values_that_are_none_are_left_out),
+        cmocka_unit_test(too_few_pairs_are_no_green),
         cmocka_unit_test(the_seed_gives_the_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

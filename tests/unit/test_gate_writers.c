@@ -302,6 +302,7 @@ static void test_partly(void **state)
     assert_has(screen(&r.gate, 100, false), "3 of 4 cells");
     assert_has(sink.text, "not in every cell: of another compiler\n");
     assert_has(written("markdown", &r.gate), "callgrind; not in every cell: of another compiler |");
+    assert_has(written("junit", &r.gate), "not in every cell: of another compiler</system-out>");
     assert_has(written("junit", &r.gate), "failures=\"0\"");
     r.gate.exit_code = 1;
     c->required = true;

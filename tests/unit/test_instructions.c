@@ -254,6 +254,21 @@ static bool found(struct tp_valgrind *v)
     return v->version[0];
 }
 
+/* A valgrind that is killed must leave nothing: the folder goes, its pipes in TMPDIR would stay. */
+static void test_runner(void **state)
+{
+    (void)state;
+    static struct tp_callgrind_runner runner;
+    static const struct tp_valgrind v = {.path = "/usr/bin/valgrind"};
+    bool silent = false;
+    assert_int_equal(tp_callgrind_runner(&runner, &v, "/tmp/50%", NULL), TP_OK);
+    assert_string_equal(runner.words[0], v.path);
+    assert_string_equal(runner.count, "--callgrind-out-file=/tmp/50%%/count.%p");
+    for (size_t i = 0; runner.words[i]; i++)
+        silent |= !strcmp(runner.words[i], "--vgdb=no");
+    assert_true(silent);
+}
+
 static void test_find(void **state)
 {
     (void)state;
@@ -540,14 +555,23 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(test_whole),       CASE(test_cut),
-        CASE(test_hostile),     CASE(test_long_and_binary),
-        CASE(test_no_file),     CASE(test_sum),
-        CASE(test_complaint),   CASE(test_find),
-        CASE(test_counting),    CASE(test_broken),
-        CASE(test_division),    CASE(test_interrupted),
-        CASE(test_input),       CASE(test_real),
-        CASE(test_fingerprint), CASE(test_fingerprint_of_others),
+        CASE(test_whole),
+        CASE(test_cut),
+        CASE(test_hostile),
+        CASE(test_long_and_binary),
+        CASE(test_no_file),
+        CASE(test_sum),
+        CASE(test_complaint),
+        CASE(test_runner),
+        CASE(test_find),
+        CASE(test_counting),
+        CASE(test_broken),
+        CASE(test_division),
+        CASE(test_interrupted),
+        CASE(test_input),
+        CASE(test_real),
+        CASE(test_fingerprint),
+        CASE(test_fingerprint_of_others),
         CASE(test_counter),
     };
     return cmocka_run_group_tests_name("instructions", tests, NULL, NULL);

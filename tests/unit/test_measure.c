@@ -164,6 +164,7 @@ static void whatever_it_does_has_a_sentence(void **state)
     } rows[] = {
         {"kill -9 $$", TP_EIO, "killed by signal 9"},
         {"kill -11 $$", TP_EIO, "killed by signal 11"},
+        {"exit 1", TP_EIO, "ended with code 1 and no word"}, /* no regression */
         {"exit 4", TP_EIO, "ended with code 4 and no word"},
         {"exit 0", TP_EIO, "answered nothing"},
         {"echo nonsense", TP_EIO, "the answer of"},

@@ -182,7 +182,8 @@ static int run_parsed(struct parse *p, struct tp_err *err)
         status = configure(p, err);
     if (status)
         return status;
-    status = p->cmd->run(&(struct tp_args){p->opts, p->words, p->count, p->flags}, stdout, err);
+    status = p->cmd->run(&(struct tp_args){p->opts, p->words, p->count, p->flags, p->origins},
+                         stdout, err);
     return point_to_config(p, status, err);
 }
 

@@ -20,11 +20,14 @@ enum tp_exit {
     TP_EXIT_INCONCLUSIVE = 5, /* check --inconclusive=fail */
 };
 
+struct tp_origin;
+
 struct tp_args {
     const void *opts; /* the command's option struct, defaults filled in */
     char **words;     /* what is left when options are taken */
     int count;
     int flags; /* options that stand on the command line itself, repeated ones each time */
+    const struct tp_origin *origins; /* where each option has its value from: config.h */
 };
 
 struct tp_command {

@@ -1,5 +1,6 @@
 /* tapool compare: strategies side by side, measured in turn or from stored results. */
 #include "cmd/cli.h"
+#include "cmd/config.h"
 #include "cmd/gate/compare.h"
 #include "cmd/gate/compare_opts.h"
 #include "cmd/output.h"
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 enum { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_JSON };
 enum { SNIFF = 4096 };
@@ -137,31 +139,65 @@ struct compare {
 
 /* ---- what is given ---- */
 
-/* A document of tapool itself, of whatever schema; a trace never is. */
-static bool is_stored(const char *path)
+/* What a word names. A pipe is not looked into: what was read of it would be missing later. */
+enum given { GIVEN_TRACE, GIVEN_RESULT, GIVEN_PIPE, GIVEN_NOTHING };
+
+/* A result is a document of tapool itself, of whatever schema; a trace never is. */
+static enum given look_at(const char *path)
 {
     char head[SNIFF + 1];
-    FILE *in = strcmp(path, "-") && strncmp(path, "sample:", 7) ? fopen(path, "re") : NULL;
+    struct stat st;
+    if (!strcmp(path, "-"))
+        return GIVEN_PIPE;
+    if (!strncmp(path, "sample:", 7))
+        return GIVEN_TRACE;
+    if (stat(path, &st) != 0)
+        return GIVEN_NOTHING;
+    if (!S_ISREG(st.st_mode))
+        return S_ISDIR(st.st_mode) ? GIVEN_NOTHING : GIVEN_PIPE;
+    FILE *in = fopen(path, "re");
     size_t length = in ? fread(head, 1, SNIFF, in) : 0;
     if (in)
         fclose(in);
     head[length] = '\0';
     const char *text = head + strspn(head, "\xef\xbb\xbf \t\r\n");
-    return *text == '{' && strstr(text, "\"schema\"") && strstr(text, "\"tapool.");
+    if (*text == '{' && strstr(text, "\"schema\"") && strstr(text, "\"tapool."))
+        return GIVEN_RESULT;
+    return length ? GIVEN_TRACE : GIVEN_NOTHING;
 }
 
-static int fail_mixed(const struct tp_args *args, size_t stored, struct tp_err *err)
+/* Words are all results where one is and none is a trace: reading says what is wrong with one that
+ * is nothing. */
+static bool are_stored(const struct tp_args *args, const char **result, const char **trace)
 {
-    const char *result = NULL, *trace = NULL;
-    for (int i = 0; i < args->count; i++)
-        *(is_stored(args->words[i]) ? &result : &trace) = args->words[i];
-    (void)stored;
+    *result = *trace = NULL;
+    for (int i = 0; i < args->count; i++) {
+        enum given given = look_at(args->words[i]);
+        if (given == GIVEN_RESULT)
+            *result = args->words[i];
+        else if (given == GIVEN_TRACE)
+            *trace = args->words[i];
+    }
+    return *result != NULL;
+}
+
+static int fail_mixed(const char *result, const char *trace, struct tp_err *err)
+{
     return tp_hint(
         err, tp_fail(err, TP_EUSAGE, "'%s' is a stored result and '%s' a trace", result, trace),
         "compare takes either traces, which it measures, or results, which it reads");
 }
 
 /* ---- options ---- */
+
+static int check_metric(const char *name, bool stored, struct tp_err *err)
+{
+    const struct tp_metric *m = tp_metric_find(name, err);
+    if (m && !stored && m->class == TP_CLASS_INSTRUCTIONS)
+        return tp_fail(err, TP_EUSAGE,
+                       "'%s' is not measured by compare: 'tapool check' counts them", m->name);
+    return m ? TP_OK : TP_EUSAGE;
+}
 
 static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
 {
@@ -172,6 +208,9 @@ static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
     for (size_t i = 0; i < list->count; i++) {
         struct tp_condition *c = &k->conditions[i];
         int status = tp_condition_parse(list->items[i], c, err);
+        if (status)
+            return status;
+        status = check_metric(c->metric->name, stored, err);
         if (status)
             return status;
         k->found.used[c->metric - tp_metrics] = true;
@@ -187,27 +226,34 @@ static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
     return TP_OK;
 }
 
-static int check_metric(const char *name, bool stored, struct tp_err *err)
+/* Of how traces are played. From a .tapool.ini or the environment they say nothing here: they are
+ * meant for the other kind of comparison. */
+static int check_stored(const struct tp_args *args, struct tp_err *err)
 {
-    const struct tp_metric *m = tp_metric_find(name, err);
-    if (m && !stored && m->class == TP_CLASS_INSTRUCTIONS)
-        return tp_fail(err, TP_EUSAGE,
-                       "'%s' is not measured by compare: 'tapool check' counts them", m->name);
-    return m ? TP_OK : TP_EUSAGE;
+    static const char *const live[] = {"strategy", "source", "rounds", "min-time", "capacity",
+                                       "touch",    "limit",  "space",  "device",   NULL};
+    for (size_t i = 0; live[i]; i++) {
+        const struct tp_opt *row = tp_opt_find(rows, live[i]);
+        if (row && args->origins[row - rows].level == TP_LEVEL_FLAG)
+            return tp_fail(err, TP_EUSAGE, "--%s goes with traces: a stored result has its own",
+                           row->name);
+    }
+    return TP_OK;
 }
 
 /* Contradictions, found before any work. */
-static int check_options(struct compare *k, bool stored, struct tp_err *err)
+static int check_options(struct compare *k, const struct tp_args *args, bool stored,
+                         struct tp_err *err)
 {
     const struct tp_compare_opts *o = k->o;
-    int status = TP_OK;
-    if (stored && (o->strategies.count || o->source))
-        return tp_fail(err, TP_EUSAGE, "%s goes with traces: a stored result has its own",
-                       o->source ? "--source" : "-s");
+    int status = stored ? check_stored(args, err) : TP_OK;
     for (size_t i = 0; !status && i < o->metrics.count; i++)
         status = check_metric(o->metrics.items[i], stored, err);
     if (!status && o->sort && strcasecmp(o->sort, "name"))
         status = check_metric(o->sort, stored, err);
+    if (!status && o->export_json && !strcmp(o->export_json, "-"))
+        status = tp_hint(err, tp_fail(err, TP_EUSAGE, "--export-json needs a file"),
+                         "--format json writes to standard output");
     if (!status && o->export_json)
         status = tp_output_check(o->export_json, o->force, err);
     return status ? status : parse_conditions(k, stored, err);
@@ -257,14 +303,13 @@ static int find(struct compare *k, const struct tp_args *args, bool stored, stru
 
 static int compare_all(struct compare *k, const struct tp_args *args, FILE *out, struct tp_err *err)
 {
-    size_t stored = 0;
-    for (int i = 0; i < args->count; i++)
-        stored += is_stored(args->words[i]);
-    if (stored && stored < (size_t)args->count)
-        return fail_mixed(args, stored, err);
-    int status = check_options(k, stored > 0, err);
+    const char *result, *trace;
+    bool stored = are_stored(args, &result, &trace);
+    if (stored && trace)
+        return fail_mixed(result, trace, err);
+    int status = check_options(k, args, stored, err);
     if (!status)
-        status = find(k, args, stored > 0, err);
+        status = find(k, args, stored, err);
     if (!status)
         status = tp_compare_columns(&k->found, &k->o->metrics, err);
     if (!status && k->o->sort && strcasecmp(k->o->sort, "name"))

@@ -20,6 +20,7 @@ enum tp_list {
     TP_LIST_DECORATOR, /* behind a '+' of a source */
     TP_LIST_FORMAT,
     TP_LIST_PROFILE,
+    TP_LIST_METRIC, /* that can be compared */
     TP_LIST_COMMAND,
     TP_LIST_TOPIC, /* topics, commands, warnings */
     TP_LIST_COUNT

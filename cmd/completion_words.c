@@ -1,6 +1,7 @@
 /* See completion.h. */
 #include "cmd/completion.h"
 
+#include "cmd/gate/metrics.h"
 #include "cmd/registry.h"
 #include "cmd/warnings.h"
 
@@ -11,11 +12,12 @@
 enum { SAMPLES_MAX = 256, SAMPLE_TEXT = 64 };
 
 const char *const tp_list_names[TP_LIST_COUNT] = {
-    [TP_LIST_NONE] = "none",       [TP_LIST_FILE] = "file",
-    [TP_LIST_TRACE] = "trace",     [TP_LIST_STRATEGY] = "strategy",
-    [TP_LIST_SOURCE] = "source",   [TP_LIST_DECORATOR] = "decorator",
-    [TP_LIST_FORMAT] = "format",   [TP_LIST_PROFILE] = "profile",
-    [TP_LIST_COMMAND] = "command", [TP_LIST_TOPIC] = "topic",
+    [TP_LIST_NONE] = "none",     [TP_LIST_FILE] = "file",
+    [TP_LIST_TRACE] = "trace",   [TP_LIST_STRATEGY] = "strategy",
+    [TP_LIST_SOURCE] = "source", [TP_LIST_DECORATOR] = "decorator",
+    [TP_LIST_FORMAT] = "format", [TP_LIST_PROFILE] = "profile",
+    [TP_LIST_METRIC] = "metric", [TP_LIST_COMMAND] = "command",
+    [TP_LIST_TOPIC] = "topic",
 };
 
 bool tp_is_listed(const struct tp_command *cmd)
@@ -126,6 +128,8 @@ void tp_list_print(enum tp_list list, FILE *out)
         add(&w, "", tp_formats[i]->name);
     for (size_t i = 0; list == TP_LIST_PROFILE && tp_profiles[i]; i++)
         add(&w, "", tp_profiles[i]->name);
+    for (size_t i = 0; list == TP_LIST_METRIC && i < tp_metric_count; i++)
+        add(&w, "", tp_metrics[i].name);
 }
 
 /* ---- what stands where ---- */
@@ -147,7 +151,8 @@ enum tp_list tp_list_of_option(const struct tp_opt *row)
     static const struct meaning by_name[] = {
         {"strategy", TP_LIST_STRATEGY},   {"base-strategy", TP_LIST_STRATEGY},
         {"base", TP_LIST_STRATEGY},       {"source", TP_LIST_SOURCE},
-        {"input-format", TP_LIST_FORMAT}, {NULL, TP_LIST_NONE}};
+        {"input-format", TP_LIST_FORMAT}, {"metric", TP_LIST_METRIC},
+        {"sort", TP_LIST_METRIC},         {NULL, TP_LIST_NONE}};
     static const struct meaning by_arg[] = {{"FILE", TP_LIST_FILE},       {"PATH", TP_LIST_FILE},
                                             {"DIR", TP_LIST_FILE},        {"TRACE", TP_LIST_TRACE},
                                             {"COMMAND", TP_LIST_COMMAND}, {NULL, TP_LIST_NONE}};

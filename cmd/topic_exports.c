@@ -10,6 +10,9 @@ static const char how[] =
     "is refused without -f. It is written whole or not at all. '-' is no FILE: --format is for "
     "that.\n"
     "All hold the same figures; what has no place in a format is left out of it.\n"
+    "\n"
+    "This is replay's. compare has text, markdown, csv and json, and --export-json; what check\n"
+    "writes is in 'tapool help ci'.\n"
     "\n";
 
 static const char text[] =

@@ -1,4 +1,5 @@
 /* tapool help metrics: every metric by the one name that it has everywhere. */
+#include "cmd/gate/metrics.h"
 #include "cmd/registry.h"
 
 static const struct {
@@ -47,6 +48,22 @@ static const struct {
     {"empty_ns", "what a call that does nothing reads: taken off every latency"},
 };
 
+enum { WIDTH = 98 };
+
+/* Those that can be asked for, by the names that are taken. */
+static void print_compared(FILE *out)
+{
+    int column = WIDTH;
+    fputs("\nWhat can be compared (--metric, --sort, --fail-on, the baseline):", out);
+    for (size_t i = 0; i < tp_metric_count; i++) {
+        int width = tp_text_width(tp_metrics[i].name);
+        bool fits = column + 1 + width <= WIDTH;
+        column = fits ? column + 1 + width : 2 + width;
+        fprintf(out, "%s%s", fits ? " " : "\n  ", tp_metrics[i].name);
+    }
+    fputc('\n', out);
+}
+
 static void print_metrics_topic(FILE *out)
 {
     fputs(
@@ -58,9 +75,10 @@ static void print_metrics_topic(FILE *out)
           "events; \"weight\" in the JSON says which. All but times and latencies are exact: a "
           "replay\n"
           "by one thread is a pure function of trace, strategy, options and source. For a real\n"
-          "allocator (system) every figure is informative; on a real GPU memory is class R.\n"
-          "\nSources: where memory comes from (--source)\n",
+          "allocator (system) every figure is informative; on a real GPU memory is class R.\n",
           out);
+    print_compared(out);
+    fputs("\nSources: where memory comes from (--source)\n", out);
     for (size_t i = 0; tp_sources[i]; i++)
         fprintf(out, "  %s%-23s%s\n", tp_sources[i]->flags & TP_SRC_DECORATOR ? "+" : " ",
                 tp_sources[i]->name, tp_sources[i]->summary);

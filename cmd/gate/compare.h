@@ -42,6 +42,7 @@ struct tp_compare_cell {
 struct tp_compare_row {
     char *label;                     /* owned */
     const char *file;                /* NULL: measured here, or the only file */
+    const char *short_file;          /* the same without the folders that all files are in */
     const struct tp_stored *from;    /* borrowed; memory and counts, and where stored times */
     const struct tp_stored_run *run; /* of `from` */
     const struct tp_rounds *rounds;  /* borrowed; NULL: stored */
@@ -71,6 +72,7 @@ struct tp_compare_mean {
     char label[160];              /* as tp_compare_name has it */
     double ratio[TP_METRIC_MAX];  /* NAN: none above 0 */
     size_t traces[TP_METRIC_MAX]; /* over so many */
+    bool untested[TP_METRIC_MAX]; /* some of the changes in it were not tested */
 };
 
 enum { TP_COMPARE_NOTES = 24, TP_COMPARE_NOTE = 320 };
@@ -82,6 +84,7 @@ struct tp_compare {
     int core;
     const struct tp_stored *files; /* stored: borrowed */
     size_t file_count;
+    size_t common; /* bytes of the folders that all their paths begin with */
     const struct tp_metric *columns[TP_METRIC_MAX]; /* shown, in this order */
     size_t column_count;
     bool asked;                      /* the columns were named by --metric */
@@ -130,7 +133,8 @@ int tp_compare_check(const struct tp_compare *c, const struct tp_condition *list
  * driver, which costs nothing there. */
 bool tp_compare_flattered(const struct tp_compare_row *r);
 
-/* Names of the base rows' label: "system"; of several files the file's. */
+/* Names of the base rows' label: "system"; of several files the file's as well, without the
+ * folders that they share. */
 const char *tp_compare_name(const struct tp_compare_row *r, char *text, size_t size);
 
 /* ---- compare_cells.c: for all writers that are read by people ---- */

@@ -7,14 +7,9 @@
 
 /* ---- Markdown ---- */
 
-/* A cell of a table: nothing in it may end the cell or begin something else. */
 static void put_cell(FILE *out, const char *text)
 {
-    for (; *text; text++) {
-        if (strchr("|\\`*_<>[]~", *text))
-            fputc('\\', out);
-        fputc(*text, out);
-    }
+    tp_markdown_text(text, out);
 }
 
 static void put_heads(const struct tp_compare *c, const struct tp_compare_table *t, FILE *out)
@@ -67,8 +62,8 @@ static void put_means(const struct tp_compare *c, FILE *out)
             if (isnan(c->means[i].ratio[metric]))
                 fputs(" - |", out);
             else
-                fprintf(out, " %.3f (%zu) |", c->means[i].ratio[metric],
-                        c->means[i].traces[metric]);
+                fprintf(out, c->means[i].untested[metric] ? " (%.3f) (%zu) |" : " %.3f (%zu) |",
+                        c->means[i].ratio[metric], c->means[i].traces[metric]);
         }
         fputc('\n', out);
     }

@@ -229,28 +229,36 @@ static const struct tp_compare_row *rival_of(const struct tp_compare_row *pick,
     return least;
 }
 
+/* "holds 1.5 MiB where lru holds 2 MiB" */
+static void say_less(struct words *w, const struct tp_metric *by, const struct tp_compare_row *pick,
+                     const struct tp_compare_row *rival)
+{
+    bool fits = !strcmp(by->name, "fits_in");
+    say(w, "%s %s where %s %s %s", fits ? "fits in" : "holds",
+        tp_metric_text(by, value_of(pick, by), false).s, rival->label, fits ? "needs" : "holds",
+        tp_metric_text(by, value_of(rival, by), false).s);
+}
+
 static void say_reason(struct words *w, const struct tp_compare_row *pick,
                        const struct tp_compare_row *rival, const struct candidates *all,
                        const struct races *races)
 {
+    const struct tp_metric *peak = metric("peak_reserved");
     bool faster = races->faster[place_of(all, pick)][place_of(all, rival)];
     bool slower = races->faster[place_of(all, rival)][place_of(all, pick)];
-    double need = need_of(all, pick), other = need_of(all, rival);
     const char *source = strcmp(pick->run->kind, "device") ? "system" : "driver";
     if (faster) {
         say_faster(w, pick, rival);
         say_memory(w, all, pick, rival);
-    } else if (other > CLOSE * need) {
-        struct tp_text mine = tp_metric_text(all->need, need, false);
-        say(w, "%s %s where %s %s %s", strcmp(all->need->name, "fits_in") ? "holds" : "fits in",
-            mine.s, rival->label, strcmp(all->need->name, "fits_in") ? "holds" : "needs",
-            tp_metric_text(all->need, other, false).s);
+    } else if (need_of(all, rival) > CLOSE * need_of(all, pick)) {
+        say_less(w, all->need, pick, rival);
         if (slower)
             say(w, ", though slower");
+    } else if (value_of(rival, peak) > FAR * value_of(pick, peak)) {
+        say_less(w, peak, pick, rival); /* which is why the other was dropped */
     } else if (calls_of(pick) < calls_of(rival)) {
-        struct tp_text mine = tp_count((uint64_t)calls_of(pick));
-        say(w, "%s %s calls where %s needs %s,", mine.s, source, rival->label,
-            tp_count((uint64_t)calls_of(rival)).s);
+        say(w, "%s %s calls where %s needs %s,", tp_count((uint64_t)calls_of(pick)).s, source,
+            rival->label, tp_count((uint64_t)calls_of(rival)).s);
         say_memory(w, all, pick, rival);
     } else {
         say(w, "the least memory among those within 5 %%");

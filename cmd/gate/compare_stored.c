@@ -65,8 +65,10 @@ static int choose_base(struct tp_compare_table *t, const char *name, struct tp_e
     while (name && base < t->count && strcasecmp(t->rows[base].label, name) != 0)
         base++;
     if (base == t->count)
-        return tp_fail(err, TP_EUSAGE, "--base '%s' is no strategy that %s was replayed by", name,
-                       t->name);
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "--base '%s' is no strategy that %s was replayed by",
+                               name, t->name),
+                       "the first of those that are is '%.100s'", t->rows[0].label);
     int status = TP_OK;
     for (size_t r = 0; r < t->count; r++) {
         t->rows[r].base = base;
@@ -178,7 +180,8 @@ static void note_differences(struct tp_compare *c, const struct tp_compare_row *
     char text[TP_COMPARE_NOTE - 100];
     tp_stored_differences(a->from, b->from, true, text, sizeof text);
     if (*text)
-        tp_compare_note(c, "%.40s and %.40s: %s", a->from->path, b->from->path, text);
+        tp_compare_note(c, "%.40s and %.40s: %s", a->from->path + c->common,
+                        b->from->path + c->common, text);
     note_options(c, a->label, a->run->options, a->run->option_count, b->run->options,
                  b->run->option_count);
     note_options(c, a->label, a->run->source_options, a->run->source_option_count,
@@ -188,7 +191,7 @@ static void note_differences(struct tp_compare *c, const struct tp_compare_row *
 static void note_alone(const struct match *m, size_t file, const struct tp_stored_run *run)
 {
     tp_compare_note(m->c, "%.60s by %.60s on %.40s is in %.60s alone", run->trace_name, run->label,
-                    run->source, m->files[file].path);
+                    run->source, m->files[file].path + m->c->common);
 }
 
 /* A cell of the base's file, with its partners. */
@@ -216,6 +219,7 @@ static int match_cell(struct match *m, const struct tp_stored_run *run, struct t
     for (size_t r = base; t && r < t->count; r++) {
         t->rows[r].base = base;
         t->rows[r].file = t->rows[r].from->path;
+        t->rows[r].short_file = t->rows[r].file + m->c->common;
     }
     if (!status && !t)
         note_alone(m, m->base, run);
@@ -258,7 +262,9 @@ static int match_files(struct match *m, const char *base, struct tp_err *err)
     while (base && m->base < m->count && strcmp(m->files[m->base].path, base) != 0)
         m->base++;
     if (m->base == m->count)
-        return tp_fail(err, TP_EUSAGE, "--base '%s' is none of the files", base);
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--base '%s' is none of the files", base),
+                       "of several results it is one of the files: --base %.200s",
+                       m->files[0].path);
     m->used = calloc(m->count, sizeof *m->used);
     int status = m->used ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     for (size_t f = 0; !status && f < m->count; f++) {
@@ -283,6 +289,22 @@ void tp_compare_files_release(struct tp_stored *files, size_t count)
     free(files);
 }
 
+/* "out/base/a.json" and "out/new/a.json" have "out/" in common. */
+static size_t common_folders(const struct tp_stored *files, size_t count)
+{
+    const char *first = files[0].path, *slash = strrchr(first, '/');
+    size_t common = slash ? (size_t)(slash - first) + 1 : 0;
+    for (size_t i = 1; i < count; i++) {
+        size_t same = 0;
+        while (same < common && files[i].path[same] == first[same])
+            same++;
+        while (same && first[same - 1] != '/')
+            same--;
+        common = same;
+    }
+    return count > 1 ? common : 0;
+}
+
 int tp_compare_read(const struct tp_compare_opts *o, char *const *words, size_t count,
                     struct tp_compare *c, struct tp_stored **out, struct tp_err *err)
 {
@@ -302,6 +324,7 @@ int tp_compare_read(const struct tp_compare_opts *o, char *const *words, size_t 
         return tp_fail(err, TP_EINPUT, "over %d results are more than one comparison", CELLS_MAX);
     if (status)
         return status;
+    c->common = common_folders(files, count);
     if (count == 1)
         return match_inside(&files[0], o->base, c, err);
     return match_files(&(struct match){.c = c, .files = files, .count = count}, o->base, err);

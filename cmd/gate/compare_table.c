@@ -386,8 +386,10 @@ static void fill_mean(const struct tp_compare *c, size_t m, struct tp_compare_me
             char name[sizeof mean->label];
             if (strcmp(tp_compare_name(row, name, sizeof name), mean->label))
                 continue;
-            if (compares && now->value > 0 && was->value > 0)
-                ratios[count++] = row == base ? 1 : 1 + now->change;
+            if (!compares || !(now->value > 0) || !(was->value > 0))
+                continue;
+            ratios[count++] = row == base ? 1 : 1 + now->change;
+            mean->untested[m] |= now->mark == TP_MARK_UNTESTED;
         }
     mean->traces[m] = count;
     mean->ratio[m] = count ? tp_stat_geometric_mean(ratios, count) : NAN;
@@ -431,7 +433,7 @@ int tp_compare_decide(struct tp_compare *c, struct tp_err *err)
 
 struct place {
     const struct tp_compare_row *row;
-    size_t at;        /* where it stood */
+    size_t at, group; /* where it stood, and where its base did; without files the same */
     const char *name; /* by name */
     double value;     /* by metric: what is better goes first, what is not known last */
 };
@@ -444,6 +446,8 @@ static int compare_places(const void *a, const void *b)
         return names;
     if (!x->name && x->value != y->value)
         return x->value < y->value ? -1 : 1;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
     return x->at < y->at ? -1 : 1;
 }
 
@@ -451,11 +455,14 @@ static void sort_table(const struct tp_metric *by, struct tp_compare_table *t, s
                        struct tp_compare_row *sorted)
 {
     for (size_t r = 0; r < t->count; r++) {
-        double value = by ? t->rows[r].cells[index_of(by)].value : 0;
+        /* of several files: a strategy's rows stay together, in the order of their bases */
+        size_t of = t->rows[r].file ? t->rows[r].base : r;
+        double value = by ? t->rows[of].cells[index_of(by)].value : 0;
         if (by && by->better == TP_BETTER_MORE)
             value = -value;
         places[r] = (struct place){.row = &t->rows[r],
                                    .at = r,
+                                   .group = of,
                                    .name = by ? NULL : t->rows[r].label,
                                    .value = isnan(value) ? INFINITY : value};
     }
@@ -496,7 +503,7 @@ int tp_compare_sort(struct tp_compare *c, const char *by, struct tp_err *err)
 const char *tp_compare_name(const struct tp_compare_row *r, char *text, size_t size)
 {
     if (r->file)
-        snprintf(text, size, "%s (%s)", r->label, r->file);
+        snprintf(text, size, "%s (%s)", r->label, r->short_file);
     else
         snprintf(text, size, "%s", r->label);
     return text;
@@ -530,7 +537,8 @@ static int fail_met(const struct tp_condition *c, const struct tp_compare_table 
     tp_compare_change_text(r, c->metric, change, sizeof change);
     struct tp_text value = tp_metric_text(c->metric, now->value, false);
     if (!c->relative)
-        return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s%s", c->text, t->name, name, value.s, others);
+        return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s%s%s", c->text, t->name, name, value.s,
+                       strcasecmp(c->text, "oom") ? "" : " failed allocations", others);
     return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s against %s of %s, %s%s%s", c->text, t->name,
                    name, value.s,
                    tp_metric_text(c->metric, was->cells[index_of(c->metric)].value, false).s, base,
@@ -557,7 +565,7 @@ int tp_compare_check(const struct tp_compare *c, const struct tp_condition *list
         if (first)
             return fail_met(&list[i], first, row, met - 1, err);
         if (!known)
-            return tp_fail(err, TP_EUSAGE, "--fail-on '%s': nothing here has a %s", list[i].text,
+            return tp_fail(err, TP_EUSAGE, "--fail-on '%s': nothing here has '%s'", list[i].text,
                            list[i].metric->name);
     }
     return TP_OK;

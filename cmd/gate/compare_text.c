@@ -93,9 +93,10 @@ static void print_few_rounds(const struct tp_compare *c, const struct tp_compare
     if (!t->rounds_needed)
         return;
     tp_page_styled(page, INDENT, TP_DIM,
-                   "%u rounds are too few for these %zu tests to show anything: p cannot get below "
+                   "%u rounds are too few for %zu test%s to show anything: p cannot get below "
                    "%.2g. From %zu rounds on it can: --rounds %zu",
-                   c->rounds, t->tests, t->least_p, t->rounds_needed, t->rounds_needed);
+                   c->rounds, t->tests, t->tests == 1 ? "" : "s", t->least_p, t->rounds_needed,
+                   t->rounds_needed);
     tp_page_line(page);
 }
 
@@ -254,7 +255,7 @@ static void mean_text(const struct tp_compare *c, const struct tp_compare_mean *
     if (isnan(ratio))
         snprintf(out, TP_TABLE_CELL, "-");
     else
-        snprintf(out, TP_TABLE_CELL, "%.3f%s", ratio, few);
+        snprintf(out, TP_TABLE_CELL, m->untested[metric] ? "(%.3f)%s" : "%.3f%s", ratio, few);
 }
 
 /* "geometric mean": each strategy's ratio to the base, over the traces where both are above 0. */
@@ -265,7 +266,7 @@ static void print_means(const struct tp_compare *c, struct tp_page *page)
                              .row_count = (int)c->mean_count};
     size_t metrics =
         c->column_count < TP_TABLE_COLUMNS - 1 ? c->column_count : TP_TABLE_COLUMNS - 1;
-    bool few = false;
+    bool few = false, untested = false;
     if (!table.rows)
         return;
     table.columns[0] = (struct tp_column){{"", ""}};
@@ -280,12 +281,15 @@ static void print_means(const struct tp_compare *c, struct tp_page *page)
             size_t metric = (size_t)(c->columns[m] - tp_metrics);
             mean_text(c, &c->means[r], metric, table.rows[r].cells[1 + m]);
             few |= c->means[r].traces[metric] && c->means[r].traces[metric] < c->count;
+            untested |= c->means[r].untested[metric];
         }
     }
     tp_page_line(page);
     tp_page_at(page, 0, "geometric mean  of the ratios to the base, over %zu traces", c->count);
     tp_page_line(page);
     tp_table_print(&table, page, INDENT, true);
+    if (untested)
+        print_dim(page, "( ) of changes some of which were not tested");
     if (few)
         print_dim(page, "(N): over so many, where both are known and above 0");
     free(table.rows);

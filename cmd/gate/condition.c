@@ -190,7 +190,7 @@ int tp_conditions_check_runs(const struct tp_condition *list, size_t count,
         if (first)
             return fail_met(&list[i], first, met - 1, err);
         if (run_count && !known)
-            return tp_fail(err, TP_EUSAGE, "--fail-on '%s': nothing here has a %s", list[i].text,
+            return tp_fail(err, TP_EUSAGE, "--fail-on '%s': nothing here has '%s'", list[i].text,
                            list[i].metric->name);
     }
     return TP_OK;

@@ -95,6 +95,18 @@ const struct tp_metric
 const size_t tp_metric_count = sizeof tp_metrics / sizeof *tp_metrics - 1;
 static_assert(sizeof tp_metrics / sizeof *tp_metrics <= TP_METRIC_MAX, "the documented limit");
 
+/* As it stands in the result, with its unit: whole, or without these. */
+static bool is_path(const struct tp_metric *m, const char *name)
+{
+    static const char *const left_out[] = {"memory.", "throughput.", "latency."};
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++) {
+        size_t length = strlen(left_out[i]);
+        if (!strncmp(m->path, left_out[i], length) && !strcasecmp(name, m->path + length))
+            return true;
+    }
+    return !strcasecmp(name, m->path);
+}
+
 const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err)
 {
     const char *names[TP_METRIC_MAX] = {0};
@@ -102,7 +114,7 @@ const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err)
         name = "ns_per_op";
     for (size_t i = 0; i < tp_metric_count; i++) {
         names[i] = tp_metrics[i].name;
-        if (!strcasecmp(name, names[i]))
+        if (!strcasecmp(name, names[i]) || is_path(&tp_metrics[i], name))
             return &tp_metrics[i];
     }
     const char *near = tp_nearest(name, names);

@@ -45,7 +45,8 @@ enum { TP_METRIC_MAX = 64 };
 extern const struct tp_metric tp_metrics[]; /* ends with a NULL name; at most TP_METRIC_MAX */
 extern const size_t tp_metric_count;
 
-/* By name, any case, `ns_per_call` for ns_per_op; TP_EUSAGE with the nearest as hint and NULL. */
+/* By name, any case; as in the JSON with its unit ("peak_reserved_bytes", "alloc.p99_ns");
+ * `ns_per_call` for ns_per_op. TP_EUSAGE with the nearest as hint and NULL. */
 const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err);
 
 /* A value as people read it: "131.4 MiB", "12,345", "3.2 %", "14.9 ns", "-" for NAN. */

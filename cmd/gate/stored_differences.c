@@ -64,8 +64,9 @@ void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b,
                            char *text, size_t size)
 {
     char steps[2][32];
-    snprintf(steps[0], sizeof steps[0], "%g", a->step_ns);
-    snprintf(steps[1], sizeof steps[1], "%g", b->step_ns);
+    /* as coarse as it is read: the clock is calibrated anew each time */
+    snprintf(steps[0], sizeof steps[0], "%.2g", a->step_ns);
+    snprintf(steps[1], sizeof steps[1], "%.2g", b->step_ns);
     const struct {
         const char *before, *a, *b, *after;
         bool times; /* says nothing about memory and counts */

@@ -156,6 +156,8 @@ END
     offers 'web.tpt' tapool replay --json w # a flag takes no value
     offers 'web-server' tapool gen web
     offers 'config' tapool help conf
+    offers 'fits_in' tapool compare a.json --metric fits
+    among reuse alloc.p99 -- tapool compare a.json --sort ''
     offers 'replay' tapool doctor --config rep
 }
 

@@ -250,6 +250,42 @@ static void test_sort(void **state)
     drop(g);
 }
 
+/* Of two files: a strategy's rows stay together, whatever the second file's values are. */
+static void test_sort_files(void **state)
+{
+    (void)state;
+    static const double peaks[SIDES] = {300, 50, 200, 400};
+    static const char *const order[SIDES] = {"c", "d", "base", "b"};
+    struct rig *g = make(SIDES);
+    struct tp_compare_row *rows = g->c.tables[0].rows;
+    struct tp_err err;
+    for (size_t i = 0; i < SIDES; i++) {
+        set(g, i, "peak_reserved", peaks[i]);
+        rows[i].file = rows[i].short_file = i % 2 ? "new.json" : "old.json";
+        rows[i].base = i - i % 2;
+    }
+    decide(g);
+    assert_int_equal(tp_compare_sort(&g->c, "peak_reserved", &err), TP_OK);
+    for (size_t i = 0; i < SIDES; i++) {
+        assert_string_equal(rows[i].label, order[i]);
+        assert_int_equal(rows[i].base, i - i % 2);
+    }
+    drop(g);
+}
+
+/* The name, or how it stands in the result. */
+static void test_names(void **state)
+{
+    (void)state;
+    assert_ptr_equal(metric("peak_reserved"), metric("memory.peak_reserved_bytes"));
+    assert_ptr_equal(metric("peak_reserved"), metric("Peak_Reserved_Bytes"));
+    assert_ptr_equal(metric("alloc.p99"), metric("alloc.p99_ns"));
+    assert_ptr_equal(metric("alloc.p99"), metric("latency.alloc.p99_ns"));
+    assert_ptr_equal(metric("source_calls.get"), metric("source_calls.get"));
+    assert_null(tp_metric_find("per_op", &(struct tp_err){0}));
+    assert_null(tp_metric_find("get", &(struct tp_err){0}));
+}
+
 static int check(const struct rig *g, const char *text, struct tp_err *err)
 {
     struct tp_condition c;
@@ -274,6 +310,11 @@ static void test_conditions(void **state)
     assert_int_equal(check(g, "ns_per_op>+31%", &err), TP_OK);
     assert_int_equal(check(g, "ns_per_op<-1%", &err), TP_OK);
     assert_int_equal(check(g, "failed_allocations>0", &err), TP_OK);
+    set(g, 2, "failed_allocations", 7);
+    decide(g);
+    assert_int_equal(check(g, "oom", &err), TP_EFOUND);
+    assert_string_equal(err.text, "oom: t, c: 7 failed allocations");
+    set(g, 2, "failed_allocations", 0);
     g->runs[1].exact = false;
     decide(g);
     assert_int_equal(check(g, "peak_reserved>+2%", &err), TP_EFOUND);
@@ -314,6 +355,14 @@ static void test_means(void **state)
     assert_true(fabs(mean->ratio[fits] - 2.5) < 1e-9);
     assert_int_equal(mean->traces[fits], 1);
     assert_true(g->c.means[0].ratio[peak] == 1);
+    assert_false(mean->untested[metric("ns_per_op") - tp_metrics]);
+    g->c.mean_count = 0;
+    free(g->c.means);
+    g->cold[1] = ROUNDS; /* a cold time beside a steady one is shown, not tested */
+    g->c.tables[0].rows[1].cold = true;
+    decide(g);
+    assert_true(g->c.means[1].untested[metric("ns_per_op") - tp_metrics]);
+    assert_false(g->c.means[1].untested[peak]);
     drop(g);
     drop(h);
 }
@@ -390,6 +439,27 @@ static void test_pick_calls(void **state)
     drop(g);
 }
 
+/* It fits into a little less, but held over twice as much: that is why it was dropped. */
+static void test_pick_far(void **state)
+{
+    (void)state;
+    struct rig *g = make(2);
+    for (size_t i = 0; i < 2; i++) {
+        g->runs[i].kind = (char *)(uintptr_t) "device";
+        g->runs[i].scope = (char *)(uintptr_t) "policy";
+        set(g, i, "reuse", 0.9);
+        set(g, i, "source_calls.put", 0);
+        set(g, i, "source_calls.get", i ? 264 : 6);
+        set(g, i, "fits_in", i ? 1000 : 990);
+    }
+    set(g, 0, "peak_reserved", 4096);
+    decide(g);
+    expect_pick(g, "b",
+                "Pick b: holds 1,000 B where base holds 4 KiB. If memory is what you lack: base, "
+                "990 B against 1,000 B");
+    drop(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,9 +467,10 @@ int main(void)
         cmocka_unit_test(test_many_tests), cmocka_unit_test(test_zero_base),
         cmocka_unit_test(test_few_rounds), cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_sort),       cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_sort_files), cmocka_unit_test(test_names),
         cmocka_unit_test(test_means),      cmocka_unit_test(test_pick_faster),
         cmocka_unit_test(test_pick_noise), cmocka_unit_test(test_pick_excluded),
-        cmocka_unit_test(test_pick_calls),
+        cmocka_unit_test(test_pick_calls), cmocka_unit_test(test_pick_far),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

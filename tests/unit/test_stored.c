@@ -406,6 +406,9 @@ static void test_differences(void **state)
     char text[200];
     tp_stored_differences(&a, &b, true, text, sizeof text);
     assert_string_equal(text, "");
+    b.step_ns = 10.0149; /* calibrated anew: no difference */
+    tp_stored_differences(&a, &b, true, text, sizeof text);
+    assert_string_equal(text, "");
     b.version = (char[]){"0.2.0"};
     b.build = (char[]){"debug"};
     b.cpu = (char[]){""};

@@ -10,6 +10,7 @@ if [ ! -x "${TAPOOL:-}" ]; then
     exit 1
 fi
 CLI=$TAPOOL_ROOT/tests/cli
+[ -z "${TAPOOL_PYTHON_FOLDER:-}" ] || PATH=$TAPOOL_PYTHON_FOLDER:$PATH
 SAMPLES=$TAPOOL_ROOT/traces/samples
 unset TAPOOL_SAMPLES NO_COLOR
 export TAPOOL_CUDA_DRIVER=/nonexistent # no test depends on the machine's GPU; cuda.bats has its own

@@ -212,8 +212,10 @@ def main():
     parser.add_argument("--root", required=True)
     parser.add_argument("--tally", required=True)
     parser.add_argument("--percent", type=float, default=10)
-    parser.add_argument("more", nargs="*", help="further options of the check, after --")
-    args = parser.parse_args()
+    words = sys.argv[1:]
+    cut = words.index("--") if "--" in words else len(words)
+    args = parser.parse_args(words[:cut])
+    args.more = words[cut + 1:]  # further options of the check
     args.tapool = os.path.abspath(args.tapool)
     args.samples = os.path.join(args.root, "traces/samples")
     if args.trial == "aa":

@@ -456,7 +456,12 @@ static void test_no_summary(void **state)
 
 /* ---- too many ---- */
 
-enum { MANY = 10000 };
+/* A sanitizer is several times as slow: it sees the fuller two of the four files. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { MANY = 10000, FIRST_SIZE = 2 };
+#else
+enum { MANY = 10000, FIRST_SIZE = 0 };
+#endif
 
 static struct tp_finding *many(struct gate_rig *r, enum tp_verdict verdict)
 {
@@ -499,7 +504,7 @@ static void test_github_limits(void **state)
     struct gate_rig r;
     struct tp_err err = {0};
     struct tp_finding *f = many(&r, TP_INCONCLUSIVE);
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    for (size_t i = FIRST_SIZE; i < sizeof before / sizeof *before; i++) {
         size_t length;
         summary_begin(before[i]);
         assert_int_equal(tp_gate_github(&r.gate, sink_open(), &err), TP_OK);

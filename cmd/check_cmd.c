@@ -4,6 +4,7 @@
 
 #include "alloc/clock.h"
 #include "cmd/gate/check_job.h"
+#include "cmd/option_words.h"
 #include "cmd/output.h"
 #include "cmd/spec.h"
 #include "cmd/stop.h"
@@ -20,9 +21,7 @@
 
 enum { CORE_AUTO, CORE_NONE };
 
-const char *const tp_check_touch_words[] = {"auto", "none", "first", "all", NULL};
 static const char *const format_words[] = {"text", "json", "junit", "markdown", NULL};
-static const char *const color_words[] = {"never", "always", "auto", NULL};
 static const char *const open_words[] = {"warn", "fail", NULL};
 static const char *const core_words[] = {"auto", "none", NULL};
 static const char *const seed_words[] = {"random", NULL};
@@ -53,7 +52,7 @@ static const struct tp_opt rows[] = {
      .type = TP_OPT_CHOICE,
      .offset = ROW(touch),
      .def = "auto",
-     .choices = tp_check_touch_words,
+     .choices = tp_touch_words,
      .arg = "HOW",
      .help = "what is written into a new block inside the timed call (default: as the baseline "
              "has it)"},
@@ -187,13 +186,7 @@ static const struct tp_opt rows[] = {
      .type = TP_OPT_FLAG,
      .offset = ROW(force),
      .help = "overwrite FILE"},
-    {.name = "color",
-     .type = TP_OPT_CHOICE,
-     .offset = ROW(color),
-     .def = "auto",
-     .choices = color_words,
-     .arg = "WHEN",
-     .help = "colour"},
+    TP_COLOR_ROW(ROW(color)),
     {.name = NULL}};
 
 /* ---- what was asked for ---- */

@@ -3,6 +3,7 @@
 #include "cmd/config.h"
 #include "cmd/gate/compare.h"
 #include "cmd/gate/compare_opts.h"
+#include "cmd/option_words.h"
 #include "cmd/output.h"
 #include "cmd/stop.h"
 
@@ -16,8 +17,6 @@ enum { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_JSON };
 enum { SNIFF = 4096 };
 
 static const char *const format_words[] = {"text", "markdown", "csv", "json", NULL};
-static const char *const capacity_words[] = {"recorded", NULL};
-static const char *const color_words[] = {"never", "always", "auto", NULL};
 
 #define ROW(member) offsetof(struct tp_compare_opts, member)
 static const struct tp_opt rows[] = {
@@ -60,14 +59,14 @@ static const struct tp_opt rows[] = {
      .offset = ROW(capacity),
      .def = "recorded",
      .max = UINT64_C(1) << 60,
-     .choices = capacity_words,
+     .choices = tp_capacity_words,
      .arg = "SIZE",
      .help = "what the device has, each of them; 0 is no limit"},
     {.name = "touch",
      .type = TP_OPT_CHOICE,
      .offset = ROW(touch),
      .def = "auto",
-     .choices = tp_compare_touch_words,
+     .choices = tp_touch_words,
      .arg = "HOW",
      .help = "what is written into a new block inside the timed call"},
     {.name = "metric",
@@ -114,13 +113,7 @@ static const struct tp_opt rows[] = {
      .offset = ROW(force),
      .help = "overwrite FILE"},
     {.name = "bytes", .type = TP_OPT_FLAG, .offset = ROW(bytes), .help = "sizes in full"},
-    {.name = "color",
-     .type = TP_OPT_CHOICE,
-     .offset = ROW(color),
-     .def = "auto",
-     .choices = color_words,
-     .arg = "WHEN",
-     .help = "colour"},
+    TP_COLOR_ROW(ROW(color)),
     {.name = "verbose",
      .letter = 'v',
      .type = TP_OPT_FLAG,

@@ -4,6 +4,7 @@
 #include "cmd/export_files.h"
 #include "cmd/figures.h"
 #include "cmd/gate/fail_on.h"
+#include "cmd/option_words.h"
 #include "cmd/progress.h"
 #include "cmd/replay_output.h"
 #include "cmd/stop.h"
@@ -16,11 +17,8 @@
 
 enum { MIN_REPLAYS = 5, FITS_EVENTS = 1000000, LATENCY_OPERATIONS = 10000000 };
 
-static const char *const touch_words[] = {"auto", "none", "first", "all", NULL};
 static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
-static const char *const capacity_words[] = {"recorded", NULL};
-static const char *const color_words[] = {"never", "always", "auto", NULL};
 
 #define ROW(member) offsetof(struct tp_replay_opts, member)
 static const struct tp_opt rows[] = {
@@ -64,7 +62,7 @@ static const struct tp_opt rows[] = {
      .offset = ROW(capacity),
      .def = "recorded",
      .max = UINT64_C(1) << 60,
-     .choices = capacity_words,
+     .choices = tp_capacity_words,
      .arg = "SIZE",
      .help = "what the device has, each of them; 0 is no limit. Out of memory is then an answer. "
              "recorded: what the recorded device had, where an out of memory in the trace tells"},
@@ -86,7 +84,7 @@ static const struct tp_opt rows[] = {
      .type = TP_OPT_CHOICE,
      .offset = ROW(touch),
      .def = "auto",
-     .choices = touch_words,
+     .choices = tp_touch_words,
      .arg = "HOW",
      .help = "what is written into a new block inside the timed "
              "call; auto is first on host and none on virtual and cuda"},
@@ -134,13 +132,7 @@ static const struct tp_opt rows[] = {
      .help = "of everything random (the shuffle decorator)"},
     TP_EXPORT_ROWS(struct tp_replay_opts),
     {.name = "bytes", .type = TP_OPT_FLAG, .offset = ROW(bytes), .help = "sizes in full"},
-    {.name = "color",
-     .type = TP_OPT_CHOICE,
-     .offset = ROW(color),
-     .def = "auto",
-     .choices = color_words,
-     .arg = "WHEN",
-     .help = "colour"},
+    TP_COLOR_ROW(ROW(color)),
     {.name = "verbose",
      .letter = 'v',
      .type = TP_OPT_FLAG,

@@ -10,6 +10,7 @@
 #include "cmd/gate/check_job.h"
 
 #include "cmd/gpus.h"
+#include "cmd/option_words.h"
 #include "cmd/spec.h"
 
 #include <stdlib.h>
@@ -193,10 +194,9 @@ static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const 
                                  .strategy = c->strategy,
                                  .spec = c->spec,
                                  .source = c->source,
-                                 .touch =
-                                     k->o->touch == TP_CHECK_TOUCH_AUTO
-                                         ? c->touch
-                                         : (char *)(uintptr_t)tp_check_touch_words[k->o->touch],
+                                 .touch = k->o->touch == TP_CHECK_TOUCH_AUTO
+                                              ? c->touch
+                                              : (char *)(uintptr_t)tp_touch_words[k->o->touch],
                                  .held = c};
     if (!path)
         return tp_fail(err, TP_ENOMEM, "out of memory");
@@ -297,7 +297,7 @@ static int define_cell(struct tp_check *k, const char *given, struct tp_check_ce
     cell->strategy = spec.labelled ? spec.label : (char *)(uintptr_t)given;
     cell->spec = (char *)(uintptr_t)(mark ? mark + 1 : given);
     cell->source = k->o->source ? k->o->source : (char *)(uintptr_t)device;
-    cell->touch = (char *)(uintptr_t)tp_check_touch_words[k->o->touch];
+    cell->touch = (char *)(uintptr_t)tp_touch_words[k->o->touch];
     cell->held = tp_baseline_cell_find(&k->baseline, cell->trace, cell->strategy, cell->source);
     if (cell->held && k->o->touch == TP_CHECK_TOUCH_AUTO)
         cell->touch = cell->held->touch;

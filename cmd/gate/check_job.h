@@ -30,7 +30,6 @@ struct tp_check_opts {
 enum { TP_CHECK_PAIRS = 20 };          /* --pairs, by default */
 enum { TP_CHECK_WARN, TP_CHECK_FAIL }; /* --inconclusive */
 enum { TP_CHECK_TOUCH_AUTO };          /* --touch; then as --touch of replay */
-extern const char *const tp_check_touch_words[];
 
 /* A growing list; `items` owned. */
 struct tp_findings {

@@ -3,6 +3,7 @@
 #include "cmd/gate/check_job.h"
 
 #include "cmd/cli.h"
+#include "cmd/option_words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -143,7 +144,7 @@ static void append_options(const struct tp_check *k, char *text, size_t size)
     append_option(text, size, "base-bin", o->base_bin);
     append_option(text, size, "base-strategy", o->base_strategy);
     if (o->touch != TP_CHECK_TOUCH_AUTO)
-        append_option(text, size, "touch", tp_check_touch_words[o->touch]);
+        append_option(text, size, "touch", tp_touch_words[o->touch]);
     append_option(text, size, "effect", o->effect);
     append_option(text, size, "alpha", o->alpha);
     if (!o->base_bin && !o->base_strategy)

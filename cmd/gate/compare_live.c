@@ -8,6 +8,7 @@
 #include "alloc/units.h"
 #include "cmd/figures.h"
 #include "cmd/gate/compare_opts.h"
+#include "cmd/option_words.h"
 #include "cmd/progress.h"
 #include "cmd/replay_job.h"
 #include "cmd/stop.h"
@@ -17,8 +18,6 @@
 #include <string.h>
 
 enum { MORE = 8, FITS_EVENTS = 1000000, SIDE_TEXT = 4096 };
-
-const char *const tp_compare_touch_words[] = {"auto", "none", "first", "all", NULL};
 
 /* One trace. */
 struct contest {
@@ -270,7 +269,7 @@ static void choose_arguments(struct tp_compare_live *live, const struct tp_compa
     size_t n = 0;
     if (o->touch != TP_TOUCH_AUTO) {
         live->more[n++] = "--touch";
-        live->more[n++] = tp_compare_touch_words[o->touch];
+        live->more[n++] = tp_touch_words[o->touch];
     }
     if (o->capacity != TP_OPT_KEYWORD(0)) {
         snprintf(live->capacity, sizeof live->capacity, "%llu", (unsigned long long)o->capacity);

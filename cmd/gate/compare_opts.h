@@ -15,6 +15,4 @@ struct tp_compare_opts {
     bool json, force, verbose, bytes;
 };
 
-extern const char *const tp_compare_touch_words[];
-
 #endif

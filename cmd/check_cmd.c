@@ -358,63 +358,108 @@ static int write_export(void *ctx, FILE *out, struct tp_err *err)
     return e->writer->write(e->gate, out, err);
 }
 
+/* Of several errors the first is told. */
+static int keep_first(int first, int status, const struct tp_err *one, struct tp_err *err)
+{
+    if (!first && status)
+        *err = *one;
+    return first ? first : status;
+}
+
 static int write_exports(const struct tp_check *k, struct tp_err *err)
 {
     const struct tp_check_opts *o = k->o;
+    struct tp_err one = {0};
     const struct {
         const char *name, *file;
     } files[] = {
         {"json", o->export_json}, {"junit", o->export_junit}, {"markdown", o->export_markdown}};
-    int status = TP_OK;
-    for (size_t i = 0; !status && i < sizeof files / sizeof *files; i++) {
+    int first = TP_OK;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         struct export e = {.writer = find_writer(files[i].name), .gate = &k->gate};
         if (files[i].file && e.writer)
-            status = tp_output_write(files[i].file, o->force, write_export, &e, err);
+            first = keep_first(
+                first, tp_output_write(files[i].file, o->force, write_export, &e, &one), &one, err);
     }
-    return status;
+    return first;
 }
 
-static int report(const struct tp_check *k, struct tp_page *page, struct tp_err *err)
+/* Every form is tried: a full disk must not hide a regression. What could not be written is an
+ * error, and then the screen says no PASS. */
+static int report(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
     const char *github = getenv("GITHUB_ACTIONS");
     const struct tp_gate_writer *writer = find_writer(format_words[k->o->format]);
+    struct tp_err one = {0};
     int status = write_exports(k, err);
-    if (!status && writer)
-        status = writer->write(&k->gate, page->out, err);
-    else if (!status)
+    if (status && !k->ended)
+        k->gate.exit_code = tp_exit_code(status);
+    if (writer)
+        status = keep_first(status, writer->write(&k->gate, page->out, &one), &one, err);
+    else
         tp_gate_print(&k->gate, page);
-    if (!status && github && *github) /* a document on stdout stays one */
-        status = tp_gate_github(&k->gate, writer ? stderr : page->out, err);
+    if (github && *github) /* a document on stdout stays one */
+        status = keep_first(status, tp_gate_github(&k->gate, writer ? stderr : page->out, &one),
+                            &one, err);
     return status;
 }
 
 /* ---- running ---- */
 
+static bool is_live(const struct tp_check *k)
+{
+    return k->o->base_bin || k->o->base_strategy;
+}
+
+static int check_times(struct tp_check *k, struct tp_err *err)
+{
+    struct tp_class_check *noisy = &k->gate.classes[TP_CLASS_NOISY];
+    if (is_live(k))
+        return tp_check_noisy(k, err);
+    snprintf(noisy->reason, sizeof noisy->reason, "needs the old build");
+    snprintf(noisy->how, sizeof noisy->how, "--base-bin OLD-TAPOOL or --base-strategy");
+    return TP_OK;
+}
+
+/* An error ends the check: its class says it, those behind it that they were not reached. */
+static int check_classes(struct tp_check *k, struct tp_err *err)
+{
+    int (*const checks[TP_CLASS_REPORT])(struct tp_check *, struct tp_err *) = {
+        tp_check_exact, tp_check_counted, check_times};
+    int status = TP_OK;
+    for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
+        struct tp_class_check *class = &k->gate.classes[c];
+        bool reached = !status;
+        if (reached)
+            status = checks[c](k, err);
+        if (!status)
+            continue;
+        snprintf(class->reason, sizeof class->reason, "%s",
+                 reached ? err->text : "the check ended before");
+        class->how[0] = '\0';
+        class->named = false;
+    }
+    return status;
+}
+
 static int check_all(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
     uint64_t from = tp_wall_ns();
-    struct tp_class_check *noisy = &k->gate.classes[TP_CLASS_NOISY];
-    struct tp_err found = {0};
-    bool live = k->o->base_bin || k->o->base_strategy;
-    int status = live ? tp_check_enough(k, err) : TP_OK;
-    if (!status)
-        status = tp_check_exact(k, err);
-    if (!status)
-        status = tp_check_counted(k, err);
-    if (!status && live)
-        status = tp_check_noisy(k, err);
+    struct tp_err found = {0}, lost = {0};
+    int status = is_live(k) ? tp_check_enough(k, err) : TP_OK;
     if (status)
         return status;
-    if (!live) {
-        snprintf(noisy->reason, sizeof noisy->reason, "needs the old build");
-        snprintf(noisy->how, sizeof noisy->how, "--base-bin OLD-TAPOOL or --base-strategy");
-    }
+    k->ended = check_classes(k, err);
+    if (k->ended && !k->findings.count) /* nothing to say */
+        return k->ended;
     k->gate.wall_ns = tp_wall_ns() - from;
     int outcome = tp_check_outcome(k, &found);
-    status = report(k, page, err);
-    if (!status && outcome)
-        *err = found;
-    return status ? status : outcome;
+    int written = report(k, page, &lost);
+    if (k->ended)
+        return k->ended;
+    if (written || outcome)
+        *err = written ? lost : found;
+    return written ? written : outcome;
 }
 
 static int run_with(struct tp_check *k, FILE *out, struct tp_err *err)

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int exit_code(int status)
+int tp_exit_code(int status)
 {
     switch (status) {
     case TP_OK:
@@ -266,5 +266,5 @@ int tp_cli_main(int argc, char **argv)
     if (status)
         print_error(&err);
     tp_stop_end(); /* what was interrupted and put in order ends as it would have at once */
-    return exit_code(status);
+    return tp_exit_code(status);
 }

@@ -44,6 +44,9 @@ struct tp_command {
 /* Parses and runs: the whole program. Returns the exit code. */
 int tp_cli_main(int argc, char **argv);
 
+/* The code that the process ends with, from a status. */
+int tp_exit_code(int status);
+
 /* Prints the command's --help page. */
 void tp_cli_help(const struct tp_command *cmd, FILE *out);
 

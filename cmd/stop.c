@@ -32,6 +32,7 @@ static void note_once(int number)
 void tp_stop_catch(struct tp_stop *s, bool once)
 {
     struct sigaction note = {.sa_handler = once ? note_once : note_signal};
+    s->noted = stopped_by != 0;
     sigemptyset(&note.sa_mask); /* one handler at a time: it has a time to write */
     for (size_t i = 0; i < TP_STOP_SIGNALS; i++)
         sigaddset(&note.sa_mask, stop_signals[i]);
@@ -64,6 +65,6 @@ void tp_stop_restore(const struct tp_stop *s)
 {
     for (size_t i = 0; i < TP_STOP_SIGNALS; i++)
         sigaction(stop_signals[i], &s->before[i], NULL);
-    if (stopped_by)
+    if (stopped_by && !s->noted)
         raise(stopped_by);
 }

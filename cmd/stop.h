@@ -12,6 +12,7 @@ enum { TP_STOP_SIGNALS = 3 };
 
 struct tp_stop {
     struct sigaction before[TP_STOP_SIGNALS];
+    bool noted; /* one had come before */
 };
 
 /* From here on SIGINT, SIGTERM and SIGHUP are only noted; those that were ignored stay so. `once`:
@@ -28,7 +29,8 @@ const volatile sig_atomic_t *tp_stop_flag(void);
  * very end, when everything is given back and said. */
 void tp_stop_end(void);
 
-/* As before; ends as the signal would have, had it not been caught. */
+/* As before; ends as the signal would have, had it not been caught. One that had come before
+ * tp_stop_catch is left to whoever caught it. */
 void tp_stop_restore(const struct tp_stop *s);
 
 #endif

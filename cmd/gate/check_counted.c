@@ -1,6 +1,7 @@
 /* Class D: instructions per operation. Compared with the baseline where everything that the number
  * depends on beside the source text is the same (the fingerprint), else with a count of the base
- * build in this very job. Where neither can be had the class is not checked, and says why. */
+ * build in this very job, which must have been built alike. Where neither can be had the class is
+ * not checked, and says why. */
 #include "cmd/gate/check_job.h"
 
 #include "cmd/stop.h"
@@ -10,9 +11,10 @@
 
 struct counting {
     struct tp_counting counter;
-    char now[512];       /* fingerprint of the build that is checked */
-    size_t stored, live; /* cells compared with the baseline, with the base build */
-    char reason[256];    /* of the first cell that could not be compared */
+    char now[512];             /* fingerprint of the build that is checked */
+    size_t stored, live;       /* cells compared with the baseline, with the base build */
+    struct tp_check_gaps gaps; /* cells that could not be compared */
+    char otherwise[400];       /* why the base build's counts would not compare; "": they do */
 };
 
 enum tp_verdict tp_check_counts(double base, double now, double allowed)
@@ -46,10 +48,13 @@ int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, 
     return count(k, counter, cell, &sides[1], out, err);
 }
 
-static void note_reason(struct counting *d, const char *reason)
+/* A base build that cannot play the cell says why in words of its own. */
+static void note_base(const struct tp_check *k, struct counting *d, size_t cell,
+                      const struct tp_err *why)
 {
-    if (!d->reason[0])
-        snprintf(d->reason, sizeof d->reason, "%.250s", reason);
+    char reason[TP_ERR_TEXT];
+    tp_check_base_words(k->o->base_bin ? k->o->base_bin : "", why->text, reason, sizeof reason);
+    tp_check_gap(&d->gaps, cell, reason);
 }
 
 /* What the cell is compared with. False: nothing, and `reason` says why. */
@@ -64,16 +69,21 @@ static bool find_base(const struct tp_check *k, struct counting *d, size_t cell,
         d->stored++;
         return true;
     }
+    if (live && d->otherwise[0]) {
+        tp_check_gap(&d->gaps, cell, d->otherwise);
+        return false;
+    }
     if (live && !count(k, &d->counter, cell, base, out, &err)) {
         d->live++;
         return true;
     }
     if (live)
-        note_reason(d, err.text);
+        note_base(k, d, cell, &err);
     else if (!held || !held->fingerprint)
-        note_reason(d, "the baseline holds none");
+        tp_check_gap(&d->gaps, cell, "the baseline holds none");
     else
-        note_reason(d, "the baseline's are of another build, compiler, libc or counter");
+        tp_check_gap(&d->gaps, cell,
+                     "the baseline's are of another build, compiler, libc or counter");
     return false;
 }
 
@@ -90,7 +100,7 @@ static int check_cell(struct tp_check *k, struct counting *d, size_t cell, struc
     if (*tp_stop_flag())
         return tp_fail(err, TP_ESTOP, "interrupted");
     if (status) {
-        note_reason(d, why.text);
+        tp_check_gap(&d->gaps, cell, why.text);
         return TP_OK;
     }
     if (!find_base(k, d, cell, &sides[0], &base))
@@ -120,10 +130,23 @@ static void describe(const struct tp_check *k, const struct counting *d,
                  d->stored ? " and baseline" : "", counter);
     else if (class->checked)
         snprintf(class->against, sizeof class->against, "vs baseline, %s", counter);
-    if (class->cells < k->cell_count)
-        snprintf(class->reason, sizeof class->reason, "%s", d->reason);
+    tp_check_gaps_describe(k, &d->gaps, class);
     if (!class->checked && d->counter.counter && !other)
         snprintf(class->how, sizeof class->how, "--base-bin OLD-TAPOOL counts both");
+}
+
+/* An older source text is what the base is for; another compiler or other flags are not: a base
+ * without optimisation would hide any slowdown. */
+static void compare_builds(const struct tp_check *k, struct counting *d)
+{
+    char base[sizeof d->now];
+    struct tp_err why = {0};
+    if (!k->o->base_bin)
+        return;
+    if (tp_instructions_fingerprint(&d->counter, k->o->base_bin, base, sizeof base, &why))
+        snprintf(d->otherwise, sizeof d->otherwise, "%.390s", why.text);
+    else
+        tp_check_base_build(base, d->now, d->otherwise, sizeof d->otherwise);
 }
 
 int tp_check_counted(struct tp_check *k, struct tp_err *err)
@@ -139,8 +162,9 @@ int tp_check_counted(struct tp_check *k, struct tp_err *err)
     struct tp_err why = {0};
     if (tp_instructions_fingerprint(&d.counter, k->o->bin, d.now, sizeof d.now, &why)) {
         snprintf(class->reason, sizeof class->reason, "%.250s", why.text);
-        return TP_OK;
+        return *tp_stop_flag() ? tp_fail(err, TP_ESTOP, "interrupted") : TP_OK;
     }
+    compare_builds(k, &d);
     for (size_t i = 0; !status && i < k->cell_count; i++)
         status = check_cell(k, &d, i, err);
     describe(k, &d, class);

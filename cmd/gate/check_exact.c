@@ -143,7 +143,7 @@ int tp_check_exact(struct tp_check *k, struct tp_err *err)
     int status = TP_OK;
     for (size_t i = 0; !status && i < k->cell_count; i++) {
         status = check_cell(k, i, &gaps, err);
-        class->cells += k->cells[i].held->value_count > 0;
+        class->cells += !status && k->cells[i].held->value_count > 0;
     }
     class->values = k->findings.count - before;
     class->checked = class->values > 0;

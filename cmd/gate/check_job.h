@@ -5,6 +5,7 @@
  *     check_exact     class E: two replays each, against the baseline
  *     check_counted   class D: instructions, against the baseline or the base build
  *     check_noisy     class N: live pairs against the base build or strategy
+ *     check_base      what the base build cannot do: gaps, not errors
  *     check_outcome   the verdict over all of it
  *     check_update    writes the baseline instead; check_plan, check_again: what a check would
  * take, and how often it errs here
@@ -64,6 +65,7 @@ struct tp_check {
     char missing_why[256];
     struct tp_gate gate; /* cells[i] is that of cells[i] here */
     struct tp_findings findings;
+    int ended; /* status of the error that ended the check early; TP_OK: none did */
     uint64_t min_time_ns;
     int core;
 };
@@ -171,10 +173,27 @@ int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check
 /* There are pairs enough for the tests of these cells. TP_EUSAGE says how many are needed. */
 int tp_check_enough(const struct tp_check *k, struct tp_err *err);
 
+/* Cells in which a class could not be checked; the first one's reason stands for all. */
+struct tp_check_gaps {
+    size_t cells, first;
+    char reason[400];
+};
+void tp_check_gap(struct tp_check_gaps *gaps, size_t cell, const char *reason);
+
+/* The reason of a class with gaps: of one that is checked elsewhere with the first cell's name. */
+void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps *gaps,
+                            struct tp_class_check *class);
+
+/* Why the base build did not play: from the sentence of the error that tp_measure gave. */
+void tp_check_base_words(const char *base, const char *sentence, char *text, size_t size);
+
+/* What the fingerprints of two builds do not share, where they are not the same; else "". */
+void tp_check_base_build(const char *base, const char *now, char *text, size_t size);
+
 /* ---- what follows ---- */
 
 /* Counts, class lines, exit code, `again`. Returns the status that goes with the exit code, with
- * its sentence. */
+ * its sentence; of a check that ended early its own status, without one. */
 int tp_check_outcome(struct tp_check *k, struct tp_err *err);
 
 int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err);

@@ -29,8 +29,9 @@ static void show(void *line, unsigned done, unsigned total)
     tp_progress_show(line, "pairs", (double)done / total);
 }
 
-int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check_set *set,
-                    struct tp_rounds *out, struct tp_err *err)
+/* Errors do not name the cell yet. */
+static int play_rounds(const struct tp_check *k, size_t cell, const struct tp_check_set *set,
+                       struct tp_rounds *out, struct tp_err *err)
 {
     const struct tp_check_cell *c = &k->cells[cell];
     const char *const more[] = {"--touch", c->touch, NULL};
@@ -50,7 +51,14 @@ int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check
                                       .progress_ctx = &line};
     int status = tp_rounds_play(&cfg, set->sides, set->count, out, err);
     tp_progress_clear(&line);
-    return status ? tp_check_name(c, status, err) : TP_OK;
+    return status;
+}
+
+int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check_set *set,
+                    struct tp_rounds *out, struct tp_err *err)
+{
+    int status = play_rounds(k, cell, set, out, err);
+    return status ? tp_check_name(&k->cells[cell], status, err) : TP_OK;
 }
 
 /* ---- the sets ---- */
@@ -59,6 +67,7 @@ struct noisy {
     struct tp_noisy_tests tests;
     struct tp_rounds *rounds; /* the first set of each cell */
     size_t played;
+    struct tp_check_gaps gaps; /* cells that the base cannot play */
 };
 
 static int play_set(const struct tp_check *k, size_t cell, uint64_t seed, struct tp_rounds *out,
@@ -68,18 +77,36 @@ static int play_set(const struct tp_check *k, size_t cell, uint64_t seed, struct
     tp_check_sides(k, cell, sides);
     const struct tp_check_set set = {
         .sides = sides, .count = 2, .rounds = k->gate.pairs, .seed = seed};
-    return tp_check_rounds(k, cell, &set, out, err);
+    return play_rounds(k, cell, &set, out, err);
+}
+
+/* The base build does not know what the cell asks for; of the build that is checked, which has
+ * played it for its memory, that would be an error. */
+static bool is_gap(const struct tp_check *k, int status, const struct tp_rounds *r)
+{
+    return status == TP_EUSAGE && k->o->base_bin && r->failed == 0;
+}
+
+static int collect(struct tp_check *k, struct noisy *n, size_t cell, uint64_t seed,
+                   struct tp_err *err)
+{
+    char reason[TP_ERR_TEXT];
+    int status = play_set(k, cell, seed, &n->rounds[cell], err);
+    if (is_gap(k, status, &n->rounds[cell])) {
+        tp_check_base_words(k->o->base_bin, err->text, reason, sizeof reason);
+        tp_check_gap(&n->gaps, cell, reason);
+        return TP_OK;
+    }
+    return status ? tp_check_name(&k->cells[cell], status, err)
+                  : tp_noisy_collect(&n->tests, cell, &n->rounds[cell], seed, err);
 }
 
 static int play_first(struct tp_check *k, struct noisy *n, struct tp_err *err)
 {
     int status = TP_OK;
     for (size_t i = 0; !status && i < k->cell_count; i++) {
-        uint64_t seed = tp_check_seed(k->gate.seed, i);
-        status = play_set(k, i, seed, &n->rounds[i], err);
         n->played = i + 1;
-        if (!status)
-            status = tp_noisy_collect(&n->tests, i, &n->rounds[i], seed, err);
+        status = collect(k, n, i, tp_check_seed(k->gate.seed, i), err);
     }
     return status;
 }
@@ -95,7 +122,9 @@ static int play_again(struct tp_check *k, struct noisy *n, const struct tp_stat_
         if (!tp_noisy_is_open(&n->tests, i))
             continue;
         status = play_set(k, i, seed, &fresh, err);
-        if (!status)
+        if (status)
+            tp_check_name(&k->cells[i], status, err);
+        else
             status = tp_noisy_again(&n->tests, i, &fresh, seed, rule, err);
         tp_rounds_release(&fresh);
     }
@@ -153,9 +182,11 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
              : k->o->base_strategy ? k->o->base_strategy
                                    : "itself",
              k->gate.pairs);
-    if (!class->checked) {
+    tp_check_gaps_describe(k, &n->gaps, class);
+    if (!class->checked && n->tests.count) {
         snprintf(class->reason, sizeof class->reason,
-                 "what was timed is mostly tapool's own share in every cell");
+                 "what was timed is mostly tapool's own share in every %s",
+                 n->gaps.cells ? "cell that the base can play" : "cell");
         snprintf(class->how, sizeof class->how, "instructions decide there");
     }
     return status;

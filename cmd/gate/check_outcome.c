@@ -4,6 +4,7 @@
 
 #include "cmd/cli.h"
 #include "cmd/option_words.h"
+#include "cmd/stop.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -52,9 +53,9 @@ static void describe_undecided(struct tp_check *k)
     if (!cells)
         return;
     if (noisy->checked)
-        snprintf(noisy->reason, sizeof noisy->reason,
-                 "what was timed is mostly tapool's own share in %zu cell%s", cells,
-                 cells == 1 ? "" : "s");
+        append(noisy->reason, sizeof noisy->reason,
+               "%swhat was timed is mostly tapool's own share in %zu cell%s",
+               noisy->reason[0] ? "; " : "", cells, cells == 1 ? "" : "s");
     snprintf(noisy->how, sizeof noisy->how, "instructions would decide there, but are missing");
 }
 
@@ -62,8 +63,8 @@ static void describe_undecided(struct tp_check *k)
 static bool is_partial(const struct tp_check *k, size_t class)
 {
     const struct tp_class_check *c = &k->gate.classes[class];
-    return c->checked && ((class == TP_CLASS_INSTRUCTIONS && c->cells < k->cell_count) ||
-                          (class == TP_CLASS_NOISY && c->reason[0]));
+    return c->checked &&
+           ((class == TP_CLASS_INSTRUCTIONS && c->cells < k->cell_count) || c->reason[0]);
 }
 
 static void describe_classes(struct tp_check *k)
@@ -248,9 +249,7 @@ int tp_check_outcome(struct tp_check *k, struct tp_err *err)
     describe_undecided(k);
     describe_classes(k);
     describe_again(k);
-    int status = decide(k, err);
-    g->exit_code = status == TP_EFOUND    ? TP_EXIT_FOUND
-                   : status == TP_EUNSURE ? TP_EXIT_INCONCLUSIVE
-                                          : TP_EXIT_OK;
+    int status = k->ended ? k->ended : decide(k, err);
+    g->exit_code = k->ended && *tp_stop_flag() ? 128 + *tp_stop_flag() : tp_exit_code(status);
     return status;
 }

@@ -35,8 +35,9 @@ struct tp_class_check {
     bool checked;
     bool required;     /* --require */
     char against[160]; /* "vs baseline, exact", "vs main/tapool, 20 live pairs" */
-    char reason[256];  /* not checked: why */
-    char how[256];     /* and how to have it checked; "" */
+    char reason[512];  /* not checked, or not in every cell: why */
+    bool named;    /* `reason` names the cells: "web.tpt, lru (the base has no strategy 'lru')" */
+    char how[256]; /* and how to have it checked; "" */
     size_t cells, values;
 };
 
@@ -56,7 +57,7 @@ struct tp_gate {
     uint64_t seed;
     uint64_t wall_ns;
     size_t counts[TP_VERDICTS];
-    int exit_code;
+    int exit_code;   /* also of an error that ended the check early; 128 + signal */
     char again[512]; /* command that repeats what failed; "" */
     char what[64];   /* "memory and counts only", "memory and counts, some latency only"; "" when
                         all classes were checked in every cell */
@@ -70,7 +71,8 @@ struct tp_text tp_finding_allowed(const struct tp_finding *f); /* "0", "+5 %", "
 struct tp_text tp_finding_name(const struct tp_finding *f);
 
 /* The last line, of fixed grammar: "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6
- * of 6 cells". */
+ * of 6 cells". PASS, FAIL, INCONCLUSIVE, or UNFINISHED where an error or a signal ended the check
+ * before a regression was found. */
 void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size);
 
 /* Screen H. */

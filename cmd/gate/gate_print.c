@@ -160,7 +160,8 @@ static void print_verdict(const struct tp_gate *g, struct tp_page *page)
     struct tp_gate_line end = {""}, verdict;
     tp_gate_verdict(g, verdict.s, sizeof verdict.s);
     size_t word = strcspn(verdict.s, " :");
-    enum tp_style style = g->exit_code == 1 ? TP_RED : g->exit_code ? TP_BOLD : TP_GREEN;
+    bool bad = g->exit_code == 1 || g->counts[TP_REGRESSION];
+    enum tp_style style = bad ? TP_RED : g->exit_code ? TP_BOLD : TP_GREEN;
     tp_page_styled(page, 0, style, "%.*s", (int)word, verdict.s);
     fputs(verdict.s + word, page->out);
     page->column = tp_text_width(verdict.s);

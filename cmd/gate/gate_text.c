@@ -280,8 +280,10 @@ struct tp_gate_line tp_class_unchecked(const struct tp_class_check *c)
     struct tp_gate_line line = {""}, clean;
     if (c->checked && !c->reason[0])
         return line;
-    tp_gate_add(&line, "%s%s: %s", c->checked ? "not in every cell" : "NOT CHECKED",
-                c->required ? ", though required" : "", c->reason);
+    const char *what = !c->checked ? "NOT CHECKED" : c->named ? "not in" : "not in every cell";
+    bool gap = c->checked && c->named;
+    tp_gate_add(&line, "%s%s%s: %s", c->required && gap ? "required, but " : "", what,
+                c->required && !gap ? ", though required" : "", c->reason);
     if (c->how[0])
         tp_gate_add(&line, ": %s", c->how);
     tp_clean_text(line.s, clean.s, sizeof clean.s);
@@ -291,9 +293,13 @@ struct tp_gate_line tp_class_unchecked(const struct tp_class_check *c)
 bool tp_class_unmet(const struct tp_gate *g, enum tp_class class)
 {
     const struct tp_class_check *c = &g->classes[class];
-    bool partial = (class == TP_CLASS_INSTRUCTIONS && c->cells < g->cell_count) ||
-                   (class == TP_CLASS_NOISY && c->reason[0]);
+    bool partial = (class == TP_CLASS_INSTRUCTIONS && c->cells < g->cell_count) || c->reason[0];
     return c->required && (!c->checked || partial);
+}
+
+bool tp_gate_is_unfinished(const struct tp_gate *g)
+{
+    return g->exit_code != 0 && g->exit_code != 1 && g->exit_code != 5;
 }
 
 static bool anything_checked(const struct tp_gate *g)
@@ -308,6 +314,8 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
 {
     struct tp_gate_line line = {""};
     size_t missing = g->cells_total > g->cell_count ? g->cells_total - g->cell_count : 0;
+    if (tp_gate_is_unfinished(g))
+        tp_gate_add(&line, "%s", "an error or a signal ended the check: stderr says which");
     if (g->exit_code != 1)
         return line;
     for (int c = 0; c < TP_CLASS_REPORT; c++)
@@ -358,10 +366,14 @@ static void add_counts(struct tp_gate_line *line, const size_t *n, bool all)
 
 void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size)
 {
-    bool pass = g->exit_code == 0;
+    bool pass = g->exit_code == 0, open = tp_gate_is_unfinished(g) && !g->counts[TP_REGRESSION];
     const char *what = what_of(g);
     struct tp_gate_line line = {""};
-    tp_gate_add(&line, "%s", pass ? "PASS" : g->exit_code == 5 ? "INCONCLUSIVE" : "FAIL");
+    tp_gate_add(&line, "%s",
+                pass                ? "PASS"
+                : g->exit_code == 5 ? "INCONCLUSIVE"
+                : open              ? "UNFINISHED"
+                                    : "FAIL");
     if (what[0])
         tp_gate_add(&line, " (%s)", what);
     if (pass && g->counts[TP_INCONCLUSIVE])

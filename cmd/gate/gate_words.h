@@ -48,6 +48,10 @@ struct tp_gate_line tp_finding_evidence(const struct tp_gate *g, const struct tp
 /* Metrics of class N say on what they were measured. */
 bool tp_finding_is_timed(const struct tp_finding *f);
 
+/* An error or a signal ended the check before all of it was done, or what it found is not where it
+ * was to be written. */
+bool tp_gate_is_unfinished(const struct tp_gate *g);
+
 /* --require asks for the class, and it was not checked, or not in every cell that was run. */
 bool tp_class_unmet(const struct tp_gate *g, enum tp_class class);
 

@@ -219,6 +219,33 @@ static void describe_processor(enum tp_counter counter, char *out, size_t size)
 #endif
 }
 
+/* Where the sources lay: two builds of a job lie in two folders, and the code is the same. */
+static bool is_place(const char *flag, size_t length)
+{
+    static const char *const places[] = {
+        "-ffile-prefix-map=", "-fdebug-prefix-map=", "-fmacro-prefix-map="};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (length >= strlen(places[i]) && !strncmp(flag, places[i], strlen(places[i])))
+            return true;
+    return false;
+}
+
+static void leave_out_places(char *flags)
+{
+    char *out = flags;
+    for (const char *in = flags; *in;) {
+        size_t length = strcspn(in, " "), gap = strspn(in + length, " ");
+        if (!is_place(in, length)) {
+            if (out != flags)
+                *out++ = ' ';
+            memmove(out, in, length);
+            out += length;
+        }
+        in += length + gap;
+    }
+    *out = '\0';
+}
+
 int tp_instructions_fingerprint(const struct tp_counting *c, const char *binary, char *text,
                                 size_t size, struct tp_err *err)
 {
@@ -231,6 +258,7 @@ int tp_instructions_fingerprint(const struct tp_counting *c, const char *binary,
         read_own(&s);
     if (status)
         return status;
+    leave_out_places(s.flags);
     describe_processor(c->counter, processor, sizeof processor);
     int n = snprintf(text, size, "%s%s%s, %s, %s (%s), %s, %s", s.arch, processor[0] ? " " : "",
                      processor, s.compiler, s.build, s.flags, s.libc,

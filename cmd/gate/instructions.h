@@ -26,7 +26,8 @@ void tp_counting_find(struct tp_counting *out);
 int tp_instructions_count(const struct tp_counting *c, const struct tp_measure *m,
                           double *per_operation, struct tp_err *err);
 
-/* What the number depends on beside the source text: architecture, compiler, flags, libc, counter.
+/* What the number depends on beside the source text: architecture, compiler, flags (but those that
+ * only say where the sources lay), libc, counter.
  * Two counts compare only where it is the same. Of `binary` (NULL: this one). */
 int tp_instructions_fingerprint(const struct tp_counting *c, const char *binary, char *text,
                                 size_t size, struct tp_err *err);

@@ -63,11 +63,13 @@ static int warm_up(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
                    struct tp_rounds *out, struct tp_err *err)
 {
     int status = play_side(cfg, &sides[0], 0, &out->first, err);
+    out->failed = status ? 0 : count;
     if (!status)
         out->step_ns = out->first.step_ns;
     for (size_t s = 1; !status && s < count; s++) {
         struct tp_stored other;
         status = play_side(cfg, &sides[s], 0, &other, err);
+        out->failed = status ? s : count;
         if (!status) /* an older tapool may time something else */
             status =
                 tp_stored_comparable(&out->first, &out->first.runs[0], &other, &other.runs[0], err);
@@ -100,6 +102,8 @@ static int play_round(const struct tp_rounds_cfg *cfg, const struct tp_side *sid
             play_side(cfg, &sides[order[i]], tp_random_below(random, PADDING_BELOW), &answer, err);
         if (!status)
             keep(out, order[i], round, &answer.runs[0]);
+        else
+            out->failed = order[i];
         tp_stored_release(&answer);
     }
     return status;
@@ -119,7 +123,8 @@ int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
                    struct tp_rounds *out, struct tp_err *err)
 {
     struct tp_random random;
-    *out = (struct tp_rounds){.sides = count, .rounds = cfg->rounds, .step_ns = NAN};
+    *out =
+        (struct tp_rounds){.sides = count, .rounds = cfg->rounds, .step_ns = NAN, .failed = count};
     int status = check(cfg, count, err);
     if (status)
         return status;

@@ -39,6 +39,7 @@ struct tp_rounds {
     double *engine; /* [side][round]: ns per op that were taken off */
     unsigned *cold; /* [side]: rounds in which one replay took longer than min_time_ns */
     double step_ns;
+    size_t failed;          /* the side whose replay ended with an error; `sides`: none did */
     struct tp_stored first; /* the warm-up of side 0, for names and warnings */
 };
 

@@ -227,6 +227,19 @@ timed() {
     matches "$err" 'nothing was checked: the baseline holds no value of it'
 }
 
+# unfinished CODE REGEX CMD...: fails as refused does, but what was done until then is said, in no green.
+unfinished() {
+    local code=$1 regex=$2
+    shift 2
+    capture "$@"
+    [ "$rc" -eq "$code" ] || fail "exit code $rc, not $code, of: $*" "$(cat "$err")" || return 1
+    one_sentence "$err" || return 1
+    matches "$err" "$regex" || return 1
+    matches "$out" "^UNFINISHED \\((some )?memory and counts only\\): 0 regressions" || return 1
+    matches "$out" " exit $code$" || return 1
+    lacks "$out" PASS
+}
+
 @test "a tapool that dies, babbles or reads another program ends the check" {
     baseline
     cp tapool-baseline.json before.json
@@ -239,10 +252,58 @@ timed() {
     refused 4 'the answer of ./babble' check --bin ./babble
     refused 4 'was killed by signal 9' check --bin ./dead --update
     cmp tapool-baseline.json before.json
-    refused 4 'was killed by signal 9' check --base-bin ./dead
-    refused 4 'ended with code 1' check --base-bin /bin/false
     stub other '{ sub(/policy_and_source/, "policy") }'
-    refused 3 "their times hold 'policy' and 'policy_and_source'" check --base-bin ./other
+    unfinished 3 "their times hold 'policy' and 'policy_and_source'" check --base-bin ./other
+    unfinished 4 'ended with code 1' check --base-bin /bin/false
+    unfinished 4 "was killed by signal 9" check --base-bin ./dead
+    matches "$out" "^  latency +NOT CHECKED: a.json, arena: './dead' replaying 'arena' was killed by"
+    # the second cell of two: the first is done, and said
+    printf '#!/bin/sh\ncase "$*" in *lru*) kill -9 $$ ;; esac\nexec "$TAPOOL" "$@"\n' >half
+    chmod +x half
+    ok "$TAPOOL" check a.json -s lru --update
+    unfinished 4 'a.json, lru: .*was killed by signal 9' check --bin ./half
+    matches "$out" '^  memory and counts +vs baseline, exact +1 of 2 cells'
+    matches "$out" '^ +not in every cell: a.json, lru: .*was killed'
+    matches "$out" '^  latency +NOT CHECKED: the check ended before$'
+}
+
+@test "what was found before an error or a signal is said" {
+    baseline
+    sed -i 's/"peak_granted": [0-9]*/"peak_granted": 1000/' tapool-baseline.json
+    printf '#!/bin/sh\nkill -9 $$\n' >dead
+    chmod +x dead
+    GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$WORK/s.md capture check --base-bin ./dead \
+        --export-json c.json --export-junit c.xml --export-markdown c.md
+    [ "$rc" -eq 4 ]
+    matches "$err" '^tapool: a.json, arena: .*was killed by signal 9'
+    matches "$out" '^REGRESSION +a.json, arena$'
+    matches "$out" '^FAIL \(memory and counts only\): 1 regression,'
+    matches "$out" ' exit 4$'
+    matches "$out" '^::error title=tapool check%3A regression::'
+    matches s.md peak_granted
+    is c.json 'd["exit_code"], d["counts"]["regression"], d["classes"][2]["checked"]' '(4, 1, False)'
+    matches c.xml '<failure type="cells"'
+    # stopped while the base is timed: it says so itself
+    printf '#!/bin/sh\nkill -INT $PPID\nsleep 20\n' >stopping
+    chmod +x stopping
+    capture check --base-bin ./stopping --export-json d.json
+    [ "$rc" -eq 130 ]
+    matches "$out" '^  latency +NOT CHECKED: interrupted$'
+    matches "$out" '^FAIL .*: 1 regression,'
+    matches "$out" ' exit 130$'
+    is d.json 'd["exit_code"]' 130
+    # a file that cannot be written hides nothing
+    capture check --export-json /dev/full --export-markdown e.md
+    [ "$rc" -eq 4 ]
+    matches "$err" '/dev/full'
+    matches "$out" '^FAIL .*: 1 regression,'
+    matches "$out" ' exit 4$'
+    matches e.md peak_granted
+    sed -i 's/"peak_granted": 1000/"peak_granted": 900000000/' tapool-baseline.json
+    capture check --export-json /dev/full
+    [ "$rc" -eq 4 ]
+    matches "$out" '^UNFINISHED .*: 0 regressions, 1 better,'
+    matches "$out" ' exit 4$'
 }
 
 @test "times: slower fails, faster is said, noise is inconclusive, the engine's share is insensitive" {
@@ -267,6 +328,82 @@ timed() {
     matches "$err" '^tapool: inconclusive: 1 time is so noisy here that \+10 % cannot be excluded$'
     ok check --bin ./tiny --base-bin ./tiny
     matches "$out" "latency +NOT CHECKED: what was timed is mostly tapool's own share in every cell"
+}
+
+# old NAME TEXT [WORD]: an older tapool that ends with exit 2 and TEXT, where WORD is given only if that
+# is in its command line; else it is a stub that is slower than any tapool.
+old() {
+    stub "$1.new" '/"p(50|90|99|99_9)_ns"/ { sub(/[0-9]+,?$/, "1000000000,") }
+        /"ns_per_op"/ { sub(/[0-9.]+,/, "1000000000,") }'
+    cat >"$1" <<END
+#!/bin/sh
+case " \$* " in *"${3-}"*) echo "tapool: $2" >&2; exit 2 ;; esac
+exec ./$1.new "\$@"
+END
+    chmod +x "$1"
+}
+
+@test "what the base build does not know leaves a gap, not an error" {
+    baseline
+    timed base 10 0.01
+    ok "$TAPOOL" check a.json -s lru --update
+    old old "unknown strategy 'lru'" ' -s lru '
+    ok check --base-bin ./old --pairs 7
+    matches "$out" '^  latency +vs ./old, 7 live pairs +1 of 2 cells'
+    matches "$out" "^ +not in: a.json, lru \\(the base has no strategy 'lru'\\)$"
+    matches "$out" '^PASS \(memory and counts, some latency only\)'
+    capture check --base-bin ./old --pairs 7 --require latency --export-json c.json
+    [ "$rc" -eq 1 ]
+    matches "$err" "^tapool: --require latency: latency was not checked in every cell: a.json, lru"
+    matches "$out" "^ +required, but not in: a.json, lru \\(the base has no strategy"
+    is c.json 'd["classes"][2]["reason"]' "a.json, lru (the base has no strategy 'lru')"
+    old old "unknown option '--passes'"
+    ok check --base-bin ./old --pairs 7
+    matches "$out" "^  latency +NOT CHECKED: ./old: unknown option '--passes'$"
+    matches "$out" '^PASS \(memory and counts only\)'
+    capture check --base-bin ./old --pairs 7 --require latency
+    [ "$rc" -eq 1 ]
+    # of the build that is checked it stays an error
+    refused 2 "a.json, arena: ./old: unknown option '--passes'" check -s arena --bin ./old --base-bin ./base
+    old old "unknown option '--touch'" throughput
+    capture check -s arena --bin ./old --base-bin ./base
+    [ "$rc" -eq 2 ]
+    matches "$err" "^tapool: a.json, arena: ./old: unknown option '--touch'$"
+}
+
+# counting: a valgrind that counts 5000 instructions in whatever it runs.
+counting() {
+    cat >valgrind <<'END'
+#!/bin/sh
+case "$*" in *--version) echo valgrind-9.8.7; exit 0 ;; esac
+while :; do
+    case $1 in --callgrind-out-file=*) out=${1#*=} ;; --*) ;; *) break ;; esac
+    shift
+done
+printf 'version: 1\nevents: Ir\ntotals: 5000\n' >"${out%\%p}$$"
+exec "$@"
+END
+    chmod +x valgrind
+    export TAPOOL_VALGRIND=$WORK/valgrind
+}
+
+@test "instructions of a base that is built otherwise, or lacks the strategy, are not compared" {
+    ! sanitized || skip "a build with sanitizers does not run under valgrind"
+    baseline
+    "$TAPOOL" check a.json -s lru --update >made
+    counting
+    old same "unknown strategy 'lru'" ' -s lru '
+    ok check --base-bin ./same --pairs 7
+    matches "$out" '^  instructions +vs ./same, callgrind +1 of 2 cells'
+    matches "$out" "^ +not in: a.json, lru \\(the base has no strategy 'lru'\\)$"
+    matches "$out" '^PASS \(memory and counts, some instructions, some latency only\)'
+    stub slow '/"flags":/ { sub(/:.*"/, ": \"-O0 -g\"") } { sub(/"ns_per_op":.*/, "\"ns_per_op\": 1000000000,") }
+        /"p(50|90|99|99_9)_ns"/ { sub(/[0-9]+,?$/, "1000000000,") }'
+    ok check -s arena --base-bin ./slow --export-json c.json
+    matches "$out" '^  instructions +NOT CHECKED: the base is built otherwise: '
+    is c.json 'd["classes"][1]["checked"], "(-O0 -g), not " in d["classes"][1]["reason"]' '(False, True)'
+    capture check -s arena --base-bin ./slow --require instructions
+    [ "$rc" -eq 1 ]
 }
 
 @test "a plan checks nothing, an A/A counts its false alarms" {

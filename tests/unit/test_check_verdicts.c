@@ -449,6 +449,40 @@ static void exit_codes_follow_from_what_was_found(void **state)
     expect(&x, TP_EFOUND, TP_EXIT_FOUND, "regression");
 }
 
+/* Of two builds what they do not share is said, part by part. */
+static void builds_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *base, *now, *says;
+    } rows[] = {
+        {"x86, GNU 12, release (-O2), glibc", "x86, GNU 12, release (-O2), glibc", ""},
+        {"x86, GNU 12, release (-O0), glibc", "x86, GNU 12, release (-O2), glibc",
+         "the base is built otherwise: release (-O0), not release (-O2)"},
+        {"x86, GNU 1, r, glibc", "x86, GNU 11, r, glibc",
+         "the base is built otherwise: GNU 1, not GNU 11"},
+        {"x86, r", "x86, r, r", "the base is built otherwise: r, not r, r"},
+        {"a", "b", "the base is built otherwise: a, not b"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[400];
+        tp_check_base_build(rows[i].base, rows[i].now, text, sizeof text);
+        assert_string_equal(text, rows[i].says);
+    }
+}
+
+static void the_base_says_what_it_lacks(void **state)
+{
+    (void)state;
+    char text[400];
+    tp_check_base_words("old/tapool", "old/tapool: unknown strategy 'x'", text, sizeof text);
+    assert_string_equal(text, "the base has no strategy 'x'");
+    tp_check_base_words("old/tapool", "old/tapool: unknown option '--passes'", text, sizeof text);
+    assert_string_equal(text, "old/tapool: unknown option '--passes'");
+    tp_check_base_words("", "unknown strategy 'x'", text, sizeof text);
+    assert_string_equal(text, "the base has no strategy 'x'");
+}
+
 static void nothing_passes_unseen(void **state)
 {
     (void)state;
@@ -515,6 +549,8 @@ int main(void)
         cmocka_unit_test(a_fresh_set_decides_what_was_open),
         cmocka_unit_test(too_few_pairs_are_found_out),
         cmocka_unit_test(exit_codes_follow_from_what_was_found),
+        cmocka_unit_test(builds_are_told_apart),
+        cmocka_unit_test(the_base_says_what_it_lacks),
         cmocka_unit_test(nothing_passes_unseen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,6 +202,9 @@ static void test_verdict(void **state)
     g.exit_code = 5;
     assert_verdict(&g, "INCONCLUSIVE: 0 regressions, 0 better, 78 unchanged, 1 inconclusive; 6 of "
                        "6 cells");
+    g.exit_code = 4;
+    assert_verdict(&g, "UNFINISHED: 0 regressions, 0 better, 78 unchanged, 1 inconclusive; 6 of 6 "
+                       "cells");
     g.exit_code = 1;
     g.counts[TP_REGRESSION] = 2;
     g.counts[TP_IMPROVED] = 1;
@@ -310,6 +313,11 @@ static void test_partly(void **state)
                "<failure type=\"not checked\" message=\"not in every cell, though required: of");
     assert_has(screen(&r.gate, 100, false),
                "--require asks for what was not checked: instructions");
+    c->named = true;
+    RIG_TEXT(c->reason, "web.tpt, lru (the base has no strategy 'lru')");
+    assert_has(screen(&r.gate, 100, false), "required, but not in: web.tpt, lru (the base has");
+    c->required = false;
+    assert_has(written("markdown", &r.gate), "; not in: web.tpt, lru (the base has no strategy");
 }
 
 static void test_nothing(void **state)

@@ -521,6 +521,11 @@ static void test_fingerprint_of_others(void **state)
     assert_int_equal(tp_instructions_fingerprint(&c, script, text, sizeof text, &err), TP_OK);
     assert_non_null(strstr(text, "(unknown flags)"));
     assert_null(strchr(text, '\033'));
+    use("#!/bin/sh\necho '{\"tool\": {\"compiler\": \"GNU 1\", \"build\": \"release\", \"flags\":"
+        " \"-ffile-prefix-map=/a=. -O2  -fdebug-prefix-map=/a=. -fmacro-prefix-map= -g -f\"},"
+        " \"machine\": {\"arch\": \"x\", \"libc\": \"y\"}}'\n");
+    assert_int_equal(tp_instructions_fingerprint(&c, script, text, sizeof text, &err), TP_OK);
+    assert_non_null(strstr(text, "(-O2 -g -f)")); /* where the sources lay is no matter */
 }
 
 /* ---- the processor's counter ---- */

@@ -1,0 +1,72 @@
+/* The base build is an older tapool: it may not know a strategy, an option or a pass that this one
+ * has, and may be built otherwise. Cells that cannot be compared for such a reason are gaps of
+ * their class: counted and named, never an error, or no pull request that adds a strategy could be
+ * green.
+ *
+ *     answer of the base             what becomes of the cell
+ *     a result                       it is compared
+ *     exit 2 (command line)          a gap: "the base has no strategy 'x'", or its own sentence
+ *     built otherwise                a gap of the instructions, with both builds
+ *     killed, nonsense, exit 3, 4    an error of the check
+ *
+ * Known weakness: only the first gap is named with its reason. */
+#include "cmd/gate/check_job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void tp_check_gap(struct tp_check_gaps *gaps, size_t cell, const char *reason)
+{
+    if (!gaps->cells++) {
+        gaps->first = cell;
+        snprintf(gaps->reason, sizeof gaps->reason, "%s", reason);
+    }
+}
+
+void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps *gaps,
+                            struct tp_class_check *class)
+{
+    char cell[200], more[40] = "";
+    if (!gaps->cells)
+        return;
+    class->named = class->checked;
+    if (!class->checked) {
+        snprintf(class->reason, sizeof class->reason, "%s", gaps->reason);
+        return;
+    }
+    tp_check_cell_text(&k->cells[gaps->first], cell, sizeof cell);
+    if (gaps->cells > 1)
+        snprintf(more, sizeof more, " and %zu more", gaps->cells - 1);
+    snprintf(class->reason, sizeof class->reason, "%.160s%s (%.300s)", cell, more, gaps->reason);
+}
+
+void tp_check_base_words(const char *base, const char *sentence, char *text, size_t size)
+{
+    static const char unknown[] = "unknown strategy ";
+    size_t length = strlen(base);
+    const char *own = sentence; /* without the name of the program */
+    if (!strncmp(sentence, base, length) && !strncmp(sentence + length, ": ", 2))
+        own = sentence + length + 2;
+    if (!strncmp(own, unknown, sizeof unknown - 1))
+        snprintf(text, size, "the base has no strategy %s", own + sizeof unknown - 1);
+    else
+        snprintf(text, size, "%s", sentence);
+}
+
+/* Their parts are separated by ", ". */
+void tp_check_base_build(const char *base, const char *now, char *text, size_t size)
+{
+    size_t start = 0, end = 0, b = strlen(base), n = strlen(now);
+    text[0] = '\0';
+    if (!strcmp(base, now))
+        return;
+    for (size_t i = 0; base[i] && base[i] == now[i]; i++)
+        if (base[i] == ' ' && i && base[i - 1] == ',')
+            start = i + 1;
+    for (size_t i = 1; i + start <= b && i + start <= n && base[b - i] == now[n - i]; i++)
+        if (base[b - i] == ',')
+            end = i;
+    snprintf(text, size, "the base is built otherwise: %.*s, not %.*s",
+             (int)(b - start - end > 150 ? 150 : b - start - end), base + start,
+             (int)(n - start - end > 150 ? 150 : n - start - end), now + start);
+}

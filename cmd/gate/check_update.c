@@ -50,7 +50,7 @@ static void say_demoted(struct update *u, const struct tp_check_cell *c, const c
                         const char *why)
 {
     char text[512];
-    snprintf(text, sizeof text, "%s %s; it is not checked any more", name, why);
+    snprintf(text, sizeof text, "%.240s %.240s; it is not checked any more", name, why);
     u->demoted++;
     say(u, "demoted", c, text);
 }

@@ -165,24 +165,36 @@ def build_slowed(args, nops, folder):
 def measured_share(args, slowed, folder):
     """How much slower the reference cell is, from three times as many pairs as a check has."""
     document = check(slowed, folder, REFERENCE[0], "-s", REFERENCE[1], "--base-bin", args.tapool,
-                     "--pairs", "60", "--seed", "1")
+                     "--pairs", "60", "--seed", "1", *args.more)
     for f in document["findings"]:
         if f["metric"] == "ns_per_op":
             return f["difference"]["estimate"] - 1
     sys.exit("the reference cell was not timed")
 
 
+def next_guess(tried, share):
+    """Between the nearest two that were tried, one on either side. A processor hides some nops
+    behind what it waits for, so the line through 0 is no guide once there are two."""
+    below = max((t for t in tried if t[1] <= share), default=(0, 0.0), key=lambda t: t[1])
+    above = min((t for t in tried if t[1] > share), default=None, key=lambda t: t[1])
+    if above is None:
+        return 2 * below[0] or 100
+    part = (share - below[1]) / (above[1] - below[1])
+    return round(below[0] + part * (above[0] - below[0]))
+
+
 def find_nops(args, share, folder):
-    """A row of `nop` that slows the reference cell by this share: two steps along a line."""
-    nops = 40
-    for _ in range(3):
+    """A row of `nop` that slows the reference cell by this share, to a tenth of it or a point."""
+    tried, nops = [], 100
+    for _ in range(8):
         slowed = build_slowed(args, nops, folder)
         got = measured_share(args, slowed, folder)
         print("%d nops: %+.1f %%" % (nops, 100 * got), flush=True)
-        if abs(got - share) < 0.01:
-            break
-        nops = max(1, round(nops * share / max(got, 0.005)))
-    return slowed, got
+        if abs(got - share) <= max(0.01, share / 10):
+            return slowed, got
+        tried.append((nops, got))
+        nops = next_guess(tried, share)
+    sys.exit("no row of nops slows the reference cell by %.0f %%" % (100 * share))
 
 
 def trial_power(args):

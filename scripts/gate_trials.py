@@ -28,7 +28,7 @@ SAMPLES = ["sqlite", "jq", "python-threads"]
 REFERENCE = ("sqlite.json", "lru")  # the cell whose slowdown is set
 COLUMNS = ["date", "kind", "version", "seed", "seconds", "load", "exit", "regression_E",
            "regression_D", "regression_N", "improved", "inconclusive", "insensitive",
-           "sensitivity", "found", "worst"]
+           "sensitivity", "found", "share", "worst"]
 SLOWED = re.compile(r"(static int lru_(?:alloc|free)\([^{]*\)\n\{\n)")
 
 
@@ -118,8 +118,10 @@ def print_aa(path):
 
 def print_power(path, kind):
     rows = read(path, kind)
-    print("%s: found in %d of %d checks (%s)" %
-          (kind, sum(row["found"] == "yes" for row in rows), len(rows), path))
+    shares = sorted(float(row["share"]) for row in rows)
+    print("%s: %+.1f %% (median of what the checks say), found in %d of %d checks (%s)" %
+          (kind, 100 * shares[len(shares) // 2] if shares else 0,
+           sum(row["found"] == "yes" for row in rows), len(rows), path))
 
 
 def trial_aa(args):
@@ -166,10 +168,7 @@ def measured_share(args, slowed, folder):
     """How much slower the reference cell is, from three times as many pairs as a check has."""
     document = check(slowed, folder, REFERENCE[0], "-s", REFERENCE[1], "--base-bin", args.tapool,
                      "--pairs", "60", "--seed", "1", *args.more)
-    for f in document["findings"]:
-        if f["metric"] == "ns_per_op":
-            return f["difference"]["estimate"] - 1
-    sys.exit("the reference cell was not timed")
+    return reference_of(document)["difference"]["estimate"] - 1
 
 
 def next_guess(tried, share):
@@ -184,33 +183,43 @@ def next_guess(tried, share):
 
 
 def find_nops(args, share, folder):
-    """A row of `nop` that slows the reference cell by this share, to a tenth of it or a point."""
+    """A row of `nop` that slows the reference cell by this share, to a tenth of it or 1.5 points."""
     tried, nops = [], 100
     for _ in range(8):
         slowed = build_slowed(args, nops, folder)
         got = measured_share(args, slowed, folder)
         print("%d nops: %+.1f %%" % (nops, 100 * got), flush=True)
-        if abs(got - share) <= max(0.01, share / 10):
+        if abs(got - share) <= max(0.015, share / 10):
             return slowed, got
         tried.append((nops, got))
         nops = next_guess(tried, share)
     sys.exit("no row of nops slows the reference cell by %.0f %%" % (100 * share))
 
 
+def reference_of(document):
+    for f in document["findings"]:
+        if (f["trace"], f["strategy"]) == REFERENCE and f["metric"] == "ns_per_op":
+            return f
+    sys.exit("the reference cell was not timed")
+
+
 def trial_power(args):
     version = run([args.tapool, "--version"]).stdout.strip()
-    share = args.percent / 100
     with tempfile.TemporaryDirectory() as folder:
         make_baseline(args.tapool, args.samples, folder)
-        slowed, got = find_nops(args, share, folder)
-        kind = "lru %+.1f%%" % (100 * got)
+        if args.nops:
+            slowed, kind = build_slowed(args, args.nops, folder), "lru, %d nops" % args.nops
+        else:
+            slowed, got = find_nops(args, args.percent / 100, folder)
+            kind = "lru %+.1f%%" % (100 * got)
         for i in range(args.count):
             document = check(slowed, folder, "--base-bin", args.tapool, *args.more)
-            found = any(f["trace"] == REFERENCE[0] and f["strategy"] == REFERENCE[1] and
-                        f["metric"] == "ns_per_op" and f["verdict"] == "regression"
-                        for f in document["findings"])
-            append(args.tally, row_of(kind, version, document, "yes" if found else "no"))
-            print("%d of %d: %s" % (i + 1, args.count, "found" if found else "NOT FOUND"),
+            reference = reference_of(document)
+            found = "yes" if reference["verdict"] == "regression" else "no"
+            row = row_of(kind, version, document, found)
+            row["share"] = "%.4f" % (reference["difference"]["estimate"] - 1)
+            append(args.tally, row)
+            print("%d of %d: %s %%, found: %s" % (i + 1, args.count, row["share"], found),
                   flush=True)
     print_power(args.tally, kind)
 
@@ -224,6 +233,7 @@ def main():
     parser.add_argument("--root", required=True)
     parser.add_argument("--tally", required=True)
     parser.add_argument("--percent", type=float, default=10)
+    parser.add_argument("--nops", type=int, default=0, help="instead of --percent")
     words = sys.argv[1:]
     cut = words.index("--") if "--" in words else len(words)
     args = parser.parse_args(words[:cut])

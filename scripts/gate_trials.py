@@ -8,9 +8,10 @@ A check is `tapool check --base-bin` over 3 traces x 2 strategies, all three cla
 a line to the tally, so that trials may be spread over days and stopped at any time: what stands
 there counts.
 
-How a strategy is slowed: a copy of the tree gets a row of `nop` in front of lru's alloc and free,
-as many as make the share on the reference trace. The share is measured beside the base with many
-more pairs than a check has; what was measured stands in the tally.
+How a strategy is slowed: in a copy of the tree so many of 64 calls of lru's alloc and free begin
+with a fence, which the processor cannot work off beside anything else. The share that this makes on
+the reference trace is measured beside the base with many more pairs than a check has; what was
+measured stands in the tally.
 """
 import argparse
 import csv
@@ -137,11 +138,12 @@ def trial_aa(args):
 
 # ---- power ----
 
-def slowed_source(tree, nops):
+def slowed_source(tree, fences):
     path = os.path.join(tree, "alloc/strategies/lru.c")
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    line = '    __asm__ volatile(".rept %d\\n\\tnop\\n\\t.endr");\n' % nops
+    line = ("    static unsigned turn;\n    if ((++turn & 63) < %du)\n"
+            '        __asm__ volatile("lfence" ::: "memory");\n' % fences)
     text, places = SLOWED.subn(lambda m: m.group(1) + line, text)
     if places != 2:
         sys.exit("lru.c: its alloc and free were not found")
@@ -149,11 +151,11 @@ def slowed_source(tree, nops):
         file.write(text)
 
 
-def build_slowed(args, nops, folder):
+def build_slowed(args, fences, folder):
     tree = os.path.join(folder, "tree")
     shutil.rmtree(tree, ignore_errors=True)
     shutil.copytree(args.root, tree, ignore=shutil.ignore_patterns("build", ".git"))
-    slowed_source(tree, nops)
+    slowed_source(tree, fences)
     build = os.path.join(folder, "build")
     commands = [["cmake", "-S", tree, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                  "-DTAPOOL_TESTS=OFF"], ["cmake", "--build", build, "--target", "tapool"]]
@@ -172,28 +174,27 @@ def measured_share(args, slowed, folder):
 
 
 def next_guess(tried, share):
-    """Between the nearest two that were tried, one on either side. A processor hides some nops
-    behind what it waits for, so the line through 0 is no guide once there are two."""
+    """Between the nearest two that were tried, one on either side."""
     below = max((t for t in tried if t[1] <= share), default=(0, 0.0), key=lambda t: t[1])
     above = min((t for t in tried if t[1] > share), default=None, key=lambda t: t[1])
     if above is None:
-        return 2 * below[0] or 100
+        return min(64, 2 * below[0])
     part = (share - below[1]) / (above[1] - below[1])
     return round(below[0] + part * (above[0] - below[0]))
 
 
-def find_nops(args, share, folder):
-    """A row of `nop` that slows the reference cell by this share, to a tenth of it or 1.5 points."""
-    tried, nops = [], 100
+def find_fences(args, share, folder):
+    """As many as slow the reference cell by this share, to a tenth of it or 1.5 points."""
+    tried, fences = [], 8
     for _ in range(8):
-        slowed = build_slowed(args, nops, folder)
+        slowed = build_slowed(args, fences, folder)
         got = measured_share(args, slowed, folder)
-        print("%d nops: %+.1f %%" % (nops, 100 * got), flush=True)
+        print("%d of 64 calls: %+.1f %%" % (fences, 100 * got), flush=True)
         if abs(got - share) <= max(0.015, share / 10):
             return slowed, got
-        tried.append((nops, got))
-        nops = next_guess(tried, share)
-    sys.exit("no row of nops slows the reference cell by %.0f %%" % (100 * share))
+        tried.append((fences, got))
+        fences = next_guess(tried, share)
+    sys.exit("no number of fences slows the reference cell by %.0f %%" % (100 * share))
 
 
 def reference_of(document):
@@ -207,10 +208,10 @@ def trial_power(args):
     version = run([args.tapool, "--version"]).stdout.strip()
     with tempfile.TemporaryDirectory() as folder:
         make_baseline(args.tapool, args.samples, folder)
-        if args.nops:
-            slowed, kind = build_slowed(args, args.nops, folder), "lru, %d nops" % args.nops
+        if args.fences:
+            slowed, kind = build_slowed(args, args.fences, folder), "lru, %d of 64" % args.fences
         else:
-            slowed, got = find_nops(args, args.percent / 100, folder)
+            slowed, got = find_fences(args, args.percent / 100, folder)
             kind = "lru %+.1f%%" % (100 * got)
         for i in range(args.count):
             document = check(slowed, folder, "--base-bin", args.tapool, *args.more)
@@ -219,8 +220,8 @@ def trial_power(args):
             row = row_of(kind, version, document, found)
             row["share"] = "%.4f" % (reference["difference"]["estimate"] - 1)
             append(args.tally, row)
-            print("%d of %d: %s %%, found: %s" % (i + 1, args.count, row["share"], found),
-                  flush=True)
+            print("%d of %d: %+.1f %%, found: %s" %
+                  (i + 1, args.count, 100 * float(row["share"]), found), flush=True)
     print_power(args.tally, kind)
 
 
@@ -233,7 +234,7 @@ def main():
     parser.add_argument("--root", required=True)
     parser.add_argument("--tally", required=True)
     parser.add_argument("--percent", type=float, default=10)
-    parser.add_argument("--nops", type=int, default=0, help="instead of --percent")
+    parser.add_argument("--fences", type=int, default=0, help="instead of --percent")
     words = sys.argv[1:]
     cut = words.index("--") if "--" in words else len(words)
     args = parser.parse_args(words[:cut])

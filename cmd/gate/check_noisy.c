@@ -154,7 +154,7 @@ static double sensitivity(const struct noisy *n, const struct tp_stat_rule *rule
     double worst = 0;
     for (size_t i = 0; i < n->tests.count; i++) {
         const struct tp_noisy_test *t = &n->tests.items[i];
-        if (t->insensitive || strncmp(t->metric->path, "throughput.", 11) != 0)
+        if (t->insensitive || !tp_metric_is_ns_per_op(t->metric))
             continue;
         double one = tp_noisy_sensitivity(&n->rounds[t->cell], rule);
         worst = isnan(one) || isnan(worst) ? NAN : fmax(worst, one);

@@ -188,18 +188,13 @@ static void fill_measured(const struct tp_compare *c, const struct tp_compare_ro
     cell->value = tp_stat_median(values, cell->count);
 }
 
-static bool is_throughput(const struct tp_metric *m)
-{
-    return !strcmp(m->name, "ns_per_op");
-}
-
 static void fill_stored(const struct tp_compare *c, const struct tp_compare_row *r,
                         const struct tp_metric *m, struct tp_compare_cell *cell)
 {
     double values[TP_STAT_VALUES_MAX];
     cell->value = tp_condition_value(r->run, m);
     cell->count = !(cell->value != cell->value);
-    if (!is_throughput(m) || isnan(cell->value) || !r->run->repeat_count)
+    if (!tp_metric_is_ns_per_op(m) || isnan(cell->value) || !r->run->repeat_count)
         return;
     cell->count = keep_known(r->run->repeats, r->run->repeat_count, values);
     fill_interval(c, values, cell->count, cell);
@@ -246,7 +241,7 @@ static bool is_unlike(const struct tp_compare_row *r, const struct tp_compare_ro
 static bool is_coarse(const struct tp_compare_row *r, const struct tp_metric *m, double value)
 {
     double step = r->rounds ? r->rounds->step_ns : r->from->step_ns;
-    return !is_throughput(m) && step >= 1 && value < COARSE * step;
+    return !tp_metric_is_ns_per_op(m) && step >= 1 && value < COARSE * step;
 }
 
 /* Whether a test can say anything of this metric of the two. */
@@ -265,7 +260,7 @@ static void mark_plain(const struct tp_compare_row *base, const struct tp_metric
 {
     struct tp_compare_cell *now = &r->cells[index_of(m)];
     const struct tp_compare_cell *was = &base->cells[index_of(m)];
-    bool coarse = is_time(m) && !is_throughput(m) &&
+    bool coarse = is_time(m) && !tp_metric_is_ns_per_op(m) &&
                   (is_coarse(r, m, now->value) || is_coarse(base, m, was->value));
     now->mark = TP_MARK_NONE;
     if (r == base && !isnan(now->value))

@@ -159,6 +159,11 @@ struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exac
     return (struct tp_text){"-"};
 }
 
+bool tp_metric_is_ns_per_op(const struct tp_metric *m)
+{
+    return !strcmp(m->name, "ns_per_op");
+}
+
 const char *tp_class_letter(enum tp_class class)
 {
     static const char *const letters[TP_CLASSES] = {"E", "D", "N", "R"};

@@ -7,6 +7,7 @@
 #include "alloc/err.h"
 #include "cmd/text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum tp_class {
@@ -51,6 +52,9 @@ const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err);
 
 /* A value as people read it: "131.4 MiB", "12,345", "3.2 %", "14.9 ns", "-" for NAN. */
 struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exact);
+
+/* ns_per_op: from whole replays, so that no step of the clock limits it. */
+bool tp_metric_is_ns_per_op(const struct tp_metric *m);
 
 /* "E", "D", "N", "R". */
 const char *tp_class_letter(enum tp_class class);

@@ -63,7 +63,7 @@ static bool is_test(const struct tp_rounds *r, const struct tp_metric *m)
     double now = median_of(tp_rounds_values(r, 1, m), r->rounds);
     if (m->class != TP_CLASS_NOISY || isnan(base) || isnan(now))
         return false;
-    return !strncmp(m->path, "throughput.", 11) || fmax(base, now) >= STEPS * r->step_ns;
+    return tp_metric_is_ns_per_op(m) || fmax(base, now) >= STEPS * r->step_ns;
 }
 
 static int append(struct tp_noisy_tests *t, const struct tp_noisy_test *test, struct tp_err *err)
@@ -100,7 +100,7 @@ int tp_noisy_collect(struct tp_noisy_tests *t, size_t cell, const struct tp_roun
         struct tp_noisy_test test = {.cell = cell, .metric = &tp_metrics[i], .sets = 1};
         if (!is_test(r, test.metric))
             continue;
-        test.insensitive = !visible && !strncmp(test.metric->path, "throughput.", 11);
+        test.insensitive = !visible && tp_metric_is_ns_per_op(test.metric);
         measure(&test, r, seed);
         status = append(t, &test, err);
     }

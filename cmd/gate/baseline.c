@@ -155,7 +155,7 @@ static bool is_exact(const struct tp_metric *m)
     return m->class == TP_CLASS_EXACT;
 }
 
-static bool is_time(const struct tp_metric *m)
+static bool is_noisy(const struct tp_metric *m)
 {
     return m->class == TP_CLASS_NOISY;
 }
@@ -308,7 +308,7 @@ static int read_latency(const struct tp_member *in, struct tp_baseline_latency *
         status = tp_member_number(&m, "spread", &real_or_null, &l->spread, err);
     if (!status)
         status = tp_member_get(&m, "times", true, &times, err);
-    return status ? status : read_values(&times, is_time, &l->values, &l->count, err);
+    return status ? status : read_values(&times, is_noisy, &l->values, &l->count, err);
 }
 
 static int read_hash(const struct tp_member *in, char **out, struct tp_err *err)

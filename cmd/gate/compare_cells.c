@@ -10,16 +10,6 @@ static const struct tp_compare_cell *cell_of(const struct tp_compare_row *r,
     return &r->cells[m - tp_metrics];
 }
 
-static bool is_time(const struct tp_metric *m)
-{
-    return m->unit == TP_UNIT_NS;
-}
-
-static bool is_single(const struct tp_metric *m) /* one call, not a mean */
-{
-    return is_time(m) && !strstr(m->name, "per_op") && !strstr(m->name, "mean");
-}
-
 static double step_of(const struct tp_compare_row *r)
 {
     return r->rounds ? r->rounds->step_ns : r->from->step_ns;
@@ -66,7 +56,7 @@ struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
                          device ? known[i].device[l] : known[i].host[l]);
     if (policy && !strcmp(m->name, "ns_per_op"))
         return (struct tp_compare_head){{"policy time", "ns per call"}};
-    if (is_time(m) && !strstr(head.line[1], "ns")) {
+    if (tp_metric_is_time(m) && !strstr(head.line[1], "ns")) {
         size_t used = strlen(head.line[1]);
         snprintf(head.line[1] + used, sizeof head.line[1] - used, ", ns");
     }
@@ -77,7 +67,7 @@ struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
 
 static bool is_flattered(const struct tp_compare_row *r, const struct tp_metric *m)
 {
-    return is_time(m) && tp_compare_flattered(r);
+    return tp_metric_is_time(m) && tp_compare_flattered(r);
 }
 
 /* Nothing is left of the time when tapool's own share is taken off. */
@@ -106,7 +96,7 @@ static void time_value(const struct tp_compare_row *r, const struct tp_metric *m
                        size_t size)
 {
     const struct tp_compare_cell *cell = cell_of(r, m);
-    if (is_single(m))
+    if (tp_metric_is_one_call(m))
         snprintf(text, size, "%s", tp_latency_text(whole_ns(cell->value), step_of(r)).s);
     else if (isnan(cell->low))
         snprintf(text, size, "%s", time_text(cell->value).s);
@@ -125,7 +115,7 @@ void tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metri
         snprintf(text, size, "-");
     else if (is_drowned(r, m))
         snprintf(text, size, "(c)");
-    else if (is_time(m))
+    else if (tp_metric_is_time(m))
         time_value(r, m, text, size);
     else
         snprintf(text, size, "%s%s", tp_metric_text(m, cell->value, exact).s,
@@ -181,7 +171,8 @@ static bool has_untested(const struct tp_compare_row *r, const struct tp_metric 
 static bool has_bound(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     double value = cell_of(r, m)->value;
-    return is_single(m) && value >= 0 && tp_latency_is_coarse(whole_ns(value), step_of(r));
+    return tp_metric_is_one_call(m) && value >= 0 &&
+           tp_latency_is_coarse(whole_ns(value), step_of(r));
 }
 
 static bool has_drowned(const struct tp_compare_row *r, const struct tp_metric *m)

@@ -183,7 +183,7 @@ static void fill_measured(const struct tp_compare *c, const struct tp_compare_ro
     cell->count = keep_known(tp_rounds_values(r->rounds, r->side, m), r->rounds->rounds, values);
     if (2 * cell->count < r->rounds->rounds)
         return;
-    if (m->unit == TP_UNIT_NS && m->class == TP_CLASS_NOISY)
+    if (m->class == TP_CLASS_NOISY)
         fill_interval(c, values, cell->count, cell);
     cell->value = tp_stat_median(values, cell->count);
 }
@@ -205,11 +205,6 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
     }
 }
 
-static bool is_time(const struct tp_metric *m)
-{
-    return m->class == TP_CLASS_NOISY || m->class == TP_CLASS_REPORT;
-}
-
 bool tp_compare_flattered(const struct tp_compare_row *r)
 {
     const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
@@ -220,9 +215,9 @@ static void fill_cells(const struct tp_compare *c, struct tp_compare_row *r)
 {
     for (size_t m = 0; m < tp_metric_count; m++) {
         const struct tp_metric *metric = &tp_metrics[m];
-        if (!c->used[m] || (is_time(metric) && tp_compare_flattered(r)))
+        if (!c->used[m] || (tp_metric_is_time(metric) && tp_compare_flattered(r)))
             continue;
-        if (r->rounds && is_time(metric))
+        if (r->rounds && tp_metric_is_time(metric))
             fill_measured(c, r, metric, &r->cells[m]);
         else
             fill_stored(c, r, metric, &r->cells[m]);
@@ -241,7 +236,7 @@ static bool is_unlike(const struct tp_compare_row *r, const struct tp_compare_ro
 static bool is_coarse(const struct tp_compare_row *r, const struct tp_metric *m, double value)
 {
     double step = r->rounds ? r->rounds->step_ns : r->from->step_ns;
-    return !tp_metric_is_ns_per_op(m) && step >= 1 && value < COARSE * step;
+    return tp_metric_is_one_call(m) && step >= 1 && value < COARSE * step;
 }
 
 /* Whether a test can say anything of this metric of the two. */
@@ -260,20 +255,19 @@ static void mark_plain(const struct tp_compare_row *base, const struct tp_metric
 {
     struct tp_compare_cell *now = &r->cells[index_of(m)];
     const struct tp_compare_cell *was = &base->cells[index_of(m)];
-    bool coarse = is_time(m) && !tp_metric_is_ns_per_op(m) &&
-                  (is_coarse(r, m, now->value) || is_coarse(base, m, was->value));
+    bool coarse = is_coarse(r, m, now->value) || is_coarse(base, m, was->value);
     now->mark = TP_MARK_NONE;
     if (r == base && !isnan(now->value))
         now->mark = TP_MARK_BASE;
     if (r == base || isnan(now->value) || isnan(was->value) || coarse ||
-        (is_time(m) && is_unlike(r, base)))
+        (tp_metric_is_time(m) && is_unlike(r, base)))
         return;
     if (now->value == was->value)
         now->change = 0;
     else if (was->value > 0)
         now->change = now->value / was->value - 1;
     bool exact = m->class != TP_CLASS_EXACT || (r->run->exact && base->run->exact);
-    now->mark = is_time(m) ? TP_MARK_UNTESTED : exact ? TP_MARK_EXACT : TP_MARK_REPORTED;
+    now->mark = tp_metric_is_time(m) ? TP_MARK_UNTESTED : exact ? TP_MARK_EXACT : TP_MARK_REPORTED;
 }
 
 struct test {

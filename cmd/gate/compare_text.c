@@ -119,7 +119,7 @@ static void print_failures(const struct tp_compare_table *t, struct tp_page *pag
 static bool shows_times(const struct tp_compare *c)
 {
     for (size_t m = 0; m < c->column_count; m++)
-        if (c->columns[m]->unit == TP_UNIT_NS)
+        if (tp_metric_is_time(c->columns[m]))
             return true;
     return false;
 }

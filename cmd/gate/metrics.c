@@ -159,6 +159,16 @@ struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exac
     return (struct tp_text){"-"};
 }
 
+bool tp_metric_is_time(const struct tp_metric *m)
+{
+    return m->unit == TP_UNIT_NS;
+}
+
+bool tp_metric_is_one_call(const struct tp_metric *m)
+{
+    return !strncmp(m->path, "latency.", 8) && !strstr(m->path, ".mean");
+}
+
 bool tp_metric_is_ns_per_op(const struct tp_metric *m)
 {
     return !strcmp(m->name, "ns_per_op");

@@ -53,7 +53,14 @@ const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err);
 /* A value as people read it: "131.4 MiB", "12,345", "3.2 %", "14.9 ns", "-" for NAN. */
 struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exact);
 
-/* ns_per_op: from whole replays, so that no step of the clock limits it. */
+bool tp_metric_is_time(const struct tp_metric *m);
+
+/* The time of one call (a percentile, a maximum): below ten steps of the clock a bound or a guess.
+ * Means and whole replays are not. */
+bool tp_metric_is_one_call(const struct tp_metric *m);
+
+/* The mean of whole replays less the empty strategy's: what the gate's verdict on a cell rests on.
+ */
 bool tp_metric_is_ns_per_op(const struct tp_metric *m);
 
 /* "E", "D", "N", "R". */

@@ -63,7 +63,7 @@ static bool is_test(const struct tp_rounds *r, const struct tp_metric *m)
     double now = median_of(tp_rounds_values(r, 1, m), r->rounds);
     if (m->class != TP_CLASS_NOISY || isnan(base) || isnan(now))
         return false;
-    return tp_metric_is_ns_per_op(m) || fmax(base, now) >= STEPS * r->step_ns;
+    return !tp_metric_is_one_call(m) || fmax(base, now) >= STEPS * r->step_ns;
 }
 
 static int append(struct tp_noisy_tests *t, const struct tp_noisy_test *test, struct tp_err *err)

@@ -103,6 +103,9 @@ END
     same_screen compare-markdown "$TAPOOL" compare new.json old.json --base old.json --sort name --format markdown
     ok "$TAPOOL" compare old.json --base bump --metric ns_per_op
     matches "$out" '^  arena .*\(\+3[0-9.]+ %\)'
+    # no step of the clock limits means and whole replays; it does percentiles
+    ok "$TAPOOL" compare old.json new.json --metric cold_ns_per_op --metric alloc.mean --metric alloc.p50
+    matches "$out" '^  arena \(new.json\) +17.3 +\(\+3.0 %\) +5.19 +\(\+3.0 %\) +<=10 +- *$'
     capture "$TAPOOL" compare old.json new.json --fail-on 'peak_reserved>+100%' --metric peak_reserved
     [ "$rc" -eq 1 ]
     matches "$err" 'peak_reserved>\+100%: sqlite, arena \(new.json\): 3.938 MiB against 1.938 MiB of arena \(old.json\), \+103.2 %; 1 more'

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define PASS_NS     UINT64_C(25000000)
@@ -221,7 +222,8 @@ static bool is_word(const char *word, const char *const *words)
 
 static int check_binary(const char *option, const char *path, struct tp_err *err)
 {
-    if (!path || access(path, X_OK) == 0)
+    struct stat st;
+    if (!path || (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0))
         return TP_OK;
     return tp_fail(err, TP_EUSAGE, "option '%s' is '%s', which is no program that can be started",
                    option, path);
@@ -234,6 +236,15 @@ static int check_strategy(const char *text, struct tp_err *err)
     if (text && !status)
         tp_strategy_spec_release(&spec);
     return status;
+}
+
+static int check_core(const struct tp_check_opts *o, struct tp_err *err)
+{
+    if (o->core == TP_OPT_KEYWORD(CORE_AUTO) || o->core == TP_OPT_KEYWORD(CORE_NONE) ||
+        tp_measure_has_core(o->core))
+        return TP_OK;
+    return tp_fail(err, TP_EUSAGE, "option 'core' is %llu, which tapool may not run on here",
+                   (unsigned long long)o->core);
 }
 
 static int check_files(const struct tp_check_opts *o, struct tp_err *err)
@@ -276,6 +287,8 @@ static int check_options(const struct tp_check_opts *o, struct tp_err *err)
         status = check_binary("bin", o->bin, err);
     if (!status)
         status = check_strategy(o->base_strategy, err);
+    if (!status)
+        status = check_core(o, err);
     return status ? status : check_files(o, err);
 }
 

@@ -27,7 +27,7 @@ enum { ARGUMENTS = 64, ENVIRONMENT = 512, PADDING_MAX = 4096, COMPLAINT = 4096 }
 struct launch {
     char *argv[ARGUMENTS + 1];
     char *envp[ENVIRONMENT + 1];
-    char own[4096]; /* path of this tapool */
+    char program[4096]; /* path of the tapool that replays */
     char min_time[32], seed[24];
     char padding[PADDING_MAX + 16];
     size_t count;
@@ -57,23 +57,33 @@ static void add_all(struct launch *l, const char *const *words)
         add(l, *words);
 }
 
-/* A runner cannot be given /proc/self/exe: that would be itself. */
-static int find_own(struct launch *l, struct tp_err *err)
+/* A file is what was named: without a slash exec, and a runner, would look for it in PATH. A runner
+ * cannot be given /proc/self/exe: that would be itself. */
+static int find_program(struct launch *l, const struct tp_measure *m, struct tp_err *err)
 {
-    ssize_t length = readlink("/proc/self/exe", l->own, sizeof l->own - 1);
+    ssize_t length;
+    if (m->binary || !m->runner) {
+        const char *path = m->binary ? m->binary : "/proc/self/exe";
+        length =
+            snprintf(l->program, sizeof l->program, "%s%s", strchr(path, '/') ? "" : "./", path);
+        return length < (ssize_t)sizeof l->program
+                   ? TP_OK
+                   : tp_fail(err, TP_EUSAGE, "the name of '%.80s...' is too long", path);
+    }
+    length = readlink("/proc/self/exe", l->program, sizeof l->program - 1);
     if (length <= 0)
         return tp_fail(err, TP_EIO, "tapool cannot find its own program file: %s", strerror(errno));
-    l->own[length] = '\0';
+    l->program[length] = '\0';
     return TP_OK;
 }
 
 static int make_arguments(struct launch *l, const struct tp_measure *m, struct tp_err *err)
 {
-    int status = m->binary || !m->runner ? TP_OK : find_own(l, err);
+    int status = find_program(l, m, err);
     snprintf(l->min_time, sizeof l->min_time, "%lluns", (unsigned long long)m->min_time_ns);
     snprintf(l->seed, sizeof l->seed, "%llu", (unsigned long long)m->seed);
     add_all(l, m->runner);
-    add(l, m->binary ? m->binary : m->runner ? l->own : "/proc/self/exe");
+    add(l, l->program);
     add(l, "replay");
     add_option(l, "-s", m->strategy);
     add_option(l, "--format", "json");
@@ -280,6 +290,13 @@ int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err 
 int tp_measure_run(const struct tp_measure *m, struct tp_err *err)
 {
     return measure(m, NULL, err);
+}
+
+bool tp_measure_has_core(uint64_t core)
+{
+    cpu_set_t set;
+    return core < CPU_SETSIZE && !sched_getaffinity(0, sizeof set, &set) &&
+           CPU_ISSET((unsigned)core, &set);
 }
 
 int tp_measure_core(void)

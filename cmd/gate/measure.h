@@ -10,7 +10,7 @@
 
 /* What is played, and how; all borrowed. */
 struct tp_measure {
-    const char *binary;      /* NULL: this tapool */
+    const char *binary;      /* a file, never looked for in PATH; NULL: this tapool */
     const char *trace;       /* path of a prepared trace (tp_measure_prepare) or as given */
     const char *strategy;    /* "arena:arena_size=1MiB" */
     const char *source;      /* NULL: the default of the trace's kind without a GPU */
@@ -35,6 +35,9 @@ int tp_measure_run(const struct tp_measure *m, struct tp_err *err);
 
 /* A core to pin to, the last one that this process may use; -1 where that cannot be told. */
 int tp_measure_core(void);
+
+/* Whether this process may use that core. */
+bool tp_measure_has_core(uint64_t core);
 
 /* Reads a trace of any form once and writes it as a .tpt into `folder`, so that every child opens
  * the same program at once. `path` gets its name (owned by the caller). */

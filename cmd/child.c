@@ -85,19 +85,22 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
 /* The child finds the program at descriptor 3 and the job at 4. */
 enum { PROGRAM_FD = 3, JOB_FD = 4 };
 
-/* The kernel's own link starts this very file, be it deleted or replaced meanwhile. But under an
- * emulator (valgrind) it leads to that, and only what is read from the link is this tapool. */
-static const char *own_executable(char *path, size_t size)
+bool tp_child_own_file(char *path, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", path, size);
+    bool whole = length > 0 && (size_t)length < size;
+    path[whole ? length : 0] = '\0';
+    return whole && access(path, X_OK) == 0;
+}
+
+/* Under an emulator only what is read from the link is this tapool. */
+const char *tp_child_own_executable(char *path, size_t size)
 {
     static const char link[] = "/proc/self/exe";
     struct stat kernel, named;
-    ssize_t length = readlink(link, path, size - 1);
-    if (length < 0)
-        return link;
-    path[length] = '\0';
-    bool emulated = !stat(link, &kernel) && !stat(path, &named) &&
+    bool emulated = tp_child_own_file(path, size) && !stat(link, &kernel) && !stat(path, &named) &&
                     (kernel.st_ino != named.st_ino || kernel.st_dev != named.st_dev);
-    return emulated && access(path, X_OK) == 0 ? path : link;
+    return emulated ? path : link;
 }
 
 static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
@@ -112,10 +115,10 @@ static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
     int high_job = fcntl(job_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
     posix_spawn_file_actions_adddup2(&actions, high_program, PROGRAM_FD);
     posix_spawn_file_actions_adddup2(&actions, high_job, JOB_FD);
-    int failed =
-        high_program < 0 || high_job < 0
-            ? errno
-            : posix_spawn(pid, own_executable(path, sizeof path), &actions, NULL, argv, environ);
+    const char *program = tp_child_own_executable(path, sizeof path);
+    int failed = high_program < 0 || high_job < 0
+                     ? errno
+                     : posix_spawn(pid, program, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (high_program >= 0)
         close(high_program);

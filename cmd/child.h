@@ -4,12 +4,23 @@
 
 #include "cmd/spec.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 /* As tp_replay, in a fresh tapool. The program travels by descriptor, the result by shared memory.
  */
 int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                     struct tp_run *out, struct tp_err *err);
+
+/* What a child execs to become this very tapool: the kernel's own link, which holds be the file
+ * deleted or replaced meanwhile; under an emulator (valgrind), to which that link leads, the file.
+ * `path` is room for its name. */
+const char *tp_child_own_executable(char *path, size_t size);
+
+/* The name of the file that this tapool runs from, for a program that opens it by name and so
+ * cannot take the link. False: it was deleted or replaced meanwhile, or cannot be told. */
+bool tp_child_own_file(char *path, size_t size);
 
 /* Waits until a child process has ended; `how` as waitpid says it. Ends it when `interrupted` (may
  * be NULL) becomes other than 0: TP_ESTOP. TP_EIO: it is lost, errno says why. */

@@ -57,29 +57,34 @@ static void add_all(struct launch *l, const char *const *words)
         add(l, *words);
 }
 
-/* A file is what was named: without a slash exec, and a runner, would look for it in PATH. A runner
- * cannot be given /proc/self/exe: that would be itself. */
-static int find_program(struct launch *l, const struct tp_measure *m, struct tp_err *err)
+/* A file is what was named: without a slash exec, and a runner, would look for it in PATH. */
+static int find_binary(struct launch *l, const char *binary, struct tp_err *err)
 {
-    ssize_t length;
-    if (m->binary || !m->runner) {
-        const char *path = m->binary ? m->binary : "/proc/self/exe";
-        length =
-            snprintf(l->program, sizeof l->program, "%s%s", strchr(path, '/') ? "" : "./", path);
-        return length < (ssize_t)sizeof l->program
-                   ? TP_OK
-                   : tp_fail(err, TP_EUSAGE, "the name of '%.80s...' is too long", path);
+    int length =
+        snprintf(l->program, sizeof l->program, "%s%s", strchr(binary, '/') ? "" : "./", binary);
+    return length < (int)sizeof l->program
+               ? TP_OK
+               : tp_fail(err, TP_EUSAGE, "the name of '%.80s...' is too long", binary);
+}
+
+/* A runner cannot be given /proc/self/exe, that would be itself; and of a file that is gone it
+ * would not find the functions. */
+static int find_own(struct launch *l, const struct tp_measure *m, struct tp_err *err)
+{
+    char path[sizeof l->program];
+    if (!m->runner) {
+        snprintf(l->program, sizeof l->program, "%s", tp_child_own_executable(path, sizeof path));
+        return TP_OK;
     }
-    length = readlink("/proc/self/exe", l->program, sizeof l->program - 1);
-    if (length <= 0)
-        return tp_fail(err, TP_EIO, "tapool cannot find its own program file: %s", strerror(errno));
-    l->program[length] = '\0';
-    return TP_OK;
+    if (tp_child_own_file(l->program, sizeof l->program))
+        return TP_OK;
+    return tp_hint(err, tp_fail(err, TP_EIO, "the program file of this tapool is gone"),
+                   "was it deleted or replaced meanwhile? start tapool again");
 }
 
 static int make_arguments(struct launch *l, const struct tp_measure *m, struct tp_err *err)
 {
-    int status = find_program(l, m, err);
+    int status = m->binary ? find_binary(l, m->binary, err) : find_own(l, m, err);
     snprintf(l->min_time, sizeof l->min_time, "%lluns", (unsigned long long)m->min_time_ns);
     snprintf(l->seed, sizeof l->seed, "%llu", (unsigned long long)m->seed);
     add_all(l, m->runner);

@@ -74,3 +74,11 @@ counted() {
     [ "$first" -eq "$again" ] || fail "$first and $again"
     [ "$first" -gt 100000 ] && [ "$first" -lt 10000000 ] || fail "$first"
 }
+
+@test "a tapool that runs under valgrind starts others of itself" {
+    command -v valgrind >/dev/null || skip "valgrind is not installed (apt install valgrind)"
+    ! sanitized || skip "a build with sanitizers does not run under valgrind"
+    lines '{"op":"alloc","id":1,"size":100}' '{"op":"free","id":1}' >one.jsonl
+    ok valgrind --tool=none --quiet "$TAPOOL" compare one.jsonl -s lru -s bump --min-time 0
+    matches "$out" '^ +bump '
+}

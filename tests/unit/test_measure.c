@@ -119,6 +119,36 @@ static void a_runner_stands_before_it(void **state)
     assert_non_null(strstr(note(), "/test_measure|replay|"));
 }
 
+/* The runner opens what it is given by name. */
+static int say_without_its_file(const char *own)
+{
+    const char *runner[] = {"/bin/true", NULL};
+    struct tp_measure m = asked();
+    struct tp_stored got = {0};
+    struct tp_err err = {0};
+    m.runner = runner;
+    m.binary = NULL;
+    int status = unlink(own) ? TP_OK : tp_measure(&m, &got, &err);
+    tp_stored_release(&got);
+    printf("%d: %s", status, err.text);
+    return 0;
+}
+
+static void a_runner_is_not_given_a_file_that_is_gone(void **state)
+{
+    (void)state;
+    char command[1024], line[512] = "", expected[128];
+    snprintf(command, sizeof command, "cp /proc/%ld/exe '%s' && '%s' gone", (long)getpid(), program,
+             program);
+    remove(program);
+    FILE *in = popen(command, "r");
+    assert_non_null(in);
+    assert_non_null(fgets(line, sizeof line, in));
+    assert_int_equal(pclose(in), 0);
+    snprintf(expected, sizeof expected, "%d: the program file of this tapool is gone", TP_EIO);
+    assert_string_equal(line, expected);
+}
+
 /* No option of the user's may reach one side more than the other. */
 static void its_environment_is_put_in_order(void **state)
 {
@@ -294,12 +324,15 @@ static void rounds_of_another_program_are_refused(void **state)
     tp_prepared_release(&p);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 2 && !strcmp(argv[1], "gone"))
+        return say_without_its_file(argv[0]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_read),
         cmocka_unit_test(what_the_program_is_given),
         cmocka_unit_test(a_runner_stands_before_it),
+        cmocka_unit_test(a_runner_is_not_given_a_file_that_is_gone),
         cmocka_unit_test(its_environment_is_put_in_order),
         cmocka_unit_test(it_is_pinned),
         cmocka_unit_test(whatever_it_does_has_a_sentence),

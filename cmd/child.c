@@ -61,13 +61,13 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     if (status)
         return status;
     struct job *job = *out;
+    job->size = size; /* first: whoever unmaps it needs it, also after an error */
     char options[TP_SPEC_TEXT - 128];
     if (!tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options))
         return tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label);
     snprintf(job->spec, sizeof job->spec, "%s%s%s", spec->strategy->name, options[0] ? ":" : "",
              options);
     snprintf(job->label, sizeof job->label, "%s", spec->label);
-    job->size = size;
     job->parent = getpid();
     job->touch = cfg->touch;
     job->passes = cfg->passes;

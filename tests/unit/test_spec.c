@@ -1,6 +1,10 @@
-/* Strategies and sources as they are named on the command line; the choice that `Pick` makes. */
+/* Strategies and sources as they are named on the command line, and on the way to a child process;
+ * the choice that `Pick` makes. */
+#include "cmd/child.h"
 #include "cmd/pick.h"
 #include "cmd/spec.h"
+
+#include "tests/unit/programs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,6 +44,42 @@ static void wrong_names_are_usage_errors_with_the_nearest(void **state)
     assert_int_equal(tp_strategy_spec_parse(&spec, "a b=arena", &err), TP_EUSAGE);
     assert_int_equal(tp_strategy_spec_parse(&spec, "arena:no_such=1", &err), TP_EUSAGE);
     assert_int_equal(tp_strategy_spec_parse(&spec, "arena:arena_size=1B", &err), TP_EUSAGE);
+}
+
+/* Whether this process maps what it would share with a child. */
+static bool maps_a_job(void)
+{
+    char line[512];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        found |= strstr(line, "tapool-job") != NULL;
+    fclose(maps);
+    return found;
+}
+
+static void options_too_long_for_a_child_are_refused_and_leave_nothing(void **state)
+{
+    (void)state;
+    static char text[512];
+    char *texts[3] = {text, text, text};
+    static const struct tp_opt rows[] = {
+        {.name = "a", .type = TP_OPT_TEXT, .offset = 0},
+        {.name = "b", .type = TP_OPT_TEXT, .offset = sizeof(char *)},
+        {.name = "c", .type = TP_OPT_TEXT, .offset = 2 * sizeof(char *)},
+        {.name = NULL},
+    };
+    static const struct tp_strategy wordy = {.name = "wordy", .options = rows};
+    static const struct tp_insn insns[] = {ALLOC_INSN(0, 64, 0), FREE_INSN(0, 64, 0)};
+    struct tp_strategy_spec spec = {.strategy = &wordy, .opts = texts, .label = "wordy"};
+    struct tp_program *program = test_program(insns, 2, true);
+    struct tp_replay_cfg cfg = {.program = program, .strategy = &wordy};
+    memset(text, 'x', sizeof text - 1);
+    assert_int_equal(tp_child_replay(&cfg, &spec, NULL, &err), TP_EUSAGE);
+    assert_string_equal(err.text, "the options of 'wordy' are too long");
+    assert_false(maps_a_job());
+    tp_program_release(program);
 }
 
 static void twins_show_only_the_options_in_which_they_differ(void **state)
@@ -212,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_forgiving_and_labels_are_kept),
         cmocka_unit_test(wrong_names_are_usage_errors_with_the_nearest),
+        cmocka_unit_test(options_too_long_for_a_child_are_refused_and_leave_nothing),
         cmocka_unit_test(twins_show_only_the_options_in_which_they_differ),
         cmocka_unit_test(decorators_stand_on_a_source),
         PICK(nothing_separates_equals),

@@ -44,15 +44,24 @@ static void ask_version(struct tp_valgrind *v)
                  known || !line[0] ? "gives no answer" : "answers as no valgrind does");
 }
 
+/* 0, or why the file that is named cannot be started. */
+static int refusal(const char *given, size_t size)
+{
+    if (strlen(given) >= size)
+        return ENAMETOOLONG;
+    return access(given, X_OK) ? errno : 0;
+}
+
 void tp_valgrind_find(struct tp_valgrind *out)
 {
     const char *given = getenv("TAPOOL_VALGRIND");
     *out = (struct tp_valgrind){0};
+    int error = given ? refusal(given, sizeof out->path) : 0;
     if (given && !*given)
         snprintf(out->reason, sizeof out->reason, "TAPOOL_VALGRIND is empty: none is used");
-    else if (given && (strlen(given) >= sizeof out->path || access(given, X_OK)))
+    else if (error)
         snprintf(out->reason, sizeof out->reason, "TAPOOL_VALGRIND=%.100s: %s", given,
-                 strerror(errno));
+                 strerror(error));
     else if (given)
         snprintf(out->path, sizeof out->path, "%s", given);
     else if (!tp_ask_find("valgrind", out->path, sizeof out->path)) {

@@ -304,6 +304,12 @@ static void test_find(void **state)
     setenv("TAPOOL_VALGRIND", "/nonexistent", 1);
     assert_false(found(&v));
     assert_non_null(strstr(v.reason, "/nonexistent: No such file"));
+    char endless[sizeof v.path + 1] = "/";
+    memset(endless + 1, 'x', sizeof endless - 2);
+    setenv("TAPOOL_VALGRIND", endless, 1);
+    errno = 0;
+    assert_false(found(&v));
+    assert_non_null(strstr(v.reason, "xxx: File name too long"));
     unsetenv("TAPOOL_VALGRIND");
     char path[4096];
     snprintf(path, sizeof path, "%s", getenv("PATH"));

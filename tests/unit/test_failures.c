@@ -1,5 +1,5 @@
 /* Why an allocation failed: each class by a case made by hand, and the state that is kept of the
- * first one. */
+ * first one; and what is said of calls that a strategy does not support. */
 #include "tests/unit/programs.h"
 #include "tests/unit/ranges.h"
 
@@ -266,6 +266,77 @@ static void without_failures_nothing_is_said_of_them(void **state)
     tp_program_release(p);
 }
 
+/* ---- calls that are not supported ---- */
+
+static int no_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
+{
+    return rq->align > 64 ? TP_EUNSUP : ranges.alloc(st, thr, rq, out);
+}
+
+static int no_use(void *st, void *thr, tp_addr addr, uint16_t stream)
+{
+    (void)st, (void)thr, (void)addr, (void)stream;
+    return TP_EUNSUP;
+}
+
+static int no_sync(void *st, void *thr, uint16_t stream)
+{
+    (void)st, (void)thr, (void)stream;
+    return TP_EUNSUP;
+}
+
+static int no_reset(void *st)
+{
+    (void)st;
+    return TP_EUNSUP;
+}
+
+static int no_trim(void *st, uint64_t keep)
+{
+    (void)st, (void)keep;
+    return TP_EUNSUP;
+}
+
+/* Only an alignment may be too much for a strategy; what it does not offer it leaves NULL. */
+static void only_what_asks_for_memory_asks_for_an_alignment(void **state)
+{
+    (void)state;
+    static const char align[] = "event 2: strategy 'picky' cannot align to 4096 bytes",
+                      refused[] =
+                          "event 2: strategy 'picky' refused a correct call (not supported)";
+    static const struct {
+        struct tp_insn insn;
+        int status;
+        const char *says;
+    } rows[] = {
+        {{.op = TP_ALLOC, .slot = 1, .size = 64, .align_log2 = 12}, TP_EUSAGE, align},
+        {{.op = TP_REALLOC, .slot = 0, .size = 128, .align_log2 = 12}, TP_EUSAGE, align},
+        {{.op = TP_ADOPT, .slot = 1, .size = 64, .align_log2 = 12}, TP_EUSAGE, align},
+        {{.op = TP_USE, .slot = 0}, TP_EBROKEN, refused},
+        {{.op = TP_SYNC}, TP_EBROKEN, refused},
+        {{.op = TP_RESET}, TP_EBROKEN, refused},
+        {{.op = TP_TRIM}, TP_EBROKEN, refused},
+    };
+    struct tp_strategy picky = ranges;
+    picky.name = "picky";
+    picky.alloc = no_alloc;
+    picky.caps |= TP_CAP_STREAMS;
+    picky.use = no_use;
+    picky.sync = no_sync;
+    picky.reset = no_reset;
+    picky.trim = no_trim;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct tp_insn insns[] = {ALLOC_INSN(0, 64, 0), rows[i].insn};
+        struct tp_program *p = test_program(insns, COUNT(insns), true);
+        struct tp_replay_cfg cfg = on_virtual(p);
+        cfg.strategy = &picky;
+        int status = tp_replay(&cfg, run, &err);
+        assert_string_equal(err.text, rows[i].says);
+        assert_int_equal(status, rows[i].status);
+        tp_program_release(p);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -281,6 +352,7 @@ int main(void)
         TEST(failures_are_kept_by_device_and_begin_in_the_prologue),
         TEST(the_capacity_is_that_of_the_tightest_source),
         TEST(without_failures_nothing_is_said_of_them),
+        TEST(only_what_asks_for_memory_asks_for_an_alignment),
     };
     return cmocka_run_group_tests_name("failures", tests, NULL, NULL);
 }

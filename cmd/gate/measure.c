@@ -261,9 +261,10 @@ static int parse_answer(const struct launch *l, const struct tp_measure *m, stru
     return status;
 }
 
-static int measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err *err)
+int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err *err)
 {
     struct launch *l = calloc(1, sizeof *l);
+    *out = (struct tp_stored){0};
     if (!l)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     l->answer = l->complaint = -1;
@@ -276,7 +277,7 @@ static int measure(const struct tp_measure *m, struct tp_stored *out, struct tp_
         status = make_file("tapool-complaint", &l->complaint, err);
     if (!status)
         status = play(l, m, err);
-    if (!status && out)
+    if (!status)
         status = parse_answer(l, m, out, err);
     if (l->answer >= 0)
         close(l->answer);
@@ -284,17 +285,6 @@ static int measure(const struct tp_measure *m, struct tp_stored *out, struct tp_
         close(l->complaint);
     free(l);
     return status;
-}
-
-int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err *err)
-{
-    *out = (struct tp_stored){0};
-    return measure(m, out, err);
-}
-
-int tp_measure_run(const struct tp_measure *m, struct tp_err *err)
-{
-    return measure(m, NULL, err);
 }
 
 bool tp_measure_has_core(uint64_t core)

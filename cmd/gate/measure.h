@@ -24,14 +24,12 @@ struct tp_measure {
     const volatile sig_atomic_t *interrupted; /* may be NULL */
 };
 
-/* Plays one strategy on one trace. The caller releases `out`, also after errors. TP_EIO: the child
- * could not be started, was killed (names the signal) or answered nonsense; what it itself says of
- * an error is passed on with its status (from its exit code). TP_ESTOP: interrupted. The child
- * takes no configuration (TAPOOL_* variables of options and .tapool.ini are kept from it). */
+/* Plays one strategy on one trace; `out` has that one run. The caller releases `out`, also after
+ * errors. TP_EIO: the child could not be started, was killed (names the signal) or answered
+ * nonsense; what it itself says of an error is passed on with its status (from its exit code).
+ * TP_ESTOP: interrupted. The child takes no configuration (TAPOOL_* variables of options and
+ * .tapool.ini are kept from it). */
 int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err *err);
-
-/* The same without an answer: runs it and waits; for callgrind, whose answer is a file. */
-int tp_measure_run(const struct tp_measure *m, struct tp_err *err);
 
 /* A core to pin to, the last one that this process may use; -1 where that cannot be told. */
 int tp_measure_core(void);

@@ -58,14 +58,27 @@ static struct tp_measure asked(void)
                                .core = -1};
 }
 
+/* A program that does something else before it answers. */
+static void write_answering(const char *body)
+{
+    char all[1024];
+    snprintf(all, sizeof all, "%s\ncat '%s'", body, ANSWER);
+    write_program(all);
+}
+
+static int measure(const struct tp_measure *m, struct tp_err *err)
+{
+    struct tp_stored got;
+    int status = tp_measure(m, &got, err);
+    tp_stored_release(&got);
+    return status;
+}
+
 static int run(const char *body, struct tp_err *err)
 {
     struct tp_measure m = asked();
-    struct tp_stored got;
     write_program(body);
-    int status = tp_measure(&m, &got, err);
-    tp_stored_release(&got);
-    return status;
+    return measure(&m, err);
 }
 
 static const char *note(void)
@@ -99,8 +112,8 @@ static void what_the_program_is_given(void **state)
     struct tp_measure m = asked();
     struct tp_err err = {0};
     m.more = more;
-    write_program("printf '%s|' \"$@\" >\"$N\"");
-    assert_int_equal(tp_measure_run(&m, &err), TP_OK);
+    write_answering("printf '%s|' \"$@\" >\"$N\"");
+    assert_int_equal(measure(&m, &err), TP_OK);
     assert_string_equal(note(), "replay|-s|lru:round=none|--format|json|--passes|usage|--min-time|"
                                 "25000000ns|--seed|7|--source|host|--touch|none|--|web.tpt|");
 }
@@ -113,8 +126,8 @@ static void a_runner_stands_before_it(void **state)
     struct tp_err err = {0};
     m.runner = runner;
     m.binary = NULL;
-    write_program("printf '%s|' \"$1\" \"$2\" \"$3\" >\"$N\"");
-    assert_int_equal(tp_measure_run(&m, &err), TP_OK);
+    write_answering("printf '%s|' \"$1\" \"$2\" \"$3\" >\"$N\"");
+    assert_int_equal(measure(&m, &err), TP_OK);
     assert_non_null(strstr(note(), "--tool=x|/"));
     assert_non_null(strstr(note(), "/test_measure|replay|"));
 }
@@ -124,12 +137,10 @@ static int say_without_its_file(const char *own)
 {
     const char *runner[] = {"/bin/true", NULL};
     struct tp_measure m = asked();
-    struct tp_stored got = {0};
     struct tp_err err = {0};
     m.runner = runner;
     m.binary = NULL;
-    int status = unlink(own) ? TP_OK : tp_measure(&m, &got, &err);
-    tp_stored_release(&got);
+    int status = unlink(own) ? TP_OK : measure(&m, &err);
     printf("%d: %s", status, err.text);
     return 0;
 }
@@ -158,8 +169,8 @@ static void its_environment_is_put_in_order(void **state)
     m.padding = 321;
     setenv("TAPOOL_MIN_TIME", "9s", 1);
     setenv("TAPOOL_SAMPLES", "/samples", 1);
-    write_program("env >\"$N\"");
-    assert_int_equal(tp_measure_run(&m, &err), TP_OK);
+    write_answering("env >\"$N\"");
+    assert_int_equal(measure(&m, &err), TP_OK);
     unsetenv("TAPOOL_MIN_TIME");
     unsetenv("TAPOOL_SAMPLES");
     assert_null(strstr(note(), "TAPOOL_MIN_TIME"));
@@ -178,8 +189,8 @@ static void it_is_pinned(void **state)
     char expected[64];
     m.core = tp_measure_core();
     assert_true(m.core >= 0);
-    write_program("grep Cpus_allowed_list /proc/self/status >\"$N\"");
-    assert_int_equal(tp_measure_run(&m, &err), TP_OK);
+    write_answering("grep Cpus_allowed_list /proc/self/status >\"$N\"");
+    assert_int_equal(measure(&m, &err), TP_OK);
     snprintf(expected, sizeof expected, "Cpus_allowed_list:\t%d\n", m.core);
     assert_string_equal(note(), expected);
 }
@@ -203,6 +214,8 @@ static void whatever_it_does_has_a_sentence(void **state)
          "no such trace"},
         {"echo \"tapool: unknown option '--passes'\" >&2; exit 2", TP_EUSAGE, "unknown option"},
         {"head -c 1000000 /dev/zero >&2; exit 4", TP_EIO, "ended with code 4"},
+        {"sed -E 's/\"runs\":\\[(.*)]}$/\"runs\":[\\1,\\1]}/' '" ANSWER "'", TP_EIO,
+         "holds 2 results, not one"},
         {"yes | head -c 3000000; exit 0", TP_EIO, "the answer of"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -219,7 +232,7 @@ static void a_program_that_is_not_there(void **state)
     struct tp_measure m = asked();
     struct tp_err err = {0};
     m.binary = "/nonexistent/tapool";
-    assert_int_equal(tp_measure_run(&m, &err), TP_EIO);
+    assert_int_equal(measure(&m, &err), TP_EIO);
     assert_non_null(strstr(err.text, "cannot be started: No such file"));
 }
 
@@ -231,7 +244,7 @@ static void a_wish_to_stop_ends_it(void **state)
     struct tp_err err = {0};
     m.interrupted = &now;
     write_program("exec sleep 600");
-    assert_int_equal(tp_measure_run(&m, &err), TP_ESTOP);
+    assert_int_equal(measure(&m, &err), TP_ESTOP);
 }
 
 /* ---- rounds ---- */

@@ -181,8 +181,7 @@ static int opened(int rc, struct tp_input *in, struct tp_input **out)
     return rc;
 }
 
-int tp_input_open_within(const char *path, uint64_t max_memory, struct tp_input **out,
-                         struct tp_err *err)
+int tp_input_open(const char *path, uint64_t max_memory, struct tp_input **out, struct tp_err *err)
 {
     struct tp_input *in = NULL;
     int rc = new_input(strcmp(path, "-") == 0 ? "stdin" : path, max_memory, &in, err);
@@ -194,8 +193,8 @@ int tp_input_open_within(const char *path, uint64_t max_memory, struct tp_input 
     return opened(rc, in, out);
 }
 
-int tp_input_memory_within(const char *name, const void *data, size_t size, uint64_t max_memory,
-                           struct tp_input **out, struct tp_err *err)
+int tp_input_memory(const char *name, const void *data, size_t size, uint64_t max_memory,
+                    struct tp_input **out, struct tp_err *err)
 {
     struct tp_input *in = NULL;
     int rc = new_input(name, max_memory, &in, err);
@@ -204,17 +203,6 @@ int tp_input_memory_within(const char *name, const void *data, size_t size, uint
     in->raw.data = data;
     in->raw.size = size;
     return opened(start_reading(in, err), in, out);
-}
-
-int tp_input_open(const char *path, struct tp_input **out, struct tp_err *err)
-{
-    return tp_input_open_within(path, 0, out, err);
-}
-
-int tp_input_memory(const char *name, const void *data, size_t size, struct tp_input **out,
-                    struct tp_err *err)
-{
-    return tp_input_memory_within(name, data, size, 0, out, err);
 }
 
 void tp_input_close(struct tp_input *in)

@@ -14,20 +14,15 @@ struct tp_input;
 #define TP_MAX_MEMORY (UINT64_C(1) << 30) /* bytes that reading may take where nobody says more */
 
 /* "-" is stdin. TP_EINPUT: missing, a directory, empty, not readable; packed and damaged, packed
- * twice. */
-int tp_input_open(const char *path, struct tp_input **out, struct tp_err *err);
+ * twice. Packed data that unpack to more than `max_memory` bytes (0: TP_MAX_MEMORY) and to more
+ * than 200 times what they take are refused, as is a zstd window above it; reading itself takes
+ * flat memory. */
+int tp_input_open(const char *path, uint64_t max_memory, struct tp_input **out, struct tp_err *err);
 
-/* Reads from memory, which must outlive the input: tests and fuzzers. `name` is for messages. */
-int tp_input_memory(const char *name, const void *data, size_t size, struct tp_input **out,
-                    struct tp_err *err);
-
-/* The same with a limit in bytes, 0 for TP_MAX_MEMORY. Packed data that unpack to more than that
- * and to more than 200 times what they take are refused, as is a zstd window above it; reading
- * itself takes flat memory. */
-int tp_input_open_within(const char *path, uint64_t max_memory, struct tp_input **out,
-                         struct tp_err *err);
-int tp_input_memory_within(const char *name, const void *data, size_t size, uint64_t max_memory,
-                           struct tp_input **out, struct tp_err *err);
+/* The same from memory, which must outlive the input: only tests and fuzzers hold a trace there.
+ * `name` is for messages. */
+int tp_input_memory(const char *name, const void *data, size_t size, uint64_t max_memory,
+                    struct tp_input **out, struct tp_err *err);
 void tp_input_close(struct tp_input *in); /* NULL is fine */
 
 /* What messages call it: the path, "stdin", the name. */

@@ -59,7 +59,7 @@ static inline void fuzz_format_with(const struct tp_format *format, bool strict,
     uint64_t repairs[TP_REPAIR_COUNT];
     int score = format->probe(data, size < 65536 ? size : 65536);
     must(score >= 0 && score <= 100);
-    int rc = tp_input_memory("fuzz", data, size, &in, &err);
+    int rc = tp_input_memory("fuzz", data, size, 0, &in, &err);
     if (rc == TP_OK)
         rc = tp_lower_new(&cfg, &lo, &err);
     if (rc == TP_OK)

@@ -15,7 +15,7 @@
 static struct tp_input *open_bytes(const uint8_t *data, size_t size, struct tp_err *err)
 {
     struct tp_input *in = NULL;
-    int rc = tp_input_memory_within("fuzz", data, size, LIMIT, &in, err);
+    int rc = tp_input_memory("fuzz", data, size, LIMIT, &in, err);
     if (rc != TP_OK)
         check_error(rc, err);
     return in;

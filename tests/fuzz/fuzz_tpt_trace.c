@@ -66,7 +66,7 @@ static void read_once(const uint8_t *data, size_t size)
     struct tp_places places = {0};
     struct tp_err err = {0};
     uint64_t repairs[TP_REPAIR_COUNT];
-    int rc = tp_input_memory("fuzz", data, size, &in, &err);
+    int rc = tp_input_memory("fuzz", data, size, 0, &in, &err);
     if (rc == TP_OK)
         rc = tp_format_tpt.open(
             &(struct tp_reading){

@@ -23,7 +23,7 @@ static inline struct event_end read_event_by(event_reader *read, const void *tex
 {
     struct event_end end = {0};
     struct tp_input *in = NULL;
-    end.rc = tp_input_memory("x", text, size, &in, &end.err);
+    end.rc = tp_input_memory("x", text, size, 0, &in, &end.err);
     if (end.rc != TP_OK)
         return end;
     struct tp_json_scan scan = {.in = in, .line = 1, .event = 1, .one_line = one_line};

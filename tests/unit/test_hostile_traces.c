@@ -188,7 +188,7 @@ static int read_all(const struct trial *t, const void *data, size_t size, struct
     struct tp_places places = {0};
     struct tp_input *in = NULL;
     struct tp_lower *lo = NULL;
-    int rc = tp_input_memory(NAME, data, size, &in, &r->err);
+    int rc = tp_input_memory(NAME, data, size, 0, &in, &r->err);
     if (rc == TP_OK && t->format->open) {
         rc = open_all(t, in, opts, r);
         tp_input_close(in);

@@ -8,7 +8,7 @@ static void must_fail(const char *path, const char *text)
 {
     struct tp_input *in = NULL;
     struct tp_err err = {0};
-    assert_int_equal(tp_input_open(path, &in, &err), TP_EINPUT);
+    assert_int_equal(tp_input_open(path, 0, &in, &err), TP_EINPUT);
     assert_string_equal(err.text, text);
     assert_null(in);
 }
@@ -31,7 +31,7 @@ static void test_empty_memory(void **state)
     (void)state;
     struct tp_input *in = NULL;
     struct tp_err err = {0};
-    assert_int_equal(tp_input_memory("m", "", 0, &in, &err), TP_EINPUT);
+    assert_int_equal(tp_input_memory("m", "", 0, 0, &in, &err), TP_EINPUT);
     assert_string_equal(err.text, "m: empty: no trace in it");
 }
 
@@ -41,7 +41,7 @@ static void test_positions(void **state)
     struct tp_input *in = NULL;
     const unsigned char *data = NULL;
     size_t got = 0;
-    assert_int_equal(tp_input_memory("m", "a\n\nbc", 5, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("m", "a\n\nbc", 5, 0, &in, NULL), TP_OK);
     assert_int_equal(tp_input_peek(in, 3, &data, &got, NULL), TP_OK);
     assert_int_equal(got, 3);
     assert_memory_equal(data, "a\n\n", 3);
@@ -70,11 +70,11 @@ static void test_file(void **state)
     struct bytes all = make_pattern(MANY);
     make_file(path, all.data, all.size);
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open(path, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
     assert_null(tp_input_packing(in));
     read_pattern(in);
     tp_input_close(in);
-    assert_int_equal(tp_input_memory("m", all.data, all.size, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("m", all.data, all.size, 0, &in, NULL), TP_OK);
     read_pattern(in);
     assert_int_equal(tp_input_finish(in, NULL), TP_OK);
     tp_input_close(in);
@@ -89,7 +89,7 @@ static void test_stdin_pipe(void **state)
     struct feeder f;
     feed(&f, all.data, all.size);
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open("-", &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open("-", 0, &in, NULL), TP_OK);
     assert_string_equal(tp_input_name(in), "stdin");
     read_pattern(in);
     tp_input_close(in);
@@ -118,7 +118,7 @@ static void test_peek_waits(void **state)
     }
     close(ends[1]);
     snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
-    assert_int_equal(tp_input_open(path, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
     assert_int_equal(tp_input_peek(in, 4, &data, &got, NULL), TP_OK);
     assert_int_equal(got, 4);
     assert_memory_equal(data, "abcd", 4);
@@ -136,7 +136,7 @@ static void test_read_error(void **state)
     /* a directory is seen on opening; memory of the own process fails only in read(2) */
     struct tp_input *in = NULL;
     struct tp_err err = {0};
-    assert_int_equal(tp_input_open("/proc/self/mem", &in, &err), TP_EIO);
+    assert_int_equal(tp_input_open("/proc/self/mem", 0, &in, &err), TP_EIO);
     assert_non_null(strstr(err.text, "/proc/self/mem: cannot be read: "));
 }
 

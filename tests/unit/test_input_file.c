@@ -72,14 +72,14 @@ static void check_later(struct tp_input *in, bool packed)
 static struct tp_input *memory(struct bytes b)
 {
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_memory("m", b.data, b.size, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("m", b.data, b.size, 0, &in, NULL), TP_OK);
     return in;
 }
 
 static struct tp_input *file(const char *path)
 {
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open(path, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
     return in;
 }
 

@@ -336,7 +336,7 @@ static void test_misses(void **state)
     for (int i = 0; i < EVENTS; i++)
         size += (size_t)snprintf(text + size, sizeof text - size, "{\"op\":\"free\",\"id\":%d%s}\n",
                                  i, i >= 20 && i < 100 ? ",\"x\":[]" : "");
-    assert_int_equal(tp_input_memory("x", text, size, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("x", text, size, 0, &in, NULL), TP_OK);
     struct tp_json_scan scan = {.in = in, .line = 1, .event = 1, .one_line = true};
     for (int i = 0; i < EVENTS; i++, scan.event++) {
         struct tp_json_event e;
@@ -375,7 +375,7 @@ static void test_split(void **state)
         assert_int_equal(ftruncate(fd, (off_t)size), 0);
         struct tp_input *in = NULL;
         char program[256];
-        assert_int_equal(tp_input_open(path, &in, NULL), TP_OK);
+        assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
         struct reading r = read_input(&tp_format_json, in, true);
         tp_input_close(in);
         if (r.rc != TP_OK)

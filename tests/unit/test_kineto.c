@@ -21,7 +21,7 @@ static struct reading read_opts(const char *text, const char *space, uint64_t ma
 {
     struct tp_input *in = NULL;
     const struct tp_read_opts opts = {.space = space, .device = -1, .max_memory = max_memory};
-    assert_int_equal(tp_input_memory("x.json", text, strlen(text), &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("x.json", text, strlen(text), 0, &in, NULL), TP_OK);
     struct reading r = read_input_as(&tp_format_kineto, in, false, &opts);
     tp_input_close(in);
     return r;
@@ -444,7 +444,7 @@ static void test_real_traces(void **state)
             skip();
         }
         struct tp_input *in = NULL;
-        assert_int_equal(tp_input_memory("x.json", text, size, &in, NULL), TP_OK);
+        assert_int_equal(tp_input_memory("x.json", text, size, 0, &in, NULL), TP_OK);
         struct reading r =
             read_input_as(&tp_format_kineto, in, false,
                           &(struct tp_read_opts){.space = cases[i].space, .device = -1});

@@ -8,7 +8,7 @@
 static struct tp_input *memory(const void *data, size_t size)
 {
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_memory("x.txt", data, size, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("x.txt", data, size, 0, &in, NULL), TP_OK);
     return in;
 }
 
@@ -110,7 +110,7 @@ static void test_blocks(void **state)
         fprintf(f, "%d %.*s\n", i, i % 37, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq");
     fclose(f);
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open(path, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
     unlink(path);
     struct tp_lines lines = {.in = in};
     struct tp_cut line;

@@ -321,7 +321,7 @@ static void test_memory(void **state)
     }
     struct tp_input *in = NULL;
     const struct tp_read_opts opts = {.device = -1, .max_memory = 1 << 20};
-    assert_int_equal(tp_input_memory("y", bytes, (size_t)COUNT * 64, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("y", bytes, (size_t)COUNT * 64, 0, &in, NULL), TP_OK);
     struct reading r = read_input_as(&tp_format_malloc_raw, in, false, &opts);
     assert_int_equal(r.rc, TP_EINPUT);
     assert_non_null(strstr(r.err.text, "more blocks are live at once than the memory for reading"));

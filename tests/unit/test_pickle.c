@@ -92,7 +92,7 @@ static int read_bytes_into(struct log *log, const void *data, size_t size, uint6
     struct tp_input *in = NULL;
     log->used = log->ends = 0;
     log->text[0] = '\0';
-    int rc = tp_input_memory("x", data, size, &in, err);
+    int rc = tp_input_memory("x", data, size, 0, &in, err);
     if (rc == TP_OK)
         rc = tp_pickle_new(in, &schema, log, limit, &log->pickle, err);
     if (rc == TP_OK)

@@ -28,7 +28,7 @@ static struct reading read_as(const char *pickle, const struct tp_read_opts *opt
     struct reading r = {0};
     struct tp_input *in = NULL;
     make_pickle(&bytes, pickle);
-    r.rc = tp_input_memory("x", bytes.data, bytes.size, &in, &r.err);
+    r.rc = tp_input_memory("x", bytes.data, bytes.size, 0, &in, &r.err);
     if (r.rc == TP_OK)
         r = read_input_as(&tp_format_pytorch, in, false, opts);
     tp_input_close(in);
@@ -465,7 +465,7 @@ static void test_memory(void **state)
     }
     put_pickle(&bytes, "e a u .");
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_memory("x", bytes.data, bytes.size, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("x", bytes.data, bytes.size, 0, &in, NULL), TP_OK);
     struct reading r = read_input_as(&tp_format_pytorch, in, false,
                                      &(struct tp_read_opts){.device = -1, .max_memory = 8192});
     tp_input_close(in);

@@ -30,7 +30,7 @@ static void check(const char *text, const char *program, int repair, uint64_t re
 static struct reading read_data(const char *path)
 {
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open(path, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
     struct reading r = read_input(&tp_format_rmm, in, true);
     if (r.rc != TP_OK)
         fail_msg("%s", r.err.text);
@@ -269,7 +269,7 @@ static void test_older_form(void **state)
 
     for (int device = 1; device <= 2; device++) { /* one of them, or one that is not there */
         struct tp_input *in = NULL;
-        assert_int_equal(tp_input_memory("x.json", text, sizeof text - 1, &in, NULL), TP_OK);
+        assert_int_equal(tp_input_memory("x.json", text, sizeof text - 1, 0, &in, NULL), TP_OK);
         struct reading r =
             read_input_as(&tp_format_rmm, in, false, &(struct tp_read_opts){.device = device});
         assert_int_equal(r.rc, TP_OK);

@@ -25,7 +25,7 @@ static void rig_open(struct rig *g, const char *space, uint64_t max_memory)
 {
     *g = (struct rig){.opts = {.space = space, .device = -1, .max_memory = max_memory}};
     const struct tp_lower_cfg cfg = {.path = "x.log"};
-    assert_int_equal(tp_input_memory("x.log", "x", 1, &g->in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("x.log", "x", 1, 0, &g->in, NULL), TP_OK);
     assert_int_equal(tp_lower_new(&cfg, &g->lower, NULL), TP_OK);
     g->reading = (struct tp_reading){g->in, g->lower, &g->meta, &g->recorded, &g->places, &g->opts};
     assert_int_equal(tp_spaces_new(&g->reading, &g->sp, NULL), TP_OK);

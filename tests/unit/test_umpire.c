@@ -34,7 +34,7 @@ extern const struct tp_format tp_format_umpire;
 static struct reading read_space(const char *text, const char *space)
 {
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_memory("x.json", text, strlen(text), &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("x.json", text, strlen(text), 0, &in, NULL), TP_OK);
     struct reading r = read_input_as(&tp_format_umpire, in, false,
                                      &(struct tp_read_opts){.space = space, .device = -1});
     tp_input_close(in);
@@ -60,7 +60,7 @@ static void expect(const char *text, const char *space, const char *program)
 static int read_file(const char *path, const char *space, struct reading *r)
 {
     struct tp_input *in = NULL;
-    if (tp_input_open(path, &in, &r->err) != TP_OK)
+    if (tp_input_open(path, 0, &in, &r->err) != TP_OK)
         return -1;
     *r = read_input_as(&tp_format_umpire, in, false,
                        &(struct tp_read_opts){.space = space, .device = -1});

@@ -18,7 +18,7 @@ static struct outcome read_all(struct bytes packed, uint64_t max_memory, struct 
 {
     struct outcome o = {.same = true};
     struct tp_input *in = NULL;
-    o.rc = tp_input_memory_within("m", packed.data, packed.size, max_memory, &in, &o.err);
+    o.rc = tp_input_memory("m", packed.data, packed.size, max_memory, &in, &o.err);
     while (o.rc == TP_OK) {
         const unsigned char *data = NULL;
         size_t got = 0;
@@ -71,11 +71,11 @@ static void test_contents(void **state)
         struct bytes packed = packers[i].pack(all.data, all.size);
         char path[] = RIG_FILE;
         make_file(path, packed.data, packed.size);
-        assert_int_equal(tp_input_memory("m", packed.data, packed.size, &in, NULL), TP_OK);
+        assert_int_equal(tp_input_memory("m", packed.data, packed.size, 0, &in, NULL), TP_OK);
         assert_string_equal(tp_input_packing(in), packers[i].name);
         read_pattern(in);
         tp_input_close(in);
-        assert_int_equal(tp_input_open(path, &in, NULL), TP_OK);
+        assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
         read_pattern(in);
         tp_input_close(in);
         unlink(path);
@@ -402,12 +402,12 @@ static void test_pipes(void **state)
         struct tp_err err = {0};
         struct feeder f;
         feed(&f, packed.data, packed.size);
-        assert_int_equal(tp_input_open("-", &in, NULL), TP_OK);
+        assert_int_equal(tp_input_open("-", 0, &in, NULL), TP_OK);
         read_pattern(in);
         tp_input_close(in);
         feed_end(&f);
         feed(&f, packed.data, packed.size - 1);
-        assert_int_equal(tp_input_open("-", &in, NULL), TP_OK);
+        assert_int_equal(tp_input_open("-", 0, &in, NULL), TP_OK);
         assert_int_equal(tp_input_finish(in, &err), TP_EINPUT);
         assert_string_equal(
             err.text, about("stdin: the %s data ends too early: truncated?", packers[i].name));
@@ -428,7 +428,7 @@ static void test_failure_stays(void **state)
     int byte = 0;
     size_t count = 0;
     packed.data[packed.size - 8] ^= 1;
-    assert_int_equal(tp_input_memory("m", packed.data, packed.size, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_memory("m", packed.data, packed.size, 0, &in, NULL), TP_OK);
     while ((byte = tp_input_byte(in)) >= 0)
         count++;
     assert_int_equal(byte, -2);

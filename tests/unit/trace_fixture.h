@@ -65,7 +65,7 @@ static inline struct reading read_bytes(const struct tp_format *format, const vo
 {
     struct reading r = {0};
     struct tp_input *in = NULL;
-    r.rc = tp_input_memory("x.json", data, size, &in, &r.err);
+    r.rc = tp_input_memory("x.json", data, size, 0, &in, &r.err);
     if (r.rc == TP_OK)
         r = read_input(format, in, strict);
     tp_input_close(in);

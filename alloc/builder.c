@@ -95,7 +95,8 @@ void tp_builder_flush(struct tp_builder *b)
     b->hashed = b->count;
 }
 
-static int give_window(const struct tp_builder *b, const struct tp_stored *w, struct tp_err *err)
+static int give_window(const struct tp_builder *b, const struct tp_kept_window *w,
+                       struct tp_err *err)
 {
     const struct tp_window window = {.insns = b->insns,
                                      .jumps = b->jumps,
@@ -113,11 +114,11 @@ static int close_window(struct tp_builder *b, struct tp_err *err)
     if (b->count == 0)
         return TP_OK;
     tp_builder_flush(b);
-    struct tp_stored w = {.first_event = b->first_event,
-                          .first_time = b->first_time,
-                          .count = b->count,
-                          .jump_count = b->jump_count,
-                          .prologue = !b->started};
+    struct tp_kept_window w = {.first_event = b->first_event,
+                               .first_time = b->first_time,
+                               .count = b->count,
+                               .jump_count = b->jump_count,
+                               .prologue = !b->started};
     if (b->started)
         w.first_insn = b->program->facts.instructions - b->count;
     int rc = b->cfg.sink

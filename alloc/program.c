@@ -118,7 +118,7 @@ static int grow_index(struct tp_program *p, struct tp_err *err)
     if (p->facts.windows < p->capacity)
         return TP_OK;
     size_t capacity = p->capacity ? 2 * p->capacity : 16;
-    struct tp_stored *windows = realloc(p->windows, capacity * sizeof *windows);
+    struct tp_kept_window *windows = realloc(p->windows, capacity * sizeof *windows);
     if (windows)
         p->windows = windows;
     void **blocks = windows ? realloc(p->blocks, capacity * sizeof *blocks) : NULL;
@@ -135,8 +135,8 @@ static int spool_all(struct tp_program *p, struct tp_err *err)
     int fd = -1;
     int rc = tp_spool_open(&fd, err);
     for (uint64_t i = 0; !rc && i < p->facts.windows; i++)
-        rc = tp_spool_write(fd, p->blocks[i], tp_stored_bytes(&p->windows[i]), p->windows[i].offset,
-                            err);
+        rc = tp_spool_write(fd, p->blocks[i], tp_kept_window_bytes(&p->windows[i]),
+                            p->windows[i].offset, err);
     if (rc) {
         if (fd >= 0)
             close(fd);
@@ -151,10 +151,10 @@ static int spool_all(struct tp_program *p, struct tp_err *err)
     return TP_OK;
 }
 
-static int keep_in_memory(const struct tp_stored *w, const struct tp_insn *insns,
+static int keep_in_memory(const struct tp_kept_window *w, const struct tp_insn *insns,
                           const struct tp_jump *jumps, void **block, struct tp_err *err)
 {
-    char *bytes = malloc(tp_stored_bytes(w));
+    char *bytes = malloc(tp_kept_window_bytes(w));
     if (!bytes)
         return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
     memcpy(bytes, insns, w->count * sizeof *insns);
@@ -164,7 +164,7 @@ static int keep_in_memory(const struct tp_stored *w, const struct tp_insn *insns
     return TP_OK;
 }
 
-static int keep_in_file(struct tp_program *p, const struct tp_stored *w,
+static int keep_in_file(struct tp_program *p, const struct tp_kept_window *w,
                         const struct tp_insn *insns, const struct tp_jump *jumps,
                         struct tp_err *err)
 {
@@ -174,18 +174,18 @@ static int keep_in_file(struct tp_program *p, const struct tp_stored *w,
         rc = tp_spool_write(p->fd, jumps, w->jump_count * sizeof *jumps, w->offset + insn_bytes,
                             err);
     if (!rc)
-        p->facts.spooled_bytes += tp_stored_bytes(w);
+        p->facts.spooled_bytes += tp_kept_window_bytes(w);
     return rc;
 }
 
-int tp_program_append(struct tp_program *p, struct tp_stored *w, const struct tp_insn *insns,
+int tp_program_append(struct tp_program *p, struct tp_kept_window *w, const struct tp_insn *insns,
                       const struct tp_jump *jumps, uint64_t limit, struct tp_err *err)
 {
     assert(w->count > 0 && w->count <= TP_WINDOW_MAX && w->jump_count <= w->count);
     w->offset = p->data_bytes;
     void *block = NULL;
     int rc = grow_index(p, err);
-    if (!rc && p->fd < 0 && p->data_bytes + tp_stored_bytes(w) > limit)
+    if (!rc && p->fd < 0 && p->data_bytes + tp_kept_window_bytes(w) > limit)
         rc = spool_all(p, err);
     if (!rc && p->fd >= 0)
         rc = keep_in_file(p, w, insns, jumps, err);
@@ -196,7 +196,7 @@ int tp_program_append(struct tp_program *p, struct tp_stored *w, const struct tp
     p->windows[p->facts.windows] = *w;
     p->blocks[p->facts.windows] = block;
     p->facts.windows++;
-    p->data_bytes += tp_stored_bytes(w);
+    p->data_bytes += tp_kept_window_bytes(w);
     return TP_OK;
 }
 
@@ -305,7 +305,7 @@ static int damaged(uint64_t window, uint32_t at, const char *what, struct tp_err
                    at, what);
 }
 
-static int check_jumps(const struct tp_stored *w, const struct tp_jump *jumps, uint64_t window,
+static int check_jumps(const struct tp_kept_window *w, const struct tp_jump *jumps, uint64_t window,
                        uint64_t events, struct tp_err *err)
 {
     uint64_t index = 0, event = w->first_event;
@@ -323,9 +323,9 @@ static int check_jumps(const struct tp_stored *w, const struct tp_jump *jumps, u
 
 int tp_program_read(const struct tp_program *p, uint64_t i, void *block, struct tp_err *err)
 {
-    const struct tp_stored *w = &p->windows[i];
+    const struct tp_kept_window *w = &p->windows[i];
     const struct tp_program_facts *f = &p->facts;
-    int rc = tp_spool_read(p->fd, block, tp_stored_bytes(w), w->offset, err);
+    int rc = tp_spool_read(p->fd, block, tp_kept_window_bytes(w), w->offset, err);
     if (rc)
         return rc;
     struct tp_limits limits = {f->slots, f->threads, f->streams, f->devices, f->marks};
@@ -353,8 +353,8 @@ int tp_cursor_open(struct tp_program *p, struct tp_cursor **out, struct tp_err *
     *out = NULL;
     size_t largest = 0;
     for (uint64_t i = 0; p->fd >= 0 && i < p->facts.windows; i++)
-        if (tp_stored_bytes(&p->windows[i]) > largest)
-            largest = tp_stored_bytes(&p->windows[i]);
+        if (tp_kept_window_bytes(&p->windows[i]) > largest)
+            largest = tp_kept_window_bytes(&p->windows[i]);
     struct tp_cursor *c = calloc(1, sizeof *c);
     if (c && largest)
         c->buffer = malloc(largest);
@@ -397,7 +397,7 @@ int tp_cursor_next(struct tp_cursor *c, struct tp_window *out, struct tp_err *er
         return p->backing->next(c->backed, out, err);
     if (c->next >= p->facts.windows)
         return 0;
-    const struct tp_stored *w = &p->windows[c->next];
+    const struct tp_kept_window *w = &p->windows[c->next];
     const void *block = p->blocks[c->next];
     if (!block) {
         int rc = tp_program_read(p, c->next, c->buffer, err);

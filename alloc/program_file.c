@@ -59,8 +59,8 @@ static int export_memory(const struct tp_program *p, int *out, struct tp_err *er
     if (fd < 0)
         rc = tp_spool_open(&fd, err);
     for (uint64_t i = 0; !rc && i < p->facts.windows; i++)
-        rc = tp_spool_write(fd, p->blocks[i], tp_stored_bytes(&p->windows[i]), p->windows[i].offset,
-                            err);
+        rc = tp_spool_write(fd, p->blocks[i], tp_kept_window_bytes(&p->windows[i]),
+                            p->windows[i].offset, err);
     if (!rc)
         rc = write_tail(p, fd, p->data_bytes, err);
     if (rc) {
@@ -115,7 +115,7 @@ static int read_footer(int fd, struct tp_program_footer *foot, struct tp_err *er
         return damaged("its end is missing", err);
     if (foot->facts_size != sizeof(struct tp_program_facts) ||
         foot->demand_size != sizeof(struct tp_demand) ||
-        foot->window_size != sizeof(struct tp_stored) || foot->op_count != TP_OP_COUNT)
+        foot->window_size != sizeof(struct tp_kept_window) || foot->op_count != TP_OP_COUNT)
         return tp_fail(err, TP_EINPUT, "the program file is from another build");
     return foot->file_bytes == size ? TP_OK : damaged("its length is wrong", err);
 }
@@ -130,9 +130,10 @@ static bool lengths_agree(const struct tp_program_footer *foot, const struct tp_
     if (foot->names_bytes > rest)
         return false;
     rest -= foot->names_bytes;
-    if (f->windows > rest / sizeof(struct tp_stored))
+    if (f->windows > rest / sizeof(struct tp_kept_window))
         return false;
-    return rest - f->windows * sizeof(struct tp_stored) == f->devices * sizeof(struct tp_demand);
+    return rest - f->windows * sizeof(struct tp_kept_window) ==
+           f->devices * sizeof(struct tp_demand);
 }
 
 /* Beside what tp_program_facts_wrong knows: what the windows cannot contradict later. */
@@ -148,7 +149,7 @@ static const char *facts_wrong(const struct tp_program_facts *f, uint64_t data_b
 }
 
 /* One index entry after those that gave `seen`, which it updates. */
-static bool window_fits(const struct tp_stored *w, struct tp_stored *seen,
+static bool window_fits(const struct tp_kept_window *w, struct tp_kept_window *seen,
                         const struct tp_program_facts *f)
 {
     if (w->count < 1 || w->count > TP_WINDOW_MAX || w->jump_count >= w->count ||
@@ -161,7 +162,7 @@ static bool window_fits(const struct tp_stored *w, struct tp_stored *seen,
         return false;
     if (!w->prologue && (!w->first_event || w->first_event < seen->first_event))
         return false;
-    seen->offset += tp_stored_bytes(w);
+    seen->offset += tp_kept_window_bytes(w);
     seen->prologue = w->prologue;
     seen->first_insn += w->prologue ? 0 : w->count;
     seen->first_event = w->first_event;
@@ -170,10 +171,10 @@ static bool window_fits(const struct tp_stored *w, struct tp_stored *seen,
 
 static const char *index_wrong(const struct tp_program *p)
 {
-    struct tp_stored seen = {.prologue = 1};
+    struct tp_kept_window seen = {.prologue = 1};
     uint64_t prologue = 0, time = 0;
     for (uint64_t i = 0; i < p->facts.windows; i++) {
-        const struct tp_stored *w = &p->windows[i];
+        const struct tp_kept_window *w = &p->windows[i];
         if (!window_fits(w, &seen, &p->facts) || w->first_time < time ||
             seen.offset > p->data_bytes)
             return "the index of windows is wrong";
@@ -225,7 +226,7 @@ static int read_tail(struct tp_program *p, const struct tp_program_footer *foot,
 static int load_windows(struct tp_program *p, struct tp_err *err)
 {
     for (uint64_t i = 0; i < p->facts.windows; i++) {
-        p->blocks[i] = malloc(tp_stored_bytes(&p->windows[i]));
+        p->blocks[i] = malloc(tp_kept_window_bytes(&p->windows[i]));
         if (!p->blocks[i])
             return tp_fail(err, TP_ENOMEM, "out of memory while reading the program file");
         int rc = tp_program_read(p, i, p->blocks[i], err);

@@ -11,17 +11,17 @@
 #include "alloc/spool.h"
 
 /* The index entry of a window; stored in the file as it stands. */
-struct tp_stored {
+struct tp_kept_window {
     uint64_t offset; /* of its bytes among those of all windows */
     uint64_t first_event, first_insn, first_time;
     uint32_t count, jump_count;
     uint32_t prologue; /* 0 or 1 */
     uint32_t reserved; /* 0 */
 };
-static_assert(sizeof(struct tp_stored) == 48, "written to the file without padding");
+static_assert(sizeof(struct tp_kept_window) == 48, "written to the file without padding");
 static_assert(sizeof(struct tp_jump) == 16, "written to the file without padding");
 
-static inline size_t tp_stored_bytes(const struct tp_stored *w)
+static inline size_t tp_kept_window_bytes(const struct tp_kept_window *w)
 {
     return w->count * sizeof(struct tp_insn) + w->jump_count * sizeof(struct tp_jump);
 }
@@ -47,10 +47,10 @@ struct tp_names {
 
 struct tp_program {
     struct tp_program_facts facts;
-    struct tp_demand *demand;  /* facts.devices of them */
-    struct tp_stored *windows; /* facts.windows of them */
-    void **blocks;             /* the bytes of each window; all NULL when they are in the file */
-    size_t capacity;           /* of windows and blocks */
+    struct tp_demand *demand;       /* facts.devices of them */
+    struct tp_kept_window *windows; /* facts.windows of them */
+    void **blocks;   /* the bytes of each window; all NULL when they are in the file */
+    size_t capacity; /* of windows and blocks */
     struct tp_names names;
     uint64_t data_bytes;              /* of all windows */
     int fd;                           /* -1: in memory */
@@ -69,7 +69,7 @@ int tp_names_keep(struct tp_names *n, const char *name, struct tp_err *err);
 
 /* Keeps a window, in memory up to `limit` bytes of all, else in the file; w->offset is filled in.
  */
-int tp_program_append(struct tp_program *p, struct tp_stored *w, const struct tp_insn *insns,
+int tp_program_append(struct tp_program *p, struct tp_kept_window *w, const struct tp_insn *insns,
                       const struct tp_jump *jumps, uint64_t limit, struct tp_err *err);
 
 /* Reads the i-th window from the file into `block` and checks every field that indexes something.

@@ -586,7 +586,7 @@ struct parts {
     size_t size;
     struct tp_program_footer *foot;
     struct tp_program_facts *facts;
-    struct tp_stored *windows;
+    struct tp_kept_window *windows;
 };
 
 /* So many notes, one event each: no jumps lie between the windows. */
@@ -643,7 +643,7 @@ static void window_is_too_long(void **state)
 {
     (void)state;
     struct parts parts = export_notes(TP_WINDOW_MAX + 9);
-    struct tp_stored *w = parts.windows;
+    struct tp_kept_window *w = parts.windows;
     assert_true(parts.facts->windows == 2);
     w[0].count += w[1].count;
     parts.facts->windows = 1;

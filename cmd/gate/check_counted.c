@@ -17,7 +17,7 @@ struct counting {
     char otherwise[400];       /* why the base build's counts would not compare; "": they do */
 };
 
-enum tp_verdict tp_check_counts(double base, double now, double allowed)
+enum tp_verdict tp_check_judge_counts(double base, double now, double allowed)
 {
     if (isnan(base) || isnan(now) || now > base * (1 + allowed))
         return TP_REGRESSION;
@@ -109,7 +109,7 @@ static int check_cell(struct tp_check *k, struct counting *d, size_t cell, struc
         tp_tolerance_of(&k->baseline, c->held ? c->held : &nothing, m, base, d->counter.allowed);
     const struct tp_finding f = {.cell = &k->gate.cells[cell],
                                  .metric = m,
-                                 .verdict = tp_check_counts(base, now, allowed),
+                                 .verdict = tp_check_judge_counts(base, now, allowed),
                                  .base = base,
                                  .now = now,
                                  .change = base > 0 ? now / base - 1 : NAN,

@@ -119,7 +119,7 @@ int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, 
                    double *out, struct tp_err *err);
 
 /* The verdict about one number of instructions. */
-enum tp_verdict tp_check_counts(double base, double now, double allowed);
+enum tp_verdict tp_check_judge_counts(double base, double now, double allowed);
 
 /* A test of class N. */
 struct tp_noisy_test {

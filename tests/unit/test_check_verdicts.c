@@ -217,11 +217,11 @@ static void an_option_that_changed_is_named(void **state)
 static void counts_have_a_share_of_play(void **state)
 {
     (void)state;
-    assert_int_equal(tp_check_counts(100, 101, 0.01), TP_SAME);
-    assert_int_equal(tp_check_counts(100, 101.01, 0.01), TP_REGRESSION);
-    assert_int_equal(tp_check_counts(100, 99, 0.01), TP_SAME);
-    assert_int_equal(tp_check_counts(100, 98.9, 0.01), TP_IMPROVED);
-    assert_int_equal(tp_check_counts(100, NAN, 0.01), TP_REGRESSION);
+    assert_int_equal(tp_check_judge_counts(100, 101, 0.01), TP_SAME);
+    assert_int_equal(tp_check_judge_counts(100, 101.01, 0.01), TP_REGRESSION);
+    assert_int_equal(tp_check_judge_counts(100, 99, 0.01), TP_SAME);
+    assert_int_equal(tp_check_judge_counts(100, 98.9, 0.01), TP_IMPROVED);
+    assert_int_equal(tp_check_judge_counts(100, NAN, 0.01), TP_REGRESSION);
 }
 
 /* ---- class N ---- */

@@ -8,9 +8,10 @@
  * Known weakness: a small file that unpacks to less than max_memory passes, whatever its ratio. */
 #include "traces/unpack.h"
 
+#include "traces/bytes_text.h"
+
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,36 +73,20 @@ void tp_unpack_free(struct tp_unpack *z)
     free(z);
 }
 
-/* "1 GiB", "1.2 MiB" */
-static void write_size(uint64_t bytes, char *out, size_t size)
-{
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++)
-        value /= 1024;
-    int n = snprintf(out, size, "%.1f", value);
-    if (n > 2 && out[n - 1] == '0')
-        n -= 2;
-    snprintf(out + n, size - (size_t)n, " %s", units[unit]);
-}
-
 static int check_bomb(const struct tp_unpack *z, struct tp_err *err)
 {
-    char limit[40], packed[40];
+    char limit[TP_BYTES_TEXT], packed[TP_BYTES_TEXT];
     if (z->made <= z->max_memory || z->made / RATIO <= z->taken)
         return TP_OK;
-    write_size(z->max_memory, limit, sizeof limit);
-    write_size(z->taken, packed, sizeof packed);
-    int rc = tp_fail(err, TP_EINPUT, "%s: unpacks to more than %s from %s: a decompression bomb?",
-                     z->raw->name, limit, packed);
+    int rc =
+        tp_fail(err, TP_EINPUT, "%s: unpacks to more than %s from %s: a decompression bomb?",
+                z->raw->name, tp_bytes_text(z->max_memory, limit), tp_bytes_text(z->taken, packed));
     return tp_hint(err, rc, "--max-memory=SIZE reads on");
 }
 
 static int refuse(const struct tp_unpack *z, enum tp_unpacked outcome, struct tp_err *err)
 {
-    char limit[40];
-    write_size(z->max_memory, limit, sizeof limit);
+    char limit[TP_BYTES_TEXT];
     if (outcome == TP_UNPACKED_NOMEM)
         return tp_fail(err, TP_ENOMEM, "out of memory while unpacking %s", z->raw->name);
     if (outcome == TP_UNPACKED_DICTIONARY)
@@ -112,7 +97,7 @@ static int refuse(const struct tp_unpack *z, enum tp_unpacked outcome, struct tp
     if (outcome == TP_UNPACKED_WINDOW)
         return tp_hint(err,
                        tp_fail(err, TP_EINPUT, "%s: to unpack the %s data takes more than %s",
-                               z->raw->name, z->how->name, limit),
+                               z->raw->name, z->how->name, tp_bytes_text(z->max_memory, limit)),
                        "--max-memory=SIZE reads on");
     return tp_fail(err, TP_EINPUT, "%s: the %s data is damaged at byte %" PRIu64, z->raw->name,
                    z->how->name, z->taken);

@@ -92,7 +92,7 @@ setup() {
     for packer in $(packers); do
         pack "$packer" bomb.json >bomb
         for command in info play_once; do
-            refused 3 "^tapool: bomb: unpacks to more than 16 MiB from [0-9.]+ (bytes|KiB): a decompression bomb\?$" \
+            refused 3 "^tapool: bomb: unpacks to more than 16 MiB from [0-9.,]+ (B|KiB): a decompression bomb\?$" \
                 "$command" --max-memory 16MiB bomb
             matches "$err" "^hint: --max-memory=SIZE reads on$"
         done

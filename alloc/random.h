@@ -9,10 +9,13 @@
 #include <assert.h>
 #include <stdint.h>
 
+/* What every number moves the state on by: state + n * TP_RANDOM_STEP stands n numbers further. */
+#define TP_RANDOM_STEP UINT64_C(0x9e3779b97f4a7c15)
+
 /* The next number of the sequence that `*state` stands in; any state is a good one. */
 static inline uint64_t tp_random_split(uint64_t *state)
 {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = *state += TP_RANDOM_STEP;
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;

@@ -4,6 +4,7 @@
  */
 #include "cmd/gate/check_job.h"
 
+#include "alloc/random.h"
 #include "cmd/stop.h"
 
 #include <math.h>
@@ -13,10 +14,8 @@ enum { FITS_EVENTS = 1000000 };
 
 uint64_t tp_check_seed(uint64_t seed, uint64_t of)
 {
-    uint64_t z = seed + (of + 1) * UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) >> 1;
+    uint64_t state = seed + of * TP_RANDOM_STEP;
+    return tp_random_split(&state) >> 1;
 }
 
 int tp_check_name(const struct tp_check_cell *c, int status, struct tp_err *err)

@@ -224,6 +224,24 @@ static void counts_have_a_share_of_play(void **state)
     assert_int_equal(tp_check_judge_counts(100, NAN, 0.01), TP_REGRESSION);
 }
 
+/* ---- seeds ---- */
+
+/* A command that is copied from an old report must play the same rounds. */
+static void seeds_stay_what_they_are(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t seed, of, made;
+    } rows[] = {
+        {0, 0, UINT64_C(8147104208329303767)},
+        {7, 1, UINT64_C(154844686297477902)},
+        {123456, 1000, UINT64_C(3301713963875141458)},
+        {UINT64_MAX, UINT64_MAX, UINT64_C(6514504133438201533)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(tp_check_seed(rows[i].seed, rows[i].of), rows[i].made);
+}
+
 /* ---- class N ---- */
 
 /* Two sides of PAIRS rounds; every metric starts unknown. */
@@ -543,6 +561,7 @@ int main(void)
         cmocka_unit_test(a_value_that_is_gone_is_a_regression),
         cmocka_unit_test(an_option_that_changed_is_named),
         cmocka_unit_test(counts_have_a_share_of_play),
+        cmocka_unit_test(seeds_stay_what_they_are),
         cmocka_unit_test(slower_is_a_regression_and_noise_is_none),
         cmocka_unit_test(what_is_mostly_the_engine_is_insensitive),
         cmocka_unit_test(percentiles_below_ten_steps_are_no_tests),

@@ -22,7 +22,9 @@ struct tp_counting {
  * empty: none. */
 void tp_counting_find(struct tp_counting *out);
 
-/* Instructions per operation of one replay. TP_EDEVICE-free: TP_EIO says why it failed. */
+/* Instructions per operation of one replay; NAN where the trace has no operations, and after an
+ * error. TP_EIO: there is no counter, it counted nothing or was taken away, or the replay failed;
+ * TP_EUSAGE and TP_EINPUT as the replay itself says; TP_ENOMEM; TP_ESTOP: interrupted. */
 int tp_instructions_count(const struct tp_counting *c, const struct tp_measure *m,
                           double *per_operation, struct tp_err *err);
 

@@ -410,6 +410,27 @@ static void test_division(void **state)
     assert_true(count == 2.0);
 }
 
+static void test_no_operations(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"format\": \"tapool-trace\", \"version\": 1}\n"
+                               "{\"op\": \"mark\", \"name\": \"a\"}\n";
+    static const struct tp_counting c = {.counter = TP_COUNTER_CALLGRIND};
+    struct tp_measure m = sqlite;
+    struct tp_err err = {0};
+    double count = 1;
+    char trace[96];
+    snprintf(trace, sizeof trace, "%s/mark.jsonl", folder);
+    write_text(trace, text, strlen(text), 0600);
+    m.trace = trace;
+    use(VERSION RUNS LEAVES("version: 1\\nevents: Ir\\ntotals: 0\\n"));
+    int status = tp_instructions_count(&c, &m, &count, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(status, TP_OK);
+    assert_true(isnan(count));
+    unlink(trace);
+}
+
 static volatile sig_atomic_t stop;
 
 static void on_alarm(int number)
@@ -566,23 +587,15 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(test_whole),
-        CASE(test_cut),
-        CASE(test_hostile),
-        CASE(test_long_and_binary),
-        CASE(test_no_file),
-        CASE(test_sum),
-        CASE(test_complaint),
-        CASE(test_runner),
-        CASE(test_find),
-        CASE(test_counting),
-        CASE(test_broken),
-        CASE(test_division),
-        CASE(test_interrupted),
-        CASE(test_input),
-        CASE(test_real),
-        CASE(test_fingerprint),
-        CASE(test_fingerprint_of_others),
+        CASE(test_whole),         CASE(test_cut),
+        CASE(test_hostile),       CASE(test_long_and_binary),
+        CASE(test_no_file),       CASE(test_sum),
+        CASE(test_complaint),     CASE(test_runner),
+        CASE(test_find),          CASE(test_counting),
+        CASE(test_broken),        CASE(test_division),
+        CASE(test_no_operations), CASE(test_interrupted),
+        CASE(test_input),         CASE(test_real),
+        CASE(test_fingerprint),   CASE(test_fingerprint_of_others),
         CASE(test_counter),
     };
     return cmocka_run_group_tests_name("instructions", tests, NULL, NULL);

@@ -76,8 +76,9 @@ typedef void tp_walk_fn(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
 
 /* Facts that only the strategy knows. */
 struct tp_stats {
-    uint64_t carved_bytes; /* ever part of a block, span or metadata since their range was got */
-    uint64_t peak_carved_bytes; /* highest carved_bytes so far */
+    uint64_t carved_bytes; /* ever part of a block, span or metadata since their range was got. No
+                              report shows it: tests hold it between what is live and reserved */
+    uint64_t peak_carved_bytes; /* highest carved_bytes so far; this is reported */
     uint64_t reserved_bytes;    /* FOREIGN only: from the allocator's own statistics */
     uint64_t fallbacks;         /* requests that the policy passed straight to the source */
     uint64_t start_bytes;       /* what it holds per class, bin or range before reuse sets in; 0 */

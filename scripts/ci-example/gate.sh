@@ -79,8 +79,9 @@ done
 
 git_in() { git -C "$source" "$@"; }
 
-source=$(git -C "$source" rev-parse --show-toplevel 2>/dev/null) ||
+top=$(git -C "$source" rev-parse --show-toplevel 2>/dev/null) ||
     fail "'$source' is in no git repository"
+source=$top
 mkdir -p -- "${work:=$source/build/gate}"
 work=$(cd -- "$work" && pwd)
 out=${out:-$work/out}

@@ -155,12 +155,16 @@ patch_lru() { sed -i "$1" "$REPO/$LRU"; }
 
 @test "wrong arguments are refused in a sentence" {
     needs_tools
-    for arguments in '--nonsense' '--base' '--base nowhere' '--source /' 'check'; do
-        # shellcheck disable=SC2086
-        gate $arguments
-        [ "$rc" -eq 2 ] || fail "$arguments: exit code $rc"
-        matches "$err" "^gate.sh: .*[^.]$"
-    done
+    wrong() { # REGEX ARGUMENT...
+        gate "${@:2}"
+        [ "$rc" -eq 2 ] || fail "${*:2}: exit code $rc" || return 1
+        matches "$err" "^gate.sh: $1$"
+    }
+    wrong "unknown argument '--nonsense'" --nonsense
+    wrong "option '--base' needs a value" --base
+    wrong "there is no 'nowhere'" --base nowhere
+    wrong "'/' is in no git repository" --source /
+    wrong "unknown argument 'check'" check
     gate --help
     [ "$rc" -eq 0 ]
     for option in source base work out cmake keys dry-run; do

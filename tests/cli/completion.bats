@@ -187,5 +187,5 @@ END
     ok "$TAPOOL" __generate bash here
     ok "$TAPOOL" __generate bash here
     cmp here "$SCRATCH/bash"
-    refused 4 '' "$TAPOOL" __generate bash gone/here
+    refused 4 "^tapool: 'gone/here' cannot be written: No such file or directory$" "$TAPOOL" __generate bash gone/here
 }

@@ -70,7 +70,7 @@ shows() { grep -qE -- "^  $1 +$2 +$3\$" "$out" || fail "no row '$1 $2 $3' in:" "
     shows limit 0 default
     refused 2 '^tapool: gone\.ini: No such file or directory$' bare TAPOOL_CONFIG=gone.ini "$TAPOOL" info x
     rm -r "$PWD"
-    refused 3 '' bare "$TAPOOL" info x # the current folder is gone
+    refused 3 '^tapool: x: no such file$' bare "$TAPOOL" info x # the current folder is gone
 }
 
 @test "what is no configuration file" {

@@ -314,7 +314,7 @@ END
     refused 2 "an empty strategy name" play sample:sqlite -s ''
     refused 2 "^tapool: label 'a b'" play sample:sqlite -s 'a b=arena'
     refused 2 "^tapool: option '--strategy' needs a value" play sample:sqlite -s
-    refused 2 "" play sample:sqlite -s "$(head -c 5000 /dev/zero | tr '\0' x)"
+    refused 2 "^tapool: a strategy's name is too long$" play sample:sqlite -s "$(head -c 5000 /dev/zero | tr '\0' x)"
     ok play sample:sqlite -s ARENA # names are forgiving
 }
 
@@ -359,8 +359,8 @@ END
     matches "$err" "^hint: did you mean 'replay'"
     refused 2 "^tapool: no help on 'reprot'$" "$TAPOOL" help reprot
     matches "$err" "^hint: did you mean 'report'"
-    refused 2 "" "$TAPOOL" help report metrics
-    refused 2 "" "$TAPOOL" strategies arena bump
+    refused 2 "^tapool: help takes one topic at most$" "$TAPOOL" help report metrics
+    refused 2 "^tapool: strategies takes one name at most$" "$TAPOOL" strategies arena bump
     refused 2 "^tapool: unknown source 'hots'$" play sample:sqlite --source hots
     refused 2 "^tapool: unknown source decorator 'shufle'$" play sample:sqlite --source host+shufle
     refused 2 "^tapool: unknown source" play sample:sqlite --source shuffle
@@ -395,6 +395,7 @@ r.json" ]
     [ "$rc" -eq 2 ]
     [ "$(cat late.json)" = "$before" ]
     one_sentence "$SCRATCH/late"
+    matches "$SCRATCH/late" "^tapool: 'late\\.json' exists"
     [ "$(ls)" = "dangling.json
 late.json
 r.json" ]
@@ -411,7 +412,7 @@ r.json" ]
     refused 4 "^tapool: '/proc/r\.json' cannot be written: " play sample:sqlite -s arena --export-json /proc/r.json
     mkdir folder
     refused 2 "^tapool: 'folder' is a directory$" play sample:sqlite -s arena --export-json folder -f
-    refused 2 "" play sample:sqlite -s arena --export-json ''
+    refused 2 "^tapool: an empty file name$" play sample:sqlite -s arena --export-json ''
     if [ "$(id -u)" -ne 0 ]; then
         chmod 555 folder
         refused 4 "^tapool: 'folder/r\.json' cannot be written: Permission denied$" \

@@ -78,10 +78,19 @@ policies() { "$TAPOOL" strategies | sed -n '/^  cudaMallocAsync /d; s/^  \([A-Za
 }
 
 @test "options that contradict each other or themselves" {
-    for options in arena:alignment=24 arena:first_range=1GiB,arena_size=1MiB arena:arena_size=0 \
-        arena:classes=none bump:alignment=48 bump:size=0 bump:on_full=explode lru:round=7 \
-        stream-pool:cross_stream=maybe stream-pool:compat=origin,round=pow2 stream-pool:threshold=-1 \
-        direct:size=1; do
-        refused 2 . "$TAPOOL" replay sample:sqlite -s "$options"
-    done
+    contradicts() { # SPEC REGEX
+        refused 2 "^tapool: (sample:sqlite: )?$2" "$TAPOOL" replay sample:sqlite -s "$1"
+    }
+    contradicts arena:alignment=24 "strategy 'arena': 'alignment' must be a power of two$"
+    contradicts arena:first_range=1GiB,arena_size=1MiB "strategy 'arena': 'first_range' .* is larger than 'arena_size'"
+    contradicts arena:arena_size=0 "option 'arena_size' .* is 0B, below the minimum 64KiB$"
+    contradicts arena:classes=none "option 'classes' .* is 'none', which is none of fine, "
+    contradicts bump:alignment=48 "strategy 'bump': 'alignment' must be a power of two$"
+    contradicts bump:size=0 "option 'size' .* is 0B, below the minimum 1B$"
+    contradicts bump:on_full=explode "option 'on_full' .* is 'explode', which is none of fallback, "
+    contradicts lru:round=7 "option 'round' .* is '7', which is none of none, "
+    contradicts stream-pool:cross_stream=maybe "option 'cross_stream' .* is 'maybe', which is none of query, "
+    contradicts stream-pool:compat=origin,round=pow2 "strategy 'stream-pool': .* which contradicts 'round'$"
+    contradicts stream-pool:threshold=-1 "option 'threshold' .* is '-1', which is no size$"
+    contradicts direct:size=1 "strategy 'direct' has no options$"
 }

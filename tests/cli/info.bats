@@ -225,12 +225,20 @@ END
     printf '{ "format": "tapool-trace", "version": 1, "events": [' >cut.json
     : >empty.json
     mkdir folder
-    for trace in lfs.json nonsense.json cut.json empty.json folder missing.json sample:none sample:../x; do
-        refused 3 "" play_once "$trace" -s arena
+    alike() { # TRACE REGEX
+        refused 3 "^tapool: $2$" play_once "$1" -s arena
         cp "$err" "$SCRATCH/replay"
-        refused 3 "" info "$trace"
+        refused 3 "^tapool: $2$" info "$1"
         diff "$SCRATCH/replay" "$err"
-    done
+    }
+    alike lfs.json 'lfs\.json is a Git LFS pointer \(43 bytes\), not the trace'
+    alike nonsense.json 'nonsense\.json: not a trace format that tapool knows'
+    alike cut.json 'cut\.json:1: the file ends inside event 1: truncated\?'
+    alike empty.json 'empty\.json: empty file: no trace in it'
+    alike folder 'folder is a directory'
+    alike missing.json 'missing\.json: no such file'
+    alike sample:none "unknown sample 'none'"
+    alike sample:../x "unknown sample '\.\./x'"
 }
 
 @test "a wrong command line: exit 2" {

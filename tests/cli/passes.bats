@@ -30,11 +30,13 @@ assert run["verified"] is True and run["memory"]["fits_in_bytes"] > 0' "$BATS_TE
 }
 
 @test "passes that cannot be are refused" {
-    local list
-    for list in nonsense "usage,,latency" fits ""; do
-        run -2 --separate-stderr "$TAPOOL" replay sample:sqlite -s arena --json --passes "$list"
-    done
-    run -2 --separate-stderr "$TAPOOL" replay sample:sqlite -s arena --passes usage
-    [[ "$stderr" == *"--format json"* ]]
-    run -2 --separate-stderr "$TAPOOL" replay sample:sqlite --json --passes usage --verify
+    local replay=("$TAPOOL" replay sample:sqlite -s arena)
+    refused 2 "^tapool: 'nonsense' is no pass: usage, fits, throughput, latency, verify, count$" \
+        "${replay[@]}" --json --passes nonsense
+    refused 2 "^tapool: '' is no pass: " "${replay[@]}" --json --passes usage,,latency
+    refused 2 "^tapool: the pass 'fits' needs the pass 'usage'$" "${replay[@]}" --json --passes fits
+    refused 2 "^tapool: --passes names none$" "${replay[@]}" --json --passes ""
+    refused 2 "^tapool: --passes goes with --format json$" "${replay[@]}" --passes usage
+    refused 2 "^tapool: --passes says itself whether fits and verify are run$" \
+        "${replay[@]}" --json --passes usage --verify
 }

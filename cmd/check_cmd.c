@@ -4,6 +4,7 @@
 
 #include "alloc/clock.h"
 #include "cmd/gate/check_job.h"
+#include "cmd/gate/gate_words.h"
 #include "cmd/option_words.h"
 #include "cmd/output.h"
 #include "cmd/spec.h"
@@ -27,7 +28,6 @@ static const char *const open_words[] = {"warn", "fail", NULL};
 static const char *const core_words[] = {"auto", "none", NULL};
 static const char *const seed_words[] = {"random", NULL};
 static const char *const time_words[] = {"auto", NULL};
-static const char *const require_words[] = {"memory", "instructions", "latency", NULL};
 
 #define ROW(member) offsetof(struct tp_check_opts, member)
 static const struct tp_opt rows[] = {
@@ -238,15 +238,6 @@ static int check_strategy(const char *text, struct tp_err *err)
     return status;
 }
 
-static int check_core(const struct tp_check_opts *o, struct tp_err *err)
-{
-    if (o->core == TP_OPT_KEYWORD(CORE_AUTO) || o->core == TP_OPT_KEYWORD(CORE_NONE) ||
-        tp_measure_has_core(o->core))
-        return TP_OK;
-    return tp_fail(err, TP_EUSAGE, "option 'core' is %llu, which tapool may not run on here",
-                   (unsigned long long)o->core);
-}
-
 static int check_files(const struct tp_check_opts *o, struct tp_err *err)
 {
     const char *const files[] = {o->export_json, o->export_junit, o->export_markdown};
@@ -255,6 +246,15 @@ static int check_files(const struct tp_check_opts *o, struct tp_err *err)
         if (files[i])
             status = tp_output_check(files[i], o->force, err);
     return status;
+}
+
+static int check_core(const struct tp_check_opts *o, struct tp_err *err)
+{
+    if (o->core == TP_OPT_KEYWORD(CORE_AUTO) || o->core == TP_OPT_KEYWORD(CORE_NONE) ||
+        tp_measure_has_core(o->core))
+        return TP_OK;
+    return tp_fail(err, TP_EUSAGE, "option 'core' is %llu, which tapool may not run on here",
+                   (unsigned long long)o->core);
 }
 
 /* Contradictions, found before any work. */
@@ -278,7 +278,7 @@ static int check_options(const struct tp_check_opts *o, struct tp_err *err)
         if (rules[i].wrong)
             return tp_fail(err, TP_EUSAGE, "%s", rules[i].text);
     for (size_t i = 0; i < o->require.count; i++)
-        if (!is_word(o->require.items[i], require_words))
+        if (!is_word(o->require.items[i], tp_class_required))
             return tp_fail(err, TP_EUSAGE,
                            "'%s' is nothing to --require: memory, instructions or latency",
                            o->require.items[i]);
@@ -307,7 +307,7 @@ static int set_up(struct tp_check *k, struct tp_err *err)
     k->gate.pairs = (unsigned)o->pairs;
     k->gate.effect = 0.05;
     k->gate.alpha = 0.01;
-    k->gate.sensitivity = NAN;
+    k->gate.sharpness = (struct tp_gate_sharpness){.worst = NAN, .median = NAN};
     k->gate.seed = o->seed == TP_OPT_KEYWORD(0) ? random_seed() : o->seed;
     k->min_time_ns = o->min_time != TP_OPT_KEYWORD(0) ? o->min_time
                      : o->thorough                    ? THOROUGH_NS

@@ -118,7 +118,8 @@ static const struct tp_opt rows[] = {
      .letter = 'v',
      .type = TP_OPT_FLAG,
      .offset = ROW(verbose),
-     .help = "all metrics, however wide"},
+     .help = "all metrics that there are, or all that --metric names, in as many tables as they "
+             "need"},
     {.name = NULL}};
 
 struct compare {
@@ -304,7 +305,7 @@ static int compare_all(struct compare *k, const struct tp_args *args, FILE *out,
     if (!status)
         status = find(k, args, stored, err);
     if (!status)
-        status = tp_compare_columns(&k->found, &k->o->metrics, err);
+        status = tp_compare_columns(&k->found, &k->o->metrics, k->o->verbose, err);
     if (!status && k->o->sort && strcasecmp(k->o->sort, "name"))
         k->found.used[tp_metric_find(k->o->sort, NULL) - tp_metrics] = true;
     if (!status)

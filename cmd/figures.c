@@ -5,14 +5,22 @@
 #include <string.h>
 
 enum { BEYOND = 10 };
-#define FEW_REUSED 0.5
 
 const struct tp_percentile_row tp_percentiles[TP_PERCENTILES] = {{0.5, "p50", "p50_ns"},
                                                                  {0.9, "p90", "p90_ns"},
                                                                  {0.99, "p99", "p99_ns"},
                                                                  {0.999, "p99.9", "p99_9_ns"}};
 
-const char *const tp_touch_names[] = {"none", "first", "all"};
+const char *const tp_touch_names[] = {
+    [TP_TOUCH_NONE] = "none", [TP_TOUCH_FIRST] = "first", [TP_TOUCH_ALL] = "all"};
+
+enum tp_touch tp_touch_named(const char *name)
+{
+    enum tp_touch touch = TP_TOUCH_NONE;
+    while (touch < TP_TOUCH_ALL && strcmp(tp_touch_names[touch], name))
+        touch++;
+    return touch;
+}
 
 static double not_negative(double value)
 {
@@ -88,7 +96,7 @@ uint64_t tp_run_first_failure(const struct tp_run *run)
 
 bool tp_run_mostly_source(const struct tp_run *run)
 {
-    return tp_run_reuse(run) < FEW_REUSED;
+    return tp_run_reuse(run) < TP_FEW_REUSED;
 }
 
 uint64_t tp_run_calls(const struct tp_run *run)
@@ -215,13 +223,19 @@ bool tp_result_is_device(const struct tp_result *r)
            r->source->layers[0].ops->flags & TP_SRC_DEVICE;
 }
 
+bool tp_spec_reuses_unsafely(const struct tp_strategy_spec *spec, const struct tp_program_facts *f,
+                             double reuse)
+{
+    const struct tp_strategy *s = spec->strategy;
+    bool knows = s->caps & TP_CAP_STREAMS || s->group != TP_GROUP_POLICY;
+    bool several = f->kind == TP_KIND_DEVICE && f->streams > f->devices;
+    return (!knows && several && reuse > 0) ||
+           (!strcmp(s->name, "stream-pool") && tp_strategy_spec_says(spec, "compat", "origin"));
+}
+
 bool tp_result_reuses_unsafely(const struct tp_result *r)
 {
-    const struct tp_strategy *s = r->spec->strategy;
-    bool knows = s->caps & TP_CAP_STREAMS || s->group != TP_GROUP_POLICY;
-    bool several = r->facts->kind == TP_KIND_DEVICE && r->facts->streams > r->facts->devices;
-    return (!knows && several && tp_run_reuse(r->run) > 0) ||
-           (!strcmp(s->name, "stream-pool") && tp_strategy_spec_says(r->spec, "compat", "origin"));
+    return tp_spec_reuses_unsafely(r->spec, r->facts, tp_run_reuse(r->run));
 }
 
 const char *tp_result_callee(const struct tp_result *r)

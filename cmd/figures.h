@@ -4,6 +4,10 @@
 
 #include "cmd/report.h"
 
+/* Share of allocations under which most go to the source: times are hardly the policy's own then.
+ */
+#define TP_FEW_REUSED 0.5
+
 /* Nanoseconds per operation, the engine's own share taken off. */
 struct tp_speed {
     double ns, low, high; /* steady median and its 95 % interval */
@@ -43,7 +47,7 @@ struct tp_range tp_run_reserved(const struct tp_run *run); /* the peak, over the
 uint64_t tp_run_trace_peak(const struct tp_run *run);
 uint64_t tp_run_fits_in(const struct tp_run *run); /* smallest devices; TP_NONE */
 double tp_run_reuse(const struct tp_run *run); /* share of allocations without a source call; NAN */
-bool tp_run_mostly_source(const struct tp_run *run); /* under 50 % reuse */
+bool tp_run_mostly_source(const struct tp_run *run); /* reuse under TP_FEW_REUSED */
 double tp_run_needed(const struct tp_run *run);      /* peak reserved / trace peak requested; NAN */
 
 /* Times of a virtual source are the policy's own work only. */
@@ -57,11 +61,17 @@ const char *tp_result_source(const struct tp_result *r);
 
 extern const char *const tp_touch_names[]; /* by enum tp_touch */
 
+/* One of tp_touch_names; TP_TOUCH_ALL where it is none of them. */
+enum tp_touch tp_touch_named(const char *name);
+
 /* A real device: times hold the driver's calls, memory is a range over the passes. */
 bool tp_result_is_device(const struct tp_result *r);
 
 /* It hands out memory on which another stream of this trace may still work: a policy that knows no
- * streams and reuses memory, or one that is told to ignore them. */
+ * streams and reuses memory, or one that is told to ignore them. `reuse`: tp_run_reuse of its run.
+ */
+bool tp_spec_reuses_unsafely(const struct tp_strategy_spec *spec, const struct tp_program_facts *f,
+                             double reuse);
 bool tp_result_reuses_unsafely(const struct tp_result *r);
 
 /* Of one device; where there is nothing but the usage pass, its peak twice. */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIN_REPLAYS = 5, FITS_EVENTS = 1000000, LATENCY_OPERATIONS = 10000000 };
+enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 
 static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
@@ -166,7 +166,7 @@ static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_progra
 {
     if (o->pass_set)
         return o->pass_set & ~(s->caps & TP_CAP_ASYNC ? TP_PASS_FITS : 0u);
-    bool few = facts->kind == TP_KIND_DEVICE && facts->events < FITS_EVENTS;
+    bool few = tp_fits_by_default(facts->kind, facts->events);
     bool fits = (o->fits || (few && !o->no_fits)) && !(s->caps & TP_CAP_ASYNC);
     return TP_PASS_ALL | (fits ? TP_PASS_FITS : 0u) | (o->verify ? TP_PASS_VERIFY : 0u);
 }

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FITS_EVENTS = 1000000 };
+
 static bool is_device_trace(const struct tp_job *job)
 {
     return tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
@@ -19,6 +21,11 @@ static bool is_device_trace(const struct tp_job *job)
 bool tp_job_on_device(const struct tp_job *job)
 {
     return job->source.count && job->source.layers[0].ops->flags & TP_SRC_DEVICE;
+}
+
+bool tp_fits_by_default(enum tp_kind kind, uint64_t events)
+{
+    return kind == TP_KIND_DEVICE && events < FITS_EVENTS;
 }
 
 static bool is_limited(const struct tp_source_spec *source)

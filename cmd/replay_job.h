@@ -39,6 +39,10 @@ int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp
                    const char *path, struct tp_err *err);
 void tp_job_release(struct tp_job *job); /* a zeroed one is fine */
 
+/* Whether the smallest device that a trace fits in is looked for without being asked for: of device
+ * traces under a million events, for each try is a replay. */
+bool tp_fits_by_default(enum tp_kind kind, uint64_t events);
+
 /* Played on a real device. */
 bool tp_job_on_device(const struct tp_job *job);
 

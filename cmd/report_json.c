@@ -1,6 +1,7 @@
 /* tapool.result/1. Names are fixed: additions only, inside a major version. */
 #include "cmd/report_json.h"
 
+#include "cmd/export_text.h"
 #include "cmd/exporter.h"
 #include "cmd/figures.h"
 #include "cmd/machine.h"
@@ -152,15 +153,12 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
 void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace)
 {
     const struct tp_program_facts *f = tp_program_facts(trace->program);
-    char hash[2 * TP_HASH_SIZE + 1];
-    for (size_t i = 0; i < TP_HASH_SIZE; i++)
-        snprintf(hash + 2 * i, 3, "%02x", f->hash[i]);
     cJSON *t = tp_json_object(j, in, "trace");
     tp_json_text(j, t, "path", trace->path);
     tp_json_text(j, t, "name", trace->meta.name);
     tp_json_text(j, t, "kind", f->kind == TP_KIND_DEVICE ? "device" : "host");
     tp_json_text(j, t, "format", trace->format);
-    tp_json_text(j, t, "program_hash", hash);
+    tp_json_text(j, t, "program_hash", tp_export_hash(f).s);
     tp_json_uint(j, t, "events", f->events);
     tp_json_bool(j, t, "cut", trace->cut);
     tp_json_uint(j, t, "operations", f->operations);

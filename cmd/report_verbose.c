@@ -1,5 +1,6 @@
 /* What -v adds: every option, exact bytes, the program's hash, latencies per size, the slowest
  * events. */
+#include "cmd/export_text.h"
 #include "cmd/figures.h"
 
 #include <string.h>
@@ -44,10 +45,8 @@ static void options_line(struct tp_page *page, const char *name, const struct tp
 static void print_identity(const struct tp_report *rep, const struct tp_result *r,
                            struct tp_page *page)
 {
-    char text[2048], hash[2 * TP_HASH_SIZE + 1];
+    char text[2048];
     const struct tp_program_facts *f = r->facts;
-    for (size_t i = 0; i < TP_HASH_SIZE; i++)
-        snprintf(hash + 2 * i, 3, "%02x", f->hash[i]);
     options_line(page, "options", r->spec->strategy->options, r->spec->opts);
     if (!(r->spec->strategy->caps & TP_CAP_FOREIGN)) {
         line(page, "source", r->source->name);
@@ -60,7 +59,7 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
     if (tp_result_is_device(r))
         tp_device_verbose(r, page);
     tp_page_at(page, FIELD, "program");
-    tp_page_at(page, HASH, "%s", hash);
+    tp_page_at(page, HASH, "%s", tp_export_hash(f).s);
     tp_page_line(page);
     snprintf(text, sizeof text, "%s objects, %s of them live at the end (%s), %s at once",
              tp_count(f->objects).s, tp_count(f->live_at_end).s,

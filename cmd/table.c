@@ -45,6 +45,15 @@ static const char *head_cell(const void *row, int column)
     return h->table->columns[column].head[h->line];
 }
 
+/* Where all heads have one line, the other is none. */
+static bool has_head(const struct tp_table *t, int shown, int line)
+{
+    for (int c = 0; c < shown; c++)
+        if (*t->columns[c].head[line])
+            return true;
+    return false;
+}
+
 int tp_table_print(const struct tp_table *t, struct tp_page *page, int indent, bool all)
 {
     int widths[TP_TABLE_COLUMNS], total = indent, shown = 0;
@@ -57,7 +66,8 @@ int tp_table_print(const struct tp_table *t, struct tp_page *page, int indent, b
             break;
     }
     for (int line = 0; line < 2; line++)
-        print_cells(page, indent, widths, shown, head_cell, &(struct head_line){t, line});
+        if (has_head(t, shown, line))
+            print_cells(page, indent, widths, shown, head_cell, &(struct head_line){t, line});
     for (int r = 0; r < t->row_count; r++)
         print_cells(page, indent, widths, shown, row_cell, &t->rows[r]);
     return t->column_count - shown;

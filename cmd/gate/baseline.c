@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS_MAX = 4000, OPTIONS_MAX = 256, HASH_DIGITS = 64 };
+enum { CELLS_MAX = 4000, OPTIONS_MAX = 256 };
 
 #define BEYOND 1e30 /* no size and no time of this world */
 
@@ -134,8 +134,7 @@ static int read_values(const struct tp_member *in, bool (*fits)(const struct tp_
         return out_of_memory(err);
     for (const cJSON *item = in->item->child; item; item = item->next) {
         struct tp_baseline_value *v = &(*out)[*count];
-        tp_member_element(in, item, *count, &m);
-        snprintf(m.path, sizeof m.path, "%.120s.%.60s", in->path, item->string);
+        tp_member_child(in, item, &m);
         if (!parse_name(item->string, &v->metric, &v->device) || !fits(v->metric))
             return fail_name(&m, err);
         status = tp_member_value(&m, &real, &v->value, err);
@@ -227,8 +226,7 @@ static int read_tolerances(const struct tp_member *in, struct tp_tolerance *out,
     for (const cJSON *item = status ? NULL : all.item->child; item && !status; item = item->next) {
         const struct tp_metric *metric = NULL;
         uint16_t device = 0;
-        tp_member_element(&all, item, 0, &m);
-        snprintf(m.path, sizeof m.path, "%.120s.%.60s", all.path, item->string);
+        tp_member_child(&all, item, &m);
         if (!parse_name(item->string, &metric, &device) || device)
             return fail_name(&m, err);
         if (metric->class > TP_CLASS_INSTRUCTIONS)
@@ -311,19 +309,6 @@ static int read_latency(const struct tp_member *in, struct tp_baseline_latency *
     return status ? status : read_values(&times, is_noisy, &l->values, &l->count, err);
 }
 
-static int read_hash(const struct tp_member *in, char **out, struct tp_err *err)
-{
-    struct tp_member m;
-    int status = tp_member_text(in, "program_hash", out, err);
-    if (!status)
-        status = tp_member_get(in, "program_hash", true, &m, err);
-    if (status)
-        return status;
-    return strspn(*out, "0123456789abcdef") == HASH_DIGITS && strlen(*out) == HASH_DIGITS
-               ? TP_OK
-               : tp_member_fail(&m, "is no SHA-256 in hexadecimal", err);
-}
-
 static const char *const cell_names[] = {
     "events",           "instructions", "latency",      "metrics",
     "nondeterministic", "options",      "program_hash", "spec",
@@ -341,7 +326,7 @@ static int read_cell(const struct tp_member *in, struct tp_baseline_cell *c, str
     if (!status)
         status = tp_member_count(in, "events", &c->events, err);
     if (!status)
-        status = read_hash(in, &c->hash, err);
+        status = tp_member_sha256(in, "program_hash", &c->hash, err);
     if (!status)
         status = read_options(in, c, err);
     if (!status)
@@ -382,8 +367,7 @@ static int read_level(const struct tp_member *in, const char *key[3], int level,
     int status = tp_member_is_object(in, err);
     for (const cJSON *item = status ? NULL : in->item->child; item && !status; item = item->next) {
         struct tp_member m;
-        tp_member_element(in, item, 0, &m);
-        snprintf(m.path, sizeof m.path, "%.120s.%.60s", in->path, item->string);
+        tp_member_child(in, item, &m);
         key[level] = item->string;
         status = !*item->string || strlen(item->string) > TP_MEMBER_TEXT
                      ? tp_member_fail(&m, "has no usable name", err)

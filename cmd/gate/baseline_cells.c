@@ -209,11 +209,7 @@ void tp_baseline_cell_release(struct tp_baseline_cell *c)
                            c->path,  c->touch,    c->hash,   c->fingerprint};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
-    for (size_t i = 0; i < c->option_count; i++) {
-        free(c->options[i].name);
-        free(c->options[i].value);
-    }
-    free(c->options);
+    tp_stored_options_release(c->options, c->option_count);
     free(c->values);
     free(c->loose);
     free(c->latency.machine);

@@ -2,6 +2,7 @@
  * says how far the gate can be trusted on this machine. Times always; memory and instructions where
  * --require asks for them. */
 #include "cmd/gate/check_job.h"
+#include "cmd/gate/gate_words.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,23 +12,33 @@ struct tally {
     size_t better, open;                    /* checks with an improvement; inconclusive ones */
 };
 
-static bool is_asked(const struct tp_check *k, const char *class)
+static bool is_asked(const struct tp_check *k, enum tp_class class)
 {
+    if (class == TP_CLASS_NOISY)
+        return true;
     for (size_t i = 0; i < k->o->require.count; i++)
-        if (!strcmp(k->o->require.items[i], class))
+        if (!strcmp(k->o->require.items[i], tp_class_required[class]))
             return true;
     return false;
 }
 
+/* A class that is asked for and not checked has no false alarms to count. */
 static int check_once(struct tp_check *k, uint64_t seed, struct tp_err *err)
 {
+    int (*const checks[TP_CLASS_REPORT])(struct tp_check *, struct tp_err *) = {
+        tp_check_exact, tp_check_counted, tp_check_noisy};
     k->gate.seed = seed;
     k->findings.count = 0;
     memset(k->gate.classes, 0, sizeof k->gate.classes);
-    int status = is_asked(k, "memory") ? tp_check_exact(k, err) : TP_OK;
-    if (!status && is_asked(k, "instructions"))
-        status = tp_check_counted(k, err);
-    return status ? status : tp_check_noisy(k, err);
+    for (enum tp_class c = 0; c < TP_CLASS_REPORT; c++) {
+        struct tp_class_check *class = &k->gate.classes[c];
+        int status = is_asked(k, c) ? checks[c](k, err) : TP_OK;
+        if (status)
+            return status;
+        if (is_asked(k, c) && !class->checked)
+            return tp_fail(err, TP_EFOUND, "%s: not checked: %s", tp_class_words[c], class->reason);
+    }
+    return TP_OK;
 }
 
 static void count(const struct tp_check *k, struct tally *t, size_t found[TP_CLASS_REPORT],
@@ -49,27 +60,44 @@ static void count(const struct tp_check *k, struct tally *t, size_t found[TP_CLA
         t->alarms[c] += found[c] > 0;
 }
 
+/* "0 memory and counts, 0 latency": those that were checked. */
+static void print_alarms(const struct tp_check *k, const size_t alarms[TP_CLASS_REPORT],
+                         struct tp_page *page)
+{
+    const char *comma = "";
+    for (enum tp_class c = 0; c < TP_CLASS_REPORT; c++) {
+        if (!is_asked(k, c))
+            continue;
+        tp_page_more(page, 0, "%s%zu %s", comma, alarms[c], tp_class_words[c]);
+        comma = ", ";
+    }
+}
+
 static void print_check(const struct tp_check *k, const struct tally *t,
                         const size_t found[TP_CLASS_REPORT], size_t open, struct tp_page *page)
 {
-    tp_page_at(page, 0,
-               "check %zu of %llu, seed %llu: false regressions %zu memory, %zu "
-               "instructions, %zu latency; %zu inconclusive; %zu tests",
-               t->checks, (unsigned long long)k->o->aa, (unsigned long long)k->gate.seed, found[0],
-               found[1], found[2], open, k->gate.classes[TP_CLASS_NOISY].values);
+    tp_page_at(page, 0, "check %zu of %llu, seed %llu: false regressions: ", t->checks,
+               (unsigned long long)k->o->aa, (unsigned long long)k->gate.seed);
+    print_alarms(k, found, page);
+    tp_page_more(page, 0, "; %zu inconclusive; %zu tests", open,
+                 k->gate.classes[TP_CLASS_NOISY].values);
     tp_page_line(page);
     fflush(page->out);
 }
 
-static void print_tally(const struct tally *t, struct tp_page *page)
+static void print_tally(const struct tp_check *k, const struct tally *t, struct tp_page *page)
 {
     tp_page_line(page);
-    tp_page_styled(page, 0, TP_BOLD,
-                   "A/A: %zu check%s of this build against itself: %zu with a false regression of "
-                   "memory, %zu of instructions, %zu of latency; %zu with a false improvement; %zu "
-                   "inconclusive",
-                   t->checks, t->checks == 1 ? "" : "s", t->alarms[0], t->alarms[1], t->alarms[2],
-                   t->better, t->open);
+    tp_page_styled(page, 0, TP_BOLD, "A/A:");
+    tp_page_more(page, 0,
+                 " %zu check%s of this build against itself; with a false regression: ", t->checks,
+                 t->checks == 1 ? "" : "s");
+    print_alarms(k, t->alarms, page);
+    tp_page_more(page, 0, "; with a false improvement: %zu; inconclusive: %zu", t->better, t->open);
+    tp_page_line(page);
+    if (is_asked(k, TP_CLASS_EXACT) && is_asked(k, TP_CLASS_INSTRUCTIONS))
+        return;
+    tp_page_styled(page, 0, TP_DIM, "memory and instructions are checked where --require asks");
     tp_page_line(page);
 }
 
@@ -78,7 +106,7 @@ int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err)
     struct tally t = {0};
     uint64_t seed = k->gate.seed;
     int status = TP_OK;
-    if (is_asked(k, "memory") && !k->has_baseline)
+    if (is_asked(k, TP_CLASS_EXACT) && !k->has_baseline)
         return tp_fail(err, TP_EUSAGE, "--aa with --require memory needs a baseline");
     status = tp_check_enough(k, err); /* what cannot alarm has no false alarms */
     for (uint64_t i = 0; !status && i < k->o->aa; i++) {
@@ -90,6 +118,6 @@ int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err)
         print_check(k, &t, found, open, page);
     }
     if (t.checks)
-        print_tally(&t, page);
+        print_tally(k, &t, page);
     return status;
 }

@@ -7,7 +7,8 @@
  *     a result                       it is compared
  *     exit 2 (command line)          a gap: "the base has no strategy 'x'", or its own sentence
  *     built otherwise                a gap of the instructions, with both builds
- *     killed, nonsense, exit 3, 4    an error of the check
+ *     killed, nonsense, exit 3, 4    an error of the check; of the instructions a gap, since there
+ * it may be valgrind that fails
  *
  * Known weakness: only the first gap is named with its reason. */
 #include "cmd/gate/check_job.h"

@@ -114,15 +114,6 @@ static int by_name(const void *a, const void *b)
                   ((const struct tp_stored_option *)b)->name);
 }
 
-void tp_check_options_release(struct tp_stored_option *list, size_t count)
-{
-    for (size_t i = 0; list && i < count; i++) {
-        free(list[i].name);
-        free(list[i].value);
-    }
-    free(list);
-}
-
 int tp_check_options(const struct tp_stored_run *r, struct tp_stored_option **out, size_t *count,
                      struct tp_err *err)
 {
@@ -141,7 +132,7 @@ int tp_check_options(const struct tp_stored_run *r, struct tp_stored_option **ou
         failed |= !o->value;
     }
     if (failed) {
-        tp_check_options_release(*out, *count);
+        tp_stored_options_release(*out, *count);
         *out = NULL;
         return tp_fail(err, TP_ENOMEM, "out of memory");
     }
@@ -213,7 +204,7 @@ int tp_check_compare(const struct tp_baseline *b, const struct tp_baseline_cell 
         status = compare_options(held, options, count, cell, out);
     if (!status && strcmp(first->touch, held->touch))
         status = option_finding(cell, "touch", held->touch, first->touch, out);
-    tp_check_options_release(options, count);
+    tp_stored_options_release(options, count);
     if (!status && held->value_count && !(first->exact && second->exact))
         return add_inexact(held, cell, out);
     for (size_t i = 0; !status && i < held->value_count; i++) {

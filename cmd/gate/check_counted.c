@@ -53,7 +53,7 @@ static void note_base(const struct tp_check *k, struct counting *d, size_t cell,
                       const struct tp_err *why)
 {
     char reason[TP_ERR_TEXT];
-    tp_check_base_words(k->o->base_bin ? k->o->base_bin : "", why->text, reason, sizeof reason);
+    tp_check_base_words(k->o->base_bin, why->text, reason, sizeof reason);
     tp_check_gap(&d->gaps, cell, reason);
 }
 
@@ -62,7 +62,7 @@ static bool find_base(const struct tp_check *k, struct counting *d, size_t cell,
                       const struct tp_side *base, double *out)
 {
     const struct tp_baseline_cell *held = k->cells[cell].held;
-    bool live = k->o->base_bin || k->o->base_strategy;
+    bool live = k->o->base_bin; /* another strategy's count is no base of this one's */
     struct tp_err err = {0};
     if (held && held->fingerprint && !strcmp(held->fingerprint, d->now)) {
         *out = held->instructions;
@@ -122,7 +122,7 @@ static void describe(const struct tp_check *k, const struct counting *d,
                      struct tp_class_check *class)
 {
     const char *counter = d->counter.counter == TP_COUNTER_PERF ? "perf_event" : "callgrind";
-    const char *other = k->o->base_bin ? k->o->base_bin : k->o->base_strategy;
+    const char *other = k->o->base_bin;
     class->values = class->cells;
     class->checked = class->cells > 0;
     if (class->checked && d->live)

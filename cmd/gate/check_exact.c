@@ -1,16 +1,20 @@
 /* Class E: memory and counts are a pure function of program, strategy, options and source, so they
  * are compared with what was committed, as they are. Each cell is played twice, in processes of its
  * own whose stacks and heaps lie differently: a value that differs between the two was never exact.
- */
+ * The second goes on beside the shadow of --verify, where that is cheap: a strategy that breaks an
+ * invariant ends the check, whatever its figures are. */
 #include "cmd/gate/check_job.h"
 
 #include "alloc/random.h"
+#include "cmd/replay_job.h"
 #include "cmd/stop.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { FITS_EVENTS = 1000000 };
+enum { VERIFY_EVENTS = 1000000 };
+
+#define VERIFY_BYTES ((double)(1u << 30)) /* that it may touch */
 
 uint64_t tp_check_seed(uint64_t seed, uint64_t of)
 {
@@ -37,7 +41,7 @@ static bool wants_fits(const struct tp_check *k, const struct tp_check_cell *c)
         return false;
     if (c->held && !k->o->update)
         return fits && tp_baseline_value_find(c->held, fits, 0);
-    return !strcmp(t->kind, "device") && t->events < FITS_EVENTS;
+    return tp_fits_by_default(strcmp(t->kind, "device") ? TP_KIND_HOST : TP_KIND_DEVICE, t->events);
 }
 
 /* The answer is about what was asked: another program in the same file means a tapool that reads it
@@ -56,17 +60,30 @@ static int check_answer(const struct tp_check *k, const struct tp_check_cell *c,
                               c->path);
 }
 
-int tp_check_play(const struct tp_check *k, size_t cell, unsigned nth, struct tp_stored *out,
-                  struct tp_err *err)
+/* Contents are written on the host, a page at a time at least, and not on a device. */
+static bool wants_verify(const struct tp_check *k, const struct tp_check_cell *c,
+                         const struct tp_stored_run *first)
+{
+    const struct tp_metric *peak = tp_metric_find("peak_requested", NULL);
+    return k->traces[c->prepared].events < VERIFY_EVENTS &&
+           (!strncmp(c->source, "virtual", 7) || (!strncmp(c->source, "host", 4) && peak &&
+                                                  tp_stored_value(first, peak, 0) <= VERIFY_BYTES));
+}
+
+static int play(const struct tp_check *k, size_t cell, unsigned nth, bool verify,
+                struct tp_stored *out, struct tp_err *err)
 {
     const struct tp_check_cell *c = &k->cells[cell];
+    char passes[32];
+    snprintf(passes, sizeof passes, "usage%s%s", wants_fits(k, c) ? ",fits" : "",
+             verify ? ",verify" : "");
     const char *const more[] = {"--touch", c->touch, NULL};
     const struct tp_measure m = {
         .binary = k->o->bin,
         .trace = k->traces[c->prepared].path,
         .strategy = c->spec,
         .source = c->source,
-        .passes = wants_fits(k, c) ? "usage,fits" : "usage",
+        .passes = passes,
         .more = more,
         .seed = 1, /* of --source host+shuffle: the same memory in every check */
         .core = -1,
@@ -78,28 +95,52 @@ int tp_check_play(const struct tp_check *k, size_t cell, unsigned nth, struct tp
     return check_answer(k, c, &out->runs[0], err);
 }
 
+int tp_check_play_twice(const struct tp_check *k, size_t cell, struct tp_stored out[2],
+                        bool *verified, struct tp_err *err)
+{
+    out[0] = out[1] = (struct tp_stored){0};
+    *verified = false;
+    int status = play(k, cell, 0, false, &out[0], err);
+    if (status)
+        return status;
+    *verified = wants_verify(k, &k->cells[cell], &out[0].runs[0]);
+    return play(k, cell, 1, *verified, &out[1], err);
+}
+
 /* What of the memory is not compared, over all cells. */
 struct gaps {
-    size_t varies;   /* cells: a real allocator or device */
-    const char *who; /* one of them */
-    size_t loose;    /* values that --update demoted */
-    size_t unheld;   /* values that the baseline does not know */
+    size_t verified;             /* cells */
+    size_t varies;               /* cells: a real allocator or device */
+    const char *who;             /* one of them */
+    size_t loose;                /* values that --update demoted */
+    struct tp_check_gaps unheld; /* cells with values that the baseline does not know */
 };
+
+/* A line was deleted, or an older tapool wrote it. A cell that varies by itself has none to lack.
+ */
+static void note_unheld(struct gaps *gaps, size_t cell, size_t values)
+{
+    char reason[80];
+    if (!values)
+        return;
+    snprintf(reason, sizeof reason, "the baseline lacks %zu of its values", values);
+    tp_check_gap(&gaps->unheld, cell, reason);
+}
 
 /* Both replays of a cell; adds what they show, and what they cannot. */
 static int check_cell(struct tp_check *k, size_t cell, struct gaps *gaps, struct tp_err *err)
 {
-    struct tp_stored runs[2] = {{0}, {0}};
+    struct tp_stored runs[2];
     const struct tp_check_cell *c = &k->cells[cell];
-    int status = tp_check_play(k, cell, 0, &runs[0], err);
-    if (!status)
-        status = tp_check_play(k, cell, 1, &runs[1], err);
+    bool verified;
+    int status = tp_check_play_twice(k, cell, runs, &verified, err);
     if (!status) {
+        gaps->verified += verified;
         bool varies = !c->held->value_count && !runs[0].runs[0].exact;
         gaps->varies += varies;
         gaps->who = varies ? c->strategy : gaps->who;
         gaps->loose += c->held->loose_count;
-        gaps->unheld += tp_check_unheld(c->held, &runs[0].runs[0]);
+        note_unheld(gaps, cell, tp_check_unheld(c->held, &runs[0].runs[0]));
         if (tp_check_compare(&k->baseline, c->held, &runs[0].runs[0], &runs[1].runs[0],
                              &k->gate.cells[cell], &k->findings))
             status = tp_fail(err, TP_ENOMEM, "out of memory");
@@ -109,22 +150,25 @@ static int check_cell(struct tp_check *k, size_t cell, struct gaps *gaps, struct
     return status;
 }
 
-static void describe(const struct gaps *gaps, struct tp_class_check *class)
+static void describe(const struct tp_check *k, const struct gaps *gaps,
+                     struct tp_class_check *class)
 {
-    char loose[40] = "", unheld[40] = "", varies[80] = "";
+    char loose[40] = "", varies[80] = "";
+    bool all = gaps->verified == k->cell_count && !gaps->loose && !gaps->varies;
     if (gaps->loose)
         snprintf(loose, sizeof loose, "; %zu value%s not", gaps->loose,
                  gaps->loose == 1 ? " is" : "s are");
-    if (gaps->unheld)
-        snprintf(unheld, sizeof unheld, "; %zu %s not in it", gaps->unheld,
-                 gaps->unheld == 1 ? "is" : "are");
     if (gaps->varies)
         snprintf(varies, sizeof varies, "; %zu var%s (%.40s)", gaps->varies,
                  gaps->varies == 1 ? "ies" : "y", gaps->who);
-    snprintf(class->against, sizeof class->against, "vs baseline, exact%.36s%.36s%.66s", loose,
-             unheld, varies);
-    if (class->checked)
+    snprintf(class->against, sizeof class->against, "vs baseline, exact%s%.36s%.66s",
+             all ? ", verified" : "", loose, varies);
+    if (class->checked) {
+        tp_check_gaps_describe(k, &gaps->unheld, class);
+        if (gaps->unheld.cells)
+            snprintf(class->how, sizeof class->how, "--update takes them in");
         return;
+    }
     if (gaps->varies)
         snprintf(class->reason, sizeof class->reason,
                  "the memory of '%.60s' varies by itself: a real allocator or device", gaps->who);
@@ -144,6 +188,6 @@ int tp_check_exact(struct tp_check *k, struct tp_err *err)
     }
     class->values = k->findings.count - before;
     class->checked = class->values > 0;
-    describe(&gaps, class);
+    describe(k, &gaps, class);
     return status;
 }

@@ -91,10 +91,11 @@ int tp_check_exact(struct tp_check *k, struct tp_err *err);
 int tp_check_counted(struct tp_check *k, struct tp_err *err);
 int tp_check_noisy(struct tp_check *k, struct tp_err *err);
 
-/* Plays a cell for its memory, in a process of its own; `nth` moves what may vary between processes
- * and must not matter. `out` has one run. */
-int tp_check_play(const struct tp_check *k, size_t cell, unsigned nth, struct tp_stored *out,
-                  struct tp_err *err);
+/* Plays a cell twice for its memory, each in a process of its own; what may vary between processes
+ * and must not matter does. `verified`: the second went on beside the shadow of --verify. Both of
+ * `out` have one run, and are released by the caller, also after errors. */
+int tp_check_play_twice(const struct tp_check *k, size_t cell, struct tp_stored out[2],
+                        bool *verified, struct tp_err *err);
 
 /* What two replays of a cell say of what the baseline holds: one finding a value, and one for each
  * option that is not as it was. Adds nothing of memory where it is not exact. */
@@ -109,10 +110,9 @@ size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_stor
 /* Whether a value agrees with itself; else what to say about it. */
 bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, size_t size);
 
-/* Effective options of a run, its source's as "source.NAME"; sorted, owned by the caller. */
+/* Effective options of a run, its source's as "source.NAME"; sorted. tp_stored_options_release. */
 int tp_check_options(const struct tp_stored_run *r, struct tp_stored_option **out, size_t *count,
                      struct tp_err *err);
-void tp_check_options_release(struct tp_stored_option *list, size_t count);
 
 /* Instructions per operation of a cell, of the build that is checked. */
 int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,
@@ -125,7 +125,7 @@ enum tp_verdict tp_check_judge_counts(double base, double now, double allowed);
 struct tp_noisy_test {
     size_t cell;
     const struct tp_metric *metric;
-    bool insensitive; /* no test: mostly tapool's own share */
+    bool insensitive; /* no test: what was timed in this cell is mostly tapool's own share */
     struct tp_difference difference;
     unsigned sets;
 };

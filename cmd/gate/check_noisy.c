@@ -148,18 +148,34 @@ static int add_finding(struct tp_check *k, const struct tp_noisy_test *t, struct
     return tp_findings_add(&k->findings, &f, err);
 }
 
-/* The worst of the cells in which the time per operation was a test. */
-static double sensitivity(const struct noisy *n, const struct tp_stat_rule *rule)
+static int sharpness(struct tp_check *k, const struct noisy *n, const struct tp_stat_rule *rule,
+                     struct tp_err *err)
 {
-    double worst = 0;
+    struct tp_gate_sharpness *s = &k->gate.sharpness;
+    *s = (struct tp_gate_sharpness){.worst = NAN, .median = NAN};
+    double *told = calloc(k->cell_count + 1, sizeof *told);
+    size_t count = 0;
+    if (!told)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
     for (size_t i = 0; i < n->tests.count; i++) {
         const struct tp_noisy_test *t = &n->tests.items[i];
         if (t->insensitive || !tp_metric_is_ns_per_op(t->metric))
             continue;
         double one = tp_noisy_sensitivity(&n->rounds[t->cell], rule);
-        worst = isnan(one) || isnan(worst) ? NAN : fmax(worst, one);
+        s->cells++;
+        if (isnan(one)) {
+            s->untold++;
+            continue;
+        }
+        told[count++] = one;
+        if (s->cell && one <= s->worst)
+            continue;
+        s->worst = one;
+        s->cell = &k->gate.cells[t->cell];
     }
-    return worst > 0 ? worst : NAN;
+    s->median = tp_stat_median(told, count);
+    free(told);
+    return TP_OK;
 }
 
 static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *err)
@@ -226,7 +242,7 @@ int tp_check_noisy(struct tp_check *k, struct tp_err *err)
     if (!status)
         status = conclude(k, &n, err);
     if (!status)
-        k->gate.sensitivity = sensitivity(&n, &rule);
+        status = sharpness(k, &n, &rule, err);
     for (size_t i = 0; i < n.played; i++)
         tp_rounds_release(&n.rounds[i]);
     free(n.rounds);

@@ -1,6 +1,7 @@
 /* The verdict over a whole check: counts, exit code, the sentence of the exit code, and the command
  * that repeats what failed. */
 #include "cmd/gate/check_job.h"
+#include "cmd/gate/gate_words.h"
 
 #include "cmd/cli.h"
 #include "cmd/option_words.h"
@@ -10,12 +11,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-
-/* As --require and "PASS (memory and counts only)" name the classes. */
-static const struct {
-    const char *required, *word;
-} class_words[TP_CLASS_REPORT] = {
-    {"memory", "memory and counts"}, {"instructions", "instructions"}, {"latency", "latency"}};
 
 static void append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -45,10 +40,14 @@ static bool is_counted(const struct tp_check *k, const struct tp_gate_cell *cell
 static void describe_undecided(struct tp_check *k)
 {
     struct tp_class_check *noisy = &k->gate.classes[TP_CLASS_NOISY];
+    const struct tp_gate_cell *last = NULL;
     size_t cells = 0;
     for (size_t i = 0; i < k->findings.count; i++) {
         const struct tp_finding *f = &k->findings.items[i];
-        cells += f->verdict == TP_INSENSITIVE && !is_counted(k, f->cell);
+        if (f->verdict != TP_INSENSITIVE || f->cell == last || is_counted(k, f->cell))
+            continue;
+        last = f->cell;
+        cells++;
     }
     if (!cells)
         return;
@@ -59,30 +58,22 @@ static void describe_undecided(struct tp_check *k)
     snprintf(noisy->how, sizeof noisy->how, "instructions would decide there, but are missing");
 }
 
-/* Checked in some cells, and in others not. */
-static bool is_partial(const struct tp_check *k, size_t class)
-{
-    const struct tp_class_check *c = &k->gate.classes[class];
-    return c->checked &&
-           ((class == TP_CLASS_INSTRUCTIONS && c->cells < k->cell_count) || c->reason[0]);
-}
-
 static void describe_classes(struct tp_check *k)
 {
     struct tp_gate *g = &k->gate;
     size_t checked = 0, whole = 0;
     for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
         checked += g->classes[c].checked;
-        whole += g->classes[c].checked && !is_partial(k, c);
+        whole += g->classes[c].checked && !tp_class_is_partial(g, (enum tp_class)c);
         for (size_t r = 0; r < k->o->require.count; r++)
-            g->classes[c].required |= !strcmp(k->o->require.items[r], class_words[c].required);
+            g->classes[c].required |= !strcmp(k->o->require.items[r], tp_class_required[c]);
     }
     if (whole == TP_CLASS_REPORT)
         return;
     for (size_t c = 0, named = 0; c < TP_CLASS_REPORT; c++) {
         if (g->classes[c].checked)
             append(g->what, sizeof g->what, "%s%s%s", named++ ? ", " : "",
-                   is_partial(k, c) ? "some " : "", class_words[c].word);
+                   tp_class_is_partial(g, (enum tp_class)c) ? "some " : "", tp_class_words[c]);
     }
     append(g->what, sizeof g->what, "%s", checked ? " only" : "nothing");
 }
@@ -148,8 +139,11 @@ static void append_options(const struct tp_check *k, char *text, size_t size)
         append_option(text, size, "touch", tp_touch_words[o->touch]);
     append_option(text, size, "effect", o->effect);
     append_option(text, size, "alpha", o->alpha);
+    append(text, size, " --seed %" PRIu64, k->gate.seed);
     if (!o->base_bin && !o->base_strategy)
         return;
+    if (o->core != TP_OPT_KEYWORD(0))
+        append(text, size, k->core < 0 ? " --core none" : " --core %d", k->core);
     if (o->pairs != TP_CHECK_PAIRS)
         append(text, size, " --pairs %" PRIu64, o->pairs);
     if (o->min_time != TP_OPT_KEYWORD(0))
@@ -158,7 +152,6 @@ static void append_options(const struct tp_check *k, char *text, size_t size)
                o->min_time % 1000000 ? "ns" : "ms");
     if (o->thorough)
         append(text, size, " --thorough");
-    append(text, size, " --seed %" PRIu64, k->gate.seed);
 }
 
 static void describe_again(struct tp_check *k)
@@ -197,11 +190,11 @@ static int fail_required(const struct tp_check *k, struct tp_err *err)
 {
     for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
         const struct tp_class_check *class = &k->gate.classes[c];
-        if (class->required && (!class->checked || is_partial(k, c)))
-            return tp_fail(
-                err, TP_EFOUND, "--require %s: %s %s %s: %.200s", class_words[c].required,
-                class_words[c].word, c == TP_CLASS_NOISY ? "was" : "were",
-                class->checked ? "not checked in every cell" : "not checked", class->reason);
+        if (tp_class_unmet(&k->gate, (enum tp_class)c))
+            return tp_fail(err, TP_EFOUND, "--require %s: %s %s %s: %.200s", tp_class_required[c],
+                           tp_class_words[c], c == TP_CLASS_NOISY ? "was" : "were",
+                           class->checked ? "not checked in every cell" : "not checked",
+                           class->reason);
     }
     return TP_OK;
 }

@@ -159,27 +159,19 @@ static int keep_run(struct update *u, const struct tp_check_cell *c, const struc
                : out_of_memory(err);
 }
 
-static const char *option_value(const struct tp_stored_option *list, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(list[i].name, name))
-            return list[i].value;
-    return NULL;
-}
-
 static void say_options(struct update *u, const struct tp_check_cell *c,
                         const struct tp_baseline_cell *out)
 {
     const struct tp_baseline_cell *held = c->held;
     for (size_t i = 0; held && i < out->option_count; i++) {
         const struct tp_stored_option *o = &out->options[i];
-        const char *was = option_value(held->options, held->option_count, o->name);
+        const char *was = tp_stored_options_find(held->options, held->option_count, o->name);
         if (!was || strcmp(was, o->value))
             say_changed(u, c, o->name, was ? was : "(none)", o->value);
     }
     for (size_t i = 0; held && i < held->option_count; i++) {
         const struct tp_stored_option *o = &held->options[i];
-        if (!option_value(out->options, out->option_count, o->name))
+        if (!tp_stored_options_find(out->options, out->option_count, o->name))
             say_changed(u, c, o->name, o->value, "(none)");
     }
     if (held && strcmp(held->hash, out->hash)) {
@@ -193,13 +185,12 @@ static void say_options(struct update *u, const struct tp_check_cell *c,
 static int measure_exact(struct update *u, size_t cell, struct tp_baseline_cell *out,
                          struct tp_err *err)
 {
-    struct tp_stored runs[2] = {{0}, {0}};
+    struct tp_stored runs[2];
     const struct tp_check_cell *c = &u->k->cells[cell];
     uint64_t from = tp_wall_ns();
-    int status = tp_check_play(u->k, cell, 0, &runs[0], err);
-    u->replay_ns = tp_wall_ns() - from;
-    if (!status)
-        status = tp_check_play(u->k, cell, 1, &runs[1], err);
+    bool verified;
+    int status = tp_check_play_twice(u->k, cell, runs, &verified, err);
+    u->replay_ns = (tp_wall_ns() - from) / 2;
     if (!status)
         status = keep_run(u, c, &runs[0].runs[0], out, err);
     if (!status) {

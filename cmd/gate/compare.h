@@ -88,6 +88,7 @@ struct tp_compare {
     const struct tp_metric *columns[TP_METRIC_MAX]; /* shown, in this order */
     size_t column_count;
     bool asked;                      /* the columns were named by --metric */
+    bool all;                        /* behind the usual columns stand all others, not tested */
     bool tested[TP_METRIC_MAX];      /* columns and conditions: the tests that Holm adjusts over */
     bool used[TP_METRIC_MAX];        /* columns, and what conditions and Pick need */
     struct tp_compare_table *tables; /* owned */
@@ -118,8 +119,10 @@ struct tp_compare_row *tp_compare_add_row(struct tp_compare_table *t, const char
 void tp_compare_note(struct tp_compare *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Chooses the columns: those of `names`, else the usual ones of what there is. TP_EUSAGE. */
-int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, struct tp_err *err);
+/* Chooses the columns: those of `names`, else the usual ones of what there is, and where `all` is
+ * set whatever else has a value behind them. TP_EUSAGE. */
+int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bool all,
+                       struct tp_err *err);
 
 /* Values, changes, tests, means; then sorts by a metric's name or "name", NULL: as given. */
 int tp_compare_decide(struct tp_compare *c, struct tp_err *err);
@@ -137,7 +140,7 @@ bool tp_compare_flattered(const struct tp_compare_row *r);
  * folders that they share. */
 const char *tp_compare_name(const struct tp_compare_row *r, char *text, size_t size);
 
-/* ---- compare_cells.c: for all writers that are read by people ---- */
+/* ---- compare_words.c: for all writers that are read by people ---- */
 
 enum { TP_COMPARE_TEXT = 80 };
 

@@ -3,6 +3,7 @@
 #include "cmd/gate/compare.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Markdown ---- */
@@ -143,10 +144,9 @@ static void put_number(FILE *out, double value, bool last)
 }
 
 static void put_value(const struct tp_compare_table *t, const struct tp_compare_row *r,
-                      const struct tp_metric *m, FILE *out)
+                      const struct tp_metric *m, const char *base, FILE *out)
 {
     const struct tp_compare_cell *cell = &r->cells[m - tp_metrics];
-    char base[160];
     put_field(out, t->name, false);
     put_field(out, r->label, false);
     put_field(out, r->file ? r->file : "", false);
@@ -159,7 +159,7 @@ static void put_value(const struct tp_compare_table *t, const struct tp_compare_
     put_number(out, cell->value, false);
     put_number(out, cell->low, false);
     put_number(out, cell->high, false);
-    put_field(out, tp_compare_name(&t->rows[r->base], base, sizeof base), false);
+    put_field(out, base, false);
     put_number(out, cell->change, false);
     put_number(out, cell->change_low, false);
     put_number(out, cell->change_high, false);
@@ -168,15 +168,29 @@ static void put_value(const struct tp_compare_table *t, const struct tp_compare_
     put_field(out, tp_mark_names[cell->mark], true);
 }
 
+static int put_values(const struct tp_compare *c, const struct tp_compare_table *t,
+                      const struct tp_compare_row *r, FILE *out)
+{
+    const struct tp_compare_row *base = &t->rows[r->base];
+    size_t size = strlen(base->label) + (base->file ? strlen(base->short_file) : 0) + 4;
+    char *name = malloc(size); /* as long as it is: labels and paths have no end */
+    if (!name)
+        return TP_ENOMEM;
+    tp_compare_name(base, name, size);
+    for (size_t m = 0; m < c->column_count; m++)
+        put_value(t, r, c->columns[m], name, out);
+    free(name);
+    return TP_OK;
+}
+
 int tp_compare_csv(const struct tp_compare *c, FILE *out, struct tp_err *err)
 {
-    (void)err;
     fputs("trace,strategy,file,source,metric,class,value,low,high,base,change,change_low,"
           "change_high,p,count,mark\n",
           out);
     for (size_t t = 0; t < c->count; t++)
         for (size_t r = 0; r < c->tables[t].count; r++)
-            for (size_t m = 0; m < c->column_count; m++)
-                put_value(&c->tables[t], &c->tables[t].rows[r], c->columns[m], out);
+            if (put_values(c, &c->tables[t], &c->tables[t].rows[r], out))
+                return tp_fail(err, TP_ENOMEM, "out of memory");
     return TP_OK;
 }

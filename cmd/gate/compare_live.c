@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MORE = 8, FITS_EVENTS = 1000000, SIDE_TEXT = 4096 };
+enum { MORE = 8, SIDE_TEXT = 4096 };
 
 /* One trace. */
 struct contest {
@@ -105,7 +105,7 @@ static int make_job(struct contest *k, const struct tp_compare_opts *o, struct t
 static const char *passes_of(const struct contest *k)
 {
     const struct tp_program_facts *f = tp_program_facts(k->job.trace.program);
-    return f->kind == TP_KIND_DEVICE && f->events < FITS_EVENTS ? "usage,fits" : "usage";
+    return tp_fits_by_default(f->kind, f->events) ? "usage,fits" : "usage";
 }
 
 static int measure_memory(const struct tp_compare_live *live, struct contest *k,
@@ -156,19 +156,6 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
 
 /* ---- what came of it ---- */
 
-/* As tp_result_reuses_unsafely, by the figures of a child. */
-static bool reuses_unsafely(const struct contest *k, const struct tp_strategy_spec *spec,
-                            const struct tp_stored_run *run)
-{
-    const struct tp_program_facts *f = tp_program_facts(k->job.trace.program);
-    const struct tp_strategy *s = spec->strategy;
-    bool knows = s->caps & TP_CAP_STREAMS || s->group != TP_GROUP_POLICY;
-    bool several = f->kind == TP_KIND_DEVICE && f->streams > f->devices;
-    double reuse = tp_stored_value(run, tp_metric_find("reuse", NULL), 0);
-    return (!knows && several && reuse > 0) ||
-           (!strcmp(s->name, "stream-pool") && tp_strategy_spec_says(spec, "compat", "origin"));
-}
-
 static int find_base(const struct contest *k, const char *name, size_t *base, struct tp_err *err)
 {
     const char *names[TP_ROUND_SIDES + 1] = {0};
@@ -208,16 +195,13 @@ static int fill_head(struct contest *k, struct tp_compare_table *t, struct tp_er
         for (uint16_t d = 0; d < f->devices; d++)
             t->no_run->devices[d].capacity = capacity;
     }
-    const char *touch = k->usage[sourced].runs->touch;
     t->head = (struct tp_result){.trace = &k->job.trace,
                                  .facts = f,
                                  .spec = &k->job.specs[sourced],
                                  .source = &k->job.source,
                                  .captured = &k->job.captured,
                                  .use = &k->job.use,
-                                 .touch = !strcmp(touch, "none")    ? TP_TOUCH_NONE
-                                          : !strcmp(touch, "first") ? TP_TOUCH_FIRST
-                                                                    : TP_TOUCH_ALL,
+                                 .touch = tp_touch_named(k->usage[sourced].runs->touch),
                                  .run = t->no_run};
     return TP_OK;
 }
@@ -226,6 +210,8 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
                       struct tp_err *err)
 {
     struct tp_compare_table *t = tp_compare_add_table(c);
+    const struct tp_program_facts *facts = tp_program_facts(k->job.trace.program);
+    const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
     size_t base = 0;
     if (!t)
         return tp_fail(err, TP_ENOMEM, "out of memory");
@@ -244,7 +230,7 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
         row->side = i;
         row->yardstick = spec->strategy->group == TP_GROUP_YARDSTICK;
         row->cold = 2 * k->rounds.cold[i] > k->rounds.rounds;
-        row->unsafe = reuses_unsafely(k, spec, row->run);
+        row->unsafe = tp_spec_reuses_unsafely(spec, facts, tp_stored_value(row->run, reuse, 0));
     }
     int status = find_base(k, o->base, &base, err);
     for (size_t i = 0; i < t->count; i++)

@@ -123,11 +123,6 @@ static bool can_race(const struct candidates *c)
     return c->count > 1;
 }
 
-static double two_sided(const struct tp_difference *d)
-{
-    return fmin(1, 2 * fmin(d->p_worse, d->p_better));
-}
-
 static void race(const struct tp_compare *c, const struct candidates *all, struct races *out)
 {
     const struct tp_metric *time = metric("ns_per_op");
@@ -141,14 +136,13 @@ static void race(const struct tp_compare *c, const struct candidates *all, struc
             tp_difference_measure(tp_rounds_values(y->rounds, y->side, time),
                                   tp_rounds_values(x->rounds, x->side, time), c->rounds,
                                   time->better, c->seed, &d[n]);
-            p[n] = d[n].pairs ? two_sided(&d[n]) : NAN;
+            p[n] = d[n].pairs ? tp_difference_two_sided(&d[n]) : NAN;
         }
     tp_stat_holm(p, n, p);
     n = 0;
     for (size_t i = 0; d && can_race(all) && i < all->count; i++)
         for (size_t j = 0; j < i; j++, n++) {
-            bool shown = p[n] < TP_COMPARE_ALPHA && fabs(d[n].estimate - 1) >= TP_COMPARE_EFFECT &&
-                         (d[n].interval.high < 1 || d[n].interval.low > 1);
+            bool shown = tp_difference_shown(&d[n], p[n], TP_COMPARE_ALPHA, TP_COMPARE_EFFECT);
             out->faster[i][j] = shown && d[n].estimate < 1;
             out->faster[j][i] = shown && d[n].estimate > 1;
         }

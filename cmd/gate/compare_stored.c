@@ -50,13 +50,20 @@ static struct tp_compare_table *find_table(struct tp_compare *c, const struct tp
 /* ---- one file ---- */
 
 /* Two rows of one label stand on different sources: the label says so. */
-static void name_twin(const struct tp_compare_table *t, const struct tp_stored_run *run,
-                      char *label, size_t size)
+static int add_twin(struct tp_compare_table *t, const struct tp_stored *from,
+                    const struct tp_stored_run *run, struct tp_err *err)
 {
-    snprintf(label, size, "%s", run->label);
+    bool twin = false;
+    char *label = NULL;
     for (size_t r = 0; r < t->count; r++)
-        if (!strcmp(t->rows[r].label, run->label))
-            snprintf(label, size, "%s on %s", run->label, run->source);
+        twin |= !strcmp(t->rows[r].label, run->label);
+    if (!twin)
+        return add_row(t, from, run, run->label, err);
+    if (asprintf(&label, "%s on %s", run->label, run->source) < 0)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = add_row(t, from, run, label, err);
+    free(label);
+    return status;
 }
 
 static int choose_base(struct tp_compare_table *t, const char *name, struct tp_err *err)
@@ -101,12 +108,10 @@ static int match_inside(const struct tp_stored *file, const char *base, struct t
 {
     int status = TP_OK;
     for (size_t i = 0; !status && i < file->count; i++) {
-        char label[160];
         struct tp_compare_table *t = find_table(c, &file->runs[i]);
         if (!t)
             return tp_fail(err, TP_ENOMEM, "out of memory");
-        name_twin(t, &file->runs[i], label, sizeof label);
-        status = add_row(t, file, &file->runs[i], label, err);
+        status = add_twin(t, file, &file->runs[i], err);
     }
     if (!status)
         drop_lonely(c);
@@ -149,26 +154,18 @@ static const struct tp_stored_run *find_partner(const struct match *m, size_t fi
     return &f->runs[found];
 }
 
-static const char *option_of(const struct tp_stored_option *list, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(list[i].name, name))
-            return list[i].value;
-    return "not there";
-}
-
 static void note_options(struct tp_compare *c, const char *label,
                          const struct tp_stored_option *list, size_t count,
                          const struct tp_stored_option *others, size_t other_count)
 {
     for (size_t i = 0; i < count; i++) {
-        const char *other = option_of(others, other_count, list[i].name);
-        if (strcmp(other, list[i].value))
+        const char *other = tp_stored_options_find(others, other_count, list[i].name);
+        if (!other || strcmp(other, list[i].value))
             tp_compare_note(c, "%.60s: option %.60s is %.60s and %.60s", label, list[i].name,
-                            list[i].value, other);
+                            list[i].value, other ? other : "not there");
     }
     for (size_t i = 0; i < other_count; i++)
-        if (!strcmp(option_of(list, count, others[i].name), "not there"))
+        if (!tp_stored_options_find(list, count, others[i].name))
             tp_compare_note(c, "%.60s: option %.60s is not there and %.60s", label, others[i].name,
                             others[i].value);
 }
@@ -226,18 +223,45 @@ static int match_cell(struct match *m, const struct tp_stored_run *run, struct t
     return status;
 }
 
+/* The two that come closest to each other: of one trace and label, else of one trace, else the
+ * first of each. */
+static void find_nearest(const struct tp_stored *a, const struct tp_stored *b,
+                         const struct tp_stored_run **x, const struct tp_stored_run **y)
+{
+    int best = -1;
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t j = 0; j < b->count; j++) {
+            bool trace = !strcmp(a->runs[i].trace_name, b->runs[j].trace_name);
+            int near = trace + (trace && !strcmp(a->runs[i].label, b->runs[j].label));
+            if (near <= best)
+                continue;
+            best = near;
+            *x = &a->runs[i];
+            *y = &b->runs[j];
+        }
+}
+
 static int fail_nothing(const struct match *m, struct tp_err *err)
 {
     const struct tp_stored *a = &m->files[m->base], *b = &m->files[m->base ? 0 : 1];
+    const struct tp_stored_run *x = NULL, *y = NULL;
     if (!a->count || !b->count)
         return tp_fail(err, TP_EINPUT, "%s holds no result", a->count ? b->path : a->path);
-    return tp_hint(err,
-                   tp_fail(err, TP_EINPUT,
-                           "nothing is in both: %s has %.60s by %.60s on %s, %s has %.60s by %.60s "
-                           "on %s",
-                           a->path, a->runs[0].trace_name, a->runs[0].label, a->runs[0].source,
-                           b->path, b->runs[0].trace_name, b->runs[0].label, b->runs[0].source),
-                   "results are matched by trace, label and source: -s LABEL=NAME gives a label");
+    find_nearest(a, b, &x, &y);
+    int status = tp_fail(
+        err, TP_EINPUT,
+        "nothing is in both: %s has %.60s by %.60s on %s, %s has %.60s by %.60s on "
+        "%s",
+        a->path, x->trace_name, x->label, x->source, b->path, y->trace_name, y->label, y->source);
+    if (strcmp(x->trace_name, y->trace_name))
+        return tp_hint(err, status, "results are matched by trace, label and source");
+    if (strcmp(x->label, y->label))
+        return tp_hint(err, status,
+                       "results are matched by trace, label and source: -s LABEL=NAME gives a "
+                       "label");
+    return tp_hint(err, status,
+                   "results are matched by trace, label and source: replay both on the same "
+                   "--source");
 }
 
 static int match_all(struct match *m, struct tp_err *err)

@@ -5,6 +5,7 @@
  * interval excludes none. Memory and counts are facts. Everything else is printed in brackets. */
 #include "cmd/gate/compare.h"
 
+#include "cmd/figures.h"
 #include "cmd/gate/difference.h"
 #include "cmd/registry.h"
 
@@ -126,7 +127,34 @@ static void add_column(struct tp_compare *c, const struct tp_metric *m)
     c->used[index_of(m)] = c->tested[index_of(m)] = true;
 }
 
-int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, struct tp_err *err)
+static bool has_value(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    if (!r->rounds || !tp_metric_is_time(m))
+        return !isnan(tp_condition_value(r->run, m));
+    const double *values = tp_rounds_values(r->rounds, r->side, m);
+    for (unsigned i = 0; i < r->rounds->rounds; i++)
+        if (isfinite(values[i]))
+            return true;
+    return false;
+}
+
+/* Behind the usual ones, whatever else there is a value of. They are no tests: what is shown of the
+ * usual ones must not depend on how much is shown beside them. */
+static void add_others(struct tp_compare *c)
+{
+    for (size_t m = 0; m < tp_metric_count; m++) {
+        bool known = false, was_tested = c->tested[m];
+        for (size_t t = 0; t < c->count && !known; t++)
+            for (size_t r = 0; r < c->tables[t].count && !known; r++)
+                known = has_value(&c->tables[t].rows[r], &tp_metrics[m]);
+        if (known)
+            add_column(c, &tp_metrics[m]);
+        c->tested[m] = was_tested;
+    }
+}
+
+int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bool all,
+                       struct tp_err *err)
 {
     static const char *const host[] = {"peak_reserved", "ns_per_op", "alloc.p99", NULL};
     static const char *const device[] = {"peak_reserved", "fits_in", "source_calls.get",
@@ -147,6 +175,9 @@ int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, st
         if (any_known(c, m))
             add_column(c, m);
     }
+    c->all = all && !c->asked;
+    if (c->all)
+        add_others(c);
     for (size_t i = 0; picks[i]; i++)
         c->used[index_of(tp_metric_find(picks[i], NULL))] = true;
     return TP_OK;
@@ -208,7 +239,7 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
 bool tp_compare_flattered(const struct tp_compare_row *r)
 {
     const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
-    return !strcmp(r->run->scope, "policy") && tp_stored_value(r->run, reuse, 0) < 0.5;
+    return !strcmp(r->run->scope, "policy") && tp_stored_value(r->run, reuse, 0) < TP_FEW_REUSED;
 }
 
 static void fill_cells(const struct tp_compare *c, struct tp_compare_row *r)
@@ -277,19 +308,12 @@ struct test {
 
 static void apply_test(struct test *t, double adjusted)
 {
-    bool excludes = t->d.interval.low > 1 || t->d.interval.high < 1;
-    bool large = fabs(t->d.estimate - 1) >= TP_COMPARE_EFFECT;
+    bool shown = tp_difference_shown(&t->d, adjusted, TP_COMPARE_ALPHA, TP_COMPARE_EFFECT);
     t->cell->p = adjusted;
     t->cell->change = t->d.estimate - 1;
     t->cell->change_low = t->d.interval.low - 1;
     t->cell->change_high = t->d.interval.high - 1;
-    t->cell->mark = adjusted < TP_COMPARE_ALPHA && large && excludes ? TP_MARK_SHOWN : TP_MARK_SAME;
-}
-
-static double two_sided(const struct tp_difference *d)
-{
-    double least = d->p_worse < d->p_better ? d->p_worse : d->p_better;
-    return 2 * least < 1 ? 2 * least : 1;
+    t->cell->mark = shown ? TP_MARK_SHOWN : TP_MARK_SAME;
 }
 
 /* How many rounds it would take for a test to be able to show anything. */
@@ -335,7 +359,7 @@ static int test_table(const struct tp_compare *c, struct tp_compare_table *t, st
     if (tests && p) {
         t->tests = collect_tests(c, t, tests);
         for (size_t i = 0; i < t->tests; i++)
-            p[i] = two_sided(&tests[i].d);
+            p[i] = tp_difference_two_sided(&tests[i].d);
         tp_stat_holm(p, t->tests, p);
         for (size_t i = 0; i < t->tests; i++)
             apply_test(&tests[i], p[i]);

@@ -12,27 +12,77 @@ enum { INDENT = 2, GAP = 2, NOTE_MIN = 16, NOTE_MAX = 28 };
 
 /* ---- tables ---- */
 
-static void fill_row(const struct tp_compare *c, const struct tp_compare_row *r, size_t metrics,
-                     bool exact, struct tp_row *out)
+/* Something to print as a table, or as several below each other where the page is too narrow: each
+ * has the names and as many metrics as find room.
+ *
+ *     | name | metric 1 | metric 2 |
+ *     | name | metric 3 |                                                                        */
+struct sheet {
+    const struct tp_compare *c;
+    const struct tp_compare_table *t; /* NULL: the means */
+    bool exact;
+    size_t rows;
+    size_t span; /* columns that a metric takes */
+    struct tp_compare_head heads[TP_METRIC_MAX];
+};
+
+static void mean_text(const struct tp_compare *c, const struct tp_compare_mean *m, size_t metric,
+                      char *out)
+{
+    double ratio = m->ratio[metric];
+    char few[24] = "";
+    if (m->traces[metric] < c->count)
+        snprintf(few, sizeof few, " (%zu)", m->traces[metric]);
+    if (isnan(ratio))
+        snprintf(out, TP_TABLE_CELL, "-");
+    else
+        snprintf(out, TP_TABLE_CELL, m->untested[metric] ? "(%.3f)%s" : "%.3f%s", ratio, few);
+}
+
+/* A metric of a row: its value and its change, or its mean. */
+static void fill_cells(const struct sheet *s, size_t row, size_t column, char (*out)[TP_TABLE_CELL])
 {
     char text[TP_COMPARE_TEXT];
-    tp_compare_name(r, out->cells[0], TP_TABLE_CELL);
-    for (size_t m = 0; m < metrics; m++) {
-        tp_compare_value_text(r, c->columns[m], exact, text, sizeof text);
-        snprintf(out->cells[1 + 2 * m], TP_TABLE_CELL, "%s", text);
-        tp_compare_change_text(r, c->columns[m], text, sizeof text);
-        snprintf(out->cells[2 + 2 * m], TP_TABLE_CELL, "%s", text);
+    const struct tp_metric *m = s->c->columns[column];
+    if (!s->t) {
+        mean_text(s->c, &s->c->means[row], (size_t)(m - tp_metrics), *out);
+        return;
+    }
+    tp_compare_value_text(&s->t->rows[row], m, s->exact, text, sizeof text);
+    snprintf(out[0], TP_TABLE_CELL, "%s", text);
+    tp_compare_change_text(&s->t->rows[row], m, text, sizeof text);
+    snprintf(out[1], TP_TABLE_CELL, "%s", text);
+}
+
+/* The names, and `count` metrics from the column `from` on. */
+static void fill_table(const struct sheet *s, size_t from, size_t count, struct tp_table *t)
+{
+    t->columns[0] = (struct tp_column){{"", ""}};
+    t->column_count = 1 + (int)(s->span * count);
+    for (size_t i = 0; i < count; i++) {
+        struct tp_column *column = &t->columns[1 + s->span * i];
+        *column = (struct tp_column){{s->heads[from + i].line[0], s->heads[from + i].line[1]}};
+        for (size_t more = 1; more < s->span; more++)
+            column[more] = (struct tp_column){{"", ""}};
+    }
+    for (size_t r = 0; r < s->rows; r++) {
+        if (s->t)
+            tp_compare_name(&s->t->rows[r], t->rows[r].cells[0], TP_TABLE_CELL);
+        else
+            snprintf(t->rows[r].cells[0], TP_TABLE_CELL, "%s", s->c->means[r].label);
+        for (size_t i = 0; i < count; i++)
+            fill_cells(s, r, from + i, &t->rows[r].cells[1 + s->span * i]);
     }
 }
 
-static int width_of(const struct tp_table *t, const struct tp_compare_head *heads)
+static int width_of(const struct tp_table *t)
 {
     int total = INDENT - GAP;
     for (int c = 0; c < t->column_count; c++) {
         int width = 0;
-        for (int l = 0; c % 2 && l < 2; l++)
-            if (tp_text_width(heads[c / 2].line[l]) > width)
-                width = tp_text_width(heads[c / 2].line[l]);
+        for (int l = 0; l < 2; l++)
+            if (tp_text_width(t->columns[c].head[l]) > width)
+                width = tp_text_width(t->columns[c].head[l]);
         for (int r = 0; r < t->row_count; r++)
             if (tp_text_width(t->rows[r].cells[c]) > width)
                 width = tp_text_width(t->rows[r].cells[c]);
@@ -41,22 +91,27 @@ static int width_of(const struct tp_table *t, const struct tp_compare_head *head
     return total;
 }
 
-/* A metric is shown with its change or not at all: as many as find room, from the left. */
-static size_t fit(struct tp_table *t, const struct tp_compare_head *heads, size_t metrics,
-                  int width, bool all)
+/* Metrics that were shown: all, or those of the first table. */
+static size_t print_sheet(struct sheet *s, bool all, struct tp_page *page)
 {
-    const size_t most = (TP_TABLE_COLUMNS - 1) / 2;
-    size_t shown = metrics < most ? metrics : most;
-    for (;; shown--) {
-        t->column_count = 1 + 2 * (int)shown;
-        if (shown <= 1 || all || width_of(t, heads) <= width)
-            break;
+    const size_t columns = s->c->column_count, most = (TP_TABLE_COLUMNS - 1) / s->span;
+    struct tp_table table = {.rows = calloc(s->rows ? s->rows : 1, sizeof *table.rows),
+                             .row_count = (int)s->rows};
+    size_t shown = 0;
+    for (size_t m = 0; m < columns; m++)
+        s->heads[m] = tp_compare_heading(s->c->columns[m], s->t ? s->t : &s->c->tables[0]);
+    while (table.rows && shown < columns && (all || !shown)) {
+        size_t count = columns - shown < most ? columns - shown : most;
+        fill_table(s, shown, count, &table);
+        /* a metric is shown whole or not at all, and one always */
+        while (count > 1 && width_of(&table) > page->width)
+            table.column_count = 1 + (int)(s->span * --count);
+        if (shown)
+            tp_page_line(page);
+        tp_table_print(&table, page, INDENT, true);
+        shown += count;
     }
-    t->columns[0] = (struct tp_column){{"", ""}};
-    for (size_t m = 0; m < shown; m++) {
-        t->columns[1 + 2 * m] = (struct tp_column){{heads[m].line[0], heads[m].line[1]}};
-        t->columns[2 + 2 * m] = (struct tp_column){{"", ""}};
-    }
+    free(table.rows);
     return shown;
 }
 
@@ -64,21 +119,8 @@ static size_t fit(struct tp_table *t, const struct tp_compare_head *heads, size_
 static size_t print_rows(const struct tp_compare *c, const struct tp_compare_table *t, bool verbose,
                          struct tp_page *page)
 {
-    struct tp_compare_head heads[TP_METRIC_MAX];
-    const size_t most = (TP_TABLE_COLUMNS - 1) / 2;
-    size_t metrics = c->column_count < most ? c->column_count : most;
-    struct tp_table table = {.rows = calloc(t->count ? t->count : 1, sizeof *table.rows),
-                             .row_count = (int)t->count};
-    if (!table.rows)
-        return 0;
-    for (size_t m = 0; m < metrics; m++)
-        heads[m] = tp_compare_heading(c->columns[m], t);
-    for (size_t r = 0; r < t->count; r++)
-        fill_row(c, &t->rows[r], metrics, page->exact, &table.rows[r]);
-    size_t shown = fit(&table, heads, metrics, page->width, verbose);
-    tp_table_print(&table, page, INDENT, true);
-    free(table.rows);
-    return c->column_count - shown;
+    struct sheet s = {.c = c, .t = t, .exact = page->exact, .rows = t->count, .span = 2};
+    return c->column_count - print_sheet(&s, verbose, page);
 }
 
 static void print_dim(struct tp_page *page, const char *text)
@@ -153,8 +195,7 @@ static void print_below(const struct tp_compare *c, const struct tp_compare_tabl
     print_few_rounds(c, t, page);
     if (hidden) {
         char text[64];
-        snprintf(text, sizeof text, "%zu metric%s hidden: %s", hidden, hidden == 1 ? "" : "s",
-                 c->column_count > (TP_TABLE_COLUMNS - 1) / 2 ? "--format csv has all" : "-v");
+        snprintf(text, sizeof text, "%zu metric%s hidden: -v", hidden, hidden == 1 ? "" : "s");
         print_dim(page, text);
     }
     if (shows_times(c))
@@ -245,54 +286,25 @@ static void print_files(const struct tp_compare *c, struct tp_page *page)
 
 /* ---- below them ---- */
 
-static void mean_text(const struct tp_compare *c, const struct tp_compare_mean *m, size_t metric,
-                      char *out)
-{
-    double ratio = m->ratio[metric];
-    char few[24] = "";
-    if (m->traces[metric] < c->count)
-        snprintf(few, sizeof few, " (%zu)", m->traces[metric]);
-    if (isnan(ratio))
-        snprintf(out, TP_TABLE_CELL, "-");
-    else
-        snprintf(out, TP_TABLE_CELL, m->untested[metric] ? "(%.3f)%s" : "%.3f%s", ratio, few);
-}
-
 /* "geometric mean": each strategy's ratio to the base, over the traces where both are above 0. */
-static void print_means(const struct tp_compare *c, struct tp_page *page)
+static void print_means(const struct tp_compare *c, bool verbose, struct tp_page *page)
 {
-    struct tp_compare_head heads[TP_TABLE_COLUMNS];
-    struct tp_table table = {.rows = calloc(c->mean_count ? c->mean_count : 1, sizeof *table.rows),
-                             .row_count = (int)c->mean_count};
-    size_t metrics =
-        c->column_count < TP_TABLE_COLUMNS - 1 ? c->column_count : TP_TABLE_COLUMNS - 1;
+    struct sheet s = {.c = c, .rows = c->mean_count, .span = 1};
     bool few = false, untested = false;
-    if (!table.rows)
-        return;
-    table.columns[0] = (struct tp_column){{"", ""}};
-    table.column_count = 1 + (int)metrics;
-    for (size_t m = 0; m < metrics; m++) {
-        heads[m] = tp_compare_heading(c->columns[m], &c->tables[0]);
-        table.columns[1 + m] = (struct tp_column){{heads[m].line[0], heads[m].line[1]}};
-    }
-    for (size_t r = 0; r < c->mean_count; r++) {
-        snprintf(table.rows[r].cells[0], TP_TABLE_CELL, "%s", c->means[r].label);
-        for (size_t m = 0; m < metrics; m++) {
-            size_t metric = (size_t)(c->columns[m] - tp_metrics);
-            mean_text(c, &c->means[r], metric, table.rows[r].cells[1 + m]);
-            few |= c->means[r].traces[metric] && c->means[r].traces[metric] < c->count;
-            untested |= c->means[r].untested[metric];
-        }
-    }
     tp_page_line(page);
     tp_page_at(page, 0, "geometric mean  of the ratios to the base, over %zu traces", c->count);
     tp_page_line(page);
-    tp_table_print(&table, page, INDENT, true);
+    size_t shown = print_sheet(&s, verbose, page);
+    for (size_t r = 0; r < c->mean_count; r++)
+        for (size_t m = 0; m < shown; m++) {
+            size_t metric = (size_t)(c->columns[m] - tp_metrics);
+            few |= c->means[r].traces[metric] && c->means[r].traces[metric] < c->count;
+            untested |= c->means[r].untested[metric];
+        }
     if (untested)
         print_dim(page, "( ) of changes some of which were not tested");
     if (few)
         print_dim(page, "(N): over so many, where both are known and above 0");
-    free(table.rows);
 }
 
 /* Rows of all tables, one after the other. */
@@ -315,22 +327,55 @@ static const struct tp_stored_option *warning_of(const struct tp_compare_row *r,
     return NULL;
 }
 
-/* Others that have the same: "lru; arena, jq", where there are several traces. */
+/* The rows of one strategy of one trace: of several files one each, with the same base; else the
+ * row alone. */
+static bool is_sibling(const struct tp_compare_row *a, const struct tp_compare_row *b)
+{
+    return a == b || (a->file && a->base == b->base);
+}
+
+/* All rows of its strategy have it, so that no file needs to be named. */
+static bool all_siblings(const struct tp_compare_table *t, const struct tp_compare_row *r,
+                         const char *id)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (is_sibling(r, &t->rows[i]) && !warning_of(&t->rows[i], id))
+            return false;
+    return true;
+}
+
+static bool is_first_sibling(const struct tp_compare_table *t, const struct tp_compare_row *r)
+{
+    const struct tp_compare_row *first = t->rows;
+    while (!is_sibling(first, r))
+        first++;
+    return first == r;
+}
+
+/* Others that have the same: "lru; arena, jq", where there are several traces; "lru (b.json)" where
+ * of several files not all say it. Those that find no room are counted. */
 static void list_likewise(const struct tp_compare *c, size_t first, const char *id, char *text,
                           size_t size)
 {
     const struct tp_compare_table *t;
     const struct tp_compare_row *r;
-    size_t used = 0;
+    size_t used = 0, left = 0;
     *text = '\0';
-    for (size_t n = first + 1; (r = nth_row(c, n, &t)) != NULL && used < size; n++) {
-        char name[160];
-        if (!warning_of(r, id))
+    for (size_t n = first; (r = nth_row(c, n, &t)) != NULL; n++) {
+        char name[160], one[240];
+        bool all = warning_of(r, id) && all_siblings(t, r, id);
+        if (n == first || !warning_of(r, id) || (all && !is_first_sibling(t, r)))
             continue;
-        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", used ? "; " : "",
-                                 tp_compare_name(r, name, sizeof name), c->count > 1 ? ", " : "",
-                                 c->count > 1 ? t->name : "");
+        int length = snprintf(one, sizeof one, "%s%s%s%s", used ? "; " : "",
+                              all ? r->label : tp_compare_name(r, name, sizeof name),
+                              c->count > 1 ? ", " : "", c->count > 1 ? t->name : "");
+        if (length < 0 || (size_t)length >= sizeof one || used + (size_t)length + 24 > size)
+            left++;
+        else
+            used += (size_t)snprintf(text + used, size - used, "%s", one);
     }
+    if (left)
+        snprintf(text + used, size - used, "%s%zu more", used ? "; " : "", left);
 }
 
 static bool is_said(const struct tp_compare *c, size_t before, const char *id)
@@ -392,7 +437,7 @@ void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *
         print_pick(c, t, page);
     }
     if (c->mean_count)
-        print_means(c, page);
+        print_means(c, verbose, page);
     print_warnings(c, page);
     print_notes(c, page);
 }

@@ -159,6 +159,13 @@ double tp_condition_value(const struct tp_stored_run *run, const struct tp_metri
     return adds ? sum : NAN;
 }
 
+int tp_condition_fail_oom(const char *label, uint64_t failed, const char *trace, const char *more,
+                          struct tp_err *err)
+{
+    return tp_fail(err, TP_EFOUND, "oom: '%s' failed %s of the allocations of %s%s", label,
+                   tp_count(failed).s, trace, more);
+}
+
 static int fail_met(const struct tp_condition *c, const struct tp_stored_run *run, size_t more,
                     struct tp_err *err)
 {
@@ -167,8 +174,7 @@ static int fail_met(const struct tp_condition *c, const struct tp_stored_run *ru
     if (more)
         snprintf(others, sizeof others, "; so %s %zu more", more == 1 ? "does" : "do", more);
     if (!strcasecmp(c->text, "oom"))
-        return tp_fail(err, TP_EFOUND, "oom: '%s' failed %s of the allocations of %s%s", run->label,
-                       tp_metric_text(c->metric, value, false).s, run->trace_name, others);
+        return tp_condition_fail_oom(run->label, (uint64_t)value, run->trace_name, others, err);
     return tp_fail(err, TP_EFOUND, "%s: '%s' has %s on %s%s", c->text, run->label,
                    tp_metric_text(c->metric, value, false).s, run->trace_name, others);
 }

@@ -31,6 +31,11 @@ bool tp_condition_holds(const struct tp_condition *c, double value, double base,
  * one value. */
 double tp_condition_value(const struct tp_stored_run *run, const struct tp_metric *m);
 
+/* TP_EFOUND: what `oom` says of a run in which so many allocations failed; `more`: of others, or
+ * "". */
+int tp_condition_fail_oom(const char *label, uint64_t failed, const char *trace, const char *more,
+                          struct tp_err *err);
+
 /* Those without a base, over all runs: TP_EFOUND says which run meets which. Where no run has a
  * value for one, it could never be met: TP_EUSAGE. */
 int tp_conditions_check_runs(const struct tp_condition *list, size_t count,

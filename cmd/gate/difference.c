@@ -8,8 +8,8 @@
 
 #define CONFIDENCE 0.95
 
-/* The pairs that have a ratio; their number. */
-static size_t pair_up(const double *base, const double *now, size_t count, double *b, double *n)
+size_t tp_difference_pairs(const double *base, const double *now, size_t count, double *b,
+                           double *n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count && kept < TP_STAT_VALUES_MAX; i++) {
@@ -54,7 +54,7 @@ void tp_difference_measure(const double *base, const double *now, size_t count,
                                   .adjusted_worse = NAN,
                                   .adjusted_better = NAN,
                                   .verdict = TP_SAME};
-    out->pairs = pair_up(base, now, count, b, n);
+    out->pairs = tp_difference_pairs(base, now, count, b, n);
     if (out->pairs)
         measure_pairs(b, n, out->pairs, seed, out);
 }
@@ -104,4 +104,16 @@ int tp_differences_decide(struct tp_difference *all, size_t count, double alpha,
                 decide(&all[i], tests * tp_stat_mann_whitney_least(all[i].pairs, all[i].pairs),
                        alpha, effect);
     return TP_OK;
+}
+
+double tp_difference_two_sided(const struct tp_difference *d)
+{
+    return fmin(1, 2 * fmin(d->p_worse, d->p_better));
+}
+
+bool tp_difference_shown(const struct tp_difference *d, double adjusted, double alpha,
+                         double effect)
+{
+    bool excludes = d->interval.low > 1 || d->interval.high < 1;
+    return adjusted < alpha && fabs(d->estimate - 1) >= effect && excludes;
 }

@@ -26,6 +26,11 @@ struct tp_difference {
     enum tp_verdict verdict;
 };
 
+/* Copies the pairs that have a ratio (both above 0 and finite) to `b` and `n`, which hold
+ * TP_STAT_VALUES_MAX; their number. */
+size_t tp_difference_pairs(const double *base, const double *now, size_t count, double *b,
+                           double *n);
+
 /* All but the adjusted p and the verdict. Pairs with a NAN or without a logarithm are left out. */
 void tp_difference_measure(const double *base, const double *now, size_t count,
                            enum tp_better better, uint64_t seed, struct tp_difference *out);
@@ -40,5 +45,12 @@ void tp_difference_measure(const double *base, const double *now, size_t count,
  * Those whose verdict is TP_INSENSITIVE before are no tests and stay so. TP_ENOMEM. */
 int tp_differences_decide(struct tp_difference *all, size_t count, double alpha, double effect,
                           struct tp_err *err);
+
+/* For those who ask for a difference in either direction: its p, raw; and whether it is shown, p
+ * being `adjusted` by then: p < alpha, `effect` or more either way, interval excludes 1. A NAN
+ * shows nothing. */
+double tp_difference_two_sided(const struct tp_difference *d);
+bool tp_difference_shown(const struct tp_difference *d, double adjusted, double alpha,
+                         double effect);
 
 #endif

@@ -34,8 +34,7 @@ static int check_oom(const struct tp_report *report, struct tp_err *err)
         const struct tp_result *result = &report->results[i];
         uint64_t failed = tp_run_failed(result->run);
         if (failed)
-            return tp_fail(err, TP_EFOUND, "oom: '%s' failed %s of the allocations of %s",
-                           result->spec->label, tp_count(failed).s, result->trace->file);
+            return tp_condition_fail_oom(result->spec->label, failed, result->trace->file, "", err);
     }
     return TP_OK;
 }

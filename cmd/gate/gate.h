@@ -41,6 +41,14 @@ struct tp_class_check {
     size_t cells, values;
 };
 
+/* The smallest slowdown of ns_per_op that is found with 90 % power, over the cells in which it was
+ * a test; shares, NAN where no cell tells. */
+struct tp_gate_sharpness {
+    double worst, median;
+    const struct tp_gate_cell *cell; /* the worst; NULL */
+    size_t cells, untold;            /* in which it was a test; of these too noisy to tell */
+};
+
 struct tp_gate {
     char baseline[256]; /* file; "" */
     char written[160];  /* "3 traces x 2 strategies = 6 cells, written 2026-10-02, tapool 0.4.1" */
@@ -51,7 +59,7 @@ struct tp_gate {
     struct tp_finding *findings; /* every value that was checked, in order of cells */
     size_t finding_count;
     struct tp_class_check classes[TP_CLASS_REPORT]; /* E, D, N */
-    double sensitivity;   /* smallest slowdown seen with 90 % power; NAN */
+    struct tp_gate_sharpness sharpness;
     double effect, alpha; /* of the rule for class N */
     unsigned pairs;
     uint64_t seed;

@@ -120,7 +120,9 @@ static void write_rule(struct tp_json *j, cJSON *root, const struct tp_gate *g)
     add_number(j, rule, "alpha", g->alpha);
     add_number(j, rule, "effect", g->effect);
     tp_json_uint(j, rule, "pairs", g->pairs);
-    add_number(j, rule, "sensitivity", g->sensitivity);
+    add_number(j, rule, "sensitivity", g->sharpness.worst);
+    add_number(j, rule, "sensitivity_median", g->sharpness.median);
+    tp_json_uint(j, rule, "sensitivity_untold", g->sharpness.untold);
 }
 
 static int write_json(const struct tp_gate *g, FILE *out, struct tp_err *err)

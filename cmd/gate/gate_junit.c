@@ -10,7 +10,6 @@
 #include "cmd/gate/gate_escape.h"
 #include "cmd/gate/gate_words.h"
 
-#include <math.h>
 #include <string.h>
 
 struct tally {
@@ -84,10 +83,8 @@ static void write_properties(const struct tp_gate *g, FILE *out)
     write_property(out, "baseline", g->baseline);
     write_property(out, "seed", seed);
     write_property(out, "latency rule", rule);
-    if (isfinite(g->sensitivity)) {
-        snprintf(rule, sizeof rule, "%.3g", g->sensitivity);
-        write_property(out, "smallest slowdown seen in 9 of 10 runs", rule);
-    }
+    if (g->sharpness.cells)
+        write_property(out, "sensitivity", tp_gate_sharpness_text(g).s);
     fputs("    </properties>\n", out);
 }
 

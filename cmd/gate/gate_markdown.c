@@ -12,6 +12,7 @@
 #include "cmd/gate/gate_escape.h"
 #include "cmd/gate/gate_words.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,9 +92,12 @@ static void write_head(const struct tp_gate *g, const void *what, FILE *out)
     for (int c = 0; c < TP_CLASS_REPORT; c++)
         write_class(&g->classes[c], tp_class_words[c], out);
     fputc('\n', out);
-    if (isfinite(g->sensitivity))
-        fprintf(out, "A slowdown of %s %% or more would have been seen in 9 of 10 runs.\n\n",
-                tp_digits(ceil(100 * g->sensitivity - 1e-9)).s);
+    struct tp_gate_line sharp = tp_gate_sharpness_text(g);
+    if (!sharp.s[0])
+        return;
+    sharp.s[0] = (char)toupper((unsigned char)sharp.s[0]);
+    tp_escape_markdown(out, sharp.s);
+    fputs(".\n\n", out);
 }
 
 /* ---- rows ---- */

@@ -16,7 +16,6 @@
 
 #include "traces/clean.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -174,17 +173,10 @@ static void print_verdict(const struct tp_gate *g, struct tp_page *page)
 
 static void print_sensitivity(const struct tp_gate *g, struct tp_page *page)
 {
-    double percent = ceil(100 * g->sensitivity - 1e-9);
-    if (!g->classes[TP_CLASS_NOISY].checked)
+    struct tp_gate_line text = tp_gate_sharpness_text(g);
+    if (!text.s[0])
         return;
-    if (isfinite(percent))
-        tp_page_styled(page, LABEL, TP_DIM,
-                       "a slowdown of %s %% or more would have been seen in 9 of 10 runs of this "
-                       "job",
-                       tp_digits(percent).s);
-    else
-        tp_page_styled(page, LABEL, TP_DIM,
-                       "how small a slowdown would have been seen cannot be told from this run");
+    tp_page_styled(page, LABEL, TP_DIM, "%s", text.s);
     tp_page_line(page);
 }
 

@@ -13,6 +13,9 @@ const char *const tp_verdict_words[TP_VERDICTS] = {"unchanged", "better", "regre
 const char *const tp_class_words[TP_CLASS_REPORT] = {"memory and counts", "instructions",
                                                      "latency"};
 
+const char *const tp_class_required[TP_CLASS_REPORT + 1] = {"memory", "instructions", "latency",
+                                                            NULL};
+
 enum { NAME_BYTES = 160 };
 
 struct tp_gate_line tp_gate_name(const char *name)
@@ -290,11 +293,17 @@ struct tp_gate_line tp_class_unchecked(const struct tp_class_check *c)
     return clean;
 }
 
+bool tp_class_is_partial(const struct tp_gate *g, enum tp_class class)
+{
+    const struct tp_class_check *c = &g->classes[class];
+    return c->checked &&
+           ((class == TP_CLASS_INSTRUCTIONS && c->cells < g->cell_count) || c->reason[0]);
+}
+
 bool tp_class_unmet(const struct tp_gate *g, enum tp_class class)
 {
     const struct tp_class_check *c = &g->classes[class];
-    bool partial = (class == TP_CLASS_INSTRUCTIONS && c->cells < g->cell_count) || c->reason[0];
-    return c->required && (!c->checked || partial);
+    return c->required && (!c->checked || tp_class_is_partial(g, class));
 }
 
 bool tp_gate_is_unfinished(const struct tp_gate *g)
@@ -332,6 +341,33 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
 }
 
 /* ---- the verdict ---- */
+
+/* Whole percents, rounded up: what is promised is held. */
+static struct tp_text whole_percent(double share)
+{
+    return tp_digits(ceil(100 * share - 1e-9));
+}
+
+struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g)
+{
+    const struct tp_gate_sharpness *s = &g->sharpness;
+    struct tp_gate_line line = {""};
+    if (!s->cells)
+        return line;
+    if (!s->cell)
+        return (struct tp_gate_line){
+            "how small a slowdown would have been seen cannot be told: times vary too much"};
+    tp_gate_add(&line,
+                "a slowdown of %s %% or more would have been seen in 9 of 10 runs of this job",
+                whole_percent(s->worst).s);
+    if (s->cells - s->untold > 1)
+        tp_gate_add(&line, " (%s; in half of the cells %s %%)", tp_gate_cell_text(g, s->cell).s,
+                    whole_percent(s->median).s);
+    if (s->untold)
+        tp_gate_add(&line, "; %s cell%s too noisy to tell", tp_count(s->untold).s,
+                    s->untold == 1 ? " is" : "s are");
+    return line;
+}
 
 struct tp_text tp_gate_time(uint64_t ns)
 {

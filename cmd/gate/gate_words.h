@@ -19,6 +19,9 @@ extern const char *const tp_verdict_words[TP_VERDICTS];
 /* "memory and counts", "instructions", "latency". */
 extern const char *const tp_class_words[TP_CLASS_REPORT];
 
+/* As --require names them, in the same order; NULL-terminated. */
+extern const char *const tp_class_required[TP_CLASS_REPORT + 1];
+
 /* A name that others chose, cut after some 160 bytes. */
 struct tp_gate_line tp_gate_name(const char *name);
 
@@ -55,9 +58,15 @@ bool tp_gate_is_unfinished(const struct tp_gate *g);
 /* --require asks for the class, and it was not checked, or not in every cell that was run. */
 bool tp_class_unmet(const struct tp_gate *g, enum tp_class class);
 
+/* Checked, but not in every cell that it could be. */
+bool tp_class_is_partial(const struct tp_gate *g, enum tp_class class);
+
 /* Why a gate failed though nothing got worse: what --require asks for was not checked, nothing was,
  * or cells of the baseline were not run; "" otherwise. */
 struct tp_gate_line tp_gate_unmet(const struct tp_gate *g);
+
+/* How small a slowdown this job would have seen; "" where it compared no times. */
+struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g);
 
 /* "NOT CHECKED: valgrind is not installed: apt install valgrind"; of a class that was checked in
  * some cells only "not in every cell: ..."; "" where all is checked. */

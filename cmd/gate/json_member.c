@@ -5,12 +5,16 @@
 #include "alloc/units.h"
 #include "traces/clean.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#define EXACT 0x1p53
+#define EXACT       0x1p53
+#define HEXADECIMAL "0123456789abcdef"
+enum { SHA256_DIGITS = 64 };
 
 /* ---- the document ---- */
 
@@ -42,6 +46,21 @@ static bool is_cut(const char *text, const char *rest, const char *end)
     return rest == end;
 }
 
+/* "NaN" and its like, as some writers of JSON put them; 0: nothing of the kind. */
+static size_t no_number(const char *rest, const char *end)
+{
+    static const char *const words[] = {"nan", "infinity", "inf"};
+    size_t sign = rest < end && (*rest == '-' || *rest == '+');
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = sign + strlen(words[i]);
+        if ((size_t)(end - rest) < length || strncasecmp(rest + sign, words[i], length - sign))
+            continue;
+        if (rest + length == end || !isalnum((unsigned char)rest[length]))
+            return length;
+    }
+    return 0;
+}
+
 static size_t skip_blanks(const char *text, size_t at, size_t length)
 {
     while (at < length && memchr(" \t\r\n", text[at], 4))
@@ -65,6 +84,10 @@ int tp_member_parse(const char *text, size_t length, const char *file, cJSON **t
         last--;
     if (!*tree && is_cut(text, text + at, text + last))
         return tp_fail(err, TP_EINPUT, "%s is cut off: it ends after %zu bytes", file, length);
+    size_t word = *tree ? 0 : no_number(text + at, text + last);
+    if (word)
+        return tp_fail(err, TP_EINPUT, "%s: byte %zu: '%.*s' is no JSON number", file, at + 1,
+                       (int)word, text + at);
     if (!*tree)
         return tp_fail(err, TP_EINPUT, "%s: byte %zu: no JSON, or over 1,000 levels deep", file,
                        at + 1);
@@ -112,6 +135,14 @@ int tp_member_get(const struct tp_member *in, const char *name, bool required,
     return TP_OK;
 }
 
+void tp_member_child(const struct tp_member *object, const cJSON *item, struct tp_member *out)
+{
+    struct tp_member child; /* `out` may be `object` */
+    name_place(object, item->string, &child);
+    child.item = item;
+    *out = child;
+}
+
 void tp_member_element(const struct tp_member *array, const cJSON *element, size_t i,
                        struct tp_member *out)
 {
@@ -143,6 +174,16 @@ int tp_member_text(const struct tp_member *in, const char *name, char **out, str
         return tp_member_fail(&m, "is longer than any such text", err);
     *out = tp_clean_copy(m.item->valuestring, TP_MEMBER_TEXT);
     return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+int tp_member_sha256(const struct tp_member *in, const char *name, char **out, struct tp_err *err)
+{
+    struct tp_member m;
+    int status = tp_member_text(in, name, out, err);
+    if (status || (strlen(*out) == SHA256_DIGITS && strspn(*out, HEXADECIMAL) == SHA256_DIGITS))
+        return status;
+    name_place(in, name, &m);
+    return tp_member_fail(&m, "is no SHA-256 in hexadecimal", err);
 }
 
 int tp_member_flag(const struct tp_member *in, const char *name, bool *out, struct tp_err *err)

@@ -20,8 +20,8 @@ struct tp_member {
 };
 
 /* Parses the whole text; deep nesting (1,000), a NUL, and anything after the document are errors,
- * which name the byte; a text that merely ends too early is said to be cut off. The caller deletes
- * the tree. */
+ * which name the byte; a text that merely ends too early is said to be cut off, and NaN and
+ * Infinity are named. The caller deletes the tree. */
 int tp_member_parse(const char *text, size_t length, const char *file, cJSON **tree,
                     struct tp_err *err);
 
@@ -29,6 +29,9 @@ int tp_member_parse(const char *text, size_t length, const char *file, cJSON **t
  * `required`. */
 int tp_member_get(const struct tp_member *in, const char *name, bool required,
                   struct tp_member *out, struct tp_err *err);
+
+/* The member `item` of an object, for loops that go along them themselves. */
+void tp_member_child(const struct tp_member *object, const cJSON *item, struct tp_member *out);
 
 /* The i-th element, for loops that go along the list themselves: `element` is it. */
 void tp_member_element(const struct tp_member *array, const cJSON *element, size_t i,
@@ -43,6 +46,8 @@ int tp_member_is_array(const struct tp_member *m, struct tp_err *err);
 /* The required member `name` of `in`, read. Texts come cleaned (traces/clean.h), at most
  * TP_MEMBER_TEXT bytes, and are the caller's. */
 int tp_member_text(const struct tp_member *in, const char *name, char **out, struct tp_err *err);
+int tp_member_sha256(const struct tp_member *in, const char *name, char **out,
+                     struct tp_err *err); /* a text of 64 hexadecimal digits */
 int tp_member_flag(const struct tp_member *in, const char *name, bool *out, struct tp_err *err);
 int tp_member_count(const struct tp_member *in, const char *name, uint64_t *out,
                     struct tp_err *err);

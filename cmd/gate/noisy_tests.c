@@ -100,19 +100,22 @@ int tp_noisy_collect(struct tp_noisy_tests *t, size_t cell, const struct tp_roun
         struct tp_noisy_test test = {.cell = cell, .metric = &tp_metrics[i], .sets = 1};
         if (!is_test(r, test.metric))
             continue;
-        test.insensitive = !visible && tp_metric_is_ns_per_op(test.metric);
+        test.insensitive = !visible;
         measure(&test, r, seed);
         status = append(t, &test, err);
     }
     return status;
 }
 
-/* How sharp the job was in this cell: the rule is that of all cells together. */
+/* How sharp the job was in this cell: the rule is that of all cells together, the pairs are those
+ * that the test had. */
 double tp_noisy_sensitivity(const struct tp_rounds *r, const struct tp_stat_rule *rule)
 {
     const struct tp_metric *m = tp_metric_find("ns_per_op", NULL);
-    return tp_stat_sensitivity(tp_rounds_values(r, 0, m), tp_rounds_values(r, 1, m), r->rounds,
-                               POWER, rule);
+    double base[TP_STAT_VALUES_MAX], now[TP_STAT_VALUES_MAX];
+    size_t pairs = tp_difference_pairs(tp_rounds_values(r, 0, m), tp_rounds_values(r, 1, m),
+                                       r->rounds, base, now);
+    return tp_stat_sensitivity(base, now, pairs, POWER, rule);
 }
 
 /* ---- deciding ---- */

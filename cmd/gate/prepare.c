@@ -2,6 +2,7 @@
  * See measure.h. */
 #include "cmd/gate/measure.h"
 
+#include "cmd/export_text.h"
 #include "cmd/open_trace.h"
 #include "cmd/output.h"
 #include "cmd/stop.h"
@@ -24,8 +25,7 @@ static int write_program(void *ctx, FILE *out, struct tp_err *err)
 static void describe(const struct tp_trace *t, struct tp_prepared *out)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
-    for (size_t i = 0; i < TP_HASH_SIZE; i++)
-        snprintf(out->hash + 2 * i, 3, "%02x", f->hash[i]);
+    snprintf(out->hash, sizeof out->hash, "%s", tp_export_hash(f).s);
     out->kind = f->kind == TP_KIND_DEVICE ? "device" : "host";
     out->events = f->events;
     out->operations = f->operations;

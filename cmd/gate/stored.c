@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define SCHEMA "tapool.result/1"
-enum { OPTIONS_MAX = 256, RUNS_MAX = 100000, HASH_DIGITS = 64, CHUNK = 1 << 16 };
+enum { OPTIONS_MAX = 256, RUNS_MAX = 100000, CHUNK = 1 << 16 };
 
 #define BEYOND 1e30 /* no time and no size of this world */
 
@@ -26,6 +26,15 @@ static const struct tp_member_range real = {.most = BEYOND};
 static const struct tp_member_range real_or_null = {.most = BEYOND, .null = true};
 
 /* ---- texts and lists ---- */
+
+const char *tp_stored_options_find(const struct tp_stored_option *list, size_t count,
+                                   const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(list[i].name, name))
+            return list[i].value;
+    return NULL;
+}
 
 /* A text that must be one of these; the first NULL ends them. */
 static int read_word(const struct tp_member *in, const char *name, const char *const *words,
@@ -81,9 +90,7 @@ static int read_options(const struct tp_member *in, const char *prefix,
         status = tp_member_fail(&options, "has more members than any policy has options", err);
     for (const cJSON *item = status ? NULL : options.item->child; !status && item;
          item = item->next) {
-        value = options;
-        value.item = item;
-        snprintf(value.path, sizeof value.path, "%.120s.%.60s", options.path, item->string);
+        tp_member_child(&options, item, &value);
         status = has_twin(item) ? tp_member_fail(&value, "stands there twice", err)
                                 : add_option(list, count, prefix, &value, err);
     }
@@ -151,10 +158,7 @@ static int read_trace(const struct tp_member *in, struct tp_stored_run *run, str
     if (!status)
         status = read_word(&t, "kind", kinds, &run->kind, err);
     if (!status)
-        status = tp_member_text(&t, "program_hash", &run->hash, err);
-    if (!status &&
-        (strlen(run->hash) != HASH_DIGITS || strspn(run->hash, "0123456789abcdef") != HASH_DIGITS))
-        return tp_fail(err, TP_EINPUT, "%s: %s.program_hash is no SHA-256", t.file, t.path);
+        status = tp_member_sha256(&t, "program_hash", &run->hash, err);
     if (!status)
         status = tp_member_count(&t, "events", &run->events, err);
     if (!status)
@@ -486,9 +490,9 @@ int tp_stored_read(const char *path, struct tp_stored *out, struct tp_err *err)
 
 /* ---- giving back ---- */
 
-static void release_options(struct tp_stored_option *list, size_t count)
+void tp_stored_options_release(struct tp_stored_option *list, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; list && i < count; i++) {
         free(list[i].name);
         free(list[i].value);
     }
@@ -501,9 +505,9 @@ static void release_run(struct tp_stored_run *r)
                            r->label,      r->source,     r->touch, r->scope};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
-    release_options(r->options, r->option_count);
-    release_options(r->source_options, r->source_option_count);
-    release_options(r->warnings, r->warning_count);
+    tp_stored_options_release(r->options, r->option_count);
+    tp_stored_options_release(r->source_options, r->source_option_count);
+    tp_stored_options_release(r->warnings, r->warning_count);
     free(r->values);
     free(r->repeats);
 }

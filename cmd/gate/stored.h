@@ -15,6 +15,11 @@ struct tp_stored_option {
     char *name, *value;
 };
 
+/* The value of the option of that name; NULL: there is none. */
+const char *tp_stored_options_find(const struct tp_stored_option *list, size_t count,
+                                   const char *name);
+void tp_stored_options_release(struct tp_stored_option *list, size_t count); /* NULL is fine */
+
 /* One strategy on one trace. All texts owned, never NULL unless it says so. */
 struct tp_stored_run {
     char *trace_path, *trace_name, *kind, *hash;

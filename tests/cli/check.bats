@@ -115,7 +115,7 @@ timed() {
     matches "$err" '^tapool: regression: peak_granted of a.json, arena$'
     matches "$out" '^REGRESSION +a.json, arena$'
     matches "$out" '^FAIL.*: 1 regression,'
-    matches "$out" 'again: +tapool check a.json -s arena$'
+    matches "$out" 'again: +tapool check a.json -s arena --seed 7$'
     sed -i 's/"touch"/"tolerances": {"peak_granted": "9000%"},\n"touch"/' tapool-baseline.json
     ok check
     sed -i 's/"peak_granted": [0-9]*,/"peak_granted": 900000000,/; s/9000%/1%/' tapool-baseline.json
@@ -169,6 +169,8 @@ timed() {
     baseline
     refused 2 'exclude each other' check --base-bin "$TAPOOL" --base-strategy lru
     refused 2 'no program that can be started' check --base-bin ./nothing
+    refused 2 'no program that can be started' check --base-bin "$WORK"
+    refused 2 "option 'core' is 60000, which tapool may not run on here" check --core 60000
     refused 2 'unknown strategy' check --base-strategy aerna
     refused 2 'goes with --update' check --reason because
     refused 2 'not with --update' check --update --format json
@@ -213,15 +215,20 @@ timed() {
     baseline
     ok check a.json -s lru --update
     ok check
-    matches "$out" 'vs baseline, exact +2 of 2 cells'
+    matches "$out" 'vs baseline, exact, verified +2 of 2 cells'
     cp tapool-baseline.json full.json
     sed -i '/"peak_granted"/d' tapool-baseline.json
     ok check
-    matches "$out" 'vs baseline, exact; 2 are not in it +2 of 2 cells'
+    matches "$out" 'vs baseline, exact, verified +2 of 2 cells'
+    matches "$out" '^ +not in: a.json, arena and 1 more \(the baseline lacks 1 of its values\):$'
+    matches "$out" '^PASS \(some memory and counts only\)'
+    capture check --require memory
+    [ "$rc" -eq 1 ]
+    matches "$err" '^tapool: --require memory: memory and counts were not checked in every cell: a.json, arena'
     awk '/"lru"/ { skip = 1 } /"metrics"/ && skip { print "\"metrics\": {},"; drop = 1 }
         !drop { print } /}/ { if (drop) skip = drop = 0 }' full.json >tapool-baseline.json
     ok check
-    matches "$out" 'vs baseline, exact; [0-9]+ are not in it +1 of 2 cells'
+    matches "$out" '^ +not in: a.json, lru \(the baseline lacks [0-9]+ of its values\)'
     capture check -s lru
     [ "$rc" -eq 1 ]
     matches "$err" 'nothing was checked: the baseline holds no value of it'
@@ -248,6 +255,11 @@ unfinished() {
     printf '#!/bin/sh\necho hello\n' >babble
     chmod +x dead babble
     refused 3 'reads another program' check --bin ./odd
+    printf '#!/bin/sh\ncase "$*" in *usage,verify*) echo "tapool: event 3: it overlaps" >&2; exit 4 ;; esac\nexec ./same "$@"\n' >broken
+    stub same ''
+    chmod +x broken
+    refused 4 '^tapool: a.json, arena: ./broken: event 3: it overlaps' check --bin ./broken
+    refused 4 'event 3: it overlaps' check --bin ./broken --update
     refused 4 '^tapool: a.json, arena: .*was killed by signal 9' check --bin ./dead
     refused 4 'the answer of ./babble' check --bin ./babble
     refused 4 'was killed by signal 9' check --bin ./dead --update
@@ -255,6 +267,7 @@ unfinished() {
     stub other '{ sub(/policy_and_source/, "policy") }'
     unfinished 3 "their times hold 'policy' and 'policy_and_source'" check --base-bin ./other
     unfinished 4 'ended with code 1' check --base-bin /bin/false
+    unfinished 4 "was killed by signal 9" check --base-bin dead # a file, not looked for in PATH
     unfinished 4 "was killed by signal 9" check --base-bin ./dead
     matches "$out" "^  latency +NOT CHECKED: a.json, arena: './dead' replaying 'arena' was killed by"
     # the second cell of two: the first is done, and said
@@ -317,7 +330,7 @@ unfinished() {
     [ "$rc" -eq 1 ]
     matches "$err" '^tapool: regression: ns_per_op of a.json, arena$'
     matches "$out" 'ns_per_op +9.992 -> 12.01 ns +\+20.2 % +allowed: \+5 %'
-    matches "$out" 'again: +tapool check a.json -s arena --bin ./slow --base-bin ./base --pairs 6 .*--seed 7$'
+    matches "$out" 'again: +tapool check a.json -s arena --bin ./slow --base-bin ./base --seed 7 --core none --pairs 6 --min-time 0ms$'
     ok check --bin ./base --base-bin ./slow
     matches "$out" '^better +a.json, arena$'
     ok check --bin ./base --base-bin ./noisy --require latency
@@ -326,6 +339,12 @@ unfinished() {
     capture check --bin ./base --base-bin ./noisy --inconclusive fail
     [ "$rc" -eq 5 ]
     matches "$err" '^tapool: inconclusive: 1 time is so noisy here that \+10 % cannot be excluded$'
+    printf '#!/bin/sh\ncase " $* " in *" -s lru "*) exec ./base "$@" ;; esac\nexec ./slow "$@"\n' >both
+    chmod +x both
+    capture check --bin ./both --base-strategy lru # two strategies of one build
+    [ "$rc" -eq 1 ]
+    matches "$out" '^  latency +vs lru, 6 live pairs +1 of 1 cell'
+    matches "$out" 'again: .* --base-strategy lru '
     ok check --bin ./tiny --base-bin ./tiny
     matches "$out" "latency +NOT CHECKED: what was timed is mostly tapool's own share in every cell"
 }
@@ -404,6 +423,9 @@ END
     is c.json 'd["classes"][1]["checked"], "(-O0 -g), not " in d["classes"][1]["reason"]' '(False, True)'
     capture check -s arena --base-bin ./slow --require instructions
     [ "$rc" -eq 1 ]
+    # another strategy's count is none that a build was changed from
+    capture check -s arena --bin ./slow --base-strategy direct --pairs 7
+    matches "$out" '^  instructions +NOT CHECKED: the baseline holds none: --base-bin OLD-TAPOOL counts both$'
 }
 
 @test "a plan checks nothing, an A/A counts its false alarms" {
@@ -414,8 +436,12 @@ END
     matches "$out" 'sensitivity +a slowdown of '
     refused 2 '3 pairs cannot show anything' check --bin ./base --aa 2 --pairs 3
     ok check --bin ./base --aa 2
-    matches "$out" '^check 2 of 2, seed [0-9]+: false regressions 0 memory, 0 instructions, 0 latency'
-    matches "$out" '^A/A: 2 checks of this build against itself: 0 with a false regression'
+    matches "$out" '^check 2 of 2, seed [0-9]+: false regressions: 0 latency; '
+    matches "$out" '^A/A: 2 checks of this build against itself; with a false regression: 0 latency;'
+    matches "$out" '^memory and instructions are checked where --require asks$'
+    ok check --bin ./base --aa 1 --require memory
+    matches "$out" 'false regressions: 0 memory and counts, 0 latency; '
+    refused 1 'instructions: not checked: ' check --bin ./base --aa 1 --require instructions
 }
 
 @test "what was found is written for other tools" {

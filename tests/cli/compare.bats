@@ -106,9 +106,38 @@ END
     # no step of the clock limits means and whole replays; it does percentiles
     ok "$TAPOOL" compare old.json new.json --metric cold_ns_per_op --metric alloc.mean --metric alloc.p50
     matches "$out" '^  arena \(new.json\) +17.3 +\(\+3.0 %\) +5.19 +\(\+3.0 %\) +<=10 +- *$'
+    # a warning names the files only where not all of them have it
+    sed '/"name":"jq"/s/"id":"small-trace"/"id":"other"/' new.json >"$SCRATCH/other.json"
+    ok "$TAPOOL" compare old.json "$SCRATCH/other.json" --metric peak_reserved
+    matches "$out" 'Likewise: arena \(.*old.json\), jq\.'
+    # an option that is there and called so is no option that is not there
+    sed 's/"arena_size":"[^"]*"/"arena_size":"not there"/' new.json >"$SCRATCH/there.json"
+    sed 's/"arena_size":"[^"]*"/"size_of_arena":"not there"/' new.json >"$SCRATCH/none.json"
+    ok "$TAPOOL" compare "$SCRATCH/there.json" "$SCRATCH/none.json" --metric peak_reserved
+    matches "$out" '^note +arena: option arena_size is not there and not there'
+    matches "$out" '^note +arena: option size_of_arena is not there and not there'
+    # heads of one line stand in one line
+    ok "$TAPOOL" compare old.json --metric overhead --metric reuse
+    lacks "$out" '^ +$'
     capture "$TAPOOL" compare old.json new.json --fail-on 'peak_reserved>+100%' --metric peak_reserved
     [ "$rc" -eq 1 ]
     matches "$err" 'peak_reserved>\+100%: sqlite, arena \(new.json\): 3.938 MiB against 1.938 MiB of arena \(old.json\), \+103.2 %; 1 more'
+}
+
+@test "-v: all metrics that there are, in tables below each other, at 80 columns as at 100" {
+    cd "$RESULTS"
+    same_screen compare-verbose "$TAPOOL" compare old.json new.json -v
+    # what a terminal holds at once: under 4 KiB
+    ok tool fits 80 "$TAPOOL" compare old.json new.json -v --metric peak_reserved --metric ns_per_op \
+        --metric alloc.mean --metric internal_fragmentation --metric alloc.p99
+    ok tool pty 80 "$TAPOOL" compare old.json new.json -v --metric peak_reserved --metric ns_per_op \
+        --metric alloc.mean --metric internal_fragmentation --metric alloc.p99
+    golden compare-verbose-80 <"$out"
+    # what was named is all there is to show
+    ok "$TAPOOL" compare old.json -v --metric overhead --metric reuse
+    lacks "$out" 'reserved|hidden'
+    ok "$TAPOOL" compare old.json -v --format csv
+    [ "$(cut -d, -f5 "$out" | sort -u | wc -l)" -gt 40 ]
 }
 
 @test "what cannot be compared is refused, with what differs" {
@@ -119,6 +148,13 @@ END
     refused 3 "their times hold 'policy_and_source' and 'policy'" "$TAPOOL" compare "$RESULTS/old.json" scope.json
     refused 3 'played different programs: .* with 3000 events' "$TAPOOL" compare "$RESULTS/old.json" hash.json
     refused 3 'nothing is in both: .* on host, .* on virtual' "$TAPOOL" compare "$RESULTS/old.json" source.json
+    matches "$err" '^hint: .*: replay both on the same --source$'
+    sed 's/"label":"/"label":"other-/g' "$RESULTS/old.json" >label.json
+    refused 3 'nothing is in both: .* sqlite by arena .* sqlite by other-arena' "$TAPOOL" compare "$RESULTS/old.json" label.json
+    matches "$err" '^hint: .*: -s LABEL=NAME gives a label$'
+    sed 's/"name":"\(sqlite\|jq\)"/"name":"other"/g' "$RESULTS/old.json" >other.json
+    refused 3 'nothing is in both' "$TAPOOL" compare "$RESULTS/old.json" other.json
+    matches "$err" '^hint: .*by trace, label and source$'
     refused 3 'one strategy a trace' "$TAPOOL" compare "$TAPOOL_ROOT/tests/fuzz/corpus/stored/one-host-run.json"
     ok "$TAPOOL" compare "$RESULTS/old.json" machine.json
     matches "$out" 'x86_64 and arm64'
@@ -130,7 +166,7 @@ END
     sed 's/"peak_reserved_bytes":[0-9]*/"peak_reserved_bytes":1e999/' "$RESULTS/old.json" >huge.json
     sed 's#tapool.result/1#tapool.result/2#' "$RESULTS/old.json" >next.json
     refused 3 'cut.json is cut off: it ends after 5000 bytes' "$TAPOOL" compare cut.json
-    refused 3 'nan.json: byte [0-9]+: no JSON' "$TAPOOL" compare nan.json
+    refused 3 "nan.json: byte [0-9]+: 'NaN' is no JSON number" "$TAPOOL" compare nan.json
     refused 3 'runs\[0\].memory.peak_reserved_bytes is beyond all numbers' "$TAPOOL" compare huge.json
     refused 3 "is 'tapool.result/2'; this tapool reads 'tapool.result/1'" "$TAPOOL" compare next.json
 }
@@ -183,6 +219,13 @@ END
     grep -q "\"file\":.*$long/base/result.json" "$out"
     ok "$TAPOOL" compare "$RESULTS/old.json" @you#12.json --format markdown
     lacks "$out" '@you'
+    # in CSV nothing is cut
+    sed "s/\"label\":\"arena/&-$(printf '%0200d' 7)/" "$RESULTS/old.json" >wide.json
+    ok "$TAPOOL" compare wide.json --format csv --metric peak_reserved
+    [ "$(cut -d, -f2,10 "$out" | grep -cE '^(lru|bump),arena-0{199}7$')" -eq 4 ]
+    sed -i "/\"name\":\"lru\"/{s/\"label\":\"lru/\"label\":\"arena-$(printf '%0200d' 7)/; s/\"name\":\"host\"/\"name\":\"virtual\"/}" wide.json
+    ok "$TAPOOL" compare wide.json --format csv --metric peak_reserved
+    [ "$(cut -d, -f2 "$out" | grep -cE '^arena-0{199}7 on virtual$')" -eq 2 ]
 }
 
 @test "interrupted: the signal's code, nothing on stdout, nothing left behind" {

@@ -88,7 +88,7 @@ static void rig_base(struct gate_rig *r)
     g->cells = r->cells;
     g->cell_count = RIG_CELLS;
     g->cells_total = RIG_CELLS;
-    g->sensitivity = NAN;
+    g->sharpness = (struct tp_gate_sharpness){.worst = NAN, .median = NAN};
     g->effect = 0.05;
     g->alpha = 0.01;
     g->pairs = 20;
@@ -127,7 +127,7 @@ static void rig_failing(struct gate_rig *r)
     rig_class(&g->classes[TP_CLASS_INSTRUCTIONS], "vs main/tapool, callgrind", 4, 2);
     rig_class(&g->classes[TP_CLASS_NOISY], "vs main/tapool, 20 live pairs", 4, 4);
     g->what[0] = '\0';
-    g->sensitivity = 0.058;
+    g->sharpness = (struct tp_gate_sharpness){0.058, 0.051, &c[0], 3, 0};
     g->wall_ns = UINT64_C(182000000000);
     g->exit_code = 1;
     RIG_TEXT(g->again, "tapool check kvstore.tpt -s arena --base-bin main/tapool --seed 90210");
@@ -151,7 +151,7 @@ static void rig_inconclusive(struct gate_rig *r)
     rig_class(&r->gate.classes[TP_CLASS_INSTRUCTIONS], "vs baseline, callgrind", 4, 4);
     rig_class(&r->gate.classes[TP_CLASS_NOISY], "vs main/tapool, 20 live pairs", 4, 4);
     r->gate.what[0] = '\0';
-    r->gate.sensitivity = 0.12;
+    r->gate.sharpness = (struct tp_gate_sharpness){0.12, 0.09, &r->cells[1], 4, 2};
     r->gate.wall_ns = UINT64_C(280000000000);
 }
 

@@ -259,13 +259,17 @@ static struct tp_rounds make_rounds(void)
     return r;
 }
 
+static double *values_of(struct tp_rounds *r, size_t side, const char *name)
+{
+    return r->values + (side * tp_metric_count + (size_t)(metric(name) - tp_metrics)) * r->rounds;
+}
+
 /* `level` with a spread of so many percent, another for each side and `seed`. */
 static void fill(struct tp_rounds *r, size_t side, const char *name, double level, double percent,
                  uint64_t seed)
 {
     struct tp_random random;
-    double *values =
-        r->values + (side * tp_metric_count + (size_t)(metric(name) - tp_metrics)) * r->rounds;
+    double *values = values_of(r, side, name);
     tp_random_seed(&random, seed * 2 + side);
     for (unsigned i = 0; i < r->rounds; i++) {
         double share = (double)tp_random_below(&random, 2001) / 1000 - 1; /* -1 to 1 */
@@ -324,8 +328,8 @@ static void percentiles_below_ten_steps_are_no_tests(void **state)
     struct tp_rounds r = make_rounds();
     struct tp_noisy_tests t = {0};
     struct tp_err err;
-    fill(&r, 0, "ns_per_op", 0.1, 1, 1);
-    fill(&r, 1, "ns_per_op", 0.1, 1, 1);
+    fill(&r, 0, "ns_per_op", 10, 1, 1);
+    fill(&r, 1, "ns_per_op", 10, 1, 1);
     fill(&r, 0, "alloc.p99", 95, 0, 1);
     fill(&r, 1, "alloc.p99", 99, 0, 1);
     fill(&r, 0, "free.p99", 95, 1, 1);
@@ -333,12 +337,50 @@ static void percentiles_below_ten_steps_are_no_tests(void **state)
     fill(&r, 0, "realloc.p99", 200, 1, 1);
     assert_int_equal(tp_noisy_collect(&t, 0, &r, 1, &err), TP_OK);
     assert_int_equal(t.count, 2);
-    assert_int_equal(t.tested, 1); /* ns_per_op is insensitive */
+    assert_int_equal(t.tested, 2); /* ns_per_op and free.p99 */
     assert_null(test_of(&t, 0, "alloc.p99"));
     assert_null(test_of(&t, 0, "realloc.p99")); /* known on one side only */
     assert_int_equal(tp_noisy_decide(&t, 0.01, 0.05, &err), TP_OK);
     assert_int_equal(test_of(&t, 0, "free.p99")->difference.verdict, TP_REGRESSION);
     free(t.items);
+    tp_rounds_release(&r);
+}
+
+/* Instructions decide on all of it, percentiles too. */
+static void an_insensitive_cell_has_no_tests(void **state)
+{
+    (void)state;
+    struct tp_rounds r = make_rounds();
+    struct tp_noisy_tests t = {0};
+    struct tp_err err;
+    for (size_t side = 0; side < 2; side++) {
+        fill(&r, side, "ns_per_op", 0.1, 1, 1);
+        fill(&r, side, "free.p99", side ? 300 : 150, 1, 1);
+    }
+    assert_int_equal(tp_noisy_collect(&t, 0, &r, 1, &err), TP_OK);
+    assert_int_equal(t.count, 2);
+    assert_int_equal(t.tested, 0);
+    assert_int_equal(tp_noisy_decide(&t, 0.01, 0.05, &err), TP_OK);
+    assert_int_equal(test_of(&t, 0, "free.p99")->difference.verdict, TP_INSENSITIVE);
+    free(t.items);
+    tp_rounds_release(&r);
+}
+
+/* A time of 0, and a percentile that a replay does not know, take their pair with them: what is
+ * left says how sharp the test was. */
+static void lost_pairs_leave_the_sensitivity(void **state)
+{
+    (void)state;
+    struct tp_rounds r = make_rounds();
+    const struct tp_stat_rule rule = {.alpha = 0.01, .effect = 0.05, .tests = 6, .seed = 1};
+    fill(&r, 0, "ns_per_op", 10, 2, 1);
+    fill(&r, 1, "ns_per_op", 10, 2, 2);
+    double all = tp_noisy_sensitivity(&r, &rule);
+    values_of(&r, 0, "ns_per_op")[3] = 0;
+    values_of(&r, 1, "ns_per_op")[5] = NAN;
+    double rest = tp_noisy_sensitivity(&r, &rule);
+    assert_true(all >= 0.05 && all < 0.3);
+    assert_true(rest >= 0.05 && rest < 0.3);
     tp_rounds_release(&r);
 }
 
@@ -414,7 +456,8 @@ static void begin_outcome(struct outcome *x)
     x->k.o = &x->o;
     x->o.pairs = TP_CHECK_PAIRS;
     x->o.min_time = TP_OPT_KEYWORD(0);
-    x->k.cell_count = 1;
+    x->o.core = TP_OPT_KEYWORD(0);
+    x->k.cell_count = x->k.gate.cell_count = 1;
     x->k.gate.effect = 0.05;
     x->k.gate.seed = 42;
     x->k.gate.classes[TP_CLASS_EXACT] = (struct tp_class_check){.checked = true, .cells = 1};
@@ -516,7 +559,7 @@ static void nothing_passes_unseen(void **state)
 
     begin_outcome(&x); /* in one of two cells */
     x.o.require = (struct tp_opt_list){counts, 1};
-    x.k.cell_count = 2;
+    x.k.cell_count = x.k.gate.cell_count = 2;
     x.k.gate.classes[TP_CLASS_INSTRUCTIONS] = (struct tp_class_check){.checked = true, .cells = 1};
     expect(&x, TP_EFOUND, TP_EXIT_FOUND, "not checked in every cell");
 
@@ -565,6 +608,8 @@ int main(void)
         cmocka_unit_test(slower_is_a_regression_and_noise_is_none),
         cmocka_unit_test(what_is_mostly_the_engine_is_insensitive),
         cmocka_unit_test(percentiles_below_ten_steps_are_no_tests),
+        cmocka_unit_test(an_insensitive_cell_has_no_tests),
+        cmocka_unit_test(lost_pairs_leave_the_sensitivity),
         cmocka_unit_test(a_fresh_set_decides_what_was_open),
         cmocka_unit_test(too_few_pairs_are_found_out),
         cmocka_unit_test(exit_codes_follow_from_what_was_found),

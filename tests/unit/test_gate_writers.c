@@ -219,6 +219,29 @@ static void test_verdict(void **state)
                        "insensitive; 2 of 6 cells");
 }
 
+static void test_sharpness(void **state)
+{
+    (void)state;
+    struct gate_rig r;
+    rig_failing(&r);
+    struct tp_gate_sharpness *s = &r.gate.sharpness;
+    assert_string_equal(
+        tp_gate_sharpness_text(&r.gate).s,
+        "a slowdown of 6 % or more would have been seen in 9 of 10 runs of this job "
+        "(web.tpt, arena; in half of the cells 6 %)");
+    *s = (struct tp_gate_sharpness){0.07, 0.07, &r.cells[0], 1, 0};
+    assert_string_equal(tp_gate_sharpness_text(&r.gate).s,
+                        "a slowdown of 7 % or more would have been seen in 9 of 10 runs of this "
+                        "job");
+    s->cells = 2;
+    s->untold = 1;
+    assert_has(tp_gate_sharpness_text(&r.gate).s, "this job; 1 cell is too noisy to tell");
+    *s = (struct tp_gate_sharpness){NAN, NAN, NULL, 2, 2};
+    assert_has(tp_gate_sharpness_text(&r.gate).s, "cannot be told: times vary too much");
+    s->cells = 0;
+    assert_string_equal(tp_gate_sharpness_text(&r.gate).s, "");
+}
+
 static void test_time(void **state)
 {
     (void)state;
@@ -323,7 +346,7 @@ static void test_partly(void **state)
 static void test_nothing(void **state)
 {
     (void)state;
-    struct tp_gate g = {.sensitivity = NAN};
+    struct tp_gate g = {.sharpness = {.worst = NAN, .median = NAN}};
     assert_has(screen(&g, 80, true), "PASS\033[0m (nothing was checked): 0 unchanged; 0 of 0 ");
     assert_has(sink.text, "no baseline");
     assert_has(written("junit", &g), "tests=\"4\" failures=\"0\" errors=\"0\" skipped=\"3\"");
@@ -574,15 +597,15 @@ static void test_escapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_verdict),  cmocka_unit_test(test_time),
-        cmocka_unit_test(test_screens),  cmocka_unit_test(test_colour),
-        cmocka_unit_test(test_unmet),    cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_partly),   cmocka_unit_test(test_junit),
-        cmocka_unit_test(test_markdown), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_github),   cmocka_unit_test(test_no_summary),
-        cmocka_unit_test(test_many),     cmocka_unit_test(test_github_limits),
-        cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_changes),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_verdict),       cmocka_unit_test(test_sharpness),
+        cmocka_unit_test(test_time),          cmocka_unit_test(test_screens),
+        cmocka_unit_test(test_colour),        cmocka_unit_test(test_unmet),
+        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_partly),
+        cmocka_unit_test(test_junit),         cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_json),          cmocka_unit_test(test_github),
+        cmocka_unit_test(test_no_summary),    cmocka_unit_test(test_many),
+        cmocka_unit_test(test_github_limits), cmocka_unit_test(test_escapes),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

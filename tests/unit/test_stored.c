@@ -152,7 +152,11 @@ static void test_no_json(void **state)
     expect("", "a.json is empty");
     expect(" \n", "a.json is empty");
     expect("{\"schema\": nonsense}", "a.json: byte 12: no JSON, or over 1,000 levels deep");
-    expect("{\"schema\": NaN}", "a.json: byte 12: no JSON, or over 1,000 levels deep");
+    expect("{\"schema\": NaN}", "a.json: byte 12: 'NaN' is no JSON number");
+    expect("{\"a\": [1, -Infinity], \"b\": 2}", "a.json: byte 11: '-Infinity' is no JSON number");
+    expect("{\"a\": inf, \"b\": 2}", "a.json: byte 7: 'inf' is no JSON number");
+    expect("{\"a\": nano, \"b\": 2}", "a.json: byte 7: no JSON, or over 1,000 levels deep");
+    expect("{\"a\": NaN", "a.json is cut off: it ends after 9 bytes");
     expect("{} {}", "a.json: byte 4: something follows the document");
     expect("[]", "a.json: the document is no object");
     expect("{}", "a.json: schema is missing");

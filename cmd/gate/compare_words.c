@@ -1,4 +1,4 @@
-/* Cells of a comparison as people read them, and what their marks mean; see compare.h. */
+/* Heads and cells of a comparison in words, and what their marks mean; see compare.h. */
 #include "cmd/gate/compare.h"
 
 #include <math.h>
@@ -44,8 +44,16 @@ struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
     static const struct {
         const char *name, *host[2], *device[2];
     } known[] = {{"ns_per_op", {"", "ns per call"}, {"", "ns per call"}},
+                 {"cold_ns_per_op", {"cold,", "ns per call"}, {"cold,", "ns per call"}},
+                 {"engine_ns_per_op", {"tapool's,", "ns per call"}, {"tapool's,", "ns per call"}},
+                 {"alloc.p99_9", {"alloc", "p99.9"}, {"alloc", "p99.9"}},
+                 {"free.p99_9", {"free", "p99.9"}, {"free", "p99.9"}},
+                 {"realloc.p99_9", {"realloc", "p99.9"}, {"realloc", "p99.9"}},
                  {"source_calls.get", {"gets from", "system"}, {"gets from", "driver"}},
-                 {"source_calls.put", {"returns to", "system"}, {"returns to", "driver"}}};
+                 {"source_calls.put", {"returns to", "system"}, {"returns to", "driver"}},
+                 {"source_calls.wait", {"waits for", "system"}, {"waits for", "driver"}},
+                 {"source_calls.get_bytes", {"got from", "system"}, {"got from", "driver"}},
+                 {"source_calls.put_bytes", {"returned to", "system"}, {"returned to", "driver"}}};
     struct tp_compare_head head;
     bool device = !strcmp(t->run->kind, "device"), policy = !strcmp(t->run->scope, "policy");
     split_name(m->name, &head);
@@ -127,7 +135,7 @@ static void percent_text(double change, char *text, size_t size)
     if (change >= 9.995)
         snprintf(text, size, "%s", tp_times(1 + change).s);
     else if (fabs(change) < 0.001)
-        snprintf(text, size, "%+.2g %%", 100 * change);
+        snprintf(text, size, "<0.1 %%");
     else
         snprintf(text, size, "%+.1f %%", 100 * change);
 }
@@ -188,15 +196,18 @@ static bool has_sum(const struct tp_compare_row *r, const struct tp_metric *m)
 void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,
                        const char *lines[TP_COMPARE_LEGEND + 1])
 {
+    const char *untested =
+        !c->live ? "( ) not tested: times of results that were not measured in turn "
+                   "cannot show small differences"
+        : c->all ? "( ) not tested: cold beside steady times, what varies too much (mean, max), or "
+                   "what stands here by -v and not by --metric"
+                 : "( ) not tested: cold beside steady times, or what varies too much (mean, max)";
     const struct {
         occurs_fn *occurs;
         const char *line;
     } legend[] = {
         {has_same, "~ no difference shown (p >= 0.01 after Holm, or under 5 %)"},
-        {has_untested,
-         c->live ? "( ) not tested: cold beside steady times, or what varies too much (mean, max)"
-                 : "( ) not tested: times of results that were not measured in turn "
-                   "cannot show small differences"},
+        {has_untested, untested},
         {has_bound, "<=10, ~30: within one or a few steps of this clock, which compare with "
                     "nothing"},
         {is_flattered, "(a) over half of the allocations go to the driver, whose cost is not "

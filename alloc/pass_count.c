@@ -30,22 +30,19 @@ BY_NAME void tp_play_counted(struct tp_player *p, const struct tp_window *w)
     __asm__ volatile("" : : : "memory"); /* a call, no jump: this function has an end */
 }
 
-static int play_counted(struct tp_player *p, const struct tp_instruction_counter *c,
+static int count_window(void *ctx, struct tp_player *p, const struct tp_window *w,
                         struct tp_err *err)
 {
-    struct tp_window w;
-    int got, status = TP_OK;
-    tp_player_begin(p);
-    while (!status && (got = tp_player_next(p, &w, err)) != 0) {
-        if (got < 0)
-            return -got;
-        tp_counter_start(c);
-        tp_play_counted(p, &w);
-        tp_counter_stop(c);
-        status = tp_player_check(p, &w, err);
-        tp_progress(p->cfg, "instructions",
-                    (double)(w.first_insn + w.count) / (double)p->facts->instructions);
-    }
+    const struct tp_instruction_counter *c = ctx;
+    tp_counter_start(c);
+    tp_play_counted(p, w);
+    tp_counter_stop(c);
+    return tp_player_check(p, w, err);
+}
+
+static int play_counted(struct tp_player *p, struct tp_instruction_counter *c, struct tp_err *err)
+{
+    int status = tp_play_watched(p, "instructions", count_window, c, err);
     tp_player_drain(p);
     return status ? status : tp_player_lost(p, "after the last event", err);
 }

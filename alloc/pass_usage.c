@@ -323,22 +323,13 @@ static void prologue_done(struct tp_usage *u)
     }
 }
 
-static int usage_play(struct tp_usage *u, struct tp_err *err)
+static int usage_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+                        struct tp_err *err)
 {
-    struct tp_player *p = u->player;
-    struct tp_window w;
-    int got, status = TP_OK;
-    tp_player_begin(p);
-    while (!status && (got = tp_player_next(p, &w, err)) != 0) {
-        if (got < 0)
-            return -got;
-        prologue_done(u);
-        tp_play_observed(p, &w);
-        status = u->status ? u->status : tp_player_check(p, &w, err);
-        tp_progress(p->cfg, "memory",
-                    (double)(w.first_insn + w.count) / (double)p->facts->instructions);
-    }
-    return status;
+    struct tp_usage *u = ctx;
+    prologue_done(u);
+    tp_play_observed(p, w);
+    return u->status ? u->status : tp_player_check(p, w, err);
 }
 
 static void usage_finish(struct tp_usage *u, struct tp_run *out)
@@ -364,7 +355,7 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
         return status;
     status = usage_open(&u, &p, out, err);
     if (!status)
-        status = usage_play(&u, err);
+        status = tp_play_watched(&p, "memory", usage_window, &u, err);
     if (!status) {
         usage_finish(&u, out);
         status = u.status;

@@ -251,22 +251,14 @@ static int check_instance(struct verify *v, uint16_t device)
     return v->status;
 }
 
-static int verify_play(struct verify *v, struct tp_err *err)
+static int verify_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+                         struct tp_err *err)
 {
-    struct tp_player *p = v->player;
-    struct tp_window w;
-    int got, status = TP_OK;
-    tp_player_begin(p);
-    while (!status && (got = tp_player_next(p, &w, err)) != 0) {
-        if (got < 0)
-            return -got;
-        tp_play_observed(p, &w);
-        status = v->status ? v->status : tp_player_check(p, &w, err);
-        for (uint16_t d = 0; !status && d < p->facts->devices; d++)
-            status = check_instance(v, d);
-        tp_progress(p->cfg, "verify",
-                    (double)(w.first_insn + w.count) / (double)p->facts->instructions);
-    }
+    struct verify *v = ctx;
+    tp_play_observed(p, w);
+    int status = v->status ? v->status : tp_player_check(p, w, err);
+    for (uint16_t d = 0; !status && d < p->facts->devices; d++)
+        status = check_instance(v, d);
     return status;
 }
 
@@ -303,7 +295,7 @@ int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct t
         return status;
     status = verify_open(&v, &p, err);
     if (!status)
-        status = verify_play(&v, err);
+        status = tp_play_watched(&p, "verify", verify_window, &v, err);
     if (!status)
         check_end(&v);
     status = status ? status : v.status;

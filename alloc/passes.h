@@ -21,6 +21,13 @@ typedef void tp_window_fn(void *ctx, struct tp_player *p, const struct tp_window
 int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window, void *ctx,
                  uint64_t *ticks, struct tp_err *err);
 
+/* The same for passes that time nothing: `fn` plays each window and returns a status, which ends
+ * it. `pass` is what progress calls it. What is live at the end stays. */
+typedef int tp_watch_fn(void *ctx, struct tp_player *p, const struct tp_window *w,
+                        struct tp_err *err);
+int tp_play_watched(struct tp_player *p, const char *pass, tp_watch_fn *fn, void *ctx,
+                    struct tp_err *err);
+
 static inline void tp_progress(const struct tp_replay_cfg *cfg, const char *pass, double fraction)
 {
     if (cfg->progress)

@@ -1,4 +1,5 @@
-/* tp_replay: checks the configuration and runs the passes in order. */
+/* tp_replay: checks the configuration and runs the passes in order; and the walk over a program
+ * that the untimed ones share. */
 #include "alloc/measured.h"
 #include "alloc/passes.h"
 
@@ -19,6 +20,22 @@ static uint32_t flags_of(const struct tp_replay_cfg *cfg)
 {
     bool device = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_DEVICE;
     return (device ? TP_RUN_DEVICE : 0) | (cfg->strategy->caps & TP_CAP_ASYNC ? TP_RUN_POOL : 0);
+}
+
+int tp_play_watched(struct tp_player *p, const char *pass, tp_watch_fn *fn, void *ctx,
+                    struct tp_err *err)
+{
+    struct tp_window w;
+    int got, status = TP_OK;
+    tp_player_begin(p);
+    while (!status && (got = tp_player_next(p, &w, err)) != 0) {
+        if (got < 0)
+            return -got;
+        status = fn(ctx, p, &w, err);
+        tp_progress(p->cfg, pass,
+                    (double)(w.first_insn + w.count) / (double)p->facts->instructions);
+    }
+    return status;
 }
 
 int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)

@@ -91,20 +91,6 @@ static int fail_name(const struct tp_member *m, struct tp_err *err)
 
 /* ---- lists of values ---- */
 
-static int compare_values(const void *a, const void *b)
-{
-    const struct tp_baseline_value *x = a, *y = b;
-    int order = strcmp(x->metric->name, y->metric->name);
-    return order ? order : (x->device > y->device) - (x->device < y->device);
-}
-
-static int compare_loose(const void *a, const void *b)
-{
-    const struct tp_baseline_loose *x = a, *y = b;
-    int order = strcmp(x->metric->name, y->metric->name);
-    return order ? order : (x->device > y->device) - (x->device < y->device);
-}
-
 static int fail_twice(const struct tp_member *in, const struct tp_metric *m, uint16_t device,
                       struct tp_err *err)
 {
@@ -142,9 +128,9 @@ static int read_values(const struct tp_member *in, bool (*fits)(const struct tp_
             return status;
         (*count)++;
     }
-    qsort(*out, *count, sizeof **out, compare_values);
+    tp_baseline_values_sort(*out, *count);
     for (size_t i = 1; i < *count; i++)
-        if (!compare_values(&(*out)[i - 1], &(*out)[i]))
+        if (tp_baseline_values_alike(&(*out)[i - 1], &(*out)[i]))
             return fail_twice(in, (*out)[i].metric, (*out)[i].device, err);
     return TP_OK;
 }
@@ -179,16 +165,16 @@ static int read_loose(const struct tp_member *in, struct tp_baseline_cell *c, st
     if (!c->loose)
         return out_of_memory(err);
     for (const cJSON *item = list.item->child; item; item = item->next) {
-        struct tp_baseline_loose *l = &c->loose[c->loose_count];
+        struct tp_baseline_value *l = &c->loose[c->loose_count];
         tp_member_element(&list, item, c->loose_count, &m);
         if (!cJSON_IsString(item) || !parse_name(item->valuestring, &l->metric, &l->device) ||
             !is_exact(l->metric))
             return fail_name(&m, err);
         c->loose_count++;
     }
-    qsort(c->loose, c->loose_count, sizeof *c->loose, compare_loose);
+    tp_baseline_values_sort(c->loose, c->loose_count);
     for (size_t i = 1; i < c->loose_count; i++)
-        if (!compare_loose(&c->loose[i - 1], &c->loose[i]))
+        if (tp_baseline_values_alike(&c->loose[i - 1], &c->loose[i]))
             return fail_twice(&list, c->loose[i].metric, c->loose[i].device, err);
     for (size_t i = 0; i < c->loose_count; i++)
         if (tp_baseline_value_find(c, c->loose[i].metric, c->loose[i].device))

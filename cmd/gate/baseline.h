@@ -34,18 +34,12 @@ struct tp_tolerance {
 struct tp_baseline_value {
     const struct tp_metric *metric;
     uint16_t device;
-    double value;
-};
-
-/* One metric that did not agree with itself when the baseline was written: known, not checked. */
-struct tp_baseline_loose {
-    const struct tp_metric *metric;
-    uint16_t device;
+    double value; /* 0 where only the name is held */
 };
 
 /* Times of some processes when it was written. */
 struct tp_baseline_latency {
-    char *machine; /* NULL: there are none */
+    char *machine; /* tp_baseline_machine; NULL: there are none */
     struct tp_baseline_value *values;
     size_t count;
     double spread;  /* of ns_per_op between processes: standard deviation of its logarithm; NAN */
@@ -63,7 +57,7 @@ struct tp_baseline_cell {
     size_t option_count;
     struct tp_baseline_value *values; /* class E, sorted by name */
     size_t value_count;
-    struct tp_baseline_loose *loose;
+    struct tp_baseline_value *loose; /* did not agree with themselves: known, not checked */
     size_t loose_count;
     struct tp_tolerance tolerances[TP_METRIC_MAX]; /* by hand, by index in tp_metrics */
     char *fingerprint;                             /* NULL: no instructions */
@@ -109,6 +103,10 @@ int tp_baseline_cell_order(const struct tp_baseline_cell *a, const struct tp_bas
 /* Sorts what the file holds sorted. TP_EINPUT: two cells of the same key. */
 int tp_baseline_sort(struct tp_baseline *b, struct tp_err *err);
 
+/* Sorts values as the file holds them: by name, then by device. */
+void tp_baseline_values_sort(struct tp_baseline_value *values, size_t count);
+bool tp_baseline_values_alike(const struct tp_baseline_value *a, const struct tp_baseline_value *b);
+
 /* Whether the value is held, and which; NULL. */
 const struct tp_baseline_value *tp_baseline_value_find(const struct tp_baseline_cell *c,
                                                        const struct tp_metric *m, uint16_t device);
@@ -131,6 +129,10 @@ char *tp_baseline_trace_path(const struct tp_baseline *b, const struct tp_baseli
 
 /* And back: `path` as seen from the folder of the baseline `file`. Owned by the caller; NULL. */
 char *tp_baseline_relative(const char *file, const char *path);
+
+/* This machine, as a baseline names the one that its times are from: "Some CPU, x86_64". False:
+ * its processor does not say what it is, so that two cannot be told apart. */
+bool tp_baseline_machine(char *text, size_t size);
 
 /* "peak_reserved", of another device than the first "peak_reserved[1]". */
 struct tp_text tp_baseline_name(const struct tp_metric *m, uint16_t device);

@@ -3,6 +3,8 @@
 #include "cmd/gate/baseline.h"
 
 #include "alloc/units.h"
+#include "cmd/machine.h"
+#include "traces/clean.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -73,6 +75,24 @@ const struct tp_baseline_cell *tp_baseline_cell_find(const struct tp_baseline *b
     return NULL;
 }
 
+static int compare_values(const void *a, const void *b)
+{
+    const struct tp_baseline_value *x = a, *y = b;
+    int order = strcmp(x->metric->name, y->metric->name);
+    return order ? order : (x->device > y->device) - (x->device < y->device);
+}
+
+void tp_baseline_values_sort(struct tp_baseline_value *values, size_t count)
+{
+    if (count)
+        qsort(values, count, sizeof *values, compare_values);
+}
+
+bool tp_baseline_values_alike(const struct tp_baseline_value *a, const struct tp_baseline_value *b)
+{
+    return compare_values(a, b) == 0;
+}
+
 const struct tp_baseline_value *tp_baseline_value_find(const struct tp_baseline_cell *c,
                                                        const struct tp_metric *m, uint16_t device)
 {
@@ -90,6 +110,16 @@ struct tp_text tp_baseline_name(const struct tp_metric *m, uint16_t device)
     else
         snprintf(t.s, sizeof t.s, "%.47s", m->name);
     return t;
+}
+
+bool tp_baseline_machine(char *text, size_t size)
+{
+    struct tp_machine machine;
+    char both[128];
+    tp_machine_read(&machine);
+    snprintf(both, sizeof both, "%.80s, %.20s", machine.cpu, machine.arch);
+    tp_clean_text(both, text, size);
+    return machine.cpu[0] != '\0';
 }
 
 /* ---- tolerances ---- */
@@ -173,32 +203,43 @@ static bool real_folder(const char *file, char out[PATH_MAX])
     return wrote >= 0 && (size_t)wrote < sizeof folder && realpath(folder, out);
 }
 
-char *tp_baseline_relative(const char *file, const char *path)
+/* What both begin with, up to and with a slash, so that a name is never taken for the beginning of
+ * another. */
+static size_t count_shared(const char *from, const char *folder)
 {
-    char from[PATH_MAX], folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    if (is_sample(path) || !real_folder(file, from) || !real_folder(path, folder))
-        return strdup(path);
-    /* both end in '/', so that a name is never taken for the beginning of another */
-    size_t same = 0, n = strlen(from), m = strlen(folder);
-    memcpy(from + n, "/", 2);
-    memcpy(folder + m, "/", 2);
-    if (n == 1)
-        from[1] = '\0';
-    if (m == 1)
-        folder[1] = '\0';
+    size_t same = 0;
     for (size_t i = 0; from[i] && from[i] == folder[i]; i++)
         if (from[i] == '/')
             same = i + 1;
-    char out[2 * PATH_MAX] = "";
-    size_t used = 0;
+    return same;
+}
+
+/* A real path has no slash at its end, but that of the root; with one it is as long as can be. */
+static void end_in_slash(char folder[PATH_MAX + 1])
+{
+    size_t length = strlen(folder);
+    if (folder[length - 1] != '/')
+        memcpy(folder + length, "/", 2);
+}
+
+char *tp_baseline_relative(const char *file, const char *path)
+{
+    char from[PATH_MAX + 1], folder[PATH_MAX + 1];
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (is_sample(path) || !real_folder(file, from) || !real_folder(path, folder))
+        return strdup(path);
+    end_in_slash(from);
+    end_in_slash(folder);
+    size_t same = count_shared(from, folder), up = 0;
     for (const char *c = from + same; *c; c++)
-        if (*c == '/' && used + 4 < PATH_MAX) {
-            memcpy(out + used, "../", 4);
-            used += 3;
-        }
-    snprintf(out + used, sizeof out - used, "%s%s", folder + same, slash ? slash + 1 : path);
-    return strdup(out);
+        up += *c == '/';
+    size_t size = 3 * up + strlen(folder + same) + strlen(name) + 1;
+    char *out = malloc(size);
+    for (size_t i = 0; out && i < up; i++)
+        memcpy(out + 3 * i, "../", 4);
+    if (out)
+        snprintf(out + 3 * up, size - 3 * up, "%s%s", folder + same, name);
+    return out;
 }
 
 /* ---- end ---- */

@@ -9,6 +9,7 @@
  */
 #include "cmd/gate/check_job.h"
 
+#include "cmd/gate/command_words.h"
 #include "cmd/gpus.h"
 #include "cmd/option_words.h"
 #include "cmd/spec.h"
@@ -19,27 +20,41 @@
 
 /* ---- the baseline ---- */
 
-/* What makes one: with what the user already named. */
+/* The command that makes a baseline, or its first cells, with what the user already named. */
+static int hint_first(const struct tp_check *k, int status, const char *what, struct tp_err *err)
+{
+    char command[2 * TP_ERR_TEXT] = "tapool check"; /* what a hint cannot hold it cuts visibly */
+    for (int i = 0; i < k->word_count; i++)
+        tp_append_word(command, sizeof command, k->words[i]);
+    if (!k->word_count)
+        tp_append(command, sizeof command, " traces/*.tpt");
+    for (size_t i = 0; i < k->o->strategies.count; i++)
+        tp_append_strategy(command, sizeof command, k->o->strategies.items[i]);
+    if (!k->o->strategies.count)
+        tp_append(command, sizeof command, " -s arena");
+    tp_append_option(command, sizeof command, "baseline", k->o->baseline);
+    return tp_hint(err, status, "%s: %s --update", what, command);
+}
+
 static int fail_without(const struct tp_check *k, struct tp_err *err)
 {
-    char command[400] = "tapool check";
-    size_t used = strlen(command);
-    for (int i = 0; i < k->word_count && used < sizeof command; i++)
-        used += (size_t)snprintf(command + used, sizeof command - used, " %s", k->words[i]);
-    if (!k->word_count)
-        used += (size_t)snprintf(command + used, sizeof command - used, " traces/*.tpt");
-    for (size_t i = 0; i < k->o->strategies.count && used < sizeof command; i++)
-        used += (size_t)snprintf(command + used, sizeof command - used, " -s %s",
-                                 k->o->strategies.items[i]);
-    if (!k->o->strategies.count && used < sizeof command)
-        used += (size_t)snprintf(command + used, sizeof command - used, " -s arena");
-    if (k->o->baseline && used < sizeof command)
-        snprintf(command + used, sizeof command - used, " --baseline %s", k->o->baseline);
     int status = k->o->baseline
                      ? tp_fail(err, TP_EUSAGE, "there is no baseline '%s'", k->o->baseline)
                      : tp_fail(err, TP_EUSAGE, "there is no %s here or in a parent folder",
                                TP_BASELINE_NAME);
-    return tp_hint(err, status, "to make one and commit it: %s --update", command);
+    return hint_first(k, status, "to make one and commit it", err);
+}
+
+void tp_check_update_command(const struct tp_check *k, const char *trace, const char *strategy,
+                             char *text, size_t size)
+{
+    snprintf(text, size, "tapool check");
+    if (trace)
+        tp_append_word(text, size, trace);
+    if (strategy)
+        tp_append_strategy(text, size, strategy);
+    tp_append_option(text, size, "baseline", k->o->baseline);
+    tp_append(text, size, " --update");
 }
 
 int tp_check_open_baseline(struct tp_check *k, struct tp_err *err)
@@ -172,9 +187,20 @@ static const char *cannot_run(const struct tp_baseline_cell *c)
     return there ? NULL : "needs a GPU and its driver";
 }
 
+static bool is_sample(const char *path)
+{
+    return !strncmp(path, "sample:", 7);
+}
+
+/* Of a sample the name must be known, which its error says. */
 static bool is_there(const char *path)
 {
-    return !strncmp(path, "sample:", 7) || access(path, F_OK) == 0;
+    return is_sample(path) || access(path, F_OK) == 0;
+}
+
+static int fail_missing(const struct tp_check *k, const char *path, struct tp_err *err)
+{
+    return tp_fail(err, TP_EINPUT, "the trace '%s' of %s is not there", path, k->baseline.file);
 }
 
 static int skip_cell(struct tp_check *k, const struct tp_baseline_cell *c, const char *why)
@@ -183,6 +209,35 @@ static int skip_cell(struct tp_check *k, const struct tp_baseline_cell *c, const
         snprintf(k->missing_why, sizeof k->missing_why, "%.80s, %.60s %s", c->trace, c->strategy,
                  why);
     return TP_OK;
+}
+
+/* An error about what the baseline holds names its file and cell. What it holds and this tapool
+ * cannot use is unusable input, not a wrong command line. */
+static int fail_held(const struct tp_check *k, const struct tp_baseline_cell *c, int status,
+                     struct tp_err *err)
+{
+    if (status == TP_EUSAGE)
+        status = err->status = TP_EINPUT;
+    return tp_prefix(err, status, "%s: the cell '%.80s, %.80s'", k->baseline.file, c->trace,
+                     c->strategy);
+}
+
+static int check_spec(const struct tp_check *k, const struct tp_baseline_cell *c,
+                      struct tp_err *err)
+{
+    struct tp_strategy_spec spec;
+    int status = tp_strategy_spec_parse(&spec, c->spec, err);
+    if (status)
+        return fail_held(k, c, status, err);
+    tp_strategy_spec_release(&spec);
+    return TP_OK;
+}
+
+static int prepare_held(struct tp_check *k, const struct tp_baseline_cell *c, const char *path,
+                        size_t *index, struct tp_err *err)
+{
+    int status = tp_check_prepare(k, path, index, err);
+    return status && is_sample(path) ? fail_held(k, c, status, err) : status;
 }
 
 static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const char *given,
@@ -207,12 +262,11 @@ static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const 
     if (why)
         status = skip_cell(k, c, why);
     else if (!is_there(path))
-        status = tp_hint(
-            err,
-            tp_fail(err, TP_EINPUT, "the trace '%s' of %s is not there", path, k->baseline.file),
-            "--allow-missing checks the other cells");
-    else
-        status = tp_check_prepare(k, path, &cell.prepared, err);
+        status = tp_hint(err, fail_missing(k, path, err), "--allow-missing checks the other cells");
+    else if (!k->o->bin) /* which may know strategies that this tapool does not */
+        status = check_spec(k, c, err);
+    if (!status && !why)
+        status = prepare_held(k, c, path, &cell.prepared, err);
     if (!status && !why)
         status = add_cell(k, &cell, err);
     free(path);
@@ -227,29 +281,43 @@ static bool is_selected(const struct tp_check *k, struct wanted *list,
            (!k->o->source || !strcmp(k->o->source, c->source));
 }
 
+/* `cells` is {}: nobody asked for anything that it does not have. */
+static int fail_empty(const struct tp_check *k, struct tp_err *err)
+{
+    int status = tp_fail(err, TP_EUSAGE, "%s has no cells", k->baseline.file);
+    return hint_first(k, status, "to write some", err);
+}
+
 /* Everything that was named must name something: a slip would check nothing, and pass. */
 static int check_used(const struct tp_check *k, struct wanted *list, struct tp_err *err)
 {
     const struct tp_check_opts *o = k->o;
-    for (int i = 0; i < k->word_count; i++)
-        if (!list[i].used)
-            return tp_hint(err,
-                           tp_fail(err, TP_EUSAGE, "%s has no cell of the trace '%s'%s",
-                                   k->baseline.file, list[i].name,
-                                   o->strategies.count || o->source ? " that was asked for" : ""),
-                           "to add it: tapool check %.200s -s STRATEGY --update", k->words[i]);
+    char command[2 * TP_ERR_TEXT];
+    if (!k->baseline.count)
+        return fail_empty(k, err);
+    for (int i = 0; i < k->word_count; i++) {
+        if (list[i].used)
+            continue;
+        tp_check_update_command(k, k->words[i], "STRATEGY", command, sizeof command);
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "%s has no cell of the trace '%s'%s",
+                               k->baseline.file, list[i].name,
+                               o->strategies.count || o->source ? " that was asked for" : ""),
+                       "to add it: %s", command);
+    }
     for (size_t i = 0; i < o->strategies.count; i++) {
         bool used = false;
         for (size_t c = 0; c < k->baseline.count; c++)
             used |= !strcmp(k->baseline.cells[c].strategy, o->strategies.items[i]) &&
                     is_selected(k, list, &k->baseline.cells[c]);
-        if (!used)
-            return tp_hint(err,
-                           tp_fail(err, TP_EUSAGE, "%s has no cell of the strategy '%s'%s",
-                                   k->baseline.file, o->strategies.items[i],
-                                   k->word_count || o->source ? " that was asked for" : ""),
-                           "to add it: tapool check TRACE... -s %.200s --update",
-                           o->strategies.items[i]);
+        if (used)
+            continue;
+        tp_check_update_command(k, "TRACE...", o->strategies.items[i], command, sizeof command);
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "%s has no cell of the strategy '%s'%s",
+                               k->baseline.file, o->strategies.items[i],
+                               k->word_count || o->source ? " that was asked for" : ""),
+                       "to add it: %s", command);
     }
     if (k->cell_count || k->missing)
         return TP_OK;
@@ -281,6 +349,24 @@ static int select_held(struct tp_check *k, struct tp_err *err)
 
 /* ---- defining ---- */
 
+static int check_twins(const struct tp_check *k, const struct tp_check_cell *cell,
+                       struct tp_err *err)
+{
+    char given[TP_SPEC_TEXT], named[2 * TP_SPEC_TEXT] = "";
+    for (size_t i = 0; i < k->cell_count; i++) {
+        const struct tp_check_cell *c = &k->cells[i];
+        if (strcmp(c->trace, cell->trace) || strcmp(c->strategy, cell->strategy))
+            continue;
+        snprintf(given, sizeof given, "NAME=%s", cell->spec);
+        tp_append_strategy(named, sizeof named, given);
+        return tp_hint(
+            err,
+            tp_fail(err, TP_EUSAGE, "two cells would be called '%s, %s'", c->trace, c->strategy),
+            "traces go by the names of their files; a strategy takes another name as%s", named);
+    }
+    return TP_OK;
+}
+
 /* "small=arena:arena_size=1MiB" is the strategy behind the mark under the name before it. */
 static int define_cell(struct tp_check *k, const char *given, struct tp_check_cell *cell,
                        struct tp_err *err)
@@ -301,29 +387,35 @@ static int define_cell(struct tp_check *k, const char *given, struct tp_check_ce
     cell->held = tp_baseline_cell_find(&k->baseline, cell->trace, cell->strategy, cell->source);
     if (cell->held && k->o->touch == TP_CHECK_TOUCH_AUTO)
         cell->touch = cell->held->touch;
-    for (size_t i = 0; i < k->cell_count; i++) {
-        const struct tp_check_cell *c = &k->cells[i];
-        if (!status && !strcmp(c->trace, cell->trace) && !strcmp(c->strategy, cell->strategy))
-            status = tp_hint(err,
-                             tp_fail(err, TP_EUSAGE, "two cells would be called '%s, %s'", c->trace,
-                                     c->strategy),
-                             "traces go by the names of their files; a strategy takes another name "
-                             "as NAME=%s",
-                             cell->spec);
-    }
+    status = check_twins(k, cell, err);
     if (!status)
         status = add_cell(k, cell, err);
     tp_strategy_spec_release(&spec);
     return status;
 }
 
-/* A label of the baseline stands for what the baseline says it is. */
-static const char *spelled(const struct tp_check *k, const char *given)
+/* A label of the baseline stands for what the baseline says it is; NULL: it is none. */
+static const struct tp_baseline_cell *find_label(const struct tp_check *k, const char *given)
 {
     for (size_t i = 0; i < k->baseline.count; i++)
         if (!strcmp(k->baseline.cells[i].strategy, given))
-            return k->baseline.cells[i].spec;
-    return given;
+            return &k->baseline.cells[i];
+    return NULL;
+}
+
+static int define_given(struct tp_check *k, const char *given, struct tp_check_cell *cell,
+                        struct tp_err *err)
+{
+    char *labelled = NULL;
+    const struct tp_baseline_cell *like = find_label(k, given);
+    int status = like ? check_spec(k, like, err) : TP_OK;
+    if (status)
+        return status;
+    if (like && strcmp(like->spec, given) && asprintf(&labelled, "%s=%s", given, like->spec) < 0)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    status = define_cell(k, labelled ? labelled : given, cell, err);
+    free(labelled);
+    return status;
 }
 
 static int define_trace(struct tp_check *k, const char *path, struct tp_err *err)
@@ -333,15 +425,8 @@ static int define_trace(struct tp_check *k, const char *path, struct tp_err *err
         return tp_fail(err, TP_EUSAGE,
                        "a baseline cannot name standard input: it is gone after this");
     int status = tp_check_prepare(k, path, &cell.prepared, err);
-    for (size_t s = 0; !status && s < k->o->strategies.count; s++) {
-        const char *given = k->o->strategies.items[s];
-        char *labelled = NULL;
-        const char *spec = spelled(k, given);
-        if (strcmp(spec, given) && asprintf(&labelled, "%s=%s", given, spec) < 0)
-            return tp_fail(err, TP_ENOMEM, "out of memory");
-        status = define_cell(k, labelled ? labelled : given, &cell, err);
-        free(labelled);
-    }
+    for (size_t s = 0; !status && s < k->o->strategies.count; s++)
+        status = define_given(k, k->o->strategies.items[s], &cell, err);
     return status;
 }
 
@@ -356,10 +441,12 @@ static int define_all(struct tp_check *k, struct tp_err *err)
         if (i && !strcmp(c->trace, c[-1].trace))
             continue;
         char *path = tp_baseline_trace_path(&k->baseline, c);
-        status = path ? define_trace(k, path, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+        status = !path             ? tp_fail(err, TP_ENOMEM, "out of memory")
+                 : !is_there(path) ? fail_missing(k, path, err)
+                                   : define_trace(k, path, err);
         free(path);
     }
-    return status;
+    return status || k->cell_count ? status : fail_empty(k, err);
 }
 
 /* ---- all of it ---- */

@@ -81,6 +81,11 @@ int tp_check_open_baseline(struct tp_check *k, struct tp_err *err);
 int tp_check_select(struct tp_check *k, struct tp_err *err);
 void tp_check_release(struct tp_check *k);
 
+/* "tapool check TRACE -s STRATEGY --baseline FILE --update", quoted for a shell; without what is
+ * NULL or the default. */
+void tp_check_update_command(const struct tp_check *k, const char *trace, const char *strategy,
+                             char *text, size_t size);
+
 /* Parts of it: check_traces.c. */
 int tp_check_prepare(struct tp_check *k, const char *path, size_t *index, struct tp_err *err);
 int tp_check_hash(const struct tp_check *k, const struct tp_check_cell *c, struct tp_err *err);

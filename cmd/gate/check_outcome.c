@@ -4,25 +4,13 @@
 #include "cmd/gate/gate_words.h"
 
 #include "cmd/cli.h"
+#include "cmd/gate/command_words.h"
 #include "cmd/option_words.h"
 #include "cmd/stop.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
-
-static void append(char *text, size_t size, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void append(char *text, size_t size, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + used, size - used, format, args);
-    va_end(args);
-}
 
 /* ---- what was checked ---- */
 
@@ -52,9 +40,9 @@ static void describe_undecided(struct tp_check *k)
     if (!cells)
         return;
     if (noisy->checked)
-        append(noisy->reason, sizeof noisy->reason,
-               "%swhat was timed is mostly tapool's own share in %zu cell%s",
-               noisy->reason[0] ? "; " : "", cells, cells == 1 ? "" : "s");
+        tp_append(noisy->reason, sizeof noisy->reason,
+                  "%swhat was timed is mostly tapool's own share in %zu cell%s",
+                  noisy->reason[0] ? "; " : "", cells, cells == 1 ? "" : "s");
     snprintf(noisy->how, sizeof noisy->how, "instructions would decide there, but are missing");
 }
 
@@ -72,28 +60,13 @@ static void describe_classes(struct tp_check *k)
         return;
     for (size_t c = 0, named = 0; c < TP_CLASS_REPORT; c++) {
         if (g->classes[c].checked)
-            append(g->what, sizeof g->what, "%s%s%s", named++ ? ", " : "",
-                   tp_class_is_partial(g, (enum tp_class)c) ? "some " : "", tp_class_words[c]);
+            tp_append(g->what, sizeof g->what, "%s%s%s", named++ ? ", " : "",
+                      tp_class_is_partial(g, (enum tp_class)c) ? "some " : "", tp_class_words[c]);
     }
-    append(g->what, sizeof g->what, "%s", checked ? " only" : "nothing");
+    tp_append(g->what, sizeof g->what, "%s", checked ? " only" : "nothing");
 }
 
 /* ---- the command that repeats it ---- */
-
-/* In single quotes where a shell would not take it as it stands. */
-static void append_word(char *text, size_t size, const char *word)
-{
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
-    if (*word && strspn(word, plain) == strlen(word)) {
-        append(text, size, " %s", word);
-        return;
-    }
-    append(text, size, " '");
-    for (; *word; word++)
-        append(text, size, "%s%c", *word == '\'' ? "'\\'" : "", *word);
-    append(text, size, "'");
-}
 
 static bool is_bad(const struct tp_finding *f)
 {
@@ -113,45 +86,31 @@ static bool is_repeated(const struct tp_check *k, size_t at, bool trace)
     return false;
 }
 
-static void append_option(char *text, size_t size, const char *name, const char *value)
-{
-    if (!value)
-        return;
-    append(text, size, " --%s", name);
-    append_word(text, size, value);
-}
-
-static void append_strategy(char *text, size_t size, const char *name)
-{
-    append(text, size, " -s");
-    append_word(text, size, name);
-}
-
 static void append_options(const struct tp_check *k, char *text, size_t size)
 {
     const struct tp_check_opts *o = k->o;
-    append_option(text, size, "baseline", o->baseline);
-    append_option(text, size, "source", o->source);
-    append_option(text, size, "bin", o->bin);
-    append_option(text, size, "base-bin", o->base_bin);
-    append_option(text, size, "base-strategy", o->base_strategy);
+    tp_append_option(text, size, "baseline", o->baseline);
+    tp_append_option(text, size, "source", o->source);
+    tp_append_option(text, size, "bin", o->bin);
+    tp_append_option(text, size, "base-bin", o->base_bin);
+    tp_append_option(text, size, "base-strategy", o->base_strategy);
     if (o->touch != TP_CHECK_TOUCH_AUTO)
-        append_option(text, size, "touch", tp_touch_words[o->touch]);
-    append_option(text, size, "effect", o->effect);
-    append_option(text, size, "alpha", o->alpha);
-    append(text, size, " --seed %" PRIu64, k->gate.seed);
+        tp_append_option(text, size, "touch", tp_touch_words[o->touch]);
+    tp_append_option(text, size, "effect", o->effect);
+    tp_append_option(text, size, "alpha", o->alpha);
+    tp_append(text, size, " --seed %" PRIu64, k->gate.seed);
     if (!o->base_bin && !o->base_strategy)
         return;
     if (o->core != TP_OPT_KEYWORD(0))
-        append(text, size, k->core < 0 ? " --core none" : " --core %d", k->core);
+        tp_append(text, size, k->core < 0 ? " --core none" : " --core %d", k->core);
     if (o->pairs != TP_CHECK_PAIRS)
-        append(text, size, " --pairs %" PRIu64, o->pairs);
+        tp_append(text, size, " --pairs %" PRIu64, o->pairs);
     if (o->min_time != TP_OPT_KEYWORD(0))
-        append(text, size, " --min-time %" PRIu64 "%s",
-               o->min_time % 1000000 ? o->min_time : o->min_time / 1000000,
-               o->min_time % 1000000 ? "ns" : "ms");
+        tp_append(text, size, " --min-time %" PRIu64 "%s",
+                  o->min_time % 1000000 ? o->min_time : o->min_time / 1000000,
+                  o->min_time % 1000000 ? "ns" : "ms");
     if (o->thorough)
-        append(text, size, " --thorough");
+        tp_append(text, size, " --thorough");
 }
 
 static void describe_again(struct tp_check *k)
@@ -160,10 +119,10 @@ static void describe_again(struct tp_check *k)
     size_t bad = 0;
     for (size_t i = 0; i < k->findings.count; i++)
         if (is_bad(&k->findings.items[i]) && ++bad && !is_repeated(k, i, true))
-            append_word(text, sizeof text, k->findings.items[i].cell->path);
+            tp_append_word(text, sizeof text, k->findings.items[i].cell->path);
     for (size_t i = 0; i < k->findings.count; i++)
         if (is_bad(&k->findings.items[i]) && !is_repeated(k, i, false))
-            append_strategy(text, sizeof text, k->findings.items[i].cell->strategy);
+            tp_append_strategy(text, sizeof text, k->findings.items[i].cell->strategy);
     append_options(k, text, sizeof text);
     if (bad && strlen(text) < sizeof k->gate.again)
         memcpy(k->gate.again, text, strlen(text) + 1);

@@ -1,13 +1,15 @@
 /* tapool check --plan: what a check would take and how sharp it would be here, without checking
  * anything. The spread between processes comes from the baseline where it has been written on a
- * machine of this kind, else from a short pilot.
+ * machine of this kind, else from a short pilot; both as tp_known_spread.
  *
- * Known weakness: a spread of five processes is itself known to a third only. */
+ * Known weakness: a spread of five processes is itself known to a third only, of a pilot's three to
+ * a half. */
 #include "cmd/gate/check_job.h"
 
 #include "alloc/clock.h"
 #include "alloc/random.h"
 #include "cmd/gate/gate_words.h"
+#include "cmd/gate/known_values.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +19,9 @@ enum { LABEL = 2, TEXT = 23, PILOT_ROUNDS = 3 };
 
 struct plan {
     double seconds; /* of one timed process of each cell, summed */
-    double spread;  /* the largest */
+    double spread;  /* the largest; NAN: that of no cell is known */
     size_t pilots;  /* cells for which one was played */
+    size_t unseen;  /* cells whose spread is not known: a check could not decide on them either */
     size_t tests;
 };
 
@@ -46,17 +49,6 @@ static double sharpness(const struct tp_check *k, const struct plan *p)
     return tp_stat_sensitivity(base, now, k->gate.pairs, 0.9, &rule);
 }
 
-static double spread_of(const struct tp_rounds *r)
-{
-    const double *values = tp_rounds_values(r, 0, tp_metric_find("ns_per_op", NULL));
-    double low = INFINITY, high = 0;
-    for (unsigned i = 0; i < r->rounds; i++) {
-        low = fmin(low, values[i]);
-        high = fmax(high, values[i]);
-    }
-    return high > 0 && low > 0 ? log(high / low) / 1.693 : NAN; /* mean range of three normals */
-}
-
 static int pilot(const struct tp_check *k, size_t cell, double *seconds, double *spread,
                  struct tp_err *err)
 {
@@ -69,25 +61,38 @@ static int pilot(const struct tp_check *k, size_t cell, double *seconds, double 
     int status = tp_check_rounds(k, cell, &set, &r, err);
     *seconds = (double)(tp_wall_ns() - from) / 1e9 / (PILOT_ROUNDS + 1);
     if (!status)
-        *spread = spread_of(&r);
+        *spread =
+            tp_known_spread(tp_rounds_values(&r, 0, tp_metric_find("ns_per_op", NULL)), r.rounds);
     tp_rounds_release(&r);
     return status;
+}
+
+/* Whether the times that the baseline holds of a cell are those of such processes on this machine.
+ */
+static bool is_usable(const struct tp_check *k, const struct tp_baseline_latency *l)
+{
+    char machine[128];
+    return !k->o->thorough && k->o->min_time == TP_OPT_KEYWORD(0) && l->machine &&
+           tp_baseline_machine(machine, sizeof machine) && !strcmp(l->machine, machine) &&
+           !isnan(l->seconds) && !isnan(l->spread);
 }
 
 static int estimate(struct tp_check *k, struct plan *p, struct tp_err *err)
 {
     int status = TP_OK;
-    bool usual = !k->o->thorough && k->o->min_time == TP_OPT_KEYWORD(0);
     for (size_t i = 0; !status && i < k->cell_count; i++) {
         const struct tp_baseline_cell *held = k->cells[i].held;
-        double seconds = held && usual ? held->latency.seconds : NAN;
-        double spread = held && usual ? held->latency.spread : NAN;
-        if (isnan(seconds) || isnan(spread)) {
+        double seconds = NAN, spread = NAN;
+        if (held && is_usable(k, &held->latency)) {
+            seconds = held->latency.seconds;
+            spread = held->latency.spread;
+        } else {
             status = pilot(k, i, &seconds, &spread, err);
             p->pilots++;
         }
         p->seconds += seconds;
-        p->spread = fmax(p->spread, spread);
+        p->unseen += isnan(spread) ? 1 : 0;
+        p->spread = fmax(p->spread, spread); /* the one that is no NAN */
     }
     return status;
 }
@@ -114,10 +119,32 @@ static void print_instructions(const struct tp_check *k, struct tp_page *page)
                          : "");
 }
 
+static void print_sensitivity(const struct tp_check *k, const struct plan *p, struct tp_page *page)
+{
+    double sharp = sharpness(k, p);
+    row(page, "sensitivity");
+    if (isnan(p->spread)) {
+        tp_page_more(page, TEXT, "cannot be told: no cell's time can be seen here");
+        return;
+    }
+    if (isfinite(sharp))
+        tp_page_more(page, TEXT,
+                     "a slowdown of %s %% or more would be seen in 9 of 10 runs: processes differ "
+                     "by %s (%s)",
+                     tp_digits(ceil(100 * sharp)).s, tp_percent(p->spread).s,
+                     !p->pilots                  ? "from the baseline"
+                     : p->pilots < k->cell_count ? "from the baseline and a pilot"
+                                                 : "from a pilot just now");
+    else
+        tp_page_more(page, TEXT, "times vary too much here to see any slowdown");
+    if (p->unseen)
+        tp_page_more(page, TEXT, "; not in %zu cell%s, whose time cannot be seen", p->unseen,
+                     p->unseen == 1 ? "" : "s");
+}
+
 static void print_latency(const struct tp_check *k, const struct plan *p, struct tp_page *page)
 {
     double once = p->seconds * 2 * (k->gate.pairs + 1);
-    double sharp = sharpness(k, p);
     row(page, "latency");
     tp_page_more(page, TEXT, "at most %zu tests; %zu replays in %u pairs a cell", p->tests,
                  k->cell_count * 2 * (k->gate.pairs + 1), k->gate.pairs);
@@ -126,21 +153,13 @@ static void print_latency(const struct tp_check *k, const struct plan *p, struct
     row(page, "time");
     tp_page_more(page, TEXT, "about %s; %s if every cell needs a fresh set",
                  tp_gate_time((uint64_t)(once * 1e9)).s, tp_gate_time((uint64_t)(once * 2e9)).s);
-    row(page, "sensitivity");
-    if (isfinite(sharp))
-        tp_page_more(page, TEXT,
-                     "a slowdown of %s %% or more would be seen in 9 of 10 runs: processes differ "
-                     "by %s (%s)",
-                     tp_digits(ceil(100 * sharp)).s, tp_percent(p->spread).s,
-                     p->pilots ? "from a pilot just now" : "from the baseline");
-    else
-        tp_page_more(page, TEXT, "times vary too much here to see any slowdown");
+    print_sensitivity(k, p, page);
     tp_page_line(page);
 }
 
 int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
-    struct plan p = {.tests = k->cell_count * tp_check_tests_max()};
+    struct plan p = {.tests = k->cell_count * tp_check_tests_max(), .spread = NAN};
     int status = estimate(k, &p, err);
     if (status)
         return status;

@@ -49,6 +49,7 @@ int tp_check_hash(const struct tp_check *k, const struct tp_check_cell *c, struc
                          "events, there %s with %s",
                          c->path, t->hash, tp_count(t->events).s, c->held->hash,
                          tp_count(c->held->events).s);
-    return tp_hint(err, status, "to accept it: tapool check %.300s%s%.200s --update", c->path,
-                   k->o->baseline ? " --baseline " : "", k->o->baseline ? k->o->baseline : "");
+    char command[2 * TP_ERR_TEXT];
+    tp_check_update_command(k, c->path, NULL, command, sizeof command);
+    return tp_hint(err, status, "to accept it: %s", command);
 }

@@ -1,15 +1,19 @@
 /* tapool check --update: measures the cells that were asked for, writes the baseline anew and says
  * what became of what it held. Cells that were not asked for stay as they are. What the baseline
- * held as exact and does not hold any more is listed: a gate gets no holes that nobody sees. */
+ * held as exact and does not hold any more is listed, and every tolerance that changes: a gate gets
+ * no holes that nobody sees. */
 #include "cmd/gate/check_job.h"
 
 #include "alloc/clock.h"
+#include "cmd/gate/known_values.h"
 #include "cmd/output.h"
 #include "cmd/stop.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 enum { HEAD = 10 }; /* column of what happened to which cell */
@@ -22,12 +26,13 @@ enum { FEW_PROCESSES = 2 };
 struct update {
     struct tp_check *k;
     struct tp_baseline now;
+    char *target; /* where it is written: the baseline, or what it is a link to */
     struct tp_counting counting;
     char fingerprint[512]; /* "": nothing is counted here */
     char uncounted[256];   /* why */
     struct tp_page *page;
     uint64_t replay_ns; /* of the cell that was measured last, for its memory */
-    size_t changed, demoted, unchanged, added, kept;
+    size_t changed, demoted, unchanged, added, kept, tolerances;
 };
 
 static int out_of_memory(struct tp_err *err)
@@ -73,7 +78,7 @@ static void add_value(struct update *u, const struct tp_check_cell *c, struct tp
     const struct tp_baseline_value *held =
         c->held ? tp_baseline_value_find(c->held, v->metric, v->device) : NULL;
     if (!tp_check_agrees(v->metric, v->value, other, note, sizeof note)) {
-        out->loose[out->loose_count++] = (struct tp_baseline_loose){v->metric, v->device};
+        out->loose[out->loose_count++] = (struct tp_baseline_value){v->metric, v->device, 0};
         if (held)
             say_demoted(u, c, tp_baseline_name(v->metric, v->device).s, note);
         return;
@@ -96,20 +101,6 @@ static void add_value(struct update *u, const struct tp_check_cell *c, struct tp
                 alike ? tp_metric_text(v->metric, v->value, true).s : is.s);
 }
 
-static int value_order(const void *a, const void *b)
-{
-    const struct tp_baseline_value *x = a, *y = b;
-    int order = strcmp(x->metric->name, y->metric->name);
-    return order ? order : (x->device > y->device) - (x->device < y->device);
-}
-
-static int loose_order(const void *a, const void *b)
-{
-    const struct tp_baseline_loose *x = a, *y = b;
-    int order = strcmp(x->metric->name, y->metric->name);
-    return order ? order : (x->device > y->device) - (x->device < y->device);
-}
-
 static int keep_values(struct update *u, const struct tp_check_cell *c,
                        const struct tp_stored_run *a, const struct tp_stored_run *b,
                        struct tp_baseline_cell *out, struct tp_err *err)
@@ -130,8 +121,8 @@ static int keep_values(struct update *u, const struct tp_check_cell *c,
             add_value(u, c, out, &v, tp_stored_value(b, m, d));
         }
     }
-    qsort(out->values, out->value_count, sizeof *out->values, value_order);
-    qsort(out->loose, out->loose_count, sizeof *out->loose, loose_order);
+    tp_baseline_values_sort(out->values, out->value_count);
+    tp_baseline_values_sort(out->loose, out->loose_count);
     return TP_OK;
 }
 
@@ -209,14 +200,17 @@ static int measure_counted(struct update *u, size_t cell, struct tp_baseline_cel
 {
     const struct tp_check_cell *c = &u->k->cells[cell];
     struct tp_err why = {0};
+    char reason[sizeof u->uncounted];
     int status = TP_EIO;
     if (u->fingerprint[0])
         status = tp_check_count(u->k, &u->counting, cell, &out->instructions, &why);
     if (*tp_stop_flag())
         return tp_fail(err, TP_ESTOP, "interrupted");
     if (status) {
+        if (why.text[0])
+            snprintf(reason, sizeof reason, "cannot be counted: %.200s", why.text);
         if (c->held && c->held->fingerprint)
-            say_demoted(u, c, "instructions", why.text[0] ? why.text : u->uncounted);
+            say_demoted(u, c, "instructions", why.text[0] ? reason : u->uncounted);
         return TP_OK;
     }
     out->instructions = round(out->instructions * 1e6) / 1e6;
@@ -239,40 +233,26 @@ static double rounded(double value)
     return strtod(text, NULL);
 }
 
-static double spread_of(const double *values, unsigned count)
-{
-    double sum = 0, squares = 0;
-    unsigned n = 0;
-    for (unsigned i = 0; i < count; i++)
-        if (values[i] > 0) {
-            sum += log(values[i]);
-            squares += log(values[i]) * log(values[i]);
-            n++;
-        }
-    double variance = n > 1 ? (squares - sum * sum / n) / (n - 1) : NAN;
-    return rounded(sqrt(fmax(variance, 0)));
-}
-
 static int keep_times(const struct tp_rounds *r, struct tp_baseline_latency *out,
                       struct tp_err *err)
 {
-    double copy[TP_BASELINE_PROCESSES];
+    char machine[128];
+    tp_baseline_machine(machine, sizeof machine);
     out->values = calloc(tp_metric_count, sizeof *out->values);
-    if (!out->values || asprintf(&out->machine, "%.80s, %.20s", r->first.cpu, r->first.arch) < 0) {
-        out->machine = NULL;
+    out->machine = strdup(machine);
+    if (!out->values || !out->machine)
         return out_of_memory(err);
-    }
     for (size_t i = 0; i < tp_metric_count; i++) {
         const struct tp_metric *m = &tp_metrics[i];
         if (m->class != TP_CLASS_NOISY)
             continue;
-        memcpy(copy, tp_rounds_values(r, 0, m), r->rounds * sizeof *copy);
-        double median = tp_stat_median(copy, r->rounds);
+        double median = tp_known_median(tp_rounds_values(r, 0, m), r->rounds);
         if (isfinite(median) && median >= 0)
             out->values[out->count++] = (struct tp_baseline_value){m, 0, rounded(median)};
     }
-    qsort(out->values, out->count, sizeof *out->values, value_order);
-    out->spread = spread_of(tp_rounds_values(r, 0, tp_metric_find("ns_per_op", NULL)), r->rounds);
+    tp_baseline_values_sort(out->values, out->count);
+    out->spread = rounded(
+        tp_known_spread(tp_rounds_values(r, 0, tp_metric_find("ns_per_op", NULL)), r->rounds));
     return TP_OK;
 }
 
@@ -335,6 +315,59 @@ static int take_tolerances(struct update *u, struct tp_err *err)
     return TP_OK;
 }
 
+/* A link stays one: what it names is replaced. That must be there, because where it would be made
+ * is not for a guess. */
+static int find_target(struct update *u, struct tp_err *err)
+{
+    struct stat link, target;
+    const char *file = u->k->file;
+    bool is_link = lstat(file, &link) == 0 && S_ISLNK(link.st_mode);
+    if (!is_link || (stat(file, &target) == 0 && !S_ISREG(target.st_mode)))
+        u->target = strdup(file);
+    else
+        u->target = realpath(file, NULL);
+    if (u->target)
+        return TP_OK;
+    return errno == ENOMEM ? out_of_memory(err)
+                           : tp_fail(err, TP_EIO, "'%s' is a link to what cannot be written: %s",
+                                     file, strerror(errno));
+}
+
+/* As people give it: "64 KiB", "2 %", of shares "0.5 points". */
+static struct tp_text tolerance_text(const struct tp_metric *m, const struct tp_tolerance *t)
+{
+    struct tp_text out;
+    bool exact = m->class == TP_CLASS_EXACT;
+    double value = t->given ? t->value : m->allowed;
+    if (!t->given && !exact)
+        snprintf(out.s, sizeof out.s, "the counter's own");
+    else if (t->relative || !exact)
+        snprintf(out.s, sizeof out.s, "%.6g %%", 100 * value);
+    else if (m->unit == TP_UNIT_SHARE)
+        snprintf(out.s, sizeof out.s, "%.4g points", 100 * value);
+    else if (value == 0)
+        snprintf(out.s, sizeof out.s, "0");
+    else
+        out = tp_metric_text(m, value, false);
+    return out;
+}
+
+/* A wide one switches its part of the gate off. */
+static void say_tolerances(struct update *u)
+{
+    for (size_t i = 0; i < tp_metric_count; i++) {
+        const struct tp_tolerance *was = &u->k->baseline.tolerances[i], *is = &u->now.tolerances[i];
+        if (was->given == is->given && was->relative == is->relative && was->value == is->value)
+            continue;
+        u->tolerances++;
+        tp_page_at(u->page, 0, "tolerance");
+        tp_page_at(u->page, HEAD, "all cells: %s %s%s -> %s", tp_metrics[i].name,
+                   tolerance_text(&tp_metrics[i], was).s, was->given ? "" : " (default)",
+                   tolerance_text(&tp_metrics[i], is).s);
+        tp_page_line(u->page);
+    }
+}
+
 static int begin(struct update *u, struct tp_err *err)
 {
     struct tp_err why = {0};
@@ -354,7 +387,8 @@ static int begin(struct update *u, struct tp_err *err)
         snprintf(u->uncounted, sizeof u->uncounted, "cannot be counted: %.200s", why.text);
         u->fingerprint[0] = '\0';
     }
-    return take_tolerances(u, err);
+    int status = take_tolerances(u, err);
+    return status ? status : find_target(u, err);
 }
 
 static void say_new(struct update *u, const struct tp_check_cell *c,
@@ -372,14 +406,15 @@ static void say_new(struct update *u, const struct tp_check_cell *c,
  */
 static void say_stale(struct update *u, const struct tp_baseline_cell *c)
 {
+    char command[2 * TP_ERR_TEXT];
     for (size_t i = 0; i < u->k->cell_count; i++) {
         const struct tp_check_cell *now = &u->k->cells[i];
         if (strcmp(now->trace, c->trace) || !strcmp(u->k->traces[now->prepared].hash, c->hash))
             continue;
         tp_page_at(u->page, 0, "stale");
-        tp_page_at(u->page, HEAD,
-                   "%.80s, %.80s: holds another program: tapool check -s %s --update", c->trace,
-                   c->strategy, c->strategy);
+        tp_check_update_command(u->k, NULL, c->strategy, command, sizeof command);
+        tp_page_at(u->page, HEAD, "%.80s, %.80s: holds another program: %s", c->trace, c->strategy,
+                   command);
         tp_page_line(u->page);
         return;
     }
@@ -409,13 +444,20 @@ static int write_file(void *ctx, FILE *out, struct tp_err *err)
 
 static void say_all(const struct update *u)
 {
-    const size_t counts[] = {u->added, u->changed, u->demoted, u->unchanged};
-    const char *const words[] = {"new cells", "changed", "demoted", "values unchanged"};
+    const struct {
+        size_t count;
+        const char *one, *more;
+    } parts[] = {{u->added, "new cell", "new cells"},
+                 {u->changed, "changed", "changed"},
+                 {u->demoted, "demoted", "demoted"},
+                 {u->unchanged, "value unchanged", "values unchanged"},
+                 {u->tolerances, "tolerance changed", "tolerances changed"}};
     tp_page_at(u->page, 0, "%s: %zu cell%s written", u->now.file, u->now.count,
                u->now.count == 1 ? "" : "s");
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i])
-            tp_page_more(u->page, 2, ", %zu %s", counts[i], words[i]);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].count)
+            tp_page_more(u->page, 2, ", %zu %s", parts[i].count,
+                         parts[i].count == 1 ? parts[i].one : parts[i].more);
     if (u->kept)
         tp_page_more(u->page, 2, "; %zu kept as %s", u->kept,
                      u->kept == 1 ? "it was" : "they were");
@@ -437,13 +479,15 @@ int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err
             say_new(&u, &k->cells[i], out);
     }
     if (!status) {
+        say_tolerances(&u);
         keep_others(&u);
         status = tp_baseline_sort(&u.now, err);
     }
     if (!status)
-        status = tp_output_write(k->file, true, write_file, &u.now, err);
+        status = tp_output_write(u.target, true, write_file, &u.now, err);
     if (!status)
         say_all(&u);
     tp_baseline_release(&u.now);
+    free(u.target);
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "cmd/figures.h"
 #include "cmd/gate/difference.h"
+#include "cmd/gate/known_values.h"
 #include "cmd/registry.h"
 
 #include <math.h>
@@ -185,16 +186,6 @@ int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bo
 
 /* ---- values ---- */
 
-/* Known ones, in their order; at most TP_STAT_VALUES_MAX. */
-static size_t keep_known(const double *values, size_t count, double *out)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count && kept < TP_STAT_VALUES_MAX; i++)
-        if (isfinite(values[i]))
-            out[kept++] = values[i];
-    return kept;
-}
-
 static void fill_interval(const struct tp_compare *c, double *values, size_t count,
                           struct tp_compare_cell *cell)
 {
@@ -211,7 +202,8 @@ static void fill_measured(const struct tp_compare *c, const struct tp_compare_ro
                           const struct tp_metric *m, struct tp_compare_cell *cell)
 {
     double values[TP_STAT_VALUES_MAX];
-    cell->count = keep_known(tp_rounds_values(r->rounds, r->side, m), r->rounds->rounds, values);
+    cell->count =
+        tp_known_values(tp_rounds_values(r->rounds, r->side, m), r->rounds->rounds, values);
     if (2 * cell->count < r->rounds->rounds)
         return;
     if (m->class == TP_CLASS_NOISY)
@@ -227,7 +219,7 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
     cell->count = !(cell->value != cell->value);
     if (!tp_metric_is_ns_per_op(m) || isnan(cell->value) || !r->run->repeat_count)
         return;
-    cell->count = keep_known(r->run->repeats, r->run->repeat_count, values);
+    cell->count = tp_known_values(r->run->repeats, r->run->repeat_count, values);
     fill_interval(c, values, cell->count, cell);
     /* a long series was thinned out when it was stored: its own interval is the better one */
     if (isfinite(r->run->low_ns_per_op) && r->run->repeat_count > TP_STAT_VALUES_MAX) {

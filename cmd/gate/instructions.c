@@ -152,8 +152,10 @@ int tp_instructions_count(const struct tp_counting *c, const struct tp_measure *
     *per_operation = (double)NAN;
     if (c->counter == TP_COUNTER_NONE)
         return tp_fail(err, TP_EIO, "instructions cannot be counted: %s", c->reason);
-    return c->counter == TP_COUNTER_PERF ? count_perf(m, per_operation, err)
-                                         : count_callgrind(m, per_operation, err);
+    int status = c->counter == TP_COUNTER_PERF ? count_perf(m, per_operation, err)
+                                               : count_callgrind(m, per_operation, err);
+    return !status && isnan(*per_operation) ? tp_fail(err, TP_EIO, "the trace has no operations")
+                                            : status;
 }
 
 /* ---- what a count depends on ---- */

@@ -6,6 +6,8 @@
  */
 #include "cmd/gate/check_job.h"
 
+#include "cmd/gate/known_values.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,24 +34,14 @@ unsigned tp_check_pairs_needed(size_t tests, double alpha)
 
 /* ---- collecting ---- */
 
-static double median_of(const double *values, unsigned count)
-{
-    double copy[TP_STAT_VALUES_MAX];
-    size_t kept = 0;
-    for (unsigned i = 0; i < count && kept < TP_STAT_VALUES_MAX; i++)
-        if (isfinite(values[i]))
-            copy[kept++] = values[i];
-    return tp_stat_median(copy, kept);
-}
-
 /* Of the side that takes longer: a slowdown must not hide behind a base that was too fast to see.
  */
 static bool is_visible(const struct tp_rounds *r)
 {
     const struct tp_metric *m = tp_metric_find("ns_per_op", NULL);
     for (size_t side = 0; m && side < r->sides; side++) {
-        double net = median_of(tp_rounds_values(r, side, m), r->rounds);
-        double engine = median_of(r->engine + side * r->rounds, r->rounds);
+        double net = tp_known_median(tp_rounds_values(r, side, m), r->rounds);
+        double engine = tp_known_median(r->engine + side * r->rounds, r->rounds);
         if (net >= SENSITIVE_SHARE * (net + engine))
             return true;
     }
@@ -59,8 +51,8 @@ static bool is_visible(const struct tp_rounds *r)
 /* Whether the metric is a test of this cell; a percentile below ten steps is shown elsewhere. */
 static bool is_test(const struct tp_rounds *r, const struct tp_metric *m)
 {
-    double base = median_of(tp_rounds_values(r, 0, m), r->rounds);
-    double now = median_of(tp_rounds_values(r, 1, m), r->rounds);
+    double base = tp_known_median(tp_rounds_values(r, 0, m), r->rounds);
+    double now = tp_known_median(tp_rounds_values(r, 1, m), r->rounds);
     if (m->class != TP_CLASS_NOISY || isnan(base) || isnan(now))
         return false;
     return !tp_metric_is_one_call(m) || fmax(base, now) >= STEPS * r->step_ns;

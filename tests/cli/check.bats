@@ -54,12 +54,17 @@ timed() {
     refused 2 "no baseline 'b.json'" check a.json --baseline b.json
     matches "$err" 'tapool check a.json -s arena --baseline b.json --update$'
     refused 2 'unknown strategy' check a.json -s aerna --update
+    # commands that are said survive a shell
+    refused 2 'no baseline' check 'my traces/a b.tpt' -s "it's" --baseline 'b c.json'
+    matches "$err" "tapool check 'my traces/a b.tpt' -s 'it'\\\\''s' --baseline 'b c.json' --update$"
     [ ! -e tapool-baseline.json ]
 }
 
 @test "a baseline is made, follows its schema, and is found from folders below" {
     baseline --reason 'to begin with' --tolerance peak_reserved=4KiB --tolerance overhead=1%
     matches "$out" '^new +a.json, arena: [0-9]+ exact values$'
+    matches "$out" '^tolerance all cells: peak_reserved 0 \(default\) -> 4 KiB$'
+    matches "$out" '^tapool-baseline.json: 1 cell written, 1 new cell, 2 tolerances changed$'
     is tapool-baseline.json 'd["schema"], d["reason"], d["tolerances"]' \
         "('tapool.baseline/1', 'to begin with', {'overhead': '1%', 'peak_reserved': 4096})"
     is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["trace_path"]' a.json
@@ -96,6 +101,9 @@ timed() {
     matches "$out" '3 kept as they were'
     is tapool-baseline.json 'd["cells"]["b.json"]["small"]["host"]["spec"]' lru:capacity_blocks=3
     other_trace >c.json
+    cp c.json 'd e.json'
+    refused 2 "no cell of the trace 'd e.json'" check 'd e.json'
+    matches "$err" "tapool check 'd e.json' -s STRATEGY --update$"
     refused 2 "no cell of the trace 'c.json'" check c.json
     refused 2 "no cell of the strategy 'bump'" check -s bump
     refused 2 'no cell that was asked for' check --source virtual
@@ -104,6 +112,29 @@ timed() {
     ok check b.json -s arena -s bump
     refused 2 "no cell of the strategy 'bump' that was asked for" check a.json -s arena -s bump
     refused 2 "two cells would be called 'a.json, arena'" check a.json ./a.json -s arena --update
+    other_trace >a.json
+    ok check ./a.json -s arena --update
+    sed -i 's/"small"/"my small"/; s/\("program_hash": "\)../\100/' tapool-baseline.json
+    ok check ./a.json -s arena --update
+    matches "$out" "^stale +a.json, my small: holds another program: tapool check -s 'my small' --update$"
+}
+
+@test "an update says which tolerances it changes, and leaves a link a link" {
+    baseline --tolerance overhead=1%
+    mkdir real
+    mv tapool-baseline.json real/b.json
+    ln -s real/b.json tapool-baseline.json
+    ok check --update --tolerance peak_reserved=1TiB --tolerance overhead=1% --tolerance instructions=9%
+    matches "$out" '^tolerance all cells: peak_reserved 0 \(default\) -> 1 TiB$'
+    matches "$out" "^tolerance all cells: instructions the counter's own \(default\) -> 9 %$"
+    lacks "$out" overhead
+    matches "$out" ' unchanged, 2 tolerances changed$'
+    [ -L tapool-baseline.json ]
+    is real/b.json 'd["tolerances"]["peak_reserved"]' 1099511627776
+    [ "$(ls -A real)" = b.json ]
+    rm real/b.json
+    refused 4 "'tapool-baseline.json' is a link to what cannot be written" check a.json -s arena --update
+    [ -L tapool-baseline.json ]
 }
 
 @test "a regression is exit 1, a tolerance by hand lets it pass, an improvement is said" {
@@ -145,6 +176,9 @@ timed() {
     matches "$err" '^hint: to accept it: tapool check a.json --baseline tapool-baseline.json --update$'
     rm a.json
     refused 3 "the trace 'a.json' of tapool-baseline.json is not there" check
+    refused 3 "the trace 'a.json' of tapool-baseline.json is not there" check -s lru --update
+    sed 's/"trace_path": .*/"trace_path": "sample:gone"/' good.json >b.json
+    refused 3 "^tapool: b.json: the cell 'a.json, arena': unknown sample 'gone'" check --baseline b.json
     capture check --allow-missing
     [ "$rc" -eq 1 ]
     matches "$err" 'nothing was checked: a.json, arena has no trace here'
@@ -163,6 +197,18 @@ timed() {
     sed 's/"events": 5/"events": NaN/' good.json >b.json
     refused 3 'no JSON' check --baseline b.json
     refused 3 'no JSON' check --baseline b.json --update
+    sed 's/"spec": "arena"/"spec": "aerna"/' good.json >b.json
+    local more
+    for more in '' --update '-s arena --update'; do
+        # shellcheck disable=SC2086 # words
+        refused 3 "^tapool: b.json: the cell 'a.json, arena': unknown strategy 'aerna'" check --baseline b.json $more
+    done
+    echo '{"cells": {}, "schema": "tapool.baseline/1", "version": "1", "written": ""}' >b.json
+    for more in '' --update '-s arena --update'; do
+        # shellcheck disable=SC2086 # words
+        refused 2 '^tapool: b.json has no cells$' check --baseline b.json $more
+        matches "$err" 'tapool check traces/\*.tpt -s arena --baseline b.json --update$'
+    done
 }
 
 @test "what is asked for wrongly is exit 2" {
@@ -426,6 +472,52 @@ END
     # another strategy's count is none that a build was changed from
     capture check -s arena --bin ./slow --base-strategy direct --pairs 7
     matches "$out" '^  instructions +NOT CHECKED: the baseline holds none: --base-bin OLD-TAPOOL counts both$'
+    # marks only: no operations that could be divided by
+    trace '{"op":"mark","name":"x"}' >m.json
+    ok check m.json -s arena --update --baseline m.baseline
+    is m.baseline '"instructions" in d["cells"]["m.json"]["arena"]["host"]' False
+    ok check --baseline m.baseline
+    matches "$out" '^  instructions +NOT CHECKED: the trace has no operations'
+}
+
+# plan [OPTION...]: what is said, in one line; with the times of usual processes.
+plan() {
+    ok "$TAPOOL" check --plan --bin ./base "$@"
+    tr -s ' \n' ' ' <"$out" >joined
+}
+
+@test "a plan takes the baseline's times of this machine, else those of a pilot" {
+    some_trace >a.json
+    timed base 10 0.01
+    timed zero 0 0
+    stub holes 'n == 6 && /"p90_ns"/ { sub(/[0-9]+,/, "null,") }'
+    # one time, or none above 0, has no spread; a percentile that one process does not know is not lost
+    ok check a.json -s arena --update --bin ./zero
+    is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["latency"]["spread"]' None
+    ok "$TAPOOL" check --plan --bin ./zero
+    matches "$out" "sensitivity +cannot be told: no cell's time can be seen here$"
+    ok check a.json -s arena --update --bin ./holes
+    is tapool-baseline.json '"alloc.p90" in d["cells"]["a.json"]["arena"]["host"]["latency"]["times"]' True
+    # a spread of 50 % stands for the baseline's
+    sed -i 's/"spread": [^,]*/"spread": 0.5/; s/"seconds": [^,]*/"seconds": 1/' tapool-baseline.json
+    if grep -q '"machine": "[^,]' tapool-baseline.json; then
+        plan
+        matches joined '50.0 % \(from the baseline\)'
+    fi
+    cp tapool-baseline.json b.json
+    sed -i 's/"machine": "/&another /' b.json
+    plan --baseline b.json
+    lacks "$out" '50.0 %'
+    matches joined '\(from a pilot just now\)'
+    sed -e 's/"arena": {/"other": {/' -e 's/"machine": "/&another /' tapool-baseline.json >other.json
+    python3 -c 'import json
+a, b = (json.load(open(f)) for f in ("tapool-baseline.json", "other.json"))
+a["cells"]["a.json"].update(b["cells"]["a.json"])
+json.dump(a, open("b.json", "w"))'
+    if grep -q '"machine": "[^,]' tapool-baseline.json; then
+        plan --baseline b.json
+        matches joined '\(from the baseline and a pilot\)'
+    fi
 }
 
 @test "a plan checks nothing, an A/A counts its false alarms" {

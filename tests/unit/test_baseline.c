@@ -339,6 +339,40 @@ static void paths_go_from_its_folder_and_back(void **state)
     remove_folders(root);
 }
 
+/* As deep as a real path can be: 4,095 bytes, with more ways up than that. */
+static void the_deepest_folder_has_a_way_up(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/tapool-baseline-XXXXXX", here[4200];
+    size_t depth = 0, slashes = 0;
+    assert_non_null(mkdtemp(root));
+    assert_int_equal(chdir(root), 0);
+    assert_non_null(getcwd(here, sizeof here));
+    for (size_t length = strlen(here); length < 4095; depth++) {
+        const char *name = (4095 - length) % 2 ? "ab" : "a";
+        length += 1 + strlen(name);
+        assert_int_equal(mkdir(name, 0700), 0);
+        assert_int_equal(chdir(name), 0);
+    }
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(strlen(here), 4095);
+    char *beside = tp_baseline_relative("b.json", "x.tpt");
+    char *away = tp_baseline_relative("b.json", "/dev/null");
+    assert_string_equal(beside, "x.tpt");
+    for (const char *c = here; *c; c++)
+        slashes += *c == '/' ? 1 : 0;
+    assert_int_equal(strlen(away), 3 * slashes + strlen("dev/null"));
+    assert_string_equal(away + 3 * slashes, "dev/null");
+    free(beside);
+    free(away);
+    for (; depth; depth--) {
+        assert_int_equal(chdir(".."), 0);
+        assert_int_equal(rmdir(depth == 1 && access("ab", F_OK) == 0 ? "ab" : "a"), 0);
+    }
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(rmdir(root), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +386,7 @@ int main(void)
         cmocka_unit_test(a_file_that_is_none_is_refused),
         cmocka_unit_test(the_nearest_folder_has_it),
         cmocka_unit_test(paths_go_from_its_folder_and_back),
+        cmocka_unit_test(the_deepest_folder_has_a_way_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,6 @@
 #include "cmd/gate/check_job.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/option_words.h"
-#include "cmd/output.h"
 #include "cmd/spec.h"
 #include "cmd/stop.h"
 
@@ -23,7 +22,6 @@
 
 enum { CORE_AUTO, CORE_NONE };
 
-static const char *const format_words[] = {"text", "json", "junit", "markdown", NULL};
 static const char *const open_words[] = {"warn", "fail", NULL};
 static const char *const core_words[] = {"auto", "none", NULL};
 static const char *const seed_words[] = {"random", NULL};
@@ -160,33 +158,7 @@ static const struct tp_opt rows[] = {
      .choices = seed_words,
      .arg = "N",
      .help = "of the order of pairs, of what moves a process's memory and of the statistics"},
-    {.name = "format",
-     .type = TP_OPT_CHOICE,
-     .offset = ROW(format),
-     .def = "text",
-     .choices = format_words,
-     .arg = "FORMAT",
-     .help = "what is printed"},
-    {.name = "export-json",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(export_json),
-     .arg = "FILE",
-     .help = "write what was found to FILE as well"},
-    {.name = "export-junit",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(export_junit),
-     .arg = "FILE",
-     .help = "the same as JUnit XML: a test case for each cell and metric"},
-    {.name = "export-markdown",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(export_markdown),
-     .arg = "FILE",
-     .help = "the same as Markdown"},
-    {.name = "force",
-     .letter = 'f',
-     .type = TP_OPT_FLAG,
-     .offset = ROW(force),
-     .help = "overwrite FILE"},
+    TP_GATE_EXPORT_ROWS(struct tp_check_opts),
     TP_COLOR_ROW(ROW(color)),
     {.name = NULL}};
 
@@ -238,14 +210,9 @@ static int check_strategy(const char *text, struct tp_err *err)
     return status;
 }
 
-static int check_files(const struct tp_check_opts *o, struct tp_err *err)
+static bool is_check(const struct tp_check_opts *o)
 {
-    const char *const files[] = {o->export_json, o->export_junit, o->export_markdown};
-    int status = TP_OK;
-    for (size_t i = 0; !status && i < sizeof files / sizeof *files; i++)
-        if (files[i])
-            status = tp_output_check(files[i], o->force, err);
-    return status;
+    return !o->update && !o->plan && !o->aa;
 }
 
 static int check_core(const struct tp_check_opts *o, struct tp_err *err)
@@ -260,14 +227,13 @@ static int check_core(const struct tp_check_opts *o, struct tp_err *err)
 /* Contradictions, found before any work. */
 static int check_options(const struct tp_check_opts *o, struct tp_err *err)
 {
-    bool other = o->update || o->plan || o->aa;
     const struct {
         bool wrong;
         const char *text;
     } rules[] = {
         {o->base_bin && o->base_strategy, "--base-bin and --base-strategy exclude each other"},
         {o->update + o->plan + (o->aa > 0) > 1, "--update, --plan and --aa exclude each other"},
-        {other && (o->format || o->export_json || o->export_junit || o->export_markdown),
+        {!is_check(o) && tp_check_exports_any(&o->exports),
          "--format and --export are about a check: not with --update, --plan or --aa"},
         {o->reason && !o->update, "--reason goes with --update"},
         {o->tolerances.count && !o->update, "--tolerance goes with --update"},
@@ -289,7 +255,7 @@ static int check_options(const struct tp_check_opts *o, struct tp_err *err)
         status = check_strategy(o->base_strategy, err);
     if (!status)
         status = check_core(o, err);
-    return status ? status : check_files(o, err);
+    return status ? status : tp_check_exports_look(&o->exports, err);
 }
 
 /* Short, so that it can be read out and typed. */
@@ -351,72 +317,6 @@ static void describe_baseline(struct tp_check *k)
              b->count, b->count == 1 ? "" : "s", b->written, b->version);
 }
 
-static const struct tp_gate_writer *find_writer(const char *name)
-{
-    for (size_t i = 0; tp_gate_writers[i]; i++)
-        if (!strcmp(tp_gate_writers[i]->name, name))
-            return tp_gate_writers[i];
-    return NULL;
-}
-
-struct export
-{
-    const struct tp_gate_writer *writer;
-    const struct tp_gate *gate;
-};
-
-static int write_export(void *ctx, FILE *out, struct tp_err *err)
-{
-    const struct export *e = ctx;
-    return e->writer->write(e->gate, out, err);
-}
-
-/* Of several errors the first is told. */
-static int keep_first(int first, int status, const struct tp_err *one, struct tp_err *err)
-{
-    if (!first && status)
-        *err = *one;
-    return first ? first : status;
-}
-
-static int write_exports(const struct tp_check *k, struct tp_err *err)
-{
-    const struct tp_check_opts *o = k->o;
-    struct tp_err one = {0};
-    const struct {
-        const char *name, *file;
-    } files[] = {
-        {"json", o->export_json}, {"junit", o->export_junit}, {"markdown", o->export_markdown}};
-    int first = TP_OK;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        struct export e = {.writer = find_writer(files[i].name), .gate = &k->gate};
-        if (files[i].file && e.writer)
-            first = keep_first(
-                first, tp_output_write(files[i].file, o->force, write_export, &e, &one), &one, err);
-    }
-    return first;
-}
-
-/* Every form is tried: a full disk must not hide a regression. What could not be written is an
- * error, and then the screen says no PASS. */
-static int report(struct tp_check *k, struct tp_page *page, struct tp_err *err)
-{
-    const char *github = getenv("GITHUB_ACTIONS");
-    const struct tp_gate_writer *writer = find_writer(format_words[k->o->format]);
-    struct tp_err one = {0};
-    int status = write_exports(k, err);
-    if (status && !k->ended)
-        k->gate.exit_code = tp_exit_code(status);
-    if (writer)
-        status = keep_first(status, writer->write(&k->gate, page->out, &one), &one, err);
-    else
-        tp_gate_print(&k->gate, page);
-    if (github && *github) /* a document on stdout stays one */
-        status = keep_first(status, tp_gate_github(&k->gate, writer ? stderr : page->out, &one),
-                            &one, err);
-    return status;
-}
-
 /* ---- running ---- */
 
 static bool is_live(const struct tp_check *k)
@@ -459,15 +359,18 @@ static int check_all(struct tp_check *k, struct tp_page *page, struct tp_err *er
 {
     uint64_t from = tp_wall_ns();
     struct tp_err found = {0}, lost = {0};
-    int status = is_live(k) ? tp_check_enough(k, err) : TP_OK;
-    if (status)
-        return status;
-    k->ended = check_classes(k, err);
-    if (k->ended && !k->findings.count) /* nothing to say */
-        return k->ended;
+    k->ended = is_live(k) ? tp_check_enough(k, err) : TP_OK;
+    if (!k->ended)
+        k->ended = check_classes(k, err);
     k->gate.wall_ns = tp_wall_ns() - from;
+    if (k->ended)
+        tp_check_end(k, k->ended, err);
+    if (k->ended && !k->findings.count) {
+        tp_check_report_end(k, page->out);
+        return k->ended;
+    }
     int outcome = tp_check_outcome(k, &found);
-    int written = report(k, page, &lost);
+    int written = tp_check_report(k, page, &lost);
     if (k->ended)
         return k->ended;
     if (written || outcome)
@@ -480,11 +383,18 @@ static int run_with(struct tp_check *k, FILE *out, struct tp_err *err)
     struct tp_page page;
     tp_page_init(&page, out, k->o->color);
     int status = tp_check_open_baseline(k, err);
+    bool found = k->has_baseline; /* it may still be unreadable */
+    k->has_baseline = found && !status;
+    if (found || !status)
+        describe_baseline(k);
     if (!status)
         status = tp_check_select(k, err);
+    if (status && is_check(k->o)) {
+        tp_check_end(k, status, err);
+        tp_check_report_end(k, out);
+    }
     if (status)
         return status;
-    describe_baseline(k);
     if (k->o->update)
         return tp_check_update(k, &page, err);
     if (k->o->plan)
@@ -501,6 +411,10 @@ static int run_check(const struct tp_args *args, FILE *out, struct tp_err *err)
     int status = check_options(k.o, err);
     if (!status)
         status = set_up(&k, err);
+    if (status && is_check(k.o)) {
+        tp_check_end(&k, status, err);
+        tp_check_report_usage(&k, out);
+    }
     if (status)
         return status;
     tp_stop_catch(&stop, true);

@@ -107,20 +107,15 @@ const struct tp_topic *const tp_topics[] = {
     NULL,
 };
 
-extern const struct tp_gate_writer tp_gate_writer_json, tp_gate_writer_junit,
-    tp_gate_writer_markdown;
-const struct tp_gate_writer *const tp_gate_writers[] = {
-    &tp_gate_writer_json,
-    &tp_gate_writer_junit,
-    &tp_gate_writer_markdown,
-    NULL,
-};
 /* clang-format on */
 
-#define DECLARE(of, id, words) extern const struct tp_exporter tp_exporter_##id;
-#define POINT(of, id, words)   &tp_exporter_##id,
-TP_EXPORTERS(DECLARE, )
-const struct tp_exporter *const tp_exporters[] = {TP_EXPORTERS(POINT, ) NULL};
+/* Their lists are in cmd/exporter.h and cmd/gate/gate.h, where options are made of them too. */
+#define DECLARE(of, id, words) extern const struct tp_##of tp_##of##_##id;
+#define POINT(of, id, words)   &tp_##of##_##id,
+TP_EXPORTERS(DECLARE, exporter)
+const struct tp_exporter *const tp_exporters[] = {TP_EXPORTERS(POINT, exporter) NULL};
+TP_GATE_WRITERS(DECLARE, gate_writer)
+const struct tp_gate_writer *const tp_gate_writers[] = {TP_GATE_WRITERS(POINT, gate_writer) NULL};
 
 enum { NAMES_MAX = 64 };
 

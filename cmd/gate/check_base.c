@@ -1,27 +1,47 @@
 /* The base build is an older tapool: it may not know a strategy, an option or a pass that this one
  * has, and may be built otherwise. Cells that cannot be compared for such a reason are gaps of
  * their class: counted and named, never an error, or no pull request that adds a strategy could be
- * green.
+ * green. --require does not ask for cells that are new to the base either; for the others it does.
  *
  *     answer of the base             what becomes of the cell
  *     a result                       it is compared
- *     exit 2 (command line)          a gap: "the base has no strategy 'x'", or its own sentence
+ *     exit 2, no such strategy,      a gap: "the base has no strategy 'x'"; --require is met
+ *       or option of it
+ *     exit 2, else                   a gap, with its own sentence
  *     built otherwise                a gap of the instructions, with both builds
- *     killed, nonsense, exit 3, 4    an error of the check; of the instructions a gap, since there
- * it may be valgrind that fails
+ *     killed, nonsense, exit 3, 4    an error of the check; of the instructions a gap, since
+ *                                    there it may be valgrind that fails
  *
- * Known weakness: only the first gap is named with its reason. */
+ * Known weaknesses: one gap is named with its reason; what is new is told from the base's sentence,
+ * whose words are those of every tapool so far. */
 #include "cmd/gate/check_job.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* What --require asks about goes before what it does not. */
+static void add(struct tp_check_gaps *gaps, size_t cell, const char *reason, bool unknown)
+{
+    bool tell = !gaps->cells || (!unknown && gaps->unknown == gaps->cells);
+    gaps->cells++;
+    gaps->unknown += unknown;
+    if (tell) {
+        gaps->first = cell;
+        snprintf(gaps->reason, sizeof gaps->reason, "%.399s", reason);
+    }
+}
+
 void tp_check_gap(struct tp_check_gaps *gaps, size_t cell, const char *reason)
 {
-    if (!gaps->cells++) {
-        gaps->first = cell;
-        snprintf(gaps->reason, sizeof gaps->reason, "%s", reason);
-    }
+    add(gaps, cell, reason, false);
+}
+
+void tp_check_gap_base(struct tp_check_gaps *gaps, size_t cell, const char *base,
+                       const char *sentence)
+{
+    char reason[TP_ERR_TEXT];
+    bool unknown = tp_check_base_words(base, sentence, reason, sizeof reason);
+    add(gaps, cell, reason, unknown);
 }
 
 void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps *gaps,
@@ -31,6 +51,7 @@ void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps
     if (!gaps->cells)
         return;
     class->named = class->checked;
+    class->unknown_only = gaps->unknown == gaps->cells;
     if (!class->checked) {
         snprintf(class->reason, sizeof class->reason, "%s", gaps->reason);
         return;
@@ -41,17 +62,30 @@ void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps
     snprintf(class->reason, sizeof class->reason, "%.160s%s (%.300s)", cell, more, gaps->reason);
 }
 
-void tp_check_base_words(const char *base, const char *sentence, char *text, size_t size)
+bool tp_check_base_words(const char *base, const char *sentence, char *text, size_t size)
 {
-    static const char unknown[] = "unknown strategy ";
+    static const struct {
+        const char *begin, *within; /* of the base's sentence */
+        const char *say;            /* in place of `begin` */
+    } news[] = {{"unknown strategy ", "", "the base has no strategy "},
+                {"unknown source ", "", "the base has no source "},
+                {"strategy ", " has no option", "the base's strategy "},
+                {"source ", " has no option", "the base's source "},
+                {"option ", " of strategy ", "in the base, option "},
+                {"option ", " of source ", "in the base, option "}};
     size_t length = strlen(base);
     const char *own = sentence; /* without the name of the program */
     if (!strncmp(sentence, base, length) && !strncmp(sentence + length, ": ", 2))
         own = sentence + length + 2;
-    if (!strncmp(own, unknown, sizeof unknown - 1))
-        snprintf(text, size, "the base has no strategy %s", own + sizeof unknown - 1);
-    else
-        snprintf(text, size, "%s", sentence);
+    for (size_t i = 0; i < sizeof news / sizeof *news; i++) {
+        size_t begin = strlen(news[i].begin);
+        if (strncmp(own, news[i].begin, begin) != 0 || !strstr(own, news[i].within))
+            continue;
+        snprintf(text, size, "%s%s", news[i].say, own + begin);
+        return true;
+    }
+    snprintf(text, size, "%s", sentence);
+    return false;
 }
 
 /* Their parts are separated by ", ". */

@@ -33,14 +33,11 @@ static bool same(double a, double b)
 /* "131.4 and 131.6 MiB": the unit once where it is the same. */
 static void both(const struct tp_metric *m, double a, double b, char *text, size_t size)
 {
-    struct tp_text x = tp_metric_text(m, a, false), y = tp_metric_text(m, b, false);
-    if (!strcmp(x.s, y.s)) {
-        x = tp_metric_text(m, a, true);
-        y = tp_metric_text(m, b, true);
-    }
-    const char *unit = strchr(x.s, ' '), *other = strchr(y.s, ' ');
+    struct tp_text texts[2];
+    tp_metric_texts(m, (const double[]){a, b}, texts);
+    const char *x = texts[0].s, *y = texts[1].s, *unit = strchr(x, ' '), *other = strchr(y, ' ');
     bool shared = unit && other && !strcmp(unit, other);
-    snprintf(text, size, "%.*s and %s", shared ? (int)(unit - x.s) : (int)strlen(x.s), x.s, y.s);
+    snprintf(text, size, "%.*s and %s", shared ? (int)(unit - x) : (int)strlen(x), x, y);
 }
 
 bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, size_t size)

@@ -48,15 +48,6 @@ int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, 
     return count(k, counter, cell, &sides[1], out, err);
 }
 
-/* A base build that cannot play the cell says why in words of its own. */
-static void note_base(const struct tp_check *k, struct counting *d, size_t cell,
-                      const struct tp_err *why)
-{
-    char reason[TP_ERR_TEXT];
-    tp_check_base_words(k->o->base_bin, why->text, reason, sizeof reason);
-    tp_check_gap(&d->gaps, cell, reason);
-}
-
 /* What the cell is compared with. False: nothing, and `reason` says why. */
 static bool find_base(const struct tp_check *k, struct counting *d, size_t cell,
                       const struct tp_side *base, double *out)
@@ -78,7 +69,7 @@ static bool find_base(const struct tp_check *k, struct counting *d, size_t cell,
         return true;
     }
     if (live)
-        note_base(k, d, cell, &err);
+        tp_check_gap_base(&d->gaps, cell, k->o->base_bin, err.text);
     else if (!held || !held->fingerprint)
         tp_check_gap(&d->gaps, cell, "the baseline holds none");
     else

@@ -7,8 +7,10 @@
  *     check_noisy     class N: live pairs against the base build or strategy
  *     check_base      what the base build cannot do: gaps, not errors
  *     check_outcome   the verdict over all of it
- *     check_update    writes the baseline instead; check_plan, check_again: what a check would
- * take, and how often it errs here
+ *     check_report    says it: files, GitHub, the screen
+ *     check_update    writes the baseline instead
+ *     check_plan      what a check would take
+ *     check_again     how often it errs here
  */
 #ifndef TP_CHECK_JOB_H
 #define TP_CHECK_JOB_H
@@ -22,10 +24,10 @@
 struct tp_check_opts {
     struct tp_opt_list strategies, require, tolerances;
     char *baseline, *source, *reason, *bin, *base_bin, *base_strategy, *effect, *alpha;
-    char *export_json, *export_junit, *export_markdown;
-    uint32_t touch, format, color, inconclusive;
+    struct tp_gate_exports exports;
+    uint32_t touch, color, inconclusive;
     uint64_t pairs, min_time, core, seed, aa;
-    bool update, allow_missing, thorough, plan, force;
+    bool update, allow_missing, thorough, plan;
 };
 
 enum { TP_CHECK_PAIRS = 20 };          /* --pairs, by default */
@@ -54,7 +56,7 @@ struct tp_check {
     int word_count;
     char **words;                /* TRACE... */
     char file[TP_BASELINE_PATH]; /* the baseline */
-    bool has_baseline;
+    bool has_baseline;           /* and it could be read */
     struct tp_baseline baseline;
     char folder[TP_BASELINE_PATH]; /* of the prepared traces; "": none yet */
     struct tp_prepared *traces;
@@ -178,19 +180,27 @@ int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check
 /* There are pairs enough for the tests of these cells. TP_EUSAGE says how many are needed. */
 int tp_check_enough(const struct tp_check *k, struct tp_err *err);
 
-/* Cells in which a class could not be checked; the first one's reason stands for all. */
+/* Cells in which a class could not be checked. One reason stands for all: that of the first cell,
+ * or of the first that the base knows. */
 struct tp_check_gaps {
     size_t cells, first;
+    size_t unknown; /* of these: what the cell asks for is new, the base has nothing to compare */
     char reason[400];
 };
 void tp_check_gap(struct tp_check_gaps *gaps, size_t cell, const char *reason);
+
+/* The base build, `base`, did not play the cell: `sentence` is that of the error that tp_measure
+ * gave. */
+void tp_check_gap_base(struct tp_check_gaps *gaps, size_t cell, const char *base,
+                       const char *sentence);
 
 /* The reason of a class with gaps: of one that is checked elsewhere with the first cell's name. */
 void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps *gaps,
                             struct tp_class_check *class);
 
-/* Why the base build did not play: from the sentence of the error that tp_measure gave. */
-void tp_check_base_words(const char *base, const char *sentence, char *text, size_t size);
+/* Why the base build did not play, from that sentence. True: the strategy or source, or an option
+ * of it, is new to the base. */
+bool tp_check_base_words(const char *base, const char *sentence, char *text, size_t size);
 
 /* What the fingerprints of two builds do not share, where they are not the same; else "". */
 void tp_check_base_build(const char *base, const char *now, char *text, size_t size);
@@ -200,6 +210,27 @@ void tp_check_base_build(const char *base, const char *now, char *text, size_t s
 /* Counts, class lines, exit code, `again`. Returns the status that goes with the exit code, with
  * its sentence; of a check that ended early its own status, without one. */
 int tp_check_outcome(struct tp_check *k, struct tp_err *err);
+
+/* Whether a file was asked for, or a document on standard output. */
+bool tp_check_exports_any(const struct tp_gate_exports *e);
+
+/* Before any work: TP_EUSAGE where a file exists and must not be overwritten, TP_EIO where its
+ * folder cannot be written. */
+int tp_check_exports_look(const struct tp_gate_exports *e, struct tp_err *err);
+
+/* Files, what GitHub shows, and the screen or the document of --format. Every one is tried: a full
+ * disk must not hide a regression; of several errors the first is told. */
+int tp_check_report(struct tp_check *k, struct tp_page *page, struct tp_err *err);
+
+/* An error ended the check: that is an answer too. Before tp_check_report or one of these: */
+void tp_check_end(struct tp_check *k, int status, const struct tp_err *why);
+
+/* The same of a check that ended before it had found anything: all but the screen, and only what
+ * was asked for. What cannot be written then is not told: what ended the check is. */
+void tp_check_report_end(struct tp_check *k, FILE *out);
+
+/* Of a wrong command line GitHub alone is told: its files may be what is wrong with it. */
+void tp_check_report_usage(struct tp_check *k, FILE *out);
 
 int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err);

@@ -90,11 +90,9 @@ static bool is_gap(const struct tp_check *k, int status, const struct tp_rounds 
 static int collect(struct tp_check *k, struct noisy *n, size_t cell, uint64_t seed,
                    struct tp_err *err)
 {
-    char reason[TP_ERR_TEXT];
     int status = play_set(k, cell, seed, &n->rounds[cell], err);
     if (is_gap(k, status, &n->rounds[cell])) {
-        tp_check_base_words(k->o->base_bin, err->text, reason, sizeof reason);
-        tp_check_gap(&n->gaps, cell, reason);
+        tp_check_gap_base(&n->gaps, cell, k->o->base_bin, err->text);
         return TP_OK;
     }
     return status ? tp_check_name(&k->cells[cell], status, err)
@@ -204,6 +202,7 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
                  "what was timed is mostly tapool's own share in every %s",
                  n->gaps.cells ? "cell that the base can play" : "cell");
         snprintf(class->how, sizeof class->how, "instructions decide there");
+        class->unknown_only = false;
     }
     return status;
 }

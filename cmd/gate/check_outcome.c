@@ -44,6 +44,7 @@ static void describe_undecided(struct tp_check *k)
                   "%swhat was timed is mostly tapool's own share in %zu cell%s",
                   noisy->reason[0] ? "; " : "", cells, cells == 1 ? "" : "s");
     snprintf(noisy->how, sizeof noisy->how, "instructions would decide there, but are missing");
+    noisy->unknown_only = false;
 }
 
 static void describe_classes(struct tp_check *k)

@@ -93,12 +93,9 @@ static void add_value(struct update *u, const struct tp_check_cell *c, struct tp
         u->unchanged += held != NULL;
         return;
     }
-    struct tp_text was = tp_metric_text(v->metric, held->value, false);
-    struct tp_text is = tp_metric_text(v->metric, v->value, false);
-    bool alike = !strcmp(was.s, is.s);
-    say_changed(u, c, tp_baseline_name(v->metric, v->device).s,
-                alike ? tp_metric_text(v->metric, held->value, true).s : was.s,
-                alike ? tp_metric_text(v->metric, v->value, true).s : is.s);
+    struct tp_text texts[2];
+    tp_metric_texts(v->metric, (const double[]){held->value, v->value}, texts);
+    say_changed(u, c, tp_baseline_name(v->metric, v->device).s, texts[0].s, texts[1].s);
 }
 
 static int keep_values(struct update *u, const struct tp_check_cell *c,

@@ -7,15 +7,11 @@
 
 static void write_metrics(struct tp_json *j, cJSON *root, const struct tp_compare *c)
 {
-    static const char *const units[] = {
-        [TP_UNIT_BYTES] = "bytes", [TP_UNIT_COUNT] = "count",
-        [TP_UNIT_SHARE] = "share", [TP_UNIT_RATIO] = "ratio",
-        [TP_UNIT_NS] = "ns",       [TP_UNIT_INSTRUCTIONS] = "instructions"};
     cJSON *list = tp_json_array(j, root, "metrics");
     for (size_t i = 0; i < c->column_count; i++) {
         cJSON *o = cJSON_CreateObject();
         tp_json_text(j, o, "name", c->columns[i]->name);
-        tp_json_text(j, o, "unit", units[c->columns[i]->unit]);
+        tp_json_text(j, o, "unit", tp_metric_unit_name(c->columns[i]));
         tp_json_text(j, o, "class", tp_class_letter(c->columns[i]->class));
         tp_json_text(j, o, "better", c->columns[i]->better == TP_BETTER_LESS ? "less" : "more");
         tp_json_push(j, list, o);

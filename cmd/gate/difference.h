@@ -11,7 +11,7 @@ enum tp_verdict {
     TP_IMPROVED,
     TP_REGRESSION,
     TP_INCONCLUSIVE, /* a regression of twice the effect cannot be excluded */
-    TP_INSENSITIVE,  /* mostly tapool's own share or the clock's steps: another class decides */
+    TP_INSENSITIVE,  /* mostly tapool's own share: another class decides */
     TP_VERDICTS
 };
 

@@ -3,8 +3,10 @@
 #ifndef TP_GATE_H
 #define TP_GATE_H
 
+#include "alloc/opt.h"
 #include "cmd/gate/difference.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -34,6 +36,8 @@ struct tp_finding {
 struct tp_class_check {
     bool checked;
     bool required;     /* --require */
+    bool unknown_only; /* not in cells that are new to the base build, and in these alone: there is
+                          nothing to compare, and --require asks for nothing */
     char against[160]; /* "vs baseline, exact", "vs main/tapool, 20 live pairs" */
     char reason[512];  /* not checked, or not in every cell: why */
     bool named;    /* `reason` names the cells: "web.tpt, lru (the base has no strategy 'lru')" */
@@ -66,6 +70,8 @@ struct tp_gate {
     uint64_t wall_ns;
     size_t counts[TP_VERDICTS];
     int exit_code;   /* also of an error that ended the check early; 128 + signal */
+    char error[800]; /* the sentence of the error that ended the check, or of what could not be
+                        written, and its hint; "" */
     char again[512]; /* command that repeats what failed; "" */
     char what[64];   /* "memory and counts only", "memory and counts, some latency only"; "" when
                         all classes were checked in every cell */
@@ -78,25 +84,76 @@ struct tp_text tp_finding_allowed(const struct tp_finding *f); /* "0", "+5 %", "
 /* "peak_reserved", "peak_reserved[1]" of the second of several devices, "option arena_size". */
 struct tp_text tp_finding_name(const struct tp_finding *f);
 
-/* The last line, of fixed grammar: "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6
- * of 6 cells". PASS, FAIL, INCONCLUSIVE, or UNFINISHED where an error or a signal ended the check
- * before a regression was found. */
+/* The verdict: one line of fixed grammar, whole in every form, on the screen the only one that
+ * begins with its word. "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6 of 6
+ * cells". PASS, FAIL, INCONCLUSIVE, or UNFINISHED where an error or a signal ended the check before
+ * a regression was found. */
 void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size);
 
 /* Screen H. */
 void tp_gate_print(const struct tp_gate *g, struct tp_page *page);
 
-/* A form in which a gate's findings are written to a file: one file exports one of these, and one
- * line in cmd/registry.c. */
+/* ---- forms of what was found ---- */
+
+/* To add one: a file cmd/gate/gate_NAME.c that exports `const struct tp_gate_writer
+ * tp_gate_writer_NAME`, and one line in TP_GATE_WRITERS. The options --format NAME and
+ * --export-NAME, their help and the table in cmd/registry.c are made from that line. */
 struct tp_gate_writer {
     const char *name; /* "junit" of --export-junit */
-    const char *summary;
     int (*write)(const struct tp_gate *g, FILE *out, struct tp_err *err);
 };
-extern const struct tp_gate_writer *const tp_gate_writers[]; /* NULL-terminated */
 
-/* Under GITHUB_ACTIONS: the Markdown at the end of $GITHUB_STEP_SUMMARY (1 MiB at most), and
- * ::error and ::warning lines to `out` (10 of a kind at most, the last one says how many more). */
-int tp_gate_github(const struct tp_gate *g, FILE *out, struct tp_err *err);
+/* X(of, NAME, help of its option). */
+#define TP_GATE_WRITERS(X, of)                                                                     \
+    X(of, json, "write what was found to FILE as well")                                            \
+    X(of, junit, "the same as JUnit XML: a test case for each cell and metric")                    \
+    X(of, markdown, "the same as Markdown")
+
+#define TP_GATE_INDEX(of, id, words) TP_GATE_##id,
+enum { TP_GATE_WRITERS(TP_GATE_INDEX, ) TP_GATE_WRITER_COUNT };
+
+extern const struct tp_gate_writer *const tp_gate_writers[]; /* as in that list; then NULL */
+
+/* What is asked for on a command line. */
+struct tp_gate_exports {
+    uint32_t format; /* 0: text; else the index of a writer plus 1 */
+    bool force;
+    char *files[TP_GATE_WRITER_COUNT]; /* NULL: not asked for */
+};
+
+extern const char *const tp_gate_format_words[]; /* of --format */
+
+/* The rows of these options, for a table of a struct that has them as `exports`. */
+#define TP_GATE_EXPORT_AT(type, member)                                                            \
+    offsetof(type, exports) + offsetof(struct tp_gate_exports, member)
+#define TP_GATE_EXPORT_ROW(opts, id, words)                                                        \
+    {.name = "export-" #id,                                                                        \
+     .type = TP_OPT_TEXT,                                                                          \
+     .offset = TP_GATE_EXPORT_AT(opts, files) + TP_GATE_##id * sizeof(char *),                     \
+     .arg = "FILE",                                                                                \
+     .help = words},
+#define TP_GATE_EXPORT_ROWS(opts)                                                                  \
+    {.name = "format",                                                                             \
+     .type = TP_OPT_CHOICE,                                                                        \
+     .offset = TP_GATE_EXPORT_AT(opts, format),                                                    \
+     .def = "text",                                                                                \
+     .choices = tp_gate_format_words,                                                              \
+     .arg = "FORMAT",                                                                              \
+     .help = "what is printed"},                                                                   \
+        TP_GATE_WRITERS(TP_GATE_EXPORT_ROW, opts)                                                  \
+    {                                                                                              \
+        .name = "force", .letter = 'f', .type = TP_OPT_FLAG,                                       \
+        .offset = TP_GATE_EXPORT_AT(opts, force), .help = "overwrite FILE"                         \
+    }
+
+/* Whether GitHub Actions runs this; then it is told by these. */
+bool tp_gate_in_github(void);
+
+/* The Markdown at the end of $GITHUB_STEP_SUMMARY, 1 MiB at most; `full`: it did not fit. */
+int tp_gate_summary(const struct tp_gate *g, bool *full, struct tp_err *err);
+
+/* ::error and ::warning lines, 10 of a kind at most, the last one says how many more; `full` as
+ * tp_gate_summary gave it. */
+void tp_gate_annotate(const struct tp_gate *g, bool full, FILE *out);
 
 #endif

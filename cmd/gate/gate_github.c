@@ -59,11 +59,18 @@ static size_t count_verdict(const struct tp_gate *g, enum tp_verdict verdict)
     return n;
 }
 
+/* Of a check that ended before it had found anything the error alone is worth a line. */
+static struct tp_gate_line unchecked(const struct tp_gate *g, int class)
+{
+    bool ended = g->error[0] && !g->finding_count;
+    return ended ? (struct tp_gate_line){""} : tp_class_unchecked(&g->classes[class]);
+}
+
 static size_t count_unchecked(const struct tp_gate *g)
 {
     size_t n = 0;
     for (int c = 0; c < TP_CLASS_REPORT; c++)
-        n += tp_class_unchecked(&g->classes[c]).s[0] != '\0';
+        n += unchecked(g, c).s[0] != '\0';
     return n;
 }
 
@@ -92,8 +99,8 @@ static void write_warnings(const struct tp_gate *g, bool full, FILE *out)
     for (int c = 0; c < TP_CLASS_REPORT; c++) {
         struct tp_gate_line title = {""};
         tp_gate_add(&title, "tapool check: %s", tp_class_words[c]);
-        if (tp_class_unchecked(&g->classes[c]).s[0])
-            annotate(&a, title.s, tp_class_unchecked(&g->classes[c]).s);
+        if (unchecked(g, c).s[0])
+            annotate(&a, title.s, unchecked(g, c).s);
     }
     if (g->missing[0])
         annotate(&a, "tapool check", g->missing);
@@ -132,14 +139,23 @@ static int append_summary(const struct tp_gate *g, const char *path, bool *full,
     return rc;
 }
 
-int tp_gate_github(const struct tp_gate *g, FILE *out, struct tp_err *err)
+int tp_gate_summary(const struct tp_gate *g, bool *full, struct tp_err *err)
 {
     const char *path = getenv("GITHUB_STEP_SUMMARY");
-    bool full = false;
-    int rc = TP_OK;
-    if (path && *path)
-        rc = append_summary(g, path, &full, err);
+    *full = false;
+    return path && *path ? append_summary(g, path, full, err) : TP_OK;
+}
+
+/* ---- both ---- */
+
+bool tp_gate_in_github(void)
+{
+    const char *github = getenv("GITHUB_ACTIONS");
+    return github && *github;
+}
+
+void tp_gate_annotate(const struct tp_gate *g, bool full, FILE *out)
+{
     write_errors(g, out);
     write_warnings(g, full, out);
-    return rc;
 }

@@ -97,13 +97,12 @@ static void write_difference(struct tp_json *j, cJSON *o, const struct tp_findin
 
 static void write_finding(struct tp_json *j, cJSON *o, const struct tp_finding *f)
 {
-    static const char *const units[] = {"bytes", "count", "share", "ratio", "ns", "instructions"};
     const struct tp_metric *m = f->metric;
     write_cell(j, o, f->cell);
     tp_json_uint(j, o, "device", f->device);
     tp_json_text(j, o, "metric", m ? m->name : tp_finding_name(f).s);
     tp_json_text(j, o, "class", tp_class_letter(m ? m->class : TP_CLASS_EXACT));
-    tp_json_text(j, o, "unit", m ? units[m->unit] : NULL);
+    tp_json_text(j, o, "unit", m ? tp_metric_unit_name(m) : NULL);
     tp_json_text(j, o, "better", !m ? NULL : m->better == TP_BETTER_LESS ? "less" : "more");
     tp_json_text(j, o, "verdict", tp_verdict_words[f->verdict]);
     add_value(j, o, "base", m, m ? f->base : NAN);
@@ -144,6 +143,7 @@ static int write_json(const struct tp_gate *g, FILE *out, struct tp_err *err)
     write_rule(&j, root, g);
     tp_json_uint(&j, root, "seed", g->seed);
     tp_json_uint(&j, root, "wall_ns", g->wall_ns);
+    add_text(&j, root, "error", g->error);
     add_text(&j, root, "again", g->again);
     write_classes(&j, root, g);
     tp_json_uint(&j, root, "baseline_cells", g->cells_total);
@@ -157,5 +157,4 @@ static int write_json(const struct tp_gate *g, FILE *out, struct tp_err *err)
     return tp_json_print(&j, root, out, err);
 }
 
-const struct tp_gate_writer tp_gate_writer_json = {"json", "tapool.check/1, all that was found",
-                                                   write_json};
+const struct tp_gate_writer tp_gate_writer_json = {"json", write_json};

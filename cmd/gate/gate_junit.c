@@ -1,19 +1,21 @@
 /* JUnit XML, as Jenkins, GitLab and the actions for GitHub read it:
  *
  *     testsuites
- *       testsuite "classes"     a test case per class: not checked is skipped, or failed if
- * required testsuite TRACE         a test case per metric of each strategy on that trace
+ *       testsuite "classes"    a test case per class: not checked is skipped, or failed
+ *                              where it is required; and one for the check itself
+ *       testsuite TRACE        a test case per metric of each strategy on that trace
  *
- * A regression is a failure; inconclusive and insensitive are skipped, with a message: none of them
- * is a green. There is no published standard; elements, attributes and their order are those that
- * the schema of Jenkins' xunit plug-in knows. Dots in names would be packages to Jenkins. */
+ * A regression is a failure, what ended the check early an error; inconclusive and insensitive are
+ * skipped, with a message: none of them is a green. There is no published standard; elements,
+ * attributes and their order are those that the schema of Jenkins' xunit plug-in knows. Dots in
+ * names would be packages to Jenkins. */
 #include "cmd/gate/gate_escape.h"
 #include "cmd/gate/gate_words.h"
 
 #include <string.h>
 
 struct tally {
-    size_t tests, failures, skipped;
+    size_t tests, failures, errors, skipped;
 };
 
 static void attribute(FILE *out, const char *name, const char *value)
@@ -37,18 +39,15 @@ static void open_suite(FILE *out, const char *name, struct tally t, double secon
 {
     fputs("  <testsuite", out);
     attribute(out, "name", name);
-    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\" time=\"%.3f\">\n",
-            t.tests, t.failures, t.skipped, seconds);
+    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\">\n",
+            t.tests, t.failures, t.errors, t.skipped, seconds);
 }
 
 /* ---- classes ---- */
 
-/* What failed, if neither a value nor a class did: cells that were not run. A check that ended
- * early has not seen all of them. */
+/* What failed, if neither a value nor a class did: cells that were not run. */
 static bool cells_failed(const struct tp_gate *g)
 {
-    if (tp_gate_is_unfinished(g))
-        return true;
     for (int c = 0; c < TP_CLASS_REPORT; c++)
         if (tp_class_unmet(g, (enum tp_class)c))
             return false;
@@ -57,7 +56,9 @@ static bool cells_failed(const struct tp_gate *g)
 
 static struct tally count_classes(const struct tp_gate *g)
 {
-    struct tally t = {TP_CLASS_REPORT + 1, cells_failed(g), 0};
+    struct tally t = {.tests = TP_CLASS_REPORT + 1,
+                      .failures = cells_failed(g),
+                      .errors = tp_gate_is_unfinished(g)};
     for (int c = 0; c < TP_CLASS_REPORT; c++) {
         t.failures += tp_class_unmet(g, (enum tp_class)c);
         t.skipped += !g->classes[c].checked && !tp_class_unmet(g, (enum tp_class)c);
@@ -103,7 +104,8 @@ static void write_class(const struct tp_gate *g, enum tp_class class, FILE *out)
     } else {
         fputs("<system-out>", out);
         tp_escape_xml(out, c->against);
-        fprintf(out, ": %zu cells, %zu values", c->cells, c->values);
+        fprintf(out, ": %zu cell%s, %zu value%s", c->cells, c->cells == 1 ? "" : "s", c->values,
+                c->values == 1 ? "" : "s");
         if (c->reason[0]) {
             fputs("; ", out);
             tp_escape_xml(out, tp_class_unchecked(c).s);
@@ -122,8 +124,8 @@ static void write_classes(const struct tp_gate *g, FILE *out)
     for (int c = 0; c < TP_CLASS_REPORT; c++)
         write_class(g, (enum tp_class)c, out);
     fputs("    <testcase classname=\"tapool.classes\" name=\"cells\" time=\"0\">", out);
-    if (cells_failed(g)) {
-        fputs("<failure type=\"cells\"", out);
+    if (tp_gate_is_unfinished(g) || cells_failed(g)) {
+        fputs(cells_failed(g) ? "<failure type=\"cells\"" : "<error type=\"unfinished\"", out);
         attribute(out, "message", unmet.s[0] ? unmet.s : verdict.s);
         fputs("/>", out);
     }
@@ -150,7 +152,7 @@ static const char *trace_of(const struct tp_finding *f)
 
 static struct tally count_findings(const struct tp_finding *f, size_t count)
 {
-    struct tally t = {count, 0, 0};
+    struct tally t = {.tests = count};
     for (size_t i = 0; i < count; i++) {
         t.failures += f[i].verdict == TP_REGRESSION;
         t.skipped += is_skipped(&f[i]);
@@ -223,8 +225,9 @@ static int write_junit(const struct tp_gate *g, FILE *out, struct tp_err *err)
     struct tally t = count_findings(g->findings, g->finding_count);
     (void)err;
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"tapool check\"", out);
-    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" time=\"%.3f\">\n",
-            t.tests + classes.tests, t.failures + classes.failures, (double)g->wall_ns / 1e9);
+    fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.3f\">\n",
+            t.tests + classes.tests, t.failures + classes.failures, classes.errors,
+            (double)g->wall_ns / 1e9);
     write_classes(g, out);
     for (size_t i = 0, n; i < g->finding_count; i += n) {
         const struct tp_finding *f = &g->findings[i];
@@ -238,5 +241,4 @@ static int write_junit(const struct tp_gate *g, FILE *out, struct tp_err *err)
     return TP_OK;
 }
 
-const struct tp_gate_writer tp_gate_writer_junit = {
-    "junit", "JUnit XML: a test case per cell and metric, as CI servers read it", write_junit};
+const struct tp_gate_writer tp_gate_writer_junit = {"junit", write_junit};

@@ -240,6 +240,4 @@ static int write_markdown(const struct tp_gate *g, FILE *out, struct tp_err *err
     return tp_gate_markdown(g, out, TP_MARKDOWN_COMMENT, err);
 }
 
-const struct tp_gate_writer tp_gate_writer_markdown = {
-    "markdown", "Markdown for a comment: the verdict, what changed, all values folded away",
-    write_markdown};
+const struct tp_gate_writer tp_gate_writer_markdown = {"markdown", write_markdown};

@@ -47,6 +47,18 @@ static struct tp_text signed_percent(double share)
     return t;
 }
 
+/* "+0.3 points", and of an exact value that changed by less "+0.0006 %": never "+0.0". */
+static struct tp_text signed_exact(double value, const char *unit)
+{
+    char format[16];
+    struct tp_text t = number_text("%+.1f", value, unit);
+    for (int decimals = 2; !strpbrk(t.s, "123456789") && decimals <= 9; decimals++) {
+        snprintf(format, sizeof format, "%%+.%df", decimals);
+        t = number_text(format, value, unit);
+    }
+    return strpbrk(t.s, "123456789") ? t : number_text("%+.1g", value, unit);
+}
+
 /* "+12", "-4 KiB" */
 static struct tp_text signed_amount(const struct tp_metric *m, double by)
 {
@@ -74,7 +86,7 @@ struct tp_text tp_finding_change(const struct tp_finding *f)
     case TP_UNIT_COUNT:
         return signed_amount(f->metric, by);
     case TP_UNIT_SHARE:
-        return number_text("%+.1f", 100 * by, " points");
+        return signed_exact(100 * by, " points");
     case TP_UNIT_BYTES:
         if (!isfinite(f->change) || fabs(f->change) < 0.0005) /* +0.0 % says nothing */
             return signed_amount(f->metric, by);
@@ -82,7 +94,10 @@ struct tp_text tp_finding_change(const struct tp_finding *f)
     default:
         break;
     }
-    return isfinite(f->change) ? signed_percent(f->change) : plain("-");
+    if (!isfinite(f->change))
+        return plain("-");
+    bool slight = !tp_finding_is_timed(f) && fabs(f->change) < 0.0005;
+    return slight ? signed_exact(100 * f->change, " %") : signed_percent(f->change);
 }
 
 struct tp_text tp_finding_allowed(const struct tp_finding *f)
@@ -171,16 +186,13 @@ struct tp_gate_line tp_finding_values(const struct tp_finding *f)
         tp_clean_text(option_values(f->note), line.s, sizeof line.s);
         return line;
     }
-    struct tp_text base = tp_metric_text(f->metric, f->base, false);
-    struct tp_text now = tp_metric_text(f->metric, f->now, false);
-    if (!strcmp(base.s, now.s) && f->base != f->now) { /* too near for four digits */
-        base = tp_metric_text(f->metric, f->base, true);
-        now = tp_metric_text(f->metric, f->now, true);
-    }
-    int unit = (int)strlen(unit_of(base.s)); /* said once */
-    if (strcmp(unit_of(base.s), unit_of(now.s)) != 0)
+    struct tp_text texts[2];
+    tp_metric_texts(f->metric, (const double[]){f->base, f->now}, texts);
+    const char *base = texts[0].s, *now = texts[1].s;
+    int unit = (int)strlen(unit_of(base)); /* said once */
+    if (strcmp(unit_of(base), unit_of(now)) != 0)
         unit = 0;
-    tp_gate_add(&line, "%.*s -> %s", (int)strlen(base.s) - unit, base.s, now.s);
+    tp_gate_add(&line, "%.*s -> %s", (int)strlen(base) - unit, base, now);
     return line;
 }
 
@@ -284,9 +296,9 @@ struct tp_gate_line tp_class_unchecked(const struct tp_class_check *c)
     if (c->checked && !c->reason[0])
         return line;
     const char *what = !c->checked ? "NOT CHECKED" : c->named ? "not in" : "not in every cell";
-    bool gap = c->checked && c->named;
-    tp_gate_add(&line, "%s%s%s: %s", c->required && gap ? "required, but " : "", what,
-                c->required && !gap ? ", though required" : "", c->reason);
+    bool gap = c->checked && c->named, asked = c->required && !c->unknown_only;
+    tp_gate_add(&line, "%s%s%s: %s", asked && gap ? "required, but " : "", what,
+                asked && !gap ? ", though required" : "", c->reason);
     if (c->how[0])
         tp_gate_add(&line, ": %s", c->how);
     tp_clean_text(line.s, clean.s, sizeof clean.s);
@@ -303,7 +315,7 @@ bool tp_class_is_partial(const struct tp_gate *g, enum tp_class class)
 bool tp_class_unmet(const struct tp_gate *g, enum tp_class class)
 {
     const struct tp_class_check *c = &g->classes[class];
-    return c->required && (!c->checked || tp_class_is_partial(g, class));
+    return c->required && !c->unknown_only && (!c->checked || tp_class_is_partial(g, class));
 }
 
 bool tp_gate_is_unfinished(const struct tp_gate *g)
@@ -323,7 +335,9 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
 {
     struct tp_gate_line line = {""};
     size_t missing = g->cells_total > g->cell_count ? g->cells_total - g->cell_count : 0;
-    if (tp_gate_is_unfinished(g))
+    if (tp_gate_is_unfinished(g) && g->error[0])
+        tp_clean_text(g->error, line.s, sizeof line.s);
+    else if (tp_gate_is_unfinished(g))
         tp_gate_add(&line, "%s", "an error or a signal ended the check: stderr says which");
     if (g->exit_code != 1)
         return line;

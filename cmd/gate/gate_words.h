@@ -55,14 +55,15 @@ bool tp_finding_is_timed(const struct tp_finding *f);
  * was to be written. */
 bool tp_gate_is_unfinished(const struct tp_gate *g);
 
-/* --require asks for the class, and it was not checked, or not in every cell that was run. */
+/* --require asks for the class, and it was not checked, or not in every cell that was run and that
+ * the base build knows. */
 bool tp_class_unmet(const struct tp_gate *g, enum tp_class class);
 
 /* Checked, but not in every cell that it could be. */
 bool tp_class_is_partial(const struct tp_gate *g, enum tp_class class);
 
 /* Why a gate failed though nothing got worse: what --require asks for was not checked, nothing was,
- * or cells of the baseline were not run; "" otherwise. */
+ * or cells of the baseline were not run; the error that ended it; "" otherwise. */
 struct tp_gate_line tp_gate_unmet(const struct tp_gate *g);
 
 /* How small a slowdown this job would have seen; "" where it compared no times. */

@@ -6,91 +6,80 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#define PER_DEVICE(member, unit_, better_, allowed_)                                               \
-    {                                                                                              \
-        .name = #member, .class = TP_CLASS_EXACT, .unit = (unit_), .better = (better_),            \
-        .per_device = true, .allowed = (allowed_)
 #define LESS TP_BETTER_LESS
 #define MORE TP_BETTER_MORE
 
 /* A tenth of a percentage point: what a rounding in the last block moves. */
 #define SHARE_ALLOWED 0.001
 
-#define BYTES(member)                                                                              \
-    PER_DEVICE(member, TP_UNIT_BYTES, LESS, 0), .path = "memory." #member "_bytes"                 \
-    }
-#define SHARE(member)                                                                              \
-    PER_DEVICE(member, TP_UNIT_SHARE, LESS, SHARE_ALLOWED), .path = "memory." #member              \
-    }
-#define CALLS(member, unit_)                                                                       \
-    {                                                                                              \
-        .name = "source_calls." #member, .path = "source_calls." #member, .class = TP_CLASS_EXACT, \
-        .unit = (unit_), .better = LESS, .per_device = true                                        \
-    }
-#define COUNT(member)                                                                              \
-    {                                                                                              \
-        .name = #member, .path = #member, .class = TP_CLASS_EXACT, .unit = TP_UNIT_COUNT,          \
-        .better = LESS                                                                             \
-    }
-#define LATENCY(kind, member, class_)                                                              \
-    {                                                                                              \
-        .name = kind "." member, .path = "latency." kind "." member "_ns", .class = (class_),      \
-        .unit = TP_UNIT_NS, .better = LESS, .allowed = 0.05                                        \
-    }
-#define LATENCIES(kind)                                                                            \
-    LATENCY(kind, "p90", TP_CLASS_NOISY), LATENCY(kind, "p99", TP_CLASS_NOISY),                    \
-        LATENCY(kind, "mean", TP_CLASS_REPORT), LATENCY(kind, "p50", TP_CLASS_REPORT),             \
-        LATENCY(kind, "p99_9", TP_CLASS_REPORT), LATENCY(kind, "max", TP_CLASS_REPORT)
+/* Each is a whole row: a class, then what it is about. */
+/* clang-format off */
+#define EXACT(name_, path_, unit_, better_, per_device_, allowed_) \
+    {.name = (name_), .path = (path_), .class = TP_CLASS_EXACT, .unit = (unit_), \
+     .better = (better_), .per_device = (per_device_), .allowed = (allowed_)}
+#define TIME(name_, path_, class_, allowed_) \
+    {.name = (name_), .path = (path_), .class = (class_), .unit = TP_UNIT_NS, \
+     .better = LESS, .allowed = (allowed_)}
 
-const struct tp_metric
-    tp_metrics[] = {BYTES(peak_reserved),     BYTES(peak_requested),
-                    BYTES(peak_granted),      BYTES(peak_carved),
-                    BYTES(peak_metadata),     BYTES(end_reserved),
-                    BYTES(fits_in),           PER_DEVICE(overhead, TP_UNIT_RATIO, LESS, 0),
-                    .path = "memory.overhead"},
-    SHARE(internal_fragmentation), SHARE(internal_fragmentation_weighted), SHARE(unused_reserved),
-    SHARE(unused_reserved_weighted), SHARE(external_fragmentation), CALLS(get, TP_UNIT_COUNT),
-    CALLS(put, TP_UNIT_COUNT), CALLS(wait, TP_UNIT_COUNT), CALLS(get_bytes, TP_UNIT_BYTES),
+#define BYTES(of)       EXACT(#of, "memory." #of "_bytes", TP_UNIT_BYTES, LESS, true, 0)
+#define SHARE(of)       EXACT(#of, "memory." #of, TP_UNIT_SHARE, LESS, true, SHARE_ALLOWED)
+#define CALLS(of, unit) EXACT("source_calls." #of, "source_calls." #of, unit, LESS, true, 0)
+#define COUNT(of)       EXACT(#of, #of, TP_UNIT_COUNT, LESS, false, 0)
+#define LATENCY(call, of, class) TIME(call "." of, "latency." call "." of "_ns", class, 0.05)
+
+const struct tp_metric tp_metrics[] = {
+    BYTES(peak_reserved),
+    BYTES(peak_requested),
+    BYTES(peak_granted),
+    BYTES(peak_carved),
+    BYTES(peak_metadata),
+    BYTES(end_reserved),
+    BYTES(fits_in),
+    EXACT("overhead", "memory.overhead", TP_UNIT_RATIO, LESS, true, 0),
+    SHARE(internal_fragmentation),
+    SHARE(internal_fragmentation_weighted),
+    SHARE(unused_reserved),
+    SHARE(unused_reserved_weighted),
+    SHARE(external_fragmentation),
+    CALLS(get, TP_UNIT_COUNT),
+    CALLS(put, TP_UNIT_COUNT),
+    CALLS(wait, TP_UNIT_COUNT),
+    CALLS(get_bytes, TP_UNIT_BYTES),
     CALLS(put_bytes, TP_UNIT_BYTES),
-    {.name = "reuse",
-     .path = "source_calls.reuse",
-     .class = TP_CLASS_EXACT,
-     .unit = TP_UNIT_SHARE,
-     .better = MORE,
-     .per_device = true,
-     .allowed = SHARE_ALLOWED},
-    COUNT(failed_allocations), COUNT(skipped_operations), COUNT(skipped_trims),
-    {.name = "instructions",
-     .path = "instructions.per_op",
-     .class = TP_CLASS_INSTRUCTIONS,
-     .unit = TP_UNIT_INSTRUCTIONS,
-     .better = LESS,
-     .allowed = 0.01},
-    {.name = "ns_per_op",
-     .path = "throughput.ns_per_op",
-     .class = TP_CLASS_NOISY,
-     .unit = TP_UNIT_NS,
-     .better = LESS,
-     .allowed = 0.05},
-    LATENCIES("alloc"), LATENCIES("free"), LATENCIES("realloc"),
-    {.name = "cold_ns_per_op",
-     .path = "throughput.cold_ns_per_op",
-     .class = TP_CLASS_REPORT,
-     .unit = TP_UNIT_NS,
-     .better = LESS},
-    {.name = "engine_ns_per_op",
-     .path = "throughput.engine_ns_per_op",
-     .class = TP_CLASS_REPORT,
-     .unit = TP_UNIT_NS,
-     .better = LESS},
-{
-    .name = NULL
-}
-}
-;
+    EXACT("reuse", "source_calls.reuse", TP_UNIT_SHARE, MORE, true, SHARE_ALLOWED),
+    COUNT(failed_allocations),
+    COUNT(skipped_operations),
+    COUNT(skipped_trims),
+    {.name = "instructions", .path = "instructions.per_op", .class = TP_CLASS_INSTRUCTIONS,
+     .unit = TP_UNIT_INSTRUCTIONS, .better = LESS, .allowed = 0.01},
+    TIME("ns_per_op", "throughput.ns_per_op", TP_CLASS_NOISY, 0.05),
+    LATENCY("alloc", "p90", TP_CLASS_NOISY),
+    LATENCY("alloc", "p99", TP_CLASS_NOISY),
+    LATENCY("alloc", "mean", TP_CLASS_REPORT),
+    LATENCY("alloc", "p50", TP_CLASS_REPORT),
+    LATENCY("alloc", "p99_9", TP_CLASS_REPORT),
+    LATENCY("alloc", "max", TP_CLASS_REPORT),
+    LATENCY("free", "p90", TP_CLASS_NOISY),
+    LATENCY("free", "p99", TP_CLASS_NOISY),
+    LATENCY("free", "mean", TP_CLASS_REPORT),
+    LATENCY("free", "p50", TP_CLASS_REPORT),
+    LATENCY("free", "p99_9", TP_CLASS_REPORT),
+    LATENCY("free", "max", TP_CLASS_REPORT),
+    LATENCY("realloc", "p90", TP_CLASS_NOISY),
+    LATENCY("realloc", "p99", TP_CLASS_NOISY),
+    LATENCY("realloc", "mean", TP_CLASS_REPORT),
+    LATENCY("realloc", "p50", TP_CLASS_REPORT),
+    LATENCY("realloc", "p99_9", TP_CLASS_REPORT),
+    LATENCY("realloc", "max", TP_CLASS_REPORT),
+    TIME("cold_ns_per_op", "throughput.cold_ns_per_op", TP_CLASS_REPORT, 0),
+    TIME("engine_ns_per_op", "throughput.engine_ns_per_op", TP_CLASS_REPORT, 0),
+    {.name = NULL},
+};
+/* clang-format on */
 
 const size_t tp_metric_count = sizeof tp_metrics / sizeof *tp_metrics - 1;
 static_assert(sizeof tp_metrics / sizeof *tp_metrics <= TP_METRIC_MAX, "the documented limit");
@@ -126,12 +115,23 @@ const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err)
     return NULL;
 }
 
+const char *tp_metric_unit_name(const struct tp_metric *m)
+{
+    static const char *const names[] = {
+        [TP_UNIT_BYTES] = "bytes", [TP_UNIT_COUNT] = "count",
+        [TP_UNIT_SHARE] = "share", [TP_UNIT_RATIO] = "ratio",
+        [TP_UNIT_NS] = "ns",       [TP_UNIT_INSTRUCTIONS] = "instructions"};
+    return names[m->unit];
+}
+
 static struct tp_text nanoseconds(double value)
 {
     struct tp_text t;
     snprintf(t.s, sizeof t.s, "%.40s ns", tp_digits(value).s);
     return t;
 }
+
+enum { DECIMALS_MAX = 12 }; /* of texts that must differ; then all that a double holds */
 
 static uint64_t whole(double value)
 {
@@ -157,6 +157,41 @@ struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exac
         return tp_digits(value);
     }
     return (struct tp_text){"-"};
+}
+
+/* With its thousands apart, as everywhere. */
+static struct tp_text in_decimals(const struct tp_metric *m, double value, int decimals)
+{
+    static const struct {
+        double scale;
+        const char *unit;
+    } forms[] = {[TP_UNIT_SHARE] = {100, " %"},
+                 [TP_UNIT_RATIO] = {1, "x"},
+                 [TP_UNIT_NS] = {1, " ns"},
+                 [TP_UNIT_INSTRUCTIONS] = {1, ""}};
+    struct tp_text t;
+    char digits[48];
+    double scaled = value * forms[m->unit].scale;
+    if (decimals > DECIMALS_MAX || !(scaled >= 0 && scaled < 1e15)) {
+        snprintf(t.s, sizeof t.s, "%.17g%s", scaled, forms[m->unit].unit);
+        return t;
+    }
+    snprintf(digits, sizeof digits, "%.*f", decimals, scaled);
+    snprintf(t.s, sizeof t.s, "%.24s%.16s%s", tp_count(strtoull(digits, NULL, 10)).s,
+             digits + strcspn(digits, "."), forms[m->unit].unit);
+    return t;
+}
+
+void tp_metric_texts(const struct tp_metric *m, const double values[2], struct tp_text out[2])
+{
+    bool whole_numbers = m->unit == TP_UNIT_BYTES || m->unit == TP_UNIT_COUNT;
+    bool differ = isfinite(values[0]) && isfinite(values[1]) && values[0] != values[1];
+    for (int i = 0; i < 2; i++)
+        out[i] = tp_metric_text(m, values[i], false);
+    for (int more = 1; differ && !strcmp(out[0].s, out[1].s) && more <= DECIMALS_MAX + 1; more++)
+        for (int i = 0; i < 2; i++)
+            out[i] = whole_numbers ? tp_metric_text(m, values[i], true)
+                                   : in_decimals(m, values[i], more);
 }
 
 bool tp_metric_is_time(const struct tp_metric *m)

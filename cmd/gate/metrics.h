@@ -32,9 +32,9 @@ enum tp_better { TP_BETTER_LESS, TP_BETTER_MORE };
 
 struct tp_metric {
     const char *name;
-    const char
-        *path; /* in a run of the result, members with dots: "memory.peak_reserved_bytes"; of
-                  a per-device one the same under each of `devices`, where there are several */
+    const char *path; /* in a run of the result, members with dots: "memory.peak_reserved_bytes";
+                         of a per-device one the same under each of `devices`, where there are
+                         several */
     enum tp_class class;
     enum tp_unit unit;
     enum tp_better better;
@@ -50,8 +50,16 @@ extern const size_t tp_metric_count;
  * `ns_per_call` for ns_per_op. TP_EUSAGE with the nearest as hint and NULL. */
 const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err);
 
-/* A value as people read it: "131.4 MiB", "12,345", "3.2 %", "14.9 ns", "-" for NAN. */
+/* As the JSON documents name it: "bytes", "count", "share", "ratio", "ns", "instructions". */
+const char *tp_metric_unit_name(const struct tp_metric *m);
+
+/* A value as people read it: "131.4 MiB", "12,345", "3.2 %", "14.9 ns", "-" for NAN. `exact`: bytes
+ * in full. */
 struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exact);
+
+/* Two values that are compared: those that differ read differently, with as many digits as that
+ * takes. "1.04x" and "1.21x", but "1,256.342x" and "1,256.343x". */
+void tp_metric_texts(const struct tp_metric *m, const double values[2], struct tp_text out[2]);
 
 bool tp_metric_is_time(const struct tp_metric *m);
 

@@ -175,10 +175,16 @@ binary_of "$head" head || fail "tapool of ${head:0:12} cannot be built" "all of 
 
 mkdir -p -- "$out"
 out=$(cd -- "$out" && pwd)
+findings=("$out/check.json" "$out/check.xml" "$out/check.md")
+rm -f -- "${findings[@]}" # those of another run are not taken for this one's
 say "tapool check ${base_arguments[*]} $*"
 cd -- "$source" # where tapool-baseline.json is
 status=0
 "$near/head/tapool" check "${base_arguments[@]}" --export-json "$out/check.json" --export-junit "$out/check.xml" \
     --export-markdown "$out/check.md" --force "$@" || status=$?
-say "exit $status; check.json, check.xml and check.md are in $out"
+written=''
+for file in "${findings[@]}"; do
+    [ ! -e "$file" ] || written="$written ${file##*/}"
+done
+say "exit $status; in $out:${written:- nothing}"
 exit "$status"

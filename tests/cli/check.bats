@@ -341,7 +341,7 @@ unfinished() {
     matches "$out" '^::error title=tapool check%3A regression::'
     matches s.md peak_granted
     is c.json 'd["exit_code"], d["counts"]["regression"], d["classes"][2]["checked"]' '(4, 1, False)'
-    matches c.xml '<failure type="cells"'
+    matches c.xml '<error type="unfinished" message="a.json, arena: .*was killed by signal 9'
     # stopped while the base is timed: it says so itself
     printf '#!/bin/sh\nkill -INT $PPID\nsleep 20\n' >stopping
     chmod +x stopping
@@ -363,6 +363,54 @@ unfinished() {
     [ "$rc" -eq 4 ]
     matches "$out" '^UNFINISHED .*: 0 regressions, 1 better,'
     matches "$out" ' exit 4$'
+}
+
+@test "an error before anything was found is told where a CI looks" {
+    baseline
+    other_trace >a.json
+    local everywhere=(--export-json c.json --export-junit c.xml --export-markdown c.md -f)
+    export GITHUB_ACTIONS=true GITHUB_STEP_SUMMARY=$WORK/s.md
+    capture check "${everywhere[@]}"
+    [ "$rc" -eq 3 ]
+    one_sentence "$err"
+    matches "$out" '^::error title=tapool check::.*[0-9a-f]{64} with 2 events.*: to accept it: tapool check a.json'
+    [ "$(wc -l <"$out")" -eq 1 ]
+    matches s.md '^## tapool check: UNFINISHED \(nothing was checked\)$'
+    matches s.md 'with 2 events'
+    is c.json 'd["exit_code"], "with 2 events" in d["error"], d["baseline_cells"], d["cells"]' '(3, True, 1, [])'
+    matches c.xml 'tests="4" failures="0" errors="1"'
+    matches c.xml '<error type="unfinished" message=".* with 2 events'
+    matches c.md '^## tapool check: UNFINISHED'
+    some_trace >a.json
+    printf '#!/bin/sh\nkill -9 $$\n' >dead
+    chmod +x dead
+    capture check --bin ./dead "${everywhere[@]}"
+    [ "$rc" -eq 4 ]
+    one_sentence "$err"
+    matches "$out" '^::error title=tapool check::a.json, arena: .*was killed by signal 9'
+    matches c.xml '<error type="unfinished" message="a.json, arena: .*was killed by signal 9'
+    is c.json 'd["exit_code"], d["classes"][1]["reason"]' "(4, 'the check ended before')"
+    # of a wrong command line the annotation alone: FILE may be what is wrong with it
+    capture check --effect 0 --export-json n.json
+    [ "$rc" -eq 2 ]
+    matches "$out" "^::error title=tapool check::option 'effect' is '0'"
+    [ ! -e n.json ]
+    capture check --baseline none.json --export-json n.json
+    [ "$rc" -eq 2 ]
+    is n.json 'd["exit_code"], d["baseline"]' "(2, '')"
+    # a summary that cannot be written is no PASS
+    GITHUB_STEP_SUMMARY=/nonexistent/summary capture check
+    [ "$rc" -eq 4 ]
+    matches "$err" '^tapool: ./nonexistent/summary'
+    matches "$out" '^UNFINISHED .*: 0 regressions,'
+    matches "$out" ' exit 4$'
+    matches "$out" '^::error title=tapool check::./nonexistent/summary'
+    lacks "$out" PASS
+    unset GITHUB_ACTIONS
+    refused 4 'was killed by signal 9' check --bin ./dead "${everywhere[@]}"
+    capture check --bin ./dead --format json
+    [ "$rc" -eq 4 ]
+    is "$out" 'd["exit_code"]' 4
 }
 
 @test "times: slower fails, faster is said, noise is inconclusive, the engine's share is insensitive" {
@@ -417,10 +465,12 @@ END
     matches "$out" '^  latency +vs ./old, 7 live pairs +1 of 2 cells'
     matches "$out" "^ +not in: a.json, lru \\(the base has no strategy 'lru'\\)$"
     matches "$out" '^PASS \(memory and counts, some latency only\)'
-    capture check --base-bin ./old --pairs 7 --require latency --export-json c.json
-    [ "$rc" -eq 1 ]
-    matches "$err" "^tapool: --require latency: latency was not checked in every cell: a.json, lru"
-    matches "$out" "^ +required, but not in: a.json, lru \\(the base has no strategy"
+    # what is new cannot be required: there is nothing to compare it with
+    ok check --base-bin ./old --pairs 7 --require latency --export-json c.json
+    matches "$out" "^ +not in: a.json, lru \\(the base has no strategy 'lru'\\)$"
+    matches "$out" '^PASS \(memory and counts, some latency only\)'
+    ok check -s lru --base-bin ./old --pairs 7 --require latency
+    matches "$out" "^  latency +NOT CHECKED: the base has no strategy 'lru'$"
     is c.json 'd["classes"][2]["reason"]' "a.json, lru (the base has no strategy 'lru')"
     old old "unknown option '--passes'"
     ok check --base-bin ./old --pairs 7
@@ -458,7 +508,7 @@ END
     "$TAPOOL" check a.json -s lru --update >made
     counting
     old same "unknown strategy 'lru'" ' -s lru '
-    ok check --base-bin ./same --pairs 7
+    ok check --base-bin ./same --pairs 7 --require instructions
     matches "$out" '^  instructions +vs ./same, callgrind +1 of 2 cells'
     matches "$out" "^ +not in: a.json, lru \\(the base has no strategy 'lru'\\)$"
     matches "$out" '^PASS \(memory and counts, some instructions, some latency only\)'

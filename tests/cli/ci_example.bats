@@ -80,6 +80,13 @@ patch_lru() { sed -i "$1" "$REPO/$LRU"; }
     matches "$err" 'there is no tapool-baseline.json'
     matches "$err" '^hint: .*--update'
     [ ! -s "$out" ]
+    is "$REPO/build/gate/out/check.json" "d['exit_code']" 2
+    matches "$err" '^-- exit 2; in .*/build/gate/out: check.json check.xml check.md$'
+    # a command line that is refused leaves nothing, and nothing of the run before
+    gate -- --effect 0
+    [ "$rc" -eq 2 ]
+    matches "$err" '^-- exit 2; in .*/build/gate/out: nothing$'
+    [ -z "$(ls "$REPO/build/gate/out")" ]
 }
 
 @test "a baseline, committed; a commit that adds a comment passes" {

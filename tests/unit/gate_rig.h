@@ -155,6 +155,21 @@ static void rig_inconclusive(struct gate_rig *r)
     r->gate.wall_ns = UINT64_C(280000000000);
 }
 
+/* It ended before anything was found. */
+static void rig_unfinished(struct gate_rig *r)
+{
+    rig_base(r);
+    struct tp_gate *g = &r->gate;
+    g->cell_count = 0;
+    for (int c = 0; c < TP_CLASS_REPORT; c++)
+        rig_unchecked(&g->classes[c], "the check ended before", "");
+    RIG_TEXT(g->what, "nothing");
+    RIG_TEXT(g->error, "the trace 'traces/web.tpt' of tapool-baseline.json is not there: "
+                       "--allow-missing checks the other cells");
+    g->exit_code = 3;
+    rig_count(r, 0);
+}
+
 /* Names as an enemy would choose them. */
 static void rig_hostile(struct gate_rig *r)
 {
@@ -169,6 +184,7 @@ static void rig_hostile(struct gate_rig *r)
     RIG_TEXT(r->gate.baseline, bad[0]);
     RIG_TEXT(r->gate.again, bad[0]);
     RIG_TEXT(r->gate.written, bad[1]);
+    RIG_TEXT(r->gate.error, bad[0]);
     RIG_TEXT(r->gate.classes[0].against, bad[0]);
     rig_unchecked(&r->gate.classes[1], bad[0], bad[1]);
     r->gate.classes[1].required = true;

@@ -6,6 +6,7 @@
 #include "cmd/gate/gate_escape.h"
 #include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
+#include "cmd/registry.h"
 #include "cmd/text.h"
 
 #include <cjson/cJSON.h>
@@ -117,7 +118,8 @@ static void assert_width(const char *text, int width)
         char line[4096];
         length = strcspn(text, "\n");
         snprintf(line, sizeof line, "%.*s", (int)length, text);
-        bool whole = !strncmp(line, "FAIL", 4) || !strncmp(line, "  again:", 8); /* never wrapped */
+        bool whole = !strncmp(line, "FAIL", 4) || !strncmp(line, "UNFINISHED", 10) ||
+                     !strncmp(line, "  again:", 8); /* never wrapped */
         if (!whole && tp_text_width(line) > width)
             fail_msg("wider than %d: %s", width, line);
     }
@@ -142,6 +144,14 @@ static void test_changes(void **state)
         {"failed_allocations", 1212, 12, "1,212 -> 12", "-1,200", "0"},
         {"internal_fragmentation", 0.071, 0.074, "7.1 -> 7.4 %", "+0.3 points", "0.1 points"},
         {"reuse", 0.99, 0.5, "99.0 -> 50.0 %", "-49.0 points", "0.1 points"},
+        {"internal_fragmentation", 0.07101, 0.07102, "7.101 -> 7.102 %", "+0.001 points",
+         "0.1 points"},
+        {"unused_reserved", 0.99991, 0.99992, "99.991 -> 99.992 %", "+0.001 points", "0.1 points"},
+        {"overhead", 1.04, 1.21, "1.04x -> 1.21x", "+16.3 %", "0"},
+        {"overhead", 1256.3421, 1256.3428, "1,256.342x -> 1,256.343x", "+0.0001 %", "0"},
+        {"overhead", 1, 1 + 1e-15, "1x -> 1.0000000000000011x", "+1e-13 %", "0"},
+        {"overhead", 2e22, 2e22 + 4194304, "2e+22x -> 2.0000000000000004e+22x", "+2e-14 %", "0"},
+        {"instructions", 61.2, 61.2001, "61.2000 -> 61.2001", "+0.0002 %", "+1 %"},
         {"instructions", 61.2, 58.8, "61.2 -> 58.8", "-3.9 %", "+1 %"},
         {"instructions", 1, 31, "1 -> 31", "+3,000 %", "+1 %"},
         {"ns_per_op", 14.9, 16.4, "14.9 -> 16.4 ns", "+10.1 %", "+5 %"},
@@ -181,7 +191,7 @@ static void assert_verdict(const struct tp_gate *g, const char *expected)
     assert_string_equal(text, expected);
 }
 
-/* The last line is read by scripts: its grammar is fixed. */
+/* The verdict is read by scripts: its grammar is fixed. */
 static void test_verdict(void **state)
 {
     (void)state;
@@ -260,6 +270,7 @@ static const struct {
 } rigs[] = {{"failing", rig_failing},
             {"partial", rig_partial},
             {"inconclusive", rig_inconclusive},
+            {"unfinished", rig_unfinished},
             {"hostile", rig_hostile}};
 enum { RIGS = sizeof rigs / sizeof *rigs };
 
@@ -294,6 +305,23 @@ static void test_colour(void **state)
     assert_has(sink.text, "\033[1mNOT CHECKED: needs the old build");
     r.gate.exit_code = 5;
     assert_has(screen(&r.gate, 100, true), "\033[1mINCONCLUSIVE\033[0m");
+}
+
+/* Time and exit code follow the verdict at the same place, however long that is. */
+static void test_exit_line(void **state)
+{
+    (void)state;
+    static const int widths[] = {80, 100};
+    struct gate_rig r;
+    for (size_t i = 0; i < RIGS; i++)
+        for (size_t w = 0; w < 2; w++) {
+            char verdict[256], line[400];
+            rigs[i].make(&r);
+            tp_gate_verdict(&r.gate, verdict, sizeof verdict);
+            snprintf(line, sizeof line, "\n%s\n  %s, exit %d\n", verdict,
+                     tp_gate_time(r.gate.wall_ns).s, r.gate.exit_code);
+            assert_has(screen(&r.gate, widths[w], false), line);
+        }
 }
 
 /* A gate fails without a regression: why must be said everywhere. */
@@ -374,6 +402,8 @@ static void test_junit(void **state)
     assert_has(sink.text, "p 1.23e-06 raw, 2.21e-05 adjusted; n = 20 pairs");
     assert_has(sink.text, "medians 14.9 -&gt; 16.4 ns; estimate +10.1 %, 95 % interval");
     assert_has(sink.text, "--seed 90210");
+    rig_class(&r.gate.classes[TP_CLASS_EXACT], "vs baseline, exact", 1, 1);
+    assert_has(written("junit", &r.gate), "vs baseline, exact: 1 cell, 1 value</system-out>");
 }
 
 static void test_markdown(void **state)
@@ -421,6 +451,24 @@ static void test_json(void **state)
     }
 }
 
+/* A line of TP_GATE_WRITERS is all that a form needs: its options are made from it. */
+static void test_options(void **state)
+{
+    (void)state;
+    const struct tp_opt *rows = tp_find_command("check", NULL)->options;
+    assert_string_equal(tp_gate_format_words[0], "text");
+    for (size_t i = 0; i < TP_GATE_WRITER_COUNT; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "export-%s", tp_gate_writers[i]->name);
+        assert_non_null(tp_opt_find(rows, name));
+        assert_int_equal(tp_opt_find(rows, name)->type, TP_OPT_TEXT);
+        assert_string_equal(tp_gate_format_words[i + 1], tp_gate_writers[i]->name);
+    }
+    assert_null(tp_gate_writers[TP_GATE_WRITER_COUNT]);
+    assert_null(tp_gate_format_words[TP_GATE_WRITER_COUNT + 1]);
+    assert_ptr_equal(tp_opt_find(rows, "format")->choices, tp_gate_format_words);
+}
+
 /* ---- GitHub ---- */
 
 static char summary[64];
@@ -450,6 +498,16 @@ static char *summary_end(size_t *length)
     return text;
 }
 
+/* Both parts of what GitHub is told, in the order in which a check does it. */
+static int github(const struct tp_gate *g, struct tp_err *err)
+{
+    bool full = false;
+    int status = tp_gate_summary(g, &full, err);
+    tp_gate_annotate(g, full, sink_open());
+    sink_close();
+    return status;
+}
+
 static void test_github(void **state)
 {
     (void)state;
@@ -460,9 +518,9 @@ static void test_github(void **state)
         size_t length;
         rigs[i].make(&r);
         summary_begin(3);
-        assert_int_equal(tp_gate_github(&r.gate, sink_open(), &err), TP_OK);
+        assert_int_equal(github(&r.gate, &err), TP_OK);
         snprintf(name, sizeof name, "%s.github", rigs[i].name);
-        golden(name, sink_close());
+        golden(name, sink.text);
         char *text = summary_end(&length);
         assert_true(!strncmp(text, "xxx\n## tapool check: ", 20));
         free(text);
@@ -475,14 +533,40 @@ static void test_no_summary(void **state)
     struct gate_rig r;
     struct tp_err err = {0};
     rig_partial(&r);
-    assert_int_equal(tp_gate_github(&r.gate, sink_open(), &err), TP_OK);
-    assert_int_equal(occurrences(sink_close(), "::warning title=tapool check%3A "), 2);
+    assert_int_equal(github(&r.gate, &err), TP_OK);
+    assert_int_equal(occurrences(sink.text, "::warning title=tapool check%3A "), 2);
     setenv("GITHUB_STEP_SUMMARY", "/nonexistent/summary", 1);
-    assert_int_equal(tp_gate_github(&r.gate, sink_open(), &err), TP_EIO);
-    sink_close();
+    assert_int_equal(github(&r.gate, &err), TP_EIO);
     assert_has(err.text,
                "'/nonexistent/summary' ($GITHUB_STEP_SUMMARY) cannot be written: No such");
     unsetenv("GITHUB_STEP_SUMMARY");
+}
+
+/* An error ended the check before anything was found: it is an errored test case, one annotation,
+ * a line of the summary, and no green. */
+static void test_unfinished(void **state)
+{
+    (void)state;
+    struct gate_rig r;
+    struct tp_err err = {0};
+    static const char why[] = "the trace &#39;traces/web.tpt&#39; of tapool-baseline.json is not";
+    rig_unfinished(&r);
+    assert_has(written("junit", &r.gate), "tests=\"4\" failures=\"0\" errors=\"1\" time=");
+    assert_has(sink.text, "failures=\"0\" errors=\"1\" skipped=\"3\" time=");
+    assert_has(sink.text, "<error type=\"unfinished\" message=\"");
+    assert_has(sink.text, why);
+    assert_has(written("markdown", &r.gate), "## tapool check: UNFINISHED");
+    assert_has(sink.text, "the trace 'traces/web.tpt' of");
+    assert_int_equal(github(&r.gate, &err), TP_OK);
+    assert_int_equal(occurrences(sink.text, "::"), 2);
+    assert_has(sink.text, "::error title=tapool check::the trace 'traces/web.tpt' of");
+    rig_failing(&r); /* with a regression both are told */
+    r.gate.exit_code = 4;
+    RIG_TEXT(r.gate.error, "killed by signal 9");
+    assert_has(written("junit", &r.gate), "failures=\"6\" errors=\"1\" time=");
+    assert_has(sink.text, "<error type=\"unfinished\" message=\"killed by signal 9\"/>");
+    assert_has(screen(&r.gate, 100, false), "\nFAIL: 6 regressions");
+    assert_has(sink.text, "\n  killed by signal 9\n");
 }
 
 /* ---- too many ---- */
@@ -538,8 +622,7 @@ static void test_github_limits(void **state)
     for (size_t i = FIRST_SIZE; i < sizeof before / sizeof *before; i++) {
         size_t length;
         summary_begin(before[i]);
-        assert_int_equal(tp_gate_github(&r.gate, sink_open(), &err), TP_OK);
-        sink_close();
+        assert_int_equal(github(&r.gate, &err), TP_OK);
         assert_int_equal(occurrences(sink.text, "::warning "), 10);
         char *text = summary_end(&length);
         assert_true(length <= 1 << 20);
@@ -551,12 +634,12 @@ static void test_github_limits(void **state)
         free(text);
     }
     r.gate.finding_count = 10; /* as many as there may be: all of them */
-    assert_int_equal(tp_gate_github(&r.gate, sink_open(), &err), TP_OK);
-    assert_int_equal(occurrences(sink_close(), "::warning "), 10);
+    assert_int_equal(github(&r.gate, &err), TP_OK);
+    assert_int_equal(occurrences(sink.text, "::warning "), 10);
     assert_lacks(sink.text, "more;");
     r.gate.exit_code = 5; /* --inconclusive=fail */
-    assert_int_equal(tp_gate_github(&r.gate, sink_open(), &err), TP_OK);
-    assert_int_equal(occurrences(sink_close(), "::error "), 10);
+    assert_int_equal(github(&r.gate, &err), TP_OK);
+    assert_int_equal(occurrences(sink.text, "::error "), 10);
     free(f);
 }
 
@@ -606,6 +689,8 @@ int main(void)
         cmocka_unit_test(test_json),          cmocka_unit_test(test_github),
         cmocka_unit_test(test_no_summary),    cmocka_unit_test(test_many),
         cmocka_unit_test(test_github_limits), cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_options),       cmocka_unit_test(test_exit_line),
+        cmocka_unit_test(test_unfinished),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -7,9 +7,8 @@
  *     REGRESSION  web.tpt, arena                                              what changed
  *       peak_reserved        131.4 -> 137.9 MiB    +4.9 %    allowed: 0
  *
- *     FAIL: 2 regressions, 1 better, 99 unchanged, ...                        the verdict, and how
- *       3 min 02 s, exit 1                                                    sharp it was
- *       a slowdown of 6 % or more would have been seen ...
+ *     FAIL: 2 regressions, ...                           3 min 02 s, exit 1   the verdict, and how
+ *       a slowdown of 6 % or more would have been seen ...                    sharp it was
  *
  * Where a line is too narrow for a column, that column goes to the next line. Known weakness: of
  * thousands of regressions the first are shown; the files have all. */
@@ -154,19 +153,25 @@ static void print_findings(const struct tp_gate *g, enum tp_verdict verdict, int
 
 /* ---- the verdict ---- */
 
-/* The verdict itself is not wrapped: scripts read it. Most fill their line, so time and exit code
- * have the next one to themselves, always. */
+/* The verdict itself is not wrapped: scripts read it. Time and exit code stand behind it, or below
+ * where it fills the line. */
 static void print_verdict(const struct tp_gate *g, struct tp_page *page)
 {
-    struct tp_gate_line verdict;
+    struct tp_gate_line end = {""}, verdict;
     tp_gate_verdict(g, verdict.s, sizeof verdict.s);
     size_t word = strcspn(verdict.s, " :");
     bool bad = g->exit_code == 1 || g->counts[TP_REGRESSION];
     enum tp_style style = bad ? TP_RED : g->exit_code ? TP_BOLD : TP_GREEN;
     tp_page_styled(page, 0, style, "%.*s", (int)word, verdict.s);
     fputs(verdict.s + word, page->out);
-    tp_page_line(page);
-    tp_page_at(page, LABEL, "%s, exit %d", tp_gate_time(g->wall_ns).s, g->exit_code);
+    page->column = tp_text_width(verdict.s);
+    tp_gate_add(&end, "%s, exit %d", tp_gate_time(g->wall_ns).s, g->exit_code);
+    if (page->column + 2 + tp_text_width(end.s) <= page->width) {
+        tp_page_right(page, page->width, end.s);
+    } else {
+        tp_page_line(page);
+        tp_page_at(page, LABEL, "%s", end.s);
+    }
     tp_page_line(page);
 }
 

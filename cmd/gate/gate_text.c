@@ -371,12 +371,13 @@ struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g)
     if (!s->cell)
         return (struct tp_gate_line){
             "how small a slowdown would have been seen cannot be told: times vary too much"};
+    struct tp_text worst = whole_percent(s->worst), median = whole_percent(s->median);
     tp_gate_add(&line,
                 "a slowdown of %s %% or more would have been seen in 9 of 10 runs of this job",
-                whole_percent(s->worst).s);
-    if (s->cells - s->untold > 1)
+                worst.s);
+    if (strcmp(worst.s, median.s) != 0)
         tp_gate_add(&line, " (%s; in half of the cells %s %%)", tp_gate_cell_text(g, s->cell).s,
-                    whole_percent(s->median).s);
+                    median.s);
     if (s->untold)
         tp_gate_add(&line, "; %s cell%s too noisy to tell", tp_count(s->untold).s,
                     s->untold == 1 ? " is" : "s are");

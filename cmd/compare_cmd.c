@@ -6,6 +6,7 @@
 #include "cmd/option_words.h"
 #include "cmd/output.h"
 #include "cmd/stop.h"
+#include "traces/trace.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -143,7 +144,7 @@ static enum given look_at(const char *path)
     struct stat st;
     if (!strcmp(path, "-"))
         return GIVEN_PIPE;
-    if (!strncmp(path, "sample:", 7))
+    if (tp_trace_is_sample(path))
         return GIVEN_TRACE;
     if (stat(path, &st) != 0)
         return GIVEN_NOTHING;

@@ -31,7 +31,7 @@ struct samples {
     size_t count;
 };
 
-static bool is_sample(const char *path)
+bool tp_trace_is_sample(const char *path)
 {
     return strncmp(path, SAMPLE_SPACE, strlen(SAMPLE_SPACE)) == 0;
 }
@@ -481,8 +481,9 @@ int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct t
     int rc = cfg->input_format ? named_format(cfg, &format, err) : TP_OK;
     if (rc != TP_OK)
         return rc;
-    rc = is_sample(cfg->path) ? open_sample(cfg, &in, &made, err)
-                              : tp_input_open(cfg->path, tp_max_memory(&cfg->read), &in, err);
+    rc = tp_trace_is_sample(cfg->path)
+             ? open_sample(cfg, &in, &made, err)
+             : tp_input_open(cfg->path, tp_max_memory(&cfg->read), &in, err);
     if (rc != TP_OK)
         return rc;
     rc = made ? open_made(cfg, made, out, err) : open_input(cfg, format, in, out, err);

@@ -35,6 +35,9 @@ struct tp_trace {
     struct tp_places places; /* tp_trace_places asks it */
 };
 
+/* Whether a path is "sample:NAME", known or not, and so no file. */
+bool tp_trace_is_sample(const char *path);
+
 /* TP_EINPUT with file, line, event; TP_EUSAGE for an unknown --input-format. */
 int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct tp_err *err);
 void tp_trace_close(struct tp_trace *t); /* a zeroed one is fine */

@@ -5,13 +5,12 @@
 #include "alloc/units.h"
 #include "cmd/machine.h"
 #include "traces/clean.h"
+#include "traces/trace.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define SAMPLE "sample:"
 
 /* ---- finding ---- */
 
@@ -178,16 +177,11 @@ double tp_tolerance_of(const struct tp_baseline *b, const struct tp_baseline_cel
 
 /* ---- paths ---- */
 
-static bool is_sample(const char *path)
-{
-    return !strncmp(path, SAMPLE, sizeof SAMPLE - 1);
-}
-
 char *tp_baseline_trace_path(const struct tp_baseline *b, const struct tp_baseline_cell *c)
 {
     char *path = NULL;
     const char *slash = strrchr(b->file, '/');
-    if (is_sample(c->path) || c->path[0] == '/' || !slash)
+    if (tp_trace_is_sample(c->path) || c->path[0] == '/' || !slash)
         return strdup(c->path);
     return asprintf(&path, "%.*s/%s", (int)(slash - b->file), b->file, c->path) < 0 ? NULL : path;
 }
@@ -226,7 +220,7 @@ char *tp_baseline_relative(const char *file, const char *path)
 {
     char from[PATH_MAX + 1], folder[PATH_MAX + 1];
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (is_sample(path) || !real_folder(file, from) || !real_folder(path, folder))
+    if (tp_trace_is_sample(path) || !real_folder(file, from) || !real_folder(path, folder))
         return strdup(path);
     end_in_slash(from);
     end_in_slash(folder);

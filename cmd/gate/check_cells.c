@@ -13,6 +13,7 @@
 #include "cmd/gpus.h"
 #include "cmd/option_words.h"
 #include "cmd/spec.h"
+#include "traces/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -187,15 +188,10 @@ static const char *cannot_run(const struct tp_baseline_cell *c)
     return there ? NULL : "needs a GPU and its driver";
 }
 
-static bool is_sample(const char *path)
-{
-    return !strncmp(path, "sample:", 7);
-}
-
 /* Of a sample the name must be known, which its error says. */
 static bool is_there(const char *path)
 {
-    return is_sample(path) || access(path, F_OK) == 0;
+    return tp_trace_is_sample(path) || access(path, F_OK) == 0;
 }
 
 static int fail_missing(const struct tp_check *k, const char *path, struct tp_err *err)
@@ -237,7 +233,7 @@ static int prepare_held(struct tp_check *k, const struct tp_baseline_cell *c, co
                         size_t *index, struct tp_err *err)
 {
     int status = tp_check_prepare(k, path, index, err);
-    return status && is_sample(path) ? fail_held(k, c, status, err) : status;
+    return status && tp_trace_is_sample(path) ? fail_held(k, c, status, err) : status;
 }
 
 static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const char *given,

@@ -14,12 +14,7 @@ struct tally {
 
 static bool is_asked(const struct tp_check *k, enum tp_class class)
 {
-    if (class == TP_CLASS_NOISY)
-        return true;
-    for (size_t i = 0; i < k->o->require.count; i++)
-        if (!strcmp(k->o->require.items[i], tp_class_required[class]))
-            return true;
-    return false;
+    return class == TP_CLASS_NOISY || tp_check_requires(k, class);
 }
 
 /* A class that is asked for and not checked has no false alarms to count. */

@@ -207,6 +207,9 @@ void tp_check_base_build(const char *base, const char *now, char *text, size_t s
 
 /* ---- what follows ---- */
 
+/* --require names the class. */
+bool tp_check_requires(const struct tp_check *k, enum tp_class class);
+
 /* Counts, class lines, exit code, `again`. Returns the status that goes with the exit code, with
  * its sentence; of a check that ended early its own status, without one. */
 int tp_check_outcome(struct tp_check *k, struct tp_err *err);

@@ -47,6 +47,14 @@ static void describe_undecided(struct tp_check *k)
     noisy->unknown_only = false;
 }
 
+bool tp_check_requires(const struct tp_check *k, enum tp_class class)
+{
+    for (size_t i = 0; i < k->o->require.count; i++)
+        if (!strcmp(k->o->require.items[i], tp_class_required[class]))
+            return true;
+    return false;
+}
+
 static void describe_classes(struct tp_check *k)
 {
     struct tp_gate *g = &k->gate;
@@ -54,8 +62,7 @@ static void describe_classes(struct tp_check *k)
     for (size_t c = 0; c < TP_CLASS_REPORT; c++) {
         checked += g->classes[c].checked;
         whole += g->classes[c].checked && !tp_class_is_partial(g, (enum tp_class)c);
-        for (size_t r = 0; r < k->o->require.count; r++)
-            g->classes[c].required |= !strcmp(k->o->require.items[r], tp_class_required[c]);
+        g->classes[c].required = tp_check_requires(k, (enum tp_class)c);
     }
     if (whole == TP_CLASS_REPORT)
         return;

@@ -4,7 +4,6 @@
 #include "traces/clean.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 const char *const tp_verdict_words[TP_VERDICTS] = {"unchanged", "better", "regression",
@@ -135,15 +134,6 @@ bool tp_finding_is_timed(const struct tp_finding *f)
 }
 
 /* ---- lines ---- */
-
-void tp_gate_add(struct tp_gate_line *line, const char *format, ...)
-{
-    size_t used = strlen(line->s);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line->s + used, sizeof line->s - used, format, args);
-    va_end(args);
-}
 
 static bool has_sources(const struct tp_gate *g)
 {

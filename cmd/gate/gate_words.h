@@ -3,6 +3,7 @@
 #ifndef TP_GATE_WORDS_H
 #define TP_GATE_WORDS_H
 
+#include "cmd/gate/command_words.h"
 #include "cmd/gate/gate.h"
 
 /* A line by value, as struct tp_text. What does not fit is cut. */
@@ -10,8 +11,8 @@ struct tp_gate_line {
     char s[1000];
 };
 
-void tp_gate_add(struct tp_gate_line *line, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Adds to a line, as printf writes. */
+#define tp_gate_add(line, ...) tp_append((line)->s, sizeof(line)->s, __VA_ARGS__)
 
 /* "regression", "better", "unchanged", "inconclusive", "insensitive". */
 extern const char *const tp_verdict_words[TP_VERDICTS];

@@ -13,6 +13,7 @@
 #include "cmd/export_text.h"
 #include "cmd/exporter.h"
 #include "cmd/figures.h"
+#include "cmd/json_out.h"
 #include "cmd/machine.h"
 
 #include <ctype.h>
@@ -238,7 +239,8 @@ static void write_latencies(const struct tp_report *rep, const struct tp_result 
         if (!l->hist.count)
             continue;
         write_name(r, -1, (unsigned long long)l->hist.count, out);
-        fprintf(out, " %.3f %s-mean-ns", tp_latency_mean(l), tp_latency_names[k]);
+        /* of the JSON's figure, so that both round alike */
+        fprintf(out, " %.3f %s-mean-ns", tp_json_rounded(tp_latency_mean(l)), tp_latency_names[k]);
         for (int p = 0; p < TP_PERCENTILES; p++) {
             uint64_t ns;
             if (tp_percentile(l, tp_percentiles[p].fraction, &ns) &&

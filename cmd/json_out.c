@@ -60,10 +60,15 @@ void tp_json_uint(struct tp_json *j, cJSON *in, const char *name, uint64_t value
 }
 
 /* Six decimals: more than any figure here is good for, and no noise of binary fractions. */
+double tp_json_rounded(double value)
+{
+    return round(value * 1e6) / 1e6;
+}
+
 void tp_json_real(struct tp_json *j, cJSON *in, const char *name, double value)
 {
     bool known = isfinite(value);
-    add(j, in, name, known ? cJSON_CreateNumber(round(value * 1e6) / 1e6) : cJSON_CreateNull());
+    add(j, in, name, known ? cJSON_CreateNumber(tp_json_rounded(value)) : cJSON_CreateNull());
 }
 
 void tp_json_bool(struct tp_json *j, cJSON *in, const char *name, bool value)

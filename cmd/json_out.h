@@ -20,7 +20,8 @@ cJSON *tp_json_object(struct tp_json *j, cJSON *in, const char *name); /* `in` N
 cJSON *tp_json_array(struct tp_json *j, cJSON *in, const char *name);
 void tp_json_text(struct tp_json *j, cJSON *in, const char *name, const char *value);
 void tp_json_uint(struct tp_json *j, cJSON *in, const char *name,
-                  uint64_t value); /* TP_NONE: null */
+                  uint64_t value);    /* TP_NONE: null */
+double tp_json_rounded(double value); /* as tp_json_real writes it: six decimals */
 void tp_json_real(struct tp_json *j, cJSON *in, const char *name, double value);
 void tp_json_bool(struct tp_json *j, cJSON *in, const char *name, bool value);
 void tp_json_push(struct tp_json *j, cJSON *array, cJSON *item); /* takes the item over */

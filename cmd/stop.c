@@ -5,12 +5,14 @@
 #include <time.h>
 
 static volatile sig_atomic_t stopped_by; /* the last signal */
-static struct timespec noted_at;         /* when the first came; written by the handler alone */
+static struct timespec noted_at;         /* when the first came; written by handlers alone */
 
 static const int stop_signals[TP_STOP_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
 static void note_signal(int number)
 {
+    if (!stopped_by)
+        clock_gettime(CLOCK_MONOTONIC, &noted_at);
     stopped_by = number;
 }
 
@@ -19,10 +21,8 @@ static void note_signal(int number)
 static void note_once(int number)
 {
     struct timespec now;
+    note_signal(number);
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (!stopped_by)
-        noted_at = now;
-    stopped_by = number;
     if (now.tv_sec - noted_at.tv_sec < 2)
         return;
     signal(number, SIG_DFL);
@@ -61,10 +61,14 @@ void tp_stop_end(void)
     raise(stopped_by);
 }
 
+/* Where an outer one caught them too, it knows already. */
 void tp_stop_restore(const struct tp_stop *s)
 {
-    for (size_t i = 0; i < TP_STOP_SIGNALS; i++)
+    bool outer = false;
+    for (size_t i = 0; i < TP_STOP_SIGNALS; i++) {
         sigaction(stop_signals[i], &s->before[i], NULL);
-    if (stopped_by && !s->noted)
+        outer |= s->before[i].sa_handler == note_signal || s->before[i].sa_handler == note_once;
+    }
+    if (stopped_by && !s->noted && !outer)
         raise(stopped_by);
 }

@@ -152,12 +152,13 @@ static void reuse_without_order_is_caught(void **state)
 
 static void a_lost_device_ends_the_replay(void **state)
 {
+    struct cuda_rig *r = cuda_rig(state, ""); /* skips before there is anything to give back */
     struct tp_program *p = two_streams();
     for (size_t s = 0; ordered(s); s++)
         for (unsigned n = 1, through = 0; !through; n += 1 + n / 64) {
             char script[32];
             snprintf(script, sizeof script, "lost=%u", n);
-            cuda_rig(state, script);
+            r->script(script);
             const struct tp_replay_cfg cfg = on_cuda(ordered(s), NULL, p, ALL_PASSES);
             memset(run, 0, tp_run_size(RUN_DEVICES));
             int status = tp_replay(&cfg, run, &err);

@@ -95,10 +95,14 @@ need_packages() {
     [ "${#rows[@]}" -eq 0 ] || fail 2 "still missing after the installation: ${rows[*]##*|}"
 }
 
+has_toolkit() {
+    local toolkit=${CUDA_PATH:-/usr/local/cuda}
+    [ -z "$(missing_rows "${CUDA_NEEDS[@]}")" ] || [ -x "$toolkit/bin/nvcc" ]
+}
+
 # Says what the build will not have, and how to get it.
 say_cuda() {
-    local toolkit=${CUDA_PATH:-/usr/local/cuda}
-    [ -n "$(missing_rows "${CUDA_NEEDS[@]}")" ] && [ ! -x "$toolkit/bin/nvcc" ] || return 0
+    ! has_toolkit || return 0
     say "without the source cuda (all else is there): it needs ${CUDA_NEEDS[0]##*|}, which is too large"
     say "to be installed by this script: https://developer.nvidia.com/cuda-downloads"
 }

@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# usage: scripts/test.sh [--no-install] [--quick]
+# usage: scripts/test.sh [--no-install] [--quick | --only STAGE]
 #
-# Builds tapool and runs its tests: every test with gcc, then with the address and undefined-behaviour
-# sanitizers; the unit tests, less the slow ones, with clang; and, built as where there is no CUDA
-# Toolkit, those that start threads with the thread sanitizer. Warnings are errors. On Debian and
-# Ubuntu it first installs what is missing and says so. May be run again.
+# Builds tapool and runs its tests, in stages: every test with gcc (dev); every test with the address and
+# undefined-behaviour sanitizers (asan); the unit tests, less the slow ones, with clang (clang); those
+# that start threads with the thread sanitizer (tsan). Warnings are errors. On Debian and Ubuntu it
+# first installs what is missing and says so. May be run again.
+#
+# Where the CUDA Toolkit is, the sanitizers run twice: with it (asan: the unit tests and those of the
+# source cuda), and on a bare machine, which scripts/bare.sh makes of this one (bare: every test).
 #
 #   --no-install   install nothing: say what is missing and exit 2
-#   --quick        the plain gcc build and its tests only
+#   --quick        the plain gcc build and its tests only, as --only dev
+#   --only STAGE   one stage: dev, asan, bare, clang or tsan
 #   --help         this text
 #
 # The last line is `N passed, N failed`, counted over all stages (a test runs in several); a stage
@@ -16,17 +20,23 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-quick=no
-for argument in "$@"; do
-    case $argument in
+only=all
+while [ $# -gt 0 ]; do
+    case $1 in
     --no-install) INSTALL=no ;;
-    --quick) quick=yes ;;
+    --quick) only=dev ;;
+    --only)
+        shift
+        only=${1:-}
+        [[ " dev asan bare clang tsan " == *" $only "* ]] || fail 2 "unknown stage '$only'" "--help lists all"
+        ;;
     --help | -h)
         usage
         exit 0
         ;;
-    *) fail 2 "unknown argument '$argument'" "--help lists all" ;;
+    *) fail 2 "unknown argument '$1'" "--help lists all" ;;
     esac
+    shift
 done
 
 passed=0
@@ -54,12 +64,13 @@ run_tests() { # NAME [CTEST-ARGUMENT...]
     count_tests "$log" "$status"
 }
 
-# Runs one stage and notes how it ended.
-stage() { # TITLE FUNCTION
+# Runs one stage, if it was asked for, and notes how it ended.
+stage() { # NAME TITLE
     local start=$SECONDS result=ok
-    printf '\n== %s\n' "$1"
-    "$2" || result=FAILED
-    summary+=("$(printf '%-6s %5d s   %s' "$result" $((SECONDS - start)) "$1")")
+    [ "$only" = all ] || [ "$only" = "$1" ] || return 0
+    printf '\n== %s\n' "$2"
+    "$1_stage" || result=FAILED
+    summary+=("$(printf '%-6s %5d s   %s' "$result" $((SECONDS - start)) "$2")")
 }
 
 compile() { # PRESET NAME [CMAKE-ARGUMENT...]
@@ -71,13 +82,28 @@ compile() { # PRESET NAME [CMAKE-ARGUMENT...]
 dev_stage() { compile dev dev -DCMAKE_C_COMPILER="$(command -v gcc)" && run_tests dev; }
 
 # The other builds must find the exact figures of this one.
-other_build=-DTAPOOL_OTHER_BUILD=$ROOT/build/dev/tapool
+other_build=(-DTAPOOL_OTHER_BUILD="$ROOT/build/dev/tapool" -DTAPOOL_TESTS_ONCE=OFF)
+[ "$only" = all ] || other_build=(-DTAPOOL_OTHER_BUILD= -DTAPOOL_TESTS_ONCE=ON) # there is no other
 
-asan_stage() { compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" "$other_build" && run_tests asan; }
+# A second machine under the sanitizers is worth its time where this one has more than a bare one.
+bare_too() { has_toolkit && "$ROOT/scripts/bare.sh" --check; }
+
+asan_stage() {
+    local some=()
+    ! bare_too || some=(-L 'unit|cuda')
+    compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" "${other_build[@]}" && run_tests asan "${some[@]}"
+}
+
+# The same script on a machine that has only what the first lines of this one install.
+bare_stage() {
+    local status=0 log=$ROOT/build/bare.log
+    "$ROOT/scripts/bare.sh" scripts/test.sh --no-install --only asan 2>&1 | tee -- "$log" || status=$?
+    count_tests "$log" "$status"
+}
 
 # The slow tests play on one thread: the two stages below have nothing to add to them.
 clang_stage() {
-    compile dev clang-dev -DCMAKE_C_COMPILER="$(command -v clang)" "$other_build" &&
+    compile dev clang-dev -DCMAKE_C_COMPILER="$(command -v clang)" "${other_build[@]}" &&
         run_tests clang-dev -L 'unit|builds' -LE slow
 }
 
@@ -92,29 +118,31 @@ tsan_launcher() {
     "${launcher[@]}" "$probe"
 }
 
-# This build also stands for machines without the CUDA Toolkit: what tapool says and does there.
 tsan_stage() {
     local status=0
     tsan_launcher || say "the thread sanitizer does not start on this machine"
     compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" -DTAPOOL_CUDA=OFF &&
-        run_tests tsan -L 'threads|no_cuda' || status=1
+        run_tests tsan -L threads || status=1
     launcher=()
     return "$status"
 }
 
 needs=("${BUILD_NEEDS[@]}" "${TEST_NEEDS[@]}")
-[ "$quick" = yes ] || needs+=("${CLANG_NEEDS[@]}")
+[[ $only != all && $only != clang ]] || needs+=("${CLANG_NEEDS[@]}")
 need_packages "${needs[@]}"
 need_cmake
 mkdir -p -- "$ROOT/build"
 say_cuda
 
-stage "gcc, warnings are errors: every test" dev_stage
-if [ "$quick" = no ]; then
-    stage "gcc, address and undefined-behaviour sanitizers: every test" asan_stage
-    stage "clang, warnings are errors: unit tests, exact figures" clang_stage
-    stage "gcc, thread sanitizer, without the CUDA Toolkit: tests of threads" tsan_stage
+stage dev "gcc, warnings are errors: every test"
+stage asan "gcc, address and undefined-behaviour sanitizers: $(bare_too && echo units, cuda || echo every test)"
+if bare_too; then
+    stage bare "the same on a bare machine, without the CUDA Toolkit: every test"
+elif has_toolkit; then
+    say "no bare machine can be made of this one (scripts/bare.sh --help): not tested without the CUDA Toolkit"
 fi
+stage clang "clang, warnings are errors: unit tests, exact figures"
+stage tsan "gcc, thread sanitizer: tests of threads"
 
 printf '\n'
 printf '%s\n' "${summary[@]}"

@@ -2,8 +2,10 @@
 # usage: check_prefix.sh [ROOT]
 #
 # Checks scripts/dependencies.cmake: libraries are taken from a prefix, without pkg-config, and what is
-# missing is named. Only configures: prefixes here hold empty files.
+# missing is named. Only configures: prefixes here hold empty files. CMAKE_GENERATOR says with which
+# build tool; without it, with the one that scripts/lib.sh installs.
 set -euo pipefail
+export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}
 
 ROOT=$(cd -- "${1:-$(dirname -- "${BASH_SOURCE[0]}")/../..}" && pwd)
 WORK=$(mktemp -d)

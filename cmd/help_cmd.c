@@ -39,12 +39,10 @@ static int fail_topic(const char *name, struct tp_err *err)
         names[n++] = tp_warnings[i]->id;
     const char *near = tp_nearest(name, names);
     int status = tp_fail(err, TP_EUSAGE, "no help on '%s'", name);
-    for (size_t i = 0; tp_formats[i]; i++)
-        if (!strcasecmp(tp_formats[i]->name, name))
-            return tp_hint(err, status,
-                           !strcmp(tp_formats[i]->name, "pytorch")
-                               ? "'tapool help snapshots' is about PyTorch's snapshots"
-                               : "'tapool help formats' says what can be read");
+    for (size_t i = 0; tp_strategies[i]; i++)
+        if (!strcasecmp(tp_strategies[i]->name, name))
+            return tp_hint(err, status, "'tapool strategies %s' is its page",
+                           tp_strategies[i]->name);
     return near ? tp_hint(err, status, "did you mean '%s'? 'tapool help' lists all", near)
                 : tp_hint(err, status, "'tapool help' lists all");
 }
@@ -58,11 +56,10 @@ static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
         return TP_OK;
     }
     const char *name = args->words[0];
-    for (size_t i = 0; tp_topics[i]; i++) {
-        if (!strcmp(tp_topics[i]->name, name)) {
-            tp_topics[i]->print(out);
-            return TP_OK;
-        }
+    const struct tp_topic *topic = tp_find_topic(name);
+    if (topic) {
+        topic->print(out);
+        return TP_OK;
     }
     const struct tp_warning *warning = tp_find_warning(name);
     if (warning) {
@@ -96,4 +93,4 @@ static void print_warning_list(FILE *out)
 }
 
 const struct tp_topic tp_topic_warnings = {"warnings", "the ids of all warnings",
-                                           print_warning_list};
+                                           print_warning_list, "warning"};

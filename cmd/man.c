@@ -239,12 +239,8 @@ static void print_files(FILE *out)
 
 static void print_configuration(FILE *out)
 {
-    const struct tp_topic *const *topic = tp_topics;
-    while (*topic && strcmp((*topic)->name, "config") != 0)
-        topic++;
     tp_man_section(out, "CONFIGURATION");
-    if (*topic)
-        tp_man_topic(out, (*topic)->print);
+    tp_man_topic(out, tp_find_topic("config")->print);
 }
 
 /* Of commands that there are. */

@@ -3,13 +3,9 @@
 
 #include "cmd/registry.h"
 
-#include <string.h>
-
 static void print_topic(FILE *out, const char *name)
 {
-    for (size_t i = 0; tp_topics[i]; i++)
-        if (!strcmp(tp_topics[i]->name, name))
-            tp_man_topic(out, tp_topics[i]->print);
+    tp_man_topic(out, tp_find_topic(name)->print);
 }
 
 void tp_man_trace(FILE *out)

@@ -91,7 +91,7 @@ const struct tp_command *const tp_commands[] = {
 };
 
 extern const struct tp_topic tp_topic_report, tp_topic_formats, tp_topic_format, tp_topic_tpt,
-    tp_topic_snapshots, tp_topic_metrics, tp_topic_ci, tp_topic_exports, tp_topic_config,
+    tp_topic_snapshots, tp_topic_malloc, tp_topic_metrics, tp_topic_ci, tp_topic_exports, tp_topic_config,
     tp_topic_warnings;
 const struct tp_topic *const tp_topics[] = {
     &tp_topic_report,
@@ -99,6 +99,7 @@ const struct tp_topic *const tp_topics[] = {
     &tp_topic_format,
     &tp_topic_tpt,
     &tp_topic_snapshots,
+    &tp_topic_malloc,
     &tp_topic_metrics,
     &tp_topic_ci,
     &tp_topic_exports,
@@ -168,6 +169,29 @@ const struct tp_profile *tp_find_profile(const char *name, struct tp_err *err)
             return tp_profiles[i];
     }
     fail_unknown(err, "profile", name, names, "tapool gen");
+    return NULL;
+}
+
+static bool is_among(const char *name, const char *words)
+{
+    size_t length = strlen(name);
+    for (; words && *words; words += strcspn(words, " "), words += strspn(words, " "))
+        if (strcspn(words, " ") == length && !strncasecmp(words, name, length))
+            return true;
+    return false;
+}
+
+const struct tp_topic *tp_find_topic(const char *name)
+{
+    for (size_t i = 0; tp_topics[i]; i++)
+        if (!strcasecmp(tp_topics[i]->name, name))
+            return tp_topics[i];
+    for (size_t i = 0; tp_topics[i]; i++)
+        if (is_among(name, tp_topics[i]->also))
+            return tp_topics[i];
+    for (size_t i = 0; tp_formats[i]; i++)
+        if (!strcasecmp(tp_formats[i]->name, name))
+            return &tp_topic_formats;
     return NULL;
 }
 

@@ -20,8 +20,12 @@ struct tp_topic {
     const char *name;
     const char *summary;
     void (*print)(FILE *out);
+    const char *also; /* words with blanks between them that lead here too; NULL: none */
 };
 extern const struct tp_topic *const tp_topics[];
+
+/* The topic of that name, or of which it is another word, any case; NULL: there is none. */
+const struct tp_topic *tp_find_topic(const char *name);
 
 /* What is played without -s: the comparable set of a kind of trace. */
 enum { TP_DEFAULT_MAX = 16 };

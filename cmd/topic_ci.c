@@ -73,4 +73,4 @@ static void print_ci(FILE *out)
 }
 
 const struct tp_topic tp_topic_ci = {"ci", "gating a build: classes, exit codes, the baseline",
-                                     print_ci};
+                                     print_ci, "gate regression baseline"};

@@ -51,4 +51,5 @@ static void print_config_topic(FILE *out)
 }
 
 const struct tp_topic tp_topic_config = {"config", "options from .tapool.ini and the environment",
-                                         print_config_topic};
+                                         print_config_topic,
+                                         "configuration ini .tapool.ini environment"};

@@ -59,4 +59,5 @@ static void print_format_topic(FILE *out)
     fputs(text, out);
 }
 
-const struct tp_topic tp_topic_format = {"format", "the JSON trace format", print_format_topic};
+const struct tp_topic tp_topic_format = {"format", "the JSON trace format", print_format_topic,
+                                         "json jsonl"};

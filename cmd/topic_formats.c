@@ -26,8 +26,11 @@ static void print_formats(FILE *out)
                "read, by replay, info and convert (the format is seen from the bytes; "
                "--input-format NAME decides otherwise)");
     tp_page_line(&page);
-    for (size_t i = 0; tp_formats[i]; i++)
+    for (size_t i = 0; tp_formats[i]; i++) {
         print_row(&page, tp_formats[i]->name, tp_formats[i]->summary);
+        if (tp_formats[i]->record)
+            print_row(&page, "", tp_formats[i]->record);
+    }
     print_paragraph(&page,
                     "Any of them may be packed with gzip or zstd, and may come through a pipe "
                     "('-'). What a format does not know is listed by 'tapool info' and is never "
@@ -36,8 +39,10 @@ static void print_formats(FILE *out)
     print_paragraph(&page, "written, by convert");
     for (size_t i = 0; tp_trace_writers[i]; i++)
         print_row(&page, tp_trace_writers[i]->suffix, tp_trace_writers[i]->summary);
-    print_paragraph(&page, "How to record: tapool help snapshots (PyTorch). To write one yourself: "
-                           "tapool help format.");
+    print_paragraph(&page, "More on recording: tapool help snapshots (PyTorch), tapool help malloc "
+                           "(a program on Linux). To write one yourself: tapool help format.");
 }
 
-const struct tp_topic tp_topic_formats = {"formats", "what can be read and written", print_formats};
+const struct tp_topic tp_topic_formats = {
+    "formats", "what can be read and written, and how each is recorded", print_formats,
+    "record recording capture captures trace traces convert"};

@@ -54,6 +54,19 @@ static const char gpu_text[] =
     "  fits in      tried on a virtual device, so not known for cudaMallocAsync\n"
     "\n";
 
+static const char oom_text[] =
+    "Out of memory (--capacity, a real GPU, or what a recording says of its own)\n"
+    "  demand         what the program itself had requested leaves no room for more: no policy\n"
+    "                 can help\n"
+    "  fragmentation  enough was free, but rounded up, kept for other sizes, or not in one "
+    "piece:\n"
+    "                 another policy may serve it\n"
+    "  policy         the policy refused by a rule of its own; the device was not full\n"
+    "  fits in        the smallest memory in which nothing fails; a policy gives back what is "
+    "idle\n"
+    "                 before it fails, so this can be below its peak\n"
+    "\n";
+
 static const char pick_text[] =
     "Pick\n"
     "  1. policies with failed allocations and yardsticks (direct, recorded) are out, and those\n"
@@ -94,7 +107,10 @@ static void print_report_topic(FILE *out)
         "               time, no cudaMalloc\n\n",
         65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s);
     fputs(gpu_text, out);
+    fputs(oom_text, out);
     fputs(pick_text, out);
 }
 
-const struct tp_topic tp_topic_report = {"report", "how to read the numbers", print_report_topic};
+const struct tp_topic tp_topic_report = {
+    "report", "how to read the numbers", print_report_topic,
+    "oom out-of-memory fragmentation peak reserved idle latency percentiles pick capacity fits"};

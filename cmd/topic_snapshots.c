@@ -19,6 +19,9 @@ static const char text[] =
     "  frees          a block is free when PyTorch says free_completed; free_requested is a note\n"
     "  out of memory  an oom in the file tells how large the GPU was: the default of --capacity\n"
     "  stacks         events that a report names are shown with file, line and function\n"
+    "  settings       of PYTORCH_CUDA_ALLOC_CONF, as 'tapool info' shows them. With\n"
+    "                 expandable_segments memory is mapped into a few large segments, so that\n"
+    "                 mappings are counted where else segments are\n"
     "  safety         a pickle can run code when Python loads it. tapool's reader knows data\n"
     "                 only and refuses every other opcode.\n"
     "  sizes          a 2 GB snapshot is read in at most 256 MB of memory; .gz and .zst are fine\n"
@@ -31,4 +34,7 @@ static void print_snapshots(FILE *out)
 }
 
 const struct tp_topic tp_topic_snapshots = {"snapshots", "recording and playing PyTorch snapshots",
-                                            print_snapshots};
+                                            print_snapshots,
+                                            "pytorch torch snapshot pickle stacks stack "
+                                            "expandable_segments expandable-segments "
+                                            "memory_viz"};

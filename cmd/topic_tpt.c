@@ -91,4 +91,4 @@ static void print_tpt_topic(FILE *out)
     fputs(records, out);
 }
 
-const struct tp_topic tp_topic_tpt = {"tpt", "the binary trace format", print_tpt_topic};
+const struct tp_topic tp_topic_tpt = {"tpt", "the binary trace format", print_tpt_topic, "binary"};

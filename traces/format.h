@@ -79,6 +79,7 @@ struct tp_reading {
 struct tp_format {
     const char *name;    /* for --input-format */
     const char *summary; /* one line for `tapool help formats` */
+    const char *record;  /* what makes such a file; NULL: people and scripts write it */
     bool own;            /* tapool's own: strict by default */
     bool has_spaces;     /* its files may mix memory spaces: opts->space chooses */
     bool has_devices;    /* opts->device chooses */

@@ -359,6 +359,8 @@ END
     matches "$err" "^hint: did you mean 'replay'"
     refused 2 "^tapool: no help on 'reprot'$" "$TAPOOL" help reprot
     matches "$err" "^hint: did you mean 'report'"
+    refused 2 "^tapool: no help on 'lru'$" "$TAPOOL" help lru
+    matches "$err" "^hint: 'tapool strategies lru' is its page$"
     refused 2 "^tapool: help takes one topic at most$" "$TAPOOL" help report metrics
     refused 2 "^tapool: strategies takes one name at most$" "$TAPOOL" strategies arena bump
     refused 2 "^tapool: unknown source 'hots'$" play sample:sqlite --source hots

@@ -41,6 +41,34 @@ strategies() { "$TAPOOL" strategies | sed -n 's/^  \([A-Za-z-]*\)  .*/\1/p'; }
     done
 }
 
+# leads WORD TOPIC: both print the same page, in which more than the word's place in a list is found.
+leads() {
+    ok "$TAPOOL" help "$2"
+    tool mask <"$out" >"$SCRATCH/page"
+    ok "$TAPOOL" help "$1"
+    tool mask <"$out" | cmp - "$SCRATCH/page"
+}
+
+@test "help: other words lead to the page that is about them" {
+    for word in oom fragmentation peak OOM; do leads "$word" report; done
+    for word in pytorch PyTorch stacks expandable_segments; do leads "$word" snapshots; done
+    for word in jemalloc mimalloc; do leads "$word" malloc; done
+    for word in record rmm kineto; do leads "$word" formats; done
+    for word in oom:demand fragmentation:'internal fragmentation' peak:'^  peak' stacks:'^  stacks' \
+        expandable_segments:expandable record:record jemalloc:jemalloc pytorch:torch; do
+        ok "$TAPOOL" help "${word%%:*}"
+        matches "$out" "${word#*:}"
+    done
+}
+
+@test "help formats: how each format is recorded that a program records" {
+    ok "$TAPOOL" help formats
+    for command in 'torch.cuda.memory._record_memory_history' 'profile_memory=True' 'rmm.enable_logging' \
+        UMPIRE_REPLAY=On MALLOC_TRACE= MTRACE_CTL_FILE= 'valgrind --trace-malloc=yes PROGRAM'; do
+        grep -qF -- "$command" "$out" || fail "'$command' is not there"
+    done
+}
+
 @test "one strategy on a screen" {
     for sample in "${samples[@]}"; do
         for name in arena bump direct system; do

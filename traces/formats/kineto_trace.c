@@ -276,6 +276,8 @@ const struct tp_format tp_format_kineto = {
     .name = "kineto",
     .has_spaces = true,
     .summary = "Chrome trace of the PyTorch profiler, with profile_memory=True",
+    .record = "with torch.profiler.profile(profile_memory=True) as p: ...; "
+              "p.export_chrome_trace(\"FILE\")",
     .probe = probe,
     .read = read_trace,
 };

@@ -428,6 +428,7 @@ static int read_raw(const struct tp_reading *r, struct tp_err *err)
 const struct tp_format tp_format_malloc_raw = {
     .name = "malloc-raw",
     .summary = "glibc malloc-trace-utils, raw trace",
+    .record = "MTRACE_CTL_FILE=FILE LD_PRELOAD=libmtrace.so PROGRAM",
     .probe = probe,
     .read = read_raw,
 };

@@ -67,6 +67,8 @@ const struct tp_format tp_format_pytorch = {
     .name = "pytorch",
     .has_devices = true,
     .summary = "PyTorch CUDA memory snapshot (torch.cuda.memory._dump_snapshot), pickle 2 to 5",
+    .record = "torch.cuda.memory._record_memory_history(); ...; "
+              "torch.cuda.memory._dump_snapshot(\"FILE\")",
     .probe = probe,
     .read = read,
 };

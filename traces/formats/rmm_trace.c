@@ -354,6 +354,7 @@ const struct tp_format tp_format_rmm = {
     .name = "rmm",
     .has_devices = true,
     .summary = "RMM's log of device memory (CSV of rmm::mr::logging_resource_adaptor)",
+    .record = "rmm.enable_logging(log_file_name=\"FILE\") in Python",
     .probe = probe,
     .read = read_rmm,
 };

@@ -26,6 +26,7 @@ static int open_trace(const struct tp_reading *r, struct tp_program **out, uint6
 const struct tp_format tp_format_tpt = {
     .name = "tpt",
     .summary = "tapool's own, binary: small, checked, played in place",
+    .record = "tapool convert FILE -o FILE.tpt",
     .own = true,
     .probe = probe,
     .open = open_trace,

@@ -329,6 +329,7 @@ const struct tp_format tp_format_umpire = {
     .name = "umpire",
     .has_spaces = true,
     .summary = "replay log of LLNL's Umpire (UMPIRE_REPLAY=On), also of 2019",
+    .record = "UMPIRE_REPLAY=On PROGRAM",
     .probe = probe,
     .read = read_log,
 };

@@ -360,6 +360,7 @@ const struct tp_format tp_format_valgrind = {
     .name = "valgrind",
     .has_spaces = true,
     .summary = "valgrind --trace-malloc=yes: what it prints",
+    .record = "valgrind --trace-malloc=yes PROGRAM 2>FILE",
     .probe = probe,
     .read = read_valgrind,
 };

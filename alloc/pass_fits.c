@@ -2,9 +2,9 @@
  * virtual source, whatever the source of the run: what is asked is how much memory the policy
  * needs.
  *
- *     low   the most that the program requested at once: with less, no policy can serve it
- *           (a page where the prologue, which is part of that, is not played)
- *     high  the peak of a replay without a limit
+ *     low   the most that the program requested at once, in whole pages of the device: with less,
+ * no policy can serve it (a page where the prologue, which is part of that, is not played) high the
+ * peak of a replay without a limit
  *
  * A policy gives idle memory back before it fails, so the answer can lie below its peak. Weakness:
  * a policy that fails with more memory and not with less would be found at one such place only. */
@@ -18,7 +18,7 @@ struct fits {
     void *virtual_opts, *limit_opts;
     uint64_t *failed; /* by device, of the last replay */
     uint64_t *peak;   /* by device, of the last replay */
-    uint64_t page;
+    uint64_t granule; /* of what the source gives up */
     struct tp_err *err;
 };
 
@@ -51,7 +51,7 @@ static int fits_open(struct fits *f, const struct tp_replay_cfg *cfg, struct tp_
     f->cfg.occupy = TP_OCCUPY_NONE;
     f->cfg.shared = (struct tp_replay_shared){0};
     if (cfg->layers[0].ops->flags & TP_SRC_DEVICE) /* whatever kind of trace is played on it */
-        return tp_opts_parse(tp_source_virtual.options, f->virtual_opts, "page=512", "virtual",
+        return tp_opts_parse(tp_source_virtual.options, f->virtual_opts, "page=device", "virtual",
                              err);
     return TP_OK;
 }
@@ -85,7 +85,7 @@ static int try_capacity(struct fits *f, uint64_t capacity)
     for (uint16_t d = 0; d < p.facts->devices; d++) {
         f->failed[d] = p.instances[d].failed;
         f->peak[d] = p.instances[d].account.peak_reserved;
-        f->page = p.instances[d].stack[0].page;
+        f->granule = tp_src_granule(&p.instances[d].stack[0]);
     }
     int closed = tp_player_close(&p, status ? NULL : f->err);
     return status ? status : closed;
@@ -97,14 +97,14 @@ static int bisect(struct fits *f, uint16_t device, uint64_t high, uint64_t *out)
 {
     const struct tp_demand *demand = tp_program_demand(f->cfg.program, device);
     uint64_t least = f->cfg.drop_prologue || !demand->bytes ? 1 : demand->bytes;
-    uint64_t low = (least + f->page - 1) / f->page * f->page;
+    uint64_t low = (least + f->granule - 1) / f->granule * f->granule;
     while (low < high) {
-        uint64_t middle = low + (high - low) / 2 / f->page * f->page;
+        uint64_t middle = low + (high - low) / 2 / f->granule * f->granule;
         int status = try_capacity(f, middle);
         if (status)
             return status;
         if (f->failed[device])
-            low = middle + f->page;
+            low = middle + f->granule;
         else
             high = middle;
     }

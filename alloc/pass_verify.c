@@ -245,9 +245,9 @@ static int check_instance(struct verify *v, uint16_t device)
     if (sums[0] != v->granted[device])
         broken(v, "names %" PRIu64 " bytes as live where %" PRIu64 " are", sums[0],
                v->granted[device]);
-    if (sums[1] != in->account.reserved)
-        broken(v, "accounts for %" PRIu64 " of %" PRIu64 " reserved bytes", sums[1],
-               in->account.reserved);
+    if (sums[1] != tp_account_ranges(&in->account))
+        broken(v, "accounts for %" PRIu64 " of %" PRIu64 " bytes of its ranges", sums[1],
+               tp_account_ranges(&in->account));
     return v->status;
 }
 

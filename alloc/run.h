@@ -19,7 +19,9 @@ struct tp_at_peak {
     uint64_t event, time_ns; /* event 0: in the prologue, or nothing is allocated */
     uint64_t requested, granted, reserved, idle;
     uint64_t pieces, largest; /* idle pieces that could serve again; TP_NONE without a walk */
-    uint64_t cached, span, dead, internal; /* they add up to idle; TP_NONE without a walk */
+    /* they add up to idle; TP_NONE without a walk. page_rest: of the device's pages, what no range
+     * has */
+    uint64_t cached, span, dead, internal, page_rest;
 };
 
 /* Why an allocation failed. */

@@ -26,6 +26,9 @@ static const char *table_fault(const struct tp_source_ops *ops)
         return "'init', 'fini' and 'page' are required";
     if (!ops->get || !ops->put)
         return "'get' and 'put' are required";
+    int pages = !!ops->granule + !!ops->taken + !!ops->cost;
+    if (pages != 0 && pages != 3)
+        return "'granule', 'taken' and 'cost' must be all set or all NULL";
     int fences = !!ops->record + !!ops->done + !!ops->wait + !!ops->synced;
     if (fences != 0 && fences != 4)
         return "'record', 'done', 'wait' and 'synced' must be all set or all NULL";
@@ -75,7 +78,7 @@ int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
         free(state);
         return rc;
     }
-    *src = (struct tp_source){ops, state, ops->page(state)};
+    *src = (struct tp_source){ops, state, ops->page(state), 0};
     if (is_power_of_two(src->page))
         return TP_OK;
     tp_source_close(src);
@@ -98,17 +101,35 @@ int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *ou
     *out = 0;
     int rc = src->ops->get(src->state, size, align, out);
     assert(rc != TP_OK || (*out != 0 && *out % align == 0));
+    src->held += rc == TP_OK ? size : 0;
     return rc;
 }
 
 int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size)
 {
-    return src->ops->put(src->state, addr, size);
+    int rc = src->ops->put(src->state, addr, size);
+    src->held -= rc == TP_OK ? size : 0;
+    return rc;
 }
 
 uint64_t tp_src_capacity(struct tp_source *src)
 {
     return src->ops->capacity ? src->ops->capacity(src->state) : 0;
+}
+
+uint64_t tp_src_granule(struct tp_source *src)
+{
+    return src->ops->granule ? src->ops->granule(src->state) : src->page;
+}
+
+uint64_t tp_src_taken(struct tp_source *src)
+{
+    return src->ops->taken ? src->ops->taken(src->state) : src->held;
+}
+
+uint64_t tp_src_cost(struct tp_source *src, uint64_t size, uint64_t align)
+{
+    return src->ops->cost ? src->ops->cost(src->state, size, align) : size;
 }
 
 void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out)

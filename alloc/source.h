@@ -65,7 +65,7 @@ struct tp_driver_counts {
 
 /* What is held, counted by `meter` and by the environment's metadata calls. */
 struct tp_account {
-    uint64_t reserved, peak_reserved; /* bytes held from the source */
+    uint64_t reserved, peak_reserved; /* bytes that the source gave up for the ranges held */
     uint64_t metadata, peak_metadata; /* bytes of the strategy's own bookkeeping */
     uint64_t peak_held;               /* highest reserved + metadata */
     uint64_t gets, puts, waits;       /* calls that succeeded */
@@ -74,6 +74,12 @@ struct tp_account {
     uint64_t refused_gets; /* out of memory */
     uint64_t refused_puts; /* the range stays reserved; retried at fini */
 };
+
+/* Bytes of the ranges that are held: what a strategy accounts for. */
+static inline uint64_t tp_account_ranges(const struct tp_account *a)
+{
+    return a->get_bytes - a->put_bytes;
+}
 
 /* To be called after `reserved` or `metadata` has changed. */
 static inline void tp_account_update(struct tp_account *a)
@@ -125,6 +131,13 @@ struct tp_source_ops {
     int (*get)(void *s, uint64_t size, uint64_t align, tp_addr *out);
     int (*put)(void *s, tp_addr addr, uint64_t size);
 
+    /* DEVICE MEMORY: of a source that gives up more than the sizes of its ranges. granule: in what
+     * multiples. taken: for the ranges that are held now. cost: by how much a get would raise that.
+     * All follow from the calls and their sizes, never from addresses. */
+    uint64_t (*granule)(void *s);
+    uint64_t (*taken)(void *s);
+    uint64_t (*cost)(void *s, uint64_t size, uint64_t align);
+
     /* FENCES. done: true when the stream's work up to the fence is complete. wait: until then. */
     void (*record)(void *s, uint16_t stream, struct tp_fence *out);
     bool (*done)(void *s, const struct tp_fence *f);
@@ -166,6 +179,7 @@ struct tp_source {
     const struct tp_source_ops *ops;
     void *state;
     uint64_t page; /* what ops->page said */
+    uint64_t held; /* bytes of the ranges that were got through this handle and not put */
 };
 
 /* Checks the groups and the flags of a table. TP_EBROKEN names the member. */
@@ -179,6 +193,10 @@ void tp_source_close(struct tp_source *src); /* a zeroed handle is fine */
 int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *out);
 int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size);
 uint64_t tp_src_capacity(struct tp_source *src); /* 0 = not known */
+/* Without the DEVICE MEMORY group: the page, what is held, the size. */
+uint64_t tp_src_granule(struct tp_source *src);
+uint64_t tp_src_taken(struct tp_source *src);
+uint64_t tp_src_cost(struct tp_source *src, uint64_t size, uint64_t align);
 void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out);
 bool tp_src_done(struct tp_source *src, const struct tp_fence *f);
 int tp_src_wait(struct tp_source *src, const struct tp_fence *f);

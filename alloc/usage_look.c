@@ -23,15 +23,15 @@ static void tally_piece(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
 static int check_books(const struct tp_usage *u, const struct tp_usage_device *d,
                        const struct tally *t)
 {
-    uint64_t sum = 0, reserved = tp_usage_reserved(u, d);
+    uint64_t sum = 0, ranges = tp_account_ranges(d->account);
     for (int k = 0; k < TP_WALK_COUNT; k++)
         sum += t->bytes[k];
-    if (sum == reserved && t->bytes[TP_WALK_LIVE] == d->granted)
+    if (sum == ranges && t->bytes[TP_WALK_LIVE] == d->granted)
         return TP_OK;
     return tp_fail(u->err, TP_EBROKEN,
-                   "strategy '%s' accounts for %llu of %llu reserved bytes, and for %llu of %llu "
-                   "handed out",
-                   u->player->strategy->name, (unsigned long long)sum, (unsigned long long)reserved,
+                   "strategy '%s' accounts for %llu of %llu bytes of its ranges, and for %llu of "
+                   "%llu handed out",
+                   u->player->strategy->name, (unsigned long long)sum, (unsigned long long)ranges,
                    (unsigned long long)t->bytes[TP_WALK_LIVE], (unsigned long long)d->granted);
 }
 
@@ -51,6 +51,7 @@ static uint64_t walk_now(struct tp_usage *u, struct tp_usage_device *d, struct t
     at->span = t.bytes[TP_WALK_SPAN];
     at->dead = t.bytes[TP_WALK_DEAD];
     at->internal = t.bytes[TP_WALK_INTERNAL];
+    at->page_rest = at->reserved - tp_account_ranges(d->account);
     return t.largest_span;
 }
 
@@ -74,6 +75,7 @@ static struct tp_at_peak state_of(const struct tp_usage *u, const struct tp_usag
         .span = TP_NONE,
         .dead = TP_NONE,
         .internal = TP_NONE,
+        .page_rest = TP_NONE,
     };
     if (u->pool)
         tp_usage_pool_state(&at);

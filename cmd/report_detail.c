@@ -39,8 +39,11 @@ static void note_idle(const struct tp_device_run *d, bool exact, char *note, siz
         used = (size_t)snprintf(note, size, "%s piece%s, the largest %s", tp_count(at->pieces).s,
                                 at->pieces == 1 ? "" : "s", tp_bytes(at->largest, exact).s);
     if (at->dead && used < size)
-        snprintf(note + used, size - used, "%s%s of it dead until a reset", used ? "; " : "",
-                 tp_bytes(at->dead, exact).s);
+        used += (size_t)snprintf(note + used, size - used, "%s%s of it dead until a reset",
+                                 used ? "; " : "", tp_bytes(at->dead, exact).s);
+    if (at->page_rest && at->page_rest != TP_NONE && used < size)
+        snprintf(note + used, size - used, "%s%s in pages that its ranges do not fill",
+                 used ? "; " : "", tp_bytes(at->page_rest, exact).s);
 }
 
 static void note_reserved(const struct tp_device_run *d, bool exact, char *note, size_t size)

@@ -1,6 +1,8 @@
 /* The heads of the screens: which trace, on what, played how. */
 #include "cmd/report_head.h"
 
+#include "alloc/device_pages.h"
+#include "alloc/units.h"
 #include "cmd/figures.h"
 #include "cmd/registry.h"
 
@@ -193,21 +195,35 @@ static void limit_text(const struct tp_result *r, bool exact, char *text, size_t
                  r->run->device_count > 1 ? " each" : "");
 }
 
+/* In what the simulated device gives up memory. */
+static void pages_text(const struct tp_source_spec *source, bool exact, char *text, size_t size)
+{
+    const struct tp_source_layer *base = &source->layers[0];
+    char page[32];
+    uint64_t bytes = TP_DEVICE_PAGE;
+    tp_opt_format(tp_opt_find(base->ops->options, "page"), base->opts, page, sizeof page);
+    bool own = tp_parse_size(page, &bytes);
+    snprintf(text, size, "pages of %s%s", tp_bytes(bytes, exact).s,
+             own ? "" : " as cudaMalloc takes them");
+}
+
 static void describe_virtual_gpu(const struct tp_result *r, bool exact, char *text, size_t size)
 {
     uint64_t capacity = r->run->devices[0].capacity;
-    char decorated[128], limit[64];
+    char decorated[128], limit[64], pages[96];
     bool several = r->run->device_count > 1;
     bool as_recorded = capacity != TP_NONE && capacity == tp_captured_capacity(r->captured);
     decorators_text(r->source, decorated, sizeof decorated);
     limit_text(r, exact, limit, sizeof limit);
-    snprintf(text, size,
-             "no GPU is used%s%s%s%s. Memory and call counts are exact for the simulated "
-             "device%s. Times are the policy's own work on this CPU; cudaMalloc is not in them",
-             decorated,
-             *limit ? several ? "; the simulated ones have " : "; the simulated one has " : "",
-             limit, as_recorded ? ", what the recorded one had when it ran out" : "",
-             several ? "s" : "");
+    pages_text(r->source, exact, pages, sizeof pages);
+    snprintf(
+        text, size,
+        "no GPU is used%s%s%s%s. Memory and call counts are exact for the simulated "
+        "device%s, in %s. Times are the policy's own work on this CPU; cudaMalloc is not in them",
+        decorated,
+        *limit ? several ? "; the simulated ones have " : "; the simulated one has " : "", limit,
+        as_recorded ? ", what the recorded one had when it ran out" : "", several ? "s" : "",
+        pages);
 }
 
 static void describe_device(const struct tp_result *r, bool exact, char *text, size_t size)

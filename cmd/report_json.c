@@ -262,6 +262,7 @@ static void write_at_peak(struct tp_json *j, cJSON *in, const char *name,
     tp_json_uint(j, o, "span_bytes", at->span);
     tp_json_uint(j, o, "dead_bytes", at->dead);
     tp_json_uint(j, o, "internal_bytes", at->internal);
+    tp_json_uint(j, o, "page_rest_bytes", at->page_rest);
 }
 
 /* Peaks between MARKs, by name; null: before the first. */

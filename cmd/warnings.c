@@ -2,6 +2,8 @@
  */
 #include "cmd/warnings.h"
 
+#include "alloc/device_pages.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,9 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
 {
     double times = tp_run_needed(r->run);
     uint64_t start = r->run->devices[0].start_bytes;
+    uint64_t rest = r->run->devices[0].at_peak.page_rest;
+    if (rest && rest != TP_NONE && start < TP_DEVICE_PAGE)
+        start = TP_DEVICE_PAGE;
     if (!start || tp_run_failed(r->run) || r->run->device_count > 1 ||
         tp_run_trace_peak(r->run) >= SMALL_PEAK || !(times >= SMALL_TIMES) ||
         !idle_is_start_up(&r->run->devices[0].at_peak))
@@ -232,8 +237,11 @@ static bool slow_build(const struct tp_result *r, char *text, size_t size)
 static const struct tp_warning warn_small_trace = {
     "small-trace", "the peak is below what the strategy starts with",
     "The trace's peak is below 16 MiB, and the strategy holds at least 1.5 times of it because it\n"
-    "starts with whole ranges and whole runs of blocks per size class. On a small program that\n"
-    "start-up cost outweighs everything else, so the factor says nothing about fragmentation.\n"
+    "starts with whole ranges and whole runs of blocks per size class, or the GPU with whole "
+    "pages\n"
+    "of 2 MiB. On a small program that start-up cost outweighs everything else, so the factor "
+    "says\n"
+    "nothing about fragmentation.\n"
     "Judge memory on a trace with a larger peak; times are not affected.",
     small_trace};
 static const struct tp_warning warn_page_per_block = {

@@ -13,7 +13,7 @@
  * promised), so a range of a higher alignment is asked for again with room to shift it, and the
  * device holds more for it than the range is long. cuMemFree may wait for the device, which no
  * count shows. */
-#include "alloc/addr_map.h"
+#include "alloc/device_pages.h"
 #include "alloc/source.h"
 #include "cuda/cuda_options.h"
 #include "cuda/device_map.h"
@@ -23,8 +23,6 @@
 
 #include <stdlib.h>
 
-enum { CUDA_PAGE = 512 };
-
 struct cuda_source {
     struct cuda_gpu gpu;
     struct cuda_fences fences;
@@ -32,6 +30,7 @@ struct cuda_source {
     struct cuda_occupy occupy;
     struct tp_addr_map ranges; /* address -> size */
     struct tp_addr_map bases;  /* address -> what cuMemAlloc gave, where that is another */
+    struct tp_device_pages pages;
     CUstream *streams;
     uint32_t stream_count;
     uint32_t created; /* streams [first_created, created) are ours to destroy */
@@ -39,18 +38,6 @@ struct cuda_source {
     uint64_t capacity;
     const uint64_t *now_ns; /* may be NULL */
 };
-
-static void *table_get(void *ctx, size_t size)
-{
-    (void)ctx;
-    return calloc(1, size);
-}
-
-static void table_put(void *ctx, void *p, size_t size)
-{
-    (void)ctx, (void)size;
-    free(p);
-}
 
 /* ---- opening and closing ---- */
 
@@ -98,6 +85,7 @@ static void free_ranges(struct cuda_source *s)
     }
     tp_addr_map_fini(&s->ranges);
     tp_addr_map_fini(&s->bases);
+    tp_device_pages_fini(&s->pages);
 }
 
 /* Everything is tried, on a lost device too. */
@@ -148,8 +136,9 @@ static int cuda_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
     int ordinal, rc = tp_cuda_map(opts->map, cfg->device, &ordinal, err);
     if (rc)
         return rc;
-    tp_addr_map_init(&s->ranges, table_get, table_put, s);
-    tp_addr_map_init(&s->bases, table_get, table_put, s);
+    tp_addr_map_init(&s->ranges, tp_pages_table_get, tp_pages_table_put, NULL);
+    tp_addr_map_init(&s->bases, tp_pages_table_get, tp_pages_table_put, NULL);
+    tp_device_pages_init(&s->pages);
     s->now_ns = cfg->now_ns;
     rc = tp_cuda_gpu_open(&s->gpu, ordinal, cfg, err);
     if (rc)
@@ -168,7 +157,25 @@ static int cuda_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
 static uint64_t cuda_page(void *state)
 {
     (void)state;
-    return CUDA_PAGE;
+    return TP_DEVICE_UNIT;
+}
+
+/* Counted by the rule by which `virtual` counts, so that a limit is known before the driver is
+ * asked and both report alike. What the device really gave up is asked with cuMemGetInfo. */
+static uint64_t cuda_granule(void *state)
+{
+    (void)state;
+    return TP_DEVICE_PAGE;
+}
+
+static uint64_t cuda_taken(void *state)
+{
+    return ((const struct cuda_source *)state)->pages.taken;
+}
+
+static uint64_t cuda_cost(void *state, uint64_t size, uint64_t align)
+{
+    return tp_device_pages_cost(&((const struct cuda_source *)state)->pages, size, align);
 }
 
 /* What was free when it was opened: others may hold the rest. */
@@ -218,6 +225,10 @@ static int cuda_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
     if (rc)
         return rc;
     tp_addr addr = (base + align - 1) & ~(align - 1);
+    if (tp_device_pages_take(&s->pages, addr, size, align)) {
+        rc = put_base(s, base);
+        return rc ? rc : TP_ENOMEM;
+    }
     tp_addr_map_insert(&s->ranges, addr, size);
     if (addr != base)
         tp_addr_map_insert(&s->bases, addr, base);
@@ -239,6 +250,7 @@ static int cuda_put(void *state, tp_addr addr, uint64_t size)
     if (rc)
         return rc;
     tp_addr_map_remove(&s->ranges, addr, NULL);
+    tp_device_pages_give(&s->pages, addr, size);
     if (base)
         tp_addr_map_remove(&s->bases, addr, NULL);
     return TP_OK;
@@ -367,6 +379,9 @@ const struct tp_source_ops tp_source_cuda = {
     .capacity = cuda_capacity,
     .get = cuda_get,
     .put = cuda_put,
+    .granule = cuda_granule,
+    .taken = cuda_taken,
+    .cost = cuda_cost,
     .record = cuda_record,
     .done = cuda_done,
     .wait = cuda_wait,

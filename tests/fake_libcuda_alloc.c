@@ -24,9 +24,8 @@ CUresult CUDAAPI cuMemGetInfo(size_t *free_bytes, size_t *total)
 /* Ranges below a granule share granules; the others are whole ones. NULL: out of memory. */
 static struct fc_memory *range_make(struct fc_device *d, uint64_t size)
 {
-    uint64_t wait;
     if (size < FC_GRANULE) {
-        struct fc_piece *p = fc_heap_take(d->small, NULL, size, &wait);
+        struct fc_piece *p = fc_heap_take_first(d->small, size);
         if (!p)
             return NULL;
         struct fc_memory *m = fc_memory_add(d, FC_RANGE, p->addr, size);

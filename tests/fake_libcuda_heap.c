@@ -346,19 +346,52 @@ static struct fc_piece *find_or_grow(struct fc_heap *h, struct fc_stream *s, uin
     return p;
 }
 
+static struct fc_piece *hand_out(struct fc_heap *h, struct fc_piece *p, uint64_t size)
+{
+    if (!p)
+        return NULL;
+    h->used += size;
+    if (h->used > h->used_high)
+        h->used_high = h->used;
+    return piece_cut(h, p, size);
+}
+
 struct fc_piece *fc_heap_take(struct fc_heap *h, struct fc_stream *s, uint64_t size, uint64_t *wait)
 {
     *wait = 0;
     promote(h);
     size = round_up(size, FC_UNIT);
-    struct fc_piece *p = find_or_grow(h, s, size, wait);
-    if (!p)
-        return NULL;
-    p = piece_cut(h, p, size);
-    h->used += size;
-    if (h->used > h->used_high)
-        h->used_high = h->used;
-    return p;
+    return hand_out(h, find_or_grow(h, s, size, wait), size);
+}
+
+/* The lowest number that no chunk has. */
+static uint32_t free_number(const struct fc_heap *h, const struct fc_chunk *but)
+{
+    for (uint32_t number = 0;; number++) {
+        const struct fc_chunk *c = h->chunks;
+        while (c && (c == but || c->number != number))
+            c = c->next;
+        if (!c)
+            return number;
+    }
+}
+
+struct fc_piece *fc_heap_take_first(struct fc_heap *h, uint64_t size)
+{
+    struct fc_piece *first = NULL;
+    size = round_up(size, FC_UNIT);
+    for (struct fc_chunk *c = h->chunks; c; c = c->next) {
+        struct fc_piece *p = first && first->chunk->number < c->number ? NULL : c->first;
+        while (p && (p->bins != &h->idle || p->size < size))
+            p = p->next;
+        first = p ? p : first;
+    }
+    if (!first) {
+        first = grow(h, h->chunk_size);
+        if (first)
+            first->chunk->number = free_number(h, first->chunk);
+    }
+    return hand_out(h, first, size);
 }
 
 void fc_heap_put(struct fc_heap *h, struct fc_piece *p, const struct fc_point *freed)

@@ -251,6 +251,7 @@ struct fc_piece {
 };
 
 struct fc_chunk {
+    uint32_t number; /* of a heap whose first place is asked for */
     struct fc_span span;
     struct fc_heap *heap;
     struct fc_chunk *prev, *next;
@@ -338,6 +339,9 @@ void fc_heap_init(struct fc_heap *h, struct fc_device *d, uint64_t chunk_size);
  * for. Without a stream only what the host knows to be free is taken. */
 struct fc_piece *fc_heap_take(struct fc_heap *h, struct fc_stream *s, uint64_t size,
                               uint64_t *wait);
+/* The lowest idle place in the chunk of the lowest number that has one; a new chunk has the lowest
+ * number that is free. */
+struct fc_piece *fc_heap_take_first(struct fc_heap *h, uint64_t size);
 void fc_heap_put(struct fc_heap *h, struct fc_piece *p, const struct fc_point *freed);
 void fc_heap_trim(struct fc_heap *h, uint64_t keep);
 void fc_chunk_trim(struct fc_chunk *c);  /* gives it back where nothing in it is handed out */

@@ -1,7 +1,8 @@
 /* The source `limit`: a device of a given capacity.
  *
- * Refuses, as out of memory, a get beyond `capacity` bytes in total. Only bytes count, not where
- * they lie: the fragmentation of a real device's own memory is not simulated. */
+ * Refuses, as out of memory, a get for which the source below would give up more than `capacity`
+ * bytes in total. Only bytes count, not where they lie: the fragmentation of a real device's own
+ * memory is not simulated. */
 #include "alloc/sources/pass.h"
 
 struct limit_opts {
@@ -9,8 +10,8 @@ struct limit_opts {
 };
 
 struct limit {
-    struct pass pass;        /* first */
-    uint64_t capacity, held; /* bytes; capacity 0 = none */
+    struct pass pass;  /* first */
+    uint64_t capacity; /* bytes; 0 = none */
 };
 
 static const struct tp_opt limit_rows[] = {{.name = "capacity",
@@ -26,30 +27,20 @@ static int limit_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
     struct limit *s = state;
     s->capacity = ((const struct limit_opts *)cfg->opts)->capacity;
     int rc = pass_init(&s->pass, cfg, "limit", err);
-    if (rc || !s->capacity || s->capacity >= cfg->inner->page)
+    uint64_t page = rc ? 0 : tp_src_granule(cfg->inner);
+    if (rc || !s->capacity || s->capacity >= page)
         return rc;
     return tp_fail(err, TP_EUSAGE, "a capacity of %llu B cannot hold one page, which has %llu B",
-                   (unsigned long long)s->capacity, (unsigned long long)cfg->inner->page);
+                   (unsigned long long)s->capacity, (unsigned long long)page);
 }
 
 static int limit_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 {
     struct limit *s = state;
-    if (s->capacity && (size > s->capacity || s->held > s->capacity - size))
+    uint64_t cost = s->capacity ? pass_cost(s, size, align) : 0;
+    if (s->capacity && (cost > s->capacity || pass_taken(s) > s->capacity - cost))
         return TP_EOOM;
-    int rc = pass_get(s, size, align, out);
-    if (!rc)
-        s->held += size;
-    return rc;
-}
-
-static int limit_put(void *state, tp_addr addr, uint64_t size)
-{
-    struct limit *s = state;
-    int rc = pass_put(s, addr, size);
-    if (!rc)
-        s->held -= size;
-    return rc;
+    return pass_get(s, size, align, out);
 }
 
 /* An own pool gets the capacity as its largest size; the default pool, which the process shares,
@@ -88,7 +79,7 @@ const struct tp_source_ops tp_source_limit = {
     .page = pass_page,
     .capacity = limit_capacity,
     .get = limit_get,
-    .put = limit_put,
+    .put = pass_put,
     .record = pass_record,
     .done = pass_done,
     .wait = pass_wait,

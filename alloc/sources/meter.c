@@ -1,8 +1,9 @@
 /* The source `meter`: counts what passes, into the account of the engine.
  *
  * Always on top of the stack: what a report calls reserved is what was counted here, not what a
- * strategy says of itself. Only calls that succeeded count, refusals apart. Waiting is measured by
- * what the source below does to the engine's clock. */
+ * strategy says of itself: the bytes that the source below gave up for the ranges held. Only calls
+ * that succeeded count, refusals apart. Waiting is measured by what the source below does to the
+ * engine's clock. */
 #include "alloc/sources/pass.h"
 
 struct meter {
@@ -31,7 +32,7 @@ static int meter_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
     }
     s->account->gets++;
     s->account->get_bytes += size;
-    s->account->reserved += size;
+    s->account->reserved = pass_taken(s);
     tp_account_update(s->account);
     return TP_OK;
 }
@@ -46,7 +47,7 @@ static int meter_put(void *state, tp_addr addr, uint64_t size)
     }
     s->account->puts++;
     s->account->put_bytes += size;
-    s->account->reserved -= size;
+    s->account->reserved = pass_taken(s);
     return TP_OK;
 }
 

@@ -52,6 +52,21 @@ static inline int pass_put(void *s, tp_addr addr, uint64_t size)
     return tp_src_put(pass_inner(s), addr, size);
 }
 
+static inline uint64_t pass_granule(void *s)
+{
+    return tp_src_granule(pass_inner(s));
+}
+
+static inline uint64_t pass_taken(void *s)
+{
+    return tp_src_taken(pass_inner(s));
+}
+
+static inline uint64_t pass_cost(void *s, uint64_t size, uint64_t align)
+{
+    return tp_src_cost(pass_inner(s), size, align);
+}
+
 static inline void pass_record(void *s, uint16_t stream, struct tp_fence *out)
 {
     *out = (struct tp_fence){.stream = stream};
@@ -138,8 +153,8 @@ static inline int pass_fault(void *s, struct tp_err *err)
 
 /* The members of a decorator's table that it does not change: they stand at the table's end. */
 #define PASS_DEVICE_MEMBERS                                                                        \
-    .follow = pass_follow, .work = pass_work, .memory = pass_memory, .counts = pass_counts,        \
-    .fault = pass_fault
+    .granule = pass_granule, .taken = pass_taken, .cost = pass_cost, .follow = pass_follow,        \
+    .work = pass_work, .memory = pass_memory, .counts = pass_counts, .fault = pass_fault
 #define PASS_POOL_MEMBERS                                                                          \
     .pool_close = pass_pool_close, .put_async = pass_put_async, .pool_trim = pass_pool_trim,       \
     .pool_marks = pass_pool_marks

@@ -3,7 +3,8 @@
  * A strategy's decisions must not depend on the addresses that it gets; the conformance suite runs
  * each one with and without this source and compares. Over real memory it takes a few decoys of the
  * same size, keeps one of them at random and gives the others back; decoys that are refused are
- * gone without, so that it never fails where the source below would not. Over `virtual`, whose
+ * gone without, so that it never fails where the source below would not; of a device whose ranges
+ * share pages, one that is kept can cost a page more than was foreseen. Over `virtual`, whose
  * addresses only rise, it makes up addresses of its own, below 2^61, and translates.
  *
  *     strategy's address --> | 0x1b3..0000 | --> virtual's address      (table `ranges`, tag =

@@ -9,15 +9,18 @@
  * when a later SYNC of its stream or device came, or `lag` after it was recorded; waiting moves the
  * clock.
  *
+ * As a device it hands out ranges of 512-byte units, and gives up pages of 2 MiB for them as
+ * cudaMalloc does (alloc/device_pages.h). With a page of another size, and as a host, a range takes
+ * what it has.
+ *
  * Known weakness: a get or put takes no time on that clock, and no device is this orderly. */
-#include "alloc/addr_map.h"
+#include "alloc/device_pages.h"
 #include "alloc/source.h"
-
-#include <stdlib.h>
 
 #define VIRTUAL_BASE    (UINT64_C(1) << 44)
 #define VIRTUAL_END     (UINT64_C(1) << 62)
 #define VIRTUAL_STREAMS 65536u
+#define HOST_PAGE       UINT64_C(4096)
 
 struct virtual_opts {
     uint64_t page;
@@ -26,7 +29,10 @@ struct virtual_opts {
 
 struct virtual
 {
-    struct tp_addr_map ranges; /* address -> size */
+    struct tp_addr_map ranges;    /* address -> size */
+    bool device;                  /* with pages of its own below the ranges */
+    struct tp_device_pages pages; /* of a device */
+    uint64_t held;                /* bytes of the ranges */
     tp_addr next;
     uint64_t page, lag_ns;
     uint64_t *now_ns;
@@ -36,7 +42,8 @@ struct virtual
     uint64_t *stream_sync;
 };
 
-static const char *const page_words[] = {"auto", NULL};
+enum { PAGE_AUTO, PAGE_DEVICE };
+static const char *const page_words[] = {"auto", "device", NULL};
 
 static const struct tp_opt virtual_rows[] = {
     {.name = "page",
@@ -47,8 +54,10 @@ static const struct tp_opt virtual_rows[] = {
      .max = UINT64_C(1) << 30,
      .choices = page_words,
      .arg = "SIZE",
-     .help = "granularity of ranges, a power of two\nauto: 4 KiB for host traces, 512 B for device "
-             "traces"},
+     .help = "granularity of ranges, a power of two; a range takes what it has\n"
+             "device: units of 512 B, and pages of 2 MiB that the device gives up for\n"
+             "them as cudaMalloc does: requests below 2 MiB share pages\n"
+             "auto: 4 KiB for host traces, device for device traces"},
     {.name = "lag",
      .type = TP_OPT_DURATION,
      .offset = offsetof(struct virtual_opts, lag),
@@ -58,25 +67,16 @@ static const struct tp_opt virtual_rows[] = {
      .help = "a stream reaches a recorded point so long after it"},
     {.name = NULL}};
 
-static void *table_get(void *ctx, size_t size)
-{
-    (void)ctx;
-    return calloc(1, size);
-}
-
-static void table_put(void *ctx, void *p, size_t size)
-{
-    (void)ctx, (void)size;
-    free(p);
-}
-
 static int virtual_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
     struct virtual *s = state;
     const struct virtual_opts *opts = cfg->opts;
     s->page = opts->page;
-    if (s->page == TP_OPT_KEYWORD(0))
-        s->page = cfg->kind == TP_KIND_DEVICE ? 512 : 4096;
+    if (s->page == TP_OPT_KEYWORD(PAGE_AUTO))
+        s->page = cfg->kind == TP_KIND_DEVICE ? TP_OPT_KEYWORD(PAGE_DEVICE) : HOST_PAGE;
+    s->device = s->page == TP_OPT_KEYWORD(PAGE_DEVICE);
+    if (s->device)
+        s->page = TP_DEVICE_UNIT;
     if (s->page & (s->page - 1))
         return tp_fail(err, TP_EUSAGE, "source 'virtual': 'page' must be a power of two");
     s->lag_ns = opts->lag;
@@ -85,7 +85,8 @@ static int virtual_init(void *state, const struct tp_source_cfg *cfg, struct tp_
     s->stream_sync = calloc(VIRTUAL_STREAMS, sizeof *s->stream_sync);
     if (!s->stream_sync)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    tp_addr_map_init(&s->ranges, table_get, table_put, s);
+    tp_addr_map_init(&s->ranges, tp_pages_table_get, tp_pages_table_put, NULL);
+    tp_device_pages_init(&s->pages);
     return TP_OK;
 }
 
@@ -93,12 +94,31 @@ static void virtual_fini(void *state)
 {
     struct virtual *s = state;
     tp_addr_map_fini(&s->ranges);
+    tp_device_pages_fini(&s->pages);
     free(s->stream_sync);
 }
 
 static uint64_t virtual_page(void *state)
 {
     return ((struct virtual *)state)->page;
+}
+
+static uint64_t virtual_granule(void *state)
+{
+    const struct virtual *s = state;
+    return s->device ? TP_DEVICE_PAGE : s->page;
+}
+
+static uint64_t virtual_taken(void *state)
+{
+    const struct virtual *s = state;
+    return s->device ? s->pages.taken : s->held;
+}
+
+static uint64_t virtual_cost(void *state, uint64_t size, uint64_t align)
+{
+    const struct virtual *s = state;
+    return s->device ? tp_device_pages_cost(&s->pages, size, align) : size;
 }
 
 static int virtual_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
@@ -110,8 +130,11 @@ static int virtual_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
     tp_addr addr = (s->next + mask) & ~mask;
     if (addr > VIRTUAL_END || size > VIRTUAL_END - addr)
         return TP_EOOM;
-    if (tp_addr_map_insert(&s->ranges, addr, size))
+    if (tp_addr_map_reserve(&s->ranges, s->ranges.count + 1) ||
+        (s->device && tp_device_pages_take(&s->pages, addr, size, align)))
         return TP_ENOMEM;
+    tp_addr_map_insert(&s->ranges, addr, size);
+    s->held += size;
     s->next = addr + size + s->page;
     *out = addr;
     return TP_OK;
@@ -124,6 +147,9 @@ static int virtual_put(void *state, tp_addr addr, uint64_t size)
     if (!held || *held != size)
         return TP_EINVAL;
     tp_addr_map_remove(&s->ranges, addr, NULL);
+    if (s->device)
+        tp_device_pages_give(&s->pages, addr, size);
+    s->held -= size;
     return TP_OK;
 }
 
@@ -175,6 +201,9 @@ const struct tp_source_ops tp_source_virtual = {
     .page = virtual_page,
     .get = virtual_get,
     .put = virtual_put,
+    .granule = virtual_granule,
+    .taken = virtual_taken,
+    .cost = virtual_cost,
     .record = virtual_record,
     .done = virtual_done,
     .wait = virtual_wait,

@@ -6,32 +6,32 @@ load common
 # figure EXPRESSION: of `run`, the first run of the JSON result on $out.
 figure() { query "$out" "$1"; }
 
-# A trace of a device: 64 objects of 256 KiB, every second one freed, then one of 4 MiB is wanted.
+# A trace of a device: 64 objects of 2 MiB, every second one freed, then one of 32 MiB is wanted.
 holes() {
     local i
     printf '{"format":"tapool-trace","version":1,"meta":{"kind":"device","name":"holes"}}\n'
     printf '{"t":1,"op":"mark","name":"fill"}\n'
-    for i in {1..64}; do printf '{"t":%d,"op":"alloc","id":%d,"size":262144}\n' "$((i + 1))" "$i"; done
+    for i in {1..64}; do printf '{"t":%d,"op":"alloc","id":%d,"size":2097152}\n' "$((i + 1))" "$i"; done
     for i in {1..63..2}; do printf '{"t":%d,"op":"free","id":%d}\n' "$((i + 100))" "$i"; done
     printf '{"t":900,"op":"mark","name":"large"}\n'
-    printf '{"t":1000,"op":"alloc","id":99,"size":4194304}\n{"t":1100,"op":"free","id":99}\n'
+    printf '{"t":1000,"op":"alloc","id":99,"size":33554432}\n{"t":1100,"op":"free","id":99}\n'
 }
 
 @test "screen: who runs out of memory, what was free then, who fits" {
     holes >holes.jsonl
-    ok play_once holes.jsonl -s arena=arena:first_range=16MiB -s direct --capacity 18MiB
+    ok play_once holes.jsonl -s arena=arena:arena_size=128MiB,first_range=128MiB -s direct --capacity 144MiB
     golden capacity-holes <"$out"
     tool width 100 <"$out"
-    matches "$out" 'in phase .large., asked for 4 MiB'
+    matches "$out" 'in phase .large., asked for 32 MiB'
     matches "$out" 'enough but not in one piece: fragmentation. Fits in [0-9.]+ MiB'
     matches "$out" '^  direct +fits'
 }
 
 @test "demand: no policy could serve it" {
     holes >holes.jsonl
-    ok play_once holes.jsonl -s direct --capacity 10MiB
-    matches "$out" 'the program itself needs 10.25 MiB here, more than the 10 MiB there are: demand'
-    matches "$out" 'Fits in 16 MiB'
+    ok play_once holes.jsonl -s direct --capacity 80MiB
+    matches "$out" 'the program itself needs 82 MiB here, more than the 80 MiB there are: demand'
+    matches "$out" 'Fits in 128 MiB'
 }
 
 @test "demand: a realloc needs its new size in place of the old one" {
@@ -45,16 +45,16 @@ holes() {
 
 @test "two devices: each has its own count" {
     printf '{"format":"tapool-trace","version":1,"meta":{"kind":"device","name":"two"},"streams":[{"id":0,"device":0},{"id":1,"device":1}]}\n' >two.jsonl
-    printf '%s\n' '{"op":"alloc","id":1,"size":2048}' '{"op":"free","id":1}' '{"op":"alloc","id":2,"size":512,"stream":1}' \
-        '{"op":"alloc","id":3,"size":4096,"stream":1}' '{"op":"alloc","id":4,"size":4096,"stream":1}' >>two.jsonl
-    ok play_once two.jsonl -s direct --capacity 1KiB
+    printf '%s\n' '{"op":"alloc","id":1,"size":8388608}' '{"op":"free","id":1}' '{"op":"alloc","id":2,"size":2097152,"stream":1}' \
+        '{"op":"alloc","id":3,"size":16777216,"stream":1}' '{"op":"alloc","id":4,"size":16777216,"stream":1}' >>two.jsonl
+    ok play_once two.jsonl -s direct --capacity 4MiB
     matches "$out" '1 of 1 allocations failed$'
     matches "$out" '2 of 3 allocations failed$'
 }
 
 @test "a program that was served in part: neither its memory nor its time is the answer" {
     holes >holes.jsonl
-    ok play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB
+    ok play_once holes.jsonl -s arena:arena_size=128MiB,first_range=128MiB --capacity 144MiB
     matches "$out" 'In short: arena ran out of memory, first at event 99: 1 allocation failed of a program'
     matches "$out" 'requested by the program  without what failed or was skipped'
     lacks "$out" 'took .* ns per call'
@@ -62,7 +62,7 @@ holes() {
 
 @test "--bytes writes every size in full" {
     holes >holes.jsonl
-    ok play_once holes.jsonl -s arena:first_range=16MiB -s lru -s direct --capacity 18MiB --bytes
+    ok play_once holes.jsonl -s arena:arena_size=128MiB,first_range=128MiB -s lru -s direct --capacity 144MiB --bytes
     lacks "$out" '[0-9] [KMG]iB'
     ok play_once holes.jsonl -s arena --bytes
     lacks "$out" '[0-9] [KMG]iB'
@@ -70,28 +70,28 @@ holes() {
 
 @test "Pick: a yardstick that fits is not hidden; calls go with the memory that they were counted with" {
     holes >holes.jsonl
-    ok play_once holes.jsonl -s a=arena:first_range=16MiB -s lru -s direct --capacity 18MiB
-    matches "$out" '^Pick lru: the only policy here that fits in 18 MiB, yardsticks aside'
-    ok play_once holes.jsonl -s a=arena:first_range=16MiB -s lru --capacity 18MiB
-    matches "$out" '^Pick lru: the only one of the 2 that fits in 18 MiB'
-    lines '{"op":"alloc","id":1,"size":512}' '{"op":"alloc","id":2,"size":512}' '{"op":"free","id":1}' '{"op":"free","id":2}' \
-        '{"op":"alloc","id":1,"size":1024}' '{"op":"free","id":1}' '{"op":"alloc","id":1,"size":512}' >calls.jsonl
+    ok play_once holes.jsonl -s a=arena:arena_size=128MiB,first_range=128MiB -s lru -s direct --capacity 144MiB
+    matches "$out" '^Pick lru: the only policy here that fits in 144 MiB, yardsticks aside'
+    ok play_once holes.jsonl -s a=arena:arena_size=128MiB,first_range=128MiB -s lru --capacity 144MiB
+    matches "$out" '^Pick lru: the only one of the 2 that fits in 144 MiB'
+    lines '{"op":"alloc","id":1,"size":2097152}' '{"op":"alloc","id":2,"size":2097152}' '{"op":"free","id":1}' '{"op":"free","id":2}' \
+        '{"op":"alloc","id":1,"size":4194304}' '{"op":"free","id":1}' '{"op":"alloc","id":1,"size":2097152}' >calls.jsonl
     sed -i '1s/"version": 1/"version": 1, "meta": {"kind": "device"}/' calls.jsonl
     ok play_once calls.jsonl -s lru -s less=lru:capacity_blocks=1
-    matches "$out" '^Pick lru: 3 driver calls .holding up to 2 KiB. where less needs [4-9], and fits in about as little'
+    matches "$out" '^Pick lru: 3 driver calls .holding up to 8 MiB. where less needs [4-9], and fits in about as little'
 }
 
 @test "JSON says the same: classes, the first failure, where it fits" {
     holes >holes.jsonl
-    ok play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB --json
+    ok play_once holes.jsonl -s arena:arena_size=128MiB,first_range=128MiB --capacity 144MiB --json
     is "$out" 'r["failed_allocations"], r["skipped_operations"]' '(1, 1)'
     is "$out" 'r["devices"][0]["failed_by"]' "{'demand': 0, 'fragmentation': 1, 'policy': 0, 'unknown': 0}"
     is "$out" '[r["devices"][0]["first_failure"][k] for k in ("class", "phase", "size_bytes", "capacity_bytes")]' \
-        "['fragmentation', 'large', 4194304, 18874368]"
+        "['fragmentation', 'large', 33554432, 150994944]"
     is "$out" 'r["devices"][0]["first_failure"]["state"]["event"], r["first_failed_event"]' '(99, 99)'
-    is "$out" '[r["devices"][0]["first_failure"]["state"][k] for k in ("time_ns", "requested_bytes")]' '[1000, 8388608]'
-    is "$out" '(lambda s: s["cached_bytes"] + s["span_bytes"] + (18 << 20) - s["reserved_bytes"] >= 4 << 20 > s["largest_piece_bytes"])(r["devices"][0]["first_failure"]["state"])' True
-    is "$out" 'r["memory"]["capacity_bytes"]' 18874368
+    is "$out" '[r["devices"][0]["first_failure"]["state"][k] for k in ("time_ns", "requested_bytes")]' '[1000, 67108864]'
+    is "$out" '(lambda s: s["cached_bytes"] + s["span_bytes"] + (144 << 20) - s["reserved_bytes"] >= 32 << 20 > s["largest_piece_bytes"])(r["devices"][0]["first_failure"]["state"])' True
+    is "$out" 'r["memory"]["capacity_bytes"]' 150994944
     is "$out" '[p["name"] for p in r["memory"]["phases"]]' "[None, 'fill', 'large']"
 }
 
@@ -106,7 +106,7 @@ holes() {
 @test "the curve: every change of a short trace, the peaks of a long one" {
     holes >holes.jsonl
     ok play_once holes.jsonl -s direct --json
-    is "$out" 'r["memory"]["curve"][:4]' '[[0, 0, 0, 0], [2, 262144, 262144, 262144], [3, 524288, 524288, 524288], [4, 786432, 786432, 786432]]'
+    is "$out" 'r["memory"]["curve"][:4]' '[[0, 0, 0, 0], [2, 2097152, 2097152, 2097152], [3, 4194304, 4194304, 4194304], [4, 6291456, 6291456, 6291456]]'
     for name in sqlite jq python-threads; do
         ok play_once "sample:$name" -s arena --json
         is "$out" 'len(r["memory"]["curve"]) <= 4096' True
@@ -120,7 +120,7 @@ holes() {
         ok play_once holes.jsonl -s $policy --json
         fits=$(figure 'r["memory"]["fits_in_bytes"]')
         ok play_once holes.jsonl -s $policy --capacity "$fits" --fail-on oom
-        capture play_once holes.jsonl -s $policy --capacity "$((fits - 512))" --fail-on oom
+        capture play_once holes.jsonl -s $policy --capacity "$((fits - 2097152))" --fail-on oom
         [ "$rc" -eq 1 ]
     done
 }
@@ -138,13 +138,13 @@ holes() {
 
 @test "--fail-on oom: the report, then exit 1; without it out of memory is an answer" {
     holes >holes.jsonl
-    ok play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB
-    capture play_once holes.jsonl -s arena:first_range=16MiB --capacity 18MiB --fail-on oom
+    ok play_once holes.jsonl -s arena:arena_size=128MiB,first_range=128MiB --capacity 144MiB
+    capture play_once holes.jsonl -s arena:arena_size=128MiB,first_range=128MiB --capacity 144MiB --fail-on oom
     [ "$rc" -eq 1 ]
     matches "$out" 'OUT OF MEMORY'
     one_sentence "$err"
     matches "$err" "oom: 'arena' failed 1 of the allocations of holes.jsonl"
-    ok play_once holes.jsonl -s direct --capacity 18MiB --fail-on oom
+    ok play_once holes.jsonl -s direct --capacity 144MiB --fail-on oom
     refused 2 'nothing that --fail-on knows' "$TAPOOL" replay holes.jsonl --fail-on slow
 }
 
@@ -238,7 +238,7 @@ END
     is "$out" 'r["recorded"]["devices"][0]["peak_reserved_bytes"]' 4194304
     ok play_once ran_out.jsonl -s direct --capacity 0 --json # no limit
     is "$out" 'r["failed_allocations"]' 0
-    ok play_once ran_out.jsonl -s direct --capacity 6MiB --json
+    ok play_once ran_out.jsonl -s direct --capacity 8MiB --json
     is "$out" 'r["failed_allocations"]' 0
     ok play_once ran_out.jsonl -s direct --limit 3 --json # before it happens
     is "$out" 'r["failed_allocations"]' 0

@@ -80,12 +80,12 @@ is_doctor() { python3 -S -E -c 'import json, sys; d = json.load(open(sys.argv[1]
     sed '/"events"/,$d' gpu.json >reuse.json
     cat >>reuse.json <<'END'
   "events": [
-    {"t": 0, "op": "alloc", "id": 1, "size": 1048576},
+    {"t": 0, "op": "alloc", "id": 1, "size": 2097152},
     {"t": 1000, "op": "free", "id": 1},
-    {"t": 2000, "op": "alloc", "id": 2, "size": 1048576, "stream": 7},
+    {"t": 2000, "op": "alloc", "id": 2, "size": 2097152, "stream": 7},
     {"t": 3000, "op": "free", "id": 2, "stream": 7} ] }
 END
-    for occupy in 'none 1048576' 'spin --occupy-scale 0.001 1048576' 'spin --occupy-scale 1000 2097152'; do
+    for occupy in 'none 2097152' 'spin --occupy-scale 0.001 2097152' 'spin --occupy-scale 1000 4194304'; do
         # shellcheck disable=SC2086 # words
         ok play_once reuse.json -s stream-pool --json --occupy ${occupy% *}
         is "$out" 'r["memory"]["peak_reserved_bytes"]' "${occupy##* }" || fail "with $occupy"

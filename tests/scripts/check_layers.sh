@@ -32,7 +32,7 @@ LIBC+='|strings|sysexits|syslog|termios|ucontext|unistd|utime|cpuid|immintrin|x8
 LIBC="<((sys|linux|asm|arpa)/[a-z0-9_./]+|$LIBC)\.h>"
 
 STRATEGY_HEADERS='"alloc/(strategy|source|err|opt|program|addr_map|lock)\.h"'
-SOURCE_HEADERS='"alloc/(source|err|opt|program|addr_map|random)\.h"'
+SOURCE_HEADERS='"alloc/(source|err|opt|program|addr_map|device_pages|random)\.h"'
 PROFILE_HEADERS='"alloc/(program|err|opt|random)\.h"|"traces/(profile|event)\.h"'
 TRACE_LIBRARIES='<(cjson/cJSON|cJSON|zlib|zstd|zstd_errors|openssl/[a-z0-9_]+)\.h>'
 CUDA_LIBRARIES='<(cuda[A-Za-z0-9_]*|nvml|cupti[a-z0-9_]*)\.h>'

@@ -291,7 +291,7 @@ static inline struct rig_walk rig_walk(struct rig *r)
     assert_int_equal(r->s->walk(r->st, rig_count, &w), TP_OK);
     for (int i = 0; i < TP_WALK_COUNT; i++)
         sum += w.sums[i];
-    assert_int_equal(sum, r->account.reserved);
+    assert_int_equal(sum, tp_account_ranges(&r->account));
     return w;
 }
 

@@ -589,9 +589,10 @@ static inline bool model_check(struct model *m, bool deep)
     if (w.live != m->live.count || w.sums[TP_WALK_LIVE] != m->live_bytes)
         return model_fail(m, MODEL_WALK, "the walk names %llu of %llu live blocks",
                           (unsigned long long)w.live, (unsigned long long)m->live.count);
-    if (sum != r->account.reserved)
-        return model_fail(m, MODEL_WALK, "the walk adds up to %llu bytes, %llu are reserved",
-                          (unsigned long long)sum, (unsigned long long)r->account.reserved);
+    if (sum != tp_account_ranges(&r->account))
+        return model_fail(m, MODEL_WALK, "the walk adds up to %llu bytes, its ranges have %llu",
+                          (unsigned long long)sum,
+                          (unsigned long long)tp_account_ranges(&r->account));
     return model_stats(m);
 }
 

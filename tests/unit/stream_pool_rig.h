@@ -21,7 +21,10 @@ static inline struct rig *open_with(struct rig_cfg cfg)
     struct rig *r = calloc(1, sizeof *r);
     assert_non_null(r);
     cfg.strategy = cfg.strategy ? cfg.strategy : &tp_strategy_stream_pool;
-    cfg.base = cfg.base ? cfg.base : &tp_source_virtual;
+    if (!cfg.base) { /* no pages that ranges share */
+        cfg.base = &tp_source_virtual;
+        cfg.base_options = "page=512";
+    }
     cfg.kind = TP_KIND_DEVICE;
     cfg.streams = cfg.streams ? cfg.streams : STREAMS;
     assert_int_equal(rig_open(r, &cfg), TP_OK);

@@ -1,7 +1,7 @@
 /* The rules of `lru`, one test each. What streams may do to it is in test_lru_streams.c. */
 #include "tests/unit/conformance.h"
 
-/* A device: pages of 512 bytes. */
+/* A device: pages of 512 bytes, and none that ranges share. */
 static struct rig *open_with(const struct rig_cfg *given)
 {
     struct rig *r = calloc(1, sizeof *r);
@@ -9,6 +9,7 @@ static struct rig *open_with(const struct rig_cfg *given)
     assert_non_null(r);
     cfg.strategy = &tp_strategy_lru;
     cfg.base = &tp_source_virtual;
+    cfg.base_options = "page=512";
     cfg.kind = TP_KIND_DEVICE;
     assert_int_equal(rig_open(r, &cfg), TP_OK);
     return r;

@@ -504,6 +504,9 @@ int main(void)
     guard_ops.page = guard_page;
     guard_ops.get = guard_get;
     guard_ops.put = guard_put;
+    guard_ops.granule = NULL; /* ranges take what they have */
+    guard_ops.taken = NULL;
+    guard_ops.cost = NULL;
     guard_ops.record = guard_record;
     guard_ops.done = guard_done;
     guard_ops.wait = guard_wait;

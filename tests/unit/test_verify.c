@@ -622,7 +622,7 @@ static void bytes_that_no_walk_names_are_found(void **state)
     s.walk = walk_without_the_rest;
     struct tp_program *p = four_blocks();
     struct tp_replay_cfg cfg = on(&tp_source_host, &s, p);
-    assert_found(&cfg, 50, "accounts for 1952 of 36864 reserved bytes");
+    assert_found(&cfg, 50, "accounts for 1952 of 36864 bytes of its ranges");
     tp_program_release(p);
 }
 

@@ -1,0 +1,296 @@
+/* What a device gives up for the ranges that cudaMalloc hands out of it: pages of 2 MiB.
+ *
+ *     page 1   | a | a | b |     free     | c |         requests below 2 MiB share pages, in units
+ *     page 2   | d |            free          |         of 512 bytes
+ *              |         e          | rest |            others have whole pages of their own
+ *
+ * A small request goes to the first shared page that has room, to its lowest place; where none has,
+ * a page is taken from the device and gets the lowest number that is free. A shared page goes back
+ * when nothing is left in it. So what is given up follows from the order of the calls and their
+ * sizes alone, whatever the addresses. A tree over the pages knows the longest free stretch of
+ * each: a look-up takes log n, and a look into one page at most its 4,096 units.
+ *
+ * Known weakness: drivers do not say where they put small requests; another order could take a page
+ * more or less. An alignment costs no more than the place in a shared page that it leaves free. */
+#ifndef TP_DEVICE_PAGES_H
+#define TP_DEVICE_PAGES_H
+
+#include "alloc/addr_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TP_DEVICE_PAGE UINT64_C(2097152)
+#define TP_DEVICE_UNIT UINT64_C(512) /* granularity of requests */
+
+enum {
+    TP_PAGE_UNITS = TP_DEVICE_PAGE / TP_DEVICE_UNIT,
+    TP_PAGE_WORDS = TP_PAGE_UNITS / 64,
+    TP_PAGES_FIRST = 16
+};
+
+struct tp_shared_page {
+    uint64_t used[TP_PAGE_WORDS]; /* a bit per unit */
+    uint32_t used_count;          /* units */
+    uint32_t longest;             /* free stretch, units */
+};
+
+/* Of the pages below it in the tree. */
+struct tp_pages_node {
+    uint16_t longest; /* the most */
+    bool vacant;      /* a number is free */
+};
+
+struct tp_device_pages {
+    uint64_t taken;                /* bytes that the device has given up */
+    struct tp_shared_page **pages; /* `room` of them by number, a power of two or 0; NULL: none */
+    struct tp_pages_node *tree;    /* 2 * room; the leaf of page i is `room + i` */
+    uint64_t room;
+    struct tp_addr_map places; /* address of a small range -> number of its page, first unit */
+};
+
+static inline void *tp_pages_table_get(void *ctx, size_t size)
+{
+    (void)ctx;
+    return calloc(1, size);
+}
+
+static inline void tp_pages_table_put(void *ctx, void *p, size_t size)
+{
+    (void)ctx, (void)size;
+    free(p);
+}
+
+static inline void tp_device_pages_init(struct tp_device_pages *p)
+{
+    *p = (struct tp_device_pages){0};
+    tp_addr_map_init(&p->places, tp_pages_table_get, tp_pages_table_put, NULL);
+}
+
+static inline void tp_device_pages_fini(struct tp_device_pages *p)
+{
+    for (uint64_t i = 0; i < p->room; i++)
+        free(p->pages[i]);
+    free(p->pages);
+    free(p->tree);
+    tp_addr_map_fini(&p->places);
+    *p = (struct tp_device_pages){0};
+}
+
+/* ---- one page ---- */
+
+/* The first unit from `at` on that is used, or that is not; TP_PAGE_UNITS: none. */
+static inline uint32_t tp_page_next(const struct tp_shared_page *page, uint32_t at, bool used)
+{
+    while (at < TP_PAGE_UNITS) {
+        uint64_t word = used ? page->used[at / 64] : ~page->used[at / 64];
+        word >>= at % 64;
+        if (word)
+            return at + (uint32_t)__builtin_ctzll(word);
+        at = (at / 64 + 1) * 64;
+    }
+    return TP_PAGE_UNITS;
+}
+
+/* The lowest place for so many units at a multiple of `align` bytes; there is one. */
+static inline uint32_t tp_page_place(const struct tp_shared_page *page, uint32_t units,
+                                     uint64_t align)
+{
+    uint64_t most = align < TP_DEVICE_PAGE ? align : TP_DEVICE_PAGE;
+    uint32_t step = most > TP_DEVICE_UNIT ? (uint32_t)(most / TP_DEVICE_UNIT) : 1;
+    for (uint32_t at = 0;;) {
+        uint32_t from = tp_page_next(page, at, false);
+        at = tp_page_next(page, from, true);
+        from = (from + step - 1) & -step;
+        assert(from + units <= TP_PAGE_UNITS);
+        if (from + units <= at)
+            return from;
+    }
+}
+
+static inline void tp_page_set(struct tp_shared_page *page, uint32_t from, uint32_t units,
+                               bool used)
+{
+    for (uint32_t at = from, end = from + units; at < end;) {
+        uint32_t count = 64 - at % 64 < end - at ? 64 - at % 64 : end - at;
+        uint64_t bits = (count == 64 ? ~UINT64_C(0) : (UINT64_C(1) << count) - 1) << at % 64;
+        if (used)
+            page->used[at / 64] |= bits;
+        else
+            page->used[at / 64] &= ~bits;
+        at += count;
+    }
+    page->used_count += used ? units : -units;
+}
+
+/* None is longer than `most`: the look ends at one that is as long. */
+static inline uint32_t tp_page_longest(const struct tp_shared_page *page, uint32_t most)
+{
+    uint32_t longest = 0;
+    for (uint32_t at = 0; at < TP_PAGE_UNITS && longest < most;) {
+        uint32_t from = tp_page_next(page, at, false);
+        at = tp_page_next(page, from, true);
+        longest = at - from > longest ? at - from : longest;
+    }
+    return longest;
+}
+
+/* The free stretch around a unit that is free. */
+static inline uint32_t tp_page_stretch(const struct tp_shared_page *page, uint32_t at)
+{
+    uint32_t from = at;
+    while (from > 0) {
+        uint64_t word = page->used[(from - 1) / 64] << (63 - (from - 1) % 64);
+        if (word) {
+            from -= (uint32_t)__builtin_clzll(word);
+            break;
+        }
+        from = (from - 1) / 64 * 64;
+    }
+    return tp_page_next(page, at, true) - from;
+}
+
+/* ---- all shared pages ---- */
+
+static inline void tp_pages_sum(struct tp_device_pages *p, uint64_t at)
+{
+    const struct tp_pages_node *a = &p->tree[2 * at], *b = a + 1;
+    p->tree[at] = (struct tp_pages_node){a->longest > b->longest ? a->longest : b->longest,
+                                         a->vacant || b->vacant};
+}
+
+/* After a page has changed, has come or gone. */
+static inline void tp_pages_note(struct tp_device_pages *p, uint64_t number)
+{
+    const struct tp_shared_page *page = p->pages[number];
+    uint64_t at = p->room + number;
+    p->tree[at] = (struct tp_pages_node){page ? (uint16_t)page->longest : 0, !page};
+    for (at /= 2; at; at /= 2)
+        tp_pages_sum(p, at);
+}
+
+static inline bool tp_pages_has(const struct tp_pages_node *n, uint64_t units)
+{
+    return units ? n->longest >= units : n->vacant;
+}
+
+/* The number of the first page with so many free units side by side, of 0 units the first number
+ * that is free; `room`: there is none. */
+static inline uint64_t tp_pages_find(const struct tp_device_pages *p, uint64_t units)
+{
+    uint64_t at = 1;
+    if (!p->room || !tp_pages_has(&p->tree[at], units))
+        return p->room;
+    while (at < p->room)
+        at = 2 * at + !tp_pages_has(&p->tree[2 * at], units);
+    return at - p->room;
+}
+
+/* Makes the tables twice as long. */
+static inline int tp_pages_grow(struct tp_device_pages *p)
+{
+    uint64_t room = p->room ? 2 * p->room : TP_PAGES_FIRST;
+    struct tp_shared_page **pages = calloc(room, sizeof *pages);
+    struct tp_pages_node *tree = calloc(2 * room, sizeof *tree);
+    if (!pages || !tree) {
+        free(pages);
+        free(tree);
+        return TP_ENOMEM;
+    }
+    if (p->room)
+        memcpy(pages, p->pages, p->room * sizeof *pages);
+    for (uint64_t i = 0; i < room; i++)
+        tree[room + i] = i < p->room ? p->tree[p->room + i] : (struct tp_pages_node){0, true};
+    free(p->pages);
+    free(p->tree);
+    p->pages = pages;
+    p->tree = tree;
+    p->room = room;
+    for (uint64_t at = room - 1; at; at--)
+        tp_pages_sum(p, at);
+    return TP_OK;
+}
+
+/* Takes one more page from the device. */
+static inline int tp_pages_add(struct tp_device_pages *p, uint64_t *number)
+{
+    *number = tp_pages_find(p, 0);
+    int rc = *number < p->room ? TP_OK : tp_pages_grow(p); /* its first number was the old room */
+    struct tp_shared_page *page = rc ? NULL : calloc(1, sizeof *page);
+    if (!page)
+        return TP_ENOMEM;
+    page->longest = TP_PAGE_UNITS;
+    p->pages[*number] = page;
+    p->taken += TP_DEVICE_PAGE;
+    tp_pages_note(p, *number);
+    return TP_OK;
+}
+
+/* Free units side by side in which there is sure to be a place of that alignment; of a page that is
+ * empty every alignment has one. */
+static inline uint64_t tp_pages_needed(uint64_t size, uint64_t align)
+{
+    uint64_t units = size / TP_DEVICE_UNIT, step = align / TP_DEVICE_UNIT;
+    return step > 1 && step < TP_PAGE_UNITS ? units + step - 1 : step > 1 ? TP_PAGE_UNITS : units;
+}
+
+/* ---- what sources call; sizes are multiples of TP_DEVICE_UNIT, alignments powers of two ---- */
+
+/* Bytes of the device that one more range would take. */
+static inline uint64_t tp_device_pages_cost(const struct tp_device_pages *p, uint64_t size,
+                                            uint64_t align)
+{
+    if (size < TP_DEVICE_PAGE)
+        return tp_pages_find(p, tp_pages_needed(size, align)) < p->room ? 0 : TP_DEVICE_PAGE;
+    return size > UINT64_MAX - TP_DEVICE_PAGE ? UINT64_MAX
+                                              : (size + TP_DEVICE_PAGE - 1) & -TP_DEVICE_PAGE;
+}
+
+/* Of a range that was handed out. TP_ENOMEM: nothing has changed. */
+static inline int tp_device_pages_take(struct tp_device_pages *p, uint64_t addr, uint64_t size,
+                                       uint64_t align)
+{
+    if (size >= TP_DEVICE_PAGE) {
+        p->taken += tp_device_pages_cost(p, size, align);
+        return TP_OK;
+    }
+    uint64_t number = tp_pages_find(p, tp_pages_needed(size, align));
+    if (tp_addr_map_reserve(&p->places, p->places.count + 1) ||
+        (number == p->room && tp_pages_add(p, &number)))
+        return TP_ENOMEM;
+    struct tp_shared_page *page = p->pages[number];
+    uint32_t units = (uint32_t)(size / TP_DEVICE_UNIT), from = tp_page_place(page, units, align);
+    bool shorter = tp_page_stretch(page, from) == page->longest;
+    tp_page_set(page, from, units, true);
+    if (shorter)
+        page->longest = tp_page_longest(page, page->longest);
+    tp_pages_note(p, number);
+    return tp_addr_map_insert(&p->places, addr, number * TP_PAGE_UNITS + from);
+}
+
+/* A range that was taken, with the same size. */
+static inline void tp_device_pages_give(struct tp_device_pages *p, uint64_t addr, uint64_t size)
+{
+    uint64_t place;
+    if (size >= TP_DEVICE_PAGE) {
+        p->taken -= tp_device_pages_cost(p, size, 1);
+        return;
+    }
+    bool known = tp_addr_map_remove(&p->places, addr, &place);
+    assert(known);
+    (void)known;
+    uint64_t number = place / TP_PAGE_UNITS;
+    uint32_t from = (uint32_t)(place % TP_PAGE_UNITS);
+    struct tp_shared_page *page = p->pages[number];
+    tp_page_set(page, from, (uint32_t)(size / TP_DEVICE_UNIT), false);
+    uint32_t stretch = tp_page_stretch(page, from);
+    page->longest = stretch > page->longest ? stretch : page->longest;
+    if (!page->used_count) {
+        free(page);
+        p->pages[number] = NULL;
+        p->taken -= TP_DEVICE_PAGE;
+    }
+    tp_pages_note(p, number);
+}
+
+#endif

@@ -28,6 +28,7 @@ static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t de
                                .kind = (enum tp_kind)p->facts->kind,
                                .device = device,
                                .streams = p->facts->streams,
+                               .keeps_ranges = cfg->shared.keeps_ranges,
                                .time_calls = cfg->shared.time_calls,
                                .lost = &p->lost,
                                .current = cfg->shared.current,

@@ -1,7 +1,7 @@
 /* The verifying pass: plays the program once beside a shadow of its own and names the event at
  * which the strategy broke its contract: blocks that overlap, a wrong alignment, too few bytes,
- * contents that changed, a repeated free that was accepted, books that do not add up, bytes kept at
- * the end.
+ * bytes that are not in one range of the source, contents that changed, a repeated free that was
+ * accepted, books that do not add up, bytes kept at the end.
  *
  *     alloc    shadow: nothing of it is live yet        host memory: a pattern is written
  *     free     the pattern is still there, then         a second free must be refused
@@ -115,14 +115,11 @@ static void forget(struct verify *v, uint16_t device, uint32_t slot)
     tp_shadow_remove(&v->shadow, device, slot);
 }
 
-/* Of both ends; where there is no host memory, a source does not say which addresses it gave. */
+/* A foreign allocator has no source. */
 static bool is_from_source(const struct verify *v, uint16_t device, tp_addr addr, uint64_t granted)
 {
     struct tp_instance *in = &v->player->instances[device];
-    if (!v->player->host_memory || !in->depth)
-        return true;
-    struct tp_source *src = &in->stack[in->depth - 1];
-    return tp_src_host(src, addr) && tp_src_host(src, addr + (granted - 1));
+    return !in->depth || tp_src_holds(&in->stack[in->depth - 1], addr, granted);
 }
 
 /* Bytes, alignment, place; false: it cannot be kept in the shadow. */
@@ -138,7 +135,7 @@ static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr ad
     else if (addr % align)
         broken(v, "handed out an address that is not aligned to %" PRIu64, align);
     else if (!is_from_source(v, insn->device, addr, granted))
-        broken(v, "handed out memory that it did not get from its source");
+        broken(v, "handed out memory that is not within one range of its source");
     uint32_t other =
         v->status ? TP_SHADOW_NONE : tp_shadow_overlap(&v->shadow, insn->device, addr, granted);
     if (other != TP_SHADOW_NONE)
@@ -290,7 +287,9 @@ int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct t
 {
     struct tp_player p;
     struct verify v = {0};
-    int status = tp_player_open(&p, cfg, cfg->strategy, err);
+    struct tp_replay_cfg watched = *cfg;
+    watched.shared.keeps_ranges = true;
+    int status = tp_player_open(&p, &watched, cfg->strategy, err);
     if (status)
         return status;
     status = verify_open(&v, &p, err);

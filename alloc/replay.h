@@ -50,8 +50,9 @@ struct tp_source_layer {
 
 /* What the passes of one tp_replay share; the engine's own. */
 struct tp_replay_shared {
-    void **current;  /* for the sources */
-    bool time_calls; /* likewise */
+    void **current;    /* for the sources */
+    bool time_calls;   /* likewise */
+    bool keeps_ranges; /* likewise */
 };
 
 /* Called between replays and between windows, never in a timed region. */

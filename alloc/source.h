@@ -98,6 +98,7 @@ struct tp_source_cfg {
     const void *opts;           /* parsed from `options`; NULL when the source has none */
     struct tp_source *inner;    /* for decorators */
     struct tp_account *account; /* for the meter */
+    bool keeps_ranges;          /* for the meter: it is going to be asked what it `holds` */
     uint64_t *now_ns;           /* recorded time, written by the engine; sources may advance it */
     enum tp_kind kind;
     uint16_t device;
@@ -137,6 +138,10 @@ struct tp_source_ops {
     uint64_t (*granule)(void *s);
     uint64_t (*taken)(void *s);
     uint64_t (*cost)(void *s, uint64_t size, uint64_t align);
+
+    /* METER, with cfg->keeps_ranges. Do all these bytes lie in one range, or in one block of a
+     * pool, that was given and not taken back? */
+    bool (*holds)(void *s, tp_addr addr, uint64_t size);
 
     /* FENCES. done: true when the stream's work up to the fence is complete. wait: until then. */
     void (*record)(void *s, uint16_t stream, struct tp_fence *out);
@@ -197,6 +202,7 @@ uint64_t tp_src_capacity(struct tp_source *src); /* 0 = not known */
 uint64_t tp_src_granule(struct tp_source *src);
 uint64_t tp_src_taken(struct tp_source *src);
 uint64_t tp_src_cost(struct tp_source *src, uint64_t size, uint64_t align);
+bool tp_src_holds(struct tp_source *src, tp_addr addr, uint64_t size); /* of the meter only */
 void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out);
 bool tp_src_done(struct tp_source *src, const struct tp_fence *f);
 int tp_src_wait(struct tp_source *src, const struct tp_fence *f);

@@ -3,13 +3,17 @@
  * Always on top of the stack: what a report calls reserved is what was counted here, not what a
  * strategy says of itself: the bytes that the source below gave up for the ranges held. Only calls
  * that succeeded count, refusals apart. Waiting is measured by what the source below does to the
- * engine's clock. */
+ * engine's clock. For the verifying pass it also keeps what was
+ * given, whatever the source: then it can say whether a block lies in one range. */
 #include "alloc/sources/pass.h"
+#include "alloc/sources/range_table.h"
 
 struct meter {
     struct pass pass; /* first */
     struct tp_account *account;
     const uint64_t *now_ns; /* may be NULL */
+    bool keeps_ranges;
+    struct range_table ranges; /* of pools the blocks; empty unless it keeps them */
 };
 
 static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
@@ -19,17 +23,53 @@ static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
         return tp_fail(err, TP_EBROKEN, "source 'meter' needs an account");
     s->account = cfg->account;
     s->now_ns = cfg->now_ns;
+    s->keeps_ranges = cfg->keeps_ranges;
     return pass_init(&s->pass, cfg, "meter", err);
+}
+
+static void meter_fini(void *state)
+{
+    range_table_fini(&((struct meter *)state)->ranges);
+}
+
+static bool meter_holds(void *state, tp_addr addr, uint64_t size)
+{
+    const struct meter *s = state;
+    const struct range_item *r = range_table_find(&s->ranges, addr);
+    assert(s->keeps_ranges);
+    return r && size <= r->size - (addr - r->addr);
+}
+
+/* Room comes first: what was given is never lost from sight. */
+static int keep_room(struct meter *s)
+{
+    return s->keeps_ranges ? range_table_reserve(&s->ranges) : TP_OK;
+}
+
+static void keep(struct meter *s, tp_addr addr, uint64_t size)
+{
+    if (s->keeps_ranges)
+        range_table_insert(&s->ranges, (struct range_item){.addr = addr, .size = size});
+}
+
+static void forget(struct meter *s, tp_addr addr)
+{
+    const struct range_item *r = s->keeps_ranges ? range_table_find(&s->ranges, addr) : NULL;
+    if (r && r->addr == addr)
+        range_table_remove(&s->ranges, r);
 }
 
 static int meter_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 {
     struct meter *s = state;
-    int rc = pass_get(s, size, align, out);
+    int rc = keep_room(s);
+    if (!rc)
+        rc = pass_get(s, size, align, out);
     if (rc) {
         s->account->refused_gets += rc == TP_EOOM;
         return rc;
     }
+    keep(s, *out, size);
     s->account->gets++;
     s->account->get_bytes += size;
     s->account->reserved = pass_taken(s);
@@ -45,6 +85,7 @@ static int meter_put(void *state, tp_addr addr, uint64_t size)
         s->account->refused_puts += rc == TP_EIO;
         return rc;
     }
+    forget(s, addr);
     s->account->puts++;
     s->account->put_bytes += size;
     s->account->reserved = pass_taken(s);
@@ -67,7 +108,11 @@ static int meter_wait(void *state, const struct tp_fence *f)
 static int meter_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out)
 {
     struct meter *s = state;
-    int rc = pass_get_async(s, size, stream, out);
+    int rc = keep_room(s);
+    if (!rc)
+        rc = pass_get_async(s, size, stream, out);
+    if (!rc)
+        keep(s, *out, size);
     s->account->refused_gets += rc == TP_EOOM;
     s->account->gets += rc == TP_OK;
     s->account->get_bytes += rc == TP_OK ? size : 0;
@@ -78,6 +123,8 @@ static int meter_put_async(void *state, tp_addr addr, uint16_t stream)
 {
     struct meter *s = state;
     int rc = pass_put_async(s, addr, stream);
+    if (!rc)
+        forget(s, addr);
     s->account->puts += rc == TP_OK;
     return rc;
 }
@@ -88,11 +135,12 @@ const struct tp_source_ops tp_source_meter = {
     .flags = TP_SRC_DECORATOR,
     .state_size = sizeof(struct meter),
     .init = meter_init,
-    .fini = pass_fini,
+    .fini = meter_fini,
     .page = pass_page,
     .capacity = pass_capacity,
     .get = meter_get,
     .put = meter_put,
+    .holds = meter_holds,
     .record = pass_record,
     .done = pass_done,
     .wait = meter_wait,

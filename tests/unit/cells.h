@@ -25,7 +25,8 @@ enum fault {
     NO_ADDRESS,    /* alloc: address 0 */
     BEYOND_SPACE,  /* alloc: ends behind the last address */
     OUTSIDE,       /* alloc: memory that no source gave */
-    BEYOND_RANGE,  /* alloc: more bytes than the range has */
+    BEYOND_RANGE,  /* alloc: one byte more than the range has */
+    ACROSS_RANGES, /* alloc: bytes of two ranges that are neighbours; on host only */
     WRITE,         /* alloc: a byte at `offset` of the block of event 10 */
     MIX_UP,        /* alloc: the block of event 10 gets what is in that of event 20 */
     REFUSE_ALLOC,  /* alloc: TP_EINVAL */
@@ -162,6 +163,20 @@ static void break_block(const struct cell *first, const struct tp_req *rq, struc
     }
 }
 
+/* The lower of two ranges of a page that lie side by side, less a few bytes of its own. */
+static tp_addr two_neighbours(struct tp_source *source)
+{
+    tp_addr got[64];
+    for (int i = 0; i < 64; i++) {
+        assert_int_equal(tp_src_get(source, PAGE, PAGE, &got[i]), TP_OK);
+        for (int k = 0; k < i; k++)
+            if (got[i] + PAGE == got[k] || got[k] + PAGE == got[i])
+                return (got[i] < got[k] ? got[i] : got[k]) + PAGE - 16;
+    }
+    fail_msg("no two of 64 ranges are neighbours");
+    return 0;
+}
+
 /* Two pages more than needed, so that what is handed out wrongly can be written. The block lies
  * behind the first of them, or at the alignment. */
 static int cells_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_block *out)
@@ -184,7 +199,9 @@ static int cells_alloc(void *st, void *thr, const struct tp_req *rq, struct tp_b
     else if (happens(MIX_UP))
         memcpy((void *)(uintptr_t)first->addr, (void *)(uintptr_t)first[1].addr, first->granted);
     else if (happens(BEYOND_RANGE))
-        out->granted = UINT64_C(1) << 40;
+        out->granted = base + bytes - out->addr + 1;
+    else if (happens(ACROSS_RANGES))
+        out->addr = two_neighbours(c->env->source);
     else if (plan.fault >= SAME_BLOCK && plan.fault <= OUTSIDE && happens(plan.fault))
         break_block(first, rq, out);
     return TP_OK;

@@ -253,11 +253,12 @@ static struct tp_program *four_blocks(void)
 static void a_wrong_block_is_found_where_it_is_handed_out(void **state)
 {
     (void)state;
+    static const char foreign[] = "handed out memory that is not within one range of its source";
     static const char overlap[] = "handed out bytes that belong to the block of event 10, which";
     static const struct {
         enum fault fault;
         const char *what;
-        bool host_only;
+        bool host_only; /* virtual ranges are no neighbours */
     } rows[] = {{SAME_BLOCK, overlap, false},
                 {WITHIN, overlap, false},
                 {ACROSS_START, NULL, false}, /* of these two the alignment is wrong as well */
@@ -266,8 +267,9 @@ static void a_wrong_block_is_found_where_it_is_handed_out(void **state)
                 {TOO_SMALL, "handed out 639 bytes where 640 were asked for", false},
                 {NO_ADDRESS, "handed out an address that no block can have", false},
                 {BEYOND_SPACE, "handed out an address that no block can have", false},
-                {OUTSIDE, "handed out memory that it did not get from its source", true},
-                {BEYOND_RANGE, "handed out memory that it did not get from its source", true},
+                {OUTSIDE, foreign, false},
+                {BEYOND_RANGE, foreign, false},
+                {ACROSS_RANGES, foreign, true},
                 {REFUSE_ALLOC, "refused a correct call", false}};
     struct tp_program *p = four_blocks();
     for (size_t i = 0; i < COUNT(rows) * COUNT(sources); i++) {
@@ -278,6 +280,27 @@ static void a_wrong_block_is_found_where_it_is_handed_out(void **state)
         plan.fault = rows[row].fault;
         plan.at = 3;
         assert_found(&cfg, 30, rows[row].what ? rows[row].what : "handed out");
+    }
+    tp_program_release(p);
+}
+
+/* With decorators between: it is the meter on top that knows the ranges. */
+static void a_range_is_known_whatever_lies_below_the_meter(void **state)
+{
+    (void)state;
+    static uint64_t room[OPTION_WORDS];
+    struct tp_program *p = four_blocks();
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        struct tp_replay_cfg cfg = on(sources[i], &copying, p);
+        cfg.layers[cfg.layer_count++] = (struct tp_source_layer){
+            &tp_source_shuffle,
+            default_options(tp_source_shuffle.options, tp_source_shuffle.opts_size, room)};
+        limit_to(&cfg, 1 << 20);
+        plan.fault = BEYOND_RANGE;
+        plan.at = 2;
+        assert_found(&cfg, 20, "is not within one range of its source");
+        plan.fault = NO_FAULT;
+        assert_verified(&cfg);
     }
     tp_program_release(p);
 }
@@ -657,6 +680,7 @@ int main(void)
         TEST(a_real_allocator_is_verified),
         TEST(a_program_that_allocates_nothing_is_verified),
         TEST(a_wrong_block_is_found_where_it_is_handed_out),
+        TEST(a_range_is_known_whatever_lies_below_the_meter),
         TEST(an_overlap_of_one_byte_is_found),
         TEST(a_wrong_block_in_the_prologue_is_found),
         TEST(addresses_of_another_device_are_no_overlap),

@@ -29,6 +29,15 @@ enum tp_opt_type {
     TP_OPT_LIST      /* struct tp_opt_list: may be given more than once */
 };
 
+/* Who may set an option, each stricter than the one before. What runs a program, writes or names a
+ * file needs the user's own word: a configuration file that is found may have come with a folder
+ * of somebody else's. */
+enum tp_opt_from {
+    TP_OPT_ANYWHERE, /* also a file that was found */
+    TP_OPT_USER,     /* the command line, the environment, a file that the environment names */
+    TP_OPT_CALL      /* the command line: it is what one call is asked for */
+};
+
 struct tp_opt_list {
     char **items; /* owned */
     size_t count;
@@ -43,6 +52,7 @@ struct tp_opt {
     const char *name; /* as written in key=value, or after -- */
     char letter;      /* -x on the command line, or 0 */
     enum tp_opt_type type;
+    enum tp_opt_from from;
     size_t offset;              /* of the member in the option struct */
     const char *def;            /* default as text; NULL: unset (TEXT, LIST) or no/0 */
     uint64_t min, max;          /* both inclusive; max 0 = no limit; for UINT, SIZE, DURATION */

@@ -1,6 +1,7 @@
 /* tapool check: the gate of a CI. What it does is in cmd/gate/check_*.c; here is what it can be
  * asked for, and what becomes of the answer. */
 #include "cmd/cli.h"
+#include "cmd/config.h"
 
 #include "alloc/clock.h"
 #include "cmd/gate/check_job.h"
@@ -31,6 +32,7 @@ static const char *const time_words[] = {"auto", NULL};
 static const struct tp_opt rows[] = {
     {.name = "baseline",
      .type = TP_OPT_TEXT,
+     .from = TP_OPT_USER,
      .offset = ROW(baseline),
      .arg = "FILE",
      .help = "the stored baseline (default: tapool-baseline.json here or in a parent folder)"},
@@ -57,6 +59,7 @@ static const struct tp_opt rows[] = {
              "has it)"},
     {.name = "update",
      .type = TP_OPT_FLAG,
+     .from = TP_OPT_USER,
      .offset = ROW(update),
      .help = "measure and write the baseline instead of comparing with it; says what changed"},
     {.name = "reason",
@@ -72,6 +75,7 @@ static const struct tp_opt rows[] = {
              "may be repeated. For one cell: its 'tolerances' in the file"},
     {.name = "base-bin",
      .type = TP_OPT_TEXT,
+     .from = TP_OPT_USER,
      .offset = ROW(base_bin),
      .arg = "PATH",
      .help = "the tapool of the merge base: times are compared with it, live, and instructions"},
@@ -82,6 +86,7 @@ static const struct tp_opt rows[] = {
      .help = "compare times with those of this strategy instead"},
     {.name = "bin",
      .type = TP_OPT_TEXT,
+     .from = TP_OPT_USER,
      .offset = ROW(bin),
      .arg = "PATH",
      .help = "the tapool that is checked (default: this one)"},
@@ -225,8 +230,9 @@ static int check_core(const struct tp_check_opts *o, struct tp_err *err)
 }
 
 /* Contradictions, found before any work. */
-static int check_options(const struct tp_check_opts *o, struct tp_err *err)
+static int check_options(const struct tp_args *args, struct tp_err *err)
 {
+    const struct tp_check_opts *o = args->opts;
     const struct {
         bool wrong;
         const char *text;
@@ -235,8 +241,8 @@ static int check_options(const struct tp_check_opts *o, struct tp_err *err)
         {o->update + o->plan + (o->aa > 0) > 1, "--update, --plan and --aa exclude each other"},
         {!is_check(o) && tp_check_exports_any(&o->exports),
          "--format and --export are about a check: not with --update, --plan or --aa"},
-        {o->reason && !o->update, "--reason goes with --update"},
-        {o->tolerances.count && !o->update, "--tolerance goes with --update"},
+        {!o->update && tp_config_typed(args, rows, "reason"), "--reason goes with --update"},
+        {!o->update && tp_config_typed(args, rows, "tolerance"), "--tolerance goes with --update"},
         {o->aa && (o->base_bin || o->base_strategy), "--aa checks a build against itself: it takes "
                                                      "neither --base-bin nor --base-strategy"},
     };
@@ -408,7 +414,7 @@ static int run_check(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     struct tp_check k = {.o = args->opts, .word_count = args->count, .words = args->words};
     struct tp_stop stop; /* not put back: the process ends after this */
-    int status = check_options(k.o, err);
+    int status = check_options(args, err);
     if (!status)
         status = set_up(&k, err);
     if (status && is_check(k.o)) {

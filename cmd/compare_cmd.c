@@ -105,12 +105,14 @@ static const struct tp_opt rows[] = {
     {.name = "json", .type = TP_OPT_FLAG, .offset = ROW(json), .help = "the same as --format json"},
     {.name = "export-json",
      .type = TP_OPT_TEXT,
+     .from = TP_OPT_USER,
      .offset = ROW(export_json),
      .arg = "FILE",
      .help = "write the JSON to FILE as well"},
     {.name = "force",
      .letter = 'f',
      .type = TP_OPT_FLAG,
+     .from = TP_OPT_USER,
      .offset = ROW(force),
      .help = "overwrite FILE"},
     {.name = "bytes", .type = TP_OPT_FLAG, .offset = ROW(bytes), .help = "sizes in full"},
@@ -227,12 +229,10 @@ static int check_stored(const struct tp_args *args, struct tp_err *err)
 {
     static const char *const live[] = {"strategy", "source", "rounds", "min-time", "capacity",
                                        "touch",    "limit",  "space",  "device",   NULL};
-    for (size_t i = 0; live[i]; i++) {
-        const struct tp_opt *row = tp_opt_find(rows, live[i]);
-        if (row && args->origins[row - rows].level == TP_LEVEL_FLAG)
+    for (size_t i = 0; live[i]; i++)
+        if (tp_config_typed(args, rows, live[i]))
             return tp_fail(err, TP_EUSAGE, "--%s goes with traces: a stored result has its own",
-                           row->name);
-    }
+                           live[i]);
     return TP_OK;
 }
 

@@ -1,10 +1,12 @@
 /* Finds and reads the configuration file.
  *
  * It is looked for as git looks for .git: in the current folder and in each one above, and the
- * first is taken. A file may name files to overwrite and programs to start, so one that someone
- * else has put above our folder (/tmp/.tapool.ini) must not be obeyed: it has to belong to the
- * user, to root, or to the owner of the current folder. The last is the case of a container that
- * runs as root in a checkout of another user. One that TAPOOL_CONFIG names is the user's choice. */
+ * first is taken. One that someone else has put above our folder (/tmp/.tapool.ini) must not be
+ * obeyed: it has to belong to the user, to root, or to the owner of the current folder. The last is
+ * the case of a container that runs as root in a checkout of another user. But a file of the user's
+ * may have come with a folder that was cloned or unpacked: wherever it was found, the home folder
+ * included, it sets nothing that runs a program, writes or names a file (TP_OPT_USER). One that
+ * TAPOOL_CONFIG names is the user's choice: whoever sets that could set these as well. */
 #include "cmd/config.h"
 
 #include <errno.h>
@@ -103,7 +105,7 @@ static int read_file(const char *path, bool searched, struct tp_config *out, str
     if (!status)
         status = read_all(fd, path, text, &size, err);
     if (!status)
-        status = tp_config_parse(text, size, path, out, err);
+        status = tp_config_parse(text, size, path, !searched, out, err);
     free(text);
     close(fd);
     return status;

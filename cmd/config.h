@@ -40,10 +40,10 @@ struct tp_config {
  * option, or belongs to a stranger. */
 int tp_config_load(struct tp_config *out, struct tp_err *err);
 
-/* Parses the text of a file; `path` is its name in messages and is copied. On failure nothing is
- * left to release. */
-int tp_config_parse(const char *text, size_t size, const char *path, struct tp_config *out,
-                    struct tp_err *err);
+/* Parses the text of a file; `path` is its name in messages and is copied. One that was `named` by
+ * the user may also set the rows that are TP_OPT_USER. On failure nothing is left to release. */
+int tp_config_parse(const char *text, size_t size, const char *path, bool named,
+                    struct tp_config *out, struct tp_err *err);
 
 void tp_config_release(struct tp_config *config);
 
@@ -61,6 +61,9 @@ enum tp_level {
 struct tp_origin {
     enum tp_level level;
     const struct tp_config_entry *entry; /* FILE, SECTION: the last one that counts; else NULL */
+    /* A value for every command that has the option, and none that this one takes: passed over. */
+    enum tp_level unfit;                       /* ENVIRONMENT or FILE; DEFAULT: there was none */
+    const struct tp_config_entry *unfit_entry; /* FILE: which */
 };
 
 /* Sets, in the option struct of `cmd` that already holds defaults and flags, what the other levels
@@ -76,8 +79,12 @@ void tp_config_raise(const struct tp_opt *row, void *opts, struct tp_origin *ori
 /* The rows of a table. */
 size_t tp_config_rows(const struct tp_opt *rows);
 
-/* May stand in a file and in the environment. What is asked of one call alone may not. */
-bool tp_config_allows(const char *option);
+/* May come from somewhere else than the command line. */
+bool tp_config_allows(const struct tp_opt *row);
+
+/* Stands on the command line of this call. What comes from elsewhere is meant for the calls that it
+ * fits: only of what was typed does a command say that it goes with something else. */
+bool tp_config_typed(const struct tp_args *args, const struct tp_opt *rows, const char *option);
 
 /* True of a command that takes values from files and the environment: none that is tapool's own. */
 bool tp_config_concerns(const struct tp_command *cmd);

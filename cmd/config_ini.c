@@ -27,7 +27,8 @@ enum { NAMES_MAX = 512 };
 struct reading {
     const char *next, *end; /* what is left of the text */
     const char *path;
-    int line; /* the one that was handed out last, from 1 */
+    bool named; /* by the user */
+    int line;   /* the one that was handed out last, from 1 */
     struct tp_config *config;
     struct tp_err *err;
     int status; /* of the first failure, which is in `line` */
@@ -59,6 +60,20 @@ static const struct tp_opt *find_row(const struct tp_command *command, const cha
     return row;
 }
 
+/* Before any section a line is for every command that has the option: the strictest counts. */
+static enum tp_opt_from find_from(const struct tp_command *command, const char *name)
+{
+    enum tp_opt_from from = TP_OPT_ANYWHERE;
+    for (size_t i = 0; tp_commands[i]; i++) {
+        const struct tp_opt *row = tp_commands[i]->hidden || (command && tp_commands[i] != command)
+                                       ? NULL
+                                       : tp_opt_find(tp_commands[i]->options, name);
+        if (row && row->from > from)
+            from = row->from;
+    }
+    return from;
+}
+
 static const char *nearest_option(const struct tp_command *command, const char *name)
 {
     const char *names[NAMES_MAX] = {0};
@@ -68,7 +83,7 @@ static const char *nearest_option(const struct tp_command *command, const char *
             continue;
         const struct tp_opt *row = tp_commands[i]->options;
         for (; row && row->name && n < NAMES_MAX - 1; row++)
-            if (tp_config_allows(row->name))
+            if (tp_config_allows(row))
                 names[n++] = row->name;
     }
     return tp_nearest(name, names);
@@ -109,6 +124,24 @@ static int fail_option(struct reading *r, const struct tp_command *command, cons
     return place(r, status);
 }
 
+/* Who may set it is not whoever wrote this file. */
+static int fail_from(struct reading *r, const struct tp_opt *row, enum tp_opt_from from)
+{
+    char variable[TP_VARIABLE_TEXT];
+    if (from == TP_OPT_CALL)
+        return place(
+            r, tp_fail(r->err, TP_EUSAGE, "option '%s' is for the command line alone", row->name));
+    int status =
+        tp_fail(r->err, TP_EUSAGE,
+                "'%s' runs a program, writes or names a file: a " TP_CONFIG_NAME " may not set it",
+                row->name);
+    tp_hint(r->err, status,
+            "give it on the command line or as %s; a file of yours that may: " TP_CONFIG_VARIABLE
+            "=FILE",
+            tp_config_variable(row->name, variable));
+    return place(r, status);
+}
+
 /* ---- entries ---- */
 
 static int add_entry(struct tp_config *config, struct tp_config_entry entry, struct tp_err *err)
@@ -135,10 +168,9 @@ static int take_entry(void *user, const char *section, const char *name, const c
     const struct tp_opt *row = find_row(command, name);
     if (!row || (*section && !command))
         return fail_option(r, command, name), 0;
-    if (!tp_config_allows(row->name))
-        return place(r, tp_fail(r->err, TP_EUSAGE, "option '%s' is for the command line alone",
-                                row->name)),
-               0;
+    enum tp_opt_from from = find_from(command, name);
+    if (from > (r->named ? TP_OPT_USER : TP_OPT_ANYWHERE))
+        return fail_from(r, row, from), 0;
     if (!*value)
         return place(r, tp_fail(r->err, TP_EUSAGE, "option '%s' has no value", row->name)), 0;
     r->status = add_entry(
@@ -213,13 +245,14 @@ static char *give_line(char *out, int room, void *stream)
     return out;
 }
 
-int tp_config_parse(const char *text, size_t size, const char *path, struct tp_config *out,
-                    struct tp_err *err)
+int tp_config_parse(const char *text, size_t size, const char *path, bool named,
+                    struct tp_config *out, struct tp_err *err)
 {
     *out = (struct tp_config){.path = strdup(path)};
     if (!out->path)
         return tp_fail(err, TP_ENOMEM, "out of memory for the configuration");
-    struct reading r = {.next = text, .end = text + size, .path = path, .config = out, .err = err};
+    struct reading r = {
+        .next = text, .end = text + size, .path = path, .named = named, .config = out, .err = err};
     int wrong = ini_parse_stream(give_line, &r, take_entry, &r);
     if (wrong > 0 && (!r.status || wrong < r.line)) { /* of several the first */
         r.line = wrong;

@@ -3,25 +3,45 @@
  * Options that exclude each other are one question with several answers: of the two in a pair the
  * one from the higher level stands, and the other is as if it had not been given. TAPOOL_REPAIR=yes
  * in the environment of a job does not break `--strict` of a call. From the same level both stay,
- * and the command says that they contradict each other. */
+ * and the command says that they contradict each other.
+ *
+ * A variable, and a line before any section, is meant for every command that has the option. Where
+ * one of them cannot take the value that another can, it goes without. */
 #include "cmd/config.h"
+
+#include "cmd/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const exclusive[][2] = {
-    {"json", "format"}, {"strict", "repair"}, {"fits", "no-fits"}, {"base-bin", "base-strategy"},
-    {"update", "plan"}, {"update", "aa"},     {"plan", "aa"}};
+enum { SIDE = 8 };
 
-/* --config asks one call of doctor for a page; its variable is the name of the file. */
-static const char *const never[] = {"config", NULL};
+/* Each of the one side excludes each of the other. */
+static const struct {
+    const char *one[SIDE], *other[SIDE];
+} exclusive[] = {
+    {{"json"}, {"format"}},
+    {{"strict"}, {"repair"}},
+    {{"fits"}, {"no-fits"}},
+    {{"passes"}, {"fits", "no-fits", "verify"}},
+    {{"passes"},
+     {"export-markdown", "export-csv", "export-benchfmt", "export-hgrm", "export-perfetto"}},
+    {{"base-bin"}, {"base-strategy", "aa"}},
+    {{"base-strategy"}, {"aa"}},
+    {{"update"}, {"plan", "aa"}},
+    {{"plan"}, {"aa"}},
+    {{"update", "plan", "aa"}, {"format", "export-json", "export-junit", "export-markdown"}},
+};
 
-bool tp_config_allows(const char *option)
+bool tp_config_allows(const struct tp_opt *row)
 {
-    for (size_t i = 0; never[i]; i++)
-        if (!strcmp(never[i], option))
-            return false;
-    return true;
+    return row->from != TP_OPT_CALL;
+}
+
+bool tp_config_typed(const struct tp_args *args, const struct tp_opt *rows, const char *option)
+{
+    const struct tp_opt *row = tp_opt_find(rows, option);
+    return row && args->origins[row - rows].level == TP_LEVEL_FLAG;
 }
 
 bool tp_config_concerns(const struct tp_command *cmd)
@@ -86,13 +106,43 @@ static int set_from_text(const struct tp_opt *row, void *opts, const char *text,
     return TP_OK;
 }
 
-static int set_from_variable(const struct tp_opt *row, void *opts, struct tp_origin *origin,
-                             struct tp_err *err)
+/* ---- values for other commands ---- */
+
+static bool takes(const struct tp_command *cmd, const struct tp_opt *row, const char *text)
+{
+    void *scratch = calloc(1, cmd->opts_size);
+    bool good = scratch && set_from_text(row, scratch, text, NULL) == TP_OK;
+    if (scratch)
+        tp_opts_release(cmd->options, scratch);
+    free(scratch);
+    return good;
+}
+
+/* What no command takes is a slip of whoever wrote it. */
+static bool is_for_another(const struct tp_command *cmd, const struct tp_opt *row, const char *text)
+{
+    for (size_t i = 0; tp_commands[i]; i++) {
+        const struct tp_command *other = tp_commands[i];
+        const struct tp_opt *its = tp_config_concerns(other) && other != cmd
+                                       ? tp_opt_find(other->options, row->name)
+                                       : NULL;
+        if (its && takes(other, its, text))
+            return true;
+    }
+    return false;
+}
+
+static int set_from_variable(const struct tp_command *cmd, const struct tp_opt *row, void *opts,
+                             struct tp_origin *origin, struct tp_err *err)
 {
     char variable[TP_VARIABLE_TEXT];
     const char *text = getenv(tp_config_variable(row->name, variable));
     if (!text || !*text)
         return TP_OK;
+    if (!takes(cmd, row, text) && is_for_another(cmd, row, text)) {
+        origin->unfit = TP_LEVEL_ENVIRONMENT;
+        return TP_OK;
+    }
     tp_config_raise(row, opts, origin, TP_LEVEL_ENVIRONMENT);
     int status = set_from_text(row, opts, text, err);
     return status ? tp_prefix(err, status, "%s", variable) : TP_OK;
@@ -100,13 +150,18 @@ static int set_from_variable(const struct tp_opt *row, void *opts, struct tp_ori
 
 /* The entries of one level: those of a section, or, where `section` is NULL, those before any. */
 static int set_from_file(const struct tp_config *config, const struct tp_command *section,
-                         const struct tp_opt *row, void *opts, struct tp_origin *origin,
-                         struct tp_err *err)
+                         const struct tp_command *cmd, const struct tp_opt *row, void *opts,
+                         struct tp_origin *origin, struct tp_err *err)
 {
     for (size_t i = 0; i < config->count; i++) {
         const struct tp_config_entry *e = &config->entries[i];
         if (e->command != section || strcmp(e->option, row->name) != 0)
             continue;
+        if (!section && !takes(cmd, row, e->value) && is_for_another(cmd, row, e->value)) {
+            origin->unfit = TP_LEVEL_FILE;
+            origin->unfit_entry = e;
+            continue;
+        }
         tp_config_raise(row, opts, origin, section ? TP_LEVEL_SECTION : TP_LEVEL_FILE);
         origin->entry = e;
         int status = tp_opt_set(row, opts, e->value, err);
@@ -120,13 +175,13 @@ static int set_row(const struct tp_config *config, const struct tp_command *cmd,
                    const struct tp_opt *row, void *opts, struct tp_origin *origin,
                    struct tp_err *err)
 {
-    if (origin->level == TP_LEVEL_FLAG || !tp_config_allows(row->name))
+    if (origin->level == TP_LEVEL_FLAG || !tp_config_allows(row))
         return TP_OK;
-    int status = set_from_variable(row, opts, origin, err);
+    int status = set_from_variable(cmd, row, opts, origin, err);
     if (!status && origin->level == TP_LEVEL_DEFAULT)
-        status = set_from_file(config, cmd, row, opts, origin, err);
+        status = set_from_file(config, cmd, cmd, row, opts, origin, err);
     if (!status && origin->level == TP_LEVEL_DEFAULT)
-        status = set_from_file(config, NULL, row, opts, origin, err);
+        status = set_from_file(config, NULL, cmd, row, opts, origin, err);
     return status;
 }
 
@@ -139,18 +194,30 @@ static bool speaks(const struct tp_opt *row, const void *opts, const struct tp_o
            (row->type != TP_OPT_FLAG || *(const bool *)((const char *)opts + row->offset));
 }
 
-static int settle_pair(const struct tp_opt *rows, const char *const pair[2], void *opts,
+static int settle_pair(const struct tp_opt *rows, const char *one, const char *other, void *opts,
                        struct tp_origin *origins, struct tp_err *err)
 {
-    const struct tp_opt *a = tp_opt_find(rows, pair[0]), *b = tp_opt_find(rows, pair[1]);
+    const struct tp_opt *a = tp_opt_find(rows, one), *b = tp_opt_find(rows, other);
     if (!a || !b)
         return TP_OK;
     struct tp_origin *of_a = &origins[a - rows], *of_b = &origins[b - rows];
     if (!speaks(a, opts, of_a) || !speaks(b, opts, of_b) || of_a->level == of_b->level)
         return TP_OK;
     struct tp_origin *lower = of_a->level < of_b->level ? of_a : of_b;
-    *lower = (struct tp_origin){TP_LEVEL_DEFAULT, NULL};
+    *lower = (struct tp_origin){.level = TP_LEVEL_DEFAULT};
     return set_default(lower == of_a ? a : b, opts, err);
+}
+
+static int settle_pairs(const struct tp_opt *rows, void *opts, struct tp_origin *origins,
+                        struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; i < sizeof exclusive / sizeof *exclusive; i++)
+        for (size_t a = 0; a < SIDE && exclusive[i].one[a]; a++)
+            for (size_t b = 0; !status && b < SIDE && exclusive[i].other[b]; b++)
+                status = settle_pair(rows, exclusive[i].one[a], exclusive[i].other[b], opts,
+                                     origins, err);
+    return status;
 }
 
 int tp_config_apply(const struct tp_config *config, const struct tp_command *cmd, void *opts,
@@ -160,7 +227,5 @@ int tp_config_apply(const struct tp_config *config, const struct tp_command *cmd
     int status = TP_OK;
     for (size_t i = 0; i < count && !status; i++)
         status = set_row(config, cmd, &cmd->options[i], opts, &origins[i], err);
-    for (size_t i = 0; i < sizeof exclusive / sizeof *exclusive && !status; i++)
-        status = settle_pair(cmd->options, exclusive[i], opts, origins, err);
-    return status;
+    return status ? status : settle_pairs(cmd->options, opts, origins, err);
 }

@@ -58,17 +58,32 @@ static const char *file_name(const struct tp_config *config)
     return slash ? slash + 1 : config->path;
 }
 
-/* "default", ".tapool.ini:4", "TAPOOL_MIN_TIME" */
-static void origin_text(const struct tp_config *config, const char *option,
-                        const struct tp_origin *origin, char *out, size_t size)
+/* ".tapool.ini:4", "TAPOOL_MIN_TIME"; "" for the default. */
+static void place_text(const struct tp_config *config, const struct tp_opt *row,
+                       enum tp_level level, const struct tp_config_entry *entry, char *out,
+                       size_t size)
 {
     char variable[TP_VARIABLE_TEXT];
-    if (origin->entry)
-        snprintf(out, size, "%s:%d", file_name(config), origin->entry->line);
+    if (entry)
+        snprintf(out, size, "%s:%d", file_name(config), entry->line);
     else
         snprintf(out, size, "%s",
-                 origin->level == TP_LEVEL_ENVIRONMENT ? tp_config_variable(option, variable)
-                                                       : "default");
+                 level == TP_LEVEL_ENVIRONMENT ? tp_config_variable(row->name, variable) : "");
+}
+
+static void origin_text(const struct tp_config *config, const struct tp_opt *row,
+                        const struct tp_origin *origin, char *out, size_t size)
+{
+    char unfit[WORD / 2];
+    place_text(config, row, origin->level, origin->entry, out, size);
+    if (*out)
+        return;
+    place_text(config, row, origin->unfit, origin->unfit_entry, unfit, sizeof unfit);
+    if (*unfit)
+        snprintf(out, size, "default; %s does not fit", unfit);
+    else
+        snprintf(out, size, "default%s",
+                 row->from == TP_OPT_ANYWHERE ? "" : ", never from a " TP_CONFIG_NAME);
 }
 
 /* ---- variables that nobody reads ---- */
@@ -77,7 +92,7 @@ static bool is_option(const char *name, const struct tp_command *cmd)
 {
     char variable[TP_VARIABLE_TEXT];
     for (const struct tp_opt *row = cmd->options; row && row->name; row++)
-        if (tp_config_allows(row->name) && !strcmp(tp_config_variable(row->name, variable), name))
+        if (tp_config_allows(row) && !strcmp(tp_config_variable(row->name, variable), name))
             return true;
     return false;
 }
@@ -142,7 +157,7 @@ static void print_list(struct tp_page *page, const struct tp_config *config,
                 item.entry = e++;
                 break;
             }
-        origin_text(config, row->name, &item, from, sizeof from);
+        origin_text(config, row, &item, from, sizeof from);
         print_cells(page, i ? "" : row->name, list->items[i], from);
     }
 }
@@ -157,7 +172,7 @@ static void print_settings(struct tp_page *page, const struct tp_config *config,
     for (size_t i = 0; s->cmd->options[i].name; i++) {
         const struct tp_opt *row = &s->cmd->options[i];
         const struct tp_opt_list *list = (const void *)((const char *)s->opts + row->offset);
-        if (!tp_config_allows(row->name))
+        if (!tp_config_allows(row))
             continue;
         set[s->origins[i].level]++;
         if (row->type == TP_OPT_LIST && list->count) {
@@ -165,7 +180,7 @@ static void print_settings(struct tp_page *page, const struct tp_config *config,
             continue;
         }
         tp_opt_format(row, s->opts, value, sizeof value);
-        origin_text(config, row->name, &s->origins[i], from, sizeof from);
+        origin_text(config, row, &s->origins[i], from, sizeof from);
         print_cells(page, row->name, value, from);
     }
 }
@@ -232,6 +247,7 @@ static void write_option(struct tp_json *j, cJSON *options, const struct tp_opt 
     tp_json_text(j, o, "from", level_names[origin->level]);
     tp_json_uint(j, o, "line", origin->entry ? (uint64_t)origin->entry->line : TP_NONE);
     tp_json_text(j, o, "variable", tp_config_variable(row->name, variable));
+    tp_json_bool(j, o, "file_may_set", row->from == TP_OPT_ANYWHERE);
     tp_json_push(j, options, o);
 }
 
@@ -241,7 +257,7 @@ static void write_settings(struct tp_json *j, cJSON *commands, const struct sett
     tp_json_text(j, o, "name", s->cmd->name);
     cJSON *options = tp_json_array(j, o, "options");
     for (size_t i = 0; s->cmd->options[i].name; i++)
-        if (tp_config_allows(s->cmd->options[i].name))
+        if (tp_config_allows(&s->cmd->options[i]))
             write_option(j, options, &s->cmd->options[i], s->opts, &s->origins[i]);
     tp_json_push(j, commands, o);
 }

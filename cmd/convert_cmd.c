@@ -1,6 +1,7 @@
 /* tapool convert: any format in, one of tapool's own (or a list of lifetimes) out. A piece, or a
  * trace without its marks and notes, is lowered once more before it is written. */
 #include "cmd/cli.h"
+#include "cmd/config.h"
 #include "cmd/open_trace.h"
 #include "cmd/output.h"
 #include "cmd/registry.h"
@@ -25,6 +26,7 @@ static const struct tp_opt rows[] = {
     {.name = "output",
      .letter = 'o',
      .type = TP_OPT_TEXT,
+     .from = TP_OPT_USER,
      .offset = ROW(output),
      .arg = "FILE",
      .help = "where to; the end of its name says in which form, '-' is standard output"},
@@ -52,6 +54,7 @@ static const struct tp_opt rows[] = {
     {.name = "force",
      .letter = 'f',
      .type = TP_OPT_FLAG,
+     .from = TP_OPT_USER,
      .offset = ROW(force),
      .help = "overwrite FILE"},
     {.name = NULL}};
@@ -105,11 +108,12 @@ static int choose_writer(const struct convert_opts *o, const struct tp_trace_wri
                    "names end in %s; --output-format decides otherwise", all);
 }
 
-static int check_compress(const struct convert_opts *o, const struct tp_trace_writer *writer,
+static int check_compress(const struct tp_args *args, const struct tp_trace_writer *writer,
                           struct tp_err *err)
 {
-    if (!o->compress || !strcmp(writer->name, "tpt"))
-        return TP_OK;
+    const struct convert_opts *o = args->opts;
+    if (!o->compress || !strcmp(writer->name, "tpt") || !tp_config_typed(args, rows, "compress"))
+        return TP_OK; /* another writer packs nothing */
     return tp_hint(err,
                    tp_fail(err, TP_EUSAGE, "--compress is for .tpt, not for %s", writer->suffix),
                    "zstd or gzip pack any file, and tapool reads it packed");
@@ -249,15 +253,16 @@ static int write_trace(struct job *job, const struct convert_opts *o, FILE *out,
     return TP_OK;
 }
 
-static int convert(const char *path, const struct convert_opts *o, FILE *out, struct tp_err *err)
+static int convert(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
+    const struct convert_opts *o = args->opts;
     struct tp_trace trace = {0};
     struct tp_unlower_cfg piece = {.strip = o->strip};
     struct job job = {0};
     bool to_file = strcmp(o->output, "-") != 0, all = o->open.device == TP_OPT_KEYWORD(0);
     int status = choose_writer(o, &job.writer, err);
     if (!status)
-        status = check_compress(o, job.writer, err);
+        status = check_compress(args, job.writer, err);
     if (!status)
         status = parse_piece(o->from, &piece, err);
     if (!status && to_file)
@@ -265,7 +270,7 @@ static int convert(const char *path, const struct convert_opts *o, FILE *out, st
     struct tp_open_opts open = o->open;
     open.any_device = !status && job.writer->one_device;
     if (!status)
-        status = tp_open_trace(path, &open, false, &trace, err);
+        status = tp_open_trace(args->words[0], &open, false, &trace, err);
     if (status)
         return status;
     status = prepare(&trace, o, &piece, err);
@@ -293,7 +298,7 @@ static int run_convert(const struct tp_args *args, FILE *out, struct tp_err *err
     if (!o->output)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "convert needs a file to write"),
                        "tapool convert %s -o NAME.tpt; '-o -' is standard output", args->words[0]);
-    return convert(args->words[0], o, out, err);
+    return convert(args, out, err);
 }
 
 const struct tp_command tp_command_convert = {

@@ -31,6 +31,7 @@ static const struct tp_opt rows[] = {{.name = "format",
                                       .help = "the same as --format json"},
                                      {.name = "config",
                                       .type = TP_OPT_FLAG,
+                                      .from = TP_OPT_CALL,
                                       .offset = offsetof(struct doctor_opts, config),
                                       .help = "instead: the options of COMMAND, or of all, their "
                                               "values and where each comes from"},

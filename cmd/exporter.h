@@ -60,6 +60,7 @@ extern const char *const tp_export_words[]; /* of --format */
 #define TP_EXPORT_ROW(opts, id, words)                                                             \
     {.name = "export-" #id,                                                                        \
      .type = TP_OPT_TEXT,                                                                          \
+     .from = TP_OPT_USER,                                                                          \
      .offset = TP_EXPORT_AT(opts, files) + TP_EXPORT_##id * sizeof(char *),                        \
      .arg = "FILE",                                                                                \
      .help = words},
@@ -77,8 +78,8 @@ extern const char *const tp_export_words[]; /* of --format */
          .help = "the same as --format json"},                                                     \
         TP_EXPORTERS(TP_EXPORT_ROW, opts)                                                          \
     {                                                                                              \
-        .name = "force", .letter = 'f', .type = TP_OPT_FLAG, .offset = TP_EXPORT_AT(opts, force),  \
-        .help = "overwrite FILE"                                                                   \
+        .name = "force", .letter = 'f', .type = TP_OPT_FLAG, .from = TP_OPT_USER,                  \
+        .offset = TP_EXPORT_AT(opts, force), .help = "overwrite FILE"                              \
     }
 
 #endif

@@ -3,6 +3,7 @@
  * The option rows here are only names: text is handed to the row of the profile that has the same
  * name, which knows range and default. So one command line serves profiles that differ. */
 #include "cmd/cli.h"
+#include "cmd/config.h"
 #include "cmd/output.h"
 #include "cmd/registry.h"
 #include "cmd/stop.h"
@@ -31,6 +32,7 @@ static const struct tp_opt rows[] = {
     {.name = "output",
      .letter = 'o',
      .type = TP_OPT_TEXT,
+     .from = TP_OPT_USER,
      .offset = ROW(output),
      .arg = "FILE",
      .help = "NAME.json for one JSON document, NAME.jsonl for one event a line, NAME.tpt for "
@@ -96,6 +98,7 @@ static const struct tp_opt rows[] = {
     {.name = "force",
      .letter = 'f',
      .type = TP_OPT_FLAG,
+     .from = TP_OPT_USER,
      .offset = ROW(force),
      .help = "overwrite FILE"},
     {.name = NULL}};
@@ -171,14 +174,14 @@ static int fail_not_taken(const struct tp_profile *p, const char *name, struct t
                    "it takes %s--seed", names);
 }
 
-static int set_options(const struct tp_profile *p, const struct gen_opts *o, void *opts,
+static int set_options(const struct tp_args *args, const struct tp_profile *p, void *opts,
                        struct tp_err *err)
 {
     for (const struct tp_opt *row = rows; row->name; row++) {
-        const char *text = is_profile_option(row) ? given(o, row) : NULL;
-        if (!text)
-            continue;
+        const char *text = is_profile_option(row) ? given(args->opts, row) : NULL;
         const struct tp_opt *own = tp_opt_find(p->options, row->name);
+        if (!text || (!own && !tp_config_typed(args, rows, row->name)))
+            continue;
         int status = own ? tp_opt_set(own, opts, text, err) : fail_not_taken(p, row->name, err);
         if (status)
             return status;
@@ -335,16 +338,17 @@ static int make_with(struct recipe *r, const struct gen_opts *o, struct tp_page 
     return status;
 }
 
-static int make(const struct tp_profile *p, const struct gen_opts *o, struct tp_page *page,
+static int make(const struct tp_args *args, const struct tp_profile *p, struct tp_page *page,
                 struct tp_err *err)
 {
+    const struct gen_opts *o = args->opts;
     struct recipe r = {.profile = p, .seed = o->seed};
     void *opts = NULL;
     int status = choose_form(o->output, &r.form, err);
     if (!status)
         status = tp_profile_opts_new(p, &opts, err);
     if (!status)
-        status = set_options(p, o, opts, err);
+        status = set_options(args, p, opts, err);
     r.opts = opts;
     if (!status)
         status = make_with(&r, o, page, err);
@@ -376,7 +380,7 @@ static int run_gen(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (!o->output)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "gen needs a file to write"),
                        "tapool gen %s -o %s.json; '-o -' is standard output", p->name, p->name);
-    return make(p, o, &page, err);
+    return make(args, p, &page, err);
 }
 
 const struct tp_command tp_command_gen = {

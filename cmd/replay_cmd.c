@@ -1,6 +1,7 @@
 /* tapool replay: opens the traces, plays every strategy on each, reports. */
 #include "cmd/child.h"
 #include "cmd/cli.h"
+#include "cmd/config.h"
 #include "cmd/export_files.h"
 #include "cmd/figures.h"
 #include "cmd/gate/fail_on.h"
@@ -362,7 +363,7 @@ static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *o
     return status ? status : play_and_report(r, out, err);
 }
 
-static int parse_scale(struct tp_replay_opts *o, struct tp_err *err)
+static int parse_scale(const struct tp_args *args, struct tp_replay_opts *o, struct tp_err *err)
 {
     char *end = NULL;
     errno = 0;
@@ -370,9 +371,12 @@ static int parse_scale(struct tp_replay_opts *o, struct tp_err *err)
     if (end && (end == o->occupy_scale || *end || errno || !isfinite(o->scale) || o->scale <= 0))
         return tp_fail(err, TP_EUSAGE, "option 'occupy-scale' is '%s', which is no positive number",
                        o->occupy_scale);
-    if (o->occupy_scale && o->occupy != TP_OCCUPY_SPIN)
-        return tp_fail(err, TP_EUSAGE, "--occupy-scale goes with --occupy spin");
-    return TP_OK;
+    if (o->occupy == TP_OCCUPY_SPIN)
+        return TP_OK;
+    o->scale = 1;
+    return tp_config_typed(args, rows, "occupy-scale")
+               ? tp_fail(err, TP_EUSAGE, "--occupy-scale goes with --occupy spin")
+               : TP_OK;
 }
 
 /* The JSON result leaves out what was not measured; the other forms have no such way. */
@@ -386,7 +390,7 @@ static bool is_json_alone(const struct tp_export_opts *o)
 }
 
 /* --passes as a set. */
-static int parse_passes(struct tp_replay_opts *o, struct tp_err *err)
+static int parse_passes(const struct tp_args *args, struct tp_replay_opts *o, struct tp_err *err)
 {
     static const struct {
         const char *name;
@@ -411,9 +415,12 @@ static int parse_passes(struct tp_replay_opts *o, struct tp_err *err)
         return tp_fail(err, TP_EUSAGE, "--passes names none");
     if (o->pass_set & TP_PASS_FITS && !(o->pass_set & TP_PASS_USAGE))
         return tp_fail(err, TP_EUSAGE, "the pass 'fits' needs the pass 'usage'");
-    if (o->pass_set && !is_json_alone(&o->exports))
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--passes goes with --format json"),
-                       "the screens show all of a replay");
+    if (o->pass_set && !is_json_alone(&o->exports)) {
+        o->pass_set = 0;
+        if (tp_config_typed(args, rows, "passes"))
+            return tp_hint(err, tp_fail(err, TP_EUSAGE, "--passes goes with --format json"),
+                           "the screens show all of a replay");
+    }
     if (o->pass_set && (o->fits || o->no_fits || o->verify))
         return tp_fail(err, TP_EUSAGE, "--passes says itself whether fits and verify are run");
     return TP_OK;
@@ -451,9 +458,9 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
                        "tapool replay sample:sqlite plays a shipped one");
     int status = check_options(&o, err);
     if (!status)
-        status = parse_scale(&o, err);
+        status = parse_scale(args, &o, err);
     if (!status)
-        status = parse_passes(&o, err);
+        status = parse_passes(args, &o, err);
     if (status)
         return status;
     r.jobs = calloc((size_t)args->count, sizeof *r.jobs);

@@ -129,6 +129,7 @@ extern const char *const tp_gate_format_words[]; /* of --format */
 #define TP_GATE_EXPORT_ROW(opts, id, words)                                                        \
     {.name = "export-" #id,                                                                        \
      .type = TP_OPT_TEXT,                                                                          \
+     .from = TP_OPT_USER,                                                                          \
      .offset = TP_GATE_EXPORT_AT(opts, files) + TP_GATE_##id * sizeof(char *),                     \
      .arg = "FILE",                                                                                \
      .help = words},
@@ -142,7 +143,7 @@ extern const char *const tp_gate_format_words[]; /* of --format */
      .help = "what is printed"},                                                                   \
         TP_GATE_WRITERS(TP_GATE_EXPORT_ROW, opts)                                                  \
     {                                                                                              \
-        .name = "force", .letter = 'f', .type = TP_OPT_FLAG,                                       \
+        .name = "force", .letter = 'f', .type = TP_OPT_FLAG, .from = TP_OPT_USER,                  \
         .offset = TP_GATE_EXPORT_AT(opts, force), .help = "overwrite FILE"                         \
     }
 

@@ -22,7 +22,7 @@ shows() { grep -qE -- "^  $1 +$2 +$3\$" "$out" || fail "no row '$1 $2 $3' in:" "
     shows limit 4 '\.tapool\.ini:3'
     ok bare "$TAPOOL" doctor --config convert
     shows limit 3 '\.tapool\.ini:1'
-    shows force no default
+    shows force no 'default, never from a \.tapool\.ini'
     ok bare TAPOOL_LIMIT=5 "$TAPOOL" doctor --config info
     shows limit 5 TAPOOL_LIMIT
     printf 'limit = many\n' >.tapool.ini
@@ -135,7 +135,7 @@ for name, options in commands.items():
     assert re.findall(r"^  ([a-z-]+) ", part, re.M) == list(options), name
 replay = commands["replay"]
 assert replay["strategy"] == {"name": "strategy", "value": ["arena", "lru"], "from": "file",
-                              "line": 7, "variable": "TAPOOL_STRATEGY"}
+                              "line": 7, "variable": "TAPOOL_STRATEGY", "file_may_set": True}
 assert replay["limit"]["value"] == "9" and replay["limit"]["from"] == "environment"
 assert replay["space"]["value"] is None and replay["space"]["from"] == "default"
 END
@@ -150,4 +150,95 @@ END
 
 @test "a child process takes no configuration" {
     refused 2 "'__child' is tapool's own" bare TAPOOL_CONFIG=/nonexistent "$TAPOOL" __child
+}
+
+# tries SECTION LINE OPTION: a file that was found may not set it; nothing is run, nothing written.
+tries() {
+    printf '# from elsewhere\n%s\n%s\n' "$1" "$2" >.tapool.ini
+    refused 2 "^tapool: $WORK/\.tapool\.ini:3: '$3' runs a program, writes or names a file: a \.tapool\.ini may not set it$" \
+        bare "$TAPOOL" info t.json
+    matches "$err" "^hint: give it on the command line"
+}
+
+@test "a file that came with a folder runs no program, writes nothing and names no file" {
+    printf '#!/bin/sh\ntouch "%s/ran"\n' "$WORK" >evil.sh
+    chmod +x evil.sh
+    echo mine >precious
+    ok "$TAPOOL" check t.json -s arena --update
+    for line in 'base-bin = ./evil.sh' 'bin = ./evil.sh' 'update = yes' 'force = yes' \
+        'baseline = ../precious' 'export-json = precious' 'export-junit = /tmp/precious' \
+        'export-markdown = link/precious'; do
+        tries '[check]' "$line" "${line%% *}"
+        capture bare "$TAPOOL" check
+        [ "$rc" -eq 2 ]
+    done
+    tries '[replay]' 'export-csv = precious' export-csv
+    tries '[compare]' 'export-json = precious' export-json
+    tries '[convert]' 'output = precious' output
+    tries '[gen]' 'OUTPUT = precious' output
+    tries '' 'base-bin = ./evil.sh' base-bin # before any section
+    tries '' 'force = yes' force
+    [ ! -e ran ]
+    [ "$(cat precious)" = mine ]
+}
+
+@test "what no found file may set the environment may, and the file that it names" {
+    printf '[replay]\nexport-json = x.json\nforce = yes\n' >mine.ini
+    ok bare TAPOOL_CONFIG=mine.ini "$TAPOOL" replay t.json -s bump --min-time 0
+    ok bare TAPOOL_CONFIG=mine.ini "$TAPOOL" replay t.json -s bump --min-time 0
+    [ -s x.json ]
+    rm x.json
+    ok bare TAPOOL_EXPORT_JSON=x.json "$TAPOOL" replay t.json -s bump --min-time 0
+    [ -s x.json ]
+    refused 2 'exists' bare TAPOOL_EXPORT_JSON=x.json "$TAPOOL" replay t.json -s bump --min-time 0
+    ok bare "$TAPOOL" doctor --config check
+    shows base-bin - 'default, never from a \.tapool\.ini'
+    shows pairs 20 default
+    ok bare "$TAPOOL" doctor --config check --json
+    is "$out" '{o["name"]: o["file_may_set"] for o in d["commands"][0]["options"] if o["name"] in ("bin", "pairs")}' \
+        "{'bin': False, 'pairs': True}"
+    ok "$TAPOOL" help config
+    matches "$out" 'never from a \.tapool\.ini: that may have come with a folder$'
+    ok "$TAPOOL" check --help
+    matches "$out" 'tapool help config'
+}
+
+@test "a value that fits other commands is no error of this one" {
+    ok bare TAPOOL_FORMAT=markdown "$TAPOOL" doctor
+    ok bare TAPOOL_FORMAT=markdown "$TAPOOL" doctor --config doctor
+    shows format text 'default; TAPOOL_FORMAT does not fit'
+    echo 'format = markdown' >.tapool.ini
+    ok bare "$TAPOOL" doctor
+    ok bare "$TAPOOL" doctor --config doctor
+    shows format text 'default; \.tapool\.ini:1 does not fit'
+    ok bare "$TAPOOL" doctor --config replay
+    shows format markdown '\.tapool\.ini:1'
+    refused 2 "^tapool: TAPOOL_FORMAT: option 'format' is 'markdwon'" \
+        bare TAPOOL_FORMAT=markdwon "$TAPOOL" doctor # fits none: a slip
+    printf '[doctor]\nformat = markdown\n' >.tapool.ini
+    refused 2 "\.tapool\.ini:2: option 'format' is 'markdown', which is none of" bare "$TAPOOL" doctor
+}
+
+@test "what is given closer wins over what it contradicts" {
+    printf '[replay]\nverify = yes\nfits = yes\n[check]\nformat = markdown\nreason = x\ntolerance = peak_reserved=1\nbase-strategy = lru\n' \
+        >.tapool.ini
+    ok bare "$TAPOOL" replay t.json -s bump --passes usage --json
+    is "$out" '"verify" in d["runs"][0]["passes"] if "passes" in d["runs"][0] else False' False
+    refused 2 'says itself' bare "$TAPOOL" replay t.json -s bump --passes usage --json --verify
+    ok bare TAPOOL_VALGRIND= "$TAPOOL" check t.json -s arena --update --pairs 2
+    ok bare TAPOOL_VALGRIND= TAPOOL_EXPORT_JSON=x "$TAPOOL" check t.json -s arena --update --pairs 2
+    [ ! -e x ]
+    ok bare TAPOOL_VALGRIND= "$TAPOOL" check t.json -s arena --plan
+    refused 2 'not with --update' "$TAPOOL" check t.json -s arena --update --format markdown
+    refused 2 'goes with --update' "$TAPOOL" check --reason x
+    printf '[replay]\npasses = usage\noccupy-scale = 2\n[convert]\ncompress = yes\n' >.tapool.ini
+    ok bare "$TAPOOL" replay t.json -s bump --min-time 0
+    matches "$out" 'per call'
+    ok bare TAPOOL_FORMAT=csv "$TAPOOL" replay t.json -s bump --passes usage --json
+    ok bare TAPOOL_EXPORT_CSV=x "$TAPOOL" replay t.json -s bump --passes usage --json
+    [ ! -e x ]
+    ok bare "$TAPOOL" convert t.json -o t2.json
+    ok bare TAPOOL_LAYERS=4 "$TAPOOL" gen pair -o pair.json
+    refused 2 "no option '--layers'" bare "$TAPOOL" gen pair -o pair2.json --layers 4
+    refused 2 'compress is for' bare "$TAPOOL" convert t.json -o t3.json --compress
 }

@@ -41,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tp_err err = {0};
     if (size > TP_CONFIG_BYTES)
         return 0;
-    int status = tp_config_parse((const char *)data, size, "fuzz.ini", &config, &err);
+    bool named = size % 2 == 0;
+    int status = tp_config_parse((const char *)data, size, "fuzz.ini", named, &config, &err);
     if (status) {
         check_error(status, &err);
         return 0;

@@ -217,7 +217,7 @@ static int parse(const char *file, size_t size, struct tp_config *out, struct tp
     char *copy = malloc(size ? size : 1); /* without a NUL behind it: an overrun is seen */
     assert_non_null(copy);
     memcpy(copy, file, size);
-    int status = tp_config_parse(copy, size, "dir/x.ini", out, err);
+    int status = tp_config_parse(copy, size, "dir/x.ini", true, out, err);
     free(copy);
     return status;
 }
@@ -354,10 +354,108 @@ static void variables_of_other_uses_are_no_options(void **state)
     for (size_t c = 0; tp_commands[c]; c++) {
         for (const struct tp_opt *row = tp_commands[c]->options; row && row->name; row++) {
             assert_true(strlen(row->name) + sizeof "TAPOOL_" < TP_VARIABLE_TEXT);
-            for (size_t i = 0; i < sizeof taken / sizeof *taken && tp_config_allows(row->name); i++)
+            for (size_t i = 0; i < sizeof taken / sizeof *taken && tp_config_allows(row); i++)
                 assert_string_not_equal(tp_config_variable(row->name, name), taken[i]);
         }
     }
+}
+
+/* ---- who may set an option ---- */
+
+/* Texts that were looked at: none of them names a file or a program. A new option that takes text
+ * has to be put here, or to say that it is the user's alone. */
+static const char *const harmless[] = {
+    "strategy", "source", "map-device",   "occupy-scale",  "capacity", "passes",    "fail-on",
+    "space",    "base",   "metric",       "sort",          "reason",   "tolerance", "input-format",
+    "effect",   "alpha",  "require",      "base-strategy", "from",     "size",      "max-size",
+    "live",     "count",  "threads",      "streams",       "layers",   "hidden",    "batch",
+    "lengths",  "kv",     "output-format"};
+
+static bool is_one_of(const char *word, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(word, words[i]))
+            return true;
+    return false;
+}
+
+static bool takes_a_file(const struct tp_opt *row)
+{
+    static const char *const values[] = {"FILE",    "PATH", "DIR",    "FOLDER",
+                                         "PROGRAM", "BIN",  "SCRIPT", "LIBRARY"};
+    return row->arg && is_one_of(row->arg, values, sizeof values / sizeof *values);
+}
+
+/* A flag, by what its help says that it does. */
+static bool writes(const struct tp_opt *row)
+{
+    static const char *const verbs[] = {"write", "overwrite", "run", "start", "remove", "delete"};
+    char word[32];
+    for (const char *at = row->help; row->type == TP_OPT_FLAG && *at;) {
+        size_t length = strcspn(at, " ,.;:\n");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        if (is_one_of(word, verbs, sizeof verbs / sizeof *verbs))
+            return true;
+        at += length + (at[length] != '\0');
+    }
+    return false;
+}
+
+static void what_touches_files_is_set_by_the_user_alone(void **state)
+{
+    (void)state;
+    for (size_t c = 0; tp_commands[c]; c++) {
+        for (const struct tp_opt *row = tp_commands[c]->options; row && row->name; row++) {
+            bool text = row->type == TP_OPT_TEXT || row->type == TP_OPT_LIST;
+            bool listed = is_one_of(row->name, harmless, sizeof harmless / sizeof *harmless);
+            if (row->from != TP_OPT_ANYWHERE ||
+                (!takes_a_file(row) && !writes(row) && (!text || listed)))
+                continue;
+            fail_msg("may a .tapool.ini that came with a cloned folder set --%s of '%s'? If it "
+                     "runs a program, writes or names a file: .from = TP_OPT_USER",
+                     row->name, tp_commands[c]->name);
+        }
+    }
+}
+
+/* Plug-ins take their options in one text, which a file may give. */
+static void no_plug_in_names_a_file(void **state)
+{
+    (void)state;
+    for (size_t i = 0; tp_strategies[i]; i++)
+        for (const struct tp_opt *row = tp_strategies[i]->options; row && row->name; row++)
+            assert_false(takes_a_file(row));
+    for (size_t i = 0; tp_sources[i]; i++)
+        for (const struct tp_opt *row = tp_sources[i]->options; row && row->name; row++)
+            assert_false(takes_a_file(row));
+}
+
+/* Every such option of every command, in its section and before any, in a file that was found. */
+static void a_file_that_was_found_sets_none_of_them(void **state)
+{
+    (void)state;
+    size_t refused = 0;
+    for (size_t c = 0; tp_commands[c]; c++) {
+        for (const struct tp_opt *row = tp_commands[c]->options; row && row->name; row++) {
+            for (int section = 0; section < 2 && row->from == TP_OPT_USER; section++) {
+                char file[128], place[128];
+                struct tp_config config;
+                struct tp_err err;
+                snprintf(file, sizeof file, "[%s]\n%s = yes\n", tp_commands[c]->name, row->name);
+                const char *text = section ? file : strchr(file, '\n') + 1;
+                snprintf(place, sizeof place, "x.ini:%d: '%s' runs", section + 1, row->name);
+                assert_int_equal(tp_config_parse(text, strlen(text), "x.ini", false, &config, &err),
+                                 TP_EUSAGE);
+                assert_int_equal(strncmp(err.text, place, strlen(place)), 0);
+                assert_null(config.entries);
+                assert_int_equal(tp_config_parse(text, strlen(text), "x.ini", true, &config, &err),
+                                 TP_OK);
+                tp_config_release(&config);
+                refused++;
+            }
+        }
+    }
+    assert_true(refused >= 2 * 20);
 }
 
 static void hidden_commands_take_nothing(void **state)
@@ -388,6 +486,9 @@ int main(void)
         cmocka_unit_test(long_lines),
         cmocka_unit_test(cut_files),
         cmocka_unit_test(variables_of_other_uses_are_no_options),
+        cmocka_unit_test(what_touches_files_is_set_by_the_user_alone),
+        cmocka_unit_test(no_plug_in_names_a_file),
+        cmocka_unit_test(a_file_that_was_found_sets_none_of_them),
         cmocka_unit_test(hidden_commands_take_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

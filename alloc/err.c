@@ -67,6 +67,7 @@ const char *tp_status_text(int status)
         [TP_EIO] = "input or output failed",
         [TP_EDEVICE] = "device missing or lost",
         [TP_EBROKEN] = "an invariant is broken",
+        [TP_ELATE] = "not done in time",
         [TP_ESTOP] = "enough",
         [TP_EFOUND] = "found",
         [TP_EUNSURE] = "undecided",

@@ -19,6 +19,7 @@ enum tp_status {
     TP_EIO,     /* reading, writing, starting a process failed  (exit 4) */
     TP_EDEVICE, /* a device is missing or lost                  (exit 4) */
     TP_EBROKEN, /* an invariant does not hold: a bug            (exit 4) */
+    TP_ELATE,   /* a process did not end in its time            (exit 4) */
     TP_ESTOP,   /* enough was read, or a signal asked to stop: no error of its own */
     TP_EFOUND,  /* what the user asked to fail on was found     (exit 1) */
     TP_EUNSURE, /* whether it is there cannot be said           (exit 5) */

@@ -2,6 +2,7 @@
 #include "cmd/ask.h"
 
 #include "alloc/clock.h"
+#include "cmd/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +15,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 bool tp_ask_find(const char *name, char *path, size_t size)
 {
@@ -57,14 +56,18 @@ static pid_t start(const char *const *argv, int stdout_fd)
 {
     posix_spawn_file_actions_t actions;
     pid_t pid = -1;
-    if (posix_spawn_file_actions_init(&actions))
+    char **environment = tp_environment_for_child(NULL);
+    if (!environment || posix_spawn_file_actions_init(&actions)) {
+        free(environment);
         return -1;
+    }
     if (posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) ||
         posix_spawn_file_actions_adddup2(&actions, stdout_fd, 1) ||
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0) ||
-        posix_spawn(&pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ))
+        posix_spawn(&pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environment))
         pid = -1;
     posix_spawn_file_actions_destroy(&actions);
+    free(environment);
     return pid;
 }
 

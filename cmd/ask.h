@@ -1,5 +1,5 @@
 /* Asking another program: started directly, never by a shell, and given up when it does not answer
- * in time. */
+ * in time. It gets no configuration (tp_environment_for_child): an answer is the same for all. */
 #ifndef TP_ASK_H
 #define TP_ASK_H
 

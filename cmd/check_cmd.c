@@ -155,6 +155,7 @@ static const struct tp_opt rows[] = {
      .choices = core_words,
      .arg = "N",
      .help = "where timed processes are pinned; auto is the last core that may be used"},
+    TP_TIMEOUT_ROW(ROW(timeout)),
     {.name = "seed",
      .type = TP_OPT_UINT,
      .offset = ROW(seed),

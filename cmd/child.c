@@ -3,12 +3,15 @@
  * with all the holes that reading the trace has left in it. */
 #include "cmd/child.h"
 
+#include "alloc/clock.h"
 #include "cmd/cli.h"
+#include "cmd/environment.h"
 #include "cmd/progress.h"
 #include "traces/tpt_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -19,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+#define NS_PER_S UINT64_C(1000000000)
 
 /* Both ends are the same executable, so the layout is the same. The run stands behind it. */
 struct job {
@@ -116,9 +119,12 @@ static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
     posix_spawn_file_actions_adddup2(&actions, high_program, PROGRAM_FD);
     posix_spawn_file_actions_adddup2(&actions, high_job, JOB_FD);
     const char *program = tp_child_own_executable(path, sizeof path);
-    int failed = high_program < 0 || high_job < 0
-                     ? errno
-                     : posix_spawn(pid, program, &actions, NULL, argv, environ);
+    int failed = high_program < 0 || high_job < 0 ? errno : 0;
+    char **environment = failed ? NULL : tp_environment_for_child(NULL);
+    if (!failed)
+        failed =
+            environment ? posix_spawn(pid, program, &actions, NULL, argv, environment) : ENOMEM;
+    free(environment);
     posix_spawn_file_actions_destroy(&actions);
     if (high_program >= 0)
         close(high_program);
@@ -135,14 +141,44 @@ static void wake(int number)
     (void)number; /* that it came is all */
 }
 
+/* Sleeps until a signal comes, or until `end`; false: the end is past. */
+static bool sleep_until(uint64_t end, const sigset_t *open)
+{
+    uint64_t now = end ? tp_wall_ns() : 0;
+    if (end && now >= end)
+        return false;
+    const struct timespec rest = {.tv_sec = (time_t)((end - now) / NS_PER_S),
+                                  .tv_nsec = (long)((end - now) % NS_PER_S)};
+    ppoll(NULL, 0, end ? &rest : NULL, open);
+    return true;
+}
+
+/* Ends it once there is a reason to. */
+static int await_end(pid_t pid, const struct tp_child_wait *w, const sigset_t *open, int *how)
+{
+    uint64_t end = w->timeout_ns ? tp_wall_ns() + w->timeout_ns : 0;
+    int reason = TP_OK;
+    pid_t got;
+    while ((got = waitpid(pid, how, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        if (!reason && w->interrupted && *w->interrupted)
+            reason = TP_ESTOP;
+        else if (!sleep_until(reason ? 0 : end, open))
+            reason = TP_ELATE;
+        else
+            continue;
+        kill(w->group ? -pid : pid, SIGKILL);
+    }
+    if (got < 0)
+        return TP_EIO;
+    return WIFSIGNALED(*how) ? reason : TP_OK;
+}
+
 /* Signals are let in only while it sleeps, so that none comes between looking and sleeping. */
-int tp_child_await(pid_t pid, const volatile sig_atomic_t *interrupted, int *how)
+int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how)
 {
     const struct sigaction woken = {.sa_handler = wake};
     struct sigaction before;
-    sigset_t held, mask;
-    pid_t got;
-    bool ended = false;
+    sigset_t held, mask, open;
     sigemptyset(&held);
     sigaddset(&held, SIGCHLD);
     sigaddset(&held, SIGINT);
@@ -150,26 +186,20 @@ int tp_child_await(pid_t pid, const volatile sig_atomic_t *interrupted, int *how
     sigaddset(&held, SIGHUP);
     sigaction(SIGCHLD, &woken, &before);
     sigprocmask(SIG_BLOCK, &held, &mask);
-    while ((got = waitpid(pid, how, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
-        if (interrupted && *interrupted && !ended)
-            ended = kill(pid, SIGKILL) == 0;
-        sigset_t open = mask;
-        sigdelset(&open, SIGCHLD);
-        sigsuspend(&open);
-    }
-    int error = errno;
+    open = mask;
+    sigdelset(&open, SIGCHLD);
+    int status = await_end(pid, w, &open, how), error = errno;
     sigprocmask(SIG_SETMASK, &mask, NULL);
     sigaction(SIGCHLD, &before, NULL);
     errno = error;
-    if (got < 0)
-        return TP_EIO;
-    return interrupted && *interrupted && WIFSIGNALED(*how) ? TP_ESTOP : TP_OK;
+    return status;
 }
 
 static int await(pid_t pid, const struct job *job, const struct tp_replay_cfg *cfg,
                  struct tp_err *err)
 {
-    int how = 0, status = tp_child_await(pid, cfg->interrupted, &how);
+    const struct tp_child_wait wait = {.interrupted = cfg->interrupted};
+    int how = 0, status = tp_child_await(pid, &wait, &how);
     if (status == TP_ESTOP)
         return tp_fail(err, TP_ESTOP, "interrupted");
     if (status)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* As tp_replay, in a fresh tapool. The program travels by descriptor, the result by shared memory.
@@ -22,8 +23,14 @@ const char *tp_child_own_executable(char *path, size_t size);
  * cannot take the link. False: it was deleted or replaced meanwhile, or cannot be told. */
 bool tp_child_own_file(char *path, size_t size);
 
-/* Waits until a child process has ended; `how` as waitpid says it. Ends it when `interrupted` (may
- * be NULL) becomes other than 0: TP_ESTOP. TP_EIO: it is lost, errno says why. */
-int tp_child_await(pid_t pid, const volatile sig_atomic_t *interrupted, int *how);
+struct tp_child_wait {
+    const volatile sig_atomic_t *interrupted; /* other than 0: it is ended; NULL: nothing does */
+    uint64_t timeout_ns;                      /* it is ended after; 0: never */
+    bool group; /* the child leads a group of processes, and they are ended with it */
+};
+
+/* Waits until a child process has ended; `how` as waitpid says it. TP_ESTOP: it was ended because
+ * of `interrupted`; TP_ELATE: because of its time; TP_EIO: it is lost, errno says why. */
+int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how);
 
 #endif

@@ -88,6 +88,7 @@ static const struct tp_opt rows[] = {
              "'failed_allocations>0', 'ns_per_op>=100ns', oom; may be repeated. A time must differ "
              "significantly for a change to hold"},
     TP_OPEN_ROWS(struct tp_compare_opts),
+    TP_TIMEOUT_ROW(ROW(timeout)),
     {.name = "seed",
      .type = TP_OPT_UINT,
      .offset = ROW(seed),
@@ -227,8 +228,9 @@ static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
  * meant for the other kind of comparison. */
 static int check_stored(const struct tp_args *args, struct tp_err *err)
 {
-    static const char *const live[] = {"strategy", "source", "rounds", "min-time", "capacity",
-                                       "touch",    "limit",  "space",  "device",   NULL};
+    static const char *const live[] = {"strategy", "source",  "rounds", "min-time",
+                                       "capacity", "touch",   "limit",  "space",
+                                       "device",   "timeout", NULL};
     for (size_t i = 0; live[i]; i++)
         if (tp_config_typed(args, rows, live[i]))
             return tp_fail(err, TP_EUSAGE, "--%s goes with traces: a stored result has its own",

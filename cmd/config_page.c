@@ -9,6 +9,7 @@
 #include "cmd/config.h"
 
 #include "alloc/run.h"
+#include "cmd/environment.h"
 #include "cmd/registry.h"
 #include "cmd/report_json.h"
 #include "cmd/text.h"
@@ -99,11 +100,8 @@ static bool is_option(const char *name, const struct tp_command *cmd)
 
 static bool is_used(const char *name)
 {
-    static const char *const others[] = {TP_CONFIG_VARIABLE, "TAPOOL_SAMPLES", "TAPOOL_CUDA_DRIVER",
-                                         "TAPOOL_VALGRIND", NULL};
-    for (size_t i = 0; others[i]; i++)
-        if (!strcmp(others[i], name))
-            return true;
+    if (tp_environment_names(name, strlen(name)))
+        return true;
     for (size_t i = 0; tp_commands[i]; i++)
         if (tp_config_concerns(tp_commands[i]) && is_option(name, tp_commands[i]))
             return true;

@@ -2,6 +2,9 @@
 #ifndef TP_ENVIRONMENT_H
 #define TP_ENVIRONMENT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct tp_fact {
     const char *name;
     const char *help; /* a few words, lower case */
@@ -12,5 +15,14 @@ extern const struct tp_fact tp_environment[];
 
 /* What the exit codes mean; ends with a NULL name. */
 extern const struct tp_fact tp_exit_codes[];
+
+/* Whether `name` (of `length` bytes) is in that table: it says where things lie. */
+bool tp_environment_names(const char *name, size_t length);
+
+/* The environment of a tapool that is started to measure, or asked something: the user's, without
+ * what sets options and without a configuration file, so that no side of a comparison gets what the
+ * other does not, or an older build what it does not know. `extra` is one more "NAME=VALUE",
+ * borrowed, or NULL. The array is for free(), its texts are not; NULL: out of memory. */
+char **tp_environment_for_child(char *extra);
 
 #endif

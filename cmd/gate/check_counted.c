@@ -36,6 +36,7 @@ static int count(const struct tp_check *k, const struct tp_counting *counter, si
                                  .more = more,
                                  .seed = 1,
                                  .core = k->core,
+                                 .timeout_ns = tp_check_timeout(k, cell),
                                  .interrupted = tp_stop_flag()};
     return tp_instructions_count(counter, &m, out, err);
 }
@@ -48,34 +49,51 @@ int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, 
     return count(k, counter, cell, &sides[1], out, err);
 }
 
-/* What the cell is compared with. False: nothing, and `reason` says why. */
-static bool find_base(const struct tp_check *k, struct counting *d, size_t cell,
-                      const struct tp_side *base, double *out)
+/* What cannot be counted is a gap; but who interrupts wants no more of it, and what hangs in one
+ * cell would hang in the next. */
+static int end_of(const struct tp_check *k, size_t cell, int status, const struct tp_err *why,
+                  struct tp_err *err)
 {
+    if (*tp_stop_flag())
+        return tp_fail(err, TP_ESTOP, "interrupted");
+    if (status != TP_ELATE)
+        return TP_OK;
+    *err = *why;
+    return tp_check_name(&k->cells[cell], status, err);
+}
+
+/* What the cell is compared with: `found`, or a gap that says why not. */
+static int find_base(const struct tp_check *k, struct counting *d, size_t cell,
+                     const struct tp_side *base, double *out, bool *found, struct tp_err *err)
+{
+    int status = TP_OK;
     const struct tp_baseline_cell *held = k->cells[cell].held;
     bool live = k->o->base_bin; /* another strategy's count is no base of this one's */
-    struct tp_err err = {0};
-    if (held && held->fingerprint && !strcmp(held->fingerprint, d->now)) {
+    struct tp_err why = {0};
+    *found = held && held->fingerprint && !strcmp(held->fingerprint, d->now);
+    if (*found) {
         *out = held->instructions;
         d->stored++;
-        return true;
+        return TP_OK;
     }
     if (live && d->otherwise[0]) {
         tp_check_gap(&d->gaps, cell, d->otherwise);
-        return false;
-    }
-    if (live && !count(k, &d->counter, cell, base, out, &err)) {
-        d->live++;
-        return true;
+        return TP_OK;
     }
     if (live)
-        tp_check_gap_base(&d->gaps, cell, k->o->base_bin, err.text);
+        status = count(k, &d->counter, cell, base, out, &why);
+    *found = live && !status;
+    d->live += *found;
+    if (*found)
+        return TP_OK;
+    if (live)
+        tp_check_gap_base(&d->gaps, cell, k->o->base_bin, why.text);
     else if (!held || !held->fingerprint)
         tp_check_gap(&d->gaps, cell, "the baseline holds none");
     else
         tp_check_gap(&d->gaps, cell,
                      "the baseline's are of another build, compiler, libc or counter");
-    return false;
+    return end_of(k, cell, status, &why, err);
 }
 
 static int check_cell(struct tp_check *k, struct counting *d, size_t cell, struct tp_err *err)
@@ -87,15 +105,15 @@ static int check_cell(struct tp_check *k, struct counting *d, size_t cell, struc
     const struct tp_check_cell *c = &k->cells[cell];
     static const struct tp_baseline_cell nothing = {0};
     tp_check_sides(k, cell, sides);
+    bool found;
     int status = count(k, &d->counter, cell, &sides[1], &now, &why);
-    if (*tp_stop_flag())
-        return tp_fail(err, TP_ESTOP, "interrupted");
     if (status) {
         tp_check_gap(&d->gaps, cell, why.text);
-        return TP_OK;
+        return end_of(k, cell, status, &why, err);
     }
-    if (!find_base(k, d, cell, &sides[0], &base))
-        return *tp_stop_flag() ? tp_fail(err, TP_ESTOP, "interrupted") : TP_OK;
+    status = find_base(k, d, cell, &sides[0], &base, &found, err);
+    if (status || !found)
+        return status;
     double allowed =
         tp_tolerance_of(&k->baseline, c->held ? c->held : &nothing, m, base, d->counter.allowed);
     const struct tp_finding f = {.cell = &k->gate.cells[cell],

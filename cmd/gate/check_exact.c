@@ -22,6 +22,11 @@ uint64_t tp_check_seed(uint64_t seed, uint64_t of)
     return tp_random_split(&state) >> 1;
 }
 
+uint64_t tp_check_timeout(const struct tp_check *k, size_t cell)
+{
+    return tp_timeout_of(k->o->timeout, k->traces[k->cells[cell].prepared].events, k->min_time_ns);
+}
+
 int tp_check_name(const struct tp_check_cell *c, int status, struct tp_err *err)
 {
     char cell[200];
@@ -88,6 +93,7 @@ static int play(const struct tp_check *k, size_t cell, unsigned nth, bool verify
         .seed = 1, /* of --source host+shuffle: the same memory in every check */
         .core = -1,
         .padding = nth ? (size_t)(tp_check_seed(k->gate.seed, nth) % 4096) : 0,
+        .timeout_ns = tp_check_timeout(k, cell),
         .interrupted = tp_stop_flag()};
     int status = tp_measure(&m, out, err);
     if (status)

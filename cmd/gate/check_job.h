@@ -26,7 +26,7 @@ struct tp_check_opts {
     char *baseline, *source, *reason, *bin, *base_bin, *base_strategy, *effect, *alpha;
     struct tp_gate_exports exports;
     uint32_t touch, color, inconclusive;
-    uint64_t pairs, min_time, core, seed, aa;
+    uint64_t pairs, min_time, timeout, core, seed, aa;
     bool update, allow_missing, thorough, plan;
 };
 
@@ -97,6 +97,9 @@ int tp_check_hash(const struct tp_check *k, const struct tp_check_cell *c, struc
 int tp_check_exact(struct tp_check *k, struct tp_err *err);
 int tp_check_counted(struct tp_check *k, struct tp_err *err);
 int tp_check_noisy(struct tp_check *k, struct tp_err *err);
+
+/* How long one replay of a cell may take; 0: for ever. */
+uint64_t tp_check_timeout(const struct tp_check *k, size_t cell);
 
 /* Plays a cell twice for its memory, each in a process of its own; what may vary between processes
  * and must not matter does. `verified`: the second went on beside the shadow of --verify. Both of

@@ -46,6 +46,7 @@ static int play_rounds(const struct tp_check *k, size_t cell, const struct tp_ch
                                       .min_time_ns = k->min_time_ns,
                                       .seed = set->seed,
                                       .core = k->core,
+                                      .timeout_ns = tp_check_timeout(k, cell),
                                       .interrupted = tp_stop_flag(),
                                       .progress = show,
                                       .progress_ctx = &line};

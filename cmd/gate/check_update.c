@@ -203,6 +203,10 @@ static int measure_counted(struct update *u, size_t cell, struct tp_baseline_cel
         status = tp_check_count(u->k, &u->counting, cell, &out->instructions, &why);
     if (*tp_stop_flag())
         return tp_fail(err, TP_ESTOP, "interrupted");
+    if (status == TP_ELATE) {
+        *err = why;
+        return tp_check_name(c, status, err);
+    }
     if (status) {
         if (why.text[0])
             snprintf(reason, sizeof reason, "cannot be counted: %.200s", why.text);

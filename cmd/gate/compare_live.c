@@ -108,6 +108,11 @@ static const char *passes_of(const struct contest *k)
     return tp_fits_by_default(f->kind, f->events) ? "usage,fits" : "usage";
 }
 
+static uint64_t timeout_of(const struct contest *k, const struct tp_compare_opts *o)
+{
+    return tp_timeout_of(o->timeout, k->trace.events, o->min_time);
+}
+
 static int measure_memory(const struct tp_compare_live *live, struct contest *k,
                           const struct tp_compare_opts *o, struct tp_err *err)
 {
@@ -119,6 +124,7 @@ static int measure_memory(const struct tp_compare_live *live, struct contest *k,
                                      .passes = passes_of(k),
                                      .more = live->more,
                                      .core = -1,
+                                     .timeout_ns = timeout_of(k, o),
                                      .interrupted = tp_stop_flag()};
         status = tp_measure(&m, &k->usage[i], err);
     }
@@ -141,6 +147,7 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
                                       .min_time_ns = o->min_time,
                                       .seed = o->seed,
                                       .core = tp_measure_core(),
+                                      .timeout_ns = timeout_of(k, o),
                                       .interrupted = tp_stop_flag(),
                                       .progress = show_progress,
                                       .progress_ctx = &line};

@@ -11,7 +11,7 @@ struct tp_compare_opts {
     struct tp_open_opts open;
     char *source, *base, *sort, *export_json;
     uint32_t touch, format, color;
-    uint64_t rounds, min_time, seed, capacity;
+    uint64_t rounds, min_time, seed, capacity, timeout;
     bool json, force, verbose, bytes;
 };
 

@@ -70,7 +70,7 @@ static int blame(const struct tp_valgrind *v, const char *folder, int status, st
 {
     uint64_t ignored;
     char text[TP_ERR_TEXT], hint[TP_ERR_TEXT], own[200];
-    if (status == TP_ESTOP || !tp_callgrind_sum(folder, &ignored, NULL))
+    if (status == TP_ESTOP || status == TP_ELATE || !tp_callgrind_sum(folder, &ignored, NULL))
         return status;
     snprintf(text, sizeof text, "%s", err ? err->text : "");
     snprintf(hint, sizeof hint, "%s", err ? err->hint : "");

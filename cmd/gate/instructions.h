@@ -24,8 +24,8 @@ void tp_counting_find(struct tp_counting *out);
 
 /* Instructions per operation of one replay: a number, or NAN and an error. TP_EIO: there is no
  * counter, it counted nothing or was taken away, the trace has no operations (marks only), or the
- * replay failed; TP_EUSAGE and TP_EINPUT as the replay itself says; TP_ENOMEM; TP_ESTOP:
- * interrupted. */
+ * replay failed; TP_EUSAGE and TP_EINPUT as the replay itself says; TP_ENOMEM; TP_ELATE: it did not
+ * end in time; TP_ESTOP: interrupted. */
 int tp_instructions_count(const struct tp_counting *c, const struct tp_measure *m,
                           double *per_operation, struct tp_err *err);
 

@@ -6,6 +6,8 @@
 #include "cmd/gate/measure.h"
 
 #include "cmd/child.h"
+#include "cmd/environment.h"
+#include "cmd/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,18 +21,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
-enum { ARGUMENTS = 64, ENVIRONMENT = 512, PADDING_MAX = 4096, COMPLAINT = 4096 };
+enum { ARGUMENTS = 64, PADDING_MAX = 4096, COMPLAINT = 4096 };
 
 /* What exec gets; everything is made before the fork. */
 struct launch {
     char *argv[ARGUMENTS + 1];
-    char *envp[ENVIRONMENT + 1];
+    char **envp;        /* owned */
     char program[4096]; /* path of the tapool that replays */
     char min_time[32], seed[24];
     char padding[PADDING_MAX + 16];
     size_t count;
+    int input;             /* nothing: no terminal stops a group in the background */
     int answer, complaint; /* files in memory */
 };
 
@@ -106,37 +107,14 @@ static int make_arguments(struct launch *l, const struct tp_measure *m, struct t
 
 /* ---- environment ---- */
 
-/* Options that the user's configuration sets must not reach one side more than the other, nor what
- * is passed explicitly here; where things lie is the user's. */
-static bool is_kept(const char *variable)
-{
-    static const char *const places[] = {
-        "TAPOOL_SAMPLES=", "TAPOOL_CUDA_DRIVER=", "TAPOOL_FAKE_CUDA"};
-    if (strncmp(variable, "TAPOOL_", 7) != 0)
-        return strncmp(variable, "_TAPOOL_PADDING=", 16) != 0;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (!strncmp(variable, places[i], strlen(places[i])))
-            return true;
-    return false;
-}
-
 static int make_environment(struct launch *l, const struct tp_measure *m, struct tp_err *err)
 {
-    size_t count = 0, pad = m->padding < PADDING_MAX ? m->padding : PADDING_MAX;
-    for (char **e = environ; e && *e; e++) {
-        if (!is_kept(*e))
-            continue;
-        if (count + 2 >= ENVIRONMENT)
-            return tp_fail(err, TP_EIO, "the environment has over %d variables", ENVIRONMENT - 3);
-        l->envp[count++] = *e;
-    }
-    l->envp[count++] = (char *)(uintptr_t) "TAPOOL_CONFIG=";
+    size_t pad = m->padding < PADDING_MAX ? m->padding : PADDING_MAX;
     memcpy(l->padding, "_TAPOOL_PADDING=", 16);
     memset(l->padding + 16, 'x', pad);
     l->padding[16 + pad - (pad == PADDING_MAX)] = '\0';
-    l->envp[count++] = l->padding;
-    l->envp[count] = NULL;
-    return TP_OK;
+    l->envp = tp_environment_for_child(l->padding);
+    return l->envp ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
 /* ---- the child ---- */
@@ -149,13 +127,15 @@ static void become(const struct launch *l, const struct tp_measure *m, pid_t par
     signal(SIGHUP, SIG_IGN);
     if (getppid() != parent)
         _exit(126);
+    setpgid(0, 0); /* so that it can be ended with all that it starts */
     if (m->core >= 0) {
         cpu_set_t set;
         CPU_ZERO(&set);
         CPU_SET((unsigned)m->core, &set);
         sched_setaffinity(0, sizeof set, &set); /* a core that went away: anywhere */
     }
-    if (dup2(l->answer, STDOUT_FILENO) < 0 || dup2(l->complaint, STDERR_FILENO) < 0)
+    if (dup2(l->input, STDIN_FILENO) < 0 || dup2(l->answer, STDOUT_FILENO) < 0 ||
+        dup2(l->complaint, STDERR_FILENO) < 0)
         _exit(126);
     execvpe(l->argv[0], l->argv, l->envp);
     dprintf(STDERR_FILENO, "tapool: cannot be started: %s\n", strerror(errno));
@@ -229,9 +209,16 @@ static int play(struct launch *l, const struct tp_measure *m, struct tp_err *err
         return tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(errno));
     if (pid == 0)
         become(l, m, parent);
-    int status = tp_child_await(pid, m->interrupted, &how);
+    setpgid(pid, pid); /* whichever of the two comes first */
+    const struct tp_child_wait wait = {m->interrupted, m->timeout_ns, true};
+    int status = tp_child_await(pid, &wait, &how);
     if (status == TP_ESTOP || (m->interrupted && *m->interrupted))
         return tp_fail(err, TP_ESTOP, "interrupted");
+    if (status == TP_ELATE)
+        return tp_hint(err,
+                       tp_fail(err, TP_ELATE, "'%s' replaying '%s' had not ended after %s",
+                               named(m), m->strategy, tp_duration(m->timeout_ns).s),
+                       "was it stuck? --timeout TIME gives it longer, --timeout none for ever");
     if (status)
         return tp_fail(err, (enum tp_status)status, "a child process is lost: %s", strerror(errno));
     return how ? explain(l, m, how, err) : TP_OK;
@@ -268,7 +255,9 @@ int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err 
     if (!l)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     l->answer = l->complaint = -1;
-    int status = make_arguments(l, m, err);
+    l->input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int status = l->input < 0 ? tp_fail(err, TP_EIO, "/dev/null: %s", strerror(errno))
+                              : make_arguments(l, m, err);
     if (!status)
         status = make_environment(l, m, err);
     if (!status)
@@ -283,8 +272,33 @@ int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err 
         close(l->answer);
     if (l->complaint >= 0)
         close(l->complaint);
+    if (l->input >= 0)
+        close(l->input);
+    free(l->envp);
     free(l);
     return status;
+}
+
+/* ---- how long, and where ---- */
+
+const char *const tp_timeout_words[] = {"auto", "none", NULL};
+
+/* A guess that is wrong for what hangs alone: an event takes well below 1 us in each of some
+ * passes, and 50 times as long where instructions are counted. */
+uint64_t tp_timeout_of(uint64_t option, uint64_t events, uint64_t min_time_ns)
+{
+    enum { EACH_NS = 100000, TIMES = 20 };
+    uint64_t total = UINT64_C(120000000000), part;
+    if (option == TP_OPT_KEYWORD(TP_TIMEOUT_NONE))
+        return 0;
+    if (option != TP_OPT_KEYWORD(TP_TIMEOUT_AUTO))
+        return option;
+    if (__builtin_mul_overflow(events, EACH_NS, &part) ||
+        __builtin_add_overflow(total, part, &total) ||
+        __builtin_mul_overflow(min_time_ns, TIMES, &part) ||
+        __builtin_add_overflow(total, part, &total))
+        return 0;
+    return total;
 }
 
 bool tp_measure_has_core(uint64_t core)

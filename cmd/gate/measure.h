@@ -21,14 +21,27 @@ struct tp_measure {
     int core;                  /* pinned to it; -1: anywhere */
     size_t padding;            /* bytes of environment, to move the stack */
     const char *const *runner; /* what is put before it, as {"valgrind", "--tool=...", NULL} */
+    uint64_t timeout_ns;       /* it is ended after, with all that it started; 0: never */
     const volatile sig_atomic_t *interrupted; /* may be NULL */
 };
+
+/* Of --timeout: a row's words, its default, and what it means for a trace. */
+enum { TP_TIMEOUT_AUTO, TP_TIMEOUT_NONE };
+extern const char *const tp_timeout_words[];
+#define TP_TIMEOUT_ROW(at)                                                                         \
+    {                                                                                              \
+        .name = "timeout", .type = TP_OPT_DURATION, .offset = (at), .def = "auto", .min = 1,       \
+        .choices = tp_timeout_words, .arg = "TIME",                                                \
+        .help = "a replay that takes longer is ended and is an error; auto is 2 min, 100 us for "  \
+                "each event and 20 times --min-time"                                               \
+    }
+uint64_t tp_timeout_of(uint64_t option, uint64_t events, uint64_t min_time_ns);
 
 /* Plays one strategy on one trace; `out` has that one run. The caller releases `out`, also after
  * errors. TP_EIO: the child could not be started, was killed (names the signal) or answered
  * nonsense; what it itself says of an error is passed on with its status (from its exit code).
- * TP_ESTOP: interrupted. The child takes no configuration (TAPOOL_* variables of options and
- * .tapool.ini are kept from it). */
+ * TP_ELATE: it did not end in time. TP_ESTOP: interrupted. The child takes no configuration
+ * (tp_environment_for_child). */
 int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err *err);
 
 /* A core to pin to, the last one that this process may use; -1 where that cannot be told. */

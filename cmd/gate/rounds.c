@@ -53,6 +53,7 @@ static int play_side(const struct tp_rounds_cfg *cfg, const struct tp_side *side
                            .min_time_ns = cfg->min_time_ns,
                            .core = cfg->core,
                            .padding = (size_t)padding,
+                           .timeout_ns = cfg->timeout_ns,
                            .interrupted = cfg->interrupted};
     int status = tp_measure(&m, out, err);
     return status ? status : check_program(cfg, side, &out->runs[0], err);

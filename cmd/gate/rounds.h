@@ -20,6 +20,7 @@ struct tp_rounds_cfg {
     uint64_t min_time_ns; /* of the throughput and of the latency pass, each */
     uint64_t seed;        /* of the order and of the padding */
     int core;
+    uint64_t timeout_ns; /* of each replay; 0: none */
     const volatile sig_atomic_t *interrupted;
     void (*progress)(void *ctx, unsigned done, unsigned total); /* may be NULL */
     void *progress_ctx;

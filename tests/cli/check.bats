@@ -600,3 +600,50 @@ json.dump(a, open("b.json", "w"))'
     matches "$out" '^::error'
     matches summary.md 'peak_granted'
 }
+
+@test "what hangs is ended, named, and ends the check" {
+    baseline
+    printf '#!/bin/sh\nsleep 1000\n' >stuck
+    chmod +x stuck
+    capture check --bin ./stuck --timeout 50ms
+    [ "$rc" -eq 4 ]
+    one_sentence "$err"
+    matches "$err" "^tapool: a\.json, arena: './stuck' replaying 'arena' had not ended after 50 ms$"
+    matches "$err" '^hint: was it stuck\? --timeout TIME gives it longer, --timeout none for ever$'
+    capture check --base-bin ./stuck --timeout 2s
+    [ "$rc" -eq 4 ]
+    matches "$err" "a\.json, arena: './stuck' replaying 'arena' had not ended after 2 s$"
+    refused 4 "'tapool' replaying 'arena' had not ended after 1 ns$" \
+        "$TAPOOL" compare a.json -s arena -s lru --timeout 1ns
+    refused 4 'had not ended after 1 ns$' check a.json -s arena --update --timeout 1ns
+    ok check --timeout none
+    refused 2 'neither|no duration' check --timeout soon
+    if ! sanitized; then # a valgrind that says its version and then nothing
+        printf '#!/bin/sh\n[ "$2" = --version ] && echo valgrind-3.19.0 && exit\nsleep 1000\n' >valgrind
+        chmod +x valgrind
+        capture env TAPOOL_VALGRIND=./valgrind "$TAPOOL" check --timeout 5s
+        [ "$rc" -eq 4 ]
+        matches "$err" "^tapool: a\.json, arena: 'tapool' replaying 'arena' had not ended after 5 s$"
+    fi
+}
+
+@test "the user's options reach no build that is asked or measured" {
+    baseline
+    printf '#!/bin/sh\nenv >"%s/env.$1"\nexec "%s" "$@"\n' "$WORK" "$TAPOOL" >other
+    chmod +x other
+    printf '[replay]\nlimit = 1\n' >.tapool.ini
+    if ! sanitized; then
+        printf '#!/bin/sh\necho valgrind-3.19.0\n' >valgrind
+        chmod +x valgrind
+        export TAPOOL_VALGRIND=./valgrind
+    fi
+    TAPOOL_CONFIG=.tapool.ini TAPOOL_LIMIT=1 TAPOOL_NEW_OPTION=1 TAPOOL_FORMAT=markdown \
+        capture check --base-bin ./other --bin ./other --format text
+    [ -s env.replay ]
+    sanitized || [ -s env.doctor ]
+    for file in env.*; do
+        lacks "$file" '^TAPOOL_(LIMIT|NEW_OPTION|FORMAT)='
+        matches "$file" '^TAPOOL_CONFIG=$'
+        matches "$file" '^TAPOOL_CUDA_DRIVER='
+    done
+}

@@ -526,6 +526,24 @@ static void test_fingerprint(void **state)
     assert_int_equal(tp_instructions_fingerprint(&c, NULL, other, 10, &err), TP_EIO);
 }
 
+/* The user's options are nothing to a build that may not even know them. */
+static void test_fingerprint_without_configuration(void **state)
+{
+    (void)state;
+    char plain[512], text[512];
+    struct tp_err err = {0};
+    const struct tp_counting c = {.version = "x"};
+    assert_int_equal(tp_instructions_fingerprint(&c, TAPOOL_BINARY, plain, sizeof plain, &err),
+                     TP_OK);
+    setenv("TAPOOL_FORMAT", "markdwon", 1);
+    setenv("TAPOOL_CONFIG", "/nonexistent", 1);
+    int status = tp_instructions_fingerprint(&c, TAPOOL_BINARY, text, sizeof text, &err);
+    unsetenv("TAPOOL_FORMAT");
+    setenv("TAPOOL_CONFIG", "", 1);
+    assert_int_equal(status, TP_OK);
+    assert_string_equal(text, plain);
+}
+
 static void test_fingerprint_of_others(void **state)
 {
     (void)state;
@@ -586,15 +604,25 @@ int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        CASE(test_whole),         CASE(test_cut),
-        CASE(test_hostile),       CASE(test_long_and_binary),
-        CASE(test_no_file),       CASE(test_sum),
-        CASE(test_complaint),     CASE(test_runner),
-        CASE(test_find),          CASE(test_counting),
-        CASE(test_broken),        CASE(test_division),
-        CASE(test_no_operations), CASE(test_interrupted),
-        CASE(test_input),         CASE(test_real),
-        CASE(test_fingerprint),   CASE(test_fingerprint_of_others),
+        CASE(test_whole),
+        CASE(test_cut),
+        CASE(test_hostile),
+        CASE(test_long_and_binary),
+        CASE(test_no_file),
+        CASE(test_sum),
+        CASE(test_complaint),
+        CASE(test_runner),
+        CASE(test_find),
+        CASE(test_counting),
+        CASE(test_broken),
+        CASE(test_division),
+        CASE(test_no_operations),
+        CASE(test_interrupted),
+        CASE(test_input),
+        CASE(test_real),
+        CASE(test_fingerprint),
+        CASE(test_fingerprint_without_configuration),
+        CASE(test_fingerprint_of_others),
         CASE(test_counter),
     };
     return cmocka_run_group_tests_name("instructions", tests, NULL, NULL);

@@ -169,11 +169,17 @@ static void its_environment_is_put_in_order(void **state)
     m.padding = 321;
     setenv("TAPOOL_MIN_TIME", "9s", 1);
     setenv("TAPOOL_SAMPLES", "/samples", 1);
+    setenv("TAPOOL_VALGRIND", "/valgrind", 1);
+    setenv("TAPOOL_OF_ANOTHER_BUILD", "1", 1);
     write_answering("env >\"$N\"");
     assert_int_equal(measure(&m, &err), TP_OK);
     unsetenv("TAPOOL_MIN_TIME");
     unsetenv("TAPOOL_SAMPLES");
+    unsetenv("TAPOOL_VALGRIND");
+    unsetenv("TAPOOL_OF_ANOTHER_BUILD");
     assert_null(strstr(note(), "TAPOOL_MIN_TIME"));
+    assert_null(strstr(note(), "TAPOOL_OF_ANOTHER_BUILD"));
+    assert_non_null(strstr(note(), "TAPOOL_VALGRIND=/valgrind\n"));
     assert_non_null(strstr(note(), "TAPOOL_SAMPLES=/samples\n"));
     assert_non_null(strstr(note(), "TAPOOL_CONFIG=\n"));
     const char *padding = strstr(note(), "_TAPOOL_PADDING=");
@@ -295,6 +301,63 @@ static void count_orders(unsigned *played, unsigned *orders)
     }
 }
 
+/* Gone, or a zombie that nobody has asked for. */
+static bool has_ended(long pid)
+{
+    char path[64], state = 'Z';
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *in = fopen(path, "r");
+    if (!in)
+        return true;
+    if (fscanf(in, "%*d (%*[^)]) %c", &state) != 1)
+        state = 'Z';
+    fclose(in);
+    return state == 'Z' || state == 'X';
+}
+
+static void what_hangs_is_ended_with_all_that_it_started(void **state)
+{
+    (void)state;
+    struct tp_measure m = asked();
+    struct tp_err err = {0};
+    long program_pid = 0, started_pid = 0;
+    write_program("sleep 1000 & echo $$ $! >\"$N\"; wait");
+    /* long enough for the script to have begun: if it had not, there would be nothing to find */
+    remove(noted);
+    for (m.timeout_ns = 200000000;
+         sscanf(access(noted, F_OK) ? "" : note(), "%ld %ld", &program_pid, &started_pid) != 2;
+         m.timeout_ns *= 2) {
+        assert_int_equal(measure(&m, &err), TP_ELATE);
+        assert_non_null(strstr(err.text, "/program' replaying 'lru:round=none' had not ended "));
+        assert_non_null(strstr(err.hint, "--timeout"));
+    }
+    assert_true(has_ended(program_pid));
+    for (int ms = 0; ms < 60000 && !has_ended(started_pid); ms++) /* a kill needs a moment */
+        usleep(1000);
+    assert_true(has_ended(started_pid));
+}
+
+static void an_answer_in_time_is_taken(void **state)
+{
+    (void)state;
+    struct tp_measure m = asked();
+    struct tp_err err = {0};
+    m.timeout_ns = UINT64_C(3600000000000);
+    write_answering("");
+    assert_int_equal(measure(&m, &err), TP_OK);
+}
+
+static void how_long_a_replay_may_take(void **state)
+{
+    (void)state;
+    const uint64_t s = UINT64_C(1000000000), automatic = TP_OPT_KEYWORD(TP_TIMEOUT_AUTO);
+    assert_int_equal(tp_timeout_of(TP_OPT_KEYWORD(TP_TIMEOUT_NONE), 5, 5), 0);
+    assert_int_equal(tp_timeout_of(7, 1000000, s), 7);
+    assert_int_equal(tp_timeout_of(automatic, 0, 0), 120 * s);
+    assert_int_equal(tp_timeout_of(automatic, 4000000, s / 2), (120 + 400 + 10) * s);
+    assert_int_equal(tp_timeout_of(automatic, UINT64_MAX / 2, 0), 0); /* longer than time lasts */
+}
+
 static void rounds_play_each_side_once_in_random_order(void **state)
 {
     (void)state;
@@ -351,6 +414,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(whatever_it_does_has_a_sentence),
         cmocka_unit_test(a_program_that_is_not_there),
         cmocka_unit_test(a_wish_to_stop_ends_it),
+        cmocka_unit_test(what_hangs_is_ended_with_all_that_it_started),
+        cmocka_unit_test(an_answer_in_time_is_taken),
+        cmocka_unit_test(how_long_a_replay_may_take),
         cmocka_unit_test(rounds_play_each_side_once_in_random_order),
         cmocka_unit_test(rounds_of_another_program_are_refused),
     };

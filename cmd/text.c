@@ -82,6 +82,19 @@ struct tp_text tp_times(double ratio)
     return t;
 }
 
+struct tp_text tp_signed(double value, const char *unit)
+{
+    char digits[32];
+    struct tp_text t;
+    snprintf(digits, sizeof digits, "%+.1f", value);
+    for (int decimals = 2; !strpbrk(digits, "123456789") && decimals <= 9; decimals++)
+        snprintf(digits, sizeof digits, "%+.*f", decimals, value);
+    if (!strpbrk(digits, "123456789"))
+        snprintf(digits, sizeof digits, "%+.1g", value);
+    snprintf(t.s, sizeof t.s, "%.24s%.20s", digits, unit);
+    return t;
+}
+
 struct tp_text tp_duration(uint64_t ns)
 {
     static const struct {

@@ -106,6 +106,9 @@ struct tp_compare_head {
 struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
                                           const struct tp_compare_table *t);
 
+/* Who answers the source's calls: "system" or "driver". */
+const char *tp_compare_callee(const struct tp_stored_run *run);
+
 /* ---- compare_table.c ---- */
 
 int tp_compare_init(struct tp_compare *c, struct tp_err *err);

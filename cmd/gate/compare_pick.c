@@ -240,7 +240,7 @@ static void say_reason(struct words *w, const struct tp_compare_row *pick,
     const struct tp_metric *peak = metric("peak_reserved");
     bool faster = races->faster[place_of(all, pick)][place_of(all, rival)];
     bool slower = races->faster[place_of(all, rival)][place_of(all, pick)];
-    const char *source = strcmp(pick->run->kind, "device") ? "system" : "driver";
+    const char *source = tp_compare_callee(pick->run);
     if (faster) {
         say_faster(w, pick, rival);
         say_memory(w, all, pick, rival);

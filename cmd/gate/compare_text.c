@@ -262,10 +262,10 @@ static void print_stored_head(const struct tp_compare_table *t, struct tp_page *
     tp_page_at(page, 0, "%s", t->name);
     if (tp_text_width(t->name) + 2 > note)
         tp_page_line(page);
-    tp_page_at(page, note, "%s events, played on %s%s", tp_count(t->run->events).s, t->run->source,
-               strcmp(t->run->scope, "policy")
-                   ? ""
-                   : ": times are the policy's own work, no driver's or system's is in them");
+    tp_page_at(page, note, "%s events, played on %s", tp_count(t->run->events).s, t->run->source);
+    if (!strcmp(t->run->scope, "policy"))
+        tp_page_more(page, note, ": times are the policy's own work, none of the %s's is in them",
+                     tp_compare_callee(t->run));
     tp_page_line(page);
 }
 

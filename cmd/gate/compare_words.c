@@ -38,30 +38,35 @@ static void split_name(const char *name, struct tp_compare_head *head)
         *c = *c == '_' ? ' ' : *c;
 }
 
+const char *tp_compare_callee(const struct tp_stored_run *run)
+{
+    return !strcmp(run->kind, "device") || !strncmp(run->source, "cuda", 4) ? "driver" : "system";
+}
+
 struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
                                           const struct tp_compare_table *t)
 {
     static const struct {
-        const char *name, *host[2], *device[2];
-    } known[] = {{"ns_per_op", {"", "ns per call"}, {"", "ns per call"}},
-                 {"cold_ns_per_op", {"cold,", "ns per call"}, {"cold,", "ns per call"}},
-                 {"engine_ns_per_op", {"tapool's,", "ns per call"}, {"tapool's,", "ns per call"}},
-                 {"alloc.p99_9", {"alloc", "p99.9"}, {"alloc", "p99.9"}},
-                 {"free.p99_9", {"free", "p99.9"}, {"free", "p99.9"}},
-                 {"realloc.p99_9", {"realloc", "p99.9"}, {"realloc", "p99.9"}},
-                 {"source_calls.get", {"gets from", "system"}, {"gets from", "driver"}},
-                 {"source_calls.put", {"returns to", "system"}, {"returns to", "driver"}},
-                 {"source_calls.wait", {"waits for", "system"}, {"waits for", "driver"}},
-                 {"source_calls.get_bytes", {"got from", "system"}, {"got from", "driver"}},
-                 {"source_calls.put_bytes", {"returned to", "system"}, {"returned to", "driver"}}};
+        const char *name, *line[2]; /* NULL: the callee */
+    } known[] = {{"ns_per_op", {"", "ns per call"}},
+                 {"cold_ns_per_op", {"cold,", "ns per call"}},
+                 {"engine_ns_per_op", {"tapool's,", "ns per call"}},
+                 {"alloc.p99_9", {"alloc", "p99.9"}},
+                 {"free.p99_9", {"free", "p99.9"}},
+                 {"realloc.p99_9", {"realloc", "p99.9"}},
+                 {"source_calls.get", {"gets from", NULL}},
+                 {"source_calls.put", {"returns to", NULL}},
+                 {"source_calls.wait", {"waits for", NULL}},
+                 {"source_calls.get_bytes", {"got from", NULL}},
+                 {"source_calls.put_bytes", {"returned to", NULL}}};
     struct tp_compare_head head;
-    bool device = !strcmp(t->run->kind, "device"), policy = !strcmp(t->run->scope, "policy");
+    bool policy = !strcmp(t->run->scope, "policy");
     split_name(m->name, &head);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].name, m->name))
             for (int l = 0; l < 2; l++)
                 snprintf(head.line[l], sizeof head.line[l], "%s",
-                         device ? known[i].device[l] : known[i].host[l]);
+                         known[i].line[l] ? known[i].line[l] : tp_compare_callee(t->run));
     if (policy && !strcmp(m->name, "ns_per_op"))
         return (struct tp_compare_head){{"policy time", "ns per call"}};
     if (tp_metric_is_time(m) && !strstr(head.line[1], "ns")) {
@@ -76,6 +81,22 @@ struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
 static bool is_flattered(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     return tp_metric_is_time(m) && tp_compare_flattered(r);
+}
+
+static bool is_flattered_by(const struct tp_compare_row *r, const struct tp_metric *m,
+                            const char *callee)
+{
+    return is_flattered(r, m) && !strcmp(tp_compare_callee(r->run), callee);
+}
+
+static bool system_flatters(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return is_flattered_by(r, m, "system");
+}
+
+static bool driver_flatters(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return is_flattered_by(r, m, "driver");
 }
 
 /* Nothing is left of the time when tapool's own share is taken off. */
@@ -134,10 +155,8 @@ static void percent_text(double change, char *text, size_t size)
 {
     if (change >= 9.995)
         snprintf(text, size, "%s", tp_times(1 + change).s);
-    else if (fabs(change) < 0.001)
-        snprintf(text, size, "<0.1 %%");
     else
-        snprintf(text, size, "%+.1f %%", 100 * change);
+        snprintf(text, size, "%s", tp_signed(100 * change, " %").s);
 }
 
 void tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m, char *text,
@@ -210,8 +229,10 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         {has_untested, untested},
         {has_bound, "<=10, ~30: within one or a few steps of this clock, which compare with "
                     "nothing"},
-        {is_flattered, "(a) over half of the allocations go to the driver, whose cost is not "
-                       "simulated"},
+        {system_flatters, "(a) over half of the allocations go to the system, whose cost is not "
+                          "simulated"},
+        {driver_flatters, "(a) over half of the allocations go to the driver, whose cost is not "
+                          "simulated"},
         {has_drowned, "(c) no more than tapool's own share, which is taken off"},
         {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
                          "not exact"},

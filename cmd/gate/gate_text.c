@@ -46,18 +46,6 @@ static struct tp_text signed_percent(double share)
     return t;
 }
 
-/* "+0.3 points", and of an exact value that changed by less "+0.0006 %": never "+0.0". */
-static struct tp_text signed_exact(double value, const char *unit)
-{
-    char format[16];
-    struct tp_text t = number_text("%+.1f", value, unit);
-    for (int decimals = 2; !strpbrk(t.s, "123456789") && decimals <= 9; decimals++) {
-        snprintf(format, sizeof format, "%%+.%df", decimals);
-        t = number_text(format, value, unit);
-    }
-    return strpbrk(t.s, "123456789") ? t : number_text("%+.1g", value, unit);
-}
-
 /* "+12", "-4 KiB" */
 static struct tp_text signed_amount(const struct tp_metric *m, double by)
 {
@@ -85,7 +73,7 @@ struct tp_text tp_finding_change(const struct tp_finding *f)
     case TP_UNIT_COUNT:
         return signed_amount(f->metric, by);
     case TP_UNIT_SHARE:
-        return signed_exact(100 * by, " points");
+        return tp_signed(100 * by, " points");
     case TP_UNIT_BYTES:
         if (!isfinite(f->change) || fabs(f->change) < 0.0005) /* +0.0 % says nothing */
             return signed_amount(f->metric, by);
@@ -96,7 +84,7 @@ struct tp_text tp_finding_change(const struct tp_finding *f)
     if (!isfinite(f->change))
         return plain("-");
     bool slight = !tp_finding_is_timed(f) && fabs(f->change) < 0.0005;
-    return slight ? signed_exact(100 * f->change, " %") : signed_percent(f->change);
+    return slight ? tp_signed(100 * f->change, " %") : signed_percent(f->change);
 }
 
 struct tp_text tp_finding_allowed(const struct tp_finding *f)

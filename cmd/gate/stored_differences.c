@@ -55,7 +55,7 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *
                        other.text, x->devices, y->devices);
     if (strcmp(x->scope, y->scope))
         return tp_hint(err, fail_differs(&one, &other, "their times hold", x->scope, y->scope, err),
-                       "on a virtual source no driver's or system's time is in a call: replay both "
+                       "on a virtual source only the policy's own time is in a call: replay both "
                        "on the same --source");
     return TP_OK;
 }

@@ -251,3 +251,17 @@ END
     ok play_once sample:sqlite -s arena --fail-on 'peak_reserved>8GiB' --fail-on 'failed_allocations>0'
     refused 2 'needs a base' play_once sample:sqlite -s arena --fail-on 'peak_reserved>+2%'
 }
+
+@test "a host program calls the system, a device's the driver, in every line" {
+    for source in host virtual; do
+        capture compare sample:sqlite -s arena -s direct -s lru --rounds 2 --source $source -v
+        [ "$rc" -eq 0 ]
+        lacks "$out" '[Dd]river'
+        "$TAPOOL" replay sample:sqlite -s arena --source $source --json --min-time 1ms >$source.json
+        "$TAPOOL" replay sample:sqlite -s arena --source $source --json --min-time 1ms >$source-2.json
+        capture "$TAPOOL" compare $source.json $source-2.json -v
+        [ "$rc" -eq 0 ]
+        lacks "$out" '[Dd]river'
+    done
+    matches "$out" "the policy's own work, none of the system's is in them$"
+}

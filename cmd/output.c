@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static int fail_exists(const char *path, struct tp_err *err)
@@ -128,6 +130,35 @@ void tp_output_discard(struct tp_output *o)
     free(o->temporary);
     free(o->path);
     *o = (struct tp_output){0};
+}
+
+int tp_output_lock(const char *path, int *lock, struct tp_err *err)
+{
+    enum { TRIES = 3000 };
+    const struct timespec rest = {.tv_nsec = 10000000};
+    char folder[4096];
+    int status = TP_OK, tries = 0;
+    folder_of(path, folder, sizeof folder);
+    *lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (!status && *lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) &&
+           (errno == EWOULDBLOCK || errno == EINTR)) {
+        status = tp_stop_asked(err);
+        if (!status && ++tries == TRIES)
+            status =
+                tp_fail(err, TP_EIO, "'%s': another program has locked the folder of it", path);
+        nanosleep(&rest, NULL);
+    }
+    if (status) {
+        tp_output_unlock(*lock);
+        *lock = -1;
+    }
+    return status;
+}
+
+void tp_output_unlock(int lock)
+{
+    if (lock >= 0)
+        close(lock);
 }
 
 int tp_output_write(const char *path, bool force, tp_output_fn *write, void *ctx,

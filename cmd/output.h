@@ -29,6 +29,12 @@ typedef int tp_output_fn(void *ctx, FILE *out, struct tp_err *err);
 int tp_output_write(const char *path, bool force, tp_output_fn *write, void *ctx,
                     struct tp_err *err);
 
+/* Keeps other tapools that ask for it from writing into the folder of `path`: for what is read,
+ * changed and written. Waits half a minute at most. TP_EIO: it is still held, or a signal asked to
+ * stop. Where the file system knows no locks there is none, and that is no error. */
+int tp_output_lock(const char *path, int *lock, struct tp_err *err);
+void tp_output_unlock(int lock);
+
 /* Removes what is not committed. A zeroed or committed one is fine. */
 void tp_output_discard(struct tp_output *o);
 

@@ -1,7 +1,8 @@
 /* tapool check --update: measures the cells that were asked for, writes the baseline anew and says
- * what became of what it held. Cells that were not asked for stay as they are. What the baseline
- * held as exact and does not hold any more is listed, and every tolerance that changes: a gate gets
- * no holes that nobody sees. */
+ * what became of what it held. Cells that were not asked for stay as they are: measuring takes
+ * long, and another update may write meanwhile, so they are taken from the file as it is then,
+ * under a lock. What the baseline held as exact and does not hold any more is listed, and every
+ * tolerance that changes: a gate gets no holes that nobody sees. */
 #include "cmd/gate/check_job.h"
 
 #include "alloc/clock.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { HEAD = 10 }; /* column of what happened to which cell */
 enum { FEW_PROCESSES = 2 };
@@ -26,6 +28,8 @@ enum { FEW_PROCESSES = 2 };
 struct update {
     struct tp_check *k;
     struct tp_baseline now;
+    struct tp_baseline latest;                /* the file as it is when it is written */
+    struct tp_tolerance given[TP_METRIC_MAX]; /* by --tolerance */
     char *target; /* where it is written: the baseline, or what it is a link to */
     struct tp_counting counting;
     char fingerprint[512]; /* "": nothing is counted here */
@@ -295,7 +299,6 @@ static char *today(void)
 static int take_tolerances(struct update *u, struct tp_err *err)
 {
     const struct tp_opt_list *list = &u->k->o->tolerances;
-    memcpy(u->now.tolerances, u->k->baseline.tolerances, sizeof u->now.tolerances);
     for (size_t i = 0; i < list->count; i++) {
         char name[64];
         const char *equals = strchr(list->items[i], '=');
@@ -308,7 +311,7 @@ static int take_tolerances(struct update *u, struct tp_err *err)
             return tp_hint(err,
                            tp_fail(err, TP_EUSAGE, "'%s' has no tolerance: it is a time", name),
                            "--effect says from what size on a slowdown counts");
-        if (!equals || !tp_tolerance_parse(m, equals + 1, &u->now.tolerances[m - tp_metrics]))
+        if (!equals || !tp_tolerance_parse(m, equals + 1, &u->given[m - tp_metrics]))
             return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is no METRIC=VALUE", list->items[i]),
                            "as in --tolerance peak_reserved=64KiB or --tolerance overhead=2%%; a "
                            "share is below 100 %%");
@@ -357,7 +360,10 @@ static struct tp_text tolerance_text(const struct tp_metric *m, const struct tp_
 static void say_tolerances(struct update *u)
 {
     for (size_t i = 0; i < tp_metric_count; i++) {
-        const struct tp_tolerance *was = &u->k->baseline.tolerances[i], *is = &u->now.tolerances[i];
+        const struct tp_tolerance *was = &u->latest.tolerances[i], *is = &u->given[i];
+        u->now.tolerances[i] = is->given ? *is : *was;
+        if (!is->given)
+            continue;
         if (was->given == is->given && was->relative == is->relative && was->value == is->value)
             continue;
         u->tolerances++;
@@ -377,7 +383,7 @@ static int begin(struct update *u, struct tp_err *err)
     u->now.version = strdup(TAPOOL_VERSION);
     u->now.written = today();
     u->now.reason = o->reason ? strdup(o->reason) : NULL;
-    u->now.cells = calloc(u->k->baseline.count + u->k->cell_count + 1, sizeof *u->now.cells);
+    u->now.cells = calloc(u->k->cell_count + 1, sizeof *u->now.cells);
     if (!u->now.file || !u->now.version || !u->now.written || !u->now.cells ||
         (o->reason && !u->now.reason))
         return out_of_memory(err);
@@ -421,21 +427,41 @@ static void say_stale(struct update *u, const struct tp_baseline_cell *c)
     }
 }
 
-/* Those that were not asked for move over as they are. */
-static void keep_others(struct update *u)
+/* The measured cell of that key; NULL: there is none. */
+static struct tp_baseline_cell *find_measured(struct update *u, size_t measured,
+                                              const struct tp_baseline_cell *c)
 {
-    struct tp_baseline *old = &u->k->baseline;
-    for (size_t i = 0; i < old->count; i++) {
-        bool measured = false;
-        for (size_t c = 0; c < u->k->cell_count; c++)
-            measured |= u->k->cells[c].held == &old->cells[i];
-        if (measured)
+    for (size_t i = 0; i < measured; i++)
+        if (tp_baseline_cell_order(&u->now.cells[i], c) == 0)
+            return &u->now.cells[i];
+    return NULL;
+}
+
+/* Those that were not asked for move over as they are. */
+static int keep_others(struct update *u, struct tp_err *err)
+{
+    struct tp_baseline *latest = &u->latest;
+    size_t measured = u->now.count;
+    int status = access(u->k->file, F_OK) ? TP_OK : tp_baseline_read(u->k->file, latest, err);
+    if (status)
+        return status;
+    struct tp_baseline_cell *cells =
+        realloc(u->now.cells, (measured + latest->count + 1) * sizeof *cells);
+    if (!cells)
+        return out_of_memory(err);
+    u->now.cells = cells;
+    for (size_t i = 0; i < latest->count; i++) {
+        struct tp_baseline_cell *old = &latest->cells[i], *now = find_measured(u, measured, old);
+        if (now) {
+            memcpy(now->tolerances, old->tolerances, sizeof now->tolerances);
             continue;
-        say_stale(u, &old->cells[i]);
-        u->now.cells[u->now.count++] = old->cells[i];
-        old->cells[i] = (struct tp_baseline_cell){0};
+        }
+        say_stale(u, old);
+        cells[u->now.count++] = *old;
+        *old = (struct tp_baseline_cell){0};
         u->kept++;
     }
+    return TP_OK;
 }
 
 static int write_file(void *ctx, FILE *out, struct tp_err *err)
@@ -465,6 +491,23 @@ static void say_all(const struct update *u)
     tp_page_line(u->page);
 }
 
+/* What another update has written since the first look is in the file by now. */
+static int write_all(struct update *u, struct tp_err *err)
+{
+    int lock = -1, status = tp_output_lock(u->target, &lock, err);
+    if (status)
+        return status;
+    status = keep_others(u, err);
+    if (!status) {
+        say_tolerances(u);
+        status = tp_baseline_sort(&u->now, err);
+    }
+    if (!status)
+        status = tp_output_write(u->target, true, write_file, &u->now, err);
+    tp_output_unlock(lock);
+    return status;
+}
+
 int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
     struct update u = {.k = k, .page = page};
@@ -479,16 +522,12 @@ int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err
         if (!status && !k->cells[i].held)
             say_new(&u, &k->cells[i], out);
     }
-    if (!status) {
-        say_tolerances(&u);
-        keep_others(&u);
-        status = tp_baseline_sort(&u.now, err);
-    }
     if (!status)
-        status = tp_output_write(u.target, true, write_file, &u.now, err);
+        status = write_all(&u, err);
     if (!status)
         say_all(&u);
     tp_baseline_release(&u.now);
+    tp_baseline_release(&u.latest);
     free(u.target);
     return status;
 }

@@ -647,3 +647,78 @@ json.dump(a, open("b.json", "w"))'
         matches "$file" '^TAPOOL_CUDA_DRIVER='
     done
 }
+
+# tests of two at once: what the other one does is done by a program that the first one starts
+@test "two updates at once lose no cell" {
+    some_trace >a.json
+    other_trace >b.json
+    ok check a.json -s arena --update
+    # while the cell of b is measured, another update writes arena on a anew, and lru on a
+    cat >busy <<END
+#!/bin/sh
+if mkdir "$WORK/once" 2>/dev/null; then
+    "$TAPOOL" check --pairs 2 --min-time 0ms --core none a.json -s lru -s bump --update --reason 'the other' >"$WORK/log" 2>&1 ||
+        touch "$WORK/failed"
+fi
+exec "$TAPOOL" "\$@"
+END
+    chmod +x busy
+    ok check b.json -s arena --update --bin ./busy
+    [ -d once ]
+    [ ! -e failed ]
+    is tapool-baseline.json 'sorted((t, s) for t, c in d["cells"].items() for s in c)' \
+        "[('a.json', 'arena'), ('a.json', 'bump'), ('a.json', 'lru'), ('b.json', 'arena')]"
+    matches "$out" '; 3 kept as they were$'
+    # the same cell from both: that of the one who writes last
+    rm -r once
+    ok check a.json -s lru -s arena --update --bin ./busy
+    is tapool-baseline.json 'sorted((t, s) for t, c in d["cells"].items() for s in c)' \
+        "[('a.json', 'arena'), ('a.json', 'bump'), ('a.json', 'lru'), ('b.json', 'arena')]"
+    # the first one: there was no file when they began
+    rm -r once tapool-baseline.json
+    ok check b.json -s arena --update --bin ./busy
+    is tapool-baseline.json 'sorted((t, s) for t, c in d["cells"].items() for s in c)' \
+        "[('a.json', 'bump'), ('a.json', 'lru'), ('b.json', 'arena')]"
+    # what the other has left cannot be read: nothing is overwritten
+    rm -r once
+    sed -i 's|^    "[^"]*" check.*|    echo "<<<<<<< ours" >tapool-baseline.json \|\||' busy
+    refused 3 'tapool-baseline.json' check b.json -s arena --update --bin ./busy
+    [ "$(cat tapool-baseline.json)" = '<<<<<<< ours' ]
+}
+
+# While the folder is locked, as by an update that writes, another waits; and what is written then is
+# read before it goes on.
+@test "an update waits for one that writes" {
+    baseline
+    cat >locked.py <<'END'
+import fcntl, json, os, subprocess, sys, time
+folder = os.open(".", os.O_RDONLY)
+fcntl.flock(folder, fcntl.LOCK_EX)
+here = os.stat(".")
+p = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, close_fds=True)
+def waits():
+    for fd in os.listdir("/proc/%d/fd" % p.pid):
+        try:
+            at = os.stat("/proc/%d/fd/%s" % (p.pid, fd))
+        except FileNotFoundError:
+            continue
+        if (at.st_dev, at.st_ino) == (here.st_dev, here.st_ino):
+            return True
+while not waits():
+    assert p.poll() is None, "it did not wait"
+    time.sleep(0.01)
+assert "lru" not in open("tapool-baseline.json").read()
+with open("tapool-baseline.json") as f:
+    held = json.load(f)
+held["cells"]["other.json"] = held["cells"]["a.json"]
+with open("new", "w") as f:
+    json.dump(held, f)
+os.rename("new", "tapool-baseline.json")
+fcntl.flock(folder, fcntl.LOCK_UN)
+assert p.wait() == 0
+END
+    ok python3 locked.py "$TAPOOL" check --pairs 2 --min-time 0ms --core none a.json -s lru --update
+    is tapool-baseline.json 'sorted((t, s) for t, c in d["cells"].items() for s in c)' \
+        "[('a.json', 'arena'), ('a.json', 'lru'), ('other.json', 'arena')]"
+    [ "$(ls)" = "$(printf '%s\n' a.json locked.py tapool-baseline.json)" ]
+}

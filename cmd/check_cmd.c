@@ -413,7 +413,9 @@ static int run_with(struct tp_check *k, FILE *out, struct tp_err *err)
 
 static int run_check(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
-    struct tp_check k = {.o = args->opts, .word_count = args->count, .words = args->words};
+    struct tp_progress_line progress = {0};
+    struct tp_check k = {
+        .o = args->opts, .word_count = args->count, .words = args->words, .progress = &progress};
     struct tp_stop stop; /* not put back: the process ends after this */
     int status = check_options(args, err);
     if (!status)
@@ -426,6 +428,7 @@ static int run_check(const struct tp_args *args, FILE *out, struct tp_err *err)
         return status;
     tp_stop_catch(&stop, true);
     status = run_with(&k, out, err);
+    tp_progress_clear(&progress);
     tp_check_release(&k);
     return status;
 }

@@ -4,6 +4,7 @@
  * not checked, and says why. */
 #include "cmd/gate/check_job.h"
 
+#include "cmd/gate/gate_words.h"
 #include "cmd/stop.h"
 
 #include <math.h>
@@ -38,7 +39,9 @@ static int count(const struct tp_check *k, const struct tp_counting *counter, si
                                  .core = k->core,
                                  .timeout_ns = tp_check_timeout(k, cell),
                                  .interrupted = tp_stop_flag()};
-    return tp_instructions_count(counter, &m, out, err);
+    int status = tp_instructions_count(counter, &m, out, err);
+    tp_progress_did(k->progress);
+    return status;
 }
 
 int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,
@@ -174,8 +177,13 @@ int tp_check_counted(struct tp_check *k, struct tp_err *err)
         return *tp_stop_flag() ? tp_fail(err, TP_ESTOP, "interrupted") : TP_OK;
     }
     compare_builds(k, &d);
-    for (size_t i = 0; !status && i < k->cell_count; i++)
+    size_t steps = k->o->base_bin ? 2 : 1;
+    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_INSTRUCTIONS], steps * k->cell_count);
+    for (size_t i = 0; !status && i < k->cell_count; i++) {
+        tp_check_progress(k, i, steps);
         status = check_cell(k, &d, i, err);
+    }
+    tp_progress_clear(k->progress);
     describe(k, &d, class);
     return status;
 }

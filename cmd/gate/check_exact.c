@@ -6,6 +6,7 @@
 #include "cmd/gate/check_job.h"
 
 #include "alloc/random.h"
+#include "cmd/gate/gate_words.h"
 #include "cmd/replay_job.h"
 #include "cmd/stop.h"
 
@@ -20,6 +21,13 @@ uint64_t tp_check_seed(uint64_t seed, uint64_t of)
 {
     uint64_t state = seed + of * TP_RANDOM_STEP;
     return tp_random_split(&state) >> 1;
+}
+
+void tp_check_progress(const struct tp_check *k, size_t cell, size_t steps)
+{
+    char text[200];
+    tp_check_cell_text(&k->cells[cell], text, sizeof text);
+    tp_progress_at(k->progress, text, cell * steps);
 }
 
 uint64_t tp_check_timeout(const struct tp_check *k, size_t cell)
@@ -96,6 +104,7 @@ static int play(const struct tp_check *k, size_t cell, unsigned nth, bool verify
         .timeout_ns = tp_check_timeout(k, cell),
         .interrupted = tp_stop_flag()};
     int status = tp_measure(&m, out, err);
+    tp_progress_did(k->progress);
     if (status)
         return tp_check_name(c, status, err);
     return check_answer(k, c, &out->runs[0], err);
@@ -188,10 +197,13 @@ int tp_check_exact(struct tp_check *k, struct tp_err *err)
     struct gaps gaps = {.who = ""};
     size_t before = k->findings.count;
     int status = TP_OK;
+    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_EXACT], 2 * k->cell_count);
     for (size_t i = 0; !status && i < k->cell_count; i++) {
+        tp_check_progress(k, i, 2);
         status = check_cell(k, i, &gaps, err);
         class->cells += !status && k->cells[i].held->value_count > 0;
     }
+    tp_progress_clear(k->progress);
     class->values = k->findings.count - before;
     class->checked = class->values > 0;
     describe(k, &gaps, class);

@@ -20,6 +20,7 @@
 #include "cmd/gate/gate.h"
 #include "cmd/gate/instructions.h"
 #include "cmd/gate/rounds.h"
+#include "cmd/progress.h"
 
 struct tp_check_opts {
     struct tp_opt_list strategies, require, tolerances;
@@ -70,6 +71,7 @@ struct tp_check {
     int ended; /* status of the error that ended the check early; TP_OK: none did */
     uint64_t min_time_ns;
     int core;
+    struct tp_progress_line *progress; /* borrowed; NULL: none */
 };
 
 /* ---- which cells ---- */
@@ -244,6 +246,9 @@ int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 
 /* Puts the cell before the sentence of an error; returns its status. */
 int tp_check_name(const struct tp_check_cell *c, int status, struct tp_err *err);
+
+/* The line of progress goes to this cell, before its first of so many steps that each has. */
+void tp_check_progress(const struct tp_check *k, size_t cell, size_t steps);
 
 /* "web.tpt, arena", for sentences. */
 void tp_check_cell_text(const struct tp_check_cell *c, char *text, size_t size);

@@ -3,6 +3,7 @@
  * tests of all cells decided together; their statistics are in noisy_tests.c. */
 #include "cmd/gate/check_job.h"
 
+#include "cmd/gate/gate_words.h"
 #include "cmd/progress.h"
 #include "cmd/stop.h"
 
@@ -26,7 +27,9 @@ void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[
 
 static void show(void *line, unsigned done, unsigned total)
 {
-    tp_progress_show(line, "pairs", (double)done / total);
+    (void)done;
+    (void)total;
+    tp_progress_did(line);
 }
 
 /* Errors do not name the cell yet. */
@@ -35,10 +38,6 @@ static int play_rounds(const struct tp_check *k, size_t cell, const struct tp_ch
 {
     const struct tp_check_cell *c = &k->cells[cell];
     const char *const more[] = {"--touch", c->touch, NULL};
-    struct tp_progress_line line;
-    char label[200];
-    tp_check_cell_text(c, label, sizeof label);
-    tp_progress_start(&line, label);
     const struct tp_rounds_cfg cfg = {.trace = &k->traces[c->prepared],
                                       .source = c->source,
                                       .more = more,
@@ -49,10 +48,8 @@ static int play_rounds(const struct tp_check *k, size_t cell, const struct tp_ch
                                       .timeout_ns = tp_check_timeout(k, cell),
                                       .interrupted = tp_stop_flag(),
                                       .progress = show,
-                                      .progress_ctx = &line};
-    int status = tp_rounds_play(&cfg, set->sides, set->count, out, err);
-    tp_progress_clear(&line);
-    return status;
+                                      .progress_ctx = k->progress};
+    return tp_rounds_play(&cfg, set->sides, set->count, out, err);
 }
 
 int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check_set *set,
@@ -103,8 +100,10 @@ static int collect(struct tp_check *k, struct noisy *n, size_t cell, uint64_t se
 static int play_first(struct tp_check *k, struct noisy *n, struct tp_err *err)
 {
     int status = TP_OK;
+    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_NOISY], k->cell_count * k->gate.pairs);
     for (size_t i = 0; !status && i < k->cell_count; i++) {
         n->played = i + 1;
+        tp_check_progress(k, i, k->gate.pairs);
         status = collect(k, n, i, tp_check_seed(k->gate.seed, i), err);
     }
     return status;
@@ -115,11 +114,13 @@ static int play_again(struct tp_check *k, struct noisy *n, const struct tp_stat_
                       struct tp_err *err)
 {
     int status = TP_OK;
+    tp_progress_begin(k->progress, "latency, once more", k->cell_count * k->gate.pairs);
     for (size_t i = 0; !status && i < k->cell_count; i++) {
         struct tp_rounds fresh = {0};
         uint64_t seed = tp_check_seed(k->gate.seed, FRESH + i);
         if (!tp_noisy_is_open(&n->tests, i))
             continue;
+        tp_check_progress(k, i, k->gate.pairs);
         status = play_set(k, i, seed, &fresh, err);
         if (status)
             tp_check_name(&k->cells[i], status, err);
@@ -239,6 +240,7 @@ int tp_check_noisy(struct tp_check *k, struct tp_err *err)
         status = tp_noisy_decide(&n.tests, rule.alpha, rule.effect, err);
     if (!status)
         status = play_again(k, &n, &rule, err);
+    tp_progress_clear(k->progress);
     if (!status)
         status = conclude(k, &n, err);
     if (!status)

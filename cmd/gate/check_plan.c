@@ -80,7 +80,9 @@ static bool is_usable(const struct tp_check *k, const struct tp_baseline_latency
 static int estimate(struct tp_check *k, struct plan *p, struct tp_err *err)
 {
     int status = TP_OK;
+    tp_progress_begin(k->progress, "pilot", k->cell_count * PILOT_ROUNDS);
     for (size_t i = 0; !status && i < k->cell_count; i++) {
+        tp_check_progress(k, i, PILOT_ROUNDS);
         const struct tp_baseline_cell *held = k->cells[i].held;
         double seconds = NAN, spread = NAN;
         if (held && is_usable(k, &held->latency)) {
@@ -161,6 +163,7 @@ int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
     struct plan p = {.tests = k->cell_count * tp_check_tests_max(), .spread = NAN};
     int status = estimate(k, &p, err);
+    tp_progress_clear(k->progress);
     if (status)
         return status;
     tp_page_at(page, 0, "%s", k->has_baseline ? k->file : "no baseline");

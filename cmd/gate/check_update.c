@@ -49,6 +49,7 @@ static int out_of_memory(struct tp_err *err)
 static void say(struct update *u, const char *what, const struct tp_check_cell *c, const char *text)
 {
     char cell[200];
+    tp_progress_clear(u->k->progress);
     tp_check_cell_text(c, cell, sizeof cell);
     tp_page_at(u->page, 0, "%s", what);
     tp_page_at(u->page, HEAD, "%s: %s", cell, text);
@@ -512,7 +513,10 @@ int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err
 {
     struct update u = {.k = k, .page = page};
     int status = begin(&u, err);
+    enum { STEPS = 2 + 1 + TP_BASELINE_PROCESSES };
+    tp_progress_begin(k->progress, "update", k->cell_count * STEPS);
     for (size_t i = 0; !status && i < k->cell_count; i++) {
+        tp_check_progress(k, i, STEPS);
         struct tp_baseline_cell *out = &u.now.cells[u.now.count++];
         status = measure_exact(&u, i, out, err);
         if (!status)
@@ -522,6 +526,7 @@ int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err
         if (!status && !k->cells[i].held)
             say_new(&u, &k->cells[i], out);
     }
+    tp_progress_clear(k->progress);
     if (!status)
         status = write_all(&u, err);
     if (!status)

@@ -114,10 +114,13 @@ static uint64_t timeout_of(const struct contest *k, const struct tp_compare_opts
 }
 
 static int measure_memory(const struct tp_compare_live *live, struct contest *k,
-                          const struct tp_compare_opts *o, struct tp_err *err)
+                          const struct tp_compare_opts *o, struct tp_progress_line *line,
+                          struct tp_err *err)
 {
     int status = TP_OK;
+    tp_progress_begin(line, "memory and counts", k->job.spec_count);
     for (size_t i = 0; !status && i < k->job.spec_count; i++) {
+        tp_progress_at(line, k->job.specs[i].label, i);
         const struct tp_measure m = {.trace = k->trace.path,
                                      .strategy = k->texts[i],
                                      .source = o->source,
@@ -133,13 +136,15 @@ static int measure_memory(const struct tp_compare_live *live, struct contest *k,
 
 static void show_progress(void *ctx, unsigned done, unsigned total)
 {
-    tp_progress_show(ctx, "rounds", (double)done / total);
+    (void)done;
+    (void)total;
+    tp_progress_did(ctx);
 }
 
 static int play_contest(const struct tp_compare_live *live, struct contest *k,
                         const struct tp_compare_opts *o, struct tp_err *err)
 {
-    struct tp_progress_line line;
+    struct tp_progress_line line = {0};
     const struct tp_rounds_cfg cfg = {.trace = &k->trace,
                                       .source = o->source,
                                       .more = live->more,
@@ -152,8 +157,9 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
                                       .progress = show_progress,
                                       .progress_ctx = &line};
     uint64_t started = tp_wall_ns();
-    tp_progress_start(&line, k->trace.name);
-    int status = measure_memory(live, k, o, err);
+    int status = measure_memory(live, k, o, &line, err);
+    tp_progress_begin(&line, "rounds", o->rounds);
+    tp_progress_at(&line, k->trace.name, 0);
     if (!status)
         status = tp_rounds_play(&cfg, k->sides, k->job.spec_count, &k->rounds, err);
     tp_progress_clear(&line);

@@ -722,3 +722,41 @@ END
         "[('a.json', 'arena'), ('a.json', 'lru'), ('other.json', 'arena')]"
     [ "$(ls)" = "$(printf '%s\n' a.json locked.py tapool-baseline.json)" ]
 }
+
+# waited CMD...: $out is what it shows on a terminal to those who wait.
+waited() {
+    python3 -c 'import os, pty, subprocess, sys
+master, slave = pty.openpty()
+p = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=slave)
+os.close(slave)
+try:
+    while True:
+        sys.stdout.buffer.write(os.read(master, 4096))
+except OSError:
+    pass
+sys.exit(p.wait())' "$@" | tr '\r' '\n' >"$SCRATCH/waited"
+    out=$SCRATCH/waited
+}
+
+@test "those who wait see how far it is, in every class" {
+    baseline
+    other_trace >b.json
+    ok check b.json -s arena -s lru --update
+    quick=(--pairs 7 --min-time 0ms --core none)
+    waited "$TAPOOL" check "${quick[@]}" --base-bin "$TAPOOL"
+    matches "$out" 'memory and counts: 0 of 6 \(a\.json, arena\)'
+    lacks "$out" 'instructions: ' # there is no counter
+    matches "$out" 'latency: 0 of 21 \(a\.json, arena\)'
+    [ "$(tail -n 1 "$out" | tr -d '\033[K')" = "" ]
+    waited "$TAPOOL" check "${quick[@]}" --update
+    matches "$out" 'update: 0 of 24 \(a\.json, arena\)'
+    if ! sanitized; then # a valgrind that counts nothing
+        printf '#!/bin/sh\n[ "$2" = --version ] && echo valgrind-3.19.0\n' >valgrind
+        chmod +x valgrind
+        TAPOOL_VALGRIND=./valgrind waited "$TAPOOL" check "${quick[@]}"
+        matches "$out" 'instructions: 0 of 3 \(a\.json, arena\)'
+    fi
+    waited "$TAPOOL" compare a.json -s arena -s lru --rounds 3 --min-time 0
+    matches "$out" 'memory and counts: 0 of 2 \(arena\)'
+    matches "$out" 'rounds: 0 of 3 \(a\.json\)'
+}

@@ -1,11 +1,16 @@
 /* Numbers as text: what every report prints through. */
 #include "cmd/text.h"
 
+#include "cmd/progress.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -110,6 +115,67 @@ static void width_counts_characters_not_bytes(void **state)
     assert_int_equal(tp_text_width("█▅▁"), 3);
 }
 
+static void what_is_left_of_steps_that_are_alike(void **state)
+{
+    (void)state;
+    const uint64_t s = UINT64_C(1000000000);
+    assert_string_equal(tp_progress_left(9 * s, 0, 12).s, ""); /* nothing to go by */
+    assert_string_equal(tp_progress_left(10 * s, 3, 12).s, ", about 30 s left");
+    assert_string_equal(tp_progress_left(s / 2, 11, 12).s, ", about 1 s left");
+    assert_string_equal(tp_progress_left(300 * s, 1, 3).s, ", about 10 min left");
+    assert_string_equal(tp_progress_left(36000 * s, 1, 2).s, ", about 10 h left");
+    assert_string_equal(tp_progress_left(s, 12, 12).s, "");
+    assert_string_equal(tp_progress_left(s, 13, 12).s, "");
+}
+
+/* What `draw` writes to standard error. */
+static void capture_steps(struct tp_progress_line *p, char *text, size_t size)
+{
+    int fd = memfd_create("stderr", MFD_CLOEXEC), kept = dup(STDERR_FILENO);
+    assert_true(fd >= 0 && kept >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+    tp_progress_at(p, "web.tpt, \033arena", 3);
+    p->shown_ns = 0; /* as if some time had passed */
+    tp_progress_did(p);
+    tp_progress_clear(p);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    ssize_t got = pread(fd, text, size - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    close(fd);
+    close(kept);
+}
+
+static void steps_are_shown_with_their_number_and_what_is_left(void **state)
+{
+    (void)state;
+    char text[512];
+    struct tp_progress_line p = {0};
+    tp_progress_begin(NULL, "nobody looks", 1);
+    tp_progress_at(NULL, "x", 0);
+    tp_progress_did(NULL);
+    tp_progress_begin(&p, "memory and counts", 12);
+    p.enabled = true;
+    p.logs = false;
+    p.shown_ns = 0;
+    p.started_ns -= UINT64_C(40000000000);
+    capture_steps(&p, text, sizeof text);
+    assert_int_equal(strncmp(text, "\r\033[Kmemory and counts: 3 of 12 (web.tpt, ", 41), 0);
+    assert_non_null(strstr(text, "), about 2 min left"));
+    assert_non_null(strstr(text, "\r\033[Kmemory and counts: 4 of 12 (web.tpt, "));
+    assert_non_null(strstr(text, "), about 80 s left\r\033[K"));
+    assert_null(strstr(text, "\033a"));
+    p.enabled = false; /* a log: whole lines, and rarely */
+    p.logs = true;
+    p.shown_ns = p.started_ns + UINT64_C(39000000000);
+    capture_steps(&p, text, sizeof text);
+    assert_int_equal(strncmp(text, "tapool: memory and counts: 4 of 12 (web.tpt, ", 45), 0);
+    assert_int_equal(text[strlen(text) - 1], '\n');
+    assert_null(strchr(text, '\r'));
+    p.logs = false;
+    p.shown_ns = 0;
+    capture_steps(&p, text, sizeof text);
+    assert_string_equal(text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +187,8 @@ int main(void)
         cmocka_unit_test(latencies_show_the_limits_of_the_clock),
         cmocka_unit_test(a_page_wraps_words_at_its_width_and_keeps_its_indent),
         cmocka_unit_test(width_counts_characters_not_bytes),
+        cmocka_unit_test(what_is_left_of_steps_that_are_alike),
+        cmocka_unit_test(steps_are_shown_with_their_number_and_what_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

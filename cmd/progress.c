@@ -48,13 +48,15 @@ struct tp_text tp_progress_left(uint64_t elapsed_ns, uint64_t done, uint64_t tot
     if (!done || done >= total)
         return t;
     double s = (double)elapsed_ns / 1e9 / (double)done * (double)(total - done);
+    double m = s / 60, h = m / 60;
     snprintf(t.s, sizeof t.s, ", about %.0f %s left",
-             s < 99.5        ? s + 0.5
-             : s / 60 < 99.5 ? s / 60
-                             : s / 3600,
-             s < 99.5        ? "s"
-             : s / 60 < 99.5 ? "min"
-                             : "h");
+             s < 1      ? 1
+             : s < 99.5 ? s
+             : m < 99.5 ? m
+                        : h,
+             s < 99.5   ? "s"
+             : m < 99.5 ? "min"
+                        : "h");
     return t;
 }
 

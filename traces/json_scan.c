@@ -9,6 +9,7 @@
 #include "traces/json_scan.h"
 
 #include "traces/clean.h"
+#include "traces/grow.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -203,14 +204,10 @@ static enum outcome pass_scalar(const unsigned char *data, size_t size, size_t *
 static int keep(struct tp_json_scan *s, const unsigned char *data, size_t n, struct tp_err *err)
 {
     if (s->size + n + 1 > s->room) {
-        size_t room = s->room ? s->room : 4096;
-        while (room < s->size + n + 1)
-            room *= 2;
-        char *bigger = realloc(s->text, room);
+        char *bigger = tp_grown(s->text, &s->room, s->size + n + 1, SIZE_MAX, sizeof *bigger);
         if (!bigger)
             return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(s->in));
         s->text = bigger;
-        s->room = room;
     }
     memcpy(s->text + s->size, data, n);
     s->size += n;

@@ -2,6 +2,8 @@
  * seed is random, because texts are hostile. */
 #include "traces/pickle_memo.h"
 
+#include "traces/grow.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,6 @@
 #define WORDS_MAX    ((uint32_t)(UINT16_MAX - TP_MEMO_WORDS))
 #define WORDS_OPEN   (WORDS_MAX / 4 * 3) /* for everybody */
 #define WORD_BYTES   255
-#define FIRST_ROOM   ((size_t)1024)
 
 /* ---- words ---- */
 
@@ -36,12 +37,11 @@ static size_t home(const struct tp_words *w, const char *text, size_t size)
 static bool keep_text(struct tp_words *w, const char *text, size_t size)
 {
     if (w->text_used + size + 1 > w->text_room) {
-        size_t room = w->text_room ? 2 * w->text_room : 8 * FIRST_ROOM;
-        char *bytes = realloc(w->text, room);
+        char *bytes =
+            tp_grown(w->text, &w->text_room, w->text_used + size + 1, UINT32_MAX, sizeof *bytes);
         if (!bytes)
             return false;
         w->text = bytes;
-        w->text_room = room;
     }
     w->starts[w->used] = (uint32_t)w->text_used;
     memcpy(w->text + w->text_used, text, size);
@@ -142,18 +142,15 @@ void tp_memo_release(struct tp_memo *m)
     *m = (struct tp_memo){0};
 }
 
-static bool more_cells(struct tp_memo *m, size_t least)
+static bool reach_cell(struct tp_memo *m, size_t index)
 {
-    size_t room = m->room ? m->room : FIRST_ROOM;
-    while (room < least)
-        room *= 2;
-    if (room * sizeof *m->cells > m->limit)
-        return false;
-    uint16_t *cells = realloc(m->cells, room * sizeof *cells);
+    if (index < m->room)
+        return true;
+    size_t most = (size_t)(m->limit / sizeof *m->cells);
+    uint16_t *cells = tp_grown(m->cells, &m->room, index + 1, most, sizeof *cells);
     if (!cells)
         return false;
     m->cells = cells;
-    m->room = room;
     return true;
 }
 
@@ -161,23 +158,22 @@ static bool keep_place(struct tp_memo *m, uint64_t offset)
 {
     size_t index = (m->count + 1) / TP_MEMO_STEP;
     if (index >= m->place_room) {
-        size_t room = m->place_room ? 2 * m->place_room : FIRST_ROOM;
-        uint64_t *places = realloc(m->places, room * sizeof *places);
+        uint64_t *places = tp_grown(m->places, &m->place_room, index + 1, SIZE_MAX, sizeof *places);
         if (!places)
             return false;
         m->places = places;
-        m->place_room = room;
         m->places[0] = 0;
     }
     m->places[index] = offset;
     return true;
 }
 
+/* Places are asked for only where entries are in order. */
 bool tp_memo_grow(struct tp_memo *m, uint64_t offset)
 {
-    if (m->count == m->room && !more_cells(m, m->count + 1))
+    if (!reach_cell(m, m->count))
         return false;
-    return (m->count + 1) % TP_MEMO_STEP != 0 || keep_place(m, offset);
+    return !m->in_order || (m->count + 1) % TP_MEMO_STEP != 0 || keep_place(m, offset);
 }
 
 /* Indices behind the end leave a gap, which costs no more than the offset says: every entry takes
@@ -188,7 +184,7 @@ bool tp_memo_put(struct tp_memo *m, uint64_t index, uint16_t code, uint64_t offs
         return tp_memo_push(m, code, offset);
     m->in_order = false;
     if (index > m->count) {
-        if (index > offset || (index >= m->room && !more_cells(m, (size_t)index + 1)))
+        if (index > offset || !reach_cell(m, (size_t)index))
             return false;
         memset(m->cells + m->count, 0, ((size_t)index - m->count) * sizeof *m->cells);
         m->count = (size_t)index + 1;

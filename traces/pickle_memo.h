@@ -43,7 +43,7 @@ struct tp_words {
 struct tp_memo {
     uint16_t *cells;
     size_t count, room;
-    uint64_t *places; /* behind entry 64 i - 1; places[0] is 0 */
+    uint64_t *places; /* behind entry 64 i - 1; places[0] is 0; as long as they are in order */
     size_t place_room;
     bool in_order; /* all entries were made in the order of their indices */
     uint64_t limit;

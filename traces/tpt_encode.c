@@ -8,6 +8,8 @@
  * their members) is written whole. Known weakness: one pass over the window per unit of time. */
 #include "traces/tpt_encode.h"
 
+#include "traces/grow.h"
+
 #include <stdlib.h>
 
 #define NO_SLOT UINT32_MAX
@@ -55,13 +57,10 @@ static int reach(struct tp_tpt_encoder *e, uint32_t slot, struct tp_err *err)
 {
     if (slot < e->capacity)
         return TP_OK;
-    uint64_t capacity = e->capacity ? 2 * (uint64_t)e->capacity : 1024;
-    if (capacity <= slot)
-        capacity = (uint64_t)slot + 1;
-    if (capacity > UINT32_MAX)
-        capacity = UINT32_MAX;
-    struct tp_tpt_wrote *slots = realloc(e->slots, capacity * sizeof *slots);
-    if (!slots || slot >= capacity)
+    size_t capacity = e->capacity;
+    struct tp_tpt_wrote *slots =
+        tp_grown(e->slots, &capacity, (size_t)slot + 1, UINT32_MAX, sizeof *slots);
+    if (!slots)
         return tp_fail(err, TP_ENOMEM, "out of memory for the live objects of a trace");
     memset(slots + e->capacity, 0, (capacity - e->capacity) * sizeof *slots);
     e->slots = slots;

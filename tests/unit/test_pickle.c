@@ -410,6 +410,41 @@ static void test_memory(void **state)
 }
 
 /* Texts beyond what is kept: known ones are known all the same, the wanted ones longer. */
+/* A key of `size` bytes, which becomes the memo entries `first` and `first` + 1 with none before
+ * them: what is kept for each of them must reach as far as the index, not twice as far as it was.
+ */
+static void jump(size_t size, uint32_t first)
+{
+    static struct log log;
+    struct tp_err err = {0};
+    static struct pickle_bytes head, tail;
+    char ends[80];
+    make_pickle(&head, "}");
+    put_byte(&head, 'X');
+    put_little(&head, size, 4);
+    snprintf(ends, sizeof ends, "r%" PRIu32 " r%" PRIu32 " N s .", first, first + 1);
+    tail.size = 0;
+    put_pickle(&tail, ends);
+    unsigned char *all = malloc(head.size + size + tail.size);
+    assert_non_null(all);
+    memcpy(all, head.data, head.size);
+    memset(all + head.size, 'k', size);
+    memcpy(all + head.size + size, tail.data, tail.size);
+    int rc = read_bytes_into(&log, all, head.size + size + tail.size, UINT64_C(64) << 20, &err);
+    free(all);
+    if (rc != TP_OK)
+        fail_msg("entry %" PRIu32 ": %s", first, err.text);
+    assert_string_equal(log.text, "TOP( ?=None ) ");
+}
+
+static void test_memo_jumps(void **state)
+{
+    (void)state;
+    static const uint32_t ends[] = {63, 64, 127, 65535, 131071, 262143, 8388607};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        jump((size_t)ends[i] + 1000, ends[i] - 1);
+}
+
 static void test_many_texts(void **state)
 {
     struct tp_words w;
@@ -472,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_frames),        cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_depth),         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_many_texts),    cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_memo_jumps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

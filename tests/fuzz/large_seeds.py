@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""usage: large_seeds.py DIRECTORY [TAPOOL]
+
+Writes one or more inputs of 70 KiB to 400 KiB for each fuzz target of a trace format, into
+DIRECTORY/CORPUS, where the ones of the tree are small: what only happens beyond the first 64 KiB (an
+array that grows again, a second block, a line cut by a buffer) is reached by no mutation of those.
+The program TAPOOL is needed for .tpt alone.
+
+Every file holds the same: objects of a few sizes that live for a while. Its events are made here, so
+that the tree holds no large files."""
+
+import json
+import pickle
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+EVENTS = 2200
+LONGEST = 400_000  # bytes; scripts/fuzz.sh tries inputs up to this size
+FIRST = b"R"  # many targets take their options from the first byte
+
+
+def events():
+    """(is an allocation, address, size, id), as many as EVENTS."""
+    draw = random.Random(1)
+    live, count = [], 0
+    for at in range(EVENTS):
+        if len(live) > 200 or (live and draw.random() < 0.45):
+            yield (False, *live.pop(draw.randrange(len(live))))
+        else:
+            live.append((0x7F0000000000 + 4096 * at, draw.choice((24, 512, 3000, 65536)), count))
+            count += 1
+            yield (True, *live[-1])
+
+
+def lines(head, alloc, free, tail=""):
+    """A text format: one line an event, from templates of {p}, {s}, {i} and {n}."""
+    text = [head] if head else []
+    for n, (is_alloc, p, s, i) in enumerate(events()):
+        text.append((alloc if is_alloc else free).format(p=p, s=s, i=i, n=n))
+    return ("\n".join(text) + "\n" + tail).encode()
+
+
+def rep():
+    count = sum(1 for e in events() if e[0])
+    return lines(f"20000\n{count}\n{EVENTS}\n1", "a {i:>15} {s:>15}", "f {i:>30}")
+
+
+def minimalloc():
+    begin, rows = {}, ["id,lower,upper,size"]
+    for n, (is_alloc, _, s, i) in enumerate(events()):
+        if is_alloc:
+            begin[i] = n
+        else:
+            rows.append(f"buffer{i},{begin[i]},{n},{s}")
+    text = "\n".join(rows).encode()
+    return text + b"".join(b"\nx%d,%d,%d,64" % (i, i, i + 9) for i in range(4000)) + b"\n"
+
+
+def malloc_raw():
+    record = struct.Struct("=iIQQQQQ16x")
+    data = record.pack(1, 255, 0x1234, 0, 8, 0, 0)
+    for is_alloc, p, s, _ in events():
+        data += record.pack(1, 1, 0, p, s, 0, 0) if is_alloc else record.pack(1, 3, p, 0, 0, 0, 0)
+    return data
+
+
+def kineto():
+    rows = []
+    for n, (is_alloc, p, s, _) in enumerate(events()):
+        args = {"Device Type": 1, "Device Id": 0, "Addr": p, "Bytes": s if is_alloc else -s}
+        rows.append({"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": n, "args": args})
+    return json.dumps({"schemaVersion": 1, "traceEvents": rows}).encode()
+
+
+def snapshot(frames):
+    trace = []
+    for n, (is_alloc, p, s, _) in enumerate(events()):
+        for action in ("alloc",) if is_alloc else ("free_requested", "free_completed"):
+            entry = {"action": action, "addr": p, "size": s, "stream": 0, "time_us": n}
+            if frames:
+                entry["frames"] = [{"filename": f"m{n % 50}.py", "name": "f", "line": n}]
+            trace.append(entry)
+    return {"segments": [], "device_traces": [trace], "allocator_settings": {}}
+
+
+def memo_leaps():
+    """Two entries of the memo far behind the one before them."""
+    text = LONGEST - 200
+    last = text // 65536 * 65536 - 1  # a known place is kept for it
+    return (b"\x80\x02}X" + struct.pack("<I", text) + b"k" * text
+            + b"r" + struct.pack("<I", last - 1) + b"r" + struct.pack("<I", last) + b"Ns.")
+
+
+def umpire(modern):
+    if modern:
+        head = ('{"category":"operation","name":"make_memory_resource","numeric_args":{"introspection":1},'
+                '"string_args":{"allocator_ref":"0x10"},"tags":{"allocator_name":"HOST","replay":"true"},'
+                '"timestamp":1}')
+        op = ('{{"category":"operation","name":"%s","numeric_args":{{%s}},"string_args":'
+              '{{"allocator_ref":"0x10","pointer":"{p:#x}"}},"tags":{{"replay":"true"}},"timestamp":{n}}}')
+        return lines(head, op % ("allocate", '"size":{s}'), op % ("deallocate", ""))
+    op = '{{ "kind":"replay", "uid":1, "timestamp":{n}, "event": "%s", "payload": {{ %s }}%s }}'
+    head = (op % ("makeMemoryResource", '"name": "HOST"', ', "result": "0x10"')).format(n=1)
+    return lines(head,
+                 op % ("allocate", '"allocator_ref": "0x10", "size": {s}',
+                       ', "result": {{ "memory_ptr": "{p:#x}" }}'),
+                 op % ("deallocate", '"allocator_ref": "0x10", "memory_ptr": "{p:#x}"', ""))
+
+
+def json_traces():
+    one = '{{"t": {n}, "op": "%s", "id": {i}%s}}'
+    body = lines("", one % ("alloc", ', "size": {s}'), one % ("free", "")).decode()
+    head = '{"format": "tapool-trace", "version": 1'
+    yield "jsonl", (head + "}\n" + body).encode()
+    yield "json", (head + ', "events": [\n' + body.strip().replace("\n", ",\n") + "]}\n").encode()
+
+
+def seeds():
+    yield "rmm", "csv", FIRST + lines("Thread,Time,Action,Pointer,Size,Stream",
+                                      "1,12:00:00.{n:06d},allocate,{p:#x},{s},0x2",
+                                      "1,12:00:00.{n:06d},free,{p:#x},{s},0x2")
+    yield "rep", "classic", FIRST + rep()
+    yield "mtrace", "plain", FIRST + lines("= Start", "@ ./a.out:(main+0x10)[0x1284] + {p:#x} {s:#x}",
+                                           "@ ./a.out:(main+0x20)[0x12c8] - {p:#x}", "= End\n")
+    yield "valgrind", "plain", FIRST + lines("==3806== Command: ./a.out", "--3806-- malloc({s}) = 0x{p:X}",
+                                             "--3806-- free(0x{p:X})")
+    yield "umpire", "modern", umpire(True)
+    yield "umpire", "2019", umpire(False)
+    yield "kineto", "events", kineto()
+    yield "minimalloc", "rows", minimalloc()
+    yield "malloc_raw", "records", malloc_raw()
+    for name, data in json_traces():
+        yield "json", name, FIRST + data
+    for protocol in (2, 4):
+        for frames in (False, True):
+            data = pickle.dumps(snapshot(frames), protocol)
+            yield "pytorch", f"protocol{protocol}{'-frames' * frames}", FIRST + data
+    yield "pytorch", "memo-leaps", FIRST + memo_leaps()
+
+
+def main():
+    folder = Path(sys.argv[1])
+    for corpus, name, data in seeds():
+        if not 70_000 <= len(data) <= LONGEST:
+            sys.exit(f"large_seeds.py: {corpus}/{name} has {len(data)} bytes")
+        (folder / corpus).mkdir(parents=True, exist_ok=True)
+        (folder / corpus / name).write_bytes(data)
+    if len(sys.argv) > 2:
+        (folder / "tpt").mkdir(parents=True, exist_ok=True)
+        subprocess.run([sys.argv[2], "gen", "web-server", "--count", "1500", "--force", "-o",
+                        folder / "tpt" / "web.tpt"], check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@
  * peak_reserved_bytes. Weakness: what belongs to the whole run, such as its times, stands in the
  * row of every device. */
 #include "cmd/exporter.h"
+#include "cmd/gate/gate_escape.h"
 #include "cmd/report_json.h"
 
 #include <stdlib.h>
@@ -167,26 +168,6 @@ static const cJSON *find(const cJSON *in, const char *path)
     return in;
 }
 
-/* A text that a comma, a quote, an end of line or a blank at its end would change stands in quotes,
- * and so does one that a spreadsheet would take for a formula. */
-static void print_text(const char *text, FILE *out)
-{
-    size_t length = strlen(text);
-    bool plain = text[strcspn(text, ",\"\r\n")] == '\0' && !strchr("=+-@\t ", text[0]) &&
-                 text[length ? length - 1 : 0] != ' ';
-    if (!length || plain) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 /* What several things are in one cell. Its end is cut where it does not fit. */
 struct cell {
     char text[4096];
@@ -231,10 +212,10 @@ static bool print_cell(const cJSON *value, FILE *out)
     if (!value || cJSON_IsNull(value))
         return true;
     if (cJSON_IsString(value)) {
-        print_text(value->valuestring, out);
+        tp_escape_csv(out, value->valuestring);
     } else if (cJSON_IsObject(value) || cJSON_IsArray(value)) {
         add_all(&cell, value);
-        print_text(cell.text, out);
+        tp_escape_csv(out, cell.text);
     } else {
         char *number = cJSON_PrintUnformatted(value);
         if (number)

@@ -79,12 +79,21 @@ static void go_to(struct tp_page *p, int column)
     p->column = column;
 }
 
+/* Columns of this line that a word takes which is longer than that. It is not broken before two
+ * colons: a line that begins with them is a command to some services that run jobs. */
+static int room_for(const struct tp_page *p, int indent, const char *word)
+{
+    int room = p->column < p->width ? p->width - p->column : 0;
+    bool colons = !strncmp(word + tp_text_bytes(word, room), "::", 2);
+    return colons && room > (p->column <= indent) ? room - 1 : room;
+}
+
 /* A word that is longer than a line, such as a name from a trace, is broken where the line ends. */
 static void write_word(struct tp_page *p, int indent, const char *word)
 {
     int rest = tp_text_width(word);
     while (p->column + rest > p->width && p->width > indent) {
-        int room = p->column < p->width ? p->width - p->column : 0;
+        int room = room_for(p, indent, word);
         size_t part = tp_text_bytes(word, room);
         fprintf(p->out, "%.*s", (int)part, word);
         rest -= room;

@@ -1,8 +1,8 @@
 /* Cleaning of text that others wrote: names in traces, names of files.
  *
- * UTF-8 is decoded strictly (no overlong forms, no surrogates); whatever is not printable text
- * becomes
- * '?', byte by byte where it is not UTF-8 at all. Known weakness: letters that only look like
+ * UTF-8 is decoded strictly (no overlong forms, no surrogates); whatever is not printable text,
+ * or begins a command to the service that runs the job, becomes '?', byte by byte where it is not
+ * UTF-8 at all. Known weakness: letters that only look like
  * others are left alone. */
 #include "traces/clean.h"
 
@@ -53,16 +53,36 @@ static size_t decode(const unsigned char *in, uint32_t *point)
     return n;
 }
 
+/* What begins a line is looked at without the blanks before it, and these are all taken for blanks
+ * by one or another reader. */
+static bool is_blank(uint32_t c)
+{
+    return c == ' ' || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x202f ||
+           c == 0x205f || c == 0x3000;
+}
+
+/* Services that run jobs read commands out of their output: "::error::..." at the beginning of a
+ * line, which any word may come to stand at, and "##[error]..." or "##vso[...]" anywhere. `open`:
+ * two colons here would stand alone, or be cut off what they belong to. */
+static bool is_command(const unsigned char *at, bool open)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    if (at[0] == ':' && at[1] == ':')
+        return open;
+    return at[0] == '#' && at[1] == '#' && at[2 + strspn((const char *)at + 2, letters)] == '[';
+}
+
 void tp_clean_text(const char *in, char *out, size_t size)
 {
     if (size == 0)
         return;
     const unsigned char *from = (const unsigned char *)(in ? in : "");
     size_t used = 0;
+    bool open = true;
     while (*from) {
         uint32_t point = 0;
         size_t n = decode(from, &point);
-        bool keep = n > 0 && !is_control(point);
+        bool keep = n > 0 && !is_control(point) && !is_command(from, open);
         size_t width = keep ? n : 1;
         if (used + width >= size)
             break;
@@ -70,6 +90,7 @@ void tp_clean_text(const char *in, char *out, size_t size)
             memcpy(out + used, from, n);
         else
             out[used] = '?';
+        open = keep ? is_blank(point) || point == ':' : open;
         used += width;
         from += n > 0 ? n : 1;
     }

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /* Copies `in` (NULL counts as "") into `out`, which is always ended by a NUL and holds valid UTF-8:
- * control characters, marks that turn the direction of text, and bytes that are no UTF-8 become
- * '?'. What does not fit into `size` bytes is left out, never half a character. */
+ * control characters, marks that turn the direction of text, bytes that are no UTF-8, and the first
+ * character of what a CI service would take for a command ("::error::", "##[error]") become '?'.
+ * What does not fit into `size` bytes is left out, never half a character. */
 void tp_clean_text(const char *in, char *out, size_t size);
 
 /* The same into new memory, at most `limit` bytes; the caller frees it. NULL: out of memory. */

@@ -1,6 +1,7 @@
 /* Comparisons as Markdown, for people on a web page, and as CSV, for spreadsheets: there every
  * value is in full, one a line. */
 #include "cmd/gate/compare.h"
+#include "cmd/gate/gate_escape.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -117,22 +118,9 @@ int tp_compare_markdown(const struct tp_compare *c, FILE *out, struct tp_err *er
 
 /* ---- CSV ---- */
 
-/* RFC 4180: in quotes where it must be. A text that a spreadsheet would take for a formula gets an
- * apostrophe. */
 static void put_field(FILE *out, const char *text, bool last)
 {
-    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
-    if (quoted)
-        fputc('"', out);
-    if (*text && strchr("=+-@", *text))
-        fputc('\'', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    if (quoted)
-        fputc('"', out);
+    tp_escape_csv(out, text);
     fputc(last ? '\n' : ',', out);
 }
 

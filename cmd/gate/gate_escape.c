@@ -3,6 +3,7 @@
 
 #include "traces/clean.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct replacement {
@@ -109,4 +110,29 @@ void tp_escape_command(FILE *out, const char *text, bool property)
     char clean[TP_ESCAPE_BYTES];
     tp_clean_text(text, clean, sizeof clean);
     replace(out, clean, property ? more : data);
+}
+
+/* Begins like a formula, behind blanks too, and is no number. */
+static bool is_formula(const char *text)
+{
+    char *end = NULL;
+    text += strspn(text, " ");
+    if (!*text || !strchr("=+-@", *text))
+        return false;
+    bool digits = strspn(text, "+-.0123456789eE") == strlen(text);
+    strtod(text, &end);
+    return !digits || end == text || *end;
+}
+
+void tp_escape_csv(FILE *out, const char *text)
+{
+    static const struct replacement twice[] = {{'"', "\"\""}, {0}};
+    char clean[TP_ESCAPE_BYTES];
+    tp_clean_text(text, clean, sizeof clean);
+    size_t length = strlen(clean);
+    bool quoted = strpbrk(clean, ",\"") || clean[0] == ' ' || (length && clean[length - 1] == ' ');
+    repeat(out, '"', quoted);
+    repeat(out, '\'', is_formula(clean));
+    replace(out, clean, twice);
+    repeat(out, '"', quoted);
 }

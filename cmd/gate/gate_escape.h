@@ -22,4 +22,8 @@ void tp_escape_markdown(FILE *out, const char *text);
 /* GitHub's workflow commands, "::error title=PROPERTY::MESSAGE". */
 void tp_escape_command(FILE *out, const char *text, bool property);
 
+/* A cell of CSV by RFC 4180, with its quotes. One that a spreadsheet would take for a formula gets
+ * an apostrophe, which makes it a text; a number stays one. */
+void tp_escape_csv(FILE *out, const char *text);
+
 #endif

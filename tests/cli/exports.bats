@@ -94,7 +94,8 @@ called() {
     python3 - "$1" <<'END'
 import json, sys
 names = {"formula": "=1+2,\"a\"", "lines": "a\nb\r\n| c | @someone #12 <b>\x1b[31m `x` \\ *d* %41 ",
-         "long": "=\u65e5\u672c " * 256, "blanks": " "}
+         "long": "=\u65e5\u672c " * 256, "blanks": " ",
+         "command": "::error title=a::b ##[error]c ##vso[d] \u00a0::warning::e"}
 json.dump({"format": "tapool-trace", "version": 1, "meta": {"name": names[sys.argv[1]]},
            "events": [{"op": "mark", "name": names[sys.argv[1]]}, {"op": "alloc", "id": 1, "size": 64},
                       {"op": "alloc", "id": 2, "size": len(sys.argv[1])}, {"op": "free", "id": 1}]}, sys.stdout)
@@ -105,8 +106,24 @@ END
     for name in formula lines long blanks; do called "$name" >"$name.json"; done
     agree 600 x formula.json lines.json long.json blanks.json -s arena -s arena:classes=coarse6
     for file in x.{csv,bench,perfetto,md} x-*.hgrm; do harmless "$file"; done
-    matches x.csv '^"=1\+2,""a"""'
+    matches x.csv '^"'"'"'=1\+2,""a"""'
     lacks x.md '@[a-z]|[^\\]<b>|[^\\]`x'
+    # nothing in them is a command to the service that runs the job: also where a line is broken
+    called command >command.json
+    for n in {1..110}; do long+=a; done
+    for n in 0 60 82 83 84 85 96 97 98 99 100 110; do
+        cp command.json "::error::x ${long:0:n}::error::x.json"
+    done
+    for file in ::error*.json; do
+        ok "$TAPOOL" info "$file"
+        lacks "$out" $'^[ \u00a0]*::|##[a-z]*\\['
+        ok play_once "$file" -s arena
+        lacks "$out" $'^[ \u00a0]*::|##[a-z]*\\['
+    done
+    for format in csv benchfmt markdown json; do
+        ok play_once "::error::x $long::error::x.json" -s arena --format "$format"
+        lacks "$out" $'^[ \u00a0]*::|##[a-z]*\\['
+    done
     # two traces of one name: their files are numbered
     called blanks | sed 's/"size": 64/"size": 65/' >other.json
     ok play_once blanks.json other.json -s arena --export-hgrm one.hgrm

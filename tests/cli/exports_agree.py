@@ -48,6 +48,12 @@ def text(value):
     return value if isinstance(value, str) else value
 
 
+def is_formula(value):
+    """What a spreadsheet would run, which a cell shows behind an apostrophe."""
+    value = value.lstrip(" ")
+    return value[:1] in "=+-@" and value != "" and not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", value)
+
+
 def flatten(prefix, value, out):
     for key, inner in value.items():
         name = prefix + key
@@ -89,7 +95,7 @@ def check_csv(path, document):
                 if isinstance(value, int) and cell != str(value):
                     sys.exit("csv %s: '%s' is not in full" % (name, cell))
             else:
-                same("csv " + name, cell, value)
+                same("csv " + name, cell, "'" * is_formula(value) + value)
 
 
 # ---- benchfmt ------------------------------------------------------------------------------------

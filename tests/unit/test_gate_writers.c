@@ -683,6 +683,37 @@ static void test_escapes(void **state)
     assert_string_equal(sink_close(), "`a|b`");
 }
 
+static void test_cells(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"plain text", "plain text"},
+        {"", ""},
+        {"a,b", "\"a,b\""},
+        {"say \"x\"", "\"say \"\"x\"\"\""},
+        {" a ", "\" a \""},
+        {"=1+2", "'=1+2"},
+        {"+SUM(A1,A2)", "\"'+SUM(A1,A2)\""},
+        {"@x", "'@x"},
+        {"-1+cmd|' /C calc'!A0", "'-1+cmd|' /C calc'!A0"},
+        {" =1", "\"' =1\""},
+        {"\t=1", "?=1"}, /* cleaned */
+        {"\r=1", "?=1"},
+        {"-O1 -g", "'-O1 -g"},
+        {"-", "'-"},
+        {"-inf", "'-inf"},
+        {"-1.5", "-1.5"},
+        {"+3", "+3"},
+        {"-2.5e-07", "-2.5e-07"},
+        {"-1e", "'-1e"},
+        {"::error::x", "?:error::x"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tp_escape_csv(sink_open(), rows[i][0]);
+        assert_string_equal(sink_close(), rows[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -695,8 +726,8 @@ int main(void)
         cmocka_unit_test(test_json),          cmocka_unit_test(test_github),
         cmocka_unit_test(test_no_summary),    cmocka_unit_test(test_many),
         cmocka_unit_test(test_github_limits), cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_options),       cmocka_unit_test(test_exit_line),
-        cmocka_unit_test(test_unfinished),
+        cmocka_unit_test(test_cells),         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_exit_line),     cmocka_unit_test(test_unfinished),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -166,6 +166,27 @@ static void test_clean(void **state)
     check_clean("abc", 3, "ab");
 }
 
+/* What a service that runs jobs would do on reading it in their output. */
+static void test_clean_commands(void **state)
+{
+    (void)state;
+    check_clean("::error::x", 64, "?:error::x");
+    check_clean("  ::add-mask::x", 64, "  ?:add-mask::x");
+    check_clean("a\n::error::x", 64, "a?::error::x");
+    check_clean("\xc2\xa0::error::x", 64, "\xc2\xa0?:error::x"); /* blanks that are trimmed, too */
+    check_clean("\xe2\x80\x83::x", 64, "\xe2\x80\x83?:x");
+    check_clean("\xe3\x80\x80::x", 64, "\xe3\x80\x80?:x");
+    check_clean(":::error::x", 64, "??:error::x");
+    check_clean("a:::x", 64, "a:?:x"); /* broken before any of them */
+    check_clean("std::vector<a::b>::size", 64, "std::vector<a::b>::size");
+    check_clean("a : :b: c", 64, "a : :b: c");
+    check_clean("a ##[error]x", 64, "a ?#[error]x");
+    check_clean("##vso[task.x]", 64, "?#vso[task.x]");
+    check_clean("###teamcity[x]", 64, "#?#teamcity[x]");
+    check_clean("## a [b] ##c #[d", 64, "## a [b] ##c #[d");
+    check_clean("##", 64, "##");
+}
+
 static void test_grouped(void **state)
 {
     (void)state;
@@ -179,11 +200,11 @@ static void test_grouped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_empty_memory),
-        cmocka_unit_test(test_positions),  cmocka_unit_test(test_file),
-        cmocka_unit_test(test_stdin_pipe), cmocka_unit_test(test_peek_waits),
-        cmocka_unit_test(test_read_error), cmocka_unit_test(test_clean),
-        cmocka_unit_test(test_grouped),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_empty_memory),
+        cmocka_unit_test(test_positions),      cmocka_unit_test(test_file),
+        cmocka_unit_test(test_stdin_pipe),     cmocka_unit_test(test_peek_waits),
+        cmocka_unit_test(test_read_error),     cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_clean_commands), cmocka_unit_test(test_grouped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,6 +108,25 @@ static void a_page_wraps_words_at_its_width_and_keeps_its_indent(void **state)
     free(text);
 }
 
+static void a_long_word_is_broken_where_no_line_begins_with_two_colons(void **state)
+{
+    (void)state;
+    for (int before = 1; before < 200; before++) {
+        char word[256], *text = NULL;
+        size_t size = 0;
+        snprintf(word, sizeof word, "%0*d::error::x", before, 1);
+        struct tp_page page = {.out = open_memstream(&text, &size), .width = 80};
+        tp_page_at(&page, 2, "%s", word);
+        tp_page_more(&page, 70, "%s", word);
+        tp_page_line(&page);
+        fclose(page.out);
+        for (const char *at = text; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+            if (!strncmp(at + strspn(at, " "), "::", 2))
+                fail_msg("%d: %s", before, text);
+        free(text);
+    }
+}
+
 static void width_counts_characters_not_bytes(void **state)
 {
     (void)state;
@@ -186,6 +205,7 @@ int main(void)
         cmocka_unit_test(durations_choose_their_unit),
         cmocka_unit_test(latencies_show_the_limits_of_the_clock),
         cmocka_unit_test(a_page_wraps_words_at_its_width_and_keeps_its_indent),
+        cmocka_unit_test(a_long_word_is_broken_where_no_line_begins_with_two_colons),
         cmocka_unit_test(width_counts_characters_not_bytes),
         cmocka_unit_test(what_is_left_of_steps_that_are_alike),
         cmocka_unit_test(steps_are_shown_with_their_number_and_what_is_left),

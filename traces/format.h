@@ -9,6 +9,8 @@
 #include "traces/lower.h"
 #include "traces/recorded.h"
 
+#define TP_PROBE_BYTES ((size_t)64 << 10) /* that a format is told by */
+
 /* What a trace says about itself. Texts are owned, clean (tp_meta_set), NULL where not given. */
 struct tp_meta {
     char *name;     /* of the trace */
@@ -84,7 +86,8 @@ struct tp_format {
     bool has_spaces;     /* its files may mix memory spaces: opts->space chooses */
     bool has_devices;    /* opts->device chooses */
 
-    /* 0 = not this format, 100 = certain. Looks at the first bytes (up to 64 KiB). */
+    /* 0 = not this format, 100 = certain. Looks at the first bytes (up to TP_PROBE_BYTES).
+     */
     int (*probe)(const unsigned char *data, size_t size);
 
     /* Reads to the end. Errors name file, line or byte, and event. A file that is well-formed but

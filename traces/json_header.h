@@ -26,6 +26,10 @@ struct tp_json_header {
 int tp_json_header_read(struct tp_json_header *h, enum tp_json_stop *stop, struct tp_err *err);
 void tp_json_header_release(struct tp_json_header *h);
 
+/* JSON Lines, from behind the header. For the form with a list of events it is the way out where
+ * the header is so long that detection could not tell the two. */
+int tp_json_lines_read(struct tp_json_header *h, struct tp_err *err);
+
 /* How much the first bytes look like a trace of tapool, from 0 to 100, in each form. */
 struct tp_json_look {
     int document, lines;

@@ -1,8 +1,8 @@
 /* Guessing, from the first bytes, whether they begin a JSON trace and in which form.
  *
  * One pass over the top-level object: its keys, the value of "format", whether it closes. Known
- * weakness: with a header over 64 KiB the two forms look the same; then the whole document is
- * likelier, and --input-format=jsonl decides otherwise. */
+ * weakness: with a header over 64 KiB the two forms look the same; it is called the whole document,
+ * whose reader goes on with lines where the header turns out to be one. */
 #include "traces/json_header.h"
 
 #include <string.h>
@@ -86,7 +86,7 @@ struct tp_json_look tp_json_look(const unsigned char *data, size_t size)
         return (struct tp_json_look){.document = 100};
     bool closed = l.depth == 0;
     skip_space(&l);
-    if (closed && l.at < size)
+    if (closed && (l.at < size || size >= TP_PROBE_BYTES))
         return (struct tp_json_look){.lines = 100};
     return (struct tp_json_look){.document = 60, .lines = 50};
 }

@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PEEK_SIZE    ((size_t)64 << 10)
 #define SHOWN_MAX    4096 /* bytes of a path that are kept */
 #define SAMPLES_MAX  64
 #define FORMATS_MAX  64
@@ -244,7 +243,7 @@ static int choose_format(const struct tp_trace_cfg *cfg, struct tp_input *in,
 {
     const unsigned char *data = NULL;
     size_t size = 0;
-    int rc = tp_input_peek(in, PEEK_SIZE, &data, &size, err);
+    int rc = tp_input_peek(in, TP_PROBE_BYTES, &data, &size, err);
     if (rc == TP_OK)
         rc = check_pointer(in, data, size, err);
     return rc == TP_OK && !*out ? detect(cfg, in, data, size, out, err) : rc;

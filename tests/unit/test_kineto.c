@@ -206,6 +206,17 @@ static void test_out_of_memory_and_nothing(void **state)
     assert_string_equal(r.meta.nothing, "profile_memory=True was not set");
     assert_non_null(r.meta.nothing_hint);
     forget(&r);
+    r = read_opts("{\"profile_memory\": 1, \"traceEvents\": [" OP "]}", NULL, 0);
+    assert_string_equal(r.meta.nothing,
+                        "profile_memory is on, but the file has no '[memory]' event");
+    forget(&r);
+    r = read_opts("{\"traceEvents\": [" OP "], \"profile_memory\": true}", NULL, 0);
+    assert_string_equal(r.meta.nothing,
+                        "profile_memory is on, but the file has no '[memory]' event");
+    forget(&r);
+    r = read_opts("{\"profile_memory\": 0, \"traceEvents\": [" OP "]}", NULL, 0);
+    assert_string_equal(r.meta.nothing, "profile_memory=True was not set");
+    forget(&r);
 }
 
 /* Members in any order, more than one list, text around them. */

@@ -150,6 +150,10 @@ static void test_probe(void **state)
         {"a 0 512\n", 0},
         {CLASSIC "a 0 512\nb 1\n" BODY, 0},
         {CLASSIC "a 0 512\nr 0", 60},
+        {CLASSIC "a 0\na 1\nf 0\n", 60}, /* sizes are missing: read as one, and said */
+        {CLASSIC "a 0\na 1\n", 40},
+        {CLASSIC "a 0\nr 0\nb 1\n" BODY, 0},
+        {CLASSIC "a x\n", 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_int_equal(

@@ -209,6 +209,36 @@ static void test_detection(void **state)
                 "unknown input format 'jsonk'");
 }
 
+/* A header that ends behind what detection sees: both forms, told apart by what follows it. */
+static void test_long_header(void **state)
+{
+    (void)state;
+    enum { STREAMS = 6000 };
+    static const char *const ends[] = {"}\n" ALLOC "\n" DIRTY "\n",
+                                       ",\"events\":[" ALLOC "," DIRTY "]}", "}\n", "} {"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char *text = NULL;
+        size_t size = 0;
+        struct tp_trace t;
+        struct tp_err err = {0};
+        FILE *out = open_memstream(&text, &size);
+        fprintf(out, HEAD ",\"meta\":{\"kind\":\"device\"},\"streams\":[");
+        for (int n = 0; n < STREAMS; n++)
+            fprintf(out, "%s{\"id\":%d,\"device\":0}", n ? "," : "", n);
+        fprintf(out, "]%s", ends[i]);
+        fclose(out);
+        int rc = open_text("long.x", text, size, (struct tp_trace_cfg){0}, &t, &err);
+        free(text);
+        if (rc != (i < 2 ? TP_OK : TP_EINPUT))
+            fail_msg("%s: %d: %s", ends[i], rc, err.text);
+        if (rc != TP_OK)
+            continue;
+        assert_int_equal(tp_program_facts(t.program)->events, 2);
+        assert_int_equal(tp_program_facts(t.program)->streams, STREAMS);
+        tp_trace_close(&t);
+    }
+}
+
 static int always_70(const unsigned char *data, size_t size)
 {
     (void)data;
@@ -392,7 +422,7 @@ int main(void)
         cmocka_unit_test(test_detection),  cmocka_unit_test(test_tie),
         cmocka_unit_test(test_strictness), cmocka_unit_test(test_packed),
         cmocka_unit_test(test_names),      cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_limit),      cmocka_unit_test(test_long_header),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -84,6 +84,8 @@ static int read_all(struct tp_json_header *h, struct tp_err *err)
     int rc = tp_json_header_read(h, &stop, err);
     if (rc != TP_OK)
         return rc;
+    if (stop != TP_JSON_AT_EVENTS && tp_input_offset(h->scan->in) > TP_PROBE_BYTES)
+        return tp_json_lines_read(h, err);
     if (stop != TP_JSON_AT_EVENTS) {
         h->scan->subject = NULL;
         rc = tp_json_fail(h->scan, tp_input_line(h->scan->in), err, "there is no 'events' in it");

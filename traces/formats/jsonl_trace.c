@@ -47,19 +47,25 @@ static int read_events(struct tp_json_scan *s, struct tp_lower *lo, struct tp_er
     }
 }
 
+int tp_json_lines_read(struct tp_json_header *h, struct tp_err *err)
+{
+    h->scan->subject = NULL;
+    int rc = end_line(h->scan, "something follows the header on its line", err);
+    return rc == TP_OK ? read_events(h->scan, h->reading->lower, err) : rc;
+}
+
 static int read_all(struct tp_json_header *h, struct tp_err *err)
 {
     enum tp_json_stop stop = TP_JSON_CLOSED;
     int rc = tp_json_header_read(h, &stop, err);
     if (rc != TP_OK)
         return rc;
-    h->scan->subject = NULL;
     if (stop == TP_JSON_AT_EVENTS) {
+        h->scan->subject = NULL;
         rc = tp_json_fail(h->scan, tp_input_line(h->scan->in), err, "the header has 'events'");
         return tp_hint(err, rc, "--input-format=json reads the form with a list of events");
     }
-    rc = end_line(h->scan, "something follows the header on its line", err);
-    return rc == TP_OK ? read_events(h->scan, h->reading->lower, err) : rc;
+    return tp_json_lines_read(h, err);
 }
 
 static int read_lines(const struct tp_reading *r, struct tp_err *err)

@@ -22,11 +22,13 @@
 #define WINDOW   ((size_t)64 << 10)
 #define KEY_MAX  ((size_t)4 << 10)
 #define LIST_KEY "traceEvents"
+#define FLAG_KEY "profile_memory"
 
 struct reader {
     const struct tp_reading *r;
     struct tp_json_scan scan;
     struct tp_kineto_memory memory;
+    bool profiled; /* the file says that memory was to be recorded */
 };
 
 static bool has(const unsigned char *data, size_t size, const char *text)
@@ -215,10 +217,12 @@ static int read_member(struct reader *rd, struct tp_err *err)
     int rc = tp_json_cut(&rd->scan, KEY_MAX, err);
     if (rc != TP_OK)
         return rc;
-    bool list = tp_span_is((struct tp_span){rd->scan.text, rd->scan.size}, LIST_KEY);
+    struct tp_span key = {rd->scan.text, rd->scan.size};
+    bool list = tp_span_is(key, LIST_KEY), flag = tp_span_is(key, FLAG_KEY);
     rc = take_mark(rd, ":", &byte, err);
     if (rc == TP_OK)
         rc = tp_json_next(&rd->scan, &byte, err);
+    rd->profiled |= rc == TP_OK && flag && (byte == '1' || byte == 't');
     if (rc != TP_OK || !list || byte != '[')
         return rc == TP_OK ? tp_json_skip(&rd->scan, err) : rc;
     tp_input_take(rd->r->in, 1);
@@ -253,11 +257,19 @@ static int finish(struct reader *rd, struct tp_err *err)
     int rc = tp_meta_set(&meta->capture, "PyTorch profiler trace (Kineto)", err);
     if (rc != TP_OK || rd->memory.count > 0)
         return rc == TP_OK ? tp_kineto_lower(&rd->memory, err) : rc;
-    rc = tp_meta_set(&meta->nothing, "profile_memory=True was not set", err);
-    return rc == TP_OK
-               ? tp_meta_set(&meta->nothing_hint,
-                             "torch.profiler.profile(profile_memory=True) records memory", err)
-               : rc;
+    rc = tp_meta_set(&meta->nothing,
+                     rd->profiled ? FLAG_KEY " is on, but the file has no '[memory]' event"
+                                  : FLAG_KEY "=True was not set",
+                     err);
+    if (rc != TP_OK)
+        return rc;
+    return tp_meta_set(&meta->nothing_hint,
+                       rd->profiled
+                           ? "nothing was allocated in the steps that were profiled, or the "
+                             "events were filtered out of the file; a memory snapshot "
+                             "has them too: tapool help snapshots"
+                           : "torch.profiler.profile(profile_memory=True) records memory",
+                       err);
 }
 
 static int read_trace(const struct tp_reading *r, struct tp_err *err)

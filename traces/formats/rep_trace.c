@@ -60,24 +60,39 @@ static bool cut_operation(struct tp_cut *line, struct tp_event *ev)
     return tp_cut_done(line);
 }
 
+/* The same without its size, as some scripts cut it off: read as an operation, it gets a sentence.
+ */
+static bool lacks_size(struct tp_cut line)
+{
+    uint64_t id = 0;
+    tp_cut_blanks(&line);
+    if (!tp_cut_byte(&line, 'a') && !tp_cut_byte(&line, 'r'))
+        return false;
+    tp_cut_blanks(&line);
+    return tp_cut_decimal(&line, &id) && tp_cut_done(&line);
+}
+
 static int probe(const unsigned char *data, size_t size)
 {
     struct tp_cut text = tp_cut_start(data, size), line;
     uint64_t header[NUMBERS];
-    int have = 0, operations = 0;
+    int have = 0, operations = 0, short_ones = 0;
     while (have < NUMBERS && tp_cut_line(&text, &line))
         if (!cut_header(&line, header, &have))
             return 0;
-    while (operations < 3 && tp_cut_line(&text, &line)) {
+    while (operations + short_ones < 3 && tp_cut_line(&text, &line)) {
         struct tp_event ev = {0};
+        struct tp_cut whole = line;
         if (tp_cut_done(&line))
             continue;
         if (cut_operation(&line, &ev))
             operations++;
+        else if (lacks_size(whole))
+            short_ones++;
         else if (text.at < text.end)
             return 0;
     }
-    return operations == 3 ? 80 : operations > 0 ? 60 : 0;
+    return operations == 3 ? 80 : operations > 0 ? 60 : short_ones > 0 ? 40 : 0;
 }
 
 static int read_header(struct rep *r, struct tp_err *err)

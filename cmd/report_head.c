@@ -71,12 +71,15 @@ static void print_repairs(const struct tp_trace *t, int column, struct tp_page *
 }
 
 /* What was left out is still in the file, unless the file was converted from another. */
-static const char *how_to_get(const char *format, bool space)
+static const char *how_to_get(const struct tp_trace *t)
 {
     for (size_t i = 0; tp_formats[i]; i++)
-        if (!strcmp(tp_formats[i]->name, format) && tp_formats[i]->own)
+        if (!strcmp(tp_formats[i]->name, t->format) && tp_formats[i]->own)
             return " (when it was converted)";
-    return space ? "; --space NAME or --space all plays them" : "; --device all plays them";
+    if (!t->meta.space)
+        return "; --device all plays them";
+    return t->meta.spaces > TP_MAX_DEVICES ? "; --space NAME plays one of them"
+                                           : "; --space NAME or --space all plays them";
 }
 
 /* What a capture says of itself, and what of it is not played. */
@@ -88,7 +91,7 @@ void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_
         tp_page_at(page, column, "%s%s%s", m->space ? m->space : "",
                    m->space && m->left_out ? "; left out: " : "", m->left_out ? m->left_out : "");
         if (m->left_out)
-            tp_page_more(page, column, "%s", how_to_get(t->format, m->space != NULL));
+            tp_page_more(page, column, "%s", how_to_get(t));
         tp_page_line(page);
     }
     for (const char *at = m->remarks ? m->remarks : ""; *at;) {
@@ -128,12 +131,15 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
     tp_page_line(page);
 }
 
-/* "1 GPU, 2 streams", or how many threads. */
-static void players_text(const struct tp_program_facts *f, bool captured, char *text, size_t size)
+/* "1 GPU, 2 streams", or how many threads. Where all memory spaces are played, those of the host
+ * are devices as well. */
+static void players_text(const struct tp_program_facts *f, const struct tp_meta *meta, char *text,
+                         size_t size)
 {
-    if (f->kind == TP_KIND_DEVICE && captured)
-        snprintf(text, size, "%u GPU%s, %u stream%s", f->devices, f->devices == 1 ? "" : "s",
-                 f->streams, f->streams == 1 ? "" : "s");
+    bool spaces = f->devices > 1 && meta->space && !strcmp(meta->space, "all");
+    if (f->kind == TP_KIND_DEVICE && meta->capture)
+        snprintf(text, size, "%u %s%s, %u stream%s", f->devices, spaces ? "memory space" : "GPU",
+                 f->devices == 1 ? "" : "s", f->streams, f->streams == 1 ? "" : "s");
     else if (f->devices > 1)
         snprintf(text, size, "%s thread%s, %u devices", tp_count(f->recorded_threads).s,
                  f->recorded_threads == 1 ? "" : "s", f->devices);
@@ -150,7 +156,7 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
     tp_ops_text(f, ops, sizeof ops);
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
-    players_text(f, meta->capture != NULL, players, sizeof players);
+    players_text(f, meta, players, sizeof players);
     print_side(r->trace->file, note, page);
     tp_page_at(page, note, "%s%s%s", meta->capture ? meta->capture : "",
                meta->capture && meta->program ? ": " : "",

@@ -23,6 +23,7 @@ struct tp_meta {
     char *remarks;  /* facts that a reader of figures must know, one sentence a line */
     char *nothing;  /* why there are no events, as the end of a sentence: "PyTorch was not ..." */
     char *nothing_hint; /* and what to do about it */
+    uint32_t spaces;    /* memory spaces that have events; 0: the format knows none */
     enum tp_kind kind;
     bool wrapped; /* a ring buffer was full: the trace begins mid-run */
 };

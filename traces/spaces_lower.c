@@ -192,6 +192,8 @@ static int set_meta(const struct tp_spaces *sp, struct tp_err *err)
 {
     struct tp_meta *meta = sp->reading->meta;
     bool all = sp->chosen == sp->space_count;
+    for (uint32_t i = 0; i < sp->space_count; i++)
+        meta->spaces += sp->spaces[i].events > 0;
     meta->kind = !sp->space_count ? TP_KIND_HOST : sp->spaces[all ? largest(sp) : sp->chosen].kind;
     int rc = tp_lower_kind(sp->reading->lower, meta->kind, err);
     if (rc == TP_OK && sp->space_count > 1)

@@ -6,6 +6,9 @@
  *         deallocate 0x10                     belongs to it: nothing
  *     reallocate, new_ptr 0x90                one REALLOC; the block's id moves to 0x90
  *
+ * Umpire 2.1 to 6.0 (2020 to 2022) wrote reallocations without their allocator, which is then the
+ * one that had the address last; of nothing, the allocation in between is all there is.
+ *
  * Umpire reallocates to 0 bytes by a free and an allocation of 0 bytes, which here are two events.
  *
  * Host or device: resources whose name begins with DEVICE, and UM (managed memory), are device
@@ -22,6 +25,7 @@
 
 #define NAME_MAX_KEPT 100
 #define TYPE_KEPT     60
+#define OWNERS        UINT32_MAX /* a space of tp_block_ids: whose block was last at an address */
 
 struct tp_umpire_allocator {
     uint64_t name_hash;
@@ -220,13 +224,31 @@ static int id_at(struct tp_umpire *u, uint32_t space, uint64_t pointer, int64_t 
     return tp_block_ids_fresh(&u->ids, id, err);
 }
 
+/* From now on the block `id` is there, and nobody had the address later. */
+static int bind_block(struct tp_umpire *u, uint32_t space, uint64_t pointer, int64_t id,
+                      struct tp_err *err)
+{
+    int rc = tp_block_ids_bind(&u->ids, space, pointer, id, err);
+    return rc == TP_OK && u->old_form ? tp_block_ids_bind(&u->ids, OWNERS, pointer, space, err)
+                                      : rc;
+}
+
+static int end_block(struct tp_umpire *u, uint32_t space, uint64_t pointer, struct tp_err *err)
+{
+    int64_t owner = 0;
+    int rc = tp_block_ids_end(&u->ids, space, pointer, err);
+    bool last = tp_block_ids_look(&u->ids, OWNERS, pointer, &owner) == TP_BLOCK_LIVE;
+    return rc == TP_OK && last && owner == space ? tp_block_ids_end(&u->ids, OWNERS, pointer, err)
+                                                 : rc;
+}
+
 static int emit_alloc(struct tp_umpire *u, uint32_t space, const struct tp_umpire_line *l,
                       uint64_t pointer, uint64_t size, struct tp_err *err)
 {
     int64_t id = 0;
     int rc = id_at(u, space, pointer, &id, err);
     if (rc == TP_OK)
-        rc = tp_block_ids_bind(&u->ids, space, pointer, id, err);
+        rc = bind_block(u, space, pointer, id, err);
     if (rc != TP_OK)
         return placed(u, l, rc, err);
     return emit(u, space, l, (struct tp_event){.op = TP_EV_ALLOC, .id = id, .size = size}, err);
@@ -238,7 +260,7 @@ static int emit_free(struct tp_umpire *u, uint32_t space, const struct tp_umpire
     int64_t id = 0;
     int rc = id_at(u, space, pointer, &id, err);
     if (rc == TP_OK)
-        rc = tp_block_ids_end(&u->ids, space, pointer, err);
+        rc = end_block(u, space, pointer, err);
     if (rc != TP_OK)
         return placed(u, l, rc, err);
     return emit(u, space, l, (struct tp_event){.op = TP_EV_FREE, .id = id}, err);
@@ -312,18 +334,35 @@ static int move_block(struct tp_umpire *u, uint32_t space, const struct tp_umpir
         return move_onto(u, space, l, err);
     int rc = id_at(u, space, old, &id, err);
     if (rc == TP_OK)
-        rc = tp_block_ids_end(&u->ids, space, old, err);
+        rc = end_block(u, space, old, err);
     if (rc == TP_OK)
-        rc = tp_block_ids_bind(&u->ids, space, l->pointer, id, err);
+        rc = bind_block(u, space, l->pointer, id, err);
     if (rc != TP_OK)
         return placed(u, l, rc, err);
     return emit(u, space, l, (struct tp_event){.op = TP_EV_REALLOC, .id = id, .size = size}, err);
 }
 
+/* The allocator of a reallocation that names none. false: the line says nothing. */
+static bool find_owner(struct tp_umpire *u, const struct tp_umpire_line *l, uint32_t *space)
+{
+    int64_t owner = 0;
+    if (l->old == 0)
+        return false;
+    if (tp_block_ids_look(&u->ids, OWNERS, l->old, &owner) != TP_BLOCK_LIVE) {
+        u->ownerless += l->has_pointer; /* once, where it ends */
+        return false;
+    }
+    *space = (uint32_t)owner;
+    return true;
+}
+
 int tp_umpire_reallocate(struct tp_umpire *u, const struct tp_umpire_line *l, struct tp_err *err)
 {
     uint32_t space = 0;
-    int rc = need(u, l, &space, err);
+    bool unnamed = u->old_form && !l->ref.at && l->has_old && l->has_size;
+    if (unnamed && !find_owner(u, l, &space))
+        return TP_OK;
+    int rc = unnamed ? TP_OK : need(u, l, &space, err);
     if (rc != TP_OK)
         return rc;
     struct tp_umpire_allocator *a = &u->allocators[space];

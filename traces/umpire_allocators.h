@@ -27,6 +27,8 @@ struct tp_umpire {
     uint32_t count, room;
     struct tp_id_map refs, names; /* to the allocator that last had the address, the name */
     struct tp_block_ids ids;
+    bool old_form;      /* whose reallocations may not name their allocator */
+    uint64_t ownerless; /* of those, ones of blocks that the log does not have */
 };
 
 int tp_umpire_init(struct tp_umpire *u, const struct tp_reading *r, struct tp_err *err);

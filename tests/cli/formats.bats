@@ -371,3 +371,41 @@ END
     ok info "$file"
     matches "$out" '^  memory space  .*; left out: .*'
 }
+
+# umpire_log SPACES: a log of so many allocators, the first of the device, each with one block.
+umpire_log() {
+    local n op='{"category":"operation","name":"%s","numeric_args":{%s},"string_args":{"allocator_ref":"0x%x"%s},'
+    op+='"tags":{"allocator_name":"%s"},"timestamp":%d}\n'
+    for ((n = 1; n <= $1; n++)); do
+        # shellcheck disable=SC2059
+        printf "$op" make_memory_resource '"introspection":1' $n "" "$([ $n -gt 1 ] && echo HOST || echo DEVICE)" $n
+        # shellcheck disable=SC2059
+        printf "$op" allocate "\"size\":$((5000 - n))" $n ',"pointer":"0x10"' "" $((1000 + n))
+    done
+}
+
+@test "several memory spaces: what cannot be played together is not recommended, memory is no GPU" {
+    umpire_log 256 >most.log
+    umpire_log 257 >too-many.log
+    umpire_log 2 >two.log
+    for command in info "replay -s arena --min-time 1ms"; do
+        # shellcheck disable=SC2086
+        ok "$TAPOOL" $command most.log
+        matches "$out" 'and 252 more; --space NAME or --space all *$|--space NAME or --space all plays them'
+        # shellcheck disable=SC2086
+        ok "$TAPOOL" $command too-many.log
+        matches "$out" 'and 253 more; --space NAME plays one'
+        lacks "$out" 'space all'
+    done
+    ok info most.log --space all
+    refused 3 "^tapool: too-many.log:514: more than 256 devices$" info too-many.log --space all
+    ok play_once two.log -s arena
+    matches "$out" 'events in .*, 1 GPU, 1 stream: |1 event in .*, 1 GPU, 1 stream: |1 event, 1 GPU, 1 stream: '
+    ok play_once two.log -s arena --space all
+    matches "$out" ', 2 memory spaces, 2 streams: '
+    lacks "$out" 'GPUs'
+    # also when it was converted
+    ok "$TAPOOL" convert two.log --space all -o two.tpt
+    ok play_once two.tpt -s arena
+    matches "$out" ', 2 memory spaces, 2 streams: '
+}

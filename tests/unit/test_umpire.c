@@ -85,7 +85,7 @@ static void test_form_of_2019(void **state)
                      1); /* a block of 0 bytes, at the address ... */
     assert_int_equal(r.repairs[TP_REPAIR_DOUBLE_ALLOC], 1); /* ... of the next one */
     assert_int_equal(r.repairs[TP_REPAIR_UNKNOWN_FREE], 1);
-    assert_string_equal(r.meta.capture, "Umpire replay log (2019)");
+    assert_string_equal(r.meta.capture, "Umpire 0.3.3 replay log");
     assert_string_equal(r.meta.space, "pool");
     assert_string_equal(r.meta.settings, "the allocator is a QuickPool");
     assert_string_equal(r.meta.unknown, "threads, streams, alignment");
@@ -101,7 +101,7 @@ static void test_form_of_2022(void **state)
     struct reading r = {0};
     assert_int_equal(read_file(TAPOOL_ROOT "/tests/data/umpire/output-head.replay", NULL, &r), 0);
     const struct tp_program_facts *f = tp_program_facts(r.program);
-    assert_string_equal(r.meta.capture, "Umpire replay log (JSON lines)");
+    assert_string_equal(r.meta.capture, "Umpire 2022.3.1 replay log");
     assert_string_equal(r.meta.space, "HOST");
     assert_int_equal(f->ops[TP_ALLOC], f->ops[TP_FREE]);
     assert_int_equal(f->live_at_end, 0);
@@ -302,6 +302,108 @@ static void test_old_reallocate(void **state)
            NULL, "alloc 0 8 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @4; ");
 }
 
+/* From version 2.1 to 6.0: no allocator in the two lines of a reallocate, and a form that has it.
+ */
+#define LINE(event, payload, rest)                                                                 \
+    "{ \"kind\":\"replay\", \"uid\":7, \"timestamp\":5, \"event\": \"" event                       \
+    "\", \"payload\": { " payload " }" rest " }\n"
+#define OLD_MADE(ref, name)                                                                        \
+    LINE("makeMemoryResource", "\"name\": \"" name "\"", ", \"result\": \"" ref "\"")
+#define OLD_ALLOC(ref, ptr, size)                                                                  \
+    LINE("allocate", "\"allocator_ref\": \"" ref "\", \"size\": " size, "")                        \
+    LINE("allocate", "\"allocator_ref\": \"" ref "\", \"size\": " size,                            \
+         ", \"result\": { \"memory_ptr\": \"" ptr "\" }")
+#define OLD_FREE(ref, ptr)                                                                         \
+    LINE("deallocate", "\"allocator_ref\": \"" ref "\", \"memory_ptr\": \"" ptr "\"", "")
+#define BEGIN(ptr, size) LINE("reallocate", "\"ptr\": \"" ptr "\", \"size\": " size, "")
+#define END(ptr, size, moved)                                                                      \
+    LINE("reallocate", "\"ptr\": \"" ptr "\", \"size\": " size,                                    \
+         ", \"result\": { \"memory_ptr\": \"" moved "\" }")
+
+static void test_reallocate_without_allocator(void **state)
+{
+    (void)state;
+    /* moved by realloc(3), which no other line shows; moved by three lines; where it is */
+    expect(OLD_MADE("0x1", "HOST") OLD_ALLOC("0x1", "0x10", "8") BEGIN("0x10", "20")
+               END("0x10", "20", "0x30") OLD_FREE("0x1", "0x30"),
+           NULL, "alloc 0 8 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @3; ");
+    expect(OLD_MADE("0x1", "DEVICE") OLD_ALLOC("0x1", "0x10", "8") BEGIN("0x10", "20")
+               OLD_ALLOC("0x1", "0x30", "20") OLD_FREE("0x1", "0x10") END("0x10", "20", "0x30")
+                   BEGIN("0x30", "24") END("0x30", "24", "0x30") OLD_FREE("0x1", "0x30"),
+           NULL, "alloc 0 8 a8 @1; realloc 0 20 a8 @2; realloc 0 24 a8 @3; free 0 24 a8 @4; ");
+    /* the one that had the address last: the pool, whose first block is at that of its chunk */
+    static const char two[] = OLD_MADE("0x1", "HOST") OLD_MADE("0x2", "pool")
+        OLD_ALLOC("0x1", "0x10", "64") OLD_ALLOC("0x2", "0x10", "8") BEGIN("0x10", "9")
+            OLD_ALLOC("0x2", "0x18", "9") OLD_FREE("0x2", "0x10") END("0x10", "9", "0x18")
+                OLD_FREE("0x2", "0x18") OLD_FREE("0x1", "0x10");
+    expect(two, "pool", "alloc 0 8 a4 @1; realloc 0 9 a4 @2; free 0 9 a4 @3; ");
+    expect(two, "HOST", "alloc 0 64 a4 @1; free 0 64 a4 @2; ");
+    /* of nothing: the allocation that follows is the event; to nothing */
+    expect(OLD_MADE("0x1", "HOST") BEGIN("0", "8") OLD_ALLOC("0x1", "0x10", "8")
+               END("0", "8", "0x10") BEGIN("0x10", "0") OLD_FREE("0x1", "0x10")
+                   OLD_ALLOC("0x1", "0x20", "0") END("0x10", "0", "0x20"),
+           NULL, "alloc 0 8 a4 @1; free 0 8 a4 @2; alloc 0 1 a4 @3; ");
+    /* with its allocator, under another name */
+    expect(OLD_MADE("0x1", "HOST") OLD_ALLOC("0x1", "0x10", "8") LINE(
+               "reallocate_ex", "\"ptr\": \"0x10\", \"size\": 20, \"allocator_ref\": \"0x1\"", "")
+               LINE("reallocate_ex", "\"ptr\": \"0x10\", \"size\": 20, \"allocator_ref\": \"0x1\"",
+                    ", \"result\": { \"memory_ptr\": \"0x30\" }") OLD_FREE("0x1", "0x30"),
+           NULL, "alloc 0 8 a4 @1; realloc 0 20 a4 @2; free 0 20 a4 @3; ");
+}
+
+/* Of a block that the log does not have: nobody knows whose it is, and that is said. */
+static void test_reallocate_of_the_unknown(void **state)
+{
+    (void)state;
+    char got[4096];
+    struct reading r = read_space(LINE("version", "\"major\":5, \"minor\":0, \"patch\":1", "")
+                                      OLD_MADE("0x1", "HOST") OLD_ALLOC("0x1", "0x10", "8")
+                                          BEGIN("0x77", "20") END("0x77", "20", "0x30"),
+                                  NULL);
+    if (r.rc != TP_OK)
+        fail_msg("%s", r.err.text);
+    write_program(r.program, got, sizeof got);
+    assert_string_equal(got, "alloc 0 8 a4 @1; ");
+    assert_string_equal(r.meta.capture, "Umpire 5.0.1 replay log");
+    assert_string_equal(r.meta.remarks, "1 reallocation of a block that the log does not have "
+                                        "left out.");
+    forget(&r);
+    r = read_space(LINE("reallocate", "\"ptr\": \"0x10\"", ""), NULL);
+    assert_int_equal(r.rc, TP_EINPUT);
+    forget(&r);
+}
+
+static void test_versions(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"\"major\":0, \"minor\":3, \"patch\":3", "Umpire 0.3.3 replay log"},
+        {"\"major\":\"x\", \"minor\":3, \"patch\":3", "Umpire replay log"},
+        {"\"major\":1, \"minor\":3", "Umpire replay log"},
+        {"\"major\":18446744073709551615, \"minor\":18446744073709551615, "
+         "\"patch\":18446744073709551615",
+         "Umpire replay log"},
+        {"\"major\":-1, \"minor\":3, \"patch\":3", "Umpire replay log"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int form = 0; form < 2; form++) {
+            char text[2000];
+            snprintf(text, sizeof text,
+                     form ? "{\"category\":\"metadata\",\"name\":\"version\",\"numeric_args\":{%s},"
+                            "\"string_args\":{},\"tags\":{},\"timestamp\":1}\n%s"
+                          : "{\"kind\":\"replay\",\"uid\":7,\"timestamp\":5,\"event\":\"version\","
+                            "\"payload\":{%s}}\n%s",
+                     rows[i][0],
+                     form ? ALLOC("0x1", "0x10", "8", "110") : OLD_ALLOC("0x1", "0x10", "8"));
+            struct reading r = read_space(text, NULL);
+            if (r.rc != TP_OK)
+                fail_msg("%s: %s", text, r.err.text);
+            assert_string_equal(r.meta.capture, rows[i][1]);
+            forget(&r);
+        }
+    }
+}
+
 static void test_left_out_lines(void **state)
 {
     (void)state;
@@ -413,6 +515,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_form_of_2019),
+        cmocka_unit_test(test_reallocate_without_allocator),
+        cmocka_unit_test(test_reallocate_of_the_unknown),
+        cmocka_unit_test(test_versions),
         cmocka_unit_test(test_form_of_2022),
         cmocka_unit_test(test_corpus),
         cmocka_unit_test(test_same_address_in_two_allocators),

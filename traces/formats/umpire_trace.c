@@ -6,9 +6,10 @@
  *     { "kind":"replay", "uid":1, "timestamp":ns, "event":"allocate",
  *       "payload": { "allocator_ref":"0x10", "size":128 }, "result": { "memory_ptr":"0x90" } }
  *
- * In the old form an allocation is printed twice, first without its result: that line counts for
- * nothing. Events are the lines of the allocator that is replayed: what allocates and frees, and
- * all others but make_..., which have a number and make nothing (copy, move, coalesce, release
+ * In the old form, which was written until 2022, an allocation is printed twice, first without its
+ * result: that line counts for nothing. Events are the lines of the allocator that is replayed:
+ * what allocates and frees, and all others but make_..., which have a number and make nothing
+ * (copy, move, coalesce, release
  * ...). The two lines of a reallocate and what stands between them are one event.
  *
  * Lines that are no objects are left out and counted: old logs went to the standard output.
@@ -26,9 +27,10 @@ struct reader {
     const struct tp_reading *r;
     struct tp_json_scan scan;
     struct tp_umpire umpire;
-    bool has_first, has_uid, some_current, some_old;
+    bool has_first, has_uid;
     int64_t first_ns;
     char uid[24];
+    char version[64];         /* "2022.3.1 ", or "" */
     uint64_t others, strange; /* lines of other processes; lines that are no objects */
 };
 
@@ -88,6 +90,21 @@ static int take_pointer(struct reader *rd, struct tp_span s, bool *there, uint64
     return !s.at || tp_span_pointer(s, out) ? TP_OK : wrong(rd, "not an address: 0x...", err);
 }
 
+/* The first one that has all three. */
+static void take_version(struct reader *rd, struct tp_span numbers)
+{
+    static const char *const names[] = {"major", "minor", "patch"};
+    struct tp_span s[3] = {0};
+    uint64_t n[3];
+    if (rd->version[0] || !numbers.at || !tp_span_pick(numbers, names, s, 3))
+        return;
+    for (size_t i = 0; i < 3; i++)
+        if (!s[i].at || !tp_span_uint(s[i], &n[i]) || n[i] > UINT32_MAX)
+            return;
+    snprintf(rd->version, sizeof rd->version, "%" PRIu64 ".%" PRIu64 ".%" PRIu64 " ", n[0], n[1],
+             n[2]);
+}
+
 struct action {
     const char *name;
     tp_umpire_fn *act;
@@ -120,7 +137,8 @@ static int read_current(struct reader *rd, const struct tp_span *top, struct tp_
     static const char *const size_name[] = {"size"}, *const tag_name[] = {"allocator_name"};
     struct tp_span strings[STRINGS_COUNT] = {0}, size = {0};
     struct tp_umpire_line l = {.line = rd->scan.line};
-    rd->some_current = true;
+    if (tp_span_is(top[NAME], "version"))
+        take_version(rd, top[NUMBERS]);
     if (!tp_span_is(top[CATEGORY], "operation"))
         return TP_OK;
     if ((top[NUMBERS].at && !tp_span_pick(top[NUMBERS], size_name, &size, 1)) ||
@@ -144,7 +162,7 @@ static int read_current(struct reader *rd, const struct tp_span *top, struct tp_
     return rc == TP_OK ? act(&rd->umpire, &l, err) : rc;
 }
 
-/* ---- the form of 2019 ---- */
+/* ---- the form until 2022 ---- */
 
 enum { KIND, UID, EVENT, PAYLOAD, RESULT, OLD_STAMP, OLD_COUNT };
 static const char *const old_names[OLD_COUNT] = {"kind",    "uid",    "event",
@@ -204,14 +222,13 @@ static int act_old(struct reader *rd, tp_umpire_fn *act, const struct tp_span *t
 
 static int read_old(struct reader *rd, const struct tp_span *top, struct tp_err *err)
 {
-    static const struct action actions[] = {{"allocate", tp_umpire_allocate},
-                                            {"deallocate", tp_umpire_deallocate},
-                                            {"reallocate", tp_umpire_reallocate},
-                                            {"makeAllocator", tp_umpire_make},
-                                            {"makeMemoryResource", tp_umpire_make}};
+    static const struct action actions[] = {
+        {"allocate", tp_umpire_allocate},     {"deallocate", tp_umpire_deallocate},
+        {"reallocate", tp_umpire_reallocate}, {"reallocate_ex", tp_umpire_reallocate},
+        {"makeAllocator", tp_umpire_make},    {"makeMemoryResource", tp_umpire_make}};
     struct tp_span p[PAYLOAD_COUNT] = {0};
     struct tp_umpire_line l = {.line = rd->scan.line};
-    rd->some_old = true;
+    rd->umpire.old_form = true;
     if (other_process(rd, top[UID])) {
         rd->others++;
         return TP_OK;
@@ -222,6 +239,8 @@ static int read_old(struct reader *rd, const struct tp_span *top, struct tp_err 
     l.base = first_of(p[P_ARGS]);
     l.type = p[P_TYPE];
     int rc = take_time(rd, top[OLD_STAMP], &l, err);
+    if (tp_span_is(top[EVENT], "version"))
+        take_version(rd, top[PAYLOAD]);
     if (rc != TP_OK || tp_span_is(top[EVENT], "version"))
         return rc;
     return act_old(rd, find(actions, sizeof actions / sizeof *actions, top[EVENT]), top, p, &l,
@@ -281,12 +300,13 @@ static int read_lines(struct reader *rd, struct tp_err *err)
     }
 }
 
-static int say_left_out(struct reader *rd, uint64_t count, const char *what, struct tp_err *err)
+static int say_left_out(struct reader *rd, uint64_t count, const char *unit, const char *what,
+                        struct tp_err *err)
 {
     char text[200], number[TP_GROUPED];
     if (count == 0)
         return TP_OK;
-    snprintf(text, sizeof text, "%s line%s %s left out.", tp_grouped(count, number),
+    snprintf(text, sizeof text, "%s %s%s %s left out.", tp_grouped(count, number), unit,
              count == 1 ? "" : "s", what);
     return tp_meta_remark(rd->r->meta, text, err);
 }
@@ -294,15 +314,18 @@ static int say_left_out(struct reader *rd, uint64_t count, const char *what, str
 static int finish(struct reader *rd, struct tp_err *err)
 {
     struct tp_meta *meta = rd->r->meta;
-    const char *capture = rd->some_old && !rd->some_current ? "Umpire replay log (2019)"
-                                                            : "Umpire replay log (JSON lines)";
+    char capture[sizeof rd->version + 24];
+    snprintf(capture, sizeof capture, "Umpire %sreplay log", rd->version);
     int rc = tp_meta_set(&meta->capture, capture, err);
     if (rc == TP_OK)
         rc = tp_meta_set(&meta->unknown, "threads, streams, alignment", err);
     if (rc == TP_OK)
-        rc = say_left_out(rd, rd->strange, "that are no events of Umpire", err);
+        rc = say_left_out(rd, rd->strange, "line", "that are no events of Umpire", err);
     if (rc == TP_OK)
-        rc = say_left_out(rd, rd->others, "of other processes", err);
+        rc = say_left_out(rd, rd->others, "line", "of other processes", err);
+    if (rc == TP_OK)
+        rc = say_left_out(rd, rd->umpire.ownerless, "reallocation",
+                          "of a block that the log does not have", err);
     if (rc == TP_OK && tp_spaces_count(rd->umpire.spaces) == 0) {
         rc = tp_meta_set(&meta->nothing, "no allocator of this log allocated anything", err);
         if (rc == TP_OK)
@@ -328,7 +351,7 @@ static int read_log(const struct tp_reading *r, struct tp_err *err)
 const struct tp_format tp_format_umpire = {
     .name = "umpire",
     .has_spaces = true,
-    .summary = "replay log of LLNL's Umpire (UMPIRE_REPLAY=On), also of 2019",
+    .summary = "replay log of LLNL's Umpire (UMPIRE_REPLAY=On), since 2019",
     .record = "UMPIRE_REPLAY=On PROGRAM",
     .probe = probe,
     .read = read_log,

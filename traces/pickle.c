@@ -20,6 +20,14 @@
 
 #define NO_CELL UINT32_MAX
 
+int tp_pickle_outermost(const unsigned char *data, size_t size)
+{
+    if (size < 3 || data[0] != 0x80 || data[1] < 2 || data[1] > 5)
+        return -1;
+    size_t at = tp_pickle_ops[data[2]].effect == TP_OP_FRAME ? 11 : 2;
+    return at < size ? data[at] : data[2];
+}
+
 int tp_pickle_new(struct tp_input *in, const struct tp_pickle_schema *schema, void *ctx,
                   uint64_t limit, struct tp_pickle **out, struct tp_err *err)
 {

@@ -65,6 +65,10 @@ struct tp_pickle_schema {
 
 struct tp_pickle;
 
+/* The opcode that begins what a pickle of protocol 2 to 5 holds, behind PROTO and a FRAME; -1: it
+ * is none. */
+int tp_pickle_outermost(const unsigned char *data, size_t size);
+
 /* The memo takes at most `limit` bytes. */
 int tp_pickle_new(struct tp_input *in, const struct tp_pickle_schema *schema, void *ctx,
                   uint64_t limit, struct tp_pickle **out, struct tp_err *err);

@@ -7,6 +7,7 @@
 
 #include "alloc/opt.h"
 #include "traces/clean.h"
+#include "traces/strangers.h"
 #include "traces/unlower.h"
 
 #include <assert.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #define SHOWN_MAX    4096 /* bytes of a path that are kept */
+#define SURE         40   /* a score that is more than a guess */
 #define SAMPLES_MAX  64
 #define FORMATS_MAX  64
 #define SAMPLE_SPACE "sample:"
@@ -180,32 +182,13 @@ static int check_pointer(const struct tp_input *in, const unsigned char *data, s
     return tp_hint(err, rc, "git lfs pull");
 }
 
-/* What people take for a trace, by its first bytes. */
-static const char *known_stranger(const unsigned char *data, size_t size)
-{
-    static const struct {
-        const char *mark, *hint;
-    } strangers[] = {
-        {"PK\003\004",
-         "this is a zip file, such as torch.save() writes; a snapshot of memory comes "
-         "from torch.cuda.memory._dump_snapshot()"},
-        {"\177ELF", "this is a program or a library, not what it recorded"},
-        {"SQLite format 3", "this is an SQLite database, such as nsys writes; tapool reads none"},
-    };
-    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
-        size_t length = strlen(strangers[i].mark);
-        if (size >= length && memcmp(data, strangers[i].mark, length) == 0)
-            return strangers[i].hint;
-    }
-    return NULL;
-}
-
 /* The format that is surest of these bytes. */
 static int detect(const struct tp_trace_cfg *cfg, const struct tp_input *in,
                   const unsigned char *data, size_t size, const struct tp_format **out,
                   struct tp_err *err)
 {
     const struct tp_format *best = NULL, *other = NULL;
+    const struct tp_stranger *stranger = NULL;
     int score = 0;
     for (size_t i = 0; cfg->formats[i]; i++) {
         int s = cfg->formats[i]->probe(data, size);
@@ -217,6 +200,11 @@ static int detect(const struct tp_trace_cfg *cfg, const struct tp_input *in,
             other = cfg->formats[i];
         }
     }
+    if (score < SURE && (stranger = tp_stranger_of(data, size)))
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT, "%s is %s, %s", tp_input_name(in), stranger->name,
+                               stranger->why),
+                       "%s", stranger->hint);
     if (best && !other) {
         *out = best;
         return TP_OK;
@@ -231,10 +219,7 @@ static int detect(const struct tp_trace_cfg *cfg, const struct tp_input *in,
     format_names(cfg->formats, names);
     join(names, all, sizeof all);
     int rc = tp_fail(err, TP_EINPUT, "%s: not a trace format that tapool knows", tp_input_name(in));
-    const char *stranger = known_stranger(data, size);
-    return stranger
-               ? tp_hint(err, rc, "%s", stranger)
-               : tp_hint(err, rc, "known are: %s; 'tapool help formats' says what they are", all);
+    return tp_hint(err, rc, "known are: %s; 'tapool help formats' says what they are", all);
 }
 
 /* Looks at the first bytes; *out stays where it was named. */

@@ -52,14 +52,63 @@ a1='{"op":"alloc","id":1,"size":64}'
 
 @test "what people take for a trace is called by its name" {
     printf 'PK\003\004 and what a zip file goes on with' >model.pt
-    bad_trace "" ": not a trace format that tapool knows$" model.pt
-    matches "$err" '^hint: this is a zip file, such as torch\.save'
+    bad_trace "" " is a zip file, which tapool does not unpack$" model.pt
+    matches "$err" '^hint: unpack it: unzip -p FILE [|] tapool replay -$'
     printf '\177ELF\002\001\001' >program
-    bad_trace "" ": not a trace format that tapool knows$" program
-    matches "$err" '^hint: this is a program'
+    bad_trace "" " is a program or a library, not what it recorded$" program
     printf '\211PNG\r\n' >picture
     bad_trace "" ": not a trace format that tapool knows$" picture
     matches "$err" "^hint: known are: json, .*; 'tapool help formats' says what they are$"
+}
+
+# way_out FILE: runs the command that the refusal of FILE names, and replays what comes of it.
+way_out() {
+    local command
+    capture "$TAPOOL" info "$1"
+    [ "$rc" -eq 3 ] || fail "exit code $rc, of: $1"
+    command=$(sed -n 's/^hint: //; s/.*code: //; s/.*unpack it: \(.*\) | tapool replay -/\1 >snapshot.pickle/; 2p' "$err")
+    rm -f snapshot.pickle
+    eval "${command//FILE/$1}"
+    ok play_once snapshot.pickle -s lru
+    matches "$out" 'PyTorch memory snapshot'
+}
+
+@test "the way out that a refusal names leads out" {
+    python3 - <<'END'
+import base64, json, pickle
+block = {"address": 512, "size": 1024, "requested_size": 1000, "state": "active_allocated"}
+event = {"addr": 512, "size": 1000, "stream": 0}
+snapshot = {"segments": [{"device": 0, "address": 512, "total_size": 2097152, "allocated_size": 1024,
+                          "active_size": 1024, "requested_size": 1000, "stream": 0, "is_expandable": False,
+                          "segment_type": "small", "segment_pool_id": (0, 0), "blocks": [block]}],
+            "device_traces": [[dict(event, action="alloc"), dict(event, action="free_requested"),
+                               dict(event, action="free_completed")]],
+            "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": ""}}
+for protocol in 0, 1:
+    pickle.dump(snapshot, open("old%d" % protocol, "wb"), protocol)
+json.dump(snapshot, open("dump.json", "w"))
+data = pickle.dumps(snapshot, 4)
+data += bytes(-len(data) % 3)
+page = [{"name": "snapshot.pickle", "base64": base64.b64encode(data).decode()}]
+open("page.html", "w").write("""
+<!DOCTYPE html>
+<script type="module">
+import {add_local_files} from "https://example.org/MemoryViz.js"
+const local_files = %s
+add_local_files(local_files, "Active Memory Timeline")
+</script>
+""" % json.dumps(page))
+import bz2, lzma, zipfile
+open("packed.xz", "wb").write(lzma.compress(data))
+open("packed.bz2", "wb").write(bz2.compress(data))
+zipfile.ZipFile("packed.zip", "w").writestr("snapshot", data)
+pickle.dump(snapshot["segments"], open("state.pickle", "wb"))
+END
+    for file in old0 old1 dump.json page.html; do way_out "$file"; done
+    for tool in xz bzip2:bz2 unzip:zip; do
+        ! command -v "${tool%:*}" >/dev/null || way_out "packed.${tool#*:}"
+    done
+    refused 3 " is a pickled list of segments, the state of one moment without its events$" "$TAPOOL" info state.pickle
 }
 
 @test "a space or a device is asked for where none can be chosen" {
@@ -111,7 +160,7 @@ a1='{"op":"alloc","id":1,"size":64}'
     head -c 5000 /dev/zero >zero.bin
     bad_trace "" ": not a trace format that tapool knows$" zero.bin
     cp "$TAPOOL" program.json
-    bad_trace "" ": not a trace format that tapool knows$" program.json
+    bad_trace "" " is a program or a library, not what it recorded$" program.json
     for format in json jsonl; do
         refused 3 "^tapool: noise\.bin:1: " play_once noise.bin --input-format "$format"
     done

@@ -6,6 +6,7 @@
 #define TP_FUZZ_FORMAT_H
 
 #include "traces/format.h"
+#include "traces/strangers.h"
 
 #include <stdlib.h>
 
@@ -57,8 +58,11 @@ static inline void fuzz_format_with(const struct tp_format *format, bool strict,
     struct tp_places places = {0};
     struct tp_err err = {0};
     uint64_t repairs[TP_REPAIR_COUNT];
-    int score = format->probe(data, size < 65536 ? size : 65536);
+    size_t head = size < TP_PROBE_BYTES ? size : TP_PROBE_BYTES;
+    const struct tp_stranger *stranger = tp_stranger_of(data, head);
+    int score = format->probe(data, head);
     must(score >= 0 && score <= 100);
+    must(!stranger || (stranger->name && stranger->why && stranger->hint));
     int rc = tp_input_memory("fuzz", data, size, 0, &in, &err);
     if (rc == TP_OK)
         rc = tp_lower_new(&cfg, &lo, &err);

@@ -1,6 +1,7 @@
 /* Opening traces by name: samples, detection, what is no trace, and the figures of the samples. */
 #include "tests/unit/input_rig.h"
 
+#include "cmd/registry.h"
 #include "traces/trace.h"
 
 #include <sys/stat.h>
@@ -162,6 +163,114 @@ static void test_no_trace(void **state)
     assert_non_null(strstr(err.text, " is a directory"));
 }
 
+static void must_detect(const char *text, const char *input_format, const char *expected)
+{
+    struct tp_trace t;
+    struct tp_err err = {0};
+    const struct tp_trace_cfg cfg = {.input_format = input_format};
+    if (open_text("dir.v1.x", text, strlen(text), cfg, &t, &err) != TP_OK)
+        fail_msg("%s: %s", text, err.text);
+    assert_string_equal(t.format, expected);
+    assert_string_equal(t.file, "dir.v1.x");
+    assert_string_equal(t.meta.name, "dir.v1");
+    tp_trace_close(&t);
+}
+
+#define ROW(text, sentence)                                                                        \
+    {                                                                                              \
+        (text), sizeof(text) - 1, (sentence)                                                       \
+    }
+#define ZIP(length, name)                                                                          \
+    "PK\003\004"                                                                                   \
+    "123456789012345678901"                                                                        \
+    "x" length "\0\0\0" name
+static const char no_trace[] = "a.x: not a trace format that tapool knows";
+static const struct {
+    const char *text;
+    size_t size;
+    const char *sentence;
+} strangers[] = {
+    ROW(ZIP("\020", "archive/data.pkl"), "a.x is what torch.save() writes, not what PyTorch's "
+                                         "allocator did"),
+    ROW(ZIP("\005", "a.csv"), "a.x is a zip file, which tapool does not unpack"),
+    ROW(ZIP("\377", "a.csv"), "a.x is a zip file, which tapool does not unpack"),
+    ROW("PK\003\004", "a.x is a zip file, which tapool does not unpack"),
+    ROW("\3757zXZ\0x", "a.x is packed with xz, which tapool does not unpack"),
+    ROW("BZh91AY&SYx", "a.x is packed with bzip2, which tapool does not unpack"),
+    ROW("BZh9 is a word", no_trace),
+    ROW("\004\"M\030x", "a.x is packed with lz4, which tapool does not unpack"),
+    ROW("(dp0\nS'segments'", "a.x is a pickle of protocol 0 or 1, and 2 to 5 can be read"),
+    ROW("(lp1\n(dp2\n", "a.x is a pickle of protocol 0 or 1, and 2 to 5 can be read"),
+    ROW("}q\0(X", "a.x is a pickle of protocol 0 or 1, and 2 to 5 can be read"),
+    ROW("(dp", no_trace),
+    ROW("(dpx\n", no_trace),
+    ROW("}q", no_trace),
+    ROW("\200\004\225\1\0\0\0\0\0\0\0]\224(}\224(\214\014segment_type\214\012total_size "
+        "segments",
+        "a.x is a pickled list of segments, the state of one moment without its events"),
+    ROW("\200\002]q\0(}q\1(X\014\0\0\0segment_typetotal_size",
+        "a.x is a pickled list of segments, the state of one moment without its events"),
+    ROW("\n {\"segments\": [], \"device_traces\": []}",
+        "a.x is PyTorch's memory state as JSON, and tapool reads it as a pickle"),
+    ROW("[{\"total_size\": 1, \"segment_type\": \"large\"}]",
+        "a.x is PyTorch's memory state as JSON, and tapool reads it as a pickle"),
+    ROW("[{\"total_size\": 1}]", no_trace),
+    ROW("\n<!DOCTYPE html> import \"x/MemoryViz.js\" [{\"base64\": \"gA==\"}]",
+        "a.x is a page that PyTorch's memory_viz wrote, with the snapshot inside"),
+    ROW("<html>MemoryViz</html>", no_trace),
+    ROW("v 10400 3\nX ./a\n", "a.x is a heaptrack recording, whose form tapool does not read"),
+    ROW("v 1.0 3\n", no_trace),
+    ROW("v 10400 3 4\n", no_trace),
+    ROW("v", no_trace),
+    ROW("{\"dhatFileVersion\":2\n,\"mode\":\"heap\"",
+        "a.x is a DHAT profile, which holds totals and no single allocations"),
+    ROW("desc: (none)\ncmd: ./a\ntime_unit: i\n",
+        "a.x is a massif profile, which holds totals and no single allocations"),
+    ROW("desc: (none)\n", no_trace),
+    ROW("memray\0\013", "a.x is a memray capture, whose form tapool does not read"),
+    ROW("memray is a tool", no_trace),
+    ROW("heap_v2/524288\n", "a.x is a heap profile of jemalloc, which holds totals and no single "
+                            "allocations"),
+    ROW("heap profile:     10: 20 [", "a.x is a heap profile of gperftools, which holds totals and "
+                                      "no single allocations"),
+    ROW("2345: malloc 0x7f00 64\n",
+        "a.x is an Android memory_replay trace, whose form tapool does not read"),
+    ROW("2345: thread_done 0x0\n",
+        "a.x is an Android memory_replay trace, whose form tapool does not read"),
+    ROW("2345: mallocs\n", no_trace),
+    ROW("[  4711][14:15:55:123456][info  ] ----- RMM LOG BEGIN [PTDS DISABLED] -----\n",
+        "a.x is RMM's log of messages, which has no allocations"),
+    ROW("[info] hello\n", no_trace),
+    ROW("\177ELF\2", "a.x is a program or a library, not what it recorded"),
+    ROW("SQLite format 3\0", "a.x is an SQLite database, such as nsys writes; tapool reads none"),
+};
+#undef ZIP
+#undef ROW
+
+/* What is no trace but recognised: by whole, and not by half. */
+static void test_strangers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+        for (size_t cut = 0; cut <= strangers[i].size; cut++) {
+            struct tp_trace t;
+            struct tp_err err = {0};
+            if (cut < strangers[i].size) /* cut anywhere it is refused in some words */
+                assert_int_equal(cut ? open_text("a.x", strangers[i].text, cut,
+                                                 (struct tp_trace_cfg){.formats = tp_formats}, &t,
+                                                 &err)
+                                     : TP_EINPUT,
+                                 TP_EINPUT);
+            else
+                must_refuse("a.x", strangers[i].text, cut,
+                            (struct tp_trace_cfg){.formats = tp_formats}, TP_EINPUT,
+                            strangers[i].sentence);
+        }
+    /* what a reader is sure of is its own, whatever else is in it */
+    must_detect(HEAD ",\"meta\":{\"program\":\"\\\"device_traces\\\"\"},\"events\":[" ALLOC "]}",
+                NULL, "json");
+}
+
 static void test_garbage(void **state)
 {
     (void)state;
@@ -177,19 +286,6 @@ static void test_garbage(void **state)
         must_refuse("g.bin", bytes, sizeof bytes, (struct tp_trace_cfg){0}, TP_EINPUT,
                     "g.bin: not a trace format that tapool knows");
     }
-}
-
-static void must_detect(const char *text, const char *input_format, const char *expected)
-{
-    struct tp_trace t;
-    struct tp_err err = {0};
-    const struct tp_trace_cfg cfg = {.input_format = input_format};
-    if (open_text("dir.v1.x", text, strlen(text), cfg, &t, &err) != TP_OK)
-        fail_msg("%s: %s", text, err.text);
-    assert_string_equal(t.format, expected);
-    assert_string_equal(t.file, "dir.v1.x");
-    assert_string_equal(t.meta.name, "dir.v1");
-    tp_trace_close(&t);
 }
 
 static void test_detection(void **state)
@@ -417,12 +513,13 @@ static void test_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples),    cmocka_unit_test(test_unknown_samples),
-        cmocka_unit_test(test_no_trace),   cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_detection),  cmocka_unit_test(test_tie),
-        cmocka_unit_test(test_strictness), cmocka_unit_test(test_packed),
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_limit),      cmocka_unit_test(test_long_header),
+        cmocka_unit_test(test_samples),     cmocka_unit_test(test_unknown_samples),
+        cmocka_unit_test(test_no_trace),    cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_garbage),     cmocka_unit_test(test_detection),
+        cmocka_unit_test(test_tie),         cmocka_unit_test(test_strictness),
+        cmocka_unit_test(test_packed),      cmocka_unit_test(test_names),
+        cmocka_unit_test(test_damage),      cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_long_header),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

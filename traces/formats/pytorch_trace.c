@@ -19,10 +19,12 @@ static bool contains(const unsigned char *data, size_t size, const char *text)
 /* Any pickle is taken where no other format wants it: it gets a sentence of its own. */
 static int probe(const unsigned char *data, size_t size)
 {
-    if (size < 3 || data[0] != 0x80 || data[1] < 2 || data[1] > 5)
+    int outermost = tp_pickle_outermost(data, size);
+    if (outermost < 0)
         return 0;
-    if (contains(data, size, "device_traces") ||
-        (contains(data, size, "segments") && contains(data, size, "total_size")))
+    if (outermost != ']' &&
+        (contains(data, size, "device_traces") ||
+         (contains(data, size, "segments") && contains(data, size, "total_size"))))
         return 95;
     return memchr(HEAD_OPCODES, data[2], sizeof HEAD_OPCODES - 1) ? 30 : 0;
 }

@@ -26,9 +26,6 @@ FUZZ=$ROOT/build/fuzz
 
 cd -- "$ROOT"
 have clang || fail 2 "clang is missing" "apt-get install clang"
-[ -f "$FUZZ/CMakeCache.txt" ] || cmake --preset fuzz
-cmake --build --preset fuzz -j "$(cores)"
-tests/fuzz/large_seeds.py "$FUZZ/large_seeds" "$FUZZ/tapool"
 if [ $# -eq 0 ]; then
     for source in tests/fuzz/fuzz_*.c; do
         name=$(basename -- "$source" .c)
@@ -36,8 +33,11 @@ if [ $# -eq 0 ]; then
     done
 fi
 for target in "$@"; do
-    [ -x "$FUZZ/tests/fuzz_$target" ] || fail 2 "unknown target '$target'" "tests/fuzz/fuzz_TARGET.c"
+    [ -f "tests/fuzz/fuzz_$target.c" ] || fail 2 "unknown target '$target'" "tests/fuzz/fuzz_TARGET.c"
 done
+[ -f "$FUZZ/CMakeCache.txt" ] || cmake --preset fuzz
+cmake --build --preset fuzz -j "$(cores)" --target tapool "${@/#/fuzz_}"
+tests/fuzz/large_seeds.py "$FUZZ/large_seeds" "$FUZZ/tapool"
 
 status=0
 mkdir -p -- "$FUZZ/crashes"

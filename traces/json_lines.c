@@ -1,4 +1,4 @@
-/* The events of tapool's JSON Lines: one object a line, behind the header. */
+/* Events of tapool's JSON: a single one, and those of JSON Lines, one object a line. */
 #include "traces/json_event.h"
 #include "traces/json_header.h"
 
@@ -13,14 +13,14 @@ static int end_line(struct tp_json_scan *s, const char *what, struct tp_err *err
     return tp_json_fail(s, line, err, "%s", what);
 }
 
-static int read_event(struct tp_json_scan *s, struct tp_lower *lo, struct tp_err *err)
+int tp_json_event_lower(struct tp_json_scan *s, struct tp_lower *lo, struct tp_err *err)
 {
     struct tp_json_event event;
     int rc = tp_json_event_read(s, &event, err);
     if (rc == TP_OK)
         rc = tp_lower_event(lo, &event.event, err);
     tp_json_event_release(&event);
-    return rc == TP_OK ? end_line(s, " is followed by more on its line", err) : rc;
+    return rc;
 }
 
 static int read_events(struct tp_json_scan *s, struct tp_lower *lo, struct tp_err *err)
@@ -30,7 +30,9 @@ static int read_events(struct tp_json_scan *s, struct tp_lower *lo, struct tp_er
         int byte = 0;
         int rc = tp_json_next(s, &byte, err);
         if (rc == TP_OK && byte >= 0)
-            rc = read_event(s, lo, err);
+            rc = tp_json_event_lower(s, lo, err);
+        if (rc == TP_OK && byte >= 0)
+            rc = end_line(s, " is followed by more on its line", err);
         if (rc != TP_OK || byte < 0)
             return rc;
     }

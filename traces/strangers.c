@@ -126,8 +126,7 @@ static bool is_memory_replay(const unsigned char *data, size_t size)
                                         "memalign 0x", "free 0x",   "thread_done 0x"};
     struct tp_cut text = tp_cut_start(data, size), line;
     uint64_t thread = 0;
-    if (!tp_cut_line(&text, &line) || !tp_cut_decimal(&line, &thread) ||
-        !tp_cut_text(&line, ": "))
+    if (!tp_cut_line(&text, &line) || !tp_cut_decimal(&line, &thread) || !tp_cut_text(&line, ": "))
         return false;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (tp_cut_text(&line, calls[i]))
@@ -137,9 +136,10 @@ static bool is_memory_replay(const unsigned char *data, size_t size)
 
 /* ---- the table ---- */
 
-#define MARK(text)  .mark = (text), .mark_size = sizeof(text) - 1
-#define TOTALS      "which holds totals and no single allocations"
-#define RECORD      "record each call: valgrind --trace-malloc=yes PROGRAM 2>trace.txt, or glibc's mtrace"
+#define MARK(text) .mark = (text), .mark_size = sizeof(text) - 1
+#define TOTALS     "which holds totals and no single allocations"
+#define RECORD                                                                                     \
+    "record each call: valgrind --trace-malloc=yes PROGRAM 2>trace.txt, or glibc's mtrace"
 #define SCRIPT      "a script can write its events as JSON: tapool help format"
 #define UNPACK(how) "unpack it: " how " | tapool replay -"
 
@@ -149,21 +149,15 @@ static const struct tp_stranger strangers[] = {
      .why = "not what PyTorch's allocator did",
      .hint = "a snapshot of memory comes from torch.cuda.memory._dump_snapshot(): tapool help "
              "snapshots"},
-    {MARK("PK\003\004"),
-     .name = "a zip file",
-     .why = "which tapool does not unpack",
+    {MARK("PK\003\004"), .name = "a zip file", .why = "which tapool does not unpack",
      .hint = UNPACK("unzip -p FILE")},
-    {MARK("\3757zXZ\0"),
-     .name = "packed with xz",
-     .why = "which tapool does not unpack",
+    {MARK("\3757zXZ\0"), .name = "packed with xz", .why = "which tapool does not unpack",
      .hint = UNPACK("xz -dc FILE")},
     {.is = is_bzip2,
      .name = "packed with bzip2",
      .why = "which tapool does not unpack",
      .hint = UNPACK("bzip2 -dc FILE")},
-    {MARK("\004\"M\030"),
-     .name = "packed with lz4",
-     .why = "which tapool does not unpack",
+    {MARK("\004\"M\030"), .name = "packed with lz4", .why = "which tapool does not unpack",
      .hint = UNPACK("lz4 -dc FILE")},
     {.is = is_segment_list,
      .name = "a pickled list of segments",
@@ -173,8 +167,9 @@ static const struct tp_stranger strangers[] = {
     {.is = is_old_pickle,
      .name = "a pickle of protocol 0 or 1",
      .why = "and 2 to 5 can be read",
-     .hint = "if you trust the file, as loading may run code: python3 -c \"import pickle as p, sys; "
-             "p.dump(p.load(sys.stdin.buffer), sys.stdout.buffer, 4)\" <FILE >snapshot.pickle"},
+     .hint =
+         "if you trust the file, as loading may run code: python3 -c \"import pickle as p, sys; "
+         "p.dump(p.load(sys.stdin.buffer), sys.stdout.buffer, 4)\" <FILE >snapshot.pickle"},
     {.is = is_snapshot_json,
      .name = "PyTorch's memory state as JSON",
      .why = "and tapool reads it as a pickle",
@@ -183,16 +178,15 @@ static const struct tp_stranger strangers[] = {
     {.is = is_memory_page,
      .name = "a page that PyTorch's memory_viz wrote",
      .why = "with the snapshot inside",
-     .hint = "sed -n 's/.*\"base64\": *\"\\([^\"]*\\)\".*/\\1/p' FILE | base64 -d >snapshot.pickle"},
+     .hint =
+         "sed -n 's/.*\"base64\": *\"\\([^\"]*\\)\".*/\\1/p' FILE | base64 -d >snapshot.pickle"},
     {.is = is_heaptrack,
      .name = "a heaptrack recording",
      .why = "whose form tapool does not read",
      .hint = RECORD},
     {.is = is_dhat, .name = "a DHAT profile", .why = TOTALS, .hint = RECORD},
     {.is = is_massif, .name = "a massif profile", .why = TOTALS, .hint = RECORD},
-    {MARK("memray\0"),
-     .name = "a memray capture",
-     .why = "whose form tapool does not read",
+    {MARK("memray\0"), .name = "a memray capture", .why = "whose form tapool does not read",
      .hint = RECORD},
     {MARK("heap_v2/"), .name = "a heap profile of jemalloc", .why = TOTALS, .hint = RECORD},
     {MARK("heap profile: "), .name = "a heap profile of gperftools", .why = TOTALS, .hint = RECORD},
@@ -205,14 +199,10 @@ static const struct tp_stranger strangers[] = {
      .why = "which has no allocations",
      .hint = "they are in the CSV of its logging_resource_adaptor; in Python: "
              "rmm.enable_logging(log_file_name=\"rmm.csv\")"},
-    {MARK("\177ELF"),
-     .name = "a program or a library",
-     .why = "not what it recorded",
+    {MARK("\177ELF"), .name = "a program or a library", .why = "not what it recorded",
      .hint = RECORD},
-    {MARK("SQLite format 3"),
-     .name = "an SQLite database",
-     .why = "such as nsys writes; tapool reads none",
-     .hint = SCRIPT},
+    {MARK("SQLite format 3"), .name = "an SQLite database",
+     .why = "such as nsys writes; tapool reads none", .hint = SCRIPT},
 };
 
 const struct tp_stranger *tp_stranger_of(const unsigned char *data, size_t size)

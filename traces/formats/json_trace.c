@@ -5,22 +5,11 @@
  *
  * Known weakness: single-threaded, and events that are not plain (json_plain.c) take three times as
  * long: cJSON's small allocations. */
-#include "traces/json_event.h"
 #include "traces/json_header.h"
 
 static int probe(const unsigned char *data, size_t size)
 {
     return tp_json_look(data, size).document;
-}
-
-static int read_event(struct tp_json_scan *s, struct tp_lower *lo, struct tp_err *err)
-{
-    struct tp_json_event event;
-    int rc = tp_json_event_read(s, &event, err);
-    if (rc == TP_OK)
-        rc = tp_lower_event(lo, &event.event, err);
-    tp_json_event_release(&event);
-    return rc;
 }
 
 /* Behind an event: a comma, or the end of the list. */
@@ -58,7 +47,7 @@ static int read_events(struct tp_json_scan *s, struct tp_lower *lo, struct tp_er
         return TP_OK;
     }
     for (s->event = 1; rc == TP_OK && more;) {
-        rc = read_event(s, lo, err);
+        rc = tp_json_event_lower(s, lo, err);
         s->event = tp_lower_count(lo) + 1;
         if (rc == TP_OK)
             rc = read_separator(s, &more, err);

@@ -30,7 +30,8 @@ const volatile sig_atomic_t *tp_stop_flag(void);
 void tp_stop_end(void);
 
 /* As before; ends as the signal would have, had it not been caught. One that had come before
- * tp_stop_catch, and one that an outer tp_stop_catch is there for, are left to whoever catches it. */
+ * tp_stop_catch, and one that an outer tp_stop_catch is there for, are left to whoever catches it.
+ */
 void tp_stop_restore(const struct tp_stop *s);
 
 #endif

@@ -136,10 +136,9 @@ static bool is_memory_replay(const unsigned char *data, size_t size)
 
 /* ---- the table ---- */
 
-#define MARK(text) .mark = (text), .mark_size = sizeof(text) - 1
-#define TOTALS     "which holds totals and no single allocations"
-#define RECORD                                                                                     \
-    "record each call: valgrind --trace-malloc=yes PROGRAM 2>trace.txt, or glibc's mtrace"
+#define MARK(text)  .mark = (text), .mark_size = sizeof(text) - 1
+#define TOTALS      "which holds totals and no single allocations"
+#define RECORD      "record each call instead: 'tapool help formats' says with what, and how"
 #define SCRIPT      "a script can write its events as JSON: tapool help format"
 #define UNPACK(how) "unpack it: " how " | tapool replay -"
 
@@ -197,8 +196,8 @@ static const struct tp_stranger strangers[] = {
     {.is = is_rmm_log,
      .name = "RMM's log of messages",
      .why = "which has no allocations",
-     .hint = "they are in the CSV of its logging_resource_adaptor; in Python: "
-             "rmm.enable_logging(log_file_name=\"rmm.csv\")"},
+     .hint =
+         "they are in the CSV of its logging adaptor: 'tapool help formats' says how to get it"},
     {MARK("\177ELF"), .name = "a program or a library", .why = "not what it recorded",
      .hint = RECORD},
     {MARK("SQLite format 3"), .name = "an SQLite database",

@@ -1,5 +1,5 @@
-/* Signals that are noted while a file is written, within a command that notes them too: each case is
- * a process of its own, which says by its status whether it lived. */
+/* Signals that are noted while a file is written, within a command that notes them too: each case
+ * is a process of its own, which says by its status whether it lived. */
 #include "cmd/stop.h"
 
 #include <setjmp.h>

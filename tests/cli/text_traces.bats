@@ -74,4 +74,6 @@ found() {
     [ "$(says "$out" events)" = 2 ] || fail "not the process with most bytes"
     printf '==7== Using Valgrind-3.19.0\n==7== Command: x\n' >none
     refused 3 'none: no events: valgrind ran without --trace-malloc=yes$' info none
+    echo 'valgrind: ./x: No such file or directory' >none
+    refused 3 'none: no events: the program did not start: ./x: No such file or directory$' info none
 }

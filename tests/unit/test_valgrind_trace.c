@@ -223,6 +223,30 @@ static void test_nothing(void **state)
     assert_int_equal(r.rc, TP_OK);
     assert_string_equal(r.meta.nothing, "valgrind ran without --trace-malloc=yes");
     forget(&r);
+    static const struct {
+        const char *text, *why;
+    } refusals[] = {
+        {"valgrind: ./none: No such file or directory\n", "./none: No such file or directory"},
+        {"==7== Using Valgrind-3.19.0\n==7== Command: x\n\nvalgrind:  Fatal error at startup: a "
+         "function redirection\nvalgrind:  cannot be set up.\n",
+         "Fatal error at startup: a function redirection"},
+        {"==7== Using Valgrind-3.19.0\nx: error while loading shared libraries: liby.so: cannot "
+         "open\n",
+         "x: error while loading shared libraries: liby.so: cannot open"},
+    };
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        char expected[200];
+        snprintf(expected, sizeof expected, "the program did not start: %s", refusals[i].why);
+        r = read_space(refusals[i].text, NULL);
+        assert_int_equal(r.rc, TP_OK);
+        assert_string_equal(r.meta.nothing, expected);
+        forget(&r);
+    }
+    /* such words of a program that did start are its own */
+    r = read_space(P "malloc(8) = 0x10\nvalgrind: none\n", NULL);
+    assert_int_equal(r.rc, TP_OK);
+    assert_null(r.meta.nothing);
+    forget(&r);
     r = read_space(P "malloc(281474976710657) = 0x10\n", NULL);
     assert_int_equal(r.rc, TP_EINPUT);
     assert_string_equal(r.err.text,

@@ -5,6 +5,7 @@
  *     --2548--  = 0                                and its result on a line of its own
  *     ==2548== Command: ./a.out                    valgrind's words
  *     no newline here--2548-- malloc(33) = 0x4A0   the program's, with a call behind them
+ *     valgrind: ./a.out: No such file or directory what it says of a program that does not start
  *
  * The two halves of a call are printed one after the other, so calls wait for their results on a
  * stack, one per process; each process is a memory space. free(NULL) is no event: valgrind prints
@@ -20,6 +21,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PROCESSES 256 /* what more there are is left out, and said */
 #define WAITING   16  /* calls of a process without their results */
@@ -46,6 +48,7 @@ struct valgrind {
     struct tp_pointer_count count;
     struct tp_vg_prefix now; /* of the current line */
     bool some_without_time, banner;
+    char refusal[200];   /* why the program did not start; "" */
     uint64_t foreign;    /* lines of the program */
     uint64_t unfinished; /* calls without a result */
     uint64_t too_large;  /* failures of more than 2^48 bytes */
@@ -246,10 +249,26 @@ static int take_words(struct valgrind *v, struct tp_cut words, struct tp_err *er
     return tp_meta_set(&v->reading->meta->program, command, err);
 }
 
+/* Words that stand where a program's own would, had it started: valgrind's, or those of the dynamic
+ * linker, which no prefix marks either. The first say why. */
+static void take_refusal(struct valgrind *v, struct tp_cut line)
+{
+    static const char missing[] = ": error while loading shared libraries: ";
+    size_t length = (size_t)(line.end - line.at);
+    if (v->refusal[0] || v->process_count)
+        return;
+    if (!tp_cut_text(&line, "valgrind: ") && !memmem(line.at, length, missing, sizeof missing - 1))
+        return;
+    while (line.at < line.end && *line.at == ' ')
+        line.at++;
+    snprintf(v->refusal, sizeof v->refusal, "%.*s", (int)(line.end - line.at), line.at);
+}
+
 /* A line that begins with the program's words may end with a call of a process that is known. */
 static int take_foreign(struct valgrind *v, struct tp_cut line, struct tp_err *err)
 {
     struct tp_cut rest = line;
+    take_refusal(v, line);
     v->foreign += !tp_cut_done(&rest);
     for (const char *at = line.at; (at = memchr(at, '-', (size_t)(line.end - at))) != NULL; at++) {
         rest.at = at;
@@ -289,7 +308,8 @@ static int probe(const unsigned char *data, size_t size)
 {
     struct tp_cut text = tp_cut_start(data, size), line;
     int calls = 0;
-    bool banner = false;
+    struct tp_cut start = text;
+    bool banner = tp_cut_text(&start, "valgrind: "); /* all there is where nothing started */
     while (calls < 3 && tp_cut_line(&text, &line)) {
         struct tp_vg_prefix prefix;
         struct tp_vg_call call;
@@ -312,6 +332,19 @@ static int remark(struct valgrind *v, uint64_t count, const char *what, struct t
     return tp_meta_remark(v->reading->meta, text, err);
 }
 
+static int describe_refusal(const struct valgrind *v, struct tp_err *err)
+{
+    char clean[sizeof v->refusal], text[sizeof v->refusal + 40];
+    tp_clean_text(v->refusal, clean, sizeof clean);
+    snprintf(text, sizeof text, "the program did not start: %s", clean);
+    int rc = tp_meta_set(&v->reading->meta->nothing, text, err);
+    return rc == TP_OK ? tp_meta_set(&v->reading->meta->nothing_hint,
+                                     "valgrind says so in this file; does the command run by "
+                                     "itself?",
+                                     err)
+                       : rc;
+}
+
 static int describe(struct valgrind *v, struct tp_err *err)
 {
     struct tp_meta *meta = v->reading->meta;
@@ -328,8 +361,10 @@ static int describe(struct valgrind *v, struct tp_err *err)
         rc = remark(v, v->too_large, "Failed requests of more than 2^48 bytes are left out", err);
     if (rc == TP_OK)
         rc = remark(v, v->others, "Calls of processes after the 256th are left out", err);
-    if (rc != TP_OK || tp_spaces_count(v->spaces) > 0 || !v->banner)
+    if (rc != TP_OK || tp_spaces_count(v->spaces) > 0 || !(v->banner || v->refusal[0]))
         return rc;
+    if (v->refusal[0])
+        return describe_refusal(v, err);
     rc = tp_meta_set(&meta->nothing, "valgrind ran without --trace-malloc=yes", err);
     return rc == TP_OK
                ? tp_meta_set(&meta->nothing_hint, "valgrind --trace-malloc=yes PROGRAM 2>FILE", err)

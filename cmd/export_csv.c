@@ -106,6 +106,7 @@ static const struct column columns[] = {
     {OF_RUN, "occupy", NULL},
     {OF_RUN, "occupy_scale", NULL},
     {OF_RUN, "verified", NULL},
+    {OF_RUN, "settings", NULL},
     {OF_RUN, "passes", NULL},
     {OF_RUN, "warnings", NULL},
     {OF_RUN, "strategy.options", NULL},

@@ -452,7 +452,11 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     struct tp_replay_opts o = *(const struct tp_replay_opts *)args->opts;
     struct replay r = {.o = &o,
-                       .report = {.seed = o.seed, .min_time_ns = o.min_time, .verbose = o.verbose}};
+                       .report = {.rows = rows,
+                                  .opts = &o,
+                                  .seed = o.seed,
+                                  .min_time_ns = o.min_time,
+                                  .verbose = o.verbose}};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "replay needs a trace"),
                        "tapool replay sample:sqlite plays a shipped one");

@@ -35,6 +35,8 @@ struct tp_report {
     size_t count, planned;     /* planned: as many as there were to be; those from `count` on have
                                   trace, facts and spec alone */
     struct tp_clock clock;
+    const struct tp_opt *rows; /* what was asked for, as the command line's options; NULL */
+    const void *opts;
     uint64_t seed;
     uint64_t min_time_ns;
     bool verbose;

@@ -5,6 +5,7 @@
 #include "cmd/exporter.h"
 #include "cmd/figures.h"
 #include "cmd/machine.h"
+#include "cmd/settings.h"
 #include "cmd/warnings.h"
 
 #include <stdlib.h>
@@ -535,6 +536,7 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     tp_json_trace(j, o, r->trace);
     tp_json_captured(j, o, r->trace, r->captured);
     write_strategy(j, o, r);
+    tp_settings_write(j, o, rep);
     write_passes(j, o, run);
     bool usage = run->passes & TP_PASS_USAGE;
     if (usage && run->device_count == 1) { /* byte values of several devices are not one value */

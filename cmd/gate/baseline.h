@@ -53,7 +53,7 @@ struct tp_baseline_cell {
     char *path; /* of the trace, relative to the baseline's folder; or "sample:NAME" */
     char *touch, *hash;
     uint64_t events;
-    struct tp_stored_option *options; /* effective ones, sorted; of the source as "source.lag" */
+    struct tp_stored_option *options; /* effective ones, sorted; "source.lag", "replay.on_oom" */
     size_t option_count;
     struct tp_baseline_value *values; /* class E, sorted by name */
     size_t value_count;

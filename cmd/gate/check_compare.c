@@ -111,30 +111,49 @@ static int by_name(const void *a, const void *b)
                   ((const struct tp_stored_option *)b)->name);
 }
 
+/* Before the names of those options that are settings of the replay itself. */
+#define SETTING "replay."
+
+static bool add_option(const char *prefix, const char *name, const char *value,
+                       struct tp_stored_option *out)
+{
+    if (asprintf(&out->name, "%s%s", prefix, name) < 0)
+        out->name = NULL;
+    out->value = strdup(value);
+    return out->name && out->value;
+}
+
 int tp_check_options(const struct tp_stored_run *r, struct tp_stored_option **out, size_t *count,
                      struct tp_err *err)
 {
     size_t all = r->option_count + r->source_option_count;
     *count = 0;
-    *out = calloc(all + 1, sizeof **out);
-    bool failed = !*out;
-    for (size_t i = 0; !failed && i < all; i++) {
+    *out = calloc(all + TP_SETTINGS + 1, sizeof **out);
+    bool good = *out != NULL;
+    for (size_t i = 0; good && i < all; i++) {
         bool source = i >= r->option_count;
         const struct tp_stored_option *from =
             source ? &r->source_options[i - r->option_count] : &r->options[i];
-        struct tp_stored_option *o = &(*out)[(*count)++];
-        failed = asprintf(&o->name, "%s%s", source ? "source." : "", from->name) < 0;
-        o->name = failed ? NULL : o->name;
-        o->value = strdup(from->value);
-        failed |= !o->value;
+        good = add_option(source ? "source." : "", from->name, from->value, &(*out)[(*count)++]);
     }
-    if (failed) {
+    for (size_t i = 0; good && i < TP_SETTINGS; i++)
+        if (tp_settings[i].memory && r->settings[i])
+            good = add_option(SETTING, strrchr(tp_settings[i].path, '.') + 1, r->settings[i],
+                              &(*out)[(*count)++]);
+    if (!good) {
         tp_stored_options_release(*out, *count);
         *out = NULL;
         return tp_fail(err, TP_ENOMEM, "out of memory");
     }
     qsort(*out, *count, sizeof **out, by_name);
     return TP_OK;
+}
+
+/* An option that one side alone has is a change; a setting that an older tapool did not write, or
+ * this baseline does not hold yet, is unknown. */
+static bool is_setting(const char *name)
+{
+    return !strncmp(name, SETTING, sizeof SETTING - 1);
 }
 
 static int option_finding(const struct tp_gate_cell *cell, const char *name, const char *was,
@@ -157,13 +176,11 @@ static int compare_options(const struct tp_baseline_cell *held, const struct tp_
         int order = i == held->option_count ? 1
                     : j == count            ? -1
                                             : strcmp(held->options[i].name, now[j].name);
-        if (order < 0) {
-            status = option_finding(cell, held->options[i].name, held->options[i].value, NULL, out);
-        } else if (order > 0) {
-            status = option_finding(cell, now[j].name, NULL, now[j].value, out);
-        } else if (strcmp(held->options[i].value, now[j].value)) {
-            status = option_finding(cell, now[j].name, held->options[i].value, now[j].value, out);
-        }
+        const char *was = order > 0 ? NULL : held->options[i].value;
+        const char *is = order < 0 ? NULL : now[j].value;
+        const char *name = order < 0 ? held->options[i].name : now[j].name;
+        if (was && is ? strcmp(was, is) != 0 : !is_setting(name))
+            status = option_finding(cell, name, was, is, out);
         i += order <= 0;
         j += order >= 0;
     }

@@ -122,7 +122,8 @@ size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_stor
 /* Whether a value agrees with itself; else what to say about it. */
 bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, size_t size);
 
-/* Effective options of a run, its source's as "source.NAME"; sorted. tp_stored_options_release. */
+/* Effective options of a run, its source's as "source.NAME" and settings of the replay that change
+ * memory as "replay.NAME"; sorted. tp_stored_options_release. */
 int tp_check_options(const struct tp_stored_run *r, struct tp_stored_option **out, size_t *count,
                      struct tp_err *err);
 

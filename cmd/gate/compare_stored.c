@@ -3,6 +3,7 @@
  * and the source. What has no partner is named, never dropped in silence. */
 #include "cmd/gate/compare.h"
 
+#include "cmd/gate/command_words.h"
 #include "cmd/gate/compare_opts.h"
 #include "cmd/registry.h"
 
@@ -179,6 +180,10 @@ static void note_differences(struct tp_compare *c, const struct tp_compare_row *
     if (*text)
         tp_compare_note(c, "%.40s and %.40s: %s", a->from->path + c->common,
                         b->from->path + c->common, text);
+    tp_stored_settings_differ(a->run, b->run, false, text, sizeof text);
+    if (*text)
+        tp_compare_note(c, "%.40s and %.40s were not played alike: %s", a->from->path + c->common,
+                        b->from->path + c->common, text);
     note_options(c, a->label, a->run->options, a->run->option_count, b->run->options,
                  b->run->option_count);
     note_options(c, a->label, a->run->source_options, a->run->source_option_count,
@@ -306,6 +311,30 @@ static int match_files(struct match *m, const char *base, struct tp_err *err)
 
 /* ---- both ---- */
 
+/* What older files do not have, said once of all that lack the same. Settings of one file are those
+ * of one experiment, whatever they were. */
+static void note_lacks(struct tp_compare *c)
+{
+    for (size_t i = 0; i < c->file_count; i++) {
+        char lacks[160], other[160], names[120] = "";
+        bool said = false;
+        size_t more = 0;
+        tp_stored_lacks(&c->files[i], c->file_count > 1, lacks, sizeof lacks);
+        for (size_t k = 0; *lacks && k < c->file_count; k++) {
+            tp_stored_lacks(&c->files[k], c->file_count > 1, other, sizeof other);
+            if (strcmp(lacks, other))
+                continue;
+            said |= k < i;
+            if (more++ < 2)
+                tp_append(names, sizeof names, "%s%.40s", *names ? ", " : "",
+                          c->files[k].path + c->common);
+        }
+        if (*lacks && !said)
+            tp_compare_note(c, "%s%s: by an older tapool, which did not write %s", names,
+                            more > 2 ? ", ..." : "", lacks);
+    }
+}
+
 void tp_compare_files_release(struct tp_stored *files, size_t count)
 {
     for (size_t i = 0; files && i < count; i++)
@@ -349,6 +378,7 @@ int tp_compare_read(const struct tp_compare_opts *o, char *const *words, size_t 
     if (status)
         return status;
     c->common = common_folders(files, count);
+    note_lacks(c);
     if (count == 1)
         return match_inside(&files[0], o->base, c, err);
     return match_files(&(struct match){.c = c, .files = files, .count = count}, o->base, err);

@@ -1,14 +1,15 @@
 /* Reading tapool.result/1 back; see stored.h. The whole document becomes a tree, every member that
  * is used is checked (json_member.h), the tree goes.
  *
- * Members that belong together are there together: a run with `memory` has all of it, a run whose
- * throughput was not measured has none of it. So a member that is missing inside an object that is
- * there is damage, and an object that is not there is a pass that was not played.
+ * Objects that belong together are there together, and one that is not there is a pass that was not
+ * played. What has to be known of every run is damage where it is missing; a figure or a setting is
+ * not: an older tapool did not have it. It is unknown then, and the file is known to lack it.
  *
  * Known weakness: the tree takes up to thirty times the file, which is why TP_STORED_BYTES is as
  * small as it is. */
 #include "cmd/gate/stored.h"
 
+#include "cmd/gate/command_words.h"
 #include "cmd/gate/json_member.h"
 #include "traces/clean.h"
 
@@ -199,26 +200,27 @@ static int read_policy(const struct tp_member *in, struct tp_stored_run *run, st
     return status;
 }
 
-/* Follows "memory.peak_reserved_bytes". `out->item` is NULL where an object on the way is not
- * there, or where `loose` allows that of the last member. */
-static int follow(const struct tp_member *root, const char *path, bool loose, struct tp_member *out,
+/* Follows "memory.peak_reserved_bytes". `out->item` is NULL where one on the way is not there;
+ * `last`: that is the last one. */
+static int follow(const struct tp_member *root, const char *path, struct tp_member *out, bool *last,
                   struct tp_err *err)
 {
     *out = *root;
     for (;;) {
         char name[64];
         size_t length = strcspn(path, ".");
-        bool last = !path[length];
+        *last = !path[length];
         snprintf(name, sizeof name, "%.*s", (int)length, path);
-        int status = tp_member_get(out, name, last && !loose, out, err);
-        if (status || last || !out->item)
+        int status = tp_member_get(out, name, false, out, err);
+        if (status || *last || !out->item)
             return status;
         path += length + 1;
     }
 }
 
-static int read_metric(const struct tp_member *root, const struct tp_metric *m, bool loose,
-                       double *value, struct tp_err *err)
+/* A run-level figure beside no object is that of a pass: `played` says whether it was. */
+static int read_metric(const struct tp_member *root, const struct tp_metric *m, bool played,
+                       double *value, bool *lacks, struct tp_err *err)
 {
     struct tp_member at;
     struct tp_member_range range = {
@@ -226,7 +228,9 @@ static int read_metric(const struct tp_member *root, const struct tp_metric *m, 
         .whole = m->unit == TP_UNIT_BYTES || m->unit == TP_UNIT_COUNT,
         .null = true,
     };
-    int status = follow(root, m->path, loose, &at, err);
+    bool last;
+    int status = follow(root, m->path, &at, &last, err);
+    *lacks |= !status && !at.item && last && played;
     if (status || !at.item)
         return status;
     return tp_member_value(&at, &range, value, err);
@@ -254,7 +258,7 @@ static int find_device(const struct tp_member *run_at, const struct tp_stored_ru
 }
 
 static int read_device(const struct tp_member *run_at, struct tp_stored_run *run, uint16_t d,
-                       bool *played, struct tp_err *err)
+                       bool *played, bool *lacks, struct tp_err *err)
 {
     static const char *const classes[] = {"E", "R", NULL};
     struct tp_member device, memory = {0};
@@ -275,12 +279,13 @@ static int read_device(const struct tp_member *run_at, struct tp_stored_run *run
     }
     for (size_t i = 0; !status && i < tp_metric_count; i++)
         if (tp_metrics[i].per_device)
-            status = read_metric(&device, &tp_metrics[i], false, &values[i], err);
+            status = read_metric(&device, &tp_metrics[i], true, &values[i], &lacks[i], err);
     return status;
 }
 
 /* What is measured, device by device and for the whole run. */
-static int read_values(const struct tp_member *in, struct tp_stored_run *run, struct tp_err *err)
+static int read_values(const struct tp_member *in, struct tp_stored_run *run, bool *lacks,
+                       struct tp_err *err)
 {
     size_t count = run->devices * tp_metric_count;
     int status = TP_OK;
@@ -292,7 +297,7 @@ static int read_values(const struct tp_member *in, struct tp_stored_run *run, st
     run->exact = true;
     for (uint16_t d = 0; !status && d < run->devices; d++) {
         bool played = false;
-        status = read_device(in, run, d, &played, err);
+        status = read_device(in, run, d, &played, lacks, err);
         if (!status && d && played != run->usage)
             return tp_fail(err, TP_EINPUT, "%s: %s has the memory of some devices only", in->file,
                            in->path);
@@ -301,7 +306,64 @@ static int read_values(const struct tp_member *in, struct tp_stored_run *run, st
     run->exact = run->exact && run->usage;
     for (size_t i = 0; !status && i < tp_metric_count; i++)
         if (!tp_metrics[i].per_device)
-            status = read_metric(in, &tp_metrics[i], !run->usage, &run->values[i], err);
+            status = read_metric(in, &tp_metrics[i], run->usage || strchr(tp_metrics[i].path, '.'),
+                                 &run->values[i], &lacks[i], err);
+    return status;
+}
+
+/* A number of a pass that is no metric; as NAN where it is not there. */
+static int read_figure(const struct tp_member *in, const char *name, double *out,
+                       struct tp_err *err)
+{
+    struct tp_member m;
+    int status = tp_member_get(in, name, false, &m, err);
+    return status || !m.item ? status : tp_member_value(&m, &real_or_null, out, err);
+}
+
+/* ---- settings ---- */
+
+/* A list as --passes takes it. */
+static int join_texts(const struct tp_member *list, char **out, struct tp_err *err)
+{
+    char text[TP_MEMBER_TEXT] = "", clean[256];
+    for (const cJSON *item = list->item->child; item; item = item->next) {
+        if (!cJSON_IsString(item))
+            return tp_member_fail(list, "holds what is no text", err);
+        tp_clean_text(item->valuestring, clean, sizeof clean);
+        tp_append(text, sizeof text, "%s%s", *text ? "," : "", clean);
+    }
+    *out = strdup(text);
+    return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+static int read_setting(const struct tp_member *m, char **out, struct tp_err *err)
+{
+    char digits[40];
+    if (cJSON_IsArray(m->item))
+        return join_texts(m, out, err);
+    if (!cJSON_IsString(m->item) && !cJSON_IsNumber(m->item) && !cJSON_IsNull(m->item))
+        return tp_member_fail(m, "is neither a text nor a number nor null", err);
+    snprintf(digits, sizeof digits, "%.17g", m->item->valuedouble);
+    *out = tp_clean_copy(cJSON_IsString(m->item)   ? m->item->valuestring
+                         : cJSON_IsNumber(m->item) ? digits
+                                                   : "",
+                         TP_MEMBER_TEXT);
+    return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+static int read_settings(const struct tp_member *root, const struct tp_member *run_at,
+                         struct tp_stored_run *run, bool *lacks, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < TP_SETTINGS; i++) {
+        struct tp_member m;
+        bool last;
+        const struct tp_setting *s = &tp_settings[i];
+        status = follow(s->document ? root : run_at, s->path, &m, &last, err);
+        lacks[i] |= !status && !m.item;
+        if (!status && m.item)
+            status = read_setting(&m, &run->settings[i], err);
+    }
     return status;
 }
 
@@ -333,24 +395,27 @@ static int read_throughput(const struct tp_member *in, struct tp_stored_run *run
     if (status || !t.item)
         return status;
     run->throughput = true;
-    status = tp_member_number(&t, "low_ns_per_op", &real_or_null, &run->low_ns_per_op, err);
+    status = read_figure(&t, "low_ns_per_op", &run->low_ns_per_op, err);
     if (!status)
-        status = tp_member_number(&t, "high_ns_per_op", &real_or_null, &run->high_ns_per_op, err);
+        status = read_figure(&t, "high_ns_per_op", &run->high_ns_per_op, err);
     if (!status)
-        status = tp_member_number(&t, "engine_ns_per_op", &real, &run->engine_ns_per_op, err);
+        status = read_figure(&t, "engine_ns_per_op", &run->engine_ns_per_op, err);
     if (!status)
         status = tp_member_flag(&t, "played_once", &run->played_once, err);
     return status ? status : read_repeats(&t, run, err);
 }
 
-static int read_run(const struct tp_member *in, struct tp_stored_run *run, struct tp_err *err)
+static int read_run(const struct tp_member *root, const struct tp_member *in, struct tp_stored *s,
+                    struct tp_stored_run *run, struct tp_err *err)
 {
     struct tp_member latency;
     int status = read_trace(in, run, err);
     if (!status)
         status = read_policy(in, run, err);
     if (!status)
-        status = read_values(in, run, err);
+        status = read_settings(root, in, run, s->lacks_setting, err);
+    if (!status)
+        status = read_values(in, run, s->lacks_metric, err);
     if (!status)
         status = read_throughput(in, run, err);
     if (!status)
@@ -423,7 +488,7 @@ static int read_document(const cJSON *tree, struct tp_stored *out, struct tp_err
         return tp_fail(err, TP_ENOMEM, "out of memory");
     for (const cJSON *item = status ? NULL : list.item->child; !status && item; item = item->next) {
         tp_member_element(&list, item, out->count, &one);
-        status = read_run(&one, &out->runs[out->count++], err);
+        status = read_run(&root, &one, out, &out->runs[out->count++], err);
     }
     return status;
 }
@@ -505,6 +570,8 @@ static void release_run(struct tp_stored_run *r)
                            r->label,      r->source,     r->touch, r->scope};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
+    for (size_t i = 0; i < TP_SETTINGS; i++)
+        free(r->settings[i]);
     tp_stored_options_release(r->options, r->option_count);
     tp_stored_options_release(r->source_options, r->source_option_count);
     tp_stored_options_release(r->warnings, r->warning_count);

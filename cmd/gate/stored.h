@@ -5,6 +5,7 @@
 #define TP_STORED_H
 
 #include "cmd/gate/metrics.h"
+#include "cmd/settings.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ struct tp_stored_run {
     struct tp_stored_option *source_options; /* of the base and, as "limit.capacity", decorators */
     size_t source_option_count;
     char *touch, *scope;             /* "first"; "policy" or "policy_and_source" */
+    char *settings[TP_SETTINGS];     /* as tp_settings; "": null; NULL: the file does not say */
     bool usage, throughput, latency; /* which passes it was measured by */
     bool exact;                      /* memory is class E: no real allocator, no real device */
     bool played_once;
@@ -51,6 +53,8 @@ struct tp_stored {
     char *arch, *cpu, *libc;
     double step_ns;
     bool partial;
+    /* What an older tapool did not write, in some of its runs: unknown, and no damage. */
+    bool lacks_metric[TP_METRIC_MAX], lacks_setting[TP_SETTINGS];
     struct tp_stored_run *runs;
     size_t count;
 };
@@ -58,7 +62,8 @@ struct tp_stored {
 /* From a file; "-" is standard input. TP_EINPUT names the file and what is wrong: no JSON (with its
  * byte), cut off, another schema or major version (with both), a member missing or of the wrong
  * type (with its path, "runs[2].memory.peak_reserved_bytes"), a number that is none (NaN, 1e999),
- * over TP_STORED_BYTES. What a newer minor version adds is ignored. */
+ * over TP_STORED_BYTES. What a newer tapool adds is ignored, and a
+ * figure or a setting that an older one did not write is unknown: lacks_metric, lacks_setting. */
 int tp_stored_read(const char *path, struct tp_stored *out, struct tp_err *err);
 
 /* The same from memory; `name` stands for the file in messages. */
@@ -81,5 +86,13 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *
  * makes times incomparable (machine, build, clock) too. */
 void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b, bool times,
                            char *text, size_t size);
+
+/* "--on-oom continue and stop, --min-time 500ms and 2s": settings that both say and that differ,
+ * all or those alone that decide what is read from a trace; "" where none does. */
+void tp_stored_settings_differ(const struct tp_stored_run *x, const struct tp_stored_run *y,
+                               bool reads, char *text, size_t size);
+
+/* "peak_carved, --on-oom, --repeat, 2 more": what the file lacks of both; "" where nothing. */
+void tp_stored_lacks(const struct tp_stored *s, bool settings, char *text, size_t size);
 
 #endif

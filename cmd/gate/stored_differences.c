@@ -1,6 +1,8 @@
 /* What two stored results have in common; see stored.h. */
 #include "cmd/gate/stored.h"
 
+#include "cmd/gate/command_words.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,8 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *
         const char *what, *x, *y;
     } same[] = {{"the kind of trace is", x->kind, y->kind},
                 {"blocks were touched", x->touch, y->touch}};
+    char read[160];
+    tp_stored_settings_differ(x, y, true, read, sizeof read);
     if (strcmp(x->hash, y->hash))
         return tp_hint(err,
                        tp_fail(err, TP_EINPUT,
@@ -46,7 +50,10 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *
                                "%.12s with %llu",
                                one.text, other.text, x->hash, (unsigned long long)x->events,
                                y->hash, (unsigned long long)y->events),
-                       "the trace was changed, or read with other options, between the two");
+                       *read
+                           ? "they were read with %s"
+                           : "the trace was changed, or read with other options, between the two%s",
+                       read);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (strcmp(same[i].x, same[i].y))
             return fail_differs(&one, &other, same[i].what, same[i].x, same[i].y, err);
@@ -58,6 +65,33 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *
                        "on a virtual source only the policy's own time is in a call: replay both "
                        "on the same --source");
     return TP_OK;
+}
+
+void tp_stored_settings_differ(const struct tp_stored_run *x, const struct tp_stored_run *y,
+                               bool reads, char *text, size_t size)
+{
+    *text = '\0';
+    for (size_t i = 0; i < TP_SETTINGS; i++) {
+        const char *a = x->settings[i], *b = y->settings[i];
+        if (a && b && strcmp(a, b) && (!reads || tp_settings[i].reads))
+            tp_append(text, size, "%s--%s %.60s and %.60s", *text ? ", " : "",
+                      tp_settings[i].option, *a ? a : "not given", *b ? b : "not given");
+    }
+}
+
+void tp_stored_lacks(const struct tp_stored *s, bool settings, char *text, size_t size)
+{
+    enum { NAMED = 3 }; /* so many stand in one line */
+    size_t lacks = 0;
+    *text = '\0';
+    for (size_t i = 0; i < tp_metric_count; i++)
+        if (s->lacks_metric[i] && ++lacks <= NAMED)
+            tp_append(text, size, "%s%s", *text ? ", " : "", tp_metrics[i].name);
+    for (size_t i = 0; settings && i < TP_SETTINGS; i++)
+        if (s->lacks_setting[i] && ++lacks <= NAMED)
+            tp_append(text, size, "%s--%s", *text ? ", " : "", tp_settings[i].option);
+    if (lacks > NAMED)
+        tp_append(text, size, ", %zu more", lacks - NAMED);
 }
 
 void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b, bool times,

@@ -160,6 +160,29 @@ END
     matches "$out" 'x86_64 and arm64'
 }
 
+@test "results of other settings, and of older tapools" {
+    small_trace >a.trace
+    ok play_once a.trace -s bump --source virtual+limit:capacity=8KiB --json
+    cp "$out" a.json
+    ok play_once a.trace -s bump --source virtual+limit:capacity=8KiB --on-oom stop --repeat 2 --json
+    cp "$out" b.json
+    ok "$TAPOOL" compare a.json b.json
+    matches "$out" '^note +a.json and b.json were not played alike: --repeat 1 and 2, --on-oom continue and'
+    ok "$TAPOOL" compare a.json a.json
+    lacks "$out" '^note'
+    # a figure and a setting that an older tapool did not have, and one that a newer one will have
+    grep -vE '"(on_oom|peak_carved_bytes)":' a.json | sed 's/"peak_metadata_bytes"/"a_new_one": 1, &/' >c.json
+    ok "$TAPOOL" compare a.json c.json --metric peak_carved
+    matches "$out" '^note +c.json: by an older tapool, which did not write peak_carved, --on-oom$'
+    [ "$(grep -c 'older tapool' "$out")" -eq 1 ]
+    matches "$out" '^  bump \(c.json\) +- '
+    # the same trace, read otherwise, is another program: said by what it was read with
+    ok play_once a.trace -s bump --source virtual+limit:capacity=8KiB --limit 2 --json
+    cp "$out" d.json
+    refused 3 'played different programs' "$TAPOOL" compare a.json d.json
+    matches "$err" '^hint: they were read with --limit 0 and 2$'
+}
+
 @test "results that are none: another schema, cut, no numbers" {
     head -c 5000 "$RESULTS/old.json" >cut.json
     sed 's/"peak_reserved_bytes":[0-9]*/"peak_reserved_bytes":NaN/' "$RESULTS/old.json" >nan.json

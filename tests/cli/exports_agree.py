@@ -57,7 +57,7 @@ def is_formula(value):
 def flatten(prefix, value, out):
     for key, inner in value.items():
         name = prefix + key
-        open_group = isinstance(inner, dict) and key not in ("options", "repairs")
+        open_group = isinstance(inner, dict) and key not in ("options", "repairs", "settings")
         if open_group:
             silent = prefix == "" and key in ("memory", "throughput", "latency")
             flatten("" if silent else name + "_", inner, out)

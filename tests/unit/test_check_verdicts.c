@@ -213,6 +213,41 @@ static void an_option_that_changed_is_named(void **state)
     end(&e);
 }
 
+/* What an older tapool did not write, or an older baseline does not hold, is no change. */
+static void a_setting_that_changed_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *held, *now, *note;
+    } cases[] = {{"continue", "continue", NULL},
+                 {"continue", "stop", "option replay.on_oom: continue -> stop"},
+                 {NULL, "stop", NULL},
+                 {"stop", NULL, NULL}};
+    size_t on_oom = 0;
+    while (strcmp(tp_settings[on_oom].option, "on-oom"))
+        on_oom++;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct exact e;
+        struct tp_baseline_cell held;
+        struct tp_stored_option options[3];
+        begin(&e, "arena");
+        held = *e.held;
+        memcpy(options, held.options, 2 * sizeof *options);
+        options[2] = (struct tp_stored_option){(char *)(uintptr_t) "replay.on_oom",
+                                               (char *)(uintptr_t)cases[i].held};
+        held.options = options;
+        held.option_count = cases[i].held ? 3 : 2;
+        e.held = &held;
+        for (int r = 0; r < 2; r++)
+            e.runs[r].settings[on_oom] = (char *)(uintptr_t)cases[i].now;
+        compare(&e);
+        assert_int_equal(count(&e, TP_REGRESSION), cases[i].note != NULL);
+        if (cases[i].note)
+            assert_string_equal(only(&e, TP_REGRESSION)->note, cases[i].note);
+        end(&e);
+    }
+}
+
 /* ---- class D ---- */
 
 static void counts_have_a_share_of_play(void **state)
@@ -659,6 +694,7 @@ int main(void)
         cmocka_unit_test(what_disagrees_with_itself_is_a_regression),
         cmocka_unit_test(a_value_that_is_gone_is_a_regression),
         cmocka_unit_test(an_option_that_changed_is_named),
+        cmocka_unit_test(a_setting_that_changed_is_named),
         cmocka_unit_test(counts_have_a_share_of_play),
         cmocka_unit_test(seeds_stay_what_they_are),
         cmocka_unit_test(slower_is_a_regression_and_noise_is_none),

@@ -4,6 +4,7 @@
 #include "cmd/config.h"
 
 #include "alloc/clock.h"
+#include "cmd/child.h"
 #include "cmd/gate/check_job.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/option_words.h"
@@ -166,6 +167,11 @@ static const struct tp_opt rows[] = {
      .help = "of the order of pairs, of what moves a process's memory and of the statistics"},
     TP_GATE_EXPORT_ROWS(struct tp_check_opts),
     TP_COLOR_ROW(ROW(color)),
+    {.name = "verbose",
+     .letter = 'v',
+     .type = TP_OPT_FLAG,
+     .offset = ROW(verbose),
+     .help = "every figure that moved, and every time that was too noisy to tell"},
     {.name = NULL}};
 
 /* ---- what was asked for ---- */
@@ -278,6 +284,9 @@ static int set_up(struct tp_check *k, struct tp_err *err)
 {
     const struct tp_check_opts *o = k->o;
     k->gate.pairs = (unsigned)o->pairs;
+    k->gate.verbose = o->verbose;
+    if (!tp_child_own_file(k->program, sizeof k->program))
+        k->program[0] = '\0';
     k->gate.effect = 0.05;
     k->gate.alpha = 0.01;
     k->gate.sharpness = (struct tp_gate_sharpness){.worst = NAN, .median = NAN};
@@ -424,11 +433,11 @@ static int run_check(const struct tp_args *args, FILE *out, struct tp_err *err)
         tp_check_end(&k, status, err);
         tp_check_report_usage(&k, out);
     }
-    if (status)
-        return status;
-    tp_stop_catch(&stop, true);
-    status = run_with(&k, out, err);
-    tp_progress_clear(&progress);
+    if (!status) {
+        tp_stop_catch(&stop, true);
+        status = run_with(&k, out, err);
+        tp_progress_clear(&progress);
+    }
     tp_check_release(&k);
     return status;
 }

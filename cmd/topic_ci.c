@@ -30,7 +30,9 @@ static const char text[] =
     "  2  command line, or no baseline     3  unusable input, or another trace than the "
     "baseline's\n"
     "  4  a replay failed, a file could not be written     5  inconclusive (--inconclusive=fail)\n"
-    "\n"
+    "\n";
+
+static const char answers[] =
     "NOT CHECKED: REASON   That class was not looked at, and PASS says so: PASS (memory and "
     "counts\n"
     "    only). Nothing is known about it. --require latency (memory, instructions) makes it exit "
@@ -44,10 +46,20 @@ static const char text[] =
     "UNFINISHED   An error or a signal ended the check (exit 2, 3, 4, 128 + signal) before it had\n"
     "    found a regression; with one it is FAIL. What was done until then is shown.\n"
     "\n"
+    "REGRESSION, better   One line a cause: figures of one family of a cell (memory, calls, time,\n"
+    "    failed allocations) move together, so one stands for all, and the others stand below it,\n"
+    "    those that got better too: 'holds 13 % more memory ... with it: ...'. The last line "
+    "counts\n"
+    "    causes; -v and the JSON have every figure. A change is the ratio of the two values "
+    "beside\n"
+    "    it; 'paired': the median of the pairs' ratios, where that is another.\n"
+    "\n"
     "inconclusive   The machine was so noisy that a slowdown of twice the effect (10 %) cannot be\n"
     "    excluded, after a fresh second set of pairs. A warning; --inconclusive=fail is exit 5. "
     "Run\n"
-    "    it on a quieter machine or with --thorough; again until green is no answer.\n"
+    "    it on a quieter machine or with --thorough; again until green is no answer. A PASS "
+    "counts\n"
+    "    what could have gated: ns_per_op, and percentiles that were slower by the effect.\n"
     "\n"
     "insensitive   Times of a cell that are mostly tapool's own share: class D decides there.\n"
     "\n"
@@ -76,6 +88,7 @@ static const char text[] =
 static void print_ci(FILE *out)
 {
     fputs(text, out);
+    fputs(answers, out);
 }
 
 const struct tp_topic tp_topic_ci = {"ci", "gating a build: classes, exit codes, the baseline",

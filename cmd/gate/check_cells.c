@@ -99,6 +99,8 @@ void tp_check_release(struct tp_check *k)
         tp_measure_folder_remove(k->folder);
     free(k->gate.cells);
     free(k->findings.items);
+    free(k->moved);
+    free(k->causes);
     tp_baseline_release(&k->baseline);
 }
 

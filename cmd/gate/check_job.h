@@ -28,7 +28,7 @@ struct tp_check_opts {
     struct tp_gate_exports exports;
     uint32_t touch, color, inconclusive;
     uint64_t pairs, min_time, timeout, core, seed, aa;
-    bool update, allow_missing, thorough, plan;
+    bool update, allow_missing, thorough, plan, verbose;
 };
 
 enum { TP_CHECK_PAIRS = 20 };          /* --pairs, by default */
@@ -68,10 +68,13 @@ struct tp_check {
     char missing_why[256];
     struct tp_gate gate; /* cells[i] is that of cells[i] here */
     struct tp_findings findings;
+    struct tp_moved *moved; /* with `causes`: of the gate, made by tp_check_outcome */
+    struct tp_cause *causes;
     int ended; /* status of the error that ended the check early; TP_OK: none did */
     uint64_t min_time_ns;
     int core;
     struct tp_progress_line *progress; /* borrowed; NULL: none */
+    char program[TP_BASELINE_PATH];    /* the path of this tapool; "": not known */
 };
 
 /* ---- which cells ---- */

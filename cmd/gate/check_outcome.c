@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what was checked ---- */
@@ -76,9 +77,10 @@ static void describe_classes(struct tp_check *k)
 
 /* ---- the command that repeats it ---- */
 
-static bool is_bad(const struct tp_finding *f)
+static bool is_bad(const struct tp_check *k, const struct tp_finding *f)
 {
-    return f->verdict == TP_REGRESSION || f->verdict == TP_INCONCLUSIVE;
+    bool open = k->o->inconclusive == TP_CHECK_FAIL || tp_finding_could_gate(&k->gate, f);
+    return f->verdict == TP_REGRESSION || (f->verdict == TP_INCONCLUSIVE && open);
 }
 
 /* Whether one before it was bad in the same trace, or with the same strategy. */
@@ -87,7 +89,7 @@ static bool is_repeated(const struct tp_check *k, size_t at, bool trace)
     const struct tp_gate_cell *c = k->findings.items[at].cell;
     for (size_t i = 0; i < at; i++) {
         const struct tp_finding *f = &k->findings.items[i];
-        if (is_bad(f) &&
+        if (is_bad(k, f) &&
             !strcmp(trace ? f->cell->path : f->cell->strategy, trace ? c->path : c->strategy))
             return true;
     }
@@ -121,15 +123,25 @@ static void append_options(const struct tp_check *k, char *text, size_t size)
         tp_append(text, size, " --thorough");
 }
 
+/* The program that ran, wherever PATH leads: one that is first in it may be another. */
+static void begin_again(const struct tp_check *k, char *text, size_t size)
+{
+    text[0] = '\0';
+    tp_append_word(text, size, k->program[0] ? k->program : "tapool");
+    memmove(text, text + 1, strlen(text)); /* its blank */
+    tp_append(text, size, " check");
+}
+
 static void describe_again(struct tp_check *k)
 {
-    char text[4096] = "tapool check"; /* what does not fit is left out whole */
+    char text[2 * TP_BASELINE_PATH]; /* what does not fit is left out whole */
     size_t bad = 0;
+    begin_again(k, text, sizeof text);
     for (size_t i = 0; i < k->findings.count; i++)
-        if (is_bad(&k->findings.items[i]) && ++bad && !is_repeated(k, i, true))
+        if (is_bad(k, &k->findings.items[i]) && ++bad && !is_repeated(k, i, true))
             tp_append_word(text, sizeof text, k->findings.items[i].cell->path);
     for (size_t i = 0; i < k->findings.count; i++)
-        if (is_bad(&k->findings.items[i]) && !is_repeated(k, i, false))
+        if (is_bad(k, &k->findings.items[i]) && !is_repeated(k, i, false))
             tp_append_strategy(text, sizeof text, k->findings.items[i].cell->strategy);
     append_options(k, text, sizeof text);
     if (bad && strlen(text) < sizeof k->gate.again)
@@ -138,13 +150,11 @@ static void describe_again(struct tp_check *k)
 
 /* ---- the exit code ---- */
 
-/* The first regression stands for all of them. */
+/* The first cause stands for all of them. */
 static int fail_regression(const struct tp_check *k, struct tp_err *err)
 {
-    size_t i = 0, more = k->gate.counts[TP_REGRESSION] - 1;
-    while (k->findings.items[i].verdict != TP_REGRESSION)
-        i++;
-    const struct tp_finding *f = &k->findings.items[i];
+    const struct tp_finding *f = k->gate.causes[0].lead;
+    size_t more = k->gate.told[TP_REGRESSION] - 1;
     char rest[48] = "";
     if (more)
         snprintf(rest, sizeof rest, ", and %zu more", more);
@@ -196,13 +206,25 @@ static int decide(struct tp_check *k, struct tp_err *err)
     return status ? status : fail_open(k, err);
 }
 
+static int find_causes(struct tp_check *k, struct tp_err *err)
+{
+    struct tp_gate *g = &k->gate;
+    k->moved = calloc(k->findings.count + 1, sizeof *k->moved);
+    k->causes = calloc(k->findings.count + 1, sizeof *k->causes);
+    if (!k->moved || !k->causes)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    g->findings = k->findings.items;
+    g->finding_count = k->findings.count;
+    tp_gate_group(g, k->moved, k->causes);
+    return TP_OK;
+}
+
 int tp_check_outcome(struct tp_check *k, struct tp_err *err)
 {
     struct tp_gate *g = &k->gate;
-    g->findings = k->findings.items;
-    g->finding_count = k->findings.count;
-    for (size_t i = 0; i < g->finding_count; i++)
-        g->counts[g->findings[i].verdict]++;
+    int grouped = find_causes(k, err);
+    if (!k->ended)
+        k->ended = grouped;
     if (k->missing)
         snprintf(g->missing, sizeof g->missing, "%zu cell%s not run: %s%s", k->missing,
                  k->missing == 1 ? "" : "s", k->missing_why, k->missing > 1 ? ", ..." : "");

@@ -32,6 +32,22 @@ struct tp_finding {
     char note[256]; /* "became nondeterministic: 131.4 and 131.6 MiB in two replays", or "" */
 };
 
+/* A value that got worse or better, and what moves with it. */
+struct tp_moved {
+    const struct tp_finding *finding;
+    enum tp_family family;
+};
+
+/* Values of one cell that most likely moved for one reason. Those of one family do; with anything
+ * worse among them what got better is no improvement. */
+struct tp_cause {
+    enum tp_verdict verdict; /* TP_REGRESSION or TP_IMPROVED */
+    enum tp_family family;
+    const struct tp_finding *lead; /* stands for all: figures[0] */
+    const struct tp_moved *figures;
+    size_t count;
+};
+
 /* One class, over all cells. */
 struct tp_class_check {
     bool checked;
@@ -68,17 +84,30 @@ struct tp_gate {
     unsigned pairs;
     uint64_t seed;
     uint64_t wall_ns;
-    size_t counts[TP_VERDICTS];
-    int exit_code;   /* also of an error that ended the check early; 128 + signal */
-    char error[800]; /* the sentence of the error that ended the check, or of what could not be
-                        written, and its hint; "" */
-    char again[512]; /* command that repeats what failed; "" */
-    char what[64];   /* "memory and counts only", "memory and counts, some latency only"; "" when
-                        all classes were checked in every cell */
+    bool verbose;                  /* the screen shows every value that moved */
+    const struct tp_moved *moved;  /* borrowed; by cause */
+    const struct tp_cause *causes; /* borrowed; regressions first */
+    size_t moved_count, cause_count;
+    size_t counts[TP_VERDICTS]; /* values */
+    size_t told[TP_VERDICTS];   /* as the verdict tells it: causes of what moved, and inconclusive
+                                   what   could have gated */
+    int exit_code;              /* also of an error that ended the check early; 128 + signal */
+    char error[800];  /* the sentence of the error that ended the check, or of what could not be
+                         written, and its hint; "" */
+    char again[1024]; /* command that repeats what failed; "" */
+    char what[64];    /* "memory and counts only", "memory and counts, some latency only"; "" when
+                         all classes were checked in every cell */
 };
 
-/* How a change reads: "+4.9 %", "+0.3 points", "+12". */
+/* Counts the findings and finds the causes of what moved. `moved` and `causes` have room for as
+ * many as there are findings, and live as long as the gate. */
+void tp_gate_group(struct tp_gate *g, struct tp_moved *moved, struct tp_cause *causes);
+
+/* How a change reads: "+4.9 %", "+0.3 points", "+12"; "+5.1 % paired" where it is not the ratio of
+ * both values, which are medians, but the median of the pairs' ratios. */
 struct tp_text tp_finding_change(const struct tp_finding *f);
+struct tp_text tp_finding_plain_change(const struct tp_finding *f); /* without that word */
+bool tp_finding_is_paired(const struct tp_finding *f);
 struct tp_text tp_finding_allowed(const struct tp_finding *f); /* "0", "+5 %", "0.1 points" */
 
 /* "peak_reserved", "peak_reserved[1]" of the second of several devices, "option arena_size". */

@@ -41,21 +41,24 @@ static void annotate(struct annotations *a, const char *title, const char *text)
     fputc('\n', a->out);
 }
 
-static void annotate_findings(const struct tp_gate *g, enum tp_verdict verdict,
-                              struct annotations *a)
+static void annotate_regressions(const struct tp_gate *g, struct annotations *a)
 {
-    struct tp_gate_line title = {""};
-    tp_gate_add(&title, "tapool check: %s", tp_verdict_words[verdict]);
-    for (size_t i = 0; i < g->finding_count && a->done < ANNOTATIONS; i++)
-        if (g->findings[i].verdict == verdict)
-            annotate(a, title.s, tp_finding_sentence(g, &g->findings[i]).s);
+    for (size_t i = 0; i < g->told[TP_REGRESSION] && a->done < ANNOTATIONS; i++)
+        annotate(a, "tapool check: regression", tp_cause_sentence(g, &g->causes[i]).s);
 }
 
-static size_t count_verdict(const struct tp_gate *g, enum tp_verdict verdict)
+static void annotate_open(const struct tp_gate *g, struct annotations *a)
+{
+    for (size_t i = 0; i < g->finding_count && a->done < ANNOTATIONS; i++)
+        if (tp_finding_is_open(g, &g->findings[i]))
+            annotate(a, "tapool check: inconclusive", tp_finding_sentence(g, &g->findings[i]).s);
+}
+
+static size_t count_open(const struct tp_gate *g)
 {
     size_t n = 0;
     for (size_t i = 0; i < g->finding_count; i++)
-        n += g->findings[i].verdict == verdict;
+        n += tp_finding_is_open(g, &g->findings[i]);
     return n;
 }
 
@@ -80,13 +83,12 @@ static void write_errors(const struct tp_gate *g, FILE *out)
     bool open_fails = g->exit_code == 5;
     struct tp_gate_line unmet = tp_gate_unmet(g);
     struct annotations a = {.out = out, .kind = "error"};
-    a.all = (unmet.s[0] != '\0') + count_verdict(g, TP_REGRESSION) +
-            (open_fails ? count_verdict(g, TP_INCONCLUSIVE) : 0);
+    a.all = (unmet.s[0] != '\0') + g->told[TP_REGRESSION] + (open_fails ? count_open(g) : 0);
     if (unmet.s[0])
         annotate(&a, "tapool check", unmet.s);
-    annotate_findings(g, TP_REGRESSION, &a);
+    annotate_regressions(g, &a);
     if (open_fails)
-        annotate_findings(g, TP_INCONCLUSIVE, &a);
+        annotate_open(g, &a);
 }
 
 /* What does not, and is no green either; `full`: the summary could not be written. */
@@ -94,8 +96,7 @@ static void write_warnings(const struct tp_gate *g, bool full, FILE *out)
 {
     bool open_warns = g->exit_code != 5;
     struct annotations a = {.out = out, .kind = "warning"};
-    a.all = count_unchecked(g) + full + (g->missing[0] != '\0') +
-            (open_warns ? count_verdict(g, TP_INCONCLUSIVE) : 0);
+    a.all = count_unchecked(g) + full + (g->missing[0] != '\0') + (open_warns ? count_open(g) : 0);
     for (int c = 0; c < TP_CLASS_REPORT; c++) {
         struct tp_gate_line title = {""};
         tp_gate_add(&title, "tapool check: %s", tp_class_words[c]);
@@ -107,7 +108,7 @@ static void write_warnings(const struct tp_gate *g, bool full, FILE *out)
     if (full)
         annotate(&a, "tapool check", "the step summary is full (1 MiB): nothing was added to it");
     if (open_warns)
-        annotate_findings(g, TP_INCONCLUSIVE, &a);
+        annotate_open(g, &a);
 }
 
 /* ---- the step summary ---- */

@@ -113,6 +113,24 @@ static void write_finding(struct tp_json *j, cJSON *o, const struct tp_finding *
     add_text(j, o, "note", f->note);
 }
 
+static void write_causes(struct tp_json *j, cJSON *root, const struct tp_gate *g)
+{
+    cJSON *causes = tp_json_array(j, root, "causes");
+    for (size_t i = 0; i < g->cause_count; i++) {
+        const struct tp_cause *c = &g->causes[i];
+        cJSON *o = cJSON_CreateObject();
+        write_cell(j, o, c->lead->cell);
+        tp_json_text(j, o, "verdict", tp_verdict_words[c->verdict]);
+        tp_json_text(j, o, "family", tp_family_names[c->family]);
+        tp_json_text(j, o, "text", tp_cause_text(c).s);
+        cJSON *findings = tp_json_array(j, o, "findings");
+        for (size_t k = 0; k < c->count; k++)
+            tp_json_push(j, findings,
+                         tp_json_number(j, (uint64_t)(c->figures[k].finding - g->findings)));
+        tp_json_push(j, causes, o);
+    }
+}
+
 static void write_rule(struct tp_json *j, cJSON *root, const struct tp_gate *g)
 {
     cJSON *rule = tp_json_object(j, root, "rule");
@@ -148,6 +166,7 @@ static int write_json(const struct tp_gate *g, FILE *out, struct tp_err *err)
     write_classes(&j, root, g);
     tp_json_uint(&j, root, "baseline_cells", g->cells_total);
     write_cells(&j, root, g);
+    write_causes(&j, root, g);
     cJSON *findings = tp_json_array(&j, root, "findings");
     for (size_t i = 0; i < g->finding_count; i++) {
         cJSON *o = cJSON_CreateObject();

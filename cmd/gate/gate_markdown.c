@@ -2,8 +2,8 @@
  *
  *     ## tapool check: FAIL
  *     the verdict, what was checked, how sharp that was
- *     a table of what changed; how to see it again
- *     <details> a table of every value
+ *     a table of what changed, a cause a row, 5 of them and 6 columns at most; how to see it again
+ *     <details> a table of every value, with the evidence
  *
  * Both places have a limit of bytes: rows are written while they and the end of the document fit,
  * then one row says how many are left out. */
@@ -17,7 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAIL = 1024 }; /* bytes kept for what follows the last row */
+enum {
+    TAIL = 1024, /* bytes kept for what follows the last row */
+    ROWS = 5     /* that are seen without opening anything */
+};
 
 struct document {
     const struct tp_gate *gate;
@@ -149,11 +152,6 @@ static void write_text(const struct tp_gate *g, const void *what, FILE *out)
     fputs(what, out);
 }
 
-static bool is_changed(const struct tp_finding *f)
-{
-    return f->verdict != TP_SAME && f->verdict != TP_INSENSITIVE;
-}
-
 /* Fewer rows than there are: the last one says how many are missing. */
 static void write_missing(struct document *d, size_t missing)
 {
@@ -162,37 +160,87 @@ static void write_missing(struct document *d, size_t missing)
                 tp_count(missing).s);
 }
 
-static int write_rows(struct document *d, enum tp_verdict verdict, bool all, size_t *missing,
-                      struct tp_err *err)
+static int write_rows(struct document *d, size_t *missing, struct tp_err *err)
 {
     const struct tp_gate *g = d->gate;
     int rc = TP_OK;
     for (size_t i = 0; i < g->finding_count && !rc; i++) {
-        const struct tp_finding *f = &g->findings[i];
-        if (!all && f->verdict != verdict)
-            continue;
         if (!d->full)
-            rc = put_part(d, write_row, f, err);
+            rc = put_part(d, write_row, &g->findings[i], err);
         *missing += d->full;
     }
     return rc;
 }
 
-/* Regressions first. */
+/* ---- what changed ---- */
+
+static const char changed_head[] =
+    "| | trace, strategy | what changed | base -> now | change | allowed |\n"
+    "|---|---|---|---|--:|--:|\n";
+
+static void write_changed_row(const struct tp_gate *g, const struct tp_finding *f, FILE *out)
+{
+    bool loud = f->verdict == TP_REGRESSION;
+    fprintf(out, "| %s%s%s | ", loud ? "**" : "", tp_verdict_words[f->verdict], loud ? "**" : "");
+    tp_escape_code(out, tp_gate_cell_text(g, f->cell).s, true);
+    fputs(" | ", out);
+}
+
+static void end_changed_row(const struct tp_finding *f, const char *values, FILE *out)
+{
+    tp_escape_markdown(out, values);
+    fprintf(out, " | %s | %s |\n", tp_finding_change(f).s, tp_finding_allowed(f).s);
+}
+
+static void write_cause(const struct tp_gate *g, const void *what, FILE *out)
+{
+    const struct tp_cause *c = what;
+    write_changed_row(g, c->lead, out);
+    tp_escape_markdown(out, tp_cause_text(c).s);
+    if (c->count > 1)
+        fprintf(out, "; with it %s figure%s", tp_count(c->count - 1).s, c->count == 2 ? "" : "s");
+    fputs(" | ", out);
+    end_changed_row(c->lead, tp_cause_values(c).s, out);
+}
+
+static void write_open(const struct tp_gate *g, const void *what, FILE *out)
+{
+    const struct tp_finding *f = what;
+    write_changed_row(g, f, out);
+    tp_escape_markdown(out, tp_finding_name(f).s);
+    fputs(" | ", out);
+    end_changed_row(f, tp_finding_values(f).s, out);
+}
+
+/* A row of the first ROWS; what does not fit there is counted. */
+static int put_row(struct document *d, fill_fn *fill, const void *what, size_t *rows,
+                   struct tp_err *err)
+{
+    int rc = TP_OK;
+    if (!*rows)
+        rc = put_part(d, write_text, changed_head, err);
+    if (!rc && (*rows)++ < ROWS)
+        rc = put_part(d, fill, what, err);
+    return rc;
+}
+
+/* Regressions first, then what may be one. */
 static int write_changed(struct document *d, struct tp_err *err)
 {
-    static const enum tp_verdict order[] = {TP_REGRESSION, TP_INCONCLUSIVE, TP_IMPROVED};
-    size_t missing = 0, changed = 0;
+    const struct tp_gate *g = d->gate;
+    size_t rows = 0, worse = g->told[TP_REGRESSION];
     int rc = TP_OK;
-    for (size_t i = 0; i < d->gate->finding_count; i++)
-        changed += is_changed(&d->gate->findings[i]);
-    if (!changed)
-        return TP_OK;
-    rc = put_part(d, write_text, table_head, err);
-    for (size_t i = 0; i < sizeof order / sizeof *order && !rc; i++)
-        rc = write_rows(d, order[i], false, &missing, err);
-    write_missing(d, missing);
-    fputc('\n', d->out);
+    for (size_t i = 0; i < worse && !rc; i++)
+        rc = put_row(d, write_cause, &g->causes[i], &rows, err);
+    for (size_t i = 0; i < g->finding_count && !rc; i++)
+        if (tp_finding_is_open(g, &g->findings[i]))
+            rc = put_row(d, write_open, &g->findings[i], &rows, err);
+    for (size_t i = worse; i < g->cause_count && !rc; i++)
+        rc = put_row(d, write_cause, &g->causes[i], &rows, err);
+    if (rows > ROWS)
+        fprintf(d->out, "\n%s more, below\n", tp_count(rows - ROWS).s);
+    if (rows)
+        fputc('\n', d->out);
     return rc;
 }
 
@@ -206,7 +254,7 @@ static int write_details(struct document *d, struct tp_err *err)
     if (!rc && open)
         rc = put_part(d, write_text, table_head, err);
     if (!rc && open)
-        rc = write_rows(d, TP_SAME, true, &missing, err);
+        rc = write_rows(d, &missing, err);
     write_missing(d, missing);
     if (open)
         fputs("\n</details>\n", d->out);

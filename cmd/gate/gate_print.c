@@ -4,8 +4,10 @@
  *       memory and counts    vs baseline, exact      6 of 6 cells  78 values  what was checked, and
  *       instructions         NOT CHECKED: ...                                 what was not
  *
- *     REGRESSION  web.tpt, arena                                              what changed
- *       peak_reserved        131.4 -> 137.9 MiB    +4.9 %    allowed: 0
+ *     REGRESSION  web.tpt, arena                                              what changed, a
+ *       holds 4.9 % more memory   peak_reserved 131.4 -> 137.9 MiB, allowed: 0  cause a line, and
+ *         with it: end_reserved +4.9 %, overhead +4.8 %                         what moved with it;
+ *                                                                             with -v all of it
  *
  *     FAIL: 2 regressions, ...                           3 min 02 s, exit 1   the verdict, and how
  *       a slowdown of 6 % or more would have been seen ...                    sharp it was
@@ -20,14 +22,16 @@
 
 enum {
     LABEL = 2,
-    TEXT = 23,     /* where the second column begins, unless a name is longer */
-    NAME_MAX = 24, /* the longest name of a metric that moves it; others break the line */
-    CHANGE = 29,   /* from there: where a change ends */
-    ALLOWED = 32,  /* ... and where the tolerance, or what to do, begins */
-    PROOF = 47,    /* ... and the interval */
-    VALUES = 14,   /* width of "78 values" with its gap */
-    CELLS = 16,    /* ... and of "6 of 6 cells" */
-    ROWS = 40,     /* findings of a kind that are shown */
+    TEXT = 23,      /* where the second column begins, unless a name is longer */
+    NAME_MAX = 24,  /* the longest name of a metric that moves it; others break the line */
+    CHANGE = 29,    /* from there: where a change ends */
+    ALLOWED = 32,   /* ... and where the tolerance, or what to do, begins */
+    PROOF = 47,     /* ... and the interval */
+    VALUES = 14,    /* width of "78 values" with its gap */
+    CELLS = 16,     /* ... and of "6 of 6 cells" */
+    ROWS = 40,      /* causes of a kind that are shown */
+    CAUSE_MAX = 44, /* the longest cause that moves its values; others break the line */
+    FOLD = 4,       /* column of what moved with it */
     INCONCLUSIVE_ROWS = 5
 };
 
@@ -86,34 +90,40 @@ static void put(struct tp_page *page, int column, int below, const char *text)
     tp_page_at(page, column, "%s", text);
 }
 
-static bool is_shown(const struct tp_finding *f)
+/* Where values begin: behind the longest name, or cause. */
+struct columns {
+    int names, causes;
+};
+
+static int column_behind(int longest)
 {
-    return f->verdict == TP_REGRESSION || f->verdict == TP_IMPROVED;
+    return LABEL + longest + 2 > TEXT ? LABEL + longest + 2 : TEXT;
 }
 
-/* Where the values begin: behind the longest name. */
-static int values_column(const struct tp_gate *g)
+static void widen(int *longest, const char *text, int most)
 {
-    int longest = 0;
-    for (size_t i = 0; i < g->finding_count; i++)
-        if (is_shown(&g->findings[i])) {
-            int width = tp_text_width(tp_finding_name(&g->findings[i]).s);
-            longest = width > longest && width <= NAME_MAX ? width : longest;
-        }
-    return LABEL + longest + 2 > TEXT ? LABEL + longest + 2 : TEXT;
+    int width = tp_text_width(text);
+    *longest = width > *longest && width <= most ? width : *longest;
+}
+
+static struct columns find_columns(const struct tp_gate *g)
+{
+    int name = 0, cause = 0;
+    for (size_t i = 0; i < g->moved_count; i++)
+        widen(&name, tp_finding_name(g->moved[i].finding).s, NAME_MAX);
+    for (size_t i = 0; i < g->cause_count; i++)
+        widen(&cause, tp_cause_text(&g->causes[i]).s, CAUSE_MAX);
+    return (struct columns){column_behind(name), column_behind(cause)};
 }
 
 static void print_finding(const struct tp_finding *f, int column, struct tp_page *page)
 {
     struct tp_gate_line text = {""};
-    bool better = f->verdict == TP_IMPROVED;
-    tp_page_at(page, LABEL, "%s", tp_finding_name(f).s);
+    tp_page_at(page, FOLD, "%s", tp_finding_name(f).s);
     tp_page_at(page, column, "%s", tp_finding_values(f).s);
     tp_page_right(page, column + CHANGE, tp_finding_change(f).s);
     if (f->metric)
         tp_gate_add(&text, "allowed: %s", tp_finding_allowed(f).s);
-    if (better && !tp_finding_is_timed(f)) /* times are in no baseline */
-        text = (struct tp_gate_line){"lock it in: tapool check --update"};
     put(page, column + ALLOWED, column, text.s);
     text.s[0] = '\0';
     if (tp_finding_interval(f).s[0])
@@ -126,23 +136,47 @@ static void print_finding(const struct tp_finding *f, int column, struct tp_page
     }
 }
 
-static void print_findings(const struct tp_gate *g, enum tp_verdict verdict, int column,
-                           struct tp_page *page)
+/* Times are in no baseline; and while anything is worse, an update would take that in too. */
+static bool can_lock_in(const struct tp_gate *g, const struct tp_cause *c)
+{
+    return c->verdict == TP_IMPROVED && !tp_finding_is_timed(c->lead) && !g->told[TP_REGRESSION];
+}
+
+static void print_cause(const struct tp_gate *g, const struct tp_cause *c, struct columns columns,
+                        struct tp_page *page)
+{
+    tp_page_at(page, LABEL, "%s", tp_cause_text(c).s);
+    tp_page_at(page, columns.causes, "%s%s%s", tp_cause_values(c).s,
+               tp_cause_rule(c).s[0] ? ", " : "", tp_cause_rule(c).s);
+    if (can_lock_in(g, c))
+        tp_page_more(page, columns.causes, "; lock it in: tapool check --update");
+    tp_page_line(page);
+    if (g->verbose && c->count > 1) {
+        for (size_t i = 0; i < c->count; i++)
+            print_finding(c->figures[i].finding, columns.names + FOLD - LABEL, page);
+    } else if (c->count > 1) {
+        tp_page_styled(page, FOLD, TP_DIM, "with it: %s", tp_cause_folded(c).s);
+        tp_page_line(page);
+    }
+}
+
+static void print_causes(const struct tp_gate *g, enum tp_verdict verdict, struct columns columns,
+                         struct tp_page *page)
 {
     bool bad = verdict == TP_REGRESSION;
     const struct tp_gate_cell *cell = NULL;
     size_t shown = 0, all = 0;
-    for (size_t i = 0; i < g->finding_count; i++) {
-        const struct tp_finding *f = &g->findings[i];
-        if (f->verdict != verdict || all++ >= ROWS)
+    for (size_t i = 0; i < g->cause_count; i++) {
+        const struct tp_cause *c = &g->causes[i];
+        if (c->verdict != verdict || all++ >= ROWS)
             continue;
-        if (!shown++ || f->cell != cell) {
+        if (!shown++ || c->lead->cell != cell) {
             tp_page_styled(page, 0, bad ? TP_RED : TP_GREEN, "%s", bad ? "REGRESSION" : "better");
-            tp_page_at(page, 12, "%s", tp_gate_cell_text(g, f->cell).s);
+            tp_page_at(page, 12, "%s", tp_gate_cell_text(g, c->lead->cell).s);
             tp_page_line(page);
         }
-        cell = f->cell;
-        print_finding(f, column, page);
+        cell = c->lead->cell;
+        print_cause(g, c, columns, page);
     }
     if (all > shown) {
         tp_page_at(page, LABEL, "and %s more: --export-json FILE has them all",
@@ -198,24 +232,40 @@ static void print_open(const struct tp_gate *g, const struct tp_finding *f, stru
     tp_page_line(page);
 }
 
+/* Inconclusive, and no more than that: none of them was slower by what counts. */
+static void print_tails(const struct tp_gate *g, size_t tails, struct tp_page *page)
+{
+    if (!tails || g->verbose)
+        return;
+    tp_page_styled(page, LABEL, TP_DIM, "%s percentile%s too much here to tell: -v names %s",
+                   tp_count(tails).s, tails == 1 ? " varies" : "s vary",
+                   tails == 1 ? "it" : "them");
+    tp_page_line(page);
+}
+
 static void print_inconclusive(const struct tp_gate *g, struct tp_page *page)
 {
-    size_t all = g->counts[TP_INCONCLUSIVE], shown = 0;
-    for (size_t i = 0; i < g->finding_count && shown < INCONCLUSIVE_ROWS; i++)
-        if (g->findings[i].verdict == TP_INCONCLUSIVE && ++shown)
-            print_open(g, &g->findings[i], page);
-    if (!shown)
-        return;
-    if (all > shown) {
+    size_t open = 0, shown = 0, room = g->verbose ? SIZE_MAX : INCONCLUSIVE_ROWS;
+    for (size_t i = 0; i < g->finding_count; i++) {
+        const struct tp_finding *f = &g->findings[i];
+        bool is_open = tp_finding_is_open(g, f);
+        open += is_open;
+        if (shown < room && (is_open || (g->verbose && f->verdict == TP_INCONCLUSIVE)) && ++shown)
+            print_open(g, f, page);
+    }
+    if (open > shown) {
         tp_page_at(page, LABEL, "inconclusive: %s more; --export-json FILE has them all",
-                   tp_count(all - shown).s);
+                   tp_count(open - shown).s);
         tp_page_line(page);
     }
-    tp_page_at(page, LABEL, "This machine is too noisy today to exclude +%s %%.",
-               tp_digits(200 * g->effect).s);
-    if (g->exit_code == 0)
-        tp_page_more(page, LABEL, " --inconclusive=fail makes this exit 5.");
-    tp_page_line(page);
+    if (open) {
+        tp_page_at(page, LABEL, "This machine is too noisy today to exclude +%s %%.",
+                   tp_digits(200 * g->effect).s);
+        if (g->exit_code == 0)
+            tp_page_more(page, LABEL, " --inconclusive=fail makes this exit 5.");
+        tp_page_line(page);
+    }
+    print_tails(g, g->counts[TP_INCONCLUSIVE] - open, page);
 }
 
 static void print_insensitive(const struct tp_gate *g, struct tp_page *page)
@@ -254,13 +304,13 @@ static void print_unmet(const struct tp_gate *g, struct tp_page *page)
 
 void tp_gate_print(const struct tp_gate *g, struct tp_page *page)
 {
-    int column = values_column(g);
+    struct columns columns = find_columns(g);
     print_head(g, page);
     for (int c = 0; c < TP_CLASS_REPORT; c++)
         print_class(g, (enum tp_class)c, page);
     tp_page_line(page);
-    print_findings(g, TP_REGRESSION, column, page);
-    print_findings(g, TP_IMPROVED, column, page);
+    print_causes(g, TP_REGRESSION, columns, page);
+    print_causes(g, TP_IMPROVED, columns, page);
     if (g->counts[TP_REGRESSION] || g->counts[TP_IMPROVED])
         tp_page_line(page);
     print_verdict(g, page);

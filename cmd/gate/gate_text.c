@@ -61,7 +61,22 @@ static struct tp_text plain(const char *text)
     return t;
 }
 
+/* Only of times are both printed values not what the change was computed from. */
+bool tp_finding_is_paired(const struct tp_finding *f)
+{
+    return tp_finding_is_timed(f) && isfinite(f->change) && f->base > 0 &&
+           strcmp(signed_percent(f->change).s, signed_percent(f->now / f->base - 1).s) != 0;
+}
+
 struct tp_text tp_finding_change(const struct tp_finding *f)
+{
+    struct tp_text t = tp_finding_plain_change(f);
+    if (tp_finding_is_paired(f))
+        tp_append(t.s, sizeof t.s, " paired");
+    return t;
+}
+
+struct tp_text tp_finding_plain_change(const struct tp_finding *f)
 {
     double by = f->now - f->base;
     bool no_base = !isfinite(f->base), no_now = !isfinite(f->now);
@@ -379,8 +394,10 @@ static const char *what_of(const struct tp_gate *g)
     return anything_checked(g) ? g->what : "nothing was checked";
 }
 
-static void add_counts(struct tp_gate_line *line, const size_t *n, bool all)
+/* What moved is counted by its causes; a figure that moved with another is none of its own. */
+static void add_counts(struct tp_gate_line *line, const struct tp_gate *g, bool all)
 {
+    const size_t *n = g->told;
     if (all)
         tp_gate_add(line, "%s regression%s, ", tp_count(n[TP_REGRESSION]).s,
                     n[TP_REGRESSION] == 1 ? "" : "s");
@@ -388,9 +405,14 @@ static void add_counts(struct tp_gate_line *line, const size_t *n, bool all)
         tp_gate_add(line, "%s better, ", tp_count(n[TP_IMPROVED]).s);
     tp_gate_add(line, "%s unchanged", tp_count(n[TP_SAME]).s);
     if (all)
-        tp_gate_add(line, ", %s inconclusive", tp_count(n[TP_INCONCLUSIVE]).s);
+        tp_gate_add(line, ", %s inconclusive", tp_count(g->counts[TP_INCONCLUSIVE]).s);
     if (n[TP_INSENSITIVE])
         tp_gate_add(line, ", %s insensitive", tp_count(n[TP_INSENSITIVE]).s);
+}
+
+bool tp_finding_is_open(const struct tp_gate *g, const struct tp_finding *f)
+{
+    return f->verdict == TP_INCONCLUSIVE && (g->exit_code != 0 || tp_finding_could_gate(g, f));
 }
 
 void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size)
@@ -405,10 +427,10 @@ void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size)
                                     : "FAIL");
     if (what[0])
         tp_gate_add(&line, " (%s)", what);
-    if (pass && g->counts[TP_INCONCLUSIVE])
-        tp_gate_add(&line, " with %s inconclusive", tp_count(g->counts[TP_INCONCLUSIVE]).s);
+    if (pass && g->told[TP_INCONCLUSIVE])
+        tp_gate_add(&line, " with %s inconclusive", tp_count(g->told[TP_INCONCLUSIVE]).s);
     tp_gate_add(&line, ": ");
-    add_counts(&line, g->counts, !pass);
+    add_counts(&line, g, !pass);
     tp_gate_add(&line, "; %s of %s cell%s", tp_count(g->cell_count).s, tp_count(g->cells_total).s,
                 g->cells_total == 1 ? "" : "s");
     snprintf(text, size, "%s", line.s);

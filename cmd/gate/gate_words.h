@@ -49,6 +49,27 @@ struct tp_gate_line tp_finding_sentence(const struct tp_gate *g, const struct tp
  * threshold. */
 struct tp_gate_line tp_finding_evidence(const struct tp_gate *g, const struct tp_finding *f);
 
+/* Inconclusive, and it could have been a regression. */
+bool tp_finding_could_gate(const struct tp_gate *g, const struct tp_finding *f);
+
+/* Inconclusive, and worth a line: of a PASS what could have gated, else all. */
+bool tp_finding_is_open(const struct tp_gate *g, const struct tp_finding *f);
+
+/* "holds 4.9 % more memory", "peak_carved +4.9 %", "option arena_size". */
+struct tp_gate_line tp_cause_text(const struct tp_cause *c);
+
+/* "peak_reserved 131.4 -> 137.9 MiB", without a name that tp_cause_text has; a note's words. */
+struct tp_gate_line tp_cause_values(const struct tp_cause *c);
+
+/* "allowed: 0", "allowed: +5 %  [+8.1, +12.0] p<0.001"; of what is better the proof alone; "". */
+struct tp_gate_line tp_cause_rule(const struct tp_cause *c);
+
+/* The figures that moved with it: "end_reserved +4.9 %, overhead +4.8 % and 3 more"; "". */
+struct tp_gate_line tp_cause_folded(const struct tp_cause *c);
+
+/* All of that, with its cell. */
+struct tp_gate_line tp_cause_sentence(const struct tp_gate *g, const struct tp_cause *c);
+
 /* Metrics of class N say on what they were measured. */
 bool tp_finding_is_timed(const struct tp_finding *f);
 

@@ -18,17 +18,19 @@
 
 /* Each is a whole row: a class, then what it is about. */
 /* clang-format off */
-#define EXACT(name_, path_, unit_, better_, per_device_, allowed_) \
+#define EXACT(name_, path_, unit_, better_, per_device_, allowed_, family_, follows_) \
     {.name = (name_), .path = (path_), .class = TP_CLASS_EXACT, .unit = (unit_), \
-     .better = (better_), .per_device = (per_device_), .allowed = (allowed_)}
+     .better = (better_), .per_device = (per_device_), .allowed = (allowed_), \
+     .family = TP_FAMILY_##family_, .follows = (follows_)}
 #define TIME(name_, path_, class_, allowed_) \
     {.name = (name_), .path = (path_), .class = (class_), .unit = TP_UNIT_NS, \
-     .better = LESS, .allowed = (allowed_)}
+     .better = LESS, .allowed = (allowed_), .family = TP_FAMILY_TIME}
 
-#define BYTES(of)       EXACT(#of, "memory." #of "_bytes", TP_UNIT_BYTES, LESS, true, 0)
-#define SHARE(of)       EXACT(#of, "memory." #of, TP_UNIT_SHARE, LESS, true, SHARE_ALLOWED)
-#define CALLS(of, unit) EXACT("source_calls." #of, "source_calls." #of, unit, LESS, true, 0)
-#define COUNT(of)       EXACT(#of, #of, TP_UNIT_COUNT, LESS, false, 0)
+#define BYTES(of)  EXACT(#of, "memory." #of "_bytes", TP_UNIT_BYTES, LESS, true, 0, MEMORY, 0)
+#define SHARE(of)  EXACT(#of, "memory." #of, TP_UNIT_SHARE, LESS, true, SHARE_ALLOWED, MEMORY, 0)
+#define CALLS(of, unit, follows) \
+    EXACT("source_calls." #of, "source_calls." #of, unit, LESS, true, 0, CALLS, follows)
+#define COUNT(of)  EXACT(#of, #of, TP_UNIT_COUNT, LESS, false, 0, FAILURES, 0)
 #define LATENCY(call, of, class) TIME(call "." of, "latency." call "." of "_ns", class, 0.05)
 
 const struct tp_metric tp_metrics[] = {
@@ -39,23 +41,23 @@ const struct tp_metric tp_metrics[] = {
     BYTES(peak_metadata),
     BYTES(end_reserved),
     BYTES(fits_in),
-    EXACT("overhead", "memory.overhead", TP_UNIT_RATIO, LESS, true, 0),
+    EXACT("overhead", "memory.overhead", TP_UNIT_RATIO, LESS, true, 0, MEMORY, 0),
     SHARE(internal_fragmentation),
     SHARE(internal_fragmentation_weighted),
     SHARE(unused_reserved),
     SHARE(unused_reserved_weighted),
     SHARE(external_fragmentation),
-    CALLS(get, TP_UNIT_COUNT),
-    CALLS(put, TP_UNIT_COUNT),
-    CALLS(wait, TP_UNIT_COUNT),
-    CALLS(get_bytes, TP_UNIT_BYTES),
-    CALLS(put_bytes, TP_UNIT_BYTES),
-    EXACT("reuse", "source_calls.reuse", TP_UNIT_SHARE, MORE, true, SHARE_ALLOWED),
+    CALLS(get, TP_UNIT_COUNT, 0),
+    CALLS(put, TP_UNIT_COUNT, 0),
+    CALLS(wait, TP_UNIT_COUNT, 0),
+    CALLS(get_bytes, TP_UNIT_BYTES, TP_FAMILY_MEMORY),
+    CALLS(put_bytes, TP_UNIT_BYTES, TP_FAMILY_MEMORY),
+    EXACT("reuse", "source_calls.reuse", TP_UNIT_SHARE, MORE, true, SHARE_ALLOWED, CALLS, 0),
     COUNT(failed_allocations),
     COUNT(skipped_operations),
     COUNT(skipped_trims),
     {.name = "instructions", .path = "instructions.per_op", .class = TP_CLASS_INSTRUCTIONS,
-     .unit = TP_UNIT_INSTRUCTIONS, .better = LESS, .allowed = 0.01},
+     .unit = TP_UNIT_INSTRUCTIONS, .better = LESS, .allowed = 0.01, .family = TP_FAMILY_TIME},
     TIME("ns_per_op", "throughput.ns_per_op", TP_CLASS_NOISY, 0.05),
     LATENCY("alloc", "p90", TP_CLASS_NOISY),
     LATENCY("alloc", "p99", TP_CLASS_NOISY),

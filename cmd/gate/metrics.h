@@ -27,6 +27,18 @@ enum tp_unit {
     TP_UNIT_INSTRUCTIONS /* per operation */
 };
 
+/* What moves together: the gate says it in one line. */
+enum tp_family {
+    TP_FAMILY_OPTION,      /* no metric's: an option that is another */
+    TP_FAMILY_INSTABILITY, /* no metric's: it does not agree with itself any more */
+    TP_FAMILY_FAILURES,    /* fails more allocations */
+    TP_FAMILY_MEMORY,      /* holds more memory */
+    TP_FAMILY_CALLS,       /* calls the system more */
+    TP_FAMILY_TIME,        /* is slower */
+    TP_FAMILIES
+};
+extern const char *const tp_family_names[TP_FAMILIES]; /* as in JSON */
+
 /* Whether less or more of it is better. */
 enum tp_better { TP_BETTER_LESS, TP_BETTER_MORE };
 
@@ -39,6 +51,8 @@ struct tp_metric {
     enum tp_unit unit;
     enum tp_better better;
     bool per_device;
+    enum tp_family family;
+    enum tp_family follows; /* it moves with that one too; 0: with none */
     double allowed; /* default: worse by so much is no regression; E: absolute, else a share */
 };
 

@@ -146,7 +146,8 @@ timed() {
     matches "$err" '^tapool: regression: peak_granted of a.json, arena$'
     matches "$out" '^REGRESSION +a.json, arena$'
     matches "$out" '^FAIL.*: 1 regression,'
-    matches "$out" 'again: +tapool check a.json -s arena --seed 7$'
+    matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --seed 7$'
+    matches "$out" '^  peak_granted \+[0-9,.]+ % +1,000 B -> '
     sed -i 's/"touch"/"tolerances": {"peak_granted": "9000%"},\n"touch"/' tapool-baseline.json
     ok check
     sed -i 's/"peak_granted": [0-9]*,/"peak_granted": 900000000,/; s/9000%/1%/' tapool-baseline.json
@@ -155,6 +156,30 @@ timed() {
     ok check --update
     matches "$out" '^changed +a.json, arena: peak_granted 858.3 MiB -> '
     is tapool-baseline.json 'd["cells"]["a.json"]["arena"]["host"]["tolerances"]' "{'peak_granted': '1%'}"
+}
+
+@test "a policy that holds more memory is one regression, with what moved folded under it" {
+    some_trace >a.json
+    ok check a.json -s arena:arena_size=1MiB --update
+    sed -i 's/"arena:arena_size=1MiB"/"arena"/' tapool-baseline.json
+    ok check a.json -s arena --update
+    sed -i 's/"spec": "arena"/"spec": "arena:first_range=8MiB"/; s/"first_range": "64KiB"/"first_range": "8MiB"/' tapool-baseline.json
+    capture check --export-json c.json
+    [ "$rc" -eq 1 ]
+    matches "$err" '^tapool: regression: peak_reserved of a.json, arena$'
+    matches "$out" '^  holds [0-9,.]+ % more memory +peak_reserved .* -> 8 MiB, allowed: 0$'
+    matches "$out" '^    with it: end_reserved \+'
+    matches "$out" ' and [0-9]+ more$'
+    matches "$out" '^  makes 1 fewer call to the system +source_calls.get 2 -> 1$'
+    matches "$out" '^FAIL .*: 1 regression, [01] better, '
+    lacks "$out" 'lock it in'
+    is c.json '[(c["family"], c["verdict"]) for c in d["causes"]][0]' "('memory', 'regression')"
+    is c.json 'd["counts"]["regression"] > 5' True
+    is c.json 'd["findings"][d["causes"][0]["findings"][0]]["metric"]' peak_reserved
+    # all of it
+    capture check -v
+    matches "$out" '^    end_reserved +.* allowed: 0$'
+    matches "$out" '^    unused_reserved +'
 }
 
 @test "an option that changed fails and is named" {
@@ -423,8 +448,8 @@ unfinished() {
     capture check --bin ./slow --base-bin ./base
     [ "$rc" -eq 1 ]
     matches "$err" '^tapool: regression: ns_per_op of a.json, arena$'
-    matches "$out" 'ns_per_op +9.992 -> 12.01 ns +\+20.2 % +allowed: \+5 %'
-    matches "$out" 'again: +tapool check a.json -s arena --bin ./slow --base-bin ./base --seed 7 --core none --pairs 6 --min-time 0ms$'
+    matches "$out" '^  is 20.2 % slower +ns_per_op 9.992 -> 12.01 ns, allowed: \+5 %'
+    matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --bin ./slow --base-bin ./base --seed 7 --core none --pairs 6 --min-time 0ms$'
     ok check --bin ./base --base-bin ./slow
     matches "$out" '^better +a.json, arena$'
     ok check --bin ./base --base-bin ./noisy --require latency

@@ -121,8 +121,8 @@ patch_lru() { sed -i "$1" "$REPO/$LRU"; }
     gated "twice the memory"
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$out" "$err")"
     matches "$out" '^REGRESSION +sqlite'
-    matches "$out" '^  peak_reserved +.*\+[0-9.]+ %'
-    matches "$out" '^FAIL.*: [0-9]+ regression'
+    matches "$out" '^  holds [0-9.]+ % more memory +peak_reserved .* -> .* allowed: 0$'
+    matches "$out" '^FAIL.*: 1 regression, '
     is "$findings/check.json" "[f['class'] for f in d['findings'] if f['metric']=='peak_reserved'][0]" E
     is "$findings/check.json" "[f['verdict'] for f in d['findings'] if f['metric']=='peak_reserved'][0]" regression
     well_formed "$findings/check.xml"
@@ -138,7 +138,7 @@ patch_lru() { sed -i "$1" "$REPO/$LRU"; }
     patch_lru 's/^    node->refs = 1;$/    for (volatile int i = 0; i < 400; i++)\n        ;\n&/'
     gated "twice the instructions" --require instructions
     [ "$rc" -eq 1 ] || fail "exit code $rc" "$(cat "$out" "$err")"
-    matches "$out" '^  instructions +[0-9,.]+ -> [0-9,.]+ +\+[0-9,.]+ %'
+    matches "$out" '^  takes [0-9,.]+ % more instructions +instructions [0-9,.]+ -> [0-9,.]+, allowed: '
     is "$findings/check.json" "[f['metric'] for f in d['findings'] if f['verdict']=='regression']" "['instructions']"
     is "$findings/check.json" "[f['change'] > 1 for f in d['findings'] if f['metric']=='instructions'][0]" True
 }

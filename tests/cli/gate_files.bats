@@ -75,14 +75,20 @@ import re, sys
 for path in sys.argv[1:]:
     text = open(path, encoding="utf-8").read()
     assert text.startswith("## tapool check: "), path
+    assert " p " not in text.partition("<details>")[0], path
     assert text.count("<details>") == text.count("</details>") == (0 if "UNFINISHED" in text else 1)
-    width = 0
+    width = rows = 0
+    seen = True
     for line in text.split("\n"):
+        seen = seen and not line.startswith("<details>")
         if not line.startswith("|"):
-            width = 0
+            width = rows = 0
             continue
         cells = len(re.sub(r"\\.", "", line).split("|"))
         width = width or cells
+        rows += 1
+        # of what is seen without opening anything: 6 columns, 5 rows below a head of two lines
+        assert not seen or (cells <= 6 + 2 and rows <= 5 + 2), (path, line)
         assert cells == width, (path, line)
         outside = re.sub(r"(?<![\\`])(`+)(?!`).*?(?<!`)\1(?!`)", "", line)
         assert not re.search(r"<|(?<!\\)\[[a-z]", outside) and "@e" not in outside, (path, line, outside)

@@ -512,6 +512,8 @@ static void expect(struct outcome *x, int status, int code, const char *sentence
     if (sentence && !strstr(x->err.text, sentence))
         fail_msg("'%s' does not say '%s'", x->err.text, sentence);
     free(x->k.findings.items);
+    free(x->k.moved);
+    free(x->k.causes);
 }
 
 static void exit_codes_follow_from_what_was_found(void **state)
@@ -531,6 +533,16 @@ static void exit_codes_follow_from_what_was_found(void **state)
     expect(&x, TP_EFOUND, TP_EXIT_FOUND, "peak_reserved of web.tpt, arena, and 1 more");
     assert_string_equal(x.k.gate.again, "tapool check 'my traces/web.tpt' -s arena --base-bin "
                                         "'old'\\''s/tapool' --seed 42");
+
+    begin_outcome(&x); /* for one reason; by the program that ran */
+    snprintf(x.k.program, sizeof x.k.program, "/opt/my tapool");
+    add(&x, "end_reserved", TP_REGRESSION);
+    add(&x, "peak_reserved", TP_REGRESSION);
+    add(&x, "peak_carved", TP_IMPROVED);
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "regression: peak_reserved of web.tpt, arena");
+    assert_null(strstr(x.err.text, "more"));
+    assert_string_equal(x.k.gate.again,
+                        "'/opt/my tapool' check 'my traces/web.tpt' -s arena --seed 42");
 
     begin_outcome(&x);
     add(&x, "ns_per_op", TP_INCONCLUSIVE);

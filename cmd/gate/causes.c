@@ -1,0 +1,263 @@
+/* What moved, by cause: figures of one family of a cell move together, so one line stands for all
+ * of them, with the rest folded under it. A figure that got better because its family got worse is
+ * no improvement to lock in. See gate.h.
+ *
+ *     findings --> those that moved --> by cell and family --> regressions, then improvements
+ *                                       (an option is a cause of its own)
+ *
+ * Known weakness: that figures of a family have one cause is likely, not known; -v and the JSON
+ * show each of them. */
+#include "cmd/gate/gate_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOLDED = 4 }; /* figures that are named in one line */
+
+/* ---- families ---- */
+
+const char *const tp_family_names[TP_FAMILIES] = {
+    "option", "instability", "failures", "memory", "calls", "time",
+};
+
+/* How a figure reads that stands for its family, the best to stand for it first. Others are named,
+ * with their change. */
+static const struct speech {
+    const char *metric;
+    struct words {
+        const char *before, *behind, *one; /* behind the change; where that is 1; NULL: as behind */
+    } worse, better;
+} speeches[] = {
+    {"peak_reserved", {"holds", "more memory", NULL}, {"holds", "less memory", NULL}},
+    {"fits_in", {"needs", "more memory", NULL}, {"needs", "less memory", NULL}},
+    {"end_reserved", {"keeps", "more memory", NULL}, {"keeps", "less memory", NULL}},
+    {"source_calls.get",
+     {"makes", "more calls to the", "more call to the"},
+     {"makes", "fewer calls to the", "fewer call to the"}},
+    {"failed_allocations",
+     {"fails", "more allocations", "more allocation"},
+     {"fails", "fewer allocations", "fewer allocation"}},
+    {"ns_per_op", {"is", "slower", NULL}, {"takes", "less time", NULL}},
+    {"instructions", {"takes", "more instructions", NULL}, {"takes", "fewer instructions", NULL}},
+};
+enum { SPEECHES = sizeof speeches / sizeof *speeches };
+
+static size_t rank_of(const struct tp_finding *f)
+{
+    for (size_t i = 0; f->metric && i < SPEECHES; i++)
+        if (!strcmp(speeches[i].metric, f->metric->name))
+            return i;
+    return SPEECHES + (f->metric ? (size_t)(f->metric - tp_metrics) : 0);
+}
+
+static enum tp_family own_family(const struct tp_finding *f)
+{
+    return !f->metric   ? TP_FAMILY_OPTION
+           : f->note[0] ? TP_FAMILY_INSTABILITY /* it disagrees with itself, or is gone */
+                        : f->metric->family;
+}
+
+/* ---- grouping ---- */
+
+static int order_of(size_t a, size_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* By cell and family; in it what got worse first, then what can stand for the others. */
+static int by_cause(const void *a, const void *b)
+{
+    const struct tp_moved *x = a, *y = b;
+    const struct tp_finding *f = x->finding, *g = y->finding;
+    int order = order_of((uintptr_t)f->cell, (uintptr_t)g->cell);
+    if (!order)
+        order = order_of(x->family, y->family);
+    if (!order)
+        order = order_of(f->verdict != TP_REGRESSION, g->verdict != TP_REGRESSION);
+    if (!order)
+        order = order_of(rank_of(f), rank_of(g));
+    if (!order)
+        order = order_of(f->device, g->device);
+    return order ? order : order_of((uintptr_t)f, (uintptr_t)g);
+}
+
+static bool is_one_cell(const struct tp_moved *a, const struct tp_moved *b)
+{
+    return a->finding->cell == b->finding->cell;
+}
+
+static bool is_one_cause(const struct tp_moved *a, const struct tp_moved *b)
+{
+    return is_one_cell(a, b) && a->family == b->family && a->family != TP_FAMILY_OPTION;
+}
+
+/* Bytes that were asked for grow with what is held, and with how often it is asked. They go with
+ * the latter where that got worse, else with memory where that moved. */
+static void settle_followers(struct tp_moved *cell, size_t count)
+{
+    bool worse[TP_FAMILIES] = {false}, moved[TP_FAMILIES] = {false};
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_finding *f = cell[i].finding;
+        bool follows = f->metric && f->metric->follows;
+        worse[cell[i].family] |= !follows && f->verdict == TP_REGRESSION;
+        moved[cell[i].family] = true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_metric *m = cell[i].finding->metric;
+        if (m && m->follows && cell[i].family == m->family && !worse[m->family] &&
+            moved[m->follows])
+            cell[i].family = m->follows;
+    }
+}
+
+static size_t run_of(const struct tp_moved *from, size_t left,
+                     bool together(const struct tp_moved *, const struct tp_moved *))
+{
+    size_t n = 1;
+    while (n < left && together(from, &from[n]))
+        n++;
+    return n;
+}
+
+static void add_causes(struct tp_gate *g, enum tp_verdict verdict, struct tp_cause *causes)
+{
+    for (size_t i = 0, n; i < g->moved_count; i += n) {
+        n = run_of(&g->moved[i], g->moved_count - i, is_one_cause);
+        if (g->moved[i].finding->verdict == verdict)
+            causes[g->cause_count++] = (struct tp_cause){.verdict = verdict,
+                                                         .family = g->moved[i].family,
+                                                         .lead = g->moved[i].finding,
+                                                         .figures = &g->moved[i],
+                                                         .count = n};
+    }
+    g->told[verdict] = g->cause_count - (verdict == TP_REGRESSION ? 0 : g->told[TP_REGRESSION]);
+}
+
+void tp_gate_group(struct tp_gate *g, struct tp_moved *moved, struct tp_cause *causes)
+{
+    g->moved = moved;
+    g->causes = causes;
+    g->moved_count = g->cause_count = 0;
+    memset(g->counts, 0, sizeof g->counts);
+    for (size_t i = 0; i < g->finding_count; i++) {
+        const struct tp_finding *f = &g->findings[i];
+        g->counts[f->verdict]++;
+        if (f->verdict == TP_REGRESSION || f->verdict == TP_IMPROVED)
+            moved[g->moved_count++] = (struct tp_moved){f, own_family(f)};
+    }
+    memcpy(g->told, g->counts, sizeof g->told);
+    g->told[TP_INCONCLUSIVE] = 0;
+    for (size_t i = 0; i < g->finding_count; i++)
+        g->told[TP_INCONCLUSIVE] += tp_finding_could_gate(g, &g->findings[i]);
+    qsort(moved, g->moved_count, sizeof *moved, by_cause);
+    for (size_t i = 0, n; i < g->moved_count; i += n) {
+        n = run_of(&moved[i], g->moved_count - i, is_one_cell);
+        settle_followers(&moved[i], n);
+    }
+    qsort(moved, g->moved_count, sizeof *moved, by_cause);
+    add_causes(g, TP_REGRESSION, causes);
+    add_causes(g, TP_IMPROVED, causes);
+}
+
+/* Noise alone kept it from being a regression, or it is what the verdict on a cell rests on. The
+ * tail of a distribution varies so much on most machines that a line about each says nothing. */
+bool tp_finding_could_gate(const struct tp_gate *g, const struct tp_finding *f)
+{
+    if (f->verdict != TP_INCONCLUSIVE)
+        return false;
+    return tp_metric_is_ns_per_op(f->metric) || f->difference.estimate >= 1 + g->effect;
+}
+
+/* ---- words ---- */
+
+/* Calls go to the system or to a driver, as the source is this machine's memory or none of it. */
+static const char *callee(const struct tp_finding *f)
+{
+    bool host = !f->cell || !strncmp(f->cell->source, "host", 4);
+    return strncmp(f->metric->name, "source_calls", 12) ? "" : host ? " system" : " driver";
+}
+
+/* It has a change that words of its own say; else it is named. */
+static bool has_speech(const struct tp_cause *c)
+{
+    struct tp_text change = tp_finding_plain_change(c->lead);
+    bool sign = (change.s[0] == '+' || change.s[0] == '-') && change.s[1];
+    return c->family != TP_FAMILY_OPTION && c->family != TP_FAMILY_INSTABILITY && sign &&
+           !c->lead->device && rank_of(c->lead) < SPEECHES;
+}
+
+struct tp_gate_line tp_cause_text(const struct tp_cause *c)
+{
+    const struct tp_finding *f = c->lead;
+    struct tp_text change = tp_finding_plain_change(f);
+    struct tp_gate_line line = {""};
+    bool worse = f->verdict == TP_REGRESSION;
+    if (has_speech(c)) {
+        const struct speech *s = &speeches[rank_of(f)];
+        const struct words *w = worse ? &s->worse : &s->better;
+        bool one = w->one && !strcmp(change.s + 1, "1");
+        tp_gate_add(&line, "%s %s %s%s", w->before, change.s + 1, one ? w->one : w->behind,
+                    callee(f));
+    } else {
+        tp_gate_add(&line, "%s", tp_finding_name(f).s);
+        if (change.s[0] && c->family != TP_FAMILY_INSTABILITY)
+            tp_gate_add(&line, " %s", change.s);
+    }
+    if (tp_finding_is_paired(f))
+        tp_gate_add(&line, " (paired)");
+    return line;
+}
+
+struct tp_gate_line tp_cause_values(const struct tp_cause *c)
+{
+    const struct tp_finding *f = c->lead;
+    struct tp_gate_line line = {""};
+    if (c->family == TP_FAMILY_INSTABILITY)
+        return tp_finding_note(f);
+    if (has_speech(c))
+        tp_gate_add(&line, "%s ", tp_finding_name(f).s);
+    tp_gate_add(&line, "%s", tp_finding_values(f).s);
+    return line;
+}
+
+struct tp_gate_line tp_cause_rule(const struct tp_cause *c)
+{
+    const struct tp_finding *f = c->lead;
+    struct tp_gate_line line = {""};
+    if (!f->metric || c->family == TP_FAMILY_INSTABILITY)
+        return line;
+    if (c->verdict == TP_REGRESSION)
+        tp_gate_add(&line, "allowed: %s", tp_finding_allowed(f).s);
+    if (tp_finding_interval(f).s[0])
+        tp_gate_add(&line, "%s%s %s", line.s[0] ? "  " : "", tp_finding_interval(f).s,
+                    tp_p_text(tp_finding_p(f, true)).s);
+    return line;
+}
+
+struct tp_gate_line tp_cause_folded(const struct tp_cause *c)
+{
+    struct tp_gate_line line = {""};
+    for (size_t i = 1; i < c->count && i <= FOLDED; i++) {
+        const struct tp_finding *f = c->figures[i].finding;
+        bool noted = c->family == TP_FAMILY_INSTABILITY;
+        tp_gate_add(&line, "%s%s%s%s", i == 1 ? "" : ", ", tp_finding_name(f).s, noted ? "" : " ",
+                    noted ? "" : tp_finding_change(f).s);
+    }
+    if (c->count > FOLDED + 1)
+        tp_gate_add(&line, " and %s more", tp_count(c->count - FOLDED - 1).s);
+    return line;
+}
+
+struct tp_gate_line tp_cause_sentence(const struct tp_gate *g, const struct tp_cause *c)
+{
+    struct tp_gate_line line = tp_gate_cell_text(g, c->lead->cell);
+    tp_gate_add(&line, "%s %s%s ", has_speech(c) ? "" : ":", tp_cause_text(c).s,
+                c->family == TP_FAMILY_INSTABILITY ? "" : ":");
+    tp_gate_add(&line, "%s", tp_cause_values(c).s);
+    if (tp_cause_rule(c).s[0])
+        tp_gate_add(&line, ", %s", tp_cause_rule(c).s);
+    if (c->count > 1)
+        tp_gate_add(&line, "; with it %s", tp_cause_folded(c).s);
+    return line;
+}

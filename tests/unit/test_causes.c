@@ -1,0 +1,254 @@
+/* What moved, by cause: which values stand in one line, what stands for them, and what is said. */
+#include "tests/unit/gate_rig.h"
+
+#include "cmd/gate/gate_words.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { MAX = 64 };
+
+struct found {
+    struct tp_gate gate;
+    struct tp_gate_cell cells[2];
+    struct tp_finding findings[MAX];
+    struct tp_moved moved[MAX];
+    struct tp_cause causes[MAX];
+    size_t count;
+};
+
+static void begin(struct found *x)
+{
+    *x = (struct found){.cells = {{"web.tpt", "web.tpt", "arena", "host"},
+                                  {"gpu.tpt", "gpu.tpt", "lru", "virtual"}}};
+    x->gate.effect = 0.05;
+}
+
+static struct tp_finding *add(struct found *x, size_t cell, const char *metric, double base,
+                              double now)
+{
+    assert_true(x->count < MAX);
+    x->findings[x->count] = rig_exact(&x->cells[cell], metric, base, now);
+    return &x->findings[x->count++];
+}
+
+static void group(struct found *x)
+{
+    x->gate.findings = x->findings;
+    x->gate.finding_count = x->count;
+    tp_gate_group(&x->gate, x->moved, x->causes);
+}
+
+static void expect(const struct found *x, size_t cause, enum tp_verdict verdict, size_t figures,
+                   const char *text)
+{
+    assert_true(cause < x->gate.cause_count);
+    const struct tp_cause *c = &x->gate.causes[cause];
+    assert_string_equal(tp_cause_text(c).s, text);
+    assert_int_equal(c->verdict, verdict);
+    assert_int_equal(c->count, figures);
+    assert_ptr_equal(c->figures[0].finding, c->lead);
+}
+
+/* What a policy that holds more memory does to a cell: fifteen values got worse and three better,
+ * and no other than the first is news. */
+static void one_reason_is_one_line(void **state)
+{
+    (void)state;
+    static const char *const worse[] = {"unused_reserved",
+                                        "unused_reserved_weighted",
+                                        "end_reserved",
+                                        "fits_in",
+                                        "overhead",
+                                        "peak_granted",
+                                        "peak_reserved",
+                                        "internal_fragmentation",
+                                        "source_calls.get_bytes",
+                                        "internal_fragmentation_weighted"};
+    static const char *const better[] = {"peak_carved", "peak_metadata", "external_fragmentation"};
+    struct found x;
+    begin(&x);
+    for (size_t i = 0; i < sizeof worse / sizeof *worse; i++)
+        add(&x, 0, worse[i], 0.5, 0.565);
+    for (size_t i = 0; i < sizeof better / sizeof *better; i++)
+        add(&x, 0, better[i], 0.5, 0.4);
+    add(&x, 0, "peak_requested", 100, 100);
+    group(&x);
+    assert_int_equal(x.gate.cause_count, 1);
+    expect(&x, 0, TP_REGRESSION, 13, "holds 13.0 % more memory");
+    assert_int_equal(x.gate.told[TP_REGRESSION], 1);
+    assert_int_equal(x.gate.told[TP_IMPROVED], 0);
+    assert_int_equal(x.gate.told[TP_SAME], 1);
+    assert_int_equal(x.gate.counts[TP_REGRESSION], 10);
+    assert_int_equal(x.gate.counts[TP_IMPROVED], 3);
+    assert_non_null(strstr(tp_cause_folded(x.gate.causes).s, "fits_in +13.0 %, end_reserved"));
+    assert_non_null(strstr(tp_cause_folded(x.gate.causes).s, " and 8 more"));
+}
+
+/* Two cells, and two families of one cell, have a reason each; improvements come last. */
+static void reasons_stay_apart(void **state)
+{
+    (void)state;
+    struct found x;
+    begin(&x);
+    add(&x, 1, "peak_reserved", 4096, 2048);
+    add(&x, 0, "peak_reserved", 1000, 1100);
+    add(&x, 1, "source_calls.get", 10, 1210);
+    add(&x, 1, "reuse", 0.99, 0.5);
+    add(&x, 0, "instructions", 100, 90);
+    add(&x, 1, "failed_allocations", 0, 12);
+    group(&x);
+    assert_int_equal(x.gate.cause_count, 5);
+    expect(&x, 0, TP_REGRESSION, 1, "holds 10.0 % more memory");
+    expect(&x, 1, TP_REGRESSION, 1, "fails 12 more allocations");
+    expect(&x, 2, TP_REGRESSION, 2, "makes 1,200 more calls to the driver");
+    expect(&x, 3, TP_IMPROVED, 1, "takes 10.0 % fewer instructions");
+    expect(&x, 4, TP_IMPROVED, 1, "holds 50.0 % less memory");
+}
+
+/* Bytes that were asked for go with the calls where there are more of them, else with memory. */
+static void bytes_go_with_what_moved_them(void **state)
+{
+    (void)state;
+    static const struct {
+        double get, reserved;
+        size_t causes, first;
+        const char *text;
+    } cases[] = {
+        {10, 2000, 1, 2, "holds 100.0 % more memory"}, /* the same calls for more */
+        {1010, 1000, 1, 2, "makes 1,000 more calls to the system"},
+        {1010, 2000, 2, 1, "holds 100.0 % more memory"},
+        {9, 2000, 2, 2, "holds 100.0 % more memory"}, /* fewer calls for more: an exchange */
+        {10, 1000, 1, 1, "source_calls.get_bytes +100.0 %"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct found x;
+        begin(&x);
+        add(&x, 0, "peak_reserved", 1000, cases[i].reserved);
+        add(&x, 0, "source_calls.get", 10, cases[i].get);
+        add(&x, 0, "source_calls.get_bytes", 1000, 2000);
+        group(&x);
+        assert_int_equal(x.gate.cause_count, cases[i].causes);
+        expect(&x, 0, TP_REGRESSION, cases[i].first, cases[i].text);
+    }
+}
+
+/* An option is a cause of its own; values that are no longer exact are told apart from those that
+ * are merely more. */
+static void what_is_no_size_is_told_apart(void **state)
+{
+    (void)state;
+    struct found x;
+    begin(&x);
+    add(&x, 0, "peak_reserved", 1000, 1100);
+    struct tp_finding *f = add(&x, 0, "peak_carved", 1000, 1100);
+    RIG_TEXT(f->note, "became nondeterministic: 1,000 and 1,100 B in two replays");
+    for (int i = 0; i < 2; i++) {
+        f = add(&x, 0, "peak_reserved", 1, 2);
+        f->metric = NULL;
+        RIG_TEXT(f->note, i ? "option a: 1 -> 2" : "option b: 1 -> 2");
+    }
+    group(&x);
+    assert_int_equal(x.gate.cause_count, 4);
+    expect(&x, 0, TP_REGRESSION, 1, "option b");
+    expect(&x, 1, TP_REGRESSION, 1, "option a");
+    expect(&x, 2, TP_REGRESSION, 1, "peak_carved");
+    expect(&x, 3, TP_REGRESSION, 1, "holds 10.0 % more memory");
+    assert_string_equal(tp_cause_values(&x.gate.causes[2]).s,
+                        "became nondeterministic: 1,000 and 1,100 B in two replays");
+    assert_string_equal(tp_cause_sentence(&x.gate, &x.gate.causes[0]).s,
+                        "web.tpt, arena: option b: 1 -> 2");
+}
+
+/* Other devices than the first are named, and values that never changed are no reason. */
+static void devices_are_named(void **state)
+{
+    (void)state;
+    struct found x;
+    begin(&x);
+    add(&x, 1, "peak_reserved", 1000, 1000);
+    add(&x, 1, "peak_reserved", 1000, 1500)->device = 1;
+    group(&x);
+    assert_int_equal(x.gate.cause_count, 1);
+    expect(&x, 0, TP_REGRESSION, 1, "peak_reserved[1] +50.0 %");
+    begin(&x);
+    group(&x);
+    assert_int_equal(x.gate.cause_count, 0);
+}
+
+/* The ratio of the two medians that are printed, or the word that says that it is another. */
+static void a_change_is_that_of_its_pair(void **state)
+{
+    (void)state;
+    struct found x;
+    begin(&x);
+    x.findings[x.count++] = rig_timed(&x.cells[0], TP_REGRESSION, 1.101, 0.02, 1e-6);
+    group(&x);
+    assert_string_equal(tp_finding_change(&x.findings[0]).s, "+10.1 %");
+    expect(&x, 0, TP_REGRESSION, 1, "is 10.1 % slower");
+    x.findings[0].change = 0.12; /* the median of the pairs' ratios */
+    assert_string_equal(tp_finding_change(&x.findings[0]).s, "+12.0 % paired");
+    expect(&x, 0, TP_REGRESSION, 1, "is 12.0 % slower (paired)");
+}
+
+/* A tail that was not slower by what counts could not have been a regression, however noisy. */
+static void inconclusive_is_what_could_have_gated(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metric;
+        double ratio;
+        bool could;
+    } cases[] = {{"ns_per_op", 0.9, true},     {"ns_per_op", 1.3, true},
+                 {"alloc.p99", 1.0499, false}, {"alloc.p99", 1.0501, true},
+                 {"free.p90", 0.7, false},     {"free.p90", NAN, false}};
+    struct found x;
+    begin(&x);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_finding *f = &x.findings[x.count++];
+        *f = rig_timed(&x.cells[0], TP_INCONCLUSIVE, cases[i].ratio, 0.2, 0.3);
+        f->metric = tp_metric_find(cases[i].metric, NULL);
+        assert_int_equal(tp_finding_could_gate(&x.gate, f), cases[i].could);
+        assert_int_equal(tp_finding_is_open(&x.gate, f), cases[i].could);
+        f->verdict = TP_SAME;
+        assert_false(tp_finding_could_gate(&x.gate, f));
+        f->verdict = TP_INCONCLUSIVE;
+    }
+    group(&x);
+    assert_int_equal(x.gate.counts[TP_INCONCLUSIVE], 6);
+    assert_int_equal(x.gate.told[TP_INCONCLUSIVE], 3);
+    x.gate.exit_code = 5; /* all of them count where they are made to fail */
+    assert_true(tp_finding_is_open(&x.gate, &x.findings[2]));
+}
+
+/* A metric without a family would stand with the options. */
+static void every_metric_has_a_family(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < tp_metric_count; i++) {
+        const struct tp_metric *m = &tp_metrics[i];
+        assert_true(m->family >= TP_FAMILY_FAILURES && m->family < TP_FAMILIES);
+        assert_true(m->follows == 0 || m->follows != m->family);
+        assert_int_equal(m->family == TP_FAMILY_TIME, m->class != TP_CLASS_EXACT);
+    }
+    for (size_t i = 0; i < TP_FAMILIES; i++)
+        assert_non_null(tp_family_names[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_reason_is_one_line),
+        cmocka_unit_test(reasons_stay_apart),
+        cmocka_unit_test(bytes_go_with_what_moved_them),
+        cmocka_unit_test(what_is_no_size_is_told_apart),
+        cmocka_unit_test(devices_are_named),
+        cmocka_unit_test(a_change_is_that_of_its_pair),
+        cmocka_unit_test(inconclusive_is_what_could_have_gated),
+        cmocka_unit_test(every_metric_has_a_family),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

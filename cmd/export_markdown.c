@@ -50,11 +50,8 @@ static void write_table(const struct tp_table *t, FILE *out)
 /* "6,170 events on host, program 26cb3d59f4fc" */
 static void write_head(const struct tp_result *results, size_t count, FILE *out)
 {
-    const struct tp_result *r = &results[count - 1];
+    const struct tp_result *r = tp_first_sourced(results, count);
     char names[512];
-    for (size_t i = count; i-- > 0;)
-        if (!(results[i].spec->strategy->caps & TP_CAP_FOREIGN))
-            r = &results[i];
     fputs("### ", out);
     tp_markdown_text(r->trace->meta.name, out);
     fprintf(out, "\n\n%s%s event%s on ", r->trace->cut ? "the first " : "",
@@ -107,6 +104,7 @@ static int write_trace(const struct tp_report *rep, size_t first, size_t count, 
     const struct tp_result *results = &rep->results[first];
     struct tp_page page = {.out = out, .width = INT_MAX, .markdown = true};
     struct tp_table t = {.rows = calloc(count + 2, sizeof *t.rows)};
+    struct tp_pick pick;
     if (!t.rows)
         return TP_ENOMEM;
     tp_table_fill(rep, results, count, false, &t);
@@ -116,7 +114,8 @@ static int write_trace(const struct tp_report *rep, size_t first, size_t count, 
     tp_table_demand(results, &page);
     tp_page_line(&page);
     tp_report_oom(results, count, &page);
-    tp_pick_print(results, count, &page);
+    tp_report_pick(results, count, false, &pick);
+    tp_pick_print(&pick, &page);
     tp_page_line(&page);
     write_warnings(results, count, out);
     write_options(rep, results, count, out);

@@ -207,6 +207,14 @@ bool tp_result_is_virtual(const struct tp_result *r)
            r->source->layers[0].ops->flags & TP_SRC_VIRTUAL;
 }
 
+const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!(results[i].spec->strategy->caps & TP_CAP_FOREIGN))
+            return &results[i];
+    return results;
+}
+
 const char *tp_result_scope(const struct tp_result *r)
 {
     return tp_result_is_virtual(r) ? "policy" : "policy_and_source";
@@ -223,19 +231,14 @@ bool tp_result_is_device(const struct tp_result *r)
            r->source->layers[0].ops->flags & TP_SRC_DEVICE;
 }
 
-bool tp_spec_reuses_unsafely(const struct tp_strategy_spec *spec, const struct tp_program_facts *f,
-                             double reuse)
-{
-    const struct tp_strategy *s = spec->strategy;
-    bool knows = s->caps & TP_CAP_STREAMS || s->group != TP_GROUP_POLICY;
-    bool several = f->kind == TP_KIND_DEVICE && f->streams > f->devices;
-    return (!knows && several && reuse > 0) ||
-           (!strcmp(s->name, "stream-pool") && tp_strategy_spec_says(spec, "compat", "origin"));
-}
-
 bool tp_result_reuses_unsafely(const struct tp_result *r)
 {
-    return tp_spec_reuses_unsafely(r->spec, r->facts, tp_run_reuse(r->run));
+    const struct tp_strategy *s = r->spec->strategy;
+    const struct tp_program_facts *f = r->facts;
+    bool knows = s->caps & TP_CAP_STREAMS || s->group != TP_GROUP_POLICY;
+    bool several = f->kind == TP_KIND_DEVICE && f->streams > f->devices;
+    return (!knows && several && tp_run_reuse(r->run) > 0) ||
+           (!strcmp(s->name, "stream-pool") && tp_strategy_spec_says(r->spec, "compat", "origin"));
 }
 
 const char *tp_result_callee(const struct tp_result *r)

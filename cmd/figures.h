@@ -53,6 +53,9 @@ double tp_run_needed(const struct tp_run *run);      /* peak reserved / trace pe
 /* Times of a virtual source are the policy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);
 
+/* The first that plays on a source at all, else the first: what the whole table is played on. */
+const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t count);
+
 /* What is in its times: "policy" alone, or "policy_and_source". */
 const char *tp_result_scope(const struct tp_result *r);
 
@@ -68,10 +71,7 @@ enum tp_touch tp_touch_named(const char *name);
 bool tp_result_is_device(const struct tp_result *r);
 
 /* It hands out memory on which another stream of this trace may still work: a policy that knows no
- * streams and reuses memory, or one that is told to ignore them. `reuse`: tp_run_reuse of its run.
- */
-bool tp_spec_reuses_unsafely(const struct tp_strategy_spec *spec, const struct tp_program_facts *f,
-                             double reuse);
+ * streams and reuses memory, or one that is told to ignore them. */
 bool tp_result_reuses_unsafely(const struct tp_result *r);
 
 /* Of one device; where there is nothing but the usage pass, its peak twice. */

@@ -48,6 +48,10 @@ void tp_report_detail(const struct tp_report *r, const struct tp_result *result,
                       struct tp_page *page);
 void tp_report_table(const struct tp_report *r, size_t first, size_t count, struct tp_page *page);
 
+/* Which of those of one trace, and why (cmd/pick.h). */
+struct tp_pick;
+void tp_report_pick(const struct tp_result *results, size_t count, bool exact, struct tp_pick *out);
+
 /* What -v adds to either. */
 void tp_report_verbose(const struct tp_report *r, const struct tp_result *result,
                        struct tp_page *page);

@@ -167,6 +167,7 @@ void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace)
     tp_json_uint(j, t, "threads", f->recorded_threads);
     tp_json_uint(j, t, "streams", f->streams);
     tp_json_uint(j, t, "devices", f->devices);
+    tp_json_uint(j, t, "frees", f->ops[TP_FREE]);
     tp_json_uint(j, t, "live_at_end", f->live_at_end);
     cJSON *repairs = tp_json_object(j, t, "repairs");
     for (int i = 0; i < TP_REPAIR_COUNT; i++)

@@ -435,10 +435,8 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
 void tp_report_table(const struct tp_report *rep, size_t first, size_t count, struct tp_page *page)
 {
     const struct tp_result *results = &rep->results[first];
-    const struct tp_result *sourced = &results[0];
-    for (size_t i = count; i-- > 0;)
-        if (!(results[i].spec->strategy->caps & TP_CAP_FOREIGN))
-            sourced = &results[i]; /* the first that has a source at all */
+    const struct tp_result *sourced = tp_first_sourced(results, count);
+    struct tp_pick pick;
     struct tp_table t = {.rows = calloc(count + 2, sizeof *t.rows)};
     if (!t.rows)
         return;
@@ -461,7 +459,8 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     tp_report_oom(results, count, page);
     for (size_t i = 0; rep->verbose && i < count; i++)
         tp_report_verbose(rep, &results[i], page);
-    tp_pick_print(results, count, page);
+    tp_report_pick(results, count, page->exact, &pick);
+    tp_pick_print(&pick, page);
     print_warnings(results, count, page);
     tp_page_at(page, 0, "%sNumbers: tapool help report    One policy in detail: -s %s alone",
                rep->verbose ? "" : "Details: -v    ", sourced->spec->strategy->name);

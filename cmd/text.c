@@ -95,6 +95,20 @@ struct tp_text tp_signed(double value, const char *unit)
     return t;
 }
 
+struct tp_text tp_change(double change)
+{
+    struct tp_text t;
+    if (isnan(change))
+        snprintf(t.s, sizeof t.s, "-");
+    else if (change >= 9.995)
+        return tp_times(1 + change);
+    else if (change == 0)
+        snprintf(t.s, sizeof t.s, "0 %%");
+    else
+        return tp_signed(100 * change, " %");
+    return t;
+}
+
 struct tp_text tp_duration(uint64_t ns)
 {
     static const struct {

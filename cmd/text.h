@@ -20,6 +20,7 @@ struct tp_text tp_percent(double share); /* 0.076 -> 7.6 %; 0.9999 -> >99.9 %; N
 struct tp_text tp_times(double ratio);   /* 5.8x; NAN -> - */
 /* A change: "+0.3 points"; of less as many decimals as show a digit, "-0.0006 %": never "+0.0". */
 struct tp_text tp_signed(double value, const char *unit);
+struct tp_text tp_change(double change); /* now / before - 1: -60.1 %, 11.0x; NAN -> - */
 struct tp_text tp_duration(uint64_t ns); /* 3.461 ms */
 
 /* A latency by the limits of its clock: "<=10" up to one step, "~30" below ten steps, else plain.

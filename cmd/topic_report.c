@@ -1,5 +1,6 @@
 /* tapool help report: how to read the numbers. */
 #include "alloc/clock.h"
+#include "cmd/pick.h"
 #include "cmd/registry.h"
 #include "cmd/text.h"
 
@@ -74,23 +75,32 @@ static const char oom_text[] =
     "                 before it fails, so this can be below its peak\n"
     "\n";
 
-static const char pick_text[] =
-    "Pick\n"
-    "  1. policies with failed allocations and yardsticks (direct, recorded) are out, and those\n"
-    "     that reuse memory on which another stream may still work (unsafe-reuse)\n"
-    "  2. those within 5 % of the least 'fits in' stay; where that is not known, of the least "
-    "peak;\n"
-    "     one that held over twice what another of these did is out\n"
-    "  3. then the fewest system or driver calls, where they are known for all that stay (not on "
-    "a\n"
-    "     real GPU, where their cost is in the times)\n"
-    "  4. then the time, where it is real and the intervals do not meet and differ by over 5 %\n"
-    "  Nothing separates them: no difference that matters here. The second line names the best "
-    "for\n"
-    "  the other goal.\n"
-    "\n"
+static const char end_text[] =
     "Bars under 10 100 1k 10k ns: calls by latency, four bars a decade, heights are logarithmic.\n"
     "Warnings: tapool help warnings.   Every metric by name: tapool help metrics.\n";
+
+enum { NUMBER = 2, RULE = 5 };
+
+/* The rule itself says how it goes. */
+static void print_pick(FILE *out)
+{
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
+    tp_page_at(&page, 0, "Pick");
+    tp_page_line(&page);
+    for (size_t n = 0; tp_pick_rule(n); n++) {
+        tp_page_at(&page, NUMBER, "%zu.", n + 1);
+        tp_page_at(&page, RULE, "%s", tp_pick_rule(n));
+        tp_page_line(&page);
+    }
+    tp_page_at(&page, NUMBER,
+               "Its reason is the figure of the last step that let somebody go, beside the best of "
+               "those. Nobody was let go from step %d on: no difference that matters here. The "
+               "other lines name who suits another goal. The same rule picks in compare.",
+               TP_PICK_DECIDING);
+    tp_page_line(&page);
+    tp_page_line(&page);
+}
 
 static void print_report_topic(FILE *out)
 {
@@ -115,7 +125,8 @@ static void print_report_topic(FILE *out)
         65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s);
     fputs(gpu_text, out);
     fputs(oom_text, out);
-    fputs(pick_text, out);
+    print_pick(out);
+    fputs(end_text, out);
 }
 
 const struct tp_topic tp_topic_report = {

@@ -223,8 +223,6 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
                       struct tp_err *err)
 {
     struct tp_compare_table *t = tp_compare_add_table(c);
-    const struct tp_program_facts *facts = tp_program_facts(k->job.trace.program);
-    const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
     size_t base = 0;
     if (!t)
         return tp_fail(err, TP_ENOMEM, "out of memory");
@@ -242,8 +240,8 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
         row->rounds = &k->rounds;
         row->side = i;
         row->yardstick = spec->strategy->group == TP_GROUP_YARDSTICK;
+        row->region = (spec->strategy->caps & TP_CAP_NOFREE) != 0;
         row->cold = 2 * k->rounds.cold[i] > k->rounds.rounds;
-        row->unsafe = tp_spec_reuses_unsafely(spec, facts, tp_stored_value(row->run, reuse, 0));
     }
     int status = find_base(k, o->base, &base, err);
     for (size_t i = 0; i < t->count; i++)

@@ -30,6 +30,7 @@ static int add_row(struct tp_compare_table *t, const struct tp_stored *from,
     row->from = from;
     row->run = run;
     row->yardstick = known && known->group == TP_GROUP_YARDSTICK;
+    row->region = known && known->caps & TP_CAP_NOFREE;
     row->cold = run->played_once;
     return TP_OK;
 }

@@ -151,22 +151,13 @@ void tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metri
                  is_informative(r, m) ? " (i)" : "");
 }
 
-static void percent_text(double change, char *text, size_t size)
-{
-    if (change >= 9.995)
-        snprintf(text, size, "%s", tp_times(1 + change).s);
-    else
-        snprintf(text, size, "%s", tp_signed(100 * change, " %").s);
-}
-
 void tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m, char *text,
                             size_t size)
 {
     static const char *const words[TP_MARKS] = {
         [TP_MARK_NONE] = "-", [TP_MARK_BASE] = "base", [TP_MARK_SAME] = "~"};
     const struct tp_compare_cell *cell = cell_of(r, m);
-    char percent[TP_COMPARE_TEXT];
-    percent_text(cell->change, percent, sizeof percent);
+    struct tp_text change = tp_change(cell->change);
     if (is_flattered(r, m))
         *text = '\0';
     else if (words[cell->mark])
@@ -176,9 +167,9 @@ void tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metr
     else if ((cell->mark == TP_MARK_EXACT || cell->mark == TP_MARK_REPORTED) && cell->change == 0)
         snprintf(text, size, "same");
     else if (cell->mark == TP_MARK_UNTESTED)
-        snprintf(text, size, "(%s)", cell->change == 0 ? "0 %" : percent);
+        snprintf(text, size, "(%s)", change.s);
     else
-        snprintf(text, size, "%s", percent);
+        snprintf(text, size, "%s", change.s);
 }
 
 /* ---- the legend ---- */

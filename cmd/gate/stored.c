@@ -146,6 +146,16 @@ static int read_warnings(const struct tp_member *in, struct tp_stored_run *run, 
 
 /* ---- a run ---- */
 
+/* A count that older tapools did not write. */
+static int read_later(const struct tp_member *in, const char *name, uint64_t *out,
+                      struct tp_err *err)
+{
+    struct tp_member m;
+    int status = tp_member_get(in, name, false, &m, err);
+    *out = TP_NONE;
+    return status || !m.item ? status : tp_member_count(in, name, out, err);
+}
+
 static int read_trace(const struct tp_member *in, struct tp_stored_run *run, struct tp_err *err)
 {
     static const char *const kinds[] = {"host", "device", NULL};
@@ -166,6 +176,8 @@ static int read_trace(const struct tp_member *in, struct tp_stored_run *run, str
         status = tp_member_count(&t, "operations", &run->operations, err);
     if (!status)
         status = tp_member_count(&t, "devices", &devices, err);
+    if (!status)
+        status = read_later(&t, "frees", &run->frees, err);
     if (!status && (!devices || devices > TP_STORED_DEVICES))
         return tp_fail(err, TP_EINPUT, "%s: %s.devices is not from 1 to %d", t.file, t.path,
                        TP_STORED_DEVICES);

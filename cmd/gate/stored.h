@@ -4,6 +4,7 @@
 #ifndef TP_STORED_H
 #define TP_STORED_H
 
+#include "alloc/run.h"
 #include "cmd/gate/metrics.h"
 #include "cmd/settings.h"
 
@@ -25,6 +26,7 @@ void tp_stored_options_release(struct tp_stored_option *list, size_t count); /* 
 struct tp_stored_run {
     char *trace_path, *trace_name, *kind, *hash;
     uint64_t events, operations;
+    uint64_t frees; /* of single objects; TP_NONE: an older tapool's, which did not say */
     char *strategy, *label;
     struct tp_stored_option *options; /* all effective ones, in the order of the file */
     size_t option_count;

@@ -234,7 +234,7 @@ names_of() { sed -n '/^  needed by program/,/^$/s/^  \([a-z][a-z:_=0-9,KMiB]*\) 
     ok "${run_it[@]}"
     lacks "$out" "$esc"
     ok tool pty 100 "${run_it[@]}"
-    matches "$out" "${esc}\[1mPick arena${esc}\[0m"
+    matches "$out" "${esc}\[1mPick: none${esc}\[0m"
     ok env NO_COLOR=1 python3 -S "$CLI/cli_tools.py" pty 100 "${run_it[@]}"
     lacks "$out" "$esc"
     ok env NO_COLOR= python3 -S "$CLI/cli_tools.py" pty 100 "${run_it[@]}" # empty is unset

@@ -114,14 +114,6 @@ static void expect_text(const struct rig *g, size_t row, const char *name, const
     assert_string_equal(value, text);
 }
 
-static void expect_pick(const struct rig *g, const char *label, const char *text)
-{
-    char said[TP_COMPARE_PICK];
-    const struct tp_compare_row *pick = tp_compare_pick(&g->c, &g->c.tables[0], said, sizeof said);
-    assert_string_equal(said, text);
-    assert_string_equal(pick ? pick->label : "-", label);
-}
-
 /* ---- changes ---- */
 
 static void test_changes(void **state)
@@ -423,99 +415,6 @@ static void test_means(void **state)
     drop(h);
 }
 
-/* ---- Pick ---- */
-
-static void test_pick_faster(void **state)
-{
-    (void)state;
-    struct rig *g = make(3);
-    set_times(g, 1, "ns_per_op", 71, 0.02);
-    set_times(g, 2, "ns_per_op", 60, 0.02);
-    set(g, 1, "peak_reserved", 880);
-    set(g, 2, "peak_reserved", 1100); /* over 5 % more than the least */
-    decide(g);
-    expect_pick(g, "b",
-                "Pick b: 29 % faster than base with 12 % less memory. c is 15 % faster for "
-                "25 % more memory");
-    drop(g);
-}
-
-static void test_pick_noise(void **state)
-{
-    (void)state;
-    struct rig *g = make(3);
-    set_times(g, 1, "ns_per_op", 90, 1.2);
-    decide(g);
-    expect_pick(g, "-", "Pick: no difference that matters here");
-    set(g, 2, "peak_reserved", 3000);
-    decide(g);
-    expect_pick(g, "-", "Pick base or b: holds 1,000 B where c holds 2.93 KiB");
-    drop(g);
-}
-
-static void test_pick_excluded(void **state)
-{
-    (void)state;
-    struct rig *g = make(3);
-    set_times(g, 1, "ns_per_op", 10, 0.02);
-    set(g, 1, "failed_allocations", 1);
-    set_times(g, 2, "ns_per_op", 10, 0.02);
-    g->c.tables[0].rows[2].yardstick = true;
-    decide(g);
-    expect_pick(g, "base",
-                "Pick base: the only policy here that is no yardstick and serves every allocation");
-    set(g, 0, "failed_allocations", 1);
-    decide(g);
-    expect_pick(g, "-",
-                "Pick: none, every policy here failed, is a yardstick, or hides its memory");
-    drop(g);
-}
-
-/* On a virtual device no time is a driver's: the calls decide. */
-static void test_pick_calls(void **state)
-{
-    (void)state;
-    struct rig *g = make(2);
-    for (size_t i = 0; i < 2; i++) {
-        g->runs[i].kind = (char *)(uintptr_t) "device";
-        g->runs[i].scope = (char *)(uintptr_t) "policy";
-        set(g, i, "reuse", 0.9);
-        set(g, i, "source_calls.put", 0);
-        set(g, i, "source_calls.get", i ? 6 : 264);
-    }
-    set_times(g, 1, "ns_per_op", 500, 0.01);
-    set(g, 1, "peak_reserved", 1027);
-    decide(g);
-    expect_pick(g, "b",
-                "Pick b: 6 driver calls where base needs 264, for 2.7 % more memory. If memory is "
-                "what you lack: base, 1,000 B against 1.003 KiB");
-    set(g, 0, "reuse", 0.1);
-    decide(g);
-    expect_text(g, 0, "ns_per_op", "(a)");
-    drop(g);
-}
-
-/* It fits into a little less, but held over twice as much: that is why it was dropped. */
-static void test_pick_far(void **state)
-{
-    (void)state;
-    struct rig *g = make(2);
-    for (size_t i = 0; i < 2; i++) {
-        g->runs[i].kind = (char *)(uintptr_t) "device";
-        g->runs[i].scope = (char *)(uintptr_t) "policy";
-        set(g, i, "reuse", 0.9);
-        set(g, i, "source_calls.put", 0);
-        set(g, i, "source_calls.get", i ? 264 : 6);
-        set(g, i, "fits_in", i ? 1000 : 990);
-    }
-    set(g, 0, "peak_reserved", 4096);
-    decide(g);
-    expect_pick(g, "b",
-                "Pick b: holds 1,000 B where base holds 4 KiB. If memory is what you lack: base, "
-                "990 B against 1,000 B");
-    drop(g);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -525,9 +424,7 @@ int main(void)
         cmocka_unit_test(test_few_rounds), cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_sort),       cmocka_unit_test(test_conditions),
         cmocka_unit_test(test_sort_files), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_means),      cmocka_unit_test(test_pick_faster),
-        cmocka_unit_test(test_pick_noise), cmocka_unit_test(test_pick_excluded),
-        cmocka_unit_test(test_pick_calls), cmocka_unit_test(test_pick_far),
+        cmocka_unit_test(test_means),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
         return;
     struct tp_stats stats = {0};
     s->stats(u->player->instances[d - u->devices].state, &stats);
-    d->foreign_reserved = stats.reserved_bytes;
+    u->silent = stats.reserved_bytes == TP_NONE;
+    d->foreign_reserved = u->silent ? 0 : stats.reserved_bytes;
 }
 
 /* Brings the time-weighted sums up to now. */
@@ -260,6 +261,19 @@ static void fill_calls(const struct tp_usage *u, const struct tp_usage_device *d
     run->refused_puts = a->refused_puts;
 }
 
+/* What a real allocator holds is not known: no figure is made of it. */
+static void forget_reserved(struct tp_device_run *run)
+{
+    run->peak_reserved = run->peak_reserved_event = run->end_reserved = TP_NONE;
+    run->at_peak.reserved = run->at_peak.idle = TP_NONE;
+    run->first_failure.at.reserved = run->first_failure.at.idle = TP_NONE;
+    run->overhead = run->unused_reserved = run->unused_reserved_weighted = NAN;
+    run->mean_reserved = NAN;
+    for (uint32_t i = 0; i < run->phase_count; i++)
+        run->phases[i].peak_reserved = TP_NONE;
+    memset(&run->curve, 0, sizeof run->curve);
+}
+
 static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_device_run *run = d->run;
@@ -268,7 +282,7 @@ static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
     struct tp_stats stats = {.peak_carved_bytes = TP_NONE};
     if (s->stats)
         s->stats(in->state, &stats);
-    if (u->foreign)
+    if (u->foreign && !u->silent)
         d->foreign_reserved = stats.reserved_bytes;
     settle(u, d);
     tp_curve_finish(&run->curve);
@@ -283,7 +297,12 @@ static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
     run->internal_fragmentation_weighted =
         d->granted_dt > 0 ? 1 - d->requested_dt / d->granted_dt : NAN;
     run->unused_reserved_weighted = d->reserved_dt > 0 ? 1 - d->granted_dt / d->reserved_dt : NAN;
+    double whole_dt = u->clock > d->began ? (double)(u->clock - d->began) : NAN;
+    run->mean_granted = d->granted_dt / whole_dt;
+    run->mean_reserved = d->reserved_dt / whole_dt;
     fill_calls(u, d, &in->account);
+    if (u->silent)
+        forget_reserved(run);
     tp_usage_device_finish(u, d);
 }
 
@@ -315,7 +334,7 @@ static void prologue_done(struct tp_usage *u)
         d->before = u->player->instances[i].account;
         d->run->allocations = d->run->reused = 0;
         d->requested_dt = d->granted_dt = d->reserved_dt = 0;
-        d->since = u->clock;
+        d->since = d->began = u->clock;
         if (!d->demand->event)
             tp_usage_snapshot(u, d);
         begin_curve(u, d);
@@ -344,6 +363,43 @@ static void usage_finish(struct tp_usage *u, struct tp_run *out)
     out->flags |= u->foreign ? TP_RUN_INFORMATIVE : 0;
 }
 
+/* ---- once more ---- */
+
+/* The calls of each device when the first event comes; what the prologue takes is no call. */
+static int again_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+                        struct tp_err *err)
+{
+    struct tp_usage *u = ctx;
+    for (uint16_t i = 0; !u->again && i < p->facts->devices; i++)
+        u->devices[i].before = *u->devices[i].account;
+    u->again = true;
+    tp_play_untimed(p, w);
+    return tp_player_check(p, w, err);
+}
+
+/* What a first pass takes from the source, a next one on the same instance may find there. Not
+ * looked for where calls are not counted, or time is a device's; a pass that fails is no other. */
+static int play_again(struct tp_usage *u, struct tp_player *p, struct tp_run *out,
+                      struct tp_err *err)
+{
+    bool counted = !u->foreign && !u->device;
+    for (uint16_t i = 0; i < p->facts->devices; i++) {
+        out->devices[i].next_calls = TP_NONE;
+        counted &= !out->devices[i].failed_allocations;
+    }
+    if (!counted || p->stop)
+        return TP_OK;
+    int status = tp_play_watched(p, "memory", again_window, u, err);
+    for (uint16_t i = 0; !status && u->again && i < p->facts->devices; i++) {
+        const struct tp_usage_device *d = &u->devices[i];
+        if (!p->instances[i].failed)
+            d->run->next_calls =
+                d->account->gets - d->before.gets + d->account->puts - d->before.puts;
+    }
+    tp_player_drain(p);
+    return status;
+}
+
 int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
 {
     struct tp_player p;
@@ -365,6 +421,8 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
     p.observer = NULL;
     tp_player_drain(&p);
     status = status ? status : tp_player_lost(&p, "after the last event", err);
+    if (!status)
+        status = play_again(&u, &p, out, err);
     int closed = tp_player_close(&p, status ? NULL : err);
     free(u.objects);
     free(u.devices);

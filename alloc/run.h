@@ -90,10 +90,12 @@ struct tp_device_run {
     double internal_fragmentation;          /* 1 - granted share, at peak demand */
     double internal_fragmentation_weighted; /* over the whole program */
     double unused_reserved, unused_reserved_weighted;
-    double external_fragmentation; /* at peak demand; NAN for strategies without spans */
+    double mean_granted, mean_reserved; /* bytes, weighted likewise: what the two are shares of */
+    double external_fragmentation;      /* at peak demand; NAN for strategies without spans */
     struct tp_at_peak at_peak;
     uint64_t gets, puts, waits, get_bytes, put_bytes; /* TP_NONE for a foreign allocator */
-    uint64_t wait_ns;                                 /* simulated */
+    uint64_t next_calls; /* gets and puts of the next pass on the same instance; TP_NONE */
+    uint64_t wait_ns;    /* simulated */
     uint64_t refused_puts;
     uint64_t allocations; /* served: ALLOC, ADOPT and REALLOC */
     uint64_t reused;      /* of these, without a source call; TP_NONE for a foreign allocator */

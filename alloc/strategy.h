@@ -79,7 +79,8 @@ struct tp_stats {
     uint64_t carved_bytes; /* ever part of a block, span or metadata since their range was got. No
                               report shows it: tests hold it between what is live and reserved */
     uint64_t peak_carved_bytes; /* highest carved_bytes so far; this is reported */
-    uint64_t reserved_bytes;    /* FOREIGN only: from the allocator's own statistics */
+    uint64_t reserved_bytes;    /* FOREIGN only: from the allocator's own statistics; UINT64_MAX:
+                                   it has none that can be read */
     uint64_t fallbacks;         /* requests that the policy passed straight to the source */
     uint64_t start_bytes;       /* what it holds per class, bin or range before reuse sets in; 0 */
 };
@@ -124,6 +125,7 @@ struct tp_strategy {
     void (*stats)(void *st, struct tp_stats *out);
     int (*walk)(void *st, tp_walk_fn *fn, void *ctx);
     int (*check)(void *st, struct tp_err *err); /* TP_EBROKEN names the invariant */
+    void (*library)(char *out, size_t size);    /* FOREIGN: the library that serves it here */
 };
 
 /* Bits and pointers agree; names and options are there. TP_EBROKEN. */

@@ -15,6 +15,7 @@ struct tp_usage_device {
     uint64_t requested, granted; /* now */
     uint64_t foreign_reserved;   /* as last sampled */
     uint64_t since;              /* value of the clock when the sums were last brought up to date */
+    uint64_t began;              /* and when the first event came */
     double requested_dt, granted_dt, reserved_dt;
     uint64_t gets_before, refused_before, reserved_before; /* this instruction */
     uint64_t peak_before;                 /* account's: inside, it is that of the instruction */
@@ -31,9 +32,11 @@ struct tp_usage {
     struct tp_usage_device *devices;
     uint64_t clock; /* recorded ns, or operations where time is unknown */
     bool prologue_over;
+    bool again; /* it is played once more, and what was live before is in place */
     uint64_t sample_every, until_sample;
     bool timed;
     bool foreign;
+    bool silent; /* ... which does not say what it holds */
     bool device; /* a real one */
     bool pool;   /* ... and its driver's pool, which is not metered */
     int status;  /* of a look that found the books wrong */

@@ -98,6 +98,7 @@ static void fill_pool(const struct tp_usage *u, struct tp_usage_device *d)
                           : NAN;
     run->internal_fragmentation = run->internal_fragmentation_weighted = NAN;
     run->unused_reserved = run->unused_reserved_weighted = NAN;
+    run->mean_granted = run->mean_reserved = NAN;
     memset(&run->curve, 0, sizeof run->curve);
     for (uint32_t i = 0; i < run->phase_count; i++)
         run->phases[i].peak_granted = run->phases[i].peak_reserved = TP_NONE;

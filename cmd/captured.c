@@ -69,13 +69,15 @@ static void on_free(struct scan *s, const struct tp_insn *in)
 }
 
 /* Reserved is what was held before anything that the moment of demand itself brought. */
-static void note_demand(struct scan *s, uint16_t device)
+static void note_demand(struct scan *s, const struct tp_insn *in)
 {
+    uint16_t device = in->device;
     const struct tp_demand *demand = tp_program_demand(s->program, device);
     if (demand->insn != s->insn)
         return;
     s->out->devices[device].at_demand = s->reserved[device];
     s->out->devices[device].demand_mark = s->mark;
+    s->out->devices[device].demand_size = in->size;
 }
 
 static void scan_window(struct scan *s, const struct tp_window *w)
@@ -91,7 +93,7 @@ static void scan_window(struct scan *s, const struct tp_window *w)
             s->requested_at[in->slot] = 0; /* a reset may have ended what was there */
         else if (in->op == TP_MARK)
             s->mark = in->slot;
-        note_demand(s, in->device);
+        note_demand(s, in);
     }
 }
 
@@ -148,6 +150,20 @@ void tp_captured_release(struct tp_captured *c)
 {
     free(c->devices);
     *c = (struct tp_captured){0};
+}
+
+struct tp_captured_device tp_captured_device(const struct tp_captured *c,
+                                             const struct tp_recorded *r, uint32_t index)
+{
+    uint64_t held = r->devices[index].start_reserved;
+    if (index < c->count)
+        return c->devices[index];
+    return (struct tp_captured_device){.start_reserved = held,
+                                       .peak_reserved = held,
+                                       .end_reserved = held,
+                                       .at_demand = held,
+                                       .oom_free = UINT64_MAX,
+                                       .demand_mark = UINT32_MAX};
 }
 
 uint64_t tp_captured_capacity(const struct tp_captured *c)

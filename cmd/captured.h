@@ -10,6 +10,7 @@ struct tp_captured_device {
     uint64_t start_reserved, peak_reserved, end_reserved;
     uint64_t peak_event;    /* of the peak; 0: before the first */
     uint64_t at_demand;     /* reserved when the program needed most */
+    uint64_t demand_size;   /* asked for there; 0: not known */
     uint64_t takes, gives;  /* of segments, from and to the driver, during the recording */
     uint64_t ooms;          /* that the recorded program met */
     uint64_t oom_event;     /* the first; 0: none */
@@ -33,6 +34,10 @@ struct tp_captured {
 
 int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct tp_err *err);
 void tp_captured_release(struct tp_captured *c); /* a zeroed one is fine */
+
+/* The device `index` of `r`; one that no event is about held what it held. */
+struct tp_captured_device tp_captured_device(const struct tp_captured *c,
+                                             const struct tp_recorded *r, uint32_t index);
 
 /* What the recorded device had, where an out of memory tells; 0: not known. */
 uint64_t tp_captured_capacity(const struct tp_captured *c);

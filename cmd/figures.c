@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define LOOP_APART 0.05 /* of what was live before */
+
 enum { BEYOND = 10 };
 
 const struct tp_percentile_row tp_percentiles[TP_PERCENTILES] = {{0.5, "p50", "p50_ns"},
@@ -112,6 +114,26 @@ uint64_t tp_run_calls(const struct tp_run *run)
             sum += d->gets + d->puts;
     }
     return sum;
+}
+
+uint64_t tp_run_next_calls(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < run->device_count; i++) {
+        if (run->devices[i].next_calls == TP_NONE)
+            return TP_NONE;
+        sum += run->devices[i].next_calls;
+    }
+    return sum;
+}
+
+bool tp_trace_is_loop(const struct tp_trace *t)
+{
+    const struct tp_program_facts *f = tp_program_facts(t->program);
+    double before = 0, after = (double)f->live_at_end_bytes;
+    for (uint16_t d = 0; d < f->devices; d++)
+        before += (double)tp_program_demand(t->program, d)->prologue_bytes;
+    return t->meta.loop || (before > 0 && fabs(after - before) <= LOOP_APART * before);
 }
 
 struct tp_range tp_device_reserved(const struct tp_run *run, const struct tp_device_run *d)

@@ -50,6 +50,13 @@ double tp_run_reuse(const struct tp_run *run); /* share of allocations without a
 bool tp_run_mostly_source(const struct tp_run *run); /* reuse under TP_FEW_REUSED */
 double tp_run_needed(const struct tp_run *run);      /* peak reserved / trace peak requested; NAN */
 
+/* One period of a loop: by its own word, or because about as much is live at its end as before its
+ * first event. */
+bool tp_trace_is_loop(const struct tp_trace *t);
+
+/* Calls of the next pass on the same instance, over all devices; TP_NONE. */
+uint64_t tp_run_next_calls(const struct tp_run *run);
+
 /* Times of a virtual source are the policy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);
 

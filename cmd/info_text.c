@@ -65,7 +65,7 @@ static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     char ops[512], time[64] = "", streams[96] = "";
-    tp_ops_text(f, ops, sizeof ops);
+    tp_ops_text(f, r->captured, ops, sizeof ops);
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
     const struct tp_meta *meta = &r->trace->meta;
@@ -82,8 +82,7 @@ static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
     if (is_device(r))
         snprintf(streams, sizeof streams, ", %u stream%s, %u device%s", f->streams,
                  plural(f->streams), f->devices, plural(f->devices));
-    bool threads = f->recorded_threads && !(meta->unknown && strstr(meta->unknown, "threads"));
-    if (threads)
+    if (tp_threads_recorded(r->trace))
         row(page, "from", "%s thread%s%s", tp_count(f->recorded_threads).s,
             plural(f->recorded_threads), streams);
     else if (is_device(r) && f->events)
@@ -146,16 +145,28 @@ static void print_frees(const struct tp_info_report *r, struct tp_page *page)
         row(page, "frees", "%s requested, each completed at once", tp_count(requests).s);
 }
 
+/* "device 5: ", by the file's number; nothing where there is one device. */
+static struct tp_text of_device(const struct tp_info_report *r, uint32_t index)
+{
+    const struct tp_recorded *rec = &r->trace->recorded;
+    struct tp_text text = {""};
+    if (index < rec->count && rec->count > 1)
+        snprintf(text.s, sizeof text.s, "device %u: ", (unsigned)rec->devices[index].number);
+    return text;
+}
+
 /* "96 segments (67 large, 29 small), 3.947 GiB reserved throughout" */
 static void print_recorded_device(const struct tp_info_report *r, uint32_t index,
                                   struct tp_page *page)
 {
-    const struct tp_captured_device *d = &r->captured->devices[index];
+    const struct tp_captured_device held =
+        tp_captured_device(r->captured, &r->trace->recorded, index);
+    const struct tp_captured_device *d = &held;
     const struct tp_recorded_device *end = &r->trace->recorded.devices[index];
     char name[32];
     snprintf(name, sizeof name, "device %u", (unsigned)end->number);
     tp_page_at(page, NAME, "%s", name);
-    tp_page_at(page, NOTE, "%s", "");
+    tp_page_at(page, NOTE, "%s", index < r->captured->count ? "" : "no events; ");
     if (r->trace->recorded.has_end)
         tp_page_more(page, NOTE, "%s segment%s at the end (%s large, %s small), ",
                      tp_count(end->end_segments).s, plural(end->end_segments),
@@ -175,12 +186,13 @@ static void print_recorded_device(const struct tp_info_report *r, uint32_t index
 }
 
 /* An out of memory that really happened. */
-static void print_recorded_oom(const struct tp_captured_device *d, struct tp_page *page)
+static void print_recorded_oom(const struct tp_captured_device *d, const char *of,
+                               struct tp_page *page)
 {
     if (!d->ooms)
         return;
     tp_page_at(page, NAME, "ran out");
-    tp_page_at(page, NOTE, "%s time%s; first at event %s, asked for %s", tp_count(d->ooms).s,
+    tp_page_at(page, NOTE, "%s%s time%s; first at event %s, asked for %s", of, tp_count(d->ooms).s,
                plural(d->ooms), tp_count(d->oom_event).s, tp_bytes(d->oom_size, page->exact).s);
     if (d->oom_free != UINT64_MAX)
         tp_page_more(page, NOTE, ", with %s left on the device",
@@ -191,11 +203,11 @@ static void print_recorded_oom(const struct tp_captured_device *d, struct tp_pag
 static void print_captured(const struct tp_info_report *r, struct tp_page *page)
 {
     print_frees(r, page);
-    for (uint32_t i = 0; r->captured->known && i < r->captured->count && i < DEVICES_SHOWN; i++)
-        if (i < r->trace->recorded.count)
-            print_recorded_device(r, i, page);
+    for (uint32_t i = 0; r->captured->known && i < r->trace->recorded.count && i < DEVICES_SHOWN;
+         i++)
+        print_recorded_device(r, i, page);
     for (uint32_t i = 0; r->captured->devices && i < r->captured->count; i++)
-        print_recorded_oom(&r->captured->devices[i], page);
+        print_recorded_oom(&r->captured->devices[i], of_device(r, i).s, page);
     if (r->trace->meta.settings)
         row(page, "settings", "%s", r->trace->meta.settings);
 }
@@ -207,13 +219,13 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
     for (uint32_t i = 0; rec->has_end && i < rec->count && i < DEVICES_SHOWN; i++) {
         const struct tp_recorded_device *d = &rec->devices[i];
         if (!d->end_idle) {
-            tp_page_at(page, NOTE, "%snothing is idle in %s's segments",
-                       rec->count > 1 ? "each: " : "", rec->by);
+            tp_page_at(page, NOTE, "%snothing is idle in %s's segments", of_device(r, i).s,
+                       rec->by);
             tp_page_line(page);
             continue;
         }
         tp_page_at(page, NOTE, "%s%s idle in %s piece%s of %s's segments, the largest %s; ",
-                   rec->count > 1 ? "each: " : "", tp_bytes(d->end_idle, page->exact).s,
+                   of_device(r, i).s, tp_bytes(d->end_idle, page->exact).s,
                    tp_count(d->end_pieces).s, plural(d->end_pieces), rec->by,
                    tp_bytes(d->end_largest, page->exact).s);
         if (!d->end_returnable)
@@ -378,7 +390,6 @@ static void print_peak(const struct tp_info_report *r, uint16_t device, struct t
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     const struct tp_demand *peak = tp_program_demand(r->trace->program, device);
     const struct tp_info_device *d = &r->info->devices[device];
-    const char *place = tp_captured_place(r->captured, peak->event);
     if (!peak->event) {
         tp_page_more(page, NOTE, "peak %s before event 1", tp_bytes(peak->bytes, page->exact).s);
         return;
@@ -387,8 +398,7 @@ static void print_peak(const struct tp_info_report *r, uint16_t device, struct t
                  tp_count(peak->event).s);
     if (f->time_known)
         tp_page_more(page, NOTE, " (+%s)", tp_duration(peak->time_ns).s);
-    if (place)
-        tp_page_more(page, NOTE, ", %s", place);
+    tp_peak_asker(r->captured, peak, device, page);
     if (d->peak_mark != UINT32_MAX)
         tp_page_more(page, NOTE, ", in phase '%s'", mark_name(r, d->peak_mark).s);
 }

@@ -116,6 +116,9 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
     tp_page_at(page, TEXT, "%s call%s to the %s%s; %s of allocations needed none",
                tp_count(calls).s, calls == 1 ? "" : "s", tp_result_callee(r),
                tp_result_is_device(r) ? " for memory" : "", tp_percent(without).s);
+    if (d->next_calls != TP_NONE && d->next_calls != calls)
+        tp_page_more(page, TEXT, "; %s in the next pass on the same instance",
+                     d->next_calls ? tp_count(d->next_calls).s : "none");
     tp_page_line(page);
 }
 
@@ -157,6 +160,11 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     }
     print_sum_line(&requested, page);
     print_sum_line(&rounding, page);
+    if (at->reserved == TP_NONE) {
+        tp_page_at(page, TEXT, "what else it holds is not known");
+        tp_page_line(page);
+        return;
+    }
     print_sum_line(&idle, page);
     print_sum_line(&reserved, page);
     if (!peak)
@@ -360,6 +368,12 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
             r->spec->label, first ? "at event " : "before the first event",
             first ? tp_count(first).s : "", tp_count(failed).s, failed == 1 ? "" : "s",
             tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
+    else if (held.high == TP_NONE)
+        tp_page_at(page, 0,
+                   "In short: %s took %s ns per call for a program that needed %s; what it held is "
+                   "not known.",
+                   r->spec->label, tp_digits(tp_speed_of(r->run).ns).s,
+                   tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
     else
         tp_page_at(page, 0,
                    "In short: %s took %s ns per call and held %s for a program that needed %s.",

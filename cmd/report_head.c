@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { NOTE_MIN = 16, NOTE_MAX = 28 };
+enum { NOTE_MIN = 16, NOTE_MAX = 28, ASKER_INDENT = 8 };
 
 /* Where the text beside the two names begins. */
 static int note_column(const char *file, const char *label)
@@ -43,13 +43,32 @@ const struct tp_op_name tp_op_names[TP_OP_NAMES] = {
     {TP_TRIM, "trim"},   {TP_MARK, "mark"},     {TP_THREAD_END, "thread_end"},
     {TP_NOTE, "note"}};
 
-void tp_ops_text(const struct tp_program_facts *f, char *text, size_t size)
+void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, char *text,
+                 size_t size)
 {
     size_t used = 0;
+    uint64_t seen = 0, requests = 0, segments = 0, ooms = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < TP_OP_NAMES; i++)
-        if (tp_op_names[i].op != TP_NOTE) /* nothing is done there */
-            add_count(text, size, &used, f->ops[tp_op_names[i].op], tp_op_names[i].name);
+    for (size_t i = 0; i < TP_OP_NAMES; i++) {
+        uint64_t count = tp_op_names[i].op == TP_NOTE ? 0 : f->ops[tp_op_names[i].op];
+        add_count(text, size, &used, count, tp_op_names[i].name);
+        seen += count;
+    }
+    for (uint32_t i = 0; c && c->devices && i < c->count; i++) {
+        requests += c->devices[i].free_requests;
+        segments += c->devices[i].takes + c->devices[i].gives;
+        ooms += c->devices[i].ooms;
+    }
+    const struct {
+        uint64_t count;
+        const char *name;
+    } notes[] = {{requests, "free requested"}, {segments, "of segments"}, {ooms, "out of memory"}};
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        add_count(text, size, &used, notes[i].count, notes[i].name);
+        seen += notes[i].count;
+    }
+    if (f->ops[TP_NOTE] && f->events > seen)
+        add_count(text, size, &used, f->events - seen, "without effect");
 }
 
 void tp_repairs_text(const struct tp_trace *t, char *text, size_t size)
@@ -58,6 +77,21 @@ void tp_repairs_text(const struct tp_trace *t, char *text, size_t size)
     text[0] = '\0';
     for (int i = 0; i < TP_REPAIR_COUNT; i++)
         add_count(text, size, &used, t->repairs[i], tp_repair_names[i]);
+}
+
+/* Whoever asks last is not who holds it. */
+void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
+                   struct tp_page *page)
+{
+    const char *place = tp_captured_place(c, peak->event);
+    uint64_t size = c->devices ? c->devices[device].demand_size : 0;
+    if (!place)
+        return;
+    char share[80] = "";
+    if (size && peak->bytes)
+        snprintf(share, sizeof share, ", for %s of it",
+                 tp_percent((double)size / (double)peak->bytes).s);
+    tp_page_more(page, ASKER_INDENT, "; the last to ask there: %s%s", place, share);
 }
 
 static void print_repairs(const struct tp_trace *t, int column, struct tp_page *page)
@@ -131,21 +165,36 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
     tp_page_line(page);
 }
 
+bool tp_threads_recorded(const struct tp_trace *t)
+{
+    const char *unknown = t->meta.unknown;
+    return tp_program_facts(t->program)->recorded_threads &&
+           !(unknown && strstr(unknown, "threads"));
+}
+
+/* "1 thread", "threads not recorded" */
+static struct tp_text threads_text(const struct tp_trace *t)
+{
+    uint64_t count = tp_program_facts(t->program)->recorded_threads;
+    struct tp_text text = {"threads not recorded"};
+    if (tp_threads_recorded(t))
+        snprintf(text.s, sizeof text.s, "%.20s thread%s", tp_count(count).s, count == 1 ? "" : "s");
+    return text;
+}
+
 /* "1 GPU, 2 streams", or how many threads. Where all memory spaces are played, those of the host
  * are devices as well. */
-static void players_text(const struct tp_program_facts *f, const struct tp_meta *meta, char *text,
-                         size_t size)
+static void players_text(const struct tp_trace *t, char *text, size_t size)
 {
-    bool spaces = f->devices > 1 && meta->space && !strcmp(meta->space, "all");
-    if (f->kind == TP_KIND_DEVICE && meta->capture)
+    const struct tp_program_facts *f = tp_program_facts(t->program);
+    bool spaces = f->devices > 1 && t->meta.space && !strcmp(t->meta.space, "all");
+    if (f->kind == TP_KIND_DEVICE && t->meta.capture)
         snprintf(text, size, "%u %s%s, %u stream%s", f->devices, spaces ? "memory space" : "GPU",
                  f->devices == 1 ? "" : "s", f->streams, f->streams == 1 ? "" : "s");
     else if (f->devices > 1)
-        snprintf(text, size, "%s thread%s, %u devices", tp_count(f->recorded_threads).s,
-                 f->recorded_threads == 1 ? "" : "s", f->devices);
+        snprintf(text, size, "%s, %u devices", threads_text(t).s, f->devices);
     else
-        snprintf(text, size, "%s thread%s", tp_count(f->recorded_threads).s,
-                 f->recorded_threads == 1 ? "" : "s");
+        snprintf(text, size, "%s", threads_text(t).s);
 }
 
 static void print_trace(const struct tp_result *r, int note, struct tp_page *page)
@@ -153,10 +202,10 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
     const struct tp_program_facts *f = r->facts;
     const struct tp_meta *meta = &r->trace->meta;
     char ops[512], time[64] = "", players[96];
-    tp_ops_text(f, ops, sizeof ops);
+    tp_ops_text(f, r->captured, ops, sizeof ops);
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
-    players_text(f, meta, players, sizeof players);
+    players_text(r->trace, players, sizeof players);
     print_side(r->trace->file, note, page);
     tp_page_at(page, note, "%s%s%s", meta->capture ? meta->capture : "",
                meta->capture && meta->program ? ": " : "",
@@ -260,7 +309,9 @@ static void describe_source(const struct tp_result *r, bool exact, char *text, s
 {
     char decorated[128], limit[64];
     if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
-        snprintf(text, size, "its own heap, in a process of its own");
+        char library[TP_LIBRARY];
+        snprintf(text, size, "%s: its own heap, in a process of its own",
+                 tp_strategy_library(r->spec->strategy, library, sizeof library));
         return;
     }
     decorators_text(r->source, decorated, sizeof decorated);

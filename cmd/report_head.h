@@ -2,6 +2,7 @@
 #ifndef TP_REPORT_HEAD_H
 #define TP_REPORT_HEAD_H
 
+#include "cmd/captured.h"
 #include "cmd/text.h"
 #include "traces/trace.h"
 
@@ -13,8 +14,17 @@ struct tp_op_name {
 };
 extern const struct tp_op_name tp_op_names[TP_OP_NAMES];
 
-/* "3,063 alloc, 60 realloc, 3,047 free" */
-void tp_ops_text(const struct tp_program_facts *f, char *text, size_t size);
+/* "3,063 alloc, 60 realloc, 3,047 free"; of a capture also what no policy sees, so that the counts
+ * add up to the events. */
+void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, char *text,
+                 size_t size);
+
+/* "; the last to ask there: optimizer.py:78 step, for 1.2 % of it", where the file knows. */
+void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
+                   struct tp_page *page);
+
+/* The format says which thread did what. */
+bool tp_threads_recorded(const struct tp_trace *t);
 
 /* Remarks on a capture and the memory spaces that are left out, in two columns. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page);

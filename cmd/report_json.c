@@ -144,9 +144,10 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
     cJSON *o = tp_json_object(j, in, "recorded");
     tp_json_text(j, o, "by", r->by);
     cJSON *devices = tp_json_array(j, o, "devices");
-    for (uint32_t i = 0; i < captured->count && i < r->count; i++) {
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct tp_captured_device held = tp_captured_device(captured, r, i);
         cJSON *device = cJSON_CreateObject();
-        write_recorded_device(j, device, &captured->devices[i], &r->devices[i], r->has_end);
+        write_recorded_device(j, device, &held, &r->devices[i], r->has_end);
         tp_json_push(j, devices, device);
     }
 }
@@ -168,6 +169,7 @@ void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace)
     tp_json_uint(j, t, "streams", f->streams);
     tp_json_uint(j, t, "devices", f->devices);
     tp_json_uint(j, t, "frees", f->ops[TP_FREE]);
+    tp_json_bool(j, t, "loop", tp_trace_is_loop(trace));
     tp_json_uint(j, t, "live_at_end", f->live_at_end);
     cJSON *repairs = tp_json_object(j, t, "repairs");
     for (int i = 0; i < TP_REPAIR_COUNT; i++)
@@ -232,9 +234,12 @@ static void write_use(struct tp_json *j, cJSON *run, cJSON *source, const struct
 
 static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result *r)
 {
+    char library[TP_LIBRARY];
     cJSON *s = tp_json_object(j, run, "strategy");
     tp_json_text(j, s, "name", r->spec->strategy->name);
     tp_json_text(j, s, "label", r->spec->label);
+    if (tp_strategy_library(r->spec->strategy, library, sizeof library))
+        tp_json_text(j, s, "library", library);
     write_options(j, tp_json_object(j, s, "options"), r->spec->strategy->options, r->spec->opts);
     cJSON *source = tp_json_object(j, run, "source");
     tp_json_text(j, source, "name", tp_result_source(r));
@@ -371,6 +376,8 @@ static void write_memory(struct tp_json *j, cJSON *in, const struct tp_run *run,
     tp_json_real(j, m, "external_fragmentation", d->external_fragmentation);
     tp_json_real(j, m, "unused_reserved", d->unused_reserved);
     tp_json_real(j, m, "unused_reserved_weighted", d->unused_reserved_weighted);
+    tp_json_real(j, m, "mean_granted_bytes", d->mean_granted);
+    tp_json_real(j, m, "mean_reserved_bytes", d->mean_reserved);
     tp_json_text(j, m, "weight", run->flags & TP_RUN_WEIGHT_TIME ? "time" : "events");
     bool exact = !(run->flags & (TP_RUN_INFORMATIVE | TP_RUN_DEVICE));
     tp_json_text(j, m, "class", exact ? "E" : "R");
@@ -391,6 +398,8 @@ static void write_calls(struct tp_json *j, cJSON *in, const struct tp_device_run
     tp_json_uint(j, c, "wait_ns", d->gets == TP_NONE ? TP_NONE : d->wait_ns);
     bool known = d->reused != TP_NONE && d->allocations;
     tp_json_uint(j, c, "fallback", d->gets == TP_NONE ? TP_NONE : d->fallbacks);
+    tp_json_uint(j, c, "next_pass", d->next_calls);
+    tp_json_uint(j, c, "allocations", d->allocations);
     tp_json_real(j, c, "reuse", known ? (double)d->reused / (double)d->allocations : NAN);
 }
 

@@ -32,7 +32,7 @@ static struct tp_choice choice_of(const struct tp_result *r)
                               .fits_in = known(tp_run_fits_in(r->run)),
                               .peak = known(tp_run_peak_reserved(r->run)),
                               .calls_first = known(tp_run_calls(r->run)),
-                              .calls_later = NAN,
+                              .calls_later = known(tp_run_next_calls(r->run)),
                               .ns = enough ? speed.ns : NAN,
                               .low = enough ? speed.low : NAN,
                               .high = enough ? speed.high : NAN};
@@ -49,6 +49,7 @@ void tp_report_pick(const struct tp_result *results, size_t count, bool exact, s
                                        .count = count,
                                        .base = count,
                                        .frees = f->ops[TP_FREE] > 0,
+                                       .loop = results->trace && tp_trace_is_loop(results->trace),
                                        .policy_time = tp_result_is_virtual(sourced),
                                        .operations = (double)f->operations,
                                        .capacity = known(sourced->run->devices[0].capacity),

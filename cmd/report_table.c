@@ -2,6 +2,7 @@
 #include "cmd/report_table.h"
 
 #include "cmd/pick.h"
+#include "cmd/report_head.h"
 #include "cmd/warnings.h"
 
 #include <math.h>
@@ -104,6 +105,16 @@ static void fill_calls(const struct tp_report *rep, const struct tp_result *r, b
     cell(out, calls == TP_NONE ? "-" : tp_count(calls).s);
 }
 
+/* What decides of a loop. */
+static void fill_next_calls(const struct tp_report *rep, const struct tp_result *r, bool exact,
+                            char *out)
+{
+    (void)rep;
+    (void)exact;
+    uint64_t calls = tp_run_next_calls(r->run);
+    cell(out, calls == TP_NONE ? "-" : tp_count(calls).s);
+}
+
 static void fill_reuse(const struct tp_report *rep, const struct tp_result *r, bool exact,
                        char *out)
 {
@@ -168,6 +179,11 @@ static bool on_virtual(const struct tp_result *results, size_t count)
     return tp_result_is_virtual(&results[count - 1]);
 }
 
+static bool is_loop(const struct tp_result *results, size_t count)
+{
+    return on_virtual(results, count) && tp_trace_is_loop(results->trace);
+}
+
 static bool is_narrow(const struct tp_result *results, size_t count)
 {
     return any_fits(results, count) && on_virtual(results, count);
@@ -193,22 +209,23 @@ static const struct column
     col_policy_time = {{{"policy", "time, ns"}}, {NULL, NULL}, fill_policy_time, is_narrow},
     col_p99 = {{{"p99", "ns"}}, {NULL, NULL}, fill_p99, shows_p99},
     col_calls = {{{"system", "calls"}}, {"driver", "calls"}, fill_calls, NULL},
+    col_next_calls = {{{"next", "pass"}}, {NULL, NULL}, fill_next_calls, is_loop},
     col_reuse = {{{"", "reuse"}}, {NULL, NULL}, fill_reuse, NULL},
     col_idle = {{{"idle at peak demand", "(largest piece)"}}, {NULL, NULL}, fill_idle, NULL},
     col_idle_alone = {{{"idle at", "peak demand"}}, {NULL, NULL}, fill_idle_alone, NULL};
 
 /* What does not fit is dropped from the right: on a host memory, on a virtual device times, on a
  * real one, where peaks may be ranges, the slowest calls. */
-enum { COLUMNS = 10 };
+enum { COLUMNS = 11 };
 static const struct column *const host_columns[COLUMNS] = {
-    &col_name,        &col_peak, &col_needed, &col_fits,  &col_time,
-    &col_policy_time, &col_p99,  &col_calls,  &col_reuse, &col_idle};
+    &col_name, &col_peak,  &col_needed,     &col_fits,  &col_time, &col_policy_time,
+    &col_p99,  &col_calls, &col_next_calls, &col_reuse, &col_idle};
 static const struct column *const device_columns[COLUMNS] = {
-    &col_name,  &col_peak,  &col_needed, &col_fits,        &col_idle,
-    &col_calls, &col_reuse, &col_time,   &col_policy_time, &col_p99};
+    &col_name,       &col_peak,  &col_needed, &col_fits,        &col_idle, &col_calls,
+    &col_next_calls, &col_reuse, &col_time,   &col_policy_time, &col_p99};
 static const struct column *const real_columns[COLUMNS] = {
-    &col_name,  &col_peak, &col_needed,     &col_time,        &col_calls,
-    &col_reuse, &col_fits, &col_idle_alone, &col_policy_time, &col_p99};
+    &col_name, &col_peak,       &col_needed,      &col_time, &col_calls,     &col_reuse,
+    &col_fits, &col_idle_alone, &col_policy_time, &col_p99,  &col_next_calls};
 
 /* What the program needs, in the columns that have such a thing. */
 static void fill_needed_row(const struct tp_result *r, bool exact, const struct column *column,
@@ -317,20 +334,19 @@ void tp_table_fill(const struct tp_report *rep, const struct tp_result *results,
     t->row_count = first + (int)count;
 }
 
-/* "Peak: event 1,844 of 6,486 (+25.4 ms), optimizer.py:78 step, in Optimizer.step" */
+/* "Peak: event 1,844 of 6,486 (+25.4 ms); the last to ask there: optimizer.py:78 step, for 1.2 % of
+ * it; in Optimizer.step" */
 void tp_table_demand(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, 0);
     if (r->facts->kind != TP_KIND_DEVICE || r->facts->devices > 1 || !peak->event)
         return;
-    const char *place = tp_captured_place(r->captured, peak->event);
     const char *phase = tp_captured_phase(r->captured, r->trace, 0);
     tp_page_at(page, 2, "Peak: event %s of %s", tp_count(peak->event).s,
                tp_count(r->facts->events).s);
     if (r->facts->time_known)
         tp_page_more(page, 8, " (+%s)", tp_duration(peak->time_ns).s);
-    if (place)
-        tp_page_more(page, 8, ", %s", place);
+    tp_peak_asker(r->captured, peak, 0, page);
     if (phase)
         tp_page_more(page, 8, ", in %s", phase);
     tp_page_line(page);
@@ -386,10 +402,21 @@ static void print_device_notes(const struct tp_result *results, size_t count, st
         print_note(page, "A peak that differs between the passes is given as a range.");
 }
 
+/* Its own peak is higher than what it held when the program needed most. */
+static bool peaks_elsewhere(const struct tp_run *run)
+{
+    bool apart = false;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        apart |= run->devices[d].at_peak.reserved != TP_NONE &&
+                 run->devices[d].peak_reserved != TP_NONE &&
+                 run->devices[d].peak_reserved > run->devices[d].at_peak.reserved;
+    return apart;
+}
+
 void tp_table_notes(const struct tp_result *results, size_t count, int hidden, struct tp_page *page)
 {
     const struct tp_result *flattered = NULL;
-    bool once = false, drowned = false, informative = false;
+    bool once = false, drowned = false, informative = false, apart = false, silent = false;
     for (size_t i = 0; i < count; i++) {
         bool mostly_source =
             tp_result_is_virtual(&results[i]) && tp_run_mostly_source(results[i].run);
@@ -398,7 +425,11 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
         drowned |= nothing;
         once |= !mostly_source && !nothing && !tp_run_has_interval(results[i].run) &&
                 is_wide(results, count);
-        informative |= (results[i].run->flags & TP_RUN_INFORMATIVE) != 0;
+        bool foreign = (results[i].run->flags & TP_RUN_INFORMATIVE) != 0;
+        bool unknown = tp_run_peak_reserved(results[i].run) == TP_NONE;
+        informative |= foreign && !unknown;
+        silent |= foreign && unknown;
+        apart |= peaks_elsewhere(results[i].run);
     }
     if (flattered)
         print_flattered(flattered, page);
@@ -411,6 +442,9 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
         print_note(page,
                    "(c) no more than tapool's own share, which is taken off: too noisy, or too "
                    "few calls.");
+    if (apart)
+        print_note(page, "Reserved is each one's own peak, which may lie at another event than the "
+                         "program's.");
     if (results[0].run->device_count > 1)
         print_note(page, "Bytes are sums over the devices, each at its own moment; one by one: -v");
     if (results[0].run->latency.sampled && shows_p99(results, count)) {
@@ -422,6 +456,9 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
     if (has_recorded(&results[0]))
         print_recorded_notes(&results[0], page);
     print_device_notes(results, count, page);
+    if (silent)
+        print_note(page, "What a malloc that is not the C library's holds is not known, nor its "
+                         "calls.");
     if (informative)
         print_note(page, "A real allocator's memory is by its own statistics, its calls are not "
                          "seen.");

@@ -134,7 +134,7 @@ static void print_phases(const struct tp_result *r, const struct tp_device_run *
 static void print_device(const struct tp_result *r, const struct tp_device_run *d,
                          struct tp_page *page)
 {
-    char text[320];
+    char text[480];
     bytes_line(page, "trace_peak_requested", d->trace_peak_requested, TP_NONE);
     bytes_line(page, "peak_requested", d->peak_requested, d->peak_requested_event);
     bytes_line(page, "peak_granted", d->peak_granted, TP_NONE);
@@ -158,10 +158,13 @@ static void print_device(const struct tp_result *r, const struct tp_device_run *
         tp_device_verbose_run(d, page);
     if (d->gets == TP_NONE)
         return;
-    snprintf(text, sizeof text, "%s get (%s), %s put (%s), %s wait, %s fallback",
-             tp_count(d->gets).s, tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s,
-             d->put_bytes == TP_NONE ? "-" : tp_bytes(d->put_bytes, false).s, tp_count(d->waits).s,
-             tp_count(d->fallbacks).s);
+    snprintf(
+        text, sizeof text,
+        "%s get (%s), %s put (%s), %s wait, %s fallback; %s in the next pass on the same instance",
+        tp_count(d->gets).s, tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s,
+        d->put_bytes == TP_NONE ? "-" : tp_bytes(d->put_bytes, false).s, tp_count(d->waits).s,
+        tp_count(d->fallbacks).s,
+        d->next_calls == TP_NONE ? "not known" : tp_count(d->next_calls).s);
     line(page, "source_calls", text);
 }
 

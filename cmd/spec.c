@@ -77,6 +77,14 @@ void tp_strategy_spec_release(struct tp_strategy_spec *spec)
     *spec = (struct tp_strategy_spec){0};
 }
 
+const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t size)
+{
+    if (!s->library)
+        return NULL;
+    s->library(text, size);
+    return text;
+}
+
 bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word)
 {
     for (const struct tp_opt *row = spec->strategy->options; row && row->name; row++) {

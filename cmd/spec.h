@@ -19,6 +19,10 @@ struct tp_strategy_spec {
 int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err);
 void tp_strategy_spec_release(struct tp_strategy_spec *spec);
 
+/* The library that serves a real allocator here; NULL: it is none. */
+enum { TP_LIBRARY = 64 };
+const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t size);
+
 /* It has a choice of this name, set to this word. */
 bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word);
 

@@ -2,9 +2,9 @@
 #include "cmd/cli.h"
 #include "cmd/gpus.h"
 #include "cmd/registry.h"
+#include "cmd/spec.h"
 #include "cmd/text.h"
 
-#include <gnu/libc-version.h>
 #include <string.h>
 
 enum { NAME = 2, SUMMARY = 19, RUNS = 37, GAP = 2, DEFAULT = 24, HELP = 34, WHY = 700 };
@@ -60,12 +60,10 @@ static int resembles_column(const struct tp_gpu *gpu)
     return RUNS + widest + GAP;
 }
 
-/* libc is whatever this machine has: its name says so. */
+/* A malloc is whatever answers here: its name says so. */
 static void summary_of(const struct tp_strategy *s, char *out, size_t size)
 {
-    if (!strcmp(s->name, "system"))
-        snprintf(out, size, "glibc %s", gnu_get_libc_version());
-    else
+    if (!tp_strategy_library(s, out, size))
         snprintf(out, size, "%s", s->summary);
 }
 

@@ -26,6 +26,7 @@ static const char text[] =
     "  format, version, meta, streams, recorded come before events; the last three may be left "
     "out.\n"
     "  kind     host (the default; blocks aligned to 16) or device (256)\n"
+    "  loop     in meta, true: the trace is one period of a loop, which Pick minds\n"
     "  t        nanoseconds since the trace began, never falling; without it time is unknown\n"
     "  op       alloc free realloc retain release adopt use sync mark thread_end reset trim,\n"
     "           initial note\n"

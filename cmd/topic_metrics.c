@@ -19,8 +19,12 @@ static const struct {
     {"class", "of memory figures: E exact, R reported only (real device, real allocator)"},
     {"internal_fragmentation", "1 - requested / handed out, at peak demand and weighted"},
     {"unused_reserved", "1 - handed out / reserved, at peak demand and weighted"},
+    {"mean_granted", "handed out over the whole trace; mean_reserved likewise: what the weighted"},
+    {"", "shares are shares of"},
     {"external_fragmentation", "1 - largest / all over idle spans that could serve any size"},
+    {"library", "of a real allocator: the one that really answered malloc"},
     {"source_calls", "get, put, wait: calls to the system or driver; their bytes"},
+    {"next_pass", "calls of a next pass on the same instance: what a loop costs once warm"},
     {"reuse", "share of allocations that needed no source call"},
     {"fallback", "allocations that a policy passes straight to the source by its own rules"},
     {"failed_allocations", "refused for want of memory; first_failed_event is the first"},
@@ -78,6 +82,10 @@ static void print_metrics_topic(FILE *out)
           "allocator (system) every figure is informative; on a real GPU memory is class R.\n",
           out);
     print_compared(out);
+    fputs(
+        "\nOf several devices, bytes and counts are summed, each device's peak at its own moment; "
+        "a\nshare is that of the sums: reuse = all reused / all allocations.\n",
+        out);
     fputs("\nSources: where memory comes from (--source)\n", out);
     for (size_t i = 0; tp_sources[i]; i++)
         fprintf(out, "  %s%-23s%s\n", tp_sources[i]->flags & TP_SRC_DECORATOR ? "+" : " ",

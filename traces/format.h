@@ -25,6 +25,7 @@ struct tp_meta {
     char *nothing_hint; /* and what to do about it */
     uint32_t spaces;    /* memory spaces that have events; 0: the format knows none */
     enum tp_kind kind;
+    bool loop;    /* one period of a loop, by its own word */
     bool wrapped; /* a ring buffer was full: the trace begins mid-run */
 };
 void tp_meta_release(struct tp_meta *meta);

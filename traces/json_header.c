@@ -116,6 +116,7 @@ static int use_meta(struct tp_json_header *h, const cJSON *meta, struct tp_err *
         if (rc == TP_OK && text)
             rc = tp_meta_set(tp_meta_text(to, i), text, err);
     }
+    to->loop = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "loop"));
     to->wrapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "wrapped"));
     return rc == TP_OK ? meta_remarks(h, meta, err) : rc;
 }

@@ -143,6 +143,8 @@ static int write_meta(const struct tp_json_writer *w, const struct tp_meta *meta
         rc = write_member(w, ", ", tp_meta_text_names[i], *tp_meta_text(&copy, i), err);
     if (rc == TP_OK && meta->remarks)
         rc = write_remarks(w, meta->remarks, err);
+    if (meta->loop)
+        fputs(", \"loop\": true", w->out);
     fputs(meta->wrapped ? ", \"wrapped\": true}" : "}", w->out);
     return rc;
 }

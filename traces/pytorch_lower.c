@@ -98,7 +98,26 @@ static bool knows_segments(const struct tp_pytorch *s)
     return s->segments > 0;
 }
 
-/* Whichever devices are meant: those with events, else those with segments. */
+/* Those that have segments at the end. */
+static bool has_segments(const struct tp_pytorch *s, uint32_t device)
+{
+    return s->devices[device].end.end_segments > 0;
+}
+
+/* The devices of the program, by its numbers, and behind them those that the file has segments of
+ * and no event: they are in what was held, if not in what is played. */
+static uint32_t list_recorded(const struct lowering *l, uint32_t numbers[TP_PYTORCH_DEVICES])
+{
+    uint32_t count = 0;
+    for (; count < l->count; count++)
+        numbers[count] = l->numbers[count];
+    for (uint32_t i = 0; l->reading->opts->device < 0 && i < TP_PYTORCH_DEVICES; i++)
+        if (!l->taken[i] && has_segments(l->snapshot, i))
+            numbers[count++] = i;
+    return count;
+}
+
+/* Whichever devices are meant. */
 static int record_devices(const struct lowering *l, const uint32_t *numbers, uint32_t count,
                           struct tp_err *err)
 {
@@ -141,7 +160,7 @@ static int say_nothing(const struct lowering *l, struct tp_err *err)
     uint32_t numbers[TP_PYTORCH_DEVICES], count = 0;
     char segments[64] = "", number[TP_GROUPED], hint[200];
     for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
-        if (s->devices[i].end.end_segments)
+        if (has_segments(s, i))
             numbers[count++] = i;
     if (s->segments)
         snprintf(segments, sizeof segments, "; 'tapool info' shows the %s segment%s",
@@ -409,9 +428,10 @@ static int declare_devices(const struct lowering *l, struct tp_err *err)
 
 static int lower_all(struct lowering *l, struct tp_err *err)
 {
+    uint32_t numbers[TP_PYTORCH_DEVICES];
     int rc = set_kind(l, err);
     if (rc == TP_OK)
-        rc = record_devices(l, l->numbers, l->count, err);
+        rc = record_devices(l, numbers, list_recorded(l, numbers), err);
     if (rc == TP_OK)
         rc = tp_pytorch_initial(l->snapshot, l->taken, l->freeing, &l->initial, err);
     if (rc == TP_OK)

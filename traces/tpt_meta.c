@@ -38,6 +38,8 @@ static bool add_meta(cJSON *root, const struct tp_meta *meta)
     if (done)
         done = cJSON_AddStringToObject(to, "kind",
                                        meta->kind == TP_KIND_DEVICE ? "device" : "host") != NULL;
+    if (done && meta->loop)
+        done = cJSON_AddBoolToObject(to, "loop", true) != NULL;
     if (done && meta->wrapped)
         done = cJSON_AddBoolToObject(to, "wrapped", true) != NULL;
     return done && (!meta->remarks || add_remarks(to, meta->remarks));
@@ -89,6 +91,7 @@ static int get_meta(const cJSON *from, struct tp_meta *meta, struct tp_err *err)
     for (int i = 0; i < REMARKS_MAX && item && rc == TP_OK; i++, item = item->next)
         if (cJSON_IsString(item))
             rc = tp_meta_remark(meta, item->valuestring, err);
+    meta->loop = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "loop"));
     meta->wrapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "wrapped"));
     return rc;
 }

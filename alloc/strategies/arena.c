@@ -454,7 +454,7 @@ static void arena_stats(void *state, struct tp_stats *out)
 const struct tp_strategy tp_strategy_arena = {
     .name = "arena",
     .summary = "size classes",
-    .resembles = "jemalloc, tcmalloc (not RMM's arena)",
+    .resembles = "how jemalloc works, not what it holds",
     .to_use = "a host program gets the like of it from jemalloc, tcmalloc or mimalloc\n"
               "(LD_PRELOAD=libjemalloc.so.2); nothing to switch on in PyTorch",
     .group = TP_GROUP_POLICY,

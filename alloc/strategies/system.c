@@ -4,13 +4,19 @@
  * wrong frees, and its heap cannot be made fresh, so it is played in a process of its own. What a
  * block grants is asked with malloc_usable_size outside the timed calls; what is reserved comes
  * from mallinfo2, less what tapool itself used at the start: what lay free in the heap then serves
- * the program, and counts. Informative only, since tapool's own memory is in it. */
+ * the program, and counts. Informative only, since tapool's own memory is in it.
+ *
+ * Another library may stand in front of the C library's (LD_PRELOAD, a sanitizer): it is named, and
+ * what it holds is not known, for mallinfo2 tells of a heap that nobody uses then. */
 #include "alloc/strategy.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SYSTEM_ALIGN 16u /* bytes, that malloc promises */
 
@@ -20,6 +26,7 @@ struct system_opts {
 
 struct system {
     uint64_t used_at_start; /* bytes, by tapool itself */
+    bool known;             /* the statistics are those of the malloc that is called */
 };
 
 static const char *const libc_word[] = {"libc", NULL};
@@ -36,6 +43,33 @@ static const struct tp_opt system_rows[] = {
     SYSTEM_ROW(trim_threshold, "M_TRIM_THRESHOLD: idle bytes at the top before they go back"),
     SYSTEM_ROW(top_pad, "M_TOP_PAD: bytes asked for beyond what is needed"),
     {.name = NULL}};
+
+/* Who answers `malloc`. */
+static bool find_library(Dl_info *out)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, "malloc");
+    return symbol && dladdr(symbol, out) && out->dli_fname;
+}
+
+static bool is_libc(const Dl_info *library)
+{
+    Dl_info libc;
+    void *symbol = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+    return symbol && dladdr(symbol, &libc) && libc.dli_fbase == library->dli_fbase;
+}
+
+/* "glibc 2.36", "libjemalloc.so.2" */
+static void system_library(char *out, size_t size)
+{
+    Dl_info library;
+    if (!find_library(&library) || is_libc(&library)) {
+        if (!confstr(_CS_GNU_LIBC_VERSION, out, size))
+            snprintf(out, size, "the C library");
+        return;
+    }
+    const char *slash = strrchr(library.dli_fname, '/');
+    snprintf(out, size, "%s", slash ? slash + 1 : library.dli_fname);
+}
 
 static uint64_t reserved_now(void)
 {
@@ -60,7 +94,10 @@ static int system_init(void *state, const struct tp_env *env, const void *option
         rc = set_option(M_TRIM_THRESHOLD, opts->trim_threshold, "trim_threshold", err);
     if (!rc)
         rc = set_option(M_TOP_PAD, opts->top_pad, "top_pad", err);
-    ((struct system *)state)->used_at_start = reserved_now() - mallinfo2().fordblks;
+    Dl_info library;
+    *(struct system *)state =
+        (struct system){.used_at_start = reserved_now() - mallinfo2().fordblks,
+                        .known = !find_library(&library) || is_libc(&library)};
     return rc;
 }
 
@@ -134,8 +171,11 @@ static uint64_t system_usable(void *state, tp_addr addr)
 
 static void system_stats(void *state, struct tp_stats *out)
 {
-    uint64_t now = reserved_now(), start = ((struct system *)state)->used_at_start;
-    *out = (struct tp_stats){.reserved_bytes = now > start ? now - start : 0};
+    const struct system *st = state;
+    uint64_t now = reserved_now(), start = st->used_at_start;
+    *out = (struct tp_stats){.reserved_bytes = !st->known    ? UINT64_MAX
+                                               : now > start ? now - start
+                                                             : 0};
 }
 
 const struct tp_strategy tp_strategy_system = {
@@ -158,4 +198,5 @@ const struct tp_strategy tp_strategy_system = {
     .trim = system_trim,
     .usable = system_usable,
     .stats = system_stats,
+    .library = system_library,
 };

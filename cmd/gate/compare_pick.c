@@ -91,7 +91,7 @@ static struct tp_choice choice_of(const struct tp_compare_row *r)
                               .peak = value_of(r, "peak_reserved"),
                               .calls_first =
                                   value_of(r, "source_calls.get") + value_of(r, "source_calls.put"),
-                              .calls_later = NAN,
+                              .calls_later = value_of(r, "source_calls.next_pass"),
                               .ns = ns,
                               .low = NAN,
                               .high = NAN};
@@ -118,6 +118,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
                                        .count = t->count,
                                        .base = t->rows[0].base,
                                        .frees = t->run->frees > 0,
+                                       .loop = t->run->loop,
                                        .policy_time = !strcmp(t->run->scope, "policy"),
                                        .operations = (double)t->run->operations,
                                        .capacity = capacity == TP_NONE ? NAN : (double)capacity,

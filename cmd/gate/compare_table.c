@@ -105,7 +105,7 @@ static bool any_known(const struct tp_compare *c, const struct tp_metric *m)
             const struct tp_compare_row *row = &c->tables[t].rows[r];
             if (row->rounds && (m->class == TP_CLASS_NOISY || m->class == TP_CLASS_REPORT))
                 return true;
-            if (!isnan(tp_condition_value(row->run, m)))
+            if (!isnan(tp_stored_total(row->run, m)))
                 return true;
         }
     return false;
@@ -131,7 +131,7 @@ static void add_column(struct tp_compare *c, const struct tp_metric *m)
 static bool has_value(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     if (!r->rounds || !tp_metric_is_time(m))
-        return !isnan(tp_condition_value(r->run, m));
+        return !isnan(tp_stored_total(r->run, m));
     const double *values = tp_rounds_values(r->rounds, r->side, m);
     for (unsigned i = 0; i < r->rounds->rounds; i++)
         if (isfinite(values[i]))
@@ -160,9 +160,15 @@ int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bo
     static const char *const host[] = {"peak_reserved", "ns_per_op", "alloc.p99", NULL};
     static const char *const device[] = {"peak_reserved", "fits_in", "source_calls.get",
                                          "ns_per_op", NULL};
-    static const char *const picks[] = {"peak_reserved",    "fits_in", "source_calls.get",
-                                        "source_calls.put", "reuse",   "failed_allocations",
-                                        "ns_per_op",        NULL};
+    static const char *const picks[] = {"peak_reserved",
+                                        "fits_in",
+                                        "source_calls.get",
+                                        "source_calls.put",
+                                        "reuse",
+                                        "failed_allocations",
+                                        "ns_per_op",
+                                        "source_calls.next_pass",
+                                        NULL};
     for (size_t i = 0; i < names->count; i++) {
         const struct tp_metric *m = tp_metric_find(names->items[i], err);
         if (!m)
@@ -215,7 +221,7 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
                         const struct tp_metric *m, struct tp_compare_cell *cell)
 {
     double values[TP_STAT_VALUES_MAX];
-    cell->value = tp_condition_value(r->run, m);
+    cell->value = tp_stored_total(r->run, m);
     cell->count = !(cell->value != cell->value);
     if (!tp_metric_is_ns_per_op(m) || isnan(cell->value) || !r->run->repeat_count)
         return;
@@ -231,7 +237,7 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
 bool tp_compare_flattered(const struct tp_compare_row *r)
 {
     const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
-    return !strcmp(r->run->scope, "policy") && tp_stored_value(r->run, reuse, 0) < TP_FEW_REUSED;
+    return !strcmp(r->run->scope, "policy") && tp_stored_total(r->run, reuse) < TP_FEW_REUSED;
 }
 
 static void fill_cells(const struct tp_compare *c, struct tp_compare_row *r)
@@ -253,7 +259,7 @@ static void fill_cells(const struct tp_compare *c, struct tp_compare_row *r)
 static bool is_unlike(const struct tp_compare_row *r, const struct tp_compare_row *base)
 {
     const struct tp_metric *failed = tp_metric_find("failed_allocations", NULL);
-    return tp_condition_value(r->run, failed) > 0 || tp_condition_value(base->run, failed) > 0;
+    return tp_stored_total(r->run, failed) > 0 || tp_stored_total(base->run, failed) > 0;
 }
 
 static bool is_coarse(const struct tp_compare_row *r, const struct tp_metric *m, double value)

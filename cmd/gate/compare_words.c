@@ -57,6 +57,7 @@ struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
                  {"source_calls.get", {"gets from", NULL}},
                  {"source_calls.put", {"returns to", NULL}},
                  {"source_calls.wait", {"waits for", NULL}},
+                 {"source_calls.next_pass", {"calls of", "the next pass"}},
                  {"source_calls.get_bytes", {"got from", NULL}},
                  {"source_calls.put_bytes", {"returned to", NULL}}};
     struct tp_compare_head head;
@@ -227,7 +228,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
         {has_drowned, "(c) no more than tapool's own share, which is taken off"},
         {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
                          "not exact"},
-        {has_sum, "Bytes and counts are sums over the devices"},
+        {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},
     };
     size_t count = 0;
     for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) {

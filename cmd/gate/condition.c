@@ -148,17 +148,6 @@ bool tp_condition_holds(const struct tp_condition *c, double value, double base,
     return (c->less ? value < limit : value > limit) || (c->equal && value == limit);
 }
 
-double tp_condition_value(const struct tp_stored_run *run, const struct tp_metric *m)
-{
-    double sum = tp_stored_value(run, m, 0);
-    bool adds = m->unit == TP_UNIT_BYTES || m->unit == TP_UNIT_COUNT;
-    if (!m->per_device || run->devices == 1)
-        return sum;
-    for (uint16_t d = 1; d < run->devices; d++)
-        sum += tp_stored_value(run, m, d);
-    return adds ? sum : NAN;
-}
-
 int tp_condition_fail_oom(const char *label, uint64_t failed, const char *trace, const char *more,
                           struct tp_err *err)
 {
@@ -170,7 +159,7 @@ static int fail_met(const struct tp_condition *c, const struct tp_stored_run *ru
                     struct tp_err *err)
 {
     char others[48] = "";
-    double value = tp_condition_value(run, c->metric);
+    double value = tp_stored_total(run, c->metric);
     if (more)
         snprintf(others, sizeof others, "; so %s %zu more", more == 1 ? "does" : "do", more);
     if (!strcasecmp(c->text, "oom"))
@@ -186,7 +175,7 @@ int tp_conditions_check_runs(const struct tp_condition *list, size_t count,
         const struct tp_stored_run *first = NULL;
         size_t met = 0, known = 0;
         for (size_t r = 0; r < run_count; r++) {
-            double value = tp_condition_value(&runs[r], list[i].metric);
+            double value = tp_stored_total(&runs[r], list[i].metric);
             known += isnan(value) ? 0 : 1;
             if (list[i].relative || !tp_condition_holds(&list[i], value, NAN, false))
                 continue;

@@ -27,10 +27,6 @@ int tp_condition_parse(const char *text, struct tp_condition *out, struct tp_err
  * class-N metric only a test can say; a relative condition holds only then. */
 bool tp_condition_holds(const struct tp_condition *c, double value, double base, bool shown);
 
-/* A metric of a whole run: bytes and counts are summed over its devices, shares of several are not
- * one value. */
-double tp_condition_value(const struct tp_stored_run *run, const struct tp_metric *m);
-
 /* TP_EFOUND: what `oom` says of a run in which so many allocations failed; `more`: of others, or
  * "". */
 int tp_condition_fail_oom(const char *label, uint64_t failed, const char *trace, const char *more,

@@ -27,7 +27,13 @@
      .better = LESS, .allowed = (allowed_), .family = TP_FAMILY_TIME}
 
 #define BYTES(of)  EXACT(#of, "memory." #of "_bytes", TP_UNIT_BYTES, LESS, true, 0, MEMORY, 0)
-#define SHARE(of)  EXACT(#of, "memory." #of, TP_UNIT_SHARE, LESS, true, SHARE_ALLOWED, MEMORY, 0)
+/* A share of this member, of which devices add up. */
+#define SHARE(name_, path_, unit_, better_, allowed_, family_, of) \
+    {.name = (name_), .path = (path_), .class = TP_CLASS_EXACT, .unit = (unit_), \
+     .better = (better_), .per_device = true, .share_of = (of), .allowed = (allowed_), \
+     .family = TP_FAMILY_##family_}
+#define UNUSED(name, of) \
+    SHARE(#name, "memory." #name, TP_UNIT_SHARE, LESS, SHARE_ALLOWED, MEMORY, "memory." of "_bytes")
 #define CALLS(of, unit, follows) \
     EXACT("source_calls." #of, "source_calls." #of, unit, LESS, true, 0, CALLS, follows)
 #define COUNT(of)  EXACT(#of, #of, TP_UNIT_COUNT, LESS, false, 0, FAILURES, 0)
@@ -41,18 +47,22 @@ const struct tp_metric tp_metrics[] = {
     BYTES(peak_metadata),
     BYTES(end_reserved),
     BYTES(fits_in),
-    EXACT("overhead", "memory.overhead", TP_UNIT_RATIO, LESS, true, 0, MEMORY, 0),
-    SHARE(internal_fragmentation),
-    SHARE(internal_fragmentation_weighted),
-    SHARE(unused_reserved),
-    SHARE(unused_reserved_weighted),
-    SHARE(external_fragmentation),
+    SHARE("overhead", "memory.overhead", TP_UNIT_RATIO, LESS, 0, MEMORY,
+          "memory.trace_peak_requested_bytes"),
+    UNUSED(internal_fragmentation, "at_peak_demand.granted"),
+    UNUSED(internal_fragmentation_weighted, "mean_granted"),
+    UNUSED(unused_reserved, "at_peak_demand.reserved"),
+    UNUSED(unused_reserved_weighted, "mean_reserved"),
+    UNUSED(external_fragmentation, "at_peak_demand.span"),
     CALLS(get, TP_UNIT_COUNT, 0),
     CALLS(put, TP_UNIT_COUNT, 0),
     CALLS(wait, TP_UNIT_COUNT, 0),
     CALLS(get_bytes, TP_UNIT_BYTES, TP_FAMILY_MEMORY),
     CALLS(put_bytes, TP_UNIT_BYTES, TP_FAMILY_MEMORY),
-    EXACT("reuse", "source_calls.reuse", TP_UNIT_SHARE, MORE, true, SHARE_ALLOWED, CALLS, 0),
+    SHARE("reuse", "source_calls.reuse", TP_UNIT_SHARE, MORE, SHARE_ALLOWED, CALLS,
+          "source_calls.allocations"),
+    {.name = "source_calls.next_pass", .path = "source_calls.next_pass", .class = TP_CLASS_REPORT,
+     .unit = TP_UNIT_COUNT, .better = LESS, .per_device = true, .family = TP_FAMILY_CALLS},
     COUNT(failed_allocations),
     COUNT(skipped_operations),
     COUNT(skipped_trims),

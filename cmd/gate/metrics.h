@@ -53,6 +53,9 @@ struct tp_metric {
     bool per_device;
     enum tp_family family;
     enum tp_family follows; /* it moves with that one too; 0: with none */
+    /* Several devices: NULL: their sum. Else it is a share, and theirs is a share of the sums: the
+     * member of the device that it is a share of, "memory.at_peak_demand.granted_bytes". */
+    const char *share_of;
     double allowed; /* default: worse by so much is no regression; E: absolute, else a share */
 };
 

@@ -159,7 +159,7 @@ static int read_later(const struct tp_member *in, const char *name, uint64_t *ou
 static int read_trace(const struct tp_member *in, struct tp_stored_run *run, struct tp_err *err)
 {
     static const char *const kinds[] = {"host", "device", NULL};
-    struct tp_member t;
+    struct tp_member t, loop = {0};
     uint64_t devices = 0;
     int status = tp_member_get(in, "trace", true, &t, err);
     if (!status)
@@ -178,6 +178,9 @@ static int read_trace(const struct tp_member *in, struct tp_stored_run *run, str
         status = tp_member_count(&t, "devices", &devices, err);
     if (!status)
         status = read_later(&t, "frees", &run->frees, err);
+    if (!status)
+        status = tp_member_get(&t, "loop", false, &loop, err);
+    run->loop = !status && cJSON_IsTrue(loop.item);
     if (!status && (!devices || devices > TP_STORED_DEVICES))
         return tp_fail(err, TP_EINPUT, "%s: %s.devices is not from 1 to %d", t.file, t.path,
                        TP_STORED_DEVICES);
@@ -230,6 +233,17 @@ static int follow(const struct tp_member *root, const char *path, struct tp_memb
     }
 }
 
+/* What a share is a share of, to add devices up; older tapools did not write it of all. */
+static int read_weight(const struct tp_member *device, const struct tp_metric *m, double *weight,
+                       struct tp_err *err)
+{
+    const struct tp_member_range range = {.most = BEYOND, .null = true};
+    struct tp_member at = {0};
+    bool last;
+    int status = m->share_of ? follow(device, m->share_of, &at, &last, err) : TP_OK;
+    return status || !at.item ? status : tp_member_value(&at, &range, weight, err);
+}
+
 /* A run-level figure beside no object is that of a pass: `played` says whether it was. */
 static int read_metric(const struct tp_member *root, const struct tp_metric *m, bool played,
                        double *value, bool *lacks, struct tp_err *err)
@@ -275,7 +289,8 @@ static int read_device(const struct tp_member *run_at, struct tp_stored_run *run
     static const char *const classes[] = {"E", "R", NULL};
     struct tp_member device, memory = {0};
     char *class = NULL;
-    double *values = run->values + (size_t)d * tp_metric_count;
+    const size_t first = (size_t)d * tp_metric_count;
+    double *values = run->values + first;
     int status = find_device(run_at, run, d, &device, err);
     if (!status && device.item)
         status = tp_member_get(&device, "memory", false, &memory, err);
@@ -292,6 +307,8 @@ static int read_device(const struct tp_member *run_at, struct tp_stored_run *run
     for (size_t i = 0; !status && i < tp_metric_count; i++)
         if (tp_metrics[i].per_device)
             status = read_metric(&device, &tp_metrics[i], true, &values[i], &lacks[i], err);
+    for (size_t i = 0; !status && i < tp_metric_count; i++)
+        status = read_weight(&device, &tp_metrics[i], &run->weights[first + i], err);
     return status;
 }
 
@@ -302,10 +319,11 @@ static int read_values(const struct tp_member *in, struct tp_stored_run *run, bo
     size_t count = run->devices * tp_metric_count;
     int status = TP_OK;
     run->values = malloc(count * sizeof *run->values);
-    if (!run->values)
+    run->weights = malloc(count * sizeof *run->weights);
+    if (!run->values || !run->weights)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     for (size_t i = 0; i < count; i++)
-        run->values[i] = NAN;
+        run->values[i] = run->weights[i] = NAN;
     run->exact = true;
     for (uint16_t d = 0; !status && d < run->devices; d++) {
         bool played = false;
@@ -588,6 +606,7 @@ static void release_run(struct tp_stored_run *r)
     tp_stored_options_release(r->source_options, r->source_option_count);
     tp_stored_options_release(r->warnings, r->warning_count);
     free(r->values);
+    free(r->weights);
     free(r->repeats);
 }
 

@@ -27,6 +27,7 @@ struct tp_stored_run {
     char *trace_path, *trace_name, *kind, *hash;
     uint64_t events, operations;
     uint64_t frees; /* of single objects; TP_NONE: an older tapool's, which did not say */
+    bool loop;      /* it is one period of a loop; older ones did not say */
     char *strategy, *label;
     struct tp_stored_option *options; /* all effective ones, in the order of the file */
     size_t option_count;
@@ -41,6 +42,7 @@ struct tp_stored_run {
     uint16_t devices;
     double *values;  /* of devices x tp_metric_count; NAN: null, absent or not of this device. Run-
                         level metrics are those of device 0. Bytes above 2^53 are rounded. */
+    double *weights; /* the same of what a metric is a share of; NULL: none are known */
     double *repeats; /* ns_per_op of each replay */
     size_t repeat_count;
     double low_ns_per_op, high_ns_per_op; /* NAN: none */
@@ -76,6 +78,10 @@ void tp_stored_release(struct tp_stored *s); /* a zeroed one is fine */
 
 /* Of device 0 unless it is per device. */
 double tp_stored_value(const struct tp_stored_run *r, const struct tp_metric *m, uint16_t device);
+
+/* Of all devices together: sums, and of shares the share of the sums (metrics.h). NAN where that of
+ * one device is not known. */
+double tp_stored_total(const struct tp_stored_run *r, const struct tp_metric *m);
 
 /* Two runs may stand side by side: the same program, kind and scope of latency, touch and number of
  * devices. TP_EINPUT says in what they differ and names both. What else differs (version, compiler,

@@ -13,6 +13,31 @@ double tp_stored_value(const struct tp_stored_run *r, const struct tp_metric *m,
     return d < r->devices ? r->values[d * tp_metric_count + (size_t)(m - tp_metrics)] : NAN;
 }
 
+/* sum(share * weight) / sum(weight): a device of which nothing is to be shared has no say. */
+static double total_share(const struct tp_stored_run *r, const struct tp_metric *m)
+{
+    double parts = 0, whole = 0;
+    for (uint16_t d = 0; d < r->devices; d++) {
+        size_t at = d * tp_metric_count + (size_t)(m - tp_metrics);
+        double weight = r->weights ? r->weights[at] : NAN;
+        if (weight == 0)
+            continue;
+        parts += r->values[at] * weight;
+        whole += weight;
+    }
+    return parts / whole;
+}
+
+double tp_stored_total(const struct tp_stored_run *r, const struct tp_metric *m)
+{
+    double sum = tp_stored_value(r, m, 0);
+    if (m->per_device && m->share_of && r->devices > 1)
+        return total_share(r, m);
+    for (uint16_t d = 1; m->per_device && d < r->devices; d++)
+        sum += tp_stored_value(r, m, d);
+    return sum;
+}
+
 /* Who is meant: the file, and of which of its runs. */
 struct who {
     char text[160];

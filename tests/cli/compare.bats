@@ -55,6 +55,23 @@ small_trace() {
     matches "$out" '^2 rounds +in random order, each in a fresh process.*, seed 1, '
 }
 
+@test "live: several devices are one run: what is unsafe, whose time is its own, what is reused" {
+    printf '%s\n' '{"format":"tapool-trace","version":1,"meta":{"kind":"device","name":"two"},"streams":[{"id":0,"device":0},{"id":1,"device":1},{"id":2,"device":1}]}' >two.jsonl
+    # the first device reuses nothing, the second nearly all, from one stream to the other
+    printf '{"op":"alloc","id":%d,"size":4194304,"stream":0}\n' 1 2 >>two.jsonl
+    for i in $(seq 100 160); do
+        printf '{"op":"alloc","id":%d,"size":4194304,"stream":%d}\n{"op":"free","id":%d}\n' "$i" $((1 + i % 2)) "$i"
+    done >>two.jsonl
+    ok compare two.jsonl -s arena -s lru --source virtual --metric reuse --metric ns_per_op
+    matches "$out" '^  arena +95.2 % +base +[0-9]' # a time, and not (a)
+    matches "$out" '^Pick lru: the only policy here that heeds the streams$'
+    ok play_once two.jsonl -s arena -s lru --source virtual --fail-on 'reuse<50%'
+    matches "$out" '^Pick lru: the only policy here that heeds the streams$'
+    capture play_once two.jsonl -s arena -s lru --source virtual --fail-on 'reuse<99%'
+    [ "$rc" -eq 1 ]
+    matches "$err" "reuse<99%: 'arena' has 95.2 % on two; so does 1 more"
+}
+
 @test "live: stdin, a condition that is met" {
     small_trace >a.trace
     capture compare - -s arena -s direct --metric peak_reserved --fail-on 'peak_reserved<-50%' <a.trace

@@ -274,6 +274,26 @@ END
     matches "$out" '^  not in it .*size of the GPU \(--capacity, to ask about out of memory\)$'
 }
 
+@test "a snapshot of several devices: each by its number, one without events too" {
+    snapshot spare >x.pickle
+    ok "$TAPOOL" info x.pickle
+    matches "$out" '^  device 0 +2 segments at the end .0 large, 2 small., 2 MiB reserved at the start'
+    matches "$out" '^  device 3 +no events; 1 segment at the end .0 large, 1 small., 2 MiB reserved throughout$'
+    matches "$out" '^ +device 0: .* idle in'
+    matches "$out" '^ +device 3: 2 MiB idle in 1 piece of'
+    lacks "$out" 'each:'
+    for file in x.pickle x.tpt x.json; do
+        [ -e "$file" ] || ok "$TAPOOL" convert x.pickle -o "$file"
+        ok "$TAPOOL" info "$file" --json
+        is "$out" '[(v["number"], v["end_segments"], v["peak_reserved_bytes"], v["end_reserved_bytes"]) for v in d["recorded"]["devices"]]' \
+            '[(0, 2, 4194304, 4194304), (3, 1, 2097152, 2097152)]'
+        ok play_once "$file" -s direct -s lru # what is played is the same
+        matches "$out" '^  recorded, PyTorch +4 MiB'
+    done
+    ok "$TAPOOL" info x.pickle --device 0
+    lacks "$out" 'device 3'
+}
+
 @test "a snapshot that recorded nothing: refused with advice, info shows its segments" {
     snapshot state >rank3.pickle
     for command in "play_once rank3.pickle" "convert rank3.pickle -o x.tpt"; do

@@ -2,6 +2,7 @@
 
     snapshot.py p2 | p4 | p5    of that protocol: 9 events, two blocks that were live before, an out of memory
     snapshot.py state           one of a program that was not recording: segments, no events
+    snapshot.py spare           p4, with a segment of device 3, of which there is no event
     snapshot.py model           a pickle that runs code when Python loads it, as a saved model does
     snapshot.py other           data that are no snapshot
 """
@@ -36,6 +37,7 @@ settings = {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:64", "max_split_size":
             "garbage_collection_threshold": 0.0, "expandable_segments": False,
             "roundup_power2_divisions": {"1": 0}}
 whole = dict(segments=segments, device_traces=[trace], allocator_settings=settings, external_annotations=[])
-kinds = {"p2": (whole, 2), "p4": (whole, 4), "p5": (whole, 5), "state": (dict(whole, device_traces=[[]]), 4),
+spare = dict(segments[1], device=3, address=BASE + 8388608, blocks=[block(8388608, 2097152, 0, "inactive")])
+kinds = {"spare": (dict(whole, segments=[*segments, spare]), 4), "p2": (whole, 2), "p4": (whole, 4), "p5": (whole, 5), "state": (dict(whole, device_traces=[[]]), 4),
          "other": ({"weights": [1, 2, 3]}, 4), "model": (collections.OrderedDict(layer=1), 2)}
 sys.stdout.buffer.write(pickle.dumps(kinds[sys.argv[1]][0], protocol=kinds[sys.argv[1]][1]))

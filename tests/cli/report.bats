@@ -1,0 +1,85 @@
+#!/usr/bin/env bats
+# What a report says of a trace and of its policies, where a shorter word would mislead.
+
+load common
+
+@test "a malloc in front of the C library's is named, and what it holds is not known" {
+    sanitized && skip "the sanitizer's malloc cannot be replaced"
+    library=$(ldconfig -p | awk '/libjemalloc\.so\.2/ { print $NF; exit }')
+    [ -n "$library" ] || skip "libjemalloc.so.2 is not installed"
+    ok "$TAPOOL" strategies
+    matches "$out" '^  system +glibc '
+    export LD_PRELOAD=$library
+    ok "$TAPOOL" strategies
+    matches "$out" '^  system +libjemalloc.so.2 +host'
+    ok play_once sample:sqlite -s system -s arena
+    matches "$out" '^  system +- +- +[0-9]'
+    matches "$out" 'What a malloc that is not the C library.s holds is not known'
+    lacks "$out" '0 B'
+    ok play_once sample:sqlite -s system
+    matches "$out" 'libjemalloc.so.2: its own heap'
+    matches "$out" 'what else it holds is not known'
+    matches "$out" '^In short: system took .*; what it held is not$|what it held is not known.$'
+    ok play_once sample:sqlite -s system --json
+    is "$out" 'r["strategy"]["library"]' libjemalloc.so.2
+    is "$out" '[r["memory"][k] for k in ("peak_reserved_bytes", "end_reserved_bytes", "overhead", "unused_reserved", "curve")]' \
+        '[None, None, None, None, []]'
+    is "$out" 'r["memory"]["at_peak_demand"]["requested_bytes"] > 0, r["memory"]["at_peak_demand"]["idle_bytes"]' '(True, None)'
+    ok "$TAPOOL" compare sample:sqlite -s arena -s system --rounds 2 --min-time 0 --metric peak_reserved
+    matches "$out" '^  system +- +-$'
+    lacks "$out" '-100'
+}
+
+@test "counts of a head add up: what no policy sees is named" {
+    snapshot p4 >x.pickle
+    for words in "replay --min-time 0 -s direct -s lru" info; do
+        # shellcheck disable=SC2086
+        ok "$TAPOOL" $words x.pickle
+        tr '\n' ' ' <"$out" | tr -s ' ' >line
+        matches line '9 events .*2 alloc, 2 free, 2 free requested, 1 of segments, 1 out of memory, 1 without effect'
+    done
+}
+
+@test "threads that a format does not record are not counted" {
+    ok play_once "$TAPOOL_ROOT/tests/data/valgrind/calls.txt" -s arena
+    matches "$out" 'events?.*, threads not recorded: '
+    lacks "$out" '1 thread:'
+    ok play_once sample:sqlite -s arena
+    matches "$out" ', 1 thread: '
+}
+
+@test "who asks last at the peak is not said to hold it" {
+    snapshot p4 >x.pickle
+    for words in "replay --min-time 0 -s direct -s lru" info; do
+        # shellcheck disable=SC2086
+        ok "$TAPOOL" $words x.pickle
+        tr '\n' ' ' <"$out" | tr -s ' ' >line
+        matches line '; the last to ask there: train.py:7 step, for 52.9 % of it'
+    done
+}
+
+@test "a loop: the calls of the next pass stand beside the first's, and decide" {
+    head='{"format":"tapool-trace","version":1,"meta":{"kind":"device","name":"loop"LOOP}}'
+    for i in $(seq 1 40); do
+        printf '{"op":"alloc","id":%d,"size":%d}\n{"op":"free","id":%d}\n' "$i" $((4194304 + i * 4096)) "$i"
+    done >events
+    { echo "${head/LOOP/}" && cat events; } >once.jsonl
+    { echo "${head/LOOP/,\"loop\":true}" && cat events; } >loop.jsonl
+    ok play_once once.jsonl -s lru -s direct
+    lacks "$out" ' next'
+    ok play_once once.jsonl -s direct --json
+    is "$out" 'r["trace"]["loop"], r["source_calls"]["get"] + r["source_calls"]["put"], r["source_calls"]["next_pass"]' \
+        '(False, 80, 80)'
+    ok "$TAPOOL" convert loop.jsonl -o loop.tpt
+    ok "$TAPOOL" convert loop.tpt -o loop.json
+    for file in loop.jsonl loop.tpt loop.json; do
+        ok play_once "$file" -s lru -s direct
+        matches "$out" ' calls +pass +reuse'
+        ok play_once "$file" -s lru --json
+        is "$out" 'r["trace"]["loop"], r["source_calls"]["next_pass"]' '(True, 0)'
+    done
+    # as much live at the end as before the first event: no word is needed
+    { echo "${head/LOOP/}" && echo '{"op":"initial","id":99,"size":8192}' && cat events; } >period.jsonl
+    ok play_once period.jsonl -s lru --json
+    is "$out" 'r["trace"]["loop"]' True
+}

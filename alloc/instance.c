@@ -17,6 +17,19 @@ static void look_at_memory(const struct tp_player *p, struct tp_instance *in)
     in->free_at_start = in->total = TP_NONE;
 }
 
+/* See struct tp_replay_cfg. */
+static uint64_t guard_of(const struct tp_player *p, uint16_t device)
+{
+    const struct tp_replay_cfg *cfg = p->cfg;
+    uint64_t needed = tp_program_demand(cfg->program, device)->bytes;
+    bool guarded = cfg->guard && cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_HOST;
+    for (uint32_t i = 0; i < cfg->layer_count; i++)
+        guarded &= cfg->layers[i].ops != &tp_source_limit;
+    if (!guarded || needed > UINT64_MAX / TP_GUARD_TIMES)
+        return 0;
+    return needed * TP_GUARD_TIMES > TP_GUARD_LEAST ? needed * TP_GUARD_TIMES : TP_GUARD_LEAST;
+}
+
 static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t device,
                         struct tp_err *err)
 {
@@ -24,6 +37,7 @@ static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t de
     if (p->strategy->caps & TP_CAP_FOREIGN)
         return TP_OK;
     struct tp_source_cfg sc = {.account = &in->account,
+                               .guard = guard_of(p, device),
                                .now_ns = &p->now_ns,
                                .kind = (enum tp_kind)p->facts->kind,
                                .device = device,

@@ -60,7 +60,7 @@ int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window
         sum += tp_stamp() - start;
         if (per_window)
             per_window(ctx, p, &w);
-        if (p->cfg->stop_on_oom)
+        if (p->cfg->stop_on_oom || p->cfg->guard)
             count_until_stop(p, &w);
         if (p->operations_max)
             operations += operations_of(&w, w.count);

@@ -75,7 +75,7 @@ RARE void alloc_failed(struct tp_player *p, const struct tp_insn *insn, int stat
         return;
     }
     p->failed++;
-    if (p->cfg->stop_on_oom)
+    if (p->cfg->stop_on_oom || p->instances[insn->device].account.guarded_gets)
         p->stop = true;
     p->instances[insn->device].failed++;
     if (p->observer)

@@ -39,7 +39,8 @@ enum tp_pass {
     TP_PASS_COUNT = 32
 };
 
-enum { TP_SOURCE_LAYERS = 8 };
+enum { TP_SOURCE_LAYERS = 8, TP_GUARD_TIMES = 16 };
+#define TP_GUARD_LEAST (UINT64_C(1) << 30) /* bytes */
 
 /* The sources from the base up; the engine puts the meter on top. `opts` were parsed from the rows.
  */
@@ -73,6 +74,10 @@ struct tp_replay_cfg {
     uint64_t
         latency_operations; /* the latency pass stops after the window with so many; 0: never */
     bool stop_on_oom;       /* else go on */
+    /* On the host's memory a strategy that reserves over TP_GUARD_TIMES of what the program needs
+     * at once, and over TP_GUARD_LEAST, is refused more, and the replay ends there: nothing else
+     * keeps it from taking the machine's. Not where a limit is among the layers. */
+    bool guard;
     bool drop_prologue;
     uint64_t seed;
     uint32_t nth;          /* strategy of a command, from 0: which copy of the loop plays it */

@@ -30,6 +30,7 @@ enum tp_oom_class {
     TP_OOM_FRAGMENTATION, /* what was requested would fit, what was handed out or kept does not */
     TP_OOM_POLICY,        /* the policy refused by its own rules; the device was not full */
     TP_OOM_UNKNOWN,       /* the device refused, and its capacity is not known */
+    TP_OOM_GUARD,         /* tapool refused: far more was reserved than the program needs */
     TP_OOM_CLASSES
 };
 extern const char *const tp_oom_names[TP_OOM_CLASSES];

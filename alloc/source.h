@@ -72,6 +72,7 @@ struct tp_account {
     uint64_t get_bytes, put_bytes;
     uint64_t wait_ns;      /* simulated waiting time */
     uint64_t refused_gets; /* out of memory */
+    uint64_t guarded_gets; /* of these: by the meter, beyond cfg->guard */
     uint64_t refused_puts; /* the range stays reserved; retried at fini */
 };
 
@@ -98,6 +99,7 @@ struct tp_source_cfg {
     const void *opts;           /* parsed from `options`; NULL when the source has none */
     struct tp_source *inner;    /* for decorators */
     struct tp_account *account; /* for the meter */
+    uint64_t guard;             /* for the meter: bytes; who holds more gets nothing; 0: none */
     bool keeps_ranges;          /* for the meter: it is going to be asked what it `holds` */
     uint64_t *now_ns;           /* recorded time, written by the engine; sources may advance it */
     enum tp_kind kind;

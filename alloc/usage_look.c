@@ -98,7 +98,8 @@ void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d)
 
 /* ---- failures ---- */
 
-const char *const tp_oom_names[TP_OOM_CLASSES] = {"demand", "fragmentation", "policy", "unknown"};
+const char *const tp_oom_names[TP_OOM_CLASSES] = {"demand", "fragmentation", "policy", "unknown",
+                                                  "guard"};
 
 /* Judged by what the policy holds at that moment: after a failure, that is less than what the
  * program believes to have. */
@@ -110,6 +111,8 @@ static enum tp_oom_class classify(const struct tp_usage *u, const struct tp_usag
         return TP_OOM_UNKNOWN;
     if (a->refused_gets == d->refused_before)
         return TP_OOM_POLICY;
+    if (a->guarded_gets)
+        return TP_OOM_GUARD;
     if (d->run->capacity == TP_NONE)
         return TP_OOM_UNKNOWN;
     uint64_t others = d->requested - u->objects[insn->slot].requested; /* what a realloc replaces */

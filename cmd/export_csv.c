@@ -91,6 +91,7 @@ static const struct column columns[] = {
     {OF_DEVICE, "failed_by.fragmentation", NULL},
     {OF_DEVICE, "failed_by.policy", NULL},
     {OF_DEVICE, "failed_by.unknown", NULL},
+    {OF_DEVICE, "failed_by.guard", NULL},
     {OF_RUN, "first_failed_event", NULL},
     {OF_RUN, "skipped_operations", NULL},
     {OF_RUN, "skipped_trims", NULL},

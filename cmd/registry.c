@@ -19,8 +19,7 @@ const struct tp_strategy *const tp_strategies[] = {
     &tp_strategy_system,      &tp_strategy_cuda_malloc_async,
     &tp_strategy_direct,      NULL};
 
-const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_strategy_arena,
-                                                     &tp_strategy_bump, NULL};
+const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_strategy_arena, NULL};
 const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,       &tp_strategy_lru,
                                                        &tp_strategy_stream_pool, &tp_strategy_bump,
                                                        &tp_strategy_direct,      NULL};

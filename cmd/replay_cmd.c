@@ -65,8 +65,11 @@ static const struct tp_opt rows[] = {
      .max = UINT64_C(1) << 60,
      .choices = tp_capacity_words,
      .arg = "SIZE",
-     .help = "what the device has, each of them; 0 is no limit. Out of memory is then an answer. "
-             "recorded: what the recorded device had, where an out of memory in the trace tells"},
+     .help =
+         "what the device has, each of them; 0 is no limit. Out of memory is then an answer. "
+         "recorded: what the recorded device had, where an out of memory in the trace tells; on "
+         "the host a policy is stopped that holds over 16 times what the program needs and "
+         "over 1 GiB"},
     {.name = "fits",
      .type = TP_OPT_FLAG,
      .offset = ROW(fits),
@@ -197,6 +200,7 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
                                 .latency_operations = LATENCY_OPERATIONS,
                                 .repeat = (uint32_t)r->o->repeat,
                                 .stop_on_oom = r->o->on_oom == TP_OOM_STOP,
+                                .guard = r->o->capacity == TP_OPT_KEYWORD(0),
                                 .seed = r->o->seed,
                                 .nth = (uint32_t)(spec - job->specs),
                                 .occupy = job->use.occupy,

@@ -1,5 +1,6 @@
 /* Out of memory, explained: what was asked for, what was free then and in which pieces, and whether
  * the program needed too much or the policy kept too much. */
+#include "alloc/replay.h"
 #include "cmd/figures.h"
 
 #include <string.h>
@@ -29,6 +30,12 @@ static void print_first(const struct tp_result *r, const struct tp_device_run *d
     if (f->align > PLAIN_ALIGN)
         tp_page_more(page, column, " at a multiple of %s", tp_bytes(f->align, page->exact).s);
     tp_page_line(page);
+}
+
+/* Where tapool said no, what was idle or free is not why. */
+static bool is_guarded(const struct tp_first_failure *f)
+{
+    return f->oom_class == TP_OOM_GUARD;
 }
 
 static uint64_t not_reserved(const struct tp_first_failure *f)
@@ -105,6 +112,12 @@ static void print_class(const struct tp_result *r, const struct tp_first_failure
         tp_page_at(page, column,
                    "the policy refused by its own rules (see its options), not the device.");
         break;
+    case TP_OOM_GUARD:
+        tp_page_at(page, column,
+                   "stopped by tapool at %s, over %d times what the program needs: --capacity SIZE "
+                   "sets another limit, --capacity 0 none.",
+                   tp_bytes(at->reserved, page->exact).s, TP_GUARD_TIMES);
+        break;
     default:
         tp_page_at(page, column, "the %s refused; how much it has is not known.",
                    tp_result_callee(r));
@@ -115,7 +128,8 @@ void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d,
                        struct tp_page *page)
 {
     print_first(r, d, column, page);
-    print_free(&d->first_failure, column, page);
+    if (!is_guarded(&d->first_failure))
+        print_free(&d->first_failure, column, page);
     print_device_free(r, d, column, page);
     print_class(r, &d->first_failure, column, page);
     if (d->fits_in != TP_NONE)

@@ -12,6 +12,7 @@ struct meter {
     struct pass pass; /* first */
     struct tp_account *account;
     const uint64_t *now_ns; /* may be NULL */
+    uint64_t guard;         /* bytes; 0: none */
     bool keeps_ranges;
     struct range_table ranges; /* of pools the blocks; empty unless it keeps them */
 };
@@ -24,6 +25,7 @@ static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
     s->account = cfg->account;
     s->now_ns = cfg->now_ns;
     s->keeps_ranges = cfg->keeps_ranges;
+    s->guard = cfg->guard;
     return pass_init(&s->pass, cfg, "meter", err);
 }
 
@@ -59,10 +61,18 @@ static void forget(struct meter *s, tp_addr addr)
         range_table_remove(&s->ranges, r);
 }
 
+/* Has it passed the guard already? One large range, as an option may ask for, is its own choice. */
+static bool is_guarded(struct meter *s)
+{
+    bool guarded = s->guard && pass_taken(s) > s->guard;
+    s->account->guarded_gets += guarded;
+    return guarded;
+}
+
 static int meter_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 {
     struct meter *s = state;
-    int rc = keep_room(s);
+    int rc = is_guarded(s) ? TP_EOOM : keep_room(s);
     if (!rc)
         rc = pass_get(s, size, align, out);
     if (rc) {

@@ -85,7 +85,7 @@ holes() {
     holes >holes.jsonl
     ok play_once holes.jsonl -s arena:arena_size=128MiB,first_range=128MiB --capacity 144MiB --json
     is "$out" 'r["failed_allocations"], r["skipped_operations"]' '(1, 1)'
-    is "$out" 'r["devices"][0]["failed_by"]' "{'demand': 0, 'fragmentation': 1, 'policy': 0, 'unknown': 0}"
+    is "$out" 'r["devices"][0]["failed_by"]' "{'demand': 0, 'fragmentation': 1, 'policy': 0, 'unknown': 0, 'guard': 0}"
     is "$out" '[r["devices"][0]["first_failure"][k] for k in ("class", "phase", "size_bytes", "capacity_bytes")]' \
         "['fragmentation', 'large', 33554432, 150994944]"
     is "$out" 'r["devices"][0]["first_failure"]["state"]["event"], r["first_failed_event"]' '(99, 99)'
@@ -101,6 +101,37 @@ holes() {
     matches "$out" 'refused by its own rules'
     ok play_once two.json -s bump:size=100KiB,on_full=fail --json
     is "$out" 'r["devices"][0]["failed_by"]["policy"]' 1
+}
+
+@test "on the host who holds far more than the program needs is stopped; the others go on" {
+    # two blocks of 30 MiB at a time, 200 in all: a policy that frees nothing would take 6 GiB
+    for i in {1..200}; do
+        printf '{"op":"alloc","id":%d,"size":31457280}\n' "$i"
+        [ "$i" -eq 1 ] || printf '{"op":"free","id":%d}\n' "$((i - 1))"
+    done >events
+    mapfile -t events <events
+    lines "${events[@]}" >greedy.jsonl
+    ok play_once greedy.jsonl -s arena -s bump --touch none
+    matches "$out" 'bump +OUT OF MEMORY +1 of 200 allocations failed$'
+    matches "$out" 'stopped by tapool at 1[.0-9]* GiB, over 16 times what the program needs'
+    matches "$out" '^  arena +fits'
+    matches "$out" '^Pick arena'
+    ok play_once greedy.jsonl -s arena -s bump --touch none --json
+    is "$out" '[x["failed_allocations"] for x in d["runs"]], d["runs"][1]["devices"][0]["failed_by"]["guard"]' '([0, 1], 1)'
+    is "$out" '(1 << 30) < d["runs"][1]["memory"]["peak_reserved_bytes"] < (2 << 30)' True
+    capture play_once greedy.jsonl -s bump --touch none --fail-on oom
+    [ "$rc" -eq 1 ]
+    for unlimited in '--capacity 0' '--capacity 8GiB' '--source virtual'; do
+        # shellcheck disable=SC2086 # words
+        ok play_once greedy.jsonl -s bump --touch none --fail-on oom $unlimited
+    done
+}
+
+@test "the usual set of a host trace holds no region: nothing is freed singly there" {
+    ok play_once sample:jq --json
+    is "$out" '[x["strategy"]["name"] for x in d["runs"]]' "['system', 'arena']"
+    ok play_once sample:jq --source virtual --json
+    is "$out" '[x["strategy"]["name"] for x in d["runs"]]' "['arena']"
 }
 
 @test "the curve: every change of a short trace, the peaks of a long one" {

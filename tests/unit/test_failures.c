@@ -3,7 +3,7 @@
 #include "tests/unit/programs.h"
 #include "tests/unit/ranges.h"
 
-extern const struct tp_source_ops tp_source_fault, tp_source_shuffle;
+extern const struct tp_source_ops tp_source_fault, tp_source_shuffle, tp_source_host;
 
 /* ---- failed allocations ---- */
 
@@ -99,6 +99,51 @@ static void without_a_capacity_the_class_is_unknown(void **state)
     limit_to(&cfg, &limit);
     d = replay(&cfg);
     assert_int_equal(d->failed_by[TP_OOM_FRAGMENTATION], 1);
+    tp_program_release(p);
+}
+
+/* Address space of the host is asked for and never written. */
+static void who_holds_far_more_than_the_program_needs_is_stopped(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, PAGE, 0), ALLOC_INSN(1, PAGE, 0),
+                                    ALLOC_INSN(2, PAGE, 0), FREE_INSN(0, PAGE, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
+    struct tp_replay_cfg cfg = run_on(&tp_source_host, &ranges, p, TP_PASS_USAGE);
+    cfg.touch = TP_TOUCH_NONE;
+    cfg.guard = true;
+    how.got_in_init = TP_GUARD_LEAST; /* one range may be as large; the next two pass it */
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d->failed_by[TP_OOM_GUARD], 1);
+    assert_int_equal(d->failed_allocations, 1);
+    assert_int_equal(d->first_failed_event, 2);
+    assert_int_equal(d->first_failure.oom_class, TP_OOM_GUARD);
+    assert_int_equal(d->peak_reserved, TP_GUARD_LEAST + PAGE);
+    cfg.guard = false;
+    assert_int_equal(replay(&cfg)->failed_allocations, 0);
+    cfg.guard = true;
+    struct limit_options limit = {2 * TP_GUARD_LEAST}; /* whoever says so gets as much */
+    limit_to(&cfg, &limit);
+    assert_int_equal(replay(&cfg)->failed_allocations, 0);
+    cfg = on_virtual(p);
+    cfg.guard = true;
+    assert_int_equal(replay(&cfg)->failed_allocations, 0);
+    tp_program_release(p);
+}
+
+/* 16 times of much is more than the least. */
+static void what_a_large_program_needs_is_no_excess(void **state)
+{
+    (void)state;
+    const uint64_t large = TP_GUARD_LEAST / TP_GUARD_TIMES;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, large, 0), ALLOC_INSN(1, PAGE, 0),
+                                    ALLOC_INSN(2, large, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
+    struct tp_replay_cfg cfg = run_on(&tp_source_host, &ranges, p, TP_PASS_USAGE);
+    cfg.touch = TP_TOUCH_NONE;
+    cfg.guard = true;
+    how.got_in_init = TP_GUARD_LEAST;
+    assert_int_equal(replay(&cfg)->failed_allocations, 0);
     tp_program_release(p);
 }
 
@@ -346,6 +391,8 @@ int main(void)
         TEST(what_the_device_did_not_refuse_is_policy),
         TEST(a_refusal_of_an_earlier_event_does_not_count),
         TEST(without_a_capacity_the_class_is_unknown),
+        TEST(who_holds_far_more_than_the_program_needs_is_stopped),
+        TEST(what_a_large_program_needs_is_no_excess),
         TEST(of_a_real_allocator_the_class_is_unknown),
         TEST(the_first_failure_is_kept_with_the_state_of_the_device),
         TEST(the_first_failure_of_a_later_window_has_its_time),

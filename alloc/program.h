@@ -220,6 +220,10 @@ void tp_program_release(struct tp_program *p);
 /* A descriptor that holds the whole program, for a child process: the caller closes it. */
 int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err);
 
+/* The same as instructions as they are played, whatever the program is kept in: whoever reads it
+ * decodes nothing, and cannot tell where it came from. */
+int tp_program_export_plain(struct tp_program *p, int *fd, struct tp_err *err);
+
 /* Opens what tp_program_export wrote for a program that is not backed; takes the descriptor over,
  * in every case. Checks all lengths.
  */

@@ -91,6 +91,53 @@ int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err)
     return TP_OK;
 }
 
+/* The windows of a program that is kept elsewhere, and all that is known of it. */
+static int copy_windows(struct tp_program *p, struct tp_program *copy, struct tp_err *err)
+{
+    struct tp_cursor *c = NULL;
+    struct tp_window w;
+    int got = 0, rc = tp_cursor_open(p, &c, err);
+    while (!rc && (got = tp_cursor_next(c, &w, err)) > 0) {
+        struct tp_kept_window kept = {.first_event = w.first_event,
+                                      .first_insn = w.first_insn,
+                                      .first_time = w.first_time,
+                                      .count = w.count,
+                                      .jump_count = w.jump_count,
+                                      .prologue = w.prologue};
+        rc = tp_program_append(copy, &kept, w.insns, w.jumps, TP_PROGRAM_MEMORY, err);
+    }
+    tp_cursor_close(c);
+    return rc ? rc : got < 0 ? -got : TP_OK;
+}
+
+static int copy_program(struct tp_program *p, struct tp_program *copy, struct tp_err *err)
+{
+    copy->facts = p->facts;
+    copy->facts.windows = copy->facts.spooled_bytes = 0;
+    copy->demand = malloc(p->facts.devices * sizeof *copy->demand);
+    if (!copy->demand)
+        return tp_fail(err, TP_ENOMEM, "out of memory while copying the program");
+    memcpy(copy->demand, p->demand, p->facts.devices * sizeof *copy->demand);
+    int rc = TP_OK;
+    for (uint32_t i = 0; !rc && i < p->facts.marks; i++)
+        rc = tp_names_keep(&copy->names, tp_program_mark(p, i), err);
+    return rc ? rc : copy_windows(p, copy, err);
+}
+
+int tp_program_export_plain(struct tp_program *p, int *fd, struct tp_err *err)
+{
+    *fd = -1;
+    if (!p->backing)
+        return tp_program_export(p, fd, err);
+    struct tp_program *copy = tp_program_new();
+    int rc = copy ? copy_program(p, copy, err)
+                  : tp_fail(err, TP_ENOMEM, "out of memory while copying the program");
+    if (!rc)
+        rc = tp_program_export(copy, fd, err);
+    tp_program_release(copy);
+    return rc;
+}
+
 /* ---- import ---- */
 
 static int damaged(const char *what, struct tp_err *err)

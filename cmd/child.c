@@ -1,6 +1,7 @@
 /* The parent starts /proc/self/exe anew with two descriptors: the program, and a shared job that
  * holds the question and takes the answer. exec, not fork alone: a forked heap is the parent's,
- * with all the holes that reading the trace has left in it. */
+ * with all the holes that reading the trace has left in it. The program is handed over as plain
+ * instructions: what decoding another form takes would lie in the heap that is measured. */
 #include "cmd/child.h"
 
 #include "alloc/clock.h"
@@ -223,7 +224,7 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     pid_t pid = 0;
     int status = make_job(cfg, spec, &job, &job_fd, err);
     if (!status)
-        status = tp_program_export(cfg->program, &program_fd, err);
+        status = tp_program_export_plain(cfg->program, &program_fd, err);
     if (!status)
         status = spawn(program_fd, job_fd, &pid, err);
     if (!status)

@@ -112,6 +112,22 @@ END
     python3 "$CLI/class_e.py" "$out" | grep -v '\.trace\.format ' | diff expected -
 }
 
+@test "a real allocator holds the same from every form: reading the trace is not in its heap" {
+    local held='{k: v for k, v in r["memory"].items() if k.endswith("_bytes")}, r["memory"]["curve"]'
+    for sample in sqlite jq python-threads; do
+        ok convert "sample:$sample" -o "$sample.json"
+        ok convert "sample:$sample" -o "$sample.tpt"
+        ok convert "sample:$sample" -o "$sample-packed.tpt" --compress
+        ok play_once "$sample.json" -s system --json
+        figures=$(query "$out" "$held")
+        is "$out" 'r["memory"]["peak_reserved_bytes"] > 0' True
+        for form in .tpt -packed.tpt; do
+            ok play_once "$sample$form" -s system --json
+            is "$out" "$held" "$figures"
+        done
+    done
+}
+
 @test "a plan of buffers of the second GPU of a snapshot" {
     python3 - >two.pickle <<'END'
 import pickle, sys

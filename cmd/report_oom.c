@@ -32,12 +32,6 @@ static void print_first(const struct tp_result *r, const struct tp_device_run *d
     tp_page_line(page);
 }
 
-/* Where tapool said no, what was idle or free is not why. */
-static bool is_guarded(const struct tp_first_failure *f)
-{
-    return f->oom_class == TP_OOM_GUARD;
-}
-
 static uint64_t not_reserved(const struct tp_first_failure *f)
 {
     bool known = f->capacity != TP_NONE && f->capacity > f->at.reserved;
@@ -128,7 +122,7 @@ void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d,
                        struct tp_page *page)
 {
     print_first(r, d, column, page);
-    if (!is_guarded(&d->first_failure))
+    if (d->first_failure.oom_class != TP_OOM_GUARD) /* what was free then is not why */
         print_free(&d->first_failure, column, page);
     print_device_free(r, d, column, page);
     print_class(r, &d->first_failure, column, page);

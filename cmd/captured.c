@@ -1,6 +1,8 @@
 /* See captured.h. One walk over the program, for notes and marks alone. */
 #include "cmd/captured.h"
 
+#include "traces/failed_request.h"
+
 #include <stdlib.h>
 
 struct scan {
@@ -8,6 +10,7 @@ struct scan {
     struct tp_captured *out;
     uint64_t *reserved;     /* of each device, now */
     uint64_t *requested_at; /* by slot: when its free was asked for, plus 1; 0: not */
+    struct tp_failed_request failed;
     uint64_t time, insn;
     uint32_t mark;
 };
@@ -84,9 +87,12 @@ static void scan_window(struct scan *s, const struct tp_window *w)
 {
     for (uint32_t i = 0; i < w->count; i++, s->insn++) {
         const struct tp_insn *in = &w->insns[i];
+        uint64_t event = tp_window_event(w, i);
         s->time += in->gap_ns;
+        if (tp_failed_request_next(&s->failed, in, event) == TP_FAILED_ALLOC)
+            s->out->devices[in->device].played++;
         if (in->op == TP_NOTE)
-            on_note(s, in, tp_window_event(w, i));
+            on_note(s, in, event);
         else if (in->op == TP_FREE)
             on_free(s, in);
         else if (in->op == TP_ALLOC || in->op == TP_ADOPT)
@@ -125,7 +131,7 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
     const struct tp_program_facts *f = tp_program_facts(t->program);
     struct scan s = {.program = t->program, .out = out, .mark = UINT32_MAX};
     *out = (struct tp_captured){.count = f->devices, .known = t->recorded.by != NULL};
-    if (!out->known && f->kind != TP_KIND_DEVICE)
+    if (!out->known && f->kind != TP_KIND_DEVICE && !f->ops[TP_NOTE])
         return TP_OK;
     out->devices = calloc(f->devices, sizeof *out->devices);
     s.reserved = calloc(f->devices, sizeof *s.reserved);
@@ -164,6 +170,16 @@ struct tp_captured_device tp_captured_device(const struct tp_captured *c,
                                        .at_demand = held,
                                        .oom_free = UINT64_MAX,
                                        .demand_mark = UINT32_MAX};
+}
+
+struct tp_captured_failures tp_captured_failures(const struct tp_captured *c)
+{
+    struct tp_captured_failures all = {0};
+    for (uint32_t i = 0; c->devices && i < c->count; i++) {
+        all.ooms += c->devices[i].ooms;
+        all.played += c->devices[i].played;
+    }
+    return all;
 }
 
 uint64_t tp_captured_capacity(const struct tp_captured *c)

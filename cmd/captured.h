@@ -13,6 +13,7 @@ struct tp_captured_device {
     uint64_t demand_size;   /* asked for there; 0: not known */
     uint64_t takes, gives;  /* of segments, from and to the driver, during the recording */
     uint64_t ooms;          /* that the recorded program met */
+    uint64_t played;        /* of these requests, made once more in a replay */
     uint64_t oom_event;     /* the first; 0: none */
     uint64_t oom_size;      /* asked for there */
     uint64_t oom_reserved;  /* held then */
@@ -38,6 +39,12 @@ void tp_captured_release(struct tp_captured *c); /* a zeroed one is fine */
 /* The device `index` of `r`; one that no event is about held what it held. */
 struct tp_captured_device tp_captured_device(const struct tp_captured *c,
                                              const struct tp_recorded *r, uint32_t index);
+
+/* Of all devices: requests that failed in the recorded program, and how many of them are played. */
+struct tp_captured_failures {
+    uint64_t ooms, played;
+};
+struct tp_captured_failures tp_captured_failures(const struct tp_captured *c);
 
 /* What the recorded device had, where an out of memory tells; 0: not known. */
 uint64_t tp_captured_capacity(const struct tp_captured *c);

@@ -7,6 +7,7 @@
  * for. Weakness: an object that a reallocation moves stays with the thread that allocated it. */
 #include "cmd/info_scan.h"
 
+#include "traces/failed_request.h"
 #include "traces/id_map.h"
 
 #include <stdlib.h>
@@ -46,6 +47,7 @@ struct scan {
     struct device *devices;
     uint64_t *ended; /* by thread: how many had this index before */
     struct tp_id_map sizes;
+    struct tp_failed_request failed;
     uint64_t event, time;
     uint32_t mark;
     bool begun; /* the prologue is over */
@@ -258,8 +260,21 @@ static void on_reset(struct scan *s, uint16_t device)
         end_life(s, d, d->newest);
 }
 
+/* A request that failed when recorded shows in the course of the bytes, and is no object. */
+static void on_failed(struct scan *s, const struct tp_insn *in)
+{
+    const struct object asked = {.event = s->event};
+    uint64_t more = in->op == TP_ALLOC ? in->size : 0;
+    change_fresh(&s->devices[in->device], &asked, more, in->size - more);
+    change(s, &s->devices[in->device], more, in->size - more);
+}
+
 static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
 {
+    if (tp_failed_request_next(&s->failed, in, s->event) != TP_FAILED_NONE) {
+        on_failed(s, in);
+        return TP_OK;
+    }
     bool request = in->op == TP_ALLOC || in->op == TP_ADOPT || in->op == TP_REALLOC;
     int status = request && s->event != OF_THE_PAST ? count_request(s, in, err) : TP_OK;
     switch (in->op) {

@@ -189,6 +189,7 @@ static void print_recorded_device(const struct tp_info_report *r, uint32_t index
 static void print_recorded_oom(const struct tp_captured_device *d, const char *of,
                                struct tp_page *page)
 {
+    char text[128];
     if (!d->ooms)
         return;
     tp_page_at(page, NAME, "ran out");
@@ -197,6 +198,8 @@ static void print_recorded_oom(const struct tp_captured_device *d, const char *o
     if (d->oom_free != UINT64_MAX)
         tp_page_more(page, NOTE, ", with %s left on the device",
                      tp_bytes(d->oom_free, page->exact).s);
+    tp_failures_text(d->ooms, d->played, text, sizeof text);
+    tp_page_more(page, NOTE, "%s%s", *text ? "; " : "", text);
     tp_page_line(page);
 }
 

@@ -165,6 +165,35 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
     tp_page_line(page);
 }
 
+/* "the 3 requests that failed are played too" */
+void tp_failures_text(uint64_t ooms, uint64_t played, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (ooms == 1 && played)
+        snprintf(text, size, "the request that failed is played too");
+    else if (ooms == played)
+        snprintf(text, size, "the %s requests that failed are played too", tp_count(ooms).s);
+    else if (played)
+        snprintf(text, size, "%s of the %s requests that failed %s played too", tp_count(played).s,
+                 tp_count(ooms).s, played == 1 ? "is" : "are");
+}
+
+static void print_failures(const struct tp_result *r, int note, struct tp_page *page)
+{
+    struct tp_captured_failures all = tp_captured_failures(r->captured);
+    char text[128];
+    if (!all.ooms)
+        return;
+    tp_failures_text(all.ooms, all.played, text, sizeof text);
+    tp_page_at(page, 0, "ran out");
+    tp_page_at(page, note, "%s time%s when it was recorded%s%s%s", tp_count(all.ooms).s,
+               all.ooms == 1 ? "" : "s", *text ? "; " : "", text,
+               *text ? all.played == 1 ? ", and counts in what the program needs"
+                                       : ", and count in what the program needs"
+                     : "");
+    tp_page_line(page);
+}
+
 bool tp_threads_recorded(const struct tp_trace *t)
 {
     const char *unknown = t->meta.unknown;
@@ -219,6 +248,7 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
     print_repairs(r->trace, note, page);
     tp_remarks_print(r->trace, 0, note, page);
     print_initial(r, note, page);
+    print_failures(r, note, page);
 }
 
 /* What the decorators change, but for the limit: "+shuffle", or nothing. */

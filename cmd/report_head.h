@@ -29,6 +29,9 @@ bool tp_threads_recorded(const struct tp_trace *t);
 /* Remarks on a capture and the memory spaces that are left out, in two columns. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page);
 
+/* "the 3 requests that failed are played too"; "" where none is. */
+void tp_failures_text(uint64_t ooms, uint64_t played, char *text, size_t size);
+
 /* "1 double_alloc, 2 zero_size"; "" where nothing was repaired. */
 void tp_repairs_text(const struct tp_trace *t, char *text, size_t size);
 

@@ -139,6 +139,12 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
     const char *place = tp_captured_place(captured, tp_program_demand(trace->program, 0)->event);
     if (place && captured->count == 1)
         tp_json_text(j, in, "peak_place", place);
+    struct tp_captured_failures failures = tp_captured_failures(captured);
+    if (failures.ooms) {
+        cJSON *o = tp_json_object(j, in, "recorded_failures");
+        tp_json_uint(j, o, "out_of_memory", failures.ooms);
+        tp_json_uint(j, o, "played", failures.played);
+    }
     if (!captured->known)
         return;
     cJSON *o = tp_json_object(j, in, "recorded");

@@ -243,11 +243,13 @@ static void fill_needed_row(const struct tp_result *r, bool exact, const struct 
 /* Sums over the devices of what really was. */
 struct recorded {
     uint64_t peak, idle, takes, gives, allocations;
+    bool ran_out; /* where the program needed most */
 };
 
 static struct recorded recorded_of(const struct tp_result *r)
 {
-    struct recorded sum = {.allocations = r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC]};
+    struct recorded sum = {.allocations = r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC] -
+                                          tp_captured_failures(r->captured).played};
     for (uint16_t i = 0; i < r->captured->count; i++) {
         const struct tp_captured_device *d = &r->captured->devices[i];
         uint64_t needed = tp_program_demand(r->trace->program, i)->bytes;
@@ -255,6 +257,7 @@ static struct recorded recorded_of(const struct tp_result *r)
         sum.idle += d->at_demand > needed ? d->at_demand - needed : 0;
         sum.takes += d->takes;
         sum.gives += d->gives;
+        sum.ran_out |= d->played && d->at_demand < needed;
     }
     return sum;
 }
@@ -276,9 +279,9 @@ static void fill_recorded_row(const struct tp_result *r, bool exact, const struc
         snprintf(out, TP_TABLE_CELL, "recorded, %.20s", r->trace->recorded.by);
     else if (column == &col_peak)
         cell(out, tp_bytes(sum.peak, exact).s);
-    else if (column == &col_needed && needed)
+    else if (column == &col_needed && needed && !sum.ran_out)
         times_cell((double)sum.peak / (double)needed, out);
-    else if (column == &col_idle || column == &col_idle_alone)
+    else if ((column == &col_idle || column == &col_idle_alone) && !sum.ran_out)
         cell(out, tp_bytes(sum.idle, exact).s);
     else if (column == &col_calls)
         cell(out, tp_count(sum.takes + sum.gives).s);
@@ -365,7 +368,10 @@ static void print_recorded_notes(const struct tp_result *r, struct tp_page *page
     if (tp_result_unseen(r))
         print_note(page, "It also holds what was live before the first event, which is not in the "
                          "trace.");
-    if (recorded_of(r).peak < tp_run_trace_peak(r->run))
+    if (recorded_of(r).ran_out)
+        print_note(page, "It is less than the program needed: the recorded program ran out of "
+                         "memory there.");
+    else if (recorded_of(r).peak < tp_run_trace_peak(r->run))
         print_note(page, "It is less than the program needed: the file's segments and its events "
                          "disagree.");
 }

@@ -38,7 +38,7 @@ static int grow(struct tp_objects *o)
     return 0;
 }
 
-static uint32_t take_slot(struct tp_objects *o)
+uint32_t tp_objects_take_slot(struct tp_objects *o)
 {
     uint32_t slot = o->free_head;
     if (slot != TP_NO_SLOT) {
@@ -50,7 +50,7 @@ static uint32_t take_slot(struct tp_objects *o)
     return o->slots++;
 }
 
-static void give_slot(struct tp_objects *o, uint32_t slot)
+void tp_objects_give_slot(struct tp_objects *o, uint32_t slot)
 {
     o->records[slot].next = o->free_head;
     o->free_head = slot;
@@ -81,11 +81,11 @@ static void unlink_live(struct tp_objects *o, uint32_t slot)
 
 struct tp_object *tp_objects_add(struct tp_objects *o, int64_t id, uint16_t device)
 {
-    uint32_t slot = take_slot(o);
+    uint32_t slot = tp_objects_take_slot(o);
     if (slot == TP_NO_SLOT)
         return NULL;
     if (!tp_id_map_put(&o->ids, id, slot)) {
-        give_slot(o, slot);
+        tp_objects_give_slot(o, slot);
         return NULL;
     }
     o->records[slot] = (struct tp_object){.id = id};
@@ -100,7 +100,7 @@ void tp_objects_remove(struct tp_objects *o, struct tp_id_entry *entry)
     if (!tp_has_slot(slot))
         return;
     unlink_live(o, slot);
-    give_slot(o, slot);
+    tp_objects_give_slot(o, slot);
 }
 
 void tp_objects_reset(struct tp_objects *o, uint16_t device)

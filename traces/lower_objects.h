@@ -38,6 +38,10 @@ void tp_objects_release(struct tp_objects *o);
 /* Makes an object of an id that is not there, with one reference. NULL: out of memory or slots. */
 struct tp_object *tp_objects_add(struct tp_objects *o, int64_t id, uint16_t device);
 
+/* A slot for an object that no id names, and the way back. TP_NO_SLOT: out of memory or slots. */
+uint32_t tp_objects_take_slot(struct tp_objects *o);
+void tp_objects_give_slot(struct tp_objects *o, uint32_t slot);
+
 /* Removes the entry and frees its slot, if it has one. */
 void tp_objects_remove(struct tp_objects *o, struct tp_id_entry *entry);
 

@@ -2,11 +2,13 @@
  *
  *     window --> instruction --> pending one --> event --> sink
  *
- * One event may have become several instructions: a note of out of memory has what was free behind
- * it, a sync or a reset of everything is one instruction a device. So an instruction waits until
- * the next one shows whether it belongs to it. Known weakness: an event that freed one object and
- * made another, a repair, comes back as two. */
+ * One event may have become several instructions: a note of out of memory has what was free and the
+ * request behind it, a sync or a reset of everything is one instruction a device. So an instruction
+ * waits until the next one shows whether it belongs to it. Known weakness: an event that freed one
+ * object and made another, a repair, comes back as two. */
 #include "traces/unlower.h"
+
+#include "traces/failed_request.h"
 
 #include <stdlib.h>
 
@@ -16,6 +18,8 @@ struct pending {
     bool there, all; /* all: of every device */
     bool has_free;
     uint64_t free_bytes;
+    bool asked;            /* the request of a note of out of memory is there, not yet its end */
+    struct tp_insn asking; /* that request */
 };
 
 /* What a live object was made with. */
@@ -35,6 +39,7 @@ struct walk {
     struct object *objects; /* by slot */
     uint16_t *stream_of;    /* of each device: its first */
     struct pending pending;
+    struct tp_failed_request failed;
     uint64_t time, start; /* of the instruction; where times begin */
     uint64_t given;       /* number of the event given last */
     uint64_t timed;       /* of the event given last */
@@ -224,10 +229,16 @@ static void keep_past(struct walk *k, const struct tp_insn *in, const uint16_t *
 }
 
 /* Does this instruction stand for the same event as the pending one? */
-static bool joins(struct pending *p, const struct tp_insn *in, uint64_t event)
+static bool joins(struct pending *p, const struct tp_insn *in, uint64_t event,
+                  enum tp_failed_part part)
 {
     if (!p->there || p->event != event)
         return false;
+    if (part != TP_FAILED_NONE) {
+        p->asked = part == TP_FAILED_ALLOC;
+        p->asking = *in;
+        return true;
+    }
     if (in->op == TP_NOTE && in->align_log2 == TP_NOTE_DEVICE_FREE && p->insn.op == TP_NOTE &&
         p->insn.align_log2 == TP_NOTE_OOM && !p->has_free) {
         p->has_free = true;
@@ -246,10 +257,17 @@ static bool joins(struct pending *p, const struct tp_insn *in, uint64_t event)
 
 static int flush(struct walk *k)
 {
-    int rc = k->pending.there ? give(k, &k->pending) : TP_OK;
-    if (k->pending.there)
-        keep_object(k, &k->pending.insn);
-    k->pending.there = false;
+    struct pending *p = &k->pending;
+    int rc = p->there ? give(k, p) : TP_OK;
+    if (p->there)
+        keep_object(k, &p->insn);
+    p->there = false;
+    if (rc != TP_OK || !p->asked)
+        return rc;
+    p->asked = false; /* it did not end: then it is an allocation like others */
+    p->insn = p->asking;
+    rc = give(k, p);
+    keep_object(k, &p->insn);
     return rc;
 }
 
@@ -294,7 +312,9 @@ static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i, const 
         return TP_OK;
     }
     int rc = k->begun ? TP_OK : begin_piece(k);
-    if (rc != TP_OK || !is_wanted(k, in) || joins(&k->pending, in, event))
+    if (rc != TP_OK || !is_wanted(k, in))
+        return rc;
+    if (joins(&k->pending, in, event, tp_failed_request_next(&k->failed, in, event)))
         return rc;
     if (in->op == TP_RELEASE && k->objects[in->slot].extra) {
         k->objects[in->slot].extra--; /* taken before the piece: it began with one reference */

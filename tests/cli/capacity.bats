@@ -259,20 +259,54 @@ holes() {
 {"t": 3, "op": "note", "name": "oom", "size": 4194304, "free": 1048576}
 {"t": 4, "op": "alloc", "id": 3, "size": 3145728}
 END
-    # 2 MiB at the start, 2 MiB more, 1 MiB left: 5 MiB
+    # 2 MiB at the start, 2 MiB more, 1 MiB left: 5 MiB; the request that failed then is made again
     ok play_once ran_out.jsonl -s direct -s lru
+    matches "$out" '^ran out +1 time when it was recorded; the request that failed is played too, and counts in$'
+    matches "$out" '^  needed by program +7 MiB'
     matches "$out" 'the simulated one has 5 MiB, what the recorded one had when it ran$'
-    matches "$out" 'OUT OF MEMORY +1 of 3 allocations failed'
+    matches "$out" 'OUT OF MEMORY +2 of 4 allocations failed; 1 later call on them skipped'
     matches "$out" '^  recorded, PyTorch +4 MiB'
     ok play_once ran_out.jsonl -s direct --json
-    is "$out" 'r["failed_allocations"], r["first_failed_event"]' "(1, 5)"
+    is "$out" 'r["failed_allocations"], r["first_failed_event"]' "(2, 4)"
+    is "$out" 'r["devices"][0]["first_failure"]["class"], r["recorded_failures"]["played"]' "('demand', 1)"
+    is "$out" 'r["memory"]["fits_in_bytes"], r["memory"]["trace_peak_requested_bytes"]' '(8388608, 7340032)'
     is "$out" 'r["recorded"]["devices"][0]["peak_reserved_bytes"]' 4194304
     ok play_once ran_out.jsonl -s direct --capacity 0 --json # no limit
     is "$out" 'r["failed_allocations"]' 0
+    ok play_once ran_out.jsonl -s direct --capacity 6MiB --json
+    is "$out" 'r["failed_allocations"], r["first_failed_event"]' "(2, 4)"
     ok play_once ran_out.jsonl -s direct --capacity 8MiB --json
     is "$out" 'r["failed_allocations"]' 0
     ok play_once ran_out.jsonl -s direct --limit 3 --json # before it happens
     is "$out" 'r["failed_allocations"]' 0
+}
+
+# The retries of one request, one that passes every device, one of a host program.
+@test "requests that failed when recorded: each is played, on a device" {
+    head='{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}}'
+    oom='{"op": "note", "name": "oom", "size": 4194304}'
+    printf '%s\n' "$head" '{"op": "alloc", "id": 1, "size": 1048576}' "$oom" "$oom" "$oom" >tries.jsonl
+    ok play_once tries.jsonl -s direct -s lru --capacity 4MiB
+    matches "$out" '^ran out +3 times when it was recorded; the 3 requests that failed are played too, and count$'
+    matches "$out" 'OUT OF MEMORY +3 of 4 allocations failed; 3 later calls on them skipped'
+    ok "$TAPOOL" info tries.jsonl
+    matches "$out" '^  ran out +3 times; first at event 2, asked for 4 MiB; the 3 requests that failed are played$'
+    printf '%s\n' "$head" '{"op": "alloc", "id": 1, "size": 512}' \
+        '{"op": "note", "name": "oom", "size": 281474976710656}' '{"op": "free", "id": 1}' >huge.jsonl
+    for policy in direct lru arena bump stream-pool; do
+        ok play_once huge.jsonl -s $policy --capacity 80GiB --json
+        is "$out" 'r["failed_allocations"], r["skipped_operations"]' "(1, 1)"
+        ok play_once huge.jsonl -s $policy --json
+        is "$out" 'r["memory"]["trace_peak_requested_bytes"]' 281474976711168
+    done
+    ok play_once huge.jsonl -s lru --initial-heap drop --capacity 80GiB --verify --json
+    is "$out" 'r["failed_allocations"]' 1
+    sed 's/"kind": "device"/"kind": "host"/' huge.jsonl >host.jsonl
+    ok play_once host.jsonl -s arena --json
+    is "$out" 'r["memory"]["trace_peak_requested_bytes"], r["recorded_failures"]' \
+        "(512, {'out_of_memory': 1, 'played': 0})"
+    ok "$TAPOOL" info host.jsonl
+    matches "$out" '^  ran out +1 time; first at event 2, asked for 256 TiB$'
 }
 
 @test "Pick: no policy that reuses memory unsafely here, nor one that held far more than another" {

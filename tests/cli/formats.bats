@@ -253,9 +253,11 @@ assert t["kind"] == "device" and t["capture"] == "PyTorch memory snapshot (pickl
 assert "max_split_size_mb:64" in t["settings"] and "threads" in t["unknown"]
 assert t["initial_heap"] == {"objects": 2, "bytes": 377, "dropped_objects": 0}, t["initial_heap"]
 assert d["before"] == {"objects": 2, "bytes": 377, "freed_objects": 1}
-assert d["peak_requested_bytes"] == 1889 and d["peak_new_requested_bytes"] == 1512
+assert d["peak_requested_bytes"] == 1077 + 20971520 and d["peak_new_requested_bytes"] == 1000 + 20971520
+assert d["recorded_failures"] == {"out_of_memory": 1, "played": 1}, d["recorded_failures"]
 assert d["peak_place"] == "train.py:7 step", d["peak_place"]
-assert t["events"] == 9 and d["operations"]["alloc"] == 2 and d["operations"]["free"] == 2
+assert t["events"] == 9 and d["operations"]["alloc"] == 3 and d["operations"]["free"] == 3
+assert d["allocated"]["objects"] == 2, d["allocated"] # the request that failed made none
 assert (r["start_reserved_bytes"], r["end_reserved_bytes"]) == (2097152, 4194304), r
 assert (r["segments_taken"], r["segments_given_back"], r["out_of_memory"]) == (1, 0, 1)
 assert (r["end_segments"], r["end_small_segments"], r["end_large_segments"]) == (2, 2, 0)
@@ -270,7 +272,8 @@ END
         grep -v '"capture":' got | diff expected -
     done
     ok info x.pickle
-    matches "$out" '^  ran out       1 time; first at event 8, asked for 20 MiB, with 5 MiB left on the device$'
+    matches "$out" '^  ran out       1 time; first at event 8, asked for 20 MiB, with 5 MiB left on the device; the$'
+    matches "$out" '^                request that failed is played too$'
     matches "$out" '^  not in it .*size of the GPU \(--capacity, to ask about out of memory\)$'
 }
 

@@ -23,7 +23,8 @@ trace = [entry("segment_alloc", BASE + 4194304, 2097152, 0), entry("alloc", BASE
          entry("alloc", BASE + 512, 1000, 2), entry("free_requested", BASE, 512, 3),
          entry("free_completed", BASE, 512, 5), entry("free_requested", BASE + 1536, 300, 6),
          entry("free_completed", BASE + 1536, 300, 6),
-         dict(action="oom", device_free=5242880, size=20971520, stream=0, time_us=1000009, frames=[]),
+         dict(action="oom", device_free=5242880, size=20971520, stream=0, time_us=1000009,
+              frames=[{"filename": "/home/me/train.py", "line": 7, "name": "step"}]),
          entry("snapshot", 0, 1024, 10)]
 blocks = [block(0, 512, 512, "inactive"), block(512, 1024, 1000, "active_allocated"),
           block(1536, 512, 300, "inactive"), block(2048, 512, 77, "active_allocated"),

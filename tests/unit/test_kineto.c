@@ -192,7 +192,8 @@ static void test_out_of_memory_and_nothing(void **state)
     expect(TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU
                                       "\"Bytes\": 9000}}," MEM("3", "0", "7") "," MEM("4", "-512",
                                                                                       "1")),
-           "alloc 0 512 a8 @1; note 0 9000 a1 +1000 @2; free 0 512 a8 +2000 @4; ");
+           "alloc 0 512 a8 @1; note 0 9000 a1 +1000 @2; alloc 1 9000 a8 @2; free 1 9000 a8 @2; "
+           "free 0 512 a8 +2000 @4; ");
     /* more than there is anywhere: not asked of any strategy, but no reason to refuse the file */
     struct reading r = expect_in(
         TRACE(MEM("1", "512", "1") ",{\"name\": \"[OutOfMemory]\", \"ts\": 2, \"args\": {" GPU

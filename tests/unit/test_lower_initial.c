@@ -306,14 +306,17 @@ static void test_oom(void **state)
         {.op = TP_EV_NOTE, .note = TP_NOTE_SEGMENT_ALLOC, .size = 2, .has_free = true},
     };
     expect(strict, events, COUNT(events),
-           "note 0 4096 a1 +9 @1; note 0 281474976710656 a1 s1 d1 +11 @2; note 0 77 a2 s1 d1 @2; "
-           "note 0 2 a3 @3; ");
+           "note 0 4096 a1 +9 @1; alloc 0 4096 a8 @1; free 0 4096 a8 @1; "
+           "note 0 281474976710656 a1 s1 d1 +11 @2; note 0 77 a2 s1 d1 @2; "
+           "alloc 0 281474976710656 a8 s1 d1 @2; free 0 281474976710656 a8 s1 d1 @2; note 0 2 a3 "
+           "@3; ");
     static const struct tp_event sizes[] = {{.op = TP_EV_NOTE,
                                              .note = TP_NOTE_OOM,
                                              .size = 1,
                                              .has_free = true,
                                              .free_bytes = UINT32_MAX}};
-    expect(strict, sizes, COUNT(sizes), "note 0 1 a1 @1; note 0 4294967295 a2 @1; ");
+    expect(strict, sizes, COUNT(sizes),
+           "note 0 1 a1 @1; note 0 4294967295 a2 @1; alloc 0 1 a8 @1; free 0 1 a8 @1; ");
     static const struct tp_event huge[] = {{.op = TP_EV_NOTE,
                                             .note = TP_NOTE_OOM,
                                             .size = 3,

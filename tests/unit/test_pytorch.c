@@ -79,7 +79,7 @@ static void test_events(void **state)
                                                                                          1, 2, 3)
                       EVENT("alloc", 512, 1, 3))) " u .",
         "note 0 512 a5 @1; note 0 512 a6 @2; note 0 77 a8 @3; note 0 1024 a1 @4; "
-        "note 0 99 a2 @4; alloc 0 1 a8 +2000 @6; ");
+        "note 0 99 a2 @4; alloc 0 1024 a8 @4; free 0 1024 a8 @4; alloc 0 1 a8 +2000 @6; ");
 }
 
 /* What is not in the recording, and what is in none of it. */

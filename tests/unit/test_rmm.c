@@ -82,7 +82,8 @@ static void test_rows(void **state)
                  "99,12:34:56.000126,allocate failure,(nil),18446744073709551615,0x2\n"
                  "99,12:34:56.000127,free,7f8,16,55d0a0\n",
           "alloc 0 1024 a8 @1; alloc 1 16 a8 t1 s1 +1000 @2; free 0 1024 a8 +1500 @3; "
-          "note 0 4096 a1 t1 s2 +500 @4; free 1 16 a8 t1 s1 +1000 @8; ",
+          "note 0 4096 a1 t1 s2 +500 @4; alloc 0 4096 a8 t1 s2 @4; free 0 4096 a8 t1 s2 @4; free 1 "
+          "16 a8 t1 s1 +1000 @8; ",
           -1, 0);
     check(HEADER "9,12:34:56.0,allocate,(nil),0,0x2\n9,12:34:56.0,allocate,0x10,8,0x2\n",
           "alloc 0 8 a8 @2; ", -1, 0); /* on the first stream */

@@ -375,9 +375,9 @@ static void test_everything_arrives(void **state)
     event(&g, a, 0, (struct tp_event){.op = TP_EV_REALLOC, .id = 1, .size = 200});
     assert_int_equal(tp_spaces_count(g.sp), 6);
     finish(&g);
-    assert_string_equal(g.text,
-                        "mark 0 0 @1; mark 0 0 @2; mark 1 0 @3; alloc 0 100 a6 +5 @4; "
-                        "note 0 50 a1 @5; note 0 33 a2 @5; note 0 9 @5; realloc 0 200 a6 t1 @6; ");
+    assert_string_equal(g.text, "mark 0 0 @1; mark 0 0 @2; mark 1 0 @3; alloc 0 100 a6 +5 @4; "
+                                "note 0 50 a1 @5; note 0 33 a2 @5; alloc 1 50 a8 @5; "
+                                "free 1 50 a8 @5; note 0 9 @5; realloc 0 200 a6 t1 @6; ");
     assert_string_equal(tp_program_mark(g.program, 0), "one?");
     assert_string_equal(tp_program_mark(g.program, 1), "two");
     rig_close(&g);

@@ -3,10 +3,11 @@
  *     events of the file --> by time, then as they stand --> blocks of devices --> spaces
  *
  * A free whose address was never seen is of a block that was live before: it is placed first, with
- * the size that was freed. A free whose address was freed before stays one too many. Files of 2021
- * have no addresses: there a free takes the most recent allocation of its size, which is what a
- * stack of temporaries does. Lifetimes depend on that choice; the live bytes only where a block of
- * that size was live before.
+ * the size that was freed. `Total Allocated` of a device's first event says how much was live
+ * before in all: what is never freed of it has no blocks in the file, and is placed as one. A free
+ * whose address was freed before stays one too many. Files of 2021 have no addresses: there a free
+ * takes the most recent allocation of its size, which is what a stack of temporaries does.
+ * Lifetimes depend on that choice; the live bytes only where a block of that size was live before.
  *
  * `Total Reserved` is what the caching allocator holds after the event: where it steps, a segment
  * was taken or given back, and a note before the event says so. Known weakness: events of several
@@ -304,22 +305,46 @@ static int take(struct builder *b, struct device *d, const struct tp_kineto_even
     return ev->bytes > 0 ? allocate(b, d, ev, err) : release(b, d, ev, err);
 }
 
+/* ---- what was there before ---- */
+
+/* Bytes that were allocated before a device's first event and are in none of its blocks. */
+static uint64_t unseen_bytes(const struct device *d)
+{
+    const struct tp_kineto_event *first = &d->first;
+    uint64_t own = first->out_of_memory ? 0 : (uint64_t)first->bytes;
+    uint64_t before = first->allocated - own;
+    bool known = first->has_allocated && before <= TP_MAX_SIZE;
+    return known && before > d->initial ? before - d->initial : 0;
+}
+
+static int place_unseen(struct builder *b, struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (uint32_t i = 0; rc == TP_OK && i < b->device_count; i++) {
+        const struct device *d = &b->devices[i];
+        struct tp_event out = {.op = TP_EV_INITIAL, .has_size = true, .size = unseen_bytes(d)};
+        if (out.size == 0)
+            continue;
+        rc = tp_block_ids_fresh(&b->blocks, &out.id, err);
+        if (rc == TP_OK)
+            rc = emit(b, d, &d->first, out, err);
+    }
+    return rc;
+}
+
 /* ---- what is said about it ---- */
 
-/* What was allocated before the first event and is not among the blocks that are freed later. */
 static int remark_unseen(const struct builder *b, const struct device *d, struct tp_err *err)
 {
     char name[64], bytes[TP_BYTES_TEXT], text[256];
-    const struct tp_kineto_event *first = &d->first;
-    uint64_t before = first->allocated - (uint64_t)first->bytes;
-    bool known = first->has_allocated && !first->out_of_memory && before <= TP_MAX_LIVE_BYTES;
-    if (!known || before <= d->initial)
+    uint64_t unseen = unseen_bytes(d);
+    if (unseen == 0)
         return TP_OK;
-    name_device(first, name, sizeof name);
+    name_device(&d->first, name, sizeof name);
     snprintf(text, sizeof text,
-             "%s: %s were allocated before the first event and are never freed; their blocks are "
-             "not in the file, nor in these figures.",
-             name, tp_bytes_text(before - d->initial, bytes));
+             "%s: %s were allocated before the first event and are never freed. Their blocks are "
+             "not in the file: they count as one block that was live before.",
+             name, tp_bytes_text(unseen, bytes));
     return tp_meta_remark(b->memory->reading->meta, text, err);
 }
 
@@ -404,6 +429,8 @@ static int build(struct builder *b, struct tp_err *err)
             return tp_prefix(err, rc, "%s: byte %" PRIu64, tp_input_name(m->reading->in),
                              m->events[i].offset);
     }
+    if (rc == TP_OK)
+        rc = place_unseen(b, err);
     if (rc == TP_OK)
         rc = tp_spaces_lower(b->spaces, err);
     if (rc != TP_OK && rc != TP_ESTOP)

@@ -182,9 +182,10 @@ END
     looked_at $hta
     holds "t['format'] == 'kineto'; t['events'] == 26770; t['repairs'] == {}; o['alloc'] == o['free'] == 13385"
     holds "r['start_reserved_bytes'] == r['peak_reserved_bytes'] == r['end_reserved_bytes'] == 12782141440"
-    holds "d['peak_new_requested_bytes'] == 2532893696; d['live_at_end'] == 0"
+    holds "d['peak_new_requested_bytes'] == 2532893696; d['live_at_end'] == 1; d['live_at_end_bytes'] == 4096614400"
+    holds "d['peak_requested_bytes'] == 6629508096; t['initial_heap']['bytes'] == 4096614400" # the highest Total Allocated
     ok info "$CORPUS/$hta"
-    matches "$out" 'peak 2\.359 GiB'
+    matches "$out" 'peak 6\.174 GiB'
     looked_at kineto/kineto_2021_no_addr.json.gz --space all
     holds "t['events'] == 12838; 'addresses' in t['unknown']; any('no addresses' in n for n in t['remarks'])"
 }

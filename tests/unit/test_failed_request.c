@@ -135,12 +135,12 @@ static void test_one_that_stays(void **state)
     };
     struct tp_builder *b = NULL;
     struct tp_program *p = NULL;
-    assert_int_equal(
-        tp_builder_new(&(struct tp_builder_cfg){.kind = TP_KIND_DEVICE}, &b, NULL), TP_OK);
+    assert_int_equal(tp_builder_new(&(struct tp_builder_cfg){.kind = TP_KIND_DEVICE}, &b, NULL),
+                     TP_OK);
     for (size_t i = 0; i < COUNT(insns); i++)
         assert_int_equal(tp_builder_add(b, &insns[i].insn, insns[i].event, NULL), TP_OK);
-    assert_int_equal(tp_builder_finish(b, &(struct tp_builder_end){.recorded_threads = 1}, &p, NULL),
-                     TP_OK);
+    assert_int_equal(
+        tp_builder_finish(b, &(struct tp_builder_end){.recorded_threads = 1}, &p, NULL), TP_OK);
     expect(relower(p, (struct tp_unlower_cfg){.numbers = true}),
            "note 0 8 a1 @1; alloc 0 8 a8 @1; free 0 8 a8 @1; alloc 0 8 a8 @1; alloc 1 9 a8 @2; "
            "free 0 8 a8 @3; note 0 9 a1 @4; alloc 0 9 a8 @4; free 0 9 a8 @4; free 1 9 a8 @4; "

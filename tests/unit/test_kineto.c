@@ -11,6 +11,8 @@ extern const struct tp_format tp_format_kineto;
     ", \"args\": {\"Device Type\": 1, \"Device Id\": 0, \"Addr\": " addr ", \"Bytes\": " bytes     \
     "}}"
 #define EVENT(ts, args) "{\"name\": \"[memory]\", \"tid\": 1, \"ts\": " ts ", \"args\": {" args "}}"
+#define OOM(ts, args)   "{\"name\": \"[OutOfMemory]\", \"ts\": " ts ", \"args\": {" args "}}"
+#define CPU             "\"Device Type\": 0, \"Device Id\": -1, "
 #define GPU             "\"Device Type\": 1, \"Device Id\": 0, "
 #define OP                                                                                         \
     "{\"ph\": \"X\", \"name\": \"aten::[memory] \\\"]}\", \"ts\": 1, \"dur\": 2, \"args\": "       \
@@ -82,12 +84,37 @@ static void test_live_before(void **state)
         TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 10000") "," MEM(
             "2", "-2048", "9") "," MEM("3", "4096", "9") "," MEM("4", "-4096", "9")),
         NULL,
-        "alloc 0 2048 a8 @0; alloc 1 512 a8 @1; free 0 2048 a8 +1000 @2; "
+        "alloc 0 2048 a8 @0; alloc 1 7440 a8 @0; alloc 2 512 a8 @1; free 0 2048 a8 +1000 @2; "
         "alloc 0 4096 a8 +1000 @3; free 0 4096 a8 +1000 @4; ");
     assert_int_equal(r.repairs[TP_REPAIR_UNKNOWN_FREE], 0);
     assert_non_null(strstr(r.meta.remarks,
                            "GPU 0: 7.266 KiB were allocated before the first event and are never "
-                           "freed")); /* 10,000 - 512 - 2,048 */
+                           "freed. Their blocks are not in the file: they count as one block that "
+                           "was live before.")); /* 10,000 - 512 - 2,048 */
+    assert_int_equal(tp_program_demand(r.program, 0)->prologue_bytes, 10000 - 512);
+    forget(&r);
+    /* a free may come first, or a request that failed; nothing is left when all of it is freed */
+    expect(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": -512, \"Total Allocated\": 1000")),
+           "alloc 0 512 a8 @0; alloc 1 1000 a8 @0; free 0 512 a8 @1; ");
+    expect(TRACE(OOM("1", GPU "\"Bytes\": 9000, \"Total Allocated\": 1000")),
+           "alloc 0 1000 a8 @0; note 0 9000 a1 @1; alloc 1 9000 a8 @1; free 1 9000 a8 @1; ");
+    expect(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": -512, \"Total Allocated\": 0")),
+           "alloc 0 512 a8 @0; free 0 512 a8 @1; ");
+    /* less than nothing, and more than any device has: no figure to go by */
+    expect(TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 100")),
+           "alloc 0 512 a8 @1; ");
+    expect(
+        TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 281474976711680")),
+        "alloc 0 512 a8 @1; ");
+    /* each device has its own */
+    r = read_opts(
+        TRACE(EVENT("1", GPU "\"Addr\": 1, \"Bytes\": 512, \"Total Allocated\": 1512") "," EVENT(
+            "2", CPU "\"Addr\": 1, \"Bytes\": 64, \"Total Allocated\": 164")),
+        "all", 0);
+    assert_int_equal(r.rc, TP_OK);
+    assert_int_equal(tp_program_facts(r.program)->prologue, 2);
+    assert_int_equal(tp_program_demand(r.program, 0)->prologue_bytes, 1000);
+    assert_int_equal(tp_program_demand(r.program, 1)->prologue_bytes, 100);
     forget(&r);
     /* an address that was freed once is not freed again */
     r = expect_in(TRACE(MEM("1", "512", "1") "," MEM("2", "-512", "1") "," MEM("3", "-512", "1")),
@@ -443,9 +470,10 @@ static void test_real_traces(void **state)
         const char *file, *space, *left_out;
         uint64_t events, peak, live_at_end, start_reserved;
     } cases[] = {
-        {"hta_df_index_resolver.json.gz", NULL, "CPU (1,240 events, 4.844 KiB)", 26770, 2532893696,
-         0, 12782141440},
-        {"hta_df_index_resolver.json.gz", "all", NULL, 28010, 2532893696, 0, 12782141440},
+        /* the highest `Total Allocated`; 4,096,614,400 of it before the first event */
+        {"hta_df_index_resolver.json.gz", NULL, "CPU (1,240 events, 4.844 KiB)", 26770, 6629508096,
+         1, 12782141440},
+        {"hta_df_index_resolver.json.gz", "all", NULL, 28010, 6629508096, 1, 12782141440},
         {"kineto_2021_no_addr.json.gz", "all", NULL, 12838, 2791636480, 2, 0},
         {"kineto_2021_no_addr.json.gz", "GPU 0", "CPU (4,618 events, ", 8220, 2791636480, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -473,7 +501,7 @@ static void test_real_traces(void **state)
         assert_int_equal(f->recorded_threads, 2);
         assert_int_equal(f->devices, all ? 2 : 1);
         assert_int_equal(f->ops[TP_NOTE], 0); /* reserved throughout */
-        assert_int_equal(f->prologue, 0);
+        assert_int_equal(f->prologue, cases[i].start_reserved ? 1 : 0);
         for (int k = 0; k < TP_REPAIR_COUNT; k++)
             assert_int_equal(r.repairs[k], 0);
         if (cases[i].start_reserved)

@@ -171,6 +171,7 @@ static int cut_piece(struct tp_trace *t, const struct tp_unlower_cfg *piece, str
         return status;
     tp_program_release(t->program);
     t->program = cut;
+    t->places.before += piece->first ? piece->first - 1 : 0;
     return TP_OK;
 }
 
@@ -195,6 +196,9 @@ static void strip_meta(struct tp_trace *t)
     tp_meta_release(&t->meta);
     tp_recorded_release(&t->recorded);
     t->meta = (struct tp_meta){.kind = kind};
+    if (t->places.release)
+        t->places.release(t->places.ctx);
+    t->places = (struct tp_places){0};
 }
 
 static int prepare(struct tp_trace *t, const struct convert_opts *o,
@@ -257,7 +261,8 @@ static int convert(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct convert_opts *o = args->opts;
     struct tp_trace trace = {0};
-    struct tp_unlower_cfg piece = {.strip = o->strip};
+    struct tp_place_table *places = NULL;
+    struct tp_unlower_cfg piece = {.strip = o->strip, .numbers = !o->strip};
     struct job job = {0};
     bool to_file = strcmp(o->output, "-") != 0, all = o->open.device == TP_OPT_KEYWORD(0);
     int status = choose_writer(o, &job.writer, err);
@@ -274,17 +279,22 @@ static int convert(const struct tp_args *args, FILE *out, struct tp_err *err)
     if (status)
         return status;
     status = prepare(&trace, o, &piece, err);
+    if (!status && job.writer->whole)
+        status = tp_place_table_gather(&trace.places, tp_program_facts(trace.program)->events,
+                                       tp_stop_asked, &places, err);
     job.writing =
         (struct tp_writing){.program = trace.program,
                             .meta = &trace.meta,
                             .recorded = &trace.recorded,
                             .repairs = trace.repairs,
+                            .places = places,
                             .path = to_file ? o->output : "standard output",
                             .compress = o->compress,
                             .device = all || trace.device_chosen ? -1 : (int64_t)o->open.device,
                             .stop = tp_stop_asked};
     if (!status)
         status = write_trace(&job, o, out, err);
+    tp_place_table_free(places);
     tp_trace_close(&trace);
     return status;
 }
@@ -309,10 +319,9 @@ const struct tp_command tp_command_convert = {
         "Reads a trace in any format that tapool knows and writes it as FILE: .tpt is tapool's "
         "binary form (small, played in place, checked by block), .json and .jsonl are its text "
         "forms, .csv is a list of lifetimes for offline packing (minimalloc). The first three "
-        "keep everything: the same program with the same hash, marks, notes, what was recorded. "
-        "In JSON every mark and note is an event with a number of its own, so that numbers may "
-        "differ from those of a snapshot. "
-        "Repairs of dirty input are made once, here, and are counted in a .tpt.\n\nFILE is "
+        "keep everything: the same program with the same hash, marks, notes, what was recorded, "
+        "where in the program each event happened, which repairs were made. "
+        "Repairs of dirty input are made once, here, and their counts are kept.\n\nFILE is "
         "written whole or not at all.",
     .opts_size = sizeof(struct convert_opts),
     .options = rows,

@@ -27,16 +27,19 @@ struct tp_event {
     enum tp_event_op op;
     bool has_time, has_size, has_align, has_stream;
     bool has_offset;
-    bool uncounted;      /* no event of the file: it has the number of the event before it */
-    bool has_free;       /* free_bytes is known */
-    enum tp_note note;   /* of TP_EV_NOTE; TP_NOTE_FREE_REQUESTED is about the object `id` */
-    int64_t id;          /* unique among live objects */
-    uint64_t size;       /* bytes */
-    uint64_t align;      /* a power of two; absent: 16 for host, 256 for device traces */
-    uint64_t thread;     /* any number; absent: 0 */
-    int64_t stream;      /* any declared number; absent: the first declared, for sync the device */
-    uint64_t time_ns;    /* since the trace began */
-    const char *name;    /* of a mark; borrowed */
+    bool uncounted;    /* no event of the file: it has the number of the event before it */
+    bool has_free;     /* free_bytes is known */
+    enum tp_note note; /* of TP_EV_NOTE; TP_NOTE_FREE_REQUESTED is about the object `id` */
+    int64_t id;        /* unique among live objects */
+    uint64_t size;     /* bytes */
+    uint64_t align;    /* a power of two; absent: 16 for host, 256 for device traces */
+    uint64_t thread;   /* any number; absent: 0 */
+    int64_t stream;    /* any declared number; absent: the first declared, for sync the device */
+    uint64_t time_ns;  /* since the trace began */
+    const char *name;  /* of a mark; borrowed */
+    const char *place; /* where in the recorded program; borrowed, not ended; lowering ignores it */
+    size_t place_bytes;  /* of that text; 0: not known */
+    uint64_t number;     /* in the program or file that it is taken from; 0: the next one */
     uint64_t free_bytes; /* of TP_NOTE_OOM: what the device had left */
     uint64_t line;       /* of the file, from 1; 0 = the format has none */
     uint64_t offset;     /* of the file, from 0, in formats without lines */

@@ -62,12 +62,13 @@ static inline uint64_t tp_max_memory(const struct tp_read_opts *o)
  * that record stacks; all NULL elsewhere. */
 enum { TP_PLACE_TEXT = 120, TP_PLACES_MAX = 20 };
 struct tp_places {
-    /* Writes a clean text, or "", for each of up to TP_PLACES_MAX events (from 1, ascending). Reads
-     * the file again: not for hot paths. */
+    /* Writes a clean text, or "", for each of some events (from 1, ascending). Reads the file
+     * again: not for hot paths. */
     int (*find)(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],
                 struct tp_err *err);
     void (*release)(void *ctx);
     void *ctx;
+    uint64_t before; /* events that were cut off before event 1: tp_places_find counts them in */
 };
 
 /* Everything a reader works with; borrowed for the call. */

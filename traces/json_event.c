@@ -8,6 +8,7 @@
 #include "traces/clean.h"
 #include "traces/json_event_rows.h"
 #include "traces/json_plain.h"
+#include "traces/place_table.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -39,6 +40,10 @@ const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
     [TP_JSON_FREE] = {"free",
                       offsetof(struct tp_event, free_bytes),
                       {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
+    [TP_JSON_NUMBER] = {"event_number",
+                        offsetof(struct tp_event, number),
+                        {.max = UINT64_C(1) << 53, .max_text = "2^53"}},
+    [TP_JSON_PLACE] = {"place", 0, {0}},
 };
 
 const struct tp_json_op_row tp_json_ops[TP_JSON_OPS] = {
@@ -88,16 +93,21 @@ static int read_op(const struct tp_json_scan *s, const cJSON *item,
     return unknown_op(s, item->valuestring, err);
 }
 
-static int read_name(const struct tp_json_scan *s, const cJSON *item, struct tp_event *ev,
-                     struct tp_err *err)
+static int read_text(const struct tp_json_scan *s, const struct tp_json_key_row *row,
+                     const cJSON *item, struct tp_event *ev, struct tp_err *err)
 {
-    if (cJSON_IsString(item)) {
-        ev->name = item->valuestring;
-        return TP_OK;
+    if (!cJSON_IsString(item)) {
+        char shown[80];
+        tp_json_show(item, shown, sizeof shown);
+        return tp_json_fail(s, s->line, err, ": '%s' is %s, not a text", row->name, shown);
     }
-    char shown[80];
-    tp_json_show(item, shown, sizeof shown);
-    return tp_json_fail(s, s->line, err, ": 'name' is %s, not a text", shown);
+    if (row == &tp_json_keys[TP_JSON_NAME]) {
+        ev->name = item->valuestring;
+    } else {
+        ev->place = item->valuestring;
+        ev->place_bytes = strlen(item->valuestring);
+    }
+    return TP_OK;
 }
 
 static int read_number(const struct tp_json_scan *s, const cJSON *item,
@@ -137,9 +147,9 @@ static int read_members(const struct tp_json_scan *s, const cJSON *tree, struct 
         if (*seen & bit)
             return tp_json_fail(s, s->line, err, " has '%s' twice", row->name);
         *seen |= bit;
-        rc = row == &tp_json_keys[TP_JSON_OP]     ? read_op(s, item, op, err)
-             : row == &tp_json_keys[TP_JSON_NAME] ? read_name(s, item, ev, err)
-                                                  : read_number(s, item, row, ev, err);
+        rc = row == &tp_json_keys[TP_JSON_OP] ? read_op(s, item, op, err)
+             : row->range.max == 0            ? read_text(s, row, item, ev, err)
+                                              : read_number(s, item, row, ev, err);
     }
     return rc == TP_OK && unknown > 1 ? tp_json_unique(s, tree, err) : rc;
 }
@@ -227,6 +237,37 @@ int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct
     if (rc != TP_OK || read_plain(s, &out->event))
         return rc;
     return tp_json_event_by_tree(s, out, err);
+}
+
+/* A number of its own, of a trace that was converted: that of the event before it, which it shares,
+ * or a higher one, behind events that nothing was made of. */
+static int follow_number(const struct tp_json_scan *s, struct tp_lower *lo, struct tp_event *ev,
+                         struct tp_err *err)
+{
+    uint64_t count = tp_lower_count(lo);
+    char was[TP_GROUPED];
+    if (ev->number == 0 || ev->op == TP_EV_INITIAL)
+        return TP_OK;
+    if (ev->number < count)
+        return tp_json_fail(s, s->line, err, ": 'event_number' falls, after %s",
+                            tp_grouped(count, was));
+    ev->uncounted = ev->number == count;
+    return ev->number > count + 1 ? tp_lower_skip_many(lo, ev->number - count - 1, err) : TP_OK;
+}
+
+int tp_json_event_lower(struct tp_json_scan *s, const struct tp_reading *r, struct tp_err *err)
+{
+    struct tp_json_event event;
+    struct tp_event *ev = &event.event;
+    int rc = tp_json_event_read(s, &event, err);
+    if (rc == TP_OK)
+        rc = follow_number(s, r->lower, ev, err);
+    if (rc == TP_OK)
+        rc = tp_lower_event(r->lower, ev, err);
+    if (rc == TP_OK && ev->place_bytes && ev->op != TP_EV_INITIAL && ev->op != TP_EV_MARK)
+        rc = tp_places_add(r->places, tp_lower_count(r->lower), ev->place, ev->place_bytes, err);
+    tp_json_event_release(&event);
+    return rc;
 }
 
 void tp_json_event_release(struct tp_json_event *e)

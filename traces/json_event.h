@@ -3,6 +3,7 @@
 #define TP_JSON_EVENT_H
 
 #include "traces/event.h"
+#include "traces/format.h"
 #include "traces/json_scan.h"
 
 struct cJSON;
@@ -18,6 +19,9 @@ int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct
 /* The same, always by cutting it and by cJSON: what tp_json_event_read falls back to, and what
  * tests hold it against. */
 int tp_json_event_by_tree(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err);
+/* Reads the event at the next byte and hands it on: to the lowering, and its place to the places.
+ */
+int tp_json_event_lower(struct tp_json_scan *s, const struct tp_reading *r, struct tp_err *err);
 void tp_json_event_release(struct tp_json_event *e);
 
 #endif

@@ -17,6 +17,8 @@ enum tp_json_key {
     TP_JSON_STREAM,
     TP_JSON_NAME,
     TP_JSON_FREE,
+    TP_JSON_NUMBER,
+    TP_JSON_PLACE,
     TP_JSON_KEYS
 };
 #define TP_JSON_BIT(key) (1u << (key))

@@ -149,6 +149,36 @@ static int read_recorded(struct tp_json_header *h, struct tp_err *err)
                            : TP_OK;
 }
 
+/* Those that were made when the trace was converted. Of a later tapool's kinds nothing is known. */
+static int use_repairs(struct tp_json_header *h, const cJSON *repairs, struct tp_err *err)
+{
+    static const struct tp_json_range range = {.max = UINT64_MAX >> 1};
+    uint64_t counts[TP_REPAIR_COUNT] = {0};
+    int rc = cJSON_IsObject(repairs)
+                 ? tp_json_unique(h->scan, repairs, err)
+                 : tp_json_fail(h->scan, h->scan->line, err, " is not an object");
+    for (size_t i = 0; rc == TP_OK && i < TP_REPAIR_COUNT; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(repairs, tp_repair_names[i]);
+        if (item)
+            rc = tp_json_integer(h->scan, item, &range, &counts[i], err);
+    }
+    if (rc == TP_OK)
+        tp_lower_add_repairs(h->reading->lower, counts);
+    return rc;
+}
+
+static int read_repairs(struct tp_json_header *h, struct tp_err *err)
+{
+    cJSON *repairs = NULL;
+    int rc = tp_json_cut(h->scan, STREAM_MAX, err);
+    if (rc == TP_OK)
+        rc = tp_json_parse(h->scan, &repairs, err);
+    if (rc == TP_OK)
+        rc = use_repairs(h, repairs, err);
+    cJSON_Delete(repairs);
+    return rc;
+}
+
 static int use_stream(struct tp_json_header *h, const cJSON *stream, struct tp_err *err)
 {
     static const struct tp_json_range range = {.may_be_negative = true, .max = INT64_MAX};
@@ -247,7 +277,7 @@ static int skip_member(struct tp_json_header *h, struct tp_err *err)
 
 /* ---- the object ---- */
 
-enum { FORMAT, VERSION, META, STREAMS, RECORDED, EVENTS, KNOWN_COUNT };
+enum { FORMAT, VERSION, META, STREAMS, RECORDED, REPAIRS, EVENTS, KNOWN_COUNT };
 static const struct member {
     const char *name, *subject;
     member_fn *read;
@@ -257,6 +287,7 @@ static const struct member {
     [META] = {"meta", "'meta'", read_meta},
     [STREAMS] = {"streams", "'streams'", read_streams},
     [RECORDED] = {"recorded", "'recorded'", read_recorded},
+    [REPAIRS] = {"repairs", "'repairs'", read_repairs},
     [EVENTS] = {"events", "'events'", NULL},
 };
 

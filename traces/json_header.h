@@ -26,9 +26,6 @@ struct tp_json_header {
 int tp_json_header_read(struct tp_json_header *h, enum tp_json_stop *stop, struct tp_err *err);
 void tp_json_header_release(struct tp_json_header *h);
 
-/* Reads the event that begins at the next byte, and lowers it. */
-int tp_json_event_lower(struct tp_json_scan *s, struct tp_lower *lo, struct tp_err *err);
-
 /* JSON Lines, from behind the header. For the form with a list of events it is the way out where
  * the header is so long that detection could not tell the two. */
 int tp_json_lines_read(struct tp_json_header *h, struct tp_err *err);

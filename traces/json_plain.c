@@ -1,6 +1,6 @@
 /* An accelerator: reads an event where it lies in the buffer, without cJSON, if it is plain.
  *
- *     {"t": 120, "op": "alloc", "id": 7, "size": 4096, "site": "server.c"}
+ *     {"t": 120, "op": "alloc", "id": 7, "size": 4096, "place": "server.c:31", "site": 5}
  *      known keys, each once, with what the op needs   at most one other
  *
  * Numbers are bare, whole, within their range and of up to 15 digits, which doubles hold exactly;
@@ -113,6 +113,18 @@ static bool take_text(struct text *t)
     return t->at < t->end && *t->at++ == '"';
 }
 
+/* What follows the place's colon; bytes below a blank are not plain. */
+static bool take_place(struct text *t, struct tp_event *ev)
+{
+    if (!take(t, '"'))
+        return false;
+    ev->place = (const char *)t->at;
+    if (!take_text(t))
+        return false;
+    ev->place_bytes = (size_t)((const char *)t->at - 1 - ev->place);
+    return true;
+}
+
 /* A key that is not known, and its value: nothing is made of them. */
 static bool take_unknown(struct text *t)
 {
@@ -137,7 +149,9 @@ static bool take_member(struct text *t, struct tp_event *ev, const struct tp_jso
         return take_unknown(t);
     if (!take(t, ':'))
         return false;
-    return key == TP_JSON_OP ? take_op(t, op) : take_number(t, &tp_json_keys[key], ev);
+    return key == TP_JSON_OP      ? take_op(t, op)
+           : key == TP_JSON_PLACE ? take_place(t, ev)
+                                  : take_number(t, &tp_json_keys[key], ev);
 }
 
 bool tp_json_plain(const unsigned char *data, size_t size, bool one_line, struct tp_event *ev,

@@ -180,6 +180,23 @@ static int write_recorded(const struct tp_json_writer *w, const struct tp_record
     return TP_OK;
 }
 
+/* Those that were made; nothing where there are none. */
+static void write_repairs(const struct tp_json_writer *w, const uint64_t *repairs,
+                          const char *separator)
+{
+    bool some = false;
+    for (size_t i = 0; repairs && i < TP_REPAIR_COUNT; i++) {
+        struct line l = {.used = 0};
+        if (!repairs[i])
+            continue;
+        put_digits(&l, repairs[i], false);
+        fprintf(w->out, "%s%s%s\"%s\": %.*s", some ? "" : ",", some ? ", " : separator,
+                some ? "" : "\"repairs\": {", tp_repair_names[i], (int)l.used, l.text);
+        some = true;
+    }
+    fputs(some ? "}" : "", w->out);
+}
+
 int tp_json_write_begin(struct tp_json_writer *w, const struct tp_json_write_cfg *cfg,
                         struct tp_err *err)
 {
@@ -192,6 +209,7 @@ int tp_json_write_begin(struct tp_json_writer *w, const struct tp_json_write_cfg
         rc = write_recorded(w, cfg->recorded, separator, err);
     if (rc != TP_OK)
         return rc;
+    write_repairs(w, cfg->repairs, separator);
     write_streams(w, cfg, separator);
     fputs(cfg->lines ? " }\n" : ",\n  \"events\": [", w->out);
     return check(w, err);
@@ -220,6 +238,8 @@ static void put_members(struct line *l, const struct tp_event *ev)
         put_number(l, ", \"thread\": ", ev->thread);
     if (ev->has_stream)
         put_signed(l, ", \"stream\": ", ev->stream);
+    if (ev->number)
+        put_number(l, ", \"event_number\": ", ev->number);
 }
 
 int tp_json_write_event(struct tp_json_writer *w, const struct tp_event *ev, struct tp_err *err)
@@ -239,6 +259,12 @@ int tp_json_write_event(struct tp_json_writer *w, const struct tp_event *ev, str
     if (ops[ev->op].has & NAME) {
         fputs(", \"name\": ", w->out);
         rc = write_text(w, ev->name, err);
+    }
+    if (rc == TP_OK && ev->place_bytes) {
+        char place[TP_PLACE_TEXT];
+        snprintf(place, sizeof place, "%.*s", (int)ev->place_bytes, ev->place);
+        fputs(", \"place\": ", w->out);
+        rc = write_text(w, place, err);
     }
     fputs(w->lines ? "}\n" : "}", w->out);
     w->some = true;

@@ -12,6 +12,7 @@ struct tp_json_write_cfg {
     bool lines;                         /* JSON Lines instead of one document */
     const struct tp_meta *meta;         /* borrowed for tp_json_write_begin, as are the others */
     const struct tp_recorded *recorded; /* NULL: none */
+    const uint64_t *repairs;            /* TP_REPAIR_COUNT of them; NULL: none */
     uint64_t streams;                   /* 0 to n-1 are declared; 0: none */
     const uint16_t *device_of;          /* of each stream; NULL: all on device 0 */
 };

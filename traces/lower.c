@@ -743,6 +743,12 @@ int tp_lower_repaired(struct tp_lower *lo, const struct tp_event *ev, enum tp_re
     return rc;
 }
 
+void tp_lower_add_repairs(struct tp_lower *lo, const uint64_t *counts)
+{
+    for (size_t i = 0; i < TP_REPAIR_COUNT; i++)
+        lo->repairs[i] += counts[i];
+}
+
 bool tp_lower_live(const struct tp_lower *lo, int64_t id, uint64_t *size)
 {
     const struct tp_id_entry *entry = tp_id_map_find(&lo->objects.ids, id);

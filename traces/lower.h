@@ -77,6 +77,9 @@ int tp_lower_skip_many(struct tp_lower *lo, uint64_t count, struct tp_err *err);
 int tp_lower_repaired(struct tp_lower *lo, const struct tp_event *ev, enum tp_repair kind,
                       const char *text, struct tp_err *err);
 
+/* Repairs of an earlier lowering of the same trace: TP_REPAIR_COUNT counts, added to its own. */
+void tp_lower_add_repairs(struct tp_lower *lo, const uint64_t *counts);
+
 /* Bytes of a live object; false: the id is not live, or in no program. */
 bool tp_lower_live(const struct tp_lower *lo, int64_t id, uint64_t *size);
 

@@ -5,8 +5,10 @@
  *
  *     memo entry 5,023 --> place of entry 4,992, kept --> 31 entries on, reading opcodes
  *
- * The innermost frame comes first. Known weakness: frames behind a memo that was not filled in
- * order are not found, nor are those of input that can be read only once. */
+ * The innermost frame comes first. Stacks share most of their frames: those that were referred to
+ * and read stay in a small cache, for who asks for every event. Known weakness: frames behind a
+ * memo that was not filled in order are not found, nor are those of input that can be read only
+ * once. */
 #include "traces/pytorch_places.h"
 
 #include "traces/pickle_ops.h"
@@ -18,18 +20,27 @@
 #include <string.h>
 #include <unistd.h>
 
-#define IN_MEMORY  ((size_t)4 << 20)  /* bytes of places of frames before they go to a file */
-#define WINDOW     ((size_t)16 << 10) /* bytes of the file that are looked at at a time */
-#define FRAMES_MAX 200                /* looked at per event */
-#define BUDGET     ((size_t)32 << 20) /* bytes read per event: files are hostile */
-#define MARKS      64                 /* nested ones that are told apart */
+#define IN_MEMORY  ((size_t)4 << 20)   /* bytes of places of frames before they go to a file */
+#define WINDOW     ((size_t)16 << 10)  /* bytes of the file that are looked at at a time */
+#define FRAMES_MAX 200                 /* looked at per event */
+#define BUDGET     ((size_t)32 << 20)  /* bytes read per event: files are hostile */
+#define SHARE      ((size_t)128 << 10) /* and on the average, where every event is asked for */
+#define MARKS      64                  /* nested ones that are told apart */
 #define UNKNOWN    UINT64_MAX
-#define KEYS       8 /* short texts that are remembered by their memo entry */
+#define KEYS       8    /* short texts that are remembered by their memo entry */
+#define FRAMES     1024 /* that are remembered by theirs */
+
+struct known_frame {
+    uint64_t entry; /* plus 1 */
+    struct tp_pytorch_frame frame;
+};
 
 struct tp_pytorch_places {
     int fd;
     struct tp_memo memo; /* without its cells */
     struct tp_pytorch_list frames;
+    uint64_t spent;            /* bytes read */
+    struct known_frame *known; /* FRAMES of them; NULL: nobody asked yet */
 };
 
 int tp_pytorch_places_new(const struct tp_input *in, struct tp_memo *memo,
@@ -61,6 +72,7 @@ void tp_pytorch_places_free(struct tp_pytorch_places *p)
     if (!p)
         return;
     close(p->fd);
+    free(p->known);
     tp_memo_release(&p->memo);
     tp_pytorch_list_release(&p->frames);
     free(p);
@@ -285,6 +297,21 @@ static void judge(struct search *s)
     s->best = s->frame;
 }
 
+/* One that is referred to: it is read once, while the cache holds it. */
+static bool read_known_frame(struct search *s, uint64_t entry)
+{
+    struct known_frame *known = &s->places->known[entry % FRAMES];
+    struct opcode op;
+    if (known->entry != entry + 1) {
+        if (!go_to_entry(&s->places->memo, &s->dict, entry) || !next(&s->dict, &op) ||
+            op.effect != TP_OP_DICT || !read_frame(s, &s->dict))
+            return false;
+        *known = (struct known_frame){.entry = entry + 1, .frame = s->frame};
+    }
+    s->frame = known->frame;
+    return true;
+}
+
 /* The list whose opcode is at `offset`, or the reference to it. */
 static void read_frames(struct search *s, uint64_t offset)
 {
@@ -297,15 +324,10 @@ static void read_frames(struct search *s, uint64_t offset)
     if (op.effect != TP_OP_LIST)
         return;
     for (int i = 0; i < FRAMES_MAX && s->rank < TP_PYTORCH_PROGRAM && next(&s->list, &op);) {
-        struct view *v = &s->list;
         if (is_aside(&op) || op.effect == TP_OP_MARK)
             continue;
-        if (op.effect == TP_OP_GET) {
-            v = &s->dict;
-            if (!go_to_entry(&s->places->memo, v, op.number) || !next(v, &op))
-                return;
-        }
-        if (op.effect != TP_OP_DICT || !read_frame(s, v))
+        if (op.effect == TP_OP_GET ? !read_known_frame(s, op.number)
+                                   : op.effect != TP_OP_DICT || !read_frame(s, &s->list))
             return;
         judge(s);
         i++;
@@ -315,9 +337,11 @@ static void read_frames(struct search *s, uint64_t offset)
 static int find(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],
                 struct tp_err *err)
 {
-    const struct tp_pytorch_places *p = ctx;
+    struct tp_pytorch_places *p = ctx;
     struct search *s = calloc(1, sizeof *s);
-    int rc = s ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the stack frames");
+    if (!p->known)
+        p->known = calloc(FRAMES, sizeof *p->known);
+    int rc = s && p->known ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the stack frames");
     for (size_t i = 0; rc == TP_OK && i < count; i++) {
         uint64_t frames = 0;
         out[i][0] = '\0';
@@ -326,8 +350,10 @@ static int find(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_
         rc = tp_pytorch_list_read(&p->frames, events[i] - 1, 1, &frames, err);
         if (rc != TP_OK || !frames)
             continue;
+        uint64_t all = SHARE * tp_pytorch_list_count(&p->frames) + TP_PLACES_MAX * BUDGET;
+        size_t budget = p->spent < all ? BUDGET : 0;
         s->places = p;
-        s->budget = BUDGET;
+        s->budget = budget;
         s->rank = TP_PYTORCH_SILENT;
         s->best = (struct tp_pytorch_frame){.line = 0};
         struct view *const views[] = {&s->list, &s->dict, &s->text};
@@ -336,6 +362,7 @@ static int find(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_
             views[v]->budget = &s->budget;
         }
         read_frames(s, frames);
+        p->spent += budget - s->budget;
         tp_pytorch_frame_text(&s->best, out[i]);
     }
     free(s);

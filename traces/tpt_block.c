@@ -95,12 +95,25 @@ static const char *insns_wrong(const struct tp_tpt_block *b)
     return NULL;
 }
 
+static const char *places_wrong(const struct tp_tpt_block *b)
+{
+    if (b->flags != TP_TPT_SKIP || b->first_time || b->tick_ns)
+        return "it has flags or time";
+    if (b->count < 1 || b->count > TP_TPT_PLACES_EVENTS)
+        return "it holds no or too many events";
+    if (b->first_event < 1 || b->first_event > UINT64_C(1) << 62)
+        return "its first event has no number";
+    return b->stored != b->raw ? "its lengths do not agree" : NULL;
+}
+
 const char *tp_tpt_block_wrong(const struct tp_tpt_block *b)
 {
     if (b->flags & ~(uint32_t)TP_TPT_FLAGS)
         return "it has unknown flags";
     if (tp_tpt_has_insns(b))
         return b->flags & TP_TPT_SKIP ? "it may not be left out" : insns_wrong(b);
+    if (b->type == TP_TPT_PLAC)
+        return places_wrong(b);
     bool known = b->type == TP_TPT_META || b->type == TP_TPT_NAME || b->type == TP_TPT_FACT ||
                  b->type == TP_TPT_END;
     if (!known)

@@ -13,6 +13,7 @@
 #include "alloc/spool.h"
 #include "traces/clean.h"
 #include "traces/crc32c.h"
+#include "traces/tpt_places.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +22,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-enum { NAME_KEPT = 4096, PIECE = 64 << 10, FACT_MAX = 64 << 10 };
+enum { NAME_KEPT = 4096, PIECE = 64 << 10, FACT_MAX = 64 << 10, BEHIND = 16 };
 #define NO_BLOCK UINT64_MAX
 
 /* Where the walk is. */
@@ -31,6 +32,7 @@ struct walk {
     bool has_end; /* the file ends in a good END */
     bool facts;   /* FACT was there: only END may follow */
     bool ended;
+    struct tp_tpt_places_reader places;
     uint8_t head[TP_TPT_BLOCK_SIZE];
     struct tp_tpt_block block;
 };
@@ -142,7 +144,7 @@ static int blame(const struct tp_tpt_file *f, const struct walk *w, const char *
 
 /* ---- what blocks hold ---- */
 
-/* The payload of a small block, summed, with a NUL behind it. The caller frees it. */
+/* The payload of a small block, summed, with some zeros behind it. The caller frees it. */
 static int load(const struct tp_tpt_file *f, const struct walk *w, uint32_t most, char **payload,
                 struct tp_err *err)
 {
@@ -152,7 +154,7 @@ static int load(const struct tp_tpt_file *f, const struct walk *w, uint32_t most
         rc = wrong_block(f, w, "it is too long", err);
     if (rc)
         return rc;
-    char *bytes = malloc((size_t)size + 1);
+    char *bytes = calloc(1, (size_t)size + BEHIND);
     if (!bytes)
         return out_of_memory(err);
     rc = read_at(f, bytes, size, w->at + TP_TPT_BLOCK_SIZE, err);
@@ -160,7 +162,6 @@ static int load(const struct tp_tpt_file *f, const struct walk *w, uint32_t most
         free(bytes);
         return rc;
     }
-    bytes[size] = '\0';
     *payload = bytes;
     return TP_OK;
 }
@@ -265,6 +266,22 @@ static int take_insns(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
     return TP_OK;
 }
 
+static int take_places(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
+{
+    char *payload = NULL;
+    if (!w->places.to)
+        return check_sum(f, w->at, w->index, err);
+    int rc = load(f, w, TP_TPT_PLACES_MAX, &payload, err);
+    if (rc)
+        return rc;
+    struct tp_err why = {0};
+    rc = tp_tpt_places_get(&w->places, &w->block, payload, &why);
+    free(payload);
+    return rc == TP_EINPUT ? wrong_block(f, w, why.text, err)
+           : rc            ? tp_fail(err, rc, "%s", why.text)
+                           : TP_OK;
+}
+
 /* One that a later tapool wrote and that may be left out. */
 static int leave_out(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
 {
@@ -275,8 +292,9 @@ static const struct taker {
     uint32_t type;
     int (*take)(struct tp_tpt_file *f, struct walk *w, struct tp_err *err);
 } takers[] = {
-    {TP_TPT_META, take_meta},  {TP_TPT_NAME, take_names}, {TP_TPT_PROL, take_insns},
-    {TP_TPT_DATA, take_insns}, {TP_TPT_FACT, take_facts}, {TP_TPT_END, take_end},
+    {TP_TPT_META, take_meta},   {TP_TPT_NAME, take_names}, {TP_TPT_PROL, take_insns},
+    {TP_TPT_DATA, take_insns},  {TP_TPT_FACT, take_facts}, {TP_TPT_END, take_end},
+    {TP_TPT_PLAC, take_places},
 };
 enum { TAKERS = sizeof takers / sizeof *takers };
 
@@ -397,16 +415,18 @@ static char *make_lead(const char *name)
     return lead;
 }
 
-int tp_tpt_file_open(int fd, const char *name, struct tp_tpt_file *out, struct tp_err *err)
+int tp_tpt_file_open(int fd, const char *name, struct tp_places *places, struct tp_tpt_file *out,
+                     struct tp_err *err)
 {
     *out = (struct tp_tpt_file){.fd = fd, .lead = make_lead(name)};
-    struct walk w = {.at = TP_TPT_HEADER_SIZE, .before = NO_BLOCK};
+    struct walk w = {.at = TP_TPT_HEADER_SIZE, .before = NO_BLOCK, .places = {.to = places}};
     int rc = out->lead ? read_header(out, err)
                        : tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");
     if (!rc)
         rc = look_for_end(out, &w.has_end, err);
     if (!rc)
         rc = walk(out, &w, err);
+    tp_tpt_places_release(&w.places);
     if (!rc)
         rc = check_whole(out, err);
     if (rc)

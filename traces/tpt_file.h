@@ -2,6 +2,7 @@
 #ifndef TP_TPT_FILE_H
 #define TP_TPT_FILE_H
 
+#include "traces/format.h"
 #include "traces/tpt_facts.h"
 
 struct tp_tpt_file {
@@ -21,9 +22,11 @@ struct tp_tpt_file {
 
 /* Takes `fd` over, in every case; `name` is cleaned and copied; "": messages name no file. Reads
  * all but the windows, whose headers it checks. A file that is cut is no error unless nothing is
- * left of it. TP_EINPUT: "web.tpt: block 3 (byte 40960) is damaged: CRC-32C is 0x..., not 0x...".
+ * left of it. Code places go to `places`; NULL: nobody asks. TP_EINPUT: "web.tpt: block 3 (byte
+ * 40960) is damaged: CRC-32C is 0x..., not 0x...".
  */
-int tp_tpt_file_open(int fd, const char *name, struct tp_tpt_file *out, struct tp_err *err);
+int tp_tpt_file_open(int fd, const char *name, struct tp_places *places, struct tp_tpt_file *out,
+                     struct tp_err *err);
 void tp_tpt_file_close(struct tp_tpt_file *f);
 
 /* Bytes of one block. */

@@ -14,17 +14,18 @@
 #include <endian.h>
 #include <string.h>
 
-#define TP_TPT_MAGIC       "\x89TPT\r\n\x1a\n" /* 8 bytes: a transfer as text breaks it */
-#define TP_TPT_END_MAGIC   "TPT-END\n"         /* 8 bytes: the last of a whole file */
-#define TP_TPT_MAGIC_SIZE  8
-#define TP_TPT_VERSION     1
-#define TP_TPT_HEADER_SIZE 32
-#define TP_TPT_BLOCK_SIZE  48     /* of the header of a block */
-#define TP_TPT_END_SIZE    32     /* of the payload of END */
-#define TP_TPT_TICK_MAX    65537u /* times 65,535 it is 2^32-1, the longest gap */
-#define TP_TPT_META_MAX    (1u << 20)
-#define TP_TPT_NAMES_MAX   (1u << 20) /* bytes in one NAME block */
-#define TP_TPT_NAME_MAX    1000       /* bytes of one name that are kept */
+#define TP_TPT_MAGIC         "\x89TPT\r\n\x1a\n" /* 8 bytes: a transfer as text breaks it */
+#define TP_TPT_END_MAGIC     "TPT-END\n"         /* 8 bytes: the last of a whole file */
+#define TP_TPT_MAGIC_SIZE    8
+#define TP_TPT_VERSION       1
+#define TP_TPT_HEADER_SIZE   32
+#define TP_TPT_BLOCK_SIZE    48     /* of the header of a block */
+#define TP_TPT_END_SIZE      32     /* of the payload of END */
+#define TP_TPT_TICK_MAX      65537u /* times 65,535 it is 2^32-1, the longest gap */
+#define TP_TPT_META_MAX      (1u << 20)
+#define TP_TPT_NAMES_MAX     (1u << 20) /* bytes in one NAME block */
+#define TP_TPT_NAME_MAX      1000       /* bytes of one name that are kept */
+#define TP_TPT_PLACES_EVENTS 65536u     /* events in one PLAC block */
 
 #define TP_TPT_FOURCC(a, b, c, d)                                                                  \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -34,6 +35,7 @@ enum tp_tpt_type {
     TP_TPT_NAME = TP_TPT_FOURCC('N', 'A', 'M', 'E'),
     TP_TPT_PROL = TP_TPT_FOURCC('P', 'R', 'O', 'L'),
     TP_TPT_DATA = TP_TPT_FOURCC('D', 'A', 'T', 'A'),
+    TP_TPT_PLAC = TP_TPT_FOURCC('P', 'L', 'A', 'C'),
     TP_TPT_FACT = TP_TPT_FOURCC('F', 'A', 'C', 'T'),
     TP_TPT_END = TP_TPT_FOURCC('E', 'N', 'D', ' ')
 };

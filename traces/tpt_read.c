@@ -336,7 +336,7 @@ int tp_tpt_open(int fd, const struct tp_tpt_open_cfg *cfg, struct tp_program **o
         close(fd);
         return tp_fail(err, TP_ENOMEM, "out of memory while opening %s", cfg->name);
     }
-    int rc = tp_tpt_file_open(fd, cfg->name, f, err);
+    int rc = tp_tpt_file_open(fd, cfg->name, cfg->places, f, err);
     if (rc) {
         free(f);
         return rc;

@@ -13,6 +13,7 @@ struct tp_tpt_open_cfg {
     struct tp_meta *meta;         /* filled in; what was lost is among its remarks */
     struct tp_recorded *recorded; /* filled in */
     uint64_t *repairs;            /* TP_REPAIR_COUNT of them */
+    struct tp_places *places;     /* empty at first; released by the caller, also after an error */
 };
 
 /* Opens a .tpt file and takes `fd` over, in every case. Cursors of the program read the file; it

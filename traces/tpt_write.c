@@ -9,6 +9,7 @@
 #include "traces/tpt_encode.h"
 #include "traces/tpt_facts.h"
 #include "traces/tpt_meta.h"
+#include "traces/tpt_places.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -266,6 +267,22 @@ int tp_tpt_write_window(void *ctx, const struct tp_builder *b, const struct tp_w
 
 /* ---- the end ---- */
 
+static int put_places(struct tp_tpt_writer *w, const struct tp_place_table *places,
+                      struct tp_err *err)
+{
+    struct tp_tpt_places_writer writer = {.cursor = {.table = places}};
+    struct tp_tpt_block block;
+    char *payload = NULL;
+    int rc = TP_OK;
+    do {
+        rc = tp_tpt_places_put(&writer, &block, &payload, err);
+        if (!rc && payload)
+            rc = put_block(w, &block, payload, err);
+        free(payload);
+    } while (!rc && payload);
+    return rc;
+}
+
 static int put_facts(struct tp_tpt_writer *w, const struct tp_tpt_write_end *end,
                      struct tp_err *err)
 {
@@ -298,6 +315,8 @@ int tp_tpt_write_end(struct tp_tpt_writer *w, const struct tp_tpt_write_end *end
         rc = put_meta(w, end->meta, end->recorded, err);
     if (!rc)
         rc = put_names(w, &names, facts->marks, err);
+    if (!rc)
+        rc = put_places(w, end->places, err);
     uint64_t facts_at = w->at;
     if (!rc)
         rc = put_facts(w, end, err);

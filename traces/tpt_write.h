@@ -7,7 +7,7 @@
 #ifndef TP_TPT_WRITE_H
 #define TP_TPT_WRITE_H
 
-#include "traces/format.h"
+#include "traces/place_table.h"
 
 #include <stdio.h>
 
@@ -37,8 +37,9 @@ struct tp_tpt_write_end {
     const struct tp_program
         *program;               /* its facts, demand and names; the windows it need not have */
     const struct tp_meta *meta; /* NULL: as at the beginning */
-    const struct tp_recorded *recorded; /* NULL: none */
-    const uint64_t *repairs;            /* TP_REPAIR_COUNT of them; NULL: none */
+    const struct tp_recorded *recorded;  /* NULL: none */
+    const uint64_t *repairs;             /* TP_REPAIR_COUNT of them; NULL: none */
+    const struct tp_place_table *places; /* NULL: none */
 };
 int tp_tpt_write_end(struct tp_tpt_writer *w, const struct tp_tpt_write_end *end,
                      struct tp_err *err);

@@ -7,6 +7,7 @@
 
 #include "alloc/opt.h"
 #include "traces/clean.h"
+#include "traces/place_table.h"
 #include "traces/strangers.h"
 #include "traces/unlower.h"
 
@@ -492,8 +493,5 @@ void tp_trace_close(struct tp_trace *t)
 int tp_trace_places(const struct tp_trace *t, const uint64_t *events, size_t count,
                     char (*out)[TP_PLACE_TEXT], struct tp_err *err)
 {
-    assert(count <= TP_PLACES_MAX);
-    for (size_t i = 0; i < count; i++)
-        out[i][0] = '\0';
-    return t->places.find ? t->places.find(t->places.ctx, events, count, out, err) : TP_OK;
+    return tp_places_find(&t->places, events, count, out, err);
 }

@@ -5,16 +5,17 @@
 #ifndef TP_TRACE_WRITER_H
 #define TP_TRACE_WRITER_H
 
-#include "traces/format.h"
+#include "traces/place_table.h"
 
 /* What is written; all borrowed. */
 struct tp_writing {
     struct tp_program *program;
     const struct tp_meta *meta;
     const struct tp_recorded *recorded;
-    const uint64_t *repairs;         /* TP_REPAIR_COUNT of them */
-    const char *path;                /* for messages */
-    bool compress;                   /* smaller, where the form can be */
+    const uint64_t *repairs;             /* TP_REPAIR_COUNT of them */
+    const struct tp_place_table *places; /* NULL: none */
+    const char *path;                    /* for messages */
+    bool compress;                       /* smaller, where the form can be */
     int64_t device;                  /* where the form holds one only; -1: there must be only one */
     int (*stop)(struct tp_err *err); /* asked from time to time; its status ends the writing */
 };

@@ -11,6 +11,7 @@
 #include "traces/failed_request.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct pending {
     struct tp_insn insn;
@@ -40,6 +41,7 @@ struct walk {
     uint16_t *stream_of;    /* of each device: its first */
     struct pending pending;
     struct tp_failed_request failed;
+    struct tp_place_cursor places;
     uint64_t time, start; /* of the instruction; where times begin */
     uint64_t given;       /* number of the event given last */
     uint64_t timed;       /* of the event given last */
@@ -165,11 +167,25 @@ static void set_object(struct walk *k, const struct tp_insn *in, struct tp_event
     ev->align = UINT64_C(1) << in->align_log2;
 }
 
+/* A mark shares the number of an event, and happened nowhere. */
+static int set_code_place(struct walk *k, const struct pending *p, struct tp_event *ev)
+{
+    const struct tp_place_item *item = NULL;
+    int rc = tp_place_cursor_look(&k->places, p->event, &item, k->err);
+    if (rc != TP_OK || !item || item->event != p->event || ev->op == TP_EV_MARK)
+        return rc;
+    ev->place = tp_place_table_get(k->places.table, item->text);
+    ev->place_bytes = strlen(ev->place);
+    return TP_OK;
+}
+
 static int give(struct walk *k, struct pending *p)
 {
     const struct tp_insn *in = &p->insn;
     struct tp_event ev = {.op = event_ops[in->op]};
     int rc = skip_numbers(k, p->event);
+    if (rc == TP_OK)
+        rc = set_code_place(k, p, &ev);
     if (rc != TP_OK)
         return rc;
     set_place(k, p, &ev);
@@ -188,6 +204,7 @@ static int give(struct walk *k, struct pending *p)
         ev.has_free = p->has_free;
         ev.free_bytes = p->free_bytes;
     }
+    ev.number = p->event;
     ev.uncounted = k->cfg->numbers && p->event == k->given;
     k->given = p->event;
     k->timed = p->time;
@@ -359,6 +376,7 @@ int tp_unlower(struct tp_program *p, const struct tp_unlower_cfg *cfg,
                      .sink = sink,
                      .err = err,
                      .stream_of = stream_of,
+                     .places = {.table = cfg->places},
                      .given = cfg->first ? cfg->first - 1 : 0,
                      .usual_align = tp_usual_align_log2((enum tp_kind)f->kind)};
     uint16_t *device_of = calloc(f->streams, sizeof *device_of);

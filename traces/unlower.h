@@ -5,6 +5,7 @@
 
 #include "traces/event.h"
 #include "traces/lower.h"
+#include "traces/place_table.h"
 
 struct tp_unlower_cfg {
     uint64_t first, last; /* events to give, both included; 0: from the start, to the end. What is
@@ -13,7 +14,8 @@ struct tp_unlower_cfg {
                      numbers that nothing was made of go to `skip` */
     /* Of the sink's ctx; needed for `numbers`. */
     int (*skip)(void *ctx, uint64_t count, struct tp_err *err);
-    bool strip; /* leave out marks and notes */
+    const struct tp_place_table *places; /* for the places of events; NULL: they have none */
+    bool strip;                          /* leave out marks and notes */
 };
 
 /* The device of each of the program's streams, as dense numbers: facts->streams of them. Streams

@@ -545,3 +545,64 @@ END
         told anything | diff expected -
     done
 }
+
+# All that the screens say, but for the first line of info, which names the format, times and warnings about them.
+says() {
+    (cd "$1" && "$TAPOOL" info trace | tail -n +2 && "$TAPOOL" replay trace -s direct -s b=direct --min-time 1ms | sed '/^! /,$d')
+}
+
+@test "a snapshot says the same as .tpt and as JSON: places, repairs, numbers of events" {
+    mkdir -p pickle tpt json jsonl
+    seen=0
+    for file in "$TAPOOL_ROOT"/tests/data/pytorch/*.pickle* "$TAPOOL_SHARED"/corpus/pytorch/*.pickle*; do
+        [ -f "$file" ] || continue
+        if [ "${file%.gz}" != "$file" ]; then gzip -dc "$file" >pickle/trace; else cp "$file" pickle/trace; fi
+        "$TAPOOL" convert pickle/trace -o - >trace 2>&1 || continue # a state
+        seen=$((seen + 1))
+        says pickle >expected
+        for form in tpt json jsonl; do
+            ok "$TAPOOL" convert pickle/trace -o "$form/trace" --output-format "$form" -f
+            says "$form" >got
+            diff expected got >&2 || fail "$form of $file"
+            [ "$(hash_of "$form/trace")" = "$(hash_of pickle/trace)" ]
+        done
+        cmp <("$TAPOOL" convert tpt/trace -o - --output-format jsonl) jsonl/trace
+        ok "$TAPOOL" convert jsonl/trace -o again.tpt -f
+        cmp <("$TAPOOL" convert again.tpt -o -) jsonl/trace
+    done
+    [ $seen -ge 5 ]
+    grep -q 'optimizer.py:[0-9]* step' expected # the last one has stacks
+    ok "$TAPOOL" convert tpt/trace -o bare.jsonl --strip
+    not grep -q place bare.jsonl
+}
+
+@test "a piece keeps the places of its events" {
+    cp "$TAPOOL_ROOT/tests/data/pytorch/complete-small.pickle" whole.pickle
+    ok "$TAPOOL" convert whole.pickle -o whole.jsonl
+    ok "$TAPOOL" convert whole.pickle -o piece.jsonl --from 5:30
+    places() { sed -n 's/.*"op": "\([a-z_]*\)".*"place": \("[^"]*"\).*/\1 \2/p' "$1"; }
+    [ "$(grep -c '"place"' piece.jsonl)" = 26 ]
+    diff <(places whole.jsonl | sed -n 5,30p) <(places piece.jsonl)
+    ok "$TAPOOL" convert piece.jsonl -o piece.tpt
+    cmp piece.jsonl <("$TAPOOL" convert piece.tpt -o -)
+}
+
+@test "repairs are counted in every form" {
+    {
+        echo 'Thread,Time,Action,Pointer,Size,Stream'
+        echo '1,12:34:56.000001,allocate,0x10,1024,0x0'
+        echo '1,12:34:56.000002,allocate,0x10,2048,0x0'
+        echo '1,12:34:56.000003,free,0x99,1,0x0'
+    } >dirty.csv
+    ok "$TAPOOL" info dirty.csv
+    grep repaired "$out" >expected
+    [ -s expected ]
+    for form in tpt json jsonl; do
+        ok "$TAPOOL" convert dirty.csv -o "dirty.$form"
+        ok "$TAPOOL" info "dirty.$form"
+        diff expected <(grep repaired "$out")
+    done
+    ok "$TAPOOL" convert dirty.json -o twice.tpt # not counted once more
+    ok "$TAPOOL" info twice.tpt
+    diff expected <(grep repaired "$out")
+}

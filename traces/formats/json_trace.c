@@ -29,7 +29,7 @@ static int read_separator(struct tp_json_scan *s, bool *more, struct tp_err *err
     return TP_OK;
 }
 
-static int read_events(struct tp_json_scan *s, struct tp_lower *lo, struct tp_err *err)
+static int read_events(struct tp_json_scan *s, const struct tp_reading *r, struct tp_err *err)
 {
     int byte = 0;
     bool more = true;
@@ -47,8 +47,8 @@ static int read_events(struct tp_json_scan *s, struct tp_lower *lo, struct tp_er
         return TP_OK;
     }
     for (s->event = 1; rc == TP_OK && more;) {
-        rc = tp_json_event_lower(s, lo, err);
-        s->event = tp_lower_count(lo) + 1;
+        rc = tp_json_event_lower(s, r, err);
+        s->event = tp_lower_count(r->lower) + 1;
         if (rc == TP_OK)
             rc = read_separator(s, &more, err);
     }
@@ -80,7 +80,7 @@ static int read_all(struct tp_json_header *h, struct tp_err *err)
         rc = tp_json_fail(h->scan, tp_input_line(h->scan->in), err, "there is no 'events' in it");
         return tp_hint(err, rc, "'tapool help format' shows the format");
     }
-    rc = read_events(h->scan, h->reading->lower, err);
+    rc = read_events(h->scan, h->reading, err);
     if (rc == TP_OK)
         rc = tp_json_header_read(h, &stop, err);
     return rc == TP_OK ? read_end(h->scan, err) : rc;

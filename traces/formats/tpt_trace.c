@@ -17,7 +17,8 @@ static int open_trace(const struct tp_reading *r, struct tp_program **out, uint6
                                         .strict = r->opts->strict,
                                         .meta = r->meta,
                                         .recorded = r->recorded,
-                                        .repairs = repairs};
+                                        .repairs = repairs,
+                                        .places = r->places};
     int fd = -1;
     int rc = tp_input_file(r->in, &fd, err);
     return rc ? rc : tp_tpt_open(fd, &cfg, out, err);

@@ -5,8 +5,11 @@
 static int write_trace(const struct tp_writing *w, FILE *out, struct tp_err *err)
 {
     const struct tp_tpt_write_cfg cfg = {.out = out, .path = w->path, .compress = w->compress};
-    const struct tp_tpt_write_end end = {
-        .program = w->program, .meta = w->meta, .recorded = w->recorded, .repairs = w->repairs};
+    const struct tp_tpt_write_end end = {.program = w->program,
+                                         .meta = w->meta,
+                                         .recorded = w->recorded,
+                                         .repairs = w->repairs,
+                                         .places = w->places};
     return tp_tpt_write_program(&cfg, w->program, &end, w->stop, err);
 }
 

@@ -4,6 +4,7 @@
 #include "traces/failed_request.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct scan {
     struct tp_program *program;
@@ -21,8 +22,10 @@ static void change(struct scan *s, const struct tp_insn *in, uint64_t event)
     uint64_t *now = &s->reserved[in->device];
     bool more = in->align_log2 == TP_NOTE_SEGMENT_ALLOC || in->align_log2 == TP_NOTE_SEGMENT_MAP;
     *now = more ? *now + in->size : *now - (in->size < *now ? in->size : *now);
-    d->takes += more;
-    d->gives += !more;
+    d->takes += in->align_log2 == TP_NOTE_SEGMENT_ALLOC;
+    d->gives += in->align_log2 == TP_NOTE_SEGMENT_FREE;
+    d->maps += in->align_log2 == TP_NOTE_SEGMENT_MAP;
+    d->unmaps += in->align_log2 == TP_NOTE_SEGMENT_UNMAP;
     if (*now > d->peak_reserved) {
         d->peak_reserved = *now;
         d->peak_event = event;
@@ -221,10 +224,14 @@ const char *tp_captured_place(const struct tp_captured *c, uint64_t event)
     return NULL;
 }
 
+const char *tp_captured_mark(const struct tp_trace *t, uint32_t mark)
+{
+    const char *name = mark == UINT32_MAX ? NULL : tp_program_mark(t->program, mark);
+    return name && strcmp(name, TP_NO_PHASE) ? name : NULL;
+}
+
 const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,
                               uint16_t device)
 {
-    return c->devices && c->devices[device].demand_mark != UINT32_MAX
-               ? tp_program_mark(t->program, c->devices[device].demand_mark)
-               : NULL;
+    return c->devices ? tp_captured_mark(t, c->devices[device].demand_mark) : NULL;
 }

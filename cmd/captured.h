@@ -12,6 +12,7 @@ struct tp_captured_device {
     uint64_t at_demand;     /* reserved when the program needed most */
     uint64_t demand_size;   /* asked for there; 0: not known */
     uint64_t takes, gives;  /* of segments, from and to the driver, during the recording */
+    uint64_t maps, unmaps;  /* of ranges of expandable segments, likewise */
     uint64_t ooms;          /* that the recorded program met */
     uint64_t played;        /* of these requests, made once more in a replay */
     uint64_t oom_event;     /* the first; 0: none */
@@ -57,6 +58,9 @@ void tp_captured_find(struct tp_captured *c, const struct tp_trace *t);
 
 /* "optimizer.py:78 step", or NULL. */
 const char *tp_captured_place(const struct tp_captured *c, uint64_t event);
+
+/* The name of a phase; NULL: it is none. */
+const char *tp_captured_mark(const struct tp_trace *t, uint32_t mark);
 
 /* The phase in which a device needed most; NULL: none. */
 const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,

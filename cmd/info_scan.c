@@ -49,6 +49,8 @@ struct scan {
     struct tp_id_map sizes;
     struct tp_failed_request failed;
     uint64_t event, time;
+    uint64_t made; /* events that instructions stand for; the last of them */
+    uint64_t last;
     uint32_t mark;
     bool begun; /* the prologue is over */
 };
@@ -315,6 +317,8 @@ static int scan_window(struct scan *s, const struct tp_window *w, struct tp_err 
         if (jump < w->jump_count && w->jumps[jump].index == i)
             event = w->jumps[jump++].event;
         s->event = event;
+        s->made += event != s->last;
+        s->last = event;
         s->time += w->insns[i].gap_ns;
         event += !w->prologue;
         int status = on_insn(s, &w->insns[i], err);
@@ -366,6 +370,7 @@ static void finish(struct scan *s)
                 count(&s->info->outlive, s->objects[slot].asked);
     }
     s->info->distinct = s->sizes.used;
+    s->info->without_effect = s->facts->events > s->made ? s->facts->events - s->made : 0;
     if (!s->info->distinct_capped)
         find_common(s, s->info->common);
 }

@@ -52,6 +52,7 @@ struct tp_info {
     uint64_t before_freed;             /* objects of these, freed during it */
     struct tp_histogram events, times; /* lifetimes of what was allocated and freed; ns */
     uint64_t freed;                    /* objects, by a free or a reset */
+    uint64_t without_effect;           /* events that nothing was made of */
     uint64_t remote_frees;             /* frees by another thread than the one that allocated */
     uint64_t grow, shrink, same;       /* reallocations */
     uint64_t aligned;                  /* requests for another alignment than the usual */

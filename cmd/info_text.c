@@ -77,6 +77,9 @@ static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
     else
         row(page, "recorded", "%s event%s%s: %s", tp_count(f->events).s, plural(f->events), time,
             ops);
+    if (r->info->without_effect && !meta->nothing)
+        row(page, "no effect", "%s of these events: %s of NULL, or about no block that is known",
+            tp_count(r->info->without_effect).s, r->info->without_effect == 1 ? "a free" : "frees");
     if (meta->program)
         row(page, "program", "%s", meta->program);
     if (is_device(r))
@@ -171,17 +174,21 @@ static void print_recorded_device(const struct tp_info_report *r, uint32_t index
         tp_page_more(page, NOTE, "%s segment%s at the end (%s large, %s small), ",
                      tp_count(end->end_segments).s, plural(end->end_segments),
                      tp_count(end->end_large).s, tp_count(end->end_small).s);
-    if (!d->takes && !d->gives)
+    bool segments = d->takes || d->gives, ranges = d->maps || d->unmaps;
+    if (!segments && !ranges)
         tp_page_more(page, NOTE, "%s reserved%s", tp_bytes(d->start_reserved, page->exact).s,
                      r->trace->meta.nothing ? "" : " throughout");
     else
-        tp_page_more(page, NOTE,
-                     "%s reserved at the start, %s at the peak, %s at the end; %s segment%s taken, "
-                     "%s given back",
+        tp_page_more(page, NOTE, "%s reserved at the start, %s at the peak, %s at the end",
                      tp_bytes(d->start_reserved, page->exact).s,
                      tp_bytes(d->peak_reserved, page->exact).s,
-                     tp_bytes(d->end_reserved, page->exact).s, tp_count(d->takes).s,
+                     tp_bytes(d->end_reserved, page->exact).s);
+    if (segments)
+        tp_page_more(page, NOTE, "; %s segment%s taken, %s given back", tp_count(d->takes).s,
                      plural(d->takes), tp_count(d->gives).s);
+    if (ranges)
+        tp_page_more(page, NOTE, "; %s range%s of expandable segments mapped, %s unmapped",
+                     tp_count(d->maps).s, plural(d->maps), tp_count(d->unmaps).s);
     tp_page_line(page);
 }
 
@@ -227,16 +234,16 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
             tp_page_line(page);
             continue;
         }
-        tp_page_at(page, NOTE, "%s%s idle in %s piece%s of %s's segments, the largest %s; ",
+        tp_page_at(page, NOTE, "%s%s idle in %s piece%s of %s's segments, the largest %s",
                    of_device(r, i).s, tp_bytes(d->end_idle, page->exact).s,
                    tp_count(d->end_pieces).s, plural(d->end_pieces), rec->by,
                    tp_bytes(d->end_largest, page->exact).s);
-        if (!d->end_returnable)
-            tp_page_more(page, NOTE, "no segment is idle as a whole");
+        const struct tp_text bytes = tp_bytes(d->end_returnable, page->exact);
+        const char *back = d->end_returnable ? bytes.s : "nothing";
+        if (strcmp(rec->by, "PyTorch") == 0)
+            tp_page_more(page, NOTE, "; empty_cache() would give back %s", back);
         else
-            tp_page_more(page, NOTE, "%s in segments that are idle as a whole%s",
-                         tp_bytes(d->end_returnable, page->exact).s,
-                         !strcmp(rec->by, "PyTorch") ? " (empty_cache() returns them)" : "");
+            tp_page_more(page, NOTE, "; %s is in segments that are idle as a whole", back);
         tp_page_line(page);
     }
 }
@@ -402,7 +409,7 @@ static void print_peak(const struct tp_info_report *r, uint16_t device, struct t
     if (f->time_known)
         tp_page_more(page, NOTE, " (+%s)", tp_duration(peak->time_ns).s);
     tp_peak_asker(r->captured, peak, device, page);
-    if (d->peak_mark != UINT32_MAX)
+    if (tp_captured_mark(r->trace, d->peak_mark))
         tp_page_more(page, NOTE, ", in phase '%s'", mark_name(r, d->peak_mark).s);
 }
 

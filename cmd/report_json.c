@@ -127,6 +127,8 @@ static void write_recorded_device(struct tp_json *j, cJSON *o, const struct tp_c
     tp_json_uint(j, o, "end_reserved_bytes", d->end_reserved);
     tp_json_uint(j, o, "segments_taken", d->takes);
     tp_json_uint(j, o, "segments_given_back", d->gives);
+    tp_json_uint(j, o, "ranges_mapped", d->maps);
+    tp_json_uint(j, o, "ranges_unmapped", d->unmaps);
     tp_json_uint(j, o, "out_of_memory", d->ooms);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         tp_json_uint(j, o, ends[i].name, has_end ? ends[i].value : TP_NONE);

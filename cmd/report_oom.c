@@ -12,7 +12,7 @@ static void print_first(const struct tp_result *r, const struct tp_device_run *d
                         struct tp_page *page)
 {
     const struct tp_first_failure *f = &d->first_failure;
-    const char *phase = tp_program_mark(r->trace->program, f->mark);
+    const char *phase = tp_captured_mark(r->trace, f->mark);
     const char *place = tp_captured_place(r->captured, d->first_failed_event);
     if (d->first_failed_event)
         tp_page_at(page, column, "first: event %s", tp_count(d->first_failed_event).s);
@@ -179,8 +179,8 @@ static void print_fitting(const struct tp_result *r, int column, struct tp_page 
     tp_page_at(page, NAME, "%s", r->spec->label);
     tp_page_at(page, column, "fits");
     if (calls != TP_NONE)
-        tp_page_at(page, column + BESIDE, "%s %s calls, %s at the peak", tp_count(calls).s,
-                   tp_result_callee(r), tp_range_text(&peak, page->exact).s);
+        tp_page_at(page, column + BESIDE, "%s %s call%s, %s at the peak", tp_count(calls).s,
+                   tp_result_callee(r), calls == 1 ? "" : "s", tp_range_text(&peak, page->exact).s);
     tp_page_line(page);
 }
 

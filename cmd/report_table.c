@@ -255,8 +255,8 @@ static struct recorded recorded_of(const struct tp_result *r)
         uint64_t needed = tp_program_demand(r->trace->program, i)->bytes;
         sum.peak += d->peak_reserved;
         sum.idle += d->at_demand > needed ? d->at_demand - needed : 0;
-        sum.takes += d->takes;
-        sum.gives += d->gives;
+        sum.takes += d->takes + d->maps; /* each is a call */
+        sum.gives += d->gives + d->unmaps;
         sum.ran_out |= d->played && d->at_demand < needed;
     }
     return sum;

@@ -22,6 +22,9 @@ enum tp_event_op {
     TP_EV_COUNT
 };
 
+/* The name of a mark that ends the phase before it and begins none. */
+#define TP_NO_PHASE "(none)"
+
 /* Absent members are what the comment says. */
 struct tp_event {
     enum tp_event_op op;

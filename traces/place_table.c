@@ -3,8 +3,8 @@
  *     events  3 4 5 9     texts  0 "train.py:7 step"  1 "model.py:31 forward"
  *     numbers 0 0 1 0
  *
- * Texts are found by a hash with a random seed, as files are hostile. Items are 16 bytes an event, in
- * memory up to a limit and then in an unlinked file. */
+ * Texts are found by a hash with a random seed, as files are hostile. Items are 16 bytes an event,
+ * in memory up to a limit and then in an unlinked file. */
 #include "traces/place_table.h"
 
 #include "traces/clean.h"
@@ -272,7 +272,8 @@ int tp_place_table_gather(const struct tp_places *places, uint64_t events,
         rc = no_memory(err);
     for (uint64_t first = 1; rc == TP_OK && texts && first <= events; first += TP_PLACES_AT_ONCE) {
         uint64_t left = events - first + 1;
-        rc = gather(*out, places, first, left < TP_PLACES_AT_ONCE ? (size_t)left : TP_PLACES_AT_ONCE, texts, err);
+        rc = gather(*out, places, first,
+                    left < TP_PLACES_AT_ONCE ? (size_t)left : TP_PLACES_AT_ONCE, texts, err);
         if (rc == TP_OK)
             rc = stop(err);
     }

@@ -18,7 +18,6 @@
 #include <stdlib.h>
 
 #define NESTED_MAX 64
-#define NO_PHASE   "(none)"
 
 struct lowering {
     struct tp_pytorch *snapshot;
@@ -322,7 +321,7 @@ static void leave(struct lowering *l, uint16_t name)
 
 static int mark(struct lowering *l, int64_t time_us, bool has_time, struct tp_err *err)
 {
-    const char *name = NO_PHASE;
+    const char *name = TP_NO_PHASE;
     if (l->nested > 0) {
         const char *text = tp_pickle_text(l->snapshot->pickle, l->phases[l->nested - 1]);
         name = text ? text : "?";

@@ -4,8 +4,9 @@
  * A segment's own members come behind its blocks, because a pickle fills the inner container first:
  * blocks wait for the device, the stream, and old ones for the address.
  *
- * Known weakness: what empty_cache() would return from an expandable segment is counted only where
- * the whole of it is idle. */
+ * empty_cache() returns segments that are idle as a whole, and of an expandable one the whole pages
+ * within each free block. Known weakness: pages of large blocks are taken to be 20 MiB, the default
+ * of large_segment_size_mb. */
 #include "traces/pytorch_snapshot.h"
 
 #include "traces/clean.h"
@@ -15,7 +16,9 @@
 #include <string.h>
 
 #define EVENTS_IN_MEMORY ((size_t)32 << 20)
-#define ALIGNMENT        512                     /* of every block of PyTorch's */
+#define ALIGNMENT        512                 /* of every block of PyTorch's */
+#define SMALL_PAGE       (UINT64_C(2) << 20) /* what an expandable segment is mapped in */
+#define LARGE_PAGE       (UINT64_C(20) << 20)
 #define SEGMENTS_MAX     (TP_MAX_LIVE_BYTES / 4) /* bytes taken, or given back, by all events */
 
 enum role {
@@ -39,6 +42,7 @@ enum member {
     SEGMENTS = TP_MEMO_WORDS, DEVICE_TRACES, SETTINGS, ANNOTATIONS, BLOCKS,
     ADDRESS, ADDR, SIZE, REQUESTED, TOTAL, DEVICE, STREAM, TIME, DEVICE_FREE, ACTION, FRAMES, STATE,
     TYPE, STAGE, NAME, CONF, CONF_OLD, EXPANDABLE,
+    IS_EXPANDABLE,
     MEMBERS_END,
     /* values: actions in the order of enum tp_pytorch_action */
     ALLOC = MEMBERS_END, FREE_REQUESTED, FREE_COMPLETED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP,
@@ -52,6 +56,7 @@ static const char *const words[] = {
     "address", "addr", "size", "requested_size", "total_size", "device", "stream", "time_us",
     "device_free", "action", "frames", "state", "segment_type", "stage", "name",
     "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments",
+    "is_expandable",
     "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
     "segment_unmap", "oom", "snapshot",
     "active_allocated", "active_pending_free", "active_awaiting_free", "inactive", "large", "small",
@@ -102,6 +107,7 @@ static const uint8_t types[ROLES][TP_PYTORCH_MEMBERS] = {
                       [INDEX(DEVICE)] = COUNT,
                       [INDEX(STREAM)] = NUMBER,
                       [INDEX(TYPE)] = TEXT,
+                      [INDEX(IS_EXPANDABLE)] = TRUTH,
                       [INDEX(BLOCKS)] = LIST},
     [ROLE_BLOCK] = {[INDEX(ADDRESS)] = COUNT,
                     [INDEX(SIZE)] = COUNT,
@@ -232,6 +238,14 @@ int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *t
     return TP_OK;
 }
 
+/* Bytes of the pages that lie in [begin, end) as a whole; pages count from the segment's beginning.
+ */
+static uint64_t whole_pages(uint64_t begin, uint64_t end, uint64_t page)
+{
+    uint64_t first = (begin + page - 1) / page, last = end / page;
+    return last > first ? (last - first) * page : 0;
+}
+
 static int end_block(struct tp_pytorch *s, struct tp_err *err)
 {
     const struct tp_pytorch_values *v = &s->values[ROLE_BLOCK];
@@ -246,6 +260,8 @@ static int end_block(struct tp_pytorch *s, struct tp_err *err)
     if (state == INACTIVE) {
         s->segment.idle += size;
         s->segment.pieces++;
+        s->segment.small_pages += whole_pages(offset, offset + size, SMALL_PAGE);
+        s->segment.large_pages += whole_pages(offset, offset + size, LARGE_PAGE);
         s->segment.largest = size > s->segment.largest ? size : s->segment.largest;
         return TP_OK;
     }
@@ -293,7 +309,11 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
     end->end_pieces += s->segment.pieces;
     if (s->segment.largest > end->end_largest)
         end->end_largest = s->segment.largest;
-    end->end_returnable += s->segment.active ? 0 : total;
+    if (get(v, IS_EXPANDABLE))
+        end->end_returnable +=
+            get(v, TYPE) == SMALL ? s->segment.small_pages : s->segment.large_pages;
+    else
+        end->end_returnable += s->segment.active ? 0 : total;
     return TP_OK;
 }
 

@@ -73,6 +73,7 @@ struct tp_pytorch {
         size_t first_block;
         uint64_t size; /* of its blocks so far */
         uint64_t idle, pieces, largest;
+        uint64_t small_pages, large_pages; /* bytes of whole pages within idle blocks */
         bool active;
     } segment;
 };

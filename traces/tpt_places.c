@@ -65,8 +65,7 @@ int tp_tpt_places_put(struct tp_tpt_places_writer *w, struct tp_tpt_block *block
         *payload = join(w, texts, numbers, (size_t)(at - numbers), block);
     free(numbers);
     w->texts = texts;
-    return rc != TP_OK || *payload ? rc
-                                   : tp_fail(err, TP_ENOMEM, "out of memory for code places");
+    return rc != TP_OK || *payload ? rc : tp_fail(err, TP_ENOMEM, "out of memory for code places");
 }
 
 /* ---- reading ---- */

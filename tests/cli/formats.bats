@@ -297,6 +297,57 @@ END
     lacks "$out" 'device 3'
 }
 
+# 8 MiB of small pages, of which two are idle as a whole; 60 MiB of large ones, likewise; a plain idle segment.
+expandable_snapshot() {
+    python3 - <<'END'
+import pickle, sys
+MIB = 1 << 20
+def block(address, size, state):
+    return dict(address=address, size=size, requested_size=size, state=state, frames=[])
+def segment(address, size, kind, expandable, blocks):
+    return dict(device=0, address=address, total_size=size, stream=0, segment_type=kind, segment_pool_id=(0, 0),
+                is_expandable=expandable, frames=[], blocks=blocks)
+def event(t, action, addr, size):
+    return dict(action=action, addr=addr, size=size, stream=0, time_us=1000 + t)
+S, L, P = 1 << 40, 2 << 40, 3 << 40
+segments = [
+    segment(S, 8 * MIB, "small", True, [block(S, 512, "active_allocated"), block(S + 512, 7 * MIB - 512, "inactive"),
+                                        block(S + 7 * MIB, MIB, "active_allocated")]),
+    segment(L, 60 * MIB, "large", True, [block(L, 10 * MIB, "active_allocated"), block(L + 10 * MIB, 50 * MIB, "inactive")]),
+    segment(P, 2 * MIB, "small", False, [block(P, 2 * MIB, "inactive")])]
+trace = [event(0, "segment_map", S, 8 * MIB), event(1, "alloc", S, 512), event(2, "segment_map", L, 40 * MIB),
+         event(3, "segment_map", L + 40 * MIB, 20 * MIB), event(4, "segment_alloc", P, 2 * MIB),
+         event(5, "alloc", S + 7 * MIB, MIB), event(20, "alloc", L, 10 * MIB)]
+notes = [dict(stage="START", name="warm up", device=0, time_us=1000), dict(stage="END", name="warm up", device=0, time_us=1010)]
+sys.stdout.buffer.write(pickle.dumps(dict(segments=segments, device_traces=[trace], allocator_settings={},
+                                          external_annotations=notes), protocol=4))
+END
+}
+
+@test "expandable segments: ranges are no segments, whole pages go back; the end of a phase is none" {
+    expandable_snapshot >x.pickle
+    ok info x.pickle
+    matches "$out" '; 1 segment taken, 0 given back; 3 ranges of expandable$'
+    matches "$out" '^ +segments mapped, 0 unmapped$'
+    matches "$out" '; empty_cache\(\)$'
+    matches "$out" '^ +would give back 46 MiB$' # 2 pages of 2 MiB, 2 of 20 MiB, 2 MiB
+    lacks "$out" "in phase '\(none\)'"
+    lacks "$out" "in phase 'warm up'"
+    matches "$out" 'peak 11 MiB at event 7'
+    ok info x.pickle --json
+    is "$out" '[d["recorded"]["devices"][0][k] for k in ("segments_taken", "ranges_mapped", "end_returnable_bytes")]' \
+        "[1, 3, $((46 << 20))]"
+    ok play_once x.pickle -s direct --capacity 8MiB # fails at the peak, behind the phase
+    lacks "$out" "\(none\)"
+}
+
+@test "events without effect are said" {
+    printf '%s\n' 'Thread,Time,Action,Pointer,Size,Stream' '1,12:34:56.000001,allocate,0x10,1024,0x0' \
+        '1,12:34:56.000002,free,0x0,0,0x0' '1,12:34:56.000003,free,0x10,1024,0x0' '1,12:34:56.000004,free,(nil),0,0x0' >null.csv
+    ok info null.csv
+    matches "$out" '^  no effect     2 of these events: frees of NULL, or about no block that is known$'
+}
+
 @test "a snapshot that recorded nothing: refused with advice, info shows its segments" {
     snapshot state >rank3.pickle
     for command in "play_once rank3.pickle" "convert rank3.pickle -o x.tpt"; do

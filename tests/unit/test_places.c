@@ -156,7 +156,8 @@ static void test_damage(void **state)
     refuse(10, 3, "\3abcde", 6, "a code place has no end");
     refuse(10, 3, "\5a\0\5\1\3", 6, "a code place has no end");
     refuse(10, 3, "", 0, "the number of its code places is wrong");
-    refuse(10, 1, "\0\xff\xff\xff\xff\xff\xff\xff\xff", 9, "the number of its code places is wrong");
+    refuse(10, 1, "\0\xff\xff\xff\xff\xff\xff\xff\xff", 9,
+           "the number of its code places is wrong");
     char longer[200] = "\3";
     memset(longer + 1, 'x', 150);
     longer[152] = 5;
@@ -215,11 +216,12 @@ static void test_json(void **state)
     uint64_t repairs[TP_REPAIR_COUNT];
     struct tp_err err = {0};
     assert_int_equal(
-        read_lines(",\"repairs\":{\"double_alloc\":3,\"of_later\":\"x\"}",
-                   "{\"op\":\"alloc\",\"id\":1,\"size\":8,\"place\":\"a.py:1 f\"}\n"
-                   "{\"op\":\"mark\",\"name\":\"m\",\"event_number\":1,\"place\":\"not its own\"}\n"
-                   "{\"op\":\"free\",\"id\":1,\"event_number\":7,\"place\":\"b\\\"\\u0007.py:2 g\"}\n",
-                   &places, &p, repairs, &err),
+        read_lines(
+            ",\"repairs\":{\"double_alloc\":3,\"of_later\":\"x\"}",
+            "{\"op\":\"alloc\",\"id\":1,\"size\":8,\"place\":\"a.py:1 f\"}\n"
+            "{\"op\":\"mark\",\"name\":\"m\",\"event_number\":1,\"place\":\"not its own\"}\n"
+            "{\"op\":\"free\",\"id\":1,\"event_number\":7,\"place\":\"b\\\"\\u0007.py:2 g\"}\n",
+            &places, &p, repairs, &err),
         TP_OK);
     assert_int_equal(repairs[TP_REPAIR_DOUBLE_ALLOC], 3);
     assert_int_equal(tp_program_facts(p)->events, 7);
@@ -253,8 +255,8 @@ static void test_json_wrong(void **state)
         struct tp_program *p = NULL;
         uint64_t repairs[TP_REPAIR_COUNT];
         struct tp_err err = {0};
-        assert_int_equal(
-            read_lines(cases[i].more, cases[i].events, &places, &p, repairs, &err), TP_EINPUT);
+        assert_int_equal(read_lines(cases[i].more, cases[i].events, &places, &p, repairs, &err),
+                         TP_EINPUT);
         if (cases[i].why)
             assert_string_equal(err.text, cases[i].why);
         if (places.release)
@@ -265,8 +267,9 @@ static void test_json_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table), cmocka_unit_test(test_blocks), cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_json),  cmocka_unit_test(test_json_wrong),
+        cmocka_unit_test(test_table),      cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_damage),     cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

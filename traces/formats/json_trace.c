@@ -5,6 +5,7 @@
  *
  * Known weakness: single-threaded, and events that are not plain (json_plain.c) take three times as
  * long: cJSON's small allocations. */
+#include "traces/json_event.h"
 #include "traces/json_header.h"
 
 static int probe(const unsigned char *data, size_t size)

@@ -2,12 +2,25 @@
  * virtual source, whatever the source of the run: what is asked is how much memory the policy
  * needs.
  *
- *     low   the most that the program requested at once, in whole pages of the device: with less,
- * no policy can serve it (a page where the prologue, which is part of that, is not played) high the
- * peak of a replay without a limit
+ *     low   the most that the program requested at once, in whole pages of the device: with
+ *           less, no policy can serve it (a page where the prologue, which is part of that, is
+ *           not played)
+ *     high  the peak of a replay without a limit
+ *
+ * Each replay tells more than what it was played for: a policy feels a capacity only by what it is
+ * refused. So it does the same on every device that has at least what it held (the peak), and less
+ * than the least that a refused request would have needed:
+ *
+ *                      tried
+ *     low      peak ... | ... least refused       high
+ *      |--------[================)-----------------|     one replay answers for all of it
+ *
+ * What such a replay has answered is not played again, and the answer is the one that trying every
+ * step would give.
  *
  * A policy gives idle memory back before it fails, so the answer can lie below its peak. Weakness:
- * a policy that fails with more memory and not with less would be found at one such place only. */
+ * a policy that fails with more memory and not with less would be found at one such place only; and
+ * one that asks how large its device is, which none does, would not do the same. */
 #include "alloc/passes.h"
 
 #include <stdlib.h>
@@ -16,9 +29,10 @@
 struct fits {
     struct tp_replay_cfg cfg; /* on virtual, the limit on top */
     void *virtual_opts, *limit_opts;
-    uint64_t *failed; /* by device, of the last replay */
-    uint64_t *peak;   /* by device, of the last replay */
-    uint64_t granule; /* of what the source gives up */
+    uint64_t *failed;     /* by device, of the last replay */
+    uint64_t *peak;       /* by device, of the last replay */
+    uint64_t from, below; /* capacities for which the last replay answers: [from, below) */
+    uint64_t granule;     /* of what the source gives up */
     struct tp_err *err;
 };
 
@@ -64,6 +78,14 @@ static void fits_close(struct fits *f)
     free(f->peak);
 }
 
+/* They share a clock: what one of them does differently, others may feel. */
+static void answers_for(struct fits *f, const struct tp_account *a)
+{
+    f->from = a->peak_reserved > f->from ? a->peak_reserved : f->from;
+    if (a->least_refused && a->least_refused < f->below)
+        f->below = a->least_refused;
+}
+
 /* One replay on devices of so many bytes each, 0 = without a limit. */
 static int try_capacity(struct fits *f, uint64_t capacity)
 {
@@ -76,15 +98,20 @@ static int try_capacity(struct fits *f, uint64_t capacity)
     status = tp_player_open(&p, &f->cfg, f->cfg.strategy, f->err);
     if (status == TP_EOOM && capacity) { /* what it takes to start does not fit either */
         memset(f->failed, 0xff, tp_program_facts(f->cfg.program)->devices * sizeof *f->failed);
+        f->from = capacity;
+        f->below = capacity + 1;
         return TP_OK;
     }
     if (status)
         return status;
+    f->from = 0;
+    f->below = UINT64_MAX;
     uint64_t ticks;
     status = tp_play_once(&p, tp_play_untimed, NULL, NULL, &ticks, f->err);
     for (uint16_t d = 0; d < p.facts->devices; d++) {
         f->failed[d] = p.instances[d].failed;
         f->peak[d] = p.instances[d].account.peak_reserved;
+        answers_for(f, &p.instances[d].account);
         f->granule = tp_src_granule(&p.instances[d].stack[0]);
     }
     int closed = tp_player_close(&p, status ? NULL : f->err);
@@ -98,12 +125,18 @@ static int bisect(struct fits *f, uint16_t device, uint64_t high, uint64_t *out)
     const struct tp_demand *demand = tp_program_demand(f->cfg.program, device);
     uint64_t least = f->cfg.drop_prologue || !demand->bytes ? 1 : demand->bytes;
     uint64_t low = (least + f->granule - 1) / f->granule * f->granule;
+    uint64_t fails_below = 0, serves_from = UINT64_MAX; /* known without another replay */
     while (low < high) {
         uint64_t middle = low + (high - low) / 2 / f->granule * f->granule;
-        int status = try_capacity(f, middle);
+        bool known = middle < fails_below || middle >= serves_from;
+        int status = known ? TP_OK : try_capacity(f, middle);
         if (status)
             return status;
-        if (f->failed[device])
+        if (!known && f->failed[device])
+            fails_below = f->below;
+        else if (!known)
+            serves_from = f->from;
+        if (middle < fails_below)
             low = middle + f->granule;
         else
             high = middle;

@@ -70,10 +70,12 @@ struct tp_account {
     uint64_t peak_held;               /* highest reserved + metadata */
     uint64_t gets, puts, waits;       /* calls that succeeded */
     uint64_t get_bytes, put_bytes;
-    uint64_t wait_ns;      /* simulated waiting time */
-    uint64_t refused_gets; /* out of memory */
-    uint64_t guarded_gets; /* of these: by the meter, beyond cfg->guard */
-    uint64_t refused_puts; /* the range stays reserved; retried at fini */
+    uint64_t wait_ns;       /* simulated waiting time */
+    uint64_t refused_gets;  /* out of memory */
+    uint64_t guarded_gets;  /* of these: by the meter, beyond cfg->guard */
+    uint64_t refused_puts;  /* the range stays reserved; retried at fini */
+    uint64_t least_refused; /* by `limit`: the least capacity that one of these gets would have
+                               needed when it came; 0: none was refused */
 };
 
 /* Bytes of the ranges that are held: what a strategy accounts for. */

@@ -10,8 +10,9 @@ struct limit_opts {
 };
 
 struct limit {
-    struct pass pass;  /* first */
-    uint64_t capacity; /* bytes; 0 = none */
+    struct pass pass;           /* first */
+    uint64_t capacity;          /* bytes; 0 = none */
+    struct tp_account *account; /* may be NULL */
 };
 
 static const struct tp_opt limit_rows[] = {{.name = "capacity",
@@ -26,6 +27,7 @@ static int limit_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
 {
     struct limit *s = state;
     s->capacity = ((const struct limit_opts *)cfg->opts)->capacity;
+    s->account = cfg->account;
     int rc = pass_init(&s->pass, cfg, "limit", err);
     uint64_t page = rc ? 0 : tp_src_granule(cfg->inner);
     if (rc || !s->capacity || s->capacity >= page)
@@ -34,12 +36,20 @@ static int limit_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
                    (unsigned long long)s->capacity, (unsigned long long)page);
 }
 
+/* What a device would have had to have. */
+static int refuse(const struct limit *s, uint64_t needed)
+{
+    if (s->account && (!s->account->least_refused || needed < s->account->least_refused))
+        s->account->least_refused = needed;
+    return TP_EOOM;
+}
+
 static int limit_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 {
     struct limit *s = state;
-    uint64_t cost = s->capacity ? pass_cost(s, size, align) : 0;
-    if (s->capacity && (cost > s->capacity || pass_taken(s) > s->capacity - cost))
-        return TP_EOOM;
+    uint64_t cost = s->capacity ? pass_cost(s, size, align) : 0, taken = pass_taken(s);
+    if (s->capacity && (cost > s->capacity || taken > s->capacity - cost))
+        return refuse(s, cost < UINT64_MAX - taken ? taken + cost : UINT64_MAX);
     return pass_get(s, size, align, out);
 }
 

@@ -199,6 +199,31 @@ static void one_page_less_does_not_fit(void **state)
     tp_program_release(p);
 }
 
+/* Between two sums of blocks nothing changes, however many pages lie there: halving the
+ * room between 7 and 22 blocks of 2^20 pages page by page would need 24 replays. */
+static void a_replay_answers_for_all_devices_that_it_cannot_tell_apart(void **state)
+{
+    (void)state;
+    const uint64_t block = UINT64_C(1) << 32;
+    struct tp_insn insns[8];
+    for (uint32_t i = 0; i < 8; i += 2) { /* each of its own size: 4, 5, 6 and 7 blocks */
+        insns[i] = (struct tp_insn)ALLOC_INSN(0, (4 + i / 2) * block, 0);
+        insns[i + 1] = (struct tp_insn)FREE_INSN(0, (4 + i / 2) * block, 0);
+    }
+    struct tp_program *p = test_program(insns, COUNT(insns), true);
+    struct tp_replay_cfg cfg = on(&tp_source_virtual, &pages, p);
+    how.keeps = true;
+    const struct tp_device_run *d = replay(&cfg);
+    assert_int_equal(d->peak_reserved, 22 * block);
+    assert_int_equal(d->fits_in, 7 * block);
+    assert_in_range(how.plays, 3, 6); /* the usage pass and the one without a limit among them */
+    how.keeps_for_good = true;
+    how.plays = 0;
+    assert_int_equal(replay(&cfg)->fits_in, 22 * block);
+    assert_in_range(how.plays, 3, 6);
+    tp_program_release(p);
+}
+
 static void what_is_never_served_fits_nowhere(void **state)
 {
     (void)state;
@@ -351,6 +376,7 @@ int main(void)
         TEST(a_range_per_block_needs_the_most_that_is_live_in_pages),
         TEST(a_cache_that_is_flushed_costs_no_capacity),
         TEST(one_page_less_does_not_fit),
+        TEST(a_replay_answers_for_all_devices_that_it_cannot_tell_apart),
         TEST(what_is_never_served_fits_nowhere),
         TEST(each_device_has_its_own_answer),
         TEST(an_empty_program_fits_on_no_device_at_all),

@@ -131,21 +131,22 @@ static int close_with_ticks(struct tp_player *p, struct tp_err *err)
     return tp_player_close(p, err);
 }
 
-/* Plays until `budget_ns` is spent, at least once. */
-static int play_for(struct tp_player *p, double budget_ns, tp_window_fn *fn, void *ctx,
+/* Plays until `time_ns` is used up, at least once. */
+static int play_for(struct tp_player *p, double time_ns, tp_window_fn *fn, void *ctx,
                     uint64_t *replays, struct tp_err *err)
 {
-    double spent = 0;
+    struct tp_spent spent = {0};
+    double scale = p->cfg->clock->ns_per_tick;
+    uint64_t begin = tp_stamp();
     int status = TP_OK;
     do {
-        uint64_t ticks = 0, start = p->device ? tp_wall_ns() : 0;
+        uint64_t ticks = 0;
         status = tp_play_once(p, tp_play_latency, fn, ctx, &ticks, err);
-        double ns =
-            p->device ? (double)(tp_wall_ns() - start) : (double)ticks * p->cfg->clock->ns_per_tick;
-        spent += ns > 1 ? ns : 1000;
+        spent.wall_ns = (double)(tp_stamp() - begin) * scale;
+        spent.timed_ns = p->device ? spent.wall_ns : spent.timed_ns + (double)ticks * scale;
         (*replays)++;
-        tp_progress(p->cfg, "latency", spent / (budget_ns + 1));
-    } while (!status && spent < budget_ns);
+        tp_progress(p->cfg, "latency", tp_spent_share(&spent, time_ns));
+    } while (!status && !tp_spent_all(&spent, time_ns));
     return status;
 }
 
@@ -177,6 +178,8 @@ int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct 
     struct tp_player p;
     struct collector c = {.out = &out->latency, .ns_per_tick = cfg->clock->ns_per_tick};
     uint64_t warm = 0, limit = cfg->latency_operations;
+    if (!tp_program_facts(cfg->program)->operations)
+        return TP_OK;
     if (limit && tp_program_facts(cfg->program)->operations > limit)
         out->latency.sampled = limit;
     int status = measure_empty(cfg, c.empty_ticks, err);

@@ -71,37 +71,46 @@ int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window
     return status ? status : tp_player_lost(p, "after the last event", err);
 }
 
-/* One replay as ns per operation that took place; *ns is its whole time. On a device that is the
- * user's: of what the device works on between the operations nothing is measured, but waited for.
- */
-static int replay_ns(struct tp_player *p, double *ns_per_op, double *ns, struct tp_err *err)
+/* One replay as ns per operation that took place, NAN where none did; adds what it used. On a
+ * device the time is the user's: of what the device works on between the operations nothing is
+ * measured, but waited for. */
+static int replay_ns(struct tp_player *p, double *ns_per_op, struct tp_spent *spent,
+                     struct tp_err *err)
 {
-    uint64_t ticks = 0, start = p->device ? tp_wall_ns() : 0;
+    uint64_t ticks = 0, start = tp_stamp();
     int status = tp_play_once(p, tp_play_untimed, NULL, NULL, &ticks, err);
+    double scale = p->cfg->clock->ns_per_tick, wall = (double)(tp_stamp() - start) * scale;
+    double ns = (double)ticks * scale;
     uint64_t counted = played_operations(p);
-    *ns = (double)ticks * p->cfg->clock->ns_per_tick;
-    *ns_per_op = counted ? *ns / (double)counted : 0;
-    if (p->device)
-        *ns = (double)(tp_wall_ns() - start);
+    *ns_per_op = counted ? ns / (double)counted : (double)NAN;
+    spent->timed_ns += p->device ? wall : ns;
+    spent->wall_ns += wall;
     return status;
 }
 
-/* Replays until `budget_ns` is used up, at least once; adds the time to *used_ns. */
-static int play_turn(struct tp_player *p, struct tp_series *series, double budget_ns,
-                     double *used_ns, struct tp_err *err)
+static int replay_into(struct tp_player *p, struct tp_series *series, struct tp_spent *spent,
+                       struct tp_err *err)
 {
-    double spent = 0;
-    do {
-        double ns_per_op, ns;
-        int status = replay_ns(p, &ns_per_op, &ns, err);
-        if (status)
-            return status;
+    double ns_per_op;
+    int status = replay_ns(p, &ns_per_op, spent, err);
+    if (!status && !isnan(ns_per_op))
         tp_series_add(series, ns_per_op);
-        /* an empty program takes no time at all, and must still end */
-        spent += ns > 1 ? ns : 1000;
-    } while (spent < budget_ns);
-    *used_ns += spent;
-    return TP_OK;
+    return status;
+}
+
+/* Replays until `time_ns` is used up, at least once. */
+static int play_turn(struct tp_player *p, struct tp_series *series, double time_ns,
+                     struct tp_spent *used, uint64_t *replays, struct tp_err *err)
+{
+    struct tp_spent turn = {0};
+    int status;
+    do {
+        status = replay_into(p, series, &turn, err);
+        ++*replays;
+    } while (!status && !tp_spent_all(&turn, time_ns));
+    used->timed_ns += turn.timed_ns;
+    used->wall_ns += turn.wall_ns;
+    return status;
 }
 
 static int play_steady(struct tp_player *p, struct tp_player *empty, struct tp_run *out,
@@ -109,55 +118,65 @@ static int play_steady(struct tp_player *p, struct tp_player *empty, struct tp_r
 {
     const struct tp_replay_cfg *cfg = p->cfg;
     struct tp_throughput *t = &out->throughput;
-    double turn = (double)cfg->min_time_ns / ROUNDS, used = 0, engine_used = 0;
+    struct tp_spent used = {0}, engine_used = {0};
+    double time = (double)cfg->min_time_ns, turn = time / ROUNDS;
+    uint64_t engine = 0;
     int status = TP_OK;
-    while (!status && (used < (double)cfg->min_time_ns || t->runs.total < cfg->min_replays)) {
-        status = play_turn(p, &t->runs, turn, &used, err);
+    while (!status && (!tp_spent_all(&used, time) || t->replays < cfg->min_replays)) {
+        status = play_turn(p, &t->runs, turn, &used, &t->replays, err);
         if (!status)
-            status = play_turn(empty, &t->engine, turn / ENGINE_SHARE, &engine_used, err);
-        tp_progress(cfg, "speed", used / (double)(cfg->min_time_ns + 1));
+            status = play_turn(empty, &t->engine, turn / ENGINE_SHARE, &engine_used, &engine, err);
+        tp_progress(cfg, "speed", tp_spent_share(&used, time));
     }
-    while (!status && t->engine.total < ENGINE_REPLAYS)
-        status = play_turn(empty, &t->engine, 0, &engine_used, err);
-    t->replays = t->runs.total;
-    t->wall_ns = (uint64_t)used;
+    while (!status && engine < ENGINE_REPLAYS)
+        status = play_turn(empty, &t->engine, 0, &engine_used, &engine, err);
+    t->wall_ns = (uint64_t)used.timed_ns;
     return status;
 }
 
 /* A program longer than min_time_ns: each replay is a cold one on a fresh instance. */
 static int play_repeats(const struct tp_replay_cfg *cfg, struct tp_player *empty,
-                        struct tp_run *out, double first, double first_ns, struct tp_err *err)
+                        struct tp_run *out, struct tp_spent used, struct tp_err *err)
 {
     struct tp_throughput *t = &out->throughput;
-    double engine_used = 0, used = first_ns;
+    struct tp_spent engine_used = {0};
+    uint64_t engine = 0;
     int status = TP_OK;
     out->flags |= TP_RUN_PLAYED_ONCE;
-    tp_series_add(&t->runs, first);
-    for (uint32_t r = 1; !status && r < cfg->repeat; r++) {
+    tp_series_add(&t->runs, t->cold_ns_per_op);
+    for (t->replays = 1; !status && t->replays < cfg->repeat; t->replays++) {
         struct tp_player p;
-        double ns_per_op = 0, ns = 0;
         status = tp_player_open(&p, cfg, cfg->strategy, err);
         if (status)
             return status;
-        status = replay_ns(&p, &ns_per_op, &ns, err);
+        status = replay_into(&p, &t->runs, &used, err);
         if (!status)
             tp_measured_peaks(&p, out);
         int closed = tp_player_close(&p, status ? NULL : err);
         status = status ? status : closed;
-        tp_series_add(&t->runs, ns_per_op);
-        used += ns;
     }
-    while (!status && t->engine.total < (cfg->repeat > 1 ? cfg->repeat : 1))
-        status = play_turn(empty, &t->engine, 0, &engine_used, err);
-    t->replays = t->runs.total;
-    t->wall_ns = (uint64_t)used;
+    while (!status && engine < (cfg->repeat > 1 ? cfg->repeat : 1))
+        status = play_turn(empty, &t->engine, 0, &engine_used, &engine, err);
+    t->wall_ns = (uint64_t)used.timed_ns;
+    return status;
+}
+
+/* The first replay; `used` tells how long it took. */
+static int play_cold(struct tp_player *p, struct tp_run *out, struct tp_spent *used,
+                     struct tp_err *err)
+{
+    struct tp_throughput *t = &out->throughput;
+    int status = replay_ns(p, &t->cold_ns_per_op, used, err);
+    uint64_t played = played_operations(p);
+    tp_measured_failures(p, out);
+    t->engine_scale = played ? (double)seen_operations(p) / (double)played : 1;
     return status;
 }
 
 int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
 {
     struct tp_player p, empty;
-    double cold = 0, cold_ns = 0;
+    struct tp_spent used = {0};
     int status = tp_player_open(&p, cfg, cfg->strategy, err);
     if (status)
         return status;
@@ -167,22 +186,19 @@ int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, stru
         return status;
     }
     tp_progress(cfg, "speed", 0);
-    uint64_t start = tp_stamp();
-    status = replay_ns(&p, &cold, &cold_ns, err);
-    tp_measured_failures(&p, out);
-    double with_reading = (double)(tp_stamp() - start) * cfg->clock->ns_per_tick;
-    out->throughput.cold_ns_per_op = cold;
-    uint64_t played = played_operations(&p);
-    out->throughput.engine_scale = played ? (double)seen_operations(&p) / (double)played : 1;
-    bool once = with_reading >= (double)cfg->min_time_ns; /* a file that is a program takes time */
-    if (!status && !once)
+    status = play_cold(&p, out, &used, err);
+    /* a program without a call that could be timed has no speed, however often it is played */
+    bool none = isnan(out->throughput.cold_ns_per_op);
+    /* a file that is a program takes time to read */
+    bool once = !none && used.wall_ns >= (double)cfg->min_time_ns;
+    if (!status && !once && !none)
         status = play_steady(&p, &empty, out, err);
     if (!status)
         tp_measured_peaks(&p, out);
     int closed = tp_player_close(&p, status ? NULL : err);
     status = status ? status : closed;
     if (!status && once)
-        status = play_repeats(cfg, &empty, out, cold, cold_ns, err);
+        status = play_repeats(cfg, &empty, out, used, err);
     tp_player_close(&empty, NULL);
     return status;
 }

@@ -4,6 +4,29 @@
 
 #include "alloc/player.h"
 
+/* A pass repeats until what it times adds up to its time, or until its repetitions have lasted half
+ * as long again, whatever is done in them. For a repetition is more than what is timed: the
+ * prologue is placed again, windows are read, readings sorted, live blocks freed. After a large
+ * prologue a few timed calls would need hours to add up. */
+#define TP_WALL_SHARE 1.5
+
+/* What the repetitions of a pass have used up. */
+struct tp_spent {
+    double timed_ns, wall_ns;
+};
+
+static inline bool tp_spent_all(const struct tp_spent *s, double time_ns)
+{
+    return s->timed_ns >= time_ns || s->wall_ns >= TP_WALL_SHARE * time_ns;
+}
+
+/* The share of `time_ns`, for progress. */
+static inline double tp_spent_share(const struct tp_spent *s, double time_ns)
+{
+    double wall = s->wall_ns / TP_WALL_SHARE;
+    return (s->timed_ns > wall ? s->timed_ns : wall) / (time_ns + 1);
+}
+
 int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);

@@ -22,6 +22,13 @@ static uint32_t flags_of(const struct tp_replay_cfg *cfg)
     return (device ? TP_RUN_DEVICE : 0) | (cfg->strategy->caps & TP_CAP_ASYNC ? TP_RUN_POOL : 0);
 }
 
+static void begin_run(struct tp_run *out, const struct tp_program_facts *facts)
+{
+    out->device_count = facts->devices;
+    out->instructions = TP_NONE;
+    tp_measured_clear(out);
+}
+
 int tp_play_watched(struct tp_player *p, const char *pass, tp_watch_fn *fn, void *ctx,
                     struct tp_err *err)
 {
@@ -51,10 +58,9 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
     void *current = NULL;
     struct tp_replay_cfg own = *cfg;
     own.shared.current = &current;
-    out->device_count = facts->devices;
-    out->passes = cfg->passes;
-    out->instructions = TP_NONE;
-    tp_measured_clear(out);
+    if (!out->passes)
+        begin_run(out, facts);
+    out->passes |= cfg->passes;
     out->flags |= flags_of(cfg);
     bool simulated = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
     if (simulated && !facts->time_known)

@@ -89,7 +89,8 @@ struct tp_replay_cfg {
     struct tp_replay_shared shared; /* zeros */
 };
 
-/* Plays and measures. `out` is zeroed memory of tp_run_size(devices of the program). TP_EBROKEN:
+/* Plays and measures. `out` is zeroed memory of tp_run_size(devices of the program), or what a call
+ * for other passes of the same replay has left: then these are added. TP_EBROKEN:
  * the strategy broke its contract; the sentence names the event. TP_EDEVICE: the device or its
  * driver failed; likewise. TP_ESTOP: interrupted. A device that is full is data, no error. */
 int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);

@@ -212,7 +212,7 @@ static void write_name(const struct tp_result *r, int device, unsigned long long
 static void write_speed(const struct tp_result *r, FILE *out)
 {
     const struct tp_series *s = &r->run->throughput.runs;
-    for (uint32_t i = 0; r->facts->operations && i < s->count; i++) {
+    for (uint32_t i = 0; !tp_result_no_speed(r) && i < s->count; i++) {
         write_name(r, -1, r->facts->operations * s->per_value, out);
         fprintf(out, " %.3f ns/op\n", tp_speed_net(r->run, s->values[i]));
     }

@@ -44,14 +44,37 @@ bool tp_run_has_interval(const struct tp_run *run)
     return run->throughput.runs.count > 1;
 }
 
+static double above_zero(double value)
+{
+    return value > 0 ? value : (double)NAN;
+}
+
 struct tp_speed tp_speed_of(const struct tp_run *run)
 {
-    struct tp_median gross = tp_series_median(&run->throughput.runs);
-    return (struct tp_speed){.ns = tp_speed_net(run, gross.median),
-                             .low = tp_speed_net(run, gross.low),
-                             .high = tp_speed_net(run, gross.high),
-                             .cold = tp_speed_net(run, run->throughput.cold_ns_per_op),
-                             .engine = engine_share(run)};
+    const struct tp_throughput *t = &run->throughput;
+    struct tp_speed s = {.ns = NAN, .low = NAN, .high = NAN, .cold = NAN, .engine = NAN};
+    if (!t->runs.count)
+        return s;
+    struct tp_median gross = tp_series_median(&t->runs);
+    s.engine = engine_share(run);
+    s.cold = above_zero(t->cold_ns_per_op - s.engine);
+    s.ns = above_zero(gross.median - s.engine);
+    if (isnan(s.ns))
+        return s;
+    s.low = tp_speed_net(run, gross.low);
+    s.high = tp_speed_net(run, gross.high);
+    return s;
+}
+
+const char *tp_result_no_speed(const struct tp_result *r)
+{
+    if (!r->facts->operations)
+        return "not measured: the trace has no call that could be timed";
+    if (!r->run->throughput.runs.count)
+        return "not measured: no call of the trace could take place";
+    return isnan(tp_speed_of(r->run).ns)
+               ? "no more than tapool's own share, which is taken off: too noisy, or too few calls"
+               : NULL;
 }
 
 bool tp_percentile(const struct tp_latency *l, double fraction, uint64_t *ns)

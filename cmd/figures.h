@@ -8,13 +8,17 @@
  */
 #define TP_FEW_REUSED 0.5
 
-/* Nanoseconds per operation, the engine's own share taken off. */
+/* Nanoseconds per operation, the engine's own share taken off. NAN: nothing was timed, or nothing
+ * is left of it then; no call takes 0 ns. */
 struct tp_speed {
-    double ns, low, high; /* steady median and its 95 % interval */
+    double ns, low, high; /* steady median and its 95 % interval; NAN together */
     double cold;          /* first replay on a fresh instance */
     double engine;        /* the share that was taken off */
 };
 struct tp_speed tp_speed_of(const struct tp_run *run);
+
+/* Why there is no time per call, after "Speed"; NULL: there is one. */
+const char *tp_result_no_speed(const struct tp_result *r);
 
 /* One measurement has no interval. */
 bool tp_run_has_interval(const struct tp_run *run);

@@ -203,7 +203,13 @@ static void print_speed(const struct tp_report *rep, const struct tp_result *r,
 {
     struct tp_speed s = tp_speed_of(r->run);
     const struct tp_throughput *t = &r->run->throughput;
+    const char *none = tp_result_no_speed(r);
     tp_page_at(page, 0, tp_result_is_virtual(r) ? "Policy time" : "Speed");
+    if (none) {
+        tp_page_at(page, LABEL, "%s", none);
+        tp_page_line(page);
+        return;
+    }
     tp_page_at(page, LABEL, "%s ns per call", tp_digits(s.ns).s);
     if (t->runs.count > 1) /* one measurement has no interval */
         tp_page_at(page, page->column + 1, "[%s, %s]", tp_digits(s.low).s, tp_digits(s.high).s);
@@ -317,6 +323,8 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
 {
     struct legend legend = {0};
     int end = LAT_CALLS;
+    if (!r->run->throughput.runs.count)
+        return; /* nothing to time; print_speed says why */
     tp_page_at(page, 0, "Latency, ns");
     tp_page_right(page, end, "calls");
     for (int i = 0; i < TP_PERCENTILES; i++)
@@ -333,6 +341,7 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
                        tp_count(r->run->latency.sampled).s);
         tp_page_line(page);
     }
+    tp_page_line(page);
 }
 
 /* ---- the whole ---- */
@@ -368,18 +377,20 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
             r->spec->label, first ? "at event " : "before the first event",
             first ? tp_count(first).s : "", tp_count(failed).s, failed == 1 ? "" : "s",
             tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
-    else if (held.high == TP_NONE)
-        tp_page_at(page, 0,
-                   "In short: %s took %s ns per call for a program that needed %s; what it held is "
-                   "not known.",
-                   r->spec->label, tp_digits(tp_speed_of(r->run).ns).s,
-                   tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
-    else
-        tp_page_at(page, 0,
-                   "In short: %s took %s ns per call and held %s for a program that needed %s.",
-                   r->spec->label, tp_digits(tp_speed_of(r->run).ns).s,
-                   tp_range_text(&held, page->exact).s,
-                   tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
+    else {
+        double ns = tp_speed_of(r->run).ns;
+        struct tp_text needed = tp_bytes(tp_run_trace_peak(r->run), page->exact);
+        tp_page_at(page, 0, "In short: %s ", r->spec->label);
+        if (!isnan(ns))
+            tp_page_more(page, 0, "took %s ns per call%s", tp_digits(ns).s,
+                         held.high == TP_NONE ? "" : " and ");
+        if (held.high == TP_NONE)
+            tp_page_more(page, 0, " for a program that needed %s; what it held is not known.",
+                         needed.s);
+        else
+            tp_page_more(page, 0, "held %s for a program that needed %s.",
+                         tp_range_text(&held, page->exact).s, needed.s);
+    }
     tp_page_line(page);
 }
 
@@ -397,7 +408,6 @@ void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, st
     print_speed(rep, r, page);
     tp_page_line(page);
     print_latencies(rep, r, page);
-    tp_page_line(page);
     print_warnings(r, page);
     if (rep->verbose)
         tp_report_verbose(rep, r, page);

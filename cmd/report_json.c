@@ -425,7 +425,7 @@ static void write_throughput(struct tp_json *j, cJSON *run, const struct tp_resu
     tp_json_uint(j, o, "replays", t->replays);
     tp_json_uint(j, o, "replays_per_run", t->runs.per_value);
     cJSON *runs = tp_json_array(j, o, "runs_ns_per_op");
-    for (uint32_t i = 0; i < t->runs.count; i++)
+    for (uint32_t i = 0; !isnan(s.ns) && i < t->runs.count; i++)
         tp_json_push(
             j, runs,
             cJSON_CreateNumber(round(tp_speed_net(r->run, t->runs.values[i]) * 1e3) / 1e3));

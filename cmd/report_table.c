@@ -69,9 +69,11 @@ static void fill_time(const struct tp_report *rep, const struct tp_result *r, bo
     (void)exact;
     struct tp_speed s = tp_speed_of(r->run);
     double half = s.high - s.ns > s.ns - s.low ? s.high - s.ns : s.ns - s.low;
-    if (tp_result_is_virtual(r) && tp_run_mostly_source(r->run))
+    if (!r->run->throughput.runs.count)
+        cell(out, "-");
+    else if (tp_result_is_virtual(r) && tp_run_mostly_source(r->run))
         cell(out, "(a)");
-    else if (!(s.ns > 0))
+    else if (isnan(s.ns))
         cell(out, "(c)");
     else if (!tp_run_has_interval(r->run)) /* one measurement has no interval */
         snprintf(out, TP_TABLE_CELL, "%s (b)", tp_digits(s.ns).s);
@@ -163,7 +165,11 @@ static void fill_policy_time(const struct tp_report *rep, const struct tp_result
     (void)rep;
     (void)exact;
     double ns = tp_speed_of(r->run).ns;
-    cell(out, tp_run_mostly_source(r->run) ? "(a)" : ns > 0 ? tp_digits(ns).s : "(c)");
+    bool timed = r->run->throughput.runs.count;
+    cell(out, !timed                         ? "-"
+              : tp_run_mostly_source(r->run) ? "(a)"
+              : isnan(ns)                    ? "(c)"
+                                             : tp_digits(ns).s);
 }
 
 static bool any_fits(const struct tp_result *results, size_t count)
@@ -385,6 +391,13 @@ static void print_flattered(const struct tp_result *r, struct tp_page *page)
     print_note(page, text);
 }
 
+static void print_untimed(const struct tp_result *r, struct tp_page *page)
+{
+    char text[96];
+    snprintf(text, sizeof text, "A time of '-' was %s.", tp_result_no_speed(r));
+    print_note(page, text);
+}
+
 /* What is different on a real device. */
 static void print_device_notes(const struct tp_result *results, size_t count, struct tp_page *page)
 {
@@ -421,15 +434,17 @@ static bool peaks_elsewhere(const struct tp_run *run)
 
 void tp_table_notes(const struct tp_result *results, size_t count, int hidden, struct tp_page *page)
 {
-    const struct tp_result *flattered = NULL;
+    const struct tp_result *flattered = NULL, *untimed = NULL;
     bool once = false, drowned = false, informative = false, apart = false, silent = false;
     for (size_t i = 0; i < count; i++) {
+        bool timed = results[i].run->throughput.runs.count;
         bool mostly_source =
             tp_result_is_virtual(&results[i]) && tp_run_mostly_source(results[i].run);
-        flattered = mostly_source ? &results[i] : flattered;
-        bool nothing = !mostly_source && !(tp_speed_of(results[i].run).ns > 0);
+        untimed = timed ? untimed : &results[i];
+        flattered = timed && mostly_source ? &results[i] : flattered;
+        bool nothing = timed && !mostly_source && isnan(tp_speed_of(results[i].run).ns);
         drowned |= nothing;
-        once |= !mostly_source && !nothing && !tp_run_has_interval(results[i].run) &&
+        once |= timed && !mostly_source && !nothing && !tp_run_has_interval(results[i].run) &&
                 is_wide(results, count);
         bool foreign = (results[i].run->flags & TP_RUN_INFORMATIVE) != 0;
         bool unknown = tp_run_peak_reserved(results[i].run) == TP_NONE;
@@ -437,6 +452,8 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
         silent |= foreign && unknown;
         apart |= peaks_elsewhere(results[i].run);
     }
+    if (untimed)
+        print_untimed(untimed, page);
     if (flattered)
         print_flattered(flattered, page);
     if (once)

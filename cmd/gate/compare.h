@@ -139,6 +139,10 @@ int tp_compare_check(const struct tp_compare *c, const struct tp_condition *list
  * driver, which costs nothing there. */
 bool tp_compare_flattered(const struct tp_compare_row *r);
 
+/* Nothing is left of the time when tapool's own share is taken off: it is below all others, but no
+ * number. */
+bool tp_compare_drowned(const struct tp_compare_row *r, const struct tp_metric *m);
+
 /* Names of the base rows' label: "system"; of several files the file's as well, without the
  * folders that they share. */
 const char *tp_compare_name(const struct tp_compare_row *r, char *text, size_t size);

@@ -144,9 +144,10 @@ static void put_value(const struct tp_compare_table *t, const struct tp_compare_
         out,
         tp_class_letter(m->class == TP_CLASS_EXACT && !r->run->exact ? TP_CLASS_REPORT : m->class),
         false);
-    put_number(out, cell->value, false);
-    put_number(out, cell->low, false);
-    put_number(out, cell->high, false);
+    bool number = !tp_compare_drowned(r, m);
+    put_number(out, number ? cell->value : (double)NAN, false);
+    put_number(out, number ? cell->low : (double)NAN, false);
+    put_number(out, number ? cell->high : (double)NAN, false);
     put_field(out, base, false);
     put_number(out, cell->change, false);
     put_number(out, cell->change_low, false);

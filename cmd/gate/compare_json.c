@@ -18,13 +18,15 @@ static void write_metrics(struct tp_json *j, cJSON *root, const struct tp_compar
     }
 }
 
-static void write_cell(struct tp_json *j, cJSON *in, const char *name,
-                       const struct tp_compare_cell *cell)
+static void write_cell(struct tp_json *j, cJSON *in, const struct tp_compare_row *r,
+                       const struct tp_metric *m)
 {
-    cJSON *o = tp_json_object(j, in, name);
-    tp_json_real(j, o, "value", cell->value);
-    tp_json_real(j, o, "low", cell->low);
-    tp_json_real(j, o, "high", cell->high);
+    const struct tp_compare_cell *cell = &r->cells[m - tp_metrics];
+    bool number = !tp_compare_drowned(r, m);
+    cJSON *o = tp_json_object(j, in, m->name);
+    tp_json_real(j, o, "value", number ? cell->value : (double)NAN);
+    tp_json_real(j, o, "low", number ? cell->low : (double)NAN);
+    tp_json_real(j, o, "high", number ? cell->high : (double)NAN);
     tp_json_real(j, o, "change", cell->change);
     tp_json_real(j, o, "change_low", cell->change_low);
     tp_json_real(j, o, "change_high", cell->change_high);
@@ -45,7 +47,7 @@ static void write_row(struct tp_json *j, cJSON *list, const struct tp_compare *c
     tp_json_text(j, o, "memory_class", r->run->exact ? "E" : "R");
     cJSON *metrics = tp_json_object(j, o, "metrics");
     for (size_t m = 0; m < c->column_count; m++)
-        write_cell(j, metrics, c->columns[m]->name, &r->cells[c->columns[m] - tp_metrics]);
+        write_cell(j, metrics, r, c->columns[m]);
     cJSON *warnings = tp_json_array(j, o, "warnings");
     for (size_t w = 0; w < r->run->warning_count; w++) {
         cJSON *warning = cJSON_CreateObject();

@@ -100,10 +100,9 @@ static bool driver_flatters(const struct tp_compare_row *r, const struct tp_metr
     return is_flattered_by(r, m, "driver");
 }
 
-/* Nothing is left of the time when tapool's own share is taken off. */
-static bool is_drowned(const struct tp_compare_row *r, const struct tp_metric *m)
+bool tp_compare_drowned(const struct tp_compare_row *r, const struct tp_metric *m)
 {
-    return !strcmp(m->name, "ns_per_op") && cell_of(r, m)->value <= 0;
+    return tp_metric_is_ns_per_op(m) && cell_of(r, m)->value <= 0;
 }
 
 /* By a real allocator's own statistics. */
@@ -143,7 +142,7 @@ void tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metri
         snprintf(text, size, "(a)");
     else if (isnan(cell->value))
         snprintf(text, size, "-");
-    else if (is_drowned(r, m))
+    else if (tp_compare_drowned(r, m))
         snprintf(text, size, "(c)");
     else if (tp_metric_is_time(m))
         time_value(r, m, text, size);
@@ -194,11 +193,6 @@ static bool has_bound(const struct tp_compare_row *r, const struct tp_metric *m)
            tp_latency_is_coarse(whole_ns(value), step_of(r));
 }
 
-static bool has_drowned(const struct tp_compare_row *r, const struct tp_metric *m)
-{
-    return !isnan(cell_of(r, m)->value) && is_drowned(r, m);
-}
-
 static bool has_sum(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     return r->run->devices > 1 && m->per_device;
@@ -225,7 +219,7 @@ void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table
                           "simulated"},
         {driver_flatters, "(a) over half of the allocations go to the driver, whose cost is not "
                           "simulated"},
-        {has_drowned, "(c) no more than tapool's own share, which is taken off"},
+        {tp_compare_drowned, "(c) no more than tapool's own share, which is taken off"},
         {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
                          "not exact"},
         {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},

@@ -416,10 +416,19 @@ static int read_repeats(const struct tp_member *throughput, struct tp_stored_run
     return status;
 }
 
+/* Timed, and nothing left when tapool's own share was taken off: less than any time that is known.
+ * Where nothing was timed there is no such share either. */
+static void drown(struct tp_stored_run *run)
+{
+    double *ns = &run->values[tp_metric_find("ns_per_op", NULL) - tp_metrics];
+    if (isnan(*ns) && !isnan(run->engine_ns_per_op))
+        *ns = 0;
+}
+
 static int read_throughput(const struct tp_member *in, struct tp_stored_run *run,
                            struct tp_err *err)
 {
-    struct tp_member t;
+    struct tp_member t, ns;
     run->low_ns_per_op = run->high_ns_per_op = run->engine_ns_per_op = NAN;
     int status = tp_member_get(in, "throughput", false, &t, err);
     if (status || !t.item)
@@ -432,6 +441,10 @@ static int read_throughput(const struct tp_member *in, struct tp_stored_run *run
         status = read_figure(&t, "engine_ns_per_op", &run->engine_ns_per_op, err);
     if (!status)
         status = tp_member_flag(&t, "played_once", &run->played_once, err);
+    if (!status)
+        status = tp_member_get(&t, "ns_per_op", false, &ns, err);
+    if (!status && ns.item) /* one that is not there is not known */
+        drown(run);
     return status ? status : read_repeats(&t, run, err);
 }
 

@@ -2,8 +2,6 @@
 #include "cmd/doctor.h"
 #include "cmd/text.h"
 
-#include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,24 +29,9 @@ static void check_cpu(struct tp_doctor *d)
                   d->machine.cpu);
 }
 
-/* A mask that is too small for this machine is EINVAL. 0: not known. */
-static uint64_t allowed_cores(void)
-{
-    for (size_t cores = 1024; cores <= 1 << 20; cores *= 2) {
-        cpu_set_t *set = CPU_ALLOC(cores);
-        size_t size = CPU_ALLOC_SIZE(cores);
-        bool known = set && sched_getaffinity(0, size, set) == 0;
-        int error = errno, allowed = known ? CPU_COUNT_S(size, set) : 0;
-        CPU_FREE(set);
-        if (known || error != EINVAL)
-            return (uint64_t)allowed;
-    }
-    return 0;
-}
-
 static void check_cores(struct tp_doctor *d)
 {
-    d->cores_allowed = allowed_cores();
+    d->cores_allowed = tp_machine_cores_allowed();
     bool one = d->cores_allowed == 1;
     struct tp_check *c = tp_doctor_add(d, "cores", one ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
                                        "%s online, %s allowed to tapool",

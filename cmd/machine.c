@@ -1,7 +1,9 @@
 /* See machine.h. */
 #include "cmd/machine.h"
 
+#include <errno.h>
 #include <gnu/libc-version.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -24,6 +26,32 @@ bool tp_machine_line(const char *path, const char *key, char *out, size_t size)
     if (f)
         fclose(f);
     return found;
+}
+
+/* A mask that is too small for this machine is EINVAL. */
+uint64_t tp_machine_cores_allowed(void)
+{
+    for (size_t cores = 1024; cores <= 1 << 20; cores *= 2) {
+        cpu_set_t *set = CPU_ALLOC(cores);
+        size_t size = CPU_ALLOC_SIZE(cores);
+        bool known = set && sched_getaffinity(0, size, set) == 0;
+        int error = errno, allowed = known ? CPU_COUNT_S(size, set) : 0;
+        CPU_FREE(set);
+        if (known || error != EINVAL)
+            return (uint64_t)allowed;
+    }
+    return 0;
+}
+
+uint64_t tp_machine_cores_to_use(void)
+{
+    uint64_t cores = tp_machine_cores_allowed();
+    unsigned long long time, period;
+    char quota[64];
+    if (tp_machine_line("/sys/fs/cgroup/cpu.max", "", quota, sizeof quota) &&
+        sscanf(quota, "%llu %llu", &time, &period) == 2 && period && time / period < cores)
+        cores = time / period;
+    return cores ? cores : 1;
 }
 
 static uint64_t system_value(int name)

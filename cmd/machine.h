@@ -18,6 +18,11 @@ struct tp_machine {
 
 void tp_machine_read(struct tp_machine *out);
 
+/* Those that this process may run on; 0: not known. And how many processes may work side by side:
+ * that, or less where the group's share of the processors is less; at least 1. */
+uint64_t tp_machine_cores_allowed(void);
+uint64_t tp_machine_cores_to_use(void);
+
 /* The first line of a file of /proc or /sys that begins with `key` ("" takes the first of all),
  * what follows the key and blanks, tabs and colons, without its end. false and "": there is none.
  */

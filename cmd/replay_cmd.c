@@ -5,8 +5,10 @@
 #include "cmd/export_files.h"
 #include "cmd/figures.h"
 #include "cmd/gate/fail_on.h"
+#include "cmd/machine.h"
 #include "cmd/option_words.h"
 #include "cmd/progress.h"
+#include "cmd/replay_ahead.h"
 #include "cmd/replay_output.h"
 #include "cmd/stop.h"
 
@@ -20,6 +22,7 @@ enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 
 static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
+static const char *const auto_words[] = {"auto", NULL};
 
 #define ROW(member) offsetof(struct tp_replay_opts, member)
 static const struct tp_opt rows[] = {
@@ -95,11 +98,15 @@ static const struct tp_opt rows[] = {
     {.name = "min-time",
      .type = TP_OPT_DURATION,
      .offset = ROW(min_time),
-     .def = "500ms",
+     .def = "auto",
      .min = 0,
      .max = UINT64_C(86400000000000),
+     .choices = auto_words,
      .arg = "TIME",
-     .help = "a shorter trace is repeated for so long, once for speed and once for latencies"},
+     .help = "a shorter trace is repeated until its timed calls add up to so long, once for speed "
+             "and once for latencies, or until half as long again has passed. auto: 100ms on "
+             "virtual, where a time is the policy's bookkeeping alone, 200ms on host, 500ms on "
+             "cuda"},
     {.name = "repeat",
      .type = TP_OPT_UINT,
      .offset = ROW(repeat),
@@ -164,6 +171,16 @@ static enum tp_touch touch_of(const struct tp_replay_opts *o, const struct tp_jo
     return o->touch == TP_TOUCH_AUTO ? TP_TOUCH_FIRST : (enum tp_touch)(o->touch - 1);
 }
 
+/* A first look takes a moment: who wants sharper times says so. */
+static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job *job,
+                            const struct tp_strategy *s)
+{
+    uint32_t flags = s->caps & TP_CAP_FOREIGN ? TP_SRC_HOST : job->source.layers[0].ops->flags;
+    if (o->min_time != TP_OPT_KEYWORD(0))
+        return o->min_time;
+    return flags & TP_SRC_VIRTUAL ? 100000000u : flags & TP_SRC_HOST ? 200000000u : 500000000u;
+}
+
 /* What fits is tried on a virtual device, where no driver's pool is. */
 static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_program_facts *facts,
                           const struct tp_strategy *s)
@@ -195,7 +212,7 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
                                 .clock = &r->report.clock,
                                 .touch = touch_of(r->o, job, spec->strategy),
                                 .passes = passes_of(r->o, facts, spec->strategy),
-                                .min_time_ns = r->o->min_time,
+                                .min_time_ns = min_time_of(r->o, job, spec->strategy),
                                 .min_replays = MIN_REPLAYS,
                                 .latency_operations = LATENCY_OPERATIONS,
                                 .repeat = (uint32_t)r->o->repeat,
@@ -214,13 +231,12 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
     return cfg;
 }
 
-static int play(struct replay *r, const struct tp_job *job, const struct tp_strategy_spec *spec,
-                struct tp_result *out, struct tp_err *err)
+/* What is to be played of one strategy, before it is. */
+static int begin(const struct replay *r, const struct tp_job *job,
+                 const struct tp_strategy_spec *spec, struct tp_result *out, struct tp_err *err)
 {
     const struct tp_program_facts *facts = tp_program_facts(job->trace.program);
-    struct tp_progress_line line;
     struct tp_replay_cfg cfg = configure(r, job, spec);
-    bool foreign = (spec->strategy->caps & TP_CAP_FOREIGN) != 0;
     *out = (struct tp_result){.trace = &job->trace,
                               .facts = facts,
                               .spec = spec,
@@ -228,15 +244,48 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
                               .captured = &job->captured,
                               .use = &job->use,
                               .touch = cfg.touch,
+                              .min_time_ns = cfg.min_time_ns,
                               .run = calloc(1, tp_run_size(facts->devices))};
-    if (!out->run)
-        return tp_fail(err, TP_ENOMEM, "out of memory");
+    return out->run ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+/* What was played ahead is not played again. */
+static int play(struct replay *r, const struct tp_job *job, const struct tp_strategy_spec *spec,
+                const struct tp_result *out, struct tp_err *err)
+{
+    struct tp_progress_line line;
+    struct tp_replay_cfg cfg = configure(r, job, spec);
+    bool foreign = (spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    cfg.passes &= ~out->run->passes;
+    if (!cfg.passes)
+        return TP_OK;
     tp_progress_start(&line, spec->label);
     cfg.progress_ctx = &line;
     int status =
         foreign ? tp_child_replay(&cfg, spec, out->run, err) : tp_replay(&cfg, out->run, err);
     tp_progress_clear(&line);
     return status && status != TP_ESTOP ? name_trace(job, status, err) : status;
+}
+
+/* The strategies of one trace: `results` are theirs. */
+static void play_ahead(const struct replay *r, const struct tp_job *job,
+                       const struct tp_result *results)
+{
+    struct tp_replay_cfg *cfgs = calloc(job->spec_count, sizeof *cfgs);
+    struct tp_ahead *list = calloc(job->spec_count, sizeof *list);
+    struct tp_progress_line line;
+    size_t count = 0;
+    for (size_t s = 0; cfgs && list && s < job->spec_count; s++) {
+        cfgs[s] = configure(r, job, &job->specs[s]);
+        if (tp_ahead_passes(&cfgs[s]))
+            list[count++] = (struct tp_ahead){&cfgs[s], results[s].run};
+    }
+    tp_progress_start(&line, job->trace.meta.name);
+    tp_ahead_play(list, count, (unsigned)tp_machine_cores_to_use(), r->o->open.max_memory,
+                  tp_stop_flag(), tp_progress_show, &line);
+    tp_progress_clear(&line);
+    free(list);
+    free(cfgs);
 }
 
 /* Each device that is used keeps its context until the end of the command. */
@@ -256,21 +305,27 @@ static int hold_devices(struct replay *r, struct tp_err *err)
 }
 
 /* The results that are whole stay, whatever becomes of the next one. */
+static int play_job(struct replay *r, const struct tp_job *job, struct tp_err *err)
+{
+    struct tp_result *results = &r->report.results[r->report.count];
+    int status = TP_OK;
+    for (size_t s = 0; !status && s < job->spec_count; s++)
+        status = begin(r, job, &job->specs[s], &results[s], err);
+    if (!status)
+        play_ahead(r, job, results);
+    for (size_t s = 0; !status && s < job->spec_count; s++) {
+        status = *tp_stop_flag() ? TP_ESTOP : play(r, job, &job->specs[s], &results[s], err);
+        r->report.count += !status;
+    }
+    return status;
+}
+
 static int play_jobs(struct replay *r, struct tp_err *err)
 {
-    for (size_t i = 0; i < r->job_count; i++) {
-        for (size_t s = 0; s < r->jobs[i].spec_count; s++) {
-            struct tp_result *out = &r->report.results[r->report.count];
-            int status =
-                *tp_stop_flag() ? TP_ESTOP : play(r, &r->jobs[i], &r->jobs[i].specs[s], out, err);
-            if (status) {
-                free(out->run);
-                return status;
-            }
-            r->report.count++;
-        }
-    }
-    return TP_OK;
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < r->job_count; i++)
+        status = play_job(r, &r->jobs[i], err);
+    return status;
 }
 
 /* What is to be played is known, and with it the names of all files that are to be written. */
@@ -443,7 +498,7 @@ static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
 
 static void release(struct replay *r)
 {
-    for (size_t i = 0; i < r->report.count; i++)
+    for (size_t i = 0; i < r->report.planned; i++)
         free(r->report.results[i].run);
     free(r->report.results);
     for (size_t i = 0; i < r->job_count; i++)
@@ -456,11 +511,7 @@ static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     struct tp_replay_opts o = *(const struct tp_replay_opts *)args->opts;
     struct replay r = {.o = &o,
-                       .report = {.rows = rows,
-                                  .opts = &o,
-                                  .seed = o.seed,
-                                  .min_time_ns = o.min_time,
-                                  .verbose = o.verbose}};
+                       .report = {.rows = rows, .opts = &o, .seed = o.seed, .verbose = o.verbose}};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "replay needs a trace"),
                        "tapool replay sample:sqlite plays a shipped one");

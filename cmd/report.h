@@ -27,6 +27,7 @@ struct tp_result {
     const struct tp_captured *captured;
     const struct tp_device_use *use; /* not of a foreign allocator */
     enum tp_touch touch;
+    uint64_t min_time_ns;
     struct tp_run *run; /* owned by whoever made the report */
 };
 
@@ -38,7 +39,6 @@ struct tp_report {
     const struct tp_opt *rows; /* what was asked for, as the command line's options; NULL */
     const void *opts;
     uint64_t seed;
-    uint64_t min_time_ns;
     bool verbose;
     bool partial; /* interrupted: some results are missing */
 };

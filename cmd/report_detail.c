@@ -198,8 +198,7 @@ static void print_replays(const struct tp_throughput *t, struct tp_page *page)
         tp_page_more(page, SPEED_NOTE, "%.1f s", (double)t->wall_ns / 1e9);
 }
 
-static void print_speed(const struct tp_report *rep, const struct tp_result *r,
-                        struct tp_page *page)
+static void print_speed(const struct tp_result *r, struct tp_page *page)
 {
     struct tp_speed s = tp_speed_of(r->run);
     const struct tp_throughput *t = &r->run->throughput;
@@ -215,7 +214,7 @@ static void print_speed(const struct tp_report *rep, const struct tp_result *r,
         tp_page_at(page, page->column + 1, "[%s, %s]", tp_digits(s.low).s, tp_digits(s.high).s);
     if (r->run->flags & TP_RUN_PLAYED_ONCE)
         tp_page_at(page, SPEED_NOTE, "%s replay%s, longer than %s: cold", tp_count(t->replays).s,
-                   t->replays == 1 ? "" : "s", tp_duration(rep->min_time_ns).s);
+                   t->replays == 1 ? "" : "s", tp_duration(r->min_time_ns).s);
     else
         print_replays(t, page);
     tp_page_line(page);
@@ -405,7 +404,7 @@ void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, st
     tp_report_head(r, label, page);
     tp_page_line(page);
     print_all_memory(r, page);
-    print_speed(rep, r, page);
+    print_speed(r, page);
     tp_page_line(page);
     print_latencies(rep, r, page);
     print_warnings(r, page);

@@ -5,7 +5,7 @@
 
 enum {
     BLOCK = 4096,
-    OLD_BLOCK = 8192,       /* of the prologue: each takes OLD_NS to place */
+    OLD_BLOCK = 8192, /* of the prologue: each takes OLD_NS to place */
     OLD_NS = 200000,
     MIN_TIME_NS = 10000000, /* timed calls of some 50 ns would need 200,000 repetitions */
     TOO_MANY = 2000         /* placements: the replay is then stopped */

@@ -6,18 +6,22 @@
   tables   every strategy beside `system` on the micro-profiles and the samples
   hand     what `system` says beside a loop over the same calls written by hand
   traces   reading traces, sizes of .tpt, a trace of 10^8 events (scripts/bench_traces.py)
+  answer   how long a user waits for `tapool replay FILE`, and for which passes
 
 Sections named on the command line are measured, all without any. All strategies of a table take turns, ROUNDS times; a figure is the median of its rounds, net of the
 engine's share, which stands beside it. Times are of this machine, now: compare within one run.
 """
+import glob
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
-from bench_traces import print_traces
+from bench_traces import SHARED, print_traces
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 MIN_TIME = os.environ.get("MIN_TIME", "200ms")
@@ -31,12 +35,12 @@ def gen(tapool, folder, name, profile, *options):
     return path
 
 
-def write(folder, name, events):
+def write(folder, name, events, kind="host"):
     path = os.path.join(folder, name + ".jsonl")
     with open(path, "w", encoding="utf-8") as file:
-        file.write('{"format":"tapool-trace","version":1}\n')
+        file.write('{"format":"tapool-trace","version":1,"meta":{"kind":"%s"}}\n' % kind)
         for op, ident, size in events:
-            size = ',"size":%d' % size if op == "alloc" else ""
+            size = ',"size":%d' % size if op != "free" else ""
             file.write('{"op":"%s","id":%d%s}\n' % (op, ident, size))
     return path
 
@@ -197,11 +201,50 @@ def print_tables(tapool, folder):
     print_table(tapool, "a large one, one round", [("web", "sample:web")], host, 1)
 
 
+def began_mid_run():
+    """500 events after 1,500 blocks that were live before, which each repetition places anew."""
+    for i in range(1500):
+        yield "initial", i, 4096 + 512 * (i % 64)
+    for i in range(250):
+        yield "alloc", 1500 + i, 4096
+        yield "free", 1500 + i, 0
+
+
+def seconds(command):
+    """Wall time, and that of the processors."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def print_answer(tapool, folder):
+    """With every default; and by --passes what of it is memory and fits, speed, latencies."""
+    os.environ.setdefault("TAPOOL_CUDA_DRIVER", "/nonexistent")
+    traces = [path for path in sorted(glob.glob(os.path.join(SHARED, "corpus", "pytorch", "*")))
+              if not os.path.basename(path).startswith("state-only")]
+    traces += ["sample:" + sample for sample in SAMPLES]
+    traces += [write(folder, "mid-run-" + kind, began_mid_run(), kind) for kind in ("device", "host")]
+    print("\nfrom the command to the answer, s, medians of %d rounds" % ROUNDS)
+    print("  %-32s %6s %6s %12s %6s %9s   goal" % ("", "wall", "busy", "memory, fits", "speed",
+                                                 "latencies"))
+    for trace in traces:
+        known = [seconds([tapool, "replay", trace]) for _ in range(ROUNDS)]
+        parts = [statistics.median(seconds([tapool, "replay", trace, "--json", "--passes", passes])[0]
+                                   for _ in range(ROUNDS))
+                 for passes in ("usage,fits", "throughput", "latency")]
+        wall = statistics.median(w for w, _ in known)
+        print("  %-32s %6.2f %6.2f %12.2f %6.2f %9.2f   <= 2 %s" % (
+            os.path.basename(trace), wall, statistics.median(b for _, b in known), *parts,
+            "reached" if wall <= 2 else "MISSED"), flush=True)
+
+
 def main(tapool, libc_loop, decode_loop, known_cost, *wanted):
     sections = {"goals": lambda folder: print_goals(tapool, known_cost, folder),
                 "tables": lambda folder: print_tables(tapool, folder),
                 "hand": lambda folder: print_by_hand(tapool, libc_loop, folder),
-                "traces": lambda folder: print_traces(tapool, decode_loop, folder)}
+                "traces": lambda folder: print_traces(tapool, decode_loop, folder),
+                "answer": lambda folder: print_answer(tapool, folder)}
     for name in wanted:
         if name not in sections:
             sys.exit("bench: there is no section '%s'; there are %s" % (name, ", ".join(sections)))

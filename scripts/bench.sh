@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures, and asserts nothing: timed figures do not belong into tests. scripts/bench.py says what.
 #
-#   ROUNDS=5 MIN_TIME=200ms BUILD=build/release scripts/bench.sh [goals] [tables] [hand] [traces]
+#   ROUNDS=5 MIN_TIME=200ms BUILD=build/release scripts/bench.sh [goals] [tables] [hand] [traces] [answer]
 #
 # EVENTS=1e7 makes the long traces of the section `traces` shorter; they take 1 GB in $TMPDIR.
 set -euo pipefail

@@ -150,7 +150,8 @@ END
     offers 'json' tapool doctor --format = j # cut at '='
     offers 'text json' tapool doctor --format =
     offers '--format=json' tapool doctor --format=j # where '=' does not cut
-    offers '' tapool replay --min-time ''
+    offers 'auto' tapool replay --min-time ''
+    offers '' tapool compare --min-time ''
     touch 'one two.json' web.tpt
     mkdir folder
     among 'one two.json' web.tpt folder -- tapool info ''

@@ -210,7 +210,7 @@ check(sys.argv[1], sys.argv[2], [
     (m + ["unused_reserved"], 1.01), (m + ["unused_reserved"], -0.01), (m + ["weight"], "bytes"),
     (["runs", 0, "trace", "kind"], "gpu"), (["runs", 0, "trace", "program_hash"], "26CB"),
     (["runs", 0, "touch"], "twice"), (["runs", 0, "latency_scope"], "all"),
-    (["runs", 0, "throughput", "ns_per_op"], -1), (["runs", 0, "throughput", "ns_per_op"], None),
+    (["runs", 0, "throughput", "ns_per_op"], -1), (["runs", 0, "throughput", "replays"], None),
     (["runs", 0, "latency", "alloc", "coarse"], ["p51_ns"]),
     (["runs", 0, "latency", "alloc", "buckets"], [[1, 2, 3]]),
     (["runs", 0, "latency", "alloc", "buckets"], [[1]]), (["runs", 0, "devices"], []),

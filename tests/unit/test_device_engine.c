@@ -365,6 +365,7 @@ static void check_event_of_loss(struct tp_program *p, unsigned pass, const char 
     do { /* the first call before which this is what the log ends with */
         bench_reset();
         bench.fail_at = ++n;
+        memset(run, 0, tp_run_size(RUN_DEVICES));
         assert_int_equal(tp_replay(&cfg, run, &err), TP_EDEVICE);
     } while (bench.log_size < want || strcmp(bench.log + bench.log_size - want, before) != 0);
     assert_true(strlen(err.text) > strlen(text));

@@ -105,7 +105,7 @@ static const struct tp_opt rows[] = {
      .arg = "TIME",
      .help = "a shorter trace is repeated until its timed calls add up to so long, once for speed "
              "and once for latencies, or until half as long again has passed. auto: 100ms on "
-             "virtual, where a time is the policy's bookkeeping alone, 200ms on host, 500ms on "
+             "virtual, where a time is the policy's bookkeeping alone, 150ms on host, 500ms on "
              "cuda"},
     {.name = "repeat",
      .type = TP_OPT_UINT,
@@ -178,7 +178,7 @@ static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job 
     uint32_t flags = s->caps & TP_CAP_FOREIGN ? TP_SRC_HOST : job->source.layers[0].ops->flags;
     if (o->min_time != TP_OPT_KEYWORD(0))
         return o->min_time;
-    return flags & TP_SRC_VIRTUAL ? 100000000u : flags & TP_SRC_HOST ? 200000000u : 500000000u;
+    return flags & TP_SRC_VIRTUAL ? 100000000u : flags & TP_SRC_HOST ? 150000000u : 500000000u;
 }
 
 /* What fits is tried on a virtual device, where no driver's pool is. */

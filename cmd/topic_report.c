@@ -120,7 +120,7 @@ static void print_report_topic(FILE *out)
         "what\n"
         "               was live before the recording is placed anew each time, untimed. A replay\n"
         "               longer than --min-time is played once. Without that option: 0.1 s on\n"
-        "               virtual, 0.2 s on host, 0.5 s on a real GPU\n"
+        "               virtual, 0.15 s on host, 0.5 s on a real GPU\n"
         "  no time      a trace without a call that could be timed has none; nor has a policy "
         "that\n"
         "               takes no more than tapool's own share. No call takes 0 ns\n"

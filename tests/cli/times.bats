@@ -9,7 +9,7 @@ mid_run() {
     shift
     printf '{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}}\n'
     for ((i = 0; i < initial; i++)); do
-        printf '{"op": "initial", "id": %d, "size": 1048576}\n' "$i"
+        printf '{"op": "initial", "id": %d, "size": 4194304}\n' "$i"
     done
     printf '%s\n' "$@"
 }
@@ -67,7 +67,7 @@ for row in csv.DictReader(open(sys.argv[1])):
 
 @test "calls that could not take place have no time either" {
     mid_run 1 '{"op": "free", "id": 0}' >skipped.jsonl
-    has_no_time skipped.jsonl -s lru --capacity 64KiB
+    has_no_time skipped.jsonl -s lru --capacity 2MiB
     matches "$out" '^Policy time +not measured: no call of the trace could take place$'
 }
 

@@ -178,7 +178,7 @@ struct tp_captured_device tp_captured_device(const struct tp_captured *c,
 struct tp_captured_failures tp_captured_failures(const struct tp_captured *c)
 {
     struct tp_captured_failures all = {0};
-    for (uint32_t i = 0; c->devices && i < c->count; i++) {
+    for (uint32_t i = 0; c && c->devices && i < c->count; i++) {
         all.ooms += c->devices[i].ooms;
         all.played += c->devices[i].played;
     }

@@ -79,8 +79,9 @@ static void start(struct worker *w, const struct tp_ahead *item)
 
 static void finish(struct worker *w, const volatile sig_atomic_t *interrupted)
 {
+    const struct tp_child_wait wait = {.interrupted = interrupted};
     int how = 0;
-    bool ended = w->pid && tp_child_await(w->pid, interrupted, &how) == TP_OK;
+    bool ended = w->pid && tp_child_await(w->pid, &wait, &how) == TP_OK;
     if (ended && WIFEXITED(how) && *w->whole)
         memcpy(w->item->run, run_of(w), w->run_size);
     if (w->whole)

@@ -48,9 +48,13 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
 {
     size_t used = 0;
     uint64_t seen = 0, requests = 0, segments = 0, ooms = 0;
+    uint64_t played = tp_captured_failures(c).played; /* an alloc and a free each, of one event */
     text[0] = '\0';
     for (size_t i = 0; i < TP_OP_NAMES; i++) {
-        uint64_t count = tp_op_names[i].op == TP_NOTE ? 0 : f->ops[tp_op_names[i].op];
+        uint8_t op = (uint8_t)tp_op_names[i].op;
+        uint64_t count = op == TP_NOTE ? 0 : f->ops[op];
+        if (op == TP_ALLOC || op == TP_FREE)
+            count -= played;
         add_count(text, size, &used, count, tp_op_names[i].name);
         seen += count;
     }

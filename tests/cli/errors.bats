@@ -126,7 +126,7 @@ END
     printf '{ "format": "tapool-trace", "version": 1,\n  "streams": [{"id": 0, "device": 0}, {"id": 1, "device": 1}],\n  "events": [\n%s,\n%s] }\n' \
         "$a1" '{"op":"alloc","id":2,"size":64,"stream":1}' >two.json
     ok play_once two.json
-    matches "$out" '^  arena '
+    matches "$out" '^arena on host '
     lacks "$out" '^  system '
     refused 2 "'system' has one heap for the whole process" play_once two.json -s system
 }

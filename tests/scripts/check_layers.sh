@@ -31,8 +31,8 @@ LIBC+='|getopt|glob|langinfo|libgen|link|malloc|poll|pthread|pwd|regex|sched|sea
 LIBC+='|strings|sysexits|syslog|termios|ucontext|unistd|utime|cpuid|immintrin|x86intrin|arm_acle'
 LIBC="<((sys|linux|asm|arpa)/[a-z0-9_./]+|$LIBC)\.h>"
 
-STRATEGY_HEADERS='"alloc/(strategy|source|err|opt|program|addr_map|lock)\.h"'
-SOURCE_HEADERS='"alloc/(source|err|opt|program|addr_map|device_pages|random)\.h"'
+STRATEGY_HEADERS='"alloc/(strategy|source|err|opt|program|addr_map|tree|steps|lock)\.h"'
+SOURCE_HEADERS='"alloc/(source|err|opt|program|addr_map|tree|steps|device_pages|random)\.h"'
 PROFILE_HEADERS='"alloc/(program|err|opt|random)\.h"|"traces/(profile|event)\.h"'
 TRACE_LIBRARIES='<(cjson/cJSON|cJSON|zlib|zstd|zstd_errors|openssl/[a-z0-9_]+)\.h>'
 CUDA_LIBRARIES='<(cuda[A-Za-z0-9_]*|nvml|cupti[a-z0-9_]*)\.h>'

@@ -1,4 +1,6 @@
 /* The address map against a plain array of the same entries, over random operations. */
+static unsigned long long steps;
+#define TP_STEP() ((void)steps++)
 #include "alloc/addr_map.h"
 
 #include <setjmp.h>
@@ -186,6 +188,72 @@ static void even_steps(void **state)
         }
 }
 
+/* The key whose mixed form, without a secret, is `mixed`: what an attacker computes. */
+static uint64_t key_mixed_to(uint64_t mixed)
+{
+    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t inverse =
+        golden; /* of an odd number, by Newton's method: 3 bits, then twice as many */
+    for (unsigned i = 0; i < 5; i++)
+        inverse *= 2 - golden * inverse;
+    mixed *= inverse;
+    mixed ^= mixed >> 32;
+    return mixed * inverse;
+}
+
+/* Keys that were chosen to share a home, and keys whose homes follow one another, so that a run of
+ * taken slots holds them all: the work stays linear, whatever is done with them. */
+static void chosen_keys(void **state)
+{
+    enum { CHOSEN = 20000, STEPS_A_KEY = 40 };
+    (void)state;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct memory memory = {0};
+        struct tp_addr_map map;
+        tp_addr_map_init(&map, get, put, &memory);
+        steps = 0;
+        for (uint64_t i = 1; i <= CHOSEN; i++) {
+            uint64_t key = key_mixed_to(kind ? i << 48 | i : i);
+            assert_int_equal(tp_addr_map_insert(&map, key, i), TP_OK);
+        }
+        for (uint64_t i = 1; i <= CHOSEN; i++) {
+            uint64_t key = key_mixed_to(kind ? i << 48 | i : i), value = 0;
+            assert_true(*tp_addr_map_find(&map, key) == i);
+            assert_null(tp_addr_map_find(&map, key_mixed_to(key)));
+            assert_true(tp_addr_map_remove(&map, key, &value) && value == i);
+            assert_int_equal(tp_addr_map_insert(&map, key, value), TP_OK);
+        }
+        print_message("kind %u: %llu steps\n", kind, steps);
+        assert_true(steps < STEPS_A_KEY * (unsigned long long)CHOSEN);
+        tp_addr_map_fini(&map);
+        assert_int_equal(memory.live_bytes, 0);
+    }
+}
+
+/* Where there is no memory to mix anew, chosen keys are slow and nothing else. */
+static void chosen_keys_without_memory(void **state)
+{
+    enum { CHOSEN = 3000 };
+    (void)state;
+    struct memory memory = {0};
+    struct tp_addr_map map;
+    tp_addr_map_init(&map, get, put, &memory);
+    assert_int_equal(tp_addr_map_reserve(&map, CHOSEN), TP_OK);
+    for (uint64_t i = 1; i <= CHOSEN; i++) {
+        memory.fail_at = memory.calls + 1;
+        assert_int_equal(tp_addr_map_insert(&map, key_mixed_to(i), i), TP_OK);
+    }
+    for (uint64_t i = 1; i <= CHOSEN; i++) {
+        assert_true(*tp_addr_map_find(&map, key_mixed_to(i)) == i);
+        if (i % 3 == 0)
+            assert_true(tp_addr_map_remove(&map, key_mixed_to(i), NULL));
+    }
+    for (uint64_t i = 1; i <= CHOSEN; i++)
+        assert_int_equal(tp_addr_map_find(&map, key_mixed_to(i)) != NULL, i % 3 != 0);
+    tp_addr_map_fini(&map);
+    assert_int_equal(memory.live_bytes, 0);
+}
+
 /* Every failed call for memory leaves the map as it was. */
 static void out_of_memory(void **state)
 {
@@ -220,9 +288,13 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_operations), cmocka_unit_test(wrapped_run),
-        cmocka_unit_test(empty_map),         cmocka_unit_test(even_steps),
+        cmocka_unit_test(random_operations),
+        cmocka_unit_test(wrapped_run),
+        cmocka_unit_test(empty_map),
+        cmocka_unit_test(even_steps),
         cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(chosen_keys),
+        cmocka_unit_test(chosen_keys_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,8 +58,10 @@ static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
 static void host_fini(void *state)
 {
     struct host *s = state;
-    for (size_t i = 0; i < s->ranges.count; i++)
-        munmap((void *)(uintptr_t)s->ranges.items[i].tag_addr, s->ranges.items[i].tag_size);
+    for (const struct range_item *r; (r = range_table_any(&s->ranges)) != NULL;) {
+        munmap((void *)(uintptr_t)r->tag_addr, r->tag_size);
+        range_table_remove(&s->ranges, r);
+    }
     range_table_fini(&s->ranges);
 }
 

@@ -50,8 +50,10 @@ static int shuffle_init(void *state, const struct tp_source_cfg *cfg, struct tp_
 static void shuffle_fini(void *state)
 {
     struct shuffle *s = state;
-    for (size_t i = 0; i < s->ranges.count; i++)
-        pass_put(s, s->ranges.items[i].tag_addr, s->ranges.items[i].size);
+    for (const struct range_item *r; (r = range_table_any(&s->ranges)) != NULL;) {
+        pass_put(s, r->tag_addr, r->size);
+        range_table_remove(&s->ranges, r);
+    }
     range_table_fini(&s->ranges);
 }
 

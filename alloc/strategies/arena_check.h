@@ -257,6 +257,8 @@ static int arena_check(void *state, struct tp_err *err)
     const char *broken = check_pages(st, &sums);
     if (!broken)
         broken = check_tree(st);
+    if (!broken)
+        broken = aligned_fault(st->pages.aligned, st->pages.free.count);
     for (uint32_t c = 0; !broken && c < st->classes.count; c++)
         broken = check_class(st, c, &sums);
     if (!broken)

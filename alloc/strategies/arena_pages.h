@@ -8,18 +8,15 @@
  * a range stays in one piece and `high` says what was ever in use. The first range is small and
  * each next one doubles: a program of 300 KiB must not look as if it needed 64 MiB. A request
  * larger than the next one gets a range of its own size. Descriptors lie apart from the memory and
- * are taken from slabs.
+ * are taken from slabs. Where an alignment above a page is not met by the best few, arena_aligned.h
+ * knows where it is.
  *
  * Every function here wants the heap lock held: it protects all of this, the source and the calls
- * of tp_meta_get.
- *
- * Known weakness: where memory is short, the search for an alignment above a page tries all spans.
- */
+ * of tp_meta_get. */
 #ifndef TP_ARENA_PAGES_H
 #define TP_ARENA_PAGES_H
 
-#include "alloc/strategies/arena_classes.h"
-#include "alloc/strategies/arena_tree.h"
+#include "alloc/strategies/arena_aligned.h"
 
 #define ARENA_CHUNK       UINT64_C(65536) /* ranges begin at multiples of it, bytes */
 #define ARENA_MAX_BYTES   (UINT64_C(1) << 60)
@@ -38,6 +35,7 @@ struct arena_pages {
     uint64_t sequence;                /* of the last range */
     uint64_t next_range, range_cap;   /* bytes */
     struct arena_tree free;
+    struct arena_aligned *aligned; /* NULL: not needed yet */
     uint64_t free_pages;
     uint64_t idle_ranges;         /* wholly free */
     uint64_t carved, peak_carved; /* pages */
@@ -91,12 +89,21 @@ static inline void span_drop(struct arena_pages *h, struct arena_span *s)
     h->spare_count++;
 }
 
+static inline void pages_drop_aligned(struct arena_pages *h)
+{
+    if (h->aligned)
+        aligned_fini(h->aligned);
+    h->aligned = NULL;
+}
+
 static inline void span_set_free(struct arena_pages *h, struct arena_span *s)
 {
     s->state = ARENA_SPAN_FREE;
     h->free_pages += s->pages;
     h->idle_ranges += s->pages == s->range->pages;
     tree_insert(&h->free, s);
+    if (__builtin_expect(h->aligned != NULL, 0) && !aligned_add(h->aligned, s))
+        pages_drop_aligned(h);
 }
 
 static inline void span_set_used(struct arena_pages *h, struct arena_span *s)
@@ -104,6 +111,8 @@ static inline void span_set_used(struct arena_pages *h, struct arena_span *s)
     h->free_pages -= s->pages;
     h->idle_ranges -= s->pages == s->range->pages;
     tree_remove(&h->free, s);
+    if (__builtin_expect(h->aligned != NULL, 0))
+        aligned_remove(h->aligned, s);
 }
 
 /* Cuts what lies behind the first `pages` off, as a span that is in no list; needs a spare. */
@@ -161,18 +170,6 @@ static inline void pages_give(struct arena_pages *h, struct arena_span *s)
     span_set_free(h, s);
 }
 
-/* Pages to skip at the start of a free span so that `align` holds; UINT64_MAX: it cannot. */
-static inline uint64_t span_skip(const struct arena_span *s, uint64_t pages, uint64_t align)
-{
-    if (align <= ARENA_PAGE)
-        return 0;
-    if (align > s->range->align)
-        return UINT64_MAX;
-    uint64_t step = align / ARENA_PAGE;
-    uint64_t skip = (step - s->page % step) % step;
-    return skip <= s->pages - pages ? skip : UINT64_MAX;
-}
-
 /* The first span from `s` on in which an aligned place is free; another one after `most` tries. */
 static inline struct arena_span *pages_search(const struct arena_pages *h, struct arena_span *s,
                                               uint64_t pages, uint64_t align, uint64_t most)
@@ -182,10 +179,23 @@ static inline struct arena_span *pages_search(const struct arena_pages *h, struc
     return s;
 }
 
+/* The first of all with an aligned place; `s`: none before it has one. Without memory for the trees
+ * it tries them one by one. */
+static inline struct arena_span *pages_search_all(struct arena_pages *h, struct arena_span *s,
+                                                  uint64_t pages, uint64_t align)
+{
+    unsigned log2 = (unsigned)__builtin_ctzll(align);
+    if (!h->aligned && (h->aligned = tp_meta_get(h->env, sizeof *h->aligned)) != NULL)
+        h->aligned->env = h->env;
+    if (h->aligned && !(h->aligned->kept >> log2 & 1) && !aligned_keep(h->aligned, log2, &h->free))
+        pages_drop_aligned(h);
+    return h->aligned ? aligned_first(h->aligned, log2, pages)
+                      : pages_search(h, s, pages, align, UINT64_MAX);
+}
+
 /* The best fit, or NULL. When the smallest that are long enough have no aligned place, it takes one
- * that is so long that it must have one, and goes through all of them only when there is none. */
-static inline struct arena_span *pages_find(const struct arena_pages *h, uint64_t pages,
-                                            uint64_t align)
+ * that is so long that it must have one, and looks among all of them only when there is none. */
+static inline struct arena_span *pages_find(struct arena_pages *h, uint64_t pages, uint64_t align)
 {
     struct arena_span *s =
         pages_search(h, tree_first(&h->free, pages), pages, align, ARENA_ALIGN_TRIES);
@@ -195,7 +205,7 @@ static inline struct arena_span *pages_find(const struct arena_pages *h, uint64_
     sure = pages_search(h, sure, pages, align, ARENA_ALIGN_TRIES);
     if (sure && span_skip(sure, pages, align) != UINT64_MAX)
         return sure;
-    return pages_search(h, s, pages, align, UINT64_MAX);
+    return pages_search_all(h, s, pages, align);
 }
 
 /* Takes the best fit out of the tree. TP_EOOM: nothing fits. */
@@ -355,6 +365,7 @@ static inline void pages_init(struct arena_pages *h, const struct tp_env *env, u
 static inline void pages_fini(struct arena_pages *h)
 {
     struct arena_range *refused = NULL;
+    pages_drop_aligned(h);
     for (struct arena_range *r = h->oldest, *next; r; r = next) {
         next = r->newer;
         r->newer = NULL;

@@ -7,6 +7,7 @@
 #ifndef TP_ARENA_TREE_H
 #define TP_ARENA_TREE_H
 
+#include "alloc/steps.h"
 #include "alloc/strategy.h"
 
 struct arena_span;
@@ -40,8 +41,8 @@ struct arena_span {
 
 struct arena_tree {
     struct arena_span *root;
-    uint64_t count;
-    uint64_t serial; /* of the last priority */
+    uint32_t count;
+    uint32_t serial; /* of the last priority */
 };
 
 static inline bool tree_less(const struct arena_span *a, const struct arena_span *b)
@@ -55,7 +56,7 @@ static inline bool tree_less(const struct arena_span *a, const struct arena_span
 
 static inline uint32_t tree_priority(struct arena_tree *t)
 {
-    uint64_t z = ++t->serial * UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t z = (uint64_t)++t->serial * UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     return (uint32_t)(z >> 32);
 }
@@ -126,6 +127,7 @@ static inline struct arena_span *tree_next(const struct arena_tree *t, const str
 {
     struct arena_span *best = NULL;
     for (struct arena_span *at = t->root; at;) {
+        TP_STEP();
         if (tree_less(s, at)) {
             best = at;
             at = at->smaller;

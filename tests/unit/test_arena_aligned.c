@@ -1,0 +1,143 @@
+/* The search of `arena` for an alignment above a page: the answer of a search through all free
+ * spans, in steps that do not grow with them. The page heap is played on its own here. */
+static unsigned long long steps;
+#define TP_STEP() ((void)steps++)
+#include "tests/unit/arena_rig.h"
+
+enum { PAGE = 2048, STEP_LOG2 = 16 };
+
+struct heap {
+    struct rig *rig;
+    struct arena_pages pages;
+};
+
+static void open_heap(struct heap *t, uint64_t range)
+{
+    t->rig = open_arena("", &tp_source_virtual);
+    t->pages = (struct arena_pages){0};
+    pages_init(&t->pages, &t->rig->env, range, range, 0);
+}
+
+static void close_heap(struct heap *t)
+{
+    pages_fini(&t->pages);
+    close_arena(t->rig);
+}
+
+/* The rule: the best few, then one that is surely long enough, then the first of all. */
+static const struct arena_span *by_looking_at_all(const struct arena_pages *h, uint64_t pages,
+                                                  uint64_t align)
+{
+    const struct arena_span *s = tree_first(&h->free, pages);
+    for (unsigned i = 0; s && i <= ARENA_ALIGN_TRIES; i++, s = tree_next(&h->free, s))
+        if (span_skip(s, pages, align) != UINT64_MAX)
+            return s;
+    const struct arena_span *sure = tree_first(&h->free, pages + align / ARENA_PAGE - 1);
+    for (unsigned i = 0; s && sure && i <= ARENA_ALIGN_TRIES; i++, sure = tree_next(&h->free, sure))
+        if (span_skip(sure, pages, align) != UINT64_MAX)
+            return sure;
+    while (s && span_skip(s, pages, align) == UINT64_MAX)
+        s = tree_next(&h->free, s);
+    return s;
+}
+
+/* Spans of 17 pages at odd places, free and taken in turn: none of them has 17 pages behind an
+ * alignment to 32. */
+static void a_search_in_vain(void **state)
+{
+    enum { SPANS = 4000, SEARCHES = 4000 };
+    (void)state;
+    struct heap t;
+    struct arena_span *got, **spans = calloc(SPANS, sizeof *spans);
+    open_heap(&t, UINT64_C(1) << 30);
+    assert_int_equal(pages_grow(&t.pages, 1, PAGE, false), TP_OK);
+    assert_int_equal(pages_take(&t.pages, 1, PAGE, ARENA_SPAN_LARGE, &got), TP_OK);
+    for (int i = 0; i < SPANS; i++)
+        assert_int_equal(pages_take(&t.pages, 17, PAGE, ARENA_SPAN_LARGE, &spans[i]), TP_OK);
+    uint64_t rest = tree_last(&t.pages.free)->pages;
+    assert_int_equal(pages_take(&t.pages, rest, PAGE, ARENA_SPAN_LARGE, &got), TP_OK);
+    for (int i = 0; i < SPANS; i += 2)
+        pages_give(&t.pages, spans[i]);
+    steps = 0;
+    for (int i = 0; i < SEARCHES; i++) {
+        assert_int_equal(pages_take(&t.pages, 17, 1 << STEP_LOG2, ARENA_SPAN_LARGE, &got), TP_EOOM);
+        if (i % 2) { /* the trees must follow what happens between two searches */
+            assert_int_equal(pages_take(&t.pages, 17, PAGE, ARENA_SPAN_LARGE, &got), TP_OK);
+            pages_give(&t.pages, got);
+        }
+    }
+    print_message("%llu steps\n", steps);
+    assert_true(steps < 400ull * (SPANS + SEARCHES));
+    free(spans);
+    close_heap(&t);
+}
+
+/* Small ranges, so that searches are often in vain, and several alignments at once. */
+static void the_same_answer(void **state)
+{
+    enum { OBJECTS = 400, STEPS = 20000 };
+    (void)state;
+    struct heap t;
+    struct arena_span *live[OBJECTS] = {0};
+    uint64_t kept = 0;
+    open_heap(&t, UINT64_C(4) << 20);
+    for (int i = 0; i < STEPS; i++) {
+        uint64_t at = rig_random(t.rig) % OBJECTS, pages = 1 + rig_random(t.rig) % 24;
+        uint64_t align = (uint64_t)PAGE << rig_random(t.rig) % 8;
+        if (live[at]) {
+            pages_give(&t.pages, live[at]);
+            live[at] = NULL;
+            continue;
+        }
+        const struct arena_span *expected = by_looking_at_all(&t.pages, pages, align);
+        assert_ptr_equal(pages_find(&t.pages, pages, align), expected);
+        if (pages_take(&t.pages, pages, align, ARENA_SPAN_LARGE, &live[at]) == TP_EOOM) {
+            assert_null(expected);
+            if (t.pages.range_count < 3)
+                assert_int_equal(pages_grow(&t.pages, pages * PAGE, PAGE, false), TP_OK);
+        }
+        if (t.pages.aligned) {
+            const char *broken = i % 50 ? NULL : aligned_fault(t.pages.aligned, t.pages.free.count);
+            if (broken)
+                fail_msg("step %d: %s", i, broken);
+            kept |= t.pages.aligned->kept;
+        }
+    }
+    assert_true(__builtin_popcountll(kept) > 1);
+    close_heap(&t);
+}
+
+/* Every call for memory of the trees fails once: the answer is the same. */
+static void without_memory_for_trees(void **state)
+{
+    enum { SPANS = 200 };
+    (void)state;
+    for (uint64_t fail = 1; fail < 12; fail++) {
+        struct heap t;
+        struct arena_span *got, *spans[SPANS];
+        open_heap(&t, UINT64_C(1) << 30);
+        assert_int_equal(pages_grow(&t.pages, 1, PAGE, false), TP_OK);
+        assert_int_equal(pages_take(&t.pages, 1, PAGE, ARENA_SPAN_LARGE, &got), TP_OK);
+        for (int i = 0; i < SPANS; i++)
+            assert_int_equal(pages_take(&t.pages, 17, PAGE, ARENA_SPAN_LARGE, &spans[i]), TP_OK);
+        assert_int_equal(
+            pages_take(&t.pages, tree_last(&t.pages.free)->pages, PAGE, ARENA_SPAN_LARGE, &got),
+            TP_OK);
+        t.rig->meta.fail_at = t.rig->meta.calls + fail;
+        for (int i = 0; i < SPANS; i++) {
+            pages_give(&t.pages, spans[i]);
+            assert_ptr_equal(pages_find(&t.pages, 17, 1 << STEP_LOG2),
+                             by_looking_at_all(&t.pages, 17, 1 << STEP_LOG2));
+        }
+        t.rig->meta.fail_at = 0;
+        close_heap(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_search_in_vain),
+                                       cmocka_unit_test(the_same_answer),
+                                       cmocka_unit_test(without_memory_for_trees)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

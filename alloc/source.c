@@ -17,7 +17,8 @@ static bool is_power_of_two(uint64_t n)
 /* The first fault of a table, or NULL. */
 static const char *table_fault(const struct tp_source_ops *ops)
 {
-    const uint32_t known = TP_SRC_HOST | TP_SRC_VIRTUAL | TP_SRC_DECORATOR | TP_SRC_DEVICE;
+    const uint32_t known =
+        TP_SRC_HOST | TP_SRC_VIRTUAL | TP_SRC_DECORATOR | TP_SRC_DEVICE | TP_SRC_ORDERED;
     if (!ops->name || !*ops->name)
         return "'name' is missing";
     if (!ops->summary || !*ops->summary)
@@ -78,7 +79,9 @@ int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
         free(state);
         return rc;
     }
-    *src = (struct tp_source){ops, state, ops->page(state), 0};
+    *src = (struct tp_source){.ops = ops, .state = state, .page = ops->page(state)};
+    src->ordered =
+        ops->flags & TP_SRC_DECORATOR ? cfg->inner->ordered : (ops->flags & TP_SRC_ORDERED) != 0;
     if (is_power_of_two(src->page))
         return TP_OK;
     tp_source_close(src);

@@ -22,6 +22,8 @@ enum tp_source_flags {
     TP_SRC_VIRTUAL = 1u << 1,   /* simulated: its times are the policy's own work only */
     TP_SRC_DECORATOR = 1u << 2, /* needs cfg->inner */
     TP_SRC_DEVICE = 1u << 3,    /* a real device: others share it, and it can be lost */
+    TP_SRC_ORDERED = 1u << 4,   /* fences pass in the order of recording, all streams alike, but for
+                                   those that `synced` lets pass earlier */
 };
 
 /* A point in a stream's work. Made by `record`; a plain value, nothing to release. */
@@ -189,6 +191,7 @@ struct tp_source {
     void *state;
     uint64_t page; /* what ops->page said */
     uint64_t held; /* bytes of the ranges that were got through this handle and not put */
+    bool ordered;  /* TP_SRC_ORDERED, of the source at the base */
 };
 
 /* Checks the groups and the flags of a table. TP_EBROKEN names the member. */

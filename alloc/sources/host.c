@@ -162,7 +162,7 @@ static void *host_pointer(void *state, tp_addr addr)
 const struct tp_source_ops tp_source_host = {
     .name = "host",
     .summary = "this machine's memory (mmap)",
-    .flags = TP_SRC_HOST,
+    .flags = TP_SRC_HOST | TP_SRC_ORDERED,
     .state_size = sizeof(struct host),
     .init = host_init,
     .fini = host_fini,

@@ -192,7 +192,7 @@ static void virtual_synced(void *state, uint16_t stream)
 const struct tp_source_ops tp_source_virtual = {
     .name = "virtual",
     .summary = "addresses without memory, any device on any machine",
-    .flags = TP_SRC_VIRTUAL,
+    .flags = TP_SRC_VIRTUAL | TP_SRC_ORDERED,
     .state_size = sizeof(struct virtual),
     .opts_size = sizeof(struct virtual_opts),
     .options = virtual_rows,

@@ -13,8 +13,8 @@
  *
  * Known weakness: blocks are neither split nor merged, so memory moves between sizes only by way of
  * the source, and a block of 1 byte holds a page. A block that was adopted and is smaller than its
- * rounded size serves no request again. A miss on one stream looks at the others that have the
- * size, and a limit at all, one by one. */
+ * rounded size serves no request again. Where fences pass in no order (a real device) or with
+ * cross_stream=wait, a miss on one stream looks at the others that have the size, one by one. */
 #include "alloc/lock.h"
 #include "alloc/strategies/stream_pool_check.h"
 
@@ -133,8 +133,8 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     st->page = env->source->page;
     st->threshold = origin && opts->threshold == THRESHOLD_UNLIMITED ? 0 : opts->threshold;
     st->max_cached = opts->max_cached ? opts->max_cached : UINT64_MAX;
-    st->round = origin ? ROUND_EXACT : opts->round;
-    st->cross_stream = opts->cross_stream;
+    st->round = (uint8_t)(origin ? ROUND_EXACT : opts->round);
+    st->cross_stream = (uint8_t)opts->cross_stream;
     st->streamed = !origin;
     st->fenced = !origin && tp_src_has_fences(env->source);
     bool limited = st->threshold != THRESHOLD_UNLIMITED || opts->max_cached;
@@ -163,6 +163,7 @@ static void stream_pool_fini(void *state)
     while (pool_drain(st, 0))
         pool_give_back(st, pool_oldest(st));
     pool_retry_refused(st);
+    pool_drop_ranks(st);
     tp_addr_map_fini(&st->addresses);
     tp_addr_map_fini(&st->bins);
     tp_addr_map_fini(&st->lane_of);
@@ -372,6 +373,18 @@ static int stream_pool_adopt(void *state, void *thread, tp_addr addr, const stru
     return rc;
 }
 
+static bool was_used_on(const struct pool *st, const struct block *b, uint16_t stream)
+{
+    if (st->ranks)
+        return tp_addr_map_find(&st->ranks->uses, rank_use_key(b, stream)) != NULL;
+    for (const struct use *u = b->uses; u; u = u->next) {
+        TP_STEP();
+        if (u->lane->stream == stream)
+            return true;
+    }
+    return false;
+}
+
 /* Noted once a stream; the fence is recorded when the block is freed. */
 static int use_any(struct pool *st, tp_addr addr, uint16_t stream)
 {
@@ -380,9 +393,8 @@ static int use_any(struct pool *st, tp_addr addr, uint16_t stream)
         return TP_EINVAL;
     if (!st->fenced)
         return TP_OK;
-    for (const struct use *u = b->uses; u; u = u->next)
-        if (u->lane->stream == stream)
-            return TP_OK;
+    if (was_used_on(st, b, stream))
+        return TP_OK;
     struct lane *lane = lane_make(st, stream);
     struct use *u = lane ? slab_take(&st->uses) : NULL;
     if (!u)
@@ -391,6 +403,7 @@ static int use_any(struct pool *st, tp_addr addr, uint16_t stream)
     u->lane = lane;
     u->next = b->uses;
     b->uses = u;
+    pool_rank_use(st, u);
     return TP_OK;
 }
 
@@ -412,6 +425,8 @@ static int stream_pool_sync(void *state, void *thread, uint16_t stream)
     for (struct lane *lane = st->lanes; lane && st->lazy; lane = lane->next)
         if (stream == TP_ALL_STREAMS || stream == lane->stream)
             pool_synced(st, lane);
+    if (pool_is_ordered(st) && stream != TP_ALL_STREAMS && lane_find(st, stream))
+        pool_rank_synced(st, lane_find(st, stream), st->age);
     if (pool_is_over(st))
         pool_limit(st);
     return TP_OK;

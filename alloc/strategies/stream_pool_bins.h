@@ -16,7 +16,7 @@
 #define TP_STREAM_POOL_BINS_H
 
 #include "alloc/addr_map.h"
-#include "alloc/strategies/stream_pool_slab.h"
+#include "alloc/strategies/stream_pool_ranks.h"
 
 #define POOL_MAX_BYTES   (UINT64_C(1) << 48) /* of a request, and of what it is rounded to */
 #define POOL_ALIGN_SHIFT 56
@@ -88,11 +88,12 @@ struct pool {
     uint64_t age;                  /* of the last free */
     uint64_t page;
     const struct tp_env *env;
-    uint32_t round, cross_stream;
-    bool streamed; /* tells streams apart */
-    bool fenced;   /* and asks the source how far they are */
-    bool eager;    /* fences are recorded by each free ... */
-    bool lazy;     /* ... or when they are needed */
+    struct ranks *ranks;         /* NULL: of few streams */
+    uint8_t round, cross_stream; /* enums */
+    bool streamed;               /* tells streams apart */
+    bool fenced;                 /* and asks the source how far they are */
+    bool eager;                  /* fences are recorded by each free ... */
+    bool lazy;                   /* ... or when they are needed */
     struct shelf *recent[POOL_RECENT];
     struct tp_addr_map bins;    /* key -> first struct shelf * */
     struct tp_addr_map lane_of; /* stream + 1 -> struct lane * */
@@ -231,27 +232,62 @@ static inline void lane_dequeue(struct use *u)
     u->queued = false;
 }
 
+/* ---- ranks ---- */
+
+#define POOL_RARE static __attribute__((noinline, unused))
+
+/* There is no memory for them, so there are none. */
+POOL_RARE void pool_drop_ranks(struct pool *st)
+{
+    ranks_free(st->ranks);
+    st->ranks = NULL;
+}
+
+/* What these are filed under may have changed. */
+POOL_RARE void pool_rank_shelf(struct pool *st, struct shelf *s)
+{
+    const struct block *b = s->ready.oldest;
+    if (!st->ranks)
+        return;
+    struct rank to = {.bin = s->bin, .oldest = b ? b->age : 0};
+    to.late = to.oldest > rank_synced(st->ranks, s->stream);
+    if (!rank_file(st->ranks, RANK_SHELF, s, to))
+        pool_drop_ranks(st);
+}
+
+POOL_RARE void pool_rank_lane(struct pool *st, struct lane *lane)
+{
+    if (!st->ranks)
+        return;
+    struct rank age = {.oldest = lane->oldest ? lane->oldest->age : 0};
+    struct rank fence = {.oldest = lane->first ? lane->first->fence.serial : 0};
+    age.late = age.oldest > rank_synced(st->ranks, lane->stream);
+    if (!rank_file(st->ranks, RANK_LANE_AGE, lane, age) ||
+        !rank_file(st->ranks, RANK_LANE_FENCE, lane, fence))
+        pool_drop_ranks(st);
+}
+
+POOL_RARE void pool_rank_use(struct pool *st, const struct use *u)
+{
+    if (st->ranks &&
+        tp_addr_map_insert(&st->ranks->uses, rank_use_key(u->block, u->lane->stream), 1))
+        pool_drop_ranks(st);
+}
+
+/* A use ends. */
+static inline void pool_give_use(struct pool *st, struct use *u)
+{
+    if (__builtin_expect(st->ranks != NULL, 0))
+        tp_addr_map_remove(&st->ranks->uses, rank_use_key(u->block, u->lane->stream), NULL);
+    slab_give(&st->uses, u);
+}
+
 /* ---- lanes and shelves ---- */
 
-/* Lanes stay: there are as many as the program has streams. NULL: no memory. */
-static inline struct lane *lane_make(struct pool *st, uint16_t stream)
+static inline struct lane *lane_find(const struct pool *st, uint16_t stream)
 {
     const uint64_t *found = tp_addr_map_find(&st->lane_of, UINT64_C(1) + stream);
-    if (found)
-        return (struct lane *)(uintptr_t)*found;
-    if (tp_addr_map_reserve(&st->lane_of, st->lane_of.count + 1))
-        return NULL;
-    struct lane *lane = slab_take(&st->lane_records);
-    if (!lane)
-        return NULL;
-    lane->stream = stream;
-    if (st->last_lane)
-        st->last_lane->next = lane;
-    else
-        st->lanes = lane;
-    st->last_lane = lane;
-    tp_addr_map_insert(&st->lane_of, UINT64_C(1) + stream, (uintptr_t)lane);
-    return lane;
+    return found ? (struct lane *)(uintptr_t)*found : NULL;
 }
 
 static inline uint32_t recent_index(uint64_t key, uint32_t stream)
@@ -287,38 +323,6 @@ static inline struct shelf *shelf_find(struct pool *st, uint64_t key, uint16_t s
     return s;
 }
 
-/* NULL: no memory. A new shelf has no blocks: it must get one or be released. */
-static inline struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
-{
-    struct shelf *s = shelf_find(st, key, stream);
-    if (s)
-        return s;
-    struct lane *lane = lane_make(st, stream);
-    struct shelf *first = bin_find(st, key);
-    struct tp_addr_map *map = first ? &st->beside : &st->bins;
-    if (!lane || tp_addr_map_reserve(map, map->count + 1))
-        return NULL;
-    s = slab_take(&st->shelves);
-    if (!s)
-        return NULL;
-    s->key = key;
-    s->stream = stream;
-    s->lane = lane;
-    s->bin = first ? first->bin : ++st->bins_made;
-    if (first) {
-        s->before = first;
-        s->next = first->next;
-        if (s->next)
-            s->next->before = s;
-        first->next = s;
-        tp_addr_map_insert(&st->beside, shelf_name(s->bin, stream), (uintptr_t)s);
-    } else {
-        tp_addr_map_insert(&st->bins, key, (uintptr_t)s);
-    }
-    st->recent[recent_index(key, stream)] = s;
-    return s;
-}
-
 /* One block less; a shelf without blocks goes, and a bin without shelves. */
 static inline void shelf_release(struct pool *st, struct shelf *s)
 {
@@ -338,6 +342,8 @@ static inline void shelf_release(struct pool *st, struct shelf *s)
         tp_addr_map_remove(&st->bins, s->key, NULL);
     if (s->next)
         s->next->before = s->before;
+    if (__builtin_expect(st->ranks != NULL, 0))
+        rank_forget(st->ranks, RANK_SHELF, s);
     slab_give(&st->shelves, s);
 }
 

@@ -8,8 +8,6 @@
 
 #include "alloc/strategies/stream_pool_bins.h"
 
-#define POOL_RARE static __attribute__((noinline, unused))
-
 enum cross_stream { CROSS_QUERY, CROSS_WAIT, CROSS_NEVER };
 
 /* A fence without a serial was never recorded: its stream was seen to be past it. */
@@ -48,9 +46,11 @@ POOL_RARE void block_drop_uses(struct pool *st, struct block *b)
 {
     for (struct use *u = b->uses, *next; u; u = next) {
         next = u->next;
-        if (u->queued)
+        if (u->queued) {
             lane_dequeue(u);
-        slab_give(&st->uses, u);
+            pool_rank_lane(st, u->lane);
+        }
+        pool_give_use(st, u);
     }
     b->uses = NULL;
     b->pending = 0;
@@ -62,11 +62,12 @@ POOL_RARE void block_fence_uses(struct pool *st, struct block *b, const struct l
     for (struct use **at = &b->uses, *u; (u = *at);) {
         if (u->lane == lane) {
             *at = u->next;
-            slab_give(&st->uses, u);
+            pool_give_use(st, u);
             continue;
         }
         tp_src_record(st->env->source, u->lane->stream, &u->fence);
         lane_enqueue(u->lane, u);
+        pool_rank_lane(st, u->lane);
         b->pending++;
         at = &u->next;
     }
@@ -88,6 +89,10 @@ static inline __attribute__((always_inline)) void pool_cache(struct pool *st, st
     lane_push(shelf->lane, b);
     st->cached_bytes += key_granted(shelf->key);
     st->cached++;
+    if (st->eager && __builtin_expect(st->ranks != NULL, 0)) {
+        pool_rank_shelf(st, shelf);
+        pool_rank_lane(st, shelf->lane);
+    }
 }
 
 /* What ready and held blocks have in common when they leave. */
@@ -122,23 +127,83 @@ POOL_RARE void pool_uncache(struct pool *st, struct block *b)
         shelf_list_remove(&b->shelf->ready, b);
     }
     pool_uncount(st, b);
+    pool_rank_shelf(st, b->shelf);
+    pool_rank_lane(st, b->shelf->lane);
 }
 
-/* Held blocks whose further streams have got past them become ready. */
+/* Held blocks that waited for this stream alone, and it has got past them, become ready. */
+POOL_RARE void pool_poll_lane(struct pool *st, struct lane *lane)
+{
+    for (struct use *u; (u = lane->first) && pool_passed(st, &u->fence);) {
+        struct block *b = u->block;
+        lane_dequeue(u);
+        if (--b->pending)
+            continue;
+        block_drop_uses(st, b);
+        shelf_list_remove(&b->shelf->held, b);
+        st->held--;
+        b->state = BLOCK_READY;
+        shelf_list_insert(&b->shelf->ready, b);
+        pool_rank_shelf(st, b->shelf);
+    }
+    pool_rank_lane(st, lane);
+}
+
+/* May the pool go by the order of recording? Streams that were synchronised are known. */
+static inline bool pool_is_ordered(const struct pool *st)
+{
+    return st->ranks && st->env->source->ordered;
+}
+
+/* Held blocks whose further streams have got past them become ready. In order, the fence that was
+ * recorded first tells of all: those of streams that caught up were looked at then. */
 static inline void pool_poll(struct pool *st)
 {
-    for (struct lane *lane = st->lanes; lane && st->held; lane = lane->next)
-        for (struct use *u; (u = lane->first) && pool_passed(st, &u->fence);) {
-            struct block *b = u->block;
-            lane_dequeue(u);
-            if (--b->pending)
-                continue;
-            block_drop_uses(st, b);
-            shelf_list_remove(&b->shelf->held, b);
-            st->held--;
-            b->state = BLOCK_READY;
-            shelf_list_insert(&b->shelf->ready, b);
+    while (st->held && pool_is_ordered(st)) {
+        const struct rank *first = rank_from(st->ranks, RANK_LANE_FENCE, 0, 0, 0);
+        struct lane *lane = first ? first->owner : NULL;
+        if (!lane || !pool_passed(st, &lane->first->fence))
+            return;
+        pool_poll_lane(st, lane);
+    }
+    for (struct lane *lane = st->lanes; lane && st->held; lane = lane->next) {
+        TP_STEP();
+        pool_poll_lane(st, lane);
+    }
+}
+
+/* A stream has caught up with what was freed on it up to some age: its blocks can be had, whatever
+ * others wait for. Each block is met once. */
+POOL_RARE void pool_rank_synced(struct pool *st, struct lane *lane, uint64_t age)
+{
+    uint64_t before = rank_synced(st->ranks, lane->stream);
+    if (!rank_note_synced(st->ranks, lane->stream, age))
+        pool_drop_ranks(st);
+    for (struct block *b = lane->newest; b && b->age > before; b = b->lane_older)
+        if (b->shelf->ready.oldest == b)
+            pool_rank_shelf(st, b->shelf);
+    pool_poll_lane(st, lane);
+}
+
+/* There are many streams now: all that is there is filed. */
+POOL_RARE void pool_make_ranks(struct pool *st)
+{
+    st->ranks = ranks_new(st->env);
+    for (struct slab_chunk *chunk = st->blocks.oldest; chunk && st->ranks; chunk = chunk->next)
+        for (unsigned i = 0; i < SLAB_ITEMS; i++) {
+            const struct block *b = slab_at(&st->blocks, chunk, i);
+            bool uses = b->state == BLOCK_LIVE || b->state == BLOCK_HELD;
+            for (const struct use *u = uses ? b->uses : NULL; u; u = u->next)
+                pool_rank_use(st, u);
+            if (b->state == BLOCK_READY && b->shelf->ready.oldest == b)
+                pool_rank_shelf(st, b->shelf);
         }
+    for (struct lane *lane = st->lanes; lane && st->ranks; lane = lane->next) {
+        const struct block *b = lane->newest;
+        while (b && !pool_passed(st, &b->fence))
+            b = b->lane_older;
+        pool_rank_synced(st, lane, b ? b->age : 0);
+    }
 }
 
 /* Until all of a cached block's fences have passed; on its own stream (`here`) that of the free
@@ -154,27 +219,142 @@ static inline int pool_wait(struct pool *st, const struct block *b, bool here)
     return rc;
 }
 
+/* ---- lanes and shelves for blocks to come ---- */
+
+/* Lanes stay: there are as many as the program has streams. NULL: no memory. */
+static inline struct lane *lane_make(struct pool *st, uint16_t stream)
+{
+    struct lane *known = lane_find(st, stream);
+    if (known)
+        return known;
+    if (tp_addr_map_reserve(&st->lane_of, st->lane_of.count + 1))
+        return NULL;
+    struct lane *lane = slab_take(&st->lane_records);
+    if (!lane)
+        return NULL;
+    lane->stream = stream;
+    if (st->last_lane)
+        st->last_lane->next = lane;
+    else
+        st->lanes = lane;
+    st->last_lane = lane;
+    tp_addr_map_insert(&st->lane_of, UINT64_C(1) + stream, (uintptr_t)lane);
+    if (__builtin_expect(st->lane_of.count >= RANKS_FROM_LANES, 0) && st->eager && !st->ranks)
+        pool_make_ranks(st);
+    return lane;
+}
+
+/* NULL: no memory. A new shelf has no blocks: it must get one or be released. */
+static inline struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
+{
+    struct shelf *s = shelf_find(st, key, stream);
+    if (s)
+        return s;
+    struct lane *lane = lane_make(st, stream);
+    struct shelf *first = bin_find(st, key);
+    struct tp_addr_map *map = first ? &st->beside : &st->bins;
+    if (!lane || tp_addr_map_reserve(map, map->count + 1))
+        return NULL;
+    s = slab_take(&st->shelves);
+    if (!s)
+        return NULL;
+    s->key = key;
+    s->stream = stream;
+    s->lane = lane;
+    s->bin = first ? first->bin : ++st->bins_made;
+    if (first) {
+        s->before = first;
+        s->next = first->next;
+        if (s->next)
+            s->next->before = s;
+        first->next = s;
+        tp_addr_map_insert(&st->beside, shelf_name(s->bin, stream), (uintptr_t)s);
+    } else {
+        tp_addr_map_insert(&st->bins, key, (uintptr_t)s);
+    }
+    st->recent[recent_index(key, stream)] = s;
+    return s;
+}
+
 /* ---- giving back ---- */
 
+/* The lane with the oldest block from that age on, among those whose stream has caught up with it
+ * (`late` 0) or has not; NULL: none. */
+POOL_RARE struct lane *pool_lane_from(struct pool *st, uint64_t late, uint64_t age)
+{
+    while (st->ranks) {
+        const struct rank *e = rank_from(st->ranks, RANK_LANE_AGE, 0, late, age);
+        if (!e || e->late != late)
+            break;
+        struct lane *lane = e->owner;
+        if (lane->oldest && lane->oldest->age == e->oldest)
+            return lane;
+        pool_rank_lane(st, lane);
+    }
+    return NULL;
+}
+
 /* The oldest cached block of all, whatever its fences say; NULL: none. */
-static inline struct block *pool_oldest(const struct pool *st)
+static inline struct block *pool_oldest(struct pool *st)
 {
     struct block *best = NULL;
-    for (const struct lane *lane = st->lanes; lane; lane = lane->next)
+    for (uint64_t late = 0; late < 2 && st->ranks; late++) {
+        const struct lane *lane = pool_lane_from(st, late, 0);
+        if (lane && (!best || lane->oldest->age < best->age))
+            best = lane->oldest;
+    }
+    if (st->ranks)
+        return best;
+    for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
+        TP_STEP();
         if (lane->oldest && (!best || lane->oldest->age < best->age))
             best = lane->oldest;
+    }
+    return best;
+}
+
+/* The oldest of a lane that waits for no further stream. */
+static inline struct block *lane_not_held(const struct lane *lane)
+{
+    struct block *b = lane->oldest;
+    while (b && b->state == BLOCK_HELD) {
+        TP_STEP();
+        b = b->lane_newer;
+    }
+    return b;
+}
+
+/* pool_oldest_passed where fences pass in order: of streams that did not catch up, none behind one
+ * that is pending has passed. */
+POOL_RARE struct block *pool_oldest_ordered(struct pool *st)
+{
+    struct block *best = NULL;
+    for (uint64_t late = 0; late < 2; late++) {
+        uint64_t end = best ? best->age : UINT64_MAX;
+        const struct lane *lane = pool_lane_from(st, late, 0);
+        while (lane && lane->oldest->age < end) {
+            struct block *b = lane_not_held(lane);
+            bool passed = b && pool_passed(st, &b->fence);
+            if (passed && (!best || b->age < best->age))
+                best = b;
+            if (b && b->age < end && (passed || late))
+                end = b->age;
+            lane = pool_lane_from(st, late, lane->oldest->age + 1);
+        }
+    }
     return best;
 }
 
 /* The oldest one that could go at once. Fences along a lane pass in order: one that is pending ends
  * the search there. pool_poll goes before. */
-static inline struct block *pool_oldest_passed(const struct pool *st)
+static inline struct block *pool_oldest_passed(struct pool *st)
 {
-    struct block *best = NULL;
+    struct block *best = pool_is_ordered(st) ? pool_oldest_ordered(st) : NULL;
+    if (pool_is_ordered(st))
+        return best;
     for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
-        struct block *b = lane->oldest;
-        while (b && b->state == BLOCK_HELD)
-            b = b->lane_newer;
+        struct block *b = lane_not_held(lane);
+        TP_STEP();
         if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
             best = b;
     }
@@ -305,6 +485,26 @@ static inline int pool_reserve(struct pool *st)
     return rc ? rc : tp_addr_map_reserve(&st->addresses, st->addresses.count + 1);
 }
 
+/* The oldest ready block of a bin that can be had, where fences pass in order: of streams that did
+ * not catch up only the oldest can, or none. */
+POOL_RARE struct block *pool_elsewhere_ordered(struct pool *st, uint64_t bin)
+{
+    struct block *best = NULL;
+    for (uint64_t late = 0; late < 2 && st->ranks;) {
+        const struct rank *e = rank_from(st->ranks, RANK_SHELF, bin, late, 0);
+        struct shelf *s = e && e->late == late ? e->owner : NULL;
+        struct block *b = s ? s->ready.oldest : NULL;
+        if (s && (!b || b->age != e->oldest)) {
+            pool_rank_shelf(st, s); /* a hit took what it was filed under */
+            continue;
+        }
+        if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
+            best = b;
+        late++;
+    }
+    return best;
+}
+
 /* In the bin of `own`, which has nothing ready: what another stream freed and is done with, the
  * oldest; else, if the option says so, the oldest of all after waiting for it. NULL: nothing. */
 static inline struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
@@ -315,8 +515,11 @@ static inline struct block *pool_elsewhere(struct pool *st, const struct shelf *
     const struct shelf *bin = bin_find(st, own->key);
     if (bin->next)
         pool_record(st);
-    for (const struct shelf *s = bin; s; s = s->next) {
+    if (pool_is_ordered(st))
+        best = pool_elsewhere_ordered(st, own->bin);
+    for (const struct shelf *s = pool_is_ordered(st) ? NULL : bin; s; s = s->next) {
         struct block *b = s->ready.oldest;
+        TP_STEP();
         if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
             best = b;
     }

@@ -266,10 +266,18 @@ static void apply_new(struct tp_builder *b, const struct tp_insn *in)
     change_bytes(b, in->device, in->size, 0);
 }
 
+static void apply_reset(struct tp_builder *b, uint16_t device)
+{
+    struct device *d = &b->devices[device];
+    change_bytes(b, device, 0, d->live_bytes);
+    d->live_objects = 0;
+    d->epoch++;
+}
+
 static void apply(struct tp_builder *b, const struct tp_insn *in)
 {
     struct slot *s = tp_op_rows[in->op].rules & TP_RULE_LIVE ? &b->slots[in->slot] : NULL;
-    struct device *d = &b->devices[in->device];
+    uint32_t devices = b->program->facts.devices;
     switch (in->op) {
     case TP_ALLOC:
     case TP_ADOPT:
@@ -277,7 +285,7 @@ static void apply(struct tp_builder *b, const struct tp_insn *in)
         break;
     case TP_FREE:
         change_bytes(b, in->device, 0, s->size);
-        d->live_objects--;
+        b->devices[in->device].live_objects--;
         s->size = 0;
         break;
     case TP_REALLOC:
@@ -292,9 +300,8 @@ static void apply(struct tp_builder *b, const struct tp_insn *in)
         s->extra--;
         break;
     case TP_RESET:
-        change_bytes(b, in->device, 0, d->live_bytes);
-        d->live_objects = 0;
-        d->epoch++;
+        for (uint32_t i = tp_insn_first_device(in); i < tp_insn_end_device(in, devices); i++)
+            apply_reset(b, (uint16_t)i);
         break;
     default:
         break;
@@ -321,7 +328,7 @@ static void store(struct tp_builder *b, const struct tp_insn *in)
         f->threads = in->thread + 1u;
     if (in->stream >= f->streams && in->stream != TP_ALL_STREAMS)
         f->streams = in->stream + 1u;
-    if (in->device >= f->devices)
+    if (in->device >= f->devices && in->device != TP_ALL_DEVICES)
         f->devices = (uint16_t)(in->device + 1u);
     apply(b, in);
 }
@@ -377,7 +384,9 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
     b->event = event;
     f->ops[insn->op]++;
     f->operations += tp_op_is_operation(insn->op);
-    note_peak(b, insn->device, event, f->instructions++);
+    if (insn->device != TP_ALL_DEVICES) /* that makes nothing grow */
+        note_peak(b, insn->device, event, f->instructions);
+    f->instructions++;
     return TP_OK;
 }
 

@@ -63,13 +63,14 @@ static uint32_t scaled_ns(double ns, double scale)
     return scaled < TP_OCCUPY_MAX_NS ? (uint32_t)scaled : TP_OCCUPY_MAX_NS;
 }
 
-/* The entry of the instruction's stream; that of the device where it concerns all of them. */
-static uint64_t *entry_of(const struct tp_player *p, const struct tp_insn *insn)
+/* The entry of the instruction's stream on a device of its; that of the device where it concerns
+ * all streams. */
+static uint64_t *entry_of(const struct tp_player *p, const struct tp_insn *insn, uint32_t device)
 {
     const struct tp_occupier *o = p->occupier;
     return insn->stream == TP_ALL_STREAMS
-               ? &o->next_all[insn->device]
-               : &o->next[(size_t)insn->device * p->facts->streams + insn->stream];
+               ? &o->next_all[device]
+               : &o->next[(size_t)device * p->facts->streams + insn->stream];
 }
 
 /* The first of two times that are kept + 1, where 0 is never; `end` where neither comes. */
@@ -89,9 +90,12 @@ static uint64_t length_of(const struct tp_window *w)
 
 static void forget_times(struct tp_player *p, const struct tp_window *w)
 {
-    for (uint32_t i = 0; i < w->count; i++)
-        if (is_of_stream(w->insns[i].op))
-            *entry_of(p, &w->insns[i]) = 0;
+    for (uint32_t i = 0; i < w->count; i++) {
+        const struct tp_insn *insn = &w->insns[i];
+        for (uint32_t d = tp_insn_first_device(insn);
+             is_of_stream(insn->op) && d < tp_insn_end_device(insn, p->facts->devices); d++)
+            *entry_of(p, insn, d) = 0;
+    }
 }
 
 void tp_occupy_window(struct tp_player *p, const struct tp_window *w)
@@ -104,11 +108,14 @@ void tp_occupy_window(struct tp_player *p, const struct tp_window *w)
         const struct tp_insn *insn = &w->insns[i];
         if (!is_of_stream(insn->op))
             continue;
-        uint64_t *entry = entry_of(p, insn);
-        uint64_t next = sooner(*entry, o->next_all[insn->device], end);
-        double ns = p->facts->time_known ? (double)(next - now) : TP_OCCUPY_UNTIMED_NS;
-        o->ns[i] = scaled_ns(ns, scale);
-        *entry = now + 1;
+        for (uint32_t d = tp_insn_first_device(insn);
+             d < tp_insn_end_device(insn, p->facts->devices); d++) {
+            uint64_t *entry = entry_of(p, insn, d);
+            uint64_t next = sooner(*entry, o->next_all[d], end);
+            double ns = p->facts->time_known ? (double)(next - now) : TP_OCCUPY_UNTIMED_NS;
+            o->ns[i] = scaled_ns(ns, scale);
+            *entry = now + 1;
+        }
     }
     forget_times(p, w);
 }
@@ -178,9 +185,9 @@ static void order_before(struct tp_player *p, struct tp_source *src, const struc
 }
 
 /* The empty strategy has no source: it goes through the same stamps and queues nothing. */
-static struct tp_source *source_of(const struct tp_player *p, const struct tp_insn *insn)
+static struct tp_source *source_of(const struct tp_player *p, uint32_t device)
 {
-    struct tp_instance *in = &p->instances[insn->device];
+    struct tp_instance *in = &p->instances[device];
     return in->depth && !p->lost ? &in->stack[in->depth - 1] : NULL;
 }
 
@@ -189,10 +196,15 @@ uint64_t tp_occupy_between(struct tp_player *p, const struct tp_window *w,
 {
     uint64_t start = tp_stamp();
     struct tp_source *src;
-    if (done && p->occupier && (src = source_of(p, done)))
-        queue_after(p, src, w, done);
-    if (next && (src = source_of(p, next)))
-        order_before(p, src, next);
+    uint32_t devices = p->facts->devices;
+    for (uint32_t d = done ? tp_insn_first_device(done) : devices;
+         d < (done ? tp_insn_end_device(done, devices) : 0); d++)
+        if (p->occupier && (src = source_of(p, d)))
+            queue_after(p, src, w, done);
+    for (uint32_t d = next ? tp_insn_first_device(next) : devices;
+         d < (next ? tp_insn_end_device(next, devices) : 0); d++)
+        if ((src = source_of(p, d)))
+            order_before(p, src, next);
     uint64_t end = tp_stamp();
     p->aside_ticks += end - start;
     return end;

@@ -39,6 +39,18 @@ static struct tp_usage_device *device_of(const struct tp_player *p, const struct
     return &((struct tp_usage *)p->observer_state)->devices[insn->device];
 }
 
+/* A thread ends on each device. */
+static uint32_t first_of(const struct tp_insn *insn)
+{
+    return insn->op == TP_THREAD_END ? 0 : tp_insn_first_device(insn);
+}
+
+static uint32_t end_of(const struct tp_player *p, const struct tp_insn *insn)
+{
+    uint32_t devices = p->facts->devices;
+    return insn->op == TP_THREAD_END ? devices : tp_insn_end_device(insn, devices);
+}
+
 static void begin_instruction(const struct tp_usage *u, struct tp_usage_device *d)
 {
     struct tp_account *a = d->account;
@@ -56,11 +68,7 @@ static void before(struct tp_player *p, const struct tp_window *w, uint32_t inde
     struct tp_usage *u = p->observer_state;
     const struct tp_insn *insn = &w->insns[index];
     u->clock += u->timed ? insn->gap_ns : 0;
-    if (insn->op != TP_THREAD_END) {
-        begin_instruction(u, &u->devices[insn->device]);
-        return;
-    }
-    for (uint16_t i = 0; i < p->facts->devices; i++) /* a thread ends on each */
+    for (uint32_t i = first_of(insn); i < end_of(p, insn); i++)
         begin_instruction(u, &u->devices[i]);
 }
 
@@ -91,7 +99,8 @@ static void leaving(struct tp_player *p, uint32_t slot)
 static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
 {
     struct tp_usage *u = p->observer_state;
-    struct tp_usage_device *d = device_of(p, insn);
+    struct tp_usage_device *d = &u->devices[tp_slot_device(&p->slots[slot])];
+    (void)insn;
     d->requested -= u->objects[slot].requested;
     d->granted -= u->objects[slot].granted;
     u->objects[slot] = (struct tp_usage_object){0};
@@ -194,15 +203,12 @@ static void after(struct tp_player *p, const struct tp_window *w, uint32_t index
         tp_op_is_operation(insn->op); /* each event's outcome weighs the same, the last one's too */
     if (u->foreign && --u->until_sample == 0) {
         u->until_sample = u->sample_every;
-        tp_usage_sample_foreign(u, &u->devices[insn->device]);
+        for (uint32_t i = first_of(insn); i < end_of(p, insn); i++)
+            tp_usage_sample_foreign(u, &u->devices[i]);
     }
     if (insn->op == TP_MARK)
         tp_usage_mark(u, insn->slot, tp_window_event(w, index));
-    if (insn->op != TP_THREAD_END) {
-        end_instruction(u, &u->devices[insn->device], w, index);
-        return;
-    }
-    for (uint16_t i = 0; i < p->facts->devices; i++)
+    for (uint32_t i = first_of(insn); i < end_of(p, insn); i++)
         end_instruction(u, &u->devices[i], w, index);
 }
 

@@ -199,7 +199,7 @@ static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
     struct tp_shadow_block b = v->shadow.blocks[slot];
     if (v->status || p->broken)
         return;
-    forget(v, insn->device, slot);
+    forget(v, tp_slot_device(&p->slots[slot]), slot);
     if (insn->op == TP_FREE)
         free_again(v, insn, slot, &b);
 }

@@ -305,34 +305,36 @@ static int free_wholly(struct tp_player *p, const struct tp_slot *slot, void *th
     return status;
 }
 
-static bool is_live_on(const struct tp_slot *slot, uint16_t device)
+static bool is_live_for(const struct tp_slot *slot, const struct tp_insn *insn)
 {
-    return slot->addr && tp_slot_device(slot) == device;
+    return slot->addr && (insn->device == TP_ALL_DEVICES || tp_slot_device(slot) == insn->device);
 }
 
 static void reset_at_once(struct tp_player *p, const struct tp_insn *insn)
 {
     for (uint32_t i = 0; p->observer && i < p->facts->slots; i++)
-        if (is_live_on(&p->slots[i], insn->device))
+        if (is_live_for(&p->slots[i], insn))
             p->observer->leaving(p, i);
-    int status = p->strategy->reset(p->instances[insn->device].state);
-    if (status != TP_OK)
-        set_broken(p, insn, status);
+    for (uint32_t d = tp_insn_first_device(insn); d < tp_insn_end_device(insn, p->facts->devices);
+         d++) {
+        int status = p->strategy->reset(p->instances[d].state);
+        if (status != TP_OK)
+            set_broken(p, insn, status);
+    }
 }
 
 RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn)
 {
-    struct tp_instance *in = &p->instances[insn->device];
     bool at_once = p->strategy->reset != NULL;
     if (at_once)
         reset_at_once(p, insn);
     for (uint32_t i = 0; i < p->facts->slots; i++) {
         struct tp_slot *slot = &p->slots[i];
-        if (!is_live_on(slot, insn->device))
+        if (!is_live_for(slot, insn))
             continue;
         if (p->observer && !at_once)
             p->observer->leaving(p, i);
-        void *thr = tp_player_thread(p, in, insn->thread);
+        void *thr = tp_player_thread(p, &p->instances[tp_slot_device(slot)], insn->thread);
         int status = at_once ? TP_OK : free_wholly(p, slot, thr, insn->stream);
         if (status != TP_OK)
             set_broken(p, insn, status);
@@ -369,20 +371,25 @@ static bool play_on_object(struct tp_player *p, const struct tp_insn *insn)
 /* The part of it that is a policy's. */
 INLINE bool sync_strategy(struct tp_player *p, const struct tp_insn *insn)
 {
-    struct tp_instance *in = &p->instances[insn->device];
-    if (!p->strategy->sync)
-        return true;
-    int status = p->strategy->sync(in->state, tp_player_thread(p, in, insn->thread), insn->stream);
-    if (status != TP_OK)
-        set_broken(p, insn, status);
+    for (uint32_t d = tp_insn_first_device(insn);
+         p->strategy->sync && d < tp_insn_end_device(insn, p->facts->devices); d++) {
+        struct tp_instance *in = &p->instances[d];
+        void *thr = tp_player_thread(p, in, insn->thread);
+        int status = p->strategy->sync(in->state, thr, insn->stream);
+        if (status != TP_OK)
+            set_broken(p, insn, status);
+    }
     return true;
 }
 
 static bool play_sync(struct tp_player *p, const struct tp_insn *insn)
 {
-    struct tp_instance *in = &p->instances[insn->device];
-    if (in->depth && tp_src_has_fences(&in->stack[in->depth - 1]))
-        tp_src_synced(&in->stack[in->depth - 1], insn->stream);
+    for (uint32_t d = tp_insn_first_device(insn); d < tp_insn_end_device(insn, p->facts->devices);
+         d++) {
+        struct tp_instance *in = &p->instances[d];
+        if (in->depth && tp_src_has_fences(&in->stack[in->depth - 1]))
+            tp_src_synced(&in->stack[in->depth - 1], insn->stream);
+    }
     return sync_strategy(p, insn);
 }
 
@@ -398,9 +405,12 @@ static bool play_trim(struct tp_player *p, const struct tp_insn *insn)
         p->skipped_trims++;
         return false;
     }
-    int status = p->strategy->trim(p->instances[insn->device].state, insn->size);
-    if (status != TP_OK)
-        set_broken(p, insn, status);
+    for (uint32_t d = tp_insn_first_device(insn); d < tp_insn_end_device(insn, p->facts->devices);
+         d++) {
+        int status = p->strategy->trim(p->instances[d].state, insn->size);
+        if (status != TP_OK)
+            set_broken(p, insn, status);
+    }
     return true;
 }
 

@@ -45,7 +45,8 @@ const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limi
         return "the alignment is out of range";
     if (in->thread >= limits->threads)
         return "the thread is out of range";
-    if (in->device >= limits->devices)
+    if (in->device >= limits->devices &&
+        !(in->device == TP_ALL_DEVICES && tp_insn_may_be_of_all(in)))
         return "the device is out of range";
     if (in->stream >= limits->streams && !(in->op == TP_SYNC && in->stream == TP_ALL_STREAMS))
         return "the stream is out of range";

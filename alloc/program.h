@@ -53,6 +53,9 @@ enum tp_note {
 };
 
 #define TP_ALL_STREAMS UINT16_MAX /* in `stream` of SYNC */
+#define TP_ALL_DEVICES                                                                             \
+    UINT16_MAX /* in `device` of SYNC of all streams, of RESET and of TRIM; only                   \
+                  where a program has several */
 
 /* One instruction. gap_ns is the time since the instruction before it; 0 where time is unknown. */
 struct tp_insn {
@@ -89,6 +92,24 @@ static inline uint8_t tp_usual_align_log2(enum tp_kind kind)
 static inline bool tp_op_is_operation(unsigned op)
 {
     return op <= TP_THREAD_END;
+}
+
+/* The devices that an instruction is about: from the first up to, not with, the second. */
+static inline uint32_t tp_insn_first_device(const struct tp_insn *insn)
+{
+    return insn->device == TP_ALL_DEVICES ? 0 : insn->device;
+}
+
+static inline uint32_t tp_insn_end_device(const struct tp_insn *insn, uint32_t devices)
+{
+    return insn->device == TP_ALL_DEVICES ? devices : insn->device + 1u;
+}
+
+/* May the instruction be about all devices at once? */
+static inline bool tp_insn_may_be_of_all(const struct tp_insn *insn)
+{
+    return insn->op == TP_RESET || insn->op == TP_TRIM ||
+           (insn->op == TP_SYNC && insn->stream == TP_ALL_STREAMS);
 }
 
 /* From instruction `index` of its window on, events count from `event`. */

@@ -102,7 +102,8 @@ static void scan_window(struct scan *s, const struct tp_window *w)
             s->requested_at[in->slot] = 0; /* a reset may have ended what was there */
         else if (in->op == TP_MARK)
             s->mark = in->slot;
-        note_demand(s, in);
+        if (in->device != TP_ALL_DEVICES) /* that asks for nothing */
+            note_demand(s, in);
     }
 }
 

@@ -291,7 +291,9 @@ static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
         on_realloc(s, in);
         break;
     case TP_RESET:
-        on_reset(s, in->device);
+        for (uint32_t d = tp_insn_first_device(in); d < tp_insn_end_device(in, s->facts->devices);
+             d++)
+            on_reset(s, (uint16_t)d);
         break;
     case TP_THREAD_END:
         s->ended[in->thread]++;

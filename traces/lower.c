@@ -559,20 +559,15 @@ static int on_realloc(struct tp_lower *lo, struct context *cx)
 
 /* ---- everything else ---- */
 
-/* One instruction for the device of the event's stream, or for each device. */
+/* For the device of the event's stream, or for all of them. */
 static int per_device(struct tp_lower *lo, struct context *cx, struct tp_insn insn)
 {
-    size_t first = cx->ev->has_stream ? cx->device : 0;
-    size_t end = cx->ev->has_stream ? first + 1 : lo->streams.devices.used;
-    for (size_t device = first; device < end; device++) {
-        insn.device = (uint16_t)device;
-        if (insn.op == TP_RESET)
-            tp_objects_reset(&lo->objects, insn.device);
-        int rc = emit(lo, cx, insn);
-        if (rc != TP_OK)
-            return rc;
-    }
-    return TP_OK;
+    uint32_t devices = (uint32_t)lo->streams.devices.used;
+    insn.device = cx->ev->has_stream ? cx->device : devices > 1 ? TP_ALL_DEVICES : 0;
+    for (uint32_t d = tp_insn_first_device(&insn);
+         insn.op == TP_RESET && d < tp_insn_end_device(&insn, devices); d++)
+        tp_objects_reset(&lo->objects, (uint16_t)d);
+    return emit(lo, cx, insn);
 }
 
 static int on_sync(struct tp_lower *lo, struct context *cx)

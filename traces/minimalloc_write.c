@@ -143,7 +143,7 @@ static int write_insn(struct writer *w, const struct tp_insn *in, uint64_t event
     enum { BEGINS = 1, ENDS = 2 };
     static const unsigned char does[TP_OP_COUNT] = {
         [TP_ALLOC] = BEGINS, [TP_ADOPT] = BEGINS, [TP_REALLOC] = ENDS | BEGINS, [TP_FREE] = ENDS};
-    if (in->device != w->device)
+    if (in->device != w->device && in->device != TP_ALL_DEVICES)
         return TP_OK;
     if (in->op == TP_RESET)
         end_all(w, event);

@@ -363,14 +363,17 @@ static const uint8_t *read_reference(struct frame *f, const uint8_t *p, unsigned
 
 /* ---- everything else ---- */
 
-static const uint8_t *reset(struct frame *f, const uint8_t *p, uint16_t device)
+static const uint8_t *reset(struct frame *f, const uint8_t *p, const struct tp_insn *in)
 {
-    struct tp_tpt_device *d = &f->d->devices[device];
     if (!f->explicit_slots)
         return refuse(f, "the block does not say its slots");
-    f->d->live_bytes -= d->live_bytes;
-    d->live_bytes = d->live_objects = 0;
-    d->epoch++;
+    for (uint32_t i = tp_insn_first_device(in); i < tp_insn_end_device(in, f->d->limits.devices);
+         i++) {
+        struct tp_tpt_device *d = &f->d->devices[i];
+        f->d->live_bytes -= d->live_bytes;
+        d->live_bytes = d->live_objects = 0;
+        d->epoch++;
+    }
     return p;
 }
 
@@ -426,7 +429,8 @@ static const char *raw_wrong(const struct frame *f, const struct tp_insn *in)
         return "the alignment is out of range";
     if (in->thread >= limits->threads)
         return "the thread is out of range";
-    if (in->device >= limits->devices)
+    if (in->device >= limits->devices &&
+        !(in->device == TP_ALL_DEVICES && tp_insn_may_be_of_all(in)))
         return "the device is out of range";
     if (in->stream >= limits->streams && !(in->op == TP_SYNC && in->stream == TP_ALL_STREAMS))
         return "the stream is out of range";
@@ -449,7 +453,7 @@ static const uint8_t *read_raw(struct frame *f, const uint8_t *p, struct tp_insn
     if (wrong)
         return refuse(f, wrong);
     if (in->op == TP_RESET)
-        return reset(f, p, in->device);
+        return reset(f, p, in);
     if (!on_object(in->op))
         return p;
     if (in->slot >= d->used || !is_live(d, &d->slots[in->slot]))
@@ -473,7 +477,7 @@ static const uint8_t *read_other(struct frame *f, const uint8_t *p, unsigned hea
         in->stream = special ? TP_ALL_STREAMS : f->stream;
         return p;
     case TP_RESET:
-        return reset(f, p, f->device);
+        return reset(f, p, in);
     case TP_TRIM:
         return special ? tp_varint(p, &in->size) : p;
     case TP_THREAD_END:

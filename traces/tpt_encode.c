@@ -322,7 +322,7 @@ static void put_other(struct context *c, const struct tp_insn *in, uint64_t even
 
 static void put_insn(struct context *c, const struct tp_insn *in, uint64_t event)
 {
-    if (odd(in))
+    if (odd(in) || in->device == TP_ALL_DEVICES)
         put_raw(c, in, event);
     else if (in->op == TP_ALLOC || in->op == TP_ADOPT || in->op == TP_REALLOC)
         put_sized(c, in, event);

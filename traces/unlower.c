@@ -71,7 +71,8 @@ static void note_streams(const struct tp_window *w, uint16_t *device_of, bool *u
         const struct tp_insn *in = &w->insns[i];
         if (tells_device(in))
             device_of[in->stream] = in->device;
-        used[in->device] = true;
+        if (in->device != TP_ALL_DEVICES)
+            used[in->device] = true;
     }
 }
 
@@ -229,7 +230,8 @@ static void keep_object(struct walk *k, const struct tp_insn *in)
 static void forget_device(struct walk *k, const struct tp_insn *in, const uint16_t *device_of)
 {
     for (uint32_t slot = 0; slot < k->facts->slots; slot++)
-        if (k->objects[slot].size && device_of[k->objects[slot].stream] == in->device)
+        if (k->objects[slot].size &&
+            (in->device == TP_ALL_DEVICES || device_of[k->objects[slot].stream] == in->device))
             k->objects[slot].size = 0;
 }
 
@@ -262,10 +264,9 @@ static bool joins(struct pending *p, const struct tp_insn *in, uint64_t event,
         p->free_bytes = in->size;
         return true;
     }
-    bool each = in->op == TP_RESET || in->op == TP_TRIM ||
-                (in->op == TP_SYNC && in->stream == TP_ALL_STREAMS);
-    if (!each || p->insn.op != in->op || p->insn.size != in->size || in->gap_ns ||
-        in->device != p->insn.device + 1)
+    /* files of earlier versions have one for each device */
+    if (!tp_insn_may_be_of_all(in) || in->device == TP_ALL_DEVICES || p->insn.op != in->op ||
+        p->insn.size != in->size || in->gap_ns || in->device != p->insn.device + 1)
         return false;
     p->insn.device = in->device;
     p->all = true;
@@ -338,7 +339,11 @@ static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i, const 
         return TP_OK;
     }
     rc = flush(k);
-    k->pending = (struct pending){.insn = *in, .event = event, .time = k->time, .there = true};
+    k->pending = (struct pending){.insn = *in,
+                                  .event = event,
+                                  .time = k->time,
+                                  .there = true,
+                                  .all = in->device == TP_ALL_DEVICES};
     return rc;
 }
 

@@ -201,8 +201,8 @@ static void test_streams(void **state)
         true,
         "alloc 0 1 a8 @1; alloc 1 2 a8 s1 d1 @2; use 0 0 s2 @3; realloc 1 3 a8 s1 d1 @4; "
         "retain 1 0 s1 d1 @5; release 1 0 s1 d1 @6; free 1 3 a8 s1 d1 @7; free 0 1 a8 s2 @8; "
-        "sync 0 0 s1 d1 @9; sync 0 0 s65535 @10; sync 0 0 s65535 d1 @10; trim 0 4 @11; "
-        "trim 0 0 @12; trim 0 0 d1 @12; ");
+        "sync 0 0 s1 d1 @9; sync 0 0 s65535 d65535 @10; trim 0 4 @11; "
+        "trim 0 0 d65535 @12; ");
     struct reading r = lower(DEVICE STREAMS, SIZED("alloc", 1, 1), true);
     assert_int_equal(tp_program_facts(r.program)->streams, 3);
     assert_int_equal(tp_program_facts(r.program)->devices, 2);
@@ -226,10 +226,36 @@ static void test_reset(void **state)
            "alloc 0 5 a8 @6; free 2 3 a8 s1 d1 @7; free 0 5 a8 @8; ");
     snprintf(events, sizeof events, "%s{\"op\":\"reset\"}," SIZED("alloc", 3, 7), allocs);
     expect(DEVICE STREAMS, events, true,
-           "alloc 0 1 a8 @1; alloc 1 2 a8 @2; alloc 2 3 a8 s1 d1 @3; retain 1 0 @4; reset 0 0 @5; "
-           "reset 0 0 d1 @5; alloc 2 7 a8 @6; ");
+           "alloc 0 1 a8 @1; alloc 1 2 a8 @2; alloc 2 3 a8 s1 d1 @3; retain 1 0 @4; "
+           "reset 0 0 d65535 @5; alloc 2 7 a8 @6; ");
     snprintf(events, sizeof events, "%s{\"op\":\"reset\"},\n" ID("free", 2), allocs);
     expect_error(DEVICE STREAMS, events, true, "x.json:3: event 6 frees id 2, which is not live");
+}
+
+/* What is said of every device is said once, however many there are. */
+static void test_all_devices(void **state)
+{
+    enum { DEVICES = 256, EVENTS = 500 };
+    (void)state;
+    const struct tp_lower_cfg cfg = {.path = "x.json", .strict = true};
+    const enum tp_event_op ops[] = {TP_EV_SYNC, TP_EV_RESET, TP_EV_TRIM};
+    uint64_t repairs[TP_REPAIR_COUNT];
+    struct tp_program *p = NULL;
+    struct tp_lower *lo = NULL;
+    assert_int_equal(tp_lower_new(&cfg, &lo, NULL), TP_OK);
+    assert_int_equal(tp_lower_kind(lo, TP_KIND_DEVICE, NULL), TP_OK);
+    for (int64_t i = 0; i < DEVICES; i++)
+        assert_int_equal(tp_lower_stream(lo, i, i, NULL), TP_OK);
+    for (int i = 0; i < EVENTS; i++) {
+        const struct tp_event ev = {.op = ops[i % 3]};
+        assert_int_equal(tp_lower_event(lo, &ev, NULL), TP_OK);
+    }
+    assert_int_equal(tp_lower_finish(lo, &p, repairs, NULL), TP_OK);
+    assert_int_equal(tp_program_facts(p)->devices, DEVICES);
+    assert_int_equal(tp_program_facts(p)->instructions, EVENTS);
+    assert_int_equal(tp_program_facts(p)->operations, EVENTS);
+    tp_program_release(p);
+    tp_lower_free(lo);
 }
 
 /* ---- time ---- */
@@ -432,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_thread_comes_back),
         cmocka_unit_test(test_streams),
         cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_all_devices),
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_unknown_free),

@@ -321,8 +321,14 @@ static struct tp_insn some_insn(struct object *objects, uint32_t i, struct shape
     if (i >= SLOTS && !shape.only_blocks && random_below(30) == 0) {
         in.op = others[random_below(sizeof others)];
         in.slot = 0;
+        bool all = shape.devices > 1 && random_below(2);
+        if (all && in.op == TP_SYNC)
+            in.stream = TP_ALL_STREAMS;
+        if (all && tp_insn_may_be_of_all(&in))
+            in.device = TP_ALL_DEVICES;
         for (uint32_t k = 0; in.op == TP_RESET && k < SLOTS; k++)
-            objects[k].size = objects[k].device == in.device ? 0 : objects[k].size;
+            if (objects[k].device == in.device || in.device == TP_ALL_DEVICES)
+                objects[k].size = 0;
         if (in.op == TP_NOTE)
             in.align_log2 = TP_NOTE_SEGMENT_ALLOC;
         return in;
@@ -439,13 +445,18 @@ static void expect_realloc(struct expected *x, const struct tp_insn *in)
 
 static void expect_reset(struct expected *x, const struct tp_insn *in)
 {
-    if (x->s->reset)
-        expect(x, RESET, in);
+    struct tp_insn on = *in;
+    for (uint32_t d = tp_insn_first_device(in);
+         x->s->reset && d < tp_insn_end_device(in, x->shape->devices); d++) {
+        on.device = (uint16_t)d;
+        expect(x, RESET, &on);
+    }
     for (uint32_t i = 0; i < SLOTS; i++) {
-        if (!x->slots[i].addr || x->slots[i].object.device != in->device)
+        on.device = x->slots[i].object.device;
+        if (!x->slots[i].addr || (on.device != in->device && in->device != TP_ALL_DEVICES))
             continue;
         if (!x->s->reset)
-            expect_free(x, in, i);
+            expect_free(x, &on, i);
         x->slots[i].addr = 0;
     }
 }
@@ -481,10 +492,14 @@ static void expect_other(struct expected *x, const struct tp_insn *in)
     x->counts = tp_op_is_operation(in->op);
     if (in->op == TP_RESET)
         expect_reset(x, in);
-    if (in->op == TP_SYNC && x->s->sync)
-        assert_int_equal(expect(x, SYNC, in)->stream, in->stream);
-    if (in->op == TP_TRIM && x->s->trim)
-        assert_int_equal(expect(x, TRIM, in)->size, in->size);
+    for (uint32_t d = tp_insn_first_device(in); d < tp_insn_end_device(in, x->shape->devices);
+         d++) {
+        on.device = (uint16_t)d;
+        if (in->op == TP_SYNC && x->s->sync)
+            assert_int_equal(expect(x, SYNC, &on)->stream, in->stream);
+        if (in->op == TP_TRIM && x->s->trim)
+            assert_int_equal(expect(x, TRIM, &on)->size, in->size);
+    }
     if (in->op == TP_TRIM && !x->s->trim)
         x->counts = false, x->skipped_trims++;
     for (on.device = 0; in->op == TP_THREAD_END && on.device < x->shape->devices; on.device++)

@@ -14,8 +14,8 @@
  * A trace chooses keys: sizes, and with them the addresses of a simulated device. Those that were
  * chosen to meet lie ever further from home. One that would lie TP_ADDR_MAP_FAR slots away, which
  * does not happen by chance, makes the map mix anew with a secret number. Until then it mixes
- * without one, so that equal programs take equal numbers of instructions. No search goes further
- * than the furthest entry. */
+ * with one that is known, so that equal programs take equal numbers of instructions. A removal
+ * looks no further than the furthest entry. */
 #ifndef TP_ADDR_MAP_H
 #define TP_ADDR_MAP_H
 
@@ -40,7 +40,7 @@ struct tp_addr_entry {
 struct tp_addr_map {
     struct tp_addr_entry *slots; /* `mask + 1` of them, or NULL before the first insertion */
     uint64_t mask;
-    uint64_t secret; /* that keys are mixed with; 0: none was needed */
+    uint64_t factor; /* that keys are mixed with: odd; TP_ADDR_MAP_FACTOR, or a secret */
     uint32_t count;  /* entries */
     uint16_t reach;  /* no entry lies further from its home, in slots; TP_ADDR_MAP_ANY: or may */
     uint8_t shift;   /* 64 - log2(slots) */
@@ -51,8 +51,9 @@ struct tp_addr_map {
 };
 
 #define TP_ADDR_MAP_FIRST_LOG2 6u
-#define TP_ADDR_MAP_MOST       (UINT32_C(1) << 31) /* entries */
-#define TP_ADDR_MAP_FAR        256u                /* slots; ln(entries) / 0.19 is to be expected */
+#define TP_ADDR_MAP_FACTOR     UINT64_C(0x9E3779B97F4A7C15) /* 2^64 / golden ratio */
+#define TP_ADDR_MAP_MOST       (UINT32_C(1) << 31)          /* entries */
+#define TP_ADDR_MAP_FAR        256u /* slots; ln(entries) / 0.19 is to be expected */
 #define TP_ADDR_MAP_ANY        UINT16_MAX
 #define TP_ADDR_MAP_REMIXES    8u /* then it is not the secret that is at fault */
 
@@ -60,7 +61,8 @@ struct tp_addr_map {
 static inline void tp_addr_map_init(struct tp_addr_map *map, tp_addr_map_get_fn *get,
                                     tp_addr_map_put_fn *put, void *ctx)
 {
-    *map = (struct tp_addr_map){.get = get, .put = put, .ctx = ctx, .shift = 64};
+    *map = (struct tp_addr_map){
+        .get = get, .put = put, .ctx = ctx, .shift = 64, .factor = TP_ADDR_MAP_FACTOR};
 }
 
 /* A zeroed map, or one whose fini ran, is fine. */
@@ -79,15 +81,9 @@ static inline void tp_addr_map_fini(struct tp_addr_map *map)
  * unlucky steps (every 2,016 bytes) the average look-up then passes 179 entries. */
 static inline uint64_t tp_addr_map_home(const struct tp_addr_map *map, uint64_t key)
 {
-    const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15); /* 2^64 / golden ratio, odd */
-    uint64_t mixed = (key ^ map->secret) * golden;
+    uint64_t mixed = key * map->factor;
     mixed ^= mixed >> 32;
-    return (mixed * golden) >> map->shift;
-}
-
-static inline bool tp_addr_map_is_beyond(const struct tp_addr_map *map, uint64_t distance)
-{
-    return distance > map->reach && map->reach != TP_ADDR_MAP_ANY;
+    return (mixed * map->factor) >> map->shift;
 }
 
 /* The value of a key, valid until the next insertion or removal; NULL when there is none. */
@@ -95,15 +91,19 @@ static inline uint64_t *tp_addr_map_find(const struct tp_addr_map *map, uint64_t
 {
     if (!map->slots || !key)
         return NULL;
-    uint64_t home = tp_addr_map_home(map, key);
-    for (uint64_t i = home;; i = (i + 1) & map->mask) {
+    for (uint64_t i = tp_addr_map_home(map, key);; i = (i + 1) & map->mask) {
         struct tp_addr_entry *e = &map->slots[i];
         TP_STEP();
         if (e->key == key)
             return &e->value;
-        if (!e->key || __builtin_expect(tp_addr_map_is_beyond(map, (i - home) & map->mask), 0))
+        if (!e->key)
             return NULL;
     }
+}
+
+static inline bool tp_addr_map_is_beyond(const struct tp_addr_map *map, uint64_t distance)
+{
+    return distance > map->reach && map->reach != TP_ADDR_MAP_ANY;
 }
 
 /* For a key that is not there, into a table with a free slot: how far from its home. */
@@ -127,7 +127,7 @@ static inline bool tp_addr_map_reach(struct tp_addr_map *map, uint64_t distance)
 }
 
 /* Moves all entries into a table of so many slots. TP_ENOMEM: the map is as it was. */
-static inline int tp_addr_map_move(struct tp_addr_map *map, uint64_t slots, uint64_t secret)
+static inline int tp_addr_map_move(struct tp_addr_map *map, uint64_t slots, uint64_t factor)
 {
     struct tp_addr_map old = *map;
     struct tp_addr_entry *fresh = map->get(map->ctx, (size_t)slots * sizeof *fresh);
@@ -136,7 +136,7 @@ static inline int tp_addr_map_move(struct tp_addr_map *map, uint64_t slots, uint
     map->slots = fresh;
     map->mask = slots - 1;
     map->shift = (uint8_t)(64 - __builtin_ctzll(slots));
-    map->secret = secret;
+    map->factor = factor;
     map->reach = 0;
     for (uint64_t i = 0; old.slots && i <= old.mask; i++)
         if (old.slots[i].key)
@@ -158,7 +158,7 @@ static inline int tp_addr_map_reserve(struct tp_addr_map *map, uint64_t entries)
         return TP_ENOMEM;
     if (map->slots && slots == map->mask + 1)
         return TP_OK;
-    int rc = tp_addr_map_move(map, slots, map->secret);
+    int rc = tp_addr_map_move(map, slots, map->factor);
     if (!rc)
         map->remixed = 0;
     return rc;
@@ -174,7 +174,7 @@ __attribute__((noinline, unused)) static void tp_addr_map_stretch(struct tp_addr
         return;
     map->remixed++;
     if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) == (ssize_t)sizeof secret)
-        tp_addr_map_move(map, map->mask + 1, secret);
+        tp_addr_map_move(map, map->mask + 1, secret | 1);
 }
 
 /* Adds a key (not 0) that is not there. TP_OK, or TP_ENOMEM with the map as it was. */

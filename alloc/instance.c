@@ -204,7 +204,7 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
     for (uint32_t d = devices; d-- > 0;) {
         struct tp_instance *in = &p->instances[d];
         close_instance(p, in);
-        if (!status && err)
+        if (!status && err && !p->undrained)
             status = check_left(p, in, err);
     }
     if (p->lost && err && p->instances)

@@ -100,6 +100,16 @@ INLINE struct hot hot_of(const struct tp_player *p)
                         p->thread_stride,   p->instances[0].state, p->instances[0].threads};
 }
 
+/* Of a window: from one instruction up to, not with, another. */
+struct part {
+    uint32_t from, to;
+};
+
+enum {
+    PART_MOST = 4096,  /* instructions between two looks whether the user wants to go ... */
+    PART_NS = 50000000 /* ... that should not take longer */
+};
+
 /* What a variant of the loop is compiled for. */
 struct variant {
     enum mode mode;
@@ -474,17 +484,18 @@ INLINE bool play_other(struct tp_player *p, const struct tp_insn *insn, struct v
     return v.device && insn->op == TP_SYNC ? play_sync_on_device(p, insn) : play_rare(p, insn);
 }
 
-/* `counts` is a constant on the paths without a failure, so the test for a stop costs them nothing.
- */
-INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct variant v)
+/* A part of a window: from one instruction up to, not with, another. `counts` is a constant on the
+ * paths without a failure, so the test for a stop costs them nothing. */
+INLINE void play_part(struct tp_player *p, const struct tp_window *w, struct part part,
+                      struct variant v)
 {
-    const struct tp_insn *const end = w->insns + w->count;
+    const struct tp_insn *const end = w->insns + part.to;
     __asm__ volatile("" : : "ri"(v.copy)); /* or the compiler makes one of equal functions */
     const struct hot hot = hot_of(p);
     struct standing standing = {.rq.align = 1};
-    uint32_t *tick = p->ticks;
+    uint32_t *tick = p->ticks + (v.mode == MODE_LATENCY ? part.from : 0);
     uint64_t start = v.mode == MODE_LATENCY ? tp_stamp() : 0;
-    for (const struct tp_insn *insn = w->insns; insn != end; insn++) {
+    for (const struct tp_insn *insn = w->insns + part.from; insn != end; insn++) {
         bool counts;
         if (v.clocked)
             p->now_ns += insn->gap_ns + p->tick_ns;
@@ -505,7 +516,8 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct v
             *tick++ = reading(counts, now - start);
             start = now;
         }
-        if (v.device && __builtin_expect(p->lost || p->unqueued || tp_player_interrupted(p), 0)) {
+        if ((v.device || v.touch == TP_TOUCH_ALL) &&
+            __builtin_expect(p->lost || p->unqueued || tp_player_interrupted(p), 0)) {
             end_window(p, insn);
             counts = false;
         }
@@ -515,14 +527,15 @@ INLINE void play_window(struct tp_player *p, const struct tp_window *w, struct v
             return;
         }
     }
-    if (v.occupied && w->count)
+    if (v.occupied && part.to == w->count)
         tp_occupy_between(p, w, end - 1, NULL);
 }
 
 /* The variants that are worth their code. A clock is a sum in memory that takes 1.5 ns a round: not
  * where nobody reads it. Memory that can be touched has no clock. */
-#define PLAY(...) play_window(p, w, (struct variant){__VA_ARGS__})
-INLINE void play(struct tp_player *p, const struct tp_window *w, enum mode mode, int copy)
+#define PLAY(...) play_part(p, w, part, (struct variant){__VA_ARGS__})
+INLINE void play(struct tp_player *p, const struct tp_window *w, struct part part, enum mode mode,
+                 int copy)
 {
     const struct tp_program_facts *f = p->facts;
     bool one_device = f->devices == 1, alone = one_device && f->threads == 1 && f->streams == 1;
@@ -545,7 +558,8 @@ INLINE void play(struct tp_player *p, const struct tp_window *w, enum mode mode,
 }
 
 /* Nothing is touched there, and the clock is the device's. */
-INLINE void play_on_device(struct tp_player *p, const struct tp_window *w, enum mode mode, int copy)
+INLINE void play_on_device(struct tp_player *p, const struct tp_window *w, struct part part,
+                           enum mode mode, int copy)
 {
     const struct tp_program_facts *f = p->facts;
     if (p->occupier)
@@ -556,47 +570,79 @@ INLINE void play_on_device(struct tp_player *p, const struct tp_window *w, enum 
         PLAY(mode, TP_TOUCH_NONE, false, false, false, copy, true, false);
 }
 
-static void play_latency(struct tp_player *p, const struct tp_window *w)
+typedef void part_fn(struct tp_player *p, const struct tp_window *w, struct part part);
+
+static void play_latency(struct tp_player *p, const struct tp_window *w, struct part part)
 {
-    play(p, w, MODE_LATENCY, 0);
+    play(p, w, part, MODE_LATENCY, 0);
 }
 
-static void play_latency_on_device(struct tp_player *p, const struct tp_window *w)
+static void play_latency_on_device(struct tp_player *p, const struct tp_window *w, struct part part)
 {
-    play_on_device(p, w, MODE_LATENCY, 0);
+    play_on_device(p, w, part, MODE_LATENCY, 0);
+}
+
+static void play_observed(struct tp_player *p, const struct tp_window *w, struct part part)
+{
+    play(p, w, part, MODE_OBSERVED, 0);
+}
+
+static void play_observed_on_device(struct tp_player *p, const struct tp_window *w,
+                                    struct part part)
+{
+    play_on_device(p, w, part, MODE_OBSERVED, 0);
+}
+
+/* Between two parts of a window the user is heard. A part grows from one instruction until what
+ * begins it does not show, and shrinks where a policy or its source is slow. */
+INLINE void play_parts(struct tp_player *p, const struct tp_window *w, enum mode mode,
+                       part_fn *play_one)
+{
+    struct part part = {0, 0};
+    const struct tp_clock *clock = p->cfg->clock;
+    const uint64_t most = clock ? (uint64_t)(PART_NS / clock->ns_per_tick) : UINT64_MAX;
+    uint64_t before = tp_stamp();
+    while (part.to < w->count && !p->stop) {
+        part.from = part.to;
+        part.to += w->count - part.from <= p->part ? w->count - part.from : p->part + 1;
+        play_one(p, w, part);
+        if (p->stop)
+            return;
+        uint64_t now = tp_stamp();
+        if (now - before > most)
+            p->part /= 2;
+        else if (p->part < PART_MOST - 1 && now - before < most / 4)
+            p->part = 2 * p->part + 1;
+        before = now;
+        if (__builtin_expect(tp_player_interrupted(p), 0)) {
+            end_window(p, &w->insns[part.to - 1]);
+            p->stopped = part.to - 1;
+            skip_rest(p, w, part.to, mode);
+        }
+    }
 }
 
 void tp_play_latency(struct tp_player *p, const struct tp_window *w)
 {
-    (p->device ? play_latency_on_device : play_latency)(p, w);
-}
-
-static void play_observed(struct tp_player *p, const struct tp_window *w)
-{
-    play(p, w, MODE_OBSERVED, 0);
-}
-
-static void play_observed_on_device(struct tp_player *p, const struct tp_window *w)
-{
-    play_on_device(p, w, MODE_OBSERVED, 0);
+    play_parts(p, w, MODE_LATENCY, p->device ? play_latency_on_device : play_latency);
 }
 
 void tp_play_observed(struct tp_player *p, const struct tp_window *w)
 {
-    (p->device ? play_observed_on_device : play_observed)(p, w);
+    play_parts(p, w, MODE_OBSERVED, p->device ? play_observed_on_device : play_observed);
 }
 
 /* A call through a pointer that has had one target all its life is predicted faster, by 0.65 ns an
  * event on Zen 4, than one that has had several. So the loop exists LOOPS times, and each strategy
  * of a command has its own; otherwise the first of a table would look faster than the second. */
 #define LOOP(n)                                                                                    \
-    static void play_untimed_##n(struct tp_player *p, const struct tp_window *w)                   \
+    static void play_untimed_##n(struct tp_player *p, const struct tp_window *w, struct part part) \
     {                                                                                              \
-        play(p, w, MODE_UNTIMED, n);                                                               \
+        play(p, w, part, MODE_UNTIMED, n);                                                         \
     }                                                                                              \
-    static void play_device_##n(struct tp_player *p, const struct tp_window *w)                    \
+    static void play_device_##n(struct tp_player *p, const struct tp_window *w, struct part part)  \
     {                                                                                              \
-        play_on_device(p, w, MODE_UNTIMED, n);                                                     \
+        play_on_device(p, w, part, MODE_UNTIMED, n);                                               \
     }
 LOOP(0) /* of the empty strategy */
 LOOP(1)
@@ -608,13 +654,13 @@ enum { LOOPS = 6 };
 
 void tp_play_untimed(struct tp_player *p, const struct tp_window *w)
 {
-    static tp_play_fn *const loops[LOOPS] = {play_untimed_0, play_untimed_1, play_untimed_2,
-                                             play_untimed_3, play_untimed_4, play_untimed_5};
-    static tp_play_fn *const device_loops[LOOPS] = {play_device_0, play_device_1, play_device_2,
-                                                    play_device_3, play_device_4, play_device_5};
+    static part_fn *const loops[LOOPS] = {play_untimed_0, play_untimed_1, play_untimed_2,
+                                          play_untimed_3, play_untimed_4, play_untimed_5};
+    static part_fn *const device_loops[LOOPS] = {play_device_0, play_device_1, play_device_2,
+                                                 play_device_3, play_device_4, play_device_5};
     bool empty = p->strategy == &tp_strategy_empty;
     uint32_t copy = empty ? 0 : 1 + p->cfg->nth % (LOOPS - 1);
-    (p->device ? device_loops : loops)[copy](p, w);
+    play_parts(p, w, MODE_UNTIMED, (p->device ? device_loops : loops)[copy]);
 }
 
 int tp_player_fault(struct tp_player *p, int status, struct tp_err *err)
@@ -695,6 +741,10 @@ void tp_player_drain(struct tp_player *p)
         struct tp_slot *slot = &p->slots[i];
         if (!slot->addr)
             continue;
+        if (!p->device && tp_player_interrupted(p)) {
+            p->undrained = true; /* the end of the strategy gives it back */
+            return;
+        }
         void *thr = tp_player_thread(p, &p->instances[tp_slot_device(slot)], 0);
         free_wholly(p, slot, thr, 0);
         slot->addr = 0;

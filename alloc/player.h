@@ -103,6 +103,8 @@ struct tp_player {
     uint64_t operations_max; /* a replay ends behind the window with so many; 0: never */
     uint64_t until_stop;     /* operations up to a stop, which is one of them */
     uint64_t skipped_trims;
+    uint32_t part;  /* played without a look at cfg->interrupted: so many and one more */
+    bool undrained; /* interrupted: blocks are left to the end of the strategy */
     const struct tp_observer *observer; /* NULL in the timed passes */
     void *observer_state;
     uint32_t *ticks; /* of the window, latency pass only */

@@ -2,6 +2,7 @@
 #include "cmd/open_trace.h"
 
 #include "cmd/registry.h"
+#include "cmd/stop.h"
 
 #include <string.h>
 #include <strings.h>
@@ -52,7 +53,8 @@ int tp_open_trace(const char *path, const struct tp_open_opts *o, bool empty, st
         .event_limit = o->limit,
         .read = {.space = o->space,
                  .device = o->device == TP_OPT_KEYWORD(0) ? -1 : (int64_t)o->device,
-                 .max_memory = o->max_memory},
+                 .max_memory = o->max_memory,
+                 .stop = tp_stop_asked},
         .drop_initial = o->initial_heap == TP_INITIAL_DROP,
         .allow_empty = empty};
     int rc = tp_trace_open(&cfg, out, err);

@@ -50,7 +50,8 @@ struct tp_read_opts {
     const char *space;   /* name of a memory space, or "all"; NULL: the one with most bytes */
     int64_t device;      /* of formats that number devices; -1: all that have events */
     uint64_t max_memory; /* bytes that reading may take; 0: TP_MAX_MEMORY */
-    bool strict;         /* a file of which only a part can be read is an error */
+    int (*stop)(struct tp_err *err); /* asked from time to time; its status ends the reading */
+    bool strict;                     /* a file of which only a part can be read is an error */
 };
 
 static inline uint64_t tp_max_memory(const struct tp_read_opts *o)

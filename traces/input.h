@@ -19,6 +19,11 @@ struct tp_input;
  * flat memory. */
 int tp_input_open(const char *path, uint64_t max_memory, struct tp_input **out, struct tp_err *err);
 
+/* The same; `stop`, which may be NULL, is asked before bytes are read and while they are waited
+ * for, and its status ends the reading. */
+int tp_input_open_until(const char *path, uint64_t max_memory, int (*stop)(struct tp_err *err),
+                        struct tp_input **out, struct tp_err *err);
+
 /* The same from memory, which must outlive the input: only tests and fuzzers hold a trace there.
  * `name` is for messages. */
 int tp_input_memory(const char *name, const void *data, size_t size, uint64_t max_memory,

@@ -42,6 +42,8 @@ static const char *const repair_hints[TP_REPAIR_COUNT] = {
                             "what is whole",
 };
 
+enum { ASK_AFTER = 4096 };
+
 struct tp_lower {
     const char *path;
     bool strict, kind_given;
@@ -53,6 +55,7 @@ struct tp_lower {
     struct tp_threads threads;
     struct tp_streams streams;
     uint64_t dropped;    /* by drop_initial */
+    uint32_t unasked;    /* events since cfg.stop was asked, and some before */
     uint64_t count;      /* events taken, the current one included */
     uint64_t now_ns;     /* of the last event that had a time */
     uint64_t emitted_ns; /* up to where gaps have been written */
@@ -704,6 +707,9 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
         [TP_EV_NOTE] = on_note};
     assert((unsigned)ev->op < TP_EV_COUNT);
     struct context cx = {.ev = ev, .err = err};
+    int stop = lo->cfg.stop && ++lo->unasked % ASK_AFTER == 0 ? lo->cfg.stop(err) : TP_OK;
+    if (__builtin_expect(stop != TP_OK, 0))
+        return stop;
     int rc = ev->op == TP_EV_INITIAL ? begin_initial(lo, ev, err)
              : ev->uncounted         ? begin(lo, err)
                                      : count_event(lo, err);

@@ -37,13 +37,14 @@ struct tp_lower;
 struct tp_lower_cfg {
     const char *path; /* for messages; borrowed for the lifetime of the lowering */
     bool strict;
-    uint64_t memory_limit; /* of the program; 0 = default */
-    uint64_t event_limit;  /* events to take; 0 = all */
-    uint64_t max_memory;   /* bytes for live objects; 0 = no limit */
-    bool drop_initial;     /* leave out what was live when recording began, and all that becomes of
-                              it: such ids are known, but in no count and in no program */
-    tp_window_sink *sink;  /* takes every window instead of the program, which then has none; */
-    void *sink_ctx;        /* NULL: the program keeps them */
+    uint64_t memory_limit;           /* of the program; 0 = default */
+    uint64_t event_limit;            /* events to take; 0 = all */
+    uint64_t max_memory;             /* bytes for live objects; 0 = no limit */
+    int (*stop)(struct tp_err *err); /* asked from time to time; its status refuses an event */
+    bool drop_initial;    /* leave out what was live when recording began, and all that becomes of
+                             it: such ids are known, but in no count and in no program */
+    tp_window_sink *sink; /* takes every window instead of the program, which then has none; */
+    void *sink_ctx;       /* NULL: the program keeps them */
 };
 
 int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct tp_err *err);

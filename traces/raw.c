@@ -39,6 +39,18 @@ static size_t from_memory(struct tp_raw *raw, void *into, size_t room)
     return n;
 }
 
+enum { ASK_AFTER_MS = 250 };
+
+/* A pipe may have nothing for hours, and a signal may come just before a read begins. */
+static int wait_for_bytes(const struct tp_raw *raw, struct tp_err *err)
+{
+    struct pollfd ready = {.fd = raw->fd, .events = POLLIN};
+    int rc = raw->stop ? raw->stop(err) : TP_OK;
+    while (raw->stop && !raw->again && rc == TP_OK && poll(&ready, 1, ASK_AFTER_MS) <= 0)
+        rc = raw->stop(err);
+    return rc;
+}
+
 static ssize_t from_descriptor(const struct tp_raw *raw, void *into, size_t room)
 {
     for (;;) {
@@ -60,6 +72,9 @@ int tp_raw_read(struct tp_raw *raw, void *into, size_t room, size_t *got, struct
     if (raw->fd < 0) {
         *got = from_memory(raw, into, room);
     } else {
+        int rc = wait_for_bytes(raw, err);
+        if (rc != TP_OK)
+            return rc;
         ssize_t n = from_descriptor(raw, into, room);
         if (n < 0)
             return tp_fail(err, TP_EIO, "%s: cannot be read: %s", raw->name, strerror(errno));

@@ -135,7 +135,7 @@ static int open_sample(const struct tp_trace_cfg *cfg, struct tp_input **in,
         if (n < 0 || (size_t)n >= sizeof path)
             continue;
         if (access(path, F_OK) == 0)
-            return tp_input_open(path, tp_max_memory(&cfg->read), in, err);
+            return tp_input_open_until(path, tp_max_memory(&cfg->read), cfg->read.stop, in, err);
     }
     *made = sample_profile(cfg, name);
     return *made ? TP_OK : unknown_sample(cfg, name, err);
@@ -333,6 +333,7 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
                                        .memory_limit = cfg->memory_limit,
                                        .event_limit = cfg->event_limit,
                                        .max_memory = tp_max_memory(&cfg->read),
+                                       .stop = cfg->read.stop,
                                        .drop_initial = cfg->drop_initial};
     int rc = tp_lower_new(&lower, &lo, err);
     const struct tp_reading reading = {.in = in,
@@ -364,6 +365,7 @@ static int lower_again(const struct tp_trace_cfg *cfg, const char *path, struct 
                                        .memory_limit = cfg->memory_limit,
                                        .event_limit = cfg->event_limit,
                                        .max_memory = tp_max_memory(&cfg->read),
+                                       .stop = cfg->read.stop,
                                        .drop_initial = cfg->drop_initial};
     int rc = tp_lower_new(&lower, &lo, err);
     if (rc == TP_OK)
@@ -423,6 +425,7 @@ static int make_trace(const struct tp_trace_cfg *cfg, const struct tp_profile *p
     struct tp_lower *lo = NULL;
     const struct tp_lower_cfg lower = {.path = out->path,
                                        .strict = true,
+                                       .stop = cfg->read.stop,
                                        .memory_limit = cfg->memory_limit,
                                        .event_limit = cfg->event_limit};
     int rc = tp_lower_new(&lower, &lo, err);
@@ -468,7 +471,7 @@ int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct t
         return rc;
     rc = tp_trace_is_sample(cfg->path)
              ? open_sample(cfg, &in, &made, err)
-             : tp_input_open(cfg->path, tp_max_memory(&cfg->read), &in, err);
+             : tp_input_open_until(cfg->path, tp_max_memory(&cfg->read), cfg->read.stop, &in, err);
     if (rc != TP_OK)
         return rc;
     rc = made ? open_made(cfg, made, out, err) : open_input(cfg, format, in, out, err);

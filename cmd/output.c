@@ -1,5 +1,8 @@
-/* See output.h. The new file gets its name by a rename that fails where the name is taken, or, with
- * force, by one that does not. */
+/* See output.h. A file has no name while it is written (O_TMPFILE), so that whatever ends the
+ * process leaves nothing behind. It gets its name by a link that fails where the name is taken;
+ * with force, a name beside it and at once a rename, which is the only moment at which a kill
+ * leaves one. Where the file system has no files without a name, it is written beside its place
+ * under another name. */
 #include "cmd/output.h"
 
 #include "cmd/cli.h"
@@ -55,22 +58,67 @@ int tp_output_check(const char *path, bool force, struct tp_err *err)
     return access(folder, W_OK | X_OK) ? fail_write(path, err) : TP_OK;
 }
 
-static int open_temporary(struct tp_output *o, struct tp_err *err)
+/* How a link finds a file without a name; needs /proc. */
+static void name_of_descriptor(int fd, char *out, size_t size)
+{
+    snprintf(out, size, "/proc/self/fd/%d", fd);
+}
+
+/* A descriptor of a file without a name that can be given one; -1: not here. */
+static int open_nameless(const char *path)
+{
+    char folder[4096], name[32];
+    folder_of(path, folder, sizeof folder);
+    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -1;
+    name_of_descriptor(fd, name, sizeof name);
+    if (access(name, F_OK) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static int name_temporary(struct tp_output *o, struct tp_err *err)
 {
     size_t size = strlen(o->path) + sizeof ".tmpXXXXXX";
     o->temporary = malloc(size);
     if (!o->temporary)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     snprintf(o->temporary, size, "%s.tmpXXXXXX", o->path);
-    int fd = mkstemp(o->temporary);
+    return TP_OK;
+}
+
+static void forget_temporary(struct tp_output *o)
+{
+    free(o->temporary);
+    o->temporary = NULL;
+}
+
+static int open_beside(struct tp_output *o, int *out, struct tp_err *err)
+{
+    int status = name_temporary(o, err);
+    if (status)
+        return status;
+    int fd = mkostemp(o->temporary, O_CLOEXEC);
     if (fd < 0) {
-        free(o->temporary);
-        o->temporary = NULL;
+        forget_temporary(o);
         return fail_write(o->path, err);
     }
     mode_t mask = umask(0);
     umask(mask);
     fchmod(fd, 0666 & ~mask);
+    *out = fd;
+    return TP_OK;
+}
+
+static int open_temporary(struct tp_output *o, struct tp_err *err)
+{
+    int fd = open_nameless(o->path);
+    o->nameless = fd >= 0;
+    int status = o->nameless ? TP_OK : open_beside(o, &fd, err);
+    if (status)
+        return status;
     o->file = fdopen(fd, "w");
     if (!o->file)
         close(fd);
@@ -94,6 +142,41 @@ int tp_output_open(struct tp_output *o, const char *path, bool force, struct tp_
     return status;
 }
 
+/* A name beside the place, which is taken: mkstemp finds one that is free, and goes again. */
+static int link_beside(struct tp_output *o, const char *source, struct tp_err *err)
+{
+    enum { TRIES = 100 };
+    int status = name_temporary(o, err);
+    size_t end = status ? 0 : strlen(o->temporary) - strlen("XXXXXX");
+    for (int i = 0; !status && i < TRIES; i++) {
+        memcpy(o->temporary + end, "XXXXXX", sizeof "XXXXXX");
+        int fd = mkostemp(o->temporary, O_CLOEXEC);
+        if (fd < 0)
+            break;
+        close(fd);
+        unlink(o->temporary);
+        if (linkat(AT_FDCWD, source, AT_FDCWD, o->temporary, AT_SYMLINK_FOLLOW) == 0)
+            return TP_OK;
+        if (errno != EEXIST)
+            break;
+    }
+    forget_temporary(o);
+    return status ? status : fail_write(o->path, err);
+}
+
+/* Gives the file that has none the name it was written for, or one beside it that is to be moved.
+ */
+static int link_nameless(struct tp_output *o, int fd, struct tp_err *err)
+{
+    char source[32];
+    name_of_descriptor(fd, source, sizeof source);
+    if (linkat(AT_FDCWD, source, AT_FDCWD, o->path, AT_SYMLINK_FOLLOW) == 0)
+        return TP_OK;
+    if (errno != EEXIST)
+        return fail_write(o->path, err);
+    return o->force ? link_beside(o, source, err) : fail_exists(o->path, err);
+}
+
 static int place(struct tp_output *o, struct tp_err *err)
 {
     if (!o->temporary)
@@ -111,10 +194,17 @@ static int place(struct tp_output *o, struct tp_err *err)
 int tp_output_commit(struct tp_output *o, struct tp_err *err)
 {
     int status = tp_finish_output(o->file, o->path, err);
+    int fd = o->nameless && !status ? fcntl(fileno(o->file), F_DUPFD_CLOEXEC, 0) : -1;
+    if (o->nameless && !status && fd < 0)
+        status = fail_write(o->path, err);
     errno = 0;
     if (fclose(o->file) && !status)
         status = fail_write(o->path, err);
     o->file = NULL;
+    if (!status && o->nameless)
+        status = link_nameless(o, fd, err);
+    if (fd >= 0)
+        close(fd);
     if (!status)
         status = place(o, err);
     tp_output_discard(o);

@@ -9,7 +9,9 @@
 
 struct tp_output {
     FILE *file;
-    char *path, *temporary; /* owned; temporary NULL: written in place (a device, a pipe) */
+    char *path, *temporary; /* owned; temporary: its name so far, which must go; NULL: none */
+    bool nameless;          /* it gets its name when it is whole; else, without a temporary one, it
+                               is written in place (a device, a pipe) */
     bool force;
 };
 
@@ -17,7 +19,7 @@ struct tp_output {
  * set, TP_EIO when its folder cannot be written. */
 int tp_output_check(const char *path, bool force, struct tp_err *err);
 
-/* Opens a temporary file beside `path`. */
+/* Opens a file that is not there for others yet. */
 int tp_output_open(struct tp_output *o, const char *path, bool force, struct tp_err *err);
 
 /* Flushes, checks, and puts the file in its place; on failure nothing is left. */

@@ -95,8 +95,6 @@ void tp_check_release(struct tp_check *k)
     for (size_t i = 0; i < k->trace_count; i++)
         tp_prepared_release(&k->traces[i]);
     free(k->traces);
-    if (k->folder[0])
-        tp_measure_folder_remove(k->folder);
     free(k->gate.cells);
     free(k->findings.items);
     free(k->moved);

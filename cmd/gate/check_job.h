@@ -59,7 +59,6 @@ struct tp_check {
     char file[TP_BASELINE_PATH]; /* the baseline */
     bool has_baseline;           /* and it could be read */
     struct tp_baseline baseline;
-    char folder[TP_BASELINE_PATH]; /* of the prepared traces; "": none yet */
     struct tp_prepared *traces;
     size_t trace_count;
     struct tp_check_cell *cells;

@@ -13,23 +13,16 @@ static const struct tp_open_opts plain = {.device = TP_OPT_KEYWORD(0),
 
 int tp_check_prepare(struct tp_check *k, const char *path, size_t *index, struct tp_err *err)
 {
-    int status = TP_OK;
     for (size_t i = 0; i < k->trace_count; i++)
         if (!strcmp(k->traces[i].given, path)) {
             *index = i;
             return TP_OK;
         }
-    if (!k->folder[0])
-        status = tp_measure_folder(k->folder, sizeof k->folder, err);
-    if (status) {
-        k->folder[0] = '\0';
-        return status;
-    }
     struct tp_prepared *more = realloc(k->traces, (k->trace_count + 1) * sizeof *more);
     if (!more)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     k->traces = more;
-    status = tp_measure_prepare(path, &plain, k->folder, &more[k->trace_count], err);
+    int status = tp_measure_prepare(path, &plain, &more[k->trace_count], err);
     if (status) {
         tp_prepared_release(&more[k->trace_count]);
         return status;

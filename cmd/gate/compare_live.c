@@ -31,7 +31,6 @@ struct contest {
 };
 
 struct tp_compare_live {
-    char folder[4096];
     struct tp_gpu gpu;
     struct contest *contests;
     size_t count;
@@ -280,14 +279,10 @@ static void choose_arguments(struct tp_compare_live *live, const struct tp_compa
 static int prepare(struct tp_compare_live *live, const struct tp_compare_opts *o,
                    char *const *words, size_t count, struct tp_err *err)
 {
-    int status = tp_measure_folder(live->folder, sizeof live->folder, err);
-    if (status) {
-        live->folder[0] = '\0';
-        return status;
-    }
+    int status = TP_OK;
     for (size_t i = 0; !status && i < count; i++) {
         struct contest *k = &live->contests[live->count++];
-        status = tp_measure_prepare(words[i], &o->open, live->folder, &k->trace, err);
+        status = tp_measure_prepare(words[i], &o->open, &k->trace, err);
         if (!status)
             status = make_job(k, o, &live->gpu, err);
         if (!status)
@@ -339,7 +334,5 @@ void tp_compare_live_release(struct tp_compare_live *live)
     }
     free(live->contests);
     tp_gpu_close(&live->gpu);
-    if (live->folder[0])
-        tp_measure_folder_remove(live->folder);
     free(live);
 }

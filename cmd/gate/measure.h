@@ -50,11 +50,13 @@ int tp_measure_core(void);
 /* Whether this process may use that core. */
 bool tp_measure_has_core(uint64_t core);
 
-/* Reads a trace of any form once and writes it as a .tpt into `folder`, so that every child opens
- * the same program at once. `path` gets its name (owned by the caller). */
+/* Reads a trace of any form once and writes it as a .tpt into a file without a name, so that every
+ * child opens the same program at once and none is left behind. `path` is by what a child that
+ * inherits `fd` opens it. */
 struct tp_open_opts;
 struct tp_prepared {
-    char *path;       /* of the .tpt */
+    char *path; /* of the .tpt; NULL: there is none */
+    int fd;
     char *given;      /* as the user named it */
     char *name;       /* its file's base name, "sample:web" of a shipped one */
     const char *kind; /* "host" or "device"; static */
@@ -63,9 +65,9 @@ struct tp_prepared {
     uint16_t devices;
     uint64_t threads;
 };
-int tp_measure_prepare(const char *given, const struct tp_open_opts *o, const char *folder,
-                       struct tp_prepared *out, struct tp_err *err);
-void tp_prepared_release(struct tp_prepared *p); /* the file goes with the folder */
+int tp_measure_prepare(const char *given, const struct tp_open_opts *o, struct tp_prepared *out,
+                       struct tp_err *err);
+void tp_prepared_release(struct tp_prepared *p); /* a zeroed one is fine */
 
 /* A fresh private folder in $TMPDIR; removes it and all that is in it. */
 int tp_measure_folder(char *path, size_t size, struct tp_err *err);

@@ -1,26 +1,23 @@
-/* A trace, read once and laid where every child opens it in no time: a .tpt in a private folder.
- * See measure.h. */
+/* A trace, read once and laid where every child opens it in no time: a .tpt without a name, whose
+ * descriptor they inherit. See measure.h. */
 #include "cmd/gate/measure.h"
 
+#include "alloc/spool.h"
+#include "cmd/cli.h"
 #include "cmd/export_text.h"
 #include "cmd/open_trace.h"
-#include "cmd/output.h"
 #include "cmd/stop.h"
 #include "traces/trace_writer.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 extern const struct tp_trace_writer tp_writer_tpt;
-
-static int write_program(void *ctx, FILE *out, struct tp_err *err)
-{
-    return tp_writer_tpt.write(ctx, out, err);
-}
 
 static void describe(const struct tp_trace *t, struct tp_prepared *out)
 {
@@ -33,8 +30,26 @@ static void describe(const struct tp_trace *t, struct tp_prepared *out)
     out->threads = f->recorded_threads;
 }
 
-static int lay_down(const struct tp_trace *t, const char *folder, struct tp_prepared *out,
-                    struct tp_err *err)
+/* Children inherit the descriptor, and find the file by it. */
+static int open_file(struct tp_prepared *out, FILE **file, struct tp_err *err)
+{
+    int status = tp_spool_open(&out->fd, err);
+    int own = status ? -1 : fcntl(out->fd, F_DUPFD_CLOEXEC, 0);
+    *file = own >= 0 ? fdopen(own, "w") : NULL;
+    if (!status && (!*file || fcntl(out->fd, F_SETFD, 0)))
+        status = tp_fail(err, TP_EIO, "a temporary file cannot be used: %s", strerror(errno));
+    if (!*file && own >= 0)
+        close(own);
+    if (!status && asprintf(&out->path, "/proc/self/fd/%d", out->fd) < 0) {
+        out->path = NULL;
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    }
+    if (status && out->fd >= 0)
+        close(out->fd);
+    return status;
+}
+
+static int lay_down(const struct tp_trace *t, struct tp_prepared *out, struct tp_err *err)
 {
     struct tp_writing w = {.program = t->program,
                            .meta = &t->meta,
@@ -43,36 +58,42 @@ static int lay_down(const struct tp_trace *t, const char *folder, struct tp_prep
                            .path = t->path,
                            .device = -1,
                            .stop = tp_stop_asked};
-    if (asprintf(&out->path, "%s/%.16s.tpt", folder, out->hash) < 0) {
-        out->path = NULL;
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    }
-    return tp_output_write(out->path, true, write_program, &w, err);
+    FILE *file = NULL;
+    int status = open_file(out, &file, err);
+    if (!status)
+        status = tp_writer_tpt.write(&w, file, err);
+    if (!status)
+        status = tp_finish_output(file, "the temporary file of a trace", err);
+    if (file)
+        fclose(file);
+    return status;
 }
 
-int tp_measure_prepare(const char *given, const struct tp_open_opts *o, const char *folder,
-                       struct tp_prepared *out, struct tp_err *err)
+int tp_measure_prepare(const char *given, const struct tp_open_opts *o, struct tp_prepared *out,
+                       struct tp_err *err)
 {
     struct tp_trace t = {0};
-    *out = (struct tp_prepared){0};
+    *out = (struct tp_prepared){.fd = -1};
     int status = tp_open_trace(given, o, false, &t, err);
     if (status)
         return status;
     describe(&t, out);
     out->given = strdup(given);
     out->name = strdup(t.file);
-    status = out->given && out->name ? lay_down(&t, folder, out, err)
-                                     : tp_fail(err, TP_ENOMEM, "out of memory");
+    status =
+        out->given && out->name ? lay_down(&t, out, err) : tp_fail(err, TP_ENOMEM, "out of memory");
     tp_trace_close(&t);
     return status;
 }
 
 void tp_prepared_release(struct tp_prepared *p)
 {
+    if (p->path)
+        close(p->fd);
     free(p->path);
     free(p->given);
     free(p->name);
-    *p = (struct tp_prepared){0};
+    *p = (struct tp_prepared){.fd = -1};
 }
 
 int tp_measure_folder(char *path, size_t size, struct tp_err *err)

@@ -145,6 +145,16 @@ events() {
     printf '    %s\n' "$1"
 }
 
+# Waits until a process has a file open in a folder, named or not.
+writes_in() { # PID FOLDER
+    local i
+    for ((i = 0; i < 2000; i++)); do
+        ls -l "/proc/$1/fd" 2>/dev/null | grep -qF " $2/" && return
+        sleep 0.005
+    done
+    fail "process $1 has no file open in $2"
+}
+
 # A small device trace with two streams.
 device_trace() {
     cat <<'END'

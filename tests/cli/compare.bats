@@ -273,14 +273,23 @@ END
     small_trace >a.trace
     TMPDIR=$PWD/tmp "$TAPOOL" compare a.trace -s arena -s bump --rounds 1000 --min-time 100ms >stdout 2>stderr &
     local pid=$! code=0
-    for _ in $(seq 100); do
-        [ -n "$(ls -A tmp)" ] && break
-        sleep 0.05
-    done
+    writes_in "$pid" "$PWD/tmp"
     kill -TERM "$pid"
     wait "$pid" || code=$?
     [ "$code" -eq 143 ]
     [ ! -s stdout ]
+    nothing_left tmp
+}
+
+@test "killed: nothing left behind" {
+    mkdir tmp
+    small_trace >a.trace
+    TMPDIR=$PWD/tmp "$TAPOOL" compare a.trace -s arena -s bump --rounds 1000 --min-time 100ms >stdout 2>stderr &
+    local pid=$! code=0
+    writes_in "$pid" "$PWD/tmp"
+    kill -KILL "$pid"
+    wait "$pid" || code=$?
+    [ "$code" -eq 137 ]
     nothing_left tmp
 }
 

@@ -260,8 +260,7 @@ static struct tp_prepared prepared(void)
     const struct tp_open_opts o = {.device = TP_OPT_KEYWORD(0), .max_memory = 1u << 30};
     struct tp_prepared p;
     struct tp_err err = {0};
-    int status =
-        tp_measure_prepare(TAPOOL_ROOT "/traces/samples/sqlite.json", &o, folder, &p, &err);
+    int status = tp_measure_prepare(TAPOOL_ROOT "/traces/samples/sqlite.json", &o, &p, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(status, TP_OK);
     assert_int_equal(access(p.path, R_OK), 0);

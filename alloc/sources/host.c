@@ -3,16 +3,17 @@
  * Accounts in 4 KiB pages wherever it runs, so that a report does not depend on the kernel's page.
  * A larger alignment is met by mapping more and unmapping what is too much; where the kernel
  * refuses that, the surplus stays mapped, never touched, until the range goes. Mappings are
- * MAP_NORESERVE, and what would exceed the memory that was available at the start is refused as out
- * of memory: the kernel would hand it out and kill the process later. Its streams are in step:
- * every fence has passed.
+ * MAP_NORESERVE, and what would exceed the memory that was available at the start, in this machine
+ * and in the control groups of this process (memory_left.h), is refused as out of memory: the
+ * kernel would hand it out and kill the process later. Its streams are in step: every fence has
+ * passed.
  *
  * Known weakness: where this machine's memory runs out depends on what else runs on it. */
 #include "alloc/source.h"
+#include "alloc/sources/memory_left.h"
 #include "alloc/sources/range_table.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,21 +28,6 @@ struct host {
     struct range_item last; /* the range of the last `host`, size 0: none */
 };
 
-/* What the kernel says could be used without swapping; all physical memory where it does not say.
- */
-static uint64_t available_memory(uint64_t physical)
-{
-    char line[128];
-    unsigned long long kib = 0;
-    FILE *f = fopen("/proc/meminfo", "re");
-    while (f && !kib && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
-            kib = 0;
-    if (f)
-        fclose(f);
-    return kib && kib < physical >> 10 ? (uint64_t)kib << 10 : physical;
-}
-
 static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
     struct host *s = state;
@@ -50,7 +36,7 @@ static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err
     if (pages <= 0 || page <= 0)
         return tp_fail(err, TP_EIO, "the size of the physical memory is unknown");
     s->kernel_page = (uint64_t)page;
-    s->available = available_memory((uint64_t)pages * (uint64_t)page);
+    s->available = memory_left("", (uint64_t)pages * (uint64_t)page);
     s->now_ns = cfg->now_ns;
     return TP_OK;
 }

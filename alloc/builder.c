@@ -7,6 +7,7 @@
  * without looking back. Memory: the windows kept, one pending window, 24 bytes a slot. A reset is
  * one step whatever is live: slots remember the epoch of their device. */
 #include "alloc/program_internal.h"
+#include "alloc/tree.h"
 
 #include <inttypes.h>
 
@@ -23,6 +24,12 @@ struct device {
     uint64_t live_bytes, live_objects;
     uint64_t epoch; /* resets so far */
     struct tp_demand peak;
+};
+
+struct name {
+    struct tp_tree_node node;
+    uint32_t index;
+    char text[];
 };
 
 struct tp_builder {
@@ -42,8 +49,7 @@ struct tp_builder {
     uint32_t hashed; /* instructions of the pending window that the callback has seen */
     uint64_t first_event, first_time;
 
-    uint32_t *name_table; /* index + 1 of a name, 0 = none; twice as many as names */
-    uint32_t name_mask;
+    struct tp_tree_node *names; /* that marks have used: a trace may choose any, so no hash */
 };
 
 int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, struct tp_err *err)
@@ -72,6 +78,8 @@ int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, st
     return TP_OK;
 }
 
+static void free_names(struct tp_builder *b);
+
 void tp_builder_free(struct tp_builder *b)
 {
     if (!b)
@@ -81,7 +89,7 @@ void tp_builder_free(struct tp_builder *b)
     free(b->devices);
     free(b->insns);
     free(b->jumps);
-    free(b->name_table);
+    free_names(b);
     free(b);
 }
 
@@ -180,18 +188,36 @@ static bool is_live(const struct tp_builder *b, const struct slot *s)
     return s->size && s->epoch == b->devices[s->device].epoch;
 }
 
+static size_t next_slots(const struct tp_builder *b, bool full)
+{
+    return !full ? b->slot_capacity : b->slot_capacity ? 2 * b->slot_capacity : 1024;
+}
+
 /* Makes the table reach over `slot`, which is at most the number of slots. */
 static int grow_slots(struct tp_builder *b, uint32_t slot, struct tp_err *err)
 {
     if (slot < b->slot_capacity)
         return TP_OK;
-    size_t capacity = b->slot_capacity ? 2 * b->slot_capacity : 1024;
+    size_t capacity = next_slots(b, true);
     struct slot *slots = realloc(b->slots, capacity * sizeof *slots);
     if (!slots)
         return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
     b->slots = slots;
     b->slot_capacity = capacity;
     return TP_OK;
+}
+
+uint64_t tp_builder_program_bytes(const struct tp_builder *b)
+{
+    return b->program->data_bytes + b->count * sizeof *b->insns;
+}
+
+uint64_t tp_builder_next_bytes(const struct tp_builder *b)
+{
+    const struct tp_program *p = b->program;
+    uint64_t windows = p->fd < 0 ? p->data_bytes : 0;
+    bool full = p->facts.slots == b->slot_capacity;
+    return windows + next_slots(b, full) * sizeof *b->slots;
 }
 
 static int check_live(const struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
@@ -392,40 +418,53 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
 
 /* ---- names ---- */
 
-static uint32_t hash_name(const char *name)
+static const struct name *name_of(const struct tp_tree_node *n)
 {
-    uint32_t h = 2166136261u; /* FNV-1a */
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 16777619u;
-    return h;
+    return TP_TREE_ITEM(const struct name, node, n);
 }
 
-/* Where a name is in the table, or the free place where it belongs. */
-static uint32_t *find_name(const struct tp_builder *b, const char *name)
+static bool name_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
 {
-    const struct tp_names *n = &b->program->names;
-    for (uint32_t i = hash_name(name) & b->name_mask;; i = (i + 1) & b->name_mask) {
-        uint32_t *place = &b->name_table[i];
-        if (!*place || strcmp(n->text + n->at[*place - 1], name) == 0)
-            return place;
+    return strcmp(name_of(a)->text, name_of(b)->text) < 0;
+}
+
+/* NULL: nobody has used it yet. */
+static const struct name *find_name(const struct tp_builder *b, const char *text)
+{
+    for (const struct tp_tree_node *at = b->names; at;) {
+        int order = strcmp(text, name_of(at)->text);
+        TP_STEP();
+        if (!order)
+            return name_of(at);
+        at = order < 0 ? at->low : at->high;
     }
+    return NULL;
 }
 
-static int grow_name_table(struct tp_builder *b, struct tp_err *err)
+static int keep_name(struct tp_builder *b, const char *text, struct tp_err *err)
 {
-    const struct tp_names *n = &b->program->names;
-    if (b->name_table && n->count < (b->name_mask + 1) / 2)
-        return TP_OK;
-    uint32_t size = b->name_table ? 2 * (b->name_mask + 1) : 64;
-    uint32_t *table = calloc(size, sizeof *table);
-    if (!table)
+    size_t size = strlen(text) + 1;
+    struct name *name = malloc(sizeof *name + size);
+    if (!name)
         return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
-    free(b->name_table);
-    b->name_table = table;
-    b->name_mask = size - 1;
-    for (uint32_t i = 0; i < n->count; i++)
-        *find_name(b, n->text + n->at[i]) = i + 1;
+    int rc = tp_names_keep(&b->program->names, text, err);
+    if (rc) {
+        free(name);
+        return rc;
+    }
+    memcpy(name->text, text, size);
+    name->index = b->program->names.count - 1;
+    tp_tree_insert(&b->names, &name->node, name_less, NULL);
     return TP_OK;
+}
+
+static void free_names(struct tp_builder *b)
+{
+    while (b->names) {
+        struct tp_tree_node *first = tp_tree_first(b->names);
+        tp_tree_remove(&b->names, first, name_less, NULL);
+        free(TP_TREE_ITEM(struct name, node, first));
+    }
 }
 
 const char *tp_builder_mark_name(const struct tp_builder *b, uint32_t index)
@@ -433,23 +472,15 @@ const char *tp_builder_mark_name(const struct tp_builder *b, uint32_t index)
     return tp_program_mark(b->program, index);
 }
 
-int tp_builder_mark(struct tp_builder *b, const char *name, uint32_t *index, struct tp_err *err)
+int tp_builder_mark(struct tp_builder *b, const char *text, uint32_t *index, struct tp_err *err)
 {
-    struct tp_names *n = &b->program->names;
-    int rc = grow_name_table(b, err);
-    if (rc)
-        return rc;
-    uint32_t *place = find_name(b, name);
-    if (!*place) {
-        if (n->count == TP_MAX_MARKS)
-            return tp_fail(err, TP_EINPUT, "more than 65,536 distinct phase names");
-        rc = tp_names_keep(n, name, err);
-        if (rc)
-            return rc;
-        *place = n->count;
-    }
-    *index = *place - 1;
-    return TP_OK;
+    const struct name *name = find_name(b, text);
+    if (!name && b->program->names.count == TP_MAX_MARKS)
+        return tp_fail(err, TP_EINPUT, "more than 65,536 distinct phase names");
+    int rc = name ? TP_OK : keep_name(b, text, err);
+    if (!rc)
+        *index = name ? name->index : b->program->names.count - 1;
+    return rc;
 }
 
 /* ---- the end ---- */

@@ -210,6 +210,11 @@ int tp_builder_mark(struct tp_builder *b, const char *name, uint32_t *index, str
 
 const char *tp_builder_mark_name(const struct tp_builder *b, uint32_t index); /* NULL: none */
 
+/* Bytes that the builder holds in memory while it takes one more object, beside the window that it
+ * always has; and those of the program so far, wherever they are. */
+uint64_t tp_builder_next_bytes(const struct tp_builder *b);
+uint64_t tp_builder_program_bytes(const struct tp_builder *b);
+
 /* Gives the hash callback what it has not seen yet: call it before reading the hash for
  * tp_builder_end. */
 void tp_builder_flush(struct tp_builder *b);

@@ -7,6 +7,7 @@
 #include "traces/id_map.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
@@ -57,10 +58,25 @@ static struct tp_id_entry *place(struct tp_id_map *m, struct tp_id_entry entry)
     return &m->entries[i];
 }
 
+static bool is_full(const struct tp_id_map *m)
+{
+    return m->used >= m->places / 4 * 3;
+}
+
+static size_t next_places(const struct tp_id_map *m)
+{
+    return m->places ? m->places * 2 : FIRST_PLACES;
+}
+
+uint64_t tp_id_map_next_bytes(const struct tp_id_map *m)
+{
+    return (m->places + (is_full(m) ? next_places(m) : 0)) * sizeof *m->entries;
+}
+
 static int grow(struct tp_id_map *m)
 {
     struct tp_id_map bigger = *m;
-    bigger.places = m->places ? m->places * 2 : FIRST_PLACES;
+    bigger.places = next_places(m);
     bigger.entries = calloc(bigger.places, sizeof *bigger.entries);
     if (!bigger.entries)
         return -1;
@@ -76,7 +92,7 @@ static int grow(struct tp_id_map *m)
 struct tp_id_entry *tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index)
 {
     assert(!tp_id_map_find(m, id));
-    if (m->used >= m->places / 4 * 3 && grow(m) != 0)
+    if (is_full(m) && grow(m) != 0)
         return NULL;
     m->used++;
     return place(m, (struct tp_id_entry){.id = id, .index = index, .refs = 1});

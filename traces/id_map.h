@@ -26,6 +26,11 @@ struct tp_id_entry *tp_id_map_find(const struct tp_id_map *m, int64_t id);
 
 /* Puts an id that is not there, with refs 1. NULL: out of memory. */
 struct tp_id_entry *tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index);
+
+/* Bytes that the map holds while it takes one more id: one that grows has two tables for a moment.
+ */
+uint64_t tp_id_map_next_bytes(const struct tp_id_map *m);
+
 void tp_id_map_remove(struct tp_id_map *m, struct tp_id_entry *entry);
 
 #endif

@@ -226,6 +226,16 @@ void tp_input_close(struct tp_input *in)
 
 /* ---- reading ---- */
 
+uint64_t tp_input_taken(const struct tp_input *in)
+{
+    return in->raw.fd < 0 ? in->raw.size : in->raw.at;
+}
+
+bool tp_input_is_bomb(const struct tp_input *in, uint64_t made)
+{
+    return made > in->max_memory && made / TP_BOMB_RATIO > tp_input_taken(in);
+}
+
 const char *tp_input_name(const struct tp_input *in)
 {
     return in->name;

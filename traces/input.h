@@ -6,6 +6,7 @@
 
 #include "alloc/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,11 @@ int tp_input_open_until(const char *path, uint64_t max_memory, int (*stop)(struc
 int tp_input_memory(const char *name, const void *data, size_t size, uint64_t max_memory,
                     struct tp_input **out, struct tp_err *err);
 void tp_input_close(struct tp_input *in); /* NULL is fine */
+
+/* Bytes taken of the file, as they lie there; and whether so many that were made of them are too
+ * many: the rule for packed data, for whatever grows with a trace. */
+uint64_t tp_input_taken(const struct tp_input *in);
+bool tp_input_is_bomb(const struct tp_input *in, uint64_t made);
 
 /* What messages call it: the path, "stdin", the name. */
 const char *tp_input_name(const struct tp_input *in);

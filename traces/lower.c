@@ -8,8 +8,10 @@
  * as if it happened together with the one before it. */
 #include "traces/lower.h"
 
+#include "traces/bytes_text.h"
 #include "traces/clean.h"
 #include "traces/hash.h"
+#include "traces/input.h"
 #include "traces/lower_ids.h"
 #include "traces/lower_objects.h"
 
@@ -54,11 +56,12 @@ struct tp_lower {
     struct tp_objects objects;
     struct tp_threads threads;
     struct tp_streams streams;
-    uint64_t dropped;    /* by drop_initial */
-    uint32_t unasked;    /* events since cfg.stop was asked, and some before */
-    uint64_t count;      /* events taken, the current one included */
-    uint64_t now_ns;     /* of the last event that had a time */
-    uint64_t emitted_ns; /* up to where gaps have been written */
+    const uint64_t *beside; /* bytes that the reader holds; NULL: none to speak of */
+    uint64_t dropped;       /* by drop_initial */
+    uint32_t unasked;       /* events; every ASK_AFTER-th looks up */
+    uint64_t count;         /* events taken, the current one included */
+    uint64_t now_ns;        /* of the last event that had a time */
+    uint64_t emitted_ns;    /* up to where gaps have been written */
     bool some_without_time;
     uint64_t repairs[TP_REPAIR_COUNT];
 };
@@ -189,6 +192,11 @@ int tp_lower_need_stream(struct tp_lower *lo, int64_t id, int64_t device, struct
                : tp_streams_add(&lo->streams, id, device, err);
 }
 
+void tp_lower_beside(struct tp_lower *lo, const uint64_t *bytes)
+{
+    lo->beside = bytes;
+}
+
 uint64_t tp_lower_dropped(const struct tp_lower *lo)
 {
     return lo->dropped;
@@ -197,6 +205,15 @@ uint64_t tp_lower_dropped(const struct tp_lower *lo)
 uint64_t tp_lower_count(const struct tp_lower *lo)
 {
     return lo->count;
+}
+
+/* What of the program stays in memory: where that is scarce, a quarter of it. */
+static uint64_t program_share(const struct tp_lower *lo)
+{
+    uint64_t quarter = lo->cfg.max_memory / 4;
+    if (lo->cfg.memory_limit)
+        return lo->cfg.memory_limit;
+    return quarter && quarter < TP_PROGRAM_MEMORY ? quarter : TP_PROGRAM_MEMORY;
 }
 
 /* Before the first instruction, when kind and streams are known. */
@@ -212,7 +229,7 @@ static int begin(struct tp_lower *lo, struct tp_err *err)
     struct tp_builder_cfg cfg = {.kind = lo->kind,
                                  .hash = tp_hash_add,
                                  .hash_ctx = lo->hash,
-                                 .memory_limit = lo->cfg.memory_limit,
+                                 .memory_limit = program_share(lo),
                                  .sink = lo->cfg.sink,
                                  .sink_ctx = lo->cfg.sink_ctx};
     return tp_builder_new(&cfg, &lo->builder, err);
@@ -355,15 +372,14 @@ static int take_align(const struct tp_lower *lo, const struct context *cx, uint8
 /* Before another object lives: hostile traces must not take all memory. */
 static int check_memory(const struct tp_lower *lo, const struct context *cx)
 {
-    const struct tp_objects *o = &lo->objects;
-    if (!lo->cfg.max_memory ||
-        o->capacity * sizeof *o->records + o->ids.places * sizeof *o->ids.entries <=
-            lo->cfg.max_memory)
+    uint64_t held = tp_objects_next_bytes(&lo->objects) + tp_builder_next_bytes(lo->builder);
+    held += lo->beside ? *lo->beside : 0;
+    if (!lo->cfg.max_memory || held <= lo->cfg.max_memory)
         return TP_OK;
     char number[TP_GROUPED];
     int rc = refuse(lo, cx->ev, cx->err,
                     ": %s objects are live at once, more than the memory for reading holds",
-                    tp_grouped(o->ids.used, number));
+                    tp_grouped(lo->objects.ids.used, number));
     return tp_hint(cx->err, rc, "--max-memory=SIZE allows more");
 }
 
@@ -695,6 +711,27 @@ static int begin_initial(struct tp_lower *lo, const struct tp_event *ev, struct 
     return begin(lo, err);
 }
 
+/* A few bytes of a file must not fill a disk: what the program takes there counts as unpacked bytes
+ * do. */
+static int check_spool(const struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
+{
+    uint64_t bytes = lo->builder ? tp_builder_program_bytes(lo->builder) : 0;
+    char size[TP_BYTES_TEXT], taken[TP_BYTES_TEXT];
+    if (!lo->cfg.input || !tp_input_is_bomb(lo->cfg.input, bytes))
+        return TP_OK;
+    int rc =
+        refuse(lo, ev, err, ": a program of more than %s from %s of file",
+               tp_bytes_text(bytes, size), tp_bytes_text(tp_input_taken(lo->cfg.input), taken));
+    return tp_hint(err, rc, "--max-memory=SIZE reads on; TMPDIR must have as much room");
+}
+
+/* Every few thousand events. */
+static int look_up(const struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
+{
+    int rc = lo->cfg.stop ? lo->cfg.stop(err) : TP_OK;
+    return rc == TP_OK ? check_spool(lo, ev, err) : rc;
+}
+
 int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
 {
     static int (*const handlers[TP_EV_COUNT])(struct tp_lower *, struct context *) = {
@@ -707,7 +744,7 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
         [TP_EV_NOTE] = on_note};
     assert((unsigned)ev->op < TP_EV_COUNT);
     struct context cx = {.ev = ev, .err = err};
-    int stop = lo->cfg.stop && ++lo->unasked % ASK_AFTER == 0 ? lo->cfg.stop(err) : TP_OK;
+    int stop = ++lo->unasked % ASK_AFTER == 0 ? look_up(lo, ev, err) : TP_OK;
     if (__builtin_expect(stop != TP_OK, 0))
         return stop;
     int rc = ev->op == TP_EV_INITIAL ? begin_initial(lo, ev, err)

@@ -33,14 +33,16 @@ enum tp_repair {
 extern const char *const tp_repair_names[TP_REPAIR_COUNT]; /* "unknown_free", ... */
 
 struct tp_lower;
+struct tp_input;
 
 struct tp_lower_cfg {
     const char *path; /* for messages; borrowed for the lifetime of the lowering */
     bool strict;
     uint64_t memory_limit;           /* of the program; 0 = default */
     uint64_t event_limit;            /* events to take; 0 = all */
-    uint64_t max_memory;             /* bytes for live objects; 0 = no limit */
+    uint64_t max_memory;             /* bytes, of all that is held; 0 = no limit */
     int (*stop)(struct tp_err *err); /* asked from time to time; its status refuses an event */
+    const struct tp_input *input;    /* read from, for what a program may take; NULL: not limited */
     bool drop_initial;    /* leave out what was live when recording began, and all that becomes of
                              it: such ids are known, but in no count and in no program */
     tp_window_sink *sink; /* takes every window instead of the program, which then has none; */
@@ -49,6 +51,10 @@ struct tp_lower_cfg {
 
 int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct tp_err *err);
 void tp_lower_free(struct tp_lower *lo); /* NULL is fine */
+
+/* What the reader itself holds counts as well: *bytes, as they are whenever another object lives.
+ * Borrowed. */
+void tp_lower_beside(struct tp_lower *lo, const uint64_t *bytes);
 
 /* Before the first event. The kind decides alignment and zero sizes. TP_EINPUT: given twice; the
  * sentence names no place, the caller puts one before it. */

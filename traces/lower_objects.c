@@ -23,11 +23,21 @@ void tp_objects_release(struct tp_objects *o)
     o->records = NULL;
 }
 
-static int grow(struct tp_objects *o)
+static uint64_t next_room(const struct tp_objects *o)
 {
     uint64_t room = o->capacity ? (uint64_t)o->capacity * 2 : 256;
-    if (room > TP_LEFT_OUT)
-        room = TP_LEFT_OUT;
+    return room < TP_LEFT_OUT ? room : TP_LEFT_OUT;
+}
+
+uint64_t tp_objects_next_bytes(const struct tp_objects *o)
+{
+    bool full = o->free_head == TP_NO_SLOT && o->slots == o->capacity;
+    return (full ? next_room(o) : o->capacity) * sizeof *o->records + tp_id_map_next_bytes(&o->ids);
+}
+
+static int grow(struct tp_objects *o)
+{
+    uint64_t room = next_room(o);
     if (room == o->capacity)
         return -1;
     void *bigger = realloc(o->records, (size_t)room * sizeof *o->records);

@@ -42,6 +42,9 @@ struct tp_object *tp_objects_add(struct tp_objects *o, int64_t id, uint16_t devi
 uint32_t tp_objects_take_slot(struct tp_objects *o);
 void tp_objects_give_slot(struct tp_objects *o, uint32_t slot);
 
+/* Bytes that are held while one more is made. */
+uint64_t tp_objects_next_bytes(const struct tp_objects *o);
+
 /* Removes the entry and frees its slot, if it has one. */
 void tp_objects_remove(struct tp_objects *o, struct tp_id_entry *entry);
 

@@ -24,16 +24,16 @@ void tp_pointers_release(struct tp_pointers *p)
 
 static int put(struct tp_pointers *p, uint64_t address, uint32_t number, struct tp_err *err)
 {
-    size_t before = p->map.places;
+    uint64_t own = p->map.places * sizeof *p->map.entries;
+    if (p->count->bytes - own + tp_id_map_next_bytes(&p->map) > p->count->max_bytes)
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT,
+                               "more objects are live at once than the memory for reading holds"),
+                       "--max-memory=SIZE allows more");
     if (!tp_id_map_put(&p->map, (int64_t)address, number))
         return tp_fail(err, TP_ENOMEM, "out of memory for the addresses of a trace");
-    p->count->bytes += (p->map.places - before) * sizeof *p->map.entries;
-    if (p->count->bytes <= p->count->max_bytes)
-        return TP_OK;
-    return tp_hint(
-        err,
-        tp_fail(err, TP_EINPUT, "more objects are live at once than the memory for reading holds"),
-        "--max-memory=SIZE allows more");
+    p->count->bytes += p->map.places * sizeof *p->map.entries - own;
+    return TP_OK;
 }
 
 int tp_pointers_add(struct tp_pointers *p, uint64_t address, int64_t *id, struct tp_err *err)

@@ -334,6 +334,7 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
                                        .event_limit = cfg->event_limit,
                                        .max_memory = tp_max_memory(&cfg->read),
                                        .stop = cfg->read.stop,
+                                       .input = in,
                                        .drop_initial = cfg->drop_initial};
     int rc = tp_lower_new(&lower, &lo, err);
     const struct tp_reading reading = {.in = in,
@@ -354,18 +355,19 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
 }
 
 /* A program that was opened as it stands, lowered again without what the caller does not want. */
-static int lower_again(const struct tp_trace_cfg *cfg, const char *path, struct tp_trace *t,
-                       struct tp_err *err)
+static int lower_again(const struct tp_trace_cfg *cfg, const struct tp_input *in,
+                       struct tp_trace *t, struct tp_err *err)
 {
     uint64_t repairs[TP_REPAIR_COUNT]; /* of clean events: none */
     struct tp_lower *lo = NULL;
     struct tp_program *part = NULL;
-    const struct tp_lower_cfg lower = {.path = path,
+    const struct tp_lower_cfg lower = {.path = tp_input_name(in),
                                        .strict = true,
                                        .memory_limit = cfg->memory_limit,
                                        .event_limit = cfg->event_limit,
                                        .max_memory = tp_max_memory(&cfg->read),
                                        .stop = cfg->read.stop,
+                                       .input = in,
                                        .drop_initial = cfg->drop_initial};
     int rc = tp_lower_new(&lower, &lo, err);
     if (rc == TP_OK)
@@ -399,7 +401,7 @@ static int open_program(const struct tp_trace_cfg *cfg, const struct tp_format *
     rc = check_some(cfg, in, f->events, out, err);
     if (rc == TP_OK &&
         ((cfg->event_limit && cfg->event_limit < f->events) || (cfg->drop_initial && f->prologue)))
-        rc = lower_again(cfg, tp_input_name(in), out, err);
+        rc = lower_again(cfg, in, out, err);
     return rc;
 }
 

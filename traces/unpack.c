@@ -4,8 +4,9 @@
  *             member, member, ..., zeros (gzip), end
  *
  * A bomb is told by two things together, as either alone is normal: it unpacks to more than
- * max_memory, and to more than RATIO times what was taken of it. Real traces pack 5:1 to 100:1.
- * Known weakness: a small file that unpacks to less than max_memory passes, whatever its ratio. */
+ * max_memory, and to more than TP_BOMB_RATIO times what was taken of it. Real traces pack 5:1 to
+ * 100:1. Known weakness: a small file that unpacks to less than max_memory passes, whatever its
+ * ratio. */
 #include "traces/unpack.h"
 
 #include "traces/bytes_text.h"
@@ -16,7 +17,6 @@
 #include <string.h>
 
 #define BUFFER_SIZE TP_UNPACK_HEAD
-#define RATIO       200
 
 extern const struct tp_packing tp_packing_gzip, tp_packing_zstd;
 
@@ -76,7 +76,7 @@ void tp_unpack_free(struct tp_unpack *z)
 static int check_bomb(const struct tp_unpack *z, struct tp_err *err)
 {
     char limit[TP_BYTES_TEXT], packed[TP_BYTES_TEXT];
-    if (z->made <= z->max_memory || z->made / RATIO <= z->taken)
+    if (z->made <= z->max_memory || z->made / TP_BOMB_RATIO <= z->taken)
         return TP_OK;
     int rc =
         tp_fail(err, TP_EINPUT, "%s: unpacks to more than %s from %s: a decompression bomb?",

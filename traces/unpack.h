@@ -10,6 +10,9 @@ struct tp_unpack;
 /* How these first bytes are packed, or NULL. Needs TP_PACKING_MAGIC of them. */
 const struct tp_packing *tp_packing_of(const unsigned char *data, size_t size);
 
+/* What is made of a file is a bomb above max_memory and so many times what was taken of it. */
+#define TP_BOMB_RATIO 200
+
 struct tp_unpack_cfg {
     const struct tp_packing *how;
     struct tp_raw *raw;        /* borrowed until tp_unpack_free */

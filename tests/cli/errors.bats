@@ -333,6 +333,53 @@ END
     ok tool rss "$limit" "$TAPOOL" replay x.json -s arena --min-time 0
 }
 
+@test "--max-memory holds for all that reading takes" {
+    sanitized && skip "a sanitizer has memory of its own"
+    python3 - <<'END'
+with open("live.jsonl", "w") as out:
+    out.write('{"format":"tapool-trace","version":1}\n')
+    for i in range(900000):
+        out.write('{"op":"alloc","id":%d,"size":1}\n' % i)
+with open("live.mtrace", "w") as out:
+    out.write("= Start\n")
+    for i in range(900000):
+        out.write("@ x:[0x1] + 0x%x 0x1\n" % (16 * (i + 1)))
+END
+    for form in jsonl mtrace; do # 16 MiB are the program's own
+        refused 3 "^tapool: live\.$form:[0-9]*: event [0-9,]*: [0-9,]* objects are live at once, more than" \
+            tool rss 80 "$TAPOOL" info live.$form --max-memory 64MiB
+        ok tool rss 272 "$TAPOOL" info live.$form --max-memory 256MiB
+    done
+}
+
+@test "a few bytes that make a large program are refused as a bomb" {
+    { printf '{"format":"tapool-trace","version":1,"events":[{"op":"sync"}'
+      for _ in $(seq 600); do printf ',{"op":"sync"}%.0s' $(seq 100); done
+      printf ']}'; } | gzip -9 >x.json.gz
+    [ "$(wc -c <x.json.gz)" -lt 4000 ]
+    refused 3 "^tapool: x\.json\.gz:1: event [0-9,]*: a program of more than 1\.[0-9]* MiB from [0-9.]* KiB of file" \
+        "$TAPOOL" info x.json.gz --max-memory 1MiB
+    ok "$TAPOOL" info x.json.gz --max-memory 2MiB
+    gunzip x.json.gz # as large as its program: no bomb
+    ok "$TAPOOL" info x.json --max-memory 1MiB
+}
+
+@test "a sync of all of 256 devices is one instruction" {
+    { printf '{"format":"tapool-trace","version":1,"meta":{"kind":"device"},"streams":[{"id":0,"device":0}'
+      printf ',{"id":%d,"device":%d}' $(for i in $(seq 255); do echo "$i" "$i"; done)
+      printf '],"events":[{"op":"alloc","id":1,"size":1}'
+      for _ in $(seq 100); do printf ',{"op":"sync"}%.0s' $(seq 10); done
+      printf ']}'; } >x.json
+    ok "$TAPOOL" info x.json --json
+    is "$out" 'd["trace"]["operations"]' 1001
+    for form in tpt jsonl; do # and stays one
+        ok "$TAPOOL" convert x.json -o y.$form
+        ok "$TAPOOL" info y.$form --json
+        is "$out" 'd["trace"]["operations"]' 1001
+    done
+    ok play_once y.tpt -s lru --verify
+}
+
 @test "a valid trace of 100 MB on one line: in little memory, its program beside it in TMPDIR" {
     sanitized && skip "a sanitizer has memory of its own"
     python3 - >x.json <<'END'

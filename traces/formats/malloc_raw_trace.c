@@ -61,6 +61,7 @@ struct reader {
     const struct tp_reading *r;
     struct tp_id_map addresses; /* of live blocks -> id */
     struct tp_id_map owed;      /* addresses whose free is late -> the id that it frees, or 0 */
+    uint64_t bytes;             /* of the maps */
     int64_t last_id;            /* ids are negative: no address is one */
     uint64_t offset;            /* of the record */
     bool magic;
@@ -184,10 +185,9 @@ static int keep(struct reader *rd, struct tp_id_map *map, uint64_t address, int6
 {
     struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)address);
     if (!entry) {
-        bool full = map->used >= map->places / 4 * 3; /* then it grows to twice its size */
-        uint64_t places = (uint64_t)rd->addresses.places + rd->owed.places;
-        places += full ? 2 * (uint64_t)map->places : 0;
-        if (places * sizeof *entry > tp_max_memory(rd->r->opts))
+        const struct tp_id_map *other = map == &rd->owed ? &rd->addresses : &rd->owed;
+        rd->bytes = tp_id_map_next_bytes(map) + other->places * sizeof *entry;
+        if (rd->bytes > tp_max_memory(rd->r->opts))
             return tp_hint(
                 err, bad(rd, err, "more blocks are live at once than the memory for reading holds"),
                 "--max-memory=SIZE allows more");
@@ -405,6 +405,7 @@ static int begin(struct reader *rd, struct tp_err *err)
     if (rc == TP_OK)
         rc = tp_meta_set(&meta->unknown, "times", err);
     meta->kind = TP_KIND_HOST;
+    tp_lower_beside(rd->r->lower, &rd->bytes);
     return rc == TP_OK ? tp_lower_kind(rd->r->lower, TP_KIND_HOST, err) : rc;
 }
 

@@ -239,6 +239,7 @@ static int read_mtrace(const struct tp_reading *reading, struct tp_err *err)
                        .lines = {.in = reading->in},
                        .count = {.max_bytes = tp_max_memory(reading->opts)}};
     tp_pointers_init(&m.pointers, &m.count);
+    tp_lower_beside(reading->lower, &m.count.bytes);
     reading->meta->kind = TP_KIND_HOST;
     int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
     if (rc == TP_OK)

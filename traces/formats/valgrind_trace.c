@@ -376,6 +376,7 @@ static int read_valgrind(const struct tp_reading *reading, struct tp_err *err)
     struct valgrind v = {.reading = reading,
                          .lines = {.in = reading->in, .skip_long = true},
                          .count = {.max_bytes = tp_max_memory(reading->opts)}};
+    tp_lower_beside(reading->lower, &v.count.bytes);
     int rc = tp_spaces_new(reading, &v.spaces, err);
     if (rc == TP_OK)
         rc = read_lines(&v, err);

@@ -66,9 +66,9 @@ extern const char *const tp_initial_heap_words[], *const tp_device_words[];
     {                                                                                              \
         .name = "max-memory", .type = TP_OPT_SIZE, .offset = TP_OPEN_ROW(opts, max_memory),        \
         .def = "1GiB", .min = 1 << 20, .max = UINT64_C(1) << 60, .arg = "SIZE",                    \
-        .help = "memory that reading a trace may take; one of which more is made than that and "   \
-                "than 200 times its size, unpacked (.gz, .zst) or as a program in TMPDIR, is "     \
-                "refused"                                                                          \
+        .help =                                                                                    \
+            "memory for reading a trace; a file that unpacks (.gz, .zst) to more than that, or "   \
+            "makes a larger program in TMPDIR, and over 200 times its own size, is refused"        \
     }
 
 /* As tp_trace_open; TP_EUSAGE for strict and repair together. `empty`: a trace without events will

@@ -268,29 +268,19 @@ END
     [ "$(cut -d, -f2 "$out" | grep -cE '^arena-0{199}7 on virtual$')" -eq 2 ]
 }
 
-@test "interrupted: the signal's code, nothing on stdout, nothing left behind" {
+@test "interrupted or killed: the signal's code, nothing on stdout, nothing left behind" {
     mkdir tmp
     small_trace >a.trace
-    TMPDIR=$PWD/tmp "$TAPOOL" compare a.trace -s arena -s bump --rounds 1000 --min-time 100ms >stdout 2>stderr &
-    local pid=$! code=0
-    writes_in "$pid" "$PWD/tmp"
-    kill -TERM "$pid"
-    wait "$pid" || code=$?
-    [ "$code" -eq 143 ]
-    [ ! -s stdout ]
-    nothing_left tmp
-}
-
-@test "killed: nothing left behind" {
-    mkdir tmp
-    small_trace >a.trace
-    TMPDIR=$PWD/tmp "$TAPOOL" compare a.trace -s arena -s bump --rounds 1000 --min-time 100ms >stdout 2>stderr &
-    local pid=$! code=0
-    writes_in "$pid" "$PWD/tmp"
-    kill -KILL "$pid"
-    wait "$pid" || code=$?
-    [ "$code" -eq 137 ]
-    nothing_left tmp
+    for signal in TERM KILL; do
+        TMPDIR=$PWD/tmp "$TAPOOL" compare a.trace -s arena -s bump --rounds 1000 --min-time 100ms >stdout 2>stderr &
+        local pid=$! code=0
+        writes_in "$pid" "$PWD/tmp"
+        kill -s "$signal" "$pid"
+        wait "$pid" || code=$?
+        [ "$code" -eq $((128 + $(kill -l "$signal"))) ]
+        [ ! -s stdout ]
+        nothing_left tmp
+    done
 }
 
 @test "replay --fail-on: values, and no changes" {

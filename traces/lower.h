@@ -31,6 +31,7 @@ enum tp_repair {
     TP_REPAIR_COUNT
 };
 extern const char *const tp_repair_names[TP_REPAIR_COUNT]; /* "unknown_free", ... */
+extern const char *const tp_repair_hints[TP_REPAIR_COUNT]; /* what to do where it is an error */
 
 struct tp_lower;
 struct tp_input;

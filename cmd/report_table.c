@@ -454,7 +454,7 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
     }
     if (untimed)
         print_untimed(untimed, page);
-    if (flattered)
+    if (flattered && !hidden) /* its column is the last on a simulated device, the first to go */
         print_flattered(flattered, page);
     if (once)
         print_note(page, tp_result_is_device(results)

@@ -271,7 +271,7 @@ static inline int tp_device_pages_take(struct tp_device_pages *p, uint64_t addr,
 /* A range that was taken, with the same size. */
 static inline void tp_device_pages_give(struct tp_device_pages *p, uint64_t addr, uint64_t size)
 {
-    uint64_t place;
+    uint64_t place = 0;
     if (size >= TP_DEVICE_PAGE) {
         p->taken -= tp_device_pages_cost(p, size, 1);
         return;

@@ -169,6 +169,10 @@ def mask_text(text):
     text = re.sub(r"%s ns per call(?: \[%s, %s\])?\s+(?=[\d,]+ replay)" % (NUMBER, NUMBER, NUMBER),
                   lambda m: "N ns per call" + (" [N, N]" if "[" in m.group(0) else "") + "  ", text)
     text = re.sub(r"%s ns per call( taken off| when cold)? *" % NUMBER, r"N ns per call\1 ", text)
+    # played once, by the load: a time, or no more than tapool's own share
+    once = r"(?:N ns per call +1 replay, longer than .*|no more than tapool's own share, which is taken off.*)\n"
+    text = re.sub(r"(?m)^(Speed|Policy time) +" + once + r"(?: {14,}\S.*\n)*", r"\1  ONCE\n", text)
+    text = re.sub(r"(?m)^(In short: \S+) took N ns per call and held", r"\1 held", text)
     text = re.sub(r"\d[\d,]* replays in [\d.]+ [mun]?s", "N replays in N s", text)
     text = re.sub(r"glibc \d+\.\d+ *", "glibc N  ", text)
     # a real device, or what stands for one

@@ -177,6 +177,8 @@ static int open_all(const struct trial *t, struct tp_input *in, struct tp_read_o
     while (more == 1)
         more = tp_cursor_next(cursor, &w, &r->err);
     tp_cursor_close(cursor);
+    if (places.release)
+        places.release(places.ctx);
     return rc == TP_OK ? -more : rc;
 }
 

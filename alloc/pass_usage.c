@@ -393,7 +393,7 @@ static int play_again(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
         out->devices[i].next_calls = TP_NONE;
         counted &= !out->devices[i].failed_allocations;
     }
-    if (!counted || p->stop)
+    if (!counted || p->stop || p->undrained)
         return TP_OK;
     int status = tp_play_watched(p, "memory", again_window, u, err);
     for (uint16_t i = 0; !status && u->again && i < p->facts->devices; i++) {

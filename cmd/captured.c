@@ -186,6 +186,11 @@ struct tp_captured_failures tp_captured_failures(const struct tp_captured *c)
     return all;
 }
 
+uint64_t tp_captured_frees(const struct tp_captured *c, const struct tp_program_facts *f)
+{
+    return f->ops[TP_FREE] - tp_captured_failures(c).played;
+}
+
 uint64_t tp_captured_capacity(const struct tp_captured *c)
 {
     for (uint32_t i = 0; c->devices && i < c->count; i++)

@@ -47,6 +47,9 @@ struct tp_captured_failures {
 };
 struct tp_captured_failures tp_captured_failures(const struct tp_captured *c);
 
+/* Frees of single objects, without those of failed requests that are played. `c` may be NULL. */
+uint64_t tp_captured_frees(const struct tp_captured *c, const struct tp_program_facts *f);
+
 /* What the recorded device had, where an out of memory tells; 0: not known. */
 uint64_t tp_captured_capacity(const struct tp_captured *c);
 

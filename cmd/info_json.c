@@ -135,7 +135,7 @@ int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err)
     cJSON *root = tp_json_object(&j, NULL, NULL);
     tp_json_text(&j, root, "schema", "tapool.info/1");
     tp_json_tool(&j, root);
-    tp_json_trace(&j, root, r->trace);
+    tp_json_trace(&j, root, r->trace, r->captured);
     tp_json_captured(&j, root, r->trace, r->captured);
     if (r->trace->meta.nothing)
         tp_json_text(&j, root, "nothing", r->trace->meta.nothing);

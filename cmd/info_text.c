@@ -270,7 +270,7 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
     add_word(text, sizeof text, f->recorded_threads == 1, "a second thread");
     add_word(text, sizeof text, is_device(r) && f->streams < 2, "a second stream");
     add_word(text, sizeof text, !info->aligned && info->requests, align);
-    add_word(text, sizeof text, !f->ops[TP_FREE] && !f->ops[TP_RESET], "frees");
+    add_word(text, sizeof text, !tp_captured_frees(r->captured, f) && !f->ops[TP_RESET], "frees");
     add_word(text, sizeof text, is_device(r), "the size of the device (replay --capacity SIZE)");
     if (text[0])
         row(page, "not in it", "%s", text);

@@ -47,30 +47,29 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
                  size_t size)
 {
     size_t used = 0;
-    uint64_t seen = 0, requests = 0, segments = 0, ooms = 0;
+    uint64_t requests = 0, segments = 0, ooms = 0;
     uint64_t played = tp_captured_failures(c).played; /* an alloc and a free each, of one event */
+    for (uint32_t i = 0; c && c->devices && i < c->count; i++) {
+        const struct tp_captured_device *d = &c->devices[i];
+        requests += d->free_requests;
+        segments += d->takes + d->gives + d->maps + d->unmaps;
+        ooms += d->ooms;
+    }
+    uint64_t seen = requests + segments + ooms;
+    for (size_t i = 0; i < TP_OP_NAMES; i++)
+        seen += tp_op_names[i].op == TP_NOTE ? 0 : f->ops[tp_op_names[i].op];
+    seen -= 2 * played;
+    /* phases that stand beside the events of a file are none of them */
+    uint64_t beside = seen > f->events ? f->ops[TP_MARK] : 0;
     text[0] = '\0';
     for (size_t i = 0; i < TP_OP_NAMES; i++) {
         uint8_t op = (uint8_t)tp_op_names[i].op;
-        uint64_t count = op == TP_NOTE ? 0 : f->ops[op];
-        if (op == TP_ALLOC || op == TP_FREE)
-            count -= played;
-        add_count(text, size, &used, count, tp_op_names[i].name);
-        seen += count;
+        uint64_t less = op == TP_ALLOC || op == TP_FREE ? played : op == TP_MARK ? beside : 0;
+        add_count(text, size, &used, op == TP_NOTE ? 0 : f->ops[op] - less, tp_op_names[i].name);
     }
-    for (uint32_t i = 0; c && c->devices && i < c->count; i++) {
-        requests += c->devices[i].free_requests;
-        segments += c->devices[i].takes + c->devices[i].gives;
-        ooms += c->devices[i].ooms;
-    }
-    const struct {
-        uint64_t count;
-        const char *name;
-    } notes[] = {{requests, "free requested"}, {segments, "of segments"}, {ooms, "out of memory"}};
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
-        add_count(text, size, &used, notes[i].count, notes[i].name);
-        seen += notes[i].count;
-    }
+    add_count(text, size, &used, requests, "free requested");
+    add_count(text, size, &used, segments, "of segments");
+    add_count(text, size, &used, ooms, "out of memory");
     if (f->ops[TP_NOTE] && f->events > seen)
         add_count(text, size, &used, f->events - seen, "without effect");
 }

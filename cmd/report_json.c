@@ -160,7 +160,8 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
     }
 }
 
-void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace)
+void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
+                   const struct tp_captured *captured)
 {
     const struct tp_program_facts *f = tp_program_facts(trace->program);
     cJSON *t = tp_json_object(j, in, "trace");
@@ -176,7 +177,7 @@ void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace)
     tp_json_uint(j, t, "threads", f->recorded_threads);
     tp_json_uint(j, t, "streams", f->streams);
     tp_json_uint(j, t, "devices", f->devices);
-    tp_json_uint(j, t, "frees", f->ops[TP_FREE]);
+    tp_json_uint(j, t, "frees", tp_captured_frees(captured, f));
     tp_json_bool(j, t, "loop", tp_trace_is_loop(trace));
     tp_json_uint(j, t, "live_at_end", f->live_at_end);
     cJSON *repairs = tp_json_object(j, t, "repairs");
@@ -551,7 +552,7 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
 {
     cJSON *o = cJSON_CreateObject();
     const struct tp_run *run = r->run;
-    tp_json_trace(j, o, r->trace);
+    tp_json_trace(j, o, r->trace, r->captured);
     tp_json_captured(j, o, r->trace, r->captured);
     write_strategy(j, o, r);
     tp_settings_write(j, o, rep);

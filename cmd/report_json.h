@@ -12,7 +12,8 @@
 void tp_json_tool(struct tp_json *j, cJSON *in);
 void tp_json_machine(struct tp_json *j, cJSON *in);
 void tp_json_clock(struct tp_json *j, cJSON *in, const struct tp_clock *clock);
-void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace);
+void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
+                   const struct tp_captured *captured);
 
 /* "recorded" and "peak_place"; nothing where nothing is known. */
 void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace,

@@ -51,8 +51,12 @@ static bool find_library(Dl_info *out)
     return symbol && dladdr(symbol, out) && out->dli_fname;
 }
 
+/* A sanitizer's runtime stands in for libc in builds for testing: nobody chose it. */
 static bool is_libc(const Dl_info *library)
 {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return true;
+#endif
     Dl_info libc;
     void *symbol = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
     return symbol && dladdr(symbol, &libc) && libc.dli_fbase == library->dli_fbase;

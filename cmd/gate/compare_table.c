@@ -237,7 +237,10 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
 bool tp_compare_flattered(const struct tp_compare_row *r)
 {
     const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
-    return !strcmp(r->run->scope, "policy") && tp_stored_total(r->run, reuse) < TP_FEW_REUSED;
+    double share = tp_stored_total(r->run, reuse);
+    if (isnan(share)) /* several devices, by a tapool that did not write what they weigh */
+        share = tp_stored_value(r->run, reuse, 0);
+    return !strcmp(r->run->scope, "policy") && share < TP_FEW_REUSED;
 }
 
 static void fill_cells(const struct tp_compare *c, struct tp_compare_row *r)

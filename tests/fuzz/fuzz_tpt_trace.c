@@ -76,6 +76,8 @@ static void read_once(const uint8_t *data, size_t size)
         must(pass(program) == pass(program));
     else
         check_error(rc, &err);
+    if (places.release)
+        places.release(places.ctx);
     tp_program_release(program);
     tp_meta_release(&meta);
     tp_recorded_release(&recorded);

@@ -362,7 +362,7 @@ static void say_only(const struct field *f, size_t left, char *text)
     PART(failed && !limited, "serve%s every allocation", s)
     PART(silent, "report%s memory", s)
     PART(unsafe_ones, "heed%s the streams", s)
-    PART(regions, "reuse%s what is freed", s)
+    PART(regions, "hand%s out again what is freed singly", s)
 #undef PART
     if (limited && yardsticks)
         say(text, ", yardsticks aside");

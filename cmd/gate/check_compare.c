@@ -136,10 +136,11 @@ int tp_check_options(const struct tp_stored_run *r, struct tp_stored_option **ou
             source ? &r->source_options[i - r->option_count] : &r->options[i];
         good = add_option(source ? "source." : "", from->name, from->value, &(*out)[(*count)++]);
     }
-    for (size_t i = 0; good && i < TP_SETTINGS; i++)
+    for (size_t i = 0; good && i < TP_SETTINGS; i++) {
+        const char *path = tp_settings[i].path, *dot = strrchr(path, '.');
         if (tp_settings[i].memory && r->settings[i])
-            good = add_option(SETTING, strrchr(tp_settings[i].path, '.') + 1, r->settings[i],
-                              &(*out)[(*count)++]);
+            good = add_option(SETTING, dot ? dot + 1 : path, r->settings[i], &(*out)[(*count)++]);
+    }
     if (!good) {
         tp_stored_options_release(*out, *count);
         *out = NULL;

@@ -62,7 +62,7 @@ static const struct record records[] = {
     {"nor is it the runner-up",
      HOST,
      {P("bump", 0, 1000, 1, 5), P("lru", 0, 1900, 9, 20)},
-     "Pick lru: the only policy here that reuses what is freed",
+     "Pick lru: the only policy here that hands out again what is freed singly",
      false,
      0},
     {"but where nothing is freed singly",
@@ -110,7 +110,7 @@ static const struct record records[] = {
     {"unless all are",
      DEVICE,
      {PLAYER("arena", 500, 500, 1, 5, UNSAFE), PLAYER("bump", 900, 900, 9, 20, UNSAFE)},
-     "Pick arena: the only policy here that reuses what is freed",
+     "Pick arena: the only policy here that hands out again what is freed singly",
      false,
      0},
     {"several are left of more",
@@ -119,7 +119,7 @@ static const struct record records[] = {
       P("stream-pool", 900, 900, 9, 9), P("bump", 900, 900, 9, 9)},
      "Pick lru or stream-pool: no difference that matters between them; the only policies here "
      "that "
-     "heed the streams and reuse what is freed",
+     "heed the streams and hand out again what is freed singly",
      false,
      0},
     {"two reasons",

@@ -278,7 +278,7 @@ static int take_places(struct tp_tpt_file *f, struct walk *w, struct tp_err *err
     rc = tp_tpt_places_get(&w->places, &w->block, payload, &why);
     free(payload);
     return rc == TP_EINPUT ? wrong_block(f, w, why.text, err)
-           : rc            ? tp_fail(err, rc, "%s", why.text)
+           : rc            ? tp_fail(err, (enum tp_status)rc, "%s", why.text)
                            : TP_OK;
 }
 

@@ -145,7 +145,7 @@ static void the_same_decisions(void **state)
         for (unsigned i = 0; i < STEPS; i++) {
             uint64_t at = rig_random(ranked) % LIVE, what = rig_random(ranked) % 16;
             uint16_t stream = (uint16_t)(rig_random(ranked) % STREAMS_HERE);
-            uint64_t size = 512 << rig_random(ranked) % 5;
+            uint64_t size = UINT64_C(512) << rig_random(ranked) % 5;
             struct pool *st = plain->st;
             pool_drop_ranks(st);
             if (what == 0) {

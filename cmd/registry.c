@@ -90,8 +90,8 @@ const struct tp_command *const tp_commands[] = {
 };
 
 extern const struct tp_topic tp_topic_report, tp_topic_formats, tp_topic_format, tp_topic_tpt,
-    tp_topic_snapshots, tp_topic_malloc, tp_topic_metrics, tp_topic_ci, tp_topic_exports, tp_topic_config,
-    tp_topic_warnings;
+    tp_topic_snapshots, tp_topic_malloc, tp_topic_metrics, tp_topic_ci, tp_topic_exports,
+    tp_topic_config, tp_topic_warnings;
 const struct tp_topic *const tp_topics[] = {
     &tp_topic_report,
     &tp_topic_formats,

@@ -7,9 +7,9 @@
  * in memory up to a limit and then in an unlinked file. */
 #include "traces/place_table.h"
 
+#include "alloc/spill.h"
 #include "traces/clean.h"
 #include "traces/id_map.h"
-#include "traces/pytorch_events.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct tp_place_table {
     struct tp_id_map by_hash;
     struct text *texts;
     uint32_t count, room;
-    struct tp_pytorch_list items;
+    struct tp_spill items;
 };
 
 static int no_memory(struct tp_err *err)
@@ -40,7 +40,7 @@ int tp_place_table_new(struct tp_place_table **out, struct tp_err *err)
     if (!t)
         return no_memory(err);
     tp_id_map_seed(&t->by_hash);
-    tp_pytorch_list_init(&t->items, sizeof(struct tp_place_item), IN_MEMORY);
+    tp_spill_init(&t->items, sizeof(struct tp_place_item), IN_MEMORY);
     return TP_OK;
 }
 
@@ -52,7 +52,7 @@ void tp_place_table_free(struct tp_place_table *t)
         free(t->texts[i].bytes);
     free(t->texts);
     tp_id_map_release(&t->by_hash);
-    tp_pytorch_list_release(&t->items);
+    tp_spill_release(&t->items);
     free(t);
 }
 
@@ -134,12 +134,12 @@ int tp_place_table_set(struct tp_place_table *t, uint64_t event, uint32_t number
                        struct tp_err *err)
 {
     const struct tp_place_item item = {.event = event, .text = number};
-    return number == TP_NO_PLACE ? TP_OK : tp_pytorch_list_add(&t->items, &item, err);
+    return number == TP_NO_PLACE ? TP_OK : tp_spill_add(&t->items, &item, err);
 }
 
 uint64_t tp_place_table_count(const struct tp_place_table *t)
 {
-    return tp_pytorch_list_count(&t->items);
+    return tp_spill_count(&t->items);
 }
 
 int tp_place_cursor_look(struct tp_place_cursor *c, uint64_t event,
@@ -154,7 +154,7 @@ int tp_place_cursor_look(struct tp_place_cursor *c, uint64_t event,
             size_t most = sizeof c->items / sizeof *c->items;
             c->have = (uint32_t)(left < most ? left : most);
             c->used = 0;
-            int rc = tp_pytorch_list_read(&c->table->items, c->next, c->have, c->items, err);
+            int rc = tp_spill_read(&c->table->items, c->next, c->have, c->items, err);
             if (rc != TP_OK)
                 return rc;
             c->next += c->have;
@@ -176,7 +176,7 @@ static int search(const struct tp_place_table *t, uint64_t event, uint64_t *at, 
     while (low < high) {
         struct tp_place_item item;
         uint64_t middle = low + (high - low) / 2;
-        int rc = tp_pytorch_list_read(&t->items, middle, 1, &item, err);
+        int rc = tp_spill_read(&t->items, middle, 1, &item, err);
         if (rc != TP_OK)
             return rc;
         if (item.event < event)
@@ -199,7 +199,7 @@ static int find(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_
         out[i][0] = '\0';
         rc = search(t, events[i], &at, err);
         if (rc == TP_OK && at < tp_place_table_count(t))
-            rc = tp_pytorch_list_read(&t->items, at, 1, &item, err);
+            rc = tp_spill_read(&t->items, at, 1, &item, err);
         if (rc == TP_OK && item.event == events[i] && events[i] > 0)
             memcpy(out[i], t->texts[item.text].bytes, strlen(t->texts[item.text].bytes) + 1);
     }

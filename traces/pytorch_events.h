@@ -1,31 +1,13 @@
-/* Lists that may be longer than memory: items of one size, in memory up to a limit and then in an
- * unlinked file in $TMPDIR. And the events of a snapshot, which are such items. */
+/* The events of a snapshot, as a list holds them. */
 #ifndef TP_PYTORCH_EVENTS_H
 #define TP_PYTORCH_EVENTS_H
 
 #include "alloc/program.h"
+#include "alloc/spill.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct tp_pytorch_list {
-    size_t item;          /* bytes of one */
-    size_t limit;         /* bytes kept in memory */
-    unsigned char *items; /* those behind what is in the file */
-    size_t count, room;
-    uint64_t written; /* items in the file */
-    int fd;           /* -1: none */
-};
-
-void tp_pytorch_list_init(struct tp_pytorch_list *l, size_t item, size_t limit);
-void tp_pytorch_list_release(struct tp_pytorch_list *l);
-int tp_pytorch_list_add(struct tp_pytorch_list *l, const void *item, struct tp_err *err);
-uint64_t tp_pytorch_list_count(const struct tp_pytorch_list *l);
-
-/* `count` items from `first` on, which must be there. */
-int tp_pytorch_list_read(const struct tp_pytorch_list *l, uint64_t first, size_t count, void *out,
-                         struct tp_err *err);
 
 /* In the order of their words in pytorch_snapshot.c. */
 enum tp_pytorch_action {
@@ -60,14 +42,14 @@ static inline bool tp_pytorch_too_large(const struct tp_pytorch_event *ev)
 
 /* One after the other, from `first` to before `end`. */
 struct tp_pytorch_cursor {
-    const struct tp_pytorch_list *list;
+    const struct tp_spill *list;
     uint64_t next, end;
     struct tp_pytorch_event *batch;
     size_t at, there;
 };
 
-int tp_pytorch_cursor_open(struct tp_pytorch_cursor *c, const struct tp_pytorch_list *list,
-                           uint64_t first, uint64_t count, struct tp_err *err);
+int tp_pytorch_cursor_open(struct tp_pytorch_cursor *c, const struct tp_spill *list, uint64_t first,
+                           uint64_t count, struct tp_err *err);
 void tp_pytorch_cursor_close(struct tp_pytorch_cursor *c);
 
 /* *out is NULL at the end, else valid until the next call. */

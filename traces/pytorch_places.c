@@ -38,7 +38,7 @@ struct known_frame {
 struct tp_pytorch_places {
     int fd;
     struct tp_memo memo; /* without its cells */
-    struct tp_pytorch_list frames;
+    struct tp_spill frames;
     uint64_t spent;            /* bytes read */
     struct known_frame *known; /* FRAMES of them; NULL: nobody asked yet */
 };
@@ -62,7 +62,7 @@ int tp_pytorch_places_new(const struct tp_input *in, struct tp_memo *memo,
     memo->cells = NULL;
     p->fd = fd;
     p->memo = *memo;
-    tp_pytorch_list_init(&p->frames, sizeof(uint64_t), IN_MEMORY);
+    tp_spill_init(&p->frames, sizeof(uint64_t), IN_MEMORY);
     *out = p;
     return TP_OK;
 }
@@ -74,13 +74,13 @@ void tp_pytorch_places_free(struct tp_pytorch_places *p)
     close(p->fd);
     free(p->known);
     tp_memo_release(&p->memo);
-    tp_pytorch_list_release(&p->frames);
+    tp_spill_release(&p->frames);
     free(p);
 }
 
 int tp_pytorch_places_add(struct tp_pytorch_places *p, uint64_t frames, struct tp_err *err)
 {
-    return p ? tp_pytorch_list_add(&p->frames, &frames, err) : TP_OK;
+    return p ? tp_spill_add(&p->frames, &frames, err) : TP_OK;
 }
 
 /* ---- opcodes ---- */
@@ -345,12 +345,12 @@ static int find(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_
     for (size_t i = 0; rc == TP_OK && i < count; i++) {
         uint64_t frames = 0;
         out[i][0] = '\0';
-        if (events[i] == 0 || events[i] > tp_pytorch_list_count(&p->frames))
+        if (events[i] == 0 || events[i] > tp_spill_count(&p->frames))
             continue;
-        rc = tp_pytorch_list_read(&p->frames, events[i] - 1, 1, &frames, err);
+        rc = tp_spill_read(&p->frames, events[i] - 1, 1, &frames, err);
         if (rc != TP_OK || !frames)
             continue;
-        uint64_t all = SHARE * tp_pytorch_list_count(&p->frames) + TP_PLACES_MAX * BUDGET;
+        uint64_t all = SHARE * tp_spill_count(&p->frames) + TP_PLACES_MAX * BUDGET;
         size_t budget = p->spent < all ? BUDGET : 0;
         s->places = p;
         s->budget = budget;

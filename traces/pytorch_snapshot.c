@@ -390,7 +390,7 @@ static int end_event(struct tp_pytorch *s, struct tp_err *err)
         ev.action = (uint8_t)(action - ALLOC);
     int rc = check_event(s, &ev, err);
     if (rc == TP_OK)
-        rc = tp_pytorch_list_add(&s->events, &ev, err);
+        rc = tp_spill_add(&s->events, &ev, err);
     if (rc == TP_OK)
         count_event(s, &ev);
     return rc;
@@ -442,7 +442,7 @@ static int on_begin(void *ctx, unsigned role, uint64_t offset, struct tp_err *er
         s->seen &= ~(1u << ROLE_BLOCKS);
     }
     if (role == ROLE_TRACE && s->device_lists < TP_PYTORCH_DEVICES)
-        s->devices[s->device_lists].first = tp_pytorch_list_count(&s->events);
+        s->devices[s->device_lists].first = tp_spill_count(&s->events);
     return TP_OK;
 }
 
@@ -473,7 +473,7 @@ static const struct tp_pickle_schema schema = {
 int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err)
 {
     const struct tp_reading *r = s->reading;
-    tp_pytorch_list_init(&s->events, sizeof(struct tp_pytorch_event), EVENTS_IN_MEMORY);
+    tp_spill_init(&s->events, sizeof(struct tp_pytorch_event), EVENTS_IN_MEMORY);
     int rc = tp_pickle_new(r->in, &schema, s, tp_max_memory(r->opts), &s->pickle, err);
     if (rc == TP_OK)
         rc = tp_pickle_read(s->pickle, err);
@@ -490,7 +490,7 @@ int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err)
 void tp_pytorch_release(struct tp_pytorch *s)
 {
     tp_pickle_free(s->pickle);
-    tp_pytorch_list_release(&s->events);
+    tp_spill_release(&s->events);
     free(s->blocks.items);
     free(s->annotations);
 }

@@ -53,7 +53,7 @@ struct tp_pytorch_values {
 struct tp_pytorch {
     const struct tp_reading *reading;
     struct tp_pickle *pickle;
-    struct tp_pytorch_list events;
+    struct tp_spill events;
     struct tp_pytorch_blocks blocks; /* live at the end */
     struct tp_pytorch_annotation *annotations;
     size_t annotation_count, annotation_room;

@@ -63,7 +63,7 @@ uint64_t tp_spill_count(const struct tp_spill *l)
 }
 
 int tp_spill_read(const struct tp_spill *l, uint64_t first, size_t count, void *out,
-                         struct tp_err *err)
+                  struct tp_err *err)
 {
     unsigned char *to = out;
     assert(first + count <= tp_spill_count(l));

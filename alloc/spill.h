@@ -24,6 +24,6 @@ uint64_t tp_spill_count(const struct tp_spill *l);
 
 /* `count` items from `first` on, which must be there. */
 int tp_spill_read(const struct tp_spill *l, uint64_t first, size_t count, void *out,
-                         struct tp_err *err);
+                  struct tp_err *err);
 
 #endif

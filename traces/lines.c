@@ -128,8 +128,8 @@ int tp_lines_next(struct tp_lines *l, struct tp_cut *line, struct tp_err *err)
     return TP_OK;
 }
 
-static int fail_va(const struct tp_lines *l, uint64_t event, struct tp_err *err, const char *format,
-                   va_list args)
+int tp_lines_fail_va(const struct tp_lines *l, uint64_t event, struct tp_err *err,
+                     const char *format, va_list args)
 {
     char text[TP_ERR_TEXT], number[TP_GROUPED];
     vsnprintf(text, sizeof text, format, args);
@@ -143,21 +143,7 @@ int tp_lines_fail(const struct tp_lines *l, uint64_t event, struct tp_err *err, 
 {
     va_list args;
     va_start(args, format);
-    int rc = fail_va(l, event, err, format, args);
-    va_end(args);
-    return rc;
-}
-
-int tp_lines_bad(const struct tp_lines *l, struct tp_lower *lo, struct tp_err *err,
-                 const char *format, ...)
-{
-    const struct tp_event ev = {.op = TP_EV_NOTE, .line = l->number};
-    if (l->unended)
-        return tp_lower_repaired(lo, &ev, TP_REPAIR_TRUNCATED,
-                                 ": the file ends in the middle of this line", err);
-    va_list args;
-    va_start(args, format);
-    int rc = fail_va(l, tp_lower_count(lo) + l->waiting + 1, err, format, args);
+    int rc = tp_lines_fail_va(l, event, err, format, args);
     va_end(args);
     return rc;
 }

@@ -3,8 +3,8 @@
 #define TP_LINES_H
 
 #include "traces/input.h"
-#include "traces/lower.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -39,11 +39,8 @@ int tp_lines_next(struct tp_lines *l, struct tp_cut *line, struct tp_err *err);
 /* TP_EINPUT: "FILE:LINE: event N: ..."; `event` 0: none. */
 int tp_lines_fail(const struct tp_lines *l, uint64_t event, struct tp_err *err, const char *format,
                   ...) __attribute__((format(printf, 4, 5)));
-
-/* The line is none of this format: TP_EINPUT with place and the number of the next event. Where the
- * file ends in the middle of it, that is a repair, and TP_OK unless strict. */
-int tp_lines_bad(const struct tp_lines *l, struct tp_lower *lo, struct tp_err *err,
-                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+int tp_lines_fail_va(const struct tp_lines *l, uint64_t event, struct tp_err *err,
+                     const char *format, va_list args) __attribute__((format(printf, 4, 0)));
 
 /* ---- cutting ---- */
 

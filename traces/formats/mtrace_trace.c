@@ -10,8 +10,8 @@
  *
  * Known weakness: what happened between two sections of a file is unknown, so objects of the first
  * may seem to live when their addresses come again; lowering then repairs. */
+#include "traces/bad_line.h"
 #include "traces/format.h"
-#include "traces/lines.h"
 #include "traces/pointers.h"
 
 #include "traces/clean.h"

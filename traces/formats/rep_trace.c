@@ -10,7 +10,7 @@
  *
  * Both headers have ids and operations in the same places, so a wrong guess costs only words.
  * Known weakness: whether the most bytes of the header are right is not looked at. */
-#include "traces/lines.h"
+#include "traces/bad_line.h"
 
 #include "traces/clean.h"
 #include "traces/format.h"

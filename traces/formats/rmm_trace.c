@@ -12,6 +12,7 @@
  * that pointer and size by another thread, which is then put before it. Times are of the day
  * without a date: one that falls by more than half a day is of the next. Known weakness: rows do
  * not say of which device they are; one log is taken for one device. */
+#include "traces/bad_line.h"
 #include "traces/format.h"
 #include "traces/rmm_row.h"
 

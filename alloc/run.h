@@ -8,10 +8,9 @@
 #include "alloc/program.h"
 #include "alloc/series.h"
 #include "alloc/source.h"
+#include "alloc/units.h"
 
 #include <math.h>
-
-#define TP_NONE UINT64_MAX /* a count or byte value that does not exist; ratios use NAN */
 
 /* The state at the first event where the trace's requested bytes are highest. Bytes. All TP_NONE
  * where a replay stopped before that event. */

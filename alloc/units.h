@@ -1,9 +1,12 @@
-/* Reading quantities as people write them. Writing them is the business of cmd/. */
+/* Quantities: one that does not exist, and reading what people write. Writing is the business of
+ * cmd/. */
 #ifndef TP_UNITS_H
 #define TP_UNITS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define TP_NONE UINT64_MAX /* a count or byte value that does not exist; ratios use NAN */
 
 /* Bytes: an integer or decimal fraction and a unit, any case. K M G T and KiB MiB GiB TiB are
  * binary, KB MB GB TB decimal, B or nothing bytes. False where the text is no such thing, is

@@ -5,10 +5,8 @@
 #include "cmd/child.h"
 
 #include "alloc/clock.h"
-#include "cmd/cli.h"
 #include "cmd/environment.h"
 #include "cmd/progress.h"
-#include "traces/tpt_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -274,13 +272,11 @@ static int answer(struct job *job, struct tp_program *program, struct tp_err *er
     return status;
 }
 
-static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
+int tp_child_serve(struct tp_err *err)
 {
     struct job *job = NULL;
     struct tp_program *program = NULL;
     struct stat st;
-    (void)args;
-    (void)out;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for an orphan's answer */
     signal(SIGINT, SIG_IGN);          /* Ctrl-C reaches both: the parent says what it means */
     signal(SIGHUP, SIG_IGN);
@@ -291,7 +287,7 @@ static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
         return status;
     if (getppid() != job->parent) /* it ended before that was set */
         return TP_OK;
-    status = tp_trace_import(PROGRAM_FD, &program, &job->err);
+    status = tp_program_import(PROGRAM_FD, &program, &job->err);
     if (!status &&
         (uint64_t)st.st_size < RUN_OFFSET + tp_run_size(tp_program_facts(program)->devices))
         status = tp_fail(&job->err, TP_EBROKEN, "the job of a child process is too short");
@@ -303,12 +299,3 @@ static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
     munmap(job, (size_t)st.st_size);
     return TP_OK; /* the parent reports */
 }
-
-const struct tp_command tp_command_child = {
-    .name = "__child",
-    .usage = "__child",
-    .summary = "plays one strategy for another tapool",
-    .about = "",
-    .hidden = true,
-    .run = run_child,
-};

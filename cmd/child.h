@@ -14,6 +14,10 @@
 int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                     struct tp_run *out, struct tp_err *err);
 
+/* The other side of it, in the fresh tapool. TP_EUSAGE: nobody has started it for that; all else is
+ * said to the parent, which reports it. */
+int tp_child_serve(struct tp_err *err);
+
 /* What a child execs to become this very tapool: the kernel's own link, which holds be the file
  * deleted or replaced meanwhile; under an emulator (valgrind), to which that link leads, the file.
  * `path` is room for its name. */

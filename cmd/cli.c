@@ -2,8 +2,10 @@
  * environment and .tapool.ini say, runs it, and turns a status into an exit code and a sentence on
  * stderr. */
 #include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/config.h"
-#include "cmd/registry.h"
+#include "cmd/exit.h"
+#include "cmd/output.h"
 #include "cmd/screen_first.h"
 #include "cmd/stop.h"
 #include "traces/clean.h"
@@ -14,33 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-int tp_exit_code(int status)
-{
-    switch (status) {
-    case TP_OK:
-        return TP_EXIT_OK;
-    case TP_EUSAGE:
-        return TP_EXIT_USAGE;
-    case TP_EINPUT:
-        return TP_EXIT_INPUT;
-    case TP_EFOUND:
-        return TP_EXIT_FOUND;
-    case TP_EUNSURE:
-        return TP_EXIT_INCONCLUSIVE;
-    default:
-        return TP_EXIT_FAILED;
-    }
-}
-
-int tp_finish_output(FILE *out, const char *name, struct tp_err *err)
-{
-    errno = 0;
-    if (fflush(out) == 0 && !ferror(out))
-        return TP_OK;
-    return tp_fail(err, TP_EIO, "%s could not be written: %s", name,
-                   errno ? strerror(errno) : "an earlier write failed");
-}
 
 /* ---- options ---- */
 

@@ -10,16 +10,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Exit codes; documented in `tapool help`. A signal ends as 128+n by itself. */
-enum tp_exit {
-    TP_EXIT_OK = 0,
-    TP_EXIT_FOUND = 1, /* a regression, or a --fail-on condition */
-    TP_EXIT_USAGE = 2,
-    TP_EXIT_INPUT = 3,
-    TP_EXIT_FAILED = 4,       /* replay failed, device missing, output could not be written */
-    TP_EXIT_INCONCLUSIVE = 5, /* check --inconclusive=fail */
-};
-
 struct tp_origin;
 
 struct tp_args {
@@ -44,13 +34,7 @@ struct tp_command {
 /* Parses and runs: the whole program. Returns the exit code. */
 int tp_cli_main(int argc, char **argv);
 
-/* The code that the process ends with, from a status. */
-int tp_exit_code(int status);
-
 /* Prints the command's --help page. */
 void tp_cli_help(const struct tp_command *cmd, FILE *out);
-
-/* Flushes and checks a stream: TP_EIO when anything that was written to it was lost. */
-int tp_finish_output(FILE *out, const char *name, struct tp_err *err);
 
 #endif

@@ -5,8 +5,9 @@
  * put together, and the answers are cut again as bash expects them.
  *
  * Known weakness: a pair such as `-sarena` in one word is not seen. */
+#include "cmd/catalog.h"
+#include "cmd/commands.h"
 #include "cmd/completion.h"
-#include "cmd/registry.h"
 
 static void print_lists(FILE *out)
 {

@@ -1,8 +1,9 @@
 /* See completion.h. */
 #include "cmd/completion.h"
 
+#include "cmd/catalog.h"
+#include "cmd/commands.h"
 #include "cmd/gate/metrics.h"
-#include "cmd/registry.h"
 #include "cmd/warnings.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* The completion script for zsh: one call of _arguments for each command. */
+#include "cmd/commands.h"
 #include "cmd/completion.h"
-#include "cmd/registry.h"
 
 enum { MENU_TEXT = 72 };
 

@@ -13,11 +13,9 @@
 #define TP_CONFIG_H
 
 #include "cmd/cli.h"
+#include "cmd/environment.h"
 
 #include <stddef.h>
-
-#define TP_CONFIG_NAME     ".tapool.ini"
-#define TP_CONFIG_VARIABLE "TAPOOL_CONFIG" /* another file; empty: none */
 
 enum { TP_CONFIG_BYTES = 64 << 10, TP_VARIABLE_TEXT = 80 };
 

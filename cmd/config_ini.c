@@ -14,8 +14,8 @@
  * single option, lines beyond its buffer, bytes that are no text.
  *
  * Known weakness: the buffer of libinih decides how long a line may be, as a rule 197 bytes. */
+#include "cmd/commands.h"
 #include "cmd/config.h"
-#include "cmd/registry.h"
 
 #include <ini.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  * one of them cannot take the value that another can, it goes without. */
 #include "cmd/config.h"
 
-#include "cmd/registry.h"
+#include "cmd/commands.h"
 
 #include <stdlib.h>
 #include <string.h>

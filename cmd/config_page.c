@@ -8,10 +8,10 @@
  */
 #include "cmd/config.h"
 
-#include "alloc/run.h"
+#include "alloc/units.h"
+#include "cmd/commands.h"
 #include "cmd/environment.h"
-#include "cmd/registry.h"
-#include "cmd/report_json.h"
+#include "cmd/json_out.h"
 #include "cmd/text.h"
 #include "traces/clean.h"
 

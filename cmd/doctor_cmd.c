@@ -1,8 +1,8 @@
 /* tapool doctor: what this machine can measure, and what limits it. */
 #include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/config.h"
 #include "cmd/doctor.h"
-#include "cmd/registry.h"
 #include "cmd/report_json.h"
 #include "cmd/text.h"
 

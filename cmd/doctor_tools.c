@@ -1,9 +1,9 @@
 /* Checks of what tapool can use here: counters of the processor, valgrind, sources, samples, the
  * folder for large programs, the terminal. */
 #include "alloc/counter.h"
+#include "cmd/catalog.h"
 #include "cmd/doctor.h"
 #include "cmd/gate/callgrind.h"
-#include "cmd/registry.h"
 #include "cmd/text.h"
 
 #include <dirent.h>

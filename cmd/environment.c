@@ -1,8 +1,6 @@
 /* See environment.h. */
 #include "cmd/environment.h"
 
-#include "cmd/config.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,16 +14,6 @@ const struct tp_fact tp_environment[] = {
     {TP_CONFIG_VARIABLE, "another file than " TP_CONFIG_NAME "; empty: none"},
     {"TAPOOL_OPTION", "a value for --option (tapool help config)"},
     {"NO_COLOR", "no colour"},
-    {NULL, NULL}};
-
-const struct tp_fact tp_exit_codes[] = {
-    {"0", "done"},
-    {"1", "a regression was found, or what --fail-on names has happened"},
-    {"2", "wrong command line or configuration"},
-    {"3", "unusable input"},
-    {"4", "the replay failed, a device is missing or lost, or output could not be written"},
-    {"5", "inconclusive, where that was asked for: check --inconclusive=fail"},
-    {"128+n", "ended by signal n"},
     {NULL, NULL}};
 
 bool tp_environment_names(const char *name, size_t length)

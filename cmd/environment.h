@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define TP_CONFIG_NAME     ".tapool.ini"
+#define TP_CONFIG_VARIABLE "TAPOOL_CONFIG" /* another file; empty: none */
+
 struct tp_fact {
     const char *name;
     const char *help; /* a few words, lower case */
@@ -12,9 +15,6 @@ struct tp_fact {
 
 /* Variables that are no option's, in the order of the help; ends with a NULL name. */
 extern const struct tp_fact tp_environment[];
-
-/* What the exit codes mean; ends with a NULL name. */
-extern const struct tp_fact tp_exit_codes[];
 
 /* Whether `name` (of `length` bytes) is in that table: it says where things lie. */
 bool tp_environment_names(const char *name, size_t length);

@@ -15,6 +15,7 @@
 #include "cmd/figures.h"
 #include "cmd/json_out.h"
 #include "cmd/machine.h"
+#include "cmd/report.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -171,7 +172,7 @@ static void write_config(const struct tp_report *rep, const struct tp_result *r,
     fputs("\n# warnings:", out);
     if (!tp_export_warnings(r, out))
         fputs(" none", out);
-    fprintf(out, "\ntrace-hash: %s\n", tp_export_hash(r->facts).s);
+    fprintf(out, "\ntrace-hash: %s\n", tp_hash_text(r->facts).s);
     fprintf(out, "source: %s\n", tp_result_source(r));
     write_device(rep, r, out);
     fprintf(out, "touch: %s\n", tp_touch_names[r->touch]);

@@ -173,7 +173,7 @@ static void write_notes(const struct tp_report *r, const struct tp_result *resul
     tp_export_tool(out);
     fprintf(out, ", nanoseconds of %s calls]\n#[trace ", kind_name(kind));
     tp_export_line(result->trace->meta.name, out);
-    fprintf(out, ", program %s]\n#[strategy ", tp_export_hash(result->facts).s);
+    fprintf(out, ", program %s]\n#[strategy ", tp_hash_text(result->facts).s);
     tp_export_line(result->spec->label, out);
     fputs(", ", out);
     tp_export_strategy(result, out);

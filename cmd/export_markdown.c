@@ -14,6 +14,7 @@
 #include "cmd/exporter.h"
 #include "cmd/figures.h"
 #include "cmd/pick.h"
+#include "cmd/report.h"
 #include "cmd/report_table.h"
 #include "cmd/warnings.h"
 
@@ -64,7 +65,7 @@ static void write_head(const struct tp_result *results, size_t count, FILE *out)
     }
     fprintf(out, "%s, program %.12s\n\n",
             tp_result_is_virtual(r) ? " (times are the policy's own work)" : "",
-            tp_export_hash(r->facts).s);
+            tp_hash_text(r->facts).s);
 }
 
 static void write_warnings(const struct tp_result *results, size_t count, FILE *out)

@@ -53,14 +53,6 @@ int tp_export_warnings(const struct tp_result *r, FILE *out)
     return count;
 }
 
-struct tp_export_hash tp_export_hash(const struct tp_program_facts *f)
-{
-    struct tp_export_hash hash;
-    for (size_t i = 0; i < TP_HASH_SIZE; i++)
-        snprintf(hash.s + 2 * i, 3, "%02x", f->hash[i]);
-    return hash;
-}
-
 const char *tp_export_partial(const struct tp_report *r, char *text, size_t size)
 {
     snprintf(text, size, "partial: %zu of %zu replays are done", r->count, r->planned);

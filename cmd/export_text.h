@@ -19,12 +19,6 @@ void tp_export_source(const struct tp_result *r, FILE *out);
 /* The ids of the warnings that apply, each after a blank; returns how many. */
 int tp_export_warnings(const struct tp_result *r, FILE *out);
 
-/* 64 hexadecimal digits. */
-struct tp_export_hash {
-    char s[2 * TP_HASH_SIZE + 1];
-};
-struct tp_export_hash tp_export_hash(const struct tp_program_facts *f);
-
 /* What a report says that has not all results; NULL: it has. */
 const char *tp_export_partial(const struct tp_report *r, char *text, size_t size);
 

@@ -11,7 +11,7 @@
 #define TP_EXPORTER_H
 
 #include "alloc/opt.h"
-#include "cmd/report.h"
+#include "cmd/result.h"
 
 struct tp_exporter {
     const char *name;    /* as in --format */

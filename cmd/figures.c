@@ -290,3 +290,11 @@ const char *tp_result_callee(const struct tp_result *r)
 {
     return r->facts->kind == TP_KIND_DEVICE || tp_result_is_device(r) ? "driver" : "system";
 }
+
+struct tp_hash_text tp_hash_text(const struct tp_program_facts *f)
+{
+    struct tp_hash_text hash;
+    for (size_t i = 0; i < TP_HASH_SIZE; i++)
+        snprintf(hash.s + 2 * i, 3, "%02x", f->hash[i]);
+    return hash;
+}

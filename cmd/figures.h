@@ -2,7 +2,8 @@
 #ifndef TP_FIGURES_H
 #define TP_FIGURES_H
 
-#include "cmd/report.h"
+#include "cmd/result.h"
+#include "cmd/text.h"
 
 /* Share of allocations under which most go to the source: times are hardly the policy's own then.
  */
@@ -96,5 +97,11 @@ bool tp_result_unseen(const struct tp_result *r);
 
 /* "system" or "driver": who answers the source's calls. */
 const char *tp_result_callee(const struct tp_result *r);
+
+/* Of a program, 64 hexadecimal digits. */
+struct tp_hash_text {
+    char s[2 * TP_HASH_SIZE + 1];
+};
+struct tp_hash_text tp_hash_text(const struct tp_program_facts *f);
 
 #endif

@@ -2,10 +2,10 @@
  *
  * The option rows here are only names: text is handed to the row of the profile that has the same
  * name, which knows range and default. So one command line serves profiles that differ. */
+#include "cmd/catalog.h"
 #include "cmd/cli.h"
 #include "cmd/config.h"
 #include "cmd/output.h"
-#include "cmd/registry.h"
 #include "cmd/stop.h"
 #include "cmd/text.h"
 #include "traces/clean.h"

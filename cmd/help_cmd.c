@@ -1,8 +1,10 @@
 /* tapool help [TOPIC]: the commands, the topics, and one page for each. A warning's id is a topic.
  */
+#include "cmd/catalog.h"
 #include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/environment.h"
-#include "cmd/registry.h"
+#include "cmd/exit.h"
 #include "cmd/warnings.h"
 
 #include <string.h>

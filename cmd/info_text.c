@@ -1,6 +1,6 @@
 /* The screen of `tapool info`. Only what the trace has is shown; what it lacks is one line. */
+#include "cmd/catalog.h"
 #include "cmd/info.h"
-#include "cmd/registry.h"
 #include "cmd/report_head.h"
 #include "traces/clean.h"
 

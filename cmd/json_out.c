@@ -1,7 +1,7 @@
 /* See json_out.h. */
 #include "cmd/json_out.h"
 
-#include "alloc/run.h"
+#include "alloc/units.h"
 
 #include <math.h>
 
@@ -86,4 +86,13 @@ int tp_json_print(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err)
     fputc('\n', out);
     cJSON_free(text);
     return TP_OK;
+}
+
+void tp_json_tool(struct tp_json *j, cJSON *in)
+{
+    cJSON *tool = tp_json_object(j, in, "tool");
+    tp_json_text(j, tool, "version", TAPOOL_VERSION);
+    tp_json_text(j, tool, "build", TAPOOL_BUILD);
+    tp_json_text(j, tool, "compiler", TAPOOL_COMPILER);
+    tp_json_text(j, tool, "flags", TAPOOL_FLAGS);
 }

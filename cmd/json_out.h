@@ -30,4 +30,7 @@ cJSON *tp_json_number(struct tp_json *j, uint64_t value);
 /* Writes the tree as a document and deletes it, in every case. TP_ENOMEM when anything failed. */
 int tp_json_print(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err);
 
+/* The member `tool`: which tapool wrote the document. */
+void tp_json_tool(struct tp_json *j, cJSON *in);
+
 #endif

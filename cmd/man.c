@@ -2,10 +2,12 @@
  * what else `tapool help` says, from the tables that they come from themselves. */
 #include "cmd/man.h"
 
+#include "cmd/catalog.h"
+#include "cmd/commands.h"
 #include "cmd/completion.h"
 #include "cmd/config.h"
 #include "cmd/environment.h"
-#include "cmd/registry.h"
+#include "cmd/exit.h"
 #include "cmd/warnings.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* tapool-trace.5: the trace formats of tapool's own, in the words of the help topics. */
 #include "cmd/man.h"
 
-#include "cmd/registry.h"
+#include "cmd/commands.h"
 
 static void print_topic(FILE *out, const char *name)
 {

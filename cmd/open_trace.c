@@ -1,7 +1,7 @@
 /* See open_trace.h. */
 #include "cmd/open_trace.h"
 
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
 #include "cmd/stop.h"
 
 #include <string.h>

@@ -5,7 +5,6 @@
  * under another name. */
 #include "cmd/output.h"
 
-#include "cmd/cli.h"
 #include "cmd/stop.h"
 
 #include <errno.h>
@@ -16,6 +15,15 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+int tp_finish_output(FILE *out, const char *name, struct tp_err *err)
+{
+    errno = 0;
+    if (fflush(out) == 0 && !ferror(out))
+        return TP_OK;
+    return tp_fail(err, TP_EIO, "%s could not be written: %s", name,
+                   errno ? strerror(errno) : "an earlier write failed");
+}
 
 static int fail_exists(const char *path, struct tp_err *err)
 {

@@ -25,6 +25,9 @@ int tp_output_open(struct tp_output *o, const char *path, bool force, struct tp_
 /* Flushes, checks, and puts the file in its place; on failure nothing is left. */
 int tp_output_commit(struct tp_output *o, struct tp_err *err);
 
+/* Flushes and checks a stream: TP_EIO when anything that was written to it was lost. */
+int tp_finish_output(FILE *out, const char *name, struct tp_err *err);
+
 /* Writes a file from its first to its last byte, and nothing where that fails or a signal asks to
  * stop (tp_stop_asked). */
 typedef int tp_output_fn(void *ctx, FILE *out, struct tp_err *err);

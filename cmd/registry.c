@@ -1,6 +1,7 @@
 /* Every table of tapool. Adding a strategy, source, format, profile, subcommand or help topic is
  * one file elsewhere and one line here. */
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
+#include "cmd/commands.h"
 
 #include "alloc/replay.h"
 #include "cmd/exporter.h"

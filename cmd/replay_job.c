@@ -3,8 +3,8 @@
  * and a device are, `virtual` where not. */
 #include "cmd/replay_job.h"
 
+#include "cmd/catalog.h"
 #include "cmd/figures.h"
-#include "cmd/registry.h"
 #include "cuda/cuda_options.h"
 #include "cuda/device_map.h"
 

@@ -6,7 +6,7 @@
 #include "cmd/exporter.h"
 #include "cmd/gpus.h"
 #include "cmd/open_trace.h"
-#include "cmd/report.h"
+#include "cmd/result.h"
 
 enum { TP_OOM_CONTINUE, TP_OOM_STOP };
 enum { TP_TOUCH_AUTO }; /* then enum tp_touch, one higher */

@@ -1,9 +1,10 @@
 /* See replay_output.h. */
 #include "cmd/replay_output.h"
 
-#include "cmd/cli.h"
 #include "cmd/export_files.h"
 #include "cmd/gate/fail_on.h"
+#include "cmd/output.h"
+#include "cmd/report.h"
 
 /* Results of the trace of results[first], played or not. */
 static size_t count_planned(const struct tp_report *r, size_t first)

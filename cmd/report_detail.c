@@ -1,5 +1,6 @@
 /* One strategy on one screen: memory as a sum at peak demand, speed, latencies by kind. */
 #include "cmd/figures.h"
+#include "cmd/report.h"
 #include "cmd/warnings.h"
 
 #include <math.h>

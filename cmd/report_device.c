@@ -1,6 +1,7 @@
 /* What the screens say of a real device: which one, what its driver was asked for, and what it
  * answered. On a shared device figures differ between the passes: they are ranges. */
 #include "cmd/figures.h"
+#include "cmd/report.h"
 
 #include <string.h>
 

@@ -3,8 +3,9 @@
 
 #include "alloc/device_pages.h"
 #include "alloc/units.h"
+#include "cmd/catalog.h"
 #include "cmd/figures.h"
-#include "cmd/registry.h"
+#include "cmd/report.h"
 
 #include <string.h>
 

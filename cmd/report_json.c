@@ -1,7 +1,6 @@
 /* tapool.result/1. Names are fixed: additions only, inside a major version. */
 #include "cmd/report_json.h"
 
-#include "cmd/export_text.h"
 #include "cmd/exporter.h"
 #include "cmd/figures.h"
 #include "cmd/machine.h"
@@ -10,15 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-void tp_json_tool(struct tp_json *j, cJSON *in)
-{
-    cJSON *tool = tp_json_object(j, in, "tool");
-    tp_json_text(j, tool, "version", TAPOOL_VERSION);
-    tp_json_text(j, tool, "build", TAPOOL_BUILD);
-    tp_json_text(j, tool, "compiler", TAPOOL_COMPILER);
-    tp_json_text(j, tool, "flags", TAPOOL_FLAGS);
-}
 
 void tp_json_machine(struct tp_json *j, cJSON *in)
 {
@@ -169,7 +159,7 @@ void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
     tp_json_text(j, t, "name", trace->meta.name);
     tp_json_text(j, t, "kind", f->kind == TP_KIND_DEVICE ? "device" : "host");
     tp_json_text(j, t, "format", trace->format);
-    tp_json_text(j, t, "program_hash", tp_export_hash(f).s);
+    tp_json_text(j, t, "program_hash", tp_hash_text(f).s);
     tp_json_uint(j, t, "events", f->events);
     tp_json_bool(j, t, "cut", trace->cut);
     tp_json_uint(j, t, "operations", f->operations);

@@ -6,10 +6,9 @@
 #include "alloc/clock.h"
 #include "cmd/captured.h"
 #include "cmd/json_out.h"
-#include "cmd/report.h"
+#include "cmd/result.h"
 
 /* Each writes the member that its name says. */
-void tp_json_tool(struct tp_json *j, cJSON *in);
 void tp_json_machine(struct tp_json *j, cJSON *in);
 void tp_json_clock(struct tp_json *j, cJSON *in, const struct tp_clock *clock);
 void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
@@ -23,5 +22,8 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
  */
 cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep);
 cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r);
+
+/* tapool.result/1; schema in DESIGN's words: names are fixed. */
+int tp_report_json(const struct tp_report *r, FILE *out, struct tp_err *err);
 
 #endif

@@ -2,6 +2,7 @@
  * the program needed too much or the policy kept too much. */
 #include "alloc/replay.h"
 #include "cmd/figures.h"
+#include "cmd/report.h"
 
 #include <string.h>
 

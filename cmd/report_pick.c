@@ -1,6 +1,7 @@
 /* The Pick of a replay: what was measured, as records for the rule of cmd/pick.h. */
 #include "cmd/figures.h"
 #include "cmd/pick.h"
+#include "cmd/report.h"
 #include "cmd/warnings.h"
 
 #include <math.h>

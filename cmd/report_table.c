@@ -2,6 +2,7 @@
 #include "cmd/report_table.h"
 
 #include "cmd/pick.h"
+#include "cmd/report.h"
 #include "cmd/report_head.h"
 #include "cmd/warnings.h"
 

@@ -2,6 +2,7 @@
  * events. */
 #include "cmd/export_text.h"
 #include "cmd/figures.h"
+#include "cmd/report.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
     if (tp_result_is_device(r))
         tp_device_verbose(r, page);
     tp_page_at(page, FIELD, "program");
-    tp_page_at(page, HASH, "%s", tp_export_hash(f).s);
+    tp_page_at(page, HASH, "%s", tp_hash_text(f).s);
     tp_page_line(page);
     snprintf(text, sizeof text, "%s objects, %s of them live at the end (%s), %s at once",
              tp_count(f->objects).s, tp_count(f->live_at_end).s,

@@ -4,7 +4,7 @@
 #define TP_SETTINGS_H
 
 #include "cmd/json_out.h"
-#include "cmd/report.h"
+#include "cmd/result.h"
 
 struct tp_setting {
     const char *option; /* of tapool replay, without its dashes */

@@ -1,6 +1,6 @@
 /* Parsing of strategy and source specifications; see spec.h. */
 #include "cmd/spec.h"
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* tapool help ci: how a build is gated, and what each of its answers means. */
-#include "cmd/registry.h"
+#include "cmd/commands.h"
 
 static const char text[] =
     "Four classes of figures; each is tested in the way that holds for it:\n"

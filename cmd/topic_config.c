@@ -1,5 +1,5 @@
 /* tapool help config: values of options that do not stand on the command line. */
-#include "cmd/registry.h"
+#include "cmd/commands.h"
 
 static const char text[] =
     "Every long option of every command can be given in three more places. The first\n"

@@ -1,6 +1,6 @@
 /* tapool help exports: what can be written for other programs, and how each is read. */
+#include "cmd/commands.h"
 #include "cmd/exporter.h"
-#include "cmd/registry.h"
 
 static const char how[] =
     "--format NAME prints it instead of the screen, --export-NAME FILE writes it to FILE beside "

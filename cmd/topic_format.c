@@ -1,5 +1,5 @@
 /* tapool help format: the JSON trace format, enough to write one by hand. */
-#include "cmd/registry.h"
+#include "cmd/commands.h"
 
 static const char text[] =
     "A trace is JSON, which is read one event at a time: a file may be larger than memory.\n"

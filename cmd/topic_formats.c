@@ -1,5 +1,6 @@
 /* tapool help formats: what can be read and written; the rows are those of the registry. */
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
+#include "cmd/commands.h"
 #include "cmd/text.h"
 
 enum { NAME = 2, SUMMARY = 18 };

@@ -1,5 +1,5 @@
 /* tapool help malloc: from a program on Linux to the choice of its malloc. */
-#include "cmd/registry.h"
+#include "cmd/commands.h"
 
 static const char text[] =
     "Record, without building the program anew; each call is kept, and the program runs much\n"

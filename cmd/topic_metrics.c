@@ -1,6 +1,7 @@
 /* tapool help metrics: every metric by the one name that it has everywhere. */
+#include "cmd/catalog.h"
+#include "cmd/commands.h"
 #include "cmd/gate/metrics.h"
-#include "cmd/registry.h"
 
 static const struct {
     const char *name, *meaning;

@@ -1,7 +1,7 @@
 /* tapool help report: how to read the numbers. */
 #include "alloc/clock.h"
+#include "cmd/commands.h"
 #include "cmd/pick.h"
-#include "cmd/registry.h"
 #include "cmd/text.h"
 
 static const char memory_text[] =

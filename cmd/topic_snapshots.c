@@ -1,5 +1,5 @@
 /* tapool help snapshots: how to get a recording out of PyTorch and what tapool makes of it. */
-#include "cmd/registry.h"
+#include "cmd/commands.h"
 
 static const char text[] =
     "Record, in the program that is to be looked at:\n"

@@ -1,6 +1,6 @@
 /* tapool help tpt: the binary trace format, enough to find one's way in a file. What a reader must
  * check stands in traces/README.md alone. */
-#include "cmd/registry.h"
+#include "cmd/commands.h"
 
 static const char blocks[] =
     "A .tpt file holds a program: what tapool makes of a trace before it plays it. To\n"

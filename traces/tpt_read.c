@@ -351,13 +351,3 @@ int tp_tpt_open(int fd, const struct tp_tpt_open_cfg *cfg, struct tp_program **o
                                          .marks = (const char *const *)f->names};
     return tp_program_backed(&backing, f, &backed, out, err);
 }
-
-int tp_trace_import(int fd, struct tp_program **out, struct tp_err *err)
-{
-    uint8_t magic[TP_TPT_MAGIC_SIZE];
-    const struct tp_tpt_open_cfg cfg = {.name = ""};
-    if (pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
-        memcmp(magic, TP_TPT_MAGIC, sizeof magic) == 0)
-        return tp_tpt_open(fd, &cfg, out, err);
-    return tp_program_import(fd, out, err);
-}

@@ -21,8 +21,4 @@ struct tp_tpt_open_cfg {
 int tp_tpt_open(int fd, const struct tp_tpt_open_cfg *cfg, struct tp_program **out,
                 struct tp_err *err);
 
-/* Opens what tp_program_export gave, of either kind, and takes `fd` over, in every case. Messages
- * name no file. */
-int tp_trace_import(int fd, struct tp_program **out, struct tp_err *err);
-
 #endif

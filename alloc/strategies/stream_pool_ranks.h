@@ -11,7 +11,7 @@
 #define TP_STREAM_POOL_RANKS_H
 
 #include "alloc/addr_map.h"
-#include "alloc/strategies/stream_pool_slab.h"
+#include "alloc/strategies/slab.h"
 #include "alloc/tree.h"
 
 enum { RANKS_FROM_LANES = 65 };

@@ -3,7 +3,7 @@
 #include "cmd/gate/check_job.h"
 #include "cmd/gate/gate_words.h"
 
-#include "cmd/cli.h"
+#include "cmd/exit.h"
 #include "cmd/gate/command_words.h"
 #include "cmd/option_words.h"
 #include "cmd/stop.h"

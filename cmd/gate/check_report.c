@@ -2,7 +2,7 @@
  * screen or a document in its place. */
 #include "cmd/gate/check_job.h"
 
-#include "cmd/cli.h"
+#include "cmd/exit.h"
 #include "cmd/output.h"
 
 #define WORD(of, id, words) #id,

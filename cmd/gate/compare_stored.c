@@ -3,9 +3,9 @@
  * and the source. What has no partner is named, never dropped in silence. */
 #include "cmd/gate/compare.h"
 
+#include "cmd/catalog.h"
 #include "cmd/gate/command_words.h"
 #include "cmd/gate/compare_opts.h"
-#include "cmd/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "cmd/figures.h"
 #include "cmd/gate/difference.h"
 #include "cmd/gate/known_values.h"
-#include "cmd/registry.h"
 
 #include <math.h>
 #include <stdarg.h>

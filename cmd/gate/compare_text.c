@@ -2,6 +2,7 @@
 #include "cmd/gate/compare.h"
 
 #include "cmd/figures.h"
+#include "cmd/report.h"
 #include "cmd/table.h"
 
 #include <math.h>

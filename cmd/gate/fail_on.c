@@ -3,6 +3,7 @@
 
 #include "cmd/figures.h"
 #include "cmd/gate/condition.h"
+#include "cmd/report_json.h"
 
 #include <stdlib.h>
 #include <strings.h>

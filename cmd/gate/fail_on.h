@@ -4,7 +4,7 @@
 #define TP_FAIL_ON_H
 
 #include "alloc/opt.h"
-#include "cmd/report.h"
+#include "cmd/result.h"
 
 /* Whether all of them can be understood and need no base: TP_EUSAGE. */
 int tp_fail_on_parse(const struct tp_opt_list *texts, struct tp_err *err);

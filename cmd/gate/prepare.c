@@ -3,9 +3,9 @@
 #include "cmd/gate/measure.h"
 
 #include "alloc/spool.h"
-#include "cmd/cli.h"
-#include "cmd/export_text.h"
+#include "cmd/figures.h"
 #include "cmd/open_trace.h"
+#include "cmd/output.h"
 #include "cmd/stop.h"
 #include "traces/trace_writer.h"
 
@@ -22,7 +22,7 @@ extern const struct tp_trace_writer tp_writer_tpt;
 static void describe(const struct tp_trace *t, struct tp_prepared *out)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
-    snprintf(out->hash, sizeof out->hash, "%s", tp_export_hash(f).s);
+    snprintf(out->hash, sizeof out->hash, "%s", tp_hash_text(f).s);
     out->kind = f->kind == TP_KIND_DEVICE ? "device" : "host";
     out->events = f->events;
     out->operations = f->operations;

@@ -9,7 +9,7 @@
  * Each walk is a whole one with all its checks; the sum over the instructions keeps the compiler
  * from leaving any out. */
 #include "alloc/clock.h"
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
 #include "traces/trace.h"
 
 #include <inttypes.h>

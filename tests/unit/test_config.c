@@ -1,6 +1,7 @@
 /* Configuration: which level decides, what a hostile file does, and the names of variables. */
+#include "cmd/catalog.h"
+#include "cmd/commands.h"
 #include "cmd/config.h"
-#include "cmd/registry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * printed; a failure names case, seed and step.
  *
  * To add a strategy: a line in `cases` for each set of options worth having. */
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
 #include "tests/unit/async_source.h"
 #include "tests/unit/fake_driver.h"
 #include "tests/unit/property_gen.h"

@@ -5,7 +5,7 @@
 #include "tests/unit/one_run.h"
 
 #include "alloc/random.h"
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
 #include "traces/trace.h"
 
 enum { EVENTS = 60000 };              /* of each sample */

@@ -6,7 +6,7 @@
 #include "tests/unit/property_gen.h"
 #include "tests/unit/property_play.h"
 
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
 
 #define SEED  UINT64_C(20261121)
 #define STEPS 120

@@ -1,8 +1,9 @@
 /* Exports: the table and the options that are made from it, a histogram against the text that
  * HdrHistogram prints of the same readings, what Markdown may not take for markup, and files of
  * several results. */
+#include "cmd/commands.h"
 #include "cmd/export_files.h"
-#include "cmd/registry.h"
+#include "cmd/text.h"
 #include "tests/unit/programs.h"
 
 #include <setjmp.h>

@@ -3,10 +3,10 @@
  * tests/cli/gate_files.bats parses those files with other tools. */
 #include "tests/unit/gate_rig.h"
 
+#include "cmd/commands.h"
 #include "cmd/gate/gate_escape.h"
 #include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/registry.h"
 #include "cmd/text.h"
 
 #include <cjson/cJSON.h>

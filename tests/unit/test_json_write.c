@@ -1,6 +1,6 @@
 /* Writing JSON traces: what was written is read again as the same program, in both forms; texts and
  * numbers at their limits; writes that fail. */
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
 #include "tests/unit/trace_fixture.h"
 #include "traces/json_write.h"
 

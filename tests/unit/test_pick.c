@@ -3,6 +3,7 @@
 #include "cmd/figures.h"
 #include "cmd/gate/compare.h"
 #include "cmd/pick.h"
+#include "cmd/report.h"
 
 #include <math.h>
 #include <setjmp.h>

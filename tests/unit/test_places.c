@@ -1,5 +1,4 @@
 /* Code places: kept and found again, in .tpt and in JSON; files that are wrong about them. */
-#include "cmd/registry.h"
 #include "tests/unit/tpt_rig.h"
 #include "traces/json_event.h"
 #include "traces/place_table.h"

@@ -1,7 +1,8 @@
 /* Profiles: what each says of itself holds, the same seed makes the same events, hostile options
  * are refused before the first event. What holds for all is asked of every profile in the registry.
  */
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
+#include "cmd/commands.h"
 #include "tests/unit/trace_fixture.h"
 #include "traces/profiles/distributions.h"
 #include "traces/trace.h"

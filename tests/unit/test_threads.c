@@ -12,7 +12,7 @@
  * any machine, however loaded, half of the frees are remote. Known weakness: which interleavings
  * occur is chance. */
 #include "alloc/addr_map.h"
-#include "cmd/registry.h"
+#include "cmd/catalog.h"
 #include "tests/unit/conformance.h"
 #include "tests/unit/property_planted.h"
 

@@ -146,7 +146,7 @@ static void test_two_cursors(void **state)
     free(b.data);
 }
 
-/* The descriptor of a .tpt is the program for a child; one of another program still is. */
+/* A .tpt goes to a child as plain instructions, like any program. */
 static void test_import(void **state)
 {
     (void)state;
@@ -156,17 +156,17 @@ static void test_import(void **state)
     struct tp_err err = {0};
     int fd = -1;
     assert_int_equal(tpt_open(b.data, b.size, NULL, &q, &err), TP_OK);
-    assert_int_equal(tp_program_export(q, &fd, &err), TP_OK);
+    assert_int_equal(tp_program_export_plain(q, &fd, &err), TP_OK);
     tp_program_release(q);
-    assert_int_equal(tp_trace_import(fd, &r, &err), TP_OK);
+    assert_int_equal(tp_program_import(fd, &r, &err), TP_OK);
     tpt_same(p, r);
     tp_program_release(r);
     assert_int_equal(tp_program_export(p, &fd, &err), TP_OK);
-    assert_int_equal(tp_trace_import(fd, &r, &err), TP_OK);
+    assert_int_equal(tp_program_import(fd, &r, &err), TP_OK);
     tpt_same(p, r);
     tp_program_release(r);
-    assert_int_equal(tp_trace_import(-1, &r, &err), TP_EIO);
-    assert_int_equal(tp_trace_import(tpt_file("no program", 10), &r, &err), TP_EINPUT);
+    assert_int_equal(tp_program_import(-1, &r, &err), TP_EIO);
+    assert_int_equal(tp_program_import(tpt_file("no program", 10), &r, &err), TP_EINPUT);
     tp_program_release(p);
     free(b.data);
 }

@@ -1,9 +1,9 @@
-/* The one place where every table lives. All tables are NULL-terminated. */
-#ifndef TP_REGISTRY_H
-#define TP_REGISTRY_H
+/* What can be played, read and written: the tables of strategies, sources, formats and profiles.
+ * All are NULL-terminated; cmd/registry.c fills them. */
+#ifndef TP_CATALOG_H
+#define TP_CATALOG_H
 
 #include "alloc/strategy.h"
-#include "cmd/cli.h"
 #include "traces/format.h"
 #include "traces/profile.h"
 #include "traces/trace_writer.h"
@@ -13,19 +13,6 @@ extern const struct tp_source_ops *const tp_sources[];
 extern const struct tp_format *const tp_formats[];
 extern const struct tp_trace_writer *const tp_trace_writers[];
 extern const struct tp_profile *const tp_profiles[];
-extern const struct tp_command *const tp_commands[];
-
-/* A help topic: `tapool help NAME`. */
-struct tp_topic {
-    const char *name;
-    const char *summary;
-    void (*print)(FILE *out);
-    const char *also; /* words with blanks between them that lead here too; NULL: none */
-};
-extern const struct tp_topic *const tp_topics[];
-
-/* The topic of that name, or of which it is another word, any case; NULL: there is none. */
-const struct tp_topic *tp_find_topic(const char *name);
 
 /* What is played without -s: the comparable set of a kind of trace. */
 enum { TP_DEFAULT_MAX = 16 };
@@ -36,7 +23,6 @@ extern const struct tp_strategy *const tp_default_device[];
 const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err);
 const struct tp_source_ops *tp_find_source(const char *name, bool decorator, struct tp_err *err);
 const struct tp_profile *tp_find_profile(const char *name, struct tp_err *err);
-const struct tp_command *tp_find_command(const char *name, struct tp_err *err);
 
 /* Where shipped samples are looked for, in order; `list` is NULL-terminated and points into itself.
  */

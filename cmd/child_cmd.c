@@ -1,0 +1,19 @@
+/* tapool __child: what tapool starts of itself to play in a fresh process. */
+#include "cmd/child.h"
+#include "cmd/cli.h"
+
+static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
+{
+    (void)args;
+    (void)out;
+    return tp_child_serve(err);
+}
+
+const struct tp_command tp_command_child = {
+    .name = "__child",
+    .usage = "__child",
+    .summary = "plays one strategy for another tapool",
+    .about = "",
+    .hidden = true,
+    .run = run_child,
+};

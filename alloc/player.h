@@ -6,7 +6,8 @@
 #define TP_PLAYER_H
 
 #include "alloc/meta.h"
-#include "alloc/replay.h"
+#include "alloc/replay_cfg.h"
+#include "alloc/run.h"
 
 struct tp_occupier; /* see occupier.h */
 

@@ -1,5 +1,7 @@
 /* tp_replay: checks the configuration and runs the passes in order; and the walk over a program
  * that the untimed ones share. */
+#include "alloc/replay.h"
+
 #include "alloc/measured.h"
 #include "alloc/passes.h"
 

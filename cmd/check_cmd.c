@@ -1,6 +1,6 @@
 /* tapool check: the gate of a CI. What it does is in cmd/gate/check_*.c; here is what it can be
  * asked for, and what becomes of the answer. */
-#include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/config.h"
 
 #include "alloc/clock.h"

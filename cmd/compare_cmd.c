@@ -1,5 +1,5 @@
 /* tapool compare: strategies side by side, measured in turn or from stored results. */
-#include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/config.h"
 #include "cmd/gate/compare.h"
 #include "cmd/gate/compare_opts.h"

@@ -8,7 +8,7 @@
 #ifndef TP_COMPLETION_H
 #define TP_COMPLETION_H
 
-#include "cmd/cli.h"
+#include "cmd/commands.h"
 
 /* A list of words. */
 enum tp_list {

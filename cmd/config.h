@@ -12,7 +12,7 @@
 #ifndef TP_CONFIG_H
 #define TP_CONFIG_H
 
-#include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/environment.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* tapool convert: any format in, one of tapool's own (or a list of lifetimes) out. A piece, or a
  * trace without its marks and notes, is lowered once more before it is written. */
 #include "cmd/catalog.h"
-#include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/config.h"
 #include "cmd/open_trace.h"
 #include "cmd/output.h"

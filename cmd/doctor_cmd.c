@@ -1,5 +1,4 @@
 /* tapool doctor: what this machine can measure, and what limits it. */
-#include "cmd/cli.h"
 #include "cmd/commands.h"
 #include "cmd/config.h"
 #include "cmd/doctor.h"

@@ -3,7 +3,7 @@
  * The option rows here are only names: text is handed to the row of the profile that has the same
  * name, which knows range and default. So one command line serves profiles that differ. */
 #include "cmd/catalog.h"
-#include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/config.h"
 #include "cmd/output.h"
 #include "cmd/stop.h"

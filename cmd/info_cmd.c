@@ -1,5 +1,5 @@
 /* tapool info: opens a trace, looks through it once, and says what is in it. */
-#include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/info.h"
 #include "cmd/open_trace.h"
 

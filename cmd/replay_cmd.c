@@ -1,6 +1,6 @@
 /* tapool replay: opens the traces, plays every strategy on each, reports. */
 #include "cmd/child.h"
-#include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/config.h"
 #include "cmd/export_files.h"
 #include "cmd/figures.h"

@@ -1,6 +1,6 @@
 /* tapool strategies: what there is, where it runs, what it resembles; with a name, its options. */
 #include "cmd/catalog.h"
-#include "cmd/cli.h"
+#include "cmd/commands.h"
 #include "cmd/gpus.h"
 #include "cmd/spec.h"
 #include "cmd/text.h"

@@ -6,6 +6,7 @@
  * What was live at the start goes before everything else, so the records are gone through twice
  * where there is any. Names of marks are kept apart, once while the same name repeats. Known
  * weakness: records of spaces that are left out are kept as well, 72 bytes of disk an event. */
+#include "traces/spaces.h"
 #include "alloc/spool.h"
 #include "traces/clean.h"
 #include "traces/spaces_records.h"

@@ -9,6 +9,7 @@
  * its own. Known weakness: a SYNC without a stream is one of all devices replayed. */
 #include "traces/bytes_text.h"
 #include "traces/clean.h"
+#include "traces/spaces.h"
 #include "traces/spaces_records.h"
 
 #include <inttypes.h>

@@ -2,8 +2,8 @@
 #ifndef TP_SPACES_RECORDS_H
 #define TP_SPACES_RECORDS_H
 
+#include "traces/format.h"
 #include "traces/id_map.h"
-#include "traces/spaces.h"
 
 /* An event without its name. */
 struct tp_space_record {

@@ -15,7 +15,7 @@ struct tp_setting {
 };
 
 /* --touch is not in it: results that differ in that do not compare at all. Nor is --capacity, which
- * is an option of the source. */
+ * is an option of the source; stored results compare it beside these. */
 enum { TP_SETTINGS = 9 };
 extern const struct tp_setting tp_settings[TP_SETTINGS];
 

@@ -65,9 +65,9 @@ static int check_answer(const struct tp_check *k, const struct tp_check_cell *c,
     const struct tp_prepared *t = &k->traces[c->prepared];
     if (strcmp(r->hash, t->hash))
         return tp_fail(err, TP_EINPUT,
-                       "%.120s: the tapool that was measured reads another program: %s with %s "
-                       "events, not %s with %s",
-                       c->path, r->hash, tp_count(r->events).s, t->hash, tp_count(t->events).s);
+                       "%.120s: the tapool that was measured reads another program: %s with %s, "
+                       "not %s with %s events",
+                       c->path, r->hash, tp_stored_events(r).s, t->hash, tp_count(t->events).s);
     return r->usage ? TP_OK
                     : tp_fail(err, TP_EIO, "%.120s: the tapool that was measured gave no memory",
                               c->path);

@@ -112,6 +112,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
     for (size_t i = 0; i < t->count && i < TP_PICK_MAX; i++)
         list[i] = choice_of(&t->rows[i]);
     race(c, t, races);
+    double operations = t->run->operations == TP_NONE ? NAN : (double)t->run->operations;
     bool device = !strcmp(t->run->kind, "device");
     uint64_t capacity = t->head.run ? t->head.run->devices[0].capacity : TP_NONE;
     tp_pick(&(struct tp_pick_question){.list = list,
@@ -120,7 +121,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
                                        .frees = t->run->frees > 0,
                                        .loop = t->run->loop,
                                        .policy_time = !strcmp(t->run->scope, "policy"),
-                                       .operations = (double)t->run->operations,
+                                       .operations = operations,
                                        .capacity = capacity == TP_NONE ? NAN : (double)capacity,
                                        .callee = device ? "driver" : "system",
                                        .faster = is_faster,

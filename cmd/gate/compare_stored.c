@@ -17,7 +17,8 @@ struct match {
     struct tp_compare *c;
     const struct tp_stored *files;
     size_t count, base;
-    bool **used; /* by file and run */
+    bool **used;                            /* by file and run */
+    const struct tp_stored_run ***partners; /* by file and run of the base's; NULL: none */
 };
 
 static int add_row(struct tp_compare_table *t, const struct tp_stored *from,
@@ -129,21 +130,25 @@ static int match_inside(const struct tp_stored *file, const char *base, struct t
 
 /* ---- several files ---- */
 
-static bool same_cell(const struct tp_stored_run *a, const struct tp_stored_run *b)
+/* How near another run comes to being the same cell: 0: it is none. A device that is limited is the
+ * same one, played with another setting: what is on the very same source comes first. */
+static int nearness(const struct tp_stored_run *a, const struct tp_stored_run *b)
 {
-    return !strcmp(a->trace_name, b->trace_name) && !strcmp(a->label, b->label) &&
-           !strcmp(a->source, b->source);
+    if (strcmp(a->trace_name, b->trace_name) || strcmp(a->label, b->label) ||
+        !tp_stored_same_source(a, b))
+        return 0;
+    return 1 + !strcmp(a->source, b->source);
 }
 
-/* The partner in another file: the same program first; else the same names, which
+/* The partner in another file, at least so near: the same program first; else the same names, which
  * tp_stored_comparable then refuses by its hash. */
 static const struct tp_stored_run *find_partner(const struct match *m, size_t file,
-                                                const struct tp_stored_run *run)
+                                                const struct tp_stored_run *run, int near)
 {
     const struct tp_stored *f = &m->files[file];
     size_t found = f->count;
     for (size_t i = 0; i < f->count; i++) {
-        if (m->used[file][i] || !same_cell(&f->runs[i], run))
+        if (m->used[file][i] || nearness(&f->runs[i], run) < near)
             continue;
         if (found == f->count || !strcmp(f->runs[i].hash, run->hash))
             found = i;
@@ -156,18 +161,32 @@ static const struct tp_stored_run *find_partner(const struct match *m, size_t fi
     return &f->runs[found];
 }
 
+/* The nearest first, so that none is taken from who has a better claim. */
+static void find_partners(const struct match *m)
+{
+    const struct tp_stored *base = &m->files[m->base];
+    for (int near = 2; near; near--)
+        for (size_t i = 0; i < base->count; i++)
+            for (size_t f = 0; f < m->count; f++)
+                if (f != m->base && !m->partners[f][i])
+                    m->partners[f][i] = find_partner(m, f, &base->runs[i], near);
+}
+
 static void note_options(struct tp_compare *c, const char *label,
                          const struct tp_stored_option *list, size_t count,
                          const struct tp_stored_option *others, size_t other_count)
 {
     for (size_t i = 0; i < count; i++) {
         const char *other = tp_stored_options_find(others, other_count, list[i].name);
+        if (!strcmp(list[i].name, TP_STORED_CAPACITY))
+            continue; /* a setting */
         if (!other || strcmp(other, list[i].value))
             tp_compare_note(c, "%.60s: option %.60s is %.60s and %.60s", label, list[i].name,
                             list[i].value, other ? other : "not there");
     }
     for (size_t i = 0; i < other_count; i++)
-        if (!tp_stored_options_find(list, count, others[i].name))
+        if (strcmp(others[i].name, TP_STORED_CAPACITY) &&
+            !tp_stored_options_find(list, count, others[i].name))
             tp_compare_note(c, "%.60s: option %.60s is not there and %.60s", label, others[i].name,
                             others[i].value);
 }
@@ -185,10 +204,12 @@ static void note_differences(struct tp_compare *c, const struct tp_compare_row *
     if (*text)
         tp_compare_note(c, "%.40s and %.40s were not played alike: %s", a->from->path + c->common,
                         b->from->path + c->common, text);
-    note_options(c, a->label, a->run->options, a->run->option_count, b->run->options,
-                 b->run->option_count);
-    note_options(c, a->label, a->run->source_options, a->run->source_option_count,
-                 b->run->source_options, b->run->source_option_count);
+    if (a->run->options_known && b->run->options_known)
+        note_options(c, a->label, a->run->options, a->run->option_count, b->run->options,
+                     b->run->option_count);
+    if (a->run->source_options_known && b->run->source_options_known)
+        note_options(c, a->label, a->run->source_options, a->run->source_option_count,
+                     b->run->source_options, b->run->source_option_count);
 }
 
 static void note_alone(const struct match *m, size_t file, const struct tp_stored_run *run)
@@ -198,13 +219,14 @@ static void note_alone(const struct match *m, size_t file, const struct tp_store
 }
 
 /* A cell of the base's file, with its partners. */
-static int match_cell(struct match *m, const struct tp_stored_run *run, struct tp_err *err)
+static int match_cell(struct match *m, size_t cell, struct tp_err *err)
 {
+    const struct tp_stored_run *run = &m->files[m->base].runs[cell];
     struct tp_compare_table *t = NULL;
     size_t base = 0;
     int status = TP_OK;
     for (size_t f = 0; !status && f < m->count; f++) {
-        const struct tp_stored_run *other = f == m->base ? NULL : find_partner(m, f, run);
+        const struct tp_stored_run *other = m->partners[f][cell];
         if (!other)
             continue;
         status = tp_stored_comparable(&m->files[m->base], run, &m->files[f], other, err);
@@ -274,8 +296,9 @@ static int match_all(struct match *m, struct tp_err *err)
 {
     const struct tp_stored *base = &m->files[m->base];
     int status = TP_OK;
+    find_partners(m);
     for (size_t i = 0; !status && i < base->count; i++)
-        status = match_cell(m, &base->runs[i], err);
+        status = match_cell(m, i, err);
     if (status)
         return status;
     if (!m->c->count)
@@ -296,17 +319,20 @@ static int match_files(struct match *m, const char *base, struct tp_err *err)
                        "of several results it is one of the files: --base %.200s",
                        m->files[0].path);
     m->used = calloc(m->count, sizeof *m->used);
-    int status = m->used ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
-    for (size_t f = 0; !status && f < m->count; f++) {
+    m->partners = calloc(m->count, sizeof *m->partners);
+    bool good = m->used && m->partners;
+    for (size_t f = 0; good && f < m->count; f++) {
         m->used[f] = calloc(m->files[f].count + 1, sizeof **m->used);
-        if (!m->used[f])
-            status = tp_fail(err, TP_ENOMEM, "out of memory");
+        m->partners[f] = calloc(m->files[m->base].count + 1, sizeof **m->partners);
+        good = m->used[f] && m->partners[f];
     }
-    if (!status)
-        status = match_all(m, err);
-    for (size_t f = 0; m->used && f < m->count; f++)
-        free(m->used[f]);
+    int status = good ? match_all(m, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t f = 0; f < m->count; f++) {
+        free(m->used ? m->used[f] : NULL);
+        free(m->partners ? m->partners[f] : NULL);
+    }
     free(m->used);
+    free(m->partners);
     return status;
 }
 

@@ -263,7 +263,7 @@ static void print_stored_head(const struct tp_compare_table *t, struct tp_page *
     tp_page_at(page, 0, "%s", t->name);
     if (tp_text_width(t->name) + 2 > note)
         tp_page_line(page);
-    tp_page_at(page, note, "%s events, played on %s", tp_count(t->run->events).s, t->run->source);
+    tp_page_at(page, note, "%s, played on %s", tp_stored_events(t->run).s, t->run->source);
     if (!strcmp(t->run->scope, "policy"))
         tp_page_more(page, note, ": times are the policy's own work, none of the %s's is in them",
                      tp_compare_callee(t->run));
@@ -278,8 +278,9 @@ static void print_files(const struct tp_compare *c, struct tp_page *page)
         tp_page_at(page, 0, "%s", f->path);
         if (tp_text_width(f->path) + 2 > note)
             tp_page_line(page);
-        tp_page_at(page, note, "tapool %s (%s, %s), %s%s%s", f->version, f->build, f->compiler,
-                   f->arch, *f->cpu ? ", " : "", f->cpu);
+        tp_page_at(page, note, "tapool %s (%s, %s), %s%s%s", tp_stored_known(f->version),
+                   tp_stored_known(f->build), tp_stored_known(f->compiler),
+                   tp_stored_known(f->arch), *f->cpu ? ", " : "", f->cpu);
         tp_page_line(page);
     }
     tp_page_line(page);

@@ -98,6 +98,9 @@ static int count_in(const char *folder, const struct tp_valgrind *v, const struc
         status = status ? blame(v, folder, status, err) : tp_callgrind_sum(folder, &total, err);
     }
     uint64_t operations = answer.count ? answer.runs[0].operations : 0;
+    if (!status && operations == TP_NONE)
+        status = tp_fail(err, TP_EIO, "%s does not say how many operations it played",
+                         m->binary ? m->binary : "this tapool");
     if (!status && !total && operations)
         status = tp_hint(err,
                          tp_fail(err, TP_EIO, "%s has no function 'tp_play_counted' to count in",

@@ -135,6 +135,19 @@ int tp_member_get(const struct tp_member *in, const char *name, bool required,
     return TP_OK;
 }
 
+int tp_member_find(const struct tp_member *in, const char *name, struct tp_member *out,
+                   struct tp_err *err)
+{
+    int status = TP_OK;
+    if (in->item)
+        status = tp_member_get(in, name, false, out, err);
+    else
+        *out = (struct tp_member){.file = in->file};
+    if (!status && cJSON_IsNull(out->item))
+        out->item = NULL;
+    return status;
+}
+
 void tp_member_child(const struct tp_member *object, const cJSON *item, struct tp_member *out)
 {
     struct tp_member child; /* `out` may be `object` */
@@ -162,18 +175,21 @@ int tp_member_is_array(const struct tp_member *m, struct tp_err *err)
 
 /* ---- values ---- */
 
+int tp_member_as_text(const struct tp_member *m, char **out, struct tp_err *err)
+{
+    if (!cJSON_IsString(m->item))
+        return tp_member_fail(m, "is no text", err);
+    if (strlen(m->item->valuestring) > TP_MEMBER_TEXT)
+        return tp_member_fail(m, "is longer than any such text", err);
+    *out = tp_clean_copy(m->item->valuestring, TP_MEMBER_TEXT);
+    return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
 int tp_member_text(const struct tp_member *in, const char *name, char **out, struct tp_err *err)
 {
     struct tp_member m;
     int status = tp_member_get(in, name, true, &m, err);
-    if (status)
-        return status;
-    if (!cJSON_IsString(m.item))
-        return tp_member_fail(&m, "is no text", err);
-    if (strlen(m.item->valuestring) > TP_MEMBER_TEXT)
-        return tp_member_fail(&m, "is longer than any such text", err);
-    *out = tp_clean_copy(m.item->valuestring, TP_MEMBER_TEXT);
-    return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    return status ? status : tp_member_as_text(&m, out, err);
 }
 
 int tp_member_sha256(const struct tp_member *in, const char *name, char **out, struct tp_err *err)
@@ -186,15 +202,22 @@ int tp_member_sha256(const struct tp_member *in, const char *name, char **out, s
     return tp_member_fail(&m, "is no SHA-256 in hexadecimal", err);
 }
 
-int tp_member_flag(const struct tp_member *in, const char *name, bool *out, struct tp_err *err)
+int tp_member_as_flag(const struct tp_member *m, bool *out, struct tp_err *err)
 {
-    struct tp_member m;
-    int status = tp_member_get(in, name, true, &m, err);
-    if (status)
-        return status;
-    if (!cJSON_IsBool(m.item))
-        return tp_member_fail(&m, "is neither true nor false", err);
-    *out = cJSON_IsTrue(m.item);
+    if (!cJSON_IsBool(m->item))
+        return tp_member_fail(m, "is neither true nor false", err);
+    *out = cJSON_IsTrue(m->item);
+    return TP_OK;
+}
+
+int tp_member_as_count(const struct tp_member *m, uint64_t *out, struct tp_err *err)
+{
+    if (cJSON_IsString(m->item) && tp_parse_uint(m->item->valuestring, out))
+        return TP_OK;
+    double n = cJSON_IsNumber(m->item) ? m->item->valuedouble : -1;
+    if (!(n >= 0 && n <= EXACT && n == floor(n)))
+        return tp_member_fail(m, "is no whole number from 0", err);
+    *out = (uint64_t)n;
     return TP_OK;
 }
 
@@ -202,15 +225,7 @@ int tp_member_count(const struct tp_member *in, const char *name, uint64_t *out,
 {
     struct tp_member m;
     int status = tp_member_get(in, name, true, &m, err);
-    if (status)
-        return status;
-    if (cJSON_IsString(m.item) && tp_parse_uint(m.item->valuestring, out))
-        return TP_OK;
-    double n = cJSON_IsNumber(m.item) ? m.item->valuedouble : -1;
-    if (!(n >= 0 && n <= EXACT && n == floor(n)))
-        return tp_member_fail(&m, "is no whole number from 0", err);
-    *out = (uint64_t)n;
-    return TP_OK;
+    return status ? status : tp_member_as_count(&m, out, err);
 }
 
 int tp_member_value(const struct tp_member *m, const struct tp_member_range *range, double *out,

@@ -30,6 +30,11 @@ int tp_member_parse(const char *text, size_t length, const char *file, cJSON **t
 int tp_member_get(const struct tp_member *in, const char *name, bool required,
                   struct tp_member *out, struct tp_err *err);
 
+/* The same of what may lack: `out->item` is NULL where the member is absent or null, or where `in`
+ * is not there itself. */
+int tp_member_find(const struct tp_member *in, const char *name, struct tp_member *out,
+                   struct tp_err *err);
+
 /* The member `item` of an object, for loops that go along them themselves. */
 void tp_member_child(const struct tp_member *object, const cJSON *item, struct tp_member *out);
 
@@ -43,12 +48,16 @@ int tp_member_fail(const struct tp_member *m, const char *what, struct tp_err *e
 int tp_member_is_object(const struct tp_member *m, struct tp_err *err);
 int tp_member_is_array(const struct tp_member *m, struct tp_err *err);
 
-/* The required member `name` of `in`, read. Texts come cleaned (traces/clean.h), at most
+/* What is there, read. Texts come cleaned (traces/clean.h), at most
  * TP_MEMBER_TEXT bytes, and are the caller's. */
+int tp_member_as_text(const struct tp_member *m, char **out, struct tp_err *err);
+int tp_member_as_flag(const struct tp_member *m, bool *out, struct tp_err *err);
+int tp_member_as_count(const struct tp_member *m, uint64_t *out, struct tp_err *err);
+
+/* The required member `name` of `in`, read. */
 int tp_member_text(const struct tp_member *in, const char *name, char **out, struct tp_err *err);
 int tp_member_sha256(const struct tp_member *in, const char *name, char **out,
                      struct tp_err *err); /* a text of 64 hexadecimal digits */
-int tp_member_flag(const struct tp_member *in, const char *name, bool *out, struct tp_err *err);
 int tp_member_count(const struct tp_member *in, const char *name, uint64_t *out,
                     struct tp_err *err);
 

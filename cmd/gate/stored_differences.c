@@ -71,10 +71,10 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *
     if (strcmp(x->hash, y->hash))
         return tp_hint(err,
                        tp_fail(err, TP_EINPUT,
-                               "%s and %s played different programs: %.12s with %llu events and "
-                               "%.12s with %llu",
-                               one.text, other.text, x->hash, (unsigned long long)x->events,
-                               y->hash, (unsigned long long)y->events),
+                               "%s and %s played different programs: %.12s with %s and %.12s with "
+                               "%s",
+                               one.text, other.text, x->hash, tp_stored_events(x).s, y->hash,
+                               tp_stored_events(y).s),
                        *read
                            ? "they were read with %s"
                            : "the trace was changed, or read with other options, between the two%s",
@@ -92,16 +92,52 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *
     return TP_OK;
 }
 
+/* The next layer of "virtual+shuffle+limit" that is not a limit; "" after the last. */
+static const char *next_layer(const char *source, size_t *length)
+{
+    for (;;) {
+        *length = strcspn(source, "+");
+        if (*length != 5 || strncmp(source, "limit", 5) != 0)
+            return source;
+        source += *length + (source[*length] == '+');
+    }
+}
+
+bool tp_stored_same_source(const struct tp_stored_run *x, const struct tp_stored_run *y)
+{
+    size_t length, other;
+    const char *a = next_layer(x->source, &length), *b = next_layer(y->source, &other);
+    while (length && length == other && !strncmp(a, b, length)) {
+        a = next_layer(a + length + (a[length] == '+'), &length);
+        b = next_layer(b + other + (b[other] == '+'), &other);
+    }
+    return !length && !other;
+}
+
+static void add_setting(const char *option, const char *a, const char *b, char *text, size_t size)
+{
+    if (a && b && strcmp(a, b))
+        tp_append(text, size, "%s--%s %.60s and %.60s", *text ? ", " : "", option,
+                  *a ? a : "not given", *b ? b : "not given");
+}
+
+/* As a setting is stored; NULL: the file does not say. */
+static const char *capacity_of(const struct tp_stored_run *r)
+{
+    const char *capacity =
+        tp_stored_options_find(r->source_options, r->source_option_count, TP_STORED_CAPACITY);
+    return capacity ? capacity : r->source_options_known ? "" : NULL;
+}
+
 void tp_stored_settings_differ(const struct tp_stored_run *x, const struct tp_stored_run *y,
                                bool reads, char *text, size_t size)
 {
     *text = '\0';
-    for (size_t i = 0; i < TP_SETTINGS; i++) {
-        const char *a = x->settings[i], *b = y->settings[i];
-        if (a && b && strcmp(a, b) && (!reads || tp_settings[i].reads))
-            tp_append(text, size, "%s--%s %.60s and %.60s", *text ? ", " : "",
-                      tp_settings[i].option, *a ? a : "not given", *b ? b : "not given");
-    }
+    if (!reads)
+        add_setting("capacity", capacity_of(x), capacity_of(y), text, size);
+    for (size_t i = 0; i < TP_SETTINGS; i++)
+        if (!reads || tp_settings[i].reads)
+            add_setting(tp_settings[i].option, x->settings[i], y->settings[i], text, size);
 }
 
 void tp_stored_lacks(const struct tp_stored *s, bool settings, char *text, size_t size)
@@ -109,23 +145,35 @@ void tp_stored_lacks(const struct tp_stored *s, bool settings, char *text, size_
     enum { NAMED = 3 }; /* so many stand in one line */
     size_t lacks = 0;
     *text = '\0';
-    for (size_t i = 0; i < tp_metric_count; i++)
-        if (s->lacks_metric[i] && ++lacks <= NAMED)
-            tp_append(text, size, "%s%s", *text ? ", " : "", tp_metrics[i].name);
-    for (size_t i = 0; settings && i < TP_SETTINGS; i++)
-        if (s->lacks_setting[i] && ++lacks <= NAMED)
-            tp_append(text, size, "%s--%s", *text ? ", " : "", tp_settings[i].option);
+    for (int kind = 0; kind < TP_LACK_KINDS; kind++)
+        for (size_t i = 0; (settings || kind != TP_LACKS_SETTING) && i < s->lack_count; i++)
+            if ((int)s->lacks[i].kind == kind && ++lacks <= NAMED)
+                tp_append(text, size, "%s%s", *text ? ", " : "", s->lacks[i].name);
     if (lacks > NAMED)
         tp_append(text, size, ", %zu more", lacks - NAMED);
+}
+
+struct tp_text tp_stored_events(const struct tp_stored_run *run)
+{
+    struct tp_text t = {"an unknown number of events"};
+    if (run->events != TP_NONE)
+        snprintf(t.s, sizeof t.s, "%.30s events", tp_count(run->events).s);
+    return t;
+}
+
+const char *tp_stored_known(const char *text)
+{
+    return *text ? text : "unknown";
 }
 
 void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b, bool times,
                            char *text, size_t size)
 {
-    char steps[2][32];
+    char steps[2][32] = {"", ""};
     /* as coarse as it is read: the clock is calibrated anew each time */
-    snprintf(steps[0], sizeof steps[0], "%.2g", a->step_ns);
-    snprintf(steps[1], sizeof steps[1], "%.2g", b->step_ns);
+    for (int i = 0; i < 2; i++)
+        if (!isnan((i ? b : a)->step_ns))
+            snprintf(steps[i], sizeof steps[i], "%.2g", (i ? b : a)->step_ns);
     const struct {
         const char *before, *a, *b, *after;
         bool times; /* says nothing about memory and counts */
@@ -139,8 +187,7 @@ void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b,
     size_t used = 0;
     *text = '\0';
     for (size_t i = 0; i < sizeof facts / sizeof *facts && used < size; i++) {
-        const char *x = *facts[i].a ? facts[i].a : "unknown",
-                   *y = *facts[i].b ? facts[i].b : "unknown";
+        const char *x = tp_stored_known(facts[i].a), *y = tp_stored_known(facts[i].b);
         if (!strcmp(facts[i].a, facts[i].b) || (facts[i].times && !times))
             continue;
         int wrote = snprintf(text + used, size - used, "%s%s%.80s and %.80s%s", used ? ", " : "",

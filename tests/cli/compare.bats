@@ -163,7 +163,7 @@ END
     sed 's/"name":"host"/"name":"virtual"/g' "$RESULTS/old.json" >source.json
     sed 's/"libc":"[^"]*"/"libc":"musl 1"/; s/"arch":"[^"]*"/"arch":"arm64"/' "$RESULTS/old.json" >machine.json
     refused 3 "their times hold 'policy_and_source' and 'policy'" "$TAPOOL" compare "$RESULTS/old.json" scope.json
-    refused 3 'played different programs: .* with 3000 events' "$TAPOOL" compare "$RESULTS/old.json" hash.json
+    refused 3 'played different programs: .* with 3,000 events' "$TAPOOL" compare "$RESULTS/old.json" hash.json
     refused 3 'nothing is in both: .* on host, .* on virtual' "$TAPOOL" compare "$RESULTS/old.json" source.json
     matches "$err" '^hint: .*: replay both on the same --source$'
     sed 's/"label":"/"label":"other-/g' "$RESULTS/old.json" >label.json
@@ -198,6 +198,45 @@ END
     cp "$out" d.json
     refused 3 'played different programs' "$TAPOOL" compare a.json d.json
     matches "$err" '^hint: they were read with --limit 0 and 2$'
+}
+
+@test "a capacity is a setting: with and without it is the same device" {
+    device_trace >a.trace
+    ok play_once a.trace -s arena -s direct --json
+    cp "$out" free.json
+    ok play_once a.trace -s arena -s direct --capacity 1GiB --json
+    cp "$out" limited.json
+    ok "$TAPOOL" compare free.json limited.json
+    matches "$out" '^note +free.json and limited.json were not played alike: --capacity not given and 1GiB$'
+    lacks "$out" 'is in .* alone|limit.capacity'
+    matches "$out" '^  direct \(limited.json\) '
+    # of one label on both, each finds the one that it was played like
+    python3 - <<'END'
+import json
+free, limited = json.load(open("free.json")), json.load(open("limited.json"))
+both = dict(free, runs=[limited["runs"][0], free["runs"][0]])
+json.dump(both, open("both.json", "w"))
+END
+    ok "$TAPOOL" compare both.json free.json --metric peak_reserved
+    lacks "$out" '--capacity'
+    matches "$out" '^note +gpu by arena on virtual\+limit is in both.json alone$'
+}
+
+@test "what a result of today lacks of what compare reads: nothing, whatever was played" {
+    local passes
+    device_trace >a.trace
+    captured_trace >b.trace
+    for passes in usage usage,fits throughput latency count usage,throughput,latency,fits,verify,count; do
+        ok play_once a.trace b.trace -s direct --passes "$passes" --json
+        cp "$out" "$passes.json"
+        ok "$TAPOOL" compare "$passes.json" "$passes.json"
+        lacks "$out" '^note'
+    done
+    # what is said to have been played and is not there, and a figure that others are shares of
+    sed 's/"latency":/"late":/; s/"allocations":/"allocated":/' usage,throughput,latency,fits,verify,count.json >less.json
+    ok "$TAPOOL" compare less.json less.json
+    tr -s '\n ' ' ' <"$out" >joined.txt
+    matches joined.txt 'less.json: by an older tapool, which did not write latency, source_calls.allocations '
 }
 
 @test "results that are none: another schema, cut, no numbers" {

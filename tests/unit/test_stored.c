@@ -1,40 +1,10 @@
 /* Results that are read back: real ones (the seeds of fuzz_stored), then the same damaged in every
  * way that a file can be. */
-#include "cmd/gate/stored.h"
+#include "tests/unit/stored_rig.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define SEEDS TAPOOL_ROOT "/tests/fuzz/corpus/stored/"
-
-static cJSON *load(const char *name)
-{
-    char path[512], *text = calloc(1, 1 << 16);
-    snprintf(path, sizeof path, SEEDS "%s", name);
-    FILE *in = fopen(path, "r");
-    assert_non_null(in);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 16) - 1, in) > 0);
-    fclose(in);
-    cJSON *tree = cJSON_Parse(text);
-    free(text);
-    assert_non_null(tree);
-    return tree;
-}
-
-static int parse_tree(const cJSON *tree, struct tp_stored *out, struct tp_err *err)
-{
-    char *text = cJSON_PrintUnformatted(tree);
-    int status = tp_stored_parse(text, strlen(text), "a.json", out, err);
-    cJSON_free(text);
-    return status;
-}
 
 /* ---- whole ones ---- */
 
@@ -123,7 +93,7 @@ static void test_newer(void **state)
     (void)state;
     struct tp_stored s;
     struct tp_err err;
-    cJSON *tree = load("one-host-run.json");
+    cJSON *tree = load(SEEDS "one-host-run.json");
     cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(tree, "runs"), 0);
     cJSON *memory = cJSON_GetObjectItem(run, "memory");
     cJSON_AddStringToObject(memory, "something_new", "!");
@@ -179,7 +149,7 @@ static void test_no_json(void **state)
 static void test_truncated(void **state)
 {
     (void)state;
-    static const char *const files[] = {"two-devices.json", "one-host-run.json"};
+    static const char *const files[] = {SEEDS "two-devices.json", SEEDS "one-host-run.json"};
     for (size_t f = 0; f < 2; f++) {
         cJSON *tree = load(files[f]);
         char *text = cJSON_PrintUnformatted(tree), message[64];
@@ -201,69 +171,56 @@ static void test_truncated(void **state)
 
 /* ---- each member ---- */
 
-/* Members that the reader uses, by their paths; in `two-devices.json` those of a device stand under
- * devices[1]. */
-static const char *const used[] = {"schema",
-                                   "tool",
-                                   "tool.version",
-                                   "tool.build",
-                                   "tool.compiler",
-                                   "machine",
-                                   "machine.arch",
-                                   "machine.cpu",
-                                   "machine.libc",
-                                   "clock",
-                                   "clock.step_ns",
-                                   "partial",
-                                   "runs",
-                                   "runs[0].trace",
-                                   "runs[0].trace.path",
-                                   "runs[0].trace.name",
-                                   "runs[0].trace.kind",
-                                   "runs[0].trace.program_hash",
-                                   "runs[0].trace.events",
-                                   "runs[0].trace.operations",
-                                   "runs[0].trace.devices",
-                                   "runs[0].strategy",
-                                   "runs[0].strategy.name",
-                                   "runs[0].strategy.label",
-                                   "runs[0].strategy.options",
-                                   "runs[0].source",
-                                   "runs[0].source.name",
-                                   "runs[0].source.options",
-                                   "runs[0].source.decorators[1].name",
-                                   "runs[0].source.decorators[1].options",
-                                   "runs[0].touch",
-                                   "runs[0].latency_scope",
-                                   "runs[0].memory.class",
-                                   "runs[0].source_calls",
-                                   "runs[0].throughput.played_once",
-                                   "runs[0].throughput.runs_ns_per_op",
-                                   "runs[0].warnings",
-                                   NULL};
-
-static cJSON *find(cJSON *tree, const char *path, char *last, size_t size)
-{
-    cJSON *at = tree;
-    snprintf(last, size, "%s", path);
-    while (*path) {
-        char name[64];
-        size_t length = strcspn(path, ".[");
-        snprintf(name, sizeof name, "%.*s", (int)length, path);
-        snprintf(last, size, "%s", name);
-        path += length;
-        if (!*path)
-            return at;
-        at = cJSON_GetObjectItemCaseSensitive(at, name);
-        if (*path == '[') {
-            at = cJSON_GetArrayItem(at, (int)strtol(path + 1, NULL, 10));
-            path += strcspn(path, "]") + 1;
-        }
-        assert_non_null(at);
-        path += *path == '.';
-    }
-    return NULL;
-}
+/* Members that the reader uses beside metrics and settings, and by what name a result lacks them;
+ * NULL: without them it is none. */
+static const struct {
+    const char *path, *lacks;
+} used[] = {{"schema", NULL},
+            {"tool", "tool"},
+            {"tool.version", "tool.version"},
+            {"tool.build", "tool.build"},
+            {"tool.compiler", "tool.compiler"},
+            {"machine", "machine"},
+            {"machine.arch", "machine.arch"},
+            {"machine.cpu", "machine.cpu"},
+            {"machine.libc", "machine.libc"},
+            {"clock", "clock"},
+            {"clock.step_ns", "clock.step_ns"},
+            {"partial", "partial"},
+            {"runs", NULL},
+            {"runs[0].trace", NULL},
+            {"runs[0].trace.path", "trace.path"},
+            {"runs[0].trace.name", NULL},
+            {"runs[0].trace.kind", NULL},
+            {"runs[0].trace.program_hash", NULL},
+            {"runs[0].trace.events", "trace.events"},
+            {"runs[0].trace.operations", "trace.operations"},
+            {"runs[0].trace.devices", NULL},
+            {"runs[0].trace.frees", "trace.frees"},
+            {"runs[0].trace.loop", "trace.loop"},
+            {"runs[0].strategy", NULL},
+            {"runs[0].strategy.name", NULL},
+            {"runs[0].strategy.label", NULL},
+            {"runs[0].strategy.options", "strategy.options"},
+            {"runs[0].source", NULL},
+            {"runs[0].source.name", NULL},
+            {"runs[0].source.options", "source.options"},
+            {"runs[0].source.decorators", "source.decorators"},
+            {"runs[0].source.decorators[1].name", "source.decorators"},
+            {"runs[0].source.decorators[1].options", "source.decorators"},
+            {"runs[0].touch", NULL},
+            {"runs[0].latency_scope", NULL},
+            {"runs[0].memory", "memory"},
+            {"runs[0].memory.class", "memory.class"},
+            {"runs[0].source_calls", "source_calls"},
+            {"runs[0].throughput", "throughput"},
+            {"runs[0].throughput.low_ns_per_op", "throughput.low_ns_per_op"},
+            {"runs[0].throughput.high_ns_per_op", "throughput.high_ns_per_op"},
+            {"runs[0].throughput.played_once", "throughput.played_once"},
+            {"runs[0].throughput.runs_ns_per_op", "throughput.runs_ns_per_op"},
+            {"runs[0].latency", "latency"},
+            {"runs[0].instructions", "instructions"},
+            {"runs[0].warnings", "warnings"}};
 
 static void expect_damage(const cJSON *tree, const char *path, const char *what)
 {
@@ -291,53 +248,51 @@ static void expect_spoilt(cJSON *tree, cJSON *in, cJSON *item, const char *path)
     cJSON_Delete(tree);
 }
 
-static void check_member(const char *path)
+/* Without it, and whatever lies in it, the result lacks it by that name and nothing else. */
+static void check_member(const char *path, const char *lacks)
 {
-    char name[64];
-    cJSON *tree = load("decorated-source.json"), *in = find(tree, path, name, sizeof name);
+    struct tp_stored s;
+    struct tp_err err = {0};
+    char name[64], text[200];
+    cJSON *tree = load(SEEDS "whole-one-device.json"), *in = find(tree, path, name, sizeof name);
     cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(in, name);
     assert_non_null(item);
-    expect_damage(tree, path, "is missing");
+    if (lacks) {
+        if (parse_tree(tree, &s, &err))
+            fail_msg("without %s: %s", path, err.text);
+        tp_stored_lacks(&s, false, text, sizeof text);
+        assert_string_equal(text, lacks);
+        tp_stored_release(&s);
+    } else {
+        expect_damage(tree, path, "is missing");
+    }
     expect_spoilt(tree, in, item, path);
 }
 
 static void test_members(void **state)
 {
     (void)state;
-    for (size_t i = 0; used[i]; i++)
-        check_member(used[i]);
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        check_member(used[i].path, used[i].lacks);
 }
 
-/* A figure that an older tapool did not write is unknown, and the file is known to lack it; twice,
- * or of another kind, it is damage. */
-static void check_figure(const char *path, const struct tp_metric *m)
-{
-    struct tp_stored s;
-    struct tp_err err = {0};
-    char name[64];
-    cJSON *tree = load("decorated-source.json"), *in = find(tree, path, name, sizeof name);
-    cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(in, name);
-    assert_non_null(item);
-    assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
-    for (size_t i = 0; m && i < tp_metric_count; i++)
-        assert_int_equal(s.lacks_metric[i], m == &tp_metrics[i]);
-    if (m)
-        assert_true(isnan(tp_stored_value(s.runs, m, 0)));
-    tp_stored_release(&s);
-    expect_spoilt(tree, in, item, path);
-}
-
+/* A figure that is not there is unknown; one of the same name as another member is that one. */
 static void test_figures(void **state)
 {
     (void)state;
-    check_figure("runs[0].throughput.low_ns_per_op", NULL);
-    check_figure("runs[0].throughput.high_ns_per_op", NULL);
     for (size_t i = 0; i < tp_metric_count; i++) {
-        char path[128];
+        struct tp_stored s;
+        struct tp_err err = {0};
+        char path[128], name[64];
         snprintf(path, sizeof path, "runs[0].%s", tp_metrics[i].path);
-        bool there = strncmp(path, "runs[0].instructions", 20) && !strstr(path, "latency.realloc");
-        if (there)
-            check_figure(path, &tp_metrics[i]);
+        check_member(path, tp_metrics[i].name);
+        cJSON *tree = load(SEEDS "whole-one-device.json"),
+              *in = find(tree, path, name, sizeof name);
+        cJSON_DeleteItemFromObjectCaseSensitive(in, name);
+        assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
+        assert_true(isnan(tp_stored_value(s.runs, &tp_metrics[i], 0)));
+        tp_stored_release(&s);
+        cJSON_Delete(tree);
     }
 }
 
@@ -345,32 +300,34 @@ static void test_figures(void **state)
 static void test_lacking(void **state)
 {
     (void)state;
-    static const char *const files[] = {"one-host-run.json", "two-devices.json", "times-only.json",
-                                        "usage-only.json"};
+    static const char *const passes[] = {"throughput", "latency", "instructions"};
     struct tp_stored s;
     struct tp_err err;
-    char text[200];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char path[512];
-        snprintf(path, sizeof path, SEEDS "%s", files[i]);
-        assert_int_equal(tp_stored_read(path, &s, &err), TP_OK);
-        tp_stored_lacks(&s, false, text, sizeof text);
+    char text[200], name[64];
+    for (size_t i = 0; i <= sizeof passes / sizeof *passes; i++) {
+        cJSON *tree = load(SEEDS "whole-one-device.json"),
+              *run = find(tree, "runs[0].touch", name, 64);
+        if (i)
+            cJSON_DeleteItemFromObjectCaseSensitive(run, passes[i - 1]);
+        if (i)
+            cJSON_ReplaceItemInObjectCaseSensitive(run, "passes", cJSON_Parse("[\"usage\"]"));
+        assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
+        tp_stored_lacks(&s, true, text, sizeof text);
         assert_string_equal(text, "");
         tp_stored_release(&s);
+        cJSON_Delete(tree);
     }
 }
 
 /* ---- settings ---- */
 
-static void add_settings(cJSON *tree)
+static void set_settings(cJSON *tree)
 {
-    cJSON *run = cJSON_GetArrayItem(cJSON_GetObjectItem(tree, "runs"), 0);
-    cJSON *settings = cJSON_AddObjectToObject(run, "settings");
-    if (!cJSON_GetObjectItem(run, "passes"))
-        cJSON_AddItemToObject(run, "passes", cJSON_Parse("[\"usage\", \"latency\"]"));
-    for (size_t i = 0; i < TP_SETTINGS; i++)
-        if (!strncmp(tp_settings[i].path, "settings.", 9))
-            cJSON_AddStringToObject(settings, tp_settings[i].path + 9, "old");
+    char name[64];
+    cJSON *settings = find(tree, "runs[0].settings.limit", name, sizeof name);
+    for (int i = 0; i < cJSON_GetArraySize(settings); i++)
+        cJSON_ReplaceItemInObjectCaseSensitive(settings, cJSON_GetArrayItem(settings, i)->string,
+                                               cJSON_CreateString("old"));
 }
 
 /* Every row of the table is read, compared by its option's name, and unknown where it is absent. */
@@ -384,8 +341,8 @@ static void test_settings(void **state)
         const struct tp_setting *row = &tp_settings[i];
         char path[128], name[64];
         snprintf(path, sizeof path, "%s%s", row->document ? "" : "runs[0].", row->path);
-        cJSON *tree = load("one-host-run.json");
-        add_settings(tree);
+        cJSON *tree = load(SEEDS "whole-one-device.json");
+        set_settings(tree);
         assert_int_equal(parse_tree(tree, &a, &err), TP_OK);
         const char *was = a.runs[0].settings[i];
         assert_non_null(was);
@@ -436,18 +393,18 @@ static void test_values(void **state)
         {"runs[0].trace.devices", "0", "is not from 1 to 256"},
         {"runs[0].trace.devices", "1000000000", "is not from 1 to 256"},
         {"runs[0].trace.events", "0.5", "is no whole number from 0"},
-        {"runs[0].trace.events", "null", "is no whole number from 0"},
+        {"runs[0].trace.frees", "[]", "is no whole number from 0"},
         {"runs[0].trace.program_hash", "\"abc\"", "is no SHA-256"},
         {"runs[0].latency_scope", "\"both\"", "is no word that is known here"},
         {"runs[0].throughput.played_once", "1", "is neither true nor false"},
         {"runs[0].throughput.engine_ns_per_op", "true", "is neither a number nor null"},
-        {"runs[0].throughput.runs_ns_per_op", "[1, null]", ""},
         {"runs", "{}", "is no list"},
         {"runs", "[[]]", ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char name[64];
-        cJSON *tree = load("one-host-run.json"), *in = find(tree, rows[i].path, name, sizeof name);
+        cJSON *tree = load(SEEDS "whole-one-device.json"),
+              *in = find(tree, rows[i].path, name, sizeof name);
         cJSON *value = cJSON_Parse(rows[i].value);
         if (!strcmp(rows[i].value, "1e999")) { /* a tree that is printed has null for it */
             cJSON_Delete(value);
@@ -460,14 +417,30 @@ static void test_values(void **state)
     }
 }
 
+/* A sum of which a part is not known is not known. */
 static void test_devices_missing(void **state)
 {
     (void)state;
-    char name[64];
-    cJSON *tree = load("two-devices.json");
-    cJSON *devices = find(tree, "runs[0].devices[1].memory", name, sizeof name);
-    cJSON_DeleteItemFromObject(devices, "memory");
-    expect_damage(tree, "runs[0]", "has the memory of some devices only");
+    struct tp_stored s;
+    struct tp_err err;
+    const struct tp_metric *peak = tp_metric_find("peak_reserved", NULL);
+    char name[64], text[200];
+    cJSON *tree = load(SEEDS "whole-two-devices.json");
+    cJSON *second = find(tree, "runs[0].devices[1].memory", name, sizeof name);
+    cJSON_DeleteItemFromObject(second, "memory");
+    assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
+    assert_true(tp_stored_value(s.runs, peak, 0) > 0);
+    assert_true(isnan(tp_stored_total(s.runs, peak)));
+    assert_false(s.runs[0].exact);
+    tp_stored_lacks(&s, true, text, sizeof text);
+    assert_string_equal(text, "memory");
+    tp_stored_release(&s);
+    cJSON *calls = find(tree, "runs[0].devices[0].source_calls.allocations", name, sizeof name);
+    cJSON_DeleteItemFromObject(calls, name);
+    assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
+    tp_stored_lacks(&s, true, text, sizeof text);
+    assert_string_equal(text, "source_calls.allocations, memory");
+    tp_stored_release(&s);
     cJSON *run = find(tree, "runs[0].devices", name, sizeof name);
     cJSON_DeleteItemFromArray(cJSON_GetObjectItem(run, "devices"), 1);
     expect_damage(tree, "runs[0].devices", "has another number of devices than its trace");
@@ -481,7 +454,7 @@ static void expect_refused(const char *path, const char *value, const char *part
     struct tp_stored a, b;
     struct tp_err err = {0};
     char name[64];
-    cJSON *tree = load("one-host-run.json"), *in = find(tree, path, name, sizeof name);
+    cJSON *tree = load(SEEDS "one-host-run.json"), *in = find(tree, path, name, sizeof name);
     assert_int_equal(parse_tree(tree, &a, &err), TP_OK);
     assert_int_equal(tp_stored_comparable(&a, a.runs, &a, a.runs, &err), TP_OK);
     cJSON_ReplaceItemInObjectCaseSensitive(in, name, cJSON_CreateString(value));
@@ -504,6 +477,31 @@ static void test_comparable(void **state)
     expect_refused("runs[0].trace.program_hash",
                    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
                    "played different programs: ");
+}
+
+/* A limit is a setting; all other layers make another source. */
+static void test_sources(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } rows[] = {{"virtual", "virtual", true},
+                {"virtual", "virtual+limit", true},
+                {"virtual+limit", "virtual+shuffle", false},
+                {"virtual+limit+shuffle", "virtual+shuffle", true},
+                {"virtual+shuffle+limit", "virtual+shuffle+shuffle", false},
+                {"virtual+limits", "virtual", false},
+                {"virtual+", "virtual", true},
+                {"", "limit", true},
+                {"virtual", "host", false},
+                {"virtua", "virtual", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct tp_stored_run a = {.source = (char *)(uintptr_t)rows[i].a},
+                                   b = {.source = (char *)(uintptr_t)rows[i].b};
+        assert_int_equal(tp_stored_same_source(&a, &b), rows[i].same);
+        assert_int_equal(tp_stored_same_source(&b, &a), rows[i].same);
+    }
 }
 
 static void test_differences(void **state)
@@ -553,6 +551,7 @@ int main(void)
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_devices_missing),
         cmocka_unit_test(test_comparable),
+        cmocka_unit_test(test_sources),
         cmocka_unit_test(test_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include "cmd/gate/check_job.h"
 
 #include "cmd/gate/gate_words.h"
+#include "cmd/json_out.h"
 #include "cmd/stop.h"
 
 #include <math.h>
@@ -25,6 +26,7 @@ enum tp_verdict tp_check_judge_counts(double base, double now, double allowed)
     return now < base * (1 - allowed) ? TP_IMPROVED : TP_SAME;
 }
 
+/* As a baseline holds it, so that one that is counted again is the same. */
 static int count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,
                  const struct tp_side *side, double *out, struct tp_err *err)
 {
@@ -40,6 +42,7 @@ static int count(const struct tp_check *k, const struct tp_counting *counter, si
                                  .timeout_ns = tp_check_timeout(k, cell),
                                  .interrupted = tp_stop_flag()};
     int status = tp_instructions_count(counter, &m, out, err);
+    *out = tp_json_rounded(*out);
     tp_progress_did(k->progress);
     return status;
 }

@@ -219,7 +219,6 @@ static int measure_counted(struct update *u, size_t cell, struct tp_baseline_cel
             say_demoted(u, c, "instructions", why.text[0] ? reason : u->uncounted);
         return TP_OK;
     }
-    out->instructions = round(out->instructions * 1e6) / 1e6;
     out->fingerprint = strdup(u->fingerprint);
     if (!out->fingerprint)
         return out_of_memory(err);

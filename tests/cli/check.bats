@@ -555,6 +555,18 @@ END
     matches "$out" '^  instructions +NOT CHECKED: the trace has no operations'
 }
 
+@test "a count that the baseline holds is the one that is counted again" {
+    ! sanitized || skip "a build with sanitizers does not run under valgrind"
+    counting
+    trace '{"op":"alloc","id":1,"size":1000}' '{"op":"alloc","id":2,"size":70000}' '{"op":"free","id":1}' >a.json
+    ok check a.json -s arena --update # 5000 instructions of 3 operations have no last decimal
+    ok check --require instructions --export-json c.json
+    is c.json '[(f["base"], f["now"], f["change"]) for f in d["findings"] if f["metric"] == "instructions"]' \
+        '[(1666.666667, 1666.666667, 0)]'
+    ok check --update
+    lacks "$out" '^changed'
+}
+
 # plan [OPTION...]: what is said, in one line; with the times of usual processes.
 plan() {
     ok "$TAPOOL" check --plan --bin ./base "$@"

@@ -17,6 +17,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- the baseline ---- */
@@ -194,9 +195,28 @@ static bool is_there(const char *path)
     return tp_trace_is_sample(path) || access(path, F_OK) == 0;
 }
 
+/* A pipe or a device may hang, and opening one may do more than read: who names it on the command
+ * line knows, a file that came with a repository does not speak for its user. Where a regular file
+ * lies does not matter: a trace is only read, and traces lie beside the baseline's folder. */
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return tp_trace_is_sample(path) || (!stat(path, &st) && S_ISREG(st.st_mode));
+}
+
 static int fail_missing(const struct tp_check *k, const char *path, struct tp_err *err)
 {
     return tp_fail(err, TP_EINPUT, "the trace '%s' of %s is not there", path, k->baseline.file);
+}
+
+/* What the baseline says where a trace is. */
+static int check_path(const struct tp_check *k, const char *path, struct tp_err *err)
+{
+    if (!is_there(path))
+        return fail_missing(k, path, err);
+    return is_file(path) ? TP_OK
+                         : tp_fail(err, TP_EINPUT, "the trace '%s' of %s is no regular file", path,
+                                   k->baseline.file);
 }
 
 static int skip_cell(struct tp_check *k, const struct tp_baseline_cell *c, const char *why)
@@ -251,15 +271,13 @@ static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const 
                                  .held = c};
     if (!path)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    int status = TP_OK;
     const char *why = cannot_run(c);
     if (!why && !is_there(path) && k->o->allow_missing)
         why = "has no trace here";
-    if (why)
-        status = skip_cell(k, c, why);
-    else if (!is_there(path))
-        status = tp_hint(err, fail_missing(k, path, err), "--allow-missing checks the other cells");
-    else if (!k->o->bin) /* which may know strategies that this tapool does not */
+    int status = why ? skip_cell(k, c, why) : given ? TP_OK : check_path(k, path, err);
+    if (status && !is_there(path))
+        tp_hint(err, status, "--allow-missing checks the other cells");
+    if (!status && !why && !k->o->bin) /* which may know strategies that this tapool does not */
         status = check_spec(k, c, err);
     if (!status && !why)
         status = prepare_held(k, c, path, &cell.prepared, err);
@@ -420,6 +438,10 @@ static int define_trace(struct tp_check *k, const char *path, struct tp_err *err
     if (k->o->update && !strcmp(path, "-"))
         return tp_fail(err, TP_EUSAGE,
                        "a baseline cannot name standard input: it is gone after this");
+    if (k->o->update && is_there(path) && !is_file(path))
+        return tp_fail(err, TP_EUSAGE,
+                       "a baseline cannot name '%s': it is no regular file, and gone after this",
+                       path);
     int status = tp_check_prepare(k, path, &cell.prepared, err);
     for (size_t s = 0; !status && s < k->o->strategies.count; s++)
         status = define_given(k, k->o->strategies.items[s], &cell, err);
@@ -437,9 +459,9 @@ static int define_all(struct tp_check *k, struct tp_err *err)
         if (i && !strcmp(c->trace, c[-1].trace))
             continue;
         char *path = tp_baseline_trace_path(&k->baseline, c);
-        status = !path             ? tp_fail(err, TP_ENOMEM, "out of memory")
-                 : !is_there(path) ? fail_missing(k, path, err)
-                                   : define_trace(k, path, err);
+        status = path ? check_path(k, path, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+        if (!status)
+            status = define_trace(k, path, err);
         free(path);
     }
     return status || k->cell_count ? status : fail_empty(k, err);

@@ -141,8 +141,8 @@ static int read_warning(struct tp_stored *s, const struct tp_member *list,
     return status ? status : tp_member_as_text(&text, &w->value, err);
 }
 
-static int read_warnings(struct tp_stored *s, const struct tp_member *in,
-                         struct tp_stored_run *run, struct tp_err *err)
+static int read_warnings(struct tp_stored *s, const struct tp_member *in, struct tp_stored_run *run,
+                         struct tp_err *err)
 {
     struct tp_member list, one;
     size_t i = 0;

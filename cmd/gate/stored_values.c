@@ -135,8 +135,7 @@ static const char *pass_of(const struct tp_metric *m)
 {
     static const struct {
         const char *object, *pass;
-    } rows[] = {
-        {"throughput.", "throughput"}, {"latency.", "latency"}, {"instructions.", "count"}};
+    } rows[] = {{"throughput.", "throughput"}, {"latency.", "latency"}, {"instructions.", "count"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!strncmp(m->path, rows[i].object, strlen(rows[i].object)))
             return rows[i].pass;
@@ -203,7 +202,8 @@ static int read_repeats(struct tp_stored *s, const struct tp_member *throughput,
         if (cJSON_IsNull(item))
             status = tp_stored_lack_member(s, &list, err);
         else
-            status = tp_member_value(&one, &tp_stored_real, &run->repeats[run->repeat_count++], err);
+            status =
+                tp_member_value(&one, &tp_stored_real, &run->repeats[run->repeat_count++], err);
     }
     return status;
 }

@@ -236,6 +236,31 @@ timed() {
     done
 }
 
+@test "a baseline names traces that are files: nothing that hangs or is gone" {
+    baseline
+    mkfifo pipe
+    ln -s pipe link
+    local path
+    for path in pipe link /dev/zero .; do
+        sed "s|\"trace_path\": .*|\"trace_path\": \"$path\"|" tapool-baseline.json >b.json
+        refused 3 "^tapool: the trace '$path' of b.json is no regular file$" timeout 20 "$TAPOOL" check --baseline b.json
+        refused 3 "is no regular file$" timeout 20 "$TAPOOL" check --baseline b.json --allow-missing
+        refused 3 "is no regular file$" timeout 20 "$TAPOOL" check --baseline b.json -s lru --update
+    done
+    # who names one on the command line means it
+    ok check --baseline b.json a.json
+    mkdir other
+    mkfifo other/a.json
+    cat a.json >other/a.json &
+    ok check other/a.json
+    # but not for a file that names it for later
+    refused 2 "a baseline cannot name '/dev/fd/[0-9]+': it is no regular file, and gone after this" \
+        check <(cat a.json) -s arena --update --baseline c.json
+    refused 2 "a baseline cannot name standard input: it is gone after this" \
+        check - -s arena --update --baseline c.json <a.json
+    [ ! -e c.json ]
+}
+
 @test "what is asked for wrongly is exit 2" {
     baseline
     refused 2 'exclude each other' check --base-bin "$TAPOOL" --base-strategy lru

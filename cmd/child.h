@@ -30,7 +30,9 @@ bool tp_child_own_file(char *path, size_t size);
 struct tp_child_wait {
     const volatile sig_atomic_t *interrupted; /* other than 0: it is ended; NULL: nothing does */
     uint64_t timeout_ns;                      /* it is ended after; 0: never */
-    bool group; /* the child leads a group of processes, and they are ended with it */
+    /* The child leads a group of processes: they are ended with it, and stopped (Ctrl-Z) while this
+     * process is. */
+    bool group;
 };
 
 /* Waits until a child process has ended; `how` as waitpid says it. TP_ESTOP: it was ended because

@@ -592,6 +592,33 @@ END
     lacks "$out" '^changed'
 }
 
+@test "trials of the gate read what a check says" {
+    ! sanitized || skip "a build with sanitizers does not run under valgrind"
+    some_trace >a.json
+    counting
+    ok python3 "$TAPOOL_ROOT/scripts/gate_trials.py" aa 1 --tapool "$TAPOOL" --root "$TAPOOL_ROOT" \
+        --tally tally.csv -- --pairs 8 --min-time 0ms --core none
+    matches "$out" '^1 checks of a binary against itself, 6 cells each'
+    matches "$out" '^  false alarms, memory and counts +0$'
+    matches "$out" '^  false alarms, instructions +0$'
+    # what is counted is what a check finds: here a peak that grew and instructions that did
+    ok python3 - "$TAPOOL_ROOT/scripts" <<'END'
+import json, subprocess, os, sys
+sys.path.insert(0, sys.argv[1])
+import gate_trials
+tapool = os.environ["TAPOOL"]
+subprocess.run([tapool, "check", "a.json", "-s", "arena", "--update"], check=True, capture_output=True)
+held = json.load(open("tapool-baseline.json"))
+cell = held["cells"]["a.json"]["arena"]["host"]
+cell["metrics"]["peak_reserved"] -= 4096
+cell["instructions"]["per_op"] /= 2
+json.dump(held, open("tapool-baseline.json", "w"))
+row = gate_trials.row_of("aa", "", gate_trials.check(tapool, ".", "--base-bin", tapool, "--pairs", "8",
+                                                     "--min-time", "0ms", "--core", "none"))
+assert (row["regression_E"], row["regression_D"], row["exit"]) == (1, 1, 1), row
+END
+}
+
 # plan [OPTION...]: what is said, in one line; with the times of usual processes.
 plan() {
     ok "$TAPOOL" check --plan --bin ./base "$@"

@@ -5,18 +5,9 @@
 
 # shellcheck disable=SC2154 # out, err, rc and WORK come from common.bash
 load common
+load gate
 
 SCHEMA=$TAPOOL_ROOT/cmd/baseline.schema.json
-export TAPOOL_VALGRIND= # instructions have tests of their own, and take long
-unset GITHUB_ACTIONS
-
-# Quick: enough pairs for one cell, no time spent in each.
-check() { "$TAPOOL" check --pairs 6 --min-time 0ms --core none --seed 7 "$@"; }
-
-some_trace() {
-    trace '{"op":"alloc","id":1,"size":1000}' '{"op":"alloc","id":2,"size":70000}' '{"op":"free","id":1}' \
-        '{"op":"alloc","id":3,"size":500}' '{"op":"free","id":2}'
-}
 
 other_trace() { trace '{"op":"alloc","id":1,"size":1000}' '{"op":"free","id":1}'; }
 
@@ -536,22 +527,6 @@ END
     matches "$err" "^tapool: a.json, arena: ./old: unknown option '--touch'$"
 }
 
-# counting: a valgrind that counts 5000 instructions in whatever it runs.
-counting() {
-    cat >valgrind <<'END'
-#!/bin/sh
-case "$*" in *--version) echo valgrind-9.8.7; exit 0 ;; esac
-while :; do
-    case $1 in --callgrind-out-file=*) out=${1#*=} ;; --*) ;; *) break ;; esac
-    shift
-done
-printf 'version: 1\nevents: Ir\ntotals: 5000\n' >"${out%\%p}$$"
-exec "$@"
-END
-    chmod +x valgrind
-    export TAPOOL_VALGRIND=$WORK/valgrind
-}
-
 @test "instructions of a base that is built otherwise, or lacks the strategy, are not compared" {
     ! sanitized || skip "a build with sanitizers does not run under valgrind"
     baseline
@@ -578,45 +553,6 @@ END
     is m.baseline '"instructions" in d["cells"]["m.json"]["arena"]["host"]' False
     ok check --baseline m.baseline
     matches "$out" '^  instructions +NOT CHECKED: the trace has no operations'
-}
-
-@test "a count that the baseline holds is the one that is counted again" {
-    ! sanitized || skip "a build with sanitizers does not run under valgrind"
-    counting
-    trace '{"op":"alloc","id":1,"size":1000}' '{"op":"alloc","id":2,"size":70000}' '{"op":"free","id":1}' >a.json
-    ok check a.json -s arena --update # 5000 instructions of 3 operations have no last decimal
-    ok check --require instructions --export-json c.json
-    is c.json '[(f["base"], f["now"], f["change"]) for f in d["findings"] if f["metric"] == "instructions"]' \
-        '[(1666.666667, 1666.666667, 0)]'
-    ok check --update
-    lacks "$out" '^changed'
-}
-
-@test "trials of the gate read what a check says" {
-    ! sanitized || skip "a build with sanitizers does not run under valgrind"
-    some_trace >a.json
-    counting
-    ok python3 "$TAPOOL_ROOT/scripts/gate_trials.py" aa 1 --tapool "$TAPOOL" --root "$TAPOOL_ROOT" \
-        --tally tally.csv -- --pairs 8 --min-time 0ms --core none
-    matches "$out" '^1 checks of a binary against itself, 6 cells each'
-    matches "$out" '^  false alarms, memory and counts +0$'
-    matches "$out" '^  false alarms, instructions +0$'
-    # what is counted is what a check finds: here a peak that grew and instructions that did
-    ok python3 - "$TAPOOL_ROOT/scripts" <<'END'
-import json, subprocess, os, sys
-sys.path.insert(0, sys.argv[1])
-import gate_trials
-tapool = os.environ["TAPOOL"]
-subprocess.run([tapool, "check", "a.json", "-s", "arena", "--update"], check=True, capture_output=True)
-held = json.load(open("tapool-baseline.json"))
-cell = held["cells"]["a.json"]["arena"]["host"]
-cell["metrics"]["peak_reserved"] -= 4096
-cell["instructions"]["per_op"] /= 2
-json.dump(held, open("tapool-baseline.json", "w"))
-row = gate_trials.row_of("aa", "", gate_trials.check(tapool, ".", "--base-bin", tapool, "--pairs", "8",
-                                                     "--min-time", "0ms", "--core", "none"))
-assert (row["regression_E"], row["regression_D"], row["exit"]) == (1, 1, 1), row
-END
 }
 
 # plan [OPTION...]: what is said, in one line; with the times of usual processes.

@@ -230,14 +230,14 @@ const char *tp_captured_place(const struct tp_captured *c, uint64_t event)
     return NULL;
 }
 
-const char *tp_captured_mark(const struct tp_trace *t, uint32_t mark)
+const char *tp_captured_mark(const struct tp_program *p, uint32_t mark)
 {
-    const char *name = mark == UINT32_MAX ? NULL : tp_program_mark(t->program, mark);
+    const char *name = mark == UINT32_MAX ? NULL : tp_program_mark(p, mark);
     return name && strcmp(name, TP_NO_PHASE) ? name : NULL;
 }
 
 const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,
                               uint16_t device)
 {
-    return c->devices ? tp_captured_mark(t, c->devices[device].demand_mark) : NULL;
+    return c->devices ? tp_captured_mark(t->program, c->devices[device].demand_mark) : NULL;
 }

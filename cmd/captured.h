@@ -62,8 +62,8 @@ void tp_captured_find(struct tp_captured *c, const struct tp_trace *t);
 /* "optimizer.py:78 step", or NULL. */
 const char *tp_captured_place(const struct tp_captured *c, uint64_t event);
 
-/* The name of a phase; NULL: it is none. */
-const char *tp_captured_mark(const struct tp_trace *t, uint32_t mark);
+/* The name of a phase; NULL: none, before the first mark or behind one that only ends a phase. */
+const char *tp_captured_mark(const struct tp_program *p, uint32_t mark);
 
 /* The phase in which a device needed most; NULL: none. */
 const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,

@@ -151,11 +151,12 @@ static void write_phase(struct writer *w, size_t process, const char *name, uint
     begin_event(w, 'X', process, TRACK_PHASES, from);
     fprintf(w->out, ",\"dur\":%llu.%03u,\"name\":", (unsigned long long)((to - from) / 1000),
             (unsigned)((to - from) % 1000));
-    write_text(w, name ? name : "");
+    write_text(w, name);
     fputc('}', w->out);
 }
 
-/* From each mark to the next one, and from the last to the end; the first PHASES_MAX of them. */
+/* From each mark to the next one, and from the last to the end; the first PHASES_MAX of them, but
+ * for those that only end a phase. */
 static int write_phases(struct writer *w, size_t process, const struct tp_result *r,
                         struct tp_err *err)
 {
@@ -171,12 +172,13 @@ static int write_phases(struct writer *w, size_t process, const struct tp_result
         ns = step(&t);
         if (insn->op != TP_MARK)
             continue;
-        if (count++)
+        if (phase)
             write_phase(w, process, phase, since, ns);
-        phase = tp_program_mark(program, insn->slot);
+        count++;
+        phase = tp_captured_mark(program, insn->slot);
         since = ns;
     }
-    if (!status && count)
+    if (!status && phase)
         write_phase(w, process, phase, since, ns);
     tp_cursor_close(t.cursor);
     return status ? status : got < 0 ? -got : TP_OK;

@@ -80,15 +80,20 @@ static void write_objects(struct tp_json *j, cJSON *root, const struct tp_info *
     tp_json_uint(j, alignment, "highest_bytes", UINT64_C(1) << info->highest_align_log2);
 }
 
-static void write_marks(struct tp_json *j, cJSON *root, const struct tp_program *p)
+static void write_marks(struct tp_json *j, cJSON *root, const struct tp_info_report *r)
 {
-    const struct tp_program_facts *f = tp_program_facts(p);
+    const struct tp_program *p = r->trace->program;
     cJSON *marks = tp_json_object(j, root, "marks");
-    tp_json_uint(j, marks, "count", f->ops[TP_MARK]);
-    tp_json_uint(j, marks, "distinct", f->marks);
+    tp_json_uint(j, marks, "count", r->info->phases_begun);
+    tp_json_uint(j, marks, "distinct", r->info->phases);
     cJSON *names = tp_json_array(j, marks, "names");
-    for (uint32_t i = 0; i < f->marks && i < NAMES_MAX; i++)
-        tp_json_push(j, names, cJSON_CreateString(tp_program_mark(p, i)));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < tp_program_facts(p)->marks && count < NAMES_MAX; i++) {
+        const char *name = tp_captured_mark(p, i);
+        if (name)
+            tp_json_push(j, names, cJSON_CreateString(name));
+        count += name != NULL;
+    }
 }
 
 static void write_curve(struct tp_json *j, cJSON *o, const struct tp_curve *c)
@@ -112,8 +117,7 @@ static void write_peak(struct tp_json *j, cJSON *o, const struct tp_info_report 
     tp_json_uint(j, o, "peak_requested_event", peak->event);
     tp_json_uint(j, o, "peak_requested_time_ns", timed ? peak->time_ns : TP_NONE);
     tp_json_uint(j, o, "peak_new_requested_bytes", d->peak_new);
-    tp_json_text(j, o, "peak_requested_mark",
-                 d->peak_mark == UINT32_MAX ? NULL : tp_program_mark(p, d->peak_mark));
+    tp_json_text(j, o, "peak_requested_mark", tp_captured_mark(p, d->peak_mark));
     write_curve(j, o, &d->curve);
 }
 
@@ -149,7 +153,7 @@ int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err)
     tp_json_uint(&j, root, "live_at_end", f->live_at_end);
     tp_json_uint(&j, root, "live_at_end_bytes", f->live_at_end_bytes);
     write_objects(&j, root, r->info, f->time_known);
-    write_marks(&j, root, r->trace->program);
+    write_marks(&j, root, r);
     write_devices(&j, root, r);
     return tp_json_print(&j, root, out, err);
 }

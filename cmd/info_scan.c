@@ -7,6 +7,7 @@
  * for. Weakness: an object that a reallocation moves stays with the thread that allocated it. */
 #include "cmd/info_scan.h"
 
+#include "cmd/captured.h"
 #include "traces/failed_request.h"
 #include "traces/id_map.h"
 
@@ -41,6 +42,7 @@ struct device {
 };
 
 struct scan {
+    const struct tp_program *program;
     const struct tp_program_facts *facts;
     struct tp_info *info;
     struct object *objects; /* by slot */
@@ -300,6 +302,7 @@ static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
         break;
     case TP_MARK:
         s->mark = in->slot;
+        s->info->phases_begun += tp_captured_mark(s->program, in->slot) != NULL;
         break;
     default: /* changes neither objects nor bytes */
         break;
@@ -357,6 +360,8 @@ static void begin(struct scan *s, struct tp_program *program)
         s->info->devices[i].peak_mark = UINT32_MAX;
     }
     s->mark = UINT32_MAX;
+    for (uint32_t i = 0; i < f->marks; i++)
+        s->info->phases += tp_captured_mark(program, i) != NULL;
     tp_id_map_seed(&s->sizes);
 }
 
@@ -380,7 +385,7 @@ static void finish(struct scan *s)
 int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(program);
-    struct scan s = {.facts = f};
+    struct scan s = {.program = program, .facts = f};
     int status = TP_OK;
     s.info = calloc(1, sizeof *s.info + f->devices * sizeof *s.info->devices);
     s.objects = calloc(f->slots ? f->slots : 1, sizeof *s.objects);

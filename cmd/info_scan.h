@@ -54,6 +54,8 @@ struct tp_info {
     uint64_t freed;                    /* objects, by a free or a reset */
     uint64_t without_effect;           /* events that nothing was made of */
     uint64_t remote_frees;             /* frees by another thread than the one that allocated */
+    uint32_t phases;                   /* names of marks, but for those that begin none */
+    uint64_t phases_begun;             /* marks that begin one; the others only end one */
     uint64_t grow, shrink, same;       /* reallocations */
     uint64_t aligned;                  /* requests for another alignment than the usual */
     uint8_t usual_align_log2, highest_align_log2;

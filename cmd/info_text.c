@@ -108,16 +108,23 @@ static struct mark_text mark_name(const struct tp_info_report *r, uint32_t mark)
 static void print_marks(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
-    char names[1024] = "";
+    const struct tp_info *info = r->info;
+    uint64_t ends = f->ops[TP_MARK] - info->phases_begun;
+    char names[1024] = "", ending[96] = "";
     size_t used = 0;
-    if (!f->marks)
+    uint32_t shown = 0;
+    if (!info->phases_begun)
         return;
-    for (uint32_t i = 0; i < f->marks && i < MARKS_SHOWN && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
-                                 mark_name(r, i).s);
-    row(page, "phases", "%s mark%s, %s name%s: %s%s", tp_count(f->ops[TP_MARK]).s,
-        plural(f->ops[TP_MARK]), tp_count(f->marks).s, plural(f->marks), names,
-        f->marks > MARKS_SHOWN ? ", ..." : "");
+    for (uint32_t i = 0; i < f->marks && shown < MARKS_SHOWN && used < sizeof names; i++)
+        if (tp_captured_mark(r->trace->program, i))
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", shown++ ? ", " : "",
+                                     mark_name(r, i).s);
+    if (ends)
+        snprintf(ending, sizeof ending, "; %s more mark%s a phase and begin%s none",
+                 tp_count(ends).s, ends == 1 ? " ends" : "s end", ends == 1 ? "s" : "");
+    row(page, "phases", "%s mark%s, %s name%s: %s%s%s", tp_count(info->phases_begun).s,
+        plural(info->phases_begun), tp_count(info->phases).s, plural(info->phases), names,
+        info->phases > MARKS_SHOWN ? ", ..." : "", ending);
 }
 
 static void add_word(char *text, size_t size, bool applies, const char *word)
@@ -409,7 +416,7 @@ static void print_peak(const struct tp_info_report *r, uint16_t device, struct t
     if (f->time_known)
         tp_page_more(page, NOTE, " (+%s)", tp_duration(peak->time_ns).s);
     tp_peak_asker(r->captured, peak, device, page);
-    if (tp_captured_mark(r->trace, d->peak_mark))
+    if (tp_captured_mark(r->trace->program, d->peak_mark))
         tp_page_more(page, NOTE, ", in phase '%s'", mark_name(r, d->peak_mark).s);
 }
 

@@ -271,7 +271,7 @@ static void write_at_peak(struct tp_json *j, cJSON *in, const char *name,
     tp_json_uint(j, o, "page_rest_bytes", at->page_rest);
 }
 
-/* Peaks between MARKs, by name; null: before the first. */
+/* Peaks between MARKs, by name; null: outside of all phases. */
 static void write_phases(struct tp_json *j, cJSON *memory, const struct tp_program *program,
                          const struct tp_device_run *d)
 {
@@ -279,7 +279,7 @@ static void write_phases(struct tp_json *j, cJSON *memory, const struct tp_progr
     for (uint32_t i = 0; i < d->phase_count; i++) {
         const struct tp_phase *phase = &d->phases[i];
         cJSON *o = cJSON_CreateObject();
-        tp_json_text(j, o, "name", tp_program_mark(program, phase->mark));
+        tp_json_text(j, o, "name", tp_captured_mark(program, phase->mark));
         tp_json_uint(j, o, "first_event", phase->first_event);
         tp_json_uint(j, o, "times", phase->times);
         tp_json_uint(j, o, "peak_requested_bytes", phase->peak_requested);
@@ -314,7 +314,7 @@ static void write_failures(struct tp_json *j, cJSON *in, const struct tp_program
         return;
     cJSON *o = tp_json_object(j, in, "first_failure");
     tp_json_text(j, o, "class", tp_oom_names[f->oom_class]);
-    tp_json_text(j, o, "phase", tp_program_mark(program, f->mark));
+    tp_json_text(j, o, "phase", tp_captured_mark(program, f->mark));
     tp_json_uint(j, o, "size_bytes", f->size);
     tp_json_uint(j, o, "align_bytes", f->align);
     tp_json_uint(j, o, "replaced_bytes", f->replaced);

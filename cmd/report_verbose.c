@@ -118,8 +118,9 @@ static void print_phases(const struct tp_result *r, const struct tp_device_run *
     tp_page_line(page);
     for (uint32_t i = 0; i < d->phase_count; i++) {
         const struct tp_phase *phase = &d->phases[i];
-        const char *name = tp_program_mark(r->trace->program, phase->mark);
-        name = name ? name : "before the first mark";
+        const char *name = tp_captured_mark(r->trace->program, phase->mark);
+        if (!name)
+            name = phase->mark == UINT32_MAX ? "before the first mark" : "outside of all phases";
         tp_page_at(page, FIELD + 2, "%.*s", (int)tp_text_bytes(name, PHASE_NAME), name);
         tp_page_right(page, 46, tp_count(phase->times).s);
         tp_page_right(page, 60, tp_bytes(phase->peak_requested, false).s);

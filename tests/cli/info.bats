@@ -89,6 +89,39 @@ assert d["lifetimes_events"]["max"] == 10 and d["lifetimes_ns"]["max"] == 100
 END
 }
 
+# What ends a phase and begins none is no phase.
+phases_that_end() {
+    trace '{"t":0,"op":"mark","name":"load"}' '{"t":10,"op":"alloc","id":1,"size":100}' \
+        '{"t":20,"op":"mark","name":"(none)"}' '{"t":30,"op":"alloc","id":2,"size":4096}' \
+        '{"t":40,"op":"free","id":2}'
+}
+
+@test "events outside of all phases are in none, in every form" {
+    phases_that_end >ends.json
+    ok info ends.json
+    matches "$out" '^  phases        1 mark, 1 name: load; 1 more mark ends a phase and begins none$'
+    matches "$out" 'peak 4.098 KiB at event 4 \(\+30 ns\)$'
+    lacks "$out" '\(none\)'
+    ok info ends.json --json
+    python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["marks"] == {"count": 1, "distinct": 1, "names": ["load"]}, d["marks"]
+assert d["peak_requested_mark"] is None and d["operations"]["mark"] == 2
+END
+    ok play_once ends.json -s arena -v
+    matches "$out" '^      outside of all phases  +1 '
+    lacks "$out" '\(none\)'
+    ok play_once ends.json -s arena --json --export-perfetto ends.perfetto
+    is "$out" '[p["name"] for p in r["memory"]["phases"]]' "[None, 'load', None]"
+    lacks ends.perfetto '\(none\)'
+    capture play_once ends.json -s direct --capacity 4KiB --json
+    is "$out" 'r["devices"][0]["first_failure"]["phase"]' None
+    trace '{"op":"mark","name":"(none)"}' '{"op":"alloc","id":1,"size":100}' >only.json
+    ok info only.json
+    lacks "$out" 'phases|\(none\)'
+}
+
 @test "every figure agrees with a slow count of its own" {
     for sample in "${samples[@]}"; do
         ok info "sample:$sample" --json

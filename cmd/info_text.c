@@ -78,8 +78,10 @@ static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
         row(page, "recorded", "%s event%s%s: %s", tp_count(f->events).s, plural(f->events), time,
             ops);
     if (r->info->without_effect && !meta->nothing)
-        row(page, "no effect", "%s of these events: %s of NULL, or about no block that is known",
-            tp_count(r->info->without_effect).s, r->info->without_effect == 1 ? "a free" : "frees");
+        row(page, "no effect", "%s of these events: %s, or about no block that is known",
+            tp_count(r->info->without_effect).s,
+            r->info->without_effect == 1 ? "a free of NULL, a request that failed"
+                                         : "frees of NULL, requests that failed");
     if (meta->program)
         row(page, "program", "%s", meta->program);
     if (is_device(r))

@@ -71,7 +71,7 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
     add_count(text, size, &used, requests, "free requested");
     add_count(text, size, &used, segments, "of segments");
     add_count(text, size, &used, ooms, "out of memory");
-    if (f->ops[TP_NOTE] && f->events > seen)
+    if (f->events > seen)
         add_count(text, size, &used, f->events - seen, "without effect");
 }
 

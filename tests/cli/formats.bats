@@ -345,7 +345,23 @@ END
     printf '%s\n' 'Thread,Time,Action,Pointer,Size,Stream' '1,12:34:56.000001,allocate,0x10,1024,0x0' \
         '1,12:34:56.000002,free,0x0,0,0x0' '1,12:34:56.000003,free,0x10,1024,0x0' '1,12:34:56.000004,free,(nil),0,0x0' >null.csv
     ok info null.csv
-    matches "$out" '^  no effect     2 of these events: frees of NULL, or about no block that is known$'
+    matches "$out" '^  no effect     2 of these events: frees of NULL, requests that failed, or about no block that is known$'
+    # every host format that can record a free of NULL: counted, and the head adds up
+    printf '%s\n' '--7-- malloc(8) = 0x10' '--7-- free(0x0)' '--7-- free(0x10)' >null.valgrind
+    printf '%s\n' '= Start' '+ 0x10 0x8' '- (nil)' '- 0x10' '= End' >null.mtrace
+    printf '%s\n' 1000 1 3 1 'a 0 8' 'f -1' 'f 0' >null.rep
+    python3 - >null.raw <<'END'
+import struct, sys
+for thread, type, flags, first, second, size in ((0, 255, 0, 0x1234, 0, 8), (1, 1, 0, 0, 16, 8), (1, 3, 0, 0, 0, 0), (1, 3, 0, 16, 0, 0)):
+    sys.stdout.buffer.write(struct.pack("<iBxxxQQQQQQQ", thread, type, first, second, size, 0, 0, 0, 0))
+END
+    for kind in valgrind mtrace rep raw; do
+        ok info null.$kind
+        matches "$out" '^  no effect     1 of these events: a free of NULL, a request that failed, or about no block that is known$'
+        matches "$out" '^  recorded      3 events: 1 alloc, 1 free, 1 without effect$'
+        ok play_once null.$kind -s arena
+        matches "$out" ' 3 events, .*: 1 alloc, 1 free, 1 without$| 3 events, .*: 1 alloc, 1 free, 1 without effect$'
+    done
 }
 
 @test "a snapshot that recorded nothing: refused with advice, info shows its segments" {

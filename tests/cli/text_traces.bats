@@ -32,7 +32,7 @@ found() {
     small_rep >small.rep
     found small.rep rep host 8
     found "$DATA/mtrace/calls.txt" mtrace host 23
-    found "$DATA/valgrind/calls.txt" valgrind host 33
+    found "$DATA/valgrind/calls.txt" valgrind host 37
     found "$DATA/rmm/doc_record_replay_sample.csv" rmm device 2
     found "$DATA/rmm/doc_memory_debugging_sample_noheader.csv" rmm device 2
     found "$DATA/rmm/issue75_old_format_2019_excerpt.csv" rmm device 7

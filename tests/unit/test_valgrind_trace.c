@@ -57,13 +57,13 @@ static void test_real_file(void **state)
     assert_string_equal(
         got, "alloc 0 72704 a4 @1; alloc 1 10 a4 @2; alloc 2 1 a4 @3; alloc 3 21 a4 @4; "
              "realloc 1 99 a4 @5; free 1 99 a4 @6; alloc 1 20 a4 @7; alloc 4 100 a6 @8; "
-             "alloc 5 50 a5 @9; alloc 6 4 a4 @10; alloc 7 40 a4 @11; alloc 8 64 a6 @12; "
-             "alloc 9 192 a6 @13; alloc 10 4 a4 @14; alloc 11 28 a4 @15; alloc 12 16 a4 @16; "
-             "alloc 13 288 a4 @17; alloc 14 12 a4 @18; free 14 12 a4 @19; free 12 16 a4 @20; "
-             "free 2 1 a4 @21; free 3 21 a4 @22; free 1 20 a4 @23; free 4 100 a6 @24; "
-             "free 5 50 a5 @25; free 6 4 a4 @26; free 7 40 a4 @27; free 8 64 a6 @28; "
-             "free 9 192 a6 @29; free 10 4 a4 @30; free 11 28 a4 @31; free 0 72704 a4 @32; "
-             "free 13 288 a4 @33; ");
+             "alloc 5 50 a5 @9; alloc 6 4 a4 @12; alloc 7 40 a4 @13; alloc 8 64 a6 @14; "
+             "alloc 9 192 a6 @15; alloc 10 4 a4 @16; alloc 11 28 a4 @17; alloc 12 16 a4 @18; "
+             "alloc 13 288 a4 @19; alloc 14 12 a4 @20; free 14 12 a4 @21; free 12 16 a4 @22; "
+             "free 2 1 a4 @25; free 3 21 a4 @26; free 1 20 a4 @27; free 4 100 a6 @28; "
+             "free 5 50 a5 @29; free 6 4 a4 @30; free 7 40 a4 @31; free 8 64 a6 @32; "
+             "free 9 192 a6 @33; free 10 4 a4 @34; free 11 28 a4 @35; free 0 72704 a4 @36; "
+             "free 13 288 a4 @37; ");
     assert_int_equal(r.repairs[TP_REPAIR_ZERO_SIZE], 1);
     assert_int_equal(r.repairs[TP_REPAIR_UNKNOWN_FREE], 0);
     assert_string_equal(r.meta.program, "./calls");
@@ -72,7 +72,7 @@ static void test_real_file(void **state)
     assert_string_equal(r.meta.remarks, "Lines of the program's own words are left out: 2.\n"
                                         "Failed requests of more than 2^48 bytes are left out: 2.");
     assert_int_equal(strncmp(r.meta.space, "process ", 8), 0);
-    assert_non_null(strstr(r.meta.left_out, "(4 events")); /* the child, with two of the parent's */
+    assert_non_null(strstr(r.meta.left_out, "(5 events")); /* the child, with two of the parent's */
     forget(&r);
 }
 
@@ -81,7 +81,7 @@ static void test_times(void **state)
     (void)state;
     struct reading r = read_data(TAPOOL_ROOT "/tests/data/valgrind/stamped.txt", NULL);
     assert_true(tp_program_facts(r.program)->time_known);
-    assert_int_equal(tp_program_facts(r.program)->events, 33);
+    assert_int_equal(tp_program_facts(r.program)->events, 35);
     assert_string_equal(r.meta.unknown, "threads");
     forget(&r);
     check("--00:00:00:01.500 7-- malloc(8) = 0x10\n--00:00:00:03.501 7-- free(0x10)\n",
@@ -133,6 +133,8 @@ static void test_calls(void **state)
           "free 0 10 a4 @5; ",
           -1);
     check(P "free(0x99)\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @2; ", TP_REPAIR_UNKNOWN_FREE);
+    /* events of which nothing is made */
+    check(P "free(0x0)\n" P "malloc(0) = 0x0\n" P "malloc(8) = 0x10\n", "alloc 0 8 a4 @3; ", -1);
 }
 
 /* Halves of calls of several threads, and calls that never get their result. */

@@ -8,9 +8,8 @@
  *     valgrind: ./a.out: No such file or directory what it says of a program that does not start
  *
  * The two halves of a call are printed one after the other, so calls wait for their results on a
- * stack, one per process; each process is a memory space. free(NULL) is no event: valgrind prints
- * dozens on exit. Known weakness: where threads change between the halves, the result that comes
- * first goes to the call that was printed last. */
+ * stack, one per process; each process is a memory space. Known weakness: where threads change
+ * between the halves, the result that comes first goes to the call that was printed last. */
 #include "traces/format.h"
 #include "traces/pointers.h"
 #include "traces/spaces.h"
@@ -80,7 +79,7 @@ static int fail_request(struct valgrind *v, const struct process *p, uint64_t si
     bool too_large = size > TP_MAX_SIZE;
     v->too_large += too_large;
     if (size == 0 || too_large)
-        return TP_OK;
+        return tp_spaces_skip(v->spaces, p->space, 0, err);
     const struct tp_event ev = {
         .op = TP_EV_NOTE, .note = TP_NOTE_OOM, .has_size = true, .size = size};
     return hand_in(v, p, ev, err);
@@ -89,7 +88,7 @@ static int fail_request(struct valgrind *v, const struct process *p, uint64_t si
 static int take_free(struct valgrind *v, struct process *p, uint64_t pointer, struct tp_err *err)
 {
     if (pointer == 0)
-        return TP_OK;
+        return tp_spaces_skip(v->spaces, p->space, 0, err);
     const struct tp_event ev = {.op = TP_EV_FREE, .id = tp_pointers_remove(&p->pointers, pointer)};
     return hand_in(v, p, ev, err);
 }

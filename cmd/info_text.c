@@ -61,10 +61,31 @@ static void print_name(const struct tp_info_report *r, struct tp_page *page)
     tp_page_line(page);
 }
 
+/* Of what the format records: how many there are. */
+static void print_from(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    bool device = is_device(r) && f->events;
+    const struct {
+        uint64_t count;
+        const char *name;
+    } all[] = {{tp_threads_recorded(r->trace) ? f->recorded_threads : 0, "thread"},
+               {device && tp_is_recorded(r->trace, "streams") ? f->streams : 0, "stream"},
+               {device && tp_is_recorded(r->trace, "devices") ? f->devices : 0, "device"}};
+    char text[128] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].count)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s%s", used ? ", " : "",
+                                     tp_count(all[i].count).s, all[i].name, plural(all[i].count));
+    if (used)
+        row(page, "from", "%s", text);
+}
+
 static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
-    char ops[512], time[64] = "", streams[96] = "";
+    char ops[512], time[64] = "";
     tp_ops_text(f, r->captured, ops, sizeof ops);
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
@@ -80,18 +101,11 @@ static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
     if (r->info->without_effect && !meta->nothing)
         row(page, "no effect", "%s of these events: %s, or about no block that is known",
             tp_count(r->info->without_effect).s,
-            r->info->without_effect == 1 ? "a free of NULL, a request that failed"
-                                         : "frees of NULL, requests that failed");
+            r->info->without_effect == 1 ? "a free of NULL, a failed request"
+                                         : "frees of NULL, failed requests");
     if (meta->program)
         row(page, "program", "%s", meta->program);
-    if (is_device(r))
-        snprintf(streams, sizeof streams, ", %u stream%s, %u device%s", f->streams,
-                 plural(f->streams), f->devices, plural(f->devices));
-    if (tp_threads_recorded(r->trace))
-        row(page, "from", "%s thread%s%s", tp_count(f->recorded_threads).s,
-            plural(f->recorded_threads), streams);
-    else if (is_device(r) && f->events)
-        row(page, "from", "%s", streams + 2);
+    print_from(r, page);
 }
 
 enum { MARK_TEXT = 100 };
@@ -322,6 +336,18 @@ static void print_dropped(uint64_t objects, struct tp_page *page)
     tp_page_line(page);
 }
 
+/* As the format says that it was recorded in; NULL: it does not say. */
+static const char *how_to_get_all(const struct tp_trace *t)
+{
+    const char *capture = t->meta.capture ? t->meta.capture : "";
+    for (size_t i = 0; tp_formats[i]; i++) {
+        const char *of = tp_formats[i]->capture;
+        if (of && !strncmp(capture, of, strlen(of)))
+            return tp_formats[i]->whole;
+    }
+    return NULL;
+}
+
 static void print_before(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_info *info = r->info;
@@ -335,24 +361,23 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
     tp_page_line(page);
     tp_page_at(
         page, NAME,
-        "%s block%s, %s, %s live before event 1: %s %s freed during the recording, %s stay%s. "
-        "Their order is unknown: replay places them first, by address "
-        "(--initial-heap=drop leaves them out). They count in live memory, not in sizes and "
-        "lifetimes.",
+        "%s block%s, %s, %s live before event 1: %s %s freed during the recording, %s stay%s. %s "
+        "in live memory, not in sizes and lifetimes.",
         tp_count(objects).s, plural(objects), tp_bytes(info->before.bytes, page->exact).s,
         objects == 1 ? "was" : "were", tp_count(info->before_freed).s,
         info->before_freed == 1 ? "is" : "are", tp_count(objects - info->before_freed).s,
-        objects - info->before_freed == 1 ? "s" : "");
+        objects - info->before_freed == 1 ? "s" : "",
+        objects == 1 ? "Replay places it first (--initial-heap=drop leaves it out). It counts"
+                     : "Their order is unknown: replay places them first, by address "
+                       "(--initial-heap=drop leaves them out). They count");
     tp_page_line(page);
     if (info->device_count == 1 && info->devices[0].peak_new) {
         tp_page_at(page, NAME, "What was allocated since then peaks at %s by itself.",
                    tp_bytes(info->devices[0].peak_new, page->exact).s);
         tp_page_line(page);
     }
-    if (r->trace->recorded.by && !strcmp(r->trace->recorded.by, "PyTorch")) {
-        tp_page_at(page, NAME,
-                   "To get everything: call torch.cuda.memory._record_memory_history() before the "
-                   "model is built.");
+    if (how_to_get_all(r->trace)) {
+        tp_page_at(page, NAME, "To get everything: %s.", how_to_get_all(r->trace));
         tp_page_line(page);
     }
 }

@@ -198,20 +198,25 @@ static void print_failures(const struct tp_result *r, int note, struct tp_page *
     tp_page_line(page);
 }
 
-bool tp_threads_recorded(const struct tp_trace *t)
+bool tp_is_recorded(const struct tp_trace *t, const char *what)
 {
-    const char *unknown = t->meta.unknown;
-    return tp_program_facts(t->program)->recorded_threads &&
-           !(unknown && strstr(unknown, "threads"));
+    return !t->meta.unknown || !strstr(t->meta.unknown, what);
 }
 
-/* "1 thread", "threads not recorded" */
-static struct tp_text threads_text(const struct tp_trace *t)
+bool tp_threads_recorded(const struct tp_trace *t)
 {
-    uint64_t count = tp_program_facts(t->program)->recorded_threads;
-    struct tp_text text = {"threads not recorded"};
-    if (tp_threads_recorded(t))
-        snprintf(text.s, sizeof text.s, "%.20s thread%s", tp_count(count).s, count == 1 ? "" : "s");
+    return tp_program_facts(t->program)->recorded_threads && tp_is_recorded(t, "threads");
+}
+
+/* "1 thread", "streams not recorded" */
+static struct tp_text count_text(const struct tp_trace *t, uint64_t count, const char *name)
+{
+    struct tp_text text;
+    if (count && tp_is_recorded(t, name)) /* whose plural is in the list */
+        snprintf(text.s, sizeof text.s, "%.20s %.10s%s", tp_count(count).s, name,
+                 count == 1 ? "" : "s");
+    else
+        snprintf(text.s, sizeof text.s, "%.10ss not recorded", name);
     return text;
 }
 
@@ -220,14 +225,15 @@ static struct tp_text threads_text(const struct tp_trace *t)
 static void players_text(const struct tp_trace *t, char *text, size_t size)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
+    const struct tp_text threads = count_text(t, f->recorded_threads, "thread");
     bool spaces = f->devices > 1 && t->meta.space && !strcmp(t->meta.space, "all");
     if (f->kind == TP_KIND_DEVICE && t->meta.capture)
-        snprintf(text, size, "%u %s%s, %u stream%s", f->devices, spaces ? "memory space" : "GPU",
-                 f->devices == 1 ? "" : "s", f->streams, f->streams == 1 ? "" : "s");
+        snprintf(text, size, "%u %s%s, %s", f->devices, spaces ? "memory space" : "GPU",
+                 f->devices == 1 ? "" : "s", count_text(t, f->streams, "stream").s);
     else if (f->devices > 1)
-        snprintf(text, size, "%s, %u devices", threads_text(t).s, f->devices);
+        snprintf(text, size, "%s, %u devices", threads.s, f->devices);
     else
-        snprintf(text, size, "%s", threads_text(t).s);
+        snprintf(text, size, "%s", threads.s);
 }
 
 static void print_trace(const struct tp_result *r, int note, struct tp_page *page)

@@ -23,7 +23,10 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
 void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
                    struct tp_page *page);
 
-/* The format says which thread did what. */
+/* Whether the format knows "threads", "streams" or "devices". */
+bool tp_is_recorded(const struct tp_trace *t, const char *what);
+
+/* The format says which thread did what, and one did. */
 bool tp_threads_recorded(const struct tp_trace *t);
 
 /* Remarks on a capture and the memory spaces that are left out, in two columns. */

@@ -4,6 +4,7 @@
 #include "cmd/exporter.h"
 #include "cmd/figures.h"
 #include "cmd/machine.h"
+#include "cmd/report_head.h"
 #include "cmd/settings.h"
 #include "cmd/warnings.h"
 
@@ -164,8 +165,8 @@ void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
     tp_json_bool(j, t, "cut", trace->cut);
     tp_json_uint(j, t, "operations", f->operations);
     tp_json_uint(j, t, "objects", f->objects);
-    tp_json_uint(j, t, "threads", f->recorded_threads);
-    tp_json_uint(j, t, "streams", f->streams);
+    tp_json_uint(j, t, "threads", tp_is_recorded(trace, "threads") ? f->recorded_threads : TP_NONE);
+    tp_json_uint(j, t, "streams", tp_is_recorded(trace, "streams") ? f->streams : TP_NONE);
     tp_json_uint(j, t, "devices", f->devices);
     tp_json_uint(j, t, "frees", tp_captured_frees(captured, f));
     tp_json_bool(j, t, "loop", tp_trace_is_loop(trace));

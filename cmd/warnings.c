@@ -329,8 +329,8 @@ static const struct tp_warning warn_aged_heap = {
     "everything that ran before, with holes that nobody recorded; a replay places the same blocks\n"
     "first, packed, by address. So the recorded row may hold more for reasons that no policy had "
     "a\n"
-    "part in. To compare policies with what really happened, call\n"
-    "torch.cuda.memory._record_memory_history() before the model is built.",
+    "part in. To compare policies with what really happened, record from before the model is\n"
+    "built; 'tapool info' says how in the words of the format.",
     aged_heap};
 static const struct tp_warning warn_wrapped = {
     "wrapped", "the recording's ring buffer was full",

@@ -86,6 +86,8 @@ struct tp_format {
     const char *name;    /* for --input-format */
     const char *summary; /* one line for `tapool help formats` */
     const char *record;  /* what makes such a file; NULL: people and scripts write it */
+    const char *capture; /* what meta->capture begins with, in what is converted too; or NULL */
+    const char *whole;   /* with `capture`: how to record what was live before as well */
     bool own;            /* tapool's own: strict by default */
     bool has_spaces;     /* its files may mix memory spaces: opts->space chooses */
     bool has_devices;    /* opts->device chooses */

@@ -521,8 +521,7 @@ int tp_pytorch_describe(struct tp_pytorch *s, struct tp_err *err)
 {
     struct tp_meta *meta = s->reading->meta;
     char line[200];
-    snprintf(line, sizeof line, "PyTorch memory snapshot (pickle %u)",
-             tp_pickle_protocol(s->pickle));
+    snprintf(line, sizeof line, TP_PYTORCH_CAPTURE " (pickle %u)", tp_pickle_protocol(s->pickle));
     int rc = tp_meta_set(&meta->capture, line, err);
     if (rc == TP_OK)
         rc = tp_meta_set(&meta->unknown, "threads, alignment, size of the GPU", err);

@@ -11,6 +11,8 @@
 #include "traces/pickle.h"
 #include "traces/pytorch_events.h"
 
+#define TP_PYTORCH_CAPTURE "PyTorch memory snapshot" /* with what follows: meta->capture */
+
 enum { TP_PYTORCH_DEVICES = TP_MAX_DEVICES, TP_PYTORCH_MEMBERS = 32 };
 
 /* A block that was live when the recording began or when the snapshot was taken. */

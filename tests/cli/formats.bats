@@ -345,7 +345,7 @@ END
     printf '%s\n' 'Thread,Time,Action,Pointer,Size,Stream' '1,12:34:56.000001,allocate,0x10,1024,0x0' \
         '1,12:34:56.000002,free,0x0,0,0x0' '1,12:34:56.000003,free,0x10,1024,0x0' '1,12:34:56.000004,free,(nil),0,0x0' >null.csv
     ok info null.csv
-    matches "$out" '^  no effect     2 of these events: frees of NULL, requests that failed, or about no block that is known$'
+    matches "$out" '^  no effect     2 of these events: frees of NULL, failed requests, or about no block that is known$'
     # every host format that can record a free of NULL: counted, and the head adds up
     printf '%s\n' '--7-- malloc(8) = 0x10' '--7-- free(0x0)' '--7-- free(0x10)' >null.valgrind
     printf '%s\n' '= Start' '+ 0x10 0x8' '- (nil)' '- 0x10' '= End' >null.mtrace
@@ -357,11 +357,44 @@ for thread, type, flags, first, second, size in ((0, 255, 0, 0x1234, 0, 8), (1, 
 END
     for kind in valgrind mtrace rep raw; do
         ok info null.$kind
-        matches "$out" '^  no effect     1 of these events: a free of NULL, a request that failed, or about no block that is known$'
+        matches "$out" '^  no effect     1 of these events: a free of NULL, a failed request, or about no block that is known$'
         matches "$out" '^  recorded      3 events: 1 alloc, 1 free, 1 without effect$'
         ok play_once null.$kind -s arena
         matches "$out" ' 3 events, .*: 1 alloc, 1 free, 1 without$| 3 events, .*: 1 alloc, 1 free, 1 without effect$'
     done
+}
+
+@test "what a format does not record is counted nowhere, and advice is that of the format" {
+    kineto_trace | sed 's/"Total Allocated": 512,/"Total Allocated": 4608,/' >live.json
+    for trace in live.json live.tpt; do
+        [ -e $trace ] || ok convert live.json -o $trace
+        ok info $trace
+        matches "$out" '^  from          1 thread, 1 device$'
+        matches "$out" '^  not in it     streams, requested sizes, alignment$'
+        matches "$out" '^  it first \(--initial-heap=drop leaves it out\)'
+        matches "$out" '^  To get everything: begin torch\.profiler\.profile\(profile_memory=True\) before the model'
+        lacks "$out" '_record_memory_history|[0-9] stream'
+        ok play_once $trace -s arena
+        matches "$out" ', 1 GPU, streams not recorded: 2 alloc, 2 free$'
+        ok info $trace --json
+        is "$out" 'd["trace"]["streams"], d["trace"]["threads"]' "(None, 1)"
+    done
+    snapshot p4 >initial.pickle
+    ok info initial.pickle
+    matches "$out" '^  To get everything: call torch\.cuda\.memory\._record_memory_history\(\) before the model'
+    ok convert initial.pickle -o initial.json
+    ok info initial.json
+    matches "$out" '^  To get everything: call torch\.cuda\.memory\._record_memory_history\(\) before the model'
+    printf '%s\n' 'Thread,Time,Action,Pointer,Size,Stream' '1,12:34:56.000001,allocate,0x10,1024,0x0' >one.csv
+    ok info one.csv
+    matches "$out" '^  from          1 thread, 1 stream$'
+    cp "$DATA/mtrace/calls.txt" mtrace
+    ok info mtrace --json
+    is "$out" 'd["trace"]["threads"]' None
+    ok play_once mtrace -s arena --export-csv mtrace.csv
+    matches "$out" ', threads not recorded: '
+    ok "$TAPOOL" info sample:jq --json
+    is "$out" 'd["trace"]["threads"], d["trace"]["streams"]' "(1, 1)"
 }
 
 @test "a snapshot that recorded nothing: refused with advice, info shows its segments" {

@@ -23,6 +23,7 @@
 #define KEY_MAX  ((size_t)4 << 10)
 #define LIST_KEY "traceEvents"
 #define FLAG_KEY "profile_memory"
+#define CAPTURE  "PyTorch profiler trace (Kineto)"
 
 struct reader {
     const struct tp_reading *r;
@@ -254,7 +255,7 @@ static int read_object(struct reader *rd, struct tp_err *err)
 static int finish(struct reader *rd, struct tp_err *err)
 {
     struct tp_meta *meta = rd->r->meta;
-    int rc = tp_meta_set(&meta->capture, "PyTorch profiler trace (Kineto)", err);
+    int rc = tp_meta_set(&meta->capture, CAPTURE, err);
     if (rc != TP_OK || rd->memory.count > 0)
         return rc == TP_OK ? tp_kineto_lower(&rd->memory, err) : rc;
     rc = tp_meta_set(&meta->nothing,
@@ -290,6 +291,8 @@ const struct tp_format tp_format_kineto = {
     .summary = "Chrome trace of the PyTorch profiler, with profile_memory=True",
     .record = "with torch.profiler.profile(profile_memory=True) as p: ...; "
               "p.export_chrome_trace(\"FILE\")",
+    .capture = CAPTURE,
+    .whole = "begin torch.profiler.profile(profile_memory=True) before the model is built",
     .probe = probe,
     .read = read_trace,
 };

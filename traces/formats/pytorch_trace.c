@@ -71,6 +71,8 @@ const struct tp_format tp_format_pytorch = {
     .summary = "PyTorch CUDA memory snapshot (torch.cuda.memory._dump_snapshot), pickle 2 to 5",
     .record = "torch.cuda.memory._record_memory_history(); ...; "
               "torch.cuda.memory._dump_snapshot(\"FILE\")",
+    .capture = TP_PYTORCH_CAPTURE,
+    .whole = "call torch.cuda.memory._record_memory_history() before the model is built",
     .probe = probe,
     .read = read,
 };

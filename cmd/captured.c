@@ -11,6 +11,8 @@ struct scan {
     struct tp_captured *out;
     uint64_t *reserved;     /* of each device, now */
     uint64_t *requested_at; /* by slot: when its free was asked for, plus 1; 0: not */
+    uint64_t *live;         /* objects of each device, now */
+    uint64_t live_on_all;
     struct tp_failed_request failed;
     uint64_t time, insn;
     uint32_t mark;
@@ -86,14 +88,35 @@ static void note_demand(struct scan *s, const struct tp_insn *in)
     s->out->devices[device].demand_size = in->size;
 }
 
+static void count_live(struct scan *s, const struct tp_insn *in)
+{
+    if (in->op == TP_ALLOC || in->op == TP_ADOPT) {
+        s->live[in->device]++;
+        s->live_on_all++;
+    } else if (in->op == TP_FREE) {
+        s->live[in->device]--;
+        s->live_on_all--;
+    }
+    uint32_t end = in->op == TP_RESET ? tp_insn_end_device(in, s->out->count) : 0;
+    for (uint32_t d = tp_insn_first_device(in); d < end; d++) {
+        s->live_on_all -= s->live[d];
+        s->live[d] = 0;
+    }
+    if (s->live_on_all > s->out->most_live)
+        s->out->most_live = s->live_on_all;
+}
+
 static void scan_window(struct scan *s, const struct tp_window *w)
 {
     for (uint32_t i = 0; i < w->count; i++, s->insn++) {
         const struct tp_insn *in = &w->insns[i];
         uint64_t event = tp_window_event(w, i);
         s->time += in->gap_ns;
-        if (tp_failed_request_next(&s->failed, in, event) == TP_FAILED_ALLOC)
+        enum tp_failed_part part = tp_failed_request_next(&s->failed, in, event);
+        if (part == TP_FAILED_ALLOC)
             s->out->devices[in->device].played++;
+        if (part == TP_FAILED_NONE)
+            count_live(s, in);
         if (in->op == TP_NOTE)
             on_note(s, in, event);
         else if (in->op == TP_FREE)
@@ -115,6 +138,9 @@ static int scan_all(struct scan *s, struct tp_err *err)
     while (!status && (more = tp_cursor_next(cursor, &w, err)) == 1)
         if (!w.prologue)
             scan_window(s, &w);
+        else
+            for (uint32_t i = 0; i < w.count; i++)
+                count_live(s, &w.insns[i]);
     tp_cursor_close(cursor);
     return status ? status : -more;
 }
@@ -140,8 +166,9 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
     out->devices = calloc(f->devices, sizeof *out->devices);
     s.reserved = calloc(f->devices, sizeof *s.reserved);
     s.requested_at = calloc(f->slots ? f->slots : 1, sizeof *s.requested_at);
+    s.live = calloc(f->devices, sizeof *s.live);
     int status = TP_OK;
-    if (!out->devices || !s.reserved || !s.requested_at)
+    if (!out->devices || !s.reserved || !s.requested_at || !s.live)
         status = tp_fail(err, TP_ENOMEM, "out of memory");
     if (!status)
         begin(&s, &t->recorded);
@@ -151,6 +178,7 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
         out->devices[i].end_reserved = s.reserved[i];
     free(s.reserved);
     free(s.requested_at);
+    free(s.live);
     if (status)
         tp_captured_release(out);
     return status;
@@ -186,9 +214,21 @@ struct tp_captured_failures tp_captured_failures(const struct tp_captured *c)
     return all;
 }
 
-uint64_t tp_captured_frees(const struct tp_captured *c, const struct tp_program_facts *f)
+uint64_t tp_captured_ops(const struct tp_captured *c, const struct tp_program_facts *f,
+                         enum tp_op op)
 {
-    return f->ops[TP_FREE] - tp_captured_failures(c).played;
+    bool is_part = op == TP_ALLOC || op == TP_FREE;
+    return f->ops[op] - (is_part ? tp_captured_failures(c).played : 0);
+}
+
+uint64_t tp_captured_objects(const struct tp_captured *c, const struct tp_program_facts *f)
+{
+    return f->objects - tp_captured_failures(c).played;
+}
+
+uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_program_facts *f)
+{
+    return tp_captured_failures(c).played ? c->most_live : f->slots;
 }
 
 uint64_t tp_captured_capacity(const struct tp_captured *c)

@@ -29,6 +29,7 @@ struct tp_captured {
     bool known; /* the memory figures; those of ooms, frees and marks are there in any case */
     uint32_t count;
     struct tp_captured_device *devices; /* owned */
+    uint64_t most_live;                 /* objects; only where requests that failed are played */
     size_t place_count;
     uint64_t place_events[TP_PLACES_MAX]; /* ascending */
     char places[TP_PLACES_MAX][TP_PLACE_TEXT];
@@ -47,8 +48,14 @@ struct tp_captured_failures {
 };
 struct tp_captured_failures tp_captured_failures(const struct tp_captured *c);
 
-/* Frees of single objects, without those of failed requests that are played. `c` may be NULL. */
-uint64_t tp_captured_frees(const struct tp_captured *c, const struct tp_program_facts *f);
+/* How often the program did `op`: without the ALLOC and FREE of each failed request that is played.
+ * `c` may be NULL. */
+uint64_t tp_captured_ops(const struct tp_captured *c, const struct tp_program_facts *f,
+                         enum tp_op op);
+
+/* Objects of the program, and the most of them that were live at once, likewise. */
+uint64_t tp_captured_objects(const struct tp_captured *c, const struct tp_program_facts *f);
+uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_program_facts *f);
 
 /* What the recorded device had, where an out of memory tells; 0: not known. */
 uint64_t tp_captured_capacity(const struct tp_captured *c);

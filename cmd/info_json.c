@@ -7,11 +7,12 @@
 
 enum { NAMES_MAX = 64 };
 
-static void write_operations(struct tp_json *j, cJSON *root, const struct tp_program_facts *f)
+static void write_operations(struct tp_json *j, cJSON *root, const struct tp_info_report *r)
 {
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     cJSON *o = tp_json_object(j, root, "operations");
     for (size_t i = 0; i < TP_OP_NAMES; i++)
-        tp_json_uint(j, o, tp_op_names[i].name, f->ops[tp_op_names[i].op]);
+        tp_json_uint(j, o, tp_op_names[i].name, tp_captured_ops(r->captured, f, tp_op_names[i].op));
 }
 
 static void write_count(struct tp_json *j, cJSON *o, const struct tp_info_count *c)
@@ -145,11 +146,11 @@ int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err)
         tp_json_text(&j, root, "nothing", r->trace->meta.nothing);
     tp_json_text(&j, root, "program", r->trace->meta.program);
     tp_json_uint(&j, root, "file_bytes", r->trace->file_bytes ? r->trace->file_bytes : TP_NONE);
-    write_operations(&j, root, f);
+    write_operations(&j, root, r);
     tp_json_uint(&j, root, "duration_ns", f->time_known ? f->duration_ns : TP_NONE);
     if (r->info->device_count == 1) /* byte values of several devices are not one value */
         write_peak(&j, root, r, 0);
-    tp_json_uint(&j, root, "peak_objects", f->slots);
+    tp_json_uint(&j, root, "peak_objects", tp_captured_at_once(r->captured, f));
     tp_json_uint(&j, root, "live_at_end", f->live_at_end);
     tp_json_uint(&j, root, "live_at_end_bytes", f->live_at_end_bytes);
     write_objects(&j, root, r->info, f->time_known);

@@ -189,7 +189,7 @@ static void say_distinct(const struct tp_info *info, struct lines *l)
 static void say_others(const struct tp_info_report *r, struct lines *l)
 {
     const struct tp_info *info = r->info;
-    uint64_t frees = tp_captured_frees(r->captured, tp_program_facts(r->trace->program));
+    uint64_t frees = tp_captured_ops(r->captured, tp_program_facts(r->trace->program), TP_FREE);
     if (info->grow + info->shrink + info->same)
         say(l, "%s reallocs: %s grow (%s), %s shrink",
             tp_count(info->grow + info->shrink + info->same).s, tp_count(info->grow).s,

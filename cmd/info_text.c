@@ -293,7 +293,8 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
     add_word(text, sizeof text, f->recorded_threads == 1, "a second thread");
     add_word(text, sizeof text, is_device(r) && f->streams < 2, "a second stream");
     add_word(text, sizeof text, !info->aligned && info->requests, align);
-    add_word(text, sizeof text, !tp_captured_frees(r->captured, f) && !f->ops[TP_RESET], "frees");
+    add_word(text, sizeof text, !tp_captured_ops(r->captured, f, TP_FREE) && !f->ops[TP_RESET],
+             "frees");
     add_word(text, sizeof text, is_device(r), "the size of the device (replay --capacity SIZE)");
     if (text[0])
         row(page, "not in it", "%s", text);
@@ -507,7 +508,8 @@ static void print_end(const struct tp_info_report *r, struct tp_page *page)
         tp_page_at(page, NOTE, "%s block%s, %s, %s live; at most %s at a time during the recording",
                    tp_count(f->live_at_end).s, plural(f->live_at_end),
                    tp_bytes(f->live_at_end_bytes, page->exact).s,
-                   f->live_at_end == 1 ? "is" : "are", tp_count(f->slots).s);
+                   f->live_at_end == 1 ? "is" : "are",
+                   tp_count(tp_captured_at_once(r->captured, f)).s);
         tp_page_line(page);
     }
     print_recorded_end(r, page);

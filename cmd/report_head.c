@@ -49,7 +49,6 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
 {
     size_t used = 0;
     uint64_t requests = 0, segments = 0, ooms = 0;
-    uint64_t played = tp_captured_failures(c).played; /* an alloc and a free each, of one event */
     for (uint32_t i = 0; c && c->devices && i < c->count; i++) {
         const struct tp_captured_device *d = &c->devices[i];
         requests += d->free_requests;
@@ -58,15 +57,14 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
     }
     uint64_t seen = requests + segments + ooms;
     for (size_t i = 0; i < TP_OP_NAMES; i++)
-        seen += tp_op_names[i].op == TP_NOTE ? 0 : f->ops[tp_op_names[i].op];
-    seen -= 2 * played;
+        seen += tp_op_names[i].op == TP_NOTE ? 0 : tp_captured_ops(c, f, tp_op_names[i].op);
     /* phases that stand beside the events of a file are none of them */
     uint64_t beside = seen > f->events ? f->ops[TP_MARK] : 0;
     text[0] = '\0';
     for (size_t i = 0; i < TP_OP_NAMES; i++) {
-        uint8_t op = (uint8_t)tp_op_names[i].op;
-        uint64_t less = op == TP_ALLOC || op == TP_FREE ? played : op == TP_MARK ? beside : 0;
-        add_count(text, size, &used, op == TP_NOTE ? 0 : f->ops[op] - less, tp_op_names[i].name);
+        enum tp_op op = tp_op_names[i].op;
+        uint64_t less = op == TP_NOTE ? f->ops[op] : op == TP_MARK ? beside : 0;
+        add_count(text, size, &used, tp_captured_ops(c, f, op) - less, tp_op_names[i].name);
     }
     add_count(text, size, &used, requests, "free requested");
     add_count(text, size, &used, segments, "of segments");

@@ -164,11 +164,11 @@ void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
     tp_json_uint(j, t, "events", f->events);
     tp_json_bool(j, t, "cut", trace->cut);
     tp_json_uint(j, t, "operations", f->operations);
-    tp_json_uint(j, t, "objects", f->objects);
+    tp_json_uint(j, t, "objects", tp_captured_objects(captured, f));
     tp_json_uint(j, t, "threads", tp_is_recorded(trace, "threads") ? f->recorded_threads : TP_NONE);
     tp_json_uint(j, t, "streams", tp_is_recorded(trace, "streams") ? f->streams : TP_NONE);
     tp_json_uint(j, t, "devices", f->devices);
-    tp_json_uint(j, t, "frees", tp_captured_frees(captured, f));
+    tp_json_uint(j, t, "frees", tp_captured_ops(captured, f, TP_FREE));
     tp_json_bool(j, t, "loop", tp_trace_is_loop(trace));
     tp_json_uint(j, t, "live_at_end", f->live_at_end);
     cJSON *repairs = tp_json_object(j, t, "repairs");

@@ -49,7 +49,7 @@ void tp_report_pick(const struct tp_result *results, size_t count, bool exact, s
     tp_pick(&(struct tp_pick_question){.list = list,
                                        .count = count,
                                        .base = count,
-                                       .frees = tp_captured_frees(results->captured, f) > 0,
+                                       .frees = tp_captured_ops(results->captured, f, TP_FREE) > 0,
                                        .loop = results->trace && tp_trace_is_loop(results->trace),
                                        .policy_time = tp_result_is_virtual(sourced),
                                        .operations = (double)f->operations,

@@ -48,6 +48,7 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
 {
     char text[2048];
     const struct tp_program_facts *f = r->facts;
+    uint64_t objects = tp_captured_objects(r->captured, f);
     options_line(page, "options", r->spec->strategy->options, r->spec->opts);
     if (!(r->spec->strategy->caps & TP_CAP_FOREIGN)) {
         line(page, "source", r->source->name);
@@ -62,9 +63,10 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
     tp_page_at(page, FIELD, "program");
     tp_page_at(page, HASH, "%s", tp_hash_text(f).s);
     tp_page_line(page);
-    snprintf(text, sizeof text, "%s objects, %s of them live at the end (%s), %s at once",
-             tp_count(f->objects).s, tp_count(f->live_at_end).s,
-             tp_bytes(f->live_at_end_bytes, false).s, tp_count(f->slots).s);
+    snprintf(text, sizeof text, "%s object%s, %s of them live at the end (%s), %s at once",
+             tp_count(objects).s, objects == 1 ? "" : "s", tp_count(f->live_at_end).s,
+             tp_bytes(f->live_at_end_bytes, false).s,
+             tp_count(tp_captured_at_once(r->captured, f)).s);
     line(page, "objects", text);
     snprintf(text, sizeof text, "%s: step %s ns, a reading costs %s ns; an empty alloc reads %s ns",
              rep->clock.name, tp_digits(rep->clock.step_ns).s, tp_digits(rep->clock.stamp_ns).s,

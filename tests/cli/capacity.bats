@@ -291,6 +291,19 @@ END
     matches "$out" 'OUT OF MEMORY +3 of 4 allocations failed; 3 later calls on them skipped'
     ok "$TAPOOL" info tries.jsonl
     matches "$out" '^  ran out +3 times; first at event 2, asked for 4 MiB; the 3 requests that failed are played$'
+    # in all that is counted of the program they are no objects, and no calls
+    matches "$out" '^  recorded +4 events: 1 alloc, 3 out of memory$'
+    matches "$out" '^At the end +1 block, 1 MiB, is live; at most 1 at a time during the recording$'
+    ok "$TAPOOL" info tries.jsonl --json
+    python3 - "$out" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert (d["peak_objects"], d["trace"]["objects"], d["trace"]["frees"]) == (1, 1, 0), d
+assert (d["operations"]["alloc"], d["operations"]["free"], d["operations"]["note"]) == (1, 0, 3), d["operations"]
+assert d["allocated"]["objects"] == 1 and d["trace"]["operations"] == 7
+END
+    ok play_once tries.jsonl -s direct -v
+    matches "$out" '^    objects +1 object, 1 of them live at the end \(1 MiB\), 1 at once$'
     printf '%s\n' "$head" '{"op": "alloc", "id": 1, "size": 512}' \
         '{"op": "note", "name": "oom", "size": 281474976710656}' '{"op": "free", "id": 1}' >huge.jsonl
     for policy in direct lru arena bump stream-pool; do

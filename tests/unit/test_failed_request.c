@@ -169,6 +169,31 @@ static void test_info(void **state)
     assert_int_equal(failures.ooms, 3);
     assert_int_equal(failures.played, 2); /* one does not say what was asked for */
     assert_int_equal(captured.devices[0].oom_size, 4096);
+    const struct tp_program_facts *f = tp_program_facts(t.program);
+    assert_int_equal(f->slots, 3);
+    assert_int_equal(tp_captured_at_once(&captured, f), 2);
+    assert_int_equal(f->objects, 5);
+    assert_int_equal(tp_captured_objects(&captured, f), 3);
+    assert_int_equal(tp_captured_ops(&captured, f, TP_FREE), 2);
+    tp_captured_release(&captured);
+    tp_program_release(t.program);
+}
+
+/* Likewise behind a reset. */
+static void test_at_once(void **state)
+{
+    (void)state;
+    static const struct tp_event events[] = {
+        ALLOC(1, 10), ALLOC(2, 10), OOM(4096),    {.op = TP_EV_RESET},
+        ALLOC(3, 10), OOM(4096),    ALLOC(4, 10), OOM(4096),
+    };
+    struct tp_trace t = {.program = lower(TP_KIND_DEVICE, false, events, COUNT(events))};
+    const struct tp_program_facts *f = tp_program_facts(t.program);
+    struct tp_captured captured = {0};
+    assert_int_equal(tp_captured_scan(&t, &captured, NULL), TP_OK);
+    assert_int_equal(f->slots, 3);
+    assert_int_equal(tp_captured_at_once(&captured, f), 2);
+    assert_int_equal(tp_captured_objects(&captured, f), 4);
     tp_captured_release(&captured);
     tp_program_release(t.program);
 }
@@ -178,7 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_played),         cmocka_unit_test(test_not_on_host),
         cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_one_that_stays),
-        cmocka_unit_test(test_info),
+        cmocka_unit_test(test_info),           cmocka_unit_test(test_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

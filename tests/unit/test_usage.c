@@ -457,6 +457,40 @@ static void only_the_first_names_are_kept(void **state)
     tp_program_release(p);
 }
 
+/* ---- progress ---- */
+
+struct heard {
+    const char *passes[4];
+    size_t count;
+};
+
+/* A pass begins once and goes forward; what comes again would be a step back. */
+static void hear(void *ctx, const char *pass, double fraction)
+{
+    struct heard *h = ctx;
+    (void)fraction;
+    if (h->count && !strcmp(h->passes[h->count - 1], pass))
+        return;
+    assert_true(h->count < COUNT(h->passes));
+    h->passes[h->count++] = pass;
+}
+
+static void the_next_pass_has_a_name_of_its_own(void **state)
+{
+    (void)state;
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 1, 0), FREE_INSN(0, 1, 0)};
+    struct tp_program *p = program_of(NULL, 0, insns, COUNT(insns), 0, true);
+    struct tp_replay_cfg cfg = on_virtual(p);
+    struct heard heard = {.count = 0};
+    cfg.progress = hear;
+    cfg.progress_ctx = &heard;
+    replay(&cfg);
+    assert_int_equal(heard.count, 2);
+    assert_string_equal(heard.passes[0], "memory");
+    assert_string_equal(heard.passes[1], "next pass");
+    tp_program_release(p);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -469,6 +503,7 @@ int main(void)
         TEST(a_curve_ends_where_the_program_does),
         TEST(a_phase_that_comes_again_adds_to_the_first),
         TEST(only_the_first_names_are_kept),
+        TEST(the_next_pass_has_a_name_of_its_own),
     };
     return cmocka_run_group_tests_name("usage", tests, NULL, NULL);
 }

@@ -532,3 +532,30 @@ umpire_log() {
     ok play_once two.tpt -s arena
     matches "$out" ', 2 memory spaces, 2 streams: '
 }
+
+@test "help format: its example is a trace, with every op; kinds of notes, and what no stream means" {
+    "$TAPOOL" help format >topic
+    sed -n '/^  { "format"/,/] }$/p' topic >example.json
+    ok info example.json --json
+    cp "$out" figures
+    for op in alloc realloc retain use sync mark free thread_end reset trim note; do
+        matches figures "\"$op\":[^0-9]*[1-9]"
+    done
+    sed -n 's/^ *\[TP_NOTE_[A-Z_]*\] = "\(.*\)",$/\1/p' "$TAPOOL_ROOT/traces/event.c" >notes
+    [ "$(wc -l <notes)" -ge 9 ]
+    while read -r note; do matches topic "(^|[^a-z_])$note([^a-z_]|$)"; done <notes
+    sed -n 's/^    \[TP_JSON_[A-Z]*\] = {"\([a-z_]*\)".*/\1/p' "$TAPOOL_ROOT/traces/json_event.c" >keys
+    [ "$(wc -l <keys)" -ge 11 ]
+    while read -r key; do matches topic "(^|[^a-z_])$key([^a-z_]|$)"; done <keys
+    matches topic '"op": "note", +"name": "segment_alloc"'
+    matches topic 'name +of a mark: the phase'
+    # without a stream they are of every device, as it says
+    matches topic 'sync, reset and trim without a stream are of every device'
+    head='{"format":"tapool-trace","version":1,"meta":{"kind":"device"},"streams":[{"id":0,"device":0},{"id":1,"device":1}]}'
+    for stream in '' ', "stream": 1'; do
+        printf '%s\n' "$head" '{"op":"alloc","id":1,"size":8}' '{"op":"alloc","id":2,"size":8,"stream":1}' \
+            "{\"op\":\"reset\"$stream}" >resets.jsonl
+        ok info resets.jsonl --json
+        matches "$out" "\"live_at_end\":[^0-9]*$([ -z "$stream" ] && echo 0 || echo 1),"
+    done
+}

@@ -464,7 +464,7 @@ struct heard {
     size_t count;
 };
 
-/* A pass begins once and goes forward; what comes again would be a step back. */
+/* Each name once, while it does not change. */
 static void hear(void *ctx, const char *pass, double fraction)
 {
     struct heard *h = ctx;

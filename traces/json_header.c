@@ -17,44 +17,40 @@
 
 static const char *const format_name = "tapool-trace";
 
-typedef int member_fn(struct tp_json_header *h, struct tp_err *err);
+typedef int use_fn(struct tp_json_header *h, const cJSON *value, struct tp_err *err);
 
 /* ---- the members ---- */
 
-static int read_format(struct tp_json_header *h, struct tp_err *err)
+/* A value of at most so many bytes, for `use`. */
+static int read_value(struct tp_json_header *h, size_t most, use_fn *use, struct tp_err *err)
 {
     cJSON *value = NULL;
-    int rc = tp_json_cut(h->scan, KEY_MAX, err);
+    int rc = tp_json_cut(h->scan, most, err);
     if (rc == TP_OK)
         rc = tp_json_parse(h->scan, &value, err);
-    if (rc != TP_OK)
-        return rc;
-    if (!cJSON_IsString(value) || strcmp(value->valuestring, format_name) != 0) {
-        char shown[80];
-        tp_json_show(value, shown, sizeof shown);
-        rc = tp_json_fail(h->scan, h->scan->line, err, " is %s, not \"%s\"", shown, format_name);
-        rc = tp_hint(err, rc, "'tapool help format' shows the format");
-    }
+    if (rc == TP_OK)
+        rc = use(h, value, err);
     cJSON_Delete(value);
     return rc;
 }
 
-static int read_version(struct tp_json_header *h, struct tp_err *err)
+static int use_format(struct tp_json_header *h, const cJSON *value, struct tp_err *err)
 {
-    cJSON *value = NULL;
-    int rc = tp_json_cut(h->scan, KEY_MAX, err);
-    if (rc == TP_OK)
-        rc = tp_json_parse(h->scan, &value, err);
-    if (rc != TP_OK)
-        return rc;
-    if (!cJSON_IsNumber(value) || value->valuedouble != 1.0) {
-        char shown[80];
-        tp_json_show(value, shown, sizeof shown);
-        rc =
-            tp_json_fail(h->scan, h->scan->line, err, " is %s: this tapool reads version 1", shown);
-    }
-    cJSON_Delete(value);
-    return rc;
+    char shown[80];
+    if (cJSON_IsString(value) && strcmp(value->valuestring, format_name) == 0)
+        return TP_OK;
+    tp_json_show(value, shown, sizeof shown);
+    int rc = tp_json_fail(h->scan, h->scan->line, err, " is %s, not \"%s\"", shown, format_name);
+    return tp_hint(err, rc, "'tapool help format' shows the format");
+}
+
+static int use_version(struct tp_json_header *h, const cJSON *value, struct tp_err *err)
+{
+    char shown[80];
+    if (cJSON_IsNumber(value) && value->valuedouble == 1.0)
+        return TP_OK;
+    tp_json_show(value, shown, sizeof shown);
+    return tp_json_fail(h->scan, h->scan->line, err, " is %s: this tapool reads version 1", shown);
 }
 
 /* A text of "meta"; NULL where it is not there. */
@@ -121,29 +117,10 @@ static int use_meta(struct tp_json_header *h, const cJSON *meta, struct tp_err *
     return rc == TP_OK ? meta_remarks(h, meta, err) : rc;
 }
 
-static int read_meta(struct tp_json_header *h, struct tp_err *err)
+static int use_recorded(struct tp_json_header *h, const cJSON *json, struct tp_err *err)
 {
-    cJSON *meta = NULL;
-    int rc = tp_json_cut(h->scan, META_MAX, err);
-    if (rc == TP_OK)
-        rc = tp_json_parse(h->scan, &meta, err);
-    if (rc == TP_OK)
-        rc = use_meta(h, meta, err);
-    cJSON_Delete(meta);
-    return rc;
-}
-
-static int read_recorded(struct tp_json_header *h, struct tp_err *err)
-{
-    cJSON *json = NULL;
     struct tp_err why = {0};
-    int rc = tp_json_cut(h->scan, META_MAX, err);
-    if (rc == TP_OK)
-        rc = tp_json_parse(h->scan, &json, err);
-    if (rc != TP_OK)
-        return rc;
-    rc = tp_recorded_from_json(h->reading->recorded, json, &why);
-    cJSON_Delete(json);
+    int rc = tp_recorded_from_json(h->reading->recorded, json, &why);
     return rc == TP_EINPUT ? tp_json_fail(h->scan, h->scan->line, err, ": %s", why.text)
            : rc != TP_OK   ? tp_fail(err, why.status, "%s", why.text)
                            : TP_OK;
@@ -164,18 +141,6 @@ static int use_repairs(struct tp_json_header *h, const cJSON *repairs, struct tp
     }
     if (rc == TP_OK)
         tp_lower_add_repairs(h->reading->lower, counts);
-    return rc;
-}
-
-static int read_repairs(struct tp_json_header *h, struct tp_err *err)
-{
-    cJSON *repairs = NULL;
-    int rc = tp_json_cut(h->scan, STREAM_MAX, err);
-    if (rc == TP_OK)
-        rc = tp_json_parse(h->scan, &repairs, err);
-    if (rc == TP_OK)
-        rc = use_repairs(h, repairs, err);
-    cJSON_Delete(repairs);
     return rc;
 }
 
@@ -202,18 +167,6 @@ static int use_stream(struct tp_json_header *h, const cJSON *stream, struct tp_e
     return rc == TP_EINPUT ? tp_json_fail(s, s->line, err, ": %s", why.text)
            : rc != TP_OK   ? tp_fail(err, why.status, "%s", why.text)
                            : TP_OK;
-}
-
-static int read_stream(struct tp_json_header *h, struct tp_err *err)
-{
-    cJSON *stream = NULL;
-    int rc = tp_json_cut(h->scan, STREAM_MAX, err);
-    if (rc == TP_OK)
-        rc = tp_json_parse(h->scan, &stream, err);
-    if (rc == TP_OK)
-        rc = use_stream(h, stream, err);
-    cJSON_Delete(stream);
-    return rc;
 }
 
 /* The next byte that is no white space must be one of two, which may be the same; it is taken. */
@@ -250,7 +203,7 @@ static int read_streams(struct tp_json_header *h, struct tp_err *err)
         return tp_json_fail(s, tp_input_line(s->in), err,
                             " is empty: declare a stream or leave it out");
     while (rc == TP_OK && byte != ']') {
-        rc = read_stream(h, err);
+        rc = read_value(h, STREAM_MAX, use_stream, err);
         if (rc == TP_OK)
             rc = take_one_of(s, ",]", &byte, err);
     }
@@ -280,15 +233,16 @@ static int skip_member(struct tp_json_header *h, struct tp_err *err)
 enum { FORMAT, VERSION, META, STREAMS, RECORDED, REPAIRS, EVENTS, KNOWN_COUNT };
 static const struct member {
     const char *name, *subject;
-    member_fn *read;
+    size_t most; /* bytes */
+    use_fn *use; /* NULL: a list, read element by element */
 } members[KNOWN_COUNT] = {
-    [FORMAT] = {"format", "'format'", read_format},
-    [VERSION] = {"version", "'version'", read_version},
-    [META] = {"meta", "'meta'", read_meta},
-    [STREAMS] = {"streams", "'streams'", read_streams},
-    [RECORDED] = {"recorded", "'recorded'", read_recorded},
-    [REPAIRS] = {"repairs", "'repairs'", read_repairs},
-    [EVENTS] = {"events", "'events'", NULL},
+    [FORMAT] = {"format", "'format'", KEY_MAX, use_format},
+    [VERSION] = {"version", "'version'", KEY_MAX, use_version},
+    [META] = {"meta", "'meta'", META_MAX, use_meta},
+    [STREAMS] = {"streams", "'streams'", 0, NULL},
+    [RECORDED] = {"recorded", "'recorded'", META_MAX, use_recorded},
+    [REPAIRS] = {"repairs", "'repairs'", STREAM_MAX, use_repairs},
+    [EVENTS] = {"events", "'events'", 0, NULL},
 };
 
 /* Keeps the name that was just cut, to see it come twice. */
@@ -345,14 +299,14 @@ static int read_member(struct tp_json_header *h, enum tp_json_stop *stop, struct
     if (m == members + KNOWN_COUNT)
         return skip_member(h, err);
     h->known |= 1u << (m - members);
-    if (!m->read) {
+    if (m == &members[EVENTS]) {
         *stop = TP_JSON_AT_EVENTS;
         return TP_OK;
     }
     h->scan->subject = m->subject;
     if (h->known & 1u << EVENTS)
         return tp_json_fail(h->scan, h->scan->line, err, " must come before 'events'");
-    return m->read(h, err);
+    return m->use ? read_value(h, m->most, m->use, err) : read_streams(h, err);
 }
 
 static int complete(const struct tp_json_header *h, struct tp_err *err)

@@ -190,10 +190,10 @@ static void say_others(const struct tp_info_report *r, struct lines *l)
 {
     const struct tp_info *info = r->info;
     uint64_t frees = tp_captured_ops(r->captured, tp_program_facts(r->trace->program), TP_FREE);
-    if (info->grow + info->shrink + info->same)
-        say(l, "%s reallocs: %s grow (%s), %s shrink",
-            tp_count(info->grow + info->shrink + info->same).s, tp_count(info->grow).s,
-            tp_percent(share(info->grow, info->grow + info->shrink + info->same)).s,
+    uint64_t reallocs = info->grow + info->shrink + info->same;
+    if (reallocs)
+        say(l, "%s realloc%s: %s grow (%s), %s shrink", tp_count(reallocs).s, plural(reallocs),
+            tp_count(info->grow).s, tp_percent(share(info->grow, reallocs)).s,
             tp_count(info->shrink).s);
     if (info->remote_frees)
         say(l, "remote frees: %s of %s (%s) by another thread than the one that allocated",

@@ -33,6 +33,8 @@ found() {
     found small.rep rep host 8
     found "$DATA/mtrace/calls.txt" mtrace host 23
     found "$DATA/valgrind/calls.txt" valgrind host 37
+    ok "$TAPOOL" info "$DATA/valgrind/calls.txt"
+    matches "$out" ' 1 realloc: 1 grow '
     found "$DATA/rmm/doc_record_replay_sample.csv" rmm device 2
     found "$DATA/rmm/doc_memory_debugging_sample_noheader.csv" rmm device 2
     found "$DATA/rmm/issue75_old_format_2019_excerpt.csv" rmm device 7

@@ -225,9 +225,13 @@ static void players_text(const struct tp_trace *t, char *text, size_t size)
     const struct tp_program_facts *f = tp_program_facts(t->program);
     const struct tp_text threads = count_text(t, f->recorded_threads, "thread");
     bool spaces = f->devices > 1 && t->meta.space && !strcmp(t->meta.space, "all");
+    struct tp_text gpus;
+    snprintf(gpus.s, sizeof gpus.s, "%u %s%s", f->devices, spaces ? "memory space" : "GPU",
+             f->devices == 1 ? "" : "s");
     if (f->kind == TP_KIND_DEVICE && t->meta.capture)
-        snprintf(text, size, "%u %s%s, %s", f->devices, spaces ? "memory space" : "GPU",
-                 f->devices == 1 ? "" : "s", count_text(t, f->streams, "stream").s);
+        snprintf(text, size, "%s, %s",
+                 tp_is_recorded(t, "devices") ? gpus.s : count_text(t, f->devices, "device").s,
+                 count_text(t, f->streams, "stream").s);
     else if (f->devices > 1)
         snprintf(text, size, "%s, %u devices", threads.s, f->devices);
     else
@@ -238,7 +242,7 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
 {
     const struct tp_program_facts *f = r->facts;
     const struct tp_meta *meta = &r->trace->meta;
-    char ops[512], time[64] = "", players[96];
+    char ops[512], time[64] = "", players[128];
     tp_ops_text(f, r->captured, ops, sizeof ops);
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);

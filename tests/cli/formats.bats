@@ -388,6 +388,8 @@ END
     printf '%s\n' 'Thread,Time,Action,Pointer,Size,Stream' '1,12:34:56.000001,allocate,0x10,1024,0x0' >one.csv
     ok info one.csv
     matches "$out" '^  from          1 thread, 1 stream$'
+    ok play_once one.csv -s arena
+    matches "$out" ', devices not recorded, 1 stream: 1 alloc$'
     cp "$DATA/mtrace/calls.txt" mtrace
     ok info mtrace --json
     is "$out" 'd["trace"]["threads"]' None

@@ -227,13 +227,19 @@ static struct tp_text bytes(const struct field *f, double value)
     return tp_bytes((uint64_t)value, f->q->exact);
 }
 
+/* By which of the columns memory is judged here. */
+static const char *need_name(const struct field *f)
+{
+    return f->fits ? "fits in" : "peak reserved";
+}
+
 static void say_memory(const struct field *f, size_t pick, size_t rival, char *text)
 {
     double change = need_of(f, pick) / need_of(f, rival) - 1;
     if (need_of(f, pick) == need_of(f, rival))
-        say(text, ", the same memory");
+        say(text, ", the same memory by '%s'", need_name(f));
     else
-        say(text, ", memory %s", tp_change(change).s);
+        say(text, ", memory %s by '%s'", tp_change(change).s, need_name(f));
 }
 
 static void say_less(const struct field *f, size_t pick, size_t rival, char *text)
@@ -272,12 +278,30 @@ static void say_time(const struct field *f, size_t pick, size_t rival, char *tex
     say_memory(f, pick, rival, text);
 }
 
-/* The best, by what decided, of those that the last step let go; but the base, where it was in the
- * running, for it is what people have. */
+/* Faster may be only one of those that are picked; `count`: none of them is. */
+static size_t find_faster_than(const struct field *f, size_t rival)
+{
+    double change;
+    for (size_t i = 0; i < f->count; i++)
+        if (f->in[i] && is_faster(f, i, rival, &change))
+            return i;
+    return f->count;
+}
+
+/* It was in the running, and what let it go sets it apart from the pick: who was faster may have
+ * gone since. */
+static bool is_rival(const struct field *f, size_t i)
+{
+    return i < f->count && !f->in[i] && f->left_at[i] >= SMALL &&
+           (f->left_at[i] != FAST || find_faster_than(f, i) < f->count);
+}
+
+/* The best, by what decided, of those that the last step let go; but the base, where it can be, for
+ * it is what people have. */
 static size_t find_rival(const struct field *f)
 {
     size_t rival = f->count, last = 0;
-    if (f->q->base < f->count && !f->in[f->q->base] && f->left_at[f->q->base] >= SMALL)
+    if (is_rival(f, f->q->base))
         return f->q->base;
     for (size_t i = 0; i < f->count; i++)
         last = !f->in[i] && f->left_at[i] > last ? f->left_at[i] : last;
@@ -301,23 +325,13 @@ static size_t find_speaker(const struct field *f)
     return speaker;
 }
 
-/* Faster may be only one of those that are picked. */
-static size_t find_fastest_than(const struct field *f, size_t rival)
-{
-    double change;
-    for (size_t i = 0; i < f->count; i++)
-        if (f->in[i] && is_faster(f, i, rival, &change))
-            return i;
-    return find_speaker(f);
-}
-
 static void say_reason(const struct field *f, char *text)
 {
     typedef void words_fn(const struct field *, size_t, size_t, char *);
     static words_fn *const words[STEPS] = {
         [SMALL] = say_less, [FEW_CALLS] = say_calls, [FAST] = say_time, [LOW_PEAK] = say_less};
     size_t rival = find_rival(f), step = f->left_at[rival];
-    size_t speaker = step == FAST ? find_fastest_than(f, rival) : find_speaker(f);
+    size_t speaker = step == FAST ? find_faster_than(f, rival) : find_speaker(f);
     say(text, ": ");
     words[step](f, speaker, rival, text);
 }
@@ -364,7 +378,7 @@ static void say_only(const struct field *f, size_t left, char *text)
     PART(unsafe_ones, "heed%s the streams", s)
     PART(regions, "hand%s out again what is freed singly", s)
 #undef PART
-    if (limited && yardsticks)
+    if (yardsticks) /* they serve, and report what they do */
         say(text, ", yardsticks aside");
 }
 
@@ -419,8 +433,8 @@ static void say_smaller(const struct field *f, size_t pick, char *text)
     for (size_t i = 0; i < f->count; i++)
         if (may_be_picked(f, i) && need_of(f, i) == need)
             say(text, "%s%s", found++ ? " or " : "", choice(f, i)->label);
-    say(text, ", %s against %s (%s)", bytes(f, need).s, bytes(f, need_of(f, pick)).s,
-        tp_change(need / need_of(f, pick) - 1).s);
+    say(text, ", %s against %s by '%s' (%s)", bytes(f, need).s, bytes(f, need_of(f, pick)).s,
+        need_name(f), tp_change(need / need_of(f, pick) - 1).s);
 }
 
 /* ---- the answer ---- */

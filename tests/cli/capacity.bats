@@ -78,7 +78,7 @@ holes() {
         '{"op":"alloc","id":1,"size":4194304}' '{"op":"free","id":1}' '{"op":"alloc","id":1,"size":2097152}' >calls.jsonl
     sed -i '1s/"version": 1/"version": 1, "meta": {"kind": "device"}/' calls.jsonl
     ok play_once calls.jsonl -s lru -s less=lru:capacity_blocks=1
-    matches "$out" '^Pick lru: 3 driver calls .holding up to 8 MiB. where less needs [4-9], the same memory$'
+    matches "$out" '^Pick lru: 3 driver calls .holding up to 8 MiB. where less needs [4-9], the same memory by .fits in.$'
 }
 
 @test "JSON says the same: classes, the first failure, where it fits" {

@@ -75,7 +75,7 @@ static const struct record records[] = {
     {"or where nobody else serves",
      DEVICE,
      {P("bump", 0, 1000, 1, 5), PLAYER("lru", 0, 1900, 9, 20, FAILED), P("direct", 0, 900, 9, 20)},
-     "Pick bump: the only policy here that serves every allocation",
+     "Pick bump: the only policy here that serves every allocation, yardsticks aside",
      false,
      0},
     {"a yardstick never",
@@ -102,10 +102,16 @@ static const struct record records[] = {
      "Pick arena: the only policy here that reports memory",
      false,
      0},
+    {"though a yardstick's may be",
+     HOST,
+     {P("arena", 0, 1000, 0, 20), P("system", 0, 0, 0, 5), P("direct", 0, 4000, 9, 90)},
+     "Pick arena: the only policy here that reports memory, yardsticks aside",
+     false,
+     0},
     {"unsafe ones are out",
      DEVICE,
      {PLAYER("arena", 500, 500, 1, 5, UNSAFE), P("lru", 900, 900, 9, 20), P("direct", 1, 1, 1, 1)},
-     "Pick lru: the only policy here that heeds the streams",
+     "Pick lru: the only policy here that heeds the streams, yardsticks aside",
      false,
      0},
     {"unless all are",
@@ -151,7 +157,7 @@ static const struct record records[] = {
     {"the warning of one that is out anyway counts for nothing",
      HOST,
      {PLAYER("bump", 0, 1000, 9, 20, SMALL), P("arena", 0, 1000, 9, 5), P("lru", 0, 1000, 9, 9)},
-     "Pick arena: ns per call -44.4 % against lru, the same memory",
+     "Pick arena: ns per call -44.4 % against lru, the same memory by 'peak reserved'",
      false,
      0},
 
@@ -184,7 +190,8 @@ static const struct record records[] = {
      HOST,
      {P("arena", 0, 2000, 9, 5), P("lru", 0, 1000, 9, 20)},
      "Pick lru: held 1,000 B where arena held 1.953 KiB (-50.0 %), though ns per call +300.0 %. "
-     "If time is what you lack: arena, ns per call -75.0 %, memory +100.0 %",
+     "If time is what you lack: arena, ns per call -75.0 %, memory +100.0 % by 'peak "
+     "reserved'",
      false,
      0},
 
@@ -193,14 +200,15 @@ static const struct record records[] = {
      DEVICE,
      {P("arena", 3682, 3682, 6, 14), P("lru", 3585, 3726, 264, 16),
       P("stream-pool", 3585, 3726, 264, 21)},
-     "Pick arena: 6 driver calls where lru needs 264, memory +2.7 %. If memory is what you lack: "
-     "lru or stream-pool, 3.501 KiB against 3.596 KiB (-2.6 %)",
+     "Pick arena: 6 driver calls where lru needs 264, memory +2.7 % by 'fits in'. If memory is "
+     "what "
+     "you lack: lru or stream-pool, 3.501 KiB against 3.596 KiB by 'fits in' (-2.6 %)",
      false,
      0},
     {"slower or not",
      DEVICE,
      {P("arena", 1000, 1000, 9, 500), P("lru", 1000, 1000, 100, 5)},
-     "Pick arena: 9 driver calls where lru needs 100, the same memory",
+     "Pick arena: 9 driver calls where lru needs 100, the same memory by 'fits in'",
      false,
      0},
     {"one call in 1,823 is none: 9 GiB are more",
@@ -218,22 +226,24 @@ static const struct record records[] = {
     {"calls go with the memory that they were counted with",
      DEVICE,
      {P("arena", 1000, 1900, 6, 9), P("lru", 1000, 1000, 99, 9)},
-     "Pick arena: 6 driver calls (holding up to 1.855 KiB) where lru needs 99, the same memory",
+     "Pick arena: 6 driver calls (holding up to 1.855 KiB) where lru needs 99, the same memory by "
+     "'fits in'",
      false,
      0},
     {"who held far more is out",
      DEVICE,
      {P("arena", 990, 4096, 6, 9), P("lru", 1000, 1000, 264, 9)},
      "Pick lru: held 1,000 B where arena held 4 KiB (-75.6 %). If memory is what you lack: arena, "
-     "990 B against 1,000 B (-1.0 %)",
+     "990 B against 1,000 B by 'fits in' (-1.0 %)",
      false,
      0},
     {"the runner-up for memory is the one that needs least",
      DEVICE,
      {P("stream-pool", 3280, 3280, 5, 9), P("arena", 3245, 3245, 90, 9),
       P("lru", 3157, 3157, 264, 9)},
-     "Pick stream-pool: 5 driver calls where arena needs 90, memory +1.1 %. If memory is what you "
-     "lack: lru, 3.083 KiB against 3.203 KiB (-3.7 %)",
+     "Pick stream-pool: 5 driver calls where arena needs 90, memory +1.1 % by 'fits in'. If memory "
+     "is "
+     "what you lack: lru, 3.083 KiB against 3.203 KiB by 'fits in' (-3.7 %)",
      false,
      0},
     {"several are tied",
@@ -247,7 +257,7 @@ static const struct record records[] = {
     {"times decide where they are real",
      HOST,
      {P("arena", 0, 1000, 900, 15), P("lru", 0, 1020, 10, 20)},
-     "Pick arena: ns per call -25.0 % against lru, memory -2.0 %",
+     "Pick arena: ns per call -25.0 % against lru, memory -2.0 % by 'peak reserved'",
      false,
      0},
     {"by over 5 %",
@@ -491,9 +501,10 @@ static void in_a_loop_the_next_pass_counts(void **state)
                                  .operations = OPERATIONS,
                                  .capacity = NAN,
                                  .callee = "driver"};
-    said_of(&q, "Pick arena: 6 driver calls where lru needs 264, the same memory");
+    said_of(&q, "Pick arena: 6 driver calls where lru needs 264, the same memory by 'fits in'");
     q.loop = true;
-    said_of(&q, "Pick lru: no driver calls a pass once warm where arena needs 90, the same memory");
+    said_of(&q, "Pick lru: no driver calls a pass once warm where arena needs 90, the same memory "
+                "by 'fits in'");
     list[0].calls_later = 0; /* all that set them apart was the first pass */
     said_of(&q, "Pick: no difference that matters here");
     list[0].calls_later = NAN;
@@ -516,10 +527,51 @@ static void the_base_is_the_rival(void **state)
                                  .capacity = NAN,
                                  .callee = "system"};
     said_of(&q, "Pick jemalloc: held 1.283 KiB where system held 1.447 KiB (-11.3 %), ns per call "
-                "-29.4 %. If memory is what you lack: arena, 1.249 KiB against 1.283 KiB (-2.7 %)");
+                "-29.4 %. If memory is what you lack: arena, 1.249 KiB against 1.283 KiB by 'peak "
+                "reserved' (-2.7 %)");
     q.base = 3;
-    said_of(&q, "Pick jemalloc: ns per call -17.0 % against arena, memory +2.7 %. If memory is "
-                "what you lack: arena, 1.249 KiB against 1.283 KiB (-2.7 %)");
+    said_of(&q, "Pick jemalloc: ns per call -17.0 % against arena, memory +2.7 % by 'peak "
+                "reserved'. If memory is what you lack: arena, 1.249 KiB against 1.283 KiB by "
+                "'peak reserved' (-2.7 %)");
+}
+
+/* A median says nothing where the intervals meet: of two such, none is quicker or slower. */
+static void intervals_that_meet_tell_nobody_apart(void **state)
+{
+    (void)state;
+    struct tp_choice list[] = {
+        {.label = "system", .fits_in = NAN, .peak = 2000, .ns = 50, .low = 30, .high = 95},
+        {.label = "arena", .fits_in = NAN, .peak = 1000, .ns = 100, .low = 90, .high = 110}};
+    struct tp_pick_question q = {.list = list,
+                                 .count = 2,
+                                 .base = 2,
+                                 .frees = true,
+                                 .operations = OPERATIONS,
+                                 .capacity = NAN,
+                                 .callee = "system"};
+    said_of(&q, "Pick arena: held 1,000 B where system held 1.953 KiB (-50.0 %)");
+    list[0].high = 89; /* apart */
+    said_of(&q, "Pick arena: held 1,000 B where system held 1.953 KiB (-50.0 %), though ns per "
+                "call +100.0 %. If time is what you lack: system, ns per call -50.0 %, memory "
+                "+100.0 % by 'peak reserved'");
+}
+
+/* Who was faster than the base is out by a later step: the pick is not, and does not say so. */
+static void a_time_is_the_reason_of_who_is_faster_alone(void **state)
+{
+    (void)state;
+    const struct tp_choice list[] = {
+        {.label = "system", .fits_in = 1000, .peak = 1500, .ns = 100, .low = 99, .high = 101},
+        {.label = "jemalloc", .fits_in = 1000, .peak = 1500, .ns = 90, .low = 89, .high = 91},
+        {.label = "arena", .fits_in = 1000, .peak = 1000, .ns = 97, .low = 88, .high = 108}};
+    const struct tp_pick_question q = {.list = list,
+                                       .count = 3,
+                                       .base = 0,
+                                       .frees = true,
+                                       .operations = OPERATIONS,
+                                       .capacity = NAN,
+                                       .callee = "system"};
+    said_of(&q, "Pick arena: held 1,000 B where jemalloc held 1.465 KiB (-33.3 %)");
 }
 
 /* No more names than there is room for, however long. */
@@ -553,6 +605,8 @@ int main(void)
         cmocka_unit_test(replay_and_compare_say_the_same),
         cmocka_unit_test(in_a_loop_the_next_pass_counts),
         cmocka_unit_test(the_base_is_the_rival),
+        cmocka_unit_test(intervals_that_meet_tell_nobody_apart),
+        cmocka_unit_test(a_time_is_the_reason_of_who_is_faster_alone),
         cmocka_unit_test(texts_end_where_they_must),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,13 +110,15 @@ static void print_fits(const struct tp_device_run *d, struct tp_page *page)
 static void print_calls(const struct tp_result *r, const struct tp_device_run *d,
                         struct tp_page *page)
 {
-    if (d->gets == TP_NONE)
-        return;
-    double without = d->allocations ? (double)d->reused / (double)d->allocations : NAN;
     uint64_t calls = d->gets + d->puts;
-    tp_page_at(page, TEXT, "%s call%s to the %s%s; %s of allocations needed none",
-               tp_count(calls).s, calls == 1 ? "" : "s", tp_result_callee(r),
-               tp_result_is_device(r) ? " for memory" : "", tp_percent(without).s);
+    bool known = d->reused != TP_NONE && d->allocations;
+    if (d->gets == TP_NONE || (!calls && !d->allocations)) /* nobody asked for anything */
+        return;
+    tp_page_at(page, TEXT, "%s call%s to the %s%s", tp_count(calls).s, calls == 1 ? "" : "s",
+               tp_result_callee(r), tp_result_is_device(r) ? " for memory" : "");
+    if (known)
+        tp_page_more(page, TEXT, "; %s of allocations needed none",
+                     tp_percent((double)d->reused / (double)d->allocations).s);
     if (d->next_calls != TP_NONE && d->next_calls != calls)
         tp_page_more(page, TEXT, "; %s in the next pass on the same instance",
                      d->next_calls ? tp_count(d->next_calls).s : "none");

@@ -321,18 +321,28 @@ static struct tp_column head_of(const struct column *column, const struct tp_res
     return (struct tp_column){{column->device_head[0], column->device_head[1]}};
 }
 
-void tp_table_fill(const struct tp_report *rep, const struct tp_result *results, size_t count,
-                   bool exact, struct tp_table *t)
+/* Those that such a table has, in their order; how many there are. */
+static int choose_columns(const struct tp_result *results, size_t count,
+                          const struct column *out[COLUMNS])
 {
     bool device = results->facts->kind == TP_KIND_DEVICE && on_virtual(results, count);
     const struct column *const *columns = tp_result_is_device(results) ? real_columns
                                           : device                     ? device_columns
                                                                        : host_columns;
-    int first = has_recorded(results) ? 2 : 1;
-    for (int c = 0; c < COLUMNS; c++) {
+    int used = 0;
+    for (int c = 0; c < COLUMNS; c++)
+        if (!columns[c]->shown || columns[c]->shown(results, count))
+            out[used++] = columns[c];
+    return used;
+}
+
+void tp_table_fill(const struct tp_report *rep, const struct tp_result *results, size_t count,
+                   bool exact, struct tp_table *t)
+{
+    const struct column *columns[COLUMNS];
+    int first = has_recorded(results) ? 2 : 1, used = choose_columns(results, count, columns);
+    for (int c = 0; c < used; c++) {
         const struct column *column = columns[c];
-        if (column->shown && !column->shown(results, count))
-            continue;
         int at = t->column_count++;
         t->columns[at] = head_of(column, results, count);
         fill_needed_row(&results[0], exact, column, t->rows[0].cells[at]);
@@ -368,10 +378,11 @@ static void print_note(struct tp_page *page, const char *text)
     tp_page_line(page);
 }
 
-static void print_recorded_notes(const struct tp_result *r, struct tp_page *page)
+static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp_page *page)
 {
-    print_note(page,
-               "The recorded row is from the file; its idle memory holds what was rounded up.");
+    print_note(page, idle ? "The recorded row is from the file; its idle memory holds what was "
+                            "rounded up."
+                          : "The recorded row is from the file.");
     if (tp_result_unseen(r))
         print_note(page, "It also holds what was live before the first event, which is not in the "
                          "trace.");
@@ -433,8 +444,29 @@ static bool peaks_elsewhere(const struct tp_run *run)
     return apart;
 }
 
+/* The columns that found room and have marks of their own. */
+struct visible {
+    bool time; /* with its interval or without */
+    bool interval, p99, idle;
+};
+
+static struct visible visible_of(const struct tp_result *results, size_t count, int hidden)
+{
+    const struct column *columns[COLUMNS];
+    struct visible see = {false, false, false, false};
+    int used = choose_columns(results, count, columns);
+    for (int c = 0; c < used - hidden; c++) {
+        see.interval |= columns[c] == &col_time;
+        see.time |= columns[c] == &col_time || columns[c] == &col_policy_time;
+        see.p99 |= columns[c] == &col_p99;
+        see.idle |= columns[c] == &col_idle || columns[c] == &col_idle_alone;
+    }
+    return see;
+}
+
 void tp_table_notes(const struct tp_result *results, size_t count, int hidden, struct tp_page *page)
 {
+    const struct visible see = visible_of(results, count, hidden);
     const struct tp_result *flattered = NULL, *untimed = NULL;
     bool once = false, drowned = false, informative = false, apart = false, silent = false;
     for (size_t i = 0; i < count; i++) {
@@ -445,24 +477,23 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
         flattered = timed && mostly_source ? &results[i] : flattered;
         bool nothing = timed && !mostly_source && isnan(tp_speed_of(results[i].run).ns);
         drowned |= nothing;
-        once |= timed && !mostly_source && !nothing && !tp_run_has_interval(results[i].run) &&
-                is_wide(results, count);
+        once |= timed && !mostly_source && !nothing && !tp_run_has_interval(results[i].run);
         bool foreign = (results[i].run->flags & TP_RUN_INFORMATIVE) != 0;
         bool unknown = tp_run_peak_reserved(results[i].run) == TP_NONE;
         informative |= foreign && !unknown;
         silent |= foreign && unknown;
         apart |= peaks_elsewhere(results[i].run);
     }
-    if (untimed)
+    if (untimed && see.time)
         print_untimed(untimed, page);
-    if (flattered && !hidden) /* its column is the last on a simulated device, the first to go */
+    if (flattered && (see.time || see.p99))
         print_flattered(flattered, page);
-    if (once)
+    if (once && see.interval)
         print_note(page, tp_result_is_device(results)
                              ? "(b) one replay, longer than --min-time: cold."
                              : "(b) one replay, longer than --min-time: cold, page faults "
                                "included.");
-    if (drowned)
+    if (drowned && see.time)
         print_note(page,
                    "(c) no more than tapool's own share, which is taken off: too noisy, or too "
                    "few calls.");
@@ -471,14 +502,14 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
                          "program's.");
     if (results[0].run->device_count > 1)
         print_note(page, "Bytes are sums over the devices, each at its own moment; one by one: -v");
-    if (results[0].run->latency.sampled && shows_p99(results, count)) {
+    if (results[0].run->latency.sampled && see.p99) {
         char text[96];
         snprintf(text, sizeof text, "p99 is that of the first %s calls.",
                  tp_count(results[0].run->latency.sampled).s);
         print_note(page, text);
     }
     if (has_recorded(&results[0]))
-        print_recorded_notes(&results[0], page);
+        print_recorded_notes(&results[0], see.idle, page);
     print_device_notes(results, count, page);
     if (silent)
         print_note(page, "What a malloc that is not the C library's holds is not known, nor its "

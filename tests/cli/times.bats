@@ -46,6 +46,34 @@ for row in csv.DictReader(open(sys.argv[1])):
     matches "$out" "^  A time of '-' was not measured: the trace has no call that could be timed\.$"
 }
 
+@test "what a mark means is said where the mark is, and not of a column that is hidden" {
+    mid_run 20 '{"op": "mark", "name": "step"}' >none.jsonl
+    mid_run 1 '{"op": "alloc", "id": 7, "size": 4194304}' >one.jsonl
+    local wide=a-name-that-leaves-no-room-for-the-columns-on-the-right
+    ok tool pty 80 "$TAPOOL" replay none.jsonl -s lru -s "$wide=arena"
+    matches "$out" ' columns hidden: -v'
+    lacks "$out" 'A time of'
+    ok tool pty 80 "$TAPOOL" replay one.jsonl --min-time 0 -s direct -s "$wide=arena"
+    lacks "$out" '[(]a[)]|idle memory'
+    ok tool pty 100 "$TAPOOL" replay none.jsonl -s lru -s arena
+    matches "$out" "A time of '-' was not measured"
+    # on a host times stand at the left, and something else is hidden
+    ok tool pty 80 "$TAPOOL" replay sample:sqlite --min-time 0 --source virtual -s direct -s arena
+    matches "$out" 'columns? hidden: -v'
+    matches "$out" '^  direct .* [(]a[)] '
+    matches "$out" '[(]a[)] over half of the allocations go to the system'
+}
+
+@test "no call and no allocation make no line" {
+    mid_run 20 '{"op": "mark", "name": "step"}' >none.jsonl
+    ok "$TAPOOL" replay none.jsonl -s lru
+    lacks "$out" ' calls? to the driver|of allocations'
+    mid_run 2 '{"op": "free", "id": 0}' '{"op": "trim"}' >given.jsonl # a call, and still none
+    ok "$TAPOOL" replay given.jsonl --min-time 0 -s direct
+    matches "$out" '^ +1 call to the driver(; none in the next pass on the same instance)?$'
+    lacks "$out" '- of|of allocations'
+}
+
 @test "compare shows no time of such a trace, stored or measured" {
     mid_run 20 '{"op": "mark", "name": "step"}' >none.jsonl
     "$TAPOOL" replay none.jsonl -s lru -s arena --json >stored.json

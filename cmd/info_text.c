@@ -71,7 +71,8 @@ static void print_from(const struct tp_info_report *r, struct tp_page *page)
         const char *name;
     } all[] = {{tp_threads_recorded(r->trace) ? f->recorded_threads : 0, "thread"},
                {device && tp_is_recorded(r->trace, "streams") ? f->streams : 0, "stream"},
-               {device && tp_is_recorded(r->trace, "devices") ? f->devices : 0, "device"}};
+               {device && tp_is_recorded(r->trace, "devices") ? f->devices : 0,
+                tp_part_name(r->trace, "device", "memory space")}};
     char text[128] = "";
     size_t used = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -453,7 +454,7 @@ static void print_device(const struct tp_info_report *r, uint16_t device, struct
     const struct tp_demand *peak = tp_program_demand(r->trace->program, device);
     char name[32] = "Live memory";
     if (r->info->device_count > 1)
-        snprintf(name, sizeof name, "  device %u", device);
+        snprintf(name, sizeof name, "  %s %u", tp_part_name(r->trace, "device", "space"), device);
     tp_page_at(page, 0, "%s", name);
     if (!peak->bytes) {
         tp_page_at(page, NOTE, "nothing is allocated");
@@ -472,13 +473,15 @@ static void print_live(const struct tp_info_report *r, struct tp_page *page)
     tp_page_line(page);
     if (count > 1) {
         tp_page_at(page, 0, "Live memory");
-        tp_page_at(page, NOTE, "requested, on each device");
+        tp_page_at(page, NOTE, "requested, %s",
+                   tp_part_name(r->trace, "on each device", "in each memory space"));
         tp_page_line(page);
     }
     for (uint16_t i = 0; i < count && i < DEVICES_SHOWN; i++)
         print_device(r, i, page);
     if (count > DEVICES_SHOWN)
-        row(page, "...", "%u devices more: --json", count - DEVICES_SHOWN);
+        row(page, "...", "%u %ss more: --json", count - DEVICES_SHOWN,
+            tp_part_name(r->trace, "device", "memory space"));
 }
 
 /* ---- the whole ---- */

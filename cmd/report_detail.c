@@ -1,6 +1,7 @@
 /* One strategy on one screen: memory as a sum at peak demand, speed, latencies by kind. */
 #include "cmd/figures.h"
 #include "cmd/report.h"
+#include "cmd/report_head.h"
 #include "cmd/warnings.h"
 
 #include <math.h>
@@ -183,7 +184,7 @@ static void print_all_memory(const struct tp_result *r, struct tp_page *page)
         if (r->run->device_count == 1)
             tp_page_at(page, 0, "Memory");
         else
-            tp_page_at(page, 0, "Memory, gpu %u", i);
+            tp_page_at(page, 0, "Memory, %s %u", tp_part_name(r->trace, "gpu", "space"), i);
         print_memory(r, &r->run->devices[i], page);
         tp_page_line(page);
     }

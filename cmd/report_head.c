@@ -218,22 +218,27 @@ static struct tp_text count_text(const struct tp_trace *t, uint64_t count, const
     return text;
 }
 
-/* "1 GPU, 2 streams", or how many threads. Where all memory spaces are played, those of the host
- * are devices as well. */
+const char *tp_part_name(const struct tp_trace *t, const char *device, const char *space)
+{
+    bool all = t->meta.space && !strcmp(t->meta.space, "all");
+    return all && tp_program_facts(t->program)->devices > 1 ? space : device;
+}
+
+/* "1 GPU, 2 streams", or how many threads. */
 static void players_text(const struct tp_trace *t, char *text, size_t size)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
     const struct tp_text threads = count_text(t, f->recorded_threads, "thread");
-    bool spaces = f->devices > 1 && t->meta.space && !strcmp(t->meta.space, "all");
-    struct tp_text gpus;
-    snprintf(gpus.s, sizeof gpus.s, "%u %s%s", f->devices, spaces ? "memory space" : "GPU",
-             f->devices == 1 ? "" : "s");
-    if (f->kind == TP_KIND_DEVICE && t->meta.capture)
+    const bool gpus = f->kind == TP_KIND_DEVICE && t->meta.capture;
+    struct tp_text parts;
+    snprintf(parts.s, sizeof parts.s, "%u %s%s", f->devices,
+             tp_part_name(t, gpus ? "GPU" : "device", "memory space"), f->devices == 1 ? "" : "s");
+    if (gpus)
         snprintf(text, size, "%s, %s",
-                 tp_is_recorded(t, "devices") ? gpus.s : count_text(t, f->devices, "device").s,
+                 tp_is_recorded(t, "devices") ? parts.s : count_text(t, f->devices, "device").s,
                  count_text(t, f->streams, "stream").s);
     else if (f->devices > 1)
-        snprintf(text, size, "%s, %u devices", threads.s, f->devices);
+        snprintf(text, size, "%s, %s", threads.s, parts.s);
     else
         snprintf(text, size, "%s", threads.s);
 }

@@ -29,6 +29,10 @@ bool tp_is_recorded(const struct tp_trace *t, const char *what);
 /* The format says which thread did what, and one did. */
 bool tp_threads_recorded(const struct tp_trace *t);
 
+/* What several devices of the program are: `device`, which is what that screen calls one, unless
+ * all memory spaces of a file are played, those of the host among them: then `space`. */
+const char *tp_part_name(const struct tp_trace *t, const char *device, const char *space);
+
 /* Remarks on a capture and the memory spaces that are left out, in two columns. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page);
 

@@ -3,6 +3,7 @@
 #include "alloc/replay.h"
 #include "cmd/figures.h"
 #include "cmd/report.h"
+#include "cmd/report_head.h"
 
 #include <string.h>
 
@@ -148,12 +149,23 @@ void tp_report_failure_count(const struct tp_result *r, const struct tp_device_r
     tp_page_line(page);
 }
 
+/* "arena", of several devices "arena, gpu 0". */
+static void name_of(const struct tp_result *r, uint32_t device, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%s", r->spec->label);
+    if (r->run->device_count > 1)
+        snprintf(text + used, size - used, ", %s %u", tp_part_name(r->trace, "gpu", "space"),
+                 device);
+}
+
 /* Where the verdicts stand: behind the longest name, if that is not very long. */
 static int verdict_column(const struct tp_result *results, size_t count)
 {
     int column = VERDICT;
     for (size_t i = 0; i < count; i++) {
-        int end = NAME + tp_text_width(results[i].spec->label) + 2;
+        char name[TP_LABEL_MAX + 32];
+        name_of(&results[i], results[i].run->device_count - 1, name, sizeof name);
+        int end = NAME + tp_text_width(name) + 2;
         column = end > column && end <= VERDICT_MAX ? end : column;
     }
     return column;
@@ -163,10 +175,9 @@ static void print_failed(const struct tp_result *r, uint32_t device, int column,
                          struct tp_page *page)
 {
     const struct tp_device_run *d = &r->run->devices[device];
-    if (r->run->device_count > 1)
-        tp_page_at(page, NAME, "%s, gpu %u", r->spec->label, device);
-    else
-        tp_page_at(page, NAME, "%s", r->spec->label);
+    char name[TP_LABEL_MAX + 32];
+    name_of(r, device, name, sizeof name);
+    tp_page_at(page, NAME, "%s", name);
     tp_page_styled(page, column, TP_RED, "OUT OF MEMORY");
     tp_page_at(page, column + BESIDE, "%s", "");
     tp_report_failure_count(r, d, column, page);

@@ -410,6 +410,15 @@ static void print_untimed(const struct tp_result *r, struct tp_page *page)
     print_note(page, text);
 }
 
+static void print_sums(const struct tp_result *r, struct tp_page *page)
+{
+    char text[96];
+    snprintf(text, sizeof text,
+             "Bytes are sums over the %ss, each at its own moment; one by one: -v",
+             tp_part_name(r->trace, "device", "memory space"));
+    print_note(page, text);
+}
+
 /* What is different on a real device. */
 static void print_device_notes(const struct tp_result *results, size_t count, struct tp_page *page)
 {
@@ -501,7 +510,7 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
         print_note(page, "Reserved is each one's own peak, which may lie at another event than the "
                          "program's.");
     if (results[0].run->device_count > 1)
-        print_note(page, "Bytes are sums over the devices, each at its own moment; one by one: -v");
+        print_sums(results, page);
     if (results[0].run->latency.sampled && see.p99) {
         char text[96];
         snprintf(text, sizeof text, "p99 is that of the first %s calls.",

@@ -3,6 +3,7 @@
 #include "cmd/export_text.h"
 #include "cmd/figures.h"
 #include "cmd/report.h"
+#include "cmd/report_head.h"
 
 #include <string.h>
 
@@ -225,7 +226,7 @@ void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, s
     print_identity(rep, r, page);
     for (uint32_t d = 0; d < r->run->device_count; d++) {
         if (r->run->device_count > 1)
-            tp_page_at(page, FIELD - 2, "device %u", d);
+            tp_page_at(page, FIELD - 2, "%s %u", tp_part_name(r->trace, "device", "space"), d);
         if (r->run->device_count > 1)
             tp_page_line(page);
         print_device(r, &r->run->devices[d], page);

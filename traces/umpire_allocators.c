@@ -424,7 +424,7 @@ int tp_umpire_finish(struct tp_umpire *u, struct tp_err *err)
         said =
             tp_meta_remark(u->reading->meta,
                            "A pool takes its memory from its parent allocator: where the log has "
-                           "both, the same bytes count in two devices.",
+                           "both, the same bytes count in two spaces.",
                            err);
     return said == TP_OK ? rc : said;
 }

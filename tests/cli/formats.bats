@@ -561,3 +561,30 @@ umpire_log() {
         matches "$out" "\"live_at_end\":[^0-9]*$([ -z "$stream" ] && echo 0 || echo 1),"
     done
 }
+
+@test "several memory spaces: where all are played, no screen calls them devices" {
+    local log=$DATA/umpire/output-head.replay
+    ok play_once "$log" --space all -s arena -s bump
+    tr '\n' ' ' <"$out" | tr -s ' ' >line
+    matches line ', threads not recorded, 4 memory spaces: '
+    matches "$out" 'Bytes are sums over the memory spaces, each at its own moment'
+    lacks "$out" 'device|gpu'
+    ok play_once "$log" --space all -s arena -v
+    matches "$out" '^Memory, space 3 '
+    matches "$out" '^  space 3$'
+    lacks "$out" 'devices|device [0-9]|gpu [0-9]'
+    ok play_once "$log" --space all -s direct -s lru --capacity 4KiB
+    matches "$out" '^  direct, space 0 +OUT OF MEMORY '
+    lacks "$out" 'devices|gpu'
+    ok "$TAPOOL" info "$log" --space all
+    matches "$out" '^Live memory +requested, in each memory space$'
+    matches "$out" '^  space 3 +peak 32 B'
+    lacks "$out" 'device'
+    umpire_log 9 >nine.log
+    ok "$TAPOOL" info nine.log --space all
+    matches "$out" ', 9 memory spaces$'
+    matches "$out" 'memory spaces more: --json$'
+    umpire_log 1 >one.log # which is one GPU
+    ok "$TAPOOL" info one.log
+    matches "$out" ', 1 device$'
+}

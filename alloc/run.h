@@ -99,7 +99,8 @@ struct tp_device_run {
     uint64_t refused_puts;
     uint64_t allocations; /* served: ALLOC, ADOPT and REALLOC */
     uint64_t reused;      /* of these, without a source call; TP_NONE for a foreign allocator */
-    uint64_t failed_allocations;
+    uint64_t failed_allocations; /* blocks of the prologue among them */
+    uint64_t failed_initial;     /* of these, such blocks: no call of the program */
     uint64_t first_failed_event; /* TP_NONE: none */
     uint64_t failed_by[TP_OOM_CLASSES];
     struct tp_first_failure first_failure; /* valid after failures */

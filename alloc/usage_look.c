@@ -124,6 +124,7 @@ void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struc
     struct tp_device_run *run = d->run;
     enum tp_oom_class oom_class = classify(u, d, insn);
     run->failed_by[oom_class]++;
+    run->failed_initial += !u->prologue_over;
     if (run->failed_allocations++)
         return;
     struct tp_first_failure *f = &run->first_failure;

@@ -87,6 +87,7 @@ static const struct column columns[] = {
     {OF_DEVICE, "measured.driver.calls", NULL},
     {OF_DEVICE, "measured.driver.ns", NULL},
     {OF_DEVICE, "failed_allocations", NULL},
+    {OF_DEVICE, "failed_initial_blocks", NULL},
     {OF_DEVICE, "failed_by.demand", NULL},
     {OF_DEVICE, "failed_by.fragmentation", NULL},
     {OF_DEVICE, "failed_by.policy", NULL},

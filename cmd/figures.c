@@ -110,6 +110,14 @@ uint64_t tp_run_failed(const struct tp_run *run)
     return sum;
 }
 
+uint64_t tp_run_failed_initial(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        sum += run->devices[d].failed_initial;
+    return sum;
+}
+
 uint64_t tp_run_first_failure(const struct tp_run *run)
 {
     uint64_t first = TP_NONE;
@@ -284,6 +292,31 @@ bool tp_result_reuses_unsafely(const struct tp_result *r)
     bool several = f->kind == TP_KIND_DEVICE && f->streams > f->devices;
     return (!knows && several && tp_run_reuse(r->run) > 0) ||
            (!strcmp(s->name, "stream-pool") && tp_strategy_spec_says(r->spec, "compat", "origin"));
+}
+
+static bool are_alike(const struct tp_served *a, const struct tp_served *b)
+{
+    return a->library && b->library && a->known == b->known && !strcmp(a->library, b->library);
+}
+
+bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *text, size_t size)
+{
+    size_t used = 0, served = 0;
+    for (size_t k = 0; k < i; k++)
+        if (are_alike(&rows[k], &rows[i]))
+            return false;
+    if (!rows[i].library)
+        return false;
+    for (size_t k = i; k < count && used < size; k++)
+        if (are_alike(&rows[k], &rows[i]))
+            used += (size_t)snprintf(text + used, size - used, "%s%s", served++ ? ", " : "",
+                                     rows[k].label);
+    if (used < size)
+        snprintf(text + used, size - used, " %s %s: %s", served == 1 ? "is" : "are",
+                 rows[i].library,
+                 rows[i].known ? "its memory is by its own statistics, its calls are not seen."
+                               : "what it holds is not known, nor its calls.");
+    return true;
 }
 
 const char *tp_result_callee(const struct tp_result *r)

@@ -45,7 +45,8 @@ void tp_run_latency(const struct tp_run *run, int kind, struct tp_latency *out);
 
 /* Sums over devices; TP_NONE where one of them is. Byte values only make sense with one device. */
 uint64_t tp_run_failed(const struct tp_run *run);
-uint64_t tp_run_first_failure(const struct tp_run *run); /* event; TP_NONE: none */
+uint64_t tp_run_failed_initial(const struct tp_run *run); /* of these, in the prologue */
+uint64_t tp_run_first_failure(const struct tp_run *run);  /* event; TP_NONE: none */
 uint64_t tp_run_calls(const struct tp_run *run); /* gets and puts; of a real device all calls */
 uint64_t tp_run_peak_reserved(const struct tp_run *run);   /* of a range its upper end */
 struct tp_range tp_run_reserved(const struct tp_run *run); /* the peak, over the passes */
@@ -94,6 +95,18 @@ struct tp_text tp_range_text(const struct tp_range *r, bool exact);
 
 /* The recorded allocator held memory before the first event, and the file does not say for what. */
 bool tp_result_unseen(const struct tp_result *r);
+
+/* A row of a table that a real allocator serves, and by which library; NULL: it is none. */
+struct tp_served {
+    const char *label, *library;
+    bool known; /* what it holds, by its own statistics */
+};
+
+enum { TP_SERVED_MAX = 32, TP_SERVED_TEXT = 320 };
+
+/* What is to be said below a table of row i: "system is glibc 2.36: ..."; of rows of one library
+ * once, for all of them. false: nothing. */
+bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *text, size_t size);
 
 /* "system" or "driver": who answers the source's calls. */
 const char *tp_result_callee(const struct tp_result *r);

@@ -24,6 +24,11 @@ void tp_report_failure(const struct tp_result *result, const struct tp_device_ru
                        struct tp_page *page);
 void tp_report_failure_count(const struct tp_result *result, const struct tp_device_run *d,
                              int column, struct tp_page *page);
+
+/* "1 initial block and 3 allocations", of how many: "1 of 20 initial blocks and 3 of 50
+ * allocations". TP_NONE in place of how many there were: it is left out. */
+void tp_report_failed(uint64_t initial, uint64_t of_initial, uint64_t calls, uint64_t of_calls,
+                      char *text, size_t size);
 void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page);
 
 /* What both screens begin with: the trace, and under `label` what it is played on and how. */

@@ -371,15 +371,17 @@ static void print_warnings(const struct tp_result *r, struct tp_page *page)
 static void print_in_short(const struct tp_result *r, struct tp_page *page)
 {
     uint64_t failed = tp_run_failed(r->run), first = tp_run_first_failure(r->run);
+    uint64_t initial = tp_run_failed_initial(r->run);
     struct tp_range held = tp_run_reserved(r->run);
+    char text[160];
+    tp_report_failed(initial, TP_NONE, failed - initial, TP_NONE, text, sizeof text);
     if (failed)
-        tp_page_at(
-            page, 0,
-            "In short: %s ran out of memory, first %s%s: %s allocation%s failed of a program "
-            "that needs %s.",
-            r->spec->label, first ? "at event " : "before the first event",
-            first ? tp_count(first).s : "", tp_count(failed).s, failed == 1 ? "" : "s",
-            tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
+        tp_page_at(page, 0,
+                   "In short: %s ran out of memory, first %s%s: %s failed of a program that needs "
+                   "%s.",
+                   r->spec->label, first ? "at event " : "before the first event",
+                   first ? tp_count(first).s : "", text,
+                   tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
     else {
         double ns = tp_speed_of(r->run).ns;
         struct tp_text needed = tp_bytes(tp_run_trace_peak(r->run), page->exact);

@@ -308,6 +308,7 @@ static void write_failures(struct tp_json *j, cJSON *in, const struct tp_program
 {
     const struct tp_first_failure *f = &d->first_failure;
     tp_json_uint(j, in, "failed_allocations", d->failed_allocations);
+    tp_json_uint(j, in, "failed_initial_blocks", d->failed_initial);
     cJSON *by = tp_json_object(j, in, "failed_by");
     for (int c = 0; c < TP_OOM_CLASSES; c++)
         tp_json_uint(j, by, tp_oom_names[c], d->failed_by[c]);
@@ -523,6 +524,7 @@ static void write_passes(struct tp_json *j, cJSON *o, const struct tp_run *run)
 static void write_counts(struct tp_json *j, cJSON *o, const struct tp_run *run)
 {
     tp_json_uint(j, o, "failed_allocations", tp_run_failed(run));
+    tp_json_uint(j, o, "failed_initial_blocks", tp_run_failed_initial(run));
     tp_json_uint(j, o, "skipped_operations", run->skipped_operations);
     tp_json_uint(j, o, "skipped_trims", run->skipped_trims);
     tp_json_uint(j, o, "first_failed_event", tp_run_first_failure(run));

@@ -133,16 +133,41 @@ void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d,
     tp_page_line(page);
 }
 
+static size_t add_failed(char *text, size_t size, uint64_t failed, uint64_t of, const char *what)
+{
+    const char *s = (of == TP_NONE ? failed : of) == 1 ? "" : "s";
+    if (of == TP_NONE)
+        return (size_t)snprintf(text, size, "%s %s%s", tp_count(failed).s, what, s);
+    return (size_t)snprintf(text, size, "%s of %s %s%s", tp_count(failed).s, tp_count(of).s, what,
+                            s);
+}
+
+void tp_report_failed(uint64_t initial, uint64_t of_initial, uint64_t calls, uint64_t of_calls,
+                      char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    if (initial)
+        used = add_failed(text, size, initial, of_initial, "initial block");
+    if (initial && calls && used < size)
+        used += (size_t)snprintf(text + used, size - used, " and ");
+    if ((calls || !initial) && used < size)
+        add_failed(text + used, size - used, calls, of_calls, "allocation");
+}
+
 void tp_report_failure_count(const struct tp_result *r, const struct tp_device_run *d, int column,
                              struct tp_page *page)
 {
     const struct tp_program_facts *f = r->facts;
+    char text[160];
     bool alone = r->run->device_count == 1; /* what is skipped is counted for all of them */
     uint64_t skipped = alone ? r->run->skipped_operations : 0;
-    uint64_t asked = alone ? f->ops[TP_ALLOC] + f->ops[TP_REALLOC] + f->ops[TP_ADOPT]
-                           : d->allocations + d->failed_allocations;
-    tp_page_more(page, column, "%s of %s allocations failed", tp_count(d->failed_allocations).s,
-                 tp_count(asked).s);
+    uint64_t calls = d->failed_allocations - d->failed_initial;
+    uint64_t asked =
+        alone ? f->ops[TP_ALLOC] + f->ops[TP_REALLOC] + f->ops[TP_ADOPT] : d->allocations + calls;
+    tp_report_failed(d->failed_initial, alone ? f->prologue : TP_NONE, calls, asked, text,
+                     sizeof text);
+    tp_page_more(page, column, "%s failed", text);
     if (skipped)
         tp_page_more(page, column, "; %s later call%s on %s skipped", tp_count(skipped).s,
                      skipped == 1 ? "" : "s", d->failed_allocations == 1 ? "it" : "them");

@@ -105,6 +105,9 @@ static void print_failures(const struct tp_device_run *d, struct tp_page *page)
         if (d->failed_by[c])
             used += (size_t)snprintf(text + used, sizeof text - used, ", %s by %s",
                                      tp_count(d->failed_by[c]).s, tp_oom_names[c]);
+    if (d->failed_initial && used < sizeof text)
+        snprintf(text + used, sizeof text - used, "; %s of them initial blocks",
+                 tp_count(d->failed_initial).s);
     line(page, "failed_allocations", text);
 }
 

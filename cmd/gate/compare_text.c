@@ -147,14 +147,16 @@ static void print_failures(const struct tp_compare_table *t, struct tp_page *pag
 {
     const struct tp_metric *failed = tp_metric_find("failed_allocations", NULL);
     for (size_t r = 0; r < t->count; r++) {
-        char name[96];
+        char name[96], what[160];
         double count = t->rows[r].cells[failed - tp_metrics].value;
         if (!(count > 0))
             continue;
         tp_page_at(page, INDENT, "%s: ", tp_compare_name(&t->rows[r], name, sizeof name));
         tp_page_styled(page, page->column, TP_RED, "OUT OF MEMORY");
-        tp_page_more(page, INDENT + 2, ", %s allocations failed; its times compare with nothing",
-                     tp_count((uint64_t)count).s);
+        uint64_t all = (uint64_t)count, initial = t->rows[r].run->failed_initial;
+        initial = initial < all ? initial : initial == TP_NONE ? 0 : all;
+        tp_report_failed(initial, TP_NONE, all - initial, TP_NONE, what, sizeof what);
+        tp_page_more(page, INDENT + 2, ", %s failed; its times compare with nothing", what);
         tp_page_line(page);
     }
 }

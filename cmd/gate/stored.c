@@ -261,8 +261,8 @@ void tp_stored_options_release(struct tp_stored_option *list, size_t count)
 
 static void release_run(struct tp_stored_run *r)
 {
-    char *const texts[] = {r->trace_path, r->trace_name, r->kind,  r->hash, r->strategy,
-                           r->label,      r->source,     r->touch, r->scope};
+    char *const texts[] = {r->trace_path, r->trace_name, r->kind,   r->hash,  r->strategy,
+                           r->label,      r->library,    r->source, r->touch, r->scope};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < TP_SETTINGS; i++)

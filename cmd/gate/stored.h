@@ -29,6 +29,9 @@ struct tp_stored_run {
     uint64_t frees;              /* of single objects; TP_NONE likewise */
     bool loop;                   /* it is one period of a loop */
     char *strategy, *label;
+    char *library; /* that served a real allocator; NULL: none, or the file does not say */
+    uint64_t failed_initial; /* of the failed allocations, blocks that were live before the first
+                                event; TP_NONE: an older tapool's, or no such pass */
     struct tp_stored_option *options; /* all effective ones, in the order of the file */
     size_t option_count;
     char *source;                            /* "host", "virtual+limit" */

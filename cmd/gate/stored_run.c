@@ -198,6 +198,23 @@ static int read_trace(struct tp_stored *s, const struct tp_member *in, struct tp
     return status;
 }
 
+/* These two are there only where there is something to say. */
+static int read_library(const struct tp_member *strategy, struct tp_stored_run *run,
+                        struct tp_err *err)
+{
+    struct tp_member m;
+    int status = tp_member_find(strategy, "library", &m, err);
+    return status || !m.item ? status : tp_member_as_text(&m, &run->library, err);
+}
+
+static int read_failed_initial(const struct tp_member *in, struct tp_stored_run *run,
+                               struct tp_err *err)
+{
+    struct tp_member m;
+    int status = tp_member_find(in, "failed_initial_blocks", &m, err);
+    return status || !m.item ? status : tp_member_as_count(&m, &run->failed_initial, err);
+}
+
 static int read_policy(struct tp_stored *s, const struct tp_member *in, struct tp_stored_run *run,
                        struct tp_err *err)
 {
@@ -210,6 +227,8 @@ static int read_policy(struct tp_stored *s, const struct tp_member *in, struct t
         status = tp_member_text(&strategy, "name", &run->strategy, err);
     if (!status)
         status = tp_member_text(&strategy, "label", &run->label, err);
+    if (!status)
+        status = read_library(&strategy, run, err);
     if (!status)
         status = read_options(s, &strategy, "", &run->options, &run->option_count,
                               &run->options_known, err);
@@ -226,7 +245,7 @@ static int read_policy(struct tp_stored *s, const struct tp_member *in, struct t
         status = read_word(in, "touch", touches, &run->touch, err);
     if (!status)
         status = read_word(in, "latency_scope", scopes, &run->scope, err);
-    return status;
+    return status ? status : read_failed_initial(in, run, err);
 }
 
 /* ---- settings ---- */

@@ -48,7 +48,7 @@ holes() {
     printf '%s\n' '{"op":"alloc","id":1,"size":8388608}' '{"op":"free","id":1}' '{"op":"alloc","id":2,"size":2097152,"stream":1}' \
         '{"op":"alloc","id":3,"size":16777216,"stream":1}' '{"op":"alloc","id":4,"size":16777216,"stream":1}' >>two.jsonl
     ok play_once two.jsonl -s direct --capacity 4MiB
-    matches "$out" '1 of 1 allocations failed$'
+    matches "$out" '1 of 1 allocation failed$'
     matches "$out" '2 of 3 allocations failed$'
 }
 
@@ -330,4 +330,31 @@ END
     matches "$out" '^Pick lru: the only policy here that heeds the streams$'
     ok "$TAPOOL" replay streams.tpt -s arena -s direct --source virtual --min-time 10ms
     matches "$out" '^Pick arena: ' # nobody is safe
+}
+
+@test "a block from before the first event that finds no room is no allocation that failed" {
+    {
+        printf '{"format": "tapool-trace", "version": 1, "meta": {"kind": "device"}}\n'
+        printf '{"op": "initial", "id": %d, "size": 4194304}\n' 1 2 3
+        printf '{"op": "alloc", "id": %d, "size": 2097152}\n' 4 5
+        printf '{"op": "free", "id": 4}\n'
+    } >began.jsonl
+    ok play_once began.jsonl -s direct --capacity 12MiB # two allocations fail, no block from before
+    matches "$out" 'OUT OF MEMORY +2 of 2 allocations failed; 1 later call on them skipped$'
+    ok play_once began.jsonl -s direct --capacity 10MiB # one block fails, and one allocation
+    matches "$out" 'OUT OF MEMORY +1 of 3 initial blocks and 1 of 2 allocations failed$'
+    tr '\n' ' ' <"$out" | tr -s ' ' >line
+    matches line 'In short: direct ran out of memory, first before the first event: 1 initial block and 1 allocation failed of '
+    ok play_once began.jsonl -s direct -s lru --capacity 10MiB
+    matches "$out" '^  direct +OUT OF MEMORY +1 of 3 initial blocks and 1 of 2 allocations failed$'
+    head -n 4 began.jsonl >alone.jsonl
+    printf '{"op": "free", "id": 1}\n{"op": "alloc", "id": 6, "size": 512}\n' >>alone.jsonl
+    ok play_once alone.jsonl -s direct --capacity 8MiB -v
+    matches "$out" 'OUT OF MEMORY +1 of 3 initial blocks failed$'
+    matches "$out" '^    failed_allocations +1, 1 by demand; 1 of them initial blocks$'
+    lacks "$out" 'allocations? failed'
+    ok play_once alone.jsonl -s direct --capacity 8MiB --json
+    is "$out" 'r["failed_allocations"], r["failed_initial_blocks"], r["devices"][0]["failed_initial_blocks"]' '(1, 1, 1)'
+    ok "$TAPOOL" compare alone.jsonl -s direct -s lru --capacity 8MiB --rounds 2 --min-time 0
+    matches "$out" 'direct: OUT OF MEMORY, 1 initial block failed; its times compare with nothing'
 }

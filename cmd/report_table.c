@@ -442,6 +442,24 @@ static void print_device_notes(const struct tp_result *results, size_t count, st
         print_note(page, "A peak that differs between the passes is given as a range.");
 }
 
+/* Which library is behind the name of a real allocator. */
+static void print_served(const struct tp_result *results, size_t count, struct tp_page *page)
+{
+    char names[TP_SERVED_MAX][TP_LIBRARY], text[TP_SERVED_TEXT];
+    struct tp_served rows[TP_SERVED_MAX];
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < TP_SERVED_MAX; i++) {
+        const struct tp_strategy_spec *spec = results[i].spec;
+        const char *library = tp_strategy_library(spec->strategy, names[used], TP_LIBRARY);
+        if (library)
+            rows[used++] = (struct tp_served){spec->label, library,
+                                              tp_run_peak_reserved(results[i].run) != TP_NONE};
+    }
+    for (size_t i = 0; i < used; i++)
+        if (tp_served_note(rows, used, i, text, sizeof text))
+            print_note(page, text);
+}
+
 /* Its own peak is higher than what it held when the program needed most. */
 static bool peaks_elsewhere(const struct tp_run *run)
 {
@@ -477,7 +495,7 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
 {
     const struct visible see = visible_of(results, count, hidden);
     const struct tp_result *flattered = NULL, *untimed = NULL;
-    bool once = false, drowned = false, informative = false, apart = false, silent = false;
+    bool once = false, drowned = false, apart = false;
     for (size_t i = 0; i < count; i++) {
         bool timed = results[i].run->throughput.runs.count;
         bool mostly_source =
@@ -487,10 +505,6 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
         bool nothing = timed && !mostly_source && isnan(tp_speed_of(results[i].run).ns);
         drowned |= nothing;
         once |= timed && !mostly_source && !nothing && !tp_run_has_interval(results[i].run);
-        bool foreign = (results[i].run->flags & TP_RUN_INFORMATIVE) != 0;
-        bool unknown = tp_run_peak_reserved(results[i].run) == TP_NONE;
-        informative |= foreign && !unknown;
-        silent |= foreign && unknown;
         apart |= peaks_elsewhere(results[i].run);
     }
     if (untimed && see.time)
@@ -520,12 +534,7 @@ void tp_table_notes(const struct tp_result *results, size_t count, int hidden, s
     if (has_recorded(&results[0]))
         print_recorded_notes(&results[0], see.idle, page);
     print_device_notes(results, count, page);
-    if (silent)
-        print_note(page, "What a malloc that is not the C library's holds is not known, nor its "
-                         "calls.");
-    if (informative)
-        print_note(page, "A real allocator's memory is by its own statistics, its calls are not "
-                         "seen.");
+    print_served(results, count, page);
     if (hidden) {
         char text[64];
         snprintf(text, sizeof text, "%d column%s hidden: -v", hidden, hidden == 1 ? "" : "s");

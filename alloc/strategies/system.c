@@ -29,17 +29,17 @@ struct system {
     bool known;             /* the statistics are those of the malloc that is called */
 };
 
-static const char *const libc_word[] = {"libc", NULL};
+static const char *const default_word[] = {"default", NULL};
 
 #define SYSTEM_ROW(member, text)                                                                   \
     {                                                                                              \
         .name = #member, .type = TP_OPT_SIZE, .offset = offsetof(struct system_opts, member),      \
-        .def = "libc", .max = INT_MAX, .choices = libc_word, .arg = "SIZE", .help = text           \
+        .def = "default", .max = INT_MAX, .choices = default_word, .arg = "SIZE", .help = text     \
     }
 
 static const struct tp_opt system_rows[] = {
     SYSTEM_ROW(mmap_threshold, "M_MMAP_THRESHOLD: larger blocks get a mapping each\n"
-                               "libc: left as it is"),
+                               "default: left as it is"),
     SYSTEM_ROW(trim_threshold, "M_TRIM_THRESHOLD: idle bytes at the top before they go back"),
     SYSTEM_ROW(top_pad, "M_TOP_PAD: bytes asked for beyond what is needed"),
     {.name = NULL}};
@@ -62,11 +62,17 @@ static bool is_libc(const Dl_info *library)
     return symbol && dladdr(symbol, &libc) && libc.dli_fbase == library->dli_fbase;
 }
 
+/* Another library stands in front of the C library's: which. */
+static bool find_front(Dl_info *out)
+{
+    return find_library(out) && !is_libc(out);
+}
+
 /* "glibc 2.36", "libjemalloc.so.2" */
 static void system_library(char *out, size_t size)
 {
     Dl_info library;
-    if (!find_library(&library) || is_libc(&library)) {
+    if (!find_front(&library)) {
         if (!confstr(_CS_GNU_LIBC_VERSION, out, size))
             snprintf(out, size, "the C library");
         return;
@@ -81,9 +87,22 @@ static uint64_t reserved_now(void)
     return info.arena + info.hblkhd;
 }
 
-static int set_option(int param, uint64_t value, const char *name, struct tp_err *err)
+/* `front`: the library that answers in place of the C library's, whose settings nobody minds
+ * then; NULL: none. */
+static int set_option(int param, uint64_t value, const char *name, const char *front,
+                      struct tp_err *err)
 {
-    if (value == TP_OPT_KEYWORD(0) || mallopt(param, (int)value))
+    if (value == TP_OPT_KEYWORD(0))
+        return TP_OK;
+    if (front)
+        return tp_hint(
+            err,
+            tp_fail(err, TP_EUSAGE,
+                    "strategy 'system': '%s' sets the C library's malloc, and %s answers "
+                    "in its place",
+                    name, front),
+            "leave it out, or start tapool without LD_PRELOAD");
+    if (mallopt(param, (int)value))
         return TP_OK;
     return tp_fail(err, TP_EUSAGE, "strategy 'system': the C library refused '%s'", name);
 }
@@ -93,15 +112,18 @@ static int system_init(void *state, const struct tp_env *env, const void *option
 {
     (void)env;
     const struct system_opts *opts = options;
-    int rc = set_option(M_MMAP_THRESHOLD, opts->mmap_threshold, "mmap_threshold", err);
-    if (!rc)
-        rc = set_option(M_TRIM_THRESHOLD, opts->trim_threshold, "trim_threshold", err);
-    if (!rc)
-        rc = set_option(M_TOP_PAD, opts->top_pad, "top_pad", err);
+    char name[64];
     Dl_info library;
+    bool known = !find_front(&library);
+    system_library(name, sizeof name);
+    const char *front = known ? NULL : name;
+    int rc = set_option(M_MMAP_THRESHOLD, opts->mmap_threshold, "mmap_threshold", front, err);
+    if (!rc)
+        rc = set_option(M_TRIM_THRESHOLD, opts->trim_threshold, "trim_threshold", front, err);
+    if (!rc)
+        rc = set_option(M_TOP_PAD, opts->top_pad, "top_pad", front, err);
     *(struct system *)state =
-        (struct system){.used_at_start = reserved_now() - mallinfo2().fordblks,
-                        .known = !find_library(&library) || is_libc(&library)};
+        (struct system){.used_at_start = reserved_now() - mallinfo2().fordblks, .known = known};
     return rc;
 }
 

@@ -41,6 +41,8 @@ static void write_row(struct tp_json *j, cJSON *list, const struct tp_compare *c
     cJSON *o = cJSON_CreateObject();
     tp_json_text(j, o, "label", r->label);
     tp_json_text(j, o, "strategy", r->run->strategy);
+    if (r->run->library)
+        tp_json_text(j, o, "library", r->run->library);
     tp_json_text(j, o, "file", r->file);
     tp_json_text(j, o, "source", r->run->source);
     tp_json_uint(j, o, "base", r->base);

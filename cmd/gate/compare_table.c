@@ -427,6 +427,26 @@ static int fill_means(struct tp_compare *c, struct tp_err *err)
     return c->means && ratios ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
+/* Which library is behind the name of a real allocator. */
+static void note_served(struct tp_compare *c, const struct tp_compare_table *t)
+{
+    const struct tp_metric *peak = tp_metric_find("peak_reserved", NULL);
+    char names[TP_SERVED_MAX][160], text[TP_SERVED_TEXT];
+    struct tp_served rows[TP_SERVED_MAX];
+    size_t used = 0;
+    for (size_t i = 0; i < t->count && used < TP_SERVED_MAX; i++) {
+        const struct tp_compare_row *r = &t->rows[i];
+        if (r->run->library) {
+            const char *name = tp_compare_name(r, names[used], sizeof names[used]);
+            bool known = !isnan(tp_stored_total(r->run, peak));
+            rows[used++] = (struct tp_served){name, r->run->library, known};
+        }
+    }
+    for (size_t i = 0; i < used; i++)
+        if (tp_served_note(rows, used, i, text, sizeof text))
+            tp_compare_note(c, "%s", text);
+}
+
 int tp_compare_decide(struct tp_compare *c, struct tp_err *err)
 {
     int status = TP_OK;
@@ -438,6 +458,7 @@ int tp_compare_decide(struct tp_compare *c, struct tp_err *err)
             for (size_t m = 0; m < tp_metric_count; m++)
                 mark_plain(&table->rows[table->rows[r].base], &tp_metrics[m], &table->rows[r]);
         status = test_table(c, table, err);
+        note_served(c, table);
     }
     return status || c->count < 2 ? status : fill_means(c, err);
 }

@@ -95,8 +95,10 @@ small_trace() {
     refused 2 'exists' compare b.trace -s arena -s bump --export-json live.json
     ok "$TAPOOL" compare "$RESULTS/old.json" "$RESULTS/new.json" --json
     cp "$out" stored.json
+    ok compare sample:sqlite -s system -s arena --limit 100 --json
+    cp "$out" served.json
     for args in "shape $SCHEMA" "shared $TAPOOL_ROOT/cmd/result.schema.json $SCHEMA" \
-        "valid $SCHEMA live.json stored.json" "covered $SCHEMA live.json stored.json" \
+        "valid $SCHEMA live.json stored.json served.json" "covered $SCHEMA live.json stored.json served.json" \
         "mutants $SCHEMA stored.json"; do
         # shellcheck disable=SC2086 # words
         capture "$python" "$CLI/schema_check.py" $args

@@ -14,7 +14,7 @@ load common
     matches "$out" '^  system +libjemalloc.so.2 +host'
     ok play_once sample:sqlite -s system -s arena
     matches "$out" '^  system +- +- +[0-9]'
-    matches "$out" 'What a malloc that is not the C library.s holds is not known'
+    matches "$out" '^  system is libjemalloc.so.2: what it holds is not known, nor its calls[.]$'
     lacks "$out" '0 B'
     ok play_once sample:sqlite -s system
     matches "$out" 'libjemalloc.so.2: its own heap'
@@ -22,12 +22,36 @@ load common
     matches "$out" '^In short: system took .*; what it held is not$|what it held is not known.$'
     ok play_once sample:sqlite -s system --json
     is "$out" 'r["strategy"]["library"]' libjemalloc.so.2
+    is "$out" 'set(r["strategy"]["options"].values())' "{'default'}"
     is "$out" '[r["memory"][k] for k in ("peak_reserved_bytes", "end_reserved_bytes", "overhead", "unused_reserved", "curve")]' \
         '[None, None, None, None, []]'
     is "$out" 'r["memory"]["at_peak_demand"]["requested_bytes"] > 0, r["memory"]["at_peak_demand"]["idle_bytes"]' '(True, None)'
     ok "$TAPOOL" compare sample:sqlite -s arena -s system --rounds 2 --min-time 0 --metric peak_reserved
     matches "$out" '^  system +- +-$'
     lacks "$out" '-100'
+    matches "$out" '^note +system is libjemalloc.so.2: what it holds is not known, nor its calls[.]$'
+    ok "$TAPOOL" compare sample:sqlite -s arena -s system --rounds 2 --min-time 0 --json
+    is "$out" '[x.get("library") for x in d["tables"][0]["rows"]], d["notes"][0][:26]' \
+        "([None, 'libjemalloc.so.2'], 'system is libjemalloc.so.2')"
+    refused 2 "^tapool: sample:sqlite: strategy 'system': 'top_pad' sets the C library's malloc, and libjemalloc.so.2 answers in its place$" \
+        play_once sample:sqlite -s system:top_pad=1MiB
+}
+
+@test "the library behind a real allocator is named below every table" {
+    local said='system, lazy are glibc [0-9.]+: its memory is by its own statistics, its calls are not seen[.]'
+    ok play_once sample:sqlite -s system -s lazy=system:top_pad=1MiB -s arena
+    matches "$out" "^  $said\$"
+    ok play_once sample:sqlite -s system -s lazy=system:top_pad=1MiB -s arena --export-json a.json --export-markdown a.md
+    matches a.md "$said"
+    is a.json '[x["strategy"].get("library", "")[:6] for x in d["runs"]]' "['glibc ', 'glibc ', '']"
+    ok "$TAPOOL" compare sample:sqlite -s system -s lazy=system:top_pad=1MiB -s arena --rounds 2 --min-time 0
+    tr '\n' ' ' <"$out" | tr -s ' ' >line
+    matches line "note $said"
+    ok "$TAPOOL" compare a.json --format markdown
+    matches "$out" "$said"
+    ok "$TAPOOL" compare a.json
+    tr '\n' ' ' <"$out" | tr -s ' ' >line
+    matches line "note $said"
 }
 
 @test "counts of a head add up: what no policy sees is named" {

@@ -173,7 +173,7 @@ static void system_sets_mallopt(void **state)
         skip();
     assert_false(is_mapped("mmap_threshold=16MiB"));
     assert_true(is_mapped("mmap_threshold=100KB"));
-    assert_true(is_mapped("mmap_threshold=libc,trim_threshold=1MiB,top_pad=64KiB"));
+    assert_true(is_mapped("mmap_threshold=default,trim_threshold=1MiB,top_pad=64KiB"));
 }
 
 static void empty_does_nothing(void **state)

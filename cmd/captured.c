@@ -77,7 +77,7 @@ static void on_free(struct scan *s, const struct tp_insn *in)
 }
 
 /* Reserved is what was held before anything that the moment of demand itself brought. */
-static void note_demand(struct scan *s, const struct tp_insn *in)
+static void note_demand(struct scan *s, const struct tp_insn *in, bool failed)
 {
     uint16_t device = in->device;
     const struct tp_demand *demand = tp_program_demand(s->program, device);
@@ -86,6 +86,7 @@ static void note_demand(struct scan *s, const struct tp_insn *in)
     s->out->devices[device].at_demand = s->reserved[device];
     s->out->devices[device].demand_mark = s->mark;
     s->out->devices[device].demand_size = in->size;
+    s->out->devices[device].demand_failed = failed ? in->size : 0;
 }
 
 static void count_live(struct scan *s, const struct tp_insn *in)
@@ -112,8 +113,9 @@ static void scan_window(struct scan *s, const struct tp_window *w)
         const struct tp_insn *in = &w->insns[i];
         uint64_t event = tp_window_event(w, i);
         s->time += in->gap_ns;
-        enum tp_failed_part part = tp_failed_request_next(&s->failed, in, event);
-        if (part == TP_FAILED_ALLOC)
+        const enum tp_failed_part part = tp_failed_request_next(&s->failed, in, event);
+        const bool failed = part == TP_FAILED_ALLOC;
+        if (failed)
             s->out->devices[in->device].played++;
         if (part == TP_FAILED_NONE)
             count_live(s, in);
@@ -126,7 +128,7 @@ static void scan_window(struct scan *s, const struct tp_window *w)
         else if (in->op == TP_MARK)
             s->mark = in->slot;
         if (in->device != TP_ALL_DEVICES) /* that asks for nothing */
-            note_demand(s, in);
+            note_demand(s, in, failed);
     }
 }
 
@@ -145,6 +147,15 @@ static int scan_all(struct scan *s, struct tp_err *err)
     return status ? status : -more;
 }
 
+/* What the file says of another moment than that of the program as it is played, is no answer. */
+static uint64_t largest_of(const struct tp_program *program, const struct tp_recorded *r,
+                           uint32_t index)
+{
+    bool same = index < r->count && r->devices[index].demand_event ==
+                                        tp_program_demand(program, (uint16_t)index)->event;
+    return same ? r->devices[index].demand_largest : TP_RECORDED_UNKNOWN;
+}
+
 static void begin(struct scan *s, const struct tp_recorded *r)
 {
     for (uint32_t i = 0; i < s->out->count; i++) {
@@ -153,6 +164,7 @@ static void begin(struct scan *s, const struct tp_recorded *r)
         d->peak_reserved = d->at_demand = s->reserved[i] = d->start_reserved;
         d->oom_free = UINT64_MAX;
         d->demand_mark = UINT32_MAX;
+        d->largest = largest_of(s->program, r, i);
     }
 }
 
@@ -201,6 +213,7 @@ struct tp_captured_device tp_captured_device(const struct tp_captured *c,
                                        .end_reserved = held,
                                        .at_demand = held,
                                        .oom_free = UINT64_MAX,
+                                       .largest = TP_RECORDED_UNKNOWN,
                                        .demand_mark = UINT32_MAX};
 }
 

@@ -11,6 +11,8 @@ struct tp_captured_device {
     uint64_t peak_event;    /* of the peak; 0: before the first */
     uint64_t at_demand;     /* reserved when the program needed most */
     uint64_t demand_size;   /* asked for there; 0: not known */
+    uint64_t demand_failed; /* of it, what the recorded program did not get: it ran out there */
+    uint64_t largest;       /* free piece there; TP_RECORDED_UNKNOWN */
     uint64_t takes, gives;  /* of segments, from and to the driver, during the recording */
     uint64_t maps, unmaps;  /* of ranges of expandable segments, likewise */
     uint64_t ooms;          /* that the recorded program met */

@@ -115,6 +115,7 @@ static void write_recorded_device(struct tp_json *j, cJSON *o, const struct tp_c
     tp_json_uint(j, o, "peak_reserved_bytes", d->peak_reserved);
     tp_json_uint(j, o, "peak_reserved_event", d->peak_event);
     tp_json_uint(j, o, "at_peak_demand_reserved_bytes", d->at_demand);
+    tp_json_uint(j, o, "at_peak_demand_largest_idle_bytes", d->largest);
     tp_json_uint(j, o, "end_reserved_bytes", d->end_reserved);
     tp_json_uint(j, o, "segments_taken", d->takes);
     tp_json_uint(j, o, "segments_given_back", d->gives);

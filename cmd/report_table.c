@@ -126,6 +126,18 @@ static void fill_reuse(const struct tp_report *rep, const struct tp_result *r, b
     cell(out, tp_percent(tp_run_reuse(r->run)).s);
 }
 
+/* "1.206 MiB (680 KiB)" */
+static void idle_cell(uint64_t idle, uint64_t largest, bool exact, char *out)
+{
+    if (idle == TP_NONE)
+        cell(out, "-");
+    else if (largest == TP_NONE || !largest)
+        cell(out, tp_bytes(idle, exact).s);
+    else
+        snprintf(out, TP_TABLE_CELL, "%s (%s)", tp_bytes(idle, exact).s,
+                 tp_bytes(largest, exact).s);
+}
+
 static void fill_idle(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
 {
     uint64_t idle = 0, largest = 0;
@@ -142,11 +154,7 @@ static void fill_idle(const struct tp_report *rep, const struct tp_result *r, bo
         else if (at->largest > largest)
             largest = at->largest;
     }
-    if (largest == TP_NONE || !largest)
-        cell(out, tp_bytes(idle, exact).s);
-    else
-        snprintf(out, TP_TABLE_CELL, "%s (%s)", tp_bytes(idle, exact).s,
-                 tp_bytes(largest, exact).s);
+    idle_cell(idle, largest, exact, out);
 }
 
 /* The same without the largest piece, where room is scarce. */
@@ -249,23 +257,31 @@ static void fill_needed_row(const struct tp_result *r, bool exact, const struct 
 
 /* Sums over the devices of what really was. */
 struct recorded {
-    uint64_t peak, idle, takes, gives, allocations;
-    bool ran_out; /* where the program needed most */
+    uint64_t peak, takes, gives, allocations;
+    uint64_t idle, largest; /* where the program needed most; TP_NONE: not known */
+    bool ran_out;           /* there */
 };
 
 static struct recorded recorded_of(const struct tp_result *r)
 {
     struct recorded sum = {.allocations = r->facts->ops[TP_ALLOC] + r->facts->ops[TP_REALLOC] -
                                           tp_captured_failures(r->captured).played};
+    bool unknown = false, silent = false;
     for (uint16_t i = 0; i < r->captured->count; i++) {
         const struct tp_captured_device *d = &r->captured->devices[i];
         uint64_t needed = tp_program_demand(r->trace->program, i)->bytes;
         sum.peak += d->peak_reserved;
-        sum.idle += d->at_demand > needed ? d->at_demand - needed : 0;
+        uint64_t had = needed - d->demand_failed;
+        sum.idle += d->at_demand > had ? d->at_demand - had : 0;
+        unknown |= d->at_demand < had && d->played;
+        silent |= d->largest == TP_RECORDED_UNKNOWN;
+        sum.largest = d->largest > sum.largest ? d->largest : sum.largest;
         sum.takes += d->takes + d->maps; /* each is a call */
         sum.gives += d->gives + d->unmaps;
         sum.ran_out |= d->played && d->at_demand < needed;
     }
+    sum.idle = unknown ? TP_NONE : sum.idle;
+    sum.largest = unknown || silent ? TP_NONE : sum.largest;
     return sum;
 }
 
@@ -288,8 +304,8 @@ static void fill_recorded_row(const struct tp_result *r, bool exact, const struc
         cell(out, tp_bytes(sum.peak, exact).s);
     else if (column == &col_needed && needed && !sum.ran_out)
         times_cell((double)sum.peak / (double)needed, out);
-    else if ((column == &col_idle || column == &col_idle_alone) && !sum.ran_out)
-        cell(out, tp_bytes(sum.idle, exact).s);
+    else if (column == &col_idle || column == &col_idle_alone)
+        idle_cell(sum.idle, column == &col_idle ? sum.largest : TP_NONE, exact, out);
     else if (column == &col_calls)
         cell(out, tp_count(sum.takes + sum.gives).s);
     else if (column == &col_reuse && sum.allocations)
@@ -380,16 +396,23 @@ static void print_note(struct tp_page *page, const char *text)
 
 static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp_page *page)
 {
+    struct recorded sum = recorded_of(r);
     print_note(page, idle ? "The recorded row is from the file; its idle memory holds what was "
-                            "rounded up."
+                            "rounded up or not split off."
                           : "The recorded row is from the file.");
+    if (idle && sum.idle != TP_NONE && sum.largest == TP_NONE)
+        print_note(page, r->trace->recorded.has_end
+                             ? "Its largest piece is not known: what the file says of addresses "
+                               "does not add up."
+                             : "Its largest piece is not known: the file does not say where its "
+                               "segments lay.");
     if (tp_result_unseen(r))
         print_note(page, "It also holds what was live before the first event, which is not in the "
                          "trace.");
-    if (recorded_of(r).ran_out)
+    if (sum.ran_out)
         print_note(page, "It is less than the program needed: the recorded program ran out of "
                          "memory there.");
-    else if (recorded_of(r).peak < tp_run_trace_peak(r->run))
+    else if (sum.peak < tp_run_trace_peak(r->run))
         print_note(page, "It is less than the program needed: the file's segments and its events "
                          "disagree.");
 }

@@ -12,6 +12,7 @@
 #include "traces/pytorch_lower.h"
 
 #include "traces/clean.h"
+#include "traces/pytorch_holes.h"
 #include "traces/spaces.h"
 
 #include <inttypes.h>
@@ -31,7 +32,8 @@ struct lowering {
     struct tp_pytorch_blocks initial;
     struct tp_pytorch_cursor *cursors; /* count of them */
     const struct tp_pytorch_event **heads;
-    int64_t begin_us; /* of the first event that has a time */
+    struct tp_pytorch_moment *moments; /* likewise */
+    int64_t begin_us;                  /* of the first event that has a time */
     bool begun;
     size_t next_annotation;
     uint16_t phases[NESTED_MAX]; /* words of the names of open annotations */
@@ -131,6 +133,7 @@ static int record_devices(const struct lowering *l, const uint32_t *numbers, uin
         uint64_t reserved = from->end.end_reserved + from->returned;
         uint64_t segments = from->end.end_segments + from->frees;
         *d = from->end;
+        d->demand_event = d->demand_largest = TP_RECORDED_UNKNOWN;
         d->number = numbers[i];
         d->start_reserved = reserved > from->taken ? reserved - from->taken : 0;
         d->start_segments = segments > from->allocs ? segments - from->allocs : 0;
@@ -244,6 +247,7 @@ static int lower_initial(struct lowering *l, struct tp_err *err)
                               .has_size = true,
                               .id = id_of(l, b->address, b->device),
                               .size = b->size};
+        tp_pytorch_moment_begin(&l->moments[l->dense[b->device]], b->size);
         rc = lower_one(l, &ev, b->stream, b->device, err);
     }
     return rc;
@@ -408,6 +412,9 @@ static int lower_events(struct lowering *l, struct tp_err *err)
         if (rc == TP_OK)
             rc = lower_event(l, ev, l->numbers[i], err);
         if (rc == TP_OK)
+            tp_pytorch_moment_follow(&l->moments[i], ev, l->freeing,
+                                     tp_lower_count(l->reading->lower));
+        if (rc == TP_OK)
             rc = tp_pytorch_cursor_next(&l->cursors[i], &l->heads[i], err);
     }
     return rc;
@@ -422,6 +429,32 @@ static int declare_devices(const struct lowering *l, struct tp_err *err)
     for (uint32_t i = 0; rc == TP_OK && i < l->count; i++)
         rc = tp_lower_need_stream(l->reading->lower, stream_of(l->heads[i]->stream, l->numbers[i]),
                                   l->numbers[i], err);
+    return rc;
+}
+
+static int begin_moments(struct lowering *l, struct tp_err *err)
+{
+    const struct tp_recorded *r = l->reading->recorded;
+    l->moments = calloc(l->count, sizeof *l->moments);
+    if (!l->moments)
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
+                       tp_input_name(l->reading->in));
+    for (uint32_t i = 0; r->by && i < l->count; i++)
+        l->moments[i].reserved = r->devices[i].start_reserved;
+    return TP_OK;
+}
+
+static int record_largest(const struct lowering *l, struct tp_err *err)
+{
+    const struct tp_recorded *r = l->reading->recorded;
+    int rc = TP_OK;
+    for (uint32_t i = 0; r->by && rc == TP_OK && i < l->count; i++) {
+        struct tp_recorded_device *d = &r->devices[i];
+        rc = tp_pytorch_largest(l->snapshot, l->numbers[i], l->freeing, &l->moments[i],
+                                &d->demand_largest, err);
+        if (d->demand_largest != TP_RECORDED_UNKNOWN)
+            d->demand_event = l->moments[i].event;
+    }
     return rc;
 }
 
@@ -440,8 +473,12 @@ static int lower_all(struct lowering *l, struct tp_err *err)
     if (rc == TP_OK)
         rc = declare_devices(l, err);
     if (rc == TP_OK)
+        rc = begin_moments(l, err);
+    if (rc == TP_OK)
         rc = lower_initial(l, err);
-    return rc == TP_OK ? lower_events(l, err) : rc;
+    if (rc == TP_OK)
+        rc = lower_events(l, err);
+    return rc == TP_OK ? record_largest(l, err) : rc;
 }
 
 /* Entries of some kinds may have been left out when it was recorded (skip_actions). */
@@ -474,6 +511,7 @@ int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, str
         tp_pytorch_cursor_close(&l.cursors[i]);
     free(l.cursors);
     free(l.heads);
+    free(l.moments);
     free(l.initial.items);
     return rc;
 }

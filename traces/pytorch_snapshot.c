@@ -314,7 +314,13 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
             get(v, TYPE) == SMALL ? s->segment.small_pages : s->segment.large_pages;
     else
         end->end_returnable += s->segment.active ? 0 : total;
-    return TP_OK;
+    return tp_pytorch_add_block(
+        s->reading, &s->spans,
+        &(struct tp_pytorch_block){.address = bytes_of(v, ADDRESS),
+                                   .size = total,
+                                   .device = (uint32_t)device,
+                                   .expandable = get(v, IS_EXPANDABLE) != 0},
+        err);
 }
 
 /* ---- events ---- */
@@ -492,6 +498,7 @@ void tp_pytorch_release(struct tp_pytorch *s)
     tp_pickle_free(s->pickle);
     tp_spill_release(&s->events);
     free(s->blocks.items);
+    free(s->spans.items);
     free(s->annotations);
 }
 

@@ -15,13 +15,14 @@
 
 enum { TP_PYTORCH_DEVICES = TP_MAX_DEVICES, TP_PYTORCH_MEMBERS = 32 };
 
-/* A block that was live when the recording began or when the snapshot was taken. */
+/* A block that was live when the recording began or when the snapshot was taken; or a segment. */
 struct tp_pytorch_block {
     uint64_t address;
     uint64_t size; /* requested, else its own; bytes */
     int64_t stream;
     uint32_t device;
-    bool relative; /* the address counts from its segment's, which is not known yet */
+    bool relative;   /* the address counts from its segment's, which is not known yet */
+    bool expandable; /* of a segment */
 };
 
 struct tp_pytorch_blocks {
@@ -57,6 +58,7 @@ struct tp_pytorch {
     struct tp_pickle *pickle;
     struct tp_spill events;
     struct tp_pytorch_blocks blocks; /* live at the end */
+    struct tp_pytorch_blocks spans;  /* segments at the end */
     struct tp_pytorch_annotation *annotations;
     size_t annotation_count, annotation_room;
     struct tp_pytorch_device devices[TP_PYTORCH_DEVICES];

@@ -26,6 +26,8 @@ static const struct member {
     {"end_idle_pieces", offsetof(struct tp_recorded_device, end_pieces)},
     {"end_largest_bytes", offsetof(struct tp_recorded_device, end_largest)},
     {"end_returnable_bytes", offsetof(struct tp_recorded_device, end_returnable)},
+    {"demand_event", offsetof(struct tp_recorded_device, demand_event)},
+    {"demand_largest_bytes", offsetof(struct tp_recorded_device, demand_largest)},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
@@ -46,6 +48,8 @@ int tp_recorded_init(struct tp_recorded *r, const char *by, uint32_t count, stru
         return tp_fail(err, TP_ENOMEM, "out of memory for what was recorded");
     }
     r->count = count;
+    for (uint32_t i = 0; i < count; i++)
+        r->devices[i].demand_event = r->devices[i].demand_largest = TP_RECORDED_UNKNOWN;
     return TP_OK;
 }
 
@@ -56,7 +60,9 @@ void tp_recorded_forget_end(struct tp_recorded *r)
         struct tp_recorded_device *d = &r->devices[i];
         *d = (struct tp_recorded_device){.number = d->number,
                                          .start_reserved = d->start_reserved,
-                                         .start_segments = d->start_segments};
+                                         .start_segments = d->start_segments,
+                                         .demand_event = TP_RECORDED_UNKNOWN,
+                                         .demand_largest = TP_RECORDED_UNKNOWN};
     }
 }
 
@@ -79,6 +85,8 @@ static bool add_device(cJSON *list, const struct tp_recorded_device *d)
     }
     for (size_t i = 0; i < MEMBERS; i++) {
         uint64_t value = *(const uint64_t *)(const void *)((const char *)d + members[i].offset);
+        if (value == TP_RECORDED_UNKNOWN)
+            continue;
         if (!cJSON_AddItemToObject(object, members[i].name, new_number(value)))
             return false;
     }
@@ -121,7 +129,9 @@ static int read_device(struct tp_recorded_device *d, const cJSON *item, struct t
     for (size_t i = 0; i < MEMBERS; i++) {
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, members[i].name);
         uint64_t bits = 0;
-        if (value && !read_number(value, &bits))
+        if (!value) /* as it was made: 0 or unknown */
+            continue;
+        if (!read_number(value, &bits))
             return tp_fail(err, TP_EINPUT, "'%s' is not a whole number", members[i].name);
         memcpy((char *)d + members[i].offset, &bits, sizeof bits);
         if (bits > TP_MAX_LIVE_BYTES)

@@ -5,6 +5,8 @@
 
 #include "alloc/program.h"
 
+#define TP_RECORDED_UNKNOWN UINT64_MAX /* of those that say so */
+
 /* Bytes, segments (pieces that the recorded allocator took from the driver). */
 struct tp_recorded_device {
     uint64_t number; /* what the file calls the device */
@@ -14,6 +16,9 @@ struct tp_recorded_device {
     uint64_t end_reserved, end_segments, end_large, end_small;
     uint64_t end_idle, end_pieces, end_largest; /* free blocks in segments */
     uint64_t end_returnable;                    /* in segments that are idle as a whole */
+    /* when most was needed; TP_RECORDED_UNKNOWN, both of them, where it cannot be told */
+    uint64_t demand_event;   /* 0: before the first */
+    uint64_t demand_largest; /* the largest free piece of a segment then */
 };
 
 struct tp_recorded {
@@ -25,7 +30,7 @@ struct tp_recorded {
 
 void tp_recorded_release(struct tp_recorded *r); /* a zeroed one is fine */
 
-/* Makes room for `count` zeroed devices and sets who held them. */
+/* Makes room for `count` devices of which all is 0, or unknown, and sets who held them. */
 int tp_recorded_init(struct tp_recorded *r, const char *by, uint32_t count, struct tp_err *err);
 
 /* Of a part of a trace: what it ended with is not known. */

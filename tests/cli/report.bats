@@ -107,3 +107,41 @@ load common
     ok play_once period.jsonl -s lru --json
     is "$out" 'r["trace"]["loop"]' True
 }
+
+# The allocator of holes.py: segments that touch, an expandable one of which pages come and go.
+@test "the largest free piece of the recorded allocator is where the file says that blocks lay" {
+    for seed in $(seq 1 40); do
+        truth=$(python3 "$CLI/holes.py" "$seed" x.pickle)
+        ok "$TAPOOL" replay x.pickle --passes usage -s direct --json
+        is "$out" 'r["recorded"]["devices"][0]["at_peak_demand_largest_idle_bytes"]' "$truth" ||
+            fail "seed $seed"
+    done
+    ok play_once x.pickle -s direct -s lru --bytes
+    matches "$out" "^  recorded, PyTorch .* B [(]$(python3 -c "print(f'{$truth:,}')") B[)]"
+    matches "$out" 'its idle memory holds what was rounded up or not split off[.]$'
+    lacks "$out" 'largest piece is not known'
+    ok "$TAPOOL" convert x.pickle -o x.tpt
+    ok "$TAPOOL" convert x.tpt -o x.json
+    for file in x.tpt x.json; do # as good as the file itself
+        ok "$TAPOOL" replay $file --passes usage -s direct --json
+        is "$out" 'r["recorded"]["devices"][0]["at_peak_demand_largest_idle_bytes"]' "$truth"
+    done
+}
+
+@test "where a file does not tell the largest free piece, that is said, and why" {
+    python3 "$CLI/holes.py" 1 x.pickle broken >truth
+    ok play_once x.pickle -s direct -s lru
+    matches "$out" '^  recorded, PyTorch .* [0-9.]+ MiB +[0-9]+ +[0-9.]+ %'
+    matches "$out" 'Its largest piece is not known: what the file says of addresses does not add up[.]$'
+    python3 "$CLI/holes.py" 1 x.pickle >truth
+    ok play_once x.pickle -s direct -s lru --limit 100 # what came later tells what was there
+    matches "$out" 'Its largest piece is not known: the file does not say where its segments lay[.]$'
+    ok play_once x.pickle -s direct --limit 100 --json
+    is "$out" 'r["recorded"]["devices"][0]["at_peak_demand_largest_idle_bytes"]' None
+    ok "$TAPOOL" convert x.pickle --from 50: -o part.tpt
+    ok play_once part.tpt -s direct -s lru
+    lacks "$out" 'recorded, PyTorch'
+    snapshot p4 >oom.pickle # the program ran out: what was free then, beside what it asked for
+    ok play_once oom.pickle -s direct -s lru
+    matches "$out" '^  recorded, PyTorch +4 MiB .* 3.999 MiB [(]2 MiB[)] '
+}

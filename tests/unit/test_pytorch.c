@@ -277,6 +277,48 @@ static void test_recorded(void **state)
     forget(&r);
 }
 
+/* Two segments that touch, of which the second is idle. When most is needed, 512 and 1,000 bytes
+ * are live in the first. */
+static void test_largest_piece(void **state)
+{
+    (void)state;
+#define TOUCHING(events)                                                                           \
+    "} (" SEGMENTS(                                                                                \
+        SEGMENT(0, 4096, 4096, "small",                                                            \
+                BLOCK(4096, 512, 512, "active_allocated") BLOCK(4608, 3584, 1, "inactive"))        \
+            SEGMENT(0, 8192, 4096, "large", BLOCK(8192, 4096, 1, "inactive")))                     \
+        TRACES(TRACE(events)) " u ."
+    static const struct {
+        const char *text;
+        uint64_t event, largest;
+    } rows[] = {
+        {TOUCHING(EVENT("alloc", 4608, 1000, 1) EVENT("free_completed", 4608, 1000, 1)), 1, 4096},
+        /* it came later: what is left of the first is 2,560 */
+        {TOUCHING(EVENT("alloc", 4608, 1000, 1) EVENT("free_completed", 4608, 1000, 1)
+                      EVENT("segment_alloc", 8192, 4096, 1)),
+         1, 2560},
+        /* the peak is before the first event */
+        {TOUCHING(EVENT("segment_free", 65536, 8192, 1)), 0, 8192},
+        /* a block in no segment; a segment that is gone without an event */
+        {TOUCHING(EVENT("alloc", 65536, 1000, 1) EVENT("free_completed", 65536, 1000, 1)),
+         TP_RECORDED_UNKNOWN, TP_RECORDED_UNKNOWN},
+        {TOUCHING(EVENT("alloc", 4608, 1000, 1) EVENT("free_completed", 4608, 1000, 1)
+                      EVENT("segment_alloc", 65536, 4096, 1)),
+         TP_RECORDED_UNKNOWN, TP_RECORDED_UNKNOWN},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reading r = read_pickle(rows[i].text);
+        assert_int_equal(r.rc, TP_OK);
+        assert_int_equal(r.recorded.devices[0].demand_event, rows[i].event);
+        assert_int_equal(r.recorded.devices[0].demand_largest, rows[i].largest);
+        forget(&r);
+    }
+    struct reading r = read_pickle("} (" TRACES(
+        TRACE(EVENT("segment_alloc", 4096, 4096, 1) EVENT("alloc", 4096, 1, 1))) " u .");
+    assert_int_equal(r.recorded.devices[0].demand_largest, TP_RECORDED_UNKNOWN); /* no end */
+    forget(&r);
+}
+
 static void test_no_events(void **state)
 {
     static const char *const pickles[] = {
@@ -525,15 +567,25 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events),       cmocka_unit_test(test_dirty_events),
-        cmocka_unit_test(test_skip_actions), cmocka_unit_test(test_initial),
-        cmocka_unit_test(test_old_blocks),   cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_streams),      cmocka_unit_test(test_annotations),
-        cmocka_unit_test(test_recorded),     cmocka_unit_test(test_request_too_large),
-        cmocka_unit_test(test_no_events),    cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_wrapped),      cmocka_unit_test(test_wrong_members),
-        cmocka_unit_test(test_wrong_state),  cmocka_unit_test(test_wrong_containers),
-        cmocka_unit_test(test_memory),       cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_dirty_events),
+        cmocka_unit_test(test_skip_actions),
+        cmocka_unit_test(test_initial),
+        cmocka_unit_test(test_old_blocks),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_annotations),
+        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_largest_piece),
+        cmocka_unit_test(test_request_too_large),
+        cmocka_unit_test(test_no_events),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_wrapped),
+        cmocka_unit_test(test_wrong_members),
+        cmocka_unit_test(test_wrong_state),
+        cmocka_unit_test(test_wrong_containers),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_probe),
         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

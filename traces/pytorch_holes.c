@@ -8,9 +8,9 @@
  * painted are skipped for good (union-find), so that all of it is a sort.
  *
  * Pieces do not reach from one segment into the next, but in an expandable one over all that is
- * mapped side by side. Known weakness: a block is taken to measure what was requested, rounded up to
- * 512 bytes; what PyTorch did not split off behind it (1 MiB at most, unless max_split_size_mb says
- * otherwise) counts as free. */
+ * mapped side by side. Known weakness: a block is taken to measure what was requested, rounded up
+ * to 512 bytes; what PyTorch did not split off behind it (1 MiB at most, unless max_split_size_mb
+ * says otherwise) counts as free. */
 #include "traces/pytorch_holes.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The largest free piece in the segments of the recorded allocator, when the program needed most. */
+/* The largest free piece in the segments of the recorded allocator, when the program needed most.
+ */
 #ifndef TP_PYTORCH_HOLES_H
 #define TP_PYTORCH_HOLES_H
 

@@ -39,12 +39,12 @@ load common
 
 @test "the library behind a real allocator is named below every table" {
     local said='system, lazy are glibc [0-9.]+: its memory is by its own statistics, its calls are not seen[.]'
-    ok play_once sample:sqlite -s system -s lazy=system:top_pad=1MiB -s arena
+    ok play_once sample:sqlite -s system -s lazy=system -s arena
     matches "$out" "^  $said\$"
-    ok play_once sample:sqlite -s system -s lazy=system:top_pad=1MiB -s arena --export-json a.json --export-markdown a.md
+    ok play_once sample:sqlite -s system -s lazy=system -s arena --export-json a.json --export-markdown a.md
     matches a.md "$said"
     is a.json '[x["strategy"].get("library", "")[:6] for x in d["runs"]]' "['glibc ', 'glibc ', '']"
-    ok "$TAPOOL" compare sample:sqlite -s system -s lazy=system:top_pad=1MiB -s arena --rounds 2 --min-time 0
+    ok "$TAPOOL" compare sample:sqlite -s system -s lazy=system -s arena --rounds 2 --min-time 0
     tr '\n' ' ' <"$out" | tr -s ' ' >line
     matches line "note $said"
     ok "$TAPOOL" compare a.json --format markdown

@@ -511,6 +511,17 @@ static void in_a_loop_the_next_pass_counts(void **state)
     said_of(&q, "Pick: no difference that matters here");
 }
 
+static struct tp_pick_question of_host(const struct tp_choice *list, size_t count, size_t base)
+{
+    return (struct tp_pick_question){.list = list,
+                                     .count = count,
+                                     .base = base,
+                                     .frees = true,
+                                     .operations = OPERATIONS,
+                                     .capacity = NAN,
+                                     .callee = "system"};
+}
+
 /* What people have now is what the pick is set beside. */
 static void the_base_is_the_rival(void **state)
 {
@@ -519,13 +530,7 @@ static void the_base_is_the_rival(void **state)
         {.label = "system", .fits_in = NAN, .peak = 1482, .ns = 21.4, .low = 21, .high = 22},
         {.label = "jemalloc", .fits_in = NAN, .peak = 1314, .ns = 15.1, .low = 15, .high = 16},
         {.label = "arena", .fits_in = NAN, .peak = 1279, .ns = 18.2, .low = 18, .high = 19}};
-    struct tp_pick_question q = {.list = list,
-                                 .count = 3,
-                                 .base = 0,
-                                 .frees = true,
-                                 .operations = OPERATIONS,
-                                 .capacity = NAN,
-                                 .callee = "system"};
+    struct tp_pick_question q = of_host(list, 3, 0);
     said_of(&q, "Pick jemalloc: held 1.283 KiB where system held 1.447 KiB (-11.3 %), ns per call "
                 "-29.4 %. If memory is what you lack: arena, 1.249 KiB against 1.283 KiB by 'peak "
                 "reserved' (-2.7 %)");
@@ -542,13 +547,7 @@ static void intervals_that_meet_tell_nobody_apart(void **state)
     struct tp_choice list[] = {
         {.label = "system", .fits_in = NAN, .peak = 2000, .ns = 50, .low = 30, .high = 95},
         {.label = "arena", .fits_in = NAN, .peak = 1000, .ns = 100, .low = 90, .high = 110}};
-    struct tp_pick_question q = {.list = list,
-                                 .count = 2,
-                                 .base = 2,
-                                 .frees = true,
-                                 .operations = OPERATIONS,
-                                 .capacity = NAN,
-                                 .callee = "system"};
+    struct tp_pick_question q = of_host(list, 2, 2);
     said_of(&q, "Pick arena: held 1,000 B where system held 1.953 KiB (-50.0 %)");
     list[0].high = 89; /* apart */
     said_of(&q, "Pick arena: held 1,000 B where system held 1.953 KiB (-50.0 %), though ns per "
@@ -564,13 +563,7 @@ static void a_time_is_the_reason_of_who_is_faster_alone(void **state)
         {.label = "system", .fits_in = 1000, .peak = 1500, .ns = 100, .low = 99, .high = 101},
         {.label = "jemalloc", .fits_in = 1000, .peak = 1500, .ns = 90, .low = 89, .high = 91},
         {.label = "arena", .fits_in = 1000, .peak = 1000, .ns = 97, .low = 88, .high = 108}};
-    const struct tp_pick_question q = {.list = list,
-                                       .count = 3,
-                                       .base = 0,
-                                       .frees = true,
-                                       .operations = OPERATIONS,
-                                       .capacity = NAN,
-                                       .callee = "system"};
+    const struct tp_pick_question q = of_host(list, 3, 0);
     said_of(&q, "Pick arena: held 1,000 B where jemalloc held 1.465 KiB (-33.3 %)");
 }
 

@@ -12,8 +12,6 @@ int tp_shadow_open(struct tp_shadow *s, uint32_t slots, uint32_t devices, struct
         tp_shadow_close(s);
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     }
-    for (uint32_t d = 0; d < devices; d++)
-        s->roots[d] = TP_SHADOW_NONE;
     return TP_OK;
 }
 
@@ -24,31 +22,33 @@ void tp_shadow_close(struct tp_shadow *s)
     *s = (struct tp_shadow){0};
 }
 
+static struct tp_shadow_block *block_of(const struct tp_tree_node *n)
+{
+    return TP_TREE_ITEM(struct tp_shadow_block, node, n);
+}
+
+static bool is_lower(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return block_of(a)->addr < block_of(b)->addr;
+}
+
 /* Live blocks are disjoint: only the last one that begins before the end can reach in. */
 uint32_t tp_shadow_overlap(const struct tp_shadow *s, uint32_t device, tp_addr addr, uint64_t size)
 {
-    uint32_t found = TP_SHADOW_NONE;
+    const struct tp_shadow_block *found = NULL;
     tp_addr last = addr + size - 1;
-    for (uint32_t at = s->roots[device]; at != TP_SHADOW_NONE;) {
-        const struct tp_shadow_block *b = &s->blocks[at];
-        if (b->addr <= last) {
-            found = at;
-            at = b->higher;
+    for (const struct tp_tree_node *at = s->roots[device]; at;) {
+        TP_STEP();
+        if (block_of(at)->addr <= last) {
+            found = block_of(at);
+            at = at->high;
         } else {
-            at = b->lower;
+            at = at->low;
         }
     }
-    if (found == TP_SHADOW_NONE)
+    if (!found || found->addr + (found->size - 1) < addr)
         return TP_SHADOW_NONE;
-    const struct tp_shadow_block *b = &s->blocks[found];
-    return b->addr + (b->size - 1) >= addr ? found : TP_SHADOW_NONE;
-}
-
-static uint32_t next_priority(struct tp_shadow *s)
-{
-    uint64_t z = ++s->serial * UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    return (uint32_t)(z >> 32);
+    return (uint32_t)(found - s->blocks);
 }
 
 void tp_shadow_insert(struct tp_shadow *s, uint32_t device, uint32_t slot, tp_addr addr,
@@ -56,39 +56,14 @@ void tp_shadow_insert(struct tp_shadow *s, uint32_t device, uint32_t slot, tp_ad
 {
     struct tp_shadow_block *b = &s->blocks[slot];
     assert(size && !b->size && slot < s->slots);
-    *b = (struct tp_shadow_block){.addr = addr, .size = size, .priority = next_priority(s)};
-    uint32_t *at = &s->roots[device];
-    while (*at != TP_SHADOW_NONE && s->blocks[*at].priority >= b->priority)
-        at = addr < s->blocks[*at].addr ? &s->blocks[*at].lower : &s->blocks[*at].higher;
-    /* what was there is divided into what lies below and what lies above */
-    uint32_t rest = *at, *below = &b->lower, *above = &b->higher;
-    *at = slot;
-    while (rest != TP_SHADOW_NONE) {
-        uint32_t **side = s->blocks[rest].addr < addr ? &below : &above;
-        bool lower = side == &below;
-        **side = rest;
-        *side = lower ? &s->blocks[rest].higher : &s->blocks[rest].lower;
-        rest = **side;
-    }
-    *below = *above = TP_SHADOW_NONE;
+    *b = (struct tp_shadow_block){.addr = addr, .size = size};
+    tp_tree_insert(&s->roots[device], &b->node, is_lower, NULL);
 }
 
 void tp_shadow_remove(struct tp_shadow *s, uint32_t device, uint32_t slot)
 {
     struct tp_shadow_block *gone = &s->blocks[slot];
-    uint32_t *at = &s->roots[device];
     assert(gone->size);
-    while (*at != slot) {
-        assert(*at != TP_SHADOW_NONE);
-        at = gone->addr < s->blocks[*at].addr ? &s->blocks[*at].lower : &s->blocks[*at].higher;
-    }
-    uint32_t a = gone->lower, b = gone->higher;
-    while (a != TP_SHADOW_NONE && b != TP_SHADOW_NONE) {
-        bool left = s->blocks[a].priority >= s->blocks[b].priority;
-        *at = left ? a : b;
-        at = left ? &s->blocks[a].higher : &s->blocks[b].lower;
-        *(left ? &a : &b) = *at;
-    }
-    *at = a != TP_SHADOW_NONE ? a : b;
+    tp_tree_remove(&s->roots[device], &gone->node, is_lower, NULL);
     gone->size = 0;
 }

@@ -1,29 +1,28 @@
 /* What is live, kept apart from every strategy: blocks by address, one set per device. The
  * verifying pass asks it whether a block that was handed out lies in another one.
  *
- * A treap over the blocks (Seidel and Aragon, 1996); the node of a block is found by its slot, so
- * that nothing is allocated while a program is played. */
+ * The node of a block lies in it and is found by its slot, so that nothing is allocated while a
+ * program is played. */
 #ifndef TP_SHADOW_H
 #define TP_SHADOW_H
 
 #include "alloc/strategy.h"
+#include "alloc/tree.h"
 
 #define TP_SHADOW_NONE UINT32_MAX
 
 struct tp_shadow_block {
     tp_addr addr;
-    uint64_t size;          /* granted, bytes; 0: not live */
-    uint64_t event;         /* that made it */
-    uint64_t requested;     /* bytes */
-    uint32_t lower, higher; /* subtrees by address */
-    uint32_t priority;
+    uint64_t size;            /* granted, bytes; 0: not live */
+    uint64_t event;           /* that made it */
+    uint64_t requested;       /* bytes */
+    struct tp_tree_node node; /* by address */
 };
 
 struct tp_shadow {
     struct tp_shadow_block *blocks; /* by slot */
-    uint32_t *roots;                /* by device */
+    struct tp_tree_node **roots;    /* by device */
     uint32_t slots, devices;
-    uint64_t serial; /* of the last priority */
 };
 
 int tp_shadow_open(struct tp_shadow *s, uint32_t slots, uint32_t devices, struct tp_err *err);

@@ -72,6 +72,37 @@ static void a_search_in_vain(void **state)
     close_heap(&t);
 }
 
+/* What a trace chooses must not choose the shape of the tree: free spans whose lengths rise, fall,
+ * and rise as the numbers of a known generator do. */
+static void chosen_lengths(void **state)
+{
+    enum { SPANS = 4000 };
+    (void)state;
+    for (int order = 0; order < 3; order++) {
+        struct heap t;
+        struct arena_span *got, **spans = calloc(SPANS, sizeof *spans);
+        open_heap(&t, UINT64_C(1) << 57);
+        assert_int_equal(pages_grow(&t.pages, 1, PAGE, false), TP_OK);
+        for (int i = 0; i < SPANS; i++) { /* with one page between two of them */
+            uint64_t z = (2 + 2 * SPANS + (uint64_t)i) * UINT64_C(0x9E3779B97F4A7C15);
+            z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+            uint64_t mixed = 1 + (z >> 32), rising = 1 + (uint64_t)i;
+            uint64_t pages = order == 0 ? rising : order == 1 ? SPANS - (uint64_t)i : mixed;
+            assert_int_equal(pages_take(&t.pages, pages, PAGE, ARENA_SPAN_LARGE, &spans[i]), TP_OK);
+            assert_int_equal(pages_take(&t.pages, 1, PAGE, ARENA_SPAN_LARGE, &got), TP_OK);
+        }
+        steps = 0;
+        for (int i = 0; i < SPANS; i++)
+            pages_give(&t.pages, spans[i]);
+        for (int i = 0; i < SPANS; i++)
+            pages_find(&t.pages, 1 + (uint64_t)i, PAGE);
+        print_message("order %d: %llu steps\n", order, steps);
+        assert_true(steps < 100ull * SPANS);
+        free(spans);
+        close_heap(&t);
+    }
+}
+
 /* Small ranges, so that searches are often in vain, and several alignments at once. */
 static void the_same_answer(void **state)
 {
@@ -136,8 +167,8 @@ static void without_memory_for_trees(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_search_in_vain),
-                                       cmocka_unit_test(the_same_answer),
-                                       cmocka_unit_test(without_memory_for_trees)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_search_in_vain), cmocka_unit_test(chosen_lengths),
+        cmocka_unit_test(the_same_answer), cmocka_unit_test(without_memory_for_trees)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

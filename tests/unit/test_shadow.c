@@ -1,5 +1,8 @@
-/* The shadow of what is live, against a list that is searched from end to end. */
-#include "alloc/shadow.h"
+/* The shadow of what is live, against a list that is searched from end to end. It is compiled into
+ * this test, so that its steps are counted. */
+static unsigned long long counted;
+#define TP_STEP() ((void)counted++)
+#include "alloc/shadow.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,20 +90,19 @@ static void check_every_edge(void)
     }
 }
 
-/* The order of a treap, seen from outside: children lie on their side and never above. */
-static uint32_t check_tree(uint32_t at, tp_addr low, tp_addr high)
+/* The tree, seen from outside: children lie on their side, and no side is deeper by more than 1. */
+static uint32_t check_tree(const struct tp_tree_node *at, tp_addr low, tp_addr high)
 {
-    if (at == TP_SHADOW_NONE)
+    if (!at)
         return 0;
-    const struct tp_shadow_block *b = &shadow.blocks[at];
+    const struct tp_shadow_block *b = block_of(at);
     assert_true(b->size && b->addr >= low && b->addr + (b->size - 1) <= high);
-    assert_true(b->lower == TP_SHADOW_NONE || shadow.blocks[b->lower].priority <= b->priority);
-    assert_true(b->higher == TP_SHADOW_NONE || shadow.blocks[b->higher].priority <= b->priority);
+    assert_in_range(tp_tree_height(at->low) + 1 - tp_tree_height(at->high), 0, 2);
     uint32_t count = 1;
-    if (b->lower != TP_SHADOW_NONE)
-        count += check_tree(b->lower, low, b->addr - 1);
-    if (b->higher != TP_SHADOW_NONE)
-        count += check_tree(b->higher, b->addr + b->size, high);
+    if (at->low)
+        count += check_tree(at->low, low, b->addr - 1);
+    if (at->high)
+        count += check_tree(at->high, b->addr + b->size, high);
     return count;
 }
 
@@ -153,7 +155,7 @@ static void it_agrees_with_a_list(void **state)
                 check_trees();
             }
         for (uint32_t d = 0; d < DEVICES; d++)
-            assert_int_equal(shadow.roots[d], TP_SHADOW_NONE);
+            assert_null(shadow.roots[d]);
     }
 }
 
@@ -209,6 +211,32 @@ static void devices_share_no_addresses(void **state)
     assert_int_equal(tp_shadow_overlap(&shadow, 2, 5000, 1), 12);
 }
 
+/* What a trace chooses must not choose the shape of the tree: addresses that rise, fall, and rise
+ * as the numbers of a known generator do. */
+static void chosen_addresses(void **state)
+{
+    enum { MANY = 20000 };
+    (void)state;
+    for (int order = 0; order < 3; order++) {
+        struct tp_shadow s;
+        assert_int_equal(tp_shadow_open(&s, MANY, 1, NULL), TP_OK);
+        counted = 0;
+        for (uint64_t i = 1; i <= MANY; i++) {
+            uint64_t z = i * UINT64_C(0x9E3779B97F4A7C15);
+            z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+            uint64_t at = order == 0 ? i : order == 1 ? MANY - i : z >> 32;
+            tp_shadow_insert(&s, 0, (uint32_t)i - 1, 4096 + 16 * at, 1);
+        }
+        for (uint32_t i = 0; i < MANY; i++)
+            assert_int_equal(tp_shadow_overlap(&s, 0, s.blocks[i].addr, 1), i);
+        for (uint32_t i = 0; i < MANY; i++)
+            tp_shadow_remove(&s, 0, i);
+        print_message("order %d: %llu steps\n", order, counted);
+        assert_true(counted < 100ull * MANY);
+        tp_shadow_close(&s);
+    }
+}
+
 static void nothing_can_be_opened_and_closed_twice(void **state)
 {
     (void)state;
@@ -227,6 +255,7 @@ int main(void)
         TEST(neighbours_do_not_overlap),
         TEST(the_last_address_is_an_address),
         TEST(devices_share_no_addresses),
+        TEST(chosen_addresses),
         TEST(nothing_can_be_opened_and_closed_twice),
     };
     return cmocka_run_group_tests_name("shadow", tests, NULL, NULL);

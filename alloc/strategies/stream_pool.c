@@ -13,8 +13,8 @@
  *
  * Known weakness: blocks are neither split nor merged, so memory moves between sizes only by way of
  * the source, and a block of 1 byte holds a page. A block that was adopted and is smaller than its
- * rounded size serves no request again. Where fences pass in no order (a real device) or with
- * cross_stream=wait, a miss on one stream looks at the others that have the size, one by one. */
+ * rounded size serves no request again. Where fences pass in no order (a real device), a miss on
+ * one stream looks at the others that have the size, one by one. */
 #include "alloc/lock.h"
 #include "alloc/strategies/stream_pool_check.h"
 

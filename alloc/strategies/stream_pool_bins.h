@@ -80,6 +80,8 @@ struct shelf {
     uint32_t blocks; /* whose `shelf` this is, and one that is about to be */
 };
 
+enum cross_stream { CROSS_QUERY, CROSS_WAIT, CROSS_NEVER };
+
 struct pool {
     struct tp_addr_map addresses; /* -> struct block *, live, cached or refused */
     uint64_t threshold, max_cached;
@@ -251,7 +253,9 @@ POOL_RARE void pool_rank_shelf(struct pool *st, struct shelf *s)
         return;
     struct rank to = {.bin = s->bin, .oldest = b ? b->age : 0};
     to.late = to.oldest > rank_synced(st->ranks, s->stream);
-    if (!rank_file(st->ranks, RANK_SHELF, s, to))
+    struct rank held = {.bin = s->bin, .oldest = s->held.oldest ? s->held.oldest->age : 0};
+    if (!rank_file(st->ranks, RANK_SHELF, s, to) ||
+        (st->cross_stream == CROSS_WAIT && !rank_file(st->ranks, RANK_HELD, s, held)))
         pool_drop_ranks(st);
 }
 
@@ -342,8 +346,10 @@ static inline void shelf_release(struct pool *st, struct shelf *s)
         tp_addr_map_remove(&st->bins, s->key, NULL);
     if (s->next)
         s->next->before = s->before;
-    if (__builtin_expect(st->ranks != NULL, 0))
+    if (__builtin_expect(st->ranks != NULL, 0)) {
         rank_forget(st->ranks, RANK_SHELF, s);
+        rank_forget(st->ranks, RANK_HELD, s);
+    }
     slab_give(&st->shelves, s);
 }
 

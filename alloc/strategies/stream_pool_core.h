@@ -8,8 +8,6 @@
 
 #include "alloc/strategies/stream_pool_bins.h"
 
-enum cross_stream { CROSS_QUERY, CROSS_WAIT, CROSS_NEVER };
-
 /* A fence without a serial was never recorded: its stream was seen to be past it. */
 static inline bool pool_passed(const struct pool *st, const struct tp_fence *f)
 {
@@ -195,7 +193,8 @@ POOL_RARE void pool_make_ranks(struct pool *st)
             bool uses = b->state == BLOCK_LIVE || b->state == BLOCK_HELD;
             for (const struct use *u = uses ? b->uses : NULL; u; u = u->next)
                 pool_rank_use(st, u);
-            if (b->state == BLOCK_READY && b->shelf->ready.oldest == b)
+            if ((b->state == BLOCK_READY && b->shelf->ready.oldest == b) ||
+                (b->state == BLOCK_HELD && b->shelf->held.oldest == b))
                 pool_rank_shelf(st, b->shelf);
         }
     for (struct lane *lane = st->lanes; lane && st->ranks; lane = lane->next) {
@@ -485,22 +484,51 @@ static inline int pool_reserve(struct pool *st)
     return rc ? rc : tp_addr_map_reserve(&st->addresses, st->addresses.count + 1);
 }
 
+/* The oldest of a bin among ready blocks, of streams that caught up (`late` 0) or not, or among
+ * held ones; NULL: none. */
+POOL_RARE struct block *pool_first_of_bin(struct pool *st, enum rank_of of, uint64_t bin,
+                                          uint64_t late)
+{
+    while (st->ranks) {
+        const struct rank *e = rank_from(st->ranks, of, bin, late, 0);
+        if (!e || e->late != late)
+            break;
+        struct shelf *s = e->owner;
+        struct block *b = of == RANK_HELD ? s->held.oldest : s->ready.oldest;
+        if (b && b->age == e->oldest)
+            return b;
+        pool_rank_shelf(st, s); /* a hit took what it was filed under */
+    }
+    return NULL;
+}
+
 /* The oldest ready block of a bin that can be had, where fences pass in order: of streams that did
  * not catch up only the oldest can, or none. */
 POOL_RARE struct block *pool_elsewhere_ordered(struct pool *st, uint64_t bin)
 {
     struct block *best = NULL;
-    for (uint64_t late = 0; late < 2 && st->ranks;) {
-        const struct rank *e = rank_from(st->ranks, RANK_SHELF, bin, late, 0);
-        struct shelf *s = e && e->late == late ? e->owner : NULL;
-        struct block *b = s ? s->ready.oldest : NULL;
-        if (s && (!b || b->age != e->oldest)) {
-            pool_rank_shelf(st, s); /* a hit took what it was filed under */
-            continue;
-        }
+    for (uint64_t late = 0; late < 2; late++) {
+        struct block *b = pool_first_of_bin(st, RANK_SHELF, bin, late);
         if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
             best = b;
-        late++;
+    }
+    return best;
+}
+
+static inline struct block *block_older(struct block *a, struct block *b)
+{
+    return !a || (b && b->age < a->age) ? b : a;
+}
+
+/* The oldest cached block of a bin, whatever its fences say; NULL: none. */
+POOL_RARE struct block *pool_oldest_of_bin(struct pool *st, const struct shelf *bin)
+{
+    struct block *best = pool_first_of_bin(st, RANK_HELD, bin->bin, 0);
+    for (uint64_t late = 0; late < 2; late++)
+        best = block_older(best, pool_first_of_bin(st, RANK_SHELF, bin->bin, late));
+    for (const struct shelf *s = st->ranks ? NULL : bin; s; s = s->next) {
+        TP_STEP();
+        best = block_older(block_older(best, s->ready.oldest), s->held.oldest);
     }
     return best;
 }
@@ -525,12 +553,7 @@ static inline struct block *pool_elsewhere(struct pool *st, const struct shelf *
     }
     if (best || st->cross_stream != CROSS_WAIT)
         return best;
-    for (const struct shelf *s = bin; s; s = s->next) {
-        if (s->ready.oldest && (!best || s->ready.oldest->age < best->age))
-            best = s->ready.oldest;
-        if (s->held.oldest && (!best || s->held.oldest->age < best->age))
-            best = s->held.oldest;
-    }
+    best = pool_oldest_of_bin(st, bin);
     return best && pool_wait(st, best, best->shelf == own) == TP_OK ? best : NULL;
 }
 

@@ -1,6 +1,7 @@
 /* Who has the oldest: what `stream-pool` asks when a trace has many streams.
  *
  *     among the shelves of a bin   the oldest ready block, those of streams that caught up first
+ *                                  the oldest held block, where requests may wait for it
  *     among the lanes              the oldest cached block
  *                                  the fence of a USE that was recorded first
  *
@@ -16,7 +17,7 @@
 
 enum { RANKS_FROM_LANES = 65 };
 
-enum rank_of { RANK_SHELF, RANK_LANE_AGE, RANK_LANE_FENCE, RANK_COUNT };
+enum rank_of { RANK_SHELF, RANK_HELD, RANK_LANE_AGE, RANK_LANE_FENCE, RANK_COUNT };
 
 struct rank {
     struct tp_tree_node node; /* number: is it filed? */

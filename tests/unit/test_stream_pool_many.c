@@ -87,6 +87,30 @@ static void held_blocks(void **state)
     close_pool(r);
 }
 
+/* Where requests wait, what is live or held is no answer that each of them looks for again; and
+ * whoever waits gets the oldest. */
+static void misses_that_wait(void **state)
+{
+    (void)state;
+    struct rig *r =
+        open_with((struct rig_cfg){.options = "cross_stream=wait", .streams = 2 * MANY});
+    tp_addr *blocks = calloc(MANY, sizeof *blocks);
+    for (unsigned i = 0; i < MANY; i++)
+        blocks[i] = take(r, i, KIB);
+    is_linear("misses beside live blocks");
+    for (unsigned i = 0; i < MANY; i++) {
+        use_on(r, MANY + i, blocks[i]);
+        give(r, i, blocks[i], KIB);
+    }
+    is_linear("held blocks of all streams");
+    for (unsigned i = 0; i < MANY; i++)
+        assert_int_equal(take(r, MANY + (i + 1) % MANY, KIB), blocks[i]);
+    is_linear("misses that wait");
+    assert_in_range(r->account.waits, 1, MANY);
+    free(blocks);
+    close_pool(r);
+}
+
 /* One block used on every stream. */
 static void uses_of_one_block(void **state)
 {
@@ -217,6 +241,7 @@ static void without_memory_for_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(misses),
+                                       cmocka_unit_test(misses_that_wait),
                                        cmocka_unit_test(held_blocks),
                                        cmocka_unit_test(uses_of_one_block),
                                        cmocka_unit_test(giving_back),

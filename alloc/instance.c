@@ -148,6 +148,8 @@ static int open_all(struct tp_player *p, struct tp_err *err)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
     int status = tp_cursor_open(p->cfg->program, &p->cursor, err);
     if (!status)
+        status = tp_resets_open(f, &p->resets, err);
+    if (!status)
         status = tp_occupy_open(p, err);
     for (uint16_t d = 0; !status && d < f->devices; d++) {
         struct tp_instance *in = &p->instances[d];
@@ -215,6 +217,7 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
         status = tp_fail(err, TP_EDEVICE, "the device failed while its memory was given back");
     tp_occupy_close(p);
     tp_cursor_close(p->cursor);
+    tp_resets_close(p->resets);
     free(p->instances);
     free(p->slots);
     *p = (struct tp_player){0};
@@ -224,6 +227,8 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
 void tp_player_begin(struct tp_player *p)
 {
     tp_cursor_rewind(p->cursor); /* time runs on: fences of the last replay lie in the past */
+    if (p->resets)
+        tp_resets_begin(p->resets);
     p->skipped = p->failed = p->skipped_trims = p->until_stop = 0;
     p->stop = p->in_prologue = false;
     p->aside_ticks = 0;
@@ -243,6 +248,8 @@ int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
         }
         if (got > 0 && p->occupier)
             tp_occupy_window(p, w);
+        if (got > 0 && p->resets && tp_resets_window(p->resets, w, err))
+            return -TP_ENOMEM;
         if (got <= 0 || !w->prologue)
             return got;
         p->in_prologue = true;

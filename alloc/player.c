@@ -2,6 +2,7 @@
  * neither ALLOC nor FREE is rare and kept out of line, so that the hot path stays in a few cache
  * lines. */
 #include "alloc/occupier.h"
+#include "alloc/steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -315,16 +316,12 @@ static int free_wholly(struct tp_player *p, const struct tp_slot *slot, void *th
     return status;
 }
 
-static bool is_live_for(const struct tp_slot *slot, const struct tp_insn *insn)
+static void reset_at_once(struct tp_player *p, const struct tp_insn *insn, const uint32_t *slots,
+                          uint32_t count)
 {
-    return slot->addr && (insn->device == TP_ALL_DEVICES || tp_slot_device(slot) == insn->device);
-}
-
-static void reset_at_once(struct tp_player *p, const struct tp_insn *insn)
-{
-    for (uint32_t i = 0; p->observer && i < p->facts->slots; i++)
-        if (is_live_for(&p->slots[i], insn))
-            p->observer->leaving(p, i);
+    for (uint32_t i = 0; p->observer && i < count; i++)
+        if (p->slots[slots[i]].addr)
+            p->observer->leaving(p, slots[i]);
     for (uint32_t d = tp_insn_first_device(insn); d < tp_insn_end_device(insn, p->facts->devices);
          d++) {
         int status = p->strategy->reset(p->instances[d].state);
@@ -336,21 +333,24 @@ static void reset_at_once(struct tp_player *p, const struct tp_insn *insn)
 RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn)
 {
     bool at_once = p->strategy->reset != NULL;
+    uint32_t count = 0;
+    const uint32_t *slots = p->resets ? tp_resets_next(p->resets, &count) : NULL;
     if (at_once)
-        reset_at_once(p, insn);
-    for (uint32_t i = 0; i < p->facts->slots; i++) {
-        struct tp_slot *slot = &p->slots[i];
-        if (!is_live_for(slot, insn))
+        reset_at_once(p, insn, slots, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tp_slot *slot = &p->slots[slots[i]];
+        TP_STEP();
+        if (!slot->addr) /* its allocation failed */
             continue;
         if (p->observer && !at_once)
-            p->observer->leaving(p, i);
+            p->observer->leaving(p, slots[i]);
         void *thr = tp_player_thread(p, &p->instances[tp_slot_device(slot)], insn->thread);
         int status = at_once ? TP_OK : free_wholly(p, slot, thr, insn->stream);
         if (status != TP_OK)
             set_broken(p, insn, status);
         slot->addr = 0;
         if (p->observer)
-            p->observer->gone(p, i, insn);
+            p->observer->gone(p, slots[i], insn);
     }
     return true;
 }

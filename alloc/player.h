@@ -7,6 +7,7 @@
 
 #include "alloc/meta.h"
 #include "alloc/replay_cfg.h"
+#include "alloc/resets.h"
 #include "alloc/run.h"
 
 struct tp_occupier; /* see occupier.h */
@@ -110,6 +111,7 @@ struct tp_player {
     void *observer_state;
     uint32_t *ticks; /* of the window, latency pass only */
     struct tp_cursor *cursor;
+    struct tp_resets *resets;          /* NULL: the program has none */
     int broken;                        /* the first status that no strategy may return, or 0 */
     const struct tp_insn *broken_insn; /* of the window */
     bool device;                       /* the source is a real one ... */

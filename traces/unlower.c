@@ -23,9 +23,10 @@ struct pending {
     struct tp_insn asking; /* that request */
 };
 
-/* What a live object was made with. */
+/* What a live object was made with; those from before a reset of their device are gone. */
 struct object {
     uint64_t size;  /* 0: not live */
+    uint64_t epoch; /* of its device */
     uint32_t extra; /* references beyond the first, from before the piece */
     uint16_t stream;
     uint8_t align_log2;
@@ -37,8 +38,10 @@ struct walk {
     const struct tp_unlower_cfg *cfg;
     const struct tp_event_sink *sink;
     struct tp_err *err;
-    struct object *objects; /* by slot */
-    uint16_t *stream_of;    /* of each device: its first */
+    struct object *objects;          /* by slot */
+    uint16_t *stream_of;             /* of each device: its first */
+    uint16_t *device_of;             /* of each stream */
+    uint64_t epochs[TP_MAX_DEVICES]; /* resets before the piece */
     struct pending pending;
     struct tp_failed_request failed;
     struct tp_place_cursor places;
@@ -227,24 +230,19 @@ static void keep_object(struct walk *k, const struct tp_insn *in)
         o->size = 0;
 }
 
-static void forget_device(struct walk *k, const struct tp_insn *in, const uint16_t *device_of)
-{
-    for (uint32_t slot = 0; slot < k->facts->slots; slot++)
-        if (k->objects[slot].size &&
-            (in->device == TP_ALL_DEVICES || device_of[k->objects[slot].stream] == in->device))
-            k->objects[slot].size = 0;
-}
-
 /* What happens before the piece begins. */
-static void keep_past(struct walk *k, const struct tp_insn *in, const uint16_t *device_of)
+static void keep_past(struct walk *k, const struct tp_insn *in)
 {
-    if (in->op == TP_RESET)
-        forget_device(k, in, device_of);
+    for (uint32_t d = tp_insn_first_device(in);
+         in->op == TP_RESET && d < tp_insn_end_device(in, k->facts->devices); d++)
+        k->epochs[d]++;
     if (in->op == TP_RETAIN)
         k->objects[in->slot].extra++;
     if (in->op == TP_RELEASE)
         k->objects[in->slot].extra--;
     keep_object(k, in);
+    if (in->op == TP_ALLOC || in->op == TP_ADOPT)
+        k->objects[in->slot].epoch = k->epochs[k->device_of[in->stream]];
 }
 
 /* Does this instruction stand for the same event as the pending one? */
@@ -314,19 +312,21 @@ static int begin_piece(struct walk *k)
     int rc = TP_OK;
     k->begun = true;
     k->start = k->timed = k->cfg->first > 1 ? k->time : 0;
-    for (uint32_t slot = 0; rc == TP_OK && slot < k->facts->slots; slot++)
-        if (k->objects[slot].size)
+    for (uint32_t slot = 0; rc == TP_OK && slot < k->facts->slots; slot++) {
+        const struct object *o = &k->objects[slot];
+        if (o->size && o->epoch == k->epochs[k->device_of[o->stream]])
             rc = give_initial(k, slot);
+    }
     return rc;
 }
 
-static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i, const uint16_t *device_of)
+static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i)
 {
     const struct tp_insn *in = &w->insns[i];
     uint64_t event = tp_window_event(w, i);
     k->time += in->gap_ns;
     if (w->prologue || event < k->cfg->first) {
-        keep_past(k, in, device_of);
+        keep_past(k, in);
         return TP_OK;
     }
     int rc = k->begun ? TP_OK : begin_piece(k);
@@ -347,7 +347,7 @@ static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i, const 
     return rc;
 }
 
-static int walk_program(struct walk *k, const uint16_t *device_of)
+static int walk_program(struct walk *k)
 {
     struct tp_cursor *cursor = NULL;
     struct tp_window w;
@@ -356,7 +356,7 @@ static int walk_program(struct walk *k, const uint16_t *device_of)
     while (rc == TP_OK && !over && (more = tp_cursor_next(cursor, &w, k->err)) == 1) {
         for (uint32_t i = 0; rc == TP_OK && !over && i < w.count; i++) {
             over = k->cfg->last && tp_window_event(&w, i) > k->cfg->last;
-            rc = over ? TP_OK : on_insn(k, &w, i, device_of);
+            rc = over ? TP_OK : on_insn(k, &w, i);
         }
     }
     tp_cursor_close(cursor);
@@ -384,14 +384,14 @@ int tp_unlower(struct tp_program *p, const struct tp_unlower_cfg *cfg,
                      .places = {.table = cfg->places},
                      .given = cfg->first ? cfg->first - 1 : 0,
                      .usual_align = tp_usual_align_log2((enum tp_kind)f->kind)};
-    uint16_t *device_of = calloc(f->streams, sizeof *device_of);
+    uint16_t *device_of = k.device_of = calloc(f->streams, sizeof *device_of);
     k.objects = calloc(f->slots ? f->slots : 1, sizeof *k.objects);
     int rc = device_of && k.objects ? tp_unlower_streams(p, device_of, err)
                                     : tp_fail(err, TP_ENOMEM, "out of memory for live objects");
     for (uint32_t i = rc == TP_OK ? f->streams : 0; i-- > 0;)
         stream_of[device_of[i]] = (uint16_t)i;
     if (rc == TP_OK)
-        rc = walk_program(&k, device_of);
+        rc = walk_program(&k);
     free(k.objects);
     free(device_of);
     return rc;

@@ -12,7 +12,9 @@
  *
  * Known weaknesses: an object of 64 bytes holds a page. A limit smaller than what a program cycles
  * through makes every call a source call. With several streams, the free blocks of a key are
- * looked through from the newest on until one may be used. */
+ * looked through from the newest on until one may be used; where that took long there is an index
+ * (lru_index.h), which costs every call more. Where fences pass in no order (a real device), a miss
+ * asks each stream with work pending how far it is. */
 #include "alloc/strategies/lru_check.h"
 
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -113,6 +115,7 @@ static void lru_fini(void *state)
 {
     struct lru *st = state;
     const struct tp_env *env = st->env;
+    index_drop(st);
     put_all(st);
     for (struct lru_slab *slab = st->oldest_slab, *next; slab; slab = next) {
         next = slab->next;
@@ -143,18 +146,44 @@ static inline void hand_out(struct lru_node *node, const struct tp_req *rq, stru
     *out = (struct tp_block){node->addr, node->bytes};
 }
 
+/* The same, where there may be an index. */
+static inline void hand_out_known(struct lru *st, struct lru_node *node, const struct tp_req *rq,
+                                  struct tp_block *out)
+{
+    hand_out(node, rq, out);
+    if (UNLIKELY(st->index != NULL))
+        index_live(st, node);
+}
+
 /* The newest free block of a key that the stream may have; NULL if there is none. */
+static struct lru_node *find_allowed(struct lru *st, const struct lru_key *key, uint16_t stream)
+{
+    uint64_t looks = 0;
+    struct lru_node *n = key->top;
+    if (UNLIKELY(st->index != NULL))
+        return index_find(st, key, stream);
+    for (; n && st->several; n = n->below) {
+        looks += 1 + n->work->count;
+        if (work_allows(st->env->source, n->work, stream))
+            break;
+    }
+    if (UNLIKELY(looks > LRU_LOOK))
+        index_make(st);
+    return n;
+}
+
 static struct lru_node *take_allowed(struct lru *st, struct lru_key *key, uint16_t stream)
 {
-    for (struct lru_node *n = key->top; n; n = n->below)
-        if (!st->several || work_allows(st->env->source, n->work, stream)) {
-            stack_remove(st, key, n);
-            key_touch(st, key);
-            if (n->work)
-                work_start(n->work, stream);
-            return n;
-        }
-    return NULL;
+    struct lru_node *n = find_allowed(st, key, stream);
+    if (!n)
+        return NULL;
+    stack_remove(st, key, n);
+    if (UNLIKELY(st->index != NULL))
+        index_gone(st, n);
+    key_touch(st, key);
+    if (n->work)
+        work_start(n->work, stream);
+    return n;
 }
 
 /* A block that the source gives. The key counts it already. */
@@ -190,7 +219,7 @@ OUT_OF_LINE int alloc_slow(struct lru *st, const struct tp_req *rq, struct tp_bl
         return rc;
     }
     *near_of(st, rq->size) = (struct lru_near){rq->size, rq->align, key};
-    hand_out(node, rq, out);
+    hand_out_known(st, node, rq, out);
     return TP_OK;
 }
 
@@ -204,7 +233,7 @@ OUT_OF_LINE int alloc_shared(struct lru *st, const struct tp_req *rq, struct tp_
     if (near->size == rq->size && near->align == rq->align)
         node = take_allowed(st, near->key, rq->stream);
     if (node)
-        hand_out(node, rq, out);
+        hand_out_known(st, node, rq, out);
     else
         rc = alloc_slow(st, rq, out);
     tp_lock_drop(&st->lock);
@@ -259,7 +288,11 @@ static int drop_reference(struct lru *st, struct lru_node *node, uint16_t stream
         work_record(st->env->source, node->work, stream);
     if (--node->refs)
         return TP_OK;
+    if (UNLIKELY(st->index != NULL))
+        index_dead(st, node);
     stack_push(st, node->key, node);
+    if (UNLIKELY(st->index != NULL))
+        index_free(st, node);
     return shrink(st);
 }
 
@@ -373,7 +406,7 @@ static int adopt(struct lru *st, tp_addr addr, const struct tp_req *rq, struct t
         return rc;
     }
     struct lru_node *node = node_take(st, key, addr, bytes, rq->stream);
-    hand_out(node, rq, out);
+    hand_out_known(st, node, rq, out);
     return TP_OK;
 }
 
@@ -451,16 +484,39 @@ static int lru_move(void *state, void *thread, tp_addr addr, const struct tp_req
 
 /* ---- reset, trim, usable ---- */
 
+static void free_wholly(struct lru *st, struct lru_node *node)
+{
+    node->refs = 1;
+    drop_reference(st, node, node->work ? node->work->stream : 0);
+}
+
 /* Every live block is freed, oldest node first, on the stream of its allocation. */
 static int lru_reset(void *state)
 {
     struct lru *st = state;
-    struct lru_cursor c = {st->oldest_slab, 0};
-    for (struct lru_node *n; (n = node_next(&c));)
+    uint64_t looks = 0, freed = 0;
+    while (st->index && st->index->live)
+        free_wholly(st, mark_at(tp_tree_first(st->index->live))->node);
+    struct lru_cursor c = {st->index ? NULL : st->oldest_slab, 0};
+    for (struct lru_node *n; (n = node_next(&c)); looks++) {
+        TP_STEP();
         if (n->refs) {
-            n->refs = 1;
-            drop_reference(st, n, n->work ? n->work->stream : 0);
+            free_wholly(st, n);
+            freed++;
         }
+    }
+    if (looks > LRU_LOOK * (1 + freed))
+        index_make(st);
+    return TP_OK;
+}
+
+/* Fences have passed that are not looked for anywhere else. */
+static int lru_sync(void *state, void *thread, uint16_t stream)
+{
+    (void)thread;
+    struct lru *st = state;
+    if (st->index && st->several)
+        index_synced(st, stream);
     return TP_OK;
 }
 
@@ -506,6 +562,7 @@ const struct tp_strategy tp_strategy_lru = {
     .release = lru_release,
     .adopt = lru_adopt,
     .use = lru_use,
+    .sync = lru_sync,
     .reset = lru_reset,
     .trim = lru_trim,
     .usable = lru_usable,

@@ -2,7 +2,7 @@
 #ifndef TP_LRU_CHECK_H
 #define TP_LRU_CHECK_H
 
-#include "alloc/strategies/lru_core.h"
+#include "alloc/strategies/lru_index.h"
 
 /* All nodes in use, in the order of slabs: `for (struct lru_cursor c = {st->oldest_slab, 0}; ...)`.
  */
@@ -107,6 +107,31 @@ static inline const char *check_keys(const struct lru *st, struct lru_sums *sums
     return !broken && stacks != sums->stacks ? "keys are in the order of use once" : broken;
 }
 
+static inline uint64_t index_count(const struct tp_tree_node *n)
+{
+    return n ? 1 + index_count(n->low) + index_count(n->high) : 0;
+}
+
+/* NULL, or what is wrong with the index of so many live and free nodes. */
+static inline const char *index_fault(const struct lru *st, uint64_t live, uint64_t free_nodes)
+{
+    const struct lru_index *ix = st->index;
+    struct lru_cursor c = {st->oldest_slab, 0};
+    if (!ix)
+        return NULL;
+    if (index_count(ix->live) != live || index_count(ix->free) != free_nodes)
+        return "the index counts live and free blocks";
+    for (const struct lru_node *n; (n = node_next(&c));) {
+        const struct lru_mark *m = mark_of(ix, n);
+        if (m->node != n || m->place.number != (n->refs || n->key))
+            return "a block is in the index";
+        if (n->key && !n->refs &&
+            (m->group != group_of(m) || m->key != key_name(n->key->size, n->key->align)))
+            return "a free block is in its group";
+    }
+    return NULL;
+}
+
 static inline const char *check_near(const struct lru *st)
 {
     for (size_t i = 0; i < sizeof st->near / sizeof st->near[0]; i++) {
@@ -130,6 +155,8 @@ static inline int lru_check(void *state, struct tp_err *err)
         broken = check_keys(st, &sums);
     if (!broken)
         broken = check_near(st);
+    if (!broken)
+        broken = index_fault(st, sums.keyed - sums.free_nodes, sums.free_nodes);
     if (!broken && (sums.nodes != st->blocks.count || sums.bytes != st->carved ||
                     st->carved > st->peak_carved))
         broken = "blocks and their bytes are counted";

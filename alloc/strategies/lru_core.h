@@ -62,8 +62,9 @@ struct lru_near {
 
 /* The hot members come first. */
 struct lru {
-    bool shared;           /* by threads or streams: the fast paths are for neither */
+    bool shared;           /* by threads, streams or an index: the fast paths are for none */
     bool several;          /* streams */
+    uint32_t round;        /* enum lru_round */
     struct lru_node *last; /* handed out by the fast path; never NULL */
     uint64_t cached_bytes, cached_blocks, cached_keys;
     uint64_t max_bytes, max_blocks, max_keys; /* UINT64_MAX: no limit */
@@ -79,8 +80,12 @@ struct lru {
     struct lru_node *spare;   /* free nodes */
     struct lru_node *refused; /* by `below` */
     uint64_t carved, peak_carved;
-    uint32_t round; /* enum lru_round */
+    struct lru_index *index; /* NULL: until looking at blocks one by one took long */
 };
+
+/* Where there is an index; see lru_index.h. */
+static void index_slab(struct lru *st, const struct lru_slab *slab);
+static void index_gone(struct lru *st, struct lru_node *node);
 
 /* ---- keys ---- */
 
@@ -245,6 +250,8 @@ static inline int slab_add(struct lru *st)
     }
     *(st->newest_slab ? &st->newest_slab->next : &st->oldest_slab) = slab;
     st->newest_slab = slab;
+    if (__builtin_expect(st->index != NULL, 0))
+        index_slab(st, slab);
     return TP_OK;
 }
 
@@ -326,6 +333,8 @@ static inline bool evict_one(struct lru *st)
         return false;
     struct lru_node *node = key->bottom;
     stack_remove(st, key, node);
+    if (__builtin_expect(st->index != NULL, 0))
+        index_gone(st, node);
     node_give_back(st, node);
     return true;
 }

@@ -8,10 +8,12 @@
  * before it is needed, so that a free never lacks memory.
  *
  * Only instances with several streams have this: with one, order is all there is, and a put waits
- * for the device by itself. Known weakness: a list is searched from its start, for each use. */
+ * for the device by itself. A list is searched from its start; a long one has a bit for each stream
+ * behind it, set while the block is live. */
 #ifndef TP_LRU_STREAMS_H
 #define TP_LRU_STREAMS_H
 
+#include "alloc/steps.h"
 #include "alloc/strategy.h"
 
 #include <string.h>
@@ -25,13 +27,36 @@ struct lru_work {
     bool pending;            /* `freed` was recorded and has not been seen to pass */
 };
 
+enum { WORK_BITS_FROM = 512, WORK_BITS_BYTES = 65536 / 8 };
+
+static inline size_t work_bytes(uint64_t room)
+{
+    return room * sizeof(struct tp_fence) + (room < WORK_BITS_FROM ? 0 : WORK_BITS_BYTES);
+}
+
 static inline void work_fini(const struct tp_env *env, struct lru_work *w)
 {
-    tp_meta_put(env, w->others, w->room * sizeof *w->others);
+    tp_meta_put(env, w->others, work_bytes(w->room));
     *w = (struct lru_work){0};
 }
 
-/* Room for `count` other streams, of which there cannot be more than 65,536. */
+/* The bit of a stream, in *word; NULL: a short list has none. */
+static inline uint64_t *work_bit(const struct lru_work *w, uint16_t stream, uint64_t *bit)
+{
+    *bit = UINT64_C(1) << stream % 64;
+    return w->room < WORK_BITS_FROM ? NULL
+                                    : (uint64_t *)(void *)(w->others + w->room) + stream / 64;
+}
+
+/* Sets or clears the bits of all in the list. */
+static inline void work_bits(const struct lru_work *w, bool set)
+{
+    uint64_t bit, *word;
+    for (uint32_t i = 0; i < w->count && (word = work_bit(w, w->others[i].stream, &bit)); i++)
+        *word = set ? *word | bit : *word & ~bit;
+}
+
+/* Room for `count` other streams of a live block, of which there cannot be more than 65,536. */
 static inline int work_reserve(const struct tp_env *env, struct lru_work *w, uint64_t count)
 {
     uint64_t room = w->room ? w->room : 2;
@@ -41,31 +66,49 @@ static inline int work_reserve(const struct tp_env *env, struct lru_work *w, uin
         return TP_OK;
     while (room < count)
         room *= 2;
-    struct tp_fence *fresh = tp_meta_get(env, room * sizeof *fresh);
+    struct tp_fence *fresh = tp_meta_get(env, work_bytes(room));
     if (!fresh)
         return TP_ENOMEM;
     if (w->count)
         memcpy(fresh, w->others, w->count * sizeof *fresh);
-    tp_meta_put(env, w->others, w->room * sizeof *fresh);
+    tp_meta_put(env, w->others, work_bytes(w->room));
     w->others = fresh;
     w->room = (uint32_t)room;
+    work_bits(w, true);
     return TP_OK;
+}
+
+/* Was the live block used on this stream? */
+static inline bool work_has(const struct lru_work *w, uint16_t stream)
+{
+    uint64_t bit, *word = work_bit(w, stream, &bit);
+    if (word)
+        return *word & bit;
+    for (uint32_t i = 0; i < w->count; i++) {
+        TP_STEP();
+        if (w->others[i].stream == stream)
+            return true;
+    }
+    return false;
 }
 
 /* The block is also used on this stream. There is room. */
 static inline void work_add(struct lru_work *w, uint16_t stream)
 {
-    for (uint32_t i = 0; i < w->count; i++)
-        if (w->others[i].stream == stream)
-            return;
+    uint64_t bit, *word = work_bit(w, stream, &bit);
+    if (work_has(w, stream))
+        return;
     assert(w->count < w->room);
     w->others[w->count++] = (struct tp_fence){.stream = stream};
+    if (word)
+        *word |= bit;
 }
 
 /* The block goes into the cache: fences on every stream that it was used on. */
 static inline void work_record(struct tp_source *source, struct lru_work *w, uint16_t stream)
 {
     uint32_t kept = 0;
+    work_bits(w, false);
     w->stream = stream;
     w->pending = true;
     tp_src_record(source, stream, &w->freed);
@@ -79,11 +122,13 @@ static inline void work_record(struct tp_source *source, struct lru_work *w, uin
 static inline bool work_allows(struct tp_source *source, struct lru_work *w, uint16_t stream)
 {
     bool allows = true;
+    TP_STEP();
     if (w->pending && w->stream != stream) {
         w->pending = !tp_src_done(source, &w->freed);
         allows = !w->pending;
     }
     for (uint32_t i = w->count; i-- > 0;) {
+        TP_STEP();
         if (w->others[i].stream == stream)
             continue;
         if (tp_src_done(source, &w->others[i]))

@@ -12,7 +12,7 @@
 #define TP_STREAM_POOL_RANKS_H
 
 #include "alloc/addr_map.h"
-#include "alloc/strategies/slab.h"
+#include "alloc/strategies/record_slab.h"
 #include "alloc/tree.h"
 
 enum { RANKS_FROM_LANES = 65 };

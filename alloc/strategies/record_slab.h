@@ -1,12 +1,12 @@
-/* Records of one size for a strategy, in chunks of 64.
+/* Records of one size, in chunks of 64.
  *
  *     oldest -> | r | r | - | r | ... |  ->  | r | - | ... |      - : free, linked by its first
  * word
  *
- * A record that was put back is the next one taken. Chunks are kept until the end, so what a pool
- * holds follows its peak. */
-#ifndef TP_SLAB_H
-#define TP_SLAB_H
+ * A record that was put back is the next one taken. Chunks are kept until the end, so what is
+ * held follows their peak. */
+#ifndef TP_RECORD_SLAB_H
+#define TP_RECORD_SLAB_H
 
 #include "alloc/strategy.h"
 

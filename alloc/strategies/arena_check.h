@@ -162,9 +162,9 @@ static inline const char *check_tree(const struct arena *st)
     for (const struct arena_span *s = tree_first(&st->pages.free, 0); s;
          s = tree_next(&st->pages.free, s)) {
         count++;
-        uint32_t low = tp_tree_height(s->node.low), high = tp_tree_height(s->node.high);
-        if (low > high + 1 || high > low + 1)
-            return "the tree is balanced";
+        if ((s->smaller && s->smaller->priority > s->priority) ||
+            (s->greater && s->greater->priority > s->priority))
+            return "the tree is a heap by priority";
     }
     return count == st->pages.free.count ? NULL : "the tree is ordered";
 }

@@ -54,10 +54,15 @@ static inline uint64_t pages_of(uint64_t bytes)
     return bytes / ARENA_PAGE + (bytes % ARENA_PAGE != 0);
 }
 
+static inline bool pages_have_spans(const struct arena_pages *h)
+{
+    return h->spare_count >= 2;
+}
+
 /* After TP_OK the next two spans cannot fail. */
 static inline int pages_reserve_spans(struct arena_pages *h)
 {
-    if (h->spare_count >= 2)
+    if (pages_have_spans(h))
         return TP_OK;
     struct arena_slab *slab = tp_meta_get(h->env, sizeof *slab);
     if (!slab)
@@ -106,13 +111,19 @@ static inline void span_set_free(struct arena_pages *h, struct arena_span *s)
         pages_drop_aligned(h);
 }
 
-static inline void span_set_used(struct arena_pages *h, struct arena_span *s)
+/* For a span that is out of the tree. */
+static inline void span_count_used(struct arena_pages *h, struct arena_span *s)
 {
     h->free_pages -= s->pages;
     h->idle_ranges -= s->pages == s->range->pages;
-    tree_remove(&h->free, s);
     if (__builtin_expect(h->aligned != NULL, 0))
         aligned_remove(h->aligned, s);
+}
+
+static inline void span_set_used(struct arena_pages *h, struct arena_span *s)
+{
+    tree_remove(&h->free, s);
+    span_count_used(h, s);
 }
 
 /* Cuts what lies behind the first `pages` off, as a span that is in no list; needs a spare. */
@@ -208,16 +219,35 @@ static inline struct arena_span *pages_find(struct arena_pages *h, uint64_t page
     return pages_search_all(h, s, pages, align);
 }
 
-/* Takes the best fit out of the tree. TP_EOOM: nothing fits. */
-static inline int pages_take(struct arena_pages *h, uint64_t pages, uint64_t align,
-                             enum arena_span_state state, struct arena_span **out)
+/* The best fit leaves the tree, when there are spares for what is left of it. Mostly there are, and
+ * any place will do: then one way down is enough. TP_EOOM: nothing fits. */
+static inline int pages_take_out(struct arena_pages *h, uint64_t pages, uint64_t align,
+                                 struct arena_span **out)
 {
-    struct arena_span *s = pages_find(h, pages, align);
+    struct arena_span *s;
+    if (__builtin_expect(align <= ARENA_PAGE && pages_have_spans(h), 1)) {
+        s = *out = tree_take_first(&h->free, pages);
+        if (s)
+            span_count_used(h, s);
+        return s ? TP_OK : TP_EOOM;
+    }
+    s = *out = pages_find(h, pages, align);
     if (!s)
         return TP_EOOM;
     if (pages_reserve_spans(h))
         return TP_ENOMEM;
     span_set_used(h, s);
+    return TP_OK;
+}
+
+/* Takes the best fit. TP_EOOM: nothing fits. */
+static inline int pages_take(struct arena_pages *h, uint64_t pages, uint64_t align,
+                             enum arena_span_state state, struct arena_span **out)
+{
+    struct arena_span *s;
+    int rc = pages_take_out(h, pages, align, &s);
+    if (rc)
+        return rc;
     uint64_t skip = span_skip(s, pages, align);
     if (skip) {
         struct arena_span *head = s;

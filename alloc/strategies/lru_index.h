@@ -62,9 +62,9 @@ struct lru_index {
     struct tp_tree_node *live, *free;
     struct tp_addr_map marks; /* struct lru_node * -> struct lru_mark * */
     struct slab mark_records, fence_records;
-    struct lru_lane *lanes;     /* by stream; NULL with one */
-    struct lru_link busy, all;  /* lanes with fences; fences */
-    uint64_t numbers, age;      /* given last */
+    struct lru_lane *lanes;    /* by stream; NULL with one */
+    struct lru_link busy, all; /* lanes with fences; fences */
+    uint64_t numbers, age;     /* given last */
 };
 
 /* ---- links ---- */

@@ -76,7 +76,8 @@ struct shelf {
     struct lane *lane;
     struct shelf *before, *next; /* of the same bin */
     uint64_t bin;                /* which bin it was, from 1 */
-    uint32_t stream;
+    uint16_t stream;
+    bool waits;      /* it was filed under a held block */
     uint32_t blocks; /* whose `shelf` this is, and one that is about to be */
 };
 
@@ -253,9 +254,18 @@ POOL_RARE void pool_rank_shelf(struct pool *st, struct shelf *s)
         return;
     struct rank to = {.bin = s->bin, .oldest = b ? b->age : 0};
     to.late = to.oldest > rank_synced(st->ranks, s->stream);
-    struct rank held = {.bin = s->bin, .oldest = s->held.oldest ? s->held.oldest->age : 0};
-    if (!rank_file(st->ranks, RANK_SHELF, s, to) ||
-        (st->cross_stream == CROSS_WAIT && !rank_file(st->ranks, RANK_HELD, s, held)))
+    if (!rank_file(st->ranks, RANK_SHELF, s, to))
+        pool_drop_ranks(st);
+}
+
+/* The oldest held block is another one: not needed where it is gone, which whoever asks sees. */
+POOL_RARE void pool_rank_held(struct pool *st, struct shelf *s)
+{
+    if (!st->ranks || st->cross_stream != CROSS_WAIT)
+        return;
+    struct rank to = {.bin = s->bin, .oldest = s->held.oldest ? s->held.oldest->age : 0};
+    s->waits = true;
+    if (!rank_file(st->ranks, RANK_HELD, s, to))
         pool_drop_ranks(st);
 }
 
@@ -334,7 +344,7 @@ static inline void shelf_release(struct pool *st, struct shelf *s)
     if (--s->blocks)
         return;
     assert(!s->ready.newest && !s->held.newest);
-    struct shelf **recent = &st->recent[recent_index(s->key, (uint16_t)s->stream)];
+    struct shelf **recent = &st->recent[recent_index(s->key, s->stream)];
     if (*recent == s)
         *recent = NULL;
     tp_addr_map_remove(&st->beside, shelf_name(s->bin, s->stream), NULL);
@@ -348,7 +358,8 @@ static inline void shelf_release(struct pool *st, struct shelf *s)
         s->next->before = s->before;
     if (__builtin_expect(st->ranks != NULL, 0)) {
         rank_forget(st->ranks, RANK_SHELF, s);
-        rank_forget(st->ranks, RANK_HELD, s);
+        if (s->waits)
+            rank_forget(st->ranks, RANK_HELD, s);
     }
     slab_give(&st->shelves, s);
 }

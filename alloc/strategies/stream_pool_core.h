@@ -8,6 +8,8 @@
 
 #include "alloc/strategies/stream_pool_bins.h"
 
+enum { POOL_FEW_SHELVES = 16 };
+
 /* A fence without a serial was never recorded: its stream was seen to be past it. */
 static inline bool pool_passed(const struct pool *st, const struct tp_fence *f)
 {
@@ -90,6 +92,8 @@ static inline __attribute__((always_inline)) void pool_cache(struct pool *st, st
     if (st->eager && __builtin_expect(st->ranks != NULL, 0)) {
         pool_rank_shelf(st, shelf);
         pool_rank_lane(st, shelf->lane);
+        if (shelf->held.oldest == b)
+            pool_rank_held(st, shelf);
     }
 }
 
@@ -193,9 +197,10 @@ POOL_RARE void pool_make_ranks(struct pool *st)
             bool uses = b->state == BLOCK_LIVE || b->state == BLOCK_HELD;
             for (const struct use *u = uses ? b->uses : NULL; u; u = u->next)
                 pool_rank_use(st, u);
-            if ((b->state == BLOCK_READY && b->shelf->ready.oldest == b) ||
-                (b->state == BLOCK_HELD && b->shelf->held.oldest == b))
+            if (b->state == BLOCK_READY && b->shelf->ready.oldest == b)
                 pool_rank_shelf(st, b->shelf);
+            if (b->state == BLOCK_HELD && b->shelf->held.oldest == b)
+                pool_rank_held(st, b->shelf);
         }
     for (struct lane *lane = st->lanes; lane && st->ranks; lane = lane->next) {
         const struct block *b = lane->newest;
@@ -497,7 +502,11 @@ POOL_RARE struct block *pool_first_of_bin(struct pool *st, enum rank_of of, uint
         struct block *b = of == RANK_HELD ? s->held.oldest : s->ready.oldest;
         if (b && b->age == e->oldest)
             return b;
-        pool_rank_shelf(st, s); /* a hit took what it was filed under */
+        /* what it was filed under was taken */
+        if (of == RANK_HELD)
+            pool_rank_held(st, s);
+        else
+            pool_rank_shelf(st, s);
     }
     return NULL;
 }
@@ -520,16 +529,21 @@ static inline struct block *block_older(struct block *a, struct block *b)
     return !a || (b && b->age < a->age) ? b : a;
 }
 
-/* The oldest cached block of a bin, whatever its fences say; NULL: none. */
+/* The oldest cached block of a bin, whatever its fences say; NULL: none. A few shelves are looked
+ * at one by one in any case. */
 POOL_RARE struct block *pool_oldest_of_bin(struct pool *st, const struct shelf *bin)
 {
-    struct block *best = pool_first_of_bin(st, RANK_HELD, bin->bin, 0);
-    for (uint64_t late = 0; late < 2; late++)
-        best = block_older(best, pool_first_of_bin(st, RANK_SHELF, bin->bin, late));
-    for (const struct shelf *s = st->ranks ? NULL : bin; s; s = s->next) {
+    struct block *best = NULL;
+    const struct shelf *s = bin;
+    for (unsigned n = 0; s && (n < POOL_FEW_SHELVES || !st->ranks); s = s->next, n++) {
         TP_STEP();
         best = block_older(block_older(best, s->ready.oldest), s->held.oldest);
     }
+    for (uint64_t late = 0; s && late < 2; late++)
+        best = block_older(best, pool_first_of_bin(st, RANK_SHELF, bin->bin, late));
+    best = s ? block_older(best, pool_first_of_bin(st, RANK_HELD, bin->bin, 0)) : best;
+    for (; s && !st->ranks; s = s->next) /* there was no memory for them */
+        best = block_older(block_older(best, s->ready.oldest), s->held.oldest);
     return best;
 }
 

@@ -285,11 +285,9 @@ static void without_memory_for_the_index(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(misses),
-                                       cmocka_unit_test(further_streams),
-                                       cmocka_unit_test(resets),
-                                       cmocka_unit_test(the_same_decisions),
-                                       cmocka_unit_test(without_memory_for_the_index)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(misses), cmocka_unit_test(further_streams), cmocka_unit_test(resets),
+        cmocka_unit_test(the_same_decisions), cmocka_unit_test(without_memory_for_the_index)};
     unordered = tp_source_virtual;
     unordered.flags &= ~(uint32_t)TP_SRC_ORDERED;
     return cmocka_run_group_tests(tests, NULL, NULL);

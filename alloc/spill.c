@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIRST_ROOM 1024
+#define FIRST_ROOM 64
 
 void tp_spill_init(struct tp_spill *l, size_t item, size_t limit)
 {
@@ -18,26 +18,37 @@ void tp_spill_init(struct tp_spill *l, size_t item, size_t limit)
 void tp_spill_release(struct tp_spill *l)
 {
     free(l->items);
+    tp_budget_change(l->budget, l->room * l->item, 0);
     if (l->item && l->fd >= 0)
         close(l->fd);
     *l = (struct tp_spill){.fd = -1};
 }
 
+/* What is in memory goes to the file. */
+static int spill(struct tp_spill *l, struct tp_err *err)
+{
+    int rc = l->fd < 0 ? tp_spool_open(&l->fd, err) : TP_OK;
+    if (rc == TP_OK)
+        rc = tp_spool_write(l->fd, l->items, l->count * l->item, l->written * l->item, err);
+    if (rc != TP_OK)
+        return rc;
+    l->written += l->count;
+    l->count = 0;
+    return TP_OK;
+}
+
 static int make_room(struct tp_spill *l, struct tp_err *err)
 {
-    int rc = TP_OK;
-    if (l->room * l->item >= l->limit && l->room > 0) {
-        if (l->fd < 0)
-            rc = tp_spool_open(&l->fd, err);
-        if (rc == TP_OK)
-            rc = tp_spool_write(l->fd, l->items, l->count * l->item, l->written * l->item, err);
-        if (rc != TP_OK)
-            return rc;
-        l->written += l->count;
-        l->count = 0;
-        return TP_OK;
-    }
     size_t room = l->room ? 2 * l->room : FIRST_ROOM;
+    bool may_grow = l->room == 0 || l->room * l->item < l->limit;
+    if (!may_grow || !tp_budget_change(l->budget, l->room * l->item, room * l->item)) {
+        if (l->room)
+            return spill(l, err);
+        return tp_hint(
+            err,
+            tp_fail(err, TP_EINPUT, "the events do not fit into the memory that reading may take"),
+            "--max-memory=SIZE allows more");
+    }
     unsigned char *items = realloc(l->items, room * l->item);
     if (!items)
         return tp_fail(err, TP_ENOMEM, "out of memory for a list of events");

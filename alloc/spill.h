@@ -3,6 +3,7 @@
 #ifndef TP_SPILL_H
 #define TP_SPILL_H
 
+#include "alloc/budget.h"
 #include "alloc/err.h"
 
 #include <stddef.h>
@@ -13,8 +14,9 @@ struct tp_spill {
     size_t limit;         /* bytes kept in memory */
     unsigned char *items; /* those behind what is in the file */
     size_t count, room;
-    uint64_t written; /* items in the file */
-    int fd;           /* -1: none */
+    uint64_t written;         /* items in the file */
+    int fd;                   /* -1: none */
+    struct tp_budget *budget; /* of what is in memory; NULL: it is not counted */
 };
 
 void tp_spill_init(struct tp_spill *l, size_t item, size_t limit);

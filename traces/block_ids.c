@@ -5,9 +5,9 @@
  * Known weakness: addresses are never forgotten, about 50 bytes for each that ever occurs. */
 #include "traces/block_ids.h"
 
-void tp_block_ids_init(struct tp_block_ids *b, uint64_t max_memory)
+void tp_block_ids_init(struct tp_block_ids *b, struct tp_budget *budget)
 {
-    *b = (struct tp_block_ids){.max_memory = max_memory};
+    *b = (struct tp_block_ids){.budget = budget};
     tp_id_map_seed(&b->addresses);
     tp_id_map_seed(&b->blocks);
 }
@@ -16,6 +16,8 @@ void tp_block_ids_release(struct tp_block_ids *b)
 {
     tp_id_map_release(&b->addresses);
     tp_id_map_release(&b->blocks);
+    tp_budget_change(b->budget, b->counted, 0);
+    b->counted = 0;
 }
 
 static int64_t key_of(uint32_t space, uint32_t number)
@@ -45,11 +47,12 @@ int tp_block_ids_fresh(struct tp_block_ids *b, int64_t *id, struct tp_err *err)
     return TP_OK;
 }
 
-static int check_memory(const struct tp_block_ids *b, struct tp_err *err)
+static int check_memory(struct tp_block_ids *b, struct tp_err *err)
 {
-    /* a map that grows holds the old and the new table for a moment */
-    uint64_t places = b->addresses.places + b->blocks.places;
-    if (2 * places * sizeof(struct tp_id_entry) <= b->max_memory)
+    uint64_t next = tp_id_map_next_bytes(&b->addresses) + tp_id_map_next_bytes(&b->blocks);
+    bool fits = tp_budget_change(b->budget, b->counted, next);
+    b->counted = fits ? next : b->counted;
+    if (fits)
         return TP_OK;
     int rc = tp_fail(err, TP_EINPUT, "too many addresses for the memory that reading may take");
     return tp_hint(err, rc, "--max-memory=SIZE allows more");

@@ -3,6 +3,7 @@
 #ifndef TP_BLOCK_IDS_H
 #define TP_BLOCK_IDS_H
 
+#include "alloc/budget.h"
 #include "alloc/err.h"
 #include "traces/id_map.h"
 
@@ -13,11 +14,12 @@ enum tp_block_state { TP_BLOCK_NEVER_SEEN, TP_BLOCK_GONE, TP_BLOCK_LIVE };
 struct tp_block_ids {
     struct tp_id_map addresses; /* address -> dense number */
     struct tp_id_map blocks;    /* (space, that number) -> id; refs 1: gone, 2: live */
-    uint64_t max_memory;        /* bytes */
+    struct tp_budget *budget;   /* of what reading may take */
+    uint64_t counted;           /* there */
     uint32_t last;              /* id given */
 };
 
-void tp_block_ids_init(struct tp_block_ids *b, uint64_t max_memory);
+void tp_block_ids_init(struct tp_block_ids *b, struct tp_budget *budget);
 void tp_block_ids_release(struct tp_block_ids *b);
 
 /* What is at an address; *id is that of the block, live or gone. */
@@ -28,7 +30,7 @@ enum tp_block_state tp_block_ids_look(const struct tp_block_ids *b, uint32_t spa
 int tp_block_ids_fresh(struct tp_block_ids *b, int64_t *id, struct tp_err *err);
 
 /* From now on the block `id` is at the address, whatever was there. TP_EINPUT: too many addresses
- * for max_memory. */
+ * for what reading may take. */
 int tp_block_ids_bind(struct tp_block_ids *b, uint32_t space, uint64_t address, int64_t id,
                       struct tp_err *err);
 

@@ -59,4 +59,12 @@ struct tp_event_sink {
 extern const char *const tp_note_names[TP_NOTE_COUNT];
 enum tp_note tp_note_find(const char *name);
 
+/* These belong to no thread. One that has no index yet gets none from them: it may never allocate,
+ * and a program must not depend on who set a mark. */
+static inline bool tp_event_of_no_thread(const struct tp_event *ev)
+{
+    return ev->op == TP_EV_SYNC || ev->op == TP_EV_RESET || ev->op == TP_EV_TRIM ||
+           ev->op == TP_EV_MARK || ev->op == TP_EV_NOTE || ev->op == TP_EV_INITIAL;
+}
+
 #endif

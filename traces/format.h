@@ -80,6 +80,7 @@ struct tp_reading {
     struct tp_recorded *recorded; /* ground truth, empty at first */
     struct tp_places *places;     /* empty at first; what is set outlives the call */
     const struct tp_read_opts *opts;
+    struct tp_budget *budget; /* NULL: nothing is counted */
 };
 
 struct tp_format {

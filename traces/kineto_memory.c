@@ -52,6 +52,7 @@ struct builder {
 void tp_kineto_release(struct tp_kineto_memory *m)
 {
     free(m->events);
+    tp_budget_change(m->reading->budget, m->room * sizeof *m->events, 0);
     m->events = NULL;
     m->count = m->room = 0;
 }
@@ -61,17 +62,22 @@ static int no_memory(const struct tp_kineto_memory *m, struct tp_err *err)
     return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(m->reading->in));
 }
 
+static int too_many(const struct tp_kineto_memory *m, size_t count, struct tp_err *err)
+{
+    int rc = tp_fail(err, TP_EINPUT,
+                     "%s: more than %zu memory events do not fit into the memory that "
+                     "reading may take",
+                     tp_input_name(m->reading->in), count);
+    return tp_hint(err, rc, "--max-memory=SIZE allows more");
+}
+
 int tp_kineto_add(struct tp_kineto_memory *m, const struct tp_kineto_event *ev, struct tp_err *err)
 {
     if (m->count == m->room) {
         size_t room = m->room ? 2 * m->room : 1024;
-        if (room * sizeof *m->events > tp_max_memory(m->reading->opts) / 2) {
-            int rc = tp_fail(err, TP_EINPUT,
-                             "%s: more than %zu memory events do not fit into the memory that "
-                             "reading may take",
-                             tp_input_name(m->reading->in), m->count);
-            return tp_hint(err, rc, "--max-memory=SIZE allows more");
-        }
+        if (!tp_budget_change(m->reading->budget, m->room * sizeof *m->events,
+                              room * sizeof *m->events))
+            return too_many(m, m->count, err);
         struct tp_kineto_event *events = realloc(m->events, room * sizeof *events);
         if (!events)
             return no_memory(m, err);
@@ -181,6 +187,9 @@ static int push(struct builder *b, uint32_t space, uint64_t size, uint32_t id, s
         index = ++b->node_count;
     } else {
         uint32_t room = b->node_room ? 2 * b->node_room : 1024;
+        if (!tp_budget_change(b->memory->reading->budget, b->node_room * sizeof(struct node),
+                              room * sizeof(struct node)))
+            return too_many(b->memory, b->node_count, err);
         struct node *nodes = realloc(b->nodes, room * sizeof *nodes);
         if (!nodes)
             return no_memory(b->memory, err);
@@ -444,9 +453,8 @@ static int build(struct builder *b, struct tp_err *err)
 int tp_kineto_lower(struct tp_kineto_memory *m, struct tp_err *err)
 {
     struct builder b = {.memory = m};
-    uint64_t share = tp_max_memory(m->reading->opts) / 4;
-    tp_block_ids_init(&b.blocks, share);
-    tp_block_ids_init(&b.sizes, share);
+    tp_block_ids_init(&b.blocks, m->reading->budget);
+    tp_block_ids_init(&b.sizes, m->reading->budget);
     tp_id_map_seed(&b.device_map);
     sort(m);
     int rc = build(&b, err);
@@ -455,6 +463,7 @@ int tp_kineto_lower(struct tp_kineto_memory *m, struct tp_err *err)
     tp_block_ids_release(&b.sizes);
     tp_id_map_release(&b.device_map);
     free(b.devices);
+    tp_budget_change(m->reading->budget, b.node_room * sizeof *b.nodes, 0);
     free(b.nodes);
     return rc;
 }

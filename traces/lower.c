@@ -32,6 +32,8 @@ struct tp_lower {
     struct tp_threads threads;
     struct tp_streams streams;
     const uint64_t *beside; /* bytes that the reader holds; NULL: none to speak of */
+    struct tp_budget own;   /* where cfg has none */
+    uint64_t counted;       /* bytes, in cfg.budget */
     uint64_t dropped;       /* by drop_initial */
     uint32_t unasked;       /* events; every ASK_AFTER-th looks up */
     uint64_t count;         /* events taken, the current one included */
@@ -118,6 +120,8 @@ int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct t
     lo->path = cfg->path;
     lo->strict = cfg->strict;
     lo->cfg = *cfg;
+    lo->own.limit = cfg->max_memory;
+    lo->cfg.budget = cfg->budget ? cfg->budget : &lo->own;
     lo->kind = TP_KIND_HOST;
     tp_objects_init(&lo->objects);
     tp_threads_init(&lo->threads);
@@ -135,6 +139,7 @@ void tp_lower_free(struct tp_lower *lo)
 {
     if (!lo)
         return;
+    tp_budget_change(lo->cfg.budget, lo->counted, 0);
     tp_builder_free(lo->builder);
     tp_hash_free(lo->hash);
     tp_objects_release(&lo->objects);
@@ -240,14 +245,6 @@ static int take_time(struct tp_lower *lo, const struct tp_event *ev, struct tp_e
     return TP_OK;
 }
 
-/* These belong to no thread. One that has no index yet gets none from them: it may never allocate,
- * and a program must not depend on who set a mark. */
-static bool of_no_thread(const struct tp_event *ev)
-{
-    return ev->op == TP_EV_SYNC || ev->op == TP_EV_RESET || ev->op == TP_EV_TRIM ||
-           ev->op == TP_EV_MARK || ev->op == TP_EV_NOTE || ev->op == TP_EV_INITIAL;
-}
-
 static int resolve(struct tp_lower *lo, struct context *cx)
 {
     const struct tp_event *ev = cx->ev;
@@ -265,7 +262,7 @@ static int resolve(struct tp_lower *lo, struct context *cx)
 static int resolve_thread(struct tp_lower *lo, struct context *cx)
 {
     const struct tp_event *ev = cx->ev;
-    if (of_no_thread(ev) && !tp_threads_known(&lo->threads, ev->thread))
+    if (tp_event_of_no_thread(ev) && !tp_threads_known(&lo->threads, ev->thread))
         return TP_OK;
     return placed(lo, ev, tp_threads_index(&lo->threads, ev->thread, &cx->thread, cx->err),
                   cx->err);
@@ -345,12 +342,14 @@ static int take_align(const struct tp_lower *lo, const struct context *cx, uint8
 }
 
 /* Before another object lives: hostile traces must not take all memory. */
-static int check_memory(const struct tp_lower *lo, const struct context *cx)
+static int check_memory(struct tp_lower *lo, const struct context *cx)
 {
     uint64_t held = tp_objects_next_bytes(&lo->objects) + tp_builder_next_bytes(lo->builder);
     held += lo->beside ? *lo->beside : 0;
-    if (!lo->cfg.max_memory || held <= lo->cfg.max_memory)
+    if (tp_budget_change(lo->cfg.budget, lo->counted, held)) {
+        lo->counted = held;
         return TP_OK;
+    }
     char number[TP_GROUPED];
     int rc = refuse(lo, cx->ev, cx->err,
                     ": %s objects are live at once, more than the memory for reading holds",

@@ -6,6 +6,7 @@
 #ifndef TP_LOWER_H
 #define TP_LOWER_H
 
+#include "alloc/budget.h"
 #include "traces/event.h"
 
 enum tp_strictness {
@@ -39,9 +40,10 @@ struct tp_input;
 struct tp_lower_cfg {
     const char *path; /* for messages; borrowed for the lifetime of the lowering */
     bool strict;
-    uint64_t memory_limit;           /* of the program; 0 = default */
-    uint64_t event_limit;            /* events to take; 0 = all */
-    uint64_t max_memory;             /* bytes, of all that is held; 0 = no limit */
+    uint64_t memory_limit;    /* of the program; 0 = default */
+    uint64_t event_limit;     /* events to take; 0 = all */
+    uint64_t max_memory;      /* bytes, of all that is held; 0 = no limit */
+    struct tp_budget *budget; /* shared with the reader; NULL: max_memory is the lowering's */
     int (*stop)(struct tp_err *err); /* asked from time to time; its status refuses an event */
     const struct tp_input *input;    /* read from, for what a program may take; NULL: not limited */
     bool drop_initial;    /* leave out what was live when recording began, and all that becomes of

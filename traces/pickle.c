@@ -56,6 +56,11 @@ void tp_pickle_free(struct tp_pickle *p)
     free(p);
 }
 
+void tp_pickle_count(struct tp_pickle *p, struct tp_budget *budget)
+{
+    p->memo.budget = budget;
+}
+
 unsigned tp_pickle_protocol(const struct tp_pickle *p)
 {
     return p->protocol;
@@ -69,6 +74,7 @@ const char *tp_pickle_text(const struct tp_pickle *p, uint16_t word)
 void tp_pickle_take_memo(struct tp_pickle *p, struct tp_memo *out)
 {
     *out = p->memo;
+    out->budget = NULL; /* which it may outlive; it stays counted */
     tp_memo_init(&p->memo, out->limit);
 }
 

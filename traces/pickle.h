@@ -74,6 +74,9 @@ int tp_pickle_new(struct tp_input *in, const struct tp_pickle_schema *schema, vo
                   uint64_t limit, struct tp_pickle **out, struct tp_err *err);
 void tp_pickle_free(struct tp_pickle *p); /* NULL is fine */
 
+/* The memo counts there from now on; before anything is read. */
+void tp_pickle_count(struct tp_pickle *p, struct tp_budget *budget);
+
 /* To the end of the pickle; bytes behind it are left alone. TP_EINPUT: "x: byte 41: GLOBAL a.b
  * would run code; refused". */
 int tp_pickle_read(struct tp_pickle *p, struct tp_err *err);

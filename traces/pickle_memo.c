@@ -137,21 +137,34 @@ void tp_memo_init(struct tp_memo *m, uint64_t limit)
 
 void tp_memo_release(struct tp_memo *m)
 {
+    tp_budget_change(m->budget, m->counted, 0);
     free(m->cells);
     free(m->places);
     *m = (struct tp_memo){0};
+}
+
+/* False: places took more than is left. */
+static bool count_rooms(struct tp_memo *m)
+{
+    uint64_t held = m->room * sizeof *m->cells + m->place_room * sizeof *m->places;
+    bool fits = tp_budget_change(m->budget, m->counted, held);
+    m->counted = fits ? held : m->counted;
+    return fits;
 }
 
 static bool reach_cell(struct tp_memo *m, size_t index)
 {
     if (index < m->room)
         return true;
-    size_t most = (size_t)(m->limit / sizeof *m->cells);
-    uint16_t *cells = tp_grown(m->cells, &m->room, index + 1, most, sizeof *cells);
+    const uint64_t places = m->place_room * sizeof *m->places;
+    uint64_t most = tp_budget_most(m->budget, m->counted);
+    most = most > places ? most - places : 0;
+    most = (most < m->limit ? most : m->limit) / sizeof *m->cells;
+    uint16_t *cells = tp_grown(m->cells, &m->room, index + 1, (size_t)most, sizeof *cells);
     if (!cells)
         return false;
     m->cells = cells;
-    return true;
+    return count_rooms(m);
 }
 
 static bool keep_place(struct tp_memo *m, uint64_t offset)
@@ -162,6 +175,8 @@ static bool keep_place(struct tp_memo *m, uint64_t offset)
         if (!places)
             return false;
         m->places = places;
+        if (!count_rooms(m))
+            return false;
         m->places[0] = 0;
     }
     m->places[index] = offset;

@@ -9,6 +9,7 @@
 #ifndef TP_PICKLE_MEMO_H
 #define TP_PICKLE_MEMO_H
 
+#include "alloc/budget.h"
 #include "alloc/err.h"
 
 #include <stdbool.h>
@@ -47,6 +48,8 @@ struct tp_memo {
     size_t place_room;
     bool in_order; /* all entries were made in the order of their indices */
     uint64_t limit;
+    struct tp_budget *budget; /* of cells and places; NULL: they are not counted */
+    uint64_t counted;         /* there */
 };
 
 int tp_words_init(struct tp_words *w, const char *const *known, struct tp_err *err);

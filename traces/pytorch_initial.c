@@ -18,6 +18,7 @@ struct search {
     const struct tp_pytorch *snapshot;
     enum tp_pytorch_action freeing;
     struct tp_id_map seen; /* addresses of one device; the index is LIVE or GONE */
+    uint64_t counted;      /* bytes of it, of what reading may take */
     struct tp_pytorch_blocks *out;
 };
 
@@ -38,8 +39,10 @@ static int see(struct search *f, uint64_t address, uint32_t state, bool *first, 
         entry->index = state;
         return TP_OK;
     }
-    if (f->seen.places * sizeof *entry > tp_max_memory(r->opts))
+    uint64_t next = tp_id_map_next_bytes(&f->seen);
+    if (!tp_budget_change(r->budget, f->counted, next))
         return too_many(f, err);
+    f->counted = next;
     if (!tp_id_map_put(&f->seen, (int64_t)address, state))
         return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(r->in));
     return TP_OK;
@@ -117,6 +120,7 @@ int tp_pytorch_initial(const struct tp_pytorch *s, const bool *taken,
         if (rc == TP_OK)
             rc = of_the_end(&f, device, err);
         tp_id_map_release(&f.seen);
+        tp_budget_change(s->reading->budget, f.counted, 0);
     }
     if (rc == TP_OK && out->count > 1)
         qsort(out->items, out->count, sizeof *out->items, by_place);

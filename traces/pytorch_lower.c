@@ -512,6 +512,6 @@ int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, str
     free(l.cursors);
     free(l.heads);
     free(l.moments);
-    free(l.initial.items);
+    tp_pytorch_free_blocks(s->reading, &l.initial);
     return rc;
 }

@@ -226,7 +226,7 @@ int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *t
 {
     if (to->count == to->room) {
         size_t room = to->room ? 2 * to->room : 256;
-        if (room * sizeof *to->items > tp_max_memory(r->opts))
+        if (!tp_budget_change(r->budget, to->room * sizeof *to->items, room * sizeof *to->items))
             return too_many(r, "blocks", err);
         struct tp_pytorch_block *items = realloc(to->items, room * sizeof *items);
         if (!items)
@@ -236,6 +236,13 @@ int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *t
     }
     to->items[to->count++] = *block;
     return TP_OK;
+}
+
+void tp_pytorch_free_blocks(const struct tp_reading *r, struct tp_pytorch_blocks *blocks)
+{
+    tp_budget_change(r->budget, blocks->room * sizeof *blocks->items, 0);
+    free(blocks->items);
+    *blocks = (struct tp_pytorch_blocks){0};
 }
 
 /* Bytes of the pages that lie in [begin, end) as a whole; pages count from the segment's beginning.
@@ -395,8 +402,11 @@ static int end_event(struct tp_pytorch *s, struct tp_err *err)
     if (action >= ALLOC && action <= SNAPSHOT)
         ev.action = (uint8_t)(action - ALLOC);
     int rc = check_event(s, &ev, err);
-    if (rc == TP_OK)
-        rc = tp_spill_add(&s->events, &ev, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = tp_spill_add(&s->events, &ev, err);
+    if (rc == TP_EINPUT)
+        rc = tp_prefix(err, rc, "%s", tp_input_name(s->reading->in));
     if (rc == TP_OK)
         count_event(s, &ev);
     return rc;
@@ -410,7 +420,8 @@ static int end_annotation(struct tp_pytorch *s, struct tp_err *err)
         return missing(s, ROLE_ANNOTATION, has(v, TIME) ? STAGE : TIME, err);
     if (s->annotation_count == s->annotation_room) {
         size_t room = s->annotation_room ? 2 * s->annotation_room : 64;
-        if (room * sizeof *s->annotations > tp_max_memory(s->reading->opts))
+        if (!tp_budget_change(s->reading->budget, s->annotation_room * sizeof *s->annotations,
+                              room * sizeof *s->annotations))
             return too_many(s->reading, "annotations", err);
         struct tp_pytorch_annotation *more = realloc(s->annotations, room * sizeof *more);
         if (!more)
@@ -479,8 +490,13 @@ static const struct tp_pickle_schema schema = {
 int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err)
 {
     const struct tp_reading *r = s->reading;
-    tp_spill_init(&s->events, sizeof(struct tp_pytorch_event), EVENTS_IN_MEMORY);
+    size_t share = (size_t)(tp_max_memory(r->opts) / 4);
+    tp_spill_init(&s->events, sizeof(struct tp_pytorch_event),
+                  share < EVENTS_IN_MEMORY ? share : EVENTS_IN_MEMORY);
+    s->events.budget = r->budget;
     int rc = tp_pickle_new(r->in, &schema, s, tp_max_memory(r->opts), &s->pickle, err);
+    if (rc == TP_OK)
+        tp_pickle_count(s->pickle, r->budget);
     if (rc == TP_OK)
         rc = tp_pickle_read(s->pickle, err);
     if (rc != TP_OK)
@@ -497,8 +513,9 @@ void tp_pytorch_release(struct tp_pytorch *s)
 {
     tp_pickle_free(s->pickle);
     tp_spill_release(&s->events);
-    free(s->blocks.items);
-    free(s->spans.items);
+    tp_pytorch_free_blocks(s->reading, &s->blocks);
+    tp_pytorch_free_blocks(s->reading, &s->spans);
+    tp_budget_change(s->reading->budget, s->annotation_room * sizeof *s->annotations, 0);
     free(s->annotations);
 }
 

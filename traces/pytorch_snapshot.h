@@ -87,6 +87,7 @@ int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err);
 void tp_pytorch_release(struct tp_pytorch *s);
 
 /* TP_EINPUT: too many for the memory that reading may take. */
+void tp_pytorch_free_blocks(const struct tp_reading *r, struct tp_pytorch_blocks *blocks);
 int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *to,
                          const struct tp_pytorch_block *block, struct tp_err *err);
 

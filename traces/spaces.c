@@ -34,6 +34,13 @@ static int too_many(const struct tp_spaces *sp, const char *what, struct tp_err 
     return tp_hint(err, rc, "--max-memory=SIZE allows more");
 }
 
+static bool count_more(struct tp_spaces *sp, uint64_t bytes)
+{
+    bool fits = tp_budget_change(sp->reading->budget, sp->counted, sp->counted + bytes);
+    sp->counted += fits ? bytes : 0;
+    return fits;
+}
+
 int tp_spaces_new(const struct tp_reading *r, struct tp_spaces **out, struct tp_err *err)
 {
     struct tp_spaces *sp = calloc(1, sizeof *sp);
@@ -67,6 +74,7 @@ void tp_spaces_free(struct tp_spaces *sp)
     free(sp->spaces);
     free(sp->marks);
     free(sp->records);
+    tp_budget_change(sp->reading->budget, sp->counted, 0);
     free(sp);
 }
 
@@ -75,7 +83,8 @@ int tp_spaces_define(struct tp_spaces *sp, const char *name, enum tp_kind kind, 
 {
     if (sp->space_count == sp->space_room) {
         uint32_t room = sp->space_room ? 2 * sp->space_room : 16;
-        if (room * (sizeof *sp->spaces + NAME_KEPT) > tp_max_memory(sp->reading->opts))
+        const uint64_t each = sizeof *sp->spaces + NAME_KEPT;
+        if (!count_more(sp, (room - sp->space_room) * each))
             return too_many(sp, "memory spaces", err);
         struct tp_space *spaces = realloc(sp->spaces, room * sizeof *spaces);
         if (!spaces)
@@ -113,8 +122,10 @@ static int make_room(struct tp_spaces *sp, struct tp_err *err)
         return TP_OK;
     if (sp->room == sp->room_max)
         return flush(sp, err);
-    size_t room = sp->room ? 2 * sp->room : 1024;
+    size_t room = sp->room ? 2 * sp->room : 64;
     room = room < sp->room_max ? room : sp->room_max;
+    if (!count_more(sp, (room - sp->room) * sizeof *sp->records))
+        return sp->count ? flush(sp, err) : too_many(sp, "records", err);
     struct tp_space_record *records = realloc(sp->records, room * sizeof *records);
     if (!records)
         return tp_spaces_no_memory(sp, err);
@@ -133,7 +144,7 @@ static int keep_mark(struct tp_spaces *sp, const char *name, uint64_t *index, st
     }
     if (sp->mark_count == sp->mark_room) {
         size_t room = sp->mark_room ? 2 * sp->mark_room : 64;
-        if (room * (sizeof(char *) + MARK_KEPT) > tp_max_memory(sp->reading->opts))
+        if (!count_more(sp, (room - sp->mark_room) * (sizeof(char *) + MARK_KEPT)))
             return too_many(sp, "marks", err);
         char **marks = realloc(sp->marks, room * sizeof *marks);
         if (!marks)

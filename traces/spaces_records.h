@@ -37,6 +37,7 @@ struct tp_spaces {
     char **marks;
     size_t mark_count, mark_room;
     uint64_t events;
+    uint64_t counted; /* bytes, of what reading may take */
     bool some_initial;
     bool lowered;
     uint32_t chosen; /* a space; space_count: all */

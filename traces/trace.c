@@ -327,7 +327,9 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
                       struct tp_input *in, struct tp_trace *out, struct tp_err *err)
 {
     struct tp_lower *lo = NULL;
+    struct tp_budget budget = {.limit = tp_max_memory(&cfg->read)};
     const struct tp_lower_cfg lower = {.path = tp_input_name(in),
+                                       .budget = &budget,
                                        .strict = cfg->strictness == TP_STRICT ||
                                                  (cfg->strictness == TP_BY_ORIGIN && format->own),
                                        .memory_limit = cfg->memory_limit,
@@ -342,7 +344,8 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
                                        .meta = &out->meta,
                                        .recorded = &out->recorded,
                                        .places = &out->places,
-                                       .opts = &cfg->read};
+                                       .opts = &cfg->read,
+                                       .budget = &budget};
     if (rc == TP_OK)
         rc = read_events(format, &reading, out, err);
     if (rc == TP_OK)

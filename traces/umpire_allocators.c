@@ -35,12 +35,15 @@ struct tp_umpire_allocator {
     uint64_t pair_old, pair_size;
 };
 
+/* With its place in both maps. */
+#define ALLOCATOR_KEPT (sizeof(struct tp_umpire_allocator) + 4 * sizeof(struct tp_id_entry))
+
 int tp_umpire_init(struct tp_umpire *u, const struct tp_reading *r, struct tp_err *err)
 {
     *u = (struct tp_umpire){.reading = r};
     tp_id_map_seed(&u->refs);
     tp_id_map_seed(&u->names);
-    tp_block_ids_init(&u->ids, tp_max_memory(r->opts) / 2);
+    tp_block_ids_init(&u->ids, r->budget);
     return tp_spaces_new(r, &u->spaces, err);
 }
 
@@ -50,6 +53,7 @@ void tp_umpire_release(struct tp_umpire *u)
     tp_id_map_release(&u->refs);
     tp_id_map_release(&u->names);
     tp_block_ids_release(&u->ids);
+    tp_budget_change(u->reading->budget, u->room * ALLOCATOR_KEPT, 0);
     free(u->allocators);
 }
 
@@ -115,6 +119,12 @@ static int add(struct tp_umpire *u, const char *name, enum tp_kind kind, uint32_
         return rc;
     if (u->count == u->room) {
         uint32_t room = u->room ? 2 * u->room : 16;
+        if (!tp_budget_change(u->reading->budget, u->room * ALLOCATOR_KEPT, room * ALLOCATOR_KEPT))
+            return tp_hint(err,
+                           tp_fail(err, TP_EINPUT,
+                                   "%s: too many allocators for the memory that reading may take",
+                                   tp_input_name(u->reading->in)),
+                           "--max-memory=SIZE allows more");
         struct tp_umpire_allocator *all = realloc(u->allocators, room * sizeof *all);
         if (!all)
             return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",

@@ -2,7 +2,7 @@
 #ifndef TP_LRU_CHECK_H
 #define TP_LRU_CHECK_H
 
-#include "alloc/strategies/lru_index.h"
+#include "alloc/strategies/lru_nodes.h"
 
 /* All nodes in use, in the order of slabs: `for (struct lru_cursor c = {st->oldest_slab, 0}; ...)`.
  */

@@ -352,6 +352,37 @@ END
     done
 }
 
+@test "--max-memory is one sum over what a reader keeps and what is made of it" {
+    sanitized && skip "a sanitizer has memory of its own"
+    python3 - <<'END'
+import pickle
+N = 300000
+with open("live.kineto", "w") as out:
+    out.write('{"schemaVersion":1,"traceEvents":[')
+    for i in range(N):
+        out.write('%s{"ph":"i","name":"[memory]","pid":1,"tid":1,"ts":%d,"args":{"Device Type":1,"Device Id":0,'
+                  '"Addr":%d,"Bytes":512}}\n' % ("," if i else "", i, 512 * (i + 1)))
+    out.write("]}")
+with open("live.umpire", "w") as out:
+    line = ('{"category":"operation","name":"%s","numeric_args":{"%s":%d},"string_args":{"allocator_ref":"0x10",'
+            '"pointer":"0x%x"},"tags":{"allocator_name":"HOST","replay":"true"},"timestamp":%d}\n')
+    out.write(line % ("make_memory_resource", "introspection", 1, 0, 1))
+    for i in range(N):
+        out.write(line % ("allocate", "size", 512, 512 * (i + 1), i))
+place = {"size": 512, "requested_size": 512, "state": "active_allocated"}
+blocks = [dict(place, address=512 * (i + 1)) for i in range(N)]
+segment = {"device": 0, "address": 512, "total_size": 512 * N, "stream": 0, "segment_type": "large", "blocks": blocks}
+trace = [{"action": "alloc", "addr": 512 * (i + 1), "size": 512, "stream": 0, "time_us": i} for i in range(N)]
+with open("live.snapshot", "wb") as out:
+    pickle.dump({"segments": [segment], "device_traces": [trace], "allocator_settings": {}}, out, 4)
+END
+    for form in umpire snapshot kineto; do # 16 MiB are the program's own
+        refused 3 "^tapool: live\.$form:.*(addresses|live at once).*memory" \
+            tool rss 64 "$TAPOOL" info live.$form --max-memory 48MiB
+        ok tool rss 208 "$TAPOOL" info live.$form --max-memory 192MiB
+    done
+}
+
 @test "a few bytes that make a large program are refused as a bomb" {
     { printf '{"format":"tapool-trace","version":1,"events":[{"op":"sync"}'
       for _ in $(seq 600); do printf ',{"op":"sync"}%.0s' $(seq 100); done

@@ -48,8 +48,9 @@ static inline void fuzz_format_with(const struct tp_format *format, bool strict,
                                     const struct tp_read_opts *opts, const uint8_t *data,
                                     size_t size)
 {
+    struct tp_budget budget = {.limit = tp_max_memory(opts)};
     const struct tp_lower_cfg cfg = {
-        .path = "fuzz", .strict = strict, .max_memory = tp_max_memory(opts)};
+        .path = "fuzz", .strict = strict, .max_memory = budget.limit, .budget = &budget};
     struct tp_input *in = NULL;
     struct tp_lower *lo = NULL;
     struct tp_program *program = NULL;
@@ -67,7 +68,8 @@ static inline void fuzz_format_with(const struct tp_format *format, bool strict,
     if (rc == TP_OK)
         rc = tp_lower_new(&cfg, &lo, &err);
     if (rc == TP_OK)
-        rc = format->read(&(struct tp_reading){in, lo, &meta, &recorded, &places, opts}, &err);
+        rc = format->read(&(struct tp_reading){in, lo, &meta, &recorded, &places, opts, &budget},
+                          &err);
     if (rc == TP_OK)
         rc = tp_lower_finish(lo, &program, repairs, &err);
     if (rc == TP_OK)

@@ -185,8 +185,9 @@ static int open_all(const struct trial *t, struct tp_input *in, struct tp_read_o
 static int read_all(const struct trial *t, const void *data, size_t size, struct reading *r)
 {
     const struct tp_read_opts opts = {.device = -1, .max_memory = UINT64_C(64) << 20};
+    struct tp_budget budget = {.limit = opts.max_memory};
     const struct tp_lower_cfg cfg = {
-        .path = NAME, .strict = t->strict, .max_memory = opts.max_memory};
+        .path = NAME, .strict = t->strict, .max_memory = opts.max_memory, .budget = &budget};
     struct tp_places places = {0};
     struct tp_input *in = NULL;
     struct tp_lower *lo = NULL;
@@ -199,8 +200,8 @@ static int read_all(const struct trial *t, const void *data, size_t size, struct
     if (rc == TP_OK)
         rc = tp_lower_new(&cfg, &lo, &r->err);
     if (rc == TP_OK)
-        rc = t->format->read(&(struct tp_reading){in, lo, &r->meta, &r->recorded, &places, &opts},
-                             &r->err);
+        rc = t->format->read(
+            &(struct tp_reading){in, lo, &r->meta, &r->recorded, &places, &opts, &budget}, &r->err);
     if (rc == TP_OK)
         rc = tp_lower_finish(lo, &r->program, r->repairs, &r->err);
     if (places.release)

@@ -509,7 +509,7 @@ static void test_memory(void **state)
     struct tp_input *in = NULL;
     assert_int_equal(tp_input_memory("x", bytes.data, bytes.size, 0, &in, NULL), TP_OK);
     struct reading r = read_input_as(&tp_format_pytorch, in, false,
-                                     &(struct tp_read_opts){.device = -1, .max_memory = 8192});
+                                     &(struct tp_read_opts){.device = -1, .max_memory = 24576});
     tp_input_close(in);
     assert_int_equal(r.rc, TP_EINPUT);
     assert_string_equal(r.err.text, "x: more addresses than the memory for reading holds");

@@ -13,6 +13,7 @@ struct rig {
     struct tp_recorded recorded;
     struct tp_places places;
     struct tp_read_opts opts;
+    struct tp_budget budget;
     struct tp_reading reading;
     struct tp_spaces *sp;
     struct tp_program *program;
@@ -25,9 +26,11 @@ static void rig_open(struct rig *g, const char *space, uint64_t max_memory)
 {
     *g = (struct rig){.opts = {.space = space, .device = -1, .max_memory = max_memory}};
     const struct tp_lower_cfg cfg = {.path = "x.log"};
+    g->budget.limit = tp_max_memory(&g->opts);
     assert_int_equal(tp_input_memory("x.log", "x", 1, 0, &g->in, NULL), TP_OK);
     assert_int_equal(tp_lower_new(&cfg, &g->lower, NULL), TP_OK);
-    g->reading = (struct tp_reading){g->in, g->lower, &g->meta, &g->recorded, &g->places, &g->opts};
+    g->reading = (struct tp_reading){g->in,      g->lower, &g->meta,  &g->recorded,
+                                     &g->places, &g->opts, &g->budget};
     assert_int_equal(tp_spaces_new(&g->reading, &g->sp, NULL), TP_OK);
 }
 

@@ -31,7 +31,9 @@ static inline struct reading read_input_as(const struct tp_format *format, struc
     struct reading r = {0};
     struct tp_places places = {0};
     struct tp_lower *lo = NULL;
-    const struct tp_lower_cfg cfg = {.path = tp_input_name(in), .strict = strict};
+    struct tp_budget budget = {.limit = tp_max_memory(opts)};
+    const struct tp_lower_cfg cfg = {
+        .path = tp_input_name(in), .budget = &budget, .strict = strict};
     r.rc = tp_lower_new(&cfg, &lo, &r.err);
     if (r.rc == TP_OK)
         r.rc = format->read(&(struct tp_reading){.in = in,
@@ -39,7 +41,8 @@ static inline struct reading read_input_as(const struct tp_format *format, struc
                                                  .meta = &r.meta,
                                                  .recorded = &r.recorded,
                                                  .places = &places,
-                                                 .opts = opts},
+                                                 .opts = opts,
+                                                 .budget = &budget},
                             &r.err);
     if (r.rc == TP_OK)
         r.rc = tp_lower_finish(lo, &r.program, r.repairs, &r.err);

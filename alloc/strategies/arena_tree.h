@@ -51,10 +51,10 @@ struct arena_tree {
     uint32_t serial; /* of the last priority */
 };
 
-enum {
-    ARENA_TREE_FAR = 160
-}; /* spans on a path; of 2^32 about 4.3 ln 2^32 = 95 are to be expected
-      on the longest */
+/* Spans on a path, a power of two: of 2^32 about 4.3 ln 2^32 = 95 are to be expected on the
+ * longest.
+ */
+enum { ARENA_TREE_FAR = 128 };
 
 static inline bool tree_less(const struct arena_span *a, const struct arena_span *b)
 {

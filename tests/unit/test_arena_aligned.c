@@ -98,6 +98,12 @@ static void chosen_lengths(void **state)
             pages_find(&t.pages, 1 + (uint64_t)i, PAGE);
         print_message("order %d: %llu steps\n", order, steps);
         assert_true(steps < 100ull * SPANS);
+        const struct arena_span *last = NULL;
+        uint32_t count = 0;
+        for (const struct arena_span *s = tree_first(&t.pages.free, 0); s;
+             last = s, s = tree_next(&t.pages.free, s), count++)
+            assert_true(!last || tree_less(last, s));
+        assert_int_equal(count, t.pages.free.count);
         free(spans);
         close_heap(&t);
     }

@@ -85,6 +85,9 @@ struct layer {
     size_t *paint; /* by cell: the range, plus 1; 0: none */
 };
 
+/* A range makes two cuts, each with a cell of two layers and a place to go on. */
+enum { RANGE_BYTES = sizeof(struct range) + 2 * (2 * sizeof(uint64_t) + 2 * sizeof(size_t)) };
+
 struct holes {
     const struct tp_pytorch *snapshot;
     struct layer segments, blocks;
@@ -101,9 +104,7 @@ static int add_range(struct holes *h, struct layer *l, const struct range *r, st
         return TP_OK;
     if (l->count == l->room) {
         size_t room = l->room ? 2 * l->room : 256;
-        size_t all = room + (l == &h->blocks ? h->segments.room : h->blocks.room);
-        /* a range makes two cuts, each with a cell of two layers and a place to go on */
-        if (all > tp_max_memory(reading->opts) / (4 * sizeof *r)) {
+        if (!tp_budget_change(reading->budget, l->room * RANGE_BYTES, room * RANGE_BYTES)) {
             h->too_many = true;
             return TP_OK;
         }
@@ -276,6 +277,7 @@ static void release(struct holes *h)
 {
     struct layer *const layers[] = {&h->segments, &h->blocks};
     for (size_t i = 0; i < 2; i++) {
+        tp_budget_change(h->snapshot->reading->budget, layers[i]->room * RANGE_BYTES, 0);
         free(layers[i]->ranges);
         free(layers[i]->paint);
     }

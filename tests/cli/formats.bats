@@ -582,7 +582,7 @@ umpire_log() {
     lacks "$out" 'device'
     umpire_log 9 >nine.log
     ok "$TAPOOL" info nine.log --space all
-    matches "$out" ', 9 memory spaces$'
+    matches "$out" '  9 memory spaces$'
     matches "$out" 'memory spaces more: --json$'
     umpire_log 1 >one.log # which is one GPU
     ok "$TAPOOL" info one.log

@@ -48,7 +48,7 @@ allowed_includes() { # PATH
         echo "$LIBC|$PROFILE_HEADERS|\"traces/profiles/[a-z0-9_]+\.h\""
         ;;
     traces/*)
-        echo "$LIBC|$TRACE_LIBRARIES|\"alloc/(program|err|opt|units|spool)\.h\"|\"traces/[a-z0-9_/]+\.h\""
+        echo "$LIBC|$TRACE_LIBRARIES|\"alloc/(program|err|opt|units|spool|spill|budget)\.h\"|\"traces/[a-z0-9_/]+\.h\""
         ;;
     esac
 }

@@ -294,3 +294,13 @@ const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace
 {
     return c->devices ? tp_captured_mark(t->program, c->devices[device].demand_mark) : NULL;
 }
+
+bool tp_is_recorded(const struct tp_trace *t, const char *what)
+{
+    return !t->meta.unknown || !strstr(t->meta.unknown, what);
+}
+
+bool tp_threads_recorded(const struct tp_trace *t)
+{
+    return tp_program_facts(t->program)->recorded_threads && tp_is_recorded(t, "threads");
+}

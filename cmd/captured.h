@@ -78,4 +78,10 @@ const char *tp_captured_mark(const struct tp_program *p, uint32_t mark);
 const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,
                               uint16_t device);
 
+/* Whether the format knows "threads", "streams" or "devices". */
+bool tp_is_recorded(const struct tp_trace *t, const char *what);
+
+/* The format says which thread did what, and one did. */
+bool tp_threads_recorded(const struct tp_trace *t);
+
 #endif

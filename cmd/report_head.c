@@ -196,16 +196,6 @@ static void print_failures(const struct tp_result *r, int note, struct tp_page *
     tp_page_line(page);
 }
 
-bool tp_is_recorded(const struct tp_trace *t, const char *what)
-{
-    return !t->meta.unknown || !strstr(t->meta.unknown, what);
-}
-
-bool tp_threads_recorded(const struct tp_trace *t)
-{
-    return tp_program_facts(t->program)->recorded_threads && tp_is_recorded(t, "threads");
-}
-
 /* "1 thread", "streams not recorded" */
 static struct tp_text count_text(const struct tp_trace *t, uint64_t count, const char *name)
 {

@@ -23,12 +23,6 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
 void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
                    struct tp_page *page);
 
-/* Whether the format knows "threads", "streams" or "devices". */
-bool tp_is_recorded(const struct tp_trace *t, const char *what);
-
-/* The format says which thread did what, and one did. */
-bool tp_threads_recorded(const struct tp_trace *t);
-
 /* What several devices of the program are: `device`, which is what that screen calls one, unless
  * all memory spaces of a file are played, those of the host among them: then `space`. */
 const char *tp_part_name(const struct tp_trace *t, const char *device, const char *space);

@@ -4,7 +4,6 @@
 #include "cmd/exporter.h"
 #include "cmd/figures.h"
 #include "cmd/machine.h"
-#include "cmd/report_head.h"
 #include "cmd/settings.h"
 #include "cmd/warnings.h"
 

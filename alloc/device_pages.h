@@ -15,7 +15,7 @@
 #ifndef TP_DEVICE_PAGES_H
 #define TP_DEVICE_PAGES_H
 
-#include "alloc/addr_map.h"
+#include "alloc/base/addr_map.h"
 
 #include <stdlib.h>
 #include <string.h>

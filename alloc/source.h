@@ -10,9 +10,9 @@
 #ifndef TP_SOURCE_H
 #define TP_SOURCE_H
 
-#include "alloc/err.h"
-#include "alloc/opt.h"
-#include "alloc/program.h"
+#include "alloc/base/err.h"
+#include "alloc/base/opt.h"
+#include "alloc/program/program.h"
 
 /* An address is a number; only a source with the HOST group turns one into a pointer. 0 is none. */
 typedef uint64_t tp_addr;

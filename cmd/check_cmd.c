@@ -1,15 +1,15 @@
 /* tapool check: the gate of a CI. What it does is in cmd/gate/check_*.c; here is what it can be
  * asked for, and what becomes of the answer. */
-#include "cmd/commands.h"
-#include "cmd/config.h"
+#include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
 
-#include "alloc/clock.h"
-#include "cmd/child.h"
+#include "alloc/base/clock.h"
 #include "cmd/gate/check_job.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/option_words.h"
-#include "cmd/spec.h"
-#include "cmd/stop.h"
+#include "cmd/measure/child.h"
+#include "cmd/measure/spec.h"
+#include "cmd/ui/option_words.h"
+#include "cmd/ui/stop.h"
 
 #include <math.h>
 #include <stddef.h>

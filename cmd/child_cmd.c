@@ -1,6 +1,6 @@
 /* tapool __child: what tapool starts of itself to play in a fresh process. */
-#include "cmd/child.h"
-#include "cmd/commands.h"
+#include "cmd/cli/commands.h"
+#include "cmd/measure/child.h"
 
 static int run_child(const struct tp_args *args, FILE *out, struct tp_err *err)
 {

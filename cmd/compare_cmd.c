@@ -1,11 +1,11 @@
 /* tapool compare: strategies side by side, measured in turn or from stored results. */
-#include "cmd/commands.h"
-#include "cmd/config.h"
-#include "cmd/gate/compare.h"
-#include "cmd/gate/compare_opts.h"
-#include "cmd/option_words.h"
-#include "cmd/output.h"
-#include "cmd/stop.h"
+#include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
+#include "cmd/compare/compare.h"
+#include "cmd/compare/compare_opts.h"
+#include "cmd/ui/option_words.h"
+#include "cmd/ui/output.h"
+#include "cmd/ui/stop.h"
 #include "traces/trace.h"
 
 #include <stddef.h>

@@ -1,14 +1,14 @@
 /* tapool convert: any format in, one of tapool's own (or a list of lifetimes) out. A piece, or a
  * trace without its marks and notes, is lowered once more before it is written. */
-#include "cmd/catalog.h"
-#include "cmd/commands.h"
-#include "cmd/config.h"
-#include "cmd/open_trace.h"
-#include "cmd/output.h"
-#include "cmd/stop.h"
-#include "cmd/text.h"
-#include "traces/clean.h"
-#include "traces/unlower.h"
+#include "alloc/base/clean.h"
+#include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
+#include "cmd/measure/catalog.h"
+#include "cmd/measure/open_trace.h"
+#include "cmd/ui/output.h"
+#include "cmd/ui/stop.h"
+#include "cmd/ui/text.h"
+#include "traces/lower/unlower.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* tapool doctor: what this machine can measure, and what limits it. */
-#include "cmd/commands.h"
-#include "cmd/config.h"
-#include "cmd/doctor.h"
-#include "cmd/report_json.h"
-#include "cmd/text.h"
+#include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
+#include "cmd/doctor/doctor.h"
+#include "cmd/measure/report_json.h"
+#include "cmd/ui/text.h"
 
 #include <stdlib.h>
 

@@ -2,16 +2,16 @@
  *
  * The option rows here are only names: text is handed to the row of the profile that has the same
  * name, which knows range and default. So one command line serves profiles that differ. */
-#include "cmd/catalog.h"
-#include "cmd/commands.h"
-#include "cmd/config.h"
-#include "cmd/output.h"
-#include "cmd/stop.h"
-#include "cmd/text.h"
-#include "traces/clean.h"
-#include "traces/json_write.h"
-#include "traces/lower.h"
-#include "traces/tpt_write.h"
+#include "alloc/base/clean.h"
+#include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
+#include "cmd/measure/catalog.h"
+#include "cmd/ui/output.h"
+#include "cmd/ui/stop.h"
+#include "cmd/ui/text.h"
+#include "traces/formats/json/json_write.h"
+#include "traces/formats/tpt/tpt_write.h"
+#include "traces/lower/lower.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* tapool __generate KIND [FILE]: what a build installs beside the binary. The build runs it behind
  * the linker, so there is no copy that could be out of date. */
-#include "cmd/completion.h"
-#include "cmd/man.h"
-#include "cmd/output.h"
+#include "cmd/help/completion.h"
+#include "cmd/help/man.h"
+#include "cmd/ui/output.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* tapool help [TOPIC]: the commands, the topics, and one page for each. A warning's id is a topic.
  */
-#include "cmd/catalog.h"
-#include "cmd/cli.h"
-#include "cmd/commands.h"
-#include "cmd/environment.h"
-#include "cmd/exit.h"
-#include "cmd/warnings.h"
+#include "cmd/cli/cli.h"
+#include "cmd/cli/commands.h"
+#include "cmd/measure/catalog.h"
+#include "cmd/measure/warnings.h"
+#include "cmd/ui/environment.h"
+#include "cmd/ui/exit.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,7 @@
 /* tapool info: opens a trace, looks through it once, and says what is in it. */
-#include "cmd/commands.h"
-#include "cmd/info.h"
-#include "cmd/open_trace.h"
+#include "cmd/cli/commands.h"
+#include "cmd/measure/open_trace.h"
+#include "cmd/report/info.h"
 
 enum { FORMAT_TEXT, FORMAT_JSON };
 

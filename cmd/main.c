@@ -1,5 +1,5 @@
-/* tapool: replays recorded allocations against allocator strategies. See cmd/cli.c. */
-#include "cmd/cli.h"
+/* tapool: replays recorded allocations against allocator strategies. See cmd/cli/cli.c. */
+#include "cmd/cli/cli.h"
 
 int main(int argc, char **argv)
 {

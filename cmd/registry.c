@@ -1,11 +1,11 @@
 /* Every table of tapool. Adding a strategy, source, format, profile, subcommand or help topic is
  * one file elsewhere and one line here. */
-#include "cmd/catalog.h"
-#include "cmd/commands.h"
+#include "cmd/cli/commands.h"
+#include "cmd/measure/catalog.h"
 
-#include "alloc/replay.h"
-#include "cmd/exporter.h"
+#include "alloc/engine/replay.h"
 #include "cmd/gate/gate.h"
+#include "cmd/measure/exporter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +110,8 @@ const struct tp_topic *const tp_topics[] = {
 
 /* clang-format on */
 
-/* Their lists are in cmd/exporter.h and cmd/gate/gate.h, where options are made of them too. */
+/* Their lists are in cmd/measure/exporter.h and cmd/gate/gate.h, where options are made of them
+ * too. */
 #define DECLARE(of, id, words) extern const struct tp_##of tp_##of##_##id;
 #define POINT(of, id, words)   &tp_##of##_##id,
 TP_EXPORTERS(DECLARE, exporter)

@@ -1,16 +1,16 @@
 /* tapool replay: opens the traces, plays every strategy on each, reports. */
-#include "cmd/child.h"
-#include "cmd/commands.h"
-#include "cmd/config.h"
-#include "cmd/export_files.h"
-#include "cmd/figures.h"
-#include "cmd/gate/fail_on.h"
-#include "cmd/machine.h"
-#include "cmd/option_words.h"
-#include "cmd/progress.h"
-#include "cmd/replay_ahead.h"
-#include "cmd/replay_output.h"
-#include "cmd/stop.h"
+#include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
+#include "cmd/measure/child.h"
+#include "cmd/measure/fail_on.h"
+#include "cmd/measure/figures.h"
+#include "cmd/measure/machine.h"
+#include "cmd/measure/replay_ahead.h"
+#include "cmd/report/export_files.h"
+#include "cmd/report/replay_output.h"
+#include "cmd/ui/option_words.h"
+#include "cmd/ui/progress.h"
+#include "cmd/ui/stop.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* tapool strategies: what there is, where it runs, what it resembles; with a name, its options. */
-#include "cmd/catalog.h"
-#include "cmd/commands.h"
-#include "cmd/gpus.h"
-#include "cmd/spec.h"
-#include "cmd/text.h"
+#include "cmd/cli/commands.h"
+#include "cmd/measure/catalog.h"
+#include "cmd/measure/gpus.h"
+#include "cmd/measure/spec.h"
+#include "cmd/ui/text.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef TP_CUDA_DEVICE_H
 #define TP_CUDA_DEVICE_H
 
-#include "alloc/err.h"
+#include "alloc/base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #ifndef TP_CUDA_OPTIONS_H
 #define TP_CUDA_OPTIONS_H
 
-#include "alloc/opt.h"
+#include "alloc/base/opt.h"
 
 enum cuda_streams { CUDA_STREAMS_NON_BLOCKING, CUDA_STREAMS_DEFAULT, CUDA_STREAMS_PER_THREAD };
 

@@ -2,7 +2,7 @@
 #ifndef TP_CUDA_DEVICE_MAP_H
 #define TP_CUDA_DEVICE_MAP_H
 
-#include "alloc/err.h"
+#include "alloc/base/err.h"
 
 #include <stdint.h>
 

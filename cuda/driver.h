@@ -8,7 +8,7 @@
 #ifndef TP_CUDA_DRIVER_H
 #define TP_CUDA_DRIVER_H
 
-#include "alloc/err.h"
+#include "alloc/base/err.h"
 #include "cuda/driver_symbols.h"
 
 #include <cuda.h>

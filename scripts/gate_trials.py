@@ -144,7 +144,7 @@ def trial_aa(args):
 # ---- power ----
 
 def slowed_source(tree, fences):
-    path = os.path.join(tree, "alloc/strategies/lru.c")
+    path = os.path.join(tree, "alloc/strategies/lru/lru.c")
     with open(path, encoding="utf-8") as file:
         text = file.read()
     line = ("    static unsigned turn;\n    if (++turn %% %du < %du)\n"

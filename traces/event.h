@@ -2,7 +2,7 @@
 #ifndef TP_EVENT_H
 #define TP_EVENT_H
 
-#include "alloc/program.h"
+#include "alloc/program/program.h"
 
 enum tp_event_op {
     TP_EV_ALLOC,

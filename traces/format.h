@@ -5,9 +5,9 @@
 #ifndef TP_FORMAT_H
 #define TP_FORMAT_H
 
-#include "traces/input.h"
-#include "traces/lower.h"
-#include "traces/recorded.h"
+#include "traces/input/input.h"
+#include "traces/lower/lower.h"
+#include "traces/lower/recorded.h"
 
 #define TP_PROBE_BYTES ((size_t)64 << 10) /* that a format is told by */
 

@@ -1,5 +1,5 @@
 /* What a trace says about itself. */
-#include "traces/clean.h"
+#include "alloc/base/clean.h"
 #include "traces/format.h"
 
 #include <stdlib.h>

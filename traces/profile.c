@@ -1,7 +1,7 @@
 /* What all profiles share: options, their description, and the way straight into a program. */
 #include "traces/profile.h"
 
-#include "traces/lower.h"
+#include "traces/lower/lower.h"
 
 #include <inttypes.h>
 #include <stdio.h>

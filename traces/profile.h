@@ -10,7 +10,7 @@
 #ifndef TP_PROFILE_H
 #define TP_PROFILE_H
 
-#include "alloc/opt.h"
+#include "alloc/base/opt.h"
 #include "traces/event.h"
 
 struct tp_lower;

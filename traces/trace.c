@@ -5,11 +5,11 @@
  * that is wrong half of the time is worse than a question. */
 #include "traces/trace.h"
 
-#include "alloc/opt.h"
-#include "traces/clean.h"
-#include "traces/place_table.h"
-#include "traces/strangers.h"
-#include "traces/unlower.h"
+#include "alloc/base/clean.h"
+#include "alloc/base/opt.h"
+#include "traces/lower/place_table.h"
+#include "traces/lower/strangers.h"
+#include "traces/lower/unlower.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -5,7 +5,7 @@
 #ifndef TP_TRACE_WRITER_H
 #define TP_TRACE_WRITER_H
 
-#include "traces/place_table.h"
+#include "traces/lower/place_table.h"
 
 /* What is written; all borrowed. */
 struct tp_writing {

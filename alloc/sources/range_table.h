@@ -8,8 +8,8 @@
 #ifndef TP_RANGE_TABLE_H
 #define TP_RANGE_TABLE_H
 
+#include "alloc/base/tree.h"
 #include "alloc/source.h"
-#include "alloc/tree.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  *
  *     strategy's address --> | 0x1b3..0000 | --> virtual's address      (table `ranges`, tag =
  * below) */
-#include "alloc/random.h"
+#include "alloc/base/random.h"
 #include "alloc/sources/pass.h"
 #include "alloc/sources/range_table.h"
 

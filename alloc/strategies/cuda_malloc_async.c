@@ -18,8 +18,8 @@
  *
  * Known weakness: a block that is used on very many streams is looked through one by one at each
  * use; a block used on a stream that the host has long waited for is waited for once more. */
-#include "alloc/addr_map.h"
-#include "alloc/strategies/record_slab.h"
+#include "alloc/base/addr_map.h"
+#include "alloc/strategies/common/record_slab.h"
 #include "alloc/strategy.h"
 
 #define POOL_ALIGN     UINT64_C(512)       /* bytes, what the driver gives without being asked */

@@ -4,8 +4,8 @@
  * its own, rounded up to the source's page, which is also what the caller may use. The only
  * bookkeeping is a table of what is held and how much of it was asked for, so that a free with
  * another size is found out. Known weakness: that is the point. */
-#include "alloc/addr_map.h"
-#include "alloc/lock.h"
+#include "alloc/base/addr_map.h"
+#include "alloc/base/lock.h"
 #include "alloc/strategy.h"
 
 #define DIRECT_REFUSED   UINT64_C(1) /* in a table's value: freed, but the source kept it */

@@ -5,9 +5,9 @@
  * Known weakness: the tree takes up to thirty times the file, hence TP_BASELINE_BYTES. */
 #include "cmd/gate/baseline.h"
 
-#include "alloc/opt.h"
-#include "cmd/gate/json_member.h"
-#include "traces/clean.h"
+#include "alloc/base/clean.h"
+#include "alloc/base/opt.h"
+#include "cmd/measure/json_member.h"
 
 #include <errno.h>
 #include <math.h>

@@ -16,7 +16,7 @@
 #ifndef TP_BASELINE_H
 #define TP_BASELINE_H
 
-#include "cmd/gate/stored.h"
+#include "cmd/measure/stored.h"
 
 #define TP_BASELINE_NAME   "tapool-baseline.json"
 #define TP_BASELINE_SCHEMA "tapool.baseline/1"

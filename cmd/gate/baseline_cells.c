@@ -2,9 +2,9 @@
  * tolerance allows, paths as seen from its folder, and an end. */
 #include "cmd/gate/baseline.h"
 
-#include "alloc/units.h"
-#include "cmd/machine.h"
-#include "traces/clean.h"
+#include "alloc/base/clean.h"
+#include "alloc/base/units.h"
+#include "cmd/measure/machine.h"
 #include "traces/trace.h"
 
 #include <limits.h>

@@ -9,10 +9,10 @@
  */
 #include "cmd/gate/check_job.h"
 
-#include "cmd/gate/command_words.h"
-#include "cmd/gpus.h"
-#include "cmd/option_words.h"
-#include "cmd/spec.h"
+#include "cmd/measure/command_words.h"
+#include "cmd/measure/gpus.h"
+#include "cmd/measure/spec.h"
+#include "cmd/ui/option_words.h"
 #include "traces/trace.h"
 
 #include <stdlib.h>

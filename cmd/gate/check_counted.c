@@ -5,8 +5,8 @@
 #include "cmd/gate/check_job.h"
 
 #include "cmd/gate/gate_words.h"
-#include "cmd/json_out.h"
-#include "cmd/stop.h"
+#include "cmd/ui/json_out.h"
+#include "cmd/ui/stop.h"
 
 #include <math.h>
 #include <string.h>

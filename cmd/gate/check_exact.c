@@ -5,10 +5,10 @@
  * invariant ends the check, whatever its figures are. */
 #include "cmd/gate/check_job.h"
 
-#include "alloc/random.h"
+#include "alloc/base/random.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/replay_job.h"
-#include "cmd/stop.h"
+#include "cmd/measure/replay_job.h"
+#include "cmd/ui/stop.h"
 
 #include <math.h>
 #include <string.h>

@@ -15,12 +15,12 @@
 #ifndef TP_CHECK_JOB_H
 #define TP_CHECK_JOB_H
 
-#include "alloc/opt.h"
+#include "alloc/base/opt.h"
 #include "cmd/gate/baseline.h"
 #include "cmd/gate/gate.h"
-#include "cmd/gate/instructions.h"
-#include "cmd/gate/rounds.h"
-#include "cmd/progress.h"
+#include "cmd/measure/instructions.h"
+#include "cmd/measure/rounds.h"
+#include "cmd/ui/progress.h"
 
 struct tp_check_opts {
     struct tp_opt_list strategies, require, tolerances;

@@ -4,8 +4,8 @@
 #include "cmd/gate/check_job.h"
 
 #include "cmd/gate/gate_words.h"
-#include "cmd/progress.h"
-#include "cmd/stop.h"
+#include "cmd/ui/progress.h"
+#include "cmd/ui/stop.h"
 
 #include <math.h>
 #include <stdlib.h>

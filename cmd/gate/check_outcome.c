@@ -3,10 +3,10 @@
 #include "cmd/gate/check_job.h"
 #include "cmd/gate/gate_words.h"
 
-#include "cmd/exit.h"
-#include "cmd/gate/command_words.h"
-#include "cmd/option_words.h"
-#include "cmd/stop.h"
+#include "cmd/measure/command_words.h"
+#include "cmd/ui/exit.h"
+#include "cmd/ui/option_words.h"
+#include "cmd/ui/stop.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,10 +6,10 @@
  * a half. */
 #include "cmd/gate/check_job.h"
 
-#include "alloc/clock.h"
-#include "alloc/random.h"
+#include "alloc/base/clock.h"
+#include "alloc/base/random.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/gate/known_values.h"
+#include "cmd/measure/known_values.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * screen or a document in its place. */
 #include "cmd/gate/check_job.h"
 
-#include "cmd/exit.h"
-#include "cmd/output.h"
+#include "cmd/ui/exit.h"
+#include "cmd/ui/output.h"
 
 #define WORD(of, id, words) #id,
 const char *const tp_gate_format_words[] = {"text", TP_GATE_WRITERS(WORD, ) NULL};

@@ -2,7 +2,7 @@
  * the program that the baseline was made with. */
 #include "cmd/gate/check_job.h"
 
-#include "cmd/open_trace.h"
+#include "cmd/measure/open_trace.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,10 +5,10 @@
  * tolerance that changes: a gate gets no holes that nobody sees. */
 #include "cmd/gate/check_job.h"
 
-#include "alloc/clock.h"
-#include "cmd/gate/known_values.h"
-#include "cmd/output.h"
-#include "cmd/stop.h"
+#include "alloc/base/clock.h"
+#include "cmd/measure/known_values.h"
+#include "cmd/ui/output.h"
+#include "cmd/ui/stop.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #ifndef TP_GATE_H
 #define TP_GATE_H
 
-#include "alloc/opt.h"
-#include "cmd/gate/difference.h"
+#include "alloc/base/opt.h"
+#include "cmd/measure/difference.h"
 
 #include <stddef.h>
 #include <stdint.h>

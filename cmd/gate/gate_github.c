@@ -3,9 +3,9 @@
  *
  * GitHub keeps 10 annotations of a kind and a step, and aborts the upload of a summary above 1 MiB;
  * both are kept here, and what is left out is counted. */
-#include "cmd/gate/gate_escape.h"
 #include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
+#include "cmd/ui/gate_escape.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* tapool.check/1: all that a gate found. Names are fixed: additions only, inside a major version
- * (cmd/check.schema.json). */
+ * (cmd/gate/check.schema.json). */
 #include "cmd/gate/gate_words.h"
-#include "cmd/json_out.h"
-#include "cmd/report_json.h"
+#include "cmd/measure/report_json.h"
+#include "cmd/ui/json_out.h"
 
-#include "traces/clean.h"
+#include "alloc/base/clean.h"
 
 #include <math.h>
 #include <string.h>

@@ -9,8 +9,8 @@
  * skipped, with a message: none of them is a green. There is no published standard; elements,
  * attributes and their order are those that the schema of Jenkins' xunit plug-in knows. Dots in
  * names would be packages to Jenkins. */
-#include "cmd/gate/gate_escape.h"
 #include "cmd/gate/gate_words.h"
+#include "cmd/ui/gate_escape.h"
 
 #include <string.h>
 

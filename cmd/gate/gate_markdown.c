@@ -9,8 +9,8 @@
  * then one row says how many are left out. */
 #include "cmd/gate/gate_markdown.h"
 
-#include "cmd/gate/gate_escape.h"
 #include "cmd/gate/gate_words.h"
+#include "cmd/ui/gate_escape.h"
 
 #include <ctype.h>
 #include <math.h>

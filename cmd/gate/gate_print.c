@@ -16,7 +16,7 @@
  * thousands of regressions the first are shown; the files have all. */
 #include "cmd/gate/gate_words.h"
 
-#include "traces/clean.h"
+#include "alloc/base/clean.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Words of a gate's findings; see gate.h and gate_words.h. */
 #include "cmd/gate/gate_words.h"
 
-#include "traces/clean.h"
+#include "alloc/base/clean.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef TP_GATE_WORDS_H
 #define TP_GATE_WORDS_H
 
-#include "cmd/gate/command_words.h"
 #include "cmd/gate/gate.h"
+#include "cmd/measure/command_words.h"
 
 /* A line by value, as struct tp_text. What does not fit is cut. */
 struct tp_gate_line {

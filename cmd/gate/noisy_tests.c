@@ -6,7 +6,7 @@
  */
 #include "cmd/gate/check_job.h"
 
-#include "cmd/gate/known_values.h"
+#include "cmd/measure/known_values.h"
 
 #include <math.h>
 #include <stdlib.h>

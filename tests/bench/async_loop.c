@@ -13,7 +13,7 @@
  *
  * Exit status: 0, 1 a call failed, 2 usage, 4 no driver or no device. Known weakness: only pairs on
  * one stream; the share of `use`, which waits are needed for, is not in it. */
-#include "alloc/clock.h"
+#include "alloc/base/clock.h"
 #include "alloc/meta.h"
 
 #include <cuda.h>

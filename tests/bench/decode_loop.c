@@ -8,8 +8,8 @@
  *
  * Each walk is a whole one with all its checks; the sum over the instructions keeps the compiler
  * from leaving any out. */
-#include "alloc/clock.h"
-#include "cmd/catalog.h"
+#include "alloc/base/clock.h"
+#include "cmd/measure/catalog.h"
 #include "traces/trace.h"
 
 #include <inttypes.h>

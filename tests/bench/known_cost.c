@@ -15,8 +15,8 @@
  * Processors change their rate while they run, so a reading is compared with what stood around it,
  * and only where both agree within 1 %; the figure is the median of these differences.
  * Weakness: where something else always runs beside it, few tries agree, and it says so. */
-#include "alloc/replay.h"
-#include "alloc/series.h"
+#include "alloc/engine/replay.h"
+#include "alloc/engine/series.h"
 #include "tests/unit/programs.h"
 
 #include <assert.h>

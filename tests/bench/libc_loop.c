@@ -8,8 +8,8 @@
  * Two steps, because a process that has read a trace no longer has a fresh heap: a large block
  * freed once raises glibc's thresholds for good. The loop's share is that of the same loop without
  * the calls. Nothing of the replay engine is used. */
-#include "alloc/clock.h"
-#include "alloc/series.h"
+#include "alloc/base/clock.h"
+#include "alloc/engine/series.h"
 #include "traces/trace.h"
 
 #include <fcntl.h>

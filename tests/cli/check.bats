@@ -7,7 +7,7 @@
 load common
 load gate
 
-SCHEMA=$TAPOOL_ROOT/cmd/baseline.schema.json
+SCHEMA=$TAPOOL_ROOT/cmd/gate/baseline.schema.json
 
 other_trace() { trace '{"op":"alloc","id":1,"size":1000}' '{"op":"free","id":1}'; }
 

@@ -7,7 +7,7 @@
 load common
 
 EXAMPLE=$TAPOOL_ROOT/scripts/ci-example
-LRU=alloc/strategies/lru.c
+LRU=alloc/strategies/lru/lru.c
 
 setup_file() {
     export REPO=$BATS_FILE_TMPDIR/repo
@@ -66,7 +66,7 @@ well_formed() { python3 -c 'import sys, xml.etree.ElementTree as t; t.parse(sys.
 
 follows_schema() { # JSON
     ! python3 -c 'import jsonschema' 2>/dev/null ||
-        python3 "$CLI/schema_check.py" valid "$TAPOOL_ROOT/cmd/check.schema.json" "$1"
+        python3 "$CLI/schema_check.py" valid "$TAPOOL_ROOT/cmd/gate/check.schema.json" "$1"
 }
 
 # patch_lru SED-PROGRAM: and it must change something.

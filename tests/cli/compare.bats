@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
 
-SCHEMA=$TAPOOL_ROOT/cmd/compare.schema.json
+SCHEMA=$TAPOOL_ROOT/cmd/compare/compare.schema.json
 RESULTS=$TAPOOL_ROOT/tests/data/results
 
 compare() { "$TAPOOL" compare --rounds 2 --min-time 0 "$@"; }
@@ -97,7 +97,7 @@ small_trace() {
     cp "$out" stored.json
     ok compare sample:sqlite -s system -s arena --limit 100 --json
     cp "$out" served.json
-    for args in "shape $SCHEMA" "shared $TAPOOL_ROOT/cmd/result.schema.json $SCHEMA" \
+    for args in "shape $SCHEMA" "shared $TAPOOL_ROOT/cmd/measure/result.schema.json $SCHEMA" \
         "valid $SCHEMA live.json stored.json served.json" "covered $SCHEMA live.json stored.json served.json" \
         "mutants $SCHEMA stored.json"; do
         # shellcheck disable=SC2086 # words

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # .tapool.ini, TAPOOL_* and the command line: which counts, where a value came from, what is refused.
-# The levels themselves are tested in tests/unit/test_config.c.
+# The levels themselves are tested in tests/unit/cmd/test_config.c.
 
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common

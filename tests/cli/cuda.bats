@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A real device, on the fake driver (tests/fake_libcuda.h): which source is chosen, the screens, what the
+# A real device, on the fake driver (tests/fake_libcuda/fake_libcuda.h): which source is chosen, the screens, what the
 # JSON says, every way in which a driver or a device can fail, Ctrl-C; and after each that nothing is held.
 
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash

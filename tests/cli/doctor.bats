@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # tapool doctor: its structure, its values against /proc, and the tools that it looks for. What it says
-# of this machine is not for a golden file; the verdicts are tested in tests/unit/test_doctor.c.
+# of this machine is not for a golden file; the verdicts are tested in tests/unit/cmd/test_doctor.c.
 
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common

@@ -6,7 +6,7 @@
 load common
 
 GATE=$TAPOOL_ROOT/tests/data/gate
-CHECK=$TAPOOL_ROOT/cmd/check.schema.json
+CHECK=$TAPOOL_ROOT/cmd/gate/check.schema.json
 
 @test "JUnit files are well-formed, and their counts are those of their elements" {
     python3 -S -E - "$GATE"/*.xml <<'END'
@@ -60,7 +60,7 @@ END
     "$python" "$schema" valid "$CHECK" "$GATE"/*.json
     "$python" "$schema" covered "$CHECK" "$GATE"/*.json
     "$python" "$schema" mutants "$CHECK" "$GATE/failing.json"
-    "$python" - "$CHECK" "$TAPOOL_ROOT/cmd/result.schema.json" <<'END'
+    "$python" - "$CHECK" "$TAPOOL_ROOT/cmd/measure/result.schema.json" <<'END'
 import json, sys
 a, b = (json.load(open(p))["$defs"] for p in sys.argv[1:])
 both = a.keys() & b.keys()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Counting instructions: what doctor says of what can count here, and that what valgrind counts in a
-# replay is the same every time. Valgrinds that break are in tests/unit/test_instructions.c.
+# replay is the same every time. Valgrinds that break are in tests/unit/cmd/test_instructions.c.
 
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common

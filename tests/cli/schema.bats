@@ -4,8 +4,8 @@
 # shellcheck disable=SC2154,SC2030,SC2031,SC2153 # out, err, rc and SAMPLES come from common.bash
 load common
 
-RESULT=$TAPOOL_ROOT/cmd/result.schema.json
-INFO=$TAPOOL_ROOT/cmd/info.schema.json
+RESULT=$TAPOOL_ROOT/cmd/measure/result.schema.json
+INFO=$TAPOOL_ROOT/cmd/report/info.schema.json
 
 # The first python3 that has the module; the one in PATH may be another than the system's.
 python=''
@@ -229,5 +229,5 @@ END
     [ "$rc" -eq 0 ] || fail "$(cat "$out" "$err")"
     cmp "$SCRATCH/prefix/share/tapool/result.schema.json" "$RESULT"
     cmp "$SCRATCH/prefix/share/tapool/info.schema.json" "$INFO"
-    cmp "$SCRATCH/prefix/share/tapool/baseline.schema.json" "$TAPOOL_ROOT/cmd/baseline.schema.json"
+    cmp "$SCRATCH/prefix/share/tapool/baseline.schema.json" "$TAPOOL_ROOT/cmd/gate/baseline.schema.json"
 }

@@ -1,7 +1,7 @@
 /* Fuzz target: the text of a .tapool.ini, and what it does to the options of a command. Whatever
  * the bytes are, the outcome is a configuration or one sentence that names the file and a line. */
-#include "cmd/commands.h"
-#include "cmd/config.h"
+#include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
 
 #include <stdint.h>
 #include <stdlib.h>

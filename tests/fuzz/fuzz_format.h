@@ -6,7 +6,7 @@
 #define TP_FUZZ_FORMAT_H
 
 #include "traces/format.h"
-#include "traces/strangers.h"
+#include "traces/lower/strangers.h"
 
 #include <stdlib.h>
 

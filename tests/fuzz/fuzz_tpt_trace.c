@@ -4,7 +4,7 @@
  * Whatever they are: a program that can be played twice with the same outcome, or TP_EINPUT. */
 #include "tests/fuzz/fuzz_format.h"
 
-#include "traces/tpt_block.h"
+#include "traces/formats/tpt/tpt_block.h"
 
 extern const struct tp_format tp_format_tpt;
 

@@ -3,7 +3,7 @@
 #ifndef TP_JSON_EVENT_TWICE_H
 #define TP_JSON_EVENT_TWICE_H
 
-#include "traces/json_event.h"
+#include "traces/formats/json/json_event.h"
 
 #include <string.h>
 

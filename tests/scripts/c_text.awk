@@ -1,5 +1,5 @@
-# Prints every line of a C file as `number:text` without its comments, and with strings and
-# characters emptied, unless keep_strings is set. Line numbers are those of the file.
+# Prints every line of C files as `path:line:text` without comments, and with strings and characters
+# emptied, unless keep_strings is set.
 # Known weakness: knows no trigraphs and no line that ends in a backslash inside a // comment.
 
 function take(text,    out, i, c, two, quote)
@@ -21,4 +21,5 @@ function take(text,    out, i, c, two, quote)
     return out
 }
 
-{ print NR ":" take($0) }
+FNR == 1 { in_comment = 0 }
+{ print FILENAME ":" FNR ":" take($0) }

@@ -16,43 +16,53 @@ unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE # of a hook that runs the tests
 # A tree without findings.
 fresh_tree() {
     rm -rf -- "$TREE" "$OBJECTS"
-    mkdir -p -- "$TREE"/{alloc/strategies,alloc/sources,cuda,cmd,tests/unit,scripts}
-    mkdir -p -- "$TREE"/traces/{formats,profiles}
+    mkdir -p -- "$TREE"/{alloc/{base,program,engine,strategies/six,sources},cuda,cmd/{ui,measure},tests/unit,scripts}
+    mkdir -p -- "$TREE"/traces/{input,lower,formats/seven,profiles}
     cd -- "$TREE"
-    cp -- "$HERE/../../alloc/banned.h" alloc/
-    echo 'enum tp_status { TP_OK = 0 };' >alloc/err.h
-    printf '#include "alloc/err.h"\nstruct tp_strategy { const char *name; };\n' >alloc/strategy.h
+    cp -- "$HERE/../../alloc/base/banned.h" alloc/base/
+    echo 'enum tp_status { TP_OK = 0 };' >alloc/base/err.h
+    printf '#include "alloc/base/err.h"\nstruct tp_strategy { const char *name; };\n' >alloc/strategy.h
     echo 'struct tp_source_ops { const char *name; };' >alloc/source.h
-    echo 'struct tp_program;' >alloc/program.h
-    echo 'void tp_play(void);' >alloc/engine.h
-    printf '#include "alloc/engine.h"\nvoid tp_play(void) {}\n' >alloc/engine.c
+    echo 'struct tp_program;' >alloc/program/program.h
+    echo 'void tp_play(void);' >alloc/engine/engine.h
+    printf '#include "alloc/engine/engine.h"\nvoid tp_play(void) {}\n' >alloc/engine/engine.c
     printf '%s\n' '#include "alloc/strategy.h"' '#include <stdint.h>' \
         '/* printf("in a comment") is none */ // stdout' \
         'const struct tp_strategy tp_strategy_one = {.name = "exit(1) and stderr"};' \
         >alloc/strategies/one.c
+    echo 'void tp_six_grow(void);' >alloc/strategies/six/six_grow.h
+    printf '#include "alloc/strategies/six/six_grow.h"\nvoid tp_six_grow(void) {}\n' \
+        >alloc/strategies/six/six_grow.c
+    printf '#include "alloc/strategy.h"\nconst struct tp_strategy tp_strategy_six = {"six"};\n' \
+        >alloc/strategies/six/six.c
     printf '#include "alloc/source.h"\nconst struct tp_source_ops tp_source_two = {"two"};\n' \
         >alloc/sources/two.c
-    printf '#include "alloc/program.h"\nstruct tp_format { const char *name; };\n' >traces/format.h
+    printf '#include "alloc/program/program.h"\nstruct tp_format { const char *name; };\n' >traces/format.h
     printf '#include "traces/format.h"\nconst struct tp_format tp_format_three = {"three"};\n' \
         >traces/formats/three.c
-    printf '#include "alloc/program.h"\nstruct tp_profile { const char *name; };\n' >traces/profile.h
+    printf '#include "traces/format.h"\nconst struct tp_format tp_format_seven = {"seven"};\n' \
+        >traces/formats/seven/seven.c
+    printf '#include "alloc/program/program.h"\nstruct tp_profile { const char *name; };\n' \
+        >traces/profile.h
     printf '#include "traces/profile.h"\nconst struct tp_profile tp_profile_four = {"four"};\n' \
         >traces/profiles/four.c
     printf '#include "alloc/source.h"\nvoid tp_load(void);\n' >cuda/loader.h
     printf '#include "cuda/loader.h"\nvoid tp_load(void) {}\n' >cuda/loader.c
     printf '#include "cuda/loader.h"\nconst struct tp_source_ops tp_source_five = {"five"};\n' \
         >cuda/source_five.c
-    printf '#include "alloc/engine.h"\n#include <stdio.h>\nint main(void) { puts("x"); }\n' >cmd/main.c
+    echo 'void tp_measure(void);' >cmd/measure/measure.h
+    echo 'void tp_show(void);' >cmd/ui/show.h
+    printf '#include "alloc/engine/engine.h"\n#include <stdio.h>\nint main(void) { puts("x"); }\n' >cmd/main.c
     printf '#include <stdio.h>\nint main(void) { puts("x"); }\n' >tests/unit/test_x.c
     touch README.md CMakeLists.txt
 }
 
 build_tree() { # [FLAG...]
     local source
-    for source in alloc/*.c alloc/*/*.c traces/*/*.c cuda/*.c; do
+    while read -r source; do
         mkdir -p -- "$OBJECTS/x.dir/${source%/*}"
-        "$CC" "$@" -fPIE -I. -c "$source" -o "$OBJECTS/x.dir/$source.o"
-    done
+        "$CC" "$@" -fPIE -I. -c "$source" -o "$OBJECTS/x.dir/$source.o" </dev/null
+    done < <(find alloc traces cuda -name '*.c')
 }
 
 clean() { # WHAT COMMAND...
@@ -77,71 +87,89 @@ caught() { # WORDS COMMAND...
     fi
 }
 
-layers() { "$HERE/check_layers.sh" "$TREE"; }
+layers() { "$HERE/check_layers.sh" "$TREE" "$@"; } # [CHECK...]
 symbols() { "$HERE/check_symbols.sh" "$OBJECTS" "$TREE"; }
 
 # Adds a line to a file of a fresh tree: the check must name the file and say the words.
 plant() { # PATH LINE WORDS
     fresh_tree
     printf '%s\n' "$2" >>"$1"
-    caught "$3" layers
+    caught "$3" layers includes calls
 }
 
 fresh_tree
 clean "the tree without a violation" layers
 
 may_not='may not be included from here'
-plant alloc/strategies/one.c '#include "alloc/engine.h"' "one.c:5: \"alloc/engine.h\" $may_not"
+plant alloc/strategies/one.c '#include "alloc/engine/engine.h"' "one.c:5: \"alloc/engine/engine.h\" $may_not"
+plant alloc/strategies/one.c '#include "alloc/strategies/six/six_grow.h"' "six_grow.h\" $may_not"
+plant alloc/strategies/six/six.c '#include "alloc/engine/engine.h"' "\"alloc/engine/engine.h\" $may_not"
 plant alloc/strategies/one.c '#  include <cjson/cJSON.h>' "<cjson/cJSON.h> $may_not"
-plant alloc/sources/two.c '#include "alloc/strategy.h"' "\"alloc/strategy.h\" $may_not"
-plant alloc/engine.c '#include "traces/format.h"' "\"traces/format.h\" $may_not"
-plant alloc/engine.c '#include <sqlite3.h>' "<sqlite3.h> $may_not"
+plant alloc/sources/two.c '#include "alloc/strategies/six/six_grow.h"' "six_grow.h\" $may_not"
+plant alloc/base/err.h '#include "alloc/strategy.h"' "err.h:2: \"alloc/strategy.h\" $may_not"
+plant alloc/program/program.h '#include "alloc/engine/engine.h"' "\"alloc/engine/engine.h\" $may_not"
+plant alloc/engine/engine.c '#include "traces/format.h"' "\"traces/format.h\" $may_not"
+plant alloc/engine/engine.c '#include <sqlite3.h>' "<sqlite3.h> $may_not"
 plant traces/formats/three.c '#include "alloc/strategy.h"' "\"alloc/strategy.h\" $may_not"
+plant traces/formats/seven/seven.c '#include "alloc/strategy.h"' "\"alloc/strategy.h\" $may_not"
 plant traces/formats/three.c '#include <cuda.h>' "<cuda.h> $may_not"
 plant traces/formats/three.c '#include <sqlite3.h>' "<sqlite3.h> $may_not"
-plant traces/profiles/four.c '#include "traces/format.h"' "four.c:3: \"traces/format.h\" $may_not"
 plant traces/profiles/four.c '#include <cjson/cJSON.h>' "<cjson/cJSON.h> $may_not"
+plant traces/input/bytes.h '#include "traces/format.h"' "\"traces/format.h\" $may_not"
 plant cuda/device.c '#include "traces/format.h"' "\"traces/format.h\" $may_not"
-plant cuda/device.c '#include "alloc/engine.h"' "\"alloc/engine.h\" $may_not"
+plant cuda/device.c '#include "alloc/engine/engine.h"' "\"alloc/engine/engine.h\" $may_not"
+plant cmd/ui/show.h '#include "cmd/measure/measure.h"' "\"cmd/measure/measure.h\" $may_not"
 plant cmd/main.c '#include "main.h"' '"main.h" is not written from the root'
-plant cmd/main.c '#include "cmd/../alloc/err.h"' 'is not written from the root'
-
-may_print='only cmd/ may print or exit'
-plant alloc/engine.c 'void tp_a(void) { printf("x"); }' "engine.c:3: $may_print"
-plant alloc/engine.c 'void tp_a(void) { fputs("x", stderr); }' "$may_print"
-plant alloc/engine.c 'void tp_a(void) { abort(); }' "$may_print"
-plant traces/formats/three.c 'void tp_a(void) { exit (1); }' "three.c:3: $may_print"
-plant traces/formats/three.c '/* a */ void tp_a(void) { puts("/*"); }' "$may_print"
+plant cmd/main.c '#include "cmd/../alloc/base/err.h"' 'is not written from the root'
 
 fresh_tree
-cp -- alloc/engine.h tests/unit/engine.h
-caught 'engine.h : name used twice' layers
+mkdir cmd/attic
+echo '#include "alloc/base/err.h"' >cmd/attic/a.h
+caught 'cmd/attic/a.h: the folder is no room' layers includes
+
+fresh_tree
+echo '#include "cmd/ui/there.h"' >>cmd/ui/show.h
+echo 'void tp_there(void);' >cmd/ui/there.h
+echo '#include "cmd/ui/show.h"' >cmd/ui/there.c
+caught 'a circle of files' layers includes
+
+may_print='only cmd/ may print or exit'
+plant alloc/engine/engine.c 'void tp_a(void) { printf("x"); }' "engine.c:3: $may_print"
+plant alloc/engine/engine.c 'void tp_a(void) { fputs("x", stderr); }' "$may_print"
+plant alloc/engine/engine.c 'void tp_a(void) { abort(); }' "$may_print"
+plant traces/formats/three.c 'void tp_a(void) { exit (1); }' "three.c:3: $may_print"
+plant traces/formats/three.c '/* a */ void tp_a(void) { puts("/*"); }' "$may_print"
+plant traces/formats/three.c "void tp_a(void) { char c = '\"'; puts(&c); }" "$may_print"
+
+fresh_tree
+cp -- alloc/engine/engine.h tests/unit/engine.h
+caught 'engine.h : name used twice' layers names
 
 fresh_tree
 yes '/* long */' | head -n 801 >alloc/long.c || true
-caught 'alloc/long.c: 801 lines, above 800' layers
+caught 'alloc/long.c: 801 lines, above 800' layers lengths
 
 fresh_tree
-{ printf 'void tp_play(void)\n{\n'; yes '    ;' | head -n 61; echo '}'; } >alloc/engine.c || true
-caught 'alloc/engine.c:2: a function of 61 lines, above 60' layers
+{ printf 'void tp_play(void)\n{\n'; yes '    ;' | head -n 61; echo '}'; } >alloc/engine/engine.c || true
+caught 'alloc/engine/engine.c:2: a function of 61 lines, above 60' layers lengths
 
 fresh_tree
 echo 'struct tp_other { struct tp_unknown member; };' >alloc/other.h
-caught 'alloc/other.h: does not compile alone' layers
+caught 'alloc/other.h: does not compile alone' layers headers
 fresh_tree
 echo 'struct tp_other { struct tp_unknown member; };' >cuda/other.h
-caught 'cuda/other.h: does not compile alone' layers
+caught 'cuda/other.h: does not compile alone' layers headers
 
 fresh_tree
 touch notes.txt
-caught 'notes.txt: does not belong in the top folder' layers
+caught 'notes.txt: does not belong in the top folder' layers top
 
 if command -v git >/dev/null; then
     fresh_tree
     git init -q . && touch notes.txt && git add alloc README.md
-    clean "a file that git does not track" layers
+    clean "a file that git does not track" layers top
     git add notes.txt
-    caught 'notes.txt: does not belong in the top folder' layers
+    caught 'notes.txt: does not belong in the top folder' layers top
 fi
 
 fresh_tree
@@ -171,19 +199,23 @@ plant_symbol() { # PATH LINE WORDS [FLAG...]
     caught "$words" symbols
 }
 
-plant_symbol alloc/strategies/one.c 'void tp_help(void) {}' 'one.c: exports 2 symbols instead of one'
-plant_symbol alloc/strategies/one.c 'void tp_help(void) {}' 'one.c: exports 2 symbols' \
+plant_symbol alloc/strategies/one.c 'void tp_help(void) {}' 'one.c: exports tp_help, which does not start with tp_strategy_'
+plant_symbol alloc/strategies/one.c 'void tp_help(void) {}' 'one.c: exports tp_help' \
     -fsanitize=address,undefined
-plant_symbol alloc/sources/two.c 'int tp_source_count;' 'two.c: exports 2 symbols instead of one'
-plant_symbol traces/profiles/four.c 'void tp_help(void) {}' 'four.c: exports 2 symbols instead of one'
-plant_symbol cuda/source_five.c 'void tp_help(void) {}' 'five.c: exports 2 symbols instead of one'
+plant_symbol alloc/sources/two.c 'int tp_source_count;' 'two.c: exports 2 constants tp_source_* instead of one'
+plant_symbol traces/profiles/four.c 'void tp_help(void) {}' 'four.c: exports tp_help'
+plant_symbol alloc/strategies/six/six_grow.c 'void tp_other(void) {}' 'six_grow.c: exports tp_other'
+plant_symbol alloc/strategies/six/six.c 'const struct tp_strategy tp_strategy_eight = {"eight"};' \
+    'six: exports 2 constants tp_strategy_* instead of one'
+plant_symbol traces/formats/seven/seven.c 'void tp_eight(void) {}' 'seven.c: exports tp_eight'
+plant_symbol cuda/source_five.c 'void tp_help(void) {}' 'five.c: exports tp_help'
 plant_symbol cuda/loader.c 'static int calls; void tp_a(void) { calls++; }' \
     'loader.c: calls is mutable data at file scope'
 plant_symbol cuda/loader.c 'void load(void) {}' 'exports load, which does not start with tp_'
-plant_symbol alloc/engine.c 'void play(void) {}' 'exports play, which does not start with tp_'
-plant_symbol alloc/engine.c 'static int calls; void tp_a(void) { calls++; }' \
+plant_symbol alloc/engine/engine.c 'void play(void) {}' 'exports play, which does not start with tp_'
+plant_symbol alloc/engine/engine.c 'static int calls; void tp_a(void) { calls++; }' \
     'engine.c: calls is mutable data at file scope'
-plant_symbol alloc/engine.c 'void tp_a(void) { static int calls = 1; calls++; }' \
+plant_symbol alloc/engine/engine.c 'void tp_a(void) { static int calls = 1; calls++; }' \
     'is mutable data at file scope'
 
 fresh_tree
@@ -199,7 +231,7 @@ caught 'three.c: tp_format_three is not constant data' symbols
 fresh_tree
 sed -i 's/^const struct/static const struct/' alloc/sources/two.c
 build_tree
-caught 'two.c: exports 0 symbols instead of one' symbols
+caught 'two.c: exports 0 constants tp_source_* instead of one' symbols
 
 fresh_tree
 build_tree

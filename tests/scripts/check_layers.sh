@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# usage: check_layers.sh [ROOT]
+# usage: check_layers.sh [ROOT [CHECK...]]
 #
-# Checks the tree: include directions between the folders, calls that only cmd/ may make, unique
-# names, lengths, headers that compile alone, and what lies in the top folder. Prints one line per
-# finding, `path:line: what`, and exits 1 when there is any. check_checks.sh proves each check.
+# Checks the tree: which room includes which (rooms.txt), circles of files, calls that only cmd/ may
+# make, unique names, lengths, headers that compile alone, and what lies in the top folder. Prints one
+# line per finding, `path:line: what`, and exits 1 when there is any. CHECK: includes, calls, names,
+# lengths, headers or top; all of them where none is named. check_checks.sh proves each check.
 #
-# How: c_text.awk takes comments away (and strings, for calls); the rest are regular expressions.
+# How: c_text.awk takes comments away; the rest are regular expressions.
 # Known weakness: a name built by a macro is not seen.
 set -euo pipefail
 export LC_ALL=C
 
 HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 cd -- "${1:-$HERE/../..}"
+shift || true
 FINDINGS=$(mktemp)
 trap 'rm -f -- "$FINDINGS"' EXIT
 
@@ -29,57 +31,24 @@ LIBC+='|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|t
 LIBC+='|uchar|wchar|wctype|alloca|dirent|dlfcn|elf|endian|byteswap|err|execinfo|fcntl|fnmatch|ftw'
 LIBC+='|getopt|glob|langinfo|libgen|link|malloc|poll|pthread|pwd|regex|sched|search|semaphore|spawn'
 LIBC+='|strings|sysexits|syslog|termios|ucontext|unistd|utime|cpuid|immintrin|x86intrin|arm_acle'
-LIBC="<((sys|linux|asm|arpa)/[a-z0-9_./]+|$LIBC)\.h>"
+LIBC="((sys|linux|asm|arpa|gnu)/[a-z0-9_./-]+|$LIBC)[.]h"
 
-STRATEGY_HEADERS='"alloc/(strategy|source|err|opt|program|addr_map|tree|steps|lock)\.h"'
-SOURCE_HEADERS='"alloc/(source|err|opt|program|addr_map|tree|steps|device_pages|random)\.h"'
-PROFILE_HEADERS='"alloc/(program|err|opt|random)\.h"|"traces/(profile|event)\.h"'
-TRACE_LIBRARIES='<(cjson/cJSON|cJSON|zlib|zstd|zstd_errors|openssl/[a-z0-9_]+)\.h>'
-CUDA_LIBRARIES='<(cuda[A-Za-z0-9_]*|nvml|cupti[a-z0-9_]*)\.h>'
+# Every line of every file, without comments: read once.
+TEXT=$(mktemp)
+trap 'rm -f -- "$FINDINGS" "$TEXT"' EXIT
+awk -v keep_strings=1 -f "$HERE/c_text.awk" "${SOURCES[@]}" /dev/null >"$TEXT"
 
-# The includes that a file may have, as one regular expression; empty = all.
-allowed_includes() { # PATH
-    case $1 in
-    alloc/strategies/*) echo "$LIBC|$STRATEGY_HEADERS|\"alloc/strategies/[a-z0-9_]+\.h\"" ;;
-    alloc/sources/*) echo "$LIBC|$SOURCE_HEADERS|\"alloc/sources/[a-z0-9_]+\.h\"" ;;
-    alloc/*) echo "$LIBC|\"alloc/[a-z0-9_]+\.h\"" ;;
-    cuda/*) echo "$LIBC|$SOURCE_HEADERS|$CUDA_LIBRARIES|\"cuda/[a-z0-9_]+\.h\"" ;;
-    traces/profiles/*)
-        echo "$LIBC|$PROFILE_HEADERS|\"traces/profiles/[a-z0-9_]+\.h\""
-        ;;
-    traces/*)
-        echo "$LIBC|$TRACE_LIBRARIES|\"alloc/(program|err|opt|units|spool|spill|budget)\.h\"|\"traces/[a-z0-9_/]+\.h\""
-        ;;
-    esac
-}
-
-check_includes() {
-    local path allowed line what
-    for path in "${SOURCES[@]}"; do
-        allowed=$(allowed_includes "$path")
-        while IFS=: read -r line what; do
-            if [[ $what == '"'* && (! -e ${what//\"/} || $what == *..*) ]]; then
-                report "$path:$line: $what is not written from the root"
-            fi
-            [ -z "$allowed" ] || [[ $what =~ ^($allowed)$ ]] ||
-                report "$path:$line: $what may not be included from here"
-        done < <(awk -v keep_strings=1 -f "$HERE/c_text.awk" "$path" |
-            sed -nE 's/^([0-9]+):[[:space:]]*#[[:space:]]*include[[:space:]]*([^[:space:]]*).*/\1:\2/p')
-    done
-}
+check_includes() { awk -v libc="^($LIBC)\$" -f "$HERE/rooms.awk" "$HERE/rooms.txt" "$TEXT" >>"$FINDINGS"; }
 
 # Only cmd/ talks to the user and ends the process; a child process may _exit.
 check_calls() {
-    local path line found
     local calls='(printf|vprintf|puts|putchar|perror|psignal|exit|quick_exit|abort|err|errx|warn|warnx)'
     local streams='(stdout|stderr|STDOUT_FILENO|STDERR_FILENO)'
-    for path in "${SOURCES[@]}"; do
-        case $path in cmd/* | tests/*) continue ;; esac
-        while IFS=: read -r line found; do
-            report "$path:$line: only cmd/ may print or exit:${found//  /}"
-        done < <(awk -f "$HERE/c_text.awk" "$path" |
-            grep -E "(^|[^A-Za-z0-9_.>])(${calls}[[:space:]]*\(|${streams}([^A-Za-z0-9_]|\$))")
-    done
+    local character="'([^'\\\\]|\\\\.)+'" string='"([^"\\]|\\.)*"'
+    grep -vE '^(cmd|tests)/' "$TEXT" |
+        sed -E "s/$character/0/g; s/$string/\"\"/g" |
+        grep -E "^[^:]*:[0-9]*:(.*[^A-Za-z0-9_.>])?(${calls}[[:space:]]*\(|${streams}([^A-Za-z0-9_]|\$))" |
+        sed -E 's/^([^:]*:[0-9]*):[[:space:]]*/\1: only cmd\/ may print or exit: /' >>"$FINDINGS" || true
 }
 
 check_names() {
@@ -89,20 +58,21 @@ check_names() {
     done < <(printf '%s\n' "${SOURCES[@]##*/}" | sort | uniq -d)
 }
 
+# A body of a function opens and closes in the first column.
 check_lengths() {
-    local path
-    while read -r path; do
-        [ "$(wc -l <"$path")" -le 800 ] || report "$path: $(wc -l <"$path") lines, above 800"
-    done < <(find "${FOLDERS[@]}" -type f \
-        \( -name '*.[ch]' -o -name '*.sh' -o -name '*.bats' -o -name '*.awk' -o -name '*.py' \))
-    # a body opens and closes in the first column
-    for path in "${SOURCES[@]}"; do
-        awk -v path="$path" '
-            /^\{/ { start = NR }
-            /^\}/ { if (start && NR - start - 1 > 60)
-                        print path ":" start ": a function of " NR - start - 1 " lines, above 60"
-                    start = 0 }' "$path" >>"$FINDINGS"
-    done
+    find "${FOLDERS[@]}" -type f \
+        \( -name '*.[ch]' -o -name '*.sh' -o -name '*.bats' -o -name '*.awk' -o -name '*.py' \) -print0 |
+        xargs -0 -r awk '
+            function ended() { if (lines > 800) print path ": " lines " lines, above 800" }
+            FNR == 1 { ended(); path = FILENAME; start = 0 }
+            { lines = FNR }
+            path ~ /\.[ch]$/ && /^\{/ { start = FNR }
+            path ~ /\.[ch]$/ && /^\}/ {
+                if (start && FNR - start - 1 > 60)
+                    print path ":" start ": a function of " FNR - start - 1 " lines, above 60"
+                start = 0
+            }
+            END { ended() }' >>"$FINDINGS"
 }
 
 # The folder of the toolkit's headers, if there is one: beside nvcc, or where it installs itself.
@@ -118,25 +88,26 @@ cuda_headers() {
     done
 }
 
+# Prints a line unless the header compiles alone.
+check_header() { # PATH
+    local errors extra=()
+    [[ $1 != cuda/* || -z $TOOLKIT ]] || extra=(-isystem "$TOOLKIT")
+    errors=$(echo "#include \"$1\"" | "${CC:-gcc}" -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. \
+        $CFLAGS_OF_LIBRARIES "${extra[@]}" -include alloc/base/banned.h -fsyntax-only -x c - 2>&1) && return
+    if [[ $1 == cuda/* ]] && grep -qE "error: '?cuda(Typedefs)?\.h" <<<"$errors"; then
+        echo "skipped: $1, cuda.h is not installed" >&2
+    else
+        echo "$1: does not compile alone: $(grep -m 1 error <<<"$errors" || true)"
+    fi
+}
+
 check_headers() {
-    local path cc=${CC:-gcc} cflags=() toolkit extra
-    read -ra cflags <<<"$(pkg-config --cflags libcjson libcrypto 2>/dev/null || true)"
-    toolkit=$(cuda_headers)
-    for path in "${SOURCES[@]}"; do
-        [[ $path == *.h && $path != alloc/banned.h ]] || continue
-        extra=()
-        [[ $path != cuda/* || -z $toolkit ]] || extra=(-isystem "$toolkit")
-        if ! echo "#include \"$path\"" | "$cc" -std=c17 -D_GNU_SOURCE -Wall -Wextra -Werror -I. \
-            "${cflags[@]}" "${extra[@]}" -include alloc/banned.h -fsyntax-only -x c - \
-            >"$FINDINGS.cc" 2>&1; then
-            if [[ $path == cuda/* ]] && grep -qE "error: '?cuda(Typedefs)?\.h" "$FINDINGS.cc"; then
-                echo "skipped: $path, cuda.h is not installed"
-            else
-                report "$path: does not compile alone: $(grep -m 1 error "$FINDINGS.cc" || true)"
-            fi
-        fi
-        rm -f -- "$FINDINGS.cc"
-    done
+    TOOLKIT=$(cuda_headers)
+    CFLAGS_OF_LIBRARIES=$(pkg-config --cflags libcjson libcrypto 2>/dev/null || true)
+    export TOOLKIT CFLAGS_OF_LIBRARIES
+    export -f check_header
+    printf '%s\n' "${SOURCES[@]}" | sed -n '/\.h$/{ /^alloc\/base\/banned\.h$/!p; }' |
+        xargs -d '\n' -r -P "$(nproc)" -n 1 bash -c 'check_header "$1"' check_header >>"$FINDINGS"
 }
 
 # With git the tracked names count, without it those that are there, build folders aside.
@@ -161,12 +132,8 @@ check_top() {
 }
 
 [ "${#SOURCES[@]}" -gt 0 ] || report "$PWD: no *.c or *.h found"
-check_includes
-check_calls
-check_names
-check_lengths
-check_headers
-check_top
+[ $# -gt 0 ] || set -- includes calls names lengths headers top
+for check; do "check_$check"; done
 
 if [ -s "$FINDINGS" ]; then
     cat -- "$FINDINGS"

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # usage: check_symbols.sh BUILD-DIR [ROOT]
 #
-# Checks the objects of a build: each plug-in exports exactly one symbol, a constant named
-# tp_strategy_*, tp_source_*, tp_format_* or tp_profile_*; every other exported name starts with tp_;
-# and no folder but cmd/ keeps mutable data at file scope. Prints one line per finding and exits 1
-# when there is any.
+# Checks the objects of a build: each plug-in exports one constant, tp_strategy_*, tp_source_* or
+# tp_profile_*, and one that is a folder nothing else but what begins with its own name; a format's
+# folder exports tp_format_* and tp_writer_* constants, and beside them what begins with tp_ and its
+# name; every other exported name begins with tp_; and no folder but cmd/ keeps mutable data at file
+# scope. Prints one line per finding and exits 1 when there is any.
 #
-# How: nm in its sysv format, which names the section. Symbols and sections that sanitizers and
-# coverage add are left out; their builds also move data around, so mutability is judged only in
-# plain ones.
+# How: nm in its sysv format, which names the section, once for all objects. Symbols and sections that
+# sanitizers and coverage add are left out; their builds also move data around, so mutability is
+# judged only in plain ones.
 set -euo pipefail
 export LC_ALL=C
 
@@ -17,79 +18,28 @@ HERE=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 BUILD=$(cd -- "$1" && pwd)
 cd -- "${2:-$HERE/../..}"
 NM=${NM:-nm}
-bad=0
-plugins=0
+WORK=$(mktemp -d)
+trap 'rm -rf -- "$WORK"' EXIT
 
-report() {
-    printf '%s\n' "$*"
-    bad=$((bad + 1))
-}
+# `source object`, separated by a tab: the newest object, should several targets compile a source.
+find alloc traces cuda -type f -name '*.c' | sort >"$WORK/sources"
+find "$BUILD" -name '*.c.o' -printf '%T@\t%p\n' | sort -n | cut -f 2 | awk '
+    NR == FNR { wanted[$0] = 1; next }
+    { source = $0; sub(/\.o$/, "", source)
+      while (!(source in wanted) && sub(/^[^\/]*\//, "", source)) ;
+      if (source in wanted) object[source] = $0 }
+    END { for (s in object) print s "\t" object[s] }' "$WORK/sources" - | sort >"$WORK/objects"
 
-# The object of a source: the newest, should several targets compile it.
-object_of() { # SOURCE
-    find "$BUILD" -path "*/$1.o" -printf '%T@ %p\n' | sort -rn | sed -n '1s/^[^ ]* //p'
-}
+# nm's file is everything before the last colon in front of the first bar.
+cut -f 2 "$WORK/objects" | xargs -d '\n' -r "$NM" -A -f sysv --defined-only >"$WORK/defined" 2>"$WORK/errors" ||
+    { cat -- "$WORK/errors"; exit 1; }
+cut -f 2 "$WORK/objects" | xargs -d '\n' -r "$NM" -A -f posix -u |
+    grep -E '__(asan|tsan|ubsan|gcov|llvm_gcov|sanitizer)' | sed 's/: .*//' | sort -u >"$WORK/instrumented" || true
 
-# `name class section` of what an object defines.
-symbols() { # OBJECT
-    "$NM" -f sysv --defined-only "$1" | awk -F'|' '
-        NF >= 7 { gsub(/ /, "", $1); gsub(/ /, "", $3); gsub(/[ \t]/, "", $7); print $1, $3, $7 }' |
-        grep -vE '^(__|_)?(asan|odr_asan|tsan|ubsan|gcov|llvm|sanitizer|sancov|start|stop)_?|^\.L' || true
-}
-
-instrumented() { "$NM" -u "$1" | grep -qE '__(asan|tsan|ubsan|gcov|llvm_gcov|sanitizer)'; }
-
-exported() { awk '$2 ~ /^[A-Z]$/ && $2 != "U" && $2 != "W" && $2 != "V" { print $1, $3 }'; }
-
-check_plugin() { # SOURCE OBJECT PREFIX
-    local names name section
-    names=$(symbols "$2" | exported)
-    plugins=$((plugins + 1))
-    if [ "$(grep -c . <<<"$names")" -ne 1 ]; then
-        report "$1: exports $(grep -c . <<<"$names") symbols instead of one:" \
-            "$(cut -d' ' -f1 <<<"$names" | tr '\n' ' ')"
-        return
-    fi
-    read -r name section <<<"$names"
-    [[ $name == "$3"* ]] || report "$1: exports $name, which does not start with $3"
-    [[ $section == .rodata* || $section == .data.rel.ro* ]] ||
-        report "$1: $name is not constant data (section $section)"
-}
-
-check_common() { # SOURCE OBJECT
-    local name section
-    while read -r name section; do
-        [[ $name == tp_* ]] || report "$1: exports $name, which does not start with tp_"
-    done < <(symbols "$2" | exported)
-    instrumented "$2" && return
-    while read -r name _ section; do
-        case $section in
-        .data.rel.ro*) ;;
-        .data* | .bss* | .tdata* | .tbss* | '*COM*')
-            report "$1: $name is mutable data at file scope (section $section)" ;;
-        esac
-    done < <(symbols "$2")
-}
-
-for source in alloc/*.c alloc/strategies/*.c alloc/sources/*.c traces/*.c traces/formats/*.c \
-    traces/profiles/*.c cuda/*.c; do
-    [ -e "$source" ] || continue
-    object=$(object_of "$source")
-    if [ -z "$object" ]; then
-        # cuda/ is built only where the toolkit is
-        [[ $source == cuda/* ]] || report "$source: has no object in $BUILD"
-        continue
-    fi
-    check_common "$source" "$object"
-    case $source in
-    alloc/strategies/*) check_plugin "$source" "$object" tp_strategy_ ;;
-    alloc/sources/*) check_plugin "$source" "$object" tp_source_ ;;
-    traces/formats/*) check_plugin "$source" "$object" tp_format_ ;;
-    traces/profiles/*) check_plugin "$source" "$object" tp_profile_ ;;
-    cuda/source_*) check_plugin "$source" "$object" tp_source_ ;;
-    esac
-done
-
-[ "$plugins" -gt 0 ] || report "no plug-in found in $BUILD"
-[ "$bad" -eq 0 ] || { echo "$bad findings"; exit 1; }
-echo "$plugins plug-ins in order"
+awk -f "$HERE/symbols.awk" "$WORK/sources" "$WORK/objects" "$WORK/instrumented" "$WORK/defined" >"$WORK/findings"
+if ! grep -q '^ok ' "$WORK/findings"; then
+    cat -- "$WORK/findings"
+    echo "$(wc -l <"$WORK/findings") findings"
+    exit 1
+fi
+sed 's/^ok //' "$WORK/findings"

@@ -3,7 +3,7 @@
 #ifndef TP_TEST_ARENA_RIG_H
 #define TP_TEST_ARENA_RIG_H
 
-#include "alloc/strategies/arena_core.h"
+#include "alloc/strategies/arena/arena_core.h"
 #include "tests/unit/conformance.h"
 
 /* The fixed arena of the origin: then out of memory is an answer. */

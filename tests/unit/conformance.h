@@ -6,8 +6,8 @@
 #ifndef TP_TEST_CONFORMANCE_H
 #define TP_TEST_CONFORMANCE_H
 
+#include "alloc/base/opt.h"
 #include "alloc/meta.h"
-#include "alloc/opt.h"
 #include "alloc/strategy.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* What tests of cuda/ share: the fake driver of tests/fake_libcuda.h, and books that balance after
- * every test.
+/* What tests of cuda/ share: the fake driver of tests/fake_libcuda/fake_libcuda.h, and books that
+ * balance after every test.
  *
  *   static void a_test(void **state)
  *   {
@@ -15,7 +15,7 @@
 
 #include "alloc/source.h"
 #include "cuda/cuda_device.h"
-#include "tests/fake_libcuda.h"
+#include "tests/fake_libcuda/fake_libcuda.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -9,8 +9,8 @@
 #ifndef TP_DEVICE_DOUBLE_H
 #define TP_DEVICE_DOUBLE_H
 
-#include "alloc/clock.h"
-#include "alloc/replay.h"
+#include "alloc/base/clock.h"
+#include "alloc/engine/replay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

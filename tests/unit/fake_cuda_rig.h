@@ -2,7 +2,7 @@
 #ifndef TP_FAKE_CUDA_RIG_H
 #define TP_FAKE_CUDA_RIG_H
 
-#include "tests/fake_libcuda_state.h"
+#include "tests/fake_libcuda/fake_libcuda_state.h"
 
 #ifdef TAPOOL_FAKE_CUDA_PATH
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #ifndef TP_TEST_ONE_RUN_H
 #define TP_TEST_ONE_RUN_H
 
-#include "alloc/replay.h"
+#include "alloc/engine/replay.h"
 #include "tests/unit/programs.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 #ifndef TP_TEST_PROGRAMS_H
 #define TP_TEST_PROGRAMS_H
 
-#include "alloc/program.h"
+#include "alloc/program/program.h"
 
 #include <stdlib.h>
 

@@ -18,7 +18,7 @@
 #ifndef TP_TEST_PROPERTY_MODEL_H
 #define TP_TEST_PROPERTY_MODEL_H
 
-#include "alloc/addr_map.h"
+#include "alloc/base/addr_map.h"
 #include "tests/unit/conformance.h"
 
 #include <stdio.h>

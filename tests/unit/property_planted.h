@@ -8,7 +8,7 @@
 #ifndef TP_TEST_PROPERTY_PLANTED_H
 #define TP_TEST_PROPERTY_PLANTED_H
 
-#include "alloc/lock.h"
+#include "alloc/base/lock.h"
 #include "alloc/strategy.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Playing instructions on a shadow model, one function per op, as alloc/player.c plays them.
+/* Playing instructions on a shadow model, one function per op, as alloc/engine/play_loop.c plays
+ * them.
  *
  * Where the engine relies on lowering (a RELEASE is never the last, a FREE is), the step is passed
  * over when the program does not keep to it. */

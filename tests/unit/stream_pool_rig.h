@@ -3,7 +3,7 @@
 #ifndef TP_TEST_STREAM_POOL_RIG_H
 #define TP_TEST_STREAM_POOL_RIG_H
 
-#include "alloc/strategies/stream_pool_core.h"
+#include "alloc/strategies/stream_pool/stream_pool_core.h"
 #include "tests/unit/conformance.h"
 
 #define LAG     UINT64_C(50000) /* ns */

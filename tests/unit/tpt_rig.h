@@ -3,10 +3,10 @@
 #ifndef TP_TEST_TPT_RIG_H
 #define TP_TEST_TPT_RIG_H
 
-#include "traces/hash.h"
-#include "traces/tpt_block.h"
-#include "traces/tpt_read.h"
-#include "traces/tpt_write.h"
+#include "traces/formats/tpt/tpt_block.h"
+#include "traces/formats/tpt/tpt_read.h"
+#include "traces/formats/tpt/tpt_write.h"
+#include "traces/lower/hash.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

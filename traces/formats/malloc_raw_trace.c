@@ -22,9 +22,9 @@
  * of its free. Lowering then frees the old object (a double_alloc), and that free is owed: the next
  * free of the address is not that of the new object. Known weakness: where a free was lost instead,
  * the new object lives until its address is handed out again. */
-#include "traces/clean.h"
+#include "alloc/base/clean.h"
 #include "traces/format.h"
-#include "traces/id_map.h"
+#include "traces/lower/id_map.h"
 
 #include <byteswap.h>
 #include <endian.h>

@@ -10,11 +10,11 @@
  *
  * Known weakness: what happened between two sections of a file is unknown, so objects of the first
  * may seem to live when their addresses come again; lowering then repairs. */
-#include "traces/bad_line.h"
 #include "traces/format.h"
-#include "traces/pointers.h"
+#include "traces/lower/bad_line.h"
+#include "traces/lower/pointers.h"
 
-#include "traces/clean.h"
+#include "alloc/base/clean.h"
 
 #include <inttypes.h>
 #include <stdio.h>

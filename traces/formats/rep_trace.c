@@ -10,9 +10,9 @@
  *
  * Both headers have ids and operations in the same places, so a wrong guess costs only words.
  * Known weakness: whether the most bytes of the header are right is not looked at. */
-#include "traces/bad_line.h"
+#include "traces/lower/bad_line.h"
 
-#include "traces/clean.h"
+#include "alloc/base/clean.h"
 #include "traces/format.h"
 
 #include <inttypes.h>

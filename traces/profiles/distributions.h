@@ -1,10 +1,11 @@
 /* How the random numbers of the profiles are spread: sizes, counts and times to wait.
  *
- * Whole numbers only, as in alloc/random.h: a seed must mean the same trace on all machines. */
+ * Whole numbers only, as in alloc/base/random.h: a seed must mean the same trace on all machines.
+ */
 #ifndef TP_PROFILE_DISTRIBUTIONS_H
 #define TP_PROFILE_DISTRIBUTIONS_H
 
-#include "alloc/random.h"
+#include "alloc/base/random.h"
 
 #include <stdbool.h>
 

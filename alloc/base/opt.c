@@ -1,0 +1,520 @@
+/* Options: one table of rows drives the parser, the range checks and the text of a value.
+ *
+ * Words are compared without regard to case, and '-' equals '_' in names, as on the command line. A
+ * value given twice: the last one holds, except for lists, which grow. */
+#include "alloc/base/opt.h"
+
+#include "alloc/base/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* An option and whose it is, as a message names them. */
+struct subject {
+    const struct tp_opt *row;
+    const char *owner; /* may be NULL */
+};
+
+enum { SUBJECT_TEXT = 160, VALUE_TEXT = 32, WORDS_TEXT = 320 };
+
+static const char *describe(struct subject sub, char *out)
+{
+    if (sub.owner)
+        snprintf(out, SUBJECT_TEXT, "option '%s' of %s", sub.row->name, sub.owner);
+    else
+        snprintf(out, SUBJECT_TEXT, "option '%s'", sub.row->name);
+    return out;
+}
+
+/* Appends to a text of `size` bytes; what does not fit is cut. */
+static void append(char *out, size_t size, const char *text)
+{
+    size_t used = strlen(out);
+    snprintf(out + used, size - used, "%s", text);
+}
+
+static const char *join_words(const char *const *words, char *out)
+{
+    out[0] = '\0';
+    for (size_t i = 0; words[i]; i++) {
+        append(out, WORDS_TEXT, i ? ", " : "");
+        append(out, WORDS_TEXT, words[i]);
+    }
+    return out;
+}
+
+/* ---- text of a value ---- */
+
+struct unit {
+    const char *name;
+    uint64_t factor;
+};
+
+static const struct unit plain_units[] = {{"", 1}, {NULL, 0}};
+static const struct unit size_units[] = {
+    {"", 1},
+    {"KiB", UINT64_C(1) << 10},
+    {"MiB", UINT64_C(1) << 20},
+    {"GiB", UINT64_C(1) << 30},
+    {"TiB", UINT64_C(1) << 40},
+    {NULL, 0},
+};
+static const struct unit time_units[] = {
+    {"ns", 1},
+    {"us", 1000},
+    {"ms", 1000000},
+    {"s", 1000000000},
+    {"min", UINT64_C(60) * 1000000000},
+    {"h", UINT64_C(3600) * 1000000000},
+    {NULL, 0},
+};
+
+/* How numbers of a type are read and written. */
+struct number_type {
+    bool (*parse)(const char *text, uint64_t *value);
+    const struct unit *units;
+    const char *bare; /* what a message puts behind a number without a unit */
+    const char *name, *example;
+};
+
+static const struct number_type *number_type(enum tp_opt_type type)
+{
+    static const struct number_type types[] = {
+        [TP_OPT_UINT] = {tp_parse_uint, plain_units, "", "number", "a whole number"},
+        [TP_OPT_SIZE] = {tp_parse_size, size_units, "B", "size",
+                         "a number and a unit, such as 64MiB"},
+        [TP_OPT_DURATION] = {tp_parse_duration, time_units, "", "duration",
+                             "a number and a unit, such as 50us"},
+    };
+    return type >= TP_OPT_UINT && type <= TP_OPT_DURATION ? &types[type] : NULL;
+}
+
+/* The shortest exact text; of two, the one with the larger unit. */
+static void format_units(uint64_t value, const struct unit *units, char *out)
+{
+    char text[VALUE_TEXT];
+    snprintf(out, VALUE_TEXT, "%" PRIu64 "%s", value, value ? units->name : "");
+    for (units++; value && units->name; units++) {
+        if (value % units->factor != 0)
+            break; /* larger units are multiples of this one */
+        snprintf(text, sizeof text, "%" PRIu64 "%s", value / units->factor, units->name);
+        if (strlen(text) <= strlen(out))
+            memcpy(out, text, sizeof text);
+    }
+}
+
+static const char *show_number(const struct tp_opt *row, uint64_t value, char *out)
+{
+    const struct number_type *type = number_type(row->type);
+    format_units(value, type->units, out);
+    if (out[strspn(out, "0123456789")] == '\0')
+        append(out, VALUE_TEXT, type->bare);
+    return out;
+}
+
+static size_t count_words(const char *const *words)
+{
+    size_t n = 0;
+    while (words && words[n])
+        n++;
+    return n;
+}
+
+static void format_number(const struct tp_opt *row, uint64_t value, char *out, size_t size)
+{
+    char text[VALUE_TEXT];
+    uint64_t keyword = UINT64_MAX - value;
+    if (keyword < count_words(row->choices)) {
+        snprintf(out, size, "%s", row->choices[keyword]);
+        return;
+    }
+    format_units(value, number_type(row->type)->units, text);
+    snprintf(out, size, "%s", text);
+}
+
+static void format_list(const struct tp_opt_list *list, char *out, size_t size)
+{
+    out[0] = '\0';
+    for (size_t i = 0; i < list->count; i++) {
+        append(out, size, i ? "," : "");
+        append(out, size, list->items[i]);
+    }
+}
+
+void tp_opt_format(const struct tp_opt *row, const void *base, char *out, size_t size)
+{
+    const void *member = (const char *)base + row->offset;
+    if (size == 0)
+        return;
+    if (number_type(row->type))
+        format_number(row, *(const uint64_t *)member, out, size);
+    else if (row->type == TP_OPT_FLAG)
+        snprintf(out, size, "%s", *(const bool *)member ? "yes" : "no");
+    else if (row->type == TP_OPT_CHOICE)
+        snprintf(out, size, "%s", row->choices[*(const uint32_t *)member]);
+    else if (row->type == TP_OPT_TEXT)
+        snprintf(out, size, "%s", *(char *const *)member ? *(char *const *)member : "");
+    else
+        format_list(member, out, size);
+}
+
+/* ---- setting ---- */
+
+static bool find_word(const char *const *words, const char *value, size_t *index)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        if (strcasecmp(words[i], value) == 0) {
+            *index = i;
+            return true;
+        }
+    return false;
+}
+
+static int set_flag(struct subject sub, void *member, const char *value, struct tp_err *err)
+{
+    static const char *const words[] = {"no",   "yes", "off", "on", "false",
+                                        "true", "0",   "1",   NULL}; /* odd ones are yes */
+    char text[SUBJECT_TEXT];
+    size_t i;
+    if (!find_word(words, value, &i)) {
+        int rc =
+            tp_fail(err, TP_EUSAGE, "%s is '%s', neither yes nor no", describe(sub, text), value);
+        return tp_hint(err, rc, "write yes or no");
+    }
+    *(bool *)member = i % 2 == 1;
+    return TP_OK;
+}
+
+static int set_number(struct subject sub, void *member, const char *value, struct tp_err *err)
+{
+    const struct tp_opt *row = sub.row;
+    const struct number_type *type = number_type(row->type);
+    char text[SUBJECT_TEXT], is[VALUE_TEXT], limit[VALUE_TEXT], words[WORDS_TEXT];
+    uint64_t number;
+    size_t keyword;
+    if (find_word(row->choices, value, &keyword)) {
+        *(uint64_t *)member = TP_OPT_KEYWORD(keyword);
+        return TP_OK;
+    }
+    if (!type->parse(value, &number)) {
+        int rc = tp_fail(err, TP_EUSAGE, "%s is '%s', which is no %s", describe(sub, text), value,
+                         type->name);
+        if (!row->choices)
+            return tp_hint(err, rc, "write %s", type->example);
+        return tp_hint(err, rc, "write %s, or %s", type->example, join_words(row->choices, words));
+    }
+    if (number < row->min)
+        return tp_fail(err, TP_EUSAGE, "%s is %s, below the minimum %s", describe(sub, text),
+                       show_number(row, number, is), show_number(row, row->min, limit));
+    uint64_t max = UINT64_MAX - count_words(row->choices); /* beyond are the keywords */
+    if (row->max && row->max < max)
+        max = row->max;
+    if (number > max)
+        return tp_fail(err, TP_EUSAGE, "%s is %s, above the maximum %s", describe(sub, text),
+                       show_number(row, number, is), show_number(row, max, limit));
+    *(uint64_t *)member = number;
+    return TP_OK;
+}
+
+static int set_choice(struct subject sub, void *member, const char *value, struct tp_err *err)
+{
+    char text[SUBJECT_TEXT], words[WORDS_TEXT];
+    size_t i;
+    if (find_word(sub.row->choices, value, &i)) {
+        *(uint32_t *)member = (uint32_t)i;
+        return TP_OK;
+    }
+    int rc = tp_fail(err, TP_EUSAGE, "%s is '%s', which is none of %s", describe(sub, text), value,
+                     join_words(sub.row->choices, words));
+    const char *near = tp_nearest(value, sub.row->choices);
+    return near ? tp_hint(err, rc, "did you mean '%s'?", near) : rc;
+}
+
+static int set_text(struct subject sub, void *member, const char *value, struct tp_err *err)
+{
+    char *copy = strdup(value);
+    if (!copy)
+        return tp_fail(err, TP_ENOMEM, "out of memory for option '%s'", sub.row->name);
+    free(*(char **)member);
+    *(char **)member = copy;
+    return TP_OK;
+}
+
+static int add_to_list(struct subject sub, void *member, const char *value, struct tp_err *err)
+{
+    struct tp_opt_list *list = member;
+    char *copy = strdup(value);
+    char **items = copy ? realloc(list->items, (list->count + 1) * sizeof *items) : NULL;
+    if (!items) {
+        free(copy);
+        return tp_fail(err, TP_ENOMEM, "out of memory for option '%s'", sub.row->name);
+    }
+    items[list->count++] = copy;
+    list->items = items;
+    return TP_OK;
+}
+
+typedef int set_fn(struct subject sub, void *member, const char *value, struct tp_err *err);
+
+static const struct {
+    set_fn *set;
+    size_t size, align; /* of the member */
+} type_rows[] = {
+    [TP_OPT_FLAG] = {set_flag, sizeof(bool), _Alignof(bool)},
+    [TP_OPT_UINT] = {set_number, sizeof(uint64_t), _Alignof(uint64_t)},
+    [TP_OPT_SIZE] = {set_number, sizeof(uint64_t), _Alignof(uint64_t)},
+    [TP_OPT_DURATION] = {set_number, sizeof(uint64_t), _Alignof(uint64_t)},
+    [TP_OPT_CHOICE] = {set_choice, sizeof(uint32_t), _Alignof(uint32_t)},
+    [TP_OPT_TEXT] = {set_text, sizeof(char *), _Alignof(char *)},
+    [TP_OPT_LIST] = {add_to_list, sizeof(struct tp_opt_list), _Alignof(struct tp_opt_list)},
+};
+
+static int set(struct subject sub, void *base, const char *value, struct tp_err *err)
+{
+    return type_rows[sub.row->type].set(sub, (char *)base + sub.row->offset, value, err);
+}
+
+int tp_opt_set(const struct tp_opt *row, void *base, const char *value, struct tp_err *err)
+{
+    return set((struct subject){row, NULL}, base, value, err);
+}
+
+int tp_opts_defaults(const struct tp_opt *rows, void *base, struct tp_err *err)
+{
+    for (const struct tp_opt *row = rows; row && row->name; row++) {
+        int rc = row->def ? tp_opt_set(row, base, row->def, err) : TP_OK;
+        if (rc) {
+            tp_opts_release(rows, base);
+            return rc;
+        }
+    }
+    return TP_OK;
+}
+
+void tp_opts_release(const struct tp_opt *rows, void *base)
+{
+    for (const struct tp_opt *row = rows; row && row->name; row++) {
+        void *member = (char *)base + row->offset;
+        if (row->type == TP_OPT_TEXT) {
+            free(*(char **)member);
+            *(char **)member = NULL;
+        } else if (row->type == TP_OPT_LIST) {
+            struct tp_opt_list *list = member;
+            for (size_t i = 0; i < list->count; i++)
+                free(list->items[i]);
+            free(list->items);
+            *list = (struct tp_opt_list){NULL, 0};
+        }
+    }
+}
+
+/* ---- names ---- */
+
+static char fold(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return c == '-' ? '_' : c;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    while (*a && fold(*a) == fold(*b))
+        a++, b++;
+    return *a == *b;
+}
+
+const struct tp_opt *tp_opt_find(const struct tp_opt *rows, const char *name)
+{
+    for (const struct tp_opt *row = rows; row && row->name; row++)
+        if (same_name(row->name, name))
+            return row;
+    return NULL;
+}
+
+enum { WORD_MAX = 63 };
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other.
+ */
+static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+    unsigned rows[3][WORD_MAX + 2]; /* of the table: i-2, i-1, i */
+    unsigned *before = rows[0], *last = rows[1], *now = rows[2];
+    for (unsigned j = 0; j <= b_len; j++)
+        last[j] = before[j] = j;
+    for (unsigned i = 1; i <= a_len; i++) {
+        now[0] = i;
+        for (unsigned j = 1; j <= b_len; j++) {
+            char x = fold(a[i - 1]), y = fold(b[j - 1]);
+            now[j] = smaller(last[j - 1] + (x != y), smaller(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && x == fold(b[j - 2]) && y == fold(a[i - 2]))
+                now[j] = smaller(now[j], before[j - 2] + 1);
+        }
+        unsigned *spare = before;
+        before = last;
+        last = now;
+        now = spare;
+    }
+    return last[b_len];
+}
+
+const char *tp_nearest(const char *word, const char *const *candidates)
+{
+    const char *best = NULL;
+    size_t length = strlen(word);
+    unsigned limit = 1 + (unsigned)(length / 4); /* slips of the fingers in a word so long */
+    if (length > WORD_MAX)
+        return NULL;
+    for (; candidates && *candidates; candidates++) {
+        size_t other = strlen(*candidates);
+        if (other > WORD_MAX)
+            continue;
+        unsigned d = distance(word, length, *candidates, other);
+        if (d <= limit && d < length) {
+            best = *candidates;
+            if (d == 0)
+                return best;
+            limit = d - 1;
+        }
+    }
+    return best;
+}
+
+/* ---- parsing ---- */
+
+static int unknown_option(const struct tp_opt *rows, const char *name, const char *owner,
+                          struct tp_err *err)
+{
+    const char *near = NULL;
+    char words[WORDS_TEXT] = "";
+    for (const struct tp_opt *row = rows; row && row->name; row++) {
+        /* a later row must be nearer than the best so far: compare them pairwise */
+        const char *pair[] = {near ? near : row->name, near ? row->name : NULL, NULL};
+        const char *nearer = tp_nearest(name, pair);
+        near = nearer ? nearer : near;
+        append(words, sizeof words, *words ? ", " : "");
+        append(words, sizeof words, row->name);
+    }
+    if (!*words)
+        return tp_fail(err, TP_EUSAGE, "%s has no options, and so no '%s'", owner, name);
+    int rc = tp_fail(err, TP_EUSAGE, "%s has no option '%s'", owner, name);
+    return near ? tp_hint(err, rc, "did you mean '%s'?", near)
+                : tp_hint(err, rc, "its options are %s", words);
+}
+
+/* Cuts "name=value" or "name" off *rest, which it changes. The value may be in braces; NULL = none.
+ */
+static bool cut_item(char **rest, char **name, char **value)
+{
+    char *at = *rest;
+    *name = at;
+    *value = NULL;
+    at += strcspn(at, "=,");
+    if (*at == '=') {
+        *at++ = '\0';
+        *value = at;
+        if (*at == '{') {
+            unsigned depth = 0;
+            do {
+                depth += *at == '{';
+                depth -= *at == '}';
+            } while (*at && depth && *++at);
+            if (*at != '}' || (at[1] && at[1] != ','))
+                return false;
+            *at++ = '\0';
+            ++*value;
+        } else {
+            at += strcspn(at, ",");
+        }
+    }
+    *rest = *at ? at + 1 : NULL;
+    *at = '\0';
+    return true;
+}
+
+static int set_item(const struct tp_opt *rows, void *base, const char *name, const char *value,
+                    const char *owner, struct tp_err *err)
+{
+    if (!*name)
+        return tp_fail(err, TP_EUSAGE, "the name of an option of %s is missing", owner);
+    const struct tp_opt *row = tp_opt_find(rows, name);
+    if (!row)
+        return unknown_option(rows, name, owner, err);
+    if (!value && row->type != TP_OPT_FLAG) {
+        int rc = tp_fail(err, TP_EUSAGE, "option '%s' of %s needs a value", row->name, owner);
+        return tp_hint(err, rc, "write %s=%s", row->name, row->arg ? row->arg : "VALUE");
+    }
+    return set((struct subject){row, owner}, base, value ? value : "yes", err);
+}
+
+int tp_opts_parse(const struct tp_opt *rows, void *base, const char *spec, const char *owner,
+                  struct tp_err *err)
+{
+    char *copy = strdup(spec);
+    if (!copy)
+        return tp_fail(err, TP_ENOMEM, "out of memory for the options of %s", owner);
+    int rc = TP_OK;
+    char *rest = *copy ? copy : NULL, *name, *value;
+    while (!rc && rest) {
+        if (cut_item(&rest, &name, &value))
+            rc = set_item(rows, base, name, value, owner, err);
+        else
+            rc = tp_fail(err, TP_EUSAGE, "the braces in option '%s' of %s do not match", name,
+                         owner);
+    }
+    free(copy);
+    return rc;
+}
+
+/* ---- checking tables ---- */
+
+static const char *row_fault(const struct tp_opt *row, size_t opts_size)
+{
+    bool number = number_type(row->type) != NULL;
+    if (!*row->name || row->name[strcspn(row->name, "=,{} ")])
+        return "its name cannot be written";
+    if ((size_t)row->type >= sizeof type_rows / sizeof *type_rows)
+        return "its type does not exist";
+    size_t size = type_rows[row->type].size;
+    if (size > opts_size || row->offset > opts_size - size ||
+        row->offset % type_rows[row->type].align)
+        return "its member lies outside the option struct";
+    if (row->type == TP_OPT_CHOICE && !count_words(row->choices))
+        return "it has no choices";
+    if (row->choices && row->type != TP_OPT_CHOICE && !number)
+        return "its type takes no choices";
+    if (row->max && (!number || row->max < row->min))
+        return "its range is wrong";
+    if (!row->help || !*row->help || (row->type != TP_OPT_FLAG && !row->arg))
+        return "its help is missing";
+    return NULL;
+}
+
+int tp_opts_check(const struct tp_opt *rows, size_t opts_size, const char *owner,
+                  struct tp_err *err)
+{
+    for (const struct tp_opt *row = rows; row && row->name; row++) {
+        const char *fault = row_fault(row, opts_size);
+        if (!fault && tp_opt_find(rows, row->name) != row)
+            fault = "its name is taken";
+        if (fault)
+            return tp_fail(err, TP_EBROKEN, "option '%s' of %s: %s", row->name, owner, fault);
+    }
+    void *base = calloc(1, opts_size + 1);
+    if (!base)
+        return tp_fail(err, TP_ENOMEM, "out of memory for the options of %s", owner);
+    int rc = tp_opts_defaults(rows, base, err);
+    if (rc == TP_EUSAGE)
+        rc = tp_fail(err, TP_EBROKEN, "a default of %s cannot be set", owner);
+    tp_opts_release(rows, base);
+    free(base);
+    return rc;
+}

@@ -1,0 +1,96 @@
+/* Options as data rows. One row feeds the parser, the range check, --help and the echo in a report.
+ *
+ *   struct arena_opts { uint64_t arena_size; uint32_t classes; };
+ *   static const char *const classes[] = {"fine", "coarse6", NULL};
+ *   static const struct tp_opt rows[] = {
+ *       {.name = "arena_size", .type = TP_OPT_SIZE, .offset = offsetof(struct arena_opts,
+ * arena_size), .def = "64MiB", .min = 4096, .max = 1ull << 40, .arg = "SIZE", .help = "largest
+ * source range"},
+ *       {.name = "classes", .type = TP_OPT_CHOICE, .offset = offsetof(struct arena_opts, classes),
+ *        .def = "fine", .choices = classes, .arg = "TABLE", .help = "the table of size classes"},
+ *       {.name = NULL}};
+ */
+#ifndef TP_OPT_H
+#define TP_OPT_H
+
+#include "alloc/base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The member at `offset` has the type named here. */
+enum tp_opt_type {
+    TP_OPT_FLAG,     /* bool: yes/no, on/off, true/false, 1/0; as a bare word: yes */
+    TP_OPT_UINT,     /* uint64_t */
+    TP_OPT_SIZE,     /* uint64_t, bytes; 64MiB */
+    TP_OPT_DURATION, /* uint64_t, nanoseconds; 50us */
+    TP_OPT_CHOICE,   /* uint32_t, index into `choices` */
+    TP_OPT_TEXT,     /* char *, owned by the option struct (tp_opts_release), NULL when unset */
+    TP_OPT_LIST      /* struct tp_opt_list: may be given more than once */
+};
+
+/* Who may set an option, each stricter than the one before. What runs a program, writes or names a
+ * file needs the user's own word: a configuration file that is found may have come with a folder
+ * of somebody else's. */
+enum tp_opt_from {
+    TP_OPT_ANYWHERE, /* also a file that was found */
+    TP_OPT_USER,     /* the command line, the environment, a file that the environment names */
+    TP_OPT_CALL      /* the command line: it is what one call is asked for */
+};
+
+struct tp_opt_list {
+    char **items; /* owned */
+    size_t count;
+};
+
+/* A number may have keywords: with `choices` set on UINT, SIZE or DURATION, the i-th word reads as
+ * this value (such as `auto`), which is exempt from min and max. */
+#define TP_OPT_KEYWORD(i) (UINT64_MAX - (uint64_t)(i))
+
+/* A table ends with a row whose name is NULL. */
+struct tp_opt {
+    const char *name; /* as written in key=value, or after -- */
+    char letter;      /* -x on the command line, or 0 */
+    enum tp_opt_type type;
+    enum tp_opt_from from;
+    size_t offset;              /* of the member in the option struct */
+    const char *def;            /* default as text; NULL: unset (TEXT, LIST) or no/0 */
+    uint64_t min, max;          /* both inclusive; max 0 = no limit; for UINT, SIZE, DURATION */
+    const char *const *choices; /* NULL-terminated words */
+    const char *arg;            /* what --help calls the value: SIZE, N, FILE; NULL for flags */
+    const char *help;           /* a few words, lower case; a '\n' starts a new line */
+};
+
+/* Every function takes `rows` possibly NULL: a table without rows. `base` is the option struct. */
+
+/* Fills a zeroed struct with the defaults. */
+int tp_opts_defaults(const struct tp_opt *rows, void *base, struct tp_err *err);
+
+/* Sets one option from text; TP_EUSAGE names the option, the value and the range or the choices. */
+int tp_opt_set(const struct tp_opt *row, void *base, const char *value, struct tp_err *err);
+
+/* Sets options from "a=1,b=yes,flag"; a value may stand in braces: "conf={a:1,b:2}". `owner` is the
+ * subject of messages ("strategy 'arena'"). An unknown name is TP_EUSAGE with the nearest as hint.
+ */
+int tp_opts_parse(const struct tp_opt *rows, void *base, const char *spec, const char *owner,
+                  struct tp_err *err);
+
+/* The row with this name, or NULL. */
+const struct tp_opt *tp_opt_find(const struct tp_opt *rows, const char *name);
+
+/* Writes the value as text that tp_opt_set reads back ("64MiB", "fine"); "" when unset. */
+void tp_opt_format(const struct tp_opt *row, const void *base, char *out, size_t size);
+
+/* Frees what TEXT and LIST members own and sets them to NULL / empty. */
+void tp_opts_release(const struct tp_opt *rows, void *base);
+
+/* Checks a table, for tests and plug-ins: members lie within `opts_size` bytes, names are unique,
+ * choices and help are there, defaults can be set. TP_EBROKEN names the option. */
+int tp_opts_check(const struct tp_opt *rows, size_t opts_size, const char *owner,
+                  struct tp_err *err);
+
+/* The candidate (NULL-terminated list) nearest to `word` by edit distance, any case; NULL when none
+ * is near enough to be a slip of the fingers. */
+const char *tp_nearest(const char *word, const char *const *candidates);
+
+#endif

@@ -1,0 +1,106 @@
+/* Bounded curves; see curve.h. */
+#include "alloc/engine/curve.h"
+
+static void group_add(struct tp_curve_group *g, const struct tp_curve_point *p)
+{
+    for (int v = 0; v < TP_CURVE_VALUES; v++) {
+        struct tp_curve_point *low = &g->extreme[2 * v], *high = &g->extreme[2 * v + 1];
+        if (!g->samples || p->bytes[v] < low->bytes[v])
+            *low = *p;
+        if (!g->samples || p->bytes[v] > high->bytes[v])
+            *high = *p;
+    }
+    g->samples++;
+}
+
+static bool same(const struct tp_curve_point *a, const struct tp_curve_point *b)
+{
+    return a->event == b->event && !memcmp(a->bytes, b->bytes, sizeof a->bytes);
+}
+
+/* Of two samples of one event the lower is the later one: what stood for a moment inside the event
+ * comes before what it left. */
+static bool is_later(const struct tp_curve_point *a, const struct tp_curve_point *b)
+{
+    bool lower = a->event == b->event;
+    for (int v = 0; v < TP_CURVE_VALUES; v++)
+        lower = lower && a->bytes[v] <= b->bytes[v];
+    return a->event > b->event || lower;
+}
+
+/* Writes the distinct extremes in the order of their events; returns how many. */
+static uint32_t group_points(const struct tp_curve_group *g, struct tp_curve_point *out)
+{
+    uint32_t n = 0;
+    for (int i = 0; g->samples && i < TP_CURVE_KEPT; i++) {
+        const struct tp_curve_point *p = &g->extreme[i];
+        uint32_t at = n;
+        bool known = false;
+        for (uint32_t k = 0; k < n && !known; k++)
+            known = same(&out[k], p);
+        if (known)
+            continue;
+        for (; at && is_later(&out[at - 1], p); at--)
+            out[at] = out[at - 1];
+        out[at] = *p;
+        n++;
+    }
+    return n;
+}
+
+static void close_group(struct tp_curve *c)
+{
+    c->count += group_points(&c->open, &c->points[c->count]);
+    c->open.samples = 0;
+}
+
+/* Halves the points, at least: every TP_CURVE_GROUP of them leave their extremes. */
+static void shrink(struct tp_curve *c)
+{
+    uint32_t count = 0;
+    for (uint32_t from = 0; from < c->count; from += TP_CURVE_GROUP) {
+        struct tp_curve_group g = {0};
+        struct tp_curve_point kept[TP_CURVE_KEPT];
+        for (uint32_t i = from; i < c->count && i < from + TP_CURVE_GROUP; i++)
+            group_add(&g, &c->points[i]);
+        uint32_t n = group_points(&g, kept);
+        memcpy(&c->points[count], kept, n * sizeof *kept);
+        count += n;
+    }
+    c->count = count;
+    c->per = c->per ? c->per * 2 : TP_CURVE_GROUP;
+}
+
+/* A sample that is no extreme, as nearly all are. */
+static bool is_inside(const struct tp_curve_group *g, const uint64_t bytes[TP_CURVE_VALUES])
+{
+    bool inside = g->samples != 0;
+    for (int v = 0; v < TP_CURVE_VALUES; v++)
+        inside &=
+            (bytes[v] >= g->extreme[2 * v].bytes[v]) & (bytes[v] <= g->extreme[2 * v + 1].bytes[v]);
+    return inside;
+}
+
+void tp_curve_add(struct tp_curve *c, uint64_t event, const uint64_t bytes[TP_CURVE_VALUES])
+{
+    if (tp_curve_is_last(c, bytes))
+        return;
+    c->last.event = event;
+    memcpy(c->last.bytes, bytes, sizeof c->last.bytes);
+    if (is_inside(&c->open, bytes))
+        c->open.samples++;
+    else
+        group_add(&c->open, &c->last);
+    if (c->open.samples < c->per)
+        return;
+    close_group(c);
+    if (c->count + TP_CURVE_KEPT >= TP_CURVE_POINTS) /* the open group, and the last sample */
+        shrink(c);
+}
+
+void tp_curve_finish(struct tp_curve *c)
+{
+    close_group(c);
+    if (c->count && c->count < TP_CURVE_POINTS && !same(&c->points[c->count - 1], &c->last))
+        c->points[c->count++] = c->last;
+}

@@ -1,0 +1,266 @@
+/* Opening and closing what a pass plays on: per device a stack of sources with the meter on top,
+ * the metadata heap, and one instance of the strategy with its threads. */
+#include "alloc/engine/occupier.h"
+
+#include <stdlib.h>
+
+#define SYNTHETIC_NS 1000 /* the virtual clock's step where the trace has no times */
+
+/* What others hold of a device, its context, and what keeps it busy is there before the strategy
+ * begins: a driver loads code late, into the memory that is measured. A refusal comes again. */
+static void look_at_memory(const struct tp_player *p, struct tp_instance *in)
+{
+    if (p->occupier)
+        tp_src_work(&in->stack[in->depth - 1], 0, 0, 0, 0, p->cfg->occupy);
+    if (!tp_src_memory(&in->stack[in->depth - 1], &in->free_at_start, &in->total))
+        return;
+    in->free_at_start = in->total = TP_NONE;
+}
+
+/* See struct tp_replay_cfg. */
+static uint64_t guard_of(const struct tp_player *p, uint16_t device)
+{
+    const struct tp_replay_cfg *cfg = p->cfg;
+    uint64_t needed = tp_program_demand(cfg->program, device)->bytes;
+    bool guarded = cfg->guard && cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_HOST;
+    for (uint32_t i = 0; i < cfg->layer_count; i++)
+        guarded &= cfg->layers[i].ops != &tp_source_limit;
+    if (!guarded || needed > UINT64_MAX / TP_GUARD_TIMES)
+        return 0;
+    return needed * TP_GUARD_TIMES > TP_GUARD_LEAST ? needed * TP_GUARD_TIMES : TP_GUARD_LEAST;
+}
+
+static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t device,
+                        struct tp_err *err)
+{
+    const struct tp_replay_cfg *cfg = p->cfg;
+    if (p->strategy->caps & TP_CAP_FOREIGN)
+        return TP_OK;
+    struct tp_source_cfg sc = {.account = &in->account,
+                               .guard = guard_of(p, device),
+                               .now_ns = &p->now_ns,
+                               .kind = (enum tp_kind)p->facts->kind,
+                               .device = device,
+                               .streams = p->facts->streams,
+                               .keeps_ranges = cfg->shared.keeps_ranges,
+                               .time_calls = cfg->shared.time_calls,
+                               .lost = &p->lost,
+                               .current = cfg->shared.current,
+                               .seed = cfg->seed};
+    for (uint32_t i = 0; i <= cfg->layer_count; i++) {
+        const struct tp_source_ops *ops =
+            i < cfg->layer_count ? cfg->layers[i].ops : &tp_source_meter;
+        sc.opts = i < cfg->layer_count ? cfg->layers[i].opts : NULL;
+        sc.inner = i ? &in->stack[i - 1] : NULL;
+        int status = tp_source_open(&in->stack[i], ops, &sc, err);
+        if (status)
+            return status;
+        in->depth++;
+    }
+    if (p->device)
+        look_at_memory(p, in);
+    return TP_OK;
+}
+
+static void close_sources(struct tp_instance *in)
+{
+    while (in->depth)
+        tp_source_close(&in->stack[--in->depth]);
+}
+
+static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_err *err)
+{
+    const struct tp_strategy *s = p->strategy;
+    in->meta.account = &in->account;
+    in->env = (struct tp_env){.source = in->depth ? &in->stack[in->depth - 1] : NULL,
+                              .account = &in->account,
+                              .meta = &in->meta,
+                              .threads = p->facts->threads,
+                              .streams = p->facts->streams,
+                              .kind = (enum tp_kind)p->facts->kind,
+                              .seed = p->cfg->seed};
+    void *state = tp_meta_get(&in->env, s->state_size ? s->state_size : 1);
+    if (!state)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    int status =
+        s->init(state, &in->env, s == p->cfg->strategy ? p->cfg->strategy_opts : NULL, err);
+    if (status) {
+        tp_meta_put(&in->env, state, s->state_size ? s->state_size : 1);
+        return status;
+    }
+    in->state = state;
+    return TP_OK;
+}
+
+static int open_threads(struct tp_player *p, struct tp_instance *in, struct tp_err *err)
+{
+    size_t bytes = p->thread_stride * p->facts->threads;
+    if (!bytes) {
+        in->threads = in->state; /* a handle of no bytes is never read, but it is no NULL */
+        return TP_OK;
+    }
+    in->threads = tp_meta_get(&in->env, bytes);
+    if (!in->threads)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    for (; p->strategy->thread_init && in->threads_ready < p->facts->threads; in->threads_ready++) {
+        void *thr = in->threads + in->threads_ready * p->thread_stride;
+        int status = p->strategy->thread_init(in->state, thr);
+        if (status)
+            return tp_fail(err, (enum tp_status)status,
+                           "a thread of strategy '%s' cannot start: %s", p->strategy->name,
+                           tp_status_text(status));
+    }
+    return TP_OK;
+}
+
+static void close_instance(struct tp_player *p, struct tp_instance *in)
+{
+    while (in->threads_ready)
+        p->strategy->thread_fini(in->state, in->threads + --in->threads_ready * p->thread_stride);
+    if (in->state) {
+        p->strategy->fini(in->state);
+        if (p->thread_stride)
+            tp_meta_put(&in->env, in->threads, p->thread_stride * p->facts->threads);
+        tp_meta_put(&in->env, in->state, p->strategy->state_size ? p->strategy->state_size : 1);
+    }
+    in->threads = NULL;
+    in->state = NULL;
+}
+
+/* The rule that keeps threads apart: a cache line is nobody else's. */
+static size_t stride_of(size_t size)
+{
+    return (size + 63) & ~(size_t)63;
+}
+
+static bool is_host_memory(const struct tp_player *p)
+{
+    return p->strategy->caps & TP_CAP_FOREIGN ||
+           (p->cfg->layer_count && p->cfg->layers[0].ops->flags & TP_SRC_HOST);
+}
+
+static int open_all(struct tp_player *p, struct tp_err *err)
+{
+    const struct tp_program_facts *f = p->facts;
+    p->instances = calloc(f->devices, sizeof *p->instances);
+    p->slots = calloc(f->slots ? f->slots : 1, sizeof *p->slots);
+    if (!p->instances || !p->slots)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    int status = tp_cursor_open(p->cfg->program, &p->cursor, err);
+    if (!status)
+        status = tp_resets_open(f, &p->resets, err);
+    if (!status)
+        status = tp_occupy_open(p, err);
+    for (uint16_t d = 0; !status && d < f->devices; d++) {
+        struct tp_instance *in = &p->instances[d];
+        status = open_sources(p, in, d, err);
+        if (!status)
+            status = open_strategy(p, in, err);
+        if (!status)
+            status = open_threads(p, in, err);
+        if (p->lost) /* what it says of itself is more than what was made of it */
+            status = tp_player_fault(p, status, err);
+    }
+    return status;
+}
+
+int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
+                   const struct tp_strategy *strategy, struct tp_err *err)
+{
+    const struct tp_program_facts *facts = tp_program_facts(cfg->program);
+    *p = (struct tp_player){.cfg = cfg,
+                            .strategy = strategy,
+                            .facts = facts,
+                            .thread_stride = stride_of(strategy->thread_size),
+                            .tick_ns = facts->time_known ? 0 : SYNTHETIC_NS};
+    p->device = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_DEVICE;
+    p->clocked = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
+    p->host_memory = is_host_memory(p) && !p->clocked;
+    p->touch = p->host_memory ? cfg->touch : TP_TOUCH_NONE;
+    p->contents = p->touch != TP_TOUCH_NONE;
+    /* the empty strategy has one small block; more pages are a program's cost, no engine's share */
+    if (strategy == &tp_strategy_empty && p->touch == TP_TOUCH_ALL)
+        p->touch = TP_TOUCH_FIRST;
+    int status = open_all(p, err);
+    if (status)
+        tp_player_close(p, NULL);
+    return status;
+}
+
+static int check_left(const struct tp_player *p, const struct tp_instance *in, struct tp_err *err)
+{
+    if (in->meta.live_bytes)
+        return tp_fail(err, TP_EBROKEN, "strategy '%s' leaks %llu bytes of its bookkeeping",
+                       p->strategy->name, (unsigned long long)in->meta.live_bytes);
+    if (in->account.reserved && !in->account.refused_puts)
+        return tp_fail(err, TP_EBROKEN, "strategy '%s' kept %llu bytes of the source",
+                       p->strategy->name, (unsigned long long)in->account.reserved);
+    return TP_OK;
+}
+
+int tp_player_close(struct tp_player *p, struct tp_err *err)
+{
+    int status = TP_OK;
+    uint32_t devices = p->instances ? p->facts->devices : 0;
+    /* The last one first: one that shares a device with an earlier one found it as that left it. */
+    for (uint32_t d = devices; d-- > 0;) {
+        struct tp_instance *in = &p->instances[d];
+        close_instance(p, in);
+        if (!status && err && !p->undrained)
+            status = check_left(p, in, err);
+    }
+    if (p->lost && err && p->instances)
+        status = tp_player_fault(p, TP_OK, err);
+    for (uint32_t d = devices; d-- > 0;)
+        close_sources(&p->instances[d]);
+    if (p->lost && err && !status)
+        status = tp_fail(err, TP_EDEVICE, "the device failed while its memory was given back");
+    tp_occupy_close(p);
+    tp_cursor_close(p->cursor);
+    tp_resets_close(p->resets);
+    free(p->instances);
+    free(p->slots);
+    *p = (struct tp_player){0};
+    return status;
+}
+
+void tp_player_begin(struct tp_player *p)
+{
+    tp_cursor_rewind(p->cursor); /* time runs on: fences of the last replay lie in the past */
+    if (p->resets)
+        tp_resets_begin(p->resets);
+    p->skipped = p->failed = p->skipped_trims = p->until_stop = 0;
+    p->stop = p->in_prologue = false;
+    p->aside_ticks = 0;
+}
+
+int tp_player_next(struct tp_player *p, struct tp_window *w, struct tp_err *err)
+{
+    for (;;) {
+        if (tp_player_interrupted(p))
+            return -tp_fail(err, TP_ESTOP, "interrupted");
+        if (p->stop)
+            return 0;
+        int got = tp_cursor_next(p->cursor, w, err);
+        if (got > 0 && !w->prologue && p->in_prologue) {
+            p->in_prologue = false; /* what happened there is in no count */
+            p->skipped = p->failed = p->skipped_trims = p->aside_ticks = 0;
+        }
+        if (got > 0 && p->occupier)
+            tp_occupy_window(p, w);
+        if (got > 0 && p->resets && tp_resets_window(p->resets, w, err))
+            return -TP_ENOMEM;
+        if (got <= 0 || !w->prologue)
+            return got;
+        p->in_prologue = true;
+        if (p->cfg->drop_prologue)
+            continue;
+        if (p->observer)
+            tp_play_observed(p, w);
+        else
+            tp_play_untimed(p, w);
+        int status = tp_player_check(p, w, err);
+        if (status)
+            return -status;
+    }
+}

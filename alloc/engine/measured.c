@@ -1,0 +1,50 @@
+/* Ranges over the passes on a real device; see measured.h. */
+#include "alloc/engine/measured.h"
+
+static const struct tp_range unknown = {TP_NONE, TP_NONE};
+
+void tp_measured_clear(struct tp_run *out)
+{
+    for (uint32_t d = 0; d < out->device_count; d++)
+        out->devices[d].measured = (struct tp_measured){.peak_reserved = unknown,
+                                                        .pool_used = unknown,
+                                                        .peak_metadata = unknown,
+                                                        .failed_allocations = unknown,
+                                                        .missing_at_peak = TP_NONE,
+                                                        .reserved_then = TP_NONE,
+                                                        .free_at_start = TP_NONE,
+                                                        .total = TP_NONE,
+                                                        .free_at_failure = TP_NONE};
+}
+
+static void widen(struct tp_range *r, uint64_t value)
+{
+    if (r->low == TP_NONE || value < r->low)
+        r->low = value;
+    if (r->high == TP_NONE || value > r->high)
+        r->high = value;
+}
+
+void tp_measured_peaks(struct tp_player *p, struct tp_run *out)
+{
+    if (!p->device)
+        return;
+    for (uint32_t d = 0; d < p->facts->devices; d++) {
+        struct tp_instance *in = &p->instances[d];
+        struct tp_measured *m = &out->devices[d].measured;
+        struct tp_pool_marks marks;
+        widen(&m->peak_metadata, in->account.peak_metadata);
+        if (!(p->strategy->caps & TP_CAP_ASYNC)) {
+            widen(&m->peak_reserved, in->account.peak_reserved);
+        } else if (!tp_src_pool_marks(&in->stack[in->depth - 1], &marks)) {
+            widen(&m->peak_reserved, marks.reserved_high);
+            widen(&m->pool_used, marks.used_high);
+        }
+    }
+}
+
+void tp_measured_failures(const struct tp_player *p, struct tp_run *out)
+{
+    for (uint32_t d = 0; p->device && d < p->facts->devices; d++)
+        widen(&out->devices[d].measured.failed_allocations, p->instances[d].failed);
+}

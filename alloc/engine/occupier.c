@@ -1,0 +1,211 @@
+/* How a real device is kept busy; see occupier.h.
+ *
+ *     window    insn 0    1    2    3    4   | end
+ *     stream         A    B    A    B    A   |
+ *     busy for      2-0  3-1  4-2   to the window's end, where nothing of the stream follows
+ *
+ * Durations come from one scan from the end of the window to its beginning, which remembers for
+ * each stream when its next event is. What follows in the next window is not looked at: of 65,536
+ * instructions those after the last one of a stream are few. */
+#include "alloc/engine/occupier.h"
+
+#include <stdlib.h>
+
+struct tp_occupier {
+    uint64_t *next;     /* by device and stream: time of its next event in the window + 1, or 0 */
+    uint64_t *next_all; /* by device: the same for what concerns all of its streams */
+    uint16_t *stream;   /* by slot: that of the block */
+    uint32_t ns[TP_WINDOW_MAX]; /* by instruction of the window */
+    tp_addr before;             /* where the block of the REALLOC lay that is being played */
+};
+
+int tp_occupy_open(struct tp_player *p, struct tp_err *err)
+{
+    const struct tp_program_facts *f = p->facts;
+    if (!p->device || p->cfg->occupy == TP_OCCUPY_NONE)
+        return TP_OK;
+    struct tp_occupier *o = p->occupier = calloc(1, sizeof *o);
+    if (o) {
+        o->next = calloc((size_t)f->devices * f->streams, sizeof *o->next);
+        o->next_all = calloc(f->devices, sizeof *o->next_all);
+        o->stream = calloc(f->slots ? f->slots : 1, sizeof *o->stream);
+    }
+    if (o && o->next && o->next_all && o->stream)
+        return TP_OK;
+    return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+}
+
+void tp_occupy_close(struct tp_player *p)
+{
+    if (!p->occupier)
+        return;
+    free(p->occupier->next);
+    free(p->occupier->next_all);
+    free(p->occupier->stream);
+    free(p->occupier);
+    p->occupier = NULL;
+}
+
+/* ---- durations ---- */
+
+/* What the recorded program did on a stream, or for it. */
+static bool is_of_stream(uint8_t op)
+{
+    return op == TP_ALLOC || op == TP_FREE || op == TP_REALLOC || op == TP_ADOPT || op == TP_USE ||
+           op == TP_SYNC;
+}
+
+static uint32_t scaled_ns(double ns, double scale)
+{
+    double scaled = ns * scale;
+    if (!(scaled > 0)) /* a scale that is no number is none */
+        return 0;
+    return scaled < TP_OCCUPY_MAX_NS ? (uint32_t)scaled : TP_OCCUPY_MAX_NS;
+}
+
+/* The entry of the instruction's stream on a device of its; that of the device where it concerns
+ * all streams. */
+static uint64_t *entry_of(const struct tp_player *p, const struct tp_insn *insn, uint32_t device)
+{
+    const struct tp_occupier *o = p->occupier;
+    return insn->stream == TP_ALL_STREAMS
+               ? &o->next_all[device]
+               : &o->next[(size_t)device * p->facts->streams + insn->stream];
+}
+
+/* The first of two times that are kept + 1, where 0 is never; `end` where neither comes. */
+static uint64_t sooner(uint64_t a, uint64_t b, uint64_t end)
+{
+    uint64_t first = !b || (a && a < b) ? a : b;
+    return first ? first - 1 : end;
+}
+
+static uint64_t length_of(const struct tp_window *w)
+{
+    uint64_t ns = 0;
+    for (uint32_t i = 1; i < w->count; i++)
+        ns += w->insns[i].gap_ns;
+    return ns;
+}
+
+static void forget_times(struct tp_player *p, const struct tp_window *w)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        const struct tp_insn *insn = &w->insns[i];
+        for (uint32_t d = tp_insn_first_device(insn);
+             is_of_stream(insn->op) && d < tp_insn_end_device(insn, p->facts->devices); d++)
+            *entry_of(p, insn, d) = 0;
+    }
+}
+
+void tp_occupy_window(struct tp_player *p, const struct tp_window *w)
+{
+    struct tp_occupier *o = p->occupier;
+    const uint64_t end = length_of(w);
+    uint64_t now = end;
+    double scale = p->cfg->occupy_scale;
+    for (uint32_t i = w->count; i-- > 0; now -= i ? w->insns[i].gap_ns : 0) {
+        const struct tp_insn *insn = &w->insns[i];
+        if (!is_of_stream(insn->op))
+            continue;
+        for (uint32_t d = tp_insn_first_device(insn);
+             d < tp_insn_end_device(insn, p->facts->devices); d++) {
+            uint64_t *entry = entry_of(p, insn, d);
+            uint64_t next = sooner(*entry, o->next_all[d], end);
+            double ns = p->facts->time_known ? (double)(next - now) : TP_OCCUPY_UNTIMED_NS;
+            o->ns[i] = scaled_ns(ns, scale);
+            *entry = now + 1;
+        }
+    }
+    forget_times(p, w);
+}
+
+/* ---- between two operations ---- */
+
+/* Of a call for the device: whatever is wrong now was seen first here. */
+static void note_status(struct tp_player *p, const struct tp_insn *insn, int status)
+{
+    if (!status && !p->lost)
+        return;
+    if (!p->broken) {
+        p->broken = TP_EDEVICE;
+        p->broken_insn = insn;
+        p->unqueued = p->lost ? TP_OK : status;
+    }
+}
+
+static void follow(struct tp_player *p, struct tp_source *src, const struct tp_insn *insn,
+                   uint16_t after)
+{
+    if (insn->stream != after)
+        note_status(p, insn, tp_src_follow(src, insn->stream, after));
+}
+
+static void work(struct tp_player *p, struct tp_source *src, const struct tp_window *w,
+                 const struct tp_insn *insn)
+{
+    const struct tp_slot *slot = &p->slots[insn->slot];
+    if (slot->addr && !p->in_prologue)
+        note_status(p, insn,
+                    tp_src_work(src, insn->stream, slot->addr, tp_slot_size(slot),
+                                p->occupier->ns[insn - w->insns], p->cfg->occupy));
+}
+
+static void queue_after(struct tp_player *p, struct tp_source *src, const struct tp_window *w,
+                        const struct tp_insn *insn)
+{
+    struct tp_occupier *o = p->occupier;
+    if (insn->op == TP_ALLOC || insn->op == TP_ADOPT) {
+        o->stream[insn->slot] = insn->stream;
+        work(p, src, w, insn);
+    } else if (insn->op == TP_REALLOC) {
+        o->stream[insn->slot] = insn->stream; /* which follows the stream of the old block */
+        if (p->slots[insn->slot].addr != o->before)
+            work(p, src, w, insn);
+    } else if (insn->op == TP_USE && p->slots[insn->slot].addr) {
+        follow(p, src, insn, o->stream[insn->slot]);
+        work(p, src, w, insn);
+    }
+    note_status(p, insn, TP_OK);
+}
+
+static void order_before(struct tp_player *p, struct tp_source *src, const struct tp_insn *insn)
+{
+    struct tp_occupier *o = p->occupier;
+    if (insn->op == TP_SYNC)
+        tp_src_synced(src, insn->stream);
+    else if (o && insn->op == TP_RESET) /* who lets go of everything has seen the end of it */
+        tp_src_synced(src, TP_ALL_STREAMS);
+    if (o && (insn->op == TP_FREE || insn->op == TP_REALLOC)) {
+        o->before = p->slots[insn->slot].addr;
+        if (o->before)
+            follow(p, src, insn, o->stream[insn->slot]);
+    }
+    note_status(p, insn, TP_OK);
+}
+
+/* The empty strategy has no source: it goes through the same stamps and queues nothing. */
+static struct tp_source *source_of(const struct tp_player *p, uint32_t device)
+{
+    struct tp_instance *in = &p->instances[device];
+    return in->depth && !p->lost ? &in->stack[in->depth - 1] : NULL;
+}
+
+uint64_t tp_occupy_between(struct tp_player *p, const struct tp_window *w,
+                           const struct tp_insn *done, const struct tp_insn *next)
+{
+    uint64_t start = tp_stamp();
+    struct tp_source *src;
+    uint32_t devices = p->facts->devices;
+    for (uint32_t d = done ? tp_insn_first_device(done) : devices;
+         d < (done ? tp_insn_end_device(done, devices) : 0); d++)
+        if (p->occupier && (src = source_of(p, d)))
+            queue_after(p, src, w, done);
+    for (uint32_t d = next ? tp_insn_first_device(next) : devices;
+         d < (next ? tp_insn_end_device(next, devices) : 0); d++)
+        if ((src = source_of(p, d)))
+            order_before(p, src, next);
+    uint64_t end = tp_stamp();
+    p->aside_ticks += end - start;
+    return end;
+}

@@ -1,0 +1,172 @@
+/* The smallest device on which no allocation fails, by bisection over untimed replays on the
+ * virtual source, whatever the source of the run: what is asked is how much memory the policy
+ * needs.
+ *
+ *     low   the most that the program requested at once, in whole pages of the device: with
+ *           less, no policy can serve it (a page where the prologue, which is part of that, is
+ *           not played)
+ *     high  the peak of a replay without a limit
+ *
+ * Each replay tells more than what it was played for: a policy feels a capacity only by what it is
+ * refused. So it does the same on every device that has at least what it held (the peak), and less
+ * than the least that a refused request would have needed:
+ *
+ *                      tried
+ *     low      peak ... | ... least refused       high
+ *      |--------[================)-----------------|     one replay answers for all of it
+ *
+ * What such a replay has answered is not played again, and the answer is the one that trying every
+ * step would give.
+ *
+ * A policy gives idle memory back before it fails, so the answer can lie below its peak. Weakness:
+ * a policy that fails with more memory and not with less would be found at one such place only; and
+ * one that asks how large its device is, which none does, would not do the same. */
+#include "alloc/engine/passes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct fits {
+    struct tp_replay_cfg cfg; /* on virtual, the limit on top */
+    void *virtual_opts, *limit_opts;
+    uint64_t *failed;     /* by device, of the last replay */
+    uint64_t *peak;       /* by device, of the last replay */
+    uint64_t from, below; /* capacities for which the last replay answers: [from, below) */
+    uint64_t granule;     /* of what the source gives up */
+    struct tp_err *err;
+};
+
+static void *default_opts(const struct tp_source_ops *ops, struct tp_err *err)
+{
+    void *opts = calloc(1, ops->opts_size);
+    if (opts && !tp_opts_defaults(ops->options, opts, err))
+        return opts;
+    free(opts);
+    return NULL;
+}
+
+/* A virtual source of the run keeps its options; its decorators do not take part. */
+static int fits_open(struct fits *f, const struct tp_replay_cfg *cfg, struct tp_err *err)
+{
+    uint16_t devices = tp_program_facts(cfg->program)->devices;
+    *f = (struct fits){.cfg = *cfg, .err = err};
+    f->virtual_opts = default_opts(&tp_source_virtual, err);
+    f->limit_opts = default_opts(&tp_source_limit, err);
+    f->failed = calloc(devices, sizeof *f->failed);
+    f->peak = calloc(devices, sizeof *f->peak);
+    if (!f->virtual_opts || !f->limit_opts || !f->failed || !f->peak)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    bool simulated = cfg->layers[0].ops == &tp_source_virtual;
+    f->cfg.layers[0] = (struct tp_source_layer){&tp_source_virtual,
+                                                simulated ? cfg->layers[0].opts : f->virtual_opts};
+    f->cfg.layers[1] = (struct tp_source_layer){&tp_source_limit, f->limit_opts};
+    f->cfg.layer_count = 2;
+    f->cfg.stop_on_oom = devices == 1; /* the first failure answers */
+    f->cfg.occupy = TP_OCCUPY_NONE;
+    f->cfg.shared = (struct tp_replay_shared){0};
+    if (cfg->layers[0].ops->flags & TP_SRC_DEVICE) /* whatever kind of trace is played on it */
+        return tp_opts_parse(tp_source_virtual.options, f->virtual_opts, "page=device", "virtual",
+                             err);
+    return TP_OK;
+}
+
+static void fits_close(struct fits *f)
+{
+    free(f->virtual_opts);
+    free(f->limit_opts);
+    free(f->failed);
+    free(f->peak);
+}
+
+/* They share a clock: what one of them does differently, others may feel. */
+static void answers_for(struct fits *f, const struct tp_account *a)
+{
+    f->from = a->peak_reserved > f->from ? a->peak_reserved : f->from;
+    if (a->least_refused && a->least_refused < f->below)
+        f->below = a->least_refused;
+}
+
+/* One replay on devices of so many bytes each, 0 = without a limit. */
+static int try_capacity(struct fits *f, uint64_t capacity)
+{
+    struct tp_player p;
+    char spec[64];
+    snprintf(spec, sizeof spec, "capacity=%llu", (unsigned long long)capacity);
+    int status = tp_opts_parse(tp_source_limit.options, f->limit_opts, spec, "limit", f->err);
+    if (status)
+        return status;
+    status = tp_player_open(&p, &f->cfg, f->cfg.strategy, f->err);
+    if (status == TP_EOOM && capacity) { /* what it takes to start does not fit either */
+        memset(f->failed, 0xff, tp_program_facts(f->cfg.program)->devices * sizeof *f->failed);
+        f->from = capacity;
+        f->below = capacity + 1;
+        return TP_OK;
+    }
+    if (status)
+        return status;
+    f->from = 0;
+    f->below = UINT64_MAX;
+    uint64_t ticks;
+    status = tp_play_once(&p, tp_play_untimed, NULL, NULL, &ticks, f->err);
+    for (uint16_t d = 0; d < p.facts->devices; d++) {
+        f->failed[d] = p.instances[d].failed;
+        f->peak[d] = p.instances[d].account.peak_reserved;
+        answers_for(f, &p.instances[d].account);
+        f->granule = tp_src_granule(&p.instances[d].stack[0]);
+    }
+    int closed = tp_player_close(&p, status ? NULL : f->err);
+    return status ? status : closed;
+}
+
+/* Invariant: `high` serves everything, and what lies below `low` does not; a device of 0 bytes,
+ * which would be one without a limit, is never tried. */
+static int bisect(struct fits *f, uint16_t device, uint64_t high, uint64_t *out)
+{
+    const struct tp_demand *demand = tp_program_demand(f->cfg.program, device);
+    uint64_t least = f->cfg.drop_prologue || !demand->bytes ? 1 : demand->bytes;
+    uint64_t low = (least + f->granule - 1) / f->granule * f->granule;
+    uint64_t fails_below = 0, serves_from = UINT64_MAX; /* known without another replay */
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2 / f->granule * f->granule;
+        bool known = middle < fails_below || middle >= serves_from;
+        int status = known ? TP_OK : try_capacity(f, middle);
+        if (status)
+            return status;
+        if (!known && f->failed[device])
+            fails_below = f->below;
+        else if (!known)
+            serves_from = f->from;
+        if (middle < fails_below)
+            low = middle + f->granule;
+        else
+            high = middle;
+    }
+    *out = high;
+    return TP_OK;
+}
+
+int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
+{
+    struct fits f;
+    uint16_t devices = tp_program_facts(cfg->program)->devices;
+    if (cfg->strategy->caps & (TP_CAP_FOREIGN | TP_CAP_INBAND | TP_CAP_ASYNC))
+        return TP_OK; /* needs memory of its own: its answer stays TP_NONE */
+    uint64_t *high = calloc(devices, sizeof *high);
+    int status = fits_open(&f, cfg, err);
+    if (!status && !high)
+        status = tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    if (!status)
+        status = try_capacity(&f, 0);
+    for (uint16_t d = 0; !status && d < devices; d++)
+        high[d] = f.failed[d] ? TP_NONE : f.peak[d];
+    for (uint16_t d = 0; !status && d < devices; d++) {
+        tp_progress(cfg, "fits in", (double)d / devices);
+        if (high[d] != TP_NONE)
+            status = bisect(&f, d, high[d], &out->devices[d].fits_in);
+    }
+    if (!status)
+        out->flags |= TP_RUN_FITS;
+    fits_close(&f);
+    free(high);
+    return status;
+}

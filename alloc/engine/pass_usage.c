@@ -1,0 +1,436 @@
+/* The usage pass: untimed, serial, deterministic. It follows what is requested, granted and
+ * reserved after every instruction, and looks inside the strategy once, at peak demand. */
+#include "alloc/engine/measured.h"
+#include "alloc/engine/passes.h"
+#include "alloc/engine/usage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FOREIGN_SAMPLES = 2048
+}; /* a foreign allocator's statistics walk its heap: not every time */
+
+void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d)
+{
+    const struct tp_strategy *s = u->player->strategy;
+    if (!u->foreign || !s->stats)
+        return;
+    struct tp_stats stats = {0};
+    s->stats(u->player->instances[d - u->devices].state, &stats);
+    u->silent = stats.reserved_bytes == TP_NONE;
+    d->foreign_reserved = u->silent ? 0 : stats.reserved_bytes;
+}
+
+/* Brings the time-weighted sums up to now. */
+static void settle(const struct tp_usage *u, struct tp_usage_device *d)
+{
+    if (u->clock == d->since)
+        return;
+    double dt = (double)(u->clock - d->since);
+    d->requested_dt += (double)d->requested * dt;
+    d->granted_dt += (double)d->granted * dt;
+    d->reserved_dt += (double)tp_usage_reserved(u, d) * dt;
+    d->since = u->clock;
+}
+
+static struct tp_usage_device *device_of(const struct tp_player *p, const struct tp_insn *insn)
+{
+    return &((struct tp_usage *)p->observer_state)->devices[insn->device];
+}
+
+/* A thread ends on each device. */
+static uint32_t first_of(const struct tp_insn *insn)
+{
+    return insn->op == TP_THREAD_END ? 0 : tp_insn_first_device(insn);
+}
+
+static uint32_t end_of(const struct tp_player *p, const struct tp_insn *insn)
+{
+    uint32_t devices = p->facts->devices;
+    return insn->op == TP_THREAD_END ? devices : tp_insn_end_device(insn, devices);
+}
+
+static void begin_instruction(const struct tp_usage *u, struct tp_usage_device *d)
+{
+    struct tp_account *a = d->account;
+    settle(u, d);
+    d->gets_before = a->gets;
+    d->refused_before = a->refused_gets;
+    d->reserved_before = a->reserved;
+    d->peak_before = a->peak_reserved;
+    d->granted_high = d->reserved_high = 0;
+    a->peak_reserved = a->reserved;
+}
+
+static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    struct tp_usage *u = p->observer_state;
+    const struct tp_insn *insn = &w->insns[index];
+    u->clock += u->timed ? insn->gap_ns : 0;
+    for (uint32_t i = first_of(insn); i < end_of(p, insn); i++)
+        begin_instruction(u, &u->devices[i]);
+}
+
+static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+                  bool both)
+{
+    struct tp_usage *u = p->observer_state;
+    struct tp_usage_device *d = device_of(p, insn);
+    struct tp_usage_object *o = &u->objects[insn->slot];
+    uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
+    if (both)
+        d->granted_high = d->granted + granted;
+    d->requested += insn->size - o->requested;
+    d->granted += granted - o->granted;
+    *o = (struct tp_usage_object){insn->size, granted};
+    tp_usage_raise(&d->granted_high, d->granted);
+    tp_usage_raise(&d->run->peak_granted, d->granted_high);
+    d->run->allocations++;
+    if (d->account->gets == d->gets_before)
+        d->run->reused++;
+}
+
+static void leaving(struct tp_player *p, uint32_t slot)
+{
+    (void)p, (void)slot;
+}
+
+static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
+{
+    struct tp_usage *u = p->observer_state;
+    struct tp_usage_device *d = &u->devices[tp_slot_device(&p->slots[slot])];
+    (void)insn;
+    d->requested -= u->objects[slot].requested;
+    d->granted -= u->objects[slot].granted;
+    u->objects[slot] = (struct tp_usage_object){0};
+}
+
+static void failed(struct tp_player *p, const struct tp_insn *insn)
+{
+    tp_usage_refusal(p->observer_state, device_of(p, insn), insn);
+}
+
+/* ---- after each instruction ---- */
+
+/* As tp_window_event, which looks for the jump even where there is none. */
+static uint64_t event_of(const struct tp_window *w, uint32_t index)
+{
+    return w->jump_count || w->prologue ? tp_window_event(w, index) : w->first_event + index;
+}
+
+/* The account's peak is the whole run's again. */
+static void end_account(struct tp_usage_device *d)
+{
+    struct tp_account *a = d->account;
+    if (a->peak_reserved > d->reserved_before)
+        d->reserved_high = a->peak_reserved;
+    tp_usage_raise(&a->peak_reserved, d->peak_before);
+}
+
+/* What stood only for a moment inside the instruction is an extreme as well. The prologue is one
+ * point, made when it is over. */
+static void follow_curve(struct tp_usage *u, struct tp_usage_device *d, const struct tp_window *w,
+                         uint32_t index)
+{
+    if (w->prologue)
+        return;
+    const uint64_t now[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
+    bool moment =
+        d->granted_high > now[TP_CURVE_GRANTED] || d->reserved_high > now[TP_CURVE_RESERVED];
+    struct tp_curve *c = &d->run->curve;
+    uint64_t high[TP_CURVE_VALUES] = {now[0], now[1], now[2]};
+    if (moment) {
+        tp_usage_raise(&high[TP_CURVE_GRANTED], d->granted_high);
+        tp_usage_raise(&high[TP_CURVE_RESERVED], d->reserved_high);
+        tp_curve_add(c, event_of(w, index), high);
+    } else if (tp_curve_is_last(c, now)) {
+        return;
+    }
+    tp_curve_add(c, event_of(w, index), now);
+    if (d->run->phase_count)
+        tp_usage_phase_peaks(d, high);
+}
+
+static void follow_peaks(const struct tp_usage *u, struct tp_usage_device *d,
+                         const struct tp_window *w, uint32_t index)
+{
+    struct tp_device_run *run = d->run;
+    if (d->requested > run->peak_requested) {
+        run->peak_requested = d->requested;
+        run->peak_requested_event = event_of(w, index);
+    }
+    uint64_t high = u->foreign ? d->foreign_reserved : d->account->peak_reserved;
+    if (high > run->peak_reserved) {
+        run->peak_reserved = high;
+        run->peak_reserved_event = event_of(w, index);
+    }
+}
+
+static void note_failure(struct tp_usage_device *d, const struct tp_window *w, uint32_t index)
+{
+    struct tp_device_run *run = d->run;
+    if (!run->failed_allocations || run->first_failed_event != TP_NONE)
+        return;
+    run->first_failed_event = run->first_failure.at.event = tp_window_event(w, index);
+    uint64_t ns = w->first_time;
+    for (uint32_t i = 0; i <= index; i++)
+        ns += w->insns[i].gap_ns;
+    run->first_failure.at.time_ns = ns;
+}
+
+static void end_instruction(struct tp_usage *u, struct tp_usage_device *d,
+                            const struct tp_window *w, uint32_t index)
+{
+    end_account(d);
+    settle(u, d);
+    bool at_peak = w->first_insn + index == d->demand->insn && !w->prologue;
+    if (at_peak)
+        tp_usage_snapshot(u, d);
+    if (u->device && (at_peak || !u->pool))
+        tp_usage_device_look(u, d);
+    follow_peaks(u, d, w, index);
+    follow_curve(u, d, w, index);
+    note_failure(d, w, index);
+}
+
+static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    struct tp_usage *u = p->observer_state;
+    const struct tp_insn *insn = &w->insns[index];
+    u->clock +=
+        !u->timed &&
+        tp_op_is_operation(insn->op); /* each event's outcome weighs the same, the last one's too */
+    if (u->foreign && --u->until_sample == 0) {
+        u->until_sample = u->sample_every;
+        for (uint32_t i = first_of(insn); i < end_of(p, insn); i++)
+            tp_usage_sample_foreign(u, &u->devices[i]);
+    }
+    if (insn->op == TP_MARK)
+        tp_usage_mark(u, insn->slot, tp_window_event(w, index));
+    for (uint32_t i = first_of(insn); i < end_of(p, insn); i++)
+        end_instruction(u, &u->devices[i], w, index);
+}
+
+static const struct tp_observer usage_observer = {before, block, leaving, gone, failed, after};
+
+/* ---- the ends ---- */
+
+static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *out,
+                      struct tp_err *err)
+{
+    const struct tp_program_facts *f = p->facts;
+    *u = (struct tp_usage){.player = p,
+                           .timed = f->time_known,
+                           .foreign = (p->strategy->caps & TP_CAP_FOREIGN) != 0,
+                           .device = p->device,
+                           .pool = (p->strategy->caps & TP_CAP_ASYNC) != 0,
+                           .sample_every = f->operations / FOREIGN_SAMPLES + 1,
+                           .until_sample = 1,
+                           .err = err};
+    u->objects = calloc(f->slots ? f->slots : 1, sizeof *u->objects);
+    u->devices = calloc(f->devices, sizeof *u->devices);
+    if (!u->objects || !u->devices)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    for (uint16_t i = 0; i < f->devices; i++) {
+        u->devices[i].run = &out->devices[i];
+        u->devices[i].account = &p->instances[i].account;
+        u->devices[i].demand = tp_program_demand(p->cfg->program, i);
+        out->devices[i].first_failed_event = TP_NONE;
+        out->devices[i].external_fragmentation = NAN;
+        out->devices[i].internal_fragmentation = out->devices[i].unused_reserved = NAN;
+        memset(&out->devices[i].at_peak, 0xff, sizeof out->devices[i].at_peak); /* TP_NONE */
+        out->devices[i].trace_peak_requested = u->devices[i].demand->bytes;
+        out->devices[i].fits_in = TP_NONE;
+        struct tp_instance *in = &p->instances[i];
+        uint64_t capacity = in->depth ? tp_src_capacity(&in->stack[in->depth - 1]) : 0;
+        out->devices[i].capacity = capacity ? capacity : TP_NONE;
+        tp_usage_phases_open(&u->devices[i], f);
+        tp_usage_device_open(u, &u->devices[i]);
+    }
+    p->observer = &usage_observer;
+    p->observer_state = u;
+    return TP_OK;
+}
+
+static void fill_calls(const struct tp_usage *u, const struct tp_usage_device *d,
+                       const struct tp_account *a)
+{
+    struct tp_device_run *run = d->run;
+    run->gets = u->foreign ? TP_NONE : a->gets - d->before.gets;
+    run->puts = u->foreign ? TP_NONE : a->puts - d->before.puts;
+    run->waits = u->foreign ? TP_NONE : a->waits - d->before.waits;
+    run->get_bytes = u->foreign ? TP_NONE : a->get_bytes - d->before.get_bytes;
+    run->put_bytes = u->foreign ? TP_NONE : a->put_bytes - d->before.put_bytes;
+    run->reused = u->foreign ? TP_NONE : run->reused;
+    run->wait_ns = a->wait_ns - d->before.wait_ns;
+    run->refused_puts = a->refused_puts;
+}
+
+/* What a real allocator holds is not known: no figure is made of it. */
+static void forget_reserved(struct tp_device_run *run)
+{
+    run->peak_reserved = run->peak_reserved_event = run->end_reserved = TP_NONE;
+    run->at_peak.reserved = run->at_peak.idle = TP_NONE;
+    run->first_failure.at.reserved = run->first_failure.at.idle = TP_NONE;
+    run->overhead = run->unused_reserved = run->unused_reserved_weighted = NAN;
+    run->mean_reserved = NAN;
+    for (uint32_t i = 0; i < run->phase_count; i++)
+        run->phases[i].peak_reserved = TP_NONE;
+    memset(&run->curve, 0, sizeof run->curve);
+}
+
+static void finish_device(struct tp_usage *u, struct tp_usage_device *d)
+{
+    struct tp_device_run *run = d->run;
+    const struct tp_instance *in = &u->player->instances[d - u->devices];
+    const struct tp_strategy *s = u->player->strategy;
+    struct tp_stats stats = {.peak_carved_bytes = TP_NONE};
+    if (s->stats)
+        s->stats(in->state, &stats);
+    if (u->foreign && !u->silent)
+        d->foreign_reserved = stats.reserved_bytes;
+    settle(u, d);
+    tp_curve_finish(&run->curve);
+    run->end_reserved = tp_usage_reserved(u, d);
+    run->peak_carved = u->foreign ? TP_NONE : stats.peak_carved_bytes;
+    run->start_bytes = stats.start_bytes;
+    run->fallbacks = stats.fallbacks;
+    run->peak_metadata = u->foreign ? TP_NONE : in->account.peak_metadata;
+    uint64_t held = u->foreign ? run->peak_reserved : in->account.peak_held;
+    bool whole = !run->failed_allocations && run->trace_peak_requested;
+    run->overhead = whole ? (double)held / (double)run->trace_peak_requested : NAN;
+    run->internal_fragmentation_weighted =
+        d->granted_dt > 0 ? 1 - d->requested_dt / d->granted_dt : NAN;
+    run->unused_reserved_weighted = d->reserved_dt > 0 ? 1 - d->granted_dt / d->reserved_dt : NAN;
+    double whole_dt = u->clock > d->began ? (double)(u->clock - d->began) : NAN;
+    run->mean_granted = d->granted_dt / whole_dt;
+    run->mean_reserved = d->reserved_dt / whole_dt;
+    fill_calls(u, d, &in->account);
+    if (u->silent)
+        forget_reserved(run);
+    tp_usage_device_finish(u, d);
+}
+
+/* Event 0: what stood at any time before the first event, and what stands now. */
+static void begin_curve(struct tp_usage *u, struct tp_usage_device *d)
+{
+    struct tp_device_run *run = d->run;
+    const struct tp_account *a = &u->player->instances[d - u->devices].account;
+    const uint64_t now[TP_CURVE_VALUES] = {d->requested, d->granted, tp_usage_reserved(u, d)};
+    uint64_t high[TP_CURVE_VALUES] = {now[0], now[1], now[2]};
+    tp_usage_raise(&run->peak_reserved, u->foreign ? now[TP_CURVE_RESERVED] : a->peak_reserved);
+    tp_usage_raise(&high[TP_CURVE_GRANTED], run->peak_granted);
+    tp_usage_raise(&high[TP_CURVE_RESERVED], run->peak_reserved);
+    tp_curve_add(&run->curve, 0, high);
+    tp_curve_add(&run->curve, 0, now);
+    if (run->phase_count)
+        tp_usage_phase_peaks(d, high);
+}
+
+/* Before the first event: what the prologue did is memory, but no call; a peak that lies in it is
+ * looked at now, and so is a device that the trace never uses. */
+static void prologue_done(struct tp_usage *u)
+{
+    if (u->prologue_over)
+        return;
+    u->prologue_over = true;
+    for (uint16_t i = 0; i < u->player->facts->devices; i++) {
+        struct tp_usage_device *d = &u->devices[i];
+        d->before = u->player->instances[i].account;
+        d->run->allocations = d->run->reused = 0;
+        d->requested_dt = d->granted_dt = d->reserved_dt = 0;
+        d->since = d->began = u->clock;
+        if (!d->demand->event)
+            tp_usage_snapshot(u, d);
+        begin_curve(u, d);
+        tp_usage_device_begin(u, d);
+    }
+}
+
+static int usage_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+                        struct tp_err *err)
+{
+    struct tp_usage *u = ctx;
+    prologue_done(u);
+    tp_play_observed(p, w);
+    return u->status ? u->status : tp_player_check(p, w, err);
+}
+
+static void usage_finish(struct tp_usage *u, struct tp_run *out)
+{
+    const struct tp_player *p = u->player;
+    prologue_done(u); /* a stop in it, or nothing but it */
+    for (uint16_t i = 0; i < p->facts->devices; i++)
+        finish_device(u, &u->devices[i]);
+    out->skipped_operations = p->skipped;
+    out->skipped_trims = p->skipped_trims;
+    out->flags |= u->timed ? TP_RUN_WEIGHT_TIME : 0;
+    out->flags |= u->foreign ? TP_RUN_INFORMATIVE : 0;
+}
+
+/* ---- once more ---- */
+
+/* The calls of each device when the first event comes; what the prologue takes is no call. */
+static int again_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+                        struct tp_err *err)
+{
+    struct tp_usage *u = ctx;
+    for (uint16_t i = 0; !u->again && i < p->facts->devices; i++)
+        u->devices[i].before = *u->devices[i].account;
+    u->again = true;
+    tp_play_untimed(p, w);
+    return tp_player_check(p, w, err);
+}
+
+/* What a first pass takes from the source, a next one on the same instance may find there. Not
+ * looked for where calls are not counted, or time is a device's; a pass that fails is no other. */
+static int play_again(struct tp_usage *u, struct tp_player *p, struct tp_run *out,
+                      struct tp_err *err)
+{
+    bool counted = !u->foreign && !u->device;
+    for (uint16_t i = 0; i < p->facts->devices; i++) {
+        out->devices[i].next_calls = TP_NONE;
+        counted &= !out->devices[i].failed_allocations;
+    }
+    if (!counted || p->stop || p->undrained)
+        return TP_OK;
+    int status = tp_play_watched(p, "next pass", again_window, u, err);
+    for (uint16_t i = 0; !status && u->again && i < p->facts->devices; i++) {
+        const struct tp_usage_device *d = &u->devices[i];
+        if (!p->instances[i].failed)
+            d->run->next_calls =
+                d->account->gets - d->before.gets + d->account->puts - d->before.puts;
+    }
+    tp_player_drain(p);
+    return status;
+}
+
+int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
+{
+    struct tp_player p;
+    struct tp_usage u = {0};
+    struct tp_replay_cfg timed = *cfg; /* the other passes measure, this one asks the driver */
+    timed.shared.time_calls = true;
+    int status = tp_player_open(&p, &timed, cfg->strategy, err);
+    if (status)
+        return status;
+    status = usage_open(&u, &p, out, err);
+    if (!status)
+        status = tp_play_watched(&p, "memory", usage_window, &u, err);
+    if (!status) {
+        usage_finish(&u, out);
+        status = u.status;
+        tp_measured_failures(&p, out);
+        tp_measured_peaks(&p, out);
+    }
+    p.observer = NULL;
+    tp_player_drain(&p);
+    status = status ? status : tp_player_lost(&p, "after the last event", err);
+    if (!status)
+        status = play_again(&u, &p, out, err);
+    int closed = tp_player_close(&p, status ? NULL : err);
+    free(u.objects);
+    free(u.devices);
+    return status ? status : closed;
+}

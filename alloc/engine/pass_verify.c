@@ -1,0 +1,311 @@
+/* The verifying pass: plays the program once beside a shadow of its own and names the event at
+ * which the strategy broke its contract: blocks that overlap, a wrong alignment, too few bytes,
+ * bytes that are not in one range of the source, contents that changed, a repeated free that was
+ * accepted, books that do not add up, bytes kept at the end.
+ *
+ *     alloc    shadow: nothing of it is live yet        host memory: a pattern is written
+ *     free     the pattern is still there, then         a second free must be refused
+ *     window   the strategy's own check, and its walk   live = what the shadow says is handed out
+ *
+ * Of a long block the first and the last bytes and eight bytes of every page are written; what a
+ * strategy does to the others stays unseen. */
+#include "alloc/engine/passes.h"
+#include "alloc/engine/shadow.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WHOLE = 4096, STRIDE = 4096, WORD = sizeof(uint64_t) };
+
+struct verify {
+    struct tp_player *player;
+    struct tp_shadow shadow;
+    uint64_t *granted; /* by device, now */
+    uint64_t event;    /* of the instruction, from the window that is played */
+    int status;
+    struct tp_err *err;
+};
+
+/* The first thing that is wrong stands; what follows from it does not matter. */
+__attribute__((format(printf, 2, 3))) static void broken(struct verify *v, const char *format, ...)
+{
+    char what[TP_ERR_TEXT / 2];
+    va_list args;
+    if (v->status || v->player->lost) /* what a lost device makes of it is no strategy's fault */
+        return;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    v->status = tp_fail(v->err, TP_EBROKEN, "event %" PRIu64 ": strategy '%s' %s", v->event,
+                        v->player->strategy->name, what);
+}
+
+/* ---- contents ---- */
+
+static uint64_t word_at(uint64_t seed, uint64_t offset)
+{
+    uint64_t z = (seed ^ offset) * UINT64_C(0x9E3779B97F4A7C15);
+    return z ^ (z >> 29);
+}
+
+/* Calls `visit` with the pieces of a block that carry the pattern: offset and length. */
+typedef bool visit_fn(unsigned char *at, uint64_t offset, size_t length, uint64_t seed);
+
+static bool write_piece(unsigned char *at, uint64_t offset, size_t length, uint64_t seed)
+{
+    uint64_t word = word_at(seed, offset);
+    memcpy(at + offset, &word, length);
+    return true;
+}
+
+static bool same_piece(unsigned char *at, uint64_t offset, size_t length, uint64_t seed)
+{
+    uint64_t word = word_at(seed, offset);
+    return !memcmp(at + offset, &word, length);
+}
+
+/* Words at multiples of 8 below WHOLE and at every page; the last bytes are in the word that holds
+ * them. Those beyond `limit` are left out. */
+static bool visit(tp_addr addr, uint64_t size, uint64_t limit, uint64_t seed, visit_fn *fn)
+{
+    unsigned char *at = (unsigned char *)(uintptr_t)addr;
+    uint64_t end = size < limit ? size : limit, last = (size - 1) / WORD * WORD;
+    for (uint64_t o = 0; o < end; o += o + WORD < WHOLE ? WORD : STRIDE - o % STRIDE) {
+        size_t length = (size_t)(end - o < WORD ? end - o : WORD);
+        if (!fn(at, o, length, seed))
+            return false;
+    }
+    return last < WHOLE || limit < size || fn(at, last, (size_t)(size - last), seed);
+}
+
+static uint64_t seed_of(const struct tp_shadow_block *b)
+{
+    return b->event * UINT64_C(0xD1B54A32D192ED03);
+}
+
+static void fill(struct verify *v, uint32_t slot)
+{
+    const struct tp_shadow_block *b = &v->shadow.blocks[slot];
+    if (v->player->contents)
+        visit(b->addr, b->requested, b->requested, seed_of(b), write_piece);
+}
+
+/* Are the first bytes of `old`, which may have moved to `addr`, as they were written? */
+static void check_contents(struct verify *v, const struct tp_shadow_block *old, tp_addr addr,
+                           uint64_t limit, const char *when)
+{
+    if (v->player->contents && !visit(addr, old->requested, limit, seed_of(old), same_piece))
+        broken(v, "changed the contents of the block of event %" PRIu64 " %s", old->event, when);
+}
+
+/* ---- in the order of an instruction ---- */
+
+static void before(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    struct verify *v = p->observer_state;
+    v->event = tp_window_event(w, index);
+}
+
+/* Forgets the block of a slot: freed, or replaced. */
+static void forget(struct verify *v, uint16_t device, uint32_t slot)
+{
+    v->granted[device] -= v->shadow.blocks[slot].size;
+    tp_shadow_remove(&v->shadow, device, slot);
+}
+
+/* A foreign allocator has no source. */
+static bool is_from_source(const struct verify *v, uint16_t device, tp_addr addr, uint64_t granted)
+{
+    struct tp_instance *in = &v->player->instances[device];
+    return !in->depth || tp_src_holds(&in->stack[in->depth - 1], addr, granted);
+}
+
+/* Bytes, alignment, place; false: it cannot be kept in the shadow. */
+static bool check_block(struct verify *v, const struct tp_insn *insn, tp_addr addr,
+                        uint64_t granted)
+{
+    uint64_t align = UINT64_C(1) << insn->align_log2;
+    if (granted < insn->size)
+        broken(v, "handed out %" PRIu64 " bytes where %" PRIu64 " were asked for", granted,
+               insn->size);
+    else if (!addr || addr + (granted - 1) < addr)
+        broken(v, "handed out an address that no block can have");
+    else if (addr % align)
+        broken(v, "handed out an address that is not aligned to %" PRIu64, align);
+    else if (!is_from_source(v, insn->device, addr, granted))
+        broken(v, "handed out memory that is not within one range of its source");
+    uint32_t other =
+        v->status ? TP_SHADOW_NONE : tp_shadow_overlap(&v->shadow, insn->device, addr, granted);
+    if (other != TP_SHADOW_NONE)
+        broken(v, "handed out bytes that belong to the block of event %" PRIu64 ", which is live",
+               v->shadow.blocks[other].event);
+    return !v->status;
+}
+
+static void block(struct tp_player *p, const struct tp_insn *insn, const struct tp_block *block,
+                  bool both)
+{
+    struct verify *v = p->observer_state;
+    struct tp_shadow_block *b = &v->shadow.blocks[insn->slot], old = *b;
+    uint64_t granted = tp_player_granted(p, &p->instances[insn->device], block);
+    if (v->status)
+        return;
+    if (old.size && !both)
+        forget(v, insn->device, insn->slot);
+    if (!check_block(v, insn, block->addr, granted))
+        return;
+    if (old.size) {
+        uint64_t kept = old.requested < insn->size ? old.requested : insn->size;
+        check_contents(v, &old, block->addr, kept, "when its size changed");
+    }
+    if (b->size)
+        forget(v, insn->device, insn->slot);
+    tp_shadow_insert(&v->shadow, insn->device, insn->slot, block->addr, granted);
+    v->granted[insn->device] += granted;
+    b->event = v->event;
+    b->requested = insn->size;
+    fill(v, insn->slot);
+}
+
+static void leaving(struct tp_player *p, uint32_t slot)
+{
+    struct verify *v = p->observer_state;
+    const struct tp_shadow_block *b = &v->shadow.blocks[slot];
+    if (!v->status)
+        check_contents(v, b, b->addr, b->requested, "while it was live");
+}
+
+/* A real allocator may do as it likes with a wrong free: none is tried on it. */
+static void free_again(struct verify *v, const struct tp_insn *insn, uint32_t slot,
+                       const struct tp_shadow_block *b)
+{
+    const struct tp_player *p = v->player;
+    struct tp_instance *in = &p->instances[insn->device];
+    if (p->strategy->caps & TP_CAP_FOREIGN)
+        return;
+    struct tp_req rq = {
+        .size = b->requested, .align = tp_slot_align(&p->slots[slot]), .stream = insn->stream};
+    void *thr = tp_player_thread(p, in, insn->thread);
+    int status = p->strategy->free(in->state, thr, b->addr, &rq);
+    if (status != TP_EINVAL)
+        broken(v, "accepted a second free of the block of event %" PRIu64, b->event);
+}
+
+static void gone(struct tp_player *p, uint32_t slot, const struct tp_insn *insn)
+{
+    struct verify *v = p->observer_state;
+    struct tp_shadow_block b = v->shadow.blocks[slot];
+    if (v->status || p->broken)
+        return;
+    forget(v, tp_slot_device(&p->slots[slot]), slot);
+    if (insn->op == TP_FREE)
+        free_again(v, insn, slot, &b);
+}
+
+static void failed(struct tp_player *p, const struct tp_insn *insn)
+{
+    (void)p, (void)insn;
+}
+
+static void after(struct tp_player *p, const struct tp_window *w, uint32_t index)
+{
+    struct verify *v = p->observer_state;
+    (void)w, (void)index;
+    p->stop = p->stop || v->status || p->broken; /* what follows would be noise */
+}
+
+static const struct tp_observer verify_observer = {before, block, leaving, gone, failed, after};
+
+/* ---- between windows ---- */
+
+static void count_live(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_t size)
+{
+    uint64_t *sums = ctx;
+    (void)addr;
+    sums[0] += kind == TP_WALK_LIVE ? size : 0;
+    sums[1] += size;
+}
+
+static int check_instance(struct verify *v, uint16_t device)
+{
+    const struct tp_strategy *s = v->player->strategy;
+    struct tp_instance *in = &v->player->instances[device];
+    struct tp_err err = {0};
+    uint64_t sums[2] = {0, 0};
+    if (s->check && s->check(in->state, &err))
+        broken(v, "finds its own state broken: %s", err.text);
+    if (!s->walk || s->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC) ||
+        s->walk(in->state, count_live, sums))
+        return v->status;
+    if (sums[0] != v->granted[device])
+        broken(v, "names %" PRIu64 " bytes as live where %" PRIu64 " are", sums[0],
+               v->granted[device]);
+    if (sums[1] != tp_account_ranges(&in->account))
+        broken(v, "accounts for %" PRIu64 " of %" PRIu64 " bytes of its ranges", sums[1],
+               tp_account_ranges(&in->account));
+    return v->status;
+}
+
+static int verify_window(void *ctx, struct tp_player *p, const struct tp_window *w,
+                         struct tp_err *err)
+{
+    struct verify *v = ctx;
+    tp_play_observed(p, w);
+    int status = v->status ? v->status : tp_player_check(p, w, err);
+    for (uint16_t d = 0; !status && d < p->facts->devices; d++)
+        status = check_instance(v, d);
+    return status;
+}
+
+/* What the trace leaves live. */
+static void check_end(struct verify *v)
+{
+    for (uint32_t slot = 0; !v->status && slot < v->shadow.slots; slot++)
+        if (v->shadow.blocks[slot].size)
+            leaving(v->player, slot);
+}
+
+static int verify_open(struct verify *v, struct tp_player *p, struct tp_err *err)
+{
+    *v = (struct verify){.player = p, .err = err};
+    int status = tp_shadow_open(&v->shadow, p->facts->slots, p->facts->devices, err);
+    if (status)
+        return status;
+    v->granted = calloc(p->facts->devices, sizeof *v->granted);
+    if (!v->granted)
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    p->observer = &verify_observer;
+    p->observer_state = v;
+    p->contents = p->host_memory;
+    p->touch = TP_TOUCH_NONE; /* no block is written before it was looked at */
+    return TP_OK;
+}
+
+int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
+{
+    struct tp_player p;
+    struct verify v = {0};
+    struct tp_replay_cfg watched = *cfg;
+    watched.shared.keeps_ranges = true;
+    int status = tp_player_open(&p, &watched, cfg->strategy, err);
+    if (status)
+        return status;
+    status = verify_open(&v, &p, err);
+    if (!status)
+        status = tp_play_watched(&p, "verify", verify_window, &v, err);
+    if (!status)
+        check_end(&v);
+    status = status ? status : v.status;
+    p.observer = NULL;
+    if (!v.status) /* a broken strategy's blocks are not to be trusted again */
+        tp_player_drain(&p);
+    status = status ? status : tp_player_lost(&p, "after the last event", err);
+    int closed = tp_player_close(&p, status ? NULL : err);
+    tp_shadow_close(&v.shadow);
+    free(v.granted);
+    if (!status && !closed)
+        out->flags |= TP_RUN_VERIFIED;
+    return status ? status : closed;
+}

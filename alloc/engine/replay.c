@@ -1,0 +1,75 @@
+/* tp_replay: checks the configuration and runs the passes in order; and the walk over a program
+ * that the untimed ones share. */
+#include "alloc/engine/replay.h"
+
+#include "alloc/engine/measured.h"
+#include "alloc/engine/passes.h"
+
+static int check_configuration(const struct tp_replay_cfg *cfg, struct tp_err *err)
+{
+    int status = tp_strategy_check(cfg->strategy, err);
+    if (status || cfg->strategy->caps & TP_CAP_FOREIGN)
+        return status;
+    if (!cfg->layer_count || cfg->layer_count >= TP_SOURCE_LAYERS)
+        return tp_fail(err, TP_EUSAGE, "a source and at most %d decorators are needed",
+                       TP_SOURCE_LAYERS - 2);
+    for (uint32_t i = 0; !status && i < cfg->layer_count; i++)
+        status = tp_source_check(cfg->layers[i].ops, err);
+    return status ? status : tp_strategy_fits(cfg->strategy, cfg->layers[0].ops, err);
+}
+
+static uint32_t flags_of(const struct tp_replay_cfg *cfg)
+{
+    bool device = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_DEVICE;
+    return (device ? TP_RUN_DEVICE : 0) | (cfg->strategy->caps & TP_CAP_ASYNC ? TP_RUN_POOL : 0);
+}
+
+static void begin_run(struct tp_run *out, const struct tp_program_facts *facts)
+{
+    out->device_count = facts->devices;
+    out->instructions = TP_NONE;
+    tp_measured_clear(out);
+}
+
+int tp_play_watched(struct tp_player *p, const char *pass, tp_watch_fn *fn, void *ctx,
+                    struct tp_err *err)
+{
+    struct tp_window w;
+    int got, status = TP_OK;
+    tp_player_begin(p);
+    while (!status && (got = tp_player_next(p, &w, err)) != 0) {
+        if (got < 0)
+            return -got;
+        status = fn(ctx, p, &w, err);
+        tp_progress(p->cfg, pass,
+                    (double)(w.first_insn + w.count) / (double)p->facts->instructions);
+    }
+    return status;
+}
+
+int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err)
+{
+    typedef int pass_fn(const struct tp_replay_cfg *, struct tp_run *, struct tp_err *);
+    static const struct {
+        enum tp_pass pass;
+        pass_fn *run;
+    } passes[] = {{TP_PASS_VERIFY, tp_pass_verify},   {TP_PASS_USAGE, tp_pass_usage},
+                  {TP_PASS_FITS, tp_pass_fits},       {TP_PASS_THROUGHPUT, tp_pass_throughput},
+                  {TP_PASS_LATENCY, tp_pass_latency}, {TP_PASS_COUNT, tp_pass_count}};
+    const struct tp_program_facts *facts = tp_program_facts(cfg->program);
+    void *current = NULL;
+    struct tp_replay_cfg own = *cfg;
+    own.shared.current = &current;
+    if (!out->passes)
+        begin_run(out, facts);
+    out->passes |= cfg->passes;
+    out->flags |= flags_of(cfg);
+    bool simulated = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
+    if (simulated && !facts->time_known)
+        out->flags |= TP_RUN_SYNTHETIC_TIME;
+    int status = check_configuration(cfg, err);
+    for (size_t i = 0; !status && i < sizeof passes / sizeof *passes; i++)
+        if (cfg->passes & passes[i].pass)
+            status = passes[i].run(&own, out, err);
+    return status;
+}

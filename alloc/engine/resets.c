@@ -1,0 +1,174 @@
+/* Which slots each RESET of a window lets go of; see resets.h.
+ *
+ *     live of a device   slot 7 <-> slot 2 <-> slot 9        links by slot, the newest first
+ *     of the window      | 1 3 | 2 | ... |                   one after the other
+ *
+ * Few slots of many are sorted; many are found in their order among all. */
+#include "alloc/engine/resets.h"
+
+#include "alloc/base/steps.h"
+
+#include <stdlib.h>
+
+#define NO_SLOT UINT32_MAX
+
+enum { SPARSE = 32 }; /* one of so many slots: looking at all of them costs about a sort */
+
+struct link {
+    uint32_t newer, older; /* slots */
+    uint16_t device;       /* plus 1; 0: the slot is free */
+    bool chosen;           /* by the RESET that is being looked at */
+};
+
+struct tp_resets {
+    const struct tp_program_facts *facts;
+    struct link *links;            /* by slot */
+    uint32_t live[TP_MAX_DEVICES]; /* the newest slot of each device */
+    uint32_t *slots;               /* of all RESETs of the window */
+    size_t count, room;            /* of slots */
+    uint32_t *ends;                /* by RESET of the window: the end of its slots */
+    uint32_t end_count, end_room, next;
+};
+
+void tp_resets_begin(struct tp_resets *r)
+{
+    for (uint32_t d = 0; d < r->facts->devices; d++) {
+        for (uint32_t slot = r->live[d]; slot != NO_SLOT; slot = r->links[slot].older)
+            r->links[slot].device = 0;
+        r->live[d] = NO_SLOT;
+    }
+    r->count = r->end_count = r->next = 0;
+}
+
+int tp_resets_open(const struct tp_program_facts *facts, struct tp_resets **out, struct tp_err *err)
+{
+    *out = NULL;
+    if (!facts->ops[TP_RESET])
+        return TP_OK;
+    struct tp_resets *r = calloc(1, sizeof *r);
+    if (r)
+        r->links = calloc(facts->slots ? facts->slots : 1, sizeof *r->links);
+    if (!r || !r->links) {
+        free(r);
+        return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
+    }
+    r->facts = facts;
+    for (uint32_t d = 0; d < TP_MAX_DEVICES; d++)
+        r->live[d] = NO_SLOT;
+    *out = r;
+    return TP_OK;
+}
+
+void tp_resets_close(struct tp_resets *r)
+{
+    if (!r)
+        return;
+    free(r->links);
+    free(r->slots);
+    free(r->ends);
+    free(r);
+}
+
+static void begin_object(struct tp_resets *r, const struct tp_insn *in)
+{
+    uint32_t *head = &r->live[in->device];
+    r->links[in->slot] = (struct link){NO_SLOT, *head, (uint16_t)(in->device + 1), false};
+    if (*head != NO_SLOT)
+        r->links[*head].newer = in->slot;
+    *head = in->slot;
+}
+
+static void end_object(struct tp_resets *r, uint32_t slot)
+{
+    struct link *l = &r->links[slot];
+    if (l->older != NO_SLOT)
+        r->links[l->older].newer = l->newer;
+    *(l->newer != NO_SLOT ? &r->links[l->newer].older : &r->live[l->device - 1]) = l->older;
+    l->device = 0;
+}
+
+/* Doubles an array of 4-byte numbers that is full. */
+static int make_room(uint32_t **numbers, size_t count, size_t *room)
+{
+    if (count < *room)
+        return TP_OK;
+    size_t more = *room ? 2 * *room : 64;
+    uint32_t *bigger = realloc(*numbers, more * sizeof *bigger);
+    if (!bigger)
+        return TP_ENOMEM;
+    *numbers = bigger;
+    *room = more;
+    return TP_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    TP_STEP();
+    return (x > y) - (x < y);
+}
+
+static int choose_device(struct tp_resets *r, uint32_t device)
+{
+    for (uint32_t *slot = &r->live[device]; *slot != NO_SLOT; *slot = r->links[*slot].older) {
+        TP_STEP();
+        if (make_room(&r->slots, r->count, &r->room))
+            return TP_ENOMEM;
+        r->slots[r->count++] = *slot;
+        r->links[*slot].device = 0;
+        r->links[*slot].chosen = true;
+    }
+    return TP_OK;
+}
+
+static void put_in_order(struct tp_resets *r, size_t first)
+{
+    size_t count = r->count - first, at = first;
+    if (count < r->facts->slots / SPARSE && count > 1)
+        qsort(r->slots + first, count, sizeof *r->slots, by_number);
+    for (uint32_t slot = 0; count >= r->facts->slots / SPARSE && at < r->count; slot++) {
+        TP_STEP();
+        if (r->links[slot].chosen)
+            r->slots[at++] = slot;
+    }
+    for (; first < r->count; first++)
+        r->links[r->slots[first]].chosen = false;
+}
+
+static int add_reset(struct tp_resets *r, const struct tp_insn *in)
+{
+    size_t first = r->count, room = r->end_room;
+    int rc = make_room(&r->ends, r->end_count, &room);
+    r->end_room = (uint32_t)room;
+    for (uint32_t d = tp_insn_first_device(in);
+         !rc && d < tp_insn_end_device(in, r->facts->devices); d++)
+        rc = choose_device(r, d);
+    if (rc)
+        return rc;
+    put_in_order(r, first);
+    r->ends[r->end_count++] = (uint32_t)r->count;
+    return TP_OK;
+}
+
+int tp_resets_window(struct tp_resets *r, const struct tp_window *w, struct tp_err *err)
+{
+    int rc = TP_OK;
+    r->count = r->end_count = r->next = 0;
+    for (uint32_t i = 0; !rc && i < w->count; i++) {
+        const struct tp_insn *in = &w->insns[i];
+        if (in->op == TP_ALLOC || in->op == TP_ADOPT)
+            begin_object(r, in);
+        else if (in->op == TP_FREE)
+            end_object(r, in->slot);
+        else if (in->op == TP_RESET)
+            rc = add_reset(r, in);
+    }
+    return rc ? tp_fail(err, (enum tp_status)rc, "tapool itself ran out of memory") : TP_OK;
+}
+
+const uint32_t *tp_resets_next(struct tp_resets *r, uint32_t *count)
+{
+    uint32_t first = r->next ? r->ends[r->next - 1] : 0;
+    *count = r->ends[r->next++] - first;
+    return r->slots + first;
+}

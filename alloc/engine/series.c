@@ -1,0 +1,57 @@
+/* See series.h. Weakness: the interval takes the values as independent; drift between processes
+ * (layout, frequency) is not in it, which is why `replay` is one measurement. */
+#include "alloc/engine/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void merge_neighbours(struct tp_series *s)
+{
+    for (uint32_t i = 0; i < s->count / 2; i++)
+        s->values[i] = (s->values[2 * i] + s->values[2 * i + 1]) / 2;
+    s->count /= 2;
+    s->per_value *= 2;
+}
+
+void tp_series_add(struct tp_series *s, double value)
+{
+    if (!s->per_value)
+        s->per_value = 1;
+    s->total++;
+    s->pending += value;
+    if (++s->pending_count < s->per_value)
+        return;
+    double mean = s->pending / (double)s->pending_count;
+    if (s->count == TP_SERIES_MAX) {
+        merge_neighbours(s);
+        /* this measurement is the first half of the next value */
+        return;
+    }
+    s->values[s->count++] = mean;
+    s->pending = 0;
+    s->pending_count = 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct tp_median tp_series_median(const struct tp_series *s)
+{
+    if (!s->count)
+        return (struct tp_median){0};
+    double sorted[TP_SERIES_MAX];
+    uint32_t n = s->count;
+    memcpy(sorted, s->values, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    double median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    uint32_t lowest = 0;
+    if (n >= 6) {
+        double rank = (n - 1.959963985 * sqrt(n)) / 2; /* normal approximation of the binomial */
+        lowest = rank >= 1 ? (uint32_t)rank - 1 : 0;
+    }
+    return (struct tp_median){median, sorted[lowest], sorted[n - 1 - lowest]};
+}

@@ -1,0 +1,543 @@
+/* Builds a program, one instruction at a time.
+ *
+ *   instruction --> ranges --> slot table --> demand --> pending window --> tp_program_append
+ *
+ * The builder is strict: it keeps size, alignment, device and references of every slot and refuses
+ * an instruction that does not fit them, because every strategy is played from what is written here
+ * without looking back. Memory: the windows kept, one pending window, 24 bytes a slot. A reset is
+ * one step whatever is live: slots remember the epoch of their device. */
+#include "alloc/base/tree.h"
+#include "alloc/program/program_internal.h"
+
+#include <inttypes.h>
+
+/* What is known of a slot. Live: size > 0 and the epoch is that of its device. */
+struct slot {
+    uint64_t size;
+    uint64_t epoch;
+    uint32_t extra; /* references beyond the first */
+    uint16_t device;
+    uint8_t align_log2;
+};
+
+struct device {
+    uint64_t live_bytes, live_objects;
+    uint64_t epoch; /* resets so far */
+    struct tp_demand peak;
+};
+
+struct name {
+    struct tp_tree_node node;
+    uint32_t index;
+    char text[];
+};
+
+struct tp_builder {
+    struct tp_builder_cfg cfg;
+    struct tp_program *program;
+    struct slot *slots; /* program->facts.slots of them */
+    size_t slot_capacity;
+    struct device *devices; /* TP_MAX_DEVICES */
+    uint64_t live_bytes;    /* of all devices */
+    uint64_t time;          /* sum of the gaps so far */
+    uint64_t event;         /* of the last instruction */
+    bool started;           /* the prologue is over */
+
+    struct tp_insn *insns; /* the pending window: TP_WINDOW_MAX */
+    struct tp_jump *jumps;
+    uint32_t count, jump_count, jump_capacity;
+    uint32_t hashed; /* instructions of the pending window that the callback has seen */
+    uint64_t first_event, first_time;
+
+    struct tp_tree_node *names; /* that marks have used: a trace may choose any, so no hash */
+};
+
+int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, struct tp_err *err)
+{
+    *out = NULL;
+    struct tp_builder *b = calloc(1, sizeof *b);
+    if (!b)
+        return tp_fail(err, TP_ENOMEM, "out of memory while starting a program");
+    b->cfg = *cfg;
+    if (!b->cfg.memory_limit)
+        b->cfg.memory_limit = TP_PROGRAM_MEMORY;
+    b->program = tp_program_new();
+    b->devices = calloc(TP_MAX_DEVICES, sizeof *b->devices);
+    b->insns = malloc(TP_WINDOW_MAX * sizeof *b->insns);
+    if (!b->program || !b->devices || !b->insns) {
+        tp_builder_free(b);
+        return tp_fail(err, TP_ENOMEM, "out of memory while starting a program");
+    }
+    for (uint32_t i = 0; i < TP_MAX_DEVICES; i++)
+        b->devices[i].peak.insn = UINT64_MAX;
+    b->program->facts.kind = (uint8_t)cfg->kind;
+    b->program->facts.devices = 1;
+    b->program->facts.threads = 1;
+    b->program->facts.streams = 1;
+    *out = b;
+    return TP_OK;
+}
+
+static void free_names(struct tp_builder *b);
+
+void tp_builder_free(struct tp_builder *b)
+{
+    if (!b)
+        return;
+    tp_program_release(b->program);
+    free(b->slots);
+    free(b->devices);
+    free(b->insns);
+    free(b->jumps);
+    free_names(b);
+    free(b);
+}
+
+/* ---- windows ---- */
+
+void tp_builder_flush(struct tp_builder *b)
+{
+    if (b->cfg.hash && b->hashed < b->count)
+        b->cfg.hash(b->cfg.hash_ctx, b->insns + b->hashed,
+                    (b->count - b->hashed) * sizeof *b->insns);
+    b->hashed = b->count;
+}
+
+static int give_window(const struct tp_builder *b, const struct tp_kept_window *w,
+                       struct tp_err *err)
+{
+    const struct tp_window window = {.insns = b->insns,
+                                     .jumps = b->jumps,
+                                     .count = w->count,
+                                     .jump_count = w->jump_count,
+                                     .first_event = w->first_event,
+                                     .first_insn = w->first_insn,
+                                     .first_time = w->first_time,
+                                     .prologue = w->prologue != 0};
+    return b->cfg.sink(b->cfg.sink_ctx, b, &window, err);
+}
+
+static int close_window(struct tp_builder *b, struct tp_err *err)
+{
+    if (b->count == 0)
+        return TP_OK;
+    tp_builder_flush(b);
+    struct tp_kept_window w = {.first_event = b->first_event,
+                               .first_time = b->first_time,
+                               .count = b->count,
+                               .jump_count = b->jump_count,
+                               .prologue = !b->started};
+    if (b->started)
+        w.first_insn = b->program->facts.instructions - b->count;
+    int rc = b->cfg.sink
+                 ? give_window(b, &w, err)
+                 : tp_program_append(b->program, &w, b->insns, b->jumps, b->cfg.memory_limit, err);
+    if (rc)
+        return rc;
+    b->count = 0;
+    b->jump_count = 0;
+    b->hashed = 0;
+    return TP_OK;
+}
+
+/* Records that the next instruction does not stand for the event after the last one. */
+static int add_jump(struct tp_builder *b, uint64_t event, struct tp_err *err)
+{
+    if (b->jump_count == b->jump_capacity) {
+        uint32_t capacity = b->jump_capacity ? 2 * b->jump_capacity : 1024;
+        struct tp_jump *jumps = realloc(b->jumps, capacity * sizeof *jumps);
+        if (!jumps)
+            return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
+        b->jumps = jumps;
+        b->jump_capacity = capacity;
+    }
+    b->jumps[b->jump_count++] = (struct tp_jump){.index = b->count, .event = event};
+    return TP_OK;
+}
+
+/* Makes the pending window ready for one more instruction. */
+static int make_room(struct tp_builder *b, uint64_t event, struct tp_err *err)
+{
+    if (b->count == TP_WINDOW_MAX) {
+        int rc = close_window(b, err);
+        if (rc)
+            return rc;
+    }
+    if (b->count == 0) {
+        b->first_event = event;
+        b->first_time = b->time;
+        return TP_OK;
+    }
+    return event && event != b->event + 1 ? add_jump(b, event, err) : TP_OK;
+}
+
+/* ---- strictness ---- */
+
+static int broken(const struct tp_builder *b, const struct tp_insn *in, const char *what,
+                  struct tp_err *err)
+{
+    const char *name = in->op < TP_OP_COUNT ? tp_op_rows[in->op].name : "?";
+    uint64_t at = b->started ? b->program->facts.instructions : b->program->facts.prologue;
+    return tp_fail(err, TP_EBROKEN,
+                   "%sinstruction %" PRIu64 " ('%s', slot %" PRIu32 ", size %" PRIu64 "): %s",
+                   b->started ? "" : "prologue ", at, name, in->slot, in->size, what);
+}
+
+static bool is_live(const struct tp_builder *b, const struct slot *s)
+{
+    return s->size && s->epoch == b->devices[s->device].epoch;
+}
+
+static size_t next_slots(const struct tp_builder *b, bool full)
+{
+    return !full ? b->slot_capacity : b->slot_capacity ? 2 * b->slot_capacity : 1024;
+}
+
+/* Makes the table reach over `slot`, which is at most the number of slots. */
+static int grow_slots(struct tp_builder *b, uint32_t slot, struct tp_err *err)
+{
+    if (slot < b->slot_capacity)
+        return TP_OK;
+    size_t capacity = next_slots(b, true);
+    struct slot *slots = realloc(b->slots, capacity * sizeof *slots);
+    if (!slots)
+        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
+    b->slots = slots;
+    b->slot_capacity = capacity;
+    return TP_OK;
+}
+
+uint64_t tp_builder_program_bytes(const struct tp_builder *b)
+{
+    return b->program->data_bytes + b->count * sizeof *b->insns;
+}
+
+uint64_t tp_builder_next_bytes(const struct tp_builder *b)
+{
+    const struct tp_program *p = b->program;
+    uint64_t windows = p->fd < 0 ? p->data_bytes : 0;
+    bool full = p->facts.slots == b->slot_capacity;
+    return windows + next_slots(b, full) * sizeof *b->slots;
+}
+
+static int check_live(const struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
+{
+    const struct slot *s = in->slot < b->program->facts.slots ? &b->slots[in->slot] : NULL;
+    if (!s || !is_live(b, s))
+        return broken(b, in, "the slot is free", err);
+    if (s->device != in->device)
+        return broken(b, in, "the object is on another device", err);
+    if (in->op == TP_FREE && s->size != in->size)
+        return broken(b, in, "the object has another size", err);
+    if (in->op == TP_FREE && s->align_log2 != in->align_log2)
+        return broken(b, in, "the object has another alignment", err);
+    if (in->op == TP_FREE && s->extra)
+        return broken(b, in, "the object has more than one reference", err);
+    if (in->op == TP_RELEASE && !s->extra)
+        return broken(b, in, "the last reference is dropped by 'free'", err);
+    if (in->op == TP_RETAIN && s->extra == UINT32_MAX)
+        return broken(b, in, "too many references", err);
+    if (in->op == TP_REALLOC && b->live_bytes - s->size + in->size > TP_MAX_LIVE_BYTES)
+        return tp_fail(err, TP_EINPUT, "more than 2^61 bytes are live at once");
+    return TP_OK;
+}
+
+static int check_new(struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
+{
+    if (in->slot < b->program->facts.slots && is_live(b, &b->slots[in->slot]))
+        return broken(b, in, "the slot is live", err);
+    if (b->live_bytes + in->size > TP_MAX_LIVE_BYTES)
+        return tp_fail(err, TP_EINPUT, "more than 2^61 bytes are live at once");
+    return grow_slots(b, in->slot, err);
+}
+
+/* Everything that can fail, so that a refused instruction leaves no trace. */
+static int check(struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
+{
+    uint32_t slots = b->program->facts.slots;
+    struct tp_limits limits = {.slots = slots < UINT32_MAX ? slots + 1 : slots,
+                               .threads = TP_MAX_THREADS,
+                               .streams = TP_MAX_STREAMS,
+                               .devices = TP_MAX_DEVICES,
+                               .marks = b->program->names.count};
+    const char *wrong = tp_insn_wrong(in, &limits);
+    if (wrong)
+        return broken(b, in, wrong, err);
+    if (b->time > UINT64_MAX - in->gap_ns)
+        return tp_fail(err, TP_EINPUT, "the trace lasts longer than 2^64 ns");
+    unsigned rules = tp_op_rows[in->op].rules;
+    if (rules & TP_RULE_LIVE)
+        return check_live(b, in, err);
+    return rules & TP_RULE_NEW ? check_new(b, in, err) : TP_OK;
+}
+
+/* ---- effects ---- */
+
+/* The requested bytes of a device grow by `more` less `less`. */
+static void change_bytes(struct tp_builder *b, uint16_t device, uint64_t more, uint64_t less)
+{
+    b->live_bytes = b->live_bytes - less + more;
+    b->devices[device].live_bytes = b->devices[device].live_bytes - less + more;
+}
+
+static void apply_new(struct tp_builder *b, const struct tp_insn *in)
+{
+    if (in->slot == b->program->facts.slots)
+        b->program->facts.slots++;
+    struct device *d = &b->devices[in->device];
+    b->slots[in->slot] = (struct slot){
+        .size = in->size, .epoch = d->epoch, .device = in->device, .align_log2 = in->align_log2};
+    d->live_objects++;
+    b->program->facts.objects++;
+    change_bytes(b, in->device, in->size, 0);
+}
+
+static void apply_reset(struct tp_builder *b, uint16_t device)
+{
+    struct device *d = &b->devices[device];
+    change_bytes(b, device, 0, d->live_bytes);
+    d->live_objects = 0;
+    d->epoch++;
+}
+
+static void apply(struct tp_builder *b, const struct tp_insn *in)
+{
+    struct slot *s = tp_op_rows[in->op].rules & TP_RULE_LIVE ? &b->slots[in->slot] : NULL;
+    uint32_t devices = b->program->facts.devices;
+    switch (in->op) {
+    case TP_ALLOC:
+    case TP_ADOPT:
+        apply_new(b, in);
+        break;
+    case TP_FREE:
+        change_bytes(b, in->device, 0, s->size);
+        b->devices[in->device].live_objects--;
+        s->size = 0;
+        break;
+    case TP_REALLOC:
+        change_bytes(b, in->device, in->size, s->size);
+        s->size = in->size;
+        s->align_log2 = in->align_log2;
+        break;
+    case TP_RETAIN:
+        s->extra++;
+        break;
+    case TP_RELEASE:
+        s->extra--;
+        break;
+    case TP_RESET:
+        for (uint32_t i = tp_insn_first_device(in); i < tp_insn_end_device(in, devices); i++)
+            apply_reset(b, (uint16_t)i);
+        break;
+    default:
+        break;
+    }
+}
+
+static void note_peak(struct tp_builder *b, uint16_t device, uint64_t event, uint64_t insn)
+{
+    struct device *d = &b->devices[device];
+    if (d->live_bytes <= d->peak.bytes)
+        return;
+    d->peak.bytes = d->live_bytes;
+    d->peak.event = event;
+    d->peak.insn = insn;
+    d->peak.time_ns = b->time;
+}
+
+/* Appends what was checked. */
+static void store(struct tp_builder *b, const struct tp_insn *in)
+{
+    struct tp_program_facts *f = &b->program->facts;
+    b->insns[b->count++] = *in;
+    if (in->thread >= f->threads)
+        f->threads = in->thread + 1u;
+    if (in->stream >= f->streams && in->stream != TP_ALL_STREAMS)
+        f->streams = in->stream + 1u;
+    if (in->device >= f->devices && in->device != TP_ALL_DEVICES)
+        f->devices = (uint16_t)(in->device + 1u);
+    apply(b, in);
+}
+
+int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct tp_err *err)
+{
+    if (b->started)
+        return broken(b, insn, "the prologue is over", err);
+    if (insn->op != TP_ALLOC)
+        return broken(b, insn, "only allocations belong in the prologue", err);
+    if (insn->gap_ns)
+        return broken(b, insn, "the prologue has no time", err);
+    int rc = check(b, insn, err);
+    if (!rc)
+        rc = make_room(b, 0, err);
+    if (rc)
+        return rc;
+    store(b, insn);
+    b->program->facts.prologue++;
+    note_peak(b, insn->device, 0, UINT64_MAX);
+    b->devices[insn->device].peak.prologue_bytes = b->devices[insn->device].live_bytes;
+    return TP_OK;
+}
+
+/* The same allocations before and after the first event are different programs. */
+static void end_prologue(struct tp_builder *b)
+{
+    static const uint8_t boundary[sizeof(struct tp_insn)] = {0xff};
+    if (b->cfg.hash && b->program->facts.prologue)
+        b->cfg.hash(b->cfg.hash_ctx, boundary, sizeof boundary);
+}
+
+int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t event,
+                   struct tp_err *err)
+{
+    if (!b->started) {
+        int rc = close_window(b, err);
+        if (rc)
+            return rc;
+        end_prologue(b);
+        b->started = true;
+    }
+    if (event == 0 || event < b->event)
+        return broken(b, insn, "its event number falls", err);
+    int rc = check(b, insn, err);
+    if (!rc)
+        rc = make_room(b, event, err);
+    if (rc)
+        return rc;
+    store(b, insn);
+    struct tp_program_facts *f = &b->program->facts;
+    b->time += insn->gap_ns;
+    b->event = event;
+    f->ops[insn->op]++;
+    f->operations += tp_op_is_operation(insn->op);
+    if (insn->device != TP_ALL_DEVICES) /* that makes nothing grow */
+        note_peak(b, insn->device, event, f->instructions);
+    f->instructions++;
+    return TP_OK;
+}
+
+/* ---- names ---- */
+
+static const struct name *name_of(const struct tp_tree_node *n)
+{
+    return TP_TREE_ITEM(const struct name, node, n);
+}
+
+static bool name_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return strcmp(name_of(a)->text, name_of(b)->text) < 0;
+}
+
+/* NULL: nobody has used it yet. */
+static const struct name *find_name(const struct tp_builder *b, const char *text)
+{
+    for (const struct tp_tree_node *at = b->names; at;) {
+        int order = strcmp(text, name_of(at)->text);
+        TP_STEP();
+        if (!order)
+            return name_of(at);
+        at = order < 0 ? at->low : at->high;
+    }
+    return NULL;
+}
+
+static int keep_name(struct tp_builder *b, const char *text, struct tp_err *err)
+{
+    size_t size = strlen(text) + 1;
+    struct name *name = malloc(sizeof *name + size);
+    if (!name)
+        return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
+    int rc = tp_names_keep(&b->program->names, text, err);
+    if (rc) {
+        free(name);
+        return rc;
+    }
+    memcpy(name->text, text, size);
+    name->index = b->program->names.count - 1;
+    tp_tree_insert(&b->names, &name->node, name_less, NULL);
+    return TP_OK;
+}
+
+static void free_names(struct tp_builder *b)
+{
+    while (b->names) {
+        struct tp_tree_node *first = tp_tree_first(b->names);
+        tp_tree_remove(&b->names, first, name_less, NULL);
+        free(TP_TREE_ITEM(struct name, node, first));
+    }
+}
+
+const char *tp_builder_mark_name(const struct tp_builder *b, uint32_t index)
+{
+    return tp_program_mark(b->program, index);
+}
+
+int tp_builder_mark(struct tp_builder *b, const char *text, uint32_t *index, struct tp_err *err)
+{
+    const struct name *name = find_name(b, text);
+    if (!name && b->program->names.count == TP_MAX_MARKS)
+        return tp_fail(err, TP_EINPUT, "more than 65,536 distinct phase names");
+    int rc = name ? TP_OK : keep_name(b, text, err);
+    if (!rc)
+        *index = name ? name->index : b->program->names.count - 1;
+    return rc;
+}
+
+/* ---- the end ---- */
+
+static int end_facts(struct tp_builder *b, const struct tp_builder_end *end, struct tp_err *err)
+{
+    struct tp_program_facts *f = &b->program->facts;
+    if (end->events && end->events < b->event)
+        return tp_fail(err, TP_EBROKEN, "the trace has %" PRIu64 " events but uses number %" PRIu64,
+                       end->events, b->event);
+    if (end->streams > TP_MAX_STREAMS || end->devices > TP_MAX_DEVICES)
+        return tp_fail(err, TP_EBROKEN, "too many streams or devices are declared");
+    f->events = end->events ? end->events : b->event;
+    f->time_known = end->time_known;
+    f->recorded_threads = end->recorded_threads;
+    if (end->streams > f->streams)
+        f->streams = end->streams;
+    if (end->devices > f->devices)
+        f->devices = end->devices;
+    if (end->hash)
+        memcpy(f->hash, end->hash, TP_HASH_SIZE);
+    f->marks = b->program->names.count;
+    f->duration_ns = b->time;
+    for (uint32_t i = 0; i < f->devices; i++) {
+        f->live_at_end += b->devices[i].live_objects;
+        f->live_at_end_bytes += b->devices[i].live_bytes;
+    }
+    return TP_OK;
+}
+
+static int end_demand(struct tp_builder *b, struct tp_err *err)
+{
+    struct tp_program *p = b->program;
+    p->demand = calloc(p->facts.devices, sizeof *p->demand);
+    if (!p->demand)
+        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
+    for (uint32_t i = 0; i < p->facts.devices; i++) {
+        p->demand[i] = b->devices[i].peak;
+        if (!p->facts.time_known)
+            p->demand[i].time_ns = 0;
+    }
+    return TP_OK;
+}
+
+int tp_builder_finish(struct tp_builder *b, const struct tp_builder_end *end,
+                      struct tp_program **out, struct tp_err *err)
+{
+    *out = NULL;
+    int rc = close_window(b, err);
+    if (!rc)
+        rc = end_facts(b, end, err);
+    if (!rc)
+        rc = end_demand(b, err);
+    if (!rc) {
+        *out = b->program;
+        b->program = NULL;
+    }
+    tp_builder_free(b);
+    return rc;
+}

@@ -1,0 +1,296 @@
+/* The program: what every trace format is lowered to and every strategy is played from.
+ *
+ *     trace formats --> builder --> program --> cursor --> passes, repetitions, child processes
+ *
+ * A program is a re-openable, hashed sequence of windows of at most 64 Ki instructions, kept in
+ * memory up to TP_PROGRAM_MEMORY bytes and beyond that in an unlinked file in $TMPDIR. It is built
+ * once and never changes; any number of cursors may read it, from any process that has its
+ * descriptor.
+ *
+ *     prologue windows | window 0 | window 1 | ... | window n-1
+ *     untimed ALLOCs   | up to 65,536 instructions each, with the numbers of their events */
+#ifndef TP_PROGRAM_H
+#define TP_PROGRAM_H
+
+#include "alloc/base/err.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The ops of an instruction. ALLOC to THREAD_END are operations: they are timed and counted. */
+enum tp_op {
+    TP_ALLOC,      /* slot, size, align, stream */
+    TP_FREE,       /* slot, size and align of the object as it is then, stream */
+    TP_REALLOC,    /* slot, size = the new size, align */
+    TP_RETAIN,     /* slot: one more reference */
+    TP_RELEASE,    /* slot: one reference less, never the last (that is FREE) */
+    TP_ADOPT,      /* slot, size, align: a block that came straight from the source */
+    TP_USE,        /* slot, stream: also used on that stream */
+    TP_SYNC,       /* stream, or TP_ALL_STREAMS of the device: it has caught up */
+    TP_RESET,      /* every live object of the device is gone */
+    TP_TRIM,       /* size = bytes that may stay cached */
+    TP_THREAD_END, /* thread: its index may be used again */
+    TP_MARK,       /* slot = index of a name: a phase begins */
+    TP_NOTE,       /* align_log2 = enum tp_note, size, stream; ignored by strategies */
+    TP_IDLE,       /* gap_ns only: splits a gap over 2^32-1 ns */
+    TP_OP_COUNT
+};
+
+/* What a NOTE says. Bytes are in `size`. */
+enum tp_note {
+    TP_NOTE_OTHER,
+    TP_NOTE_OOM,           /* an allocation of so many bytes failed in the recorded program ... */
+    TP_NOTE_DEVICE_FREE,   /* ... follows an OOM: what the device had left then */
+    TP_NOTE_SEGMENT_ALLOC, /* the recorded allocator took so much from the driver */
+    TP_NOTE_SEGMENT_FREE,  /* ... gave it back */
+    TP_NOTE_SEGMENT_MAP,   /* the same for parts of an expandable segment */
+    TP_NOTE_SEGMENT_UNMAP,
+    TP_NOTE_FREE_REQUESTED, /* slot: the program let go of it; its FREE comes when streams allow */
+    TP_NOTE_SNAPSHOT,       /* a snapshot was taken */
+    TP_NOTE_COUNT
+};
+
+#define TP_ALL_STREAMS UINT16_MAX /* in `stream` of SYNC */
+#define TP_ALL_DEVICES                                                                             \
+    UINT16_MAX /* in `device` of SYNC of all streams, of RESET and of TRIM; only                   \
+                  where a program has several */
+
+/* One instruction. gap_ns is the time since the instruction before it; 0 where time is unknown. */
+struct tp_insn {
+    uint8_t op;         /* enum tp_op */
+    uint8_t align_log2; /* 0..TP_MAX_ALIGN_LOG2 */
+    uint16_t thread;    /* dense, recycled after THREAD_END */
+    uint16_t stream;    /* dense */
+    uint16_t device;    /* dense */
+    uint32_t slot;      /* dense, recycled: below the peak number of live objects */
+    uint32_t gap_ns;
+    uint64_t size; /* bytes */
+};
+static_assert(sizeof(struct tp_insn) == 24, "the hot loop and the hash rely on 24 bytes");
+
+#define TP_WINDOW_MAX     65536u               /* instructions in a window */
+#define TP_PROGRAM_MEMORY (UINT64_C(32) << 20) /* bytes kept in memory before spooling */
+#define TP_MAX_SIZE       (UINT64_C(1) << 48)  /* bytes of one object */
+#define TP_MAX_LIVE_BYTES (UINT64_C(1) << 61)  /* requested by all live objects together */
+#define TP_MAX_ALIGN_LOG2 30
+#define TP_MAX_THREADS    65535u
+#define TP_MAX_STREAMS    65535u /* TP_ALL_STREAMS is not one */
+#define TP_MAX_DEVICES    256u
+#define TP_MAX_MARKS      65536u /* distinct names */
+#define TP_HASH_SIZE      32     /* SHA-256 */
+
+enum tp_kind { TP_KIND_HOST, TP_KIND_DEVICE };
+
+/* What a request is aligned to that names no alignment: 16 bytes, 256 on a device. */
+static inline uint8_t tp_usual_align_log2(enum tp_kind kind)
+{
+    return kind == TP_KIND_HOST ? 4 : 8;
+}
+
+static inline bool tp_op_is_operation(unsigned op)
+{
+    return op <= TP_THREAD_END;
+}
+
+/* The devices that an instruction is about: from the first up to, not with, the second. */
+static inline uint32_t tp_insn_first_device(const struct tp_insn *insn)
+{
+    return insn->device == TP_ALL_DEVICES ? 0 : insn->device;
+}
+
+static inline uint32_t tp_insn_end_device(const struct tp_insn *insn, uint32_t devices)
+{
+    return insn->device == TP_ALL_DEVICES ? devices : insn->device + 1u;
+}
+
+/* May the instruction be about all devices at once? */
+static inline bool tp_insn_may_be_of_all(const struct tp_insn *insn)
+{
+    return insn->op == TP_RESET || insn->op == TP_TRIM ||
+           (insn->op == TP_SYNC && insn->stream == TP_ALL_STREAMS);
+}
+
+/* From instruction `index` of its window on, events count from `event`. */
+struct tp_jump {
+    uint32_t index;
+    uint32_t reserved; /* 0 */
+    uint64_t event;
+};
+
+/* Valid until the cursor moves on. */
+struct tp_window {
+    const struct tp_insn *insns;
+    const struct tp_jump *jumps; /* ascending by index */
+    uint32_t count;
+    uint32_t jump_count;
+    uint64_t first_event; /* event of insns[0], counted from 1; 0 in the prologue */
+    uint64_t first_insn;  /* index of insns[0] in the program, from 0, prologue not counted */
+    uint64_t first_time;  /* ns since the trace began, before insns[0].gap_ns */
+    bool prologue;
+};
+
+/* The event of the index-th instruction of a window. */
+uint64_t tp_window_event(const struct tp_window *w, uint32_t index);
+
+/* Where the requested bytes of one device are highest, for the first time. Exact, whatever a policy
+ * fails. `insn` is that of the instruction after which it holds. */
+struct tp_demand {
+    uint64_t bytes;
+    uint64_t event;          /* 0: in the prologue, or the trace allocates nothing */
+    uint64_t insn;           /* UINT64_MAX when event is 0 */
+    uint64_t time_ns;        /* since the trace began; 0 where time is unknown */
+    uint64_t prologue_bytes; /* of this peak's device, live when the recording began */
+};
+
+/* What is known of a program without playing it. Operations are counted per op, the prologue not.
+ */
+struct tp_program_facts {
+    uint8_t hash[TP_HASH_SIZE]; /* over the instructions; after a prologue stand 24 bytes that are
+                                   no instruction: 0xff and zeros */
+    uint8_t kind;               /* enum tp_kind */
+    uint8_t time_known;         /* every event had a time */
+    uint16_t devices;           /* >= 1 */
+    uint32_t slots;             /* peak number of live objects */
+    uint32_t threads;           /* >= 1: highest index used, plus 1 */
+    uint32_t streams;           /* >= 1 */
+    uint32_t marks;             /* distinct names */
+    uint64_t events;            /* read from the file, IDLE and repairs notwithstanding */
+    uint64_t instructions;      /* prologue not counted */
+    uint64_t operations;        /* timed instructions */
+    uint64_t ops[TP_OP_COUNT];
+    uint64_t prologue;    /* instructions in it */
+    uint64_t objects;     /* ALLOC and ADOPT, prologue included */
+    uint64_t live_at_end; /* objects */
+    uint64_t live_at_end_bytes;
+    uint64_t duration_ns;
+    uint64_t recorded_threads; /* distinct threads in the trace (indices are recycled) */
+    uint64_t windows;          /* prologue included */
+    uint64_t spooled_bytes;    /* 0: in memory */
+};
+
+struct tp_program;
+struct tp_builder;
+struct tp_cursor;
+
+/* ---- building (front ends only) ---- */
+
+/* Called with every run of instructions in program order before they are stored, and with 24 bytes
+ * that are none where a prologue ends and events follow: the front end's hash. */
+typedef void tp_hash_fn(void *ctx, const void *data, size_t size);
+
+/* Takes a whole window as it is built; the window is borrowed for the call. Names of its marks:
+ * tp_builder_mark_name. A status ends the building. */
+typedef int tp_window_sink(void *ctx, const struct tp_builder *b, const struct tp_window *w,
+                           struct tp_err *err);
+
+struct tp_builder_cfg {
+    enum tp_kind kind;
+    tp_hash_fn *hash; /* may be NULL: the hash stays zero */
+    void *hash_ctx;
+    uint64_t memory_limit; /* bytes before spooling; 0 = TP_PROGRAM_MEMORY */
+    tp_window_sink *sink;  /* takes the windows instead of the program, which then has its facts */
+    void *sink_ctx;        /* but no windows to read. NULL: the program keeps them */
+};
+
+int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, struct tp_err *err);
+
+/* Appends to the prologue; TP_EBROKEN after the first tp_builder_add. Only ALLOC. */
+int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct tp_err *err);
+
+/* Appends one instruction that stands for `event` (from 1, never falling). The builder is strict:
+ * an ALLOC into a live slot, a FREE of a free one, a wrong size in FREE, an index out of range are
+ * TP_EBROKEN. TP_EINPUT: more than TP_MAX_LIVE_BYTES live. */
+int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t event,
+                   struct tp_err *err);
+
+/* Returns the index of a phase name for MARK (equal names share one) in *index. */
+int tp_builder_mark(struct tp_builder *b, const char *name, uint32_t *index, struct tp_err *err);
+
+const char *tp_builder_mark_name(const struct tp_builder *b, uint32_t index); /* NULL: none */
+
+/* Bytes that the builder holds in memory while it takes one more object, beside the window that it
+ * always has; and those of the program so far, wherever they are. */
+uint64_t tp_builder_next_bytes(const struct tp_builder *b);
+uint64_t tp_builder_program_bytes(const struct tp_builder *b);
+
+/* Gives the hash callback what it has not seen yet: call it before reading the hash for
+ * tp_builder_end. */
+void tp_builder_flush(struct tp_builder *b);
+
+/* What only the front end knows, for tp_builder_finish. */
+struct tp_builder_end {
+    uint64_t events; /* 0 = as many as the last instruction says; fewer than that is TP_EBROKEN */
+    bool time_known;
+    uint64_t recorded_threads;
+    uint32_t streams;    /* declared, used or not; 0 = as used */
+    uint16_t devices;    /* declared; 0 = as used */
+    const uint8_t *hash; /* TP_HASH_SIZE bytes, or NULL */
+};
+
+/* Makes the program and frees the builder, in every case. */
+int tp_builder_finish(struct tp_builder *b, const struct tp_builder_end *end,
+                      struct tp_program **out, struct tp_err *err);
+void tp_builder_free(struct tp_builder *b); /* NULL is fine */
+
+/* ---- reading ---- */
+
+const struct tp_program_facts *tp_program_facts(const struct tp_program *p);
+const struct tp_demand *tp_program_demand(const struct tp_program *p, uint16_t device);
+const char *tp_program_mark(const struct tp_program *p, uint32_t index); /* NULL: no such mark */
+
+/* References: a program lives until the last release. NULL is fine. Not for concurrent use. */
+void tp_program_release(struct tp_program *p);
+
+/* A descriptor that holds the whole program, for a child process: the caller closes it. */
+int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err);
+
+/* The same as instructions as they are played, whatever the program is kept in: whoever reads it
+ * decodes nothing, and cannot tell where it came from. */
+int tp_program_export_plain(struct tp_program *p, int *fd, struct tp_err *err);
+
+/* Opens what tp_program_export wrote for a program that is not backed; takes the descriptor over,
+ * in every case. Checks all lengths.
+ */
+int tp_program_import(int fd, struct tp_program **out, struct tp_err *err);
+
+/* Where the windows of a program come from that is kept elsewhere: a file that is a program as it
+ * stands. All members are set. */
+struct tp_backing {
+    int (*open)(void *ctx, void **cursor, struct tp_err *err);
+    /* as tp_cursor_next; windows and instructions have been checked against the facts */
+    int (*next)(void *cursor, struct tp_window *out, struct tp_err *err);
+    void (*rewind)(void *cursor);
+    void (*close)(void *cursor);
+    int (*export)(void *ctx, int *fd, struct tp_err *err); /* as tp_program_export */
+    void (*release)(void *ctx);                            /* with the program's last reference */
+};
+
+/* NULL, or what cannot be so in facts that came from a file: ranges, and sums that contradict one
+ * another. `most`: instructions, the prologue's included, that there can be. */
+const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t most);
+
+/* The same for the peaks of its devices. */
+const char *tp_demand_wrong(const struct tp_demand *demand, const struct tp_program_facts *f);
+
+/* What such a program is given beside its windows; all is copied. */
+struct tp_backed_cfg {
+    const struct tp_program_facts *facts;
+    const struct tp_demand *demand; /* facts->devices of them */
+    const char *const *marks;       /* facts->marks of them */
+};
+
+/* Takes `ctx` over, in every case. */
+int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct tp_backed_cfg *cfg,
+                      struct tp_program **out, struct tp_err *err);
+
+/* A cursor starts before the first window. The program must outlive it. */
+int tp_cursor_open(struct tp_program *p, struct tp_cursor **out, struct tp_err *err);
+void tp_cursor_close(struct tp_cursor *c); /* NULL is fine */
+void tp_cursor_rewind(struct tp_cursor *c);
+
+/* 1 = *out holds the next window (the prologue's first), 0 = end, else -status with err set. */
+int tp_cursor_next(struct tp_cursor *c, struct tp_window *out, struct tp_err *err);
+
+#endif

@@ -1,0 +1,102 @@
+/* What the files that implement alloc/program/program.h share: builder.c fills a program, program.c
+ * keeps and reads its windows, program_file.c moves it through descriptors. Nobody else includes
+ * this.
+ *
+ *     a window, in memory and in the file:  | insns, 24 bytes each | jumps, 16 bytes each |
+ *     the file:  | window 0 | window 1 | ... | index | demand | marks | facts | footer |
+ *                  <----- data_bytes ----->    <------ once it is exported ------>      */
+#ifndef TP_PROGRAM_INTERNAL_H
+#define TP_PROGRAM_INTERNAL_H
+
+#include "alloc/base/spool.h"
+#include "alloc/program/program.h"
+
+/* The index entry of a window; stored in the file as it stands. */
+struct tp_kept_window {
+    uint64_t offset; /* of its bytes among those of all windows */
+    uint64_t first_event, first_insn, first_time;
+    uint32_t count, jump_count;
+    uint32_t prologue; /* 0 or 1 */
+    uint32_t reserved; /* 0 */
+};
+static_assert(sizeof(struct tp_kept_window) == 48, "written to the file without padding");
+static_assert(sizeof(struct tp_jump) == 16, "written to the file without padding");
+
+static inline size_t tp_kept_window_bytes(const struct tp_kept_window *w)
+{
+    return w->count * sizeof(struct tp_insn) + w->jump_count * sizeof(struct tp_jump);
+}
+
+/* The last bytes of an exported file. */
+struct tp_program_footer {
+    uint8_t magic[16];
+    uint64_t file_bytes; /* this included */
+    uint64_t data_bytes; /* of the windows */
+    uint64_t names_bytes;
+    uint32_t facts_size, demand_size, window_size, op_count; /* of the build that wrote it */
+};
+static_assert(sizeof(struct tp_program_footer) == 56, "written to the file without padding");
+extern const uint8_t tp_program_magic[16];
+
+/* Names in the order of their indices, each ended by a NUL. */
+struct tp_names {
+    char *text;
+    size_t used, capacity; /* bytes */
+    size_t *at;            /* where the i-th begins */
+    uint32_t count, at_capacity;
+};
+
+struct tp_program {
+    struct tp_program_facts facts;
+    struct tp_demand *demand;       /* facts.devices of them */
+    struct tp_kept_window *windows; /* facts.windows of them */
+    void **blocks;   /* the bytes of each window; all NULL when they are in the file */
+    size_t capacity; /* of windows and blocks */
+    struct tp_names names;
+    uint64_t data_bytes;              /* of all windows */
+    int fd;                           /* -1: in memory */
+    bool sealed;                      /* the file is complete up to its footer */
+    const struct tp_backing *backing; /* NULL: the windows are here */
+    void *backing_ctx;
+};
+
+/* ---- program.c ---- */
+
+/* An empty program without devices; NULL when out of memory. */
+struct tp_program *tp_program_new(void);
+
+/* Appends a name behind the others. */
+int tp_names_keep(struct tp_names *n, const char *name, struct tp_err *err);
+
+/* Keeps a window, in memory up to `limit` bytes of all, else in the file; w->offset is filled in.
+ */
+int tp_program_append(struct tp_program *p, struct tp_kept_window *w, const struct tp_insn *insns,
+                      const struct tp_jump *jumps, uint64_t limit, struct tp_err *err);
+
+/* Reads the i-th window from the file into `block` and checks every field that indexes something.
+ */
+int tp_program_read(const struct tp_program *p, uint64_t i, void *block, struct tp_err *err);
+
+/* Which fields of an instruction mean something. */
+enum {
+    TP_RULE_NEW = 1,  /* the slot must be free and becomes live */
+    TP_RULE_LIVE = 2, /* the slot must be live */
+    TP_RULE_SIZE = 4, /* 1..TP_MAX_SIZE */
+    TP_RULE_MARK = 8, /* the slot is the index of a name */
+    TP_RULE_NOTE = 16 /* the alignment is an enum tp_note, the size at most TP_MAX_SIZE */
+};
+struct tp_op_row {
+    const char *name;
+    unsigned rules;
+};
+extern const struct tp_op_row tp_op_rows[TP_OP_COUNT];
+
+/* What the indices of an instruction must stay below. */
+struct tp_limits {
+    uint32_t slots, threads, streams, devices, marks;
+};
+
+/* NULL, or what is wrong with one instruction, whatever came before it. */
+const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limits);
+
+#endif

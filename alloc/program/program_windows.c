@@ -1,0 +1,422 @@
+/* The program: keeps windows in memory or in a file, and reads them through cursors.
+ *
+ * Windows stay in memory until their bytes pass the limit; then all of them go to a file without a
+ * name and the later ones straight after them. What comes from a file is checked before it is
+ * handed on, since a child process may have been given any file. Known weakness: the check looks at
+ * single instructions, not at whether a slot is live; only the builder does that. */
+#include "alloc/program/program_internal.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+const struct tp_op_row tp_op_rows[TP_OP_COUNT] = {
+    [TP_ALLOC] = {"alloc", TP_RULE_NEW | TP_RULE_SIZE},
+    [TP_FREE] = {"free", TP_RULE_LIVE | TP_RULE_SIZE},
+    [TP_REALLOC] = {"realloc", TP_RULE_LIVE | TP_RULE_SIZE},
+    [TP_RETAIN] = {"retain", TP_RULE_LIVE},
+    [TP_RELEASE] = {"release", TP_RULE_LIVE},
+    [TP_ADOPT] = {"adopt", TP_RULE_NEW | TP_RULE_SIZE},
+    [TP_USE] = {"use", TP_RULE_LIVE},
+    [TP_SYNC] = {"sync", 0},
+    [TP_RESET] = {"reset", 0},
+    [TP_TRIM] = {"trim", 0},
+    [TP_THREAD_END] = {"thread_end", 0},
+    [TP_MARK] = {"mark", TP_RULE_MARK},
+    [TP_NOTE] = {"note", TP_RULE_NOTE},
+    [TP_IDLE] = {"idle", 0},
+};
+
+const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limits)
+{
+    if (in->op >= TP_OP_COUNT)
+        return "there is no such operation";
+    unsigned rules = tp_op_rows[in->op].rules;
+    if (rules & (TP_RULE_NEW | TP_RULE_LIVE) && in->slot >= limits->slots)
+        return "the slot is out of range";
+    if (rules & TP_RULE_SIZE && (in->size == 0 || in->size > TP_MAX_SIZE))
+        return "the size is out of range";
+    if (rules & TP_RULE_MARK && in->slot >= limits->marks)
+        return "there is no such mark";
+    if (rules & TP_RULE_NOTE && (in->align_log2 >= TP_NOTE_COUNT || in->size > TP_MAX_SIZE))
+        return "there is no such note";
+    if (rules & TP_RULE_NOTE && in->slot && in->slot >= limits->slots)
+        return "the slot is out of range";
+    if (in->align_log2 > TP_MAX_ALIGN_LOG2)
+        return "the alignment is out of range";
+    if (in->thread >= limits->threads)
+        return "the thread is out of range";
+    if (in->device >= limits->devices &&
+        !(in->device == TP_ALL_DEVICES && tp_insn_may_be_of_all(in)))
+        return "the device is out of range";
+    if (in->stream >= limits->streams && !(in->op == TP_SYNC && in->stream == TP_ALL_STREAMS))
+        return "the stream is out of range";
+    return NULL;
+}
+
+struct tp_program *tp_program_new(void)
+{
+    struct tp_program *p = calloc(1, sizeof *p);
+    if (p)
+        p->fd = -1;
+    return p;
+}
+
+void tp_program_release(struct tp_program *p)
+{
+    if (!p)
+        return;
+    for (uint64_t i = 0; p->blocks && i < p->facts.windows; i++)
+        free(p->blocks[i]);
+    if (p->fd >= 0)
+        close(p->fd);
+    if (p->backing)
+        p->backing->release(p->backing_ctx);
+    free(p->blocks);
+    free(p->windows);
+    free(p->demand);
+    free(p->names.text);
+    free(p->names.at);
+    free(p);
+}
+
+const struct tp_program_facts *tp_program_facts(const struct tp_program *p)
+{
+    return &p->facts;
+}
+
+const struct tp_demand *tp_program_demand(const struct tp_program *p, uint16_t device)
+{
+    return device < p->facts.devices ? &p->demand[device] : NULL;
+}
+
+const char *tp_program_mark(const struct tp_program *p, uint32_t index)
+{
+    return index < p->names.count ? p->names.text + p->names.at[index] : NULL;
+}
+
+uint64_t tp_window_event(const struct tp_window *w, uint32_t index)
+{
+    assert(index < w->count);
+    if (w->prologue)
+        return 0;
+    uint32_t low = 0, high = w->jump_count; /* jumps before `low` are at or before the index */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (w->jumps[middle].index <= index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return w->first_event + index;
+    return w->jumps[low - 1].event + (index - w->jumps[low - 1].index);
+}
+
+/* ---- keeping windows ---- */
+
+static int grow_index(struct tp_program *p, struct tp_err *err)
+{
+    if (p->facts.windows < p->capacity)
+        return TP_OK;
+    size_t capacity = p->capacity ? 2 * p->capacity : 16;
+    struct tp_kept_window *windows = realloc(p->windows, capacity * sizeof *windows);
+    if (windows)
+        p->windows = windows;
+    void **blocks = windows ? realloc(p->blocks, capacity * sizeof *blocks) : NULL;
+    if (!blocks)
+        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
+    p->blocks = blocks;
+    p->capacity = capacity;
+    return TP_OK;
+}
+
+/* Moves everything kept so far to a new file. */
+static int spool_all(struct tp_program *p, struct tp_err *err)
+{
+    int fd = -1;
+    int rc = tp_spool_open(&fd, err);
+    for (uint64_t i = 0; !rc && i < p->facts.windows; i++)
+        rc = tp_spool_write(fd, p->blocks[i], tp_kept_window_bytes(&p->windows[i]),
+                            p->windows[i].offset, err);
+    if (rc) {
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    for (uint64_t i = 0; i < p->facts.windows; i++) {
+        free(p->blocks[i]);
+        p->blocks[i] = NULL;
+    }
+    p->fd = fd;
+    p->facts.spooled_bytes = p->data_bytes;
+    return TP_OK;
+}
+
+static int keep_in_memory(const struct tp_kept_window *w, const struct tp_insn *insns,
+                          const struct tp_jump *jumps, void **block, struct tp_err *err)
+{
+    char *bytes = malloc(tp_kept_window_bytes(w));
+    if (!bytes)
+        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
+    memcpy(bytes, insns, w->count * sizeof *insns);
+    if (w->jump_count)
+        memcpy(bytes + w->count * sizeof *insns, jumps, w->jump_count * sizeof *jumps);
+    *block = bytes;
+    return TP_OK;
+}
+
+static int keep_in_file(struct tp_program *p, const struct tp_kept_window *w,
+                        const struct tp_insn *insns, const struct tp_jump *jumps,
+                        struct tp_err *err)
+{
+    size_t insn_bytes = w->count * sizeof *insns;
+    int rc = tp_spool_write(p->fd, insns, insn_bytes, w->offset, err);
+    if (!rc && w->jump_count)
+        rc = tp_spool_write(p->fd, jumps, w->jump_count * sizeof *jumps, w->offset + insn_bytes,
+                            err);
+    if (!rc)
+        p->facts.spooled_bytes += tp_kept_window_bytes(w);
+    return rc;
+}
+
+int tp_program_append(struct tp_program *p, struct tp_kept_window *w, const struct tp_insn *insns,
+                      const struct tp_jump *jumps, uint64_t limit, struct tp_err *err)
+{
+    assert(w->count > 0 && w->count <= TP_WINDOW_MAX && w->jump_count <= w->count);
+    w->offset = p->data_bytes;
+    void *block = NULL;
+    int rc = grow_index(p, err);
+    if (!rc && p->fd < 0 && p->data_bytes + tp_kept_window_bytes(w) > limit)
+        rc = spool_all(p, err);
+    if (!rc && p->fd >= 0)
+        rc = keep_in_file(p, w, insns, jumps, err);
+    else if (!rc)
+        rc = keep_in_memory(w, insns, jumps, &block, err);
+    if (rc)
+        return rc;
+    p->windows[p->facts.windows] = *w;
+    p->blocks[p->facts.windows] = block;
+    p->facts.windows++;
+    p->data_bytes += tp_kept_window_bytes(w);
+    return TP_OK;
+}
+
+/* ---- facts that came from a file ---- */
+
+const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t most)
+{
+    uint64_t all = 0, operations = 0;
+    for (unsigned op = 0; op < TP_OP_COUNT; op++) {
+        if (f->ops[op] > f->instructions)
+            return "a count is wrong";
+        all += f->ops[op];
+        operations += tp_op_is_operation(op) ? f->ops[op] : 0;
+    }
+    if (f->kind > TP_KIND_DEVICE || f->time_known > 1)
+        return "the kind is wrong";
+    if (f->devices < 1 || f->devices > TP_MAX_DEVICES || f->threads < 1 ||
+        f->threads > TP_MAX_THREADS || f->streams < 1 || f->streams > TP_MAX_STREAMS ||
+        f->marks > TP_MAX_MARKS)
+        return "a number of indices is out of range";
+    if (f->instructions > most || f->prologue > most - f->instructions || all != f->instructions ||
+        operations != f->operations)
+        return "the number of instructions is wrong";
+    if (f->objects != f->prologue + f->ops[TP_ALLOC] + f->ops[TP_ADOPT] || f->slots > f->objects ||
+        f->live_at_end > f->slots || f->live_at_end_bytes > TP_MAX_LIVE_BYTES)
+        return "the number of objects is wrong";
+    return NULL;
+}
+
+const char *tp_demand_wrong(const struct tp_demand *demand, const struct tp_program_facts *f)
+{
+    for (uint32_t i = 0; i < f->devices; i++) {
+        const struct tp_demand *d = &demand[i];
+        if (d->bytes > TP_MAX_LIVE_BYTES || d->prologue_bytes > d->bytes || d->event > f->events ||
+            d->time_ns > f->duration_ns)
+            return "the peak is out of range";
+        if (d->event ? d->insn >= f->instructions : d->insn != UINT64_MAX)
+            return "the peak is at no instruction";
+    }
+    return NULL;
+}
+
+/* ---- names ---- */
+
+int tp_names_keep(struct tp_names *n, const char *name, struct tp_err *err)
+{
+    size_t size = strlen(name) + 1;
+    if (n->count == n->at_capacity) {
+        uint32_t capacity = n->at_capacity ? 2 * n->at_capacity : 32;
+        size_t *at = realloc(n->at, capacity * sizeof *at);
+        if (!at)
+            return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
+        n->at = at;
+        n->at_capacity = capacity;
+    }
+    if (size > n->capacity - n->used) {
+        size_t capacity = 2 * n->capacity + size;
+        char *text = realloc(n->text, capacity);
+        if (!text)
+            return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
+        n->text = text;
+        n->capacity = capacity;
+    }
+    memcpy(n->text + n->used, name, size);
+    n->at[n->count++] = n->used;
+    n->used += size;
+    return TP_OK;
+}
+
+/* ---- windows that are kept elsewhere ---- */
+
+int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct tp_backed_cfg *cfg,
+                      struct tp_program **out, struct tp_err *err)
+{
+    int rc = TP_OK;
+    struct tp_program *p = tp_program_new();
+    if (!p) {
+        backing->release(ctx);
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
+    }
+    p->backing = backing;
+    p->backing_ctx = ctx;
+    p->facts = *cfg->facts;
+    p->facts.windows = 0; /* of those kept here */
+    p->demand = malloc(p->facts.devices * sizeof *p->demand);
+    if (p->demand)
+        memcpy(p->demand, cfg->demand, p->facts.devices * sizeof *p->demand);
+    else
+        rc = tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
+    for (uint32_t i = 0; !rc && i < p->facts.marks; i++)
+        rc = tp_names_keep(&p->names, cfg->marks[i], err);
+    if (rc) {
+        tp_program_release(p);
+        return rc;
+    }
+    *out = p;
+    return TP_OK;
+}
+
+/* ---- reading windows ---- */
+
+static int damaged(uint64_t window, uint32_t at, const char *what, struct tp_err *err)
+{
+    return tp_fail(err, TP_EINPUT,
+                   "the program file is damaged: window %" PRIu64 ", entry %" PRIu32 ": %s", window,
+                   at, what);
+}
+
+static int check_jumps(const struct tp_kept_window *w, const struct tp_jump *jumps, uint64_t window,
+                       uint64_t events, struct tp_err *err)
+{
+    uint64_t index = 0, event = w->first_event;
+    for (uint32_t i = 0; i < w->jump_count; i++) {
+        const struct tp_jump *j = &jumps[i];
+        if (j->index <= index || j->index >= w->count || j->reserved != 0)
+            return damaged(window, i, "the index of a jump is out of order", err);
+        if (j->event < event || j->event > events)
+            return damaged(window, i, "the event of a jump is out of order", err);
+        index = j->index;
+        event = j->event;
+    }
+    return TP_OK;
+}
+
+int tp_program_read(const struct tp_program *p, uint64_t i, void *block, struct tp_err *err)
+{
+    const struct tp_kept_window *w = &p->windows[i];
+    const struct tp_program_facts *f = &p->facts;
+    int rc = tp_spool_read(p->fd, block, tp_kept_window_bytes(w), w->offset, err);
+    if (rc)
+        return rc;
+    struct tp_limits limits = {f->slots, f->threads, f->streams, f->devices, f->marks};
+    const struct tp_insn *insns = block;
+    for (uint32_t at = 0; at < w->count; at++) {
+        const char *wrong = tp_insn_wrong(&insns[at], &limits);
+        if (!wrong && w->prologue && insns[at].op != TP_ALLOC)
+            wrong = "only allocations belong in the prologue";
+        if (wrong)
+            return damaged(i, at, wrong, err);
+    }
+    return check_jumps(w, (const struct tp_jump *)(const void *)(insns + w->count), i, f->events,
+                       err);
+}
+
+struct tp_cursor {
+    const struct tp_program *program;
+    void *backed;  /* the cursor of the program's backing; NULL: it has none */
+    uint64_t next; /* window */
+    void *buffer;  /* as large as the largest window; NULL when they are in memory */
+};
+
+int tp_cursor_open(struct tp_program *p, struct tp_cursor **out, struct tp_err *err)
+{
+    *out = NULL;
+    size_t largest = 0;
+    for (uint64_t i = 0; p->fd >= 0 && i < p->facts.windows; i++)
+        if (tp_kept_window_bytes(&p->windows[i]) > largest)
+            largest = tp_kept_window_bytes(&p->windows[i]);
+    struct tp_cursor *c = calloc(1, sizeof *c);
+    if (c && largest)
+        c->buffer = malloc(largest);
+    if (!c || (largest && !c->buffer)) {
+        free(c);
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
+    }
+    c->program = p;
+    int rc = p->backing ? p->backing->open(p->backing_ctx, &c->backed, err) : TP_OK;
+    if (rc) {
+        c->backed = NULL;
+        tp_cursor_close(c);
+        return rc;
+    }
+    *out = c;
+    return TP_OK;
+}
+
+void tp_cursor_close(struct tp_cursor *c)
+{
+    if (!c)
+        return;
+    if (c->backed)
+        c->program->backing->close(c->backed);
+    free(c->buffer);
+    free(c);
+}
+
+void tp_cursor_rewind(struct tp_cursor *c)
+{
+    c->next = 0;
+    if (c->backed)
+        c->program->backing->rewind(c->backed);
+}
+
+int tp_cursor_next(struct tp_cursor *c, struct tp_window *out, struct tp_err *err)
+{
+    const struct tp_program *p = c->program;
+    if (c->backed)
+        return p->backing->next(c->backed, out, err);
+    if (c->next >= p->facts.windows)
+        return 0;
+    const struct tp_kept_window *w = &p->windows[c->next];
+    const void *block = p->blocks[c->next];
+    if (!block) {
+        int rc = tp_program_read(p, c->next, c->buffer, err);
+        if (rc)
+            return -rc;
+        block = c->buffer;
+    }
+    const struct tp_insn *insns = block;
+    *out = (struct tp_window){
+        .insns = insns,
+        .jumps = (const struct tp_jump *)(const void *)(insns + w->count),
+        .count = w->count,
+        .jump_count = w->jump_count,
+        .first_event = w->first_event,
+        .first_insn = w->first_insn,
+        .first_time = w->first_time,
+        .prologue = w->prologue != 0,
+    };
+    c->next++;
+    return 1;
+}

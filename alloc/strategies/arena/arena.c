@@ -1,0 +1,478 @@
+/* The strategy `arena`: size classes, per-thread caches, a central pool, arenas.
+ *
+ *     caller -> thread cache -> central pool -> page heap -> source
+ *               LIFO per class  per class       spans, best fit
+ *
+ * The design of tcmalloc (Ghemawat and Menage, 2007) and jemalloc (Evans, 2006). All bookkeeping
+ * lies outside the memory, so it runs on a device as it does on the host, and a wrong free is found
+ * out by a bit and by its size, not by luck. With several OS threads every call takes the long way,
+ * so that one thread alone pays for no lock and no atomic.
+ *
+ * Known weaknesses: a class holds `refill_target` bytes from its first object on; what lies in a
+ * thread's cache serves no other thread until it drains or, unless that thread runs, the source
+ * refuses; without `checks` a wrong free is believed. */
+#include "alloc/strategies/arena/arena_check.h"
+#include "alloc/strategies/arena/arena_reclaim.h"
+
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define OUT_OF_LINE static __attribute__((noinline))
+
+struct arena_opts {
+    uint64_t arena_size, first_range, alignment, refill_target, local_cache_target, max_arenas;
+    uint32_t classes; /* enum arena_table */
+    bool checks;
+};
+
+static const char *const class_words[] = {"fine", "coarse6", "coarse12", NULL};
+
+static const struct tp_opt arena_rows[] = {
+    {.name = "arena_size",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct arena_opts, arena_size),
+     .def = "64MiB",
+     .min = ARENA_CHUNK,
+     .max = UINT64_C(1) << 40,
+     .arg = "SIZE",
+     .help = "largest range asked of the source, in steps of 64 KiB\n"
+             "(a larger object gets its own)"},
+    {.name = "first_range",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct arena_opts, first_range),
+     .def = "64KiB",
+     .min = ARENA_CHUNK,
+     .max = UINT64_C(1) << 40,
+     .arg = "SIZE",
+     .help = "first range, each next one doubles up to arena_size"},
+    {.name = "max_arenas",
+     .type = TP_OPT_UINT,
+     .offset = offsetof(struct arena_opts, max_arenas),
+     .def = "0",
+     .arg = "N",
+     .help = "ranges it may hold, small first ones included; 0 = as needed"},
+    {.name = "alignment",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct arena_opts, alignment),
+     .def = "16",
+     .min = ARENA_STEP,
+     .max = ARENA_PAGE,
+     .arg = "SIZE",
+     .help = "of every block, a power of two"},
+    {.name = "classes",
+     .type = TP_OPT_CHOICE,
+     .offset = offsetof(struct arena_opts, classes),
+     .def = "fine",
+     .choices = class_words,
+     .arg = "TABLE",
+     .help = "fine: 16-byte steps to 128 B, then 8 classes a doubling up to 32 KiB\n"
+             "coarse6: 64 B 256 B 4 KiB 256 KiB 1 MiB 16 MiB\n"
+             "coarse12: 64 B 256 B 4 6 8 16 32 64 128 256 KiB 1 MiB 16 MiB"},
+    {.name = "refill_target",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct arena_opts, refill_target),
+     .def = "32KiB",
+     .max = UINT64_C(64) << 20,
+     .arg = "SIZE",
+     .help = "bytes that an empty thread cache takes at once, at least one block"},
+    {.name = "local_cache_target",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct arena_opts, local_cache_target),
+     .def = "64KiB",
+     .max = UINT64_C(1) << 30,
+     .arg = "SIZE",
+     .help = "bytes per class that a thread keeps when it frees, at least two\n"
+             "blocks; above, half a refill goes to the central pool"},
+    {.name = "checks",
+     .type = TP_OPT_FLAG,
+     .offset = offsetof(struct arena_opts, checks),
+     .def = "yes",
+     .help = "find out wrong frees; no: believe addresses and sizes, faster"},
+    {.name = NULL}};
+
+static void *map_get(void *ctx, size_t size)
+{
+    return tp_meta_get(ctx, size);
+}
+static void map_put(void *ctx, void *p, size_t size)
+{
+    tp_meta_put(ctx, p, size);
+}
+
+static int too_large(struct tp_err *err, const struct arena_opts *opts, const char *name,
+                     const char *than)
+{
+    char value[32], bound[32];
+    tp_opt_format(tp_opt_find(arena_rows, name), opts, value, sizeof value);
+    tp_opt_format(tp_opt_find(arena_rows, than), opts, bound, sizeof bound);
+    return tp_fail(err, TP_EUSAGE, "strategy 'arena': '%s' (%s) is larger than '%s' (%s)", name,
+                   value, than, bound);
+}
+
+static int check_options(const struct arena_opts *opts, struct tp_err *err)
+{
+    if (opts->alignment & (opts->alignment - 1))
+        return tp_fail(err, TP_EUSAGE, "strategy 'arena': 'alignment' must be a power of two");
+    if (opts->first_range > opts->arena_size)
+        return too_large(err, opts, "first_range", "arena_size");
+    if (opts->refill_target > opts->arena_size)
+        return too_large(err, opts, "refill_target", "arena_size");
+    return TP_OK;
+}
+
+static int make_locks(struct arena *st)
+{
+    tp_lock_init(&st->heap, st->shared);
+    if (!st->shared)
+        return TP_OK;
+    st->locks = tp_meta_get(st->env, st->classes.count * sizeof *st->locks);
+    for (uint32_t c = 0; st->locks && c < st->classes.count; c++)
+        tp_lock_init(&st->locks[c], true);
+    return st->locks ? TP_OK : TP_ENOMEM;
+}
+
+static void drop_locks(struct arena *st)
+{
+    for (uint32_t c = 0; st->locks && c < st->classes.count; c++)
+        tp_lock_fini(&st->locks[c]);
+    tp_meta_put(st->env, st->locks, st->classes.count * sizeof *st->locks);
+    tp_lock_fini(&st->heap);
+}
+
+static int arena_init(void *state, const struct tp_env *env, const void *options,
+                      struct tp_err *err)
+{
+    struct arena *st = state;
+    const struct arena_opts *opts = options;
+    int rc = check_options(opts, err);
+    if (rc)
+        return rc;
+    st->env = env;
+    st->shared = env->concurrent;
+    st->checked = opts->checks;
+    st->refill_target = opts->refill_target;
+    st->mem = (struct arena_mem){env, &st->heap};
+    classes_init(&st->classes, opts->classes, opts->alignment, opts->refill_target,
+                 opts->local_cache_target);
+    st->direct = st->shared ? 0 : st->classes.direct;
+    st->alignment = opts->alignment;
+    pages_init(&st->pages, env, opts->first_range, opts->arena_size, opts->max_arenas);
+    /* the map only passes this on to tp_meta_get, which takes it as const */
+    tp_addr_map_init(&st->large, map_get, map_put, (void *)(uintptr_t)env);
+    if (make_locks(st) || chunks_init(&st->chunks, env, opts->checks)) {
+        drop_locks(st);
+        return tp_fail(err, TP_ENOMEM, "out of memory for the tables of strategy 'arena'");
+    }
+    return TP_OK;
+}
+
+static void arena_fini(void *state)
+{
+    struct arena *st = state;
+    for (uint32_t c = 0; c < st->classes.count; c++)
+        central_fini(&st->mem, &st->central[c]);
+    chunks_fini(&st->chunks);
+    tp_addr_map_fini(&st->large);
+    pages_fini(&st->pages);
+    drop_locks(st);
+}
+
+static int arena_thread_init(void *state, void *thread)
+{
+    struct arena *st = state;
+    struct arena_thread *thr = thread;
+    for (uint32_t c = 0; c < st->classes.count; c++)
+        thr->caches[c].block = st->classes.size[c];
+    tp_lock_take(&st->heap);
+    thr->older = st->threads;
+    if (thr->older)
+        thr->older->newer = thr;
+    st->threads = thr;
+    tp_lock_drop(&st->heap);
+    return TP_OK;
+}
+
+static void arena_thread_fini(void *state, void *thread)
+{
+    struct arena *st = state;
+    struct arena_thread *thr = thread;
+    for (uint32_t c = 0; c < st->classes.count; c++) {
+        central_lock(st, c);
+        central_adopt(&st->central[c], &thr->caches[c], &thr->runs[c]);
+        central_unlock(st, c);
+        segment_free(&st->mem, cache_segment(&thr->caches[c]));
+    }
+    tp_lock_take(&st->heap);
+    *(thr->newer ? &thr->newer->older : &st->threads) = thr->older;
+    if (thr->older)
+        thr->older->newer = thr->newer;
+    tp_lock_drop(&st->heap);
+    *thr = (struct arena_thread){0};
+}
+
+/* ---- alloc ---- */
+
+/* Whose caches a reclaim may empty. */
+static struct arena_thread *reclaimer(const struct arena *st, struct arena_thread *thr)
+{
+    return st->shared ? thr : NULL;
+}
+
+static int alloc_large(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
+                       struct tp_block *out)
+{
+    int rc = arena_alloc_large(st, rq, false, out);
+    if (rc != TP_EOOM || rq->size > ARENA_MAX_BYTES)
+        return rc;
+    arena_reclaim(st, reclaimer(st, thr));
+    return arena_alloc_large(st, rq, true, out);
+}
+
+static int refill(struct arena *st, struct arena_thread *thr, uint32_t class)
+{
+    if (thr->runs[class].left) {
+        cache_unroll(&thr->caches[class], &thr->runs[class], st->classes.limit[class]);
+        return TP_OK;
+    }
+    int rc = arena_refill(st, thr, class, false);
+    if (rc != TP_EOOM)
+        return rc;
+    arena_reclaim(st, reclaimer(st, thr));
+    return arena_refill(st, thr, class, true);
+}
+
+OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
+                           struct tp_block *out)
+{
+    if (!rq->size || !rq->align || rq->align & (rq->align - 1))
+        return TP_EINVAL;
+    uint32_t class = classes_of(&st->classes, rq);
+    if (class == ARENA_NO_CLASS)
+        return alloc_large(st, thr, rq, out);
+    struct arena_cache *cache = &thr->caches[class];
+    int rc = cache->top == cache->floor ? refill(st, thr, class) : TP_OK;
+    if (rc)
+        return rc;
+    *out = (struct tp_block){*--cache->top, cache->block};
+    arena_set_live(st, out->addr);
+    return TP_OK;
+}
+
+OUT_OF_LINE int set_live(struct arena *st, tp_addr addr)
+{
+    arena_set_live(st, addr);
+    return TP_OK;
+}
+
+/* Here and in arena_free: what is rare is a tail call with few arguments, so that nothing has to be
+ * saved across it. */
+static int arena_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    struct arena *st = state;
+    struct arena_thread *thr = thread;
+    uint64_t size = rq->size, align = rq->align;
+    if (UNLIKELY(size - 1 >= st->direct || align - 1 >= st->alignment || align & (align - 1)))
+        return alloc_slow(st, thr, rq, out);
+    size_t class = st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP];
+    struct arena_cache *cache = &thr->caches[class];
+    tp_addr *top = cache->top;
+    out->granted = cache->block; /* here, as two stores: a joint one would wait for the address */
+    if (UNLIKELY(top == cache->floor))
+        return alloc_slow(st, thr, rq, out);
+    tp_addr addr = *--top;
+    cache->top = top;
+    out->addr = addr;
+    if (LIKELY(st->chunks.slots)) {
+        struct arena_chunk *chunk = chunk_guess(&st->chunks, addr);
+        if (UNLIKELY(chunk->index != addr >> CHUNK_SHIFT))
+            return set_live(st, addr);
+        *chunk_word(chunk, addr) |= chunk_bit(addr);
+    }
+    return TP_OK;
+}
+
+/* ---- free ---- */
+
+/* Room for one more block in a cache that is at its limit or whose array is full. TP_ENOMEM: as it
+ * was. */
+static int make_room(struct arena *st, struct arena_thread *thr, uint32_t class)
+{
+    struct arena_central *pool = &st->central[class];
+    struct arena_cache *cache = &thr->caches[class];
+    struct arena_run *run = &thr->runs[class];
+    uint32_t limit = st->classes.limit[class], held = cache_count(cache) + run->left;
+    uint32_t drain = st->classes.drain[class] < held ? st->classes.drain[class] : held;
+    int rc = TP_OK;
+    central_lock(st, class);
+    pool->stocked = true;
+    if (held >= limit)
+        rc = central_reserve(&st->mem, pool, drain);
+    if (!rc)
+        rc = cache_reserve(&st->mem, cache, cache_count(cache) + 1);
+    if (!rc && held >= limit)
+        central_give(pool, cache, run, drain);
+    central_unlock(st, class);
+    cache_set_ceiling(cache, run, limit);
+    return rc;
+}
+
+/* A block of this class, if it is one. Nothing changes unless it succeeds. */
+OUT_OF_LINE int free_small(struct arena *st, struct arena_thread *thr, tp_addr addr, uint32_t class)
+{
+    struct arena_cache *cache = &thr->caches[class];
+    struct arena_chunk *chunk = st->checked ? chunk_if_live(&st->chunks, addr) : NULL;
+    if (st->checked && (!chunk || chunk_class(chunk, addr) != class))
+        return TP_EINVAL;
+    int rc = cache->top >= cache->ceiling ? make_room(st, thr, class) : TP_OK;
+    if (rc)
+        return rc;
+    if (chunk && !arena_clear_live(st, chunk, addr))
+        return TP_EINVAL;
+    *cache->top++ = addr;
+    return TP_OK;
+}
+
+OUT_OF_LINE int free_slow(struct arena *st, struct arena_thread *thr, tp_addr addr,
+                          const struct tp_req *rq)
+{
+    if (!rq->size || !rq->align || rq->align & (rq->align - 1))
+        return TP_EINVAL;
+    uint32_t class = classes_of(&st->classes, rq);
+    if (class == ARENA_NO_CLASS)
+        return arena_free_large(st, addr, rq->size);
+    return free_small(st, thr, addr, class);
+}
+
+static int arena_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    struct arena *st = state;
+    struct arena_thread *thr = thread;
+    uint64_t size = rq->size;
+    if (UNLIKELY(size - 1 >= st->direct || rq->align - 1 >= st->alignment))
+        return free_slow(st, thr, addr, rq);
+    size_t class = st->classes.of[(size + ARENA_STEP - 1) / ARENA_STEP];
+    struct arena_cache *cache = &thr->caches[class];
+    tp_addr *top = cache->top;
+    if (UNLIKELY(top >= cache->ceiling))
+        return free_small(st, thr, addr, (uint32_t) class);
+    if (LIKELY(st->chunks.slots)) {
+        struct arena_chunk *chunk = chunk_guess(&st->chunks, addr);
+        if (UNLIKELY(chunk->index != addr >> CHUNK_SHIFT || addr % ARENA_STEP ||
+                     chunk_class(chunk, addr) != class))
+            return free_small(st, thr, addr, (uint32_t) class);
+        uint64_t *at = chunk_word(chunk, addr), word = *at;
+        if (UNLIKELY(!(word >> (addr / ARENA_STEP & 63) & 1)))
+            return TP_EINVAL;
+        *at = word & ~chunk_bit(addr);
+    }
+    *top = addr;
+    cache->top = top + 1;
+    return TP_OK;
+}
+
+/* ---- resize, trim, usable ---- */
+
+/* The class of a live small block, or ARENA_NO_CLASS. Without `checks` the address is believed. */
+static uint32_t class_of_block(const struct arena *st, tp_addr addr)
+{
+    if (st->checked ? !chunk_is_live(&st->chunks, addr)
+                    : large_find(st, addr) || !chunk_find(&st->chunks, addr))
+        return ARENA_NO_CLASS;
+    return chunk_class(chunk_find(&st->chunks, addr), addr);
+}
+
+static int resize_large(struct arena *st, tp_addr addr, const struct tp_req *rq,
+                        struct tp_block *out)
+{
+    struct arena_span *s = large_find(st, addr);
+    uint64_t pages = pages_of(rq->size);
+    if (!s)
+        return TP_EINVAL;
+    if (classes_of(&st->classes, rq) != ARENA_NO_CLASS || addr & (rq->align - 1))
+        return TP_EUNSUP;
+    int rc = TP_OK;
+    if (pages < s->pages)
+        rc = pages_shrink(&st->pages, s, pages);
+    else if (pages > s->pages)
+        rc = pages_extend(&st->pages, s, pages);
+    if (!rc)
+        *out = (struct tp_block){addr, pages * ARENA_PAGE};
+    return rc;
+}
+
+static int resize_small(const struct arena *st, uint32_t class, tp_addr addr,
+                        const struct tp_req *rq, struct tp_block *out)
+{
+    if (classes_of(&st->classes, rq) != class)
+        return TP_EUNSUP;
+    *out = (struct tp_block){addr, st->classes.size[class]};
+    return TP_OK;
+}
+
+static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                        struct tp_block *out)
+{
+    (void)thread;
+    struct arena *st = state;
+    if (!rq->size || !rq->align || rq->align & (rq->align - 1))
+        return TP_EINVAL;
+    tp_lock_take(&st->heap);
+    uint32_t class = class_of_block(st, addr);
+    int rc = class == ARENA_NO_CLASS ? resize_large(st, addr, rq, out)
+                                     : resize_small(st, class, addr, rq, out);
+    tp_lock_drop(&st->heap);
+    return rc;
+}
+
+static int arena_trim(void *state, uint64_t keep)
+{
+    struct arena *st = state;
+    arena_reclaim(st, NULL); /* nobody else is running */
+    tp_lock_take(&st->heap);
+    arena_give_back(st, keep);
+    tp_lock_drop(&st->heap);
+    return TP_OK;
+}
+
+static uint64_t arena_usable(void *state, tp_addr addr)
+{
+    struct arena *st = state;
+    uint32_t class = class_of_block(st, addr);
+    if (class != ARENA_NO_CLASS)
+        return st->classes.size[class];
+    const struct arena_span *s = large_find(st, addr);
+    return s ? s->pages * ARENA_PAGE : 0;
+}
+
+static void arena_stats(void *state, struct tp_stats *out)
+{
+    const struct arena *st = state;
+    *out = (struct tp_stats){.carved_bytes = st->pages.carved * ARENA_PAGE,
+                             .peak_carved_bytes = st->pages.peak_carved * ARENA_PAGE,
+                             .start_bytes = st->refill_target};
+}
+
+const struct tp_strategy tp_strategy_arena = {
+    .name = "arena",
+    .summary = "size classes",
+    .resembles = "how jemalloc works, not what it holds",
+    .to_use = "a host program gets the like of it from jemalloc, tcmalloc or mimalloc\n"
+              "(LD_PRELOAD=libjemalloc.so.2); nothing to switch on in PyTorch",
+    .group = TP_GROUP_POLICY,
+    .caps = TP_CAP_ALIGN | TP_CAP_THREADS,
+    .state_size = sizeof(struct arena),
+    .thread_size = sizeof(struct arena_thread),
+    .opts_size = sizeof(struct arena_opts),
+    .options = arena_rows,
+    .init = arena_init,
+    .fini = arena_fini,
+    .alloc = arena_alloc,
+    .free = arena_free,
+    .resize = arena_resize,
+    .trim = arena_trim,
+    .thread_init = arena_thread_init,
+    .thread_fini = arena_thread_fini,
+    .usable = arena_usable,
+    .stats = arena_stats,
+    .walk = arena_walk,
+    .check = arena_check,
+};

@@ -1,0 +1,297 @@
+/* Which small blocks of `arena` are live: a chunk for every 64 KiB that has some.
+ *
+ *     address  | 0x7f3a41c2 | 10110 | 01110110000 |        hash of the upper part -> chunk
+ *                index        page    offset
+ *     chunk    | index | class of each of 32 pages |       one cache line
+ *              | one bit per 16 bytes: set = a live block begins here |
+ *
+ * The bits lie outside the memory. A free looks the chunk up, tests the bit and clears it; foreign,
+ * interior and repeated addresses meet a clear bit.
+ *
+ * The table is an array of pointers, at most a quarter full, probed from a multiplicative hash: the
+ * indices of a range are consecutive, and their multiples of the golden ratio hardly ever meet.
+ *
+ * Writers hold the heap lock. Readers hold nothing: where threads run, a chunk is published when it
+ * is complete, and neither a chunk nor a table that was outgrown goes away before the instance.
+ * Slots and log2 are one word, so that such a reader sees a pair that belongs together:
+ *
+ *     table = address of the slots, a multiple of 64, + (64 - log2 of the slots)
+ *
+ * Known weakness: chunks at one unlucky distance (987, say) share their homes and get slow. */
+#ifndef TP_ARENA_CHUNKS_H
+#define TP_ARENA_CHUNKS_H
+
+#include "alloc/strategies/arena/arena_pages.h"
+
+#define CHUNK_SHIFT      16
+#define CHUNK_PAGES      32u
+#define CHUNK_SLAB       4u
+#define CHUNK_LINE       64u /* bytes of a cache line; what slots and chunks are aligned to */
+#define CHUNK_FIRST_LOG2 5u  /* slots of the first table */
+
+struct arena_chunk {
+    uint64_t index;             /* its addresses >> CHUNK_SHIFT */
+    struct arena_span *first;   /* inside a reclaim: the lowest span of the class in it */
+    struct arena_chunk *spare;  /* next, while nobody uses it */
+    uint64_t unused;            /* keeps the bits at a line of their own */
+    uint8_t class[CHUNK_PAGES]; /* where a small block may begin, else stale or 0 */
+    uint64_t live[(1u << CHUNK_SHIFT) / ARENA_STEP / 64];
+};
+static_assert(offsetof(struct arena_chunk, live) == CHUNK_LINE, "the head is one cache line");
+
+/* Precedes what is aligned: a table's slots or a slab's chunks. */
+struct arena_piece {
+    struct arena_piece *next;
+    size_t bytes; /* as got from tp_meta_get */
+};
+
+struct arena_chunks {
+    struct arena_chunk **slots; /* for the fast paths, or NULL: they need not look */
+    uint64_t shift;             /* 64 - log2 of the slots */
+    uint64_t table;             /* both, see above; never 0 after init */
+    uint64_t count;             /* chunks in the table */
+    bool watched;               /* the fast paths keep the live bits */
+    const struct tp_env *env;
+    struct arena_piece *tables; /* the newest is in use, older ones wait for readers */
+    struct arena_piece *slabs;
+    struct arena_chunk *spares;
+};
+
+/* ---- look-up ---- */
+
+/* What lies in an empty slot: no address has this index, so a look-up needs no test for NULL. */
+static const struct arena_chunk chunk_none = {.index = UINT64_MAX};
+
+static inline struct arena_chunk **table_slots(uint64_t table)
+{
+    return (struct arena_chunk **)(uintptr_t)(table & ~UINT64_C(63));
+}
+
+static inline uint64_t chunk_home(uint64_t index, uint64_t shift)
+{
+    return index * UINT64_C(0x9E3779B97F4A7C15) >> (shift & 63);
+}
+
+static inline uint64_t table_mask(uint64_t table)
+{
+    return UINT64_MAX >> (table & 63);
+}
+
+/* The chunk in the home slot of an address: nearly always its own, else look on. */
+static inline struct arena_chunk *chunk_guess(const struct arena_chunks *t, tp_addr addr)
+{
+    return t->slots[chunk_home(addr >> CHUNK_SHIFT, t->shift)];
+}
+
+/* The chunk of any address, or NULL. */
+static inline struct arena_chunk *chunk_find(const struct arena_chunks *t, tp_addr addr)
+{
+    uint64_t table = __atomic_load_n(&t->table, __ATOMIC_ACQUIRE), index = addr >> CHUNK_SHIFT;
+    for (uint64_t i = chunk_home(index, table);; i = (i + 1) & table_mask(table)) {
+        struct arena_chunk *chunk = __atomic_load_n(&table_slots(table)[i], __ATOMIC_ACQUIRE);
+        if (chunk->index == index)
+            return chunk;
+        if (chunk == &chunk_none)
+            return NULL;
+    }
+}
+
+static inline uint64_t *chunk_word(struct arena_chunk *chunk, tp_addr addr)
+{
+    return &chunk->live[(addr >> 10) & 63];
+}
+
+static inline uint64_t chunk_bit(tp_addr addr)
+{
+    return UINT64_C(1) << ((addr >> 4) & 63);
+}
+
+/* Relaxed: who frees a block rightly got it after its page was marked; the others may read what
+ * they like, they meet a clear bit. */
+static inline uint8_t chunk_class(const struct arena_chunk *chunk, tp_addr addr)
+{
+    return __atomic_load_n(&chunk->class[(addr / ARENA_PAGE) & (CHUNK_PAGES - 1)],
+                           __ATOMIC_RELAXED);
+}
+
+/* The chunk in which a live small block begins here, or NULL. */
+static inline struct arena_chunk *chunk_if_live(const struct arena_chunks *t, tp_addr addr)
+{
+    struct arena_chunk *chunk = addr % ARENA_STEP ? NULL : chunk_find(t, addr);
+    if (!chunk || !(__atomic_load_n(chunk_word(chunk, addr), __ATOMIC_RELAXED) & chunk_bit(addr)))
+        return NULL;
+    return chunk;
+}
+
+static inline bool chunk_is_live(const struct arena_chunks *t, tp_addr addr)
+{
+    return chunk_if_live(t, addr) != NULL;
+}
+
+/* ---- making and forgetting ---- */
+
+/* Zeroed memory for `bytes` behind a piece, aligned to a line. NULL: exhausted. */
+static inline void *piece_new(const struct tp_env *env, struct arena_piece **list, size_t bytes)
+{
+    size_t all = bytes + sizeof(struct arena_piece) + CHUNK_LINE - 1;
+    struct arena_piece *piece = tp_meta_get(env, all);
+    if (!piece)
+        return NULL;
+    *piece = (struct arena_piece){*list, all};
+    *list = piece;
+    uintptr_t at = (uintptr_t)(piece + 1);
+    return (void *)((at + CHUNK_LINE - 1) & ~(uintptr_t)(CHUNK_LINE - 1));
+}
+
+static inline void pieces_fini(const struct tp_env *env, struct arena_piece **list)
+{
+    for (struct arena_piece *piece = *list, *next; piece; piece = next) {
+        next = piece->next;
+        tp_meta_put(env, piece, piece->bytes);
+    }
+    *list = NULL;
+}
+
+static inline void table_place(uint64_t table, struct arena_chunk *chunk)
+{
+    uint64_t i = chunk_home(chunk->index, table);
+    while (table_slots(table)[i] != &chunk_none)
+        i = (i + 1) & table_mask(table);
+    __atomic_store_n(&table_slots(table)[i], chunk, __ATOMIC_RELEASE);
+}
+
+/* Makes a table of 2^log2 slots the one in use. TP_ENOMEM: nothing has changed. */
+static inline int chunks_grow(struct arena_chunks *t, unsigned log2)
+{
+    struct arena_chunk *none = (struct arena_chunk *)(uintptr_t)&chunk_none; /* never written */
+    struct arena_piece *outgrown = t->tables;
+    uint64_t old = t->table;
+    struct arena_chunk **slots = piece_new(t->env, &t->tables, sizeof(none) << log2);
+    if (!slots)
+        return TP_ENOMEM;
+    uint64_t table = (uintptr_t)slots + 64 - log2;
+    for (uint64_t i = 0; i <= table_mask(table); i++)
+        slots[i] = none;
+    for (uint64_t i = 0; old && i <= table_mask(old); i++)
+        if (table_slots(old)[i] != none)
+            table_place(table, table_slots(old)[i]);
+    __atomic_store_n(&t->table, table, __ATOMIC_RELEASE);
+    if (t->watched) {
+        t->slots = slots;
+        t->shift = 64 - log2;
+    }
+    if (outgrown && !t->env->concurrent) {
+        t->tables->next = NULL;
+        pieces_fini(t->env, &outgrown);
+    }
+    return TP_OK;
+}
+
+static inline int chunks_init(struct arena_chunks *t, const struct tp_env *env, bool watched)
+{
+    *t = (struct arena_chunks){.env = env, .watched = watched};
+    return chunks_grow(t, CHUNK_FIRST_LOG2);
+}
+
+static inline void chunks_fini(struct arena_chunks *t)
+{
+    pieces_fini(t->env, &t->tables);
+    pieces_fini(t->env, &t->slabs);
+}
+
+static inline int chunks_reserve(struct arena_chunks *t)
+{
+    uint64_t slots = table_mask(t->table) + 1;
+    if (t->count >= slots / 4 && chunks_grow(t, 65 - (unsigned)(t->table & 63)))
+        return TP_ENOMEM;
+    if (t->spares)
+        return TP_OK;
+    struct arena_chunk *slab = piece_new(t->env, &t->slabs, CHUNK_SLAB * sizeof *slab);
+    if (!slab)
+        return TP_ENOMEM;
+    for (uint32_t i = CHUNK_SLAB; i-- > 0;) {
+        slab[i].spare = t->spares;
+        t->spares = &slab[i];
+    }
+    return TP_OK;
+}
+
+/* The chunk of an address, made if it is not there; NULL when memory is exhausted. */
+static inline struct arena_chunk *chunk_make(struct arena_chunks *t, tp_addr addr)
+{
+    struct arena_chunk *chunk = chunk_find(t, addr);
+    if (chunk || chunks_reserve(t))
+        return chunk;
+    chunk = t->spares;
+    t->spares = chunk->spare;
+    chunk->spare = NULL;
+    chunk->index = addr >> CHUNK_SHIFT;
+    table_place(t->table, chunk);
+    t->count++;
+    return chunk;
+}
+
+/* Notes the class of every page of a small span in which a block begins. TP_ENOMEM: only of some,
+ * which does no harm. */
+static inline int chunks_mark(struct arena_chunks *t, const struct arena_span *s, uint64_t block)
+{
+    tp_addr start = span_addr(s), end = start + s->blocks * block;
+    uint64_t step = block > ARENA_PAGE ? block : ARENA_PAGE;
+    struct arena_chunk *chunk = NULL;
+    for (tp_addr at = start; at < end; at += step) {
+        if (!chunk || chunk->index != at >> CHUNK_SHIFT)
+            chunk = chunk_make(t, at);
+        if (!chunk)
+            return TP_ENOMEM;
+        __atomic_store_n(&chunk->class[(at / ARENA_PAGE) & (CHUNK_PAGES - 1)], s -> class,
+                         __ATOMIC_RELAXED);
+    }
+    return TP_OK;
+}
+
+/* Takes a chunk out of the table; later ones move back into the hole, so there are no tombstones.
+ */
+static inline void chunk_forget(struct arena_chunks *t, struct arena_chunk *chunk)
+{
+    struct arena_chunk **slots = table_slots(t->table);
+    uint64_t mask = table_mask(t->table), hole = chunk_home(chunk->index, t->table);
+    while (slots[hole] != chunk)
+        hole = (hole + 1) & mask;
+    for (uint64_t i = (hole + 1) & mask; slots[i] != &chunk_none; i = (i + 1) & mask) {
+        uint64_t home = chunk_home(slots[i]->index, t->table);
+        if (((i - home) & mask) < ((i - hole) & mask))
+            continue;
+        slots[hole] = slots[i];
+        hole = i;
+    }
+    slots[hole] = (struct arena_chunk *)(uintptr_t)&chunk_none;
+    t->count--;
+    *chunk = (struct arena_chunk){.spare = t->spares};
+    t->spares = chunk;
+}
+
+/* Forgets the chunks of a range that goes back: by address, or by table where the range is huge.
+ * With threads they stay, with all bits clear, since a wrong free may be reading one. */
+static inline void chunks_forget(struct arena_chunks *t, tp_addr base, uint64_t bytes)
+{
+    uint64_t first = base >> CHUNK_SHIFT, count = (bytes + ARENA_CHUNK - 1) / ARENA_CHUNK;
+    if (t->env->concurrent)
+        return;
+    if (count <= table_mask(t->table)) {
+        for (uint64_t i = 0; i < count; i++) {
+            struct arena_chunk *chunk = chunk_find(t, (first + i) << CHUNK_SHIFT);
+            if (chunk)
+                chunk_forget(t, chunk);
+        }
+        return;
+    }
+    for (uint64_t i = 0; i <= table_mask(t->table);) {
+        struct arena_chunk *chunk = table_slots(t->table)[i];
+        if (chunk->index - first < count)
+            chunk_forget(t, chunk); /* another one may have moved here: look again */
+        else
+            i++;
+    }
+}
+
+#endif

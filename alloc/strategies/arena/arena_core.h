@@ -1,0 +1,249 @@
+/* The state of `arena` and its slow paths: carve, refill, large objects.
+ *
+ * Split from arena.c, which has the contract and the fast paths, to keep both readable. The order
+ * in which memory is looked for is the policy: a fitting free span, what free tail there is, a new
+ * range, a range of exactly what is needed, and when the source refuses that, everything idle is
+ * reclaimed and the search is repeated once before the answer is out of memory.
+ *
+ * Locks, in the order of taking, all of them off where one thread plays everything:
+ *
+ *     locks[c]    the pool of class c and its list of spans; never two at once
+ *     heap        pages, writers of the chunk table, large objects, threads, source, tp_meta_get */
+#ifndef TP_ARENA_CORE_H
+#define TP_ARENA_CORE_H
+
+#include "alloc/base/addr_map.h"
+#include "alloc/strategies/arena/arena_chunks.h"
+#include "alloc/strategies/arena/arena_lists.h"
+
+struct arena {
+    uint64_t direct;    /* sizes up to this take the fast paths, bytes; 0 with threads: none does */
+    uint64_t alignment; /* as classes.alignment */
+    struct arena_chunks chunks;
+    struct arena_classes classes;
+    bool shared;  /* env->concurrent */
+    bool checked; /* option `checks` */
+    const struct tp_env *env;
+    struct arena_mem mem;
+    struct tp_lock heap;
+    struct tp_addr_map large; /* address -> struct arena_span * */
+    struct arena_pages pages;
+    struct arena_thread *threads; /* newest */
+    uint64_t refill_target;       /* bytes */
+    struct arena_central central[ARENA_MAX_CLASSES];
+    struct tp_lock *locks; /* one for each pool; NULL where one thread plays everything */
+};
+
+static inline void central_lock(const struct arena *st, uint32_t class)
+{
+    if (__builtin_expect(st->locks != NULL, 0))
+        tp_lock_take(&st->locks[class]);
+}
+
+static inline void central_unlock(const struct arena *st, uint32_t class)
+{
+    if (__builtin_expect(st->locks != NULL, 0))
+        tp_lock_drop(&st->locks[class]);
+}
+
+/* For the address of a block of the arena's own: it has a chunk. */
+static inline void arena_set_live(struct arena *st, tp_addr addr)
+{
+    if (!st->checked)
+        return;
+    uint64_t *word = chunk_word(chunk_find(&st->chunks, addr), addr);
+    if (st->shared) /* two threads' blocks may share the word */
+        __atomic_fetch_or(word, chunk_bit(addr), __ATOMIC_ACQ_REL);
+    else
+        *word |= chunk_bit(addr);
+}
+
+/* False: another thread was faster, so this free is a double one. */
+static inline bool arena_clear_live(const struct arena *st, struct arena_chunk *chunk, tp_addr addr)
+{
+    uint64_t *word = chunk_word(chunk, addr), bit = chunk_bit(addr);
+    if (st->shared)
+        return __atomic_fetch_and(word, ~bit, __ATOMIC_ACQ_REL) & bit;
+    *word &= ~bit;
+    return true;
+}
+
+/* ---- spans: the heap lock is held ---- */
+
+/* A span of `wanted` pages, or of fewer, but at least `least` (small spans only: no alignment). */
+static inline int span_from_tree(struct arena *st, uint64_t wanted, uint64_t least, uint64_t align,
+                                 enum arena_span_state state, struct arena_span **out)
+{
+    int rc = pages_take(&st->pages, wanted, align, state, out);
+    if (rc != TP_EOOM || least == wanted)
+        return rc;
+    const struct arena_span *last = tree_last(&st->pages.free);
+    if (!last || last->pages < least)
+        return TP_EOOM;
+    return pages_take(&st->pages, last->pages, align, state, out);
+}
+
+/* Gives wholly free ranges back, newest first, until at most `keep` bytes are free. */
+static inline void arena_give_back(struct arena *st, uint64_t keep)
+{
+    for (struct arena_range *r = st->pages.newest, *older; r && st->pages.idle_ranges; r = older) {
+        older = r->older;
+        if (st->pages.free_pages * ARENA_PAGE <= keep)
+            return;
+        tp_addr base = r->base;
+        uint64_t bytes = r->pages * ARENA_PAGE;
+        if (range_is_free(r) && !pages_put_range(&st->pages, r))
+            chunks_forget(&st->chunks, base, bytes);
+    }
+}
+
+/* As span_from_tree, from wherever memory can be had. again: everything idle was reclaimed, so what
+ * is free and too small goes back to the source, which may then have what is needed. */
+static inline int arena_get_span(struct arena *st, uint64_t wanted, uint64_t least, uint64_t align,
+                                 enum arena_span_state state, bool again, struct arena_span **out)
+{
+    int rc = span_from_tree(st, wanted, least, align, state, out);
+    if (rc != TP_EOOM)
+        return rc;
+    if (again)
+        arena_give_back(st, 0);
+    else
+        rc = pages_grow_most(&st->pages, wanted * ARENA_PAGE, align);
+    if (rc == TP_EOOM)
+        rc = pages_grow(&st->pages, least * ARENA_PAGE, align, true);
+    return rc ? rc : span_from_tree(st, wanted, least, align, state, out);
+}
+
+/* ---- the spans of a class ---- */
+
+static inline void class_link(struct arena_central *pool, struct arena_span *s)
+{
+    pool->least = pool->spans && pool->least < s->blocks ? pool->least : s->blocks;
+    s->smaller = NULL;
+    s->greater = pool->spans;
+    if (s->greater)
+        s->greater->smaller = s;
+    pool->spans = s;
+}
+
+static inline void class_unlink(struct arena_central *pool, struct arena_span *s)
+{
+    *(s->smaller ? &s->smaller->greater : &pool->spans) = s->greater;
+    if (s->greater)
+        s->greater->smaller = s->smaller;
+    s->smaller = s->greater = NULL;
+}
+
+/* Carves up to `wanted` blocks of a class as the run of a cache that has none. grow: new memory may
+ * be asked for. Both locks are held. */
+static inline int arena_carve(struct arena *st, struct arena_run *run, uint32_t class,
+                              uint32_t wanted, bool grow, bool again)
+{
+    uint64_t block = st->classes.size[class];
+    uint64_t most = pages_of(wanted * block), least = pages_of(block);
+    struct arena_span *s = NULL;
+    int rc = grow ? arena_get_span(st, most, least, ARENA_PAGE, ARENA_SPAN_SMALL, again, &s)
+                  : span_from_tree(st, most, least, ARENA_PAGE, ARENA_SPAN_SMALL, &s);
+    if (rc)
+        return rc;
+    uint64_t fit = s->pages * ARENA_PAGE / block;
+    s->class = (uint8_t) class;
+    s->blocks = (uint32_t)(fit < wanted ? fit : wanted);
+    if (chunks_mark(&st->chunks, s, block)) {
+        pages_give(&st->pages, s);
+        return TP_ENOMEM;
+    }
+    class_link(&st->central[class], s);
+    *run = (struct arena_run){span_addr(s), s->blocks};
+    return TP_OK;
+}
+
+/* ---- refill ---- */
+
+/* Fills an empty cache: what the pool has, the rest carved; while the pool has some, no memory is
+ * asked for. After a failure the cache is empty and nothing is lost. The pool's lock is held. */
+static inline int refill_locked(struct arena *st, struct arena_thread *thr, uint32_t class,
+                                bool again)
+{
+    struct arena_central *pool = &st->central[class];
+    struct arena_cache *cache = &thr->caches[class];
+    struct arena_run *run = &thr->runs[class];
+    uint32_t wanted = st->classes.refill[class];
+    uint32_t pooled = pool->count < wanted ? (uint32_t)pool->count : wanted;
+    uint32_t room = wanted < LIST_FIRST_ROOM ? wanted : LIST_FIRST_ROOM; /* to unroll into */
+    int rc = cache_reserve(&st->mem, cache, pooled > room ? pooled : room);
+    if (rc)
+        return rc;
+    pool->stocked = true;
+    if (pooled < wanted) {
+        tp_lock_take(&st->heap);
+        rc = arena_carve(st, run, class, wanted - pooled, pooled == 0, again);
+        tp_lock_drop(&st->heap);
+    }
+    central_take(&st->mem, pool, cache, pooled);
+    if (cache->top == cache->floor)
+        cache_unroll(cache, run, st->classes.limit[class]);
+    else
+        cache_set_ceiling(cache, run, st->classes.limit[class]);
+    return cache->top != cache->floor ? TP_OK : rc;
+}
+
+static inline int arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class,
+                               bool again)
+{
+    central_lock(st, class);
+    int rc = refill_locked(st, thr, class, again);
+    central_unlock(st, class);
+    return rc;
+}
+
+/* ---- large objects ---- */
+
+static inline int large_locked(struct arena *st, const struct tp_req *rq, bool again,
+                               struct tp_block *out)
+{
+    int rc = tp_addr_map_reserve(&st->large, st->large.count + 1);
+    if (rc)
+        return rc;
+    uint64_t pages = pages_of(rq->size);
+    struct arena_span *s = NULL;
+    rc = arena_get_span(st, pages, pages, rq->align, ARENA_SPAN_LARGE, again, &s);
+    if (rc)
+        return rc;
+    tp_addr_map_insert(&st->large, span_addr(s), (uintptr_t)s);
+    *out = (struct tp_block){span_addr(s), pages * ARENA_PAGE};
+    return TP_OK;
+}
+
+static inline int arena_alloc_large(struct arena *st, const struct tp_req *rq, bool again,
+                                    struct tp_block *out)
+{
+    if (rq->size > ARENA_MAX_BYTES)
+        return TP_EOOM;
+    tp_lock_take(&st->heap);
+    int rc = large_locked(st, rq, again, out);
+    tp_lock_drop(&st->heap);
+    return rc;
+}
+
+/* The span of a live large object that was asked for like this, or NULL. The lock is held. */
+static inline struct arena_span *large_find(const struct arena *st, tp_addr addr)
+{
+    const uint64_t *found = tp_addr_map_find(&st->large, addr);
+    return found ? (struct arena_span *)(uintptr_t)*found : NULL;
+}
+
+static inline int arena_free_large(struct arena *st, tp_addr addr, uint64_t size)
+{
+    tp_lock_take(&st->heap);
+    struct arena_span *s = large_find(st, addr);
+    bool fits = s && s->pages == pages_of(size);
+    if (fits) {
+        tp_addr_map_remove(&st->large, addr, NULL);
+        pages_give(&st->pages, s);
+    }
+    tp_lock_drop(&st->heap);
+    return fits ? TP_OK : TP_EINVAL;
+}
+
+#endif

@@ -1,0 +1,420 @@
+/* The page heap of `arena`: source ranges cut into spans of 2 KiB pages.
+ *
+ *     range   | small | large | free | small |     free: the uncarved tail     |
+ *     pages   0       16      57     61      77
+ *             <-before/behind-> links; neighbours that are both free are merged at once
+ *
+ * Best fit with split and coalesce; the lower end of a free span is used first, so that the tail of
+ * a range stays in one piece and `high` says what was ever in use. The first range is small and
+ * each next one doubles: a program of 300 KiB must not look as if it needed 64 MiB. A request
+ * larger than the next one gets a range of its own size. Descriptors lie apart from the memory and
+ * are taken from slabs. Where an alignment above a page is not met by the best few, arena_aligned.h
+ * knows where it is.
+ *
+ * Every function here wants the heap lock held: it protects all of this, the source and the calls
+ * of tp_meta_get. */
+#ifndef TP_ARENA_PAGES_H
+#define TP_ARENA_PAGES_H
+
+#include "alloc/strategies/arena/arena_aligned.h"
+
+#define ARENA_CHUNK       UINT64_C(65536) /* ranges begin at multiples of it, bytes */
+#define ARENA_MAX_BYTES   (UINT64_C(1) << 60)
+#define ARENA_SLAB_SPANS  30u
+#define ARENA_ALIGN_TRIES 8u /* spans */
+
+struct arena_slab {
+    struct arena_slab *next;
+    struct arena_span spans[ARENA_SLAB_SPANS];
+};
+
+struct arena_pages {
+    const struct tp_env *env;
+    struct arena_range *oldest, *newest;
+    uint64_t range_count, max_ranges; /* max 0 = no limit */
+    uint64_t sequence;                /* of the last range */
+    uint64_t next_range, range_cap;   /* bytes */
+    struct arena_tree free;
+    struct arena_aligned *aligned; /* NULL: not needed yet */
+    uint64_t free_pages;
+    uint64_t idle_ranges;         /* wholly free */
+    uint64_t carved, peak_carved; /* pages */
+    struct arena_span *spares;    /* linked by `greater` */
+    uint32_t spare_count;
+    struct arena_slab *slabs;
+};
+
+static inline tp_addr span_addr(const struct arena_span *s)
+{
+    return s->range->base + s->page * ARENA_PAGE;
+}
+
+static inline uint64_t pages_of(uint64_t bytes)
+{
+    return bytes / ARENA_PAGE + (bytes % ARENA_PAGE != 0);
+}
+
+static inline bool pages_have_spans(const struct arena_pages *h)
+{
+    return h->spare_count >= 2;
+}
+
+/* After TP_OK the next two spans cannot fail. */
+static inline int pages_reserve_spans(struct arena_pages *h)
+{
+    if (pages_have_spans(h))
+        return TP_OK;
+    struct arena_slab *slab = tp_meta_get(h->env, sizeof *slab);
+    if (!slab)
+        return TP_ENOMEM;
+    slab->next = h->slabs;
+    h->slabs = slab;
+    for (uint32_t i = 0; i < ARENA_SLAB_SPANS; i++) {
+        slab->spans[i].greater = h->spares;
+        h->spares = &slab->spans[i];
+    }
+    h->spare_count += ARENA_SLAB_SPANS;
+    return TP_OK;
+}
+
+static inline struct arena_span *span_new(struct arena_pages *h)
+{
+    struct arena_span *s = h->spares;
+    assert(s && h->spare_count);
+    h->spares = s->greater;
+    h->spare_count--;
+    *s = (struct arena_span){0};
+    return s;
+}
+
+static inline void span_drop(struct arena_pages *h, struct arena_span *s)
+{
+    s->greater = h->spares;
+    h->spares = s;
+    h->spare_count++;
+}
+
+static inline void pages_drop_aligned(struct arena_pages *h)
+{
+    if (h->aligned)
+        aligned_fini(h->aligned);
+    h->aligned = NULL;
+}
+
+static inline void span_set_free(struct arena_pages *h, struct arena_span *s)
+{
+    s->state = ARENA_SPAN_FREE;
+    h->free_pages += s->pages;
+    h->idle_ranges += s->pages == s->range->pages;
+    tree_insert(&h->free, s);
+    if (__builtin_expect(h->aligned != NULL, 0) && !aligned_add(h->aligned, s))
+        pages_drop_aligned(h);
+}
+
+/* For a span that is out of the tree. */
+static inline void span_count_used(struct arena_pages *h, struct arena_span *s)
+{
+    h->free_pages -= s->pages;
+    h->idle_ranges -= s->pages == s->range->pages;
+    if (__builtin_expect(h->aligned != NULL, 0))
+        aligned_remove(h->aligned, s);
+}
+
+static inline void span_set_used(struct arena_pages *h, struct arena_span *s)
+{
+    tree_remove(&h->free, s);
+    span_count_used(h, s);
+}
+
+/* Cuts what lies behind the first `pages` off, as a span that is in no list; needs a spare. */
+static inline struct arena_span *span_split(struct arena_pages *h, struct arena_span *s,
+                                            uint64_t pages)
+{
+    assert(pages && pages < s->pages);
+    struct arena_span *rest = span_new(h);
+    rest->range = s->range;
+    rest->page = s->page + pages;
+    rest->pages = s->pages - pages;
+    rest->before = s;
+    rest->behind = s->behind;
+    if (s->behind)
+        s->behind->before = rest;
+    s->behind = rest;
+    s->pages = pages;
+    return rest;
+}
+
+/* Joins a span and the one behind it; neither is in the tree. */
+static inline void span_join(struct arena_pages *h, struct arena_span *s)
+{
+    struct arena_span *gone = s->behind;
+    s->pages += gone->pages;
+    s->behind = gone->behind;
+    if (s->behind)
+        s->behind->before = s;
+    span_drop(h, gone);
+}
+
+static inline void pages_note_carved(struct arena_pages *h, const struct arena_span *s)
+{
+    struct arena_range *r = s->range;
+    if (s->page + s->pages <= r->high)
+        return;
+    h->carved += s->page + s->pages - r->high;
+    r->high = s->page + s->pages;
+    if (h->carved > h->peak_carved)
+        h->peak_carved = h->carved;
+}
+
+/* Frees a span and merges it with free neighbours. Cannot fail. */
+static inline void pages_give(struct arena_pages *h, struct arena_span *s)
+{
+    if (s->behind && s->behind->state == ARENA_SPAN_FREE) {
+        span_set_used(h, s->behind);
+        span_join(h, s);
+    }
+    if (s->before && s->before->state == ARENA_SPAN_FREE) {
+        s = s->before;
+        span_set_used(h, s);
+        span_join(h, s);
+    }
+    span_set_free(h, s);
+}
+
+/* The first span from `s` on in which an aligned place is free; another one after `most` tries. */
+static inline struct arena_span *pages_search(const struct arena_pages *h, struct arena_span *s,
+                                              uint64_t pages, uint64_t align, uint64_t most)
+{
+    while (s && most-- && span_skip(s, pages, align) == UINT64_MAX)
+        s = tree_next(&h->free, s);
+    return s;
+}
+
+/* The first of all with an aligned place; `s`: none before it has one. Without memory for the trees
+ * it tries them one by one. */
+static inline struct arena_span *pages_search_all(struct arena_pages *h, struct arena_span *s,
+                                                  uint64_t pages, uint64_t align)
+{
+    unsigned log2 = (unsigned)__builtin_ctzll(align);
+    if (!h->aligned && (h->aligned = tp_meta_get(h->env, sizeof *h->aligned)) != NULL)
+        h->aligned->env = h->env;
+    if (h->aligned && !(h->aligned->kept >> log2 & 1) && !aligned_keep(h->aligned, log2, &h->free))
+        pages_drop_aligned(h);
+    return h->aligned ? aligned_first(h->aligned, log2, pages)
+                      : pages_search(h, s, pages, align, UINT64_MAX);
+}
+
+/* The best fit, or NULL. When the smallest that are long enough have no aligned place, it takes one
+ * that is so long that it must have one, and looks among all of them only when there is none. */
+static inline struct arena_span *pages_find(struct arena_pages *h, uint64_t pages, uint64_t align)
+{
+    struct arena_span *s =
+        pages_search(h, tree_first(&h->free, pages), pages, align, ARENA_ALIGN_TRIES);
+    if (!s || span_skip(s, pages, align) != UINT64_MAX)
+        return s;
+    struct arena_span *sure = tree_first(&h->free, pages + align / ARENA_PAGE - 1);
+    sure = pages_search(h, sure, pages, align, ARENA_ALIGN_TRIES);
+    if (sure && span_skip(sure, pages, align) != UINT64_MAX)
+        return sure;
+    return pages_search_all(h, s, pages, align);
+}
+
+/* The best fit leaves the tree, when there are spares for what is left of it. Mostly there are, and
+ * any place will do: then one way down is enough. TP_EOOM: nothing fits. */
+static inline int pages_take_out(struct arena_pages *h, uint64_t pages, uint64_t align,
+                                 struct arena_span **out)
+{
+    struct arena_span *s;
+    if (__builtin_expect(align <= ARENA_PAGE && pages_have_spans(h), 1)) {
+        s = *out = tree_take_first(&h->free, pages);
+        if (s)
+            span_count_used(h, s);
+        return s ? TP_OK : TP_EOOM;
+    }
+    s = *out = pages_find(h, pages, align);
+    if (!s)
+        return TP_EOOM;
+    if (pages_reserve_spans(h))
+        return TP_ENOMEM;
+    span_set_used(h, s);
+    return TP_OK;
+}
+
+/* Takes the best fit. TP_EOOM: nothing fits. */
+static inline int pages_take(struct arena_pages *h, uint64_t pages, uint64_t align,
+                             enum arena_span_state state, struct arena_span **out)
+{
+    struct arena_span *s;
+    int rc = pages_take_out(h, pages, align, &s);
+    if (rc)
+        return rc;
+    uint64_t skip = span_skip(s, pages, align);
+    if (skip) {
+        struct arena_span *head = s;
+        s = span_split(h, head, skip);
+        span_set_free(h, head);
+    }
+    if (s->pages > pages)
+        span_set_free(h, span_split(h, s, pages));
+    s->state = (uint8_t)state;
+    pages_note_carved(h, s);
+    *out = s;
+    return TP_OK;
+}
+
+/* Bytes of the next range for a request, or 0 when the arithmetic would not hold. */
+static inline uint64_t pages_range_size(const struct arena_pages *h, uint64_t bytes, bool exact)
+{
+    uint64_t page = h->env->source->page;
+    uint64_t unit = exact ? ARENA_PAGE : ARENA_CHUNK;
+    if (unit < page)
+        unit = page;
+    if (bytes > ARENA_MAX_BYTES || unit > ARENA_MAX_BYTES)
+        return 0;
+    if (!exact && bytes < h->next_range)
+        bytes = h->next_range;
+    return (bytes + unit - 1) & ~(unit - 1);
+}
+
+static inline void pages_link_range(struct arena_pages *h, struct arena_range *r)
+{
+    r->sequence = ++h->sequence;
+    r->older = h->newest;
+    *(h->newest ? &h->newest->newer : &h->oldest) = r;
+    h->newest = r;
+    h->range_count++;
+    r->first = span_new(h);
+    r->first->range = r;
+    r->first->pages = r->pages;
+    span_set_free(h, r->first);
+}
+
+/* Has it all the ranges that it may have? */
+static inline bool pages_is_limited(const struct arena_pages *h)
+{
+    return h->max_ranges && h->range_count >= h->max_ranges;
+}
+
+/* One more range, with a free span of at least `bytes`. exact: no more than is needed. */
+static inline int pages_grow(struct arena_pages *h, uint64_t bytes, uint64_t align, bool exact)
+{
+    uint64_t size = pages_range_size(h, bytes, exact);
+    if (!size || pages_is_limited(h))
+        return TP_EOOM;
+    if (pages_reserve_spans(h))
+        return TP_ENOMEM;
+    struct arena_range *r = tp_meta_get(h->env, sizeof *r);
+    if (!r)
+        return TP_ENOMEM;
+    r->align = align > ARENA_CHUNK ? align : ARENA_CHUNK;
+    r->pages = size / ARENA_PAGE;
+    int rc = tp_src_get(h->env->source, size, r->align, &r->base);
+    if (rc) {
+        tp_meta_put(h->env, r, sizeof *r);
+        return rc;
+    }
+    pages_link_range(h, r);
+    if (!exact && bytes <= h->range_cap)
+        h->next_range = h->next_range < h->range_cap / 2 ? h->next_range * 2 : h->range_cap;
+    return TP_OK;
+}
+
+/* The same at the usual size. When the source refuses that and ranges are counted, at half of it
+ * and so on: one of exactly what is needed now would be an arena too. */
+static inline int pages_grow_most(struct arena_pages *h, uint64_t bytes, uint64_t align)
+{
+    int rc = pages_grow(h, bytes, align, false);
+    while (rc == TP_EOOM && h->max_ranges && !pages_is_limited(h) && h->next_range / 2 >= bytes &&
+           h->next_range / 2 >= ARENA_CHUNK) {
+        h->next_range = h->next_range / 2 & ~(ARENA_CHUNK - 1);
+        rc = pages_grow(h, bytes, align, false);
+    }
+    return rc;
+}
+
+static inline bool range_is_free(const struct arena_range *r)
+{
+    return r->first->state == ARENA_SPAN_FREE && !r->first->behind;
+}
+
+/* Gives a wholly free range back. On refusal it stays as it was. */
+static inline int pages_put_range(struct arena_pages *h, struct arena_range *r)
+{
+    assert(range_is_free(r));
+    int rc = tp_src_put(h->env->source, r->base, r->pages * ARENA_PAGE);
+    if (rc)
+        return rc;
+    span_set_used(h, r->first);
+    span_drop(h, r->first);
+    *(r->older ? &r->older->newer : &h->oldest) = r->newer;
+    *(r->newer ? &r->newer->older : &h->newest) = r->older;
+    h->range_count--;
+    h->carved -= r->high;
+    tp_meta_put(h->env, r, sizeof *r);
+    return TP_OK;
+}
+
+/* Makes a large span shorter in place; the rest is free. */
+static inline int pages_shrink(struct arena_pages *h, struct arena_span *s, uint64_t pages)
+{
+    if (pages_reserve_spans(h))
+        return TP_ENOMEM;
+    struct arena_span *rest = span_split(h, s, pages);
+    rest->state = ARENA_SPAN_LARGE;
+    pages_give(h, rest);
+    return TP_OK;
+}
+
+/* Makes a large span longer in place, if enough is free behind it. */
+static inline int pages_extend(struct arena_pages *h, struct arena_span *s, uint64_t pages)
+{
+    struct arena_span *next = s->behind;
+    if (!next || next->state != ARENA_SPAN_FREE || s->pages + next->pages < pages)
+        return TP_EUNSUP;
+    if (pages_reserve_spans(h))
+        return TP_ENOMEM;
+    span_set_used(h, next);
+    if (s->pages + next->pages > pages)
+        span_set_free(h, span_split(h, next, pages - s->pages));
+    span_join(h, s);
+    pages_note_carved(h, s);
+    return TP_OK;
+}
+
+static inline void pages_init(struct arena_pages *h, const struct tp_env *env, uint64_t first,
+                              uint64_t cap, uint64_t max_ranges)
+{
+    h->env = env;
+    h->next_range = first & ~(ARENA_CHUNK - 1);
+    h->range_cap = cap & ~(ARENA_CHUNK - 1);
+    h->max_ranges = max_ranges;
+}
+
+/* Every range goes back to the source, whatever is in it; a refused one is tried once more when the
+ * others are gone. */
+static inline void pages_fini(struct arena_pages *h)
+{
+    struct arena_range *refused = NULL;
+    pages_drop_aligned(h);
+    for (struct arena_range *r = h->oldest, *next; r; r = next) {
+        next = r->newer;
+        r->newer = NULL;
+        if (tp_src_put(h->env->source, r->base, r->pages * ARENA_PAGE)) {
+            r->newer = refused;
+            refused = r;
+        } else {
+            tp_meta_put(h->env, r, sizeof *r);
+        }
+    }
+    for (struct arena_range *next; refused; refused = next) {
+        next = refused->newer;
+        tp_src_put(h->env->source, refused->base, refused->pages * ARENA_PAGE);
+        tp_meta_put(h->env, refused, sizeof *refused);
+    }
+    for (struct arena_slab *slab = h->slabs, *next; slab; slab = next) {
+        next = slab->next;
+        tp_meta_put(h->env, slab, sizeof *slab);
+    }
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* Free spans of `arena`, ordered by (pages, sequence of the range, offset): best fit, and among
+ * equals the oldest place first, whatever addresses the source chose.
+ *
+ * A treap (Seidel and Aragon, "Randomized search trees", 1996): a binary tree by key that is also a
+ * heap by priority. Priorities come from a counter through a mixing function, so that every run
+ * builds the same tree. No recursion; expected depth 2 ln n.
+ *
+ * A trace chooses lengths, and with them, since the counter is known, how they agree with
+ * priorities. Whoever meets more spans than chance puts on one path builds the tree anew, and the
+ * counter goes on from a secret number. What is found does not depend on it. */
+#ifndef TP_ARENA_TREE_H
+#define TP_ARENA_TREE_H
+
+#include "alloc/base/steps.h"
+#include "alloc/strategy.h"
+
+#include <sys/random.h>
+
+struct arena_span;
+
+/* What the source gave in one piece. */
+struct arena_range {
+    tp_addr base;
+    uint64_t sequence;        /* order of getting */
+    uint64_t pages;           /* length */
+    uint64_t align;           /* that the source was asked for, bytes */
+    uint64_t high;            /* pages that were ever carved, from the start */
+    struct arena_span *first; /* at offset 0 */
+    struct arena_range *older, *newer;
+};
+
+enum arena_span_state { ARENA_SPAN_FREE, ARENA_SPAN_SMALL, ARENA_SPAN_LARGE };
+
+/* A run of pages inside one range. */
+struct arena_span {
+    struct arena_range *range;
+    uint64_t page, pages;                 /* offset in the range and length, in pages */
+    struct arena_span *before, *behind;   /* neighbours in the range */
+    struct arena_span *smaller, *greater; /* FREE: in the tree. SMALL: previous and next of the
+                                             class. `greater` also links spares */
+    uint32_t priority;                    /* FREE */
+    uint32_t blocks;                      /* SMALL: carved into so many */
+    uint32_t pooled;                      /* SMALL, inside a reclaim: so many are in the pool */
+    uint8_t state;                        /* enum arena_span_state */
+    uint8_t class;                        /* SMALL */
+};
+
+struct arena_tree {
+    struct arena_span *root;
+    uint32_t count;
+    uint32_t serial; /* of the last priority */
+};
+
+/* Spans on a path, a power of two: of 2^32 about 4.3 ln 2^32 = 95 are to be expected on the
+ * longest.
+ */
+enum { ARENA_TREE_FAR = 128 };
+
+static inline bool tree_less(const struct arena_span *a, const struct arena_span *b)
+{
+    if (a->pages != b->pages)
+        return a->pages < b->pages;
+    if (a->range->sequence != b->range->sequence)
+        return a->range->sequence < b->range->sequence;
+    return a->page < b->page;
+}
+
+static inline uint32_t tree_priority(struct arena_tree *t)
+{
+    uint64_t z = (uint64_t)++t->serial * UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    return (uint32_t)(z >> 32);
+}
+
+/* The link where a span belongs by its priority. `met`: spans on the way. */
+static inline __attribute__((always_inline)) struct arena_span **
+tree_place(struct arena_tree *t, const struct arena_span *s, uint32_t *met)
+{
+    struct arena_span **at = &t->root;
+    for (*met = 0; *at && (*at)->priority >= s->priority; ++*met) {
+        TP_STEP();
+        at = tree_less(s, *at) ? &(*at)->smaller : &(*at)->greater;
+    }
+    return at;
+}
+
+/* The link under which a span hangs. */
+static inline __attribute__((always_inline)) struct arena_span **
+tree_link(struct arena_tree *t, const struct arena_span *s, uint32_t *met)
+{
+    struct arena_span **at = &t->root;
+    for (*met = 0; *at != s; ++*met) {
+        TP_STEP();
+        at = tree_less(s, *at) ? &(*at)->smaller : &(*at)->greater;
+    }
+    return at;
+}
+
+/* Puts a span in at its link: what was there is divided into what is less and what is greater.
+ * Returns how many spans it met. */
+static inline uint32_t tree_part(struct arena_span **at, struct arena_span *s)
+{
+    struct arena_span *rest = *at, **less = &s->smaller, **more = &s->greater;
+    uint32_t met = 0;
+    for (*at = s; rest; met++) {
+        TP_STEP();
+        if (tree_less(rest, s)) {
+            *less = rest;
+            less = &rest->greater;
+            rest = rest->greater;
+        } else {
+            *more = rest;
+            more = &rest->smaller;
+            rest = rest->smaller;
+        }
+    }
+    *less = *more = NULL;
+    return met;
+}
+
+/* All spans get priorities that nobody could know; without a secret the tree stays as it is. */
+static __attribute__((noinline, unused)) void tree_renew(struct arena_tree *t)
+{
+    uint32_t secret = 0, met;
+    if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) != (ssize_t)sizeof secret)
+        return;
+    t->serial = secret;
+    struct arena_span *rest = t->root;
+    t->root = NULL;
+    while (rest) { /* the greatest comes up, and is taken off */
+        struct arena_span *up = rest->greater ? rest->greater : rest->smaller;
+        TP_STEP();
+        if (rest->greater) {
+            rest->greater = up->smaller;
+            up->smaller = rest;
+        } else {
+            rest->priority = tree_priority(t);
+            tree_part(tree_place(t, rest, &met), rest);
+        }
+        rest = up;
+    }
+}
+
+static inline void tree_insert(struct arena_tree *t, struct arena_span *s)
+{
+    uint32_t met, parted;
+    s->priority = tree_priority(t);
+    struct arena_span **at = tree_place(t, s, &met);
+    parted = tree_part(at, s);
+    t->count++;
+    if (__builtin_expect((met | parted) >= ARENA_TREE_FAR, 0))
+        tree_renew(t);
+}
+
+/* Takes a span out at its link: what hung on it is joined. */
+static inline __attribute__((always_inline)) void
+tree_unlink(struct arena_tree *t, struct arena_span **at, struct arena_span *s)
+{
+    struct arena_span *a = s->smaller, *b = s->greater;
+    uint32_t met = 0;
+    for (; a && b; met++) {
+        TP_STEP();
+        if (a->priority >= b->priority) {
+            *at = a;
+            at = &a->greater;
+            a = a->greater;
+        } else {
+            *at = b;
+            at = &b->smaller;
+            b = b->smaller;
+        }
+    }
+    *at = a ? a : b;
+    s->smaller = s->greater = NULL;
+    t->count--;
+    if (__builtin_expect(met >= ARENA_TREE_FAR, 0))
+        tree_renew(t);
+}
+
+static inline void tree_remove(struct arena_tree *t, struct arena_span *s)
+{
+    uint32_t met;
+    struct arena_span **at = tree_link(t, s, &met);
+    if (__builtin_expect(met >= ARENA_TREE_FAR, 0)) {
+        tree_renew(t);
+        at = tree_link(t, s, &met);
+    }
+    tree_unlink(t, at, s);
+}
+
+/* The first span with at least so many pages, or NULL. */
+static inline struct arena_span *tree_first(const struct arena_tree *t, uint64_t pages)
+{
+    struct arena_span *best = NULL;
+    for (struct arena_span *s = t->root; s;) {
+        TP_STEP();
+        if (s->pages >= pages) {
+            best = s;
+            s = s->smaller;
+        } else {
+            s = s->greater;
+        }
+    }
+    return best;
+}
+
+/* The same, which it takes out. */
+static inline struct arena_span *tree_take_first(struct arena_tree *t, uint64_t pages)
+{
+    struct arena_span **best = NULL, **at = &t->root;
+    uint32_t met = 0;
+    for (; *at; met++) {
+        TP_STEP();
+        bool fits = (*at)->pages >= pages;
+        best = fits ? at : best;
+        at = fits ? &(*at)->smaller : &(*at)->greater;
+    }
+    struct arena_span *s = best ? *best : NULL;
+    if (__builtin_expect(met >= ARENA_TREE_FAR, 0)) {
+        tree_renew(t);
+        if (s)
+            tree_remove(t, s);
+        return s;
+    }
+    if (s)
+        tree_unlink(t, best, s);
+    return s;
+}
+
+/* The span that follows `s`, or NULL. */
+static inline struct arena_span *tree_next(const struct arena_tree *t, const struct arena_span *s)
+{
+    struct arena_span *best = NULL;
+    for (struct arena_span *at = t->root; at;) {
+        TP_STEP();
+        if (tree_less(s, at)) {
+            best = at;
+            at = at->smaller;
+        } else {
+            at = at->greater;
+        }
+    }
+    return best;
+}
+
+static inline struct arena_span *tree_last(const struct arena_tree *t)
+{
+    struct arena_span *s = t->root;
+    while (s && s->greater)
+        s = s->greater;
+    return s;
+}
+
+static inline bool tree_holds(const struct arena_tree *t, const struct arena_span *s)
+{
+    const struct arena_span *at = t->root;
+    while (at && at != s)
+        at = tree_less(s, at) ? at->smaller : at->greater;
+    return at == s;
+}
+
+#endif

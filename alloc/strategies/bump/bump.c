@@ -1,0 +1,582 @@
+/* The strategy `bump`: one range, one offset.
+ *
+ * alloc aligns the offset and adds; free only marks, and nothing is reused until a reset, which
+ * comes by itself when the last live block is freed. A region, as in compilers and inference
+ * engines: the fastest policy there is, and the most wasteful for objects of different lifetimes.
+ * Sizes grow to a multiple of `alignment`. What a range has left when a request does not fit is
+ * dead until the reset.
+ *
+ * A free of more than the block has is refused; of less is not: objects shrink in place.
+ *
+ * Known weakness: a reset clears two bits per 16 bytes that were used, and a free reads one of them
+ * where the block is longer than 64 of those. */
+#include "alloc/strategies/bump/bump_ranges.h"
+
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define OUT_OF_LINE static __attribute__((noinline))
+
+#define BUMP_FIRST (UINT64_C(64) << 10) /* bytes, of the first automatic range */
+#define BUMP_CAP   (UINT64_C(1) << 30)  /* bytes, of the last doubling */
+#define REFUSED    UINT64_C(1)          /* in the table of fallbacks */
+
+enum on_full { ON_FULL_FALLBACK, ON_FULL_GROW, ON_FULL_FAIL };
+
+struct bump_opts {
+    uint64_t size, alignment;
+    uint32_t on_full; /* enum on_full */
+    bool auto_reset;
+};
+
+static const char *const size_words[] = {"auto", NULL};
+static const char *const full_words[] = {"fallback", "grow", "fail", NULL};
+
+static const struct tp_opt bump_rows[] = {
+    {.name = "size",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct bump_opts, size),
+     .def = "auto",
+     .min = 1,
+     .max = UINT64_C(1) << 48,
+     .choices = size_words,
+     .arg = "SIZE",
+     .help = "of the range\nauto: ranges from 64 KiB on, each next one doubles"},
+    {.name = "alignment",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct bump_opts, alignment),
+     .def = "16",
+     .min = 8,
+     .max = 65536,
+     .arg = "SIZE",
+     .help = "of every block, a power of two"},
+    {.name = "on_full",
+     .type = TP_OPT_CHOICE,
+     .offset = offsetof(struct bump_opts, on_full),
+     .def = "fallback",
+     .choices = full_words,
+     .arg = "WHAT",
+     .help = "when a range of fixed size is full\nfallback: the source serves the request\n"
+             "grow: a further range, at least as large\nfail: out of memory"},
+    {.name = "auto_reset",
+     .type = TP_OPT_FLAG,
+     .offset = offsetof(struct bump_opts, auto_reset),
+     .def = "yes",
+     .help = "start over when the last live block is freed"},
+    {.name = NULL}};
+
+static void *map_get(void *ctx, size_t size)
+{
+    return tp_meta_get(ctx, size);
+}
+static void map_put(void *ctx, void *p, size_t size)
+{
+    tp_meta_put(ctx, p, size);
+}
+
+static int bump_init(void *state, const struct tp_env *env, const void *options, struct tp_err *err)
+{
+    struct bump *st = state;
+    const struct bump_opts *opts = options;
+    if (opts->alignment & (opts->alignment - 1))
+        return tp_fail(err, TP_EUSAGE, "strategy 'bump': 'alignment' must be a power of two");
+    st->env = env;
+    st->mask = opts->alignment - 1;
+    st->unit_log2 = opts->alignment >= 16 ? 4 : 3;
+    st->leaf_log2 = (uint8_t)(st->unit_log2 + 12);
+    st->unit_mask = (UINT64_C(1) << st->unit_log2) - 1;
+    st->fixed_size = opts->size == TP_OPT_KEYWORD(0) ? 0 : opts->size;
+    st->next_size = st->fixed_size ? st->fixed_size : BUMP_FIRST;
+    st->on_full = st->fixed_size ? opts->on_full : ON_FULL_GROW;
+    st->auto_reset = opts->auto_reset;
+    st->shared = env->concurrent;
+    tp_lock_init(&st->lock, env->concurrent);
+    /* the maps only pass this on to tp_meta_get, which takes it as const */
+    tp_addr_map_init(&st->leaves, map_get, map_put, (void *)(uintptr_t)env);
+    tp_addr_map_init(&st->fallbacks, map_get, map_put, (void *)(uintptr_t)env);
+    return TP_OK;
+}
+
+/* Gives the fallbacks back; what the source refuses stays, marked. */
+static void put_fallbacks(struct bump *st)
+{
+    struct tp_addr_map left = st->fallbacks;
+    struct tp_addr_entry *e;
+    bool refused = false;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&left, &at));) {
+        uint64_t bytes = e->value & ~REFUSED;
+        if (!e->value || tp_src_put(st->env->source, e->key, bytes)) {
+            e->value |= REFUSED;
+            refused = true;
+        } else {
+            e->value = 0;
+            st->carved -= bytes;
+        }
+    }
+    if (!refused) {
+        tp_addr_map_clear(&st->fallbacks);
+        return;
+    }
+    for (uint64_t i = 0; i <= left.mask;) {
+        if (left.slots[i].key && !left.slots[i].value)
+            tp_addr_map_remove(&st->fallbacks, left.slots[i].key, NULL);
+        else
+            i++; /* after a removal another entry may lie here */
+    }
+}
+
+/* A refused range is tried once more when the others are gone. */
+static void bump_fini(void *state)
+{
+    struct bump *st = state;
+    struct bump_range *refused = NULL;
+    put_fallbacks(st);
+    for (struct bump_range *r = st->oldest, *next; r; r = next) {
+        next = r->next;
+        if (tp_src_put(st->env->source, r->base, r->size)) {
+            r->next = refused;
+            refused = r;
+        } else {
+            range_forget(st, r);
+        }
+    }
+    for (struct bump_range *next; refused; refused = next) {
+        next = refused->next;
+        tp_src_put(st->env->source, refused->base, refused->size);
+        range_forget(st, refused);
+    }
+    if (st->fallbacks.count)
+        put_fallbacks(st);
+    tp_addr_map_fini(&st->fallbacks);
+    tp_addr_map_fini(&st->leaves);
+    tp_lock_fini(&st->lock);
+}
+
+/* ---- alloc ---- */
+
+static bool request_is_sound(const struct tp_req *rq)
+{
+    return rq->size && rq->align && !(rq->align & (rq->align - 1));
+}
+
+/* The source serves the request itself. */
+static int alloc_fallback(struct bump *st, const struct tp_req *rq, struct tp_block *out)
+{
+    uint64_t page = st->env->source->page;
+    uint64_t bytes = (rq->size + page - 1) & ~(page - 1);
+    int rc = tp_addr_map_reserve(&st->fallbacks, st->fallbacks.count + 1);
+    if (rc)
+        return rc;
+    tp_addr addr = 0;
+    uint64_t align = rq->align > st->mask ? rq->align : st->mask + 1;
+    rc = tp_src_get(st->env->source, bytes, align, &addr);
+    if (rc == TP_EOOM && bump_give_back(st, 0)) /* the range may be empty */
+        rc = tp_src_get(st->env->source, bytes, align, &addr);
+    if (rc)
+        return rc;
+    tp_addr_map_insert(&st->fallbacks, addr, bytes);
+    bump_sync(st);
+    st->carved += bytes;
+    if (st->carved > st->peak_carved)
+        st->peak_carved = st->carved;
+    st->fallback_count++;
+    *out = (struct tp_block){addr, bytes};
+    return TP_OK;
+}
+
+/* Would `size` bytes with this alignment fit behind `at`? Yields where. */
+static bool fits(tp_addr at, tp_addr limit, uint64_t size, uint64_t align, tp_addr *start)
+{
+    *start = (at + align - 1) & ~(align - 1);
+    return *start >= at && *start <= limit && size <= limit - *start;
+}
+
+/* Takes [start, start + size) of the current range; before it may be a gap. */
+static int take(struct bump *st, tp_addr start, uint64_t size, struct tp_block *out)
+{
+    struct bump_leaf *gap = NULL;
+    if (start != st->at) {
+        gap = leaf_make(st, st->at);
+        if (!gap)
+            return TP_ENOMEM;
+    }
+    struct bump_leaf *leaf = leaf_make(st, start);
+    if (!leaf)
+        return TP_ENOMEM;
+    if (gap) {
+        bit_set(gap->starts, leaf_bit(st, st->at));
+        bit_set(gap->freed, leaf_bit(st, st->at));
+    }
+    bit_set(leaf->starts, leaf_bit(st, start));
+    st->leaf = leaf;
+    st->leaf_end = leaf->base + (UINT64_C(1) << st->leaf_log2);
+    st->at = start + size;
+    st->last = start;
+    st->live++;
+    *out = (struct tp_block){start, size};
+    return TP_OK;
+}
+
+/* Gets a range that a request of `size` bytes fits into. */
+static int add_range(struct bump *st, uint64_t size, uint64_t align)
+{
+    uint64_t bytes = size > st->next_size ? size : st->next_size;
+    int rc = bump_get_range(st, bytes, align);
+    if (rc == TP_EOOM && bytes > size)
+        rc = bump_get_range(st, size, align);
+    if (rc == TP_EOOM && bump_give_back(st, 0))
+        rc = bump_get_range(st, size, align);
+    if (!rc && !st->fixed_size && size <= st->next_size && st->next_size < BUMP_CAP)
+        st->next_size *= 2;
+    return rc;
+}
+
+/* Moves on to the first range behind the current one that the request fits into, a new one if need
+ * be. Nothing changes when there is none. */
+static int move_on(struct bump *st, uint64_t size, uint64_t align, tp_addr *start)
+{
+    struct bump_range *r = st->current ? st->current->next : st->oldest;
+    while (r && (align > r->align || !fits(r->base, r->base + r->size, size, align, start)))
+        r = r->next;
+    if (!r) {
+        int rc = add_range(st, size, align);
+        if (rc)
+            return rc;
+        r = st->newest;
+    }
+    bump_enter(st, r);
+    *start = r->base;
+    return TP_OK;
+}
+
+OUT_OF_LINE int alloc_slow(struct bump *st, const struct tp_req *rq, struct tp_block *out)
+{
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    if (rq->size > BUMP_MAX_BYTES)
+        return TP_EOOM;
+    uint64_t size = (rq->size + st->mask) & ~st->mask;
+    uint64_t align = rq->align > st->mask ? rq->align : st->mask + 1;
+    if (!st->oldest && st->fixed_size) { /* of its fixed size, whatever is asked for first */
+        int rc = bump_get_range(st, st->fixed_size, align);
+        if (rc && !(rc == TP_EOOM && st->on_full == ON_FULL_FALLBACK))
+            return rc;
+        bump_enter(st, st->oldest);
+    }
+    if (!st->current && st->oldest) /* given back, and others were refused: they are all empty */
+        bump_enter(st, st->oldest);
+    tp_addr start = 0;
+    if (st->current && align <= st->align && fits(st->at, st->limit, size, align, &start))
+        return take(st, start, size, out);
+    if (st->on_full == ON_FULL_FALLBACK)
+        return alloc_fallback(st, rq, out);
+    if (st->on_full == ON_FULL_FAIL)
+        return TP_EOOM;
+    int rc = move_on(st, size, align, &start);
+    return rc ? rc : take(st, start, size, out);
+}
+
+static inline int alloc_block(struct bump *st, const struct tp_req *rq, struct tp_block *out)
+{
+    uint64_t size = (rq->size + st->mask) & ~st->mask;
+    tp_addr at = st->at;
+    uint64_t below = rq->align - 1; /* wraps for 0, and then no range is aligned enough */
+    if (LIKELY(at < st->leaf_end && size - 1 < st->limit - at && below < st->align &&
+               !((at | rq->align) & below))) {
+        bit_set(st->leaf->starts, leaf_bit(st, at));
+        st->at = at + size;
+        st->last = at;
+        st->live++;
+        *out = (struct tp_block){at, size};
+        return TP_OK;
+    }
+    return alloc_slow(st, rq, out);
+}
+
+OUT_OF_LINE int alloc_shared(struct bump *st, const struct tp_req *rq, struct tp_block *out)
+{
+    tp_lock_take(&st->lock);
+    int rc = alloc_block(st, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int bump_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    (void)thread;
+    struct bump *st = state;
+    return UNLIKELY(st->shared) ? alloc_shared(st, rq, out) : alloc_block(st, rq, out);
+}
+
+/* ---- free, resize, reset, trim ---- */
+
+OUT_OF_LINE int free_fallback(struct bump *st, tp_addr addr, uint64_t size)
+{
+    uint64_t *bytes = tp_addr_map_find(&st->fallbacks, addr);
+    if (!bytes || *bytes & REFUSED || size - 1 >= *bytes)
+        return TP_EINVAL;
+    if (tp_src_put(st->env->source, addr, *bytes)) {
+        *bytes |= REFUSED;
+        return TP_OK;
+    }
+    st->carved -= *bytes;
+    tp_addr_map_remove(&st->fallbacks, addr, NULL);
+    return TP_OK;
+}
+
+/* The leaf of an address, which becomes the one seen last; NULL if there is none. */
+OUT_OF_LINE struct bump_leaf *look_up(struct bump *st, tp_addr addr)
+{
+    struct bump_leaf *leaf = leaf_find(st, addr);
+    if (leaf)
+        st->seen = leaf;
+    return leaf;
+}
+
+/* Is one of the bits from `first` to `last` set? Without a branch for each word: all are looked at
+ * nearly always. */
+static inline bool any_bit(const uint64_t *words, unsigned first, unsigned last)
+{
+    uint64_t from = UINT64_MAX << first % 64, to = UINT64_MAX >> (63 - last % 64);
+    if (first > last)
+        return false;
+    if (first / 64 == last / 64)
+        return words[first / 64] & from & to;
+    uint64_t any = (words[first / 64] & from) | (words[last / 64] & to);
+    for (unsigned w = first / 64 + 1; w < last / 64; w++)
+        any |= words[w];
+    return any;
+}
+
+/* Does another block begin within `size` bytes, or does the range end? */
+OUT_OF_LINE bool reaches_too_far(const struct bump *st, const struct bump_leaf *leaf, tp_addr addr,
+                                 uint64_t size)
+{
+    const struct bump_range *r = leaf->range;
+    tp_addr end = r == st->current ? st->at : r->base + r->used;
+    if (size - 1 >= end - addr)
+        return true;
+    tp_addr last = addr + (size - 1);
+    unsigned first = leaf_bit(st, addr) + 1;
+    for (; leaf && leaf->base <= last; leaf = leaf->next, first = 0) {
+        bool ends_here = last >> st->leaf_log2 == leaf->base >> st->leaf_log2;
+        if (any_bit(leaf->starts, first, ends_here ? leaf_bit(st, last) : BUMP_WORDS * 64 - 1))
+            return true;
+    }
+    return false;
+}
+
+static inline int free_block(struct bump *st, tp_addr addr, const struct tp_req *rq)
+{
+    struct bump_leaf *leaf = st->seen;
+    if (UNLIKELY(!leaf || (addr ^ leaf->base) >> st->leaf_log2))
+        leaf = look_up(st, addr);
+    if (UNLIKELY(!leaf || addr & st->unit_mask))
+        return free_fallback(st, addr, rq->size);
+    unsigned word = leaf_bit(st, addr) / 64, bit = leaf_bit(st, addr) % 64;
+    uint64_t from = leaf->starts[word] >> bit, behind = from >> 1;
+    if (UNLIKELY(!(from & ~(leaf->freed[word] >> bit) & 1)))
+        return free_fallback(st, addr, rq->size);
+    bool too_far = behind ? (rq->size - 1) >> st->unit_log2 > (uint64_t)__builtin_ctzll(behind)
+                   : addr == st->last ? rq->size - 1 >= st->at - addr
+                                      : reaches_too_far(st, leaf, addr, rq->size);
+    if (UNLIKELY(too_far))
+        return TP_EINVAL;
+    if (st->live == 1 && st->auto_reset) { /* what the bits say is cleared anyway */
+        bump_rewind(st);
+        return TP_OK;
+    }
+    leaf->freed[word] |= UINT64_C(1) << bit;
+    st->live--;
+    return TP_OK;
+}
+
+OUT_OF_LINE int free_shared(struct bump *st, tp_addr addr, const struct tp_req *rq)
+{
+    tp_lock_take(&st->lock);
+    int rc = free_block(st, addr, rq);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int bump_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    (void)thread;
+    struct bump *st = state;
+    return UNLIKELY(st->shared) ? free_shared(st, addr, rq) : free_block(st, addr, rq);
+}
+
+static uint64_t bump_usable(void *state, tp_addr addr)
+{
+    struct bump *st = state;
+    if (bump_is_live(st, addr))
+        return bump_block_size(st, addr);
+    const uint64_t *bytes = tp_addr_map_find(&st->fallbacks, addr);
+    return bytes && !(*bytes & REFUSED) ? *bytes : 0;
+}
+
+/* In place: what is granted already, and the newest block grows while its range lasts. */
+static int resize(struct bump *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+{
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    uint64_t granted =
+        addr == st->last && bump_is_live(st, addr) ? st->at - addr : bump_usable(st, addr);
+    if (!granted)
+        return TP_EINVAL;
+    if (addr & (rq->align - 1) || rq->size > BUMP_MAX_BYTES)
+        return TP_EUNSUP;
+    if (rq->size > granted) {
+        uint64_t size = (rq->size + st->mask) & ~st->mask;
+        if (addr != st->last || size > st->limit - addr)
+            return TP_EUNSUP;
+        st->at = addr + size;
+        granted = size;
+    }
+    *out = (struct tp_block){addr, granted};
+    return TP_OK;
+}
+
+static int bump_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                       struct tp_block *out)
+{
+    (void)thread;
+    struct bump *st = state;
+    tp_lock_take(&st->lock);
+    int rc = resize(st, addr, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int bump_reset(void *state)
+{
+    put_fallbacks(state);
+    bump_rewind(state);
+    return TP_OK;
+}
+
+static int bump_trim(void *state, uint64_t keep)
+{
+    bump_give_back(state, keep);
+    return TP_OK;
+}
+
+/* ---- looking at itself ---- */
+
+static void bump_stats(void *state, struct tp_stats *out)
+{
+    struct bump *st = state;
+    bump_sync(st);
+    *out = (struct tp_stats){.carved_bytes = st->carved,
+                             .peak_carved_bytes = st->peak_carved,
+                             .fallbacks = st->fallback_count,
+                             .start_bytes = st->fixed_size ? st->fixed_size : BUMP_FIRST};
+}
+
+/* The blocks of a range: each lasts until the next begins. */
+static void walk_blocks(const struct bump *st, const struct bump_range *r, tp_walk_fn *fn,
+                        void *ctx)
+{
+    tp_addr open = 0;
+    enum tp_walk_kind kind = TP_WALK_DEAD;
+    for (const struct bump_leaf *leaf = r->leaves; leaf; leaf = leaf->next)
+        for (unsigned bit = bit_next(leaf->starts, 0); bit < BUMP_WORDS * 64;
+             bit = bit_next(leaf->starts, bit + 1)) {
+            tp_addr addr = leaf->base + ((uint64_t)bit << st->unit_log2);
+            if (open)
+                fn(ctx, kind, open, addr - open);
+            open = addr;
+            kind = bit_get(leaf->freed, bit) ? TP_WALK_DEAD : TP_WALK_LIVE;
+        }
+    if (open)
+        fn(ctx, kind, open, r->base + r->used - open);
+}
+
+static int bump_walk(void *state, tp_walk_fn *fn, void *ctx)
+{
+    struct bump *st = state;
+    bool passed = st->current != NULL; /* before the current range: dead until the reset */
+    bump_sync(st);
+    for (const struct bump_range *r = st->oldest; r; r = r->next) {
+        walk_blocks(st, r, fn, ctx);
+        if (r == st->current)
+            passed = false;
+        if (r->used < r->size)
+            fn(ctx, passed ? TP_WALK_DEAD : TP_WALK_SPAN, r->base + r->used, r->size - r->used);
+    }
+    const struct tp_addr_entry *e;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&st->fallbacks, &at));)
+        fn(ctx, e->value & REFUSED ? TP_WALK_DEAD : TP_WALK_LIVE, e->key, e->value & ~REFUSED);
+    return TP_OK;
+}
+
+/* What the check counts in one range. */
+static const char *check_range(const struct bump *st, const struct bump_range *r, uint64_t *live,
+                               uint64_t *leaves)
+{
+    if (r->used > r->size || r->high > r->size || r->used > r->high)
+        return "a range is not used beyond its end";
+    if (r->used && !(r->leaves && r->leaves->base == r->base && r->leaves->starts[0] & 1))
+        return "a used range begins with a block";
+    for (const struct bump_leaf *leaf = r->leaves; leaf; leaf = leaf->next, ++*leaves) {
+        if (leaf->range != r || leaf_find(st, leaf->base) != leaf)
+            return "a leaf is in the table";
+        if (leaf->next && leaf->next->base <= leaf->base)
+            return "leaves are in order";
+        for (unsigned w = 0; w < BUMP_WORDS; w++) {
+            if (leaf->freed[w] & ~leaf->starts[w])
+                return "what is freed began";
+            *live += (uint64_t)__builtin_popcountll(leaf->starts[w] & ~leaf->freed[w]);
+        }
+        tp_addr end = r->base + r->used; /* which may lie far behind the leaf */
+        uint64_t past = end <= leaf->base ? 0 : ((end - leaf->base - 1) >> st->unit_log2) + 1;
+        if (past < BUMP_WORDS * 64 && bit_next(leaf->starts, (unsigned)past) < BUMP_WORDS * 64)
+            return "no block begins behind what is used";
+    }
+    return NULL;
+}
+
+static int bump_check(void *state, struct tp_err *err)
+{
+    struct bump *st = state;
+    uint64_t live = 0, leaves = 0, carved = 0;
+    const char *broken = NULL;
+    bump_sync(st);
+    for (const struct bump_range *r = st->oldest; r && !broken; r = r->next) {
+        broken = check_range(st, r, &live, &leaves);
+        carved += r->high;
+        if (!r->next && r != st->newest)
+            broken = "the newest range is the last";
+    }
+    const struct tp_addr_entry *e;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&st->fallbacks, &at));)
+        carved += e->value & ~REFUSED;
+    if (!broken && (live != st->live || leaves != st->leaves.count))
+        broken = "live blocks and leaves are counted";
+    if (!broken && (carved != st->carved || carved > st->peak_carved))
+        broken = "carved bytes are counted";
+    return broken ? tp_fail(err, TP_EBROKEN, "strategy 'bump' broke a rule: %s", broken) : TP_OK;
+}
+
+const struct tp_strategy tp_strategy_bump = {
+    .name = "bump",
+    .summary = "one range",
+    .resembles = "a region: nothing is freed singly",
+    .to_use = "a model; an arena or monotonic buffer (std::pmr::monotonic_buffer_resource) in the\n"
+              "program itself does this",
+    .group = TP_GROUP_POLICY,
+    .caps = TP_CAP_THREADS | TP_CAP_ALIGN | TP_CAP_NOFREE,
+    .state_size = sizeof(struct bump),
+    .opts_size = sizeof(struct bump_opts),
+    .options = bump_rows,
+    .init = bump_init,
+    .fini = bump_fini,
+    .alloc = bump_alloc,
+    .free = bump_free,
+    .resize = bump_resize,
+    .reset = bump_reset,
+    .trim = bump_trim,
+    .usable = bump_usable,
+    .stats = bump_stats,
+    .walk = bump_walk,
+    .check = bump_check,
+};

@@ -1,0 +1,299 @@
+/* Where `bump` keeps its ranges and what it knows of the blocks in them.
+ *
+ *     range   | A | B |gap|   C   |     D     |          free: the next block goes here           |
+ *     starts  | 1 | 1 | 1 | 1     | 1         |
+ *     freed   |     1 | 1 |       | 1         |      B and D were freed; a gap was born freed
+ *
+ * Two bits per 16 bytes (8 with that alignment), outside the memory: a block begins here, and it
+ * was freed. A block ends where the next begins. The bits of 64 KiB (32 KiB) lie in a leaf, made
+ * when the first block begins there, so that a block of 80 GiB costs one leaf. A table finds the
+ * leaf of an address; the leaves of a range are also linked in order. A reset clears the leaves and
+ * keeps them. */
+#ifndef TP_BUMP_RANGES_H
+#define TP_BUMP_RANGES_H
+
+#include "alloc/base/addr_map.h"
+#include "alloc/base/lock.h"
+#include "alloc/strategy.h"
+
+#include <string.h>
+
+#define BUMP_WORDS     64u
+#define BUMP_MAX_BYTES (UINT64_C(1) << 60)
+
+struct bump_range;
+
+struct bump_leaf {
+    tp_addr base;           /* address of its first bit */
+    struct bump_leaf *next; /* in the range, by address */
+    struct bump_range *range;
+    uint64_t starts[BUMP_WORDS], freed[BUMP_WORDS];
+};
+
+struct bump_range {
+    struct bump_range *next; /* in order of getting */
+    tp_addr base;
+    uint64_t size, align; /* bytes; align: what the source was asked for */
+    uint64_t used;        /* bytes from the start, as of when it was last left or looked at */
+    uint64_t high;        /* highest `used` so far: carved */
+    struct bump_leaf *leaves;
+};
+
+/* The hot members come first. `at`, `limit` and `leaf_end` are addresses in the current range. */
+struct bump {
+    tp_addr at, limit, leaf_end;
+    struct bump_leaf *leaf; /* where `at` is, or before it; NULL: none in this range yet */
+    uint64_t mask;          /* alignment - 1 */
+    uint64_t live;          /* blocks, fallbacks not counted */
+    uint64_t align;         /* of the current range */
+    struct bump_leaf *seen; /* the leaf of the last free, or NULL */
+    uint64_t unit_mask;     /* unit - 1 */
+    uint8_t unit_log2, leaf_log2;
+    bool shared; /* by threads: the fast paths are for one */
+    bool auto_reset;
+    bool all_used; /* every range has a block: none was got or emptied since that was seen */
+    tp_addr last;  /* the newest block, 0 = none: it can grow in place */
+    struct bump_range *current, *oldest, *newest;
+    const struct tp_env *env;
+    struct tp_addr_map leaves;    /* base >> leaf_log2, plus 1 -> struct bump_leaf * */
+    struct tp_addr_map fallbacks; /* address -> bytes | 1 when the source refused to take it back */
+    uint64_t next_size, fixed_size; /* bytes; fixed 0 = auto */
+    uint64_t carved, peak_carved;
+    uint64_t fallback_count; /* requests that the source served */
+    uint32_t on_full;
+    struct tp_lock lock; /* around everything where `shared` */
+};
+
+static inline uint64_t leaf_key(const struct bump *st, tp_addr addr)
+{
+    return (addr >> st->leaf_log2) + 1;
+}
+
+static inline unsigned leaf_bit(const struct bump *st, tp_addr addr)
+{
+    return (unsigned)(addr >> st->unit_log2) & (BUMP_WORDS * 64 - 1);
+}
+
+/* The leaf of any address, or NULL. */
+static inline struct bump_leaf *leaf_find(const struct bump *st, tp_addr addr)
+{
+    const uint64_t *found = tp_addr_map_find(&st->leaves, leaf_key(st, addr));
+    return found ? (struct bump_leaf *)(uintptr_t)*found : NULL;
+}
+
+static inline bool bit_get(const uint64_t *words, unsigned bit)
+{
+    return words[bit / 64] >> (bit % 64) & 1;
+}
+
+static inline void bit_set(uint64_t *words, unsigned bit)
+{
+    words[bit / 64] |= UINT64_C(1) << (bit % 64);
+}
+
+/* The first set bit at or after `bit`, or BUMP_WORDS * 64. */
+static inline unsigned bit_next(const uint64_t *words, unsigned bit)
+{
+    for (unsigned w = bit / 64; w < BUMP_WORDS; w++) {
+        uint64_t word = words[w];
+        if (w == bit / 64)
+            word &= UINT64_MAX << (bit % 64);
+        if (word)
+            return w * 64 + (unsigned)__builtin_ctzll(word);
+    }
+    return BUMP_WORDS * 64;
+}
+
+/* The leaf of an address in the current range, not before the current leaf; made if it is not
+ * there. NULL when memory is exhausted. */
+static inline struct bump_leaf *leaf_make(struct bump *st, tp_addr addr)
+{
+    tp_addr base = addr >> st->leaf_log2 << st->leaf_log2;
+    struct bump_leaf **at = st->leaf ? &st->leaf->next : &st->current->leaves;
+    if (st->leaf && st->leaf->base == base)
+        return st->leaf;
+    while (*at && (*at)->base < base)
+        at = &(*at)->next;
+    if (*at && (*at)->base == base)
+        return *at;
+    struct bump_leaf *leaf = tp_meta_get(st->env, sizeof *leaf);
+    if (!leaf)
+        return NULL;
+    if (tp_addr_map_insert(&st->leaves, leaf_key(st, addr), (uintptr_t)leaf)) {
+        tp_meta_put(st->env, leaf, sizeof *leaf);
+        return NULL;
+    }
+    *leaf = (struct bump_leaf){.base = base, .range = st->current, .next = *at};
+    *at = leaf;
+    return leaf;
+}
+
+/* Writes what the hot members know into the current range. */
+static inline void bump_sync(struct bump *st)
+{
+    struct bump_range *r = st->current;
+    if (!r)
+        return;
+    r->used = st->at - r->base;
+    if (r->used > r->high) {
+        st->carved += r->used - r->high;
+        r->high = r->used;
+    }
+    if (st->carved > st->peak_carved)
+        st->peak_carved = st->carved;
+}
+
+/* Makes a range the current one; it is empty. */
+static inline void bump_enter(struct bump *st, struct bump_range *r)
+{
+    bump_sync(st);
+    st->current = r;
+    st->at = st->leaf_end = r ? r->base : 0;
+    st->limit = r ? r->base + r->size : 0;
+    st->align = r ? r->align : 0;
+    st->leaf = NULL;
+    st->last = 0;
+}
+
+/* A further range of at least `bytes`, behind all others; not yet the current one. */
+static inline int bump_get_range(struct bump *st, uint64_t bytes, uint64_t align)
+{
+    uint64_t page = st->env->source->page, leaf = UINT64_C(1) << st->leaf_log2;
+    if (bytes > BUMP_MAX_BYTES)
+        return TP_EOOM;
+    struct bump_range *r = tp_meta_get(st->env, sizeof *r);
+    if (!r)
+        return TP_ENOMEM;
+    r->size = (bytes + page - 1) & ~(page - 1);
+    r->align = align > leaf ? align : leaf;
+    int rc = tp_src_get(st->env->source, r->size, r->align, &r->base);
+    if (rc) {
+        tp_meta_put(st->env, r, sizeof *r);
+        return rc;
+    }
+    *(st->newest ? &st->newest->next : &st->oldest) = r;
+    st->newest = r;
+    st->all_used = false;
+    return TP_OK;
+}
+
+static inline void range_forget(struct bump *st, struct bump_range *r)
+{
+    st->seen = NULL;
+    for (struct bump_leaf *leaf = r->leaves, *next; leaf; leaf = next) {
+        next = leaf->next;
+        tp_addr_map_remove(&st->leaves, leaf_key(st, leaf->base), NULL);
+        tp_meta_put(st->env, leaf, sizeof *leaf);
+    }
+    st->carved -= r->high;
+    tp_meta_put(st->env, r, sizeof *r);
+}
+
+/* Gives back every range without a block in it, until at most `keep` bytes of them are left. The
+ * current range stays unless it is the first: then no range has a block, and any may be entered.
+ * True: the source took something. A program that fails again and again while memory is full looks
+ * at its ranges once. */
+static inline bool bump_give_back(struct bump *st, uint64_t keep)
+{
+    uint64_t idle = 0;
+    bool took = false;
+    if (st->all_used)
+        return false;
+    bump_sync(st);
+    for (struct bump_range *r = st->oldest; r; r = r->next)
+        idle += r->used ? 0 : r->size;
+    struct bump_range **at = &st->oldest, *kept = NULL;
+    for (struct bump_range *r = *at; r; r = *at) {
+        uint64_t size = r->size;
+        bool needed = r->used || (r == st->current && kept);
+        if (needed || idle <= keep || tp_src_put(st->env->source, r->base, size)) {
+            kept = r;
+            at = &r->next;
+            continue;
+        }
+        idle -= size;
+        took = true;
+        *at = r->next;
+        if (st->current == r)
+            bump_enter(st, NULL);
+        range_forget(st, r);
+    }
+    st->newest = kept;
+    st->all_used = !idle;
+    return took;
+}
+
+static inline void leaf_clear(const struct bump *st, struct bump_leaf *leaf, tp_addr end)
+{
+    uint64_t bits = (end - leaf->base) >> st->unit_log2;
+    size_t words = bits >= BUMP_WORDS * 64 ? BUMP_WORDS : (size_t)bits / 64 + 1;
+    memset(leaf->starts, 0, words * sizeof *leaf->starts);
+    memset(leaf->freed, 0, words * sizeof *leaf->freed);
+}
+
+/* Clears the bits of what was used; every range is empty again, the first is the current one. No
+ * block of the current range begins behind the newest. */
+static __attribute__((noinline)) void rewind_ranges(struct bump *st)
+{
+    bump_sync(st);
+    for (struct bump_range *r = st->current ? st->oldest : NULL; r; r = r->next) {
+        tp_addr end = r == st->current && st->last ? st->last + 1 : r->base + r->used;
+        for (struct bump_leaf *leaf = r->leaves; leaf && leaf->base < end; leaf = leaf->next)
+            leaf_clear(st, leaf, end);
+        r->used = 0;
+        if (r == st->current) /* nothing behind it is used */
+            break;
+    }
+    st->all_used = false;
+    st->current = NULL; /* its `used` must stay 0 */
+    bump_enter(st, st->oldest);
+    st->live = 0;
+    if (st->current && st->current->leaves && st->current->leaves->base == st->at) {
+        st->leaf = st->current->leaves;
+        st->leaf_end = st->at + (UINT64_C(1) << st->leaf_log2);
+    }
+}
+
+/* The same. Where objects come and go one by one, all began in one word of the first leaf. */
+static inline void bump_rewind(struct bump *st)
+{
+    struct bump_range *r = st->current;
+    struct bump_leaf *leaf = st->leaf;
+    if (!r || r != st->oldest || !leaf || leaf != r->leaves || leaf_bit(st, st->last) >= 64) {
+        rewind_ranges(st);
+        return;
+    }
+    bump_sync(st);
+    r->used = 0;
+    st->all_used = false;
+    leaf->starts[0] = leaf->freed[0] = 0;
+    st->at = r->base;
+    st->last = 0;
+    st->live = 0;
+}
+
+/* Bytes from a block's start to the next one's or to the end of what is used. */
+static inline uint64_t bump_block_size(struct bump *st, tp_addr addr)
+{
+    bump_sync(st);
+    const struct bump_leaf *leaf = leaf_find(st, addr);
+    tp_addr end = leaf->range->base + leaf->range->used;
+    unsigned bit = leaf_bit(st, addr) + 1;
+    for (; leaf; leaf = leaf->next, bit = 0) {
+        bit = bit_next(leaf->starts, bit);
+        if (bit < BUMP_WORDS * 64)
+            return leaf->base + ((uint64_t)bit << st->unit_log2) - addr;
+    }
+    return end - addr;
+}
+
+/* Does a live block begin here? */
+static inline bool bump_is_live(const struct bump *st, tp_addr addr)
+{
+    const struct bump_leaf *leaf = leaf_find(st, addr);
+    if (!leaf || addr & ((UINT64_C(1) << st->unit_log2) - 1))
+        return false;
+    return bit_get(leaf->starts, leaf_bit(st, addr)) && !bit_get(leaf->freed, leaf_bit(st, addr));
+}
+
+#endif

@@ -1,0 +1,572 @@
+/* The strategy `lru`: a cache of exact layouts with a limit on how many it keeps.
+ *
+ *     alloc(4096, 16):  the newest free block of the key (4096, 16), else the source
+ *     free:             on the stack of its key, which becomes the most recent one;
+ *                       over a limit, the least recent key gives its oldest block back
+ *
+ * A buffer cache as frameworks have: a program that asks for the same shapes again and again never
+ * meets the source, and one whose shapes vary by a byte always does, unless `round` merges them.
+ * Every block is a range of the source, whole pages, and so has no neighbour to merge with.
+ * References are counted; with several streams a block goes to another stream only when its fences
+ * have passed.
+ *
+ * Known weaknesses: an object of 64 bytes holds a page. A limit smaller than what a program cycles
+ * through makes every call a source call. With several streams, the free blocks of a key are
+ * looked through from the newest on until one may be used; where that took long there is an index
+ * (lru_index.h), which costs every call more. Where fences pass in no order (a real device), a miss
+ * asks each stream with work pending how far it is. */
+#include "alloc/strategies/lru/lru_check.h"
+
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define OUT_OF_LINE static __attribute__((noinline))
+
+struct lru_opts {
+    uint64_t capacity_layouts, capacity_bytes, capacity_blocks;
+    uint32_t round; /* enum lru_round */
+};
+
+static const char *const round_words[] = {"none", "512", "pow2", "eighth", NULL};
+
+static const struct tp_opt lru_rows[] = {
+    {.name = "capacity_layouts",
+     .type = TP_OPT_UINT,
+     .offset = offsetof(struct lru_opts, capacity_layouts),
+     .def = "100",
+     .arg = "N",
+     .help = "sizes and alignments with free blocks, 0 = no limit"},
+    {.name = "capacity_bytes",
+     .type = TP_OPT_SIZE,
+     .offset = offsetof(struct lru_opts, capacity_bytes),
+     .def = "0",
+     .arg = "SIZE",
+     .help = "bytes of free blocks, 0 = no limit"},
+    {.name = "capacity_blocks",
+     .type = TP_OPT_UINT,
+     .offset = offsetof(struct lru_opts, capacity_blocks),
+     .def = "0",
+     .arg = "N",
+     .help = "free blocks, 0 = no limit"},
+    {.name = "round",
+     .type = TP_OPT_CHOICE,
+     .offset = offsetof(struct lru_opts, round),
+     .def = "none",
+     .choices = round_words,
+     .arg = "HOW",
+     .help = "sizes that share their blocks\nnone: only equal ones\n512: up to a multiple of 512\n"
+             "pow2: up to a power of two\neighth: up to one of 8 steps a doubling"},
+    {.name = NULL}};
+
+static void *map_get(void *ctx, size_t size)
+{
+    return tp_meta_get(ctx, size);
+}
+static void map_put(void *ctx, void *p, size_t size)
+{
+    tp_meta_put(ctx, p, size);
+}
+
+static uint64_t limit_of(uint64_t option)
+{
+    return option ? option : UINT64_MAX;
+}
+
+static int lru_init(void *state, const struct tp_env *env, const void *options, struct tp_err *err)
+{
+    struct lru *st = state;
+    const struct lru_opts *opts = options;
+    if (env->source->page < 2)
+        return tp_fail(err, TP_EUSAGE, "strategy 'lru' needs a source with pages");
+    st->env = env;
+    st->several = env->streams > 1;
+    st->shared = st->several || env->concurrent;
+    st->max_keys = limit_of(opts->capacity_layouts);
+    st->max_bytes = limit_of(opts->capacity_bytes);
+    st->max_blocks = limit_of(opts->capacity_blocks);
+    st->round = opts->round;
+    st->head.newer = st->head.older = &st->head;
+    for (size_t i = 0; i < sizeof st->near / sizeof st->near[0]; i++)
+        st->near[i].key = &st->nobody;
+    st->last = &st->nothing;
+    /* the maps only pass this on to tp_meta_get, which takes it as const */
+    tp_addr_map_init(&st->blocks, map_get, map_put, (void *)(uintptr_t)env);
+    tp_addr_map_init(&st->keys, map_get, map_put, (void *)(uintptr_t)env);
+    tp_lock_init(&st->lock, env->concurrent);
+    return TP_OK;
+}
+
+/* Puts every block, live ones once nothing works on them; what the source refuses is tried once
+ * more when everything else is gone. */
+static void put_all(struct lru *st)
+{
+    struct lru_cursor c = {st->oldest_slab, 0};
+    for (struct lru_node *n; (n = node_next(&c));) {
+        if (n->refs && n->work)
+            work_record(st->env->source, n->work, n->work->stream);
+        if (n->key && !node_put(st, n))
+            n->addr = 0;
+    }
+    c = (struct lru_cursor){st->oldest_slab, 0};
+    for (struct lru_node *n; (n = node_next(&c));)
+        node_put(st, n);
+}
+
+static void lru_fini(void *state)
+{
+    struct lru *st = state;
+    const struct tp_env *env = st->env;
+    index_drop(st);
+    put_all(st);
+    for (struct lru_slab *slab = st->oldest_slab, *next; slab; slab = next) {
+        next = slab->next;
+        for (uint32_t i = 0; slab->works && i < slab->count; i++)
+            work_fini(env, &slab->works[i]);
+        tp_meta_put(env, slab->works, slab->count * sizeof *slab->works);
+        tp_meta_put(env, slab, slab->bytes);
+    }
+    const struct tp_addr_entry *e;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&st->keys, &at));)
+        tp_meta_put(env, (struct lru_key *)(uintptr_t)e->value, sizeof(struct lru_key));
+    tp_addr_map_fini(&st->keys);
+    tp_addr_map_fini(&st->blocks);
+    tp_lock_fini(&st->lock);
+}
+
+/* ---- alloc ---- */
+
+static bool request_is_sound(const struct tp_req *rq)
+{
+    return rq->size && rq->align && !(rq->align & (rq->align - 1));
+}
+
+static inline void hand_out(struct lru_node *node, const struct tp_req *rq, struct tp_block *out)
+{
+    node->refs = 1;
+    node->size = rq->size;
+    *out = (struct tp_block){node->addr, node->bytes};
+}
+
+/* The same, where there may be an index. */
+static inline void hand_out_known(struct lru *st, struct lru_node *node, const struct tp_req *rq,
+                                  struct tp_block *out)
+{
+    hand_out(node, rq, out);
+    if (UNLIKELY(st->index != NULL))
+        index_live(st, node);
+}
+
+/* The newest free block of a key that the stream may have; NULL if there is none. */
+static struct lru_node *find_allowed(struct lru *st, const struct lru_key *key, uint16_t stream)
+{
+    uint64_t looks = 0;
+    struct lru_node *n = key->top;
+    if (UNLIKELY(st->index != NULL))
+        return index_find(st, key, stream);
+    for (; n && st->several; n = n->below) {
+        looks += 1 + n->work->count;
+        if (work_allows(st->env->source, n->work, stream))
+            break;
+    }
+    if (UNLIKELY(looks > LRU_LOOK))
+        index_make(st);
+    return n;
+}
+
+static struct lru_node *take_allowed(struct lru *st, struct lru_key *key, uint16_t stream)
+{
+    struct lru_node *n = find_allowed(st, key, stream);
+    if (!n)
+        return NULL;
+    stack_remove(st, key, n);
+    if (UNLIKELY(st->index != NULL))
+        index_gone(st, n);
+    key_touch(st, key);
+    if (n->work)
+        work_start(n->work, stream);
+    return n;
+}
+
+/* A block that the source gives. The key counts it already. */
+static int take_fresh(struct lru *st, struct lru_key *key, uint16_t stream, struct lru_node **out)
+{
+    uint64_t bytes = page_size(st, key->size);
+    tp_addr addr = 0;
+    int rc = node_reserve(st);
+    if (!rc)
+        rc = get_bytes(st, bytes, key->align, &addr);
+    if (!rc)
+        *out = node_take(st, key, addr, bytes, stream);
+    return rc;
+}
+
+OUT_OF_LINE int alloc_slow(struct lru *st, const struct tp_req *rq, struct tp_block *out)
+{
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    if (rq->size > LRU_MAX_BYTES)
+        return TP_EOOM;
+    struct lru_key *key = key_acquire(st, round_size(st, rq->size), rq->align);
+    if (!key)
+        return TP_ENOMEM;
+    int rc = TP_OK;
+    struct lru_node *node = take_allowed(st, key, rq->stream);
+    if (node)
+        key->blocks--; /* it counts already */
+    else
+        rc = take_fresh(st, key, rq->stream, &node);
+    if (rc) {
+        key_release(st, key);
+        return rc;
+    }
+    *near_of(st, rq->size) = (struct lru_near){rq->size, rq->align, key};
+    hand_out_known(st, node, rq, out);
+    return TP_OK;
+}
+
+/* With several threads, streams, or both. */
+OUT_OF_LINE int alloc_shared(struct lru *st, const struct tp_req *rq, struct tp_block *out)
+{
+    tp_lock_take(&st->lock);
+    const struct lru_near *near = near_of(st, rq->size);
+    struct lru_node *node = NULL;
+    int rc = TP_OK;
+    if (near->size == rq->size && near->align == rq->align)
+        node = take_allowed(st, near->key, rq->stream);
+    if (node)
+        hand_out_known(st, node, rq, out);
+    else
+        rc = alloc_slow(st, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int lru_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
+{
+    (void)thread;
+    struct lru *st = state;
+    if (UNLIKELY(st->shared))
+        return alloc_shared(st, rq, out);
+    const struct lru_near *near = near_of(st, rq->size);
+    struct lru_key *key = near->key;
+    struct lru_node *node = key->top;
+    if (UNLIKELY(near->size != rq->size || near->align != rq->align || !node))
+        return alloc_slow(st, rq, out);
+    stack_pop(st, key, node);
+    key_touch(st, key);
+    hand_out(node, rq, out);
+    st->last = node;
+    return TP_OK;
+}
+
+/* ---- free ---- */
+
+static inline struct lru_node *find_live(const struct lru *st, tp_addr addr)
+{
+    struct lru_node *node = node_find(st, addr);
+    return LIKELY(node && node->refs) ? node : NULL;
+}
+
+static inline bool is_over(const struct lru *st)
+{
+    return st->cached_bytes > st->max_bytes || st->cached_keys > st->max_keys ||
+           st->cached_blocks > st->max_blocks;
+}
+
+OUT_OF_LINE int shrink(struct lru *st)
+{
+    while (is_over(st))
+        evict_one(st);
+    return TP_OK;
+}
+
+/* One reference less, whose user worked on `stream`. Needs no memory. */
+static int drop_reference(struct lru *st, struct lru_node *node, uint16_t stream)
+{
+    if (st->several && node->refs > 1)
+        work_add(node->work, stream);
+    else if (st->several)
+        work_record(st->env->source, node->work, stream);
+    if (--node->refs)
+        return TP_OK;
+    if (UNLIKELY(st->index != NULL))
+        index_dead(st, node);
+    stack_push(st, node->key, node);
+    if (UNLIKELY(st->index != NULL))
+        index_free(st, node);
+    return shrink(st);
+}
+
+static inline bool is_request_of(const struct lru_node *node, const struct tp_req *rq)
+{
+    return node->size == rq->size && node->key->align == rq->align;
+}
+
+/* With several threads, streams or references, or wrong. */
+OUT_OF_LINE int free_slow(struct lru *st, tp_addr addr, const struct tp_req *rq)
+{
+    int rc = TP_EINVAL;
+    tp_lock_take(&st->lock);
+    struct lru_node *node = find_live(st, addr);
+    if (node && is_request_of(node, rq))
+        rc = drop_reference(st, node, rq->stream);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+/* A block that is freed next after it was handed out needs no look-up. The node says whether it
+ * holds this address still, and is readable in any case: slabs stay. */
+static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
+{
+    (void)thread;
+    struct lru *st = state;
+    if (UNLIKELY(st->shared))
+        return free_slow(st, addr, rq);
+    struct lru_node *node = st->last;
+    if (node->addr != addr) {
+        node = node_find(st, addr);
+        if (UNLIKELY(!node))
+            return TP_EINVAL;
+    }
+    if (UNLIKELY(node->refs != 1 || !is_request_of(node, rq)))
+        return free_slow(st, addr, rq);
+    node->refs = 0;
+    stack_push(st, node->key, node);
+    return LIKELY(!is_over(st)) ? TP_OK : shrink(st);
+}
+
+/* Nobody says on which stream: that of the allocation. */
+static int lru_release(void *state, void *thread, tp_addr addr)
+{
+    (void)thread;
+    struct lru *st = state;
+    tp_lock_take(&st->lock);
+    struct lru_node *node = find_live(st, addr);
+    if (node)
+        drop_reference(st, node, node->work ? node->work->stream : 0);
+    tp_lock_drop(&st->lock);
+    return node ? TP_OK : TP_EINVAL;
+}
+
+/* ---- retain, adopt, use, resize, move ---- */
+
+/* Every reference but the last may leave a stream behind, at a time when no memory may be needed.
+ */
+static int reserve_streams(const struct lru *st, const struct lru_node *node, uint64_t refs,
+                           uint64_t further)
+{
+    if (!st->several)
+        return TP_OK;
+    return work_reserve(st->env, node->work, node->work->count + further + (refs - 1));
+}
+
+static int lru_retain(void *state, void *thread, tp_addr addr)
+{
+    (void)thread;
+    struct lru *st = state;
+    int rc = TP_EINVAL;
+    tp_lock_take(&st->lock);
+    struct lru_node *node = find_live(st, addr);
+    if (node)
+        rc = reserve_streams(st, node, node->refs + 1, 0);
+    if (!rc)
+        node->refs++;
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int lru_use(void *state, void *thread, tp_addr addr, uint16_t stream)
+{
+    (void)thread;
+    struct lru *st = state;
+    int rc = TP_EINVAL;
+    tp_lock_take(&st->lock);
+    struct lru_node *node = find_live(st, addr);
+    if (node)
+        rc = reserve_streams(st, node, node->refs, 1);
+    if (!rc && st->several)
+        work_add(node->work, stream);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+/* The block may be smaller than the key of such a request makes them: then its key is a smaller
+ * one, which it can serve. */
+static int adopt(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+{
+    if (!request_is_sound(rq) || rq->size > LRU_MAX_BYTES || !addr || addr & (rq->align - 1) ||
+        addr & (st->env->source->page - 1) || node_find(st, addr))
+        return TP_EINVAL;
+    uint64_t bytes = page_size(st, rq->size), size = round_size(st, rq->size);
+    struct lru_key *key = key_acquire(st, size <= bytes ? size : round_down(st, bytes), rq->align);
+    if (!key)
+        return TP_ENOMEM;
+    int rc = node_reserve(st);
+    if (rc) {
+        key_release(st, key);
+        return rc;
+    }
+    struct lru_node *node = node_take(st, key, addr, bytes, rq->stream);
+    hand_out_known(st, node, rq, out);
+    return TP_OK;
+}
+
+static int lru_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                     struct tp_block *out)
+{
+    (void)thread;
+    struct lru *st = state;
+    tp_lock_take(&st->lock);
+    int rc = adopt(st, addr, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+static int resize(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+{
+    struct lru_node *node = find_live(st, addr);
+    if (!node || !request_is_sound(rq))
+        return TP_EINVAL;
+    if (rq->size > node->bytes || rq->align != node->key->align ||
+        round_size(st, rq->size) != node->key->size)
+        return TP_EUNSUP;
+    node->size = rq->size;
+    *out = (struct tp_block){addr, node->bytes};
+    return TP_OK;
+}
+
+static int lru_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                      struct tp_block *out)
+{
+    (void)thread;
+    struct lru *st = state;
+    tp_lock_take(&st->lock);
+    int rc = resize(st, addr, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+/* A new block takes over the references of an old one: only the cache knows how many there are.
+ * With a single one the caller does as well by an alloc and a free. */
+static int move(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
+{
+    struct lru_node *old = find_live(st, addr);
+    if (!old || !request_is_sound(rq))
+        return TP_EINVAL;
+    if (old->refs == 1)
+        return TP_EUNSUP;
+    int rc = alloc_slow(st, rq, out);
+    if (rc)
+        return rc;
+    struct lru_node *node = node_find(st, out->addr);
+    rc = reserve_streams(st, node, old->refs, 0);
+    if (rc) {
+        drop_reference(st, node, rq->stream);
+        return rc;
+    }
+    void *to = tp_src_host(st->env->source, out->addr), *from = tp_src_host(st->env->source, addr);
+    if (to && from)
+        memcpy(to, from, old->size < rq->size ? old->size : rq->size);
+    node->refs = old->refs;
+    old->refs = 1;
+    return drop_reference(st, old, rq->stream);
+}
+
+static int lru_move(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
+                    struct tp_block *out)
+{
+    (void)thread;
+    struct lru *st = state;
+    tp_lock_take(&st->lock);
+    int rc = move(st, addr, rq, out);
+    tp_lock_drop(&st->lock);
+    return rc;
+}
+
+/* ---- reset, trim, usable ---- */
+
+static void free_wholly(struct lru *st, struct lru_node *node)
+{
+    node->refs = 1;
+    drop_reference(st, node, node->work ? node->work->stream : 0);
+}
+
+/* Every live block is freed, oldest node first, on the stream of its allocation. */
+static int lru_reset(void *state)
+{
+    struct lru *st = state;
+    uint64_t looks = 0, freed = 0;
+    while (st->index && st->index->live)
+        free_wholly(st, mark_at(tp_tree_first(st->index->live))->node);
+    struct lru_cursor c = {st->index ? NULL : st->oldest_slab, 0};
+    for (struct lru_node *n; (n = node_next(&c)); looks++) {
+        TP_STEP();
+        if (n->refs) {
+            free_wholly(st, n);
+            freed++;
+        }
+    }
+    if (looks > LRU_LOOK * (1 + freed))
+        index_make(st);
+    return TP_OK;
+}
+
+/* Fences have passed that are not looked for anywhere else. */
+static int lru_sync(void *state, void *thread, uint16_t stream)
+{
+    (void)thread;
+    struct lru *st = state;
+    if (st->index && st->several)
+        index_synced(st, stream);
+    return TP_OK;
+}
+
+static int lru_trim(void *state, uint64_t keep)
+{
+    struct lru *st = state;
+    retry_refused(st);
+    while (st->cached_bytes > keep)
+        evict_one(st);
+    return TP_OK;
+}
+
+static uint64_t lru_usable(void *state, tp_addr addr)
+{
+    const struct lru_node *node = find_live(state, addr);
+    return node ? node->bytes : 0;
+}
+
+static void lru_stats(void *state, struct tp_stats *out)
+{
+    const struct lru *st = state;
+    *out = (struct tp_stats){.carved_bytes = st->carved, .peak_carved_bytes = st->peak_carved};
+}
+
+const struct tp_strategy tp_strategy_lru = {
+    .name = "lru",
+    .summary = "exact-size cache",
+    .resembles = "a framework's buffer cache",
+    .to_use = "a model; a cache of buffers by shape in front of cudaMalloc or mmap, as frameworks\n"
+              "and inference servers keep, does this; it pays where the same shapes come again",
+    .group = TP_GROUP_POLICY,
+    .caps = TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS,
+    .state_size = sizeof(struct lru),
+    .opts_size = sizeof(struct lru_opts),
+    .options = lru_rows,
+    .init = lru_init,
+    .fini = lru_fini,
+    .alloc = lru_alloc,
+    .free = lru_free,
+    .resize = lru_resize,
+    .move = lru_move,
+    .retain = lru_retain,
+    .release = lru_release,
+    .adopt = lru_adopt,
+    .use = lru_use,
+    .sync = lru_sync,
+    .reset = lru_reset,
+    .trim = lru_trim,
+    .usable = lru_usable,
+    .stats = lru_stats,
+    .walk = lru_walk,
+    .check = lru_check,
+};

@@ -1,0 +1,172 @@
+/* What `lru` says of itself: the walk, and the invariants that every test checks. */
+#ifndef TP_LRU_CHECK_H
+#define TP_LRU_CHECK_H
+
+#include "alloc/strategies/lru/lru_nodes.h"
+
+/* All nodes in use, in the order of slabs: `for (struct lru_cursor c = {st->oldest_slab, 0}; ...)`.
+ */
+struct lru_cursor {
+    const struct lru_slab *slab;
+    uint32_t index;
+};
+
+static inline struct lru_node *node_next(struct lru_cursor *c)
+{
+    for (; c->slab; c->slab = c->slab->next, c->index = 0)
+        while (c->index < c->slab->count) {
+            struct lru_node *node = &c->slab->nodes[c->index++];
+            if (node->addr)
+                return node;
+        }
+    return NULL;
+}
+
+static inline int lru_walk(void *state, tp_walk_fn *fn, void *ctx)
+{
+    const struct lru *st = state;
+    struct lru_cursor c = {st->oldest_slab, 0};
+    for (const struct lru_node *n; (n = node_next(&c));) {
+        enum tp_walk_kind kind = n->key ? TP_WALK_CACHED : TP_WALK_DEAD;
+        fn(ctx, n->refs ? TP_WALK_LIVE : kind, n->addr, n->bytes);
+    }
+    return TP_OK;
+}
+
+/* What is counted on the way. */
+struct lru_sums {
+    uint64_t nodes, bytes, free_nodes; /* free: cached */
+    uint64_t refused, keyed;           /* keyed: of the nodes, those with a key */
+    uint64_t keys, stacks;             /* stacks: keys with a free block */
+    uint64_t stacked, stacked_bytes;
+};
+
+static inline const char *check_nodes(const struct lru *st, struct lru_sums *sums)
+{
+    struct lru_cursor c = {st->oldest_slab, 0};
+    for (const struct lru_node *n; (n = node_next(&c)); sums->nodes++) {
+        sums->bytes += n->bytes;
+        sums->free_nodes += !n->refs && n->key;
+        sums->keyed += n->key != NULL;
+        sums->refused += !n->refs && !n->key;
+        if (node_find(st, n->addr) != n)
+            return "a block is in the table";
+        if (n->refs && (!n->key || !n->size || n->size > n->bytes))
+            return "a live block has a key and fits";
+        if (n->key && (n->key->size > n->bytes || n->addr & (n->key->align - 1)))
+            return "a block can serve its key";
+        if (!n->work != !st->several)
+            return "fences are kept where there are several streams";
+    }
+    for (const struct lru_node *n = st->refused; n; n = n->below) {
+        if (n->refs || n->key || !sums->refused)
+            return "refused blocks are listed";
+        sums->refused--;
+    }
+    return sums->refused ? "refused blocks are listed" : NULL;
+}
+
+static inline const char *check_stack(const struct lru_key *key, struct lru_sums *sums)
+{
+    const struct lru_node *above = NULL;
+    for (const struct lru_node *n = key->top; n; above = n, n = n->below) {
+        if (n->refs || n->key != key)
+            return "what is in a stack is free and of its key";
+        if (above && n->above != above)
+            return "a stack is linked both ways";
+        if (++sums->stacked > sums->free_nodes)
+            return "free blocks are in one stack each";
+        sums->stacked_bytes += n->bytes;
+    }
+    sums->stacks += key->top != NULL;
+    return key->top && key->bottom != above ? "the oldest block is at the bottom" : NULL;
+}
+
+static inline const char *check_keys(const struct lru *st, struct lru_sums *sums)
+{
+    const char *broken = NULL;
+    uint64_t stacks = 0, blocks = 0;
+    const struct tp_addr_entry *e;
+    for (uint64_t at = 0; !broken && (e = tp_addr_map_next(&st->keys, &at));) {
+        const struct lru_key *key = (const struct lru_key *)(uintptr_t)e->value;
+        if (!key->blocks || e->key != key_name(key->size, key->align))
+            broken = "a key has blocks and is found by its name";
+        if (!broken && key->top && key->newer == key)
+            broken = "a key with free blocks is in the order of use";
+        if (!broken)
+            broken = check_stack(key, sums);
+        blocks += key->blocks;
+    }
+    for (const struct lru_key *k = st->head.older; !broken && k != &st->head; k = k->older) {
+        stacks += k->top != NULL;
+        if (k->older->newer != k || ++sums->keys > st->keys.count)
+            broken = "the order of use is a circle";
+    }
+    if (!broken && blocks != sums->keyed)
+        broken = "the blocks of a key are counted";
+    return !broken && stacks != sums->stacks ? "keys are in the order of use once" : broken;
+}
+
+static inline uint64_t index_count(const struct tp_tree_node *n)
+{
+    return n ? 1 + index_count(n->low) + index_count(n->high) : 0;
+}
+
+/* NULL, or what is wrong with the index of so many live and free nodes. */
+static inline const char *index_fault(const struct lru *st, uint64_t live, uint64_t free_nodes)
+{
+    const struct lru_index *ix = st->index;
+    struct lru_cursor c = {st->oldest_slab, 0};
+    if (!ix)
+        return NULL;
+    if (index_count(ix->live) != live || index_count(ix->free) != free_nodes)
+        return "the index counts live and free blocks";
+    for (const struct lru_node *n; (n = node_next(&c));) {
+        const struct lru_mark *m = mark_of(ix, n);
+        if (m->node != n || m->place.number != (n->refs || n->key))
+            return "a block is in the index";
+        if (n->key && !n->refs &&
+            (m->group != group_of(m) || m->key != key_name(n->key->size, n->key->align)))
+            return "a free block is in its group";
+    }
+    return NULL;
+}
+
+static inline const char *check_near(const struct lru *st)
+{
+    for (size_t i = 0; i < sizeof st->near / sizeof st->near[0]; i++) {
+        const struct lru_near *near = &st->near[i];
+        if (near->key == &st->nobody)
+            continue;
+        const uint64_t *found =
+            tp_addr_map_find(&st->keys, key_name(round_size(st, near->size), near->align));
+        if (!found || *found != (uintptr_t)near->key)
+            return "what was seen lately leads to its key";
+    }
+    return st->nobody.top ? "nobody has no blocks" : NULL;
+}
+
+static inline int lru_check(void *state, struct tp_err *err)
+{
+    const struct lru *st = state;
+    struct lru_sums sums = {0};
+    const char *broken = check_nodes(st, &sums);
+    if (!broken)
+        broken = check_keys(st, &sums);
+    if (!broken)
+        broken = check_near(st);
+    if (!broken)
+        broken = index_fault(st, sums.keyed - sums.free_nodes, sums.free_nodes);
+    if (!broken && (sums.nodes != st->blocks.count || sums.bytes != st->carved ||
+                    st->carved > st->peak_carved))
+        broken = "blocks and their bytes are counted";
+    if (!broken && (sums.stacked != sums.free_nodes || sums.stacked != st->cached_blocks ||
+                    sums.stacked_bytes != st->cached_bytes || sums.stacks != st->cached_keys))
+        broken = "cached blocks, bytes and keys are counted";
+    if (!broken && (st->cached_blocks > st->max_blocks || st->cached_bytes > st->max_bytes ||
+                    st->cached_keys > st->max_keys))
+        broken = "no limit is exceeded";
+    return broken ? tp_fail(err, TP_EBROKEN, "strategy 'lru' broke a rule: %s", broken) : TP_OK;
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* The state of `lru`: keys in the order of their use, the blocks of each, and giving back.
+ *
+ *     newest                                oldest
+ *     [4096,16] <-> [64,16] <-> [70000,256] <-> (head)        keys, a circle
+ *         |            |            |
+ *        top          top          top                        free blocks, newest first
+ *         |                         |
+ *       below                    bottom
+ *
+ * A block has one node for as long as it is held, live or cached, so that a hit neither takes nor
+ * gives bookkeeping memory, and a free finds block and key with one look-up. A key without free
+ * blocks stays where it is in the circle until an eviction meets it there; a key without any block
+ * is gone. Nodes come from slabs, and whatever visits all of them goes by slab, not by address. */
+#ifndef TP_LRU_CORE_H
+#define TP_LRU_CORE_H
+
+#include "alloc/base/addr_map.h"
+#include "alloc/base/lock.h"
+#include "alloc/strategies/lru/lru_streams.h"
+
+#define LRU_MAX_BYTES  (UINT64_C(1) << 56)
+#define LRU_NEAR_LOG2  6u
+#define LRU_FIRST_SLAB 16u /* nodes; each next slab doubles ... */
+#define LRU_LAST_SLAB  1024u
+
+enum lru_round { LRU_ROUND_NONE, LRU_ROUND_512, LRU_ROUND_POW2, LRU_ROUND_EIGHTH };
+
+struct lru_node;
+
+struct lru_key {
+    struct lru_node *top, *bottom; /* newest and oldest free block; bottom: valid if there is top */
+    struct lru_key *newer, *older; /* the circle; to itself when not in it */
+    uint64_t size, align;          /* bytes; size as rounded by the option */
+    uint64_t blocks;               /* nodes that point here, live and free */
+};
+
+/* A block. Live: refs > 0. Cached: no refs, and a key. Refused: neither; the source kept it. */
+struct lru_node {
+    tp_addr addr;   /* 0: the node is free */
+    uint64_t bytes; /* granted: whole pages */
+    uint64_t refs;
+    uint64_t size; /* as asked for, while live */
+    struct lru_key *key;
+    struct lru_node *below, *above; /* in the stack; `above` of the top is not valid */
+    struct lru_work *work;          /* NULL with one stream */
+};
+static_assert(sizeof(struct lru_node) == 64, "one cache line");
+
+struct lru_slab {
+    struct lru_slab *next; /* in order of getting */
+    size_t bytes;
+    struct lru_node *nodes;
+    struct lru_work *works; /* as many, or NULL */
+    uint32_t count;
+};
+
+/* The key of a request seen lately. */
+struct lru_near {
+    uint64_t size, align;
+    struct lru_key *key; /* never NULL */
+};
+
+/* The hot members come first. */
+struct lru {
+    bool shared;           /* by threads, streams or an index: the fast paths are for none */
+    bool several;          /* streams */
+    uint32_t round;        /* enum lru_round */
+    struct lru_node *last; /* handed out by the fast path; never NULL */
+    uint64_t cached_bytes, cached_blocks, cached_keys;
+    uint64_t max_bytes, max_blocks, max_keys; /* UINT64_MAX: no limit */
+    struct lru_key head;                      /* of the circle; `older` is the newest key */
+    struct tp_addr_map blocks;                /* address -> struct lru_node * */
+    struct lru_near near[1u << LRU_NEAR_LOG2];
+    struct lru_key nobody;   /* where `near` points to when it knows none: a key without blocks */
+    struct lru_node nothing; /* where `last` points to at first: no block */
+    struct tp_lock lock;
+    const struct tp_env *env;
+    struct tp_addr_map keys; /* key_name -> struct lru_key * */
+    struct lru_slab *oldest_slab, *newest_slab;
+    struct lru_node *spare;   /* free nodes */
+    struct lru_node *refused; /* by `below` */
+    uint64_t carved, peak_carved;
+    struct lru_index *index; /* NULL: until looking at blocks one by one took long */
+};
+
+/* ---- keys ---- */
+
+static inline uint64_t key_name(uint64_t size, uint64_t align)
+{
+    return size << 6 | (uint64_t)__builtin_ctzll(align);
+}
+
+/* Below this no rounding takes place by eighths. */
+static inline uint64_t step_of(enum lru_round round, uint64_t size)
+{
+    uint64_t power = UINT64_C(1) << (63 - __builtin_clzll(size));
+    if (round == LRU_ROUND_512)
+        return 512;
+    if (round == LRU_ROUND_POW2)
+        return power;
+    return round == LRU_ROUND_EIGHTH && power > 8 ? power / 8 : 1;
+}
+
+static inline uint64_t round_size(const struct lru *st, uint64_t size)
+{
+    uint64_t step = step_of(st->round, size);
+    return (size + step - 1) & ~(step - 1);
+}
+
+static inline uint64_t page_size(const struct lru *st, uint64_t size)
+{
+    uint64_t page = st->env->source->page;
+    return (size + page - 1) & ~(page - 1);
+}
+
+/* The largest key that a block of this size can serve. */
+static inline uint64_t round_down(const struct lru *st, uint64_t bytes)
+{
+    uint64_t down = bytes & ~(step_of(st->round, bytes) - 1);
+    return down ? down : bytes;
+}
+
+/* The cheapest hash that tells 64 from 4096 from 4097. */
+static inline struct lru_near *near_of(struct lru *st, uint64_t size)
+{
+    return &st->near[size * UINT64_C(0x9E3779B97F4A7C15) >> (64 - LRU_NEAR_LOG2)];
+}
+
+static inline void key_unlink(struct lru_key *key)
+{
+    key->newer->older = key->older;
+    key->older->newer = key->newer;
+    key->newer = key->older = key;
+}
+
+static inline void key_touch(struct lru *st, struct lru_key *key)
+{
+    if (st->head.older == key)
+        return;
+    key_unlink(key);
+    key->newer = &st->head;
+    key->older = st->head.older;
+    key->older->newer = key;
+    st->head.older = key;
+}
+
+/* The key, made if it is not there; it has one block more, which the caller is about to get or has
+ * to take back with key_release. NULL when memory is exhausted. */
+static inline struct lru_key *key_acquire(struct lru *st, uint64_t size, uint64_t align)
+{
+    const uint64_t *found = tp_addr_map_find(&st->keys, key_name(size, align));
+    struct lru_key *key = found ? (struct lru_key *)(uintptr_t)*found : NULL;
+    if (!key) {
+        key = tp_meta_get(st->env, sizeof *key);
+        if (!key)
+            return NULL;
+        *key = (struct lru_key){.newer = key, .older = key, .size = size, .align = align};
+        if (tp_addr_map_insert(&st->keys, key_name(size, align), (uintptr_t)key)) {
+            tp_meta_put(st->env, key, sizeof *key);
+            return NULL;
+        }
+    }
+    key->blocks++;
+    return key;
+}
+
+/* One block less; the last one takes the key with it. */
+static inline void key_release(struct lru *st, struct lru_key *key)
+{
+    assert(key->blocks > 0);
+    if (--key->blocks)
+        return;
+    assert(!key->top);
+    for (size_t i = 0; i < sizeof st->near / sizeof st->near[0]; i++)
+        if (st->near[i].key == key)
+            st->near[i] = (struct lru_near){.key = &st->nobody};
+    key_unlink(key);
+    tp_addr_map_remove(&st->keys, key_name(key->size, key->align), NULL);
+    tp_meta_put(st->env, key, sizeof *key);
+}
+
+/* ---- the stack of a key ---- */
+
+static inline void stack_push(struct lru *st, struct lru_key *key, struct lru_node *node)
+{
+    struct lru_node *top = key->top;
+    node->below = top;
+    *(top ? &top->above : &key->bottom) = node;
+    key->top = node;
+    st->cached_keys += !top;
+    st->cached_blocks++;
+    st->cached_bytes += node->bytes;
+    key_touch(st, key);
+}
+
+static inline void stack_count_out(struct lru *st, const struct lru_key *key,
+                                   const struct lru_node *node)
+{
+    st->cached_keys -= !key->top;
+    st->cached_blocks--;
+    st->cached_bytes -= node->bytes;
+}
+
+static inline void stack_pop(struct lru *st, struct lru_key *key, struct lru_node *node)
+{
+    assert(key->top == node);
+    key->top = node->below;
+    stack_count_out(st, key, node);
+}
+
+/* Takes out any block of the stack. */
+static inline void stack_remove(struct lru *st, struct lru_key *key, struct lru_node *node)
+{
+    if (node == key->top) {
+        stack_pop(st, key, node);
+        return;
+    }
+    node->above->below = node->below;
+    *(node == key->bottom ? &key->bottom : &node->below->above) = node->above;
+    stack_count_out(st, key, node);
+}
+
+#endif

@@ -1,0 +1,420 @@
+/* Who is live, and which free block of a key a stream may have: what `lru` asks where looking at
+ * its blocks one by one takes long.
+ *
+ *     free    by key, then by what their fences leave    [key, all streams, age] ... newest
+ *                                                        [key, stream 3,    age] ... newest
+ *                                                        [key, none,        age]
+ *     live    by number: the order of nodes in their slabs
+ *     fences  of each stream and of all, in the order of recording
+ *
+ * A free block may be had by every stream when no fence is pending on it, by one when all that are
+ * pending are on that stream. The newest that a stream may have is the last of one of two groups.
+ * Fences of one stream pass in order, and where all streams' do (TP_SRC_ORDERED) the first of all
+ * tells whether any has passed, but for those of streams that `sync` named, which are looked at
+ * then. So each fence is met once.
+ *
+ * There is none of it until a call has looked at more than LRU_LOOK blocks or fences in vain. From
+ * then on the fast paths are not taken. Without memory there is none again: nothing is decided by
+ * it that looking at all would decide otherwise. */
+#ifndef TP_LRU_INDEX_H
+#define TP_LRU_INDEX_H
+
+#include "alloc/base/tree.h"
+#include "alloc/strategies/common/record_slab.h"
+#include "alloc/strategies/lru/lru_core.h"
+
+#include <stdlib.h>
+
+#define LRU_LOOK 64u
+
+#define LRU_FOR_ALL  UINT64_C(0) /* groups; of a stream: its number + 1 */
+#define LRU_FOR_NONE UINT64_MAX
+
+#define INDEX_RARE static __attribute__((noinline, unused))
+
+struct lru_link {
+    struct lru_link *before, *behind; /* a circle */
+};
+
+#define LRU_LINKED(type, member, link) ((type *)(void *)((char *)(link)-offsetof(type, member)))
+
+/* Of every node. */
+struct lru_mark {
+    struct tp_tree_node place; /* in `live` or `free`; number: is it in one? */
+    struct lru_node *node;
+    uint64_t number;
+    uint64_t key, group, age; /* free: key_name, who may have it, which free it was */
+    struct lru_link fences;   /* free: pending ones */
+};
+
+struct lru_fence {
+    struct tp_fence fence;
+    struct lru_mark *mark;
+    struct lru_link of_mark, of_stream, of_all;
+};
+
+struct lru_lane {
+    struct lru_link fences;
+    struct lru_link busy; /* in the list of lanes with fences */
+};
+
+struct lru_index {
+    struct tp_tree_node *live, *free;
+    struct tp_addr_map marks; /* struct lru_node * -> struct lru_mark * */
+    struct slab mark_records, fence_records;
+    struct lru_lane *lanes;    /* by stream; NULL with one */
+    struct lru_link busy, all; /* lanes with fences; fences */
+    uint64_t numbers, age;     /* given last */
+};
+
+/* ---- links ---- */
+
+static inline void link_init(struct lru_link *l)
+{
+    l->before = l->behind = l;
+}
+
+static inline void link_last(struct lru_link *head, struct lru_link *l)
+{
+    l->before = head->before;
+    l->behind = head;
+    head->before->behind = l;
+    head->before = l;
+}
+
+static inline void link_out(struct lru_link *l)
+{
+    l->before->behind = l->behind;
+    l->behind->before = l->before;
+    link_init(l);
+}
+
+/* NULL: the list is empty. */
+static inline struct lru_link *link_first(const struct lru_link *head)
+{
+    return head->behind == head ? NULL : head->behind;
+}
+
+/* ---- trees ---- */
+
+static inline struct lru_mark *mark_at(const struct tp_tree_node *n)
+{
+    return TP_TREE_ITEM(struct lru_mark, place, n);
+}
+
+static inline bool live_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return mark_at(a)->number < mark_at(b)->number;
+}
+
+static inline bool free_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    const struct lru_mark *x = mark_at(a), *y = mark_at(b);
+    if (x->key != y->key)
+        return x->key < y->key;
+    return x->group != y->group ? x->group < y->group : x->age < y->age;
+}
+
+static inline struct lru_mark *mark_of(const struct lru_index *ix, const struct lru_node *node)
+{
+    return (struct lru_mark *)(uintptr_t)*tp_addr_map_find(&ix->marks, (uintptr_t)node);
+}
+
+/* The newest of a group; NULL: it has none. */
+static inline struct lru_mark *index_newest(const struct lru_index *ix, uint64_t key,
+                                            uint64_t group)
+{
+    const struct lru_mark last = {.key = key, .group = group, .age = UINT64_MAX};
+    struct lru_mark *best = NULL;
+    for (struct tp_tree_node *at = ix->free; at;) {
+        bool before = free_less(at, &last.place);
+        TP_STEP();
+        best = before ? mark_at(at) : best;
+        at = before ? at->high : at->low;
+    }
+    return best && best->key == key && best->group == group ? best : NULL;
+}
+
+/* ---- life ---- */
+
+static void *index_map_get(void *ctx, size_t size)
+{
+    return tp_meta_get(ctx, size);
+}
+
+static void index_map_put(void *ctx, void *p, size_t size)
+{
+    tp_meta_put(ctx, p, size);
+}
+
+INDEX_RARE void index_drop(struct lru *st)
+{
+    struct lru_index *ix = st->index;
+    if (!ix)
+        return;
+    tp_addr_map_fini(&ix->marks);
+    slab_fini(&ix->mark_records);
+    slab_fini(&ix->fence_records);
+    tp_meta_put(st->env, ix->lanes, st->env->streams * sizeof *ix->lanes);
+    tp_meta_put(st->env, ix, sizeof *ix);
+    st->index = NULL;
+}
+
+/* The nodes of a new slab get their marks. */
+INDEX_RARE void index_slab(struct lru *st, const struct lru_slab *slab)
+{
+    struct lru_index *ix = st->index;
+    for (uint32_t i = 0; i < slab->count; i++) {
+        struct lru_mark *m = slab_take(&ix->mark_records);
+        if (!m || tp_addr_map_insert(&ix->marks, (uintptr_t)&slab->nodes[i], (uintptr_t)m)) {
+            index_drop(st);
+            return;
+        }
+        m->node = &slab->nodes[i];
+        m->number = ++ix->numbers;
+        link_init(&m->fences);
+    }
+}
+
+static inline struct lru_index *index_new(struct lru *st)
+{
+    const struct tp_env *env = st->env;
+    struct lru_index *ix = tp_meta_get(env, sizeof *ix);
+    struct lru_lane *lanes = NULL;
+    if (ix && st->several)
+        lanes = tp_meta_get(env, env->streams * sizeof *lanes);
+    if (!ix || (st->several && !lanes)) {
+        tp_meta_put(env, ix, sizeof *ix);
+        return NULL;
+    }
+    for (uint32_t i = 0; lanes && i < env->streams; i++) {
+        link_init(&lanes[i].fences);
+        link_init(&lanes[i].busy);
+    }
+    ix->lanes = lanes;
+    link_init(&ix->busy);
+    link_init(&ix->all);
+    slab_init(&ix->mark_records, env, sizeof(struct lru_mark));
+    slab_init(&ix->fence_records, env, sizeof(struct lru_fence));
+    /* the map only passes this on to tp_meta_get, which takes it as const */
+    tp_addr_map_init(&ix->marks, index_map_get, index_map_put, (void *)(uintptr_t)env);
+    return ix;
+}
+
+/* ---- fences ---- */
+
+static inline void fence_link(struct lru_index *ix, struct lru_fence *f)
+{
+    struct lru_lane *lane = &ix->lanes[f->fence.stream];
+    if (!link_first(&lane->fences))
+        link_last(&ix->busy, &lane->busy);
+    link_last(&lane->fences, &f->of_stream);
+    link_last(&ix->all, &f->of_all);
+}
+
+static inline void fence_drop(struct lru_index *ix, struct lru_fence *f)
+{
+    struct lru_lane *lane = &ix->lanes[f->fence.stream];
+    link_out(&f->of_mark);
+    link_out(&f->of_stream);
+    link_out(&f->of_all);
+    if (!link_first(&lane->fences))
+        link_out(&lane->busy);
+    slab_give(&ix->fence_records, f);
+}
+
+/* Who may have a block with these fences pending? */
+static inline uint64_t group_of(const struct lru_mark *m)
+{
+    const struct lru_link *first = link_first(&m->fences);
+    if (!first)
+        return LRU_FOR_ALL;
+    if (first->behind != &m->fences) /* they are on different streams */
+        return LRU_FOR_NONE;
+    return LRU_LINKED(struct lru_fence, of_mark, first)->fence.stream + UINT64_C(1);
+}
+
+/* A fence has passed. */
+INDEX_RARE void fence_pass(struct lru_index *ix, struct lru_fence *f)
+{
+    struct lru_mark *m = f->mark;
+    fence_drop(ix, f);
+    uint64_t group = group_of(m);
+    if (group == m->group)
+        return;
+    tp_tree_remove(&ix->free, &m->place, free_less, NULL);
+    m->group = group;
+    tp_tree_insert(&ix->free, &m->place, free_less, NULL);
+}
+
+/* Those of a stream that have passed. */
+static inline void lane_poll(struct lru *st, struct lru_lane *lane)
+{
+    for (struct lru_link *l; (l = link_first(&lane->fences));) {
+        struct lru_fence *f = LRU_LINKED(struct lru_fence, of_stream, l);
+        TP_STEP();
+        if (!tp_src_done(st->env->source, &f->fence))
+            return;
+        fence_pass(st->index, f);
+    }
+}
+
+static inline void index_poll(struct lru *st)
+{
+    struct lru_index *ix = st->index;
+    for (struct lru_link *l; st->env->source->ordered && (l = link_first(&ix->all));) {
+        struct lru_fence *f = LRU_LINKED(struct lru_fence, of_all, l);
+        TP_STEP();
+        if (!tp_src_done(st->env->source, &f->fence))
+            return;
+        fence_pass(ix, f);
+    }
+    for (struct lru_link *l = ix->busy.behind, *next; l != &ix->busy; l = next) {
+        next = l->behind;
+        lane_poll(st, LRU_LINKED(struct lru_lane, busy, l));
+    }
+}
+
+/* False: no memory. */
+static inline bool fence_add(struct lru_index *ix, struct lru_mark *m, const struct tp_fence *fence)
+{
+    struct lru_fence *f = slab_take(&ix->fence_records);
+    if (!f)
+        return false;
+    f->fence = *fence;
+    f->mark = m;
+    link_last(&m->fences, &f->of_mark);
+    fence_link(ix, f);
+    return true;
+}
+
+/* ---- nodes come and go ---- */
+
+INDEX_RARE void index_live(struct lru *st, struct lru_node *node)
+{
+    struct lru_mark *m = mark_of(st->index, node);
+    assert(!m->place.number);
+    tp_tree_insert(&st->index->live, &m->place, live_less, NULL);
+    m->place.number = 1;
+}
+
+INDEX_RARE void index_dead(struct lru *st, struct lru_node *node)
+{
+    struct lru_mark *m = mark_of(st->index, node);
+    assert(m->place.number);
+    tp_tree_remove(&st->index->live, &m->place, live_less, NULL);
+    m->place.number = 0;
+}
+
+/* A node is on the stack of its key now. */
+INDEX_RARE void index_free(struct lru *st, struct lru_node *node)
+{
+    struct lru_index *ix = st->index;
+    struct lru_mark *m = mark_of(ix, node);
+    const struct lru_work *w = st->several ? node->work : NULL;
+    bool added = !w || !w->pending || fence_add(ix, m, &w->freed);
+    for (uint32_t i = 0; w && added && i < w->count; i++)
+        added = fence_add(ix, m, &w->others[i]);
+    if (!added) {
+        index_drop(st);
+        return;
+    }
+    m->key = key_name(node->key->size, node->key->align);
+    m->age = ++ix->age;
+    m->group = group_of(m);
+    tp_tree_insert(&ix->free, &m->place, free_less, NULL);
+    m->place.number = 1;
+}
+
+/* And not any more. */
+INDEX_RARE void index_gone(struct lru *st, struct lru_node *node)
+{
+    struct lru_index *ix = st->index;
+    struct lru_mark *m = mark_of(ix, node);
+    assert(m->place.number);
+    tp_tree_remove(&ix->free, &m->place, free_less, NULL);
+    m->place.number = 0;
+    for (struct lru_link *l; (l = link_first(&m->fences));)
+        fence_drop(ix, LRU_LINKED(struct lru_fence, of_mark, l));
+}
+
+/* ---- the whole, when it begins to be needed ---- */
+
+static int by_serial(const void *a, const void *b)
+{
+    uint64_t x = (*(struct lru_fence *const *)a)->fence.serial;
+    uint64_t y = (*(struct lru_fence *const *)b)->fence.serial;
+    return (x > y) - (x < y);
+}
+
+/* Fences that were entered block by block get into the order of recording. */
+static inline bool index_sort(struct lru *st)
+{
+    struct lru_index *ix = st->index;
+    uint64_t count = ix->fence_records.used, at = 0;
+    struct lru_fence **fences = tp_meta_get(st->env, (count + 1) * sizeof *fences);
+    if (!fences)
+        return false;
+    for (struct lru_link *l = ix->all.behind; l != &ix->all; l = l->behind)
+        fences[at++] = LRU_LINKED(struct lru_fence, of_all, l);
+    qsort(fences, count, sizeof *fences, by_serial);
+    for (at = 0; at < count; at++) {
+        link_out(&fences[at]->of_stream);
+        link_out(&fences[at]->of_all);
+        link_last(&ix->lanes[fences[at]->fence.stream].fences, &fences[at]->of_stream);
+        link_last(&ix->all, &fences[at]->of_all);
+    }
+    tp_meta_put(st->env, fences, (count + 1) * sizeof *fences);
+    return true;
+}
+
+/* Everything that is there is entered, the free blocks of a key from the oldest on. */
+INDEX_RARE void index_make(struct lru *st)
+{
+    const struct tp_addr_entry *e;
+    st->index = index_new(st);
+    for (struct lru_slab *slab = st->oldest_slab; slab && st->index; slab = slab->next)
+        index_slab(st, slab);
+    for (struct lru_slab *slab = st->oldest_slab; slab && st->index; slab = slab->next)
+        for (uint32_t i = 0; i < slab->count; i++)
+            if (slab->nodes[i].refs)
+                index_live(st, &slab->nodes[i]);
+    for (uint64_t at = 0; st->index && (e = tp_addr_map_next(&st->keys, &at));) {
+        const struct lru_key *key = (const struct lru_key *)(uintptr_t)e->value;
+        struct lru_node *n = key->top ? key->bottom : NULL;
+        for (; n && st->index; n = n == key->top ? NULL : n->above)
+            index_free(st, n);
+    }
+    if (st->index && st->several && !index_sort(st))
+        index_drop(st);
+    st->shared |= st->index != NULL;
+}
+
+/* The newest free block of a key that the stream may have; NULL: none. */
+static inline struct lru_node *index_find(struct lru *st, const struct lru_key *key,
+                                          uint16_t stream)
+{
+    const uint64_t name = key_name(key->size, key->align), own = stream + UINT64_C(1);
+    if (!key->top || !st->several)
+        return key->top;
+    uint64_t group = mark_of(st->index, key->top)->group;
+    if (group == LRU_FOR_ALL || group == own) /* nothing is newer */
+        return key->top;
+    index_poll(st);
+    struct lru_mark *any = index_newest(st->index, name, LRU_FOR_ALL);
+    struct lru_mark *here = index_newest(st->index, name, own);
+    if (any && (!here || here->age < any->age))
+        return any->node;
+    return here ? here->node : NULL;
+}
+
+/* A stream has caught up, or all have. */
+static inline void index_synced(struct lru *st, uint16_t stream)
+{
+    if (stream == TP_ALL_STREAMS)
+        index_poll(st);
+    else if (stream < st->env->streams)
+        lane_poll(st, &st->index->lanes[stream]);
+}
+
+#endif

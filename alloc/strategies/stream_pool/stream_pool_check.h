@@ -1,0 +1,153 @@
+/* `stream-pool` seen from outside the hot paths: the walk, and what must hold at any time. */
+#ifndef TP_STREAM_POOL_CHECK_H
+#define TP_STREAM_POOL_CHECK_H
+
+#include "alloc/strategies/stream_pool/stream_pool_core.h"
+
+static inline void pool_walk_block(const struct pool *st, const struct block *b, tp_walk_fn *fn,
+                                   void *ctx)
+{
+    static const enum tp_walk_kind kinds[] = {[BLOCK_LIVE] = TP_WALK_LIVE,
+                                              [BLOCK_READY] = TP_WALK_CACHED,
+                                              [BLOCK_HELD] = TP_WALK_CACHED,
+                                              [BLOCK_REFUSED] = TP_WALK_DEAD};
+    uint64_t granted = block_granted(b), range = pool_range(st, granted);
+    fn(ctx, kinds[b->state], b->addr, granted);
+    if (range > granted) /* up to the source's page */
+        fn(ctx, TP_WALK_INTERNAL, b->addr + granted, range - granted);
+}
+
+/* What the lists say, to be held against the counters. */
+struct pool_sums {
+    uint64_t blocks, live, ready, held, refused; /* blocks */
+    uint64_t cached_bytes, refused_bytes, live_bytes;
+    uint64_t uses;
+};
+
+/* NULL, or what is wrong. */
+static inline const char *pool_check_block(struct pool *st, const struct block *b,
+                                           struct pool_sums *sums)
+{
+    uint64_t granted = block_granted(b), pending = 0;
+    sums->blocks++;
+    if (block_find(st, b->addr) != b)
+        return "a block is not in the table of addresses";
+    if (b->state != BLOCK_REFUSED &&
+        shelf_find(st, b->shelf->key, (uint16_t)b->shelf->stream) != b->shelf)
+        return "a block's shelf cannot be found";
+    for (const struct use *u = b->uses; u; u = u->next) {
+        sums->uses++;
+        pending += u->queued;
+        if (u->block != b || (u->queued && b->state != BLOCK_HELD))
+            return "a use is not its block's";
+    }
+    if (pending != b->pending || (pending != 0) != (b->state == BLOCK_HELD))
+        return "a block is held without a pending use, or the other way round";
+    sums->live += b->state == BLOCK_LIVE;
+    sums->live_bytes += b->state == BLOCK_LIVE ? granted : 0;
+    sums->ready += b->state == BLOCK_READY;
+    sums->held += b->state == BLOCK_HELD;
+    sums->cached_bytes += b->state == BLOCK_READY || b->state == BLOCK_HELD ? granted : 0;
+    if (b->state == BLOCK_LIVE && (b->size > granted || !b->size))
+        return "a live block is smaller than its request";
+    return NULL;
+}
+
+/* Is `list` in order, and all of it in `state` and on `s`? Adds its length. */
+static inline bool pool_check_list(const struct shelf_list *list, const struct shelf *s,
+                                   enum block_state state, uint64_t *count)
+{
+    const struct block *newer = NULL;
+    for (const struct block *b = list->newest; b; newer = b, b = b->older, ++*count)
+        if (b->newer != newer || b->shelf != s || b->state != state ||
+            (newer && newer->age <= b->age))
+            return false;
+    return list->oldest == newer;
+}
+
+static inline const char *pool_check_bins(const struct pool *st, const struct pool_sums *sums)
+{
+    const struct tp_addr_entry *e;
+    uint64_t ready = 0, held = 0, counted = 0, shelves = 0;
+    for (uint64_t at = 0; (e = tp_addr_map_next(&st->bins, &at));)
+        for (const struct shelf *s = (const void *)(uintptr_t)e->value; s; s = s->next) {
+            shelves++;
+            counted += s->blocks;
+            if (s->key != e->key || s->stream != s->lane->stream ||
+                (s->next && (s->next->before != s || s->next->bin != s->bin)))
+                return "a shelf is in the wrong bin";
+            if (!s->blocks)
+                return "a shelf without blocks is left";
+            if (!pool_check_list(&s->ready, s, BLOCK_READY, &ready) ||
+                !pool_check_list(&s->held, s, BLOCK_HELD, &held))
+                return "the list of a shelf is broken";
+        }
+    if (st->beside.count > shelves)
+        return "a shelf that is gone is still beside another";
+    if (shelves != st->shelves.used || counted != sums->live + sums->ready + sums->held)
+        return "bins and blocks do not add up";
+    if (ready != sums->ready || held != sums->held || held != st->held)
+        return "a cached block is on no shelf";
+    return NULL;
+}
+
+static inline const char *pool_check_lanes(const struct pool *st, const struct pool_sums *sums)
+{
+    uint64_t cached = 0, lanes = 0, queued = 0;
+    for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
+        const struct block *newer = NULL;
+        lanes++;
+        for (const struct block *b = lane->newest; b; newer = b, b = b->lane_older, cached++)
+            if (b->lane_newer != newer || b->shelf->lane != lane ||
+                (newer && newer->age <= b->age) || b->age > st->age)
+                return "the ages of a stream are out of order";
+        if (lane->oldest != newer)
+            return "a stream has lost its oldest block";
+        for (const struct use *u = lane->first; u; u = u->behind, queued++)
+            if (!u->queued || u->lane != lane || u->block->state != BLOCK_HELD ||
+                (u->behind ? u->behind->before : lane->last) != u)
+                return "the queue of a stream is broken";
+    }
+    if (lanes != st->lane_of.count || cached != st->cached || cached != sums->ready + sums->held)
+        return "a cached block is in no stream";
+    return queued >= sums->held ? NULL : "a held block waits for nothing";
+}
+
+static inline const char *pool_check_counts(const struct pool *st, const struct pool_sums *sums)
+{
+    uint64_t refused = 0, refused_bytes = 0;
+    for (const struct block *b = st->refused; b; b = b->older, refused++) {
+        refused_bytes += b->size;
+        if (b->state != BLOCK_REFUSED)
+            return "a block that was not refused is set aside";
+    }
+    if (sums->blocks != st->addresses.count || sums->blocks != st->blocks.used ||
+        sums->blocks != sums->live + sums->ready + sums->held + refused)
+        return "the table of addresses does not add up";
+    if (sums->uses != st->uses.used)
+        return "a use is lost";
+    if (sums->cached_bytes != st->cached_bytes || refused_bytes != st->refused_bytes ||
+        sums->live_bytes + sums->cached_bytes + refused_bytes != st->carved ||
+        st->carved > st->peak_carved)
+        return "the counters do not add up";
+    return NULL;
+}
+
+static inline const char *pool_fault(struct pool *st)
+{
+    struct pool_sums sums = {0};
+    const char *fault = NULL;
+    for (struct slab_chunk *chunk = st->blocks.oldest; chunk; chunk = chunk->next)
+        for (unsigned i = 0; i < SLAB_ITEMS && !fault; i++) {
+            const struct block *b = slab_at(&st->blocks, chunk, i);
+            if (b->state != BLOCK_NONE)
+                fault = pool_check_block(st, b, &sums);
+        }
+    if (!fault)
+        fault = pool_check_bins(st, &sums);
+    if (!fault)
+        fault = pool_check_lanes(st, &sums);
+    return fault ? fault : pool_check_counts(st, &sums);
+}
+
+#endif

@@ -1,0 +1,245 @@
+/* The command line: finds the subcommand, parses its options from its rows, fills in what the
+ * environment and .tapool.ini say, runs it, and turns a status into an exit code and a sentence on
+ * stderr. */
+#include "cmd/cli/cli.h"
+#include "alloc/base/clean.h"
+#include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
+#include "cmd/ui/exit.h"
+#include "cmd/ui/output.h"
+#include "cmd/ui/screen_first.h"
+#include "cmd/ui/stop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- options ---- */
+
+struct parse {
+    const struct tp_command *cmd;
+    char **argv;
+    int argc, next;
+    void *opts;
+    struct tp_origin *origins; /* one for each row */
+    struct tp_config config;
+    char **words;
+    int count, flags;
+    bool help;
+};
+
+static int fail_option(const struct parse *p, const char *option, struct tp_err *err)
+{
+    const char *names[64] = {"help"};
+    for (size_t i = 0; p->cmd->options && p->cmd->options[i].name && i < 62; i++)
+        names[i + 1] = p->cmd->options[i].name;
+    const char *near = tp_nearest(option + strspn(option, "-"), names);
+    int status = tp_fail(err, TP_EUSAGE, "unknown option '%s'", option);
+    if (near)
+        return tp_hint(err, status, "did you mean '--%s'? 'tapool %s --help' lists all", near,
+                       p->cmd->name);
+    return tp_hint(err, status, "'tapool %s --help' lists all", p->cmd->name);
+}
+
+/* A flag may stand alone; everything else takes `value` or the next word. */
+static int set_option(struct parse *p, const struct tp_opt *row, const char *value,
+                      struct tp_err *err)
+{
+    if (!value && row->type == TP_OPT_FLAG)
+        value = "yes";
+    if (!value && p->next >= p->argc)
+        return tp_fail(err, TP_EUSAGE, "option '--%s' needs a value (%s)", row->name, row->arg);
+    if (!value)
+        value = p->argv[p->next++];
+    p->flags++;
+    tp_config_raise(row, p->opts, &p->origins[row - p->cmd->options], TP_LEVEL_FLAG);
+    return tp_opt_set(row, p->opts, value, err);
+}
+
+static int parse_long(struct parse *p, char *word, struct tp_err *err)
+{
+    char name[64];
+    char *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
+    if (length >= sizeof name)
+        return fail_option(p, word, err);
+    memcpy(name, word + 2, length);
+    name[length] = '\0';
+    if (!strcmp(name, "help")) {
+        p->help = true;
+        return TP_OK;
+    }
+    const struct tp_opt *row = tp_opt_find(p->cmd->options, name);
+    if (!row) {
+        if (equals)
+            *equals = '\0';
+        return fail_option(p, word, err);
+    }
+    return set_option(p, row, equals ? equals + 1 : NULL, err);
+}
+
+static int parse_short(struct parse *p, char *word, struct tp_err *err)
+{
+    for (char *letter = word + 1; *letter; letter++) {
+        const struct tp_opt *row = p->cmd->options;
+        while (row && row->name && row->letter != *letter)
+            row++;
+        if (*letter == 'h') {
+            p->help = true;
+            continue;
+        }
+        if (!row || !row->name)
+            return fail_option(p, word, err);
+        if (row->type != TP_OPT_FLAG)
+            return set_option(p, row, letter[1] ? letter + 1 : NULL, err);
+        int status = set_option(p, row, NULL, err);
+        if (status)
+            return status;
+    }
+    return TP_OK;
+}
+
+static int parse_words(struct parse *p, struct tp_err *err)
+{
+    bool only_words = false;
+    while (p->next < p->argc) {
+        char *word = p->argv[p->next++];
+        int status = TP_OK;
+        if (only_words || word[0] != '-' || !word[1])
+            p->words[p->count++] = word;
+        else if (!strcmp(word, "--"))
+            only_words = true;
+        else
+            status = word[1] == '-' ? parse_long(p, word, err) : parse_short(p, word, err);
+        if (status)
+            return status;
+    }
+    return TP_OK;
+}
+
+/* ---- running ---- */
+
+/* What does not stand on the command line; nothing for commands that are tapool's own. */
+static int configure(struct parse *p, struct tp_err *err)
+{
+    if (!tp_config_concerns(p->cmd))
+        return TP_OK;
+    int status = tp_config_load(&p->config, err);
+    return status ? status : tp_config_apply(&p->config, p->cmd, p->opts, p->origins, err);
+}
+
+/* A wrong value may have come from where the user does not look. */
+static int point_to_config(const struct parse *p, int status, struct tp_err *err)
+{
+    bool configured = false;
+    for (size_t i = 0; i < tp_config_rows(p->cmd->options); i++)
+        configured = configured || (p->origins[i].level != TP_LEVEL_FLAG &&
+                                    p->origins[i].level != TP_LEVEL_DEFAULT);
+    if (status != TP_EUSAGE || !configured || err->hint[0])
+        return status;
+    return tp_hint(err, status, "some options are set elsewhere: 'tapool doctor --config %s'",
+                   p->cmd->name);
+}
+
+static int run_parsed(struct parse *p, struct tp_err *err)
+{
+    int status = tp_opts_defaults(p->cmd->options, p->opts, err);
+    if (!status)
+        status = parse_words(p, err);
+    if (!status && p->help) { /* even where the configuration is broken */
+        tp_cli_help(p->cmd, stdout);
+        return TP_OK;
+    }
+    if (!status)
+        status = configure(p, err);
+    if (status)
+        return status;
+    status = p->cmd->run(&(struct tp_args){p->opts, p->words, p->count, p->flags, p->origins},
+                         stdout, err);
+    return point_to_config(p, status, err);
+}
+
+static int run_command(const struct tp_command *cmd, int argc, char **argv, struct tp_err *err)
+{
+    struct parse p = {.cmd = cmd, .argv = argv, .argc = argc};
+    p.opts = calloc(1, cmd->opts_size ? cmd->opts_size : 1);
+    p.origins = calloc(tp_config_rows(cmd->options) + 1, sizeof *p.origins);
+    p.words = calloc((size_t)argc + 1, sizeof *p.words);
+    int status = p.opts && p.origins && p.words ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status)
+        status = run_parsed(&p, err);
+    if (p.opts)
+        tp_opts_release(cmd->options, p.opts);
+    tp_config_release(&p.config);
+    free(p.opts);
+    free(p.origins);
+    free(p.words);
+    return status;
+}
+
+static int dispatch(int argc, char **argv, struct tp_err *err)
+{
+    if (argc < 2) {
+        tp_screen_first(stdout);
+        return TP_OK;
+    }
+    const char *name = argv[1];
+    if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+        fprintf(stdout, "tapool %s (%s, %s)\n", TAPOOL_VERSION, TAPOOL_BUILD, TAPOOL_COMPILER);
+        return TP_OK;
+    }
+    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+        name = "help";
+    if (name[0] == '-' && name[1])
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "unknown option '%s'", name),
+                       "options stand after the command: tapool replay TRACE %s", name);
+    const struct tp_command *cmd = tp_find_command(name, err);
+    return cmd ? run_command(cmd, argc - 2, argv + 2, err) : TP_EUSAGE;
+}
+
+/* A file that tapool opens must never become its stdout: closed standard descriptors are filled
+ * with something that refuses to be written. */
+static void hold_standard_descriptors(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) != -1 || errno != EBADF)
+            continue;
+        int filled = open("/dev/null", O_RDONLY);
+        if (filled != fd && filled >= 0)
+            close(filled);
+    }
+}
+
+/* What a message quotes may come from a file or an argument: it reaches the terminal clean. */
+static void print_error(const struct tp_err *err)
+{
+    char text[TP_ERR_TEXT];
+    tp_clean_text(err->text, text, sizeof text);
+    fprintf(stderr, "tapool: %s\n", text);
+    if (!err->hint[0])
+        return;
+    tp_clean_text(err->hint, text, sizeof text);
+    fprintf(stderr, "hint: %s\n", text);
+}
+
+int tp_cli_main(int argc, char **argv)
+{
+    struct tp_err err = {0};
+    hold_standard_descriptors();
+    signal(SIGPIPE, SIG_DFL); /* a closed pipe ends tapool as it ends cat */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond ulimit -f fails, and is cleaned up */
+    int status = dispatch(argc, argv, &err);
+    struct tp_err lost = {0};
+    if (tp_finish_output(stdout, "standard output", &lost) &&
+        (!status || status == TP_EFOUND || status == TP_EUNSURE)) {
+        err = lost;
+        status = (int)lost.status;
+    }
+    if (status)
+        print_error(&err);
+    tp_stop_end(); /* what was interrupted and put in order ends as it would have at once */
+    return tp_exit_code(status);
+}

@@ -1,0 +1,133 @@
+/* Finds and reads the configuration file.
+ *
+ * It is looked for as git looks for .git: in the current folder and in each one above, and the
+ * first is taken. One that someone else has put above our folder (/tmp/.tapool.ini) must not be
+ * obeyed: it has to belong to the user, to root, or to the owner of the current folder. The last is
+ * the case of a container that runs as root in a checkout of another user. But a file of the user's
+ * may have come with a folder that was cloned or unpacked: wherever it was found, the home folder
+ * included, it sets nothing that runs a program, writes or names a file (TP_OPT_USER). One that
+ * TAPOOL_CONFIG names is the user's choice: whoever sets that could set these as well. */
+#include "cmd/cli/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail_file(struct tp_err *err, const char *path, const char *why)
+{
+    int status = tp_fail(err, TP_EUSAGE, "%s: %s", path, why);
+    return tp_hint(
+        err, status,
+        "it holds defaults of options ('tapool help config'); with an empty " TP_CONFIG_VARIABLE
+        " none is read");
+}
+
+/* ---- where it is ---- */
+
+/* The nearest file from `folder` upwards, written behind it; false: there is none. Whatever has the
+ * name counts: a folder of that name is an error, not a reason to look further up. */
+static bool search_upwards(char *folder, size_t size)
+{
+    struct stat st;
+    for (size_t length = strlen(folder);; length--) {
+        while (length > 0 && folder[length - 1] == '/')
+            length--; /* "/" itself becomes "" */
+        int wrote = snprintf(folder + length, size - length, "/%s", TP_CONFIG_NAME);
+        if (wrote > 0 && (size_t)wrote < size - length && lstat(folder, &st) == 0)
+            return true;
+        folder[length] = '\0';
+        while (length > 0 && folder[length - 1] != '/')
+            length--;
+        if (length == 0)
+            return false;
+    }
+}
+
+static bool is_trusted(uid_t owner)
+{
+    struct stat folder;
+    return owner == geteuid() || owner == 0 || (stat(".", &folder) == 0 && owner == folder.st_uid);
+}
+
+/* A link is as trustworthy as the one who made it. */
+static bool belongs_to_us(const char *path, const struct stat *file)
+{
+    struct stat link;
+    return lstat(path, &link) == 0 && is_trusted(link.st_uid) && is_trusted(file->st_uid);
+}
+
+/* ---- reading ---- */
+
+static int read_all(int fd, const char *path, char *text, size_t *size, struct tp_err *err)
+{
+    ssize_t got;
+    *size = 0;
+    do {
+        got = read(fd, text + *size, TP_CONFIG_BYTES + 1 - *size);
+        if (got < 0)
+            return fail_file(err, path, strerror(errno));
+        *size += (size_t)got;
+    } while (got > 0 && *size <= TP_CONFIG_BYTES);
+    if (*size > TP_CONFIG_BYTES)
+        return fail_file(err, path, "more than 64 KiB: this is no configuration file");
+    return TP_OK;
+}
+
+static int check_kind(int fd, const char *path, bool searched, struct tp_err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st))
+        return fail_file(err, path, strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return fail_file(err, path, "a folder, not a configuration file");
+    if (!S_ISREG(st.st_mode))
+        return fail_file(err, path, "not a regular file");
+    if (!searched || belongs_to_us(path, &st))
+        return TP_OK;
+    int status = tp_fail(err, TP_EUSAGE, "%s: belongs to another user and is not read", path);
+    return tp_hint(err, status, "%s=%s if it is to be trusted, an empty %s to go without",
+                   TP_CONFIG_VARIABLE, path, TP_CONFIG_VARIABLE);
+}
+
+static int read_file(const char *path, bool searched, struct tp_config *out, struct tp_err *err)
+{
+    size_t size = 0;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* a pipe does not hold us */
+    if (fd < 0)
+        return fail_file(err, path, strerror(errno));
+    char *text = malloc(TP_CONFIG_BYTES + 1);
+    int status = text ? check_kind(fd, path, searched, err)
+                      : tp_fail(err, TP_ENOMEM, "out of memory for '%s'", path);
+    if (!status)
+        status = read_all(fd, path, text, &size, err);
+    if (!status)
+        status = tp_config_parse(text, size, path, !searched, out, err);
+    free(text);
+    close(fd);
+    return status;
+}
+
+int tp_config_load(struct tp_config *out, struct tp_err *err)
+{
+    char path[PATH_MAX + sizeof TP_CONFIG_NAME + 1];
+    const char *named = getenv(TP_CONFIG_VARIABLE);
+    *out = (struct tp_config){0};
+    if (named)
+        return *named ? read_file(named, false, out, err) : TP_OK;
+    if (!getcwd(path, PATH_MAX) || path[0] != '/') /* the folder is gone, or out of reach */
+        return TP_OK;
+    return search_upwards(path, sizeof path) ? read_file(path, true, out, err) : TP_OK;
+}
+
+void tp_config_release(struct tp_config *config)
+{
+    for (size_t i = 0; i < config->count; i++)
+        free(config->entries[i].value);
+    free(config->entries);
+    free(config->path);
+    *config = (struct tp_config){0};
+}

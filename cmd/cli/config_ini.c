@@ -1,0 +1,267 @@
+/* The text of a configuration file.
+ *
+ *     # every command that has the option
+ *     min-time = 200ms
+ *
+ *     [replay]
+ *     strategy = arena            ; a list: each line adds to it
+ *     strategy = big=lru:cap=1GiB
+ *     verify = yes
+ *
+ * libinih splits lines into sections, names and values. It gets them from a reader of ours, which
+ * counts them (its handler is not told the line), takes the indentation away (it would make a line
+ * the continuation of the one above) and sees what libinih has no word for: sections without a
+ * single option, lines beyond its buffer, bytes that are no text.
+ *
+ * Known weakness: the buffer of libinih decides how long a line may be, as a rule 197 bytes. */
+#include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
+
+#include <ini.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NAMES_MAX = 512 };
+
+struct reading {
+    const char *next, *end; /* what is left of the text */
+    const char *path;
+    bool named; /* by the user */
+    int line;   /* the one that was handed out last, from 1 */
+    struct tp_config *config;
+    struct tp_err *err;
+    int status; /* of the first failure, which is in `line` */
+};
+
+static int place(struct reading *r, int status)
+{
+    r->status = tp_prefix(r->err, status, "%s:%d", r->path, r->line);
+    return r->status;
+}
+
+/* ---- names ---- */
+
+static const struct tp_command *find_section(const char *name, size_t length)
+{
+    for (size_t i = 0; tp_commands[i]; i++)
+        if (!tp_commands[i]->hidden && strlen(tp_commands[i]->name) == length &&
+            strncasecmp(tp_commands[i]->name, name, length) == 0)
+            return tp_commands[i];
+    return NULL;
+}
+
+/* The row of an option of `command`, or of the first command that has it. */
+static const struct tp_opt *find_row(const struct tp_command *command, const char *name)
+{
+    const struct tp_opt *row = command ? tp_opt_find(command->options, name) : NULL;
+    for (size_t i = 0; !command && !row && tp_commands[i]; i++)
+        row = tp_commands[i]->hidden ? NULL : tp_opt_find(tp_commands[i]->options, name);
+    return row;
+}
+
+/* Before any section a line is for every command that has the option: the strictest counts. */
+static enum tp_opt_from find_from(const struct tp_command *command, const char *name)
+{
+    enum tp_opt_from from = TP_OPT_ANYWHERE;
+    for (size_t i = 0; tp_commands[i]; i++) {
+        const struct tp_opt *row = tp_commands[i]->hidden || (command && tp_commands[i] != command)
+                                       ? NULL
+                                       : tp_opt_find(tp_commands[i]->options, name);
+        if (row && row->from > from)
+            from = row->from;
+    }
+    return from;
+}
+
+static const char *nearest_option(const struct tp_command *command, const char *name)
+{
+    const char *names[NAMES_MAX] = {0};
+    size_t n = 0;
+    for (size_t i = 0; tp_commands[i]; i++) {
+        if (tp_commands[i]->hidden || (command && tp_commands[i] != command))
+            continue;
+        const struct tp_opt *row = tp_commands[i]->options;
+        for (; row && row->name && n < NAMES_MAX - 1; row++)
+            if (tp_config_allows(row))
+                names[n++] = row->name;
+    }
+    return tp_nearest(name, names);
+}
+
+static int fail_section(struct reading *r, const char *name, size_t length)
+{
+    const char *names[NAMES_MAX] = {0};
+    char text[64];
+    size_t n = 0;
+    for (size_t i = 0; tp_commands[i] && n < NAMES_MAX - 1; i++)
+        if (!tp_commands[i]->hidden)
+            names[n++] = tp_commands[i]->name;
+    snprintf(text, sizeof text, "%.*s", (int)(length < 60 ? length : 60), name);
+    const char *near = tp_nearest(text, names);
+    int status = tp_fail(r->err, TP_EUSAGE, "section '%s' is no command", text);
+    if (near)
+        tp_hint(r->err, status, "did you mean [%s]? 'tapool help' lists the commands", near);
+    else
+        tp_hint(r->err, status, "sections are named like commands: 'tapool help' lists them");
+    return place(r, status);
+}
+
+static int fail_option(struct reading *r, const struct tp_command *command, const char *name)
+{
+    const char *near = nearest_option(command, name);
+    const char *help = command ? command->name : "COMMAND";
+    int status = tp_fail(r->err, TP_EUSAGE, "unknown option '%s'%s%s%s", name,
+                         command ? " of '" : "", command ? command->name : "", command ? "'" : "");
+    if (near)
+        tp_hint(r->err, status, "did you mean '%s'? 'tapool %s --help' lists all", near, help);
+    else if (command && find_row(NULL, name))
+        tp_hint(r->err, status, "other commands have it: give it in their sections");
+    else if (command && !command->options)
+        tp_hint(r->err, status, "'%s' has no options", command->name);
+    else
+        tp_hint(r->err, status, "'tapool %s --help' lists all", help);
+    return place(r, status);
+}
+
+/* Who may set it is not whoever wrote this file. */
+static int fail_from(struct reading *r, const struct tp_opt *row, enum tp_opt_from from)
+{
+    char variable[TP_VARIABLE_TEXT];
+    if (from == TP_OPT_CALL)
+        return place(
+            r, tp_fail(r->err, TP_EUSAGE, "option '%s' is for the command line alone", row->name));
+    int status =
+        tp_fail(r->err, TP_EUSAGE,
+                "'%s' runs a program, writes or names a file: a " TP_CONFIG_NAME " may not set it",
+                row->name);
+    tp_hint(r->err, status,
+            "give it on the command line or as %s; a file of yours that may: " TP_CONFIG_VARIABLE
+            "=FILE",
+            tp_config_variable(row->name, variable));
+    return place(r, status);
+}
+
+/* ---- entries ---- */
+
+static int add_entry(struct tp_config *config, struct tp_config_entry entry, struct tp_err *err)
+{
+    size_t count = config->count;
+    struct tp_config_entry *grown = config->entries;
+    if ((count & (count - 1)) == 0) /* 0 or a power of two: it is full */
+        grown = realloc(grown, (count ? 2 * count : 1) * sizeof *grown);
+    if (!grown || !entry.value) {
+        config->entries = grown ? grown : config->entries;
+        free(entry.value);
+        return tp_fail(err, TP_ENOMEM, "out of memory for the configuration");
+    }
+    grown[config->count++] = entry;
+    config->entries = grown;
+    return TP_OK;
+}
+
+/* libinih's handler: 0 is a failure. */
+static int take_entry(void *user, const char *section, const char *name, const char *value)
+{
+    struct reading *r = user;
+    const struct tp_command *command = *section ? find_section(section, strlen(section)) : NULL;
+    const struct tp_opt *row = find_row(command, name);
+    if (!row || (*section && !command))
+        return fail_option(r, command, name), 0;
+    enum tp_opt_from from = find_from(command, name);
+    if (from > (r->named ? TP_OPT_USER : TP_OPT_ANYWHERE))
+        return fail_from(r, row, from), 0;
+    if (!*value)
+        return place(r, tp_fail(r->err, TP_EUSAGE, "option '%s' has no value", row->name)), 0;
+    r->status = add_entry(
+        r->config, (struct tp_config_entry){command, row->name, strdup(value), r->line}, r->err);
+    return r->status == TP_OK;
+}
+
+/* ---- lines ---- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* TP_OK for text; a control character is none. */
+static int check_text(struct reading *r, const char *line, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)line[i];
+        if ((c >= 0x20 && c != 0x7f) || c == '\t')
+            continue;
+        int status = tp_fail(r->err, TP_EUSAGE, "byte 0x%02x: this is no text", c);
+        return place(r, tp_hint(r->err, status, "a configuration file is text in UTF-8"));
+    }
+    return TP_OK;
+}
+
+/* Cuts the next line off, without its end and without blanks around it. */
+static size_t next_line(struct reading *r, const char **line)
+{
+    const char *start = r->next;
+    const char *stop = memchr(start, '\n', (size_t)(r->end - start));
+    r->next = stop ? stop + 1 : r->end;
+    stop = stop ? stop : r->end;
+    r->line++;
+    if (r->line == 1 && stop - start >= 3 && !memcmp(start, "\xef\xbb\xbf", 3))
+        start += 3;
+    if (stop > start && stop[-1] == '\r')
+        stop--;
+    while (start < stop && is_blank(*start))
+        start++;
+    while (start < stop && is_blank(stop[-1]))
+        stop--;
+    *line = start;
+    return (size_t)(stop - start);
+}
+
+/* libinih's reader, in the manner of fgets. */
+static char *give_line(char *out, int room, void *stream)
+{
+    struct reading *r = stream;
+    const char *line;
+    if (r->status || r->next >= r->end)
+        return NULL;
+    size_t length = next_line(r, &line);
+    if (check_text(r, line, length))
+        return NULL;
+    if (length && (*line == '#' || *line == ';'))
+        length = 0; /* a comment may be as long as it likes */
+    if (length && *line == '[') {
+        const char *close = memchr(line, ']', length);
+        if (close && !find_section(line + 1, (size_t)(close - line) - 1))
+            return fail_section(r, line + 1, (size_t)(close - line) - 1), NULL;
+    }
+    if (length + 3 > (size_t)room) { /* as libinih counts: "\r\n" and the NUL */
+        place(r, tp_fail(r->err, TP_EUSAGE, "a line of %zu bytes: at most %d can be read", length,
+                         room - 3));
+        return NULL;
+    }
+    memcpy(out, line, length);
+    memcpy(out + length, "\n", 2);
+    return out;
+}
+
+int tp_config_parse(const char *text, size_t size, const char *path, bool named,
+                    struct tp_config *out, struct tp_err *err)
+{
+    *out = (struct tp_config){.path = strdup(path)};
+    if (!out->path)
+        return tp_fail(err, TP_ENOMEM, "out of memory for the configuration");
+    struct reading r = {
+        .next = text, .end = text + size, .path = path, .named = named, .config = out, .err = err};
+    int wrong = ini_parse_stream(give_line, &r, take_entry, &r);
+    if (wrong > 0 && (!r.status || wrong < r.line)) { /* of several the first */
+        r.line = wrong;
+        int status = tp_fail(err, TP_EUSAGE, "neither [COMMAND] nor OPTION = VALUE");
+        place(&r, tp_hint(err, status, "flags too have a value: verify = yes"));
+    } else if (wrong < 0 && !r.status) {
+        r.status = tp_fail(err, TP_ENOMEM, "out of memory for the configuration");
+    }
+    if (r.status)
+        tp_config_release(out);
+    return r.status;
+}

@@ -1,0 +1,231 @@
+/* Which level decides about an option; see config.h.
+ *
+ * Options that exclude each other are one question with several answers: of the two in a pair the
+ * one from the higher level stands, and the other is as if it had not been given. TAPOOL_REPAIR=yes
+ * in the environment of a job does not break `--strict` of a call. From the same level both stay,
+ * and the command says that they contradict each other.
+ *
+ * A variable, and a line before any section, is meant for every command that has the option. Where
+ * one of them cannot take the value that another can, it goes without. */
+#include "cmd/cli/config.h"
+
+#include "cmd/cli/commands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE = 8 };
+
+/* Each of the one side excludes each of the other. */
+static const struct {
+    const char *one[SIDE], *other[SIDE];
+} exclusive[] = {
+    {{"json"}, {"format"}},
+    {{"strict"}, {"repair"}},
+    {{"fits"}, {"no-fits"}},
+    {{"passes"}, {"fits", "no-fits", "verify"}},
+    {{"passes"},
+     {"export-markdown", "export-csv", "export-benchfmt", "export-hgrm", "export-perfetto"}},
+    {{"base-bin"}, {"base-strategy", "aa"}},
+    {{"base-strategy"}, {"aa"}},
+    {{"update"}, {"plan", "aa"}},
+    {{"plan"}, {"aa"}},
+    {{"update", "plan", "aa"}, {"format", "export-json", "export-junit", "export-markdown"}},
+};
+
+bool tp_config_allows(const struct tp_opt *row)
+{
+    return row->from != TP_OPT_CALL;
+}
+
+bool tp_config_typed(const struct tp_args *args, const struct tp_opt *rows, const char *option)
+{
+    const struct tp_opt *row = tp_opt_find(rows, option);
+    return row && args->origins[row - rows].level == TP_LEVEL_FLAG;
+}
+
+bool tp_config_concerns(const struct tp_command *cmd)
+{
+    return !cmd->hidden && cmd->options;
+}
+
+size_t tp_config_rows(const struct tp_opt *rows)
+{
+    size_t n = 0;
+    while (rows && rows[n].name)
+        n++;
+    return n;
+}
+
+const char *tp_config_variable(const char *option, char out[TP_VARIABLE_TEXT])
+{
+    snprintf(out, TP_VARIABLE_TEXT, "TAPOOL_%s", option);
+    for (char *c = out; *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c == '-' ? '_' : *c;
+    return out;
+}
+
+/* ---- values ---- */
+
+/* Back to what the row says, whatever was there. */
+static int set_default(const struct tp_opt *row, void *opts, struct tp_err *err)
+{
+    const struct tp_opt one[] = {*row, {.name = NULL}};
+    tp_opts_release(one, opts);
+    if (row->type == TP_OPT_FLAG)
+        *(bool *)((char *)opts + row->offset) = false;
+    return tp_opts_defaults(one, opts, err);
+}
+
+void tp_config_raise(const struct tp_opt *row, void *opts, struct tp_origin *origin,
+                     enum tp_level level)
+{
+    const struct tp_opt one[] = {*row, {.name = NULL}};
+    if (row->type == TP_OPT_LIST && origin->level != level)
+        tp_opts_release(one, opts);
+    *origin = (struct tp_origin){.level = level};
+}
+
+/* A variable holds a list with blanks or ';' between its items: options of a strategy are full of
+ * commas. */
+static int set_from_text(const struct tp_opt *row, void *opts, const char *text, struct tp_err *err)
+{
+    static const char between[] = " \t\n;";
+    if (row->type != TP_OPT_LIST)
+        return tp_opt_set(row, opts, text, err);
+    for (text += strspn(text, between); *text; text += strspn(text, between)) {
+        size_t length = strcspn(text, between);
+        char *item = strndup(text, length);
+        int status = item ? tp_opt_set(row, opts, item, err)
+                          : tp_fail(err, TP_ENOMEM, "out of memory for option '%s'", row->name);
+        free(item);
+        if (status)
+            return status;
+        text += length;
+    }
+    return TP_OK;
+}
+
+/* ---- values for other commands ---- */
+
+static bool takes(const struct tp_command *cmd, const struct tp_opt *row, const char *text)
+{
+    void *scratch = calloc(1, cmd->opts_size);
+    bool good = scratch && set_from_text(row, scratch, text, NULL) == TP_OK;
+    if (scratch)
+        tp_opts_release(cmd->options, scratch);
+    free(scratch);
+    return good;
+}
+
+/* What no command takes is a slip of whoever wrote it. */
+static bool is_for_another(const struct tp_command *cmd, const struct tp_opt *row, const char *text)
+{
+    for (size_t i = 0; tp_commands[i]; i++) {
+        const struct tp_command *other = tp_commands[i];
+        const struct tp_opt *its = tp_config_concerns(other) && other != cmd
+                                       ? tp_opt_find(other->options, row->name)
+                                       : NULL;
+        if (its && takes(other, its, text))
+            return true;
+    }
+    return false;
+}
+
+static int set_from_variable(const struct tp_command *cmd, const struct tp_opt *row, void *opts,
+                             struct tp_origin *origin, struct tp_err *err)
+{
+    char variable[TP_VARIABLE_TEXT];
+    const char *text = getenv(tp_config_variable(row->name, variable));
+    if (!text || !*text)
+        return TP_OK;
+    if (!takes(cmd, row, text) && is_for_another(cmd, row, text)) {
+        origin->unfit = TP_LEVEL_ENVIRONMENT;
+        return TP_OK;
+    }
+    tp_config_raise(row, opts, origin, TP_LEVEL_ENVIRONMENT);
+    int status = set_from_text(row, opts, text, err);
+    return status ? tp_prefix(err, status, "%s", variable) : TP_OK;
+}
+
+/* The entries of one level: those of a section, or, where `section` is NULL, those before any. */
+static int set_from_file(const struct tp_config *config, const struct tp_command *section,
+                         const struct tp_command *cmd, const struct tp_opt *row, void *opts,
+                         struct tp_origin *origin, struct tp_err *err)
+{
+    for (size_t i = 0; i < config->count; i++) {
+        const struct tp_config_entry *e = &config->entries[i];
+        if (e->command != section || strcmp(e->option, row->name) != 0)
+            continue;
+        if (!section && !takes(cmd, row, e->value) && is_for_another(cmd, row, e->value)) {
+            origin->unfit = TP_LEVEL_FILE;
+            origin->unfit_entry = e;
+            continue;
+        }
+        tp_config_raise(row, opts, origin, section ? TP_LEVEL_SECTION : TP_LEVEL_FILE);
+        origin->entry = e;
+        int status = tp_opt_set(row, opts, e->value, err);
+        if (status)
+            return tp_prefix(err, status, "%s:%d", config->path, e->line);
+    }
+    return TP_OK;
+}
+
+static int set_row(const struct tp_config *config, const struct tp_command *cmd,
+                   const struct tp_opt *row, void *opts, struct tp_origin *origin,
+                   struct tp_err *err)
+{
+    if (origin->level == TP_LEVEL_FLAG || !tp_config_allows(row))
+        return TP_OK;
+    int status = set_from_variable(cmd, row, opts, origin, err);
+    if (!status && origin->level == TP_LEVEL_DEFAULT)
+        status = set_from_file(config, cmd, cmd, row, opts, origin, err);
+    if (!status && origin->level == TP_LEVEL_DEFAULT)
+        status = set_from_file(config, NULL, cmd, row, opts, origin, err);
+    return status;
+}
+
+/* ---- pairs ---- */
+
+/* A flag that is off says nothing about its counterpart. */
+static bool speaks(const struct tp_opt *row, const void *opts, const struct tp_origin *origin)
+{
+    return origin->level != TP_LEVEL_DEFAULT &&
+           (row->type != TP_OPT_FLAG || *(const bool *)((const char *)opts + row->offset));
+}
+
+static int settle_pair(const struct tp_opt *rows, const char *one, const char *other, void *opts,
+                       struct tp_origin *origins, struct tp_err *err)
+{
+    const struct tp_opt *a = tp_opt_find(rows, one), *b = tp_opt_find(rows, other);
+    if (!a || !b)
+        return TP_OK;
+    struct tp_origin *of_a = &origins[a - rows], *of_b = &origins[b - rows];
+    if (!speaks(a, opts, of_a) || !speaks(b, opts, of_b) || of_a->level == of_b->level)
+        return TP_OK;
+    struct tp_origin *lower = of_a->level < of_b->level ? of_a : of_b;
+    *lower = (struct tp_origin){.level = TP_LEVEL_DEFAULT};
+    return set_default(lower == of_a ? a : b, opts, err);
+}
+
+static int settle_pairs(const struct tp_opt *rows, void *opts, struct tp_origin *origins,
+                        struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; i < sizeof exclusive / sizeof *exclusive; i++)
+        for (size_t a = 0; a < SIDE && exclusive[i].one[a]; a++)
+            for (size_t b = 0; !status && b < SIDE && exclusive[i].other[b]; b++)
+                status = settle_pair(rows, exclusive[i].one[a], exclusive[i].other[b], opts,
+                                     origins, err);
+    return status;
+}
+
+int tp_config_apply(const struct tp_config *config, const struct tp_command *cmd, void *opts,
+                    struct tp_origin *origins, struct tp_err *err)
+{
+    size_t count = tp_config_rows(cmd->options);
+    int status = TP_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = set_row(config, cmd, &cmd->options[i], opts, &origins[i], err);
+    return status ? status : settle_pairs(cmd->options, opts, origins, err);
+}

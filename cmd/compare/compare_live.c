@@ -1,0 +1,338 @@
+/* Comparing live: each trace is read once and laid down for the children; memory and counts come
+ * from one replay each, for they are exact; times from rounds in which every strategy is played in
+ * turn, each in a process of its own. Above the table stands what replay would say: the job of
+ * replay_job.h is made for that, and for its checks. */
+#include "cmd/compare/compare.h"
+
+#include "alloc/base/clock.h"
+#include "alloc/base/units.h"
+#include "cmd/compare/compare_opts.h"
+#include "cmd/measure/figures.h"
+#include "cmd/measure/replay_job.h"
+#include "cmd/ui/option_words.h"
+#include "cmd/ui/progress.h"
+#include "cmd/ui/stop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MORE = 8, SIDE_TEXT = 4096 };
+
+/* One trace. */
+struct contest {
+    struct tp_prepared trace;
+    struct tp_job job;
+    struct tp_side sides[TP_ROUND_SIDES];
+    char *texts[TP_ROUND_SIDES];            /* owned */
+    struct tp_stored usage[TP_ROUND_SIDES]; /* memory and counts of each side */
+    struct tp_rounds rounds;
+    uint64_t started_ns, wall_ns;
+};
+
+struct tp_compare_live {
+    struct tp_gpu gpu;
+    struct contest *contests;
+    size_t count;
+    const char *more[MORE + 1];
+    char capacity[32];
+};
+
+/* ---- what is played ---- */
+
+/* The text of a side, which need not be the user's: of the usual set it is made here. */
+static int name_side(struct contest *k, size_t i, const struct tp_compare_opts *o,
+                     struct tp_err *err)
+{
+    const struct tp_strategy_spec *spec = &k->job.specs[i];
+    char options[SIDE_TEXT - TP_LABEL_MAX - 2], text[SIDE_TEXT];
+    const char *given = i < o->strategies.count ? o->strategies.items[i] : text;
+    if (given == text) {
+        if (!tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options))
+            return tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label);
+        snprintf(text, sizeof text, "%.60s%s%s", spec->strategy->name, *options ? ":" : "",
+                 options);
+    }
+    k->texts[i] = strdup(given);
+    k->sides[i] = (struct tp_side){.strategy = k->texts[i]};
+    return k->texts[i] ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+static int name_sides(struct contest *k, const struct tp_compare_opts *o, struct tp_err *err)
+{
+    int status = TP_OK;
+    if (k->job.spec_count > TP_ROUND_SIDES)
+        return tp_fail(err, TP_EUSAGE, "at most %d strategies can be compared at once",
+                       TP_ROUND_SIDES);
+    if (k->job.spec_count < 2)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "one strategy compares with nothing"),
+                       "name another with -s; 'tapool replay' shows one in detail");
+    for (size_t i = 0; !status && i < k->job.spec_count; i++)
+        status = name_side(k, i, o, err);
+    return status;
+}
+
+/* Replay's own preparation, of the trace that was laid down; it is shown under its first name. */
+static int make_job(struct contest *k, const struct tp_compare_opts *o, struct tp_gpu *gpu,
+                    struct tp_err *err)
+{
+    struct tp_replay_opts replay = {
+        .strategies = o->strategies,
+        .source = o->source,
+        .touch = o->touch,
+        .capacity = o->capacity,
+        .scale = 1,
+        .open = {.device = TP_OPT_KEYWORD(0), .max_memory = o->open.max_memory}};
+    int status = tp_job_prepare(&k->job, &replay, gpu, k->trace.path, err);
+    if (status)
+        return status;
+    char *path = strdup(k->trace.given), *file = strdup(k->trace.name);
+    if (!path || !file) {
+        free(path);
+        free(file);
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    }
+    free(k->job.trace.path);
+    free(k->job.trace.file);
+    k->job.trace.path = path;
+    k->job.trace.file = file;
+    return TP_OK;
+}
+
+/* ---- playing ---- */
+
+static const char *passes_of(const struct contest *k)
+{
+    const struct tp_program_facts *f = tp_program_facts(k->job.trace.program);
+    return tp_fits_by_default(f->kind, f->events) ? "usage,fits" : "usage";
+}
+
+static uint64_t timeout_of(const struct contest *k, const struct tp_compare_opts *o)
+{
+    return tp_timeout_of(o->timeout, k->trace.events, o->min_time);
+}
+
+static int measure_memory(const struct tp_compare_live *live, struct contest *k,
+                          const struct tp_compare_opts *o, struct tp_progress_line *line,
+                          struct tp_err *err)
+{
+    int status = TP_OK;
+    tp_progress_begin(line, "memory and counts", k->job.spec_count);
+    for (size_t i = 0; !status && i < k->job.spec_count; i++) {
+        tp_progress_at(line, k->job.specs[i].label, i);
+        const struct tp_measure m = {.trace = k->trace.path,
+                                     .strategy = k->texts[i],
+                                     .source = o->source,
+                                     .passes = passes_of(k),
+                                     .more = live->more,
+                                     .core = -1,
+                                     .timeout_ns = timeout_of(k, o),
+                                     .interrupted = tp_stop_flag()};
+        status = tp_measure(&m, &k->usage[i], err);
+    }
+    return status;
+}
+
+static void show_progress(void *ctx, unsigned done, unsigned total)
+{
+    (void)done;
+    (void)total;
+    tp_progress_did(ctx);
+}
+
+static int play_contest(const struct tp_compare_live *live, struct contest *k,
+                        const struct tp_compare_opts *o, struct tp_err *err)
+{
+    struct tp_progress_line line = {0};
+    const struct tp_rounds_cfg cfg = {.trace = &k->trace,
+                                      .source = o->source,
+                                      .more = live->more,
+                                      .rounds = (unsigned)o->rounds,
+                                      .min_time_ns = o->min_time,
+                                      .seed = o->seed,
+                                      .core = tp_measure_core(),
+                                      .timeout_ns = timeout_of(k, o),
+                                      .interrupted = tp_stop_flag(),
+                                      .progress = show_progress,
+                                      .progress_ctx = &line};
+    uint64_t started = tp_wall_ns();
+    int status = measure_memory(live, k, o, &line, err);
+    tp_progress_begin(&line, "rounds", o->rounds);
+    tp_progress_at(&line, k->trace.name, 0);
+    if (!status)
+        status = tp_rounds_play(&cfg, k->sides, k->job.spec_count, &k->rounds, err);
+    tp_progress_clear(&line);
+    k->wall_ns = tp_wall_ns() - started;
+    return status;
+}
+
+/* ---- what came of it ---- */
+
+static int find_base(const struct contest *k, const char *name, size_t *base, struct tp_err *err)
+{
+    const char *names[TP_ROUND_SIDES + 1] = {0};
+    *base = 0;
+    for (size_t i = 0; name && i < k->job.spec_count; i++) {
+        names[i] = k->job.specs[i].label;
+        if (!strcasecmp(names[i], name)) {
+            *base = i;
+            return TP_OK;
+        }
+    }
+    if (!name)
+        return TP_OK;
+    const char *near = tp_nearest(name, names);
+    int status = tp_fail(err, TP_EUSAGE, "--base '%s' is none of what is compared", name);
+    return near ? tp_hint(err, status, "did you mean '%s'?", near) : status;
+}
+
+/* For the lines above the table: a result of which nothing was measured. */
+static int fill_head(struct contest *k, struct tp_compare_table *t, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(k->job.trace.program);
+    size_t sourced = 0;
+    while (sourced + 1 < k->job.spec_count && k->job.specs[sourced].strategy->caps & TP_CAP_FOREIGN)
+        sourced++;
+    t->no_run = calloc(1, tp_run_size(f->devices));
+    if (!t->no_run)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    t->no_run->device_count = f->devices;
+    for (uint16_t d = 0; d < f->devices; d++)
+        t->no_run->devices[d].capacity = TP_NONE;
+    for (size_t i = 0; i < k->usage[sourced].runs->source_option_count; i++) {
+        const struct tp_stored_option *option = &k->usage[sourced].runs->source_options[i];
+        uint64_t capacity;
+        if (strcmp(option->name, "limit.capacity") || !tp_parse_size(option->value, &capacity))
+            continue;
+        for (uint16_t d = 0; d < f->devices; d++)
+            t->no_run->devices[d].capacity = capacity;
+    }
+    t->head = (struct tp_result){.trace = &k->job.trace,
+                                 .facts = f,
+                                 .spec = &k->job.specs[sourced],
+                                 .source = &k->job.source,
+                                 .captured = &k->job.captured,
+                                 .use = &k->job.use,
+                                 .touch = tp_touch_named(k->usage[sourced].runs->touch),
+                                 .run = t->no_run};
+    return TP_OK;
+}
+
+static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct tp_compare *c,
+                      struct tp_err *err)
+{
+    struct tp_compare_table *t = tp_compare_add_table(c);
+    size_t base = 0;
+    if (!t)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    t->name = k->trace.name;
+    t->hash = k->trace.hash;
+    t->run = k->usage[0].runs;
+    t->wall_ns = k->wall_ns;
+    for (size_t i = 0; i < k->job.spec_count; i++) {
+        const struct tp_strategy_spec *spec = &k->job.specs[i];
+        struct tp_compare_row *row = tp_compare_add_row(t, spec->label);
+        if (!row)
+            return tp_fail(err, TP_ENOMEM, "out of memory");
+        row->from = &k->usage[i];
+        row->run = k->usage[i].runs;
+        row->rounds = &k->rounds;
+        row->side = i;
+        row->yardstick = spec->strategy->group == TP_GROUP_YARDSTICK;
+        row->region = (spec->strategy->caps & TP_CAP_NOFREE) != 0;
+        row->cold = 2 * k->rounds.cold[i] > k->rounds.rounds;
+    }
+    int status = find_base(k, o->base, &base, err);
+    for (size_t i = 0; i < t->count; i++)
+        t->rows[i].base = base;
+    return status ? status : fill_head(k, t, err);
+}
+
+/* A scope of latency is the same for all that stand in a table. */
+static int check_scopes(const struct contest *k, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 1; !status && i < k->job.spec_count; i++)
+        status = tp_stored_comparable(&k->usage[0], k->usage[0].runs, &k->usage[i],
+                                      k->usage[i].runs, err);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static void choose_arguments(struct tp_compare_live *live, const struct tp_compare_opts *o)
+{
+    size_t n = 0;
+    if (o->touch != TP_TOUCH_AUTO) {
+        live->more[n++] = "--touch";
+        live->more[n++] = tp_touch_words[o->touch];
+    }
+    if (o->capacity != TP_OPT_KEYWORD(0)) {
+        snprintf(live->capacity, sizeof live->capacity, "%llu", (unsigned long long)o->capacity);
+        live->more[n++] = "--capacity";
+        live->more[n++] = live->capacity;
+    }
+    live->more[n] = NULL;
+}
+
+/* Everything that can be wrong is found before the first round. */
+static int prepare(struct tp_compare_live *live, const struct tp_compare_opts *o,
+                   char *const *words, size_t count, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        struct contest *k = &live->contests[live->count++];
+        status = tp_measure_prepare(words[i], &o->open, &k->trace, err);
+        if (!status)
+            status = make_job(k, o, &live->gpu, err);
+        if (!status)
+            status = name_sides(k, o, err);
+        if (!status)
+            status = find_base(k, o->base, &(size_t){0}, err);
+    }
+    return status;
+}
+
+int tp_compare_measure(const struct tp_compare_opts *o, char *const *words, size_t count,
+                       struct tp_compare *c, struct tp_compare_live **out, struct tp_err *err)
+{
+    struct tp_compare_live *live = *out = calloc(1, sizeof *live);
+    if (live)
+        live->contests = calloc(count, sizeof *live->contests);
+    if (!live || !live->contests)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    c->live = true;
+    c->rounds = (unsigned)o->rounds;
+    c->seed = o->seed;
+    c->min_time_ns = o->min_time;
+    c->core = tp_measure_core();
+    choose_arguments(live, o);
+    int status = prepare(live, o, words, count, err);
+    for (size_t i = 0; !status && i < count; i++) {
+        status = play_contest(live, &live->contests[i], o, err);
+        if (!status)
+            status = check_scopes(&live->contests[i], err);
+        if (!status)
+            status = fill_table(&live->contests[i], o, c, err);
+    }
+    return status;
+}
+
+void tp_compare_live_release(struct tp_compare_live *live)
+{
+    if (!live)
+        return;
+    for (size_t i = 0; live->contests && i < live->count; i++) {
+        struct contest *k = &live->contests[i];
+        for (size_t s = 0; s < TP_ROUND_SIDES; s++) {
+            free(k->texts[s]);
+            tp_stored_release(&k->usage[s]);
+        }
+        tp_rounds_release(&k->rounds);
+        tp_job_release(&k->job);
+        tp_prepared_release(&k->trace);
+    }
+    free(live->contests);
+    tp_gpu_close(&live->gpu);
+    free(live);
+}

@@ -1,0 +1,133 @@
+/* The Pick of a comparison: its rows as records for the rule of cmd/report/pick.h. Who is faster is
+ * shown by a test over the pairs of the rounds, adjusted over all such tests of the table. */
+#include "cmd/compare/compare.h"
+#include "cmd/measure/difference.h"
+#include "cmd/report/pick.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAIRS_MAX = TP_ROUND_SIDES * TP_ROUND_SIDES / 2 };
+
+static double value_of(const struct tp_compare_row *r, const char *metric)
+{
+    return r->cells[tp_metric_find(metric, NULL) - tp_metrics].value;
+}
+
+static bool is_warned(const struct tp_compare_row *r, const char *id)
+{
+    return tp_stored_options_find(r->run->warnings, r->run->warning_count, id) != NULL;
+}
+
+static bool has_failed(const struct tp_compare_row *r)
+{
+    return value_of(r, "failed_allocations") > 0;
+}
+
+/* ---- who is faster ---- */
+
+/* Of every pair that was tested: by how much the first is faster than the second, as ns / ns - 1;
+ * 0: not shown. */
+struct races {
+    double change[TP_ROUND_SIDES][TP_ROUND_SIDES];
+};
+
+static bool can_race(const struct tp_compare_row *a, const struct tp_compare_row *b)
+{
+    return a->rounds && b->rounds && a->cold == b->cold && !isnan(value_of(a, "ns_per_op")) &&
+           !isnan(value_of(b, "ns_per_op")) && !has_failed(a) && !has_failed(b);
+}
+
+static void race(const struct tp_compare *c, const struct tp_compare_table *t, struct races *out)
+{
+    const struct tp_metric *time = tp_metric_find("ns_per_op", NULL);
+    struct tp_difference *d = calloc(PAIRS_MAX, sizeof *d);
+    double p[PAIRS_MAX];
+    double *places[PAIRS_MAX][2];
+    size_t n = 0;
+    for (size_t i = 0; d && i < t->count && i < TP_ROUND_SIDES; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct tp_compare_row *x = &t->rows[i], *y = &t->rows[j];
+            if (!can_race(x, y))
+                continue;
+            tp_difference_measure(tp_rounds_values(y->rounds, y->side, time),
+                                  tp_rounds_values(x->rounds, x->side, time), c->rounds,
+                                  time->better, c->seed, &d[n]);
+            p[n] = d[n].pairs ? tp_difference_two_sided(&d[n]) : NAN;
+            places[n][0] = &out->change[i][j];
+            places[n++][1] = &out->change[j][i];
+        }
+    tp_stat_holm(p, n, p);
+    for (size_t i = 0; i < n; i++) {
+        double ratio = d[i].estimate;
+        if (tp_difference_shown(&d[i], p[i], TP_COMPARE_ALPHA, TP_COMPARE_EFFECT))
+            *places[i][ratio > 1] = ratio > 1 ? 1 / ratio - 1 : ratio - 1;
+    }
+    free(d);
+}
+
+static bool is_faster(const void *ctx, size_t x, size_t y, double *change)
+{
+    const struct races *races = ctx;
+    bool tested = x < TP_ROUND_SIDES && y < TP_ROUND_SIDES;
+    *change = tested ? races->change[x][y] : 0;
+    return *change < 0;
+}
+
+/* ---- the records ---- */
+
+static struct tp_choice choice_of(const struct tp_compare_row *r)
+{
+    double ns = value_of(r, "ns_per_op");
+    return (struct tp_choice){.label = r->label,
+                              .yardstick = r->yardstick,
+                              .region = r->region,
+                              .failed = has_failed(r),
+                              .unsafe = is_warned(r, "unsafe-reuse"),
+                              .small = is_warned(r, "small-trace"),
+                              .cold = r->cold,
+                              .fits_in = value_of(r, "fits_in"),
+                              .peak = value_of(r, "peak_reserved"),
+                              .calls_first =
+                                  value_of(r, "source_calls.get") + value_of(r, "source_calls.put"),
+                              .calls_later = value_of(r, "source_calls.next_pass"),
+                              .ns = ns,
+                              .low = NAN,
+                              .high = NAN};
+}
+
+const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
+                                             const struct tp_compare_table *t, char *text,
+                                             size_t size)
+{
+    struct tp_choice list[TP_PICK_MAX];
+    struct tp_pick pick;
+    *text = '\0';
+    if (t->count < 2 || t->rows[0].file) /* the same policy twice is no choice */
+        return NULL;
+    struct races *races = calloc(1, sizeof *races);
+    if (!races)
+        return NULL;
+    for (size_t i = 0; i < t->count && i < TP_PICK_MAX; i++)
+        list[i] = choice_of(&t->rows[i]);
+    race(c, t, races);
+    double operations = t->run->operations == TP_NONE ? NAN : (double)t->run->operations;
+    bool device = !strcmp(t->run->kind, "device");
+    uint64_t capacity = t->head.run ? t->head.run->devices[0].capacity : TP_NONE;
+    tp_pick(&(struct tp_pick_question){.list = list,
+                                       .count = t->count,
+                                       .base = t->rows[0].base,
+                                       .frees = t->run->frees > 0,
+                                       .loop = t->run->loop,
+                                       .policy_time = !strcmp(t->run->scope, "policy"),
+                                       .operations = operations,
+                                       .capacity = capacity == TP_NONE ? NAN : (double)capacity,
+                                       .callee = device ? "driver" : "system",
+                                       .faster = is_faster,
+                                       .ctx = races},
+            &pick);
+    free(races);
+    tp_pick_text(&pick, text, size);
+    return pick.count == 1 ? &t->rows[pick.chosen[0]] : NULL;
+}

@@ -1,0 +1,412 @@
+/* Comparing results that are stored. One file: its strategies with each other. Several: each
+ * strategy of the base's file with the same of the others, matched by the trace's name, the label
+ * and the source. What has no partner is named, never dropped in silence. */
+#include "cmd/compare/compare.h"
+
+#include "cmd/compare/compare_opts.h"
+#include "cmd/measure/catalog.h"
+#include "cmd/measure/command_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { CELLS_MAX = 4096 };
+
+struct match {
+    struct tp_compare *c;
+    const struct tp_stored *files;
+    size_t count, base;
+    bool **used;                            /* by file and run */
+    const struct tp_stored_run ***partners; /* by file and run of the base's; NULL: none */
+};
+
+static int add_row(struct tp_compare_table *t, const struct tp_stored *from,
+                   const struct tp_stored_run *run, const char *label, struct tp_err *err)
+{
+    struct tp_compare_row *row = tp_compare_add_row(t, label);
+    const struct tp_strategy *known = tp_find_strategy(run->strategy, NULL);
+    if (!row)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    row->from = from;
+    row->run = run;
+    row->yardstick = known && known->group == TP_GROUP_YARDSTICK;
+    row->region = known && known->caps & TP_CAP_NOFREE;
+    row->cold = run->played_once;
+    return TP_OK;
+}
+
+static struct tp_compare_table *find_table(struct tp_compare *c, const struct tp_stored_run *run)
+{
+    for (size_t t = 0; t < c->count; t++)
+        if (!strcmp(c->tables[t].hash, run->hash) && !strcmp(c->tables[t].name, run->trace_name))
+            return &c->tables[t];
+    struct tp_compare_table *t = tp_compare_add_table(c);
+    if (!t)
+        return NULL;
+    t->name = run->trace_name;
+    t->hash = run->hash;
+    t->run = run;
+    return t;
+}
+
+/* ---- one file ---- */
+
+/* Two rows of one label stand on different sources: the label says so. */
+static int add_twin(struct tp_compare_table *t, const struct tp_stored *from,
+                    const struct tp_stored_run *run, struct tp_err *err)
+{
+    bool twin = false;
+    char *label = NULL;
+    for (size_t r = 0; r < t->count; r++)
+        twin |= !strcmp(t->rows[r].label, run->label);
+    if (!twin)
+        return add_row(t, from, run, run->label, err);
+    if (asprintf(&label, "%s on %s", run->label, run->source) < 0)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = add_row(t, from, run, label, err);
+    free(label);
+    return status;
+}
+
+static int choose_base(struct tp_compare_table *t, const char *name, struct tp_err *err)
+{
+    size_t base = 0;
+    while (name && base < t->count && strcasecmp(t->rows[base].label, name) != 0)
+        base++;
+    if (base == t->count)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "--base '%s' is no strategy that %s was replayed by",
+                               name, t->name),
+                       "the first of those that are is '%.100s'", t->rows[0].label);
+    int status = TP_OK;
+    for (size_t r = 0; r < t->count; r++) {
+        t->rows[r].base = base;
+        if (!status)
+            status = tp_stored_comparable(t->rows[base].from, t->rows[base].run, t->rows[r].from,
+                                          t->rows[r].run, err);
+    }
+    return status;
+}
+
+/* Tables with one row compare nothing. */
+static void drop_lonely(struct tp_compare *c)
+{
+    size_t kept = 0;
+    for (size_t t = 0; t < c->count; t++) {
+        if (c->tables[t].count > 1) {
+            c->tables[kept++] = c->tables[t];
+            continue;
+        }
+        tp_compare_note(c, "%s was replayed by %s alone: nothing to compare it with",
+                        c->tables[t].name, c->tables[t].rows[0].label);
+        free(c->tables[t].rows[0].label);
+        free(c->tables[t].rows);
+    }
+    c->count = kept;
+}
+
+static int match_inside(const struct tp_stored *file, const char *base, struct tp_compare *c,
+                        struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < file->count; i++) {
+        struct tp_compare_table *t = find_table(c, &file->runs[i]);
+        if (!t)
+            return tp_fail(err, TP_ENOMEM, "out of memory");
+        status = add_twin(t, file, &file->runs[i], err);
+    }
+    if (!status)
+        drop_lonely(c);
+    if (!status && !c->count)
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT, "%s holds one strategy a trace: nothing to compare",
+                               file->path),
+                       "name a second result, or replay with several -s");
+    for (size_t t = 0; !status && t < c->count; t++)
+        status = choose_base(&c->tables[t], base, err);
+    return status;
+}
+
+/* ---- several files ---- */
+
+/* How near another run comes to being the same cell: 0: it is none. A device that is limited is the
+ * same one, played with another setting: what is on the very same source comes first. */
+static int nearness(const struct tp_stored_run *a, const struct tp_stored_run *b)
+{
+    if (strcmp(a->trace_name, b->trace_name) || strcmp(a->label, b->label) ||
+        !tp_stored_same_source(a, b))
+        return 0;
+    return 1 + !strcmp(a->source, b->source);
+}
+
+/* The partner in another file, at least so near: the same program first; else the same names, which
+ * tp_stored_comparable then refuses by its hash. */
+static const struct tp_stored_run *find_partner(const struct match *m, size_t file,
+                                                const struct tp_stored_run *run, int near)
+{
+    const struct tp_stored *f = &m->files[file];
+    size_t found = f->count;
+    for (size_t i = 0; i < f->count; i++) {
+        if (m->used[file][i] || nearness(&f->runs[i], run) < near)
+            continue;
+        if (found == f->count || !strcmp(f->runs[i].hash, run->hash))
+            found = i;
+        if (!strcmp(f->runs[found].hash, run->hash))
+            break;
+    }
+    if (found == f->count)
+        return NULL;
+    m->used[file][found] = true;
+    return &f->runs[found];
+}
+
+/* The nearest first, so that none is taken from who has a better claim. */
+static void find_partners(const struct match *m)
+{
+    const struct tp_stored *base = &m->files[m->base];
+    for (int near = 2; near; near--)
+        for (size_t i = 0; i < base->count; i++)
+            for (size_t f = 0; f < m->count; f++)
+                if (f != m->base && !m->partners[f][i])
+                    m->partners[f][i] = find_partner(m, f, &base->runs[i], near);
+}
+
+static void note_options(struct tp_compare *c, const char *label,
+                         const struct tp_stored_option *list, size_t count,
+                         const struct tp_stored_option *others, size_t other_count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *other = tp_stored_options_find(others, other_count, list[i].name);
+        if (!strcmp(list[i].name, TP_STORED_CAPACITY))
+            continue; /* a setting */
+        if (!other || strcmp(other, list[i].value))
+            tp_compare_note(c, "%.60s: option %.60s is %.60s and %.60s", label, list[i].name,
+                            list[i].value, other ? other : "not there");
+    }
+    for (size_t i = 0; i < other_count; i++)
+        if (strcmp(others[i].name, TP_STORED_CAPACITY) &&
+            !tp_stored_options_find(list, count, others[i].name))
+            tp_compare_note(c, "%.60s: option %.60s is not there and %.60s", label, others[i].name,
+                            others[i].value);
+}
+
+/* What is not the same of two that may stand side by side. */
+static void note_differences(struct tp_compare *c, const struct tp_compare_row *a,
+                             const struct tp_compare_row *b)
+{
+    char text[TP_COMPARE_NOTE - 100];
+    tp_stored_differences(a->from, b->from, true, text, sizeof text);
+    if (*text)
+        tp_compare_note(c, "%.40s and %.40s: %s", a->from->path + c->common,
+                        b->from->path + c->common, text);
+    tp_stored_settings_differ(a->run, b->run, false, text, sizeof text);
+    if (*text)
+        tp_compare_note(c, "%.40s and %.40s were not played alike: %s", a->from->path + c->common,
+                        b->from->path + c->common, text);
+    if (a->run->options_known && b->run->options_known)
+        note_options(c, a->label, a->run->options, a->run->option_count, b->run->options,
+                     b->run->option_count);
+    if (a->run->source_options_known && b->run->source_options_known)
+        note_options(c, a->label, a->run->source_options, a->run->source_option_count,
+                     b->run->source_options, b->run->source_option_count);
+}
+
+static void note_alone(const struct match *m, size_t file, const struct tp_stored_run *run)
+{
+    tp_compare_note(m->c, "%.60s by %.60s on %.40s is in %.60s alone", run->trace_name, run->label,
+                    run->source, m->files[file].path + m->c->common);
+}
+
+/* A cell of the base's file, with its partners. */
+static int match_cell(struct match *m, size_t cell, struct tp_err *err)
+{
+    const struct tp_stored_run *run = &m->files[m->base].runs[cell];
+    struct tp_compare_table *t = NULL;
+    size_t base = 0;
+    int status = TP_OK;
+    for (size_t f = 0; !status && f < m->count; f++) {
+        const struct tp_stored_run *other = m->partners[f][cell];
+        if (!other)
+            continue;
+        status = tp_stored_comparable(&m->files[m->base], run, &m->files[f], other, err);
+        if (!status && !t) {
+            t = find_table(m->c, run);
+            base = t ? t->count : 0;
+            status = t ? add_row(t, &m->files[m->base], run, run->label, err)
+                       : tp_fail(err, TP_ENOMEM, "out of memory");
+        }
+        if (!status)
+            status = add_row(t, &m->files[f], other, run->label, err);
+        if (!status)
+            note_differences(m->c, &t->rows[base], &t->rows[t->count - 1]);
+    }
+    for (size_t r = base; t && r < t->count; r++) {
+        t->rows[r].base = base;
+        t->rows[r].file = t->rows[r].from->path;
+        t->rows[r].short_file = t->rows[r].file + m->c->common;
+    }
+    if (!status && !t)
+        note_alone(m, m->base, run);
+    return status;
+}
+
+/* The two that come closest to each other: of one trace and label, else of one trace, else the
+ * first of each. */
+static void find_nearest(const struct tp_stored *a, const struct tp_stored *b,
+                         const struct tp_stored_run **x, const struct tp_stored_run **y)
+{
+    int best = -1;
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t j = 0; j < b->count; j++) {
+            bool trace = !strcmp(a->runs[i].trace_name, b->runs[j].trace_name);
+            int near = trace + (trace && !strcmp(a->runs[i].label, b->runs[j].label));
+            if (near <= best)
+                continue;
+            best = near;
+            *x = &a->runs[i];
+            *y = &b->runs[j];
+        }
+}
+
+static int fail_nothing(const struct match *m, struct tp_err *err)
+{
+    const struct tp_stored *a = &m->files[m->base], *b = &m->files[m->base ? 0 : 1];
+    const struct tp_stored_run *x = NULL, *y = NULL;
+    if (!a->count || !b->count)
+        return tp_fail(err, TP_EINPUT, "%s holds no result", a->count ? b->path : a->path);
+    find_nearest(a, b, &x, &y);
+    int status = tp_fail(
+        err, TP_EINPUT,
+        "nothing is in both: %s has %.60s by %.60s on %s, %s has %.60s by %.60s on "
+        "%s",
+        a->path, x->trace_name, x->label, x->source, b->path, y->trace_name, y->label, y->source);
+    if (strcmp(x->trace_name, y->trace_name))
+        return tp_hint(err, status, "results are matched by trace, label and source");
+    if (strcmp(x->label, y->label))
+        return tp_hint(err, status,
+                       "results are matched by trace, label and source: -s LABEL=NAME gives a "
+                       "label");
+    return tp_hint(err, status,
+                   "results are matched by trace, label and source: replay both on the same "
+                   "--source");
+}
+
+static int match_all(struct match *m, struct tp_err *err)
+{
+    const struct tp_stored *base = &m->files[m->base];
+    int status = TP_OK;
+    find_partners(m);
+    for (size_t i = 0; !status && i < base->count; i++)
+        status = match_cell(m, i, err);
+    if (status)
+        return status;
+    if (!m->c->count)
+        return fail_nothing(m, err);
+    for (size_t f = 0; f < m->count; f++)
+        for (size_t i = 0; f != m->base && i < m->files[f].count; i++)
+            if (!m->used[f][i])
+                note_alone(m, f, &m->files[f].runs[i]);
+    return TP_OK;
+}
+
+static int match_files(struct match *m, const char *base, struct tp_err *err)
+{
+    while (base && m->base < m->count && strcmp(m->files[m->base].path, base) != 0)
+        m->base++;
+    if (m->base == m->count)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "--base '%s' is none of the files", base),
+                       "of several results it is one of the files: --base %.200s",
+                       m->files[0].path);
+    m->used = calloc(m->count, sizeof *m->used);
+    m->partners = calloc(m->count, sizeof *m->partners);
+    bool good = m->used && m->partners;
+    for (size_t f = 0; good && f < m->count; f++) {
+        m->used[f] = calloc(m->files[f].count + 1, sizeof **m->used);
+        m->partners[f] = calloc(m->files[m->base].count + 1, sizeof **m->partners);
+        good = m->used[f] && m->partners[f];
+    }
+    int status = good ? match_all(m, err) : tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t f = 0; f < m->count; f++) {
+        free(m->used ? m->used[f] : NULL);
+        free(m->partners ? m->partners[f] : NULL);
+    }
+    free(m->used);
+    free(m->partners);
+    return status;
+}
+
+/* ---- both ---- */
+
+/* What older files do not have, said once of all that lack the same. Settings of one file are those
+ * of one experiment, whatever they were. */
+static void note_lacks(struct tp_compare *c)
+{
+    for (size_t i = 0; i < c->file_count; i++) {
+        char lacks[160], other[160], names[120] = "";
+        bool said = false;
+        size_t more = 0;
+        tp_stored_lacks(&c->files[i], c->file_count > 1, lacks, sizeof lacks);
+        for (size_t k = 0; *lacks && k < c->file_count; k++) {
+            tp_stored_lacks(&c->files[k], c->file_count > 1, other, sizeof other);
+            if (strcmp(lacks, other))
+                continue;
+            said |= k < i;
+            if (more++ < 2)
+                tp_append(names, sizeof names, "%s%.40s", *names ? ", " : "",
+                          c->files[k].path + c->common);
+        }
+        if (*lacks && !said)
+            tp_compare_note(c, "%s%s: by an older tapool, which did not write %s", names,
+                            more > 2 ? ", ..." : "", lacks);
+    }
+}
+
+void tp_compare_files_release(struct tp_stored *files, size_t count)
+{
+    for (size_t i = 0; files && i < count; i++)
+        tp_stored_release(&files[i]);
+    free(files);
+}
+
+/* "out/base/a.json" and "out/new/a.json" have "out/" in common. */
+static size_t common_folders(const struct tp_stored *files, size_t count)
+{
+    const char *first = files[0].path, *slash = strrchr(first, '/');
+    size_t common = slash ? (size_t)(slash - first) + 1 : 0;
+    for (size_t i = 1; i < count; i++) {
+        size_t same = 0;
+        while (same < common && files[i].path[same] == first[same])
+            same++;
+        while (same && first[same - 1] != '/')
+            same--;
+        common = same;
+    }
+    return count > 1 ? common : 0;
+}
+
+int tp_compare_read(const struct tp_compare_opts *o, char *const *words, size_t count,
+                    struct tp_compare *c, struct tp_stored **out, struct tp_err *err)
+{
+    struct tp_stored *files = *out = calloc(count, sizeof *files);
+    size_t cells = 0;
+    int status = files ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    c->seed = o->seed;
+    c->files = files;
+    c->file_count = count;
+    for (size_t i = 0; !status && i < count; i++) {
+        status = tp_stored_read(words[i], &files[i], err);
+        cells += files[i].count;
+        if (!status && files[i].partial)
+            tp_compare_note(c, "%.80s is partial: its replay was interrupted", files[i].path);
+    }
+    if (!status && cells > CELLS_MAX)
+        return tp_fail(err, TP_EINPUT, "over %d results are more than one comparison", CELLS_MAX);
+    if (status)
+        return status;
+    c->common = common_folders(files, count);
+    note_lacks(c);
+    if (count == 1)
+        return match_inside(&files[0], o->base, c, err);
+    return match_files(&(struct match){.c = c, .files = files, .count = count}, o->base, err);
+}

@@ -1,0 +1,606 @@
+/* From values to what can be said of them; see compare.h.
+ *
+ * Times that were measured in turn are tested: Mann-Whitney, two-sided, over the rounds, Holm over
+ * all such tests of a table. A difference is shown where p < 0.01, it is 5 % or more, and its
+ * interval excludes none. Memory and counts are facts. Everything else is printed in brackets. */
+#include "cmd/compare/compare.h"
+
+#include "cmd/measure/difference.h"
+#include "cmd/measure/figures.h"
+#include "cmd/measure/known_values.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CONFIDENCE 0.95
+#define COARSE     9.5 /* clock steps: below, a percentile is a bound or a guess */
+
+const char *const tp_mark_names[TP_MARKS] = {"none",  "base", "exact",   "reported",
+                                             "shown", "same", "untested"};
+
+static size_t index_of(const struct tp_metric *m)
+{
+    return (size_t)(m - tp_metrics);
+}
+
+/* ---- making ---- */
+
+int tp_compare_init(struct tp_compare *c, struct tp_err *err)
+{
+    *c = (struct tp_compare){.core = -1};
+    c->notes = calloc(TP_COMPARE_NOTES, sizeof *c->notes);
+    return c->notes ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+void tp_compare_release(struct tp_compare *c)
+{
+    for (size_t t = 0; t < c->count; t++) {
+        for (size_t r = 0; r < c->tables[t].count; r++)
+            free(c->tables[t].rows[r].label);
+        free(c->tables[t].rows);
+        free(c->tables[t].no_run);
+    }
+    free(c->tables);
+    free(c->means);
+    free(c->notes);
+    *c = (struct tp_compare){0};
+}
+
+struct tp_compare_table *tp_compare_add_table(struct tp_compare *c)
+{
+    struct tp_compare_table *more = realloc(c->tables, (c->count + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    c->tables = more;
+    more[c->count] = (struct tp_compare_table){.least_p = NAN};
+    return &more[c->count++];
+}
+
+struct tp_compare_row *tp_compare_add_row(struct tp_compare_table *t, const char *label)
+{
+    struct tp_compare_row *more = realloc(t->rows, (t->count + 1) * sizeof *more);
+    if (!more)
+        return NULL;
+    t->rows = more;
+    more[t->count] = (struct tp_compare_row){.label = strdup(label)};
+    if (!more[t->count].label)
+        return NULL;
+    for (size_t m = 0; m < TP_METRIC_MAX; m++)
+        more[t->count].cells[m] = (struct tp_compare_cell){.value = NAN,
+                                                           .low = NAN,
+                                                           .high = NAN,
+                                                           .change = NAN,
+                                                           .change_low = NAN,
+                                                           .change_high = NAN,
+                                                           .p = NAN};
+    return &more[t->count++];
+}
+
+void tp_compare_note(struct tp_compare *c, const char *format, ...)
+{
+    char text[TP_COMPARE_NOTE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (size_t i = 0; i < c->note_count; i++)
+        if (!strcmp(c->notes[i], text))
+            return;
+    if (c->note_count == TP_COMPARE_NOTES)
+        c->notes_left++;
+    else
+        memcpy(c->notes[c->note_count++], text, sizeof text);
+}
+
+/* ---- columns ---- */
+
+static bool any_known(const struct tp_compare *c, const struct tp_metric *m)
+{
+    for (size_t t = 0; t < c->count; t++)
+        for (size_t r = 0; r < c->tables[t].count; r++) {
+            const struct tp_compare_row *row = &c->tables[t].rows[r];
+            if (row->rounds && (m->class == TP_CLASS_NOISY || m->class == TP_CLASS_REPORT))
+                return true;
+            if (!isnan(tp_stored_total(row->run, m)))
+                return true;
+        }
+    return false;
+}
+
+static bool any_device(const struct tp_compare *c)
+{
+    for (size_t t = 0; t < c->count; t++)
+        if (!strcmp(c->tables[t].run->kind, "device"))
+            return true;
+    return false;
+}
+
+static void add_column(struct tp_compare *c, const struct tp_metric *m)
+{
+    for (size_t i = 0; i < c->column_count; i++)
+        if (c->columns[i] == m)
+            return;
+    c->columns[c->column_count++] = m;
+    c->used[index_of(m)] = c->tested[index_of(m)] = true;
+}
+
+static bool has_value(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    if (!r->rounds || !tp_metric_is_time(m))
+        return !isnan(tp_stored_total(r->run, m));
+    const double *values = tp_rounds_values(r->rounds, r->side, m);
+    for (unsigned i = 0; i < r->rounds->rounds; i++)
+        if (isfinite(values[i]))
+            return true;
+    return false;
+}
+
+/* Behind the usual ones, whatever else there is a value of. They are no tests: what is shown of the
+ * usual ones must not depend on how much is shown beside them. */
+static void add_others(struct tp_compare *c)
+{
+    for (size_t m = 0; m < tp_metric_count; m++) {
+        bool known = false, was_tested = c->tested[m];
+        for (size_t t = 0; t < c->count && !known; t++)
+            for (size_t r = 0; r < c->tables[t].count && !known; r++)
+                known = has_value(&c->tables[t].rows[r], &tp_metrics[m]);
+        if (known)
+            add_column(c, &tp_metrics[m]);
+        c->tested[m] = was_tested;
+    }
+}
+
+int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bool all,
+                       struct tp_err *err)
+{
+    static const char *const host[] = {"peak_reserved", "ns_per_op", "alloc.p99", NULL};
+    static const char *const device[] = {"peak_reserved", "fits_in", "source_calls.get",
+                                         "ns_per_op", NULL};
+    static const char *const picks[] = {"peak_reserved",
+                                        "fits_in",
+                                        "source_calls.get",
+                                        "source_calls.put",
+                                        "reuse",
+                                        "failed_allocations",
+                                        "ns_per_op",
+                                        "source_calls.next_pass",
+                                        NULL};
+    for (size_t i = 0; i < names->count; i++) {
+        const struct tp_metric *m = tp_metric_find(names->items[i], err);
+        if (!m)
+            return TP_EUSAGE;
+        add_column(c, m);
+    }
+    c->asked = names->count > 0;
+    const char *const *usual = any_device(c) ? device : host;
+    for (size_t i = 0; !c->asked && usual[i]; i++) {
+        const struct tp_metric *m = tp_metric_find(usual[i], NULL);
+        if (any_known(c, m))
+            add_column(c, m);
+    }
+    c->all = all && !c->asked;
+    if (c->all)
+        add_others(c);
+    for (size_t i = 0; picks[i]; i++)
+        c->used[index_of(tp_metric_find(picks[i], NULL))] = true;
+    return TP_OK;
+}
+
+/* ---- values ---- */
+
+static void fill_interval(const struct tp_compare *c, double *values, size_t count,
+                          struct tp_compare_cell *cell)
+{
+    if (count < 2)
+        return;
+    struct tp_interval in =
+        tp_stat_bootstrap_median(values, count, CONFIDENCE, TP_STAT_RESAMPLES, c->seed);
+    cell->low = in.low;
+    cell->high = in.high;
+}
+
+/* A median over the rounds, where at least half of them know the value. */
+static void fill_measured(const struct tp_compare *c, const struct tp_compare_row *r,
+                          const struct tp_metric *m, struct tp_compare_cell *cell)
+{
+    double values[TP_STAT_VALUES_MAX];
+    cell->count =
+        tp_known_values(tp_rounds_values(r->rounds, r->side, m), r->rounds->rounds, values);
+    if (2 * cell->count < r->rounds->rounds)
+        return;
+    if (m->class == TP_CLASS_NOISY)
+        fill_interval(c, values, cell->count, cell);
+    cell->value = tp_stat_median(values, cell->count);
+}
+
+static void fill_stored(const struct tp_compare *c, const struct tp_compare_row *r,
+                        const struct tp_metric *m, struct tp_compare_cell *cell)
+{
+    double values[TP_STAT_VALUES_MAX];
+    cell->value = tp_stored_total(r->run, m);
+    cell->count = !(cell->value != cell->value);
+    if (!tp_metric_is_ns_per_op(m) || isnan(cell->value) || !r->run->repeat_count)
+        return;
+    cell->count = tp_known_values(r->run->repeats, r->run->repeat_count, values);
+    fill_interval(c, values, cell->count, cell);
+    /* a long series was thinned out when it was stored: its own interval is the better one */
+    if (isfinite(r->run->low_ns_per_op) && r->run->repeat_count > TP_STAT_VALUES_MAX) {
+        cell->low = r->run->low_ns_per_op;
+        cell->high = r->run->high_ns_per_op;
+    }
+}
+
+bool tp_compare_flattered(const struct tp_compare_row *r)
+{
+    const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
+    double share = tp_stored_total(r->run, reuse);
+    if (isnan(share)) /* several devices, by a tapool that did not write what they weigh */
+        share = tp_stored_value(r->run, reuse, 0);
+    return !strcmp(r->run->scope, "policy") && share < TP_FEW_REUSED;
+}
+
+static void fill_cells(const struct tp_compare *c, struct tp_compare_row *r)
+{
+    for (size_t m = 0; m < tp_metric_count; m++) {
+        const struct tp_metric *metric = &tp_metrics[m];
+        if (!c->used[m] || (tp_metric_is_time(metric) && tp_compare_flattered(r)))
+            continue;
+        if (r->rounds && tp_metric_is_time(metric))
+            fill_measured(c, r, metric, &r->cells[m]);
+        else
+            fill_stored(c, r, metric, &r->cells[m]);
+    }
+}
+
+/* ---- changes ---- */
+
+/* Times of a program some of whose allocations fail are those of another program. */
+static bool is_unlike(const struct tp_compare_row *r, const struct tp_compare_row *base)
+{
+    const struct tp_metric *failed = tp_metric_find("failed_allocations", NULL);
+    return tp_stored_total(r->run, failed) > 0 || tp_stored_total(base->run, failed) > 0;
+}
+
+static bool is_coarse(const struct tp_compare_row *r, const struct tp_metric *m, double value)
+{
+    double step = r->rounds ? r->rounds->step_ns : r->from->step_ns;
+    return tp_metric_is_one_call(m) && step >= 1 && value < COARSE * step;
+}
+
+/* Whether a test can say anything of this metric of the two. */
+static bool is_testable(const struct tp_compare_row *r, const struct tp_compare_row *base,
+                        const struct tp_metric *m)
+{
+    size_t i = index_of(m);
+    return m->class == TP_CLASS_NOISY && r->rounds && base->rounds && !isnan(r->cells[i].value) &&
+           !isnan(base->cells[i].value) && r->cold == base->cold && !is_unlike(r, base) &&
+           !is_coarse(r, m, r->cells[i].value) && !is_coarse(base, m, base->cells[i].value);
+}
+
+/* Everything but what only a test can say. */
+static void mark_plain(const struct tp_compare_row *base, const struct tp_metric *m,
+                       struct tp_compare_row *r)
+{
+    struct tp_compare_cell *now = &r->cells[index_of(m)];
+    const struct tp_compare_cell *was = &base->cells[index_of(m)];
+    bool coarse = is_coarse(r, m, now->value) || is_coarse(base, m, was->value);
+    now->mark = TP_MARK_NONE;
+    if (r == base && !isnan(now->value))
+        now->mark = TP_MARK_BASE;
+    if (r == base || isnan(now->value) || isnan(was->value) || coarse ||
+        (tp_metric_is_time(m) && is_unlike(r, base)))
+        return;
+    if (now->value == was->value)
+        now->change = 0;
+    else if (was->value > 0)
+        now->change = now->value / was->value - 1;
+    bool exact = m->class != TP_CLASS_EXACT || (r->run->exact && base->run->exact);
+    now->mark = tp_metric_is_time(m) ? TP_MARK_UNTESTED : exact ? TP_MARK_EXACT : TP_MARK_REPORTED;
+}
+
+struct test {
+    struct tp_compare_cell *cell;
+    struct tp_difference d;
+};
+
+static void apply_test(struct test *t, double adjusted)
+{
+    bool shown = tp_difference_shown(&t->d, adjusted, TP_COMPARE_ALPHA, TP_COMPARE_EFFECT);
+    t->cell->p = adjusted;
+    t->cell->change = t->d.estimate - 1;
+    t->cell->change_low = t->d.interval.low - 1;
+    t->cell->change_high = t->d.interval.high - 1;
+    t->cell->mark = shown ? TP_MARK_SHOWN : TP_MARK_SAME;
+}
+
+/* How many rounds it would take for a test to be able to show anything. */
+static void judge_rounds(const struct tp_compare *c, struct tp_compare_table *t)
+{
+    size_t n = c->rounds, tests = t->tests;
+    if (!tests)
+        return;
+    t->least_p = 2 * tp_stat_mann_whitney_least(n, n) * (double)tests;
+    if (t->least_p < TP_COMPARE_ALPHA)
+        return;
+    for (n++; n < TP_STAT_EXACT_MAX; n++)
+        if (2 * tp_stat_mann_whitney_least(n, n) * (double)tests < TP_COMPARE_ALPHA)
+            break;
+    t->rounds_needed = n;
+    t->least_p = t->least_p < 1 ? t->least_p : 1;
+}
+
+static size_t collect_tests(const struct tp_compare *c, struct tp_compare_table *t,
+                            struct test *tests)
+{
+    size_t count = 0;
+    for (size_t r = 0; r < t->count; r++)
+        for (size_t m = 0; m < tp_metric_count; m++) {
+            struct tp_compare_row *row = &t->rows[r];
+            const struct tp_compare_row *base = &t->rows[row->base];
+            if (!c->tested[m] || row == base || !is_testable(row, base, &tp_metrics[m]))
+                continue;
+            tests[count].cell = &row->cells[m];
+            tp_difference_measure(tp_rounds_values(base->rounds, base->side, &tp_metrics[m]),
+                                  tp_rounds_values(row->rounds, row->side, &tp_metrics[m]),
+                                  c->rounds, tp_metrics[m].better, c->seed, &tests[count].d);
+            count += tests[count].d.pairs > 0;
+        }
+    return count;
+}
+
+static int test_table(const struct tp_compare *c, struct tp_compare_table *t, struct tp_err *err)
+{
+    size_t most = t->count * tp_metric_count;
+    struct test *tests = calloc(most ? most : 1, sizeof *tests);
+    double *p = calloc(most ? most : 1, sizeof *p);
+    if (tests && p) {
+        t->tests = collect_tests(c, t, tests);
+        for (size_t i = 0; i < t->tests; i++)
+            p[i] = tp_difference_two_sided(&tests[i].d);
+        tp_stat_holm(p, t->tests, p);
+        for (size_t i = 0; i < t->tests; i++)
+            apply_test(&tests[i], p[i]);
+        judge_rounds(c, t);
+    }
+    int status = tests && p ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    free(tests);
+    free(p);
+    return status;
+}
+
+/* ---- means ---- */
+
+/* Of several files, the base's has none: it is what the others are set beside. */
+static void add_mean(struct tp_compare *c, const struct tp_compare_row *row, bool is_base)
+{
+    struct tp_compare_mean *mean = &c->means[c->mean_count];
+    if (is_base && row->file)
+        return;
+    tp_compare_name(row, mean->label, sizeof mean->label);
+    for (size_t i = 0; i < c->mean_count; i++)
+        if (!strcmp(c->means[i].label, mean->label))
+            return;
+    c->mean_count++;
+}
+
+static void fill_mean(const struct tp_compare *c, size_t m, struct tp_compare_mean *mean,
+                      double *ratios)
+{
+    size_t count = 0;
+    for (size_t t = 0; t < c->count; t++)
+        for (size_t r = 0; r < c->tables[t].count; r++) {
+            const struct tp_compare_row *row = &c->tables[t].rows[r];
+            const struct tp_compare_row *base = &c->tables[t].rows[row->base];
+            const struct tp_compare_cell *now = &row->cells[m], *was = &base->cells[m];
+            bool compares = row == base || (now->mark != TP_MARK_NONE && !isnan(now->change));
+            char name[sizeof mean->label];
+            if (strcmp(tp_compare_name(row, name, sizeof name), mean->label))
+                continue;
+            if (!compares || !(now->value > 0) || !(was->value > 0))
+                continue;
+            ratios[count++] = row == base ? 1 : 1 + now->change;
+            mean->untested[m] |= now->mark == TP_MARK_UNTESTED;
+        }
+    mean->traces[m] = count;
+    mean->ratio[m] = count ? tp_stat_geometric_mean(ratios, count) : NAN;
+}
+
+static int fill_means(struct tp_compare *c, struct tp_err *err)
+{
+    size_t rows = 0;
+    for (size_t t = 0; t < c->count; t++)
+        rows += c->tables[t].count;
+    c->means = calloc(rows + 1, sizeof *c->means);
+    double *ratios = calloc(rows ? rows : 1, sizeof *ratios);
+    if (c->means && ratios) {
+        for (size_t t = 0; t < c->count; t++)
+            for (size_t r = 0; r < c->tables[t].count; r++)
+                add_mean(c, &c->tables[t].rows[r], c->tables[t].rows[r].base == r);
+        for (size_t i = 0; i < c->mean_count; i++)
+            for (size_t m = 0; m < tp_metric_count; m++)
+                fill_mean(c, m, &c->means[i], ratios);
+    }
+    free(ratios);
+    return c->means && ratios ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+/* Which library is behind the name of a real allocator. */
+static void note_served(struct tp_compare *c, const struct tp_compare_table *t)
+{
+    const struct tp_metric *peak = tp_metric_find("peak_reserved", NULL);
+    char names[TP_SERVED_MAX][160], text[TP_SERVED_TEXT];
+    struct tp_served rows[TP_SERVED_MAX];
+    size_t used = 0;
+    for (size_t i = 0; i < t->count && used < TP_SERVED_MAX; i++) {
+        const struct tp_compare_row *r = &t->rows[i];
+        if (r->run->library) {
+            const char *name = tp_compare_name(r, names[used], sizeof names[used]);
+            bool known = !isnan(tp_stored_total(r->run, peak));
+            rows[used++] = (struct tp_served){name, r->run->library, known};
+        }
+    }
+    for (size_t i = 0; i < used; i++)
+        if (tp_served_note(rows, used, i, text, sizeof text))
+            tp_compare_note(c, "%s", text);
+}
+
+int tp_compare_decide(struct tp_compare *c, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t t = 0; !status && t < c->count; t++) {
+        struct tp_compare_table *table = &c->tables[t];
+        for (size_t r = 0; r < table->count; r++)
+            fill_cells(c, &table->rows[r]);
+        for (size_t r = 0; r < table->count; r++)
+            for (size_t m = 0; m < tp_metric_count; m++)
+                mark_plain(&table->rows[table->rows[r].base], &tp_metrics[m], &table->rows[r]);
+        status = test_table(c, table, err);
+        note_served(c, table);
+    }
+    return status || c->count < 2 ? status : fill_means(c, err);
+}
+
+/* ---- order ---- */
+
+struct place {
+    const struct tp_compare_row *row;
+    size_t at, group; /* where it stood, and where its base did; without files the same */
+    const char *name; /* by name */
+    double value;     /* by metric: what is better goes first, what is not known last */
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    int names = x->name ? strcasecmp(x->name, y->name) : 0;
+    if (names)
+        return names;
+    if (!x->name && x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return x->at < y->at ? -1 : 1;
+}
+
+static void sort_table(const struct tp_metric *by, struct tp_compare_table *t, struct place *places,
+                       struct tp_compare_row *sorted)
+{
+    for (size_t r = 0; r < t->count; r++) {
+        /* of several files: a strategy's rows stay together, in the order of their bases */
+        size_t of = t->rows[r].file ? t->rows[r].base : r;
+        double value = by ? t->rows[of].cells[index_of(by)].value : 0;
+        if (by && by->better == TP_BETTER_MORE)
+            value = -value;
+        places[r] = (struct place){.row = &t->rows[r],
+                                   .at = r,
+                                   .group = of,
+                                   .name = by ? NULL : t->rows[r].label,
+                                   .value = isnan(value) ? INFINITY : value};
+    }
+    qsort(places, t->count, sizeof *places, compare_places);
+    for (size_t r = 0; r < t->count; r++) {
+        sorted[r] = *places[r].row;
+        for (size_t b = 0; b < t->count; b++)
+            if (places[b].at == places[r].row->base)
+                sorted[r].base = b;
+    }
+    memcpy(t->rows, sorted, t->count * sizeof *sorted);
+}
+
+int tp_compare_sort(struct tp_compare *c, const char *by, struct tp_err *err)
+{
+    const struct tp_metric *metric = NULL;
+    int status = TP_OK;
+    if (!by)
+        return TP_OK;
+    if (strcasecmp(by, "name") && !(metric = tp_metric_find(by, err)))
+        return TP_EUSAGE;
+    for (size_t t = 0; !status && t < c->count; t++) {
+        size_t count = c->tables[t].count;
+        struct place *places = calloc(count ? count : 1, sizeof *places);
+        struct tp_compare_row *sorted = calloc(count ? count : 1, sizeof *sorted);
+        if (places && sorted)
+            sort_table(metric, &c->tables[t], places, sorted);
+        else
+            status = tp_fail(err, TP_ENOMEM, "out of memory");
+        free(places);
+        free(sorted);
+    }
+    return status;
+}
+
+/* ---- conditions ---- */
+
+const char *tp_compare_name(const struct tp_compare_row *r, char *text, size_t size)
+{
+    if (r->file)
+        snprintf(text, size, "%s (%s)", r->label, r->short_file);
+    else
+        snprintf(text, size, "%s", r->label);
+    return text;
+}
+
+static bool is_met(const struct tp_condition *c, const struct tp_compare_table *t, size_t row)
+{
+    const struct tp_compare_row *r = &t->rows[row], *base = &t->rows[r->base];
+    const struct tp_compare_cell *now = &r->cells[index_of(c->metric)];
+    double was = base->cells[index_of(c->metric)].value, value = now->value;
+    bool shown =
+        now->mark == TP_MARK_EXACT || now->mark == TP_MARK_REPORTED || now->mark == TP_MARK_SHOWN;
+    if (c->relative && r == base)
+        return false;
+    if (c->percent && now->mark == TP_MARK_SHOWN) /* what was tested is the change of the pairs */
+        value = was * (1 + now->change);
+    return tp_condition_holds(c, value, was, shown);
+}
+
+static int fail_met(const struct tp_condition *c, const struct tp_compare_table *t, size_t row,
+                    size_t more, struct tp_err *err)
+{
+    char name[96], base[96], change[TP_COMPARE_TEXT], others[48] = "";
+    const struct tp_compare_row *r = &t->rows[row], *was = &t->rows[r->base];
+    const struct tp_compare_cell *now = &r->cells[index_of(c->metric)];
+    const char *not_exact = now->mark == TP_MARK_REPORTED ? " (not exact)" : "";
+    if (more)
+        snprintf(others, sizeof others, "; %zu more", more);
+    tp_compare_name(r, name, sizeof name);
+    tp_compare_name(was, base, sizeof base);
+    tp_compare_change_text(r, c->metric, change, sizeof change);
+    struct tp_text value = tp_metric_text(c->metric, now->value, false);
+    if (!c->relative)
+        return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s%s%s", c->text, t->name, name, value.s,
+                       strcasecmp(c->text, "oom") ? "" : " failed allocations", others);
+    return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s against %s of %s, %s%s%s", c->text, t->name,
+                   name, value.s,
+                   tp_metric_text(c->metric, was->cells[index_of(c->metric)].value, false).s, base,
+                   change, not_exact, others);
+}
+
+int tp_compare_check(const struct tp_compare *c, const struct tp_condition *list, size_t count,
+                     struct tp_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_compare_table *first = NULL;
+        size_t row = 0, met = 0, known = 0;
+        for (size_t t = 0; t < c->count; t++)
+            for (size_t r = 0; r < c->tables[t].count; r++) {
+                const struct tp_compare_cell *cell =
+                    &c->tables[t].rows[r].cells[index_of(list[i].metric)];
+                known += isnan(cell->value) ? 0 : 1;
+                if (!is_met(&list[i], &c->tables[t], r))
+                    continue;
+                row = first ? row : r;
+                first = first ? first : &c->tables[t];
+                met++;
+            }
+        if (first)
+            return fail_met(&list[i], first, row, met - 1, err);
+        if (!known)
+            return tp_fail(err, TP_EUSAGE, "--fail-on '%s': nothing here has '%s'", list[i].text,
+                           list[i].metric->name);
+    }
+    return TP_OK;
+}

@@ -1,0 +1,447 @@
+/* Screen G: a table a trace, its legend, and which one to pick. */
+#include "cmd/compare/compare.h"
+
+#include "cmd/measure/figures.h"
+#include "cmd/report/report.h"
+#include "cmd/ui/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INDENT = 2, GAP = 2, NOTE_MIN = 16, NOTE_MAX = 28 };
+
+/* ---- tables ---- */
+
+/* Something to print as a table, or as several below each other where the page is too narrow: each
+ * has the names and as many metrics as find room.
+ *
+ *     | name | metric 1 | metric 2 |
+ *     | name | metric 3 |                                                                        */
+struct sheet {
+    const struct tp_compare *c;
+    const struct tp_compare_table *t; /* NULL: the means */
+    bool exact;
+    size_t rows;
+    size_t span; /* columns that a metric takes */
+    struct tp_compare_head heads[TP_METRIC_MAX];
+};
+
+static void mean_text(const struct tp_compare *c, const struct tp_compare_mean *m, size_t metric,
+                      char *out)
+{
+    double ratio = m->ratio[metric];
+    char few[24] = "";
+    if (m->traces[metric] < c->count)
+        snprintf(few, sizeof few, " (%zu)", m->traces[metric]);
+    if (isnan(ratio))
+        snprintf(out, TP_TABLE_CELL, "-");
+    else
+        snprintf(out, TP_TABLE_CELL, m->untested[metric] ? "(%.3f)%s" : "%.3f%s", ratio, few);
+}
+
+/* A metric of a row: its value and its change, or its mean. */
+static void fill_cells(const struct sheet *s, size_t row, size_t column, char (*out)[TP_TABLE_CELL])
+{
+    char text[TP_COMPARE_TEXT];
+    const struct tp_metric *m = s->c->columns[column];
+    if (!s->t) {
+        mean_text(s->c, &s->c->means[row], (size_t)(m - tp_metrics), *out);
+        return;
+    }
+    tp_compare_value_text(&s->t->rows[row], m, s->exact, text, sizeof text);
+    snprintf(out[0], TP_TABLE_CELL, "%s", text);
+    tp_compare_change_text(&s->t->rows[row], m, text, sizeof text);
+    snprintf(out[1], TP_TABLE_CELL, "%s", text);
+}
+
+/* The names, and `count` metrics from the column `from` on. */
+static void fill_table(const struct sheet *s, size_t from, size_t count, struct tp_table *t)
+{
+    t->columns[0] = (struct tp_column){{"", ""}};
+    t->column_count = 1 + (int)(s->span * count);
+    for (size_t i = 0; i < count; i++) {
+        struct tp_column *column = &t->columns[1 + s->span * i];
+        *column = (struct tp_column){{s->heads[from + i].line[0], s->heads[from + i].line[1]}};
+        for (size_t more = 1; more < s->span; more++)
+            column[more] = (struct tp_column){{"", ""}};
+    }
+    for (size_t r = 0; r < s->rows; r++) {
+        if (s->t)
+            tp_compare_name(&s->t->rows[r], t->rows[r].cells[0], TP_TABLE_CELL);
+        else
+            snprintf(t->rows[r].cells[0], TP_TABLE_CELL, "%s", s->c->means[r].label);
+        for (size_t i = 0; i < count; i++)
+            fill_cells(s, r, from + i, &t->rows[r].cells[1 + s->span * i]);
+    }
+}
+
+static int width_of(const struct tp_table *t)
+{
+    int total = INDENT - GAP;
+    for (int c = 0; c < t->column_count; c++) {
+        int width = 0;
+        for (int l = 0; l < 2; l++)
+            if (tp_text_width(t->columns[c].head[l]) > width)
+                width = tp_text_width(t->columns[c].head[l]);
+        for (int r = 0; r < t->row_count; r++)
+            if (tp_text_width(t->rows[r].cells[c]) > width)
+                width = tp_text_width(t->rows[r].cells[c]);
+        total += width + GAP;
+    }
+    return total;
+}
+
+/* Metrics that were shown: all, or those of the first table. */
+static size_t print_sheet(struct sheet *s, bool all, struct tp_page *page)
+{
+    const size_t columns = s->c->column_count, most = (TP_TABLE_COLUMNS - 1) / s->span;
+    struct tp_table table = {.rows = calloc(s->rows ? s->rows : 1, sizeof *table.rows),
+                             .row_count = (int)s->rows};
+    size_t shown = 0;
+    for (size_t m = 0; m < columns; m++)
+        s->heads[m] = tp_compare_heading(s->c->columns[m], s->t ? s->t : &s->c->tables[0]);
+    while (table.rows && shown < columns && (all || !shown)) {
+        size_t count = columns - shown < most ? columns - shown : most;
+        fill_table(s, shown, count, &table);
+        /* a metric is shown whole or not at all, and one always */
+        while (count > 1 && width_of(&table) > page->width)
+            table.column_count = 1 + (int)(s->span * --count);
+        if (shown)
+            tp_page_line(page);
+        tp_table_print(&table, page, INDENT, true);
+        shown += count;
+    }
+    free(table.rows);
+    return shown;
+}
+
+/* How many metrics found no room. */
+static size_t print_rows(const struct tp_compare *c, const struct tp_compare_table *t, bool verbose,
+                         struct tp_page *page)
+{
+    struct sheet s = {.c = c, .t = t, .exact = page->exact, .rows = t->count, .span = 2};
+    return c->column_count - print_sheet(&s, verbose, page);
+}
+
+static void print_dim(struct tp_page *page, const char *text)
+{
+    tp_page_styled(page, INDENT, TP_DIM, "%s", text);
+    tp_page_line(page);
+}
+
+static void print_few_rounds(const struct tp_compare *c, const struct tp_compare_table *t,
+                             struct tp_page *page)
+{
+    if (!t->rounds_needed)
+        return;
+    tp_page_styled(page, INDENT, TP_DIM,
+                   "%u rounds are too few for %zu test%s to show anything: p cannot get below "
+                   "%.2g. From %zu rounds on it can: --rounds %zu",
+                   c->rounds, t->tests, t->tests == 1 ? "" : "s", t->least_p, t->rounds_needed,
+                   t->rounds_needed);
+    tp_page_line(page);
+}
+
+static void print_failures(const struct tp_compare_table *t, struct tp_page *page)
+{
+    const struct tp_metric *failed = tp_metric_find("failed_allocations", NULL);
+    for (size_t r = 0; r < t->count; r++) {
+        char name[96], what[160];
+        double count = t->rows[r].cells[failed - tp_metrics].value;
+        if (!(count > 0))
+            continue;
+        tp_page_at(page, INDENT, "%s: ", tp_compare_name(&t->rows[r], name, sizeof name));
+        tp_page_styled(page, page->column, TP_RED, "OUT OF MEMORY");
+        uint64_t all = (uint64_t)count, initial = t->rows[r].run->failed_initial;
+        initial = initial < all ? initial : initial == TP_NONE ? 0 : all;
+        tp_report_failed(initial, TP_NONE, all - initial, TP_NONE, what, sizeof what);
+        tp_page_more(page, INDENT + 2, ", %s failed; its times compare with nothing", what);
+        tp_page_line(page);
+    }
+}
+
+static bool shows_times(const struct tp_compare *c)
+{
+    for (size_t m = 0; m < c->column_count; m++)
+        if (tp_metric_is_time(c->columns[m]))
+            return true;
+    return false;
+}
+
+static void print_cold(const struct tp_compare_table *t, struct tp_page *page)
+{
+    bool all = true;
+    for (size_t r = 0; r < t->count; r++)
+        all = all && t->rows[r].cold;
+    for (size_t r = 0; !all && r < t->count; r++) {
+        char name[160];
+        if (!t->rows[r].cold)
+            continue;
+        tp_page_styled(page, INDENT, TP_DIM,
+                       "%s: one replay took longer than --min-time, so its times are cold ones",
+                       tp_compare_name(&t->rows[r], name, sizeof name));
+        tp_page_line(page);
+    }
+    if (all)
+        print_dim(page, "One replay took longer than --min-time: all times are cold, page faults "
+                        "included");
+}
+
+static void print_below(const struct tp_compare *c, const struct tp_compare_table *t, size_t hidden,
+                        struct tp_page *page)
+{
+    const char *legend[TP_COMPARE_LEGEND + 1];
+    tp_compare_legend(c, t, c->column_count - hidden, legend);
+    for (size_t i = 0; legend[i]; i++)
+        print_dim(page, legend[i]);
+    print_few_rounds(c, t, page);
+    if (hidden) {
+        char text[64];
+        snprintf(text, sizeof text, "%zu metric%s hidden: -v", hidden, hidden == 1 ? "" : "s");
+        print_dim(page, text);
+    }
+    if (shows_times(c))
+        print_cold(t, page);
+    print_failures(t, page);
+}
+
+static void print_pick(const struct tp_compare *c, const struct tp_compare_table *t,
+                       struct tp_page *page)
+{
+    char text[TP_COMPARE_PICK];
+    tp_compare_pick(c, t, text, sizeof text);
+    size_t head = strcspn(text, ":");
+    if (!*text)
+        return;
+    tp_page_line(page);
+    tp_page_styled(page, 0, TP_BOLD, "%.*s", (int)head, text);
+    tp_page_more(page, 6, "%s", text + head);
+    tp_page_line(page);
+}
+
+/* ---- above the tables ---- */
+
+static int note_column(const char *file, const char *label)
+{
+    int first = tp_text_width(file), second = tp_text_width(label);
+    int column = (first > second ? first : second) + 2;
+    return column < NOTE_MIN ? NOTE_MIN : column > NOTE_MAX ? NOTE_MAX : column;
+}
+
+static void print_rounds(const struct tp_compare *c, const struct tp_compare_table *t, int note,
+                         struct tp_page *page)
+{
+    char pinned[48] = "", label[32];
+    if (c->core >= 0)
+        snprintf(pinned, sizeof pinned, ", pinned to core %d", c->core);
+    snprintf(label, sizeof label, "%u rounds", c->rounds);
+    tp_page_at(page, 0, "%s", label);
+    tp_page_at(page, note, "in random order, each in a fresh process%s, seed %llu, %s", pinned,
+               (unsigned long long)c->seed, tp_duration(t->wall_ns).s);
+    tp_page_line(page);
+}
+
+static void print_live_head(const struct tp_compare *c, const struct tp_compare_table *t,
+                            struct tp_page *page)
+{
+    char label[TP_LABEL_MAX];
+    const struct tp_result *head = &t->head;
+    bool foreign = (head->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    bool simulated = head->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(head);
+    snprintf(label, sizeof label, "%s",
+             foreign     ? "host"
+             : simulated ? "virtual GPU"
+                         : head->source->layers[0].ops->name);
+    if (tp_result_is_device(head))
+        tp_device_label(head, label, sizeof label);
+    tp_report_head(head, label, page);
+    print_rounds(c, t, note_column(head->trace->file, label), page);
+}
+
+static void print_stored_head(const struct tp_compare_table *t, struct tp_page *page)
+{
+    int note = note_column(t->name, "");
+    tp_page_at(page, 0, "%s", t->name);
+    if (tp_text_width(t->name) + 2 > note)
+        tp_page_line(page);
+    tp_page_at(page, note, "%s, played on %s", tp_stored_events(t->run).s, t->run->source);
+    if (!strcmp(t->run->scope, "policy"))
+        tp_page_more(page, note, ": times are the policy's own work, none of the %s's is in them",
+                     tp_compare_callee(t->run));
+    tp_page_line(page);
+}
+
+static void print_files(const struct tp_compare *c, struct tp_page *page)
+{
+    for (size_t i = 0; i < c->file_count; i++) {
+        const struct tp_stored *f = &c->files[i];
+        int note = note_column(f->path, "");
+        tp_page_at(page, 0, "%s", f->path);
+        if (tp_text_width(f->path) + 2 > note)
+            tp_page_line(page);
+        tp_page_at(page, note, "tapool %s (%s, %s), %s%s%s", tp_stored_known(f->version),
+                   tp_stored_known(f->build), tp_stored_known(f->compiler),
+                   tp_stored_known(f->arch), *f->cpu ? ", " : "", f->cpu);
+        tp_page_line(page);
+    }
+    tp_page_line(page);
+}
+
+/* ---- below them ---- */
+
+/* "geometric mean": each strategy's ratio to the base, over the traces where both are above 0. */
+static void print_means(const struct tp_compare *c, bool verbose, struct tp_page *page)
+{
+    struct sheet s = {.c = c, .rows = c->mean_count, .span = 1};
+    bool few = false, untested = false;
+    tp_page_line(page);
+    tp_page_at(page, 0, "geometric mean  of the ratios to the base, over %zu traces", c->count);
+    tp_page_line(page);
+    size_t shown = print_sheet(&s, verbose, page);
+    for (size_t r = 0; r < c->mean_count; r++)
+        for (size_t m = 0; m < shown; m++) {
+            size_t metric = (size_t)(c->columns[m] - tp_metrics);
+            few |= c->means[r].traces[metric] && c->means[r].traces[metric] < c->count;
+            untested |= c->means[r].untested[metric];
+        }
+    if (untested)
+        print_dim(page, "( ) of changes some of which were not tested");
+    if (few)
+        print_dim(page, "(N): over so many, where both are known and above 0");
+}
+
+/* Rows of all tables, one after the other. */
+static const struct tp_compare_row *nth_row(const struct tp_compare *c, size_t n,
+                                            const struct tp_compare_table **table)
+{
+    for (size_t t = 0; t < c->count; n -= c->tables[t++].count)
+        if (n < c->tables[t].count) {
+            *table = &c->tables[t];
+            return &c->tables[t].rows[n];
+        }
+    return NULL;
+}
+
+static const struct tp_stored_option *warning_of(const struct tp_compare_row *r, const char *id)
+{
+    for (size_t w = 0; w < r->run->warning_count; w++)
+        if (!strcmp(r->run->warnings[w].name, id))
+            return &r->run->warnings[w];
+    return NULL;
+}
+
+/* The rows of one strategy of one trace: of several files one each, with the same base; else the
+ * row alone. */
+static bool is_sibling(const struct tp_compare_row *a, const struct tp_compare_row *b)
+{
+    return a == b || (a->file && a->base == b->base);
+}
+
+/* All rows of its strategy have it, so that no file needs to be named. */
+static bool all_siblings(const struct tp_compare_table *t, const struct tp_compare_row *r,
+                         const char *id)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (is_sibling(r, &t->rows[i]) && !warning_of(&t->rows[i], id))
+            return false;
+    return true;
+}
+
+static bool is_first_sibling(const struct tp_compare_table *t, const struct tp_compare_row *r)
+{
+    const struct tp_compare_row *first = t->rows;
+    while (!is_sibling(first, r))
+        first++;
+    return first == r;
+}
+
+/* Others that have the same: "lru; arena, jq", where there are several traces; "lru (b.json)" where
+ * of several files not all say it. Those that find no room are counted. */
+static void list_likewise(const struct tp_compare *c, size_t first, const char *id, char *text,
+                          size_t size)
+{
+    const struct tp_compare_table *t;
+    const struct tp_compare_row *r;
+    size_t used = 0, left = 0;
+    *text = '\0';
+    for (size_t n = first; (r = nth_row(c, n, &t)) != NULL; n++) {
+        char name[160], one[240];
+        bool all = warning_of(r, id) && all_siblings(t, r, id);
+        if (n == first || !warning_of(r, id) || (all && !is_first_sibling(t, r)))
+            continue;
+        int length = snprintf(one, sizeof one, "%s%s%s%s", used ? "; " : "",
+                              all ? r->label : tp_compare_name(r, name, sizeof name),
+                              c->count > 1 ? ", " : "", c->count > 1 ? t->name : "");
+        if (length < 0 || (size_t)length >= sizeof one || used + (size_t)length + 24 > size)
+            left++;
+        else
+            used += (size_t)snprintf(text + used, size - used, "%s", one);
+    }
+    if (left)
+        snprintf(text + used, size - used, "%s%zu more", used ? "; " : "", left);
+}
+
+static bool is_said(const struct tp_compare *c, size_t before, const char *id)
+{
+    const struct tp_compare_table *t;
+    for (size_t n = 0; n < before; n++)
+        if (warning_of(nth_row(c, n, &t), id))
+            return true;
+    return false;
+}
+
+/* A warning is said once, with the sentence of the first row that has it. */
+static void print_warnings(const struct tp_compare *c, struct tp_page *page)
+{
+    const struct tp_compare_table *t;
+    const struct tp_compare_row *r;
+    for (size_t n = 0; (r = nth_row(c, n, &t)) != NULL; n++)
+        for (size_t w = 0; w < r->run->warning_count; w++) {
+            char others[256];
+            const struct tp_stored_option *warning = &r->run->warnings[w];
+            if (is_said(c, n, warning->name))
+                continue;
+            list_likewise(c, n, warning->name, others, sizeof others);
+            tp_page_at(page, 0, "! %s", warning->name);
+            tp_page_at(page, page->column < 15 ? 16 : page->column + 2, "%s%s%s%s", warning->value,
+                       *others ? " Likewise: " : "", others, *others ? "." : "");
+            tp_page_line(page);
+        }
+}
+
+static void print_notes(const struct tp_compare *c, struct tp_page *page)
+{
+    for (size_t i = 0; i < c->note_count; i++) {
+        tp_page_at(page, 0, "note");
+        tp_page_at(page, NOTE_MIN, "%s", c->notes[i]);
+        tp_page_line(page);
+    }
+    if (c->notes_left) {
+        tp_page_at(page, NOTE_MIN, "%zu more", c->notes_left);
+        tp_page_line(page);
+    }
+}
+
+void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *page)
+{
+    if (!c->live)
+        print_files(c, page);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct tp_compare_table *t = &c->tables[i];
+        if (i)
+            tp_page_line(page);
+        if (c->live)
+            print_live_head(c, t, page);
+        else
+            print_stored_head(t, page);
+        tp_page_line(page);
+        size_t hidden = print_rows(c, t, verbose, page);
+        print_below(c, t, hidden, page);
+        print_pick(c, t, page);
+    }
+    if (c->mean_count)
+        print_means(c, verbose, page);
+    print_warnings(c, page);
+    print_notes(c, page);
+}

@@ -1,0 +1,237 @@
+/* Heads and cells of a comparison in words, and what their marks mean; see compare.h. */
+#include "cmd/compare/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct tp_compare_cell *cell_of(const struct tp_compare_row *r,
+                                             const struct tp_metric *m)
+{
+    return &r->cells[m - tp_metrics];
+}
+
+static double step_of(const struct tp_compare_row *r)
+{
+    return r->rounds ? r->rounds->step_ns : r->from->step_ns;
+}
+
+/* A percentile, half a step between two of them rounded. */
+static uint64_t whole_ns(double value)
+{
+    return value > 0 ? (uint64_t)(value + 0.5) : 0;
+}
+
+/* ---- heads ---- */
+
+/* A name that has no words of its own is cut in the middle. */
+static void split_name(const char *name, struct tp_compare_head *head)
+{
+    size_t length = strlen(name), cut = 0;
+    for (size_t i = 1; i < length; i++)
+        if ((name[i] == '_' || name[i] == '.') && (!cut || i <= length / 2 + 2))
+            cut = i;
+    snprintf(head->line[0], sizeof head->line[0], "%.*s", (int)(cut ? cut : 0), name);
+    snprintf(head->line[1], sizeof head->line[1], "%.39s", name + (cut ? cut + 1 : 0));
+    for (char *c = head->line[1]; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+    for (char *c = head->line[0]; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+}
+
+const char *tp_compare_callee(const struct tp_stored_run *run)
+{
+    return !strcmp(run->kind, "device") || !strncmp(run->source, "cuda", 4) ? "driver" : "system";
+}
+
+struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
+                                          const struct tp_compare_table *t)
+{
+    static const struct {
+        const char *name, *line[2]; /* NULL: the callee */
+    } known[] = {{"ns_per_op", {"", "ns per call"}},
+                 {"cold_ns_per_op", {"cold,", "ns per call"}},
+                 {"engine_ns_per_op", {"tapool's,", "ns per call"}},
+                 {"alloc.p99_9", {"alloc", "p99.9"}},
+                 {"free.p99_9", {"free", "p99.9"}},
+                 {"realloc.p99_9", {"realloc", "p99.9"}},
+                 {"source_calls.get", {"gets from", NULL}},
+                 {"source_calls.put", {"returns to", NULL}},
+                 {"source_calls.wait", {"waits for", NULL}},
+                 {"source_calls.next_pass", {"calls of", "the next pass"}},
+                 {"source_calls.get_bytes", {"got from", NULL}},
+                 {"source_calls.put_bytes", {"returned to", NULL}}};
+    struct tp_compare_head head;
+    bool policy = !strcmp(t->run->scope, "policy");
+    split_name(m->name, &head);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i].name, m->name))
+            for (int l = 0; l < 2; l++)
+                snprintf(head.line[l], sizeof head.line[l], "%s",
+                         known[i].line[l] ? known[i].line[l] : tp_compare_callee(t->run));
+    if (policy && !strcmp(m->name, "ns_per_op"))
+        return (struct tp_compare_head){{"policy time", "ns per call"}};
+    if (tp_metric_is_time(m) && !strstr(head.line[1], "ns")) {
+        size_t used = strlen(head.line[1]);
+        snprintf(head.line[1] + used, sizeof head.line[1] - used, ", ns");
+    }
+    return head;
+}
+
+/* ---- values ---- */
+
+static bool is_flattered(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return tp_metric_is_time(m) && tp_compare_flattered(r);
+}
+
+static bool is_flattered_by(const struct tp_compare_row *r, const struct tp_metric *m,
+                            const char *callee)
+{
+    return is_flattered(r, m) && !strcmp(tp_compare_callee(r->run), callee);
+}
+
+static bool system_flatters(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return is_flattered_by(r, m, "system");
+}
+
+static bool driver_flatters(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return is_flattered_by(r, m, "driver");
+}
+
+bool tp_compare_drowned(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return tp_metric_is_ns_per_op(m) && cell_of(r, m)->value <= 0;
+}
+
+/* By a real allocator's own statistics. */
+static bool is_informative(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return m->class == TP_CLASS_EXACT && !r->run->exact && !isnan(cell_of(r, m)->value);
+}
+
+/* "14.2", with a digit after the point below 100, so that intervals line up. */
+static struct tp_text time_text(double ns)
+{
+    struct tp_text t;
+    if (ns >= 1000)
+        return tp_digits(ns);
+    snprintf(t.s, sizeof t.s, ns >= 100 ? "%.0f" : ns >= 10 ? "%.1f" : "%.2f", ns);
+    return t;
+}
+
+static void time_value(const struct tp_compare_row *r, const struct tp_metric *m, char *text,
+                       size_t size)
+{
+    const struct tp_compare_cell *cell = cell_of(r, m);
+    if (tp_metric_is_one_call(m))
+        snprintf(text, size, "%s", tp_latency_text(whole_ns(cell->value), step_of(r)).s);
+    else if (isnan(cell->low))
+        snprintf(text, size, "%s", time_text(cell->value).s);
+    else
+        snprintf(text, size, "%s [%s, %s]", time_text(cell->value).s, time_text(cell->low).s,
+                 time_text(cell->high).s);
+}
+
+void tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metric *m, bool exact,
+                           char *text, size_t size)
+{
+    const struct tp_compare_cell *cell = cell_of(r, m);
+    if (is_flattered(r, m))
+        snprintf(text, size, "(a)");
+    else if (isnan(cell->value))
+        snprintf(text, size, "-");
+    else if (tp_compare_drowned(r, m))
+        snprintf(text, size, "(c)");
+    else if (tp_metric_is_time(m))
+        time_value(r, m, text, size);
+    else
+        snprintf(text, size, "%s%s", tp_metric_text(m, cell->value, exact).s,
+                 is_informative(r, m) ? " (i)" : "");
+}
+
+void tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m, char *text,
+                            size_t size)
+{
+    static const char *const words[TP_MARKS] = {
+        [TP_MARK_NONE] = "-", [TP_MARK_BASE] = "base", [TP_MARK_SAME] = "~"};
+    const struct tp_compare_cell *cell = cell_of(r, m);
+    struct tp_text change = tp_change(cell->change);
+    if (is_flattered(r, m))
+        *text = '\0';
+    else if (words[cell->mark])
+        snprintf(text, size, "%s", words[cell->mark]);
+    else if (isnan(cell->change))
+        snprintf(text, size, "from 0");
+    else if ((cell->mark == TP_MARK_EXACT || cell->mark == TP_MARK_REPORTED) && cell->change == 0)
+        snprintf(text, size, "same");
+    else if (cell->mark == TP_MARK_UNTESTED)
+        snprintf(text, size, "(%s)", change.s);
+    else
+        snprintf(text, size, "%s", change.s);
+}
+
+/* ---- the legend ---- */
+
+typedef bool occurs_fn(const struct tp_compare_row *r, const struct tp_metric *m);
+
+static bool has_same(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return cell_of(r, m)->mark == TP_MARK_SAME;
+}
+
+static bool has_untested(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return cell_of(r, m)->mark == TP_MARK_UNTESTED;
+}
+
+static bool has_bound(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    double value = cell_of(r, m)->value;
+    return tp_metric_is_one_call(m) && value >= 0 &&
+           tp_latency_is_coarse(whole_ns(value), step_of(r));
+}
+
+static bool has_sum(const struct tp_compare_row *r, const struct tp_metric *m)
+{
+    return r->run->devices > 1 && m->per_device;
+}
+
+void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,
+                       const char *lines[TP_COMPARE_LEGEND + 1])
+{
+    const char *untested =
+        !c->live ? "( ) not tested: times of results that were not measured in turn "
+                   "cannot show small differences"
+        : c->all ? "( ) not tested: cold beside steady times, what varies too much (mean, max), or "
+                   "what stands here by -v and not by --metric"
+                 : "( ) not tested: cold beside steady times, or what varies too much (mean, max)";
+    const struct {
+        occurs_fn *occurs;
+        const char *line;
+    } legend[] = {
+        {has_same, "~ no difference shown (p >= 0.01 after Holm, or under 5 %)"},
+        {has_untested, untested},
+        {has_bound, "<=10, ~30: within one or a few steps of this clock, which compare with "
+                    "nothing"},
+        {system_flatters, "(a) over half of the allocations go to the system, whose cost is not "
+                          "simulated"},
+        {driver_flatters, "(a) over half of the allocations go to the driver, whose cost is not "
+                          "simulated"},
+        {tp_compare_drowned, "(c) no more than tapool's own share, which is taken off"},
+        {is_informative, "(i) by a real allocator's own statistics, or a real device's answers: "
+                         "not exact"},
+        {has_sum, "Bytes and counts are sums over the devices, shares those of the sums"},
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) {
+        bool found = false;
+        for (size_t r = 0; r < t->count && !found; r++)
+            for (size_t m = 0; m < columns && !found; m++)
+                found = legend[i].occurs(&t->rows[r], c->columns[m]);
+        if (found)
+            lines[count++] = legend[i].line;
+    }
+    lines[count] = NULL;
+}

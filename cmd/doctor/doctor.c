@@ -1,0 +1,61 @@
+/* See doctor.h. */
+#include "cmd/doctor/doctor.h"
+
+#include "alloc/base/clean.h"
+
+#include <assert.h>
+#include <stdarg.h>
+
+const char *const tp_verdict_names[] = {"ok", "limit", "missing"};
+
+/* Files and folders have names that others chose: values are cleaned. */
+struct tp_check *tp_doctor_add(struct tp_doctor *d, const char *name, enum tp_verdict verdict,
+                               const char *format, ...)
+{
+    char text[4096];
+    va_list args;
+    assert(d->count < TP_CHECKS_MAX);
+    struct tp_check *c = &d->checks[d->count++];
+    c->name = name;
+    c->verdict = verdict;
+    c->advice[0] = '\0';
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tp_clean_text(text, c->value, sizeof c->value);
+    return c;
+}
+
+void tp_doctor_advise(struct tp_check *check, const char *format, ...)
+{
+    char text[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tp_clean_text(text, check->advice, sizeof check->advice);
+}
+
+bool tp_doctor_line(const struct tp_doctor *d, const char *path, const char *key, char *out,
+                    size_t size)
+{
+    char full[4096];
+    int n = snprintf(full, sizeof full, "%s%s", d->root, path);
+    out[0] = '\0';
+    return n > 0 && (size_t)n < sizeof full && tp_machine_line(full, key, out, size);
+}
+
+void tp_doctor_examine(struct tp_doctor *d)
+{
+    d->count = 0;
+    d->load = NAN;
+    d->memory_available_bytes = d->max_map_count = d->overcommit_memory = TP_NONE;
+    d->temporary_free_bytes = TP_NONE;
+    tp_doctor_machine(d);
+    tp_doctor_tools(d);
+}
+
+void tp_doctor_release(struct tp_doctor *d)
+{
+    tp_gpu_close(&d->gpu);
+}

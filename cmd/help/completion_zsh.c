@@ -1,0 +1,124 @@
+/* The completion script for zsh: one call of _arguments for each command. */
+#include "cmd/cli/commands.h"
+#include "cmd/help/completion.h"
+
+enum { MENU_TEXT = 72 };
+
+/* Inside '...' and, in a specification, where ':', '[' and ']' end a part. */
+static void print_quoted(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\''", out);
+        else if (*text == ':' || *text == '[' || *text == ']' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else
+            fputc(*text, out);
+    }
+}
+
+static void print_list(enum tp_list list, FILE *out)
+{
+    fprintf(out, "_tapool_%s() {\n", tp_list_names[list]);
+    if (list == TP_LIST_SOURCE) {
+        fputs("    compset -P '*+' && { _tapool_decorator; return; }\n", out);
+    } else if (list == TP_LIST_STRATEGY) {
+        fputs("    compset -P '*:*' && return\n    compset -P '*='\n", out);
+    }
+    fputs("    compadd -- ", out);
+    tp_list_print(list, out);
+    fputs(list == TP_LIST_TRACE ? "\n    _files\n}\n" : "\n}\n", out);
+}
+
+/* "_tapool_strategy", "(text json)", "_files" or nothing */
+static void print_action(const struct tp_opt *row, FILE *out)
+{
+    enum tp_list list = tp_list_of_option(row);
+    if (list == TP_LIST_FILE)
+        fputs("_files", out);
+    else if (list)
+        fprintf(out, "_tapool_%s", tp_list_names[list]);
+    else if (row->choices) {
+        fputc('(', out);
+        for (size_t i = 0; row->choices[i]; i++)
+            fprintf(out, "%s%s", i ? " " : "", row->choices[i]);
+        fputc(')', out);
+    } else
+        fputc(' ', out);
+}
+
+static void print_option(const struct tp_opt *row, FILE *out)
+{
+    bool flag = row->type == TP_OPT_FLAG;
+    char help[MENU_TEXT];
+    tp_short_help(row->help, help, sizeof help);
+    fputs("        ", out);
+    if (row->type == TP_OPT_LIST)
+        fputs("'*'", out);
+    else if (row->letter)
+        fprintf(out, "'(-%c --%s)'", row->letter, row->name);
+    if (row->letter)
+        fprintf(out, "{-%c%s,--%s%s}", row->letter, flag ? "" : "+", row->name, flag ? "" : "=");
+    else
+        fprintf(out, "--%s%s", row->name, flag ? "" : "=");
+    fputs("'[", out);
+    print_quoted(help, out);
+    fputc(']', out);
+    if (!flag) {
+        fputc(':', out);
+        print_quoted(row->arg ? row->arg : "VALUE", out);
+        fputc(':', out);
+        print_action(row, out);
+    }
+    fputs("' \\\n", out);
+}
+
+static void print_command(const struct tp_command *cmd, FILE *out)
+{
+    enum tp_list list = tp_list_of_words(cmd);
+    fprintf(out, "    %s)\n        _arguments -s -S \\\n", cmd->name);
+    for (const struct tp_opt *row = cmd->options; row && row->name; row++)
+        print_option(row, out);
+    fputs("        '(- *)'{-h,--help}'[this page]'", out);
+    if (list)
+        fprintf(out, " \\\n        '*:%s:_tapool_%s'", tp_list_names[list], tp_list_names[list]);
+    fputs("\n        ;;\n", out);
+}
+
+static void print_menu(FILE *out)
+{
+    fputs("    local -a commands=(\n", out);
+    for (size_t i = 0; tp_commands[i]; i++) {
+        if (!tp_is_listed(tp_commands[i]))
+            continue;
+        fprintf(out, "        '%s:", tp_commands[i]->name);
+        print_quoted(tp_commands[i]->summary, out);
+        fputs("'\n", out);
+    }
+    fputs("    )\n", out);
+}
+
+void tp_completion_zsh(FILE *out)
+{
+    fprintf(out, "#compdef tapool\n# Completion of tapool %s for zsh.\n\n", TAPOOL_VERSION);
+    for (int i = 0; i < TP_LIST_COUNT; i++)
+        if (tp_list_has_words((enum tp_list)i))
+            print_list((enum tp_list)i, out);
+    fputs("\n_tapool() {\n    local curcontext=$curcontext state line\n    typeset -A opt_args\n",
+          out);
+    print_menu(out);
+    fputs("    _arguments -C '(- *)'{-h,--help}'[the commands]' '(- *)'{-V,--version}'[the "
+          "version]' \\\n        '1:command:->command' '*::argument:->argument' && return\n"
+          "    case $state in\n"
+          "    command) _describe command commands && return ;;\n"
+          "    esac\n"
+          "    [[ $state = argument ]] || return\n"
+          "    case $words[1] in\n",
+          out);
+    for (size_t i = 0; tp_commands[i]; i++)
+        if (tp_is_listed(tp_commands[i]))
+            print_command(tp_commands[i], out);
+    fputs("    esac\n}\n\n[[ $funcstack[1] = _tapool ]] && _tapool \"$@\" || compdef _tapool "
+          "tapool\n",
+          out);
+}

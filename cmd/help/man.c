@@ -1,0 +1,292 @@
+/* tapool.1: every command with its options, the strategies, sources and profiles with theirs, and
+ * what else `tapool help` says, from the tables that they come from themselves. */
+#include "cmd/help/man.h"
+
+#include "cmd/cli/commands.h"
+#include "cmd/cli/config.h"
+#include "cmd/help/completion.h"
+#include "cmd/measure/catalog.h"
+#include "cmd/measure/warnings.h"
+#include "cmd/ui/environment.h"
+#include "cmd/ui/exit.h"
+
+#include <string.h>
+
+enum { TEXT = 2048 };
+#define NO_LIMIT (UINT64_C(1) << 60) /* a maximum that nobody meets */
+
+/* Adds to a text of TEXT bytes; what does not fit is cut. */
+static void add(char *text, const char *more)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, TEXT - used, "%s", more);
+}
+
+/* ---- options ---- */
+
+static void add_limit(char *text, const char *word, const struct tp_opt *row, uint64_t value)
+{
+    struct tp_opt bare = *row;
+    char number[64];
+    bare.offset = 0;
+    bare.choices = NULL; /* a number, not one of its keywords */
+    tp_opt_format(&bare, &value, number, sizeof number);
+    add(text, word);
+    add(text, number);
+}
+
+static bool is_number(const struct tp_opt *row)
+{
+    return row->type == TP_OPT_UINT || row->type == TP_OPT_SIZE || row->type == TP_OPT_DURATION;
+}
+
+/* Adds a part of the last line: "one of never, always, auto; default auto; at least 1". */
+static void add_part(char *text, bool *began, const char *word)
+{
+    add(text, *began ? "; " : "\n");
+    add(text, word);
+    *began = true;
+}
+
+/* The help of a row and, on a line of its own, its choices, default and range. */
+static void describe_option(const struct tp_opt *row, char *text)
+{
+    bool began = false;
+    text[0] = '\0';
+    add(text, row->help);
+    if (row->choices && !strchr(row->help, '\n')) /* else the help itself explains them */
+        add_part(text, &began, is_number(row) ? "a number or " : "one of ");
+    for (size_t i = 0; began && row->choices[i]; i++) {
+        add(text, i ? ", " : "");
+        add(text, row->choices[i]);
+    }
+    if (row->def) {
+        add_part(text, &began, "default ");
+        add(text, row->def);
+    }
+    if (is_number(row) && row->min)
+        add_limit(text, began ? "; at least " : "\nat least ", row, row->min);
+    began = began || (is_number(row) && row->min);
+    if (is_number(row) && row->max && row->max < NO_LIMIT)
+        add_limit(text, began ? "; at most " : "\nat most ", row, row->max);
+}
+
+static void print_option(FILE *out, const struct tp_opt *row)
+{
+    char name[128], text[TEXT];
+    if (row->letter)
+        snprintf(name, sizeof name, "-%c, --%s", row->letter, row->name);
+    else
+        snprintf(name, sizeof name, "--%s", row->name);
+    describe_option(row, text);
+    tp_man_entry(out, name, row->arg);
+    tp_man_text(out, "%s", text);
+}
+
+/* Of a strategy or source: options as NAME=VALUE. */
+static void print_spec_options(FILE *out, const struct tp_opt *rows)
+{
+    char name[128], text[TEXT];
+    if (!rows || !rows->name)
+        return;
+    fputs(".RS\n", out);
+    for (const struct tp_opt *row = rows; row->name; row++) {
+        snprintf(name, sizeof name, "%s=", row->name);
+        describe_option(row, text);
+        tp_man_entry(out, name, row->arg ? row->arg : "yes|no");
+        tp_man_text(out, "%s", text);
+    }
+    fputs(".RE\n", out);
+}
+
+/* ---- sections ---- */
+
+static void print_synopsis(FILE *out)
+{
+    tp_man_section(out, "SYNOPSIS");
+    for (size_t i = 0; tp_commands[i]; i++) {
+        if (!tp_is_listed(tp_commands[i]))
+            continue;
+        fputs(i ? ".br\n" : "", out);
+        tp_man_text(out, "tapool %s", tp_commands[i]->usage);
+    }
+    fputs(".br\n", out);
+    tp_man_text(out, "tapool --version");
+}
+
+static void print_description(FILE *out)
+{
+    tp_man_section(out, "DESCRIPTION");
+    tp_man_text(out, "tapool replays recorded allocations against allocator policies: which one "
+                     "needs how much memory for this program, how fragmented it gets, and what a "
+                     "call costs. Traces come from host programs (mtrace, valgrind, malloc "
+                     "interposers) and from GPUs (PyTorch snapshots, RMM and Umpire logs); a GPU "
+                     "is not needed to replay those.");
+    tp_man_paragraph(out);
+    tp_man_text(out, "A trace is a file, '-' for standard input, or sample:NAME for one that comes "
+                     "with tapool. Its format is seen from its bytes, and it may be packed with "
+                     "gzip or zstd.");
+}
+
+static void print_commands(FILE *out)
+{
+    tp_man_section(out, "COMMANDS");
+    for (size_t i = 0; tp_commands[i]; i++) {
+        const struct tp_command *cmd = tp_commands[i];
+        if (!tp_is_listed(cmd))
+            continue;
+        tp_man_subsection(out, cmd->name);
+        tp_man_text(out, "tapool %s", cmd->usage);
+        tp_man_paragraph(out);
+        tp_man_text(out, "%s", cmd->about[0] ? cmd->about : cmd->summary);
+        for (const struct tp_opt *row = cmd->options; row && row->name; row++)
+            print_option(out, row);
+    }
+}
+
+static void print_strategies(FILE *out)
+{
+    tp_man_section(out, "STRATEGIES");
+    tp_man_text(out, "A strategy is given as [LABEL=]NAME[:OPTION=VALUE,...], such as "
+                     "small=arena:arena_size=16MiB.");
+    for (size_t i = 0; tp_strategies[i]; i++) {
+        const struct tp_strategy *s = tp_strategies[i];
+        tp_man_entry(out, s->name, NULL);
+        tp_man_text(out, "%s; resembles %s", s->summary, s->resembles);
+        print_spec_options(out, s->options);
+    }
+}
+
+static void print_sources(FILE *out)
+{
+    tp_man_section(out, "SOURCES");
+    tp_man_text(out, "Where strategies get their memory. Decorators follow behind '+', such as "
+                     "virtual+limit:capacity=1GiB.");
+    for (size_t i = 0; tp_sources[i]; i++) {
+        const struct tp_source_ops *s = tp_sources[i];
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", s->flags & TP_SRC_DECORATOR ? "+" : "", s->name);
+        tp_man_entry(out, name, NULL);
+        tp_man_text(out, "%s", s->summary);
+        print_spec_options(out, s->options);
+    }
+}
+
+static void print_profiles(FILE *out)
+{
+    tp_man_section(out, "PROFILES");
+    tp_man_text(out, "What 'tapool gen' makes up. 'tapool gen NAME' describes one.");
+    for (size_t i = 0; tp_profiles[i]; i++) {
+        char text[TEXT] = "";
+        add(text, tp_profiles[i]->summary);
+        for (const struct tp_opt *row = tp_profiles[i]->options; row && row->name; row++) {
+            add(text, row == tp_profiles[i]->options ? " (--" : ", --");
+            add(text, row->name);
+            add(text, row[1].name ? "" : ")");
+        }
+        tp_man_entry(out, tp_profiles[i]->name, NULL);
+        tp_man_text(out, "%s", text);
+    }
+}
+
+static void print_formats(FILE *out)
+{
+    tp_man_section(out, "FORMATS");
+    tp_man_text(out, "What is read; .tpt, .json and .jsonl are tapool's own and described in "
+                     "tapool-trace(5).");
+    for (size_t i = 0; tp_formats[i]; i++) {
+        tp_man_entry(out, tp_formats[i]->name, NULL);
+        tp_man_text(out, "%s", tp_formats[i]->summary);
+    }
+}
+
+static void print_topics(FILE *out)
+{
+    tp_man_section(out, "HELP TOPICS");
+    tp_man_text(out, "Pages of 'tapool help TOPIC'; the ids of warnings are topics too.");
+    for (size_t i = 0; tp_topics[i]; i++) {
+        tp_man_entry(out, tp_topics[i]->name, NULL);
+        tp_man_text(out, "%s", tp_topics[i]->summary);
+    }
+    tp_man_subsection(out, "Warnings");
+    for (size_t i = 0; tp_warnings[i]; i++) {
+        tp_man_entry(out, tp_warnings[i]->id, NULL);
+        tp_man_text(out, "%s", tp_warnings[i]->summary);
+    }
+}
+
+static void print_facts(FILE *out, const char *title, const char *before,
+                        const struct tp_fact *facts)
+{
+    tp_man_section(out, title);
+    if (before)
+        tp_man_text(out, "%s", before);
+    for (; facts->name; facts++) {
+        tp_man_entry(out, facts->name, NULL);
+        tp_man_text(out, "%s", facts->help);
+    }
+}
+
+static void print_files(FILE *out)
+{
+    static const struct tp_fact files[] = {
+        {TP_CONFIG_NAME, "defaults of options, in the current folder or the nearest one above it"},
+        {"tapool-baseline.json", "what 'tapool check' compares with, found in the same way"},
+        {"PREFIX/share/tapool/samples", "the shipped traces, sample:NAME"},
+        {"PREFIX/share/tapool/*.schema.json", "the JSON Schemas of what is printed with --json"},
+        {"libcuda.so.1", "the CUDA driver, loaded where the source cuda is used"},
+        {NULL, NULL}};
+    print_facts(out, "FILES", NULL, files);
+}
+
+static void print_configuration(FILE *out)
+{
+    tp_man_section(out, "CONFIGURATION");
+    tp_man_topic(out, tp_find_topic("config")->print);
+}
+
+/* Of commands that there are. */
+static void print_examples(FILE *out)
+{
+    static const struct tp_fact rows[] = {
+        {"tapool replay sample:sqlite", "the usual policies on a shipped trace, one table"},
+        {"tapool replay my.json -s arena -v", "one policy, in every detail"},
+        {"tapool replay snapshot.pickle --capacity 8GiB", "would it have fitted, and with which?"},
+        {"tapool info snapshot.pickle", "what is in a trace"},
+        {"tapool convert rmm.csv -o rmm.tpt", "small and quick to play"},
+        {"tapool gen web-server --threads 4 -o web.tpt", "a synthetic trace"},
+        {"tapool compare sample:web -s system -s arena", "which is better, measured in turn"},
+        {"tapool check", "hold the result against tapool-baseline.json"},
+        {"tapool doctor --config", "where each option has its value from"},
+        {NULL, NULL}};
+    tp_man_section(out, "EXAMPLES");
+    for (const struct tp_fact *row = rows; row->name; row++) {
+        char name[32];
+        const char *word = row->name + strlen("tapool ");
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(word, " "), word);
+        if (!tp_find_command(name, NULL))
+            continue;
+        tp_man_entry(out, row->name, NULL);
+        tp_man_text(out, "%s", row->help);
+    }
+}
+
+void tp_man_tapool(FILE *out)
+{
+    tp_man_begin(out, "tapool", "1", "replay recorded allocations against allocator policies");
+    print_synopsis(out);
+    print_description(out);
+    print_commands(out);
+    print_strategies(out);
+    print_sources(out);
+    print_profiles(out);
+    print_formats(out);
+    print_topics(out);
+    print_configuration(out);
+    print_facts(out, "ENVIRONMENT", NULL, tp_environment);
+    print_files(out);
+    print_facts(out, "EXIT STATUS", NULL, tp_exit_codes);
+    print_examples(out);
+    tp_man_section(out, "SEE ALSO");
+    fputs(".BR tapool\\-trace (5),\n.BR mtrace (3),\n.BR valgrind (1)\n", out);
+}

@@ -1,0 +1,143 @@
+/* Roff, as far as two man pages need it. What could be taken for roff is escaped: a backslash, a
+ * dot or quote at the start of a line, and the characters that printers make typographic. */
+#include "cmd/help/man.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LINE = 76, TEXT = 4096 };
+
+/* Only ASCII has a glyph everywhere; no text of tapool needs more. */
+static void put_character(FILE *out, char c)
+{
+    static const char plain[] = "\\-'`^~\"";
+    static const char *const escaped[] = {"\\e",   "\\-",   "\\(aq", "\\(ga",
+                                          "\\(ha", "\\(ti", "\\(dq"};
+    const char *found = c ? strchr(plain, c) : NULL;
+    if (found)
+        fputs(escaped[found - plain], out);
+    else
+        fputc((unsigned char)c < 0x80 ? c : '?', out);
+}
+
+static void put_word(FILE *out, const char *word, size_t length, bool first)
+{
+    if (first && *word == '.')
+        fputs("\\&", out);
+    for (size_t i = 0; i < length; i++)
+        put_character(out, word[i]);
+}
+
+static void put_paragraph(FILE *out, const char *text, size_t length)
+{
+    size_t column = 0;
+    for (const char *end = text + length; text < end;) {
+        size_t blanks = strspn(text, " ");
+        size_t word = strcspn(text + blanks, " \n");
+        if (!word || text + blanks >= end)
+            break;
+        bool first = column == 0 || column + word >= LINE;
+        if (column)
+            fputc(first ? '\n' : ' ', out);
+        put_word(out, text + blanks, word, first);
+        column = first ? word : column + word + 1;
+        text += blanks + word;
+    }
+    fputc('\n', out);
+}
+
+void tp_man_text(FILE *out, const char *format, ...)
+{
+    char text[TEXT];
+    size_t began = 0; /* ends of lines before this one */
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, "\n"), breaks = strspn(at + length, "\n");
+        if (length && began)
+            fputs(began > 1 ? ".PP\n" : ".br\n", out);
+        if (length)
+            put_paragraph(out, at, length);
+        began = breaks;
+        at += length + breaks;
+    }
+}
+
+void tp_man_begin(FILE *out, const char *title, const char *section, const char *summary)
+{
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    time_t now = epoch && *epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
+    struct tm day;
+    char date[32] = "1970-01-01", name[64];
+    if (gmtime_r(&now, &day))
+        strftime(date, sizeof date, "%Y-%m-%d", &day);
+    snprintf(name, sizeof name, "%s", title);
+    for (char *c = name; *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    fprintf(out, ".\\\" Made by tapool itself from the tables of its help.\n");
+    fprintf(out, ".TH %s %s %s \"tapool %s\" \"tapool\"\n", name, section, date, TAPOOL_VERSION);
+    fputs(".SH NAME\n", out);
+    put_word(out, title, strlen(title), true);
+    fputs(" \\- ", out);
+    tp_man_text(out, "%s", summary);
+}
+
+void tp_man_section(FILE *out, const char *title)
+{
+    fprintf(out, ".SH %s\n", title);
+}
+
+void tp_man_subsection(FILE *out, const char *title)
+{
+    fputs(".SS ", out);
+    put_word(out, title, strlen(title), true);
+    fputc('\n', out);
+}
+
+void tp_man_paragraph(FILE *out)
+{
+    fputs(".PP\n", out);
+}
+
+void tp_man_entry(FILE *out, const char *bold, const char *italic)
+{
+    fputs(".TP\n\\fB", out);
+    put_word(out, bold, strlen(bold), false);
+    fputs("\\fR", out);
+    if (italic) {
+        fputs(" \\fI", out);
+        put_word(out, italic, strlen(italic), false);
+        fputs("\\fR", out);
+    }
+    fputc('\n', out);
+}
+
+void tp_man_lines(FILE *out, const char *text)
+{
+    fputs(".nf\n.ft CR\n", out);
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        put_word(out, text, length, true);
+        fputc('\n', out);
+        text += length + (text[length] == '\n');
+    }
+    fputs(".ft R\n.fi\n", out);
+}
+
+void tp_man_topic(FILE *out, void (*print)(FILE *out))
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&text, &size);
+    if (memory) {
+        print(memory);
+        fclose(memory);
+        tp_man_lines(out, text);
+    }
+    free(text);
+}

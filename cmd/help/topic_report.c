@@ -1,0 +1,145 @@
+/* tapool help report: how to read the numbers. */
+#include "alloc/base/clock.h"
+#include "cmd/cli/commands.h"
+#include "cmd/report/pick.h"
+#include "cmd/ui/text.h"
+
+static const char memory_text[] =
+    "Memory, at the moment the program needed most (the same event for every policy):\n"
+    "  requested    what the program asked for and had not freed\n"
+    "  rounding     handed out beyond that          internal fragmentation = rounding / handed "
+    "out\n"
+    "  idle         reserved but not handed out     unused = idle / reserved\n"
+    "  largest      biggest idle piece              external fragmentation = 1 - largest / idle,\n"
+    "               over the idle memory that could serve any size\n"
+    "               90 % external of 1 MiB idle is harmless; 90 % of 5 GiB is your OOM.\n"
+    "               Read idle first.\n"
+    "  dead         freed, but of no use before the policy is reset\n"
+    "  reserved     what the policy holds from the system or driver      PyTorch: reserved\n"
+    "               of a GPU in its pages of 2 MiB, as cudaMalloc gives memory: requests below "
+    "that\n"
+    "               share pages, larger ones have whole pages, and what is left of them is idle;\n"
+    "               'fits in' is whole pages too. --source virtual:page=512 counts every request\n"
+    "               by its own size, which no driver does\n"
+    "  ever in use  what of it was ever part of a block; the rest is reserve\n"
+    "  peak         the highest reserved at any event; 'times needed' is peak / needed by program\n"
+    "  calls        to the system or driver, both ways; 'reuse' is the share of allocations "
+    "without\n"
+    "A real allocator's memory is what its own statistics say. It is not comparable to the byte.\n"
+    "\n"
+    "Captures\n"
+    "  mid-run      what was live before the first event; only its sizes and places are known.\n"
+    "               It is placed first, by address, and is in no count of calls and no measured\n"
+    "               time, but in all bytes. --initial-heap=drop leaves it out\n"
+    "  recorded     what the recorded allocator held, from the file: no policy is played. Idle is\n"
+    "               reserved less requested, at the same event, so rounding is in it; its largest\n"
+    "               piece is known where the file says where segments and blocks lay. Calls are\n"
+    "               segments taken and given back during the recording\n"
+    "  not in it    (info) what the format does not say; tapool does not make it up\n"
+    "  space        a file can mix several memory spaces (CPU and GPU, many allocators). The one\n"
+    "               with most bytes is played; --space NAME plays another, --space all every one,\n"
+    "               each as a device\n"
+    "  repaired     events of a dirty capture that were mended or left out, and how many; "
+    "--strict\n"
+    "               stops at the first\n"
+    "\n";
+
+static const char gpu_text[] =
+    "On a real GPU (--source cuda)\n"
+    "  times        the policy's work and the driver's calls, as seen from the CPU. Kernels are "
+    "not\n"
+    "               replayed; --occupy spin keeps the streams as busy as they were recorded, so "
+    "that\n"
+    "               frees are pending when the next allocation comes\n"
+    "  peak         read in every pass, under the same load: where the passes differ, a range\n"
+    "  reserved     counted in pages of 2 MiB by the rule of the virtual GPU, so that both "
+    "compare\n"
+    "  pool         cudaMallocAsync's memory is the high-water mark of the driver's pool; what is\n"
+    "               idle in it and what it reuses, the driver does not say: '-'\n"
+    "  driver calls all of them: for memory, events, pools and orders between streams\n"
+    "  cuMemGetInfo by how much the device's free bytes sank, beside what was reserved: the rest "
+    "is\n"
+    "               the driver's own, or belongs to others who use the device\n"
+    "  fits in      tried on a virtual device, so not known for cudaMallocAsync\n"
+    "\n";
+
+static const char oom_text[] =
+    "Out of memory (--capacity, a real GPU, or what a recording says of its own)\n"
+    "  demand         what the program itself had requested leaves no room for more: no policy\n"
+    "                 can help\n"
+    "  fragmentation  enough was free, but rounded up, kept for other sizes, or not in one "
+    "piece:\n"
+    "                 another policy may serve it\n"
+    "  policy         the policy refused by a rule of its own; the device was not full\n"
+    "  fits in        the smallest memory in which nothing fails; a policy gives back what is "
+    "idle\n"
+    "                 before it fails, so this can be below its peak\n"
+    "\n";
+
+static const char end_text[] =
+    "Bars under 10 100 1k 10k ns: calls by latency, four bars a decade, heights are logarithmic.\n"
+    "Warnings: tapool help warnings.   Every metric by name: tapool help metrics.\n";
+
+enum { NUMBER = 2, RULE = 5 };
+
+/* The rule itself says how it goes. */
+static void print_pick(FILE *out)
+{
+    struct tp_page page;
+    tp_page_init(&page, out, 0);
+    tp_page_at(&page, 0, "Pick");
+    tp_page_line(&page);
+    for (size_t n = 0; tp_pick_rule(n); n++) {
+        tp_page_at(&page, NUMBER, "%zu.", n + 1);
+        tp_page_at(&page, RULE, "%s", tp_pick_rule(n));
+        tp_page_line(&page);
+    }
+    tp_page_at(&page, NUMBER,
+               "Its reason is the figure of the last step that let somebody go, beside the best of "
+               "those. Nobody was let go from step %d on: no difference that matters here. The "
+               "other lines name who suits another goal. The same rule picks in compare.",
+               TP_PICK_DECIDING);
+    tp_page_line(&page);
+    tp_page_line(&page);
+}
+
+static void print_report_topic(FILE *out)
+{
+    struct tp_clock clock = {.step_ns = 0, .stamp_ns = 0};
+    tp_clock_calibrate(&clock, NULL);
+    fputs(memory_text, out);
+    fprintf(
+        out,
+        "Times\n"
+        "  per call     average over whole replays, the clock read once per %d calls: compare\n"
+        "               policies by this. tapool's own share, measured with a policy that does\n"
+        "               nothing, is taken off. [low, high]: where the median lies, 95 %%, on this\n"
+        "               machine in this run\n"
+        "  how long     repeated until the timed calls add up to --min-time, once for this and "
+        "once\n"
+        "               for single calls, but no longer than one and a half times that in all: "
+        "what\n"
+        "               was live before the recording is placed anew each time, untimed. A replay\n"
+        "               longer than --min-time is played once. Without that option: 0.1 s on\n"
+        "               virtual, 0.15 s on host, 0.5 s on a real GPU\n"
+        "  no time      a trace without a call that could be timed has none; nor has a policy "
+        "that\n"
+        "               takes no more than tapool's own share. No call takes 0 ns\n"
+        "  p50 ... max  one clock reading per call; the reading of an empty call is taken off\n"
+        "               (a reading costs %s ns here), the clock's steps (%s ns here) stay\n"
+        "  cold         the first replay on a fresh instance, page faults included; per call is\n"
+        "               the steady state\n"
+        "  <=10, ~30    below 1 and below 10 steps of a 10 ns clock: read as a bound and as +-1\n"
+        "               step\n"
+        "  policy time  on the virtual source: the policy's bookkeeping on this CPU. Not GPU\n"
+        "               time, no cudaMalloc\n\n",
+        65536, tp_digits(clock.stamp_ns).s, tp_digits(clock.step_ns).s);
+    fputs(gpu_text, out);
+    fputs(oom_text, out);
+    print_pick(out);
+    fputs(end_text, out);
+}
+
+const struct tp_topic tp_topic_report = {
+    "report", "how to read the numbers", print_report_topic,
+    "oom out-of-memory fragmentation peak reserved idle latency percentiles pick capacity fits"};

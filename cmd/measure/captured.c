@@ -1,0 +1,306 @@
+/* See captured.h. One walk over the program, for notes and marks alone. */
+#include "cmd/measure/captured.h"
+
+#include "traces/lower/failed_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct scan {
+    struct tp_program *program;
+    struct tp_captured *out;
+    uint64_t *reserved;     /* of each device, now */
+    uint64_t *requested_at; /* by slot: when its free was asked for, plus 1; 0: not */
+    uint64_t *live;         /* objects of each device, now */
+    uint64_t live_on_all;
+    struct tp_failed_request failed;
+    uint64_t time, insn;
+    uint32_t mark;
+};
+
+static void change(struct scan *s, const struct tp_insn *in, uint64_t event)
+{
+    struct tp_captured_device *d = &s->out->devices[in->device];
+    uint64_t *now = &s->reserved[in->device];
+    bool more = in->align_log2 == TP_NOTE_SEGMENT_ALLOC || in->align_log2 == TP_NOTE_SEGMENT_MAP;
+    *now = more ? *now + in->size : *now - (in->size < *now ? in->size : *now);
+    d->takes += in->align_log2 == TP_NOTE_SEGMENT_ALLOC;
+    d->gives += in->align_log2 == TP_NOTE_SEGMENT_FREE;
+    d->maps += in->align_log2 == TP_NOTE_SEGMENT_MAP;
+    d->unmaps += in->align_log2 == TP_NOTE_SEGMENT_UNMAP;
+    if (*now > d->peak_reserved) {
+        d->peak_reserved = *now;
+        d->peak_event = event;
+    }
+}
+
+static void on_note(struct scan *s, const struct tp_insn *in, uint64_t event)
+{
+    struct tp_captured_device *d = &s->out->devices[in->device];
+    switch ((enum tp_note)in->align_log2) {
+    case TP_NOTE_SEGMENT_ALLOC:
+    case TP_NOTE_SEGMENT_FREE:
+    case TP_NOTE_SEGMENT_MAP:
+    case TP_NOTE_SEGMENT_UNMAP:
+        change(s, in, event);
+        break;
+    case TP_NOTE_OOM:
+        if (!d->ooms++) {
+            d->oom_event = event;
+            d->oom_size = in->size;
+            d->oom_reserved = s->reserved[in->device];
+        }
+        break;
+    case TP_NOTE_DEVICE_FREE:
+        if (d->ooms == 1)
+            d->oom_free = in->size;
+        break;
+    case TP_NOTE_FREE_REQUESTED:
+        d->free_requests++;
+        s->requested_at[in->slot] = s->time + 1;
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_free(struct scan *s, const struct tp_insn *in)
+{
+    struct tp_captured_device *d = &s->out->devices[in->device];
+    uint64_t asked = s->requested_at[in->slot];
+    s->requested_at[in->slot] = 0;
+    if (!asked || s->time + 1 == asked)
+        return;
+    d->waited++;
+    if (s->time + 1 - asked > d->longest_wait_ns)
+        d->longest_wait_ns = s->time + 1 - asked;
+}
+
+/* Reserved is what was held before anything that the moment of demand itself brought. */
+static void note_demand(struct scan *s, const struct tp_insn *in, bool failed)
+{
+    uint16_t device = in->device;
+    const struct tp_demand *demand = tp_program_demand(s->program, device);
+    if (demand->insn != s->insn)
+        return;
+    s->out->devices[device].at_demand = s->reserved[device];
+    s->out->devices[device].demand_mark = s->mark;
+    s->out->devices[device].demand_size = in->size;
+    s->out->devices[device].demand_failed = failed ? in->size : 0;
+}
+
+static void count_live(struct scan *s, const struct tp_insn *in)
+{
+    if (in->op == TP_ALLOC || in->op == TP_ADOPT) {
+        s->live[in->device]++;
+        s->live_on_all++;
+    } else if (in->op == TP_FREE) {
+        s->live[in->device]--;
+        s->live_on_all--;
+    }
+    uint32_t end = in->op == TP_RESET ? tp_insn_end_device(in, s->out->count) : 0;
+    for (uint32_t d = tp_insn_first_device(in); d < end; d++) {
+        s->live_on_all -= s->live[d];
+        s->live[d] = 0;
+    }
+    if (s->live_on_all > s->out->most_live)
+        s->out->most_live = s->live_on_all;
+}
+
+static void scan_window(struct scan *s, const struct tp_window *w)
+{
+    for (uint32_t i = 0; i < w->count; i++, s->insn++) {
+        const struct tp_insn *in = &w->insns[i];
+        uint64_t event = tp_window_event(w, i);
+        s->time += in->gap_ns;
+        const enum tp_failed_part part = tp_failed_request_next(&s->failed, in, event);
+        const bool failed = part == TP_FAILED_ALLOC;
+        if (failed)
+            s->out->devices[in->device].played++;
+        if (part == TP_FAILED_NONE)
+            count_live(s, in);
+        if (in->op == TP_NOTE)
+            on_note(s, in, event);
+        else if (in->op == TP_FREE)
+            on_free(s, in);
+        else if (in->op == TP_ALLOC || in->op == TP_ADOPT)
+            s->requested_at[in->slot] = 0; /* a reset may have ended what was there */
+        else if (in->op == TP_MARK)
+            s->mark = in->slot;
+        if (in->device != TP_ALL_DEVICES) /* that asks for nothing */
+            note_demand(s, in, failed);
+    }
+}
+
+static int scan_all(struct scan *s, struct tp_err *err)
+{
+    struct tp_cursor *cursor = NULL;
+    struct tp_window w;
+    int status = tp_cursor_open(s->program, &cursor, err), more = 0;
+    while (!status && (more = tp_cursor_next(cursor, &w, err)) == 1)
+        if (!w.prologue)
+            scan_window(s, &w);
+        else
+            for (uint32_t i = 0; i < w.count; i++)
+                count_live(s, &w.insns[i]);
+    tp_cursor_close(cursor);
+    return status ? status : -more;
+}
+
+/* What the file says of another moment than that of the program as it is played, is no answer. */
+static uint64_t largest_of(const struct tp_program *program, const struct tp_recorded *r,
+                           uint32_t index)
+{
+    bool same = index < r->count && r->devices[index].demand_event ==
+                                        tp_program_demand(program, (uint16_t)index)->event;
+    return same ? r->devices[index].demand_largest : TP_RECORDED_UNKNOWN;
+}
+
+static void begin(struct scan *s, const struct tp_recorded *r)
+{
+    for (uint32_t i = 0; i < s->out->count; i++) {
+        struct tp_captured_device *d = &s->out->devices[i];
+        d->start_reserved = i < r->count ? r->devices[i].start_reserved : 0;
+        d->peak_reserved = d->at_demand = s->reserved[i] = d->start_reserved;
+        d->oom_free = UINT64_MAX;
+        d->demand_mark = UINT32_MAX;
+        d->largest = largest_of(s->program, r, i);
+    }
+}
+
+int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(t->program);
+    struct scan s = {.program = t->program, .out = out, .mark = UINT32_MAX};
+    *out = (struct tp_captured){.count = f->devices, .known = t->recorded.by != NULL};
+    if (!out->known && f->kind != TP_KIND_DEVICE && !f->ops[TP_NOTE])
+        return TP_OK;
+    out->devices = calloc(f->devices, sizeof *out->devices);
+    s.reserved = calloc(f->devices, sizeof *s.reserved);
+    s.requested_at = calloc(f->slots ? f->slots : 1, sizeof *s.requested_at);
+    s.live = calloc(f->devices, sizeof *s.live);
+    int status = TP_OK;
+    if (!out->devices || !s.reserved || !s.requested_at || !s.live)
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status)
+        begin(&s, &t->recorded);
+    if (!status && (f->ops[TP_NOTE] || f->ops[TP_MARK]))
+        status = scan_all(&s, err);
+    for (uint32_t i = 0; !status && i < out->count; i++)
+        out->devices[i].end_reserved = s.reserved[i];
+    free(s.reserved);
+    free(s.requested_at);
+    free(s.live);
+    if (status)
+        tp_captured_release(out);
+    return status;
+}
+
+void tp_captured_release(struct tp_captured *c)
+{
+    free(c->devices);
+    *c = (struct tp_captured){0};
+}
+
+struct tp_captured_device tp_captured_device(const struct tp_captured *c,
+                                             const struct tp_recorded *r, uint32_t index)
+{
+    uint64_t held = r->devices[index].start_reserved;
+    if (index < c->count)
+        return c->devices[index];
+    return (struct tp_captured_device){.start_reserved = held,
+                                       .peak_reserved = held,
+                                       .end_reserved = held,
+                                       .at_demand = held,
+                                       .oom_free = UINT64_MAX,
+                                       .largest = TP_RECORDED_UNKNOWN,
+                                       .demand_mark = UINT32_MAX};
+}
+
+struct tp_captured_failures tp_captured_failures(const struct tp_captured *c)
+{
+    struct tp_captured_failures all = {0};
+    for (uint32_t i = 0; c && c->devices && i < c->count; i++) {
+        all.ooms += c->devices[i].ooms;
+        all.played += c->devices[i].played;
+    }
+    return all;
+}
+
+uint64_t tp_captured_ops(const struct tp_captured *c, const struct tp_program_facts *f,
+                         enum tp_op op)
+{
+    bool is_part = op == TP_ALLOC || op == TP_FREE;
+    return f->ops[op] - (is_part ? tp_captured_failures(c).played : 0);
+}
+
+uint64_t tp_captured_objects(const struct tp_captured *c, const struct tp_program_facts *f)
+{
+    return f->objects - tp_captured_failures(c).played;
+}
+
+uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_program_facts *f)
+{
+    return tp_captured_failures(c).played ? c->most_live : f->slots;
+}
+
+uint64_t tp_captured_capacity(const struct tp_captured *c)
+{
+    for (uint32_t i = 0; c->devices && i < c->count; i++)
+        if (c->known && c->devices[i].ooms && c->devices[i].oom_free != UINT64_MAX)
+            return c->devices[i].oom_reserved + c->devices[i].oom_free;
+    return 0;
+}
+
+/* ---- places ---- */
+
+void tp_captured_want(struct tp_captured *c, uint64_t event)
+{
+    size_t at = c->place_count;
+    if (!event || event == UINT64_MAX || c->place_count == TP_PLACES_MAX)
+        return;
+    while (at > 0 && c->place_events[at - 1] >= event)
+        at--;
+    if (at < c->place_count && c->place_events[at] == event)
+        return;
+    for (size_t i = c->place_count++; i > at; i--)
+        c->place_events[i] = c->place_events[i - 1];
+    c->place_events[at] = event;
+}
+
+void tp_captured_find(struct tp_captured *c, const struct tp_trace *t)
+{
+    struct tp_err ignored = {0};
+    if (tp_trace_places(t, c->place_events, c->place_count, c->places, &ignored) != TP_OK)
+        c->place_count = 0;
+}
+
+const char *tp_captured_place(const struct tp_captured *c, uint64_t event)
+{
+    for (size_t i = 0; i < c->place_count; i++)
+        if (c->place_events[i] == event && c->places[i][0])
+            return c->places[i];
+    return NULL;
+}
+
+const char *tp_captured_mark(const struct tp_program *p, uint32_t mark)
+{
+    const char *name = mark == UINT32_MAX ? NULL : tp_program_mark(p, mark);
+    return name && strcmp(name, TP_NO_PHASE) ? name : NULL;
+}
+
+const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,
+                              uint16_t device)
+{
+    return c->devices ? tp_captured_mark(t->program, c->devices[device].demand_mark) : NULL;
+}
+
+bool tp_is_recorded(const struct tp_trace *t, const char *what)
+{
+    return !t->meta.unknown || !strstr(t->meta.unknown, what);
+}
+
+bool tp_threads_recorded(const struct tp_trace *t)
+{
+    return tp_program_facts(t->program)->recorded_threads && tp_is_recorded(t, "threads");
+}

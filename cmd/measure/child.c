@@ -1,0 +1,349 @@
+/* The parent starts /proc/self/exe anew with two descriptors: the program, and a shared job that
+ * holds the question and takes the answer. exec, not fork alone: a forked heap is the parent's,
+ * with all the holes that reading the trace has left in it. The program is handed over as plain
+ * instructions: what decoding another form takes would lie in the heap that is measured. */
+#include "cmd/measure/child.h"
+
+#include "alloc/base/clock.h"
+#include "cmd/ui/environment.h"
+#include "cmd/ui/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* Both ends are the same executable, so the layout is the same. The run stands behind it. */
+struct job {
+    uint64_t size; /* of the whole mapping */
+    pid_t parent;
+    char spec[TP_SPEC_TEXT];
+    char label[TP_LABEL_MAX];
+    uint32_t touch, passes, min_replays, repeat;
+    uint64_t min_time_ns, seed, latency_operations;
+    bool stop_on_oom, drop_prologue, progress, answered;
+    int status;
+    struct tp_err err;
+};
+#define RUN_OFFSET ((sizeof(struct job) + 63) & ~(size_t)63)
+
+static struct tp_run *run_of(struct job *job)
+{
+    return (struct tp_run *)(void *)((char *)job + RUN_OFFSET);
+}
+
+static int map_job(int fd, size_t size, struct job **out, struct tp_err *err)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED)
+        return tp_fail(err, TP_EIO, "shared memory for a child process: %s", strerror(errno));
+    *out = p;
+    return TP_OK;
+}
+
+static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                    struct job **out, int *fd, struct tp_err *err)
+{
+    uint16_t devices = tp_program_facts(cfg->program)->devices;
+    size_t size = RUN_OFFSET + tp_run_size(devices);
+    *fd = memfd_create("tapool-job", MFD_CLOEXEC);
+    if (*fd < 0 || ftruncate(*fd, (off_t)size))
+        return tp_fail(err, TP_EIO, "shared memory for a child process: %s", strerror(errno));
+    int status = map_job(*fd, size, out, err);
+    if (status)
+        return status;
+    struct job *job = *out;
+    job->size = size; /* first: whoever unmaps it needs it, also after an error */
+    char options[TP_SPEC_TEXT - 128];
+    if (!tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options))
+        return tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label);
+    snprintf(job->spec, sizeof job->spec, "%s%s%s", spec->strategy->name, options[0] ? ":" : "",
+             options);
+    snprintf(job->label, sizeof job->label, "%s", spec->label);
+    job->parent = getpid();
+    job->touch = cfg->touch;
+    job->passes = cfg->passes;
+    job->min_replays = cfg->min_replays;
+    job->repeat = cfg->repeat;
+    job->latency_operations = cfg->latency_operations;
+    job->min_time_ns = cfg->min_time_ns;
+    job->seed = cfg->seed;
+    job->stop_on_oom = cfg->stop_on_oom;
+    job->drop_prologue = cfg->drop_prologue;
+    job->progress = cfg->progress != NULL;
+    return TP_OK;
+}
+
+/* The child finds the program at descriptor 3 and the job at 4. */
+enum { PROGRAM_FD = 3, JOB_FD = 4 };
+
+bool tp_child_own_file(char *path, size_t size)
+{
+    ssize_t length = readlink("/proc/self/exe", path, size);
+    bool whole = length > 0 && (size_t)length < size;
+    path[whole ? length : 0] = '\0';
+    return whole && access(path, X_OK) == 0;
+}
+
+/* Under an emulator only what is read from the link is this tapool. */
+const char *tp_child_own_executable(char *path, size_t size)
+{
+    static const char link[] = "/proc/self/exe";
+    struct stat kernel, named;
+    bool emulated = tp_child_own_file(path, size) && !stat(link, &kernel) && !stat(path, &named) &&
+                    (kernel.st_ino != named.st_ino || kernel.st_dev != named.st_dev);
+    return emulated ? path : link;
+}
+
+static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
+{
+    char *argv[] = {(char *)(uintptr_t) "tapool", (char *)(uintptr_t) "__child", NULL};
+    char path[4096];
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    /* over a detour above both, so that neither lands on the other's place; dup2 clears O_CLOEXEC
+     */
+    int high_program = fcntl(program_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
+    int high_job = fcntl(job_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
+    posix_spawn_file_actions_adddup2(&actions, high_program, PROGRAM_FD);
+    posix_spawn_file_actions_adddup2(&actions, high_job, JOB_FD);
+    const char *program = tp_child_own_executable(path, sizeof path);
+    int failed = high_program < 0 || high_job < 0 ? errno : 0;
+    char **environment = failed ? NULL : tp_environment_for_child(NULL);
+    if (!failed)
+        failed =
+            environment ? posix_spawn(pid, program, &actions, NULL, argv, environment) : ENOMEM;
+    free(environment);
+    posix_spawn_file_actions_destroy(&actions);
+    if (high_program >= 0)
+        close(high_program);
+    if (high_job >= 0)
+        close(high_job);
+    return failed ? tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(failed))
+                  : TP_OK;
+}
+
+/* ---- waiting ---- */
+
+static void wake(int number)
+{
+    (void)number; /* that it came is all */
+}
+
+/* What is let in while it sleeps, and what is not. */
+struct hearing {
+    sigset_t open; /* as the mask while it sleeps */
+    int stops;     /* tells of SIGTSTP, which is held all the time; -1: of none */
+};
+
+/* Sleeps until a signal comes, or until `end`; false: the end is past. */
+static bool sleep_until(uint64_t end, const struct hearing *h)
+{
+    struct pollfd stops = {.fd = h->stops, .events = POLLIN}; /* ppoll passes -1 over */
+    uint64_t now = end ? tp_wall_ns() : 0;
+    if (end && now >= end)
+        return false;
+    const struct timespec rest = {.tv_sec = (time_t)((end - now) / NS_PER_S),
+                                  .tv_nsec = (long)((end - now) % NS_PER_S)};
+    ppoll(&stops, 1, end ? &rest : NULL, &h->open);
+    return true;
+}
+
+/* The terminal stops its own group, which a child is not in that leads one: that is stopped first,
+ * then this process as it would have been. What it was stopped for is no time of the child's; how
+ * long that was. */
+static uint64_t stop_both(pid_t pid, const struct hearing *h)
+{
+    struct signalfd_siginfo told;
+    sigset_t stop;
+    if (h->stops < 0 || read(h->stops, &told, sizeof told) != (ssize_t)sizeof told)
+        return 0;
+    uint64_t from = tp_wall_ns();
+    kill(-pid, SIGSTOP);
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    raise(SIGTSTP); /* is held */
+    sigprocmask(SIG_UNBLOCK, &stop, NULL);
+    sigprocmask(SIG_BLOCK, &stop, NULL); /* goes on here */
+    kill(-pid, SIGCONT);
+    return tp_wall_ns() - from;
+}
+
+/* Ends it once there is a reason to. */
+static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hearing *h, int *how)
+{
+    uint64_t end = w->timeout_ns ? tp_wall_ns() + w->timeout_ns : 0;
+    int reason = TP_OK;
+    pid_t got;
+    while ((got = waitpid(pid, how, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        uint64_t stopped = stop_both(pid, h);
+        end += end ? stopped : 0;
+        if (!reason && w->interrupted && *w->interrupted)
+            reason = TP_ESTOP;
+        else if (!sleep_until(reason ? 0 : end, h))
+            reason = TP_ELATE;
+        else
+            continue;
+        kill(w->group ? -pid : pid, SIGKILL);
+    }
+    if (got < 0)
+        return TP_EIO;
+    return WIFSIGNALED(*how) ? reason : TP_OK;
+}
+
+/* Whether who started tapool wants it to be stopped by a terminal. */
+static bool can_be_stopped(void)
+{
+    struct sigaction now;
+    return sigaction(SIGTSTP, NULL, &now) == 0 && now.sa_handler != SIG_IGN;
+}
+
+/* Signals are let in only while it sleeps, so that none comes between looking and sleeping. */
+int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how)
+{
+    const struct sigaction woken = {.sa_handler = wake};
+    struct sigaction before;
+    struct hearing h = {.stops = -1};
+    sigset_t held, mask, stop;
+    sigemptyset(&held);
+    sigaddset(&held, SIGCHLD);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    if (w->group && can_be_stopped())
+        h.stops = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (h.stops >= 0)
+        sigaddset(&held, SIGTSTP);
+    sigaction(SIGCHLD, &woken, &before);
+    sigprocmask(SIG_BLOCK, &held, &mask);
+    h.open = mask;
+    sigdelset(&h.open, SIGCHLD);
+    if (h.stops >= 0)
+        sigaddset(&h.open, SIGTSTP);
+    int status = await_end(pid, w, &h, how), error = errno;
+    if (h.stops >= 0)
+        close(h.stops);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    sigaction(SIGCHLD, &before, NULL);
+    errno = error;
+    return status;
+}
+
+static int await(pid_t pid, const struct job *job, const struct tp_replay_cfg *cfg,
+                 struct tp_err *err)
+{
+    const struct tp_child_wait wait = {.interrupted = cfg->interrupted};
+    int how = 0, status = tp_child_await(pid, &wait, &how);
+    if (status == TP_ESTOP)
+        return tp_fail(err, TP_ESTOP, "interrupted");
+    if (status)
+        return tp_fail(err, (enum tp_status)status, "a child process is lost: %s", strerror(errno));
+    if (WIFSIGNALED(how))
+        return tp_fail(err, TP_EBROKEN, "'%s' died of signal %d (%s) in its process", job->label,
+                       WTERMSIG(how), strsignal(WTERMSIG(how)));
+    if (!job->answered)
+        return tp_fail(err, TP_EBROKEN, "'%s' ended its process with code %d", job->label,
+                       WEXITSTATUS(how));
+    if (job->status && err)
+        *err = job->err;
+    return job->status;
+}
+
+int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
+                    struct tp_run *out, struct tp_err *err)
+{
+    struct job *job = NULL;
+    int program_fd = -1, job_fd = -1;
+    pid_t pid = 0;
+    int status = make_job(cfg, spec, &job, &job_fd, err);
+    if (!status)
+        status = tp_program_export_plain(cfg->program, &program_fd, err);
+    if (!status)
+        status = spawn(program_fd, job_fd, &pid, err);
+    if (!status)
+        status = await(pid, job, cfg, err);
+    if (!status)
+        memcpy(out, run_of(job), tp_run_size(tp_program_facts(cfg->program)->devices));
+    if (job)
+        munmap(job, job->size);
+    if (job_fd >= 0)
+        close(job_fd);
+    if (program_fd >= 0)
+        close(program_fd);
+    return status;
+}
+
+/* ---- the child's side ---- */
+
+static int answer(struct job *job, struct tp_program *program, struct tp_err *err)
+{
+    struct tp_strategy_spec spec;
+    struct tp_clock clock;
+    struct tp_progress_line line;
+    int status = tp_strategy_spec_parse(&spec, job->spec, err);
+    if (status)
+        return status;
+    tp_progress_start(&line, job->label);
+    struct tp_replay_cfg cfg = {.program = program,
+                                .strategy = spec.strategy,
+                                .strategy_opts = spec.opts,
+                                .clock = &clock,
+                                .touch = (enum tp_touch)job->touch,
+                                .passes = job->passes,
+                                .min_time_ns = job->min_time_ns,
+                                .min_replays = job->min_replays,
+                                .repeat = job->repeat,
+                                .latency_operations = job->latency_operations,
+                                .stop_on_oom = job->stop_on_oom,
+                                .drop_prologue = job->drop_prologue,
+                                .seed = job->seed,
+                                .progress = job->progress ? tp_progress_show : NULL,
+                                .progress_ctx = &line};
+    status = tp_clock_calibrate(&clock, err);
+    if (!status)
+        status = tp_replay(&cfg, run_of(job), err);
+    tp_progress_clear(&line);
+    tp_strategy_spec_release(&spec);
+    return status;
+}
+
+int tp_child_serve(struct tp_err *err)
+{
+    struct job *job = NULL;
+    struct tp_program *program = NULL;
+    struct stat st;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for an orphan's answer */
+    signal(SIGINT, SIG_IGN);          /* Ctrl-C reaches both: the parent says what it means */
+    signal(SIGHUP, SIG_IGN);
+    if (fstat(JOB_FD, &st) || (size_t)st.st_size < sizeof *job)
+        return tp_fail(err, TP_EUSAGE, "'__child' is tapool's own");
+    int status = map_job(JOB_FD, (size_t)st.st_size, &job, err);
+    if (status)
+        return status;
+    if (getppid() != job->parent) /* it ended before that was set */
+        return TP_OK;
+    status = tp_program_import(PROGRAM_FD, &program, &job->err);
+    if (!status &&
+        (uint64_t)st.st_size < RUN_OFFSET + tp_run_size(tp_program_facts(program)->devices))
+        status = tp_fail(&job->err, TP_EBROKEN, "the job of a child process is too short");
+    if (!status)
+        status = answer(job, program, &job->err);
+    tp_program_release(program);
+    job->status = status;
+    job->answered = true;
+    munmap(job, (size_t)st.st_size);
+    return TP_OK; /* the parent reports */
+}

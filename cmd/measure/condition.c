@@ -1,0 +1,192 @@
+/* See condition.h. A text is cut at its sign of comparison; what stands behind it is read by the
+ * unit of the metric. */
+#include "cmd/measure/condition.h"
+
+#include "alloc/base/units.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NAME_MAX_BYTES = 64 };
+
+static int fail_value(const char *text, const char *value, const char *want, struct tp_err *err)
+{
+    return tp_fail(err, TP_EUSAGE, "--fail-on '%s': '%s' is no %s", text, value, want);
+}
+
+/* Digits and a point, and what follows them. */
+static bool read_number(const char *text, double *value, const char **rest)
+{
+    size_t length = strspn(text, "0123456789.");
+    char *end = NULL;
+    if (!length || length > 40)
+        return false;
+    *value = strtod(text, &end); /* an exponent may follow */
+    *rest = end;
+    return isfinite(*value) && (size_t)(end - text) >= length;
+}
+
+static bool read_time(const char *text, double *ns)
+{
+    static const struct {
+        const char *unit;
+        double ns;
+    } units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    const char *rest;
+    if (!read_number(text, ns, &rest))
+        return false;
+    rest += *rest == ' ';
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (!strcasecmp(rest, units[i].unit)) {
+            *ns *= units[i].ns;
+            return true;
+        }
+    return false;
+}
+
+static bool read_percent(const char *text, double *share)
+{
+    const char *rest;
+    if (!read_number(text, share, &rest))
+        return false;
+    rest += *rest == ' ';
+    *share /= 100;
+    return !strcmp(rest, "%");
+}
+
+static bool read_plain(const char *text, const char *unit, double *value)
+{
+    const char *rest;
+    return read_number(text, value, &rest) && (!*rest || !strcasecmp(rest, unit));
+}
+
+static bool read_size(const char *text, double *value)
+{
+    uint64_t bytes;
+    bool good = tp_parse_size(text, &bytes);
+    *value = good ? (double)bytes : NAN;
+    return good;
+}
+
+/* In the unit of the metric. */
+static bool read_value(const struct tp_metric *m, const char *text, double *value)
+{
+    switch (m->unit) {
+    case TP_UNIT_BYTES:
+        return read_size(text, value);
+    case TP_UNIT_NS:
+        return read_time(text, value);
+    case TP_UNIT_SHARE:
+        return read_percent(text, value) || read_plain(text, "", value);
+    case TP_UNIT_RATIO:
+        return read_plain(text, "x", value);
+    case TP_UNIT_COUNT:
+    case TP_UNIT_INSTRUCTIONS:
+        return read_plain(text, "", value);
+    }
+    return false;
+}
+
+static const char *wanted(const struct tp_metric *m)
+{
+    static const char *const words[] = {
+        [TP_UNIT_BYTES] = "size (8GiB, +1MiB, +2%)", [TP_UNIT_COUNT] = "number (0, +1, +2%)",
+        [TP_UNIT_SHARE] = "share (20%, 0.2, +2%)",   [TP_UNIT_RATIO] = "ratio (1.2, +2%)",
+        [TP_UNIT_NS] = "time (100ns, +2%)",          [TP_UNIT_INSTRUCTIONS] = "number (60, +2%)"};
+    return words[m->unit];
+}
+
+static int parse_right(struct tp_condition *c, const char *right, struct tp_err *err)
+{
+    const char *value = right;
+    double sign = *value == '-' ? -1 : 1;
+    c->relative = *value == '+' || *value == '-';
+    value += c->relative;
+    c->percent = c->relative && read_percent(value, &c->value);
+    if (!c->percent && !read_value(c->metric, value, &c->value))
+        return fail_value(c->text, right, wanted(c->metric), err);
+    c->value *= sign;
+    return TP_OK;
+}
+
+int tp_condition_parse(const char *text, struct tp_condition *out, struct tp_err *err)
+{
+    char name[NAME_MAX_BYTES];
+    size_t length = strcspn(text, "<>");
+    *out = (struct tp_condition){.text = text};
+    if (!strcasecmp(text, "oom")) {
+        out->metric = tp_metric_find("failed_allocations", err);
+        return out->metric ? TP_OK : TP_EUSAGE;
+    }
+    if (!text[length] || !length || length >= sizeof name)
+        return tp_hint(err, tp_fail(err, TP_EUSAGE, "'%s' is nothing that --fail-on knows", text),
+                       "--fail-on oom, --fail-on 'failed_allocations>0', --fail-on "
+                       "'peak_reserved>+2%%'");
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    while (length && name[length - 1] == ' ')
+        name[--length] = '\0';
+    const char *right = text + strcspn(text, "<>");
+    out->less = *right++ == '<';
+    out->equal = *right == '=';
+    right += out->equal;
+    right += strspn(right, " ");
+    out->metric = tp_metric_find(name, err);
+    return out->metric ? parse_right(out, right, err) : TP_EUSAGE;
+}
+
+bool tp_condition_holds(const struct tp_condition *c, double value, double base, bool shown)
+{
+    double limit = c->value;
+    if (c->relative && !shown)
+        return false;
+    if (c->relative)
+        limit = c->percent ? base * (1 + c->value) : base + c->value;
+    if (isnan(value) || isnan(limit))
+        return false;
+    return (c->less ? value < limit : value > limit) || (c->equal && value == limit);
+}
+
+int tp_condition_fail_oom(const char *label, uint64_t failed, const char *trace, const char *more,
+                          struct tp_err *err)
+{
+    return tp_fail(err, TP_EFOUND, "oom: '%s' failed %s of the allocations of %s%s", label,
+                   tp_count(failed).s, trace, more);
+}
+
+static int fail_met(const struct tp_condition *c, const struct tp_stored_run *run, size_t more,
+                    struct tp_err *err)
+{
+    char others[48] = "";
+    double value = tp_stored_total(run, c->metric);
+    if (more)
+        snprintf(others, sizeof others, "; so %s %zu more", more == 1 ? "does" : "do", more);
+    if (!strcasecmp(c->text, "oom"))
+        return tp_condition_fail_oom(run->label, (uint64_t)value, run->trace_name, others, err);
+    return tp_fail(err, TP_EFOUND, "%s: '%s' has %s on %s%s", c->text, run->label,
+                   tp_metric_text(c->metric, value, false).s, run->trace_name, others);
+}
+
+int tp_conditions_check_runs(const struct tp_condition *list, size_t count,
+                             const struct tp_stored_run *runs, size_t run_count, struct tp_err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct tp_stored_run *first = NULL;
+        size_t met = 0, known = 0;
+        for (size_t r = 0; r < run_count; r++) {
+            double value = tp_stored_total(&runs[r], list[i].metric);
+            known += isnan(value) ? 0 : 1;
+            if (list[i].relative || !tp_condition_holds(&list[i], value, NAN, false))
+                continue;
+            first = first ? first : &runs[r];
+            met++;
+        }
+        if (first)
+            return fail_met(&list[i], first, met - 1, err);
+        if (run_count && !known)
+            return tp_fail(err, TP_EUSAGE, "--fail-on '%s': nothing here has '%s'", list[i].text,
+                           list[i].metric->name);
+    }
+    return TP_OK;
+}

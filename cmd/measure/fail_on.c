@@ -1,0 +1,85 @@
+/* See fail_on.h. */
+#include "cmd/measure/fail_on.h"
+
+#include "cmd/measure/condition.h"
+#include "cmd/measure/figures.h"
+#include "cmd/measure/report_json.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+static bool is_oom(const char *text)
+{
+    return !strcasecmp(text, "oom");
+}
+
+int tp_fail_on_parse(const struct tp_opt_list *texts, struct tp_err *err)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        struct tp_condition c;
+        int status = tp_condition_parse(texts->items[i], &c, err);
+        if (!status && c.relative)
+            status = tp_hint(err,
+                             tp_fail(err, TP_EUSAGE, "--fail-on '%s' needs a base: replay has none",
+                                     texts->items[i]),
+                             "'tapool compare' compares with one");
+        if (status)
+            return status;
+    }
+    return TP_OK;
+}
+
+static int check_oom(const struct tp_report *report, struct tp_err *err)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        const struct tp_result *result = &report->results[i];
+        uint64_t failed = tp_run_failed(result->run);
+        if (failed)
+            return tp_condition_fail_oom(result->spec->label, failed, result->trace->file, "", err);
+    }
+    return TP_OK;
+}
+
+/* The results as they would be read from a file. */
+static int read_back(const struct tp_report *report, struct tp_stored *out, struct tp_err *err)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *memory = open_memstream(&text, &length);
+    if (!memory)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = tp_report_json(report, memory, err);
+    if (fclose(memory) && !status)
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    if (!status)
+        status = tp_stored_parse(text, length, "the result", out, err);
+    free(text);
+    return status;
+}
+
+static int check_metrics(const struct tp_opt_list *texts, const struct tp_report *report,
+                         struct tp_err *err)
+{
+    struct tp_stored stored = {0};
+    int status = read_back(report, &stored, err);
+    for (size_t i = 0; !status && i < texts->count; i++) {
+        struct tp_condition c;
+        if (is_oom(texts->items[i]))
+            continue;
+        status = tp_condition_parse(texts->items[i], &c, err);
+        if (!status)
+            status = tp_conditions_check_runs(&c, 1, stored.runs, stored.count, err);
+    }
+    tp_stored_release(&stored);
+    return status;
+}
+
+int tp_fail_on_check(const struct tp_opt_list *texts, const struct tp_report *report,
+                     struct tp_err *err)
+{
+    size_t ooms = 0;
+    for (size_t i = 0; i < texts->count; i++)
+        ooms += is_oom(texts->items[i]);
+    int status = ooms ? check_oom(report, err) : TP_OK;
+    return status || ooms == texts->count ? status : check_metrics(texts, report, err);
+}

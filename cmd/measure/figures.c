@@ -1,0 +1,333 @@
+/* Derived figures; see figures.h. */
+#include "cmd/measure/figures.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LOOP_APART 0.05 /* of what was live before */
+
+enum { BEYOND = 10 };
+
+const struct tp_percentile_row tp_percentiles[TP_PERCENTILES] = {{0.5, "p50", "p50_ns"},
+                                                                 {0.9, "p90", "p90_ns"},
+                                                                 {0.99, "p99", "p99_ns"},
+                                                                 {0.999, "p99.9", "p99_9_ns"}};
+
+const char *const tp_touch_names[] = {
+    [TP_TOUCH_NONE] = "none", [TP_TOUCH_FIRST] = "first", [TP_TOUCH_ALL] = "all"};
+
+enum tp_touch tp_touch_named(const char *name)
+{
+    enum tp_touch touch = TP_TOUCH_NONE;
+    while (touch < TP_TOUCH_ALL && strcmp(tp_touch_names[touch], name))
+        touch++;
+    return touch;
+}
+
+static double not_negative(double value)
+{
+    return value > 0 ? value : 0;
+}
+
+static double engine_share(const struct tp_run *run)
+{
+    return tp_series_median(&run->throughput.engine).median * run->throughput.engine_scale;
+}
+
+double tp_speed_net(const struct tp_run *run, double gross)
+{
+    return not_negative(gross - engine_share(run));
+}
+
+bool tp_run_has_interval(const struct tp_run *run)
+{
+    return run->throughput.runs.count > 1;
+}
+
+static double above_zero(double value)
+{
+    return value > 0 ? value : (double)NAN;
+}
+
+struct tp_speed tp_speed_of(const struct tp_run *run)
+{
+    const struct tp_throughput *t = &run->throughput;
+    struct tp_speed s = {.ns = NAN, .low = NAN, .high = NAN, .cold = NAN, .engine = NAN};
+    if (!t->runs.count)
+        return s;
+    struct tp_median gross = tp_series_median(&t->runs);
+    s.engine = engine_share(run);
+    s.cold = above_zero(t->cold_ns_per_op - s.engine);
+    s.ns = above_zero(gross.median - s.engine);
+    if (isnan(s.ns))
+        return s;
+    s.low = tp_speed_net(run, gross.low);
+    s.high = tp_speed_net(run, gross.high);
+    return s;
+}
+
+const char *tp_result_no_speed(const struct tp_result *r)
+{
+    if (!r->facts->operations)
+        return "not measured: the trace has no call that could be timed";
+    if (!r->run->throughput.runs.count)
+        return "not measured: no call of the trace could take place";
+    return isnan(tp_speed_of(r->run).ns)
+               ? "no more than tapool's own share, which is taken off: too noisy, or too few calls"
+               : NULL;
+}
+
+bool tp_percentile(const struct tp_latency *l, double fraction, uint64_t *ns)
+{
+    double beyond = (1 - fraction) * (double)l->hist.count;
+    if (beyond < BEYOND - 1e-6)
+        return false;
+    *ns = tp_hist_quantile(&l->hist, fraction);
+    return true;
+}
+
+double tp_latency_mean(const struct tp_latency *l)
+{
+    return l->hist.count ? not_negative(l->raw_sum_ns / (double)l->hist.count) : NAN;
+}
+
+void tp_run_latency(const struct tp_run *run, int kind, struct tp_latency *out)
+{
+    *out = (struct tp_latency){.raw_sum_ns = 0};
+    for (int k = 0; k < TP_LAT_KINDS; k++) {
+        if (kind != TP_LAT_KINDS && kind != k)
+            continue;
+        tp_hist_merge(&out->hist, &run->latency.kinds[k].hist);
+        out->raw_sum_ns += run->latency.kinds[k].raw_sum_ns;
+    }
+}
+
+uint64_t tp_run_failed(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        sum += run->devices[d].failed_allocations;
+    return sum;
+}
+
+uint64_t tp_run_failed_initial(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        sum += run->devices[d].failed_initial;
+    return sum;
+}
+
+uint64_t tp_run_first_failure(const struct tp_run *run)
+{
+    uint64_t first = TP_NONE;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        if (run->devices[d].first_failed_event < first)
+            first = run->devices[d].first_failed_event;
+    return first;
+}
+
+bool tp_run_mostly_source(const struct tp_run *run)
+{
+    return tp_run_reuse(run) < TP_FEW_REUSED;
+}
+
+uint64_t tp_run_calls(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < run->device_count; i++) {
+        const struct tp_device_run *d = &run->devices[i];
+        if (run->flags & TP_RUN_DEVICE)
+            sum += d->measured.driver.calls;
+        else if (d->gets == TP_NONE)
+            return TP_NONE;
+        else
+            sum += d->gets + d->puts;
+    }
+    return sum;
+}
+
+uint64_t tp_run_next_calls(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < run->device_count; i++) {
+        if (run->devices[i].next_calls == TP_NONE)
+            return TP_NONE;
+        sum += run->devices[i].next_calls;
+    }
+    return sum;
+}
+
+bool tp_trace_is_loop(const struct tp_trace *t)
+{
+    const struct tp_program_facts *f = tp_program_facts(t->program);
+    double before = 0, after = (double)f->live_at_end_bytes;
+    for (uint16_t d = 0; d < f->devices; d++)
+        before += (double)tp_program_demand(t->program, d)->prologue_bytes;
+    return t->meta.loop || (before > 0 && fabs(after - before) <= LOOP_APART * before);
+}
+
+struct tp_range tp_device_reserved(const struct tp_run *run, const struct tp_device_run *d)
+{
+    if (run->flags & TP_RUN_DEVICE && d->measured.peak_reserved.low != TP_NONE)
+        return d->measured.peak_reserved;
+    return (struct tp_range){d->peak_reserved, d->peak_reserved};
+}
+
+struct tp_range tp_run_reserved(const struct tp_run *run)
+{
+    struct tp_range sum = {0, 0};
+    for (uint32_t i = 0; i < run->device_count; i++) {
+        struct tp_range one = tp_device_reserved(run, &run->devices[i]);
+        if (one.low == TP_NONE)
+            return one;
+        sum.low += one.low;
+        sum.high += one.high;
+    }
+    return sum;
+}
+
+uint64_t tp_run_peak_reserved(const struct tp_run *run)
+{
+    return tp_run_reserved(run).high;
+}
+
+struct tp_text tp_range_text(const struct tp_range *r, bool exact)
+{
+    struct tp_text low = tp_bytes(r->low, exact), high = tp_bytes(r->high, exact), t = {"-"};
+    if (r->low == TP_NONE || r->high == TP_NONE)
+        return t;
+    if (!strcmp(low.s, high.s))
+        return high;
+    char *unit = strrchr(low.s, ' ');
+    if (unit && !strcmp(unit, strrchr(high.s, ' '))) /* the unit once */
+        *unit = '\0';
+    snprintf(t.s, sizeof t.s, "%.20s to %.22s", low.s, high.s);
+    return t;
+}
+
+uint64_t tp_run_trace_peak(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t d = 0; d < run->device_count; d++)
+        sum += run->devices[d].trace_peak_requested;
+    return sum;
+}
+
+uint64_t tp_run_fits_in(const struct tp_run *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t d = 0; d < run->device_count; d++) {
+        if (!(run->flags & TP_RUN_FITS) || run->devices[d].fits_in == TP_NONE)
+            return TP_NONE;
+        sum += run->devices[d].fits_in;
+    }
+    return sum;
+}
+
+double tp_run_needed(const struct tp_run *run)
+{
+    uint64_t trace = tp_run_trace_peak(run);
+    return trace && tp_run_peak_reserved(run) != TP_NONE
+               ? (double)tp_run_peak_reserved(run) / (double)trace
+               : NAN;
+}
+
+double tp_run_reuse(const struct tp_run *run)
+{
+    uint64_t reused = 0, served = 0;
+    for (uint32_t d = 0; d < run->device_count; d++) {
+        if (run->devices[d].reused == TP_NONE)
+            return NAN;
+        reused += run->devices[d].reused;
+        served += run->devices[d].allocations;
+    }
+    return served ? (double)reused / (double)served : NAN;
+}
+
+bool tp_result_unseen(const struct tp_result *r)
+{
+    const struct tp_recorded *recorded = &r->trace->recorded;
+    uint64_t reserved = 0;
+    for (uint32_t i = 0; recorded->by && !recorded->has_end && i < recorded->count; i++)
+        reserved += recorded->devices[i].start_reserved;
+    return reserved && !r->facts->prologue;
+}
+
+bool tp_result_is_virtual(const struct tp_result *r)
+{
+    return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
+           r->source->layers[0].ops->flags & TP_SRC_VIRTUAL;
+}
+
+const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!(results[i].spec->strategy->caps & TP_CAP_FOREIGN))
+            return &results[i];
+    return results;
+}
+
+const char *tp_result_scope(const struct tp_result *r)
+{
+    return tp_result_is_virtual(r) ? "policy" : "policy_and_source";
+}
+
+const char *tp_result_source(const struct tp_result *r)
+{
+    return r->spec->strategy->caps & TP_CAP_FOREIGN ? "host" : r->source->name;
+}
+
+bool tp_result_is_device(const struct tp_result *r)
+{
+    return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
+           r->source->layers[0].ops->flags & TP_SRC_DEVICE;
+}
+
+bool tp_result_reuses_unsafely(const struct tp_result *r)
+{
+    const struct tp_strategy *s = r->spec->strategy;
+    const struct tp_program_facts *f = r->facts;
+    bool knows = s->caps & TP_CAP_STREAMS || s->group != TP_GROUP_POLICY;
+    bool several = f->kind == TP_KIND_DEVICE && f->streams > f->devices;
+    return (!knows && several && tp_run_reuse(r->run) > 0) ||
+           (!strcmp(s->name, "stream-pool") && tp_strategy_spec_says(r->spec, "compat", "origin"));
+}
+
+static bool are_alike(const struct tp_served *a, const struct tp_served *b)
+{
+    return a->library && b->library && a->known == b->known && !strcmp(a->library, b->library);
+}
+
+bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *text, size_t size)
+{
+    size_t used = 0, served = 0;
+    for (size_t k = 0; k < i; k++)
+        if (are_alike(&rows[k], &rows[i]))
+            return false;
+    if (!rows[i].library)
+        return false;
+    for (size_t k = i; k < count && used < size; k++)
+        if (are_alike(&rows[k], &rows[i]))
+            used += (size_t)snprintf(text + used, size - used, "%s%s", served++ ? ", " : "",
+                                     rows[k].label);
+    if (used < size)
+        snprintf(text + used, size - used, " %s %s: %s", served == 1 ? "is" : "are",
+                 rows[i].library,
+                 rows[i].known ? "its memory is by its own statistics, its calls are not seen."
+                               : "what it holds is not known, nor its calls.");
+    return true;
+}
+
+const char *tp_result_callee(const struct tp_result *r)
+{
+    return r->facts->kind == TP_KIND_DEVICE || tp_result_is_device(r) ? "driver" : "system";
+}
+
+struct tp_hash_text tp_hash_text(const struct tp_program_facts *f)
+{
+    struct tp_hash_text hash;
+    for (size_t i = 0; i < TP_HASH_SIZE; i++)
+        snprintf(hash.s + 2 * i, 3, "%02x", f->hash[i]);
+    return hash;
+}

@@ -1,0 +1,416 @@
+/* See info_scan.h. One walk over the windows:
+ *
+ *   instruction --> clock, event --> live objects (by slot) --> counts, histograms
+ *                                \-> requested bytes of its device --> columns, curve
+ *
+ * The live objects of a device are a list, so that a reset costs as much as the frees it stands
+ * for. Weakness: an object that a reallocation moves stays with the thread that allocated it. */
+#include "cmd/measure/info_scan.h"
+
+#include "cmd/measure/captured.h"
+#include "traces/lower/failed_request.h"
+#include "traces/lower/id_map.h"
+
+#include <stdlib.h>
+
+#define NO_SLOT     UINT32_MAX
+#define SUM_MAX     (UINT64_MAX - 1)
+#define KIB(n)      ((uint64_t)(n) << 10)
+#define MIB(n)      ((uint64_t)(n) << 20)
+#define NO_LIMIT    UINT64_MAX
+#define OF_THE_PAST 0 /* birth of an object of the prologue: no event */
+
+static const uint64_t host_limits[TP_INFO_SIZES] = {64, 512, KIB(4), KIB(64), MIB(1), NO_LIMIT};
+static const uint64_t device_limits[TP_INFO_SIZES] = {512,     KIB(64),  MIB(1),
+                                                      MIB(10), MIB(128), NO_LIMIT};
+
+struct object {
+    uint64_t size;  /* now */
+    uint64_t asked; /* at its allocation */
+    uint64_t event, time;
+    uint64_t owner;      /* thread, and which of those that had its index */
+    uint32_t next, prev; /* live objects of the device */
+};
+
+struct device {
+    struct tp_info_device *info;
+    const struct tp_demand *demand;
+    uint64_t requested;
+    uint64_t fresh;  /* of it, allocated during the recording */
+    uint32_t newest; /* live object */
+    uint32_t filled; /* columns */
+};
+
+struct scan {
+    const struct tp_program *program;
+    const struct tp_program_facts *facts;
+    struct tp_info *info;
+    struct object *objects; /* by slot */
+    struct device *devices;
+    uint64_t *ended; /* by thread: how many had this index before */
+    struct tp_id_map sizes;
+    struct tp_failed_request failed;
+    uint64_t event, time;
+    uint64_t made; /* events that instructions stand for; the last of them */
+    uint64_t last;
+    uint32_t mark;
+    bool begun; /* the prologue is over */
+};
+
+static void grow_sum(uint64_t *sum, uint64_t more)
+{
+    *sum = more > SUM_MAX - *sum ? SUM_MAX : *sum + more;
+}
+
+static void count(struct tp_info_count *c, uint64_t bytes)
+{
+    c->objects++;
+    grow_sum(&c->bytes, bytes);
+}
+
+/* ---- the curve ---- */
+
+static uint32_t column_of(const struct scan *s)
+{
+    const struct tp_program_facts *f = s->facts;
+    double at = s->info->by_time ? (double)s->time / (double)f->duration_ns
+                : s->event       ? (double)(s->event - 1) / (double)f->events
+                                 : 0;
+    uint32_t column = (uint32_t)(at * TP_INFO_COLUMNS);
+    return column < TP_INFO_COLUMNS ? column : TP_INFO_COLUMNS - 1;
+}
+
+/* Columns in which nothing changes show what was there before. */
+static void fill_to(struct device *d, uint32_t end)
+{
+    while (d->filled < end)
+        d->info->columns[d->filled++] = d->requested;
+}
+
+/* The part of the requested bytes that the recording itself brought. */
+static void change_fresh(struct device *d, const struct object *o, uint64_t more, uint64_t less)
+{
+    if (o->event == OF_THE_PAST)
+        return;
+    d->fresh = d->fresh - less + more;
+    if (d->fresh > d->info->peak_new)
+        d->info->peak_new = d->fresh;
+}
+
+static void add_point(struct device *d, uint64_t event)
+{
+    const uint64_t bytes[TP_CURVE_VALUES] = {d->requested, d->requested, d->requested};
+    tp_curve_add(&d->info->curve, event, bytes);
+}
+
+/* Event 0 is one point: what had been placed one after the other stands when the first event comes.
+ */
+static void begin_curves(struct scan *s)
+{
+    for (uint32_t i = 0; !s->begun && i < s->info->device_count; i++)
+        if (s->devices[i].requested)
+            add_point(&s->devices[i], OF_THE_PAST);
+    s->begun = true;
+}
+
+static void change(struct scan *s, struct device *d, uint64_t more, uint64_t less)
+{
+    uint32_t column = column_of(s);
+    fill_to(d, column + 1);
+    d->requested = d->requested - less + more;
+    if (d->requested > d->info->columns[column])
+        d->info->columns[column] = d->requested;
+    if (s->event != OF_THE_PAST)
+        add_point(d, s->event);
+    if (d->requested == d->demand->bytes && s->event == d->demand->event)
+        d->info->peak_mark = s->mark;
+}
+
+/* ---- sizes ---- */
+
+static int count_size(struct scan *s, uint64_t size, struct tp_err *err)
+{
+    struct tp_id_entry *e = tp_id_map_find(&s->sizes, (int64_t)size);
+    if (e) {
+        e->refs += e->refs < UINT32_MAX;
+        return TP_OK;
+    }
+    if (s->sizes.used == TP_INFO_DISTINCT_MAX) {
+        s->info->distinct_capped = true;
+        return TP_OK;
+    }
+    if (!tp_id_map_put(&s->sizes, (int64_t)size, 0))
+        return tp_fail(err, TP_ENOMEM, "out of memory while counting sizes");
+    return TP_OK;
+}
+
+static int count_request(struct scan *s, const struct tp_insn *in, struct tp_err *err)
+{
+    s->info->requests++;
+    s->info->aligned += in->align_log2 != s->info->usual_align_log2;
+    if (in->align_log2 > s->info->highest_align_log2)
+        s->info->highest_align_log2 = in->align_log2;
+    return count_size(s, in->size, err);
+}
+
+static void count_row(struct tp_info *info, uint64_t size)
+{
+    int row = 0;
+    while (size > info->sizes[row].up_to)
+        row++;
+    count(&info->sizes[row].count, size);
+}
+
+static bool commoner(const struct tp_info_common *a, const struct tp_info_common *b)
+{
+    return a->requests > b->requests || (a->requests == b->requests && a->size < b->size);
+}
+
+static void find_common(const struct scan *s, struct tp_info_common *best)
+{
+    for (size_t i = 0; i < s->sizes.places; i++) {
+        const struct tp_id_entry *e = &s->sizes.entries[i];
+        struct tp_info_common c = {(uint64_t)e->id, e->refs};
+        for (int k = 0; c.requests && k < TP_INFO_COMMON; k++) {
+            if (!commoner(&c, &best[k]))
+                continue;
+            struct tp_info_common moved = best[k];
+            best[k] = c;
+            c = moved;
+        }
+    }
+}
+
+/* ---- objects ---- */
+
+static uint64_t owner_of(const struct scan *s, uint16_t thread)
+{
+    return s->ended[thread] << 16 | thread;
+}
+
+static void on_new(struct scan *s, const struct tp_insn *in)
+{
+    struct device *d = &s->devices[in->device];
+    struct object *o = &s->objects[in->slot];
+    *o = (struct object){.size = in->size,
+                         .asked = in->size,
+                         .event = s->event,
+                         .time = s->time,
+                         .owner = owner_of(s, in->thread),
+                         .next = d->newest,
+                         .prev = NO_SLOT};
+    if (d->newest != NO_SLOT)
+        s->objects[d->newest].prev = in->slot;
+    d->newest = in->slot;
+    if (s->event == OF_THE_PAST)
+        count(&s->info->before, in->size);
+    else
+        count(&s->info->allocated, in->size);
+    if (s->event != OF_THE_PAST)
+        count_row(s->info, in->size);
+    change_fresh(d, o, in->size, 0);
+    change(s, d, in->size, 0);
+}
+
+/* The end of an object's life, by a free or a reset. */
+static void end_life(struct scan *s, struct device *d, uint32_t slot)
+{
+    const struct object *o = &s->objects[slot];
+    if (o->next != NO_SLOT)
+        s->objects[o->next].prev = o->prev;
+    if (o->prev != NO_SLOT)
+        s->objects[o->prev].next = o->next;
+    else
+        d->newest = o->next;
+    if (o->event == OF_THE_PAST) {
+        s->info->before_freed++;
+        return;
+    }
+    s->info->freed++;
+    tp_hist_add(&s->info->events, s->event - o->event);
+    tp_hist_add(&s->info->times, s->time - o->time);
+    if (s->event - o->event <= TP_INFO_TEMPORARY)
+        count(&s->info->temporary, o->asked);
+}
+
+static void on_free(struct scan *s, const struct tp_insn *in)
+{
+    struct device *d = &s->devices[in->device];
+    const struct object *o = &s->objects[in->slot];
+    s->info->remote_frees += o->event != OF_THE_PAST && o->owner != owner_of(s, in->thread);
+    change_fresh(d, o, 0, o->size);
+    change(s, d, 0, o->size);
+    end_life(s, d, in->slot);
+}
+
+static void on_realloc(struct scan *s, const struct tp_insn *in)
+{
+    struct object *o = &s->objects[in->slot];
+    uint64_t *kind = in->size > o->size   ? &s->info->grow
+                     : in->size < o->size ? &s->info->shrink
+                                          : &s->info->same;
+    ++*kind;
+    change_fresh(&s->devices[in->device], o, in->size, o->size);
+    change(s, &s->devices[in->device], in->size, o->size);
+    o->size = in->size;
+}
+
+static void on_reset(struct scan *s, uint16_t device)
+{
+    struct device *d = &s->devices[device];
+    d->fresh = 0;
+    change(s, d, 0, d->requested);
+    while (d->newest != NO_SLOT)
+        end_life(s, d, d->newest);
+}
+
+/* A request that failed when recorded shows in the course of the bytes, and is no object. */
+static void on_failed(struct scan *s, const struct tp_insn *in)
+{
+    const struct object asked = {.event = s->event};
+    uint64_t more = in->op == TP_ALLOC ? in->size : 0;
+    change_fresh(&s->devices[in->device], &asked, more, in->size - more);
+    change(s, &s->devices[in->device], more, in->size - more);
+}
+
+static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
+{
+    if (tp_failed_request_next(&s->failed, in, s->event) != TP_FAILED_NONE) {
+        on_failed(s, in);
+        return TP_OK;
+    }
+    bool request = in->op == TP_ALLOC || in->op == TP_ADOPT || in->op == TP_REALLOC;
+    int status = request && s->event != OF_THE_PAST ? count_request(s, in, err) : TP_OK;
+    switch (in->op) {
+    case TP_ALLOC:
+    case TP_ADOPT:
+        on_new(s, in);
+        break;
+    case TP_FREE:
+        on_free(s, in);
+        break;
+    case TP_REALLOC:
+        on_realloc(s, in);
+        break;
+    case TP_RESET:
+        for (uint32_t d = tp_insn_first_device(in); d < tp_insn_end_device(in, s->facts->devices);
+             d++)
+            on_reset(s, (uint16_t)d);
+        break;
+    case TP_THREAD_END:
+        s->ended[in->thread]++;
+        break;
+    case TP_MARK:
+        s->mark = in->slot;
+        s->info->phases_begun += tp_captured_mark(s->program, in->slot) != NULL;
+        break;
+    default: /* changes neither objects nor bytes */
+        break;
+    }
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static int scan_window(struct scan *s, const struct tp_window *w, struct tp_err *err)
+{
+    uint32_t jump = 0;
+    uint64_t event = w->first_event;
+    if (!w->prologue)
+        begin_curves(s);
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (jump < w->jump_count && w->jumps[jump].index == i)
+            event = w->jumps[jump++].event;
+        s->event = event;
+        s->made += event != s->last;
+        s->last = event;
+        s->time += w->insns[i].gap_ns;
+        event += !w->prologue;
+        int status = on_insn(s, &w->insns[i], err);
+        if (status)
+            return status;
+    }
+    return TP_OK;
+}
+
+static int scan_all(struct scan *s, struct tp_program *program, struct tp_err *err)
+{
+    struct tp_cursor *cursor = NULL;
+    struct tp_window window;
+    int status = tp_cursor_open(program, &cursor, err), more = 0;
+    while (!status && (more = tp_cursor_next(cursor, &window, err)) == 1)
+        status = scan_window(s, &window, err);
+    tp_cursor_close(cursor);
+    return status ? status : -more;
+}
+
+static void begin(struct scan *s, struct tp_program *program)
+{
+    const struct tp_program_facts *f = s->facts;
+    bool device = f->kind == TP_KIND_DEVICE;
+    s->info->device_count = f->devices;
+    s->info->by_time = f->time_known && f->duration_ns;
+    s->info->usual_align_log2 = tp_usual_align_log2((enum tp_kind)f->kind);
+    for (int i = 0; i < TP_INFO_SIZES; i++)
+        s->info->sizes[i].up_to = device ? device_limits[i] : host_limits[i];
+    for (uint16_t i = 0; i < f->devices; i++) {
+        s->devices[i] = (struct device){.info = &s->info->devices[i],
+                                        .demand = tp_program_demand(program, i),
+                                        .newest = NO_SLOT};
+        s->info->devices[i].peak_mark = UINT32_MAX;
+    }
+    s->mark = UINT32_MAX;
+    for (uint32_t i = 0; i < f->marks; i++)
+        s->info->phases += tp_captured_mark(program, i) != NULL;
+    tp_id_map_seed(&s->sizes);
+}
+
+static void finish(struct scan *s)
+{
+    begin_curves(s);
+    for (uint32_t i = 0; i < s->info->device_count; i++) {
+        struct device *d = &s->devices[i];
+        fill_to(d, TP_INFO_COLUMNS);
+        tp_curve_finish(&d->info->curve);
+        for (uint32_t slot = d->newest; slot != NO_SLOT; slot = s->objects[slot].next)
+            if (s->objects[slot].event != OF_THE_PAST)
+                count(&s->info->outlive, s->objects[slot].asked);
+    }
+    s->info->distinct = s->sizes.used;
+    s->info->without_effect = s->facts->events > s->made ? s->facts->events - s->made : 0;
+    if (!s->info->distinct_capped)
+        find_common(s, s->info->common);
+}
+
+int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(program);
+    struct scan s = {.program = program, .facts = f};
+    int status = TP_OK;
+    s.info = calloc(1, sizeof *s.info + f->devices * sizeof *s.info->devices);
+    s.objects = calloc(f->slots ? f->slots : 1, sizeof *s.objects);
+    s.devices = calloc(f->devices, sizeof *s.devices);
+    s.ended = calloc(f->threads, sizeof *s.ended);
+    if (!s.info || !s.objects || !s.devices || !s.ended) {
+        status = tp_fail(err, TP_ENOMEM, "out of memory while looking through a trace");
+    } else {
+        begin(&s, program);
+        status = scan_all(&s, program, err);
+    }
+    if (!status)
+        finish(&s);
+    free(s.objects);
+    free(s.devices);
+    free(s.ended);
+    tp_id_map_release(&s.sizes);
+    if (status)
+        tp_info_free(s.info);
+    else
+        *out = s.info;
+    return status;
+}
+
+void tp_info_free(struct tp_info *info)
+{
+    free(info);
+}

@@ -1,0 +1,321 @@
+/* See measure.h. The parent forks, the child pins itself, puts its environment in order and becomes
+ * `BINARY replay ...`; its answer and its complaints come back through two files in memory, so that
+ * no pipe can fill while the parent only waits.
+ *
+ *     [RUNNER...] BINARY replay TRACE -s STRATEGY --format json --passes ... [MORE...] */
+#include "cmd/measure/measure.h"
+
+#include "cmd/measure/child.h"
+#include "cmd/ui/environment.h"
+#include "cmd/ui/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ARGUMENTS = 64, PADDING_MAX = 4096, COMPLAINT = 4096 };
+
+/* What exec gets; everything is made before the fork. */
+struct launch {
+    char *argv[ARGUMENTS + 1];
+    char **envp;        /* owned */
+    char program[4096]; /* path of the tapool that replays */
+    char min_time[32], seed[24];
+    char padding[PADDING_MAX + 16];
+    size_t count;
+    int input;             /* nothing: no terminal stops a group in the background */
+    int answer, complaint; /* files in memory */
+};
+
+/* ---- arguments ---- */
+
+static void add(struct launch *l, const char *word)
+{
+    if (l->count <= ARGUMENTS)
+        l->argv[l->count] = (char *)(uintptr_t)word; /* exec does not write them */
+    l->count++;
+}
+
+static void add_option(struct launch *l, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    add(l, name);
+    add(l, value);
+}
+
+static void add_all(struct launch *l, const char *const *words)
+{
+    for (; words && *words; words++)
+        add(l, *words);
+}
+
+/* A file is what was named: without a slash exec, and a runner, would look for it in PATH. */
+static int find_binary(struct launch *l, const char *binary, struct tp_err *err)
+{
+    int length =
+        snprintf(l->program, sizeof l->program, "%s%s", strchr(binary, '/') ? "" : "./", binary);
+    return length < (int)sizeof l->program
+               ? TP_OK
+               : tp_fail(err, TP_EUSAGE, "the name of '%.80s...' is too long", binary);
+}
+
+/* A runner cannot be given /proc/self/exe, that would be itself; and of a file that is gone it
+ * would not find the functions. */
+static int find_own(struct launch *l, const struct tp_measure *m, struct tp_err *err)
+{
+    char path[sizeof l->program];
+    if (!m->runner) {
+        snprintf(l->program, sizeof l->program, "%s", tp_child_own_executable(path, sizeof path));
+        return TP_OK;
+    }
+    if (tp_child_own_file(l->program, sizeof l->program))
+        return TP_OK;
+    return tp_hint(err, tp_fail(err, TP_EIO, "the program file of this tapool is gone"),
+                   "was it deleted or replaced meanwhile? start tapool again");
+}
+
+static int make_arguments(struct launch *l, const struct tp_measure *m, struct tp_err *err)
+{
+    int status = m->binary ? find_binary(l, m->binary, err) : find_own(l, m, err);
+    snprintf(l->min_time, sizeof l->min_time, "%lluns", (unsigned long long)m->min_time_ns);
+    snprintf(l->seed, sizeof l->seed, "%llu", (unsigned long long)m->seed);
+    add_all(l, m->runner);
+    add(l, l->program);
+    add(l, "replay");
+    add_option(l, "-s", m->strategy);
+    add_option(l, "--format", "json");
+    add_option(l, "--passes", m->passes);
+    add_option(l, "--min-time", l->min_time);
+    add_option(l, "--seed", m->seed ? l->seed : NULL);
+    add_option(l, "--source", m->source);
+    add_all(l, m->more);
+    add(l, "--");
+    add(l, m->trace);
+    if (!status && l->count > ARGUMENTS)
+        status = tp_fail(err, TP_EUSAGE, "too many arguments for a replay in a child process");
+    return status;
+}
+
+/* ---- environment ---- */
+
+static int make_environment(struct launch *l, const struct tp_measure *m, struct tp_err *err)
+{
+    size_t pad = m->padding < PADDING_MAX ? m->padding : PADDING_MAX;
+    memcpy(l->padding, "_TAPOOL_PADDING=", 16);
+    memset(l->padding + 16, 'x', pad);
+    l->padding[16 + pad - (pad == PADDING_MAX)] = '\0';
+    l->envp = tp_environment_for_child(l->padding);
+    return l->envp ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+/* ---- the child ---- */
+
+/* Between fork and exec. Only what is safe there: this process may have other threads. */
+static void become(const struct launch *l, const struct tp_measure *m, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for an orphan's answer */
+    signal(SIGINT, SIG_IGN);          /* Ctrl-C reaches both: the parent says what it means */
+    signal(SIGHUP, SIG_IGN);
+    if (getppid() != parent)
+        _exit(126);
+    setpgid(0, 0); /* so that it can be ended with all that it starts */
+    if (m->core >= 0) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET((unsigned)m->core, &set);
+        sched_setaffinity(0, sizeof set, &set); /* a core that went away: anywhere */
+    }
+    if (dup2(l->input, STDIN_FILENO) < 0 || dup2(l->answer, STDOUT_FILENO) < 0 ||
+        dup2(l->complaint, STDERR_FILENO) < 0)
+        _exit(126);
+    execvpe(l->argv[0], l->argv, l->envp);
+    dprintf(STDERR_FILENO, "tapool: cannot be started: %s\n", strerror(errno));
+    _exit(127);
+}
+
+static int make_file(const char *name, int *fd, struct tp_err *err)
+{
+    *fd = memfd_create(name, MFD_CLOEXEC);
+    return *fd >= 0 ? TP_OK
+                    : tp_fail(err, TP_EIO, "memory for the answer of a child process: %s",
+                              strerror(errno));
+}
+
+/* ---- what it says ---- */
+
+/* The child's own sentence and hint; false where there is none. */
+static bool read_complaint(int fd, char *text, size_t size, char *hint, size_t hint_size)
+{
+    char all[COMPLAINT];
+    ssize_t length = pread(fd, all, sizeof all - 1, 0);
+    all[length > 0 ? length : 0] = '\0';
+    const char *sentence = NULL, *advice = NULL;
+    for (char *save = NULL, *line = strtok_r(all, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save)) {
+        if (!strncmp(line, "tapool: ", 8))
+            sentence = line + 8;
+        else if (!strncmp(line, "hint: ", 6))
+            advice = line + 6;
+        else if (!sentence)
+            sentence = line;
+    }
+    snprintf(text, size, "%s", sentence ? sentence : "");
+    snprintf(hint, hint_size, "%s", advice ? advice : "");
+    return sentence != NULL;
+}
+
+/* A status that ends with the code that the child ended with; but 1, which is a verdict and not for
+ * a child to give: a replay has none. */
+static enum tp_status status_of(int code)
+{
+    static const enum tp_status by_code[] = {TP_EIO, TP_EIO, TP_EUSAGE, TP_EINPUT, TP_EIO};
+    return code >= 0 && code < (int)(sizeof by_code / sizeof *by_code) ? by_code[code] : TP_EIO;
+}
+
+static const char *named(const struct tp_measure *m)
+{
+    return m->binary ? m->binary : "tapool";
+}
+
+static int explain(const struct launch *l, const struct tp_measure *m, int how, struct tp_err *err)
+{
+    char text[TP_ERR_TEXT], hint[TP_ERR_TEXT];
+    if (WIFSIGNALED(how))
+        return tp_fail(err, TP_EIO, "'%s' replaying '%s' was killed by signal %d (%s)", named(m),
+                       m->strategy, WTERMSIG(how), strsignal(WTERMSIG(how)));
+    int code = WEXITSTATUS(how);
+    if (!read_complaint(l->complaint, text, sizeof text, hint, sizeof hint))
+        return tp_fail(err, status_of(code), "'%s' replaying '%s' ended with code %d and no word",
+                       named(m), m->strategy, code);
+    int status = m->binary ? tp_fail(err, status_of(code), "%s: %.400s", m->binary, text)
+                           : tp_fail(err, status_of(code), "%s", text);
+    return hint[0] ? tp_hint(err, status, "%s", hint) : status;
+}
+
+static int play(struct launch *l, const struct tp_measure *m, struct tp_err *err)
+{
+    pid_t parent = getpid(), pid = fork();
+    int how = 0;
+    if (pid < 0)
+        return tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(errno));
+    if (pid == 0)
+        become(l, m, parent);
+    setpgid(pid, pid); /* whichever of the two comes first */
+    const struct tp_child_wait wait = {m->interrupted, m->timeout_ns, true};
+    int status = tp_child_await(pid, &wait, &how);
+    if (status == TP_ESTOP || (m->interrupted && *m->interrupted))
+        return tp_fail(err, TP_ESTOP, "interrupted");
+    if (status == TP_ELATE)
+        return tp_hint(err,
+                       tp_fail(err, TP_ELATE, "'%s' replaying '%s' had not ended after %s",
+                               named(m), m->strategy, tp_duration(m->timeout_ns).s),
+                       "was it stuck? --timeout TIME gives it longer, --timeout none for ever");
+    if (status)
+        return tp_fail(err, (enum tp_status)status, "a child process is lost: %s", strerror(errno));
+    return how ? explain(l, m, how, err) : TP_OK;
+}
+
+static int parse_answer(const struct launch *l, const struct tp_measure *m, struct tp_stored *out,
+                        struct tp_err *err)
+{
+    char name[128];
+    struct stat st;
+    if (fstat(l->answer, &st) || st.st_size <= 0 || st.st_size > TP_STORED_BYTES)
+        return tp_fail(err, TP_EIO, "'%s' replaying '%s' answered nothing that can be read",
+                       named(m), m->strategy);
+    char *text = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, l->answer, 0);
+    if (text == MAP_FAILED)
+        return tp_fail(err, TP_EIO, "the answer of a child process: %s", strerror(errno));
+    snprintf(name, sizeof name, "the answer of %.100s", named(m));
+    int status = tp_stored_parse(text, (size_t)st.st_size, name, out, err);
+    munmap(text, (size_t)st.st_size);
+    if (status == TP_EINPUT) { /* no file of the user's: a program that does not as it should */
+        char sentence[TP_ERR_TEXT];
+        snprintf(sentence, sizeof sentence, "%s", err->text);
+        status = tp_fail(err, TP_EIO, "%s", sentence);
+    }
+    if (!status && out->count != 1)
+        status = tp_fail(err, TP_EIO, "%s holds %zu results, not one", name, out->count);
+    return status;
+}
+
+int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err *err)
+{
+    struct launch *l = calloc(1, sizeof *l);
+    *out = (struct tp_stored){0};
+    if (!l)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    l->answer = l->complaint = -1;
+    l->input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int status = l->input < 0 ? tp_fail(err, TP_EIO, "/dev/null: %s", strerror(errno))
+                              : make_arguments(l, m, err);
+    if (!status)
+        status = make_environment(l, m, err);
+    if (!status)
+        status = make_file("tapool-answer", &l->answer, err);
+    if (!status)
+        status = make_file("tapool-complaint", &l->complaint, err);
+    if (!status)
+        status = play(l, m, err);
+    if (!status)
+        status = parse_answer(l, m, out, err);
+    if (l->answer >= 0)
+        close(l->answer);
+    if (l->complaint >= 0)
+        close(l->complaint);
+    if (l->input >= 0)
+        close(l->input);
+    free(l->envp);
+    free(l);
+    return status;
+}
+
+/* ---- how long, and where ---- */
+
+const char *const tp_timeout_words[] = {"auto", "none", NULL};
+
+/* A guess that is wrong for what hangs alone: an event takes well below 1 us in each of some
+ * passes, and 50 times as long where instructions are counted. */
+uint64_t tp_timeout_of(uint64_t option, uint64_t events, uint64_t min_time_ns)
+{
+    enum { EACH_NS = 100000, TIMES = 20 };
+    uint64_t total = UINT64_C(120000000000), part;
+    if (option == TP_OPT_KEYWORD(TP_TIMEOUT_NONE))
+        return 0;
+    if (option != TP_OPT_KEYWORD(TP_TIMEOUT_AUTO))
+        return option;
+    if (__builtin_mul_overflow(events, EACH_NS, &part) ||
+        __builtin_add_overflow(total, part, &total) ||
+        __builtin_mul_overflow(min_time_ns, TIMES, &part) ||
+        __builtin_add_overflow(total, part, &total))
+        return 0;
+    return total;
+}
+
+bool tp_measure_has_core(uint64_t core)
+{
+    cpu_set_t set;
+    return core < CPU_SETSIZE && !sched_getaffinity(0, sizeof set, &set) &&
+           CPU_ISSET((unsigned)core, &set);
+}
+
+int tp_measure_core(void)
+{
+    cpu_set_t set;
+    int last = -1;
+    if (sched_getaffinity(0, sizeof set, &set))
+        return -1;
+    for (int c = 0; c < CPU_SETSIZE; c++)
+        if (CPU_ISSET((unsigned)c, &set))
+            last = c;
+    return last;
+}

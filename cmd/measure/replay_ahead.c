@@ -1,0 +1,123 @@
+/* See replay_ahead.h. Each replay is a fork of this process, which has the program, the options and
+ * the sources already; its run lies in memory that both share. Processes, not threads: a process
+ * that has had a thread pays for locks in malloc ever after, in times that are still to be taken.
+ *
+ *     parent   fork fork wait ........ copy | fork wait ... copy |    timed passes
+ *     child 1       [usage fits]            |
+ *     child 2            [usage ... fits]   |
+ *     child 3                               |      [usage fits]
+ *
+ * Known weakness: they are waited for in their order, so a short one behind a long one leaves its
+ * core idle. */
+#include "cmd/measure/replay_ahead.h"
+
+#include "cmd/measure/child.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { UNTIMED = TP_PASS_VERIFY | TP_PASS_USAGE | TP_PASS_FITS };
+
+/* Books of a replay: per object that is live at once, and for everything else. */
+#define OBJECT_BYTES UINT64_C(256)
+#define OTHER_BYTES  (UINT64_C(8) << 20)
+
+unsigned tp_ahead_passes(const struct tp_replay_cfg *cfg)
+{
+    bool simulated = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
+    return simulated ? cfg->passes & UNTIMED : 0;
+}
+
+/* One that runs. */
+struct worker {
+    pid_t pid; /* 0: none */
+    const struct tp_ahead *item;
+    bool *whole; /* of the memory that both share; the run lies behind it */
+    size_t run_size;
+};
+
+enum { RUN_OFFSET = 64 };
+
+static struct tp_run *run_of(const struct worker *w)
+{
+    return (struct tp_run *)(void *)((char *)w->whole + RUN_OFFSET);
+}
+
+static void play_in_child(const struct worker *w, pid_t parent)
+{
+    struct tp_err err;
+    struct tp_replay_cfg cfg = *w->item->cfg;
+    cfg.passes = tp_ahead_passes(&cfg);
+    cfg.progress = NULL;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for an orphan's answer */
+    signal(SIGINT, SIG_IGN);          /* Ctrl-C reaches both: the parent ends this one */
+    signal(SIGHUP, SIG_IGN);
+    *w->whole = getppid() == parent && tp_replay(&cfg, run_of(w), &err) == TP_OK;
+    _exit(0); /* what the parent has not yet written is the parent's to write */
+}
+
+static void start(struct worker *w, const struct tp_ahead *item)
+{
+    uint16_t devices = tp_program_facts(item->cfg->program)->devices;
+    *w = (struct worker){.item = item, .run_size = tp_run_size(devices)};
+    void *shared = mmap(NULL, RUN_OFFSET + w->run_size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return;
+    w->whole = shared;
+    pid_t parent = getpid();
+    w->pid = fork();
+    if (!w->pid)
+        play_in_child(w, parent);
+    if (w->pid < 0)
+        w->pid = 0;
+}
+
+static void finish(struct worker *w, const volatile sig_atomic_t *interrupted)
+{
+    const struct tp_child_wait wait = {.interrupted = interrupted};
+    int how = 0;
+    bool ended = w->pid && tp_child_await(w->pid, &wait, &how) == TP_OK;
+    if (ended && WIFEXITED(how) && *w->whole)
+        memcpy(w->item->run, run_of(w), w->run_size);
+    if (w->whole)
+        munmap(w->whole, RUN_OFFSET + w->run_size);
+    *w = (struct worker){0};
+}
+
+/* So many that their books stay within `memory`. */
+static unsigned affordable(const struct tp_ahead *list, size_t count, unsigned workers,
+                           uint64_t memory)
+{
+    uint64_t most = 1;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bytes = tp_program_facts(list[i].cfg->program)->slots * OBJECT_BYTES + OTHER_BYTES;
+        most = bytes > most ? bytes : most;
+    }
+    uint64_t fit = memory / most;
+    fit = fit < count ? fit : count;
+    return fit < workers ? (unsigned)fit : workers;
+}
+
+void tp_ahead_play(const struct tp_ahead *list, size_t count, unsigned workers, uint64_t memory,
+                   const volatile sig_atomic_t *interrupted, tp_progress_fn *progress, void *ctx)
+{
+    workers = affordable(list, count, workers, memory);
+    struct worker *running = workers > 1 ? calloc(workers, sizeof *running) : NULL;
+    if (!running)
+        return;
+    for (size_t i = 0; i < count + workers; i++) {
+        struct worker *w = &running[i % workers];
+        if (i >= workers)
+            finish(w, interrupted);
+        if (i < count && !(interrupted && *interrupted))
+            start(w, &list[i]);
+        if (progress && i >= workers)
+            progress(ctx, "memory", (double)(i - workers + 1) / (double)count);
+    }
+    free(running);
+}

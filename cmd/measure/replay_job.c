@@ -1,0 +1,292 @@
+/* See replay_job.h. The source is that of --source; else `cuda` where a strategy can run nowhere
+ * else; else this machine's memory for a host trace, and for a device trace `cuda` where a driver
+ * and a device are, `virtual` where not. */
+#include "cmd/measure/replay_job.h"
+
+#include "cmd/measure/catalog.h"
+#include "cmd/measure/figures.h"
+#include "cuda/cuda_options.h"
+#include "cuda/device_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FITS_EVENTS = 1000000 };
+
+static bool is_device_trace(const struct tp_job *job)
+{
+    return tp_program_facts(job->trace.program)->kind == TP_KIND_DEVICE;
+}
+
+bool tp_job_on_device(const struct tp_job *job)
+{
+    return job->source.count && job->source.layers[0].ops->flags & TP_SRC_DEVICE;
+}
+
+bool tp_fits_by_default(enum tp_kind kind, uint64_t events)
+{
+    return kind == TP_KIND_DEVICE && events < FITS_EVENTS;
+}
+
+static bool is_limited(const struct tp_source_spec *source)
+{
+    for (uint32_t i = 1; i < source->count; i++)
+        if (source->layers[i].ops == &tp_source_limit)
+            return true;
+    return false;
+}
+
+/* The first that needs a pool of the driver; NULL: none. */
+static const struct tp_strategy_spec *needs_pool(const struct tp_job *job)
+{
+    for (size_t i = 0; i < job->spec_count; i++)
+        if (job->specs[i].strategy->caps & TP_CAP_ASYNC)
+            return &job->specs[i];
+    return NULL;
+}
+
+/* ---- strategies ---- */
+
+static int add_strategy(struct tp_job *job, const char *text, struct tp_err *err)
+{
+    int status = tp_strategy_spec_parse(&job->specs[job->spec_count], text, err);
+    job->spec_count += status == TP_OK;
+    return status;
+}
+
+static int parse_named(struct tp_job *job, const struct tp_replay_opts *o, struct tp_err *err)
+{
+    size_t max = o->strategies.count ? o->strategies.count : 2 * TP_DEFAULT_MAX;
+    job->specs = calloc(max, sizeof *job->specs);
+    int status = job->specs ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; !status && i < o->strategies.count; i++)
+        status = add_strategy(job, o->strategies.items[i], err);
+    return status;
+}
+
+/* The driver's pools, where all devices have them. What the process shares cannot be limited: then
+ * a pool of its own. */
+static int add_pools(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(job->trace.program);
+    char text[TP_SPEC_TEXT];
+    int status = TP_OK;
+    if (!tp_job_on_device(job) || tp_gpu_check(gpu, job->use.ordinals, f->devices, "", NULL))
+        return TP_OK;
+    for (size_t i = 0; !status && tp_strategies[i]; i++) {
+        snprintf(text, sizeof text, "%s%s", tp_strategies[i]->name,
+                 is_limited(&job->source) ? ":pool=own" : "");
+        if (tp_strategies[i]->caps & TP_CAP_ASYNC)
+            status = add_strategy(job, text, err);
+    }
+    return status;
+}
+
+/* The usual set; a real allocator has its own memory, which nothing can limit, and one heap,
+ * whatever devices there are. */
+static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(job->trace.program);
+    const struct tp_strategy *const *usual =
+        is_device_trace(job) ? tp_default_device : tp_default_host;
+    bool own = job->source.layers[0].ops->flags & TP_SRC_HOST && !is_limited(&job->source) &&
+               f->devices == 1;
+    bool pools = !is_device_trace(job);
+    int status = TP_OK;
+    for (size_t i = 0; !status && usual[i] && i < TP_DEFAULT_MAX; i++) {
+        if (usual[i]->group == TP_GROUP_YARDSTICK && !pools) {
+            status = add_pools(job, gpu, err);
+            pools = true;
+        }
+        if (!status && (own || !(usual[i]->caps & TP_CAP_FOREIGN)))
+            status = add_strategy(job, usual[i]->name, err);
+    }
+    return status;
+}
+
+/* ---- the source ---- */
+
+/* --map-device is the option `map` of the source. */
+static int set_map(struct tp_job *job, const struct tp_replay_opts *o, struct tp_err *err)
+{
+    struct tp_source_layer *base = &job->source.layers[0];
+    char text[512] = "";
+    size_t used = 0;
+    if (!o->map_device.count)
+        return TP_OK;
+    if (((const struct cuda_opts *)base->opts)->map)
+        return tp_fail(err, TP_EUSAGE,
+                       "--map-device and the option 'map' of the source exclude "
+                       "each other");
+    for (size_t i = 0; i < o->map_device.count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? "," : "",
+                                 o->map_device.items[i]);
+    if (used >= sizeof text)
+        return tp_fail(err, TP_EUSAGE, "--map-device is too long");
+    return tp_opt_set(tp_opt_find(base->ops->options, "map"), (void *)(uintptr_t)base->opts, text,
+                      err);
+}
+
+/* A real device: there, and able to do what is asked of it. */
+static int check_device(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,
+                        struct tp_err *err)
+{
+    uint16_t devices = tp_program_facts(job->trace.program)->devices;
+    const struct tp_strategy_spec *pool = needs_pool(job);
+    if (!tp_gpu_open(gpu))
+        return tp_gpu_fail(gpu, "the source cuda",
+                           "'--source virtual' replays the same policy without a GPU", err);
+    if (o->occupy == TP_OCCUPY_SPIN && !tp_cuda_can_spin())
+        return tp_hint(err,
+                       tp_fail(err, TP_EDEVICE,
+                               "this tapool was built without nvcc, which makes the kernel of "
+                               "--occupy spin"),
+                       "'--occupy memset' needs none");
+    int status = set_map(job, o, err);
+    if (status)
+        return status;
+    job->use = (struct tp_device_use){.driver = tp_gpu_info(gpu),
+                                      .ordinals = calloc(devices, sizeof *job->use.ordinals),
+                                      .occupy = (enum tp_occupy)o->occupy,
+                                      .scale = o->scale};
+    if (!job->use.ordinals)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    status = tp_cuda_map_all(((const struct cuda_opts *)job->source.layers[0].opts)->map, devices,
+                             job->use.ordinals, err);
+    return status ? status
+                  : tp_gpu_check(gpu, job->use.ordinals, devices,
+                                 pool ? pool->strategy->name : NULL, err);
+}
+
+/* What only a real device can do. */
+static int check_no_device(const struct tp_job *job, const struct tp_replay_opts *o,
+                           struct tp_err *err)
+{
+    const char *option = o->map_device.count           ? "--map-device"
+                         : o->occupy != TP_OCCUPY_NONE ? "--occupy"
+                                                       : NULL;
+    if (!option)
+        return TP_OK;
+    return tp_hint(err,
+                   tp_fail(err, TP_EUSAGE, "%s is about a real device: '%s' is none", option,
+                           job->source.layers[0].ops->name),
+                   "'--source cuda' plays the trace on a GPU");
+}
+
+static int choose_source(const struct tp_job *job, const struct tp_replay_opts *o,
+                         struct tp_gpu *gpu, const char **out, struct tp_err *err)
+{
+    const struct tp_strategy_spec *pool = needs_pool(job);
+    *out = o->source;
+    if (*out)
+        return TP_OK;
+    if (pool && !tp_gpu_open(gpu))
+        return tp_gpu_fail(gpu, pool->strategy->name,
+                           "without a GPU, '-s stream-pool' replays a software pool with the same "
+                           "interface",
+                           err);
+    if (pool)
+        *out = "cuda";
+    else if (is_device_trace(job))
+        *out = o->occupy != TP_OCCUPY_NONE || o->map_device.count || tp_gpu_open(gpu) ? "cuda"
+                                                                                      : "virtual";
+    else
+        *out = "host";
+    return TP_OK;
+}
+
+static int parse_source(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,
+                        struct tp_err *err)
+{
+    char limited[TP_SPEC_TEXT];
+    const char *source;
+    int status = choose_source(job, o, gpu, &source, err);
+    if (status)
+        return status;
+    if (!o->source && is_device_trace(job) && !strcmp(source, "virtual") && tp_gpu_is_unusable(gpu))
+        job->use.unused = tp_gpu_why(gpu);
+    uint64_t capacity = o->capacity;
+    if (capacity == TP_OPT_KEYWORD(0)) /* as recorded; a real device has its own */
+        capacity =
+            !o->source && !strcmp(source, "virtual") ? tp_captured_capacity(&job->captured) : 0;
+    snprintf(limited, sizeof limited, capacity ? "%s+limit:capacity=%llu" : "%s", source,
+             (unsigned long long)capacity);
+    status = tp_source_spec_parse(&job->source, limited, err);
+    if (status)
+        return status;
+    return tp_job_on_device(job) ? check_device(job, o, gpu, err) : check_no_device(job, o, err);
+}
+
+/* ---- both together ---- */
+
+static int check_foreign(const struct tp_job *job, const struct tp_strategy *s, struct tp_err *err)
+{
+    if (!(job->source.layers[0].ops->flags & TP_SRC_HOST))
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE,
+                               "'%s' is an allocator of this machine's memory: it "
+                               "cannot run on source '%s'",
+                               s->name, job->source.name),
+                       "--source host plays the trace in this machine's memory");
+    if (is_limited(&job->source))
+        return tp_fail(err, TP_EUSAGE,
+                       "'%s' takes its memory from the system itself: no capacity can limit it",
+                       s->name);
+    if (tp_program_facts(job->trace.program)->devices > 1)
+        return tp_fail(err, TP_EUSAGE,
+                       "'%s' has one heap for the whole process: it cannot play the devices of "
+                       "this trace apart",
+                       s->name);
+    return TP_OK;
+}
+
+static int check_strategies(const struct tp_job *job, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (size_t i = 0; !status && i < job->spec_count; i++) {
+        const struct tp_strategy_spec *spec = &job->specs[i];
+        if (spec->strategy->caps & TP_CAP_FOREIGN) {
+            status = check_foreign(job, spec->strategy, err);
+            continue;
+        }
+        status = tp_strategy_fits(spec->strategy, job->source.layers[0].ops, err);
+        if (!status && spec->strategy->caps & TP_CAP_ASYNC && is_limited(&job->source) &&
+            tp_strategy_spec_says(spec, "pool", "default"))
+            status = tp_hint(err,
+                             tp_fail(err, TP_EUSAGE,
+                                     "'%s': the default pool of a device takes no capacity, only a "
+                                     "pool of its own does",
+                                     spec->label),
+                             "-s %s:pool=own", spec->strategy->name);
+    }
+    return status;
+}
+
+int tp_job_prepare(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,
+                   const char *path, struct tp_err *err)
+{
+    int status = tp_open_trace(path, &o->open, false, &job->trace, err);
+    if (!status)
+        status = tp_captured_scan(&job->trace, &job->captured, err);
+    if (!status)
+        status = parse_named(job, o, err);
+    if (!status)
+        status = parse_source(job, o, gpu, err);
+    if (!status && !o->strategies.count)
+        status = add_usual(job, gpu, err);
+    if (status)
+        return status;
+    tp_strategy_specs_label(job->specs, job->spec_count);
+    return check_strategies(job, err);
+}
+
+void tp_job_release(struct tp_job *job)
+{
+    for (size_t i = 0; i < job->spec_count; i++)
+        tp_strategy_spec_release(&job->specs[i]);
+    free(job->specs);
+    free(job->use.ordinals);
+    tp_source_spec_release(&job->source);
+    tp_captured_release(&job->captured);
+    tp_trace_close(&job->trace);
+}

@@ -1,0 +1,588 @@
+/* tapool.result/1. Names are fixed: additions only, inside a major version. */
+#include "cmd/measure/report_json.h"
+
+#include "cmd/measure/exporter.h"
+#include "cmd/measure/figures.h"
+#include "cmd/measure/machine.h"
+#include "cmd/measure/settings.h"
+#include "cmd/measure/warnings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tp_json_machine(struct tp_json *j, cJSON *in)
+{
+    struct tp_machine m;
+    tp_machine_read(&m);
+    cJSON *machine = tp_json_object(j, in, "machine");
+    tp_json_text(j, machine, "os", m.os);
+    tp_json_text(j, machine, "arch", m.arch);
+    tp_json_text(j, machine, "cpu", m.cpu);
+    tp_json_text(j, machine, "libc", m.libc);
+    tp_json_uint(j, machine, "cores", m.cores);
+    tp_json_uint(j, machine, "memory_bytes", m.memory_bytes);
+    tp_json_uint(j, machine, "page_bytes", m.page_bytes);
+}
+
+void tp_json_clock(struct tp_json *j, cJSON *in, const struct tp_clock *c)
+{
+    cJSON *clock = tp_json_object(j, in, "clock");
+    tp_json_text(j, clock, "name", c->name);
+    tp_json_real(j, clock, "step_ns", c->step_ns);
+    tp_json_real(j, clock, "stamp_ns", c->stamp_ns);
+}
+
+cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep)
+{
+    cJSON *root = tp_json_object(j, NULL, NULL);
+    tp_json_text(j, root, "schema", "tapool.result/1");
+    tp_json_tool(j, root);
+    tp_json_machine(j, root);
+    tp_json_clock(j, root, &rep->clock);
+    tp_json_uint(j, root, "seed", rep->seed);
+    tp_json_bool(j, root, "partial", rep->partial);
+    return root;
+}
+
+/* A list out of words between separators, but for those that begin with `but`. */
+static void write_words(struct tp_json *j, cJSON *in, const char *words, const char *separators,
+                        const char *but)
+{
+    for (const char *at = words ? words : ""; *at;) {
+        char word[1024]; /* texts of a trace are shorter */
+        size_t length = strcspn(at, separators);
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        if (length && (!but || strncmp(word, but, strlen(but)) != 0))
+            tp_json_push(j, in, cJSON_CreateString(word));
+        at += length;
+        at += strspn(at, separators);
+        at += strspn(at, " ");
+    }
+}
+
+static void write_unknown(struct tp_json *j, cJSON *t, const struct tp_trace *trace)
+{
+    cJSON *unknown = tp_json_array(j, t, "unknown");
+    bool timed = tp_program_facts(trace->program)->time_known;
+    if (!timed)
+        tp_json_push(j, unknown, cJSON_CreateString("time"));
+    write_words(j, unknown, trace->meta.unknown, ",", timed ? NULL : "times"); /* said already */
+}
+
+/* What others recorded says of itself; absent where there is nothing to say. */
+static void write_capture(struct tp_json *j, cJSON *t, const struct tp_trace *trace)
+{
+    const struct tp_meta *m = &trace->meta;
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"capture", m->capture},
+                 {"settings", m->settings},
+                 {"space", m->space},
+                 {"left_out", m->left_out}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].text)
+            tp_json_text(j, t, texts[i].name, texts[i].text);
+    if (m->remarks)
+        write_words(j, tp_json_array(j, t, "remarks"), m->remarks, "\n", NULL);
+    if (m->wrapped)
+        tp_json_bool(j, t, "wrapped", true);
+    uint64_t before = tp_program_facts(trace->program)->prologue;
+    if (before || trace->initial_dropped) {
+        cJSON *initial = tp_json_object(j, t, "initial_heap");
+        uint64_t bytes = 0;
+        for (uint16_t d = 0; d < tp_program_facts(trace->program)->devices; d++)
+            bytes += tp_program_demand(trace->program, d)->prologue_bytes;
+        tp_json_uint(j, initial, "objects", before);
+        tp_json_uint(j, initial, "bytes", bytes);
+        tp_json_uint(j, initial, "dropped_objects", trace->initial_dropped);
+    }
+}
+
+static void write_recorded_device(struct tp_json *j, cJSON *o, const struct tp_captured_device *d,
+                                  const struct tp_recorded_device *end, bool has_end)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } ends[] = {
+        {"end_segments", end->end_segments},          {"end_large_segments", end->end_large},
+        {"end_small_segments", end->end_small},       {"end_idle_bytes", end->end_idle},
+        {"end_idle_pieces", end->end_pieces},         {"end_largest_idle_bytes", end->end_largest},
+        {"end_returnable_bytes", end->end_returnable}};
+    tp_json_uint(j, o, "number", end->number);
+    tp_json_uint(j, o, "start_reserved_bytes", d->start_reserved);
+    tp_json_uint(j, o, "peak_reserved_bytes", d->peak_reserved);
+    tp_json_uint(j, o, "peak_reserved_event", d->peak_event);
+    tp_json_uint(j, o, "at_peak_demand_reserved_bytes", d->at_demand);
+    tp_json_uint(j, o, "at_peak_demand_largest_idle_bytes", d->largest);
+    tp_json_uint(j, o, "end_reserved_bytes", d->end_reserved);
+    tp_json_uint(j, o, "segments_taken", d->takes);
+    tp_json_uint(j, o, "segments_given_back", d->gives);
+    tp_json_uint(j, o, "ranges_mapped", d->maps);
+    tp_json_uint(j, o, "ranges_unmapped", d->unmaps);
+    tp_json_uint(j, o, "out_of_memory", d->ooms);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        tp_json_uint(j, o, ends[i].name, has_end ? ends[i].value : TP_NONE);
+}
+
+void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
+                      const struct tp_captured *captured)
+{
+    const struct tp_recorded *r = &trace->recorded;
+    const char *place = tp_captured_place(captured, tp_program_demand(trace->program, 0)->event);
+    if (place && captured->count == 1)
+        tp_json_text(j, in, "peak_place", place);
+    struct tp_captured_failures failures = tp_captured_failures(captured);
+    if (failures.ooms) {
+        cJSON *o = tp_json_object(j, in, "recorded_failures");
+        tp_json_uint(j, o, "out_of_memory", failures.ooms);
+        tp_json_uint(j, o, "played", failures.played);
+    }
+    if (!captured->known)
+        return;
+    cJSON *o = tp_json_object(j, in, "recorded");
+    tp_json_text(j, o, "by", r->by);
+    cJSON *devices = tp_json_array(j, o, "devices");
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct tp_captured_device held = tp_captured_device(captured, r, i);
+        cJSON *device = cJSON_CreateObject();
+        write_recorded_device(j, device, &held, &r->devices[i], r->has_end);
+        tp_json_push(j, devices, device);
+    }
+}
+
+void tp_json_trace(struct tp_json *j, cJSON *in, const struct tp_trace *trace,
+                   const struct tp_captured *captured)
+{
+    const struct tp_program_facts *f = tp_program_facts(trace->program);
+    cJSON *t = tp_json_object(j, in, "trace");
+    tp_json_text(j, t, "path", trace->path);
+    tp_json_text(j, t, "name", trace->meta.name);
+    tp_json_text(j, t, "kind", f->kind == TP_KIND_DEVICE ? "device" : "host");
+    tp_json_text(j, t, "format", trace->format);
+    tp_json_text(j, t, "program_hash", tp_hash_text(f).s);
+    tp_json_uint(j, t, "events", f->events);
+    tp_json_bool(j, t, "cut", trace->cut);
+    tp_json_uint(j, t, "operations", f->operations);
+    tp_json_uint(j, t, "objects", tp_captured_objects(captured, f));
+    tp_json_uint(j, t, "threads", tp_is_recorded(trace, "threads") ? f->recorded_threads : TP_NONE);
+    tp_json_uint(j, t, "streams", tp_is_recorded(trace, "streams") ? f->streams : TP_NONE);
+    tp_json_uint(j, t, "devices", f->devices);
+    tp_json_uint(j, t, "frees", tp_captured_ops(captured, f, TP_FREE));
+    tp_json_bool(j, t, "loop", tp_trace_is_loop(trace));
+    tp_json_uint(j, t, "live_at_end", f->live_at_end);
+    cJSON *repairs = tp_json_object(j, t, "repairs");
+    for (int i = 0; i < TP_REPAIR_COUNT; i++)
+        if (trace->repairs[i])
+            tp_json_uint(j, repairs, tp_repair_names[i], trace->repairs[i]);
+    write_unknown(j, t, trace);
+    write_capture(j, t, trace);
+}
+
+static void write_options(struct tp_json *j, cJSON *in, const struct tp_opt *rows, const void *opts)
+{
+    for (const struct tp_opt *row = rows; row && row->name; row++) {
+        char value[512];
+        tp_opt_format(row, opts, value, sizeof value);
+        tp_json_text(j, in, row->name, value);
+    }
+}
+
+/* The base's options, then each decorator with its own: one may stand there twice. */
+static void write_layers(struct tp_json *j, cJSON *source, const struct tp_source_spec *spec)
+{
+    const struct tp_source_layer *l = spec->layers;
+    write_options(j, tp_json_object(j, source, "options"), l->ops->options, l->opts);
+    cJSON *decorators = tp_json_array(j, source, "decorators");
+    for (uint32_t i = 1; i < spec->count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        tp_json_text(j, o, "name", l[i].ops->name);
+        write_options(j, tp_json_object(j, o, "options"), l[i].ops->options, l[i].opts);
+        tp_json_push(j, decorators, o);
+    }
+}
+
+/* The devices that played, by device of the trace. */
+static void write_device_facts(struct tp_json *j, cJSON *source, const struct tp_result *r)
+{
+    const struct tp_cuda_info *driver = r->use->driver;
+    cJSON *devices = tp_json_array(j, source, "device");
+    for (uint16_t d = 0; d < r->facts->devices; d++) {
+        const struct tp_cuda_device *device = &driver->devices[r->use->ordinals[d]];
+        cJSON *o = cJSON_CreateObject();
+        tp_json_text(j, o, "name", device->name);
+        tp_json_uint(j, o, "ordinal", r->use->ordinals[d]);
+        tp_json_uint(j, o, "total_bytes", device->total_bytes);
+        tp_json_text(j, o, "driver_release", driver->release);
+        tp_json_uint(j, o, "cuda_version", (uint64_t)driver->version);
+        tp_json_uint(j, o, "clock_khz", device->clock_khz ? device->clock_khz : TP_NONE);
+        tp_json_bool(j, o, "simulated", driver->simulated);
+        tp_json_push(j, devices, o);
+    }
+}
+
+/* How a real device is used. */
+static void write_use(struct tp_json *j, cJSON *run, cJSON *source, const struct tp_result *r)
+{
+    static const char *const occupy[] = {"none", "memset", "spin"};
+    if (!tp_result_is_device(r))
+        return;
+    write_device_facts(j, source, r);
+    tp_json_text(j, run, "occupy", occupy[r->use->occupy]);
+    tp_json_real(j, run, "occupy_scale", r->use->scale);
+}
+
+static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result *r)
+{
+    char library[TP_LIBRARY];
+    cJSON *s = tp_json_object(j, run, "strategy");
+    tp_json_text(j, s, "name", r->spec->strategy->name);
+    tp_json_text(j, s, "label", r->spec->label);
+    if (tp_strategy_library(r->spec->strategy, library, sizeof library))
+        tp_json_text(j, s, "library", library);
+    write_options(j, tp_json_object(j, s, "options"), r->spec->strategy->options, r->spec->opts);
+    cJSON *source = tp_json_object(j, run, "source");
+    tp_json_text(j, source, "name", tp_result_source(r));
+    if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
+        tp_json_object(j, source, "options");
+    } else {
+        write_layers(j, source, r->source);
+        write_use(j, run, source, r);
+    }
+    tp_json_text(j, run, "touch", tp_touch_names[r->touch]);
+    tp_json_text(j, run, "latency_scope", tp_result_scope(r));
+}
+
+static void write_at_peak(struct tp_json *j, cJSON *in, const char *name,
+                          const struct tp_at_peak *at)
+{
+    cJSON *o = tp_json_object(j, in, name);
+    tp_json_uint(j, o, "event", at->event);
+    tp_json_uint(j, o, "time_ns", at->time_ns);
+    tp_json_uint(j, o, "requested_bytes", at->requested);
+    tp_json_uint(j, o, "granted_bytes", at->granted);
+    tp_json_uint(j, o, "reserved_bytes", at->reserved);
+    tp_json_uint(j, o, "idle_bytes", at->idle);
+    tp_json_uint(j, o, "idle_pieces", at->pieces);
+    tp_json_uint(j, o, "largest_piece_bytes", at->largest);
+    tp_json_uint(j, o, "cached_bytes", at->cached);
+    tp_json_uint(j, o, "span_bytes", at->span);
+    tp_json_uint(j, o, "dead_bytes", at->dead);
+    tp_json_uint(j, o, "internal_bytes", at->internal);
+    tp_json_uint(j, o, "page_rest_bytes", at->page_rest);
+}
+
+/* Peaks between MARKs, by name; null: outside of all phases. */
+static void write_phases(struct tp_json *j, cJSON *memory, const struct tp_program *program,
+                         const struct tp_device_run *d)
+{
+    cJSON *phases = tp_json_array(j, memory, "phases");
+    for (uint32_t i = 0; i < d->phase_count; i++) {
+        const struct tp_phase *phase = &d->phases[i];
+        cJSON *o = cJSON_CreateObject();
+        tp_json_text(j, o, "name", tp_captured_mark(program, phase->mark));
+        tp_json_uint(j, o, "first_event", phase->first_event);
+        tp_json_uint(j, o, "times", phase->times);
+        tp_json_uint(j, o, "peak_requested_bytes", phase->peak_requested);
+        tp_json_uint(j, o, "peak_granted_bytes", phase->peak_granted);
+        tp_json_uint(j, o, "peak_reserved_bytes", phase->peak_reserved);
+        tp_json_push(j, phases, o);
+    }
+}
+
+/* [event, requested, granted, reserved] */
+static void write_curve(struct tp_json *j, cJSON *memory, const struct tp_curve *c)
+{
+    cJSON *curve = tp_json_array(j, memory, "curve");
+    for (uint32_t i = 0; i < c->count; i++) {
+        cJSON *point = cJSON_CreateArray();
+        tp_json_push(j, point, tp_json_number(j, c->points[i].event));
+        for (int v = 0; v < TP_CURVE_VALUES; v++)
+            tp_json_push(j, point, tp_json_number(j, c->points[i].bytes[v]));
+        tp_json_push(j, curve, point);
+    }
+}
+
+static void write_failures(struct tp_json *j, cJSON *in, const struct tp_program *program,
+                           const struct tp_device_run *d)
+{
+    const struct tp_first_failure *f = &d->first_failure;
+    tp_json_uint(j, in, "failed_allocations", d->failed_allocations);
+    tp_json_uint(j, in, "failed_initial_blocks", d->failed_initial);
+    cJSON *by = tp_json_object(j, in, "failed_by");
+    for (int c = 0; c < TP_OOM_CLASSES; c++)
+        tp_json_uint(j, by, tp_oom_names[c], d->failed_by[c]);
+    if (!d->failed_allocations)
+        return;
+    cJSON *o = tp_json_object(j, in, "first_failure");
+    tp_json_text(j, o, "class", tp_oom_names[f->oom_class]);
+    tp_json_text(j, o, "phase", tp_captured_mark(program, f->mark));
+    tp_json_uint(j, o, "size_bytes", f->size);
+    tp_json_uint(j, o, "align_bytes", f->align);
+    tp_json_uint(j, o, "replaced_bytes", f->replaced);
+    tp_json_uint(j, o, "capacity_bytes", f->capacity);
+    write_at_peak(j, o, "state", &f->at);
+}
+
+static void write_range(struct tp_json *j, cJSON *in, const char *name, const struct tp_range *r)
+{
+    if (r->low == TP_NONE) {
+        tp_json_uint(j, in, name, TP_NONE);
+        return;
+    }
+    cJSON *range = tp_json_array(j, in, name);
+    tp_json_push(j, range, tp_json_number(j, r->low));
+    tp_json_push(j, range, tp_json_number(j, r->high));
+}
+
+/* What a real device answered: ranges over the passes, and the usage pass. */
+static void write_measured(struct tp_json *j, cJSON *in, const struct tp_measured *m)
+{
+    cJSON *o = tp_json_object(j, in, "measured");
+    write_range(j, o, "peak_reserved_bytes", &m->peak_reserved);
+    write_range(j, o, "pool_used_bytes", &m->pool_used);
+    write_range(j, o, "peak_metadata_bytes", &m->peak_metadata);
+    write_range(j, o, "failed_allocations", &m->failed_allocations);
+    tp_json_uint(j, o, "missing_at_peak_bytes", m->missing_at_peak);
+    tp_json_uint(j, o, "reserved_then_bytes", m->reserved_then);
+    tp_json_uint(j, o, "free_at_start_bytes", m->free_at_start);
+    tp_json_uint(j, o, "total_bytes", m->total);
+    tp_json_uint(j, o, "free_at_failure_bytes", m->free_at_failure);
+    cJSON *driver = tp_json_object(j, o, "driver");
+    tp_json_uint(j, driver, "calls", m->driver.calls);
+    tp_json_uint(j, driver, "ns", m->driver.ns);
+    tp_json_uint(j, driver, "syncs", m->driver.syncs);
+    tp_json_uint(j, driver, "event_waits", m->driver.event_waits);
+    tp_json_uint(j, driver, "works", m->driver.works);
+}
+
+static void write_memory(struct tp_json *j, cJSON *in, const struct tp_run *run,
+                         const struct tp_program *program, const struct tp_device_run *d)
+{
+    cJSON *m = tp_json_object(j, in, "memory");
+    tp_json_uint(j, m, "trace_peak_requested_bytes", d->trace_peak_requested);
+    tp_json_uint(j, m, "peak_requested_bytes", d->peak_requested);
+    tp_json_uint(j, m, "peak_requested_event", d->peak_requested_event);
+    tp_json_uint(j, m, "peak_granted_bytes", d->peak_granted);
+    tp_json_uint(j, m, "peak_reserved_bytes", d->peak_reserved);
+    tp_json_uint(j, m, "peak_reserved_event", d->peak_reserved_event);
+    tp_json_uint(j, m, "peak_carved_bytes", d->peak_carved);
+    tp_json_uint(j, m, "peak_metadata_bytes", d->peak_metadata);
+    tp_json_uint(j, m, "end_reserved_bytes", d->end_reserved);
+    tp_json_uint(j, m, "capacity_bytes", d->capacity);
+    tp_json_uint(j, m, "fits_in_bytes", run->flags & TP_RUN_FITS ? d->fits_in : TP_NONE);
+    tp_json_real(j, m, "overhead", d->overhead);
+    tp_json_real(j, m, "internal_fragmentation", d->internal_fragmentation);
+    tp_json_real(j, m, "internal_fragmentation_weighted", d->internal_fragmentation_weighted);
+    tp_json_real(j, m, "external_fragmentation", d->external_fragmentation);
+    tp_json_real(j, m, "unused_reserved", d->unused_reserved);
+    tp_json_real(j, m, "unused_reserved_weighted", d->unused_reserved_weighted);
+    tp_json_real(j, m, "mean_granted_bytes", d->mean_granted);
+    tp_json_real(j, m, "mean_reserved_bytes", d->mean_reserved);
+    tp_json_text(j, m, "weight", run->flags & TP_RUN_WEIGHT_TIME ? "time" : "events");
+    bool exact = !(run->flags & (TP_RUN_INFORMATIVE | TP_RUN_DEVICE));
+    tp_json_text(j, m, "class", exact ? "E" : "R");
+    tp_json_bool(j, m, "informative", (run->flags & TP_RUN_INFORMATIVE) != 0);
+    write_at_peak(j, m, "at_peak_demand", &d->at_peak);
+    write_phases(j, m, program, d);
+    write_curve(j, m, &d->curve);
+}
+
+static void write_calls(struct tp_json *j, cJSON *in, const struct tp_device_run *d)
+{
+    cJSON *c = tp_json_object(j, in, "source_calls");
+    tp_json_uint(j, c, "get", d->gets);
+    tp_json_uint(j, c, "put", d->puts);
+    tp_json_uint(j, c, "wait", d->waits);
+    tp_json_uint(j, c, "get_bytes", d->get_bytes);
+    tp_json_uint(j, c, "put_bytes", d->put_bytes);
+    tp_json_uint(j, c, "wait_ns", d->gets == TP_NONE ? TP_NONE : d->wait_ns);
+    bool known = d->reused != TP_NONE && d->allocations;
+    tp_json_uint(j, c, "fallback", d->gets == TP_NONE ? TP_NONE : d->fallbacks);
+    tp_json_uint(j, c, "next_pass", d->next_calls);
+    tp_json_uint(j, c, "allocations", d->allocations);
+    tp_json_real(j, c, "reuse", known ? (double)d->reused / (double)d->allocations : NAN);
+}
+
+static void write_throughput(struct tp_json *j, cJSON *run, const struct tp_result *r)
+{
+    const struct tp_throughput *t = &r->run->throughput;
+    struct tp_speed s = tp_speed_of(r->run);
+    cJSON *o = tp_json_object(j, run, "throughput");
+    tp_json_real(j, o, "ns_per_op", s.ns);
+    tp_json_real(j, o, "low_ns_per_op", tp_run_has_interval(r->run) ? s.low : NAN);
+    tp_json_real(j, o, "high_ns_per_op", tp_run_has_interval(r->run) ? s.high : NAN);
+    tp_json_real(j, o, "cold_ns_per_op", s.cold);
+    tp_json_real(j, o, "engine_ns_per_op", s.engine);
+    tp_json_bool(j, o, "played_once", (r->run->flags & TP_RUN_PLAYED_ONCE) != 0);
+    tp_json_uint(j, o, "replays", t->replays);
+    tp_json_uint(j, o, "replays_per_run", t->runs.per_value);
+    cJSON *runs = tp_json_array(j, o, "runs_ns_per_op");
+    for (uint32_t i = 0; !isnan(s.ns) && i < t->runs.count; i++)
+        tp_json_push(
+            j, runs,
+            cJSON_CreateNumber(round(tp_speed_net(r->run, t->runs.values[i]) * 1e3) / 1e3));
+}
+
+/* Of all operations of the trace, those that a full device made impossible included: a divisor that
+ * no policy changes. */
+static void write_instructions(struct tp_json *j, cJSON *run, const struct tp_result *r)
+{
+    uint64_t total = r->run->instructions, operations = r->facts->operations;
+    bool known = total != TP_NONE;
+    cJSON *o = tp_json_object(j, run, "instructions");
+    tp_json_uint(j, o, "total", total);
+    tp_json_real(j, o, "per_op",
+                 known && operations ? (double)total / (double)operations : (double)NAN);
+    tp_json_text(j, o, "counter", known ? "perf_event" : NULL);
+}
+
+static void write_percentiles(struct tp_json *j, cJSON *o, const struct tp_latency *l,
+                              double step_ns)
+{
+    const char *names[TP_PERCENTILES];
+    int count = 0;
+    for (int i = 0; i < TP_PERCENTILES; i++) {
+        uint64_t ns = TP_NONE;
+        bool known = tp_percentile(l, tp_percentiles[i].fraction, &ns);
+        tp_json_uint(j, o, tp_percentiles[i].json_name, known ? ns : TP_NONE);
+        if (known && tp_latency_is_coarse(ns, step_ns))
+            names[count++] = tp_percentiles[i].json_name;
+    }
+    tp_json_uint(j, o, "max_ns", l->hist.max);
+    cJSON *array = tp_json_array(j, o, "coarse");
+    for (int i = 0; i < count; i++)
+        tp_json_push(j, array, cJSON_CreateString(names[i]));
+}
+
+static void write_latency(struct tp_json *j, cJSON *in, const struct tp_latency_run *latency,
+                          int kind, double step_ns)
+{
+    const struct tp_latency *l = &latency->kinds[kind];
+    cJSON *o = tp_json_object(j, in, tp_latency_names[kind]);
+    tp_json_real(j, o, "empty_ns", latency->empty_ns[kind]);
+    tp_json_uint(j, o, "count", l->hist.count);
+    tp_json_real(j, o, "mean_ns", tp_latency_mean(l));
+    tp_json_uint(j, o, "min_ns", l->hist.min);
+    write_percentiles(j, o, l, step_ns);
+    cJSON *buckets = tp_json_array(j, o, "buckets");
+    for (uint32_t b = 0; b < TP_HIST_BUCKETS; b++) {
+        if (!l->hist.buckets[b])
+            continue;
+        cJSON *pair = cJSON_CreateArray();
+        tp_json_push(j, pair, tp_json_number(j, tp_hist_upper(b)));
+        tp_json_push(j, pair, tp_json_number(j, l->hist.buckets[b]));
+        tp_json_push(j, buckets, pair);
+    }
+}
+
+static void write_devices(struct tp_json *j, cJSON *o, const struct tp_program *program,
+                          const struct tp_run *run)
+{
+    cJSON *devices = tp_json_array(j, o, "devices");
+    for (uint32_t d = 0; d < run->device_count; d++) {
+        cJSON *device = cJSON_CreateObject();
+        tp_json_uint(j, device, "index", d);
+        write_memory(j, device, run, program, &run->devices[d]);
+        write_calls(j, device, &run->devices[d]);
+        write_failures(j, device, program, &run->devices[d]);
+        if (run->flags & TP_RUN_DEVICE)
+            write_measured(j, device, &run->devices[d].measured);
+        tp_json_push(j, devices, device);
+    }
+}
+
+static void write_warnings(struct tp_json *j, cJSON *o, const struct tp_result *r)
+{
+    cJSON *warnings = tp_json_array(j, o, "warnings");
+    bool known = r->run->passes & TP_PASS_USAGE; /* most are about memory */
+    for (size_t i = 0; known && tp_warnings[i]; i++) {
+        char text[TP_WARNING_TEXT];
+        if (!tp_warnings[i]->applies(r, text, sizeof text))
+            continue;
+        cJSON *w = cJSON_CreateObject();
+        tp_json_text(j, w, "id", tp_warnings[i]->id);
+        tp_json_text(j, w, "text", text);
+        tp_json_push(j, warnings, w);
+    }
+}
+
+static void write_passes(struct tp_json *j, cJSON *o, const struct tp_run *run)
+{
+    static const struct {
+        unsigned pass;
+        const char *name;
+    } names[] = {{TP_PASS_VERIFY, "verify"},   {TP_PASS_USAGE, "usage"},
+                 {TP_PASS_FITS, "fits"},       {TP_PASS_THROUGHPUT, "throughput"},
+                 {TP_PASS_LATENCY, "latency"}, {TP_PASS_COUNT, "count"}};
+    cJSON *passes = tp_json_array(j, o, "passes");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (run->passes & names[i].pass)
+            tp_json_push(j, passes, cJSON_CreateString(names[i].name));
+}
+
+static void write_counts(struct tp_json *j, cJSON *o, const struct tp_run *run)
+{
+    tp_json_uint(j, o, "failed_allocations", tp_run_failed(run));
+    tp_json_uint(j, o, "failed_initial_blocks", tp_run_failed_initial(run));
+    tp_json_uint(j, o, "skipped_operations", run->skipped_operations);
+    tp_json_uint(j, o, "skipped_trims", run->skipped_trims);
+    tp_json_uint(j, o, "first_failed_event", tp_run_first_failure(run));
+}
+
+static void write_latencies(struct tp_json *j, cJSON *o, const struct tp_latency_run *run,
+                            double step_ns)
+{
+    tp_json_uint(j, o, "latency_sampled_operations", run->sampled ? run->sampled : TP_NONE);
+    cJSON *latency = tp_json_object(j, o, "latency");
+    for (int k = 0; k < TP_LAT_KINDS; k++)
+        if (run->kinds[k].hist.count)
+            write_latency(j, latency, run, k, step_ns);
+}
+
+/* What a pass would have filled that was not run is left out. */
+cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r)
+{
+    cJSON *o = cJSON_CreateObject();
+    const struct tp_run *run = r->run;
+    tp_json_trace(j, o, r->trace, r->captured);
+    tp_json_captured(j, o, r->trace, r->captured);
+    write_strategy(j, o, r);
+    tp_settings_write(j, o, rep);
+    write_passes(j, o, run);
+    bool usage = run->passes & TP_PASS_USAGE;
+    if (usage && run->device_count == 1) { /* byte values of several devices are not one value */
+        write_memory(j, o, run, r->trace->program, &run->devices[0]);
+        write_calls(j, o, &run->devices[0]);
+    }
+    tp_json_bool(j, o, "verified", (run->flags & TP_RUN_VERIFIED) != 0);
+    if (usage)
+        write_counts(j, o, run);
+    if (run->passes & TP_PASS_THROUGHPUT)
+        write_throughput(j, o, r);
+    if (run->passes & TP_PASS_COUNT)
+        write_instructions(j, o, r);
+    if (run->passes & TP_PASS_LATENCY)
+        write_latencies(j, o, &run->latency, rep->clock.step_ns);
+    if (usage)
+        write_devices(j, o, r->trace->program, run);
+    write_warnings(j, o, r);
+    return o;
+}
+
+int tp_report_json(const struct tp_report *rep, FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *root = tp_json_head(&j, rep);
+    cJSON *runs = tp_json_array(&j, root, "runs");
+    for (size_t i = 0; i < rep->count; i++)
+        tp_json_push(&j, runs, tp_json_run(&j, rep, &rep->results[i]));
+    return tp_json_print(&j, root, out, err);
+}
+
+const struct tp_exporter tp_exporter_json = {
+    .name = "json",
+    .suffix = ".json",
+    .summary = "everything that was measured, for programs; its schema is shipped",
+    .write = tp_report_json,
+};

@@ -1,0 +1,154 @@
+/* See rounds.h. Order and padding come from one generator, so a seed repeats both; the values do
+ * not repeat, they are measured. */
+#include "cmd/measure/rounds.h"
+
+#include "alloc/base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PADDING_BELOW = 4096 };
+
+static double *series(const struct tp_rounds *r, size_t side, size_t metric)
+{
+    return r->values + (side * tp_metric_count + metric) * r->rounds;
+}
+
+const double *tp_rounds_values(const struct tp_rounds *r, size_t side, const struct tp_metric *m)
+{
+    return series(r, side, (size_t)(m - tp_metrics));
+}
+
+static void keep(struct tp_rounds *r, size_t side, unsigned round, const struct tp_stored_run *run)
+{
+    for (size_t m = 0; m < tp_metric_count; m++)
+        series(r, side, m)[round] = tp_stored_value(run, &tp_metrics[m], 0);
+    r->engine[side * r->rounds + round] = run->engine_ns_per_op;
+    r->cold[side] += run->played_once;
+}
+
+/* The same program was played: a trace that changes under the comparison would be compared with
+ * itself. */
+static int check_program(const struct tp_rounds_cfg *cfg, const struct tp_side *side,
+                         const struct tp_stored_run *run, struct tp_err *err)
+{
+    if (!strcmp(run->hash, cfg->trace->hash))
+        return TP_OK;
+    return tp_fail(err, TP_EINPUT,
+                   "'%s' played another program from '%s' than this tapool: hash %.12s, not %.12s",
+                   side->binary ? side->binary : "tapool", cfg->trace->given, run->hash,
+                   cfg->trace->hash);
+}
+
+static int play_side(const struct tp_rounds_cfg *cfg, const struct tp_side *side, uint64_t padding,
+                     struct tp_stored *out, struct tp_err *err)
+{
+    struct tp_measure m = {.binary = side->binary,
+                           .trace = cfg->trace->path,
+                           .strategy = side->strategy,
+                           .source = cfg->source,
+                           .passes = "throughput,latency",
+                           .more = cfg->more,
+                           .min_time_ns = cfg->min_time_ns,
+                           .core = cfg->core,
+                           .padding = (size_t)padding,
+                           .timeout_ns = cfg->timeout_ns,
+                           .interrupted = cfg->interrupted};
+    int status = tp_measure(&m, out, err);
+    return status ? status : check_program(cfg, side, &out->runs[0], err);
+}
+
+/* One each, thrown away: files and the processor's memory of the program are warm after it. */
+static int warm_up(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
+                   struct tp_rounds *out, struct tp_err *err)
+{
+    int status = play_side(cfg, &sides[0], 0, &out->first, err);
+    out->failed = status ? 0 : count;
+    if (!status)
+        out->step_ns = out->first.step_ns;
+    for (size_t s = 1; !status && s < count; s++) {
+        struct tp_stored other;
+        status = play_side(cfg, &sides[s], 0, &other, err);
+        out->failed = status ? s : count;
+        if (!status) /* an older tapool may time something else */
+            status =
+                tp_stored_comparable(&out->first, &out->first.runs[0], &other, &other.runs[0], err);
+        tp_stored_release(&other);
+    }
+    return status;
+}
+
+static void shuffle(struct tp_random *random, size_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        order[i] = i;
+    for (size_t i = count; i > 1; i--) {
+        size_t j = (size_t)tp_random_below(random, i), moved = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = moved;
+    }
+}
+
+static int play_round(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
+                      struct tp_random *random, unsigned round, struct tp_rounds *out,
+                      struct tp_err *err)
+{
+    size_t order[TP_ROUND_SIDES];
+    int status = TP_OK;
+    shuffle(random, order, out->sides);
+    for (size_t i = 0; !status && i < out->sides; i++) {
+        struct tp_stored answer;
+        status =
+            play_side(cfg, &sides[order[i]], tp_random_below(random, PADDING_BELOW), &answer, err);
+        if (!status)
+            keep(out, order[i], round, &answer.runs[0]);
+        else
+            out->failed = order[i];
+        tp_stored_release(&answer);
+    }
+    return status;
+}
+
+static int check(const struct tp_rounds_cfg *cfg, size_t count, struct tp_err *err)
+{
+    if (!count || count > TP_ROUND_SIDES)
+        return tp_fail(err, TP_EUSAGE, "at most %d strategies can be compared at once",
+                       TP_ROUND_SIDES);
+    if (!cfg->rounds || cfg->rounds > TP_ROUNDS_MAX)
+        return tp_fail(err, TP_EUSAGE, "from 1 to %d rounds can be played", TP_ROUNDS_MAX);
+    return TP_OK;
+}
+
+int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
+                   struct tp_rounds *out, struct tp_err *err)
+{
+    struct tp_random random;
+    *out =
+        (struct tp_rounds){.sides = count, .rounds = cfg->rounds, .step_ns = NAN, .failed = count};
+    int status = check(cfg, count, err);
+    if (status)
+        return status;
+    out->values = calloc(count * tp_metric_count * cfg->rounds, sizeof *out->values);
+    out->engine = calloc(count * cfg->rounds, sizeof *out->engine);
+    out->cold = calloc(count, sizeof *out->cold);
+    if (!out->values || !out->engine || !out->cold)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    tp_random_seed(&random, cfg->seed);
+    status = warm_up(cfg, sides, count, out, err);
+    for (unsigned r = 0; !status && r < cfg->rounds; r++) {
+        status = play_round(cfg, sides, &random, r, out, err);
+        if (!status && cfg->progress)
+            cfg->progress(cfg->progress_ctx, r + 1, cfg->rounds);
+    }
+    return status;
+}
+
+void tp_rounds_release(struct tp_rounds *r)
+{
+    free(r->values);
+    free(r->engine);
+    free(r->cold);
+    tp_stored_release(&r->first);
+    *r = (struct tp_rounds){0};
+}

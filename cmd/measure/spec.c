@@ -1,0 +1,215 @@
+/* Parsing of strategy and source specifications; see spec.h. */
+#include "cmd/measure/spec.h"
+#include "cmd/measure/catalog.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int make_options(const struct tp_opt *rows, size_t size, const char *text, const char *owner,
+                        void **out, struct tp_err *err)
+{
+    char subject[128];
+    snprintf(subject, sizeof subject, "%s", owner);
+    *out = NULL;
+    if (!rows)
+        return text ? tp_fail(err, TP_EUSAGE, "%s has no options", subject) : TP_OK;
+    void *opts = calloc(1, size);
+    if (!opts)
+        return tp_fail(err, TP_ENOMEM, "out of memory");
+    int status = tp_opts_defaults(rows, opts, err);
+    if (!status && text)
+        status = tp_opts_parse(rows, opts, text, subject, err);
+    if (status) {
+        tp_opts_release(rows, opts);
+        free(opts);
+        return status;
+    }
+    *out = opts;
+    return TP_OK;
+}
+
+static void drop_options(const struct tp_opt *rows, void *opts)
+{
+    if (opts)
+        tp_opts_release(rows, opts);
+    free(opts);
+}
+
+/* ---- strategies ---- */
+
+int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err)
+{
+    char head[TP_SPEC_TEXT], owner[TP_SPEC_TEXT];
+    *spec = (struct tp_strategy_spec){0};
+    const char *colon = strchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    if (length >= sizeof head || !length)
+        return tp_fail(err, TP_EUSAGE,
+                       length ? "a strategy's name is too long" : "an empty strategy name");
+    memcpy(head, text, length);
+    head[length] = '\0';
+    char *name = head, *equals = strchr(head, '=');
+    if (equals) {
+        *equals = '\0';
+        name = equals + 1;
+        if (!*head || strlen(head) >= sizeof spec->label ||
+            strspn(head, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+                strlen(head))
+            return tp_fail(err, TP_EUSAGE, "label '%s' is not 1 to %d letters, digits or . _ -",
+                           head, TP_LABEL_MAX - 1);
+        snprintf(spec->label, sizeof spec->label, "%.*s", TP_LABEL_MAX - 1, head);
+        spec->labelled = true;
+    }
+    spec->strategy = tp_find_strategy(name, err);
+    if (!spec->strategy)
+        return TP_EUSAGE;
+    if (!equals)
+        snprintf(spec->label, sizeof spec->label, "%s", spec->strategy->name);
+    snprintf(owner, sizeof owner, "strategy '%s'", spec->strategy->name);
+    return make_options(spec->strategy->options, spec->strategy->opts_size,
+                        colon ? colon + 1 : NULL, owner, &spec->opts, err);
+}
+
+void tp_strategy_spec_release(struct tp_strategy_spec *spec)
+{
+    if (spec->strategy)
+        drop_options(spec->strategy->options, spec->opts);
+    *spec = (struct tp_strategy_spec){0};
+}
+
+const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t size)
+{
+    if (!s->library)
+        return NULL;
+    s->library(text, size);
+    return text;
+}
+
+bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word)
+{
+    for (const struct tp_opt *row = spec->strategy->options; row && row->name; row++) {
+        uint32_t chosen;
+        if (row->type != TP_OPT_CHOICE || strcmp(row->name, name) != 0)
+            continue;
+        memcpy(&chosen, (const char *)spec->opts + row->offset, sizeof chosen);
+        return !strcmp(row->choices[chosen], word);
+    }
+    return false;
+}
+
+/* The options in which a twin differs from any other of its name. */
+static void label_twin(struct tp_strategy_spec *specs, size_t count, size_t self)
+{
+    struct tp_strategy_spec *spec = &specs[self];
+    size_t used = (size_t)snprintf(spec->label, sizeof spec->label, "%s", spec->strategy->name);
+    char separator = ':';
+    for (const struct tp_opt *row = spec->strategy->options; row && row->name; row++) {
+        char mine[128], other[128];
+        bool differs = false;
+        tp_opt_format(row, spec->opts, mine, sizeof mine);
+        for (size_t i = 0; i < count; i++) {
+            if (specs[i].strategy != spec->strategy || specs[i].labelled)
+                continue;
+            tp_opt_format(row, specs[i].opts, other, sizeof other);
+            differs |= strcmp(mine, other) != 0;
+        }
+        if (!differs || used >= sizeof spec->label)
+            continue;
+        used += (size_t)snprintf(spec->label + used, sizeof spec->label - used, "%c%s=%s",
+                                 separator, row->name, mine);
+        separator = ',';
+    }
+}
+
+void tp_strategy_specs_label(struct tp_strategy_spec *specs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t twins = 0;
+        for (size_t j = 0; j < count; j++)
+            twins += specs[j].strategy == specs[i].strategy && !specs[j].labelled;
+        if (!specs[i].labelled && twins > 1)
+            label_twin(specs, count, i);
+    }
+    /* what is still alike gets its place */
+    for (size_t i = 1; i < count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            size_t used = strlen(specs[i].label);
+            if (strcmp(specs[i].label, specs[j].label))
+                continue;
+            if (used > sizeof specs[i].label - 8)
+                used = sizeof specs[i].label - 8;
+            snprintf(specs[i].label + used, sizeof specs[i].label - used, "#%zu", i + 1);
+            break;
+        }
+    }
+}
+
+bool tp_opts_text(const struct tp_opt *rows, const void *opts, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (const struct tp_opt *row = rows; row && row->name; row++) {
+        char value[512];
+        tp_opt_format(row, opts, value, sizeof value);
+        if (!value[0] && row->type == TP_OPT_TEXT)
+            continue;
+        used +=
+            (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? "," : "", row->name, value);
+        if (used >= size)
+            return false;
+    }
+    return true;
+}
+
+/* ---- sources ---- */
+
+static int add_layer(struct tp_source_spec *spec, char *text, struct tp_err *err)
+{
+    char owner[128];
+    if (spec->count >= TP_SOURCE_LAYERS - 1)
+        return tp_fail(err, TP_EUSAGE, "at most %d decorators stand on a source",
+                       TP_SOURCE_LAYERS - 2);
+    char *colon = strchr(text, ':');
+    if (colon)
+        *colon = '\0';
+    const struct tp_source_ops *ops = tp_find_source(text, spec->count > 0, err);
+    if (!ops)
+        return TP_EUSAGE;
+    snprintf(owner, sizeof owner, "source '%s'", ops->name);
+    void *opts;
+    int status =
+        make_options(ops->options, ops->opts_size, colon ? colon + 1 : NULL, owner, &opts, err);
+    if (status)
+        return status;
+    size_t used = strlen(spec->name);
+    snprintf(spec->name + used, sizeof spec->name - used, "%s%s", spec->count ? "+" : "",
+             ops->name);
+    spec->layers[spec->count++] = (struct tp_source_layer){ops, opts};
+    return TP_OK;
+}
+
+int tp_source_spec_parse(struct tp_source_spec *spec, const char *text, struct tp_err *err)
+{
+    char copy[TP_SPEC_TEXT];
+    *spec = (struct tp_source_spec){0};
+    if (strlen(text) >= sizeof copy)
+        return tp_fail(err, TP_EUSAGE, "a source's name is too long");
+    snprintf(copy, sizeof copy, "%s", text);
+    int status = TP_OK;
+    for (char *part = copy, *next; !status && part; part = next) {
+        next = strchr(part, '+');
+        if (next)
+            *next++ = '\0';
+        status = add_layer(spec, part, err);
+    }
+    if (status)
+        tp_source_spec_release(spec);
+    return status;
+}
+
+void tp_source_spec_release(struct tp_source_spec *spec)
+{
+    for (uint32_t i = 0; i < spec->count; i++)
+        drop_options(spec->layers[i].ops->options, (void *)(uintptr_t)spec->layers[i].opts);
+    *spec = (struct tp_source_spec){0};
+}

@@ -1,0 +1,44 @@
+/* Strategies and sources as they are named on the command line.
+ *
+ *     arena   arena:arena_size=1MiB,classes=coarse6   small=arena:arena_size=1MiB
+ *     host    virtual:lag=10us    host+shuffle:seed=3    virtual+limit:capacity=1GiB */
+#ifndef TP_SPEC_H
+#define TP_SPEC_H
+
+#include "alloc/engine/replay.h"
+
+enum { TP_LABEL_MAX = 64, TP_SPEC_TEXT = 1024 };
+
+struct tp_strategy_spec {
+    const struct tp_strategy *strategy;
+    void *opts;               /* owned; NULL when the strategy has none */
+    char label[TP_LABEL_MAX]; /* unique in a report */
+    bool labelled;            /* by the user */
+};
+
+int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err);
+void tp_strategy_spec_release(struct tp_strategy_spec *spec);
+
+/* The library that serves a real allocator here; NULL: it is none. */
+enum { TP_LIBRARY = 64 };
+const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t size);
+
+/* It has a choice of this name, set to this word. */
+bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word);
+
+/* Unlabelled twins are told apart by the options in which they differ. */
+void tp_strategy_specs_label(struct tp_strategy_spec *specs, size_t count);
+
+/* All options as "a=1,b=2", as tp_opts_parse reads them; false when it does not fit. */
+bool tp_opts_text(const struct tp_opt *rows, const void *opts, char *out, size_t size);
+
+struct tp_source_spec {
+    struct tp_source_layer layers[TP_SOURCE_LAYERS]; /* opts owned */
+    uint32_t count;
+    char name[TP_LABEL_MAX]; /* "host", "virtual+limit" */
+};
+
+int tp_source_spec_parse(struct tp_source_spec *spec, const char *text, struct tp_err *err);
+void tp_source_spec_release(struct tp_source_spec *spec);
+
+#endif

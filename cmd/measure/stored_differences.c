@@ -1,0 +1,197 @@
+/* What two stored results have in common; see stored.h. */
+#include "cmd/measure/stored.h"
+
+#include "cmd/measure/command_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double tp_stored_value(const struct tp_stored_run *r, const struct tp_metric *m, uint16_t device)
+{
+    size_t d = m->per_device ? device : 0;
+    return d < r->devices ? r->values[d * tp_metric_count + (size_t)(m - tp_metrics)] : NAN;
+}
+
+/* sum(share * weight) / sum(weight): a device of which nothing is to be shared has no say. */
+static double total_share(const struct tp_stored_run *r, const struct tp_metric *m)
+{
+    double parts = 0, whole = 0;
+    for (uint16_t d = 0; d < r->devices; d++) {
+        size_t at = d * tp_metric_count + (size_t)(m - tp_metrics);
+        double weight = r->weights ? r->weights[at] : NAN;
+        if (weight == 0)
+            continue;
+        parts += r->values[at] * weight;
+        whole += weight;
+    }
+    return parts / whole;
+}
+
+double tp_stored_total(const struct tp_stored_run *r, const struct tp_metric *m)
+{
+    double sum = tp_stored_value(r, m, 0);
+    if (m->per_device && m->share_of && r->devices > 1)
+        return total_share(r, m);
+    for (uint16_t d = 1; m->per_device && d < r->devices; d++)
+        sum += tp_stored_value(r, m, d);
+    return sum;
+}
+
+/* Who is meant: the file, and of which of its runs. */
+struct who {
+    char text[160];
+};
+
+static struct who name_run(const struct tp_stored *s, const struct tp_stored_run *r)
+{
+    struct who w;
+    snprintf(w.text, sizeof w.text, "%.60s (%.40s, %.40s)", s->path, r->trace_name, r->label);
+    return w;
+}
+
+static int fail_differs(const struct who *a, const struct who *b, const char *what, const char *x,
+                        const char *y, struct tp_err *err)
+{
+    return tp_fail(err, TP_EINPUT, "%s and %s cannot be compared: %s '%s' and '%s'", a->text,
+                   b->text, what, x, y);
+}
+
+int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *x,
+                         const struct tp_stored *b, const struct tp_stored_run *y,
+                         struct tp_err *err)
+{
+    const struct who one = name_run(a, x), other = name_run(b, y);
+    const struct {
+        const char *what, *x, *y;
+    } same[] = {{"the kind of trace is", x->kind, y->kind},
+                {"blocks were touched", x->touch, y->touch}};
+    char read[160];
+    tp_stored_settings_differ(x, y, true, read, sizeof read);
+    if (strcmp(x->hash, y->hash))
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT,
+                               "%s and %s played different programs: %.12s with %s and %.12s with "
+                               "%s",
+                               one.text, other.text, x->hash, tp_stored_events(x).s, y->hash,
+                               tp_stored_events(y).s),
+                       *read
+                           ? "they were read with %s"
+                           : "the trace was changed, or read with other options, between the two%s",
+                       read);
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (strcmp(same[i].x, same[i].y))
+            return fail_differs(&one, &other, same[i].what, same[i].x, same[i].y, err);
+    if (x->devices != y->devices)
+        return tp_fail(err, TP_EINPUT, "%s and %s cannot be compared: %u devices and %u", one.text,
+                       other.text, x->devices, y->devices);
+    if (strcmp(x->scope, y->scope))
+        return tp_hint(err, fail_differs(&one, &other, "their times hold", x->scope, y->scope, err),
+                       "on a virtual source only the policy's own time is in a call: replay both "
+                       "on the same --source");
+    return TP_OK;
+}
+
+/* The next layer of "virtual+shuffle+limit" that is not a limit; "" after the last. */
+static const char *next_layer(const char *source, size_t *length)
+{
+    for (;;) {
+        *length = strcspn(source, "+");
+        if (*length != 5 || strncmp(source, "limit", 5) != 0)
+            return source;
+        source += *length + (source[*length] == '+');
+    }
+}
+
+bool tp_stored_same_source(const struct tp_stored_run *x, const struct tp_stored_run *y)
+{
+    size_t length, other;
+    const char *a = next_layer(x->source, &length), *b = next_layer(y->source, &other);
+    while (length && length == other && !strncmp(a, b, length)) {
+        a = next_layer(a + length + (a[length] == '+'), &length);
+        b = next_layer(b + other + (b[other] == '+'), &other);
+    }
+    return !length && !other;
+}
+
+static void add_setting(const char *option, const char *a, const char *b, char *text, size_t size)
+{
+    if (a && b && strcmp(a, b))
+        tp_append(text, size, "%s--%s %.60s and %.60s", *text ? ", " : "", option,
+                  *a ? a : "not given", *b ? b : "not given");
+}
+
+/* As a setting is stored; NULL: the file does not say. */
+static const char *capacity_of(const struct tp_stored_run *r)
+{
+    const char *capacity =
+        tp_stored_options_find(r->source_options, r->source_option_count, TP_STORED_CAPACITY);
+    return capacity ? capacity : r->source_options_known ? "" : NULL;
+}
+
+void tp_stored_settings_differ(const struct tp_stored_run *x, const struct tp_stored_run *y,
+                               bool reads, char *text, size_t size)
+{
+    *text = '\0';
+    if (!reads)
+        add_setting("capacity", capacity_of(x), capacity_of(y), text, size);
+    for (size_t i = 0; i < TP_SETTINGS; i++)
+        if (!reads || tp_settings[i].reads)
+            add_setting(tp_settings[i].option, x->settings[i], y->settings[i], text, size);
+}
+
+void tp_stored_lacks(const struct tp_stored *s, bool settings, char *text, size_t size)
+{
+    enum { NAMED = 3 }; /* so many stand in one line */
+    size_t lacks = 0;
+    *text = '\0';
+    for (int kind = 0; kind < TP_LACK_KINDS; kind++)
+        for (size_t i = 0; (settings || kind != TP_LACKS_SETTING) && i < s->lack_count; i++)
+            if ((int)s->lacks[i].kind == kind && ++lacks <= NAMED)
+                tp_append(text, size, "%s%s", *text ? ", " : "", s->lacks[i].name);
+    if (lacks > NAMED)
+        tp_append(text, size, ", %zu more", lacks - NAMED);
+}
+
+struct tp_text tp_stored_events(const struct tp_stored_run *run)
+{
+    struct tp_text t = {"an unknown number of events"};
+    if (run->events != TP_NONE)
+        snprintf(t.s, sizeof t.s, "%.30s events", tp_count(run->events).s);
+    return t;
+}
+
+const char *tp_stored_known(const char *text)
+{
+    return *text ? text : "unknown";
+}
+
+void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b, bool times,
+                           char *text, size_t size)
+{
+    char steps[2][32] = {"", ""};
+    /* as coarse as it is read: the clock is calibrated anew each time */
+    for (int i = 0; i < 2; i++)
+        if (!isnan((i ? b : a)->step_ns))
+            snprintf(steps[i], sizeof steps[i], "%.2g", (i ? b : a)->step_ns);
+    const struct {
+        const char *before, *a, *b, *after;
+        bool times; /* says nothing about memory and counts */
+    } facts[] = {{"tapool ", a->version, b->version, "", false},
+                 {"", a->compiler, b->compiler, "", true},
+                 {"builds ", a->build, b->build, "", true},
+                 {"", a->arch, b->arch, "", false},
+                 {"", a->cpu, b->cpu, "", true},
+                 {"", a->libc, b->libc, "", true},
+                 {"clock steps of ", steps[0], steps[1], " ns", true}};
+    size_t used = 0;
+    *text = '\0';
+    for (size_t i = 0; i < sizeof facts / sizeof *facts && used < size; i++) {
+        const char *x = tp_stored_known(facts[i].a), *y = tp_stored_known(facts[i].b);
+        if (!strcmp(facts[i].a, facts[i].b) || (facts[i].times && !times))
+            continue;
+        int wrote = snprintf(text + used, size - used, "%s%s%.80s and %.80s%s", used ? ", " : "",
+                             facts[i].before, x, y, facts[i].after);
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+}

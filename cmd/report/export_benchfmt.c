@@ -1,0 +1,274 @@
+/* --format benchfmt: Go's benchmark format (https://go.dev/design/14313-benchmark-format), so that
+ * benchstat compares two results.
+ *
+ *     source: host                                                      configuration
+ *     Unit peak-reserved-B assume=exact better=lower                    what a unit is
+ *     BenchmarkReplay/trace=sqlite/strategy=arena-1 6170 4.881 ns/op    one line a repetition
+ *     BenchmarkReplay/trace=sqlite/strategy=arena-1 1 1830912 peak-reserved-B ...
+ *
+ * Configuration is what must be equal for two results to be comparable: benchstat keeps results
+ * that differ in it in tables of their own. What may differ (versions, options, warnings) stands in
+ * lines with a '#', which no reader of the format takes for anything. Weakness: the format has no
+ * place for the limits of a clock, so percentiles below ten of its steps are left out. */
+#include "cmd/measure/exporter.h"
+#include "cmd/measure/figures.h"
+#include "cmd/measure/machine.h"
+#include "cmd/report/export_text.h"
+#include "cmd/report/report.h"
+#include "cmd/ui/json_out.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- memory and counts, by device ---- */
+
+static double known(uint64_t value)
+{
+    return value == TP_NONE ? NAN : (double)value;
+}
+
+static double peak_reserved(const struct tp_run *run, const struct tp_device_run *d)
+{
+    return known(tp_device_reserved(run, d).high);
+}
+
+static double peak_requested(const struct tp_run *run, const struct tp_device_run *d)
+{
+    (void)run;
+    return known(d->trace_peak_requested);
+}
+
+static double peak_granted(const struct tp_run *run, const struct tp_device_run *d)
+{
+    (void)run;
+    return known(d->peak_granted);
+}
+
+static double end_reserved(const struct tp_run *run, const struct tp_device_run *d)
+{
+    (void)run;
+    return known(d->end_reserved);
+}
+
+static double idle_at_peak(const struct tp_run *run, const struct tp_device_run *d)
+{
+    (void)run;
+    return known(d->at_peak.idle);
+}
+
+static double fits_in(const struct tp_run *run, const struct tp_device_run *d)
+{
+    return run->flags & TP_RUN_FITS ? known(d->fits_in) : NAN;
+}
+
+static double source_gets(const struct tp_run *run, const struct tp_device_run *d)
+{
+    (void)run;
+    return known(d->gets);
+}
+
+static double source_puts(const struct tp_run *run, const struct tp_device_run *d)
+{
+    (void)run;
+    return known(d->puts);
+}
+
+static double failures(const struct tp_run *run, const struct tp_device_run *d)
+{
+    (void)run;
+    return known(d->failed_allocations);
+}
+
+static const struct {
+    const char *unit;
+    double (*value)(const struct tp_run *run, const struct tp_device_run *d); /* NAN: not known */
+} amounts[] = {{"trace-peak-requested-B", peak_requested},
+               {"peak-granted-B", peak_granted},
+               {"peak-reserved-B", peak_reserved},
+               {"fits-in-B", fits_in},
+               {"end-reserved-B", end_reserved},
+               {"at-peak-demand-idle-B", idle_at_peak},
+               {"source-get-calls", source_gets},
+               {"source-put-calls", source_puts},
+               {"failed-allocations", failures}};
+enum { AMOUNTS = sizeof amounts / sizeof *amounts };
+
+/* A second replay would say the same to the byte: of all results, for a unit has one property in a
+ * file. */
+static bool all_exact(const struct tp_report *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->results[i].run->flags & (TP_RUN_INFORMATIVE | TP_RUN_DEVICE))
+            return false;
+    return true;
+}
+
+static void write_units(const struct tp_report *r, FILE *out)
+{
+    for (int i = 0; i < AMOUNTS; i++)
+        fprintf(out, "Unit %s %sbetter=lower\n", amounts[i].unit,
+                all_exact(r) ? "assume=exact " : "");
+    for (int k = 0; k < TP_LAT_KINDS; k++) {
+        fprintf(out, "Unit %s-mean-ns better=lower\n", tp_latency_names[k]);
+        for (int p = 0; p < TP_PERCENTILES; p++)
+            fprintf(out, "Unit %s-%s-ns better=lower\n", tp_latency_names[k],
+                    tp_percentiles[p].head);
+    }
+}
+
+/* ---- configuration ---- */
+
+static void write_machine(FILE *out)
+{
+    struct tp_machine m;
+    tp_machine_read(&m);
+    fputs("goos: linux\narch: ", out);
+    tp_export_line(m.arch, out);
+    fputc('\n', out);
+    if (!m.cpu[0])
+        return;
+    fputs("cpu: ", out);
+    tp_export_line(m.cpu, out);
+    fputc('\n', out);
+}
+
+static void write_head(const struct tp_report *r, FILE *out)
+{
+    char partial[96];
+    fputs("# ", out);
+    tp_export_tool(out);
+    fprintf(out, ", clock %s, step %.3f ns, seed %llu\n", r->clock.name, r->clock.step_ns,
+            (unsigned long long)r->seed);
+    if (tp_export_partial(r, partial, sizeof partial))
+        fprintf(out, "# %s\n", partial);
+    write_machine(out);
+    write_units(r, out);
+}
+
+/* Once said, a key holds until it is said again. */
+static void write_device(const struct tp_report *rep, const struct tp_result *r, FILE *out)
+{
+    char names[512] = "none";
+    bool any = false;
+    for (size_t i = 0; i < rep->count; i++)
+        any |= tp_result_is_device(&rep->results[i]);
+    if (!any)
+        return;
+    if (tp_result_is_device(r))
+        tp_device_names(r, names, sizeof names);
+    fputs("device: ", out);
+    tp_export_line(names, out);
+    fputc('\n', out);
+}
+
+static void write_config(const struct tp_report *rep, const struct tp_result *r, FILE *out)
+{
+    fputs("\n# ", out);
+    tp_export_line(r->spec->label, out);
+    fputs(" is ", out);
+    tp_export_strategy(r, out);
+    fputs(", on ", out);
+    tp_export_source(r, out);
+    fputs("\n# warnings:", out);
+    if (!tp_export_warnings(r, out))
+        fputs(" none", out);
+    fprintf(out, "\ntrace-hash: %s\n", tp_hash_text(r->facts).s);
+    fprintf(out, "source: %s\n", tp_result_source(r));
+    write_device(rep, r, out);
+    fprintf(out, "touch: %s\n", tp_touch_names[r->touch]);
+    fprintf(out, "latency-scope: %s\n", tp_result_scope(r));
+}
+
+/* ---- results ---- */
+
+/* A part of a name has no blanks, no '/' and, so that names stay apart, nothing is left out of it:
+ * other characters are %XX, byte by byte. */
+static void write_part(const char *key, const char *value, FILE *out)
+{
+    fprintf(out, "/%s=", key);
+    for (; *value; value++) {
+        unsigned char c = (unsigned char)*value;
+        if (c < 128 && (isalnum(c) || strchr("._+:,=#-", c)))
+            fputc(c, out);
+        else
+            fprintf(out, "%%%02X", c);
+    }
+}
+
+/* `device` -1: of all. The name ends with how many threads played it, which keeps benchstat from
+ * taking the end of a label for that. */
+static void write_name(const struct tp_result *r, int device, unsigned long long times, FILE *out)
+{
+    char number[16];
+    fputs("BenchmarkReplay", out);
+    write_part("trace", r->trace->meta.name, out);
+    write_part("strategy", r->spec->label, out);
+    if (device >= 0) {
+        snprintf(number, sizeof number, "%d", device);
+        write_part("device", number, out);
+    }
+    fprintf(out, "-1 %llu", times);
+}
+
+static void write_speed(const struct tp_result *r, FILE *out)
+{
+    const struct tp_series *s = &r->run->throughput.runs;
+    for (uint32_t i = 0; !tp_result_no_speed(r) && i < s->count; i++) {
+        write_name(r, -1, r->facts->operations * s->per_value, out);
+        fprintf(out, " %.3f ns/op\n", tp_speed_net(r->run, s->values[i]));
+    }
+}
+
+/* One line is one measurement of each: memory is the same in every repetition. */
+static void write_amounts(const struct tp_result *r, FILE *out)
+{
+    for (uint32_t d = 0; d < r->run->device_count; d++) {
+        write_name(r, r->run->device_count > 1 ? (int)d : -1, 1, out);
+        for (int i = 0; i < AMOUNTS; i++) {
+            double value = amounts[i].value(r->run, &r->run->devices[d]);
+            if (!isnan(value))
+                fprintf(out, " %.0f %s", value, amounts[i].unit);
+        }
+        fputc('\n', out);
+    }
+}
+
+static void write_latencies(const struct tp_report *rep, const struct tp_result *r, FILE *out)
+{
+    for (int k = 0; k < TP_LAT_KINDS; k++) {
+        const struct tp_latency *l = &r->run->latency.kinds[k];
+        if (!l->hist.count)
+            continue;
+        write_name(r, -1, (unsigned long long)l->hist.count, out);
+        /* of the JSON's figure, so that both round alike */
+        fprintf(out, " %.3f %s-mean-ns", tp_json_rounded(tp_latency_mean(l)), tp_latency_names[k]);
+        for (int p = 0; p < TP_PERCENTILES; p++) {
+            uint64_t ns;
+            if (tp_percentile(l, tp_percentiles[p].fraction, &ns) &&
+                !tp_latency_is_coarse(ns, rep->clock.step_ns))
+                fprintf(out, " %llu %s-%s-ns", (unsigned long long)ns, tp_latency_names[k],
+                        tp_percentiles[p].head);
+        }
+        fputc('\n', out);
+    }
+}
+
+static int write_benchfmt(const struct tp_report *r, FILE *out, struct tp_err *err)
+{
+    (void)err;
+    write_head(r, out);
+    for (size_t i = 0; i < r->count; i++) {
+        write_config(r, &r->results[i], out);
+        write_speed(&r->results[i], out);
+        write_amounts(&r->results[i], out);
+        write_latencies(r, &r->results[i], out);
+    }
+    return TP_OK;
+}
+
+const struct tp_exporter tp_exporter_benchfmt = {
+    .name = "benchfmt",
+    .suffix = ".txt",
+    .summary = "Go's benchmark format, a line for each repetition, for benchstat",
+    .write = write_benchfmt,
+};

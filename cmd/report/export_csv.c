@@ -1,0 +1,278 @@
+/* --format csv: one table of everything that is one value, RFC 4180 with lines that end in LF.
+ *
+ *     trace_name,...,strategy_label,source_name,device,peak_reserved_bytes,...,ns_per_op,...
+ *     sqlite,        arena,         host,       0,     1830912,                4.881
+ *
+ * A row is a result on one device. Its cells are looked up in the JSON result, so both say the same
+ * in the same digits, and a column is called by its path there: `memory.peak_reserved_bytes` is
+ * peak_reserved_bytes. Weakness: what belongs to the whole run, such as its times, stands in the
+ * row of every device. */
+#include "cmd/measure/exporter.h"
+#include "cmd/measure/report_json.h"
+#include "cmd/ui/gate_escape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_SIZE = 96 };
+
+/* Where a path begins. */
+enum { OF_RESULT, OF_RUN, OF_DEVICE, BASES };
+
+struct column {
+    int base;
+    const char *path;
+    const char *name; /* NULL: made of the path */
+};
+
+#define LATENCY(kind)                                                                              \
+    {OF_RUN, "latency." kind ".count", NULL}, {OF_RUN, "latency." kind ".mean_ns", NULL},          \
+        {OF_RUN, "latency." kind ".min_ns", NULL}, {OF_RUN, "latency." kind ".p50_ns", NULL},      \
+        {OF_RUN, "latency." kind ".p90_ns", NULL}, {OF_RUN, "latency." kind ".p99_ns", NULL},      \
+        {OF_RUN, "latency." kind ".p99_9_ns", NULL}, {OF_RUN, "latency." kind ".max_ns", NULL},    \
+    {                                                                                              \
+        OF_RUN, "latency." kind ".coarse", NULL                                                    \
+    }
+
+static const struct column columns[] = {
+    {OF_RUN, "trace.name", NULL},
+    {OF_RUN, "trace.path", NULL},
+    {OF_RUN, "strategy.label", NULL},
+    {OF_RUN, "strategy.name", NULL},
+    {OF_RUN, "strategy.library", NULL},
+    {OF_RUN, "source.name", NULL},
+    {OF_DEVICE, "index", "device"},
+    {OF_DEVICE, "memory.trace_peak_requested_bytes", NULL},
+    {OF_DEVICE, "memory.peak_requested_bytes", NULL},
+    {OF_DEVICE, "memory.peak_requested_event", NULL},
+    {OF_DEVICE, "memory.peak_granted_bytes", NULL},
+    {OF_DEVICE, "memory.peak_reserved_bytes", NULL},
+    {OF_DEVICE, "memory.peak_reserved_event", NULL},
+    {OF_DEVICE, "measured.peak_reserved_bytes[0]", "measured_peak_reserved_low_bytes"},
+    {OF_DEVICE, "measured.peak_reserved_bytes[1]", "measured_peak_reserved_high_bytes"},
+    {OF_DEVICE, "memory.peak_carved_bytes", NULL},
+    {OF_DEVICE, "memory.peak_metadata_bytes", NULL},
+    {OF_DEVICE, "memory.end_reserved_bytes", NULL},
+    {OF_DEVICE, "memory.capacity_bytes", NULL},
+    {OF_DEVICE, "memory.fits_in_bytes", NULL},
+    {OF_DEVICE, "memory.overhead", NULL},
+    {OF_DEVICE, "memory.internal_fragmentation", NULL},
+    {OF_DEVICE, "memory.internal_fragmentation_weighted", NULL},
+    {OF_DEVICE, "memory.external_fragmentation", NULL},
+    {OF_DEVICE, "memory.unused_reserved", NULL},
+    {OF_DEVICE, "memory.unused_reserved_weighted", NULL},
+    {OF_DEVICE, "memory.mean_granted_bytes", NULL},
+    {OF_DEVICE, "memory.mean_reserved_bytes", NULL},
+    {OF_DEVICE, "memory.weight", "memory_weight"},
+    {OF_DEVICE, "memory.class", "memory_class"},
+    {OF_DEVICE, "memory.informative", "memory_informative"},
+    {OF_DEVICE, "memory.at_peak_demand.event", NULL},
+    {OF_DEVICE, "memory.at_peak_demand.time_ns", NULL},
+    {OF_DEVICE, "memory.at_peak_demand.requested_bytes", NULL},
+    {OF_DEVICE, "memory.at_peak_demand.granted_bytes", NULL},
+    {OF_DEVICE, "memory.at_peak_demand.reserved_bytes", NULL},
+    {OF_DEVICE, "memory.at_peak_demand.idle_bytes", NULL},
+    {OF_DEVICE, "memory.at_peak_demand.idle_pieces", NULL},
+    {OF_DEVICE, "memory.at_peak_demand.largest_piece_bytes", NULL},
+    {OF_DEVICE, "source_calls.get", NULL},
+    {OF_DEVICE, "source_calls.put", NULL},
+    {OF_DEVICE, "source_calls.wait", NULL},
+    {OF_DEVICE, "source_calls.get_bytes", NULL},
+    {OF_DEVICE, "source_calls.put_bytes", NULL},
+    {OF_DEVICE, "source_calls.wait_ns", NULL},
+    {OF_DEVICE, "source_calls.fallback", NULL},
+    {OF_DEVICE, "source_calls.next_pass", NULL},
+    {OF_DEVICE, "source_calls.allocations", NULL},
+    {OF_DEVICE, "source_calls.reuse", NULL},
+    {OF_DEVICE, "measured.driver.calls", NULL},
+    {OF_DEVICE, "measured.driver.ns", NULL},
+    {OF_DEVICE, "failed_allocations", NULL},
+    {OF_DEVICE, "failed_initial_blocks", NULL},
+    {OF_DEVICE, "failed_by.demand", NULL},
+    {OF_DEVICE, "failed_by.fragmentation", NULL},
+    {OF_DEVICE, "failed_by.policy", NULL},
+    {OF_DEVICE, "failed_by.unknown", NULL},
+    {OF_DEVICE, "failed_by.guard", NULL},
+    {OF_RUN, "first_failed_event", NULL},
+    {OF_RUN, "skipped_operations", NULL},
+    {OF_RUN, "skipped_trims", NULL},
+    {OF_RUN, "throughput.ns_per_op", NULL},
+    {OF_RUN, "throughput.low_ns_per_op", NULL},
+    {OF_RUN, "throughput.high_ns_per_op", NULL},
+    {OF_RUN, "throughput.cold_ns_per_op", NULL},
+    {OF_RUN, "throughput.engine_ns_per_op", NULL},
+    {OF_RUN, "throughput.played_once", NULL},
+    {OF_RUN, "throughput.replays", NULL},
+    {OF_RUN, "latency_sampled_operations", NULL},
+    LATENCY("alloc"),
+    LATENCY("free"),
+    LATENCY("realloc"),
+    LATENCY("other"),
+    {OF_RUN, "latency_scope", NULL},
+    {OF_RUN, "touch", NULL},
+    {OF_RUN, "occupy", NULL},
+    {OF_RUN, "occupy_scale", NULL},
+    {OF_RUN, "verified", NULL},
+    {OF_RUN, "settings", NULL},
+    {OF_RUN, "passes", NULL},
+    {OF_RUN, "warnings", NULL},
+    {OF_RUN, "strategy.options", NULL},
+    {OF_RUN, "source.options", NULL},
+    {OF_RUN, "source.decorators", NULL},
+    {OF_RUN, "trace.kind", NULL},
+    {OF_RUN, "trace.format", NULL},
+    {OF_RUN, "trace.program_hash", NULL},
+    {OF_RUN, "trace.events", NULL},
+    {OF_RUN, "trace.cut", NULL},
+    {OF_RUN, "trace.operations", NULL},
+    {OF_RUN, "trace.objects", NULL},
+    {OF_RUN, "trace.threads", NULL},
+    {OF_RUN, "trace.streams", NULL},
+    {OF_RUN, "trace.devices", NULL},
+    {OF_RUN, "trace.live_at_end", NULL},
+    {OF_RUN, "trace.repairs", NULL},
+    {OF_RUN, "trace.unknown", NULL},
+    {OF_RESULT, "seed", NULL},
+    {OF_RESULT, "partial", NULL},
+    {OF_RESULT, "clock.name", NULL},
+    {OF_RESULT, "clock.step_ns", NULL},
+    {OF_RESULT, "tool.version", "tapool_version"},
+    {OF_RESULT, "tool.build", "tapool_build"},
+    {OF_RESULT, "tool.compiler", "tapool_compiler"},
+    {OF_RESULT, "tool.flags", "tapool_flags"},
+    {OF_RESULT, "machine.cpu", NULL},
+    {OF_RESULT, "machine.os", NULL},
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* "memory.at_peak_demand.idle_bytes" is at_peak_demand_idle_bytes: the first word says only where
+ * in the document it stands. */
+static void print_name(const struct column *c, FILE *out)
+{
+    static const char *const silent[] = {"memory.", "throughput.", "latency."};
+    const char *at = c->path;
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        if (!strncmp(at, silent[i], strlen(silent[i])))
+            at += strlen(silent[i]);
+    if (c->name)
+        fputs(c->name, out);
+    else
+        for (; *at; at++)
+            fputc(*at == '.' ? '_' : *at, out);
+}
+
+/* NULL: it is not there. */
+static const cJSON *find(const cJSON *in, const char *path)
+{
+    char name[NAME_SIZE];
+    while (in && *path) {
+        size_t length = strcspn(path, ".[");
+        snprintf(name, sizeof name, "%.*s", (int)length, path);
+        in = *path == '[' ? cJSON_GetArrayItem(in, path[1] - '0')
+                          : cJSON_GetObjectItemCaseSensitive(in, name);
+        path += *path == '[' ? 3 : length; /* one digit */
+        path += *path == '.';
+    }
+    return in;
+}
+
+/* What several things are in one cell. Its end is cut where it does not fit. */
+struct cell {
+    char text[4096];
+    size_t used;
+};
+
+static void add(struct cell *cell, const char *text)
+{
+    size_t room = sizeof cell->text - cell->used;
+    int length = snprintf(cell->text + cell->used, room, "%s", text);
+    cell->used += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+/* "a=1,b=2" of an object, "a;b" of a list; of a list of objects what each is called by, with its
+ * options. */
+static void add_all(struct cell *cell, const cJSON *list)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        const cJSON *id = cJSON_GetObjectItemCaseSensitive(item, "id");
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "name");
+        const char *value = item->valuestring ? item->valuestring : "";
+        if (item != list->child)
+            add(cell, cJSON_IsObject(list) ? "," : ";");
+        if (cJSON_IsObject(list)) {
+            add(cell, item->string);
+            add(cell, "=");
+        }
+        add(cell, id ? id->valuestring : name ? name->valuestring : value);
+        if (name) {
+            add(cell, ":");
+            add_all(cell, cJSON_GetObjectItemCaseSensitive(item, "options"));
+        }
+    }
+}
+
+/* false: no memory. */
+static bool print_cell(const cJSON *value, FILE *out)
+{
+    struct cell cell = {.used = 0};
+    if (!value || cJSON_IsNull(value))
+        return true;
+    if (cJSON_IsString(value)) {
+        tp_escape_csv(out, value->valuestring);
+    } else if (cJSON_IsObject(value) || cJSON_IsArray(value)) {
+        add_all(&cell, value);
+        tp_escape_csv(out, cell.text);
+    } else {
+        char *number = cJSON_PrintUnformatted(value);
+        if (number)
+            fputs(number, out);
+        cJSON_free(number);
+        return number != NULL;
+    }
+    return true;
+}
+
+static bool print_rows(const cJSON *head, const cJSON *run, FILE *out)
+{
+    const cJSON *device;
+    bool good = true;
+    cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(run, "devices"))
+    {
+        const cJSON *const bases[BASES] = {head, run, device};
+        for (int c = 0; c < COLUMNS; c++) {
+            if (c)
+                fputc(',', out);
+            good &= print_cell(find(bases[columns[c].base], columns[c].path), out);
+        }
+        fputc('\n', out);
+    }
+    return good;
+}
+
+static int write_csv(const struct tp_report *r, FILE *out, struct tp_err *err)
+{
+    struct tp_json j = {false};
+    cJSON *head = tp_json_head(&j, r);
+    for (int c = 0; c < COLUMNS; c++) {
+        if (c)
+            fputc(',', out);
+        print_name(&columns[c], out);
+    }
+    fputc('\n', out);
+    for (size_t i = 0; !j.failed && i < r->count; i++) {
+        cJSON *run = tp_json_run(&j, r, &r->results[i]);
+        j.failed |= !print_rows(head, run, out);
+        cJSON_Delete(run);
+    }
+    cJSON_Delete(head);
+    return j.failed ? tp_fail(err, TP_ENOMEM, "out of memory while writing CSV") : TP_OK;
+}
+
+const struct tp_exporter tp_exporter_csv = {
+    .name = "csv",
+    .suffix = ".csv",
+    .summary = "one table: a row for each trace, strategy and device",
+    .write = write_csv,
+};

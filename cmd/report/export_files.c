@@ -1,0 +1,140 @@
+/* See export_files.h. A format that writes several files puts a part of each name before the suffix
+ * of the one that was asked for:
+ *
+ *     --export-hgrm out/web.hgrm  -->  out/web-arena-all.hgrm, out/web-arena-alloc.hgrm, ...
+ *
+ * Weakness: two names of one file (a link, ./a and a) are found only when the second is written. */
+#include "cmd/report/export_files.h"
+
+#include "cmd/ui/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_SIZE = 4096, PART_SIZE = 256 };
+
+#define WORD(of, id, words) #id,
+const char *const tp_export_words[] = {"text", TP_EXPORTERS(WORD, ) NULL};
+
+const struct tp_exporter *tp_exports_printed(const struct tp_export_opts *o)
+{
+    if (o->json)
+        return tp_exporters[TP_EXPORT_json];
+    return o->format ? tp_exporters[o->format - 1] : NULL;
+}
+
+static int check_file(const struct tp_export_opts *o, int i, struct tp_err *err)
+{
+    if (!strcmp(o->files[i], "-"))
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "--export-%s needs a file", tp_exporters[i]->name),
+                       "--format %s writes to standard output", tp_exporters[i]->name);
+    for (int k = 0; k < i; k++)
+        if (o->files[k] && !strcmp(o->files[k], o->files[i]))
+            return tp_fail(err, TP_EUSAGE, "--export-%s and --export-%s name the same file",
+                           tp_exporters[k]->name, tp_exporters[i]->name);
+    return tp_output_check(o->files[i], o->force, err);
+}
+
+int tp_exports_check(const struct tp_export_opts *o, struct tp_err *err)
+{
+    int status = TP_OK;
+    if (o->json && o->format && o->format - 1 != TP_EXPORT_json)
+        return tp_fail(err, TP_EUSAGE, "--json and --format %s exclude each other",
+                       tp_export_words[o->format]);
+    for (int i = 0; !status && i < TP_EXPORT_COUNT; i++)
+        if (o->files[i])
+            status = check_file(o, i, err);
+    return status;
+}
+
+/* "out/web.hgrm" and "arena" make "out/web-arena.hgrm". */
+static int name_part(const char *file, const char *part, char *out, struct tp_err *err)
+{
+    const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+    const char *dot = strrchr(base, '.');
+    size_t stem = dot && dot > base ? (size_t)(dot - file) : strlen(file);
+    int length = snprintf(out, PATH_SIZE, "%.*s%s%s%s", (int)stem, file, *part ? "-" : "", part,
+                          file + stem);
+    return length > 0 && length < PATH_SIZE
+               ? TP_OK
+               : tp_fail(err, TP_EUSAGE, "a name of a file is too long: '%.64s...'", file);
+}
+
+static int check_parts(const struct tp_exporter *e, const char *file, bool force,
+                       const struct tp_report *r, struct tp_err *err)
+{
+    char path[PATH_SIZE], part[PART_SIZE];
+    struct stat st;
+    int status = TP_OK;
+    if (stat(file, &st) == 0 && !S_ISREG(st.st_mode))
+        return tp_fail(err, TP_EUSAGE, "'%s' cannot hold the several files of --export-%s", file,
+                       e->name);
+    for (size_t k = 0; !status && e->part(r, k, part, sizeof part); k++) {
+        status = name_part(file, part, path, err);
+        if (!status)
+            status = tp_output_check(path, force, err);
+    }
+    return status;
+}
+
+int tp_exports_check_parts(const struct tp_export_opts *o, const struct tp_report *r,
+                           struct tp_err *err)
+{
+    const struct tp_exporter *printed = tp_exports_printed(o);
+    int status = TP_OK;
+    if (printed && printed->part && r->planned > 1)
+        return tp_hint(err,
+                       tp_fail(err, TP_EUSAGE, "--format %s prints one result, and these are %zu",
+                               printed->name, r->planned),
+                       "one trace with one -s, or --export-%s FILE, which writes a file for each",
+                       printed->name);
+    for (int i = 0; !status && i < TP_EXPORT_COUNT; i++)
+        if (o->files[i] && tp_exporters[i]->part)
+            status = check_parts(tp_exporters[i], o->files[i], o->force, r, err);
+    return status;
+}
+
+/* `index` SIZE_MAX: everything into one file. A signal is noted by the caller and stops nothing
+ * here: what was measured before it is written. */
+static int write_file(const struct tp_exporter *e, const struct tp_report *r, size_t index,
+                      const char *path, bool force, struct tp_err *err)
+{
+    struct tp_output file;
+    int status = tp_output_open(&file, path, force, err);
+    if (status)
+        return status;
+    status =
+        index == SIZE_MAX ? e->write(r, file.file, err) : e->write_part(r, index, file.file, err);
+    if (!status)
+        return tp_output_commit(&file, err);
+    tp_output_discard(&file);
+    return status;
+}
+
+static int write_parts(const struct tp_exporter *e, const struct tp_report *r, const char *file,
+                       bool force, struct tp_err *err)
+{
+    char path[PATH_SIZE], part[PART_SIZE];
+    int status = TP_OK;
+    for (size_t k = 0; !status && e->part(r, k, part, sizeof part) && e->has_part(r, k); k++) {
+        status = name_part(file, part, path, err);
+        if (!status)
+            status = write_file(e, r, k, path, force, err);
+    }
+    return status;
+}
+
+int tp_exports_write(const struct tp_export_opts *o, const struct tp_report *r, struct tp_err *err)
+{
+    int status = TP_OK;
+    for (int i = 0; !status && i < TP_EXPORT_COUNT; i++) {
+        const struct tp_exporter *e = tp_exporters[i];
+        if (!o->files[i])
+            continue;
+        status = e->part ? write_parts(e, r, o->files[i], o->force, err)
+                         : write_file(e, r, SIZE_MAX, o->files[i], o->force, err);
+    }
+    return status;
+}

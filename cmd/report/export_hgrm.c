@@ -1,0 +1,241 @@
+/* --format hgrm: a latency histogram as the text that HdrHistogram's outputPercentileDistribution
+ * prints and its plotters read.
+ *
+ *        Value     Percentile TotalCount 1/(1-Percentile)
+ *
+ *       12.000 0.500000000000      15315           2.00
+ *     5300.000 1.000000000000      30850            inf
+ *     #[Mean    =        6.120, StdDeviation   =       33.481]
+ *
+ * Values are nanoseconds. One file is one histogram: one of all calls and one of each kind, for
+ * each result. Lines that begin with '#' are skipped by readers; what the figures hold is said
+ * there. Weakness: buckets are as wide as 3.2 %, and below ten steps of the clock a value is good
+ * to one step. */
+#include "cmd/measure/exporter.h"
+#include "cmd/measure/figures.h"
+#include "cmd/report/export_text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+enum { TICKS = 5, KINDS = TP_LAT_KINDS + 1, NAME_SIZE = 96 };
+
+static const char *kind_name(int kind)
+{
+    return kind == TP_LAT_KINDS ? "all" : tp_latency_names[kind];
+}
+
+/* ---- which files there are ---- */
+
+/* The trace has such calls. */
+static bool has_kind(const struct tp_program_facts *f, int kind)
+{
+    uint64_t alloc = f->ops[TP_ALLOC] + f->ops[TP_ADOPT], other = f->operations - alloc;
+    other -= f->ops[TP_FREE] + f->ops[TP_REALLOC];
+    const uint64_t calls[KINDS] = {[TP_LAT_ALLOC] = alloc,
+                                   [TP_LAT_FREE] = f->ops[TP_FREE],
+                                   [TP_LAT_REALLOC] = f->ops[TP_REALLOC],
+                                   [TP_LAT_OTHER] = other,
+                                   [TP_LAT_KINDS] = f->operations};
+    return calls[kind] > 0 || kind == TP_LAT_KINDS;
+}
+
+/* The index-th of all histograms, the one of all calls first. */
+static bool locate(const struct tp_report *r, size_t index, size_t *result, int *kind)
+{
+    for (*result = 0; *result < r->planned; ++*result)
+        for (*kind = TP_LAT_KINDS; *kind >= 0; --*kind)
+            if (has_kind(r->results[*result].facts, *kind) && !index--)
+                return true;
+    return false;
+}
+
+/* Letters, digits and a few more, so that no name leaves its folder or needs quotes. */
+static void add_name(char *out, const char *text)
+{
+    size_t used = strlen(out);
+    for (; *text && used < NAME_SIZE - 1; text++)
+        out[used++] = isalnum((unsigned char)*text) || strchr(".=+_-", *text) ? *text : '_';
+    out[used] = '\0';
+}
+
+/* "arena", or "web-arena" where there are several traces. */
+static void name_result(const struct tp_report *r, size_t index, char *out)
+{
+    out[0] = '\0';
+    if (r->results[0].trace != r->results[r->planned - 1].trace) {
+        add_name(out, r->results[index].trace->meta.name);
+        if (strlen(out) > NAME_SIZE / 3)
+            out[NAME_SIZE / 3] = '\0';
+        add_name(out, "-");
+    }
+    add_name(out, r->results[index].spec->label);
+}
+
+static bool is_unique(const struct tp_report *r, size_t index, const char *name)
+{
+    char other[NAME_SIZE];
+    for (size_t i = 0; i < r->planned; i++) {
+        name_result(r, i, other);
+        if (i != index && !strcasecmp(name, other))
+            return false;
+    }
+    return true;
+}
+
+/* Kinds have no '-' in them, so what comes before tells the results apart; results of one name have
+ * their number before it. */
+static bool name_part(const struct tp_report *r, size_t index, char *name, size_t size)
+{
+    size_t result;
+    int kind;
+    char text[NAME_SIZE];
+    if (!locate(r, index, &result, &kind))
+        return false;
+    name_result(r, result, text);
+    if (r->planned == 1)
+        snprintf(name, size, "%s", kind == TP_LAT_KINDS ? "" : kind_name(kind));
+    else if (is_unique(r, result, text))
+        snprintf(name, size, "%s-%s", text, kind_name(kind));
+    else
+        snprintf(name, size, "%zu-%s-%s", result + 1, text, kind_name(kind));
+    return true;
+}
+
+/* ---- one histogram ---- */
+
+static uint64_t value_of(const struct tp_histogram *h, uint32_t bucket)
+{
+    uint64_t upper = tp_hist_upper(bucket);
+    return bucket == TP_HIST_BUCKETS - 1 || upper > h->max ? h->max : upper;
+}
+
+/* Half of what is left to 100 % is gone through in so many steps, then half of the rest. */
+static double next_level(double level)
+{
+    double halves = floor(log2(1 / (1 - level))) + 1;
+    return level + 1 / (TICKS * exp2(halves));
+}
+
+/* 0.3 is a sum of tenths that is a little above it. */
+static bool reaches(uint64_t seen, double level, uint64_t count)
+{
+    return (double)seen >= level * (double)count - 1e-6;
+}
+
+static void write_levels(const struct tp_histogram *h, FILE *out)
+{
+    double level = 0;
+    uint64_t seen = 0;
+    fprintf(out, "%12s %14s %10s %14s\n\n", "Value", "Percentile", "TotalCount",
+            "1/(1-Percentile)");
+    for (uint32_t b = 0; b < TP_HIST_BUCKETS; b++) {
+        seen += h->buckets[b];
+        while (h->buckets[b] && reaches(seen, level, h->count) && level < 1) {
+            fprintf(out, "%12.3f %14.12f %10llu %14.2f\n", (double)value_of(h, b), level,
+                    (unsigned long long)seen, 1 / (1 - level));
+            level = seen == h->count ? 1 : next_level(level);
+        }
+    }
+    if (h->count)
+        fprintf(out, "%12.3f %14.12f %10llu %14s\n", (double)h->max, 1.0,
+                (unsigned long long)h->count, "inf");
+}
+
+/* From the middles of the buckets; `mean` is exact. */
+static double deviation(const struct tp_histogram *h, double mean)
+{
+    double sum = 0;
+    for (uint32_t b = 0; b < TP_HIST_BUCKETS; b++) {
+        double low = b ? (double)tp_hist_upper(b - 1) + 1 : 0;
+        double off = (low + (double)value_of(h, b)) / 2 - mean;
+        sum += h->buckets[b] ? (double)h->buckets[b] * off * off : 0;
+    }
+    return h->count ? sqrt(sum / (double)h->count) : 0;
+}
+
+static void write_footer(const struct tp_latency *l, FILE *out)
+{
+    double mean = l->hist.count ? tp_latency_mean(l) : 0;
+    fprintf(out, "#[Mean    = %12.3f, StdDeviation   = %12.3f]\n", mean, deviation(&l->hist, mean));
+    fprintf(out, "#[Max     = %12.3f, Total count    = %12llu]\n",
+            l->hist.count ? (double)l->hist.max : 0, (unsigned long long)l->hist.count);
+    fprintf(out, "#[Buckets = %12d, SubBuckets     = %12d]\n", TP_HIST_TOP_LOG2 - 5, TP_HIST_SUB);
+}
+
+static void write_notes(const struct tp_report *r, const struct tp_result *result, int kind,
+                        FILE *out)
+{
+    char partial[96];
+    double step = r->clock.step_ns;
+    fputs("#[", out);
+    tp_export_tool(out);
+    fprintf(out, ", nanoseconds of %s calls]\n#[trace ", kind_name(kind));
+    tp_export_line(result->trace->meta.name, out);
+    fprintf(out, ", program %s]\n#[strategy ", tp_hash_text(result->facts).s);
+    tp_export_line(result->spec->label, out);
+    fputs(", ", out);
+    tp_export_strategy(result, out);
+    fputs(", on ", out);
+    tp_export_source(result, out);
+    fprintf(out, "]\n#[latency scope %s, touch %s, the reading of an empty call taken off]\n",
+            tp_result_scope(result), tp_touch_names[result->touch]);
+    fprintf(out, "#[clock %s, step %.3f ns", r->clock.name, step);
+    if (tp_latency_is_coarse(0, step))
+        fprintf(out, ": values below %.0f ns are good to one step", 10 * step - step / 2);
+    fputs("]\n", out);
+    if (result->run->latency.sampled)
+        fprintf(out, "#[the first %llu calls of a longer trace]\n",
+                (unsigned long long)result->run->latency.sampled);
+    fputs("#[warnings", out);
+    if (!tp_export_warnings(result, out))
+        fputs(" none", out);
+    fputs("]\n", out);
+    if (tp_export_partial(r, partial, sizeof partial))
+        fprintf(out, "#[%s]\n", partial);
+}
+
+static void write_histogram(const struct tp_report *r, size_t index, int kind, FILE *out)
+{
+    struct tp_latency latency;
+    tp_run_latency(r->results[index].run, kind, &latency);
+    write_notes(r, &r->results[index], kind, out);
+    write_levels(&latency.hist, out);
+    write_footer(&latency, out);
+}
+
+/* Of results that an interrupted report has not, there is no file. */
+static bool has_part(const struct tp_report *r, size_t index)
+{
+    size_t result;
+    int kind;
+    return locate(r, index, &result, &kind) && result < r->count;
+}
+
+static int write_part(const struct tp_report *r, size_t index, FILE *out, struct tp_err *err)
+{
+    size_t result;
+    int kind;
+    if (!locate(r, index, &result, &kind))
+        return tp_fail(err, TP_EBROKEN, "there is no histogram %zu", index);
+    write_histogram(r, result, kind, out);
+    return TP_OK;
+}
+
+static int write_all_calls(const struct tp_report *r, FILE *out, struct tp_err *err)
+{
+    (void)err;
+    write_histogram(r, 0, TP_LAT_KINDS, out);
+    return TP_OK;
+}
+
+const struct tp_exporter tp_exporter_hgrm = {
+    .name = "hgrm",
+    .suffix = ".hgrm",
+    .summary = "latencies by percentile, for HdrHistogram's plotters",
+    .write = write_all_calls,
+    .part = name_part,
+    .has_part = has_part,
+    .write_part = write_part,
+};

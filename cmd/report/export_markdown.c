@@ -1,0 +1,146 @@
+/* --format markdown: for each trace the table of its screen, as GitHub's Markdown, to be put into a
+ * comment on a pull request.
+ *
+ *     ### `sqlite`
+ *     |            | peak reserved | times needed | ...
+ *     | ---------- | ------------: | -----------: | ...
+ *     | **arena**  |      1.75 MiB |        5.810 | ...
+ *
+ *     **Pick arena**: ...
+ *     - **small-trace** ...
+ *
+ * Names come from files and command lines: none of them can begin a link, a mention or a cell. */
+#include "cmd/measure/exporter.h"
+#include "cmd/measure/figures.h"
+#include "cmd/measure/warnings.h"
+#include "cmd/report/export_text.h"
+#include "cmd/report/pick.h"
+#include "cmd/report/report.h"
+#include "cmd/report/report_table.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void write_cell(const char *first, const char *second, FILE *out)
+{
+    fputs(" ", out);
+    tp_markdown_text(first, out);
+    if (*first && *second)
+        fputc(' ', out);
+    tp_markdown_text(second, out);
+    fputs(" |", out);
+}
+
+static void write_table(const struct tp_table *t, FILE *out)
+{
+    fputc('|', out);
+    for (int c = 0; c < t->column_count; c++)
+        write_cell(t->columns[c].head[0], t->columns[c].head[1], out);
+    fputs("\n|", out);
+    for (int c = 0; c < t->column_count; c++)
+        fputs(c ? " ---: |" : " --- |", out);
+    for (int i = 0; i < t->row_count; i++) {
+        fputs("\n|", out);
+        for (int c = 0; c < t->column_count; c++)
+            write_cell(t->rows[i].cells[c], "", out);
+    }
+    fputs("\n\n", out);
+}
+
+/* "6,170 events on host, program 26cb3d59f4fc" */
+static void write_head(const struct tp_result *results, size_t count, FILE *out)
+{
+    const struct tp_result *r = tp_first_sourced(results, count);
+    char names[512];
+    fputs("### ", out);
+    tp_markdown_text(r->trace->meta.name, out);
+    fprintf(out, "\n\n%s%s event%s on ", r->trace->cut ? "the first " : "",
+            tp_count(r->facts->events).s, r->facts->events == 1 ? "" : "s");
+    tp_markdown_text(tp_result_source(r), out);
+    if (tp_result_is_device(r)) {
+        tp_device_names(r, names, sizeof names);
+        fputs(": ", out);
+        tp_markdown_text(names, out);
+    }
+    fprintf(out, "%s, program %.12s\n\n",
+            tp_result_is_virtual(r) ? " (times are the policy's own work)" : "",
+            tp_hash_text(r->facts).s);
+}
+
+static void write_warnings(const struct tp_result *results, size_t count, FILE *out)
+{
+    for (size_t w = 0; tp_warnings[w]; w++) {
+        char text[TP_WARNINGS_TEXT];
+        if (!tp_warning_of_all(tp_warnings[w], results, count, text))
+            continue;
+        fprintf(out, "- **%s** ", tp_warnings[w]->id);
+        tp_markdown_text(text, out);
+        fputc('\n', out);
+    }
+}
+
+/* How each was set, in a part that is folded away. */
+static void write_options(const struct tp_report *rep, const struct tp_result *results,
+                          size_t count, FILE *out)
+{
+    fputs("\n<details><summary>Options</summary>\n\n", out);
+    for (size_t i = 0; i < count; i++) {
+        fputs("- ", out);
+        tp_markdown_text(results[i].spec->label, out);
+        fputs(": `", out); /* of tapool's own words: nothing ends it before its end */
+        tp_export_strategy(&results[i], out);
+        fputs("` on `", out);
+        tp_export_source(&results[i], out);
+        fprintf(out, "`, touch %s\n", tp_touch_names[results[i].touch]);
+    }
+    fputs("- ", out);
+    tp_export_tool(out);
+    fprintf(out, ", clock %s, step %s ns, seed %llu\n\n</details>\n\n", rep->clock.name,
+            tp_digits(rep->clock.step_ns).s, (unsigned long long)rep->seed);
+}
+
+static int write_trace(const struct tp_report *rep, size_t first, size_t count, FILE *out)
+{
+    const struct tp_result *results = &rep->results[first];
+    struct tp_page page = {.out = out, .width = INT_MAX, .markdown = true};
+    struct tp_table t = {.rows = calloc(count + 2, sizeof *t.rows)};
+    struct tp_pick pick;
+    if (!t.rows)
+        return TP_ENOMEM;
+    tp_table_fill(rep, results, count, false, &t);
+    write_head(results, count, out);
+    write_table(&t, out);
+    tp_table_notes(results, count, 0, &page);
+    tp_table_demand(results, &page);
+    tp_page_line(&page);
+    tp_report_oom(results, count, &page);
+    tp_report_pick(results, count, false, &pick);
+    tp_pick_print(&pick, &page);
+    tp_page_line(&page);
+    write_warnings(results, count, out);
+    write_options(rep, results, count, out);
+    free(t.rows);
+    return TP_OK;
+}
+
+static int write_markdown(const struct tp_report *r, FILE *out, struct tp_err *err)
+{
+    char partial[96];
+    int status = TP_OK;
+    for (size_t first = 0, end; !status && first < r->count; first = end) {
+        for (end = first; end < r->count && r->results[end].trace == r->results[first].trace;)
+            end++;
+        status = write_trace(r, first, end - first, out);
+    }
+    if (tp_export_partial(r, partial, sizeof partial))
+        fprintf(out, "**%s**\n", partial);
+    return status ? tp_fail(err, TP_ENOMEM, "out of memory while writing Markdown") : TP_OK;
+}
+
+const struct tp_exporter tp_exporter_markdown = {
+    .name = "markdown",
+    .suffix = ".md",
+    .summary = "a table for each trace, for a comment on a pull request",
+    .write = write_markdown,
+};

@@ -1,0 +1,254 @@
+/* --format perfetto: memory over time as counters, in Chrome's trace-event JSON, which
+ * ui.perfetto.dev and chrome://tracing show.
+ *
+ *     process 1  sqlite: arena on host      one for each trace and strategy
+ *         memory     requested, granted, reserved, idle (bytes)
+ *         phases     what the trace's marks divide it into
+ *
+ * Times are the recorded ones, in microseconds; where a trace has none, an event is a microsecond.
+ * The rest of a result stands in `otherData` under the names of the JSON result. Weakness: a curve
+ * has at most TP_CURVE_POINTS points; no extreme is lost, what lies between may be. */
+#include "cmd/measure/exporter.h"
+#include "cmd/measure/figures.h"
+#include "cmd/measure/report_json.h"
+
+#include <string.h>
+
+enum { TRACK_MEMORY, TRACK_PHASES, PHASES_MAX = 65536 };
+
+struct writer {
+    FILE *out;
+    struct tp_json json; /* of texts and otherData */
+    bool any;            /* an event is written */
+};
+
+static void write_json(struct writer *w, const cJSON *item)
+{
+    char *text = item ? cJSON_PrintUnformatted(item) : NULL;
+    if (text)
+        fputs(text, w->out);
+    w->json.failed |= !text;
+    cJSON_free(text);
+}
+
+static void write_text(struct writer *w, const char *text)
+{
+    cJSON *item = cJSON_CreateString(text);
+    write_json(w, item);
+    cJSON_Delete(item);
+}
+
+/* Up to the name; the caller goes on with `, ...}`. ns: since the trace began. */
+static void begin_event(struct writer *w, char phase, size_t process, int track, uint64_t ns)
+{
+    fprintf(w->out, "%s\n{\"ph\":\"%c\",\"pid\":%zu,\"tid\":%d,\"ts\":%llu.%03u", w->any ? "," : "",
+            phase, process, track, (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
+    w->any = true;
+}
+
+static void write_label(struct writer *w, const char *what, size_t process, int track,
+                        const char *name)
+{
+    begin_event(w, 'M', process, track, 0);
+    fprintf(w->out, ",\"name\":\"%s\",\"args\":{\"name\":", what);
+    write_text(w, name);
+    fputs("}}", w->out);
+}
+
+/* ---- the time of an event ---- */
+
+/* Goes through a program once; events are asked for in their order. */
+struct timeline {
+    struct tp_cursor *cursor;
+    struct tp_window window;
+    uint32_t index;    /* of the next instruction */
+    uint64_t time;     /* of the one before it */
+    bool timed, ended; /* timed: the trace has times */
+};
+
+static int open_timeline(struct timeline *t, const struct tp_result *r, struct tp_err *err)
+{
+    *t = (struct timeline){.timed = r->facts->time_known};
+    return tp_cursor_open(r->trace->program, &t->cursor, err);
+}
+
+/* 1: there is an instruction at window.insns[index]; 0: the end; negative: a status. */
+static int more(struct timeline *t, struct tp_err *err)
+{
+    while (!t->ended && (t->index == t->window.count || t->window.prologue)) {
+        int got = tp_cursor_next(t->cursor, &t->window, err);
+        if (got < 0)
+            return got;
+        t->ended = !got;
+        t->index = 0;
+        if (got && !t->window.prologue)
+            t->time = t->window.first_time;
+    }
+    return !t->ended;
+}
+
+/* Of the instruction at the index, which is then the one before it. */
+static uint64_t step(struct timeline *t)
+{
+    uint64_t event = tp_window_event(&t->window, t->index);
+    t->time += t->window.insns[t->index++].gap_ns;
+    return t->timed ? t->time : event * 1000;
+}
+
+static int time_of(struct timeline *t, uint64_t event, uint64_t *ns, struct tp_err *err)
+{
+    int status = 1;
+    if (!t->timed) {
+        *ns = event * 1000;
+        return TP_OK;
+    }
+    while (event && (status = more(t, err)) == 1) {
+        if (tp_window_event(&t->window, t->index) > event)
+            break;
+        step(t);
+    }
+    *ns = t->time;
+    return status < 0 ? -status : TP_OK;
+}
+
+/* ---- tracks ---- */
+
+static void write_counters(struct writer *w, size_t process, const char *name, uint64_t ns,
+                           const uint64_t *bytes)
+{
+    uint64_t granted = bytes[TP_CURVE_GRANTED], reserved = bytes[TP_CURVE_RESERVED];
+    begin_event(w, 'C', process, TRACK_MEMORY, ns);
+    fprintf(w->out,
+            ",\"name\":\"%s\",\"args\":{\"requested\":%llu,\"granted\":%llu,\"reserved\":%llu,"
+            "\"idle\":%llu}}",
+            name, (unsigned long long)bytes[TP_CURVE_REQUESTED], (unsigned long long)granted,
+            (unsigned long long)reserved,
+            (unsigned long long)(reserved > granted ? reserved - granted : 0));
+}
+
+static int write_curve(struct writer *w, size_t process, const struct tp_result *r, uint32_t device,
+                       struct tp_err *err)
+{
+    const struct tp_curve *curve = &r->run->devices[device].curve;
+    struct timeline t;
+    char name[32] = "memory";
+    uint64_t ns = 0;
+    int status = open_timeline(&t, r, err);
+    if (r->run->device_count > 1)
+        snprintf(name, sizeof name, "memory of device %u", device);
+    for (uint32_t i = 0; !status && i < curve->count; i++) {
+        status = time_of(&t, curve->points[i].event, &ns, err);
+        if (!status)
+            write_counters(w, process, name, ns, curve->points[i].bytes);
+    }
+    tp_cursor_close(t.cursor);
+    return status;
+}
+
+static void write_phase(struct writer *w, size_t process, const char *name, uint64_t from,
+                        uint64_t to)
+{
+    begin_event(w, 'X', process, TRACK_PHASES, from);
+    fprintf(w->out, ",\"dur\":%llu.%03u,\"name\":", (unsigned long long)((to - from) / 1000),
+            (unsigned)((to - from) % 1000));
+    write_text(w, name);
+    fputc('}', w->out);
+}
+
+/* From each mark to the next one, and from the last to the end; the first PHASES_MAX of them, but
+ * for those that only end a phase. */
+static int write_phases(struct writer *w, size_t process, const struct tp_result *r,
+                        struct tp_err *err)
+{
+    const struct tp_program *program = r->trace->program;
+    struct timeline t;
+    uint64_t ns = 0, since = 0;
+    const char *phase = NULL;
+    int count = 0, status = open_timeline(&t, r, err), got = 0;
+    if (!status)
+        write_label(w, "thread_name", process, TRACK_PHASES, "phases");
+    while (!status && count < PHASES_MAX && (got = more(&t, err)) == 1) {
+        const struct tp_insn *insn = &t.window.insns[t.index];
+        ns = step(&t);
+        if (insn->op != TP_MARK)
+            continue;
+        if (phase)
+            write_phase(w, process, phase, since, ns);
+        count++;
+        phase = tp_captured_mark(program, insn->slot);
+        since = ns;
+    }
+    if (!status && phase)
+        write_phase(w, process, phase, since, ns);
+    tp_cursor_close(t.cursor);
+    return status ? status : got < 0 ? -got : TP_OK;
+}
+
+static int write_process(struct writer *w, const struct tp_report *rep, size_t index,
+                         struct tp_err *err)
+{
+    const struct tp_result *r = &rep->results[index];
+    char name[4096 + 2 * TP_LABEL_MAX]; /* 900 characters of at most 4 bytes, two labels */
+    int status = TP_OK;
+    snprintf(name, sizeof name, "%.*s: %s on %s%s", (int)tp_text_bytes(r->trace->meta.name, 900),
+             r->trace->meta.name, r->spec->label, tp_result_source(r),
+             r->facts->time_known ? "" : ", an event is a microsecond");
+    write_label(w, "process_name", index + 1, TRACK_MEMORY, name);
+    for (uint32_t d = 0; !status && d < r->run->device_count; d++)
+        status = write_curve(w, index + 1, r, d, err);
+    if (!status && r->facts->marks)
+        status = write_phases(w, index + 1, r, err);
+    return status;
+}
+
+/* ---- what else is known ---- */
+
+/* The JSON result without what is long or stands in the tracks. */
+static cJSON *describe(struct writer *w, const struct tp_report *rep, size_t index)
+{
+    static const char *const kept[] = {"trace", "strategy",      "source",
+                                       "touch", "latency_scope", "warnings"};
+    cJSON *run = tp_json_run(&w->json, rep, &rep->results[index]);
+    cJSON *o = cJSON_CreateObject();
+    if (o)
+        tp_json_uint(&w->json, o, "pid", index + 1);
+    for (size_t i = 0; o && i < sizeof kept / sizeof *kept; i++) {
+        cJSON *item = cJSON_DetachItemFromObjectCaseSensitive(run, kept[i]);
+        w->json.failed |= !item || !cJSON_AddItemToObject(o, kept[i], item);
+    }
+    cJSON_Delete(run);
+    return o;
+}
+
+static void write_other(struct writer *w, const struct tp_report *rep)
+{
+    cJSON *head = tp_json_head(&w->json, rep);
+    cJSON_DeleteItemFromObjectCaseSensitive(head, "schema"); /* it follows none */
+    cJSON *runs = tp_json_array(&w->json, head, "runs");
+    for (size_t i = 0; i < rep->count; i++)
+        tp_json_push(&w->json, runs, describe(w, rep, i));
+    write_json(w, head);
+    cJSON_Delete(head);
+}
+
+static int write_perfetto(const struct tp_report *r, FILE *out, struct tp_err *err)
+{
+    struct writer w = {.out = out};
+    int status = TP_OK;
+    fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":", out);
+    write_other(&w, r);
+    fputs(",\"traceEvents\":[", out);
+    for (size_t i = 0; !status && i < r->count; i++)
+        status = write_process(&w, r, i, err);
+    fputs("\n]}\n", out);
+    if (!status && w.json.failed)
+        status = tp_fail(err, TP_ENOMEM, "out of memory while writing counters");
+    return status;
+}
+
+const struct tp_exporter tp_exporter_perfetto = {
+    .name = "perfetto",
+    .suffix = ".json",
+    .summary = "memory over time as counters, for ui.perfetto.dev",
+    .write = write_perfetto,
+};

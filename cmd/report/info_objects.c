@@ -1,0 +1,251 @@
+/* The lower half of the screen of `tapool info`: sizes, and beside them lifetimes, what the sizes
+ * mean for a cache, reallocations, frees by other threads. On a narrow page they stand below. */
+#include "cmd/report/info.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum {
+    NAME = 2,
+    GAP = 3,
+    BESIDE_MIN = 30, /* columns that lifetimes need beside the sizes */
+    LINES = 40,
+    LINE = 128
+};
+
+#define FEW_REQUESTS 100 /* too few to advise by */
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+struct lines {
+    char text[LINES][LINE];
+    int count, width;
+};
+
+/* A number stays with its unit. */
+static bool may_break(const char *at)
+{
+    return *at == ' ' && !(at[-1] >= '0' && at[-1] <= '9');
+}
+
+/* Adds a sentence, wrapped at words; what wraps is indented by two. */
+__attribute__((format(printf, 2, 3))) static void say(struct lines *l, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    const char *indent = "";
+    for (const char *at = text; *at && l->count < LINES;) {
+        int room = l->width - (int)strlen(indent), length = (int)strlen(at);
+        if (room > LINE - 3)
+            room = LINE - 3;
+        if (length > room) {
+            length = room;
+            while (length && !may_break(at + length))
+                length--;
+            length = length ? length : room;
+        }
+        snprintf(l->text[l->count++], LINE, "%s%.*s", indent, length, at);
+        at += length + (at[length] == ' ');
+        indent = "  ";
+    }
+}
+
+static void size_label(const struct tp_info_size *sizes, int i, char *out, size_t size)
+{
+    bool last = sizes[i].up_to == UINT64_MAX;
+    snprintf(out, size, "  %s %.24s",
+             last ? ">" : "<=", tp_bytes(sizes[last ? i - 1 : i].up_to, false).s);
+}
+
+/* label, blocks, their share, bytes, their share */
+enum { CELLS = 5 };
+struct size_row {
+    char cells[CELLS][32];
+};
+
+static int size_rows(const struct tp_info *info, bool exact, struct size_row *rows)
+{
+    int count = 0;
+    rows[count++] = (struct size_row){{"Sizes", "blocks", "", "bytes", ""}};
+    for (int i = 0; i < TP_INFO_SIZES; i++) {
+        const struct tp_info_count *c = &info->sizes[i].count;
+        struct size_row *to = &rows[count];
+        if (!c->objects)
+            continue;
+        size_label(info->sizes, i, to->cells[0], sizeof to->cells[0]);
+        snprintf(to->cells[1], sizeof to->cells[1], "%.31s", tp_count(c->objects).s);
+        snprintf(to->cells[2], sizeof to->cells[2], "%.31s",
+                 tp_percent(share(c->objects, info->allocated.objects)).s);
+        snprintf(to->cells[3], sizeof to->cells[3], "%.31s", tp_bytes(c->bytes, exact).s);
+        snprintf(to->cells[4], sizeof to->cells[4], "%.31s",
+                 tp_percent(share(c->bytes, info->allocated.bytes)).s);
+        count++;
+    }
+    return count;
+}
+
+static void pad(char *line, int n)
+{
+    size_t used = strlen(line);
+    for (; n > 0 && used < LINE - 1; n--)
+        line[used++] = ' ';
+    line[used] = '\0';
+}
+
+/* The first cell stands left, the others right. */
+static void write_row(const struct size_row *r, const int *width, char *line)
+{
+    line[0] = '\0';
+    for (int c = 0; c < CELLS; c++) {
+        int blanks = width[c] - (int)strlen(r->cells[c]);
+        pad(line, c ? blanks + 2 : 0);
+        size_t used = strlen(line);
+        snprintf(line + used, LINE - used, "%s", r->cells[c]);
+        pad(line, c ? 0 : blanks);
+    }
+    size_t end = strlen(line);
+    while (end && line[end - 1] == ' ')
+        line[--end] = '\0';
+}
+
+static void print_sizes(const struct tp_info *info, bool exact, struct lines *l)
+{
+    struct size_row rows[TP_INFO_SIZES + 1];
+    int count = size_rows(info, exact, rows), width[CELLS] = {0};
+    for (int i = 0; i < count; i++)
+        for (int c = 0; c < CELLS; c++)
+            if ((int)strlen(rows[i].cells[c]) > width[c])
+                width[c] = (int)strlen(rows[i].cells[c]);
+    for (int i = 0; i < count; i++)
+        write_row(&rows[i], width, l->text[l->count++]);
+}
+
+static void say_lifetimes(const struct tp_info_report *r, struct lines *l)
+{
+    const struct tp_info *info = r->info;
+    const struct tp_histogram *h = &info->events, *t = &info->times;
+    char half[64] = "", most[64] = "";
+    say(l, "Lifetimes");
+    if (h->count && tp_program_facts(r->trace->program)->time_known) {
+        snprintf(half, sizeof half, " (%s)", tp_duration(tp_hist_quantile(t, 0.5)).s);
+        snprintf(most, sizeof most, " (%s)", tp_duration(tp_hist_quantile(t, 0.9)).s);
+    }
+    if (h->count) {
+        say(l, "half of %s freed within %s event%s%s", tp_count(h->count).s,
+            tp_count(tp_hist_quantile(h, 0.5)).s, plural(tp_hist_quantile(h, 0.5)), half);
+        say(l, "90 %% within %s%s", tp_count(tp_hist_quantile(h, 0.9)).s, most);
+        say(l, "temporary, gone within %d events: %s of the blocks, %s of the bytes",
+            TP_INFO_TEMPORARY,
+            tp_percent(share(info->temporary.objects, info->allocated.objects)).s,
+            tp_percent(share(info->temporary.bytes, info->allocated.bytes)).s);
+    }
+    say(l, "%s of %s outlive the recording", tp_count(info->outlive.objects).s,
+        tp_count(info->allocated.objects).s);
+}
+
+/* What a cache that keeps freed blocks by their exact size can make of these sizes. */
+static const char *advice(const struct tp_info *info)
+{
+    if (info->requests < FEW_REQUESTS)
+        return "";
+    double uses = (double)info->requests / (double)info->distinct;
+    if (info->distinct_capped || info->distinct > 4096 || uses < 4)
+        return ": exact-size caching would seldom find one again; size classes suit better";
+    if (info->distinct <= 256 && uses >= 16)
+        return ": exact-size caching will work well";
+    return ": exact-size caching will work for the common ones";
+}
+
+#define COMMON 0.01 /* what is rarer than this is not common */
+
+static void say_distinct(const struct tp_info *info, struct lines *l)
+{
+    char common[256] = "";
+    size_t used = 0;
+    say(l, "%s%s distinct size%s%s", info->distinct_capped ? "more than " : "",
+        tp_count(info->distinct).s, plural(info->distinct), advice(info));
+    for (int i = 0; i < TP_INFO_COMMON && used < sizeof common; i++) {
+        if (!info->common[i].requests || share(info->common[i].requests, info->requests) < COMMON)
+            break;
+        used += (size_t)snprintf(common + used, sizeof common - used, "%s%s (%s)", i ? ", " : "",
+                                 tp_bytes(info->common[i].size, true).s,
+                                 tp_percent(share(info->common[i].requests, info->requests)).s);
+    }
+    if (used && info->distinct > 1 && info->requests >= FEW_REQUESTS)
+        say(l, "commonest: %s", common);
+}
+
+static void say_others(const struct tp_info_report *r, struct lines *l)
+{
+    const struct tp_info *info = r->info;
+    uint64_t frees = tp_captured_ops(r->captured, tp_program_facts(r->trace->program), TP_FREE);
+    uint64_t reallocs = info->grow + info->shrink + info->same;
+    if (reallocs)
+        say(l, "%s realloc%s: %s grow (%s), %s shrink", tp_count(reallocs).s, plural(reallocs),
+            tp_count(info->grow).s, tp_percent(share(info->grow, reallocs)).s,
+            tp_count(info->shrink).s);
+    if (info->remote_frees)
+        say(l, "remote frees: %s of %s (%s) by another thread than the one that allocated",
+            tp_count(info->remote_frees).s, tp_count(frees).s,
+            tp_percent(share(info->remote_frees, frees)).s);
+    if (info->aligned && info->highest_align_log2 < info->usual_align_log2)
+        say(l, "alignment below the usual %u bytes: %s request%s (%s), %s at most",
+            1u << info->usual_align_log2, tp_count(info->aligned).s, plural(info->aligned),
+            tp_percent(share(info->aligned, info->requests)).s,
+            tp_bytes(UINT64_C(1) << info->highest_align_log2, false).s);
+    else if (info->aligned)
+        say(l, "alignment other than %u bytes: %s request%s (%s), up to %s",
+            1u << info->usual_align_log2, tp_count(info->aligned).s, plural(info->aligned),
+            tp_percent(share(info->aligned, info->requests)).s,
+            tp_bytes(UINT64_C(1) << info->highest_align_log2, false).s);
+}
+
+static int widest(const struct lines *l)
+{
+    int width = 0;
+    for (int i = 0; i < l->count; i++)
+        if ((int)strlen(l->text[i]) > width)
+            width = (int)strlen(l->text[i]);
+    return width;
+}
+
+/* Heads stand at the left edge of their block, what belongs to them two columns in. */
+static void print_line(struct tp_page *page, int column, const struct lines *l, int i, bool heads)
+{
+    if (i < l->count)
+        tp_page_at(page, column + (heads && i ? NAME : 0), "%s", l->text[i]);
+}
+
+void tp_info_objects(const struct tp_info_report *r, struct tp_page *page)
+{
+    struct lines left = {.count = 0}, right = {.count = 0};
+    print_sizes(r->info, page->exact, &left);
+    int column = widest(&left) + GAP;
+    bool beside = page->width - column - NAME >= BESIDE_MIN;
+    right.width = page->width - NAME - (beside ? column : 0);
+    say_lifetimes(r, &right);
+    say_distinct(r->info, &right);
+    say_others(r, &right);
+    tp_page_line(page);
+    for (int i = 0; i < left.count || (beside && i < right.count); i++) {
+        print_line(page, 0, &left, i, false);
+        if (beside)
+            print_line(page, column, &right, i, true);
+        tp_page_line(page);
+    }
+    for (int i = 0; !beside && i < right.count; i++) {
+        print_line(page, 0, &right, i, true);
+        tp_page_line(page);
+    }
+}

@@ -1,0 +1,537 @@
+/* The screen of `tapool info`. Only what the trace has is shown; what it lacks is one line. */
+#include "alloc/base/clean.h"
+#include "cmd/measure/catalog.h"
+#include "cmd/report/info.h"
+#include "cmd/report/report_head.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { NAME = 2, NOTE = 16, HEAD_MAX = 28, MARKS_SHOWN = 6, DEVICES_SHOWN = 8 };
+
+static bool is_device(const struct tp_info_report *r)
+{
+    return tp_program_facts(r->trace->program)->kind == TP_KIND_DEVICE;
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+__attribute__((format(printf, 3, 4))) static void row(struct tp_page *page, const char *name,
+                                                      const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tp_page_at(page, NAME, "%s", name);
+    tp_page_at(page, NOTE, "%s", text);
+    tp_page_line(page);
+}
+
+/* ---- the trace ---- */
+
+static bool is_own(const char *format)
+{
+    for (size_t i = 0; tp_formats[i]; i++)
+        if (!strcmp(tp_formats[i]->name, format))
+            return tp_formats[i]->own;
+    return false;
+}
+
+static void print_name(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_trace *t = r->trace;
+    const uint8_t *hash = tp_program_facts(t->program)->hash;
+    char size[64] = "";
+    int column = tp_text_width(t->file) + 2;
+    column = column < NOTE ? NOTE : column > HEAD_MAX ? HEAD_MAX : column;
+    if (t->file_bytes)
+        snprintf(size, sizeof size, ", %s", tp_bytes(t->file_bytes, page->exact).s);
+    tp_page_at(page, 0, "%s", t->file);
+    if (tp_text_width(t->file) + 2 > column) /* a long name has a line of its own */
+        tp_page_line(page);
+    tp_page_at(page, column, "%s trace, format %s%s%s, program hash %02x%02x%02x%02x%02x%02x",
+               is_device(r) ? "device" : "host", t->format,
+               is_own(t->format) ? " (tapool's own)" : "", size, hash[0], hash[1], hash[2], hash[3],
+               hash[4], hash[5]);
+    tp_page_line(page);
+}
+
+/* Of what the format records: how many there are. */
+static void print_from(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    bool device = is_device(r) && f->events;
+    const struct {
+        uint64_t count;
+        const char *name;
+    } all[] = {{tp_threads_recorded(r->trace) ? f->recorded_threads : 0, "thread"},
+               {device && tp_is_recorded(r->trace, "streams") ? f->streams : 0, "stream"},
+               {device && tp_is_recorded(r->trace, "devices") ? f->devices : 0,
+                tp_part_name(r->trace, "device", "memory space")}};
+    char text[128] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].count)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s%s", used ? ", " : "",
+                                     tp_count(all[i].count).s, all[i].name, plural(all[i].count));
+    if (used)
+        row(page, "from", "%s", text);
+}
+
+static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    char ops[512], time[64] = "";
+    tp_ops_text(f, r->captured, ops, sizeof ops);
+    if (f->time_known)
+        snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
+    const struct tp_meta *meta = &r->trace->meta;
+    if (meta->capture)
+        row(page, "capture", "%s", meta->capture);
+    tp_remarks_print(r->trace, NAME, NOTE, page);
+    if (meta->nothing)
+        row(page, "recorded", "no events: %s", meta->nothing);
+    else
+        row(page, "recorded", "%s event%s%s: %s", tp_count(f->events).s, plural(f->events), time,
+            ops);
+    if (r->info->without_effect && !meta->nothing)
+        row(page, "no effect", "%s of these events: %s, or about no block that is known",
+            tp_count(r->info->without_effect).s,
+            r->info->without_effect == 1 ? "a free of NULL, a failed request"
+                                         : "frees of NULL, failed requests");
+    if (meta->program)
+        row(page, "program", "%s", meta->program);
+    print_from(r, page);
+}
+
+enum { MARK_TEXT = 100 };
+struct mark_text {
+    char s[MARK_TEXT];
+};
+
+/* A phase's name, cut where a character ends. */
+static struct mark_text mark_name(const struct tp_info_report *r, uint32_t mark)
+{
+    struct mark_text text;
+    tp_clean_text(tp_program_mark(r->trace->program, mark), text.s, sizeof text.s);
+    return text;
+}
+
+static void print_marks(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    const struct tp_info *info = r->info;
+    uint64_t ends = f->ops[TP_MARK] - info->phases_begun;
+    char names[1024] = "", ending[96] = "";
+    size_t used = 0;
+    uint32_t shown = 0;
+    if (!info->phases_begun)
+        return;
+    for (uint32_t i = 0; i < f->marks && shown < MARKS_SHOWN && used < sizeof names; i++)
+        if (tp_captured_mark(r->trace->program, i))
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", shown++ ? ", " : "",
+                                     mark_name(r, i).s);
+    if (ends)
+        snprintf(ending, sizeof ending, "; %s more mark%s a phase and begin%s none",
+                 tp_count(ends).s, ends == 1 ? " ends" : "s end", ends == 1 ? "s" : "");
+    row(page, "phases", "%s mark%s, %s name%s: %s%s%s", tp_count(info->phases_begun).s,
+        plural(info->phases_begun), tp_count(info->phases).s, plural(info->phases), names,
+        info->phases > MARKS_SHOWN ? ", ..." : "", ending);
+}
+
+static void add_word(char *text, size_t size, bool applies, const char *word)
+{
+    size_t used = strlen(text);
+    if (applies && used < size)
+        snprintf(text + used, size - used, "%s%s", used ? "; " : "", word);
+}
+
+/* What the recorded program asked to free, and when that came to pass. */
+static void print_frees(const struct tp_info_report *r, struct tp_page *page)
+{
+    uint64_t requests = 0, waited = 0, longest = 0;
+    for (uint32_t i = 0; r->captured->devices && i < r->captured->count; i++) {
+        const struct tp_captured_device *d = &r->captured->devices[i];
+        requests += d->free_requests;
+        waited += d->waited;
+        longest = d->longest_wait_ns > longest ? d->longest_wait_ns : longest;
+    }
+    if (!requests)
+        return;
+    if (waited)
+        row(page, "frees",
+            "%s requested; %s of them completed later, by up to %s (pending work on another "
+            "stream, or the resolution of the clock)",
+            tp_count(requests).s, tp_count(waited).s, tp_duration(longest).s);
+    else
+        row(page, "frees", "%s requested, each completed at once", tp_count(requests).s);
+}
+
+/* "device 5: ", by the file's number; nothing where there is one device. */
+static struct tp_text of_device(const struct tp_info_report *r, uint32_t index)
+{
+    const struct tp_recorded *rec = &r->trace->recorded;
+    struct tp_text text = {""};
+    if (index < rec->count && rec->count > 1)
+        snprintf(text.s, sizeof text.s, "device %u: ", (unsigned)rec->devices[index].number);
+    return text;
+}
+
+/* "96 segments (67 large, 29 small), 3.947 GiB reserved throughout" */
+static void print_recorded_device(const struct tp_info_report *r, uint32_t index,
+                                  struct tp_page *page)
+{
+    const struct tp_captured_device held =
+        tp_captured_device(r->captured, &r->trace->recorded, index);
+    const struct tp_captured_device *d = &held;
+    const struct tp_recorded_device *end = &r->trace->recorded.devices[index];
+    char name[32];
+    snprintf(name, sizeof name, "device %u", (unsigned)end->number);
+    tp_page_at(page, NAME, "%s", name);
+    tp_page_at(page, NOTE, "%s", index < r->captured->count ? "" : "no events; ");
+    if (r->trace->recorded.has_end)
+        tp_page_more(page, NOTE, "%s segment%s at the end (%s large, %s small), ",
+                     tp_count(end->end_segments).s, plural(end->end_segments),
+                     tp_count(end->end_large).s, tp_count(end->end_small).s);
+    bool segments = d->takes || d->gives, ranges = d->maps || d->unmaps;
+    if (!segments && !ranges)
+        tp_page_more(page, NOTE, "%s reserved%s", tp_bytes(d->start_reserved, page->exact).s,
+                     r->trace->meta.nothing ? "" : " throughout");
+    else
+        tp_page_more(page, NOTE, "%s reserved at the start, %s at the peak, %s at the end",
+                     tp_bytes(d->start_reserved, page->exact).s,
+                     tp_bytes(d->peak_reserved, page->exact).s,
+                     tp_bytes(d->end_reserved, page->exact).s);
+    if (segments)
+        tp_page_more(page, NOTE, "; %s segment%s taken, %s given back", tp_count(d->takes).s,
+                     plural(d->takes), tp_count(d->gives).s);
+    if (ranges)
+        tp_page_more(page, NOTE, "; %s range%s of expandable segments mapped, %s unmapped",
+                     tp_count(d->maps).s, plural(d->maps), tp_count(d->unmaps).s);
+    tp_page_line(page);
+}
+
+/* An out of memory that really happened. */
+static void print_recorded_oom(const struct tp_captured_device *d, const char *of,
+                               struct tp_page *page)
+{
+    char text[128];
+    if (!d->ooms)
+        return;
+    tp_page_at(page, NAME, "ran out");
+    tp_page_at(page, NOTE, "%s%s time%s; first at event %s, asked for %s", of, tp_count(d->ooms).s,
+               plural(d->ooms), tp_count(d->oom_event).s, tp_bytes(d->oom_size, page->exact).s);
+    if (d->oom_free != UINT64_MAX)
+        tp_page_more(page, NOTE, ", with %s left on the device",
+                     tp_bytes(d->oom_free, page->exact).s);
+    tp_failures_text(d->ooms, d->played, text, sizeof text);
+    tp_page_more(page, NOTE, "%s%s", *text ? "; " : "", text);
+    tp_page_line(page);
+}
+
+static void print_captured(const struct tp_info_report *r, struct tp_page *page)
+{
+    print_frees(r, page);
+    for (uint32_t i = 0; r->captured->known && i < r->trace->recorded.count && i < DEVICES_SHOWN;
+         i++)
+        print_recorded_device(r, i, page);
+    for (uint32_t i = 0; r->captured->devices && i < r->captured->count; i++)
+        print_recorded_oom(&r->captured->devices[i], of_device(r, i).s, page);
+    if (r->trace->meta.settings)
+        row(page, "settings", "%s", r->trace->meta.settings);
+}
+
+/* What was idle when the recording ended. */
+static void print_recorded_end(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_recorded *rec = &r->trace->recorded;
+    for (uint32_t i = 0; rec->has_end && i < rec->count && i < DEVICES_SHOWN; i++) {
+        const struct tp_recorded_device *d = &rec->devices[i];
+        if (!d->end_idle) {
+            tp_page_at(page, NOTE, "%snothing is idle in %s's segments", of_device(r, i).s,
+                       rec->by);
+            tp_page_line(page);
+            continue;
+        }
+        tp_page_at(page, NOTE, "%s%s idle in %s piece%s of %s's segments, the largest %s",
+                   of_device(r, i).s, tp_bytes(d->end_idle, page->exact).s,
+                   tp_count(d->end_pieces).s, plural(d->end_pieces), rec->by,
+                   tp_bytes(d->end_largest, page->exact).s);
+        const struct tp_text bytes = tp_bytes(d->end_returnable, page->exact);
+        const char *back = d->end_returnable ? bytes.s : "nothing";
+        if (strcmp(rec->by, "PyTorch") == 0)
+            tp_page_more(page, NOTE, "; empty_cache() would give back %s", back);
+        else
+            tp_page_more(page, NOTE, "; %s is in segments that are idle as a whole", back);
+        tp_page_line(page);
+    }
+}
+
+static void print_missing(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    const struct tp_info *info = r->info;
+    char text[1024] = "", align[64];
+    if (r->trace->meta.nothing && !r->trace->meta.unknown)
+        return;
+    if (r->trace->meta.unknown) { /* the format's own list */
+        if (r->trace->meta.unknown[0])
+            row(page, "not in it", "%s%s", r->trace->meta.unknown,
+                is_device(r) && strstr(r->trace->meta.unknown, "size of the GPU")
+                    ? " (--capacity, to ask about out of memory)"
+                    : "");
+        return;
+    }
+    snprintf(align, sizeof align, "alignments other than the usual %u bytes",
+             1u << info->usual_align_log2);
+    add_word(text, sizeof text, !f->time_known && !f->duration_ns, "times");
+    add_word(text, sizeof text, !f->time_known && f->duration_ns, "the times of some events");
+    add_word(text, sizeof text, f->recorded_threads == 1, "a second thread");
+    add_word(text, sizeof text, is_device(r) && f->streams < 2, "a second stream");
+    add_word(text, sizeof text, !info->aligned && info->requests, align);
+    add_word(text, sizeof text, !tp_captured_ops(r->captured, f, TP_FREE) && !f->ops[TP_RESET],
+             "frees");
+    add_word(text, sizeof text, is_device(r), "the size of the device (replay --capacity SIZE)");
+    if (text[0])
+        row(page, "not in it", "%s", text);
+}
+
+/* What was done about each kind of dirt, in lower.h's words. */
+static const char *const repair_texts[TP_REPAIR_COUNT] = {
+    [TP_REPAIR_UNKNOWN_FREE] = "a free or use of a block that is not live: left out",
+    [TP_REPAIR_DOUBLE_ALLOC] = "of a block that is live: the old one is freed first",
+    [TP_REPAIR_REALLOC_UNKNOWN] = "of a block that is not live: an alloc",
+    [TP_REPAIR_REALLOC_ZERO] = "to 0 bytes: a free",
+    [TP_REPAIR_TIME_BACKWARDS] = "time stands still there",
+    [TP_REPAIR_INVERTED] = "a free that stands behind the alloc that needed it: put before",
+    [TP_REPAIR_TRUNCATED] = "the file ends in the middle of an event: left out",
+};
+
+static void print_repairs(const struct tp_info_report *r, struct tp_page *page)
+{
+    for (int i = 0; i < TP_REPAIR_COUNT; i++) {
+        const char *text = repair_texts[i];
+        if (i == TP_REPAIR_ZERO_SIZE)
+            text = is_device(r) ? "0 bytes asked for: left out" : "0 bytes asked for: counted as 1";
+        if (r->trace->repairs[i])
+            row(page, "repaired", "%s %s (%s)", tp_count(r->trace->repairs[i]).s,
+                tp_repair_names[i], text);
+    }
+}
+
+/* What was live before and is asked to be left out. */
+static void print_dropped(uint64_t objects, struct tp_page *page)
+{
+    tp_page_line(page);
+    tp_page_at(page, 0, "Began mid-run");
+    tp_page_line(page);
+    tp_page_at(page, NAME,
+               "%s block%s that %s live before event 1 %s left out, with all that becomes of %s "
+               "(--initial-heap=drop).",
+               tp_count(objects).s, plural(objects), objects == 1 ? "was" : "were",
+               objects == 1 ? "is" : "are", objects == 1 ? "it" : "them");
+    tp_page_line(page);
+}
+
+/* As the format says that it was recorded in; NULL: it does not say. */
+static const char *how_to_get_all(const struct tp_trace *t)
+{
+    const char *capture = t->meta.capture ? t->meta.capture : "";
+    for (size_t i = 0; tp_formats[i]; i++) {
+        const char *of = tp_formats[i]->capture;
+        if (of && !strncmp(capture, of, strlen(of)))
+            return tp_formats[i]->whole;
+    }
+    return NULL;
+}
+
+static void print_before(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_info *info = r->info;
+    uint64_t objects = info->before.objects;
+    if (!objects && r->trace->initial_dropped)
+        print_dropped(r->trace->initial_dropped, page);
+    if (!objects)
+        return;
+    tp_page_line(page);
+    tp_page_at(page, 0, "Began mid-run");
+    tp_page_line(page);
+    tp_page_at(
+        page, NAME,
+        "%s block%s, %s, %s live before event 1: %s %s freed during the recording, %s stay%s. %s "
+        "in live memory, not in sizes and lifetimes.",
+        tp_count(objects).s, plural(objects), tp_bytes(info->before.bytes, page->exact).s,
+        objects == 1 ? "was" : "were", tp_count(info->before_freed).s,
+        info->before_freed == 1 ? "is" : "are", tp_count(objects - info->before_freed).s,
+        objects - info->before_freed == 1 ? "s" : "",
+        objects == 1 ? "Replay places it first (--initial-heap=drop leaves it out). It counts"
+                     : "Their order is unknown: replay places them first, by address "
+                       "(--initial-heap=drop leaves them out). They count");
+    tp_page_line(page);
+    if (info->device_count == 1 && info->devices[0].peak_new) {
+        tp_page_at(page, NAME, "What was allocated since then peaks at %s by itself.",
+                   tp_bytes(info->devices[0].peak_new, page->exact).s);
+        tp_page_line(page);
+    }
+    if (how_to_get_all(r->trace)) {
+        tp_page_at(page, NAME, "To get everything: %s.", how_to_get_all(r->trace));
+        tp_page_line(page);
+    }
+}
+
+/* ---- live memory ---- */
+
+/* Half of the peak or more all the time: the axis begins at the lowest, to show a difference. */
+static uint64_t axis_floor(const struct tp_info_device *d, uint64_t peak)
+{
+    uint64_t low = UINT64_MAX;
+    for (int i = 0; i < TP_INFO_COLUMNS; i++)
+        if (d->columns[i] < low)
+            low = d->columns[i];
+    return low > peak / 2 && low < peak ? low : 0;
+}
+
+static void draw(const struct tp_info_device *d, uint64_t low, uint64_t high, char *out)
+{
+    static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    char *end = out;
+    *out = '\0';
+    for (int i = 0; i < TP_INFO_COLUMNS; i++) {
+        uint64_t v = d->columns[i];
+        double part = high > low ? (double)(v - low) / (double)(high - low) : 1;
+        const char *block = blocks[v ? 1 + (int)(part * 7 + 0.5) : 0];
+        memcpy(out, block, strlen(block) + 1);
+        out += strlen(block);
+        if (v)
+            end = out;
+    }
+    *end = '\0'; /* no blanks at the end of a line */
+}
+
+static void print_curve(const struct tp_info_report *r, const struct tp_info_device *d,
+                        uint64_t peak, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    uint64_t low = axis_floor(d, peak);
+    char bars[4 * TP_INFO_COLUMNS + 1], across[128];
+    draw(d, low, peak, bars);
+    if (r->info->by_time)
+        snprintf(across, sizeof across, "%s from left to right", tp_duration(f->duration_ns).s);
+    else
+        snprintf(across, sizeof across, "%s event%s from left to right%s", tp_count(f->events).s,
+                 plural(f->events), f->time_known ? "" : ", times are unknown");
+    row(page, tp_bytes(peak, false).s, "%s", bars);
+    row(page, tp_bytes(low, false).s, "%s; the highest of each column%s", across,
+        low ? "; not from 0" : "");
+}
+
+/* "peak 308.1 KiB at event 5,230 (+3.312 ms), in phase 'delete'" */
+static void print_peak(const struct tp_info_report *r, uint16_t device, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    const struct tp_demand *peak = tp_program_demand(r->trace->program, device);
+    const struct tp_info_device *d = &r->info->devices[device];
+    if (!peak->event) {
+        tp_page_more(page, NOTE, "peak %s before event 1", tp_bytes(peak->bytes, page->exact).s);
+        return;
+    }
+    tp_page_more(page, NOTE, "peak %s at event %s", tp_bytes(peak->bytes, page->exact).s,
+                 tp_count(peak->event).s);
+    if (f->time_known)
+        tp_page_more(page, NOTE, " (+%s)", tp_duration(peak->time_ns).s);
+    tp_peak_asker(r->captured, peak, device, page);
+    if (tp_captured_mark(r->trace->program, d->peak_mark))
+        tp_page_more(page, NOTE, ", in phase '%s'", mark_name(r, d->peak_mark).s);
+}
+
+static void print_device(const struct tp_info_report *r, uint16_t device, struct tp_page *page)
+{
+    const struct tp_demand *peak = tp_program_demand(r->trace->program, device);
+    char name[32] = "Live memory";
+    if (r->info->device_count > 1)
+        snprintf(name, sizeof name, "  %s %u", tp_part_name(r->trace, "device", "space"), device);
+    tp_page_at(page, 0, "%s", name);
+    if (!peak->bytes) {
+        tp_page_at(page, NOTE, "nothing is allocated");
+        tp_page_line(page);
+        return;
+    }
+    tp_page_at(page, NOTE, "%s", r->info->device_count > 1 ? "" : "requested; ");
+    print_peak(r, device, page);
+    tp_page_line(page);
+    print_curve(r, &r->info->devices[device], peak->bytes, page);
+}
+
+static void print_live(const struct tp_info_report *r, struct tp_page *page)
+{
+    uint32_t count = r->info->device_count;
+    tp_page_line(page);
+    if (count > 1) {
+        tp_page_at(page, 0, "Live memory");
+        tp_page_at(page, NOTE, "requested, %s",
+                   tp_part_name(r->trace, "on each device", "in each memory space"));
+        tp_page_line(page);
+    }
+    for (uint16_t i = 0; i < count && i < DEVICES_SHOWN; i++)
+        print_device(r, i, page);
+    if (count > DEVICES_SHOWN)
+        row(page, "...", "%u %ss more: --json", count - DEVICES_SHOWN,
+            tp_part_name(r->trace, "device", "memory space"));
+}
+
+/* ---- the whole ---- */
+
+/* A path as a shell takes it. */
+static void print_next(const struct tp_trace *t, struct tp_page *page)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+    bool quote = strspn(t->path, plain) != strlen(t->path);
+    fprintf(page->out, "Next: tapool replay %s", quote ? "'" : "");
+    for (const char *c = t->path; *c; c++)
+        fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, page->out);
+    fputs(quote ? "'" : "", page->out);
+    tp_page_line(page);
+}
+
+/* A state alone says nothing of blocks that came and went. */
+static void print_end(const struct tp_info_report *r, struct tp_page *page)
+{
+    const struct tp_program_facts *f = tp_program_facts(r->trace->program);
+    if (r->trace->meta.nothing && !r->trace->recorded.has_end)
+        return;
+    tp_page_line(page);
+    tp_page_at(page, 0, "At the end");
+    if (!r->trace->meta.nothing) {
+        tp_page_at(page, NOTE, "%s block%s, %s, %s live; at most %s at a time during the recording",
+                   tp_count(f->live_at_end).s, plural(f->live_at_end),
+                   tp_bytes(f->live_at_end_bytes, page->exact).s,
+                   f->live_at_end == 1 ? "is" : "are",
+                   tp_count(tp_captured_at_once(r->captured, f)).s);
+        tp_page_line(page);
+    }
+    print_recorded_end(r, page);
+}
+
+void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
+{
+    print_name(r, page);
+    print_recorded(r, page);
+    print_repairs(r, page);
+    print_captured(r, page);
+    print_marks(r, page);
+    print_missing(r, page);
+    print_before(r, page);
+    if (!r->trace->meta.nothing)
+        print_live(r, page);
+    if (r->info->allocated.objects)
+        tp_info_objects(r, page);
+    print_end(r, page);
+    if (!r->trace->meta.nothing)
+        print_next(r->trace, page);
+}

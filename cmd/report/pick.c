@@ -1,0 +1,525 @@
+/* See pick.h. Each step lets some go; what the last one let go is why the rest is picked. A reason
+ * is a figure in which the pick is better than the one that it is set beside. */
+#include "cmd/report/pick.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define CLOSE      1.05  /* nearer than this is the same */
+#define FAR        2.0   /* who held so much more than another had its calls counted unfairly */
+#define MANY_CALLS 0.001 /* of the program's own: a smaller difference costs nothing */
+#define LESS       0.99  /* of the memory: what is worth a sentence */
+
+enum { INDENT = 6 };
+
+struct field {
+    const struct tp_pick_question *q;
+    size_t count;
+    bool in[TP_PICK_MAX];
+    size_t left_at[TP_PICK_MAX]; /* the step that let it go */
+    bool fits;                   /* `fits_in` is known of all that may be picked */
+};
+
+static const struct tp_choice *choice(const struct field *f, size_t i)
+{
+    return &f->q->list[i];
+}
+
+/* ---- the figures that decide ---- */
+
+static double need_of(const struct field *f, size_t i)
+{
+    return f->fits ? choice(f, i)->fits_in : choice(f, i)->peak;
+}
+
+static double peak_of(const struct field *f, size_t i)
+{
+    return choice(f, i)->peak;
+}
+
+static double calls_of(const struct field *f, size_t i)
+{
+    return f->q->loop ? choice(f, i)->calls_later : choice(f, i)->calls_first;
+}
+
+static double time_of(const struct field *f, size_t i)
+{
+    return choice(f, i)->ns;
+}
+
+typedef double figure_fn(const struct field *f, size_t i);
+
+/* The least of those that are in. */
+static double least(const struct field *f, figure_fn *figure)
+{
+    double value = INFINITY;
+    for (size_t i = 0; i < f->count; i++)
+        value = f->in[i] ? fmin(value, figure(f, i)) : value;
+    return value;
+}
+
+static bool is_known(const struct field *f, figure_fn *figure)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (f->in[i] && isnan(figure(f, i)))
+            return false;
+    return true;
+}
+
+static bool is_faster(const struct field *f, size_t x, size_t y, double *change)
+{
+    const struct tp_choice *a = choice(f, x), *b = choice(f, y);
+    *change = a->ns / b->ns - 1;
+    if (f->q->policy_time || a->cold != b->cold)
+        return false;
+    if (f->q->faster)
+        return f->q->faster(f->q->ctx, x, y, change);
+    return a->high < b->low && a->ns * CLOSE < b->ns;
+}
+
+/* ---- the steps ---- */
+
+static void not_serving(const struct field *f, bool *out)
+{
+    for (size_t i = 0; i < f->count; i++)
+        out[i] = choice(f, i)->yardstick || choice(f, i)->failed || isnan(peak_of(f, i));
+}
+
+static void unsafe(const struct field *f, bool *out)
+{
+    for (size_t i = 0; i < f->count; i++)
+        out[i] = choice(f, i)->unsafe;
+}
+
+static void region(const struct field *f, bool *out)
+{
+    for (size_t i = 0; i < f->count; i++)
+        out[i] = choice(f, i)->region && f->q->frees;
+}
+
+static void too_small(const struct field *f, bool *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < f->count; i++)
+        any |= f->in[i] && choice(f, i)->small;
+    for (size_t i = 0; i < f->count; i++)
+        out[i] = any;
+}
+
+static void large(const struct field *f, bool *out)
+{
+    double need = least(f, need_of), peak = INFINITY;
+    for (size_t i = 0; i < f->count; i++) {
+        out[i] = need_of(f, i) > CLOSE * need;
+        if (f->in[i] && !out[i])
+            peak = fmin(peak, peak_of(f, i));
+    }
+    for (size_t i = 0; i < f->count; i++)
+        out[i] |= peak_of(f, i) > FAR * peak;
+}
+
+static void calling(const struct field *f, bool *out)
+{
+    double fewest = least(f, calls_of);
+    if (!f->q->policy_time || !is_known(f, calls_of))
+        return;
+    for (size_t i = 0; i < f->count; i++)
+        out[i] = calls_of(f, i) > CLOSE * fewest &&
+                 calls_of(f, i) - fewest >= MANY_CALLS * f->q->operations;
+}
+
+static void slow(const struct field *f, bool *out)
+{
+    double change;
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t j = 0; j < f->count && !out[i]; j++)
+            out[i] = f->in[j] && is_faster(f, j, i, &change);
+}
+
+static void holding(const struct field *f, bool *out)
+{
+    for (size_t i = 0; i < f->count; i++)
+        out[i] = peak_of(f, i) > CLOSE * least(f, peak_of);
+}
+
+enum { SERVING, SAFE, SINGLE, TELLING, SMALL, FEW_CALLS, FAST, LOW_PEAK, STEPS };
+static_assert(SMALL + 1 == TP_PICK_DECIDING, "as the help counts");
+
+static const struct step {
+    void (*let_go)(const struct field *f, bool *out); /* `out` comes as false */
+    bool not_all;      /* it lets nobody go where it would let go all */
+    figure_fn *figure; /* by which the best of those that it let go is found; NULL: none is */
+    const char *rule;
+} steps[STEPS] = {
+    [SERVING] =
+        {not_serving, false, NULL,
+         "policies with failed allocations are out, yardsticks (direct, recorded), and those "
+         "that do not report their memory"},
+    [SAFE] =
+        {unsafe, true, NULL,
+         "so are those that reuse memory on which another stream may still work (unsafe-reuse), "
+         "unless all here do"},
+    [SINGLE] =
+        {region, true, NULL,
+         "so are regions (bump) where the trace frees objects one by one, unless nobody else "
+         "is left"},
+    [TELLING] = {too_small, false, NULL,
+                 "where the warning small-trace is about one of the rest, nothing is picked"},
+    [SMALL] =
+        {large, false, need_of,
+         "those within 5 % of the least 'fits in' stay (where that is not known of all, of the "
+         "least peak); one that held over twice what another of these did is out"},
+    [FEW_CALLS] =
+        {calling, false, calls_of,
+         "where no call to the source is in the times (virtual), those with the fewest "
+         "stay: a difference counts from 5 % and from one in 1,000 of the program's own "
+         "calls on. Where the trace is one period of a loop (about as much is live at its "
+         "end as before it), the calls of the next pass count, not the first's"},
+    [FAST] =
+        {slow, false, time_of,
+         "where times are real, those stay that nobody is faster than by 5 % and beyond doubt: "
+         "the intervals do not meet; in compare, a test shows it"},
+    [LOW_PEAK] = {holding, false, peak_of, "those within 5 % of the least peak stay"},
+};
+
+const char *tp_pick_rule(size_t n)
+{
+    return n < STEPS ? steps[n].rule : NULL;
+}
+
+static size_t count_in(const struct field *f)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < f->count; i++)
+        count += f->in[i];
+    return count;
+}
+
+static void take(struct field *f, size_t step)
+{
+    bool out[TP_PICK_MAX] = {false};
+    size_t left = count_in(f);
+    steps[step].let_go(f, out);
+    for (size_t i = 0; i < f->count; i++)
+        left -= f->in[i] && out[i];
+    for (size_t i = 0; (left || !steps[step].not_all) && i < f->count; i++) {
+        f->left_at[i] = f->in[i] && out[i] ? step : f->left_at[i];
+        f->in[i] &= !out[i];
+    }
+}
+
+/* ---- words ---- */
+
+static void say(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(char *text, const char *format, ...)
+{
+    va_list args;
+    size_t used = strlen(text);
+    va_start(args, format);
+    vsnprintf(text + used, TP_PICK_WORDS - used, format, args);
+    va_end(args);
+}
+
+static struct tp_text bytes(const struct field *f, double value)
+{
+    return tp_bytes((uint64_t)value, f->q->exact);
+}
+
+/* By which of the columns memory is judged here. */
+static const char *need_name(const struct field *f)
+{
+    return f->fits ? "fits in" : "peak reserved";
+}
+
+static void say_memory(const struct field *f, size_t pick, size_t rival, char *text)
+{
+    double change = need_of(f, pick) / need_of(f, rival) - 1;
+    if (need_of(f, pick) == need_of(f, rival))
+        say(text, ", the same memory by '%s'", need_name(f));
+    else
+        say(text, ", memory %s by '%s'", tp_change(change).s, need_name(f));
+}
+
+static void say_less(const struct field *f, size_t pick, size_t rival, char *text)
+{
+    bool fits = f->fits && need_of(f, rival) > CLOSE * need_of(f, pick);
+    figure_fn *figure = fits ? need_of : peak_of;
+    double change;
+    say(text, "%s %s where %s %s %s (%s)", fits ? "fits in" : "held", bytes(f, figure(f, pick)).s,
+        choice(f, rival)->label, fits ? "needs" : "held", bytes(f, figure(f, rival)).s,
+        tp_change(figure(f, pick) / figure(f, rival) - 1).s);
+    if (is_faster(f, pick, rival, &change))
+        say(text, ", ns per call %s", tp_change(change).s);
+    else if (is_faster(f, rival, pick, &change))
+        say(text, ", though ns per call %s", tp_change(1 / (1 + change) - 1).s);
+}
+
+/* Calls were counted with as much memory as it took, which may be far from what it fits in. */
+static void say_calls(const struct field *f, size_t pick, size_t rival, char *text)
+{
+    const char *callee = f->q->callee;
+    double peak = peak_of(f, pick), calls = calls_of(f, pick);
+    say(text, "%s %s call%s%s", calls > 0 ? tp_count((uint64_t)calls).s : "no", callee,
+        calls == 1 ? "" : "s", f->q->loop ? " a pass once warm" : "");
+    if (peak > CLOSE * need_of(f, pick))
+        say(text, " (holding up to %s)", bytes(f, peak).s);
+    say(text, " where %s needs %s", choice(f, rival)->label,
+        tp_count((uint64_t)calls_of(f, rival)).s);
+    say_memory(f, pick, rival, text);
+}
+
+static void say_time(const struct field *f, size_t pick, size_t rival, char *text)
+{
+    double change;
+    is_faster(f, pick, rival, &change);
+    say(text, "ns per call %s against %s", tp_change(change).s, choice(f, rival)->label);
+    say_memory(f, pick, rival, text);
+}
+
+/* Faster may be only one of those that are picked; `count`: none of them is. */
+static size_t find_faster_than(const struct field *f, size_t rival)
+{
+    double change;
+    for (size_t i = 0; i < f->count; i++)
+        if (f->in[i] && is_faster(f, i, rival, &change))
+            return i;
+    return f->count;
+}
+
+/* It was in the running, and what let it go sets it apart from the pick: who was faster may have
+ * gone since. */
+static bool is_rival(const struct field *f, size_t i)
+{
+    return i < f->count && !f->in[i] && f->left_at[i] >= SMALL &&
+           (f->left_at[i] != FAST || find_faster_than(f, i) < f->count);
+}
+
+/* The best, by what decided, of those that the last step let go; but the base, where it can be, for
+ * it is what people have. */
+static size_t find_rival(const struct field *f)
+{
+    size_t rival = f->count, last = 0;
+    if (is_rival(f, f->q->base))
+        return f->q->base;
+    for (size_t i = 0; i < f->count; i++)
+        last = !f->in[i] && f->left_at[i] > last ? f->left_at[i] : last;
+    for (size_t i = 0; i < f->count; i++) {
+        figure_fn *figure = steps[last].figure;
+        if (f->in[i] || f->left_at[i] != last)
+            continue;
+        if (rival == f->count || figure(f, i) < figure(f, rival))
+            rival = i;
+    }
+    return rival;
+}
+
+/* Of several that are picked, the one that needs least speaks for them. */
+static size_t find_speaker(const struct field *f)
+{
+    size_t speaker = f->count;
+    for (size_t i = 0; i < f->count; i++)
+        if (f->in[i] && (speaker == f->count || need_of(f, i) < need_of(f, speaker)))
+            speaker = i;
+    return speaker;
+}
+
+static void say_reason(const struct field *f, char *text)
+{
+    typedef void words_fn(const struct field *, size_t, size_t, char *);
+    static words_fn *const words[STEPS] = {
+        [SMALL] = say_less, [FEW_CALLS] = say_calls, [FAST] = say_time, [LOW_PEAK] = say_less};
+    size_t rival = find_rival(f), step = f->left_at[rival];
+    size_t speaker = step == FAST ? find_faster_than(f, rival) : find_speaker(f);
+    say(text, ": ");
+    words[step](f, speaker, rival, text);
+}
+
+/* ": the only policy here that serves every allocation, heeds the streams and reuses what is
+ * freed": what all others lack, yardsticks aside. Of several that are left the same. */
+static void say_only(const struct field *f, size_t left, char *text)
+{
+    const char *s = left == 1 ? "s" : "";
+    size_t failed = 0, yardsticks = 0, silent = 0, unsafe_ones = 0, regions = 0;
+    for (size_t i = 0; i < f->count; i++) {
+        const struct tp_choice *c = choice(f, i);
+        bool out = !c->yardstick && !c->failed && !f->in[i];
+        failed += c->failed;
+        yardsticks += c->yardstick && !c->failed;
+        silent += out && f->left_at[i] == SERVING;
+        unsafe_ones += out && f->left_at[i] == SAFE;
+        regions += out && f->left_at[i] == SINGLE;
+    }
+    bool limited = failed && !isnan(f->q->capacity);
+    size_t parts = (size_t)(failed > 0) + (silent > 0) + (unsafe_ones > 0) + (regions > 0);
+    if (left > 1)
+        say(text, ": no difference that matters between them%s", parts ? "; " : "");
+    else if (!parts)
+        say(text, ": the others here are yardsticks");
+    else
+        say(text, ": ");
+    if (!parts)
+        return;
+    if (left == 1 && limited && failed + 1 == f->count)
+        say(text, "the only one of the %zu that", f->count);
+    else
+        say(text, "the only polic%s here that", left == 1 ? "y" : "ies");
+    size_t said = 0;
+#define PART(applies, ...)                                                                         \
+    if (applies) {                                                                                 \
+        say(text, !said ? " " : said + 1 < parts ? ", " : " and ");                                \
+        say(text, __VA_ARGS__);                                                                    \
+        said++;                                                                                    \
+    }
+    PART(limited, "fit%s in %s", s, bytes(f, f->q->capacity).s)
+    PART(failed && !limited, "serve%s every allocation", s)
+    PART(silent, "report%s memory", s)
+    PART(unsafe_ones, "heed%s the streams", s)
+    PART(regions, "hand%s out again what is freed singly", s)
+#undef PART
+    if (yardsticks) /* they serve, and report what they do */
+        say(text, ", yardsticks aside");
+}
+
+/* ", every policy here failed or is a yardstick" */
+static void say_none(const struct field *f, char *text)
+{
+    bool lacks[3] = {false};
+    static const char *const words[3] = {"failed", "is a yardstick", "does not report its memory"};
+    size_t left = 0, said = 0;
+    for (size_t i = 0; i < f->count; i++)
+        lacks[choice(f, i)->failed ? 0 : choice(f, i)->yardstick ? 1 : 2] = true;
+    for (size_t i = 0; i < 3; i++)
+        left += lacks[i];
+    say(text, ", every policy here ");
+    for (size_t i = 0; i < 3; i++)
+        if (lacks[i])
+            say(text, "%s%s", !said++ ? "" : said < left ? ", " : " or ", words[i]);
+}
+
+/* ---- who suits another goal ---- */
+
+static bool may_be_picked(const struct field *f, size_t i)
+{
+    return f->in[i] || f->left_at[i] >= SMALL;
+}
+
+static void say_quicker(const struct field *f, size_t pick, char *text)
+{
+    size_t quick = f->count;
+    double change, best = 0;
+    for (size_t i = 0; i < f->count; i++)
+        if (may_be_picked(f, i) && is_faster(f, i, pick, &change) && change < best) {
+            quick = i;
+            best = change;
+        }
+    if (quick == f->count)
+        return;
+    say(text, "If time is what you lack: %s, ns per call %s", choice(f, quick)->label,
+        tp_change(best).s);
+    say_memory(f, quick, pick, text);
+}
+
+static void say_smaller(const struct field *f, size_t pick, char *text)
+{
+    double need = INFINITY;
+    size_t found = 0;
+    for (size_t i = 0; i < f->count; i++)
+        need = may_be_picked(f, i) ? fmin(need, need_of(f, i)) : need;
+    if (need > LESS * need_of(f, pick))
+        return;
+    say(text, "If memory is what you lack: ");
+    for (size_t i = 0; i < f->count; i++)
+        if (may_be_picked(f, i) && need_of(f, i) == need)
+            say(text, "%s%s", found++ ? " or " : "", choice(f, i)->label);
+    say(text, ", %s against %s by '%s' (%s)", bytes(f, need).s, bytes(f, need_of(f, pick)).s,
+        need_name(f), tp_change(need / need_of(f, pick) - 1).s);
+}
+
+/* ---- the answer ---- */
+
+static void fill_chosen(const struct field *f, struct tp_pick *out)
+{
+    size_t left = count_in(f);
+    for (size_t i = 0; i < f->count; i++)
+        if (f->in[i]) {
+            say(out->head, "%s%s",
+                !out->count              ? "Pick "
+                : out->count + 1 == left ? " or "
+                                         : ", ",
+                choice(f, i)->label);
+            out->chosen[out->count++] = i;
+        }
+}
+
+/* Somebody other than a yardstick was out of the question before figures decided. */
+static bool is_limited_choice(const struct field *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (!f->in[i] && f->left_at[i] < SMALL && !choice(f, i)->yardstick)
+            return true;
+    return false;
+}
+
+static void answer(const struct field *f, size_t eligible, struct tp_pick *out)
+{
+    size_t left = count_in(f);
+    if (left > TP_PICK_TIED || (left == eligible && left > 1 && !is_limited_choice(f))) {
+        say(out->head, "Pick: no difference that matters here");
+        return;
+    }
+    fill_chosen(f, out);
+    if (left == eligible)
+        say_only(f, left, out->reason);
+    else
+        say_reason(f, out->reason);
+    size_t speaker = find_speaker(f);
+    say_quicker(f, speaker, out->other[0]);
+    say_smaller(f, speaker, out->other[1]);
+}
+
+void tp_pick(const struct tp_pick_question *q, struct tp_pick *out)
+{
+    struct field f = {.q = q, .count = q->count < TP_PICK_MAX ? q->count : TP_PICK_MAX};
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < f.count; i++)
+        f.in[i] = true;
+    for (size_t s = 0; s < TELLING; s++)
+        take(&f, s);
+    size_t serving = count_in(&f);
+    take(&f, TELLING);
+    size_t eligible = count_in(&f);
+    if (!eligible) {
+        say(out->head, "Pick: none");
+        if (serving)
+            say(out->reason, ", this trace is too small to tell (small-trace)");
+        else
+            say_none(&f, out->reason);
+        return;
+    }
+    f.fits = true;
+    for (size_t i = 0; i < f.count; i++)
+        f.fits &= !f.in[i] || !isnan(choice(&f, i)->fits_in);
+    for (size_t s = SMALL; s < STEPS; s++)
+        take(&f, s);
+    answer(&f, eligible, out);
+}
+
+void tp_pick_print(const struct tp_pick *pick, struct tp_page *page)
+{
+    tp_page_styled(page, 0, TP_BOLD, "%s", pick->head);
+    tp_page_more(page, INDENT, "%s", pick->reason);
+    tp_page_line(page);
+    for (size_t i = 0; i < 2; i++)
+        if (pick->other[i][0]) {
+            tp_page_at(page, INDENT, "%s.", pick->other[i]);
+            tp_page_line(page);
+        }
+}
+
+void tp_pick_text(const struct tp_pick *pick, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s%s%s%s", pick->head, pick->reason, pick->other[0][0] ? ". " : "",
+             pick->other[0], pick->other[1][0] ? ". " : "", pick->other[1]);
+}

@@ -1,0 +1,420 @@
+/* One strategy on one screen: memory as a sum at peak demand, speed, latencies by kind. */
+#include "cmd/measure/figures.h"
+#include "cmd/measure/warnings.h"
+#include "cmd/report/report.h"
+#include "cmd/report/report_head.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NUMBER_END = 15, TEXT = 20, NOTE = 46, SPEED_NOTE = 50, LABEL = 16 };
+
+/* ---- memory ---- */
+
+struct sum_line {
+    char sign;
+    uint64_t bytes;
+    const char *text;
+    char note[256];
+};
+
+static void print_sum_line(const struct sum_line *line, struct tp_page *page)
+{
+    char sign[2] = {line->sign, '\0'};
+    tp_page_at(page, 5, "%s", sign);
+    tp_page_right(page, NUMBER_END + (page->exact ? 4 : 0), tp_bytes(line->bytes, page->exact).s);
+    tp_page_at(page, TEXT, "%s", line->text);
+    if (line->note[0])
+        tp_page_at(page, NOTE, "%s", line->note);
+    tp_page_line(page);
+}
+
+static void note_idle(const struct tp_device_run *d, bool exact, char *note, size_t size)
+{
+    const struct tp_at_peak *at = &d->at_peak;
+    size_t used = 0;
+    if (at->pieces == TP_NONE) {
+        snprintf(note, size, "by the allocator's own statistics");
+        return;
+    }
+    if (at->pieces)
+        used = (size_t)snprintf(note, size, "%s piece%s, the largest %s", tp_count(at->pieces).s,
+                                at->pieces == 1 ? "" : "s", tp_bytes(at->largest, exact).s);
+    if (at->dead && used < size)
+        used += (size_t)snprintf(note + used, size - used, "%s%s of it dead until a reset",
+                                 used ? "; " : "", tp_bytes(at->dead, exact).s);
+    if (at->page_rest && at->page_rest != TP_NONE && used < size)
+        snprintf(note + used, size - used, "%s%s in pages that its ranges do not fill",
+                 used ? "; " : "", tp_bytes(at->page_rest, exact).s);
+}
+
+static void note_reserved(const struct tp_device_run *d, bool exact, char *note, size_t size)
+{
+    double times =
+        d->at_peak.requested ? (double)d->at_peak.reserved / (double)d->at_peak.requested : NAN;
+    size_t used = (size_t)snprintf(note, size, "%s of requested", tp_times(times).s);
+    bool also_peak = d->at_peak.reserved == d->peak_reserved;
+    if (also_peak && d->peak_carved != TP_NONE && used < size)
+        snprintf(note + used, size - used, "; %s of it was ever in use",
+                 tp_bytes(d->peak_carved, exact).s);
+}
+
+static void print_own_peak(const struct tp_result *r, const struct tp_device_run *d,
+                           struct tp_page *page)
+{
+    struct tp_range peak = tp_device_reserved(r->run, d);
+    tp_page_at(page, TEXT, "its own peak: %s, at event %s", tp_range_text(&peak, page->exact).s,
+               tp_count(d->peak_reserved_event).s);
+    if (d->peak_carved != TP_NONE)
+        tp_page_more(page, TEXT, "; %s of it was ever in use",
+                     tp_bytes(d->peak_carved, page->exact).s);
+    tp_page_line(page);
+}
+
+static void print_when(const struct tp_result *r, const struct tp_device_run *d,
+                       struct tp_page *page)
+{
+    char at[64] = "";
+    if (d->at_peak.requested == TP_NONE) {
+        tp_page_at(page, LABEL,
+                   "the replay stopped before the event at which the program needs most");
+        tp_page_line(page);
+        return;
+    }
+    if (r->facts->time_known)
+        snprintf(at, sizeof at, " (+%s)", tp_duration(d->at_peak.time_ns).s);
+    tp_page_at(page, LABEL, "when the program needed most: event %s of %s%s",
+               tp_count(d->at_peak.event).s, tp_count(r->facts->events).s, at);
+    tp_page_line(page);
+}
+
+static void print_failures(const struct tp_result *r, const struct tp_device_run *d,
+                           struct tp_page *page)
+{
+    if (!d->failed_allocations)
+        return;
+    tp_page_styled(page, LABEL, TP_RED, "OUT OF MEMORY");
+    tp_page_at(page, page->column + 2, "%s", "");
+    tp_report_failure_count(r, d, TEXT, page);
+    tp_report_failure(r, d, TEXT, page);
+}
+
+static void print_fits(const struct tp_device_run *d, struct tp_page *page)
+{
+    if (d->fits_in == TP_NONE || d->failed_allocations)
+        return;
+    tp_page_at(page, TEXT, "fits in %s, the smallest device on which no allocation fails",
+               tp_bytes(d->fits_in, page->exact).s);
+    tp_page_line(page);
+}
+
+static void print_calls(const struct tp_result *r, const struct tp_device_run *d,
+                        struct tp_page *page)
+{
+    uint64_t calls = d->gets + d->puts;
+    bool known = d->reused != TP_NONE && d->allocations;
+    if (d->gets == TP_NONE || (!calls && !d->allocations)) /* nobody asked for anything */
+        return;
+    tp_page_at(page, TEXT, "%s call%s to the %s%s", tp_count(calls).s, calls == 1 ? "" : "s",
+               tp_result_callee(r), tp_result_is_device(r) ? " for memory" : "");
+    if (known)
+        tp_page_more(page, TEXT, "; %s of allocations needed none",
+                     tp_percent((double)d->reused / (double)d->allocations).s);
+    if (d->next_calls != TP_NONE && d->next_calls != calls)
+        tp_page_more(page, TEXT, "; %s in the next pass on the same instance",
+                     d->next_calls ? tp_count(d->next_calls).s : "none");
+    tp_page_line(page);
+}
+
+static void print_memory(const struct tp_result *r, const struct tp_device_run *d,
+                         struct tp_page *page)
+{
+    const struct tp_at_peak *at = &d->at_peak;
+    struct tp_range own = tp_device_reserved(r->run, d);
+    bool peak = at->reserved == own.low && at->reserved == own.high;
+    struct sum_line requested = {' ', at->requested, "requested by the program", ""};
+    if (d->failed_allocations)
+        snprintf(requested.note, sizeof requested.note, "without what failed or was skipped");
+    struct sum_line rounding = {'+', at->granted - at->requested, "rounding", ""};
+    struct sum_line idle = {'+', at->idle, "idle, not handed out", ""};
+    struct sum_line reserved = {'=', at->reserved, peak ? "reserved, also the peak" : "reserved",
+                                ""};
+    snprintf(rounding.note, sizeof rounding.note,
+             "%s of what was handed out (internal fragmentation)",
+             tp_percent(d->internal_fragmentation).s);
+    note_idle(d, page->exact, idle.note, sizeof idle.note);
+    note_reserved(d, page->exact, reserved.note, sizeof reserved.note);
+    if (!d->trace_peak_requested && !d->peak_reserved) {
+        tp_page_at(page, LABEL, "the program allocates nothing here");
+        tp_page_line(page);
+        return;
+    }
+    print_failures(r, d, page);
+    if (r->run->flags & TP_RUN_POOL) {
+        tp_device_pool(r, d, page);
+        tp_device_answers(r, d, page);
+        return;
+    }
+    print_when(r, d, page);
+    if (at->requested == TP_NONE) { /* stopped before */
+        print_own_peak(r, d, page);
+        print_calls(r, d, page);
+        tp_device_answers(r, d, page);
+        return;
+    }
+    print_sum_line(&requested, page);
+    print_sum_line(&rounding, page);
+    if (at->reserved == TP_NONE) {
+        tp_page_at(page, TEXT, "what else it holds is not known");
+        tp_page_line(page);
+        return;
+    }
+    print_sum_line(&idle, page);
+    print_sum_line(&reserved, page);
+    if (!peak)
+        print_own_peak(r, d, page);
+    print_fits(d, page);
+    print_calls(r, d, page);
+    tp_device_answers(r, d, page);
+}
+
+static void print_all_memory(const struct tp_result *r, struct tp_page *page)
+{
+    for (uint32_t i = 0; i < r->run->device_count; i++) {
+        if (r->run->device_count == 1)
+            tp_page_at(page, 0, "Memory");
+        else
+            tp_page_at(page, 0, "Memory, %s %u", tp_part_name(r->trace, "gpu", "space"), i);
+        print_memory(r, &r->run->devices[i], page);
+        tp_page_line(page);
+    }
+}
+
+/* ---- speed ---- */
+
+/* "16,500 replays in 0.5 s" */
+static void print_replays(const struct tp_throughput *t, struct tp_page *page)
+{
+    tp_page_at(page, SPEED_NOTE, "%s replays in ", tp_count(t->replays).s);
+    if (t->wall_ns < 50 * 1000 * 1000)
+        tp_page_more(page, SPEED_NOTE, "%s", tp_duration(t->wall_ns).s);
+    else
+        tp_page_more(page, SPEED_NOTE, "%.1f s", (double)t->wall_ns / 1e9);
+}
+
+static void print_speed(const struct tp_result *r, struct tp_page *page)
+{
+    struct tp_speed s = tp_speed_of(r->run);
+    const struct tp_throughput *t = &r->run->throughput;
+    const char *none = tp_result_no_speed(r);
+    tp_page_at(page, 0, tp_result_is_virtual(r) ? "Policy time" : "Speed");
+    if (none) {
+        tp_page_at(page, LABEL, "%s", none);
+        tp_page_line(page);
+        return;
+    }
+    tp_page_at(page, LABEL, "%s ns per call", tp_digits(s.ns).s);
+    if (t->runs.count > 1) /* one measurement has no interval */
+        tp_page_at(page, page->column + 1, "[%s, %s]", tp_digits(s.low).s, tp_digits(s.high).s);
+    if (r->run->flags & TP_RUN_PLAYED_ONCE)
+        tp_page_at(page, SPEED_NOTE, "%s replay%s, longer than %s: cold", tp_count(t->replays).s,
+                   t->replays == 1 ? "" : "s", tp_duration(r->min_time_ns).s);
+    else
+        print_replays(t, page);
+    tp_page_line(page);
+    if (!(r->run->flags & TP_RUN_PLAYED_ONCE)) {
+        tp_page_at(page, LABEL, "%s ns per call when cold", tp_digits(s.cold).s);
+        tp_page_at(page, SPEED_NOTE, "the first replay%s",
+                   tp_result_is_device(r) ? ", on a fresh instance" : ", page faults included");
+        tp_page_line(page);
+    }
+    tp_page_at(page, LABEL, "%s ns per call taken off", tp_digits(s.engine).s);
+    tp_page_at(page, SPEED_NOTE, "tapool's own share, by a policy that does nothing");
+    tp_page_line(page);
+}
+
+/* ---- latencies ---- */
+
+/* Fits 80 columns with the bars. */
+enum { LAT_NAME = 4, LAT_CALLS = 23, LAT_PERCENTILE = 7, LAT_MAX = 11, LAT_GAP = 2 };
+enum { BARS_PER_DECADE = 4, DECADES = 4, BARS = BARS_PER_DECADE * DECADES };
+
+/* Counts by latency: bar i ends at 10^(1 + (i + 1) / 4) ns; the first takes all below, the last all
+ * above. */
+static void fill_bars(const struct tp_histogram *h, double bars[BARS])
+{
+    memset(bars, 0, BARS * sizeof *bars);
+    for (uint32_t b = 0; b < TP_HIST_BUCKETS; b++) {
+        if (!h->buckets[b])
+            continue;
+        double upper = (double)tp_hist_upper(b);
+        int bar = upper <= 10 ? 0 : (int)floor((log10(upper) - 1) * BARS_PER_DECADE);
+        bars[bar < BARS ? bar : BARS - 1] += (double)h->buckets[b];
+    }
+}
+
+/* Heights are logarithmic: one slow call among a million must still be seen. */
+static void draw_bars(const struct tp_histogram *h, char *out)
+{
+    static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    double bars[BARS], most = 1;
+    fill_bars(h, bars);
+    int last = 0;
+    for (int i = 0; i < BARS; i++) {
+        most = bars[i] > most ? bars[i] : most;
+        last = bars[i] > 0 ? i : last;
+    }
+    out[0] = '\0';
+    for (int i = 0; i <= last; i++) {
+        double height = bars[i] > 0 && most > 1 ? 7 * log(bars[i]) / log(most) : 7;
+        const char *cell = bars[i] > 0 ? blocks[(int)(height + 0.5)] : " ";
+        memcpy(out, cell, strlen(cell) + 1);
+        out += strlen(cell);
+    }
+}
+
+struct legend {
+    bool below_step, coarse, too_few;
+};
+
+static void print_latency(const struct tp_report *rep, const struct tp_latency *l, const char *name,
+                          struct legend *legend, struct tp_page *page)
+{
+    double step = rep->clock.step_ns;
+    int end = LAT_CALLS;
+    tp_page_at(page, LAT_NAME, "%s", name);
+    tp_page_right(page, end, tp_count(l->hist.count).s);
+    for (int i = 0; i <= TP_PERCENTILES; i++) {
+        uint64_t ns = l->hist.max;
+        bool known = i == TP_PERCENTILES || tp_percentile(l, tp_percentiles[i].fraction, &ns);
+        struct tp_text text = known ? tp_latency_text(ns, step) : (struct tp_text){"-"};
+        legend->below_step |= known && text.s[0] == '<';
+        legend->coarse |= known && text.s[0] == '~';
+        legend->too_few |= !known;
+        end += i == TP_PERCENTILES ? LAT_MAX : LAT_PERCENTILE;
+        tp_page_right(page, end, text.s);
+    }
+    char bars[BARS * 4 + 1];
+    draw_bars(&l->hist, bars);
+    tp_page_at(page, end + LAT_GAP, "%s", bars);
+    tp_page_line(page);
+}
+
+static void print_legend(const struct tp_report *rep, const struct legend *legend,
+                         struct tp_page *page)
+{
+    char text[256];
+    size_t used = 0;
+    double step = rep->clock.step_ns;
+    if (legend->below_step)
+        used += (size_t)snprintf(
+            text, sizeof text, "<=%.0f: within one step of this clock, it cannot see finer.", step);
+    if (legend->coarse)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s~%.0f: +-%.0f ns.",
+                                 used ? "  " : "", 3 * step, step);
+    if (legend->too_few)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s-: too few calls.",
+                                 used ? "  " : "");
+    if (!used)
+        return;
+    tp_page_styled(page, LAT_NAME, TP_DIM, "%s", text);
+    tp_page_line(page);
+}
+
+static void print_latencies(const struct tp_report *rep, const struct tp_result *r,
+                            struct tp_page *page)
+{
+    struct legend legend = {0};
+    int end = LAT_CALLS;
+    if (!r->run->throughput.runs.count)
+        return; /* nothing to time; print_speed says why */
+    tp_page_at(page, 0, "Latency, ns");
+    tp_page_right(page, end, "calls");
+    for (int i = 0; i < TP_PERCENTILES; i++)
+        tp_page_right(page, end += LAT_PERCENTILE, tp_percentiles[i].head);
+    tp_page_right(page, end += LAT_MAX, "max");
+    tp_page_at(page, end + LAT_GAP, "10  100 1k  10k");
+    tp_page_line(page);
+    for (int k = 0; k < TP_LAT_KINDS; k++)
+        if (r->run->latency.kinds[k].hist.count)
+            print_latency(rep, &r->run->latency.kinds[k], tp_latency_names[k], &legend, page);
+    print_legend(rep, &legend, page);
+    if (r->run->latency.sampled) {
+        tp_page_styled(page, LAT_NAME, TP_DIM, "of the first %s calls of the trace",
+                       tp_count(r->run->latency.sampled).s);
+        tp_page_line(page);
+    }
+    tp_page_line(page);
+}
+
+/* ---- the whole ---- */
+
+static void print_warnings(const struct tp_result *r, struct tp_page *page)
+{
+    bool any = false;
+    for (size_t i = 0; tp_warnings[i]; i++) {
+        char text[TP_WARNING_TEXT];
+        if (!tp_warnings[i]->applies(r, text, sizeof text))
+            continue;
+        tp_page_at(page, 4, "! %s", tp_warnings[i]->id);
+        tp_page_at(page, page->column < 19 ? 20 : page->column + 2, "%s", text);
+        tp_page_line(page);
+        any = true;
+    }
+    if (any)
+        tp_page_line(page);
+}
+
+/* A time or a peak of a program that was served in part says little: then the failure is the
+ * answer.
+ */
+static void print_in_short(const struct tp_result *r, struct tp_page *page)
+{
+    uint64_t failed = tp_run_failed(r->run), first = tp_run_first_failure(r->run);
+    uint64_t initial = tp_run_failed_initial(r->run);
+    struct tp_range held = tp_run_reserved(r->run);
+    char text[160];
+    tp_report_failed(initial, TP_NONE, failed - initial, TP_NONE, text, sizeof text);
+    if (failed)
+        tp_page_at(page, 0,
+                   "In short: %s ran out of memory, first %s%s: %s failed of a program that needs "
+                   "%s.",
+                   r->spec->label, first ? "at event " : "before the first event",
+                   first ? tp_count(first).s : "", text,
+                   tp_bytes(tp_run_trace_peak(r->run), page->exact).s);
+    else {
+        double ns = tp_speed_of(r->run).ns;
+        struct tp_text needed = tp_bytes(tp_run_trace_peak(r->run), page->exact);
+        tp_page_at(page, 0, "In short: %s ", r->spec->label);
+        if (!isnan(ns))
+            tp_page_more(page, 0, "took %s ns per call%s", tp_digits(ns).s,
+                         held.high == TP_NONE ? "" : " and ");
+        if (held.high == TP_NONE)
+            tp_page_more(page, 0, " for a program that needed %s; what it held is not known.",
+                         needed.s);
+        else
+            tp_page_more(page, 0, "held %s for a program that needed %s.",
+                         tp_range_text(&held, page->exact).s, needed.s);
+    }
+    tp_page_line(page);
+}
+
+void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)
+{
+    char label[TP_LABEL_MAX * 2 + 8], place[TP_LABEL_MAX];
+    bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    snprintf(place, sizeof place, "%s", foreign ? "host" : r->source->layers[0].ops->name);
+    if (tp_result_is_device(r))
+        tp_device_label(r, place, sizeof place);
+    snprintf(label, sizeof label, "%s on %s", r->spec->label, place);
+    tp_report_head(r, label, page);
+    tp_page_line(page);
+    print_all_memory(r, page);
+    print_speed(r, page);
+    tp_page_line(page);
+    print_latencies(rep, r, page);
+    print_warnings(r, page);
+    if (rep->verbose)
+        tp_report_verbose(rep, r, page);
+    print_in_short(r, page);
+}

@@ -1,0 +1,179 @@
+/* What the screens say of a real device: which one, what its driver was asked for, and what it
+ * answered. On a shared device figures differ between the passes: they are ranges. */
+#include "cmd/measure/figures.h"
+#include "cmd/report/report.h"
+
+#include <string.h>
+
+enum { LABEL = 16, NUMBER_END = 15, TEXT = 20, FIELD = 4, VALUE = 30 };
+
+void tp_device_label(const struct tp_result *r, char *text, size_t size)
+{
+    if (r->facts->devices == 1)
+        snprintf(text, size, "cuda, device %u", r->use->ordinals[0]);
+    else
+        snprintf(text, size, "cuda, %u devices", r->facts->devices);
+}
+
+static const struct tp_cuda_device *device_of(const struct tp_result *r, uint32_t device)
+{
+    return &r->use->driver->devices[r->use->ordinals[device]];
+}
+
+/* "NVIDIA H200"; of several "2 x NVIDIA H200" where trace and machine number them alike, else
+ * "gpu 0 on device 1 (NVIDIA H200), gpu 1 on device 0 (NVIDIA A100)". */
+void tp_device_names(const struct tp_result *r, char *text, size_t size)
+{
+    uint16_t devices = r->facts->devices;
+    const char *first = device_of(r, 0)->name;
+    bool alike = true;
+    for (uint16_t d = 0; d < devices; d++)
+        alike &= r->use->ordinals[d] == d && !strcmp(device_of(r, d)->name, first);
+    size_t used = 0;
+    if (devices == 1)
+        snprintf(text, size, "%s", first);
+    else if (alike)
+        snprintf(text, size, "%u x %s", devices, first);
+    if (devices == 1 || alike)
+        return;
+    for (uint16_t d = 0; d < devices && used < size; d++)
+        used += (size_t)snprintf(text + used, size - used, "%sgpu %u on device %u (%s)",
+                                 d ? ", " : "", d, r->use->ordinals[d], device_of(r, d)->name);
+}
+
+/* ---- a pool of the driver ---- */
+
+static void print_mark(uint64_t bytes, const char *what, const struct tp_range *range,
+                       struct tp_page *page)
+{
+    if (bytes == TP_NONE)
+        return;
+    tp_page_right(page, NUMBER_END + (page->exact ? 4 : 0), tp_bytes(bytes, page->exact).s);
+    tp_page_at(page, TEXT, "%s", what);
+    if (range->low != range->high)
+        tp_page_more(page, TEXT, ": %s over the passes", tp_range_text(range, page->exact).s);
+    tp_page_line(page);
+}
+
+void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, struct tp_page *page)
+{
+    const struct tp_range demand = {0, 0};
+    struct tp_range reserved = tp_device_reserved(r->run, d), used = d->measured.pool_used;
+    tp_page_at(page, LABEL,
+               "by the marks of the driver's pool: what is idle in it, and in which pieces, it "
+               "does not say");
+    tp_page_line(page);
+    print_mark(d->trace_peak_requested, "requested by the program when it needed most", &demand,
+               page);
+    print_mark(used.high, "handed out at most, by the pool's own count", &used, page);
+    print_mark(reserved.high, "reserved at most, the pool's high-water mark", &reserved, page);
+}
+
+/* ---- what the driver says ---- */
+
+static void print_calls(const struct tp_driver_counts *c, struct tp_page *page)
+{
+    tp_page_at(page, TEXT, "%s call%s into the driver in one replay: %s synchronisation%s",
+               tp_count(c->calls).s, c->calls == 1 ? "" : "s", tp_count(c->syncs).s,
+               c->syncs == 1 ? "" : "s");
+    tp_page_more(page, TEXT, ", %s event wait%s", tp_count(c->event_waits).s,
+                 c->event_waits == 1 ? "" : "s");
+    if (c->works)
+        tp_page_more(page, TEXT, "; beside them %s works on the streams", tp_count(c->works).s);
+    tp_page_line(page);
+    if (!c->ns)
+        return;
+    tp_page_at(page, TEXT, "%s inside them, as seen from the CPU", tp_duration(c->ns).s);
+    tp_page_line(page);
+}
+
+/* cuMemGetInfo beside what was metered: the rest is the driver's own, or somebody else's. */
+static void print_missing(const struct tp_measured *m, struct tp_page *page)
+{
+    if (m->missing_at_peak == TP_NONE)
+        return;
+    tp_page_at(page, TEXT, "cuMemGetInfo: %s less free when %s were reserved",
+               tp_bytes(m->missing_at_peak, page->exact).s,
+               tp_bytes(m->reserved_then, page->exact).s);
+    if (m->free_at_start != TP_NONE)
+        tp_page_more(page, TEXT, "; %s of %s were free at the start",
+                     tp_bytes(m->free_at_start, page->exact).s, tp_bytes(m->total, page->exact).s);
+    tp_page_line(page);
+}
+
+void tp_device_answers(const struct tp_result *r, const struct tp_device_run *d,
+                       struct tp_page *page)
+{
+    if (!(r->run->flags & TP_RUN_DEVICE))
+        return;
+    print_calls(&d->measured.driver, page);
+    print_missing(&d->measured, page);
+}
+
+/* ---- under -v ---- */
+
+static void line(struct tp_page *page, const char *name, const char *value)
+{
+    tp_page_at(page, FIELD, "%s", name);
+    tp_page_at(page, VALUE, "%s", value);
+    tp_page_line(page);
+}
+
+static void clock_text(const struct tp_cuda_device *d, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (d->clock_khz)
+        snprintf(text, size, ", clock %s MHz", tp_count(d->clock_khz / 1000).s);
+}
+
+void tp_device_verbose(const struct tp_result *r, struct tp_page *page)
+{
+    const struct tp_cuda_info *driver = r->use->driver;
+    char text[512], name[32], clock[64];
+    snprintf(text, sizeof text, "%s%s%s, CUDA %d.%d", driver->path,
+             driver->release[0] ? ", release " : "", driver->release, driver->version / 1000,
+             driver->version % 1000 / 10);
+    line(page, "driver", text);
+    for (uint16_t d = 0; d < r->facts->devices; d++) {
+        const struct tp_cuda_device *device = device_of(r, d);
+        snprintf(name, sizeof name, "CUDA device %u", r->use->ordinals[d]);
+        clock_text(device, clock, sizeof clock);
+        snprintf(text, sizeof text, "%s, %s, compute capability %d.%d%s", device->name,
+                 tp_bytes(device->total_bytes, false).s, device->major, device->minor, clock);
+        line(page, name, text);
+    }
+}
+
+static void range_line(struct tp_page *page, const char *name, const struct tp_range *r)
+{
+    char text[160];
+    if (r->low == TP_NONE)
+        return;
+    snprintf(text, sizeof text, "%s to %s", tp_bytes(r->low, true).s, tp_bytes(r->high, true).s);
+    line(page, name, r->low == r->high ? tp_bytes(r->low, true).s : text);
+}
+
+static void bytes_line(struct tp_page *page, const char *name, uint64_t bytes)
+{
+    if (bytes != TP_NONE)
+        line(page, name, tp_bytes(bytes, true).s);
+}
+
+void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page)
+{
+    const struct tp_measured *m = &d->measured;
+    char text[320];
+    tp_page_at(page, FIELD, "measured, over the passes");
+    tp_page_line(page);
+    range_line(page, "  peak_reserved", &m->peak_reserved);
+    range_line(page, "  pool_used", &m->pool_used);
+    range_line(page, "  peak_metadata", &m->peak_metadata);
+    bytes_line(page, "  missing_at_peak", m->missing_at_peak);
+    bytes_line(page, "  reserved_then", m->reserved_then);
+    bytes_line(page, "  free_at_start", m->free_at_start);
+    bytes_line(page, "  free_at_failure", m->free_at_failure);
+    snprintf(text, sizeof text, "calls %s, ns %s, syncs %s, event_waits %s, works %s",
+             tp_count(m->driver.calls).s, tp_count(m->driver.ns).s, tp_count(m->driver.syncs).s,
+             tp_count(m->driver.event_waits).s, tp_count(m->driver.works).s);
+    line(page, "  driver", text);
+}

@@ -1,0 +1,404 @@
+/* The heads of the screens: which trace, on what, played how. */
+#include "cmd/report/report_head.h"
+
+#include "alloc/base/units.h"
+#include "alloc/device_pages.h"
+#include "cmd/measure/catalog.h"
+#include "cmd/measure/figures.h"
+#include "cmd/report/report.h"
+
+#include <string.h>
+
+enum { NOTE_MIN = 16, NOTE_MAX = 28, ASKER_INDENT = 8 };
+
+/* Where the text beside the two names begins. */
+static int note_column(const char *file, const char *label)
+{
+    int first = tp_text_width(file), second = tp_text_width(label);
+    int column = (first > second ? first : second) + 2;
+    return column < NOTE_MIN ? NOTE_MIN : column > NOTE_MAX ? NOTE_MAX : column;
+}
+
+/* The name at the left; a long one has a line of its own. */
+static void print_side(const char *name, int note, struct tp_page *page)
+{
+    tp_page_at(page, 0, "%s", name);
+    if (tp_text_width(name) + 2 > note)
+        tp_page_line(page);
+}
+
+static const char *const touch_text[] = {"blocks are never written", "blocks written on first use",
+                                         "every page of a block written on first use"};
+
+static void add_count(char *text, size_t size, size_t *used, uint64_t n, const char *name)
+{
+    if (n && *used < size)
+        *used += (size_t)snprintf(text + *used, size - *used, "%s%s %s", *used ? ", " : "",
+                                  tp_count(n).s, name);
+}
+
+const struct tp_op_name tp_op_names[TP_OP_NAMES] = {
+    {TP_ALLOC, "alloc"}, {TP_ADOPT, "adopt"},   {TP_REALLOC, "realloc"},
+    {TP_FREE, "free"},   {TP_RETAIN, "retain"}, {TP_RELEASE, "release"},
+    {TP_USE, "use"},     {TP_SYNC, "sync"},     {TP_RESET, "reset"},
+    {TP_TRIM, "trim"},   {TP_MARK, "mark"},     {TP_THREAD_END, "thread_end"},
+    {TP_NOTE, "note"}};
+
+void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, char *text,
+                 size_t size)
+{
+    size_t used = 0;
+    uint64_t requests = 0, segments = 0, ooms = 0;
+    for (uint32_t i = 0; c && c->devices && i < c->count; i++) {
+        const struct tp_captured_device *d = &c->devices[i];
+        requests += d->free_requests;
+        segments += d->takes + d->gives + d->maps + d->unmaps;
+        ooms += d->ooms;
+    }
+    uint64_t seen = requests + segments + ooms;
+    for (size_t i = 0; i < TP_OP_NAMES; i++)
+        seen += tp_op_names[i].op == TP_NOTE ? 0 : tp_captured_ops(c, f, tp_op_names[i].op);
+    /* phases that stand beside the events of a file are none of them */
+    uint64_t beside = seen > f->events ? f->ops[TP_MARK] : 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < TP_OP_NAMES; i++) {
+        enum tp_op op = tp_op_names[i].op;
+        uint64_t less = op == TP_NOTE ? f->ops[op] : op == TP_MARK ? beside : 0;
+        add_count(text, size, &used, tp_captured_ops(c, f, op) - less, tp_op_names[i].name);
+    }
+    add_count(text, size, &used, requests, "free requested");
+    add_count(text, size, &used, segments, "of segments");
+    add_count(text, size, &used, ooms, "out of memory");
+    if (f->events > seen)
+        add_count(text, size, &used, f->events - seen, "without effect");
+}
+
+void tp_repairs_text(const struct tp_trace *t, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < TP_REPAIR_COUNT; i++)
+        add_count(text, size, &used, t->repairs[i], tp_repair_names[i]);
+}
+
+/* Whoever asks last is not who holds it. */
+void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
+                   struct tp_page *page)
+{
+    const char *place = tp_captured_place(c, peak->event);
+    uint64_t size = c->devices ? c->devices[device].demand_size : 0;
+    if (!place)
+        return;
+    char share[80] = "";
+    if (size && peak->bytes)
+        snprintf(share, sizeof share, ", for %s of it",
+                 tp_percent((double)size / (double)peak->bytes).s);
+    tp_page_more(page, ASKER_INDENT, "; the last to ask there: %s%s", place, share);
+}
+
+static void print_repairs(const struct tp_trace *t, int column, struct tp_page *page)
+{
+    char text[512];
+    tp_repairs_text(t, text, sizeof text);
+    if (!text[0])
+        return;
+    tp_page_at(page, column, "repaired: %s", text);
+    tp_page_line(page);
+}
+
+/* What was left out is still in the file, unless the file was converted from another. */
+static const char *how_to_get(const struct tp_trace *t)
+{
+    for (size_t i = 0; tp_formats[i]; i++)
+        if (!strcmp(tp_formats[i]->name, t->format) && tp_formats[i]->own)
+            return " (when it was converted)";
+    if (!t->meta.space)
+        return "; --device all plays them";
+    return t->meta.spaces > TP_MAX_DEVICES ? "; --space NAME plays one of them"
+                                           : "; --space NAME or --space all plays them";
+}
+
+/* What a capture says of itself, and what of it is not played. */
+void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page)
+{
+    const struct tp_meta *m = &t->meta;
+    if (m->space || m->left_out) {
+        tp_page_at(page, name, m->space ? "memory space" : "left out");
+        tp_page_at(page, column, "%s%s%s", m->space ? m->space : "",
+                   m->space && m->left_out ? "; left out: " : "", m->left_out ? m->left_out : "");
+        if (m->left_out)
+            tp_page_more(page, column, "%s", how_to_get(t));
+        tp_page_line(page);
+    }
+    for (const char *at = m->remarks ? m->remarks : ""; *at;) {
+        int length = (int)strcspn(at, "\n");
+        tp_page_at(page, name, "note");
+        tp_page_at(page, column, "%.*s", length, at);
+        tp_page_line(page);
+        at += length + (at[length] == '\n');
+    }
+}
+
+/* What was live before: how much of the peak it is. */
+static void print_initial(const struct tp_result *r, int note, struct tp_page *page)
+{
+    uint64_t before = 0, peak = 0;
+    for (uint16_t d = 0; d < r->facts->devices; d++) {
+        before += tp_program_demand(r->trace->program, d)->prologue_bytes;
+        peak += tp_program_demand(r->trace->program, d)->bytes;
+    }
+    if (!r->facts->prologue) {
+        if (r->trace->initial_dropped) {
+            tp_page_at(page, 0, "began mid-run");
+            tp_page_at(page, note, "%s blocks that were live before the first event are left out",
+                       tp_count(r->trace->initial_dropped).s);
+            tp_page_line(page);
+        }
+        return;
+    }
+    tp_page_at(page, 0, "began mid-run");
+    tp_page_at(page, note,
+               "%s block%s (%s, %s of the peak) %s live before the first event. Placed first, by "
+               "address, not counted as calls. %s of the peak is new.",
+               tp_count(r->facts->prologue).s, r->facts->prologue == 1 ? "" : "s",
+               tp_bytes(before, page->exact).s,
+               tp_percent(peak ? (double)before / (double)peak : 0).s,
+               r->facts->prologue == 1 ? "was" : "were", tp_bytes(peak - before, page->exact).s);
+    tp_page_line(page);
+}
+
+/* "the 3 requests that failed are played too" */
+void tp_failures_text(uint64_t ooms, uint64_t played, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (ooms == 1 && played)
+        snprintf(text, size, "the request that failed is played too");
+    else if (ooms == played)
+        snprintf(text, size, "the %s requests that failed are played too", tp_count(ooms).s);
+    else if (played)
+        snprintf(text, size, "%s of the %s requests that failed %s played too", tp_count(played).s,
+                 tp_count(ooms).s, played == 1 ? "is" : "are");
+}
+
+static void print_failures(const struct tp_result *r, int note, struct tp_page *page)
+{
+    struct tp_captured_failures all = tp_captured_failures(r->captured);
+    char text[128];
+    if (!all.ooms)
+        return;
+    tp_failures_text(all.ooms, all.played, text, sizeof text);
+    tp_page_at(page, 0, "ran out");
+    tp_page_at(page, note, "%s time%s when it was recorded%s%s%s", tp_count(all.ooms).s,
+               all.ooms == 1 ? "" : "s", *text ? "; " : "", text,
+               *text ? all.played == 1 ? ", and counts in what the program needs"
+                                       : ", and count in what the program needs"
+                     : "");
+    tp_page_line(page);
+}
+
+/* "1 thread", "streams not recorded" */
+static struct tp_text count_text(const struct tp_trace *t, uint64_t count, const char *name)
+{
+    struct tp_text text;
+    if (count && tp_is_recorded(t, name)) /* whose plural is in the list */
+        snprintf(text.s, sizeof text.s, "%.20s %.10s%s", tp_count(count).s, name,
+                 count == 1 ? "" : "s");
+    else
+        snprintf(text.s, sizeof text.s, "%.10ss not recorded", name);
+    return text;
+}
+
+const char *tp_part_name(const struct tp_trace *t, const char *device, const char *space)
+{
+    bool all = t->meta.space && !strcmp(t->meta.space, "all");
+    return all && tp_program_facts(t->program)->devices > 1 ? space : device;
+}
+
+/* "1 GPU, 2 streams", or how many threads. */
+static void players_text(const struct tp_trace *t, char *text, size_t size)
+{
+    const struct tp_program_facts *f = tp_program_facts(t->program);
+    const struct tp_text threads = count_text(t, f->recorded_threads, "thread");
+    const bool gpus = f->kind == TP_KIND_DEVICE && t->meta.capture;
+    struct tp_text parts;
+    snprintf(parts.s, sizeof parts.s, "%u %s%s", f->devices,
+             tp_part_name(t, gpus ? "GPU" : "device", "memory space"), f->devices == 1 ? "" : "s");
+    if (gpus)
+        snprintf(text, size, "%s, %s",
+                 tp_is_recorded(t, "devices") ? parts.s : count_text(t, f->devices, "device").s,
+                 count_text(t, f->streams, "stream").s);
+    else if (f->devices > 1)
+        snprintf(text, size, "%s, %s", threads.s, parts.s);
+    else
+        snprintf(text, size, "%s", threads.s);
+}
+
+static void print_trace(const struct tp_result *r, int note, struct tp_page *page)
+{
+    const struct tp_program_facts *f = r->facts;
+    const struct tp_meta *meta = &r->trace->meta;
+    char ops[512], time[64] = "", players[128];
+    tp_ops_text(f, r->captured, ops, sizeof ops);
+    if (f->time_known)
+        snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
+    players_text(r->trace, players, sizeof players);
+    print_side(r->trace->file, note, page);
+    tp_page_at(page, note, "%s%s%s", meta->capture ? meta->capture : "",
+               meta->capture && meta->program ? ": " : "",
+               meta->program   ? meta->program
+               : meta->capture ? ""
+                               : meta->name);
+    tp_page_line(page);
+    tp_page_at(page, note, "%s%s event%s%s, %s: %s", r->trace->cut ? "the first " : "",
+               tp_count(f->events).s, f->events == 1 ? "" : "s", time, players, ops);
+    tp_page_line(page);
+    print_repairs(r->trace, note, page);
+    tp_remarks_print(r->trace, 0, note, page);
+    print_initial(r, note, page);
+    print_failures(r, note, page);
+}
+
+/* What the decorators change, but for the limit: "+shuffle", or nothing. */
+static void decorators_text(const struct tp_source_spec *source, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 1; i < source->count && used < size; i++)
+        if (source->layers[i].ops != &tp_source_limit)
+            used += (size_t)snprintf(text + used, size - used, "%s+%s", used ? "" : " ",
+                                     source->layers[i].ops->name);
+}
+
+static bool is_limited(const struct tp_source_spec *source)
+{
+    for (uint32_t i = 1; i < source->count; i++)
+        if (source->layers[i].ops == &tp_source_limit)
+            return true;
+    return false;
+}
+
+/* "8 GiB each", or nothing where no limit was asked for. */
+static void limit_text(const struct tp_result *r, bool exact, char *text, size_t size)
+{
+    uint64_t capacity = r->run->devices[0].capacity;
+    text[0] = '\0';
+    if (capacity != TP_NONE && is_limited(r->source))
+        snprintf(text, size, "%s%s", tp_bytes(capacity, exact).s,
+                 r->run->device_count > 1 ? " each" : "");
+}
+
+/* In what the simulated device gives up memory. */
+static void pages_text(const struct tp_source_spec *source, bool exact, char *text, size_t size)
+{
+    const struct tp_source_layer *base = &source->layers[0];
+    char page[32];
+    uint64_t bytes = TP_DEVICE_PAGE;
+    tp_opt_format(tp_opt_find(base->ops->options, "page"), base->opts, page, sizeof page);
+    bool own = tp_parse_size(page, &bytes);
+    snprintf(text, size, "pages of %s%s", tp_bytes(bytes, exact).s,
+             own ? "" : " as cudaMalloc takes them");
+}
+
+static void describe_virtual_gpu(const struct tp_result *r, bool exact, char *text, size_t size)
+{
+    uint64_t capacity = r->run->devices[0].capacity;
+    char decorated[128], limit[64], pages[96];
+    bool several = r->run->device_count > 1;
+    bool as_recorded = capacity != TP_NONE && capacity == tp_captured_capacity(r->captured);
+    decorators_text(r->source, decorated, sizeof decorated);
+    limit_text(r, exact, limit, sizeof limit);
+    pages_text(r->source, exact, pages, sizeof pages);
+    snprintf(
+        text, size,
+        "no GPU is used%s%s%s%s. Memory and call counts are exact for the simulated "
+        "device%s, in %s. Times are the policy's own work on this CPU; cudaMalloc is not in them",
+        decorated,
+        *limit ? several ? "; the simulated ones have " : "; the simulated one has " : "", limit,
+        as_recorded ? ", what the recorded one had when it ran out" : "", several ? "s" : "",
+        pages);
+}
+
+static void describe_device(const struct tp_result *r, bool exact, char *text, size_t size)
+{
+    char names[256], decorated[128], limit[64];
+    const struct tp_cuda_info *driver = r->use->driver;
+    tp_device_names(r, names, sizeof names);
+    decorators_text(r->source, decorated, sizeof decorated);
+    limit_text(r, exact, limit, sizeof limit);
+    snprintf(text, size, "%s%s%s, CUDA %d.%d%s%s%s. ", names, driver->release[0] ? ", driver " : "",
+             driver->release, driver->version / 1000, driver->version % 1000 / 10, decorated,
+             *limit ? ", limited to " : "", limit);
+    size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s",
+             driver->simulated
+                 ? "A simulated driver, no GPU: times mean nothing. Kernels are not replayed"
+                 : "Times include the driver's calls as seen from the CPU; kernels are not "
+                   "replayed");
+    used = strlen(text);
+    if (r->use->occupy == TP_OCCUPY_SPIN)
+        snprintf(text + used, size - used,
+                 ", but each block is worked on (spin, recorded time x %g)", r->use->scale);
+    else if (r->use->occupy == TP_OCCUPY_MEMSET)
+        snprintf(text + used, size - used, ", but each block is written once (memset)");
+}
+
+static void describe_source(const struct tp_result *r, bool exact, char *text, size_t size)
+{
+    char decorated[128], limit[64];
+    if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
+        char library[TP_LIBRARY];
+        snprintf(text, size, "%s: its own heap, in a process of its own",
+                 tp_strategy_library(r->spec->strategy, library, sizeof library));
+        return;
+    }
+    decorators_text(r->source, decorated, sizeof decorated);
+    limit_text(r, exact, limit, sizeof limit);
+    if (tp_result_is_device(r))
+        describe_device(r, exact, text, size);
+    else if (!tp_result_is_virtual(r))
+        snprintf(text, size, "this machine's memory (mmap)%s%s%s", decorated,
+                 *limit ? ", limited to " : "", limit);
+    else if (r->facts->kind == TP_KIND_DEVICE)
+        describe_virtual_gpu(r, exact, text, size);
+    else
+        snprintf(text, size,
+                 "no memory behind it%s%s%s: byte and call counts are exact, times are the "
+                 "policy's own work only",
+                 decorated, *limit ? ", limited to " : "", limit);
+}
+
+/* What was written into the blocks; a device that works on them said it already. */
+static const char *touched_text(const struct tp_result *r)
+{
+    bool worked = tp_result_is_device(r) && r->use->occupy != TP_OCCUPY_NONE;
+    return worked ? NULL : touch_text[r->touch];
+}
+
+static void print_source(const struct tp_result *r, const char *label, int note,
+                         struct tp_page *page)
+{
+    char text[1024];
+    const char *touched = touched_text(r);
+    bool contents = !tp_result_is_virtual(r) && !tp_result_is_device(r);
+    describe_source(r, page->exact, text, sizeof text);
+    print_side(label, note, page);
+    tp_page_at(page, note, "%s", text);
+    tp_page_more(page, note, "; played by one thread%s%s", touched ? "; " : "",
+                 touched ? touched : "");
+    if (r->run->flags & TP_RUN_VERIFIED)
+        tp_page_more(page, note, "; verified: no overlap, aligned, %snothing leaked",
+                     contents ? "contents kept, " : "");
+    tp_page_line(page);
+    if (r->facts->recorded_threads < 2)
+        return;
+    tp_page_at(page, note, "%s recorded threads played by 1: no lock contention in these times",
+               tp_count(r->facts->recorded_threads).s);
+    tp_page_line(page);
+}
+
+void tp_report_head(const struct tp_result *r, const char *label, struct tp_page *page)
+{
+    int note = note_column(r->trace->file, label);
+    print_trace(r, note, page);
+    print_source(r, label, note, page);
+}

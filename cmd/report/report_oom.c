@@ -1,0 +1,239 @@
+/* Out of memory, explained: what was asked for, what was free then and in which pieces, and whether
+ * the program needed too much or the policy kept too much. */
+#include "alloc/engine/replay.h"
+#include "cmd/measure/figures.h"
+#include "cmd/report/report.h"
+#include "cmd/report/report_head.h"
+
+#include <string.h>
+
+enum { NAME = 2, VERDICT = 16, VERDICT_MAX = 30, BESIDE = 17, PLAIN_ALIGN = 256 };
+
+/* "event 1,844 (+25.4 ms), in phase 'step 2', asked for 147.2 MiB" */
+static void print_first(const struct tp_result *r, const struct tp_device_run *d, int column,
+                        struct tp_page *page)
+{
+    const struct tp_first_failure *f = &d->first_failure;
+    const char *phase = tp_captured_mark(r->trace->program, f->mark);
+    const char *place = tp_captured_place(r->captured, d->first_failed_event);
+    if (d->first_failed_event)
+        tp_page_at(page, column, "first: event %s", tp_count(d->first_failed_event).s);
+    else
+        tp_page_at(page, column, "first: before the first event");
+    if (r->facts->time_known && d->first_failed_event)
+        tp_page_more(page, column, " (+%s)", tp_duration(f->at.time_ns).s);
+    if (place)
+        tp_page_more(page, column, ", %s", place);
+    if (phase)
+        tp_page_more(page, column, ", in phase '%s'", phase);
+    tp_page_more(page, column, ", asked for %s", tp_bytes(f->size, page->exact).s);
+    if (f->replaced)
+        tp_page_more(page, column, " in place of %s", tp_bytes(f->replaced, page->exact).s);
+    if (f->align > PLAIN_ALIGN)
+        tp_page_more(page, column, " at a multiple of %s", tp_bytes(f->align, page->exact).s);
+    tp_page_line(page);
+}
+
+static uint64_t not_reserved(const struct tp_first_failure *f)
+{
+    bool known = f->capacity != TP_NONE && f->capacity > f->at.reserved;
+    return known ? f->capacity - f->at.reserved : 0;
+}
+
+/* What could serve: idle without what is dead or lost inside; all of it where nobody can tell. */
+static uint64_t usable_idle(const struct tp_at_peak *at)
+{
+    return at->cached == TP_NONE ? at->idle : at->cached + at->span;
+}
+
+/* "free then: 99.1 MiB in 2,472 pieces (largest 45.6 MiB) + 114.7 MiB not yet reserved" */
+static void print_free(const struct tp_first_failure *f, int column, struct tp_page *page)
+{
+    const struct tp_at_peak *at = &f->at;
+    if (usable_idle(at) == TP_NONE) /* a pool of the driver: it does not say */
+        return;
+    tp_page_at(page, column, "free then: %s", tp_bytes(usable_idle(at), page->exact).s);
+    if (at->pieces != TP_NONE && at->pieces > 1)
+        tp_page_more(page, column, " in %s pieces (largest %s)", tp_count(at->pieces).s,
+                     tp_bytes(at->largest, page->exact).s);
+    if (f->capacity != TP_NONE)
+        tp_page_more(page, column, " + %s not yet reserved",
+                     tp_bytes(not_reserved(f), page->exact).s);
+    if (at->dead && at->dead != TP_NONE)
+        tp_page_more(page, column, "; %s more is dead until a reset",
+                     tp_bytes(at->dead, page->exact).s);
+    tp_page_line(page);
+}
+
+/* What the device itself had then, whoever held the rest. */
+static void print_device_free(const struct tp_result *r, const struct tp_device_run *d, int column,
+                              struct tp_page *page)
+{
+    if (!tp_result_is_device(r) || d->measured.free_at_failure == TP_NONE)
+        return;
+    tp_page_at(page, column, "the device had %s of %s free then, by cuMemGetInfo",
+               tp_bytes(d->measured.free_at_failure, page->exact).s,
+               tp_bytes(d->measured.total, page->exact).s);
+    tp_page_line(page);
+}
+
+static void print_class(const struct tp_result *r, const struct tp_first_failure *f, int column,
+                        struct tp_page *page)
+{
+    const struct tp_at_peak *at = &f->at;
+    uint64_t idle = usable_idle(at) == TP_NONE ? 0 : usable_idle(at);
+    uint64_t all = idle + not_reserved(f);
+    switch ((enum tp_oom_class)f->oom_class) {
+    case TP_OOM_DEMAND:
+        tp_page_at(page, column,
+                   "the program itself needs %s here, more than the %s there are: demand.",
+                   tp_bytes(at->requested - f->replaced + f->size, page->exact).s,
+                   tp_bytes(f->capacity, page->exact).s);
+        break;
+    case TP_OOM_FRAGMENTATION:
+        if (r->run->flags & TP_RUN_POOL)
+            tp_page_at(page, column,
+                       "what the program asked for would fit, what the pool made of it does not: "
+                       "fragmentation.");
+        else if (all >= f->size)
+            tp_page_at(page, column, "%s in all, enough but not in one piece: fragmentation.",
+                       tp_bytes(all, page->exact).s);
+        else
+            tp_page_at(page, column,
+                       "%s in all; what the program asked for would fit, what the policy made of "
+                       "it does not: fragmentation.",
+                       tp_bytes(all, page->exact).s);
+        break;
+    case TP_OOM_POLICY:
+        tp_page_at(page, column,
+                   "the policy refused by its own rules (see its options), not the device.");
+        break;
+    case TP_OOM_GUARD:
+        tp_page_at(page, column,
+                   "stopped by tapool at %s, over %d times what the program needs: --capacity SIZE "
+                   "sets another limit, --capacity 0 none.",
+                   tp_bytes(at->reserved, page->exact).s, TP_GUARD_TIMES);
+        break;
+    default:
+        tp_page_at(page, column, "the %s refused; how much it has is not known.",
+                   tp_result_callee(r));
+    }
+}
+
+void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d, int column,
+                       struct tp_page *page)
+{
+    print_first(r, d, column, page);
+    if (d->first_failure.oom_class != TP_OOM_GUARD) /* what was free then is not why */
+        print_free(&d->first_failure, column, page);
+    print_device_free(r, d, column, page);
+    print_class(r, &d->first_failure, column, page);
+    if (d->fits_in != TP_NONE)
+        tp_page_more(page, column, " Fits in %s.", tp_bytes(d->fits_in, page->exact).s);
+    tp_page_line(page);
+}
+
+static size_t add_failed(char *text, size_t size, uint64_t failed, uint64_t of, const char *what)
+{
+    const char *s = (of == TP_NONE ? failed : of) == 1 ? "" : "s";
+    if (of == TP_NONE)
+        return (size_t)snprintf(text, size, "%s %s%s", tp_count(failed).s, what, s);
+    return (size_t)snprintf(text, size, "%s of %s %s%s", tp_count(failed).s, tp_count(of).s, what,
+                            s);
+}
+
+void tp_report_failed(uint64_t initial, uint64_t of_initial, uint64_t calls, uint64_t of_calls,
+                      char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    if (initial)
+        used = add_failed(text, size, initial, of_initial, "initial block");
+    if (initial && calls && used < size)
+        used += (size_t)snprintf(text + used, size - used, " and ");
+    if ((calls || !initial) && used < size)
+        add_failed(text + used, size - used, calls, of_calls, "allocation");
+}
+
+void tp_report_failure_count(const struct tp_result *r, const struct tp_device_run *d, int column,
+                             struct tp_page *page)
+{
+    const struct tp_program_facts *f = r->facts;
+    char text[160];
+    bool alone = r->run->device_count == 1; /* what is skipped is counted for all of them */
+    uint64_t skipped = alone ? r->run->skipped_operations : 0;
+    uint64_t calls = d->failed_allocations - d->failed_initial;
+    uint64_t asked =
+        alone ? f->ops[TP_ALLOC] + f->ops[TP_REALLOC] + f->ops[TP_ADOPT] : d->allocations + calls;
+    tp_report_failed(d->failed_initial, alone ? f->prologue : TP_NONE, calls, asked, text,
+                     sizeof text);
+    tp_page_more(page, column, "%s failed", text);
+    if (skipped)
+        tp_page_more(page, column, "; %s later call%s on %s skipped", tp_count(skipped).s,
+                     skipped == 1 ? "" : "s", d->failed_allocations == 1 ? "it" : "them");
+    tp_page_line(page);
+}
+
+/* "arena", of several devices "arena, gpu 0". */
+static void name_of(const struct tp_result *r, uint32_t device, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%s", r->spec->label);
+    if (r->run->device_count > 1)
+        snprintf(text + used, size - used, ", %s %u", tp_part_name(r->trace, "gpu", "space"),
+                 device);
+}
+
+/* Where the verdicts stand: behind the longest name, if that is not very long. */
+static int verdict_column(const struct tp_result *results, size_t count)
+{
+    int column = VERDICT;
+    for (size_t i = 0; i < count; i++) {
+        char name[TP_LABEL_MAX + 32];
+        name_of(&results[i], results[i].run->device_count - 1, name, sizeof name);
+        int end = NAME + tp_text_width(name) + 2;
+        column = end > column && end <= VERDICT_MAX ? end : column;
+    }
+    return column;
+}
+
+static void print_failed(const struct tp_result *r, uint32_t device, int column,
+                         struct tp_page *page)
+{
+    const struct tp_device_run *d = &r->run->devices[device];
+    char name[TP_LABEL_MAX + 32];
+    name_of(r, device, name, sizeof name);
+    tp_page_at(page, NAME, "%s", name);
+    tp_page_styled(page, column, TP_RED, "OUT OF MEMORY");
+    tp_page_at(page, column + BESIDE, "%s", "");
+    tp_report_failure_count(r, d, column, page);
+    tp_report_failure(r, d, column, page);
+}
+
+static void print_fitting(const struct tp_result *r, int column, struct tp_page *page)
+{
+    uint64_t calls = tp_run_calls(r->run);
+    struct tp_range peak = tp_run_reserved(r->run);
+    tp_page_at(page, NAME, "%s", r->spec->label);
+    tp_page_at(page, column, "fits");
+    if (calls != TP_NONE)
+        tp_page_at(page, column + BESIDE, "%s %s call%s, %s at the peak", tp_count(calls).s,
+                   tp_result_callee(r), calls == 1 ? "" : "s", tp_range_text(&peak, page->exact).s);
+    tp_page_line(page);
+}
+
+void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page)
+{
+    bool any = false;
+    int column = verdict_column(results, count);
+    for (size_t i = 0; i < count; i++)
+        any |= tp_run_failed(results[i].run) > 0;
+    for (size_t i = 0; any && i < count; i++) {
+        if (!tp_run_failed(results[i].run))
+            print_fitting(&results[i], column, page);
+        for (uint32_t d = 0; d < results[i].run->device_count; d++)
+            if (results[i].run->devices[d].failed_allocations)
+                print_failed(&results[i], d, column, page);
+    }
+    if (any)
+        tp_page_line(page);
+}

@@ -1,0 +1,242 @@
+/* What -v adds: every option, exact bytes, the program's hash, latencies per size, the slowest
+ * events. */
+#include "cmd/measure/figures.h"
+#include "cmd/report/export_text.h"
+#include "cmd/report/report.h"
+#include "cmd/report/report_head.h"
+
+#include <string.h>
+
+enum { FIELD = 4, HASH = 14, VALUE = 30, PHASE_NAME = 30 };
+
+static void line(struct tp_page *page, const char *name, const char *value)
+{
+    tp_page_at(page, FIELD, "%s", name);
+    tp_page_at(page, VALUE, "%s", value);
+    tp_page_line(page);
+}
+
+static void line_of(struct tp_page *page, const char *name, uint64_t count)
+{
+    line(page, name, tp_count(count).s);
+}
+
+/* Options as they are typed, with room to wrap. */
+static void options_line(struct tp_page *page, const char *name, const struct tp_opt *rows,
+                         const void *opts)
+{
+    char text[2048];
+    tp_page_at(page, FIELD, "%s", name);
+    tp_page_at(page, VALUE, "%s", rows ? "" : "none");
+    if (tp_opts_text(rows, opts, text, sizeof text)) {
+        for (char *from = text, *comma; *from; from = comma) {
+            comma = strchr(from, ',');
+            size_t length = comma ? (size_t)(comma + 1 - from) : strlen(from);
+            bool first = from == text;
+            if (!first && page->column + (int)length > page->width - 1) {
+                tp_page_line(page);
+                tp_page_at(page, VALUE, "%s", "");
+            }
+            tp_page_at(page, page->column, "%.*s", (int)length, from);
+            comma = from + length;
+        }
+    }
+    tp_page_line(page);
+}
+
+static void print_identity(const struct tp_report *rep, const struct tp_result *r,
+                           struct tp_page *page)
+{
+    char text[2048];
+    const struct tp_program_facts *f = r->facts;
+    uint64_t objects = tp_captured_objects(r->captured, f);
+    options_line(page, "options", r->spec->strategy->options, r->spec->opts);
+    if (!(r->spec->strategy->caps & TP_CAP_FOREIGN)) {
+        line(page, "source", r->source->name);
+        for (uint32_t i = 0; i < r->source->count; i++) {
+            const struct tp_source_layer *l = &r->source->layers[i];
+            if (l->ops->options)
+                options_line(page, l->ops->name, l->ops->options, l->opts);
+        }
+    }
+    if (tp_result_is_device(r))
+        tp_device_verbose(r, page);
+    tp_page_at(page, FIELD, "program");
+    tp_page_at(page, HASH, "%s", tp_hash_text(f).s);
+    tp_page_line(page);
+    snprintf(text, sizeof text, "%s object%s, %s of them live at the end (%s), %s at once",
+             tp_count(objects).s, objects == 1 ? "" : "s", tp_count(f->live_at_end).s,
+             tp_bytes(f->live_at_end_bytes, false).s,
+             tp_count(tp_captured_at_once(r->captured, f)).s);
+    line(page, "objects", text);
+    snprintf(text, sizeof text, "%s: step %s ns, a reading costs %s ns; an empty alloc reads %s ns",
+             rep->clock.name, tp_digits(rep->clock.step_ns).s, tp_digits(rep->clock.stamp_ns).s,
+             tp_digits(r->run->latency.empty_ns[TP_LAT_ALLOC]).s);
+    line(page, "clock", text);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)rep->seed);
+    line(page, "seed", text);
+}
+
+static void bytes_line(struct tp_page *page, const char *name, uint64_t bytes, uint64_t event)
+{
+    char text[128];
+    if (bytes == TP_NONE)
+        return;
+    if (event != TP_NONE)
+        snprintf(text, sizeof text, "%s, at event %s", tp_bytes(bytes, true).s, tp_count(event).s);
+    else
+        snprintf(text, sizeof text, "%s", tp_bytes(bytes, true).s);
+    line(page, name, text);
+}
+
+static void share_line(struct tp_page *page, const char *name, double at_peak, double weighted)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%s at peak demand, %s weighted", tp_percent(at_peak).s,
+             tp_percent(weighted).s);
+    line(page, name, text);
+}
+
+static void print_failures(const struct tp_device_run *d, struct tp_page *page)
+{
+    char text[256];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", tp_count(d->failed_allocations).s);
+    for (int c = 0; c < TP_OOM_CLASSES && used < sizeof text; c++)
+        if (d->failed_by[c])
+            used += (size_t)snprintf(text + used, sizeof text - used, ", %s by %s",
+                                     tp_count(d->failed_by[c]).s, tp_oom_names[c]);
+    if (d->failed_initial && used < sizeof text)
+        snprintf(text + used, sizeof text - used, "; %s of them initial blocks",
+                 tp_count(d->failed_initial).s);
+    line(page, "failed_allocations", text);
+}
+
+/* Peaks between the marks of the trace. */
+static void print_phases(const struct tp_result *r, const struct tp_device_run *d,
+                         struct tp_page *page)
+{
+    if (!d->phase_count)
+        return;
+    tp_page_at(page, FIELD, "phases");
+    tp_page_right(page, 46, "times");
+    tp_page_right(page, 60, "requested");
+    tp_page_right(page, 74, "reserved");
+    tp_page_line(page);
+    for (uint32_t i = 0; i < d->phase_count; i++) {
+        const struct tp_phase *phase = &d->phases[i];
+        const char *name = tp_captured_mark(r->trace->program, phase->mark);
+        if (!name)
+            name = phase->mark == UINT32_MAX ? "before the first mark" : "outside of all phases";
+        tp_page_at(page, FIELD + 2, "%.*s", (int)tp_text_bytes(name, PHASE_NAME), name);
+        tp_page_right(page, 46, tp_count(phase->times).s);
+        tp_page_right(page, 60, tp_bytes(phase->peak_requested, false).s);
+        tp_page_right(page, 74,
+                      phase->peak_reserved == TP_NONE ? "-"
+                                                      : tp_bytes(phase->peak_reserved, false).s);
+        tp_page_line(page);
+    }
+    if (d->phase_count == TP_PHASES && r->facts->marks > TP_PHASES - 1)
+        line_of(page, "  further names", r->facts->marks - (d->phase_count - 1));
+}
+
+static void print_device(const struct tp_result *r, const struct tp_device_run *d,
+                         struct tp_page *page)
+{
+    char text[480];
+    bytes_line(page, "trace_peak_requested", d->trace_peak_requested, TP_NONE);
+    bytes_line(page, "peak_requested", d->peak_requested, d->peak_requested_event);
+    bytes_line(page, "peak_granted", d->peak_granted, TP_NONE);
+    bytes_line(page, "peak_reserved", d->peak_reserved, d->peak_reserved_event);
+    bytes_line(page, "peak_carved", d->peak_carved, TP_NONE);
+    bytes_line(page, "peak_metadata", d->peak_metadata, TP_NONE);
+    bytes_line(page, "end_reserved", d->end_reserved, TP_NONE);
+    bytes_line(page, "capacity", d->capacity, TP_NONE);
+    bytes_line(page, "fits_in", r->run->flags & TP_RUN_FITS ? d->fits_in : TP_NONE, TP_NONE);
+    line(page, "overhead", tp_times(d->overhead).s);
+    share_line(page, "internal_fragmentation", d->internal_fragmentation,
+               d->internal_fragmentation_weighted);
+    share_line(page, "unused_reserved", d->unused_reserved, d->unused_reserved_weighted);
+    snprintf(text, sizeof text, "%s of idle spans, which are %s",
+             tp_percent(d->external_fragmentation).s,
+             d->at_peak.span == TP_NONE ? "not known" : tp_bytes(d->at_peak.span, false).s);
+    line(page, "external_fragmentation", text);
+    print_failures(d, page);
+    print_phases(r, d, page);
+    if (r->run->flags & TP_RUN_DEVICE)
+        tp_device_verbose_run(d, page);
+    if (d->gets == TP_NONE)
+        return;
+    snprintf(
+        text, sizeof text,
+        "%s get (%s), %s put (%s), %s wait, %s fallback; %s in the next pass on the same instance",
+        tp_count(d->gets).s, tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s,
+        d->put_bytes == TP_NONE ? "-" : tp_bytes(d->put_bytes, false).s, tp_count(d->waits).s,
+        tp_count(d->fallbacks).s,
+        d->next_calls == TP_NONE ? "not known" : tp_count(d->next_calls).s);
+    line(page, "source_calls", text);
+}
+
+static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
+                        struct tp_page *page)
+{
+    tp_page_at(page, FIELD, "alloc by size");
+    tp_page_right(page, 38, "calls");
+    tp_page_right(page, 47, "p50");
+    tp_page_right(page, 56, "p99");
+    tp_page_right(page, 70, "max");
+    tp_page_line(page);
+    for (int c = 0; c < TP_SIZE_CLASSES; c++) {
+        struct tp_latency l = {.hist = r->run->latency.alloc_sizes[c]};
+        if (!l.hist.count)
+            continue;
+        tp_page_at(page, FIELD + 2, "<= %s", tp_bytes(UINT64_C(1) << c, false).s);
+        tp_page_right(page, 38, tp_count(l.hist.count).s);
+        const double fractions[] = {0.5, 0.99};
+        for (int i = 0; i < 2; i++) {
+            uint64_t ns;
+            bool known = tp_percentile(&l, fractions[i], &ns);
+            tp_page_right(page, 47 + 9 * i,
+                          known ? tp_latency_text(ns, rep->clock.step_ns).s : "-");
+        }
+        tp_page_right(page, 70, tp_latency_text(l.hist.max, rep->clock.step_ns).s);
+        tp_page_line(page);
+    }
+}
+
+static void print_slowest(const struct tp_result *r, struct tp_page *page)
+{
+    static const char *const names[TP_OP_COUNT] = {
+        "alloc", "free",  "realloc", "retain",     "release", "adopt", "use",
+        "sync",  "reset", "trim",    "thread_end", "mark",    "note",  "idle"};
+    tp_page_at(page, FIELD, "slowest calls, ns");
+    tp_page_line(page);
+    for (uint32_t i = 0; i < r->run->latency.slowest_count; i++) {
+        const struct tp_slow_event *e = &r->run->latency.slowest[i];
+        tp_page_right(page, 16, tp_count(e->ns).s);
+        const char *place = tp_captured_place(r->captured, e->event);
+        tp_page_at(page, VALUE, "event %s: %s of %s", tp_count(e->event).s, names[e->op],
+                   tp_bytes(e->size, false).s);
+        if (place)
+            tp_page_more(page, VALUE, ", %s", place);
+        tp_page_line(page);
+    }
+}
+
+void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)
+{
+    tp_page_at(page, 0, "%s, in full", r->spec->label);
+    tp_page_line(page);
+    print_identity(rep, r, page);
+    for (uint32_t d = 0; d < r->run->device_count; d++) {
+        if (r->run->device_count > 1)
+            tp_page_at(page, FIELD - 2, "%s %u", tp_part_name(r->trace, "device", "space"), d);
+        if (r->run->device_count > 1)
+            tp_page_line(page);
+        print_device(r, &r->run->devices[d], page);
+    }
+    line_of(page, "skipped_operations", r->run->skipped_operations);
+    line_of(page, "skipped_trims", r->run->skipped_trims);
+    print_sizes(rep, r, page);
+    print_slowest(r, page);
+    tp_page_line(page);
+}

@@ -1,0 +1,55 @@
+/* See environment.h. */
+#include "cmd/ui/environment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+const struct tp_fact tp_environment[] = {
+    {"TMPDIR", "where programs above 32 MiB are kept while they are played"},
+    {"TAPOOL_SAMPLES", "another folder for sample:NAME"},
+    {"TAPOOL_CUDA_DRIVER", "another library than libcuda.so.1"},
+    {"TAPOOL_VALGRIND", "another valgrind to count instructions with; empty: none"},
+    {TP_CONFIG_VARIABLE, "another file than " TP_CONFIG_NAME "; empty: none"},
+    {"TAPOOL_OPTION", "a value for --option (tapool help config)"},
+    {"NO_COLOR", "no colour"},
+    {NULL, NULL}};
+
+bool tp_environment_names(const char *name, size_t length)
+{
+    for (const struct tp_fact *f = tp_environment; f->name; f++)
+        if (strlen(f->name) == length && !strncmp(f->name, name, length))
+            return true;
+    return false;
+}
+
+/* Of a variable that tapool reads: whether it says where things lie. The simulated driver of the
+ * tests, which is loaded in place of the real one, has variables of its own. */
+static bool is_kept(const char *variable)
+{
+    static const char config[] = TP_CONFIG_VARIABLE "=", simulated[] = "TAPOOL_FAKE_CUDA";
+    if (strncmp(variable, "TAPOOL_", 7) != 0) /* the other is of a tapool that measures this one */
+        return strncmp(variable, "_TAPOOL_PADDING=", 16) != 0;
+    if (!strncmp(variable, config, sizeof config - 1))
+        return false;
+    return !strncmp(variable, simulated, sizeof simulated - 1) ||
+           tp_environment_names(variable, strcspn(variable, "="));
+}
+
+char **tp_environment_for_child(char *extra)
+{
+    static char no_file[] = TP_CONFIG_VARIABLE "=";
+    size_t count = 0;
+    while (environ && environ[count])
+        count++;
+    char **out = calloc(count + 3, sizeof *out), **next = out;
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (is_kept(environ[i]))
+            *next++ = environ[i];
+    *next++ = no_file;
+    *next = extra;
+    return out;
+}

@@ -1,0 +1,30 @@
+/* See exit.h. */
+#include "cmd/ui/exit.h"
+
+const struct tp_fact tp_exit_codes[] = {
+    {"0", "done"},
+    {"1", "a regression was found, or what --fail-on names has happened"},
+    {"2", "wrong command line or configuration"},
+    {"3", "unusable input"},
+    {"4", "the replay failed, a device is missing or lost, or output could not be written"},
+    {"5", "inconclusive, where that was asked for: check --inconclusive=fail"},
+    {"128+n", "ended by signal n"},
+    {NULL, NULL}};
+
+int tp_exit_code(int status)
+{
+    switch (status) {
+    case TP_OK:
+        return TP_EXIT_OK;
+    case TP_EUSAGE:
+        return TP_EXIT_USAGE;
+    case TP_EINPUT:
+        return TP_EXIT_INPUT;
+    case TP_EFOUND:
+        return TP_EXIT_FOUND;
+    case TP_EUNSURE:
+        return TP_EXIT_INCONCLUSIVE;
+    default:
+        return TP_EXIT_FAILED;
+    }
+}

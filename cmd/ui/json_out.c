@@ -1,0 +1,98 @@
+/* See json_out.h. */
+#include "cmd/ui/json_out.h"
+
+#include "alloc/base/units.h"
+
+#include <math.h>
+
+#define EXACT (UINT64_C(1) << 53)
+
+void tp_json_push(struct tp_json *j, cJSON *array, cJSON *item)
+{
+    if (!item || !array || !cJSON_AddItemToArray(array, item)) {
+        j->failed = true;
+        cJSON_Delete(item);
+    }
+}
+
+static cJSON *add(struct tp_json *j, cJSON *in, const char *name, cJSON *item)
+{
+    if (item && in && cJSON_AddItemToObject(in, name, item))
+        return item;
+    j->failed = true;
+    cJSON_Delete(item);
+    return NULL;
+}
+
+cJSON *tp_json_object(struct tp_json *j, cJSON *in, const char *name)
+{
+    cJSON *item = cJSON_CreateObject();
+    if (!name && !in) {
+        j->failed |= !item;
+        return item;
+    }
+    return add(j, in, name, item);
+}
+
+cJSON *tp_json_array(struct tp_json *j, cJSON *in, const char *name)
+{
+    return add(j, in, name, cJSON_CreateArray());
+}
+
+void tp_json_text(struct tp_json *j, cJSON *in, const char *name, const char *value)
+{
+    add(j, in, name, value ? cJSON_CreateString(value) : cJSON_CreateNull());
+}
+
+cJSON *tp_json_number(struct tp_json *j, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    /* raw: cJSON would print 16 digits as 9.00719925474099e+15 */
+    cJSON *item = value > EXACT ? cJSON_CreateString(text) : cJSON_CreateRaw(text);
+    j->failed |= !item;
+    return item;
+}
+
+void tp_json_uint(struct tp_json *j, cJSON *in, const char *name, uint64_t value)
+{
+    add(j, in, name, value == TP_NONE ? cJSON_CreateNull() : tp_json_number(j, value));
+}
+
+/* Six decimals: more than any figure here is good for, and no noise of binary fractions. */
+double tp_json_rounded(double value)
+{
+    return round(value * 1e6) / 1e6;
+}
+
+void tp_json_real(struct tp_json *j, cJSON *in, const char *name, double value)
+{
+    bool known = isfinite(value);
+    add(j, in, name, known ? cJSON_CreateNumber(tp_json_rounded(value)) : cJSON_CreateNull());
+}
+
+void tp_json_bool(struct tp_json *j, cJSON *in, const char *name, bool value)
+{
+    add(j, in, name, cJSON_CreateBool(value));
+}
+
+int tp_json_print(struct tp_json *j, cJSON *root, FILE *out, struct tp_err *err)
+{
+    char *text = j->failed ? NULL : cJSON_Print(root);
+    cJSON_Delete(root);
+    if (!text)
+        return tp_fail(err, TP_ENOMEM, "out of memory while writing JSON");
+    fputs(text, out);
+    fputc('\n', out);
+    cJSON_free(text);
+    return TP_OK;
+}
+
+void tp_json_tool(struct tp_json *j, cJSON *in)
+{
+    cJSON *tool = tp_json_object(j, in, "tool");
+    tp_json_text(j, tool, "version", TAPOOL_VERSION);
+    tp_json_text(j, tool, "build", TAPOOL_BUILD);
+    tp_json_text(j, tool, "compiler", TAPOOL_COMPILER);
+    tp_json_text(j, tool, "flags", TAPOOL_FLAGS);
+}

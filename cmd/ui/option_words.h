@@ -1,0 +1,18 @@
+/* Words and rows of options that several commands have alike. */
+#ifndef TP_OPTION_WORDS_H
+#define TP_OPTION_WORDS_H
+
+#include "alloc/base/opt.h"
+
+extern const char *const tp_touch_words[];    /* auto, then as enum tp_touch */
+extern const char *const tp_color_words[];    /* as tp_page_init takes it */
+extern const char *const tp_capacity_words[]; /* keyword 0: as recorded */
+
+/* The option `color`, a uint32_t at `at`. */
+#define TP_COLOR_ROW(at)                                                                           \
+    {                                                                                              \
+        .name = "color", .type = TP_OPT_CHOICE, .offset = (at), .def = "auto",                     \
+        .choices = tp_color_words, .arg = "WHEN", .help = "colour"                                 \
+    }
+
+#endif

@@ -1,0 +1,74 @@
+/* See stop.h. A signal handler can reach nothing but globals: the variables here. */
+#include "cmd/ui/stop.h"
+
+#include <stddef.h>
+#include <time.h>
+
+static volatile sig_atomic_t stopped_by; /* the last signal */
+static struct timespec noted_at;         /* when the first came; written by handlers alone */
+
+static const int stop_signals[TP_STOP_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+
+static void note_signal(int number)
+{
+    if (!stopped_by)
+        clock_gettime(CLOCK_MONOTONIC, &noted_at);
+    stopped_by = number;
+}
+
+/* A second one right after the first is the same wish: timeout(1) tells the process and then its
+ * group. One that comes later is of somebody who will not wait. */
+static void note_once(int number)
+{
+    struct timespec now;
+    note_signal(number);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec - noted_at.tv_sec < 2)
+        return;
+    signal(number, SIG_DFL);
+    raise(number); /* as soon as this handler returns */
+}
+
+void tp_stop_catch(struct tp_stop *s, bool once)
+{
+    struct sigaction note = {.sa_handler = once ? note_once : note_signal};
+    s->noted = stopped_by != 0;
+    sigemptyset(&note.sa_mask); /* one handler at a time: it has a time to write */
+    for (size_t i = 0; i < TP_STOP_SIGNALS; i++)
+        sigaddset(&note.sa_mask, stop_signals[i]);
+    for (size_t i = 0; i < TP_STOP_SIGNALS; i++) {
+        sigaction(stop_signals[i], NULL, &s->before[i]);
+        if (s->before[i].sa_handler != SIG_IGN)
+            sigaction(stop_signals[i], &note, NULL);
+    }
+}
+
+int tp_stop_asked(struct tp_err *err)
+{
+    return stopped_by ? tp_fail(err, TP_EIO, "stopped by signal %d", (int)stopped_by) : TP_OK;
+}
+
+const volatile sig_atomic_t *tp_stop_flag(void)
+{
+    return &stopped_by;
+}
+
+void tp_stop_end(void)
+{
+    if (!stopped_by)
+        return;
+    signal(stopped_by, SIG_DFL);
+    raise(stopped_by);
+}
+
+/* Where an outer one caught them too, it knows already. */
+void tp_stop_restore(const struct tp_stop *s)
+{
+    bool outer = false;
+    for (size_t i = 0; i < TP_STOP_SIGNALS; i++) {
+        sigaction(stop_signals[i], &s->before[i], NULL);
+        outer |= s->before[i].sa_handler == note_signal || s->before[i].sa_handler == note_once;
+    }
+    if (stopped_by && !s->noted && !outer)
+        raise(stopped_by);
+}

@@ -1,0 +1,205 @@
+/* The order of work and the simulated time.
+ *
+ * Each stream has a slot and numbers what is queued in it. A clock says for each slot how far that
+ * stream had come: a stream's own clock grows by what it waits for, an event holds a copy, the host
+ * joins it when it learns that something is complete, and every later work begins with what the
+ * host knows.
+ *
+ *     stream A   1 -- 2 -- record e          clock of e: A=3
+ *     stream B             wait e -- 2       clock of B: A=3 B=2: A's 2 is before B's 2
+ *
+ * A work is complete at a time that is known when it is queued: after its stream's last, after what
+ * that waits for, and after its own duration. So nothing is simulated step by step; a
+ * synchronisation moves the time.
+ *
+ * Known weakness: the host is one clock. What one thread learnt, all know, as if they had told each
+ * other. */
+#include "tests/fake_libcuda/fake_libcuda_state.h"
+
+uint64_t fc_clock_at(const struct fc_clock *c, uint32_t slot)
+{
+    return slot < c->n ? c->at[slot] : 0;
+}
+
+static void clock_reserve(struct fc_clock *c, uint32_t n)
+{
+    if (n <= c->n)
+        return;
+    c->at = fc_grow(c->at, n * sizeof *c->at);
+    memset(c->at + c->n, 0, (n - c->n) * sizeof *c->at);
+    c->n = n;
+}
+
+void fc_clock_set(struct fc_clock *c, uint32_t slot, uint64_t seq)
+{
+    clock_reserve(c, slot + 1);
+    c->at[slot] = seq;
+    c->version++;
+}
+
+void fc_clock_join(struct fc_clock *c, const struct fc_clock *with)
+{
+    bool changed = false;
+    clock_reserve(c, with->n);
+    for (uint32_t i = 0; i < with->n; i++) {
+        if (c->at[i] < with->at[i]) {
+            c->at[i] = with->at[i];
+            changed = true;
+        }
+    }
+    c->version += changed;
+}
+
+void fc_clock_copy(struct fc_clock *c, const struct fc_clock *from)
+{
+    clock_reserve(c, from->n);
+    for (uint32_t i = 0; i < c->n; i++)
+        c->at[i] = i < from->n ? from->at[i] : 0;
+    c->version++;
+}
+
+void fc_clock_clear(struct fc_clock *c)
+{
+    free(c->at);
+    *c = (struct fc_clock){0};
+}
+
+void fc_reach(uint64_t ns)
+{
+    if (fc.now < ns)
+        fc.now = ns;
+}
+
+void fc_host_knows(const struct fc_clock *c)
+{
+    fc_clock_join(&fc.host, c);
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+struct fc_stream *fc_stream_make(struct fc_device *d, bool blocking)
+{
+    struct fc_stream *s = fc_zeroed(sizeof *s);
+    if (fc.free_slot_count > 0) {
+        s->slot = fc.free_slots[--fc.free_slot_count];
+    } else {
+        s->slot = fc.slots++;
+        fc.free_slots = fc_grow(fc.free_slots, fc.slots * sizeof *fc.free_slots);
+    }
+    s->blocking = blocking;
+    s->seq = fc_clock_at(&fc.host, s->slot); /* a slot's numbers go on */
+    fc_clock_set(&s->clock, s->slot, s->seq);
+    if (blocking) {
+        s->sibling = d->blocking;
+        d->blocking = s;
+    }
+    fc_object_add(d, &s->object, FC_STREAM);
+    return s;
+}
+
+/* What was queued counts as known: the slot goes to another stream. */
+void fc_stream_free(struct fc_stream *s)
+{
+    struct fc_device *d = s->object.device;
+    fc_host_knows(&s->clock);
+    fc.free_slots[fc.free_slot_count++] = s->slot;
+    for (struct fc_stream **at = &d->blocking; *at; at = &(*at)->sibling) {
+        if (*at == s) {
+            *at = s->sibling;
+            break;
+        }
+    }
+    fc_clock_clear(&s->clock);
+    free(s->ends);
+    fc_object_remove(&s->object);
+}
+
+static void wait_for_stream(struct fc_stream *s, const struct fc_stream *other)
+{
+    if (!other || other == s || fc_clock_at(&s->clock, other->slot) >= other->seq)
+        return;
+    fc_clock_join(&s->clock, &other->clock);
+    if (s->tail < other->tail)
+        s->tail = other->tail;
+}
+
+/* What comes next in the stream comes after all that it waits for by itself. */
+void fc_catch_up(struct fc_stream *s)
+{
+    struct fc_device *d = s->object.device;
+    if (s->host_version != fc.host.version) {
+        fc_clock_join(&s->clock, &fc.host);
+        s->host_version = fc.host.version;
+    }
+    if (s == d->legacy) {
+        for (struct fc_stream *b = d->blocking; b; b = b->sibling)
+            wait_for_stream(s, b);
+    } else if (s->blocking) {
+        wait_for_stream(s, d->legacy);
+    }
+}
+
+struct fc_point fc_queue(struct fc_stream *s, uint64_t ns)
+{
+    fc_catch_up(s);
+    fc_clock_set(&s->clock, s->slot, ++s->seq);
+    if (s->tail < fc.now)
+        s->tail = fc.now;
+    s->tail += ns > 0 ? ns : 1; /* nothing is complete at once */
+    return (struct fc_point){.slot = s->slot, .seq = s->seq, .end = s->tail};
+}
+
+/* --- what is pending -------------------------------------------------------------------------- */
+
+static void drop_complete(struct fc_stream *s)
+{
+    while (s->ends_count > 0 && s->ends[s->ends_first] <= fc.now) {
+        s->ends_first = (s->ends_first + 1) % s->ends_cap;
+        s->ends_count--;
+    }
+}
+
+/* A memset or a kernel: these are counted, and one of them may be told to fail. */
+void fc_queue_work(struct fc_stream *s, const struct fc_point *p)
+{
+    drop_complete(s);
+    if (s->ends_count == s->ends_cap) {
+        uint32_t cap = s->ends_cap ? 2 * s->ends_cap : 16;
+        uint64_t *ends = fc_zeroed(cap * sizeof *ends);
+        for (uint32_t i = 0; i < s->ends_count; i++)
+            ends[i] = s->ends[(s->ends_first + i) % s->ends_cap];
+        free(s->ends);
+        s->ends = ends;
+        s->ends_cap = cap;
+        s->ends_first = 0;
+    }
+    s->ends[(s->ends_first + s->ends_count++) % s->ends_cap] = p->end;
+    fc.books.works++;
+    if (fc.books.works == fc.script.async_nth)
+        fc.fault_due = p->end;
+}
+
+/* Of all devices. */
+uint64_t fc_pending(void)
+{
+    uint64_t pending = 0;
+    for (int i = 0; i < FC_DEVICES; i++) {
+        for (struct fc_object *o = fc.devices[i].objects[FC_STREAM]; o; o = o->next) {
+            struct fc_stream *s = FC_OF(o, struct fc_stream, object);
+            drop_complete(s);
+            pending += s->ends_count;
+        }
+    }
+    return pending;
+}
+
+/* Waits for all streams of the device. */
+void fc_device_finish(struct fc_device *d)
+{
+    for (struct fc_object *o = d->objects[FC_STREAM]; o; o = o->next) {
+        struct fc_stream *s = FC_OF(o, struct fc_stream, object);
+        fc_reach(s->tail);
+        if (fc_clock_at(&fc.host, s->slot) < s->seq)
+            fc_host_knows(&s->clock);
+    }
+}

@@ -1,0 +1,147 @@
+/* The bounded curve: whole while it is short, and no extreme lost when it is long. */
+#include "alloc/engine/curve.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct tp_curve c;
+
+static int clear(void **state)
+{
+    (void)state;
+    memset(&c, 0, sizeof c);
+    return 0;
+}
+
+static void add(uint64_t event, uint64_t requested, uint64_t granted, uint64_t reserved)
+{
+    const uint64_t bytes[TP_CURVE_VALUES] = {requested, granted, reserved};
+    tp_curve_add(&c, event, bytes);
+}
+
+static void an_empty_curve_has_no_points(void **state)
+{
+    (void)state;
+    tp_curve_finish(&c);
+    assert_int_equal(c.count, 0);
+}
+
+static void a_short_curve_keeps_every_change(void **state)
+{
+    (void)state;
+    for (uint64_t e = 1; e <= 4000; e++)
+        add(e, e % 7, e % 5, 10 + e / 100);
+    tp_curve_finish(&c);
+    assert_int_equal(c.count, 4000);
+    for (uint64_t e = 1; e <= 4000; e++) {
+        assert_int_equal(c.points[e - 1].event, e);
+        assert_int_equal(c.points[e - 1].bytes[TP_CURVE_REQUESTED], e % 7);
+    }
+}
+
+static void what_changes_nothing_is_left_out(void **state)
+{
+    (void)state;
+    for (uint64_t e = 1; e <= 100; e++)
+        add(e, e > 50, 1, 1);
+    tp_curve_finish(&c);
+    assert_int_equal(c.count, 2);
+    assert_int_equal(c.points[1].event, 51);
+}
+
+/* A long curve whose every event holds more for a moment than it leaves. */
+static void a_moment_comes_before_what_it_leaves(void **state)
+{
+    (void)state;
+    unsigned pairs = 0;
+    for (uint64_t e = 1; e <= 100000; e++) {
+        uint64_t requested = e % 5 ? 100 + e * 7919 % 800 : 500;
+        uint64_t left = e % 5 ? 1000 : 500;    /* the least of its group, and ... */
+        uint64_t moment = e % 5 ? 1001 : 5000; /* ... the most */
+        add(e, requested, moment, moment);
+        add(e, requested, left, left);
+    }
+    tp_curve_finish(&c);
+    for (uint32_t i = 1; i < c.count; i++) {
+        if (c.points[i].event != c.points[i - 1].event)
+            continue;
+        assert_true(c.points[i].bytes[TP_CURVE_RESERVED] <
+                    c.points[i - 1].bytes[TP_CURVE_RESERVED]);
+        pairs++;
+    }
+    assert_true(pairs > 100);
+}
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    return z ^ (z >> 27);
+}
+
+/* Single peaks and valleys at odd places of a long curve must all be there, exactly. */
+static void no_extreme_is_lost(void **state)
+{
+    (void)state;
+    for (uint64_t samples = 5000; samples < 1000000; samples = samples * 3 + 1) {
+        uint64_t low[3] = {UINT64_MAX, UINT64_MAX, UINT64_MAX}, high[3] = {0}, got_low[3], got[3];
+        memset(&c, 0, sizeof c);
+        for (uint64_t e = 1; e <= samples; e++) {
+            uint64_t b[3];
+            for (unsigned v = 0; v < 3; v++) {
+                b[v] = 1000000 + mix(e * 3 + v) % 1000;
+                if (e == samples * (v + 2) / 7)
+                    b[v] = 9000000 + v;
+                if (e == samples * (v + 3) / 11)
+                    b[v] = 10 + v;
+                low[v] = b[v] < low[v] ? b[v] : low[v];
+                high[v] = b[v] > high[v] ? b[v] : high[v];
+            }
+            tp_curve_add(&c, e, b);
+        }
+        tp_curve_finish(&c);
+        assert_in_range(c.count, TP_CURVE_POINTS / 4, TP_CURVE_POINTS);
+        memset(got_low, 0xff, sizeof got_low);
+        memset(got, 0, sizeof got);
+        for (uint32_t i = 0; i < c.count; i++)
+            for (int v = 0; v < 3; v++) {
+                uint64_t b = c.points[i].bytes[v];
+                got_low[v] = b < got_low[v] ? b : got_low[v];
+                got[v] = b > got[v] ? b : got[v];
+                assert_true(!i || c.points[i].event >= c.points[i - 1].event);
+            }
+        assert_memory_equal(got_low, low, sizeof low);
+        assert_memory_equal(got, high, sizeof high);
+        assert_int_equal(c.points[c.count - 1].event, samples);
+    }
+}
+
+/* Every point is a sample that took place, not a mean or a mixture of several. */
+static void points_are_samples(void **state)
+{
+    (void)state;
+    for (uint64_t e = 1; e <= 300000; e++)
+        add(e, mix(e), mix(e + 1), mix(e + 2));
+    tp_curve_finish(&c);
+    for (uint32_t i = 0; i < c.count; i++) {
+        uint64_t e = c.points[i].event;
+        const uint64_t expected[] = {mix(e), mix(e + 1), mix(e + 2)};
+        assert_memory_equal(c.points[i].bytes, expected, sizeof expected);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(an_empty_curve_has_no_points, clear),
+        cmocka_unit_test_setup(a_short_curve_keeps_every_change, clear),
+        cmocka_unit_test_setup(what_changes_nothing_is_left_out, clear),
+        cmocka_unit_test_setup(a_moment_comes_before_what_it_leaves, clear),
+        cmocka_unit_test_setup(no_extreme_is_lost, clear),
+        cmocka_unit_test_setup(points_are_samples, clear),
+    };
+    return cmocka_run_group_tests_name("curve", tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* The histogram: exact counts, bounded error, mergeable by addition. */
+#include "alloc/engine/histogram.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct tp_histogram h, other;
+
+static int clear(void **state)
+{
+    (void)state;
+    memset(&h, 0, sizeof h);
+    memset(&other, 0, sizeof other);
+    return 0;
+}
+
+static void empty_histogram_answers_zero(void **state)
+{
+    (void)state;
+    assert_int_equal(tp_hist_quantile(&h, 0.5), 0);
+}
+
+static void small_values_are_exact(void **state)
+{
+    (void)state;
+    for (uint64_t v = 1; v <= 60; v++)
+        tp_hist_add(&h, v);
+    assert_int_equal(h.count, 60);
+    assert_int_equal(h.sum, 60 * 61 / 2);
+    assert_int_equal(tp_hist_quantile(&h, 0.5), 30);
+    assert_int_equal(tp_hist_quantile(&h, 0.9), 54);
+    assert_int_equal(tp_hist_quantile(&h, 1), 60);
+    assert_int_equal(tp_hist_quantile(&h, 0), 1);
+}
+
+static void every_value_lies_in_its_bucket_within_3_2_percent(void **state)
+{
+    (void)state;
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < TP_HIST_BUCKETS; i++) {
+        uint64_t upper = tp_hist_upper(i);
+        assert_true(i == 0 || upper > last);
+        memset(&h, 0, sizeof h);
+        tp_hist_add(&h, upper);
+        assert_int_equal(h.buckets[i], 1); /* the upper end belongs to the bucket ... */
+        if (i + 1 < TP_HIST_BUCKETS) {
+            memset(&h, 0, sizeof h);
+            tp_hist_add(&h, upper + 1);
+            assert_int_equal(h.buckets[i + 1], 1); /* ... and the next value to the next */
+        }
+        assert_true((double)(upper - last) <= 1 + 0.032 * (double)upper);
+        last = upper;
+    }
+}
+
+static void huge_values_share_the_last_bucket_and_keep_their_maximum(void **state)
+{
+    (void)state;
+    tp_hist_add(&h, UINT64_MAX);
+    tp_hist_add(&h, UINT64_C(1) << 41);
+    assert_int_equal(h.buckets[TP_HIST_BUCKETS - 1], 2);
+    assert_true(h.max == UINT64_MAX);
+    assert_true(tp_hist_quantile(&h, 0.99) == UINT64_MAX);
+}
+
+static void a_quantile_never_exceeds_the_maximum(void **state)
+{
+    (void)state;
+    tp_hist_add(&h, 1000); /* its bucket ends at 1007 */
+    assert_int_equal(tp_hist_quantile(&h, 0.5), 1000);
+}
+
+static void merging_is_adding(void **state)
+{
+    (void)state;
+    static struct tp_histogram all;
+    memset(&all, 0, sizeof all);
+    for (uint64_t v = 0; v < 5000; v += 7) {
+        tp_hist_add(v % 2 ? &h : &other, v);
+        tp_hist_add(&all, v);
+    }
+    tp_hist_merge(&h, &other);
+    assert_memory_equal(&h, &all, sizeof h);
+    memset(&other, 0, sizeof other);
+    tp_hist_merge(&h, &other);
+    assert_memory_equal(&h, &all, sizeof h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(empty_histogram_answers_zero, clear),
+        cmocka_unit_test_setup(small_values_are_exact, clear),
+        cmocka_unit_test_setup(every_value_lies_in_its_bucket_within_3_2_percent, clear),
+        cmocka_unit_test_setup(huge_values_share_the_last_bucket_and_keep_their_maximum, clear),
+        cmocka_unit_test_setup(a_quantile_never_exceeds_the_maximum, clear),
+        cmocka_unit_test_setup(merging_is_adding, clear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

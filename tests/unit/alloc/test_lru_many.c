@@ -1,0 +1,294 @@
+/* `lru` where a trace has thousands of blocks and streams: what it decides is what looking at each
+ * of them would have decided, in steps that do not grow with them. The strategy is compiled into
+ * this test, so that its steps are counted. */
+static unsigned long long steps;
+#define TP_STEP() ((void)steps++)
+#include "alloc/strategies/lru/lru.c"
+
+#include "tests/unit/conformance.h"
+
+enum { MANY = 8000 };
+
+static struct tp_source_ops unordered; /* `virtual` whose fences promise no order */
+
+static struct rig *open_lru(struct rig_cfg cfg)
+{
+    struct rig *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    cfg.strategy = &tp_strategy_lru;
+    cfg.kind = TP_KIND_DEVICE;
+    cfg.base = cfg.base ? cfg.base : &tp_source_virtual;
+    cfg.base_options = "page=512";
+    assert_int_equal(rig_open(r, &cfg), TP_OK);
+    return r;
+}
+
+static void close_lru(struct rig *r)
+{
+    rig_check(r);
+    rig_walk(r);
+    rig_close(r);
+    free(r);
+}
+
+static struct lru *lru_of(const struct rig *r)
+{
+    return r->st;
+}
+
+/* Without `check`, which looks at everything. */
+static tp_addr take(struct rig *r, unsigned stream, uint64_t size)
+{
+    struct tp_req rq = {.size = size, .align = 16, .stream = (uint16_t)stream};
+    struct tp_block b = {0};
+    int rc = r->s->alloc(r->st, NULL, &rq, &b);
+    assert_true(rc == TP_OK || rc == TP_EOOM);
+    return b.addr;
+}
+
+static void give(struct rig *r, unsigned stream, tp_addr addr, uint64_t size)
+{
+    struct tp_req rq = {.size = size, .align = 16, .stream = (uint16_t)stream};
+    assert_int_equal(r->s->free(r->st, NULL, addr, &rq), TP_OK);
+}
+
+static void use_on(struct rig *r, unsigned stream, tp_addr addr)
+{
+    assert_int_equal(r->s->use(r->st, NULL, addr, (uint16_t)stream), TP_OK);
+}
+
+static void catch_up(struct rig *r, uint16_t stream)
+{
+    tp_src_synced(r->env.source, stream);
+    if (r->s->sync)
+        assert_int_equal(r->s->sync(r->st, NULL, stream), TP_OK);
+}
+
+static void is_linear(const char *what)
+{
+    print_message("%s: %llu steps\n", what, steps);
+    assert_true(steps < 400ull * MANY);
+    steps = 0;
+}
+
+/* Blocks of one size pending, each on a stream of its own (`streams` MANY) or all on one; then
+ * misses on others. */
+static void misses(void **state)
+{
+    (void)state;
+    for (unsigned streams = 1; streams <= MANY; streams += MANY - 1) {
+        struct rig *r = open_lru((struct rig_cfg){.streams = 2 * MANY});
+        tp_addr *blocks = calloc(MANY, sizeof *blocks);
+        for (unsigned i = 0; i < MANY; i++)
+            blocks[i] = take(r, i % streams, 1024);
+        for (unsigned i = 0; i < MANY; i++)
+            give(r, i % streams, blocks[i], 1024);
+        is_linear("to set up");
+        for (unsigned i = 0; i < MANY; i++)
+            assert_true(take(r, MANY + i, 1024) > blocks[MANY - 1]);
+        is_linear("misses");
+        for (unsigned i = MANY; i-- > 0;) {
+            catch_up(r, (uint16_t)(i % streams));
+            assert_int_equal(take(r, MANY + i, 1024), blocks[i]);
+        }
+        is_linear("streams that catch up one by one");
+        free(blocks);
+        close_lru(r);
+    }
+}
+
+/* Blocks that wait for a further stream each, or one that waits for all. */
+static void further_streams(void **state)
+{
+    (void)state;
+    struct rig *r = open_lru((struct rig_cfg){.streams = 2 * MANY});
+    tp_addr *blocks = calloc(MANY, sizeof *blocks);
+    for (unsigned i = 0; i < MANY; i++) {
+        blocks[i] = take(r, 0, 1024);
+        use_on(r, 1 + i, blocks[i]);
+    }
+    for (unsigned i = 0; i < MANY; i++)
+        give(r, 0, blocks[i], 1024);
+    is_linear("to set up");
+    for (unsigned i = 0; i < MANY; i++)
+        assert_true(take(r, 0, 1024) > blocks[MANY - 1]);
+    is_linear("misses");
+    for (unsigned i = 0; i < MANY; i++) {
+        catch_up(r, (uint16_t)(1 + i));
+        assert_int_equal(take(r, 0, 1024), blocks[i]);
+    }
+    is_linear("streams that catch up one by one");
+    free(blocks);
+    close_lru(r);
+
+    r = open_lru((struct rig_cfg){.streams = 2 * MANY});
+    tp_addr block = take(r, 0, 1024);
+    for (unsigned i = 0; i < 2 * MANY; i++)
+        use_on(r, 1 + i % MANY, block);
+    is_linear("uses of one block");
+    give(r, 0, block, 1024);
+    for (unsigned i = 1; i < MANY; i++)
+        assert_int_not_equal(take(r, MANY + i, 1024), block);
+    is_linear("misses beside a block that waits for all");
+    for (unsigned i = 1; i <= MANY; i++) /* the block is live again after the last */
+        catch_up(r, (uint16_t)i);
+    assert_int_equal(take(r, 0, 1024), block);
+    for (unsigned i = 0; i < MANY; i++)
+        use_on(r, 1 + i, block);
+    is_linear("and once more");
+    close_lru(r);
+}
+
+/* Many cached, one live: with one stream as with several. */
+static void resets(void **state)
+{
+    (void)state;
+    for (uint32_t streams = 1; streams <= 2; streams++) {
+        struct rig *r =
+            open_lru((struct rig_cfg){.options = "capacity_layouts=0", .streams = streams});
+        tp_addr *blocks = calloc(MANY, sizeof *blocks);
+        for (unsigned i = 0; i < MANY; i++)
+            blocks[i] = take(r, 0, 512 * (1 + i));
+        for (unsigned i = 0; i < MANY; i++)
+            give(r, 0, blocks[i], 512 * (1 + i));
+        steps = 0;
+        for (unsigned i = 0; i < MANY; i++) {
+            assert_int_equal(take(r, 0, 512 * (1 + i)), blocks[i]);
+            assert_int_equal(r->s->reset(r->st), TP_OK);
+        }
+        is_linear("resets");
+        assert_int_equal(lru_of(r)->cached_blocks, MANY);
+        free(blocks);
+        close_lru(r);
+    }
+}
+
+/* ---- two of them play the same; one looks at each block ---- */
+
+enum { STREAMS = 40, LIVE = 200, PLAYED = 20000 };
+
+struct twins {
+    struct rig *indexed, *plain;
+    struct {
+        tp_addr at;
+        uint64_t size;
+    } live[LIVE];
+    unsigned indexes; /* steps with an index */
+};
+
+static void both_catch_up(struct twins *t, uint16_t stream)
+{
+    catch_up(t->indexed, stream);
+    catch_up(t->plain, stream);
+}
+
+static void reset_both(struct twins *t)
+{
+    assert_int_equal(t->indexed->s->reset(t->indexed->st), TP_OK);
+    assert_int_equal(t->plain->s->reset(t->plain->st), TP_OK);
+    for (unsigned i = 0; i < LIVE; i++)
+        t->live[i].at = 0;
+}
+
+static void play_step(struct twins *t, unsigned i, uint32_t streams)
+{
+    struct rig *a = t->indexed, *b = t->plain;
+    uint64_t at = rig_random(a) % LIVE, what = rig_random(a) % 16;
+    uint16_t stream = (uint16_t)(rig_random(a) % streams);
+    uint64_t size = UINT64_C(512) << rig_random(a) % 5;
+    index_drop(b->st);
+    if (what == 0) {
+        both_catch_up(t, i % 7 ? stream : TP_ALL_STREAMS);
+    } else if (what == 1) {
+        a->now_ns += 3000;
+        b->now_ns += 3000;
+        if (i % 401 == 1)
+            reset_both(t);
+    } else if (what == 2 && i % 5 == 0) {
+        assert_int_equal(a->s->trim(a->st, size * 40), TP_OK);
+        assert_int_equal(b->s->trim(b->st, size * 40), TP_OK);
+    } else if (!t->live[at].at) {
+        t->live[at].at = take(a, stream, size);
+        t->live[at].size = size;
+        assert_int_equal(take(b, stream, size), t->live[at].at);
+    } else if (what < 6) {
+        use_on(a, stream, t->live[at].at);
+        use_on(b, stream, t->live[at].at);
+    } else {
+        give(a, stream, t->live[at].at, t->live[at].size);
+        give(b, stream, t->live[at].at, t->live[at].size);
+        t->live[at].at = 0;
+    }
+}
+
+static void the_same_decisions(void **state)
+{
+    static const char *const options[] = {"", "capacity_blocks=60", "capacity_layouts=3"};
+    (void)state;
+    for (unsigned o = 0; o < 12; o++) {
+        uint32_t streams = o % 4 == 3 ? 1 : STREAMS;
+        struct rig_cfg cfg = {.options = options[o / 4],
+                              .streams = streams,
+                              .base = o % 4 == 1 ? &unordered : &tp_source_virtual,
+                              .limit = o % 4 == 2 ? "capacity=300KiB" : NULL};
+        struct twins t = {.indexed = open_lru(cfg), .plain = open_lru(cfg)};
+        t.indexed->random = o;
+        for (unsigned i = 0; i < PLAYED; i++) {
+            if (i == 100)
+                index_make(t.indexed->st);
+            play_step(&t, i, streams);
+            if (i % 97 == 0)
+                rig_check(t.indexed);
+            assert_int_equal(lru_of(t.indexed)->cached_bytes, lru_of(t.plain)->cached_bytes);
+            t.indexes += lru_of(t.indexed)->index != NULL;
+            t.indexed->now_ns += 20;
+            t.plain->now_ns += 20;
+            assert_int_equal(t.indexed->now_ns, t.plain->now_ns);
+        }
+        assert_int_equal(t.indexes, PLAYED - 100);
+        assert_int_equal(t.indexed->account.gets, t.plain->account.gets);
+        assert_int_equal(t.indexed->account.waits, t.plain->account.waits);
+        close_lru(t.indexed);
+        close_lru(t.plain);
+    }
+}
+
+/* Every call for memory fails once: what cannot be entered is looked for. */
+static void without_memory_for_the_index(void **state)
+{
+    enum { BLOCKS = 150 };
+    (void)state;
+    for (uint64_t fail = 1; fail < 40; fail++) {
+        struct rig *r = open_lru((struct rig_cfg){.streams = 2 * BLOCKS});
+        tp_addr blocks[BLOCKS];
+        for (unsigned i = 0; i < BLOCKS; i++)
+            blocks[i] = take(r, i, 1024);
+        for (unsigned i = 0; i < BLOCKS; i++)
+            give(r, i, blocks[i], 1024);
+        r->meta.fail_at = r->meta.calls + fail;
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            struct tp_req rq = {.size = 1024, .align = 16, .stream = (uint16_t)(BLOCKS + i)};
+            struct tp_block b = {0};
+            while (r->s->alloc(r->st, NULL, &rq, &b) == TP_ENOMEM)
+                rig_check(r);
+            assert_true(b.addr > blocks[BLOCKS - 1]);
+            give(r, BLOCKS + i, b.addr, 1024);
+            rig_check(r);
+            assert_int_equal(take(r, BLOCKS + i, 1024), b.addr);
+        }
+        catch_up(r, 7);
+        assert_int_equal(take(r, 8, 1024), blocks[8]);
+        assert_int_equal(take(r, 8, 1024), blocks[7]);
+        close_lru(r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(misses), cmocka_unit_test(further_streams), cmocka_unit_test(resets),
+        cmocka_unit_test(the_same_decisions), cmocka_unit_test(without_memory_for_the_index)};
+    unordered = tp_source_virtual;
+    unordered.flags &= ~(uint32_t)TP_SRC_ORDERED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

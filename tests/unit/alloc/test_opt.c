@@ -1,0 +1,324 @@
+/* Options: values, ranges, sentences that users see, and text that reads back. */
+#include "alloc/base/opt.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include <cmocka.h>
+
+struct arena_opts {
+    bool strict;
+    uint64_t count, arena_size, lag, cache;
+    uint32_t classes;
+    char *conf;
+    struct tp_opt_list names;
+};
+
+static const char *const tables[] = {"fine", "coarse6", NULL};
+static const char *const words[] = {"auto", "none", NULL};
+
+#define AT(member) .offset = offsetof(struct arena_opts, member)
+static const struct tp_opt rows[] = {
+    {.name = "strict", .type = TP_OPT_FLAG, AT(strict), .help = "be strict"},
+    {.name = "count",
+     .type = TP_OPT_UINT,
+     AT(count),
+     .def = "3",
+     .min = 1,
+     .max = 9,
+     .arg = "N",
+     .help = "how many"},
+    {.name = "arena_size",
+     .type = TP_OPT_SIZE,
+     AT(arena_size),
+     .def = "64MiB",
+     .min = 4096,
+     .max = UINT64_C(1) << 40,
+     .arg = "SIZE",
+     .help = "largest source range"},
+    {.name = "lag", .type = TP_OPT_DURATION, AT(lag), .def = "50us", .arg = "TIME", .help = "lag"},
+    {.name = "cache",
+     .type = TP_OPT_SIZE,
+     AT(cache),
+     .def = "auto",
+     .min = 10,
+     .choices = words,
+     .arg = "SIZE",
+     .help = "cached bytes"},
+    {.name = "classes",
+     .type = TP_OPT_CHOICE,
+     AT(classes),
+     .def = "fine",
+     .choices = tables,
+     .arg = "TABLE",
+     .help = "size classes"},
+    {.name = "conf", .type = TP_OPT_TEXT, AT(conf), .arg = "TEXT", .help = "settings"},
+    {.name = "names", .type = TP_OPT_LIST, AT(names), .arg = "NAME", .help = "names"},
+    {.name = NULL},
+};
+
+static const char owner[] = "strategy 'arena'";
+
+static void defaults_of(struct arena_opts *o)
+{
+    struct tp_err err;
+    *o = (struct arena_opts){0};
+    assert_int_equal(tp_opts_defaults(rows, o, &err), TP_OK);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    struct arena_opts o;
+    defaults_of(&o);
+    assert_false(o.strict);
+    assert_true(o.count == 3 && o.arena_size == UINT64_C(64) << 20 && o.lag == 50000);
+    assert_true(o.cache == TP_OPT_KEYWORD(0) && o.classes == 0);
+    assert_null(o.conf);
+    assert_int_equal(o.names.count, 0);
+    tp_opts_release(rows, &o);
+    assert_int_equal(tp_opts_defaults(NULL, NULL, NULL), TP_OK);
+    assert_int_equal(tp_opts_parse(NULL, NULL, "", "x", NULL), TP_OK);
+    assert_null(tp_opt_find(NULL, "x"));
+    tp_opts_release(NULL, NULL);
+}
+
+static void parse_all(void **state)
+{
+    (void)state;
+    struct arena_opts o;
+    struct tp_err err;
+    defaults_of(&o);
+    assert_int_equal(tp_opts_parse(rows, &o,
+                                   "strict,count=9,arena-size=4K,LAG=1.5us,cache=NONE,"
+                                   "classes=Coarse6,conf={a:1,b:{2,3}},names=x,names={y,z}",
+                                   owner, &err),
+                     TP_OK);
+    assert_true(o.strict && o.count == 9 && o.arena_size == 4096 && o.lag == 1500);
+    assert_true(o.cache == TP_OPT_KEYWORD(1) && o.classes == 1);
+    assert_string_equal(o.conf, "a:1,b:{2,3}");
+    assert_int_equal(o.names.count, 2);
+    assert_string_equal(o.names.items[0], "x");
+    assert_string_equal(o.names.items[1], "y,z");
+    assert_int_equal(tp_opts_parse(rows, &o, "strict=off,conf=,conf={q}", owner, &err), TP_OK);
+    assert_false(o.strict);
+    assert_string_equal(o.conf, "q");
+    assert_int_equal(tp_opts_parse(rows, &o, "cache=11,conf={}", owner, &err), TP_OK);
+    assert_true(o.cache == 11);
+    assert_string_equal(o.conf, "");
+    tp_opts_release(rows, &o);
+    assert_null(o.conf);
+    assert_null(o.names.items);
+}
+
+static void flags(void **state)
+{
+    (void)state;
+    static const char *const yes[] = {"yes", "on", "true", "1", "YES"};
+    static const char *const no[] = {"no", "off", "false", "0", "Off"};
+    struct arena_opts o = {0};
+    for (size_t i = 0; i < 5; i++) {
+        o.strict = false;
+        assert_int_equal(tp_opt_set(&rows[0], &o, yes[i], NULL), TP_OK);
+        assert_true(o.strict);
+        assert_int_equal(tp_opt_set(&rows[0], &o, no[i], NULL), TP_OK);
+        assert_false(o.strict);
+    }
+}
+
+struct refusal {
+    const char *spec, *text, *hint;
+};
+
+static const struct refusal refusals[] = {
+    {"arena_sise=1", "strategy 'arena' has no option 'arena_sise'", "did you mean 'arena_size'?"},
+    {"Clases=fine", "strategy 'arena' has no option 'Clases'", "did you mean 'classes'?"},
+    {"zzz", "strategy 'arena' has no option 'zzz'",
+     "its options are strict, count, arena_size, lag, cache, classes, conf, names"},
+    {"arena_size=3", "option 'arena_size' of strategy 'arena' is 3B, below the minimum 4KiB", ""},
+    {"arena_size=3B", "option 'arena_size' of strategy 'arena' is 3B, below the minimum 4KiB", ""},
+    {"arena_size=2T", "option 'arena_size' of strategy 'arena' is 2TiB, above the maximum 1TiB",
+     ""},
+    {"count=0", "option 'count' of strategy 'arena' is 0, below the minimum 1", ""},
+    {"count=10", "option 'count' of strategy 'arena' is 10, above the maximum 9", ""},
+    {"count=-1", "option 'count' of strategy 'arena' is '-1', which is no number",
+     "write a whole number"},
+    {"arena_size=big", "option 'arena_size' of strategy 'arena' is 'big', which is no size",
+     "write a number and a unit, such as 64MiB"},
+    {"lag=50", "option 'lag' of strategy 'arena' is '50', which is no duration",
+     "write a number and a unit, such as 50us"},
+    {"cache=some", "option 'cache' of strategy 'arena' is 'some', which is no size",
+     "write a number and a unit, such as 64MiB, or auto, none"},
+    {"cache=9", "option 'cache' of strategy 'arena' is 9B, below the minimum 10B", ""},
+    {"cache=18446744073709551614",
+     "option 'cache' of strategy 'arena' is 18446744073709551614B, above the maximum "
+     "18446744073709551613B",
+     ""},
+    {"classes=coarse5",
+     "option 'classes' of strategy 'arena' is 'coarse5', which is none of fine, coarse6",
+     "did you mean 'coarse6'?"},
+    {"classes=", "option 'classes' of strategy 'arena' is '', which is none of fine, coarse6", ""},
+    {"strict=maybe", "option 'strict' of strategy 'arena' is 'maybe', neither yes nor no",
+     "write yes or no"},
+    {"count", "option 'count' of strategy 'arena' needs a value", "write count=N"},
+    {"count=1,,lag=1us", "the name of an option of strategy 'arena' is missing", ""},
+    {"=1", "the name of an option of strategy 'arena' is missing", ""},
+    {"conf={a:{1}", "the braces in option 'conf' of strategy 'arena' do not match", ""},
+    {"conf={a}b,count=1", "the braces in option 'conf' of strategy 'arena' do not match", ""},
+};
+
+static void sentences(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        struct arena_opts o;
+        struct tp_err err;
+        defaults_of(&o);
+        assert_int_equal(tp_opts_parse(rows, &o, refusals[i].spec, owner, &err), TP_EUSAGE);
+        assert_int_equal(err.status, TP_EUSAGE);
+        assert_string_equal(err.text, refusals[i].text);
+        assert_string_equal(err.hint, refusals[i].hint);
+        assert_true(o.count == 3 || o.count == 1);
+        assert_int_equal(tp_opts_parse(rows, &o, refusals[i].spec, owner, NULL), TP_EUSAGE);
+        tp_opts_release(rows, &o);
+    }
+    struct tp_err err;
+    assert_int_equal(tp_opts_parse(NULL, NULL, "x=1", "strategy 'direct'", &err), TP_EUSAGE);
+    assert_string_equal(err.text, "strategy 'direct' has no options, and so no 'x'");
+    struct arena_opts o = {0};
+    assert_int_equal(tp_opt_set(&rows[1], &o, "10", &err), TP_EUSAGE);
+    assert_string_equal(err.text, "option 'count' is 10, above the maximum 9");
+}
+
+static const struct {
+    const char *name, *in, *out;
+} texts[] = {
+    {"arena_size", "65536KiB", "64MiB"},
+    {"arena_size", "4096", "4KiB"},
+    {"arena_size", "5000", "5000"},
+    {"arena_size", "1T", "1TiB"},
+    {"cache", "1536", "1536"},
+    {"cache", "10.5K", "10752"},
+    {"cache", "AUTO", "auto"},
+    {"cache", "none", "none"},
+    {"lag", "0", "0"},
+    {"lag", "50000ns", "50us"},
+    {"lag", "60s", "60s"},
+    {"lag", "60min", "1h"},
+    {"lag", "0.5s", "500ms"},
+    {"lag", "1500us", "1500us"},
+    {"count", "07", "7"},
+    {"classes", "COARSE6", "coarse6"},
+    {"strict", "on", "yes"},
+    {"strict", "0", "no"},
+    {"conf", "a:1,b=2", "a:1,b=2"},
+};
+
+static void text_reads_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct arena_opts o = {0};
+        const struct tp_opt *row = tp_opt_find(rows, texts[i].name);
+        char out[64], again[64];
+        assert_non_null(row);
+        assert_int_equal(tp_opt_set(row, &o, texts[i].in, NULL), TP_OK);
+        tp_opt_format(row, &o, out, sizeof out);
+        assert_string_equal(out, texts[i].out);
+        assert_int_equal(tp_opt_set(row, &o, out, NULL), TP_OK);
+        tp_opt_format(row, &o, again, sizeof again);
+        assert_string_equal(again, out);
+        tp_opts_release(rows, &o);
+    }
+    struct arena_opts o = {0};
+    char out[64] = "x";
+    tp_opt_format(tp_opt_find(rows, "conf"), &o, out, sizeof out);
+    assert_string_equal(out, "");
+    assert_int_equal(tp_opts_parse(rows, &o, "names=a,names=b", owner, NULL), TP_OK);
+    tp_opt_format(tp_opt_find(rows, "names"), &o, out, sizeof out);
+    assert_string_equal(out, "a,b");
+    tp_opt_format(tp_opt_find(rows, "names"), &o, out, 3);
+    assert_string_equal(out, "a,");
+    tp_opt_format(tp_opt_find(rows, "names"), &o, out, 0);
+    tp_opts_release(rows, &o);
+}
+
+static void nearest(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"arena", "lru", "bump", "stream-pool", "direct", NULL};
+    assert_string_equal(tp_nearest("aerna", names), "arena");
+    assert_string_equal(tp_nearest("ARENA", names), "arena");
+    assert_string_equal(tp_nearest("strem_pool", names), "stream-pool");
+    assert_string_equal(tp_nearest("lur", names), "lru");
+    assert_null(tp_nearest("jemalloc", names));
+    assert_null(tp_nearest("", names));
+    assert_null(tp_nearest("x", names));
+    assert_null(tp_nearest("arena", NULL));
+    static const char *const near[] = {"arena_size", "arena_sizes", "y", NULL};
+    assert_string_equal(tp_nearest("arena_siz", near), "arena_size");
+    assert_null(tp_nearest("x", near));
+    char longest[300];
+    memset(longest, 'a', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    assert_null(tp_nearest(longest, names));
+    const char *const long_names[] = {longest, "arena", NULL};
+    assert_string_equal(tp_nearest("arenas", long_names), "arena");
+    struct arena_opts o = {0};
+    struct tp_err err;
+    assert_int_equal(tp_opts_parse(rows, &o, longest, owner, &err), TP_EUSAGE);
+}
+
+static void check_one(struct tp_opt row, const char *what)
+{
+    const struct tp_opt table[] = {row, {.name = NULL}};
+    struct tp_err err;
+    int rc = tp_opts_check(table, sizeof(struct arena_opts), owner, &err);
+    assert_int_equal(rc, what ? TP_EBROKEN : TP_OK);
+    if (what && !strstr(err.text, what))
+        fail_msg("'%s' does not say '%s'", err.text, what);
+}
+
+#define CHANGED(from, ...)                                                                         \
+    do {                                                                                           \
+        struct tp_opt r = rows[from];                                                              \
+        __VA_ARGS__;                                                                               \
+    } while (0)
+
+static void tables_are_checked(void **state)
+{
+    (void)state;
+    struct tp_err err;
+    assert_int_equal(tp_opts_check(rows, sizeof(struct arena_opts), owner, &err), TP_OK);
+    assert_int_equal(tp_opts_check(NULL, 0, owner, &err), TP_OK);
+    CHANGED(1, check_one(r, NULL));
+    CHANGED(1, r.name = "a=b"; check_one(r, "name cannot be written"));
+    CHANGED(1, r.type = (enum tp_opt_type)99; check_one(r, "type does not exist"));
+    CHANGED(1, r.offset = sizeof(struct arena_opts); check_one(r, "outside"));
+    CHANGED(1, r.offset = SIZE_MAX - 7; check_one(r, "outside"));
+    CHANGED(1, r.offset = 1; check_one(r, "outside"));
+    CHANGED(5, r.choices = NULL; check_one(r, "no choices"));
+    CHANGED(0, r.choices = words; check_one(r, "takes no choices"));
+    CHANGED(1, r.min = 10; check_one(r, "range is wrong"));
+    CHANGED(1, r.help = NULL; check_one(r, "help is missing"));
+    CHANGED(1, r.arg = NULL; check_one(r, "help is missing"));
+    CHANGED(1, r.def = "10"; check_one(r, "a default of strategy 'arena' cannot be set"));
+    const struct tp_opt twice[] = {rows[1], rows[1], {.name = NULL}};
+    assert_int_equal(tp_opts_check(twice, sizeof(struct arena_opts), owner, &err), TP_EBROKEN);
+    assert_non_null(strstr(err.text, "name is taken"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(parse_all),
+        cmocka_unit_test(flags),
+        cmocka_unit_test(sentences),
+        cmocka_unit_test(text_reads_back),
+        cmocka_unit_test(nearest),
+        cmocka_unit_test(tables_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

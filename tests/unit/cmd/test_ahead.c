@@ -1,0 +1,153 @@
+/* What is played ahead: where it is played, that it is the same, and what is left alone. */
+#include "cmd/measure/replay_ahead.h"
+#include "tests/unit/one_run.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+extern const struct tp_source_ops tp_source_host;
+extern const struct tp_strategy tp_strategy_direct;
+
+enum { REPLAYS = 5, PASSES = TP_PASS_USAGE | TP_PASS_FITS };
+
+/* `direct`, which tells the process that it runs in, and may die there. */
+static struct tp_strategy told;
+static pid_t test_process;
+static bool dies;
+
+static void tell(void *st, struct tp_stats *out)
+{
+    if (tp_strategy_direct.stats)
+        tp_strategy_direct.stats(st, out);
+    out->start_bytes = (uint64_t)getpid();
+    if (dies && getpid() != test_process)
+        raise(SIGKILL);
+}
+
+struct set {
+    struct tp_program *program;
+    struct tp_replay_cfg cfgs[REPLAYS];
+    struct tp_ahead list[REPLAYS];
+};
+
+static struct set set;
+
+static int setup(void **state)
+{
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 5000, 0), ALLOC_INSN(1, 100, 0),
+                                    FREE_INSN(0, 5000, 0), ALLOC_INSN(0, 90000, 0)};
+    (void)state;
+    told = tp_strategy_direct;
+    told.stats = tell;
+    test_process = getpid();
+    dies = false;
+    set = (struct set){.program = test_program(insns, COUNT(insns), true)};
+    for (int i = 0; i < REPLAYS; i++) {
+        set.cfgs[i] = run_on(&tp_source_virtual, &told, set.program, PASSES);
+        set.list[i] = (struct tp_ahead){&set.cfgs[i], calloc(1, tp_run_size(1))};
+        assert_non_null(set.list[i].run);
+    }
+    return new_run();
+}
+
+static int release(void **state)
+{
+    for (int i = 0; i < REPLAYS; i++)
+        free(set.list[i].run);
+    tp_program_release(set.program);
+    return teardown(state);
+}
+
+static void play(unsigned workers, uint64_t memory)
+{
+    tp_ahead_play(set.list, REPLAYS, workers, memory, NULL, NULL, NULL);
+}
+
+static uint64_t process_of(int i)
+{
+    return set.list[i].run->devices[0].start_bytes;
+}
+
+static void each_is_played_in_a_process_of_its_own_and_says_the_same(void **state)
+{
+    (void)state;
+    play(2, UINT64_C(1) << 30);
+    replay(&set.cfgs[0]);
+    for (int i = 0; i < REPLAYS; i++) {
+        struct tp_run *ahead = set.list[i].run;
+        assert_int_equal(ahead->passes, PASSES);
+        assert_true(process_of(i) && process_of(i) != (uint64_t)getpid());
+        for (int j = 0; j < i; j++)
+            assert_true(process_of(i) != process_of(j));
+        run->devices[0].start_bytes = process_of(i); /* all that tells them apart */
+        assert_memory_equal(ahead, run, tp_run_size(1));
+    }
+}
+
+static void one_core_or_too_little_memory_plays_nothing_ahead(void **state)
+{
+    (void)state;
+    play(1, UINT64_C(1) << 30);
+    play(2, UINT64_C(1) << 20);
+    play(0, UINT64_MAX);
+    for (int i = 0; i < REPLAYS; i++)
+        assert_int_equal(set.list[i].run->passes, 0);
+}
+
+/* Whoever plays it then in the usual way is told. */
+static void what_goes_wrong_there_is_left_to_be_played(void **state)
+{
+    (void)state;
+    const struct tp_strategy *whole = set.cfgs[1].strategy;
+    struct tp_strategy broken = tp_strategy_direct;
+    broken.name = NULL;
+    set.cfgs[1].strategy = &broken;
+    play(3, UINT64_C(1) << 30);
+    assert_int_equal(set.list[1].run->passes, 0);
+    assert_int_equal(set.list[0].run->passes, PASSES);
+    assert_int_equal(set.list[4].run->passes, PASSES);
+    set.cfgs[1].strategy = whole;
+    for (int i = 0; i < REPLAYS; i++)
+        memset(set.list[i].run, 0, tp_run_size(1));
+    dies = true;
+    play(3, UINT64_C(1) << 30);
+    for (int i = 0; i < REPLAYS; i++)
+        assert_int_equal(set.list[i].run->passes, 0);
+}
+
+static void who_wants_to_stop_waits_for_none(void **state)
+{
+    (void)state;
+    const volatile sig_atomic_t stop = 1;
+    tp_ahead_play(set.list, REPLAYS, 2, UINT64_C(1) << 30, &stop, NULL, NULL);
+    for (int i = 0; i < REPLAYS; i++)
+        assert_int_equal(set.list[i].run->passes, 0);
+}
+
+/* Real memory would be taken twice; and times are never taken beside others. */
+static void only_untimed_passes_on_simulated_memory_are_played_ahead(void **state)
+{
+    (void)state;
+    struct tp_replay_cfg cfg = set.cfgs[0];
+    cfg.passes = TP_PASS_ALL | TP_PASS_FITS | TP_PASS_VERIFY | TP_PASS_COUNT;
+    assert_int_equal(tp_ahead_passes(&cfg), TP_PASS_USAGE | TP_PASS_FITS | TP_PASS_VERIFY);
+    cfg.passes = TP_PASS_THROUGHPUT | TP_PASS_LATENCY;
+    assert_int_equal(tp_ahead_passes(&cfg), 0);
+    cfg = run_on(&tp_source_host, &told, set.program, TP_PASS_ALL);
+    assert_int_equal(tp_ahead_passes(&cfg), 0);
+    cfg.layer_count = 0; /* a foreign allocator */
+    assert_int_equal(tp_ahead_passes(&cfg), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, release)
+    const struct CMUnitTest tests[] = {
+        TEST(each_is_played_in_a_process_of_its_own_and_says_the_same),
+        TEST(one_core_or_too_little_memory_plays_nothing_ahead),
+        TEST(what_goes_wrong_there_is_left_to_be_played),
+        TEST(who_wants_to_stop_waits_for_none),
+        TEST(only_untimed_passes_on_simulated_memory_are_played_ahead),
+    };
+    return cmocka_run_group_tests_name("ahead", tests, NULL, NULL);
+}

@@ -1,0 +1,726 @@
+/* The verdicts of a check without processes: made-up results for class E, made-up series of pairs
+ * for class N. */
+#include "cmd/gate/check_job.h"
+
+#include "alloc/base/random.h"
+#include "cmd/gate/gate_words.h"
+#include "cmd/ui/exit.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define SEED TAPOOL_ROOT "/tests/fuzz/corpus/baseline/three-cells.json"
+
+enum { PAIRS = 20 };
+
+static const struct tp_metric *metric(const char *name)
+{
+    return tp_metric_find(name, NULL);
+}
+
+/* ---- class E ---- */
+
+/* What the cell (web.tpt, NAME) of the baseline would give, twice. */
+struct exact {
+    struct tp_baseline b;
+    const struct tp_baseline_cell *held;
+    double values[2][2 * TP_METRIC_MAX];
+    struct tp_stored_option options[2];
+    struct tp_stored_run runs[2];
+    struct tp_findings found;
+};
+
+static void set(struct exact *e, int run, const char *name, double value)
+{
+    e->values[run][metric(name) - tp_metrics] = value;
+}
+
+static void begin(struct exact *e, const char *strategy)
+{
+    struct tp_err err;
+    *e = (struct exact){.options = {{(char *)(uintptr_t) "arena_size", (char *)(uintptr_t) "64MiB"},
+                                    {(char *)(uintptr_t) "alignment", (char *)(uintptr_t) "16"}}};
+    assert_int_equal(tp_baseline_read(SEED, &e->b, &err), TP_OK);
+    e->held = tp_baseline_cell_find(&e->b, "web.tpt", strategy, "host");
+    assert_non_null(e->held);
+    for (int i = 0; i < 2; i++) {
+        for (size_t m = 0; m < 2 * TP_METRIC_MAX; m++)
+            e->values[i][m] = NAN;
+        for (size_t v = 0; v < e->held->value_count; v++)
+            e->values[i][e->held->values[v].metric - tp_metrics] = e->held->values[v].value;
+        e->runs[i] = (struct tp_stored_run){.options = e->options,
+                                            .option_count = 2,
+                                            .touch = (char *)(uintptr_t) "first",
+                                            .exact = true,
+                                            .usage = true,
+                                            .devices = 1,
+                                            .values = e->values[i]};
+    }
+}
+
+static void compare(struct exact *e)
+{
+    assert_int_equal(tp_check_compare(&e->b, e->held, &e->runs[0], &e->runs[1], NULL, &e->found),
+                     TP_OK);
+}
+
+static void end(struct exact *e)
+{
+    free(e->found.items);
+    tp_baseline_release(&e->b);
+}
+
+static size_t count(const struct exact *e, enum tp_verdict verdict)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < e->found.count; i++)
+        n += e->found.items[i].verdict == verdict;
+    return n;
+}
+
+static const struct tp_finding *only(const struct exact *e, enum tp_verdict verdict)
+{
+    assert_int_equal(count(e, verdict), 1);
+    for (size_t i = 0; i < e->found.count; i++)
+        if (e->found.items[i].verdict == verdict)
+            return &e->found.items[i];
+    return NULL;
+}
+
+static void what_is_as_it_was_is_unchanged(void **state)
+{
+    (void)state;
+    struct exact e;
+    begin(&e, "arena");
+    compare(&e);
+    assert_int_equal(e.found.count, e.held->value_count);
+    assert_int_equal(count(&e, TP_SAME), e.found.count);
+    end(&e);
+}
+
+static void one_byte_more_is_a_regression(void **state)
+{
+    (void)state;
+    struct exact e;
+    begin(&e, "arena");
+    set(&e, 0, "peak_reserved", 131073);
+    set(&e, 1, "peak_reserved", 131073);
+    compare(&e);
+    const struct tp_finding *f = only(&e, TP_REGRESSION);
+    assert_ptr_equal(f->metric, metric("peak_reserved"));
+    assert_true(f->base == 131072 && f->now == 131073 && f->allowed == 0);
+    assert_string_equal(f->note, "");
+    end(&e);
+}
+
+static void tolerances_are_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *strategy, *metric;
+        double value;
+        enum tp_verdict verdict;
+    } cases[] = {
+        {"arena", "external_fragmentation", 0.251, TP_SAME}, /* a tenth of a point */
+        {"arena", "external_fragmentation", 0.251001, TP_REGRESSION},
+        {"arena", "external_fragmentation", 0.249, TP_SAME},
+        {"arena", "external_fragmentation", 0.248999, TP_IMPROVED},
+        {"arena", "reuse", 0.8989, TP_REGRESSION}, /* more is better */
+        {"arena", "reuse", 0.95, TP_IMPROVED},
+        {"arena", "failed_allocations", 1, TP_REGRESSION},
+        {"arena", "end_reserved", 0, TP_IMPROVED},
+        {"small", "peak_reserved", 131072 + 4096, TP_SAME}, /* its own, by hand */
+        {"small", "peak_reserved", 131072 + 4097, TP_REGRESSION},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct exact e;
+        begin(&e, cases[i].strategy);
+        set(&e, 0, cases[i].metric, cases[i].value);
+        set(&e, 1, cases[i].metric, cases[i].value);
+        compare(&e);
+        assert_int_equal(count(&e, TP_REGRESSION), cases[i].verdict == TP_REGRESSION);
+        assert_int_equal(count(&e, TP_IMPROVED), cases[i].verdict == TP_IMPROVED);
+        end(&e);
+    }
+}
+
+/* Even where it got better, and even within the tolerance: the baseline holds it as exact. */
+static void what_disagrees_with_itself_is_a_regression(void **state)
+{
+    (void)state;
+    struct exact e;
+    begin(&e, "arena");
+    set(&e, 0, "peak_reserved", 131.4 * 1024 * 1024);
+    set(&e, 1, "peak_reserved", 131.6 * 1024 * 1024);
+    compare(&e);
+    assert_string_equal(only(&e, TP_REGRESSION)->note,
+                        "became nondeterministic: 131.4 and 131.6 MiB in two replays");
+    end(&e);
+    begin(&e, "small");
+    set(&e, 1, "peak_reserved", 131071);
+    compare(&e);
+    assert_string_equal(only(&e, TP_REGRESSION)->note,
+                        "became nondeterministic: 131,072 and 131,071 B in two replays");
+    end(&e);
+}
+
+static void a_value_that_is_gone_is_a_regression(void **state)
+{
+    (void)state;
+    struct exact e;
+    begin(&e, "arena");
+    set(&e, 0, "peak_reserved", NAN);
+    set(&e, 1, "peak_reserved", NAN);
+    compare(&e);
+    assert_string_equal(only(&e, TP_REGRESSION)->note, "has no value any more");
+    end(&e);
+    begin(&e, "arena");
+    e.runs[1].exact = false;
+    compare(&e);
+    assert_non_null(strstr(only(&e, TP_REGRESSION)->note, "no longer exact"));
+    end(&e);
+}
+
+static void an_option_that_changed_is_named(void **state)
+{
+    (void)state;
+    struct exact e;
+    begin(&e, "arena");
+    e.options[0].value = (char *)(uintptr_t) "32MiB";
+    compare(&e);
+    assert_null(only(&e, TP_REGRESSION)->metric);
+    assert_string_equal(only(&e, TP_REGRESSION)->note, "option arena_size: 64MiB -> 32MiB");
+    end(&e);
+    begin(&e, "arena");
+    e.options[0].name = (char *)(uintptr_t) "chunk";
+    compare(&e);
+    assert_int_equal(count(&e, TP_REGRESSION), 2); /* one came, one went */
+    end(&e);
+    begin(&e, "arena");
+    e.options[1].name = (char *)(uintptr_t) "a"; /* before all others */
+    compare(&e);
+    assert_int_equal(count(&e, TP_REGRESSION), 2);
+    end(&e);
+    begin(&e, "arena");
+    e.runs[0].touch = (char *)(uintptr_t) "all";
+    compare(&e);
+    assert_string_equal(only(&e, TP_REGRESSION)->note, "option touch: first -> all");
+    end(&e);
+}
+
+/* What an older tapool did not write, or an older baseline does not hold, is no change. */
+static void a_setting_that_changed_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *held, *now, *note;
+    } cases[] = {{"continue", "continue", NULL},
+                 {"continue", "stop", "option replay.on_oom: continue -> stop"},
+                 {NULL, "stop", NULL},
+                 {"stop", NULL, NULL}};
+    size_t on_oom = 0;
+    while (strcmp(tp_settings[on_oom].option, "on-oom"))
+        on_oom++;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct exact e;
+        struct tp_baseline_cell held;
+        struct tp_stored_option options[3];
+        begin(&e, "arena");
+        held = *e.held;
+        memcpy(options, held.options, 2 * sizeof *options);
+        options[2] = (struct tp_stored_option){(char *)(uintptr_t) "replay.on_oom",
+                                               (char *)(uintptr_t)cases[i].held};
+        held.options = options;
+        held.option_count = cases[i].held ? 3 : 2;
+        e.held = &held;
+        for (int r = 0; r < 2; r++)
+            e.runs[r].settings[on_oom] = (char *)(uintptr_t)cases[i].now;
+        compare(&e);
+        assert_int_equal(count(&e, TP_REGRESSION), cases[i].note != NULL);
+        if (cases[i].note)
+            assert_string_equal(only(&e, TP_REGRESSION)->note, cases[i].note);
+        end(&e);
+    }
+}
+
+/* ---- class D ---- */
+
+static void counts_have_a_share_of_play(void **state)
+{
+    (void)state;
+    assert_int_equal(tp_check_judge_counts(100, 101, 0.01), TP_SAME);
+    assert_int_equal(tp_check_judge_counts(100, 101.01, 0.01), TP_REGRESSION);
+    assert_int_equal(tp_check_judge_counts(100, 99, 0.01), TP_SAME);
+    assert_int_equal(tp_check_judge_counts(100, 98.9, 0.01), TP_IMPROVED);
+    assert_int_equal(tp_check_judge_counts(100, NAN, 0.01), TP_REGRESSION);
+}
+
+/* ---- seeds ---- */
+
+/* A command that is copied from an old report must play the same rounds. */
+static void seeds_stay_what_they_are(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t seed, of, made;
+    } rows[] = {
+        {0, 0, UINT64_C(8147104208329303767)},
+        {7, 1, UINT64_C(154844686297477902)},
+        {123456, 1000, UINT64_C(3301713963875141458)},
+        {UINT64_MAX, UINT64_MAX, UINT64_C(6514504133438201533)},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(tp_check_seed(rows[i].seed, rows[i].of), rows[i].made);
+}
+
+/* ---- class N ---- */
+
+/* Two sides of PAIRS rounds; every metric starts unknown. */
+static struct tp_rounds make_rounds(void)
+{
+    struct tp_rounds r = {.sides = 2, .rounds = PAIRS, .step_ns = 10};
+    r.values = calloc(2 * tp_metric_count * PAIRS, sizeof *r.values);
+    r.engine = calloc((size_t)2 * PAIRS, sizeof *r.engine);
+    assert_non_null(r.values);
+    assert_non_null(r.engine);
+    for (size_t i = 0; i < 2 * tp_metric_count * PAIRS; i++)
+        r.values[i] = NAN;
+    for (size_t i = 0; i < (size_t)2 * PAIRS; i++)
+        r.engine[i] = 2;
+    return r;
+}
+
+static double *values_of(struct tp_rounds *r, size_t side, const char *name)
+{
+    return r->values + (side * tp_metric_count + (size_t)(metric(name) - tp_metrics)) * r->rounds;
+}
+
+/* `level` with a spread of so many percent, another for each side and `seed`. */
+static void fill(struct tp_rounds *r, size_t side, const char *name, double level, double percent,
+                 uint64_t seed)
+{
+    struct tp_random random;
+    double *values = values_of(r, side, name);
+    tp_random_seed(&random, seed * 2 + side);
+    for (unsigned i = 0; i < r->rounds; i++) {
+        double share = (double)tp_random_below(&random, 2001) / 1000 - 1; /* -1 to 1 */
+        values[i] = level * (1 + percent / 100 * share);
+    }
+}
+
+static struct tp_noisy_test *test_of(struct tp_noisy_tests *t, size_t cell, const char *name)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->items[i].cell == cell && t->items[i].metric == metric(name))
+            return &t->items[i];
+    return NULL;
+}
+
+/* One cell: base and now at these levels. */
+static enum tp_verdict verdict(double base, double now, double percent, uint64_t seed)
+{
+    struct tp_rounds r = make_rounds();
+    struct tp_noisy_tests t = {0};
+    struct tp_err err;
+    fill(&r, 0, "ns_per_op", base, percent, seed);
+    fill(&r, 1, "ns_per_op", now, percent, seed);
+    assert_int_equal(tp_noisy_collect(&t, 0, &r, seed, &err), TP_OK);
+    assert_int_equal(tp_noisy_decide(&t, 0.01, 0.05, &err), TP_OK);
+    assert_int_equal(t.count, 1);
+    enum tp_verdict v = t.items[0].difference.verdict;
+    free(t.items);
+    tp_rounds_release(&r);
+    return v;
+}
+
+static void slower_is_a_regression_and_noise_is_none(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        assert_int_equal(verdict(10, 11, 2, seed), TP_REGRESSION);
+        assert_int_equal(verdict(10, 9, 2, seed), TP_IMPROVED);
+        assert_int_equal(verdict(10, 10, 2, seed), TP_SAME);
+        assert_int_equal(verdict(10, 10.3, 2, seed), TP_SAME); /* below the effect */
+    }
+    assert_int_equal(verdict(10, 10, 60, 3), TP_INCONCLUSIVE);
+}
+
+static void what_is_mostly_the_engine_is_insensitive(void **state)
+{
+    (void)state;
+    assert_int_equal(verdict(0.6, 0.61, 1, 1), TP_INSENSITIVE); /* of 2.6 in all */
+    assert_int_equal(verdict(0.7, 0.7, 1, 1), TP_SAME);
+    assert_int_equal(verdict(0.6, 1.2, 1, 1), TP_REGRESSION); /* hides behind no fast base */
+}
+
+static void percentiles_below_ten_steps_are_no_tests(void **state)
+{
+    (void)state;
+    struct tp_rounds r = make_rounds();
+    struct tp_noisy_tests t = {0};
+    struct tp_err err;
+    fill(&r, 0, "ns_per_op", 10, 1, 1);
+    fill(&r, 1, "ns_per_op", 10, 1, 1);
+    fill(&r, 0, "alloc.p99", 95, 0, 1);
+    fill(&r, 1, "alloc.p99", 99, 0, 1);
+    fill(&r, 0, "free.p99", 95, 1, 1);
+    fill(&r, 1, "free.p99", 150, 1, 1); /* the larger of both medians counts */
+    fill(&r, 0, "realloc.p99", 200, 1, 1);
+    assert_int_equal(tp_noisy_collect(&t, 0, &r, 1, &err), TP_OK);
+    assert_int_equal(t.count, 2);
+    assert_int_equal(t.tested, 2); /* ns_per_op and free.p99 */
+    assert_null(test_of(&t, 0, "alloc.p99"));
+    assert_null(test_of(&t, 0, "realloc.p99")); /* known on one side only */
+    assert_int_equal(tp_noisy_decide(&t, 0.01, 0.05, &err), TP_OK);
+    assert_int_equal(test_of(&t, 0, "free.p99")->difference.verdict, TP_REGRESSION);
+    free(t.items);
+    tp_rounds_release(&r);
+}
+
+/* Instructions decide on all of it, percentiles too. */
+static void an_insensitive_cell_has_no_tests(void **state)
+{
+    (void)state;
+    struct tp_rounds r = make_rounds();
+    struct tp_noisy_tests t = {0};
+    struct tp_err err;
+    for (size_t side = 0; side < 2; side++) {
+        fill(&r, side, "ns_per_op", 0.1, 1, 1);
+        fill(&r, side, "free.p99", side ? 300 : 150, 1, 1);
+    }
+    assert_int_equal(tp_noisy_collect(&t, 0, &r, 1, &err), TP_OK);
+    assert_int_equal(t.count, 2);
+    assert_int_equal(t.tested, 0);
+    assert_int_equal(tp_noisy_decide(&t, 0.01, 0.05, &err), TP_OK);
+    assert_int_equal(test_of(&t, 0, "free.p99")->difference.verdict, TP_INSENSITIVE);
+    free(t.items);
+    tp_rounds_release(&r);
+}
+
+/* A time of 0, and a percentile that a replay does not know, take their pair with them: what is
+ * left says how sharp the test was. */
+static void lost_pairs_leave_the_sensitivity(void **state)
+{
+    (void)state;
+    struct tp_rounds r = make_rounds();
+    const struct tp_stat_rule rule = {.alpha = 0.01, .effect = 0.05, .tests = 6, .seed = 1};
+    fill(&r, 0, "ns_per_op", 10, 2, 1);
+    fill(&r, 1, "ns_per_op", 10, 2, 2);
+    double all = tp_noisy_sensitivity(&r, &rule);
+    values_of(&r, 0, "ns_per_op")[3] = 0;
+    values_of(&r, 1, "ns_per_op")[5] = NAN;
+    double rest = tp_noisy_sensitivity(&r, &rule);
+    assert_true(all >= 0.05 && all < 0.3);
+    assert_true(rest >= 0.05 && rest < 0.3);
+    tp_rounds_release(&r);
+}
+
+/* Three cells: one regression, one open, one clear. A fresh set decides the open test and touches
+ * nothing else. */
+static void a_fresh_set_decides_what_was_open(void **state)
+{
+    (void)state;
+    const struct tp_stat_rule rule = {.alpha = 0.01, .effect = 0.05, .tests = 3};
+    const struct {
+        double now, spread;
+        enum tp_verdict verdict;
+    } fresh[] = {{10, 2, TP_SAME}, {12, 2, TP_REGRESSION}, {10, 60, TP_INCONCLUSIVE}};
+    for (size_t i = 0; i < sizeof fresh / sizeof *fresh; i++) {
+        struct tp_noisy_tests t = {0};
+        struct tp_err err;
+        const double now[] = {12, 10, 10}, spread[] = {2, 60, 2};
+        for (size_t cell = 0; cell < 3; cell++) {
+            struct tp_rounds r = make_rounds();
+            fill(&r, 0, "ns_per_op", 10, spread[cell], 3);
+            fill(&r, 1, "ns_per_op", now[cell], spread[cell], 3);
+            assert_int_equal(tp_noisy_collect(&t, cell, &r, 3, &err), TP_OK);
+            tp_rounds_release(&r);
+        }
+        assert_int_equal(tp_noisy_decide(&t, 0.01, 0.05, &err), TP_OK);
+        assert_false(tp_noisy_is_open(&t, 0));
+        assert_true(tp_noisy_is_open(&t, 1));
+        const struct tp_difference before[] = {t.items[0].difference, t.items[2].difference};
+        struct tp_rounds r = make_rounds();
+        fill(&r, 0, "ns_per_op", 10, fresh[i].spread, 3);
+        fill(&r, 1, "ns_per_op", fresh[i].now, fresh[i].spread, 3);
+        assert_int_equal(tp_noisy_again(&t, 1, &r, 3, &rule, &err), TP_OK);
+        assert_int_equal(t.items[1].difference.verdict, fresh[i].verdict);
+        assert_int_equal(t.items[1].sets, 2);
+        assert_memory_equal(&before[0], &t.items[0].difference, sizeof before[0]);
+        assert_memory_equal(&before[1], &t.items[2].difference, sizeof before[1]);
+        /* a second fresh set of what is decided changes nothing: never until it is green */
+        fill(&r, 1, "ns_per_op", 10, 1, 4);
+        if (fresh[i].verdict == TP_REGRESSION) {
+            assert_int_equal(tp_noisy_again(&t, 1, &r, 4, &rule, &err), TP_OK);
+            assert_int_equal(t.items[1].difference.verdict, TP_REGRESSION);
+        }
+        tp_rounds_release(&r);
+        free(t.items);
+    }
+}
+
+static void too_few_pairs_are_found_out(void **state)
+{
+    (void)state;
+    assert_int_equal(tp_check_tests_max(), 7);
+    for (size_t tests = 1; tests <= 1000; tests *= 10) {
+        unsigned n = tp_check_pairs_needed(tests, 0.01);
+        assert_true(n >= 2 && n < 20);
+        assert_true(tp_stat_mann_whitney_least(n, n) * (double)tests < 0.01);
+        assert_false(tp_stat_mann_whitney_least(n - 1, n - 1) * (double)tests < 0.01);
+    }
+    assert_int_equal(tp_check_pairs_needed(1, 0), 0);
+}
+
+/* ---- the outcome ---- */
+
+struct outcome {
+    struct tp_check_opts o;
+    struct tp_check k;
+    struct tp_gate_cell cell;
+    struct tp_err err;
+};
+
+static void begin_outcome(struct outcome *x)
+{
+    *x = (struct outcome){.cell = {"web.tpt", "my traces/web.tpt", "arena", "host"}};
+    x->k.o = &x->o;
+    x->o.pairs = TP_CHECK_PAIRS;
+    x->o.min_time = TP_OPT_KEYWORD(0);
+    x->o.core = TP_OPT_KEYWORD(0);
+    x->k.cell_count = x->k.gate.cell_count = 1;
+    x->k.gate.effect = 0.05;
+    x->k.gate.seed = 42;
+    x->k.gate.classes[TP_CLASS_EXACT] = (struct tp_class_check){.checked = true, .cells = 1};
+}
+
+static void add(struct outcome *x, const char *name, enum tp_verdict v)
+{
+    const struct tp_finding f = {.cell = &x->cell, .metric = metric(name), .verdict = v};
+    assert_int_equal(tp_findings_add(&x->k.findings, &f, NULL), TP_OK);
+}
+
+static void expect(struct outcome *x, int status, int code, const char *sentence)
+{
+    assert_int_equal(tp_check_outcome(&x->k, &x->err), status);
+    assert_int_equal(x->k.gate.exit_code, code);
+    if (sentence && !strstr(x->err.text, sentence))
+        fail_msg("'%s' does not say '%s'", x->err.text, sentence);
+    free(x->k.findings.items);
+    free(x->k.moved);
+    free(x->k.causes);
+}
+
+static void exit_codes_follow_from_what_was_found(void **state)
+{
+    (void)state;
+    struct outcome x;
+    begin_outcome(&x);
+    add(&x, "peak_reserved", TP_SAME);
+    expect(&x, TP_OK, TP_EXIT_OK, NULL);
+    assert_string_equal(x.k.gate.what, "memory and counts only");
+    assert_string_equal(x.k.gate.again, "");
+
+    begin_outcome(&x);
+    x.o.base_bin = (char *)(uintptr_t) "old's/tapool";
+    add(&x, "peak_reserved", TP_REGRESSION);
+    add(&x, "reuse", TP_REGRESSION);
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "peak_reserved of web.tpt, arena, and 1 more");
+    assert_string_equal(x.k.gate.again, "tapool check 'my traces/web.tpt' -s arena --base-bin "
+                                        "'old'\\''s/tapool' --seed 42");
+
+    begin_outcome(&x); /* for one reason; by the program that ran */
+    snprintf(x.k.program, sizeof x.k.program, "/opt/my tapool");
+    add(&x, "end_reserved", TP_REGRESSION);
+    add(&x, "peak_reserved", TP_REGRESSION);
+    add(&x, "peak_carved", TP_IMPROVED);
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "regression: peak_reserved of web.tpt, arena");
+    assert_null(strstr(x.err.text, "more"));
+    assert_string_equal(x.k.gate.again,
+                        "'/opt/my tapool' check 'my traces/web.tpt' -s arena --seed 42");
+
+    begin_outcome(&x);
+    add(&x, "ns_per_op", TP_INCONCLUSIVE);
+    expect(&x, TP_OK, TP_EXIT_OK, NULL);
+    begin_outcome(&x);
+    x.o.inconclusive = TP_CHECK_FAIL;
+    add(&x, "ns_per_op", TP_INCONCLUSIVE);
+    expect(&x, TP_EUNSURE, TP_EXIT_INCONCLUSIVE, "+10 % cannot be excluded");
+    begin_outcome(&x);
+    x.o.inconclusive = TP_CHECK_FAIL;
+    add(&x, "ns_per_op", TP_INCONCLUSIVE);
+    add(&x, "peak_reserved", TP_REGRESSION);
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "regression");
+}
+
+/* Of two builds what they do not share is said, part by part. */
+static void builds_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *base, *now, *says;
+    } rows[] = {
+        {"x86, GNU 12, release (-O2), glibc", "x86, GNU 12, release (-O2), glibc", ""},
+        {"x86, GNU 12, release (-O0), glibc", "x86, GNU 12, release (-O2), glibc",
+         "the base is built otherwise: release (-O0), not release (-O2)"},
+        {"x86, GNU 1, r, glibc", "x86, GNU 11, r, glibc",
+         "the base is built otherwise: GNU 1, not GNU 11"},
+        {"x86, r", "x86, r, r", "the base is built otherwise: r, not r, r"},
+        {"a", "b", "the base is built otherwise: a, not b"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[400];
+        tp_check_base_build(rows[i].base, rows[i].now, text, sizeof text);
+        assert_string_equal(text, rows[i].says);
+    }
+}
+
+static void the_base_says_what_it_lacks(void **state)
+{
+    (void)state;
+    char text[400];
+    static const struct {
+        const char *own, *text;
+        bool unknown;
+    } cases[] = {
+        {"unknown strategy 'x'", "the base has no strategy 'x'", true},
+        {"unknown source 'x'", "the base has no source 'x'", true},
+        {"strategy 'a' has no option 'b'", "the base's strategy 'a' has no option 'b'", true},
+        {"strategy 'a' has no options, and so no 'b'",
+         "the base's strategy 'a' has no options, and so no 'b'", true},
+        {"option 'o' of strategy 's' is 'v', which is no size",
+         "in the base, option 'o' of strategy 's' is 'v', which is no size", true},
+        {"unknown option '--passes'", "old/tapool: unknown option '--passes'", false},
+        {"strategy 'a' failed", "old/tapool: strategy 'a' failed", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char sentence[200];
+        snprintf(sentence, sizeof sentence, "old/tapool: %s", cases[i].own);
+        assert_int_equal(tp_check_base_words("old/tapool", sentence, text, sizeof text),
+                         cases[i].unknown);
+        assert_string_equal(text, cases[i].text);
+    }
+    assert_true(tp_check_base_words("", "unknown strategy 'x'", text, sizeof text));
+    assert_string_equal(text, "the base has no strategy 'x'");
+}
+
+/* What the base does not know is no gap in what --require asks for, and anything else is, whichever
+ * comes first. */
+static void new_cells_are_not_required(void **state)
+{
+    (void)state;
+    static const char news[] = "b: unknown strategy 'x'", old[] = "b: unknown option '--passes'";
+    static const struct {
+        const char *sentences[3];
+        size_t first;
+        bool unknown_only;
+    } cases[] = {{{news, NULL, NULL}, 0, true},
+                 {{news, news, NULL}, 0, true},
+                 {{news, old, NULL}, 1, false},
+                 {{old, news, old}, 0, false},
+                 {{news, news, old}, 2, false}};
+    struct tp_check_cell cells[3] = {{.trace = (char *)(uintptr_t) "t"}};
+    struct tp_check k = {.cells = cells, .cell_count = 3};
+    for (size_t i = 0; i < 3; i++) {
+        cells[i].trace = (char *)(uintptr_t) "t";
+        cells[i].strategy = (char *)(uintptr_t) "s";
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int checked = 0; checked < 2; checked++) {
+            struct tp_gate g = {.cell_count = 4};
+            struct tp_class_check *c = &g.classes[TP_CLASS_NOISY];
+            struct tp_check_gaps gaps = {0};
+            *c = (struct tp_class_check){.checked = checked, .required = true, .cells = 1};
+            for (size_t n = 0; n < 3 && cases[i].sentences[n]; n++)
+                tp_check_gap_base(&gaps, n, "b", cases[i].sentences[n]);
+            assert_int_equal(gaps.first, cases[i].first);
+            tp_check_gaps_describe(&k, &gaps, c);
+            assert_int_equal(c->unknown_only, cases[i].unknown_only);
+            assert_int_equal(tp_class_unmet(&g, TP_CLASS_NOISY), !cases[i].unknown_only);
+            assert_int_equal(strstr(tp_class_unchecked(c).s, "required") != NULL,
+                             !cases[i].unknown_only);
+        }
+}
+
+static void nothing_passes_unseen(void **state)
+{
+    (void)state;
+    struct outcome x;
+    char *latency[] = {(char *)(uintptr_t) "latency"},
+         *counts[] = {(char *)(uintptr_t) "instructions"};
+    begin_outcome(&x);
+    x.o.require = (struct tp_opt_list){latency, 1};
+    snprintf(x.k.gate.classes[TP_CLASS_NOISY].reason, 64, "needs the old build");
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND,
+           "--require latency: latency was not checked: needs the old");
+    assert_true(x.k.gate.classes[TP_CLASS_NOISY].required);
+
+    begin_outcome(&x); /* in one of two cells */
+    x.o.require = (struct tp_opt_list){counts, 1};
+    x.k.cell_count = x.k.gate.cell_count = 2;
+    x.k.gate.classes[TP_CLASS_INSTRUCTIONS] = (struct tp_class_check){.checked = true, .cells = 1};
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "not checked in every cell");
+
+    begin_outcome(&x); /* neither time nor instructions can see this cell */
+    x.o.require = (struct tp_opt_list){latency, 1};
+    x.k.gate.classes[TP_CLASS_NOISY] = (struct tp_class_check){.checked = true, .cells = 1};
+    add(&x, "ns_per_op", TP_INSENSITIVE);
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "not checked in every cell: what was timed is mostly");
+    assert_string_equal(x.k.gate.what, "memory and counts, some latency only");
+
+    begin_outcome(&x); /* instructions see it */
+    x.o.require = (struct tp_opt_list){latency, 1};
+    x.k.gate.classes[TP_CLASS_NOISY] = (struct tp_class_check){.checked = true, .cells = 1};
+    x.k.gate.classes[TP_CLASS_INSTRUCTIONS] = (struct tp_class_check){.checked = true, .cells = 1};
+    add(&x, "instructions", TP_SAME);
+    add(&x, "ns_per_op", TP_INSENSITIVE);
+    expect(&x, TP_OK, TP_EXIT_OK, NULL);
+    assert_string_equal(x.k.gate.what, "");
+
+    begin_outcome(&x);
+    x.k.gate.classes[TP_CLASS_EXACT].checked = false;
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "nothing was checked");
+
+    begin_outcome(&x);
+    x.k.missing = 2;
+    x.k.baseline.count = 6;
+    snprintf(x.k.missing_why, sizeof x.k.missing_why, "gpu.tpt, lru needs a GPU");
+    expect(&x, TP_EFOUND, TP_EXIT_FOUND, "2 of 6 cells of the baseline were not run: gpu.tpt, lru");
+    begin_outcome(&x);
+    x.k.missing = 2;
+    x.o.allow_missing = true;
+    expect(&x, TP_OK, TP_EXIT_OK, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_as_it_was_is_unchanged),
+        cmocka_unit_test(one_byte_more_is_a_regression),
+        cmocka_unit_test(tolerances_are_kept),
+        cmocka_unit_test(what_disagrees_with_itself_is_a_regression),
+        cmocka_unit_test(a_value_that_is_gone_is_a_regression),
+        cmocka_unit_test(an_option_that_changed_is_named),
+        cmocka_unit_test(a_setting_that_changed_is_named),
+        cmocka_unit_test(counts_have_a_share_of_play),
+        cmocka_unit_test(seeds_stay_what_they_are),
+        cmocka_unit_test(slower_is_a_regression_and_noise_is_none),
+        cmocka_unit_test(what_is_mostly_the_engine_is_insensitive),
+        cmocka_unit_test(percentiles_below_ten_steps_are_no_tests),
+        cmocka_unit_test(an_insensitive_cell_has_no_tests),
+        cmocka_unit_test(lost_pairs_leave_the_sensitivity),
+        cmocka_unit_test(a_fresh_set_decides_what_was_open),
+        cmocka_unit_test(too_few_pairs_are_found_out),
+        cmocka_unit_test(exit_codes_follow_from_what_was_found),
+        cmocka_unit_test(builds_are_told_apart),
+        cmocka_unit_test(the_base_says_what_it_lacks),
+        cmocka_unit_test(new_cells_are_not_required),
+        cmocka_unit_test(nothing_passes_unseen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

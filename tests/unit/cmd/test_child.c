@@ -1,0 +1,134 @@
+/* Waiting for a child that leads a group of its own, as those do that the gate measures: what stops
+ * the one who waits stops the child, and lets it go on. */
+#include "cmd/measure/child.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { ANSWER = 7, TRIES = 4, LOOKS = 50 };
+
+static void leave(int number)
+{
+    (void)number;
+    _exit(ANSWER);
+}
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* 'T': it is stopped. */
+static char state_of(pid_t pid)
+{
+    char path[64], text[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    assert_true(fread(text, 1, sizeof text - 1, in) > 0);
+    fclose(in);
+    const char *name_end = strrchr(text, ')');
+    assert_non_null(name_end);
+    return name_end[2];
+}
+
+static bool is_stopped(pid_t pid, bool wanted)
+{
+    for (int i = 0; i < LOOKS && (state_of(pid) == 'T') != wanted; i++)
+        sleep_ms(10);
+    return state_of(pid) == 'T';
+}
+
+/* In a process of its own: starts a child, says which on `tell`, waits for it. */
+static void wait_in_process(int tell)
+{
+    signal(SIGUSR1, leave);
+    pid_t child = fork();
+    int how = 0;
+    if (!child) {
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    setpgid(child, child);
+    const struct tp_child_wait w = {.group = true};
+    bool told = write(tell, &child, sizeof child) == (ssize_t)sizeof child;
+    bool ended = told && tp_child_await(child, &w, &how) == TP_OK && WIFEXITED(how);
+    _exit(ended ? WEXITSTATUS(how) : 1);
+}
+
+static void start(pid_t *parent, pid_t *child)
+{
+    int tell[2];
+    assert_int_equal(pipe(tell), 0);
+    *parent = fork();
+    assert_true(*parent >= 0);
+    if (!*parent) {
+        setpgid(0, 0); /* of a group that nobody waits for Ctrl-Z stops nothing */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        wait_in_process(tell[1]);
+    }
+    close(tell[1]);
+    assert_int_equal(read(tell[0], child, sizeof *child), sizeof *child);
+    close(tell[0]);
+}
+
+/* One that comes before it waits stops the parent alone: then it is tried again. */
+static void a_stop_reaches_the_child(void **state)
+{
+    (void)state;
+    pid_t parent, child;
+    int how = 0;
+    bool both = false;
+    start(&parent, &child);
+    for (int i = 0; i < TRIES && !both; i++) {
+        assert_int_equal(kill(parent, SIGTSTP), 0);
+        assert_int_equal(waitpid(parent, &how, WUNTRACED), parent);
+        assert_true(WIFSTOPPED(how));
+        both = is_stopped(child, true);
+        assert_int_equal(kill(parent, SIGCONT), 0);
+    }
+    if (!both) {
+        kill(parent, SIGKILL);
+        fail_msg("who waits is stopped, the child goes on");
+    }
+    assert_false(is_stopped(child, false));
+    assert_int_equal(kill(child, SIGUSR1), 0);
+    assert_int_equal(waitpid(parent, &how, 0), parent);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), ANSWER);
+}
+
+/* Who is told to take no notice of Ctrl-Z does not. */
+static void a_stop_that_is_ignored_stops_nobody(void **state)
+{
+    (void)state;
+    pid_t parent, child;
+    int how = 0;
+    void (*before)(int) = signal(SIGTSTP, SIG_IGN); /* both inherit it */
+    start(&parent, &child);
+    signal(SIGTSTP, before);
+    assert_int_equal(kill(parent, SIGTSTP), 0);
+    assert_int_equal(kill(child, SIGUSR1), 0);
+    assert_int_equal(waitpid(parent, &how, WUNTRACED), parent);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), ANSWER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_stop_reaches_the_child),
+                                       cmocka_unit_test(a_stop_that_is_ignored_stops_nobody)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

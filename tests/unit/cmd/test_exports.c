@@ -1,0 +1,217 @@
+/* Exports: the table and the options that are made from it, a histogram against the text that
+ * HdrHistogram prints of the same readings, what Markdown may not take for markup, and files of
+ * several results. */
+#include "cmd/cli/commands.h"
+#include "cmd/report/export_files.h"
+#include "cmd/ui/text.h"
+#include "tests/unit/programs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_table(void **state)
+{
+    (void)state;
+    const struct tp_opt *rows = tp_find_command("replay", NULL)->options;
+    size_t count = 0;
+    for (; tp_exporters[count]; count++) {
+        const struct tp_exporter *e = tp_exporters[count];
+        char option[64];
+        snprintf(option, sizeof option, "export-%s", e->name);
+        assert_string_equal(tp_export_words[count + 1], e->name);
+        assert_non_null(tp_opt_find(rows, option));
+        assert_int_equal(tp_opt_find(rows, option)->type, TP_OPT_TEXT);
+        assert_true(e->write && e->summary[0] && e->suffix[0] == '.');
+        assert_true(!e->part == !e->write_part && !e->part == !e->has_part);
+        for (size_t i = 0; i < count; i++)
+            assert_string_not_equal(tp_exporters[i]->name, e->name);
+    }
+    assert_int_equal(count, TP_EXPORT_COUNT);
+    assert_null(tp_export_words[count + 1]);
+}
+
+/* ---- a report by hand ---- */
+
+static const struct tp_exporter *exporter(const char *name)
+{
+    for (size_t i = 0; tp_exporters[i]; i++)
+        if (!strcmp(tp_exporters[i]->name, name))
+            return tp_exporters[i];
+    fail_msg("no exporter %s", name);
+    return NULL;
+}
+
+enum { RESULTS = 3 };
+
+/* Strategies on one trace; `real` has no source, which keeps this short. */
+struct by_hand {
+    struct tp_trace trace;
+    struct tp_captured captured;
+    struct tp_strategy_spec specs[RESULTS];
+    struct tp_result results[RESULTS];
+    struct tp_report report;
+};
+
+static void make(struct by_hand *h, const char *trace, const char *const *labels, size_t count)
+{
+    static const struct tp_strategy real = {
+        .name = "real", .caps = TP_CAP_FOREIGN, .group = TP_GROUP_REAL};
+    static char name[64];
+    const struct tp_insn insns[] = {ALLOC_INSN(0, 64, 0), FREE_INSN(0, 64, 0)};
+    *h = (struct by_hand){.report = {.clock = {.name = "clock", .step_ns = 1.5}}};
+    snprintf(name, sizeof name, "%s", trace);
+    h->trace.meta.name = name;
+    h->trace.program = test_program(insns, 2, false);
+    for (size_t i = 0; i < count; i++) {
+        h->specs[i].strategy = &real;
+        snprintf(h->specs[i].label, sizeof h->specs[i].label, "%s", labels[i]);
+        h->results[i] = (struct tp_result){.trace = &h->trace,
+                                           .facts = tp_program_facts(h->trace.program),
+                                           .spec = &h->specs[i],
+                                           .captured = &h->captured,
+                                           .run = calloc(1, tp_run_size(1))};
+        assert_non_null(h->results[i].run);
+        h->results[i].run->device_count = 1;
+    }
+    h->report.results = h->results;
+    h->report.count = h->report.planned = count;
+}
+
+static void drop(struct by_hand *h)
+{
+    for (size_t i = 0; i < h->report.count; i++)
+        free(h->results[i].run);
+    tp_program_release(h->trace.program);
+}
+
+/* What the index-th part is, without the remarks before its head. */
+static void print_part(const struct tp_report *r, size_t index, char *text, size_t size)
+{
+    struct tp_err err = {0};
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    assert_int_equal(exporter("hgrm")->write_part(r, index, file, &err), TP_OK);
+    rewind(file);
+    size_t length = fread(text, 1, size - 1, file);
+    text[length] = '\0';
+    fclose(file);
+    const char *head = strstr(text, "       Value");
+    assert_non_null(head);
+    memmove(text, head, strlen(head) + 1);
+}
+
+/* The levels are those of the example in the documentation of HdrHistogram: 5 for each half. */
+static void test_percentiles(void **state)
+{
+    (void)state;
+    struct by_hand h;
+    char text[4096];
+    make(&h, "t", (const char *const[]){"a"}, 1);
+    struct tp_latency *l = h.results[0].run->latency.kinds;
+    for (uint64_t ns = 20; ns <= 60; ns += 20) {
+        tp_hist_add(&l[TP_LAT_ALLOC].hist, ns);
+        l[TP_LAT_ALLOC].raw_sum_ns += (double)ns;
+    }
+    print_part(&h.report, 0, text, sizeof text);
+    assert_string_equal(text, "       Value     Percentile TotalCount 1/(1-Percentile)\n"
+                              "\n"
+                              "      20.000 0.000000000000          1           1.00\n"
+                              "      20.000 0.100000000000          1           1.11\n"
+                              "      20.000 0.200000000000          1           1.25\n"
+                              "      20.000 0.300000000000          1           1.43\n"
+                              "      40.000 0.400000000000          2           1.67\n"
+                              "      40.000 0.500000000000          2           2.00\n"
+                              "      40.000 0.550000000000          2           2.22\n"
+                              "      40.000 0.600000000000          2           2.50\n"
+                              "      40.000 0.650000000000          2           2.86\n"
+                              "      60.000 0.700000000000          3           3.33\n"
+                              "      60.000 1.000000000000          3            inf\n"
+                              "#[Mean    =       40.000, StdDeviation   =       16.330]\n"
+                              "#[Max     =       60.000, Total count    =            3]\n"
+                              "#[Buckets =           35, SubBuckets     =           32]\n");
+    drop(&h);
+}
+
+/* A kind of which no call was timed: no level, no division by 0. */
+static void test_no_readings(void **state)
+{
+    (void)state;
+    struct by_hand h;
+    char text[4096];
+    make(&h, "t", (const char *const[]){"a"}, 1);
+    print_part(&h.report, 1, text, sizeof text);
+    assert_string_equal(text, "       Value     Percentile TotalCount 1/(1-Percentile)\n"
+                              "\n"
+                              "#[Mean    =        0.000, StdDeviation   =        0.000]\n"
+                              "#[Max     =        0.000, Total count    =            0]\n"
+                              "#[Buckets =           35, SubBuckets     =           32]\n");
+    drop(&h);
+}
+
+static void expect_parts(const struct by_hand *h, const char *const *names)
+{
+    char name[256];
+    size_t i = 0;
+    for (; exporter("hgrm")->part(&h->report, i, name, sizeof name); i++) {
+        assert_non_null(names[i]);
+        assert_string_equal(name, names[i]);
+    }
+    assert_null(names[i]);
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    struct by_hand h;
+    make(&h, "t", (const char *const[]){"a"}, 1);
+    expect_parts(&h, (const char *const[]){"", "free", "alloc", NULL});
+    drop(&h);
+    make(&h, "t", (const char *const[]){"a:x=1", "../b"}, 2);
+    expect_parts(&h, (const char *const[]){"a_x=1-all", "a_x=1-free", "a_x=1-alloc", ".._b-all",
+                                           ".._b-free", ".._b-alloc", NULL});
+    assert_true(exporter("hgrm")->has_part(&h.report, 5));
+    h.report.count = 1; /* interrupted */
+    assert_true(exporter("hgrm")->has_part(&h.report, 2));
+    assert_false(exporter("hgrm")->has_part(&h.report, 3));
+    h.report.count = 2;
+    drop(&h);
+    make(&h, "t", (const char *const[]){"a:b", "a,b", "c"}, 3); /* the same, as a name of a file */
+    expect_parts(&h, (const char *const[]){"1-a_b-all", "1-a_b-free", "1-a_b-alloc", "2-a_b-all",
+                                           "2-a_b-free", "2-a_b-alloc", "c-all", "c-free",
+                                           "c-alloc", NULL});
+    drop(&h);
+}
+
+static void test_markdown(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"plain text, 1.5 MiB (x)", "plain text, 1.5 MiB (x)"},
+        {"a|b\n|c", "a\\|b \\|c"},
+        {"`x` *y* _z_ ~1", "\\`x\\` \\*y\\* \\_z\\_ \\~1"},
+        {"<b>&amp;[l](u)![i]", "\\<b\\>\\&amp;\\[l\\](u)\\!\\[i\\]"},
+        {"@me #12 #x", "@<!-- -->me \\#<!-- -->12 \\#x"},
+        {"\\|", "\\\\\\|"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[128] = "";
+        FILE *file = fmemopen(text, sizeof text, "w");
+        assert_non_null(file);
+        tp_markdown_text(cases[i][0], file);
+        fclose(file);
+        assert_string_equal(text, cases[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),       cmocka_unit_test(test_percentiles),
+        cmocka_unit_test(test_no_readings), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_markdown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,68 @@
+/* Series with values that are not known, and commands whose words have blanks and quotes. */
+#include "cmd/measure/command_words.h"
+#include "cmd/measure/known_values.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static void what_is_not_known_is_left_out(void **state)
+{
+    (void)state;
+    const double some[] = {3, NAN, 1, INFINITY, 2}, none[] = {NAN, NAN};
+    double out[COUNT(some)];
+    assert_int_equal(tp_known_values(some, COUNT(some), out), 3);
+    assert_true(out[0] == 3 && out[1] == 1 && out[2] == 2);
+    assert_true(tp_known_median(some, COUNT(some)) == 2);
+    assert_true(isnan(tp_known_median(none, COUNT(none))));
+}
+
+/* Of logarithms -s, 0 and s the deviation is s; with fewer than two nothing can be said. */
+static void a_spread_needs_two_times(void **state)
+{
+    (void)state;
+    const double three[] = {10 * exp(-0.02), 10, 10 * exp(0.02)}, holes[] = {NAN, 5, 0, 5, -1},
+                 one[] = {0, 7, NAN};
+    assert_true(fabs(tp_known_spread(three, 3) - 0.02) < 1e-12);
+    assert_true(tp_known_spread(holes, COUNT(holes)) == 0);
+    assert_true(isnan(tp_known_spread(one, COUNT(one))));
+    assert_true(isnan(tp_known_spread(one, 0)));
+}
+
+static void words_survive_a_shell(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *as;
+    } rows[] = {{"a.tpt", " a.tpt"},
+                {"my traces/a b.tpt", " 'my traces/a b.tpt'"},
+                {"", " ''"},
+                {"it's", " 'it'\\''s'"},
+                {"$(x);*", " '$(x);*'"}};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[64] = "";
+        tp_append_word(text, sizeof text, rows[i].word);
+        assert_string_equal(text, rows[i].as);
+    }
+    char text[64] = "x", small[6] = "x";
+    tp_append_option(text, sizeof text, "bin", NULL);
+    tp_append_option(text, sizeof text, "bin", "a b");
+    tp_append_strategy(text, sizeof text, "lru");
+    assert_string_equal(text, "x --bin 'a b' -s lru");
+    tp_append_word(small, sizeof small, "it is too long");
+    assert_string_equal(small, "x 'it");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_not_known_is_left_out),
+                                       cmocka_unit_test(a_spread_needs_two_times),
+                                       cmocka_unit_test(words_survive_a_shell)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

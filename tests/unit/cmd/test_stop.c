@@ -1,0 +1,127 @@
+/* Signals that are noted while a file is written, within a command that notes them too: each case
+ * is a process of its own, which says by its status whether it lived. */
+#include "cmd/ui/stop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { LIVED = 7 };
+
+static int status_of(void (*body)(void))
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        body();
+        _exit(LIVED);
+    }
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void assert_lived(void (*body)(void))
+{
+    int status = status_of(body);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), LIVED);
+}
+
+static void assert_killed(void (*body)(void), int by)
+{
+    int status = status_of(body);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), by);
+}
+
+static void signal_in_the_inner(void)
+{
+    struct tp_stop outer, inner;
+    tp_stop_catch(&outer, true);
+    tp_stop_catch(&inner, false);
+    raise(SIGTERM);
+    tp_stop_restore(&inner);
+    if (*tp_stop_flag() != SIGTERM)
+        _exit(1);
+}
+
+/* What the outer has to put in order is not lost. */
+static void what_the_inner_noted_is_left_to_the_outer(void **state)
+{
+    (void)state;
+    assert_lived(signal_in_the_inner);
+}
+
+/* As timeout(1) does: the process, then its group. */
+static void signal_in_the_inner_and_again(void)
+{
+    signal_in_the_inner();
+    raise(SIGTERM);
+}
+
+static void the_same_wish_twice_is_one(void **state)
+{
+    (void)state;
+    assert_lived(signal_in_the_inner_and_again);
+}
+
+static void signal_without_an_outer(void)
+{
+    struct tp_stop only;
+    tp_stop_catch(&only, false);
+    raise(SIGTERM);
+    tp_stop_restore(&only);
+}
+
+static void without_an_outer_the_process_ends(void **state)
+{
+    (void)state;
+    assert_killed(signal_without_an_outer, SIGTERM);
+}
+
+static void signal_and_the_end(void)
+{
+    signal_in_the_inner();
+    tp_stop_end();
+}
+
+static void in_the_end_it_ends_as_it_would_have(void **state)
+{
+    (void)state;
+    assert_killed(signal_and_the_end, SIGTERM);
+}
+
+static void ignored_signal(void)
+{
+    struct tp_stop stop;
+    signal(SIGHUP, SIG_IGN);
+    tp_stop_catch(&stop, true);
+    raise(SIGHUP);
+    tp_stop_restore(&stop);
+    if (*tp_stop_flag())
+        _exit(1);
+}
+
+static void what_was_ignored_stays_ignored(void **state)
+{
+    (void)state;
+    assert_lived(ignored_signal);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_the_inner_noted_is_left_to_the_outer),
+        cmocka_unit_test(the_same_wish_twice_is_one),
+        cmocka_unit_test(without_an_outer_the_process_ends),
+        cmocka_unit_test(in_the_end_it_ends_as_it_would_have),
+        cmocka_unit_test(what_was_ignored_stays_ignored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

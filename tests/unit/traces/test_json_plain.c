@@ -1,0 +1,415 @@
+/* The short way for plain events: what it takes, and that what it takes is to the byte what cJSON
+ * makes of it, with random, mutated, cut and split texts. */
+#include "tests/fuzz/json_event_twice.h"
+#include "tests/unit/trace_fixture.h"
+#include "traces/formats/json/json_plain.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HEAD "{\"format\":\"tapool-trace\",\"version\":1"
+
+static bool is_plain(const char *text, bool one_line)
+{
+    struct tp_event ev;
+    size_t used = 0;
+    return tp_json_plain((const unsigned char *)text, strlen(text), one_line, &ev, &used);
+}
+
+static void check_same(const char *text, size_t size, bool one_line)
+{
+    char *exact = malloc(size); /* so that a sanitizer sees the end */
+    assert_non_null(exact);
+    memcpy(exact, text, size);
+    const char *what = size ? differs_twice(exact, size, one_line) : NULL;
+    if (what)
+        fail_msg("another %s%s: %.*s", what, one_line ? " (one line)" : "", (int)size, text);
+    free(exact);
+}
+
+/* ---- by hand ---- */
+
+static void test_plain(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"op\":\"reset\"}",
+        ("{\"t\": 0, \"op\": \"alloc\", \"id\": 1, \"size\": 4096, \"align\": 64, \"thread\": 0, "
+         "\"stream\": 0}"),
+        "{\"size\":281474976710656,\"id\":999999999999999,\"op\":\"initial\"}",
+        "{ \"op\"\t:\r\"use\" , \"stream\" : 2 , \"id\" : 1 }",
+        "{\"op\":\"thread_end\",\"thread\":7}trailing",
+        "{\"op\":\"release\",\"id\":0,\"free\":12}",
+        "{\"op\":\"adopt\",\"id\":10,\"size\":0,\"align\":3}",
+        "{\"op\":\"trim\",\"size\":10},{",
+        "{\"op\":\"sync\",\"T\":1}",
+        "{\"op\":\"sync\",\"\":\"\"}",
+        "{\"x\" : \"server.c:12 {[,\xc3\xbc\x7f\xff\", \"op\" : \"sync\"}",
+        "{\"op\":\"free\",\"idd\":7,\"id\":1}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (!is_plain(texts[i], true) || !is_plain(texts[i], false))
+            fail_msg("not plain: %s", texts[i]);
+        check_same(texts[i], strlen(texts[i]), true);
+        check_same(texts[i], strlen(texts[i]), false);
+    }
+    assert_true(is_plain("{\"op\":\n\"sync\"}", false));
+    assert_false(is_plain("{\"op\":\n\"sync\"}", true));
+}
+
+static const char *const not_plain[] = {
+    "",
+    "{",
+    "{}",
+    "[]",
+    "7",
+    "{\"op\":\"sync\"",
+    "{\"op\":\"sync\",}",
+    "{\"op\":\"sync\"]",
+    "{,\"op\":\"sync\"}",
+    "{\"op\":\"sync\" \"t\":1}",
+    "{\"op\" \"sync\"}",
+    "{op:\"sync\"}",
+    "{\"op\":sync}",
+    "{\"op\":1}",
+    "{\"op\":\"syn\"}",
+    "{\"op\":\"syncs\"}",
+    "{\"op\":\"s\\u0079nc\"}",
+    "{\"\\u006fp\":\"sync\"}",
+    "{\"op\":\"sync\",\"op\":\"sync\"}",
+    "{\"op\":\"free\"}",
+    "{\"id\":1}",
+    "{\"op\":\"sync\",\"x\":1,\"x\":1}",
+    "{\"op\":\"sync\",\"x\":1,\"y\":1}",
+    "{\"op\":\"sync\",\"x\":01}",
+    "{\"op\":\"sync\",\"x\":}",
+    "{\"op\":\"sync\",\"x\"}",
+    "{\"op\":\"sync\",\"x:1}",
+    "{\"op\":\"sync\",\"x\":\"}",
+    "{\"op\":\"sync\",\"x\":\"a\\n\"}",
+    "{\"op\":\"sync\",\"x\":\"a\\\"\"}",
+    "{\"op\":\"sync\",\"x\":\"a\tb\"}",
+    "{\"op\":\"sync\",\"x\":\"a\nb\"}",
+    "{\"op\":\"sync\",\"a\tb\":1}",
+    "{\"op\":\"sync\",\"x\":[]}",
+    "{\"op\":\"sync\",\"x\":{}}",
+    "{\"op\":\"sync\",\"x\":null}",
+    "{\"op\":\"sync\",\"x\":-1}",
+    "{\"op\":\"sync\",\"x\":1.5}",
+    "{\"op\":\"sync\",\"n\\u0061me\":1}",
+    "{\"op\":\"mark\",\"name\":\"x\"}",
+    "{\"op\":\"note\",\"name\":\"oom\"}",
+    "{\"op\":\"note\"}",
+    "{\"op\":\"sync\",\"name\":0}",
+    "{\"op\":\"free\",\"id\":}",
+    "{\"op\":\"free\",\"id\":01}",
+    "{\"op\":\"free\",\"id\":00}",
+    "{\"op\":\"free\",\"id\":-1}",
+    "{\"op\":\"free\",\"id\":-0}",
+    "{\"op\":\"free\",\"id\":+1}",
+    "{\"op\":\"free\",\"id\":1.0}",
+    "{\"op\":\"free\",\"id\":1e1}",
+    "{\"op\":\"free\",\"id\":1 1}",
+    "{\"op\":\"free\",\"id\":\"1\"}",
+    "{\"op\":\"free\",\"id\":null}",
+    "{\"op\":\"free\",\"id\":[1]}",
+    "{\"op\":\"free\",\"id\":1000000000000000}",
+    "{\"op\":\"free\",\"id\":99999999999999999999}",
+    "{\"op\":\"free\",\"id\":1,\"id\":1}",
+    "{\"op\":\"alloc\",\"id\":1,\"size\":281474976710657}",
+    "{\"op\":\"alloc\",\"id\":1,\"size\":8,\"align\":1073741825}",
+    "{\"op\":\"sync\",\v\"t\":1}",
+};
+
+static void test_not_plain(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof not_plain / sizeof *not_plain; i++) {
+        if (is_plain(not_plain[i], false))
+            fail_msg("plain: %s", not_plain[i]);
+        check_same(not_plain[i], strlen(not_plain[i]), true);
+        check_same(not_plain[i], strlen(not_plain[i]), false);
+    }
+}
+
+/* A refusal leaves nothing behind: the one who then asks cJSON begins with what it had. */
+static void test_untouched(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"op\":\"free\",\"id\":7,\"t\":x}";
+    struct tp_event ev = {.id = 42, .line = 5};
+    size_t used = 99;
+    assert_false(tp_json_plain((const unsigned char *)text, sizeof text - 1, false, &ev, &used));
+    assert_int_equal(ev.id, 42);
+    assert_int_equal(ev.line, 5);
+    assert_int_equal(used, 99);
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "\n {\"t\": 12, \"op\": \"realloc\", \"id\": 3, \"size\": 80, \"free\": 5}\n, 7";
+    for (size_t n = 0; n < sizeof text; n++) {
+        check_same(text, n, false);
+        check_same(text, n, true);
+    }
+}
+
+/* Blanks may make an event as long as it may be, and no longer. */
+static void test_long(void **state)
+{
+    (void)state;
+    enum { LIMIT = 64 << 10 };
+    static char text[LIMIT + 1];
+    static const char head[] = "{\"op\":\"sync\"";
+    for (size_t size = LIMIT - 1; size <= LIMIT + 1; size++) {
+        memset(text, ' ', sizeof text);
+        memcpy(text, head, sizeof head - 1);
+        text[size - 1] = '}';
+        check_same(text, size, false);
+        struct event_end end = read_event_by(tp_json_event_read, text, size, false);
+        assert_int_equal(end.rc, size <= LIMIT ? TP_OK : TP_EINPUT);
+        assert_true(end.rc != TP_OK || end.read.tree == NULL); /* it went the short way */
+        tp_json_event_release(&end.read);
+    }
+}
+
+/* ---- by chance ---- */
+
+struct chance {
+    uint64_t x;
+};
+
+static uint32_t below(struct chance *c, uint32_t limit)
+{
+    c->x += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    uint64_t z = c->x;
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (uint32_t)((z ^ (z >> 31)) % limit);
+}
+
+struct text {
+    char data[1024];
+    size_t size;
+};
+
+static void put(struct text *t, const char *piece)
+{
+    size_t length = strlen(piece);
+    assert_true(t->size + length <= sizeof t->data);
+    memcpy(t->data + t->size, piece, length);
+    t->size += length;
+}
+
+#define PICK(c, list) (list)[below(c, (uint32_t)(sizeof(list) / sizeof *(list)))]
+
+static void put_space(struct chance *c, struct text *t)
+{
+    static const char *const spaces[] = {" ", "\t", "\r", "\n", "  ", "\r\n"};
+    if (below(c, 4) == 0)
+        put(t, PICK(c, spaces));
+}
+
+static void put_member(struct chance *c, struct text *t)
+{
+    static const char *const keys[] = {"t",      "op",   "id",   "size", "align", "thread",
+                                       "stream", "name", "free", "t",    "id",    "size",
+                                       "thread", "x",    "y",    "x",    "na",    "\\u0074"};
+    static const char *const names[] = {"alloc", "free",  "realloc",    "retain", "release",
+                                        "adopt", "use",   "sync",       "reset",  "trim",
+                                        "mark",  "note",  "thread_end", "alloc",  "free",
+                                        "alloc", "alloc", "initial",    "allok",  "fr\\u0065e"};
+    static const char *const values[] = {"0",
+                                         "1",
+                                         "8",
+                                         "77",
+                                         "4096",
+                                         "65536",
+                                         "1073741824",
+                                         "1073741825",
+                                         "12345",
+                                         "999999999999999",
+                                         "281474976710656",
+                                         "281474976710657",
+                                         "-1",
+                                         "-0",
+                                         "01",
+                                         "1.5",
+                                         "1e3",
+                                         "\"7\"",
+                                         "9007199254740991",
+                                         "9007199254740992",
+                                         "null",
+                                         "true",
+                                         "[1]",
+                                         "{\"a\":1}",
+                                         "\"\"",
+                                         "1.",
+                                         "\"server.c\"",
+                                         "\"a\\n\"",
+                                         "\"a\tb\"",
+                                         "\"-3\"",
+                                         "1000000000000000"};
+    const char *key = PICK(c, keys);
+    put_space(c, t);
+    put(t, "\"");
+    put(t, key);
+    put(t, "\"");
+    put_space(c, t);
+    put(t, ":");
+    put_space(c, t);
+    bool text = (strcmp(key, "op") == 0 || strcmp(key, "name") == 0) && below(c, 8);
+    put(t, text ? "\"" : "");
+    put(t, text ? PICK(c, names) : below(c, 4) ? values[below(c, 12)] : PICK(c, values));
+    put(t, text ? "\"" : "");
+    put_space(c, t);
+}
+
+/* An event with an op, mostly, and some members in any order; some come twice. */
+static void put_event(struct chance *c, struct text *t)
+{
+    static const char *const heads[] = {"{\"op\":\"alloc\",\"id\":5,\"size\":9", "{\"op\":\"sync\"",
+                                        "{\"op\": \"free\", \"id\": 7", "{ \"t\":3"};
+    static const char *const tails[] = {"}", "}\n", "} ,", "},{\"op\":1}", "]", ""};
+    put_space(c, t);
+    put(t, PICK(c, heads));
+    for (uint32_t n = below(c, 4); n > 0; n--) {
+        put(t, ",");
+        put_member(c, t);
+    }
+    put(t, below(c, 4) ? "}" : PICK(c, tails));
+}
+
+static void mutate(struct chance *c, struct text *t)
+{
+    static const char alphabet[] = "{}[]\",:0123456789.-+eE \t\r\n\\/abtopidsz\x01\x80\xff";
+    for (uint32_t n = below(c, 3); n > 0 && t->size > 1; n--) {
+        size_t at = below(c, (uint32_t)t->size);
+        uint32_t how = below(c, 4);
+        if (how < 2) {
+            t->data[at] = alphabet[below(c, sizeof alphabet - 1)];
+        } else if (how == 2) {
+            memmove(t->data + at, t->data + at + 1, t->size - at - 1);
+            t->size--;
+        } else if (t->size < sizeof t->data) {
+            memmove(t->data + at + 1, t->data + at, t->size - at);
+            t->data[at] = alphabet[below(c, sizeof alphabet - 1)];
+            t->size++;
+        }
+    }
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 60000 };
+    const uint64_t seed = 20250311;
+    struct chance c = {seed};
+    int plain = 0;
+    print_message("seed %" PRIu64 "\n", seed);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct text t = {.size = 0};
+        struct tp_event ev;
+        size_t used = 0;
+        put_event(&c, &t);
+        if (round % 2)
+            mutate(&c, &t);
+        plain += tp_json_plain((unsigned char *)t.data, t.size, false, &ev, &used);
+        check_same(t.data, t.size, round / 2 % 2);
+    }
+    assert_in_range(plain, ROUNDS / 10, ROUNDS / 10 * 9); /* or one of the two was not tried */
+}
+
+/* ---- in a file ---- */
+
+/* Where many events are not plain, most that follow are not asked: they are read all the same. */
+static void test_misses(void **state)
+{
+    (void)state;
+    enum { EVENTS = 200 };
+    static char text[EVENTS * 80];
+    struct tp_input *in = NULL;
+    size_t size = 0;
+    int by_tree = 0;
+    for (int i = 0; i < EVENTS; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "{\"op\":\"free\",\"id\":%d%s}\n",
+                                 i, i >= 20 && i < 100 ? ",\"x\":[]" : "");
+    assert_int_equal(tp_input_memory("x", text, size, 0, &in, NULL), TP_OK);
+    struct tp_json_scan scan = {.in = in, .line = 1, .event = 1, .one_line = true};
+    for (int i = 0; i < EVENTS; i++, scan.event++) {
+        struct tp_json_event e;
+        assert_int_equal(tp_json_event_read(&scan, &e, NULL), TP_OK);
+        assert_int_equal(e.event.id, i);
+        assert_int_equal(e.event.line, i + 1);
+        by_tree += e.tree != NULL;
+        assert_true(i >= 20 || !e.tree);
+        assert_true(i < 116 || !e.tree); /* found again after 16 at most */
+        tp_json_event_release(&e);
+    }
+    assert_in_range(by_tree, 80, 96);
+    tp_json_scan_release(&scan);
+    tp_input_close(in);
+}
+
+/* The input's buffer ends at every byte of the events: what lies in two pieces is read as well. */
+static void test_split(void **state)
+{
+    (void)state;
+    enum { BUFFER = 256 << 10 }; /* of an input */
+    static const char events[] = "{\"t\":1,\"op\":\"alloc\",\"id\":1,\"size\":80}\n,"
+                                 "{\"t\":2,\"op\":\"free\",\"id\":1}]}";
+    size_t head = strlen(HEAD ",\"events\":[");
+    char *text = malloc(BUFFER + sizeof events), path[64];
+    int fd = memfd_create("split", 0);
+    assert_non_null(text);
+    assert_true(fd >= 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    for (size_t before = 0; before <= sizeof events - 1; before++) {
+        memset(text, ' ', BUFFER);
+        memcpy(text, HEAD ",\"events\":[", head);
+        memcpy(text + BUFFER - before, events, sizeof events - 1);
+        size_t size = BUFFER - before + sizeof events - 1;
+        assert_int_equal(pwrite(fd, text, size, 0), (ssize_t)size);
+        assert_int_equal(ftruncate(fd, (off_t)size), 0);
+        struct tp_input *in = NULL;
+        char program[256];
+        assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+        struct reading r = read_input(&tp_format_json, in, true);
+        tp_input_close(in);
+        if (r.rc != TP_OK)
+            fail_msg("%zu bytes before the edge: %s", before, r.err.text);
+        write_program(r.program, program, sizeof program);
+        assert_string_equal(program, "alloc 0 80 a4 +1 @1; free 0 80 a4 +1 @2; ");
+        forget(&r);
+    }
+    close(fd);
+    free(text);
+}
+
+/* Plain events have lines, too, also behind events of several lines. */
+static void test_lines(void **state)
+{
+    (void)state;
+    struct reading r = read_text(&tp_format_json,
+                                 HEAD ",\"events\":[\n{\"op\":\n\"alloc\",\n\"id\":1,\"size\":8},\n"
+                                      "{\"op\":\"sync\"}, {\"op\":\"mark\",\n\"name\":\"x\"},\n"
+                                      "{\"op\":\"alloc\",\"id\":1,\n\"size\":8}]}",
+                                 true);
+    assert_int_equal(r.rc, TP_EINPUT);
+    assert_string_equal(r.err.text,
+                        "x.json:7: event 4 allocates id 1, which is live since event 1 (line 2)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),     cmocka_unit_test(test_not_plain),
+        cmocka_unit_test(test_untouched), cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_long),      cmocka_unit_test(test_random),
+        cmocka_unit_test(test_split),     cmocka_unit_test(test_misses),
+        cmocka_unit_test(test_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/* Code places: kept and found again, in .tpt and in JSON; files that are wrong about them. */
+#include "tests/unit/tpt_rig.h"
+#include "traces/formats/json/json_event.h"
+#include "traces/formats/tpt/tpt_places.h"
+#include "traces/lower/place_table.h"
+
+enum { MANY = 200000 };
+
+extern const struct tp_format tp_format_jsonl;
+
+/* "f17.py:3 g" for two events in three, of a few hundred texts. */
+static int some_place(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],
+                      struct tp_err *err)
+{
+    (void)ctx;
+    (void)err;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t e = events[i];
+        out[i][0] = '\0';
+        if (e % 3 != 0 && (e < 70000 || e > 150000))
+            snprintf(out[i], TP_PLACE_TEXT, "f%" PRIu64 ".py:3 g", e * 7 / 5 % 700);
+    }
+    return TP_OK;
+}
+
+static int never(struct tp_err *err)
+{
+    (void)err;
+    return TP_OK;
+}
+
+static struct tp_place_table *gathered(void)
+{
+    const struct tp_places places = {.find = some_place, .before = 1000};
+    struct tp_place_table *t = NULL;
+    assert_int_equal(tp_place_table_gather(&places, MANY, never, &t, NULL), TP_OK);
+    return t;
+}
+
+static void expect_all(const struct tp_places *got)
+{
+    static char have[1000][TP_PLACE_TEXT], want[1000][TP_PLACE_TEXT];
+    uint64_t events[1000], moved[1000];
+    for (uint64_t first = 1; first < MANY; first += 1000) {
+        for (size_t i = 0; i < 1000; i++) {
+            events[i] = first + i;
+            moved[i] = first + i + 1000;
+        }
+        assert_int_equal(tp_places_find(got, events, 1000, have, NULL), TP_OK);
+        some_place(NULL, moved, 1000, want, NULL);
+        for (size_t i = 0; i < 1000; i++)
+            assert_string_equal(have[i], want[i]);
+    }
+}
+
+static void test_table(void **state)
+{
+    (void)state;
+    struct tp_places places = {0};
+    struct tp_place_table *t = NULL, *from = gathered();
+    struct tp_place_cursor c = {.table = from};
+    const struct tp_place_item *item = NULL;
+    for (uint64_t e = 0; tp_place_cursor_look(&c, e, &item, NULL) == TP_OK && item; e++) {
+        const char *text = tp_place_table_get(from, item->text);
+        e = item->event;
+        assert_int_equal(tp_places_add(&places, e, text, strlen(text), NULL), TP_OK);
+    }
+    expect_all(&places);
+    assert_int_equal(tp_place_table_of(&places, &t, NULL), TP_OK);
+    assert_int_equal(tp_place_table_count(t), tp_place_table_count(from));
+    tp_place_table_free(from);
+    /* what is hostile is cleaned, what is long is cut, what is empty is none */
+    uint32_t number = 0;
+    assert_int_equal(tp_place_table_text(t, "a\x1b[2J\n", 7, &number, NULL), TP_OK);
+    assert_string_equal(tp_place_table_get(t, number), "a?[2J?");
+    char longer[2000];
+    memset(longer, 'x', sizeof longer);
+    assert_int_equal(tp_place_table_text(t, longer, sizeof longer, &number, NULL), TP_OK);
+    assert_int_equal(strlen(tp_place_table_get(t, number)), TP_PLACE_TEXT - 1);
+    assert_int_equal(tp_place_table_text(t, "", 0, &number, NULL), TP_OK);
+    assert_int_equal(number, TP_NO_PLACE);
+    places.release(places.ctx);
+}
+
+/* Through blocks: the same places, whatever lies between them. */
+static void test_blocks(void **state)
+{
+    (void)state;
+    struct tp_place_table *from = gathered();
+    struct tp_places places = {0};
+    struct tp_tpt_places_writer w = {.cursor = {.table = from}};
+    struct tp_tpt_places_reader r = {.to = &places};
+    struct tp_tpt_block block;
+    char *payload = NULL;
+    int blocks = 0;
+    size_t bytes = 0;
+    for (;; blocks++) {
+        assert_int_equal(tp_tpt_places_put(&w, &block, &payload, NULL), TP_OK);
+        if (!payload)
+            break;
+        block.index = 0;
+        assert_null(tp_tpt_block_wrong(&block));
+        bytes += block.stored;
+        char *room = calloc(1, (size_t)block.stored + 16);
+        assert_non_null(room);
+        memcpy(room, payload, block.stored);
+        struct tp_err err = {0};
+        if (tp_tpt_places_get(&r, &block, room, &err) != TP_OK)
+            fail_msg("%s", err.text);
+        free(room);
+        free(payload);
+    }
+    assert_in_range(blocks, 2, 4);
+    assert_true(bytes < 2 * (size_t)MANY);
+    expect_all(&places);
+    tp_tpt_places_release(&r);
+    places.release(places.ctx);
+    tp_place_table_free(from);
+}
+
+static void refuse(uint64_t first, uint32_t count, const char *bytes, size_t size, const char *why)
+{
+    char room[256] = {0};
+    struct tp_places places = {0};
+    struct tp_tpt_places_reader r = {.to = &places, .end = 10};
+    struct tp_err err = {0};
+    const struct tp_tpt_block block = {.type = TP_TPT_PLAC,
+                                       .flags = TP_TPT_SKIP,
+                                       .count = count,
+                                       .first_event = first,
+                                       .stored = (uint32_t)size,
+                                       .raw = (uint32_t)size};
+    memcpy(room, bytes, size);
+    int rc = tp_tpt_places_get(&r, &block, room, &err);
+    if (why) {
+        assert_int_equal(rc, TP_EINPUT);
+        assert_string_equal(err.text, why);
+    } else {
+        assert_int_equal(rc, TP_OK);
+    }
+    tp_tpt_places_release(&r);
+    if (places.release)
+        places.release(places.ctx);
+}
+
+/* Numbers of one byte are value << 1 | 1. */
+static void test_damage(void **state)
+{
+    (void)state;
+    refuse(10, 3, "\3a\0\5\1\3", 6, NULL); /* a, the same, none */
+    refuse(9, 3, "\3a\0\5\1\3", 6, "its events are out of order");
+    refuse(10, 3, "\3a\0\7\1\3", 6, "the code place of an event is wrong");
+    refuse(10, 4, "\3a\0\5\1\3", 6, "the code place of an event is wrong");
+    refuse(10, 2, "\3a\0\5\1\3", 6, "something follows its last code place");
+    refuse(10, 3, "\3abcde", 6, "a code place has no end");
+    refuse(10, 3, "\5a\0\5\1\3", 6, "a code place has no end");
+    refuse(10, 3, "", 0, "the number of its code places is wrong");
+    refuse(10, 1, "\0\xff\xff\xff\xff\xff\xff\xff\xff", 9,
+           "the number of its code places is wrong");
+    char longer[200] = "\3";
+    memset(longer + 1, 'x', 150);
+    longer[152] = 5;
+    refuse(10, 1, longer, 153, "a code place is too long");
+    struct tp_tpt_block b = {
+        .type = TP_TPT_PLAC, .flags = TP_TPT_SKIP, .count = 1, .first_event = 1};
+    assert_null(tp_tpt_block_wrong(&b));
+    b.first_event = 0;
+    assert_non_null(tp_tpt_block_wrong(&b));
+    b.first_event = UINT64_MAX;
+    assert_non_null(tp_tpt_block_wrong(&b));
+    b = (struct tp_tpt_block){.type = TP_TPT_PLAC, .count = 1, .first_event = 1};
+    assert_non_null(tp_tpt_block_wrong(&b));
+    b = (struct tp_tpt_block){
+        .type = TP_TPT_PLAC, .flags = TP_TPT_SKIP, .count = 65537, .first_event = 1};
+    assert_non_null(tp_tpt_block_wrong(&b));
+}
+
+/* ---- JSON ---- */
+
+#define HEAD "{\"format\":\"tapool-trace\",\"version\":1%s}\n"
+
+static int read_lines(const char *more, const char *events, struct tp_places *places,
+                      struct tp_program **program, uint64_t *repairs, struct tp_err *err)
+{
+    char text[2000];
+    struct tp_input *in = NULL;
+    struct tp_lower *lo = NULL;
+    struct tp_meta meta = {0};
+    struct tp_recorded recorded = {0};
+    snprintf(text, sizeof text, HEAD "%s", more, events);
+    assert_int_equal(tp_input_memory("x", text, strlen(text), 0, &in, NULL), TP_OK);
+    assert_int_equal(tp_lower_new(&(struct tp_lower_cfg){.path = "x", .strict = true}, &lo, NULL),
+                     TP_OK);
+    int rc = tp_format_jsonl.read(&(struct tp_reading){.in = in,
+                                                       .lower = lo,
+                                                       .meta = &meta,
+                                                       .recorded = &recorded,
+                                                       .places = places,
+                                                       .opts = &(struct tp_read_opts){0}},
+                                  err);
+    if (rc == TP_OK)
+        rc = tp_lower_finish(lo, program, repairs, err);
+    tp_lower_free(lo);
+    tp_input_close(in);
+    tp_meta_release(&meta);
+    tp_recorded_release(&recorded);
+    return rc;
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    struct tp_places places = {0};
+    struct tp_program *p = NULL;
+    uint64_t repairs[TP_REPAIR_COUNT];
+    struct tp_err err = {0};
+    assert_int_equal(
+        read_lines(
+            ",\"repairs\":{\"double_alloc\":3,\"of_later\":\"x\"}",
+            "{\"op\":\"alloc\",\"id\":1,\"size\":8,\"place\":\"a.py:1 f\"}\n"
+            "{\"op\":\"mark\",\"name\":\"m\",\"event_number\":1,\"place\":\"not its own\"}\n"
+            "{\"op\":\"free\",\"id\":1,\"event_number\":7,\"place\":\"b\\\"\\u0007.py:2 g\"}\n",
+            &places, &p, repairs, &err),
+        TP_OK);
+    assert_int_equal(repairs[TP_REPAIR_DOUBLE_ALLOC], 3);
+    assert_int_equal(tp_program_facts(p)->events, 7);
+    static const uint64_t events[] = {1, 2, 7};
+    char out[3][TP_PLACE_TEXT];
+    assert_int_equal(tp_places_find(&places, events, 3, out, &err), TP_OK);
+    assert_string_equal(out[0], "a.py:1 f");
+    assert_string_equal(out[1], "");
+    assert_string_equal(out[2], "b\"?.py:2 g");
+    places.release(places.ctx);
+    tp_program_release(p);
+}
+
+static void test_json_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more, *events, *why;
+    } cases[] = {
+        {"", "{\"op\":\"sync\",\"place\":7}\n", "x:2: event 1: 'place' is 7, not a text"},
+        {"", "{\"op\":\"sync\"}\n{\"op\":\"sync\"}\n{\"op\":\"sync\",\"event_number\":1}\n",
+         "x:4: event 3: 'event_number' falls, after 2"},
+        {"", "{\"op\":\"sync\",\"event_number\":-1}\n", NULL},
+        {"", "{\"op\":\"sync\",\"event_number\":\"9007199254740993\"}\n", NULL},
+        {",\"repairs\":[]", "", "x:1: 'repairs' is not an object"},
+        {",\"repairs\":{\"zero_size\":-1}", "", NULL},
+        {",\"repairs\":{\"zero_size\":1,\"zero_size\":1}", "", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_places places = {0};
+        struct tp_program *p = NULL;
+        uint64_t repairs[TP_REPAIR_COUNT];
+        struct tp_err err = {0};
+        assert_int_equal(read_lines(cases[i].more, cases[i].events, &places, &p, repairs, &err),
+                         TP_EINPUT);
+        if (cases[i].why)
+            assert_string_equal(err.text, cases[i].why);
+        if (places.release)
+            places.release(places.ctx);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),      cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_damage),     cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

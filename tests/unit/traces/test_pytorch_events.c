@@ -1,0 +1,114 @@
+/* Lists that go to a file, cursors over them, and which stack frame is shown. */
+#include "traces/formats/pytorch/pytorch_events.h"
+#include "traces/formats/pytorch/pytorch_frame.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { EVENTS = 10000, LIMIT = 64 << 10 };
+
+static void fill(struct tp_spill *l)
+{
+    tp_spill_init(l, sizeof(struct tp_pytorch_event), LIMIT);
+    for (uint64_t i = 0; i < EVENTS; i++) {
+        const struct tp_pytorch_event ev = {.address = i, .size = 3 * i};
+        assert_int_equal(tp_spill_add(l, &ev, NULL), TP_OK);
+    }
+    assert_int_equal(tp_spill_count(l), EVENTS);
+    assert_true(l->written > 0 && l->count > 0 && l->room * l->item <= LIMIT + l->item * 1024);
+}
+
+/* From the file, from memory, and across the border between them. */
+static void test_list(void **state)
+{
+    struct tp_spill l;
+    (void)state;
+    fill(&l);
+    const uint64_t firsts[] = {0, 1, l.written - 5, l.written - 1, l.written, EVENTS - 7};
+    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
+        struct tp_pytorch_event out[7];
+        assert_int_equal(tp_spill_read(&l, firsts[i], 7, out, NULL), TP_OK);
+        for (uint64_t k = 0; k < 7; k++)
+            assert_int_equal(out[k].address, firsts[i] + k);
+    }
+    tp_spill_release(&l);
+}
+
+static void test_cursor(void **state)
+{
+    static const struct {
+        uint64_t first, count;
+    } ranges[] = {{0, EVENTS}, {5, 0}, {9999, 1}, {1000, 1024}, {1023, 8000}};
+    struct tp_spill l;
+    (void)state;
+    fill(&l);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        const struct tp_pytorch_event *ev = NULL;
+        struct tp_pytorch_cursor c;
+        assert_int_equal(tp_pytorch_cursor_open(&c, &l, ranges[i].first, ranges[i].count, NULL),
+                         TP_OK);
+        for (uint64_t k = 0; k < ranges[i].count; k++) {
+            assert_int_equal(tp_pytorch_cursor_next(&c, &ev, NULL), TP_OK);
+            assert_int_equal(ev->size, 3 * (ranges[i].first + k));
+        }
+        assert_int_equal(tp_pytorch_cursor_next(&c, &ev, NULL), TP_OK);
+        assert_null(ev);
+        tp_pytorch_cursor_close(&c);
+    }
+    tp_spill_release(&l);
+}
+
+static void test_frames(void **state)
+{
+    static const struct {
+        const char *file, *function, *text;
+        enum tp_pytorch_rank rank;
+    } cases[] = {
+        {"optimizer.py", "step", "optimizer.py:7 step", TP_PYTORCH_PROGRAM},
+        {"optimizer.py", "wrapper", "optimizer.py:7 wrapper", TP_PYTORCH_LIBRARY},
+        {"/home/u/train.py", "<module>", "train.py:7 <module>", TP_PYTORCH_PROGRAM},
+        {"C:\\work\\model.py", "forward", "model.py:7 forward", TP_PYTORCH_PROGRAM},
+        {"/usr/lib/python3.11/contextlib.py", "inner", "contextlib.py:7 inner", TP_PYTORCH_LIBRARY},
+        {"/v/site-packages/torch/nn/modules/linear.py", "forward", "linear.py:7 forward",
+         TP_PYTORCH_LIBRARY},
+        {"/tmp/torchinductor_u/ab/cab.py", "call", "cab.py:7 call", TP_PYTORCH_LIBRARY},
+        {"c3uxhj5q2ablsqp5lrlrkd2ig2tub4do54ysdazmtvawnjje2knd.py", "call",
+         "c3uxhj5q2ablsqp5lrlrkd2ig2tub4do54ysdazmtvawnjje2knd.py:7 call", TP_PYTORCH_LIBRARY},
+        {"<eval_with_key>.12", "forward", "<eval_with_key>.12:7 forward", TP_PYTORCH_LIBRARY},
+        {"??", "torch::autograd::generated::BmmBackward0::apply(int)", "backward BmmBackward0",
+         TP_PYTORCH_BACKWARD},
+        {"", "torch::autograd::generated::MulBackward0::release_variables()",
+         "backward MulBackward0", TP_PYTORCH_BACKWARD},
+        {"engine.cpp", "torch::autograd::Engine::thread_main(int)", "backward pass",
+         TP_PYTORCH_ENGINE},
+        {"Module.cpp", "at::empty_cuda(long)", "", TP_PYTORCH_SILENT},
+        {"??", "apply::apply(", "", TP_PYTORCH_SILENT},
+        {"", "", "", TP_PYTORCH_SILENT},
+        {"a\x1b[31m.py", "f\n", "a?[31m.py:7 f?", TP_PYTORCH_PROGRAM},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tp_pytorch_frame f = {.line = 7};
+        char text[TP_PLACE_TEXT];
+        snprintf(f.file, sizeof f.file, "%s", cases[i].file);
+        snprintf(f.function, sizeof f.function, "%s", cases[i].function);
+        assert_int_equal(tp_pytorch_rank(&f), cases[i].rank);
+        tp_pytorch_frame_text(&f, text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_cursor),
+        cmocka_unit_test(test_frames),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

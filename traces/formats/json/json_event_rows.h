@@ -1,0 +1,44 @@
+/* What the two readers of an event, the one by cJSON and the short way for plain ones, share: the
+ * keys, the ops, and what is made of both at the end. */
+#ifndef TP_JSON_EVENT_ROWS_H
+#define TP_JSON_EVENT_ROWS_H
+
+#include "traces/event.h"
+#include "traces/formats/json/json_value.h"
+
+/* In the order in which writers tend to give them. */
+enum tp_json_key {
+    TP_JSON_T,
+    TP_JSON_OP,
+    TP_JSON_ID,
+    TP_JSON_SIZE,
+    TP_JSON_ALIGN,
+    TP_JSON_THREAD,
+    TP_JSON_STREAM,
+    TP_JSON_NAME,
+    TP_JSON_FREE,
+    TP_JSON_NUMBER,
+    TP_JSON_PLACE,
+    TP_JSON_KEYS
+};
+#define TP_JSON_BIT(key) (1u << (key))
+
+struct tp_json_key_row {
+    const char *name;
+    size_t offset;              /* of the 64 bits in struct tp_event */
+    struct tp_json_range range; /* max is 0 where the value is a text */
+};
+extern const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS];
+
+struct tp_json_op_row {
+    const char *name;
+    enum tp_event_op op;
+    unsigned needs; /* bits of keys */
+};
+enum { TP_JSON_OPS = 14 };
+extern const struct tp_json_op_row tp_json_ops[TP_JSON_OPS];
+
+/* Sets what follows from the op and from the keys that were there; they hold all that it needs. */
+void tp_json_event_settle(struct tp_event *ev, const struct tp_json_op_row *op, unsigned seen);
+
+#endif

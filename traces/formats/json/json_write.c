@@ -1,0 +1,279 @@
+/* Writing JSON traces: an event is put together in a buffer and written in one piece.
+ *
+ * Texts are cleaned as the reader cleans them, so that what is read is what was written. Numbers
+ * beyond 2^53 - 1 are quoted, as the format wants it. */
+#include "traces/formats/json/json_write.h"
+
+#include "alloc/base/clean.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXACT_MAX ((UINT64_C(1) << 53) - 1)
+#define TEXT_MAX  1000 /* bytes of a text that are kept, as in the reader */
+
+/* A line without texts: all keys with 20 digits each are far below. */
+struct line {
+    char text[512];
+    size_t used;
+};
+
+enum { SIZE = 1, ID = 2, NAME = 4, NOTE = 8 };
+
+/* What an op is called and what it needs. */
+static const struct op_row {
+    const char *name;
+    unsigned has;
+} ops[TP_EV_COUNT] = {
+    [TP_EV_ALLOC] = {"alloc", ID | SIZE},
+    [TP_EV_FREE] = {"free", ID},
+    [TP_EV_REALLOC] = {"realloc", ID | SIZE},
+    [TP_EV_RETAIN] = {"retain", ID},
+    [TP_EV_ADOPT] = {"adopt", ID | SIZE},
+    [TP_EV_USE] = {"use", ID},
+    [TP_EV_SYNC] = {"sync", 0},
+    [TP_EV_RESET] = {"reset", 0},
+    [TP_EV_TRIM] = {"trim", 0},
+    [TP_EV_THREAD_END] = {"thread_end", 0},
+    [TP_EV_MARK] = {"mark", NAME},
+    [TP_EV_INITIAL] = {"initial", ID | SIZE},
+    [TP_EV_NOTE] = {"note", SIZE | NOTE},
+};
+
+static void put(struct line *l, const char *text)
+{
+    size_t length = strlen(text);
+    assert(l->used + length <= sizeof l->text);
+    memcpy(l->text + l->used, text, length);
+    l->used += length;
+}
+
+static void put_digits(struct line *l, uint64_t value, bool negative)
+{
+    char digits[24], *at = digits + sizeof digits - 1;
+    *at = '\0';
+    if (value > EXACT_MAX)
+        *--at = '"';
+    do
+        *--at = (char)('0' + value % 10);
+    while (value /= 10);
+    if (negative)
+        *--at = '-';
+    put(l, digits[sizeof digits - 2] == '"' ? "\"" : "");
+    put(l, at);
+}
+
+static void put_number(struct line *l, const char *key, uint64_t value)
+{
+    put(l, key);
+    put_digits(l, value, false);
+}
+
+static void put_signed(struct line *l, const char *key, int64_t value)
+{
+    put(l, key);
+    put_digits(l, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0);
+}
+
+static int check(const struct tp_json_writer *w, struct tp_err *err)
+{
+    if (!ferror(w->out))
+        return TP_OK;
+    return tp_fail(err, TP_EIO, "%s could not be written: %s", w->path,
+                   errno ? strerror(errno) : "an earlier write failed");
+}
+
+/* A quoted text. Cleaned, it has no control characters: two characters are left to escape. */
+static int write_text(const struct tp_json_writer *w, const char *text, struct tp_err *err)
+{
+    char *clean = tp_clean_copy(text, TEXT_MAX);
+    if (!clean)
+        return tp_fail(err, TP_ENOMEM, "out of memory while writing %s", w->path);
+    fputc('"', w->out);
+    for (const char *at = clean; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            fputc('\\', w->out);
+        fputc(*at, w->out);
+    }
+    fputc('"', w->out);
+    free(clean);
+    return TP_OK;
+}
+
+/* A member of "meta", behind what `before` ends; nothing where there is no text. */
+static int write_member(const struct tp_json_writer *w, const char *before, const char *name,
+                        const char *text, struct tp_err *err)
+{
+    if (!text)
+        return TP_OK;
+    fprintf(w->out, "%s\"%s\": ", before, name);
+    return write_text(w, text, err);
+}
+
+/* Remarks are kept as lines and written as a list. */
+static int write_remarks(const struct tp_json_writer *w, const char *remarks, struct tp_err *err)
+{
+    int rc = TP_OK;
+    fputs(", \"remarks\": [", w->out);
+    for (const char *at = remarks; rc == TP_OK && *at;) {
+        size_t length = strcspn(at, "\n");
+        char *line = tp_clean_copy(at, length);
+        if (!line)
+            return tp_fail(err, TP_ENOMEM, "out of memory while writing %s", w->path);
+        fputs(at == remarks ? "" : ", ", w->out);
+        rc = write_text(w, line, err);
+        free(line);
+        at += length + (at[length] == '\n');
+    }
+    fputs("]", w->out);
+    return rc;
+}
+
+static int write_meta(const struct tp_json_writer *w, const struct tp_meta *meta,
+                      struct tp_err *err)
+{
+    struct tp_meta copy = *meta; /* for its pointers */
+    fputs("\"meta\": {", w->out);
+    int rc = write_member(w, "", "name", meta->name, err);
+    fprintf(w->out, "%s\"kind\": \"%s\"", meta->name ? ", " : "",
+            meta->kind == TP_KIND_DEVICE ? "device" : "host");
+    for (size_t i = 1; rc == TP_OK && i < TP_META_JSON_TEXTS; i++) /* the name comes first */
+        rc = write_member(w, ", ", tp_meta_text_names[i], *tp_meta_text(&copy, i), err);
+    if (rc == TP_OK && meta->remarks)
+        rc = write_remarks(w, meta->remarks, err);
+    if (meta->loop)
+        fputs(", \"loop\": true", w->out);
+    fputs(meta->wrapped ? ", \"wrapped\": true}" : "}", w->out);
+    return rc;
+}
+
+static void write_streams(const struct tp_json_writer *w, const struct tp_json_write_cfg *cfg,
+                          const char *separator)
+{
+    if (!cfg->streams)
+        return;
+    fprintf(w->out, ",%s\"streams\": [", separator);
+    for (uint64_t i = 0; i < cfg->streams; i++) {
+        struct line l = {.used = 0};
+        put_number(&l, i ? ", {\"id\": " : "{\"id\": ", i);
+        put_number(&l, ", \"device\": ", cfg->device_of ? cfg->device_of[i] : 0);
+        put(&l, "}");
+        fwrite(l.text, 1, l.used, w->out);
+    }
+    fputs("]", w->out);
+}
+
+static int write_recorded(const struct tp_json_writer *w, const struct tp_recorded *recorded,
+                          const char *separator, struct tp_err *err)
+{
+    if (!recorded || !recorded->by)
+        return TP_OK;
+    cJSON *json = tp_recorded_to_json(recorded);
+    char *text = json ? cJSON_PrintUnformatted(json) : NULL;
+    cJSON_Delete(json);
+    if (!text)
+        return tp_fail(err, TP_ENOMEM, "out of memory while writing %s", w->path);
+    fprintf(w->out, ",%s\"recorded\": %s", separator, text);
+    cJSON_free(text);
+    return TP_OK;
+}
+
+/* Those that were made; nothing where there are none. */
+static void write_repairs(const struct tp_json_writer *w, const uint64_t *repairs,
+                          const char *separator)
+{
+    bool some = false;
+    for (size_t i = 0; repairs && i < TP_REPAIR_COUNT; i++) {
+        struct line l = {.used = 0};
+        if (!repairs[i])
+            continue;
+        put_digits(&l, repairs[i], false);
+        fprintf(w->out, "%s%s%s\"%s\": %.*s", some ? "" : ",", some ? ", " : separator,
+                some ? "" : "\"repairs\": {", tp_repair_names[i], (int)l.used, l.text);
+        some = true;
+    }
+    fputs(some ? "}" : "", w->out);
+}
+
+int tp_json_write_begin(struct tp_json_writer *w, const struct tp_json_write_cfg *cfg,
+                        struct tp_err *err)
+{
+    const char *separator = cfg->lines ? " " : "\n  ";
+    *w = (struct tp_json_writer){cfg->out, cfg->path, cfg->lines, false};
+    errno = 0;
+    fprintf(w->out, "{ \"format\": \"tapool-trace\", \"version\": 1,%s", separator);
+    int rc = write_meta(w, cfg->meta, err);
+    if (rc == TP_OK)
+        rc = write_recorded(w, cfg->recorded, separator, err);
+    if (rc != TP_OK)
+        return rc;
+    write_repairs(w, cfg->repairs, separator);
+    write_streams(w, cfg, separator);
+    fputs(cfg->lines ? " }\n" : ",\n  \"events\": [", w->out);
+    return check(w, err);
+}
+
+static void put_members(struct line *l, const struct tp_event *ev)
+{
+    unsigned has = ops[ev->op].has;
+    put(l, "\"op\": \"");
+    put(l, ops[ev->op].name);
+    put(l, "\"");
+    if (has & NOTE) {
+        put(l, ", \"name\": \"");
+        put(l, tp_note_names[ev->note]);
+        put(l, "\"");
+    }
+    if (has & ID || (has & NOTE && ev->note == TP_NOTE_FREE_REQUESTED))
+        put_signed(l, ", \"id\": ", ev->id);
+    if (has & SIZE || (ev->op == TP_EV_TRIM && ev->has_size))
+        put_number(l, ", \"size\": ", ev->size);
+    if (ev->has_free)
+        put_number(l, ", \"free\": ", ev->free_bytes);
+    if (ev->has_align)
+        put_number(l, ", \"align\": ", ev->align);
+    if (ev->thread)
+        put_number(l, ", \"thread\": ", ev->thread);
+    if (ev->has_stream)
+        put_signed(l, ", \"stream\": ", ev->stream);
+    if (ev->number)
+        put_number(l, ", \"event_number\": ", ev->number);
+}
+
+int tp_json_write_event(struct tp_json_writer *w, const struct tp_event *ev, struct tp_err *err)
+{
+    struct line l = {.used = 0};
+    int rc = TP_OK;
+    assert((unsigned)ev->op < TP_EV_COUNT);
+    if (!w->lines)
+        put(&l, w->some ? ",\n    " : "\n    ");
+    put(&l, "{");
+    if (ev->has_time)
+        put_number(&l, "\"t\": ", ev->time_ns);
+    put(&l, ev->has_time ? ", " : "");
+    put_members(&l, ev);
+    errno = 0;
+    fwrite(l.text, 1, l.used, w->out);
+    if (ops[ev->op].has & NAME) {
+        fputs(", \"name\": ", w->out);
+        rc = write_text(w, ev->name, err);
+    }
+    if (rc == TP_OK && ev->place_bytes) {
+        char place[TP_PLACE_TEXT];
+        snprintf(place, sizeof place, "%.*s", (int)ev->place_bytes, ev->place);
+        fputs(", \"place\": ", w->out);
+        rc = write_text(w, place, err);
+    }
+    fputs(w->lines ? "}\n" : "}", w->out);
+    w->some = true;
+    return rc == TP_OK ? check(w, err) : rc;
+}
+
+int tp_json_write_end(struct tp_json_writer *w, struct tp_err *err)
+{
+    if (!w->lines)
+        fputs(w->some ? "\n  ]\n}\n" : "]\n}\n", w->out);
+    return check(w, err);
+}

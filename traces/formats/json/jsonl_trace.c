@@ -1,0 +1,45 @@
+/* tapool's own JSON, one value a line: a header line, then one event a line, so that a program can
+ * append while it runs.
+ *
+ *     {"format": "tapool-trace", "version": 1, "meta": {"name": "web"}}
+ *     {"t": 0, "op": "alloc", "id": 1, "size": 4096}
+ *
+ * Known weakness: a file cut between two lines is whole. */
+#include "traces/formats/json/json_header.h"
+
+static int probe(const unsigned char *data, size_t size)
+{
+    return tp_json_look(data, size).lines;
+}
+
+static int read_all(struct tp_json_header *h, struct tp_err *err)
+{
+    enum tp_json_stop stop = TP_JSON_CLOSED;
+    int rc = tp_json_header_read(h, &stop, err);
+    if (rc != TP_OK)
+        return rc;
+    if (stop == TP_JSON_AT_EVENTS) {
+        h->scan->subject = NULL;
+        rc = tp_json_fail(h->scan, tp_input_line(h->scan->in), err, "the header has 'events'");
+        return tp_hint(err, rc, "--input-format=json reads the form with a list of events");
+    }
+    return tp_json_lines_read(h, err);
+}
+
+static int read_lines(const struct tp_reading *r, struct tp_err *err)
+{
+    struct tp_json_scan scan = {.in = r->in, .line = 1};
+    struct tp_json_header header = {.scan = &scan, .reading = r};
+    int rc = read_all(&header, err);
+    tp_json_header_release(&header);
+    tp_json_scan_release(&scan);
+    return rc;
+}
+
+const struct tp_format tp_format_jsonl = {
+    .name = "jsonl",
+    .summary = "tapool's own, JSON Lines: a header line, then one event a line",
+    .own = true,
+    .probe = probe,
+    .read = read_lines,
+};

@@ -1,0 +1,298 @@
+/* The PyTorch profiler's Chrome trace (Kineto), for its memory events:
+ *
+ *     {"schemaVersion": 1, ..., "traceEvents": [
+ *       {"ph": "X", "cat": "cpu_op", "name": "aten::add", ...},           most of the file: passed
+ *       {"ph": "i", "name": "[memory]", "tid": 1, "ts": 1.5, "args": {"Device Type": 1,
+ *        "Device Id": 0, "Addr": 512, "Bytes": -4096, "Total Reserved": 2097152}}, ...
+ *     ], ...}
+ *
+ * Elements are found in place, in windows of 64 KiB, and looked at only where a string begins with
+ * a bracket. Times and addresses are read from the text: microseconds since 1970 with three
+ * decimals do not fit a double. An event is one memory event of the device that is replayed.
+ *
+ * Known weakness: an element of more than 64 KiB is never taken for a memory event (those have 300
+ * bytes), and of all others only the brackets are checked. */
+#include "traces/formats/kineto/kineto_memory.h"
+#include "traces/input/json_scan.h"
+#include "traces/input/json_span.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define WINDOW   ((size_t)64 << 10)
+#define KEY_MAX  ((size_t)4 << 10)
+#define LIST_KEY "traceEvents"
+#define FLAG_KEY "profile_memory"
+#define CAPTURE  "PyTorch profiler trace (Kineto)"
+
+struct reader {
+    const struct tp_reading *r;
+    struct tp_json_scan scan;
+    struct tp_kineto_memory memory;
+    bool profiled; /* the file says that memory was to be recorded */
+};
+
+static bool has(const unsigned char *data, size_t size, const char *text)
+{
+    return memmem(data, size, text, strlen(text)) != NULL;
+}
+
+static int probe(const unsigned char *data, size_t size)
+{
+    size_t at = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (at < size && memchr(" \t\r\n", data[at], 4))
+        at++;
+    if (at == size || data[at] != '{')
+        return 0;
+    if (has(data, size, "\"" LIST_KEY "\""))
+        return 90;
+    return has(data, size, "\"schemaVersion\"") && has(data, size, "\"deviceProperties\"") ? 80 : 0;
+}
+
+/* ---- a memory event ---- */
+
+static int wrong(const struct reader *rd, uint64_t offset, const char *what, struct tp_err *err)
+{
+    return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": a memory event %s",
+                   tp_input_name(rd->r->in), offset, what);
+}
+
+enum { BYTES, ADDR, TYPE, ID, ALLOCATED, RESERVED, ARGS };
+static const char *const arg_names[ARGS] = {
+    "Bytes", "Addr", "Device Type", "Device Id", "Total Allocated", "Total Reserved"};
+
+static int read_args(const struct reader *rd, struct tp_span object, struct tp_kineto_event *ev,
+                     struct tp_err *err)
+{
+    struct tp_span args[ARGS] = {0};
+    uint64_t type = 0;
+    int64_t id = -1;
+    if (!object.at || !tp_span_pick(object, arg_names, args, ARGS))
+        return wrong(rd, ev->offset, "has no 'args'", err);
+    if (!tp_span_int(args[BYTES], &ev->bytes))
+        return wrong(rd, ev->offset, "has no 'Bytes' that is a whole number", err);
+    if (!tp_span_uint(args[TYPE], &type) || type > UINT16_MAX)
+        return wrong(rd, ev->offset, "has no 'Device Type' that is known", err);
+    if (args[ID].at && (!tp_span_int(args[ID], &id) || id < -1 || id > INT32_MAX))
+        return wrong(rd, ev->offset, "has a 'Device Id' that is none", err);
+    ev->has_addr = args[ADDR].at != NULL;
+    if (ev->has_addr && !tp_span_uint(args[ADDR], &ev->addr))
+        return wrong(rd, ev->offset, "has an 'Addr' that is no address", err);
+    ev->device_type = (uint16_t)type;
+    ev->device_id = (int32_t)id;
+    ev->has_allocated = tp_span_uint(args[ALLOCATED], &ev->allocated);
+    ev->has_reserved =
+        tp_span_uint(args[RESERVED], &ev->reserved); /* below 0 in old files: absent */
+    return TP_OK;
+}
+
+enum { NAME, STAMP, TID, OBJECT, MEMBERS };
+static const char *const member_names[MEMBERS] = {"name", "ts", "tid", "args"};
+
+/* An element of the list, which may be anything. */
+static int read_element(struct reader *rd, struct tp_span element, uint64_t offset,
+                        struct tp_err *err)
+{
+    struct tp_span members[MEMBERS] = {0};
+    int64_t tid = 0;
+    if (*element.at != '{' || !memmem(element.at, element.size, "\"[", 2) ||
+        !tp_span_pick(element, member_names, members, MEMBERS))
+        return TP_OK;
+    struct tp_kineto_event ev = {.offset = offset};
+    ev.out_of_memory = tp_span_is(members[NAME], "[OutOfMemory]");
+    if (!ev.out_of_memory && !tp_span_is(members[NAME], "[memory]"))
+        return TP_OK;
+    if (!tp_span_thousandths(members[STAMP], &ev.ts_ns))
+        return wrong(rd, offset, "has no 'ts' that is a number", err);
+    if (tp_span_int(members[TID], &tid))
+        ev.tid = (uint64_t)tid;
+    int rc = read_args(rd, members[OBJECT], &ev, err);
+    return rc == TP_OK ? tp_kineto_add(&rd->memory, &ev, err) : rc;
+}
+
+/* ---- the list ---- */
+
+/* Where reading stands in the list. */
+enum place { FIRST, VALUE, COMMA, CLOSED }; /* a value or the end; a value; a comma or the end */
+
+static int malformed(const struct reader *rd, uint64_t offset, struct tp_err *err)
+{
+    return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": '" LIST_KEY "' is not valid JSON",
+                   tp_input_name(rd->r->in), offset);
+}
+
+static bool is_space(unsigned char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* A comma or the end of the list, or nothing of the two. */
+static bool pass_mark(enum place *place, unsigned char c)
+{
+    if (c == ']' && *place != VALUE)
+        *place = CLOSED;
+    else if (c == ',' && *place == COMMA)
+        *place = VALUE;
+    else
+        return false;
+    return true;
+}
+
+/* Elements that are whole in the window; *used bytes of it are done with. */
+static int read_window(struct reader *rd, const unsigned char *data, size_t size, enum place *place,
+                       size_t *used, struct tp_err *err)
+{
+    uint64_t start = tp_input_offset(rd->r->in);
+    size_t at = 0;
+    int rc = TP_OK;
+    while (rc == TP_OK && *place != CLOSED) {
+        while (at < size && is_space(data[at]))
+            at++;
+        *used = at;
+        if (at == size)
+            return TP_OK;
+        if (pass_mark(place, data[at])) {
+            *used = ++at;
+            continue;
+        }
+        bool bad = *place == COMMA;
+        struct tp_span element = {(const char *)data + at, 0};
+        if (!bad)
+            element.size = tp_span_value(element.at, size - at, &bad);
+        if (bad)
+            return malformed(rd, start + at, err);
+        if (element.size == 0)
+            return TP_OK;
+        rc = read_element(rd, element, start + at, err);
+        *used = at += element.size;
+        *place = COMMA;
+    }
+    return rc;
+}
+
+/* `[` is taken. */
+static int read_list(struct reader *rd, struct tp_err *err)
+{
+    enum place place = FIRST;
+    while (place != CLOSED) {
+        const unsigned char *data = NULL;
+        size_t got = 0, used = 0;
+        int rc = tp_input_peek(rd->r->in, WINDOW, &data, &got, err);
+        if (rc == TP_OK)
+            rc = read_window(rd, data, got, &place, &used, err);
+        if (rc != TP_OK)
+            return rc;
+        tp_input_take(rd->r->in, used);
+        if (place == CLOSED || used > 0)
+            continue;
+        if (got < WINDOW) /* the input ends */
+            return tp_json_ends(&rd->scan, err);
+        rc = tp_json_skip(&rd->scan, err); /* longer than a window */
+        if (rc != TP_OK)
+            return rc;
+        place = COMMA;
+    }
+    return TP_OK;
+}
+
+/* ---- the file ---- */
+
+/* The next byte that is no white space, taken; TP_EINPUT where it is none of `wanted`. */
+static int take_mark(struct reader *rd, const char *wanted, int *byte, struct tp_err *err)
+{
+    int rc = tp_json_next(&rd->scan, byte, err);
+    if (rc == TP_OK && *byte < 0)
+        rc = tp_json_ends(&rd->scan, err);
+    else if (rc == TP_OK && !memchr(wanted, *byte, strlen(wanted)))
+        rc = tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": not valid JSON",
+                     tp_input_name(rd->r->in), tp_input_offset(rd->r->in));
+    else if (rc == TP_OK)
+        tp_input_take(rd->r->in, 1);
+    return rc;
+}
+
+/* `"key": value` */
+static int read_member(struct reader *rd, struct tp_err *err)
+{
+    int byte = 0;
+    int rc = tp_json_cut(&rd->scan, KEY_MAX, err);
+    if (rc != TP_OK)
+        return rc;
+    struct tp_span key = {rd->scan.text, rd->scan.size};
+    bool list = tp_span_is(key, LIST_KEY), flag = tp_span_is(key, FLAG_KEY);
+    rc = take_mark(rd, ":", &byte, err);
+    if (rc == TP_OK)
+        rc = tp_json_next(&rd->scan, &byte, err);
+    rd->profiled |= rc == TP_OK && flag && (byte == '1' || byte == 't');
+    if (rc != TP_OK || !list || byte != '[')
+        return rc == TP_OK ? tp_json_skip(&rd->scan, err) : rc;
+    tp_input_take(rd->r->in, 1);
+    return read_list(rd, err);
+}
+
+static int read_object(struct reader *rd, struct tp_err *err)
+{
+    int byte = 0;
+    int rc = take_mark(rd, "{", &byte, err);
+    if (rc == TP_OK)
+        rc = tp_json_next(&rd->scan, &byte, err);
+    if (rc == TP_OK && byte == '}')
+        return TP_OK;
+    while (rc == TP_OK) {
+        rc = tp_json_next(&rd->scan, &byte, err);
+        if (rc == TP_OK && byte != '"')
+            return take_mark(rd, "\"", &byte, err);
+        if (rc == TP_OK)
+            rc = read_member(rd, err);
+        if (rc == TP_OK)
+            rc = take_mark(rd, ",}", &byte, err);
+        if (rc == TP_OK && byte == '}')
+            return TP_OK;
+    }
+    return rc;
+}
+
+static int finish(struct reader *rd, struct tp_err *err)
+{
+    struct tp_meta *meta = rd->r->meta;
+    int rc = tp_meta_set(&meta->capture, CAPTURE, err);
+    if (rc != TP_OK || rd->memory.count > 0)
+        return rc == TP_OK ? tp_kineto_lower(&rd->memory, err) : rc;
+    rc = tp_meta_set(&meta->nothing,
+                     rd->profiled ? FLAG_KEY " is on, but the file has no '[memory]' event"
+                                  : FLAG_KEY "=True was not set",
+                     err);
+    if (rc != TP_OK)
+        return rc;
+    return tp_meta_set(&meta->nothing_hint,
+                       rd->profiled
+                           ? "nothing was allocated in the steps that were profiled, or the "
+                             "events were filtered out of the file; a memory snapshot "
+                             "has them too: tapool help snapshots"
+                           : "torch.profiler.profile(profile_memory=True) records memory",
+                       err);
+}
+
+static int read_trace(const struct tp_reading *r, struct tp_err *err)
+{
+    struct reader rd = {
+        .r = r, .scan = {.in = r->in, .subject = "the trace"}, .memory = {.reading = r}};
+    int rc = read_object(&rd, err);
+    if (rc == TP_OK)
+        rc = finish(&rd, err);
+    tp_kineto_release(&rd.memory);
+    tp_json_scan_release(&rd.scan);
+    return rc;
+}
+
+const struct tp_format tp_format_kineto = {
+    .name = "kineto",
+    .has_spaces = true,
+    .summary = "Chrome trace of the PyTorch profiler, with profile_memory=True",
+    .record = "with torch.profiler.profile(profile_memory=True) as p: ...; "
+              "p.export_chrome_trace(\"FILE\")",
+    .capture = CAPTURE,
+    .whole = "begin torch.profiler.profile(profile_memory=True) before the model is built",
+    .probe = probe,
+    .read = read_trace,
+};

@@ -1,0 +1,552 @@
+/* Buffers with lifetimes, as minimalloc and other offline planners take them: CSV, a buffer a row,
+ * in any order of columns and rows.
+ *
+ *     id,lower,upper,size,gaps          id, buffer or buffer_id; lower, start or begin
+ *     b1,0,9,4,3-5                      upper, or end: the last step, not the one behind it
+ *
+ *         0   3   5       9             a life is half-open, and so is a gap, in which the buffer
+ *         |===|...|=======|             holds nothing: it is freed and allocated again
+ *
+ * Lives become points in time, sorted: at the same step frees come before allocations, so that the
+ * most that is live at once is what a planner counts. Steps are an order and no times. Ids need not
+ * differ: a buffer is its row. Gaps with a window, in which a part of the buffer is in use, are
+ * taken as no gaps. Known weakness: all rows are kept, 24 bytes each and 16 a point. */
+#include "alloc/base/clean.h"
+#include "traces/format.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_MAX_BYTES ((size_t)1 << 20)
+#define COLUMNS_MAX    64
+
+enum column {
+    ID,
+    LOWER,
+    UPPER,
+    SIZE,
+    ALIGN,
+    GAPS,
+    OFFSET,
+    COLUMN_COUNT,
+    OTHER = COLUMN_COUNT, /* is not read */
+    TWICE                 /* another one has that name */
+};
+
+static const struct column_row {
+    const char *name;
+    enum column column;
+    bool last; /* the number is the last step of a life, not the one behind it */
+} known[] = {
+    {"id", ID, false},           {"buffer", ID, false},   {"buffer_id", ID, false},
+    {"lower", LOWER, false},     {"start", LOWER, false}, {"begin", LOWER, false},
+    {"upper", UPPER, false},     {"end", UPPER, true},    {"size", SIZE, false},
+    {"alignment", ALIGN, false}, {"gaps", GAPS, false},   {"offset", OFFSET, false},
+};
+
+/* A piece of text, not ended by a NUL. */
+struct field {
+    const char *text;
+    size_t length;
+};
+
+struct row {
+    uint64_t size, align, line;
+};
+
+/* A buffer appears or goes. */
+struct point {
+    int64_t step;
+    uint64_t order; /* row, with APPEARS: those that go come first */
+};
+#define APPEARS (UINT64_C(1) << 63)
+
+struct reader {
+    const struct tp_reading *r;
+    char *text; /* the line, ended by a NUL */
+    size_t length, room;
+    uint64_t line; /* its number */
+    enum column columns[COLUMNS_MAX];
+    size_t column_count;
+    bool last, has_offsets; /* 'end' instead of 'upper' */
+    struct row *rows;
+    struct point *points;
+    size_t row_count, row_room, point_count, point_room;
+    uint64_t never_live, windows;
+    uint64_t stopped; /* line that ended the reading with more behind it; 0: none */
+};
+
+/* ---- errors ---- */
+
+__attribute__((format(printf, 3, 4))) static int bad(const struct reader *rd, struct tp_err *err,
+                                                     const char *format, ...)
+{
+    char text[TP_ERR_TEXT];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": %s", tp_input_name(rd->r->in), rd->line, text);
+}
+
+static int no_memory(const struct reader *rd, struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(rd->r->in));
+}
+
+/* What a sentence shows of a field. */
+static const char *shown(struct field f, char out[48])
+{
+    char copy[64];
+    size_t n = f.length < sizeof copy - 1 ? f.length : sizeof copy - 1;
+    memcpy(copy, f.text, n);
+    copy[n] = '\0';
+    tp_clean_text(copy, out, 48);
+    return out;
+}
+
+/* ---- lines and fields ---- */
+
+/* Takes the next line without its end. *more is false at the end of the file. */
+static int next_line(struct reader *rd, bool *more, struct tp_err *err)
+{
+    int byte = 0;
+    rd->length = 0;
+    rd->line = tp_input_line(rd->r->in);
+    while ((byte = tp_input_byte(rd->r->in)) >= 0 && byte != '\n') {
+        if (rd->length + 1 >= rd->room) {
+            size_t room = rd->room ? 2 * rd->room : 256;
+            if (room > LINE_MAX_BYTES)
+                return bad(rd, err, "the line is longer than 1 MiB");
+            char *text = realloc(rd->text, room);
+            if (!text)
+                return no_memory(rd, err);
+            rd->text = text;
+            rd->room = room;
+        }
+        rd->text[rd->length++] = (char)byte;
+    }
+    if (byte == -2)
+        return tp_input_error(rd->r->in, err);
+    *more = byte >= 0 || rd->length > 0;
+    if (rd->length && rd->text[rd->length - 1] == '\r')
+        rd->length--;
+    if (rd->text)
+        rd->text[rd->length] = '\0';
+    return TP_OK;
+}
+
+/* The text up to the separator, without spaces around it; *at moves behind it. */
+static struct field split(const char **at, const char *end, char separator)
+{
+    const char *stop = memchr(*at, separator, (size_t)(end - *at));
+    const char *from = *at, *to = stop ? stop : end;
+    *at = stop ? stop + 1 : NULL;
+    while (from < to && isspace((unsigned char)*from))
+        from++;
+    while (from < to && isspace((unsigned char)to[-1]))
+        to--;
+    return (struct field){from, (size_t)(to - from)};
+}
+
+/* A whole number of up to 63 bits. */
+static bool parse(struct field f, int64_t *out)
+{
+    size_t i = 0;
+    bool negative = f.length && f.text[0] == '-';
+    int64_t value = 0;
+    i += negative || (f.length && f.text[0] == '+');
+    if (i == f.length)
+        return false;
+    for (; i < f.length; i++) {
+        int digit = f.text[i] - '0';
+        if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_sub_overflow(value, digit, &value))
+            return false;
+    }
+    *out = value;
+    return negative || !__builtin_sub_overflow(0, value, out);
+}
+
+static int number(const struct reader *rd, const char *name, struct field f, int64_t *out,
+                  struct tp_err *err)
+{
+    char text[48];
+    if (parse(f, out))
+        return TP_OK;
+    if (memchr(f.text, ':', f.length))
+        return tp_hint(err,
+                       bad(rd, err, "%s is '%s', a time of several parts", name, shown(f, text)),
+                       "only single numbers are read");
+    return bad(rd, err, "%s is '%s', no whole number below 2^63", name, shown(f, text));
+}
+
+/* ---- the header ---- */
+
+static enum column find_column(struct field f, bool *last)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strlen(known[i].name) == f.length && strncmp(known[i].name, f.text, f.length) == 0) {
+            *last |= known[i].last;
+            return known[i].column;
+        }
+    }
+    return OTHER;
+}
+
+/* Which columns there are, as bits. Returns their number, 0 when there are too many. */
+static size_t parse_header(const char *text, size_t length, enum column *columns, unsigned *seen,
+                           bool *last)
+{
+    size_t count = 0;
+    const char *at = text;
+    *seen = 0;
+    while (at) {
+        if (count == COLUMNS_MAX)
+            return 0;
+        enum column c = find_column(split(&at, text + length, ','), last);
+        if (c != OTHER && *seen & 1u << c)
+            c = TWICE;
+        else if (c != OTHER)
+            *seen |= 1u << c;
+        columns[count++] = c;
+    }
+    return count;
+}
+
+#define NEEDED (1u << ID | 1u << LOWER | 1u << UPPER | 1u << SIZE)
+
+static int probe(const unsigned char *data, size_t size)
+{
+    enum column columns[COLUMNS_MAX];
+    unsigned seen = 0;
+    bool last = false;
+    const char *at = (const char *)data, *end = at + size;
+    if (size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+        at += 3;
+    for (;;) {
+        const char *stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        const char *to = stop ? stop : end;
+        if (to == at || *at != '#')
+            return to > at && parse_header(at, (size_t)(to - at), columns, &seen, &last) &&
+                           (seen & NEEDED) == NEEDED
+                       ? 90
+                       : 0;
+        at = stop ? stop + 1 : end;
+    }
+}
+
+static int read_header(struct reader *rd, struct tp_err *err)
+{
+    bool more = false;
+    unsigned seen = 0;
+    const unsigned char *data = NULL;
+    size_t got = 0;
+    int rc = tp_input_peek(rd->r->in, 3, &data, &got, err);
+    if (rc == TP_OK && got == 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0)
+        tp_input_take(rd->r->in, 3);
+    do
+        rc = rc == TP_OK ? next_line(rd, &more, err) : rc;
+    while (rc == TP_OK && more && rd->length && rd->text[0] == '#');
+    if (rc != TP_OK)
+        return rc;
+    if (!rd->length)
+        return bad(rd, err, "there is no header");
+    rd->column_count = parse_header(rd->text, rd->length, rd->columns, &seen, &rd->last);
+    if (!rd->column_count)
+        return bad(rd, err, "more than %d columns", COLUMNS_MAX);
+    for (size_t i = 0; i < rd->column_count; i++)
+        if (rd->columns[i] == TWICE)
+            return bad(rd, err, "two columns are the same (column %zu)", i + 1);
+    for (int c = ID; c <= SIZE; c++) {
+        static const char *const names[] = {"id", "lower", "upper", "size"};
+        if (!(seen & 1u << c))
+            return tp_hint(err, bad(rd, err, "there is no column '%s'", names[c]),
+                           "id, lower, upper and size are needed: 'start,end' will do for "
+                           "'lower,upper'");
+    }
+    rd->has_offsets = seen & 1u << OFFSET;
+    return TP_OK;
+}
+
+/* ---- rows ---- */
+
+/* Room for another element, within what reading may take; sorting needs the points twice. */
+static int grow(struct reader *rd, void **array, size_t *room, size_t element, struct tp_err *err)
+{
+    size_t bigger = *room ? 2 * *room : 1024;
+    uint64_t now = rd->row_room * sizeof(struct row) + 2 * rd->point_room * sizeof(struct point);
+    if (now + 2 * (bigger - *room) * element > tp_max_memory(rd->r->opts))
+        return tp_hint(err, bad(rd, err, "more buffers than the memory for reading holds"),
+                       "--max-memory=SIZE allows more");
+    void *memory = realloc(*array, bigger * element);
+    if (!memory)
+        return no_memory(rd, err);
+    *array = memory;
+    *room = bigger;
+    return TP_OK;
+}
+
+static int add_point(struct reader *rd, int64_t step, uint64_t order, struct tp_err *err)
+{
+    if (rd->point_count == rd->point_room) {
+        void *points = rd->points;
+        int rc = grow(rd, &points, &rd->point_room, sizeof *rd->points, err);
+        rd->points = points;
+        if (rc != TP_OK)
+            return rc;
+    }
+    rd->points[rd->point_count++] = (struct point){step, order};
+    return TP_OK;
+}
+
+/* The buffer is live from one step to before another. */
+static int add_piece(struct reader *rd, int64_t from, int64_t to, struct tp_err *err)
+{
+    if (from == to)
+        return TP_OK;
+    int rc = add_point(rd, from, rd->row_count | APPEARS, err);
+    return rc == TP_OK ? add_point(rd, to, rd->row_count, err) : rc;
+}
+
+static int behind_last(const struct reader *rd, int64_t *step, struct tp_err *err)
+{
+    if (!rd->last || !__builtin_add_overflow(*step, 1, step))
+        return TP_OK;
+    return bad(rd, err, "there is no step behind the end");
+}
+
+/* "3-5": steps may be negative, so the dash is looked for behind the first character. */
+static int parse_gap(const struct reader *rd, struct field gap, int64_t *from, int64_t *to,
+                     struct tp_err *err)
+{
+    const char *dash = gap.length > 1 ? memchr(gap.text + 1, '-', gap.length - 1) : NULL;
+    char text[48];
+    if (!dash)
+        return bad(rd, err, "the gap '%s' is not of the form 'lower-upper'", shown(gap, text));
+    struct field low = {gap.text, (size_t)(dash - gap.text)};
+    struct field high = {dash + 1, gap.length - low.length - 1};
+    int rc = number(rd, "a gap's lower", low, from, err);
+    if (rc == TP_OK)
+        rc = number(rd, "a gap's upper", high, to, err);
+    return rc == TP_OK ? behind_last(rd, to, err) : rc;
+}
+
+/* The pieces of a life. *from moves to where the last one begins. */
+static int cut_gaps(struct reader *rd, struct field gaps, int64_t *from, int64_t upper,
+                    struct tp_err *err)
+{
+    const char *at = gaps.text, *end = gaps.text + gaps.length;
+    int64_t behind = *from;
+    while (at && at < end) {
+        struct field gap = split(&at, end, ' ');
+        const char *window = memchr(gap.text, '@', gap.length);
+        struct field steps = {gap.text, window ? (size_t)(window - gap.text) : gap.length};
+        int64_t low = 0, high = 0;
+        char text[48];
+        if (!gap.length)
+            continue;
+        int rc = parse_gap(rd, steps, &low, &high, err);
+        if (rc != TP_OK)
+            return rc;
+        if (low < behind || high < low || high > upper)
+            return bad(rd, err, "the gap '%s' is not behind the one before it and in the life",
+                       shown(gap, text));
+        behind = high;
+        rd->windows += window != NULL;
+        if (window || low == high)
+            continue;
+        rc = add_piece(rd, *from, low, err);
+        if (rc != TP_OK)
+            return rc;
+        *from = high;
+    }
+    return TP_OK;
+}
+
+static int add_row(struct reader *rd, struct row row, struct tp_err *err)
+{
+    if (rd->row_count == rd->row_room) {
+        void *rows = rd->rows;
+        int rc = grow(rd, &rows, &rd->row_room, sizeof *rd->rows, err);
+        rd->rows = rows;
+        if (rc != TP_OK)
+            return rc;
+    }
+    rd->rows[rd->row_count++] = row;
+    return TP_OK;
+}
+
+static int split_row(const struct reader *rd, struct field *fields, struct tp_err *err)
+{
+    size_t count = 0;
+    const char *at = rd->text, *end = rd->text + rd->length;
+    while (at) {
+        struct field f = split(&at, end, ',');
+        if (count < rd->column_count && rd->columns[count] < COLUMN_COUNT)
+            fields[rd->columns[count]] = f;
+        count++;
+    }
+    if (count == rd->column_count)
+        return TP_OK;
+    return bad(rd, err, "%zu fields where the header has %zu", count, rd->column_count);
+}
+
+static int read_row(struct reader *rd, struct tp_err *err)
+{
+    struct field fields[COLUMN_COUNT] = {0};
+    int64_t lower = 0, upper = 0, size = 0, align = 1;
+    int rc = split_row(rd, fields, err);
+    if (rc == TP_OK)
+        rc = number(rd, "lower", fields[LOWER], &lower, err);
+    if (rc == TP_OK)
+        rc = number(rd, "upper", fields[UPPER], &upper, err);
+    if (rc == TP_OK)
+        rc = behind_last(rd, &upper, err);
+    if (rc == TP_OK)
+        rc = number(rd, "size", fields[SIZE], &size, err);
+    if (rc == TP_OK && fields[ALIGN].text)
+        rc = number(rd, "alignment", fields[ALIGN], &align, err);
+    if (rc != TP_OK)
+        return rc;
+    if (size < 0 || align < 1)
+        return bad(rd, err, size < 0 ? "size is negative" : "alignment is below 1");
+    if (lower > upper)
+        return bad(rd, err, "the life ends before it begins: %" PRId64 " is above %" PRId64, lower,
+                   upper);
+    rd->never_live += lower == upper;
+    if (fields[GAPS].text)
+        rc = cut_gaps(rd, fields[GAPS], &lower, upper, err);
+    if (rc == TP_OK)
+        rc = add_piece(rd, lower, upper, err);
+    return rc == TP_OK ? add_row(rd, (struct row){(uint64_t)size, (uint64_t)align, rd->line}, err)
+                       : rc;
+}
+
+/* Is there anything but empty lines? */
+static int look_behind(struct reader *rd, struct tp_err *err)
+{
+    uint64_t empty = rd->line;
+    bool more = true;
+    while (more && !rd->stopped) {
+        int rc = next_line(rd, &more, err);
+        if (rc != TP_OK)
+            return rc;
+        rd->stopped = rd->length ? empty : 0;
+    }
+    return TP_OK;
+}
+
+static int read_rows(struct reader *rd, struct tp_err *err)
+{
+    for (;;) {
+        bool more = false;
+        int rc = next_line(rd, &more, err);
+        if (rc != TP_OK || !more)
+            return rc;
+        if (!rd->length)
+            return look_behind(rd, err);
+        rc = read_row(rd, err);
+        if (rc != TP_OK)
+            return rc;
+    }
+}
+
+/* ---- events ---- */
+
+static int by_step(const void *a, const void *b)
+{
+    const struct point *x = a, *y = b;
+    if (x->step != y->step)
+        return x->step < y->step ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int lower_points(struct reader *rd, struct tp_err *err)
+{
+    if (rd->point_count)
+        qsort(rd->points, rd->point_count, sizeof *rd->points, by_step);
+    for (size_t i = 0; i < rd->point_count; i++) {
+        uint64_t index = rd->points[i].order & ~APPEARS;
+        const struct row *row = &rd->rows[index];
+        bool appears = rd->points[i].order & APPEARS;
+        const struct tp_event ev = {.op = appears ? TP_EV_ALLOC : TP_EV_FREE,
+                                    .id = (int64_t)index + 1,
+                                    .size = row->size,
+                                    .has_size = true,
+                                    .align = row->align,
+                                    .has_align = true,
+                                    .line = row->line};
+        int rc = tp_lower_event(rd->r->lower, &ev, err);
+        if (rc != TP_OK)
+            return rc;
+    }
+    return TP_OK;
+}
+
+/* "what happened: 3" */
+static int say(const struct reader *rd, const char *what, uint64_t count, struct tp_err *err)
+{
+    char text[200], number[TP_GROUPED];
+    if (!count)
+        return TP_OK;
+    snprintf(text, sizeof text, "%s: %s", what, tp_grouped(count, number));
+    return tp_meta_remark(rd->r->meta, text, err);
+}
+
+static int describe(struct reader *rd, struct tp_err *err)
+{
+    struct tp_meta *meta = rd->r->meta;
+    int rc = TP_OK;
+    if (rd->has_offsets)
+        rc = tp_meta_remark(meta, "the offsets in it, the places of a plan, are not read", err);
+    if (rc == TP_OK)
+        rc = say(rd, "buffers end where they begin and are never live", rd->never_live, err);
+    if (rc == TP_OK)
+        rc = say(rd, "the whole buffer stays live in gaps that leave a part of it in use",
+                 rd->windows, err);
+    if (rc == TP_OK)
+        rc = say(rd, "reading stopped at the empty line", rd->stopped, err);
+    if (rc == TP_OK && rd->point_count == 0)
+        rc = tp_meta_set(&meta->nothing, "no buffer is ever live", err);
+    return rc;
+}
+
+static int begin(struct reader *rd, struct tp_err *err)
+{
+    struct tp_meta *meta = rd->r->meta;
+    int rc = tp_meta_set(&meta->capture, "buffers with lifetimes (minimalloc CSV)", err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&meta->unknown, "times (steps only), threads, streams", err);
+    meta->kind = TP_KIND_DEVICE;
+    return rc == TP_OK ? tp_lower_kind(rd->r->lower, TP_KIND_DEVICE, err) : rc;
+}
+
+static int read_buffers(const struct tp_reading *r, struct tp_err *err)
+{
+    struct reader rd = {.r = r};
+    int rc = begin(&rd, err);
+    if (rc == TP_OK)
+        rc = read_header(&rd, err);
+    if (rc == TP_OK)
+        rc = read_rows(&rd, err);
+    if (rc == TP_OK)
+        rc = describe(&rd, err);
+    if (rc == TP_OK)
+        rc = lower_points(&rd, err);
+    free(rd.text);
+    free(rd.rows);
+    free(rd.points);
+    return rc;
+}
+
+const struct tp_format tp_format_minimalloc = {
+    .name = "minimalloc",
+    .summary = "CSV of buffers with lifetimes, as minimalloc reads it",
+    .record = "tapool convert FILE -o FILE.csv",
+    .probe = probe,
+    .read = read_buffers,
+};

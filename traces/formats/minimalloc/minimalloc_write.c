@@ -1,0 +1,210 @@
+/* A program becomes buffers: what lives is kept by slot, and a row is written when it goes.
+ *
+ *     event   1 alloc A   2 alloc B   3 free A   4 realloc B    (4 events)
+ *     rows                            A: 1-3     B: 2-4         B': 4-5
+ *
+ * The live ones are a list through their slots, so that a reset costs what it ends and not what
+ * ever lived. Known weakness: references, streams and uses are not in the format; a buffer ends
+ * where its last reference is freed. */
+#include "traces/formats/minimalloc/minimalloc_write.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE       UINT32_MAX
+#define NOT_LIVE   UINT64_MAX
+#define LISTED     6 /* devices that a sentence names */
+#define ALIGN_BITS 5
+static_assert(TP_MAX_ALIGN_LOG2 < 1 << ALIGN_BITS && TP_MAX_SIZE <= UINT64_MAX >> ALIGN_BITS,
+              "size and alignment share a word");
+
+struct life {
+    uint64_t lower;      /* NOT_LIVE: the slot is empty */
+    uint64_t shape;      /* size << ALIGN_BITS | log2 of the alignment */
+    uint32_t next, prev; /* slots */
+};
+static_assert(sizeof(struct life) == 24, "the header promises it");
+
+struct writer {
+    const struct tp_minimalloc_cfg *cfg;
+    FILE *out;
+    uint16_t device;
+    struct life *lives;
+    uint32_t slots, first; /* first: of the list */
+    uint64_t rows;
+};
+
+/* ---- which device ---- */
+
+static int name_devices(const struct tp_program *p, const char *path, struct tp_err *err)
+{
+    char text[128] = "";
+    size_t used = 0;
+    unsigned named = 0;
+    uint16_t devices = tp_program_facts(p)->devices;
+    for (uint16_t d = 0; d < devices; d++) {
+        if (tp_program_demand(p, d)->bytes == 0)
+            continue;
+        if (named++ < LISTED)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%u", named > 1 ? ", " : "",
+                                     (unsigned)d);
+    }
+    if (named > LISTED)
+        snprintf(text + used, sizeof text - used, " and %u more", named - LISTED);
+    int rc =
+        tp_fail(err, TP_EUSAGE, "%s: a plan of buffers is for one device, and %u of them allocate",
+                path, named);
+    return tp_hint(err, rc, "choose one: %s", text);
+}
+
+static int choose_device(const struct tp_program *p, const struct tp_minimalloc_cfg *cfg,
+                         uint16_t *device, struct tp_err *err)
+{
+    uint16_t devices = tp_program_facts(p)->devices, allocating = 0;
+    *device = 0;
+    if (cfg->device >= devices)
+        return tp_hint(
+            err, tp_fail(err, TP_EUSAGE, "%s: there is no device %" PRId64, cfg->path, cfg->device),
+            "the last one is %u", devices - 1u);
+    if (cfg->device >= 0) {
+        *device = (uint16_t)cfg->device;
+        return TP_OK;
+    }
+    for (uint16_t d = devices; d-- > 0;) {
+        if (tp_program_demand(p, d)->bytes == 0)
+            continue;
+        allocating++;
+        *device = d;
+    }
+    return allocating > 1 ? name_devices(p, cfg->path, err) : TP_OK;
+}
+
+/* ---- lives ---- */
+
+static int check(const struct writer *w, struct tp_err *err)
+{
+    if (!ferror(w->out))
+        return TP_OK;
+    return tp_fail(err, TP_EIO, "%s could not be written: %s", w->cfg->path,
+                   errno ? strerror(errno) : "an earlier write failed");
+}
+
+static void begin(struct writer *w, const struct tp_insn *in, uint64_t event)
+{
+    struct life *life = &w->lives[in->slot];
+    *life = (struct life){.lower = event,
+                          .shape = in->size << ALIGN_BITS | in->align_log2,
+                          .next = w->first,
+                          .prev = NONE};
+    if (w->first != NONE)
+        w->lives[w->first].prev = in->slot;
+    w->first = in->slot;
+}
+
+static void end(struct writer *w, uint32_t slot, uint64_t event)
+{
+    struct life *life = &w->lives[slot];
+    uint64_t multiple = w->cfg->round_to > 1 ? w->cfg->round_to : 1;
+    uint64_t size = life->shape >> ALIGN_BITS;
+    size = (size + multiple - 1) / multiple * multiple;
+    fprintf(w->out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, w->rows++, life->lower, event,
+            size);
+    if (w->cfg->alignment)
+        fprintf(w->out, ",%" PRIu64, UINT64_C(1) << (life->shape & ((1u << ALIGN_BITS) - 1)));
+    fputc('\n', w->out);
+    if (life->next != NONE)
+        w->lives[life->next].prev = life->prev;
+    if (life->prev != NONE)
+        w->lives[life->prev].next = life->next;
+    else
+        w->first = life->next;
+    life->lower = NOT_LIVE;
+}
+
+static void end_all(struct writer *w, uint64_t event)
+{
+    while (w->first != NONE)
+        end(w, w->first, event);
+}
+
+/* ---- instructions ---- */
+
+static int broken(const struct writer *w, uint64_t event, struct tp_err *err)
+{
+    return tp_fail(err, TP_EBROKEN, "%s: event %" PRIu64 " is about an object that is not there",
+                   w->cfg->path, event);
+}
+
+static int write_insn(struct writer *w, const struct tp_insn *in, uint64_t event,
+                      struct tp_err *err)
+{
+    enum { BEGINS = 1, ENDS = 2 };
+    static const unsigned char does[TP_OP_COUNT] = {
+        [TP_ALLOC] = BEGINS, [TP_ADOPT] = BEGINS, [TP_REALLOC] = ENDS | BEGINS, [TP_FREE] = ENDS};
+    if (in->device != w->device && in->device != TP_ALL_DEVICES)
+        return TP_OK;
+    if (in->op == TP_RESET)
+        end_all(w, event);
+    if (!does[in->op])
+        return TP_OK;
+    if (in->slot >= w->slots ||
+        (w->lives[in->slot].lower != NOT_LIVE) != ((does[in->op] & ENDS) != 0))
+        return broken(w, event, err);
+    if (does[in->op] & ENDS)
+        end(w, in->slot, event);
+    if (does[in->op] & BEGINS)
+        begin(w, in, event);
+    return TP_OK;
+}
+
+static int write_window(struct writer *w, const struct tp_window *window, struct tp_err *err)
+{
+    for (uint32_t i = 0; i < window->count; i++) {
+        int rc = write_insn(w, &window->insns[i], tp_window_event(window, i), err);
+        if (rc != TP_OK)
+            return rc;
+    }
+    return check(w, err);
+}
+
+static int write_program(struct writer *w, struct tp_program *p, struct tp_err *err)
+{
+    struct tp_cursor *cursor = NULL;
+    struct tp_window window;
+    int rc = tp_cursor_open(p, &cursor, err);
+    if (rc != TP_OK)
+        return rc;
+    for (int more = 1; rc == TP_OK && more > 0;) {
+        more = tp_cursor_next(cursor, &window, err);
+        if (more != 0)
+            rc = more > 0 ? write_window(w, &window, err) : -more;
+    }
+    tp_cursor_close(cursor);
+    if (rc != TP_OK)
+        return rc;
+    end_all(w, tp_program_facts(p)->events + 1);
+    return check(w, err);
+}
+
+int tp_minimalloc_write(struct tp_program *p, const struct tp_minimalloc_cfg *cfg, FILE *out,
+                        struct tp_err *err)
+{
+    struct writer w = {.cfg = cfg, .out = out, .slots = tp_program_facts(p)->slots, .first = NONE};
+    if (cfg->round_to > TP_MAX_SIZE)
+        return tp_fail(err, TP_EUSAGE, "sizes cannot be rounded to more than 2^48 bytes");
+    int rc = choose_device(p, cfg, &w.device, err);
+    if (rc != TP_OK)
+        return rc;
+    w.lives = malloc(w.slots ? w.slots * sizeof *w.lives : 1);
+    if (!w.lives)
+        return tp_fail(err, TP_ENOMEM, "out of memory while writing %s", cfg->path);
+    for (uint32_t i = 0; i < w.slots; i++)
+        w.lives[i].lower = NOT_LIVE;
+    errno = 0;
+    fputs(cfg->alignment ? "id,lower,upper,size,alignment\n" : "id,lower,upper,size\n", out);
+    rc = write_program(&w, p, err);
+    free(w.lives);
+    return rc;
+}

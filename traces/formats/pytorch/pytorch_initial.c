@@ -1,0 +1,128 @@
+/* What was live when the recording began.
+ *
+ *     seen first as        alloc       free        never, but live at the end
+ *     the block is         new         initial     initial, and stays
+ *
+ * An address is one block at a time: freed as an initial one it may be allocated again and live at
+ * the end, so each address of the events is remembered with whether it is live. Known weakness:
+ * a block allocated after the recording was stopped counts as initial where its address is in no
+ * event. */
+#include "traces/formats/pytorch/pytorch_lower.h"
+#include "traces/lower/id_map.h"
+
+#include <stdlib.h>
+
+enum { GONE, LIVE };
+
+struct search {
+    const struct tp_pytorch *snapshot;
+    enum tp_pytorch_action freeing;
+    struct tp_id_map seen; /* addresses of one device; the index is LIVE or GONE */
+    uint64_t counted;      /* bytes of it, of what reading may take */
+    struct tp_pytorch_blocks *out;
+};
+
+static int too_many(const struct search *f, struct tp_err *err)
+{
+    int rc = tp_fail(err, TP_EINPUT, "%s: more addresses than the memory for reading holds",
+                     tp_input_name(f->snapshot->reading->in));
+    return tp_hint(err, rc, "--max-memory=SIZE allows more");
+}
+
+/* *first: the address was in no event before. */
+static int see(struct search *f, uint64_t address, uint32_t state, bool *first, struct tp_err *err)
+{
+    const struct tp_reading *r = f->snapshot->reading;
+    struct tp_id_entry *entry = tp_id_map_find(&f->seen, (int64_t)address);
+    *first = !entry;
+    if (entry) {
+        entry->index = state;
+        return TP_OK;
+    }
+    uint64_t next = tp_id_map_next_bytes(&f->seen);
+    if (!tp_budget_change(r->budget, f->counted, next))
+        return too_many(f, err);
+    f->counted = next;
+    if (!tp_id_map_put(&f->seen, (int64_t)address, state))
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(r->in));
+    return TP_OK;
+}
+
+static int look_at(struct search *f, uint32_t device, const struct tp_pytorch_event *ev,
+                   struct tp_err *err)
+{
+    bool first = false;
+    if (ev->action == TP_PYTORCH_ALLOC)
+        return see(f, ev->address, LIVE, &first, err);
+    if (ev->action != f->freeing)
+        return TP_OK;
+    int rc = see(f, ev->address, GONE, &first, err);
+    if (rc != TP_OK || !first)
+        return rc;
+    return tp_pytorch_add_block(
+        f->snapshot->reading, f->out,
+        &(struct tp_pytorch_block){
+            .address = ev->address, .size = ev->size, .stream = ev->stream, .device = device},
+        err);
+}
+
+static int of_events(struct search *f, uint32_t device, struct tp_err *err)
+{
+    const struct tp_pytorch_device *d = &f->snapshot->devices[device];
+    const struct tp_pytorch_event *ev = NULL;
+    struct tp_pytorch_cursor cursor;
+    int rc = tp_pytorch_cursor_open(&cursor, &f->snapshot->events, d->first, d->count, err);
+    if (rc != TP_OK)
+        return rc;
+    do {
+        rc = tp_pytorch_cursor_next(&cursor, &ev, err);
+        if (rc == TP_OK && ev)
+            rc = look_at(f, device, ev, err);
+    } while (rc == TP_OK && ev);
+    tp_pytorch_cursor_close(&cursor);
+    return rc;
+}
+
+/* What is live at the end and in no event was there all the time. */
+static int of_the_end(struct search *f, uint32_t device, struct tp_err *err)
+{
+    const struct tp_pytorch_blocks *end = &f->snapshot->blocks;
+    for (size_t i = 0; i < end->count; i++) {
+        const struct tp_pytorch_block *b = &end->items[i];
+        if (b->device != device || tp_id_map_find(&f->seen, (int64_t)b->address))
+            continue;
+        int rc = tp_pytorch_add_block(f->snapshot->reading, f->out, b, err);
+        if (rc != TP_OK)
+            return rc;
+    }
+    return TP_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct tp_pytorch_block *x = a, *y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+int tp_pytorch_initial(const struct tp_pytorch *s, const bool *taken,
+                       enum tp_pytorch_action freeing, struct tp_pytorch_blocks *out,
+                       struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (uint32_t device = 0; rc == TP_OK && device < TP_PYTORCH_DEVICES; device++) {
+        struct search f = {.snapshot = s, .freeing = freeing, .out = out};
+        if (!taken[device])
+            continue;
+        tp_id_map_seed(&f.seen);
+        rc = of_events(&f, device, err);
+        if (rc == TP_OK)
+            rc = of_the_end(&f, device, err);
+        tp_id_map_release(&f.seen);
+        tp_budget_change(s->reading->budget, f.counted, 0);
+    }
+    if (rc == TP_OK && out->count > 1)
+        qsort(out->items, out->count, sizeof *out->items, by_place);
+    return rc;
+}

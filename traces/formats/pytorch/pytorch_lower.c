@@ -1,0 +1,517 @@
+/* A snapshot's events, in the order of time, as a program.
+ *
+ *     device 0 | event | event | ...  --\
+ *     device 1 | event | ...  -----------+--> the earliest --> marks before it --> lowering
+ *     annotations, by time  ------------/
+ *
+ * Events of a device stay in the file's order whatever their times say. A mark is none of the
+ * file's events, so it has no number of its own. An annotation's end goes back to the one around
+ * it.
+ *
+ * Known weakness: annotations of several threads are taken as if they were nested. */
+#include "traces/formats/pytorch/pytorch_lower.h"
+
+#include "alloc/base/clean.h"
+#include "traces/formats/pytorch/pytorch_holes.h"
+#include "traces/lower/spaces.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define NESTED_MAX 64
+
+struct lowering {
+    struct tp_pytorch *snapshot;
+    const struct tp_reading *reading;
+    struct tp_pytorch_places *places;
+    bool taken[TP_PYTORCH_DEVICES];
+    uint32_t dense[TP_PYTORCH_DEVICES]; /* of those taken, in ascending order */
+    uint32_t numbers[TP_PYTORCH_DEVICES];
+    uint32_t count;
+    enum tp_pytorch_action freeing;
+    struct tp_pytorch_blocks initial;
+    struct tp_pytorch_cursor *cursors; /* count of them */
+    const struct tp_pytorch_event **heads;
+    struct tp_pytorch_moment *moments; /* likewise */
+    int64_t begin_us;                  /* of the first event that has a time */
+    bool begun;
+    size_t next_annotation;
+    uint16_t phases[NESTED_MAX]; /* words of the names of open annotations */
+    uint32_t nested;
+};
+
+/* ---- devices ---- */
+
+/* "0, 1, 5" */
+static void list_devices(const struct tp_pytorch *s, char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES && used < size; i++)
+        if (tp_pytorch_has_events(&s->devices[i]))
+            used += (size_t)snprintf(out + used, size - used, "%s%" PRIu32, used ? ", " : "", i);
+}
+
+static int say_left_out(const struct lowering *l, struct tp_err *err)
+{
+    char text[600];
+    size_t used = 0;
+    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES && used < sizeof text; i++) {
+        const struct tp_pytorch_device *d = &l->snapshot->devices[i];
+        char number[TP_GROUPED];
+        if (!l->taken[i] && tp_pytorch_has_events(d))
+            used += (size_t)snprintf(text + used, sizeof text - used,
+                                     "%sdevice %" PRIu32 " (%s events)", used ? ", " : "", i,
+                                     tp_grouped(d->count, number));
+    }
+    return used ? tp_meta_set(&l->reading->meta->left_out, text, err) : TP_OK;
+}
+
+static int choose_devices(struct lowering *l, struct tp_err *err)
+{
+    int64_t wanted = l->reading->opts->device;
+    uint32_t some = 0;
+    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++) {
+        bool there = tp_pytorch_has_events(&l->snapshot->devices[i]);
+        some += there;
+        l->taken[i] = there && (wanted < 0 || wanted == i);
+        l->dense[i] = l->count;
+        if (l->taken[i])
+            l->numbers[l->count++] = i;
+    }
+    if (some == 0 || l->count > 0)
+        return say_left_out(l, err);
+    char all[TP_ERR_TEXT / 2];
+    list_devices(l->snapshot, all, sizeof all);
+    int rc = tp_fail(err, TP_EINPUT, "%s: device %" PRId64 " has no events",
+                     tp_input_name(l->reading->in), wanted);
+    return tp_hint(err, rc, "events are of %s %s", some == 1 ? "device" : "the devices", all);
+}
+
+/* ---- what was recorded ---- */
+
+/* A file with events alone, none of them about segments, says nothing of what was reserved. */
+static bool knows_segments(const struct tp_pytorch *s)
+{
+    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
+        if (s->devices[i].taken || s->devices[i].returned)
+            return true;
+    return s->segments > 0;
+}
+
+/* Those that have segments at the end. */
+static bool has_segments(const struct tp_pytorch *s, uint32_t device)
+{
+    return s->devices[device].end.end_segments > 0;
+}
+
+/* The devices of the program, by its numbers, and behind them those that the file has segments of
+ * and no event: they are in what was held, if not in what is played. */
+static uint32_t list_recorded(const struct lowering *l, uint32_t numbers[TP_PYTORCH_DEVICES])
+{
+    uint32_t count = 0;
+    for (; count < l->count; count++)
+        numbers[count] = l->numbers[count];
+    for (uint32_t i = 0; l->reading->opts->device < 0 && i < TP_PYTORCH_DEVICES; i++)
+        if (!l->taken[i] && has_segments(l->snapshot, i))
+            numbers[count++] = i;
+    return count;
+}
+
+/* Whichever devices are meant. */
+static int record_devices(const struct lowering *l, const uint32_t *numbers, uint32_t count,
+                          struct tp_err *err)
+{
+    struct tp_recorded *to = l->reading->recorded;
+    if (!knows_segments(l->snapshot))
+        return TP_OK;
+    int rc = tp_recorded_init(to, "PyTorch", count, err);
+    to->has_end = l->snapshot->segments > 0;
+    for (uint32_t i = 0; rc == TP_OK && i < count; i++) {
+        const struct tp_pytorch_device *from = &l->snapshot->devices[numbers[i]];
+        struct tp_recorded_device *d = &to->devices[i];
+        uint64_t reserved = from->end.end_reserved + from->returned;
+        uint64_t segments = from->end.end_segments + from->frees;
+        *d = from->end;
+        d->demand_event = d->demand_largest = TP_RECORDED_UNKNOWN;
+        d->number = numbers[i];
+        d->start_reserved = reserved > from->taken ? reserved - from->taken : 0;
+        d->start_segments = segments > from->allocs ? segments - from->allocs : 0;
+    }
+    return rc;
+}
+
+/* There is one memory space, but a name that the user gave for it is looked at. */
+static int set_kind(const struct lowering *l, struct tp_err *err)
+{
+    struct tp_spaces *spaces = NULL;
+    uint32_t gpu = 0;
+    int rc = tp_spaces_new(l->reading, &spaces, err);
+    if (rc == TP_OK)
+        rc = tp_spaces_define(spaces, "GPU", TP_KIND_DEVICE, &gpu, err);
+    if (rc == TP_OK)
+        rc = tp_spaces_lower(spaces, err);
+    tp_spaces_free(spaces);
+    return rc;
+}
+
+static int say_nothing(const struct lowering *l, struct tp_err *err)
+{
+    const struct tp_pytorch *s = l->snapshot;
+    struct tp_meta *meta = l->reading->meta;
+    uint32_t numbers[TP_PYTORCH_DEVICES], count = 0;
+    char segments[64] = "", number[TP_GROUPED], hint[200];
+    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
+        if (has_segments(s, i))
+            numbers[count++] = i;
+    if (s->segments)
+        snprintf(segments, sizeof segments, "; 'tapool info' shows the %s segment%s",
+                 tp_grouped(s->segments, number), s->segments == 1 ? "" : "s");
+    snprintf(hint, sizeof hint, "call torch.cuda.memory._record_memory_history() first%s",
+             segments);
+    int rc =
+        tp_meta_set(&meta->nothing, "PyTorch was not recording when this snapshot was dumped", err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&meta->nothing_hint, hint, err);
+    if (rc == TP_OK)
+        rc = set_kind(l, err);
+    return rc == TP_OK ? record_devices(l, numbers, count, err) : rc;
+}
+
+/* As many entries as somebody would give a ring buffer: 10,000, 300,000, 65,536. */
+static bool is_round(uint64_t count)
+{
+    if (count < 1000)
+        return false;
+    if ((count & (count - 1)) == 0)
+        return true;
+    while (count % 10 == 0)
+        count /= 10;
+    return count < 10;
+}
+
+/* A full ring buffer shows in no member of the file, but in how many events there are. */
+static int say_wrapped(const struct lowering *l, struct tp_err *err)
+{
+    struct tp_meta *meta = l->reading->meta;
+    for (uint32_t i = 0; i < l->count && l->initial.count; i++) {
+        char number[TP_GROUPED], line[200];
+        uint64_t count = l->snapshot->devices[l->numbers[i]].count;
+        if (!is_round(count))
+            continue;
+        meta->wrapped = true;
+        snprintf(line, sizeof line,
+                 "Device %" PRIu32
+                 " has exactly %s events: its ring buffer was full (max_entries), "
+                 "older events are lost.",
+                 l->numbers[i], tp_grouped(count, number));
+        return tp_meta_remark(meta, line, err);
+    }
+    return TP_OK;
+}
+
+/* ---- one event ---- */
+
+/* A stream is one of its device: a number for the pair. */
+static int64_t stream_of(int64_t stream, uint32_t device)
+{
+    uint64_t mixed = ((uint64_t)stream + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    return (int64_t)(mixed ^ device * UINT64_C(0xc2b2ae3d27d4eb4f));
+}
+
+/* Addresses are unique on a device, and use fewer than 56 bits. */
+static int64_t id_of(const struct lowering *l, uint64_t address, uint32_t device)
+{
+    return (int64_t)(address ^ (uint64_t)l->dense[device] << 56);
+}
+
+static int lower_one(struct lowering *l, struct tp_event *ev, int64_t stream, uint32_t device,
+                     struct tp_err *err)
+{
+    ev->has_stream = true;
+    ev->stream = stream_of(stream, device);
+    int rc = tp_lower_need_stream(l->reading->lower, ev->stream, device, err);
+    if (rc == TP_EINPUT && ev->has_offset)
+        return tp_prefix(err, rc, "%s: byte %" PRIu64, tp_input_name(l->reading->in), ev->offset);
+    if (rc == TP_EINPUT)
+        return tp_prefix(err, rc, "%s", tp_input_name(l->reading->in));
+    return rc == TP_OK ? tp_lower_event(l->reading->lower, ev, err) : rc;
+}
+
+static int lower_initial(struct lowering *l, struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (size_t i = 0; rc == TP_OK && i < l->initial.count; i++) {
+        const struct tp_pytorch_block *b = &l->initial.items[i];
+        struct tp_event ev = {.op = TP_EV_INITIAL,
+                              .has_size = true,
+                              .id = id_of(l, b->address, b->device),
+                              .size = b->size};
+        tp_pytorch_moment_begin(&l->moments[l->dense[b->device]], b->size);
+        rc = lower_one(l, &ev, b->stream, b->device, err);
+    }
+    return rc;
+}
+
+/* Nanoseconds since the first event. What is too far to be told is far too late. */
+static uint64_t since_begin(const struct lowering *l, int64_t time_us)
+{
+    if (time_us <= l->begin_us)
+        return 0;
+    uint64_t us = (uint64_t)(time_us - l->begin_us);
+    return us < UINT64_MAX / 1000 ? us * 1000 : UINT64_MAX;
+}
+
+static int lower_event(struct lowering *l, const struct tp_pytorch_event *from, uint32_t device,
+                       struct tp_err *err)
+{
+    static const struct {
+        enum tp_event_op op;
+        enum tp_note note;
+    } ops[] = {
+        [TP_PYTORCH_ALLOC] = {TP_EV_ALLOC, TP_NOTE_OTHER},
+        [TP_PYTORCH_FREE_REQUESTED] = {TP_EV_NOTE, TP_NOTE_FREE_REQUESTED},
+        [TP_PYTORCH_FREE_COMPLETED] = {TP_EV_FREE, TP_NOTE_OTHER},
+        [TP_PYTORCH_SEGMENT_ALLOC] = {TP_EV_NOTE, TP_NOTE_SEGMENT_ALLOC},
+        [TP_PYTORCH_SEGMENT_FREE] = {TP_EV_NOTE, TP_NOTE_SEGMENT_FREE},
+        [TP_PYTORCH_SEGMENT_MAP] = {TP_EV_NOTE, TP_NOTE_SEGMENT_MAP},
+        [TP_PYTORCH_SEGMENT_UNMAP] = {TP_EV_NOTE, TP_NOTE_SEGMENT_UNMAP},
+        [TP_PYTORCH_OOM] = {TP_EV_NOTE, TP_NOTE_OOM},
+        [TP_PYTORCH_SNAPSHOT] = {TP_EV_NOTE, TP_NOTE_SNAPSHOT},
+    };
+    int rc = tp_pytorch_places_add(l->places, from->frames, err);
+    if (rc != TP_OK)
+        return rc;
+    if (from->action == TP_PYTORCH_UNKNOWN || tp_pytorch_too_large(from))
+        return tp_lower_skip(l->reading->lower, err);
+    struct tp_event ev = {.op = ops[from->action].op,
+                          .note = ops[from->action].note,
+                          .has_time = from->has_time,
+                          .has_size = true,
+                          .has_offset = true,
+                          .has_free = from->has_free && from->action == TP_PYTORCH_OOM,
+                          .id = id_of(l, from->address, device),
+                          .size = from->size,
+                          .time_ns = since_begin(l, from->time_us),
+                          .free_bytes = from->device_free,
+                          .offset = from->offset};
+    if (from->action == l->freeing)
+        ev.op = TP_EV_FREE;
+    return lower_one(l, &ev, from->stream, device, err);
+}
+
+/* ---- phases ---- */
+
+static int by_time(const void *a, const void *b)
+{
+    const struct tp_pytorch_annotation *x = a, *y = b;
+    if (x->time_us != y->time_us)
+        return x->time_us < y->time_us ? -1 : 1;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* The end of an annotation takes the innermost of its name away. */
+static void leave(struct lowering *l, uint16_t name)
+{
+    uint32_t kept = l->nested < NESTED_MAX ? l->nested : NESTED_MAX;
+    uint32_t i = kept;
+    while (i > 0 && l->phases[i - 1] != name)
+        i--;
+    if (i == 0)
+        return;
+    memmove(&l->phases[i - 1], &l->phases[i], (kept - i) * sizeof *l->phases);
+    l->nested = kept - 1;
+}
+
+static int mark(struct lowering *l, int64_t time_us, bool has_time, struct tp_err *err)
+{
+    const char *name = TP_NO_PHASE;
+    if (l->nested > 0) {
+        const char *text = tp_pickle_text(l->snapshot->pickle, l->phases[l->nested - 1]);
+        name = text ? text : "?";
+    }
+    const struct tp_event ev = {.op = TP_EV_MARK,
+                                .uncounted = true,
+                                .has_time = has_time,
+                                .time_ns = since_begin(l, time_us),
+                                .name = name};
+    return tp_lower_event(l->reading->lower, &ev, err);
+}
+
+/* All that begins and ends up to an event: only the last of it matters. */
+static int lower_marks(struct lowering *l, const struct tp_pytorch_event *before,
+                       struct tp_err *err)
+{
+    const struct tp_pytorch *s = l->snapshot;
+    bool some = false;
+    int64_t time_us = 0;
+    if (!before->has_time)
+        return TP_OK;
+    for (; l->next_annotation < s->annotation_count; l->next_annotation++) {
+        const struct tp_pytorch_annotation *a = &s->annotations[l->next_annotation];
+        if (a->time_us > before->time_us)
+            break;
+        if (a->device >= 0 && !l->taken[a->device])
+            continue;
+        if (!a->begins)
+            leave(l, a->name);
+        else if (l->nested < NESTED_MAX)
+            l->phases[l->nested++] = a->name;
+        some = true;
+        time_us = a->time_us;
+    }
+    return some ? mark(l, time_us, true, err) : TP_OK;
+}
+
+/* ---- all events ---- */
+
+/* The device whose next event is the earliest; an event without a time comes at once. */
+static uint32_t earliest(const struct lowering *l)
+{
+    uint32_t best = l->count;
+    for (uint32_t i = 0; i < l->count; i++) {
+        const struct tp_pytorch_event *ev = l->heads[i];
+        if (!ev)
+            continue;
+        if (!ev->has_time)
+            return i;
+        if (best == l->count || ev->time_us < l->heads[best]->time_us)
+            best = i;
+    }
+    return best;
+}
+
+static int open_cursors(struct lowering *l, struct tp_err *err)
+{
+    const struct tp_pytorch *s = l->snapshot;
+    l->cursors = calloc(l->count, sizeof *l->cursors);
+    l->heads = calloc(l->count, sizeof *l->heads);
+    if (!l->cursors || !l->heads)
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
+                       tp_input_name(l->reading->in));
+    int rc = TP_OK;
+    for (uint32_t i = 0; rc == TP_OK && i < l->count; i++) {
+        const struct tp_pytorch_device *d = &s->devices[l->numbers[i]];
+        rc = tp_pytorch_cursor_open(&l->cursors[i], &s->events, d->first, d->count, err);
+        if (rc == TP_OK)
+            rc = tp_pytorch_cursor_next(&l->cursors[i], &l->heads[i], err);
+    }
+    return rc;
+}
+
+static int lower_events(struct lowering *l, struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (uint32_t i = earliest(l); rc == TP_OK && i < l->count; i = earliest(l)) {
+        const struct tp_pytorch_event *ev = l->heads[i];
+        if (ev->has_time && !l->begun) {
+            l->begin_us = ev->time_us;
+            l->begun = true;
+        }
+        rc = lower_marks(l, ev, err);
+        if (rc == TP_OK)
+            rc = lower_event(l, ev, l->numbers[i], err);
+        if (rc == TP_OK)
+            tp_pytorch_moment_follow(&l->moments[i], ev, l->freeing,
+                                     tp_lower_count(l->reading->lower));
+        if (rc == TP_OK)
+            rc = tp_pytorch_cursor_next(&l->cursors[i], &l->heads[i], err);
+    }
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+/* Devices are numbered by their first stream, so each gets one before the first event. */
+static int declare_devices(const struct lowering *l, struct tp_err *err)
+{
+    int rc = TP_OK;
+    for (uint32_t i = 0; rc == TP_OK && i < l->count; i++)
+        rc = tp_lower_need_stream(l->reading->lower, stream_of(l->heads[i]->stream, l->numbers[i]),
+                                  l->numbers[i], err);
+    return rc;
+}
+
+static int begin_moments(struct lowering *l, struct tp_err *err)
+{
+    const struct tp_recorded *r = l->reading->recorded;
+    l->moments = calloc(l->count, sizeof *l->moments);
+    if (!l->moments)
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
+                       tp_input_name(l->reading->in));
+    for (uint32_t i = 0; r->by && i < l->count; i++)
+        l->moments[i].reserved = r->devices[i].start_reserved;
+    return TP_OK;
+}
+
+static int record_largest(const struct lowering *l, struct tp_err *err)
+{
+    const struct tp_recorded *r = l->reading->recorded;
+    int rc = TP_OK;
+    for (uint32_t i = 0; r->by && rc == TP_OK && i < l->count; i++) {
+        struct tp_recorded_device *d = &r->devices[i];
+        rc = tp_pytorch_largest(l->snapshot, l->numbers[i], l->freeing, &l->moments[i],
+                                &d->demand_largest, err);
+        if (d->demand_largest != TP_RECORDED_UNKNOWN)
+            d->demand_event = l->moments[i].event;
+    }
+    return rc;
+}
+
+static int lower_all(struct lowering *l, struct tp_err *err)
+{
+    uint32_t numbers[TP_PYTORCH_DEVICES];
+    int rc = set_kind(l, err);
+    if (rc == TP_OK)
+        rc = record_devices(l, numbers, list_recorded(l, numbers), err);
+    if (rc == TP_OK)
+        rc = tp_pytorch_initial(l->snapshot, l->taken, l->freeing, &l->initial, err);
+    if (rc == TP_OK)
+        rc = say_wrapped(l, err);
+    if (rc == TP_OK)
+        rc = open_cursors(l, err);
+    if (rc == TP_OK)
+        rc = declare_devices(l, err);
+    if (rc == TP_OK)
+        rc = begin_moments(l, err);
+    if (rc == TP_OK)
+        rc = lower_initial(l, err);
+    if (rc == TP_OK)
+        rc = lower_events(l, err);
+    return rc == TP_OK ? record_largest(l, err) : rc;
+}
+
+/* Entries of some kinds may have been left out when it was recorded (skip_actions). */
+static int choose_freeing(struct lowering *l, struct tp_err *err)
+{
+    const struct tp_pytorch *s = l->snapshot;
+    l->freeing = TP_PYTORCH_FREE_COMPLETED;
+    if (s->completed || !s->requested)
+        return TP_OK;
+    l->freeing = TP_PYTORCH_FREE_REQUESTED;
+    return tp_meta_remark(l->reading->meta,
+                          "There are no free_completed events (skip_actions): blocks are free from "
+                          "their free_requested on.",
+                          err);
+}
+
+int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, struct tp_err *err)
+{
+    struct lowering l = {.snapshot = s, .reading = s->reading, .places = places};
+    int rc = choose_devices(&l, err);
+    if (rc == TP_OK && l.count == 0)
+        return say_nothing(&l, err);
+    if (rc == TP_OK)
+        rc = choose_freeing(&l, err);
+    if (rc == TP_OK && s->annotation_count > 1)
+        qsort(s->annotations, s->annotation_count, sizeof *s->annotations, by_time);
+    if (rc == TP_OK)
+        rc = lower_all(&l, err);
+    for (uint32_t i = 0; l.cursors && i < l.count; i++)
+        tp_pytorch_cursor_close(&l.cursors[i]);
+    free(l.cursors);
+    free(l.heads);
+    free(l.moments);
+    tp_pytorch_free_blocks(s->reading, &l.initial);
+    return rc;
+}

@@ -1,0 +1,381 @@
+/* See pytorch_places.h.
+ *
+ *     event --> place of its frames --> ] ( } ( 'filename' 'a.py' ... u  h 31  j 5023 ... e
+ *                                           a frame                   one that was there before
+ *
+ *     memo entry 5,023 --> place of entry 4,992, kept --> 31 entries on, reading opcodes
+ *
+ * The innermost frame comes first. Stacks share most of their frames: those that were referred to
+ * and read stay in a small cache, for who asks for every event. Known weakness: frames behind a
+ * memo that was not filled in order are not found, nor are those of input that can be read only
+ * once. */
+#include "traces/formats/pytorch/pytorch_places.h"
+
+#include "traces/formats/pytorch/pytorch_events.h"
+#include "traces/formats/pytorch/pytorch_frame.h"
+#include "traces/input/pickle_ops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define IN_MEMORY  ((size_t)4 << 20)   /* bytes of places of frames before they go to a file */
+#define WINDOW     ((size_t)16 << 10)  /* bytes of the file that are looked at at a time */
+#define FRAMES_MAX 200                 /* looked at per event */
+#define BUDGET     ((size_t)32 << 20)  /* bytes read per event: files are hostile */
+#define SHARE      ((size_t)128 << 10) /* and on the average, where every event is asked for */
+#define MARKS      64                  /* nested ones that are told apart */
+#define UNKNOWN    UINT64_MAX
+#define KEYS       8    /* short texts that are remembered by their memo entry */
+#define FRAMES     1024 /* that are remembered by theirs */
+
+struct known_frame {
+    uint64_t entry; /* plus 1 */
+    struct tp_pytorch_frame frame;
+};
+
+struct tp_pytorch_places {
+    int fd;
+    struct tp_memo memo; /* without its cells */
+    struct tp_spill frames;
+    uint64_t spent;            /* bytes read */
+    struct known_frame *known; /* FRAMES of them; NULL: nobody asked yet */
+};
+
+int tp_pytorch_places_new(const struct tp_input *in, struct tp_memo *memo,
+                          struct tp_pytorch_places **out, struct tp_err *err)
+{
+    int fd = -1;
+    *out = NULL;
+    int rc = memo->in_order ? tp_input_reopen(in, &fd, err) : TP_EUNSUP;
+    struct tp_pytorch_places *p = rc == TP_OK ? calloc(1, sizeof *p) : NULL;
+    if (!p) {
+        tp_memo_release(memo);
+        if (fd >= 0)
+            close(fd);
+        if (rc == TP_EUNSUP)
+            return TP_OK;
+        return rc != TP_OK ? rc : tp_fail(err, TP_ENOMEM, "out of memory for the stack frames");
+    }
+    free(memo->cells);
+    memo->cells = NULL;
+    p->fd = fd;
+    p->memo = *memo;
+    tp_spill_init(&p->frames, sizeof(uint64_t), IN_MEMORY);
+    *out = p;
+    return TP_OK;
+}
+
+void tp_pytorch_places_free(struct tp_pytorch_places *p)
+{
+    if (!p)
+        return;
+    close(p->fd);
+    free(p->known);
+    tp_memo_release(&p->memo);
+    tp_spill_release(&p->frames);
+    free(p);
+}
+
+int tp_pytorch_places_add(struct tp_pytorch_places *p, uint64_t frames, struct tp_err *err)
+{
+    return p ? tp_spill_add(&p->frames, &frames, err) : TP_OK;
+}
+
+/* ---- opcodes ---- */
+
+/* A part of the file, which moves on as it is read. */
+struct view {
+    int fd;
+    size_t *budget;
+    uint64_t begin; /* place of data[0] */
+    size_t size, at;
+    unsigned char data[WINDOW];
+};
+
+struct opcode {
+    uint8_t effect;   /* enum tp_pickle_effect; UNKNOWN: there is no more */
+    uint64_t offset;  /* of it in the file */
+    uint64_t number;  /* what follows it */
+    const char *text; /* of a TEXT, `number` bytes; valid until the view moves on */
+};
+
+static bool look(struct view *v, uint64_t offset)
+{
+    v->begin = offset;
+    v->size = v->at = 0;
+    if (*v->budget < WINDOW)
+        return false;
+    *v->budget -= WINDOW;
+    while (v->size < WINDOW) {
+        ssize_t n = pread(v->fd, v->data + v->size, WINDOW - v->size, (off_t)(offset + v->size));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        v->size += (size_t)n;
+    }
+    return v->size > 0;
+}
+
+/* Whether so many bytes follow; the view moves on where they do not. */
+static bool there(struct view *v, size_t want)
+{
+    if (v->size - v->at >= want)
+        return true;
+    return want <= WINDOW && look(v, v->begin + v->at) && v->size >= want;
+}
+
+/* The next opcode. What is counted and longer than a view is stepped over and is no TEXT. */
+static bool next(struct view *v, struct opcode *out)
+{
+    *out = (struct opcode){.offset = v->begin + v->at};
+    if (!there(v, 1))
+        return false;
+    const struct tp_pickle_op *op = &tp_pickle_ops[v->data[v->at]];
+    if (op->effect <= TP_OP_FOREIGN || !there(v, 1u + op->fixed))
+        return false;
+    out->effect = op->effect;
+    for (size_t i = op->fixed; i > 0; i--)
+        out->number = out->number << 8 | v->data[v->at + i];
+    v->at += 1u + op->fixed;
+    if (op->effect != TP_OP_TEXT && op->effect != TP_OP_LONG && op->effect != TP_OP_BYTES)
+        return true;
+    if (out->number > WINDOW) {
+        out->effect = TP_OP_BYTES;
+        return out->number < INT64_MAX / 2 && look(v, v->begin + v->at + out->number);
+    }
+    if (!there(v, (size_t)out->number))
+        return false;
+    out->text = (const char *)v->data + v->at;
+    v->at += (size_t)out->number;
+    return true;
+}
+
+static bool is_aside(const struct opcode *op)
+{
+    return op->effect == TP_OP_MEMOIZE || op->effect == TP_OP_PUT || op->effect == TP_OP_FRAME ||
+           op->effect == TP_OP_PROTO;
+}
+
+/* What was pushed last, while opcodes pass: C++ picklers make an entry of a container only once it
+ * is filled, so the container's own opcode is remembered at each mark. */
+struct pushed {
+    uint64_t last; /* place of the opcode; UNKNOWN: before where the view began */
+    uint64_t below[MARKS];
+    size_t marks;
+};
+
+static void pass(struct pushed *p, const struct opcode *op)
+{
+    if (op->effect == TP_OP_MARK) {
+        p->below[p->marks++ % MARKS] = p->last;
+        p->last = UNKNOWN;
+    } else if (op->effect >= TP_OP_APPENDS && op->effect <= TP_OP_ADD) {
+        p->last = p->marks ? p->below[--p->marks % MARKS] : UNKNOWN;
+    } else if (op->effect >= TP_OP_APPEND && op->effect <= TP_OP_TUPLE) {
+        p->last = UNKNOWN;
+    } else {
+        p->last = op->offset;
+    }
+}
+
+/* The same from a place that is known, the one behind memo entry `count` - 1. */
+static bool scan_from(const struct tp_memo *m, struct view *v, uint64_t count, uint64_t index)
+{
+    struct pushed pushed = {.last = UNKNOWN};
+    struct opcode op;
+    if (!look(v, count ? m->places[count / TP_MEMO_STEP] : 0))
+        return false;
+    while (next(v, &op)) {
+        if (!is_aside(&op))
+            pass(&pushed, &op);
+        else if ((op.effect == TP_OP_MEMOIZE || op.effect == TP_OP_PUT) && count++ == index)
+            return pushed.last != UNKNOWN && look(v, pushed.last);
+    }
+    return false;
+}
+
+/* Goes to the opcode of the value that became a memo entry. Where that is a container which begins
+ * before the nearest place that is known, from ever farther back. */
+static bool go_to_entry(const struct tp_memo *m, struct view *v, uint64_t index)
+{
+    uint64_t from = index / TP_MEMO_STEP, step = 1;
+    if (index >= m->count)
+        return false;
+    while (!scan_from(m, v, from * TP_MEMO_STEP, index)) {
+        if (from == 0 || *v->budget < WINDOW)
+            return false;
+        from -= from < step ? from : step;
+        step *= 2;
+    }
+    return true;
+}
+
+/* ---- frames ---- */
+
+struct search {
+    const struct tp_pytorch_places *places;
+    size_t budget;
+    struct view list, dict, text;
+    struct tp_pytorch_frame frame, best;
+    enum tp_pytorch_rank rank; /* of the best */
+    struct {
+        uint64_t entry; /* plus 1 */
+        char text[16];
+    } keys[KEYS];
+};
+
+/* The text that an opcode pushes; of a long path the end, of a long name the beginning. */
+static void fetch(struct search *s, const struct opcode *op, bool path,
+                  char out[TP_PYTORCH_FRAME_TEXT])
+{
+    struct opcode there_op = *op;
+    out[0] = '\0';
+    if (op->effect == TP_OP_GET &&
+        (!go_to_entry(&s->places->memo, &s->text, op->number) || !next(&s->text, &there_op)))
+        return;
+    if (there_op.effect != TP_OP_TEXT)
+        return;
+    size_t size = (size_t)there_op.number, kept = size;
+    if (kept > TP_PYTORCH_FRAME_TEXT - 1)
+        kept = TP_PYTORCH_FRAME_TEXT - 1;
+    memcpy(out, there_op.text + (path ? size - kept : 0), kept);
+    out[kept] = '\0';
+}
+
+/* Keys are nearly always the same few memo entries. */
+static void fetch_key(struct search *s, const struct opcode *op, char out[TP_PYTORCH_FRAME_TEXT])
+{
+    size_t i = (size_t)(op->number % KEYS);
+    if (op->effect == TP_OP_GET && s->keys[i].entry == op->number + 1) {
+        memcpy(out, s->keys[i].text, sizeof s->keys[i].text);
+        return;
+    }
+    fetch(s, op, false, out);
+    if (op->effect == TP_OP_GET && strlen(out) < sizeof s->keys[i].text) {
+        s->keys[i].entry = op->number + 1;
+        memcpy(s->keys[i].text, out, sizeof s->keys[i].text);
+    }
+}
+
+/* The dict whose opcode was just read. */
+static bool read_frame(struct search *s, struct view *v)
+{
+    char key[TP_PYTORCH_FRAME_TEXT];
+    struct opcode op;
+    bool is_key = true;
+    s->frame = (struct tp_pytorch_frame){.line = 0};
+    while (next(v, &op)) {
+        if (op.effect == TP_OP_SETITEMS || op.effect == TP_OP_SETITEM)
+            return true;
+        if (is_aside(&op) || op.effect == TP_OP_MARK)
+            continue;
+        if (op.effect != TP_OP_TEXT && op.effect != TP_OP_GET && op.effect != TP_OP_CONSTANT &&
+            op.effect != TP_OP_LONG)
+            return false;
+        if (is_key)
+            fetch_key(s, &op, key);
+        else if (strcmp(key, "filename") == 0)
+            fetch(s, &op, true, s->frame.file);
+        else if (strcmp(key, "name") == 0)
+            fetch(s, &op, false, s->frame.function);
+        else if (strcmp(key, "line") == 0 && op.effect == TP_OP_CONSTANT)
+            s->frame.line = op.number;
+        is_key = !is_key;
+    }
+    return false;
+}
+
+static void judge(struct search *s)
+{
+    enum tp_pytorch_rank rank = tp_pytorch_rank(&s->frame);
+    if (rank <= s->rank)
+        return;
+    s->rank = rank;
+    s->best = s->frame;
+}
+
+/* One that is referred to: it is read once, while the cache holds it. */
+static bool read_known_frame(struct search *s, uint64_t entry)
+{
+    struct known_frame *known = &s->places->known[entry % FRAMES];
+    struct opcode op;
+    if (known->entry != entry + 1) {
+        if (!go_to_entry(&s->places->memo, &s->dict, entry) || !next(&s->dict, &op) ||
+            op.effect != TP_OP_DICT || !read_frame(s, &s->dict))
+            return false;
+        *known = (struct known_frame){.entry = entry + 1, .frame = s->frame};
+    }
+    s->frame = known->frame;
+    return true;
+}
+
+/* The list whose opcode is at `offset`, or the reference to it. */
+static void read_frames(struct search *s, uint64_t offset)
+{
+    struct opcode op;
+    if (!look(&s->list, offset) || !next(&s->list, &op))
+        return;
+    if (op.effect == TP_OP_GET &&
+        (!go_to_entry(&s->places->memo, &s->list, op.number) || !next(&s->list, &op)))
+        return;
+    if (op.effect != TP_OP_LIST)
+        return;
+    for (int i = 0; i < FRAMES_MAX && s->rank < TP_PYTORCH_PROGRAM && next(&s->list, &op);) {
+        if (is_aside(&op) || op.effect == TP_OP_MARK)
+            continue;
+        if (op.effect == TP_OP_GET ? !read_known_frame(s, op.number)
+                                   : op.effect != TP_OP_DICT || !read_frame(s, &s->list))
+            return;
+        judge(s);
+        i++;
+    }
+}
+
+static int find(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_PLACE_TEXT],
+                struct tp_err *err)
+{
+    struct tp_pytorch_places *p = ctx;
+    struct search *s = calloc(1, sizeof *s);
+    if (!p->known)
+        p->known = calloc(FRAMES, sizeof *p->known);
+    int rc = s && p->known ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the stack frames");
+    for (size_t i = 0; rc == TP_OK && i < count; i++) {
+        uint64_t frames = 0;
+        out[i][0] = '\0';
+        if (events[i] == 0 || events[i] > tp_spill_count(&p->frames))
+            continue;
+        rc = tp_spill_read(&p->frames, events[i] - 1, 1, &frames, err);
+        if (rc != TP_OK || !frames)
+            continue;
+        uint64_t all = SHARE * tp_spill_count(&p->frames) + TP_PLACES_MAX * BUDGET;
+        size_t budget = p->spent < all ? BUDGET : 0;
+        s->places = p;
+        s->budget = budget;
+        s->rank = TP_PYTORCH_SILENT;
+        s->best = (struct tp_pytorch_frame){.line = 0};
+        struct view *const views[] = {&s->list, &s->dict, &s->text};
+        for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
+            views[v]->fd = p->fd;
+            views[v]->budget = &s->budget;
+        }
+        read_frames(s, frames);
+        p->spent += budget - s->budget;
+        tp_pytorch_frame_text(&s->best, out[i]);
+    }
+    free(s);
+    return rc;
+}
+
+static void release(void *ctx)
+{
+    tp_pytorch_places_free(ctx);
+}
+
+void tp_pytorch_places_give(struct tp_pytorch_places *p, struct tp_places *places)
+{
+    if (p)
+        *places = (struct tp_places){.find = find, .release = release, .ctx = p};
+}

@@ -1,0 +1,575 @@
+/* From the members of a snapshot's dicts to events and blocks. One table says which containers
+ * matter, one which of their members do and what they must be.
+ *
+ * A segment's own members come behind its blocks, because a pickle fills the inner container first:
+ * blocks wait for the device, the stream, and old ones for the address.
+ *
+ * empty_cache() returns segments that are idle as a whole, and of an expandable one the whole pages
+ * within each free block. Known weakness: pages of large blocks are taken to be 20 MiB, the default
+ * of large_segment_size_mb. */
+#include "traces/formats/pytorch/pytorch_snapshot.h"
+
+#include "alloc/base/clean.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENTS_IN_MEMORY ((size_t)32 << 20)
+#define ALIGNMENT        512                 /* of every block of PyTorch's */
+#define SMALL_PAGE       (UINT64_C(2) << 20) /* what an expandable segment is mapped in */
+#define LARGE_PAGE       (UINT64_C(20) << 20)
+#define SEGMENTS_MAX     (TP_MAX_LIVE_BYTES / 4) /* bytes taken, or given back, by all events */
+
+enum role {
+    ROLE_TOP = 1,
+    ROLE_SEGMENTS,
+    ROLE_SEGMENT,
+    ROLE_BLOCKS,
+    ROLE_BLOCK,
+    ROLE_DEVICES,
+    ROLE_TRACE,
+    ROLE_EVENT,
+    ROLE_SETTINGS,
+    ROLE_ANNOTATIONS,
+    ROLE_ANNOTATION,
+    ROLES
+};
+static_assert((int)ROLES <= (int)TP_PICKLE_ROLES, "roles are bits of a word");
+
+/* clang-format off */
+enum member {
+    SEGMENTS = TP_MEMO_WORDS, DEVICE_TRACES, SETTINGS, ANNOTATIONS, BLOCKS,
+    ADDRESS, ADDR, SIZE, REQUESTED, TOTAL, DEVICE, STREAM, TIME, DEVICE_FREE, ACTION, FRAMES, STATE,
+    TYPE, STAGE, NAME, CONF, CONF_OLD, EXPANDABLE,
+    IS_EXPANDABLE,
+    MEMBERS_END,
+    /* values: actions in the order of enum tp_pytorch_action */
+    ALLOC = MEMBERS_END, FREE_REQUESTED, FREE_COMPLETED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP,
+    SEGMENT_UNMAP, OOM, SNAPSHOT,
+    ACTIVE, PENDING, AWAITING, INACTIVE, LARGE, SMALL, START, END,
+    WORDS_END
+};
+
+static const char *const words[] = {
+    "segments", "device_traces", "allocator_settings", "external_annotations", "blocks",
+    "address", "addr", "size", "requested_size", "total_size", "device", "stream", "time_us",
+    "device_free", "action", "frames", "state", "segment_type", "stage", "name",
+    "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments",
+    "is_expandable",
+    "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
+    "segment_unmap", "oom", "snapshot",
+    "active_allocated", "active_pending_free", "active_awaiting_free", "inactive", "large", "small",
+    "START", "END", NULL};
+/* clang-format on */
+static_assert(sizeof words / sizeof *words - 1 == (int)WORDS_END - (int)TP_MEMO_WORDS,
+              "a text for each word");
+#define INDEX(word) ((word)-TP_MEMO_WORDS)
+static_assert(INDEX(MEMBERS_END) <= TP_PYTORCH_MEMBERS, "members are bits of a word");
+
+static const struct tp_pickle_row rows[] = {
+    {0, 0, TP_PICKLE_DICT, ROLE_TOP},
+    {ROLE_TOP, SEGMENTS, TP_PICKLE_LIST, ROLE_SEGMENTS},
+    {ROLE_SEGMENTS, 0, TP_PICKLE_DICT, ROLE_SEGMENT},
+    {ROLE_SEGMENT, BLOCKS, TP_PICKLE_LIST, ROLE_BLOCKS},
+    {ROLE_BLOCKS, 0, TP_PICKLE_DICT, ROLE_BLOCK},
+    {ROLE_TOP, DEVICE_TRACES, TP_PICKLE_LIST, ROLE_DEVICES},
+    {ROLE_DEVICES, 0, TP_PICKLE_LIST, ROLE_TRACE},
+    {ROLE_TRACE, 0, TP_PICKLE_DICT, ROLE_EVENT},
+    {ROLE_TOP, SETTINGS, TP_PICKLE_DICT, ROLE_SETTINGS},
+    {ROLE_TOP, ANNOTATIONS, TP_PICKLE_LIST, ROLE_ANNOTATIONS},
+    {ROLE_ANNOTATIONS, 0, TP_PICKLE_DICT, ROLE_ANNOTATION},
+    {0, 0, TP_PICKLE_NONE, 0}};
+
+static const char *const names[ROLES] = {"the file",
+                                         "the snapshot",
+                                         "'segments'",
+                                         "a segment",
+                                         "'blocks'",
+                                         "a block",
+                                         "'device_traces'",
+                                         "the events of a device",
+                                         "an event",
+                                         "the settings",
+                                         "'external_annotations'",
+                                         "an annotation"};
+
+/* What members must be. */
+enum type { ANYTHING, COUNT, NUMBER, TEXT, TRUTH, PLACE, LIST, DICT };
+
+static const uint8_t types[ROLES][TP_PYTORCH_MEMBERS] = {
+    [ROLE_TOP] = {[INDEX(SEGMENTS)] = LIST,
+                  [INDEX(DEVICE_TRACES)] = LIST,
+                  [INDEX(SETTINGS)] = DICT,
+                  [INDEX(ANNOTATIONS)] = LIST},
+    [ROLE_SEGMENT] = {[INDEX(ADDRESS)] = COUNT,
+                      [INDEX(TOTAL)] = COUNT,
+                      [INDEX(DEVICE)] = COUNT,
+                      [INDEX(STREAM)] = NUMBER,
+                      [INDEX(TYPE)] = TEXT,
+                      [INDEX(IS_EXPANDABLE)] = TRUTH,
+                      [INDEX(BLOCKS)] = LIST},
+    [ROLE_BLOCK] = {[INDEX(ADDRESS)] = COUNT,
+                    [INDEX(SIZE)] = COUNT,
+                    [INDEX(REQUESTED)] = COUNT,
+                    [INDEX(STATE)] = TEXT},
+    [ROLE_EVENT] = {[INDEX(ACTION)] = TEXT,
+                    [INDEX(ADDR)] = COUNT,
+                    [INDEX(SIZE)] = COUNT,
+                    [INDEX(STREAM)] = NUMBER,
+                    [INDEX(TIME)] = COUNT,
+                    [INDEX(DEVICE_FREE)] = COUNT,
+                    [INDEX(FRAMES)] = PLACE},
+    [ROLE_SETTINGS] = {[INDEX(CONF)] = TEXT, [INDEX(CONF_OLD)] = TEXT, [INDEX(EXPANDABLE)] = TRUTH},
+    [ROLE_ANNOTATION] = {[INDEX(STAGE)] = TEXT,
+                         [INDEX(NAME)] = TEXT,
+                         [INDEX(DEVICE)] = NUMBER,
+                         [INDEX(TIME)] = COUNT}};
+
+static bool has(const struct tp_pytorch_values *v, enum member word)
+{
+    return v->has >> INDEX(word) & 1;
+}
+
+/* 0 where there is none. */
+static int64_t get(const struct tp_pytorch_values *v, enum member word)
+{
+    return has(v, word) ? v->of[INDEX(word)] : 0;
+}
+
+static uint64_t bytes_of(const struct tp_pytorch_values *v, enum member word)
+{
+    return (uint64_t)get(v, word);
+}
+
+/* ---- members ---- */
+
+static bool fits(enum type type, const struct tp_pickle_value *value)
+{
+    switch (type) {
+    case COUNT:
+        return value->kind == TP_PICKLE_INT && value->number >= 0;
+    case NUMBER:
+        return value->kind == TP_PICKLE_INT;
+    case TEXT:
+        return value->kind == TP_PICKLE_TEXT;
+    case TRUTH:
+        return value->kind == TP_PICKLE_BOOL;
+    case LIST:
+        return value->kind == TP_PICKLE_LIST && (value->role || value->empty);
+    case DICT:
+        return value->kind == TP_PICKLE_DICT && value->role;
+    default:
+        return true;
+    }
+}
+
+static int wrong_type(const struct tp_pytorch *s, unsigned role, uint16_t word,
+                      const struct tp_pickle_value *value, struct tp_err *err)
+{
+    static const char *const wanted[] = {
+        [COUNT] = "a whole number from 0 to 2^63-1",
+        [NUMBER] = "a whole number of 64 bits",
+        [TEXT] = "a text",
+        [TRUTH] = "True or False",
+        [LIST] = "a list",
+        [DICT] = "a dict",
+    };
+    enum type type = types[role][INDEX(word)];
+    const char *kind = tp_pickle_kind_names[value->kind];
+    if (value->shared && (type == LIST || type == DICT))
+        return tp_pickle_fail(s->pickle, value->offset, err,
+                              "'%s' of %s refers back to %s that was there before",
+                              words[INDEX(word)], names[role], kind);
+    if (value->kind == TP_PICKLE_INT && type == COUNT)
+        kind = "a negative number";
+    return tp_pickle_fail(s->pickle, value->offset, err, "'%s' of %s is %s, not %s",
+                          words[INDEX(word)], names[role], kind, wanted[type]);
+}
+
+static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pickle_value *value,
+                    struct tp_err *err)
+{
+    struct tp_pytorch *s = ctx;
+    if (word < TP_MEMO_WORDS || word >= MEMBERS_END || types[role][INDEX(word)] == ANYTHING)
+        return TP_OK;
+    enum type type = types[role][INDEX(word)];
+    if (!fits(type, value))
+        return wrong_type(s, role, word, value, err);
+    struct tp_pytorch_values *v = &s->values[role];
+    v->has |= UINT32_C(1) << INDEX(word);
+    v->of[INDEX(word)] = type == TEXT    ? value->word
+                         : type == PLACE ? (int64_t)value->offset
+                                         : value->number;
+    if (type == PLACE && value->kind != TP_PICKLE_LIST)
+        v->of[INDEX(word)] = 0;
+    return TP_OK;
+}
+
+static int missing(const struct tp_pytorch *s, enum role role, enum member word, struct tp_err *err)
+{
+    return tp_pickle_fail(s->pickle, s->offset[role], err, "%s has no '%s'", names[role],
+                          words[INDEX(word)]);
+}
+
+/* ---- blocks and segments ---- */
+
+static int too_many(const struct tp_reading *r, const char *what, struct tp_err *err)
+{
+    int rc = tp_fail(err, TP_EINPUT, "%s: more %s than the memory for reading holds",
+                     tp_input_name(r->in), what);
+    return tp_hint(err, rc, "--max-memory=SIZE allows more");
+}
+
+int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *to,
+                         const struct tp_pytorch_block *block, struct tp_err *err)
+{
+    if (to->count == to->room) {
+        size_t room = to->room ? 2 * to->room : 256;
+        if (!tp_budget_change(r->budget, to->room * sizeof *to->items, room * sizeof *to->items))
+            return too_many(r, "blocks", err);
+        struct tp_pytorch_block *items = realloc(to->items, room * sizeof *items);
+        if (!items)
+            return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(r->in));
+        to->items = items;
+        to->room = room;
+    }
+    to->items[to->count++] = *block;
+    return TP_OK;
+}
+
+void tp_pytorch_free_blocks(const struct tp_reading *r, struct tp_pytorch_blocks *blocks)
+{
+    tp_budget_change(r->budget, blocks->room * sizeof *blocks->items, 0);
+    free(blocks->items);
+    *blocks = (struct tp_pytorch_blocks){0};
+}
+
+/* Bytes of the pages that lie in [begin, end) as a whole; pages count from the segment's beginning.
+ */
+static uint64_t whole_pages(uint64_t begin, uint64_t end, uint64_t page)
+{
+    uint64_t first = (begin + page - 1) / page, last = end / page;
+    return last > first ? (last - first) * page : 0;
+}
+
+static int end_block(struct tp_pytorch *s, struct tp_err *err)
+{
+    const struct tp_pytorch_values *v = &s->values[ROLE_BLOCK];
+    if (!has(v, SIZE) || !has(v, STATE))
+        return missing(s, ROLE_BLOCK, has(v, SIZE) ? STATE : SIZE, err);
+    uint64_t size = bytes_of(v, SIZE), offset = s->segment.size;
+    int64_t state = get(v, STATE);
+    if (size > TP_MAX_LIVE_BYTES - offset)
+        return tp_pickle_fail(s->pickle, s->offset[ROLE_BLOCK], err, "a block of %" PRIu64 " bytes",
+                              size);
+    s->segment.size += size;
+    if (state == INACTIVE) {
+        s->segment.idle += size;
+        s->segment.pieces++;
+        s->segment.small_pages += whole_pages(offset, offset + size, SMALL_PAGE);
+        s->segment.large_pages += whole_pages(offset, offset + size, LARGE_PAGE);
+        s->segment.largest = size > s->segment.largest ? size : s->segment.largest;
+        return TP_OK;
+    }
+    if (state != ACTIVE && state != PENDING && state != AWAITING)
+        return tp_pickle_fail(s->pickle, s->offset[ROLE_BLOCK], err,
+                              "the state of a block is none that is known");
+    s->segment.active = true;
+    uint64_t asked = bytes_of(v, REQUESTED);
+    return tp_pytorch_add_block(
+        s->reading, &s->blocks,
+        &(struct tp_pytorch_block){.address = has(v, ADDRESS) ? bytes_of(v, ADDRESS) : offset,
+                                   .size = asked ? asked : size,
+                                   .relative = !has(v, ADDRESS)},
+        err);
+}
+
+static int end_segment(struct tp_pytorch *s, struct tp_err *err)
+{
+    const struct tp_pytorch_values *v = &s->values[ROLE_SEGMENT];
+    enum member needed = !has(v, TOTAL) ? TOTAL : !has(v, ADDRESS) ? ADDRESS : DEVICE;
+    if (!has(v, needed))
+        return missing(s, ROLE_SEGMENT, needed, err);
+    uint64_t device = bytes_of(v, DEVICE), total = bytes_of(v, TOTAL);
+    if (device >= TP_PYTORCH_DEVICES || total > TP_MAX_LIVE_BYTES / 2)
+        return tp_pickle_fail(s->pickle, s->offset[ROLE_SEGMENT], err,
+                              "a segment of %" PRIu64 " bytes on device %" PRIu64, total, device);
+    for (size_t i = s->segment.first_block; i < s->blocks.count; i++) {
+        struct tp_pytorch_block *b = &s->blocks.items[i];
+        b->address += b->relative ? bytes_of(v, ADDRESS) : 0;
+        b->stream = get(v, STREAM);
+        b->device = (uint32_t)device;
+    }
+    struct tp_recorded_device *end = &s->devices[device].end;
+    if (total > TP_MAX_LIVE_BYTES / 2 - end->end_reserved ||
+        s->segment.idle > TP_MAX_LIVE_BYTES - end->end_idle)
+        return tp_pickle_fail(s->pickle, s->offset[ROLE_SEGMENT], err,
+                              "the segments of device %" PRIu64 " are larger than any memory",
+                              device);
+    s->segments++;
+    end->end_segments++;
+    end->end_reserved += total;
+    end->end_large += get(v, TYPE) == LARGE;
+    end->end_small += get(v, TYPE) == SMALL;
+    end->end_idle += s->segment.idle;
+    end->end_pieces += s->segment.pieces;
+    if (s->segment.largest > end->end_largest)
+        end->end_largest = s->segment.largest;
+    if (get(v, IS_EXPANDABLE))
+        end->end_returnable +=
+            get(v, TYPE) == SMALL ? s->segment.small_pages : s->segment.large_pages;
+    else
+        end->end_returnable += s->segment.active ? 0 : total;
+    return tp_pytorch_add_block(
+        s->reading, &s->spans,
+        &(struct tp_pytorch_block){.address = bytes_of(v, ADDRESS),
+                                   .size = total,
+                                   .device = (uint32_t)device,
+                                   .expandable = get(v, IS_EXPANDABLE) != 0},
+        err);
+}
+
+/* ---- events ---- */
+
+static int event_fail(const struct tp_pytorch *s, struct tp_err *err, const char *what)
+{
+    char number[TP_GROUPED];
+    const struct tp_pytorch_device *d = &s->devices[s->device_lists];
+    return tp_pickle_fail(s->pickle, s->offset[ROLE_EVENT], err,
+                          "event %s of device %" PRIu64 " %s", tp_grouped(d->count + 1, number),
+                          s->device_lists, what);
+}
+
+/* What every event must say, by its action. */
+static int check_event(const struct tp_pytorch *s, const struct tp_pytorch_event *ev,
+                       struct tp_err *err)
+{
+    const struct tp_pytorch_values *v = &s->values[ROLE_EVENT];
+    bool placed = ev->action <= TP_PYTORCH_FREE_COMPLETED;
+    bool sized = ev->action <= TP_PYTORCH_OOM;
+    if (s->device_lists >= TP_PYTORCH_DEVICES)
+        return tp_pickle_fail(s->pickle, ev->offset, err, "events of more than %d devices",
+                              TP_PYTORCH_DEVICES);
+    if (!has(v, ACTION))
+        return event_fail(s, err, "has no 'action'");
+    if (placed && !has(v, ADDR))
+        return event_fail(s, err, "has no 'addr'");
+    if (sized && !has(v, SIZE))
+        return event_fail(s, err, "has no 'size'");
+    if (sized && ev->size > TP_MAX_SIZE && !tp_pytorch_too_large(ev))
+        return event_fail(s, err, "has a size of more than 2^48 bytes");
+    const struct tp_pytorch_device *d = &s->devices[s->device_lists];
+    if (d->taken > SEGMENTS_MAX || d->returned > SEGMENTS_MAX)
+        return event_fail(s, err, "follows segments that are together larger than any memory");
+    return TP_OK;
+}
+
+static void count_event(struct tp_pytorch *s, const struct tp_pytorch_event *ev)
+{
+    struct tp_pytorch_device *d = &s->devices[s->device_lists];
+    bool taken = ev->action == TP_PYTORCH_SEGMENT_ALLOC || ev->action == TP_PYTORCH_SEGMENT_MAP;
+    bool back = ev->action == TP_PYTORCH_SEGMENT_FREE || ev->action == TP_PYTORCH_SEGMENT_UNMAP;
+    d->count++;
+    d->snapshots += ev->action == TP_PYTORCH_SNAPSHOT;
+    d->allocs += ev->action == TP_PYTORCH_SEGMENT_ALLOC;
+    d->frees += ev->action == TP_PYTORCH_SEGMENT_FREE;
+    d->taken += taken ? ev->size : 0;
+    d->returned += back ? ev->size : 0;
+    s->completed += ev->action == TP_PYTORCH_FREE_COMPLETED;
+    s->requested += ev->action == TP_PYTORCH_FREE_REQUESTED;
+    s->framed += ev->frames != 0;
+    s->too_large += tp_pytorch_too_large(ev);
+    s->unaligned += ev->action == TP_PYTORCH_ALLOC && ev->address % ALIGNMENT;
+    if (ev->action == TP_PYTORCH_UNKNOWN && s->unknown++ == 0)
+        s->unknown_action = (uint16_t)get(&s->values[ROLE_EVENT], ACTION);
+}
+
+static int end_event(struct tp_pytorch *s, struct tp_err *err)
+{
+    const struct tp_pytorch_values *v = &s->values[ROLE_EVENT];
+    int64_t action = get(v, ACTION);
+    struct tp_pytorch_event ev = {.time_us = get(v, TIME),
+                                  .address = bytes_of(v, ADDR),
+                                  .size = bytes_of(v, SIZE),
+                                  .device_free = bytes_of(v, DEVICE_FREE),
+                                  .stream = get(v, STREAM),
+                                  .offset = s->offset[ROLE_EVENT],
+                                  .frames = bytes_of(v, FRAMES),
+                                  .action = TP_PYTORCH_UNKNOWN,
+                                  .has_time = has(v, TIME),
+                                  .has_free = has(v, DEVICE_FREE)};
+    if (action >= ALLOC && action <= SNAPSHOT)
+        ev.action = (uint8_t)(action - ALLOC);
+    int rc = check_event(s, &ev, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = tp_spill_add(&s->events, &ev, err);
+    if (rc == TP_EINPUT)
+        rc = tp_prefix(err, rc, "%s", tp_input_name(s->reading->in));
+    if (rc == TP_OK)
+        count_event(s, &ev);
+    return rc;
+}
+
+static int end_annotation(struct tp_pytorch *s, struct tp_err *err)
+{
+    const struct tp_pytorch_values *v = &s->values[ROLE_ANNOTATION];
+    int64_t stage = get(v, STAGE);
+    if (!has(v, TIME) || (stage != START && stage != END))
+        return missing(s, ROLE_ANNOTATION, has(v, TIME) ? STAGE : TIME, err);
+    if (s->annotation_count == s->annotation_room) {
+        size_t room = s->annotation_room ? 2 * s->annotation_room : 64;
+        if (!tp_budget_change(s->reading->budget, s->annotation_room * sizeof *s->annotations,
+                              room * sizeof *s->annotations))
+            return too_many(s->reading, "annotations", err);
+        struct tp_pytorch_annotation *more = realloc(s->annotations, room * sizeof *more);
+        if (!more)
+            return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
+                           tp_input_name(s->reading->in));
+        s->annotations = more;
+        s->annotation_room = room;
+    }
+    int64_t device = has(v, DEVICE) ? get(v, DEVICE) : -1;
+    s->annotations[s->annotation_count] = (struct tp_pytorch_annotation){
+        .time_us = get(v, TIME),
+        .order = (uint32_t)s->annotation_count,
+        .device = device < 0 || device >= TP_PYTORCH_DEVICES ? -1 : (int32_t)device,
+        .name = has(v, NAME) ? (uint16_t)get(v, NAME) : TP_MEMO_TEXT,
+        .begins = stage == START};
+    s->annotation_count++;
+    return TP_OK;
+}
+
+/* ---- containers ---- */
+
+static int on_begin(void *ctx, unsigned role, uint64_t offset, struct tp_err *err)
+{
+    static const uint32_t once = 1u << ROLE_TOP | 1u << ROLE_SEGMENTS | 1u << ROLE_BLOCKS |
+                                 1u << ROLE_DEVICES | 1u << ROLE_SETTINGS | 1u << ROLE_ANNOTATIONS;
+    struct tp_pytorch *s = ctx;
+    if (once >> role & s->seen >> role & 1)
+        return tp_pickle_fail(s->pickle, offset, err, "%s is there twice", names[role]);
+    s->seen |= 1u << role;
+    s->offset[role] = offset;
+    s->values[role].has = 0;
+    if (role == ROLE_SEGMENT) {
+        memset(&s->segment, 0, sizeof s->segment);
+        s->segment.first_block = s->blocks.count;
+        s->seen &= ~(1u << ROLE_BLOCKS);
+    }
+    if (role == ROLE_TRACE && s->device_lists < TP_PYTORCH_DEVICES)
+        s->devices[s->device_lists].first = tp_spill_count(&s->events);
+    return TP_OK;
+}
+
+static int on_end(void *ctx, unsigned role, struct tp_err *err)
+{
+    static int (*const ends[TP_PICKLE_ROLES])(struct tp_pytorch *, struct tp_err *) = {
+        [ROLE_SEGMENT] = end_segment,
+        [ROLE_BLOCK] = end_block,
+        [ROLE_EVENT] = end_event,
+        [ROLE_ANNOTATION] = end_annotation,
+    };
+    struct tp_pytorch *s = ctx;
+    s->device_lists += role == ROLE_TRACE;
+    return ends[role] ? ends[role](s, err) : TP_OK;
+}
+
+static const struct tp_pickle_schema schema = {
+    .words = words,
+    .rows = rows,
+    .names = names,
+    .hint = "a memory snapshot holds only data; this looks like a saved model",
+    .wanted = UINT64_C(1) << ROLE_ANNOTATION | UINT64_C(1) << ROLE_SETTINGS,
+    .begin = on_begin,
+    .field = on_field,
+    .end = on_end,
+};
+
+int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err)
+{
+    const struct tp_reading *r = s->reading;
+    size_t share = (size_t)(tp_max_memory(r->opts) / 4);
+    tp_spill_init(&s->events, sizeof(struct tp_pytorch_event),
+                  share < EVENTS_IN_MEMORY ? share : EVENTS_IN_MEMORY);
+    s->events.budget = r->budget;
+    int rc = tp_pickle_new(r->in, &schema, s, tp_max_memory(r->opts), &s->pickle, err);
+    if (rc == TP_OK)
+        tp_pickle_count(s->pickle, r->budget);
+    if (rc == TP_OK)
+        rc = tp_pickle_read(s->pickle, err);
+    if (rc != TP_OK)
+        return rc;
+    const struct tp_pytorch_values *v = &s->values[ROLE_TOP];
+    if (has(v, SEGMENTS) || has(v, DEVICE_TRACES))
+        return TP_OK;
+    rc = tp_fail(err, TP_EINPUT, "%s: a pickle, but none of a memory snapshot",
+                 tp_input_name(r->in));
+    return tp_hint(err, rc, "torch.cuda.memory._dump_snapshot() writes a snapshot");
+}
+
+void tp_pytorch_release(struct tp_pytorch *s)
+{
+    tp_pickle_free(s->pickle);
+    tp_spill_release(&s->events);
+    tp_pytorch_free_blocks(s->reading, &s->blocks);
+    tp_pytorch_free_blocks(s->reading, &s->spans);
+    tp_budget_change(s->reading->budget, s->annotation_room * sizeof *s->annotations, 0);
+    free(s->annotations);
+}
+
+/* ---- what is said of the file ---- */
+
+static int describe_settings(struct tp_pytorch *s, struct tp_err *err)
+{
+    const struct tp_pytorch_values *v = &s->values[ROLE_SETTINGS];
+    enum member conf = has(v, CONF) ? CONF : CONF_OLD;
+    const char *text = tp_pickle_text(s->pickle, (uint16_t)get(v, conf));
+    char line[600];
+    if (!has(v, conf))
+        return TP_OK;
+    if (text && *text)
+        snprintf(line, sizeof line, "%s=%s", words[INDEX(conf)], text);
+    else if (text)
+        snprintf(line, sizeof line, "%s is empty: defaults%s", words[INDEX(conf)],
+                 !has(v, EXPANDABLE)  ? ""
+                 : get(v, EXPANDABLE) ? ", expandable_segments on"
+                                      : ", expandable_segments off");
+    else
+        snprintf(line, sizeof line, "%s is set to a long text", words[INDEX(conf)]);
+    return tp_meta_set(&s->reading->meta->settings, line, err);
+}
+
+int tp_pytorch_describe(struct tp_pytorch *s, struct tp_err *err)
+{
+    struct tp_meta *meta = s->reading->meta;
+    char line[200];
+    snprintf(line, sizeof line, TP_PYTORCH_CAPTURE " (pickle %u)", tp_pickle_protocol(s->pickle));
+    int rc = tp_meta_set(&meta->capture, line, err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&meta->unknown, "threads, alignment, size of the GPU", err);
+    if (rc == TP_OK)
+        rc = describe_settings(s, err);
+    if (rc == TP_OK && s->unaligned) {
+        rc = tp_meta_remark(meta,
+                            "Blocks lie at addresses that are no multiples of 512 bytes: PyTorch's "
+                            "allocator did not place them.",
+                            err);
+    }
+    if (rc == TP_OK && s->unknown) {
+        const char *action = tp_pickle_text(s->pickle, s->unknown_action);
+        char number[TP_GROUPED], name[64];
+        tp_clean_text(action ? action : "?", name, sizeof name);
+        snprintf(line, sizeof line, "%s events are of a kind that is not known ('%s'): left out.",
+                 tp_grouped(s->unknown, number), name);
+        rc = tp_meta_remark(meta, line, err);
+    }
+    if (rc == TP_OK && s->too_large) {
+        char number[TP_GROUPED];
+        snprintf(line, sizeof line, "Failed requests of more than 2^48 bytes are left out: %s.",
+                 tp_grouped(s->too_large, number));
+        rc = tp_meta_remark(meta, line, err);
+    }
+    return rc;
+}

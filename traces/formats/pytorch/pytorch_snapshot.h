@@ -1,0 +1,102 @@
+/* A PyTorch memory snapshot as it is read: events and blocks in the file's own terms.
+ *
+ *     pickle --> pytorch_snapshot.c --> events, by device (pytorch_events.h)
+ *                                  \--> blocks, segments, annotations, settings
+ *                pytorch_lower.c makes a program of all that, pytorch_places.c finds frames again
+ */
+#ifndef TP_PYTORCH_SNAPSHOT_H
+#define TP_PYTORCH_SNAPSHOT_H
+
+#include "traces/format.h"
+#include "traces/formats/pytorch/pytorch_events.h"
+#include "traces/input/pickle.h"
+
+#define TP_PYTORCH_CAPTURE "PyTorch memory snapshot" /* with what follows: meta->capture */
+
+enum { TP_PYTORCH_DEVICES = TP_MAX_DEVICES, TP_PYTORCH_MEMBERS = 32 };
+
+/* A block that was live when the recording began or when the snapshot was taken; or a segment. */
+struct tp_pytorch_block {
+    uint64_t address;
+    uint64_t size; /* requested, else its own; bytes */
+    int64_t stream;
+    uint32_t device;
+    bool relative;   /* the address counts from its segment's, which is not known yet */
+    bool expandable; /* of a segment */
+};
+
+struct tp_pytorch_blocks {
+    struct tp_pytorch_block *items;
+    size_t count, room;
+};
+
+/* One end of a range that somebody gave a name: record_function, an optimizer's step. */
+struct tp_pytorch_annotation {
+    int64_t time_us;
+    uint32_t order; /* in the file */
+    int32_t device; /* -1: none is named */
+    uint16_t name;  /* word of the pickle */
+    bool begins;
+};
+
+struct tp_pytorch_device {
+    uint64_t first, count;         /* its events in the list of all */
+    uint64_t snapshots;            /* of them */
+    uint64_t taken, returned;      /* bytes of segments, by its events */
+    uint64_t allocs, frees;        /* of whole segments */
+    struct tp_recorded_device end; /* end_*, from its segments */
+};
+
+/* The members of a dict that is being read. */
+struct tp_pytorch_values {
+    uint32_t has; /* bit per member */
+    int64_t of[TP_PYTORCH_MEMBERS];
+};
+
+struct tp_pytorch {
+    const struct tp_reading *reading;
+    struct tp_pickle *pickle;
+    struct tp_spill events;
+    struct tp_pytorch_blocks blocks; /* live at the end */
+    struct tp_pytorch_blocks spans;  /* segments at the end */
+    struct tp_pytorch_annotation *annotations;
+    size_t annotation_count, annotation_room;
+    struct tp_pytorch_device devices[TP_PYTORCH_DEVICES];
+    uint64_t device_lists; /* in device_traces, so far */
+    uint64_t segments;
+    uint64_t completed, requested;    /* frees */
+    uint64_t unaligned;               /* allocations where PyTorch would give none */
+    uint64_t framed;                  /* events with stack frames */
+    uint64_t too_large;               /* failed requests of more than 2^48 bytes */
+    uint64_t unknown;                 /* events of an action that is not known */
+    uint16_t unknown_action;          /* word of the first of them */
+    uint32_t seen;                    /* bit per role that comes once in a file, or in a segment */
+    uint64_t offset[TP_PICKLE_ROLES]; /* of the dict of each role that is being read */
+    struct tp_pytorch_values values[TP_PICKLE_ROLES];
+    struct { /* the segment that is being read */
+        size_t first_block;
+        uint64_t size; /* of its blocks so far */
+        uint64_t idle, pieces, largest;
+        uint64_t small_pages, large_pages; /* bytes of whole pages within idle blocks */
+        bool active;
+    } segment;
+};
+
+/* Reads the whole pickle; `s` is zeroed but for `reading`. To be released in every case. */
+int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err);
+void tp_pytorch_release(struct tp_pytorch *s);
+
+/* TP_EINPUT: too many for the memory that reading may take. */
+void tp_pytorch_free_blocks(const struct tp_reading *r, struct tp_pytorch_blocks *blocks);
+int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *to,
+                         const struct tp_pytorch_block *block, struct tp_err *err);
+
+/* Capture, settings, and what the format does not know. */
+int tp_pytorch_describe(struct tp_pytorch *s, struct tp_err *err);
+
+static inline bool tp_pytorch_has_events(const struct tp_pytorch_device *d)
+{
+    return d->count > d->snapshots;
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* PyTorch's CUDA memory snapshots: what torch.cuda.memory._dump_snapshot() pickles.
+ *
+ *     pickle (pickle.h) --> snapshot (pytorch_snapshot.h) --> program (pytorch_lower.h)
+ *                                                        \--> places  (pytorch_places.h)
+ *
+ * Every entry of device_traces is an event; free_completed is what frees. Sizes are those that the
+ * program asked for: what PyTorch's own allocator rounded them up to is a matter of its policy. */
+#include "traces/formats/pytorch/pytorch_lower.h"
+
+#include <stdlib.h>
+
+#define HEAD_OPCODES "}](c)XKJMGN.\x88\x89\x8a\x8c\x93\x95"
+
+static bool contains(const unsigned char *data, size_t size, const char *text)
+{
+    return memmem(data, size, text, strlen(text)) != NULL;
+}
+
+/* Any pickle is taken where no other format wants it: it gets a sentence of its own. */
+static int probe(const unsigned char *data, size_t size)
+{
+    int outermost = tp_pickle_outermost(data, size);
+    if (outermost < 0)
+        return 0;
+    if (outermost != ']' &&
+        (contains(data, size, "device_traces") ||
+         (contains(data, size, "segments") && contains(data, size, "total_size"))))
+        return 95;
+    return memchr(HEAD_OPCODES, data[2], sizeof HEAD_OPCODES - 1) ? 30 : 0;
+}
+
+/* Frames are looked for only when somebody asks, in the file as it is now. */
+static int open_places(struct tp_pytorch *s, struct tp_pytorch_places **out, struct tp_err *err)
+{
+    struct tp_memo memo;
+    if (!s->framed)
+        return TP_OK;
+    tp_pickle_take_memo(s->pickle, &memo);
+    return tp_pytorch_places_new(s->reading->in, &memo, out, err);
+}
+
+static int read_snapshot(struct tp_pytorch *s, struct tp_err *err)
+{
+    struct tp_pytorch_places *places = NULL;
+    int rc = tp_pytorch_read(s, err);
+    if (rc == TP_OK)
+        rc = tp_pytorch_describe(s, err);
+    if (rc == TP_OK)
+        rc = open_places(s, &places, err);
+    if (rc == TP_OK)
+        rc = tp_pytorch_lower(s, places, err);
+    tp_pytorch_places_give(places, s->reading->places);
+    return rc;
+}
+
+static int read(const struct tp_reading *r, struct tp_err *err)
+{
+    struct tp_pytorch *s = calloc(1, sizeof *s);
+    if (!s)
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(r->in));
+    s->reading = r;
+    int rc = read_snapshot(s, err);
+    tp_pytorch_release(s);
+    free(s);
+    return rc;
+}
+
+const struct tp_format tp_format_pytorch = {
+    .name = "pytorch",
+    .has_devices = true,
+    .summary = "PyTorch CUDA memory snapshot (torch.cuda.memory._dump_snapshot), pickle 2 to 5",
+    .record = "torch.cuda.memory._record_memory_history(); ...; "
+              "torch.cuda.memory._dump_snapshot(\"FILE\")",
+    .capture = TP_PYTORCH_CAPTURE,
+    .whole = "call torch.cuda.memory._record_memory_history() before the model is built",
+    .probe = probe,
+    .read = read,
+};

@@ -1,0 +1,361 @@
+/* RMM's log (rmm::mr::logging_resource_adaptor, CSV): a row an allocation or free of device memory.
+ *
+ *     line --> row --> clock --> queue, empty unless a free is looked for --> lowering
+ *
+ * Rows are written beside what they tell of, not under one lock with it, so with several threads an
+ * address may be allocated again in a row above the one that frees it:
+ *
+ *     thread 1   frees P ............................. writes its row
+ *     thread 2             gets P, writes its row
+ *
+ * Where an allocate meets a live pointer, up to AHEAD rows below it are looked at for the free of
+ * that pointer and size by another thread, which is then put before it. Times are of the day
+ * without a date: one that falls by more than half a day is of the next. Known weakness: rows do
+ * not say of which device they are; one log is taken for one device. */
+#include "traces/format.h"
+#include "traces/formats/rmm/rmm_row.h"
+#include "traces/lower/bad_line.h"
+
+#include "alloc/base/clean.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define AHEAD  256 /* rows */
+#define DAY    (UINT64_C(86400) * 1000000000)
+#define MINUTE (UINT64_C(60) * 1000000000)
+
+struct row {
+    struct tp_rmm_row r;
+    uint64_t line;
+    uint64_t time_ns; /* since the first row */
+    bool early;       /* before the first row */
+};
+
+struct rmm {
+    const struct tp_reading *reading;
+    struct tp_lines lines;
+    const struct tp_rmm_form *form;
+    bool ended, started;
+    uint64_t first_ns, last_ns, day_ns; /* of the first row; the last one, of the day; midnight */
+    struct row queue[AHEAD];            /* a ring */
+    size_t first, queued;
+    int later; /* what ended the look ahead, when the queue is empty again */
+    struct tp_err later_err;
+    uint64_t last_stream;
+    int64_t last_device;
+    bool some_stream;
+    uint64_t lowered_ns; /* the latest time handed on */
+    uint64_t filtered;   /* rows of other devices */
+    uint64_t too_large;  /* failures of more than 2^48 bytes */
+};
+
+/* ---- rows ---- */
+
+/* Seconds of a day become a time since the first row. */
+static void set_time(struct rmm *m, struct row *row)
+{
+    uint64_t of_day = row->r.time_ns, base = m->day_ns;
+    if (m->started && m->form->of_day && of_day < m->last_ns && m->last_ns - of_day > DAY / 2)
+        base = m->day_ns += DAY;
+    else if (m->day_ns > 0 && of_day > m->last_ns && of_day - m->last_ns > DAY - MINUTE)
+        base -= DAY; /* a row of the day before, written late */
+    if (!m->started)
+        m->first_ns = of_day;
+    if (base == m->day_ns)
+        m->last_ns = of_day;
+    m->started = true;
+    row->early = base + of_day < m->first_ns;
+    row->time_ns = row->early ? 0 : base + of_day - m->first_ns;
+}
+
+static int bad_row(struct rmm *m, struct tp_cut rest, const char *expected, struct tp_err *err)
+{
+    char shown[TP_CUT_SHOWN];
+    int rc = rest.at == rest.end
+                 ? tp_lines_bad(&m->lines, m->reading->lower, err, "the row ends before its %s",
+                                expected)
+                 : tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is no %s",
+                                tp_cut_show(tp_cut_field(&rest, ','), shown), expected);
+    return rc == TP_EINPUT && !m->lines.unended
+               ? tp_hint(err, rc, "rows are %s",
+                         m->form->header ? m->form->header : tp_rmm_forms[0].header)
+               : rc;
+}
+
+static bool filtered(const struct rmm *m, const struct row *row)
+{
+    int64_t wanted = m->reading->opts->device;
+    return !m->form->of_day && wanted >= 0 && row->r.device != wanted;
+}
+
+static int take_line(struct rmm *m, struct tp_cut line, struct row *row, bool *taken,
+                     struct tp_err *err)
+{
+    struct tp_cut rest = line;
+    *taken = false;
+    if (tp_cut_done(&rest))
+        return TP_OK;
+    rest = line;
+    const char *expected = m->form->cut(&rest, &row->r);
+    if (expected)
+        return bad_row(m, rest, expected, err);
+    row->line = m->lines.number;
+    *taken = !filtered(m, row);
+    m->filtered += !*taken;
+    if (*taken)
+        set_time(m, row);
+    return TP_OK;
+}
+
+/* The next row of the file; sets ended where there is none. */
+static int read_row(struct rmm *m, struct row *row, struct tp_err *err)
+{
+    for (bool taken = false; !taken;) {
+        struct tp_cut line;
+        int rc = tp_lines_next(&m->lines, &line, err);
+        m->ended = m->lines.ended;
+        if (rc != TP_OK || m->ended)
+            return rc;
+        rc = take_line(m, line, row, &taken, err);
+        if (rc != TP_OK)
+            return rc;
+    }
+    return TP_OK;
+}
+
+/* The next row to be lowered. */
+static int next_row(struct rmm *m, struct row *row, struct tp_err *err)
+{
+    if (m->queued > 0) {
+        *row = m->queue[m->first];
+        m->first = (m->first + 1) % AHEAD;
+        m->queued--;
+        return TP_OK;
+    }
+    if (m->later != TP_OK) {
+        *err = m->later_err;
+        return m->later;
+    }
+    return m->ended ? TP_OK : read_row(m, row, err);
+}
+
+/* ---- lowering ---- */
+
+/* Streams of other devices get numbers of their own. */
+static int64_t stream_number(const struct row *row)
+{
+    return (int64_t)(row->r.stream ^ (uint64_t)row->r.device * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+static int need_stream(struct rmm *m, const struct row *row, struct tp_err *err)
+{
+    if (m->some_stream && m->last_stream == row->r.stream && m->last_device == row->r.device)
+        return TP_OK;
+    int rc = tp_lower_need_stream(m->reading->lower, stream_number(row), row->r.device, err);
+    if (rc != TP_OK)
+        return rc == TP_EINPUT
+                   ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(m->reading->in), row->line)
+                   : rc;
+    m->last_stream = row->r.stream;
+    m->last_device = row->r.device;
+    m->some_stream = true;
+    return TP_OK;
+}
+
+static int lower_row(struct rmm *m, const struct row *row, struct tp_err *err)
+{
+    static const enum tp_event_op ops[] = {
+        [TP_RMM_ALLOCATE] = TP_EV_ALLOC, [TP_RMM_FREE] = TP_EV_FREE, [TP_RMM_FAILURE] = TP_EV_NOTE};
+    struct tp_lower *lo = m->reading->lower;
+    struct tp_event ev = {.op = ops[row->r.action],
+                          .note = TP_NOTE_OOM,
+                          .has_time = true,
+                          .has_size = true,
+                          .has_stream = true,
+                          .id = (int64_t)row->r.pointer,
+                          .size = row->r.size,
+                          .stream = stream_number(row),
+                          .thread = row->r.thread,
+                          .time_ns = row->time_ns,
+                          .line = row->line};
+    bool null = row->r.pointer == 0 && row->r.action != TP_RMM_FAILURE;
+    bool too_large = ev.op == TP_EV_NOTE && ev.size > TP_MAX_SIZE;
+    m->too_large += too_large;
+    int rc = need_stream(m, row, err); /* first of all: lowering must not declare one of its own */
+    if (rc == TP_OK && (null || too_large)) /* nothing was allocated, nothing freed */
+        return tp_lower_skip(lo, err);
+    if (rc == TP_OK && row->early) {
+        rc = tp_lower_repaired(lo, &ev, TP_REPAIR_TIME_BACKWARDS,
+                               ": time runs backwards: it is before that of the first row", err);
+        ev.time_ns = m->lowered_ns; /* once is enough */
+    }
+    if (ev.time_ns > m->lowered_ns)
+        m->lowered_ns = ev.time_ns;
+    return rc == TP_OK ? tp_lower_event(lo, &ev, err) : rc;
+}
+
+/* ---- rows out of order ---- */
+
+/* Row number `i` of the queue, which is read if it is not there. NULL: there are no more. */
+static struct row *row_ahead(struct rmm *m, size_t i)
+{
+    struct row *row = &m->queue[(m->first + i) % AHEAD];
+    if (i < m->queued)
+        return row;
+    if (m->ended || m->later != TP_OK)
+        return NULL;
+    m->lines.waiting = m->queued + 1;
+    m->later = read_row(m, row, &m->later_err);
+    m->lines.waiting = 0;
+    if (m->ended || m->later != TP_OK)
+        return NULL;
+    m->queued++;
+    return row;
+}
+
+static void remove_ahead(struct rmm *m, size_t i)
+{
+    for (; i > 0; i--)
+        m->queue[(m->first + i) % AHEAD] = m->queue[(m->first + i - 1) % AHEAD];
+    m->first = (m->first + 1) % AHEAD;
+    m->queued--;
+}
+
+/* Is a row that was found the free of a live block that `row` gets once more? */
+static bool frees_for(const struct row *found, const struct row *row, uint64_t size)
+{
+    return found->r.action == TP_RMM_FREE && found->r.thread != row->r.thread &&
+           found->r.size == size;
+}
+
+static int put_before(struct rmm *m, size_t i, const struct row *row, struct tp_err *err)
+{
+    struct row freed = *row_ahead(m, i);
+    char text[160];
+    remove_ahead(m, i);
+    freed.time_ns = row->time_ns;
+    freed.early = row->early;
+    snprintf(text, sizeof text,
+             " allocates 0x%" PRIx64 ", which is live: thread %" PRIu64
+             " frees it on line %" PRIu64,
+             row->r.pointer, freed.r.thread, freed.line);
+    const struct tp_event at = {.op = TP_EV_ALLOC, .line = row->line};
+    int rc = tp_lower_repaired(m->reading->lower, &at, TP_REPAIR_INVERTED, text, err);
+    return rc == TP_OK ? lower_row(m, &freed, err) : rc;
+}
+
+/* An allocate of a live pointer: its free may stand below. */
+static int settle(struct rmm *m, const struct row *row, struct tp_err *err)
+{
+    uint64_t size = 0;
+    if (row->r.action != TP_RMM_ALLOCATE || !m->form->threads || row->r.pointer == 0 ||
+        !tp_lower_live(m->reading->lower, (int64_t)row->r.pointer, &size))
+        return TP_OK;
+    for (size_t i = 0; i < AHEAD; i++) {
+        const struct row *found = row_ahead(m, i);
+        if (!found)
+            break;
+        if (found->r.pointer != row->r.pointer || found->r.action == TP_RMM_FAILURE)
+            continue;
+        return frees_for(found, row, size) ? put_before(m, i, row, err) : TP_OK;
+    }
+    return TP_OK;
+}
+
+/* ---- the whole ---- */
+
+static int probe(const unsigned char *data, size_t size)
+{
+    struct tp_cut text = tp_cut_start(data, size), line;
+    int rows = 0;
+    while (rows < 2 && tp_cut_line(&text, &line)) {
+        const struct tp_rmm_form *form = tp_rmm_form_of(line);
+        if (form && form->header)
+            return rows == 0 ? 97 : 0;
+        if (!form && (text.at < text.end || data[size - 1] == '\n'))
+            return 0;
+        rows += form != NULL;
+    }
+    return rows == 2 ? 80 : rows == 1 ? 60 : 0;
+}
+
+/* The header, or the first row of a file that has none. */
+static int read_start(struct rmm *m, struct tp_err *err)
+{
+    struct tp_cut line;
+    char shown[TP_CUT_SHOWN];
+    struct row row;
+    bool taken = false;
+    int rc = tp_lines_next(&m->lines, &line, err);
+    if (rc != TP_OK)
+        return rc;
+    m->form = m->lines.ended ? NULL : tp_rmm_form_of(line);
+    if (!m->form) {
+        rc = tp_lines_fail(&m->lines, 0, err, "'%s' is neither header nor row of an RMM log",
+                           m->lines.ended ? "" : tp_cut_show(line, shown));
+        return tp_hint(err, rc, "the header is %s", tp_rmm_forms[0].header);
+    }
+    rc = tp_meta_set(&m->reading->meta->capture, m->form->capture, err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&m->reading->meta->unknown, m->form->unknown, err);
+    if (rc != TP_OK || m->form->header)
+        return rc;
+    rc = take_line(m, line, &row, &taken, err);
+    return rc == TP_OK ? lower_row(m, &row, err) : rc;
+}
+
+static int read_rows(struct rmm *m, struct tp_err *err)
+{
+    for (;;) {
+        struct row row;
+        bool queued = m->queued > 0;
+        int rc = next_row(m, &row, err);
+        if (rc != TP_OK || (m->ended && !queued))
+            return rc;
+        rc = settle(m, &row, err);
+        if (rc == TP_OK)
+            rc = lower_row(m, &row, err);
+        if (rc != TP_OK)
+            return rc;
+    }
+}
+
+static int remark(struct rmm *m, struct tp_err *err)
+{
+    struct tp_meta *meta = m->reading->meta;
+    char text[160], number[TP_GROUPED];
+    int rc = TP_OK;
+    if (m->too_large > 0) {
+        snprintf(text, sizeof text, "Failed requests of more than 2^48 bytes are left out: %s.",
+                 tp_grouped(m->too_large, number));
+        rc = tp_meta_remark(meta, text, err);
+    }
+    if (rc == TP_OK && m->filtered > 0 && tp_lower_count(m->reading->lower) == 0) {
+        snprintf(text, sizeof text, "none of its %s rows is of device %" PRId64,
+                 tp_grouped(m->filtered, number), m->reading->opts->device);
+        rc = tp_meta_set(&meta->nothing, text, err);
+    }
+    return rc;
+}
+
+static int read_rmm(const struct tp_reading *reading, struct tp_err *err)
+{
+    struct rmm m = {.reading = reading, .lines = {.in = reading->in}};
+    reading->meta->kind = TP_KIND_DEVICE;
+    int rc = tp_lower_kind(reading->lower, TP_KIND_DEVICE, err);
+    if (rc == TP_OK)
+        rc = read_start(&m, err);
+    if (rc == TP_OK)
+        rc = read_rows(&m, err);
+    return rc == TP_OK ? remark(&m, err) : rc;
+}
+
+const struct tp_format tp_format_rmm = {
+    .name = "rmm",
+    .has_devices = true,
+    .summary = "RMM's log of device memory (CSV of rmm::mr::logging_resource_adaptor)",
+    .record = "rmm.enable_logging(log_file_name=\"FILE\") in Python",
+    .probe = probe,
+    .read = read_rmm,
+};

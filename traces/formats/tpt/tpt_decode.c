@@ -1,0 +1,636 @@
+/* Records become instructions, each checked as strictly as the builder checks: strategies play what
+ * comes from here without looking back.
+ *
+ *     op byte --> gap (no branch) --> context byte (rare, a call) --> one handler per op
+ *
+ * A handler takes the position and returns the new one, or NULL with frame->wrong set. Positions
+ * are compared with the end once per record: no record is longer than TP_TPT_RECORD_MAX, and so
+ * much may be read behind the payload. What changes rarely is checked where it changes: thread,
+ * stream and device with the context byte, a size when the ring takes it, the limits of events and
+ * time at the end of the block. */
+#include "traces/formats/tpt/tpt_decode.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define NO_SLOT UINT32_MAX
+#define INLINE  static inline __attribute__((always_inline))
+
+/* One block. */
+struct frame {
+    struct tp_tpt_decoder *d;
+    const char *wrong;
+    uint32_t last_slot;
+    uint16_t thread, stream, device; /* the context */
+    uint8_t align_log2;
+    bool own_stream, own_align; /* the record names them */
+    uint16_t record_stream;
+    uint8_t record_align;
+    bool explicit_slots;
+    uint32_t index;   /* of the record */
+    uint64_t base;    /* its event, less index */
+    uint64_t time;    /* of the record, its gap included */
+    uint64_t ops[16]; /* records so far */
+    uint8_t ring_next;
+    uint64_t ring[TP_TPT_RING];
+};
+
+int tp_tpt_decoder_init(struct tp_tpt_decoder *d, const struct tp_tpt_limits *limits,
+                        uint32_t max_count, struct tp_err *err)
+{
+    *d = (struct tp_tpt_decoder){.limits = *limits, .max_count = max_count};
+    d->insns = malloc((max_count ? max_count : 1) * sizeof *d->insns);
+    if (!d->insns)
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
+    tp_tpt_decoder_rewind(d);
+    return TP_OK;
+}
+
+void tp_tpt_decoder_release(struct tp_tpt_decoder *d)
+{
+    free(d->slots);
+    free(d->insns);
+    free(d->jumps);
+    *d = (struct tp_tpt_decoder){0};
+}
+
+void tp_tpt_decoder_rewind(struct tp_tpt_decoder *d)
+{
+    d->used = 0;
+    d->free_head = NO_SLOT;
+    d->explicit_slots = false;
+    d->started = false;
+    d->live_bytes = 0;
+    d->prologue = d->instructions = d->time = d->event = 0;
+    memset(d->ops, 0, sizeof d->ops);
+    memset(d->devices, 0, sizeof d->devices);
+    for (uint32_t i = 0; i < TP_MAX_DEVICES; i++)
+        d->devices[i].peak_insn = UINT64_MAX;
+}
+
+static const uint8_t *refuse(struct frame *f, const char *wrong)
+{
+    f->wrong = wrong;
+    return NULL;
+}
+
+/* ---- context ---- */
+
+static const uint8_t *read_index(struct frame *f, const uint8_t *p, uint32_t limit, uint16_t *to,
+                                 const char *wrong)
+{
+    uint64_t value = 0;
+    p = tp_varint(p, &value);
+    *to = (uint16_t)value;
+    return value < limit ? p : refuse(f, wrong);
+}
+
+/* Members that a context byte may name, by op. */
+static const uint8_t may_set[16] = {
+    [TP_ALLOC] = TP_TPT_SET_ALL,
+    [TP_FREE] = TP_TPT_SET_THREAD | TP_TPT_SET_STREAM | TP_TPT_SET_EVENT,
+    [TP_REALLOC] = TP_TPT_SET_ALL & ~TP_TPT_SET_DEVICE,
+    [TP_RETAIN] = TP_TPT_SET_THREAD | TP_TPT_SET_STREAM | TP_TPT_SET_EVENT,
+    [TP_RELEASE] = TP_TPT_SET_THREAD | TP_TPT_SET_STREAM | TP_TPT_SET_EVENT,
+    [TP_ADOPT] = TP_TPT_SET_ALL,
+    [TP_USE] = TP_TPT_SET_THREAD | TP_TPT_SET_STREAM | TP_TPT_SET_EVENT,
+    [TP_SYNC] = TP_TPT_SET_ALL & ~TP_TPT_SET_ALIGN,
+    [TP_RESET] = TP_TPT_SET_THREAD | TP_TPT_SET_DEVICE | TP_TPT_SET_EVENT,
+    [TP_TRIM] = TP_TPT_SET_THREAD | TP_TPT_SET_DEVICE | TP_TPT_SET_EVENT,
+    [TP_THREAD_END] = TP_TPT_SET_THREAD | TP_TPT_SET_EVENT,
+    [TP_MARK] = TP_TPT_SET_THREAD | TP_TPT_SET_EVENT,
+    [TP_NOTE] = TP_TPT_SET_ALL & ~TP_TPT_SET_ALIGN,
+    [TP_IDLE] = TP_TPT_SET_EVENT,
+    [TP_TPT_RAW] = TP_TPT_SET_EVENT,
+};
+
+static bool on_object(unsigned op)
+{
+    return op >= TP_FREE && op <= TP_USE && op != TP_ADOPT;
+}
+
+/* An object's stream and alignment are for the record alone, all else stays. */
+static void keep(struct frame *f, unsigned op, unsigned bits)
+{
+    f->own_stream = on_object(op) && bits & TP_TPT_SET_STREAM;
+    f->own_align = on_object(op) && bits & TP_TPT_SET_ALIGN;
+    if (bits & TP_TPT_SET_STREAM && !f->own_stream)
+        f->stream = f->record_stream;
+    if (bits & TP_TPT_SET_ALIGN && !f->own_align)
+        f->align_log2 = f->record_align;
+}
+
+static bool room_for_jump(struct tp_tpt_decoder *d)
+{
+    if (d->jump_count < d->jump_capacity)
+        return true;
+    uint32_t capacity = d->jump_capacity ? 2 * d->jump_capacity : 256;
+    struct tp_jump *jumps = realloc(d->jumps, capacity * sizeof *jumps);
+    if (!jumps)
+        return false;
+    d->jumps = jumps;
+    d->jump_capacity = capacity;
+    return true;
+}
+
+/* The record's event is not the one after that of the record before it. */
+static const uint8_t *read_jump(struct frame *f, const uint8_t *p)
+{
+    struct tp_tpt_decoder *d = f->d;
+    uint64_t step = 0;
+    p = tp_varint(p, &step);
+    if (step == 1 || f->index == 0 || !d->started)
+        return refuse(f, "its event needs no number");
+    uint64_t before = f->base + f->index - 1;
+    if (before > d->limits.events || step > d->limits.events - before)
+        return refuse(f, "its event is out of range");
+    if (!room_for_jump(d))
+        return NULL;
+    d->jumps[d->jump_count++] = (struct tp_jump){.index = f->index, .event = before + step};
+    f->base = before + step - f->index;
+    return p;
+}
+
+static __attribute__((noinline)) const uint8_t *read_context(struct frame *f, const uint8_t *p,
+                                                             unsigned op)
+{
+    const struct tp_tpt_limits *limits = &f->d->limits;
+    unsigned bits = *p++;
+    uint16_t align = 0;
+    if (bits & ~(unsigned)may_set[op] || !bits)
+        return refuse(f, "its context is wrong");
+    if (bits & TP_TPT_SET_THREAD)
+        p = read_index(f, p, limits->threads, &f->thread, "the thread is out of range");
+    if (p && bits & TP_TPT_SET_STREAM)
+        p = read_index(f, p, limits->streams, &f->record_stream, "the stream is out of range");
+    if (p && bits & TP_TPT_SET_DEVICE)
+        p = read_index(f, p, limits->devices, &f->device, "the device is out of range");
+    if (p && bits & TP_TPT_SET_ALIGN)
+        p = read_index(f, p, TP_MAX_ALIGN_LOG2 + 1, &align, "the alignment is out of range");
+    f->record_align = (uint8_t)align;
+    keep(f, op, bits);
+    return p && bits & TP_TPT_SET_EVENT ? read_jump(f, p) : p;
+}
+
+/* ---- objects ---- */
+
+static bool is_live(const struct tp_tpt_decoder *d, const struct tp_tpt_slot *s)
+{
+    return s->word && s->epoch == d->devices[s->device].epoch;
+}
+
+/* Makes room for the slot `used`. */
+static __attribute__((noinline)) bool grow_slots(struct frame *f)
+{
+    struct tp_tpt_decoder *d = f->d;
+    uint64_t capacity = d->capacity ? 2 * (uint64_t)d->capacity : 1024;
+    if (capacity > d->limits.slots)
+        capacity = d->limits.slots;
+    f->wrong = "there are more slots than there may be";
+    if (d->used >= capacity)
+        return false;
+    struct tp_tpt_slot *slots = realloc(d->slots, capacity * sizeof *slots);
+    f->wrong = NULL;
+    if (!slots)
+        return false;
+    d->slots = slots;
+    d->capacity = (uint32_t)capacity;
+    return true;
+}
+
+/* The slot of a new object: the one freed last, else the next that never lived. */
+INLINE const uint8_t *take_slot(struct frame *f, const uint8_t *p, uint32_t *slot)
+{
+    struct tp_tpt_decoder *d = f->d;
+    uint64_t said = d->used;
+    if (f->explicit_slots) {
+        p = tp_varint(p, &said);
+        if (said > d->used)
+            return refuse(f, "the slot is out of range");
+        if (said < d->used && is_live(d, &d->slots[said]))
+            return refuse(f, "the slot is live");
+    } else if (d->free_head != NO_SLOT) {
+        said = d->free_head;
+        d->free_head = d->slots[said].link;
+    }
+    *slot = (uint32_t)said;
+    if (said < d->used)
+        return p;
+    if (d->used == d->capacity && !grow_slots(f))
+        return NULL;
+    d->used++;
+    return p;
+}
+
+/* A size with its alignment, from the ring or in full. */
+INLINE const uint8_t *read_size(struct frame *f, const uint8_t *p, unsigned head, uint8_t align,
+                                uint64_t *word)
+{
+    if (head & TP_TPT_SPECIAL) {
+        uint64_t size = 0;
+        p = tp_varint(p, &size);
+        if (size - 1 >= TP_MAX_SIZE)
+            return refuse(f, "the size is out of range");
+        *word = tp_tpt_word(size, align);
+        f->ring[f->ring_next++] = *word;
+        return p;
+    }
+    *word = f->ring[*p];
+    return *word ? p + 1 : refuse(f, "the size is none of those before it");
+}
+
+/* Exact for the blocks with events; the prologue's peaks are put right behind it. */
+INLINE void note_peak(struct frame *f, struct tp_tpt_device *device)
+{
+    if (device->live_bytes <= device->peak_bytes)
+        return;
+    device->peak_bytes = device->live_bytes;
+    device->peak_insn = f->d->instructions + f->index;
+    device->peak_event = f->base + f->index;
+    device->peak_time = f->time;
+}
+
+INLINE const uint8_t *read_new(struct frame *f, const uint8_t *p, unsigned head, struct tp_insn *in)
+{
+    struct tp_tpt_decoder *d = f->d;
+    uint32_t slot = 0;
+    uint64_t word = 0;
+    p = take_slot(f, p, &slot);
+    if (p)
+        p = read_size(f, p, head, f->align_log2, &word);
+    if (!p)
+        return NULL;
+    struct tp_tpt_device *device = &d->devices[f->device];
+    d->slots[slot] = (struct tp_tpt_slot){
+        .word = word, .epoch = device->epoch, .stream = f->stream, .device = f->device};
+    d->live_bytes += word >> 8;
+    device->live_bytes += word >> 8;
+    device->live_objects++;
+    note_peak(f, device);
+    if (d->live_bytes > TP_MAX_LIVE_BYTES)
+        return refuse(f, "more than 2^61 bytes are live at once");
+    in->slot = f->last_slot = slot;
+    in->size = word >> 8;
+    in->align_log2 = (uint8_t)word;
+    in->stream = f->stream;
+    in->device = f->device;
+    return p;
+}
+
+/* The live object that a record is about; stream and device of the instruction are its own. */
+INLINE const uint8_t *find_object(struct frame *f, const uint8_t *p, bool same, struct tp_insn *in,
+                                  struct tp_tpt_slot **object)
+{
+    const struct tp_tpt_decoder *d = f->d;
+    uint64_t slot = f->last_slot;
+    if (!same)
+        p = tp_varint(p, &slot);
+    if (slot >= d->used || !is_live(d, &d->slots[slot]))
+        return refuse(f, "the slot is free");
+    struct tp_tpt_slot *s = &d->slots[slot];
+    in->slot = f->last_slot = (uint32_t)slot;
+    in->stream = f->own_stream ? f->record_stream : s->stream;
+    in->device = s->device;
+    *object = s;
+    return p;
+}
+
+INLINE const uint8_t *read_free(struct frame *f, const uint8_t *p, unsigned head,
+                                struct tp_insn *in)
+{
+    struct tp_tpt_decoder *d = f->d;
+    struct tp_tpt_slot *s = NULL;
+    p = find_object(f, p, head & TP_TPT_SPECIAL, in, &s);
+    if (!p)
+        return NULL;
+    if (s->link)
+        return refuse(f, "the object has more than one reference");
+    struct tp_tpt_device *device = &d->devices[s->device];
+    in->size = s->word >> 8;
+    in->align_log2 = (uint8_t)s->word;
+    d->live_bytes -= in->size;
+    device->live_bytes -= in->size;
+    device->live_objects--;
+    s->word = 0;
+    s->link = d->free_head;
+    d->free_head = in->slot;
+    return p;
+}
+
+static const uint8_t *read_realloc(struct frame *f, const uint8_t *p, unsigned head,
+                                   struct tp_insn *in)
+{
+    struct tp_tpt_decoder *d = f->d;
+    struct tp_tpt_slot *s = NULL;
+    uint64_t word = 0;
+    p = find_object(f, p, false, in, &s);
+    if (p)
+        p = read_size(f, p, head, f->own_align ? f->record_align : (uint8_t)s->word, &word);
+    if (!p)
+        return NULL;
+    struct tp_tpt_device *device = &d->devices[s->device];
+    uint64_t change = (word >> 8) - (s->word >> 8);
+    d->live_bytes += change;
+    device->live_bytes += change;
+    note_peak(f, device);
+    if (d->live_bytes > TP_MAX_LIVE_BYTES)
+        return refuse(f, "more than 2^61 bytes are live at once");
+    s->word = word;
+    in->size = word >> 8;
+    in->align_log2 = (uint8_t)word;
+    return p;
+}
+
+/* RETAIN, RELEASE and USE, whose object is live. */
+static const uint8_t *count_reference(struct frame *f, const uint8_t *p, unsigned op,
+                                      struct tp_tpt_slot *s)
+{
+    if (op == TP_RELEASE && !s->link)
+        return refuse(f, "the last reference is dropped by 'free'");
+    if (op == TP_RETAIN && s->link == UINT32_MAX)
+        return refuse(f, "too many references");
+    s->link = s->link + (op == TP_RETAIN) - (op == TP_RELEASE);
+    return p;
+}
+
+static const uint8_t *read_reference(struct frame *f, const uint8_t *p, unsigned head,
+                                     struct tp_insn *in)
+{
+    struct tp_tpt_slot *s = NULL;
+    p = find_object(f, p, head & TP_TPT_SPECIAL, in, &s);
+    return p ? count_reference(f, p, head & TP_TPT_OP, s) : NULL;
+}
+
+/* ---- everything else ---- */
+
+static const uint8_t *reset(struct frame *f, const uint8_t *p, const struct tp_insn *in)
+{
+    if (!f->explicit_slots)
+        return refuse(f, "the block does not say its slots");
+    for (uint32_t i = tp_insn_first_device(in); i < tp_insn_end_device(in, f->d->limits.devices);
+         i++) {
+        struct tp_tpt_device *d = &f->d->devices[i];
+        f->d->live_bytes -= d->live_bytes;
+        d->live_bytes = d->live_objects = 0;
+        d->epoch++;
+    }
+    return p;
+}
+
+static const uint8_t *read_mark(struct frame *f, const uint8_t *p, struct tp_insn *in)
+{
+    uint64_t name = 0;
+    p = tp_varint(p, &name);
+    in->slot = (uint32_t)name;
+    return name < f->d->limits.marks ? p : refuse(f, "there is no such mark");
+}
+
+static const uint8_t *read_note(struct frame *f, const uint8_t *p, unsigned head,
+                                struct tp_insn *in)
+{
+    const struct tp_tpt_decoder *d = f->d;
+    unsigned what = *p++;
+    uint64_t slot = f->last_slot;
+    bool about = head & TP_TPT_SPECIAL || what & TP_TPT_NOTE_SLOT;
+    if (what & TP_TPT_NOTE_SLOT)
+        p = tp_varint(p, &slot);
+    if (!about)
+        slot = 0;
+    if (slot && slot >= d->used)
+        return refuse(f, "the slot is out of range");
+    in->slot = (uint32_t)slot;
+    in->align_log2 = (uint8_t)(what & TP_TPT_NOTE_KIND);
+    in->stream = f->stream;
+    in->device = f->device;
+    if (what & TP_TPT_NOTE_SIZE)
+        p = tp_varint(p, &in->size);
+    else if (about && slot < d->used && is_live(d, &d->slots[slot]))
+        in->size = d->slots[slot].word >> 8;
+    if (in->align_log2 >= TP_NOTE_COUNT || in->size > TP_MAX_SIZE)
+        return refuse(f, "there is no such note");
+    if (about)
+        f->last_slot = (uint32_t)slot;
+    return p;
+}
+
+static const char *raw_wrong(const struct frame *f, const struct tp_insn *in)
+{
+    const struct tp_tpt_limits *limits = &f->d->limits;
+    if (in->op == TP_ALLOC || in->op == TP_FREE || in->op == TP_REALLOC || in->op == TP_ADOPT ||
+        in->op >= TP_OP_COUNT)
+        return "it may not be written whole";
+    if (in->op == TP_MARK && in->slot >= limits->marks)
+        return "there is no such mark";
+    if (in->op == TP_NOTE && (in->align_log2 >= TP_NOTE_COUNT || in->size > TP_MAX_SIZE))
+        return "there is no such note";
+    if (in->op == TP_NOTE && in->slot && in->slot >= f->d->used)
+        return "the slot is out of range";
+    if (in->align_log2 > TP_MAX_ALIGN_LOG2)
+        return "the alignment is out of range";
+    if (in->thread >= limits->threads)
+        return "the thread is out of range";
+    if (in->device >= limits->devices &&
+        !(in->device == TP_ALL_DEVICES && tp_insn_may_be_of_all(in)))
+        return "the device is out of range";
+    if (in->stream >= limits->streams && !(in->op == TP_SYNC && in->stream == TP_ALL_STREAMS))
+        return "the stream is out of range";
+    return NULL;
+}
+
+static const uint8_t *read_raw(struct frame *f, const uint8_t *p, struct tp_insn *in)
+{
+    struct tp_tpt_decoder *d = f->d;
+    *in = (struct tp_insn){.op = p[0],
+                           .align_log2 = p[1],
+                           .thread = tp_load16(p + 2),
+                           .stream = tp_load16(p + 4),
+                           .device = tp_load16(p + 6),
+                           .slot = tp_load32(p + 8),
+                           .gap_ns = tp_load32(p + 12),
+                           .size = tp_load64(p + 16)};
+    p += sizeof *in;
+    const char *wrong = raw_wrong(f, in);
+    if (wrong)
+        return refuse(f, wrong);
+    if (in->op == TP_RESET)
+        return reset(f, p, in);
+    if (!on_object(in->op))
+        return p;
+    if (in->slot >= d->used || !is_live(d, &d->slots[in->slot]))
+        return refuse(f, "the slot is free");
+    if (d->slots[in->slot].device != in->device)
+        return refuse(f, "the object is on another device");
+    return count_reference(f, p, in->op, &d->slots[in->slot]);
+}
+
+static const uint8_t *read_other(struct frame *f, const uint8_t *p, unsigned head,
+                                 struct tp_insn *in)
+{
+    unsigned op = head & TP_TPT_OP;
+    bool special = head & TP_TPT_SPECIAL;
+    if (special && op != TP_SYNC && op != TP_TRIM && op != TP_NOTE)
+        return refuse(f, "its op byte is wrong");
+    if (op == TP_SYNC || op == TP_RESET || op == TP_TRIM)
+        in->device = f->device;
+    switch (op) {
+    case TP_SYNC:
+        in->stream = special ? TP_ALL_STREAMS : f->stream;
+        return p;
+    case TP_RESET:
+        return reset(f, p, in);
+    case TP_TRIM:
+        return special ? tp_varint(p, &in->size) : p;
+    case TP_THREAD_END:
+        return p;
+    case TP_MARK:
+        return read_mark(f, p, in);
+    case TP_NOTE:
+        return read_note(f, p, head, in);
+    case TP_IDLE:
+        in->thread = 0;
+        in->gap_ns = head >> TP_TPT_GAP_SHIFT & 3 ? in->gap_ns : UINT32_MAX;
+        return p;
+    case TP_TPT_RAW:
+        return head & 3 << TP_TPT_GAP_SHIFT ? refuse(f, "its op byte is wrong")
+                                            : read_raw(f, p, in);
+    default:
+        return refuse(f, "there is no such operation");
+    }
+}
+
+/* ---- the block ---- */
+
+INLINE const uint8_t *read_record(struct frame *f, const uint8_t *p, const uint32_t *scale,
+                                  struct tp_insn *in)
+{
+    static const uint32_t masks[4] = {0, 0xff, 0xffff, UINT32_MAX};
+    uint64_t head = tp_load64(p);
+    unsigned op = head & TP_TPT_OP, code = head >> TP_TPT_GAP_SHIFT & 3;
+    in->gap_ns = ((uint32_t)(head >> 8) & masks[code]) * scale[code];
+    p += 1 + code + (code == 3);
+    f->own_stream = f->own_align = false;
+    if (head & TP_TPT_CONTEXT) {
+        p = read_context(f, p, op);
+        if (!p)
+            return NULL;
+    }
+    uint32_t gap = in->gap_ns;
+    *in = (struct tp_insn){.op = (uint8_t)op, .thread = f->thread, .gap_ns = gap};
+    f->time += gap;
+    switch (op) {
+    case TP_ALLOC:
+    case TP_ADOPT:
+        return read_new(f, p, (unsigned)head, in);
+    case TP_FREE:
+        return read_free(f, p, (unsigned)head, in);
+    case TP_REALLOC:
+        return read_realloc(f, p, (unsigned)head, in);
+    case TP_RETAIN:
+    case TP_RELEASE:
+    case TP_USE:
+        return read_reference(f, p, (unsigned)head, in);
+    default:
+        p = read_other(f, p, (unsigned)head, in);
+        f->time += in->gap_ns - gap; /* IDLE of the usual length, or written whole */
+        return p;
+    }
+}
+
+/* All records of a block; returns where they end, or NULL. */
+static const uint8_t *read_records(struct frame *f, const struct tp_tpt_block *b, const uint8_t *p)
+{
+    const uint32_t scale[4] = {0, b->tick_ns, b->tick_ns, 1};
+    const uint8_t *end = p + b->raw;
+    struct tp_insn *out = f->d->insns;
+    for (f->index = 0; f->index < b->count; f->index++, out++) {
+        p = read_record(f, p, scale, out);
+        if (__builtin_expect(!p || p > end, 0))
+            return p ? refuse(f, "it runs over the end of its block") : NULL;
+        f->ops[out->op]++;
+    }
+    return p == end ? p : refuse(f, "something follows it in its block");
+}
+
+/* What only holds for the records that may be in a block of that type. */
+static const char *block_wrong(const struct tp_tpt_decoder *d, const struct tp_tpt_block *b)
+{
+    if (b->count > d->max_count)
+        return "it holds more instructions than it did";
+    if (b->type == TP_TPT_PROL)
+        return d->started ? "the prologue is over" : NULL;
+    if (b->first_event < d->event || b->first_event > d->limits.events)
+        return "its first event is out of order";
+    if (b->first_time != d->time)
+        return "its time does not go on from the block before it";
+    return NULL;
+}
+
+static int fail_record(const struct frame *f, struct tp_err *err)
+{
+    if (!f->wrong)
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading the program");
+    return tp_fail(err, TP_EINPUT, "instruction %" PRIu32 ": %s", f->index, f->wrong);
+}
+
+/* The prologue has no time, and its peaks are before all events. */
+static const char *end_prologue(struct tp_tpt_decoder *d, const struct frame *f, uint32_t count)
+{
+    if (f->ops[TP_ALLOC] != count || f->time)
+        return "the prologue holds more than allocations";
+    d->prologue += count;
+    for (uint32_t i = 0; i < TP_MAX_DEVICES; i++) {
+        struct tp_tpt_device *device = &d->devices[i];
+        device->peak_insn = UINT64_MAX;
+        device->peak_event = device->peak_time = 0;
+        device->prologue_bytes = device->live_bytes;
+    }
+    return NULL;
+}
+
+static const char *end_data(struct tp_tpt_decoder *d, const struct frame *f, uint32_t count)
+{
+    uint64_t last = f->base + count - 1;
+    if (last > d->limits.events)
+        return "its last event is out of range";
+    if (f->time < d->time)
+        return "the trace lasts longer than 2^64 ns";
+    for (unsigned op = 0; op < TP_OP_COUNT; op++)
+        d->ops[op] += f->ops[op];
+    d->event = last;
+    d->time = f->time;
+    d->instructions += count;
+    return NULL;
+}
+
+int tp_tpt_decode(struct tp_tpt_decoder *d, const struct tp_tpt_block *block,
+                  const uint8_t *payload, struct tp_window *out, struct tp_err *err)
+{
+    bool prologue = block->type == TP_TPT_PROL;
+    const char *wrong = block_wrong(d, block);
+    if (!wrong && d->explicit_slots && !(block->flags & TP_TPT_SLOTS))
+        wrong = "it does not say its slots, which blocks before it did";
+    if (wrong)
+        return tp_fail(err, TP_EINPUT, "%s", wrong);
+    d->started = !prologue;
+    d->explicit_slots = block->flags & TP_TPT_SLOTS;
+    d->jump_count = 0;
+    *out = (struct tp_window){.insns = d->insns,
+                              .count = block->count,
+                              .first_event = block->first_event,
+                              .first_insn = d->instructions,
+                              .first_time = d->time,
+                              .prologue = prologue};
+    struct frame f = {.d = d,
+                      .last_slot = NO_SLOT,
+                      .explicit_slots = d->explicit_slots,
+                      .base = block->first_event,
+                      .time = d->time};
+    if (!read_records(&f, block, payload))
+        return fail_record(&f, err);
+    wrong = prologue ? end_prologue(d, &f, block->count) : end_data(d, &f, block->count);
+    if (wrong)
+        return tp_fail(err, TP_EINPUT, "%s", wrong);
+    out->jumps = d->jumps;
+    out->jump_count = d->jump_count;
+    return TP_OK;
+}

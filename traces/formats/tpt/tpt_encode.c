@@ -1,0 +1,377 @@
+/* Windows become records. Each window is looked at three times: whether its slots are what a reader
+ * would guess, which unit of time makes its gaps shortest, and then instruction by instruction.
+ *
+ *     op byte | gap | context byte, what it names | slot | size        all but the first are
+ * optional
+ *
+ * An instruction with a value in a member that means nothing there (programs are hashed with all
+ * their members) is written whole. Known weakness: one pass over the window per unit of time. */
+#include "traces/formats/tpt/tpt_encode.h"
+
+#include "alloc/base/grow.h"
+
+#include <stdlib.h>
+
+#define NO_SLOT UINT32_MAX
+
+/* The sizes that a byte can name, and where to look for one: four candidates per bucket. */
+enum { WAYS = 4, BUCKETS = 1024 };
+struct tp_tpt_sizes {
+    uint64_t ring[TP_TPT_RING];
+    uint8_t next;
+    uint8_t bucket[BUCKETS][WAYS];
+};
+
+/* What the records of one block share. */
+struct context {
+    struct tp_tpt_encoder *e;
+    uint8_t *at;
+    uint32_t tick, last_slot;
+    uint64_t event; /* of the instruction before; 0 where jumps cannot be */
+    uint16_t thread, stream, device;
+    uint8_t align_log2;
+};
+
+int tp_tpt_encoder_init(struct tp_tpt_encoder *e, struct tp_err *err)
+{
+    *e = (struct tp_tpt_encoder){.free_head = NO_SLOT};
+    e->payload = malloc((size_t)TP_WINDOW_MAX * TP_TPT_RECORD_MAX);
+    e->sizes = malloc(sizeof *e->sizes);
+    if (e->payload && e->sizes)
+        return TP_OK;
+    tp_tpt_encoder_release(e);
+    return tp_fail(err, TP_ENOMEM, "out of memory while starting to write a trace");
+}
+
+void tp_tpt_encoder_release(struct tp_tpt_encoder *e)
+{
+    free(e->slots);
+    free(e->payload);
+    free(e->sizes);
+    *e = (struct tp_tpt_encoder){0};
+}
+
+/* ---- slots ---- */
+
+static int reach(struct tp_tpt_encoder *e, uint32_t slot, struct tp_err *err)
+{
+    if (slot < e->capacity)
+        return TP_OK;
+    size_t capacity = e->capacity;
+    struct tp_tpt_wrote *slots =
+        tp_grown(e->slots, &capacity, (size_t)slot + 1, UINT32_MAX, sizeof *slots);
+    if (!slots)
+        return tp_fail(err, TP_ENOMEM, "out of memory for the live objects of a trace");
+    memset(slots + e->capacity, 0, (capacity - e->capacity) * sizeof *slots);
+    e->slots = slots;
+    e->capacity = (uint32_t)capacity;
+    return TP_OK;
+}
+
+/* Whether a new object takes the slot that a reader would give it, which it then has. */
+static bool guessed(struct tp_tpt_encoder *e, uint32_t slot)
+{
+    if (e->free_head == NO_SLOT)
+        return slot == e->used++;
+    if (slot != e->free_head)
+        return false;
+    e->free_head = e->slots[slot].next;
+    return true;
+}
+
+/* Plays the slots of a window. One surprise or RESET, and they are said from there on. */
+static int model_slots(struct tp_tpt_encoder *e, const struct tp_window *w, struct tp_err *err)
+{
+    for (uint32_t i = 0; i < w->count && !e->explicit_slots; i++) {
+        const struct tp_insn *in = &w->insns[i];
+        if (in->op == TP_ALLOC || in->op == TP_ADOPT) {
+            int rc = reach(e, in->slot, err);
+            if (rc)
+                return rc;
+            e->explicit_slots = !guessed(e, in->slot);
+        } else if (in->op == TP_FREE) {
+            e->slots[in->slot].next = e->free_head;
+            e->free_head = in->slot;
+        } else if (in->op == TP_RESET) {
+            e->explicit_slots = true;
+        }
+    }
+    return TP_OK;
+}
+
+/* ---- time ---- */
+
+/* Code of the width of a gap: 0, 1, 2 or 4 bytes; those of 4 are in ns. */
+static unsigned gap_code(const struct tp_insn *in, uint32_t tick)
+{
+    if (in->op == TP_IDLE && (in->gap_ns == UINT32_MAX || in->gap_ns == 0))
+        return in->gap_ns == 0;
+    if (in->gap_ns == 0)
+        return 0;
+    if (in->gap_ns % tick)
+        return 3;
+    uint32_t ticks = in->gap_ns / tick;
+    return ticks < 256 ? 1 : ticks < 65536 ? 2 : 3;
+}
+
+static uint32_t choose_tick(const struct tp_window *w)
+{
+    static const uint32_t ticks[] = {1, 10, 100, 1000, 10000};
+    static const uint8_t bytes[] = {0, 1, 2, 4};
+    uint64_t least = UINT64_MAX;
+    uint32_t best = 1;
+    for (size_t t = 0; t < sizeof ticks / sizeof *ticks; t++) {
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < w->count; i++)
+            sum += bytes[gap_code(&w->insns[i], ticks[t])];
+        if (sum < least) {
+            least = sum;
+            best = ticks[t];
+        }
+    }
+    return best;
+}
+
+/* ---- sizes ---- */
+
+static uint32_t bucket_of(uint64_t word)
+{
+    return (uint32_t)(word * UINT64_C(0x9e3779b97f4a7c15) >> 54);
+}
+
+/* The index of a size in the ring, or -1; then it is there from now on, as in the reader. */
+static int name_size(struct tp_tpt_sizes *s, uint64_t word)
+{
+    uint8_t *bucket = s->bucket[bucket_of(word)];
+    for (int i = 0; i < WAYS; i++)
+        if (s->ring[bucket[i]] == word)
+            return bucket[i];
+    memmove(bucket + 1, bucket, WAYS - 1);
+    bucket[0] = s->next;
+    s->ring[s->next++] = word;
+    return -1;
+}
+
+/* ---- records ---- */
+
+enum { SLOT = 1, SIZE = 2, ALIGN = 4, STREAM = 8, DEVICE = 16, THREAD = 32 };
+
+/* Members of an instruction that a record of that op has no room for: they must be 0. */
+static const uint8_t absent[TP_OP_COUNT] = {
+    [TP_RETAIN] = SIZE | ALIGN,
+    [TP_RELEASE] = SIZE | ALIGN,
+    [TP_USE] = SIZE | ALIGN,
+    [TP_SYNC] = SLOT | SIZE | ALIGN,
+    [TP_RESET] = SLOT | SIZE | ALIGN | STREAM,
+    [TP_TRIM] = SLOT | ALIGN | STREAM,
+    [TP_THREAD_END] = SLOT | SIZE | ALIGN | STREAM | DEVICE,
+    [TP_MARK] = SIZE | ALIGN | STREAM | DEVICE,
+    [TP_IDLE] = SLOT | SIZE | ALIGN | STREAM | DEVICE | THREAD,
+};
+
+static bool odd(const struct tp_insn *in)
+{
+    unsigned set = (in->slot ? SLOT : 0u) | (in->size ? SIZE : 0u) | (in->align_log2 ? ALIGN : 0u) |
+                   (in->stream ? STREAM : 0u) | (in->device ? DEVICE : 0u) |
+                   (in->thread ? THREAD : 0u);
+    return (set & absent[in->op]) != 0;
+}
+
+static bool on_object(unsigned op)
+{
+    return op == TP_FREE || op == TP_REALLOC || op == TP_RETAIN || op == TP_RELEASE || op == TP_USE;
+}
+
+/* Op byte and gap, then the context byte with all that it names. */
+static void put_head(struct context *c, const struct tp_insn *in, unsigned op, unsigned special,
+                     const uint8_t *context, size_t context_bytes)
+{
+    unsigned code = op == TP_TPT_RAW ? 0 : gap_code(in, c->tick);
+    *c->at++ = (uint8_t)(op | code << TP_TPT_GAP_SHIFT | (special ? TP_TPT_SPECIAL : 0u) |
+                         (context_bytes ? TP_TPT_CONTEXT : 0u));
+    if (code == 1)
+        *c->at++ = (uint8_t)(in->gap_ns / c->tick);
+    else if (code == 2)
+        c->at = tp_store16(c->at, (uint16_t)(in->gap_ns / c->tick));
+    else if (code == 3)
+        c->at = tp_store32(c->at, in->gap_ns);
+    memcpy(c->at, context, context_bytes);
+    c->at += context_bytes;
+}
+
+/* Which members of the context an instruction changes or sets for itself. */
+static unsigned context_bits(const struct context *c, const struct tp_insn *in, bool align)
+{
+    unsigned bits = align ? TP_TPT_SET_ALIGN : 0;
+    if (in->op == TP_IDLE)
+        return bits;
+    if (in->thread != c->thread)
+        bits |= TP_TPT_SET_THREAD;
+    if (on_object(in->op))
+        return in->stream != c->e->slots[in->slot].stream ? bits | TP_TPT_SET_STREAM : bits;
+    bool all = in->op == TP_SYNC && in->stream == TP_ALL_STREAMS;
+    if (!(absent[in->op] & STREAM) && !all && in->stream != c->stream)
+        bits |= TP_TPT_SET_STREAM;
+    if (!(absent[in->op] & DEVICE) && in->device != c->device)
+        bits |= TP_TPT_SET_DEVICE;
+    return bits;
+}
+
+/* The context byte and what it names; returns the number of bytes, 0 when it is not needed. */
+static size_t put_context(struct context *c, const struct tp_insn *in, unsigned bits,
+                          uint64_t event, uint8_t *bytes)
+{
+    uint8_t *at = bytes + 1;
+    if (c->event && event != c->event + 1)
+        bits |= TP_TPT_SET_EVENT;
+    if (bits & TP_TPT_SET_THREAD)
+        at = tp_put_varint(at, c->thread = in->thread);
+    if (bits & TP_TPT_SET_STREAM)
+        at = tp_put_varint(at, in->stream);
+    if (bits & TP_TPT_SET_STREAM && !on_object(in->op))
+        c->stream = in->stream;
+    if (bits & TP_TPT_SET_DEVICE)
+        at = tp_put_varint(at, c->device = in->device);
+    if (bits & TP_TPT_SET_ALIGN)
+        at = tp_put_varint(at, in->align_log2);
+    if (bits & TP_TPT_SET_ALIGN && !on_object(in->op))
+        c->align_log2 = in->align_log2;
+    if (bits & TP_TPT_SET_EVENT)
+        at = tp_put_varint(at, event - c->event);
+    c->event = event;
+    bytes[0] = (uint8_t)bits;
+    return bits ? (size_t)(at - bytes) : 0;
+}
+
+static void put_raw(struct context *c, const struct tp_insn *in, uint64_t event)
+{
+    uint8_t context[TP_TPT_RECORD_MAX];
+    put_head(c, in, TP_TPT_RAW, 0, context, put_context(c, in, 0, event, context));
+    *c->at++ = in->op;
+    *c->at++ = in->align_log2;
+    c->at = tp_store16(c->at, in->thread);
+    c->at = tp_store16(c->at, in->stream);
+    c->at = tp_store16(c->at, in->device);
+    c->at = tp_store32(c->at, in->slot);
+    c->at = tp_store32(c->at, in->gap_ns);
+    c->at = tp_store64(c->at, in->size);
+}
+
+static void put_sized(struct context *c, const struct tp_insn *in, uint64_t event)
+{
+    uint8_t context[TP_TPT_RECORD_MAX];
+    struct tp_tpt_wrote *slot = &c->e->slots[in->slot];
+    bool is_new = in->op != TP_REALLOC;
+    uint8_t align = is_new ? c->align_log2 : (uint8_t)slot->word;
+    uint64_t word = tp_tpt_word(in->size, in->align_log2);
+    int index = name_size(c->e->sizes, word);
+    unsigned bits = context_bits(c, in, index < 0 && in->align_log2 != align);
+    put_head(c, in, in->op, index < 0, context, put_context(c, in, bits, event, context));
+    if (!is_new || c->e->explicit_slots)
+        c->at = tp_put_varint(c->at, in->slot);
+    if (index < 0)
+        c->at = tp_put_varint(c->at, in->size);
+    else
+        *c->at++ = (uint8_t)index;
+    slot->word = word;
+    if (is_new)
+        slot->stream = in->stream;
+    c->last_slot = in->slot;
+}
+
+/* A note about an object says nothing of its size where that is the object's. */
+static void put_note(struct context *c, const struct tp_insn *in, uint64_t event)
+{
+    uint8_t context[TP_TPT_RECORD_MAX];
+    const struct tp_tpt_encoder *e = c->e;
+    bool slot = in->slot || in->align_log2 == TP_NOTE_FREE_REQUESTED;
+    bool same = slot && in->slot == c->last_slot;
+    uint64_t size =
+        slot && in->slot < e->capacity && !e->explicit_slots ? e->slots[in->slot].word >> 8 : 0;
+    bool said = in->size != size || (slot && e->explicit_slots);
+    put_head(c, in, in->op, same, context,
+             put_context(c, in, context_bits(c, in, false), event, context));
+    *c->at++ = (uint8_t)(in->align_log2 | (slot && !same ? TP_TPT_NOTE_SLOT : 0) |
+                         (said ? TP_TPT_NOTE_SIZE : 0));
+    if (slot && !same)
+        c->at = tp_put_varint(c->at, in->slot);
+    if (said)
+        c->at = tp_put_varint(c->at, in->size);
+    if (slot)
+        c->last_slot = in->slot;
+}
+
+static void put_other(struct context *c, const struct tp_insn *in, uint64_t event)
+{
+    uint8_t context[TP_TPT_RECORD_MAX];
+    bool object = on_object(in->op);
+    bool special = object ? in->slot == c->last_slot
+                          : (in->op == TP_SYNC && in->stream == TP_ALL_STREAMS) ||
+                                (in->op == TP_TRIM && in->size);
+    put_head(c, in, in->op, special, context,
+             put_context(c, in, context_bits(c, in, false), event, context));
+    if ((object && !special) || in->op == TP_MARK)
+        c->at = tp_put_varint(c->at, in->slot);
+    if (in->op == TP_TRIM && special)
+        c->at = tp_put_varint(c->at, in->size);
+    if (object)
+        c->last_slot = in->slot;
+    if (in->op == TP_FREE)
+        c->e->slots[in->slot].word = 0;
+}
+
+static void put_insn(struct context *c, const struct tp_insn *in, uint64_t event)
+{
+    if (odd(in) || in->device == TP_ALL_DEVICES)
+        put_raw(c, in, event);
+    else if (in->op == TP_ALLOC || in->op == TP_ADOPT || in->op == TP_REALLOC)
+        put_sized(c, in, event);
+    else if (in->op == TP_NOTE)
+        put_note(c, in, event);
+    else
+        put_other(c, in, event);
+}
+
+static int put_window(struct context *c, const struct tp_window *w, struct tp_err *err)
+{
+    uint32_t jump = 0;
+    uint64_t event = w->first_event;
+    for (uint32_t i = 0; i < w->count; i++, event++) {
+        const struct tp_insn *in = &w->insns[i];
+        if (in->op >= TP_OP_COUNT)
+            return tp_fail(err, TP_EBROKEN, "a program holds an unknown instruction");
+        if (jump < w->jump_count && w->jumps[jump].index == i)
+            event = w->jumps[jump++].event;
+        bool is_new = in->op == TP_ALLOC || in->op == TP_ADOPT;
+        if (is_new && c->e->explicit_slots) {
+            int rc = reach(c->e, in->slot, err);
+            if (rc)
+                return rc;
+        }
+        put_insn(c, in, w->prologue ? 0 : event);
+    }
+    return TP_OK;
+}
+
+int tp_tpt_encode(struct tp_tpt_encoder *e, const struct tp_window *w, struct tp_tpt_block *block,
+                  struct tp_err *err)
+{
+    struct context c = {.e = e, .at = e->payload, .last_slot = NO_SLOT};
+    int rc = model_slots(e, w, err);
+    if (rc)
+        return rc;
+    c.tick = choose_tick(w);
+    memset(e->sizes, 0, sizeof *e->sizes);
+    rc = put_window(&c, w, err);
+    if (rc)
+        return rc;
+    *block = (struct tp_tpt_block){.type = w->prologue ? TP_TPT_PROL : TP_TPT_DATA,
+                                   .flags = e->explicit_slots ? TP_TPT_SLOTS : 0,
+                                   .count = w->count,
+                                   .tick_ns = c.tick,
+                                   .first_event = w->first_event,
+                                   .first_time = w->first_time,
+                                   .stored = (uint32_t)(c.at - e->payload)};
+    block->raw = block->stored;
+    return TP_OK;
+}

@@ -1,0 +1,161 @@
+/* The layout of .tpt files in C: what writer and reader share. traces/README.md says what it means;
+ * the names here are those of its tables.
+ *
+ *     header | META | PROL ... | NAME | DATA | DATA | NAME | DATA | ... | FACT | END
+ *     32       every block: 48 bytes of header, then stored_bytes of payload
+ *
+ * Numbers are little-endian. Loads and stores go through memcpy, so that nothing need be aligned.
+ */
+#ifndef TP_TPT_LAYOUT_H
+#define TP_TPT_LAYOUT_H
+
+#include "alloc/program/program.h"
+
+#include <endian.h>
+#include <string.h>
+
+#define TP_TPT_MAGIC         "\x89TPT\r\n\x1a\n" /* 8 bytes: a transfer as text breaks it */
+#define TP_TPT_END_MAGIC     "TPT-END\n"         /* 8 bytes: the last of a whole file */
+#define TP_TPT_MAGIC_SIZE    8
+#define TP_TPT_VERSION       1
+#define TP_TPT_HEADER_SIZE   32
+#define TP_TPT_BLOCK_SIZE    48     /* of the header of a block */
+#define TP_TPT_END_SIZE      32     /* of the payload of END */
+#define TP_TPT_TICK_MAX      65537u /* times 65,535 it is 2^32-1, the longest gap */
+#define TP_TPT_META_MAX      (1u << 20)
+#define TP_TPT_NAMES_MAX     (1u << 20) /* bytes in one NAME block */
+#define TP_TPT_NAME_MAX      1000       /* bytes of one name that are kept */
+#define TP_TPT_PLACES_EVENTS 65536u     /* events in one PLAC block */
+
+#define TP_TPT_FOURCC(a, b, c, d)                                                                  \
+    ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+
+enum tp_tpt_type {
+    TP_TPT_META = TP_TPT_FOURCC('M', 'E', 'T', 'A'),
+    TP_TPT_NAME = TP_TPT_FOURCC('N', 'A', 'M', 'E'),
+    TP_TPT_PROL = TP_TPT_FOURCC('P', 'R', 'O', 'L'),
+    TP_TPT_DATA = TP_TPT_FOURCC('D', 'A', 'T', 'A'),
+    TP_TPT_PLAC = TP_TPT_FOURCC('P', 'L', 'A', 'C'),
+    TP_TPT_FACT = TP_TPT_FOURCC('F', 'A', 'C', 'T'),
+    TP_TPT_END = TP_TPT_FOURCC('E', 'N', 'D', ' ')
+};
+
+/* Flags of a block. */
+enum {
+    TP_TPT_ZSTD = 1,  /* DATA, PROL: the payload is one zstd frame of raw_bytes */
+    TP_TPT_SLOTS = 2, /* DATA, PROL: new objects say their slots */
+    TP_TPT_SKIP = 4,  /* who does not know the type may leave the block out */
+    TP_TPT_FLAGS = 7
+};
+
+/* The op byte of a record: op, width of the gap, whether a context byte follows, and a bit whose
+ * meaning is the op's. */
+enum {
+    TP_TPT_OP = 15,
+    TP_TPT_GAP_SHIFT = 4, /* two bits: 0, 1, 2 or 4 bytes */
+    TP_TPT_CONTEXT = 64,
+    TP_TPT_SPECIAL = 128,
+    TP_TPT_RAW = 15 /* the op of a record that is a whole instruction, 24 bytes */
+};
+
+/* The context byte: what follows it, in this order. */
+enum {
+    TP_TPT_SET_THREAD = 1,
+    TP_TPT_SET_STREAM = 2,
+    TP_TPT_SET_DEVICE = 4,
+    TP_TPT_SET_ALIGN = 8,
+    TP_TPT_SET_EVENT = 16,
+    TP_TPT_SET_ALL = 31
+};
+
+/* The byte of a NOTE: its kind and what follows, in this order. */
+enum { TP_TPT_NOTE_KIND = 63, TP_TPT_NOTE_SLOT = 64, TP_TPT_NOTE_SIZE = 128 };
+
+#define TP_TPT_RING 256 /* sizes that a byte can name */
+
+/* No record is longer: op, gap, context with five numbers, slot, size, and some to spare. A reader
+ * may read so far behind the end of a payload before it looks where it is. */
+#define TP_TPT_RECORD_MAX 80
+
+/* A size and its alignment in one word; 0 is neither. */
+static inline uint64_t tp_tpt_word(uint64_t size, uint8_t align_log2)
+{
+    return size << 8 | align_log2;
+}
+
+static inline uint16_t tp_load16(const uint8_t *at)
+{
+    uint16_t v;
+    memcpy(&v, at, sizeof v);
+    return le16toh(v);
+}
+
+static inline uint32_t tp_load32(const uint8_t *at)
+{
+    uint32_t v;
+    memcpy(&v, at, sizeof v);
+    return le32toh(v);
+}
+
+static inline uint64_t tp_load64(const uint8_t *at)
+{
+    uint64_t v;
+    memcpy(&v, at, sizeof v);
+    return le64toh(v);
+}
+
+static inline uint8_t *tp_store16(uint8_t *at, uint16_t v)
+{
+    v = htole16(v);
+    memcpy(at, &v, sizeof v);
+    return at + sizeof v;
+}
+
+static inline uint8_t *tp_store32(uint8_t *at, uint32_t v)
+{
+    v = htole32(v);
+    memcpy(at, &v, sizeof v);
+    return at + sizeof v;
+}
+
+static inline uint8_t *tp_store64(uint8_t *at, uint64_t v)
+{
+    v = htole64(v);
+    memcpy(at, &v, sizeof v);
+    return at + sizeof v;
+}
+
+/* A number of 1 to 9 bytes. The zero bits at the bottom of the first byte say how many bytes
+ * follow, so that the length needs no loop; first byte 0: the number is in the eight bytes behind
+ * it.
+ *
+ *     vvvvvvv1 | vvvvvv10 vvvvvvvv | vvvvv100 vvvvvvvv vvvvvvvv | ... | 00000000 + 8 bytes
+ *
+ * Reads up to nine bytes, whatever the length. */
+static inline const uint8_t *tp_varint(const uint8_t *at, uint64_t *value)
+{
+    uint64_t word = tp_load64(at);
+    unsigned length = (unsigned)__builtin_ctzll(word | 256) + 1;
+    if (__builtin_expect(length > 8, 0)) {
+        *value = tp_load64(at + 1);
+        return at + 9;
+    }
+    *value = word << (64 - 8 * length) >> (64 - 7 * length);
+    return at + length;
+}
+
+static inline uint8_t *tp_put_varint(uint8_t *at, uint64_t value)
+{
+    unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
+    unsigned length = (bits + 6) / 7;
+    if (length > 8) {
+        *at = 0;
+        return tp_store64(at + 1, value);
+    }
+    uint64_t word = (value << 1 | 1) << (length - 1);
+    for (unsigned i = 0; i < length; i++)
+        *at++ = (uint8_t)(word >> 8 * i);
+    return at;
+}
+
+#endif

@@ -1,0 +1,353 @@
+/* .tpt as a program: cursors decode block after block from the file, nothing is spooled.
+ *
+ *     program --> backing --> file: descriptor, facts, names     shared, never changed
+ *                   `--> cursor --> position, buffer, decoder    one each: slots, one window
+ *
+ * A whole file brings its facts, which each pass must arrive at. Of one that is cut they are found
+ * by playing what is left into a builder whose windows nobody keeps. Known weakness: a cut file
+ * does not know whether all its events had times, or how many threads shared an index: it is said
+ * to have times if any time passed in it. */
+#include "traces/formats/tpt/tpt_read.h"
+
+#include "alloc/base/clean.h"
+#include "traces/formats/tpt/tpt_file.h"
+#include "traces/formats/tpt/tpt_meta.h"
+#include "traces/lower/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define SLOT_BYTES 64 /* that a slot may take here and in those who play it */
+
+struct cursor {
+    const struct tp_tpt_file *file;
+    struct tp_tpt_buffer buffer;
+    struct tp_tpt_decoder decoder;
+    uint64_t at;
+    bool failed;
+};
+
+/* ---- the cursor ---- */
+
+static int open_cursor(const struct tp_tpt_file *f, const struct tp_tpt_limits *limits,
+                       struct cursor **out, struct tp_err *err)
+{
+    struct cursor *c = calloc(1, sizeof *c);
+    if (!c)
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
+    c->file = f;
+    c->at = TP_TPT_HEADER_SIZE;
+    int rc = tp_tpt_decoder_init(&c->decoder, limits, f->max_count, err);
+    if (rc) {
+        free(c);
+        return rc;
+    }
+    *out = c;
+    return TP_OK;
+}
+
+static void close_cursor(void *cursor)
+{
+    struct cursor *c = cursor;
+    if (!c)
+        return;
+    tp_tpt_decoder_release(&c->decoder);
+    tp_tpt_buffer_release(&c->buffer);
+    free(c);
+}
+
+static void rewind_cursor(void *cursor)
+{
+    struct cursor *c = cursor;
+    tp_tpt_decoder_rewind(&c->decoder);
+    c->at = TP_TPT_HEADER_SIZE;
+    c->failed = false;
+}
+
+/* 1 = a window, 0 = end, else -status. */
+static int next_block(struct cursor *c, struct tp_window *out, struct tp_err *err)
+{
+    struct tp_tpt_block block = {0};
+    const uint8_t *payload = NULL;
+    if (c->failed)
+        return -tp_fail(err, TP_EINPUT, "%sit could not be read further", c->file->lead);
+    int rc = tp_tpt_file_next(c->file, &c->buffer, &c->at, &block, &payload, err);
+    if (rc == 1) {
+        uint64_t at = c->at - TP_TPT_BLOCK_SIZE - block.stored;
+        int wrong = tp_tpt_decode(&c->decoder, &block, payload, out, err);
+        rc = wrong ? -tp_tpt_file_place(c->file, &block, at, wrong, err) : 1;
+    }
+    c->failed = rc < 0;
+    return rc;
+}
+
+static int next_window(void *cursor, struct tp_window *out, struct tp_err *err)
+{
+    struct cursor *c = cursor;
+    int rc = next_block(c, out, err);
+    if (rc)
+        return rc;
+    const char *what = tp_tpt_facts_differ(&c->file->facts, &c->decoder);
+    if (!what)
+        return 0;
+    c->failed = true;
+    return -tp_fail(err, TP_EINPUT, "%sdamaged: %s is not what the facts say", c->file->lead, what);
+}
+
+/* ---- the backing ---- */
+
+static int open_backed(void *ctx, void **cursor, struct tp_err *err)
+{
+    const struct tp_tpt_file *f = ctx;
+    const struct tp_program_facts *facts = &f->facts.facts;
+    const struct tp_tpt_limits limits = {facts->slots,   facts->threads, facts->streams,
+                                         facts->devices, facts->marks,   facts->events};
+    struct cursor *c = NULL;
+    int rc = open_cursor(f, &limits, &c, err);
+    *cursor = c;
+    return rc;
+}
+
+static int export_backed(void *ctx, int *fd, struct tp_err *err)
+{
+    const struct tp_tpt_file *f = ctx;
+    *fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 3);
+    if (*fd < 0)
+        return tp_fail(err, TP_EIO, "cannot hand the program over: %s", strerror(errno));
+    return TP_OK;
+}
+
+static void release_backed(void *ctx)
+{
+    tp_tpt_file_close(ctx);
+    free(ctx);
+}
+
+static const struct tp_backing backing = {.open = open_backed,
+                                          .next = next_window,
+                                          .rewind = rewind_cursor,
+                                          .close = close_cursor,
+                                          .export = export_backed,
+                                          .release = release_backed};
+
+/* ---- a file that is cut ---- */
+
+/* What is left, played into a builder that keeps only facts. */
+struct scan {
+    struct cursor *cursor;
+    struct tp_builder *builder;
+    struct tp_hash *hash;
+};
+
+static int drop_window(void *ctx, const struct tp_builder *b, const struct tp_window *w,
+                       struct tp_err *err)
+{
+    (void)ctx;
+    (void)b;
+    (void)w;
+    (void)err;
+    return TP_OK;
+}
+
+static int build_window(struct tp_builder *b, const struct tp_window *w, struct tp_err *err)
+{
+    int rc = TP_OK;
+    uint64_t event = w->first_event;
+    for (uint32_t i = 0, jump = 0; !rc && i < w->count; i++, event++) {
+        if (jump < w->jump_count && w->jumps[jump].index == i)
+            event = w->jumps[jump++].event;
+        rc = w->prologue ? tp_builder_prologue(b, &w->insns[i], err)
+                         : tp_builder_add(b, &w->insns[i], event, err);
+    }
+    return rc;
+}
+
+static int scan_windows(struct scan *s, struct tp_err *err)
+{
+    struct tp_window w;
+    int got = 0, rc = TP_OK;
+    while (!rc && (got = next_block(s->cursor, &w, err)) == 1)
+        rc = build_window(s->builder, &w, err);
+    return rc ? rc : -got;
+}
+
+static int keep_facts(struct tp_tpt_file *f, struct scan *s, struct tp_err *err)
+{
+    uint8_t digest[TP_HASH_SIZE];
+    struct tp_program *program = NULL;
+    const struct tp_tpt_decoder *d = &s->cursor->decoder;
+    tp_builder_flush(s->builder);
+    int rc = tp_hash_finish(s->hash, digest, err);
+    if (rc)
+        return rc;
+    const struct tp_builder_end end = {.time_known = d->time > 0, .hash = digest};
+    struct tp_builder *builder = s->builder;
+    s->builder = NULL;
+    rc = tp_builder_finish(builder, &end, &program, err);
+    if (rc)
+        return rc;
+    f->facts.facts = *tp_program_facts(program);
+    struct tp_program_facts *facts = &f->facts.facts;
+    facts->recorded_threads = facts->threads;
+    facts->marks = f->name_count;
+    f->facts.demand = calloc(facts->devices, sizeof *f->facts.demand);
+    for (uint16_t i = 0; f->facts.demand && i < facts->devices; i++)
+        f->facts.demand[i] = *tp_program_demand(program, i);
+    tp_program_release(program);
+    return f->facts.demand ? TP_OK
+                           : tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
+}
+
+static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struct tp_err *err)
+{
+    struct scan s = {0};
+    uint32_t index = 0;
+    int rc = open_cursor(f, limits, &s.cursor, err);
+    if (!rc)
+        rc = tp_hash_new(&s.hash, err);
+    const struct tp_builder_cfg cfg = {.kind = (enum tp_kind)f->header.kind,
+                                       .hash = tp_hash_add,
+                                       .hash_ctx = s.hash,
+                                       .sink = drop_window};
+    if (!rc)
+        rc = tp_builder_new(&cfg, &s.builder, err);
+    for (uint32_t i = 0; !rc && i < f->name_count; i++) { /* names may have become equal */
+        char name[16];
+        snprintf(name, sizeof name, "%" PRIu32, i);
+        rc = tp_builder_mark(s.builder, name, &index, err);
+    }
+    if (!rc)
+        rc = scan_windows(&s, err);
+    if (rc == TP_EBROKEN) /* what the decoder let pass */
+        rc = tp_tpt_file_name(
+            f, tp_fail(err, TP_EINPUT, "damaged: its instructions do not go together"), err);
+    if (!rc)
+        rc = keep_facts(f, &s, err);
+    close_cursor(s.cursor);
+    tp_builder_free(s.builder);
+    tp_hash_free(s.hash);
+    return rc;
+}
+
+/* "cut at byte 40,960: the last 34,000 of 100,000 events are missing" */
+static void say_lost(const struct tp_tpt_file *f, char *text, size_t size)
+{
+    char number[TP_GROUPED], lost[TP_GROUPED], all[TP_GROUPED];
+    uint64_t events = f->facts.facts.events;
+    const char *bytes = tp_grouped(f->bytes, number);
+    if (f->header.events > events)
+        snprintf(text, size, "cut at byte %s: the last %s of %s events are missing", bytes,
+                 tp_grouped(f->header.events - events, lost), tp_grouped(f->header.events, all));
+    else if (f->header.events)
+        snprintf(text, size, "cut at byte %s: no events are missing", bytes);
+    else
+        snprintf(text, size, "cut at byte %s: what followed event %s is missing", bytes,
+                 tp_grouped(events, all));
+}
+
+static int open_cut(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, struct tp_err *err)
+{
+    char text[256];
+    uint64_t slots = cfg->max_memory ? cfg->max_memory / SLOT_BYTES : UINT32_MAX;
+    const struct tp_tpt_limits limits = {slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX,
+                                         TP_MAX_THREADS,
+                                         TP_MAX_STREAMS,
+                                         TP_MAX_DEVICES,
+                                         f->name_count,
+                                         UINT64_C(1) << 62};
+    if (f->max_count == 0)
+        return tp_fail(err, TP_EINPUT, "%scut at byte %" PRIu64 ", before its first event", f->lead,
+                       f->bytes);
+    tp_tpt_facts_release(&f->facts);
+    int rc = scan(f, &limits, err);
+    if (rc)
+        return rc;
+    say_lost(f, text, sizeof text);
+    if (cfg->recorded && f->header.events != f->facts.facts.events)
+        tp_recorded_forget_end(cfg->recorded);
+    if (cfg->strict)
+        return tp_hint(err, tp_fail(err, TP_EINPUT, "%s%s", f->lead, text),
+                       "without --strict what is there is played");
+    return cfg->meta ? tp_meta_remark(cfg->meta, text, err) : TP_OK;
+}
+
+/* ---- opening ---- */
+
+static int check_memory(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg,
+                        struct tp_err *err)
+{
+    char number[TP_GROUPED];
+    uint32_t slots = f->facts.facts.slots;
+    if (!cfg->max_memory || slots <= cfg->max_memory / SLOT_BYTES)
+        return TP_OK;
+    int rc = tp_fail(err, TP_EINPUT,
+                     "%s%s objects are live at once, more than the memory for reading holds",
+                     f->lead, tp_grouped(slots, number));
+    return tp_hint(err, rc, "--max-memory=SIZE allows more");
+}
+
+static int read_meta(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg,
+                     struct tp_err *err)
+{
+    struct tp_meta nobody = {0};
+    struct tp_recorded nothing = {0};
+    struct tp_meta *meta = cfg->meta ? cfg->meta : &nobody;
+    struct tp_recorded *recorded = cfg->recorded ? cfg->recorded : &nothing;
+    int rc = f->meta ? tp_tpt_meta_get(f->meta, f->meta_size, meta, recorded, err) : TP_OK;
+    meta->kind = (enum tp_kind)f->header.kind;
+    tp_meta_release(&nobody);
+    tp_recorded_release(&nothing);
+    return rc == TP_EINPUT ? tp_prefix(err, rc, "%swhat it says of itself", f->lead) : rc;
+}
+
+static int say_repairs(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg,
+                       struct tp_err *err)
+{
+    char text[512];
+    if (cfg->repairs)
+        memcpy(cfg->repairs, f->facts.repairs, sizeof f->facts.repairs);
+    if (!cfg->meta || !f->facts.other_repairs)
+        return TP_OK;
+    snprintf(text, sizeof text, "repairs that this tapool does not know: %s",
+             f->facts.other_repairs);
+    return tp_meta_remark(cfg->meta, text, err);
+}
+
+/* Everything but the program; the facts are there afterwards. */
+static int prepare(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, struct tp_err *err)
+{
+    int rc = f->whole ? check_memory(f, cfg, err) : TP_OK;
+    if (!rc)
+        rc = read_meta(f, cfg, err);
+    if (!rc && !f->whole)
+        rc = open_cut(f, cfg, err);
+    return rc ? rc : say_repairs(f, cfg, err);
+}
+
+int tp_tpt_open(int fd, const struct tp_tpt_open_cfg *cfg, struct tp_program **out,
+                struct tp_err *err)
+{
+    *out = NULL;
+    struct tp_tpt_file *f = malloc(sizeof *f);
+    if (!f) {
+        close(fd);
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening %s", cfg->name);
+    }
+    int rc = tp_tpt_file_open(fd, cfg->name, cfg->places, f, err);
+    if (rc) {
+        free(f);
+        return rc;
+    }
+    rc = prepare(f, cfg, err);
+    if (rc) {
+        release_backed(f);
+        return rc;
+    }
+    const struct tp_backed_cfg backed = {.facts = &f->facts.facts,
+                                         .demand = f->facts.demand,
+                                         .marks = (const char *const *)f->names};
+    return tp_program_backed(&backing, f, &backed, out, err);
+}

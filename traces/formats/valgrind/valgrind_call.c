@@ -1,0 +1,177 @@
+/* Prefixes and calls of valgrind's --trace-malloc=yes:
+ *
+ *     --2548-- _ZnwmSt11align_val_t(size 64, al 64) = 0x4A42040
+ *     --00:00:00:00.299 2548-- free(0x4A42040)
+ *
+ * C++ operators have their mangled names; what follows _Znw, _Zna, _Zdl, _Zda tells the kind of
+ * argument, which the arguments themselves show as well. Known weakness: the functions of macOS's
+ * zones are not known. */
+#include "traces/formats/valgrind/valgrind_call.h"
+
+#include <string.h>
+
+#define MILLISECOND UINT64_C(1000000) /* ns */
+
+/* ---- prefixes ---- */
+
+/* What is left of DD:HH:MM:SS.mmm behind the days. */
+static bool cut_time(struct tp_cut *c, uint64_t days, uint64_t *ns)
+{
+    uint64_t hours = 0, minutes = 0, seconds = 0, ms = 0;
+    if (!tp_cut_byte(c, ':') || !tp_cut_decimal(c, &hours) || !tp_cut_byte(c, ':') ||
+        !tp_cut_decimal(c, &minutes) || !tp_cut_byte(c, ':') || !tp_cut_decimal(c, &seconds) ||
+        !tp_cut_byte(c, '.') || !tp_cut_decimal(c, &ms) || !tp_cut_byte(c, ' '))
+        return false;
+    *ns = ((((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + ms) * MILLISECOND;
+    return days < 1000 && hours < 24 && minutes < 60 && seconds < 61 && ms < 1000;
+}
+
+bool tp_valgrind_cut_prefix(struct tp_cut *c, char mark, struct tp_valgrind_prefix *prefix)
+{
+    struct tp_cut t = *c;
+    *prefix = (struct tp_valgrind_prefix){0};
+    if (!tp_cut_byte(&t, mark) || !tp_cut_byte(&t, mark) || !tp_cut_decimal(&t, &prefix->pid))
+        return false;
+    if (t.at < t.end && *t.at == ':') {
+        prefix->has_time = true;
+        if (!cut_time(&t, prefix->pid, &prefix->time_ns) || !tp_cut_decimal(&t, &prefix->pid))
+            return false;
+    }
+    if (!tp_cut_byte(&t, mark) || !tp_cut_byte(&t, mark))
+        return false;
+    tp_cut_byte(&t, ' ');
+    *c = t;
+    return true;
+}
+
+/* ---- calls ---- */
+
+static const struct {
+    const char *name; /* with '*': what begins like this */
+    enum tp_valgrind_kind kind;
+} functions[] = {
+    {"malloc", TP_VG_ALLOC},
+    {"free", TP_VG_FREE},
+    {"calloc", TP_VG_ALLOC},
+    {"realloc", TP_VG_REALLOC},
+    {"_Znw*", TP_VG_ALLOC},
+    {"_Zna*", TP_VG_ALLOC},
+    {"_Zdl*", TP_VG_FREE},
+    {"_Zda*", TP_VG_FREE},
+    {"memalign", TP_VG_ALLOC},
+    {"posix_memalign", TP_VG_ALLOC},
+    {"aligned_alloc", TP_VG_ALLOC},
+    {"valloc", TP_VG_ALLOC},
+    {"reallocf", TP_VG_REALLOC},
+    {"cfree", TP_VG_FREE},
+    {"new", TP_VG_ALLOC},
+    {"new[]", TP_VG_ALLOC},
+    {"delete", TP_VG_FREE},
+    {"delete[]", TP_VG_FREE},
+    {"builtin_new", TP_VG_ALLOC},
+    {"builtin_vec_new", TP_VG_ALLOC},
+    {"builtin_delete", TP_VG_FREE},
+    {"builtin_vec_delete", TP_VG_FREE},
+    {"__builtin_new", TP_VG_ALLOC},
+    {"__builtin_vec_new", TP_VG_ALLOC},
+    {"__builtin_delete", TP_VG_FREE},
+    {"__builtin_vec_delete", TP_VG_FREE},
+    {"malloc_usable_size", TP_VG_ASIDE},
+};
+
+static bool names(const char *pattern, struct tp_cut name)
+{
+    size_t length = strlen(pattern);
+    bool start = pattern[length - 1] == '*';
+    length -= start;
+    size_t there = (size_t)(name.end - name.at);
+    return (start ? there >= length : there == length) && memcmp(name.at, pattern, length) == 0;
+}
+
+static bool find_kind(struct tp_cut name, enum tp_valgrind_kind *kind)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        if (names(functions[i].name, name)) {
+            *kind = functions[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum { UNNAMED = 2 };
+
+/* Arguments without a name, in order; "al 64" and "size 100" by it. */
+struct arguments {
+    uint64_t unnamed[UNNAMED], align, size;
+    int count;
+    bool has_size;
+};
+
+static bool cut_number(struct tp_cut *c, uint64_t *value)
+{
+    *value = 0;
+    if (tp_cut_text(c, "(nil)"))
+        return true;
+    bool hex = c->end - c->at > 1 && c->at[0] == '0' && c->at[1] == 'x';
+    return hex ? tp_cut_hex(c, value) : tp_cut_decimal(c, value);
+}
+
+static bool cut_arguments(struct tp_cut *c, struct arguments *a)
+{
+    do {
+        uint64_t value = 0;
+        tp_cut_blanks(c);
+        bool align = tp_cut_text(c, "al ");
+        bool size = !align && tp_cut_text(c, "size ");
+        if (!cut_number(c, &value))
+            return false;
+        if (align)
+            a->align = value;
+        else if (size)
+            a->size = value;
+        else if (a->count < UNNAMED)
+            a->unnamed[a->count++] = value;
+        a->has_size |= size;
+    } while (tp_cut_byte(c, ','));
+    return tp_cut_byte(c, ')');
+}
+
+static uint64_t product(uint64_t a, uint64_t b)
+{
+    uint64_t bytes = 0;
+    return __builtin_mul_overflow(a, b, &bytes) ? UINT64_MAX : bytes;
+}
+
+bool tp_valgrind_cut_call(struct tp_cut *c, struct tp_valgrind_call *call)
+{
+    struct tp_cut t = *c;
+    struct arguments a = {0};
+    const char *open = t.at < t.end ? memchr(t.at, '(', (size_t)(t.end - t.at)) : NULL;
+    if (!open)
+        return false;
+    const struct tp_cut name = {t.at, open};
+    t.at = open + 1;
+    if (!find_kind(name, &call->kind) || !cut_arguments(&t, &a))
+        return false;
+    bool product_of = names("calloc", name), moves = call->kind == TP_VG_REALLOC;
+    bool allocates = call->kind == TP_VG_ALLOC;
+    if (a.count < (product_of || moves ? 2 : allocates && a.has_size ? 0 : 1))
+        return false;
+    call->align = a.align;
+    call->pointer = allocates ? 0 : a.unnamed[0];
+    call->size = a.has_size   ? a.size
+                 : product_of ? product(a.unnamed[0], a.unnamed[1])
+                              : a.unnamed[moves];
+    *c = t;
+    return true;
+}
+
+bool tp_valgrind_cut_result(struct tp_cut *c, uint64_t *result)
+{
+    struct tp_cut t = *c;
+    if (!tp_cut_text(&t, " = ") || !tp_cut_pointer(&t, result))
+        return false;
+    *c = t;
+    return true;
+}

@@ -1,0 +1,402 @@
+/* valgrind --trace-malloc=yes: a line a call, between valgrind's words and the program's.
+ *
+ *     --2548-- malloc(10) = 0x4A42040              a call and its result
+ *     --2548-- realloc(0x4A421A0,0)free(0x4A421A0) one that makes another,
+ *     --2548--  = 0                                and its result on a line of its own
+ *     ==2548== Command: ./a.out                    valgrind's words
+ *     no newline here--2548-- malloc(33) = 0x4A0   the program's, with a call behind them
+ *     valgrind: ./a.out: No such file or directory what it says of a program that does not start
+ *
+ * The two halves of a call are printed one after the other, so calls wait for their results on a
+ * stack, one per process; each process is a memory space. Known weakness: where threads change
+ * between the halves, the result that comes first goes to the call that was printed last. */
+#include "traces/format.h"
+#include "traces/formats/valgrind/valgrind_call.h"
+#include "traces/lower/pointers.h"
+#include "traces/lower/spaces.h"
+
+#include "alloc/base/clean.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROCESSES 256 /* what more there are is left out, and said */
+#define WAITING   16  /* calls of a process without their results */
+
+struct waiting {
+    struct tp_valgrind_call call;
+    bool spent; /* another call did what it is about */
+};
+
+struct process {
+    uint64_t pid;
+    uint32_t space;
+    struct tp_pointers pointers;
+    struct waiting waiting[WAITING];
+    size_t count;
+};
+
+struct valgrind {
+    const struct tp_reading *reading;
+    struct tp_lines lines;
+    struct tp_spaces *spaces;
+    struct process *processes[PROCESSES];
+    size_t process_count, last;
+    struct tp_pointer_count count;
+    struct tp_valgrind_prefix now; /* of the current line */
+    bool some_without_time, banner;
+    char refusal[200];   /* why the program did not start; "" */
+    uint64_t foreign;    /* lines of the program */
+    uint64_t unfinished; /* calls without a result */
+    uint64_t too_large;  /* failures of more than 2^48 bytes */
+    uint64_t others;     /* calls of processes that are too many */
+};
+
+/* ---- events ---- */
+
+static int placed(const struct valgrind *v, int rc, struct tp_err *err)
+{
+    return rc == TP_EINPUT
+               ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(v->lines.in), v->lines.number)
+               : rc;
+}
+
+static int hand_in(struct valgrind *v, const struct process *p, struct tp_event ev,
+                   struct tp_err *err)
+{
+    ev.line = v->lines.number;
+    ev.has_time = v->now.has_time;
+    ev.time_ns = v->now.time_ns;
+    v->some_without_time |= !ev.has_time;
+    return tp_spaces_event(v->spaces, p->space, 0, &ev, err);
+}
+
+static int fail_request(struct valgrind *v, const struct process *p, uint64_t size,
+                        struct tp_err *err)
+{
+    bool too_large = size > TP_MAX_SIZE;
+    v->too_large += too_large;
+    if (size == 0 || too_large)
+        return tp_spaces_skip(v->spaces, p->space, 0, err);
+    const struct tp_event ev = {
+        .op = TP_EV_NOTE, .note = TP_NOTE_OOM, .has_size = true, .size = size};
+    return hand_in(v, p, ev, err);
+}
+
+static int take_free(struct valgrind *v, struct process *p, uint64_t pointer, struct tp_err *err)
+{
+    if (pointer == 0)
+        return tp_spaces_skip(v->spaces, p->space, 0, err);
+    const struct tp_event ev = {.op = TP_EV_FREE, .id = tp_pointers_remove(&p->pointers, pointer)};
+    return hand_in(v, p, ev, err);
+}
+
+/* The allocator takes the next power of two; what is absurd it refuses. */
+static void set_align(struct tp_event *ev, uint64_t align)
+{
+    ev->align = 1;
+    while (ev->align < align && ev->align < UINT64_C(1) << TP_MAX_ALIGN_LOG2)
+        ev->align *= 2;
+    ev->has_align = align > 0;
+}
+
+static int take_alloc(struct valgrind *v, struct process *p, const struct tp_valgrind_call *call,
+                      uint64_t result, struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_ALLOC, .has_size = true, .size = call->size};
+    if (result == 0)
+        return fail_request(v, p, call->size, err);
+    set_align(&ev, call->align);
+    int rc = placed(v, tp_pointers_add(&p->pointers, result, &ev.id, err), err);
+    return rc == TP_OK ? hand_in(v, p, ev, err) : rc;
+}
+
+static int take_realloc(struct valgrind *v, struct process *p, const struct tp_valgrind_call *call,
+                        uint64_t result, struct tp_err *err)
+{
+    struct tp_event ev = {.op = TP_EV_REALLOC, .has_size = true, .size = call->size};
+    int64_t lost = 0;
+    if (call->pointer == 0)
+        return take_alloc(v, p, call, result, err);
+    if (result == 0)
+        return call->size == 0 ? take_free(v, p, call->pointer, err)
+                               : fail_request(v, p, call->size, err);
+    int rc =
+        placed(v, tp_pointers_move(&p->pointers, call->pointer, result, &ev.id, &lost, err), err);
+    if (rc == TP_OK && lost > 0)
+        rc = hand_in(v, p, (struct tp_event){.op = TP_EV_FREE, .id = lost}, err);
+    return rc == TP_OK ? hand_in(v, p, ev, err) : rc;
+}
+
+/* ---- calls and results ---- */
+
+static void wait_for_result(struct valgrind *v, struct process *p,
+                            const struct tp_valgrind_call *call)
+{
+    if (p->count == WAITING) { /* the oldest will get none */
+        memmove(p->waiting, p->waiting + 1, (WAITING - 1) * sizeof *p->waiting);
+        p->count--;
+        v->unfinished++;
+    }
+    p->waiting[p->count++] = (struct waiting){.call = *call};
+}
+
+static int begin_call(struct valgrind *v, struct process *p, const struct tp_valgrind_call *call,
+                      struct tp_err *err)
+{
+    struct waiting *outer = p->count > 0 ? &p->waiting[p->count - 1] : NULL;
+    bool within = outer && outer->call.kind == TP_VG_REALLOC;
+    if (call->kind == TP_VG_FREE) {
+        if (within && outer->call.size == 0 && outer->call.pointer == call->pointer)
+            outer->spent = true;
+        return take_free(v, p, call->pointer, err);
+    }
+    if (within && call->kind == TP_VG_ALLOC && outer->call.pointer == 0 &&
+        outer->call.size == call->size)
+        p->count--; /* realloc(NULL) is a malloc, and has no result of its own */
+    wait_for_result(v, p, call);
+    return TP_OK;
+}
+
+static int end_call(struct valgrind *v, struct process *p, uint64_t result, struct tp_err *err)
+{
+    if (p->count == 0)
+        return TP_OK;
+    const struct waiting *w = &p->waiting[--p->count];
+    if (w->spent || w->call.kind == TP_VG_ASIDE)
+        return TP_OK;
+    return w->call.kind == TP_VG_ALLOC ? take_alloc(v, p, &w->call, result, err)
+                                       : take_realloc(v, p, &w->call, result, err);
+}
+
+/* Calls and results up to something else: valgrind says other things in such lines, too. */
+static int take_message(struct valgrind *v, struct process *p, struct tp_cut message,
+                        struct tp_err *err)
+{
+    for (;;) {
+        struct tp_valgrind_call call;
+        uint64_t result = 0;
+        int rc = TP_OK;
+        if (tp_valgrind_cut_result(&message, &result))
+            rc = end_call(v, p, result, err);
+        else if (tp_valgrind_cut_call(&message, &call))
+            rc = begin_call(v, p, &call, err);
+        else
+            return TP_OK;
+        if (rc != TP_OK)
+            return rc;
+    }
+}
+
+/* ---- processes ---- */
+
+static struct process *find_process(struct valgrind *v, uint64_t pid)
+{
+    if (v->last < v->process_count && v->processes[v->last]->pid == pid)
+        return v->processes[v->last];
+    for (size_t i = 0; i < v->process_count; i++) {
+        if (v->processes[i]->pid == pid) {
+            v->last = i;
+            return v->processes[i];
+        }
+    }
+    return NULL;
+}
+
+static int new_process(struct valgrind *v, uint64_t pid, struct process **out, struct tp_err *err)
+{
+    char name[40];
+    struct process *p = calloc(1, sizeof *p);
+    if (!p)
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
+                       tp_input_name(v->lines.in));
+    p->pid = pid;
+    tp_pointers_init(&p->pointers, &v->count);
+    v->processes[v->process_count++] = p;
+    snprintf(name, sizeof name, "process %" PRIu64, pid);
+    *out = p;
+    return tp_spaces_define(v->spaces, name, TP_KIND_HOST, &p->space, err);
+}
+
+/* What stands behind a prefix. A process begins with its first call. */
+static int take_traced(struct valgrind *v, struct tp_cut message, struct tp_err *err)
+{
+    struct process *p = find_process(v, v->now.pid);
+    struct tp_cut first = message;
+    struct tp_valgrind_call call;
+    if (!p && !tp_valgrind_cut_call(&first, &call))
+        return TP_OK;
+    if (!p && v->process_count == PROCESSES) {
+        v->others++;
+        return TP_OK;
+    }
+    int rc = p ? TP_OK : new_process(v, v->now.pid, &p, err);
+    return rc == TP_OK ? take_message(v, p, message, err) : rc;
+}
+
+/* ---- lines ---- */
+
+/* "==2548== Command: ./a.out" */
+static int take_words(struct valgrind *v, struct tp_cut words, struct tp_err *err)
+{
+    char command[256];
+    v->banner = true;
+    if (v->reading->meta->program || !tp_cut_text(&words, "Command: "))
+        return TP_OK;
+    snprintf(command, sizeof command, "%.*s", (int)(words.end - words.at), words.at);
+    return tp_meta_set(&v->reading->meta->program, command, err);
+}
+
+/* Words that stand where a program's own would, had it started: valgrind's, or those of the dynamic
+ * linker, which no prefix marks either. The first say why. */
+static void take_refusal(struct valgrind *v, struct tp_cut line)
+{
+    static const char missing[] = ": error while loading shared libraries: ";
+    size_t length = (size_t)(line.end - line.at);
+    if (v->refusal[0] || v->process_count)
+        return;
+    if (!tp_cut_text(&line, "valgrind: ") && !memmem(line.at, length, missing, sizeof missing - 1))
+        return;
+    while (line.at < line.end && *line.at == ' ')
+        line.at++;
+    snprintf(v->refusal, sizeof v->refusal, "%.*s", (int)(line.end - line.at), line.at);
+}
+
+/* A line that begins with the program's words may end with a call of a process that is known. */
+static int take_foreign(struct valgrind *v, struct tp_cut line, struct tp_err *err)
+{
+    struct tp_cut rest = line;
+    take_refusal(v, line);
+    v->foreign += !tp_cut_done(&rest);
+    for (const char *at = line.at; (at = memchr(at, '-', (size_t)(line.end - at))) != NULL; at++) {
+        rest.at = at;
+        if (tp_valgrind_cut_prefix(&rest, '-', &v->now) && find_process(v, v->now.pid))
+            return take_traced(v, rest, err);
+    }
+    return TP_OK;
+}
+
+static int take_line(struct valgrind *v, struct tp_cut line, struct tp_err *err)
+{
+    struct tp_valgrind_prefix prefix;
+    if (tp_valgrind_cut_prefix(&line, '-', &v->now))
+        return take_traced(v, line, err);
+    if (tp_valgrind_cut_prefix(&line, '=', &prefix))
+        return take_words(v, line, err);
+    if (tp_valgrind_cut_prefix(&line, '*', &prefix))
+        return TP_OK;
+    return line.at < line.end ? take_foreign(v, line, err) : TP_OK;
+}
+
+static int read_lines(struct valgrind *v, struct tp_err *err)
+{
+    for (;;) {
+        struct tp_cut line;
+        int rc = tp_lines_next(&v->lines, &line, err);
+        if (rc == TP_OK && !v->lines.ended)
+            rc = take_line(v, line, err);
+        if (rc != TP_OK || v->lines.ended)
+            return rc;
+    }
+}
+
+/* ---- the whole ---- */
+
+static int probe(const unsigned char *data, size_t size)
+{
+    struct tp_cut text = tp_cut_start(data, size), line;
+    int calls = 0;
+    struct tp_cut start = text;
+    bool banner = tp_cut_text(&start, "valgrind: "); /* all there is where nothing started */
+    while (calls < 3 && tp_cut_line(&text, &line)) {
+        struct tp_valgrind_prefix prefix;
+        struct tp_valgrind_call call;
+        if (tp_valgrind_cut_prefix(&line, '-', &prefix))
+            calls += tp_valgrind_cut_call(&line, &call);
+        else if (tp_valgrind_cut_prefix(&line, '=', &prefix))
+            banner |= tp_cut_text(&line, "Using Valgrind-");
+    }
+    if (calls == 0)
+        return banner ? 30 : 0;
+    return banner ? 96 : calls == 3 ? 80 : 60;
+}
+
+static int remark(struct valgrind *v, uint64_t count, const char *what, struct tp_err *err)
+{
+    char text[200], number[TP_GROUPED];
+    if (count == 0)
+        return TP_OK;
+    snprintf(text, sizeof text, "%s: %s.", what, tp_grouped(count, number));
+    return tp_meta_remark(v->reading->meta, text, err);
+}
+
+static int describe_refusal(const struct valgrind *v, struct tp_err *err)
+{
+    char clean[sizeof v->refusal], text[sizeof v->refusal + 40];
+    tp_clean_text(v->refusal, clean, sizeof clean);
+    snprintf(text, sizeof text, "the program did not start: %s", clean);
+    int rc = tp_meta_set(&v->reading->meta->nothing, text, err);
+    return rc == TP_OK ? tp_meta_set(&v->reading->meta->nothing_hint,
+                                     "valgrind says so in this file; does the command run by "
+                                     "itself?",
+                                     err)
+                       : rc;
+}
+
+static int describe(struct valgrind *v, struct tp_err *err)
+{
+    struct tp_meta *meta = v->reading->meta;
+    for (size_t i = 0; i < v->process_count; i++)
+        v->unfinished += v->processes[i]->count;
+    int rc = tp_meta_set(&meta->capture, "valgrind --trace-malloc=yes (text)", err);
+    if (rc == TP_OK)
+        rc = tp_meta_set(&meta->unknown, v->some_without_time ? "times, threads" : "threads", err);
+    if (rc == TP_OK)
+        rc = remark(v, v->foreign, "Lines of the program's own words are left out", err);
+    if (rc == TP_OK)
+        rc = remark(v, v->unfinished, "Calls without a result are left out", err);
+    if (rc == TP_OK)
+        rc = remark(v, v->too_large, "Failed requests of more than 2^48 bytes are left out", err);
+    if (rc == TP_OK)
+        rc = remark(v, v->others, "Calls of processes after the 256th are left out", err);
+    if (rc != TP_OK || tp_spaces_count(v->spaces) > 0 || !(v->banner || v->refusal[0]))
+        return rc;
+    if (v->refusal[0])
+        return describe_refusal(v, err);
+    rc = tp_meta_set(&meta->nothing, "valgrind ran without --trace-malloc=yes", err);
+    return rc == TP_OK
+               ? tp_meta_set(&meta->nothing_hint, "valgrind --trace-malloc=yes PROGRAM 2>FILE", err)
+               : rc;
+}
+
+static int read_valgrind(const struct tp_reading *reading, struct tp_err *err)
+{
+    struct valgrind v = {.reading = reading,
+                         .lines = {.in = reading->in, .skip_long = true},
+                         .count = {.max_bytes = tp_max_memory(reading->opts)}};
+    tp_lower_beside(reading->lower, &v.count.bytes);
+    int rc = tp_spaces_new(reading, &v.spaces, err);
+    if (rc == TP_OK)
+        rc = read_lines(&v, err);
+    if (rc == TP_OK)
+        rc = describe(&v, err);
+    if (rc == TP_OK)
+        rc = tp_spaces_lower(v.spaces, err);
+    for (size_t i = 0; i < v.process_count; i++) {
+        tp_pointers_release(&v.processes[i]->pointers);
+        free(v.processes[i]);
+    }
+    tp_spaces_free(v.spaces);
+    return rc;
+}
+
+const struct tp_format tp_format_valgrind = {
+    .name = "valgrind",
+    .has_spaces = true,
+    .summary = "valgrind --trace-malloc=yes: what it prints",
+    .record = "valgrind --trace-malloc=yes PROGRAM 2>FILE",
+    .probe = probe,
+    .read = read_valgrind,
+};

@@ -1,0 +1,227 @@
+/* Lines of a text, cut in place out of the input's blocks.
+ *
+ *     block:  | given | line\n line\r\n li |          what is left at its end moves to the front
+ *                                      ^ refill       of the next block, so no line is ever copied
+ *
+ * The input is told of what was taken only when a block is through, so its own position lags; the
+ * number of the line is counted here. Known weakness: lines are limited to what a look ahead shows
+ * at once. */
+#include "traces/input/lines.h"
+
+#include "alloc/base/clean.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOOK (TP_LINE_MAX + 2) /* a line of the largest size and its end */
+
+/* ---- lines of an input ---- */
+
+/* A new block that begins with what is left of the old one. */
+static int refill(struct tp_lines *l, struct tp_err *err)
+{
+    const unsigned char *data = NULL;
+    size_t shown = 0;
+    tp_input_take(l->in, l->at);
+    l->at = l->size = 0;
+    int rc = tp_input_peek(l->in, LOOK, &data, &shown, err);
+    if (rc == TP_OK)
+        rc = tp_input_block(l->in, &data, &l->size, err);
+    l->block = (const char *)data;
+    l->whole = shown < LOOK;
+    return rc;
+}
+
+/* Goes behind the newline of a line that is too long to be shown. */
+static int skip_rest(struct tp_lines *l, struct tp_err *err)
+{
+    for (;;) {
+        const char *from = l->block + l->at;
+        const char *newline = l->size > l->at ? memchr(from, '\n', l->size - l->at) : NULL;
+        if (newline) {
+            l->at += (size_t)(newline - from) + 1;
+            return TP_OK;
+        }
+        l->at = l->size;
+        int rc = refill(l, err);
+        if (rc != TP_OK || l->size == 0)
+            return rc;
+    }
+}
+
+static int refuse_long(const struct tp_lines *l, struct tp_err *err)
+{
+    char number[TP_GROUPED];
+    return tp_lines_fail(l, 0, err, "a line of more than %s bytes",
+                         tp_grouped(TP_LINE_MAX, number));
+}
+
+static void strip(struct tp_cut *line)
+{
+    if (line->end > line->at && line->end[-1] == '\r')
+        line->end--;
+}
+
+static void strip_mark(struct tp_cut *text)
+{
+    tp_cut_text(text, "\xef\xbb\xbf");
+}
+
+/* Finds the end of the line at `at`, which a new block may bring; NULL: it has none. */
+static int find_end(struct tp_lines *l, const char **newline, struct tp_err *err)
+{
+    *newline = l->size > l->at ? memchr(l->block + l->at, '\n', l->size - l->at) : NULL;
+    if (*newline || l->whole)
+        return TP_OK;
+    int rc = refill(l, err);
+    if (rc == TP_OK && l->size > 0)
+        *newline = memchr(l->block, '\n', l->size);
+    return rc;
+}
+
+/* A line that is not simply the next one of the block. What is too long is skipped by the next
+ * call: until then its start lies in the block. */
+static int next_slowly(struct tp_lines *l, struct tp_cut *line, struct tp_err *err)
+{
+    const char *newline = NULL;
+    int rc = l->in_long ? skip_rest(l, err) : TP_OK;
+    l->in_long = false;
+    if (rc == TP_OK)
+        rc = find_end(l, &newline, err);
+    if (rc != TP_OK)
+        return rc;
+    const char *from = l->block + l->at;
+    size_t length = newline ? (size_t)(newline - from) : l->size - l->at;
+    l->ended = !newline && length == 0;
+    if (l->ended)
+        return TP_OK;
+    l->number++;
+    l->unended = !newline;
+    *line = (struct tp_cut){from, from + length};
+    strip(line);
+    if (l->number == 1)
+        strip_mark(line);
+    if ((size_t)(line->end - line->at) <= TP_LINE_MAX) {
+        l->at += length + (newline != NULL);
+        return TP_OK;
+    }
+    line->end = line->at + TP_LINE_MAX;
+    l->in_long = true;
+    return l->skip_long ? TP_OK : refuse_long(l, err);
+}
+
+int tp_lines_next(struct tp_lines *l, struct tp_cut *line, struct tp_err *err)
+{
+    const char *from = l->block, *newline = NULL;
+    if (l->at < l->size && l->number > 0 && !l->in_long) {
+        from += l->at;
+        newline = memchr(from, '\n', l->size - l->at);
+    }
+    if (!newline || newline - from > (ptrdiff_t)TP_LINE_MAX)
+        return next_slowly(l, line, err);
+    *line = (struct tp_cut){from, newline};
+    l->at += (size_t)(newline - from) + 1;
+    l->number++;
+    strip(line);
+    return TP_OK;
+}
+
+int tp_lines_fail_va(const struct tp_lines *l, uint64_t event, struct tp_err *err,
+                     const char *format, va_list args)
+{
+    char text[TP_ERR_TEXT], number[TP_GROUPED];
+    vsnprintf(text, sizeof text, format, args);
+    return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": %s%s%s%s", tp_input_name(l->in), l->number,
+                   event ? "event " : "", event ? tp_grouped(event, number) : "", event ? ": " : "",
+                   text);
+}
+
+int tp_lines_fail(const struct tp_lines *l, uint64_t event, struct tp_err *err, const char *format,
+                  ...)
+{
+    va_list args;
+    va_start(args, format);
+    int rc = tp_lines_fail_va(l, event, err, format, args);
+    va_end(args);
+    return rc;
+}
+
+/* ---- cutting ---- */
+
+bool tp_cut_line(struct tp_cut *text, struct tp_cut *line)
+{
+    if (text->at == text->end)
+        return false;
+    *line = tp_cut_field(text, '\n');
+    strip(line);
+    return true;
+}
+
+struct tp_cut tp_cut_start(const unsigned char *data, size_t size)
+{
+    struct tp_cut text = {(const char *)data, (const char *)data + size};
+    strip_mark(&text);
+    return text;
+}
+
+struct tp_cut tp_cut_field(struct tp_cut *c, char separator)
+{
+    struct tp_cut field = *c;
+    const char *found = c->at < c->end ? memchr(c->at, separator, (size_t)(c->end - c->at)) : NULL;
+    if (found)
+        field.end = found;
+    c->at = found ? found + 1 : c->end;
+    return field;
+}
+
+/* The value of a hexadecimal digit + 1; 0: none. */
+static const unsigned char digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
+
+bool tp_cut_hex(struct tp_cut *c, uint64_t *value)
+{
+    const char *at = c->at;
+    if (c->end - at >= 2 && at[0] == '0' && (at[1] | 0x20) == 'x')
+        at += 2;
+    const char *first = at;
+    uint64_t v = 0;
+    unsigned digit;
+    for (; at < c->end && (digit = digits[(unsigned char)*at]) > 0; at++) {
+        if (v >> 60)
+            return false;
+        v = v << 4 | (digit - 1);
+    }
+    if (at == first)
+        return false;
+    c->at = at;
+    *value = v;
+    return true;
+}
+
+bool tp_cut_pointer(struct tp_cut *c, uint64_t *value)
+{
+    if (tp_cut_hex(c, value))
+        return true;
+    *value = 0;
+    return tp_cut_text(c, "(nil)") || tp_cut_text(c, "nullptr");
+}
+
+const char *tp_cut_show(struct tp_cut c, char out[TP_CUT_SHOWN])
+{
+    char raw[TP_CUT_SHOWN] = "";
+    size_t length = (size_t)(c.end - c.at);
+    bool cut = length > 40;
+    if (length > 0)
+        memcpy(raw, c.at, cut ? 37 : length);
+    for (size_t i = 0; i < (cut ? 37 : length); i++)
+        if (raw[i] == '\0')
+            raw[i] = '?';
+    tp_clean_text(raw, out, cut ? 38 : TP_CUT_SHOWN);
+    if (cut)
+        memcpy(out + strlen(out), "...", 4);
+    return out;
+}

@@ -1,0 +1,111 @@
+/* Steps over what no record is made of: stack frames, nearly always, which are nine tenths of a
+ * snapshot. Only marks and memo entries are counted. What is appended to what is not checked here:
+ * nothing comes of it. */
+#include "traces/input/pickle_ops.h"
+
+/* What the memo would hold if the value just pushed were put into it. */
+static uint16_t code_of(const struct tp_pickle_value *v)
+{
+    static const uint16_t codes[TP_PICKLE_KINDS] = {
+        [TP_PICKLE_LIST] = TP_MEMO_LIST, [TP_PICKLE_DICT] = TP_MEMO_DICT};
+    if (v->kind == TP_PICKLE_TEXT)
+        return v->word;
+    return codes[v->kind] ? codes[v->kind] : TP_MEMO_OTHER;
+}
+
+/* The same for what is on top once values were put into it: C++ picklers keep it only then. */
+static uint16_t filled(unsigned char opcode)
+{
+    uint8_t effect = tp_pickle_ops[opcode].effect;
+    if (effect == TP_OP_APPEND || effect == TP_OP_APPENDS)
+        return TP_MEMO_LIST;
+    return effect == TP_OP_SETITEM || effect == TP_OP_SETITEMS ? TP_MEMO_DICT : TP_MEMO_OTHER;
+}
+
+/* All that is not worth a line in the loop below. `*last`: what the next MEMOIZE would keep. */
+static int step_slowly(struct tp_pickle *p, unsigned char opcode, uint16_t *last,
+                       struct tp_err *err)
+{
+    struct tp_pickle_value value;
+    int rc = TP_OK;
+    switch (tp_pickle_ops[opcode].effect) {
+    case TP_OP_GET:
+        return tp_pickle_get(p, opcode, last, err);
+    case TP_OP_MEMOIZE:
+    case TP_OP_PUT:
+        return tp_pickle_make(p, opcode, *last, err);
+    case TP_OP_FRAME:
+        return tp_pickle_frame(p, err);
+    case TP_OP_PROTO:
+    case TP_OP_STOP:
+        return tp_pickle_fail(p, p->op_offset, err, "%s within a list or a dict",
+                              tp_pickle_ops[opcode].name);
+    case TP_OP_UNKNOWN:
+    case TP_OP_CODE:
+    case TP_OP_FOREIGN:
+        p->used = 0; /* what is on the stack was not kept: nothing can be named */
+        return tp_pickle_refuse(p, opcode, err);
+    case TP_OP_APPEND:
+    case TP_OP_SETITEM:
+    case TP_OP_TUPLE:
+        *last = filled(opcode);
+        return TP_OK;
+    default:
+        rc = tp_pickle_take(p, opcode, false, &value, err);
+        *last = rc == TP_OK ? code_of(&value) : TP_MEMO_OTHER;
+        return rc;
+    }
+}
+
+/* As far as can be gone without a look at the rest: back references and small numbers. */
+static inline const unsigned char *run_ahead(const struct tp_pickle *p)
+{
+    const unsigned char *at = p->at;
+    const uint16_t *cells = p->memo.cells;
+    size_t count = p->memo.count;
+    while (p->end - at > 8) {
+        uint32_t index = 0;
+        if (*at == 'h')
+            index = at[1];
+        else if (*at == 'j')
+            memcpy(&index, at + 1, sizeof index);
+        else if (*at != 'K' && *at != 'M')
+            break;
+        if ((*at == 'h' || *at == 'j') && (index >= count || cells[index] == TP_MEMO_NONE))
+            break; /* refused where errors are made */
+        at += *at == 'j' ? 5 : *at == 'M' ? 3 : 2;
+    }
+    return at;
+}
+
+int tp_pickle_skip(struct tp_pickle *p, unsigned char *closer, struct tp_err *err)
+{
+    uint16_t last = TP_MEMO_OTHER;
+    uint32_t depth = 1;
+    while (depth > 0) {
+        p->at = run_ahead(p);
+        int rc = tp_pickle_need(p, 1, err);
+        unsigned char opcode = rc == TP_OK ? *p->at : 0;
+        p->op_offset = tp_pickle_offset(p);
+        if (rc == TP_OK)
+            rc = tp_pickle_need(p, 1u + tp_pickle_ops[opcode].fixed, err);
+        if (rc != TP_OK)
+            return rc;
+        p->at++;
+        uint8_t effect = tp_pickle_ops[opcode].effect;
+        *closer = opcode;
+        if (effect == TP_OP_MARK) {
+            depth++;
+        } else if (effect >= TP_OP_APPENDS && effect <= TP_OP_ADD) {
+            depth--;
+            last = filled(opcode);
+        } else {
+            rc = step_slowly(p, opcode, &last, err);
+        }
+        if (rc != TP_OK)
+            return rc;
+        if (depth > TP_PICKLE_DEPTH)
+            return tp_pickle_fail(p, p->op_offset, err, "nested deeper than %d", TP_PICKLE_DEPTH);
+    }
+    return TP_OK;
+}

@@ -1,0 +1,98 @@
+/* Two maps, because the key is a pair of 32 and 64 bits and must be exact:
+ *
+ *     address --> dense number;   space << 32 | number --> id, live or gone
+ *
+ * Known weakness: addresses are never forgotten, about 50 bytes for each that ever occurs. */
+#include "traces/lower/block_ids.h"
+
+void tp_block_ids_init(struct tp_block_ids *b, struct tp_budget *budget)
+{
+    *b = (struct tp_block_ids){.budget = budget};
+    tp_id_map_seed(&b->addresses);
+    tp_id_map_seed(&b->blocks);
+}
+
+void tp_block_ids_release(struct tp_block_ids *b)
+{
+    tp_id_map_release(&b->addresses);
+    tp_id_map_release(&b->blocks);
+    tp_budget_change(b->budget, b->counted, 0);
+    b->counted = 0;
+}
+
+static int64_t key_of(uint32_t space, uint32_t number)
+{
+    return (int64_t)((uint64_t)space << 32 | number);
+}
+
+static struct tp_id_entry *find(const struct tp_block_ids *b, uint32_t space, uint64_t address)
+{
+    const struct tp_id_entry *number = tp_id_map_find(&b->addresses, (int64_t)address);
+    return number ? tp_id_map_find(&b->blocks, key_of(space, number->index)) : NULL;
+}
+
+enum tp_block_state tp_block_ids_look(const struct tp_block_ids *b, uint32_t space,
+                                      uint64_t address, int64_t *id)
+{
+    const struct tp_id_entry *entry = find(b, space, address);
+    *id = entry ? (int64_t)entry->index : 0;
+    return !entry ? TP_BLOCK_NEVER_SEEN : entry->refs == 1 ? TP_BLOCK_GONE : TP_BLOCK_LIVE;
+}
+
+int tp_block_ids_fresh(struct tp_block_ids *b, int64_t *id, struct tp_err *err)
+{
+    if (b->last == UINT32_MAX)
+        return tp_fail(err, TP_EINPUT, "more than %u blocks", UINT32_MAX);
+    *id = ++b->last;
+    return TP_OK;
+}
+
+static int check_memory(struct tp_block_ids *b, struct tp_err *err)
+{
+    uint64_t next = tp_id_map_next_bytes(&b->addresses) + tp_id_map_next_bytes(&b->blocks);
+    bool fits = tp_budget_change(b->budget, b->counted, next);
+    b->counted = fits ? next : b->counted;
+    if (fits)
+        return TP_OK;
+    int rc = tp_fail(err, TP_EINPUT, "too many addresses for the memory that reading may take");
+    return tp_hint(err, rc, "--max-memory=SIZE allows more");
+}
+
+/* The entry of an address, made where there is none. */
+static int need(struct tp_block_ids *b, uint32_t space, uint64_t address,
+                struct tp_id_entry **entry, struct tp_err *err)
+{
+    *entry = find(b, space, address);
+    if (*entry)
+        return TP_OK;
+    int rc = check_memory(b, err);
+    if (rc != TP_OK)
+        return rc;
+    const struct tp_id_entry *number = tp_id_map_find(&b->addresses, (int64_t)address);
+    if (!number)
+        number = tp_id_map_put(&b->addresses, (int64_t)address, (uint32_t)b->addresses.used);
+    if (number)
+        *entry = tp_id_map_put(&b->blocks, key_of(space, number->index), 0);
+    return *entry ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the addresses of a trace");
+}
+
+int tp_block_ids_bind(struct tp_block_ids *b, uint32_t space, uint64_t address, int64_t id,
+                      struct tp_err *err)
+{
+    struct tp_id_entry *entry = NULL;
+    int rc = need(b, space, address, &entry, err);
+    if (rc != TP_OK)
+        return rc;
+    entry->index = (uint32_t)id;
+    entry->refs = 2;
+    return TP_OK;
+}
+
+int tp_block_ids_end(struct tp_block_ids *b, uint32_t space, uint64_t address, struct tp_err *err)
+{
+    struct tp_id_entry *entry = NULL;
+    int rc = need(b, space, address, &entry, err);
+    if (rc == TP_OK)
+        entry->refs = 1;
+    return rc;
+}

@@ -1,0 +1,116 @@
+/* Open addressing with linear probing and backward-shift deletion: no tombstones, so a trace that
+ * allocates and frees for hours keeps its short probes. At most three quarters of the places are
+ * used.
+ *
+ * The hash is splitmix64's finaliser over id ^ seed. The seed is random: ids are hostile, and
+ * chosen ones would otherwise make a lookup linear. No result depends on the order of entries. */
+#include "traces/lower/id_map.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#define FIRST_PLACES 64
+
+static size_t home(const struct tp_id_map *m, int64_t id)
+{
+    uint64_t x = (uint64_t)id ^ m->seed;
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (size_t)(x ^ (x >> 31)) & (m->places - 1);
+}
+
+void tp_id_map_seed(struct tp_id_map *m)
+{
+    assert(m->used == 0);
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed)
+        m->seed = seed;
+}
+
+void tp_id_map_release(struct tp_id_map *m)
+{
+    free(m->entries);
+    m->entries = NULL;
+    m->places = m->used = 0;
+}
+
+struct tp_id_entry *tp_id_map_find(const struct tp_id_map *m, int64_t id)
+{
+    if (m->used == 0)
+        return NULL;
+    for (size_t i = home(m, id);; i = (i + 1) & (m->places - 1)) {
+        struct tp_id_entry *e = &m->entries[i];
+        if (e->refs == 0)
+            return NULL;
+        if (e->id == id)
+            return e;
+    }
+}
+
+static struct tp_id_entry *place(struct tp_id_map *m, struct tp_id_entry entry)
+{
+    size_t i = home(m, entry.id);
+    while (m->entries[i].refs != 0)
+        i = (i + 1) & (m->places - 1);
+    m->entries[i] = entry;
+    return &m->entries[i];
+}
+
+static bool is_full(const struct tp_id_map *m)
+{
+    return m->used >= m->places / 4 * 3;
+}
+
+static size_t next_places(const struct tp_id_map *m)
+{
+    return m->places ? m->places * 2 : FIRST_PLACES;
+}
+
+uint64_t tp_id_map_next_bytes(const struct tp_id_map *m)
+{
+    return (m->places + (is_full(m) ? next_places(m) : 0)) * sizeof *m->entries;
+}
+
+static int grow(struct tp_id_map *m)
+{
+    struct tp_id_map bigger = *m;
+    bigger.places = next_places(m);
+    bigger.entries = calloc(bigger.places, sizeof *bigger.entries);
+    if (!bigger.entries)
+        return -1;
+    for (size_t i = 0; i < m->places; i++) {
+        if (m->entries[i].refs != 0)
+            place(&bigger, m->entries[i]);
+    }
+    free(m->entries);
+    *m = bigger;
+    return 0;
+}
+
+struct tp_id_entry *tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index)
+{
+    assert(!tp_id_map_find(m, id));
+    if (is_full(m) && grow(m) != 0)
+        return NULL;
+    m->used++;
+    return place(m, (struct tp_id_entry){.id = id, .index = index, .refs = 1});
+}
+
+/* The entries behind the hole move up where that brings them nearer to their home. */
+void tp_id_map_remove(struct tp_id_map *m, struct tp_id_entry *entry)
+{
+    size_t mask = m->places - 1;
+    size_t hole = (size_t)(entry - m->entries);
+    assert(hole < m->places && entry->refs != 0);
+    for (size_t i = (hole + 1) & mask; m->entries[i].refs != 0; i = (i + 1) & mask) {
+        size_t from = home(m, m->entries[i].id);
+        if (((i - from) & mask) >= ((i - hole) & mask)) {
+            m->entries[hole] = m->entries[i];
+            hole = i;
+        }
+    }
+    m->entries[hole].refs = 0;
+    m->used--;
+}

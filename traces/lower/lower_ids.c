@@ -1,0 +1,143 @@
+/* Numbering of threads, streams and devices: hash maps to dense indices, in order of appearance, so
+ * that the same trace always gives the same program. */
+#include "traces/lower/lower_ids.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Doubles an array of 16-bit numbers when it is full. */
+static int reserve(uint16_t **array, uint32_t *room, uint32_t used, struct tp_err *err)
+{
+    if (used < *room)
+        return TP_OK;
+    uint32_t wanted = *room ? *room * 2 : 16;
+    void *bigger = realloc(*array, wanted * sizeof **array);
+    if (!bigger)
+        return tp_fail(err, TP_ENOMEM, "out of memory while numbering threads and streams");
+    *array = bigger;
+    *room = wanted;
+    return TP_OK;
+}
+
+void tp_threads_init(struct tp_threads *t)
+{
+    *t = (struct tp_threads){0};
+    tp_id_map_seed(&t->map);
+}
+
+void tp_threads_release(struct tp_threads *t)
+{
+    tp_id_map_release(&t->map);
+    free(t->ended);
+    t->ended = NULL;
+}
+
+static int first_appearance(struct tp_threads *t, int64_t id, uint16_t *index, struct tp_err *err)
+{
+    bool again = t->ended_count > 0;
+    if (!again && t->used == TP_MAX_THREADS)
+        return tp_hint(err, tp_fail(err, TP_EINPUT, "more than %u threads at once", TP_MAX_THREADS),
+                       "a 'thread_end' event says that a thread is over");
+    uint16_t next = again ? t->ended[t->ended_count - 1] : (uint16_t)t->used;
+    if (!tp_id_map_put(&t->map, id, next))
+        return tp_fail(err, TP_ENOMEM, "out of memory while numbering threads");
+    if (again)
+        t->ended_count--;
+    else
+        t->used++;
+    t->recorded++;
+    *index = next;
+    return TP_OK;
+}
+
+int tp_threads_index(struct tp_threads *t, uint64_t thread, uint16_t *index, struct tp_err *err)
+{
+    int64_t id = (int64_t)thread;
+    if (t->last_valid && t->last_id == id) {
+        *index = t->last_index;
+        return TP_OK;
+    }
+    const struct tp_id_entry *entry = tp_id_map_find(&t->map, id);
+    if (entry) {
+        *index = (uint16_t)entry->index;
+    } else {
+        int rc = first_appearance(t, id, index, err);
+        if (rc != TP_OK)
+            return rc;
+    }
+    t->last_id = id;
+    t->last_index = *index;
+    t->last_valid = true;
+    return TP_OK;
+}
+
+bool tp_threads_known(const struct tp_threads *t, uint64_t thread)
+{
+    return tp_id_map_find(&t->map, (int64_t)thread) != NULL;
+}
+
+int tp_threads_end(struct tp_threads *t, uint64_t thread, struct tp_err *err)
+{
+    struct tp_id_entry *entry = tp_id_map_find(&t->map, (int64_t)thread);
+    assert(entry);
+    int rc = reserve(&t->ended, &t->ended_room, t->ended_count, err);
+    if (rc != TP_OK)
+        return rc;
+    t->ended[t->ended_count++] = (uint16_t)entry->index;
+    tp_id_map_remove(&t->map, entry);
+    t->last_valid = false;
+    return TP_OK;
+}
+
+void tp_streams_init(struct tp_streams *s)
+{
+    *s = (struct tp_streams){0};
+    tp_id_map_seed(&s->streams);
+    tp_id_map_seed(&s->devices);
+}
+
+void tp_streams_release(struct tp_streams *s)
+{
+    tp_id_map_release(&s->streams);
+    tp_id_map_release(&s->devices);
+    free(s->device_of);
+    s->device_of = NULL;
+}
+
+static int device_index(struct tp_streams *s, int64_t device, uint16_t *index, struct tp_err *err)
+{
+    const struct tp_id_entry *entry = tp_id_map_find(&s->devices, device);
+    if (!entry && s->devices.used == TP_MAX_DEVICES)
+        return tp_fail(err, TP_EINPUT, "more than %u devices", TP_MAX_DEVICES);
+    if (!entry)
+        entry = tp_id_map_put(&s->devices, device, (uint32_t)s->devices.used);
+    if (!entry)
+        return tp_fail(err, TP_ENOMEM, "out of memory while numbering devices");
+    *index = (uint16_t)entry->index;
+    return TP_OK;
+}
+
+int tp_streams_add(struct tp_streams *s, int64_t id, int64_t device, struct tp_err *err)
+{
+    if (tp_id_map_find(&s->streams, id))
+        return tp_fail(err, TP_EINPUT, "stream %" PRId64 " is declared twice", id);
+    uint32_t index = (uint32_t)s->streams.used;
+    if (index == TP_MAX_STREAMS)
+        return tp_fail(err, TP_EINPUT, "more than %u streams", TP_MAX_STREAMS);
+    int rc = reserve(&s->device_of, &s->room, index, err);
+    if (rc == TP_OK)
+        rc = device_index(s, device, &s->device_of[index], err);
+    if (rc != TP_OK)
+        return rc;
+    if (!tp_id_map_put(&s->streams, id, index))
+        return tp_fail(err, TP_ENOMEM, "out of memory while numbering streams");
+    return TP_OK;
+}
+
+bool tp_streams_find(const struct tp_streams *s, int64_t id, uint16_t *index)
+{
+    const struct tp_id_entry *entry = tp_id_map_find(&s->streams, id);
+    if (entry)
+        *index = (uint16_t)entry->index;
+    return entry != NULL;
+}

@@ -1,0 +1,80 @@
+/* An address is the key of an object's number until the object is freed or moved:
+ *
+ *     malloc = P        P -> 1
+ *     realloc P = Q     Q -> 1      the id that lowering sees stays 1
+ *     malloc = P        P -> 2
+ *
+ * Known weakness: numbers are not used again, so there are 2^32 - 1 of them. */
+#include "traces/lower/pointers.h"
+
+#include "alloc/program/program.h"
+
+#include <stdlib.h>
+
+void tp_pointers_init(struct tp_pointers *p, struct tp_pointer_count *count)
+{
+    *p = (struct tp_pointers){.count = count};
+    tp_id_map_seed(&p->map);
+}
+
+void tp_pointers_release(struct tp_pointers *p)
+{
+    tp_id_map_release(&p->map);
+}
+
+static int put(struct tp_pointers *p, uint64_t address, uint32_t number, struct tp_err *err)
+{
+    uint64_t own = p->map.places * sizeof *p->map.entries;
+    if (p->count->bytes - own + tp_id_map_next_bytes(&p->map) > p->count->max_bytes)
+        return tp_hint(err,
+                       tp_fail(err, TP_EINPUT,
+                               "more objects are live at once than the memory for reading holds"),
+                       "--max-memory=SIZE allows more");
+    if (!tp_id_map_put(&p->map, (int64_t)address, number))
+        return tp_fail(err, TP_ENOMEM, "out of memory for the addresses of a trace");
+    p->count->bytes += p->map.places * sizeof *p->map.entries - own;
+    return TP_OK;
+}
+
+int tp_pointers_add(struct tp_pointers *p, uint64_t address, int64_t *id, struct tp_err *err)
+{
+    const struct tp_id_entry *entry = tp_id_map_find(&p->map, (int64_t)address);
+    if (entry) {
+        *id = entry->index;
+        return TP_OK;
+    }
+    if (p->count->objects == UINT32_MAX)
+        return tp_fail(err, TP_EINPUT, "more than 2^32 - 1 objects");
+    *id = ++p->count->objects;
+    return put(p, address, p->count->objects, err);
+}
+
+int64_t tp_pointers_find(const struct tp_pointers *p, uint64_t address)
+{
+    const struct tp_id_entry *entry = tp_id_map_find(&p->map, (int64_t)address);
+    return entry ? (int64_t)entry->index : -1 - (int64_t)(address & INT64_MAX);
+}
+
+int64_t tp_pointers_remove(struct tp_pointers *p, uint64_t address)
+{
+    int64_t id = tp_pointers_find(p, address);
+    if (id > 0)
+        tp_id_map_remove(&p->map, tp_id_map_find(&p->map, (int64_t)address));
+    return id;
+}
+
+int tp_pointers_move(struct tp_pointers *p, uint64_t from, uint64_t to, int64_t *id, int64_t *lost,
+                     struct tp_err *err)
+{
+    *lost = 0;
+    *id = tp_pointers_find(p, from);
+    if (*id < 0)
+        return tp_pointers_add(p, to, id, err);
+    if (from == to)
+        return TP_OK;
+    tp_pointers_remove(p, from);
+    int64_t there = tp_pointers_remove(p, to);
+    if (there > 0)
+        *lost = there;
+    return put(p, to, (uint32_t)*id, err);
+}

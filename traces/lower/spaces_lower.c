@@ -1,0 +1,308 @@
+/* The second half of traces/spaces: which space is replayed, what that leaves out, and its events
+ * into the lowering.
+ *
+ *     (space, device) --> dense device --+
+ *                         stream --------+--> one number: the stream as the lowering knows it
+ *
+ * Both steps go through exact tables, so two streams never become one. The device of the first
+ * record is declared before it, whatever the record is: else the lowering would make a device of
+ * its own. Known weakness: a SYNC without a stream is one of all devices replayed. */
+#include "alloc/base/bytes_text.h"
+#include "alloc/base/clean.h"
+#include "traces/lower/spaces.h"
+#include "traces/lower/spaces_records.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#define LISTED    6   /* spaces that a hint names */
+#define SAID      3   /* and every report */
+#define NAME_ROOM 128 /* bytes of a name with its number */
+#define ALL       "all"
+
+/* ---- names ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct tp_space *const *x = a, *const *y = b;
+    int order = strcasecmp((*x)->name, (*y)->name);
+    return order ? order : (*x > *y) - (*x < *y);
+}
+
+static int name_only(const void *a, const void *b)
+{
+    return strcasecmp(a, (*(const struct tp_space *const *)b)->name);
+}
+
+/* What the k-th space of one name is called: NAME#k, or the next number that no file took. */
+static int number_name(struct tp_space *const *sorted, uint32_t count, const char *name,
+                       uint64_t *k, char **out)
+{
+    char text[NAME_ROOM];
+    do
+        snprintf(text, sizeof text, "%s#%" PRIu64, name, (*k)++);
+    while (bsearch(text, sorted, count, sizeof *sorted, name_only));
+    *out = strdup(text);
+    return *out ? TP_OK : TP_ENOMEM;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return strcasecmp(a, b) == 0;
+}
+
+/* Equal names get numbers, in the order in which the spaces were defined. New names are given when
+ * all are there: the sorted list is of the old ones. */
+static int number_names(const struct tp_spaces *sp, struct tp_space **sorted, char **names)
+{
+    uint64_t k = 2;
+    for (uint32_t i = 0; i < sp->space_count; i++) {
+        bool repeats = i > 0 && same(sorted[i]->name, sorted[i - 1]->name);
+        k = repeats ? k : 2;
+        if (!repeats && !same(sorted[i]->name, ALL))
+            continue;
+        int rc = number_name(sorted, sp->space_count, sorted[i]->name, &k, &names[i]);
+        if (rc != TP_OK)
+            return rc;
+    }
+    return TP_OK;
+}
+
+static int name_apart(struct tp_spaces *sp, struct tp_err *err)
+{
+    size_t count = sp->space_count;
+    struct tp_space **sorted = calloc(count + 1, sizeof(struct tp_space *));
+    char **names = calloc(count + 1, sizeof *names);
+    int rc = sorted && names ? TP_OK : TP_ENOMEM;
+    for (size_t i = 0; rc == TP_OK && i < count; i++)
+        sorted[i] = &sp->spaces[i];
+    if (rc == TP_OK) {
+        qsort(sorted, count, sizeof *sorted, by_name);
+        rc = number_names(sp, sorted, names);
+    }
+    for (size_t i = 0; names && sorted && i < count; i++) {
+        if (rc == TP_OK && names[i]) {
+            free(sorted[i]->name);
+            sorted[i]->name = names[i];
+        } else {
+            free(names[i]);
+        }
+    }
+    free(sorted);
+    free(names);
+    return rc == TP_OK ? TP_OK : tp_spaces_no_memory(sp, err);
+}
+
+/* ---- choosing ---- */
+
+/* "CPU, GPU 0 and 3 more"; those that have events, unless none has. */
+static void list_spaces(const struct tp_spaces *sp, char *out, size_t size)
+{
+    size_t used = 0;
+    uint32_t named = 0, more = 0;
+    out[0] = '\0';
+    for (uint32_t i = 0; i < sp->space_count; i++) {
+        if (!sp->spaces[i].events && sp->events)
+            continue;
+        if (named == LISTED || used + NAME_ROOM >= size)
+            more++;
+        else
+            used += (size_t)snprintf(out + used, size - used, "%s%s", named++ ? ", " : "",
+                                     sp->spaces[i].name);
+    }
+    if (more)
+        snprintf(out + used, size - used, " and %" PRIu32 " more", more);
+}
+
+static uint32_t largest(const struct tp_spaces *sp)
+{
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < sp->space_count; i++) {
+        const struct tp_space *s = &sp->spaces[i], *b = &sp->spaces[best];
+        if (s->bytes > b->bytes || (s->bytes == b->bytes && !b->events && s->events))
+            best = i;
+    }
+    return best;
+}
+
+static int no_such(const struct tp_spaces *sp, const char *wanted, struct tp_err *err)
+{
+    char shown[NAME_ROOM], names[TP_ERR_TEXT];
+    tp_clean_text(wanted, shown, sizeof shown);
+    list_spaces(sp, names, sizeof names);
+    int rc = tp_fail(err, TP_EINPUT, "%s: no memory space is called '%s'",
+                     tp_input_name(sp->reading->in), shown);
+    return names[0] ? tp_hint(err, rc, "it has: %s", names) : rc;
+}
+
+static int choose(struct tp_spaces *sp, struct tp_err *err)
+{
+    const char *wanted = sp->reading->opts->space;
+    sp->chosen = wanted ? sp->space_count : largest(sp);
+    if (!wanted || same(wanted, ALL))
+        return TP_OK;
+    for (uint32_t i = 0; i < sp->space_count; i++) {
+        if (same(sp->spaces[i].name, wanted)) {
+            sp->chosen = i;
+            return TP_OK;
+        }
+    }
+    return no_such(sp, wanted, err);
+}
+
+/* "CPU (1,240 events, 34.1 MiB), pool (3 events, 96 B) and 12 more" */
+static int say_left_out(const struct tp_spaces *sp, struct tp_err *err)
+{
+    char text[1000] = "";
+    size_t used = 0, named = 0, more = 0;
+    for (uint32_t i = 0; i < sp->space_count; i++) {
+        const struct tp_space *s = &sp->spaces[i];
+        char number[TP_GROUPED], bytes[TP_BYTES_TEXT];
+        if (i == sp->chosen || !s->events)
+            continue;
+        if (named == SAID) {
+            more++;
+            continue;
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s (%s event%s, %s)",
+                                 named++ ? ", " : "", s->name, tp_grouped(s->events, number),
+                                 s->events == 1 ? "" : "s", tp_bytes_text(s->bytes, bytes));
+    }
+    static_assert(SAID * (NAME_ROOM + TP_GROUPED) < sizeof text - 30, "the list fits");
+    if (more)
+        snprintf(text + used, sizeof text - used, " and %zu more", more);
+    return named ? tp_meta_set(&sp->reading->meta->left_out, text, err) : TP_OK;
+}
+
+/* A space that was asked for and has no events. */
+static int say_nothing(const struct tp_spaces *sp, struct tp_err *err)
+{
+    struct tp_meta *meta = sp->reading->meta;
+    char text[NAME_ROOM + 40], names[TP_ERR_TEXT], hint[TP_ERR_TEXT + 40];
+    if (sp->chosen == sp->space_count || sp->spaces[sp->chosen].events || !sp->events)
+        return TP_OK;
+    snprintf(text, sizeof text, "the memory space '%s' has none", sp->spaces[sp->chosen].name);
+    list_spaces(sp, names, sizeof names);
+    snprintf(hint, sizeof hint, "there are events in: %s", names);
+    int rc = tp_meta_set(&meta->nothing, text, err);
+    return rc == TP_OK ? tp_meta_set(&meta->nothing_hint, hint, err) : rc;
+}
+
+static int set_meta(const struct tp_spaces *sp, struct tp_err *err)
+{
+    struct tp_meta *meta = sp->reading->meta;
+    bool all = sp->chosen == sp->space_count;
+    for (uint32_t i = 0; i < sp->space_count; i++)
+        meta->spaces += sp->spaces[i].events > 0;
+    meta->kind = !sp->space_count ? TP_KIND_HOST : sp->spaces[all ? largest(sp) : sp->chosen].kind;
+    int rc = tp_lower_kind(sp->reading->lower, meta->kind, err);
+    if (rc == TP_OK && sp->space_count > 1)
+        rc = tp_meta_set(&meta->space, all ? ALL : sp->spaces[sp->chosen].name, err);
+    if (rc == TP_OK && !all)
+        rc = say_left_out(sp, err);
+    return rc == TP_OK ? say_nothing(sp, err) : rc;
+}
+
+/* ---- lowering ---- */
+
+struct lowering {
+    struct tp_spaces *sp;
+    bool initial; /* what was live at the start, else everything else */
+    bool begun;   /* a device is declared */
+};
+
+bool tp_spaces_chosen(const struct tp_spaces *sp, uint32_t space)
+{
+    return sp->lowered && (sp->chosen == sp->space_count || sp->chosen == space);
+}
+
+/* The dense number of an id, in order of appearance; false: out of memory. */
+static bool intern(struct tp_id_map *map, int64_t id, uint32_t *number)
+{
+    const struct tp_id_entry *entry = tp_id_map_find(map, id);
+    if (!entry)
+        entry = tp_id_map_put(map, id, (uint32_t)map->used);
+    if (entry)
+        *number = entry->index;
+    return entry != NULL;
+}
+
+static int64_t pair(uint32_t high, uint32_t low)
+{
+    return (int64_t)((uint64_t)high << 32 | low);
+}
+
+/* Sentences of the lowering about streams have no place. */
+static int placed(const struct tp_spaces *sp, const struct tp_event *ev, int rc, struct tp_err *err)
+{
+    const char *path = tp_input_name(sp->reading->in);
+    if (rc == TP_EINPUT && ev->has_offset)
+        rc = tp_prefix(err, rc, "%s: byte %" PRIu64, path, ev->offset);
+    else if (rc == TP_EINPUT && ev->line)
+        rc = tp_prefix(err, rc, "%s:%" PRIu64, path, ev->line);
+    else if (rc == TP_EINPUT)
+        rc = tp_prefix(err, rc, "%s", path);
+    if (rc == TP_EINPUT && sp->chosen == sp->space_count)
+        return tp_hint(err, rc, "--space=NAME takes one memory space");
+    return rc;
+}
+
+/* Declares the stream of a record: ev->stream becomes the number of the pair. */
+static int stream_of(struct tp_spaces *sp, const struct tp_space_record *r, struct tp_event *ev,
+                     struct tp_err *err)
+{
+    uint32_t number = 0, device = 0, stream = 0;
+    if (!intern(&sp->device_numbers, r->device, &number) ||
+        !intern(&sp->devices, pair(r->space, number), &device) ||
+        !intern(&sp->stream_numbers, r->stream, &stream))
+        return tp_spaces_no_memory(sp, err);
+    ev->stream = pair(device, stream);
+    return placed(sp, ev, tp_lower_need_stream(sp->reading->lower, ev->stream, device, err), err);
+}
+
+/* Ops that go to a device even where they name no stream. */
+static bool needs_device(enum tp_event_op op)
+{
+    return op == TP_EV_ALLOC || op == TP_EV_ADOPT || op == TP_EV_INITIAL || op == TP_EV_REALLOC ||
+           op == TP_EV_NOTE || op == TP_EV_RESET || op == TP_EV_TRIM;
+}
+
+static int lower_record(void *ctx, const struct tp_space_record *r, struct tp_err *err)
+{
+    struct lowering *l = ctx;
+    struct tp_spaces *sp = l->sp;
+    if (!tp_spaces_chosen(sp, r->space) || (r->op == TP_EV_INITIAL) != l->initial)
+        return TP_OK;
+    struct tp_event ev = tp_spaces_restore(sp, r);
+    ev.has_stream = ev.has_stream || needs_device(ev.op);
+    int rc = ev.has_stream || !l->begun ? stream_of(sp, r, &ev, err) : TP_OK;
+    l->begun = true;
+    if (rc != TP_OK)
+        return rc;
+    return r->op == TP_SPACE_SKIP ? tp_lower_skip(sp->reading->lower, err)
+                                  : tp_lower_event(sp->reading->lower, &ev, err);
+}
+
+int tp_spaces_lower(struct tp_spaces *sp, struct tp_err *err)
+{
+    struct lowering l = {.sp = sp, .initial = true};
+    int rc = name_apart(sp, err);
+    if (rc == TP_OK)
+        rc = choose(sp, err);
+    sp->lowered = rc == TP_OK;
+    if (rc == TP_OK)
+        rc = set_meta(sp, err);
+    if (rc == TP_OK && sp->some_initial)
+        rc = tp_spaces_each(sp, lower_record, &l, err);
+    l.initial = false;
+    return rc == TP_OK ? tp_spaces_each(sp, lower_record, &l, err) : rc;
+}
+
+int32_t tp_spaces_device(const struct tp_spaces *sp, uint32_t space, int64_t device)
+{
+    const struct tp_id_entry *number = tp_id_map_find(&sp->device_numbers, device);
+    const struct tp_id_entry *dense =
+        number ? tp_id_map_find(&sp->devices, pair(space, number->index)) : NULL;
+    return dense ? (int32_t)dense->index : -1;
+}

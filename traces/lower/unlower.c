@@ -1,0 +1,428 @@
+/* Instructions back to events.
+ *
+ *     window --> instruction --> pending one --> event --> sink
+ *
+ * One event may have become several instructions: a note of out of memory has what was free and the
+ * request behind it, a sync or a reset of everything is one instruction a device. So an instruction
+ * waits until the next one shows whether it belongs to it. Known weakness: an event that freed one
+ * object and made another, a repair, comes back as two. */
+#include "traces/lower/unlower.h"
+
+#include "traces/lower/failed_request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pending {
+    struct tp_insn insn;
+    uint64_t event, time;
+    bool there, all; /* all: of every device */
+    bool has_free;
+    uint64_t free_bytes;
+    bool asked;            /* the request of a note of out of memory is there, not yet its end */
+    struct tp_insn asking; /* that request */
+};
+
+/* What a live object was made with; those from before a reset of their device are gone. */
+struct object {
+    uint64_t size;  /* 0: not live */
+    uint64_t epoch; /* of its device */
+    uint32_t extra; /* references beyond the first, from before the piece */
+    uint16_t stream;
+    uint8_t align_log2;
+};
+
+struct walk {
+    struct tp_program *program;
+    const struct tp_program_facts *facts;
+    const struct tp_unlower_cfg *cfg;
+    const struct tp_event_sink *sink;
+    struct tp_err *err;
+    struct object *objects;          /* by slot */
+    uint16_t *stream_of;             /* of each device: its first */
+    uint16_t *device_of;             /* of each stream */
+    uint64_t epochs[TP_MAX_DEVICES]; /* resets before the piece */
+    struct pending pending;
+    struct tp_failed_request failed;
+    struct tp_place_cursor places;
+    uint64_t time, start; /* of the instruction; where times begin */
+    uint64_t given;       /* number of the event given last */
+    uint64_t timed;       /* of the event given last */
+    uint8_t usual_align;
+    bool begun; /* `first` is reached */
+};
+
+static bool names_stream(const struct tp_insn *in)
+{
+    return in->op != TP_MARK && in->op != TP_THREAD_END && in->op != TP_IDLE &&
+           !(in->op == TP_SYNC && in->stream == TP_ALL_STREAMS) && in->op != TP_RESET &&
+           in->op != TP_TRIM;
+}
+
+/* ---- streams ---- */
+
+/* What happens to an object is on the object's device, whatever its stream is. */
+static bool tells_device(const struct tp_insn *in)
+{
+    return in->op == TP_ALLOC || in->op == TP_ADOPT || in->op == TP_NOTE ||
+           (in->op == TP_SYNC && in->stream != TP_ALL_STREAMS);
+}
+
+static void note_streams(const struct tp_window *w, uint16_t *device_of, bool *used)
+{
+    for (uint32_t i = 0; i < w->count; i++) {
+        const struct tp_insn *in = &w->insns[i];
+        if (tells_device(in))
+            device_of[in->stream] = in->device;
+        if (in->device != TP_ALL_DEVICES)
+            used[in->device] = true;
+    }
+}
+
+/* Devices are numbered by their first stream: what nothing names takes the next number that is
+ * otherwise missing. */
+static void fill_streams(const struct tp_program_facts *f, uint16_t *device_of, const bool *used)
+{
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < f->streams; i++) {
+        if (device_of[i] == TP_ALL_STREAMS)
+            device_of[i] = (uint16_t)(next < f->devices && !used[next] ? next : 0);
+        if (device_of[i] == next)
+            next++;
+    }
+}
+
+int tp_unlower_streams(struct tp_program *p, uint16_t *device_of, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(p);
+    bool used[TP_MAX_DEVICES] = {false};
+    struct tp_cursor *cursor = NULL;
+    struct tp_window w;
+    for (uint32_t i = 0; i < f->streams; i++)
+        device_of[i] = TP_ALL_STREAMS;
+    if (f->streams == 1) {
+        device_of[0] = 0;
+        return TP_OK;
+    }
+    int rc = tp_cursor_open(p, &cursor, err), more = 0;
+    while (rc == TP_OK && (more = tp_cursor_next(cursor, &w, err)) == 1)
+        note_streams(&w, device_of, used);
+    tp_cursor_close(cursor);
+    if (rc != TP_OK || more < 0)
+        return rc != TP_OK ? rc : -more;
+    fill_streams(f, device_of, used);
+    return TP_OK;
+}
+
+/* ---- events ---- */
+
+static const enum tp_event_op event_ops[TP_OP_COUNT] = {
+    [TP_ALLOC] = TP_EV_ALLOC,
+    [TP_FREE] = TP_EV_FREE,
+    [TP_REALLOC] = TP_EV_REALLOC,
+    [TP_RETAIN] = TP_EV_RETAIN,
+    [TP_RELEASE] = TP_EV_FREE,
+    [TP_ADOPT] = TP_EV_ADOPT,
+    [TP_USE] = TP_EV_USE,
+    [TP_SYNC] = TP_EV_SYNC,
+    [TP_RESET] = TP_EV_RESET,
+    [TP_TRIM] = TP_EV_TRIM,
+    [TP_THREAD_END] = TP_EV_THREAD_END,
+    [TP_MARK] = TP_EV_MARK,
+    [TP_NOTE] = TP_EV_NOTE,
+};
+
+/* Numbers between the last event and this one, that nothing was made of. */
+static int skip_numbers(struct walk *k, uint64_t event)
+{
+    if (!k->cfg->numbers || k->given + 1 >= event)
+        return TP_OK;
+    uint64_t count = event - k->given - 1;
+    k->given += count;
+    return k->cfg->skip(k->sink->ctx, count, k->err);
+}
+
+static void set_place(const struct walk *k, const struct pending *p, struct tp_event *ev)
+{
+    const struct tp_insn *in = &p->insn;
+    bool several = k->facts->streams > 1;
+    ev->has_stream = several && names_stream(in);
+    ev->stream = in->stream;
+    if (k->facts->devices > 1 && (in->op == TP_RESET || in->op == TP_TRIM) && !p->all) {
+        ev->has_stream = true;
+        ev->stream = k->stream_of[in->device];
+    }
+    ev->has_time = k->facts->time_known || p->time != k->timed;
+    ev->time_ns = p->time - k->start;
+    ev->thread = in->thread;
+}
+
+static void set_object(struct walk *k, const struct tp_insn *in, struct tp_event *ev)
+{
+    bool made = in->op == TP_ALLOC || in->op == TP_ADOPT;
+    struct object *o = &k->objects[in->slot];
+    ev->id = in->slot;
+    ev->size = in->size;
+    ev->has_size = made || in->op == TP_REALLOC;
+    uint8_t usual = in->op == TP_REALLOC ? o->align_log2 : k->usual_align;
+    if (!made && in->op != TP_REALLOC)
+        return;
+    ev->has_align = in->align_log2 != usual;
+    ev->align = UINT64_C(1) << in->align_log2;
+}
+
+/* A mark shares the number of an event, and happened nowhere. */
+static int set_code_place(struct walk *k, const struct pending *p, struct tp_event *ev)
+{
+    const struct tp_place_item *item = NULL;
+    int rc = tp_place_cursor_look(&k->places, p->event, &item, k->err);
+    if (rc != TP_OK || !item || item->event != p->event || ev->op == TP_EV_MARK)
+        return rc;
+    ev->place = tp_place_table_get(k->places.table, item->text);
+    ev->place_bytes = strlen(ev->place);
+    return TP_OK;
+}
+
+static int give(struct walk *k, struct pending *p)
+{
+    const struct tp_insn *in = &p->insn;
+    struct tp_event ev = {.op = event_ops[in->op]};
+    int rc = skip_numbers(k, p->event);
+    if (rc == TP_OK)
+        rc = set_code_place(k, p, &ev);
+    if (rc != TP_OK)
+        return rc;
+    set_place(k, p, &ev);
+    if (in->op <= TP_USE && in->op != TP_SYNC)
+        set_object(k, in, &ev);
+    if (in->op == TP_TRIM) {
+        ev.has_size = in->size > 0;
+        ev.size = in->size;
+    }
+    if (in->op == TP_MARK)
+        ev.name = tp_program_mark(k->program, in->slot);
+    if (in->op == TP_NOTE) {
+        ev.note = (enum tp_note)in->align_log2;
+        ev.id = in->slot;
+        ev.size = in->size;
+        ev.has_free = p->has_free;
+        ev.free_bytes = p->free_bytes;
+    }
+    ev.number = p->event;
+    ev.uncounted = k->cfg->numbers && p->event == k->given;
+    k->given = p->event;
+    k->timed = p->time;
+    return k->sink->event(k->sink->ctx, &ev, k->err);
+}
+
+/* ---- instructions ---- */
+
+static void keep_object(struct walk *k, const struct tp_insn *in)
+{
+    struct object *o = &k->objects[in->slot];
+    if (in->op == TP_ALLOC || in->op == TP_ADOPT)
+        *o = (struct object){.size = in->size, .stream = in->stream, .align_log2 = in->align_log2};
+    if (in->op == TP_REALLOC) {
+        o->size = in->size;
+        o->align_log2 = in->align_log2;
+    }
+    if (in->op == TP_FREE)
+        o->size = 0;
+}
+
+/* What happens before the piece begins. */
+static void keep_past(struct walk *k, const struct tp_insn *in)
+{
+    for (uint32_t d = tp_insn_first_device(in);
+         in->op == TP_RESET && d < tp_insn_end_device(in, k->facts->devices); d++)
+        k->epochs[d]++;
+    if (in->op == TP_RETAIN)
+        k->objects[in->slot].extra++;
+    if (in->op == TP_RELEASE)
+        k->objects[in->slot].extra--;
+    keep_object(k, in);
+    if (in->op == TP_ALLOC || in->op == TP_ADOPT)
+        k->objects[in->slot].epoch = k->epochs[k->device_of[in->stream]];
+}
+
+/* Does this instruction stand for the same event as the pending one? */
+static bool joins(struct pending *p, const struct tp_insn *in, uint64_t event,
+                  enum tp_failed_part part)
+{
+    if (!p->there || p->event != event)
+        return false;
+    if (part != TP_FAILED_NONE) {
+        p->asked = part == TP_FAILED_ALLOC;
+        p->asking = *in;
+        return true;
+    }
+    if (in->op == TP_NOTE && in->align_log2 == TP_NOTE_DEVICE_FREE && p->insn.op == TP_NOTE &&
+        p->insn.align_log2 == TP_NOTE_OOM && !p->has_free) {
+        p->has_free = true;
+        p->free_bytes = in->size;
+        return true;
+    }
+    /* files of earlier versions have one for each device */
+    if (!tp_insn_may_be_of_all(in) || in->device == TP_ALL_DEVICES || p->insn.op != in->op ||
+        p->insn.size != in->size || in->gap_ns || in->device != p->insn.device + 1)
+        return false;
+    p->insn.device = in->device;
+    p->all = true;
+    return true;
+}
+
+static int flush(struct walk *k)
+{
+    struct pending *p = &k->pending;
+    int rc = p->there ? give(k, p) : TP_OK;
+    if (p->there)
+        keep_object(k, &p->insn);
+    p->there = false;
+    if (rc != TP_OK || !p->asked)
+        return rc;
+    p->asked = false; /* it did not end: then it is an allocation like others */
+    p->insn = p->asking;
+    rc = give(k, p);
+    keep_object(k, &p->insn);
+    return rc;
+}
+
+static bool is_wanted(const struct walk *k, const struct tp_insn *in)
+{
+    return in->op != TP_IDLE && !(k->cfg->strip && (in->op == TP_MARK || in->op == TP_NOTE));
+}
+
+/* One that was live when the piece begins. */
+static int give_initial(struct walk *k, uint32_t slot)
+{
+    const struct object *o = &k->objects[slot];
+    const struct tp_event ev = {.op = TP_EV_INITIAL,
+                                .id = slot,
+                                .has_size = true,
+                                .size = o->size,
+                                .has_align = o->align_log2 != k->usual_align,
+                                .align = UINT64_C(1) << o->align_log2,
+                                .has_stream = k->facts->streams > 1,
+                                .stream = o->stream};
+    return k->sink->event(k->sink->ctx, &ev, k->err);
+}
+
+static int begin_piece(struct walk *k)
+{
+    int rc = TP_OK;
+    k->begun = true;
+    k->start = k->timed = k->cfg->first > 1 ? k->time : 0;
+    for (uint32_t slot = 0; rc == TP_OK && slot < k->facts->slots; slot++) {
+        const struct object *o = &k->objects[slot];
+        if (o->size && o->epoch == k->epochs[k->device_of[o->stream]])
+            rc = give_initial(k, slot);
+    }
+    return rc;
+}
+
+static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i)
+{
+    const struct tp_insn *in = &w->insns[i];
+    uint64_t event = tp_window_event(w, i);
+    k->time += in->gap_ns;
+    if (w->prologue || event < k->cfg->first) {
+        keep_past(k, in);
+        return TP_OK;
+    }
+    int rc = k->begun ? TP_OK : begin_piece(k);
+    if (rc != TP_OK || !is_wanted(k, in))
+        return rc;
+    if (joins(&k->pending, in, event, tp_failed_request_next(&k->failed, in, event)))
+        return rc;
+    if (in->op == TP_RELEASE && k->objects[in->slot].extra) {
+        k->objects[in->slot].extra--; /* taken before the piece: it began with one reference */
+        return TP_OK;
+    }
+    rc = flush(k);
+    k->pending = (struct pending){.insn = *in,
+                                  .event = event,
+                                  .time = k->time,
+                                  .there = true,
+                                  .all = in->device == TP_ALL_DEVICES};
+    return rc;
+}
+
+static int walk_program(struct walk *k)
+{
+    struct tp_cursor *cursor = NULL;
+    struct tp_window w;
+    int rc = tp_cursor_open(k->program, &cursor, k->err), more = 0;
+    bool over = false;
+    while (rc == TP_OK && !over && (more = tp_cursor_next(cursor, &w, k->err)) == 1) {
+        for (uint32_t i = 0; rc == TP_OK && !over && i < w.count; i++) {
+            over = k->cfg->last && tp_window_event(&w, i) > k->cfg->last;
+            rc = over ? TP_OK : on_insn(k, &w, i);
+        }
+    }
+    tp_cursor_close(cursor);
+    if (rc == TP_OK && more < 0)
+        rc = -more;
+    if (rc == TP_OK && !k->begun)
+        rc = begin_piece(k);
+    if (rc == TP_OK)
+        rc = flush(k);
+    uint64_t end = over ? k->cfg->last : k->facts->events;
+    return rc == TP_OK ? skip_numbers(k, end + 1) : rc;
+}
+
+int tp_unlower(struct tp_program *p, const struct tp_unlower_cfg *cfg,
+               const struct tp_event_sink *sink, struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(p);
+    uint16_t stream_of[TP_MAX_DEVICES] = {0};
+    struct walk k = {.program = p,
+                     .facts = f,
+                     .cfg = cfg,
+                     .sink = sink,
+                     .err = err,
+                     .stream_of = stream_of,
+                     .places = {.table = cfg->places},
+                     .given = cfg->first ? cfg->first - 1 : 0,
+                     .usual_align = tp_usual_align_log2((enum tp_kind)f->kind)};
+    uint16_t *device_of = k.device_of = calloc(f->streams, sizeof *device_of);
+    k.objects = calloc(f->slots ? f->slots : 1, sizeof *k.objects);
+    int rc = device_of && k.objects ? tp_unlower_streams(p, device_of, err)
+                                    : tp_fail(err, TP_ENOMEM, "out of memory for live objects");
+    for (uint32_t i = rc == TP_OK ? f->streams : 0; i-- > 0;)
+        stream_of[device_of[i]] = (uint16_t)i;
+    if (rc == TP_OK)
+        rc = walk_program(&k);
+    free(k.objects);
+    free(device_of);
+    return rc;
+}
+
+/* ---- lowering once more ---- */
+
+static int lower_event(void *ctx, const struct tp_event *ev, struct tp_err *err)
+{
+    return tp_lower_event(ctx, ev, err);
+}
+
+static int lower_skip(void *ctx, uint64_t count, struct tp_err *err)
+{
+    return tp_lower_skip_many(ctx, count, err);
+}
+
+int tp_relower(struct tp_program *p, const struct tp_unlower_cfg *cfg, struct tp_lower *lo,
+               struct tp_err *err)
+{
+    const struct tp_program_facts *f = tp_program_facts(p);
+    const struct tp_event_sink sink = {lower_event, lo};
+    struct tp_unlower_cfg own = *cfg;
+    own.skip = lower_skip;
+    uint16_t *device_of = calloc(f->streams, sizeof *device_of);
+    int rc = device_of ? tp_unlower_streams(p, device_of, err)
+                       : tp_fail(err, TP_ENOMEM, "out of memory for the streams");
+    if (rc == TP_OK)
+        rc = tp_lower_kind(lo, (enum tp_kind)f->kind, err);
+    for (uint32_t i = 0; rc == TP_OK && i < f->streams; i++)
+        rc = tp_lower_stream(lo, i, device_of[i], err);
+    free(device_of);
+    return rc == TP_OK ? tp_unlower(p, &own, &sink, err) : rc;
+}

@@ -1,7 +1,7 @@
 /* A form in which tapool writes traces.
  *
- * To add one: one file in the folder of its format that exports one `const struct tp_trace_writer`, and one
- * line in cmd/registry.c. */
+ * To add one: one file in the folder of its format that exports one `const struct
+ * tp_trace_writer`, and one line in cmd/registry.c. */
 #ifndef TP_TRACE_WRITER_H
 #define TP_TRACE_WRITER_H
 

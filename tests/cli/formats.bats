@@ -586,5 +586,5 @@ umpire_log() {
     matches "$out" 'memory spaces more: --json$'
     umpire_log 1 >one.log # which is one GPU
     ok "$TAPOOL" info one.log
-    matches "$out" ', 1 device$'
+    matches "$out" '  1 device$'
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # usage: scripts/test.sh [--no-install] [--quick | --only STAGE]
 #
-# Builds tapool and runs its tests, in stages: every test with gcc (dev); every test with the address and
-# undefined-behaviour sanitizers (asan); the unit tests, less the slow ones, with clang (clang); those
-# that start threads with the thread sanitizer (tsan). Warnings are errors. On Debian and Ubuntu it
-# first installs what is missing and says so. May be run again.
+# Builds tapool and runs its tests, in stages: every test with gcc (dev); the unit tests and all that
+# reads input with the address and undefined-behaviour sanitizers (asan); the unit tests, less the slow
+# ones, with clang (clang); those that start threads with the thread sanitizer (tsan). Warnings are
+# errors. On Debian and Ubuntu it first installs what is missing and says so. May be run again.
 #
-# Where the CUDA Toolkit is, the sanitizers run twice: with it (asan: the unit tests and those of the
-# source cuda), and on a bare machine, which scripts/bare.sh makes of this one (bare: every test).
+# Where the CUDA Toolkit is, the sanitizers run twice: with it (asan: the tests of the source cuda), and
+# on a bare machine, which scripts/bare.sh makes of this one (bare: all that asan is elsewhere).
 #
 #   --no-install   install nothing: say what is missing and exit 2
 #   --quick        the plain gcc build and its tests only, as --only dev
@@ -89,8 +89,8 @@ other_build=(-DTAPOOL_OTHER_BUILD="$ROOT/build/dev/tapool" -DTAPOOL_TESTS_ONCE=O
 bare_too() { has_toolkit && "$ROOT/scripts/bare.sh" --check; }
 
 asan_stage() {
-    local some=()
-    ! bare_too || some=(-L 'unit|cuda')
+    local some=(-LE plain)
+    ! bare_too || some=(-L cuda)
     compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" "${other_build[@]}" && run_tests asan "${some[@]}"
 }
 
@@ -135,9 +135,9 @@ mkdir -p -- "$ROOT/build"
 say_cuda
 
 stage dev "gcc, warnings are errors: every test"
-stage asan "gcc, address and undefined-behaviour sanitizers: $(bare_too && echo units, cuda || echo every test)"
+stage asan "gcc, address and undefined-behaviour sanitizers: $(bare_too && echo the source cuda || echo units, input)"
 if bare_too; then
-    stage bare "the same on a bare machine, without the CUDA Toolkit: every test"
+    stage bare "the same on a bare machine, without the CUDA Toolkit: units, input"
 elif has_toolkit; then
     say "no bare machine can be made of this one (scripts/bare.sh --help): not tested without the CUDA Toolkit"
 fi

@@ -25,15 +25,16 @@ LONGEST=$(sed -nE 's/^LONGEST = ([0-9_]+).*/\1/p' "$ROOT/tests/fuzz/large_seeds.
 FUZZ=$ROOT/build/fuzz
 
 cd -- "$ROOT"
+mapfile -t TARGETS < <({
+    find traces/formats -name '*_trace.c' -printf '%f\n'
+    find tests/fuzz -name 'fuzz_*.c' ! -name fuzz_trace.c -printf '%f\n' | sed 's/^fuzz_//'
+} | sed 's/\.c$//' | sort -u)
 have clang || fail 2 "clang is missing" "apt-get install clang"
 if [ $# -eq 0 ]; then
-    for source in tests/fuzz/fuzz_*.c; do
-        name=$(basename -- "$source" .c)
-        set -- "$@" "${name#fuzz_}"
-    done
+    set -- "${TARGETS[@]}"
 fi
 for target in "$@"; do
-    [ -f "tests/fuzz/fuzz_$target.c" ] || fail 2 "unknown target '$target'" "tests/fuzz/fuzz_TARGET.c"
+    [[ " ${TARGETS[*]} " == *" $target "* ]] || fail 2 "unknown target '$target'" "there are: ${TARGETS[*]}"
 done
 [ -f "$FUZZ/CMakeCache.txt" ] || cmake --preset fuzz
 cmake --build --preset fuzz -j "$(cores)" --target tapool "${@/#/fuzz_}"
@@ -43,6 +44,7 @@ status=0
 mkdir -p -- "$FUZZ/crashes"
 for target in "$@"; do
     corpus=${target%_trace}
+    [ "$corpus" != jsonl ] || corpus=json
     seeds=("tests/fuzz/corpus/$corpus")
     [ ! -d "$FUZZ/large_seeds/$corpus" ] || seeds+=("$FUZZ/large_seeds/$corpus")
     mkdir -p -- "$FUZZ/found/$corpus"

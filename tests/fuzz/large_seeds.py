@@ -19,7 +19,6 @@ from pathlib import Path
 
 EVENTS = 2200
 LONGEST = 400_000  # bytes; scripts/fuzz.sh tries inputs up to this size
-FIRST = b"R"  # many targets take their options from the first byte
 
 
 def events():
@@ -119,13 +118,13 @@ def json_traces():
 
 
 def seeds():
-    yield "rmm", "csv", FIRST + lines("Thread,Time,Action,Pointer,Size,Stream",
+    yield "rmm", "csv", lines("Thread,Time,Action,Pointer,Size,Stream",
                                       "1,12:00:00.{n:06d},allocate,{p:#x},{s},0x2",
                                       "1,12:00:00.{n:06d},free,{p:#x},{s},0x2")
-    yield "rep", "classic", FIRST + rep()
-    yield "mtrace", "plain", FIRST + lines("= Start", "@ ./a.out:(main+0x10)[0x1284] + {p:#x} {s:#x}",
+    yield "rep", "classic", rep()
+    yield "mtrace", "plain", lines("= Start", "@ ./a.out:(main+0x10)[0x1284] + {p:#x} {s:#x}",
                                            "@ ./a.out:(main+0x20)[0x12c8] - {p:#x}", "= End\n")
-    yield "valgrind", "plain", FIRST + lines("==3806== Command: ./a.out", "--3806-- malloc({s}) = 0x{p:X}",
+    yield "valgrind", "plain", lines("==3806== Command: ./a.out", "--3806-- malloc({s}) = 0x{p:X}",
                                              "--3806-- free(0x{p:X})")
     yield "umpire", "modern", umpire(True)
     yield "umpire", "2019", umpire(False)
@@ -133,12 +132,12 @@ def seeds():
     yield "minimalloc", "rows", minimalloc()
     yield "malloc_raw", "records", malloc_raw()
     for name, data in json_traces():
-        yield "json", name, FIRST + data
+        yield "json", name, data
     for protocol in (2, 4):
         for frames in (False, True):
             data = pickle.dumps(snapshot(frames), protocol)
-            yield "pytorch", f"protocol{protocol}{'-frames' * frames}", FIRST + data
-    yield "pytorch", "memo-leaps", FIRST + memo_leaps()
+            yield "pytorch", f"protocol{protocol}{'-frames' * frames}", data
+    yield "pytorch", "memo-leaps", memo_leaps()
 
 
 def main():

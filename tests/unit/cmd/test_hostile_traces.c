@@ -32,13 +32,10 @@
 #define BEGINNINGS 2000
 #endif
 
-/* Formats whose specimens lie elsewhere, or begin with bytes that are for the fuzz target. */
+/* Formats whose specimens lie elsewhere. */
 static const struct row {
     const char *format, *folder;
-    size_t skip;
-} rows[] = {{"json", "json", 1},        {"jsonl", "json", 1}, {"pytorch", "pytorch", 1},
-            {"rmm", "rmm", 1},          {"rep", "rep", 1},    {"mtrace", "mtrace", 1},
-            {"valgrind", "valgrind", 1}};
+} rows[] = {{"jsonl", "json"}};
 
 struct specimen {
     char *name;
@@ -257,10 +254,10 @@ static struct row row_of(const struct tp_format *format, char *folder, size_t si
     snprintf(folder, size, "%s", format->name);
     for (char *c = folder; *c; c++)
         *c = (char)(*c == '-' ? '_' : *c);
-    return (struct row){format->name, folder, 0};
+    return (struct row){format->name, folder};
 }
 
-static void load_file(struct specimens *s, const char *folder, const char *name, size_t skip)
+static void load_file(struct specimens *s, const char *folder, const char *name)
 {
     char path[4096];
     struct specimen *f = &s->files[s->count];
@@ -271,12 +268,11 @@ static void load_file(struct specimens *s, const char *folder, const char *name,
     assert_non_null(in);
     size_t size = fread(data, 1, FILE_MAX, in);
     fclose(in);
-    if (size <= skip) {
+    if (size == 0) {
         free(data);
         return;
     }
-    memmove(data, data + skip, size - skip);
-    *f = (struct specimen){.name = strdup(name), .data = data, .size = size - skip};
+    *f = (struct specimen){.name = strdup(name), .data = data, .size = size};
     const struct trial as_it_is = {s->format, name, "as it is", 0, false};
     f->good = attempt(as_it_is, f->data, f->size) == TP_OK;
     s->good += f->good;
@@ -303,7 +299,7 @@ static struct specimens load(const struct tp_format *format)
         fail_msg("%s: no specimens: tests/fuzz/corpus/%s is missing", format->name, row.folder);
     for (const struct dirent *e = readdir(dir); e && s.count < FILES_MAX; e = readdir(dir))
         if (e->d_name[0] != '.')
-            load_file(&s, row.folder, e->d_name, row.skip);
+            load_file(&s, row.folder, e->d_name);
     closedir(dir);
     qsort(s.files, s.count, sizeof *s.files, by_size);
     if (!s.good)

@@ -42,7 +42,7 @@ spaces() { cat "$TAPOOL_ROOT/tests/data/umpire/output-head.replay"; }
 
 two_devices() { device_trace | sed 's/"id": 7, "device": 0/"id": 7, "device": 1/'; }
 
-@test "the schemas leave nothing open and share what is the same" {
+@test "the schemas are open for readers, describe all there is, and share what is the same" {
     check shape "$RESULT"
     check shape "$INFO"
     check shared "$RESULT" "$INFO"

@@ -1,6 +1,6 @@
-/* Fuzz target of a trace format, compiled for each: FUZZ_FORMAT is its tp_format_NAME. An input is read
- * repaired and strictly, with every choice that the format knows: all memory spaces, one device. A format
- * that needs more has a fuzz_NAME_trace.c of its own. */
+/* Fuzz target of a trace format, compiled for each: FUZZ_FORMAT is its tp_format_NAME. An input is
+ * read repaired and strictly, with every choice that the format knows: all memory spaces, one
+ * device. A format that needs more has a fuzz_NAME_trace.c of its own. */
 #include "tests/fuzz/fuzz_format.h"
 
 extern const struct tp_format FUZZ_FORMAT;

@@ -100,6 +100,34 @@ static void passes_end_within_a_part(void **state)
     tp_program_release(p);
 }
 
+/* How much is still done after a signal shows where a part of a window ends. */
+static uint64_t done_after(struct tp_program *p, unsigned pass, double ns_per_tick)
+{
+    const struct tp_clock clock = {.ns_per_tick = ns_per_tick};
+    struct tp_replay_cfg cfg = run_on(&tp_source_virtual, &numbers, p, pass);
+    cfg.clock = &clock;
+    cfg.interrupted = &flag;
+    flag = 0;
+    heard.calls = heard.after = 0;
+    heard.signal_at = BLOCKS / 2;
+    memset(run, 0, tp_run_size(RUN_DEVICES));
+    assert_int_equal(tp_replay(&cfg, run, &err), TP_ESTOP);
+    return heard.after;
+}
+
+/* A machine that is busy makes parts slow: a pass whose instructions are counted plays the same
+ * ones all the same. */
+static void a_slow_machine_cuts_no_other_parts(void **state)
+{
+    (void)state;
+    struct tp_program *p = one_window();
+    uint64_t fast = done_after(p, TP_PASS_COUNT, 1e-9), slow = done_after(p, TP_PASS_COUNT, 1e12);
+    assert_true(fast > 100);
+    assert_int_equal(fast, slow);
+    assert_true(done_after(p, TP_PASS_USAGE, 1e12) < fast);
+    tp_program_release(p);
+}
+
 /* ---- reading ---- */
 
 static uint64_t asked, stop_at;
@@ -153,6 +181,7 @@ static int setup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(passes_end_within_a_part),
+                                       cmocka_unit_test(a_slow_machine_cuts_no_other_parts),
                                        cmocka_unit_test(lowering_asks_now_and_then),
                                        cmocka_unit_test(waiting_for_bytes_ends)};
     return cmocka_run_group_tests(tests, setup, teardown);

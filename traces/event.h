@@ -4,23 +4,33 @@
 
 #include "alloc/program/program.h"
 
+/* What a trace can hold has the number of its operation. */
+#define TP_EVENT_CONSTANT(op, ...) TP_EV_##op = TP_##op,
+/* clang-format off */
 enum tp_event_op {
-    TP_EV_ALLOC,
-    TP_EV_FREE, /* drops one reference; `release` is the same */
-    TP_EV_REALLOC,
-    TP_EV_RETAIN,
-    TP_EV_ADOPT,
-    TP_EV_USE,
-    TP_EV_SYNC,
-    TP_EV_RESET,
-    TP_EV_TRIM,
-    TP_EV_THREAD_END,
-    TP_EV_MARK,
-    TP_EV_INITIAL, /* an object that was live when recording began: before all others, not counted
-                    */
-    TP_EV_NOTE,    /* a recorded fact; no strategy sees it */
+    TP_RECORDED_OPS(TP_EVENT_CONSTANT)
+    TP_EV_INITIAL = TP_OP_COUNT, /* was live when recording began: before all others, in no count */
     TP_EV_COUNT
 };
+/* clang-format on */
+
+/* The event that becomes, or became, an operation. FREE of a trace drops one reference, and
+ * `release` is the same: whether it is the last one is for lowering to see. */
+static inline enum tp_event_op tp_event_of(enum tp_op op)
+{
+    return op == TP_RELEASE ? TP_EV_FREE : (enum tp_event_op)op;
+}
+
+static inline const char *tp_event_name(enum tp_event_op op)
+{
+    return op == TP_EV_INITIAL ? "initial" : tp_op_rows[op].name;
+}
+
+/* The operation that an event asks for: of an object that was there, its allocation. */
+static inline enum tp_op tp_event_asks(enum tp_event_op op)
+{
+    return op == TP_EV_INITIAL ? TP_ALLOC : (enum tp_op)op;
+}
 
 /* The name of a mark that ends the phase before it and begins none. */
 #define TP_NO_PHASE "(none)"
@@ -63,8 +73,7 @@ enum tp_note tp_note_find(const char *name);
  * and a program must not depend on who set a mark. */
 static inline bool tp_event_of_no_thread(const struct tp_event *ev)
 {
-    return ev->op == TP_EV_SYNC || ev->op == TP_EV_RESET || ev->op == TP_EV_TRIM ||
-           ev->op == TP_EV_MARK || ev->op == TP_EV_NOTE || ev->op == TP_EV_INITIAL;
+    return ev->op == TP_EV_INITIAL || !tp_op_is(ev->op, TP_OF_THREAD);
 }
 
 #endif

@@ -48,13 +48,6 @@ void tp_occupy_close(struct tp_player *p)
 
 /* ---- durations ---- */
 
-/* What the recorded program did on a stream, or for it. */
-static bool is_of_stream(uint8_t op)
-{
-    return op == TP_ALLOC || op == TP_FREE || op == TP_REALLOC || op == TP_ADOPT || op == TP_USE ||
-           op == TP_SYNC;
-}
-
 static uint32_t scaled_ns(double ns, double scale)
 {
     double scaled = ns * scale;
@@ -93,7 +86,8 @@ static void forget_times(struct tp_player *p, const struct tp_window *w)
     for (uint32_t i = 0; i < w->count; i++) {
         const struct tp_insn *insn = &w->insns[i];
         for (uint32_t d = tp_insn_first_device(insn);
-             is_of_stream(insn->op) && d < tp_insn_end_device(insn, p->facts->devices); d++)
+             tp_op_is(insn->op, TP_ON_STREAM) && d < tp_insn_end_device(insn, p->facts->devices);
+             d++)
             *entry_of(p, insn, d) = 0;
     }
 }
@@ -106,7 +100,7 @@ void tp_occupy_window(struct tp_player *p, const struct tp_window *w)
     double scale = p->cfg->occupy_scale;
     for (uint32_t i = w->count; i-- > 0; now -= i ? w->insns[i].gap_ns : 0) {
         const struct tp_insn *insn = &w->insns[i];
-        if (!is_of_stream(insn->op))
+        if (!tp_op_is(insn->op, TP_ON_STREAM))
             continue;
         for (uint32_t d = tp_insn_first_device(insn);
              d < tp_insn_end_device(insn, p->facts->devices); d++) {
@@ -155,7 +149,7 @@ static void queue_after(struct tp_player *p, struct tp_source *src, const struct
                         const struct tp_insn *insn)
 {
     struct tp_occupier *o = p->occupier;
-    if (insn->op == TP_ALLOC || insn->op == TP_ADOPT) {
+    if (tp_op_is(insn->op, TP_IS_NEW)) {
         o->stream[insn->slot] = insn->stream;
         work(p, src, w, insn);
     } else if (insn->op == TP_REALLOC) {

@@ -19,13 +19,6 @@ enum {
 
 const char *const tp_latency_names[TP_LAT_KINDS] = {"alloc", "free", "realloc", "other"};
 
-static const uint8_t kind_of[TP_OP_COUNT] = {
-    [TP_ALLOC] = TP_LAT_ALLOC,  [TP_FREE] = TP_LAT_FREE,        [TP_REALLOC] = TP_LAT_REALLOC,
-    [TP_RETAIN] = TP_LAT_OTHER, [TP_RELEASE] = TP_LAT_OTHER,    [TP_ADOPT] = TP_LAT_ALLOC,
-    [TP_USE] = TP_LAT_OTHER,    [TP_SYNC] = TP_LAT_OTHER,       [TP_RESET] = TP_LAT_OTHER,
-    [TP_TRIM] = TP_LAT_OTHER,   [TP_THREAD_END] = TP_LAT_OTHER,
-};
-
 struct collector {
     struct tp_latency_run *out;
     double ns_per_tick;
@@ -39,7 +32,7 @@ static void collect_raw(void *ctx, struct tp_player *p, const struct tp_window *
     struct tp_histogram *ticks = ctx; /* by kind */
     for (uint32_t i = 0; i < w->count; i++)
         if (p->ticks[i] != TP_TICK_SKIP)
-            tp_hist_add(&ticks[kind_of[w->insns[i].op]], p->ticks[i]);
+            tp_hist_add(&ticks[tp_op_rows[w->insns[i].op].latency], p->ticks[i]);
 }
 
 /* The mean of the readings that no interruption hit. Bucket ends stand for readings: within 3 %,
@@ -91,7 +84,7 @@ static void collect(void *ctx, struct tp_player *p, const struct tp_window *w)
         if (p->ticks[i] == TP_TICK_SKIP)
             continue;
         const struct tp_insn *insn = &w->insns[i];
-        uint8_t k = kind_of[insn->op];
+        uint8_t k = tp_op_rows[insn->op].latency;
         double net = ((double)p->ticks[i] - c->empty_ticks[k]) * c->ns_per_tick;
         uint64_t ns = net > 0 ? (uint64_t)(net + 0.5) : 0;
         struct tp_latency *kind = &c->out->kinds[k];

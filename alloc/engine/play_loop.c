@@ -695,12 +695,6 @@ static int device_failed(struct tp_player *p, uint64_t event, struct tp_err *err
                    : tp_fail(err, TP_EDEVICE, "%s: %s", where, tp_status_text(TP_EDEVICE));
 }
 
-/* What alone may be more than a strategy supports: an alignment. */
-static bool asks_for_memory(const struct tp_insn *insn)
-{
-    return insn->op == TP_ALLOC || insn->op == TP_REALLOC || insn->op == TP_ADOPT;
-}
-
 int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_err *err)
 {
     if (!p->broken)
@@ -714,7 +708,7 @@ int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_er
     if (p->broken == TP_ENOMEM)
         return tp_fail(err, TP_ENOMEM, "event %llu: tapool itself ran out of memory",
                        (unsigned long long)event);
-    if (p->broken == TP_EUNSUP && asks_for_memory(insn))
+    if (p->broken == TP_EUNSUP && tp_op_is(insn->op, TP_ASKS)) /* it can only be the alignment */
         return tp_fail(err, TP_EUSAGE, "event %llu: strategy '%s' cannot align to %llu bytes",
                        (unsigned long long)event, p->strategy->name,
                        (unsigned long long)(UINT64_C(1) << insn->align_log2));

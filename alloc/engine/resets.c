@@ -156,7 +156,7 @@ int tp_resets_window(struct tp_resets *r, const struct tp_window *w, struct tp_e
     r->count = r->end_count = r->next = 0;
     for (uint32_t i = 0; !rc && i < w->count; i++) {
         const struct tp_insn *in = &w->insns[i];
-        if (in->op == TP_ALLOC || in->op == TP_ADOPT)
+        if (tp_op_is(in->op, TP_IS_NEW))
             begin_object(r, in);
         else if (in->op == TP_FREE)
             end_object(r, in->slot);

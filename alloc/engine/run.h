@@ -113,7 +113,6 @@ struct tp_device_run {
     struct tp_measured measured;
 };
 
-enum tp_latency_kind { TP_LAT_ALLOC, TP_LAT_FREE, TP_LAT_REALLOC, TP_LAT_OTHER, TP_LAT_KINDS };
 extern const char *const tp_latency_names[TP_LAT_KINDS];
 
 struct tp_latency {

@@ -265,10 +265,9 @@ static int check(struct tp_builder *b, const struct tp_insn *in, struct tp_err *
         return broken(b, in, wrong, err);
     if (b->time > UINT64_MAX - in->gap_ns)
         return tp_fail(err, TP_EINPUT, "the trace lasts longer than 2^64 ns");
-    unsigned rules = tp_op_rows[in->op].rules;
-    if (rules & TP_RULE_LIVE)
+    if (tp_op_is(in->op, TP_IS_LIVE))
         return check_live(b, in, err);
-    return rules & TP_RULE_NEW ? check_new(b, in, err) : TP_OK;
+    return tp_op_is(in->op, TP_IS_NEW) ? check_new(b, in, err) : TP_OK;
 }
 
 /* ---- effects ---- */
@@ -302,7 +301,7 @@ static void apply_reset(struct tp_builder *b, uint16_t device)
 
 static void apply(struct tp_builder *b, const struct tp_insn *in)
 {
-    struct slot *s = tp_op_rows[in->op].rules & TP_RULE_LIVE ? &b->slots[in->slot] : NULL;
+    struct slot *s = tp_op_is(in->op, TP_IS_LIVE) ? &b->slots[in->slot] : NULL;
     uint32_t devices = b->program->facts.devices;
     switch (in->op) {
     case TP_ALLOC:

@@ -13,30 +13,10 @@
 #define TP_PROGRAM_H
 
 #include "alloc/base/err.h"
+#include "alloc/program/op.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-
-/* The ops of an instruction. ALLOC to THREAD_END are operations: they are timed and counted. */
-enum tp_op {
-    TP_ALLOC,      /* slot, size, align, stream */
-    TP_FREE,       /* slot, size and align of the object as it is then, stream */
-    TP_REALLOC,    /* slot, size = the new size, align */
-    TP_RETAIN,     /* slot: one more reference */
-    TP_RELEASE,    /* slot: one reference less, never the last (that is FREE) */
-    TP_ADOPT,      /* slot, size, align: a block that came straight from the source */
-    TP_USE,        /* slot, stream: also used on that stream */
-    TP_SYNC,       /* stream, or TP_ALL_STREAMS of the device: it has caught up */
-    TP_RESET,      /* every live object of the device is gone */
-    TP_TRIM,       /* size = bytes that may stay cached */
-    TP_THREAD_END, /* thread: its index may be used again */
-    TP_MARK,       /* slot = index of a name: a phase begins */
-    TP_NOTE,       /* align_log2 = enum tp_note, size, stream; ignored by strategies */
-    TP_IDLE,       /* gap_ns only: splits a gap over 2^32-1 ns */
-    TP_OP_COUNT
-};
 
 /* What a NOTE says. Bytes are in `size`. */
 enum tp_note {
@@ -89,11 +69,6 @@ static inline uint8_t tp_usual_align_log2(enum tp_kind kind)
     return kind == TP_KIND_HOST ? 4 : 8;
 }
 
-static inline bool tp_op_is_operation(unsigned op)
-{
-    return op <= TP_THREAD_END;
-}
-
 /* The devices that an instruction is about: from the first up to, not with, the second. */
 static inline uint32_t tp_insn_first_device(const struct tp_insn *insn)
 {
@@ -105,12 +80,27 @@ static inline uint32_t tp_insn_end_device(const struct tp_insn *insn, uint32_t d
     return insn->device == TP_ALL_DEVICES ? devices : insn->device + 1u;
 }
 
+/* Is it about all streams of a device? */
+static inline bool tp_insn_of_all_streams(const struct tp_insn *insn)
+{
+    return insn->stream == TP_ALL_STREAMS &&
+           (tp_op_rows[insn->op].flags & TP_STREAMS) == TP_STREAMS;
+}
+
 /* May the instruction be about all devices at once? */
 static inline bool tp_insn_may_be_of_all(const struct tp_insn *insn)
 {
-    return insn->op == TP_RESET || insn->op == TP_TRIM ||
-           (insn->op == TP_SYNC && insn->stream == TP_ALL_STREAMS);
+    return tp_op_is(insn->op, TP_OF_ALL) &&
+           (!tp_op_is(insn->op, TP_HAS_STREAM) || tp_insn_of_all_streams(insn));
 }
+
+/* What the indices of an instruction must stay below. */
+struct tp_limits {
+    uint32_t slots, threads, streams, devices, marks;
+};
+
+/* NULL, or what is wrong with one instruction, whatever came before it. */
+const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limits);
 
 /* From instruction `index` of its window on, events count from `event`. */
 struct tp_jump {
@@ -169,6 +159,9 @@ struct tp_program_facts {
     uint64_t windows;          /* prologue included */
     uint64_t spooled_bytes;    /* 0: in memory */
 };
+
+/* How many of the operations that have one of these flags. */
+uint64_t tp_program_ops(const struct tp_program_facts *f, unsigned flags);
 
 struct tp_program;
 struct tp_builder;

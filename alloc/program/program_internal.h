@@ -77,26 +77,4 @@ int tp_program_append(struct tp_program *p, struct tp_kept_window *w, const stru
  */
 int tp_program_read(const struct tp_program *p, uint64_t i, void *block, struct tp_err *err);
 
-/* Which fields of an instruction mean something. */
-enum {
-    TP_RULE_NEW = 1,  /* the slot must be free and becomes live */
-    TP_RULE_LIVE = 2, /* the slot must be live */
-    TP_RULE_SIZE = 4, /* 1..TP_MAX_SIZE */
-    TP_RULE_MARK = 8, /* the slot is the index of a name */
-    TP_RULE_NOTE = 16 /* the alignment is an enum tp_note, the size at most TP_MAX_SIZE */
-};
-struct tp_op_row {
-    const char *name;
-    unsigned rules;
-};
-extern const struct tp_op_row tp_op_rows[TP_OP_COUNT];
-
-/* What the indices of an instruction must stay below. */
-struct tp_limits {
-    uint32_t slots, threads, streams, devices, marks;
-};
-
-/* NULL, or what is wrong with one instruction, whatever came before it. */
-const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limits);
-
 #endif

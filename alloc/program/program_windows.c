@@ -9,37 +9,21 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-const struct tp_op_row tp_op_rows[TP_OP_COUNT] = {
-    [TP_ALLOC] = {"alloc", TP_RULE_NEW | TP_RULE_SIZE},
-    [TP_FREE] = {"free", TP_RULE_LIVE | TP_RULE_SIZE},
-    [TP_REALLOC] = {"realloc", TP_RULE_LIVE | TP_RULE_SIZE},
-    [TP_RETAIN] = {"retain", TP_RULE_LIVE},
-    [TP_RELEASE] = {"release", TP_RULE_LIVE},
-    [TP_ADOPT] = {"adopt", TP_RULE_NEW | TP_RULE_SIZE},
-    [TP_USE] = {"use", TP_RULE_LIVE},
-    [TP_SYNC] = {"sync", 0},
-    [TP_RESET] = {"reset", 0},
-    [TP_TRIM] = {"trim", 0},
-    [TP_THREAD_END] = {"thread_end", 0},
-    [TP_MARK] = {"mark", TP_RULE_MARK},
-    [TP_NOTE] = {"note", TP_RULE_NOTE},
-    [TP_IDLE] = {"idle", 0},
-};
-
 const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limits)
 {
     if (in->op >= TP_OP_COUNT)
         return "there is no such operation";
-    unsigned rules = tp_op_rows[in->op].rules;
-    if (rules & (TP_RULE_NEW | TP_RULE_LIVE) && in->slot >= limits->slots)
+    unsigned flags = tp_op_rows[in->op].flags;
+    bool object = flags & (TP_IS_NEW | TP_IS_LIVE);
+    if (object && in->slot >= limits->slots)
         return "the slot is out of range";
-    if (rules & TP_RULE_SIZE && (in->size == 0 || in->size > TP_MAX_SIZE))
+    if (object && flags & TP_HAS_SIZE && (in->size == 0 || in->size > TP_MAX_SIZE))
         return "the size is out of range";
-    if (rules & TP_RULE_MARK && in->slot >= limits->marks)
+    if (flags & TP_HAS_NAME && in->slot >= limits->marks)
         return "there is no such mark";
-    if (rules & TP_RULE_NOTE && (in->align_log2 >= TP_NOTE_COUNT || in->size > TP_MAX_SIZE))
+    if (flags & TP_HAS_NOTE && (in->align_log2 >= TP_NOTE_COUNT || in->size > TP_MAX_SIZE))
         return "there is no such note";
-    if (rules & TP_RULE_NOTE && in->slot && in->slot >= limits->slots)
+    if (flags & TP_HAS_NOTE && in->slot && in->slot >= limits->slots)
         return "the slot is out of range";
     if (in->align_log2 > TP_MAX_ALIGN_LOG2)
         return "the alignment is out of range";
@@ -48,7 +32,7 @@ const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limi
     if (in->device >= limits->devices &&
         !(in->device == TP_ALL_DEVICES && tp_insn_may_be_of_all(in)))
         return "the device is out of range";
-    if (in->stream >= limits->streams && !(in->op == TP_SYNC && in->stream == TP_ALL_STREAMS))
+    if (in->stream >= limits->streams && !tp_insn_of_all_streams(in))
         return "the stream is out of range";
     return NULL;
 }
@@ -203,6 +187,14 @@ int tp_program_append(struct tp_program *p, struct tp_kept_window *w, const stru
 
 /* ---- facts that came from a file ---- */
 
+uint64_t tp_program_ops(const struct tp_program_facts *f, unsigned flags)
+{
+    uint64_t sum = 0;
+    for (unsigned op = 0; op < TP_OP_COUNT; op++)
+        sum += tp_op_is(op, flags) ? f->ops[op] : 0;
+    return sum;
+}
+
 const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t most)
 {
     uint64_t all = 0, operations = 0;
@@ -221,7 +213,7 @@ const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t mo
     if (f->instructions > most || f->prologue > most - f->instructions || all != f->instructions ||
         operations != f->operations)
         return "the number of instructions is wrong";
-    if (f->objects != f->prologue + f->ops[TP_ALLOC] + f->ops[TP_ADOPT] || f->slots > f->objects ||
+    if (f->objects != f->prologue + tp_program_ops(f, TP_IS_NEW) || f->slots > f->objects ||
         f->live_at_end > f->slots || f->live_at_end_bytes > TP_MAX_LIVE_BYTES)
         return "the number of objects is wrong";
     return NULL;

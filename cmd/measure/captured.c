@@ -91,7 +91,7 @@ static void note_demand(struct scan *s, const struct tp_insn *in, bool failed)
 
 static void count_live(struct scan *s, const struct tp_insn *in)
 {
-    if (in->op == TP_ALLOC || in->op == TP_ADOPT) {
+    if (tp_op_is(in->op, TP_IS_NEW)) {
         s->live[in->device]++;
         s->live_on_all++;
     } else if (in->op == TP_FREE) {
@@ -123,7 +123,7 @@ static void scan_window(struct scan *s, const struct tp_window *w)
             on_note(s, in, event);
         else if (in->op == TP_FREE)
             on_free(s, in);
-        else if (in->op == TP_ALLOC || in->op == TP_ADOPT)
+        else if (tp_op_is(in->op, TP_IS_NEW))
             s->requested_at[in->slot] = 0; /* a reset may have ended what was there */
         else if (in->op == TP_MARK)
             s->mark = in->slot;

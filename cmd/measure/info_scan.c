@@ -279,8 +279,8 @@ static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
         on_failed(s, in);
         return TP_OK;
     }
-    bool request = in->op == TP_ALLOC || in->op == TP_ADOPT || in->op == TP_REALLOC;
-    int status = request && s->event != OF_THE_PAST ? count_request(s, in, err) : TP_OK;
+    int status =
+        tp_op_is(in->op, TP_ASKS) && s->event != OF_THE_PAST ? count_request(s, in, err) : TP_OK;
     switch (in->op) {
     case TP_ALLOC:
     case TP_ADOPT:

@@ -31,14 +31,10 @@ static const char *kind_name(int kind)
 /* The trace has such calls. */
 static bool has_kind(const struct tp_program_facts *f, int kind)
 {
-    uint64_t alloc = f->ops[TP_ALLOC] + f->ops[TP_ADOPT], other = f->operations - alloc;
-    other -= f->ops[TP_FREE] + f->ops[TP_REALLOC];
-    const uint64_t calls[KINDS] = {[TP_LAT_ALLOC] = alloc,
-                                   [TP_LAT_FREE] = f->ops[TP_FREE],
-                                   [TP_LAT_REALLOC] = f->ops[TP_REALLOC],
-                                   [TP_LAT_OTHER] = other,
-                                   [TP_LAT_KINDS] = f->operations};
-    return calls[kind] > 0 || kind == TP_LAT_KINDS;
+    bool has = kind == TP_LAT_KINDS;
+    for (unsigned op = 0; op < TP_OP_COUNT; op++)
+        has |= tp_op_rows[op].latency == kind && f->ops[op];
+    return has;
 }
 
 /* The index-th of all histograms, the one of all calls first. */

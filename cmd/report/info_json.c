@@ -12,8 +12,9 @@ static void write_operations(struct tp_json *j, cJSON *root, const struct tp_inf
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     cJSON *o = tp_json_object(j, root, "operations");
-    for (size_t i = 0; i < TP_OP_NAMES; i++)
-        tp_json_uint(j, o, tp_op_names[i].name, tp_captured_ops(r->captured, f, tp_op_names[i].op));
+    enum tp_op op;
+    for (unsigned rank = 1; (op = tp_op_ranked(rank)) < TP_OP_COUNT; rank++)
+        tp_json_uint(j, o, tp_op_rows[op].name, tp_captured_ops(r->captured, f, op));
 }
 
 static void write_count(struct tp_json *j, cJSON *o, const struct tp_info_count *c)

@@ -37,13 +37,6 @@ static void add_count(char *text, size_t size, size_t *used, uint64_t n, const c
                                   tp_count(n).s, name);
 }
 
-const struct tp_op_name tp_op_names[TP_OP_NAMES] = {
-    {TP_ALLOC, "alloc"}, {TP_ADOPT, "adopt"},   {TP_REALLOC, "realloc"},
-    {TP_FREE, "free"},   {TP_RETAIN, "retain"}, {TP_RELEASE, "release"},
-    {TP_USE, "use"},     {TP_SYNC, "sync"},     {TP_RESET, "reset"},
-    {TP_TRIM, "trim"},   {TP_MARK, "mark"},     {TP_THREAD_END, "thread_end"},
-    {TP_NOTE, "note"}};
-
 void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, char *text,
                  size_t size)
 {
@@ -56,15 +49,15 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
         ooms += d->ooms;
     }
     uint64_t seen = requests + segments + ooms;
-    for (size_t i = 0; i < TP_OP_NAMES; i++)
-        seen += tp_op_names[i].op == TP_NOTE ? 0 : tp_captured_ops(c, f, tp_op_names[i].op);
+    for (unsigned op = 0; op < TP_OP_COUNT; op++)
+        seen += tp_op_rows[op].rank && op != TP_NOTE ? tp_captured_ops(c, f, (enum tp_op)op) : 0;
     /* phases that stand beside the events of a file are none of them */
     uint64_t beside = seen > f->events ? f->ops[TP_MARK] : 0;
     text[0] = '\0';
-    for (size_t i = 0; i < TP_OP_NAMES; i++) {
-        enum tp_op op = tp_op_names[i].op;
+    enum tp_op op;
+    for (unsigned rank = 1; (op = tp_op_ranked(rank)) < TP_OP_COUNT; rank++) {
         uint64_t less = op == TP_NOTE ? f->ops[op] : op == TP_MARK ? beside : 0;
-        add_count(text, size, &used, tp_captured_ops(c, f, op) - less, tp_op_names[i].name);
+        add_count(text, size, &used, tp_captured_ops(c, f, op) - less, tp_op_rows[op].name);
     }
     add_count(text, size, &used, requests, "free requested");
     add_count(text, size, &used, segments, "of segments");

@@ -6,14 +6,6 @@
 #include "cmd/ui/text.h"
 #include "traces/trace.h"
 
-/* What a trace can hold, in the order in which reports name it. */
-enum { TP_OP_NAMES = 13 };
-struct tp_op_name {
-    enum tp_op op;
-    const char *name; /* also in JSON */
-};
-extern const struct tp_op_name tp_op_names[TP_OP_NAMES];
-
 /* "3,063 alloc, 60 realloc, 3,047 free"; of a capture also what no policy sees, so that the counts
  * add up to the events. */
 void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, char *text,

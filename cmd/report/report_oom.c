@@ -163,8 +163,7 @@ void tp_report_failure_count(const struct tp_result *r, const struct tp_device_r
     bool alone = r->run->device_count == 1; /* what is skipped is counted for all of them */
     uint64_t skipped = alone ? r->run->skipped_operations : 0;
     uint64_t calls = d->failed_allocations - d->failed_initial;
-    uint64_t asked =
-        alone ? f->ops[TP_ALLOC] + f->ops[TP_REALLOC] + f->ops[TP_ADOPT] : d->allocations + calls;
+    uint64_t asked = alone ? tp_program_ops(f, TP_ASKS) : d->allocations + calls;
     tp_report_failed(d->failed_initial, alone ? f->prologue : TP_NONE, calls, asked, text,
                      sizeof text);
     tp_page_more(page, column, "%s failed", text);

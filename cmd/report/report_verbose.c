@@ -205,16 +205,13 @@ static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
 
 static void print_slowest(const struct tp_result *r, struct tp_page *page)
 {
-    static const char *const names[TP_OP_COUNT] = {
-        "alloc", "free",  "realloc", "retain",     "release", "adopt", "use",
-        "sync",  "reset", "trim",    "thread_end", "mark",    "note",  "idle"};
     tp_page_at(page, FIELD, "slowest calls, ns");
     tp_page_line(page);
     for (uint32_t i = 0; i < r->run->latency.slowest_count; i++) {
         const struct tp_slow_event *e = &r->run->latency.slowest[i];
         tp_page_right(page, 16, tp_count(e->ns).s);
         const char *place = tp_captured_place(r->captured, e->event);
-        tp_page_at(page, VALUE, "event %s: %s of %s", tp_count(e->event).s, names[e->op],
+        tp_page_at(page, VALUE, "event %s: %s of %s", tp_count(e->event).s, tp_op_rows[e->op].name,
                    tp_bytes(e->size, false).s);
         if (place)
             tp_page_more(page, VALUE, ", %s", place);

@@ -309,11 +309,7 @@ static struct tp_insn on_object(const struct tp_lower *lo, const struct context 
 /* The verb of messages. */
 static const char *verb(const struct tp_event *ev)
 {
-    static const char *const verbs[TP_EV_COUNT] = {
-        [TP_EV_ALLOC] = "allocates", [TP_EV_FREE] = "frees",   [TP_EV_REALLOC] = "reallocates",
-        [TP_EV_RETAIN] = "retains",  [TP_EV_ADOPT] = "adopts", [TP_EV_USE] = "uses",
-        [TP_EV_INITIAL] = "places",  [TP_EV_NOTE] = "notes"};
-    return verbs[ev->op];
+    return ev->op == TP_EV_INITIAL ? "places" : tp_op_rows[ev->op].verb;
 }
 
 static int check_size(const struct tp_lower *lo, const struct context *cx, uint64_t size)
@@ -579,7 +575,7 @@ static int on_trim(struct tp_lower *lo, struct context *cx)
     uint64_t keep = cx->ev->has_size ? cx->ev->size : 0;
     if (keep > TP_MAX_SIZE) {
         char number[TP_GROUPED];
-        return refuse(lo, cx->ev, cx->err, " trims to %s bytes; the limit is 2^48",
+        return refuse(lo, cx->ev, cx->err, " %s to %s bytes; the limit is 2^48", verb(cx->ev),
                       tp_grouped(keep, number));
     }
     return per_device(lo, cx, (struct tp_insn){.op = TP_TRIM, .size = keep});
@@ -716,7 +712,7 @@ int tp_lower_event(struct tp_lower *lo, const struct tp_event *ev, struct tp_err
         [TP_EV_TRIM] = on_trim,       [TP_EV_THREAD_END] = on_thread_end,
         [TP_EV_MARK] = on_mark,       [TP_EV_INITIAL] = on_initial,
         [TP_EV_NOTE] = on_note};
-    assert((unsigned)ev->op < TP_EV_COUNT);
+    assert((unsigned)ev->op < TP_EV_COUNT && handlers[ev->op]);
     struct context cx = {.ev = ev, .err = err};
     int stop = ++lo->unasked % ASK_AFTER == 0 ? look_up(lo, ev, err) : TP_OK;
     if (__builtin_expect(stop != TP_OK, 0))

@@ -163,8 +163,7 @@ static int keep_mark(struct tp_spaces *sp, const char *name, uint64_t *index, st
 static void count_event(struct tp_spaces *sp, uint32_t space, const struct tp_event *ev)
 {
     struct tp_space *s = &sp->spaces[space];
-    bool allocates = ev->op == TP_EV_ALLOC || ev->op == TP_EV_REALLOC || ev->op == TP_EV_ADOPT ||
-                     ev->op == TP_EV_INITIAL;
+    bool allocates = ev->op < TP_EV_COUNT && tp_op_is(tp_event_asks(ev->op), TP_ASKS);
     if (allocates && ev->size <= TP_MAX_SIZE &&
         __builtin_add_overflow(s->bytes, ev->size, &s->bytes))
         s->bytes = UINT64_MAX;

@@ -264,8 +264,9 @@ static int stream_of(struct tp_spaces *sp, const struct tp_space_record *r, stru
 /* Ops that go to a device even where they name no stream. */
 static bool needs_device(enum tp_event_op op)
 {
-    return op == TP_EV_ALLOC || op == TP_EV_ADOPT || op == TP_EV_INITIAL || op == TP_EV_REALLOC ||
-           op == TP_EV_NOTE || op == TP_EV_RESET || op == TP_EV_TRIM;
+    enum tp_op asks = tp_event_asks(op);
+    return op < TP_EV_COUNT && (tp_op_is(asks, TP_ASKS | TP_HAS_NOTE) ||
+                                (tp_op_is(asks, TP_HAS_DEVICE) && !tp_op_is(asks, TP_HAS_STREAM)));
 }
 
 static int lower_record(void *ctx, const struct tp_space_record *r, struct tp_err *err)

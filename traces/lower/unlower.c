@@ -54,9 +54,7 @@ struct walk {
 
 static bool names_stream(const struct tp_insn *in)
 {
-    return in->op != TP_MARK && in->op != TP_THREAD_END && in->op != TP_IDLE &&
-           !(in->op == TP_SYNC && in->stream == TP_ALL_STREAMS) && in->op != TP_RESET &&
-           in->op != TP_TRIM;
+    return tp_op_is(in->op, TP_HAS_STREAM) && in->stream != TP_ALL_STREAMS;
 }
 
 /* ---- streams ---- */
@@ -64,8 +62,7 @@ static bool names_stream(const struct tp_insn *in)
 /* What happens to an object is on the object's device, whatever its stream is. */
 static bool tells_device(const struct tp_insn *in)
 {
-    return in->op == TP_ALLOC || in->op == TP_ADOPT || in->op == TP_NOTE ||
-           (in->op == TP_SYNC && in->stream != TP_ALL_STREAMS);
+    return names_stream(in) && !tp_op_is(in->op, TP_IS_LIVE);
 }
 
 static void note_streams(const struct tp_window *w, uint16_t *device_of, bool *used)
@@ -116,22 +113,6 @@ int tp_unlower_streams(struct tp_program *p, uint16_t *device_of, struct tp_err 
 
 /* ---- events ---- */
 
-static const enum tp_event_op event_ops[TP_OP_COUNT] = {
-    [TP_ALLOC] = TP_EV_ALLOC,
-    [TP_FREE] = TP_EV_FREE,
-    [TP_REALLOC] = TP_EV_REALLOC,
-    [TP_RETAIN] = TP_EV_RETAIN,
-    [TP_RELEASE] = TP_EV_FREE,
-    [TP_ADOPT] = TP_EV_ADOPT,
-    [TP_USE] = TP_EV_USE,
-    [TP_SYNC] = TP_EV_SYNC,
-    [TP_RESET] = TP_EV_RESET,
-    [TP_TRIM] = TP_EV_TRIM,
-    [TP_THREAD_END] = TP_EV_THREAD_END,
-    [TP_MARK] = TP_EV_MARK,
-    [TP_NOTE] = TP_EV_NOTE,
-};
-
 /* Numbers between the last event and this one, that nothing was made of. */
 static int skip_numbers(struct walk *k, uint64_t event)
 {
@@ -148,7 +129,8 @@ static void set_place(const struct walk *k, const struct pending *p, struct tp_e
     bool several = k->facts->streams > 1;
     ev->has_stream = several && names_stream(in);
     ev->stream = in->stream;
-    if (k->facts->devices > 1 && (in->op == TP_RESET || in->op == TP_TRIM) && !p->all) {
+    if (k->facts->devices > 1 && tp_op_is(in->op, TP_OF_ALL) && !tp_op_is(in->op, TP_HAS_STREAM) &&
+        !p->all) {
         ev->has_stream = true;
         ev->stream = k->stream_of[in->device];
     }
@@ -159,13 +141,11 @@ static void set_place(const struct walk *k, const struct pending *p, struct tp_e
 
 static void set_object(struct walk *k, const struct tp_insn *in, struct tp_event *ev)
 {
-    bool made = in->op == TP_ALLOC || in->op == TP_ADOPT;
-    struct object *o = &k->objects[in->slot];
+    const struct object *o = &k->objects[in->slot];
     ev->id = in->slot;
-    ev->size = in->size;
-    ev->has_size = made || in->op == TP_REALLOC;
-    uint8_t usual = in->op == TP_REALLOC ? o->align_log2 : k->usual_align;
-    if (!made && in->op != TP_REALLOC)
+    ev->has_size = tp_op_is(in->op, TP_ASKS);
+    uint8_t usual = tp_op_is(in->op, TP_IS_NEW) ? k->usual_align : o->align_log2;
+    if (!ev->has_size)
         return;
     ev->has_align = in->align_log2 != usual;
     ev->align = UINT64_C(1) << in->align_log2;
@@ -186,25 +166,22 @@ static int set_code_place(struct walk *k, const struct pending *p, struct tp_eve
 static int give(struct walk *k, struct pending *p)
 {
     const struct tp_insn *in = &p->insn;
-    struct tp_event ev = {.op = event_ops[in->op]};
+    struct tp_event ev = {.op = tp_event_of((enum tp_op)in->op), .size = in->size};
     int rc = skip_numbers(k, p->event);
     if (rc == TP_OK)
         rc = set_code_place(k, p, &ev);
     if (rc != TP_OK)
         return rc;
     set_place(k, p, &ev);
-    if (in->op <= TP_USE && in->op != TP_SYNC)
+    if (tp_op_is(in->op, TP_IS_NEW | TP_IS_LIVE))
         set_object(k, in, &ev);
-    if (in->op == TP_TRIM) {
+    else
         ev.has_size = in->size > 0;
-        ev.size = in->size;
-    }
-    if (in->op == TP_MARK)
+    if (tp_op_is(in->op, TP_HAS_NAME))
         ev.name = tp_program_mark(k->program, in->slot);
-    if (in->op == TP_NOTE) {
+    if (tp_op_is(in->op, TP_HAS_NOTE)) {
         ev.note = (enum tp_note)in->align_log2;
         ev.id = in->slot;
-        ev.size = in->size;
         ev.has_free = p->has_free;
         ev.free_bytes = p->free_bytes;
     }

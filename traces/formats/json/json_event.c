@@ -46,22 +46,15 @@ const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
     [TP_JSON_PLACE] = {"place", 0, {0}},
 };
 
+/* What an operation cannot do without. */
+#define NEEDS(flags)                                                                               \
+    (((flags) & (TP_IS_NEW | TP_IS_LIVE) ? NEED(ID) : 0u) | ((flags)&TP_ASKS ? NEED(SIZE) : 0u) |  \
+     ((flags)&TP_NEEDS_STREAM ? NEED(STREAM) : 0u) |                                               \
+     ((flags) & (TP_HAS_NAME | TP_HAS_NOTE) ? NEED(NAME) : 0u))
+#define ROW(op, number, name, verb, latency, rank, flags)                                          \
+    {name, TP_##op == TP_RELEASE ? TP_EV_FREE : TP_EV_##op, NEEDS(flags)},
 const struct tp_json_op_row tp_json_ops[TP_JSON_OPS] = {
-    {"alloc", TP_EV_ALLOC, NEED(ID) | NEED(SIZE)},
-    {"free", TP_EV_FREE, NEED(ID)},
-    {"realloc", TP_EV_REALLOC, NEED(ID) | NEED(SIZE)},
-    {"retain", TP_EV_RETAIN, NEED(ID)},
-    {"release", TP_EV_FREE, NEED(ID)},
-    {"adopt", TP_EV_ADOPT, NEED(ID) | NEED(SIZE)},
-    {"use", TP_EV_USE, NEED(ID) | NEED(STREAM)},
-    {"sync", TP_EV_SYNC, 0},
-    {"reset", TP_EV_RESET, 0},
-    {"trim", TP_EV_TRIM, 0},
-    {"thread_end", TP_EV_THREAD_END, 0},
-    {"mark", TP_EV_MARK, NEED(NAME)},
-    {"initial", TP_EV_INITIAL, NEED(ID) | NEED(SIZE)},
-    {"note", TP_EV_NOTE, NEED(NAME)},
-};
+    TP_RECORDED_OPS(ROW){"initial", TP_EV_INITIAL, NEEDS(TP_NEW_OBJECT)}};
 
 static int unknown_op(const struct tp_json_scan *s, const char *name, struct tp_err *err)
 {

@@ -35,7 +35,7 @@ struct tp_json_op_row {
     enum tp_event_op op;
     unsigned needs; /* bits of keys */
 };
-enum { TP_JSON_OPS = 14 };
+enum { TP_JSON_OPS = 1 TP_RECORDED_OPS(TP_OP_ONE) }; /* and `initial` */
 extern const struct tp_json_op_row tp_json_ops[TP_JSON_OPS];
 
 /* Sets what follows from the op and from the keys that were there; they hold all that it needs. */

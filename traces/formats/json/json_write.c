@@ -20,28 +20,6 @@ struct line {
     size_t used;
 };
 
-enum { SIZE = 1, ID = 2, NAME = 4, NOTE = 8 };
-
-/* What an op is called and what it needs. */
-static const struct op_row {
-    const char *name;
-    unsigned has;
-} ops[TP_EV_COUNT] = {
-    [TP_EV_ALLOC] = {"alloc", ID | SIZE},
-    [TP_EV_FREE] = {"free", ID},
-    [TP_EV_REALLOC] = {"realloc", ID | SIZE},
-    [TP_EV_RETAIN] = {"retain", ID},
-    [TP_EV_ADOPT] = {"adopt", ID | SIZE},
-    [TP_EV_USE] = {"use", ID},
-    [TP_EV_SYNC] = {"sync", 0},
-    [TP_EV_RESET] = {"reset", 0},
-    [TP_EV_TRIM] = {"trim", 0},
-    [TP_EV_THREAD_END] = {"thread_end", 0},
-    [TP_EV_MARK] = {"mark", NAME},
-    [TP_EV_INITIAL] = {"initial", ID | SIZE},
-    [TP_EV_NOTE] = {"note", SIZE | NOTE},
-};
-
 static void put(struct line *l, const char *text)
 {
     size_t length = strlen(text);
@@ -217,18 +195,19 @@ int tp_json_write_begin(struct tp_json_writer *w, const struct tp_json_write_cfg
 
 static void put_members(struct line *l, const struct tp_event *ev)
 {
-    unsigned has = ops[ev->op].has;
+    unsigned flags = tp_op_rows[tp_event_asks(ev->op)].flags;
     put(l, "\"op\": \"");
-    put(l, ops[ev->op].name);
+    put(l, tp_event_name(ev->op));
     put(l, "\"");
-    if (has & NOTE) {
+    if (flags & TP_HAS_NOTE) {
         put(l, ", \"name\": \"");
         put(l, tp_note_names[ev->note]);
         put(l, "\"");
     }
-    if (has & ID || (has & NOTE && ev->note == TP_NOTE_FREE_REQUESTED))
+    if (flags & (TP_IS_NEW | TP_IS_LIVE) ||
+        (flags & TP_HAS_NOTE && ev->note == TP_NOTE_FREE_REQUESTED))
         put_signed(l, ", \"id\": ", ev->id);
-    if (has & SIZE || (ev->op == TP_EV_TRIM && ev->has_size))
+    if (flags & (TP_ASKS | TP_HAS_NOTE) || ev->has_size)
         put_number(l, ", \"size\": ", ev->size);
     if (ev->has_free)
         put_number(l, ", \"free\": ", ev->free_bytes);
@@ -256,7 +235,7 @@ int tp_json_write_event(struct tp_json_writer *w, const struct tp_event *ev, str
     put_members(&l, ev);
     errno = 0;
     fwrite(l.text, 1, l.used, w->out);
-    if (ops[ev->op].has & NAME) {
+    if (tp_op_is(tp_event_asks(ev->op), TP_HAS_NAME)) {
         fputs(", \"name\": ", w->out);
         rc = write_text(w, ev->name, err);
     }

@@ -140,21 +140,19 @@ static int broken(const struct writer *w, uint64_t event, struct tp_err *err)
 static int write_insn(struct writer *w, const struct tp_insn *in, uint64_t event,
                       struct tp_err *err)
 {
-    enum { BEGINS = 1, ENDS = 2 };
-    static const unsigned char does[TP_OP_COUNT] = {
-        [TP_ALLOC] = BEGINS, [TP_ADOPT] = BEGINS, [TP_REALLOC] = ENDS | BEGINS, [TP_FREE] = ENDS};
+    bool begins = tp_op_is(in->op, TP_ASKS);
+    bool ends = in->op == TP_FREE || (begins && tp_op_is(in->op, TP_IS_LIVE));
     if (in->device != w->device && in->device != TP_ALL_DEVICES)
         return TP_OK;
     if (in->op == TP_RESET)
         end_all(w, event);
-    if (!does[in->op])
+    if (!begins && !ends)
         return TP_OK;
-    if (in->slot >= w->slots ||
-        (w->lives[in->slot].lower != NOT_LIVE) != ((does[in->op] & ENDS) != 0))
+    if (in->slot >= w->slots || (w->lives[in->slot].lower != NOT_LIVE) != ends)
         return broken(w, event, err);
-    if (does[in->op] & ENDS)
+    if (ends)
         end(w, in->slot, event);
-    if (does[in->op] & BEGINS)
+    if (begins)
         begin(w, in, event);
     return TP_OK;
 }

@@ -85,29 +85,20 @@ static const uint8_t *read_index(struct frame *f, const uint8_t *p, uint32_t lim
     return value < limit ? p : refuse(f, wrong);
 }
 
-/* Members that a context byte may name, by op. */
-static const uint8_t may_set[16] = {
-    [TP_ALLOC] = TP_TPT_SET_ALL,
-    [TP_FREE] = TP_TPT_SET_THREAD | TP_TPT_SET_STREAM | TP_TPT_SET_EVENT,
-    [TP_REALLOC] = TP_TPT_SET_ALL & ~TP_TPT_SET_DEVICE,
-    [TP_RETAIN] = TP_TPT_SET_THREAD | TP_TPT_SET_STREAM | TP_TPT_SET_EVENT,
-    [TP_RELEASE] = TP_TPT_SET_THREAD | TP_TPT_SET_STREAM | TP_TPT_SET_EVENT,
-    [TP_ADOPT] = TP_TPT_SET_ALL,
-    [TP_USE] = TP_TPT_SET_THREAD | TP_TPT_SET_STREAM | TP_TPT_SET_EVENT,
-    [TP_SYNC] = TP_TPT_SET_ALL & ~TP_TPT_SET_ALIGN,
-    [TP_RESET] = TP_TPT_SET_THREAD | TP_TPT_SET_DEVICE | TP_TPT_SET_EVENT,
-    [TP_TRIM] = TP_TPT_SET_THREAD | TP_TPT_SET_DEVICE | TP_TPT_SET_EVENT,
-    [TP_THREAD_END] = TP_TPT_SET_THREAD | TP_TPT_SET_EVENT,
-    [TP_MARK] = TP_TPT_SET_THREAD | TP_TPT_SET_EVENT,
-    [TP_NOTE] = TP_TPT_SET_ALL & ~TP_TPT_SET_ALIGN,
-    [TP_IDLE] = TP_TPT_SET_EVENT,
-    [TP_TPT_RAW] = TP_TPT_SET_EVENT,
-};
-
 static bool on_object(unsigned op)
 {
-    return op >= TP_FREE && op <= TP_USE && op != TP_ADOPT;
+    return op < TP_OP_COUNT && tp_op_is(op, TP_IS_LIVE);
 }
+
+/* Members that a context byte may name, by op: an object has its own device, and its own alignment
+ * unless it gets a size. */
+#define MAY_SET(flags)                                                                             \
+    (TP_TPT_SET_EVENT | ((flags)&TP_HAS_THREAD ? TP_TPT_SET_THREAD : 0) |                          \
+     ((flags)&TP_HAS_STREAM ? TP_TPT_SET_STREAM : 0) |                                             \
+     (((flags) & (TP_HAS_DEVICE | TP_IS_LIVE)) == TP_HAS_DEVICE ? TP_TPT_SET_DEVICE : 0) |         \
+     ((flags)&TP_ASKS ? TP_TPT_SET_ALIGN : 0))
+#define MAY_SET_ROW(op, number, name, verb, latency, rank, flags) [TP_##op] = MAY_SET(flags),
+static const uint8_t may_set[16] = {TP_OPS(MAY_SET_ROW)[TP_TPT_RAW] = TP_TPT_SET_EVENT};
 
 /* An object's stream and alignment are for the record alone, all else stays. */
 static void keep(struct frame *f, unsigned op, unsigned bits)
@@ -413,28 +404,15 @@ static const uint8_t *read_note(struct frame *f, const uint8_t *p, unsigned head
     return p;
 }
 
+/* No object comes, goes or changes its size by an instruction that is written whole. */
 static const char *raw_wrong(const struct frame *f, const struct tp_insn *in)
 {
-    const struct tp_tpt_limits *limits = &f->d->limits;
-    if (in->op == TP_ALLOC || in->op == TP_FREE || in->op == TP_REALLOC || in->op == TP_ADOPT ||
-        in->op >= TP_OP_COUNT)
+    const struct tp_tpt_limits *l = &f->d->limits;
+    const struct tp_limits limits = {f->d->used, l->threads, l->streams, l->devices, l->marks};
+    if (in->op >= TP_OP_COUNT ||
+        (tp_op_is(in->op, TP_IS_NEW | TP_IS_LIVE) && tp_op_is(in->op, TP_HAS_SIZE)))
         return "it may not be written whole";
-    if (in->op == TP_MARK && in->slot >= limits->marks)
-        return "there is no such mark";
-    if (in->op == TP_NOTE && (in->align_log2 >= TP_NOTE_COUNT || in->size > TP_MAX_SIZE))
-        return "there is no such note";
-    if (in->op == TP_NOTE && in->slot && in->slot >= f->d->used)
-        return "the slot is out of range";
-    if (in->align_log2 > TP_MAX_ALIGN_LOG2)
-        return "the alignment is out of range";
-    if (in->thread >= limits->threads)
-        return "the thread is out of range";
-    if (in->device >= limits->devices &&
-        !(in->device == TP_ALL_DEVICES && tp_insn_may_be_of_all(in)))
-        return "the device is out of range";
-    if (in->stream >= limits->streams && !(in->op == TP_SYNC && in->stream == TP_ALL_STREAMS))
-        return "the stream is out of range";
-    return NULL;
+    return tp_insn_wrong(in, &limits);
 }
 
 static const uint8_t *read_raw(struct frame *f, const uint8_t *p, struct tp_insn *in)
@@ -456,46 +434,57 @@ static const uint8_t *read_raw(struct frame *f, const uint8_t *p, struct tp_insn
         return reset(f, p, in);
     if (!on_object(in->op))
         return p;
-    if (in->slot >= d->used || !is_live(d, &d->slots[in->slot]))
+    if (!is_live(d, &d->slots[in->slot]))
         return refuse(f, "the slot is free");
     if (d->slots[in->slot].device != in->device)
         return refuse(f, "the object is on another device");
     return count_reference(f, p, in->op, &d->slots[in->slot]);
 }
 
+/* IDLE and RAW have no members that could be read by their flags. */
+static const uint8_t *read_odd(struct frame *f, const uint8_t *p, unsigned head, struct tp_insn *in)
+{
+    unsigned op = head & TP_TPT_OP;
+    bool gap = head >> TP_TPT_GAP_SHIFT & 3;
+    if (head & TP_TPT_SPECIAL || (op == TP_TPT_RAW && gap))
+        return refuse(f, "its op byte is wrong");
+    if (op == TP_TPT_RAW)
+        return read_raw(f, p, in);
+    if (op != TP_IDLE)
+        return refuse(f, "there is no such operation");
+    in->thread = 0;
+    in->gap_ns = gap ? in->gap_ns : UINT32_MAX;
+    return p;
+}
+
+/* About no object: the special bit says that it is of all streams, or that a size follows. */
+static const uint8_t *read_members(struct frame *f, const uint8_t *p, unsigned head,
+                                   struct tp_insn *in)
+{
+    unsigned flags = tp_op_rows[in->op].flags;
+    bool all = (flags & TP_STREAMS) == TP_STREAMS && head & TP_TPT_SPECIAL;
+    bool sized = !all && head & TP_TPT_SPECIAL;
+    if (sized && !(flags & TP_HAS_SIZE))
+        return refuse(f, "its op byte is wrong");
+    if (flags & TP_HAS_DEVICE)
+        in->device = f->device;
+    if (flags & TP_HAS_STREAM)
+        in->stream = all ? TP_ALL_STREAMS : f->stream;
+    if (sized)
+        p = tp_varint(p, &in->size);
+    if (flags & TP_HAS_NAME)
+        p = read_mark(f, p, in);
+    return in->op == TP_RESET ? reset(f, p, in) : p;
+}
+
 static const uint8_t *read_other(struct frame *f, const uint8_t *p, unsigned head,
                                  struct tp_insn *in)
 {
-    unsigned op = head & TP_TPT_OP;
-    bool special = head & TP_TPT_SPECIAL;
-    if (special && op != TP_SYNC && op != TP_TRIM && op != TP_NOTE)
-        return refuse(f, "its op byte is wrong");
-    if (op == TP_SYNC || op == TP_RESET || op == TP_TRIM)
-        in->device = f->device;
-    switch (op) {
-    case TP_SYNC:
-        in->stream = special ? TP_ALL_STREAMS : f->stream;
-        return p;
-    case TP_RESET:
-        return reset(f, p, in);
-    case TP_TRIM:
-        return special ? tp_varint(p, &in->size) : p;
-    case TP_THREAD_END:
-        return p;
-    case TP_MARK:
-        return read_mark(f, p, in);
-    case TP_NOTE:
-        return read_note(f, p, head, in);
-    case TP_IDLE:
-        in->thread = 0;
-        in->gap_ns = head >> TP_TPT_GAP_SHIFT & 3 ? in->gap_ns : UINT32_MAX;
-        return p;
-    case TP_TPT_RAW:
-        return head & 3 << TP_TPT_GAP_SHIFT ? refuse(f, "its op byte is wrong")
-                                            : read_raw(f, p, in);
-    default:
-        return refuse(f, "there is no such operation");
-    }
+    if (in->op >= TP_OP_COUNT || in->op == TP_IDLE)
+        return read_odd(f, p, head, in);
+    if (tp_op_is(in->op, TP_IS_LIVE))
+        return read_reference(f, p, head, in);
+    return tp_op_is(in->op, TP_HAS_NOTE) ? read_note(f, p, head, in) : read_members(f, p, head, in);
 }
 
 /* ---- the block ---- */
@@ -525,10 +514,6 @@ INLINE const uint8_t *read_record(struct frame *f, const uint8_t *p, const uint3
         return read_free(f, p, (unsigned)head, in);
     case TP_REALLOC:
         return read_realloc(f, p, (unsigned)head, in);
-    case TP_RETAIN:
-    case TP_RELEASE:
-    case TP_USE:
-        return read_reference(f, p, (unsigned)head, in);
     default:
         p = read_other(f, p, (unsigned)head, in);
         f->time += in->gap_ns - gap; /* IDLE of the usual length, or written whole */

@@ -84,7 +84,7 @@ static int model_slots(struct tp_tpt_encoder *e, const struct tp_window *w, stru
 {
     for (uint32_t i = 0; i < w->count && !e->explicit_slots; i++) {
         const struct tp_insn *in = &w->insns[i];
-        if (in->op == TP_ALLOC || in->op == TP_ADOPT) {
+        if (tp_op_is(in->op, TP_IS_NEW)) {
             int rc = reach(e, in->slot, err);
             if (rc)
                 return rc;
@@ -154,32 +154,18 @@ static int name_size(struct tp_tpt_sizes *s, uint64_t word)
 
 /* ---- records ---- */
 
-enum { SLOT = 1, SIZE = 2, ALIGN = 4, STREAM = 8, DEVICE = 16, THREAD = 32 };
-
-/* Members of an instruction that a record of that op has no room for: they must be 0. */
-static const uint8_t absent[TP_OP_COUNT] = {
-    [TP_RETAIN] = SIZE | ALIGN,
-    [TP_RELEASE] = SIZE | ALIGN,
-    [TP_USE] = SIZE | ALIGN,
-    [TP_SYNC] = SLOT | SIZE | ALIGN,
-    [TP_RESET] = SLOT | SIZE | ALIGN | STREAM,
-    [TP_TRIM] = SLOT | ALIGN | STREAM,
-    [TP_THREAD_END] = SLOT | SIZE | ALIGN | STREAM | DEVICE,
-    [TP_MARK] = SIZE | ALIGN | STREAM | DEVICE,
-    [TP_IDLE] = SLOT | SIZE | ALIGN | STREAM | DEVICE | THREAD,
-};
-
+/* Has a member a value that a record of its op has no room for? */
 static bool odd(const struct tp_insn *in)
 {
-    unsigned set = (in->slot ? SLOT : 0u) | (in->size ? SIZE : 0u) | (in->align_log2 ? ALIGN : 0u) |
-                   (in->stream ? STREAM : 0u) | (in->device ? DEVICE : 0u) |
-                   (in->thread ? THREAD : 0u);
-    return (set & absent[in->op]) != 0;
+    unsigned set = (in->slot ? TP_HAS_SLOT : 0u) | (in->size ? TP_HAS_SIZE : 0u) |
+                   (in->align_log2 ? TP_HAS_ALIGN : 0u) | (in->stream ? TP_HAS_STREAM : 0u) |
+                   (in->device ? TP_HAS_DEVICE : 0u) | (in->thread ? TP_HAS_THREAD : 0u);
+    return (set & ~(unsigned)tp_op_rows[in->op].flags) != 0;
 }
 
 static bool on_object(unsigned op)
 {
-    return op == TP_FREE || op == TP_REALLOC || op == TP_RETAIN || op == TP_RELEASE || op == TP_USE;
+    return tp_op_is(op, TP_IS_LIVE);
 }
 
 /* Op byte and gap, then the context byte with all that it names. */
@@ -203,16 +189,13 @@ static void put_head(struct context *c, const struct tp_insn *in, unsigned op, u
 static unsigned context_bits(const struct context *c, const struct tp_insn *in, bool align)
 {
     unsigned bits = align ? TP_TPT_SET_ALIGN : 0;
-    if (in->op == TP_IDLE)
-        return bits;
-    if (in->thread != c->thread)
+    if (tp_op_is(in->op, TP_HAS_THREAD) && in->thread != c->thread)
         bits |= TP_TPT_SET_THREAD;
     if (on_object(in->op))
         return in->stream != c->e->slots[in->slot].stream ? bits | TP_TPT_SET_STREAM : bits;
-    bool all = in->op == TP_SYNC && in->stream == TP_ALL_STREAMS;
-    if (!(absent[in->op] & STREAM) && !all && in->stream != c->stream)
+    if (tp_op_is(in->op, TP_HAS_STREAM) && !tp_insn_of_all_streams(in) && in->stream != c->stream)
         bits |= TP_TPT_SET_STREAM;
-    if (!(absent[in->op] & DEVICE) && in->device != c->device)
+    if (tp_op_is(in->op, TP_HAS_DEVICE) && in->device != c->device)
         bits |= TP_TPT_SET_DEVICE;
     return bits;
 }
@@ -261,7 +244,7 @@ static void put_sized(struct context *c, const struct tp_insn *in, uint64_t even
 {
     uint8_t context[TP_TPT_RECORD_MAX];
     struct tp_tpt_wrote *slot = &c->e->slots[in->slot];
-    bool is_new = in->op != TP_REALLOC;
+    bool is_new = tp_op_is(in->op, TP_IS_NEW);
     uint8_t align = is_new ? c->align_log2 : (uint8_t)slot->word;
     uint64_t word = tp_tpt_word(in->size, in->align_log2);
     int index = name_size(c->e->sizes, word);
@@ -305,14 +288,13 @@ static void put_other(struct context *c, const struct tp_insn *in, uint64_t even
 {
     uint8_t context[TP_TPT_RECORD_MAX];
     bool object = on_object(in->op);
-    bool special = object ? in->slot == c->last_slot
-                          : (in->op == TP_SYNC && in->stream == TP_ALL_STREAMS) ||
-                                (in->op == TP_TRIM && in->size);
+    bool sized = !object && in->size;
+    bool special = object ? in->slot == c->last_slot : tp_insn_of_all_streams(in) || sized;
     put_head(c, in, in->op, special, context,
              put_context(c, in, context_bits(c, in, false), event, context));
-    if ((object && !special) || in->op == TP_MARK)
+    if ((object && !special) || tp_op_is(in->op, TP_HAS_NAME))
         c->at = tp_put_varint(c->at, in->slot);
-    if (in->op == TP_TRIM && special)
+    if (sized)
         c->at = tp_put_varint(c->at, in->size);
     if (object)
         c->last_slot = in->slot;
@@ -324,9 +306,9 @@ static void put_insn(struct context *c, const struct tp_insn *in, uint64_t event
 {
     if (odd(in) || in->device == TP_ALL_DEVICES)
         put_raw(c, in, event);
-    else if (in->op == TP_ALLOC || in->op == TP_ADOPT || in->op == TP_REALLOC)
+    else if (tp_op_is(in->op, TP_ASKS))
         put_sized(c, in, event);
-    else if (in->op == TP_NOTE)
+    else if (tp_op_is(in->op, TP_HAS_NOTE))
         put_note(c, in, event);
     else
         put_other(c, in, event);
@@ -342,8 +324,7 @@ static int put_window(struct context *c, const struct tp_window *w, struct tp_er
             return tp_fail(err, TP_EBROKEN, "a program holds an unknown instruction");
         if (jump < w->jump_count && w->jumps[jump].index == i)
             event = w->jumps[jump++].event;
-        bool is_new = in->op == TP_ALLOC || in->op == TP_ADOPT;
-        if (is_new && c->e->explicit_slots) {
+        if (tp_op_is(in->op, TP_IS_NEW) && c->e->explicit_slots) {
             int rc = reach(c->e, in->slot, err);
             if (rc)
                 return rc;

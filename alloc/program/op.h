@@ -1,0 +1,119 @@
+/* The operations: a row each, from which everything that lists them is made.
+ *
+ *     row --> enum tp_op, tp_op_rows     program: what is checked, kept, called
+ *         --> enum tp_event_op           traces: what formats read and write, and messages
+ *         --> latency kind, rank         results: where it is timed and counted
+ *
+ * A new one is a row here, its player in alloc/engine/play_loop.c and its lowering in
+ * traces/lower/lower.c. Known weakness: what it means is said again where people read it:
+ * info.schema.json, help, traces/README.md. */
+#ifndef TP_OP_H
+#define TP_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Which members of an instruction mean something, and what they mean. */
+enum tp_op_flag {
+    TP_HAS_SLOT = 1 << 0,
+    TP_HAS_SIZE = 1 << 1,
+    TP_HAS_ALIGN = 1 << 2,
+    TP_HAS_STREAM = 1 << 3,
+    TP_HAS_DEVICE = 1 << 4,
+    TP_HAS_THREAD = 1 << 5,
+    TP_HAS_NAME = 1 << 6,   /* the slot is the index of a name */
+    TP_HAS_NOTE = 1 << 7,   /* align_log2 is an enum tp_note, the slot may be 0 for none */
+    TP_IS_NEW = 1 << 8,     /* the slot must be free and becomes live */
+    TP_IS_LIVE = 1 << 9,    /* the slot must be live; the device is its own */
+    TP_ASKS = 1 << 10,      /* for memory, which may fail: the size is the object's from now on */
+    TP_ON_STREAM = 1 << 11, /* work on its stream, or for it */
+    TP_OF_THREAD = 1 << 12, /* of a thread of the program, even if nobody has heard of it before */
+    TP_OF_ALL = 1 << 13,    /* may be about all devices; if it has a stream, with all of these */
+    TP_NEEDS_STREAM = 1 << 14 /* a trace must name one */
+};
+enum {
+    TP_SIZED = TP_HAS_SIZE | TP_HAS_ALIGN,
+    TP_PLACED = TP_HAS_SLOT | TP_HAS_STREAM | TP_HAS_DEVICE | TP_HAS_THREAD,
+    TP_REFERENCE = TP_PLACED | TP_IS_LIVE | TP_OF_THREAD,
+    TP_OBJECT = TP_REFERENCE | TP_ON_STREAM,
+    TP_NEW_OBJECT = TP_PLACED | TP_SIZED | TP_IS_NEW | TP_ASKS | TP_OF_THREAD | TP_ON_STREAM,
+    TP_DEVICES = TP_HAS_DEVICE | TP_HAS_THREAD | TP_OF_ALL,
+    TP_STREAMS = TP_DEVICES | TP_HAS_STREAM | TP_ON_STREAM,
+    TP_NAMED = TP_HAS_SLOT | TP_HAS_THREAD | TP_HAS_NAME
+};
+
+/* How a call is timed. */
+enum tp_latency_kind {
+    TP_LAT_ALLOC,
+    TP_LAT_FREE,
+    TP_LAT_REALLOC,
+    TP_LAT_OTHER,
+    TP_LAT_KINDS,
+    TP_LAT_NONE = TP_LAT_KINDS /* it is no call: neither timed nor counted */
+};
+
+/* Constant; number, which .tpt files know it by; name; verb of messages; latency kind; rank:
+ * in which order reports name those that they count, from 1; 0: not; flags.
+ *
+ *     ALLOC       slot, size, align, stream
+ *     FREE        slot, size and align of the object as it is then, stream
+ *     REALLOC     slot, size = the new size, align
+ *     RETAIN      slot: one more reference
+ *     RELEASE     slot: one reference less, never the last (that is FREE)
+ *     ADOPT       slot, size, align: a block that came straight from the source
+ *     USE         slot, stream: also used on that stream
+ *     SYNC        stream, or TP_ALL_STREAMS of the device: it has caught up
+ *     RESET       every live object of the device is gone
+ *     TRIM        size = bytes that may stay cached
+ *     THREAD_END  thread: its index may be used again
+ *     MARK        slot = index of a name: a phase begins
+ *     NOTE        align_log2 = enum tp_note, size, stream; ignored by strategies
+ *     IDLE        gap_ns only: splits a gap over 2^32-1 ns; no trace has it */
+/* clang-format off */
+#define TP_RECORDED_OPS(X) \
+    X(ALLOC,       0, "alloc",      "allocates",   ALLOC,    1, TP_NEW_OBJECT) \
+    X(FREE,        1, "free",       "frees",       FREE,     4, TP_OBJECT | TP_SIZED) \
+    X(REALLOC,     2, "realloc",    "reallocates", REALLOC,  3, TP_OBJECT | TP_SIZED | TP_ASKS) \
+    X(RETAIN,      3, "retain",     "retains",     OTHER,    5, TP_REFERENCE) \
+    X(RELEASE,     4, "release",    "releases",    OTHER,    6, TP_REFERENCE) \
+    X(ADOPT,       5, "adopt",      "adopts",      ALLOC,    2, TP_NEW_OBJECT) \
+    X(USE,         6, "use",        "uses",        OTHER,    7, TP_OBJECT | TP_NEEDS_STREAM) \
+    X(SYNC,        7, "sync",       "waits",       OTHER,    8, TP_STREAMS) \
+    X(RESET,       8, "reset",      "resets",      OTHER,    9, TP_DEVICES) \
+    X(TRIM,        9, "trim",       "trims",       OTHER,   10, TP_DEVICES | TP_HAS_SIZE) \
+    X(THREAD_END, 10, "thread_end", "ends",        OTHER,   12, TP_HAS_THREAD | TP_OF_THREAD) \
+    X(MARK,       11, "mark",       "marks",       NONE,    11, TP_NAMED) \
+    X(NOTE,       12, "note",       "notes",       NONE,    13, TP_PLACED | TP_SIZED | TP_HAS_NOTE)
+#define TP_OPS(X) \
+    TP_RECORDED_OPS(X) \
+    X(IDLE,       13, "idle",       "idles",       NONE,     0, 0)
+/* clang-format on */
+
+#define TP_OP_NUMBER(op, number, ...) TP_##op = (number),
+#define TP_OP_ONE(...)                +1
+enum tp_op { TP_OPS(TP_OP_NUMBER) TP_OP_COUNT = 0 TP_OPS(TP_OP_ONE) };
+
+struct tp_op_row {
+    const char *name, *verb;
+    uint16_t flags;
+    uint8_t latency; /* enum tp_latency_kind */
+    uint8_t rank;
+};
+extern const struct tp_op_row tp_op_rows[TP_OP_COUNT];
+
+/* Has the operation one of these flags? */
+static inline bool tp_op_is(unsigned op, unsigned flags)
+{
+    return (tp_op_rows[op].flags & flags) != 0;
+}
+
+/* Those are timed and counted. */
+static inline bool tp_op_is_operation(unsigned op)
+{
+    return tp_op_rows[op].latency != TP_LAT_NONE;
+}
+
+/* The operation of that rank; TP_OP_COUNT behind the last one. */
+enum tp_op tp_op_ranked(unsigned rank);
+
+#endif

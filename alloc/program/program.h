@@ -236,15 +236,12 @@ const char *tp_program_mark(const struct tp_program *p, uint32_t index); /* NULL
 /* References: a program lives until the last release. NULL is fine. Not for concurrent use. */
 void tp_program_release(struct tp_program *p);
 
-/* A descriptor that holds the whole program, for a child process: the caller closes it. */
+/* A descriptor that holds the whole program, for a child process: the caller closes it. These are
+ * the instructions as they are played, whatever the program is kept in: whoever reads it decodes
+ * nothing, and cannot tell where it came from. */
 int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err);
 
-/* The same as instructions as they are played, whatever the program is kept in: whoever reads it
- * decodes nothing, and cannot tell where it came from. */
-int tp_program_export_plain(struct tp_program *p, int *fd, struct tp_err *err);
-
-/* Opens what tp_program_export wrote for a program that is not backed; takes the descriptor over,
- * in every case. Checks all lengths.
+/* Opens what tp_program_export wrote; takes the descriptor over, in every case. Checks all lengths.
  */
 int tp_program_import(int fd, struct tp_program **out, struct tp_err *err);
 
@@ -256,8 +253,7 @@ struct tp_backing {
     int (*next)(void *cursor, struct tp_window *out, struct tp_err *err);
     void (*rewind)(void *cursor);
     void (*close)(void *cursor);
-    int (*export)(void *ctx, int *fd, struct tp_err *err); /* as tp_program_export */
-    void (*release)(void *ctx);                            /* with the program's last reference */
+    void (*release)(void *ctx); /* with the program's last reference */
 };
 
 /* NULL, or what cannot be so in facts that came from a file: ranges, and sums that contradict one

@@ -72,11 +72,9 @@ static int export_memory(const struct tp_program *p, int *out, struct tp_err *er
     return TP_OK;
 }
 
-int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err)
+/* One whose windows are here. */
+static int export_kept(struct tp_program *p, int *fd, struct tp_err *err)
 {
-    *fd = -1;
-    if (p->backing)
-        return p->backing->export(p->backing_ctx, fd, err);
     if (p->fd < 0)
         return export_memory(p, fd, err);
     if (!p->sealed) {
@@ -124,16 +122,16 @@ static int copy_program(struct tp_program *p, struct tp_program *copy, struct tp
     return rc ? rc : copy_windows(p, copy, err);
 }
 
-int tp_program_export_plain(struct tp_program *p, int *fd, struct tp_err *err)
+int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err)
 {
     *fd = -1;
     if (!p->backing)
-        return tp_program_export(p, fd, err);
+        return export_kept(p, fd, err);
     struct tp_program *copy = tp_program_new();
     int rc = copy ? copy_program(p, copy, err)
                   : tp_fail(err, TP_ENOMEM, "out of memory while copying the program");
     if (!rc)
-        rc = tp_program_export(copy, fd, err);
+        rc = export_kept(copy, fd, err);
     tp_program_release(copy);
     return rc;
 }

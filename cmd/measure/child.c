@@ -270,7 +270,7 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     pid_t pid = 0;
     int status = make_job(cfg, spec, &job, &job_fd, err);
     if (!status)
-        status = tp_program_export_plain(cfg->program, &program_fd, err);
+        status = tp_program_export(cfg->program, &program_fd, err);
     if (!status)
         status = spawn(program_fd, job_fd, &pid, err);
     if (!status)

@@ -156,7 +156,7 @@ static void test_import(void **state)
     struct tp_err err = {0};
     int fd = -1;
     assert_int_equal(tpt_open(b.data, b.size, NULL, &q, &err), TP_OK);
-    assert_int_equal(tp_program_export_plain(q, &fd, &err), TP_OK);
+    assert_int_equal(tp_program_export(q, &fd, &err), TP_OK);
     tp_program_release(q);
     assert_int_equal(tp_program_import(fd, &r, &err), TP_OK);
     tpt_same(p, r);

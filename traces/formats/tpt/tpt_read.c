@@ -14,8 +14,6 @@
 #include "traces/formats/tpt/tpt_meta.h"
 #include "traces/lower/hash.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -111,15 +109,6 @@ static int open_backed(void *ctx, void **cursor, struct tp_err *err)
     return rc;
 }
 
-static int export_backed(void *ctx, int *fd, struct tp_err *err)
-{
-    const struct tp_tpt_file *f = ctx;
-    *fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 3);
-    if (*fd < 0)
-        return tp_fail(err, TP_EIO, "cannot hand the program over: %s", strerror(errno));
-    return TP_OK;
-}
-
 static void release_backed(void *ctx)
 {
     tp_tpt_file_close(ctx);
@@ -130,7 +119,6 @@ static const struct tp_backing backing = {.open = open_backed,
                                           .next = next_window,
                                           .rewind = rewind_cursor,
                                           .close = close_cursor,
-                                          .export = export_backed,
                                           .release = release_backed};
 
 /* ---- a file that is cut ---- */

@@ -7,24 +7,10 @@
  * without looking back. Memory: the windows kept, one pending window, 24 bytes a slot. A reset is
  * one step whatever is live: slots remember the epoch of their device. */
 #include "alloc/base/tree.h"
+#include "alloc/program/live.h"
 #include "alloc/program/program_internal.h"
 
 #include <inttypes.h>
-
-/* What is known of a slot. Live: size > 0 and the epoch is that of its device. */
-struct slot {
-    uint64_t size;
-    uint64_t epoch;
-    uint32_t extra; /* references beyond the first */
-    uint16_t device;
-    uint8_t align_log2;
-};
-
-struct device {
-    uint64_t live_bytes, live_objects;
-    uint64_t epoch; /* resets so far */
-    struct tp_demand peak;
-};
 
 struct name {
     struct tp_tree_node node;
@@ -35,17 +21,15 @@ struct name {
 struct tp_builder {
     struct tp_builder_cfg cfg;
     struct tp_program *program;
-    struct slot *slots; /* program->facts.slots of them */
-    size_t slot_capacity;
-    struct device *devices; /* TP_MAX_DEVICES */
-    uint64_t live_bytes;    /* of all devices */
-    uint64_t time;          /* sum of the gaps so far */
-    uint64_t event;         /* of the last instruction */
-    bool started;           /* the prologue is over */
+    struct tp_live live;
+    uint64_t time;  /* sum of the gaps so far */
+    uint64_t event; /* of the last instruction */
+    bool started;   /* the prologue is over */
 
     struct tp_insn *insns; /* the pending window: TP_WINDOW_MAX */
     struct tp_jump *jumps;
-    uint32_t count, jump_count, jump_capacity;
+    uint32_t count, jump_count;
+    size_t jump_capacity;
     uint32_t hashed; /* instructions of the pending window that the callback has seen */
     uint64_t first_event, first_time;
 
@@ -62,14 +46,12 @@ int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, st
     if (!b->cfg.memory_limit)
         b->cfg.memory_limit = TP_PROGRAM_MEMORY;
     b->program = tp_program_new();
-    b->devices = calloc(TP_MAX_DEVICES, sizeof *b->devices);
     b->insns = malloc(TP_WINDOW_MAX * sizeof *b->insns);
-    if (!b->program || !b->devices || !b->insns) {
+    if (!b->program || !b->insns) {
         tp_builder_free(b);
         return tp_fail(err, TP_ENOMEM, "out of memory while starting a program");
     }
-    for (uint32_t i = 0; i < TP_MAX_DEVICES; i++)
-        b->devices[i].peak.insn = UINT64_MAX;
+    tp_live_begin(&b->live);
     b->program->facts.kind = (uint8_t)cfg->kind;
     b->program->facts.devices = 1;
     b->program->facts.threads = 1;
@@ -85,8 +67,7 @@ void tp_builder_free(struct tp_builder *b)
     if (!b)
         return;
     tp_program_release(b->program);
-    free(b->slots);
-    free(b->devices);
+    free(b->live.slots);
     free(b->insns);
     free(b->jumps);
     free_names(b);
@@ -144,12 +125,11 @@ static int close_window(struct tp_builder *b, struct tp_err *err)
 static int add_jump(struct tp_builder *b, uint64_t event, struct tp_err *err)
 {
     if (b->jump_count == b->jump_capacity) {
-        uint32_t capacity = b->jump_capacity ? 2 * b->jump_capacity : 1024;
-        struct tp_jump *jumps = realloc(b->jumps, capacity * sizeof *jumps);
+        struct tp_jump *jumps =
+            tp_grown(b->jumps, &b->jump_capacity, b->jump_count + 1, TP_WINDOW_MAX, sizeof *jumps);
         if (!jumps)
             return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
         b->jumps = jumps;
-        b->jump_capacity = capacity;
     }
     b->jumps[b->jump_count++] = (struct tp_jump){.index = b->count, .event = event};
     return TP_OK;
@@ -183,30 +163,6 @@ static int broken(const struct tp_builder *b, const struct tp_insn *in, const ch
                    b->started ? "" : "prologue ", at, name, in->slot, in->size, what);
 }
 
-static bool is_live(const struct tp_builder *b, const struct slot *s)
-{
-    return s->size && s->epoch == b->devices[s->device].epoch;
-}
-
-static size_t next_slots(const struct tp_builder *b, bool full)
-{
-    return !full ? b->slot_capacity : b->slot_capacity ? 2 * b->slot_capacity : 1024;
-}
-
-/* Makes the table reach over `slot`, which is at most the number of slots. */
-static int grow_slots(struct tp_builder *b, uint32_t slot, struct tp_err *err)
-{
-    if (slot < b->slot_capacity)
-        return TP_OK;
-    size_t capacity = next_slots(b, true);
-    struct slot *slots = realloc(b->slots, capacity * sizeof *slots);
-    if (!slots)
-        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
-    b->slots = slots;
-    b->slot_capacity = capacity;
-    return TP_OK;
-}
-
 uint64_t tp_builder_program_bytes(const struct tp_builder *b)
 {
     return b->program->data_bytes + b->count * sizeof *b->insns;
@@ -216,45 +172,46 @@ uint64_t tp_builder_next_bytes(const struct tp_builder *b)
 {
     const struct tp_program *p = b->program;
     uint64_t windows = p->fd < 0 ? p->data_bytes : 0;
-    bool full = p->facts.slots == b->slot_capacity;
-    return windows + next_slots(b, full) * sizeof *b->slots;
+    return windows + tp_live_next_room(&b->live) * sizeof *b->live.slots;
 }
 
 static int check_live(const struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
 {
-    const struct slot *s = in->slot < b->program->facts.slots ? &b->slots[in->slot] : NULL;
-    if (!s || !is_live(b, s))
+    const struct tp_live_slot *s = in->slot < b->live.used ? &b->live.slots[in->slot] : NULL;
+    if (!s || !tp_live_is(&b->live, s))
         return broken(b, in, "the slot is free", err);
     if (s->device != in->device)
         return broken(b, in, "the object is on another device", err);
-    if (in->op == TP_FREE && s->size != in->size)
+    if (in->op == TP_FREE && tp_live_size(s) != in->size)
         return broken(b, in, "the object has another size", err);
-    if (in->op == TP_FREE && s->align_log2 != in->align_log2)
+    if (in->op == TP_FREE && tp_live_align_log2(s) != in->align_log2)
         return broken(b, in, "the object has another alignment", err);
-    if (in->op == TP_FREE && s->extra)
+    if (in->op == TP_FREE && s->link)
         return broken(b, in, "the object has more than one reference", err);
-    if (in->op == TP_RELEASE && !s->extra)
+    if (in->op == TP_RELEASE && !s->link)
         return broken(b, in, "the last reference is dropped by 'free'", err);
-    if (in->op == TP_RETAIN && s->extra == UINT32_MAX)
+    if (in->op == TP_RETAIN && s->link == UINT32_MAX)
         return broken(b, in, "too many references", err);
-    if (in->op == TP_REALLOC && b->live_bytes - s->size + in->size > TP_MAX_LIVE_BYTES)
+    if (tp_op_is(in->op, TP_ASKS) && b->live.bytes - tp_live_size(s) + in->size > TP_MAX_LIVE_BYTES)
         return tp_fail(err, TP_EINPUT, "more than 2^61 bytes are live at once");
     return TP_OK;
 }
 
 static int check_new(struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
 {
-    if (in->slot < b->program->facts.slots && is_live(b, &b->slots[in->slot]))
+    if (in->slot < b->live.used && tp_live_is(&b->live, &b->live.slots[in->slot]))
         return broken(b, in, "the slot is live", err);
-    if (b->live_bytes + in->size > TP_MAX_LIVE_BYTES)
+    if (b->live.bytes + in->size > TP_MAX_LIVE_BYTES)
         return tp_fail(err, TP_EINPUT, "more than 2^61 bytes are live at once");
-    return grow_slots(b, in->slot, err);
+    if (in->slot == b->live.used && !tp_live_reach(&b->live, UINT32_MAX))
+        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
+    return TP_OK;
 }
 
 /* Everything that can fail, so that a refused instruction leaves no trace. */
 static int check(struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
 {
-    uint32_t slots = b->program->facts.slots;
+    uint32_t slots = b->live.used;
     struct tp_limits limits = {.slots = slots < UINT32_MAX ? slots + 1 : slots,
                                .threads = TP_MAX_THREADS,
                                .streams = TP_MAX_STREAMS,
@@ -272,78 +229,6 @@ static int check(struct tp_builder *b, const struct tp_insn *in, struct tp_err *
 
 /* ---- effects ---- */
 
-/* The requested bytes of a device grow by `more` less `less`. */
-static void change_bytes(struct tp_builder *b, uint16_t device, uint64_t more, uint64_t less)
-{
-    b->live_bytes = b->live_bytes - less + more;
-    b->devices[device].live_bytes = b->devices[device].live_bytes - less + more;
-}
-
-static void apply_new(struct tp_builder *b, const struct tp_insn *in)
-{
-    if (in->slot == b->program->facts.slots)
-        b->program->facts.slots++;
-    struct device *d = &b->devices[in->device];
-    b->slots[in->slot] = (struct slot){
-        .size = in->size, .epoch = d->epoch, .device = in->device, .align_log2 = in->align_log2};
-    d->live_objects++;
-    b->program->facts.objects++;
-    change_bytes(b, in->device, in->size, 0);
-}
-
-static void apply_reset(struct tp_builder *b, uint16_t device)
-{
-    struct device *d = &b->devices[device];
-    change_bytes(b, device, 0, d->live_bytes);
-    d->live_objects = 0;
-    d->epoch++;
-}
-
-static void apply(struct tp_builder *b, const struct tp_insn *in)
-{
-    struct slot *s = tp_op_is(in->op, TP_IS_LIVE) ? &b->slots[in->slot] : NULL;
-    uint32_t devices = b->program->facts.devices;
-    switch (in->op) {
-    case TP_ALLOC:
-    case TP_ADOPT:
-        apply_new(b, in);
-        break;
-    case TP_FREE:
-        change_bytes(b, in->device, 0, s->size);
-        b->devices[in->device].live_objects--;
-        s->size = 0;
-        break;
-    case TP_REALLOC:
-        change_bytes(b, in->device, in->size, s->size);
-        s->size = in->size;
-        s->align_log2 = in->align_log2;
-        break;
-    case TP_RETAIN:
-        s->extra++;
-        break;
-    case TP_RELEASE:
-        s->extra--;
-        break;
-    case TP_RESET:
-        for (uint32_t i = tp_insn_first_device(in); i < tp_insn_end_device(in, devices); i++)
-            apply_reset(b, (uint16_t)i);
-        break;
-    default:
-        break;
-    }
-}
-
-static void note_peak(struct tp_builder *b, uint16_t device, uint64_t event, uint64_t insn)
-{
-    struct device *d = &b->devices[device];
-    if (d->live_bytes <= d->peak.bytes)
-        return;
-    d->peak.bytes = d->live_bytes;
-    d->peak.event = event;
-    d->peak.insn = insn;
-    d->peak.time_ns = b->time;
-}
-
 /* Appends what was checked. */
 static void store(struct tp_builder *b, const struct tp_insn *in)
 {
@@ -355,7 +240,9 @@ static void store(struct tp_builder *b, const struct tp_insn *in)
         f->streams = in->stream + 1u;
     if (in->device >= f->devices && in->device != TP_ALL_DEVICES)
         f->devices = (uint16_t)(in->device + 1u);
-    apply(b, in);
+    b->live.used += tp_op_is(in->op, TP_IS_NEW) && in->slot == b->live.used;
+    f->objects += tp_op_is(in->op, TP_IS_NEW);
+    tp_live_apply(&b->live, in, f->devices);
 }
 
 int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct tp_err *err)
@@ -373,8 +260,9 @@ int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct
         return rc;
     store(b, insn);
     b->program->facts.prologue++;
-    note_peak(b, insn->device, 0, UINT64_MAX);
-    b->devices[insn->device].peak.prologue_bytes = b->devices[insn->device].live_bytes;
+    struct tp_live_device *d = &b->live.devices[insn->device];
+    tp_live_peak(d, 0, UINT64_MAX, b->time);
+    d->peak.prologue_bytes = d->bytes;
     return TP_OK;
 }
 
@@ -410,7 +298,7 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
     f->ops[insn->op]++;
     f->operations += tp_op_is_operation(insn->op);
     if (insn->device != TP_ALL_DEVICES) /* that makes nothing grow */
-        note_peak(b, insn->device, event, f->instructions);
+        tp_live_peak(&b->live.devices[insn->device], event, f->instructions, b->time);
     f->instructions++;
     return TP_OK;
 }
@@ -502,10 +390,11 @@ static int end_facts(struct tp_builder *b, const struct tp_builder_end *end, str
     if (end->hash)
         memcpy(f->hash, end->hash, TP_HASH_SIZE);
     f->marks = b->program->names.count;
+    f->slots = b->live.used;
     f->duration_ns = b->time;
     for (uint32_t i = 0; i < f->devices; i++) {
-        f->live_at_end += b->devices[i].live_objects;
-        f->live_at_end_bytes += b->devices[i].live_bytes;
+        f->live_at_end += b->live.devices[i].objects;
+        f->live_at_end_bytes += b->live.devices[i].bytes;
     }
     return TP_OK;
 }
@@ -517,7 +406,7 @@ static int end_demand(struct tp_builder *b, struct tp_err *err)
     if (!p->demand)
         return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
     for (uint32_t i = 0; i < p->facts.devices; i++) {
-        p->demand[i] = b->devices[i].peak;
+        p->demand[i] = b->live.devices[i].peak;
         if (!p->facts.time_known)
             p->demand[i].time_ns = 0;
     }

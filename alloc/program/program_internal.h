@@ -43,7 +43,8 @@ struct tp_names {
     char *text;
     size_t used, capacity; /* bytes */
     size_t *at;            /* where the i-th begins */
-    uint32_t count, at_capacity;
+    uint32_t count;
+    size_t at_capacity;
 };
 
 struct tp_program {

@@ -4,6 +4,7 @@
  * name and the later ones straight after them. What comes from a file is checked before it is
  * handed on, since a child process may have been given any file. Known weakness: the check looks at
  * single instructions, not at whether a slot is live; only the builder does that. */
+#include "alloc/base/grow.h"
 #include "alloc/program/program_internal.h"
 
 #include <inttypes.h>
@@ -102,8 +103,9 @@ static int grow_index(struct tp_program *p, struct tp_err *err)
 {
     if (p->facts.windows < p->capacity)
         return TP_OK;
-    size_t capacity = p->capacity ? 2 * p->capacity : 16;
-    struct tp_kept_window *windows = realloc(p->windows, capacity * sizeof *windows);
+    size_t capacity = p->capacity;
+    struct tp_kept_window *windows =
+        tp_grown(p->windows, &capacity, p->facts.windows + 1, SIZE_MAX, sizeof *windows);
     if (windows)
         p->windows = windows;
     void **blocks = windows ? realloc(p->blocks, capacity * sizeof *blocks) : NULL;
@@ -238,20 +240,16 @@ int tp_names_keep(struct tp_names *n, const char *name, struct tp_err *err)
 {
     size_t size = strlen(name) + 1;
     if (n->count == n->at_capacity) {
-        uint32_t capacity = n->at_capacity ? 2 * n->at_capacity : 32;
-        size_t *at = realloc(n->at, capacity * sizeof *at);
+        size_t *at = tp_grown(n->at, &n->at_capacity, n->count + 1, TP_MAX_MARKS, sizeof *at);
         if (!at)
             return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
         n->at = at;
-        n->at_capacity = capacity;
     }
     if (size > n->capacity - n->used) {
-        size_t capacity = 2 * n->capacity + size;
-        char *text = realloc(n->text, capacity);
+        char *text = tp_grown(n->text, &n->capacity, n->used + size, SIZE_MAX, 1);
         if (!text)
             return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
         n->text = text;
-        n->capacity = capacity;
     }
     memcpy(n->text + n->used, name, size);
     n->at[n->count++] = n->used;

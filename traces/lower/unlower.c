@@ -8,6 +8,7 @@
  * object and made another, a repair, comes back as two. */
 #include "traces/lower/unlower.h"
 
+#include "alloc/program/live.h"
 #include "traces/lower/failed_request.h"
 
 #include <stdlib.h>
@@ -23,25 +24,15 @@ struct pending {
     struct tp_insn asking; /* that request */
 };
 
-/* What a live object was made with; those from before a reset of their device are gone. */
-struct object {
-    uint64_t size;  /* 0: not live */
-    uint64_t epoch; /* of its device */
-    uint32_t extra; /* references beyond the first, from before the piece */
-    uint16_t stream;
-    uint8_t align_log2;
-};
-
 struct walk {
     struct tp_program *program;
     const struct tp_program_facts *facts;
     const struct tp_unlower_cfg *cfg;
     const struct tp_event_sink *sink;
     struct tp_err *err;
-    struct object *objects;          /* by slot */
-    uint16_t *stream_of;             /* of each device: its first */
-    uint16_t *device_of;             /* of each stream */
-    uint64_t epochs[TP_MAX_DEVICES]; /* resets before the piece */
+    struct tp_live
+        live; /* of the piece only what changes sizes: references are those from before */
+    uint16_t *stream_of; /* of each device: its first */
     struct pending pending;
     struct tp_failed_request failed;
     struct tp_place_cursor places;
@@ -141,10 +132,10 @@ static void set_place(const struct walk *k, const struct pending *p, struct tp_e
 
 static void set_object(struct walk *k, const struct tp_insn *in, struct tp_event *ev)
 {
-    const struct object *o = &k->objects[in->slot];
     ev->id = in->slot;
     ev->has_size = tp_op_is(in->op, TP_ASKS);
-    uint8_t usual = tp_op_is(in->op, TP_IS_NEW) ? k->usual_align : o->align_log2;
+    uint8_t usual =
+        tp_op_is(in->op, TP_IS_NEW) ? k->usual_align : tp_live_align_log2(&k->live.slots[in->slot]);
     if (!ev->has_size)
         return;
     ev->has_align = in->align_log2 != usual;
@@ -196,30 +187,8 @@ static int give(struct walk *k, struct pending *p)
 
 static void keep_object(struct walk *k, const struct tp_insn *in)
 {
-    struct object *o = &k->objects[in->slot];
-    if (in->op == TP_ALLOC || in->op == TP_ADOPT)
-        *o = (struct object){.size = in->size, .stream = in->stream, .align_log2 = in->align_log2};
-    if (in->op == TP_REALLOC) {
-        o->size = in->size;
-        o->align_log2 = in->align_log2;
-    }
-    if (in->op == TP_FREE)
-        o->size = 0;
-}
-
-/* What happens before the piece begins. */
-static void keep_past(struct walk *k, const struct tp_insn *in)
-{
-    for (uint32_t d = tp_insn_first_device(in);
-         in->op == TP_RESET && d < tp_insn_end_device(in, k->facts->devices); d++)
-        k->epochs[d]++;
-    if (in->op == TP_RETAIN)
-        k->objects[in->slot].extra++;
-    if (in->op == TP_RELEASE)
-        k->objects[in->slot].extra--;
-    keep_object(k, in);
-    if (in->op == TP_ALLOC || in->op == TP_ADOPT)
-        k->objects[in->slot].epoch = k->epochs[k->device_of[in->stream]];
+    if (tp_op_is(in->op, TP_IS_NEW | TP_IS_LIVE) && tp_op_is(in->op, TP_HAS_SIZE))
+        tp_live_apply(&k->live, in, k->facts->devices);
 }
 
 /* Does this instruction stand for the same event as the pending one? */
@@ -272,15 +241,15 @@ static bool is_wanted(const struct walk *k, const struct tp_insn *in)
 /* One that was live when the piece begins. */
 static int give_initial(struct walk *k, uint32_t slot)
 {
-    const struct object *o = &k->objects[slot];
+    const struct tp_live_slot *s = &k->live.slots[slot];
     const struct tp_event ev = {.op = TP_EV_INITIAL,
                                 .id = slot,
                                 .has_size = true,
-                                .size = o->size,
-                                .has_align = o->align_log2 != k->usual_align,
-                                .align = UINT64_C(1) << o->align_log2,
+                                .size = tp_live_size(s),
+                                .has_align = tp_live_align_log2(s) != k->usual_align,
+                                .align = UINT64_C(1) << tp_live_align_log2(s),
                                 .has_stream = k->facts->streams > 1,
-                                .stream = o->stream};
+                                .stream = s->stream};
     return k->sink->event(k->sink->ctx, &ev, k->err);
 }
 
@@ -290,8 +259,7 @@ static int begin_piece(struct walk *k)
     k->begun = true;
     k->start = k->timed = k->cfg->first > 1 ? k->time : 0;
     for (uint32_t slot = 0; rc == TP_OK && slot < k->facts->slots; slot++) {
-        const struct object *o = &k->objects[slot];
-        if (o->size && o->epoch == k->epochs[k->device_of[o->stream]])
+        if (tp_live_is(&k->live, &k->live.slots[slot]))
             rc = give_initial(k, slot);
     }
     return rc;
@@ -303,7 +271,7 @@ static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i)
     uint64_t event = tp_window_event(w, i);
     k->time += in->gap_ns;
     if (w->prologue || event < k->cfg->first) {
-        keep_past(k, in);
+        tp_live_apply(&k->live, in, k->facts->devices);
         return TP_OK;
     }
     int rc = k->begun ? TP_OK : begin_piece(k);
@@ -311,8 +279,8 @@ static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i)
         return rc;
     if (joins(&k->pending, in, event, tp_failed_request_next(&k->failed, in, event)))
         return rc;
-    if (in->op == TP_RELEASE && k->objects[in->slot].extra) {
-        k->objects[in->slot].extra--; /* taken before the piece: it began with one reference */
+    if (in->op == TP_RELEASE && k->live.slots[in->slot].link) {
+        k->live.slots[in->slot].link--; /* taken before the piece: it began with one reference */
         return TP_OK;
     }
     rc = flush(k);
@@ -361,15 +329,15 @@ int tp_unlower(struct tp_program *p, const struct tp_unlower_cfg *cfg,
                      .places = {.table = cfg->places},
                      .given = cfg->first ? cfg->first - 1 : 0,
                      .usual_align = tp_usual_align_log2((enum tp_kind)f->kind)};
-    uint16_t *device_of = k.device_of = calloc(f->streams, sizeof *device_of);
-    k.objects = calloc(f->slots ? f->slots : 1, sizeof *k.objects);
-    int rc = device_of && k.objects ? tp_unlower_streams(p, device_of, err)
-                                    : tp_fail(err, TP_ENOMEM, "out of memory for live objects");
+    uint16_t *device_of = calloc(f->streams, sizeof *device_of);
+    k.live.slots = calloc(f->slots ? f->slots : 1, sizeof *k.live.slots);
+    int rc = device_of && k.live.slots ? tp_unlower_streams(p, device_of, err)
+                                       : tp_fail(err, TP_ENOMEM, "out of memory for live objects");
     for (uint32_t i = rc == TP_OK ? f->streams : 0; i-- > 0;)
         stream_of[device_of[i]] = (uint16_t)i;
     if (rc == TP_OK)
         rc = walk_program(&k);
-    free(k.objects);
+    free(k.live.slots);
     free(device_of);
     return rc;
 }

@@ -48,7 +48,7 @@ int tp_tpt_decoder_init(struct tp_tpt_decoder *d, const struct tp_tpt_limits *li
 
 void tp_tpt_decoder_release(struct tp_tpt_decoder *d)
 {
-    free(d->slots);
+    free(d->live.slots);
     free(d->insns);
     free(d->jumps);
     *d = (struct tp_tpt_decoder){0};
@@ -56,16 +56,12 @@ void tp_tpt_decoder_release(struct tp_tpt_decoder *d)
 
 void tp_tpt_decoder_rewind(struct tp_tpt_decoder *d)
 {
-    d->used = 0;
+    tp_live_begin(&d->live);
     d->free_head = NO_SLOT;
     d->explicit_slots = false;
     d->started = false;
-    d->live_bytes = 0;
     d->prologue = d->instructions = d->time = d->event = 0;
     memset(d->ops, 0, sizeof d->ops);
-    memset(d->devices, 0, sizeof d->devices);
-    for (uint32_t i = 0; i < TP_MAX_DEVICES; i++)
-        d->devices[i].peak_insn = UINT64_MAX;
 }
 
 static const uint8_t *refuse(struct frame *f, const char *wrong)
@@ -115,13 +111,11 @@ static bool room_for_jump(struct tp_tpt_decoder *d)
 {
     if (d->jump_count < d->jump_capacity)
         return true;
-    uint32_t capacity = d->jump_capacity ? 2 * d->jump_capacity : 256;
-    struct tp_jump *jumps = realloc(d->jumps, capacity * sizeof *jumps);
-    if (!jumps)
-        return false;
-    d->jumps = jumps;
-    d->jump_capacity = capacity;
-    return true;
+    struct tp_jump *jumps =
+        tp_grown(d->jumps, &d->jump_capacity, d->jump_count + 1, TP_WINDOW_MAX, sizeof *jumps);
+    if (jumps)
+        d->jumps = jumps;
+    return jumps != NULL;
 }
 
 /* The record's event is not the one after that of the record before it. */
@@ -165,51 +159,36 @@ static __attribute__((noinline)) const uint8_t *read_context(struct frame *f, co
 
 /* ---- objects ---- */
 
-static bool is_live(const struct tp_tpt_decoder *d, const struct tp_tpt_slot *s)
-{
-    return s->word && s->epoch == d->devices[s->device].epoch;
-}
-
 /* Makes room for the slot `used`. */
 static __attribute__((noinline)) bool grow_slots(struct frame *f)
 {
     struct tp_tpt_decoder *d = f->d;
-    uint64_t capacity = d->capacity ? 2 * (uint64_t)d->capacity : 1024;
-    if (capacity > d->limits.slots)
-        capacity = d->limits.slots;
-    f->wrong = "there are more slots than there may be";
-    if (d->used >= capacity)
-        return false;
-    struct tp_tpt_slot *slots = realloc(d->slots, capacity * sizeof *slots);
-    f->wrong = NULL;
-    if (!slots)
-        return false;
-    d->slots = slots;
-    d->capacity = (uint32_t)capacity;
-    return true;
+    if (d->live.used >= d->limits.slots)
+        f->wrong = "there are more slots than there may be";
+    return tp_live_reach(&d->live, d->limits.slots);
 }
 
 /* The slot of a new object: the one freed last, else the next that never lived. */
 INLINE const uint8_t *take_slot(struct frame *f, const uint8_t *p, uint32_t *slot)
 {
     struct tp_tpt_decoder *d = f->d;
-    uint64_t said = d->used;
+    uint64_t said = d->live.used;
     if (f->explicit_slots) {
         p = tp_varint(p, &said);
-        if (said > d->used)
+        if (said > d->live.used)
             return refuse(f, "the slot is out of range");
-        if (said < d->used && is_live(d, &d->slots[said]))
+        if (said < d->live.used && tp_live_is(&d->live, &d->live.slots[said]))
             return refuse(f, "the slot is live");
     } else if (d->free_head != NO_SLOT) {
         said = d->free_head;
-        d->free_head = d->slots[said].link;
+        d->free_head = d->live.slots[said].link;
     }
     *slot = (uint32_t)said;
-    if (said < d->used)
+    if (said < d->live.used)
         return p;
-    if (d->used == d->capacity && !grow_slots(f))
+    if (d->live.used == d->live.capacity && !grow_slots(f))
         return NULL;
-    d->used++;
+    d->live.used++;
     return p;
 }
 
@@ -222,7 +201,7 @@ INLINE const uint8_t *read_size(struct frame *f, const uint8_t *p, unsigned head
         p = tp_varint(p, &size);
         if (size - 1 >= TP_MAX_SIZE)
             return refuse(f, "the size is out of range");
-        *word = tp_tpt_word(size, align);
+        *word = tp_live_word(size, align);
         f->ring[f->ring_next++] = *word;
         return p;
     }
@@ -231,14 +210,10 @@ INLINE const uint8_t *read_size(struct frame *f, const uint8_t *p, unsigned head
 }
 
 /* Exact for the blocks with events; the prologue's peaks are put right behind it. */
-INLINE void note_peak(struct frame *f, struct tp_tpt_device *device)
+INLINE void note_peak(struct frame *f, uint16_t device)
 {
-    if (device->live_bytes <= device->peak_bytes)
-        return;
-    device->peak_bytes = device->live_bytes;
-    device->peak_insn = f->d->instructions + f->index;
-    device->peak_event = f->base + f->index;
-    device->peak_time = f->time;
+    tp_live_peak(&f->d->live.devices[device], f->base + f->index, f->d->instructions + f->index,
+                 f->time);
 }
 
 INLINE const uint8_t *read_new(struct frame *f, const uint8_t *p, unsigned head, struct tp_insn *in)
@@ -251,14 +226,9 @@ INLINE const uint8_t *read_new(struct frame *f, const uint8_t *p, unsigned head,
         p = read_size(f, p, head, f->align_log2, &word);
     if (!p)
         return NULL;
-    struct tp_tpt_device *device = &d->devices[f->device];
-    d->slots[slot] = (struct tp_tpt_slot){
-        .word = word, .epoch = device->epoch, .stream = f->stream, .device = f->device};
-    d->live_bytes += word >> 8;
-    device->live_bytes += word >> 8;
-    device->live_objects++;
-    note_peak(f, device);
-    if (d->live_bytes > TP_MAX_LIVE_BYTES)
+    tp_live_add(&d->live, slot, word, f->stream, f->device);
+    note_peak(f, f->device);
+    if (d->live.bytes > TP_MAX_LIVE_BYTES)
         return refuse(f, "more than 2^61 bytes are live at once");
     in->slot = f->last_slot = slot;
     in->size = word >> 8;
@@ -270,15 +240,15 @@ INLINE const uint8_t *read_new(struct frame *f, const uint8_t *p, unsigned head,
 
 /* The live object that a record is about; stream and device of the instruction are its own. */
 INLINE const uint8_t *find_object(struct frame *f, const uint8_t *p, bool same, struct tp_insn *in,
-                                  struct tp_tpt_slot **object)
+                                  struct tp_live_slot **object)
 {
     const struct tp_tpt_decoder *d = f->d;
     uint64_t slot = f->last_slot;
     if (!same)
         p = tp_varint(p, &slot);
-    if (slot >= d->used || !is_live(d, &d->slots[slot]))
+    if (slot >= d->live.used || !tp_live_is(&d->live, &d->live.slots[slot]))
         return refuse(f, "the slot is free");
-    struct tp_tpt_slot *s = &d->slots[slot];
+    struct tp_live_slot *s = &d->live.slots[slot];
     in->slot = f->last_slot = (uint32_t)slot;
     in->stream = f->own_stream ? f->record_stream : s->stream;
     in->device = s->device;
@@ -290,19 +260,15 @@ INLINE const uint8_t *read_free(struct frame *f, const uint8_t *p, unsigned head
                                 struct tp_insn *in)
 {
     struct tp_tpt_decoder *d = f->d;
-    struct tp_tpt_slot *s = NULL;
+    struct tp_live_slot *s = NULL;
     p = find_object(f, p, head & TP_TPT_SPECIAL, in, &s);
     if (!p)
         return NULL;
     if (s->link)
         return refuse(f, "the object has more than one reference");
-    struct tp_tpt_device *device = &d->devices[s->device];
-    in->size = s->word >> 8;
-    in->align_log2 = (uint8_t)s->word;
-    d->live_bytes -= in->size;
-    device->live_bytes -= in->size;
-    device->live_objects--;
-    s->word = 0;
+    in->size = tp_live_size(s);
+    in->align_log2 = tp_live_align_log2(s);
+    tp_live_free(&d->live, s);
     s->link = d->free_head;
     d->free_head = in->slot;
     return p;
@@ -312,21 +278,17 @@ static const uint8_t *read_realloc(struct frame *f, const uint8_t *p, unsigned h
                                    struct tp_insn *in)
 {
     struct tp_tpt_decoder *d = f->d;
-    struct tp_tpt_slot *s = NULL;
+    struct tp_live_slot *s = NULL;
     uint64_t word = 0;
     p = find_object(f, p, false, in, &s);
     if (p)
         p = read_size(f, p, head, f->own_align ? f->record_align : (uint8_t)s->word, &word);
     if (!p)
         return NULL;
-    struct tp_tpt_device *device = &d->devices[s->device];
-    uint64_t change = (word >> 8) - (s->word >> 8);
-    d->live_bytes += change;
-    device->live_bytes += change;
-    note_peak(f, device);
-    if (d->live_bytes > TP_MAX_LIVE_BYTES)
+    tp_live_resize(&d->live, s, word);
+    note_peak(f, s->device);
+    if (d->live.bytes > TP_MAX_LIVE_BYTES)
         return refuse(f, "more than 2^61 bytes are live at once");
-    s->word = word;
     in->size = word >> 8;
     in->align_log2 = (uint8_t)word;
     return p;
@@ -334,7 +296,7 @@ static const uint8_t *read_realloc(struct frame *f, const uint8_t *p, unsigned h
 
 /* RETAIN, RELEASE and USE, whose object is live. */
 static const uint8_t *count_reference(struct frame *f, const uint8_t *p, unsigned op,
-                                      struct tp_tpt_slot *s)
+                                      struct tp_live_slot *s)
 {
     if (op == TP_RELEASE && !s->link)
         return refuse(f, "the last reference is dropped by 'free'");
@@ -347,7 +309,7 @@ static const uint8_t *count_reference(struct frame *f, const uint8_t *p, unsigne
 static const uint8_t *read_reference(struct frame *f, const uint8_t *p, unsigned head,
                                      struct tp_insn *in)
 {
-    struct tp_tpt_slot *s = NULL;
+    struct tp_live_slot *s = NULL;
     p = find_object(f, p, head & TP_TPT_SPECIAL, in, &s);
     return p ? count_reference(f, p, head & TP_TPT_OP, s) : NULL;
 }
@@ -358,13 +320,7 @@ static const uint8_t *reset(struct frame *f, const uint8_t *p, const struct tp_i
 {
     if (!f->explicit_slots)
         return refuse(f, "the block does not say its slots");
-    for (uint32_t i = tp_insn_first_device(in); i < tp_insn_end_device(in, f->d->limits.devices);
-         i++) {
-        struct tp_tpt_device *d = &f->d->devices[i];
-        f->d->live_bytes -= d->live_bytes;
-        d->live_bytes = d->live_objects = 0;
-        d->epoch++;
-    }
+    tp_live_reset(&f->d->live, in, f->d->limits.devices);
     return p;
 }
 
@@ -387,7 +343,7 @@ static const uint8_t *read_note(struct frame *f, const uint8_t *p, unsigned head
         p = tp_varint(p, &slot);
     if (!about)
         slot = 0;
-    if (slot && slot >= d->used)
+    if (slot && slot >= d->live.used)
         return refuse(f, "the slot is out of range");
     in->slot = (uint32_t)slot;
     in->align_log2 = (uint8_t)(what & TP_TPT_NOTE_KIND);
@@ -395,8 +351,8 @@ static const uint8_t *read_note(struct frame *f, const uint8_t *p, unsigned head
     in->device = f->device;
     if (what & TP_TPT_NOTE_SIZE)
         p = tp_varint(p, &in->size);
-    else if (about && slot < d->used && is_live(d, &d->slots[slot]))
-        in->size = d->slots[slot].word >> 8;
+    else if (about && slot < d->live.used && tp_live_is(&d->live, &d->live.slots[slot]))
+        in->size = tp_live_size(&d->live.slots[slot]);
     if (in->align_log2 >= TP_NOTE_COUNT || in->size > TP_MAX_SIZE)
         return refuse(f, "there is no such note");
     if (about)
@@ -408,7 +364,7 @@ static const uint8_t *read_note(struct frame *f, const uint8_t *p, unsigned head
 static const char *raw_wrong(const struct frame *f, const struct tp_insn *in)
 {
     const struct tp_tpt_limits *l = &f->d->limits;
-    const struct tp_limits limits = {f->d->used, l->threads, l->streams, l->devices, l->marks};
+    const struct tp_limits limits = {f->d->live.used, l->threads, l->streams, l->devices, l->marks};
     if (in->op >= TP_OP_COUNT ||
         (tp_op_is(in->op, TP_IS_NEW | TP_IS_LIVE) && tp_op_is(in->op, TP_HAS_SIZE)))
         return "it may not be written whole";
@@ -434,11 +390,11 @@ static const uint8_t *read_raw(struct frame *f, const uint8_t *p, struct tp_insn
         return reset(f, p, in);
     if (!on_object(in->op))
         return p;
-    if (!is_live(d, &d->slots[in->slot]))
+    if (!tp_live_is(&d->live, &d->live.slots[in->slot]))
         return refuse(f, "the slot is free");
-    if (d->slots[in->slot].device != in->device)
+    if (d->live.slots[in->slot].device != in->device)
         return refuse(f, "the object is on another device");
-    return count_reference(f, p, in->op, &d->slots[in->slot]);
+    return count_reference(f, p, in->op, &d->live.slots[in->slot]);
 }
 
 /* IDLE and RAW have no members that could be read by their flags. */
@@ -564,10 +520,10 @@ static const char *end_prologue(struct tp_tpt_decoder *d, const struct frame *f,
         return "the prologue holds more than allocations";
     d->prologue += count;
     for (uint32_t i = 0; i < TP_MAX_DEVICES; i++) {
-        struct tp_tpt_device *device = &d->devices[i];
-        device->peak_insn = UINT64_MAX;
-        device->peak_event = device->peak_time = 0;
-        device->prologue_bytes = device->live_bytes;
+        struct tp_live_device *device = &d->live.devices[i];
+        device->peak.insn = UINT64_MAX;
+        device->peak.event = device->peak.time_ns = 0;
+        device->peak.prologue_bytes = device->bytes;
     }
     return NULL;
 }

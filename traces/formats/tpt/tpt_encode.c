@@ -8,7 +8,7 @@
  * their members) is written whole. Known weakness: one pass over the window per unit of time. */
 #include "traces/formats/tpt/tpt_encode.h"
 
-#include "alloc/base/grow.h"
+#include "alloc/program/live.h"
 
 #include <stdlib.h>
 
@@ -246,7 +246,7 @@ static void put_sized(struct context *c, const struct tp_insn *in, uint64_t even
     struct tp_tpt_wrote *slot = &c->e->slots[in->slot];
     bool is_new = tp_op_is(in->op, TP_IS_NEW);
     uint8_t align = is_new ? c->align_log2 : (uint8_t)slot->word;
-    uint64_t word = tp_tpt_word(in->size, in->align_log2);
+    uint64_t word = tp_live_word(in->size, in->align_log2);
     int index = name_size(c->e->sizes, word);
     unsigned bits = context_bits(c, in, index < 0 && in->align_log2 != align);
     put_head(c, in, in->op, index < 0, context, put_context(c, in, bits, event, context));

@@ -223,10 +223,10 @@ int tp_tpt_facts_get(const uint8_t *bytes, size_t count, struct tp_tpt_facts *ou
 static bool peak_differs(const struct tp_tpt_facts *f, const struct tp_tpt_decoder *d, uint32_t i)
 {
     const struct tp_demand *said = &f->demand[i];
-    const struct tp_tpt_device *seen = &d->devices[i];
-    return said->bytes != seen->peak_bytes || said->insn != seen->peak_insn ||
-           said->event != seen->peak_event || said->prologue_bytes != seen->prologue_bytes ||
-           said->time_ns != (f->facts.time_known ? seen->peak_time : 0);
+    const struct tp_demand *seen = &d->live.devices[i].peak;
+    return said->bytes != seen->bytes || said->insn != seen->insn || said->event != seen->event ||
+           said->prologue_bytes != seen->prologue_bytes ||
+           said->time_ns != (f->facts.time_known ? seen->time_ns : 0);
 }
 
 const char *tp_tpt_facts_differ(const struct tp_tpt_facts *f, const struct tp_tpt_decoder *d)
@@ -238,16 +238,16 @@ const char *tp_tpt_facts_differ(const struct tp_tpt_facts *f, const struct tp_tp
     for (unsigned op = 0; op < TP_OP_COUNT; op++)
         if (d->ops[op] != facts->ops[op])
             return "the number of operations";
-    if (d->used != facts->slots)
+    if (d->live.used != facts->slots)
         return "the number of slots";
     if (d->time != facts->duration_ns)
         return "the duration";
     for (uint32_t i = 0; i < facts->devices; i++) {
-        live += d->devices[i].live_objects;
+        live += d->live.devices[i].objects;
         if (peak_differs(f, d, i))
             return "the peak";
     }
-    if (live != facts->live_at_end || d->live_bytes != facts->live_at_end_bytes)
+    if (live != facts->live_at_end || d->live.bytes != facts->live_at_end_bytes)
         return "what is live at the end";
     return NULL;
 }

@@ -77,12 +77,6 @@ enum { TP_TPT_NOTE_KIND = 63, TP_TPT_NOTE_SLOT = 64, TP_TPT_NOTE_SIZE = 128 };
  * may read so far behind the end of a payload before it looks where it is. */
 #define TP_TPT_RECORD_MAX 80
 
-/* A size and its alignment in one word; 0 is neither. */
-static inline uint64_t tp_tpt_word(uint64_t size, uint8_t align_log2)
-{
-    return size << 8 | align_log2;
-}
-
 static inline uint16_t tp_load16(const uint8_t *at)
 {
     uint16_t v;

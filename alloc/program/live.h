@@ -1,0 +1,158 @@
+/* Which slots live, and how many bytes: the books of whoever builds a program, reads one from a
+ * file or goes through one.
+ *
+ *     slot:    size and alignment | epoch | references | stream | device
+ *     device:  epoch | bytes | objects | peak
+ *
+ * A slot lives if it has a size and its epoch is that of its device: so a reset is one step,
+ * whatever is live. Nothing is checked here; who has not checked an instruction asks first. */
+#ifndef TP_LIVE_H
+#define TP_LIVE_H
+
+#include "alloc/base/grow.h"
+#include "alloc/program/program.h"
+
+struct tp_live_slot {
+    uint64_t word; /* tp_live_word; 0: free */
+    uint64_t epoch;
+    uint32_t link; /* references beyond the first; of a free slot what its keeper makes of it */
+    uint16_t stream, device;
+};
+static_assert(sizeof(struct tp_live_slot) == 24, "what a slot costs");
+
+struct tp_live_device {
+    uint64_t epoch; /* resets so far */
+    uint64_t bytes, objects;
+    struct tp_demand peak;
+};
+
+struct tp_live {
+    struct tp_live_slot *slots;
+    uint32_t used;   /* slots that ever lived */
+    size_t capacity; /* room */
+    uint64_t bytes;  /* of all devices */
+    struct tp_live_device devices[TP_MAX_DEVICES];
+};
+
+/* A size and its alignment in one word; 0 is neither. */
+static inline uint64_t tp_live_word(uint64_t size, uint8_t align_log2)
+{
+    return size << 8 | align_log2;
+}
+
+static inline uint64_t tp_live_size(const struct tp_live_slot *s)
+{
+    return s->word >> 8;
+}
+
+static inline uint8_t tp_live_align_log2(const struct tp_live_slot *s)
+{
+    return (uint8_t)s->word;
+}
+
+/* Nothing lives, and nothing has; the room for slots stays. */
+static inline void tp_live_begin(struct tp_live *l)
+{
+    *l = (struct tp_live){.slots = l->slots, .capacity = l->capacity};
+    for (uint32_t i = 0; i < TP_MAX_DEVICES; i++)
+        l->devices[i].peak.insn = UINT64_MAX;
+}
+
+/* The room after one more slot. */
+static inline size_t tp_live_next_room(const struct tp_live *l)
+{
+    return l->used < l->capacity ? l->capacity : l->capacity ? 2 * l->capacity : 1024;
+}
+
+/* Makes room for the slot `used`, the last of at most `most`; false: there is none. */
+static inline bool tp_live_reach(struct tp_live *l, size_t most)
+{
+    if (l->used < l->capacity)
+        return true;
+    if (l->used >= most)
+        return false;
+    size_t least = tp_live_next_room(l);
+    struct tp_live_slot *slots =
+        tp_grown(l->slots, &l->capacity, least < most ? least : most, most, sizeof *slots);
+    if (slots)
+        l->slots = slots;
+    return slots != NULL;
+}
+
+/* For a slot that has been used. */
+static inline bool tp_live_is(const struct tp_live *l, const struct tp_live_slot *s)
+{
+    return s->word && s->epoch == l->devices[s->device].epoch;
+}
+
+static inline void tp_live_count(struct tp_live *l, uint16_t device, uint64_t more, uint64_t less)
+{
+    l->bytes += more - less;
+    l->devices[device].bytes += more - less;
+}
+
+/* Room for the slot is there. */
+static inline void tp_live_add(struct tp_live *l, uint32_t slot, uint64_t word, uint16_t stream,
+                               uint16_t device)
+{
+    struct tp_live_device *d = &l->devices[device];
+    l->slots[slot] =
+        (struct tp_live_slot){.word = word, .epoch = d->epoch, .stream = stream, .device = device};
+    d->objects++;
+    tp_live_count(l, device, word >> 8, 0);
+}
+
+static inline void tp_live_resize(struct tp_live *l, struct tp_live_slot *s, uint64_t word)
+{
+    tp_live_count(l, s->device, word >> 8, tp_live_size(s));
+    s->word = word;
+}
+
+static inline void tp_live_free(struct tp_live *l, struct tp_live_slot *s)
+{
+    tp_live_count(l, s->device, 0, tp_live_size(s));
+    l->devices[s->device].objects--;
+    s->word = 0;
+}
+
+/* The devices that the instruction is about, of so many. */
+static inline void tp_live_reset(struct tp_live *l, const struct tp_insn *in, uint32_t devices)
+{
+    for (uint32_t i = tp_insn_first_device(in); i < tp_insn_end_device(in, devices); i++) {
+        struct tp_live_device *d = &l->devices[i];
+        tp_live_count(l, (uint16_t)i, 0, d->bytes);
+        d->objects = 0;
+        d->epoch++;
+    }
+}
+
+/* What an instruction that is right does. */
+static inline void tp_live_apply(struct tp_live *l, const struct tp_insn *in, uint32_t devices)
+{
+    uint64_t word = tp_live_word(in->size, in->align_log2);
+    struct tp_live_slot *s = tp_op_is(in->op, TP_IS_LIVE) ? &l->slots[in->slot] : NULL;
+    if (tp_op_is(in->op, TP_IS_NEW))
+        tp_live_add(l, in->slot, word, in->stream, in->device);
+    else if (in->op == TP_RESET)
+        tp_live_reset(l, in, devices);
+    else if (in->op == TP_FREE)
+        tp_live_free(l, s);
+    else if (s && tp_op_is(in->op, TP_ASKS))
+        tp_live_resize(l, s, word);
+    else if (s)
+        s->link = s->link + (in->op == TP_RETAIN) - (in->op == TP_RELEASE);
+}
+
+/* After what may have made a device's bytes grow. */
+static inline void tp_live_peak(struct tp_live_device *d, uint64_t event, uint64_t insn,
+                                uint64_t time_ns)
+{
+    if (d->bytes <= d->peak.bytes)
+        return;
+    d->peak.bytes = d->bytes;
+    d->peak.event = event;
+    d->peak.insn = insn;
+    d->peak.time_ns = time_ns;
+}
+
+#endif

@@ -52,6 +52,13 @@ long_trace() {
     done
 }
 
+@test "a use is of a stream, also where there is only one: what is written can be read" {
+    printf '%s\n' '{"format":"tapool-trace","version":1,"meta":{"kind":"device"}}' \
+        '{"op":"alloc","id":1,"size":64}' '{"op":"use","id":1,"stream":0}' '{"op":"free","id":1}' >one.jsonl
+    ok convert one.jsonl -o again.jsonl
+    [ "$(hash_of again.jsonl)" = "$(hash_of one.jsonl)" ]
+}
+
 @test "what the round trip is about is in the trace to begin with" {
     captured_trace >rich.json
     ok convert rich.json -o rich.tpt

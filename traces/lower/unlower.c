@@ -118,7 +118,7 @@ static void set_place(const struct walk *k, const struct pending *p, struct tp_e
 {
     const struct tp_insn *in = &p->insn;
     bool several = k->facts->streams > 1;
-    ev->has_stream = several && names_stream(in);
+    ev->has_stream = names_stream(in) && (several || tp_op_is(in->op, TP_NEEDS_STREAM));
     ev->stream = in->stream;
     if (k->facts->devices > 1 && tp_op_is(in->op, TP_OF_ALL) && !tp_op_is(in->op, TP_HAS_STREAM) &&
         !p->all) {

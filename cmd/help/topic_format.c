@@ -1,4 +1,5 @@
 /* tapool help format: the JSON trace format, enough to write one by hand. */
+#include "alloc/program/op.h"
 #include "cmd/cli/commands.h"
 
 static const char example[] =
@@ -26,16 +27,19 @@ static const char example[] =
     "      {\"t\": 1010, \"op\": \"trim\", \"size\": 0} ] }\n"
     "\n";
 
-static const char text[] =
+static const char first_keys[] =
     "  format, version, meta, streams, recorded, repairs come before events; the last four may be\n"
     "  left out.\n"
     "  kind     host (the default; blocks aligned to 16) or device (256)\n"
     "  loop     in meta, true: the trace is one period of a loop, which Pick minds\n"
     "  meta     may also say capture, settings, unknown, space, left_out (texts), remarks (a list\n"
     "           of texts) and wrapped (true): reports repeat what a converted recording says\n"
-    "  t        nanoseconds since the trace began, never falling; without it time is unknown\n"
-    "  op       alloc free realloc retain release adopt use sync mark thread_end reset trim,\n"
-    "           initial note\n"
+    "  t        nanoseconds since the trace began, never falling; without it time is unknown\n";
+
+#define OP_NAME(op, number, name, ...) " " name
+static const char ops[] = "  op      " TP_RECORDED_OPS(OP_NAME) ",\n           initial\n";
+
+static const char text[] =
     "  id       any integer, unique among live objects; may be used again after its free\n"
     "  size     bytes, 1 to 2^48; for trim: bytes that may stay cached, 0 where it is left out\n"
     "  align    a power of two, to 2^30; left out in a realloc: as before\n"
@@ -88,6 +92,8 @@ static const char text[] =
 static void print_format_topic(FILE *out)
 {
     fputs(example, out);
+    fputs(first_keys, out);
+    fputs(ops, out);
     fputs(text, out);
 }
 

@@ -6,6 +6,7 @@
  * Few slots of many are sorted; many are found in their order among all. */
 #include "alloc/engine/resets.h"
 
+#include "alloc/base/grow.h"
 #include "alloc/base/steps.h"
 
 #include <stdlib.h>
@@ -27,7 +28,8 @@ struct tp_resets {
     uint32_t *slots;               /* of all RESETs of the window */
     size_t count, room;            /* of slots */
     uint32_t *ends;                /* by RESET of the window: the end of its slots */
-    uint32_t end_count, end_room, next;
+    uint32_t end_count, next;
+    size_t end_room;
 };
 
 void tp_resets_begin(struct tp_resets *r)
@@ -87,17 +89,14 @@ static void end_object(struct tp_resets *r, uint32_t slot)
     l->device = 0;
 }
 
-/* Doubles an array of 4-byte numbers that is full. */
 static int make_room(uint32_t **numbers, size_t count, size_t *room)
 {
     if (count < *room)
         return TP_OK;
-    size_t more = *room ? 2 * *room : 64;
-    uint32_t *bigger = realloc(*numbers, more * sizeof *bigger);
+    uint32_t *bigger = tp_grown(*numbers, room, count + 1, SIZE_MAX, sizeof *bigger);
     if (!bigger)
         return TP_ENOMEM;
     *numbers = bigger;
-    *room = more;
     return TP_OK;
 }
 
@@ -137,9 +136,8 @@ static void put_in_order(struct tp_resets *r, size_t first)
 
 static int add_reset(struct tp_resets *r, const struct tp_insn *in)
 {
-    size_t first = r->count, room = r->end_room;
-    int rc = make_room(&r->ends, r->end_count, &room);
-    r->end_room = (uint32_t)room;
+    size_t first = r->count;
+    int rc = make_room(&r->ends, r->end_count, &r->end_room);
     for (uint32_t d = tp_insn_first_device(in);
          !rc && d < tp_insn_end_device(in, r->facts->devices); d++)
         rc = choose_device(r, d);

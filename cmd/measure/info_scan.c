@@ -282,10 +282,6 @@ static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
     int status =
         tp_op_is(in->op, TP_ASKS) && s->event != OF_THE_PAST ? count_request(s, in, err) : TP_OK;
     switch (in->op) {
-    case TP_ALLOC:
-    case TP_ADOPT:
-        on_new(s, in);
-        break;
     case TP_FREE:
         on_free(s, in);
         break;
@@ -304,7 +300,9 @@ static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
         s->mark = in->slot;
         s->info->phases_begun += tp_captured_mark(s->program, in->slot) != NULL;
         break;
-    default: /* changes neither objects nor bytes */
+    default: /* else it changes neither objects nor bytes */
+        if (tp_op_is(in->op, TP_IS_NEW))
+            on_new(s, in);
         break;
     }
     return status;

@@ -8,6 +8,7 @@
 #include "traces/lower/place_table.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/grow.h"
 #include "alloc/base/spill.h"
 #include "traces/lower/id_map.h"
 
@@ -24,7 +25,8 @@ struct text {
 struct tp_place_table {
     struct tp_id_map by_hash;
     struct text *texts;
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     struct tp_spill items;
 };
 
@@ -75,12 +77,11 @@ static int64_t hash_of(const struct tp_place_table *t, const char *text)
 static int new_text(struct tp_place_table *t, const char *text, struct tp_err *err)
 {
     if (t->count == t->room) {
-        uint32_t room = t->room ? 2 * t->room : 64;
-        struct text *texts = realloc(t->texts, room * sizeof *texts);
+        struct text *texts =
+            tp_grown(t->texts, &t->room, t->count + 1, TP_PLACE_TEXTS_MAX, sizeof *texts);
         if (!texts)
             return no_memory(err);
         t->texts = texts;
-        t->room = room;
     }
     char *bytes = strdup(text);
     if (!bytes)

@@ -30,8 +30,8 @@ struct walk {
     const struct tp_unlower_cfg *cfg;
     const struct tp_event_sink *sink;
     struct tp_err *err;
-    struct tp_live
-        live; /* of the piece only what changes sizes: references are those from before */
+    /* of the piece only what changes sizes: references are those from before */
+    struct tp_live live;
     uint16_t *stream_of; /* of each device: its first */
     struct pending pending;
     struct tp_failed_request failed;
@@ -167,7 +167,7 @@ static int give(struct walk *k, struct pending *p)
     if (tp_op_is(in->op, TP_IS_NEW | TP_IS_LIVE))
         set_object(k, in, &ev);
     else
-        ev.has_size = in->size > 0;
+        ev.has_size = tp_op_is(in->op, TP_HAS_SIZE) && in->size > 0;
     if (tp_op_is(in->op, TP_HAS_NAME))
         ev.name = tp_program_mark(k->program, in->slot);
     if (tp_op_is(in->op, TP_HAS_NOTE)) {

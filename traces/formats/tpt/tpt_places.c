@@ -1,6 +1,8 @@
 /* See tpt_places.h. */
 #include "traces/formats/tpt/tpt_places.h"
 
+#include "alloc/base/grow.h"
+
 #include <stdlib.h>
 
 enum { AS_BEFORE = 0, NONE = 1, FIRST_TEXT = 2 };
@@ -83,12 +85,11 @@ static int get_text(struct tp_tpt_places_reader *r, struct tp_place_table *table
     if (r->count == TP_PLACE_TEXTS_MAX)
         return wrong(err, "there are too many code places");
     if (r->count == r->room) {
-        uint32_t room = r->room ? 2 * r->room : 64;
-        uint32_t *texts = realloc(r->texts, room * sizeof *texts);
+        uint32_t *texts =
+            tp_grown(r->texts, &r->room, r->count + 1, TP_PLACE_TEXTS_MAX, sizeof *texts);
         if (!texts)
             return tp_fail(err, TP_ENOMEM, "out of memory for code places");
         r->texts = texts;
-        r->room = room;
     }
     return tp_place_table_text(table, text, length, &r->texts[r->count++], err);
 }
@@ -140,5 +141,6 @@ void tp_tpt_places_release(struct tp_tpt_places_reader *r)
 {
     free(r->texts);
     r->texts = NULL;
-    r->count = r->room = 0;
+    r->count = 0;
+    r->room = 0;
 }

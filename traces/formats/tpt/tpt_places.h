@@ -31,7 +31,8 @@ int tp_tpt_places_put(struct tp_tpt_places_writer *w, struct tp_tpt_block *block
 struct tp_tpt_places_reader {
     struct tp_places *to;
     uint32_t *texts; /* their numbers in the table */
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     uint64_t end; /* the event behind the last block */
 };
 

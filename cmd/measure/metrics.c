@@ -1,100 +1,12 @@
-/* The table of metrics; see metrics.h. The order is that of tables and of the baseline's screens.
- */
+/* Metrics by name, and their values in words; see metrics.h. */
 #include "cmd/measure/metrics.h"
 
 #include "alloc/base/opt.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#define LESS TP_BETTER_LESS
-#define MORE TP_BETTER_MORE
-
-/* A tenth of a percentage point: what a rounding in the last block moves. */
-#define SHARE_ALLOWED 0.001
-
-/* Each is a whole row: a class, then what it is about. */
-/* clang-format off */
-#define EXACT(name_, path_, unit_, better_, per_device_, allowed_, family_, follows_) \
-    {.name = (name_), .path = (path_), .class = TP_CLASS_EXACT, .unit = (unit_), \
-     .better = (better_), .per_device = (per_device_), .allowed = (allowed_), \
-     .family = TP_FAMILY_##family_, .follows = (follows_)}
-#define TIME(name_, path_, class_, allowed_) \
-    {.name = (name_), .path = (path_), .class = (class_), .unit = TP_UNIT_NS, \
-     .better = LESS, .allowed = (allowed_), .family = TP_FAMILY_TIME}
-
-#define BYTES(of)  EXACT(#of, "memory." #of "_bytes", TP_UNIT_BYTES, LESS, true, 0, MEMORY, 0)
-/* A share of this member, of which devices add up. */
-#define SHARE(name_, path_, unit_, better_, allowed_, family_, of) \
-    {.name = (name_), .path = (path_), .class = TP_CLASS_EXACT, .unit = (unit_), \
-     .better = (better_), .per_device = true, .share_of = (of), .allowed = (allowed_), \
-     .family = TP_FAMILY_##family_}
-#define UNUSED(name, of) \
-    SHARE(#name, "memory." #name, TP_UNIT_SHARE, LESS, SHARE_ALLOWED, MEMORY, "memory." of "_bytes")
-#define CALLS(of, unit, follows) \
-    EXACT("source_calls." #of, "source_calls." #of, unit, LESS, true, 0, CALLS, follows)
-#define COUNT(of)  EXACT(#of, #of, TP_UNIT_COUNT, LESS, false, 0, FAILURES, 0)
-#define LATENCY(call, of, class) TIME(call "." of, "latency." call "." of "_ns", class, 0.05)
-
-const struct tp_metric tp_metrics[] = {
-    BYTES(peak_reserved),
-    BYTES(peak_requested),
-    BYTES(peak_granted),
-    BYTES(peak_carved),
-    BYTES(peak_metadata),
-    BYTES(end_reserved),
-    BYTES(fits_in),
-    SHARE("overhead", "memory.overhead", TP_UNIT_RATIO, LESS, 0, MEMORY,
-          "memory.trace_peak_requested_bytes"),
-    UNUSED(internal_fragmentation, "at_peak_demand.granted"),
-    UNUSED(internal_fragmentation_weighted, "mean_granted"),
-    UNUSED(unused_reserved, "at_peak_demand.reserved"),
-    UNUSED(unused_reserved_weighted, "mean_reserved"),
-    UNUSED(external_fragmentation, "at_peak_demand.span"),
-    CALLS(get, TP_UNIT_COUNT, 0),
-    CALLS(put, TP_UNIT_COUNT, 0),
-    CALLS(wait, TP_UNIT_COUNT, 0),
-    CALLS(get_bytes, TP_UNIT_BYTES, TP_FAMILY_MEMORY),
-    CALLS(put_bytes, TP_UNIT_BYTES, TP_FAMILY_MEMORY),
-    SHARE("reuse", "source_calls.reuse", TP_UNIT_SHARE, MORE, SHARE_ALLOWED, CALLS,
-          "source_calls.allocations"),
-    {.name = "source_calls.next_pass", .path = "source_calls.next_pass", .class = TP_CLASS_REPORT,
-     .unit = TP_UNIT_COUNT, .better = LESS, .per_device = true, .family = TP_FAMILY_CALLS},
-    COUNT(failed_allocations),
-    COUNT(skipped_operations),
-    COUNT(skipped_trims),
-    {.name = "instructions", .path = "instructions.per_op", .class = TP_CLASS_INSTRUCTIONS,
-     .unit = TP_UNIT_INSTRUCTIONS, .better = LESS, .allowed = 0.01, .family = TP_FAMILY_TIME},
-    TIME("ns_per_op", "throughput.ns_per_op", TP_CLASS_NOISY, 0.05),
-    LATENCY("alloc", "p90", TP_CLASS_NOISY),
-    LATENCY("alloc", "p99", TP_CLASS_NOISY),
-    LATENCY("alloc", "mean", TP_CLASS_REPORT),
-    LATENCY("alloc", "p50", TP_CLASS_REPORT),
-    LATENCY("alloc", "p99_9", TP_CLASS_REPORT),
-    LATENCY("alloc", "max", TP_CLASS_REPORT),
-    LATENCY("free", "p90", TP_CLASS_NOISY),
-    LATENCY("free", "p99", TP_CLASS_NOISY),
-    LATENCY("free", "mean", TP_CLASS_REPORT),
-    LATENCY("free", "p50", TP_CLASS_REPORT),
-    LATENCY("free", "p99_9", TP_CLASS_REPORT),
-    LATENCY("free", "max", TP_CLASS_REPORT),
-    LATENCY("realloc", "p90", TP_CLASS_NOISY),
-    LATENCY("realloc", "p99", TP_CLASS_NOISY),
-    LATENCY("realloc", "mean", TP_CLASS_REPORT),
-    LATENCY("realloc", "p50", TP_CLASS_REPORT),
-    LATENCY("realloc", "p99_9", TP_CLASS_REPORT),
-    LATENCY("realloc", "max", TP_CLASS_REPORT),
-    TIME("cold_ns_per_op", "throughput.cold_ns_per_op", TP_CLASS_REPORT, 0),
-    TIME("engine_ns_per_op", "throughput.engine_ns_per_op", TP_CLASS_REPORT, 0),
-    {.name = NULL},
-};
-/* clang-format on */
-
-const size_t tp_metric_count = sizeof tp_metrics / sizeof *tp_metrics - 1;
-static_assert(sizeof tp_metrics / sizeof *tp_metrics <= TP_METRIC_MAX, "the documented limit");
 
 /* As it stands in the result, with its unit: whole, or without these. */
 static bool is_path(const struct tp_metric *m, const char *name)

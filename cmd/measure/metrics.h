@@ -1,6 +1,6 @@
-/* The metrics that can be compared: one name each, the same in tables, --fail-on, --metric, the
- * baseline and `tapool help metrics`; where it stands in tapool.result/1; its class (tapool help
- * ci). */
+/* The registry of figures: a row each (figure_rows.h), from which documents, exports, screens and
+ * `tapool help metrics` are made. Those that can be compared are the metrics: one name each, the
+ * same in tables, --fail-on, --metric and the baseline; its class (tapool help ci). */
 #ifndef TP_METRICS_H
 #define TP_METRICS_H
 
@@ -9,6 +9,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+struct tp_result;
+struct tp_device_run;
+struct tp_at_peak;
 
 enum tp_class {
     TP_CLASS_EXACT,        /* E: a pure function of program, strategy, options and source */
@@ -42,6 +47,28 @@ extern const char *const tp_family_names[TP_FAMILIES]; /* as in JSON */
 /* Whether less or more of it is better. */
 enum tp_better { TP_BETTER_LESS, TP_BETTER_MORE };
 
+/* What a figure is in a document. */
+enum tp_figure_type {
+    TP_FIGURE_OTHER, /* none, or a member that code of its own writes */
+    TP_FIGURE_WHOLE,
+    TP_FIGURE_REAL,
+    TP_FIGURE_FLAG,
+    TP_FIGURE_TEXT
+};
+
+struct tp_figure_value {
+    uint64_t whole;   /* TP_NONE: not known; a flag: 0 or 1 */
+    double real;      /* NAN likewise */
+    const char *text; /* NULL likewise */
+};
+
+/* What a value is taken from. */
+struct tp_figure_of {
+    const struct tp_result *r;
+    const struct tp_device_run *d; /* not of a figure of a whole run */
+};
+
+/* A figure. `class`, `better`, `family`, `follows` and `allowed` are about those that compare. */
 struct tp_metric {
     const char *name;
     const char *path; /* in a run of the result, members with dots: "memory.peak_reserved_bytes";
@@ -57,11 +84,31 @@ struct tp_metric {
      * member of the device that it is a share of, "memory.at_peak_demand.granted_bytes". */
     const char *share_of;
     double allowed; /* default: worse by so much is no regression; E: absolute, else a share */
+
+    const char *meaning; /* in `help metrics`, under the end of its name; lines that end in '\n'.
+                            NULL: another line speaks for it */
+    const char *column;  /* in CSV; NULL: made of the path */
+    bool no_column;      /* not in CSV */
+    enum tp_figure_type type;
+    /* NULL: the field of this offset, in struct tp_device_run or, of a whole run, in struct tp_run.
+     */
+    struct tp_figure_value (*get)(const struct tp_figure_of *of);
+    size_t offset;
 };
 
 enum { TP_METRIC_MAX = 64 };
-extern const struct tp_metric tp_metrics[]; /* ends with a NULL name; at most TP_METRIC_MAX */
+extern const struct tp_metric tp_metrics[]; /* at most TP_METRIC_MAX */
 extern const size_t tp_metric_count;
+
+/* All figures in the order of documents, those that compare and others, and lines of `help metrics`
+ * that have no path. */
+extern const struct tp_metric *const tp_figures[];
+extern const size_t tp_figure_count;
+
+struct tp_figure_value tp_figure_value(const struct tp_metric *f, const struct tp_figure_of *of);
+
+/* The same of a figure of "memory.at_peak_demand." at another moment. */
+uint64_t tp_figure_at(const struct tp_metric *f, const struct tp_at_peak *at);
 
 /* By name, any case; as in the JSON with its unit ("peak_reserved_bytes", "alloc.p99_ns");
  * `ns_per_call` for ns_per_op. TP_EUSAGE with the nearest as hint and NULL. */

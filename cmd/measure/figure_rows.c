@@ -1,0 +1,245 @@
+/* The registry of figures; see metrics.h for what a row says, figure_rows.h for the rows. */
+#include "cmd/measure/figures.h"
+#include "cmd/measure/metrics.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* A tenth of a percentage point: what a rounding in the last block moves. */
+#define SHARE_ALLOWED 0.001
+
+/* ---- what is not simply a field ---- */
+
+static struct tp_figure_value whole(uint64_t value)
+{
+    return (struct tp_figure_value){.whole = value};
+}
+
+static struct tp_figure_value real(double value)
+{
+    return (struct tp_figure_value){.real = value};
+}
+
+static struct tp_figure_value text(const char *value)
+{
+    return (struct tp_figure_value){.text = value};
+}
+
+static struct tp_figure_value flag(const struct tp_figure_of *of, uint32_t bit)
+{
+    return whole((of->r->run->flags & bit) != 0);
+}
+
+static struct tp_figure_value fits_in(const struct tp_figure_of *of)
+{
+    return whole(of->r->run->flags & TP_RUN_FITS ? of->d->fits_in : TP_NONE);
+}
+
+static struct tp_figure_value weight(const struct tp_figure_of *of)
+{
+    return text(of->r->run->flags & TP_RUN_WEIGHT_TIME ? "time" : "events");
+}
+
+static struct tp_figure_value memory_class(const struct tp_figure_of *of)
+{
+    return text(of->r->run->flags & (TP_RUN_INFORMATIVE | TP_RUN_DEVICE) ? "R" : "E");
+}
+
+static struct tp_figure_value is_informative(const struct tp_figure_of *of)
+{
+    return flag(of, TP_RUN_INFORMATIVE);
+}
+
+/* Of a foreign allocator neither is known. */
+static struct tp_figure_value wait_ns(const struct tp_figure_of *of)
+{
+    return whole(of->d->gets == TP_NONE ? TP_NONE : of->d->wait_ns);
+}
+
+static struct tp_figure_value fallbacks(const struct tp_figure_of *of)
+{
+    return whole(of->d->gets == TP_NONE ? TP_NONE : of->d->fallbacks);
+}
+
+static struct tp_figure_value share_reused(const struct tp_figure_of *of)
+{
+    bool known = of->d->reused != TP_NONE && of->d->allocations;
+    return real(known ? (double)of->d->reused / (double)of->d->allocations : (double)NAN);
+}
+
+static struct tp_figure_value failed(const struct tp_figure_of *of)
+{
+    return whole(tp_run_failed(of->r->run));
+}
+
+static struct tp_figure_value failed_initial(const struct tp_figure_of *of)
+{
+    return whole(tp_run_failed_initial(of->r->run));
+}
+
+static struct tp_figure_value first_failed_event(const struct tp_figure_of *of)
+{
+    return whole(tp_run_first_failure(of->r->run));
+}
+
+static struct tp_figure_value ns_per_op(const struct tp_figure_of *of)
+{
+    return real(tp_speed_of(of->r->run).ns);
+}
+
+static struct tp_figure_value low_ns_per_op(const struct tp_figure_of *of)
+{
+    return real(tp_run_has_interval(of->r->run) ? tp_speed_of(of->r->run).low : (double)NAN);
+}
+
+static struct tp_figure_value high_ns_per_op(const struct tp_figure_of *of)
+{
+    return real(tp_run_has_interval(of->r->run) ? tp_speed_of(of->r->run).high : (double)NAN);
+}
+
+static struct tp_figure_value cold_ns_per_op(const struct tp_figure_of *of)
+{
+    return real(tp_speed_of(of->r->run).cold);
+}
+
+static struct tp_figure_value engine_ns_per_op(const struct tp_figure_of *of)
+{
+    return real(tp_speed_of(of->r->run).engine);
+}
+
+static struct tp_figure_value is_played_once(const struct tp_figure_of *of)
+{
+    return flag(of, TP_RUN_PLAYED_ONCE);
+}
+
+static struct tp_figure_value replays_per_run(const struct tp_figure_of *of)
+{
+    return whole(of->r->run->throughput.runs.per_value);
+}
+
+/* Of all operations of the trace, those that a full device made impossible included: a divisor that
+ * no policy changes. */
+static struct tp_figure_value instructions_per_op(const struct tp_figure_of *of)
+{
+    uint64_t total = of->r->run->instructions, operations = of->r->facts->operations;
+    bool known = total != TP_NONE && operations;
+    return real(known ? (double)total / (double)operations : (double)NAN);
+}
+
+static struct tp_figure_value counter(const struct tp_figure_of *of)
+{
+    return text(of->r->run->instructions != TP_NONE ? "perf_event" : NULL);
+}
+
+/* ---- the words of a row ---- */
+
+/* clang-format off */
+#define TYPE_OF(type, field) \
+    _Generic(((const type *)NULL)->field, uint64_t: TP_FIGURE_WHOLE, double: TP_FIGURE_REAL)
+#define FIELD(of) \
+    .type = TYPE_OF(struct tp_device_run, of), .offset = offsetof(struct tp_device_run, of)
+#define RUN_FIELD(of) .type = TYPE_OF(struct tp_run, of), .offset = offsetof(struct tp_run, of)
+#define GET_WHOLE(function) .type = TP_FIGURE_WHOLE, .get = (function)
+#define GET_REAL(function) .type = TP_FIGURE_REAL, .get = (function)
+#define GET_FLAG(function) .type = TP_FIGURE_FLAG, .get = (function)
+#define GET_TEXT(function) .type = TP_FIGURE_TEXT, .get = (function)
+
+#define MEANS(words) .meaning = (words)
+#define COLUMN(words) .column = (words)
+#define NO_COLUMN .no_column = true
+#define SHARE_OF(path_) .share_of = (path_)
+#define EXACT(family_) .class = TP_CLASS_EXACT, .family = TP_FAMILY_##family_
+
+#define RUN(object, of, unit_) .name = #of, .path = object #of, .unit = TP_UNIT_##unit_
+#define DEVICE(object, of, unit_) RUN(object, of, unit_), .per_device = true
+#define COUNT_OF(of) EXACT(FAILURES), RUN("", of, COUNT)
+#define FAILED_BY(of, id) DEVICE("failed_by.", of, COUNT), FIELD(failed_by[TP_OOM_##id])
+#define AT_PEAK(of, unit_, field) \
+    DEVICE("memory.at_peak_demand.", of, unit_), FIELD(at_peak.field)
+#define MEASURED(of, unit_, field) DEVICE("measured.", of, unit_), FIELD(measured.field)
+#define RANGE(of, end) DEVICE("measured.", of[end], BYTES)
+
+/* The name without the unit that the path ends in. */
+#define MEMORY_BYTES(of) \
+    .name = #of, .path = "memory." #of "_bytes", .unit = TP_UNIT_BYTES, .per_device = true
+#define BYTES(of) MEMORY_BYTES(of), FIELD(of)
+#define EXACT_BYTES(of) EXACT(MEMORY), BYTES(of)
+#define MEMORY_WORD(of) .name = #of, .path = "memory." #of, .per_device = true
+#define UNUSED(of, all) \
+    EXACT(MEMORY), DEVICE("memory.", of, SHARE), FIELD(of), \
+    .allowed = SHARE_ALLOWED, SHARE_OF("memory." all "_bytes")
+
+/* The name is the path. */
+#define CALLS(of, unit_) \
+    .name = "source_calls." #of, .path = "source_calls." #of, .unit = TP_UNIT_##unit_, \
+    .per_device = true, .family = TP_FAMILY_CALLS
+
+#define TIME(class_, allowed_) \
+    .class = TP_CLASS_##class_, .allowed = (allowed_), .family = TP_FAMILY_TIME
+#define THROUGHPUT(of, class_, allowed_) RUN("throughput.", of, NS), TIME(class_, allowed_)
+
+/* Of single calls, which code of its own writes: the percentiles are a table in figures.h. */
+#define PART(call, of, unit_) \
+    .name = call "." of, .path = "latency." call "." of, .unit = TP_UNIT_##unit_
+#define LATENCY(call, of, class_) \
+    .name = call "." of, .path = "latency." call "." of "_ns", .unit = TP_UNIT_NS, \
+    TIME(class_, 0.05)
+#define LATENCIES(call, ROW, rank) \
+    REPORTED(PART(#call, "count", COUNT)) \
+    ROW((rank) + 2, LATENCY(#call, "mean", REPORT)) \
+    REPORTED(PART(#call, "min_ns", NS)) \
+    ROW((rank) + 3, LATENCY(#call, "p50", REPORT)) \
+    ROW((rank) + 0, LATENCY(#call, "p90", NOISY)) \
+    ROW((rank) + 1, LATENCY(#call, "p99", NOISY)) \
+    ROW((rank) + 4, LATENCY(#call, "p99_9", REPORT)) \
+    ROW((rank) + 5, LATENCY(#call, "max", REPORT)) \
+    REPORTED(PART(#call, "coarse", COUNT))
+#define NOT_COMPARED(rank, ...) REPORTED(__VA_ARGS__)
+/* clang-format on */
+
+/* ---- the tables ---- */
+
+#define COMPARED(rank, ...) [rank] = {__VA_ARGS__},
+#define REPORTED(...)
+#define LINE(name, meaning)
+const struct tp_metric tp_metrics[] = {
+#include "cmd/measure/figure_rows.h"
+};
+#undef COMPARED
+#undef REPORTED
+#undef LINE
+
+const size_t tp_metric_count = sizeof tp_metrics / sizeof *tp_metrics;
+static_assert(sizeof tp_metrics / sizeof *tp_metrics <= TP_METRIC_MAX, "the documented limit");
+
+#define COMPARED(rank, ...)   &tp_metrics[rank],
+#define REPORTED(...)         &(const struct tp_metric){__VA_ARGS__},
+#define LINE(name_, meaning_) &(const struct tp_metric){.name = (name_), .meaning = (meaning_)},
+const struct tp_metric *const tp_figures[] = {
+#include "cmd/measure/figure_rows.h"
+};
+const size_t tp_figure_count = sizeof tp_figures / sizeof *tp_figures;
+
+/* ---- values ---- */
+
+static struct tp_figure_value read_field(enum tp_figure_type type, const void *at)
+{
+    struct tp_figure_value value = {.whole = TP_NONE, .real = NAN};
+    if (type == TP_FIGURE_WHOLE)
+        memcpy(&value.whole, at, sizeof value.whole);
+    else if (type == TP_FIGURE_REAL)
+        memcpy(&value.real, at, sizeof value.real);
+    return value;
+}
+
+struct tp_figure_value tp_figure_value(const struct tp_metric *f, const struct tp_figure_of *of)
+{
+    const void *fields = f->per_device ? (const void *)of->d : (const void *)of->r->run;
+    return f->get ? f->get(of) : read_field(f->type, (const char *)fields + f->offset);
+}
+
+uint64_t tp_figure_at(const struct tp_metric *f, const struct tp_at_peak *at)
+{
+    size_t offset = f->offset - offsetof(struct tp_device_run, at_peak);
+    return read_field(f->type, (const char *)at + offset).whole;
+}

@@ -1,0 +1,166 @@
+/* The rows of the registry, a figure each, in the order of documents: of tapool.result/1, of CSV,
+ * of `replay -v`, of `help metrics`. figure_rows.c reads this file twice, with its own meanings of
+ * the words below: for all rows, and for those that are compared. Read by itself it is empty.
+ *
+ *     COMPARED(rank, ...)   --metric, --sort, --fail-on and the baseline know it. `rank` is its
+ *                           place in tp_metrics: in tables, and in the seeds of tests; a new one
+ *                           takes the next
+ *     REPORTED(...)         it stands in documents only
+ *     LINE(name, meaning)   what is no single value, or is not said where its row stands: a line of
+ *                           the topic alone
+ *
+ * To add a figure: its field (alloc/engine/run.h), the place where it is computed, and a row here.
+ * A value that is not simply a field takes a function of figure_rows.c: GET_REAL(share_reused).
+ * result.schema.json describes it, which a test demands. */
+
+#ifdef COMPARED
+/* clang-format off */
+
+/* ---- memory, by device ---- */
+
+REPORTED(BYTES(trace_peak_requested),
+         MEANS("the most the program needed at once, whatever a policy fails"))
+COMPARED(1, EXACT_BYTES(peak_requested), MEANS("the same for what the policy served"))
+REPORTED(DEVICE("memory.", peak_requested_event, COUNT), FIELD(peak_requested_event))
+COMPARED(2, EXACT_BYTES(peak_granted), MEANS("most handed out at once: requested and rounding"))
+COMPARED(0, EXACT_BYTES(peak_reserved), MEANS("most held from the system or driver"))
+REPORTED(DEVICE("memory.", peak_reserved_event, COUNT), FIELD(peak_reserved_event))
+REPORTED(RANGE(peak_reserved_bytes, 0), COLUMN("measured_peak_reserved_low_bytes"))
+REPORTED(RANGE(peak_reserved_bytes, 1), COLUMN("measured_peak_reserved_high_bytes"))
+COMPARED(3, EXACT_BYTES(peak_carved),
+         MEANS("most that was ever part of a block, span or table: ever in use"))
+COMPARED(4, EXACT_BYTES(peak_metadata),
+         MEANS("most of the policy's own bookkeeping, outside the memory it manages"))
+COMPARED(5, EXACT_BYTES(end_reserved), MEANS("held after the last event"))
+REPORTED(BYTES(capacity), MEANS("what the device has, where that is known (--capacity)"))
+COMPARED(6, EXACT(MEMORY), MEMORY_BYTES(fits_in), GET_WHOLE(fits_in),
+         MEANS("smallest device on which no allocation fails (--fits)"))
+COMPARED(7, EXACT(MEMORY), DEVICE("memory.", overhead, RATIO), FIELD(overhead),
+         SHARE_OF("memory.trace_peak_requested_bytes"),
+         MEANS("peak of (reserved + metadata) / trace_peak_requested; 1 is the floor"))
+LINE("at_peak_demand", "all of these and idle at the event of trace_peak_requested")
+LINE("class", "of memory figures: E exact, R reported only (real device, real allocator)")
+COMPARED(8, UNUSED(internal_fragmentation, "at_peak_demand.granted"),
+         MEANS("1 - requested / handed out, at peak demand and weighted"))
+COMPARED(9, UNUSED(internal_fragmentation_weighted, "mean_granted"))
+COMPARED(12, UNUSED(external_fragmentation, "at_peak_demand.span"))
+COMPARED(10, UNUSED(unused_reserved, "at_peak_demand.reserved"),
+         MEANS("1 - handed out / reserved, at peak demand and weighted"))
+COMPARED(11, UNUSED(unused_reserved_weighted, "mean_reserved"))
+REPORTED(BYTES(mean_granted),
+         MEANS("handed out over the whole trace; mean_reserved likewise: what the weighted\n"
+               "shares are shares of"))
+REPORTED(BYTES(mean_reserved))
+LINE("external_fragmentation", "1 - largest / all over idle spans that could serve any size")
+REPORTED(MEMORY_WORD(weight), GET_TEXT(weight), COLUMN("memory_weight"))
+REPORTED(MEMORY_WORD(class), GET_TEXT(memory_class), COLUMN("memory_class"))
+REPORTED(MEMORY_WORD(informative), GET_FLAG(is_informative), COLUMN("memory_informative"))
+REPORTED(AT_PEAK(event, COUNT, event))
+REPORTED(AT_PEAK(time_ns, NS, time_ns))
+REPORTED(AT_PEAK(requested_bytes, BYTES, requested))
+REPORTED(AT_PEAK(granted_bytes, BYTES, granted))
+REPORTED(AT_PEAK(reserved_bytes, BYTES, reserved))
+REPORTED(AT_PEAK(idle_bytes, BYTES, idle))
+REPORTED(AT_PEAK(idle_pieces, COUNT, pieces))
+REPORTED(AT_PEAK(largest_piece_bytes, BYTES, largest))
+REPORTED(AT_PEAK(cached_bytes, BYTES, cached), NO_COLUMN)
+REPORTED(AT_PEAK(span_bytes, BYTES, span), NO_COLUMN)
+REPORTED(AT_PEAK(dead_bytes, BYTES, dead), NO_COLUMN)
+REPORTED(AT_PEAK(internal_bytes, BYTES, internal), NO_COLUMN)
+REPORTED(AT_PEAK(page_rest_bytes, BYTES, page_rest), NO_COLUMN)
+
+/* ---- calls to the source, by device ---- */
+
+LINE("library", "of a real allocator: the one that really answered malloc")
+LINE("source_calls", "get, put, wait: calls to the system or driver; their bytes")
+COMPARED(13, CALLS(get, COUNT), FIELD(gets))
+COMPARED(14, CALLS(put, COUNT), FIELD(puts))
+COMPARED(15, CALLS(wait, COUNT), FIELD(waits))
+COMPARED(16, CALLS(get_bytes, BYTES), FIELD(get_bytes), .follows = TP_FAMILY_MEMORY)
+COMPARED(17, CALLS(put_bytes, BYTES), FIELD(put_bytes), .follows = TP_FAMILY_MEMORY)
+REPORTED(DEVICE("source_calls.", wait_ns, NS), GET_WHOLE(wait_ns))
+REPORTED(DEVICE("source_calls.", fallback, COUNT), GET_WHOLE(fallbacks))
+COMPARED(19, CALLS(next_pass, COUNT), FIELD(next_calls), .class = TP_CLASS_REPORT,
+         MEANS("calls of a next pass on the same instance: what a loop costs once warm"))
+REPORTED(DEVICE("source_calls.", allocations, COUNT), FIELD(allocations))
+COMPARED(18, EXACT(CALLS), DEVICE("source_calls.", reuse, SHARE), .better = TP_BETTER_MORE,
+         .allowed = SHARE_ALLOWED, SHARE_OF("source_calls.allocations"), GET_REAL(share_reused),
+         MEANS("share of allocations that needed no source call"))
+LINE("fallback", "allocations that a policy passes straight to the source by its own rules")
+REPORTED(MEASURED(missing_at_peak_bytes, BYTES, missing_at_peak), NO_COLUMN)
+REPORTED(MEASURED(reserved_then_bytes, BYTES, reserved_then), NO_COLUMN)
+REPORTED(MEASURED(free_at_start_bytes, BYTES, free_at_start), NO_COLUMN)
+REPORTED(MEASURED(total_bytes, BYTES, total), NO_COLUMN)
+REPORTED(MEASURED(free_at_failure_bytes, BYTES, free_at_failure), NO_COLUMN)
+REPORTED(MEASURED(driver.calls, COUNT, driver.calls))
+REPORTED(MEASURED(driver.ns, NS, driver.ns))
+REPORTED(MEASURED(driver.syncs, COUNT, driver.syncs), NO_COLUMN)
+REPORTED(MEASURED(driver.event_waits, COUNT, driver.event_waits), NO_COLUMN)
+REPORTED(MEASURED(driver.works, COUNT, driver.works), NO_COLUMN)
+
+/* ---- what failed: by device, then on all of them ---- */
+
+REPORTED(DEVICE("", failed_allocations, COUNT), FIELD(failed_allocations))
+REPORTED(DEVICE("", failed_initial_blocks, COUNT), FIELD(failed_initial))
+REPORTED(FAILED_BY(demand, DEMAND))
+REPORTED(FAILED_BY(fragmentation, FRAGMENTATION))
+REPORTED(FAILED_BY(policy, POLICY))
+REPORTED(FAILED_BY(unknown, UNKNOWN))
+REPORTED(FAILED_BY(guard, GUARD))
+COMPARED(20, COUNT_OF(failed_allocations), GET_WHOLE(failed), NO_COLUMN,
+         MEANS("refused for want of memory; first_failed_event is the first"))
+REPORTED(RUN("", failed_initial_blocks, COUNT), GET_WHOLE(failed_initial), NO_COLUMN)
+LINE("failed_by", "demand: the program needs more than there is; fragmentation: what it asked\n"
+     "for would fit; policy: refused by the policy's own rules; unknown; guard:\n"
+     "tapool stopped it on the host, over 16 times what the program needs")
+LINE("first_failure", "the first of them: what was asked for, what was free then")
+LINE("phases", "peaks between the marks of the trace, by their names")
+LINE("curve", "requested, handed out, reserved by event; at most 4,096 points")
+REPORTED(RUN("", first_failed_event, COUNT), GET_WHOLE(first_failed_event))
+COMPARED(21, COUNT_OF(skipped_operations), RUN_FIELD(skipped_operations),
+         MEANS("calls on objects whose allocation failed: not played, not timed"))
+COMPARED(22, COUNT_OF(skipped_trims), RUN_FIELD(skipped_trims),
+         MEANS("trims that a policy does not offer"))
+
+/* ---- times ---- */
+
+COMPARED(24, THROUGHPUT(ns_per_op, NOISY, 0.05), GET_REAL(ns_per_op),
+         MEANS("steady time per call, engine share taken off; null: nothing was timed, or\n"
+               "nothing is left of it then; low, high: 95 % interval"))
+REPORTED(RUN("throughput.", low_ns_per_op, NS), GET_REAL(low_ns_per_op))
+REPORTED(RUN("throughput.", high_ns_per_op, NS), GET_REAL(high_ns_per_op))
+COMPARED(43, THROUGHPUT(cold_ns_per_op, REPORT, 0), GET_REAL(cold_ns_per_op),
+         MEANS("the same for the first replay on a fresh instance"))
+COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_REAL(engine_ns_per_op),
+         MEANS("tapool's own share, by a policy that does nothing, in the same run"))
+REPORTED(RUN("instructions.", total, COUNT), RUN_FIELD(instructions), NO_COLUMN)
+COMPARED(23, .name = "instructions", .path = "instructions.per_op",
+         .unit = TP_UNIT_INSTRUCTIONS, TIME(INSTRUCTIONS, 0.01), GET_REAL(instructions_per_op),
+         NO_COLUMN,
+         MEANS("of one replay, counted where the machine can (--passes count); per_op: for\n"
+               "each call of the trace. Reading it and the kernel's work are not in it"))
+REPORTED(RUN("instructions.", counter, COUNT), GET_TEXT(counter), NO_COLUMN)
+REPORTED(RUN("throughput.", played_once, COUNT), GET_FLAG(is_played_once),
+         MEANS("the trace took longer than --min-time: each time is a cold one"))
+REPORTED(RUN("throughput.", replays, COUNT), RUN_FIELD(throughput.replays))
+REPORTED(RUN("throughput.", replays_per_run, COUNT), GET_WHOLE(replays_per_run), NO_COLUMN)
+REPORTED(.name = "latency_sampled_operations", .path = "latency_sampled_operations",
+         .unit = TP_UNIT_COUNT)
+LATENCIES(alloc, COMPARED, 25)
+LATENCIES(free, COMPARED, 31)
+LATENCIES(realloc, COMPARED, 37)
+LATENCIES(other, NOT_COMPARED, 0)
+LINE("latency", "alloc, free, realloc: count, mean, min, p50, p90, p99, p99_9, max, buckets")
+
+/* ---- what a real device answered ---- */
+
+LINE("measured", "what a real GPU answered; ranges are [lowest, highest] over the passes")
+LINE("pool_used", "the most that the driver's pool handed out, by its own high-water mark")
+LINE("missing_at_peak", "by how much cuMemGetInfo's free bytes had sunk; reserved_then: held then")
+LINE("free_at_start", "free on the device before the replay; free_at_failure: at the first one")
+LINE("driver", "of one replay: calls into it, ns inside them; of these syncs, event_waits;\n"
+     "works: what --occupy queued beside them")
+LINE("occupy", "what the GPU does with each block (--occupy); occupy_scale: its factor")
+LINE("empty_ns", "what a call that does nothing reads: taken off every latency")
+/* clang-format on */
+#endif

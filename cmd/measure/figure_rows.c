@@ -219,6 +219,7 @@ const struct tp_metric *const tp_figures[] = {
 #include "cmd/measure/figure_rows.h"
 };
 const size_t tp_figure_count = sizeof tp_figures / sizeof *tp_figures;
+static_assert(sizeof tp_figures / sizeof *tp_figures <= TP_FIGURE_MAX, "the documented limit");
 
 /* ---- values ---- */
 

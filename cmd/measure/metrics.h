@@ -102,7 +102,8 @@ extern const size_t tp_metric_count;
 
 /* All figures in the order of documents, those that compare and others, and lines of `help metrics`
  * that have no path. */
-extern const struct tp_metric *const tp_figures[];
+enum { TP_FIGURE_MAX = 192 };
+extern const struct tp_metric *const tp_figures[]; /* at most TP_FIGURE_MAX */
 extern const size_t tp_figure_count;
 
 struct tp_figure_value tp_figure_value(const struct tp_metric *f, const struct tp_figure_of *of);

@@ -8,6 +8,7 @@
  * peak_reserved_bytes. Weakness: what belongs to the whole run, such as its times, stands in the
  * row of every device. */
 #include "cmd/measure/exporter.h"
+#include "cmd/measure/metrics.h"
 #include "cmd/measure/report_json.h"
 #include "cmd/ui/gate_escape.h"
 
@@ -25,89 +26,15 @@ struct column {
     const char *name; /* NULL: made of the path */
 };
 
-#define LATENCY(kind)                                                                              \
-    {OF_RUN, "latency." kind ".count", NULL}, {OF_RUN, "latency." kind ".mean_ns", NULL},          \
-        {OF_RUN, "latency." kind ".min_ns", NULL}, {OF_RUN, "latency." kind ".p50_ns", NULL},      \
-        {OF_RUN, "latency." kind ".p90_ns", NULL}, {OF_RUN, "latency." kind ".p99_ns", NULL},      \
-        {OF_RUN, "latency." kind ".p99_9_ns", NULL}, {OF_RUN, "latency." kind ".max_ns", NULL},    \
-    {                                                                                              \
-        OF_RUN, "latency." kind ".coarse", NULL                                                    \
-    }
-
-static const struct column columns[] = {
-    {OF_RUN, "trace.name", NULL},
-    {OF_RUN, "trace.path", NULL},
-    {OF_RUN, "strategy.label", NULL},
-    {OF_RUN, "strategy.name", NULL},
-    {OF_RUN, "strategy.library", NULL},
-    {OF_RUN, "source.name", NULL},
+/* The figures stand between them, in the order of their rows (cmd/measure/metrics.h). */
+static const struct column first[] = {
+    {OF_RUN, "trace.name", NULL},       {OF_RUN, "trace.path", NULL},
+    {OF_RUN, "strategy.label", NULL},   {OF_RUN, "strategy.name", NULL},
+    {OF_RUN, "strategy.library", NULL}, {OF_RUN, "source.name", NULL},
     {OF_DEVICE, "index", "device"},
-    {OF_DEVICE, "memory.trace_peak_requested_bytes", NULL},
-    {OF_DEVICE, "memory.peak_requested_bytes", NULL},
-    {OF_DEVICE, "memory.peak_requested_event", NULL},
-    {OF_DEVICE, "memory.peak_granted_bytes", NULL},
-    {OF_DEVICE, "memory.peak_reserved_bytes", NULL},
-    {OF_DEVICE, "memory.peak_reserved_event", NULL},
-    {OF_DEVICE, "measured.peak_reserved_bytes[0]", "measured_peak_reserved_low_bytes"},
-    {OF_DEVICE, "measured.peak_reserved_bytes[1]", "measured_peak_reserved_high_bytes"},
-    {OF_DEVICE, "memory.peak_carved_bytes", NULL},
-    {OF_DEVICE, "memory.peak_metadata_bytes", NULL},
-    {OF_DEVICE, "memory.end_reserved_bytes", NULL},
-    {OF_DEVICE, "memory.capacity_bytes", NULL},
-    {OF_DEVICE, "memory.fits_in_bytes", NULL},
-    {OF_DEVICE, "memory.overhead", NULL},
-    {OF_DEVICE, "memory.internal_fragmentation", NULL},
-    {OF_DEVICE, "memory.internal_fragmentation_weighted", NULL},
-    {OF_DEVICE, "memory.external_fragmentation", NULL},
-    {OF_DEVICE, "memory.unused_reserved", NULL},
-    {OF_DEVICE, "memory.unused_reserved_weighted", NULL},
-    {OF_DEVICE, "memory.mean_granted_bytes", NULL},
-    {OF_DEVICE, "memory.mean_reserved_bytes", NULL},
-    {OF_DEVICE, "memory.weight", "memory_weight"},
-    {OF_DEVICE, "memory.class", "memory_class"},
-    {OF_DEVICE, "memory.informative", "memory_informative"},
-    {OF_DEVICE, "memory.at_peak_demand.event", NULL},
-    {OF_DEVICE, "memory.at_peak_demand.time_ns", NULL},
-    {OF_DEVICE, "memory.at_peak_demand.requested_bytes", NULL},
-    {OF_DEVICE, "memory.at_peak_demand.granted_bytes", NULL},
-    {OF_DEVICE, "memory.at_peak_demand.reserved_bytes", NULL},
-    {OF_DEVICE, "memory.at_peak_demand.idle_bytes", NULL},
-    {OF_DEVICE, "memory.at_peak_demand.idle_pieces", NULL},
-    {OF_DEVICE, "memory.at_peak_demand.largest_piece_bytes", NULL},
-    {OF_DEVICE, "source_calls.get", NULL},
-    {OF_DEVICE, "source_calls.put", NULL},
-    {OF_DEVICE, "source_calls.wait", NULL},
-    {OF_DEVICE, "source_calls.get_bytes", NULL},
-    {OF_DEVICE, "source_calls.put_bytes", NULL},
-    {OF_DEVICE, "source_calls.wait_ns", NULL},
-    {OF_DEVICE, "source_calls.fallback", NULL},
-    {OF_DEVICE, "source_calls.next_pass", NULL},
-    {OF_DEVICE, "source_calls.allocations", NULL},
-    {OF_DEVICE, "source_calls.reuse", NULL},
-    {OF_DEVICE, "measured.driver.calls", NULL},
-    {OF_DEVICE, "measured.driver.ns", NULL},
-    {OF_DEVICE, "failed_allocations", NULL},
-    {OF_DEVICE, "failed_initial_blocks", NULL},
-    {OF_DEVICE, "failed_by.demand", NULL},
-    {OF_DEVICE, "failed_by.fragmentation", NULL},
-    {OF_DEVICE, "failed_by.policy", NULL},
-    {OF_DEVICE, "failed_by.unknown", NULL},
-    {OF_DEVICE, "failed_by.guard", NULL},
-    {OF_RUN, "first_failed_event", NULL},
-    {OF_RUN, "skipped_operations", NULL},
-    {OF_RUN, "skipped_trims", NULL},
-    {OF_RUN, "throughput.ns_per_op", NULL},
-    {OF_RUN, "throughput.low_ns_per_op", NULL},
-    {OF_RUN, "throughput.high_ns_per_op", NULL},
-    {OF_RUN, "throughput.cold_ns_per_op", NULL},
-    {OF_RUN, "throughput.engine_ns_per_op", NULL},
-    {OF_RUN, "throughput.played_once", NULL},
-    {OF_RUN, "throughput.replays", NULL},
-    {OF_RUN, "latency_sampled_operations", NULL},
-    LATENCY("alloc"),
-    LATENCY("free"),
-    LATENCY("realloc"),
-    LATENCY("other"),
+};
+
+static const struct column last[] = {
     {OF_RUN, "latency_scope", NULL},
     {OF_RUN, "touch", NULL},
     {OF_RUN, "occupy", NULL},
@@ -143,7 +70,31 @@ static const struct column columns[] = {
     {OF_RESULT, "machine.cpu", NULL},
     {OF_RESULT, "machine.os", NULL},
 };
-enum { COLUMNS = sizeof columns / sizeof *columns };
+enum { FIRST = sizeof first / sizeof *first, LAST = sizeof last / sizeof *last };
+
+struct columns {
+    struct column items[FIRST + TP_FIGURE_MAX + LAST];
+    size_t count;
+};
+
+static void add_columns(const struct column *list, size_t count, struct columns *out)
+{
+    memcpy(out->items + out->count, list, count * sizeof *list);
+    out->count += count;
+}
+
+static void collect_columns(struct columns *out)
+{
+    out->count = 0;
+    add_columns(first, FIRST, out);
+    for (size_t i = 0; i < tp_figure_count; i++) {
+        const struct tp_metric *f = tp_figures[i];
+        const struct column one = {f->per_device ? OF_DEVICE : OF_RUN, f->path, f->column};
+        if (f->path && !f->no_column)
+            add_columns(&one, 1, out);
+    }
+    add_columns(last, LAST, out);
+}
 
 /* "memory.at_peak_demand.idle_bytes" is at_peak_demand_idle_bytes: the first word says only where
  * in the document it stands. */
@@ -234,17 +185,19 @@ static bool print_cell(const cJSON *value, FILE *out)
     return true;
 }
 
-static bool print_rows(const cJSON *head, const cJSON *run, FILE *out)
+static bool print_rows(const struct columns *columns, const cJSON *head, const cJSON *run,
+                       FILE *out)
 {
     const cJSON *device;
     bool good = true;
     cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(run, "devices"))
     {
         const cJSON *const bases[BASES] = {head, run, device};
-        for (int c = 0; c < COLUMNS; c++) {
-            if (c)
+        for (size_t i = 0; i < columns->count; i++) {
+            const struct column *c = &columns->items[i];
+            if (i)
                 fputc(',', out);
-            good &= print_cell(find(bases[columns[c].base], columns[c].path), out);
+            good &= print_cell(find(bases[c->base], c->path), out);
         }
         fputc('\n', out);
     }
@@ -255,15 +208,17 @@ static int write_csv(const struct tp_report *r, FILE *out, struct tp_err *err)
 {
     struct tp_json j = {false};
     cJSON *head = tp_json_head(&j, r);
-    for (int c = 0; c < COLUMNS; c++) {
-        if (c)
+    struct columns columns;
+    collect_columns(&columns);
+    for (size_t i = 0; i < columns.count; i++) {
+        if (i)
             fputc(',', out);
-        print_name(&columns[c], out);
+        print_name(&columns.items[i], out);
     }
     fputc('\n', out);
     for (size_t i = 0; !j.failed && i < r->count; i++) {
         cJSON *run = tp_json_run(&j, r, &r->results[i]);
-        j.failed |= !print_rows(head, run, out);
+        j.failed |= !print_rows(&columns, head, run, out);
         cJSON_Delete(run);
     }
     cJSON_Delete(head);

@@ -4,6 +4,7 @@
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/machine.h"
+#include "cmd/measure/metrics.h"
 #include "cmd/measure/settings.h"
 #include "cmd/measure/warnings.h"
 
@@ -253,24 +254,52 @@ static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result
     tp_json_text(j, run, "latency_scope", tp_result_scope(r));
 }
 
+/* ---- figures ---- */
+
+#define AT_PEAK "memory.at_peak_demand."
+
+/* Whether the figure is a member of this object, "memory.", of a device or of the whole run. */
+static bool is_member(const struct tp_metric *f, const char *object, bool per_device)
+{
+    size_t length = strlen(object);
+    return f->type != TP_FIGURE_OTHER && f->per_device == per_device &&
+           !strncmp(f->path, object, length) && !strchr(f->path + length, '.');
+}
+
+static void write_figure(struct tp_json *j, cJSON *in, const char *name, const struct tp_metric *f,
+                         const struct tp_figure_of *of)
+{
+    const struct tp_figure_value value = tp_figure_value(f, of);
+    if (f->type == TP_FIGURE_WHOLE)
+        tp_json_uint(j, in, name, value.whole);
+    else if (f->type == TP_FIGURE_REAL)
+        tp_json_real(j, in, name, value.real);
+    else if (f->type == TP_FIGURE_FLAG)
+        tp_json_bool(j, in, name, value.whole != 0);
+    else
+        tp_json_text(j, in, name, value.text);
+}
+
+/* Those of an object, in the order of their rows. */
+static void write_figures(struct tp_json *j, cJSON *in, const char *object,
+                          const struct tp_figure_of *of)
+{
+    for (size_t i = 0; i < tp_figure_count; i++)
+        if (is_member(tp_figures[i], object, of->d))
+            write_figure(j, in, tp_figures[i]->path + strlen(object), tp_figures[i], of);
+}
+
 static void write_at_peak(struct tp_json *j, cJSON *in, const char *name,
                           const struct tp_at_peak *at)
 {
     cJSON *o = tp_json_object(j, in, name);
-    tp_json_uint(j, o, "event", at->event);
-    tp_json_uint(j, o, "time_ns", at->time_ns);
-    tp_json_uint(j, o, "requested_bytes", at->requested);
-    tp_json_uint(j, o, "granted_bytes", at->granted);
-    tp_json_uint(j, o, "reserved_bytes", at->reserved);
-    tp_json_uint(j, o, "idle_bytes", at->idle);
-    tp_json_uint(j, o, "idle_pieces", at->pieces);
-    tp_json_uint(j, o, "largest_piece_bytes", at->largest);
-    tp_json_uint(j, o, "cached_bytes", at->cached);
-    tp_json_uint(j, o, "span_bytes", at->span);
-    tp_json_uint(j, o, "dead_bytes", at->dead);
-    tp_json_uint(j, o, "internal_bytes", at->internal);
-    tp_json_uint(j, o, "page_rest_bytes", at->page_rest);
+    for (size_t i = 0; i < tp_figure_count; i++)
+        if (is_member(tp_figures[i], AT_PEAK, true))
+            tp_json_uint(j, o, tp_figures[i]->path + strlen(AT_PEAK),
+                         tp_figure_at(tp_figures[i], at));
 }
+
+/* ---- memory ---- */
 
 /* Peaks between MARKs, by name; null: outside of all phases. */
 static void write_phases(struct tp_json *j, cJSON *memory, const struct tp_program *program,
@@ -303,20 +332,16 @@ static void write_curve(struct tp_json *j, cJSON *memory, const struct tp_curve 
     }
 }
 
-static void write_failures(struct tp_json *j, cJSON *in, const struct tp_program *program,
-                           const struct tp_device_run *d)
+static void write_failures(struct tp_json *j, cJSON *in, const struct tp_figure_of *of)
 {
-    const struct tp_first_failure *f = &d->first_failure;
-    tp_json_uint(j, in, "failed_allocations", d->failed_allocations);
-    tp_json_uint(j, in, "failed_initial_blocks", d->failed_initial);
-    cJSON *by = tp_json_object(j, in, "failed_by");
-    for (int c = 0; c < TP_OOM_CLASSES; c++)
-        tp_json_uint(j, by, tp_oom_names[c], d->failed_by[c]);
-    if (!d->failed_allocations)
+    const struct tp_first_failure *f = &of->d->first_failure;
+    write_figures(j, in, "", of);
+    write_figures(j, tp_json_object(j, in, "failed_by"), "failed_by.", of);
+    if (!of->d->failed_allocations)
         return;
     cJSON *o = tp_json_object(j, in, "first_failure");
     tp_json_text(j, o, "class", tp_oom_names[f->oom_class]);
-    tp_json_text(j, o, "phase", tp_captured_mark(program, f->mark));
+    tp_json_text(j, o, "phase", tp_captured_mark(of->r->trace->program, f->mark));
     tp_json_uint(j, o, "size_bytes", f->size);
     tp_json_uint(j, o, "align_bytes", f->align);
     tp_json_uint(j, o, "replaced_bytes", f->replaced);
@@ -336,105 +361,42 @@ static void write_range(struct tp_json *j, cJSON *in, const char *name, const st
 }
 
 /* What a real device answered: ranges over the passes, and the usage pass. */
-static void write_measured(struct tp_json *j, cJSON *in, const struct tp_measured *m)
+static void write_measured(struct tp_json *j, cJSON *in, const struct tp_figure_of *of)
 {
+    const struct tp_measured *m = &of->d->measured;
     cJSON *o = tp_json_object(j, in, "measured");
     write_range(j, o, "peak_reserved_bytes", &m->peak_reserved);
     write_range(j, o, "pool_used_bytes", &m->pool_used);
     write_range(j, o, "peak_metadata_bytes", &m->peak_metadata);
     write_range(j, o, "failed_allocations", &m->failed_allocations);
-    tp_json_uint(j, o, "missing_at_peak_bytes", m->missing_at_peak);
-    tp_json_uint(j, o, "reserved_then_bytes", m->reserved_then);
-    tp_json_uint(j, o, "free_at_start_bytes", m->free_at_start);
-    tp_json_uint(j, o, "total_bytes", m->total);
-    tp_json_uint(j, o, "free_at_failure_bytes", m->free_at_failure);
-    cJSON *driver = tp_json_object(j, o, "driver");
-    tp_json_uint(j, driver, "calls", m->driver.calls);
-    tp_json_uint(j, driver, "ns", m->driver.ns);
-    tp_json_uint(j, driver, "syncs", m->driver.syncs);
-    tp_json_uint(j, driver, "event_waits", m->driver.event_waits);
-    tp_json_uint(j, driver, "works", m->driver.works);
+    write_figures(j, o, "measured.", of);
+    write_figures(j, tp_json_object(j, o, "driver"), "measured.driver.", of);
 }
 
-static void write_memory(struct tp_json *j, cJSON *in, const struct tp_run *run,
-                         const struct tp_program *program, const struct tp_device_run *d)
+static void write_memory(struct tp_json *j, cJSON *in, const struct tp_figure_of *of)
 {
+    const struct tp_program *program = of->r->trace->program;
     cJSON *m = tp_json_object(j, in, "memory");
-    tp_json_uint(j, m, "trace_peak_requested_bytes", d->trace_peak_requested);
-    tp_json_uint(j, m, "peak_requested_bytes", d->peak_requested);
-    tp_json_uint(j, m, "peak_requested_event", d->peak_requested_event);
-    tp_json_uint(j, m, "peak_granted_bytes", d->peak_granted);
-    tp_json_uint(j, m, "peak_reserved_bytes", d->peak_reserved);
-    tp_json_uint(j, m, "peak_reserved_event", d->peak_reserved_event);
-    tp_json_uint(j, m, "peak_carved_bytes", d->peak_carved);
-    tp_json_uint(j, m, "peak_metadata_bytes", d->peak_metadata);
-    tp_json_uint(j, m, "end_reserved_bytes", d->end_reserved);
-    tp_json_uint(j, m, "capacity_bytes", d->capacity);
-    tp_json_uint(j, m, "fits_in_bytes", run->flags & TP_RUN_FITS ? d->fits_in : TP_NONE);
-    tp_json_real(j, m, "overhead", d->overhead);
-    tp_json_real(j, m, "internal_fragmentation", d->internal_fragmentation);
-    tp_json_real(j, m, "internal_fragmentation_weighted", d->internal_fragmentation_weighted);
-    tp_json_real(j, m, "external_fragmentation", d->external_fragmentation);
-    tp_json_real(j, m, "unused_reserved", d->unused_reserved);
-    tp_json_real(j, m, "unused_reserved_weighted", d->unused_reserved_weighted);
-    tp_json_real(j, m, "mean_granted_bytes", d->mean_granted);
-    tp_json_real(j, m, "mean_reserved_bytes", d->mean_reserved);
-    tp_json_text(j, m, "weight", run->flags & TP_RUN_WEIGHT_TIME ? "time" : "events");
-    bool exact = !(run->flags & (TP_RUN_INFORMATIVE | TP_RUN_DEVICE));
-    tp_json_text(j, m, "class", exact ? "E" : "R");
-    tp_json_bool(j, m, "informative", (run->flags & TP_RUN_INFORMATIVE) != 0);
-    write_at_peak(j, m, "at_peak_demand", &d->at_peak);
-    write_phases(j, m, program, d);
-    write_curve(j, m, &d->curve);
+    write_figures(j, m, "memory.", of);
+    write_at_peak(j, m, "at_peak_demand", &of->d->at_peak);
+    write_phases(j, m, program, of->d);
+    write_curve(j, m, &of->d->curve);
+    write_figures(j, tp_json_object(j, in, "source_calls"), "source_calls.", of);
 }
 
-static void write_calls(struct tp_json *j, cJSON *in, const struct tp_device_run *d)
-{
-    cJSON *c = tp_json_object(j, in, "source_calls");
-    tp_json_uint(j, c, "get", d->gets);
-    tp_json_uint(j, c, "put", d->puts);
-    tp_json_uint(j, c, "wait", d->waits);
-    tp_json_uint(j, c, "get_bytes", d->get_bytes);
-    tp_json_uint(j, c, "put_bytes", d->put_bytes);
-    tp_json_uint(j, c, "wait_ns", d->gets == TP_NONE ? TP_NONE : d->wait_ns);
-    bool known = d->reused != TP_NONE && d->allocations;
-    tp_json_uint(j, c, "fallback", d->gets == TP_NONE ? TP_NONE : d->fallbacks);
-    tp_json_uint(j, c, "next_pass", d->next_calls);
-    tp_json_uint(j, c, "allocations", d->allocations);
-    tp_json_real(j, c, "reuse", known ? (double)d->reused / (double)d->allocations : NAN);
-}
+/* ---- times ---- */
 
-static void write_throughput(struct tp_json *j, cJSON *run, const struct tp_result *r)
+static void write_throughput(struct tp_json *j, cJSON *run, const struct tp_figure_of *of)
 {
-    const struct tp_throughput *t = &r->run->throughput;
-    struct tp_speed s = tp_speed_of(r->run);
+    const struct tp_throughput *t = &of->r->run->throughput;
+    bool known = !isnan(tp_speed_of(of->r->run).ns);
     cJSON *o = tp_json_object(j, run, "throughput");
-    tp_json_real(j, o, "ns_per_op", s.ns);
-    tp_json_real(j, o, "low_ns_per_op", tp_run_has_interval(r->run) ? s.low : NAN);
-    tp_json_real(j, o, "high_ns_per_op", tp_run_has_interval(r->run) ? s.high : NAN);
-    tp_json_real(j, o, "cold_ns_per_op", s.cold);
-    tp_json_real(j, o, "engine_ns_per_op", s.engine);
-    tp_json_bool(j, o, "played_once", (r->run->flags & TP_RUN_PLAYED_ONCE) != 0);
-    tp_json_uint(j, o, "replays", t->replays);
-    tp_json_uint(j, o, "replays_per_run", t->runs.per_value);
+    write_figures(j, o, "throughput.", of);
     cJSON *runs = tp_json_array(j, o, "runs_ns_per_op");
-    for (uint32_t i = 0; !isnan(s.ns) && i < t->runs.count; i++)
+    for (uint32_t i = 0; known && i < t->runs.count; i++)
         tp_json_push(
             j, runs,
-            cJSON_CreateNumber(round(tp_speed_net(r->run, t->runs.values[i]) * 1e3) / 1e3));
-}
-
-/* Of all operations of the trace, those that a full device made impossible included: a divisor that
- * no policy changes. */
-static void write_instructions(struct tp_json *j, cJSON *run, const struct tp_result *r)
-{
-    uint64_t total = r->run->instructions, operations = r->facts->operations;
-    bool known = total != TP_NONE;
-    cJSON *o = tp_json_object(j, run, "instructions");
-    tp_json_uint(j, o, "total", total);
-    tp_json_real(j, o, "per_op",
-                 known && operations ? (double)total / (double)operations : (double)NAN);
-    tp_json_text(j, o, "counter", known ? "perf_event" : NULL);
+            cJSON_CreateNumber(round(tp_speed_net(of->r->run, t->runs.values[i]) * 1e3) / 1e3));
 }
 
 static void write_percentiles(struct tp_json *j, cJSON *o, const struct tp_latency *l,
@@ -476,18 +438,17 @@ static void write_latency(struct tp_json *j, cJSON *in, const struct tp_latency_
     }
 }
 
-static void write_devices(struct tp_json *j, cJSON *o, const struct tp_program *program,
-                          const struct tp_run *run)
+static void write_devices(struct tp_json *j, cJSON *o, const struct tp_result *r)
 {
     cJSON *devices = tp_json_array(j, o, "devices");
-    for (uint32_t d = 0; d < run->device_count; d++) {
+    for (uint32_t d = 0; d < r->run->device_count; d++) {
+        const struct tp_figure_of of = {r, &r->run->devices[d]};
         cJSON *device = cJSON_CreateObject();
         tp_json_uint(j, device, "index", d);
-        write_memory(j, device, run, program, &run->devices[d]);
-        write_calls(j, device, &run->devices[d]);
-        write_failures(j, device, program, &run->devices[d]);
-        if (run->flags & TP_RUN_DEVICE)
-            write_measured(j, device, &run->devices[d].measured);
+        write_memory(j, device, &of);
+        write_failures(j, device, &of);
+        if (r->run->flags & TP_RUN_DEVICE)
+            write_measured(j, device, &of);
         tp_json_push(j, devices, device);
     }
 }
@@ -521,15 +482,6 @@ static void write_passes(struct tp_json *j, cJSON *o, const struct tp_run *run)
             tp_json_push(j, passes, cJSON_CreateString(names[i].name));
 }
 
-static void write_counts(struct tp_json *j, cJSON *o, const struct tp_run *run)
-{
-    tp_json_uint(j, o, "failed_allocations", tp_run_failed(run));
-    tp_json_uint(j, o, "failed_initial_blocks", tp_run_failed_initial(run));
-    tp_json_uint(j, o, "skipped_operations", run->skipped_operations);
-    tp_json_uint(j, o, "skipped_trims", run->skipped_trims);
-    tp_json_uint(j, o, "first_failed_event", tp_run_first_failure(run));
-}
-
 static void write_latencies(struct tp_json *j, cJSON *o, const struct tp_latency_run *run,
                             double step_ns)
 {
@@ -545,27 +497,26 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
 {
     cJSON *o = cJSON_CreateObject();
     const struct tp_run *run = r->run;
+    const struct tp_figure_of whole = {.r = r};
     tp_json_trace(j, o, r->trace, r->captured);
     tp_json_captured(j, o, r->trace, r->captured);
     write_strategy(j, o, r);
     tp_settings_write(j, o, rep);
     write_passes(j, o, run);
     bool usage = run->passes & TP_PASS_USAGE;
-    if (usage && run->device_count == 1) { /* byte values of several devices are not one value */
-        write_memory(j, o, run, r->trace->program, &run->devices[0]);
-        write_calls(j, o, &run->devices[0]);
-    }
+    if (usage && run->device_count == 1) /* byte values of several devices are not one value */
+        write_memory(j, o, &(struct tp_figure_of){r, &run->devices[0]});
     tp_json_bool(j, o, "verified", (run->flags & TP_RUN_VERIFIED) != 0);
     if (usage)
-        write_counts(j, o, run);
+        write_figures(j, o, "", &whole);
     if (run->passes & TP_PASS_THROUGHPUT)
-        write_throughput(j, o, r);
+        write_throughput(j, o, &whole);
     if (run->passes & TP_PASS_COUNT)
-        write_instructions(j, o, r);
+        write_figures(j, tp_json_object(j, o, "instructions"), "instructions.", &whole);
     if (run->passes & TP_PASS_LATENCY)
         write_latencies(j, o, &run->latency, rep->clock.step_ns);
     if (usage)
-        write_devices(j, o, r->trace->program, run);
+        write_devices(j, o, r);
     write_warnings(j, o, r);
     return o;
 }

@@ -244,3 +244,16 @@ uint64_t tp_figure_at(const struct tp_metric *f, const struct tp_at_peak *at)
     size_t offset = f->offset - offsetof(struct tp_device_run, at_peak);
     return read_field(f->type, (const char *)at + offset).whole;
 }
+
+bool tp_figure_is_member(const struct tp_metric *f, const char *object, bool per_device)
+{
+    size_t length = strlen(object);
+    return f->type != TP_FIGURE_OTHER && f->per_device == per_device &&
+           !strncmp(f->path, object, length) && !strchr(f->path + length, '.');
+}
+
+bool tp_figure_is_event(const struct tp_metric *f)
+{
+    const char *end = f->path ? strrchr(f->path, '_') : NULL;
+    return end && !strcmp(end, "_event");
+}

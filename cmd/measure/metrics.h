@@ -108,7 +108,14 @@ extern const size_t tp_figure_count;
 
 struct tp_figure_value tp_figure_value(const struct tp_metric *f, const struct tp_figure_of *of);
 
-/* The same of a figure of "memory.at_peak_demand." at another moment. */
+/* Whether it is a member of this object, "memory." or "", of a device or of the whole run; none
+ * that code of its own writes. */
+bool tp_figure_is_member(const struct tp_metric *f, const char *object, bool per_device);
+
+/* Whether it says at which event the figure of the row before it was reached. */
+bool tp_figure_is_event(const struct tp_metric *f);
+
+/* The value of a figure of "memory.at_peak_demand." at another moment. */
 uint64_t tp_figure_at(const struct tp_metric *f, const struct tp_at_peak *at);
 
 /* By name, any case; as in the JSON with its unit ("peak_reserved_bytes", "alloc.p99_ns");

@@ -258,14 +258,6 @@ static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result
 
 #define AT_PEAK "memory.at_peak_demand."
 
-/* Whether the figure is a member of this object, "memory.", of a device or of the whole run. */
-static bool is_member(const struct tp_metric *f, const char *object, bool per_device)
-{
-    size_t length = strlen(object);
-    return f->type != TP_FIGURE_OTHER && f->per_device == per_device &&
-           !strncmp(f->path, object, length) && !strchr(f->path + length, '.');
-}
-
 static void write_figure(struct tp_json *j, cJSON *in, const char *name, const struct tp_metric *f,
                          const struct tp_figure_of *of)
 {
@@ -285,7 +277,7 @@ static void write_figures(struct tp_json *j, cJSON *in, const char *object,
                           const struct tp_figure_of *of)
 {
     for (size_t i = 0; i < tp_figure_count; i++)
-        if (is_member(tp_figures[i], object, of->d))
+        if (tp_figure_is_member(tp_figures[i], object, of->d))
             write_figure(j, in, tp_figures[i]->path + strlen(object), tp_figures[i], of);
 }
 
@@ -294,7 +286,7 @@ static void write_at_peak(struct tp_json *j, cJSON *in, const char *name,
 {
     cJSON *o = tp_json_object(j, in, name);
     for (size_t i = 0; i < tp_figure_count; i++)
-        if (is_member(tp_figures[i], AT_PEAK, true))
+        if (tp_figure_is_member(tp_figures[i], AT_PEAK, true))
             tp_json_uint(j, o, tp_figures[i]->path + strlen(AT_PEAK),
                          tp_figure_at(tp_figures[i], at));
 }

@@ -1,6 +1,7 @@
 /* What -v adds: every option, exact bytes, the program's hash, latencies per size, the slowest
  * events. */
 #include "cmd/measure/figures.h"
+#include "cmd/measure/metrics.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
@@ -139,19 +140,31 @@ static void print_phases(const struct tp_result *r, const struct tp_device_run *
         line_of(page, "  further names", r->facts->marks - (d->phase_count - 1));
 }
 
+static uint64_t whole(const struct tp_metric *f, const struct tp_figure_of *of)
+{
+    return tp_figure_value(f, of).whole;
+}
+
+/* Each figure in whole bytes that is of memory itself, and where it was reached if the next row
+ * says so. */
+static void print_bytes(const struct tp_result *r, const struct tp_device_run *d,
+                        struct tp_page *page)
+{
+    const struct tp_figure_of of = {r, d};
+    for (size_t i = 0; i + 1 < tp_figure_count; i++) {
+        const struct tp_metric *f = tp_figures[i], *next = tp_figures[i + 1];
+        if (f->unit == TP_UNIT_BYTES && tp_figure_is_member(f, "memory.", true) &&
+            f->type == TP_FIGURE_WHOLE)
+            bytes_line(page, f->name, whole(f, &of),
+                       tp_figure_is_event(next) ? whole(next, &of) : TP_NONE);
+    }
+}
+
 static void print_device(const struct tp_result *r, const struct tp_device_run *d,
                          struct tp_page *page)
 {
     char text[480];
-    bytes_line(page, "trace_peak_requested", d->trace_peak_requested, TP_NONE);
-    bytes_line(page, "peak_requested", d->peak_requested, d->peak_requested_event);
-    bytes_line(page, "peak_granted", d->peak_granted, TP_NONE);
-    bytes_line(page, "peak_reserved", d->peak_reserved, d->peak_reserved_event);
-    bytes_line(page, "peak_carved", d->peak_carved, TP_NONE);
-    bytes_line(page, "peak_metadata", d->peak_metadata, TP_NONE);
-    bytes_line(page, "end_reserved", d->end_reserved, TP_NONE);
-    bytes_line(page, "capacity", d->capacity, TP_NONE);
-    bytes_line(page, "fits_in", r->run->flags & TP_RUN_FITS ? d->fits_in : TP_NONE, TP_NONE);
+    print_bytes(r, d, page);
     line(page, "overhead", tp_times(d->overhead).s);
     share_line(page, "internal_fragmentation", d->internal_fragmentation,
                d->internal_fragmentation_weighted);

@@ -46,28 +46,12 @@ const char *tp_compare_callee(const struct tp_stored_run *run)
 struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
                                           const struct tp_compare_table *t)
 {
-    static const struct {
-        const char *name, *line[2]; /* NULL: the callee */
-    } known[] = {{"ns_per_op", {"", "ns per call"}},
-                 {"cold_ns_per_op", {"cold,", "ns per call"}},
-                 {"engine_ns_per_op", {"tapool's,", "ns per call"}},
-                 {"alloc.p99_9", {"alloc", "p99.9"}},
-                 {"free.p99_9", {"free", "p99.9"}},
-                 {"realloc.p99_9", {"realloc", "p99.9"}},
-                 {"source_calls.get", {"gets from", NULL}},
-                 {"source_calls.put", {"returns to", NULL}},
-                 {"source_calls.wait", {"waits for", NULL}},
-                 {"source_calls.next_pass", {"calls of", "the next pass"}},
-                 {"source_calls.get_bytes", {"got from", NULL}},
-                 {"source_calls.put_bytes", {"returned to", NULL}}};
     struct tp_compare_head head;
     bool policy = !strcmp(t->run->scope, "policy");
     split_name(m->name, &head);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i].name, m->name))
-            for (int l = 0; l < 2; l++)
-                snprintf(head.line[l], sizeof head.line[l], "%s",
-                         known[i].line[l] ? known[i].line[l] : tp_compare_callee(t->run));
+    for (int l = 0; m->head[0] && l < 2; l++)
+        snprintf(head.line[l], sizeof head.line[l], "%s",
+                 m->head[l] ? m->head[l] : tp_compare_callee(t->run));
     if (policy && !strcmp(m->name, "ns_per_op"))
         return (struct tp_compare_head){{"policy time", "ns per call"}};
     if (tp_metric_is_time(m) && !strstr(head.line[1], "ns")) {

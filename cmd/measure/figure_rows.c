@@ -145,6 +145,7 @@ static struct tp_figure_value counter(const struct tp_figure_of *of)
 #define GET_TEXT(function) .type = TP_FIGURE_TEXT, .get = (function)
 
 #define MEANS(words) .meaning = (words)
+#define HEAD(upper, lower) .head = {upper, lower}
 #define COLUMN(words) .column = (words)
 #define NO_COLUMN .no_column = true
 #define SHARE_OF(path_) .share_of = (path_)
@@ -191,7 +192,7 @@ static struct tp_figure_value counter(const struct tp_figure_of *of)
     ROW((rank) + 3, LATENCY(#call, "p50", REPORT)) \
     ROW((rank) + 0, LATENCY(#call, "p90", NOISY)) \
     ROW((rank) + 1, LATENCY(#call, "p99", NOISY)) \
-    ROW((rank) + 4, LATENCY(#call, "p99_9", REPORT)) \
+    ROW((rank) + 4, LATENCY(#call, "p99_9", REPORT), HEAD(#call, "p99.9")) \
     ROW((rank) + 5, LATENCY(#call, "max", REPORT)) \
     REPORTED(PART(#call, "coarse", COUNT))
 #define NOT_COMPARED(rank, ...) REPORTED(__VA_ARGS__)

@@ -73,14 +73,17 @@ REPORTED(AT_PEAK(page_rest_bytes, BYTES, page_rest), NO_COLUMN)
 
 LINE("library", "of a real allocator: the one that really answered malloc")
 LINE("source_calls", "get, put, wait: calls to the system or driver; their bytes")
-COMPARED(13, CALLS(get, COUNT), FIELD(gets))
-COMPARED(14, CALLS(put, COUNT), FIELD(puts))
-COMPARED(15, CALLS(wait, COUNT), FIELD(waits))
-COMPARED(16, CALLS(get_bytes, BYTES), FIELD(get_bytes), .follows = TP_FAMILY_MEMORY)
-COMPARED(17, CALLS(put_bytes, BYTES), FIELD(put_bytes), .follows = TP_FAMILY_MEMORY)
+COMPARED(13, CALLS(get, COUNT), FIELD(gets), HEAD("gets from", NULL))
+COMPARED(14, CALLS(put, COUNT), FIELD(puts), HEAD("returns to", NULL))
+COMPARED(15, CALLS(wait, COUNT), FIELD(waits), HEAD("waits for", NULL))
+COMPARED(16, CALLS(get_bytes, BYTES), FIELD(get_bytes), .follows = TP_FAMILY_MEMORY,
+         HEAD("got from", NULL))
+COMPARED(17, CALLS(put_bytes, BYTES), FIELD(put_bytes), .follows = TP_FAMILY_MEMORY,
+         HEAD("returned to", NULL))
 REPORTED(DEVICE("source_calls.", wait_ns, NS), GET_WHOLE(wait_ns))
 REPORTED(DEVICE("source_calls.", fallback, COUNT), GET_WHOLE(fallbacks))
 COMPARED(19, CALLS(next_pass, COUNT), FIELD(next_calls), .class = TP_CLASS_REPORT,
+         HEAD("calls of", "the next pass"),
          MEANS("calls of a next pass on the same instance: what a loop costs once warm"))
 REPORTED(DEVICE("source_calls.", allocations, COUNT), FIELD(allocations))
 COMPARED(18, EXACT(CALLS), DEVICE("source_calls.", reuse, SHARE), .better = TP_BETTER_MORE,
@@ -124,14 +127,16 @@ COMPARED(22, COUNT_OF(skipped_trims), RUN_FIELD(skipped_trims),
 
 /* ---- times ---- */
 
-COMPARED(24, THROUGHPUT(ns_per_op, NOISY, 0.05), GET_REAL(ns_per_op),
+COMPARED(24, THROUGHPUT(ns_per_op, NOISY, 0.05), GET_REAL(ns_per_op), HEAD("", "ns per call"),
          MEANS("steady time per call, engine share taken off; null: nothing was timed, or\n"
                "nothing is left of it then; low, high: 95 % interval"))
 REPORTED(RUN("throughput.", low_ns_per_op, NS), GET_REAL(low_ns_per_op))
 REPORTED(RUN("throughput.", high_ns_per_op, NS), GET_REAL(high_ns_per_op))
 COMPARED(43, THROUGHPUT(cold_ns_per_op, REPORT, 0), GET_REAL(cold_ns_per_op),
+         HEAD("cold,", "ns per call"),
          MEANS("the same for the first replay on a fresh instance"))
 COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_REAL(engine_ns_per_op),
+         HEAD("tapool's,", "ns per call"),
          MEANS("tapool's own share, by a policy that does nothing, in the same run"))
 REPORTED(RUN("instructions.", total, COUNT), RUN_FIELD(instructions), NO_COLUMN)
 COMPARED(23, .name = "instructions", .path = "instructions.per_op",

@@ -87,6 +87,8 @@ struct tp_metric {
 
     const char *meaning; /* in `help metrics`, under the end of its name; lines that end in '\n'.
                             NULL: another line speaks for it */
+    const char *head[2]; /* over its column in a comparison, in two lines: NULL, NULL: made of the
+                            name; the second alone NULL: who answers, "system" or "driver" */
     const char *column;  /* in CSV; NULL: made of the path */
     bool no_column;      /* not in CSV */
     enum tp_figure_type type;

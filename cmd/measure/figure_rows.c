@@ -147,6 +147,7 @@ static struct tp_figure_value counter(const struct tp_figure_of *of)
 #define MEANS(words) .meaning = (words)
 #define HEAD(upper, lower) .head = {upper, lower}
 #define COLUMN(words) .column = (words)
+#define BENCHMARK(words) .benchmark = (words)
 #define NO_COLUMN .no_column = true
 #define SHARE_OF(path_) .share_of = (path_)
 #define EXACT(family_) .class = TP_CLASS_EXACT, .family = TP_FAMILY_##family_

@@ -18,12 +18,14 @@
 
 /* ---- memory, by device ---- */
 
-REPORTED(BYTES(trace_peak_requested),
+REPORTED(BYTES(trace_peak_requested), BENCHMARK("trace-peak-requested-B"),
          MEANS("the most the program needed at once, whatever a policy fails"))
 COMPARED(1, EXACT_BYTES(peak_requested), MEANS("the same for what the policy served"))
 REPORTED(DEVICE("memory.", peak_requested_event, COUNT), FIELD(peak_requested_event))
-COMPARED(2, EXACT_BYTES(peak_granted), MEANS("most handed out at once: requested and rounding"))
-COMPARED(0, EXACT_BYTES(peak_reserved), MEANS("most held from the system or driver"))
+COMPARED(2, EXACT_BYTES(peak_granted), BENCHMARK("peak-granted-B"),
+         MEANS("most handed out at once: requested and rounding"))
+COMPARED(0, EXACT_BYTES(peak_reserved), BENCHMARK("peak-reserved-B"),
+         MEANS("most held from the system or driver"))
 REPORTED(DEVICE("memory.", peak_reserved_event, COUNT), FIELD(peak_reserved_event))
 REPORTED(RANGE(peak_reserved_bytes, 0), COLUMN("measured_peak_reserved_low_bytes"))
 REPORTED(RANGE(peak_reserved_bytes, 1), COLUMN("measured_peak_reserved_high_bytes"))
@@ -31,10 +33,11 @@ COMPARED(3, EXACT_BYTES(peak_carved),
          MEANS("most that was ever part of a block, span or table: ever in use"))
 COMPARED(4, EXACT_BYTES(peak_metadata),
          MEANS("most of the policy's own bookkeeping, outside the memory it manages"))
-COMPARED(5, EXACT_BYTES(end_reserved), MEANS("held after the last event"))
+COMPARED(5, EXACT_BYTES(end_reserved), BENCHMARK("end-reserved-B"),
+         MEANS("held after the last event"))
 REPORTED(BYTES(capacity), MEANS("what the device has, where that is known (--capacity)"))
 COMPARED(6, EXACT(MEMORY), MEMORY_BYTES(fits_in), GET_WHOLE(fits_in),
-         MEANS("smallest device on which no allocation fails (--fits)"))
+         BENCHMARK("fits-in-B"), MEANS("smallest device on which no allocation fails (--fits)"))
 COMPARED(7, EXACT(MEMORY), DEVICE("memory.", overhead, RATIO), FIELD(overhead),
          SHARE_OF("memory.trace_peak_requested_bytes"),
          MEANS("peak of (reserved + metadata) / trace_peak_requested; 1 is the floor"))
@@ -60,7 +63,7 @@ REPORTED(AT_PEAK(time_ns, NS, time_ns))
 REPORTED(AT_PEAK(requested_bytes, BYTES, requested))
 REPORTED(AT_PEAK(granted_bytes, BYTES, granted))
 REPORTED(AT_PEAK(reserved_bytes, BYTES, reserved))
-REPORTED(AT_PEAK(idle_bytes, BYTES, idle))
+REPORTED(AT_PEAK(idle_bytes, BYTES, idle), BENCHMARK("at-peak-demand-idle-B"))
 REPORTED(AT_PEAK(idle_pieces, COUNT, pieces))
 REPORTED(AT_PEAK(largest_piece_bytes, BYTES, largest))
 REPORTED(AT_PEAK(cached_bytes, BYTES, cached), NO_COLUMN)
@@ -73,8 +76,10 @@ REPORTED(AT_PEAK(page_rest_bytes, BYTES, page_rest), NO_COLUMN)
 
 LINE("library", "of a real allocator: the one that really answered malloc")
 LINE("source_calls", "get, put, wait: calls to the system or driver; their bytes")
-COMPARED(13, CALLS(get, COUNT), FIELD(gets), HEAD("gets from", NULL))
-COMPARED(14, CALLS(put, COUNT), FIELD(puts), HEAD("returns to", NULL))
+COMPARED(13, CALLS(get, COUNT), FIELD(gets), HEAD("gets from", NULL),
+         BENCHMARK("source-get-calls"))
+COMPARED(14, CALLS(put, COUNT), FIELD(puts), HEAD("returns to", NULL),
+         BENCHMARK("source-put-calls"))
 COMPARED(15, CALLS(wait, COUNT), FIELD(waits), HEAD("waits for", NULL))
 COMPARED(16, CALLS(get_bytes, BYTES), FIELD(get_bytes), .follows = TP_FAMILY_MEMORY,
          HEAD("got from", NULL))
@@ -103,7 +108,8 @@ REPORTED(MEASURED(driver.works, COUNT, driver.works), NO_COLUMN)
 
 /* ---- what failed: by device, then on all of them ---- */
 
-REPORTED(DEVICE("", failed_allocations, COUNT), FIELD(failed_allocations))
+REPORTED(DEVICE("", failed_allocations, COUNT), FIELD(failed_allocations),
+         BENCHMARK("failed-allocations"))
 REPORTED(DEVICE("", failed_initial_blocks, COUNT), FIELD(failed_initial))
 REPORTED(FAILED_BY(demand, DEMAND))
 REPORTED(FAILED_BY(fragmentation, FRAGMENTATION))

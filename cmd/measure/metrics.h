@@ -85,12 +85,14 @@ struct tp_metric {
     const char *share_of;
     double allowed; /* default: worse by so much is no regression; E: absolute, else a share */
 
-    const char *meaning; /* in `help metrics`, under the end of its name; lines that end in '\n'.
-                            NULL: another line speaks for it */
-    const char *head[2]; /* over its column in a comparison, in two lines: NULL, NULL: made of the
-                            name; the second alone NULL: who answers, "system" or "driver" */
-    const char *column;  /* in CSV; NULL: made of the path */
-    bool no_column;      /* not in CSV */
+    const char *meaning;   /* in `help metrics`, under the end of its name; lines that end in '\n'.
+                              NULL: another line speaks for it */
+    const char *head[2];   /* over its column in a comparison, in two lines: NULL, NULL: made of the
+                              name; the second alone NULL: who answers, "system" or "driver" */
+    const char *column;    /* in CSV; NULL: made of the path */
+    bool no_column;        /* not in CSV */
+    const char *benchmark; /* its unit in Go's benchmark format, of whole numbers of a device, where
+                              less is better; NULL: it is not there */
     enum tp_figure_type type;
     /* NULL: the field of this offset, in struct tp_device_run or, of a whole run, in struct tp_run.
      */

@@ -13,6 +13,7 @@
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/machine.h"
+#include "cmd/measure/metrics.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/report.h"
 #include "cmd/ui/json_out.h"
@@ -22,76 +23,12 @@
 
 /* ---- memory and counts, by device ---- */
 
-static double known(uint64_t value)
+/* Of a range its upper end. */
+static uint64_t amount(const struct tp_metric *f, const struct tp_figure_of *of)
 {
-    return value == TP_NONE ? NAN : (double)value;
+    return strcmp(f->name, "peak_reserved") ? tp_figure_value(f, of).whole
+                                            : tp_device_reserved(of->r->run, of->d).high;
 }
-
-static double peak_reserved(const struct tp_run *run, const struct tp_device_run *d)
-{
-    return known(tp_device_reserved(run, d).high);
-}
-
-static double peak_requested(const struct tp_run *run, const struct tp_device_run *d)
-{
-    (void)run;
-    return known(d->trace_peak_requested);
-}
-
-static double peak_granted(const struct tp_run *run, const struct tp_device_run *d)
-{
-    (void)run;
-    return known(d->peak_granted);
-}
-
-static double end_reserved(const struct tp_run *run, const struct tp_device_run *d)
-{
-    (void)run;
-    return known(d->end_reserved);
-}
-
-static double idle_at_peak(const struct tp_run *run, const struct tp_device_run *d)
-{
-    (void)run;
-    return known(d->at_peak.idle);
-}
-
-static double fits_in(const struct tp_run *run, const struct tp_device_run *d)
-{
-    return run->flags & TP_RUN_FITS ? known(d->fits_in) : NAN;
-}
-
-static double source_gets(const struct tp_run *run, const struct tp_device_run *d)
-{
-    (void)run;
-    return known(d->gets);
-}
-
-static double source_puts(const struct tp_run *run, const struct tp_device_run *d)
-{
-    (void)run;
-    return known(d->puts);
-}
-
-static double failures(const struct tp_run *run, const struct tp_device_run *d)
-{
-    (void)run;
-    return known(d->failed_allocations);
-}
-
-static const struct {
-    const char *unit;
-    double (*value)(const struct tp_run *run, const struct tp_device_run *d); /* NAN: not known */
-} amounts[] = {{"trace-peak-requested-B", peak_requested},
-               {"peak-granted-B", peak_granted},
-               {"peak-reserved-B", peak_reserved},
-               {"fits-in-B", fits_in},
-               {"end-reserved-B", end_reserved},
-               {"at-peak-demand-idle-B", idle_at_peak},
-               {"source-get-calls", source_gets},
-               {"source-put-calls", source_puts},
-               {"failed-allocations", failures}};
-enum { AMOUNTS = sizeof amounts / sizeof *amounts };
 
 /* A second replay would say the same to the byte: of all results, for a unit has one property in a
  * file. */
@@ -105,9 +42,10 @@ static bool all_exact(const struct tp_report *r)
 
 static void write_units(const struct tp_report *r, FILE *out)
 {
-    for (int i = 0; i < AMOUNTS; i++)
-        fprintf(out, "Unit %s %sbetter=lower\n", amounts[i].unit,
-                all_exact(r) ? "assume=exact " : "");
+    for (size_t i = 0; i < tp_figure_count; i++)
+        if (tp_figures[i]->benchmark)
+            fprintf(out, "Unit %s %sbetter=lower\n", tp_figures[i]->benchmark,
+                    all_exact(r) ? "assume=exact " : "");
     for (int k = 0; k < TP_LAT_KINDS; k++) {
         fprintf(out, "Unit %s-mean-ns better=lower\n", tp_latency_names[k]);
         for (int p = 0; p < TP_PERCENTILES; p++)
@@ -223,11 +161,13 @@ static void write_speed(const struct tp_result *r, FILE *out)
 static void write_amounts(const struct tp_result *r, FILE *out)
 {
     for (uint32_t d = 0; d < r->run->device_count; d++) {
+        const struct tp_figure_of of = {r, &r->run->devices[d]};
         write_name(r, r->run->device_count > 1 ? (int)d : -1, 1, out);
-        for (int i = 0; i < AMOUNTS; i++) {
-            double value = amounts[i].value(r->run, &r->run->devices[d]);
-            if (!isnan(value))
-                fprintf(out, " %.0f %s", value, amounts[i].unit);
+        for (size_t i = 0; i < tp_figure_count; i++) {
+            const struct tp_metric *f = tp_figures[i];
+            uint64_t value = f->benchmark ? amount(f, &of) : TP_NONE;
+            if (value != TP_NONE)
+                fprintf(out, " %llu %s", (unsigned long long)value, f->benchmark);
         }
         fputc('\n', out);
     }

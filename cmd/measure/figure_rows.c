@@ -25,111 +25,58 @@ static struct tp_figure_value text(const char *value)
     return (struct tp_figure_value){.text = value};
 }
 
-static struct tp_figure_value flag(const struct tp_figure_of *of, uint32_t bit)
+static bool has(const struct tp_figure_of *of, uint32_t flags)
 {
-    return whole((of->r->run->flags & bit) != 0);
+    return of->r->run->flags & flags;
 }
 
-static struct tp_figure_value fits_in(const struct tp_figure_of *of)
+static struct tp_speed speed(const struct tp_figure_of *of)
 {
-    return whole(of->r->run->flags & TP_RUN_FITS ? of->d->fits_in : TP_NONE);
+    return tp_speed_of(of->r->run);
 }
 
-static struct tp_figure_value weight(const struct tp_figure_of *of)
+static double of_interval(const struct tp_figure_of *of, double end)
 {
-    return text(of->r->run->flags & TP_RUN_WEIGHT_TIME ? "time" : "events");
+    return tp_run_has_interval(of->r->run) ? end : (double)NAN;
 }
 
-static struct tp_figure_value memory_class(const struct tp_figure_of *of)
+static double share(uint64_t part, uint64_t all)
 {
-    return text(of->r->run->flags & (TP_RUN_INFORMATIVE | TP_RUN_DEVICE) ? "R" : "E");
+    return part != TP_NONE && all ? (double)part / (double)all : (double)NAN;
 }
 
-static struct tp_figure_value is_informative(const struct tp_figure_of *of)
-{
-    return flag(of, TP_RUN_INFORMATIVE);
-}
+#define GETTER(name, value)                                                                        \
+    static struct tp_figure_value name(const struct tp_figure_of *of)                              \
+    {                                                                                              \
+        return value;                                                                              \
+    }
+
+GETTER(fits_in, whole(has(of, TP_RUN_FITS) ? of->d->fits_in : TP_NONE))
+GETTER(weight, text(has(of, TP_RUN_WEIGHT_TIME) ? "time" : "events"))
+GETTER(memory_class, text(has(of, TP_RUN_INFORMATIVE | TP_RUN_DEVICE) ? "R" : "E"))
+GETTER(is_informative, whole(has(of, TP_RUN_INFORMATIVE)))
 
 /* Of a foreign allocator neither is known. */
-static struct tp_figure_value wait_ns(const struct tp_figure_of *of)
-{
-    return whole(of->d->gets == TP_NONE ? TP_NONE : of->d->wait_ns);
-}
+GETTER(wait_ns, whole(of->d->gets == TP_NONE ? TP_NONE : of->d->wait_ns))
+GETTER(fallbacks, whole(of->d->gets == TP_NONE ? TP_NONE : of->d->fallbacks))
+GETTER(share_reused, real(share(of->d->reused, of->d->allocations)))
 
-static struct tp_figure_value fallbacks(const struct tp_figure_of *of)
-{
-    return whole(of->d->gets == TP_NONE ? TP_NONE : of->d->fallbacks);
-}
+GETTER(failed, whole(tp_run_failed(of->r->run)))
+GETTER(failed_initial, whole(tp_run_failed_initial(of->r->run)))
+GETTER(first_failed_event, whole(tp_run_first_failure(of->r->run)))
 
-static struct tp_figure_value share_reused(const struct tp_figure_of *of)
-{
-    bool known = of->d->reused != TP_NONE && of->d->allocations;
-    return real(known ? (double)of->d->reused / (double)of->d->allocations : (double)NAN);
-}
-
-static struct tp_figure_value failed(const struct tp_figure_of *of)
-{
-    return whole(tp_run_failed(of->r->run));
-}
-
-static struct tp_figure_value failed_initial(const struct tp_figure_of *of)
-{
-    return whole(tp_run_failed_initial(of->r->run));
-}
-
-static struct tp_figure_value first_failed_event(const struct tp_figure_of *of)
-{
-    return whole(tp_run_first_failure(of->r->run));
-}
-
-static struct tp_figure_value ns_per_op(const struct tp_figure_of *of)
-{
-    return real(tp_speed_of(of->r->run).ns);
-}
-
-static struct tp_figure_value low_ns_per_op(const struct tp_figure_of *of)
-{
-    return real(tp_run_has_interval(of->r->run) ? tp_speed_of(of->r->run).low : (double)NAN);
-}
-
-static struct tp_figure_value high_ns_per_op(const struct tp_figure_of *of)
-{
-    return real(tp_run_has_interval(of->r->run) ? tp_speed_of(of->r->run).high : (double)NAN);
-}
-
-static struct tp_figure_value cold_ns_per_op(const struct tp_figure_of *of)
-{
-    return real(tp_speed_of(of->r->run).cold);
-}
-
-static struct tp_figure_value engine_ns_per_op(const struct tp_figure_of *of)
-{
-    return real(tp_speed_of(of->r->run).engine);
-}
-
-static struct tp_figure_value is_played_once(const struct tp_figure_of *of)
-{
-    return flag(of, TP_RUN_PLAYED_ONCE);
-}
-
-static struct tp_figure_value replays_per_run(const struct tp_figure_of *of)
-{
-    return whole(of->r->run->throughput.runs.per_value);
-}
+GETTER(ns_per_op, real(speed(of).ns))
+GETTER(low_ns_per_op, real(of_interval(of, speed(of).low)))
+GETTER(high_ns_per_op, real(of_interval(of, speed(of).high)))
+GETTER(cold_ns_per_op, real(speed(of).cold))
+GETTER(engine_ns_per_op, real(speed(of).engine))
+GETTER(is_played_once, whole(has(of, TP_RUN_PLAYED_ONCE)))
+GETTER(replays_per_run, whole(of->r->run->throughput.runs.per_value))
 
 /* Of all operations of the trace, those that a full device made impossible included: a divisor that
  * no policy changes. */
-static struct tp_figure_value instructions_per_op(const struct tp_figure_of *of)
-{
-    uint64_t total = of->r->run->instructions, operations = of->r->facts->operations;
-    bool known = total != TP_NONE && operations;
-    return real(known ? (double)total / (double)operations : (double)NAN);
-}
-
-static struct tp_figure_value counter(const struct tp_figure_of *of)
-{
-    return text(of->r->run->instructions != TP_NONE ? "perf_event" : NULL);
-}
+GETTER(instructions_per_op, real(share(of->r->run->instructions, of->r->facts->operations)))
+GETTER(counter, text(of->r->run->instructions == TP_NONE ? NULL : "perf_event"))
 
 /* ---- the words of a row ---- */
 

@@ -102,20 +102,29 @@ void tp_run_latency(const struct tp_run *run, int kind, struct tp_latency *out)
     }
 }
 
+/* Over all devices of a field of struct tp_device_run; TP_NONE where one of them is. */
+static uint64_t sum_of(const struct tp_run *run, size_t field)
+{
+    uint64_t sum = 0, value;
+    for (uint32_t d = 0; d < run->device_count; d++) {
+        memcpy(&value, (const char *)&run->devices[d] + field, sizeof value);
+        if (value == TP_NONE)
+            return TP_NONE;
+        sum += value;
+    }
+    return sum;
+}
+
+#define SUM_OF(run, field) sum_of(run, offsetof(struct tp_device_run, field))
+
 uint64_t tp_run_failed(const struct tp_run *run)
 {
-    uint64_t sum = 0;
-    for (uint32_t d = 0; d < run->device_count; d++)
-        sum += run->devices[d].failed_allocations;
-    return sum;
+    return SUM_OF(run, failed_allocations);
 }
 
 uint64_t tp_run_failed_initial(const struct tp_run *run)
 {
-    uint64_t sum = 0;
-    for (uint32_t d = 0; d < run->device_count; d++)
-        sum += run->devices[d].failed_initial;
-    return sum;
+    return SUM_OF(run, failed_initial);
 }
 
 uint64_t tp_run_first_failure(const struct tp_run *run)
@@ -134,28 +143,15 @@ bool tp_run_mostly_source(const struct tp_run *run)
 
 uint64_t tp_run_calls(const struct tp_run *run)
 {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < run->device_count; i++) {
-        const struct tp_device_run *d = &run->devices[i];
-        if (run->flags & TP_RUN_DEVICE)
-            sum += d->measured.driver.calls;
-        else if (d->gets == TP_NONE)
-            return TP_NONE;
-        else
-            sum += d->gets + d->puts;
-    }
-    return sum;
+    if (run->flags & TP_RUN_DEVICE)
+        return SUM_OF(run, measured.driver.calls);
+    uint64_t gets = SUM_OF(run, gets);
+    return gets == TP_NONE ? TP_NONE : gets + SUM_OF(run, puts);
 }
 
 uint64_t tp_run_next_calls(const struct tp_run *run)
 {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < run->device_count; i++) {
-        if (run->devices[i].next_calls == TP_NONE)
-            return TP_NONE;
-        sum += run->devices[i].next_calls;
-    }
-    return sum;
+    return SUM_OF(run, next_calls);
 }
 
 bool tp_trace_is_loop(const struct tp_trace *t)
@@ -208,21 +204,12 @@ struct tp_text tp_range_text(const struct tp_range *r, bool exact)
 
 uint64_t tp_run_trace_peak(const struct tp_run *run)
 {
-    uint64_t sum = 0;
-    for (uint32_t d = 0; d < run->device_count; d++)
-        sum += run->devices[d].trace_peak_requested;
-    return sum;
+    return SUM_OF(run, trace_peak_requested);
 }
 
 uint64_t tp_run_fits_in(const struct tp_run *run)
 {
-    uint64_t sum = 0;
-    for (uint32_t d = 0; d < run->device_count; d++) {
-        if (!(run->flags & TP_RUN_FITS) || run->devices[d].fits_in == TP_NONE)
-            return TP_NONE;
-        sum += run->devices[d].fits_in;
-    }
-    return sum;
+    return run->flags & TP_RUN_FITS ? SUM_OF(run, fits_in) : TP_NONE;
 }
 
 double tp_run_needed(const struct tp_run *run)
@@ -235,14 +222,8 @@ double tp_run_needed(const struct tp_run *run)
 
 double tp_run_reuse(const struct tp_run *run)
 {
-    uint64_t reused = 0, served = 0;
-    for (uint32_t d = 0; d < run->device_count; d++) {
-        if (run->devices[d].reused == TP_NONE)
-            return NAN;
-        reused += run->devices[d].reused;
-        served += run->devices[d].allocations;
-    }
-    return served ? (double)reused / (double)served : NAN;
+    uint64_t reused = SUM_OF(run, reused), served = SUM_OF(run, allocations);
+    return reused != TP_NONE && served ? (double)reused / (double)served : NAN;
 }
 
 bool tp_result_unseen(const struct tp_result *r)

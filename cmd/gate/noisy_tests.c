@@ -34,14 +34,18 @@ unsigned tp_check_pairs_needed(size_t tests, double alpha)
 
 /* ---- collecting ---- */
 
+static double median_named(const struct tp_rounds *r, size_t side, const char *name)
+{
+    return tp_known_median(tp_rounds_values(r, side, tp_metric_find(name, NULL)), r->rounds);
+}
+
 /* Of the side that takes longer: a slowdown must not hide behind a base that was too fast to see.
  */
 static bool is_visible(const struct tp_rounds *r)
 {
-    const struct tp_metric *m = tp_metric_find("ns_per_op", NULL);
-    for (size_t side = 0; m && side < r->sides; side++) {
-        double net = tp_known_median(tp_rounds_values(r, side, m), r->rounds);
-        double engine = tp_known_median(r->engine + side * r->rounds, r->rounds);
+    for (size_t side = 0; side < r->sides; side++) {
+        double net = median_named(r, side, "ns_per_op");
+        double engine = median_named(r, side, "engine_ns_per_op");
         if (net >= SENSITIVE_SHARE * (net + engine))
             return true;
     }

@@ -24,7 +24,6 @@ static void keep(struct tp_rounds *r, size_t side, unsigned round, const struct 
 {
     for (size_t m = 0; m < tp_metric_count; m++)
         series(r, side, m)[round] = tp_stored_value(run, &tp_metrics[m], 0);
-    r->engine[side * r->rounds + round] = run->engine_ns_per_op;
     r->cold[side] += run->played_once;
 }
 
@@ -130,9 +129,8 @@ int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
     if (status)
         return status;
     out->values = calloc(count * tp_metric_count * cfg->rounds, sizeof *out->values);
-    out->engine = calloc(count * cfg->rounds, sizeof *out->engine);
     out->cold = calloc(count, sizeof *out->cold);
-    if (!out->values || !out->engine || !out->cold)
+    if (!out->values || !out->cold)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     tp_random_seed(&random, cfg->seed);
     status = warm_up(cfg, sides, count, out, err);
@@ -147,7 +145,6 @@ int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
 void tp_rounds_release(struct tp_rounds *r)
 {
     free(r->values);
-    free(r->engine);
     free(r->cold);
     tp_stored_release(&r->first);
     *r = (struct tp_rounds){0};

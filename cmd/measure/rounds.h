@@ -37,7 +37,6 @@ struct tp_rounds {
     size_t sides;
     unsigned rounds;
     double *values;
-    double *engine; /* [side][round]: ns per op that were taken off */
     unsigned *cold; /* [side]: rounds in which one replay took longer than min_time_ns */
     double step_ns;
     size_t failed;          /* the side whose replay ended with an error; `sides`: none did */

@@ -51,8 +51,7 @@ struct tp_stored_run {
     double *repeats; /* ns_per_op of each replay */
     size_t repeat_count;
     double low_ns_per_op, high_ns_per_op; /* NAN: none */
-    double engine_ns_per_op;
-    struct tp_stored_option *warnings; /* id, text */
+    struct tp_stored_option *warnings;    /* id, text */
     size_t warning_count;
 };
 

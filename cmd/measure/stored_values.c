@@ -218,7 +218,7 @@ static double *value_named(const struct tp_stored_run *run, const char *name)
 static void drown(struct tp_stored_run *run)
 {
     double *ns = value_named(run, "ns_per_op");
-    if (isnan(*ns) && !isnan(run->engine_ns_per_op))
+    if (isnan(*ns) && !isnan(*value_named(run, "engine_ns_per_op")))
         *ns = 0;
 }
 
@@ -227,7 +227,6 @@ static int read_throughput(struct tp_stored *s, const struct tp_member *in,
 {
     struct tp_member t, ns;
     run->low_ns_per_op = run->high_ns_per_op = NAN;
-    run->engine_ns_per_op = *value_named(run, "engine_ns_per_op");
     int status = tp_member_find(in, "throughput", &t, err);
     if (status || !t.item)
         return status;

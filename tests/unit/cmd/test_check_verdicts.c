@@ -280,24 +280,22 @@ static void seeds_stay_what_they_are(void **state)
 
 /* ---- class N ---- */
 
-/* Two sides of PAIRS rounds; every metric starts unknown. */
+static double *values_of(struct tp_rounds *r, size_t side, const char *name)
+{
+    return r->values + (side * tp_metric_count + (size_t)(metric(name) - tp_metrics)) * r->rounds;
+}
+
+/* Two sides of PAIRS rounds; every metric starts unknown, but for tapool's own share. */
 static struct tp_rounds make_rounds(void)
 {
     struct tp_rounds r = {.sides = 2, .rounds = PAIRS, .step_ns = 10};
     r.values = calloc(2 * tp_metric_count * PAIRS, sizeof *r.values);
-    r.engine = calloc((size_t)2 * PAIRS, sizeof *r.engine);
     assert_non_null(r.values);
-    assert_non_null(r.engine);
     for (size_t i = 0; i < 2 * tp_metric_count * PAIRS; i++)
         r.values[i] = NAN;
     for (size_t i = 0; i < (size_t)2 * PAIRS; i++)
-        r.engine[i] = 2;
+        values_of(&r, i / PAIRS, "engine_ns_per_op")[i % PAIRS] = 2;
     return r;
-}
-
-static double *values_of(struct tp_rounds *r, size_t side, const char *name)
-{
-    return r->values + (side * tp_metric_count + (size_t)(metric(name) - tp_metrics)) * r->rounds;
 }
 
 /* `level` with a spread of so many percent, another for each side and `seed`. */

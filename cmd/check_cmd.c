@@ -326,11 +326,10 @@ static void describe_baseline(struct tp_check *k)
     if (!k->has_baseline)
         return;
     if (traces * strategies == b->count)
-        snprintf(g->written, sizeof g->written, "%zu trace%s x %zu strateg%s = ", traces,
-                 traces == 1 ? "" : "s", strategies, strategies == 1 ? "y" : "ies");
-    size_t used = strlen(g->written);
-    snprintf(g->written + used, sizeof g->written - used, "%zu cell%s, written %.20s, tapool %.40s",
-             b->count, b->count == 1 ? "" : "s", b->written, b->version);
+        tp_append(g->written, sizeof g->written, "%s x %s = ", tp_plural(traces, "trace").s,
+                  tp_plural(strategies, "strategy").s);
+    tp_append(g->written, sizeof g->written, "%s, written %.20s, tapool %.40s",
+              tp_plural(b->count, "cell").s, b->written, b->version);
 }
 
 /* ---- running ---- */

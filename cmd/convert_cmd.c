@@ -63,12 +63,10 @@ static const struct tp_opt rows[] = {
 
 static void list_writers(char *out, size_t size, bool suffixes)
 {
-    size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; tp_trace_writers[i] && used < size; i++)
-        used +=
-            (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "",
-                             suffixes ? tp_trace_writers[i]->suffix : tp_trace_writers[i]->name);
+    struct tp_str s = tp_str_in(out, size);
+    for (size_t i = 0; tp_trace_writers[i]; i++)
+        tp_str_item(&s, ", ", "%s",
+                    suffixes ? tp_trace_writers[i]->suffix : tp_trace_writers[i]->name);
 }
 
 static const struct tp_trace_writer *writer_by_name(const char *name)

@@ -166,10 +166,9 @@ static const char *given(const struct gen_opts *o, const struct tp_opt *row)
 static int fail_not_taken(const struct tp_profile *p, const char *name, struct tp_err *err)
 {
     char names[256];
-    size_t used = 0;
-    names[0] = '\0';
-    for (const struct tp_opt *row = p->options; row && row->name && used < sizeof names; row++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "--%s, ", row->name);
+    struct tp_str s = TP_STR_IN(names);
+    for (const struct tp_opt *row = p->options; row && row->name; row++)
+        tp_str_add(&s, "--%s, ", row->name);
     return tp_hint(err, tp_fail(err, TP_EUSAGE, "profile '%s' has no option '--%s'", p->name, name),
                    "it takes %s--seed", names);
 }

@@ -3,6 +3,7 @@
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/gpus.h"
 #include "cmd/measure/spec.h"
+#include "cmd/ui/option_words.h"
 #include "cmd/ui/text.h"
 
 #include <string.h>
@@ -22,19 +23,17 @@ static bool needs_gpu(const struct tp_strategy *s)
 /* The sources that can serve it here and now: "-" where none can. */
 static void runs_on(const struct tp_strategy *s, const struct tp_gpu *gpu, char *out, size_t size)
 {
-    size_t used = 0;
-    out[0] = '\0';
+    struct tp_str list = tp_str_in(out, size);
     if (s->caps & TP_CAP_FOREIGN) {
-        snprintf(out, size, "host");
+        tp_str_add(&list, "host");
         return;
     }
-    for (size_t i = 0; tp_sources[i] && used < size; i++)
+    for (size_t i = 0; tp_sources[i]; i++)
         if (!(tp_sources[i]->flags & TP_SRC_DECORATOR) &&
             (gpu->cuda || !(tp_sources[i]->flags & TP_SRC_DEVICE)) &&
             tp_strategy_fits(s, tp_sources[i], NULL) == TP_OK)
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " " : "",
-                                     tp_sources[i]->name);
-    if (!used || (needs_gpu(s) && !tp_gpu_has_pools(gpu)))
+            tp_str_item(&list, " ", "%s", tp_sources[i]->name);
+    if (!list.length || (needs_gpu(s) && !tp_gpu_has_pools(gpu)))
         snprintf(out, size, "-");
 }
 
@@ -119,30 +118,17 @@ static void print_all(struct tp_page *page, const struct tp_gpu *gpu)
     tp_page_line(page);
 }
 
-static void print_lines(struct tp_page *page, int column, const char *text)
-{
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        tp_page_at(page, column, "%.*s", (int)length, text);
-        tp_page_line(page);
-        text += length + (text[length] == '\n');
-    }
-}
-
 /* Help of several lines explains its choices itself. */
 static void print_option_row(struct tp_page *page, const struct tp_opt *row)
 {
-    char choices[256] = "";
-    size_t used = 0;
-    bool listed = strchr(row->help, '\n') != NULL;
-    for (size_t i = 0; !listed && row->choices && row->choices[i] && used < sizeof choices; i++)
-        used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%s", i ? " | " : ": ",
-                                 row->choices[i]);
+    struct tp_str help = {0};
+    tp_str_add(&help, "%s", row->help);
+    if (!strchr(row->help, '\n'))
+        tp_str_choices(&help, row);
     tp_page_at(page, NAME, "%s", row->name);
     tp_page_at(page, DEFAULT, "%s", row->def ? row->def : "-");
-    char help[1024];
-    snprintf(help, sizeof help, "%s%s", row->help, choices);
-    print_lines(page, HELP, help);
+    tp_page_lines(page, HELP, tp_str_text(&help));
+    tp_str_drop(&help);
 }
 
 static void print_one(struct tp_page *page, const struct tp_strategy *s, const struct tp_gpu *gpu)
@@ -177,7 +163,7 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s, const s
     tp_page_line(page);
     tp_page_at(page, 0, "To use it:");
     tp_page_line(page);
-    print_lines(page, NAME, s->to_use);
+    tp_page_lines(page, NAME, s->to_use);
 }
 
 static int run_strategies(const struct tp_args *args, FILE *out, struct tp_err *err)

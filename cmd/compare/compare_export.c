@@ -1,7 +1,7 @@
 /* Comparisons as Markdown, for people on a web page, and as CSV, for spreadsheets: there every
  * value is in full, one a line. */
 #include "cmd/compare/compare.h"
-#include "cmd/ui/gate_escape.h"
+#include "cmd/ui/escape.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 static void put_cell(FILE *out, const char *text)
 {
-    tp_markdown_text(text, out);
+    tp_escape(out, TP_TO_MARKDOWN, text);
 }
 
 static void put_heads(const struct tp_compare *c, const struct tp_compare_table *t, FILE *out)
@@ -120,7 +120,7 @@ int tp_compare_markdown(const struct tp_compare *c, FILE *out, struct tp_err *er
 
 static void put_field(FILE *out, const char *text, bool last)
 {
-    tp_escape_csv(out, text);
+    tp_escape(out, TP_TO_CSV, text);
     fputc(last ? '\n' : ',', out);
 }
 

@@ -5,7 +5,6 @@
 
 #include "cmd/compare/compare_opts.h"
 #include "cmd/measure/catalog.h"
-#include "cmd/measure/command_words.h"
 
 #include <stdlib.h>
 #include <string.h>

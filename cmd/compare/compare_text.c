@@ -363,23 +363,23 @@ static void list_likewise(const struct tp_compare *c, size_t first, const char *
 {
     const struct tp_compare_table *t;
     const struct tp_compare_row *r;
-    size_t used = 0, left = 0;
-    *text = '\0';
+    size_t left = 0;
+    struct tp_str list = tp_str_in(text, size);
     for (size_t n = first; (r = nth_row(c, n, &t)) != NULL; n++) {
         char name[160], one[240];
         bool all = warning_of(r, id) && all_siblings(t, r, id);
         if (n == first || !warning_of(r, id) || (all && !is_first_sibling(t, r)))
             continue;
-        int length = snprintf(one, sizeof one, "%s%s%s%s", used ? "; " : "",
+        int length = snprintf(one, sizeof one, "%s%s%s%s", list.length ? "; " : "",
                               all ? r->label : tp_compare_name(r, name, sizeof name),
                               c->count > 1 ? ", " : "", c->count > 1 ? t->name : "");
-        if (length < 0 || (size_t)length >= sizeof one || used + (size_t)length + 24 > size)
+        if (length < 0 || (size_t)length >= sizeof one || list.length + (size_t)length + 24 > size)
             left++;
         else
-            used += (size_t)snprintf(text + used, size - used, "%s", one);
+            tp_str_add(&list, "%s", one);
     }
     if (left)
-        snprintf(text + used, size - used, "%s%zu more", used ? "; " : "", left);
+        tp_str_item(&list, "; ", "%zu more", left);
 }
 
 static bool is_said(const struct tp_compare *c, size_t before, const char *id)

@@ -54,10 +54,8 @@ struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
                  m->head[l] ? m->head[l] : tp_compare_callee(t->run));
     if (policy && !strcmp(m->name, "ns_per_op"))
         return (struct tp_compare_head){{"policy time", "ns per call"}};
-    if (tp_metric_is_time(m) && !strstr(head.line[1], "ns")) {
-        size_t used = strlen(head.line[1]);
-        snprintf(head.line[1] + used, sizeof head.line[1] - used, ", ns");
-    }
+    if (tp_metric_is_time(m) && !strstr(head.line[1], "ns"))
+        tp_append(head.line[1], sizeof head.line[1], ", ns");
     return head;
 }
 

@@ -75,8 +75,7 @@ static void check_sources(struct tp_doctor *d)
     char text[2][128] = {"", ""};
     for (size_t i = 0; tp_sources[i]; i++) {
         char *list = text[(tp_sources[i]->flags & TP_SRC_DECORATOR) != 0];
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof text[0] - used, "%s%s", used ? ", " : "", tp_sources[i]->name);
+        tp_append(list, sizeof text[0], "%s%s", *list ? ", " : "", tp_sources[i]->name);
     }
     tp_doctor_add(d, "sources", TP_VERDICT_OK, "%s; decorators %s", text[0], text[1]);
 }
@@ -98,20 +97,19 @@ static int count_samples(const char *path)
 static void check_samples(struct tp_doctor *d)
 {
     struct tp_sample_dirs dirs;
-    char text[3072] = "";
-    size_t used = 0;
+    struct tp_str text = {0};
     tp_sample_dirs(&dirs);
-    for (size_t i = 0; dirs.list[i] && used < sizeof text; i++) {
+    for (size_t i = 0; dirs.list[i]; i++) {
         int count = count_samples(dirs.list[i]);
         if (count > 0)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%d in %s",
-                                     used ? "; " : "", count, dirs.list[i]);
+            tp_str_item(&text, "; ", "%d in %s", count, dirs.list[i]);
     }
-    if (used)
-        tp_doctor_add(d, "samples", TP_VERDICT_OK, "%s", text);
+    if (text.length)
+        tp_doctor_add(d, "samples", TP_VERDICT_OK, "%s", tp_str_text(&text));
     else
         tp_doctor_advise(tp_doctor_add(d, "samples", TP_VERDICT_MISSING, "none was found"),
                          "set TAPOOL_SAMPLES to the folder that holds sqlite.json");
+    tp_str_drop(&text);
 }
 
 static void check_spool(struct tp_doctor *d)

@@ -9,9 +9,9 @@
  */
 #include "cmd/gate/check_job.h"
 
-#include "cmd/measure/command_words.h"
 #include "cmd/measure/gpus.h"
 #include "cmd/measure/spec.h"
+#include "cmd/ui/escape.h"
 #include "cmd/ui/option_words.h"
 #include "traces/trace.h"
 
@@ -25,17 +25,20 @@
 /* The command that makes a baseline, or its first cells, with what the user already named. */
 static int hint_first(const struct tp_check *k, int status, const char *what, struct tp_err *err)
 {
-    char command[2 * TP_ERR_TEXT] = "tapool check"; /* what a hint cannot hold it cuts visibly */
+    struct tp_str s = {0}; /* what a hint cannot hold it cuts visibly */
+    tp_str_add(&s, "tapool check");
     for (int i = 0; i < k->word_count; i++)
-        tp_append_word(command, sizeof command, k->words[i]);
+        tp_str_word(&s, k->words[i]);
     if (!k->word_count)
-        tp_append(command, sizeof command, " traces/*.tpt");
+        tp_str_add(&s, " traces/*.tpt");
     for (size_t i = 0; i < k->o->strategies.count; i++)
-        tp_append_strategy(command, sizeof command, k->o->strategies.items[i]);
+        tp_str_strategy(&s, k->o->strategies.items[i]);
     if (!k->o->strategies.count)
-        tp_append(command, sizeof command, " -s arena");
-    tp_append_option(command, sizeof command, "baseline", k->o->baseline);
-    return tp_hint(err, status, "%s: %s --update", what, command);
+        tp_str_add(&s, " -s arena");
+    tp_str_option(&s, "baseline", k->o->baseline);
+    tp_hint(err, status, "%s: %s --update", what, tp_str_text(&s));
+    tp_str_drop(&s);
+    return status;
 }
 
 static int fail_without(const struct tp_check *k, struct tp_err *err)
@@ -50,13 +53,14 @@ static int fail_without(const struct tp_check *k, struct tp_err *err)
 void tp_check_update_command(const struct tp_check *k, const char *trace, const char *strategy,
                              char *text, size_t size)
 {
-    snprintf(text, size, "tapool check");
+    struct tp_str s = tp_str_in(text, size);
+    tp_str_add(&s, "tapool check");
     if (trace)
-        tp_append_word(text, size, trace);
+        tp_str_word(&s, trace);
     if (strategy)
-        tp_append_strategy(text, size, strategy);
-    tp_append_option(text, size, "baseline", k->o->baseline);
-    tp_append(text, size, " --update");
+        tp_str_strategy(&s, strategy);
+    tp_str_option(&s, "baseline", k->o->baseline);
+    tp_str_add(&s, " --update");
 }
 
 int tp_check_open_baseline(struct tp_check *k, struct tp_err *err)
@@ -366,13 +370,14 @@ static int select_held(struct tp_check *k, struct tp_err *err)
 static int check_twins(const struct tp_check *k, const struct tp_check_cell *cell,
                        struct tp_err *err)
 {
-    char given[TP_SPEC_TEXT], named[2 * TP_SPEC_TEXT] = "";
+    char given[TP_SPEC_TEXT], named[2 * TP_SPEC_TEXT];
+    struct tp_str s = TP_STR_IN(named);
     for (size_t i = 0; i < k->cell_count; i++) {
         const struct tp_check_cell *c = &k->cells[i];
         if (strcmp(c->trace, cell->trace) || strcmp(c->strategy, cell->strategy))
             continue;
         snprintf(given, sizeof given, "NAME=%s", cell->spec);
-        tp_append_strategy(named, sizeof named, given);
+        tp_str_strategy(&s, given);
         return tp_hint(
             err,
             tp_fail(err, TP_EUSAGE, "two cells would be called '%s, %s'", c->trace, c->strategy),

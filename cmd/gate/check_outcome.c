@@ -2,8 +2,7 @@
  * that repeats what failed. */
 #include "cmd/gate/check_job.h"
 #include "cmd/gate/gate_words.h"
-
-#include "cmd/measure/command_words.h"
+#include "cmd/ui/escape.h"
 #include "cmd/ui/exit.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
@@ -96,56 +95,50 @@ static bool is_repeated(const struct tp_check *k, size_t at, bool trace)
     return false;
 }
 
-static void append_options(const struct tp_check *k, char *text, size_t size)
+static void add_options(const struct tp_check *k, struct tp_str *s)
 {
     const struct tp_check_opts *o = k->o;
-    tp_append_option(text, size, "baseline", o->baseline);
-    tp_append_option(text, size, "source", o->source);
-    tp_append_option(text, size, "bin", o->bin);
-    tp_append_option(text, size, "base-bin", o->base_bin);
-    tp_append_option(text, size, "base-strategy", o->base_strategy);
+    tp_str_option(s, "baseline", o->baseline);
+    tp_str_option(s, "source", o->source);
+    tp_str_option(s, "bin", o->bin);
+    tp_str_option(s, "base-bin", o->base_bin);
+    tp_str_option(s, "base-strategy", o->base_strategy);
     if (o->touch != TP_CHECK_TOUCH_AUTO)
-        tp_append_option(text, size, "touch", tp_touch_words[o->touch]);
-    tp_append_option(text, size, "effect", o->effect);
-    tp_append_option(text, size, "alpha", o->alpha);
-    tp_append(text, size, " --seed %" PRIu64, k->gate.seed);
+        tp_str_option(s, "touch", tp_touch_words[o->touch]);
+    tp_str_option(s, "effect", o->effect);
+    tp_str_option(s, "alpha", o->alpha);
+    tp_str_add(s, " --seed %" PRIu64, k->gate.seed);
     if (!o->base_bin && !o->base_strategy)
         return;
     if (o->core != TP_OPT_KEYWORD(0))
-        tp_append(text, size, k->core < 0 ? " --core none" : " --core %d", k->core);
+        tp_str_add(s, k->core < 0 ? " --core none" : " --core %d", k->core);
     if (o->pairs != TP_CHECK_PAIRS)
-        tp_append(text, size, " --pairs %" PRIu64, o->pairs);
+        tp_str_add(s, " --pairs %" PRIu64, o->pairs);
     if (o->min_time != TP_OPT_KEYWORD(0))
-        tp_append(text, size, " --min-time %" PRIu64 "%s",
-                  o->min_time % 1000000 ? o->min_time : o->min_time / 1000000,
-                  o->min_time % 1000000 ? "ns" : "ms");
+        tp_str_add(s, " --min-time %" PRIu64 "%s",
+                   o->min_time % 1000000 ? o->min_time : o->min_time / 1000000,
+                   o->min_time % 1000000 ? "ns" : "ms");
     if (o->thorough)
-        tp_append(text, size, " --thorough");
+        tp_str_add(s, " --thorough");
 }
 
 /* The program that ran, wherever PATH leads: one that is first in it may be another. */
-static void begin_again(const struct tp_check *k, char *text, size_t size)
-{
-    text[0] = '\0';
-    tp_append_word(text, size, k->program[0] ? k->program : "tapool");
-    memmove(text, text + 1, strlen(text)); /* its blank */
-    tp_append(text, size, " check");
-}
-
 static void describe_again(struct tp_check *k)
 {
-    char text[2 * TP_BASELINE_PATH]; /* what does not fit is left out whole */
+    struct tp_str s = {0};
     size_t bad = 0;
-    begin_again(k, text, sizeof text);
+    tp_str_escape(&s, TP_TO_SHELL, k->program[0] ? k->program : "tapool");
+    tp_str_add(&s, " check");
     for (size_t i = 0; i < k->findings.count; i++)
         if (is_bad(k, &k->findings.items[i]) && ++bad && !is_repeated(k, i, true))
-            tp_append_word(text, sizeof text, k->findings.items[i].cell->path);
+            tp_str_word(&s, k->findings.items[i].cell->path);
     for (size_t i = 0; i < k->findings.count; i++)
         if (is_bad(k, &k->findings.items[i]) && !is_repeated(k, i, false))
-            tp_append_strategy(text, sizeof text, k->findings.items[i].cell->strategy);
-    append_options(k, text, sizeof text);
-    if (bad && strlen(text) < sizeof k->gate.again)
-        memcpy(k->gate.again, text, strlen(text) + 1);
+            tp_str_strategy(&s, k->findings.items[i].cell->strategy);
+    add_options(k, &s);
+    if (bad && !s.cut && s.length < sizeof k->gate.again) /* else it is left out whole */
+        memcpy(k->gate.again, s.s, s.length + 1);
+    tp_str_drop(&s);
 }
 
 /* ---- the exit code ---- */

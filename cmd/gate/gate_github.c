@@ -5,7 +5,7 @@
  * both are kept here, and what is left out is counted. */
 #include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/ui/gate_escape.h"
+#include "cmd/ui/escape.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,9 +35,9 @@ static void annotate(struct annotations *a, const char *title, const char *text)
         title = "tapool check";
     }
     fprintf(a->out, "::%s title=", a->kind);
-    tp_escape_command(a->out, title, true);
+    tp_escape(a->out, TP_TO_PROPERTY, title);
     fputs("::", a->out);
-    tp_escape_command(a->out, text, false);
+    tp_escape(a->out, TP_TO_MESSAGE, text);
     fputc('\n', a->out);
 }
 

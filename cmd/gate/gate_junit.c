@@ -10,7 +10,7 @@
  * attributes and their order are those that the schema of Jenkins' xunit plug-in knows. Dots in
  * names would be packages to Jenkins. */
 #include "cmd/gate/gate_words.h"
-#include "cmd/ui/gate_escape.h"
+#include "cmd/ui/escape.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct tally {
 static void attribute(FILE *out, const char *name, const char *value)
 {
     fprintf(out, " %s=\"", name);
-    tp_escape_xml(out, value);
+    tp_escape(out, TP_TO_XML, value);
     fputc('"', out);
 }
 
@@ -32,7 +32,7 @@ static void class_part(FILE *out, const char *name)
     for (char *c = part.s; *c; c++)
         if (*c == '.')
             *c = '_';
-    tp_escape_xml(out, part.s);
+    tp_escape(out, TP_TO_XML, part.s);
 }
 
 static void open_suite(FILE *out, const char *name, struct tally t, double seconds)
@@ -103,12 +103,12 @@ static void write_class(const struct tp_gate *g, enum tp_class class, FILE *out)
         fputs("/>", out);
     } else {
         fputs("<system-out>", out);
-        tp_escape_xml(out, c->against);
+        tp_escape(out, TP_TO_XML, c->against);
         fprintf(out, ": %zu cell%s, %zu value%s", c->cells, c->cells == 1 ? "" : "s", c->values,
                 c->values == 1 ? "" : "s");
         if (c->reason[0]) {
             fputs("; ", out);
-            tp_escape_xml(out, tp_class_unchecked(c).s);
+            tp_escape(out, TP_TO_XML, tp_class_unchecked(c).s);
         }
         fputs("</system-out>", out);
     }
@@ -130,10 +130,10 @@ static void write_classes(const struct tp_gate *g, FILE *out)
         fputs("/>", out);
     }
     fputs("</testcase>\n    <system-out>", out);
-    tp_escape_xml(out, verdict.s);
+    tp_escape(out, TP_TO_XML, verdict.s);
     if (g->again[0]) {
         fputs("\nagain: ", out);
-        tp_escape_xml(out, g->again);
+        tp_escape(out, TP_TO_XML, g->again);
     }
     fputs("</system-out>\n  </testsuite>\n", out);
 }
@@ -165,11 +165,11 @@ static void write_failure(const struct tp_gate *g, const struct tp_finding *f, F
     fputs("\n      <failure type=\"regression\"", out);
     attribute(out, "message", tp_finding_sentence(g, f).s);
     fputs(">", out);
-    tp_escape_xml(out, tp_finding_evidence(g, f).s);
+    tp_escape(out, TP_TO_XML, tp_finding_evidence(g, f).s);
     fprintf(out, "\nseed: %llu", (unsigned long long)g->seed);
     if (g->again[0]) {
         fputs("\nagain: ", out);
-        tp_escape_xml(out, g->again);
+        tp_escape(out, TP_TO_XML, g->again);
     }
     fputs("\n</failure>\n    ", out);
 }
@@ -202,9 +202,9 @@ static void write_finding(const struct tp_gate *g, const struct tp_finding *f, F
         write_skipped(g, f, out);
     } else {
         fputs("<system-out>", out);
-        tp_escape_xml(out, tp_verdict_words[f->verdict]);
+        tp_escape(out, TP_TO_XML, tp_verdict_words[f->verdict]);
         fputs(": ", out);
-        tp_escape_xml(out, tp_finding_evidence(g, f).s);
+        tp_escape(out, TP_TO_XML, tp_finding_evidence(g, f).s);
         fputs("</system-out>", out);
     }
     fputs("</testcase>\n", out);

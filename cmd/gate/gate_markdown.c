@@ -10,7 +10,7 @@
 #include "cmd/gate/gate_markdown.h"
 
 #include "cmd/gate/gate_words.h"
-#include "cmd/ui/gate_escape.h"
+#include "cmd/ui/escape.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -60,14 +60,14 @@ static void write_class(const struct tp_class_check *c, const char *word, FILE *
     fprintf(out, "| %s | ", word);
     if (!c->checked) {
         fputs("**", out);
-        tp_escape_markdown(out, tp_class_unchecked(c).s);
+        tp_escape(out, TP_TO_MARKDOWN, tp_class_unchecked(c).s);
         fputs("** | | |\n", out);
         return;
     }
-    tp_escape_markdown(out, c->against);
+    tp_escape(out, TP_TO_MARKDOWN, c->against);
     if (c->reason[0]) {
         fputs("; ", out);
-        tp_escape_markdown(out, tp_class_unchecked(c).s);
+        tp_escape(out, TP_TO_MARKDOWN, tp_class_unchecked(c).s);
     }
     fprintf(out, " | %s | %s |\n", tp_count(c->cells).s, tp_count(c->values).s);
 }
@@ -79,16 +79,16 @@ static void write_head(const struct tp_gate *g, const void *what, FILE *out)
     tp_gate_verdict(g, verdict.s, sizeof verdict.s);
     int word = (int)strcspn(verdict.s, ":");
     fprintf(out, "## tapool check: %.*s\n\n**", word, verdict.s);
-    tp_escape_markdown(out, verdict.s + word + 2);
+    tp_escape(out, TP_TO_MARKDOWN, verdict.s + word + 2);
     fprintf(out, "** in %s, exit %d\n\n", tp_gate_time(g->wall_ns).s, g->exit_code);
     if (unmet.s[0]) {
-        tp_escape_markdown(out, unmet.s);
+        tp_escape(out, TP_TO_MARKDOWN, unmet.s);
         fputs("\n\n", out);
     }
     if (g->baseline[0]) {
-        tp_escape_code(out, g->baseline, false);
+        tp_escape(out, TP_TO_CODE, g->baseline);
         fputs(": ", out);
-        tp_escape_markdown(out, g->written);
+        tp_escape(out, TP_TO_MARKDOWN, g->written);
         fputs("\n\n", out);
     }
     fputs("| class | compared | cells | values |\n|---|---|--:|--:|\n", out);
@@ -99,7 +99,7 @@ static void write_head(const struct tp_gate *g, const void *what, FILE *out)
     if (!sharp.s[0])
         return;
     sharp.s[0] = (char)toupper((unsigned char)sharp.s[0]);
-    tp_escape_markdown(out, sharp.s);
+    tp_escape(out, TP_TO_MARKDOWN, sharp.s);
     fputs(".\n\n", out);
 }
 
@@ -127,15 +127,15 @@ static void write_row(const struct tp_gate *g, const void *what, FILE *out)
     const char *names[] = {f->cell ? f->cell->trace : "", f->cell ? f->cell->strategy : "",
                            f->cell ? f->cell->source : ""};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        tp_escape_code(out, tp_gate_name(names[i]).s, true);
+        tp_escape(out, TP_TO_CODE_CELL, tp_gate_name(names[i]).s);
         fputs(" | ", out);
     }
-    tp_escape_code(out, tp_finding_name(f).s, true);
+    tp_escape(out, TP_TO_CODE_CELL, tp_finding_name(f).s);
     fputs(" | ", out);
-    tp_escape_markdown(out, tp_finding_values(f).s);
+    tp_escape(out, TP_TO_MARKDOWN, tp_finding_values(f).s);
     if (tp_finding_note(f).s[0]) {
         fputs("; ", out);
-        tp_escape_markdown(out, tp_finding_note(f).s);
+        tp_escape(out, TP_TO_MARKDOWN, tp_finding_note(f).s);
     }
     fprintf(out, " | %s | %s | %s | ", tp_finding_change(f).s, tp_finding_allowed(f).s,
             tp_finding_interval(f).s);
@@ -182,13 +182,13 @@ static void write_changed_row(const struct tp_gate *g, const struct tp_finding *
 {
     bool loud = f->verdict == TP_REGRESSION;
     fprintf(out, "| %s%s%s | ", loud ? "**" : "", tp_verdict_words[f->verdict], loud ? "**" : "");
-    tp_escape_code(out, tp_gate_cell_text(g, f->cell).s, true);
+    tp_escape(out, TP_TO_CODE_CELL, tp_gate_cell_text(g, f->cell).s);
     fputs(" | ", out);
 }
 
 static void end_changed_row(const struct tp_finding *f, const char *values, FILE *out)
 {
-    tp_escape_markdown(out, values);
+    tp_escape(out, TP_TO_MARKDOWN, values);
     fprintf(out, " | %s | %s |\n", tp_finding_change(f).s, tp_finding_allowed(f).s);
 }
 
@@ -196,7 +196,7 @@ static void write_cause(const struct tp_gate *g, const void *what, FILE *out)
 {
     const struct tp_cause *c = what;
     write_changed_row(g, c->lead, out);
-    tp_escape_markdown(out, tp_cause_text(c).s);
+    tp_escape(out, TP_TO_MARKDOWN, tp_cause_text(c).s);
     if (c->count > 1)
         fprintf(out, "; with it %s figure%s", tp_count(c->count - 1).s, c->count == 2 ? "" : "s");
     fputs(" | ", out);
@@ -207,7 +207,7 @@ static void write_open(const struct tp_gate *g, const void *what, FILE *out)
 {
     const struct tp_finding *f = what;
     write_changed_row(g, f, out);
-    tp_escape_markdown(out, tp_finding_name(f).s);
+    tp_escape(out, TP_TO_MARKDOWN, tp_finding_name(f).s);
     fputs(" | ", out);
     end_changed_row(f, tp_finding_values(f).s, out);
 }
@@ -268,7 +268,7 @@ static void write_again(const struct tp_gate *g, const void *what, FILE *out)
     if (!g->again[0])
         return;
     fputs("Again: ", out);
-    tp_escape_code(out, g->again, false);
+    tp_escape(out, TP_TO_CODE, g->again);
     fputs("\n\n", out);
 }
 

@@ -4,9 +4,9 @@
 #define TP_GATE_WORDS_H
 
 #include "cmd/gate/gate.h"
-#include "cmd/measure/command_words.h"
+#include "cmd/ui/str.h"
 
-/* A line by value, as struct tp_text. What does not fit is cut. */
+/* A line by value, as struct tp_text. What does not fit ends in "...". */
 struct tp_gate_line {
     char s[1000];
 };

@@ -1,21 +1,9 @@
 /* The completion script for zsh: one call of _arguments for each command. */
 #include "cmd/cli/commands.h"
 #include "cmd/help/completion.h"
+#include "cmd/ui/escape.h"
 
 enum { MENU_TEXT = 72 };
-
-/* Inside '...' and, in a specification, where ':', '[' and ']' end a part. */
-static void print_quoted(const char *text, FILE *out)
-{
-    for (; *text; text++) {
-        if (*text == '\'')
-            fputs("'\\''", out);
-        else if (*text == ':' || *text == '[' || *text == ']' || *text == '\\')
-            fprintf(out, "\\%c", *text);
-        else
-            fputc(*text, out);
-    }
-}
 
 static void print_list(enum tp_list list, FILE *out)
 {
@@ -62,11 +50,11 @@ static void print_option(const struct tp_opt *row, FILE *out)
     else
         fprintf(out, "--%s%s", row->name, flag ? "" : "=");
     fputs("'[", out);
-    print_quoted(help, out);
+    tp_escape(out, TP_TO_ZSH, help);
     fputc(']', out);
     if (!flag) {
         fputc(':', out);
-        print_quoted(row->arg ? row->arg : "VALUE", out);
+        tp_escape(out, TP_TO_ZSH, row->arg ? row->arg : "VALUE");
         fputc(':', out);
         print_action(row, out);
     }
@@ -92,7 +80,7 @@ static void print_menu(FILE *out)
         if (!tp_is_listed(tp_commands[i]))
             continue;
         fprintf(out, "        '%s:", tp_commands[i]->name);
-        print_quoted(tp_commands[i]->summary, out);
+        tp_escape(out, TP_TO_ZSH, tp_commands[i]->summary);
         fputs("'\n", out);
     }
     fputs("    )\n", out);

@@ -9,30 +9,22 @@
 #include "cmd/measure/warnings.h"
 #include "cmd/ui/environment.h"
 #include "cmd/ui/exit.h"
+#include "cmd/ui/str.h"
 
 #include <string.h>
 
-enum { TEXT = 2048 };
 #define NO_LIMIT (UINT64_C(1) << 60) /* a maximum that nobody meets */
-
-/* Adds to a text of TEXT bytes; what does not fit is cut. */
-static void add(char *text, const char *more)
-{
-    size_t used = strlen(text);
-    snprintf(text + used, TEXT - used, "%s", more);
-}
 
 /* ---- options ---- */
 
-static void add_limit(char *text, const char *word, const struct tp_opt *row, uint64_t value)
+static void add_limit(struct tp_str *s, const char *word, const struct tp_opt *row, uint64_t value)
 {
     struct tp_opt bare = *row;
     char number[64];
     bare.offset = 0;
     bare.choices = NULL; /* a number, not one of its keywords */
     tp_opt_format(&bare, &value, number, sizeof number);
-    add(text, word);
-    add(text, number);
+    tp_str_item(s, "; ", "%s %s", word, number);
 }
 
 static bool is_number(const struct tp_opt *row)
@@ -40,61 +32,48 @@ static bool is_number(const struct tp_opt *row)
     return row->type == TP_OPT_UINT || row->type == TP_OPT_SIZE || row->type == TP_OPT_DURATION;
 }
 
-/* Adds a part of the last line: "one of never, always, auto; default auto; at least 1". */
-static void add_part(char *text, bool *began, const char *word)
+/* The help of a row and, on a line of its own, its choices, default and range: "one of never,
+ * always, auto; default auto; at least 1". */
+static void print_row_text(FILE *out, const struct tp_opt *row)
 {
-    add(text, *began ? "; " : "\n");
-    add(text, word);
-    *began = true;
-}
-
-/* The help of a row and, on a line of its own, its choices, default and range. */
-static void describe_option(const struct tp_opt *row, char *text)
-{
-    bool began = false;
-    text[0] = '\0';
-    add(text, row->help);
-    if (row->choices && !strchr(row->help, '\n')) /* else the help itself explains them */
-        add_part(text, &began, is_number(row) ? "a number or " : "one of ");
-    for (size_t i = 0; began && row->choices[i]; i++) {
-        add(text, i ? ", " : "");
-        add(text, row->choices[i]);
+    struct tp_str s = {0};
+    if (row->choices && !strchr(row->help, '\n')) { /* else the help itself explains them */
+        tp_str_add(&s, is_number(row) ? "a number or " : "one of ");
+        for (size_t i = 0; row->choices[i]; i++)
+            tp_str_add(&s, "%s%s", i ? ", " : "", row->choices[i]);
     }
-    if (row->def) {
-        add_part(text, &began, "default ");
-        add(text, row->def);
-    }
+    if (row->def)
+        tp_str_item(&s, "; ", "default %s", row->def);
     if (is_number(row) && row->min)
-        add_limit(text, began ? "; at least " : "\nat least ", row, row->min);
-    began = began || (is_number(row) && row->min);
+        add_limit(&s, "at least", row, row->min);
     if (is_number(row) && row->max && row->max < NO_LIMIT)
-        add_limit(text, began ? "; at most " : "\nat most ", row, row->max);
+        add_limit(&s, "at most", row, row->max);
+    tp_man_text(out, "%s%s%s", row->help, s.length ? "\n" : "", tp_str_text(&s));
+    tp_str_drop(&s);
 }
 
 static void print_option(FILE *out, const struct tp_opt *row)
 {
-    char name[128], text[TEXT];
+    char name[128];
     if (row->letter)
         snprintf(name, sizeof name, "-%c, --%s", row->letter, row->name);
     else
         snprintf(name, sizeof name, "--%s", row->name);
-    describe_option(row, text);
     tp_man_entry(out, name, row->arg);
-    tp_man_text(out, "%s", text);
+    print_row_text(out, row);
 }
 
 /* Of a strategy or source: options as NAME=VALUE. */
 static void print_spec_options(FILE *out, const struct tp_opt *rows)
 {
-    char name[128], text[TEXT];
+    char name[128];
     if (!rows || !rows->name)
         return;
     fputs(".RS\n", out);
     for (const struct tp_opt *row = rows; row->name; row++) {
         snprintf(name, sizeof name, "%s=", row->name);
-        describe_option(row, text);
         tp_man_entry(out, name, row->arg ? row->arg : "yes|no");
-        tp_man_text(out, "%s", text);
+        print_row_text(out, row);
     }
     fputs(".RE\n", out);
 }
@@ -177,15 +156,13 @@ static void print_profiles(FILE *out)
     tp_man_section(out, "PROFILES");
     tp_man_text(out, "What 'tapool gen' makes up. 'tapool gen NAME' describes one.");
     for (size_t i = 0; tp_profiles[i]; i++) {
-        char text[TEXT] = "";
-        add(text, tp_profiles[i]->summary);
-        for (const struct tp_opt *row = tp_profiles[i]->options; row && row->name; row++) {
-            add(text, row == tp_profiles[i]->options ? " (--" : ", --");
-            add(text, row->name);
-            add(text, row[1].name ? "" : ")");
-        }
+        struct tp_str options = {0};
+        for (const struct tp_opt *row = tp_profiles[i]->options; row && row->name; row++)
+            tp_str_item(&options, ", ", "--%s", row->name);
         tp_man_entry(out, tp_profiles[i]->name, NULL);
-        tp_man_text(out, "%s", text);
+        tp_man_text(out, options.length ? "%s (%s)" : "%s%s", tp_profiles[i]->summary,
+                    tp_str_text(&options));
+        tp_str_drop(&options);
     }
 }
 

@@ -1,34 +1,21 @@
-/* Roff, as far as two man pages need it. What could be taken for roff is escaped: a backslash, a
- * dot or quote at the start of a line, and the characters that printers make typographic. */
+/* Roff, as far as two man pages need it. What could be taken for roff is escaped, a dot at the
+ * start of a line here. */
 #include "cmd/help/man.h"
 
+#include "cmd/ui/escape.h"
+
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { LINE = 76, TEXT = 4096 };
-
-/* Only ASCII has a glyph everywhere; no text of tapool needs more. */
-static void put_character(FILE *out, char c)
-{
-    static const char plain[] = "\\-'`^~\"";
-    static const char *const escaped[] = {"\\e",   "\\-",   "\\(aq", "\\(ga",
-                                          "\\(ha", "\\(ti", "\\(dq"};
-    const char *found = c ? strchr(plain, c) : NULL;
-    if (found)
-        fputs(escaped[found - plain], out);
-    else
-        fputc((unsigned char)c < 0x80 ? c : '?', out);
-}
+enum { LINE = 76 };
 
 static void put_word(FILE *out, const char *word, size_t length, bool first)
 {
     if (first && *word == '.')
         fputs("\\&", out);
-    for (size_t i = 0; i < length; i++)
-        put_character(out, word[i]);
+    tp_escape_part(out, TP_TO_ROFF, word, length);
 }
 
 static void put_paragraph(FILE *out, const char *text, size_t length)
@@ -51,13 +38,13 @@ static void put_paragraph(FILE *out, const char *text, size_t length)
 
 void tp_man_text(FILE *out, const char *format, ...)
 {
-    char text[TEXT];
+    struct tp_str text = {0};
     size_t began = 0; /* ends of lines before this one */
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    tp_str_vadd(&text, format, args);
     va_end(args);
-    for (const char *at = text; *at;) {
+    for (const char *at = tp_str_text(&text); *at;) {
         size_t length = strcspn(at, "\n"), breaks = strspn(at + length, "\n");
         if (length && began)
             fputs(began > 1 ? ".PP\n" : ".br\n", out);
@@ -66,6 +53,7 @@ void tp_man_text(FILE *out, const char *format, ...)
         began = breaks;
         at += length + breaks;
     }
+    tp_str_drop(&text);
 }
 
 void tp_man_begin(FILE *out, const char *title, const char *section, const char *summary)

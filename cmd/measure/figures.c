@@ -282,21 +282,19 @@ static bool are_alike(const struct tp_served *a, const struct tp_served *b)
 
 bool tp_served_note(const struct tp_served *rows, size_t count, size_t i, char *text, size_t size)
 {
-    size_t used = 0, served = 0;
+    struct tp_str s = tp_str_in(text, size);
+    size_t served = 0;
     for (size_t k = 0; k < i; k++)
         if (are_alike(&rows[k], &rows[i]))
             return false;
     if (!rows[i].library)
         return false;
-    for (size_t k = i; k < count && used < size; k++)
+    for (size_t k = i; k < count; k++)
         if (are_alike(&rows[k], &rows[i]))
-            used += (size_t)snprintf(text + used, size - used, "%s%s", served++ ? ", " : "",
-                                     rows[k].label);
-    if (used < size)
-        snprintf(text + used, size - used, " %s %s: %s", served == 1 ? "is" : "are",
-                 rows[i].library,
-                 rows[i].known ? "its memory is by its own statistics, its calls are not seen."
-                               : "what it holds is not known, nor its calls.");
+            tp_str_add(&s, "%s%s", served++ ? ", " : "", rows[k].label);
+    tp_str_add(&s, " %s %s: %s", served == 1 ? "is" : "are", rows[i].library,
+               rows[i].known ? "its memory is by its own statistics, its calls are not seen."
+                             : "what it holds is not known, nor its calls.");
     return true;
 }
 

@@ -110,21 +110,21 @@ static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
 static int set_map(struct tp_job *job, const struct tp_replay_opts *o, struct tp_err *err)
 {
     struct tp_source_layer *base = &job->source.layers[0];
-    char text[512] = "";
-    size_t used = 0;
+    struct tp_str text = {0};
     if (!o->map_device.count)
         return TP_OK;
     if (((const struct cuda_opts *)base->opts)->map)
         return tp_fail(err, TP_EUSAGE,
                        "--map-device and the option 'map' of the source exclude "
                        "each other");
-    for (size_t i = 0; i < o->map_device.count && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? "," : "",
-                                 o->map_device.items[i]);
-    if (used >= sizeof text)
-        return tp_fail(err, TP_EUSAGE, "--map-device is too long");
-    return tp_opt_set(tp_opt_find(base->ops->options, "map"), (void *)(uintptr_t)base->opts, text,
-                      err);
+    for (size_t i = 0; i < o->map_device.count; i++)
+        tp_str_item(&text, ",", "%s", o->map_device.items[i]);
+    int status = tp_str_status(&text, err);
+    if (!status)
+        status = tp_opt_set(tp_opt_find(base->ops->options, "map"), (void *)(uintptr_t)base->opts,
+                            tp_str_text(&text), err);
+    tp_str_drop(&text);
+    return status;
 }
 
 /* A real device: there, and able to do what is asked of it. */

@@ -1,6 +1,7 @@
 /* Parsing of strategy and source specifications; see spec.h. */
 #include "cmd/measure/spec.h"
 #include "cmd/measure/catalog.h"
+#include "cmd/ui/str.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +102,8 @@ bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name
 static void label_twin(struct tp_strategy_spec *specs, size_t count, size_t self)
 {
     struct tp_strategy_spec *spec = &specs[self];
-    size_t used = (size_t)snprintf(spec->label, sizeof spec->label, "%s", spec->strategy->name);
+    struct tp_str label = TP_STR_IN(spec->label);
+    tp_str_add(&label, "%s", spec->strategy->name);
     char separator = ':';
     for (const struct tp_opt *row = spec->strategy->options; row && row->name; row++) {
         char mine[128], other[128];
@@ -113,10 +115,9 @@ static void label_twin(struct tp_strategy_spec *specs, size_t count, size_t self
             tp_opt_format(row, specs[i].opts, other, sizeof other);
             differs |= strcmp(mine, other) != 0;
         }
-        if (!differs || used >= sizeof spec->label)
+        if (!differs)
             continue;
-        used += (size_t)snprintf(spec->label + used, sizeof spec->label - used, "%c%s=%s",
-                                 separator, row->name, mine);
+        tp_str_add(&label, "%c%s=%s", separator, row->name, mine);
         separator = ',';
     }
 }
@@ -146,19 +147,14 @@ void tp_strategy_specs_label(struct tp_strategy_spec *specs, size_t count)
 
 bool tp_opts_text(const struct tp_opt *rows, const void *opts, char *out, size_t size)
 {
-    size_t used = 0;
-    out[0] = '\0';
+    struct tp_str s = tp_str_in(out, size);
     for (const struct tp_opt *row = rows; row && row->name; row++) {
         char value[512];
         tp_opt_format(row, opts, value, sizeof value);
-        if (!value[0] && row->type == TP_OPT_TEXT)
-            continue;
-        used +=
-            (size_t)snprintf(out + used, size - used, "%s%s=%s", used ? "," : "", row->name, value);
-        if (used >= size)
-            return false;
+        if (value[0] || row->type != TP_OPT_TEXT)
+            tp_str_item(&s, ",", "%s=%s", row->name, value);
     }
-    return true;
+    return !s.cut;
 }
 
 /* ---- sources ---- */
@@ -181,9 +177,7 @@ static int add_layer(struct tp_source_spec *spec, char *text, struct tp_err *err
         make_options(ops->options, ops->opts_size, colon ? colon + 1 : NULL, owner, &opts, err);
     if (status)
         return status;
-    size_t used = strlen(spec->name);
-    snprintf(spec->name + used, sizeof spec->name - used, "%s%s", spec->count ? "+" : "",
-             ops->name);
+    tp_append(spec->name, sizeof spec->name, "%s%s", spec->count ? "+" : "", ops->name);
     spec->layers[spec->count++] = (struct tp_source_layer){ops, opts};
     return TP_OK;
 }

@@ -1,7 +1,6 @@
 /* What two stored results have in common; see stored.h. */
 #include "cmd/measure/stored.h"
-
-#include "cmd/measure/command_words.h"
+#include "cmd/ui/str.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -114,11 +113,11 @@ bool tp_stored_same_source(const struct tp_stored_run *x, const struct tp_stored
     return !length && !other;
 }
 
-static void add_setting(const char *option, const char *a, const char *b, char *text, size_t size)
+static void add_setting(struct tp_str *s, const char *option, const char *a, const char *b)
 {
     if (a && b && strcmp(a, b))
-        tp_append(text, size, "%s--%s %.60s and %.60s", *text ? ", " : "", option,
-                  *a ? a : "not given", *b ? b : "not given");
+        tp_str_item(s, ", ", "--%s %.60s and %.60s", option, *a ? a : "not given",
+                    *b ? b : "not given");
 }
 
 /* As a setting is stored; NULL: the file does not say. */
@@ -132,25 +131,25 @@ static const char *capacity_of(const struct tp_stored_run *r)
 void tp_stored_settings_differ(const struct tp_stored_run *x, const struct tp_stored_run *y,
                                bool reads, char *text, size_t size)
 {
-    *text = '\0';
+    struct tp_str s = tp_str_in(text, size);
     if (!reads)
-        add_setting("capacity", capacity_of(x), capacity_of(y), text, size);
+        add_setting(&s, "capacity", capacity_of(x), capacity_of(y));
     for (size_t i = 0; i < TP_SETTINGS; i++)
         if (!reads || tp_settings[i].reads)
-            add_setting(tp_settings[i].option, x->settings[i], y->settings[i], text, size);
+            add_setting(&s, tp_settings[i].option, x->settings[i], y->settings[i]);
 }
 
 void tp_stored_lacks(const struct tp_stored *s, bool settings, char *text, size_t size)
 {
     enum { NAMED = 3 }; /* so many stand in one line */
     size_t lacks = 0;
-    *text = '\0';
+    struct tp_str list = tp_str_in(text, size);
     for (int kind = 0; kind < TP_LACK_KINDS; kind++)
         for (size_t i = 0; (settings || kind != TP_LACKS_SETTING) && i < s->lack_count; i++)
             if ((int)s->lacks[i].kind == kind && ++lacks <= NAMED)
-                tp_append(text, size, "%s%s", *text ? ", " : "", s->lacks[i].name);
+                tp_str_item(&list, ", ", "%s", s->lacks[i].name);
     if (lacks > NAMED)
-        tp_append(text, size, ", %zu more", lacks - NAMED);
+        tp_str_item(&list, ", ", "%zu more", lacks - NAMED);
 }
 
 struct tp_text tp_stored_events(const struct tp_stored_run *run)
@@ -184,14 +183,10 @@ void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b,
                  {"", a->cpu, b->cpu, "", true},
                  {"", a->libc, b->libc, "", true},
                  {"clock steps of ", steps[0], steps[1], " ns", true}};
-    size_t used = 0;
-    *text = '\0';
-    for (size_t i = 0; i < sizeof facts / sizeof *facts && used < size; i++) {
+    struct tp_str s = tp_str_in(text, size);
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         const char *x = tp_stored_known(facts[i].a), *y = tp_stored_known(facts[i].b);
-        if (!strcmp(facts[i].a, facts[i].b) || (facts[i].times && !times))
-            continue;
-        int wrote = snprintf(text + used, size - used, "%s%s%.80s and %.80s%s", used ? ", " : "",
-                             facts[i].before, x, y, facts[i].after);
-        used += wrote > 0 ? (size_t)wrote : 0;
+        if (strcmp(facts[i].a, facts[i].b) && (times || !facts[i].times))
+            tp_str_item(&s, ", ", "%s%.80s and %.80s%s", facts[i].before, x, y, facts[i].after);
     }
 }

@@ -4,7 +4,6 @@
 #include "cmd/measure/stored_read.h"
 
 #include "alloc/base/clean.h"
-#include "cmd/measure/command_words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -253,17 +252,21 @@ static int read_policy(struct tp_stored *s, const struct tp_member *in, struct t
 /* A list as --passes takes it; without one of its words it is not known. */
 static int join_texts(const struct tp_member *list, char **out, struct tp_err *err)
 {
-    char text[TP_MEMBER_TEXT] = "", clean[256];
-    for (const cJSON *item = list->item->child; item; item = item->next) {
-        if (cJSON_IsNull(item))
-            return TP_OK;
-        if (!cJSON_IsString(item))
-            return tp_member_fail(list, "holds what is no text", err);
-        tp_clean_text(item->valuestring, clean, sizeof clean);
-        tp_append(text, sizeof text, "%s%s", *text ? "," : "", clean);
+    struct tp_str text = {0};
+    bool known = true;
+    int status = TP_OK;
+    for (const cJSON *item = list->item->child; !status && item; item = item->next) {
+        known &= !cJSON_IsNull(item);
+        if (cJSON_IsString(item))
+            tp_str_item(&text, ",", "%s", item->valuestring);
+        else if (known)
+            status = tp_member_fail(list, "holds what is no text", err);
     }
-    *out = strdup(text);
-    return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    *out = !status && known ? tp_clean_copy(tp_str_text(&text), TP_MEMBER_TEXT) : NULL;
+    if (!status && known && !*out)
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
+    tp_str_drop(&text);
+    return status;
 }
 
 static int read_setting(const struct tp_member *m, char **out, struct tp_err *err)

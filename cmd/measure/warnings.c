@@ -372,21 +372,19 @@ bool tp_warning_of_all(const struct tp_warning *w, const struct tp_result *resul
                        char text[TP_WARNINGS_TEXT])
 {
     const struct tp_result *first = NULL;
-    char others[256] = "";
-    size_t used = 0;
+    struct tp_str others = {0};
     for (size_t i = 0; i < count; i++) {
         char same[TP_WARNING_TEXT];
         if (!w->applies(&results[i], first ? same : text, TP_WARNING_TEXT))
             continue;
         if (first && !strcmp(same, text))
             continue; /* it is about all of them */
-        if (first && used < sizeof others)
-            used += (size_t)snprintf(others + used, sizeof others - used, "%s%s", used ? ", " : "",
-                                     results[i].spec->label);
+        if (first)
+            tp_str_item(&others, ", ", "%s", results[i].spec->label);
         first = first ? first : &results[i];
     }
-    size_t length = first ? strlen(text) : 0;
-    if (used)
-        snprintf(text + length, TP_WARNINGS_TEXT - length, " Likewise: %s.", others);
+    if (others.length)
+        tp_append(text, TP_WARNINGS_TEXT, " Likewise: %s.", tp_str_text(&others));
+    tp_str_drop(&others);
     return first != NULL;
 }

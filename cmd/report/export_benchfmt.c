@@ -16,9 +16,9 @@
 #include "cmd/measure/metrics.h"
 #include "cmd/report/export_text.h"
 #include "cmd/report/report.h"
+#include "cmd/ui/escape.h"
 #include "cmd/ui/json_out.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* ---- memory and counts, by device ---- */
@@ -61,12 +61,12 @@ static void write_machine(FILE *out)
     struct tp_machine m;
     tp_machine_read(&m);
     fputs("goos: linux\narch: ", out);
-    tp_export_line(m.arch, out);
+    tp_escape(out, TP_TO_LINE, m.arch);
     fputc('\n', out);
     if (!m.cpu[0])
         return;
     fputs("cpu: ", out);
-    tp_export_line(m.cpu, out);
+    tp_escape(out, TP_TO_LINE, m.cpu);
     fputc('\n', out);
 }
 
@@ -95,14 +95,14 @@ static void write_device(const struct tp_report *rep, const struct tp_result *r,
     if (tp_result_is_device(r))
         tp_device_names(r, names, sizeof names);
     fputs("device: ", out);
-    tp_export_line(names, out);
+    tp_escape(out, TP_TO_LINE, names);
     fputc('\n', out);
 }
 
 static void write_config(const struct tp_report *rep, const struct tp_result *r, FILE *out)
 {
     fputs("\n# ", out);
-    tp_export_line(r->spec->label, out);
+    tp_escape(out, TP_TO_LINE, r->spec->label);
     fputs(" is ", out);
     tp_export_strategy(r, out);
     fputs(", on ", out);
@@ -119,18 +119,10 @@ static void write_config(const struct tp_report *rep, const struct tp_result *r,
 
 /* ---- results ---- */
 
-/* A part of a name has no blanks, no '/' and, so that names stay apart, nothing is left out of it:
- * other characters are %XX, byte by byte. */
 static void write_part(const char *key, const char *value, FILE *out)
 {
     fprintf(out, "/%s=", key);
-    for (; *value; value++) {
-        unsigned char c = (unsigned char)*value;
-        if (c < 128 && (isalnum(c) || strchr("._+:,=#-", c)))
-            fputc(c, out);
-        else
-            fprintf(out, "%%%02X", c);
-    }
+    tp_escape(out, TP_TO_BENCHMARK, value);
 }
 
 /* `device` -1: of all. The name ends with how many threads played it, which keeps benchstat from

@@ -10,7 +10,7 @@
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/metrics.h"
 #include "cmd/measure/report_json.h"
-#include "cmd/ui/gate_escape.h"
+#include "cmd/ui/escape.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,22 +127,9 @@ static const cJSON *find(const cJSON *in, const char *path)
     return in;
 }
 
-/* What several things are in one cell. Its end is cut where it does not fit. */
-struct cell {
-    char text[4096];
-    size_t used;
-};
-
-static void add(struct cell *cell, const char *text)
-{
-    size_t room = sizeof cell->text - cell->used;
-    int length = snprintf(cell->text + cell->used, room, "%s", text);
-    cell->used += (size_t)length < room ? (size_t)length : room - 1;
-}
-
 /* "a=1,b=2" of an object, "a;b" of a list; of a list of objects what each is called by, with its
  * options. */
-static void add_all(struct cell *cell, const cJSON *list)
+static void add_all(struct tp_str *cell, const cJSON *list)
 {
     const cJSON *item;
     cJSON_ArrayForEach(item, list)
@@ -151,14 +138,12 @@ static void add_all(struct cell *cell, const cJSON *list)
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "name");
         const char *value = item->valuestring ? item->valuestring : "";
         if (item != list->child)
-            add(cell, cJSON_IsObject(list) ? "," : ";");
-        if (cJSON_IsObject(list)) {
-            add(cell, item->string);
-            add(cell, "=");
-        }
-        add(cell, id ? id->valuestring : name ? name->valuestring : value);
+            tp_str_add(cell, cJSON_IsObject(list) ? "," : ";");
+        if (cJSON_IsObject(list))
+            tp_str_add(cell, "%s=", item->string);
+        tp_str_add(cell, "%s", id ? id->valuestring : name ? name->valuestring : value);
         if (name) {
-            add(cell, ":");
+            tp_str_add(cell, ":");
             add_all(cell, cJSON_GetObjectItemCaseSensitive(item, "options"));
         }
     }
@@ -167,22 +152,25 @@ static void add_all(struct cell *cell, const cJSON *list)
 /* false: no memory. */
 static bool print_cell(const cJSON *value, FILE *out)
 {
-    struct cell cell = {.used = 0};
+    struct tp_str cell = {0};
+    bool good = true;
     if (!value || cJSON_IsNull(value))
         return true;
     if (cJSON_IsString(value)) {
-        tp_escape_csv(out, value->valuestring);
+        tp_escape(out, TP_TO_CSV, value->valuestring);
     } else if (cJSON_IsObject(value) || cJSON_IsArray(value)) {
         add_all(&cell, value);
-        tp_escape_csv(out, cell.text);
+        tp_escape(out, TP_TO_CSV, tp_str_text(&cell));
+        good = !tp_str_status(&cell, NULL);
+        tp_str_drop(&cell);
     } else {
         char *number = cJSON_PrintUnformatted(value);
         if (number)
             fputs(number, out);
         cJSON_free(number);
-        return number != NULL;
+        good = number != NULL;
     }
-    return true;
+    return good;
 }
 
 static bool print_rows(const struct columns *columns, const cJSON *head, const cJSON *run,

@@ -14,8 +14,8 @@
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/report/export_text.h"
+#include "cmd/ui/escape.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -47,26 +47,17 @@ static bool locate(const struct tp_report *r, size_t index, size_t *result, int 
     return false;
 }
 
-/* Letters, digits and a few more, so that no name leaves its folder or needs quotes. */
-static void add_name(char *out, const char *text)
-{
-    size_t used = strlen(out);
-    for (; *text && used < NAME_SIZE - 1; text++)
-        out[used++] = isalnum((unsigned char)*text) || strchr(".=+_-", *text) ? *text : '_';
-    out[used] = '\0';
-}
-
 /* "arena", or "web-arena" where there are several traces. */
 static void name_result(const struct tp_report *r, size_t index, char *out)
 {
-    out[0] = '\0';
+    struct tp_str s = tp_str_in(out, NAME_SIZE);
+    char trace[NAME_SIZE / 3 + 1];
     if (r->results[0].trace != r->results[r->planned - 1].trace) {
-        add_name(out, r->results[index].trace->meta.name);
-        if (strlen(out) > NAME_SIZE / 3)
-            out[NAME_SIZE / 3] = '\0';
-        add_name(out, "-");
+        snprintf(trace, sizeof trace, "%s", r->results[index].trace->meta.name);
+        tp_str_escape(&s, TP_TO_FILE, trace);
+        tp_str_add(&s, "-");
     }
-    add_name(out, r->results[index].spec->label);
+    tp_str_escape(&s, TP_TO_FILE, r->results[index].spec->label);
 }
 
 static bool is_unique(const struct tp_report *r, size_t index, const char *name)
@@ -168,9 +159,9 @@ static void write_notes(const struct tp_report *r, const struct tp_result *resul
     fputs("#[", out);
     tp_export_tool(out);
     fprintf(out, ", nanoseconds of %s calls]\n#[trace ", kind_name(kind));
-    tp_export_line(result->trace->meta.name, out);
+    tp_escape(out, TP_TO_LINE, result->trace->meta.name);
     fprintf(out, ", program %s]\n#[strategy ", tp_hash_text(result->facts).s);
-    tp_export_line(result->spec->label, out);
+    tp_escape(out, TP_TO_LINE, result->spec->label);
     fputs(", ", out);
     tp_export_strategy(result, out);
     fputs(", on ", out);

@@ -17,6 +17,7 @@
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_table.h"
+#include "cmd/ui/escape.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -25,10 +26,10 @@
 static void write_cell(const char *first, const char *second, FILE *out)
 {
     fputs(" ", out);
-    tp_markdown_text(first, out);
+    tp_escape(out, TP_TO_MARKDOWN, first);
     if (*first && *second)
         fputc(' ', out);
-    tp_markdown_text(second, out);
+    tp_escape(out, TP_TO_MARKDOWN, second);
     fputs(" |", out);
 }
 
@@ -54,14 +55,14 @@ static void write_head(const struct tp_result *results, size_t count, FILE *out)
     const struct tp_result *r = tp_first_sourced(results, count);
     char names[512];
     fputs("### ", out);
-    tp_markdown_text(r->trace->meta.name, out);
+    tp_escape(out, TP_TO_MARKDOWN, r->trace->meta.name);
     fprintf(out, "\n\n%s%s event%s on ", r->trace->cut ? "the first " : "",
             tp_count(r->facts->events).s, r->facts->events == 1 ? "" : "s");
-    tp_markdown_text(tp_result_source(r), out);
+    tp_escape(out, TP_TO_MARKDOWN, tp_result_source(r));
     if (tp_result_is_device(r)) {
         tp_device_names(r, names, sizeof names);
         fputs(": ", out);
-        tp_markdown_text(names, out);
+        tp_escape(out, TP_TO_MARKDOWN, names);
     }
     fprintf(out, "%s, program %.12s\n\n",
             tp_result_is_virtual(r) ? " (times are the policy's own work)" : "",
@@ -75,7 +76,7 @@ static void write_warnings(const struct tp_result *results, size_t count, FILE *
         if (!tp_warning_of_all(tp_warnings[w], results, count, text))
             continue;
         fprintf(out, "- **%s** ", tp_warnings[w]->id);
-        tp_markdown_text(text, out);
+        tp_escape(out, TP_TO_MARKDOWN, text);
         fputc('\n', out);
     }
 }
@@ -87,7 +88,7 @@ static void write_options(const struct tp_report *rep, const struct tp_result *r
     fputs("\n<details><summary>Options</summary>\n\n", out);
     for (size_t i = 0; i < count; i++) {
         fputs("- ", out);
-        tp_markdown_text(results[i].spec->label, out);
+        tp_escape(out, TP_TO_MARKDOWN, results[i].spec->label);
         fputs(": `", out); /* of tapool's own words: nothing ends it before its end */
         tp_export_strategy(&results[i], out);
         fputs("` on `", out);

@@ -2,12 +2,7 @@
 #include "cmd/report/export_text.h"
 
 #include "cmd/measure/warnings.h"
-
-void tp_export_line(const char *text, FILE *out)
-{
-    for (; *text; text++)
-        fputc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, out);
-}
+#include "cmd/ui/escape.h"
 
 void tp_export_tool(FILE *out)
 {
@@ -21,7 +16,7 @@ static void write_set(const char *name, const struct tp_opt *rows, const void *o
     fputs(name, out);
     if (*options)
         fputc(':', out);
-    tp_export_line(options, out);
+    tp_escape(out, TP_TO_LINE, options);
 }
 
 void tp_export_strategy(const struct tp_result *r, FILE *out)

@@ -4,9 +4,6 @@
 
 #include "cmd/report/report.h"
 
-/* On one line: what ends or steers a line is a blank. */
-void tp_export_line(const char *text, FILE *out);
-
 /* "tapool 0.1.0 (release)" */
 void tp_export_tool(FILE *out);
 

@@ -95,27 +95,14 @@ static int size_rows(const struct tp_info *info, bool exact, struct size_row *ro
     return count;
 }
 
-static void pad(char *line, int n)
-{
-    size_t used = strlen(line);
-    for (; n > 0 && used < LINE - 1; n--)
-        line[used++] = ' ';
-    line[used] = '\0';
-}
-
 /* The first cell stands left, the others right. */
 static void write_row(const struct size_row *r, const int *width, char *line)
 {
-    line[0] = '\0';
-    for (int c = 0; c < CELLS; c++) {
-        int blanks = width[c] - (int)strlen(r->cells[c]);
-        pad(line, c ? blanks + 2 : 0);
-        size_t used = strlen(line);
-        snprintf(line + used, LINE - used, "%s", r->cells[c]);
-        pad(line, c ? 0 : blanks);
-    }
-    size_t end = strlen(line);
-    while (end && line[end - 1] == ' ')
+    struct tp_str s = tp_str_in(line, LINE);
+    tp_str_add(&s, "%-*s", width[0], r->cells[0]);
+    for (int c = 1; c < CELLS; c++)
+        tp_str_add(&s, "  %*s", width[c], r->cells[c]);
+    for (size_t end = s.length; end && line[end - 1] == ' ';)
         line[--end] = '\0';
 }
 
@@ -171,18 +158,17 @@ static const char *advice(const struct tp_info *info)
 
 static void say_distinct(const struct tp_info *info, struct lines *l)
 {
-    char common[256] = "";
-    size_t used = 0;
+    char common[256];
+    struct tp_str s = TP_STR_IN(common);
     say(l, "%s%s distinct size%s%s", info->distinct_capped ? "more than " : "",
         tp_count(info->distinct).s, plural(info->distinct), advice(info));
-    for (int i = 0; i < TP_INFO_COMMON && used < sizeof common; i++) {
+    for (int i = 0; i < TP_INFO_COMMON; i++) {
         if (!info->common[i].requests || share(info->common[i].requests, info->requests) < COMMON)
             break;
-        used += (size_t)snprintf(common + used, sizeof common - used, "%s%s (%s)", i ? ", " : "",
-                                 tp_bytes(info->common[i].size, true).s,
-                                 tp_percent(share(info->common[i].requests, info->requests)).s);
+        tp_str_item(&s, ", ", "%s (%s)", tp_bytes(info->common[i].size, true).s,
+                    tp_percent(share(info->common[i].requests, info->requests)).s);
     }
-    if (used && info->distinct > 1 && info->requests >= FEW_REQUESTS)
+    if (s.length && info->distinct > 1 && info->requests >= FEW_REQUESTS)
         say(l, "commonest: %s", common);
 }
 

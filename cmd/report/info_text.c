@@ -22,14 +22,15 @@ static const char *plural(uint64_t n)
 __attribute__((format(printf, 3, 4))) static void row(struct tp_page *page, const char *name,
                                                       const char *format, ...)
 {
-    char text[2048];
+    struct tp_str text = {0};
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    tp_str_vadd(&text, format, args);
     va_end(args);
     tp_page_at(page, NAME, "%s", name);
-    tp_page_at(page, NOTE, "%s", text);
+    tp_page_at(page, NOTE, "%s", tp_str_text(&text));
     tp_page_line(page);
+    tp_str_drop(&text);
 }
 
 /* ---- the trace ---- */
@@ -73,13 +74,12 @@ static void print_from(const struct tp_info_report *r, struct tp_page *page)
                {device && tp_is_recorded(r->trace, "streams") ? f->streams : 0, "stream"},
                {device && tp_is_recorded(r->trace, "devices") ? f->devices : 0,
                 tp_part_name(r->trace, "device", "memory space")}};
-    char text[128] = "";
-    size_t used = 0;
+    char text[128];
+    struct tp_str s = TP_STR_IN(text);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].count)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s%s", used ? ", " : "",
-                                     tp_count(all[i].count).s, all[i].name, plural(all[i].count));
-    if (used)
+            tp_str_item(&s, ", ", "%s", tp_plural(all[i].count, all[i].name).s);
+    if (s.length)
         row(page, "from", "%s", text);
 }
 
@@ -127,15 +127,14 @@ static void print_marks(const struct tp_info_report *r, struct tp_page *page)
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     const struct tp_info *info = r->info;
     uint64_t ends = f->ops[TP_MARK] - info->phases_begun;
-    char names[1024] = "", ending[96] = "";
-    size_t used = 0;
+    char names[(MARK_TEXT + 2) * MARKS_SHOWN], ending[96] = "";
+    struct tp_str list = TP_STR_IN(names);
     uint32_t shown = 0;
     if (!info->phases_begun)
         return;
-    for (uint32_t i = 0; i < f->marks && shown < MARKS_SHOWN && used < sizeof names; i++)
+    for (uint32_t i = 0; i < f->marks && shown < MARKS_SHOWN; i++)
         if (tp_captured_mark(r->trace->program, i))
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", shown++ ? ", " : "",
-                                     mark_name(r, i).s);
+            tp_str_add(&list, "%s%s", shown++ ? ", " : "", mark_name(r, i).s);
     if (ends)
         snprintf(ending, sizeof ending, "; %s more mark%s a phase and begin%s none",
                  tp_count(ends).s, ends == 1 ? " ends" : "s end", ends == 1 ? "s" : "");
@@ -144,11 +143,10 @@ static void print_marks(const struct tp_info_report *r, struct tp_page *page)
         info->phases > MARKS_SHOWN ? ", ..." : "", ending);
 }
 
-static void add_word(char *text, size_t size, bool applies, const char *word)
+static void add_word(struct tp_str *s, bool applies, const char *word)
 {
-    size_t used = strlen(text);
-    if (applies && used < size)
-        snprintf(text + used, size - used, "%s%s", used ? "; " : "", word);
+    if (applies)
+        tp_str_item(s, "; ", "%s", word);
 }
 
 /* What the recorded program asked to free, and when that came to pass. */
@@ -276,7 +274,8 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
     const struct tp_info *info = r->info;
-    char text[1024] = "", align[64];
+    char text[1024], align[64];
+    struct tp_str s = TP_STR_IN(text);
     if (r->trace->meta.nothing && !r->trace->meta.unknown)
         return;
     if (r->trace->meta.unknown) { /* the format's own list */
@@ -289,15 +288,14 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
     }
     snprintf(align, sizeof align, "alignments other than the usual %u bytes",
              1u << info->usual_align_log2);
-    add_word(text, sizeof text, !f->time_known && !f->duration_ns, "times");
-    add_word(text, sizeof text, !f->time_known && f->duration_ns, "the times of some events");
-    add_word(text, sizeof text, f->recorded_threads == 1, "a second thread");
-    add_word(text, sizeof text, is_device(r) && f->streams < 2, "a second stream");
-    add_word(text, sizeof text, !info->aligned && info->requests, align);
-    add_word(text, sizeof text, !tp_captured_ops(r->captured, f, TP_FREE) && !f->ops[TP_RESET],
-             "frees");
-    add_word(text, sizeof text, is_device(r), "the size of the device (replay --capacity SIZE)");
-    if (text[0])
+    add_word(&s, !f->time_known && !f->duration_ns, "times");
+    add_word(&s, !f->time_known && f->duration_ns, "the times of some events");
+    add_word(&s, f->recorded_threads == 1, "a second thread");
+    add_word(&s, is_device(r) && f->streams < 2, "a second stream");
+    add_word(&s, !info->aligned && info->requests, align);
+    add_word(&s, !tp_captured_ops(r->captured, f, TP_FREE) && !f->ops[TP_RESET], "frees");
+    add_word(&s, is_device(r), "the size of the device (replay --capacity SIZE)");
+    if (s.length)
         row(page, "not in it", "%s", text);
 }
 

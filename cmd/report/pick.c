@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define CLOSE      1.05  /* nearer than this is the same */
@@ -212,15 +211,8 @@ static void take(struct field *f, size_t step)
 
 /* ---- words ---- */
 
-static void say(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(char *text, const char *format, ...)
-{
-    va_list args;
-    size_t used = strlen(text);
-    va_start(args, format);
-    vsnprintf(text + used, TP_PICK_WORDS - used, format, args);
-    va_end(args);
-}
+/* Adds to one of the texts of a pick. */
+#define say(text, ...) tp_append(text, TP_PICK_WORDS, __VA_ARGS__)
 
 static struct tp_text bytes(const struct field *f, double value)
 {

@@ -32,31 +32,30 @@ static void print_sum_line(const struct sum_line *line, struct tp_page *page)
 static void note_idle(const struct tp_device_run *d, bool exact, char *note, size_t size)
 {
     const struct tp_at_peak *at = &d->at_peak;
-    size_t used = 0;
+    struct tp_str s = tp_str_in(note, size);
     if (at->pieces == TP_NONE) {
-        snprintf(note, size, "by the allocator's own statistics");
+        tp_str_add(&s, "by the allocator's own statistics");
         return;
     }
     if (at->pieces)
-        used = (size_t)snprintf(note, size, "%s piece%s, the largest %s", tp_count(at->pieces).s,
-                                at->pieces == 1 ? "" : "s", tp_bytes(at->largest, exact).s);
-    if (at->dead && used < size)
-        used += (size_t)snprintf(note + used, size - used, "%s%s of it dead until a reset",
-                                 used ? "; " : "", tp_bytes(at->dead, exact).s);
-    if (at->page_rest && at->page_rest != TP_NONE && used < size)
-        snprintf(note + used, size - used, "%s%s in pages that its ranges do not fill",
-                 used ? "; " : "", tp_bytes(at->page_rest, exact).s);
+        tp_str_add(&s, "%s, the largest %s", tp_plural(at->pieces, "piece").s,
+                   tp_bytes(at->largest, exact).s);
+    if (at->dead)
+        tp_str_item(&s, "; ", "%s of it dead until a reset", tp_bytes(at->dead, exact).s);
+    if (at->page_rest && at->page_rest != TP_NONE)
+        tp_str_item(&s, "; ", "%s in pages that its ranges do not fill",
+                    tp_bytes(at->page_rest, exact).s);
 }
 
 static void note_reserved(const struct tp_device_run *d, bool exact, char *note, size_t size)
 {
     double times =
         d->at_peak.requested ? (double)d->at_peak.reserved / (double)d->at_peak.requested : NAN;
-    size_t used = (size_t)snprintf(note, size, "%s of requested", tp_times(times).s);
+    struct tp_str s = tp_str_in(note, size);
+    tp_str_add(&s, "%s of requested", tp_times(times).s);
     bool also_peak = d->at_peak.reserved == d->peak_reserved;
-    if (also_peak && d->peak_carved != TP_NONE && used < size)
-        snprintf(note + used, size - used, "; %s of it was ever in use",
-                 tp_bytes(d->peak_carved, exact).s);
+    if (also_peak && d->peak_carved != TP_NONE)
+        tp_str_add(&s, "; %s of it was ever in use", tp_bytes(d->peak_carved, exact).s);
 }
 
 static void print_own_peak(const struct tp_result *r, const struct tp_device_run *d,
@@ -304,18 +303,15 @@ static void print_legend(const struct tp_report *rep, const struct legend *legen
                          struct tp_page *page)
 {
     char text[256];
-    size_t used = 0;
+    struct tp_str s = TP_STR_IN(text);
     double step = rep->clock.step_ns;
     if (legend->below_step)
-        used += (size_t)snprintf(
-            text, sizeof text, "<=%.0f: within one step of this clock, it cannot see finer.", step);
+        tp_str_add(&s, "<=%.0f: within one step of this clock, it cannot see finer.", step);
     if (legend->coarse)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s~%.0f: +-%.0f ns.",
-                                 used ? "  " : "", 3 * step, step);
+        tp_str_item(&s, "  ", "~%.0f: +-%.0f ns.", 3 * step, step);
     if (legend->too_few)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s-: too few calls.",
-                                 used ? "  " : "");
-    if (!used)
+        tp_str_item(&s, "  ", "-: too few calls.");
+    if (!s.length)
         return;
     tp_page_styled(page, LAT_NAME, TP_DIM, "%s", text);
     tp_page_line(page);

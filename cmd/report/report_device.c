@@ -29,16 +29,14 @@ void tp_device_names(const struct tp_result *r, char *text, size_t size)
     bool alike = true;
     for (uint16_t d = 0; d < devices; d++)
         alike &= r->use->ordinals[d] == d && !strcmp(device_of(r, d)->name, first);
-    size_t used = 0;
+    struct tp_str s = tp_str_in(text, size);
     if (devices == 1)
-        snprintf(text, size, "%s", first);
+        tp_str_add(&s, "%s", first);
     else if (alike)
-        snprintf(text, size, "%u x %s", devices, first);
-    if (devices == 1 || alike)
-        return;
-    for (uint16_t d = 0; d < devices && used < size; d++)
-        used += (size_t)snprintf(text + used, size - used, "%sgpu %u on device %u (%s)",
-                                 d ? ", " : "", d, r->use->ordinals[d], device_of(r, d)->name);
+        tp_str_add(&s, "%u x %s", devices, first);
+    for (uint16_t d = 0; devices > 1 && !alike && d < devices; d++)
+        tp_str_item(&s, ", ", "gpu %u on device %u (%s)", d, r->use->ordinals[d],
+                    device_of(r, d)->name);
 }
 
 /* ---- a pool of the driver ---- */

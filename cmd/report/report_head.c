@@ -30,17 +30,16 @@ static void print_side(const char *name, int note, struct tp_page *page)
 static const char *const touch_text[] = {"blocks are never written", "blocks written on first use",
                                          "every page of a block written on first use"};
 
-static void add_count(char *text, size_t size, size_t *used, uint64_t n, const char *name)
+static void add_count(struct tp_str *s, uint64_t n, const char *name)
 {
-    if (n && *used < size)
-        *used += (size_t)snprintf(text + *used, size - *used, "%s%s %s", *used ? ", " : "",
-                                  tp_count(n).s, name);
+    if (n)
+        tp_str_item(s, ", ", "%s %s", tp_count(n).s, name);
 }
 
 void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, char *text,
                  size_t size)
 {
-    size_t used = 0;
+    struct tp_str s = tp_str_in(text, size);
     uint64_t requests = 0, segments = 0, ooms = 0;
     for (uint32_t i = 0; c && c->devices && i < c->count; i++) {
         const struct tp_captured_device *d = &c->devices[i];
@@ -53,25 +52,23 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
         seen += tp_op_rows[op].rank && op != TP_NOTE ? tp_captured_ops(c, f, (enum tp_op)op) : 0;
     /* phases that stand beside the events of a file are none of them */
     uint64_t beside = seen > f->events ? f->ops[TP_MARK] : 0;
-    text[0] = '\0';
     enum tp_op op;
     for (unsigned rank = 1; (op = tp_op_ranked(rank)) < TP_OP_COUNT; rank++) {
         uint64_t less = op == TP_NOTE ? f->ops[op] : op == TP_MARK ? beside : 0;
-        add_count(text, size, &used, tp_captured_ops(c, f, op) - less, tp_op_rows[op].name);
+        add_count(&s, tp_captured_ops(c, f, op) - less, tp_op_rows[op].name);
     }
-    add_count(text, size, &used, requests, "free requested");
-    add_count(text, size, &used, segments, "of segments");
-    add_count(text, size, &used, ooms, "out of memory");
+    add_count(&s, requests, "free requested");
+    add_count(&s, segments, "of segments");
+    add_count(&s, ooms, "out of memory");
     if (f->events > seen)
-        add_count(text, size, &used, f->events - seen, "without effect");
+        add_count(&s, f->events - seen, "without effect");
 }
 
 void tp_repairs_text(const struct tp_trace *t, char *text, size_t size)
 {
-    size_t used = 0;
-    text[0] = '\0';
+    struct tp_str s = tp_str_in(text, size);
     for (int i = 0; i < TP_REPAIR_COUNT; i++)
-        add_count(text, size, &used, t->repairs[i], tp_repair_names[i]);
+        add_count(&s, t->repairs[i], tp_repair_names[i]);
 }
 
 /* Whoever asks last is not who holds it. */
@@ -254,12 +251,10 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
 /* What the decorators change, but for the limit: "+shuffle", or nothing. */
 static void decorators_text(const struct tp_source_spec *source, char *text, size_t size)
 {
-    size_t used = 0;
-    text[0] = '\0';
-    for (uint32_t i = 1; i < source->count && used < size; i++)
+    struct tp_str s = tp_str_in(text, size);
+    for (uint32_t i = 1; i < source->count; i++)
         if (source->layers[i].ops != &tp_source_limit)
-            used += (size_t)snprintf(text + used, size - used, "%s+%s", used ? "" : " ",
-                                     source->layers[i].ops->name);
+            tp_str_add(&s, "%s+%s", s.length ? "" : " ", source->layers[i].ops->name);
 }
 
 static bool is_limited(const struct tp_source_spec *source)
@@ -318,21 +313,19 @@ static void describe_device(const struct tp_result *r, bool exact, char *text, s
     tp_device_names(r, names, sizeof names);
     decorators_text(r->source, decorated, sizeof decorated);
     limit_text(r, exact, limit, sizeof limit);
-    snprintf(text, size, "%s%s%s, CUDA %d.%d%s%s%s. ", names, driver->release[0] ? ", driver " : "",
-             driver->release, driver->version / 1000, driver->version % 1000 / 10, decorated,
-             *limit ? ", limited to " : "", limit);
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s",
-             driver->simulated
-                 ? "A simulated driver, no GPU: times mean nothing. Kernels are not replayed"
-                 : "Times include the driver's calls as seen from the CPU; kernels are not "
-                   "replayed");
-    used = strlen(text);
+    struct tp_str s = tp_str_in(text, size);
+    tp_str_add(&s, "%s%s%s, CUDA %d.%d%s%s%s. ", names, driver->release[0] ? ", driver " : "",
+               driver->release, driver->version / 1000, driver->version % 1000 / 10, decorated,
+               *limit ? ", limited to " : "", limit);
+    tp_str_add(&s, "%s",
+               driver->simulated
+                   ? "A simulated driver, no GPU: times mean nothing. Kernels are not replayed"
+                   : "Times include the driver's calls as seen from the CPU; kernels are not "
+                     "replayed");
     if (r->use->occupy == TP_OCCUPY_SPIN)
-        snprintf(text + used, size - used,
-                 ", but each block is worked on (spin, recorded time x %g)", r->use->scale);
+        tp_str_add(&s, ", but each block is worked on (spin, recorded time x %g)", r->use->scale);
     else if (r->use->occupy == TP_OCCUPY_MEMSET)
-        snprintf(text + used, size - used, ", but each block is written once (memset)");
+        tp_str_add(&s, ", but each block is written once (memset)");
 }
 
 static void describe_source(const struct tp_result *r, bool exact, char *text, size_t size)

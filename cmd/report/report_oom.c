@@ -133,26 +133,22 @@ void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d,
     tp_page_line(page);
 }
 
-static size_t add_failed(char *text, size_t size, uint64_t failed, uint64_t of, const char *what)
+static void add_failed(struct tp_str *s, uint64_t failed, uint64_t of, const char *what)
 {
-    const char *s = (of == TP_NONE ? failed : of) == 1 ? "" : "s";
     if (of == TP_NONE)
-        return (size_t)snprintf(text, size, "%s %s%s", tp_count(failed).s, what, s);
-    return (size_t)snprintf(text, size, "%s of %s %s%s", tp_count(failed).s, tp_count(of).s, what,
-                            s);
+        tp_str_item(s, " and ", "%s", tp_plural(failed, what).s);
+    else
+        tp_str_item(s, " and ", "%s of %s", tp_count(failed).s, tp_plural(of, what).s);
 }
 
 void tp_report_failed(uint64_t initial, uint64_t of_initial, uint64_t calls, uint64_t of_calls,
                       char *text, size_t size)
 {
-    size_t used = 0;
-    text[0] = '\0';
+    struct tp_str s = tp_str_in(text, size);
     if (initial)
-        used = add_failed(text, size, initial, of_initial, "initial block");
-    if (initial && calls && used < size)
-        used += (size_t)snprintf(text + used, size - used, " and ");
-    if ((calls || !initial) && used < size)
-        add_failed(text + used, size - used, calls, of_calls, "allocation");
+        add_failed(&s, initial, of_initial, "initial block");
+    if (calls || !initial)
+        add_failed(&s, calls, of_calls, "allocation");
 }
 
 void tp_report_failure_count(const struct tp_result *r, const struct tp_device_run *d, int column,
@@ -176,10 +172,10 @@ void tp_report_failure_count(const struct tp_result *r, const struct tp_device_r
 /* "arena", of several devices "arena, gpu 0". */
 static void name_of(const struct tp_result *r, uint32_t device, char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "%s", r->spec->label);
+    struct tp_str s = tp_str_in(text, size);
+    tp_str_add(&s, "%s", r->spec->label);
     if (r->run->device_count > 1)
-        snprintf(text + used, size - used, ", %s %u", tp_part_name(r->trace, "gpu", "space"),
-                 device);
+        tp_str_add(&s, ", %s %u", tp_part_name(r->trace, "gpu", "space"), device);
 }
 
 /* Where the verdicts stand: behind the longest name, if that is not very long. */

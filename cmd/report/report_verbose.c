@@ -101,14 +101,13 @@ static void share_line(struct tp_page *page, const char *name, double at_peak, d
 static void print_failures(const struct tp_device_run *d, struct tp_page *page)
 {
     char text[256];
-    size_t used = (size_t)snprintf(text, sizeof text, "%s", tp_count(d->failed_allocations).s);
-    for (int c = 0; c < TP_OOM_CLASSES && used < sizeof text; c++)
+    struct tp_str s = TP_STR_IN(text);
+    tp_str_add(&s, "%s", tp_count(d->failed_allocations).s);
+    for (int c = 0; c < TP_OOM_CLASSES; c++)
         if (d->failed_by[c])
-            used += (size_t)snprintf(text + used, sizeof text - used, ", %s by %s",
-                                     tp_count(d->failed_by[c]).s, tp_oom_names[c]);
-    if (d->failed_initial && used < sizeof text)
-        snprintf(text + used, sizeof text - used, "; %s of them initial blocks",
-                 tp_count(d->failed_initial).s);
+            tp_str_add(&s, ", %s by %s", tp_count(d->failed_by[c]).s, tp_oom_names[c]);
+    if (d->failed_initial)
+        tp_str_add(&s, "; %s of them initial blocks", tp_count(d->failed_initial).s);
     line(page, "failed_allocations", text);
 }
 

@@ -3,6 +3,7 @@
 #define TP_OPTION_WORDS_H
 
 #include "alloc/base/opt.h"
+#include "cmd/ui/str.h"
 
 extern const char *const tp_touch_words[];    /* auto, then as enum tp_touch */
 extern const char *const tp_color_words[];    /* as tp_page_init takes it */
@@ -14,5 +15,8 @@ extern const char *const tp_capacity_words[]; /* keyword 0: as recorded */
         .name = "color", .type = TP_OPT_CHOICE, .offset = (at), .def = "auto",                     \
         .choices = tp_color_words, .arg = "WHEN", .help = "colour"                                 \
     }
+
+/* Adds ": never | always | auto"; nothing where a value is free. */
+void tp_str_choices(struct tp_str *s, const struct tp_opt *row);
 
 #endif

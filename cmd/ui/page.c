@@ -1,26 +1,31 @@
 /* The text screen; see text.h. Wraps at words, so a report fits 80 columns as well as 100. */
+#include "cmd/ui/escape.h"
 #include "cmd/ui/text.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { WIDTH_MIN = 80, WIDTH_MAX = 100, TEXT_MAX = 4096 };
+enum { WIDTH_MIN = 80, WIDTH_MAX = 100 };
 
 static bool begins_character(char byte)
 {
     return ((unsigned char)byte & 0xc0) != 0x80;
 }
 
-int tp_text_width(const char *text)
+static int width_of(const char *text, size_t length)
 {
     int width = 0;
-    for (; *text; text++)
+    for (; length; text++, length--)
         width += begins_character(*text);
     return width;
+}
+
+int tp_text_width(const char *text)
+{
+    return width_of(text, strlen(text));
 }
 
 size_t tp_text_bytes(const char *text, int columns)
@@ -43,23 +48,6 @@ void tp_page_init(struct tp_page *p, FILE *out, unsigned color)
     width = width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : width;
     *p = (struct tp_page){.out = out, .width = width};
     p->color = color == 1 || (color == 2 && terminal && !(quiet && *quiet));
-}
-
-/* A name with '@' in a comment would call somebody, and "#12" would link to something: a
- * comment of HTML keeps what follows apart. Ends of lines would end a table. */
-void tp_markdown_text(const char *text, FILE *out)
-{
-    for (; *text; text++) {
-        if ((unsigned char)*text < ' ' || *text == 127) {
-            fputc(' ', out);
-            continue;
-        }
-        if (strchr("\\`*_{}[]<>#|~!&$", *text))
-            fputc('\\', out);
-        fputc(*text, out);
-        if (*text == '@' || (*text == '#' && isdigit((unsigned char)text[1])))
-            fputs("<!-- -->", out);
-    }
 }
 
 void tp_page_line(struct tp_page *p)
@@ -89,9 +77,10 @@ static int room_for(const struct tp_page *p, int indent, const char *word)
 }
 
 /* A word that is longer than a line, such as a name from a trace, is broken where the line ends. */
-static void write_word(struct tp_page *p, int indent, const char *word)
+static void write_word(struct tp_page *p, int indent, const char *word, size_t length)
 {
-    int rest = tp_text_width(word);
+    const char *end = word + length;
+    int rest = width_of(word, length);
     while (p->column + rest > p->width && p->width > indent) {
         int room = room_for(p, indent, word);
         size_t part = tp_text_bytes(word, room);
@@ -101,7 +90,7 @@ static void write_word(struct tp_page *p, int indent, const char *word)
         tp_page_line(p);
         go_to(p, indent);
     }
-    fputs(word, p->out);
+    fprintf(p->out, "%.*s", (int)(end - word), word);
     p->column += rest;
 }
 
@@ -109,66 +98,76 @@ static void write_word(struct tp_page *p, int indent, const char *word)
 static void write_words(struct tp_page *p, int indent, const char *text)
 {
     if (p->markdown) {
-        tp_markdown_text(text, p->out);
+        tp_escape(p->out, TP_TO_MARKDOWN, text);
         p->column += tp_text_width(text);
         return;
     }
     while (*text) {
-        size_t blanks = strspn(text, " ");
-        size_t length = strcspn(text + blanks, " ");
-        char word[TEXT_MAX];
-        snprintf(word, sizeof word, "%.*s", (int)length, text + blanks);
-        int width = tp_text_width(word);
-        if (p->column + (int)blanks + width > p->width && p->column > indent) {
+        size_t blanks = strspn(text, " "), length = strcspn(text + blanks, " ");
+        const char *word = text + blanks;
+        if (p->column + (int)blanks + width_of(word, length) > p->width && p->column > indent) {
             tp_page_line(p);
             go_to(p, indent);
             blanks = 0;
         }
         fprintf(p->out, "%*s", (int)blanks, "");
         p->column += (int)blanks;
-        write_word(p, indent, word);
-        text += strspn(text, " ") + length;
+        write_word(p, indent, word, length);
+        text = word + length;
     }
+}
+
+__attribute__((format(printf, 3, 0))) static void write_format(struct tp_page *p, int indent,
+                                                               const char *format, va_list args)
+{
+    struct tp_str text = {0};
+    tp_str_vadd(&text, format, args);
+    write_words(p, indent, tp_str_text(&text));
+    tp_str_drop(&text);
 }
 
 void tp_page_at(struct tp_page *p, int column, const char *format, ...)
 {
-    char text[TEXT_MAX];
     va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     go_to(p, column);
-    write_words(p, column, text);
+    va_start(args, format);
+    write_format(p, column, format, args);
+    va_end(args);
 }
 
 void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
 {
-    char text[TEXT_MAX];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    write_format(p, indent, format, args);
     va_end(args);
-    write_words(p, indent, text);
 }
 
 void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)
 {
     static const char *const codes[] = {"", "\033[1m", "\033[2m", "\033[31;1m", "\033[32m"};
     static const char *const marks[] = {"", "**", "", "**", ""};
-    char text[TEXT_MAX];
     va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     go_to(p, column);
     if (p->color || p->markdown)
         fputs(p->markdown ? marks[style] : codes[style], p->out);
-    write_words(p, column, text);
+    va_start(args, format);
+    write_format(p, column, format, args);
+    va_end(args);
     if (p->markdown)
         fputs(marks[style], p->out);
     else if (p->color && style != TP_PLAIN)
         fputs("\033[0m", p->out);
+}
+
+void tp_page_lines(struct tp_page *p, int column, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        tp_page_at(p, column, "%.*s", (int)length, text);
+        tp_page_line(p);
+        text += length + (text[length] == '\n');
+    }
 }
 
 void tp_page_right(struct tp_page *p, int end, const char *text)

@@ -19,6 +19,18 @@ struct tp_text tp_count(uint64_t n)
     return t;
 }
 
+struct tp_text tp_plural(uint64_t n, const char *noun)
+{
+    struct tp_text t;
+    size_t length = strlen(noun);
+    bool y = n != 1 && length && noun[length - 1] == 'y';
+    snprintf(t.s, sizeof t.s, "%.26s %.*s%s", tp_count(n).s, (int)(y ? length - 1 : length), noun,
+             n == 1 ? ""
+             : y    ? "ies"
+                    : "s");
+    return t;
+}
+
 struct tp_text tp_digits(double value)
 {
     struct tp_text t;

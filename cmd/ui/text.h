@@ -3,6 +3,8 @@
 #ifndef TP_TEXT_H
 #define TP_TEXT_H
 
+#include "cmd/ui/str.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +15,9 @@ struct tp_text {
     char s[48];
 };
 
-struct tp_text tp_count(uint64_t n);                 /* 6,170 */
+struct tp_text tp_count(uint64_t n); /* 6,170 */
+/* "1 piece", "6,170 pieces", "2 strategies". */
+struct tp_text tp_plural(uint64_t n, const char *noun);
 struct tp_text tp_bytes(uint64_t bytes, bool exact); /* 308.1 KiB: 4 digits; exact: 315,477 B */
 struct tp_text tp_digits(double value);              /* 4 significant digits: 4.871, 12.3, 16,500 */
 struct tp_text tp_percent(double share); /* 0.076 -> 7.6 %; 0.9999 -> >99.9 %; NAN -> - */
@@ -57,15 +61,14 @@ void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
 /* As tp_page_at, in a style. */
 void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* A text of several lines, each at `column`. */
+void tp_page_lines(struct tp_page *p, int column, const char *text);
 /* Right-aligned to end before `end`. */
 void tp_page_right(struct tp_page *p, int end, const char *text);
 void tp_page_line(struct tp_page *p); /* ends the line */
 
 /* Columns that a terminal shows for UTF-8 text without wide characters. */
 int tp_text_width(const char *text);
-
-/* The text as it is read, whatever in it Markdown would take for markup, a mention or a link. */
-void tp_markdown_text(const char *text, FILE *out);
 
 /* Bytes of its first so many columns: none of its characters is cut. */
 size_t tp_text_bytes(const char *text, int columns);

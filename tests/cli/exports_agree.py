@@ -5,6 +5,7 @@
 """
 import csv
 import glob
+import html
 import json
 import re
 import sys
@@ -253,7 +254,7 @@ def check_perfetto(path, document):
 
 
 def unescape(cell):
-    return re.sub(r"\\([^A-Za-z0-9 ])", r"\1", cell.replace("<!-- -->", ""))
+    return html.unescape(re.sub(r"\\([^A-Za-z0-9 ])", r"\1", cell.replace("\u200b", "")))
 
 
 def check_markdown(path, document):

@@ -3,7 +3,6 @@
  * several results. */
 #include "cmd/cli/commands.h"
 #include "cmd/report/export_files.h"
-#include "cmd/ui/text.h"
 #include "tests/unit/programs.h"
 
 #include <setjmp.h>
@@ -186,32 +185,13 @@ static void test_parts(void **state)
     drop(&h);
 }
 
-static void test_markdown(void **state)
-{
-    (void)state;
-    static const char *const cases[][2] = {
-        {"plain text, 1.5 MiB (x)", "plain text, 1.5 MiB (x)"},
-        {"a|b\n|c", "a\\|b \\|c"},
-        {"`x` *y* _z_ ~1", "\\`x\\` \\*y\\* \\_z\\_ \\~1"},
-        {"<b>&amp;[l](u)![i]", "\\<b\\>\\&amp;\\[l\\](u)\\!\\[i\\]"},
-        {"@me #12 #x", "@<!-- -->me \\#<!-- -->12 \\#x"},
-        {"\\|", "\\\\\\|"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[128] = "";
-        FILE *file = fmemopen(text, sizeof text, "w");
-        assert_non_null(file);
-        tp_markdown_text(cases[i][0], file);
-        fclose(file);
-        assert_string_equal(text, cases[i][1]);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),       cmocka_unit_test(test_percentiles),
-        cmocka_unit_test(test_no_readings), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_percentiles),
+        cmocka_unit_test(test_no_readings),
+        cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,6 @@
 #include "cmd/cli/commands.h"
 #include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/ui/gate_escape.h"
 #include "cmd/ui/text.h"
 
 #include <cjson/cJSON.h>
@@ -659,71 +658,6 @@ static void test_github_limits(void **state)
     free(f);
 }
 
-/* ---- escaping ---- */
-
-static void test_escapes(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *xml, *cell, *markdown, *message, *property;
-    } rows[] = {
-        {"a<b>&\"'", "a&lt;b&gt;&amp;&quot;&#39;", "`a<b>&\"'`", "a&lt;b&gt;&amp;\"'", "a<b>&\"'",
-         "a<b>&\"'"},
-        {"]]>", "]]&gt;", "`]]>`", "\\]\\]&gt;", "]]>", "]]>"},
-        {"a\nb\r\x1b", "a?b??", "`a?b??`", "a?b??", "a?b??", "a?b??"},
-        {"50%:,", "50%:,", "`50%:,`", "50%:,", "50%25:,", "50%25%3A%2C"},
-        {"a|`b``", "a|`b``", "``` a\\|`b`` ```", "a\\|\\`b\\`\\`", "a|`b``", "a|`b``"},
-        {"", "", "-", "", "", ""},
-        {"\xff\xef\xbf\xbe", "??", "`?\xef\xbf\xbe`", "?\xef\xbf\xbe", "?\xef\xbf\xbe",
-         "?\xef\xbf\xbe"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        tp_escape_xml(sink_open(), rows[i].text);
-        assert_string_equal(sink_close(), rows[i].xml);
-        tp_escape_code(sink_open(), rows[i].text, true);
-        assert_string_equal(sink_close(), rows[i].cell);
-        tp_escape_markdown(sink_open(), rows[i].text);
-        assert_string_equal(sink_close(), rows[i].markdown);
-        tp_escape_command(sink_open(), rows[i].text, false);
-        assert_string_equal(sink_close(), rows[i].message);
-        tp_escape_command(sink_open(), rows[i].text, true);
-        assert_string_equal(sink_close(), rows[i].property);
-    }
-    tp_escape_code(sink_open(), "a|b", false);
-    assert_string_equal(sink_close(), "`a|b`");
-}
-
-static void test_cells(void **state)
-{
-    (void)state;
-    static const char *const rows[][2] = {
-        {"plain text", "plain text"},
-        {"", ""},
-        {"a,b", "\"a,b\""},
-        {"say \"x\"", "\"say \"\"x\"\"\""},
-        {" a ", "\" a \""},
-        {"=1+2", "'=1+2"},
-        {"+SUM(A1,A2)", "\"'+SUM(A1,A2)\""},
-        {"@x", "'@x"},
-        {"-1+cmd|' /C calc'!A0", "'-1+cmd|' /C calc'!A0"},
-        {" =1", "\"' =1\""},
-        {"\t=1", "?=1"}, /* cleaned */
-        {"\r=1", "?=1"},
-        {"-O1 -g", "'-O1 -g"},
-        {"-", "'-"},
-        {"-inf", "'-inf"},
-        {"-1.5", "-1.5"},
-        {"+3", "+3"},
-        {"-2.5e-07", "-2.5e-07"},
-        {"-1e", "'-1e"},
-        {"::error::x", "?:error::x"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        tp_escape_csv(sink_open(), rows[i][0]);
-        assert_string_equal(sink_close(), rows[i][1]);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -735,8 +669,7 @@ int main(void)
         cmocka_unit_test(test_junit),         cmocka_unit_test(test_markdown),
         cmocka_unit_test(test_json),          cmocka_unit_test(test_github),
         cmocka_unit_test(test_no_summary),    cmocka_unit_test(test_many),
-        cmocka_unit_test(test_github_limits), cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_cells),         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_github_limits), cmocka_unit_test(test_options),
         cmocka_unit_test(test_exit_line),     cmocka_unit_test(test_unfinished),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

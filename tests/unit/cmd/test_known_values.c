@@ -1,5 +1,4 @@
-/* Series with values that are not known, and commands whose words have blanks and quotes. */
-#include "cmd/measure/command_words.h"
+/* Series with values that are not known. */
 #include "cmd/measure/known_values.h"
 
 #include <math.h>
@@ -35,34 +34,9 @@ static void a_spread_needs_two_times(void **state)
     assert_true(isnan(tp_known_spread(one, 0)));
 }
 
-static void words_survive_a_shell(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *word, *as;
-    } rows[] = {{"a.tpt", " a.tpt"},
-                {"my traces/a b.tpt", " 'my traces/a b.tpt'"},
-                {"", " ''"},
-                {"it's", " 'it'\\''s'"},
-                {"$(x);*", " '$(x);*'"}};
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        char text[64] = "";
-        tp_append_word(text, sizeof text, rows[i].word);
-        assert_string_equal(text, rows[i].as);
-    }
-    char text[64] = "x", small[6] = "x";
-    tp_append_option(text, sizeof text, "bin", NULL);
-    tp_append_option(text, sizeof text, "bin", "a b");
-    tp_append_strategy(text, sizeof text, "lru");
-    assert_string_equal(text, "x --bin 'a b' -s lru");
-    tp_append_word(small, sizeof small, "it is too long");
-    assert_string_equal(small, "x 'it");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_not_known_is_left_out),
-                                       cmocka_unit_test(a_spread_needs_two_times),
-                                       cmocka_unit_test(words_survive_a_shell)};
+                                       cmocka_unit_test(a_spread_needs_two_times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

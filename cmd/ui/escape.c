@@ -1,0 +1,202 @@
+/* Escaping; see escape.h. A target is a row: whether the text is cleaned, what is written in
+ * another way, which bytes may stay, and what quotes stand around all of it. */
+#include "cmd/ui/escape.h"
+
+#include "alloc/base/clean.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct replacement {
+    const char *from, *to;
+};
+
+struct row {
+    bool clean;
+    const struct replacement *table; /* ends with a NULL */
+    const char *stay;                /* beside letters and digits; NULL: every byte may */
+    const char *instead;             /* of one that may not; NULL: %XX */
+    void (*wrap)(struct tp_str *s, const char *text, const struct row *row); /* NULL: no quotes */
+};
+
+static const struct replacement none[] = {{NULL, NULL}};
+
+/* The last two are UTF-8, but no characters of XML. */
+static const struct replacement in_xml[] = {
+    {"&", "&amp;"}, {"<", "&lt;"},         {">", "&gt;"},         {"\"", "&quot;"},
+    {"'", "&#39;"}, {"\xef\xbf\xbe", "?"}, {"\xef\xbf\xbf", "?"}, {NULL, NULL}};
+
+/* Entities hold inside raw HTML too, where a backslash is none. "@name" would call somebody and
+ * "#12" link to something, even behind a backslash: a blank of no width takes them apart. */
+static const struct replacement in_markdown[] = {
+    {"&", "&amp;"},         {"<", "&lt;"}, {">", "&gt;"}, {"\\", "\\\\"},
+    {"`", "\\`"},           {"*", "\\*"},  {"_", "\\_"},  {"{", "\\{"},
+    {"}", "\\}"},           {"[", "\\["},  {"]", "\\]"},  {"|", "\\|"},
+    {"~", "\\~"},           {"!", "\\!"},  {"$", "\\$"},  {"#", "\\#\xe2\x80\x8b"},
+    {"@", "@\xe2\x80\x8b"}, {NULL, NULL}};
+
+static const struct replacement in_code_cell[] = {{"|", "\\|"}, {NULL, NULL}};
+static const struct replacement in_message[] = {{"%", "%25"}, {NULL, NULL}};
+static const struct replacement in_property[] = {
+    {"%", "%25"}, {":", "%3A"}, {",", "%2C"}, {NULL, NULL}};
+static const struct replacement in_csv[] = {{"\"", "\"\""}, {NULL, NULL}};
+static const struct replacement in_shell[] = {{"'", "'\\''"}, {NULL, NULL}};
+static const struct replacement in_zsh[] = {{"'", "'\\''"}, {":", "\\:"},   {"[", "\\["},
+                                            {"]", "\\]"},   {"\\", "\\\\"}, {NULL, NULL}};
+static const struct replacement in_roff[] = {{"\\", "\\e"},   {"-", "\\-"},   {"'", "\\(aq"},
+                                             {"`", "\\(ga"},  {"^", "\\(ha"}, {"~", "\\(ti"},
+                                             {"\"", "\\(dq"}, {NULL, NULL}};
+
+static bool is_plain(unsigned char byte, const char *others)
+{
+    return byte && byte < 0x80 && (isalnum(byte) || strchr(others, byte));
+}
+
+static void replace(struct tp_str *s, const char *text, const struct row *row)
+{
+    const char *from = text; /* what stands there since is copied as it is */
+    while (*text) {
+        const struct replacement *r = row->table;
+        while (r->from && strncmp(r->from, text, strlen(r->from)) != 0)
+            r++;
+        size_t length = r->from ? strlen(r->from) : 1;
+        if (r->from || (row->stay && !is_plain((unsigned char)*text, row->stay))) {
+            tp_str_add(s, "%.*s", (int)(text - from), from);
+            if (r->from || row->instead)
+                tp_str_add(s, "%s", r->from ? r->to : row->instead);
+            else
+                tp_str_add(s, "%%%02X", (unsigned char)*text);
+            from = text + length;
+        }
+        text += length;
+    }
+    tp_str_add(s, "%s", from);
+}
+
+static int longest_run(const char *text, char byte)
+{
+    int longest = 0, run = 0;
+    for (; *text; text++) {
+        run = *text == byte ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    return longest;
+}
+
+static void repeat(struct tp_str *s, char byte, int times)
+{
+    while (times-- > 0)
+        tp_str_add(s, "%c", byte);
+}
+
+static void wrap_code(struct tp_str *s, const char *text, const struct row *row)
+{
+    int ticks = longest_run(text, '`');
+    if (!*text) {
+        tp_str_add(s, "-");
+        return;
+    }
+    repeat(s, '`', ticks + 1);
+    repeat(s, ' ', ticks > 0);
+    replace(s, text, row);
+    repeat(s, ' ', ticks > 0);
+    repeat(s, '`', ticks + 1);
+}
+
+/* Begins like a formula, behind blanks too, and is no number. */
+static bool is_formula(const char *text)
+{
+    char *end = NULL;
+    text += strspn(text, " ");
+    if (!*text || !strchr("=+-@", *text))
+        return false;
+    bool digits = strspn(text, "+-.0123456789eE") == strlen(text);
+    strtod(text, &end);
+    return !digits || end == text || *end;
+}
+
+static void wrap_csv(struct tp_str *s, const char *text, const struct row *row)
+{
+    size_t length = strlen(text);
+    bool quoted = strpbrk(text, ",\"") || text[0] == ' ' || (length && text[length - 1] == ' ');
+    repeat(s, '"', quoted);
+    repeat(s, '\'', is_formula(text));
+    replace(s, text, row);
+    repeat(s, '"', quoted);
+}
+
+static void wrap_shell(struct tp_str *s, const char *text, const struct row *row)
+{
+    const char *at = text;
+    while (is_plain((unsigned char)*at, "_-+=:,./%@"))
+        at++;
+    bool quoted = *at || !*text;
+    repeat(s, '\'', quoted);
+    replace(s, text, row);
+    repeat(s, '\'', quoted);
+}
+
+static const struct row rows[TP_TARGETS] = {
+    [TP_TO_LINE] = {true, none, NULL, NULL, NULL},
+    [TP_TO_XML] = {true, in_xml, NULL, NULL, NULL},
+    [TP_TO_MARKDOWN] = {true, in_markdown, NULL, NULL, NULL},
+    [TP_TO_CODE] = {true, none, NULL, NULL, wrap_code},
+    [TP_TO_CODE_CELL] = {true, in_code_cell, NULL, NULL, wrap_code},
+    [TP_TO_PROPERTY] = {true, in_property, NULL, NULL, NULL},
+    [TP_TO_MESSAGE] = {true, in_message, NULL, NULL, NULL},
+    [TP_TO_CSV] = {true, in_csv, NULL, NULL, wrap_csv},
+    [TP_TO_BENCHMARK] = {false, none, "._+:,=#-", NULL, NULL},
+    [TP_TO_FILE] = {false, none, ".=+_-", "_", NULL},
+    [TP_TO_SHELL] = {false, in_shell, NULL, NULL, wrap_shell},
+    [TP_TO_ZSH] = {false, in_zsh, NULL, NULL, NULL},
+    [TP_TO_ROFF] = {false, in_roff, " !#$%&()*+,./:;<=>?@[]_{|}", "?", NULL},
+};
+
+void tp_str_escape(struct tp_str *s, enum tp_target target, const char *text)
+{
+    const struct row *row = &rows[target];
+    char *clean = row->clean ? tp_clean_copy(text, INT_MAX) : NULL;
+    if (row->clean && !clean)
+        tp_str_fail(s);
+    else
+        (row->wrap ? row->wrap : replace)(s, clean ? clean : text, row);
+    free(clean);
+}
+
+void tp_escape_part(FILE *out, enum tp_target target, const char *text, size_t length)
+{
+    struct tp_str part = {0};
+    tp_str_add(&part, "%.*s", (int)length, text);
+    tp_escape(out, target, tp_str_text(&part));
+    tp_str_drop(&part);
+}
+
+void tp_escape(FILE *out, enum tp_target target, const char *text)
+{
+    struct tp_str s = {0};
+    tp_str_escape(&s, target, text);
+    fputs(tp_str_text(&s), out);
+    tp_str_drop(&s);
+}
+
+void tp_str_word(struct tp_str *s, const char *word)
+{
+    tp_str_add(s, " ");
+    tp_str_escape(s, TP_TO_SHELL, word);
+}
+
+void tp_str_option(struct tp_str *s, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    tp_str_add(s, " --%s", name);
+    tp_str_word(s, value);
+}
+
+void tp_str_strategy(struct tp_str *s, const char *name)
+{
+    tp_str_add(s, " -s");
+    tp_str_word(s, name);
+}

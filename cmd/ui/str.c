@@ -1,0 +1,103 @@
+/* See str.h. A piece is written where there is room for it; only one that does not fit is written
+ * again, when the text has grown. */
+#include "cmd/ui/str.h"
+
+#include "alloc/base/grow.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tp_str tp_str_in(char *array, size_t size)
+{
+    array[0] = '\0';
+    return (struct tp_str){.s = array, .room = size, .fixed = true};
+}
+
+static bool make_room(struct tp_str *s, size_t bytes)
+{
+    char *more = s->fixed ? NULL : tp_grown(s->s, &s->room, s->length + bytes, SIZE_MAX, 1);
+    s->s = more ? more : s->s;
+    return more != NULL;
+}
+
+/* Dots, and no half character before them. Where there was no room, they go to the very end, so
+ * that nothing fits behind them. */
+void tp_str_fail(struct tp_str *s)
+{
+    s->cut = true;
+    if (s->room < 4)
+        return;
+    size_t end = strlen(s->s), at = end < s->room - 4 ? end : s->room - 4;
+    while (at && ((unsigned char)s->s[at] & 0xc0) == 0x80)
+        at--;
+    end = end < at + 3 ? at + 3 : end;
+    memset(s->s + at, '.', end - at);
+    s->s[end] = '\0';
+    s->length = end;
+}
+
+void tp_str_vadd(struct tp_str *s, const char *format, va_list args)
+{
+    va_list again;
+    size_t left = s->room - s->length;
+    if (s->cut)
+        return;
+    va_copy(again, args);
+    int n = vsnprintf(left ? s->s + s->length : NULL, left, format, args);
+    bool fits = n >= 0 && (size_t)n < left;
+    if (n >= 0 && !fits && make_room(s, (size_t)n + 1)) {
+        vsnprintf(s->s + s->length, s->room - s->length, format, again);
+        fits = true;
+    }
+    va_end(again);
+    if (fits)
+        s->length += (size_t)n;
+    else
+        tp_str_fail(s);
+}
+
+void tp_str_add(struct tp_str *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tp_str_vadd(s, format, args);
+    va_end(args);
+}
+
+void tp_str_item(struct tp_str *s, const char *separator, const char *format, ...)
+{
+    va_list args;
+    if (s->length)
+        tp_str_add(s, "%s", separator);
+    va_start(args, format);
+    tp_str_vadd(s, format, args);
+    va_end(args);
+}
+
+const char *tp_str_text(const struct tp_str *s)
+{
+    return s->s ? s->s : s->cut ? "..." : "";
+}
+
+int tp_str_status(const struct tp_str *s, struct tp_err *err)
+{
+    return s->cut ? tp_fail(err, TP_ENOMEM, "out of memory for a text") : TP_OK;
+}
+
+void tp_str_drop(struct tp_str *s)
+{
+    if (!s->fixed)
+        free(s->s);
+    *s = (struct tp_str){0};
+}
+
+void tp_append(char *text, size_t size, const char *format, ...)
+{
+    struct tp_str s = {.s = text, .length = strlen(text), .room = size, .fixed = true};
+    va_list args;
+    va_start(args, format);
+    tp_str_vadd(&s, format, args);
+    va_end(args);
+}

@@ -232,7 +232,7 @@ static void print_done(const struct job *job, const char *path, struct tp_page *
     struct stat st;
     char shown[256];
     tp_clean_text(path, shown, sizeof shown);
-    tp_page_at(page, 0, "%s: %s event%s", shown, tp_count(f->events).s, f->events == 1 ? "" : "s");
+    tp_page_at(page, 0, "%s: %s", shown, tp_plural(f->events, "event").s);
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && f->events)
         tp_page_more(page, 0, ", %s, %.1f bytes an event",
                      tp_bytes((uint64_t)st.st_size, page->exact).s,

@@ -53,9 +53,7 @@ static void print_text(const struct tp_doctor *d, FILE *out)
     for (int i = 0; i < d->count; i++) {
         const struct tp_check *c = &d->checks[i];
         tp_page_at(&page, NAME, "%s", c->name);
-        tp_page_at(&page, VERDICT, "%s", tp_verdict_names[c->verdict]);
-        tp_page_at(&page, VALUE, "%s", c->value);
-        tp_page_line(&page);
+        tp_page_row(&page, VERDICT, tp_verdict_names[c->verdict], VALUE, "%s", c->value);
         if (c->advice[0]) {
             tp_page_at(&page, VALUE, "%s", c->advice);
             tp_page_line(&page);
@@ -64,9 +62,9 @@ static void print_text(const struct tp_doctor *d, FILE *out)
     tp_page_line(&page);
     int limits = count_verdict(d, TP_VERDICT_LIMIT);
     tp_page_at(&page, 0,
-               "%d ok, %d limit%s, %d missing. Memory and counts are exact whatever stands above; "
+               "%d ok, %s, %d missing. Memory and counts are exact whatever stands above; "
                "it is times that depend on it.",
-               count_verdict(d, TP_VERDICT_OK), limits, limits == 1 ? "" : "s",
+               count_verdict(d, TP_VERDICT_OK), tp_plural((uint64_t)limits, "limit").s,
                count_verdict(d, TP_VERDICT_MISSING));
     tp_page_line(&page);
 }

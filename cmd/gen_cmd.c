@@ -110,9 +110,7 @@ static void print_profiles(struct tp_page *page)
     tp_page_at(page, 0, "profiles of synthetic traces");
     tp_page_line(page);
     for (size_t i = 0; tp_profiles[i]; i++) {
-        tp_page_at(page, NAME, "%s", tp_profiles[i]->name);
-        tp_page_at(page, SUMMARY, "%s", tp_profiles[i]->summary);
-        tp_page_line(page);
+        tp_page_row(page, NAME, tp_profiles[i]->name, SUMMARY, "%s", tp_profiles[i]->summary);
     }
     tp_page_line(page);
     tp_page_at(page, 0,
@@ -128,19 +126,13 @@ static void print_profile(struct tp_page *page, const struct tp_profile *p)
     tp_page_at(page, 0, "%s", p->about);
     tp_page_line(page);
     tp_page_line(page);
-    tp_page_at(page, 0, "options");
-    tp_page_at(page, DEFAULT, "default");
-    tp_page_line(page);
+    tp_page_row(page, 0, "options", DEFAULT, "default");
     for (const struct tp_opt *row = p->options; row && row->name; row++) {
         tp_page_at(page, NAME, "--%s", row->name);
-        tp_page_at(page, DEFAULT, "%s", row->def);
-        tp_page_at(page, HELP, "%s", row->help);
-        tp_page_line(page);
+        tp_page_row(page, DEFAULT, row->def, HELP, "%s", row->help);
     }
     tp_page_at(page, NAME, "--seed");
-    tp_page_at(page, DEFAULT, "1");
-    tp_page_at(page, HELP, "the same seed, the same bytes");
-    tp_page_line(page);
+    tp_page_row(page, DEFAULT, "1", HELP, "the same seed, the same bytes");
     tp_page_line(page);
     tp_page_at(page, 0, "To make it: tapool gen %s -o %s.json", p->name, p->name);
     tp_page_line(page);

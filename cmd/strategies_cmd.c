@@ -86,9 +86,7 @@ static void print_group(struct tp_page *page, enum tp_group group, const struct 
         summary_of(s, summary, sizeof summary);
         tp_page_at(page, NAME, "%s", s->name);
         tp_page_at(page, SUMMARY, "%s", summary);
-        tp_page_at(page, RUNS, "%s", where);
-        tp_page_at(page, resembles, "%s", why[0] ? why : s->resembles);
-        tp_page_line(page);
+        tp_page_row(page, RUNS, where, resembles, "%s", why[0] ? why : s->resembles);
     }
 }
 
@@ -139,20 +137,14 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s, const s
     summary_of(s, summary, sizeof summary);
     tp_page_at(page, 0, "%s: %s", s->name, summary);
     tp_page_line(page);
-    tp_page_at(page, NAME, "resembles");
-    tp_page_at(page, DEFAULT, "%s", s->resembles);
-    tp_page_line(page);
-    tp_page_at(page, NAME, "runs here on");
-    tp_page_at(page, DEFAULT, "%s", why[0] ? why : where);
-    tp_page_line(page);
+    tp_page_row(page, NAME, "resembles", DEFAULT, "%s", s->resembles);
+    tp_page_row(page, NAME, "runs here on", DEFAULT, "%s", why[0] ? why : where);
     tp_page_line(page);
     if (!s->options) {
         tp_page_at(page, 0, "It has no options.");
         tp_page_line(page);
     } else {
-        tp_page_at(page, 0, "options");
-        tp_page_at(page, DEFAULT, "default");
-        tp_page_line(page);
+        tp_page_row(page, 0, "options", DEFAULT, "default");
         for (const struct tp_opt *row = s->options; row->name; row++)
             print_option_row(page, row);
         tp_page_line(page);

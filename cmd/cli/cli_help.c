@@ -33,9 +33,7 @@ void tp_cli_help(const struct tp_command *cmd, FILE *out)
     for (const struct tp_opt *row = cmd->options; row->name; row++)
         print_option(&page, row);
     tp_page_at(&page, LETTER, "-h,");
-    tp_page_at(&page, NAME, "--help");
-    tp_page_at(&page, HELP, "this page");
-    tp_page_line(&page);
+    tp_page_row(&page, NAME, "--help", HELP, "this page");
     if (tp_config_concerns(cmd))
         fputs("\noptions also come from .tapool.ini and the environment: tapool help config\n",
               out);

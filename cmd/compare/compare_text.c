@@ -136,9 +136,9 @@ static void print_few_rounds(const struct tp_compare *c, const struct tp_compare
     if (!t->rounds_needed)
         return;
     tp_page_styled(page, INDENT, TP_DIM,
-                   "%u rounds are too few for %zu test%s to show anything: p cannot get below "
+                   "%u rounds are too few for %s to show anything: p cannot get below "
                    "%.2g. From %zu rounds on it can: --rounds %zu",
-                   c->rounds, t->tests, t->tests == 1 ? "" : "s", t->least_p, t->rounds_needed,
+                   c->rounds, tp_plural(t->tests, "test").s, t->least_p, t->rounds_needed,
                    t->rounds_needed);
     tp_page_line(page);
 }
@@ -198,7 +198,7 @@ static void print_below(const struct tp_compare *c, const struct tp_compare_tabl
     print_few_rounds(c, t, page);
     if (hidden) {
         char text[64];
-        snprintf(text, sizeof text, "%zu metric%s hidden: -v", hidden, hidden == 1 ? "" : "s");
+        snprintf(text, sizeof text, "%s hidden: -v", tp_plural(hidden, "metric").s);
         print_dim(page, text);
     }
     if (shows_times(c))
@@ -236,10 +236,8 @@ static void print_rounds(const struct tp_compare *c, const struct tp_compare_tab
     if (c->core >= 0)
         snprintf(pinned, sizeof pinned, ", pinned to core %d", c->core);
     snprintf(label, sizeof label, "%u rounds", c->rounds);
-    tp_page_at(page, 0, "%s", label);
-    tp_page_at(page, note, "in random order, each in a fresh process%s, seed %llu, %s", pinned,
-               (unsigned long long)c->seed, tp_duration(t->wall_ns).s);
-    tp_page_line(page);
+    tp_page_row(page, 0, label, note, "in random order, each in a fresh process%s, seed %llu, %s",
+                pinned, (unsigned long long)c->seed, tp_duration(t->wall_ns).s);
 }
 
 static void print_live_head(const struct tp_compare *c, const struct tp_compare_table *t,
@@ -413,9 +411,7 @@ static void print_warnings(const struct tp_compare *c, struct tp_page *page)
 static void print_notes(const struct tp_compare *c, struct tp_page *page)
 {
     for (size_t i = 0; i < c->note_count; i++) {
-        tp_page_at(page, 0, "note");
-        tp_page_at(page, NOTE_MIN, "%s", c->notes[i]);
-        tp_page_line(page);
+        tp_page_row(page, 0, "note", NOTE_MIN, "%s", c->notes[i]);
     }
     if (c->notes_left) {
         tp_page_at(page, NOTE_MIN, "%zu more", c->notes_left);

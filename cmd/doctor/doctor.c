@@ -2,17 +2,26 @@
 #include "cmd/doctor/doctor.h"
 
 #include "alloc/base/clean.h"
+#include "cmd/ui/str.h"
 
 #include <assert.h>
 #include <stdarg.h>
 
 const char *const tp_verdict_names[] = {"ok", "limit", "missing"};
 
-/* Files and folders have names that others chose: values are cleaned. */
+/* Files and folders have names that others chose: what is said of them is cleaned. */
+__attribute__((format(printf, 3, 0))) static void put(char *out, size_t size, const char *format,
+                                                      va_list args)
+{
+    struct tp_str text = {0};
+    tp_str_vadd(&text, format, args);
+    tp_clean_text(tp_str_text(&text), out, size);
+    tp_str_drop(&text);
+}
+
 struct tp_check *tp_doctor_add(struct tp_doctor *d, const char *name, enum tp_verdict verdict,
                                const char *format, ...)
 {
-    char text[4096];
     va_list args;
     assert(d->count < TP_CHECKS_MAX);
     struct tp_check *c = &d->checks[d->count++];
@@ -20,20 +29,17 @@ struct tp_check *tp_doctor_add(struct tp_doctor *d, const char *name, enum tp_ve
     c->verdict = verdict;
     c->advice[0] = '\0';
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    put(c->value, sizeof c->value, format, args);
     va_end(args);
-    tp_clean_text(text, c->value, sizeof c->value);
     return c;
 }
 
 void tp_doctor_advise(struct tp_check *check, const char *format, ...)
 {
-    char text[4096];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    put(check->advice, sizeof check->advice, format, args);
     va_end(args);
-    tp_clean_text(text, check->advice, sizeof check->advice);
 }
 
 bool tp_doctor_line(const struct tp_doctor *d, const char *path, const char *key, char *out,

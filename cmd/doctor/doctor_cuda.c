@@ -21,11 +21,10 @@ static void check_driver(struct tp_doctor *d)
         return;
     }
     const struct tp_cuda_info *info = tp_gpu_info(&d->gpu);
-    int count = info->device_count;
-    d->cuda_devices = (uint64_t)count;
+    d->cuda_devices = (uint64_t)info->device_count;
     struct tp_check *c = tp_doctor_add(
         d, "cuda", info->simulated ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-        "%d device%s, driver %s%sfor CUDA %d.%d, %s", count, count == 1 ? "" : "s", info->release,
+        "%s, driver %s%sfor CUDA %d.%d, %s", tp_plural(d->cuda_devices, "device").s, info->release,
         info->release[0] ? " " : "", info->version / 1000, info->version % 1000 / 10, info->path);
     if (info->simulated)
         tp_doctor_advise(c, "this driver simulates its devices: times on them mean nothing");

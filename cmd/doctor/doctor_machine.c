@@ -130,8 +130,7 @@ static void check_load(struct tp_doctor *d)
     double load = d->load = strtod(text, NULL);
     struct tp_check *c =
         tp_doctor_add(d, "load", load >= MUCH_LOAD ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                      "1-minute load %.2f on %s core%s", load, tp_count(d->machine.cores).s,
-                      d->machine.cores == 1 ? "" : "s");
+                      "1-minute load %.2f on %s", load, tp_plural(d->machine.cores, "core").s);
     if (load >= MUCH_LOAD)
         tp_doctor_advise(c, "something else is running: times will be noisy; compare within one "
                             "run, or wait");

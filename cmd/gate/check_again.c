@@ -84,9 +84,8 @@ static void print_tally(const struct tp_check *k, const struct tally *t, struct 
 {
     tp_page_line(page);
     tp_page_styled(page, 0, TP_BOLD, "A/A:");
-    tp_page_more(page, 0,
-                 " %zu check%s of this build against itself; with a false regression: ", t->checks,
-                 t->checks == 1 ? "" : "s");
+    tp_page_more(page, 0, " %s of this build against itself; with a false regression: ",
+                 tp_plural(t->checks, "check").s);
     print_alarms(k, t->alarms, page);
     tp_page_more(page, 0, "; with a false improvement: %zu; inconclusive: %zu", t->better, t->open);
     tp_page_line(page);

@@ -168,16 +168,15 @@ static int check_cell(struct tp_check *k, size_t cell, struct gaps *gaps, struct
 static void describe(const struct tp_check *k, const struct gaps *gaps,
                      struct tp_class_check *class)
 {
-    char loose[40] = "", varies[80] = "";
+    struct tp_str s = TP_STR_IN(class->against);
     bool all = gaps->verified == k->cell_count && !gaps->loose && !gaps->varies;
+    tp_str_add(&s, "vs baseline, exact%s", all ? ", verified" : "");
     if (gaps->loose)
-        snprintf(loose, sizeof loose, "; %zu value%s not", gaps->loose,
-                 gaps->loose == 1 ? " is" : "s are");
+        tp_str_add(&s, "; %s %s not", tp_plural(gaps->loose, "value").s,
+                   gaps->loose == 1 ? "is" : "are");
     if (gaps->varies)
-        snprintf(varies, sizeof varies, "; %zu var%s (%.40s)", gaps->varies,
-                 gaps->varies == 1 ? "ies" : "y", gaps->who);
-    snprintf(class->against, sizeof class->against, "vs baseline, exact%s%.36s%.66s",
-             all ? ", verified" : "", loose, varies);
+        tp_str_add(&s, "; %zu var%s (%.40s)", gaps->varies, gaps->varies == 1 ? "ies" : "y",
+                   gaps->who);
     if (class->checked) {
         tp_check_gaps_describe(k, &gaps->unheld, class);
         if (gaps->unheld.cells)

@@ -41,8 +41,8 @@ static void describe_undecided(struct tp_check *k)
         return;
     if (noisy->checked)
         tp_append(noisy->reason, sizeof noisy->reason,
-                  "%swhat was timed is mostly tapool's own share in %zu cell%s",
-                  noisy->reason[0] ? "; " : "", cells, cells == 1 ? "" : "s");
+                  "%swhat was timed is mostly tapool's own share in %s",
+                  noisy->reason[0] ? "; " : "", tp_plural(cells, "cell").s);
     snprintf(noisy->how, sizeof noisy->how, "instructions would decide there, but are missing");
     noisy->unknown_only = false;
 }
@@ -175,8 +175,8 @@ static int fail_open(const struct tp_check *k, struct tp_err *err)
     if (!open || k->o->inconclusive != TP_CHECK_FAIL)
         return TP_OK;
     return tp_fail(err, TP_EUNSURE,
-                   "inconclusive: %zu time%s so noisy here that +%g %% cannot be excluded", open,
-                   open == 1 ? " is" : "s are", 200 * k->gate.effect);
+                   "inconclusive: %s %s so noisy here that +%g %% cannot be excluded",
+                   tp_plural(open, "time").s, open == 1 ? "is" : "are", 200 * k->gate.effect);
 }
 
 static int decide(struct tp_check *k, struct tp_err *err)
@@ -219,8 +219,8 @@ int tp_check_outcome(struct tp_check *k, struct tp_err *err)
     if (!k->ended)
         k->ended = grouped;
     if (k->missing)
-        snprintf(g->missing, sizeof g->missing, "%zu cell%s not run: %s%s", k->missing,
-                 k->missing == 1 ? "" : "s", k->missing_why, k->missing > 1 ? ", ..." : "");
+        snprintf(g->missing, sizeof g->missing, "%s not run: %s%s", tp_plural(k->missing, "cell").s,
+                 k->missing_why, k->missing > 1 ? ", ..." : "");
     describe_undecided(k);
     describe_classes(k);
     describe_again(k);

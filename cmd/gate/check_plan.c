@@ -114,8 +114,8 @@ static void print_instructions(const struct tp_check *k, struct tp_page *page)
     if (!counting.counter)
         tp_page_more(page, TEXT, "not here: %s", counting.reason);
     else
-        tp_page_more(page, TEXT, "%zu count%s by %s%s", k->cell_count,
-                     k->cell_count == 1 ? "" : "s", counting.version,
+        tp_page_more(page, TEXT, "%s by %s%s", tp_plural(k->cell_count, "count").s,
+                     counting.version,
                      counting.counter == TP_COUNTER_CALLGRIND
                          ? ", each some 50 times as long as one replay; not in the time below"
                          : "");
@@ -140,8 +140,8 @@ static void print_sensitivity(const struct tp_check *k, const struct plan *p, st
     else
         tp_page_more(page, TEXT, "times vary too much here to see any slowdown");
     if (p->unseen)
-        tp_page_more(page, TEXT, "; not in %zu cell%s, whose time cannot be seen", p->unseen,
-                     p->unseen == 1 ? "" : "s");
+        tp_page_more(page, TEXT, "; not in %s, whose time cannot be seen",
+                     tp_plural(p->unseen, "cell").s);
 }
 
 static void print_latency(const struct tp_check *k, const struct plan *p, struct tp_page *page)
@@ -170,8 +170,7 @@ int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err)
     tp_page_at(page, TEXT, "%s; nothing is checked now",
                k->gate.written[0] ? k->gate.written : "cells as given");
     row(page, "memory and counts");
-    tp_page_more(page, TEXT, "%zu cell%s, two replays each", k->cell_count,
-                 k->cell_count == 1 ? "" : "s");
+    tp_page_more(page, TEXT, "%s, two replays each", tp_plural(k->cell_count, "cell").s);
     print_instructions(k, page);
     print_latency(k, &p, page);
     return TP_OK;

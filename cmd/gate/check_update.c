@@ -46,32 +46,33 @@ static int out_of_memory(struct tp_err *err)
 
 /* ---- what is said ---- */
 
-static void say(struct update *u, const char *what, const struct tp_check_cell *c, const char *text)
+__attribute__((format(printf, 4, 5))) static void
+say(struct update *u, const char *what, const struct tp_check_cell *c, const char *format, ...)
 {
     char cell[200];
+    struct tp_str text = {0};
+    va_list args;
+    va_start(args, format);
+    tp_str_vadd(&text, format, args);
+    va_end(args);
     tp_progress_clear(u->k->progress);
     tp_check_cell_text(c, cell, sizeof cell);
-    tp_page_at(u->page, 0, "%s", what);
-    tp_page_at(u->page, HEAD, "%s: %s", cell, text);
-    tp_page_line(u->page);
+    tp_page_row(u->page, 0, what, HEAD, "%s: %s", cell, tp_str_text(&text));
+    tp_str_drop(&text);
 }
 
 static void say_demoted(struct update *u, const struct tp_check_cell *c, const char *name,
                         const char *why)
 {
-    char text[512];
-    snprintf(text, sizeof text, "%.240s %.240s; it is not checked any more", name, why);
     u->demoted++;
-    say(u, "demoted", c, text);
+    say(u, "demoted", c, "%s %s; it is not checked any more", name, why);
 }
 
 static void say_changed(struct update *u, const struct tp_check_cell *c, const char *name,
                         const char *was, const char *is)
 {
-    char text[1200];
-    snprintf(text, sizeof text, "%s %.500s -> %.500s", name, was, is);
     u->changed++;
-    say(u, "changed", c, text);
+    say(u, "changed", c, "%s %s -> %s", name, was, is);
 }
 
 /* ---- class E ---- */
@@ -401,12 +402,10 @@ static int begin(struct update *u, struct tp_err *err)
 static void say_new(struct update *u, const struct tp_check_cell *c,
                     const struct tp_baseline_cell *out)
 {
-    char text[160];
-    snprintf(text, sizeof text, "%zu exact values%s%s", out->value_count,
-             out->fingerprint ? ", instructions" : "",
-             out->value_count ? "" : ": its memory varies by itself");
     u->added++;
-    say(u, "new", c, text);
+    say(u, "new", c, "%zu exact values%s%s", out->value_count,
+        out->fingerprint ? ", instructions" : "",
+        out->value_count ? "" : ": its memory varies by itself");
 }
 
 /* Another cell of the trace was just measured with another program: that one will not be checked.
@@ -479,8 +478,7 @@ static void say_all(const struct update *u)
                  {u->demoted, "demoted", "demoted"},
                  {u->unchanged, "value unchanged", "values unchanged"},
                  {u->tolerances, "tolerance changed", "tolerances changed"}};
-    tp_page_at(u->page, 0, "%s: %zu cell%s written", u->now.file, u->now.count,
-               u->now.count == 1 ? "" : "s");
+    tp_page_at(u->page, 0, "%s: %s written", u->now.file, tp_plural(u->now.count, "cell").s);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].count)
             tp_page_more(u->page, 2, ", %zu %s", parts[i].count,

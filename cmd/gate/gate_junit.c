@@ -104,8 +104,7 @@ static void write_class(const struct tp_gate *g, enum tp_class class, FILE *out)
     } else {
         fputs("<system-out>", out);
         tp_escape(out, TP_TO_XML, c->against);
-        fprintf(out, ": %zu cell%s, %zu value%s", c->cells, c->cells == 1 ? "" : "s", c->values,
-                c->values == 1 ? "" : "s");
+        fprintf(out, ": %s, %s", tp_plural(c->cells, "cell").s, tp_plural(c->values, "value").s);
         if (c->reason[0]) {
             fputs("; ", out);
             tp_escape(out, TP_TO_XML, tp_class_unchecked(c).s);

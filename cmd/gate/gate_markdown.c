@@ -198,7 +198,7 @@ static void write_cause(const struct tp_gate *g, const void *what, FILE *out)
     write_changed_row(g, c->lead, out);
     tp_escape(out, TP_TO_MARKDOWN, tp_cause_text(c).s);
     if (c->count > 1)
-        fprintf(out, "; with it %s figure%s", tp_count(c->count - 1).s, c->count == 2 ? "" : "s");
+        fprintf(out, "; with it %s", tp_plural(c->count - 1, "figure").s);
     fputs(" | ", out);
     end_changed_row(c->lead, tp_cause_values(c).s, out);
 }

@@ -42,9 +42,8 @@ static void print_head(const struct tp_gate *g, struct tp_page *page)
     char name[sizeof g->baseline], written[sizeof g->written];
     tp_clean_text(g->baseline, name, sizeof name);
     tp_clean_text(g->written, written, sizeof written);
-    tp_page_at(page, 0, "%s", name[0] ? name : "no baseline");
-    tp_page_at(page, tp_text_width(name) + 2 > TEXT ? LABEL : TEXT, "%s", written);
-    tp_page_line(page);
+    tp_page_row(page, 0, name[0] ? name : "no baseline",
+                tp_text_width(name) + 2 > TEXT ? LABEL : TEXT, "%s", written);
 }
 
 static void print_class(const struct tp_gate *g, enum tp_class class, struct tp_page *page)
@@ -63,12 +62,9 @@ static void print_class(const struct tp_gate *g, enum tp_class class, struct tp_
     tp_page_at(page, TEXT, "%s", line.s);
     page->width = width;
     line.s[0] = '\0';
-    tp_gate_add(&line, "%s of %s cell%s", tp_count(c->cells).s, tp_count(g->cells_total).s,
-                g->cells_total == 1 ? "" : "s");
+    tp_gate_add(&line, "%s of %s", tp_count(c->cells).s, tp_plural(g->cells_total, "cell").s);
     tp_page_right(page, end - VALUES, line.s);
-    line.s[0] = '\0';
-    tp_gate_add(&line, "%s value%s", tp_count(c->values).s, c->values == 1 ? "" : "s");
-    tp_page_right(page, end, line.s);
+    tp_page_right(page, end, tp_plural(c->values, "value").s);
     tp_page_line(page);
     if (c->reason[0]) {
         tp_page_styled(page, TEXT, TP_BOLD, "%s", tp_class_unchecked(c).s);

@@ -342,8 +342,8 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
     if (!line.s[0] && !anything_checked(g))
         tp_gate_add(&line, "nothing was checked");
     if (!line.s[0] && !g->counts[TP_REGRESSION] && missing)
-        tp_gate_add(&line, "%zu cell%s of the baseline not run: --allow-missing lets that pass",
-                    missing, missing == 1 ? "" : "s");
+        tp_gate_add(&line, "%s of the baseline not run: --allow-missing lets that pass",
+                    tp_plural(missing, "cell").s);
     return line;
 }
 
@@ -372,8 +372,8 @@ struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g)
         tp_gate_add(&line, " (%s; in half of the cells %s %%)", tp_gate_cell_text(g, s->cell).s,
                     median.s);
     if (s->untold)
-        tp_gate_add(&line, "; %s cell%s too noisy to tell", tp_count(s->untold).s,
-                    s->untold == 1 ? " is" : "s are");
+        tp_gate_add(&line, "; %s %s too noisy to tell", tp_plural(s->untold, "cell").s,
+                    s->untold == 1 ? "is" : "are");
     return line;
 }
 
@@ -399,8 +399,7 @@ static void add_counts(struct tp_gate_line *line, const struct tp_gate *g, bool 
 {
     const size_t *n = g->told;
     if (all)
-        tp_gate_add(line, "%s regression%s, ", tp_count(n[TP_REGRESSION]).s,
-                    n[TP_REGRESSION] == 1 ? "" : "s");
+        tp_gate_add(line, "%s, ", tp_plural(n[TP_REGRESSION], "regression").s);
     if (all || n[TP_IMPROVED])
         tp_gate_add(line, "%s better, ", tp_count(n[TP_IMPROVED]).s);
     tp_gate_add(line, "%s unchanged", tp_count(n[TP_SAME]).s);
@@ -431,7 +430,7 @@ void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size)
         tp_gate_add(&line, " with %s inconclusive", tp_count(g->told[TP_INCONCLUSIVE]).s);
     tp_gate_add(&line, ": ");
     add_counts(&line, g, !pass);
-    tp_gate_add(&line, "; %s of %s cell%s", tp_count(g->cell_count).s, tp_count(g->cells_total).s,
-                g->cells_total == 1 ? "" : "s");
+    tp_gate_add(&line, "; %s of %s", tp_count(g->cell_count).s,
+                tp_plural(g->cells_total, "cell").s);
     snprintf(text, size, "%s", line.s);
 }

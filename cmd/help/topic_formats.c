@@ -7,9 +7,7 @@ enum { NAME = 2, SUMMARY = 18 };
 
 static void print_row(struct tp_page *page, const char *name, const char *summary)
 {
-    tp_page_at(page, NAME, "%s", name);
-    tp_page_at(page, SUMMARY, "%s", summary);
-    tp_page_line(page);
+    tp_page_row(page, NAME, name, SUMMARY, "%s", summary);
 }
 
 static void print_paragraph(struct tp_page *page, const char *text)

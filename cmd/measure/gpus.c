@@ -1,5 +1,6 @@
 /* See gpus.h. */
 #include "cmd/measure/gpus.h"
+#include "cmd/ui/text.h"
 
 #include <string.h>
 
@@ -60,8 +61,8 @@ int tp_gpu_check(const struct tp_gpu *g, const uint32_t *ordinals, uint16_t devi
             return tp_hint(err,
                            tp_fail(err, TP_EDEVICE,
                                    "device %u of the trace needs CUDA device %u, and this machine "
-                                   "has %d CUDA device%s",
-                                   d, ordinals[d], count, count == 1 ? "" : "s"),
+                                   "has %s",
+                                   d, ordinals[d], tp_plural((uint64_t)count, "CUDA device").s),
                            "--map-device %u=0 plays it on CUDA device 0; '--source virtual' "
                            "replays any number of devices without a GPU",
                            d);

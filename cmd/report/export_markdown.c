@@ -56,8 +56,8 @@ static void write_head(const struct tp_result *results, size_t count, FILE *out)
     char names[512];
     fputs("### ", out);
     tp_escape(out, TP_TO_MARKDOWN, r->trace->meta.name);
-    fprintf(out, "\n\n%s%s event%s on ", r->trace->cut ? "the first " : "",
-            tp_count(r->facts->events).s, r->facts->events == 1 ? "" : "s");
+    fprintf(out, "\n\n%s%s on ", r->trace->cut ? "the first " : "",
+            tp_plural(r->facts->events, "event").s);
     tp_escape(out, TP_TO_MARKDOWN, tp_result_source(r));
     if (tp_result_is_device(r)) {
         tp_device_names(r, names, sizeof names);

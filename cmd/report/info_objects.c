@@ -15,11 +15,6 @@ enum {
 
 #define FEW_REQUESTS 100 /* too few to advise by */
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static double share(uint64_t part, uint64_t whole)
 {
     return whole ? (double)part / (double)whole : 0;
@@ -129,8 +124,8 @@ static void say_lifetimes(const struct tp_info_report *r, struct lines *l)
         snprintf(most, sizeof most, " (%s)", tp_duration(tp_hist_quantile(t, 0.9)).s);
     }
     if (h->count) {
-        say(l, "half of %s freed within %s event%s%s", tp_count(h->count).s,
-            tp_count(tp_hist_quantile(h, 0.5)).s, plural(tp_hist_quantile(h, 0.5)), half);
+        say(l, "half of %s freed within %s%s", tp_count(h->count).s,
+            tp_plural(tp_hist_quantile(h, 0.5), "event").s, half);
         say(l, "90 %% within %s%s", tp_count(tp_hist_quantile(h, 0.9)).s, most);
         say(l, "temporary, gone within %d events: %s of the blocks, %s of the bytes",
             TP_INFO_TEMPORARY,
@@ -160,8 +155,8 @@ static void say_distinct(const struct tp_info *info, struct lines *l)
 {
     char common[256];
     struct tp_str s = TP_STR_IN(common);
-    say(l, "%s%s distinct size%s%s", info->distinct_capped ? "more than " : "",
-        tp_count(info->distinct).s, plural(info->distinct), advice(info));
+    say(l, "%s%s%s", info->distinct_capped ? "more than " : "",
+        tp_plural(info->distinct, "distinct size").s, advice(info));
     for (int i = 0; i < TP_INFO_COMMON; i++) {
         if (!info->common[i].requests || share(info->common[i].requests, info->requests) < COMMON)
             break;
@@ -178,7 +173,7 @@ static void say_others(const struct tp_info_report *r, struct lines *l)
     uint64_t frees = tp_captured_ops(r->captured, tp_program_facts(r->trace->program), TP_FREE);
     uint64_t reallocs = info->grow + info->shrink + info->same;
     if (reallocs)
-        say(l, "%s realloc%s: %s grow (%s), %s shrink", tp_count(reallocs).s, plural(reallocs),
+        say(l, "%s: %s grow (%s), %s shrink", tp_plural(reallocs, "realloc").s,
             tp_count(info->grow).s, tp_percent(share(info->grow, reallocs)).s,
             tp_count(info->shrink).s);
     if (info->remote_frees)
@@ -186,13 +181,13 @@ static void say_others(const struct tp_info_report *r, struct lines *l)
             tp_count(info->remote_frees).s, tp_count(frees).s,
             tp_percent(share(info->remote_frees, frees)).s);
     if (info->aligned && info->highest_align_log2 < info->usual_align_log2)
-        say(l, "alignment below the usual %u bytes: %s request%s (%s), %s at most",
-            1u << info->usual_align_log2, tp_count(info->aligned).s, plural(info->aligned),
+        say(l, "alignment below the usual %u bytes: %s (%s), %s at most",
+            1u << info->usual_align_log2, tp_plural(info->aligned, "request").s,
             tp_percent(share(info->aligned, info->requests)).s,
             tp_bytes(UINT64_C(1) << info->highest_align_log2, false).s);
     else if (info->aligned)
-        say(l, "alignment other than %u bytes: %s request%s (%s), up to %s",
-            1u << info->usual_align_log2, tp_count(info->aligned).s, plural(info->aligned),
+        say(l, "alignment other than %u bytes: %s (%s), up to %s", 1u << info->usual_align_log2,
+            tp_plural(info->aligned, "request").s,
             tp_percent(share(info->aligned, info->requests)).s,
             tp_bytes(UINT64_C(1) << info->highest_align_log2, false).s);
 }

@@ -14,24 +14,7 @@ static bool is_device(const struct tp_info_report *r)
     return tp_program_facts(r->trace->program)->kind == TP_KIND_DEVICE;
 }
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
-__attribute__((format(printf, 3, 4))) static void row(struct tp_page *page, const char *name,
-                                                      const char *format, ...)
-{
-    struct tp_str text = {0};
-    va_list args;
-    va_start(args, format);
-    tp_str_vadd(&text, format, args);
-    va_end(args);
-    tp_page_at(page, NAME, "%s", name);
-    tp_page_at(page, NOTE, "%s", tp_str_text(&text));
-    tp_page_line(page);
-    tp_str_drop(&text);
-}
+#define row(page, name, ...) tp_page_row(page, NAME, name, NOTE, __VA_ARGS__)
 
 /* ---- the trace ---- */
 
@@ -97,8 +80,7 @@ static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
     if (meta->nothing)
         row(page, "recorded", "no events: %s", meta->nothing);
     else
-        row(page, "recorded", "%s event%s%s: %s", tp_count(f->events).s, plural(f->events), time,
-            ops);
+        row(page, "recorded", "%s%s: %s", tp_plural(f->events, "event").s, time, ops);
     if (r->info->without_effect && !meta->nothing)
         row(page, "no effect", "%s of these events: %s, or about no block that is known",
             tp_count(r->info->without_effect).s,
@@ -138,9 +120,9 @@ static void print_marks(const struct tp_info_report *r, struct tp_page *page)
     if (ends)
         snprintf(ending, sizeof ending, "; %s more mark%s a phase and begin%s none",
                  tp_count(ends).s, ends == 1 ? " ends" : "s end", ends == 1 ? "s" : "");
-    row(page, "phases", "%s mark%s, %s name%s: %s%s%s", tp_count(info->phases_begun).s,
-        plural(info->phases_begun), tp_count(info->phases).s, plural(info->phases), names,
-        info->phases > MARKS_SHOWN ? ", ..." : "", ending);
+    row(page, "phases", "%s, %s: %s%s%s", tp_plural(info->phases_begun, "mark").s,
+        tp_plural(info->phases, "name").s, names, info->phases > MARKS_SHOWN ? ", ..." : "",
+        ending);
 }
 
 static void add_word(struct tp_str *s, bool applies, const char *word)
@@ -193,9 +175,9 @@ static void print_recorded_device(const struct tp_info_report *r, uint32_t index
     tp_page_at(page, NAME, "%s", name);
     tp_page_at(page, NOTE, "%s", index < r->captured->count ? "" : "no events; ");
     if (r->trace->recorded.has_end)
-        tp_page_more(page, NOTE, "%s segment%s at the end (%s large, %s small), ",
-                     tp_count(end->end_segments).s, plural(end->end_segments),
-                     tp_count(end->end_large).s, tp_count(end->end_small).s);
+        tp_page_more(page, NOTE, "%s at the end (%s large, %s small), ",
+                     tp_plural(end->end_segments, "segment").s, tp_count(end->end_large).s,
+                     tp_count(end->end_small).s);
     bool segments = d->takes || d->gives, ranges = d->maps || d->unmaps;
     if (!segments && !ranges)
         tp_page_more(page, NOTE, "%s reserved%s", tp_bytes(d->start_reserved, page->exact).s,
@@ -206,11 +188,11 @@ static void print_recorded_device(const struct tp_info_report *r, uint32_t index
                      tp_bytes(d->peak_reserved, page->exact).s,
                      tp_bytes(d->end_reserved, page->exact).s);
     if (segments)
-        tp_page_more(page, NOTE, "; %s segment%s taken, %s given back", tp_count(d->takes).s,
-                     plural(d->takes), tp_count(d->gives).s);
+        tp_page_more(page, NOTE, "; %s taken, %s given back", tp_plural(d->takes, "segment").s,
+                     tp_count(d->gives).s);
     if (ranges)
-        tp_page_more(page, NOTE, "; %s range%s of expandable segments mapped, %s unmapped",
-                     tp_count(d->maps).s, plural(d->maps), tp_count(d->unmaps).s);
+        tp_page_more(page, NOTE, "; %s of expandable segments mapped, %s unmapped",
+                     tp_plural(d->maps, "range").s, tp_count(d->unmaps).s);
     tp_page_line(page);
 }
 
@@ -222,8 +204,9 @@ static void print_recorded_oom(const struct tp_captured_device *d, const char *o
     if (!d->ooms)
         return;
     tp_page_at(page, NAME, "ran out");
-    tp_page_at(page, NOTE, "%s%s time%s; first at event %s, asked for %s", of, tp_count(d->ooms).s,
-               plural(d->ooms), tp_count(d->oom_event).s, tp_bytes(d->oom_size, page->exact).s);
+    tp_page_at(page, NOTE, "%s%s; first at event %s, asked for %s", of,
+               tp_plural(d->ooms, "time").s, tp_count(d->oom_event).s,
+               tp_bytes(d->oom_size, page->exact).s);
     if (d->oom_free != UINT64_MAX)
         tp_page_more(page, NOTE, ", with %s left on the device",
                      tp_bytes(d->oom_free, page->exact).s);
@@ -256,9 +239,9 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
             tp_page_line(page);
             continue;
         }
-        tp_page_at(page, NOTE, "%s%s idle in %s piece%s of %s's segments, the largest %s",
+        tp_page_at(page, NOTE, "%s%s idle in %s of %s's segments, the largest %s",
                    of_device(r, i).s, tp_bytes(d->end_idle, page->exact).s,
-                   tp_count(d->end_pieces).s, plural(d->end_pieces), rec->by,
+                   tp_plural(d->end_pieces, "piece").s, rec->by,
                    tp_bytes(d->end_largest, page->exact).s);
         const struct tp_text bytes = tp_bytes(d->end_returnable, page->exact);
         const char *back = d->end_returnable ? bytes.s : "nothing";
@@ -329,9 +312,9 @@ static void print_dropped(uint64_t objects, struct tp_page *page)
     tp_page_at(page, 0, "Began mid-run");
     tp_page_line(page);
     tp_page_at(page, NAME,
-               "%s block%s that %s live before event 1 %s left out, with all that becomes of %s "
+               "%s that %s live before event 1 %s left out, with all that becomes of %s "
                "(--initial-heap=drop).",
-               tp_count(objects).s, plural(objects), objects == 1 ? "was" : "were",
+               tp_plural(objects, "block").s, objects == 1 ? "was" : "were",
                objects == 1 ? "is" : "are", objects == 1 ? "it" : "them");
     tp_page_line(page);
 }
@@ -359,17 +342,17 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
     tp_page_line(page);
     tp_page_at(page, 0, "Began mid-run");
     tp_page_line(page);
-    tp_page_at(
-        page, NAME,
-        "%s block%s, %s, %s live before event 1: %s %s freed during the recording, %s stay%s. %s "
-        "in live memory, not in sizes and lifetimes.",
-        tp_count(objects).s, plural(objects), tp_bytes(info->before.bytes, page->exact).s,
-        objects == 1 ? "was" : "were", tp_count(info->before_freed).s,
-        info->before_freed == 1 ? "is" : "are", tp_count(objects - info->before_freed).s,
-        objects - info->before_freed == 1 ? "s" : "",
-        objects == 1 ? "Replay places it first (--initial-heap=drop leaves it out). It counts"
-                     : "Their order is unknown: replay places them first, by address "
-                       "(--initial-heap=drop leaves them out). They count");
+    tp_page_at(page, NAME,
+               "%s, %s, %s live before event 1: %s %s freed during the recording, %s stay%s. %s "
+               "in live memory, not in sizes and lifetimes.",
+               tp_plural(objects, "block").s, tp_bytes(info->before.bytes, page->exact).s,
+               objects == 1 ? "was" : "were", tp_count(info->before_freed).s,
+               info->before_freed == 1 ? "is" : "are", tp_count(objects - info->before_freed).s,
+               objects - info->before_freed == 1 ? "s" : "",
+               objects == 1
+                   ? "Replay places it first (--initial-heap=drop leaves it out). It counts"
+                   : "Their order is unknown: replay places them first, by address "
+                     "(--initial-heap=drop leaves them out). They count");
     tp_page_line(page);
     if (info->device_count == 1 && info->devices[0].peak_new) {
         tp_page_at(page, NAME, "What was allocated since then peaks at %s by itself.",
@@ -421,8 +404,8 @@ static void print_curve(const struct tp_info_report *r, const struct tp_info_dev
     if (r->info->by_time)
         snprintf(across, sizeof across, "%s from left to right", tp_duration(f->duration_ns).s);
     else
-        snprintf(across, sizeof across, "%s event%s from left to right%s", tp_count(f->events).s,
-                 plural(f->events), f->time_known ? "" : ", times are unknown");
+        snprintf(across, sizeof across, "%s from left to right%s", tp_plural(f->events, "event").s,
+                 f->time_known ? "" : ", times are unknown");
     row(page, tp_bytes(peak, false).s, "%s", bars);
     row(page, tp_bytes(low, false).s, "%s; the highest of each column%s", across,
         low ? "; not from 0" : "");
@@ -470,10 +453,8 @@ static void print_live(const struct tp_info_report *r, struct tp_page *page)
     uint32_t count = r->info->device_count;
     tp_page_line(page);
     if (count > 1) {
-        tp_page_at(page, 0, "Live memory");
-        tp_page_at(page, NOTE, "requested, %s",
-                   tp_part_name(r->trace, "on each device", "in each memory space"));
-        tp_page_line(page);
+        tp_page_row(page, 0, "Live memory", NOTE, "requested, %s",
+                    tp_part_name(r->trace, "on each device", "in each memory space"));
     }
     for (uint16_t i = 0; i < count && i < DEVICES_SHOWN; i++)
         print_device(r, i, page);
@@ -506,11 +487,10 @@ static void print_end(const struct tp_info_report *r, struct tp_page *page)
     tp_page_line(page);
     tp_page_at(page, 0, "At the end");
     if (!r->trace->meta.nothing) {
-        tp_page_at(page, NOTE, "%s block%s, %s, %s live; at most %s at a time during the recording",
-                   tp_count(f->live_at_end).s, plural(f->live_at_end),
-                   tp_bytes(f->live_at_end_bytes, page->exact).s,
-                   f->live_at_end == 1 ? "is" : "are",
-                   tp_count(tp_captured_at_once(r->captured, f)).s);
+        tp_page_at(
+            page, NOTE, "%s, %s, %s live; at most %s at a time during the recording",
+            tp_plural(f->live_at_end, "block").s, tp_bytes(f->live_at_end_bytes, page->exact).s,
+            f->live_at_end == 1 ? "is" : "are", tp_count(tp_captured_at_once(r->captured, f)).s);
         tp_page_line(page);
     }
     print_recorded_end(r, page);

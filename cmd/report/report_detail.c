@@ -114,8 +114,8 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
     bool known = d->reused != TP_NONE && d->allocations;
     if (d->gets == TP_NONE || (!calls && !d->allocations)) /* nobody asked for anything */
         return;
-    tp_page_at(page, TEXT, "%s call%s to the %s%s", tp_count(calls).s, calls == 1 ? "" : "s",
-               tp_result_callee(r), tp_result_is_device(r) ? " for memory" : "");
+    tp_page_at(page, TEXT, "%s to the %s%s", tp_plural(calls, "call").s, tp_result_callee(r),
+               tp_result_is_device(r) ? " for memory" : "");
     if (known)
         tp_page_more(page, TEXT, "; %s of allocations needed none",
                      tp_percent((double)d->reused / (double)d->allocations).s);
@@ -216,8 +216,8 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
     if (t->runs.count > 1) /* one measurement has no interval */
         tp_page_at(page, page->column + 1, "[%s, %s]", tp_digits(s.low).s, tp_digits(s.high).s);
     if (r->run->flags & TP_RUN_PLAYED_ONCE)
-        tp_page_at(page, SPEED_NOTE, "%s replay%s, longer than %s: cold", tp_count(t->replays).s,
-                   t->replays == 1 ? "" : "s", tp_duration(r->min_time_ns).s);
+        tp_page_at(page, SPEED_NOTE, "%s, longer than %s: cold", tp_plural(t->replays, "replay").s,
+                   tp_duration(r->min_time_ns).s);
     else
         print_replays(t, page);
     tp_page_line(page);

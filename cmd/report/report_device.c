@@ -71,11 +71,9 @@ void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, st
 
 static void print_calls(const struct tp_driver_counts *c, struct tp_page *page)
 {
-    tp_page_at(page, TEXT, "%s call%s into the driver in one replay: %s synchronisation%s",
-               tp_count(c->calls).s, c->calls == 1 ? "" : "s", tp_count(c->syncs).s,
-               c->syncs == 1 ? "" : "s");
-    tp_page_more(page, TEXT, ", %s event wait%s", tp_count(c->event_waits).s,
-                 c->event_waits == 1 ? "" : "s");
+    tp_page_at(page, TEXT, "%s into the driver in one replay: %s, %s",
+               tp_plural(c->calls, "call").s, tp_plural(c->syncs, "synchronisation").s,
+               tp_plural(c->event_waits, "event wait").s);
     if (c->works)
         tp_page_more(page, TEXT, "; beside them %s works on the streams", tp_count(c->works).s);
     tp_page_line(page);
@@ -110,57 +108,47 @@ void tp_device_answers(const struct tp_result *r, const struct tp_device_run *d,
 
 /* ---- under -v ---- */
 
-static void line(struct tp_page *page, const char *name, const char *value)
-{
-    tp_page_at(page, FIELD, "%s", name);
-    tp_page_at(page, VALUE, "%s", value);
-    tp_page_line(page);
-}
+#define line(page, name, ...) tp_page_row(page, FIELD, name, VALUE, __VA_ARGS__)
 
-static void clock_text(const struct tp_cuda_device *d, char *text, size_t size)
+static struct tp_text clock_text(const struct tp_cuda_device *d)
 {
-    text[0] = '\0';
+    struct tp_text text = {""};
     if (d->clock_khz)
-        snprintf(text, size, ", clock %s MHz", tp_count(d->clock_khz / 1000).s);
+        snprintf(text.s, sizeof text.s, ", clock %.28s MHz", tp_count(d->clock_khz / 1000).s);
+    return text;
 }
 
 void tp_device_verbose(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_cuda_info *driver = r->use->driver;
-    char text[512], name[32], clock[64];
-    snprintf(text, sizeof text, "%s%s%s, CUDA %d.%d", driver->path,
-             driver->release[0] ? ", release " : "", driver->release, driver->version / 1000,
-             driver->version % 1000 / 10);
-    line(page, "driver", text);
+    char name[32];
+    line(page, "driver", "%s%s%s, CUDA %d.%d", driver->path, driver->release[0] ? ", release " : "",
+         driver->release, driver->version / 1000, driver->version % 1000 / 10);
     for (uint16_t d = 0; d < r->facts->devices; d++) {
         const struct tp_cuda_device *device = device_of(r, d);
         snprintf(name, sizeof name, "CUDA device %u", r->use->ordinals[d]);
-        clock_text(device, clock, sizeof clock);
-        snprintf(text, sizeof text, "%s, %s, compute capability %d.%d%s", device->name,
-                 tp_bytes(device->total_bytes, false).s, device->major, device->minor, clock);
-        line(page, name, text);
+        line(page, name, "%s, %s, compute capability %d.%d%s", device->name,
+             tp_bytes(device->total_bytes, false).s, device->major, device->minor,
+             clock_text(device).s);
     }
 }
 
 static void range_line(struct tp_page *page, const char *name, const struct tp_range *r)
 {
-    char text[160];
-    if (r->low == TP_NONE)
-        return;
-    snprintf(text, sizeof text, "%s to %s", tp_bytes(r->low, true).s, tp_bytes(r->high, true).s);
-    line(page, name, r->low == r->high ? tp_bytes(r->low, true).s : text);
+    if (r->low != TP_NONE)
+        line(page, name, r->low == r->high ? "%s" : "%s to %s", tp_bytes(r->low, true).s,
+             tp_bytes(r->high, true).s);
 }
 
 static void bytes_line(struct tp_page *page, const char *name, uint64_t bytes)
 {
     if (bytes != TP_NONE)
-        line(page, name, tp_bytes(bytes, true).s);
+        line(page, name, "%s", tp_bytes(bytes, true).s);
 }
 
 void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page)
 {
     const struct tp_measured *m = &d->measured;
-    char text[320];
     tp_page_at(page, FIELD, "measured, over the passes");
     tp_page_line(page);
     range_line(page, "  peak_reserved", &m->peak_reserved);
@@ -170,8 +158,7 @@ void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page)
     bytes_line(page, "  reserved_then", m->reserved_then);
     bytes_line(page, "  free_at_start", m->free_at_start);
     bytes_line(page, "  free_at_failure", m->free_at_failure);
-    snprintf(text, sizeof text, "calls %s, ns %s, syncs %s, event_waits %s, works %s",
-             tp_count(m->driver.calls).s, tp_count(m->driver.ns).s, tp_count(m->driver.syncs).s,
-             tp_count(m->driver.event_waits).s, tp_count(m->driver.works).s);
-    line(page, "  driver", text);
+    line(page, "  driver", "calls %s, ns %s, syncs %s, event_waits %s, works %s",
+         tp_count(m->driver.calls).s, tp_count(m->driver.ns).s, tp_count(m->driver.syncs).s,
+         tp_count(m->driver.event_waits).s, tp_count(m->driver.works).s);
 }

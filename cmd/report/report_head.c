@@ -122,9 +122,7 @@ void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_
     }
     for (const char *at = m->remarks ? m->remarks : ""; *at;) {
         int length = (int)strcspn(at, "\n");
-        tp_page_at(page, name, "note");
-        tp_page_at(page, column, "%.*s", length, at);
-        tp_page_line(page);
+        tp_page_row(page, name, "note", column, "%.*s", length, at);
         at += length + (at[length] == '\n');
     }
 }
@@ -139,22 +137,18 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
     }
     if (!r->facts->prologue) {
         if (r->trace->initial_dropped) {
-            tp_page_at(page, 0, "began mid-run");
-            tp_page_at(page, note, "%s blocks that were live before the first event are left out",
-                       tp_count(r->trace->initial_dropped).s);
-            tp_page_line(page);
+            tp_page_row(page, 0, "began mid-run", note,
+                        "%s blocks that were live before the first event are left out",
+                        tp_count(r->trace->initial_dropped).s);
         }
         return;
     }
-    tp_page_at(page, 0, "began mid-run");
-    tp_page_at(page, note,
-               "%s block%s (%s, %s of the peak) %s live before the first event. Placed first, by "
-               "address, not counted as calls. %s of the peak is new.",
-               tp_count(r->facts->prologue).s, r->facts->prologue == 1 ? "" : "s",
-               tp_bytes(before, page->exact).s,
-               tp_percent(peak ? (double)before / (double)peak : 0).s,
-               r->facts->prologue == 1 ? "was" : "were", tp_bytes(peak - before, page->exact).s);
-    tp_page_line(page);
+    tp_page_row(page, 0, "began mid-run", note,
+                "%s (%s, %s of the peak) %s live before the first event. Placed first, by "
+                "address, not counted as calls. %s of the peak is new.",
+                tp_plural(r->facts->prologue, "block").s, tp_bytes(before, page->exact).s,
+                tp_percent(peak ? (double)before / (double)peak : 0).s,
+                r->facts->prologue == 1 ? "was" : "were", tp_bytes(peak - before, page->exact).s);
 }
 
 /* "the 3 requests that failed are played too" */
@@ -177,13 +171,11 @@ static void print_failures(const struct tp_result *r, int note, struct tp_page *
     if (!all.ooms)
         return;
     tp_failures_text(all.ooms, all.played, text, sizeof text);
-    tp_page_at(page, 0, "ran out");
-    tp_page_at(page, note, "%s time%s when it was recorded%s%s%s", tp_count(all.ooms).s,
-               all.ooms == 1 ? "" : "s", *text ? "; " : "", text,
-               *text ? all.played == 1 ? ", and counts in what the program needs"
-                                       : ", and count in what the program needs"
-                     : "");
-    tp_page_line(page);
+    tp_page_row(page, 0, "ran out", note, "%s when it was recorded%s%s%s",
+                tp_plural(all.ooms, "time").s, *text ? "; " : "", text,
+                *text ? all.played == 1 ? ", and counts in what the program needs"
+                                        : ", and count in what the program needs"
+                      : "");
 }
 
 /* "1 thread", "streams not recorded" */
@@ -191,10 +183,8 @@ static struct tp_text count_text(const struct tp_trace *t, uint64_t count, const
 {
     struct tp_text text;
     if (count && tp_is_recorded(t, name)) /* whose plural is in the list */
-        snprintf(text.s, sizeof text.s, "%.20s %.10s%s", tp_count(count).s, name,
-                 count == 1 ? "" : "s");
-    else
-        snprintf(text.s, sizeof text.s, "%.10ss not recorded", name);
+        return tp_plural(count, name);
+    snprintf(text.s, sizeof text.s, "%.10ss not recorded", name);
     return text;
 }
 
@@ -210,9 +200,8 @@ static void players_text(const struct tp_trace *t, char *text, size_t size)
     const struct tp_program_facts *f = tp_program_facts(t->program);
     const struct tp_text threads = count_text(t, f->recorded_threads, "thread");
     const bool gpus = f->kind == TP_KIND_DEVICE && t->meta.capture;
-    struct tp_text parts;
-    snprintf(parts.s, sizeof parts.s, "%u %s%s", f->devices,
-             tp_part_name(t, gpus ? "GPU" : "device", "memory space"), f->devices == 1 ? "" : "s");
+    const struct tp_text parts =
+        tp_plural(f->devices, tp_part_name(t, gpus ? "GPU" : "device", "memory space"));
     if (gpus)
         snprintf(text, size, "%s, %s",
                  tp_is_recorded(t, "devices") ? parts.s : count_text(t, f->devices, "device").s,
@@ -239,8 +228,8 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
                : meta->capture ? ""
                                : meta->name);
     tp_page_line(page);
-    tp_page_at(page, note, "%s%s event%s%s, %s: %s", r->trace->cut ? "the first " : "",
-               tp_count(f->events).s, f->events == 1 ? "" : "s", time, players, ops);
+    tp_page_at(page, note, "%s%s%s, %s: %s", r->trace->cut ? "the first " : "",
+               tp_plural(f->events, "event").s, time, players, ops);
     tp_page_line(page);
     print_repairs(r->trace, note, page);
     tp_remarks_print(r->trace, 0, note, page);

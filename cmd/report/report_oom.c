@@ -164,8 +164,8 @@ void tp_report_failure_count(const struct tp_result *r, const struct tp_device_r
                      sizeof text);
     tp_page_more(page, column, "%s failed", text);
     if (skipped)
-        tp_page_more(page, column, "; %s later call%s on %s skipped", tp_count(skipped).s,
-                     skipped == 1 ? "" : "s", d->failed_allocations == 1 ? "it" : "them");
+        tp_page_more(page, column, "; %s on %s skipped", tp_plural(skipped, "later call").s,
+                     d->failed_allocations == 1 ? "it" : "them");
     tp_page_line(page);
 }
 

@@ -65,8 +65,8 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
     tp_page_at(page, FIELD, "program");
     tp_page_at(page, HASH, "%s", tp_hash_text(f).s);
     tp_page_line(page);
-    snprintf(text, sizeof text, "%s object%s, %s of them live at the end (%s), %s at once",
-             tp_count(objects).s, objects == 1 ? "" : "s", tp_count(f->live_at_end).s,
+    snprintf(text, sizeof text, "%s, %s of them live at the end (%s), %s at once",
+             tp_plural(objects, "object").s, tp_count(f->live_at_end).s,
              tp_bytes(f->live_at_end_bytes, false).s,
              tp_count(tp_captured_at_once(r->captured, f)).s);
     line(page, "objects", text);

@@ -135,6 +135,18 @@ void tp_page_at(struct tp_page *p, int column, const char *format, ...)
     va_end(args);
 }
 
+void tp_page_row(struct tp_page *p, int column, const char *name, int value, const char *format,
+                 ...)
+{
+    va_list args;
+    tp_page_at(p, column, "%s", name);
+    go_to(p, value);
+    va_start(args, format);
+    write_format(p, value, format, args);
+    va_end(args);
+    tp_page_line(p);
+}
+
 void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
 {
     va_list args;

@@ -23,7 +23,7 @@ struct tp_text tp_plural(uint64_t n, const char *noun)
 {
     struct tp_text t;
     size_t length = strlen(noun);
-    bool y = n != 1 && length && noun[length - 1] == 'y';
+    bool y = n != 1 && length > 1 && noun[length - 1] == 'y' && !strchr("aeiou", noun[length - 2]);
     snprintf(t.s, sizeof t.s, "%.26s %.*s%s", tp_count(n).s, (int)(y ? length - 1 : length), noun,
              n == 1 ? ""
              : y    ? "ies"

@@ -55,6 +55,9 @@ void tp_page_init(struct tp_page *p, FILE *out, unsigned color);
  */
 void tp_page_at(struct tp_page *p, int column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* A whole line: a name at `column`, and at `value` what is to be said of it. */
+void tp_page_row(struct tp_page *p, int column, const char *name, int value, const char *format,
+                 ...) __attribute__((format(printf, 5, 6)));
 /* Goes on where the line is and wraps to `indent`. */
 void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -81,7 +81,10 @@ static void an_array_is_never_cut_silently(void **state)
                 {{"123456", "78", "9"}, "1234..."},
                 {{"12345678", "", "9"}, "1234..."},
                 {{"123\xc3\xa4\xc3\xa4\xc3\xa4", "", "x"}, "123...."},
-                {{"12\xf0\x9f\x98\x80""78", "x", ""}, "12....."}};
+                {{"12\xf0\x9f\x98\x80"
+                  "78",
+                  "x", ""},
+                 "12....."}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         char array[8], pieces[8] = "";
         struct tp_str s = TP_STR_IN(array);
@@ -115,6 +118,7 @@ static void things_are_counted(void **state)
                 {6170, "event", "6,170 events"},
                 {1, "strategy", "1 strategy"},
                 {2, "strategy", "2 strategies"},
+                {2, "replay", "2 replays"},
                 {UINT64_MAX, "memory space", "18,446,744,073,709,551,615 memory spaces"}};
     for (size_t i = 0; i < COUNT(rows); i++)
         assert_string_equal(tp_plural(rows[i].n, rows[i].noun).s, rows[i].text);
@@ -174,7 +178,8 @@ static void markdown_reads_as_it_is(void **state)
         {"a|b|c", "a\\|b\\|c"},
         {"`x` *y* _z_ ~1", "\\`x\\` \\*y\\* \\_z\\_ \\~1"},
         {"<b>&amp;[l](u)![i]", "&lt;b&gt;&amp;amp;\\[l\\](u)\\!\\[i\\]"},
-        {"@me #12", "@\xe2\x80\x8bme \\#\xe2\x80\x8b" "12"},
+        {"@me #12", "@\xe2\x80\x8bme \\#\xe2\x80\x8b"
+                    "12"},
         {"$x$ {y}", "\\$x\\$ \\{y\\}"},
         {"\\|", "\\\\\\|"}};
     for (size_t i = 0; i < COUNT(rows); i++)

@@ -5,6 +5,7 @@
 #include "cmd/cli/config.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/open_trace.h"
+#include "cmd/ui/escape.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
@@ -238,8 +239,7 @@ static void print_done(const struct job *job, const char *path, struct tp_page *
                      tp_bytes((uint64_t)st.st_size, page->exact).s,
                      (double)st.st_size / (double)f->events);
     tp_page_line(page);
-    tp_page_at(page, 0, "Next: tapool replay %s", shown);
-    tp_page_line(page);
+    tp_page_command(page, "Next: tapool replay", path);
 }
 
 static int write_trace(struct job *job, const struct convert_opts *o, FILE *out, struct tp_err *err)
@@ -303,10 +303,15 @@ static int run_convert(const struct tp_args *args, FILE *out, struct tp_err *err
     if (args->count != 1)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "convert takes one trace"),
                        "tapool convert sample:sqlite -o sqlite.tpt");
-    if (!o->output)
-        return tp_hint(err, tp_fail(err, TP_EUSAGE, "convert needs a file to write"),
-                       "tapool convert %s -o NAME.tpt; '-o -' is standard output", args->words[0]);
-    return convert(args, out, err);
+    if (o->output)
+        return convert(args, out, err);
+    struct tp_str trace = {0};
+    tp_str_escape(&trace, TP_TO_SHELL, args->words[0]);
+    int status =
+        tp_hint(err, tp_fail(err, TP_EUSAGE, "convert needs a file to write"),
+                "tapool convert %s -o NAME.tpt; '-o -' is standard output", tp_str_text(&trace));
+    tp_str_drop(&trace);
+    return status;
 }
 
 const struct tp_command tp_command_convert = {

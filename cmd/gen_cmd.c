@@ -294,8 +294,7 @@ static void print_made(const struct recipe *r, const char *path, struct tp_page 
     tp_clean_text(path, shown, sizeof shown);
     tp_page_at(page, 0, "%s: %s events, %s", shown, tp_count(r->events).s, r->program);
     tp_page_line(page);
-    tp_page_at(page, 0, "Next: tapool replay %s", shown);
-    tp_page_line(page);
+    tp_page_command(page, "Next: tapool replay", path);
 }
 
 static int choose_form(const char *path, const struct form **out, struct tp_err *err)

@@ -34,13 +34,13 @@ static bool may_break(const char *at)
 /* Adds a sentence, wrapped at words; what wraps is indented by two. */
 __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const char *format, ...)
 {
-    char text[512];
+    struct tp_str text = {0};
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    tp_str_vadd(&text, format, args);
     va_end(args);
     const char *indent = "";
-    for (const char *at = text; *at && l->count < LINES;) {
+    for (const char *at = tp_str_text(&text); *at && l->count < LINES;) {
         int room = l->width - (int)strlen(indent), length = (int)strlen(at);
         if (room > LINE - 3)
             room = LINE - 3;
@@ -54,6 +54,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
         at += length + (at[length] == ' ');
         indent = "  ";
     }
+    tp_str_drop(&text);
 }
 
 static void size_label(const struct tp_info_size *sizes, int i, char *out, size_t size)

@@ -465,19 +465,6 @@ static void print_live(const struct tp_info_report *r, struct tp_page *page)
 
 /* ---- the whole ---- */
 
-/* A path as a shell takes it. */
-static void print_next(const struct tp_trace *t, struct tp_page *page)
-{
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-    bool quote = strspn(t->path, plain) != strlen(t->path);
-    fprintf(page->out, "Next: tapool replay %s", quote ? "'" : "");
-    for (const char *c = t->path; *c; c++)
-        fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, page->out);
-    fputs(quote ? "'" : "", page->out);
-    tp_page_line(page);
-}
-
 /* A state alone says nothing of blocks that came and went. */
 static void print_end(const struct tp_info_report *r, struct tp_page *page)
 {
@@ -511,5 +498,5 @@ void tp_info_text(const struct tp_info_report *r, struct tp_page *page)
         tp_info_objects(r, page);
     print_end(r, page);
     if (!r->trace->meta.nothing)
-        print_next(r->trace, page);
+        tp_page_command(page, "Next: tapool replay", r->trace->path);
 }

@@ -59,7 +59,7 @@ static void replace(struct tp_str *s, const char *text, const struct row *row)
     const char *from = text; /* what stands there since is copied as it is */
     while (*text) {
         const struct replacement *r = row->table;
-        while (r->from && strncmp(r->from, text, strlen(r->from)) != 0)
+        while (r->from && (*r->from != *text || strncmp(r->from, text, strlen(r->from)) != 0))
             r++;
         size_t length = r->from ? strlen(r->from) : 1;
         if (r->from || (row->stay && !is_plain((unsigned char)*text, row->stay))) {
@@ -147,9 +147,9 @@ static const struct row rows[TP_TARGETS] = {
     [TP_TO_PROPERTY] = {true, in_property, NULL, NULL, NULL},
     [TP_TO_MESSAGE] = {true, in_message, NULL, NULL, NULL},
     [TP_TO_CSV] = {true, in_csv, NULL, NULL, wrap_csv},
+    [TP_TO_SHELL] = {true, in_shell, NULL, NULL, wrap_shell},
     [TP_TO_BENCHMARK] = {false, none, "._+:,=#-", NULL, NULL},
     [TP_TO_FILE] = {false, none, ".=+_-", "_", NULL},
-    [TP_TO_SHELL] = {false, in_shell, NULL, NULL, wrap_shell},
     [TP_TO_ZSH] = {false, in_zsh, NULL, NULL, NULL},
     [TP_TO_ROFF] = {false, in_roff, " !#$%&()*+,./:;<=>?@[]_{|}", "?", NULL},
 };

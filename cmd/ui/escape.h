@@ -28,10 +28,11 @@ enum tp_target {
      * apostrophe, which makes it a text; a number stays one. */
     TP_TO_CSV,
 
+    TP_TO_SHELL, /* one word of a command to be typed, in quotes where it needs them */
+
     /* The targets below are not cleaned. */
     TP_TO_BENCHMARK, /* a part of a name in Go's format: other bytes than letters are %XX */
     TP_TO_FILE,      /* a part of a file's name that needs no quotes and leaves no folder */
-    TP_TO_SHELL,     /* one word of a command, in quotes where it needs them */
     TP_TO_ZSH,       /* a part of a specification of zsh's _arguments, inside '...' */
     TP_TO_ROFF,      /* text inside a line; ASCII has a glyph everywhere */
     TP_TARGETS

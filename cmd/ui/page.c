@@ -182,6 +182,13 @@ void tp_page_lines(struct tp_page *p, int column, const char *text)
     }
 }
 
+void tp_page_command(struct tp_page *p, const char *before, const char *word)
+{
+    fprintf(p->out, "%s ", before);
+    tp_escape(p->out, TP_TO_SHELL, word);
+    tp_page_line(p);
+}
+
 void tp_page_right(struct tp_page *p, int end, const char *text)
 {
     int start = end - tp_text_width(text);

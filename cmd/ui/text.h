@@ -66,6 +66,8 @@ void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const ch
     __attribute__((format(printf, 4, 5)));
 /* A text of several lines, each at `column`. */
 void tp_page_lines(struct tp_page *p, int column, const char *text);
+/* A command to be typed, which nothing wraps: `before` and a word as a shell takes it. */
+void tp_page_command(struct tp_page *p, const char *before, const char *word);
 /* Right-aligned to end before `end`. */
 void tp_page_right(struct tp_page *p, int end, const char *text);
 void tp_page_line(struct tp_page *p); /* ends the line */

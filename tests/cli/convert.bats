@@ -352,6 +352,8 @@ END
     ok convert sample:sqlite -o s.tpt
     matches "$out" '^s\.tpt: 6,170 events, [0-9.]+ KiB, [0-9.]+ bytes an event$'
     matches "$out" '^Next: tapool replay s\.tpt$'
+    ok convert s.tpt -o "a b's.tpt"
+    matches "$out" "^Next: tapool replay 'a b'\\\\''s\.tpt'$"
     ok convert sample:sqlite -o one.tpt --from 7:7
     matches "$out" '^one\.tpt: 1 event, '
     [ "$(wc -l <"$out")" -eq 2 ]

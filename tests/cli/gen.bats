@@ -83,6 +83,11 @@ hash_of() {
     done
 }
 
+@test "the command that it names is one for a shell" {
+    ok few web-server -o "a b.json"
+    matches "$out" "^Next: tapool replay 'a b\.json'$"
+}
+
 @test "both forms of every profile are valid JSON and the same program" {
     for name in $(profiles); do
         ok few "$name" -o t.json

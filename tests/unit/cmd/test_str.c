@@ -223,6 +223,7 @@ static void words_survive_a_shell(void **state)
                                           {"", "''"},
                                           {"it's", "'it'\\''s'"},
                                           {"\xc3\xa4", "'\xc3\xa4'"},
+                                          {"a\x1b[2J", "'a?[2J'"},
                                           {"$(x);*", "'$(x);*'"}};
     for (size_t i = 0; i < COUNT(rows); i++)
         expect(TP_TO_SHELL, rows[i][0], rows[i][1]);

@@ -262,6 +262,7 @@ static int join_texts(const struct tp_member *list, char **out, struct tp_err *e
         else if (known)
             status = tp_member_fail(list, "holds what is no text", err);
     }
+    status = status ? status : tp_str_status(&text, err);
     *out = !status && known ? tp_clean_copy(tp_str_text(&text), TP_MEMBER_TEXT) : NULL;
     if (!status && known && !*out)
         status = tp_fail(err, TP_ENOMEM, "out of memory");

@@ -261,7 +261,8 @@ int tp_input_peek(struct tp_input *in, size_t want, const unsigned char **data, 
 
 int tp_input_block(struct tp_input *in, const unsigned char **data, size_t *got, struct tp_err *err)
 {
-    int rc = fill(in, 1, err);
+    bool there = in->end > in->start && in->failure.status == TP_OK;
+    int rc = there ? TP_OK : fill(in, 1, err);
     if (rc != TP_OK)
         return rc;
     *data = in->data + in->start;

@@ -1,15 +1,16 @@
-/* The scanner: finds where one JSON value ends, in one pass over the buffered blocks.
+/* The scanner: brings single JSON values together that may lie in several blocks of an input.
  *
  *     {"t": 0, "op": "alloc", "id": 1, "size": 8},
  *     ^-------------- cut --------------------->^
  *
- * It knows strings, escapes and brackets (a bit per level says which kind is open) and nothing
- * else; whether the text is JSON is for cJSON to say. A value costs its own length in memory, up to
- * the limit of the caller. Known weakness: a skipped value is not checked beyond that. */
+ * It looks at strings and brackets only (tp_span_search); whether the text between them is JSON is
+ * for a walk over it to say. A value costs its own length in memory, up to the limit of the caller.
+ * Known weakness: a skipped value is not checked beyond that. */
 #include "traces/input/json_scan.h"
 
 #include "alloc/base/clean.h"
 #include "alloc/base/grow.h"
+#include "traces/input/json_bytes.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -18,20 +19,11 @@
 
 #define SCALAR_MAX 64 /* bytes of a number, true, false or null */
 
-enum outcome { MORE, DONE, TOO_DEEP, MISMATCH, CONTROL, LINE_ENDS };
-
-/* Where a scan of a value stands between two blocks. */
-struct progress {
-    uint64_t kinds; /* bit per open level: 1 = object */
-    unsigned depth;
-    bool in_string, escaped;
-    bool scalar, one_line;
-};
-
 void tp_json_scan_release(struct tp_json_scan *s)
 {
     free(s->text);
-    s->text = NULL;
+    free(s->words);
+    s->text = s->words = NULL;
     s->size = s->room = 0;
 }
 
@@ -74,11 +66,6 @@ int tp_json_ends(const struct tp_json_scan *s, struct tp_err *err)
                 s->event > 1 ? s->event - 1 : s->event, err);
 }
 
-static bool is_space(int c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 static int skip_mark(struct tp_input *in, struct tp_err *err)
 {
     const unsigned char *data = NULL;
@@ -102,103 +89,15 @@ int tp_json_next(struct tp_json_scan *s, int *byte, struct tp_err *err)
         int rc = tp_input_block(s->in, &data, &got, err);
         if (rc != TP_OK)
             return rc;
-        while (n < got && is_space(data[n]))
+        while (n < got && tp_json_space((char)data[n]))
             n++;
-        tp_input_take(s->in, n);
+        if (n > 0)
+            tp_input_take(s->in, n);
         if (n < got || got == 0) {
             *byte = n < got ? data[n] : -1;
             return TP_OK;
         }
     }
-}
-
-/* Inside a string: up to its end, a control character or the end of the block. */
-static enum outcome pass_string(struct progress *p, const unsigned char *data, size_t size,
-                                size_t *at)
-{
-    size_t i = *at;
-    for (; i < size; i++) {
-        while (i < size && data[i] > '"' && data[i] != '\\' && !p->escaped)
-            i++;
-        if (i == size)
-            break;
-        unsigned char c = data[i];
-        if (c < 0x20) {
-            *at = i;
-            return CONTROL;
-        }
-        if (p->escaped) {
-            p->escaped = false;
-        } else if (c == '\\') {
-            p->escaped = true;
-        } else if (c == '"') {
-            p->in_string = false;
-            *at = i + 1;
-            return p->depth == 0 ? DONE : MORE;
-        }
-    }
-    *at = i;
-    return MORE;
-}
-
-static enum outcome open_bracket(struct progress *p, unsigned char c)
-{
-    if (p->depth == TP_JSON_DEPTH_MAX)
-        return TOO_DEEP;
-    p->kinds = p->kinds << 1 | (c == '{');
-    p->depth++;
-    return MORE;
-}
-
-static enum outcome close_bracket(struct progress *p, unsigned char c)
-{
-    if ((p->kinds & 1) != (c == '}'))
-        return MISMATCH;
-    p->kinds >>= 1;
-    return --p->depth == 0 ? DONE : MORE;
-}
-
-/* Goes over a block; *used bytes of it belong to the value, or to the place of the error. */
-static enum outcome pass(struct progress *p, const unsigned char *data, size_t size, size_t *used)
-{
-    enum outcome o = MORE;
-    size_t i = 0;
-    while (i < size && o == MORE) {
-        if (p->in_string) {
-            o = pass_string(p, data, size, &i);
-            continue;
-        }
-        /* digits, commas, colons: most of what there is */
-        while (i < size && ((data[i] > '"' && data[i] < '[') || data[i] == ' '))
-            i++;
-        if (i == size)
-            break;
-        unsigned char c = data[i];
-        if (c == '"')
-            p->in_string = true;
-        else if (c == '{' || c == '[')
-            o = open_bracket(p, c);
-        else if (c == '}' || c == ']')
-            o = close_bracket(p, c);
-        else if (c < 0x20 && !is_space(c))
-            o = CONTROL;
-        else if (c == '\n' && p->one_line)
-            o = LINE_ENDS;
-        if (o == MORE || o == DONE)
-            i++;
-    }
-    *used = i;
-    return o;
-}
-
-/* A number or a word: up to what cannot be part of it. */
-static enum outcome pass_scalar(const unsigned char *data, size_t size, size_t *used)
-{
-    size_t i = 0;
-    while (i < size && !is_space(data[i]) && !strchr(",:]}[{\"", data[i]))
-        i++;
-    *used = i;
-    return i < size ? DONE : MORE;
 }
 
 static int keep(struct tp_json_scan *s, const unsigned char *data, size_t n, struct tp_err *err)
@@ -215,14 +114,14 @@ static int keep(struct tp_json_scan *s, const unsigned char *data, size_t n, str
     return TP_OK;
 }
 
-static int wrong(const struct tp_json_scan *s, enum outcome o, struct tp_err *err)
+static int wrong(const struct tp_json_scan *s, enum tp_span_stop stop, struct tp_err *err)
 {
     uint64_t line = tp_input_line(s->in);
-    if (o == TOO_DEEP)
+    if (stop == TP_SPAN_TOO_DEEP)
         return tp_json_fail(s, line, err, " is nested deeper than %d levels", TP_JSON_DEPTH_MAX);
-    if (o == LINE_ENDS)
+    if (stop == TP_SPAN_LINE_ENDS)
         return tp_json_fail(s, line, err, " is not complete on its line");
-    if (o == MISMATCH)
+    if (stop == TP_SPAN_MISMATCH)
         return tp_json_fail(s, line, err, " has brackets that do not match");
     return tp_json_fail(s, line, err, " holds a raw control character: not valid JSON");
 }
@@ -235,22 +134,25 @@ static int too_long(const struct tp_json_scan *s, size_t limit, struct tp_err *e
 }
 
 /* A value that begins at the next byte, which is no white space; kept when `limit` is not 0. */
-static int scan_value(struct tp_json_scan *s, struct progress *p, size_t limit, struct tp_err *err)
+static int scan_value(struct tp_json_scan *s, size_t limit, struct tp_err *err)
 {
-    enum outcome o = MORE;
+    struct tp_span_search search = {.one_line = s->one_line};
+    enum tp_span_stop stop = TP_SPAN_MORE;
     size_t total = 0;
-    while (o == MORE) {
+    while (stop == TP_SPAN_MORE) {
         const unsigned char *data = NULL;
         size_t got = 0, used = 0;
         int rc = tp_input_block(s->in, &data, &got, err);
         if (rc != TP_OK)
             return rc;
-        if (got == 0 && p->scalar)
+        if (got == 0 && search.scalar)
             return TP_OK;
         if (got == 0)
             return ends(s, "inside", s->event, err);
-        o = p->scalar ? pass_scalar(data, got, &used) : pass(p, data, got, &used);
+        stop = tp_span_search(&search, (const char *)data, got, &used);
         total += used;
+        if (search.scalar && total > SCALAR_MAX)
+            return too_long(s, SCALAR_MAX, err);
         if (limit > 0 && total > limit)
             return too_long(s, limit, err);
         if (limit > 0)
@@ -259,10 +161,10 @@ static int scan_value(struct tp_json_scan *s, struct progress *p, size_t limit, 
         if (rc != TP_OK)
             return rc;
     }
-    return o == DONE ? TP_OK : wrong(s, o, err);
+    return stop == TP_SPAN_DONE ? TP_OK : wrong(s, stop, err);
 }
 
-static int scan(struct tp_json_scan *s, size_t limit, struct tp_err *err)
+int tp_json_cut(struct tp_json_scan *s, size_t limit, struct tp_err *err)
 {
     int first = 0;
     int rc = tp_json_next(s, &first, err);
@@ -270,19 +172,22 @@ static int scan(struct tp_json_scan *s, size_t limit, struct tp_err *err)
         return rc;
     s->size = 0;
     s->line = tp_input_line(s->in);
-    if (first < 0)
-        return ends(s, "inside", s->event, err);
-    struct progress p = {.scalar = first != '{' && first != '[' && first != '"',
-                         .one_line = s->one_line};
-    return scan_value(s, &p, p.scalar ? SCALAR_MAX : limit, err);
-}
-
-int tp_json_cut(struct tp_json_scan *s, size_t limit, struct tp_err *err)
-{
-    return scan(s, limit, err);
+    return first < 0 ? ends(s, "inside", s->event, err) : scan_value(s, limit, err);
 }
 
 int tp_json_skip(struct tp_json_scan *s, struct tp_err *err)
 {
-    return scan(s, 0, err);
+    return tp_json_cut(s, 0, err);
+}
+
+int tp_json_open_list(struct tp_json_scan *s, int *byte, struct tp_err *err)
+{
+    int rc = tp_json_next(s, byte, err);
+    if (rc != TP_OK)
+        return rc;
+    if (*byte != '[')
+        return *byte < 0 ? tp_json_ends(s, err)
+                         : tp_json_fail(s, tp_input_line(s->in), err, " is not a list");
+    tp_input_take(s->in, 1);
+    return tp_json_next(s, byte, err);
 }

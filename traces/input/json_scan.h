@@ -1,24 +1,24 @@
-/* Cuts single JSON values out of a stream of bytes; cJSON then reads what was cut. */
+/* Cuts single JSON values out of a stream of bytes, for json_span.h to walk over. */
 #ifndef TP_JSON_SCAN_H
 #define TP_JSON_SCAN_H
 
 #include "traces/input/input.h"
+#include "traces/input/json_span.h"
 
 #include <stdbool.h>
-
-#define TP_JSON_DEPTH_MAX 64 /* levels of brackets in one value */
 
 struct tp_json_scan {
     struct tp_input *in;
     const char *subject; /* what is being read: "'meta'"; not used inside events */
     uint64_t event;      /* number of the event being read, from 1; 0: not in events */
     bool one_line;       /* values that go on after the end of their line are errors */
-    unsigned misses;     /* events in a row that were not plain (json_plain.h) */
 
     /* the last value cut */
     char *text; /* ended by a NUL that does not count */
     size_t size, room;
     uint64_t line; /* where it begins */
+
+    char *words; /* the reader's: texts of a value, without their escapes */
 };
 
 void tp_json_scan_release(struct tp_json_scan *s);
@@ -42,5 +42,8 @@ int tp_json_cut(struct tp_json_scan *s, size_t limit, struct tp_err *err);
 /* The same without keeping anything, of any length: inside brackets only strings and brackets are
  * checked. */
 int tp_json_skip(struct tp_json_scan *s, struct tp_err *err);
+
+/* Goes into a list: *byte is then its next byte, "]" where it is empty. */
+int tp_json_open_list(struct tp_json_scan *s, int *byte, struct tp_err *err);
 
 #endif

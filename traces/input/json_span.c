@@ -1,144 +1,297 @@
-/* See json_span.h. The end of a value is found in one pass that jumps over strings with memchr and
- * over everything that is no quote or bracket with a table of bytes.
+/* Walking over JSON. The end of a value is found by brackets and quotes alone, in one pass that may
+ * stop at any byte and go on in the next piece:
  *
  *     {"name": "[memory]", "args": {"Bytes": 512}} , {...
- *     ^--------------------------------------------^      tp_span_value: 1 bit per open level says
+ *     ^--------------------------------------------^      tp_span_search: 1 bit per open level says
  *      ^----^  ^--------^                                 which bracket must close it
- *       key      value      tp_span_next */
+ *       key      value      tp_span_next
+ *
+ * What a strict walk takes is checked on the way by the grammar of RFC 8259, which is here and
+ * nowhere else. Bytes of strings are not checked to be UTF-8. */
 #include "traces/input/json_span.h"
 
-#include <cjson/cJSON.h>
-#include <errno.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_MAX 63 /* bytes of one */
+/* ---- where a value ends ---- */
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
+#define CONTROLS                                                                                   \
+    [0x00] = 1, [0x01] = 1, [0x02] = 1, [0x03] = 1, [0x04] = 1, [0x05] = 1, [0x06] = 1,            \
+    [0x07] = 1, [0x08] = 1, [0x09] = 1, [0x0a] = 1, [0x0b] = 1, [0x0c] = 1, [0x0d] = 1,            \
+    [0x0e] = 1, [0x0f] = 1, [0x10] = 1, [0x11] = 1, [0x12] = 1, [0x13] = 1, [0x14] = 1,            \
+    [0x15] = 1, [0x16] = 1, [0x17] = 1, [0x18] = 1, [0x19] = 1, [0x1a] = 1, [0x1b] = 1,            \
+    [0x1c] = 1, [0x1d] = 1, [0x1e] = 1, [0x1f] = 1
 
-/* The byte behind a string that begins at text[from]; 0: it does not end. */
-static size_t string_end(const char *text, size_t size, size_t from)
+/* Bytes at which one has to look, in a string and outside. */
+static const bool string_stops[256] = {CONTROLS, ['"'] = 1, ['\\'] = 1};
+static const bool stops[256] = {CONTROLS, ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1};
+
+/* In a string: behind its end. */
+static enum tp_span_stop search_string(struct tp_span_search *s, const char *text, size_t size,
+                                       size_t *at)
 {
-    for (size_t i = from + 1; i < size; i++) {
-        const char *quote = memchr(text + i, '"', size - i);
-        if (!quote)
-            return 0;
-        i = (size_t)(quote - text);
-        size_t slashes = 0;
-        while (text[i - slashes - 1] == '\\' && i - slashes - 1 > from)
-            slashes++;
-        if (slashes % 2 == 0)
-            return i + 1;
+    size_t i = *at;
+    enum tp_span_stop stop = TP_SPAN_MORE;
+    for (; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 && !s->any_bytes) {
+            stop = TP_SPAN_CONTROL;
+            break;
+        }
+        if (s->escaped) {
+            s->escaped = false;
+        } else if (c == '\\') {
+            s->escaped = true;
+        } else if (c == '"') {
+            s->in_string = false;
+            i++;
+            stop = s->depth == 0 ? TP_SPAN_DONE : TP_SPAN_MORE;
+            break;
+        }
+        while (!s->escaped && i + 1 < size && !string_stops[(unsigned char)text[i + 1]])
+            i++;
     }
-    return 0;
+    *at = i;
+    return stop;
 }
 
-static size_t brackets_end(const char *text, size_t size, bool *wrong)
+static enum tp_span_stop take_bracket(struct tp_span_search *s, char c)
 {
-    static const bool stops[256] = {['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1};
-    uint64_t objects = 0; /* bit per open level */
-    unsigned depth = 0;
-    for (size_t i = 0; i < size;) {
+    if (c == '{' || c == '[') {
+        if (s->depth == TP_JSON_DEPTH_MAX)
+            return TP_SPAN_TOO_DEEP;
+        s->objects = s->objects << 1 | (c == '{');
+        s->depth++;
+        return TP_SPAN_MORE;
+    }
+    if ((s->objects & 1) != (c == '}'))
+        return TP_SPAN_MISMATCH;
+    s->objects >>= 1;
+    return --s->depth == 0 ? TP_SPAN_DONE : TP_SPAN_MORE;
+}
+
+static enum tp_span_stop take_stop(struct tp_span_search *s, char c)
+{
+    if (c == '"')
+        s->in_string = true;
+    else if ((unsigned char)c >= 0x20)
+        return take_bracket(s, c);
+    else if (c == '\n' && s->one_line)
+        return TP_SPAN_LINE_ENDS;
+    else if (!tp_json_space(c) && !s->any_bytes)
+        return TP_SPAN_CONTROL;
+    return TP_SPAN_MORE;
+}
+
+/* A number or a word. */
+static enum tp_span_stop search_scalar(const char *text, size_t size, size_t *used)
+{
+    size_t i = 0;
+    while (i < size && !tp_json_space(text[i]) && !memchr(",:]}[{\"", text[i], 7))
+        i++;
+    *used = i;
+    return i < size ? TP_SPAN_DONE : TP_SPAN_MORE;
+}
+
+enum tp_span_stop tp_span_search(struct tp_span_search *s, const char *text, size_t size,
+                                 size_t *used)
+{
+    enum tp_span_stop stop = TP_SPAN_MORE;
+    size_t i = 0;
+    if (!s->begun && size > 0)
+        s->scalar = *text != '"' && *text != '{' && *text != '[';
+    s->begun |= size > 0;
+    if (s->scalar)
+        return search_scalar(text, size, used);
+    while (i < size && stop == TP_SPAN_MORE) {
+        if (s->in_string) {
+            stop = search_string(s, text, size, &i);
+            continue;
+        }
         while (i < size && !stops[(unsigned char)text[i]])
             i++;
         if (i == size)
-            return 0;
-        char c = text[i];
-        if (c == '"') {
-            i = string_end(text, size, i);
-            if (i == 0)
-                return 0;
-            continue;
-        }
-        i++;
-        if (c == '{' || c == '[') {
-            *wrong = ++depth > TP_SPAN_DEPTH_MAX;
-            objects = objects << 1 | (c == '{');
-        } else {
-            *wrong = (objects & 1) != (c == '}');
-            objects >>= 1;
-            depth--;
-        }
-        if (*wrong)
-            return 0;
-        if (depth == 0)
-            return i;
+            break;
+        stop = take_stop(s, text[i]);
+        i += stop == TP_SPAN_MORE || stop == TP_SPAN_DONE;
     }
-    return 0;
+    *used = i;
+    return stop;
 }
 
 size_t tp_span_value(const char *text, size_t size, bool *wrong)
 {
-    *wrong = false;
-    if (size == 0)
-        return 0;
-    if (*text == '"')
-        return string_end(text, size, 0);
-    if (*text == '{' || *text == '[')
-        return brackets_end(text, size, wrong);
-    size_t i = 0;
-    while (i < size && !is_space(text[i]) && !memchr(",:]}[{\"", text[i], 7))
-        i++;
-    *wrong = i == 0;
-    return i < size ? i : 0;
+    struct tp_span_search s = {.any_bytes = true};
+    size_t used = 0;
+    enum tp_span_stop stop = tp_span_search(&s, text, size, &used);
+    *wrong = size > 0 && (used == 0 || (stop != TP_SPAN_DONE && stop != TP_SPAN_MORE));
+    return stop == TP_SPAN_DONE ? used : 0;
 }
 
-static void pass_space(struct tp_span_walk *w)
+/* ---- the grammar ---- */
+
+/* The quote is there. */
+static bool pass_string(struct tp_span_walk *w)
 {
-    while (w->at < w->end && is_space(*w->at))
-        w->at++;
+    const char *at = w->at + 1;
+    for (;;) {
+        while (at < w->end && !string_stops[(unsigned char)*at])
+            at++;
+        w->at = at;
+        if (at == w->end)
+            return false;
+        if (*at == '"')
+            break;
+        size_t escape = *at == '\\' ? tp_json_escape(at, w->end, NULL) : 0;
+        if (escape == 0)
+            return false;
+        at += escape;
+    }
+    w->at = at + 1;
+    return true;
 }
 
-/* The byte that must come next. */
-static bool pass(struct tp_span_walk *w, char c)
+static const char *pass_digits(const char *at, const char *end)
 {
-    pass_space(w);
-    bool there = w->at < w->end && *w->at == c;
-    w->at += there;
-    return there;
+    while (at < end && tp_json_digit(*at))
+        at++;
+    return at;
 }
 
-static bool take_value(struct tp_span_walk *w, struct tp_span *out)
+static bool pass_number(struct tp_span_walk *w)
 {
-    bool wrong = false;
-    pass_space(w);
-    out->at = w->at;
-    out->size = tp_span_value(w->at, (size_t)(w->end - w->at), &wrong);
-    w->at += out->size;
-    return out->size > 0 && !wrong;
+    const char *whole = w->at + (*w->at == '-'), *from;
+    const char *at = pass_digits(whole, w->end);
+    bool good = at > whole && (*whole != '0' || at == whole + 1);
+    if (good && at < w->end && *at == '.') {
+        from = at + 1;
+        at = pass_digits(from, w->end);
+        good = at > from;
+    }
+    if (good && at < w->end && (*at | 0x20) == 'e') {
+        from = at + 1;
+        from += from < w->end && (*from == '+' || *from == '-');
+        at = pass_digits(from, w->end);
+        good = at > from;
+    }
+    w->at = good ? at : w->at;
+    return good;
 }
 
-struct tp_span_walk tp_span_members(struct tp_span object)
+static bool pass_word(struct tp_span_walk *w)
 {
-    struct tp_span_walk w = {.at = object.at, .end = object.at + object.size};
-    w.wrong = object.size == 0 || *object.at != '{';
+    static const char *const words[] = {"true", "false", "null"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i]);
+        if ((size_t)(w->end - w->at) >= length && memcmp(w->at, words[i], length) == 0) {
+            w->at += length;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool pass_value(struct tp_span_walk *w, unsigned depth);
+
+/* The bracket that opens is there; *depth levels are open with it. */
+static bool pass_brackets(struct tp_span_walk *w, unsigned depth)
+{
+    bool object = *w->at++ == '{';
+    char close = object ? '}' : ']';
+    if (tp_span_pass(w, close))
+        return true;
+    do {
+        tp_span_pass_space(w);
+        if (object &&
+            (w->at == w->end || *w->at != '"' || !pass_string(w) || !tp_span_pass(w, ':')))
+            return false;
+        if (!pass_value(w, depth))
+            return false;
+    } while (tp_span_pass(w, ','));
+    return tp_span_pass(w, close);
+}
+
+/* A value inside of `depth` brackets. */
+static bool pass_value(struct tp_span_walk *w, unsigned depth)
+{
+    tp_span_pass_space(w);
+    if (w->at == w->end)
+        return false;
+    char c = *w->at;
+    if (c == '"')
+        return pass_string(w);
+    if (c == '{' || c == '[')
+        return depth < TP_JSON_DEPTH_MAX && pass_brackets(w, depth + 1);
+    return c == '-' || tp_json_digit(c) ? pass_number(w) : pass_word(w);
+}
+
+struct tp_span tp_span_trim(struct tp_span text)
+{
+    while (text.size > 0 && tp_json_space(*text.at)) {
+        text.at++;
+        text.size--;
+    }
+    return text;
+}
+
+const char *tp_span_check(struct tp_span text)
+{
+    struct tp_span_walk w = {.at = text.at, .end = text.at + text.size};
+    bool value = pass_value(&w, 0);
+    if (value)
+        tp_span_pass_space(&w);
+    return value && w.at == w.end ? NULL : w.at;
+}
+
+/* ---- walking ---- */
+
+static struct tp_span_walk begin(struct tp_span s, char open, char close)
+{
+    struct tp_span_walk w = {.at = s.at, .end = s.at + s.size, .close = close};
+    w.wrong = s.size == 0 || *s.at != open;
     w.at += !w.wrong;
     return w;
 }
 
-bool tp_span_next(struct tp_span_walk *w, struct tp_span *key, struct tp_span *value)
+struct tp_span_walk tp_span_members(struct tp_span object)
 {
-    if (w->wrong)
-        return false;
-    if (pass(w, '}')) {
-        w->at = w->end; /* asked again, it is wrong rather than somewhere else */
-        return false;
+    return begin(object, '{', '}');
+}
+
+struct tp_span_walk tp_span_elements(struct tp_span list)
+{
+    return begin(list, '[', ']');
+}
+
+bool tp_span_take(struct tp_span_walk *w, struct tp_span *value)
+{
+    tp_span_pass_space(w);
+    value->at = w->at;
+    if (w->strict) {
+        w->wrong = !pass_value(w, 1);
+        value->size = (size_t)(w->at - value->at);
+        return !w->wrong;
     }
-    w->wrong = (w->begun && !pass(w, ',')) || !take_value(w, key) || *key->at != '"' ||
-               !pass(w, ':') || !take_value(w, value);
-    w->begun = true;
+    value->size = tp_span_value(w->at, (size_t)(w->end - w->at), &w->wrong);
+    w->at += value->size;
+    w->wrong |= value->size == 0;
     return !w->wrong;
 }
 
-bool tp_span_is(struct tp_span s, const char *text)
+bool tp_span_take_key(struct tp_span_walk *w, struct tp_span *key)
 {
-    size_t length = strlen(text);
-    return s.at && s.size == length + 2 && *s.at == '"' && memcmp(s.at + 1, text, length) == 0;
+    tp_span_pass_space(w);
+    w->wrong = w->at == w->end || *w->at != '"' || !tp_span_take(w, key) || !tp_span_pass(w, ':');
+    return !w->wrong;
+}
+
+bool tp_span_next(struct tp_span_walk *w, struct tp_span *key, struct tp_span *value)
+{
+    return tp_span_more(w) && tp_span_take_key(w, key) && tp_span_take(w, value);
+}
+
+bool tp_span_element(struct tp_span_walk *w, struct tp_span *value)
+{
+    return tp_span_more(w) && tp_span_take(w, value);
 }
 
 bool tp_span_pick(struct tp_span object, const char *const *names, struct tp_span *out,
@@ -151,119 +304,4 @@ bool tp_span_pick(struct tp_span object, const char *const *names, struct tp_spa
             if (tp_span_is(key, names[i]))
                 out[i] = value;
     return !w.wrong;
-}
-
-/* ---- scalars ---- */
-
-/* Without quotes, where it has them. */
-static struct tp_span bare(struct tp_span s)
-{
-    if (s.at && s.size >= 2 && *s.at == '"')
-        return (struct tp_span){s.at + 1, s.size - 2};
-    return s;
-}
-
-static bool read_digits(const char *at, size_t size, uint64_t *out)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; i++) {
-        if (at[i] < '0' || at[i] > '9' || __builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(at[i] - '0'), &value))
-            return false;
-    }
-    *out = value;
-    return size > 0;
-}
-
-/* A magnitude and its sign as 64 bits. */
-static bool signed_value(uint64_t magnitude, bool negative, int64_t *out)
-{
-    if (magnitude > INT64_MAX)
-        return false;
-    *out = negative ? -(int64_t)magnitude : (int64_t)magnitude;
-    return true;
-}
-
-bool tp_span_uint(struct tp_span s, uint64_t *out)
-{
-    s = bare(s);
-    return s.at && read_digits(s.at, s.size, out);
-}
-
-bool tp_span_int(struct tp_span s, int64_t *out)
-{
-    uint64_t magnitude = 0;
-    s = bare(s);
-    bool negative = s.at && s.size > 0 && *s.at == '-';
-    return s.at && read_digits(s.at + negative, s.size - negative, &magnitude) &&
-           signed_value(magnitude, negative, out);
-}
-
-static bool through_double(struct tp_span s, int64_t *out)
-{
-    char text[NUMBER_MAX + 1], *end = NULL;
-    if (s.size > NUMBER_MAX || s.size == 0 || !memchr("-0123456789", *s.at, 11))
-        return false;
-    memcpy(text, s.at, s.size);
-    text[s.size] = '\0';
-    double value = strtod(text, &end) * 1000;
-    if (*end != '\0' || !(fabs(value) < 9.2e18))
-        return false;
-    *out = (int64_t)value;
-    return true;
-}
-
-bool tp_span_thousandths(struct tp_span s, int64_t *out)
-{
-    s = bare(s);
-    if (!s.at || s.size == 0 || s.size > NUMBER_MAX)
-        return false;
-    if (memchr(s.at, 'e', s.size) || memchr(s.at, 'E', s.size))
-        return through_double(s, out);
-    bool negative = *s.at == '-';
-    const char *at = s.at + negative, *end = s.at + s.size;
-    const char *point = memchr(at, '.', (size_t)(end - at));
-    const char *whole = point ? point : end;
-    uint64_t units = 0, parts = 0, ignored = 0;
-    char digits[3] = {'0', '0', '0'};
-    if (!read_digits(at, (size_t)(whole - at), &units) ||
-        __builtin_mul_overflow(units, 1000u, &units))
-        return false;
-    size_t after = point ? (size_t)(end - point - 1) : 0, kept = after < 3 ? after : 3;
-    if (point && (after == 0 || after > 18 || !read_digits(point + 1, after, &ignored)))
-        return false;
-    if (kept > 0)
-        memcpy(digits, point + 1, kept);
-    return read_digits(digits, 3, &parts) && !__builtin_add_overflow(units, parts, &units) &&
-           signed_value(units, negative, out);
-}
-
-bool tp_span_pointer(struct tp_span s, uint64_t *out)
-{
-    char text[20], *end = NULL;
-    *out = 0;
-    if (tp_span_is(s, "0") || tp_span_is(s, "(nil)") || tp_span_is(s, "nullptr"))
-        return true;
-    if (!s.at || s.size < 5 || s.size > sizeof text + 1 || memcmp(s.at, "\"0x", 3) != 0)
-        return false;
-    memcpy(text, s.at + 3, s.size - 4);
-    text[s.size - 4] = '\0';
-    if (strspn(text, "0123456789abcdefABCDEF") != s.size - 4)
-        return false;
-    errno = 0;
-    *out = strtoull(text, &end, 16);
-    return errno == 0;
-}
-
-bool tp_span_text(struct tp_span s, char *out, size_t size)
-{
-    out[0] = '\0';
-    if (!s.at || s.size < 2 || *s.at != '"')
-        return false;
-    cJSON *item = cJSON_ParseWithLength(s.at, s.size);
-    bool done = cJSON_IsString(item);
-    if (done)
-        snprintf(out, size, "%s", item->valuestring);
-    cJSON_Delete(item);
-    return done;
 }

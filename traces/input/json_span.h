@@ -1,11 +1,15 @@
-/* JSON in place: pieces of a text that is in memory, without a tree and without copies. For formats
- * that look at few members of many objects, and whose numbers must not go through a double. */
+/* JSON in memory, pulled piece by piece: no tree, no copies. All readers of JSON stand on this one;
+ * json_scan.h brings it what lies in the blocks of an input. */
 #ifndef TP_JSON_SPAN_H
 #define TP_JSON_SPAN_H
+
+#include "traces/input/json_bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define TP_JSON_DEPTH_MAX 64 /* levels of brackets in one value */
 
 /* A value as it stands in the text, a string with its quotes. at is NULL: not there. */
 struct tp_span {
@@ -13,28 +17,131 @@ struct tp_span {
     size_t size;
 };
 
-#define TP_SPAN_DEPTH_MAX 64
+/* ---- where a value ends ---- */
+
+enum tp_span_stop {
+    TP_SPAN_MORE, /* not in these bytes */
+    TP_SPAN_DONE,
+    TP_SPAN_TOO_DEEP,
+    TP_SPAN_MISMATCH, /* of brackets */
+    TP_SPAN_CONTROL,  /* a raw control character */
+    TP_SPAN_LINE_ENDS
+};
+
+/* Where the search stands between two pieces of a text. Zeroed, it begins. */
+struct tp_span_search {
+    uint64_t objects; /* bit per open level: 1 = object */
+    unsigned depth;
+    bool begun, scalar, in_string, escaped;
+    bool one_line;  /* the value must not go on behind its line */
+    bool any_bytes; /* control characters are no error */
+};
+
+/* *used bytes belong to the value, or lie before what is wrong. A number or a word ends before the
+ * byte that cannot be part of it: with no bytes where it has none. */
+enum tp_span_stop tp_span_search(struct tp_span_search *s, const char *text, size_t size,
+                                 size_t *used);
 
 /* Length of the value that begins at text[0], which is no white space. 0: it does not end within
- * `size` bytes. *wrong: brackets do not match, or are nested deeper than TP_SPAN_DEPTH_MAX. Inside
+ * `size` bytes. *wrong: brackets do not match, or are nested deeper than TP_JSON_DEPTH_MAX. Inside
  * brackets nothing else is checked. */
 size_t tp_span_value(const char *text, size_t size, bool *wrong);
 
-/* Walks over the members of an object that is whole. */
+/* ---- walking ---- */
+
+/* Walks over the members of an object, or the elements of a list. */
 struct tp_span_walk {
     const char *at, *end;
-    bool begun, wrong; /* wrong: not an object, or its members are not `"key": value` */
+    char close;    /* the bracket at its end */
+    bool strict;   /* values are checked to the last byte; else only where they end */
+    bool one_line; /* white space may not hold a newline; where strict */
+    bool begun, closed;
+    bool wrong; /* what stands at `at` does not belong there, or the text ends */
 };
 struct tp_span_walk tp_span_members(struct tp_span object);
-bool tp_span_next(struct tp_span_walk *w, struct tp_span *key, struct tp_span *value);
+struct tp_span_walk tp_span_elements(struct tp_span list);
 
-/* A string without escapes that is `text`. */
-bool tp_span_is(struct tp_span s, const char *text);
+static inline void tp_span_pass_space(struct tp_span_walk *w)
+{
+    while (w->at < w->end && tp_json_space(*w->at) && !(w->one_line && *w->at == '\n'))
+        w->at++;
+}
+
+/* Takes the byte if it is the next one that is no white space. */
+static inline bool tp_span_pass(struct tp_span_walk *w, char c)
+{
+    tp_span_pass_space(w);
+    bool there = w->at < w->end && *w->at == c;
+    w->at += there;
+    return there;
+}
+
+/* Goes to the next member or element. False: the end, or wrong. */
+static inline bool tp_span_more(struct tp_span_walk *w)
+{
+    if (w->wrong || w->closed)
+        return false;
+    w->closed = tp_span_pass(w, w->close);
+    w->wrong = !w->closed && w->begun && !tp_span_pass(w, ',');
+    w->begun = true;
+    return !w->closed && !w->wrong;
+}
+
+/* Takes a string, a key or a value, if `text` is what is written there; else nothing. */
+static inline bool tp_span_pass_text(struct tp_span_walk *w, const char *text)
+{
+    tp_span_pass_space(w);
+    const char *at = w->at;
+    if (at == w->end || *at++ != '"')
+        return false;
+    while (at < w->end && *text && *at == *text) {
+        at++;
+        text++;
+    }
+    if (*text || at == w->end || *at != '"')
+        return false;
+    w->at = at + 1;
+    return true;
+}
+
+/* Takes a value that is a whole number of up to 15 digits without a sign; else nothing. */
+static inline bool tp_span_pass_digits(struct tp_span_walk *w, uint64_t *out)
+{
+    enum { DIGITS_MAX = 15 }; /* 10^15 < 2^53 */
+    tp_span_pass_space(w);
+    const char *at = w->at;
+    const char *end = w->end - at > DIGITS_MAX ? at + DIGITS_MAX + 1 : w->end;
+    uint64_t value = 0;
+    for (; at < end && tp_json_digit(*at); at++)
+        value = 10 * value + (uint64_t)(*at - '0');
+    if (at == w->at || at == end || (*w->at == '0' && at > w->at + 1) ||
+        !(*at == ',' || *at == w->close || tp_json_space(*at)))
+        return false;
+    w->at = at;
+    *out = value;
+    return true;
+}
+
+/* What comes next: a key, with its colon; a value. */
+bool tp_span_take_key(struct tp_span_walk *w, struct tp_span *key);
+bool tp_span_take(struct tp_span_walk *w, struct tp_span *value);
+
+/* A member with its value; an element. */
+bool tp_span_next(struct tp_span_walk *w, struct tp_span *key, struct tp_span *value);
+bool tp_span_element(struct tp_span_walk *w, struct tp_span *value);
 
 /* What a program wants of an object: out[i] becomes the member names[i], the last one where it is
  * there twice. Absent ones are left alone. False: it is not an object. */
 bool tp_span_pick(struct tp_span object, const char *const *names, struct tp_span *out,
                   size_t count);
+
+/* Without the white space at its beginning. */
+struct tp_span tp_span_trim(struct tp_span text);
+
+/* NULL: the text is one value, and JSON to the last byte. Else where it is not. */
+const char *tp_span_check(struct tp_span text);
+
+/* ---- scalars ---- */
 
 /* Whole numbers, bare or quoted. False: something else, or more than 64 bits. */
 bool tp_span_uint(struct tp_span s, uint64_t *out);
@@ -47,8 +154,33 @@ bool tp_span_thousandths(struct tp_span s, int64_t *out);
 /* An address in a string: 0x..., or 0, (nil) and nullptr for 0. */
 bool tp_span_pointer(struct tp_span s, uint64_t *out);
 
-/* A string with its escapes resolved, as far as it fits into `size` bytes. Not cleaned. False: no
- * string. */
+/* A bare number, as the nearest double. False: no number. */
+bool tp_span_double(struct tp_span s, double *out);
+
+/* ---- texts ---- */
+
+/* The bytes of a string, escapes resolved, one after the other. */
+struct tp_span_bytes {
+    const char *at, *end;
+    unsigned char held[4]; /* of a character that was escaped */
+    unsigned count, next;
+};
+struct tp_span_bytes tp_span_bytes(struct tp_span s); /* of no string: none */
+int tp_span_byte(struct tp_span_bytes *b);            /* -1: the end, or no escape */
+
+bool tp_span_is_text(struct tp_span s);
+
+/* A string that is `text`. */
+bool tp_span_is(struct tp_span s, const char *text);
+
+/* Order of two strings, as memcmp has it. */
+int tp_span_order(struct tp_span a, struct tp_span b);
+
+/* A string as far as it fits into `size` bytes with its NUL, and up to a NUL of its own. Not
+ * cleaned. False: no string, or one with an escape that is none. */
 bool tp_span_text(struct tp_span s, char *out, size_t size);
+
+/* The same in new memory, whole; NULL: out of memory. It is a string that was checked. */
+char *tp_span_copy(struct tp_span s);
 
 #endif

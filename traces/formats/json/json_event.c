@@ -1,22 +1,22 @@
 /* An event: a table of keys says where each value goes, a table of ops which keys it needs.
  *
- *     cut --> cJSON's tree --> members --> event        every event, and every error
- *     plain ------------------------------> event       most of them, see json_plain.c */
+ *     block --> members --> event                   nearly all of them, where they lie
+ *     cut --> check --> members --> event           at the end of a block, and every error
+ *
+ * What the first way makes of an event that is not whole or not right is forgotten: the second one
+ * reads it anew, and finds first what is not JSON. */
 #include "traces/formats/json/json_event.h"
 
 #include "alloc/base/clean.h"
 #include "alloc/base/opt.h"
 #include "traces/formats/json/json_event_rows.h"
-#include "traces/formats/json/json_plain.h"
 #include "traces/lower/place_table.h"
 
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define EVENT_MAX ((size_t)64 << 10) /* bytes of one event */
 #define KEYS_MAX  64
-#define MISSES    16 /* events in a row that are not plain, before most are not asked */
 
 #define NEED(key) TP_JSON_BIT(TP_JSON_##key)
 
@@ -56,95 +56,153 @@ const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
 const struct tp_json_op_row tp_json_ops[TP_JSON_OPS] = {
     TP_RECORDED_OPS(ROW){"initial", TP_EV_INITIAL, NEEDS(TP_NEW_OBJECT)}};
 
-static int unknown_op(const struct tp_json_scan *s, const char *name, struct tp_err *err)
+static int unknown_op(const struct tp_json_scan *s, struct tp_span name, struct tp_err *err)
 {
     const char *names[TP_JSON_OPS + 1] = {NULL};
-    char shown[64];
+    char raw[256], shown[64];
     for (size_t i = 0; i < TP_JSON_OPS; i++)
         names[i] = tp_json_ops[i].name;
-    tp_clean_text(name, shown, sizeof shown);
+    tp_span_text(name, raw, sizeof raw);
+    tp_clean_text(raw, shown, sizeof shown);
     const char *near = tp_nearest(shown, names);
     int rc = tp_json_fail(s, s->line, err, ": unknown op '%s'", shown);
     return near ? tp_hint(err, rc, "did you mean '%s'? 'tapool help format' lists all", near)
                 : tp_hint(err, rc, "'tapool help format' lists all");
 }
 
-static int read_op(const struct tp_json_scan *s, const cJSON *item,
-                   const struct tp_json_op_row **row, struct tp_err *err)
+/* All texts of an event are shorter than the event: they have room behind each other. */
+static char *keep_words(struct tp_json_scan *s, struct tp_span value, size_t *kept)
 {
-    if (!cJSON_IsString(item)) {
-        char shown[80];
-        tp_json_show(item, shown, sizeof shown);
-        return tp_json_fail(s, s->line, err, ": 'op' is %s, not a text", shown);
-    }
-    for (size_t i = 0; i < TP_JSON_OPS; i++) {
-        if (strcmp(tp_json_ops[i].name, item->valuestring) == 0) {
-            *row = &tp_json_ops[i];
-            return TP_OK;
-        }
-    }
-    return unknown_op(s, item->valuestring, err);
+    if (!s->words)
+        s->words = malloc(EVENT_MAX);
+    if (!s->words)
+        return NULL;
+    char *at = s->words + *kept;
+    tp_span_text(value, at, value.size);
+    *kept += value.size;
+    return at;
 }
 
-static int read_text(const struct tp_json_scan *s, const struct tp_json_key_row *row,
-                     const cJSON *item, struct tp_event *ev, struct tp_err *err)
+/* Takes the next key: its number, or TP_JSON_KEYS. Keys tend to come in the order of the table: the
+ * search begins with the one that is expected. */
+static unsigned take_key(struct tp_span_walk *w, unsigned expected)
 {
-    if (!cJSON_IsString(item)) {
-        char shown[80];
-        tp_json_show(item, shown, sizeof shown);
-        return tp_json_fail(s, s->line, err, ": '%s' is %s, not a text", row->name, shown);
+    struct tp_span name;
+    for (unsigned tries = 0, key = expected; tries < TP_JSON_KEYS; tries++, key++) {
+        key = key < TP_JSON_KEYS ? key : 0;
+        if (tp_span_pass_text(w, tp_json_keys[key].name)) {
+            w->wrong = !tp_span_pass(w, ':');
+            return key;
+        }
     }
-    if (row == &tp_json_keys[TP_JSON_NAME]) {
-        ev->name = item->valuestring;
+    unsigned key = 0;
+    if (tp_span_take_key(w, &name) && memchr(name.at, '\\', name.size))
+        while (key < TP_JSON_KEYS && !tp_span_is(name, tp_json_keys[key].name))
+            key++;
+    else
+        key = TP_JSON_KEYS;
+    return key;
+}
+
+/* The members of an event while they are read. */
+struct members {
+    struct tp_span_walk walk;
+    struct tp_event *ev;
+    const struct tp_json_op_row *op; /* NULL: there was none yet */
+    unsigned seen;                   /* bits of keys */
+    unsigned count, unknown;         /* all of them; those that are not ours */
+    size_t kept;                     /* bytes of texts */
+};
+
+/* Nearly all ops are written as they are called. */
+static int read_op(struct tp_json_scan *s, struct members *m, struct tp_err *err)
+{
+    struct tp_span value;
+    for (m->op = tp_json_ops; m->op < tp_json_ops + TP_JSON_OPS; m->op++)
+        if (tp_span_pass_text(&m->walk, m->op->name))
+            return TP_OK;
+    if (!tp_span_take(&m->walk, &value))
+        return TP_OK;
+    int rc = tp_json_need_text(s, "op", value, err);
+    for (m->op = tp_json_ops; rc == TP_OK && m->op < tp_json_ops + TP_JSON_OPS; m->op++)
+        if (tp_span_is(value, m->op->name))
+            return TP_OK;
+    return rc == TP_OK ? unknown_op(s, value, err) : rc;
+}
+
+static int read_text(struct tp_json_scan *s, struct members *m, unsigned key, struct tp_err *err)
+{
+    struct tp_event *ev = m->ev;
+    struct tp_span value;
+    bool name = key == TP_JSON_NAME;
+    if (!tp_span_take(&m->walk, &value))
+        return TP_OK;
+    int rc = tp_json_need_text(s, tp_json_keys[key].name, value, err);
+    if (rc != TP_OK)
+        return rc;
+    if (!name && !memchr(value.at, '\\', value.size)) {
+        ev->place = value.at + 1;
+        ev->place_bytes = value.size - 2;
+        return TP_OK;
+    }
+    const char *text = keep_words(s, value, &m->kept);
+    if (!text)
+        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(s->in));
+    if (name) {
+        ev->name = text;
     } else {
-        ev->place = item->valuestring;
-        ev->place_bytes = strlen(item->valuestring);
+        ev->place = text;
+        ev->place_bytes = strlen(text);
     }
     return TP_OK;
 }
 
-static int read_number(const struct tp_json_scan *s, const cJSON *item,
-                       const struct tp_json_key_row *row, struct tp_event *ev, struct tp_err *err)
+static int read_number(struct tp_json_scan *s, struct members *m, unsigned key, struct tp_err *err)
 {
+    const struct tp_json_key_row *row = &tp_json_keys[key];
+    const char *from = m->walk.at;
+    struct tp_span value;
     uint64_t bits = 0;
-    int rc = tp_json_integer(s, item, &row->range, &bits, err);
-    memcpy((char *)ev + row->offset, &bits, sizeof bits);
+    int rc = TP_OK;
+    if (!tp_span_pass_digits(&m->walk, &bits) || bits > row->range.max) {
+        m->walk.at = from;
+        if (tp_span_take(&m->walk, &value))
+            rc = tp_json_integer(s, row->name, value, &row->range, &bits, err);
+    }
+    memcpy((char *)m->ev + row->offset, &bits, sizeof bits);
     return rc;
 }
 
-static const struct tp_json_key_row *find_key(const char *name)
+/* The value of a key that is ours. */
+static int read_value(struct tp_json_scan *s, struct members *m, unsigned key, struct tp_err *err)
 {
-    for (const struct tp_json_key_row *row = tp_json_keys; row < tp_json_keys + TP_JSON_KEYS;
-         row++) {
-        if (row->name[0] == name[0] && strcmp(row->name, name) == 0)
-            return row;
-    }
-    return NULL;
+    if (m->seen & TP_JSON_BIT(key))
+        return tp_json_fail(s, s->line, err, " has '%s' twice", tp_json_keys[key].name);
+    m->seen |= TP_JSON_BIT(key);
+    return key == TP_JSON_OP                  ? read_op(s, m, err)
+           : tp_json_keys[key].range.max == 0 ? read_text(s, m, key, err)
+                                              : read_number(s, m, key, err);
 }
 
-/* All members into `ev`; `seen` says which. *unknown counts keys that are not ours. */
-static int read_members(const struct tp_json_scan *s, const cJSON *tree, struct tp_event *ev,
-                        const struct tp_json_op_row **op, unsigned *seen, struct tp_err *err)
+/* All members, up to the end of the object or to what is wrong with it. */
+static int read_members(struct tp_json_scan *s, struct members *m, struct tp_err *err)
 {
-    unsigned count = 0, unknown = 0;
+    struct tp_span value;
+    unsigned key = 0;
     int rc = TP_OK;
-    for (const cJSON *item = tree->child; item && rc == TP_OK; item = item->next) {
-        if (++count > KEYS_MAX)
+    while (rc == TP_OK && tp_span_more(&m->walk)) {
+        if (++m->count > KEYS_MAX)
             return tp_json_fail(s, s->line, err, " has more than %d keys", KEYS_MAX);
-        const struct tp_json_key_row *row = find_key(item->string);
-        if (!row) {
-            unknown++;
-            continue;
-        }
-        unsigned bit = TP_JSON_BIT(row - tp_json_keys);
-        if (*seen & bit)
-            return tp_json_fail(s, s->line, err, " has '%s' twice", row->name);
-        *seen |= bit;
-        rc = row == &tp_json_keys[TP_JSON_OP] ? read_op(s, item, op, err)
-             : row->range.max == 0            ? read_text(s, row, item, ev, err)
-                                              : read_number(s, item, row, ev, err);
+        key = take_key(&m->walk, key);
+        if (m->walk.wrong)
+            break;
+        m->unknown += key == TP_JSON_KEYS;
+        if (key == TP_JSON_KEYS)
+            tp_span_take(&m->walk, &value);
+        else
+            rc = read_value(s, m, key++, err);
     }
-    return rc == TP_OK && unknown > 1 ? tp_json_unique(s, tree, err) : rc;
+    return rc;
 }
 
 /* Of all notes only this one is about an object. */
@@ -180,56 +238,55 @@ void tp_json_event_settle(struct tp_event *ev, const struct tp_json_op_row *op, 
     ev->has_free = seen & NEED(FREE);
 }
 
-int tp_json_event_by_tree(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err)
+/* The event at the beginning of a text; *used bytes of it are the event. Where the text is not one,
+ * nobody is told of it: TP_EINPUT without a sentence. */
+static int read_event(struct tp_json_scan *s, struct tp_span text, struct tp_event *ev,
+                      size_t *used, struct tp_err *err)
 {
-    const struct tp_json_op_row *op = NULL;
-    struct tp_event *ev = &out->event;
-    unsigned seen = 0;
-    *out = (struct tp_json_event){0};
-    int rc = tp_json_cut(s, EVENT_MAX, err);
+    struct members m = {.walk = tp_span_members(text), .ev = ev};
+    m.walk.strict = true;
+    m.walk.one_line = s->one_line;
+    *ev = (struct tp_event){.line = s->line};
+    int rc = read_members(s, &m, err);
+    if (rc == TP_OK && m.walk.wrong)
+        return TP_EINPUT;
+    *used = (size_t)(m.walk.at - text.at);
+    if (rc == TP_OK && m.unknown > 1)
+        rc = tp_json_unique(s, (struct tp_span){text.at, *used}, err);
     if (rc == TP_OK)
-        rc = tp_json_parse(s, &out->tree, err);
-    if (rc != TP_OK)
-        return rc;
-    if (!cJSON_IsObject(out->tree))
-        return tp_json_fail(s, s->line, err, " is not an object");
-    rc = read_members(s, out->tree, ev, &op, &seen, err);
+        rc = check_needs(s, m.op, m.seen, ev->name, err);
     if (rc == TP_OK)
-        rc = check_needs(s, op, seen, ev->name, err);
-    if (rc != TP_OK)
-        return rc;
-    tp_json_event_settle(ev, op, seen);
-    ev->line = s->line;
-    return TP_OK;
+        tp_json_event_settle(ev, m.op, m.seen);
+    return rc;
 }
 
-/* Reads and takes the event at the next byte if it is plain. Where many were not, only some of
- * those that follow are asked. */
-static bool read_plain(struct tp_json_scan *s, struct tp_event *ev)
+/* Reads and takes the event at the next byte if it lies whole in the block. */
+static bool read_in_place(struct tp_json_scan *s, struct tp_event *ev)
 {
     const unsigned char *data = NULL;
     size_t got = 0, used = 0;
-    if ((s->misses >= MISSES && s->event % MISSES != 0) ||
-        tp_input_block(s->in, &data, &got, NULL) != TP_OK)
+    if (tp_input_block(s->in, &data, &got, NULL) != TP_OK)
         return false;
-    if (!tp_json_plain(data, got < EVENT_MAX ? got : EVENT_MAX, s->one_line, ev, &used)) {
-        s->misses += s->misses < MISSES;
+    s->line = tp_input_line(s->in);
+    struct tp_span text = {(const char *)data, got < EVENT_MAX ? got : EVENT_MAX};
+    if (read_event(s, text, ev, &used, NULL) != TP_OK)
         return false;
-    }
-    s->misses = 0;
-    ev->line = s->line = tp_input_line(s->in);
     tp_input_take(s->in, used);
     return true;
 }
 
-int tp_json_event_read(struct tp_json_scan *s, struct tp_json_event *out, struct tp_err *err)
+int tp_json_event_read(struct tp_json_scan *s, struct tp_event *ev, struct tp_err *err)
 {
+    struct tp_span text;
+    size_t used = 0;
     int first = 0;
-    out->tree = NULL;
     int rc = tp_json_next(s, &first, err);
-    if (rc != TP_OK || read_plain(s, &out->event))
+    if (rc != TP_OK || (first == '{' && read_in_place(s, ev)))
         return rc;
-    return tp_json_event_by_tree(s, out, err);
+    rc = tp_json_read(s, EVENT_MAX, &text, err);
+    if (rc == TP_OK && first != '{')
+        return tp_json_fail(s, s->line, err, " is not an object");
+    return rc == TP_OK ? read_event(s, text, ev, &used, err) : rc;
 }
 
 /* A number of its own, of a trace that was converted: that of the event before it, which it shares,
@@ -250,21 +307,13 @@ static int follow_number(const struct tp_json_scan *s, struct tp_lower *lo, stru
 
 int tp_json_event_lower(struct tp_json_scan *s, const struct tp_reading *r, struct tp_err *err)
 {
-    struct tp_json_event event;
-    struct tp_event *ev = &event.event;
-    int rc = tp_json_event_read(s, &event, err);
+    struct tp_event ev;
+    int rc = tp_json_event_read(s, &ev, err);
     if (rc == TP_OK)
-        rc = follow_number(s, r->lower, ev, err);
+        rc = follow_number(s, r->lower, &ev, err);
     if (rc == TP_OK)
-        rc = tp_lower_event(r->lower, ev, err);
-    if (rc == TP_OK && ev->place_bytes && ev->op != TP_EV_INITIAL && ev->op != TP_EV_MARK)
-        rc = tp_places_add(r->places, tp_lower_count(r->lower), ev->place, ev->place_bytes, err);
-    tp_json_event_release(&event);
+        rc = tp_lower_event(r->lower, &ev, err);
+    if (rc == TP_OK && ev.place_bytes && ev.op != TP_EV_INITIAL && ev.op != TP_EV_MARK)
+        rc = tp_places_add(r->places, tp_lower_count(r->lower), ev.place, ev.place_bytes, err);
     return rc;
-}
-
-void tp_json_event_release(struct tp_json_event *e)
-{
-    cJSON_Delete(e->tree);
-    e->tree = NULL;
 }

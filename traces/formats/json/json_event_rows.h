@@ -1,5 +1,4 @@
-/* What the two readers of an event, the one by cJSON and the short way for plain ones, share: the
- * keys, the ops, and what is made of both at the end. */
+/* The keys of an event, its ops, and what is made of both at the end. */
 #ifndef TP_JSON_EVENT_ROWS_H
 #define TP_JSON_EVENT_ROWS_H
 

@@ -17,156 +17,168 @@
 
 static const char *const format_name = "tapool-trace";
 
-typedef int use_fn(struct tp_json_header *h, const cJSON *value, struct tp_err *err);
+typedef int use_fn(struct tp_json_header *h, struct tp_span value, struct tp_err *err);
 
 /* ---- the members ---- */
 
 /* A value of at most so many bytes, for `use`. */
 static int read_value(struct tp_json_header *h, size_t most, use_fn *use, struct tp_err *err)
 {
-    cJSON *value = NULL;
-    int rc = tp_json_cut(h->scan, most, err);
-    if (rc == TP_OK)
-        rc = tp_json_parse(h->scan, &value, err);
-    if (rc == TP_OK)
-        rc = use(h, value, err);
-    cJSON_Delete(value);
-    return rc;
+    struct tp_span value;
+    int rc = tp_json_read(h->scan, most, &value, err);
+    return rc == TP_OK ? use(h, value, err) : rc;
 }
 
-static int use_format(struct tp_json_header *h, const cJSON *value, struct tp_err *err)
+static int use_format(struct tp_json_header *h, struct tp_span value, struct tp_err *err)
 {
-    char shown[80];
-    if (cJSON_IsString(value) && strcmp(value->valuestring, format_name) == 0)
+    char shown[TP_JSON_SHOWN];
+    if (tp_span_is(value, format_name))
         return TP_OK;
-    tp_json_show(value, shown, sizeof shown);
-    int rc = tp_json_fail(h->scan, h->scan->line, err, " is %s, not \"%s\"", shown, format_name);
+    int rc = tp_json_fail(h->scan, h->scan->line, err, " is %s, not \"%s\"",
+                          tp_json_show(value, shown), format_name);
     return tp_hint(err, rc, "'tapool help format' shows the format");
 }
 
-static int use_version(struct tp_json_header *h, const cJSON *value, struct tp_err *err)
+static int use_version(struct tp_json_header *h, struct tp_span value, struct tp_err *err)
 {
-    char shown[80];
-    if (cJSON_IsNumber(value) && value->valuedouble == 1.0)
+    char shown[TP_JSON_SHOWN];
+    double version = 0;
+    if (tp_span_double(value, &version) && version == 1.0)
         return TP_OK;
-    tp_json_show(value, shown, sizeof shown);
-    return tp_json_fail(h->scan, h->scan->line, err, " is %s: this tapool reads version 1", shown);
+    return tp_json_fail(h->scan, h->scan->line, err, " is %s: this tapool reads version 1",
+                        tp_json_show(value, shown));
 }
 
-/* A text of "meta"; NULL where it is not there. */
-static int meta_text(struct tp_json_header *h, const cJSON *meta, const char *name,
-                     const char **text, struct tp_err *err)
+static int no_memory(const struct tp_json_header *h, struct tp_err *err)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(meta, name);
-    *text = NULL;
-    if (!item)
-        return TP_OK;
-    if (cJSON_IsString(item)) {
-        *text = item->valuestring;
-        return TP_OK;
-    }
-    char shown[80];
-    tp_json_show(item, shown, sizeof shown);
-    return tp_json_fail(h->scan, h->scan->line, err, ": '%s' is %s, not a text", name, shown);
+    return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(h->scan->in));
 }
 
-static int meta_kind(struct tp_json_header *h, const cJSON *meta, struct tp_err *err)
+/* Members of an object, each once at most: out[i] is the one that names[i] says. */
+static int pick(struct tp_json_header *h, struct tp_span object, const char *const *names,
+                struct tp_span *out, size_t count, struct tp_err *err)
 {
-    const char *text = NULL;
-    int rc = meta_text(h, meta, "kind", &text, err);
-    if (rc != TP_OK || !text)
+    if (!tp_span_pick(object, names, out, count))
+        return tp_json_fail(h->scan, h->scan->line, err, " is not an object");
+    return tp_json_unique(h->scan, object, err);
+}
+
+/* ---- what the trace says of itself ---- */
+
+static int meta_kind(struct tp_json_header *h, struct tp_span value, struct tp_err *err)
+{
+    char shown[TP_JSON_SHOWN];
+    int rc = value.at ? tp_json_need_text(h->scan, "kind", value, err) : TP_OK;
+    if (rc != TP_OK || !value.at)
         return rc;
-    if (strcmp(text, "device") == 0) {
+    if (tp_span_is(value, "device"))
         h->reading->meta->kind = TP_KIND_DEVICE;
-    } else if (strcmp(text, "host") != 0) {
-        char shown[80];
-        tp_json_show(cJSON_GetObjectItemCaseSensitive(meta, "kind"), shown, sizeof shown);
+    else if (!tp_span_is(value, "host"))
         return tp_json_fail(h->scan, h->scan->line, err,
-                            ": 'kind' is %s, not \"host\" or \"device\"", shown);
-    }
+                            ": 'kind' is %s, not \"host\" or \"device\"",
+                            tp_json_show(value, shown));
     return tp_lower_kind(h->reading->lower, h->reading->meta->kind, err);
 }
 
-static int meta_remarks(struct tp_json_header *h, const cJSON *meta, struct tp_err *err)
+static int meta_text(struct tp_json_header *h, size_t i, struct tp_span value, struct tp_err *err)
 {
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(meta, "remarks");
-    int rc = TP_OK;
-    for (const cJSON *item = cJSON_IsArray(list) ? list->child : NULL; item && rc == TP_OK;
-         item = item->next)
-        if (cJSON_IsString(item))
-            rc = tp_meta_remark(h->reading->meta, item->valuestring, err);
+    int rc = tp_json_need_text(h->scan, tp_meta_text_names[i], value, err);
+    char *text = rc == TP_OK ? tp_span_copy(value) : NULL;
+    if (rc == TP_OK)
+        rc = text ? tp_meta_set(tp_meta_text(h->reading->meta, i), text, err) : no_memory(h, err);
+    free(text);
     return rc;
 }
 
-static int use_meta(struct tp_json_header *h, const cJSON *meta, struct tp_err *err)
+/* Texts of a list; anything else is left out. */
+static int meta_remarks(struct tp_json_header *h, struct tp_span list, struct tp_err *err)
 {
-    struct tp_meta *to = h->reading->meta;
-    if (!cJSON_IsObject(meta))
-        return tp_json_fail(h->scan, h->scan->line, err, " is not an object");
-    int rc = tp_json_unique(h->scan, meta, err);
-    if (rc == TP_OK)
-        rc = meta_kind(h, meta, err);
-    for (size_t i = 0; rc == TP_OK && i < TP_META_JSON_TEXTS; i++) {
-        const char *text = NULL;
-        rc = meta_text(h, meta, tp_meta_text_names[i], &text, err);
-        if (rc == TP_OK && text)
-            rc = tp_meta_set(tp_meta_text(to, i), text, err);
+    struct tp_span_walk w = tp_span_elements(list);
+    struct tp_span remark;
+    int rc = TP_OK;
+    while (rc == TP_OK && tp_span_element(&w, &remark)) {
+        if (!tp_span_is_text(remark))
+            continue;
+        char *text = tp_span_copy(remark);
+        rc = text ? tp_meta_remark(h->reading->meta, text, err) : no_memory(h, err);
+        free(text);
     }
-    to->loop = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "loop"));
-    to->wrapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(meta, "wrapped"));
-    return rc == TP_OK ? meta_remarks(h, meta, err) : rc;
+    return rc;
 }
 
-static int use_recorded(struct tp_json_header *h, const cJSON *json, struct tp_err *err)
+static int use_meta(struct tp_json_header *h, struct tp_span meta, struct tp_err *err)
 {
-    struct tp_err why = {0};
-    int rc = tp_recorded_from_json(h->reading->recorded, json, &why);
-    return rc == TP_EINPUT ? tp_json_fail(h->scan, h->scan->line, err, ": %s", why.text)
-           : rc != TP_OK   ? tp_fail(err, why.status, "%s", why.text)
+    enum { LOOP = TP_META_JSON_TEXTS, WRAPPED, KIND, REMARKS, COUNT };
+    const char *names[COUNT] = {
+        [LOOP] = "loop", [WRAPPED] = "wrapped", [KIND] = "kind", [REMARKS] = "remarks"};
+    struct tp_span found[COUNT] = {0};
+    memcpy(names, tp_meta_text_names, TP_META_JSON_TEXTS * sizeof *names);
+    int rc = pick(h, meta, names, found, COUNT, err);
+    if (rc == TP_OK)
+        rc = meta_kind(h, found[KIND], err);
+    for (size_t i = 0; rc == TP_OK && i < TP_META_JSON_TEXTS; i++)
+        if (found[i].at)
+            rc = meta_text(h, i, found[i], err);
+    h->reading->meta->loop = found[LOOP].at && *found[LOOP].at == 't'; /* true */
+    h->reading->meta->wrapped = found[WRAPPED].at && *found[WRAPPED].at == 't';
+    return rc == TP_OK ? meta_remarks(h, found[REMARKS], err) : rc;
+}
+
+/* An error of those who know no place. */
+static int placed(const struct tp_json_header *h, int rc, const struct tp_err *why,
+                  struct tp_err *err)
+{
+    return rc == TP_EINPUT ? tp_json_fail(h->scan, h->scan->line, err, ": %s", why->text)
+           : rc != TP_OK   ? tp_fail(err, why->status, "%s", why->text)
                            : TP_OK;
 }
 
+static int use_recorded(struct tp_json_header *h, struct tp_span recorded, struct tp_err *err)
+{
+    struct tp_err why = {0};
+    cJSON *tree = cJSON_ParseWithLength(recorded.at, recorded.size);
+    if (!tree)
+        return no_memory(h, err);
+    int rc = tp_recorded_from_json(h->reading->recorded, tree, &why);
+    cJSON_Delete(tree);
+    return placed(h, rc, &why, err);
+}
+
 /* Those that were made when the trace was converted. Of a later tapool's kinds nothing is known. */
-static int use_repairs(struct tp_json_header *h, const cJSON *repairs, struct tp_err *err)
+static int use_repairs(struct tp_json_header *h, struct tp_span repairs, struct tp_err *err)
 {
     static const struct tp_json_range range = {.max = UINT64_MAX >> 1};
     uint64_t counts[TP_REPAIR_COUNT] = {0};
-    int rc = cJSON_IsObject(repairs)
-                 ? tp_json_unique(h->scan, repairs, err)
-                 : tp_json_fail(h->scan, h->scan->line, err, " is not an object");
-    for (size_t i = 0; rc == TP_OK && i < TP_REPAIR_COUNT; i++) {
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(repairs, tp_repair_names[i]);
-        if (item)
-            rc = tp_json_integer(h->scan, item, &range, &counts[i], err);
-    }
+    struct tp_span found[TP_REPAIR_COUNT] = {0};
+    int rc = pick(h, repairs, tp_repair_names, found, TP_REPAIR_COUNT, err);
+    for (size_t i = 0; rc == TP_OK && i < TP_REPAIR_COUNT; i++)
+        if (found[i].at)
+            rc = tp_json_integer(h->scan, tp_repair_names[i], found[i], &range, &counts[i], err);
     if (rc == TP_OK)
         tp_lower_add_repairs(h->reading->lower, counts);
     return rc;
 }
 
-static int use_stream(struct tp_json_header *h, const cJSON *stream, struct tp_err *err)
+static int use_stream(struct tp_json_header *h, struct tp_span stream, struct tp_err *err)
 {
     static const struct tp_json_range range = {.may_be_negative = true, .max = INT64_MAX};
+    static const char *const names[] = {"id", "device"};
     const struct tp_json_scan *s = h->scan;
-    uint64_t id = 0, device = 0;
-    if (!cJSON_IsObject(stream))
+    struct tp_span found[2] = {0};
+    struct tp_err why = {0};
+    uint64_t values[2] = {0};
+    if (!tp_span_pick(stream, names, found, 2))
         return tp_json_fail(s, s->line, err, " holds something that is not an object");
-    const cJSON *id_item = cJSON_GetObjectItemCaseSensitive(stream, "id");
-    const cJSON *device_item = cJSON_GetObjectItemCaseSensitive(stream, "device");
-    if (!id_item)
+    if (!found[0].at)
         return tp_json_fail(s, s->line, err, " has an element without 'id'");
     int rc = tp_json_unique(s, stream, err);
-    if (rc == TP_OK)
-        rc = tp_json_integer(s, id_item, &range, &id, err);
-    if (rc == TP_OK && device_item)
-        rc = tp_json_integer(s, device_item, &range, &device, err);
+    for (size_t i = 0; rc == TP_OK && i < 2; i++)
+        if (found[i].at)
+            rc = tp_json_integer(s, names[i], found[i], &range, &values[i], err);
     if (rc != TP_OK)
         return rc;
-    struct tp_err why = {0};
-    rc = tp_lower_stream(h->reading->lower, (int64_t)id, (int64_t)device, &why);
-    return rc == TP_EINPUT ? tp_json_fail(s, s->line, err, ": %s", why.text)
-           : rc != TP_OK   ? tp_fail(err, why.status, "%s", why.text)
-                           : TP_OK;
+    rc = tp_lower_stream(h->reading->lower, (int64_t)values[0], (int64_t)values[1], &why);
+    return placed(h, rc, &why, err);
 }
 
 /* The next byte that is no white space must be one of two, which may be the same; it is taken. */
@@ -191,14 +203,7 @@ static int read_streams(struct tp_json_header *h, struct tp_err *err)
 {
     struct tp_json_scan *s = h->scan;
     int byte = 0;
-    int rc = tp_json_next(s, &byte, err);
-    if (rc != TP_OK)
-        return rc;
-    if (byte != '[')
-        return byte < 0 ? tp_json_ends(s, err)
-                        : tp_json_fail(s, tp_input_line(s->in), err, " is not a list");
-    tp_input_take(s->in, 1);
-    rc = tp_json_next(s, &byte, err);
+    int rc = tp_json_open_list(s, &byte, err);
     if (rc == TP_OK && byte == ']')
         return tp_json_fail(s, tp_input_line(s->in), err,
                             " is empty: declare a stream or leave it out");
@@ -220,12 +225,8 @@ static int skip_member(struct tp_json_header *h, struct tp_err *err)
         return rc;
     if (byte == '{' || byte == '[' || byte == '"' || byte < 0)
         return tp_json_skip(s, err);
-    cJSON *value = NULL;
-    rc = tp_json_cut(s, KEY_MAX, err);
-    if (rc == TP_OK)
-        rc = tp_json_parse(s, &value, err);
-    cJSON_Delete(value);
-    return rc;
+    struct tp_span value;
+    return tp_json_read(s, KEY_MAX, &value, err);
 }
 
 /* ---- the object ---- */
@@ -245,28 +246,22 @@ static const struct member {
     [EVENTS] = {"events", "'events'", 0, NULL},
 };
 
-/* Keeps the name that was just cut, to see it come twice. */
-static int keep_name(struct tp_json_header *h, const char **name, struct tp_err *err)
+/* Keeps a name, to see it come twice. */
+static int keep_name(struct tp_json_header *h, struct tp_span value, const char **name,
+                     struct tp_err *err)
 {
     struct tp_json_scan *s = h->scan;
-    cJSON *value = NULL;
-    int rc = tp_json_parse(s, &value, err);
-    if (rc != TP_OK)
-        return rc;
-    char shown[80];
-    tp_json_show(value, shown, sizeof shown);
-    for (size_t i = 0; i < h->count && rc == TP_OK; i++) {
-        if (strcmp(h->names[i], value->valuestring) == 0)
-            rc = tp_json_fail(s, s->line, err, " has %s twice", shown);
-    }
-    if (rc == TP_OK && h->count == TP_JSON_MEMBERS_MAX)
-        rc = tp_json_fail(s, s->line, err, " has more than %d members", TP_JSON_MEMBERS_MAX);
-    if (rc == TP_OK) {
-        *name = h->names[h->count++] = value->valuestring;
-        value->valuestring = NULL; /* ours now */
-    }
-    cJSON_Delete(value);
-    return rc;
+    char shown[TP_JSON_SHOWN];
+    for (size_t i = 0; i < h->count; i++)
+        if (tp_span_is(value, h->names[i]))
+            return tp_json_fail(s, s->line, err, " has %s twice", tp_json_show(value, shown));
+    if (h->count == TP_JSON_MEMBERS_MAX)
+        return tp_json_fail(s, s->line, err, " has more than %d members", TP_JSON_MEMBERS_MAX);
+    *name = h->names[h->count] = tp_span_copy(value);
+    if (!*name)
+        return no_memory(h, err);
+    h->count++;
+    return TP_OK;
 }
 
 static int read_name(struct tp_json_header *h, const char **name, struct tp_err *err)
@@ -281,9 +276,10 @@ static int read_name(struct tp_json_header *h, const char **name, struct tp_err 
     if (byte != '"')
         return tp_json_fail(s, tp_input_line(s->in), err,
                             ": the name of a member is missing: not valid JSON");
-    rc = tp_json_cut(s, KEY_MAX, err);
+    struct tp_span value;
+    rc = tp_json_read(s, KEY_MAX, &value, err);
     if (rc == TP_OK)
-        rc = keep_name(h, name, err);
+        rc = keep_name(h, value, name, err);
     return rc == TP_OK ? take_one_of(s, "::", &byte, err) : rc;
 }
 
@@ -353,6 +349,6 @@ int tp_json_header_read(struct tp_json_header *h, enum tp_json_stop *stop, struc
 void tp_json_header_release(struct tp_json_header *h)
 {
     for (size_t i = 0; i < h->count; i++)
-        cJSON_free(h->names[i]);
+        free(h->names[i]);
     h->count = 0;
 }

@@ -7,86 +7,42 @@
 
 #include <string.h>
 
+/* The object at the beginning of `text`, as far as it goes. */
 struct look {
-    const unsigned char *data;
-    size_t size, at;
-    unsigned depth;
-    bool value;        /* the next string at the top level is a value */
-    bool after_format; /* and that of "format" */
     bool format, other_format, events, op;
+    struct tp_span_walk walk;
 };
 
-static bool is_space(unsigned char c)
+static struct look look_at(struct tp_span text)
 {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
-static void skip_space(struct look *l)
-{
-    while (l->at < l->size && is_space(l->data[l->at]))
-        l->at++;
-}
-
-static bool same(const struct look *l, size_t from, const char *word)
-{
-    size_t length = strlen(word);
-    return l->at - from == length && memcmp(l->data + from, word, length) == 0;
-}
-
-/* `at` is behind the opening quote; leaves it behind the closing one. */
-static void take_string(struct look *l)
-{
-    size_t from = l->at;
-    while (l->at < l->size && l->data[l->at] != '"')
-        l->at += l->data[l->at] == '\\' ? 2 : 1;
-    if (l->at >= l->size) {
-        l->at = l->size;
-        return;
+    struct look l = {.walk = tp_span_members(text)};
+    struct tp_span key, value;
+    while (!l.events && tp_span_more(&l.walk) && tp_span_take_key(&l.walk, &key)) {
+        l.events = tp_span_is(key, "events");
+        l.op |= tp_span_is(key, "op");
+        bool format = tp_span_is(key, "format");
+        if (l.events || !tp_span_take(&l.walk, &value) || !format)
+            continue;
+        l.format = tp_span_is(value, "tapool-trace");
+        l.other_format = !l.format;
     }
-    if (l->depth == 1 && !l->value) {
-        l->after_format = same(l, from, "format");
-        l->events |= same(l, from, "events");
-        l->op |= same(l, from, "op");
-    } else if (l->depth == 1 && l->after_format) {
-        l->format = same(l, from, "tapool-trace");
-        l->other_format = !l->format;
-    }
-    l->at++;
-}
-
-/* Over the top-level object; stops where it closes, at "events", or at the end of what is there. */
-static void take_object(struct look *l)
-{
-    while (l->at < l->size && !l->events) {
-        unsigned char c = l->data[l->at++];
-        if (c == '"')
-            take_string(l);
-        else if (c == '{' || c == '[')
-            l->depth++;
-        else if ((c == '}' || c == ']') && --l->depth == 0)
-            return;
-        else if (l->depth == 1 && (c == ':' || c == ','))
-            l->value = c == ':';
-    }
+    return l;
 }
 
 struct tp_json_look tp_json_look(const unsigned char *data, size_t size)
 {
-    struct look l = {.data = data, .size = size};
+    struct tp_span text = {(const char *)data, size};
     if (size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0)
-        l.at = 3;
-    skip_space(&l);
-    if (l.at == size || data[l.at] != '{')
-        return (struct tp_json_look){0, 0};
-    take_object(&l);
+        text = (struct tp_span){text.at + 3, size - 3};
+    text = tp_span_trim(text);
+    struct look l = look_at(text);
     if (!l.format)
         return (struct tp_json_look){.document = l.events || l.other_format ? 10 : 0,
                                      .lines = l.op ? 10 : 0};
     if (l.events)
         return (struct tp_json_look){.document = 100};
-    bool closed = l.depth == 0;
-    skip_space(&l);
-    if (closed && (l.at < size || size >= TP_PROBE_BYTES))
+    struct tp_span rest = {l.walk.at, (size_t)(l.walk.end - l.walk.at)};
+    if (l.walk.closed && (tp_span_trim(rest).size > 0 || size >= TP_PROBE_BYTES))
         return (struct tp_json_look){.lines = 100};
     return (struct tp_json_look){.document = 60, .lines = 50};
 }

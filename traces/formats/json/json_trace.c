@@ -3,8 +3,7 @@
  *     { "format": "tapool-trace", "version": 1, "meta": {...}, "streams": [...],
  *       "events": [ {"t": 0, "op": "alloc", "id": 1, "size": 4096}, ... ] }
  *
- * Known weakness: single-threaded, and events that are not plain (json_plain.c) take three times as
- * long: cJSON's small allocations. */
+ * Known weakness: single-threaded. */
 #include "traces/formats/json/json_event.h"
 #include "traces/formats/json/json_header.h"
 
@@ -35,14 +34,7 @@ static int read_events(struct tp_json_scan *s, const struct tp_reading *r, struc
     int byte = 0;
     bool more = true;
     s->subject = "'events'";
-    int rc = tp_json_next(s, &byte, err);
-    if (rc != TP_OK)
-        return rc;
-    if (byte != '[')
-        return byte < 0 ? tp_json_ends(s, err)
-                        : tp_json_fail(s, tp_input_line(s->in), err, " is not a list");
-    tp_input_take(s->in, 1);
-    rc = tp_json_next(s, &byte, err);
+    int rc = tp_json_open_list(s, &byte, err);
     if (rc == TP_OK && byte == ']') {
         tp_input_take(s->in, 1);
         return TP_OK;

@@ -1,12 +1,12 @@
-/* The side of cJSON: its trees live for one event or one member of the header, never longer.
+/* What the format asks of values, beyond that they are JSON.
  *
- * Integers take two ways: a bare number went through a double, so it must be whole and below 2^53;
- * a quoted one is read digit by digit, exactly. */
+ * Integers take two ways: a bare number is one that a double holds, so it must be whole and below
+ * 2^53; a quoted one is read digit by digit, exactly. */
 #include "traces/formats/json/json_value.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/grow.h"
 
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,17 +14,10 @@
 
 #define EXACT_MAX 9007199254740991.0 /* 2^53 - 1 */
 
-static bool only_space(const char *text)
-{
-    return text[strspn(text, " \t\r\n")] == '\0';
-}
-
 static int not_json(const struct tp_json_scan *s, const char *at, struct tp_err *err)
 {
     char near[25];
     uint64_t line = s->line;
-    if (!at || at < s->text || at > s->text + s->size)
-        at = s->text;
     for (const char *c = s->text; c < at; c++)
         line += *c == '\n';
     tp_clean_text(at, near, sizeof near);
@@ -32,134 +25,87 @@ static int not_json(const struct tp_json_scan *s, const char *at, struct tp_err 
     return tp_hint(err, rc, "'tapool help format' shows the format");
 }
 
-static const char *pass_string(const char *c)
+int tp_json_read(struct tp_json_scan *s, size_t limit, struct tp_span *out, struct tp_err *err)
 {
-    for (c++; *c && *c != '"'; c++)
-        c += *c == '\\' && c[1];
-    return c + (*c == '"');
+    int rc = tp_json_cut(s, limit, err);
+    if (rc != TP_OK)
+        return rc;
+    *out = (struct tp_span){s->text, s->size};
+    const char *odd = tp_span_check(*out);
+    return odd ? not_json(s, odd, err) : TP_OK;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static const char *pass_digits(const char *c)
-{
-    while (is_digit(*c))
-        c++;
-    return c;
-}
-
-/* NULL: a number as JSON has them begins at `c`, and *end is behind it. */
-static const char *odd_number(const char *c, const char **end)
-{
-    const char *first = c;
-    c += *c == '-';
-    const char *behind = pass_digits(c);
-    if (behind == c || (*c == '0' && behind > c + 1) || (*behind == '.' && !is_digit(behind[1])))
-        return first;
-    while (is_digit(*behind) || *behind == '.' || *behind == 'e' || *behind == 'E' ||
-           *behind == '+' || *behind == '-')
-        behind++;
-    *end = behind;
-    return NULL;
-}
-
-/* Most texts have neither a point nor a zero that begins digits: no number of theirs is odd. */
-static bool may_be_odd(const char *text, size_t size)
-{
-    const char *end = text + size, *c = text;
-    if (memchr(text, '.', size))
-        return true;
-    for (; (c = memchr(c, '0', (size_t)(end - c))) != NULL; c++) {
-        if (is_digit(c[1]) && (c == text || !is_digit(c[-1])))
-            return true;
-    }
-    return false;
-}
-
-/* cJSON takes the numbers that strtod takes: 01, 1., -.5. The first one in what it took that JSON
- * does not have; NULL: none. */
-static const char *first_odd_number(const char *text, size_t size)
-{
-    const char *odd = NULL;
-    if (!may_be_odd(text, size))
-        return NULL;
-    for (const char *c = text; *c && !odd;) {
-        if (*c == '"')
-            c = pass_string(c);
-        else if (*c == '-' || is_digit(*c))
-            odd = odd_number(c, &c);
-        else
-            c++;
-    }
-    return odd;
-}
-
-int tp_json_parse(const struct tp_json_scan *s, struct cJSON **out, struct tp_err *err)
-{
-    const char *end = NULL;
-    cJSON *tree = cJSON_ParseWithLengthOpts(s->text, s->size, &end, 0);
-    if (!tree)
-        return not_json(s, end, err);
-    const char *odd = only_space(end) ? first_odd_number(s->text, s->size) : end;
-    if (odd) {
-        cJSON_Delete(tree);
-        return not_json(s, odd, err);
-    }
-    *out = tree;
-    return TP_OK;
-}
+/* ---- keys that come twice ---- */
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return tp_span_order(*(const struct tp_span *)a, *(const struct tp_span *)b);
 }
 
-int tp_json_unique(const struct tp_json_scan *s, const struct cJSON *object, struct tp_err *err)
+int tp_json_unique(const struct tp_json_scan *s, struct tp_span object, struct tp_err *err)
 {
-    size_t count = 0, i = 0;
+    struct tp_span_walk w = tp_span_members(object);
+    struct tp_span key, value, *keys = NULL;
+    size_t count = 0, room = 0;
     int rc = TP_OK;
-    for (const cJSON *c = object->child; c; c = c->next)
-        count++;
-    if (count < 2)
-        return TP_OK;
-    const char **names = malloc(count * sizeof *names);
-    if (!names)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(s->in));
-    for (const cJSON *c = object->child; c; c = c->next)
-        names[i++] = c->string;
-    qsort(names, count, sizeof *names, by_name);
-    for (i = 1; i < count && rc == TP_OK; i++) {
-        if (strcmp(names[i - 1], names[i]) == 0) {
-            char name[64];
-            tp_clean_text(names[i], name, sizeof name);
+    while (rc == TP_OK && tp_span_next(&w, &key, &value)) {
+        struct tp_span *all =
+            count < room ? keys : tp_grown(keys, &room, count + 1, SIZE_MAX, sizeof *keys);
+        if (all) {
+            keys = all;
+            keys[count++] = key;
+        } else {
+            rc = tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(s->in));
+        }
+    }
+    if (count > 1)
+        qsort(keys, count, sizeof *keys, by_name);
+    for (size_t i = 1; i < count && rc == TP_OK; i++) {
+        if (tp_span_order(keys[i - 1], keys[i]) == 0) {
+            char raw[TP_JSON_SHOWN], name[64];
+            tp_span_text(keys[i], raw, sizeof raw);
+            tp_clean_text(raw, name, sizeof name);
             rc = tp_json_fail(s, s->line, err, " has '%s' twice", name);
         }
     }
-    free(names);
+    free(keys);
     return rc;
 }
 
-void tp_json_show(const struct cJSON *item, char *out, size_t size)
+/* ---- messages ---- */
+
+const char *tp_json_show(struct tp_span value, char out[TP_JSON_SHOWN])
 {
-    double v = item->valuedouble;
-    char text[64];
-    if (cJSON_IsString(item)) {
-        tp_clean_text(item->valuestring, text, sizeof text);
-        snprintf(out, size, "\"%s\"", text);
-    } else if (cJSON_IsNumber(item)) {
-        snprintf(out, size, fabs(v) < 1e21 && floor(v) == v ? "%.0f" : "%.15g", v);
+    char raw[256], text[64];
+    double v = 0;
+    if (tp_span_text(value, raw, sizeof raw)) {
+        tp_clean_text(raw, text, sizeof text);
+        snprintf(out, TP_JSON_SHOWN, "\"%s\"", text);
+    } else if (tp_span_double(value, &v)) {
+        snprintf(out, TP_JSON_SHOWN, fabs(v) < 1e21 && floor(v) == v ? "%.0f" : "%.15g", v);
     } else {
-        snprintf(out, size, "%s",
-                 cJSON_IsArray(item)    ? "a list"
-                 : cJSON_IsObject(item) ? "an object"
-                 : cJSON_IsNull(item)   ? "null"
-                 : cJSON_IsTrue(item)   ? "true"
-                                        : "false");
+        char first = *value.at;
+        snprintf(out, TP_JSON_SHOWN, "%s",
+                 first == '['   ? "a list"
+                 : first == '{' ? "an object"
+                 : first == 'n' ? "null"
+                 : first == 't' ? "true"
+                                : "false");
     }
+    return out;
 }
+
+int tp_json_need_text(const struct tp_json_scan *s, const char *name, struct tp_span value,
+                      struct tp_err *err)
+{
+    char shown[TP_JSON_SHOWN];
+    if (tp_span_is_text(value))
+        return TP_OK;
+    return tp_json_fail(s, s->line, err, ": '%s' is %s, not a text", name,
+                        tp_json_show(value, shown));
+}
+
+/* ---- integers ---- */
 
 /* What is wrong with a number, or how it is read. */
 enum verdict { FINE, NOT_WHOLE, INEXACT, NEGATIVE, TOO_BIG };
@@ -178,35 +124,36 @@ static enum verdict read_bare(double v, const struct tp_json_range *range, bool 
     return FINE;
 }
 
-static enum verdict read_quoted(const char *text, const struct tp_json_range *range, bool *negative,
-                                uint64_t *magnitude)
+static enum verdict read_quoted(struct tp_span text, const struct tp_json_range *range,
+                                bool *negative, uint64_t *magnitude)
 {
-    const char *digits = text + (*text == '-');
+    struct tp_span_bytes b = tp_span_bytes(text);
+    int c = tp_span_byte(&b);
+    bool minus = c == '-', fits = true, some = false;
     uint64_t value = 0;
-    bool fits = true;
-    if (*digits == '\0' || digits[strspn(digits, "0123456789")] != '\0')
-        return NOT_WHOLE;
-    for (const char *d = digits; *d; d++) {
+    for (c = minus ? tp_span_byte(&b) : c; c >= '0' && c <= '9'; c = tp_span_byte(&b)) {
+        some = true;
         fits = fits && !__builtin_mul_overflow(value, 10u, &value) &&
-               !__builtin_add_overflow(value, (uint64_t)(*d - '0'), &value);
+               !__builtin_add_overflow(value, (uint64_t)(c - '0'), &value);
     }
-    *negative = *text == '-' && !(fits && value == 0);
+    if (!some || c >= 0)
+        return NOT_WHOLE;
+    *negative = minus && !(fits && value == 0);
     *magnitude = value;
     if (*negative && !range->may_be_negative)
         return NEGATIVE;
     return fits ? FINE : TOO_BIG;
 }
 
-static int refuse(const struct tp_json_scan *s, const struct cJSON *item, enum verdict v,
-                  const struct tp_json_range *range, struct tp_err *err)
+static int refuse(const struct tp_json_scan *s, const char *name, struct tp_span item,
+                  enum verdict v, const struct tp_json_range *range, struct tp_err *err)
 {
     static const char *const why[] = {[NOT_WHOLE] = "not a whole number",
                                       [INEXACT] = "beyond 2^53, where bare numbers are not exact",
                                       [NEGATIVE] = "negative",
                                       [TOO_BIG] = "it does not fit 64 bits"};
-    char value[80], name[32];
-    tp_json_show(item, value, sizeof value);
-    tp_clean_text(item->string, name, sizeof name);
+    char value[TP_JSON_SHOWN];
+    tp_json_show(item, value);
     if (v == TOO_BIG && range->max_text)
         return tp_json_fail(s, s->line, err, ": '%s' is %s: the limit is %s", name, value,
                             range->max_text);
@@ -216,22 +163,23 @@ static int refuse(const struct tp_json_scan *s, const struct cJSON *item, enum v
                : rc;
 }
 
-int tp_json_integer(const struct tp_json_scan *s, const struct cJSON *item,
+int tp_json_integer(const struct tp_json_scan *s, const char *name, struct tp_span value,
                     const struct tp_json_range *range, uint64_t *out, struct tp_err *err)
 {
     bool negative = false;
     uint64_t magnitude = 0;
+    double number = 0;
     enum verdict v = NOT_WHOLE;
-    if (cJSON_IsNumber(item))
-        v = read_bare(item->valuedouble, range, &negative, &magnitude);
-    else if (cJSON_IsString(item))
-        v = read_quoted(item->valuestring, range, &negative, &magnitude);
+    if (tp_span_double(value, &number))
+        v = read_bare(number, range, &negative, &magnitude);
+    else if (tp_span_is_text(value))
+        v = read_quoted(value, range, &negative, &magnitude);
     /* two's complement has room for one more below zero */
     if (v == FINE && magnitude > range->max &&
         !(negative && range->max == INT64_MAX && magnitude == range->max + 1))
         v = TOO_BIG;
     if (v != FINE)
-        return refuse(s, item, v, range, err);
+        return refuse(s, name, value, v, range, err);
     *out = negative ? 0 - magnitude : magnitude;
     return TP_OK;
 }

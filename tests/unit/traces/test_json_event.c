@@ -1,19 +1,27 @@
-/* The short way for plain events: what it takes, and that what it takes is to the byte what cJSON
- * makes of it, with random, mutated, cut and split texts. */
-#include "tests/fuzz/json_event_twice.h"
+/* Events of JSON: those that are read are to the byte what cJSON makes of them, with random,
+ * mutated, cut and split texts. */
+#include "tests/fuzz/json_event_rig.h"
 #include "tests/unit/trace_fixture.h"
-#include "traces/formats/json/json_plain.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define HEAD "{\"format\":\"tapool-trace\",\"version\":1"
 
-static bool is_plain(const char *text, bool one_line)
+static int status_of(const char *text, size_t size, bool one_line)
 {
+    struct tp_json_scan scan = {.one_line = one_line};
     struct tp_event ev;
-    size_t used = 0;
-    return tp_json_plain((const unsigned char *)text, strlen(text), one_line, &ev, &used);
+    struct tp_err err = {0};
+    uint64_t used = 0;
+    int rc = read_event_of(text, size, &scan, &ev, &used, &err);
+    tp_json_scan_release(&scan);
+    return rc;
+}
+
+static bool is_event(const char *text, bool one_line)
+{
+    return status_of(text, strlen(text), one_line) == TP_OK;
 }
 
 static void check_same(const char *text, size_t size, bool one_line)
@@ -21,15 +29,15 @@ static void check_same(const char *text, size_t size, bool one_line)
     char *exact = malloc(size); /* so that a sanitizer sees the end */
     assert_non_null(exact);
     memcpy(exact, text, size);
-    const char *what = size ? differs_twice(exact, size, one_line) : NULL;
+    const char *what = size ? event_differs(exact, size, one_line) : NULL;
     if (what)
-        fail_msg("another %s%s: %.*s", what, one_line ? " (one line)" : "", (int)size, text);
+        fail_msg("%s%s: %.*s", what, one_line ? " (one line)" : "", (int)size, text);
     free(exact);
 }
 
 /* ---- by hand ---- */
 
-static void test_plain(void **state)
+static void test_good(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -46,18 +54,36 @@ static void test_plain(void **state)
         "{\"op\":\"sync\",\"\":\"\"}",
         "{\"x\" : \"server.c:12 {[,\xc3\xbc\x7f\xff\", \"op\" : \"sync\"}",
         "{\"op\":\"free\",\"idd\":7,\"id\":1}",
+        "{\"op\":\"s\\u0079nc\"}",
+        "{\"\\u006fp\":\"sync\"}",
+        "{\"op\":\"sync\",\"x\":1,\"y\":1}",
+        "{\"op\":\"sync\",\"x\":\"a\\n\"}",
+        "{\"op\":\"sync\",\"x\":\"a\\\"\"}",
+        "{\"op\":\"sync\",\"x\":[]}",
+        "{\"op\":\"sync\",\"x\":{}}",
+        "{\"op\":\"sync\",\"x\":null}",
+        "{\"op\":\"sync\",\"x\":-1}",
+        "{\"op\":\"sync\",\"x\":1.5}",
+        "{\"op\":\"mark\",\"name\":\"x\"}",
+        "{\"op\":\"note\",\"name\":\"oom\"}",
+        "{\"op\":\"free\",\"id\":-1}",
+        "{\"op\":\"free\",\"id\":-0}",
+        "{\"op\":\"free\",\"id\":1.0}",
+        "{\"op\":\"free\",\"id\":1e1}",
+        "{\"op\":\"free\",\"id\":\"1\"}",
+        "{\"op\":\"free\",\"id\":1000000000000000}",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (!is_plain(texts[i], true) || !is_plain(texts[i], false))
-            fail_msg("not plain: %s", texts[i]);
+        if (!is_event(texts[i], true) || !is_event(texts[i], false))
+            fail_msg("refused: %s", texts[i]);
         check_same(texts[i], strlen(texts[i]), true);
         check_same(texts[i], strlen(texts[i]), false);
     }
-    assert_true(is_plain("{\"op\":\n\"sync\"}", false));
-    assert_false(is_plain("{\"op\":\n\"sync\"}", true));
+    assert_true(is_event("{\"op\":\n\"sync\"}", false));
+    assert_false(is_event("{\"op\":\n\"sync\"}", true));
 }
 
-static const char *const not_plain[] = {
+static const char *const bad[] = {
     "",
     "{",
     "{}",
@@ -74,46 +100,28 @@ static const char *const not_plain[] = {
     "{\"op\":1}",
     "{\"op\":\"syn\"}",
     "{\"op\":\"syncs\"}",
-    "{\"op\":\"s\\u0079nc\"}",
-    "{\"\\u006fp\":\"sync\"}",
     "{\"op\":\"sync\",\"op\":\"sync\"}",
     "{\"op\":\"free\"}",
     "{\"id\":1}",
     "{\"op\":\"sync\",\"x\":1,\"x\":1}",
-    "{\"op\":\"sync\",\"x\":1,\"y\":1}",
     "{\"op\":\"sync\",\"x\":01}",
     "{\"op\":\"sync\",\"x\":}",
     "{\"op\":\"sync\",\"x\"}",
     "{\"op\":\"sync\",\"x:1}",
     "{\"op\":\"sync\",\"x\":\"}",
-    "{\"op\":\"sync\",\"x\":\"a\\n\"}",
-    "{\"op\":\"sync\",\"x\":\"a\\\"\"}",
     "{\"op\":\"sync\",\"x\":\"a\tb\"}",
     "{\"op\":\"sync\",\"x\":\"a\nb\"}",
     "{\"op\":\"sync\",\"a\tb\":1}",
-    "{\"op\":\"sync\",\"x\":[]}",
-    "{\"op\":\"sync\",\"x\":{}}",
-    "{\"op\":\"sync\",\"x\":null}",
-    "{\"op\":\"sync\",\"x\":-1}",
-    "{\"op\":\"sync\",\"x\":1.5}",
     "{\"op\":\"sync\",\"n\\u0061me\":1}",
-    "{\"op\":\"mark\",\"name\":\"x\"}",
-    "{\"op\":\"note\",\"name\":\"oom\"}",
     "{\"op\":\"note\"}",
     "{\"op\":\"sync\",\"name\":0}",
     "{\"op\":\"free\",\"id\":}",
     "{\"op\":\"free\",\"id\":01}",
     "{\"op\":\"free\",\"id\":00}",
-    "{\"op\":\"free\",\"id\":-1}",
-    "{\"op\":\"free\",\"id\":-0}",
     "{\"op\":\"free\",\"id\":+1}",
-    "{\"op\":\"free\",\"id\":1.0}",
-    "{\"op\":\"free\",\"id\":1e1}",
     "{\"op\":\"free\",\"id\":1 1}",
-    "{\"op\":\"free\",\"id\":\"1\"}",
     "{\"op\":\"free\",\"id\":null}",
     "{\"op\":\"free\",\"id\":[1]}",
-    "{\"op\":\"free\",\"id\":1000000000000000}",
     "{\"op\":\"free\",\"id\":99999999999999999999}",
     "{\"op\":\"free\",\"id\":1,\"id\":1}",
     "{\"op\":\"alloc\",\"id\":1,\"size\":281474976710657}",
@@ -121,28 +129,15 @@ static const char *const not_plain[] = {
     "{\"op\":\"sync\",\v\"t\":1}",
 };
 
-static void test_not_plain(void **state)
+static void test_bad(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof not_plain / sizeof *not_plain; i++) {
-        if (is_plain(not_plain[i], false))
-            fail_msg("plain: %s", not_plain[i]);
-        check_same(not_plain[i], strlen(not_plain[i]), true);
-        check_same(not_plain[i], strlen(not_plain[i]), false);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (*bad[i] && is_event(bad[i], false))
+            fail_msg("taken: %s", bad[i]);
+        check_same(bad[i], strlen(bad[i]), true);
+        check_same(bad[i], strlen(bad[i]), false);
     }
-}
-
-/* A refusal leaves nothing behind: the one who then asks cJSON begins with what it had. */
-static void test_untouched(void **state)
-{
-    (void)state;
-    static const char text[] = "{\"op\":\"free\",\"id\":7,\"t\":x}";
-    struct tp_event ev = {.id = 42, .line = 5};
-    size_t used = 99;
-    assert_false(tp_json_plain((const unsigned char *)text, sizeof text - 1, false, &ev, &used));
-    assert_int_equal(ev.id, 42);
-    assert_int_equal(ev.line, 5);
-    assert_int_equal(used, 99);
 }
 
 static void test_cut(void **state)
@@ -168,10 +163,7 @@ static void test_long(void **state)
         memcpy(text, head, sizeof head - 1);
         text[size - 1] = '}';
         check_same(text, size, false);
-        struct event_end end = read_event_by(tp_json_event_read, text, size, false);
-        assert_int_equal(end.rc, size <= LIMIT ? TP_OK : TP_EINPUT);
-        assert_true(end.rc != TP_OK || end.read.tree == NULL); /* it went the short way */
-        tp_json_event_release(&end.read);
+        assert_int_equal(status_of(text, size, false), size <= LIMIT ? TP_OK : TP_EINPUT);
     }
 }
 
@@ -307,50 +299,44 @@ static void test_random(void **state)
     enum { ROUNDS = 60000 };
     const uint64_t seed = 20250311;
     struct chance c = {seed};
-    int plain = 0;
+    int taken = 0;
     print_message("seed %" PRIu64 "\n", seed);
     for (int round = 0; round < ROUNDS; round++) {
         struct text t = {.size = 0};
-        struct tp_event ev;
-        size_t used = 0;
         put_event(&c, &t);
         if (round % 2)
             mutate(&c, &t);
-        plain += tp_json_plain((unsigned char *)t.data, t.size, false, &ev, &used);
+        taken += t.size && status_of(t.data, t.size, false) == TP_OK;
         check_same(t.data, t.size, round / 2 % 2);
     }
-    assert_in_range(plain, ROUNDS / 10, ROUNDS / 10 * 9); /* or one of the two was not tried */
+    assert_in_range(taken, ROUNDS / 10, ROUNDS / 10 * 9); /* or one of the two was not tried */
 }
 
 /* ---- in a file ---- */
 
-/* Where many events are not plain, most that follow are not asked: they are read all the same. */
-static void test_misses(void **state)
+/* Texts with escapes are kept behind each other, also those of an event that comes in pieces. */
+static void test_texts(void **state)
 {
     (void)state;
-    enum { EVENTS = 200 };
-    static char text[EVENTS * 80];
-    struct tp_input *in = NULL;
-    size_t size = 0;
-    int by_tree = 0;
-    for (int i = 0; i < EVENTS; i++)
-        size += (size_t)snprintf(text + size, sizeof text - size, "{\"op\":\"free\",\"id\":%d%s}\n",
-                                 i, i >= 20 && i < 100 ? ",\"x\":[]" : "");
-    assert_int_equal(tp_input_memory("x", text, size, 0, &in, NULL), TP_OK);
-    struct tp_json_scan scan = {.in = in, .line = 1, .event = 1, .one_line = true};
-    for (int i = 0; i < EVENTS; i++, scan.event++) {
-        struct tp_json_event e;
-        assert_int_equal(tp_json_event_read(&scan, &e, NULL), TP_OK);
-        assert_int_equal(e.event.id, i);
-        assert_int_equal(e.event.line, i + 1);
-        by_tree += e.tree != NULL;
-        assert_true(i >= 20 || !e.tree);
-        assert_true(i < 116 || !e.tree); /* found again after 16 at most */
-        tp_json_event_release(&e);
-    }
-    assert_in_range(by_tree, 80, 96);
+    struct tp_json_scan scan = {.one_line = true};
+    struct tp_event ev;
+    uint64_t used = 0;
+    static const char text[] = "{\"place\":\"a\\u00e9\\n\",\"op\":\"m\\u0061rk\","
+                               "\"name\":\"\\ud83d\\ude00\\/\"}";
+    assert_int_equal(read_event_of(text, sizeof text - 1, &scan, &ev, &used, NULL), TP_OK);
+    assert_int_equal(ev.op, TP_EV_MARK);
+    assert_string_equal(ev.name, "\xf0\x9f\x98\x80/");
+    assert_int_equal(ev.place_bytes, 4);
+    assert_memory_equal(ev.place, "a\xc3\xa9\n", 4);
     tp_json_scan_release(&scan);
-    tp_input_close(in);
+    static const char *const wrong[] = {"\\ud83d", "\\ude00", "\\ud83d\\u0041",
+                                        "\\u12g4", "\\x",     "\\u12"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char event[80];
+        snprintf(event, sizeof event, "{\"op\":\"mark\",\"name\":\"%s\"}", wrong[i]);
+        if (is_event(event, true))
+            fail_msg("taken: %s", event);
+    }
 }
 
 /* The input's buffer ends at every byte of the events: what lies in two pieces is read as well. */
@@ -388,7 +374,7 @@ static void test_split(void **state)
     free(text);
 }
 
-/* Plain events have lines, too, also behind events of several lines. */
+/* Events have lines, also behind events of several lines. */
 static void test_lines(void **state)
 {
     (void)state;
@@ -405,11 +391,9 @@ static void test_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),     cmocka_unit_test(test_not_plain),
-        cmocka_unit_test(test_untouched), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_long),      cmocka_unit_test(test_random),
-        cmocka_unit_test(test_split),     cmocka_unit_test(test_misses),
-        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_good),  cmocka_unit_test(test_bad),    cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_long),  cmocka_unit_test(test_random), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_split), cmocka_unit_test(test_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,14 +188,13 @@ bool tp_cut_hex(struct tp_cut *c, uint64_t *value)
     if (c->end - at >= 2 && at[0] == '0' && (at[1] | 0x20) == 'x')
         at += 2;
     const char *first = at;
-    uint64_t v = 0;
+    uint64_t v = 0, lost = 0;
     unsigned digit;
     for (; at < c->end && (digit = digits[(unsigned char)*at]) > 0; at++) {
-        if (v >> 60)
-            return false;
+        lost |= v >> 60;
         v = v << 4 | (digit - 1);
     }
-    if (at == first)
+    if (at == first || lost)
         return false;
     c->at = at;
     *value = v;

@@ -82,15 +82,15 @@ static inline void tp_cut_blanks(struct tp_cut *c)
 
 static inline bool tp_cut_decimal(struct tp_cut *c, uint64_t *value)
 {
-    const char *at = c->at;
+    enum { ALWAYS_FIT = 19 }; /* digits */
+    const char *at = c->at, *end = c->end - at > ALWAYS_FIT ? at + ALWAYS_FIT : c->end;
     uint64_t v = 0;
     unsigned digit;
-    for (; at < c->end && (digit = (unsigned)(unsigned char)*at - '0') <= 9; at++) {
-        if (__builtin_expect(v >= UINT64_MAX / 10, 0) &&
-            (v > UINT64_MAX / 10 || digit > UINT64_MAX % 10))
-            return false;
+    for (; at < end && (digit = (unsigned)(unsigned char)*at - '0') <= 9; at++)
         v = v * 10 + digit;
-    }
+    for (; at < c->end && (digit = (unsigned)(unsigned char)*at - '0') <= 9; at++)
+        if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, digit, &v))
+            return false;
     if (at == c->at)
         return false;
     c->at = at;

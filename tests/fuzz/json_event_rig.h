@@ -79,7 +79,10 @@ static inline int read_event_of(const void *text, size_t size, struct tp_json_sc
         return rc;
     scan->in = in;
     scan->line = scan->event = 1;
-    rc = tp_json_event_read(scan, ev, err);
+    int byte = 0;
+    rc = tp_json_next(scan, &byte, err);
+    if (rc == TP_OK)
+        rc = tp_json_event_read(scan, ev, err);
     *used = tp_input_offset(in);
     tp_input_close(in);
     scan->in = NULL;

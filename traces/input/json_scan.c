@@ -78,26 +78,22 @@ static int skip_mark(struct tp_input *in, struct tp_err *err)
 
 int tp_json_next(struct tp_json_scan *s, int *byte, struct tp_err *err)
 {
-    if (tp_input_offset(s->in) == 0) {
-        int rc = skip_mark(s->in, err);
+    int rc = s->block || tp_input_offset(s->in) > 0 ? TP_OK : skip_mark(s->in, err);
+    size_t n = 0;
+    do {
+        if (rc == TP_OK)
+            rc = tp_input_block(s->in, &s->block, &s->shown, err);
         if (rc != TP_OK)
             return rc;
-    }
-    for (;;) {
-        const unsigned char *data = NULL;
-        size_t got = 0, n = 0;
-        int rc = tp_input_block(s->in, &data, &got, err);
-        if (rc != TP_OK)
-            return rc;
-        while (n < got && tp_json_space((char)data[n]))
+        for (n = 0; n < s->shown && tp_json_space((char)s->block[n]);)
             n++;
         if (n > 0)
             tp_input_take(s->in, n);
-        if (n < got || got == 0) {
-            *byte = n < got ? data[n] : -1;
-            return TP_OK;
-        }
-    }
+    } while (n > 0 && n == s->shown);
+    s->block += n;
+    s->shown -= n;
+    *byte = s->shown > 0 ? *s->block : -1;
+    return TP_OK;
 }
 
 static int keep(struct tp_json_scan *s, const unsigned char *data, size_t n, struct tp_err *err)

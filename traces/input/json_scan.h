@@ -13,6 +13,10 @@ struct tp_json_scan {
     uint64_t event;      /* number of the event being read, from 1; 0: not in events */
     bool one_line;       /* values that go on after the end of their line are errors */
 
+    /* what tp_json_next saw, valid as long as tp_input_block has it */
+    const unsigned char *block;
+    size_t shown; /* 0: the input ends */
+
     /* the last value cut */
     char *text; /* ended by a NUL that does not count */
     size_t size, room;

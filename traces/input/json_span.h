@@ -63,14 +63,19 @@ struct tp_span_walk tp_span_elements(struct tp_span list);
 
 static inline void tp_span_pass_space(struct tp_span_walk *w)
 {
-    while (w->at < w->end && tp_json_space(*w->at) && !(w->one_line && *w->at == '\n'))
-        w->at++;
+    const char *at = w->at;
+    if (at < w->end && *at == ' ') /* one, nearly always */
+        at++;
+    while (at < w->end && *at <= ' ' && tp_json_space(*at) && !(w->one_line && *at == '\n'))
+        at++;
+    w->at = at;
 }
 
 /* Takes the byte if it is the next one that is no white space. */
 static inline bool tp_span_pass(struct tp_span_walk *w, char c)
 {
-    tp_span_pass_space(w);
+    if (w->at == w->end || *w->at != c)
+        tp_span_pass_space(w);
     bool there = w->at < w->end && *w->at == c;
     w->at += there;
     return there;
@@ -81,8 +86,12 @@ static inline bool tp_span_more(struct tp_span_walk *w)
 {
     if (w->wrong || w->closed)
         return false;
-    w->closed = tp_span_pass(w, w->close);
-    w->wrong = !w->closed && w->begun && !tp_span_pass(w, ',');
+    if (w->at == w->end || *w->at != ',')
+        tp_span_pass_space(w);
+    char c = w->at < w->end ? *w->at : '\0';
+    w->closed = c == w->close;
+    w->wrong = w->begun && !w->closed && c != ',';
+    w->at += w->closed || (w->begun && !w->wrong);
     w->begun = true;
     return !w->closed && !w->wrong;
 }

@@ -83,27 +83,6 @@ static char *keep_words(struct tp_json_scan *s, struct tp_span value, size_t *ke
     return at;
 }
 
-/* Takes the next key: its number, or TP_JSON_KEYS. Keys tend to come in the order of the table: the
- * search begins with the one that is expected. */
-static unsigned take_key(struct tp_span_walk *w, unsigned expected)
-{
-    struct tp_span name;
-    for (unsigned tries = 0, key = expected; tries < TP_JSON_KEYS; tries++, key++) {
-        key = key < TP_JSON_KEYS ? key : 0;
-        if (tp_span_pass_text(w, tp_json_keys[key].name)) {
-            w->wrong = !tp_span_pass(w, ':');
-            return key;
-        }
-    }
-    unsigned key = 0;
-    if (tp_span_take_key(w, &name) && memchr(name.at, '\\', name.size))
-        while (key < TP_JSON_KEYS && !tp_span_is(name, tp_json_keys[key].name))
-            key++;
-    else
-        key = TP_JSON_KEYS;
-    return key;
-}
-
 /* The members of an event while they are read. */
 struct members {
     struct tp_span_walk walk;
@@ -114,13 +93,9 @@ struct members {
     size_t kept;                     /* bytes of texts */
 };
 
-/* Nearly all ops are written as they are called. */
 static int read_op(struct tp_json_scan *s, struct members *m, struct tp_err *err)
 {
     struct tp_span value;
-    for (m->op = tp_json_ops; m->op < tp_json_ops + TP_JSON_OPS; m->op++)
-        if (tp_span_pass_text(&m->walk, m->op->name))
-            return TP_OK;
     if (!tp_span_take(&m->walk, &value))
         return TP_OK;
     int rc = tp_json_need_text(s, "op", value, err);
@@ -160,22 +135,40 @@ static int read_text(struct tp_json_scan *s, struct members *m, unsigned key, st
 static int read_number(struct tp_json_scan *s, struct members *m, unsigned key, struct tp_err *err)
 {
     const struct tp_json_key_row *row = &tp_json_keys[key];
-    const char *from = m->walk.at;
     struct tp_span value;
     uint64_t bits = 0;
     int rc = TP_OK;
-    if (!tp_span_pass_digits(&m->walk, &bits) || bits > row->range.max) {
-        m->walk.at = from;
-        if (tp_span_take(&m->walk, &value))
-            rc = tp_json_integer(s, row->name, value, &row->range, &bits, err);
-    }
+    if (tp_span_take(&m->walk, &value))
+        rc = tp_json_integer(s, row->name, value, &row->range, &bits, err);
     memcpy((char *)m->ev + row->offset, &bits, sizeof bits);
     return rc;
 }
 
-/* The value of a key that is ours. */
-static int read_value(struct tp_json_scan *s, struct members *m, unsigned key, struct tp_err *err)
+/* A key that is not written as it is called: with escapes, or none of ours. */
+static unsigned read_key(struct members *m)
 {
+    struct tp_span name;
+    unsigned key = 0;
+    if (!tp_span_take_key(&m->walk, &name) || !memchr(name.at, '\\', name.size))
+        return TP_JSON_KEYS;
+    while (key < TP_JSON_KEYS && !tp_span_is(name, tp_json_keys[key].name))
+        key++;
+    return key;
+}
+
+/* A member of any kind; with TP_JSON_KEYS also its key is still to be read. */
+static int read_member(struct tp_json_scan *s, struct members *m, unsigned key, struct tp_err *err)
+{
+    struct tp_span value;
+    if (key == TP_JSON_KEYS)
+        key = read_key(m);
+    if (m->walk.wrong)
+        return TP_OK;
+    if (key == TP_JSON_KEYS) {
+        m->unknown++;
+        tp_span_take(&m->walk, &value);
+        return TP_OK;
+    }
     if (m->seen & TP_JSON_BIT(key))
         return tp_json_fail(s, s->line, err, " has '%s' twice", tp_json_keys[key].name);
     m->seen |= TP_JSON_BIT(key);
@@ -184,24 +177,62 @@ static int read_value(struct tp_json_scan *s, struct members *m, unsigned key, s
                                               : read_number(s, m, key, err);
 }
 
+/* Takes the key that comes next if it is one of ours, else nothing: TP_JSON_KEYS. Keys tend to come
+ * in the order of the table: the search begins with the one that is expected. */
+static inline unsigned pass_key(struct tp_span_walk *w, unsigned expected)
+{
+    for (unsigned tries = 0, key = expected; tries < TP_JSON_KEYS; tries++, key++) {
+        key = key < TP_JSON_KEYS ? key : 0;
+        if (tp_span_pass_text(w, tp_json_keys[key].name)) {
+            w->wrong = !tp_span_pass(w, ':');
+            return key;
+        }
+    }
+    return TP_JSON_KEYS;
+}
+
+/* Takes an op or a number that is written in the usual way, else nothing. */
+static inline bool pass_value(struct tp_span_walk *w, struct members *m, unsigned key)
+{
+    const struct tp_json_key_row *row = &tp_json_keys[key];
+    const char *from = w->at;
+    uint64_t bits = 0;
+    if (m->seen & TP_JSON_BIT(key))
+        return false;
+    if (key == TP_JSON_OP) {
+        m->op = tp_json_ops;
+        while (m->op < tp_json_ops + TP_JSON_OPS && !tp_span_pass_text(w, m->op->name))
+            m->op++;
+        return m->op < tp_json_ops + TP_JSON_OPS;
+    }
+    bool taken = row->range.max && tp_span_pass_digits(w, &bits) && bits <= row->range.max;
+    if (taken)
+        memcpy((char *)m->ev + row->offset, &bits, sizeof bits);
+    else
+        w->at = from;
+    return taken;
+}
+
 /* All members, up to the end of the object or to what is wrong with it. */
 static int read_members(struct tp_json_scan *s, struct members *m, struct tp_err *err)
 {
-    struct tp_span value;
+    struct tp_span_walk w = m->walk; /* it stays in registers: only what is inline sees this one */
     unsigned key = 0;
     int rc = TP_OK;
-    while (rc == TP_OK && tp_span_more(&m->walk)) {
+    while (rc == TP_OK && tp_span_more(&w)) {
         if (++m->count > KEYS_MAX)
             return tp_json_fail(s, s->line, err, " has more than %d keys", KEYS_MAX);
-        key = take_key(&m->walk, key);
-        if (m->walk.wrong)
-            break;
-        m->unknown += key == TP_JSON_KEYS;
-        if (key == TP_JSON_KEYS)
-            tp_span_take(&m->walk, &value);
-        else
-            rc = read_value(s, m, key++, err);
+        key = pass_key(&w, key);
+        if (key < TP_JSON_KEYS && !w.wrong && pass_value(&w, m, key)) {
+            m->seen |= TP_JSON_BIT(key++);
+            continue;
+        }
+        m->walk = w;
+        rc = read_member(s, m, key, err);
+        w = m->walk;
+        key += key < TP_JSON_KEYS;
     }
+    m->walk = w;
     return rc;
 }
 
@@ -215,7 +246,7 @@ static int check_needs(const struct tp_json_scan *s, const struct tp_json_op_row
                        const char *name, struct tp_err *err)
 {
     unsigned needs = op ? op->needs | (names_object(op, name) ? NEED(ID) : 0) : NEED(OP);
-    for (unsigned i = 0; i < TP_JSON_KEYS; i++) {
+    for (unsigned i = 0; needs & ~seen && i < TP_JSON_KEYS; i++) {
         if (!(needs & ~seen & TP_JSON_BIT(i)))
             continue;
         int rc =
@@ -260,15 +291,12 @@ static int read_event(struct tp_json_scan *s, struct tp_span text, struct tp_eve
     return rc;
 }
 
-/* Reads and takes the event at the next byte if it lies whole in the block. */
+/* Reads and takes the event if it lies whole in the block. */
 static bool read_in_place(struct tp_json_scan *s, struct tp_event *ev)
 {
-    const unsigned char *data = NULL;
-    size_t got = 0, used = 0;
-    if (tp_input_block(s->in, &data, &got, NULL) != TP_OK)
-        return false;
+    size_t used = 0;
+    struct tp_span text = {(const char *)s->block, s->shown < EVENT_MAX ? s->shown : EVENT_MAX};
     s->line = tp_input_line(s->in);
-    struct tp_span text = {(const char *)data, got < EVENT_MAX ? got : EVENT_MAX};
     if (read_event(s, text, ev, &used, NULL) != TP_OK)
         return false;
     tp_input_take(s->in, used);
@@ -279,12 +307,11 @@ int tp_json_event_read(struct tp_json_scan *s, struct tp_event *ev, struct tp_er
 {
     struct tp_span text;
     size_t used = 0;
-    int first = 0;
-    int rc = tp_json_next(s, &first, err);
-    if (rc != TP_OK || (first == '{' && read_in_place(s, ev)))
-        return rc;
-    rc = tp_json_read(s, EVENT_MAX, &text, err);
-    if (rc == TP_OK && first != '{')
+    bool object = s->shown > 0 && *s->block == '{';
+    if (object && read_in_place(s, ev))
+        return TP_OK;
+    int rc = tp_json_read(s, EVENT_MAX, &text, err);
+    if (rc == TP_OK && !object)
         return tp_json_fail(s, s->line, err, " is not an object");
     return rc == TP_OK ? read_event(s, text, ev, &used, err) : rc;
 }

@@ -44,6 +44,8 @@ static int read_events(struct tp_json_scan *s, const struct tp_reading *r, struc
         s->event = tp_lower_count(r->lower) + 1;
         if (rc == TP_OK)
             rc = read_separator(s, &more, err);
+        if (rc == TP_OK && more)
+            rc = tp_json_next(s, &byte, err);
     }
     s->event = 0;
     return rc;

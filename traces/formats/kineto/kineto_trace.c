@@ -40,7 +40,7 @@ static bool has(const unsigned char *data, size_t size, const char *text)
 static int probe(const unsigned char *data, size_t size)
 {
     size_t at = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    while (at < size && memchr(" \t\r\n", data[at], 4))
+    while (at < size && tp_json_space((char)data[at]))
         at++;
     if (at == size || data[at] != '{')
         return 0;
@@ -121,11 +121,6 @@ static int malformed(const struct reader *rd, uint64_t offset, struct tp_err *er
                    tp_input_name(rd->r->in), offset);
 }
 
-static bool is_space(unsigned char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 /* A comma or the end of the list, or nothing of the two. */
 static bool pass_mark(enum place *place, unsigned char c)
 {
@@ -146,7 +141,7 @@ static int read_window(struct reader *rd, const unsigned char *data, size_t size
     size_t at = 0;
     int rc = TP_OK;
     while (rc == TP_OK && *place != CLOSED) {
-        while (at < size && is_space(data[at]))
+        while (at < size && tp_json_space((char)data[at]))
             at++;
         *used = at;
         if (at == size)

@@ -1,7 +1,9 @@
 /* Sources: checks of their tables, handles, and the wrappers through which everybody calls them.
  *
- * A source without the FENCES group has no work that could be pending: its fences have always
- * passed. So a decorator can pass fences on without asking what is below it. */
+ *     tp_src_done(meter) --> meter has no `done` --> limit has none --> virtual's
+ *
+ * What a decorator leaves NULL is asked of the source below it. A source without the FENCES group
+ * has no work that could be pending: its fences have always passed. */
 #include "alloc/source.h"
 
 static int source_broken(const struct tp_source_ops *ops, const char *what, struct tp_err *err)
@@ -14,16 +16,10 @@ static bool is_power_of_two(uint64_t n)
     return n && (n & (n - 1)) == 0;
 }
 
-/* The first fault of a table, or NULL. */
-static const char *table_fault(const struct tp_source_ops *ops)
+/* A source that is no decorator has all of a group or nothing. */
+static const char *group_fault(const struct tp_source_ops *ops)
 {
-    const uint32_t known =
-        TP_SRC_HOST | TP_SRC_VIRTUAL | TP_SRC_DECORATOR | TP_SRC_DEVICE | TP_SRC_ORDERED;
-    if (!ops->name || !*ops->name)
-        return "'name' is missing";
-    if (!ops->summary || !*ops->summary)
-        return "'summary' is missing";
-    if (!ops->init || !ops->fini || !ops->page)
+    if (!ops->fini || !ops->page)
         return "'init', 'fini' and 'page' are required";
     if (!ops->get || !ops->put)
         return "'get' and 'put' are required";
@@ -43,16 +39,31 @@ static const char *table_fault(const struct tp_source_ops *ops)
     int device = !!ops->memory + !!ops->counts + !!ops->fault;
     if (device != 0 && device != 3)
         return "'memory', 'counts' and 'fault' must be all set or all NULL";
+    if (!!(ops->flags & TP_SRC_HOST) != !!ops->host)
+        return "'host' and the host bit of 'flags' disagree";
+    if (!!(ops->flags & TP_SRC_DEVICE) != !!device)
+        return "'memory' and the device bit of 'flags' disagree";
+    return NULL;
+}
+
+/* The first fault of a table, or NULL. */
+static const char *table_fault(const struct tp_source_ops *ops)
+{
+    const uint32_t known =
+        TP_SRC_HOST | TP_SRC_VIRTUAL | TP_SRC_DECORATOR | TP_SRC_DEVICE | TP_SRC_ORDERED;
+    if (!ops->name || !*ops->name)
+        return "'name' is missing";
+    if (!ops->summary || !*ops->summary)
+        return "'summary' is missing";
+    if (!ops->init)
+        return "'init', 'fini' and 'page' are required";
     if (ops->flags & ~known)
         return "an unknown bit is set in 'flags'";
     if (ops->flags & TP_SRC_HOST && ops->flags & TP_SRC_VIRTUAL)
         return "'flags' say host and virtual at once";
-    /* a decorator has the member and passes on what the source below it says */
-    if (!(ops->flags & TP_SRC_DECORATOR) && !!(ops->flags & TP_SRC_HOST) != !!ops->host)
-        return "'host' and the host bit of 'flags' disagree";
-    if (!(ops->flags & TP_SRC_DECORATOR) && !!(ops->flags & TP_SRC_DEVICE) != !!device)
-        return "'memory' and the device bit of 'flags' disagree";
-    return NULL;
+    if (!(ops->flags & TP_SRC_DECORATOR))
+        return group_fault(ops);
+    return ops->flags == TP_SRC_DECORATOR ? NULL : "a decorator has the flags of its base";
 }
 
 int tp_source_check(const struct tp_source_ops *ops, struct tp_err *err)
@@ -79,9 +90,12 @@ int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
         free(state);
         return rc;
     }
-    *src = (struct tp_source){.ops = ops, .state = state, .page = ops->page(state)};
-    src->ordered =
-        ops->flags & TP_SRC_DECORATOR ? cfg->inner->ordered : (ops->flags & TP_SRC_ORDERED) != 0;
+    *src = (struct tp_source){.ops = ops, .state = state, .flags = ops->flags};
+    if (ops->flags & TP_SRC_DECORATOR) {
+        src->inner = cfg->inner;
+        src->flags = cfg->inner->flags;
+    }
+    src->page = ops->page ? ops->page(state) : cfg->inner->page;
     if (is_power_of_two(src->page))
         return TP_OK;
     tp_source_close(src);
@@ -90,17 +104,22 @@ int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
 
 void tp_source_close(struct tp_source *src)
 {
-    if (src->ops) {
+    if (src->ops && src->ops->fini)
         src->ops->fini(src->state);
-        free(src->state);
-    }
+    free(src->state);
     *src = (struct tp_source){0};
 }
+
+/* Goes down to the source that answers: the first that has the member, else the one at the base. */
+#define DOWN_TO(src, member)                                                                       \
+    while (!(src)->ops->member && (src)->inner)                                                    \
+    (src) = (src)->inner
 
 int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *out)
 {
     assert(size > 0 && size % src->page == 0);
     assert(is_power_of_two(align));
+    DOWN_TO(src, get);
     *out = 0;
     int rc = src->ops->get(src->state, size, align, out);
     assert(rc != TP_OK || (*out != 0 && *out % align == 0));
@@ -110,6 +129,7 @@ int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *ou
 
 int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size)
 {
+    DOWN_TO(src, put);
     int rc = src->ops->put(src->state, addr, size);
     src->held -= rc == TP_OK ? size : 0;
     return rc;
@@ -117,32 +137,38 @@ int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size)
 
 uint64_t tp_src_capacity(struct tp_source *src)
 {
+    DOWN_TO(src, capacity);
     return src->ops->capacity ? src->ops->capacity(src->state) : 0;
 }
 
 uint64_t tp_src_granule(struct tp_source *src)
 {
+    DOWN_TO(src, granule);
     return src->ops->granule ? src->ops->granule(src->state) : src->page;
 }
 
 uint64_t tp_src_taken(struct tp_source *src)
 {
+    DOWN_TO(src, taken);
     return src->ops->taken ? src->ops->taken(src->state) : src->held;
 }
 
 uint64_t tp_src_cost(struct tp_source *src, uint64_t size, uint64_t align)
 {
+    DOWN_TO(src, cost);
     return src->ops->cost ? src->ops->cost(src->state, size, align) : size;
 }
 
 bool tp_src_holds(struct tp_source *src, tp_addr addr, uint64_t size)
 {
+    DOWN_TO(src, holds);
     assert(src->ops->holds && size > 0);
     return src->ops->holds(src->state, addr, size);
 }
 
 void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out)
 {
+    DOWN_TO(src, record);
     *out = (struct tp_fence){.stream = stream};
     if (src->ops->record)
         src->ops->record(src->state, stream, out);
@@ -150,32 +176,38 @@ void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out)
 
 bool tp_src_done(struct tp_source *src, const struct tp_fence *f)
 {
+    DOWN_TO(src, done);
     return !src->ops->done || src->ops->done(src->state, f);
 }
 
 int tp_src_wait(struct tp_source *src, const struct tp_fence *f)
 {
+    DOWN_TO(src, wait);
     return src->ops->wait ? src->ops->wait(src->state, f) : TP_OK;
 }
 
 void tp_src_synced(struct tp_source *src, uint16_t stream)
 {
+    DOWN_TO(src, synced);
     if (src->ops->synced)
         src->ops->synced(src->state, stream);
 }
 
 bool tp_src_has_fences(const struct tp_source *src)
 {
+    DOWN_TO(src, record);
     return src->ops->record != NULL;
 }
 
 void *tp_src_host(struct tp_source *src, tp_addr addr)
 {
+    DOWN_TO(src, host);
     return src->ops->host ? src->ops->host(src->state, addr) : NULL;
 }
 
 int tp_src_pool_open(struct tp_source *src, const struct tp_pool_cfg *cfg, struct tp_err *err)
 {
+    DOWN_TO(src, pool_open);
     if (src->ops->pool_open)
         return src->ops->pool_open(src->state, cfg, err);
     return tp_fail(err, TP_EUNSUP, "source '%s' has no stream-ordered pool", src->ops->name);
@@ -183,50 +215,59 @@ int tp_src_pool_open(struct tp_source *src, const struct tp_pool_cfg *cfg, struc
 
 int tp_src_pool_close(struct tp_source *src)
 {
+    DOWN_TO(src, pool_close);
     return src->ops->pool_close ? src->ops->pool_close(src->state) : TP_EUNSUP;
 }
 
 int tp_src_get_async(struct tp_source *src, uint64_t size, uint16_t stream, tp_addr *out)
 {
+    DOWN_TO(src, get_async);
     *out = 0;
     return src->ops->get_async ? src->ops->get_async(src->state, size, stream, out) : TP_EUNSUP;
 }
 
 int tp_src_put_async(struct tp_source *src, tp_addr addr, uint16_t stream)
 {
+    DOWN_TO(src, put_async);
     return src->ops->put_async ? src->ops->put_async(src->state, addr, stream) : TP_EUNSUP;
 }
 
 int tp_src_pool_trim(struct tp_source *src, uint64_t keep)
 {
+    DOWN_TO(src, pool_trim);
     return src->ops->pool_trim ? src->ops->pool_trim(src->state, keep) : TP_EUNSUP;
 }
 
 int tp_src_pool_marks(struct tp_source *src, struct tp_pool_marks *out)
 {
+    DOWN_TO(src, pool_marks);
     *out = (struct tp_pool_marks){0};
     return src->ops->pool_marks ? src->ops->pool_marks(src->state, out) : TP_EUNSUP;
 }
 
 int tp_src_follow(struct tp_source *src, uint16_t stream, uint16_t after)
 {
+    DOWN_TO(src, follow);
     return src->ops->follow ? src->ops->follow(src->state, stream, after) : TP_OK;
 }
 
 int tp_src_work(struct tp_source *src, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
                 enum tp_occupy how)
 {
+    DOWN_TO(src, work);
     return src->ops->work ? src->ops->work(src->state, stream, addr, size, ns, how) : TP_OK;
 }
 
 int tp_src_memory(struct tp_source *src, uint64_t *free_bytes, uint64_t *total_bytes)
 {
+    DOWN_TO(src, memory);
     *free_bytes = *total_bytes = 0;
     return src->ops->memory ? src->ops->memory(src->state, free_bytes, total_bytes) : TP_EUNSUP;
 }
 
 void tp_src_counts(struct tp_source *src, struct tp_driver_counts *out)
 {
+    DOWN_TO(src, counts);
     *out = (struct tp_driver_counts){0};
     if (src->ops->counts)
         src->ops->counts(src->state, out);
@@ -234,5 +275,6 @@ void tp_src_counts(struct tp_source *src, struct tp_driver_counts *out)
 
 int tp_src_fault(struct tp_source *src, struct tp_err *err)
 {
+    DOWN_TO(src, fault);
     return src->ops->fault ? src->ops->fault(src->state, err) : TP_OK;
 }

@@ -2,11 +2,14 @@
  *
  * To add a source: one file in alloc/sources/ (or cuda/) that exports one `const struct
  * tp_source_ops`, and one line in cmd/registry.c. A decorator is a source with TP_SRC_DECORATOR
- * whose cfg->inner is the source below it; it passes on what it does not change.
+ * whose cfg->inner is the source below it. It has the members that it changes, and calls those of
+ * the source below through the wrappers at the end of this file; what it leaves NULL, the wrappers
+ * ask of the source below.
  *
  *     strategy --> meter --> limit --> fault --> shuffle --> host | virtual | cuda
  *
- * Members come in groups; each group is all set or all NULL, and NULL is the statement. */
+ * Members come in groups. Those of a source that is no decorator are all set or all NULL, and NULL
+ * is the statement. */
 #ifndef TP_SOURCE_H
 #define TP_SOURCE_H
 
@@ -125,7 +128,7 @@ struct tp_source_ops {
     const struct tp_opt *options; /* NULL-named row ends it; NULL = none */
 
     /* If init fails it has cleaned up after itself and fini is not called. fini gives everything
-     * back, ranges still held included. */
+     * back, ranges still held included; a decorator that holds nothing has none. */
     int (*init)(void *s, const struct tp_source_cfg *cfg, struct tp_err *err);
     void (*fini)(void *s);
     uint64_t (*page)(void *s); /* granularity of get, bytes, a power of two */
@@ -189,9 +192,10 @@ struct tp_source_ops {
 struct tp_source {
     const struct tp_source_ops *ops;
     void *state;
-    uint64_t page; /* what ops->page said */
-    uint64_t held; /* bytes of the ranges that were got through this handle and not put */
-    bool ordered;  /* TP_SRC_ORDERED, of the source at the base */
+    struct tp_source *inner; /* of a decorator: the source below it */
+    uint64_t page;           /* granularity of get */
+    uint64_t held;           /* bytes of the ranges that this source gave and did not get back */
+    uint32_t flags;          /* of the source at the base: enum tp_source_flags */
 };
 
 /* Checks the groups and the flags of a table. TP_EBROKEN names the member. */

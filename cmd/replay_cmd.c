@@ -165,7 +165,7 @@ struct replay {
 static enum tp_touch touch_of(const struct tp_replay_opts *o, const struct tp_job *job,
                               const struct tp_strategy *s)
 {
-    bool host = s->caps & TP_CAP_FOREIGN || job->source.layers[0].ops->flags & TP_SRC_HOST;
+    bool host = s->caps & TP_CAP_FOREIGN || tp_source_spec_flags(&job->source) & TP_SRC_HOST;
     if (!host)
         return TP_TOUCH_NONE;
     return o->touch == TP_TOUCH_AUTO ? TP_TOUCH_FIRST : (enum tp_touch)(o->touch - 1);
@@ -175,7 +175,7 @@ static enum tp_touch touch_of(const struct tp_replay_opts *o, const struct tp_jo
 static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job *job,
                             const struct tp_strategy *s)
 {
-    uint32_t flags = s->caps & TP_CAP_FOREIGN ? TP_SRC_HOST : job->source.layers[0].ops->flags;
+    uint32_t flags = s->caps & TP_CAP_FOREIGN ? TP_SRC_HOST : tp_source_spec_flags(&job->source);
     if (o->min_time != TP_OPT_KEYWORD(0))
         return o->min_time;
     return flags & TP_SRC_VIRTUAL ? 100000000u : flags & TP_SRC_HOST ? 150000000u : 500000000u;

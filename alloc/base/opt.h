@@ -3,11 +3,10 @@
  *   struct arena_opts { uint64_t arena_size; uint32_t classes; };
  *   static const char *const classes[] = {"fine", "coarse6", NULL};
  *   static const struct tp_opt rows[] = {
- *       {.name = "arena_size", .type = TP_OPT_SIZE, .offset = offsetof(struct arena_opts,
- * arena_size), .def = "64MiB", .min = 4096, .max = 1ull << 40, .arg = "SIZE", .help = "largest
- * source range"},
- *       {.name = "classes", .type = TP_OPT_CHOICE, .offset = offsetof(struct arena_opts, classes),
- *        .def = "fine", .choices = classes, .arg = "TABLE", .help = "the table of size classes"},
+ *       TP_SIZE_ROW(struct arena_opts, arena_size, .def = "64MiB", .min = 4096,
+ *                   .help = "largest source range"),
+ *       TP_CHOICE_ROW(struct arena_opts, classes, .def = "fine", .choices = classes,
+ *                     .arg = "TABLE", .help = "the table of size classes"),
  *       {.name = NULL}};
  */
 #ifndef TP_OPT_H
@@ -60,6 +59,20 @@ struct tp_opt {
     const char *arg;            /* what --help calls the value: SIZE, N, FILE; NULL for flags */
     const char *help;           /* a few words, lower case; a '\n' starts a new line */
 };
+
+/* Rows whose option has the name of its member; more members may follow. */
+#define TP_OPT_ROW(opts, member, row_type, ...)                                                    \
+    {                                                                                              \
+        .name = #member, .type = row_type, .offset = offsetof(opts, member), __VA_ARGS__           \
+    }
+#define TP_FLAG_ROW(opts, member, ...) TP_OPT_ROW(opts, member, TP_OPT_FLAG, __VA_ARGS__)
+#define TP_UINT_ROW(opts, member, ...)                                                             \
+    TP_OPT_ROW(opts, member, TP_OPT_UINT, .arg = "N", __VA_ARGS__)
+#define TP_SIZE_ROW(opts, member, ...)                                                             \
+    TP_OPT_ROW(opts, member, TP_OPT_SIZE, .arg = "SIZE", __VA_ARGS__)
+#define TP_TIME_ROW(opts, member, ...)                                                             \
+    TP_OPT_ROW(opts, member, TP_OPT_DURATION, .arg = "TIME", __VA_ARGS__)
+#define TP_CHOICE_ROW(opts, member, ...) TP_OPT_ROW(opts, member, TP_OPT_CHOICE, __VA_ARGS__)
 
 /* Every function takes `rows` possibly NULL: a table without rows. `base` is the option struct. */
 

@@ -22,7 +22,7 @@ static uint64_t guard_of(const struct tp_player *p, uint16_t device)
 {
     const struct tp_replay_cfg *cfg = p->cfg;
     uint64_t needed = tp_program_demand(cfg->program, device)->bytes;
-    bool guarded = cfg->guard && cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_HOST;
+    bool guarded = cfg->guard && tp_replay_source_flags(cfg) & TP_SRC_HOST;
     for (uint32_t i = 0; i < cfg->layer_count; i++)
         guarded &= cfg->layers[i].ops != &tp_source_limit;
     if (!guarded || needed > UINT64_MAX / TP_GUARD_TIMES)
@@ -135,8 +135,7 @@ static size_t stride_of(size_t size)
 
 static bool is_host_memory(const struct tp_player *p)
 {
-    return p->strategy->caps & TP_CAP_FOREIGN ||
-           (p->cfg->layer_count && p->cfg->layers[0].ops->flags & TP_SRC_HOST);
+    return p->strategy->caps & TP_CAP_FOREIGN || tp_replay_source_flags(p->cfg) & TP_SRC_HOST;
 }
 
 static int open_all(struct tp_player *p, struct tp_err *err)
@@ -173,8 +172,8 @@ int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
                             .facts = facts,
                             .thread_stride = stride_of(strategy->thread_size),
                             .tick_ns = facts->time_known ? 0 : SYNTHETIC_NS};
-    p->device = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_DEVICE;
-    p->clocked = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
+    p->device = tp_replay_source_flags(cfg) & TP_SRC_DEVICE;
+    p->clocked = tp_replay_source_flags(cfg) & TP_SRC_VIRTUAL;
     p->host_memory = is_host_memory(p) && !p->clocked;
     p->touch = p->host_memory ? cfg->touch : TP_TOUCH_NONE;
     p->contents = p->touch != TP_TOUCH_NONE;

@@ -64,7 +64,7 @@ static int fits_open(struct fits *f, const struct tp_replay_cfg *cfg, struct tp_
     f->cfg.stop_on_oom = devices == 1; /* the first failure answers */
     f->cfg.occupy = TP_OCCUPY_NONE;
     f->cfg.shared = (struct tp_replay_shared){0};
-    if (cfg->layers[0].ops->flags & TP_SRC_DEVICE) /* whatever kind of trace is played on it */
+    if (tp_replay_source_flags(cfg) & TP_SRC_DEVICE) /* whatever kind of trace is played on it */
         return tp_opts_parse(tp_source_virtual.options, f->virtual_opts, "page=device", "virtual",
                              err);
     return TP_OK;

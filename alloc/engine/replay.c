@@ -20,8 +20,8 @@ static int check_configuration(const struct tp_replay_cfg *cfg, struct tp_err *e
 
 static uint32_t flags_of(const struct tp_replay_cfg *cfg)
 {
-    bool device = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_DEVICE;
-    return (device ? TP_RUN_DEVICE : 0) | (cfg->strategy->caps & TP_CAP_ASYNC ? TP_RUN_POOL : 0);
+    return (tp_replay_source_flags(cfg) & TP_SRC_DEVICE ? TP_RUN_DEVICE : 0) |
+           (cfg->strategy->caps & TP_CAP_ASYNC ? TP_RUN_POOL : 0);
 }
 
 static void begin_run(struct tp_run *out, const struct tp_program_facts *facts)
@@ -64,8 +64,7 @@ int tp_replay(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err
         begin_run(out, facts);
     out->passes |= cfg->passes;
     out->flags |= flags_of(cfg);
-    bool simulated = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
-    if (simulated && !facts->time_known)
+    if (tp_replay_source_flags(cfg) & TP_SRC_VIRTUAL && !facts->time_known)
         out->flags |= TP_RUN_SYNTHETIC_TIME;
     int status = check_configuration(cfg, err);
     for (size_t i = 0; !status && i < sizeof passes / sizeof *passes; i++)

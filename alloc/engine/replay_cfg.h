@@ -75,6 +75,12 @@ struct tp_replay_cfg {
     struct tp_replay_shared shared; /* zeros */
 };
 
+/* enum tp_source_flags of the source at the bottom; 0: there is none. */
+static inline uint32_t tp_replay_source_flags(const struct tp_replay_cfg *cfg)
+{
+    return cfg->layer_count ? cfg->layers[0].ops->flags : 0;
+}
+
 /* What the engine's own loop costs: the strategy that does nothing. */
 extern const struct tp_strategy tp_strategy_empty;
 extern const struct tp_source_ops tp_source_meter, tp_source_virtual, tp_source_limit;

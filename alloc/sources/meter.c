@@ -5,11 +5,11 @@
  * that succeeded count, refusals apart. Waiting is measured by what the source below does to the
  * engine's clock. For the verifying pass it also keeps what was
  * given, whatever the source: then it can say whether a block lies in one range. */
-#include "alloc/sources/pass.h"
+#include "alloc/source.h"
 #include "alloc/sources/range_table.h"
 
 struct meter {
-    struct pass pass; /* first */
+    struct tp_source *inner;
     struct tp_account *account;
     const uint64_t *now_ns; /* may be NULL */
     uint64_t guard;         /* bytes; 0: none */
@@ -26,7 +26,8 @@ static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
     s->now_ns = cfg->now_ns;
     s->keeps_ranges = cfg->keeps_ranges;
     s->guard = cfg->guard;
-    return pass_init(&s->pass, cfg, "meter", err);
+    s->inner = cfg->inner;
+    return TP_OK;
 }
 
 static void meter_fini(void *state)
@@ -64,7 +65,7 @@ static void forget(struct meter *s, tp_addr addr)
 /* Has it passed the guard already? One large range, as an option may ask for, is its own choice. */
 static bool is_guarded(struct meter *s)
 {
-    bool guarded = s->guard && pass_taken(s) > s->guard;
+    bool guarded = s->guard && tp_src_taken(s->inner) > s->guard;
     s->account->guarded_gets += guarded;
     return guarded;
 }
@@ -74,7 +75,7 @@ static int meter_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
     struct meter *s = state;
     int rc = is_guarded(s) ? TP_EOOM : keep_room(s);
     if (!rc)
-        rc = pass_get(s, size, align, out);
+        rc = tp_src_get(s->inner, size, align, out);
     if (rc) {
         s->account->refused_gets += rc == TP_EOOM;
         return rc;
@@ -82,7 +83,7 @@ static int meter_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
     keep(s, *out, size);
     s->account->gets++;
     s->account->get_bytes += size;
-    s->account->reserved = pass_taken(s);
+    s->account->reserved = tp_src_taken(s->inner);
     tp_account_update(s->account);
     return TP_OK;
 }
@@ -90,7 +91,7 @@ static int meter_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
 static int meter_put(void *state, tp_addr addr, uint64_t size)
 {
     struct meter *s = state;
-    int rc = pass_put(s, addr, size);
+    int rc = tp_src_put(s->inner, addr, size);
     if (rc) {
         s->account->refused_puts += rc == TP_EIO;
         return rc;
@@ -98,7 +99,7 @@ static int meter_put(void *state, tp_addr addr, uint64_t size)
     forget(s, addr);
     s->account->puts++;
     s->account->put_bytes += size;
-    s->account->reserved = pass_taken(s);
+    s->account->reserved = tp_src_taken(s->inner);
     return TP_OK;
 }
 
@@ -106,7 +107,7 @@ static int meter_wait(void *state, const struct tp_fence *f)
 {
     struct meter *s = state;
     uint64_t before = s->now_ns ? *s->now_ns : 0;
-    int rc = pass_wait(s, f);
+    int rc = tp_src_wait(s->inner, f);
     if (rc)
         return rc;
     s->account->waits++;
@@ -120,7 +121,7 @@ static int meter_get_async(void *state, uint64_t size, uint16_t stream, tp_addr 
     struct meter *s = state;
     int rc = keep_room(s);
     if (!rc)
-        rc = pass_get_async(s, size, stream, out);
+        rc = tp_src_get_async(s->inner, size, stream, out);
     if (!rc)
         keep(s, *out, size);
     s->account->refused_gets += rc == TP_EOOM;
@@ -132,7 +133,7 @@ static int meter_get_async(void *state, uint64_t size, uint16_t stream, tp_addr 
 static int meter_put_async(void *state, tp_addr addr, uint16_t stream)
 {
     struct meter *s = state;
-    int rc = pass_put_async(s, addr, stream);
+    int rc = tp_src_put_async(s->inner, addr, stream);
     if (!rc)
         forget(s, addr);
     s->account->puts += rc == TP_OK;
@@ -146,21 +147,10 @@ const struct tp_source_ops tp_source_meter = {
     .state_size = sizeof(struct meter),
     .init = meter_init,
     .fini = meter_fini,
-    .page = pass_page,
-    .capacity = pass_capacity,
     .get = meter_get,
     .put = meter_put,
     .holds = meter_holds,
-    .record = pass_record,
-    .done = pass_done,
     .wait = meter_wait,
-    .synced = pass_synced,
-    .host = pass_host,
-    .pool_open = pass_pool_open,
-    .pool_close = pass_pool_close,
     .get_async = meter_get_async,
     .put_async = meter_put_async,
-    .pool_trim = pass_pool_trim,
-    .pool_marks = pass_pool_marks,
-    PASS_DEVICE_MEMBERS,
 };

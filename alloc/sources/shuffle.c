@@ -10,7 +10,7 @@
  *     strategy's address --> | 0x1b3..0000 | --> virtual's address      (table `ranges`, tag =
  * below) */
 #include "alloc/base/random.h"
-#include "alloc/sources/pass.h"
+#include "alloc/source.h"
 #include "alloc/sources/range_table.h"
 
 #define SHUFFLE_DECOYS 3u
@@ -21,28 +21,23 @@ struct shuffle_opts {
 };
 
 struct shuffle {
-    struct pass pass; /* first */
+    struct tp_source *inner;
     uint64_t random;
     bool translates;
     struct range_table ranges; /* only where it translates */
 };
 
-static const struct tp_opt shuffle_rows[] = {{.name = "seed",
-                                              .type = TP_OPT_UINT,
-                                              .offset = offsetof(struct shuffle_opts, seed),
-                                              .def = "1",
-                                              .arg = "N",
-                                              .help = "of the random choice"},
-                                             {.name = NULL}};
+static const struct tp_opt shuffle_rows[] = {
+    TP_UINT_ROW(struct shuffle_opts, seed, .def = "1", .help = "of the random choice"),
+    {.name = NULL}};
 
 static int shuffle_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
+    (void)err;
     struct shuffle *s = state;
-    int rc = pass_init(&s->pass, cfg, "shuffle", err);
-    if (rc)
-        return rc;
+    s->inner = cfg->inner;
     s->random = ((const struct shuffle_opts *)cfg->opts)->seed ^ cfg->seed;
-    s->translates = (cfg->inner->ops->flags & TP_SRC_VIRTUAL) != 0;
+    s->translates = (s->inner->flags & TP_SRC_VIRTUAL) != 0;
     return TP_OK;
 }
 
@@ -51,7 +46,7 @@ static void shuffle_fini(void *state)
 {
     struct shuffle *s = state;
     for (const struct range_item *r; (r = range_table_any(&s->ranges)) != NULL;) {
-        pass_put(s, r->tag_addr, r->size);
+        tp_src_put(s->inner, r->tag_addr, r->size);
         range_table_remove(&s->ranges, r);
     }
     range_table_fini(&s->ranges);
@@ -62,10 +57,10 @@ static int get_translated(struct shuffle *s, uint64_t size, uint64_t align, tp_a
     if (range_table_reserve(&s->ranges))
         return TP_ENOMEM;
     tp_addr below = 0;
-    int rc = pass_get(s, size, align, &below);
+    int rc = tp_src_get(s->inner, size, align, &below);
     if (rc)
         return rc;
-    uint64_t page = s->pass.inner->page;
+    uint64_t page = s->inner->page;
     uint64_t mask = (align > page ? align : page) - 1;
     for (int tries = 0; tries < 64; tries++) {
         tp_addr addr = (tp_random_split(&s->random) >> (64 - SHUFFLE_BITS)) & ~mask;
@@ -75,24 +70,24 @@ static int get_translated(struct shuffle *s, uint64_t size, uint64_t align, tp_a
             return TP_OK;
         }
     }
-    pass_put(s, below, size);
+    tp_src_put(s->inner, below, size);
     return TP_EOOM;
 }
 
 static int get_among_decoys(struct shuffle *s, uint64_t size, uint64_t align, tp_addr *out)
 {
     tp_addr got[SHUFFLE_DECOYS + 1];
-    int rc = pass_get(s, size, align, &got[0]);
+    int rc = tp_src_get(s->inner, size, align, &got[0]);
     if (rc)
         return rc;
     uint64_t count = 1, wanted = 1 + tp_random_split(&s->random) % SHUFFLE_DECOYS;
-    while (count <= wanted && !pass_get(s, size, align, &got[count]))
+    while (count <= wanted && !tp_src_get(s->inner, size, align, &got[count]))
         count++;
     uint64_t chosen = tp_random_split(&s->random) % count;
     *out = got[chosen];
     for (uint64_t i = 0; i < count; i++)
         if (i != chosen)
-            pass_put(s, got[i], size);
+            tp_src_put(s->inner, got[i], size);
     return TP_OK;
 }
 
@@ -107,11 +102,11 @@ static int shuffle_put(void *state, tp_addr addr, uint64_t size)
 {
     struct shuffle *s = state;
     if (!s->translates)
-        return pass_put(s, addr, size);
+        return tp_src_put(s->inner, addr, size);
     const struct range_item *r = range_table_exact(&s->ranges, addr, size);
     if (!r)
         return TP_EINVAL;
-    int rc = pass_put(s, r->tag_addr, size);
+    int rc = tp_src_put(s->inner, r->tag_addr, size);
     if (!rc)
         range_table_remove(&s->ranges, r);
     return rc;
@@ -126,17 +121,6 @@ const struct tp_source_ops tp_source_shuffle = {
     .options = shuffle_rows,
     .init = shuffle_init,
     .fini = shuffle_fini,
-    .page = pass_page,
-    .capacity = pass_capacity,
     .get = shuffle_get,
     .put = shuffle_put,
-    .record = pass_record,
-    .done = pass_done,
-    .wait = pass_wait,
-    .synced = pass_synced,
-    .host = pass_host,
-    .pool_open = pass_pool_open,
-    .get_async = pass_get_async,
-    PASS_POOL_MEMBERS,
-    PASS_DEVICE_MEMBERS,
 };

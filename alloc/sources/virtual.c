@@ -46,25 +46,14 @@ enum { PAGE_AUTO, PAGE_DEVICE };
 static const char *const page_words[] = {"auto", "device", NULL};
 
 static const struct tp_opt virtual_rows[] = {
-    {.name = "page",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct virtual_opts, page),
-     .def = "auto",
-     .min = 16,
-     .max = UINT64_C(1) << 30,
-     .choices = page_words,
-     .arg = "SIZE",
-     .help = "granularity of ranges, a power of two; a range takes what it has\n"
-             "device: units of 512 B, and pages of 2 MiB that the device gives up for\n"
-             "them as cudaMalloc does: requests below 2 MiB share pages\n"
-             "auto: 4 KiB for host traces, device for device traces"},
-    {.name = "lag",
-     .type = TP_OPT_DURATION,
-     .offset = offsetof(struct virtual_opts, lag),
-     .def = "50us",
-     .max = UINT64_C(3600) * 1000000000,
-     .arg = "TIME",
-     .help = "a stream reaches a recorded point so long after it"},
+    TP_SIZE_ROW(struct virtual_opts, page, .def = "auto", .min = 16, .max = UINT64_C(1) << 30,
+                .choices = page_words,
+                .help = "granularity of ranges, a power of two; a range takes what it has\n"
+                        "device: units of 512 B, and pages of 2 MiB that the device gives up for\n"
+                        "them as cudaMalloc does: requests below 2 MiB share pages\n"
+                        "auto: 4 KiB for host traces, device for device traces"),
+    TP_TIME_ROW(struct virtual_opts, lag, .def = "50us", .max = UINT64_C(3600) * 1000000000,
+                .help = "a stream reaches a recorded point so long after it"),
     {.name = NULL}};
 
 static int virtual_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)

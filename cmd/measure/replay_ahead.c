@@ -28,8 +28,7 @@ enum { UNTIMED = TP_PASS_VERIFY | TP_PASS_USAGE | TP_PASS_FITS };
 
 unsigned tp_ahead_passes(const struct tp_replay_cfg *cfg)
 {
-    bool simulated = cfg->layer_count && cfg->layers[0].ops->flags & TP_SRC_VIRTUAL;
-    return simulated ? cfg->passes & UNTIMED : 0;
+    return tp_replay_source_flags(cfg) & TP_SRC_VIRTUAL ? cfg->passes & UNTIMED : 0;
 }
 
 /* One that runs. */

@@ -20,7 +20,7 @@ static bool is_device_trace(const struct tp_job *job)
 
 bool tp_job_on_device(const struct tp_job *job)
 {
-    return job->source.count && job->source.layers[0].ops->flags & TP_SRC_DEVICE;
+    return tp_source_spec_flags(&job->source) & TP_SRC_DEVICE;
 }
 
 bool tp_fits_by_default(enum tp_kind kind, uint64_t events)
@@ -89,7 +89,7 @@ static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
     const struct tp_program_facts *f = tp_program_facts(job->trace.program);
     const struct tp_strategy *const *usual =
         is_device_trace(job) ? tp_default_device : tp_default_host;
-    bool own = job->source.layers[0].ops->flags & TP_SRC_HOST && !is_limited(&job->source) &&
+    bool own = tp_source_spec_flags(&job->source) & TP_SRC_HOST && !is_limited(&job->source) &&
                f->devices == 1;
     bool pools = !is_device_trace(job);
     int status = TP_OK;
@@ -221,7 +221,7 @@ static int parse_source(struct tp_job *job, const struct tp_replay_opts *o, stru
 
 static int check_foreign(const struct tp_job *job, const struct tp_strategy *s, struct tp_err *err)
 {
-    if (!(job->source.layers[0].ops->flags & TP_SRC_HOST))
+    if (!(tp_source_spec_flags(&job->source) & TP_SRC_HOST))
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE,
                                "'%s' is an allocator of this machine's memory: it "

@@ -38,6 +38,12 @@ struct tp_source_spec {
     char name[TP_LABEL_MAX]; /* "host", "virtual+limit" */
 };
 
+/* enum tp_source_flags of the source at the bottom; 0: there is none. */
+static inline uint32_t tp_source_spec_flags(const struct tp_source_spec *spec)
+{
+    return spec->count ? spec->layers[0].ops->flags : 0;
+}
+
 int tp_source_spec_parse(struct tp_source_spec *spec, const char *text, struct tp_err *err);
 void tp_source_spec_release(struct tp_source_spec *spec);
 

@@ -262,7 +262,8 @@ static inline void lane_poll(struct lru *st, struct lru_lane *lane)
 static inline void index_poll(struct lru *st)
 {
     struct lru_index *ix = st->index;
-    for (struct lru_link *l; st->env->source->ordered && (l = link_first(&ix->all));) {
+    for (struct lru_link *l;
+         st->env->source->flags & TP_SRC_ORDERED && (l = link_first(&ix->all));) {
         struct lru_fence *f = LRU_LINKED(struct lru_fence, of_all, l);
         TP_STEP();
         if (!tp_src_done(st->env->source, &f->fence))

@@ -154,7 +154,7 @@ POOL_RARE void pool_poll_lane(struct pool *st, struct lane *lane)
 /* May the pool go by the order of recording? Streams that were synchronised are known. */
 static inline bool pool_is_ordered(const struct pool *st)
 {
-    return st->ranks && st->env->source->ordered;
+    return st->ranks && st->env->source->flags & TP_SRC_ORDERED;
 }
 
 /* Held blocks whose further streams have got past them become ready. In order, the fence that was

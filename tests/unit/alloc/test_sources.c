@@ -347,6 +347,46 @@ static void shuffled_addresses_have_no_order(void **state)
     }
 }
 
+static void a_stack_has_the_groups_and_flags_of_its_base(void **state)
+{
+    (void)state;
+    struct tp_source_ops no_fences = tp_source_virtual;
+    no_fences.record = NULL, no_fences.done = NULL, no_fences.wait = NULL, no_fences.synced = NULL;
+    const struct tp_source_ops *const all[] = {&tp_source_host, &tp_source_virtual, &no_fences};
+    for (int b = 0; b < 3; b++) {
+        struct stack s;
+        struct tp_fence fence;
+        open_stack(
+            &s, TP_KIND_HOST,
+            OPS(all[b], &tp_source_shuffle, &tp_source_fault, &tp_source_limit, &tp_source_meter),
+            NULL);
+        assert_int_equal(s.top->flags, all[b]->flags);
+        assert_int_equal(tp_src_has_fences(s.top), all[b] != &no_fences);
+        tp_src_record(s.top, 3, &fence);
+        assert_int_equal(fence.serial != 0, all[b] != &no_fences);
+        assert_int_equal(fence.stream, 3);
+        assert_int_equal(tp_src_done(s.top, &fence), all[b] != &tp_source_virtual);
+        tp_addr a = get(&s, 8192, 4096);
+        assert_int_equal(tp_src_taken(s.top), 8192);
+        assert_int_equal(tp_src_put(s.top, a, 8192), TP_OK);
+        assert_int_equal(tp_src_taken(s.top), 0);
+        close_stack(&s);
+    }
+}
+
+/* What lies between does not keep it from knowing `virtual`: decoys would meet the limit. */
+static void shuffle_translates_in_any_place_of_the_stack(void **state)
+{
+    (void)state;
+    struct stack s;
+    open_stack(&s, TP_KIND_HOST, OPS(&tp_source_virtual, &tp_source_limit, &tp_source_shuffle),
+               SPECS(NULL, "capacity=12KiB", NULL));
+    tp_addr a = get(&s, 4096, 4096), b = get(&s, 4096, 4096), c = get(&s, 4096, 4096);
+    assert_false(a + 8192 == b && b + 8192 == c); /* as `virtual` lays them */
+    assert_int_equal(s.rig.account.least_refused, 0);
+    close_stack(&s);
+}
+
 static void a_decorator_needs_a_source_below(void **state)
 {
     (void)state;
@@ -382,6 +422,8 @@ int main(void)
         cmocka_unit_test(the_meter_counts),
         cmocka_unit_test(shuffle_fails_only_where_the_source_below_does),
         cmocka_unit_test(shuffled_addresses_have_no_order),
+        cmocka_unit_test(a_stack_has_the_groups_and_flags_of_its_base),
+        cmocka_unit_test(shuffle_translates_in_any_place_of_the_stack),
         cmocka_unit_test(a_decorator_needs_a_source_below),
     };
     return cmocka_run_group_tests_name("sources", tests, NULL, NULL);

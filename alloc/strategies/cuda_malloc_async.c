@@ -18,9 +18,8 @@
  *
  * Known weakness: a block that is used on very many streams is looked through one by one at each
  * use; a block used on a stream that the host has long waited for is waited for once more. */
-#include "alloc/base/addr_map.h"
+#include "alloc/strategies/common/chores.h"
 #include "alloc/strategies/common/record_slab.h"
-#include "alloc/strategy.h"
 
 #define POOL_ALIGN     UINT64_C(512)       /* bytes, what the driver gives without being asked */
 #define MAX_BYTES      (UINT64_C(1) << 60) /* beyond which no device is asked */
@@ -39,50 +38,28 @@ struct async_opts {
 static const char *const pool_words[] = {"default", "own", NULL};
 static const char *const max_words[] = {"max", NULL};
 
-#define REUSE_ROW(member, text)                                                                    \
-    {                                                                                              \
-        .name = #member, .type = TP_OPT_FLAG, .offset = offsetof(struct async_opts, member),       \
-        .def = "yes", .help = text                                                                 \
-    }
+#define REUSE_ROW(member, text) TP_FLAG_ROW(struct async_opts, member, .def = "yes", .help = text)
 
 static const struct tp_opt async_rows[] = {
-    {.name = "pool",
-     .type = TP_OPT_CHOICE,
-     .offset = offsetof(struct async_opts, pool),
-     .def = "default",
-     .choices = pool_words,
-     .arg = "WHICH",
-     .help = "default: the device's own pool, as cudaMallocAsync takes it\n"
-             "own: a pool made for this replay"},
-    {.name = "max_size",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct async_opts, max_size),
-     .def = "0",
-     .max = MAX_BYTES,
-     .arg = "SIZE",
-     .help = "with pool=own: bytes that it may reserve, 0 = what CUDA allows"},
-    {.name = "release_threshold",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct async_opts, release_threshold),
-     .def = "0",
-     .choices = max_words,
-     .arg = "SIZE",
-     .help = "bytes that stay reserved when a stream, an event or the device is waited for\n"
-             "0: all that is idle goes back, as CUDA begins\nmax: nothing goes back"},
+    TP_CHOICE_ROW(struct async_opts, pool, .def = "default", .choices = pool_words, .arg = "WHICH",
+                  .help = "default: the device's own pool, as cudaMallocAsync takes it\n"
+                          "own: a pool made for this replay"),
+    TP_SIZE_ROW(struct async_opts, max_size, .def = "0", .max = MAX_BYTES,
+                .help = "with pool=own: bytes that it may reserve, 0 = what CUDA allows"),
+    TP_SIZE_ROW(struct async_opts, release_threshold, .def = "0", .choices = max_words,
+                .help =
+                    "bytes that stay reserved when a stream, an event or the device is waited for\n"
+                    "0: all that is idle goes back, as CUDA begins\nmax: nothing goes back"),
     REUSE_ROW(reuse_follow_event_dependencies,
               "what another stream freed is reused once an event orders the allocation after it"),
     REUSE_ROW(reuse_allow_opportunistic,
               "what another stream freed is reused if that stream happens to be past the free"),
     REUSE_ROW(reuse_allow_internal_dependencies,
               "instead of more memory, the driver lets the stream wait for a pending free"),
-    {.name = "preload",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct async_opts, preload),
-     .def = "0",
-     .max = MAX_BYTES,
-     .arg = "SIZE",
-     .help = "bytes that are allocated and freed once at the start, so that the pool has them\n"
-             "release_threshold decides whether it keeps them"},
+    TP_SIZE_ROW(
+        struct async_opts, preload, .def = "0", .max = MAX_BYTES,
+        .help = "bytes that are allocated and freed once at the start, so that the pool has them\n"
+                "release_threshold decides whether it keeps them"),
     {.name = NULL}};
 
 /* Streams beyond the first few. */
@@ -109,15 +86,6 @@ struct async {
     struct tp_addr_map live; /* address -> struct block * */
     struct slab blocks, more;
 };
-
-static void *map_get(void *ctx, size_t size)
-{
-    return tp_meta_get(ctx, size);
-}
-static void map_put(void *ctx, void *p, size_t size)
-{
-    tp_meta_put(ctx, p, size);
-}
 
 /* ---- further streams ---- */
 
@@ -255,8 +223,7 @@ static int async_init(void *state, const struct tp_env *env, const void *options
     st->env = env;
     slab_init(&st->blocks, env, sizeof(struct block));
     slab_init(&st->more, env, sizeof(struct more_streams));
-    /* the map only passes this on to tp_meta_get, which takes it as const */
-    tp_addr_map_init(&st->live, map_get, map_put, (void *)(uintptr_t)env);
+    meta_map_init(&st->live, env);
     return TP_OK;
 }
 
@@ -264,14 +231,13 @@ static int async_init(void *state, const struct tp_env *env, const void *options
 static void async_fini(void *state)
 {
     struct async *st = state;
-    for (struct slab_chunk *chunk = st->blocks.oldest; chunk; chunk = chunk->next)
-        for (unsigned i = 0; i < SLAB_ITEMS; i++) {
-            const struct block *b = slab_at(&st->blocks, chunk, i);
-            if (!b->base)
-                continue;
-            order_after_uses(st, b, b->stream);
-            tp_src_put_async(st->env->source, b->base, b->stream);
-        }
+    struct slab_cursor c = slab_first(&st->blocks);
+    for (const struct block *b; (b = slab_next(&c));) {
+        if (!b->base)
+            continue;
+        order_after_uses(st, b, b->stream);
+        tp_src_put_async(st->env->source, b->base, b->stream);
+    }
     tp_src_pool_close(st->env->source);
     tp_addr_map_fini(&st->live);
     slab_fini(&st->blocks);
@@ -279,11 +245,6 @@ static void async_fini(void *state)
 }
 
 /* ---- operations ---- */
-
-static inline bool request_is_sound(const struct tp_req *rq)
-{
-    return rq->size && rq->align && !(rq->align & (rq->align - 1));
-}
 
 /* The driver names no alignment beyond 256 bytes and has always given 512. Should it give less than
  * was counted on, the block goes back, and one with room for any alignment comes instead. */
@@ -331,8 +292,7 @@ static int async_alloc(void *state, void *thread, const struct tp_req *rq, struc
 
 static struct block *find(const struct async *st, tp_addr addr)
 {
-    const uint64_t *value = tp_addr_map_find(&st->live, addr);
-    return value ? (struct block *)(uintptr_t)*value : NULL;
+    return meta_map_at(&st->live, addr);
 }
 
 /* A refusal of the driver leaves the block live. */

@@ -4,9 +4,7 @@
  * its own, rounded up to the source's page, which is also what the caller may use. The only
  * bookkeeping is a table of what is held and how much of it was asked for, so that a free with
  * another size is found out. Known weakness: that is the point. */
-#include "alloc/base/addr_map.h"
-#include "alloc/base/lock.h"
-#include "alloc/strategy.h"
+#include "alloc/strategies/common/chores.h"
 
 #define DIRECT_REFUSED   UINT64_C(1) /* in a table's value: freed, but the source kept it */
 #define DIRECT_MAX_BYTES (UINT64_C(1) << 60)
@@ -18,15 +16,6 @@ struct direct {
     struct tp_lock lock;
 };
 
-static void *map_get(void *ctx, size_t size)
-{
-    return tp_meta_get(ctx, size);
-}
-static void map_put(void *ctx, void *p, size_t size)
-{
-    tp_meta_put(ctx, p, size);
-}
-
 static int direct_init(void *state, const struct tp_env *env, const void *opts, struct tp_err *err)
 {
     (void)opts;
@@ -34,53 +23,46 @@ static int direct_init(void *state, const struct tp_env *env, const void *opts, 
     st->env = env;
     if (env->source->page < 2)
         return tp_fail(err, TP_EUSAGE, "strategy 'direct' needs a source with pages");
-    /* the map only passes this on to tp_meta_get, which takes it as const */
-    tp_addr_map_init(&st->held, map_get, map_put, (void *)(uintptr_t)env);
+    meta_map_init(&st->held, env);
     tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
 }
 
 /* Whole pages: what is held for a size. */
-static uint64_t round_up(const struct direct *st, uint64_t size)
+static uint64_t pages_for(const struct direct *st, uint64_t size)
 {
-    return (size + st->env->source->page - 1) & ~(st->env->source->page - 1);
+    return round_up(size, st->env->source->page);
 }
 
 static uint64_t bytes_of(const struct direct *st, uint64_t value)
 {
-    return round_up(st, value >> 1);
+    return pages_for(st, value >> 1);
 }
 
-/* What the source refused to take back is tried once more, after everything else. */
+/* What the source refuses to take back is tried once more, after everything else. */
 static void direct_fini(void *state)
 {
     struct direct *st = state;
     struct tp_addr_entry *e;
-    for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at));) {
-        if (!(e->value & DIRECT_REFUSED) &&
-            !tp_src_put(st->env->source, e->key, bytes_of(st, e->value)))
-            e->value = 0;
-        else
-            e->value |= DIRECT_REFUSED;
-    }
-    for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at));)
-        if (e->value)
-            tp_src_put(st->env->source, e->key, bytes_of(st, e->value));
+    for (unsigned again = 0; again < 2; again++)
+        for (uint64_t at = 0; (e = tp_addr_map_next(&st->held, &at));)
+            if (e->value && (again || !(e->value & DIRECT_REFUSED)) &&
+                !tp_src_put(st->env->source, e->key, bytes_of(st, e->value)))
+                e->value = 0;
     tp_addr_map_fini(&st->held);
     tp_lock_fini(&st->lock);
 }
 
-static bool request_is_sound(const struct tp_req *rq)
-{
-    return rq->size && rq->align && !(rq->align & (rq->align - 1));
-}
-
 static int alloc_block(struct direct *st, const struct tp_req *rq, struct tp_block *out)
 {
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    if (rq->size > DIRECT_MAX_BYTES)
+        return TP_EOOM;
     int rc = tp_addr_map_reserve(&st->held, st->held.count + 1);
     if (rc)
         return rc;
-    uint64_t bytes = round_up(st, rq->size);
+    uint64_t bytes = pages_for(st, rq->size);
     tp_addr addr = 0;
     rc = tp_src_get(st->env->source, bytes, rq->align, &addr);
     if (rc)
@@ -93,26 +75,14 @@ static int alloc_block(struct direct *st, const struct tp_req *rq, struct tp_blo
     return TP_OK;
 }
 
-static int direct_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
-{
-    (void)thread;
-    struct direct *st = state;
-    if (!request_is_sound(rq))
-        return TP_EINVAL;
-    if (rq->size > DIRECT_MAX_BYTES)
-        return TP_EOOM;
-    tp_lock_take(&st->lock);
-    int rc = alloc_block(st, rq, out);
-    tp_lock_drop(&st->lock);
-    return rc;
-}
+LOCKED_ALLOC(direct_alloc, struct direct, alloc_block)
 
-static int free_block(struct direct *st, tp_addr addr, uint64_t size)
+static int free_block(struct direct *st, tp_addr addr, const struct tp_req *rq)
 {
-    uint64_t *value = tp_addr_map_find(&st->held, addr);
+    uint64_t size = rq->size, *value = tp_addr_map_find(&st->held, addr);
     if (!value || size > DIRECT_MAX_BYTES || *value != size << 1)
         return TP_EINVAL;
-    uint64_t bytes = round_up(st, size);
+    uint64_t bytes = pages_for(st, size);
     if (tp_src_put(st->env->source, addr, bytes)) {
         *value |= DIRECT_REFUSED;
         return TP_OK;
@@ -122,15 +92,7 @@ static int free_block(struct direct *st, tp_addr addr, uint64_t size)
     return TP_OK;
 }
 
-static int direct_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
-{
-    (void)thread;
-    struct direct *st = state;
-    tp_lock_take(&st->lock);
-    int rc = free_block(st, addr, rq->size);
-    tp_lock_drop(&st->lock);
-    return rc;
-}
+LOCKED_FREE(direct_free, struct direct, free_block)
 
 static uint64_t direct_usable(void *state, tp_addr addr)
 {
@@ -142,28 +104,17 @@ static uint64_t direct_usable(void *state, tp_addr addr)
 static int resize(struct direct *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
 {
     uint64_t *value = tp_addr_map_find(&st->held, addr);
-    if (!value || *value & DIRECT_REFUSED)
+    if (!request_is_sound(rq) || !value || *value & DIRECT_REFUSED)
         return TP_EINVAL;
     uint64_t bytes = bytes_of(st, *value);
-    if (rq->size > DIRECT_MAX_BYTES || round_up(st, rq->size) != bytes || addr & (rq->align - 1))
+    if (rq->size > DIRECT_MAX_BYTES || pages_for(st, rq->size) != bytes || addr & (rq->align - 1))
         return TP_EUNSUP;
     *value = rq->size << 1;
     *out = (struct tp_block){addr, bytes};
     return TP_OK;
 }
 
-static int direct_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                         struct tp_block *out)
-{
-    (void)thread;
-    struct direct *st = state;
-    if (!request_is_sound(rq))
-        return TP_EINVAL;
-    tp_lock_take(&st->lock);
-    int rc = resize(st, addr, rq, out);
-    tp_lock_drop(&st->lock);
-    return rc;
-}
+LOCKED_RESIZE(direct_resize, struct direct, resize)
 
 static void direct_stats(void *state, struct tp_stats *out)
 {

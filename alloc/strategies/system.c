@@ -8,7 +8,7 @@
  *
  * Another library may stand in front of the C library's (LD_PRELOAD, a sanitizer): it is named, and
  * what it holds is not known, for mallinfo2 tells of a heap that nobody uses then. */
-#include "alloc/strategy.h"
+#include "alloc/strategies/common/chores.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -32,10 +32,8 @@ struct system {
 static const char *const default_word[] = {"default", NULL};
 
 #define SYSTEM_ROW(member, text)                                                                   \
-    {                                                                                              \
-        .name = #member, .type = TP_OPT_SIZE, .offset = offsetof(struct system_opts, member),      \
-        .def = "default", .max = INT_MAX, .choices = default_word, .arg = "SIZE", .help = text     \
-    }
+    TP_SIZE_ROW(struct system_opts, member, .def = "default", .max = INT_MAX,                      \
+                .choices = default_word, .help = text)
 
 static const struct tp_opt system_rows[] = {
     SYSTEM_ROW(mmap_threshold, "M_MMAP_THRESHOLD: larger blocks get a mapping each\n"
@@ -132,11 +130,6 @@ static void system_fini(void *state)
     (void)state;
 }
 
-static bool request_is_sound(const struct tp_req *rq)
-{
-    return rq->size && rq->align && !(rq->align & (rq->align - 1));
-}
-
 static void *aligned_block(const struct tp_req *rq)
 {
     void *p = NULL;
@@ -146,7 +139,7 @@ static void *aligned_block(const struct tp_req *rq)
 static int system_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
     (void)state, (void)thread;
-    if (__builtin_expect(!request_is_sound(rq), 0))
+    if (UNLIKELY(!request_is_sound(rq)))
         return TP_EINVAL;
     void *p = rq->align <= SYSTEM_ALIGN ? malloc(rq->size) : aligned_block(rq);
     *out = (struct tp_block){(uintptr_t)p, 0};
@@ -165,7 +158,7 @@ static int system_move(void *state, void *thread, tp_addr addr, const struct tp_
                        struct tp_block *out)
 {
     (void)state, (void)thread;
-    if (__builtin_expect(!request_is_sound(rq), 0))
+    if (UNLIKELY(!request_is_sound(rq)))
         return TP_EINVAL;
     void *old = (void *)(uintptr_t)addr, *p = NULL;
     if (rq->align <= SYSTEM_ALIGN) {

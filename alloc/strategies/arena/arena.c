@@ -14,10 +14,6 @@
 #include "alloc/strategies/arena/arena_check.h"
 #include "alloc/strategies/arena/arena_reclaim.h"
 
-#define LIKELY(x)   __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define OUT_OF_LINE static __attribute__((noinline))
-
 struct arena_opts {
     uint64_t arena_size, first_range, alignment, refill_target, local_cache_target, max_arenas;
     uint32_t classes; /* enum arena_table */
@@ -27,76 +23,29 @@ struct arena_opts {
 static const char *const class_words[] = {"fine", "coarse6", "coarse12", NULL};
 
 static const struct tp_opt arena_rows[] = {
-    {.name = "arena_size",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct arena_opts, arena_size),
-     .def = "64MiB",
-     .min = ARENA_CHUNK,
-     .max = UINT64_C(1) << 40,
-     .arg = "SIZE",
-     .help = "largest range asked of the source, in steps of 64 KiB\n"
-             "(a larger object gets its own)"},
-    {.name = "first_range",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct arena_opts, first_range),
-     .def = "64KiB",
-     .min = ARENA_CHUNK,
-     .max = UINT64_C(1) << 40,
-     .arg = "SIZE",
-     .help = "first range, each next one doubles up to arena_size"},
-    {.name = "max_arenas",
-     .type = TP_OPT_UINT,
-     .offset = offsetof(struct arena_opts, max_arenas),
-     .def = "0",
-     .arg = "N",
-     .help = "ranges it may hold, small first ones included; 0 = as needed"},
-    {.name = "alignment",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct arena_opts, alignment),
-     .def = "16",
-     .min = ARENA_STEP,
-     .max = ARENA_PAGE,
-     .arg = "SIZE",
-     .help = "of every block, a power of two"},
-    {.name = "classes",
-     .type = TP_OPT_CHOICE,
-     .offset = offsetof(struct arena_opts, classes),
-     .def = "fine",
-     .choices = class_words,
-     .arg = "TABLE",
-     .help = "fine: 16-byte steps to 128 B, then 8 classes a doubling up to 32 KiB\n"
-             "coarse6: 64 B 256 B 4 KiB 256 KiB 1 MiB 16 MiB\n"
-             "coarse12: 64 B 256 B 4 6 8 16 32 64 128 256 KiB 1 MiB 16 MiB"},
-    {.name = "refill_target",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct arena_opts, refill_target),
-     .def = "32KiB",
-     .max = UINT64_C(64) << 20,
-     .arg = "SIZE",
-     .help = "bytes that an empty thread cache takes at once, at least one block"},
-    {.name = "local_cache_target",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct arena_opts, local_cache_target),
-     .def = "64KiB",
-     .max = UINT64_C(1) << 30,
-     .arg = "SIZE",
-     .help = "bytes per class that a thread keeps when it frees, at least two\n"
-             "blocks; above, half a refill goes to the central pool"},
-    {.name = "checks",
-     .type = TP_OPT_FLAG,
-     .offset = offsetof(struct arena_opts, checks),
-     .def = "yes",
-     .help = "find out wrong frees; no: believe addresses and sizes, faster"},
+    TP_SIZE_ROW(struct arena_opts, arena_size, .def = "64MiB", .min = ARENA_CHUNK,
+                .max = UINT64_C(1) << 40,
+                .help = "largest range asked of the source, in steps of 64 KiB\n"
+                        "(a larger object gets its own)"),
+    TP_SIZE_ROW(struct arena_opts, first_range, .def = "64KiB", .min = ARENA_CHUNK,
+                .max = UINT64_C(1) << 40,
+                .help = "first range, each next one doubles up to arena_size"),
+    TP_UINT_ROW(struct arena_opts, max_arenas, .def = "0",
+                .help = "ranges it may hold, small first ones included; 0 = as needed"),
+    TP_SIZE_ROW(struct arena_opts, alignment, .def = "16", .min = ARENA_STEP, .max = ARENA_PAGE,
+                .help = "of every block, a power of two"),
+    TP_CHOICE_ROW(struct arena_opts, classes, .def = "fine", .choices = class_words, .arg = "TABLE",
+                  .help = "fine: 16-byte steps to 128 B, then 8 classes a doubling up to 32 KiB\n"
+                          "coarse6: 64 B 256 B 4 KiB 256 KiB 1 MiB 16 MiB\n"
+                          "coarse12: 64 B 256 B 4 6 8 16 32 64 128 256 KiB 1 MiB 16 MiB"),
+    TP_SIZE_ROW(struct arena_opts, refill_target, .def = "32KiB", .max = UINT64_C(64) << 20,
+                .help = "bytes that an empty thread cache takes at once, at least one block"),
+    TP_SIZE_ROW(struct arena_opts, local_cache_target, .def = "64KiB", .max = UINT64_C(1) << 30,
+                .help = "bytes per class that a thread keeps when it frees, at least two\n"
+                        "blocks; above, half a refill goes to the central pool"),
+    TP_FLAG_ROW(struct arena_opts, checks, .def = "yes",
+                .help = "find out wrong frees; no: believe addresses and sizes, faster"),
     {.name = NULL}};
-
-static void *map_get(void *ctx, size_t size)
-{
-    return tp_meta_get(ctx, size);
-}
-static void map_put(void *ctx, void *p, size_t size)
-{
-    tp_meta_put(ctx, p, size);
-}
 
 static int too_large(struct tp_err *err, const struct arena_opts *opts, const char *name,
                      const char *than)
@@ -156,8 +105,7 @@ static int arena_init(void *state, const struct tp_env *env, const void *options
     st->direct = st->shared ? 0 : st->classes.direct;
     st->alignment = opts->alignment;
     pages_init(&st->pages, env, opts->first_range, opts->arena_size, opts->max_arenas);
-    /* the map only passes this on to tp_meta_get, which takes it as const */
-    tp_addr_map_init(&st->large, map_get, map_put, (void *)(uintptr_t)env);
+    meta_map_init(&st->large, env);
     if (make_locks(st) || chunks_init(&st->chunks, env, opts->checks)) {
         drop_locks(st);
         return tp_fail(err, TP_ENOMEM, "out of memory for the tables of strategy 'arena'");
@@ -243,7 +191,7 @@ static int refill(struct arena *st, struct arena_thread *thr, uint32_t class)
 OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
                            struct tp_block *out)
 {
-    if (!rq->size || !rq->align || rq->align & (rq->align - 1))
+    if (!request_is_sound(rq))
         return TP_EINVAL;
     uint32_t class = classes_of(&st->classes, rq);
     if (class == ARENA_NO_CLASS)
@@ -334,7 +282,7 @@ OUT_OF_LINE int free_small(struct arena *st, struct arena_thread *thr, tp_addr a
 OUT_OF_LINE int free_slow(struct arena *st, struct arena_thread *thr, tp_addr addr,
                           const struct tp_req *rq)
 {
-    if (!rq->size || !rq->align || rq->align & (rq->align - 1))
+    if (!request_is_sound(rq))
         return TP_EINVAL;
     uint32_t class = classes_of(&st->classes, rq);
     if (class == ARENA_NO_CLASS)
@@ -413,7 +361,7 @@ static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp
 {
     (void)thread;
     struct arena *st = state;
-    if (!rq->size || !rq->align || rq->align & (rq->align - 1))
+    if (!request_is_sound(rq))
         return TP_EINVAL;
     tp_lock_take(&st->heap);
     uint32_t class = class_of_block(st, addr);

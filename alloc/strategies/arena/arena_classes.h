@@ -9,7 +9,7 @@
 #ifndef TP_ARENA_CLASSES_H
 #define TP_ARENA_CLASSES_H
 
-#include "alloc/strategy.h"
+#include "alloc/strategies/common/chores.h"
 
 #define ARENA_MAX_CLASSES 72u
 #define ARENA_DIRECT      32768u /* bytes that the table covers */
@@ -34,7 +34,7 @@ struct arena_classes {
 /* Adds a class unless rounding to the alignment made it equal to the one before. */
 static inline void classes_add(struct arena_classes *t, uint64_t size)
 {
-    size = (size + t->alignment - 1) & ~(t->alignment - 1);
+    size = round_up(size, t->alignment);
     if (t->count && t->size[t->count - 1] == size)
         return;
     assert(t->count < ARENA_MAX_CLASSES);

@@ -12,7 +12,6 @@
 #ifndef TP_ARENA_CORE_H
 #define TP_ARENA_CORE_H
 
-#include "alloc/base/addr_map.h"
 #include "alloc/strategies/arena/arena_chunks.h"
 #include "alloc/strategies/arena/arena_lists.h"
 
@@ -229,8 +228,7 @@ static inline int arena_alloc_large(struct arena *st, const struct tp_req *rq, b
 /* The span of a live large object that was asked for like this, or NULL. The lock is held. */
 static inline struct arena_span *large_find(const struct arena *st, tp_addr addr)
 {
-    const uint64_t *found = tp_addr_map_find(&st->large, addr);
-    return found ? (struct arena_span *)(uintptr_t)*found : NULL;
+    return meta_map_at(&st->large, addr);
 }
 
 static inline int arena_free_large(struct arena *st, tp_addr addr, uint64_t size)

@@ -14,7 +14,6 @@
 #ifndef TP_ARENA_LISTS_H
 #define TP_ARENA_LISTS_H
 
-#include "alloc/base/lock.h"
 #include "alloc/strategies/arena/arena_classes.h"
 
 #include <string.h>

@@ -273,7 +273,7 @@ static inline uint64_t pages_range_size(const struct arena_pages *h, uint64_t by
         return 0;
     if (!exact && bytes < h->next_range)
         bytes = h->next_range;
-    return (bytes + unit - 1) & ~(unit - 1);
+    return round_up(bytes, unit);
 }
 
 static inline void pages_link_range(struct arena_pages *h, struct arena_range *r)
@@ -394,22 +394,13 @@ static inline void pages_init(struct arena_pages *h, const struct tp_env *env, u
  * others are gone. */
 static inline void pages_fini(struct arena_pages *h)
 {
-    struct arena_range *refused = NULL;
     pages_drop_aligned(h);
+    for (unsigned again = 0; again < 2; again++)
+        for (struct arena_range *r = h->oldest; r; r = r->newer)
+            put_once(h->env->source, &r->base, r->pages * ARENA_PAGE);
     for (struct arena_range *r = h->oldest, *next; r; r = next) {
         next = r->newer;
-        r->newer = NULL;
-        if (tp_src_put(h->env->source, r->base, r->pages * ARENA_PAGE)) {
-            r->newer = refused;
-            refused = r;
-        } else {
-            tp_meta_put(h->env, r, sizeof *r);
-        }
-    }
-    for (struct arena_range *next; refused; refused = next) {
-        next = refused->newer;
-        tp_src_put(h->env->source, refused->base, refused->pages * ARENA_PAGE);
-        tp_meta_put(h->env, refused, sizeof *refused);
+        tp_meta_put(h->env, r, sizeof *r);
     }
     for (struct arena_slab *slab = h->slabs, *next; slab; slab = next) {
         next = slab->next;

@@ -12,10 +12,6 @@
  * where the block is longer than 64 of those. */
 #include "alloc/strategies/bump/bump_ranges.h"
 
-#define LIKELY(x)   __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define OUT_OF_LINE static __attribute__((noinline))
-
 #define BUMP_FIRST (UINT64_C(64) << 10) /* bytes, of the first automatic range */
 #define BUMP_CAP   (UINT64_C(1) << 30)  /* bytes, of the last doubling */
 #define REFUSED    UINT64_C(1)          /* in the table of fallbacks */
@@ -32,46 +28,18 @@ static const char *const size_words[] = {"auto", NULL};
 static const char *const full_words[] = {"fallback", "grow", "fail", NULL};
 
 static const struct tp_opt bump_rows[] = {
-    {.name = "size",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct bump_opts, size),
-     .def = "auto",
-     .min = 1,
-     .max = UINT64_C(1) << 48,
-     .choices = size_words,
-     .arg = "SIZE",
-     .help = "of the range\nauto: ranges from 64 KiB on, each next one doubles"},
-    {.name = "alignment",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct bump_opts, alignment),
-     .def = "16",
-     .min = 8,
-     .max = 65536,
-     .arg = "SIZE",
-     .help = "of every block, a power of two"},
-    {.name = "on_full",
-     .type = TP_OPT_CHOICE,
-     .offset = offsetof(struct bump_opts, on_full),
-     .def = "fallback",
-     .choices = full_words,
-     .arg = "WHAT",
-     .help = "when a range of fixed size is full\nfallback: the source serves the request\n"
-             "grow: a further range, at least as large\nfail: out of memory"},
-    {.name = "auto_reset",
-     .type = TP_OPT_FLAG,
-     .offset = offsetof(struct bump_opts, auto_reset),
-     .def = "yes",
-     .help = "start over when the last live block is freed"},
+    TP_SIZE_ROW(struct bump_opts, size, .def = "auto", .min = 1, .max = UINT64_C(1) << 48,
+                .choices = size_words,
+                .help = "of the range\nauto: ranges from 64 KiB on, each next one doubles"),
+    TP_SIZE_ROW(struct bump_opts, alignment, .def = "16", .min = 8, .max = 65536,
+                .help = "of every block, a power of two"),
+    TP_CHOICE_ROW(
+        struct bump_opts, on_full, .def = "fallback", .choices = full_words, .arg = "WHAT",
+        .help = "when a range of fixed size is full\nfallback: the source serves the request\n"
+                "grow: a further range, at least as large\nfail: out of memory"),
+    TP_FLAG_ROW(struct bump_opts, auto_reset, .def = "yes",
+                .help = "start over when the last live block is freed"),
     {.name = NULL}};
-
-static void *map_get(void *ctx, size_t size)
-{
-    return tp_meta_get(ctx, size);
-}
-static void map_put(void *ctx, void *p, size_t size)
-{
-    tp_meta_put(ctx, p, size);
-}
 
 static int bump_init(void *state, const struct tp_env *env, const void *options, struct tp_err *err)
 {
@@ -90,9 +58,8 @@ static int bump_init(void *state, const struct tp_env *env, const void *options,
     st->auto_reset = opts->auto_reset;
     st->shared = env->concurrent;
     tp_lock_init(&st->lock, env->concurrent);
-    /* the maps only pass this on to tp_meta_get, which takes it as const */
-    tp_addr_map_init(&st->leaves, map_get, map_put, (void *)(uintptr_t)env);
-    tp_addr_map_init(&st->fallbacks, map_get, map_put, (void *)(uintptr_t)env);
+    meta_map_init(&st->leaves, env);
+    meta_map_init(&st->fallbacks, env);
     return TP_OK;
 }
 
@@ -128,21 +95,13 @@ static void put_fallbacks(struct bump *st)
 static void bump_fini(void *state)
 {
     struct bump *st = state;
-    struct bump_range *refused = NULL;
     put_fallbacks(st);
+    for (unsigned again = 0; again < 2; again++)
+        for (struct bump_range *r = st->oldest; r; r = r->next)
+            put_once(st->env->source, &r->base, r->size);
     for (struct bump_range *r = st->oldest, *next; r; r = next) {
         next = r->next;
-        if (tp_src_put(st->env->source, r->base, r->size)) {
-            r->next = refused;
-            refused = r;
-        } else {
-            range_forget(st, r);
-        }
-    }
-    for (struct bump_range *next; refused; refused = next) {
-        next = refused->next;
-        tp_src_put(st->env->source, refused->base, refused->size);
-        range_forget(st, refused);
+        range_forget(st, r);
     }
     if (st->fallbacks.count)
         put_fallbacks(st);
@@ -153,16 +112,10 @@ static void bump_fini(void *state)
 
 /* ---- alloc ---- */
 
-static bool request_is_sound(const struct tp_req *rq)
-{
-    return rq->size && rq->align && !(rq->align & (rq->align - 1));
-}
-
 /* The source serves the request itself. */
 static int alloc_fallback(struct bump *st, const struct tp_req *rq, struct tp_block *out)
 {
-    uint64_t page = st->env->source->page;
-    uint64_t bytes = (rq->size + page - 1) & ~(page - 1);
+    uint64_t bytes = round_up(rq->size, st->env->source->page);
     int rc = tp_addr_map_reserve(&st->fallbacks, st->fallbacks.count + 1);
     if (rc)
         return rc;
@@ -292,19 +245,12 @@ static inline int alloc_block(struct bump *st, const struct tp_req *rq, struct t
     return alloc_slow(st, rq, out);
 }
 
-OUT_OF_LINE int alloc_shared(struct bump *st, const struct tp_req *rq, struct tp_block *out)
-{
-    tp_lock_take(&st->lock);
-    int rc = alloc_block(st, rq, out);
-    tp_lock_drop(&st->lock);
-    return rc;
-}
+LOCKED_ALLOC(alloc_shared, struct bump, alloc_block)
 
 static int bump_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
-    (void)thread;
     struct bump *st = state;
-    return UNLIKELY(st->shared) ? alloc_shared(st, rq, out) : alloc_block(st, rq, out);
+    return UNLIKELY(st->shared) ? alloc_shared(st, thread, rq, out) : alloc_block(st, rq, out);
 }
 
 /* ---- free, resize, reset, trim ---- */
@@ -390,19 +336,12 @@ static inline int free_block(struct bump *st, tp_addr addr, const struct tp_req 
     return TP_OK;
 }
 
-OUT_OF_LINE int free_shared(struct bump *st, tp_addr addr, const struct tp_req *rq)
-{
-    tp_lock_take(&st->lock);
-    int rc = free_block(st, addr, rq);
-    tp_lock_drop(&st->lock);
-    return rc;
-}
+LOCKED_FREE(free_shared, struct bump, free_block)
 
 static int bump_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
-    (void)thread;
     struct bump *st = state;
-    return UNLIKELY(st->shared) ? free_shared(st, addr, rq) : free_block(st, addr, rq);
+    return UNLIKELY(st->shared) ? free_shared(st, thread, addr, rq) : free_block(st, addr, rq);
 }
 
 static uint64_t bump_usable(void *state, tp_addr addr)
@@ -436,16 +375,7 @@ static int resize(struct bump *st, tp_addr addr, const struct tp_req *rq, struct
     return TP_OK;
 }
 
-static int bump_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                       struct tp_block *out)
-{
-    (void)thread;
-    struct bump *st = state;
-    tp_lock_take(&st->lock);
-    int rc = resize(st, addr, rq, out);
-    tp_lock_drop(&st->lock);
-    return rc;
-}
+LOCKED_RESIZE(bump_resize, struct bump, resize)
 
 static int bump_reset(void *state)
 {

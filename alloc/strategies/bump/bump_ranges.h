@@ -12,9 +12,7 @@
 #ifndef TP_BUMP_RANGES_H
 #define TP_BUMP_RANGES_H
 
-#include "alloc/base/addr_map.h"
-#include "alloc/base/lock.h"
-#include "alloc/strategy.h"
+#include "alloc/strategies/common/chores.h"
 
 #include <string.h>
 
@@ -77,8 +75,7 @@ static inline unsigned leaf_bit(const struct bump *st, tp_addr addr)
 /* The leaf of any address, or NULL. */
 static inline struct bump_leaf *leaf_find(const struct bump *st, tp_addr addr)
 {
-    const uint64_t *found = tp_addr_map_find(&st->leaves, leaf_key(st, addr));
-    return found ? (struct bump_leaf *)(uintptr_t)*found : NULL;
+    return meta_map_at(&st->leaves, leaf_key(st, addr));
 }
 
 static inline bool bit_get(const uint64_t *words, unsigned bit)

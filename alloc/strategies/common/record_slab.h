@@ -87,6 +87,27 @@ static inline void slab_give(struct slab *s, void *record)
     s->used--;
 }
 
+/* All records, free ones too, in the order of their chunks. */
+struct slab_cursor {
+    const struct slab *slab;
+    struct slab_chunk *chunk;
+    unsigned i;
+};
+
+static inline struct slab_cursor slab_first(const struct slab *s)
+{
+    return (struct slab_cursor){s, s->oldest, 0};
+}
+
+static inline void *slab_next(struct slab_cursor *c)
+{
+    if (c->i == SLAB_ITEMS) {
+        c->chunk = c->chunk->next;
+        c->i = 0;
+    }
+    return c->chunk ? slab_at(c->slab, c->chunk, c->i++) : NULL;
+}
+
 static inline void slab_fini(struct slab *s)
 {
     for (struct slab_chunk *chunk = s->oldest, *next; chunk; chunk = next) {

@@ -17,54 +17,26 @@
  * asks each stream with work pending how far it is. */
 #include "alloc/strategies/lru/lru_check.h"
 
-#define LIKELY(x)   __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define OUT_OF_LINE static __attribute__((noinline))
-
 struct lru_opts {
     uint64_t capacity_layouts, capacity_bytes, capacity_blocks;
-    uint32_t round; /* enum lru_round */
+    uint32_t round; /* enum size_round */
 };
 
+/* In the order of enum size_round. */
 static const char *const round_words[] = {"none", "512", "pow2", "eighth", NULL};
 
 static const struct tp_opt lru_rows[] = {
-    {.name = "capacity_layouts",
-     .type = TP_OPT_UINT,
-     .offset = offsetof(struct lru_opts, capacity_layouts),
-     .def = "100",
-     .arg = "N",
-     .help = "sizes and alignments with free blocks, 0 = no limit"},
-    {.name = "capacity_bytes",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct lru_opts, capacity_bytes),
-     .def = "0",
-     .arg = "SIZE",
-     .help = "bytes of free blocks, 0 = no limit"},
-    {.name = "capacity_blocks",
-     .type = TP_OPT_UINT,
-     .offset = offsetof(struct lru_opts, capacity_blocks),
-     .def = "0",
-     .arg = "N",
-     .help = "free blocks, 0 = no limit"},
-    {.name = "round",
-     .type = TP_OPT_CHOICE,
-     .offset = offsetof(struct lru_opts, round),
-     .def = "none",
-     .choices = round_words,
-     .arg = "HOW",
-     .help = "sizes that share their blocks\nnone: only equal ones\n512: up to a multiple of 512\n"
-             "pow2: up to a power of two\neighth: up to one of 8 steps a doubling"},
+    TP_UINT_ROW(struct lru_opts, capacity_layouts, .def = "100",
+                .help = "sizes and alignments with free blocks, 0 = no limit"),
+    TP_SIZE_ROW(struct lru_opts, capacity_bytes, .def = "0",
+                .help = "bytes of free blocks, 0 = no limit"),
+    TP_UINT_ROW(struct lru_opts, capacity_blocks, .def = "0", .help = "free blocks, 0 = no limit"),
+    TP_CHOICE_ROW(
+        struct lru_opts, round, .def = "none", .choices = round_words, .arg = "HOW",
+        .help =
+            "sizes that share their blocks\nnone: only equal ones\n512: up to a multiple of 512\n"
+            "pow2: up to a power of two\neighth: up to one of 8 steps a doubling"),
     {.name = NULL}};
-
-static void *map_get(void *ctx, size_t size)
-{
-    return tp_meta_get(ctx, size);
-}
-static void map_put(void *ctx, void *p, size_t size)
-{
-    tp_meta_put(ctx, p, size);
-}
 
 static uint64_t limit_of(uint64_t option)
 {
@@ -88,9 +60,8 @@ static int lru_init(void *state, const struct tp_env *env, const void *options, 
     for (size_t i = 0; i < sizeof st->near / sizeof st->near[0]; i++)
         st->near[i].key = &st->nobody;
     st->last = &st->nothing;
-    /* the maps only pass this on to tp_meta_get, which takes it as const */
-    tp_addr_map_init(&st->blocks, map_get, map_put, (void *)(uintptr_t)env);
-    tp_addr_map_init(&st->keys, map_get, map_put, (void *)(uintptr_t)env);
+    meta_map_init(&st->blocks, env);
+    meta_map_init(&st->keys, env);
     tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
 }
@@ -133,11 +104,6 @@ static void lru_fini(void *state)
 }
 
 /* ---- alloc ---- */
-
-static bool request_is_sound(const struct tp_req *rq)
-{
-    return rq->size && rq->align && !(rq->align & (rq->align - 1));
-}
 
 static inline void hand_out(struct lru_node *node, const struct tp_req *rq, struct tp_block *out)
 {
@@ -224,28 +190,25 @@ OUT_OF_LINE int alloc_slow(struct lru *st, const struct tp_req *rq, struct tp_bl
 }
 
 /* With several threads, streams, or both. */
-OUT_OF_LINE int alloc_shared(struct lru *st, const struct tp_req *rq, struct tp_block *out)
+static int alloc_any(struct lru *st, const struct tp_req *rq, struct tp_block *out)
 {
-    tp_lock_take(&st->lock);
     const struct lru_near *near = near_of(st, rq->size);
     struct lru_node *node = NULL;
-    int rc = TP_OK;
     if (near->size == rq->size && near->align == rq->align)
         node = take_allowed(st, near->key, rq->stream);
-    if (node)
-        hand_out_known(st, node, rq, out);
-    else
-        rc = alloc_slow(st, rq, out);
-    tp_lock_drop(&st->lock);
-    return rc;
+    if (!node)
+        return alloc_slow(st, rq, out);
+    hand_out_known(st, node, rq, out);
+    return TP_OK;
 }
+
+LOCKED_ALLOC(alloc_shared, struct lru, alloc_any)
 
 static int lru_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
-    (void)thread;
     struct lru *st = state;
     if (UNLIKELY(st->shared))
-        return alloc_shared(st, rq, out);
+        return alloc_shared(st, thread, rq, out);
     const struct lru_near *near = near_of(st, rq->size);
     struct lru_key *key = near->key;
     struct lru_node *node = key->top;
@@ -302,25 +265,21 @@ static inline bool is_request_of(const struct lru_node *node, const struct tp_re
 }
 
 /* With several threads, streams or references, or wrong. */
-OUT_OF_LINE int free_slow(struct lru *st, tp_addr addr, const struct tp_req *rq)
+static int free_any(struct lru *st, tp_addr addr, const struct tp_req *rq)
 {
-    int rc = TP_EINVAL;
-    tp_lock_take(&st->lock);
     struct lru_node *node = find_live(st, addr);
-    if (node && is_request_of(node, rq))
-        rc = drop_reference(st, node, rq->stream);
-    tp_lock_drop(&st->lock);
-    return rc;
+    return node && is_request_of(node, rq) ? drop_reference(st, node, rq->stream) : TP_EINVAL;
 }
+
+LOCKED_FREE(free_slow, struct lru, free_any)
 
 /* A block that is freed next after it was handed out needs no look-up. The node says whether it
  * holds this address still, and is readable in any case: slabs stay. */
 static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
-    (void)thread;
     struct lru *st = state;
     if (UNLIKELY(st->shared))
-        return free_slow(st, addr, rq);
+        return free_slow(st, thread, addr, rq);
     struct lru_node *node = st->last;
     if (node->addr != addr) {
         node = node_find(st, addr);
@@ -328,24 +287,20 @@ static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req
             return TP_EINVAL;
     }
     if (UNLIKELY(node->refs != 1 || !is_request_of(node, rq)))
-        return free_slow(st, addr, rq);
+        return free_slow(st, thread, addr, rq);
     node->refs = 0;
     stack_push(st, node->key, node);
     return LIKELY(!is_over(st)) ? TP_OK : shrink(st);
 }
 
 /* Nobody says on which stream: that of the allocation. */
-static int lru_release(void *state, void *thread, tp_addr addr)
+static int release(struct lru *st, tp_addr addr)
 {
-    (void)thread;
-    struct lru *st = state;
-    tp_lock_take(&st->lock);
     struct lru_node *node = find_live(st, addr);
-    if (node)
-        drop_reference(st, node, node->work ? node->work->stream : 0);
-    tp_lock_drop(&st->lock);
-    return node ? TP_OK : TP_EINVAL;
+    return node ? drop_reference(st, node, node->work ? node->work->stream : 0) : TP_EINVAL;
 }
+
+LOCKED_RETAIN(lru_release, struct lru, release)
 
 /* ---- retain, adopt, use, resize, move ---- */
 
@@ -359,35 +314,27 @@ static int reserve_streams(const struct lru *st, const struct lru_node *node, ui
     return work_reserve(st->env, node->work, node->work->count + further + (refs - 1));
 }
 
-static int lru_retain(void *state, void *thread, tp_addr addr)
+static int retain(struct lru *st, tp_addr addr)
 {
-    (void)thread;
-    struct lru *st = state;
-    int rc = TP_EINVAL;
-    tp_lock_take(&st->lock);
     struct lru_node *node = find_live(st, addr);
-    if (node)
-        rc = reserve_streams(st, node, node->refs + 1, 0);
+    int rc = node ? reserve_streams(st, node, node->refs + 1, 0) : TP_EINVAL;
     if (!rc)
         node->refs++;
-    tp_lock_drop(&st->lock);
     return rc;
 }
 
-static int lru_use(void *state, void *thread, tp_addr addr, uint16_t stream)
+LOCKED_RETAIN(lru_retain, struct lru, retain)
+
+static int use(struct lru *st, tp_addr addr, uint16_t stream)
 {
-    (void)thread;
-    struct lru *st = state;
-    int rc = TP_EINVAL;
-    tp_lock_take(&st->lock);
     struct lru_node *node = find_live(st, addr);
-    if (node)
-        rc = reserve_streams(st, node, node->refs, 1);
+    int rc = node ? reserve_streams(st, node, node->refs, 1) : TP_EINVAL;
     if (!rc && st->several)
         work_add(node->work, stream);
-    tp_lock_drop(&st->lock);
     return rc;
 }
+
+LOCKED_USE(lru_use, struct lru, use)
 
 /* The block may be smaller than the key of such a request makes them: then its key is a smaller
  * one, which it can serve. */
@@ -410,16 +357,7 @@ static int adopt(struct lru *st, tp_addr addr, const struct tp_req *rq, struct t
     return TP_OK;
 }
 
-static int lru_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                     struct tp_block *out)
-{
-    (void)thread;
-    struct lru *st = state;
-    tp_lock_take(&st->lock);
-    int rc = adopt(st, addr, rq, out);
-    tp_lock_drop(&st->lock);
-    return rc;
-}
+LOCKED_RESIZE(lru_adopt, struct lru, adopt)
 
 static int resize(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
 {
@@ -434,16 +372,7 @@ static int resize(struct lru *st, tp_addr addr, const struct tp_req *rq, struct 
     return TP_OK;
 }
 
-static int lru_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                      struct tp_block *out)
-{
-    (void)thread;
-    struct lru *st = state;
-    tp_lock_take(&st->lock);
-    int rc = resize(st, addr, rq, out);
-    tp_lock_drop(&st->lock);
-    return rc;
-}
+LOCKED_RESIZE(lru_resize, struct lru, resize)
 
 /* A new block takes over the references of an old one: only the cache knows how many there are.
  * With a single one the caller does as well by an alloc and a free. */
@@ -471,16 +400,7 @@ static int move(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp
     return drop_reference(st, old, rq->stream);
 }
 
-static int lru_move(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                    struct tp_block *out)
-{
-    (void)thread;
-    struct lru *st = state;
-    tp_lock_take(&st->lock);
-    int rc = move(st, addr, rq, out);
-    tp_lock_drop(&st->lock);
-    return rc;
-}
+LOCKED_RESIZE(lru_move, struct lru, move)
 
 /* ---- reset, trim, usable ---- */
 
@@ -523,7 +443,7 @@ static int lru_sync(void *state, void *thread, uint16_t stream)
 static int lru_trim(void *state, uint64_t keep)
 {
     struct lru *st = state;
-    retry_refused(st);
+    refused_retry(&st->refused, put_refused, st);
     while (st->cached_bytes > keep)
         evict_one(st);
     return TP_OK;

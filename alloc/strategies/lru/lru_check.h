@@ -58,7 +58,8 @@ static inline const char *check_nodes(const struct lru *st, struct lru_sums *sum
         if (!n->work != !st->several)
             return "fences are kept where there are several streams";
     }
-    for (const struct lru_node *n = st->refused; n; n = n->below) {
+    for (const struct refused *r = st->refused; r; r = r->next) {
+        const struct lru_node *n = node_refused(r);
         if (n->refs || n->key || !sums->refused)
             return "refused blocks are listed";
         sums->refused--;

@@ -14,16 +14,13 @@
 #ifndef TP_LRU_CORE_H
 #define TP_LRU_CORE_H
 
-#include "alloc/base/addr_map.h"
-#include "alloc/base/lock.h"
+#include "alloc/strategies/common/chores.h"
 #include "alloc/strategies/lru/lru_streams.h"
 
 #define LRU_MAX_BYTES  (UINT64_C(1) << 56)
 #define LRU_NEAR_LOG2  6u
 #define LRU_FIRST_SLAB 16u /* nodes; each next slab doubles ... */
 #define LRU_LAST_SLAB  1024u
-
-enum lru_round { LRU_ROUND_NONE, LRU_ROUND_512, LRU_ROUND_POW2, LRU_ROUND_EIGHTH };
 
 struct lru_node;
 
@@ -41,8 +38,12 @@ struct lru_node {
     uint64_t refs;
     uint64_t size; /* as asked for, while live */
     struct lru_key *key;
-    struct lru_node *below, *above; /* in the stack; `above` of the top is not valid */
-    struct lru_work *work;          /* NULL with one stream */
+    union {
+        struct lru_node *below; /* in the stack, and of the spare ones */
+        struct refused refused; /* in the list of these */
+    };
+    struct lru_node *above; /* in the stack; not valid of its top */
+    struct lru_work *work;  /* NULL with one stream */
 };
 static_assert(sizeof(struct lru_node) == 64, "one cache line");
 
@@ -62,9 +63,9 @@ struct lru_near {
 
 /* The hot members come first. */
 struct lru {
-    bool shared;           /* by threads, streams or an index: the fast paths are for none */
-    bool several;          /* streams */
-    uint32_t round;        /* enum lru_round */
+    bool shared;  /* by threads, streams or an index: the fast paths are for none */
+    bool several; /* streams */
+    enum size_round round;
     struct lru_node *last; /* handed out by the fast path; never NULL */
     uint64_t cached_bytes, cached_blocks, cached_keys;
     uint64_t max_bytes, max_blocks, max_keys; /* UINT64_MAX: no limit */
@@ -77,8 +78,8 @@ struct lru {
     const struct tp_env *env;
     struct tp_addr_map keys; /* key_name -> struct lru_key * */
     struct lru_slab *oldest_slab, *newest_slab;
-    struct lru_node *spare;   /* free nodes */
-    struct lru_node *refused; /* by `below` */
+    struct lru_node *spare; /* free nodes */
+    struct refused *refused;
     uint64_t carved, peak_carved;
     struct lru_index *index; /* NULL: until looking at blocks one by one took long */
 };
@@ -90,33 +91,20 @@ static inline uint64_t key_name(uint64_t size, uint64_t align)
     return size << 6 | (uint64_t)__builtin_ctzll(align);
 }
 
-/* Below this no rounding takes place by eighths. */
-static inline uint64_t step_of(enum lru_round round, uint64_t size)
-{
-    uint64_t power = UINT64_C(1) << (63 - __builtin_clzll(size));
-    if (round == LRU_ROUND_512)
-        return 512;
-    if (round == LRU_ROUND_POW2)
-        return power;
-    return round == LRU_ROUND_EIGHTH && power > 8 ? power / 8 : 1;
-}
-
 static inline uint64_t round_size(const struct lru *st, uint64_t size)
 {
-    uint64_t step = step_of(st->round, size);
-    return (size + step - 1) & ~(step - 1);
+    return round_up(size, size_step(st->round, size));
 }
 
 static inline uint64_t page_size(const struct lru *st, uint64_t size)
 {
-    uint64_t page = st->env->source->page;
-    return (size + page - 1) & ~(page - 1);
+    return round_up(size, st->env->source->page);
 }
 
 /* The largest key that a block of this size can serve. */
 static inline uint64_t round_down(const struct lru *st, uint64_t bytes)
 {
-    uint64_t down = bytes & ~(step_of(st->round, bytes) - 1);
+    uint64_t down = bytes & ~(size_step(st->round, bytes) - 1);
     return down ? down : bytes;
 }
 
@@ -148,8 +136,7 @@ static inline void key_touch(struct lru *st, struct lru_key *key)
  * to take back with key_release. NULL when memory is exhausted. */
 static inline struct lru_key *key_acquire(struct lru *st, uint64_t size, uint64_t align)
 {
-    const uint64_t *found = tp_addr_map_find(&st->keys, key_name(size, align));
-    struct lru_key *key = found ? (struct lru_key *)(uintptr_t)*found : NULL;
+    struct lru_key *key = meta_map_at(&st->keys, key_name(size, align));
     if (!key) {
         key = tp_meta_get(st->env, sizeof *key);
         if (!key)

@@ -117,7 +117,7 @@ static inline bool free_less(const struct tp_tree_node *a, const struct tp_tree_
 
 static inline struct lru_mark *mark_of(const struct lru_index *ix, const struct lru_node *node)
 {
-    return (struct lru_mark *)(uintptr_t)*tp_addr_map_find(&ix->marks, (uintptr_t)node);
+    return meta_map_at(&ix->marks, (uintptr_t)node);
 }
 
 /* The newest of a group; NULL: it has none. */
@@ -136,16 +136,6 @@ static inline struct lru_mark *index_newest(const struct lru_index *ix, uint64_t
 }
 
 /* ---- life ---- */
-
-static void *index_map_get(void *ctx, size_t size)
-{
-    return tp_meta_get(ctx, size);
-}
-
-static void index_map_put(void *ctx, void *p, size_t size)
-{
-    tp_meta_put(ctx, p, size);
-}
 
 INDEX_RARE void index_drop(struct lru *st)
 {
@@ -196,8 +186,7 @@ static inline struct lru_index *index_new(struct lru *st)
     link_init(&ix->all);
     slab_init(&ix->mark_records, env, sizeof(struct lru_mark));
     slab_init(&ix->fence_records, env, sizeof(struct lru_fence));
-    /* the map only passes this on to tp_meta_get, which takes it as const */
-    tp_addr_map_init(&ix->marks, index_map_get, index_map_put, (void *)(uintptr_t)env);
+    meta_map_init(&ix->marks, env);
     return ix;
 }
 

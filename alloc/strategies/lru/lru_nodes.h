@@ -74,8 +74,7 @@ static inline void node_drop(struct lru *st, struct lru_node *node)
 /* Any block, or NULL. */
 static inline struct lru_node *node_find(const struct lru *st, tp_addr addr)
 {
-    const uint64_t *found = tp_addr_map_find(&st->blocks, addr);
-    return found ? (struct lru_node *)(uintptr_t)*found : NULL;
+    return meta_map_at(&st->blocks, addr);
 }
 
 /* ---- giving back ---- */
@@ -93,8 +92,8 @@ static inline void node_give_back(struct lru *st, struct lru_node *node)
     struct lru_key *key = node->key;
     node->key = NULL;
     if (node_put(st, node)) {
-        node->below = st->refused;
-        st->refused = node;
+        node->refused.next = st->refused;
+        st->refused = &node->refused;
     } else {
         node_drop(st, node);
     }
@@ -119,21 +118,18 @@ static inline bool evict_one(struct lru *st)
     return true;
 }
 
-/* Tries once more what the source refused. True: it took something. */
-static inline bool retry_refused(struct lru *st)
+static inline struct lru_node *node_refused(const struct refused *r)
 {
-    bool took = false;
-    struct lru_node **at = &st->refused;
-    for (struct lru_node *node = *at; node; node = *at) {
-        if (node_put(st, node)) {
-            at = &node->below;
-            continue;
-        }
-        *at = node->below;
-        node_drop(st, node);
-        took = true;
-    }
-    return took;
+    return (struct lru_node *)(uintptr_t)((const char *)r - offsetof(struct lru_node, refused));
+}
+
+static inline bool put_refused(void *state, struct refused *r)
+{
+    struct lru_node *node = node_refused(r);
+    if (node_put(state, node))
+        return false;
+    node_drop(state, node);
+    return true;
 }
 
 /* Memory from the source; when it refuses, evicts one block after the other until it does not. */
@@ -143,7 +139,7 @@ static inline int get_bytes(struct lru *st, uint64_t bytes, uint64_t align, tp_a
     int rc = tp_src_get(source, bytes, align, out);
     while (rc == TP_EOOM && evict_one(st))
         rc = tp_src_get(source, bytes, align, out);
-    if (rc == TP_EOOM && retry_refused(st))
+    if (rc == TP_EOOM && refused_retry(&st->refused, put_refused, st))
         rc = tp_src_get(source, bytes, align, out);
     return rc;
 }

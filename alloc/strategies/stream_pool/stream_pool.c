@@ -15,15 +15,8 @@
  * the source, and a block of 1 byte holds a page. A block that was adopted and is smaller than its
  * rounded size serves no request again. Where fences pass in no order (a real device), a miss on
  * one stream looks at the others that have the size, one by one. */
-#include "alloc/base/lock.h"
 #include "alloc/strategies/stream_pool/stream_pool_check.h"
 
-#define LIKELY(x)   __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define INLINE      static inline __attribute__((always_inline))
-#define OUT_OF_LINE static __attribute__((noinline))
-
-enum rounding { ROUND_512, ROUND_EXACT, ROUND_POW2, ROUND_EIGHTH };
 enum compat { COMPAT_NONE, COMPAT_ORIGIN };
 
 struct stream_pool_opts {
@@ -33,66 +26,33 @@ struct stream_pool_opts {
 
 static const char *const unlimited_words[] = {"unlimited", NULL};
 static const char *const round_words[] = {"512", "exact", "pow2", "eighth", NULL};
+static const enum size_round rounds[] = {SIZE_512, SIZE_EXACT, SIZE_POW2, SIZE_EIGHTH};
 static const char *const cross_words[] = {"query", "wait", "never", NULL};
 static const char *const compat_words[] = {"none", "origin", NULL};
 
 #define THRESHOLD_UNLIMITED TP_OPT_KEYWORD(0)
 
 static const struct tp_opt stream_pool_rows[] = {
-    {.name = "threshold",
-     .type = TP_OPT_SIZE,
-     .offset = offsetof(struct stream_pool_opts, threshold),
-     .def = "unlimited",
-     .choices = unlimited_words,
-     .arg = "SIZE",
-     .help = "cached bytes beyond which a free gives the oldest idle blocks back\n"
-             "0: every free gives its block back, at once or as soon as its stream is past it"},
-    {.name = "round",
-     .type = TP_OPT_CHOICE,
-     .offset = offsetof(struct stream_pool_opts, round),
-     .def = "512",
-     .choices = round_words,
-     .arg = "HOW",
-     .help = "sizes that share a bin\n512: multiples of 512 bytes\nexact: equal sizes only\n"
-             "pow2: powers of two\neighth: 8 steps a doubling"},
-    {.name = "cross_stream",
-     .type = TP_OPT_CHOICE,
-     .offset = offsetof(struct stream_pool_opts, cross_stream),
-     .def = "query",
-     .choices = cross_words,
-     .arg = "HOW",
-     .help = "reuse of what another stream freed\nquery: if that stream is past the free\n"
-             "wait: waits until it is\nnever: only what the same stream freed"},
-    {.name = "max_cached",
-     .type = TP_OPT_UINT,
-     .offset = offsetof(struct stream_pool_opts, max_cached),
-     .def = "0",
-     .arg = "N",
-     .help = "cached blocks beyond which a free gives the oldest idle ones back, 0 = no limit"},
-    {.name = "compat",
-     .type = TP_OPT_CHOICE,
-     .offset = offsetof(struct stream_pool_opts, compat),
-     .def = "none",
-     .choices = compat_words,
-     .arg = "WHAT",
-     .help = "origin: round=exact, threshold=0 if not given, and no regard for streams\n"
-             "unsafe: memory is reused while another stream may still work on it"},
+    TP_SIZE_ROW(
+        struct stream_pool_opts, threshold, .def = "unlimited", .choices = unlimited_words,
+        .help = "cached bytes beyond which a free gives the oldest idle blocks back\n"
+                "0: every free gives its block back, at once or as soon as its stream is past it"),
+    TP_CHOICE_ROW(
+        struct stream_pool_opts, round, .def = "512", .choices = round_words, .arg = "HOW",
+        .help = "sizes that share a bin\n512: multiples of 512 bytes\nexact: equal sizes only\n"
+                "pow2: powers of two\neighth: 8 steps a doubling"),
+    TP_CHOICE_ROW(
+        struct stream_pool_opts, cross_stream, .def = "query", .choices = cross_words, .arg = "HOW",
+        .help = "reuse of what another stream freed\nquery: if that stream is past the free\n"
+                "wait: waits until it is\nnever: only what the same stream freed"),
+    TP_UINT_ROW(
+        struct stream_pool_opts, max_cached, .def = "0",
+        .help = "cached blocks beyond which a free gives the oldest idle ones back, 0 = no limit"),
+    TP_CHOICE_ROW(
+        struct stream_pool_opts, compat, .def = "none", .choices = compat_words, .arg = "WHAT",
+        .help = "origin: round=exact, threshold=0 if not given, and no regard for streams\n"
+                "unsafe: memory is reused while another stream may still work on it"),
     {.name = NULL}};
-
-static void *map_get(void *ctx, size_t size)
-{
-    return tp_meta_get(ctx, size);
-}
-static void map_put(void *ctx, void *p, size_t size)
-{
-    tp_meta_put(ctx, p, size);
-}
-
-/* The pool and its lock: only this file knows of threads. */
-struct stream_pool {
-    struct pool pool; /* first: the tests look into it */
-    struct tp_lock lock;
-};
 
 /* Defaults cannot be told from given values: only what differs from both is a contradiction. The
  * origin's threshold can be set, so that is none. */
@@ -101,7 +61,7 @@ static int refuse_contradictions(const struct stream_pool_opts *opts, struct tp_
     const char *name = NULL, *does = NULL;
     if (opts->compat != COMPAT_ORIGIN)
         return TP_OK;
-    if (opts->round != ROUND_512 && opts->round != ROUND_EXACT) {
+    if (rounds[opts->round] != SIZE_512 && rounds[opts->round] != SIZE_EXACT) {
         name = "round";
         does = "rounds no sizes";
     } else if (opts->cross_stream != CROSS_QUERY) {
@@ -123,8 +83,7 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
                             struct tp_err *err)
 {
     const struct stream_pool_opts *opts = options;
-    struct stream_pool *sp = state;
-    struct pool *st = &sp->pool;
+    struct pool *st = state;
     bool origin = opts->compat == COMPAT_ORIGIN;
     int rc = refuse_contradictions(opts, err);
     if (rc)
@@ -133,7 +92,7 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     st->page = env->source->page;
     st->threshold = origin && opts->threshold == THRESHOLD_UNLIMITED ? 0 : opts->threshold;
     st->max_cached = opts->max_cached ? opts->max_cached : UINT64_MAX;
-    st->round = (uint8_t)(origin ? ROUND_EXACT : opts->round);
+    st->round = (uint8_t)(origin ? SIZE_EXACT : rounds[opts->round]);
     st->cross_stream = (uint8_t)opts->cross_stream;
     st->streamed = !origin;
     st->fenced = !origin && tp_src_has_fences(env->source);
@@ -144,25 +103,22 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
     slab_init(&st->shelves, env, sizeof(struct shelf));
     slab_init(&st->lane_records, env, sizeof(struct lane));
     slab_init(&st->uses, env, sizeof(struct use));
-    /* the maps only pass this on to tp_meta_get, which takes it as const */
-    void *ctx = (void *)(uintptr_t)env;
-    tp_addr_map_init(&st->addresses, map_get, map_put, ctx);
-    tp_addr_map_init(&st->bins, map_get, map_put, ctx);
-    tp_addr_map_init(&st->lane_of, map_get, map_put, ctx);
-    tp_addr_map_init(&st->beside, map_get, map_put, ctx);
-    tp_lock_init(&sp->lock, env->concurrent);
+    meta_map_init(&st->addresses, env);
+    meta_map_init(&st->bins, env);
+    meta_map_init(&st->lane_of, env);
+    meta_map_init(&st->beside, env);
+    tp_lock_init(&st->lock, env->concurrent);
     return TP_OK;
 }
 
 /* Everything goes back, when its streams are past it; a failing wait does not keep memory. */
 static void stream_pool_fini(void *state)
 {
-    struct stream_pool *sp = state;
-    struct pool *st = &sp->pool;
+    struct pool *st = state;
     pool_free_all(st);
     while (pool_drain(st, 0))
         pool_give_back(st, pool_oldest(st));
-    pool_retry_refused(st);
+    refused_retry(&st->refused, pool_put_refused, st);
     pool_drop_ranks(st);
     tp_addr_map_fini(&st->addresses);
     tp_addr_map_fini(&st->bins);
@@ -172,26 +128,17 @@ static void stream_pool_fini(void *state)
     slab_fini(&st->shelves);
     slab_fini(&st->lane_records);
     slab_fini(&st->uses);
-    tp_lock_fini(&sp->lock);
+    tp_lock_fini(&st->lock);
 }
 
 /* ---- requests ---- */
 
-INLINE bool request_is_sound(const struct tp_req *rq)
-{
-    return rq->size && rq->align && !(rq->align & (rq->align - 1));
-}
-
 /* For 1 to POOL_MAX_BYTES, which stay within POOL_MAX_BYTES. */
 INLINE uint64_t rounded(const struct pool *st, uint64_t size)
 {
-    unsigned log2 = 63 - (unsigned)__builtin_clzll(size);
-    if (LIKELY(st->round == ROUND_512))
-        return (size + 511) & ~UINT64_C(511);
-    if (st->round == ROUND_EXACT)
-        return size;
-    uint64_t step = UINT64_C(1) << (st->round == ROUND_POW2 ? log2 : log2 < 3 ? 0 : log2 - 3);
-    return (size + step - 1) & ~(step - 1);
+    if (LIKELY(st->round == SIZE_512))
+        return round_up(size, 512);
+    return round_up(size, size_step(st->round, size));
 }
 
 /* Of a sound request that is not too large. Every range is aligned to the page, so only more than
@@ -260,20 +207,13 @@ INLINE int alloc_any(struct pool *st, const struct tp_req *rq, struct tp_block *
     return hand_out(pool_pop(st, s), rq, out);
 }
 
-OUT_OF_LINE int alloc_locked(struct stream_pool *sp, const struct tp_req *rq, struct tp_block *out)
-{
-    tp_lock_take(&sp->lock);
-    int rc = alloc_any(&sp->pool, rq, out);
-    tp_lock_drop(&sp->lock);
-    return rc;
-}
+LOCKED_ALLOC(alloc_locked, struct pool, alloc_any)
 
 static int stream_pool_alloc(void *state, void *thread, const struct tp_req *rq,
                              struct tp_block *out)
 {
-    (void)thread;
-    struct stream_pool *sp = state;
-    return LIKELY(!sp->lock.on) ? alloc_any(&sp->pool, rq, out) : alloc_locked(sp, rq, out);
+    struct pool *st = state;
+    return LIKELY(!st->lock.on) ? alloc_any(st, rq, out) : alloc_locked(st, thread, rq, out);
 }
 
 /* The stream that frees a block is another than the one that asked for it. */
@@ -302,19 +242,12 @@ INLINE int free_any(struct pool *st, tp_addr addr, const struct tp_req *rq)
     return TP_OK;
 }
 
-OUT_OF_LINE int free_locked(struct stream_pool *sp, tp_addr addr, const struct tp_req *rq)
-{
-    tp_lock_take(&sp->lock);
-    int rc = free_any(&sp->pool, addr, rq);
-    tp_lock_drop(&sp->lock);
-    return rc;
-}
+LOCKED_FREE(free_locked, struct pool, free_any)
 
 static int stream_pool_free(void *state, void *thread, tp_addr addr, const struct tp_req *rq)
 {
-    (void)thread;
-    struct stream_pool *sp = state;
-    return LIKELY(!sp->lock.on) ? free_any(&sp->pool, addr, rq) : free_locked(sp, addr, rq);
+    struct pool *st = state;
+    return LIKELY(!st->lock.on) ? free_any(st, addr, rq) : free_locked(st, thread, addr, rq);
 }
 
 /* In place where the new size would be granted the same. */
@@ -332,16 +265,7 @@ static int resize_any(struct pool *st, tp_addr addr, const struct tp_req *rq, st
     return hand_out(b, rq, out);
 }
 
-static int stream_pool_resize(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                              struct tp_block *out)
-{
-    (void)thread;
-    struct stream_pool *sp = state;
-    tp_lock_take(&sp->lock);
-    int rc = resize_any(&sp->pool, addr, rq, out);
-    tp_lock_drop(&sp->lock);
-    return rc;
-}
+LOCKED_RESIZE(stream_pool_resize, struct pool, resize_any)
 
 /* The range is what the source gave for the size: whole pages. */
 static int adopt_any(struct pool *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
@@ -362,16 +286,7 @@ static int adopt_any(struct pool *st, tp_addr addr, const struct tp_req *rq, str
     return hand_out(pool_enter(st, shelf, addr), rq, out);
 }
 
-static int stream_pool_adopt(void *state, void *thread, tp_addr addr, const struct tp_req *rq,
-                             struct tp_block *out)
-{
-    (void)thread;
-    struct stream_pool *sp = state;
-    tp_lock_take(&sp->lock);
-    int rc = adopt_any(&sp->pool, addr, rq, out);
-    tp_lock_drop(&sp->lock);
-    return rc;
-}
+LOCKED_RESIZE(stream_pool_adopt, struct pool, adopt_any)
 
 static bool was_used_on(const struct pool *st, const struct block *b, uint16_t stream)
 {
@@ -407,21 +322,13 @@ static int use_any(struct pool *st, tp_addr addr, uint16_t stream)
     return TP_OK;
 }
 
-static int stream_pool_use(void *state, void *thread, tp_addr addr, uint16_t stream)
-{
-    (void)thread;
-    struct stream_pool *sp = state;
-    tp_lock_take(&sp->lock);
-    int rc = use_any(&sp->pool, addr, stream);
-    tp_lock_drop(&sp->lock);
-    return rc;
-}
+LOCKED_USE(stream_pool_use, struct pool, use_any)
 
 /* Fences have passed, which is when blocks over a limit can go. */
 static int stream_pool_sync(void *state, void *thread, uint16_t stream)
 {
     (void)thread;
-    struct pool *st = &((struct stream_pool *)state)->pool;
+    struct pool *st = state;
     for (struct lane *lane = st->lanes; lane && st->lazy; lane = lane->next)
         if (stream == TP_ALL_STREAMS || stream == lane->stream)
             pool_synced(st, lane);
@@ -434,7 +341,7 @@ static int stream_pool_sync(void *state, void *thread, uint16_t stream)
 
 static int stream_pool_reset(void *state)
 {
-    struct pool *st = &((struct stream_pool *)state)->pool;
+    struct pool *st = state;
     pool_free_all(st);
     pool_limit(st);
     return TP_OK;
@@ -442,8 +349,8 @@ static int stream_pool_reset(void *state)
 
 static int stream_pool_trim(void *state, uint64_t keep)
 {
-    struct pool *st = &((struct stream_pool *)state)->pool;
-    pool_retry_refused(st);
+    struct pool *st = state;
+    refused_retry(&st->refused, pool_put_refused, st);
     return pool_drain(st, keep);
 }
 
@@ -451,31 +358,29 @@ static int stream_pool_trim(void *state, uint64_t keep)
 
 static uint64_t stream_pool_usable(void *state, tp_addr addr)
 {
-    const struct block *b = block_find_live(&((struct stream_pool *)state)->pool, addr);
+    const struct block *b = block_find_live(state, addr);
     return b ? block_granted(b) : 0;
 }
 
 static void stream_pool_stats(void *state, struct tp_stats *out)
 {
-    const struct pool *st = &((struct stream_pool *)state)->pool;
+    const struct pool *st = state;
     *out = (struct tp_stats){.carved_bytes = st->carved, .peak_carved_bytes = st->peak_carved};
 }
 
 static int stream_pool_walk(void *state, tp_walk_fn *fn, void *ctx)
 {
-    const struct pool *st = &((struct stream_pool *)state)->pool;
-    for (struct slab_chunk *chunk = st->blocks.oldest; chunk; chunk = chunk->next)
-        for (unsigned i = 0; i < SLAB_ITEMS; i++) {
-            const struct block *b = slab_at(&st->blocks, chunk, i);
-            if (b->state != BLOCK_NONE)
-                pool_walk_block(st, b, fn, ctx);
-        }
+    const struct pool *st = state;
+    struct slab_cursor c = slab_first(&st->blocks);
+    for (const struct block *b; (b = slab_next(&c));)
+        if (b->state != BLOCK_NONE)
+            pool_walk_block(st, b, fn, ctx);
     return TP_OK;
 }
 
 static int stream_pool_check(void *state, struct tp_err *err)
 {
-    const char *fault = pool_fault(&((struct stream_pool *)state)->pool);
+    const char *fault = pool_fault(state);
     return fault ? tp_fail(err, TP_EBROKEN, "strategy 'stream-pool': %s", fault) : TP_OK;
 }
 
@@ -487,7 +392,7 @@ const struct tp_strategy tp_strategy_stream_pool = {
               "cudaMemPoolAttrReleaseThreshold is its threshold",
     .group = TP_GROUP_POLICY,
     .caps = TP_CAP_ALIGN | TP_CAP_STREAMS | TP_CAP_THREADS,
-    .state_size = sizeof(struct stream_pool),
+    .state_size = sizeof(struct pool),
     .opts_size = sizeof(struct stream_pool_opts),
     .options = stream_pool_rows,
     .init = stream_pool_init,

@@ -15,7 +15,6 @@
 #ifndef TP_STREAM_POOL_BINS_H
 #define TP_STREAM_POOL_BINS_H
 
-#include "alloc/base/addr_map.h"
 #include "alloc/strategies/stream_pool/stream_pool_ranks.h"
 
 #define POOL_MAX_BYTES   (UINT64_C(1) << 48) /* of a request, and of what it is rounded to */
@@ -40,10 +39,14 @@ struct block {
     tp_addr addr;
     uint64_t size, align; /* LIVE: of the request. REFUSED: size = granted */
     struct shelf *shelf;  /* LIVE: of the stream that asked; cached: that freed. REFUSED: NULL */
-    struct block *newer, *older; /* on the shelf; REFUSED: older links them all */
-    struct use *uses;            /* on further streams since it was handed out */
-    uint32_t pending;            /* HELD: uses whose fence was not seen to pass; > 0 */
-    uint8_t state;               /* enum block_state */
+    struct block *newer;  /* on the shelf */
+    union {
+        struct block *older;
+        struct refused refused; /* REFUSED: in the list of these */
+    };
+    struct use *uses; /* on further streams since it was handed out */
+    uint32_t pending; /* HELD: uses whose fence was not seen to pass; > 0 */
+    uint8_t state;    /* enum block_state */
     struct block *lane_newer, *lane_older;
     uint64_t age;          /* cached: which free it was, from 1 */
     struct tp_fence fence; /* cached: of that free */
@@ -103,10 +106,11 @@ struct pool {
     struct tp_addr_map beside;  /* shelf_name -> struct shelf *, all but the first of a bin */
     uint64_t bins_made;
     struct lane *lanes, *last_lane;
-    struct block *refused;
+    struct refused *refused;
     uint64_t refused_bytes; /* granted */
     uint64_t carved, peak_carved;
     struct slab blocks, shelves, lane_records, uses;
+    struct tp_lock lock;
 };
 
 static inline uint64_t key_granted(uint64_t key)
@@ -122,13 +126,12 @@ static inline uint64_t block_granted(const struct block *b)
 /* What the source gave for so many granted bytes. */
 static inline uint64_t pool_range(const struct pool *st, uint64_t granted)
 {
-    return (granted + st->page - 1) & ~(st->page - 1);
+    return round_up(granted, st->page);
 }
 
 static inline struct block *block_find(const struct pool *st, tp_addr addr)
 {
-    const uint64_t *found = tp_addr_map_find(&st->addresses, addr);
-    return found ? (struct block *)(uintptr_t)*found : NULL;
+    return meta_map_at(&st->addresses, addr);
 }
 
 static inline struct block *block_find_live(const struct pool *st, tp_addr addr)
@@ -300,8 +303,7 @@ static inline void pool_give_use(struct pool *st, struct use *u)
 
 static inline struct lane *lane_find(const struct pool *st, uint16_t stream)
 {
-    const uint64_t *found = tp_addr_map_find(&st->lane_of, UINT64_C(1) + stream);
-    return found ? (struct lane *)(uintptr_t)*found : NULL;
+    return meta_map_at(&st->lane_of, UINT64_C(1) + stream);
 }
 
 static inline uint32_t recent_index(uint64_t key, uint32_t stream)
@@ -313,8 +315,7 @@ static inline uint32_t recent_index(uint64_t key, uint32_t stream)
 /* The first shelf of a bin; NULL: no such bin. */
 static inline struct shelf *bin_find(const struct pool *st, uint64_t key)
 {
-    const uint64_t *found = tp_addr_map_find(&st->bins, key);
-    return found ? (struct shelf *)(uintptr_t)*found : NULL;
+    return meta_map_at(&st->bins, key);
 }
 
 static inline uint64_t shelf_name(uint64_t bin, uint32_t stream)
@@ -328,10 +329,8 @@ static inline struct shelf *shelf_find(struct pool *st, uint64_t key, uint16_t s
     if (*recent && (*recent)->key == key && (*recent)->stream == stream)
         return *recent;
     struct shelf *s = bin_find(st, key);
-    if (s && s->stream != stream) {
-        const uint64_t *found = tp_addr_map_find(&st->beside, shelf_name(s->bin, stream));
-        s = found ? (struct shelf *)(uintptr_t)*found : NULL;
-    }
+    if (s && s->stream != stream)
+        s = meta_map_at(&st->beside, shelf_name(s->bin, stream));
     if (s)
         *recent = s;
     return s;

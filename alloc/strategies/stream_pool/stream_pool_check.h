@@ -116,7 +116,8 @@ static inline const char *pool_check_lanes(const struct pool *st, const struct p
 static inline const char *pool_check_counts(const struct pool *st, const struct pool_sums *sums)
 {
     uint64_t refused = 0, refused_bytes = 0;
-    for (const struct block *b = st->refused; b; b = b->older, refused++) {
+    for (const struct refused *r = st->refused; r; r = r->next, refused++) {
+        const struct block *b = block_refused(r);
         refused_bytes += b->size;
         if (b->state != BLOCK_REFUSED)
             return "a block that was not refused is set aside";
@@ -137,12 +138,10 @@ static inline const char *pool_fault(struct pool *st)
 {
     struct pool_sums sums = {0};
     const char *fault = NULL;
-    for (struct slab_chunk *chunk = st->blocks.oldest; chunk; chunk = chunk->next)
-        for (unsigned i = 0; i < SLAB_ITEMS && !fault; i++) {
-            const struct block *b = slab_at(&st->blocks, chunk, i);
-            if (b->state != BLOCK_NONE)
-                fault = pool_check_block(st, b, &sums);
-        }
+    struct slab_cursor c = slab_first(&st->blocks);
+    for (const struct block *b; !fault && (b = slab_next(&c));)
+        if (b->state != BLOCK_NONE)
+            fault = pool_check_block(st, b, &sums);
     if (!fault)
         fault = pool_check_bins(st, &sums);
     if (!fault)

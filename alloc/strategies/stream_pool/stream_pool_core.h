@@ -191,17 +191,16 @@ POOL_RARE void pool_rank_synced(struct pool *st, struct lane *lane, uint64_t age
 POOL_RARE void pool_make_ranks(struct pool *st)
 {
     st->ranks = ranks_new(st->env);
-    for (struct slab_chunk *chunk = st->blocks.oldest; chunk && st->ranks; chunk = chunk->next)
-        for (unsigned i = 0; i < SLAB_ITEMS; i++) {
-            const struct block *b = slab_at(&st->blocks, chunk, i);
-            bool uses = b->state == BLOCK_LIVE || b->state == BLOCK_HELD;
-            for (const struct use *u = uses ? b->uses : NULL; u; u = u->next)
-                pool_rank_use(st, u);
-            if (b->state == BLOCK_READY && b->shelf->ready.oldest == b)
-                pool_rank_shelf(st, b->shelf);
-            if (b->state == BLOCK_HELD && b->shelf->held.oldest == b)
-                pool_rank_held(st, b->shelf);
-        }
+    struct slab_cursor c = slab_first(&st->blocks);
+    for (const struct block *b; st->ranks && (b = slab_next(&c));) {
+        bool uses = b->state == BLOCK_LIVE || b->state == BLOCK_HELD;
+        for (const struct use *u = uses ? b->uses : NULL; u; u = u->next)
+            pool_rank_use(st, u);
+        if (b->state == BLOCK_READY && b->shelf->ready.oldest == b)
+            pool_rank_shelf(st, b->shelf);
+        if (b->state == BLOCK_HELD && b->shelf->held.oldest == b)
+            pool_rank_held(st, b->shelf);
+    }
     for (struct lane *lane = st->lanes; lane && st->ranks; lane = lane->next) {
         const struct block *b = lane->newest;
         while (b && !pool_passed(st, &b->fence))
@@ -386,28 +385,27 @@ static inline uint64_t pool_give_back(struct pool *st, struct block *b)
     b->state = BLOCK_REFUSED;
     b->shelf = NULL;
     b->size = granted;
-    b->older = st->refused;
-    st->refused = b;
+    b->refused.next = st->refused;
+    st->refused = &b->refused;
     st->refused_bytes += granted;
     return 0;
 }
 
-/* What was refused is tried again. */
-static inline uint64_t pool_retry_refused(struct pool *st)
+static inline struct block *block_refused(const struct refused *r)
 {
-    uint64_t total = 0;
-    for (struct block **at = &st->refused, *b; (b = *at);) {
-        uint64_t granted = b->size, bytes = pool_range(st, granted);
-        if (tp_src_put(st->env->source, b->addr, bytes)) {
-            at = &b->older;
-            continue;
-        }
-        *at = b->older;
-        st->refused_bytes -= granted;
-        pool_forget(st, b, granted);
-        total += bytes;
-    }
-    return total;
+    return (struct block *)(uintptr_t)((const char *)r - offsetof(struct block, refused));
+}
+
+static inline bool pool_put_refused(void *state, struct refused *r)
+{
+    struct pool *st = state;
+    struct block *b = block_refused(r);
+    uint64_t granted = b->size;
+    if (tp_src_put(st->env->source, b->addr, pool_range(st, granted)))
+        return false;
+    st->refused_bytes -= granted;
+    pool_forget(st, b, granted);
+    return true;
 }
 
 static inline bool pool_is_over(const struct pool *st)
@@ -448,7 +446,7 @@ static inline int pool_get_range(struct pool *st, uint64_t bytes, uint64_t align
     int rc = tp_src_get(source, bytes, align, addr);
     if (__builtin_expect(rc != TP_EOOM, 1))
         return rc;
-    uint64_t given = pool_retry_refused(st);
+    uint64_t given = refused_retry(&st->refused, pool_put_refused, st);
     pool_poll(st);
     for (struct block *b; (b = pool_oldest_passed(st));)
         given += pool_give_back(st, b);
@@ -598,12 +596,10 @@ static inline int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t ali
 /* Every live block becomes free, in the order of the records, each on the stream that has it. */
 static inline void pool_free_all(struct pool *st)
 {
-    for (struct slab_chunk *chunk = st->blocks.oldest; chunk; chunk = chunk->next)
-        for (unsigned i = 0; i < SLAB_ITEMS; i++) {
-            struct block *b = slab_at(&st->blocks, chunk, i);
-            if (b->state == BLOCK_LIVE)
-                pool_cache(st, b);
-        }
+    struct slab_cursor c = slab_first(&st->blocks);
+    for (struct block *b; (b = slab_next(&c));)
+        if (b->state == BLOCK_LIVE)
+            pool_cache(st, b);
 }
 
 #endif

@@ -11,8 +11,8 @@
 #ifndef TP_STREAM_POOL_RANKS_H
 #define TP_STREAM_POOL_RANKS_H
 
-#include "alloc/base/addr_map.h"
 #include "alloc/base/tree.h"
+#include "alloc/strategies/common/chores.h"
 #include "alloc/strategies/common/record_slab.h"
 
 enum { RANKS_FROM_LANES = 65 };
@@ -65,8 +65,7 @@ static inline void rank_take_out(struct ranks *r, enum rank_of of, struct rank *
 /* Files an owner under its oldest; 0: it has none. False: no memory. */
 static inline bool rank_file(struct ranks *r, enum rank_of of, void *owner, struct rank to)
 {
-    const uint64_t *found = tp_addr_map_find(&r->entries, rank_key(of, owner));
-    struct rank *e = found ? (struct rank *)(uintptr_t)*found : NULL;
+    struct rank *e = meta_map_at(&r->entries, rank_key(of, owner));
     if (e && e->node.number && e->bin == to.bin && e->late == to.late && e->oldest == to.oldest)
         return true;
     if (!e) {
@@ -138,28 +137,16 @@ static inline uint64_t rank_use_key(const void *block, uint16_t stream)
 
 /* ---- life ---- */
 
-static void *ranks_get(void *ctx, size_t size)
-{
-    return tp_meta_get(ctx, size);
-}
-
-static void ranks_put(void *ctx, void *p, size_t size)
-{
-    tp_meta_put(ctx, p, size);
-}
-
 static inline struct ranks *ranks_new(const struct tp_env *env)
 {
     struct ranks *r = tp_meta_get(env, sizeof *r);
-    /* the maps only pass this on to tp_meta_get, which takes it as const */
-    void *ctx = (void *)(uintptr_t)env;
     if (!r)
         return NULL;
     r->env = env;
     slab_init(&r->records, env, sizeof(struct rank));
-    tp_addr_map_init(&r->entries, ranks_get, ranks_put, ctx);
-    tp_addr_map_init(&r->uses, ranks_get, ranks_put, ctx);
-    tp_addr_map_init(&r->synced, ranks_get, ranks_put, ctx);
+    meta_map_init(&r->entries, env);
+    meta_map_init(&r->uses, env);
+    meta_map_init(&r->synced, env);
     return r;
 }
 

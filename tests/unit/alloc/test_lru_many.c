@@ -5,9 +5,7 @@ static unsigned long long steps;
 #define TP_STEP() ((void)steps++)
 #include "alloc/strategies/lru/lru.c"
 
-#include "tests/unit/conformance.h"
-
-enum { MANY = 8000 };
+#include "tests/unit/many_rig.h"
 
 static struct tp_source_ops unordered; /* `virtual` whose fences promise no order */
 
@@ -34,41 +32,6 @@ static void close_lru(struct rig *r)
 static struct lru *lru_of(const struct rig *r)
 {
     return r->st;
-}
-
-/* Without `check`, which looks at everything. */
-static tp_addr take(struct rig *r, unsigned stream, uint64_t size)
-{
-    struct tp_req rq = {.size = size, .align = 16, .stream = (uint16_t)stream};
-    struct tp_block b = {0};
-    int rc = r->s->alloc(r->st, NULL, &rq, &b);
-    assert_true(rc == TP_OK || rc == TP_EOOM);
-    return b.addr;
-}
-
-static void give(struct rig *r, unsigned stream, tp_addr addr, uint64_t size)
-{
-    struct tp_req rq = {.size = size, .align = 16, .stream = (uint16_t)stream};
-    assert_int_equal(r->s->free(r->st, NULL, addr, &rq), TP_OK);
-}
-
-static void use_on(struct rig *r, unsigned stream, tp_addr addr)
-{
-    assert_int_equal(r->s->use(r->st, NULL, addr, (uint16_t)stream), TP_OK);
-}
-
-static void catch_up(struct rig *r, uint16_t stream)
-{
-    tp_src_synced(r->env.source, stream);
-    if (r->s->sync)
-        assert_int_equal(r->s->sync(r->st, NULL, stream), TP_OK);
-}
-
-static void is_linear(const char *what)
-{
-    print_message("%s: %llu steps\n", what, steps);
-    assert_true(steps < 400ull * MANY);
-    steps = 0;
 }
 
 /* Blocks of one size pending, each on a stream of its own (`streams` MANY) or all on one; then
@@ -163,62 +126,11 @@ static void resets(void **state)
     }
 }
 
-/* ---- two of them play the same; one looks at each block ---- */
+enum { STREAMS = 40, PLAYED = 20000 };
 
-enum { STREAMS = 40, LIVE = 200, PLAYED = 20000 };
-
-struct twins {
-    struct rig *indexed, *plain;
-    struct {
-        tp_addr at;
-        uint64_t size;
-    } live[LIVE];
-    unsigned indexes; /* steps with an index */
-};
-
-static void both_catch_up(struct twins *t, uint16_t stream)
+static void look_at_each(void *st)
 {
-    catch_up(t->indexed, stream);
-    catch_up(t->plain, stream);
-}
-
-static void reset_both(struct twins *t)
-{
-    assert_int_equal(t->indexed->s->reset(t->indexed->st), TP_OK);
-    assert_int_equal(t->plain->s->reset(t->plain->st), TP_OK);
-    for (unsigned i = 0; i < LIVE; i++)
-        t->live[i].at = 0;
-}
-
-static void play_step(struct twins *t, unsigned i, uint32_t streams)
-{
-    struct rig *a = t->indexed, *b = t->plain;
-    uint64_t at = rig_random(a) % LIVE, what = rig_random(a) % 16;
-    uint16_t stream = (uint16_t)(rig_random(a) % streams);
-    uint64_t size = UINT64_C(512) << rig_random(a) % 5;
-    index_drop(b->st);
-    if (what == 0) {
-        both_catch_up(t, i % 7 ? stream : TP_ALL_STREAMS);
-    } else if (what == 1) {
-        a->now_ns += 3000;
-        b->now_ns += 3000;
-        if (i % 401 == 1)
-            reset_both(t);
-    } else if (what == 2 && i % 5 == 0) {
-        assert_int_equal(a->s->trim(a->st, size * 40), TP_OK);
-        assert_int_equal(b->s->trim(b->st, size * 40), TP_OK);
-    } else if (!t->live[at].at) {
-        t->live[at].at = take(a, stream, size);
-        t->live[at].size = size;
-        assert_int_equal(take(b, stream, size), t->live[at].at);
-    } else if (what < 6) {
-        use_on(a, stream, t->live[at].at);
-        use_on(b, stream, t->live[at].at);
-    } else {
-        give(a, stream, t->live[at].at, t->live[at].size);
-        give(b, stream, t->live[at].at, t->live[at].size);
-        t->live[at].at = 0;
-    }
+    index_drop(st);
 }
 
 static void the_same_decisions(void **state)
@@ -231,24 +143,19 @@ static void the_same_decisions(void **state)
                               .streams = streams,
                               .base = o % 4 == 1 ? &unordered : &tp_source_virtual,
                               .limit = o % 4 == 2 ? "capacity=300KiB" : NULL};
-        struct twins t = {.indexed = open_lru(cfg), .plain = open_lru(cfg)};
-        t.indexed->random = o;
+        struct twins t = {open_lru(cfg), open_lru(cfg), .make_plain = look_at_each};
+        unsigned indexes = 0; /* steps with an index */
+        t.quick->random = o;
         for (unsigned i = 0; i < PLAYED; i++) {
             if (i == 100)
-                index_make(t.indexed->st);
-            play_step(&t, i, streams);
-            if (i % 97 == 0)
-                rig_check(t.indexed);
-            assert_int_equal(lru_of(t.indexed)->cached_bytes, lru_of(t.plain)->cached_bytes);
-            t.indexes += lru_of(t.indexed)->index != NULL;
-            t.indexed->now_ns += 20;
-            t.plain->now_ns += 20;
-            assert_int_equal(t.indexed->now_ns, t.plain->now_ns);
+                index_make(t.quick->st);
+            twins_step(&t, i, streams);
+            assert_int_equal(lru_of(t.quick)->cached_bytes, lru_of(t.plain)->cached_bytes);
+            indexes += lru_of(t.quick)->index != NULL;
         }
-        assert_int_equal(t.indexes, PLAYED - 100);
-        assert_int_equal(t.indexed->account.gets, t.plain->account.gets);
-        assert_int_equal(t.indexed->account.waits, t.plain->account.waits);
-        close_lru(t.indexed);
+        assert_int_equal(indexes, PLAYED - 100);
+        twins_are_alike(&t);
+        close_lru(t.quick);
         close_lru(t.plain);
     }
 }

@@ -5,43 +5,8 @@ static unsigned long long steps;
 #define TP_STEP() ((void)steps++)
 #include "alloc/strategies/stream_pool/stream_pool.c"
 
+#include "tests/unit/many_rig.h"
 #include "tests/unit/stream_pool_rig.h"
-
-enum { MANY = 8000 };
-
-/* Without `check`, which looks at everything. */
-static tp_addr take(struct rig *r, unsigned stream, uint64_t size)
-{
-    struct tp_req rq = {.size = size, .align = 256, .stream = (uint16_t)stream};
-    struct tp_block b = {0};
-    int rc = r->s->alloc(r->st, r->threads[0], &rq, &b);
-    assert_true(rc == TP_OK || rc == TP_EOOM);
-    return b.addr;
-}
-
-static void give(struct rig *r, unsigned stream, tp_addr addr, uint64_t size)
-{
-    struct tp_req rq = {.size = size, .align = 256, .stream = (uint16_t)stream};
-    assert_int_equal(r->s->free(r->st, r->threads[0], addr, &rq), TP_OK);
-}
-
-static void use_on(struct rig *r, unsigned stream, tp_addr addr)
-{
-    assert_int_equal(r->s->use(r->st, r->threads[0], addr, (uint16_t)stream), TP_OK);
-}
-
-static void catch_up(struct rig *r, uint16_t stream)
-{
-    tp_src_synced(r->env.source, stream);
-    assert_int_equal(r->s->sync(r->st, r->threads[0], stream), TP_OK);
-}
-
-static void is_linear(const char *what)
-{
-    print_message("%s: %llu steps\n", what, steps);
-    assert_true(steps < 400ull * MANY);
-    steps = 0;
-}
 
 /* A block pending on each stream; then misses on others, whose answer is that there is nothing. */
 static void misses(void **state)
@@ -150,65 +115,31 @@ static void giving_back(void **state)
     close_pool(r);
 }
 
-/* Two pools play the same; one of them looks at each stream. */
+static void look_at_each(void *st)
+{
+    pool_drop_ranks(st);
+}
+
 static void the_same_decisions(void **state)
 {
-    enum { STREAMS_HERE = 150, LIVE = 300, STEPS = 30000 };
+    enum { STREAMS_HERE = 150, PLAYED = 30000 };
     static const char *const options[] = {"", "threshold=64KiB", "max_cached=40",
                                           "cross_stream=wait", "cross_stream=never"};
     (void)state;
     for (unsigned o = 0; o < 2 * sizeof options / sizeof *options; o++) {
         struct rig_cfg cfg = {.options = options[o / 2], .streams = STREAMS_HERE};
         cfg.limit = o % 2 ? "capacity=300KiB" : NULL;
-        struct rig *ranked = open_with(cfg), *plain = open_with(cfg);
-        struct {
-            tp_addr at;
-            uint64_t size;
-        } live[LIVE] = {0};
-        unsigned filed = 0;
-        for (unsigned i = 0; i < STEPS; i++) {
-            uint64_t at = rig_random(ranked) % LIVE, what = rig_random(ranked) % 16;
-            uint16_t stream = (uint16_t)(rig_random(ranked) % STREAMS_HERE);
-            uint64_t size = UINT64_C(512) << rig_random(ranked) % 5;
-            struct pool *st = plain->st;
-            pool_drop_ranks(st);
-            if (what == 0) {
-                catch_up(ranked, stream);
-                catch_up(plain, stream);
-            } else if (what == 1) {
-                uint16_t all = i % 7 ? stream : TP_ALL_STREAMS;
-                ranked->now_ns += 3000;
-                plain->now_ns += 3000;
-                catch_up(ranked, all);
-                catch_up(plain, all);
-            } else if (what == 2 && i % 5 == 0) {
-                assert_int_equal(ranked->s->trim(ranked->st, size * 40), TP_OK);
-                assert_int_equal(plain->s->trim(plain->st, size * 40), TP_OK);
-            } else if (!live[at].at) {
-                live[at].at = take(ranked, stream, size);
-                live[at].size = size;
-                assert_int_equal(take(plain, stream, size), live[at].at);
-            } else if (what < 6) {
-                use_on(ranked, stream, live[at].at);
-                use_on(plain, stream, live[at].at);
-            } else {
-                give(ranked, stream, live[at].at, live[at].size);
-                give(plain, stream, live[at].at, live[at].size);
-                live[at].at = 0;
-            }
-            if (i % 97 == 0)
-                rig_check(ranked);
-            assert_int_equal(pool_of(ranked)->cached_bytes, pool_of(plain)->cached_bytes);
-            filed += pool_of(ranked)->ranks != NULL;
-            ranked->now_ns += 20;
-            plain->now_ns = ranked->now_ns > plain->now_ns ? ranked->now_ns : plain->now_ns;
-            ranked->now_ns = plain->now_ns;
+        struct twins t = {open_with(cfg), open_with(cfg), .make_plain = look_at_each};
+        unsigned filed = 0; /* steps with ranks */
+        for (unsigned i = 0; i < PLAYED; i++) {
+            twins_step(&t, i, STREAMS_HERE);
+            assert_int_equal(pool_of(t.quick)->cached_bytes, pool_of(t.plain)->cached_bytes);
+            filed += pool_of(t.quick)->ranks != NULL;
         }
-        assert_true(filed > STEPS / 2);
-        assert_int_equal(ranked->account.gets, plain->account.gets);
-        assert_int_equal(ranked->account.waits, plain->account.waits);
-        close_pool(ranked);
-        close_pool(plain);
+        assert_true(filed > PLAYED / 2);
+        twins_are_alike(&t);
+        close_pool(t.quick);
+        close_pool(t.plain);
     }
 }
 
@@ -223,7 +154,7 @@ static void without_memory_for_ranks(void **state)
         for (unsigned i = 0; i < STREAMS_HERE; i++) {
             if (i == 60)
                 r->meta.fail_at = r->meta.calls + fail;
-            struct tp_req rq = {.size = KIB, .align = 256, .stream = (uint16_t)i};
+            struct tp_req rq = {.size = KIB, .align = 16, .stream = (uint16_t)i};
             struct tp_block b = {0};
             while (r->s->alloc(r->st, r->threads[0], &rq, &b) == TP_ENOMEM)
                 rig_check(r);

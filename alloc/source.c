@@ -21,8 +21,6 @@ static const char *group_fault(const struct tp_source_ops *ops)
 {
     if (!ops->fini || !ops->page)
         return "'init', 'fini' and 'page' are required";
-    if (!ops->get || !ops->put)
-        return "'get' and 'put' are required";
     int pages = !!ops->granule + !!ops->taken + !!ops->cost;
     if (pages != 0 && pages != 3)
         return "'granule', 'taken' and 'cost' must be all set or all NULL";
@@ -57,6 +55,8 @@ static const char *table_fault(const struct tp_source_ops *ops)
         return "'summary' is missing";
     if (!ops->init)
         return "'init', 'fini' and 'page' are required";
+    if (!ops->get || !ops->put)
+        return "'get' and 'put' are required";
     if (ops->flags & ~known)
         return "an unknown bit is set in 'flags'";
     if (ops->flags & TP_SRC_HOST && ops->flags & TP_SRC_VIRTUAL)
@@ -119,7 +119,6 @@ int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *ou
 {
     assert(size > 0 && size % src->page == 0);
     assert(is_power_of_two(align));
-    DOWN_TO(src, get);
     *out = 0;
     int rc = src->ops->get(src->state, size, align, out);
     assert(rc != TP_OK || (*out != 0 && *out % align == 0));
@@ -129,7 +128,6 @@ int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *ou
 
 int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size)
 {
-    DOWN_TO(src, put);
     int rc = src->ops->put(src->state, addr, size);
     src->held -= rc == TP_OK ? size : 0;
     return rc;

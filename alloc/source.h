@@ -2,9 +2,9 @@
  *
  * To add a source: one file in alloc/sources/ (or cuda/) that exports one `const struct
  * tp_source_ops`, and one line in cmd/registry.c. A decorator is a source with TP_SRC_DECORATOR
- * whose cfg->inner is the source below it. It has the members that it changes, and calls those of
- * the source below through the wrappers at the end of this file; what it leaves NULL, the wrappers
- * ask of the source below.
+ * whose cfg->inner is the source below it. It has `init`, `get`, `put` and what else it changes,
+ * and calls the members of the source below through the wrappers at the end of this file; what it
+ * leaves NULL, the wrappers ask of the source below.
  *
  *     strategy --> meter --> limit --> fault --> shuffle --> host | virtual | cuda
  *

@@ -51,6 +51,12 @@ static int limit_get(void *state, uint64_t size, uint64_t align, tp_addr *out)
     return tp_src_get(s->inner, size, align, out);
 }
 
+static int limit_put(void *state, tp_addr addr, uint64_t size)
+{
+    struct limit *s = state;
+    return tp_src_put(s->inner, addr, size);
+}
+
 /* An own pool gets the capacity as its largest size; the default pool, which the process shares,
  * has none. */
 static int limit_pool_open(void *state, const struct tp_pool_cfg *cfg, struct tp_err *err)
@@ -85,5 +91,6 @@ const struct tp_source_ops tp_source_limit = {
     .init = limit_init,
     .capacity = limit_capacity,
     .get = limit_get,
+    .put = limit_put,
     .pool_open = limit_pool_open,
 };

@@ -1,13 +1,10 @@
 /* What the tests of a strategy have in common that counts its steps where there are thousands of
- * blocks and streams. The strategy is compiled into the test:
- *
- *     static unsigned long long steps;
- *     #define TP_STEP() ((void)steps++)
- *     #include "alloc/strategies/NAME/NAME.c"
- *     #include "tests/unit/many_rig.h"
- */
+ * blocks and streams. The strategy is compiled into the test, behind
+ * counted_steps.h. */
 #ifndef TP_TEST_MANY_RIG_H
 #define TP_TEST_MANY_RIG_H
+
+#include "tests/unit/counted_steps.h"
 
 #include "tests/unit/conformance.h"
 

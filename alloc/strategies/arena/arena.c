@@ -11,8 +11,7 @@
  * Known weaknesses: a class holds `refill_target` bytes from its first object on; what lies in a
  * thread's cache serves no other thread until it drains or, unless that thread runs, the source
  * refuses; without `checks` a wrong free is believed. */
-#include "alloc/strategies/arena/arena_check.h"
-#include "alloc/strategies/arena/arena_reclaim.h"
+#include "alloc/strategies/arena/arena_core.h"
 
 struct arena_opts {
     uint64_t arena_size, first_range, alignment, refill_target, local_cache_target, max_arenas;
@@ -100,13 +99,13 @@ static int arena_init(void *state, const struct tp_env *env, const void *options
     st->checked = opts->checks;
     st->refill_target = opts->refill_target;
     st->mem = (struct arena_mem){env, &st->heap};
-    classes_init(&st->classes, opts->classes, opts->alignment, opts->refill_target,
-                 opts->local_cache_target);
+    tp_arena_classes_init(&st->classes, opts->classes, opts->alignment, opts->refill_target,
+                          opts->local_cache_target);
     st->direct = st->shared ? 0 : st->classes.direct;
     st->alignment = opts->alignment;
     pages_init(&st->pages, env, opts->first_range, opts->arena_size, opts->max_arenas);
     meta_map_init(&st->large, env);
-    if (make_locks(st) || chunks_init(&st->chunks, env, opts->checks)) {
+    if (make_locks(st) || tp_arena_chunks_init(&st->chunks, env, opts->checks)) {
         drop_locks(st);
         return tp_fail(err, TP_ENOMEM, "out of memory for the tables of strategy 'arena'");
     }
@@ -118,7 +117,7 @@ static void arena_fini(void *state)
     struct arena *st = state;
     for (uint32_t c = 0; c < st->classes.count; c++)
         central_fini(&st->mem, &st->central[c]);
-    chunks_fini(&st->chunks);
+    tp_arena_chunks_fini(&st->chunks);
     tp_addr_map_fini(&st->large);
     pages_fini(&st->pages);
     drop_locks(st);
@@ -171,7 +170,7 @@ static int alloc_large(struct arena *st, struct arena_thread *thr, const struct 
     int rc = arena_alloc_large(st, rq, false, out);
     if (rc != TP_EOOM || rq->size > ARENA_MAX_BYTES)
         return rc;
-    arena_reclaim(st, reclaimer(st, thr));
+    tp_arena_reclaim(st, reclaimer(st, thr));
     return arena_alloc_large(st, rq, true, out);
 }
 
@@ -184,7 +183,7 @@ static int refill(struct arena *st, struct arena_thread *thr, uint32_t class)
     int rc = arena_refill(st, thr, class, false);
     if (rc != TP_EOOM)
         return rc;
-    arena_reclaim(st, reclaimer(st, thr));
+    tp_arena_reclaim(st, reclaimer(st, thr));
     return arena_refill(st, thr, class, true);
 }
 
@@ -374,7 +373,7 @@ static int arena_resize(void *state, void *thread, tp_addr addr, const struct tp
 static int arena_trim(void *state, uint64_t keep)
 {
     struct arena *st = state;
-    arena_reclaim(st, NULL); /* nobody else is running */
+    tp_arena_reclaim(st, NULL); /* nobody else is running */
     tp_lock_take(&st->heap);
     arena_give_back(st, keep);
     tp_lock_drop(&st->heap);
@@ -421,6 +420,6 @@ const struct tp_strategy tp_strategy_arena = {
     .thread_fini = arena_thread_fini,
     .usable = arena_usable,
     .stats = arena_stats,
-    .walk = arena_walk,
-    .check = arena_check,
+    .walk = tp_arena_walk,
+    .check = tp_arena_check,
 };

@@ -92,7 +92,7 @@ static inline void arena_give_back(struct arena *st, uint64_t keep)
         tp_addr base = r->base;
         uint64_t bytes = r->pages * ARENA_PAGE;
         if (range_is_free(r) && !pages_put_range(&st->pages, r))
-            chunks_forget(&st->chunks, base, bytes);
+            tp_arena_chunks_forget(&st->chunks, base, bytes);
     }
 }
 
@@ -125,14 +125,6 @@ static inline void class_link(struct arena_central *pool, struct arena_span *s)
     pool->spans = s;
 }
 
-static inline void class_unlink(struct arena_central *pool, struct arena_span *s)
-{
-    *(s->smaller ? &s->smaller->greater : &pool->spans) = s->greater;
-    if (s->greater)
-        s->greater->smaller = s->smaller;
-    s->smaller = s->greater = NULL;
-}
-
 /* Carves up to `wanted` blocks of a class as the run of a cache that has none. grow: new memory may
  * be asked for. Both locks are held. */
 static inline int arena_carve(struct arena *st, struct arena_run *run, uint32_t class,
@@ -148,7 +140,7 @@ static inline int arena_carve(struct arena *st, struct arena_run *run, uint32_t 
     uint64_t fit = s->pages * ARENA_PAGE / block;
     s->class = (uint8_t) class;
     s->blocks = (uint32_t)(fit < wanted ? fit : wanted);
-    if (chunks_mark(&st->chunks, s, block)) {
+    if (tp_arena_chunks_mark(&st->chunks, s, block)) {
         pages_give(&st->pages, s);
         return TP_ENOMEM;
     }
@@ -243,5 +235,15 @@ static inline int arena_free_large(struct arena *st, tp_addr addr, uint64_t size
     tp_lock_drop(&st->heap);
     return fits ? TP_OK : TP_EINVAL;
 }
+
+/* ---- in files of their own ---- */
+
+/* Memory moves between the classes (arena_reclaim.c). No lock is held. own: only this thread's
+ * caches are emptied, because others are running; NULL: all. */
+void tp_arena_reclaim(struct arena *st, struct arena_thread *own);
+
+/* The walk, and the invariants that every test checks, in arena_check.c. */
+int tp_arena_walk(void *state, tp_walk_fn *fn, void *ctx);
+int tp_arena_check(void *state, struct tp_err *err);
 
 #endif

@@ -14,7 +14,6 @@
 
 #define BUMP_FIRST (UINT64_C(64) << 10) /* bytes, of the first automatic range */
 #define BUMP_CAP   (UINT64_C(1) << 30)  /* bytes, of the last doubling */
-#define REFUSED    UINT64_C(1)          /* in the table of fallbacks */
 
 enum on_full { ON_FULL_FALLBACK, ON_FULL_GROW, ON_FULL_FAIL };
 
@@ -70,9 +69,9 @@ static void put_fallbacks(struct bump *st)
     struct tp_addr_entry *e;
     bool refused = false;
     for (uint64_t at = 0; (e = tp_addr_map_next(&left, &at));) {
-        uint64_t bytes = e->value & ~REFUSED;
+        uint64_t bytes = e->value & ~BUMP_REFUSED;
         if (!e->value || tp_src_put(st->env->source, e->key, bytes)) {
-            e->value |= REFUSED;
+            e->value |= BUMP_REFUSED;
             refused = true;
         } else {
             e->value = 0;
@@ -101,7 +100,7 @@ static void bump_fini(void *state)
             put_once(st->env->source, &r->base, r->size);
     for (struct bump_range *r = st->oldest, *next; r; r = next) {
         next = r->next;
-        range_forget(st, r);
+        tp_bump_forget(st, r);
     }
     if (st->fallbacks.count)
         put_fallbacks(st);
@@ -122,7 +121,7 @@ static int alloc_fallback(struct bump *st, const struct tp_req *rq, struct tp_bl
     tp_addr addr = 0;
     uint64_t align = rq->align > st->mask ? rq->align : st->mask + 1;
     rc = tp_src_get(st->env->source, bytes, align, &addr);
-    if (rc == TP_EOOM && bump_give_back(st, 0)) /* the range may be empty */
+    if (rc == TP_EOOM && tp_bump_give_back(st, 0)) /* the range may be empty */
         rc = tp_src_get(st->env->source, bytes, align, &addr);
     if (rc)
         return rc;
@@ -173,11 +172,11 @@ static int take(struct bump *st, tp_addr start, uint64_t size, struct tp_block *
 static int add_range(struct bump *st, uint64_t size, uint64_t align)
 {
     uint64_t bytes = size > st->next_size ? size : st->next_size;
-    int rc = bump_get_range(st, bytes, align);
+    int rc = tp_bump_get_range(st, bytes, align);
     if (rc == TP_EOOM && bytes > size)
-        rc = bump_get_range(st, size, align);
-    if (rc == TP_EOOM && bump_give_back(st, 0))
-        rc = bump_get_range(st, size, align);
+        rc = tp_bump_get_range(st, size, align);
+    if (rc == TP_EOOM && tp_bump_give_back(st, 0))
+        rc = tp_bump_get_range(st, size, align);
     if (!rc && !st->fixed_size && size <= st->next_size && st->next_size < BUMP_CAP)
         st->next_size *= 2;
     return rc;
@@ -210,7 +209,7 @@ OUT_OF_LINE int alloc_slow(struct bump *st, const struct tp_req *rq, struct tp_b
     uint64_t size = (rq->size + st->mask) & ~st->mask;
     uint64_t align = rq->align > st->mask ? rq->align : st->mask + 1;
     if (!st->oldest && st->fixed_size) { /* of its fixed size, whatever is asked for first */
-        int rc = bump_get_range(st, st->fixed_size, align);
+        int rc = tp_bump_get_range(st, st->fixed_size, align);
         if (rc && !(rc == TP_EOOM && st->on_full == ON_FULL_FALLBACK))
             return rc;
         bump_enter(st, st->oldest);
@@ -258,10 +257,10 @@ static int bump_alloc(void *state, void *thread, const struct tp_req *rq, struct
 OUT_OF_LINE int free_fallback(struct bump *st, tp_addr addr, uint64_t size)
 {
     uint64_t *bytes = tp_addr_map_find(&st->fallbacks, addr);
-    if (!bytes || *bytes & REFUSED || size - 1 >= *bytes)
+    if (!bytes || *bytes & BUMP_REFUSED || size - 1 >= *bytes)
         return TP_EINVAL;
     if (tp_src_put(st->env->source, addr, *bytes)) {
-        *bytes |= REFUSED;
+        *bytes |= BUMP_REFUSED;
         return TP_OK;
     }
     st->carved -= *bytes;
@@ -348,9 +347,9 @@ static uint64_t bump_usable(void *state, tp_addr addr)
 {
     struct bump *st = state;
     if (bump_is_live(st, addr))
-        return bump_block_size(st, addr);
+        return tp_bump_block_size(st, addr);
     const uint64_t *bytes = tp_addr_map_find(&st->fallbacks, addr);
-    return bytes && !(*bytes & REFUSED) ? *bytes : 0;
+    return bytes && !(*bytes & BUMP_REFUSED) ? *bytes : 0;
 }
 
 /* In place: what is granted already, and the newest block grows while its range lasts. */
@@ -386,7 +385,7 @@ static int bump_reset(void *state)
 
 static int bump_trim(void *state, uint64_t keep)
 {
-    bump_give_back(state, keep);
+    tp_bump_give_back(state, keep);
     return TP_OK;
 }
 
@@ -400,91 +399,6 @@ static void bump_stats(void *state, struct tp_stats *out)
                              .peak_carved_bytes = st->peak_carved,
                              .fallbacks = st->fallback_count,
                              .start_bytes = st->fixed_size ? st->fixed_size : BUMP_FIRST};
-}
-
-/* The blocks of a range: each lasts until the next begins. */
-static void walk_blocks(const struct bump *st, const struct bump_range *r, tp_walk_fn *fn,
-                        void *ctx)
-{
-    tp_addr open = 0;
-    enum tp_walk_kind kind = TP_WALK_DEAD;
-    for (const struct bump_leaf *leaf = r->leaves; leaf; leaf = leaf->next)
-        for (unsigned bit = bit_next(leaf->starts, 0); bit < BUMP_WORDS * 64;
-             bit = bit_next(leaf->starts, bit + 1)) {
-            tp_addr addr = leaf->base + ((uint64_t)bit << st->unit_log2);
-            if (open)
-                fn(ctx, kind, open, addr - open);
-            open = addr;
-            kind = bit_get(leaf->freed, bit) ? TP_WALK_DEAD : TP_WALK_LIVE;
-        }
-    if (open)
-        fn(ctx, kind, open, r->base + r->used - open);
-}
-
-static int bump_walk(void *state, tp_walk_fn *fn, void *ctx)
-{
-    struct bump *st = state;
-    bool passed = st->current != NULL; /* before the current range: dead until the reset */
-    bump_sync(st);
-    for (const struct bump_range *r = st->oldest; r; r = r->next) {
-        walk_blocks(st, r, fn, ctx);
-        if (r == st->current)
-            passed = false;
-        if (r->used < r->size)
-            fn(ctx, passed ? TP_WALK_DEAD : TP_WALK_SPAN, r->base + r->used, r->size - r->used);
-    }
-    const struct tp_addr_entry *e;
-    for (uint64_t at = 0; (e = tp_addr_map_next(&st->fallbacks, &at));)
-        fn(ctx, e->value & REFUSED ? TP_WALK_DEAD : TP_WALK_LIVE, e->key, e->value & ~REFUSED);
-    return TP_OK;
-}
-
-/* What the check counts in one range. */
-static const char *check_range(const struct bump *st, const struct bump_range *r, uint64_t *live,
-                               uint64_t *leaves)
-{
-    if (r->used > r->size || r->high > r->size || r->used > r->high)
-        return "a range is not used beyond its end";
-    if (r->used && !(r->leaves && r->leaves->base == r->base && r->leaves->starts[0] & 1))
-        return "a used range begins with a block";
-    for (const struct bump_leaf *leaf = r->leaves; leaf; leaf = leaf->next, ++*leaves) {
-        if (leaf->range != r || leaf_find(st, leaf->base) != leaf)
-            return "a leaf is in the table";
-        if (leaf->next && leaf->next->base <= leaf->base)
-            return "leaves are in order";
-        for (unsigned w = 0; w < BUMP_WORDS; w++) {
-            if (leaf->freed[w] & ~leaf->starts[w])
-                return "what is freed began";
-            *live += (uint64_t)__builtin_popcountll(leaf->starts[w] & ~leaf->freed[w]);
-        }
-        tp_addr end = r->base + r->used; /* which may lie far behind the leaf */
-        uint64_t past = end <= leaf->base ? 0 : ((end - leaf->base - 1) >> st->unit_log2) + 1;
-        if (past < BUMP_WORDS * 64 && bit_next(leaf->starts, (unsigned)past) < BUMP_WORDS * 64)
-            return "no block begins behind what is used";
-    }
-    return NULL;
-}
-
-static int bump_check(void *state, struct tp_err *err)
-{
-    struct bump *st = state;
-    uint64_t live = 0, leaves = 0, carved = 0;
-    const char *broken = NULL;
-    bump_sync(st);
-    for (const struct bump_range *r = st->oldest; r && !broken; r = r->next) {
-        broken = check_range(st, r, &live, &leaves);
-        carved += r->high;
-        if (!r->next && r != st->newest)
-            broken = "the newest range is the last";
-    }
-    const struct tp_addr_entry *e;
-    for (uint64_t at = 0; (e = tp_addr_map_next(&st->fallbacks, &at));)
-        carved += e->value & ~REFUSED;
-    if (!broken && (live != st->live || leaves != st->leaves.count))
-        broken = "live blocks and leaves are counted";
-    if (!broken && (carved != st->carved || carved > st->peak_carved))
-        broken = "carved bytes are counted";
-    return broken ? tp_fail(err, TP_EBROKEN, "strategy 'bump' broke a rule: %s", broken) : TP_OK;
 }
 
 const struct tp_strategy tp_strategy_bump = {
@@ -507,6 +421,6 @@ const struct tp_strategy tp_strategy_bump = {
     .trim = bump_trim,
     .usable = bump_usable,
     .stats = bump_stats,
-    .walk = bump_walk,
-    .check = bump_check,
+    .walk = tp_bump_walk,
+    .check = tp_bump_check,
 };

@@ -14,10 +14,9 @@
 
 #include "alloc/strategies/common/chores.h"
 
-#include <string.h>
-
 #define BUMP_WORDS     64u
 #define BUMP_MAX_BYTES (UINT64_C(1) << 60)
+#define BUMP_REFUSED   UINT64_C(1) /* in the table of fallbacks */
 
 struct bump_range;
 
@@ -153,103 +152,19 @@ static inline void bump_enter(struct bump *st, struct bump_range *r)
 }
 
 /* A further range of at least `bytes`, behind all others; not yet the current one. */
-static inline int bump_get_range(struct bump *st, uint64_t bytes, uint64_t align)
-{
-    uint64_t page = st->env->source->page, leaf = UINT64_C(1) << st->leaf_log2;
-    if (bytes > BUMP_MAX_BYTES)
-        return TP_EOOM;
-    struct bump_range *r = tp_meta_get(st->env, sizeof *r);
-    if (!r)
-        return TP_ENOMEM;
-    r->size = (bytes + page - 1) & ~(page - 1);
-    r->align = align > leaf ? align : leaf;
-    int rc = tp_src_get(st->env->source, r->size, r->align, &r->base);
-    if (rc) {
-        tp_meta_put(st->env, r, sizeof *r);
-        return rc;
-    }
-    *(st->newest ? &st->newest->next : &st->oldest) = r;
-    st->newest = r;
-    st->all_used = false;
-    return TP_OK;
-}
+int tp_bump_get_range(struct bump *st, uint64_t bytes, uint64_t align);
 
-static inline void range_forget(struct bump *st, struct bump_range *r)
-{
-    st->seen = NULL;
-    for (struct bump_leaf *leaf = r->leaves, *next; leaf; leaf = next) {
-        next = leaf->next;
-        tp_addr_map_remove(&st->leaves, leaf_key(st, leaf->base), NULL);
-        tp_meta_put(st->env, leaf, sizeof *leaf);
-    }
-    st->carved -= r->high;
-    tp_meta_put(st->env, r, sizeof *r);
-}
+void tp_bump_forget(struct bump *st, struct bump_range *r);
 
 /* Gives back every range without a block in it, until at most `keep` bytes of them are left. The
  * current range stays unless it is the first: then no range has a block, and any may be entered.
  * True: the source took something. A program that fails again and again while memory is full looks
  * at its ranges once. */
-static inline bool bump_give_back(struct bump *st, uint64_t keep)
-{
-    uint64_t idle = 0;
-    bool took = false;
-    if (st->all_used)
-        return false;
-    bump_sync(st);
-    for (struct bump_range *r = st->oldest; r; r = r->next)
-        idle += r->used ? 0 : r->size;
-    struct bump_range **at = &st->oldest, *kept = NULL;
-    for (struct bump_range *r = *at; r; r = *at) {
-        uint64_t size = r->size;
-        bool needed = r->used || (r == st->current && kept);
-        if (needed || idle <= keep || tp_src_put(st->env->source, r->base, size)) {
-            kept = r;
-            at = &r->next;
-            continue;
-        }
-        idle -= size;
-        took = true;
-        *at = r->next;
-        if (st->current == r)
-            bump_enter(st, NULL);
-        range_forget(st, r);
-    }
-    st->newest = kept;
-    st->all_used = !idle;
-    return took;
-}
-
-static inline void leaf_clear(const struct bump *st, struct bump_leaf *leaf, tp_addr end)
-{
-    uint64_t bits = (end - leaf->base) >> st->unit_log2;
-    size_t words = bits >= BUMP_WORDS * 64 ? BUMP_WORDS : (size_t)bits / 64 + 1;
-    memset(leaf->starts, 0, words * sizeof *leaf->starts);
-    memset(leaf->freed, 0, words * sizeof *leaf->freed);
-}
+bool tp_bump_give_back(struct bump *st, uint64_t keep);
 
 /* Clears the bits of what was used; every range is empty again, the first is the current one. No
  * block of the current range begins behind the newest. */
-static __attribute__((noinline)) void rewind_ranges(struct bump *st)
-{
-    bump_sync(st);
-    for (struct bump_range *r = st->current ? st->oldest : NULL; r; r = r->next) {
-        tp_addr end = r == st->current && st->last ? st->last + 1 : r->base + r->used;
-        for (struct bump_leaf *leaf = r->leaves; leaf && leaf->base < end; leaf = leaf->next)
-            leaf_clear(st, leaf, end);
-        r->used = 0;
-        if (r == st->current) /* nothing behind it is used */
-            break;
-    }
-    st->all_used = false;
-    st->current = NULL; /* its `used` must stay 0 */
-    bump_enter(st, st->oldest);
-    st->live = 0;
-    if (st->current && st->current->leaves && st->current->leaves->base == st->at) {
-        st->leaf = st->current->leaves;
-        st->leaf_end = st->at + (UINT64_C(1) << st->leaf_log2);
-    }
-}
+void tp_bump_rewind_ranges(struct bump *st);
 
 /* The same. Where objects come and go one by one, all began in one word of the first leaf. */
 static inline void bump_rewind(struct bump *st)
@@ -257,7 +172,7 @@ static inline void bump_rewind(struct bump *st)
     struct bump_range *r = st->current;
     struct bump_leaf *leaf = st->leaf;
     if (!r || r != st->oldest || !leaf || leaf != r->leaves || leaf_bit(st, st->last) >= 64) {
-        rewind_ranges(st);
+        tp_bump_rewind_ranges(st);
         return;
     }
     bump_sync(st);
@@ -270,19 +185,7 @@ static inline void bump_rewind(struct bump *st)
 }
 
 /* Bytes from a block's start to the next one's or to the end of what is used. */
-static inline uint64_t bump_block_size(struct bump *st, tp_addr addr)
-{
-    bump_sync(st);
-    const struct bump_leaf *leaf = leaf_find(st, addr);
-    tp_addr end = leaf->range->base + leaf->range->used;
-    unsigned bit = leaf_bit(st, addr) + 1;
-    for (; leaf; leaf = leaf->next, bit = 0) {
-        bit = bit_next(leaf->starts, bit);
-        if (bit < BUMP_WORDS * 64)
-            return leaf->base + ((uint64_t)bit << st->unit_log2) - addr;
-    }
-    return end - addr;
-}
+uint64_t tp_bump_block_size(struct bump *st, tp_addr addr);
 
 /* Does a live block begin here? */
 static inline bool bump_is_live(const struct bump *st, tp_addr addr)
@@ -292,5 +195,9 @@ static inline bool bump_is_live(const struct bump *st, tp_addr addr)
         return false;
     return bit_get(leaf->starts, leaf_bit(st, addr)) && !bit_get(leaf->freed, leaf_bit(st, addr));
 }
+
+/* The walk, and the invariants that every test checks, in bump_check.c. */
+int tp_bump_walk(void *state, tp_walk_fn *fn, void *ctx);
+int tp_bump_check(void *state, struct tp_err *err);
 
 #endif

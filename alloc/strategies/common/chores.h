@@ -33,10 +33,10 @@ enum size_round { SIZE_EXACT, SIZE_512, SIZE_POW2, SIZE_EIGHTH };
 INLINE uint64_t size_step(enum size_round how, uint64_t size)
 {
     unsigned log2 = 63 - (unsigned)__builtin_clzll(size);
-    if (LIKELY(how == SIZE_512))
-        return 512;
     if (how == SIZE_EXACT)
         return 1;
+    if (how == SIZE_512)
+        return 512;
     return UINT64_C(1) << (how == SIZE_POW2 ? log2 : log2 < 3 ? 0 : log2 - 3);
 }
 

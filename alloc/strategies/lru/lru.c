@@ -15,7 +15,7 @@
  * looked through from the newest on until one may be used; where that took long there is an index
  * (lru_index.h), which costs every call more. Where fences pass in no order (a real device), a miss
  * asks each stream with work pending how far it is. */
-#include "alloc/strategies/lru/lru_check.h"
+#include "alloc/strategies/lru/lru_nodes.h"
 
 struct lru_opts {
     uint64_t capacity_layouts, capacity_bytes, capacity_blocks;
@@ -66,28 +66,12 @@ static int lru_init(void *state, const struct tp_env *env, const void *options, 
     return TP_OK;
 }
 
-/* Puts every block, live ones once nothing works on them; what the source refuses is tried once
- * more when everything else is gone. */
-static void put_all(struct lru *st)
-{
-    struct lru_cursor c = {st->oldest_slab, 0};
-    for (struct lru_node *n; (n = node_next(&c));) {
-        if (n->refs && n->work)
-            work_record(st->env->source, n->work, n->work->stream);
-        if (n->key && !node_put(st, n))
-            n->addr = 0;
-    }
-    c = (struct lru_cursor){st->oldest_slab, 0};
-    for (struct lru_node *n; (n = node_next(&c));)
-        node_put(st, n);
-}
-
 static void lru_fini(void *state)
 {
     struct lru *st = state;
     const struct tp_env *env = st->env;
-    index_drop(st);
-    put_all(st);
+    tp_lru_index_drop(st);
+    tp_lru_put_all(st);
     for (struct lru_slab *slab = st->oldest_slab, *next; slab; slab = next) {
         next = slab->next;
         for (uint32_t i = 0; slab->works && i < slab->count; i++)
@@ -105,104 +89,8 @@ static void lru_fini(void *state)
 
 /* ---- alloc ---- */
 
-static inline void hand_out(struct lru_node *node, const struct tp_req *rq, struct tp_block *out)
-{
-    node->refs = 1;
-    node->size = rq->size;
-    *out = (struct tp_block){node->addr, node->bytes};
-}
-
-/* The same, where there may be an index. */
-static inline void hand_out_known(struct lru *st, struct lru_node *node, const struct tp_req *rq,
-                                  struct tp_block *out)
-{
-    hand_out(node, rq, out);
-    if (UNLIKELY(st->index != NULL))
-        index_live(st, node);
-}
-
-/* The newest free block of a key that the stream may have; NULL if there is none. */
-static struct lru_node *find_allowed(struct lru *st, const struct lru_key *key, uint16_t stream)
-{
-    uint64_t looks = 0;
-    struct lru_node *n = key->top;
-    if (UNLIKELY(st->index != NULL))
-        return index_find(st, key, stream);
-    for (; n && st->several; n = n->below) {
-        looks += 1 + n->work->count;
-        if (work_allows(st->env->source, n->work, stream))
-            break;
-    }
-    if (UNLIKELY(looks > LRU_LOOK))
-        index_make(st);
-    return n;
-}
-
-static struct lru_node *take_allowed(struct lru *st, struct lru_key *key, uint16_t stream)
-{
-    struct lru_node *n = find_allowed(st, key, stream);
-    if (!n)
-        return NULL;
-    stack_remove(st, key, n);
-    if (UNLIKELY(st->index != NULL))
-        index_gone(st, n);
-    key_touch(st, key);
-    if (n->work)
-        work_start(n->work, stream);
-    return n;
-}
-
-/* A block that the source gives. The key counts it already. */
-static int take_fresh(struct lru *st, struct lru_key *key, uint16_t stream, struct lru_node **out)
-{
-    uint64_t bytes = page_size(st, key->size);
-    tp_addr addr = 0;
-    int rc = node_reserve(st);
-    if (!rc)
-        rc = get_bytes(st, bytes, key->align, &addr);
-    if (!rc)
-        *out = node_take(st, key, addr, bytes, stream);
-    return rc;
-}
-
-OUT_OF_LINE int alloc_slow(struct lru *st, const struct tp_req *rq, struct tp_block *out)
-{
-    if (!request_is_sound(rq))
-        return TP_EINVAL;
-    if (rq->size > LRU_MAX_BYTES)
-        return TP_EOOM;
-    struct lru_key *key = key_acquire(st, round_size(st, rq->size), rq->align);
-    if (!key)
-        return TP_ENOMEM;
-    int rc = TP_OK;
-    struct lru_node *node = take_allowed(st, key, rq->stream);
-    if (node)
-        key->blocks--; /* it counts already */
-    else
-        rc = take_fresh(st, key, rq->stream, &node);
-    if (rc) {
-        key_release(st, key);
-        return rc;
-    }
-    *near_of(st, rq->size) = (struct lru_near){rq->size, rq->align, key};
-    hand_out_known(st, node, rq, out);
-    return TP_OK;
-}
-
 /* With several threads, streams, or both. */
-static int alloc_any(struct lru *st, const struct tp_req *rq, struct tp_block *out)
-{
-    const struct lru_near *near = near_of(st, rq->size);
-    struct lru_node *node = NULL;
-    if (near->size == rq->size && near->align == rq->align)
-        node = take_allowed(st, near->key, rq->stream);
-    if (!node)
-        return alloc_slow(st, rq, out);
-    hand_out_known(st, node, rq, out);
-    return TP_OK;
-}
-
-LOCKED_ALLOC(alloc_shared, struct lru, alloc_any)
+LOCKED_ALLOC(alloc_shared, struct lru, tp_lru_alloc_any)
 
 static int lru_alloc(void *state, void *thread, const struct tp_req *rq, struct tp_block *out)
 {
@@ -213,7 +101,7 @@ static int lru_alloc(void *state, void *thread, const struct tp_req *rq, struct 
     struct lru_key *key = near->key;
     struct lru_node *node = key->top;
     if (UNLIKELY(near->size != rq->size || near->align != rq->align || !node))
-        return alloc_slow(st, rq, out);
+        return tp_lru_alloc_slow(st, rq, out);
     stack_pop(st, key, node);
     key_touch(st, key);
     hand_out(node, rq, out);
@@ -229,19 +117,6 @@ static inline struct lru_node *find_live(const struct lru *st, tp_addr addr)
     return LIKELY(node && node->refs) ? node : NULL;
 }
 
-static inline bool is_over(const struct lru *st)
-{
-    return st->cached_bytes > st->max_bytes || st->cached_keys > st->max_keys ||
-           st->cached_blocks > st->max_blocks;
-}
-
-OUT_OF_LINE int shrink(struct lru *st)
-{
-    while (is_over(st))
-        evict_one(st);
-    return TP_OK;
-}
-
 /* One reference less, whose user worked on `stream`. Needs no memory. */
 static int drop_reference(struct lru *st, struct lru_node *node, uint16_t stream)
 {
@@ -252,11 +127,11 @@ static int drop_reference(struct lru *st, struct lru_node *node, uint16_t stream
     if (--node->refs)
         return TP_OK;
     if (UNLIKELY(st->index != NULL))
-        index_dead(st, node);
+        tp_lru_index_dead(st, node);
     stack_push(st, node->key, node);
     if (UNLIKELY(st->index != NULL))
-        index_free(st, node);
-    return shrink(st);
+        tp_lru_index_free(st, node);
+    return tp_lru_shrink(st);
 }
 
 static inline bool is_request_of(const struct lru_node *node, const struct tp_req *rq)
@@ -290,7 +165,7 @@ static int lru_free(void *state, void *thread, tp_addr addr, const struct tp_req
         return free_slow(st, thread, addr, rq);
     node->refs = 0;
     stack_push(st, node->key, node);
-    return LIKELY(!is_over(st)) ? TP_OK : shrink(st);
+    return LIKELY(!lru_is_over(st)) ? TP_OK : tp_lru_shrink(st);
 }
 
 /* Nobody says on which stream: that of the allocation. */
@@ -347,12 +222,12 @@ static int adopt(struct lru *st, tp_addr addr, const struct tp_req *rq, struct t
     struct lru_key *key = key_acquire(st, size <= bytes ? size : round_down(st, bytes), rq->align);
     if (!key)
         return TP_ENOMEM;
-    int rc = node_reserve(st);
+    struct lru_node *node = NULL;
+    int rc = tp_lru_enter(st, key, addr, bytes, rq->stream, &node);
     if (rc) {
         key_release(st, key);
         return rc;
     }
-    struct lru_node *node = node_take(st, key, addr, bytes, rq->stream);
     hand_out_known(st, node, rq, out);
     return TP_OK;
 }
@@ -383,7 +258,7 @@ static int move(struct lru *st, tp_addr addr, const struct tp_req *rq, struct tp
         return TP_EINVAL;
     if (old->refs == 1)
         return TP_EUNSUP;
-    int rc = alloc_slow(st, rq, out);
+    int rc = tp_lru_alloc_slow(st, rq, out);
     if (rc)
         return rc;
     struct lru_node *node = node_find(st, out->addr);
@@ -415,8 +290,8 @@ static int lru_reset(void *state)
 {
     struct lru *st = state;
     uint64_t looks = 0, freed = 0;
-    while (st->index && st->index->live)
-        free_wholly(st, mark_at(tp_tree_first(st->index->live))->node);
+    for (struct lru_node *n; st->index && (n = tp_lru_index_first(st));)
+        free_wholly(st, n);
     struct lru_cursor c = {st->index ? NULL : st->oldest_slab, 0};
     for (struct lru_node *n; (n = node_next(&c)); looks++) {
         TP_STEP();
@@ -426,7 +301,7 @@ static int lru_reset(void *state)
         }
     }
     if (looks > LRU_LOOK * (1 + freed))
-        index_make(st);
+        tp_lru_index_make(st);
     return TP_OK;
 }
 
@@ -436,16 +311,13 @@ static int lru_sync(void *state, void *thread, uint16_t stream)
     (void)thread;
     struct lru *st = state;
     if (st->index && st->several)
-        index_synced(st, stream);
+        tp_lru_index_synced(st, stream);
     return TP_OK;
 }
 
 static int lru_trim(void *state, uint64_t keep)
 {
-    struct lru *st = state;
-    refused_retry(&st->refused, put_refused, st);
-    while (st->cached_bytes > keep)
-        evict_one(st);
+    tp_lru_trim(state, keep);
     return TP_OK;
 }
 
@@ -487,6 +359,6 @@ const struct tp_strategy tp_strategy_lru = {
     .trim = lru_trim,
     .usable = lru_usable,
     .stats = lru_stats,
-    .walk = lru_walk,
-    .check = lru_check,
+    .walk = tp_lru_walk,
+    .check = tp_lru_check,
 };

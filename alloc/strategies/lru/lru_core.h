@@ -84,6 +84,10 @@ struct lru {
     struct lru_index *index; /* NULL: until looking at blocks one by one took long */
 };
 
+/* The walk, and the invariants that every test checks. */
+int tp_lru_walk(void *state, tp_walk_fn *fn, void *ctx);
+int tp_lru_check(void *state, struct tp_err *err);
+
 /* ---- keys ---- */
 
 static inline uint64_t key_name(uint64_t size, uint64_t align)
@@ -205,6 +209,26 @@ static inline void stack_remove(struct lru *st, struct lru_key *key, struct lru_
     node->above->below = node->below;
     *(node == key->bottom ? &key->bottom : &node->below->above) = node->above;
     stack_count_out(st, key, node);
+}
+
+/* ---- all of them ---- */
+
+/* All nodes in use, in the order of slabs: `for (struct lru_cursor c = {st->oldest_slab, 0}; ...)`.
+ */
+struct lru_cursor {
+    const struct lru_slab *slab;
+    uint32_t index;
+};
+
+static inline struct lru_node *node_next(struct lru_cursor *c)
+{
+    for (; c->slab; c->slab = c->slab->next, c->index = 0)
+        while (c->index < c->slab->count) {
+            struct lru_node *node = &c->slab->nodes[c->index++];
+            if (node->addr)
+                return node;
+        }
+    return NULL;
 }
 
 #endif

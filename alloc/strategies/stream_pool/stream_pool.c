@@ -15,7 +15,7 @@
  * the source, and a block of 1 byte holds a page. A block that was adopted and is smaller than its
  * rounded size serves no request again. Where fences pass in no order (a real device), a miss on
  * one stream looks at the others that have the size, one by one. */
-#include "alloc/strategies/stream_pool/stream_pool_check.h"
+#include "alloc/strategies/stream_pool/stream_pool_core.h"
 
 enum compat { COMPAT_NONE, COMPAT_ORIGIN };
 
@@ -115,11 +115,7 @@ static int stream_pool_init(void *state, const struct tp_env *env, const void *o
 static void stream_pool_fini(void *state)
 {
     struct pool *st = state;
-    pool_free_all(st);
-    while (pool_drain(st, 0))
-        pool_give_back(st, pool_oldest(st));
-    refused_retry(&st->refused, pool_put_refused, st);
-    pool_drop_ranks(st);
+    tp_stream_pool_give_all(st);
     tp_addr_map_fini(&st->addresses);
     tp_addr_map_fini(&st->bins);
     tp_addr_map_fini(&st->lane_of);
@@ -133,77 +129,15 @@ static void stream_pool_fini(void *state)
 
 /* ---- requests ---- */
 
-/* For 1 to POOL_MAX_BYTES, which stay within POOL_MAX_BYTES. */
-INLINE uint64_t rounded(const struct pool *st, uint64_t size)
-{
-    if (LIKELY(st->round == SIZE_512))
-        return round_up(size, 512);
-    return round_up(size, size_step(st->round, size));
-}
-
-/* Of a sound request that is not too large. Every range is aligned to the page, so only more than
- * that tells bins apart. */
-INLINE uint64_t key_of(const struct pool *st, uint64_t granted, uint64_t align)
-{
-    if (LIKELY(align <= st->page))
-        return granted;
-    return granted | (uint64_t)__builtin_ctzll(align) << POOL_ALIGN_SHIFT;
-}
-
-static uint64_t key_align(const struct pool *st, uint64_t key)
-{
-    uint64_t log2 = key >> POOL_ALIGN_SHIFT;
-    return log2 ? UINT64_C(1) << log2 : st->page;
-}
-
-INLINE uint16_t stream_of(const struct pool *st, const struct tp_req *rq)
-{
-    return st->streamed ? rq->stream : 0;
-}
-
-/* `b` is out of the cache, on a shelf of the request. */
-INLINE int hand_out(struct block *b, const struct tp_req *rq, struct tp_block *out)
-{
-    b->state = BLOCK_LIVE;
-    b->size = rq->size;
-    b->align = rq->align;
-    *out = (struct tp_block){b->addr, key_granted(b->shelf->key)};
-    return TP_OK;
-}
-
-OUT_OF_LINE int alloc_slow(struct pool *st, const struct tp_req *rq, struct tp_block *out)
-{
-    if (!request_is_sound(rq))
-        return TP_EINVAL;
-    if (rq->size > POOL_MAX_BYTES)
-        return TP_EOOM;
-    if (st->held)
-        pool_poll(st);
-    uint64_t key = key_of(st, rounded(st, rq->size), rq->align);
-    struct shelf *shelf = shelf_make(st, key, stream_of(st, rq));
-    if (!shelf)
-        return TP_ENOMEM;
-    if (shelf->ready.newest)
-        return hand_out(pool_pop(st, shelf), rq, out);
-    struct block *b = NULL;
-    shelf->blocks++; /* the block to come: until then the shelf must not go */
-    int rc = pool_obtain(st, shelf, key_align(st, key), &b);
-    if (rc) {
-        shelf_release(st, shelf);
-        return rc;
-    }
-    return hand_out(b, rq, out);
-}
-
 INLINE int alloc_any(struct pool *st, const struct tp_req *rq, struct tp_block *out)
 {
     if (UNLIKELY(!request_is_sound(rq) || rq->size > POOL_MAX_BYTES || st->held))
-        return alloc_slow(st, rq, out);
+        return tp_stream_pool_alloc_slow(st, rq, out);
     uint64_t key = key_of(st, rounded(st, rq->size), rq->align);
     uint16_t stream = stream_of(st, rq);
     struct shelf *s = st->recent[recent_index(key, stream)];
     if (UNLIKELY(!s || s->key != key || s->stream != stream || !s->ready.newest))
-        return alloc_slow(st, rq, out);
+        return tp_stream_pool_alloc_slow(st, rq, out);
     return hand_out(pool_pop(st, s), rq, out);
 }
 
@@ -216,29 +150,17 @@ static int stream_pool_alloc(void *state, void *thread, const struct tp_req *rq,
     return LIKELY(!st->lock.on) ? alloc_any(st, rq, out) : alloc_locked(st, thread, rq, out);
 }
 
-/* The stream that frees a block is another than the one that asked for it. */
-OUT_OF_LINE int change_shelf(struct pool *st, struct block *b, uint16_t stream)
-{
-    struct shelf *shelf = shelf_make(st, b->shelf->key, stream);
-    if (!shelf)
-        return TP_ENOMEM;
-    shelf->blocks++;
-    shelf_release(st, b->shelf);
-    b->shelf = shelf;
-    return TP_OK;
-}
-
 INLINE int free_any(struct pool *st, tp_addr addr, const struct tp_req *rq)
 {
     struct block *b = block_find_live(st, addr);
     if (UNLIKELY(!b || b->size != rq->size || b->align != rq->align))
         return TP_EINVAL;
     uint16_t stream = stream_of(st, rq);
-    if (UNLIKELY(b->shelf->stream != stream) && change_shelf(st, b, stream))
+    if (UNLIKELY(b->shelf->stream != stream) && tp_stream_pool_change_shelf(st, b, stream))
         return TP_ENOMEM; /* still live */
     pool_cache(st, b);
     if (UNLIKELY(pool_is_over(st)))
-        pool_limit(st);
+        tp_stream_pool_limit(st);
     return TP_OK;
 }
 
@@ -267,91 +189,29 @@ static int resize_any(struct pool *st, tp_addr addr, const struct tp_req *rq, st
 
 LOCKED_RESIZE(stream_pool_resize, struct pool, resize_any)
 
-/* The range is what the source gave for the size: whole pages. */
-static int adopt_any(struct pool *st, tp_addr addr, const struct tp_req *rq, struct tp_block *out)
-{
-    if (!request_is_sound(rq) || rq->size > POOL_MAX_BYTES || !addr || block_find(st, addr) ||
-        addr & (rq->align - 1) || addr & (st->page - 1))
-        return TP_EINVAL;
-    uint64_t granted = rounded(st, rq->size), range = pool_range(st, rq->size);
-    if (granted > range)
-        granted = range;
-    int rc = pool_reserve(st);
-    if (rc)
-        return rc;
-    struct shelf *shelf = shelf_make(st, key_of(st, granted, rq->align), stream_of(st, rq));
-    if (!shelf)
-        return TP_ENOMEM;
-    shelf->blocks++;
-    return hand_out(pool_enter(st, shelf, addr), rq, out);
-}
+LOCKED_RESIZE(stream_pool_adopt, struct pool, tp_stream_pool_adopt)
 
-LOCKED_RESIZE(stream_pool_adopt, struct pool, adopt_any)
-
-static bool was_used_on(const struct pool *st, const struct block *b, uint16_t stream)
-{
-    if (st->ranks)
-        return tp_addr_map_find(&st->ranks->uses, rank_use_key(b, stream)) != NULL;
-    for (const struct use *u = b->uses; u; u = u->next) {
-        TP_STEP();
-        if (u->lane->stream == stream)
-            return true;
-    }
-    return false;
-}
-
-/* Noted once a stream; the fence is recorded when the block is freed. */
-static int use_any(struct pool *st, tp_addr addr, uint16_t stream)
-{
-    struct block *b = block_find_live(st, addr);
-    if (!b)
-        return TP_EINVAL;
-    if (!st->fenced)
-        return TP_OK;
-    if (was_used_on(st, b, stream))
-        return TP_OK;
-    struct lane *lane = lane_make(st, stream);
-    struct use *u = lane ? slab_take(&st->uses) : NULL;
-    if (!u)
-        return TP_ENOMEM;
-    u->block = b;
-    u->lane = lane;
-    u->next = b->uses;
-    b->uses = u;
-    pool_rank_use(st, u);
-    return TP_OK;
-}
-
-LOCKED_USE(stream_pool_use, struct pool, use_any)
+LOCKED_USE(stream_pool_use, struct pool, tp_stream_pool_use)
 
 /* Fences have passed, which is when blocks over a limit can go. */
 static int stream_pool_sync(void *state, void *thread, uint16_t stream)
 {
     (void)thread;
-    struct pool *st = state;
-    for (struct lane *lane = st->lanes; lane && st->lazy; lane = lane->next)
-        if (stream == TP_ALL_STREAMS || stream == lane->stream)
-            pool_synced(st, lane);
-    if (pool_is_ordered(st) && stream != TP_ALL_STREAMS && lane_find(st, stream))
-        pool_rank_synced(st, lane_find(st, stream), st->age);
-    if (pool_is_over(st))
-        pool_limit(st);
+    tp_stream_pool_caught_up(state, stream);
     return TP_OK;
 }
 
 static int stream_pool_reset(void *state)
 {
     struct pool *st = state;
-    pool_free_all(st);
-    pool_limit(st);
+    tp_stream_pool_free_all(st);
+    tp_stream_pool_limit(st);
     return TP_OK;
 }
 
 static int stream_pool_trim(void *state, uint64_t keep)
 {
-    struct pool *st = state;
-    refused_retry(&st->refused, pool_put_refused, st);
-    return pool_drain(st, keep);
+    return tp_stream_pool_trim(state, keep);
 }
 
 /* ---- never timed ---- */
@@ -366,22 +226,6 @@ static void stream_pool_stats(void *state, struct tp_stats *out)
 {
     const struct pool *st = state;
     *out = (struct tp_stats){.carved_bytes = st->carved, .peak_carved_bytes = st->peak_carved};
-}
-
-static int stream_pool_walk(void *state, tp_walk_fn *fn, void *ctx)
-{
-    const struct pool *st = state;
-    struct slab_cursor c = slab_first(&st->blocks);
-    for (const struct block *b; (b = slab_next(&c));)
-        if (b->state != BLOCK_NONE)
-            pool_walk_block(st, b, fn, ctx);
-    return TP_OK;
-}
-
-static int stream_pool_check(void *state, struct tp_err *err)
-{
-    const char *fault = pool_fault(state);
-    return fault ? tp_fail(err, TP_EBROKEN, "strategy 'stream-pool': %s", fault) : TP_OK;
 }
 
 const struct tp_strategy tp_strategy_stream_pool = {
@@ -407,6 +251,6 @@ const struct tp_strategy tp_strategy_stream_pool = {
     .trim = stream_pool_trim,
     .usable = stream_pool_usable,
     .stats = stream_pool_stats,
-    .walk = stream_pool_walk,
-    .check = stream_pool_check,
+    .walk = tp_stream_pool_walk,
+    .check = tp_stream_pool_check,
 };

@@ -140,6 +140,11 @@ static inline struct block *block_find_live(const struct pool *st, tp_addr addr)
     return b && b->state == BLOCK_LIVE ? b : NULL;
 }
 
+static inline struct block *block_refused(const struct refused *r)
+{
+    return (struct block *)(uintptr_t)((const char *)r - offsetof(struct block, refused));
+}
+
 /* ---- lists ---- */
 
 static inline void shelf_list_push(struct shelf_list *list, struct block *b)
@@ -151,43 +156,6 @@ static inline void shelf_list_push(struct shelf_list *list, struct block *b)
     else
         list->oldest = b;
     list->newest = b;
-}
-
-static inline void shelf_list_remove(struct shelf_list *list, struct block *b)
-{
-    if (b->newer)
-        b->newer->older = b->older;
-    else
-        list->newest = b->older;
-    if (b->older)
-        b->older->newer = b->newer;
-    else
-        list->oldest = b->newer;
-}
-
-/* By age; looked for from both ends, since the place is near one of them as a rule. */
-static inline void shelf_list_insert(struct shelf_list *list, struct block *b)
-{
-    struct block *above = NULL, *up = list->oldest, *down = list->newest;
-    for (;; up = up->newer, down = down->older) {
-        above = up;
-        if (!up || up->age > b->age)
-            break;
-        above = down ? down->newer : list->oldest;
-        if (!down || down->age < b->age)
-            break;
-    }
-    if (!above) {
-        shelf_list_push(list, b);
-        return;
-    }
-    b->newer = above;
-    b->older = above->older;
-    if (above->older)
-        above->older->newer = b;
-    else
-        list->oldest = b;
-    above->older = b;
 }
 
 static inline void lane_push(struct lane *lane, struct block *b)
@@ -213,91 +181,20 @@ static inline void lane_remove(struct lane *lane, struct block *b)
         lane->oldest = b->lane_newer;
 }
 
-static inline void lane_enqueue(struct lane *lane, struct use *u)
-{
-    u->before = lane->last;
-    u->behind = NULL;
-    if (lane->last)
-        lane->last->behind = u;
-    else
-        lane->first = u;
-    lane->last = u;
-    u->queued = true;
-}
-
-static inline void lane_dequeue(struct use *u)
-{
-    if (u->before)
-        u->before->behind = u->behind;
-    else
-        u->lane->first = u->behind;
-    if (u->behind)
-        u->behind->before = u->before;
-    else
-        u->lane->last = u->before;
-    u->queued = false;
-}
-
 /* ---- ranks ---- */
 
-#define POOL_RARE static __attribute__((noinline, unused))
-
 /* There is no memory for them, so there are none. */
-POOL_RARE void pool_drop_ranks(struct pool *st)
-{
-    ranks_free(st->ranks);
-    st->ranks = NULL;
-}
+void tp_stream_pool_drop_ranks(struct pool *st);
 
 /* What these are filed under may have changed. */
-POOL_RARE void pool_rank_shelf(struct pool *st, struct shelf *s)
-{
-    const struct block *b = s->ready.oldest;
-    if (!st->ranks)
-        return;
-    struct rank to = {.bin = s->bin, .oldest = b ? b->age : 0};
-    to.late = to.oldest > rank_synced(st->ranks, s->stream);
-    if (!rank_file(st->ranks, RANK_SHELF, s, to))
-        pool_drop_ranks(st);
-}
+void tp_stream_pool_rank_shelf(struct pool *st, struct shelf *s);
 
 /* The oldest held block is another one: not needed where it is gone, which whoever asks sees. */
-POOL_RARE void pool_rank_held(struct pool *st, struct shelf *s)
-{
-    if (!st->ranks || st->cross_stream != CROSS_WAIT)
-        return;
-    struct rank to = {.bin = s->bin, .oldest = s->held.oldest ? s->held.oldest->age : 0};
-    s->waits = true;
-    if (!rank_file(st->ranks, RANK_HELD, s, to))
-        pool_drop_ranks(st);
-}
+void tp_stream_pool_rank_held(struct pool *st, struct shelf *s);
 
-POOL_RARE void pool_rank_lane(struct pool *st, struct lane *lane)
-{
-    if (!st->ranks)
-        return;
-    struct rank age = {.oldest = lane->oldest ? lane->oldest->age : 0};
-    struct rank fence = {.oldest = lane->first ? lane->first->fence.serial : 0};
-    age.late = age.oldest > rank_synced(st->ranks, lane->stream);
-    if (!rank_file(st->ranks, RANK_LANE_AGE, lane, age) ||
-        !rank_file(st->ranks, RANK_LANE_FENCE, lane, fence))
-        pool_drop_ranks(st);
-}
+void tp_stream_pool_rank_lane(struct pool *st, struct lane *lane);
 
-POOL_RARE void pool_rank_use(struct pool *st, const struct use *u)
-{
-    if (st->ranks &&
-        tp_addr_map_insert(&st->ranks->uses, rank_use_key(u->block, u->lane->stream), 1))
-        pool_drop_ranks(st);
-}
-
-/* A use ends. */
-static inline void pool_give_use(struct pool *st, struct use *u)
-{
-    if (__builtin_expect(st->ranks != NULL, 0))
-        tp_addr_map_remove(&st->ranks->uses, rank_use_key(u->block, u->lane->stream), NULL);
-    slab_give(&st->uses, u);
-}
+void tp_stream_pool_rank_use(struct pool *st, const struct use *u);
 
 /* ---- lanes and shelves ---- */
 
@@ -356,9 +253,9 @@ static inline void shelf_release(struct pool *st, struct shelf *s)
     if (s->next)
         s->next->before = s->before;
     if (__builtin_expect(st->ranks != NULL, 0)) {
-        rank_forget(st->ranks, RANK_SHELF, s);
+        tp_stream_pool_rank_forget(st->ranks, RANK_SHELF, s);
         if (s->waits)
-            rank_forget(st->ranks, RANK_HELD, s);
+            tp_stream_pool_rank_forget(st->ranks, RANK_HELD, s);
     }
     slab_give(&st->shelves, s);
 }

@@ -1,76 +1,49 @@
-/* The slow paths of `stream-pool`: blocks in and out of the cache, fences, and giving back.
- *
- * Split from stream_pool.c, which has the contract and the fast paths. Only pool_wait blocks; it is
- * called where the contract of `stream-pool` lets it: a request that waits by option, out of
- * memory, trim and the end. */
+/* The hot paths of `stream-pool` in and out of the cache, and what the slow ones offer. */
 #ifndef TP_STREAM_POOL_CORE_H
 #define TP_STREAM_POOL_CORE_H
 
 #include "alloc/strategies/stream_pool/stream_pool_bins.h"
 
-enum { POOL_FEW_SHELVES = 16 };
+/* ---- the slow paths, in stream_pool_core.c ---- */
+
+/* Where the newest ready block of a shelf seen lately is not the answer. */
+int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct tp_block *out);
+
+/* The stream that frees a block is another than the one that asked for it. */
+int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t stream);
+
+int tp_stream_pool_adopt(struct pool *st, tp_addr addr, const struct tp_req *rq,
+                         struct tp_block *out);
+int tp_stream_pool_use(struct pool *st, tp_addr addr, uint16_t stream);
+
+/* Fences for the uses of a block that is freed on `lane`, whose own fence covers uses there. */
+void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct lane *lane);
+
+/* A stream has caught up, or all have. */
+void tp_stream_pool_caught_up(struct pool *st, uint16_t stream);
+
+/* Over a limit: gives back the oldest blocks that no stream can still be using; never blocks. */
+void tp_stream_pool_limit(struct pool *st);
+
+/* Until at most `keep` bytes are cached, oldest first; waits. */
+int tp_stream_pool_trim(struct pool *st, uint64_t keep);
+
+/* Every live block becomes free, in the order of the records, each on the stream that has it. */
+void tp_stream_pool_free_all(struct pool *st);
+
+/* Everything goes back, when its streams are past it; a failing wait does not keep memory. */
+void tp_stream_pool_give_all(struct pool *st);
+
+/* The walk, and the invariants that every test checks, in stream_pool_check.c. */
+int tp_stream_pool_walk(void *state, tp_walk_fn *fn, void *ctx);
+int tp_stream_pool_check(void *state, struct tp_err *err);
+
+/* ---- the hot ones ---- */
 
 /* A fence without a serial was never recorded: its stream was seen to be past it. */
 static inline bool pool_passed(const struct pool *st, const struct tp_fence *f)
 {
     return !st->fenced || !f->serial || tp_src_done(st->env->source, f);
-}
-
-/* Lazy: the blocks freed since the last time get their fence, one for all of a stream. That is
- * later than each free, so it passes late, but never early. It goes before every question. */
-POOL_RARE void pool_record(struct pool *st)
-{
-    for (struct lane *lane = st->lanes; st->lazy && lane; lane = lane->next) {
-        struct tp_fence fence;
-        if (!lane->newest || lane->newest->age <= lane->recorded)
-            continue;
-        tp_src_record(st->env->source, lane->stream, &fence);
-        for (struct block *b = lane->newest; b && b->age > lane->recorded; b = b->lane_older)
-            b->fence = fence;
-        lane->recorded = st->age;
-    }
-}
-
-/* Lazy: a stream has caught up, so that blocks without a fence need none. */
-static inline void pool_synced(struct pool *st, struct lane *lane)
-{
-    for (struct block *b = lane->newest; b && b->age > lane->recorded; b = b->lane_older)
-        b->fence = (struct tp_fence){0};
-    lane->recorded = st->age;
-}
-
-/* ---- into the cache and out of it ---- */
-
-/* The uses of a block end: it was handed out again, or all of them have passed. */
-POOL_RARE void block_drop_uses(struct pool *st, struct block *b)
-{
-    for (struct use *u = b->uses, *next; u; u = next) {
-        next = u->next;
-        if (u->queued) {
-            lane_dequeue(u);
-            pool_rank_lane(st, u->lane);
-        }
-        pool_give_use(st, u);
-    }
-    b->uses = NULL;
-    b->pending = 0;
-}
-
-/* Fences for the uses of a block that is freed on `lane`, whose own fence covers uses there. */
-POOL_RARE void block_fence_uses(struct pool *st, struct block *b, const struct lane *lane)
-{
-    for (struct use **at = &b->uses, *u; (u = *at);) {
-        if (u->lane == lane) {
-            *at = u->next;
-            pool_give_use(st, u);
-            continue;
-        }
-        tp_src_record(st->env->source, u->lane->stream, &u->fence);
-        lane_enqueue(u->lane, u);
-        pool_rank_lane(st, u->lane);
-        b->pending++;
-        at = &u->next;
-    }
 }
 
 /* A live block becomes free on the stream of its shelf. */
@@ -80,7 +53,7 @@ static inline __attribute__((always_inline)) void pool_cache(struct pool *st, st
     if (st->eager)
         tp_src_record(st->env->source, (uint16_t)shelf->stream, &b->fence);
     if (__builtin_expect(b->uses != NULL, 0))
-        block_fence_uses(st, b, shelf->lane);
+        tp_stream_pool_fence_uses(st, b, shelf->lane);
     bool held = b->pending > 0;
     st->held += held;
     b->state = held ? BLOCK_HELD : BLOCK_READY;
@@ -90,10 +63,10 @@ static inline __attribute__((always_inline)) void pool_cache(struct pool *st, st
     st->cached_bytes += key_granted(shelf->key);
     st->cached++;
     if (st->eager && __builtin_expect(st->ranks != NULL, 0)) {
-        pool_rank_shelf(st, shelf);
-        pool_rank_lane(st, shelf->lane);
+        tp_stream_pool_rank_shelf(st, shelf);
+        tp_stream_pool_rank_lane(st, shelf->lane);
         if (shelf->held.oldest == b)
-            pool_rank_held(st, shelf);
+            tp_stream_pool_rank_held(st, shelf);
     }
 }
 
@@ -118,37 +91,9 @@ static inline struct block *pool_pop(struct pool *st, struct shelf *s)
     return b;
 }
 
-/* The same for any cached block. */
-POOL_RARE void pool_uncache(struct pool *st, struct block *b)
+static inline bool pool_is_over(const struct pool *st)
 {
-    if (b->state == BLOCK_HELD) {
-        shelf_list_remove(&b->shelf->held, b);
-        block_drop_uses(st, b);
-        st->held--;
-    } else {
-        shelf_list_remove(&b->shelf->ready, b);
-    }
-    pool_uncount(st, b);
-    pool_rank_shelf(st, b->shelf);
-    pool_rank_lane(st, b->shelf->lane);
-}
-
-/* Held blocks that waited for this stream alone, and it has got past them, become ready. */
-POOL_RARE void pool_poll_lane(struct pool *st, struct lane *lane)
-{
-    for (struct use *u; (u = lane->first) && pool_passed(st, &u->fence);) {
-        struct block *b = u->block;
-        lane_dequeue(u);
-        if (--b->pending)
-            continue;
-        block_drop_uses(st, b);
-        shelf_list_remove(&b->shelf->held, b);
-        st->held--;
-        b->state = BLOCK_READY;
-        shelf_list_insert(&b->shelf->ready, b);
-        pool_rank_shelf(st, b->shelf);
-    }
-    pool_rank_lane(st, lane);
+    return st->cached_bytes > st->threshold || st->cached > st->max_cached;
 }
 
 /* May the pool go by the order of recording? Streams that were synchronised are known. */
@@ -157,449 +102,44 @@ static inline bool pool_is_ordered(const struct pool *st)
     return st->ranks && st->env->source->flags & TP_SRC_ORDERED;
 }
 
-/* Held blocks whose further streams have got past them become ready. In order, the fence that was
- * recorded first tells of all: those of streams that caught up were looked at then. */
-static inline void pool_poll(struct pool *st)
+/* ---- requests ---- */
+
+/* For 1 to POOL_MAX_BYTES, which stay within POOL_MAX_BYTES. */
+INLINE uint64_t rounded(const struct pool *st, uint64_t size)
 {
-    while (st->held && pool_is_ordered(st)) {
-        const struct rank *first = rank_from(st->ranks, RANK_LANE_FENCE, 0, 0, 0);
-        struct lane *lane = first ? first->owner : NULL;
-        if (!lane || !pool_passed(st, &lane->first->fence))
-            return;
-        pool_poll_lane(st, lane);
-    }
-    for (struct lane *lane = st->lanes; lane && st->held; lane = lane->next) {
-        TP_STEP();
-        pool_poll_lane(st, lane);
-    }
+    if (LIKELY(st->round == SIZE_512))
+        return round_up(size, 512);
+    return round_up(size, size_step(st->round, size));
 }
 
-/* A stream has caught up with what was freed on it up to some age: its blocks can be had, whatever
- * others wait for. Each block is met once. */
-POOL_RARE void pool_rank_synced(struct pool *st, struct lane *lane, uint64_t age)
+/* Of a sound request that is not too large. Every range is aligned to the page, so only more than
+ * that tells bins apart. */
+INLINE uint64_t key_of(const struct pool *st, uint64_t granted, uint64_t align)
 {
-    uint64_t before = rank_synced(st->ranks, lane->stream);
-    if (!rank_note_synced(st->ranks, lane->stream, age))
-        pool_drop_ranks(st);
-    for (struct block *b = lane->newest; b && b->age > before; b = b->lane_older)
-        if (b->shelf->ready.oldest == b)
-            pool_rank_shelf(st, b->shelf);
-    pool_poll_lane(st, lane);
+    if (LIKELY(align <= st->page))
+        return granted;
+    return granted | (uint64_t)__builtin_ctzll(align) << POOL_ALIGN_SHIFT;
 }
 
-/* There are many streams now: all that is there is filed. */
-POOL_RARE void pool_make_ranks(struct pool *st)
+static inline uint64_t key_align(const struct pool *st, uint64_t key)
 {
-    st->ranks = ranks_new(st->env);
-    struct slab_cursor c = slab_first(&st->blocks);
-    for (const struct block *b; st->ranks && (b = slab_next(&c));) {
-        bool uses = b->state == BLOCK_LIVE || b->state == BLOCK_HELD;
-        for (const struct use *u = uses ? b->uses : NULL; u; u = u->next)
-            pool_rank_use(st, u);
-        if (b->state == BLOCK_READY && b->shelf->ready.oldest == b)
-            pool_rank_shelf(st, b->shelf);
-        if (b->state == BLOCK_HELD && b->shelf->held.oldest == b)
-            pool_rank_held(st, b->shelf);
-    }
-    for (struct lane *lane = st->lanes; lane && st->ranks; lane = lane->next) {
-        const struct block *b = lane->newest;
-        while (b && !pool_passed(st, &b->fence))
-            b = b->lane_older;
-        pool_rank_synced(st, lane, b ? b->age : 0);
-    }
+    uint64_t log2 = key >> POOL_ALIGN_SHIFT;
+    return log2 ? UINT64_C(1) << log2 : st->page;
 }
 
-/* Until all of a cached block's fences have passed; on its own stream (`here`) that of the free
- * does not count. */
-static inline int pool_wait(struct pool *st, const struct block *b, bool here)
+INLINE uint16_t stream_of(const struct pool *st, const struct tp_req *rq)
 {
-    int rc = TP_OK;
-    if (!here && !pool_passed(st, &b->fence))
-        rc = tp_src_wait(st->env->source, &b->fence);
-    for (const struct use *u = b->uses; u && !rc; u = u->next)
-        if (!pool_passed(st, &u->fence))
-            rc = tp_src_wait(st->env->source, &u->fence);
-    return rc;
+    return st->streamed ? rq->stream : 0;
 }
 
-/* ---- lanes and shelves for blocks to come ---- */
-
-/* Lanes stay: there are as many as the program has streams. NULL: no memory. */
-static inline struct lane *lane_make(struct pool *st, uint16_t stream)
+/* `b` is out of the cache, on a shelf of the request. */
+INLINE int hand_out(struct block *b, const struct tp_req *rq, struct tp_block *out)
 {
-    struct lane *known = lane_find(st, stream);
-    if (known)
-        return known;
-    if (tp_addr_map_reserve(&st->lane_of, st->lane_of.count + 1))
-        return NULL;
-    struct lane *lane = slab_take(&st->lane_records);
-    if (!lane)
-        return NULL;
-    lane->stream = stream;
-    if (st->last_lane)
-        st->last_lane->next = lane;
-    else
-        st->lanes = lane;
-    st->last_lane = lane;
-    tp_addr_map_insert(&st->lane_of, UINT64_C(1) + stream, (uintptr_t)lane);
-    if (__builtin_expect(st->lane_of.count >= RANKS_FROM_LANES, 0) && st->eager && !st->ranks)
-        pool_make_ranks(st);
-    return lane;
-}
-
-/* NULL: no memory. A new shelf has no blocks: it must get one or be released. */
-static inline struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
-{
-    struct shelf *s = shelf_find(st, key, stream);
-    if (s)
-        return s;
-    struct lane *lane = lane_make(st, stream);
-    struct shelf *first = bin_find(st, key);
-    struct tp_addr_map *map = first ? &st->beside : &st->bins;
-    if (!lane || tp_addr_map_reserve(map, map->count + 1))
-        return NULL;
-    s = slab_take(&st->shelves);
-    if (!s)
-        return NULL;
-    s->key = key;
-    s->stream = stream;
-    s->lane = lane;
-    s->bin = first ? first->bin : ++st->bins_made;
-    if (first) {
-        s->before = first;
-        s->next = first->next;
-        if (s->next)
-            s->next->before = s;
-        first->next = s;
-        tp_addr_map_insert(&st->beside, shelf_name(s->bin, stream), (uintptr_t)s);
-    } else {
-        tp_addr_map_insert(&st->bins, key, (uintptr_t)s);
-    }
-    st->recent[recent_index(key, stream)] = s;
-    return s;
-}
-
-/* ---- giving back ---- */
-
-/* The lane with the oldest block from that age on, among those whose stream has caught up with it
- * (`late` 0) or has not; NULL: none. */
-POOL_RARE struct lane *pool_lane_from(struct pool *st, uint64_t late, uint64_t age)
-{
-    while (st->ranks) {
-        const struct rank *e = rank_from(st->ranks, RANK_LANE_AGE, 0, late, age);
-        if (!e || e->late != late)
-            break;
-        struct lane *lane = e->owner;
-        if (lane->oldest && lane->oldest->age == e->oldest)
-            return lane;
-        pool_rank_lane(st, lane);
-    }
-    return NULL;
-}
-
-/* The oldest cached block of all, whatever its fences say; NULL: none. */
-static inline struct block *pool_oldest(struct pool *st)
-{
-    struct block *best = NULL;
-    for (uint64_t late = 0; late < 2 && st->ranks; late++) {
-        const struct lane *lane = pool_lane_from(st, late, 0);
-        if (lane && (!best || lane->oldest->age < best->age))
-            best = lane->oldest;
-    }
-    if (st->ranks)
-        return best;
-    for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
-        TP_STEP();
-        if (lane->oldest && (!best || lane->oldest->age < best->age))
-            best = lane->oldest;
-    }
-    return best;
-}
-
-/* The oldest of a lane that waits for no further stream. */
-static inline struct block *lane_not_held(const struct lane *lane)
-{
-    struct block *b = lane->oldest;
-    while (b && b->state == BLOCK_HELD) {
-        TP_STEP();
-        b = b->lane_newer;
-    }
-    return b;
-}
-
-/* pool_oldest_passed where fences pass in order: of streams that did not catch up, none behind one
- * that is pending has passed. */
-POOL_RARE struct block *pool_oldest_ordered(struct pool *st)
-{
-    struct block *best = NULL;
-    for (uint64_t late = 0; late < 2; late++) {
-        uint64_t end = best ? best->age : UINT64_MAX;
-        const struct lane *lane = pool_lane_from(st, late, 0);
-        while (lane && lane->oldest->age < end) {
-            struct block *b = lane_not_held(lane);
-            bool passed = b && pool_passed(st, &b->fence);
-            if (passed && (!best || b->age < best->age))
-                best = b;
-            if (b && b->age < end && (passed || late))
-                end = b->age;
-            lane = pool_lane_from(st, late, lane->oldest->age + 1);
-        }
-    }
-    return best;
-}
-
-/* The oldest one that could go at once. Fences along a lane pass in order: one that is pending ends
- * the search there. pool_poll goes before. */
-static inline struct block *pool_oldest_passed(struct pool *st)
-{
-    struct block *best = pool_is_ordered(st) ? pool_oldest_ordered(st) : NULL;
-    if (pool_is_ordered(st))
-        return best;
-    for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
-        struct block *b = lane_not_held(lane);
-        TP_STEP();
-        if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
-            best = b;
-    }
-    return best;
-}
-
-static inline void pool_forget(struct pool *st, struct block *b, uint64_t granted)
-{
-    tp_addr_map_remove(&st->addresses, b->addr, NULL);
-    slab_give(&st->blocks, b);
-    st->carved -= granted;
-}
-
-/* Bytes that the source took back. A block that it refuses is set aside: it is neither cached nor
- * forgotten. */
-static inline uint64_t pool_give_back(struct pool *st, struct block *b)
-{
-    uint64_t granted = block_granted(b), bytes = pool_range(st, granted);
-    pool_uncache(st, b);
-    shelf_release(st, b->shelf);
-    if (tp_src_put(st->env->source, b->addr, bytes) == TP_OK) {
-        pool_forget(st, b, granted);
-        return bytes;
-    }
-    b->state = BLOCK_REFUSED;
-    b->shelf = NULL;
-    b->size = granted;
-    b->refused.next = st->refused;
-    st->refused = &b->refused;
-    st->refused_bytes += granted;
-    return 0;
-}
-
-static inline struct block *block_refused(const struct refused *r)
-{
-    return (struct block *)(uintptr_t)((const char *)r - offsetof(struct block, refused));
-}
-
-static inline bool pool_put_refused(void *state, struct refused *r)
-{
-    struct pool *st = state;
-    struct block *b = block_refused(r);
-    uint64_t granted = b->size;
-    if (tp_src_put(st->env->source, b->addr, pool_range(st, granted)))
-        return false;
-    st->refused_bytes -= granted;
-    pool_forget(st, b, granted);
-    return true;
-}
-
-static inline bool pool_is_over(const struct pool *st)
-{
-    return st->cached_bytes > st->threshold || st->cached > st->max_cached;
-}
-
-/* Over a limit: gives back the oldest blocks that no stream can still be using; never blocks. */
-POOL_RARE void pool_limit(struct pool *st)
-{
-    pool_record(st);
-    pool_poll(st);
-    for (struct block *b; pool_is_over(st) && (b = pool_oldest_passed(st));)
-        pool_give_back(st, b);
-}
-
-/* Until at most `keep` bytes are cached, oldest first; waits. */
-static inline int pool_drain(struct pool *st, uint64_t keep)
-{
-    pool_record(st);
-    for (struct block *b; st->cached_bytes > keep && (b = pool_oldest(st));) {
-        int rc = pool_wait(st, b, false);
-        if (rc)
-            return rc;
-        pool_give_back(st, b);
-    }
-    return TP_OK;
-}
-
-/* ---- blocks for a request ---- */
-
-/* A range of the source. Refused: everything idle goes back, then what is pending is waited for,
- * oldest first, until there is room. */
-static inline int pool_get_range(struct pool *st, uint64_t bytes, uint64_t align, tp_addr *addr)
-{
-    struct tp_source *source = st->env->source;
-    pool_record(st);
-    int rc = tp_src_get(source, bytes, align, addr);
-    if (__builtin_expect(rc != TP_EOOM, 1))
-        return rc;
-    uint64_t given = refused_retry(&st->refused, pool_put_refused, st);
-    pool_poll(st);
-    for (struct block *b; (b = pool_oldest_passed(st));)
-        given += pool_give_back(st, b);
-    if (given)
-        rc = tp_src_get(source, bytes, align, addr);
-    given = 0;
-    for (struct block *b; rc == TP_EOOM && (b = pool_oldest(st));) {
-        if (pool_wait(st, b, false))
-            break;
-        given += pool_give_back(st, b);
-        if (given < bytes && st->cached)
-            continue;
-        rc = tp_src_get(source, bytes, align, addr);
-        given = 0;
-    }
-    return rc;
-}
-
-/* A live block of the range at `addr`, for a request on `shelf`, which already counts it. There is
- * room: pool_reserve went before. */
-static inline struct block *pool_enter(struct pool *st, struct shelf *shelf, tp_addr addr)
-{
-    struct block *b = slab_take(&st->blocks);
-    assert(b);
-    b->addr = addr;
-    b->shelf = shelf;
     b->state = BLOCK_LIVE;
-    tp_addr_map_insert(&st->addresses, addr, (uintptr_t)b);
-    st->carved += key_granted(shelf->key);
-    if (st->carved > st->peak_carved)
-        st->peak_carved = st->carved;
-    return b;
-}
-
-static inline int pool_reserve(struct pool *st)
-{
-    int rc = slab_reserve(&st->blocks);
-    return rc ? rc : tp_addr_map_reserve(&st->addresses, st->addresses.count + 1);
-}
-
-/* The oldest of a bin among ready blocks, of streams that caught up (`late` 0) or not, or among
- * held ones; NULL: none. */
-POOL_RARE struct block *pool_first_of_bin(struct pool *st, enum rank_of of, uint64_t bin,
-                                          uint64_t late)
-{
-    while (st->ranks) {
-        const struct rank *e = rank_from(st->ranks, of, bin, late, 0);
-        if (!e || e->late != late)
-            break;
-        struct shelf *s = e->owner;
-        struct block *b = of == RANK_HELD ? s->held.oldest : s->ready.oldest;
-        if (b && b->age == e->oldest)
-            return b;
-        /* what it was filed under was taken */
-        if (of == RANK_HELD)
-            pool_rank_held(st, s);
-        else
-            pool_rank_shelf(st, s);
-    }
-    return NULL;
-}
-
-/* The oldest ready block of a bin that can be had, where fences pass in order: of streams that did
- * not catch up only the oldest can, or none. */
-POOL_RARE struct block *pool_elsewhere_ordered(struct pool *st, uint64_t bin)
-{
-    struct block *best = NULL;
-    for (uint64_t late = 0; late < 2; late++) {
-        struct block *b = pool_first_of_bin(st, RANK_SHELF, bin, late);
-        if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
-            best = b;
-    }
-    return best;
-}
-
-static inline struct block *block_older(struct block *a, struct block *b)
-{
-    return !a || (b && b->age < a->age) ? b : a;
-}
-
-/* The oldest cached block of a bin, whatever its fences say; NULL: none. A few shelves are looked
- * at one by one in any case. */
-POOL_RARE struct block *pool_oldest_of_bin(struct pool *st, const struct shelf *bin)
-{
-    struct block *best = NULL;
-    const struct shelf *s = bin;
-    for (unsigned n = 0; s && (n < POOL_FEW_SHELVES || !st->ranks); s = s->next, n++) {
-        TP_STEP();
-        best = block_older(block_older(best, s->ready.oldest), s->held.oldest);
-    }
-    for (uint64_t late = 0; s && late < 2; late++)
-        best = block_older(best, pool_first_of_bin(st, RANK_SHELF, bin->bin, late));
-    best = s ? block_older(best, pool_first_of_bin(st, RANK_HELD, bin->bin, 0)) : best;
-    for (; s && !st->ranks; s = s->next) /* there was no memory for them */
-        best = block_older(block_older(best, s->ready.oldest), s->held.oldest);
-    return best;
-}
-
-/* In the bin of `own`, which has nothing ready: what another stream freed and is done with, the
- * oldest; else, if the option says so, the oldest of all after waiting for it. NULL: nothing. */
-static inline struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
-{
-    struct block *best = NULL;
-    if (!st->streamed || st->cross_stream == CROSS_NEVER)
-        return NULL;
-    const struct shelf *bin = bin_find(st, own->key);
-    if (bin->next)
-        pool_record(st);
-    if (pool_is_ordered(st))
-        best = pool_elsewhere_ordered(st, own->bin);
-    for (const struct shelf *s = pool_is_ordered(st) ? NULL : bin; s; s = s->next) {
-        struct block *b = s->ready.oldest;
-        TP_STEP();
-        if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
-            best = b;
-    }
-    if (best || st->cross_stream != CROSS_WAIT)
-        return best;
-    best = pool_oldest_of_bin(st, bin);
-    return best && pool_wait(st, best, best->shelf == own) == TP_OK ? best : NULL;
-}
-
-/* A live block for `shelf`, which has nothing ready but already counts it. */
-static inline int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t align,
-                              struct block **out)
-{
-    struct block *b = pool_elsewhere(st, shelf);
-    if (b) {
-        pool_uncache(st, b);
-        shelf_release(st, b->shelf);
-        b->shelf = shelf;
-        b->state = BLOCK_LIVE;
-        *out = b;
-        return TP_OK;
-    }
-    tp_addr addr = 0;
-    int rc = pool_reserve(st);
-    if (!rc)
-        rc = pool_get_range(st, pool_range(st, key_granted(shelf->key)), align, &addr);
-    if (!rc)
-        *out = pool_enter(st, shelf, addr);
-    return rc;
-}
-
-/* ---- all at once ---- */
-
-/* Every live block becomes free, in the order of the records, each on the stream that has it. */
-static inline void pool_free_all(struct pool *st)
-{
-    struct slab_cursor c = slab_first(&st->blocks);
-    for (struct block *b; (b = slab_next(&c));)
-        if (b->state == BLOCK_LIVE)
-            pool_cache(st, b);
+    b->size = rq->size;
+    b->align = rq->align;
+    *out = (struct tp_block){b->addr, key_granted(b->shelf->key)};
+    return TP_OK;
 }
 
 #endif

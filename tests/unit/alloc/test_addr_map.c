@@ -1,6 +1,6 @@
 /* The address map against a plain array of the same entries, over random operations. */
-static unsigned long long steps;
-#define TP_STEP() ((void)steps++)
+#include "tests/unit/counted_steps.h"
+
 #include "alloc/base/addr_map.h"
 
 #include <setjmp.h>

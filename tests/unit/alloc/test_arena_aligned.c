@@ -1,7 +1,7 @@
 /* The search of `arena` for an alignment above a page: the answer of a search through all free
  * spans, in steps that do not grow with them. The page heap is played on its own here. */
-static unsigned long long steps;
-#define TP_STEP() ((void)steps++)
+#include "tests/unit/counted_steps.h"
+
 #include "tests/unit/arena_rig.h"
 
 enum { PAGE = 2048, STEP_LOG2 = 16 };

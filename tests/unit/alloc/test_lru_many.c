@@ -1,9 +1,12 @@
 /* `lru` where a trace has thousands of blocks and streams: what it decides is what looking at each
  * of them would have decided, in steps that do not grow with them. The strategy is compiled into
  * this test, so that its steps are counted. */
-static unsigned long long steps;
-#define TP_STEP() ((void)steps++)
+#include "tests/unit/counted_steps.h"
+
 #include "alloc/strategies/lru/lru.c"
+#include "alloc/strategies/lru/lru_check.c"
+#include "alloc/strategies/lru/lru_index.c"
+#include "alloc/strategies/lru/lru_nodes.c"
 
 #include "tests/unit/many_rig.h"
 
@@ -130,7 +133,7 @@ enum { STREAMS = 40, PLAYED = 20000 };
 
 static void look_at_each(void *st)
 {
-    index_drop(st);
+    tp_lru_index_drop(st);
 }
 
 static void the_same_decisions(void **state)
@@ -148,7 +151,7 @@ static void the_same_decisions(void **state)
         t.quick->random = o;
         for (unsigned i = 0; i < PLAYED; i++) {
             if (i == 100)
-                index_make(t.quick->st);
+                tp_lru_index_make(t.quick->st);
             twins_step(&t, i, streams);
             assert_int_equal(lru_of(t.quick)->cached_bytes, lru_of(t.plain)->cached_bytes);
             indexes += lru_of(t.quick)->index != NULL;

@@ -1,6 +1,6 @@
 /* The ranges of a source: many of them, in the orders in which memory may come. */
-static unsigned long long steps;
-#define TP_STEP() ((void)steps++)
+#include "tests/unit/counted_steps.h"
+
 #include "alloc/sources/range_table.h"
 
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /* What a RESET lets go of: the slots that looking at all of them would find, in steps that do not
  * grow with those that are not live. The loop and the lists are compiled into this test, so that
  * their steps are counted. */
-static unsigned long long steps;
-#define TP_STEP() ((void)steps++)
+#include "tests/unit/counted_steps.h"
+
 #include "alloc/engine/play_loop.c"
 #include "alloc/engine/resets.c"
 

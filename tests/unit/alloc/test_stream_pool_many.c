@@ -1,9 +1,12 @@
 /* `stream-pool` where a trace has thousands of streams: what it decides is what looking at each of
  * them would have decided, in steps that do not grow with them. The strategy is compiled into this
  * test, so that its steps are counted. */
-static unsigned long long steps;
-#define TP_STEP() ((void)steps++)
+#include "tests/unit/counted_steps.h"
+
 #include "alloc/strategies/stream_pool/stream_pool.c"
+#include "alloc/strategies/stream_pool/stream_pool_check.c"
+#include "alloc/strategies/stream_pool/stream_pool_core.c"
+#include "alloc/strategies/stream_pool/stream_pool_ranks.c"
 
 #include "tests/unit/many_rig.h"
 #include "tests/unit/stream_pool_rig.h"
@@ -117,7 +120,7 @@ static void giving_back(void **state)
 
 static void look_at_each(void *st)
 {
-    pool_drop_ranks(st);
+    tp_stream_pool_drop_ranks(st);
 }
 
 static void the_same_decisions(void **state)

@@ -1,6 +1,6 @@
 /* The balanced tree beside a plain array: order, height, what nodes keep of their subtrees. */
-static unsigned long long steps;
-#define TP_STEP() ((void)steps++)
+#include "tests/unit/counted_steps.h"
+
 #include "alloc/base/tree.h"
 
 #include "alloc/base/random.h"

@@ -1,28 +1,7 @@
 /* What `lru` says of itself: the walk, and the invariants that every test checks. */
-#ifndef TP_LRU_CHECK_H
-#define TP_LRU_CHECK_H
-
 #include "alloc/strategies/lru/lru_nodes.h"
 
-/* All nodes in use, in the order of slabs: `for (struct lru_cursor c = {st->oldest_slab, 0}; ...)`.
- */
-struct lru_cursor {
-    const struct lru_slab *slab;
-    uint32_t index;
-};
-
-static inline struct lru_node *node_next(struct lru_cursor *c)
-{
-    for (; c->slab; c->slab = c->slab->next, c->index = 0)
-        while (c->index < c->slab->count) {
-            struct lru_node *node = &c->slab->nodes[c->index++];
-            if (node->addr)
-                return node;
-        }
-    return NULL;
-}
-
-static inline int lru_walk(void *state, tp_walk_fn *fn, void *ctx)
+int tp_lru_walk(void *state, tp_walk_fn *fn, void *ctx)
 {
     const struct lru *st = state;
     struct lru_cursor c = {st->oldest_slab, 0};
@@ -41,7 +20,7 @@ struct lru_sums {
     uint64_t stacked, stacked_bytes;
 };
 
-static inline const char *check_nodes(const struct lru *st, struct lru_sums *sums)
+static const char *check_nodes(const struct lru *st, struct lru_sums *sums)
 {
     struct lru_cursor c = {st->oldest_slab, 0};
     for (const struct lru_node *n; (n = node_next(&c)); sums->nodes++) {
@@ -67,7 +46,7 @@ static inline const char *check_nodes(const struct lru *st, struct lru_sums *sum
     return sums->refused ? "refused blocks are listed" : NULL;
 }
 
-static inline const char *check_stack(const struct lru_key *key, struct lru_sums *sums)
+static const char *check_stack(const struct lru_key *key, struct lru_sums *sums)
 {
     const struct lru_node *above = NULL;
     for (const struct lru_node *n = key->top; n; above = n, n = n->below) {
@@ -83,7 +62,7 @@ static inline const char *check_stack(const struct lru_key *key, struct lru_sums
     return key->top && key->bottom != above ? "the oldest block is at the bottom" : NULL;
 }
 
-static inline const char *check_keys(const struct lru *st, struct lru_sums *sums)
+static const char *check_keys(const struct lru *st, struct lru_sums *sums)
 {
     const char *broken = NULL;
     uint64_t stacks = 0, blocks = 0;
@@ -108,32 +87,7 @@ static inline const char *check_keys(const struct lru *st, struct lru_sums *sums
     return !broken && stacks != sums->stacks ? "keys are in the order of use once" : broken;
 }
 
-static inline uint64_t index_count(const struct tp_tree_node *n)
-{
-    return n ? 1 + index_count(n->low) + index_count(n->high) : 0;
-}
-
-/* NULL, or what is wrong with the index of so many live and free nodes. */
-static inline const char *index_fault(const struct lru *st, uint64_t live, uint64_t free_nodes)
-{
-    const struct lru_index *ix = st->index;
-    struct lru_cursor c = {st->oldest_slab, 0};
-    if (!ix)
-        return NULL;
-    if (index_count(ix->live) != live || index_count(ix->free) != free_nodes)
-        return "the index counts live and free blocks";
-    for (const struct lru_node *n; (n = node_next(&c));) {
-        const struct lru_mark *m = mark_of(ix, n);
-        if (m->node != n || m->place.number != (n->refs || n->key))
-            return "a block is in the index";
-        if (n->key && !n->refs &&
-            (m->group != group_of(m) || m->key != key_name(n->key->size, n->key->align)))
-            return "a free block is in its group";
-    }
-    return NULL;
-}
-
-static inline const char *check_near(const struct lru *st)
+static const char *check_near(const struct lru *st)
 {
     for (size_t i = 0; i < sizeof st->near / sizeof st->near[0]; i++) {
         const struct lru_near *near = &st->near[i];
@@ -147,7 +101,7 @@ static inline const char *check_near(const struct lru *st)
     return st->nobody.top ? "nobody has no blocks" : NULL;
 }
 
-static inline int lru_check(void *state, struct tp_err *err)
+int tp_lru_check(void *state, struct tp_err *err)
 {
     const struct lru *st = state;
     struct lru_sums sums = {0};
@@ -157,7 +111,7 @@ static inline int lru_check(void *state, struct tp_err *err)
     if (!broken)
         broken = check_near(st);
     if (!broken)
-        broken = index_fault(st, sums.keyed - sums.free_nodes, sums.free_nodes);
+        broken = tp_lru_index_fault(st, sums.keyed - sums.free_nodes, sums.free_nodes);
     if (!broken && (sums.nodes != st->blocks.count || sums.bytes != st->carved ||
                     st->carved > st->peak_carved))
         broken = "blocks and their bytes are counted";
@@ -169,5 +123,3 @@ static inline int lru_check(void *state, struct tp_err *err)
         broken = "no limit is exceeded";
     return broken ? tp_fail(err, TP_EBROKEN, "strategy 'lru' broke a rule: %s", broken) : TP_OK;
 }
-
-#endif

@@ -8,14 +8,19 @@
  * A program may fail thousands of times while memory is full, so what cannot have changed is not
  * looked at again: a class in which no block came in since the last look, or with fewer idle blocks
  * than its smallest span has. */
-#ifndef TP_ARENA_RECLAIM_H
-#define TP_ARENA_RECLAIM_H
-
 #include "alloc/strategies/arena/arena_core.h"
+
+static void class_unlink(struct arena_central *pool, struct arena_span *s)
+{
+    *(s->smaller ? &s->smaller->greater : &pool->spans) = s->greater;
+    if (s->greater)
+        s->greater->smaller = s->smaller;
+    s->smaller = s->greater = NULL;
+}
 
 /* Everything that threads cache of a class goes to its pool. own: of this thread only, because
  * others are running; NULL: of all. The pool's lock is held. */
-static inline void class_collect(struct arena *st, struct arena_thread *own, uint32_t class)
+static void class_collect(struct arena *st, struct arena_thread *own, uint32_t class)
 {
     struct arena_central *pool = &st->central[class];
     if (own) {
@@ -33,7 +38,7 @@ static inline void class_collect(struct arena *st, struct arena_thread *own, uin
 }
 
 /* Lets every chunk know the lowest span of the class in it. */
-static inline void class_index(struct arena *st, struct arena_central *pool)
+static void class_index(struct arena *st, struct arena_central *pool)
 {
     for (int pass = 0; pass < 2; pass++)
         for (struct arena_span *s = pool->spans; s; s = s->greater) {
@@ -52,7 +57,7 @@ static inline void class_index(struct arena *st, struct arena_central *pool)
 }
 
 /* The span of a block of the class that was indexed last. */
-static inline struct arena_span *class_span(const struct arena *st, tp_addr addr)
+static struct arena_span *class_span(const struct arena *st, tp_addr addr)
 {
     struct arena_span *s = chunk_find(&st->chunks, addr)->first;
     while (addr - s->range->base >= (s->page + s->pages) * ARENA_PAGE)
@@ -60,13 +65,13 @@ static inline struct arena_span *class_span(const struct arena *st, tp_addr addr
     return s;
 }
 
-static inline bool span_is_pooled(const struct arena_span *s)
+static bool span_is_pooled(const struct arena_span *s)
 {
     return s->pooled == s->blocks;
 }
 
 /* Counts the pooled blocks of every span of the class; true when some span has all of its own. */
-static inline bool class_count(struct arena *st, struct arena_central *pool)
+static bool class_count(struct arena *st, struct arena_central *pool)
 {
     bool found = false;
     class_index(st, pool);
@@ -86,7 +91,7 @@ static inline bool class_count(struct arena *st, struct arena_central *pool)
 }
 
 /* Takes the blocks of spans that go out of the pool; returns the segments that are empty now. */
-static inline struct arena_segment *class_purge(struct arena *st, struct arena_central *pool)
+static struct arena_segment *class_purge(struct arena *st, struct arena_central *pool)
 {
     struct arena_segment *empty = NULL, **at = &pool->top;
     for (struct arena_segment *seg = *at; seg; seg = *at) {
@@ -111,7 +116,7 @@ static inline struct arena_segment *class_purge(struct arena *st, struct arena_c
     return empty;
 }
 
-static inline void class_give_spans(struct arena *st, struct arena_central *pool)
+static void class_give_spans(struct arena *st, struct arena_central *pool)
 {
     for (struct arena_span *s = pool->spans, *next; s; s = next) {
         next = s->greater;
@@ -123,7 +128,7 @@ static inline void class_give_spans(struct arena *st, struct arena_central *pool
 }
 
 /* The pool's lock is held. */
-static inline void class_reclaim(struct arena *st, struct arena_central *pool)
+static void class_reclaim(struct arena *st, struct arena_central *pool)
 {
     struct arena_segment *empty = NULL;
     if (!pool->news || pool->count < pool->least)
@@ -142,7 +147,7 @@ static inline void class_reclaim(struct arena *st, struct arena_central *pool)
 }
 
 /* No lock is held. own: see class_collect. */
-static inline void arena_reclaim(struct arena *st, struct arena_thread *own)
+void tp_arena_reclaim(struct arena *st, struct arena_thread *own)
 {
     for (uint32_t c = 0; c < st->classes.count; c++) {
         central_lock(st, c);
@@ -151,5 +156,3 @@ static inline void arena_reclaim(struct arena *st, struct arena_thread *own)
         central_unlock(st, c);
     }
 }
-
-#endif

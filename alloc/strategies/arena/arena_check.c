@@ -1,16 +1,12 @@
 /* `arena` looks at itself: the walk that names every block, and the check of its invariants. Never
  * timed. */
-#ifndef TP_ARENA_CHECK_H
-#define TP_ARENA_CHECK_H
-
 #include "alloc/strategies/arena/arena_core.h"
 
 /* Visits the addresses of one list until fn says false. */
 typedef bool arena_visit_fn(struct arena *st, uint32_t class, tp_addr addr, uint64_t *count);
 
-static inline bool visit_list(struct arena *st, uint32_t class, const tp_addr *items,
-                              uint32_t count, const struct arena_run *run, arena_visit_fn *fn,
-                              uint64_t *visited)
+static bool visit_list(struct arena *st, uint32_t class, const tp_addr *items, uint32_t count,
+                       const struct arena_run *run, arena_visit_fn *fn, uint64_t *visited)
 {
     for (uint32_t i = 0; i < count; i++)
         if (!fn(st, class, items[i], visited))
@@ -21,7 +17,7 @@ static inline bool visit_list(struct arena *st, uint32_t class, const tp_addr *i
     return true;
 }
 
-static inline bool visit_idle(struct arena *st, arena_visit_fn *fn, uint64_t *visited)
+static bool visit_idle(struct arena *st, arena_visit_fn *fn, uint64_t *visited)
 {
     for (uint32_t c = 0; c < st->classes.count; c++) {
         for (const struct arena_segment *seg = st->central[c].top; seg; seg = seg->next)
@@ -59,8 +55,8 @@ static bool unmark_idle(struct arena *st, uint32_t class, tp_addr addr, uint64_t
 }
 
 /* Calls fn for a piece of a small span. `bit`: what a set bit means. */
-static inline void walk_small(const struct arena *st, const struct arena_span *s,
-                              enum tp_walk_kind bit, tp_walk_fn *fn, void *ctx)
+static void walk_small(const struct arena *st, const struct arena_span *s, enum tp_walk_kind bit,
+                       tp_walk_fn *fn, void *ctx)
 {
     enum tp_walk_kind clear = bit == TP_WALK_LIVE ? TP_WALK_CACHED : TP_WALK_LIVE;
     uint64_t block = st->classes.size[s->class], start = span_addr(s);
@@ -74,7 +70,7 @@ static inline void walk_small(const struct arena *st, const struct arena_span *s
 }
 
 /* Without `checks` no bit is ever set: what is in no list is live. */
-static int arena_walk(void *state, tp_walk_fn *fn, void *ctx)
+int tp_arena_walk(void *state, tp_walk_fn *fn, void *ctx)
 {
     struct arena *st = state;
     uint64_t marked = 0;
@@ -99,8 +95,8 @@ struct arena_sums {
     uint64_t spans[ARENA_MAX_CLASSES], idle[ARENA_MAX_CLASSES]; /* blocks with a clear bit */
 };
 
-static inline const char *check_span(const struct arena *st, const struct arena_span *s,
-                                     struct arena_sums *sums)
+static const char *check_span(const struct arena *st, const struct arena_span *s,
+                              struct arena_sums *sums)
 {
     if (s->behind && (s->behind->before != s || s->behind->page != s->page + s->pages))
         return "neighbours are linked both ways and touch";
@@ -129,7 +125,7 @@ static inline const char *check_span(const struct arena *st, const struct arena_
     return NULL;
 }
 
-static inline const char *check_pages(const struct arena *st, struct arena_sums *sums)
+static const char *check_pages(const struct arena *st, struct arena_sums *sums)
 {
     const struct arena_pages *h = &st->pages;
     for (const struct arena_range *r = h->oldest; r; r = r->newer) {
@@ -156,7 +152,7 @@ static inline const char *check_pages(const struct arena *st, struct arena_sums 
     return sums->large == st->large.count ? NULL : "the table counts the large objects";
 }
 
-static inline const char *check_tree(const struct arena *st)
+static const char *check_tree(const struct arena *st)
 {
     uint64_t count = 0;
     for (const struct arena_span *s = tree_first(&st->pages.free, 0); s;
@@ -169,8 +165,7 @@ static inline const char *check_tree(const struct arena *st)
     return count == st->pages.free.count ? NULL : "the tree is ordered";
 }
 
-static inline const char *check_cache(const struct arena *st, const struct arena_thread *thr,
-                                      uint32_t c)
+static const char *check_cache(const struct arena *st, const struct arena_thread *thr, uint32_t c)
 {
     const struct arena_cache *k = &thr->caches[c];
     uint32_t limit = st->classes.limit[c], refill = st->classes.refill[c];
@@ -186,8 +181,7 @@ static inline const char *check_cache(const struct arena *st, const struct arena
 }
 
 /* Pools and caches of one class. */
-static inline const char *check_class(const struct arena *st, uint32_t c,
-                                      const struct arena_sums *sums)
+static const char *check_class(const struct arena *st, uint32_t c, const struct arena_sums *sums)
 {
     const struct arena_central *pool = &st->central[c];
     uint64_t pooled = 0, cached = 0, spans = 0;
@@ -213,7 +207,7 @@ static inline const char *check_class(const struct arena *st, uint32_t c,
 }
 
 /* Bits that are set where blocks begin. */
-static inline uint64_t count_bits(const struct arena *st)
+static uint64_t count_bits(const struct arena *st)
 {
     uint64_t bits = 0;
     for (uint32_t c = 0; c < st->classes.count; c++)
@@ -224,7 +218,7 @@ static inline uint64_t count_bits(const struct arena *st)
 }
 
 /* Every listed block lies where a block begins and is listed once. */
-static inline const char *check_lists(struct arena *st)
+static const char *check_lists(struct arena *st)
 {
     uint64_t marked = 0, before = count_bits(st);
     bool sound = visit_idle(st, mark_idle, &marked);
@@ -233,13 +227,13 @@ static inline const char *check_lists(struct arena *st)
     return sound ? NULL : "a listed block is not live and listed once";
 }
 
-static inline const char *check_chunks(const struct arena *st)
+static const char *check_chunks(const struct arena *st)
 {
     const struct arena_chunks *t = &st->chunks;
     uint64_t count = 0;
     for (uint64_t i = 0; i <= table_mask(t->table); i++) {
         const struct arena_chunk *chunk = table_slots(t->table)[i];
-        if (chunk == &chunk_none)
+        if (chunk == &tp_arena_no_chunk)
             continue;
         if (chunk_find(t, chunk->index << CHUNK_SHIFT) != chunk)
             return "every chunk is found where it hashes to";
@@ -250,7 +244,7 @@ static inline const char *check_chunks(const struct arena *st)
                : "the table of chunks counts them and is sparse";
 }
 
-static int arena_check(void *state, struct tp_err *err)
+int tp_arena_check(void *state, struct tp_err *err)
 {
     struct arena *st = state;
     struct arena_sums sums = {0};
@@ -267,5 +261,3 @@ static int arena_check(void *state, struct tp_err *err)
         broken = check_lists(st);
     return broken ? tp_fail(err, TP_EBROKEN, "strategy 'arena' broke a rule: %s", broken) : TP_OK;
 }
-
-#endif

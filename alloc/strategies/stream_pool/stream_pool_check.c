@@ -1,11 +1,7 @@
 /* `stream-pool` seen from outside the hot paths: the walk, and what must hold at any time. */
-#ifndef TP_STREAM_POOL_CHECK_H
-#define TP_STREAM_POOL_CHECK_H
-
 #include "alloc/strategies/stream_pool/stream_pool_core.h"
 
-static inline void pool_walk_block(const struct pool *st, const struct block *b, tp_walk_fn *fn,
-                                   void *ctx)
+static void pool_walk_block(const struct pool *st, const struct block *b, tp_walk_fn *fn, void *ctx)
 {
     static const enum tp_walk_kind kinds[] = {[BLOCK_LIVE] = TP_WALK_LIVE,
                                               [BLOCK_READY] = TP_WALK_CACHED,
@@ -25,8 +21,7 @@ struct pool_sums {
 };
 
 /* NULL, or what is wrong. */
-static inline const char *pool_check_block(struct pool *st, const struct block *b,
-                                           struct pool_sums *sums)
+static const char *pool_check_block(struct pool *st, const struct block *b, struct pool_sums *sums)
 {
     uint64_t granted = block_granted(b), pending = 0;
     sums->blocks++;
@@ -54,8 +49,8 @@ static inline const char *pool_check_block(struct pool *st, const struct block *
 }
 
 /* Is `list` in order, and all of it in `state` and on `s`? Adds its length. */
-static inline bool pool_check_list(const struct shelf_list *list, const struct shelf *s,
-                                   enum block_state state, uint64_t *count)
+static bool pool_check_list(const struct shelf_list *list, const struct shelf *s,
+                            enum block_state state, uint64_t *count)
 {
     const struct block *newer = NULL;
     for (const struct block *b = list->newest; b; newer = b, b = b->older, ++*count)
@@ -65,7 +60,7 @@ static inline bool pool_check_list(const struct shelf_list *list, const struct s
     return list->oldest == newer;
 }
 
-static inline const char *pool_check_bins(const struct pool *st, const struct pool_sums *sums)
+static const char *pool_check_bins(const struct pool *st, const struct pool_sums *sums)
 {
     const struct tp_addr_entry *e;
     uint64_t ready = 0, held = 0, counted = 0, shelves = 0;
@@ -91,7 +86,7 @@ static inline const char *pool_check_bins(const struct pool *st, const struct po
     return NULL;
 }
 
-static inline const char *pool_check_lanes(const struct pool *st, const struct pool_sums *sums)
+static const char *pool_check_lanes(const struct pool *st, const struct pool_sums *sums)
 {
     uint64_t cached = 0, lanes = 0, queued = 0;
     for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
@@ -113,7 +108,7 @@ static inline const char *pool_check_lanes(const struct pool *st, const struct p
     return queued >= sums->held ? NULL : "a held block waits for nothing";
 }
 
-static inline const char *pool_check_counts(const struct pool *st, const struct pool_sums *sums)
+static const char *pool_check_counts(const struct pool *st, const struct pool_sums *sums)
 {
     uint64_t refused = 0, refused_bytes = 0;
     for (const struct refused *r = st->refused; r; r = r->next, refused++) {
@@ -134,7 +129,7 @@ static inline const char *pool_check_counts(const struct pool *st, const struct 
     return NULL;
 }
 
-static inline const char *pool_fault(struct pool *st)
+static const char *pool_fault(struct pool *st)
 {
     struct pool_sums sums = {0};
     const char *fault = NULL;
@@ -149,4 +144,18 @@ static inline const char *pool_fault(struct pool *st)
     return fault ? fault : pool_check_counts(st, &sums);
 }
 
-#endif
+int tp_stream_pool_walk(void *state, tp_walk_fn *fn, void *ctx)
+{
+    const struct pool *st = state;
+    struct slab_cursor c = slab_first(&st->blocks);
+    for (const struct block *b; (b = slab_next(&c));)
+        if (b->state != BLOCK_NONE)
+            pool_walk_block(st, b, fn, ctx);
+    return TP_OK;
+}
+
+int tp_stream_pool_check(void *state, struct tp_err *err)
+{
+    const char *fault = pool_fault(state);
+    return fault ? tp_fail(err, TP_EBROKEN, "strategy 'stream-pool': %s", fault) : TP_OK;
+}

@@ -1,0 +1,169 @@
+/* How chunks are made and forgotten, see arena_chunks.h. */
+#include "alloc/strategies/arena/arena_chunks.h"
+
+const struct arena_chunk tp_arena_no_chunk = {.index = UINT64_MAX};
+
+/* Zeroed memory for `bytes` behind a piece, aligned to a line. NULL: exhausted. */
+static void *piece_new(const struct tp_env *env, struct arena_piece **list, size_t bytes)
+{
+    size_t all = bytes + sizeof(struct arena_piece) + CHUNK_LINE - 1;
+    struct arena_piece *piece = tp_meta_get(env, all);
+    if (!piece)
+        return NULL;
+    *piece = (struct arena_piece){*list, all};
+    *list = piece;
+    uintptr_t at = (uintptr_t)(piece + 1);
+    return (void *)((at + CHUNK_LINE - 1) & ~(uintptr_t)(CHUNK_LINE - 1));
+}
+
+static void pieces_fini(const struct tp_env *env, struct arena_piece **list)
+{
+    for (struct arena_piece *piece = *list, *next; piece; piece = next) {
+        next = piece->next;
+        tp_meta_put(env, piece, piece->bytes);
+    }
+    *list = NULL;
+}
+
+static void table_place(uint64_t table, struct arena_chunk *chunk)
+{
+    uint64_t i = chunk_home(chunk->index, table);
+    while (table_slots(table)[i] != &tp_arena_no_chunk)
+        i = (i + 1) & table_mask(table);
+    __atomic_store_n(&table_slots(table)[i], chunk, __ATOMIC_RELEASE);
+}
+
+/* Makes a table of 2^log2 slots the one in use. TP_ENOMEM: nothing has changed. */
+static int chunks_grow(struct arena_chunks *t, unsigned log2)
+{
+    struct arena_chunk *none =
+        (struct arena_chunk *)(uintptr_t)&tp_arena_no_chunk; /* never written */
+    struct arena_piece *outgrown = t->tables;
+    uint64_t old = t->table;
+    struct arena_chunk **slots = piece_new(t->env, &t->tables, sizeof(none) << log2);
+    if (!slots)
+        return TP_ENOMEM;
+    uint64_t table = (uintptr_t)slots + 64 - log2;
+    for (uint64_t i = 0; i <= table_mask(table); i++)
+        slots[i] = none;
+    for (uint64_t i = 0; old && i <= table_mask(old); i++)
+        if (table_slots(old)[i] != none)
+            table_place(table, table_slots(old)[i]);
+    __atomic_store_n(&t->table, table, __ATOMIC_RELEASE);
+    if (t->watched) {
+        t->slots = slots;
+        t->shift = 64 - log2;
+    }
+    if (outgrown && !t->env->concurrent) {
+        t->tables->next = NULL;
+        pieces_fini(t->env, &outgrown);
+    }
+    return TP_OK;
+}
+
+int tp_arena_chunks_init(struct arena_chunks *t, const struct tp_env *env, bool watched)
+{
+    *t = (struct arena_chunks){.env = env, .watched = watched};
+    return chunks_grow(t, CHUNK_FIRST_LOG2);
+}
+
+void tp_arena_chunks_fini(struct arena_chunks *t)
+{
+    pieces_fini(t->env, &t->tables);
+    pieces_fini(t->env, &t->slabs);
+}
+
+static int chunks_reserve(struct arena_chunks *t)
+{
+    uint64_t slots = table_mask(t->table) + 1;
+    if (t->count >= slots / 4 && chunks_grow(t, 65 - (unsigned)(t->table & 63)))
+        return TP_ENOMEM;
+    if (t->spares)
+        return TP_OK;
+    struct arena_chunk *slab = piece_new(t->env, &t->slabs, CHUNK_SLAB * sizeof *slab);
+    if (!slab)
+        return TP_ENOMEM;
+    for (uint32_t i = CHUNK_SLAB; i-- > 0;) {
+        slab[i].spare = t->spares;
+        t->spares = &slab[i];
+    }
+    return TP_OK;
+}
+
+/* The chunk of an address, made if it is not there; NULL when memory is exhausted. */
+static struct arena_chunk *chunk_make(struct arena_chunks *t, tp_addr addr)
+{
+    struct arena_chunk *chunk = chunk_find(t, addr);
+    if (chunk || chunks_reserve(t))
+        return chunk;
+    chunk = t->spares;
+    t->spares = chunk->spare;
+    chunk->spare = NULL;
+    chunk->index = addr >> CHUNK_SHIFT;
+    table_place(t->table, chunk);
+    t->count++;
+    return chunk;
+}
+
+/* Notes the class of every page of a small span in which a block begins. TP_ENOMEM: only of some,
+ * which does no harm. */
+int tp_arena_chunks_mark(struct arena_chunks *t, const struct arena_span *s, uint64_t block)
+{
+    tp_addr start = span_addr(s), end = start + s->blocks * block;
+    uint64_t step = block > ARENA_PAGE ? block : ARENA_PAGE;
+    struct arena_chunk *chunk = NULL;
+    for (tp_addr at = start; at < end; at += step) {
+        if (!chunk || chunk->index != at >> CHUNK_SHIFT)
+            chunk = chunk_make(t, at);
+        if (!chunk)
+            return TP_ENOMEM;
+        __atomic_store_n(&chunk->class[(at / ARENA_PAGE) & (CHUNK_PAGES - 1)], s -> class,
+                         __ATOMIC_RELAXED);
+    }
+    return TP_OK;
+}
+
+/* Takes a chunk out of the table; later ones move back into the hole, so there are no tombstones.
+ */
+static void chunk_forget(struct arena_chunks *t, struct arena_chunk *chunk)
+{
+    struct arena_chunk **slots = table_slots(t->table);
+    uint64_t mask = table_mask(t->table), hole = chunk_home(chunk->index, t->table);
+    while (slots[hole] != chunk)
+        hole = (hole + 1) & mask;
+    for (uint64_t i = (hole + 1) & mask; slots[i] != &tp_arena_no_chunk; i = (i + 1) & mask) {
+        uint64_t home = chunk_home(slots[i]->index, t->table);
+        if (((i - home) & mask) < ((i - hole) & mask))
+            continue;
+        slots[hole] = slots[i];
+        hole = i;
+    }
+    slots[hole] = (struct arena_chunk *)(uintptr_t)&tp_arena_no_chunk;
+    t->count--;
+    *chunk = (struct arena_chunk){.spare = t->spares};
+    t->spares = chunk;
+}
+
+/* Forgets the chunks of a range that goes back: by address, or by table where the range is huge.
+ * With threads they stay, with all bits clear, since a wrong free may be reading one. */
+void tp_arena_chunks_forget(struct arena_chunks *t, tp_addr base, uint64_t bytes)
+{
+    uint64_t first = base >> CHUNK_SHIFT, count = (bytes + ARENA_CHUNK - 1) / ARENA_CHUNK;
+    if (t->env->concurrent)
+        return;
+    if (count <= table_mask(t->table)) {
+        for (uint64_t i = 0; i < count; i++) {
+            struct arena_chunk *chunk = chunk_find(t, (first + i) << CHUNK_SHIFT);
+            if (chunk)
+                chunk_forget(t, chunk);
+        }
+        return;
+    }
+    for (uint64_t i = 0; i <= table_mask(t->table);) {
+        struct arena_chunk *chunk = table_slots(t->table)[i];
+        if (chunk->index - first < count)
+            chunk_forget(t, chunk); /* another one may have moved here: look again */
+        else
+            i++;
+    }
+}

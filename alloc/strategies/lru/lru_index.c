@@ -1,0 +1,434 @@
+/* Who is live, and which free block of a key a stream may have: what `lru` asks where looking at
+ * its blocks one by one takes long.
+ *
+ *     free    by key, then by what their fences leave    [key, all streams, age] ... newest
+ *                                                        [key, stream 3,    age] ... newest
+ *                                                        [key, none,        age]
+ *     live    by number: the order of nodes in their slabs
+ *     fences  of each stream and of all, in the order of recording
+ *
+ * A free block may be had by every stream when no fence is pending on it, by one when all that are
+ * pending are on that stream. The newest that a stream may have is the last of one of two groups.
+ * Fences of one stream pass in order, and where all streams' do (TP_SRC_ORDERED) the first of all
+ * tells whether any has passed, but for those of streams that `sync` named, which are looked at
+ * then. So each fence is met once.
+ *
+ * There is none of it until a call has looked at more than LRU_LOOK blocks or fences in vain. From
+ * then on the fast paths are not taken. Without memory there is none again: nothing is decided by
+ * it that looking at all would decide otherwise. */
+#include "alloc/strategies/lru/lru_index.h"
+
+#include "alloc/base/tree.h"
+#include "alloc/strategies/common/record_slab.h"
+
+#include <stdlib.h>
+
+#define LRU_FOR_ALL  UINT64_C(0) /* groups; of a stream: its number + 1 */
+#define LRU_FOR_NONE UINT64_MAX
+
+struct lru_link {
+    struct lru_link *before, *behind; /* a circle */
+};
+
+#define LRU_LINKED(type, member, link) ((type *)(void *)((char *)(link)-offsetof(type, member)))
+
+/* Of every node. */
+struct lru_mark {
+    struct tp_tree_node place; /* in `live` or `free`; number: is it in one? */
+    struct lru_node *node;
+    uint64_t number;
+    uint64_t key, group, age; /* free: key_name, who may have it, which free it was */
+    struct lru_link fences;   /* free: pending ones */
+};
+
+struct lru_fence {
+    struct tp_fence fence;
+    struct lru_mark *mark;
+    struct lru_link of_mark, of_stream, of_all;
+};
+
+struct lru_lane {
+    struct lru_link fences;
+    struct lru_link busy; /* in the list of lanes with fences */
+};
+
+struct lru_index {
+    struct tp_tree_node *live, *free;
+    struct tp_addr_map marks; /* struct lru_node * -> struct lru_mark * */
+    struct slab mark_records, fence_records;
+    struct lru_lane *lanes;    /* by stream; NULL with one */
+    struct lru_link busy, all; /* lanes with fences; fences */
+    uint64_t numbers, age;     /* given last */
+};
+
+/* ---- links ---- */
+
+static void link_init(struct lru_link *l)
+{
+    l->before = l->behind = l;
+}
+
+static void link_last(struct lru_link *head, struct lru_link *l)
+{
+    l->before = head->before;
+    l->behind = head;
+    head->before->behind = l;
+    head->before = l;
+}
+
+static void link_out(struct lru_link *l)
+{
+    l->before->behind = l->behind;
+    l->behind->before = l->before;
+    link_init(l);
+}
+
+/* NULL: the list is empty. */
+static struct lru_link *link_first(const struct lru_link *head)
+{
+    return head->behind == head ? NULL : head->behind;
+}
+
+/* ---- trees ---- */
+
+static struct lru_mark *mark_at(const struct tp_tree_node *n)
+{
+    return TP_TREE_ITEM(struct lru_mark, place, n);
+}
+
+static bool live_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    return mark_at(a)->number < mark_at(b)->number;
+}
+
+static bool free_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
+{
+    const struct lru_mark *x = mark_at(a), *y = mark_at(b);
+    if (x->key != y->key)
+        return x->key < y->key;
+    return x->group != y->group ? x->group < y->group : x->age < y->age;
+}
+
+static struct lru_mark *mark_of(const struct lru_index *ix, const struct lru_node *node)
+{
+    return meta_map_at(&ix->marks, (uintptr_t)node);
+}
+
+/* The newest of a group; NULL: it has none. */
+static struct lru_mark *index_newest(const struct lru_index *ix, uint64_t key, uint64_t group)
+{
+    const struct lru_mark last = {.key = key, .group = group, .age = UINT64_MAX};
+    struct lru_mark *best = NULL;
+    for (struct tp_tree_node *at = ix->free; at;) {
+        bool before = free_less(at, &last.place);
+        TP_STEP();
+        best = before ? mark_at(at) : best;
+        at = before ? at->high : at->low;
+    }
+    return best && best->key == key && best->group == group ? best : NULL;
+}
+
+/* ---- life ---- */
+
+void tp_lru_index_drop(struct lru *st)
+{
+    struct lru_index *ix = st->index;
+    if (!ix)
+        return;
+    tp_addr_map_fini(&ix->marks);
+    slab_fini(&ix->mark_records);
+    slab_fini(&ix->fence_records);
+    tp_meta_put(st->env, ix->lanes, st->env->streams * sizeof *ix->lanes);
+    tp_meta_put(st->env, ix, sizeof *ix);
+    st->index = NULL;
+}
+
+/* The nodes of a new slab get their marks. */
+void tp_lru_index_slab(struct lru *st, const struct lru_slab *slab)
+{
+    struct lru_index *ix = st->index;
+    for (uint32_t i = 0; i < slab->count; i++) {
+        struct lru_mark *m = slab_take(&ix->mark_records);
+        if (!m || tp_addr_map_insert(&ix->marks, (uintptr_t)&slab->nodes[i], (uintptr_t)m)) {
+            tp_lru_index_drop(st);
+            return;
+        }
+        m->node = &slab->nodes[i];
+        m->number = ++ix->numbers;
+        link_init(&m->fences);
+    }
+}
+
+static struct lru_index *index_new(struct lru *st)
+{
+    const struct tp_env *env = st->env;
+    struct lru_index *ix = tp_meta_get(env, sizeof *ix);
+    struct lru_lane *lanes = NULL;
+    if (ix && st->several)
+        lanes = tp_meta_get(env, env->streams * sizeof *lanes);
+    if (!ix || (st->several && !lanes)) {
+        tp_meta_put(env, ix, sizeof *ix);
+        return NULL;
+    }
+    for (uint32_t i = 0; lanes && i < env->streams; i++) {
+        link_init(&lanes[i].fences);
+        link_init(&lanes[i].busy);
+    }
+    ix->lanes = lanes;
+    link_init(&ix->busy);
+    link_init(&ix->all);
+    slab_init(&ix->mark_records, env, sizeof(struct lru_mark));
+    slab_init(&ix->fence_records, env, sizeof(struct lru_fence));
+    meta_map_init(&ix->marks, env);
+    return ix;
+}
+
+/* ---- fences ---- */
+
+static void fence_link(struct lru_index *ix, struct lru_fence *f)
+{
+    struct lru_lane *lane = &ix->lanes[f->fence.stream];
+    if (!link_first(&lane->fences))
+        link_last(&ix->busy, &lane->busy);
+    link_last(&lane->fences, &f->of_stream);
+    link_last(&ix->all, &f->of_all);
+}
+
+static void fence_drop(struct lru_index *ix, struct lru_fence *f)
+{
+    struct lru_lane *lane = &ix->lanes[f->fence.stream];
+    link_out(&f->of_mark);
+    link_out(&f->of_stream);
+    link_out(&f->of_all);
+    if (!link_first(&lane->fences))
+        link_out(&lane->busy);
+    slab_give(&ix->fence_records, f);
+}
+
+/* Who may have a block with these fences pending? */
+static uint64_t group_of(const struct lru_mark *m)
+{
+    const struct lru_link *first = link_first(&m->fences);
+    if (!first)
+        return LRU_FOR_ALL;
+    if (first->behind != &m->fences) /* they are on different streams */
+        return LRU_FOR_NONE;
+    return LRU_LINKED(struct lru_fence, of_mark, first)->fence.stream + UINT64_C(1);
+}
+
+/* A fence has passed. */
+static void fence_pass(struct lru_index *ix, struct lru_fence *f)
+{
+    struct lru_mark *m = f->mark;
+    fence_drop(ix, f);
+    uint64_t group = group_of(m);
+    if (group == m->group)
+        return;
+    tp_tree_remove(&ix->free, &m->place, free_less, NULL);
+    m->group = group;
+    tp_tree_insert(&ix->free, &m->place, free_less, NULL);
+}
+
+/* Those of a stream that have passed. */
+static void lane_poll(struct lru *st, struct lru_lane *lane)
+{
+    for (struct lru_link *l; (l = link_first(&lane->fences));) {
+        struct lru_fence *f = LRU_LINKED(struct lru_fence, of_stream, l);
+        TP_STEP();
+        if (!tp_src_done(st->env->source, &f->fence))
+            return;
+        fence_pass(st->index, f);
+    }
+}
+
+static void index_poll(struct lru *st)
+{
+    struct lru_index *ix = st->index;
+    for (struct lru_link *l;
+         st->env->source->flags & TP_SRC_ORDERED && (l = link_first(&ix->all));) {
+        struct lru_fence *f = LRU_LINKED(struct lru_fence, of_all, l);
+        TP_STEP();
+        if (!tp_src_done(st->env->source, &f->fence))
+            return;
+        fence_pass(ix, f);
+    }
+    for (struct lru_link *l = ix->busy.behind, *next; l != &ix->busy; l = next) {
+        next = l->behind;
+        lane_poll(st, LRU_LINKED(struct lru_lane, busy, l));
+    }
+}
+
+/* False: no memory. */
+static bool fence_add(struct lru_index *ix, struct lru_mark *m, const struct tp_fence *fence)
+{
+    struct lru_fence *f = slab_take(&ix->fence_records);
+    if (!f)
+        return false;
+    f->fence = *fence;
+    f->mark = m;
+    link_last(&m->fences, &f->of_mark);
+    fence_link(ix, f);
+    return true;
+}
+
+/* ---- nodes come and go ---- */
+
+void tp_lru_index_live(struct lru *st, struct lru_node *node)
+{
+    struct lru_mark *m = mark_of(st->index, node);
+    assert(!m->place.number);
+    tp_tree_insert(&st->index->live, &m->place, live_less, NULL);
+    m->place.number = 1;
+}
+
+void tp_lru_index_dead(struct lru *st, struct lru_node *node)
+{
+    struct lru_mark *m = mark_of(st->index, node);
+    assert(m->place.number);
+    tp_tree_remove(&st->index->live, &m->place, live_less, NULL);
+    m->place.number = 0;
+}
+
+/* A node is on the stack of its key now. */
+void tp_lru_index_free(struct lru *st, struct lru_node *node)
+{
+    struct lru_index *ix = st->index;
+    struct lru_mark *m = mark_of(ix, node);
+    const struct lru_work *w = st->several ? node->work : NULL;
+    bool added = !w || !w->pending || fence_add(ix, m, &w->freed);
+    for (uint32_t i = 0; w && added && i < w->count; i++)
+        added = fence_add(ix, m, &w->others[i]);
+    if (!added) {
+        tp_lru_index_drop(st);
+        return;
+    }
+    m->key = key_name(node->key->size, node->key->align);
+    m->age = ++ix->age;
+    m->group = group_of(m);
+    tp_tree_insert(&ix->free, &m->place, free_less, NULL);
+    m->place.number = 1;
+}
+
+/* And not any more. */
+void tp_lru_index_gone(struct lru *st, struct lru_node *node)
+{
+    struct lru_index *ix = st->index;
+    struct lru_mark *m = mark_of(ix, node);
+    assert(m->place.number);
+    tp_tree_remove(&ix->free, &m->place, free_less, NULL);
+    m->place.number = 0;
+    for (struct lru_link *l; (l = link_first(&m->fences));)
+        fence_drop(ix, LRU_LINKED(struct lru_fence, of_mark, l));
+}
+
+/* ---- the whole, when it begins to be needed ---- */
+
+static int by_serial(const void *a, const void *b)
+{
+    uint64_t x = (*(struct lru_fence *const *)a)->fence.serial;
+    uint64_t y = (*(struct lru_fence *const *)b)->fence.serial;
+    return (x > y) - (x < y);
+}
+
+/* Fences that were entered block by block get into the order of recording. */
+static bool index_sort(struct lru *st)
+{
+    struct lru_index *ix = st->index;
+    uint64_t count = ix->fence_records.used, at = 0;
+    struct lru_fence **fences = tp_meta_get(st->env, (count + 1) * sizeof *fences);
+    if (!fences)
+        return false;
+    for (struct lru_link *l = ix->all.behind; l != &ix->all; l = l->behind)
+        fences[at++] = LRU_LINKED(struct lru_fence, of_all, l);
+    qsort(fences, count, sizeof *fences, by_serial);
+    for (at = 0; at < count; at++) {
+        link_out(&fences[at]->of_stream);
+        link_out(&fences[at]->of_all);
+        link_last(&ix->lanes[fences[at]->fence.stream].fences, &fences[at]->of_stream);
+        link_last(&ix->all, &fences[at]->of_all);
+    }
+    tp_meta_put(st->env, fences, (count + 1) * sizeof *fences);
+    return true;
+}
+
+/* Everything that is there is entered, the free blocks of a key from the oldest on. */
+void tp_lru_index_make(struct lru *st)
+{
+    const struct tp_addr_entry *e;
+    st->index = index_new(st);
+    for (struct lru_slab *slab = st->oldest_slab; slab && st->index; slab = slab->next)
+        tp_lru_index_slab(st, slab);
+    for (struct lru_slab *slab = st->oldest_slab; slab && st->index; slab = slab->next)
+        for (uint32_t i = 0; i < slab->count; i++)
+            if (slab->nodes[i].refs)
+                tp_lru_index_live(st, &slab->nodes[i]);
+    for (uint64_t at = 0; st->index && (e = tp_addr_map_next(&st->keys, &at));) {
+        const struct lru_key *key = (const struct lru_key *)(uintptr_t)e->value;
+        struct lru_node *n = key->top ? key->bottom : NULL;
+        for (; n && st->index; n = n == key->top ? NULL : n->above)
+            tp_lru_index_free(st, n);
+    }
+    if (st->index && st->several && !index_sort(st))
+        tp_lru_index_drop(st);
+    st->shared |= st->index != NULL;
+}
+
+/* The newest free block of a key that the stream may have; NULL: none. */
+struct lru_node *tp_lru_index_find(struct lru *st, const struct lru_key *key, uint16_t stream)
+{
+    const uint64_t name = key_name(key->size, key->align), own = stream + UINT64_C(1);
+    if (!key->top || !st->several)
+        return key->top;
+    uint64_t group = mark_of(st->index, key->top)->group;
+    if (group == LRU_FOR_ALL || group == own) /* nothing is newer */
+        return key->top;
+    index_poll(st);
+    struct lru_mark *any = index_newest(st->index, name, LRU_FOR_ALL);
+    struct lru_mark *here = index_newest(st->index, name, own);
+    if (any && (!here || here->age < any->age))
+        return any->node;
+    return here ? here->node : NULL;
+}
+
+/* A stream has caught up, or all have. */
+void tp_lru_index_synced(struct lru *st, uint16_t stream)
+{
+    if (stream == TP_ALL_STREAMS)
+        index_poll(st);
+    else if (stream < st->env->streams)
+        lane_poll(st, &st->index->lanes[stream]);
+}
+
+/* The live block that lies first in the slabs; NULL: none is live. */
+struct lru_node *tp_lru_index_first(const struct lru *st)
+{
+    const struct lru_index *ix = st->index;
+    return ix->live ? mark_at(tp_tree_first(ix->live))->node : NULL;
+}
+
+/* ---- never timed ---- */
+
+static uint64_t index_count(const struct tp_tree_node *n)
+{
+    return n ? 1 + index_count(n->low) + index_count(n->high) : 0;
+}
+
+/* NULL, or what is wrong with the index of so many live and free nodes. */
+const char *tp_lru_index_fault(const struct lru *st, uint64_t live, uint64_t free_nodes)
+{
+    const struct lru_index *ix = st->index;
+    struct lru_cursor c = {st->oldest_slab, 0};
+    if (!ix)
+        return NULL;
+    if (index_count(ix->live) != live || index_count(ix->free) != free_nodes)
+        return "the index counts live and free blocks";
+    for (const struct lru_node *n; (n = node_next(&c));) {
+        const struct lru_mark *m = mark_of(ix, n);
+        if (m->node != n || m->place.number != (n->refs || n->key))
+            return "a block is in the index";
+        if (n->key && !n->refs &&
+            (m->group != group_of(m) || m->key != key_name(n->key->size, n->key->align)))
+            return "a free block is in its group";
+    }
+    return NULL;
+}

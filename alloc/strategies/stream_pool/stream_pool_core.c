@@ -1,0 +1,768 @@
+/* The slow paths of `stream-pool`: blocks in and out of the cache, fences, and giving back.
+ *
+ * Only pool_wait blocks; it is called where the contract of `stream-pool` lets it: a request that
+ * waits by option, out of memory, trim and the end. */
+#include "alloc/strategies/stream_pool/stream_pool_core.h"
+
+/* There is no memory for them, so there are none. */
+void tp_stream_pool_drop_ranks(struct pool *st)
+{
+    tp_stream_pool_ranks_free(st->ranks);
+    st->ranks = NULL;
+}
+
+/* What these are filed under may have changed. */
+void tp_stream_pool_rank_shelf(struct pool *st, struct shelf *s)
+{
+    const struct block *b = s->ready.oldest;
+    if (!st->ranks)
+        return;
+    struct rank to = {.bin = s->bin, .oldest = b ? b->age : 0};
+    to.late = to.oldest > rank_synced(st->ranks, s->stream);
+    if (!tp_stream_pool_rank_file(st->ranks, RANK_SHELF, s, to))
+        tp_stream_pool_drop_ranks(st);
+}
+
+/* The oldest held block is another one: not needed where it is gone, which whoever asks sees. */
+void tp_stream_pool_rank_held(struct pool *st, struct shelf *s)
+{
+    if (!st->ranks || st->cross_stream != CROSS_WAIT)
+        return;
+    struct rank to = {.bin = s->bin, .oldest = s->held.oldest ? s->held.oldest->age : 0};
+    s->waits = true;
+    if (!tp_stream_pool_rank_file(st->ranks, RANK_HELD, s, to))
+        tp_stream_pool_drop_ranks(st);
+}
+
+void tp_stream_pool_rank_lane(struct pool *st, struct lane *lane)
+{
+    if (!st->ranks)
+        return;
+    struct rank age = {.oldest = lane->oldest ? lane->oldest->age : 0};
+    struct rank fence = {.oldest = lane->first ? lane->first->fence.serial : 0};
+    age.late = age.oldest > rank_synced(st->ranks, lane->stream);
+    if (!tp_stream_pool_rank_file(st->ranks, RANK_LANE_AGE, lane, age) ||
+        !tp_stream_pool_rank_file(st->ranks, RANK_LANE_FENCE, lane, fence))
+        tp_stream_pool_drop_ranks(st);
+}
+
+void tp_stream_pool_rank_use(struct pool *st, const struct use *u)
+{
+    if (st->ranks &&
+        tp_addr_map_insert(&st->ranks->uses, rank_use_key(u->block, u->lane->stream), 1))
+        tp_stream_pool_drop_ranks(st);
+}
+
+static void shelf_list_remove(struct shelf_list *list, struct block *b)
+{
+    if (b->newer)
+        b->newer->older = b->older;
+    else
+        list->newest = b->older;
+    if (b->older)
+        b->older->newer = b->newer;
+    else
+        list->oldest = b->newer;
+}
+
+/* By age; looked for from both ends, since the place is near one of them as a rule. */
+static void shelf_list_insert(struct shelf_list *list, struct block *b)
+{
+    struct block *above = NULL, *up = list->oldest, *down = list->newest;
+    for (;; up = up->newer, down = down->older) {
+        above = up;
+        if (!up || up->age > b->age)
+            break;
+        above = down ? down->newer : list->oldest;
+        if (!down || down->age < b->age)
+            break;
+    }
+    if (!above) {
+        shelf_list_push(list, b);
+        return;
+    }
+    b->newer = above;
+    b->older = above->older;
+    if (above->older)
+        above->older->newer = b;
+    else
+        list->oldest = b;
+    above->older = b;
+}
+
+static void lane_enqueue(struct lane *lane, struct use *u)
+{
+    u->before = lane->last;
+    u->behind = NULL;
+    if (lane->last)
+        lane->last->behind = u;
+    else
+        lane->first = u;
+    lane->last = u;
+    u->queued = true;
+}
+
+static void lane_dequeue(struct use *u)
+{
+    if (u->before)
+        u->before->behind = u->behind;
+    else
+        u->lane->first = u->behind;
+    if (u->behind)
+        u->behind->before = u->before;
+    else
+        u->lane->last = u->before;
+    u->queued = false;
+}
+
+/* A use ends. */
+static void pool_give_use(struct pool *st, struct use *u)
+{
+    if (__builtin_expect(st->ranks != NULL, 0))
+        tp_addr_map_remove(&st->ranks->uses, rank_use_key(u->block, u->lane->stream), NULL);
+    slab_give(&st->uses, u);
+}
+
+enum { POOL_FEW_SHELVES = 16 };
+
+/* Lazy: the blocks freed since the last time get their fence, one for all of a stream. That is
+ * later than each free, so it passes late, but never early. It goes before every question. */
+static void pool_record(struct pool *st)
+{
+    for (struct lane *lane = st->lanes; st->lazy && lane; lane = lane->next) {
+        struct tp_fence fence;
+        if (!lane->newest || lane->newest->age <= lane->recorded)
+            continue;
+        tp_src_record(st->env->source, lane->stream, &fence);
+        for (struct block *b = lane->newest; b && b->age > lane->recorded; b = b->lane_older)
+            b->fence = fence;
+        lane->recorded = st->age;
+    }
+}
+
+/* Lazy: a stream has caught up, so that blocks without a fence need none. */
+static void pool_synced(struct pool *st, struct lane *lane)
+{
+    for (struct block *b = lane->newest; b && b->age > lane->recorded; b = b->lane_older)
+        b->fence = (struct tp_fence){0};
+    lane->recorded = st->age;
+}
+
+/* ---- into the cache and out of it ---- */
+
+/* The uses of a block end: it was handed out again, or all of them have passed. */
+static void block_drop_uses(struct pool *st, struct block *b)
+{
+    for (struct use *u = b->uses, *next; u; u = next) {
+        next = u->next;
+        if (u->queued) {
+            lane_dequeue(u);
+            tp_stream_pool_rank_lane(st, u->lane);
+        }
+        pool_give_use(st, u);
+    }
+    b->uses = NULL;
+    b->pending = 0;
+}
+
+/* Fences for the uses of a block that is freed on `lane`, whose own fence covers uses there. */
+void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct lane *lane)
+{
+    for (struct use **at = &b->uses, *u; (u = *at);) {
+        if (u->lane == lane) {
+            *at = u->next;
+            pool_give_use(st, u);
+            continue;
+        }
+        tp_src_record(st->env->source, u->lane->stream, &u->fence);
+        lane_enqueue(u->lane, u);
+        tp_stream_pool_rank_lane(st, u->lane);
+        b->pending++;
+        at = &u->next;
+    }
+}
+
+/* The same for any cached block. */
+static void pool_uncache(struct pool *st, struct block *b)
+{
+    if (b->state == BLOCK_HELD) {
+        shelf_list_remove(&b->shelf->held, b);
+        block_drop_uses(st, b);
+        st->held--;
+    } else {
+        shelf_list_remove(&b->shelf->ready, b);
+    }
+    pool_uncount(st, b);
+    tp_stream_pool_rank_shelf(st, b->shelf);
+    tp_stream_pool_rank_lane(st, b->shelf->lane);
+}
+
+/* Held blocks that waited for this stream alone, and it has got past them, become ready. */
+static void pool_poll_lane(struct pool *st, struct lane *lane)
+{
+    for (struct use *u; (u = lane->first) && pool_passed(st, &u->fence);) {
+        struct block *b = u->block;
+        lane_dequeue(u);
+        if (--b->pending)
+            continue;
+        block_drop_uses(st, b);
+        shelf_list_remove(&b->shelf->held, b);
+        st->held--;
+        b->state = BLOCK_READY;
+        shelf_list_insert(&b->shelf->ready, b);
+        tp_stream_pool_rank_shelf(st, b->shelf);
+    }
+    tp_stream_pool_rank_lane(st, lane);
+}
+
+/* Held blocks whose further streams have got past them become ready. In order, the fence that was
+ * recorded first tells of all: those of streams that caught up were looked at then. */
+static void pool_poll(struct pool *st)
+{
+    while (st->held && pool_is_ordered(st)) {
+        const struct rank *first = tp_stream_pool_rank_from(st->ranks, RANK_LANE_FENCE, 0, 0, 0);
+        struct lane *lane = first ? first->owner : NULL;
+        if (!lane || !pool_passed(st, &lane->first->fence))
+            return;
+        pool_poll_lane(st, lane);
+    }
+    for (struct lane *lane = st->lanes; lane && st->held; lane = lane->next) {
+        TP_STEP();
+        pool_poll_lane(st, lane);
+    }
+}
+
+/* A stream has caught up with what was freed on it up to some age: its blocks can be had, whatever
+ * others wait for. Each block is met once. */
+static void pool_rank_synced(struct pool *st, struct lane *lane, uint64_t age)
+{
+    uint64_t before = rank_synced(st->ranks, lane->stream);
+    if (!rank_note_synced(st->ranks, lane->stream, age))
+        tp_stream_pool_drop_ranks(st);
+    for (struct block *b = lane->newest; b && b->age > before; b = b->lane_older)
+        if (b->shelf->ready.oldest == b)
+            tp_stream_pool_rank_shelf(st, b->shelf);
+    pool_poll_lane(st, lane);
+}
+
+/* There are many streams now: all that is there is filed. */
+static void pool_make_ranks(struct pool *st)
+{
+    st->ranks = tp_stream_pool_ranks_new(st->env);
+    struct slab_cursor c = slab_first(&st->blocks);
+    for (const struct block *b; st->ranks && (b = slab_next(&c));) {
+        bool uses = b->state == BLOCK_LIVE || b->state == BLOCK_HELD;
+        for (const struct use *u = uses ? b->uses : NULL; u; u = u->next)
+            tp_stream_pool_rank_use(st, u);
+        if (b->state == BLOCK_READY && b->shelf->ready.oldest == b)
+            tp_stream_pool_rank_shelf(st, b->shelf);
+        if (b->state == BLOCK_HELD && b->shelf->held.oldest == b)
+            tp_stream_pool_rank_held(st, b->shelf);
+    }
+    for (struct lane *lane = st->lanes; lane && st->ranks; lane = lane->next) {
+        const struct block *b = lane->newest;
+        while (b && !pool_passed(st, &b->fence))
+            b = b->lane_older;
+        pool_rank_synced(st, lane, b ? b->age : 0);
+    }
+}
+
+/* Until all of a cached block's fences have passed; on its own stream (`here`) that of the free
+ * does not count. */
+static int pool_wait(struct pool *st, const struct block *b, bool here)
+{
+    int rc = TP_OK;
+    if (!here && !pool_passed(st, &b->fence))
+        rc = tp_src_wait(st->env->source, &b->fence);
+    for (const struct use *u = b->uses; u && !rc; u = u->next)
+        if (!pool_passed(st, &u->fence))
+            rc = tp_src_wait(st->env->source, &u->fence);
+    return rc;
+}
+
+/* ---- lanes and shelves for blocks to come ---- */
+
+/* Lanes stay: there are as many as the program has streams. NULL: no memory. */
+static struct lane *lane_make(struct pool *st, uint16_t stream)
+{
+    struct lane *known = lane_find(st, stream);
+    if (known)
+        return known;
+    if (tp_addr_map_reserve(&st->lane_of, st->lane_of.count + 1))
+        return NULL;
+    struct lane *lane = slab_take(&st->lane_records);
+    if (!lane)
+        return NULL;
+    lane->stream = stream;
+    if (st->last_lane)
+        st->last_lane->next = lane;
+    else
+        st->lanes = lane;
+    st->last_lane = lane;
+    tp_addr_map_insert(&st->lane_of, UINT64_C(1) + stream, (uintptr_t)lane);
+    if (__builtin_expect(st->lane_of.count >= RANKS_FROM_LANES, 0) && st->eager && !st->ranks)
+        pool_make_ranks(st);
+    return lane;
+}
+
+/* NULL: no memory. A new shelf has no blocks: it must get one or be released. */
+static struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
+{
+    struct shelf *s = shelf_find(st, key, stream);
+    if (s)
+        return s;
+    struct lane *lane = lane_make(st, stream);
+    struct shelf *first = bin_find(st, key);
+    struct tp_addr_map *map = first ? &st->beside : &st->bins;
+    if (!lane || tp_addr_map_reserve(map, map->count + 1))
+        return NULL;
+    s = slab_take(&st->shelves);
+    if (!s)
+        return NULL;
+    s->key = key;
+    s->stream = stream;
+    s->lane = lane;
+    s->bin = first ? first->bin : ++st->bins_made;
+    if (first) {
+        s->before = first;
+        s->next = first->next;
+        if (s->next)
+            s->next->before = s;
+        first->next = s;
+        tp_addr_map_insert(&st->beside, shelf_name(s->bin, stream), (uintptr_t)s);
+    } else {
+        tp_addr_map_insert(&st->bins, key, (uintptr_t)s);
+    }
+    st->recent[recent_index(key, stream)] = s;
+    return s;
+}
+
+/* ---- giving back ---- */
+
+/* The lane with the oldest block from that age on, among those whose stream has caught up with it
+ * (`late` 0) or has not; NULL: none. */
+static struct lane *pool_lane_from(struct pool *st, uint64_t late, uint64_t age)
+{
+    while (st->ranks) {
+        const struct rank *e = tp_stream_pool_rank_from(st->ranks, RANK_LANE_AGE, 0, late, age);
+        if (!e || e->late != late)
+            break;
+        struct lane *lane = e->owner;
+        if (lane->oldest && lane->oldest->age == e->oldest)
+            return lane;
+        tp_stream_pool_rank_lane(st, lane);
+    }
+    return NULL;
+}
+
+/* The oldest cached block of all, whatever its fences say; NULL: none. */
+static struct block *pool_oldest(struct pool *st)
+{
+    struct block *best = NULL;
+    for (uint64_t late = 0; late < 2 && st->ranks; late++) {
+        const struct lane *lane = pool_lane_from(st, late, 0);
+        if (lane && (!best || lane->oldest->age < best->age))
+            best = lane->oldest;
+    }
+    if (st->ranks)
+        return best;
+    for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
+        TP_STEP();
+        if (lane->oldest && (!best || lane->oldest->age < best->age))
+            best = lane->oldest;
+    }
+    return best;
+}
+
+/* The oldest of a lane that waits for no further stream. */
+static struct block *lane_not_held(const struct lane *lane)
+{
+    struct block *b = lane->oldest;
+    while (b && b->state == BLOCK_HELD) {
+        TP_STEP();
+        b = b->lane_newer;
+    }
+    return b;
+}
+
+/* pool_oldest_passed where fences pass in order: of streams that did not catch up, none behind one
+ * that is pending has passed. */
+static struct block *pool_oldest_ordered(struct pool *st)
+{
+    struct block *best = NULL;
+    for (uint64_t late = 0; late < 2; late++) {
+        uint64_t end = best ? best->age : UINT64_MAX;
+        const struct lane *lane = pool_lane_from(st, late, 0);
+        while (lane && lane->oldest->age < end) {
+            struct block *b = lane_not_held(lane);
+            bool passed = b && pool_passed(st, &b->fence);
+            if (passed && (!best || b->age < best->age))
+                best = b;
+            if (b && b->age < end && (passed || late))
+                end = b->age;
+            lane = pool_lane_from(st, late, lane->oldest->age + 1);
+        }
+    }
+    return best;
+}
+
+/* The oldest one that could go at once. Fences along a lane pass in order: one that is pending ends
+ * the search there. pool_poll goes before. */
+static struct block *pool_oldest_passed(struct pool *st)
+{
+    struct block *best = pool_is_ordered(st) ? pool_oldest_ordered(st) : NULL;
+    if (pool_is_ordered(st))
+        return best;
+    for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
+        struct block *b = lane_not_held(lane);
+        TP_STEP();
+        if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
+            best = b;
+    }
+    return best;
+}
+
+static void pool_forget(struct pool *st, struct block *b, uint64_t granted)
+{
+    tp_addr_map_remove(&st->addresses, b->addr, NULL);
+    slab_give(&st->blocks, b);
+    st->carved -= granted;
+}
+
+/* Bytes that the source took back. A block that it refuses is set aside: it is neither cached nor
+ * forgotten. */
+static uint64_t pool_give_back(struct pool *st, struct block *b)
+{
+    uint64_t granted = block_granted(b), bytes = pool_range(st, granted);
+    pool_uncache(st, b);
+    shelf_release(st, b->shelf);
+    if (tp_src_put(st->env->source, b->addr, bytes) == TP_OK) {
+        pool_forget(st, b, granted);
+        return bytes;
+    }
+    b->state = BLOCK_REFUSED;
+    b->shelf = NULL;
+    b->size = granted;
+    b->refused.next = st->refused;
+    st->refused = &b->refused;
+    st->refused_bytes += granted;
+    return 0;
+}
+
+static bool pool_put_refused(void *state, struct refused *r)
+{
+    struct pool *st = state;
+    struct block *b = block_refused(r);
+    uint64_t granted = b->size;
+    if (tp_src_put(st->env->source, b->addr, pool_range(st, granted)))
+        return false;
+    st->refused_bytes -= granted;
+    pool_forget(st, b, granted);
+    return true;
+}
+
+/* Over a limit: gives back the oldest blocks that no stream can still be using; never blocks. */
+void tp_stream_pool_limit(struct pool *st)
+{
+    pool_record(st);
+    pool_poll(st);
+    for (struct block *b; pool_is_over(st) && (b = pool_oldest_passed(st));)
+        pool_give_back(st, b);
+}
+
+/* Until at most `keep` bytes are cached, oldest first; waits. */
+static int drain(struct pool *st, uint64_t keep)
+{
+    pool_record(st);
+    for (struct block *b; st->cached_bytes > keep && (b = pool_oldest(st));) {
+        int rc = pool_wait(st, b, false);
+        if (rc)
+            return rc;
+        pool_give_back(st, b);
+    }
+    return TP_OK;
+}
+
+/* ---- blocks for a request ---- */
+
+/* A range of the source. Refused: everything idle goes back, then what is pending is waited for,
+ * oldest first, until there is room. */
+static int pool_get_range(struct pool *st, uint64_t bytes, uint64_t align, tp_addr *addr)
+{
+    struct tp_source *source = st->env->source;
+    pool_record(st);
+    int rc = tp_src_get(source, bytes, align, addr);
+    if (__builtin_expect(rc != TP_EOOM, 1))
+        return rc;
+    uint64_t given = refused_retry(&st->refused, pool_put_refused, st);
+    pool_poll(st);
+    for (struct block *b; (b = pool_oldest_passed(st));)
+        given += pool_give_back(st, b);
+    if (given)
+        rc = tp_src_get(source, bytes, align, addr);
+    given = 0;
+    for (struct block *b; rc == TP_EOOM && (b = pool_oldest(st));) {
+        if (pool_wait(st, b, false))
+            break;
+        given += pool_give_back(st, b);
+        if (given < bytes && st->cached)
+            continue;
+        rc = tp_src_get(source, bytes, align, addr);
+        given = 0;
+    }
+    return rc;
+}
+
+/* A live block of the range at `addr`, for a request on `shelf`, which already counts it. There is
+ * room: pool_reserve went before. */
+static struct block *pool_enter(struct pool *st, struct shelf *shelf, tp_addr addr)
+{
+    struct block *b = slab_take(&st->blocks);
+    assert(b);
+    b->addr = addr;
+    b->shelf = shelf;
+    b->state = BLOCK_LIVE;
+    tp_addr_map_insert(&st->addresses, addr, (uintptr_t)b);
+    st->carved += key_granted(shelf->key);
+    if (st->carved > st->peak_carved)
+        st->peak_carved = st->carved;
+    return b;
+}
+
+static int pool_reserve(struct pool *st)
+{
+    int rc = slab_reserve(&st->blocks);
+    return rc ? rc : tp_addr_map_reserve(&st->addresses, st->addresses.count + 1);
+}
+
+/* The oldest of a bin among ready blocks, of streams that caught up (`late` 0) or not, or among
+ * held ones; NULL: none. */
+static struct block *pool_first_of_bin(struct pool *st, enum rank_of of, uint64_t bin,
+                                       uint64_t late)
+{
+    while (st->ranks) {
+        const struct rank *e = tp_stream_pool_rank_from(st->ranks, of, bin, late, 0);
+        if (!e || e->late != late)
+            break;
+        struct shelf *s = e->owner;
+        struct block *b = of == RANK_HELD ? s->held.oldest : s->ready.oldest;
+        if (b && b->age == e->oldest)
+            return b;
+        /* what it was filed under was taken */
+        if (of == RANK_HELD)
+            tp_stream_pool_rank_held(st, s);
+        else
+            tp_stream_pool_rank_shelf(st, s);
+    }
+    return NULL;
+}
+
+/* The oldest ready block of a bin that can be had, where fences pass in order: of streams that did
+ * not catch up only the oldest can, or none. */
+static struct block *pool_elsewhere_ordered(struct pool *st, uint64_t bin)
+{
+    struct block *best = NULL;
+    for (uint64_t late = 0; late < 2; late++) {
+        struct block *b = pool_first_of_bin(st, RANK_SHELF, bin, late);
+        if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
+            best = b;
+    }
+    return best;
+}
+
+static struct block *block_older(struct block *a, struct block *b)
+{
+    return !a || (b && b->age < a->age) ? b : a;
+}
+
+/* The oldest cached block of a bin, whatever its fences say; NULL: none. A few shelves are looked
+ * at one by one in any case. */
+static struct block *pool_oldest_of_bin(struct pool *st, const struct shelf *bin)
+{
+    struct block *best = NULL;
+    const struct shelf *s = bin;
+    for (unsigned n = 0; s && (n < POOL_FEW_SHELVES || !st->ranks); s = s->next, n++) {
+        TP_STEP();
+        best = block_older(block_older(best, s->ready.oldest), s->held.oldest);
+    }
+    for (uint64_t late = 0; s && late < 2; late++)
+        best = block_older(best, pool_first_of_bin(st, RANK_SHELF, bin->bin, late));
+    best = s ? block_older(best, pool_first_of_bin(st, RANK_HELD, bin->bin, 0)) : best;
+    for (; s && !st->ranks; s = s->next) /* there was no memory for them */
+        best = block_older(block_older(best, s->ready.oldest), s->held.oldest);
+    return best;
+}
+
+/* In the bin of `own`, which has nothing ready: what another stream freed and is done with, the
+ * oldest; else, if the option says so, the oldest of all after waiting for it. NULL: nothing. */
+static struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
+{
+    struct block *best = NULL;
+    if (!st->streamed || st->cross_stream == CROSS_NEVER)
+        return NULL;
+    const struct shelf *bin = bin_find(st, own->key);
+    if (bin->next)
+        pool_record(st);
+    if (pool_is_ordered(st))
+        best = pool_elsewhere_ordered(st, own->bin);
+    for (const struct shelf *s = pool_is_ordered(st) ? NULL : bin; s; s = s->next) {
+        struct block *b = s->ready.oldest;
+        TP_STEP();
+        if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
+            best = b;
+    }
+    if (best || st->cross_stream != CROSS_WAIT)
+        return best;
+    best = pool_oldest_of_bin(st, bin);
+    return best && pool_wait(st, best, best->shelf == own) == TP_OK ? best : NULL;
+}
+
+/* A live block for `shelf`, which has nothing ready but already counts it. */
+static int pool_obtain(struct pool *st, struct shelf *shelf, uint64_t align, struct block **out)
+{
+    struct block *b = pool_elsewhere(st, shelf);
+    if (b) {
+        pool_uncache(st, b);
+        shelf_release(st, b->shelf);
+        b->shelf = shelf;
+        b->state = BLOCK_LIVE;
+        *out = b;
+        return TP_OK;
+    }
+    tp_addr addr = 0;
+    int rc = pool_reserve(st);
+    if (!rc)
+        rc = pool_get_range(st, pool_range(st, key_granted(shelf->key)), align, &addr);
+    if (!rc)
+        *out = pool_enter(st, shelf, addr);
+    return rc;
+}
+
+/* ---- what the fast paths leave ---- */
+
+int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct tp_block *out)
+{
+    if (!request_is_sound(rq))
+        return TP_EINVAL;
+    if (rq->size > POOL_MAX_BYTES)
+        return TP_EOOM;
+    if (st->held)
+        pool_poll(st);
+    uint64_t key = key_of(st, rounded(st, rq->size), rq->align);
+    struct shelf *shelf = shelf_make(st, key, stream_of(st, rq));
+    if (!shelf)
+        return TP_ENOMEM;
+    if (shelf->ready.newest)
+        return hand_out(pool_pop(st, shelf), rq, out);
+    struct block *b = NULL;
+    shelf->blocks++; /* the block to come: until then the shelf must not go */
+    int rc = pool_obtain(st, shelf, key_align(st, key), &b);
+    if (rc) {
+        shelf_release(st, shelf);
+        return rc;
+    }
+    return hand_out(b, rq, out);
+}
+
+/* The stream that frees a block is another than the one that asked for it. */
+int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t stream)
+{
+    struct shelf *shelf = shelf_make(st, b->shelf->key, stream);
+    if (!shelf)
+        return TP_ENOMEM;
+    shelf->blocks++;
+    shelf_release(st, b->shelf);
+    b->shelf = shelf;
+    return TP_OK;
+}
+
+/* The range is what the source gave for the size: whole pages. */
+int tp_stream_pool_adopt(struct pool *st, tp_addr addr, const struct tp_req *rq,
+                         struct tp_block *out)
+{
+    if (!request_is_sound(rq) || rq->size > POOL_MAX_BYTES || !addr || block_find(st, addr) ||
+        addr & (rq->align - 1) || addr & (st->page - 1))
+        return TP_EINVAL;
+    uint64_t granted = rounded(st, rq->size), range = pool_range(st, rq->size);
+    if (granted > range)
+        granted = range;
+    int rc = pool_reserve(st);
+    if (rc)
+        return rc;
+    struct shelf *shelf = shelf_make(st, key_of(st, granted, rq->align), stream_of(st, rq));
+    if (!shelf)
+        return TP_ENOMEM;
+    shelf->blocks++;
+    return hand_out(pool_enter(st, shelf, addr), rq, out);
+}
+
+static bool was_used_on(const struct pool *st, const struct block *b, uint16_t stream)
+{
+    if (st->ranks)
+        return tp_addr_map_find(&st->ranks->uses, rank_use_key(b, stream)) != NULL;
+    for (const struct use *u = b->uses; u; u = u->next) {
+        TP_STEP();
+        if (u->lane->stream == stream)
+            return true;
+    }
+    return false;
+}
+
+/* Noted once a stream; the fence is recorded when the block is freed. */
+int tp_stream_pool_use(struct pool *st, tp_addr addr, uint16_t stream)
+{
+    struct block *b = block_find_live(st, addr);
+    if (!b)
+        return TP_EINVAL;
+    if (!st->fenced)
+        return TP_OK;
+    if (was_used_on(st, b, stream))
+        return TP_OK;
+    struct lane *lane = lane_make(st, stream);
+    struct use *u = lane ? slab_take(&st->uses) : NULL;
+    if (!u)
+        return TP_ENOMEM;
+    u->block = b;
+    u->lane = lane;
+    u->next = b->uses;
+    b->uses = u;
+    tp_stream_pool_rank_use(st, u);
+    return TP_OK;
+}
+
+/* ---- all at once ---- */
+
+/* Every live block becomes free, in the order of the records, each on the stream that has it. */
+void tp_stream_pool_free_all(struct pool *st)
+{
+    struct slab_cursor c = slab_first(&st->blocks);
+    for (struct block *b; (b = slab_next(&c));)
+        if (b->state == BLOCK_LIVE)
+            pool_cache(st, b);
+}
+
+void tp_stream_pool_give_all(struct pool *st)
+{
+    tp_stream_pool_free_all(st);
+    while (drain(st, 0))
+        pool_give_back(st, pool_oldest(st));
+    refused_retry(&st->refused, pool_put_refused, st);
+    tp_stream_pool_drop_ranks(st);
+}
+
+int tp_stream_pool_trim(struct pool *st, uint64_t keep)
+{
+    refused_retry(&st->refused, pool_put_refused, st);
+    return drain(st, keep);
+}
+
+void tp_stream_pool_caught_up(struct pool *st, uint16_t stream)
+{
+    for (struct lane *lane = st->lanes; lane && st->lazy; lane = lane->next)
+        if (stream == TP_ALL_STREAMS || stream == lane->stream)
+            pool_synced(st, lane);
+    if (pool_is_ordered(st) && stream != TP_ALL_STREAMS && lane_find(st, stream))
+        pool_rank_synced(st, lane_find(st, stream), st->age);
+    if (pool_is_over(st))
+        tp_stream_pool_limit(st);
+}

@@ -12,28 +12,41 @@
 #include <strings.h>
 #include <unistd.h>
 
-extern const struct tp_strategy tp_strategy_arena, tp_strategy_lru, tp_strategy_stream_pool,
-    tp_strategy_bump, tp_strategy_system, tp_strategy_cuda_malloc_async, tp_strategy_direct;
-const struct tp_strategy *const tp_strategies[] = {
-    &tp_strategy_arena,       &tp_strategy_lru,
-    &tp_strategy_stream_pool, &tp_strategy_bump,
-    &tp_strategy_system,      &tp_strategy_cuda_malloc_async,
-    &tp_strategy_direct,      NULL};
+/* One line each, so that additions do not meet in one. */
+/* clang-format off */
+#define STRATEGIES(ROW)    \
+    ROW(arena)             \
+    ROW(lru)               \
+    ROW(stream_pool)       \
+    ROW(bump)              \
+    ROW(system)            \
+    ROW(cuda_malloc_async) \
+    ROW(direct)
+#define SOURCES(ROW)       \
+    ROW(host)              \
+    ROW(virtual)           \
+    ROW(cuda)              \
+    ROW(limit)             \
+    ROW(fault)             \
+    ROW(shuffle)
+/* clang-format on */
+
+#define STRATEGY(name) extern const struct tp_strategy tp_strategy_##name;
+#define SOURCE(name)   extern const struct tp_source_ops tp_source_##name;
+STRATEGIES(STRATEGY)
+SOURCES(SOURCE)
+#undef STRATEGY
+#undef SOURCE
+
+#define STRATEGY(name) &tp_strategy_##name,
+#define SOURCE(name)   &tp_source_##name,
+const struct tp_strategy *const tp_strategies[] = {STRATEGIES(STRATEGY) NULL};
+const struct tp_source_ops *const tp_sources[] = {SOURCES(SOURCE) NULL};
 
 const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_strategy_arena, NULL};
 const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,       &tp_strategy_lru,
                                                        &tp_strategy_stream_pool, &tp_strategy_bump,
                                                        &tp_strategy_direct,      NULL};
-
-extern const struct tp_source_ops tp_source_host, tp_source_virtual, tp_source_limit,
-    tp_source_fault, tp_source_shuffle, tp_source_cuda;
-const struct tp_source_ops *const tp_sources[] = {&tp_source_host,
-                                                  &tp_source_virtual,
-                                                  &tp_source_cuda,
-                                                  &tp_source_limit,
-                                                  &tp_source_fault,
-                                                  &tp_source_shuffle,
-                                                  NULL};
 
 extern const struct tp_format tp_format_json, tp_format_jsonl, tp_format_tpt, tp_format_pytorch,
     tp_format_kineto, tp_format_rmm, tp_format_umpire, tp_format_mtrace, tp_format_malloc_raw,

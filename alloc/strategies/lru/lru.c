@@ -13,7 +13,7 @@
  * Known weaknesses: an object of 64 bytes holds a page. A limit smaller than what a program cycles
  * through makes every call a source call. With several streams, the free blocks of a key are
  * looked through from the newest on until one may be used; where that took long there is an index
- * (lru_index.h), which costs every call more. Where fences pass in no order (a real device), a miss
+ * (lru_index.c), which costs every call more. Where fences pass in no order (a real device), a miss
  * asks each stream with work pending how far it is. */
 #include "alloc/strategies/lru/lru_nodes.h"
 

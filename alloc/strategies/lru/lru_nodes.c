@@ -1,4 +1,5 @@
-/* Where the nodes of `lru` come from, and how blocks go back to the source. */
+/* The slow paths of `lru`: where blocks come from when the newest of their key will not do, and how
+ * they go back to the source. */
 #include "alloc/strategies/lru/lru_nodes.h"
 
 static int slab_add(struct lru *st)

@@ -1,4 +1,4 @@
-/* The nodes of `lru`, where blocks come from, and giving back. */
+/* The slow paths of `lru`, in lru_nodes.c, and what they share with the fast ones. */
 #ifndef TP_LRU_NODES_H
 #define TP_LRU_NODES_H
 

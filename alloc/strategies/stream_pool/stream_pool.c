@@ -9,7 +9,7 @@
  * Every block is a range of its own, as with cudaMalloc. A block that was also used on other
  * streams is only free when those have got past it too. One lock around each operation where
  * several threads call; tables and lists are in stream_pool_bins.h, the slow paths in
- * stream_pool_core.h.
+ * stream_pool_core.c.
  *
  * Known weakness: blocks are neither split nor merged, so memory moves between sizes only by way of
  * the source, and a block of 1 byte holds a page. A block that was adopted and is smaller than its

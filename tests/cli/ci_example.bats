@@ -70,7 +70,7 @@ follows_schema() { # JSON
 }
 
 # patch_lru SED-PROGRAM: and it must change something.
-patch_lru() { sed -i "$1" "$REPO/$LRU"; }
+patch_lru() { sed -i "$1" "$REPO"/alloc/strategies/lru/*.[ch]; }
 
 @test "without a baseline the gate says how to make one" {
     needs_tools

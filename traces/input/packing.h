@@ -3,7 +3,7 @@
  * A packed file is a row of members (gzip) or frames (zstd), one behind the other. unpack.c walks
  * along the row; a decoder sees one member at a time.
  *
- * To add a way of packing: one file traces/packing_NAME.c that exports one `const struct
+ * To add a way of packing: one file traces/input/packing_NAME.c that exports one `const struct
  * tp_packing`, and one line in the table of unpack.c. */
 #ifndef TP_PACKING_H
 #define TP_PACKING_H

@@ -245,14 +245,7 @@ static void print_live_head(const struct tp_compare *c, const struct tp_compare_
 {
     char label[TP_LABEL_MAX];
     const struct tp_result *head = &t->head;
-    bool foreign = (head->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
-    bool simulated = head->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(head);
-    snprintf(label, sizeof label, "%s",
-             foreign     ? "host"
-             : simulated ? "virtual GPU"
-                         : head->source->layers[0].ops->name);
-    if (tp_result_is_device(head))
-        tp_device_label(head, label, sizeof label);
+    tp_report_place(head, label, sizeof label);
     tp_report_head(head, label, page);
     print_rounds(c, t, note_column(head->trace->file, label), page);
 }

@@ -238,7 +238,7 @@ bool tp_result_unseen(const struct tp_result *r)
 bool tp_result_is_virtual(const struct tp_result *r)
 {
     return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
-           r->source->layers[0].ops->flags & TP_SRC_VIRTUAL;
+           tp_source_spec_flags(r->source) & TP_SRC_VIRTUAL;
 }
 
 const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t count)
@@ -262,7 +262,7 @@ const char *tp_result_source(const struct tp_result *r)
 bool tp_result_is_device(const struct tp_result *r)
 {
     return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
-           r->source->layers[0].ops->flags & TP_SRC_DEVICE;
+           tp_source_spec_flags(r->source) & TP_SRC_DEVICE;
 }
 
 bool tp_result_reuses_unsafely(const struct tp_result *r)

@@ -31,6 +31,9 @@ void tp_report_failed(uint64_t initial, uint64_t of_initial, uint64_t calls, uin
                       char *text, size_t size);
 void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page);
 
+/* What the rows of a table are played on, from the first that plays on a source: "virtual GPU". */
+void tp_report_place(const struct tp_result *r, char *text, size_t size);
+
 /* What both screens begin with: the trace, and under `label` what it is played on and how. */
 void tp_report_head(const struct tp_result *result, const char *label, struct tp_page *page);
 

@@ -371,6 +371,18 @@ static void print_source(const struct tp_result *r, const char *label, int note,
     tp_page_line(page);
 }
 
+void tp_report_place(const struct tp_result *r, char *text, size_t size)
+{
+    bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
+    bool simulated = r->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(r);
+    snprintf(text, size, "%s",
+             foreign     ? "host"
+             : simulated ? "virtual GPU"
+                         : r->source->layers[0].ops->name);
+    if (tp_result_is_device(r))
+        tp_device_label(r, text, size);
+}
+
 void tp_report_head(const struct tp_result *r, const char *label, struct tp_page *page)
 {
     int note = note_column(r->trace->file, label);

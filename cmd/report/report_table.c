@@ -574,15 +574,8 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     if (!t.rows)
         return;
     tp_table_fill(rep, results, count, page->exact, &t);
-    bool foreign = (sourced->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
-    bool simulated = sourced->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(sourced);
     char label[TP_LABEL_MAX];
-    snprintf(label, sizeof label, "%s",
-             foreign     ? "host"
-             : simulated ? "virtual GPU"
-                         : sourced->source->layers[0].ops->name);
-    if (tp_result_is_device(sourced))
-        tp_device_label(sourced, label, sizeof label);
+    tp_report_place(sourced, label, sizeof label);
     tp_report_head(sourced, label, page);
     tp_page_line(page);
     int hidden = tp_table_print(&t, page, 2, rep->verbose);

@@ -1,21 +1,16 @@
 /* Numbers as text; see text.h. */
 #include "cmd/ui/text.h"
 
+#include "alloc/base/clean.h"
+
 #include <math.h>
 #include <string.h>
 
 struct tp_text tp_count(uint64_t n)
 {
-    char digits[24];
+    char number[TP_GROUPED];
     struct tp_text t;
-    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
-    size_t at = 0;
-    for (int i = 0; i < length; i++) {
-        if (i && (length - i) % 3 == 0)
-            t.s[at++] = ',';
-        t.s[at++] = digits[i];
-    }
-    t.s[at] = '\0';
+    snprintf(t.s, sizeof t.s, "%s", tp_grouped(n, number));
     return t;
 }
 

@@ -5,11 +5,12 @@
 #include "cmd/compare/compare_opts.h"
 #include "tests/unit/stored_rig.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define SEEDS TAPOOL_ROOT "/tests/fuzz/corpus/stored/"
 
-enum { PATHS = 1024, PATH_BYTES = 128 };
+enum { PATHS = 1024, PATH_BYTES = 128, FILE_BYTES = 32 };
 
 /* Which experiment it was. */
 static const char *const essential[] = {"schema",
@@ -101,14 +102,16 @@ static void expect_refused(const cJSON *tree, const char *path)
         fail_msg("without %s: %s", path, err.text);
 }
 
-static void write_tree(const cJSON *tree, char *path)
+/* A file without a name that a report could take for a figure: random letters may spell "nan". */
+static int write_tree(const cJSON *tree, char path[FILE_BYTES])
 {
     char *text = cJSON_PrintUnformatted(tree);
-    int fd = mkstemp(path);
+    int fd = memfd_create("stored", MFD_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
+    snprintf(path, FILE_BYTES, "/proc/self/fd/%d", fd);
     cJSON_free(text);
+    return fd;
 }
 
 static void print_all(const struct tp_compare *c, FILE *out)
@@ -129,13 +132,13 @@ static void expect_compared(const cJSON *tree, char *whole, const char *path, bo
     struct tp_compare c;
     struct tp_stored *files = NULL;
     struct tp_err err = {0};
-    char part[] = "/tmp/tapool-stored-XXXXXX", *words[] = {whole, part}, *text = NULL;
+    char part[FILE_BYTES], *words[] = {whole, part}, *text = NULL;
     size_t size = 0;
     bool noted = false;
-    write_tree(tree, part);
+    int fd = write_tree(tree, part);
     assert_int_equal(tp_compare_init(&c, &err), TP_OK);
     int status = tp_compare_read(&o, words, 2, &c, &files, &err);
-    unlink(part);
+    close(fd);
     if (!status)
         status = tp_compare_columns(&c, &(struct tp_opt_list){0}, true, &err);
     if (!status)
@@ -182,11 +185,11 @@ static void check_all(const char *name)
 {
     cJSON *tree = load(name);
     struct paths paths = {.items = calloc(PATHS, PATH_BYTES)};
-    char whole[] = "/tmp/tapool-stored-XXXXXX";
+    char whole[FILE_BYTES];
     size_t read = 0, used = 0;
     assert_non_null(paths.items);
     collect(tree, "", &paths);
-    write_tree(tree, whole);
+    int fd = write_tree(tree, whole);
     for (size_t i = 0; i < paths.count; i++) {
         const char *path = paths.items[i];
         bool element = path[strlen(path) - 1] == ']', reads = is_used(tree, path);
@@ -205,7 +208,7 @@ static void check_all(const char *name)
         }
     }
     assert_true(used > 60 && read > 2 * used);
-    unlink(whole);
+    close(fd);
     free(paths.items);
     cJSON_Delete(tree);
 }

@@ -157,4 +157,8 @@ configure() { # PRESET NAME [ARGUMENT...]
     }
 }
 
-build() { cmake --build "$ROOT/build/$1" --parallel "$(cores)"; }
+build() { # NAME [TARGET...]
+    local dir=$ROOT/build/$1
+    shift
+    cmake --build "$dir" --parallel "$(cores)" --target "${@:-all}"
+}

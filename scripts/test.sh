@@ -68,13 +68,14 @@ run_tests() { # NAME [CTEST-ARGUMENT...]
 stage() { # NAME TITLE
     local start=$SECONDS result=ok
     [ "$only" = all ] || [ "$only" = "$1" ] || return 0
+    targets=(all) # a stage that runs a few tests builds only those
     printf '\n== %s\n' "$2"
     "$1_stage" || result=FAILED
     summary+=("$(printf '%-6s %5d s   %s' "$result" $((SECONDS - start)) "$2")")
 }
 
 compile() { # PRESET NAME [CMAKE-ARGUMENT...]
-    configure "$@" && build "$2" && return
+    configure "$@" && build "$2" "${targets[@]}" && return
     failed=$((failed + 1))
     return 1
 }
@@ -90,7 +91,7 @@ bare_too() { has_toolkit && "$ROOT/scripts/bare.sh" --check; }
 
 asan_stage() {
     local some=(-LE plain)
-    ! bare_too || some=(-L cuda)
+    ! bare_too || { some=(-L cuda) && targets=(tests_cuda); }
     compile asan asan -DCMAKE_C_COMPILER="$(command -v gcc)" "${other_build[@]}" && run_tests asan "${some[@]}"
 }
 
@@ -103,6 +104,7 @@ bare_stage() {
 
 # The slow tests play on one thread: the two stages below have nothing to add to them.
 clang_stage() {
+    targets=(tests_unit tests_builds)
     compile dev clang-dev -DCMAKE_C_COMPILER="$(command -v clang)" "${other_build[@]}" &&
         run_tests clang-dev -L 'unit|builds' -LE slow
 }
@@ -120,6 +122,7 @@ tsan_launcher() {
 
 tsan_stage() {
     local status=0
+    targets=(tests_threads)
     tsan_launcher || say "the thread sanitizer does not start on this machine"
     compile tsan tsan -DCMAKE_C_COMPILER="$(command -v gcc)" -DTAPOOL_CUDA=OFF &&
         run_tests tsan -L threads || status=1

@@ -36,7 +36,7 @@ static const struct tp_opt rows[] = {{.name = "format",
                                               "values and where each comes from"},
                                      {.name = NULL}};
 
-static int count_verdict(const struct tp_doctor *d, enum tp_verdict verdict)
+static int count_verdict(const struct tp_doctor *d, enum tp_doctor_verdict verdict)
 {
     int count = 0;
     for (int i = 0; i < d->count; i++)
@@ -51,7 +51,7 @@ static void print_text(const struct tp_doctor *d, FILE *out)
     tp_page_at(&page, 0, "tapool %s on this machine", TAPOOL_VERSION);
     tp_page_line(&page);
     for (int i = 0; i < d->count; i++) {
-        const struct tp_check *c = &d->checks[i];
+        const struct tp_doctor_check *c = &d->checks[i];
         tp_page_at(&page, NAME, "%s", c->name);
         tp_page_row(&page, VERDICT, tp_verdict_names[c->verdict], VALUE, "%s", c->value);
         if (c->advice[0]) {
@@ -120,7 +120,7 @@ static int print_json(const struct tp_doctor *d, FILE *out, struct tp_err *err)
     write_cuda(&j, root, d);
     cJSON *checks = tp_json_array(&j, root, "checks");
     for (int i = 0; i < d->count; i++) {
-        const struct tp_check *c = &d->checks[i];
+        const struct tp_doctor_check *c = &d->checks[i];
         cJSON *o = cJSON_CreateObject();
         tp_json_text(&j, o, "name", c->name);
         tp_json_text(&j, o, "verdict", tp_verdict_names[c->verdict]);

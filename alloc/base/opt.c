@@ -48,13 +48,13 @@ static const char *join_words(const char *const *words, char *out)
 
 /* ---- text of a value ---- */
 
-struct unit {
+struct opt_unit {
     const char *name;
     uint64_t factor;
 };
 
-static const struct unit plain_units[] = {{"", 1}, {NULL, 0}};
-static const struct unit size_units[] = {
+static const struct opt_unit plain_units[] = {{"", 1}, {NULL, 0}};
+static const struct opt_unit size_units[] = {
     {"", 1},
     {"KiB", UINT64_C(1) << 10},
     {"MiB", UINT64_C(1) << 20},
@@ -62,7 +62,7 @@ static const struct unit size_units[] = {
     {"TiB", UINT64_C(1) << 40},
     {NULL, 0},
 };
-static const struct unit time_units[] = {
+static const struct opt_unit time_units[] = {
     {"ns", 1},
     {"us", 1000},
     {"ms", 1000000},
@@ -75,7 +75,7 @@ static const struct unit time_units[] = {
 /* How numbers of a type are read and written. */
 struct number_type {
     bool (*parse)(const char *text, uint64_t *value);
-    const struct unit *units;
+    const struct opt_unit *units;
     const char *bare; /* what a message puts behind a number without a unit */
     const char *name, *example;
 };
@@ -93,7 +93,7 @@ static const struct number_type *number_type(enum tp_opt_type type)
 }
 
 /* The shortest exact text; of two, the one with the larger unit. */
-static void format_units(uint64_t value, const struct unit *units, char *out)
+static void format_units(uint64_t value, const struct opt_unit *units, char *out)
 {
     char text[VALUE_TEXT];
     snprintf(out, VALUE_TEXT, "%" PRIu64 "%s", value, value ? units->name : "");

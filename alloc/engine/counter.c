@@ -10,7 +10,7 @@
 enum { TRIAL_ROUNDS = 10000 };
 
 /* What the kernel answers to a reading. */
-struct reading {
+struct counter_reading {
     uint64_t value, enabled_ns, running_ns;
 };
 
@@ -28,7 +28,7 @@ void tp_counter_stop(const struct tp_instruction_counter *c)
 
 uint64_t tp_counter_read(const struct tp_instruction_counter *c)
 {
-    struct reading r;
+    struct counter_reading r;
     if (read(c->fd, &r, sizeof r) != (ssize_t)sizeof r || r.enabled_ns != r.running_ns)
         return UINT64_MAX;
     return r.value;

@@ -70,7 +70,7 @@ struct more_streams {
 };
 
 /* A live block. In a free record all is zero but the first word. */
-struct block {
+struct async_block {
     uint64_t size; /* bytes asked for */
     tp_addr base;  /* what the driver gave; the block's own address is the key in the table */
     struct more_streams *more;
@@ -78,12 +78,12 @@ struct block {
     uint16_t used_count;           /* valid entries of `used` */
     uint16_t used[INLINE_STREAMS]; /* further streams, each once */
 };
-static_assert(sizeof(struct block) == 40 && sizeof(struct more_streams) == 64,
+static_assert(sizeof(struct async_block) == 40 && sizeof(struct more_streams) == 64,
               "bookkeeping per block");
 
 struct async {
     const struct tp_env *env;
-    struct tp_addr_map live; /* address -> struct block * */
+    struct tp_addr_map live; /* address -> struct async_block * */
     struct slab blocks, more;
 };
 
@@ -97,7 +97,7 @@ static bool has_stream(const uint16_t *streams, uint32_t count, uint16_t stream)
     return false;
 }
 
-static bool is_known_stream(const struct block *b, uint16_t stream)
+static bool is_known_stream(const struct async_block *b, uint16_t stream)
 {
     if (stream == b->stream || has_stream(b->used, b->used_count, stream))
         return true;
@@ -107,7 +107,7 @@ static bool is_known_stream(const struct block *b, uint16_t stream)
     return false;
 }
 
-static int remember_stream(struct async *st, struct block *b, uint16_t stream)
+static int remember_stream(struct async *st, struct async_block *b, uint16_t stream)
 {
     if (b->used_count < INLINE_STREAMS) {
         b->used[b->used_count++] = stream;
@@ -134,7 +134,7 @@ static int follow_all(struct tp_source *src, uint16_t stream, const uint16_t *af
 }
 
 /* What `stream` does next comes after all that was done with the block so far. */
-static int order_after_uses(struct async *st, const struct block *b, uint16_t stream)
+static int order_after_uses(struct async *st, const struct async_block *b, uint16_t stream)
 {
     struct tp_source *src = st->env->source;
     int rc = follow_all(src, stream, &b->stream, 1);
@@ -145,7 +145,7 @@ static int order_after_uses(struct async *st, const struct block *b, uint16_t st
     return rc;
 }
 
-static void forget(struct async *st, struct block *b)
+static void forget(struct async *st, struct async_block *b)
 {
     for (struct more_streams *m = b->more, *next; m; m = next) {
         next = m->next;
@@ -221,7 +221,7 @@ static int async_init(void *state, const struct tp_env *env, const void *options
         return rc;
     }
     st->env = env;
-    slab_init(&st->blocks, env, sizeof(struct block));
+    slab_init(&st->blocks, env, sizeof(struct async_block));
     slab_init(&st->more, env, sizeof(struct more_streams));
     meta_map_init(&st->live, env);
     return TP_OK;
@@ -232,7 +232,7 @@ static void async_fini(void *state)
 {
     struct async *st = state;
     struct slab_cursor c = slab_first(&st->blocks);
-    for (const struct block *b; (b = slab_next(&c));) {
+    for (const struct async_block *b; (b = slab_next(&c));) {
         if (!b->base)
             continue;
         order_after_uses(st, b, b->stream);
@@ -281,7 +281,7 @@ static int async_alloc(void *state, void *thread, const struct tp_req *rq, struc
         rc = get_aligned(st->env->source, rq, &base, &addr);
     if (rc)
         return rc;
-    struct block *b = slab_take(&st->blocks);
+    struct async_block *b = slab_take(&st->blocks);
     b->size = rq->size;
     b->base = base;
     b->stream = rq->stream;
@@ -290,7 +290,7 @@ static int async_alloc(void *state, void *thread, const struct tp_req *rq, struc
     return TP_OK;
 }
 
-static struct block *find(const struct async *st, tp_addr addr)
+static struct async_block *find(const struct async *st, tp_addr addr)
 {
     return meta_map_at(&st->live, addr);
 }
@@ -300,7 +300,7 @@ static int async_free(void *state, void *thread, tp_addr addr, const struct tp_r
 {
     (void)thread;
     struct async *st = state;
-    struct block *b = find(st, addr);
+    struct async_block *b = find(st, addr);
     if (!b || b->size != rq->size)
         return TP_EINVAL;
     int rc = order_after_uses(st, b, rq->stream);
@@ -317,7 +317,7 @@ static int async_use(void *state, void *thread, tp_addr addr, uint16_t stream)
 {
     (void)thread;
     struct async *st = state;
-    struct block *b = find(st, addr);
+    struct async_block *b = find(st, addr);
     if (!b)
         return TP_EINVAL;
     return is_known_stream(b, stream) ? TP_OK : remember_stream(st, b, stream);
@@ -333,7 +333,7 @@ static int async_trim(void *state, uint64_t keep)
 
 static uint64_t async_usable(void *state, tp_addr addr)
 {
-    const struct block *b = find(state, addr);
+    const struct async_block *b = find(state, addr);
     return b ? b->size : 0;
 }
 
@@ -344,7 +344,7 @@ static void async_stats(void *state, struct tp_stats *out)
 }
 
 /* NULL, or what is wrong with the streams of a block; `pages` grows by what it holds. */
-static const char *streams_fault(const struct block *b, uint64_t *pages)
+static const char *streams_fault(const struct async_block *b, uint64_t *pages)
 {
     if (b->used_count > INLINE_STREAMS || (b->more && b->used_count != INLINE_STREAMS))
         return "the further streams of a block do not add up";
@@ -369,7 +369,7 @@ static int async_check(void *state, struct tp_err *err)
     uint64_t pages = 0;
     const char *fault = NULL;
     for (uint64_t at = 0; !fault && (e = tp_addr_map_next(&st->live, &at));) {
-        const struct block *b = (const struct block *)(uintptr_t)e->value;
+        const struct async_block *b = (const struct async_block *)(uintptr_t)e->value;
         if (!b->base || !b->size || e->key < b->base)
             fault = "a block lies outside of what the driver gave";
         else

@@ -271,14 +271,14 @@ static void write_unused(struct tp_json *j, cJSON *root)
 
 /* ---- both ---- */
 
-struct sheet {
+struct config_sheet {
     struct tp_page page;
     struct tp_json json;
     cJSON *root, *commands; /* NULL: text */
     int set[TP_LEVEL_FLAG + 1];
 };
 
-static void begin(struct sheet *sheet, const struct tp_config *config, bool json, FILE *out)
+static void begin(struct config_sheet *sheet, const struct tp_config *config, bool json, FILE *out)
 {
     tp_page_init(&sheet->page, out, 0);
     if (!json) {
@@ -294,7 +294,7 @@ static void begin(struct sheet *sheet, const struct tp_config *config, bool json
     sheet->commands = tp_json_array(&sheet->json, sheet->root, "commands");
 }
 
-static int finish(struct sheet *sheet, FILE *out, struct tp_err *err)
+static int finish(struct config_sheet *sheet, FILE *out, struct tp_err *err)
 {
     if (!sheet->root) {
         print_end(&sheet->page, sheet->set);
@@ -321,7 +321,7 @@ static int settle_all(const struct tp_config *config, const struct tp_command *o
 
 int tp_config_print(const struct tp_command *only, bool json, FILE *out, struct tp_err *err)
 {
-    struct sheet sheet = {0};
+    struct config_sheet sheet = {0};
     struct tp_config config;
     struct settings all[32];
     size_t count = 0;

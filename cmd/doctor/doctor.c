@@ -19,12 +19,12 @@ __attribute__((format(printf, 3, 0))) static void put(char *out, size_t size, co
     tp_str_drop(&text);
 }
 
-struct tp_check *tp_doctor_add(struct tp_doctor *d, const char *name, enum tp_verdict verdict,
-                               const char *format, ...)
+struct tp_doctor_check *tp_doctor_add(struct tp_doctor *d, const char *name,
+                                      enum tp_doctor_verdict verdict, const char *format, ...)
 {
     va_list args;
     assert(d->count < TP_CHECKS_MAX);
-    struct tp_check *c = &d->checks[d->count++];
+    struct tp_doctor_check *c = &d->checks[d->count++];
     c->name = name;
     c->verdict = verdict;
     c->advice[0] = '\0';
@@ -34,7 +34,7 @@ struct tp_check *tp_doctor_add(struct tp_doctor *d, const char *name, enum tp_ve
     return c;
 }
 
-void tp_doctor_advise(struct tp_check *check, const char *format, ...)
+void tp_doctor_advise(struct tp_doctor_check *check, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-enum tp_verdict {
+enum tp_doctor_verdict {
     TP_VERDICT_OK,
     TP_VERDICT_LIMIT,  /* works, but something about it limits or disturbs what is measured */
     TP_VERDICT_MISSING /* not there, or cannot be read */
@@ -18,9 +18,9 @@ extern const char *const tp_verdict_names[]; /* "ok", "limit", "missing" */
 
 enum { TP_CHECK_VALUE = 320, TP_CHECK_ADVICE = 320, TP_CHECKS_MAX = 40 };
 
-struct tp_check {
+struct tp_doctor_check {
     const char *name; /* also in JSON; static */
-    enum tp_verdict verdict;
+    enum tp_doctor_verdict verdict;
     char value[TP_CHECK_VALUE];
     char advice[TP_CHECK_ADVICE]; /* what it means or what to do; "" where nothing is to be said */
 };
@@ -43,7 +43,7 @@ struct tp_doctor {
     struct tp_gpu_facts gpus[TP_DOCTOR_GPUS];
     uint64_t cuda_devices;
     uint64_t temporary_free_bytes; /* TP_NONE: the folder cannot be written */
-    struct tp_check checks[TP_CHECKS_MAX];
+    struct tp_doctor_check checks[TP_CHECKS_MAX];
     int count;
 };
 
@@ -60,9 +60,10 @@ void tp_doctor_tools(struct tp_doctor *d);
 void tp_doctor_cuda(struct tp_doctor *d);
 
 /* Adds a check; `value` is formatted. */
-struct tp_check *tp_doctor_add(struct tp_doctor *d, const char *name, enum tp_verdict verdict,
-                               const char *format, ...) __attribute__((format(printf, 4, 5)));
-void tp_doctor_advise(struct tp_check *check, const char *format, ...)
+struct tp_doctor_check *tp_doctor_add(struct tp_doctor *d, const char *name,
+                                      enum tp_doctor_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void tp_doctor_advise(struct tp_doctor_check *check, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* As tp_machine_line, below `root`. */

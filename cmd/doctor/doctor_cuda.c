@@ -12,7 +12,7 @@ static const char *const names[TP_DOCTOR_GPUS] = {
 static void check_driver(struct tp_doctor *d)
 {
     if (!tp_gpu_open(&d->gpu)) {
-        struct tp_check *c =
+        struct tp_doctor_check *c =
             tp_doctor_add(d, "cuda", TP_VERDICT_MISSING, "%s", tp_gpu_why(&d->gpu));
         tp_doctor_advise(c, "%s%s", without_gpu,
                          tp_cuda_built() ? ""
@@ -22,7 +22,7 @@ static void check_driver(struct tp_doctor *d)
     }
     const struct tp_cuda_info *info = tp_gpu_info(&d->gpu);
     d->cuda_devices = (uint64_t)info->device_count;
-    struct tp_check *c = tp_doctor_add(
+    struct tp_doctor_check *c = tp_doctor_add(
         d, "cuda", info->simulated ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
         "%s, driver %s%sfor CUDA %d.%d, %s", tp_plural(d->cuda_devices, "device").s, info->release,
         info->release[0] ? " " : "", info->version / 1000, info->version % 1000 / 10, info->path);
@@ -31,7 +31,7 @@ static void check_driver(struct tp_doctor *d)
 }
 
 /* What it cannot do, and why. */
-static void advise_device(const struct tp_cuda_device *device, struct tp_check *c)
+static void advise_device(const struct tp_cuda_device *device, struct tp_doctor_check *c)
 {
     if (!device->pools && !device->vmm)
         tp_doctor_advise(c,

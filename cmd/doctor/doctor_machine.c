@@ -13,8 +13,9 @@
 static void check_build(struct tp_doctor *d)
 {
     bool release = !strcmp(TAPOOL_BUILD, "release");
-    struct tp_check *c = tp_doctor_add(d, "build", release ? TP_VERDICT_OK : TP_VERDICT_LIMIT,
-                                       "%s, %s", TAPOOL_BUILD, TAPOOL_COMPILER);
+    struct tp_doctor_check *c =
+        tp_doctor_add(d, "build", release ? TP_VERDICT_OK : TP_VERDICT_LIMIT, "%s, %s",
+                      TAPOOL_BUILD, TAPOOL_COMPILER);
     if (!release)
         tp_doctor_advise(c, "memory is exact, times are not those of a release build: cmake "
                             "--preset release && cmake --build --preset release");
@@ -33,9 +34,9 @@ static void check_cores(struct tp_doctor *d)
 {
     d->cores_allowed = tp_machine_cores_allowed();
     bool one = d->cores_allowed == 1;
-    struct tp_check *c = tp_doctor_add(d, "cores", one ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                                       "%s online, %s allowed to tapool",
-                                       tp_count(d->machine.cores).s, tp_count(d->cores_allowed).s);
+    struct tp_doctor_check *c = tp_doctor_add(
+        d, "cores", one ? TP_VERDICT_LIMIT : TP_VERDICT_OK, "%s online, %s allowed to tapool",
+        tp_count(d->machine.cores).s, tp_count(d->cores_allowed).s);
     if (one)
         tp_doctor_advise(c, "whatever else runs on this core is in the times");
 }
@@ -59,7 +60,7 @@ static void check_clock(struct tp_doctor *d)
         return;
     }
     bool coarse = d->clock.step_ns >= 1;
-    struct tp_check *c =
+    struct tp_doctor_check *c =
         tp_doctor_add(d, "clock", coarse ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
                       "%s, steps of %s ns, a reading costs %s ns", d->clock.name,
                       tp_digits(d->clock.step_ns).s, tp_digits(d->clock.stamp_ns).s);
@@ -83,7 +84,7 @@ static void check_counter(struct tp_doctor *d)
     tp_doctor_line(d, "/sys/devices/system/clocksource/clocksource0/current_clocksource", "",
                    source, sizeof source);
     bool invariant = has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc");
-    struct tp_check *c =
+    struct tp_doctor_check *c =
         tp_doctor_add(d, "counter", invariant ? TP_VERDICT_OK : TP_VERDICT_LIMIT,
                       "the TSC %s; the kernel's clock is %s",
                       invariant ? "keeps its rate and does not stop" : "is not called invariant",
@@ -110,7 +111,7 @@ static void check_frequency(struct tp_doctor *d)
         return;
     }
     bool steady = !strcmp(governor, "performance") && !on;
-    struct tp_check *c =
+    struct tp_doctor_check *c =
         tp_doctor_add(d, "frequency", steady ? TP_VERDICT_OK : TP_VERDICT_LIMIT, "governor %s%s",
                       governor, boost[0] ? on ? ", turbo on" : ", turbo off" : "");
     if (!steady)
@@ -128,7 +129,7 @@ static void check_load(struct tp_doctor *d)
         return;
     }
     double load = d->load = strtod(text, NULL);
-    struct tp_check *c =
+    struct tp_doctor_check *c =
         tp_doctor_add(d, "load", load >= MUCH_LOAD ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
                       "1-minute load %.2f on %s", load, tp_plural(d->machine.cores, "core").s);
     if (load >= MUCH_LOAD)
@@ -150,7 +151,7 @@ static void check_virtual(struct tp_doctor *d)
     bool machine = has_word(flags, "hypervisor") || exists(d, "/sys/hypervisor/type");
     bool container = exists(d, "/.dockerenv") || exists(d, "/run/.containerenv") ||
                      exists(d, "/run/systemd/container");
-    struct tp_check *c =
+    struct tp_doctor_check *c =
         tp_doctor_add(d, "isolation", machine ? TP_VERDICT_LIMIT : TP_VERDICT_OK, "%s%s%s",
                       machine     ? "virtual machine"
                       : container ? ""
@@ -190,7 +191,7 @@ static void check_group(struct tp_doctor *d)
         snprintf(bytes, sizeof bytes, "memory up to %s", tp_bytes(memory, false).s);
     if (throttled)
         snprintf(time, sizeof time, "processor time '%s' us", quota);
-    struct tp_check *c = tp_doctor_add(d, "cgroup", TP_VERDICT_LIMIT, "%s, %s", bytes, time);
+    struct tp_doctor_check *c = tp_doctor_add(d, "cgroup", TP_VERDICT_LIMIT, "%s, %s", bytes, time);
     if (throttled)
         tp_doctor_advise(c, "a process that has used up its time is stopped for a while: the "
                             "slowest calls and the drift between replays come from that");
@@ -208,7 +209,7 @@ static void check_memory(struct tp_doctor *d)
     uint64_t available = known ? strtoull(text, NULL, 10) << 10 : 0;
     d->memory_available_bytes = known ? available : TP_NONE;
     bool low = known && available < LOW_MEMORY;
-    struct tp_check *c = tp_doctor_add(
+    struct tp_doctor_check *c = tp_doctor_add(
         d, "memory", low ? TP_VERDICT_LIMIT : TP_VERDICT_OK, "%s, %s available, pages of %s",
         tp_bytes(d->machine.memory_bytes, false).s, known ? tp_bytes(available, false).s : "?",
         tp_bytes(d->machine.page_bytes, false).s);
@@ -225,7 +226,7 @@ static void check_maps(struct tp_doctor *d)
         return;
     }
     uint64_t maps = d->max_map_count = strtoull(text, NULL, 10);
-    struct tp_check *c =
+    struct tp_doctor_check *c =
         tp_doctor_add(d, "max_map_count", maps < USUAL_MAPS ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
                       "vm.max_map_count is %s", tp_count(maps).s);
     if (maps < USUAL_MAPS)
@@ -246,7 +247,7 @@ static void check_overcommit(struct tp_doctor *d)
     }
     bool never = text[0] == '2';
     d->overcommit_memory = (uint64_t)(text[0] - '0');
-    struct tp_check *c =
+    struct tp_doctor_check *c =
         tp_doctor_add(d, "overcommit", never ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
                       "vm.overcommit_memory is %c (%s)", text[0], modes[text[0] - '0']);
     if (never)
@@ -262,8 +263,9 @@ static void check_huge_pages(struct tp_doctor *d)
         return;
     }
     bool always = strstr(text, "[always]") != NULL;
-    struct tp_check *c = tp_doctor_add(d, "huge_pages", always ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                                       "transparent huge pages: %s", text);
+    struct tp_doctor_check *c =
+        tp_doctor_add(d, "huge_pages", always ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
+                      "transparent huge pages: %s", text);
     if (always)
         tp_doctor_advise(c, "a first write may bring 2 MiB at once: cold times and resident memory "
                             "differ from a machine with [madvise]");

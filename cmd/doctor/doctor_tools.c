@@ -17,7 +17,7 @@
 
 /* ---- counters ---- */
 
-static void advise_counters(const struct tp_doctor *d, struct tp_check *c, int error)
+static void advise_counters(const struct tp_doctor *d, struct tp_doctor_check *c, int error)
 {
     char level[16];
     bool known = tp_doctor_line(d, "/proc/sys/kernel/perf_event_paranoid", "", level, sizeof level);
@@ -127,8 +127,9 @@ static void check_spool(struct tp_doctor *d)
     uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     bool low = free_bytes < LOW_SPOOL;
     d->temporary_free_bytes = free_bytes;
-    struct tp_check *c = tp_doctor_add(d, "temporary", low ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                                       "%s, %s free", path, tp_bytes(free_bytes, false).s);
+    struct tp_doctor_check *c =
+        tp_doctor_add(d, "temporary", low ? TP_VERDICT_LIMIT : TP_VERDICT_OK, "%s, %s free", path,
+                      tp_bytes(free_bytes, false).s);
     if (low)
         tp_doctor_advise(c, "traces above 1.4 million instructions are kept there while they are "
                             "played: set TMPDIR to a folder with room");

@@ -25,7 +25,7 @@ const char *const tp_family_names[TP_FAMILIES] = {
  * with their change. */
 static const struct speech {
     const char *metric;
-    struct words {
+    struct cause_words {
         const char *before, *behind, *one; /* behind the change; where that is 1; NULL: as behind */
     } worse, better;
 } speeches[] = {
@@ -195,7 +195,7 @@ struct tp_gate_line tp_cause_text(const struct tp_cause *c)
     bool worse = f->verdict == TP_REGRESSION;
     if (has_speech(c)) {
         const struct speech *s = &speeches[rank_of(f)];
-        const struct words *w = worse ? &s->worse : &s->better;
+        const struct cause_words *w = worse ? &s->worse : &s->better;
         bool one = w->one && !strcmp(change.s + 1, "1");
         tp_gate_add(&line, "%s %s %s%s", w->before, change.s + 1, one ? w->one : w->behind,
                     callee(f));

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-struct tally {
+struct again_tally {
     size_t checks, alarms[TP_CLASS_REPORT]; /* checks with a regression of the class */
     size_t better, open;                    /* checks with an improvement; inconclusive ones */
 };
@@ -36,7 +36,7 @@ static int check_once(struct tp_check *k, uint64_t seed, struct tp_err *err)
     return TP_OK;
 }
 
-static void count(const struct tp_check *k, struct tally *t, size_t found[TP_CLASS_REPORT],
+static void count(const struct tp_check *k, struct again_tally *t, size_t found[TP_CLASS_REPORT],
                   size_t *open)
 {
     size_t better = 0;
@@ -68,7 +68,7 @@ static void print_alarms(const struct tp_check *k, const size_t alarms[TP_CLASS_
     }
 }
 
-static void print_check(const struct tp_check *k, const struct tally *t,
+static void print_check(const struct tp_check *k, const struct again_tally *t,
                         const size_t found[TP_CLASS_REPORT], size_t open, struct tp_page *page)
 {
     tp_page_at(page, 0, "check %zu of %llu, seed %llu: false regressions: ", t->checks,
@@ -80,7 +80,7 @@ static void print_check(const struct tp_check *k, const struct tally *t,
     fflush(page->out);
 }
 
-static void print_tally(const struct tp_check *k, const struct tally *t, struct tp_page *page)
+static void print_tally(const struct tp_check *k, const struct again_tally *t, struct tp_page *page)
 {
     tp_page_line(page);
     tp_page_styled(page, 0, TP_BOLD, "A/A:");
@@ -97,7 +97,7 @@ static void print_tally(const struct tp_check *k, const struct tally *t, struct 
 
 int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
-    struct tally t = {0};
+    struct again_tally t = {0};
     uint64_t seed = k->gate.seed;
     int status = TP_OK;
     if (is_asked(k, TP_CLASS_EXACT) && !k->has_baseline)

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-struct tally {
+struct junit_tally {
     size_t tests, failures, errors, skipped;
 };
 
@@ -35,7 +35,7 @@ static void class_part(FILE *out, const char *name)
     tp_escape(out, TP_TO_XML, part.s);
 }
 
-static void open_suite(FILE *out, const char *name, struct tally t, double seconds)
+static void open_suite(FILE *out, const char *name, struct junit_tally t, double seconds)
 {
     fputs("  <testsuite", out);
     attribute(out, "name", name);
@@ -54,11 +54,11 @@ static bool cells_failed(const struct tp_gate *g)
     return g->exit_code == 1 && !g->counts[TP_REGRESSION];
 }
 
-static struct tally count_classes(const struct tp_gate *g)
+static struct junit_tally count_classes(const struct tp_gate *g)
 {
-    struct tally t = {.tests = TP_CLASS_REPORT + 1,
-                      .failures = cells_failed(g),
-                      .errors = tp_gate_is_unfinished(g)};
+    struct junit_tally t = {.tests = TP_CLASS_REPORT + 1,
+                            .failures = cells_failed(g),
+                            .errors = tp_gate_is_unfinished(g)};
     for (int c = 0; c < TP_CLASS_REPORT; c++) {
         t.failures += tp_class_unmet(g, (enum tp_class)c);
         t.skipped += !g->classes[c].checked && !tp_class_unmet(g, (enum tp_class)c);
@@ -149,9 +149,9 @@ static const char *trace_of(const struct tp_finding *f)
     return f->cell ? f->cell->trace : "all cells";
 }
 
-static struct tally count_findings(const struct tp_finding *f, size_t count)
+static struct junit_tally count_findings(const struct tp_finding *f, size_t count)
 {
-    struct tally t = {.tests = count};
+    struct junit_tally t = {.tests = count};
     for (size_t i = 0; i < count; i++) {
         t.failures += f[i].verdict == TP_REGRESSION;
         t.skipped += is_skipped(&f[i]);
@@ -220,8 +220,8 @@ static size_t same_trace(const struct tp_finding *f, size_t count)
 
 static int write_junit(const struct tp_gate *g, FILE *out, struct tp_err *err)
 {
-    struct tally classes = count_classes(g);
-    struct tally t = count_findings(g->findings, g->finding_count);
+    struct junit_tally classes = count_classes(g);
+    struct junit_tally t = count_findings(g->findings, g->finding_count);
     (void)err;
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"tapool check\"", out);
     fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.3f\">\n",

@@ -87,7 +87,7 @@ static void put(struct tp_page *page, int column, int below, const char *text)
 }
 
 /* Where values begin: behind the longest name, or cause. */
-struct columns {
+struct gate_columns {
     int names, causes;
 };
 
@@ -102,14 +102,14 @@ static void widen(int *longest, const char *text, int most)
     *longest = width > *longest && width <= most ? width : *longest;
 }
 
-static struct columns find_columns(const struct tp_gate *g)
+static struct gate_columns find_columns(const struct tp_gate *g)
 {
     int name = 0, cause = 0;
     for (size_t i = 0; i < g->moved_count; i++)
         widen(&name, tp_finding_name(g->moved[i].finding).s, NAME_MAX);
     for (size_t i = 0; i < g->cause_count; i++)
         widen(&cause, tp_cause_text(&g->causes[i]).s, CAUSE_MAX);
-    return (struct columns){column_behind(name), column_behind(cause)};
+    return (struct gate_columns){column_behind(name), column_behind(cause)};
 }
 
 static void print_finding(const struct tp_finding *f, int column, struct tp_page *page)
@@ -138,8 +138,8 @@ static bool can_lock_in(const struct tp_gate *g, const struct tp_cause *c)
     return c->verdict == TP_IMPROVED && !tp_finding_is_timed(c->lead) && !g->told[TP_REGRESSION];
 }
 
-static void print_cause(const struct tp_gate *g, const struct tp_cause *c, struct columns columns,
-                        struct tp_page *page)
+static void print_cause(const struct tp_gate *g, const struct tp_cause *c,
+                        struct gate_columns columns, struct tp_page *page)
 {
     tp_page_at(page, LABEL, "%s", tp_cause_text(c).s);
     tp_page_at(page, columns.causes, "%s%s%s", tp_cause_values(c).s,
@@ -156,8 +156,8 @@ static void print_cause(const struct tp_gate *g, const struct tp_cause *c, struc
     }
 }
 
-static void print_causes(const struct tp_gate *g, enum tp_verdict verdict, struct columns columns,
-                         struct tp_page *page)
+static void print_causes(const struct tp_gate *g, enum tp_verdict verdict,
+                         struct gate_columns columns, struct tp_page *page)
 {
     bool bad = verdict == TP_REGRESSION;
     const struct tp_gate_cell *cell = NULL;
@@ -300,7 +300,7 @@ static void print_unmet(const struct tp_gate *g, struct tp_page *page)
 
 void tp_gate_print(const struct tp_gate *g, struct tp_page *page)
 {
-    struct columns columns = find_columns(g);
+    struct gate_columns columns = find_columns(g);
     print_head(g, page);
     for (int c = 0; c < TP_CLASS_REPORT; c++)
         print_class(g, (enum tp_class)c, page);

@@ -38,7 +38,7 @@ static void add(struct words *w, const char *prefix, const char *word)
     fprintf(w->out, "%s%s%s", w->count++ ? " " : "", prefix, word);
 }
 
-struct samples {
+struct word_samples {
     char names[SAMPLES_MAX][SAMPLE_TEXT];
     size_t count;
 };
@@ -49,7 +49,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* NAME of NAME.json, NAME.tpt, ...: plain words alone, a script is made of them. */
-static void add_sample(struct samples *s, const char *file)
+static void add_sample(struct word_samples *s, const char *file)
 {
     size_t length = strcspn(file, ".");
     if (s->count < SAMPLES_MAX && length && length < SAMPLE_TEXT &&
@@ -58,7 +58,7 @@ static void add_sample(struct samples *s, const char *file)
         snprintf(s->names[s->count++], SAMPLE_TEXT, "%.*s", (int)length, file);
 }
 
-static void add_folder(struct samples *s, const char *path)
+static void add_folder(struct word_samples *s, const char *path)
 {
     const struct dirent *entry;
     DIR *folder = opendir(path);
@@ -70,7 +70,7 @@ static void add_folder(struct samples *s, const char *path)
 
 static void print_samples(struct words *w)
 {
-    struct samples s = {.count = 0};
+    struct word_samples s = {.count = 0};
     struct tp_sample_dirs dirs;
     tp_sample_dirs(&dirs);
     for (size_t i = 0; dirs.list[i]; i++)

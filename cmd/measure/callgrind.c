@@ -122,13 +122,13 @@ int tp_callgrind_runner(struct tp_callgrind_runner *out, const struct tp_valgrin
 
 /* ---- what it leaves ---- */
 
-struct reading {
+struct callgrind_reading {
     const char *path;
     bool begun, events, ended, has_summary;
     uint64_t summary, totals;
 };
 
-static int damaged(const struct reading *r, const char *what, struct tp_err *err)
+static int damaged(const struct callgrind_reading *r, const char *what, struct tp_err *err)
 {
     const char *name = strrchr(r->path, '/');
     return tp_fail(err, TP_EIO, "what callgrind left (%s) %s", name ? name + 1 : r->path, what);
@@ -151,7 +151,7 @@ static const char *after(const char *line, const char *key)
     return strncmp(line, key, length) ? NULL : line + length;
 }
 
-static int read_line(struct reading *r, const char *line, struct tp_err *err)
+static int read_line(struct callgrind_reading *r, const char *line, struct tp_err *err)
 {
     const char *value;
     if (r->ended && *line)
@@ -177,7 +177,7 @@ static int read_line(struct reading *r, const char *line, struct tp_err *err)
 }
 
 /* Long lines (the command) are cut: what is looked for is short. */
-static int read_lines(struct reading *r, FILE *in, struct tp_err *err)
+static int read_lines(struct callgrind_reading *r, FILE *in, struct tp_err *err)
 {
     char line[LINE];
     bool inside = false; /* the rest of a long line */
@@ -215,7 +215,7 @@ static FILE *open_regular(const char *path)
 
 int tp_callgrind_read(const char *path, uint64_t *instructions, struct tp_err *err)
 {
-    struct reading r = {.path = path};
+    struct callgrind_reading r = {.path = path};
     FILE *in = open_regular(path);
     if (!in)
         return damaged(&r, strerror(errno), err);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct scan {
+struct captured_scan {
     struct tp_program *program;
     struct tp_captured *out;
     uint64_t *reserved;     /* of each device, now */
@@ -18,7 +18,7 @@ struct scan {
     uint32_t mark;
 };
 
-static void change(struct scan *s, const struct tp_insn *in, uint64_t event)
+static void change(struct captured_scan *s, const struct tp_insn *in, uint64_t event)
 {
     struct tp_captured_device *d = &s->out->devices[in->device];
     uint64_t *now = &s->reserved[in->device];
@@ -34,7 +34,7 @@ static void change(struct scan *s, const struct tp_insn *in, uint64_t event)
     }
 }
 
-static void on_note(struct scan *s, const struct tp_insn *in, uint64_t event)
+static void on_note(struct captured_scan *s, const struct tp_insn *in, uint64_t event)
 {
     struct tp_captured_device *d = &s->out->devices[in->device];
     switch ((enum tp_note)in->align_log2) {
@@ -64,7 +64,7 @@ static void on_note(struct scan *s, const struct tp_insn *in, uint64_t event)
     }
 }
 
-static void on_free(struct scan *s, const struct tp_insn *in)
+static void on_free(struct captured_scan *s, const struct tp_insn *in)
 {
     struct tp_captured_device *d = &s->out->devices[in->device];
     uint64_t asked = s->requested_at[in->slot];
@@ -77,7 +77,7 @@ static void on_free(struct scan *s, const struct tp_insn *in)
 }
 
 /* Reserved is what was held before anything that the moment of demand itself brought. */
-static void note_demand(struct scan *s, const struct tp_insn *in, bool failed)
+static void note_demand(struct captured_scan *s, const struct tp_insn *in, bool failed)
 {
     uint16_t device = in->device;
     const struct tp_demand *demand = tp_program_demand(s->program, device);
@@ -89,7 +89,7 @@ static void note_demand(struct scan *s, const struct tp_insn *in, bool failed)
     s->out->devices[device].demand_failed = failed ? in->size : 0;
 }
 
-static void count_live(struct scan *s, const struct tp_insn *in)
+static void count_live(struct captured_scan *s, const struct tp_insn *in)
 {
     if (tp_op_is(in->op, TP_IS_NEW)) {
         s->live[in->device]++;
@@ -107,7 +107,7 @@ static void count_live(struct scan *s, const struct tp_insn *in)
         s->out->most_live = s->live_on_all;
 }
 
-static void scan_window(struct scan *s, const struct tp_window *w)
+static void scan_window(struct captured_scan *s, const struct tp_window *w)
 {
     for (uint32_t i = 0; i < w->count; i++, s->insn++) {
         const struct tp_insn *in = &w->insns[i];
@@ -132,7 +132,7 @@ static void scan_window(struct scan *s, const struct tp_window *w)
     }
 }
 
-static int scan_all(struct scan *s, struct tp_err *err)
+static int scan_all(struct captured_scan *s, struct tp_err *err)
 {
     struct tp_cursor *cursor = NULL;
     struct tp_window w;
@@ -156,7 +156,7 @@ static uint64_t largest_of(const struct tp_program *program, const struct tp_rec
     return same ? r->devices[index].demand_largest : TP_RECORDED_UNKNOWN;
 }
 
-static void begin(struct scan *s, const struct tp_recorded *r)
+static void begin(struct captured_scan *s, const struct tp_recorded *r)
 {
     for (uint32_t i = 0; i < s->out->count; i++) {
         struct tp_captured_device *d = &s->out->devices[i];
@@ -171,7 +171,7 @@ static void begin(struct scan *s, const struct tp_recorded *r)
 int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
-    struct scan s = {.program = t->program, .out = out, .mark = UINT32_MAX};
+    struct captured_scan s = {.program = t->program, .out = out, .mark = UINT32_MAX};
     *out = (struct tp_captured){.count = f->devices, .known = t->recorded.by != NULL};
     if (!out->known && f->kind != TP_KIND_DEVICE && !f->ops[TP_NOTE])
         return TP_OK;

@@ -25,7 +25,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 /* Both ends are the same executable, so the layout is the same. The run stands behind it. */
-struct job {
+struct child_job {
     uint64_t size; /* of the whole mapping */
     pid_t parent;
     char spec[TP_SPEC_TEXT];
@@ -36,14 +36,14 @@ struct job {
     int status;
     struct tp_err err;
 };
-#define RUN_OFFSET ((sizeof(struct job) + 63) & ~(size_t)63)
+#define RUN_OFFSET ((sizeof(struct child_job) + 63) & ~(size_t)63)
 
-static struct tp_run *run_of(struct job *job)
+static struct tp_run *run_of(struct child_job *job)
 {
     return (struct tp_run *)(void *)((char *)job + RUN_OFFSET);
 }
 
-static int map_job(int fd, size_t size, struct job **out, struct tp_err *err)
+static int map_job(int fd, size_t size, struct child_job **out, struct tp_err *err)
 {
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (p == MAP_FAILED)
@@ -53,7 +53,7 @@ static int map_job(int fd, size_t size, struct job **out, struct tp_err *err)
 }
 
 static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
-                    struct job **out, int *fd, struct tp_err *err)
+                    struct child_job **out, int *fd, struct tp_err *err)
 {
     uint16_t devices = tp_program_facts(cfg->program)->devices;
     size_t size = RUN_OFFSET + tp_run_size(devices);
@@ -63,7 +63,7 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     int status = map_job(*fd, size, out, err);
     if (status)
         return status;
-    struct job *job = *out;
+    struct child_job *job = *out;
     job->size = size; /* first: whoever unmaps it needs it, also after an error */
     char options[TP_SPEC_TEXT - 128];
     if (!tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options))
@@ -242,7 +242,7 @@ int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how)
     return status;
 }
 
-static int await(pid_t pid, const struct job *job, const struct tp_replay_cfg *cfg,
+static int await(pid_t pid, const struct child_job *job, const struct tp_replay_cfg *cfg,
                  struct tp_err *err)
 {
     const struct tp_child_wait wait = {.interrupted = cfg->interrupted};
@@ -265,7 +265,7 @@ static int await(pid_t pid, const struct job *job, const struct tp_replay_cfg *c
 int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                     struct tp_run *out, struct tp_err *err)
 {
-    struct job *job = NULL;
+    struct child_job *job = NULL;
     int program_fd = -1, job_fd = -1;
     pid_t pid = 0;
     int status = make_job(cfg, spec, &job, &job_fd, err);
@@ -288,7 +288,7 @@ int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
 
 /* ---- the child's side ---- */
 
-static int answer(struct job *job, struct tp_program *program, struct tp_err *err)
+static int answer(struct child_job *job, struct tp_program *program, struct tp_err *err)
 {
     struct tp_strategy_spec spec;
     struct tp_clock clock;
@@ -322,7 +322,7 @@ static int answer(struct job *job, struct tp_program *program, struct tp_err *er
 
 int tp_child_serve(struct tp_err *err)
 {
-    struct job *job = NULL;
+    struct child_job *job = NULL;
     struct tp_program *program = NULL;
     struct stat st;
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for an orphan's answer */

@@ -20,21 +20,21 @@ enum { NAME_SIZE = 96 };
 /* Where a path begins. */
 enum { OF_RESULT, OF_RUN, OF_DEVICE, BASES };
 
-struct column {
+struct csv_column {
     int base;
     const char *path;
     const char *name; /* NULL: made of the path */
 };
 
 /* The figures stand between them, in the order of their rows (cmd/measure/metrics.h). */
-static const struct column first[] = {
+static const struct csv_column first[] = {
     {OF_RUN, "trace.name", NULL},       {OF_RUN, "trace.path", NULL},
     {OF_RUN, "strategy.label", NULL},   {OF_RUN, "strategy.name", NULL},
     {OF_RUN, "strategy.library", NULL}, {OF_RUN, "source.name", NULL},
     {OF_DEVICE, "index", "device"},
 };
 
-static const struct column last[] = {
+static const struct csv_column last[] = {
     {OF_RUN, "latency_scope", NULL},
     {OF_RUN, "touch", NULL},
     {OF_RUN, "occupy", NULL},
@@ -73,11 +73,11 @@ static const struct column last[] = {
 enum { FIRST = sizeof first / sizeof *first, LAST = sizeof last / sizeof *last };
 
 struct columns {
-    struct column items[FIRST + TP_FIGURE_MAX + LAST];
+    struct csv_column items[FIRST + TP_FIGURE_MAX + LAST];
     size_t count;
 };
 
-static void add_columns(const struct column *list, size_t count, struct columns *out)
+static void add_columns(const struct csv_column *list, size_t count, struct columns *out)
 {
     memcpy(out->items + out->count, list, count * sizeof *list);
     out->count += count;
@@ -89,7 +89,7 @@ static void collect_columns(struct columns *out)
     add_columns(first, FIRST, out);
     for (size_t i = 0; i < tp_figure_count; i++) {
         const struct tp_metric *f = tp_figures[i];
-        const struct column one = {f->per_device ? OF_DEVICE : OF_RUN, f->path, f->column};
+        const struct csv_column one = {f->per_device ? OF_DEVICE : OF_RUN, f->path, f->column};
         if (f->path && !f->no_column)
             add_columns(&one, 1, out);
     }
@@ -98,7 +98,7 @@ static void collect_columns(struct columns *out)
 
 /* "memory.at_peak_demand.idle_bytes" is at_peak_demand_idle_bytes: the first word says only where
  * in the document it stands. */
-static void print_name(const struct column *c, FILE *out)
+static void print_name(const struct csv_column *c, FILE *out)
 {
     static const char *const silent[] = {"memory.", "throughput.", "latency."};
     const char *at = c->path;
@@ -182,7 +182,7 @@ static bool print_rows(const struct columns *columns, const cJSON *head, const c
     {
         const cJSON *const bases[BASES] = {head, run, device};
         for (size_t i = 0; i < columns->count; i++) {
-            const struct column *c = &columns->items[i];
+            const struct csv_column *c = &columns->items[i];
             if (i)
                 fputc(',', out);
             good &= print_cell(find(bases[c->base], c->path), out);

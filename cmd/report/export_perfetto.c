@@ -16,13 +16,13 @@
 
 enum { TRACK_MEMORY, TRACK_PHASES, PHASES_MAX = 65536 };
 
-struct writer {
+struct perfetto_writer {
     FILE *out;
     struct tp_json json; /* of texts and otherData */
     bool any;            /* an event is written */
 };
 
-static void write_json(struct writer *w, const cJSON *item)
+static void write_json(struct perfetto_writer *w, const cJSON *item)
 {
     char *text = item ? cJSON_PrintUnformatted(item) : NULL;
     if (text)
@@ -31,7 +31,7 @@ static void write_json(struct writer *w, const cJSON *item)
     cJSON_free(text);
 }
 
-static void write_text(struct writer *w, const char *text)
+static void write_text(struct perfetto_writer *w, const char *text)
 {
     cJSON *item = cJSON_CreateString(text);
     write_json(w, item);
@@ -39,14 +39,15 @@ static void write_text(struct writer *w, const char *text)
 }
 
 /* Up to the name; the caller goes on with `, ...}`. ns: since the trace began. */
-static void begin_event(struct writer *w, char phase, size_t process, int track, uint64_t ns)
+static void begin_event(struct perfetto_writer *w, char phase, size_t process, int track,
+                        uint64_t ns)
 {
     fprintf(w->out, "%s\n{\"ph\":\"%c\",\"pid\":%zu,\"tid\":%d,\"ts\":%llu.%03u", w->any ? "," : "",
             phase, process, track, (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
     w->any = true;
 }
 
-static void write_label(struct writer *w, const char *what, size_t process, int track,
+static void write_label(struct perfetto_writer *w, const char *what, size_t process, int track,
                         const char *name)
 {
     begin_event(w, 'M', process, track, 0);
@@ -113,7 +114,7 @@ static int time_of(struct timeline *t, uint64_t event, uint64_t *ns, struct tp_e
 
 /* ---- tracks ---- */
 
-static void write_counters(struct writer *w, size_t process, const char *name, uint64_t ns,
+static void write_counters(struct perfetto_writer *w, size_t process, const char *name, uint64_t ns,
                            const uint64_t *bytes)
 {
     uint64_t granted = bytes[TP_CURVE_GRANTED], reserved = bytes[TP_CURVE_RESERVED];
@@ -126,8 +127,8 @@ static void write_counters(struct writer *w, size_t process, const char *name, u
             (unsigned long long)(reserved > granted ? reserved - granted : 0));
 }
 
-static int write_curve(struct writer *w, size_t process, const struct tp_result *r, uint32_t device,
-                       struct tp_err *err)
+static int write_curve(struct perfetto_writer *w, size_t process, const struct tp_result *r,
+                       uint32_t device, struct tp_err *err)
 {
     const struct tp_curve *curve = &r->run->devices[device].curve;
     struct timeline t;
@@ -145,7 +146,7 @@ static int write_curve(struct writer *w, size_t process, const struct tp_result 
     return status;
 }
 
-static void write_phase(struct writer *w, size_t process, const char *name, uint64_t from,
+static void write_phase(struct perfetto_writer *w, size_t process, const char *name, uint64_t from,
                         uint64_t to)
 {
     begin_event(w, 'X', process, TRACK_PHASES, from);
@@ -157,7 +158,7 @@ static void write_phase(struct writer *w, size_t process, const char *name, uint
 
 /* From each mark to the next one, and from the last to the end; the first PHASES_MAX of them, but
  * for those that only end a phase. */
-static int write_phases(struct writer *w, size_t process, const struct tp_result *r,
+static int write_phases(struct perfetto_writer *w, size_t process, const struct tp_result *r,
                         struct tp_err *err)
 {
     const struct tp_program *program = r->trace->program;
@@ -184,7 +185,7 @@ static int write_phases(struct writer *w, size_t process, const struct tp_result
     return status ? status : got < 0 ? -got : TP_OK;
 }
 
-static int write_process(struct writer *w, const struct tp_report *rep, size_t index,
+static int write_process(struct perfetto_writer *w, const struct tp_report *rep, size_t index,
                          struct tp_err *err)
 {
     const struct tp_result *r = &rep->results[index];
@@ -204,7 +205,7 @@ static int write_process(struct writer *w, const struct tp_report *rep, size_t i
 /* ---- what else is known ---- */
 
 /* The JSON result without what is long or stands in the tracks. */
-static cJSON *describe(struct writer *w, const struct tp_report *rep, size_t index)
+static cJSON *describe(struct perfetto_writer *w, const struct tp_report *rep, size_t index)
 {
     static const char *const kept[] = {"trace", "strategy",      "source",
                                        "touch", "latency_scope", "warnings"};
@@ -220,7 +221,7 @@ static cJSON *describe(struct writer *w, const struct tp_report *rep, size_t ind
     return o;
 }
 
-static void write_other(struct writer *w, const struct tp_report *rep)
+static void write_other(struct perfetto_writer *w, const struct tp_report *rep)
 {
     cJSON *head = tp_json_head(&w->json, rep);
     cJSON_DeleteItemFromObjectCaseSensitive(head, "schema"); /* it follows none */
@@ -233,7 +234,7 @@ static void write_other(struct writer *w, const struct tp_report *rep)
 
 static int write_perfetto(const struct tp_report *r, FILE *out, struct tp_err *err)
 {
-    struct writer w = {.out = out};
+    struct perfetto_writer w = {.out = out};
     int status = TP_OK;
     fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":", out);
     write_other(&w, r);

@@ -13,7 +13,7 @@
 
 enum { INDENT = 6 };
 
-struct field {
+struct pick_field {
     const struct tp_pick_question *q;
     size_t count;
     bool in[TP_PICK_MAX];
@@ -21,37 +21,37 @@ struct field {
     bool fits;                   /* `fits_in` is known of all that may be picked */
 };
 
-static const struct tp_choice *choice(const struct field *f, size_t i)
+static const struct tp_choice *choice(const struct pick_field *f, size_t i)
 {
     return &f->q->list[i];
 }
 
 /* ---- the figures that decide ---- */
 
-static double need_of(const struct field *f, size_t i)
+static double need_of(const struct pick_field *f, size_t i)
 {
     return f->fits ? choice(f, i)->fits_in : choice(f, i)->peak;
 }
 
-static double peak_of(const struct field *f, size_t i)
+static double peak_of(const struct pick_field *f, size_t i)
 {
     return choice(f, i)->peak;
 }
 
-static double calls_of(const struct field *f, size_t i)
+static double calls_of(const struct pick_field *f, size_t i)
 {
     return f->q->loop ? choice(f, i)->calls_later : choice(f, i)->calls_first;
 }
 
-static double time_of(const struct field *f, size_t i)
+static double time_of(const struct pick_field *f, size_t i)
 {
     return choice(f, i)->ns;
 }
 
-typedef double figure_fn(const struct field *f, size_t i);
+typedef double figure_fn(const struct pick_field *f, size_t i);
 
 /* The least of those that are in. */
-static double least(const struct field *f, figure_fn *figure)
+static double least(const struct pick_field *f, figure_fn *figure)
 {
     double value = INFINITY;
     for (size_t i = 0; i < f->count; i++)
@@ -59,7 +59,7 @@ static double least(const struct field *f, figure_fn *figure)
     return value;
 }
 
-static bool is_known(const struct field *f, figure_fn *figure)
+static bool is_known(const struct pick_field *f, figure_fn *figure)
 {
     for (size_t i = 0; i < f->count; i++)
         if (f->in[i] && isnan(figure(f, i)))
@@ -67,7 +67,7 @@ static bool is_known(const struct field *f, figure_fn *figure)
     return true;
 }
 
-static bool is_faster(const struct field *f, size_t x, size_t y, double *change)
+static bool is_faster(const struct pick_field *f, size_t x, size_t y, double *change)
 {
     const struct tp_choice *a = choice(f, x), *b = choice(f, y);
     *change = a->ns / b->ns - 1;
@@ -80,25 +80,25 @@ static bool is_faster(const struct field *f, size_t x, size_t y, double *change)
 
 /* ---- the steps ---- */
 
-static void not_serving(const struct field *f, bool *out)
+static void not_serving(const struct pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
         out[i] = choice(f, i)->yardstick || choice(f, i)->failed || isnan(peak_of(f, i));
 }
 
-static void unsafe(const struct field *f, bool *out)
+static void unsafe(const struct pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
         out[i] = choice(f, i)->unsafe;
 }
 
-static void region(const struct field *f, bool *out)
+static void region(const struct pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
         out[i] = choice(f, i)->region && f->q->frees;
 }
 
-static void too_small(const struct field *f, bool *out)
+static void too_small(const struct pick_field *f, bool *out)
 {
     bool any = false;
     for (size_t i = 0; i < f->count; i++)
@@ -107,7 +107,7 @@ static void too_small(const struct field *f, bool *out)
         out[i] = any;
 }
 
-static void large(const struct field *f, bool *out)
+static void large(const struct pick_field *f, bool *out)
 {
     double need = least(f, need_of), peak = INFINITY;
     for (size_t i = 0; i < f->count; i++) {
@@ -119,7 +119,7 @@ static void large(const struct field *f, bool *out)
         out[i] |= peak_of(f, i) > FAR * peak;
 }
 
-static void calling(const struct field *f, bool *out)
+static void calling(const struct pick_field *f, bool *out)
 {
     double fewest = least(f, calls_of);
     if (!f->q->policy_time || !is_known(f, calls_of))
@@ -129,7 +129,7 @@ static void calling(const struct field *f, bool *out)
                  calls_of(f, i) - fewest >= MANY_CALLS * f->q->operations;
 }
 
-static void slow(const struct field *f, bool *out)
+static void slow(const struct pick_field *f, bool *out)
 {
     double change;
     for (size_t i = 0; i < f->count; i++)
@@ -137,7 +137,7 @@ static void slow(const struct field *f, bool *out)
             out[i] = f->in[j] && is_faster(f, j, i, &change);
 }
 
-static void holding(const struct field *f, bool *out)
+static void holding(const struct pick_field *f, bool *out)
 {
     for (size_t i = 0; i < f->count; i++)
         out[i] = peak_of(f, i) > CLOSE * least(f, peak_of);
@@ -147,7 +147,7 @@ enum { SERVING, SAFE, SINGLE, TELLING, SMALL, FEW_CALLS, FAST, LOW_PEAK, STEPS }
 static_assert(SMALL + 1 == TP_PICK_DECIDING, "as the help counts");
 
 static const struct step {
-    void (*let_go)(const struct field *f, bool *out); /* `out` comes as false */
+    void (*let_go)(const struct pick_field *f, bool *out); /* `out` comes as false */
     bool not_all;      /* it lets nobody go where it would let go all */
     figure_fn *figure; /* by which the best of those that it let go is found; NULL: none is */
     const char *rule;
@@ -188,7 +188,7 @@ const char *tp_pick_rule(size_t n)
     return n < STEPS ? steps[n].rule : NULL;
 }
 
-static size_t count_in(const struct field *f)
+static size_t count_in(const struct pick_field *f)
 {
     size_t count = 0;
     for (size_t i = 0; i < f->count; i++)
@@ -196,7 +196,7 @@ static size_t count_in(const struct field *f)
     return count;
 }
 
-static void take(struct field *f, size_t step)
+static void take(struct pick_field *f, size_t step)
 {
     bool out[TP_PICK_MAX] = {false};
     size_t left = count_in(f);
@@ -214,18 +214,18 @@ static void take(struct field *f, size_t step)
 /* Adds to one of the texts of a pick. */
 #define say(text, ...) tp_append(text, TP_PICK_WORDS, __VA_ARGS__)
 
-static struct tp_text bytes(const struct field *f, double value)
+static struct tp_text bytes(const struct pick_field *f, double value)
 {
     return tp_bytes((uint64_t)value, f->q->exact);
 }
 
 /* By which of the columns memory is judged here. */
-static const char *need_name(const struct field *f)
+static const char *need_name(const struct pick_field *f)
 {
     return f->fits ? "fits in" : "peak reserved";
 }
 
-static void say_memory(const struct field *f, size_t pick, size_t rival, char *text)
+static void say_memory(const struct pick_field *f, size_t pick, size_t rival, char *text)
 {
     double change = need_of(f, pick) / need_of(f, rival) - 1;
     if (need_of(f, pick) == need_of(f, rival))
@@ -234,7 +234,7 @@ static void say_memory(const struct field *f, size_t pick, size_t rival, char *t
         say(text, ", memory %s by '%s'", tp_change(change).s, need_name(f));
 }
 
-static void say_less(const struct field *f, size_t pick, size_t rival, char *text)
+static void say_less(const struct pick_field *f, size_t pick, size_t rival, char *text)
 {
     bool fits = f->fits && need_of(f, rival) > CLOSE * need_of(f, pick);
     figure_fn *figure = fits ? need_of : peak_of;
@@ -249,7 +249,7 @@ static void say_less(const struct field *f, size_t pick, size_t rival, char *tex
 }
 
 /* Calls were counted with as much memory as it took, which may be far from what it fits in. */
-static void say_calls(const struct field *f, size_t pick, size_t rival, char *text)
+static void say_calls(const struct pick_field *f, size_t pick, size_t rival, char *text)
 {
     const char *callee = f->q->callee;
     double peak = peak_of(f, pick), calls = calls_of(f, pick);
@@ -262,7 +262,7 @@ static void say_calls(const struct field *f, size_t pick, size_t rival, char *te
     say_memory(f, pick, rival, text);
 }
 
-static void say_time(const struct field *f, size_t pick, size_t rival, char *text)
+static void say_time(const struct pick_field *f, size_t pick, size_t rival, char *text)
 {
     double change;
     is_faster(f, pick, rival, &change);
@@ -271,7 +271,7 @@ static void say_time(const struct field *f, size_t pick, size_t rival, char *tex
 }
 
 /* Faster may be only one of those that are picked; `count`: none of them is. */
-static size_t find_faster_than(const struct field *f, size_t rival)
+static size_t find_faster_than(const struct pick_field *f, size_t rival)
 {
     double change;
     for (size_t i = 0; i < f->count; i++)
@@ -282,7 +282,7 @@ static size_t find_faster_than(const struct field *f, size_t rival)
 
 /* It was in the running, and what let it go sets it apart from the pick: who was faster may have
  * gone since. */
-static bool is_rival(const struct field *f, size_t i)
+static bool is_rival(const struct pick_field *f, size_t i)
 {
     return i < f->count && !f->in[i] && f->left_at[i] >= SMALL &&
            (f->left_at[i] != FAST || find_faster_than(f, i) < f->count);
@@ -290,7 +290,7 @@ static bool is_rival(const struct field *f, size_t i)
 
 /* The best, by what decided, of those that the last step let go; but the base, where it can be, for
  * it is what people have. */
-static size_t find_rival(const struct field *f)
+static size_t find_rival(const struct pick_field *f)
 {
     size_t rival = f->count, last = 0;
     if (is_rival(f, f->q->base))
@@ -308,7 +308,7 @@ static size_t find_rival(const struct field *f)
 }
 
 /* Of several that are picked, the one that needs least speaks for them. */
-static size_t find_speaker(const struct field *f)
+static size_t find_speaker(const struct pick_field *f)
 {
     size_t speaker = f->count;
     for (size_t i = 0; i < f->count; i++)
@@ -317,9 +317,9 @@ static size_t find_speaker(const struct field *f)
     return speaker;
 }
 
-static void say_reason(const struct field *f, char *text)
+static void say_reason(const struct pick_field *f, char *text)
 {
-    typedef void words_fn(const struct field *, size_t, size_t, char *);
+    typedef void words_fn(const struct pick_field *, size_t, size_t, char *);
     static words_fn *const words[STEPS] = {
         [SMALL] = say_less, [FEW_CALLS] = say_calls, [FAST] = say_time, [LOW_PEAK] = say_less};
     size_t rival = find_rival(f), step = f->left_at[rival];
@@ -330,7 +330,7 @@ static void say_reason(const struct field *f, char *text)
 
 /* ": the only policy here that serves every allocation, heeds the streams and reuses what is
  * freed": what all others lack, yardsticks aside. Of several that are left the same. */
-static void say_only(const struct field *f, size_t left, char *text)
+static void say_only(const struct pick_field *f, size_t left, char *text)
 {
     const char *s = left == 1 ? "s" : "";
     size_t failed = 0, yardsticks = 0, silent = 0, unsafe_ones = 0, regions = 0;
@@ -375,7 +375,7 @@ static void say_only(const struct field *f, size_t left, char *text)
 }
 
 /* ", every policy here failed or is a yardstick" */
-static void say_none(const struct field *f, char *text)
+static void say_none(const struct pick_field *f, char *text)
 {
     bool lacks[3] = {false};
     static const char *const words[3] = {"failed", "is a yardstick", "does not report its memory"};
@@ -392,12 +392,12 @@ static void say_none(const struct field *f, char *text)
 
 /* ---- who suits another goal ---- */
 
-static bool may_be_picked(const struct field *f, size_t i)
+static bool may_be_picked(const struct pick_field *f, size_t i)
 {
     return f->in[i] || f->left_at[i] >= SMALL;
 }
 
-static void say_quicker(const struct field *f, size_t pick, char *text)
+static void say_quicker(const struct pick_field *f, size_t pick, char *text)
 {
     size_t quick = f->count;
     double change, best = 0;
@@ -413,7 +413,7 @@ static void say_quicker(const struct field *f, size_t pick, char *text)
     say_memory(f, quick, pick, text);
 }
 
-static void say_smaller(const struct field *f, size_t pick, char *text)
+static void say_smaller(const struct pick_field *f, size_t pick, char *text)
 {
     double need = INFINITY;
     size_t found = 0;
@@ -431,7 +431,7 @@ static void say_smaller(const struct field *f, size_t pick, char *text)
 
 /* ---- the answer ---- */
 
-static void fill_chosen(const struct field *f, struct tp_pick *out)
+static void fill_chosen(const struct pick_field *f, struct tp_pick *out)
 {
     size_t left = count_in(f);
     for (size_t i = 0; i < f->count; i++)
@@ -446,7 +446,7 @@ static void fill_chosen(const struct field *f, struct tp_pick *out)
 }
 
 /* Somebody other than a yardstick was out of the question before figures decided. */
-static bool is_limited_choice(const struct field *f)
+static bool is_limited_choice(const struct pick_field *f)
 {
     for (size_t i = 0; i < f->count; i++)
         if (!f->in[i] && f->left_at[i] < SMALL && !choice(f, i)->yardstick)
@@ -454,7 +454,7 @@ static bool is_limited_choice(const struct field *f)
     return false;
 }
 
-static void answer(const struct field *f, size_t eligible, struct tp_pick *out)
+static void answer(const struct pick_field *f, size_t eligible, struct tp_pick *out)
 {
     size_t left = count_in(f);
     if (left > TP_PICK_TIED || (left == eligible && left > 1 && !is_limited_choice(f))) {
@@ -473,7 +473,7 @@ static void answer(const struct field *f, size_t eligible, struct tp_pick *out)
 
 void tp_pick(const struct tp_pick_question *q, struct tp_pick *out)
 {
-    struct field f = {.q = q, .count = q->count < TP_PICK_MAX ? q->count : TP_PICK_MAX};
+    struct pick_field f = {.q = q, .count = q->count < TP_PICK_MAX ? q->count : TP_PICK_MAX};
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < f.count; i++)
         f.in[i] = true;

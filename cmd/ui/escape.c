@@ -13,12 +13,13 @@ struct replacement {
     const char *from, *to;
 };
 
-struct row {
+struct escape_row {
     bool clean;
     const struct replacement *table; /* ends with a NULL */
     const char *stay;                /* beside letters and digits; NULL: every byte may */
     const char *instead;             /* of one that may not; NULL: %XX */
-    void (*wrap)(struct tp_str *s, const char *text, const struct row *row); /* NULL: no quotes */
+    void (*wrap)(struct tp_str *s, const char *text,
+                 const struct escape_row *row); /* NULL: no quotes */
 };
 
 static const struct replacement none[] = {{NULL, NULL}};
@@ -54,7 +55,7 @@ static bool is_plain(unsigned char byte, const char *others)
     return byte && byte < 0x80 && (isalnum(byte) || strchr(others, byte));
 }
 
-static void replace(struct tp_str *s, const char *text, const struct row *row)
+static void replace(struct tp_str *s, const char *text, const struct escape_row *row)
 {
     const char *from = text; /* what stands there since is copied as it is */
     while (*text) {
@@ -91,7 +92,7 @@ static void repeat(struct tp_str *s, char byte, int times)
         tp_str_add(s, "%c", byte);
 }
 
-static void wrap_code(struct tp_str *s, const char *text, const struct row *row)
+static void wrap_code(struct tp_str *s, const char *text, const struct escape_row *row)
 {
     int ticks = longest_run(text, '`');
     if (!*text) {
@@ -117,7 +118,7 @@ static bool is_formula(const char *text)
     return !digits || end == text || *end;
 }
 
-static void wrap_csv(struct tp_str *s, const char *text, const struct row *row)
+static void wrap_csv(struct tp_str *s, const char *text, const struct escape_row *row)
 {
     size_t length = strlen(text);
     bool quoted = strpbrk(text, ",\"") || text[0] == ' ' || (length && text[length - 1] == ' ');
@@ -127,7 +128,7 @@ static void wrap_csv(struct tp_str *s, const char *text, const struct row *row)
     repeat(s, '"', quoted);
 }
 
-static void wrap_shell(struct tp_str *s, const char *text, const struct row *row)
+static void wrap_shell(struct tp_str *s, const char *text, const struct escape_row *row)
 {
     const char *at = text;
     while (is_plain((unsigned char)*at, "_-+=:,./%@"))
@@ -138,7 +139,7 @@ static void wrap_shell(struct tp_str *s, const char *text, const struct row *row
     repeat(s, '\'', quoted);
 }
 
-static const struct row rows[TP_TARGETS] = {
+static const struct escape_row rows[TP_TARGETS] = {
     [TP_TO_LINE] = {true, none, NULL, NULL, NULL},
     [TP_TO_XML] = {true, in_xml, NULL, NULL, NULL},
     [TP_TO_MARKDOWN] = {true, in_markdown, NULL, NULL, NULL},
@@ -156,7 +157,7 @@ static const struct row rows[TP_TARGETS] = {
 
 void tp_str_escape(struct tp_str *s, enum tp_target target, const char *text)
 {
-    const struct row *row = &rows[target];
+    const struct escape_row *row = &rows[target];
     char *clean = row->clean ? tp_clean_copy(text, INT_MAX) : NULL;
     if (row->clean && !clean)
         tp_str_fail(s);

@@ -146,6 +146,15 @@ cp -- alloc/engine/engine.h tests/unit/engine.h
 caught 'engine.h : name used twice' layers names
 
 fresh_tree
+echo 'struct tp_twice { int a; };' >alloc/engine/twice.c
+printf 'static void f(void)\n{\n    enum tp_twice { TWICE };\n}\n' >cmd/ui/twice_again.c
+caught 'tag "tp_twice" used twice, also in alloc/engine/twice.c:1' layers tags
+printf 'union tp_twice\n{\n    int a;\n};\n' >cmd/ui/twice_again.c
+caught 'cmd/ui/twice_again.c:1: tag "tp_twice" used twice' layers tags
+printf 'struct tp_twice;\nstruct tp_twice\n*tp_f(struct tp_twice *a) { return a; }\n' >cmd/ui/twice_again.c
+clean 'a tag that is only used' layers tags
+
+fresh_tree
 yes '/* long */' | head -n 801 >alloc/long.c || true
 caught 'alloc/long.c: 801 lines, above 800' layers lengths
 

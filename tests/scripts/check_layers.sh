@@ -2,9 +2,10 @@
 # usage: check_layers.sh [ROOT [CHECK...]]
 #
 # Checks the tree: which room includes which (rooms.txt), circles of files, calls that only cmd/ may
-# make, unique names, lengths, headers that compile alone, and what lies in the top folder. Prints one
-# line per finding, `path:line: what`, and exits 1 when there is any. CHECK: includes, calls, names,
-# lengths, headers or top; all of them where none is named. check_checks.sh proves each check.
+# make, unique names of files and tags of types, lengths, headers that compile alone, and what lies in
+# the top folder. Prints one line per finding, `path:line: what`, and exits 1 when there is any. CHECK:
+# includes, calls, names, tags, lengths, headers or top; all of them where none is named.
+# check_checks.sh proves each check.
 #
 # How: c_text.awk takes comments away; the rest are regular expressions.
 # Known weakness: a name built by a macro is not seen.
@@ -56,6 +57,31 @@ check_names() {
     while read -r name; do
         report "$(printf '%s\n' "${SOURCES[@]}" | grep -E "/$name\$" | tr '\n' ' '): name used twice"
     done < <(printf '%s\n' "${SOURCES[@]##*/}" | sort | uniq -d)
+}
+
+# A tag of a struct, union or enum is one thing in the whole product, whoever sees it. It is defined
+# where a brace follows, on its line or alone on the next one.
+check_tags() {
+    awk '
+        function define(tag, place) {
+            if (tag in first) print place ": tag \"" tag "\" used twice, also in " first[tag]
+            else first[tag] = place
+        }
+        /^(alloc|cmd|cuda|traces)[\/]/ {
+            match($0, /^[^:]*:[0-9]*:/)
+            place = substr($0, 1, RLENGTH - 1)
+            text = substr($0, RLENGTH + 1)
+            if (open != "" && text ~ /^[ \t]*[{]/) define(open, opened)
+            open = ""
+            while (match(text, /(^|[^A-Za-z0-9_])(struct|union|enum)[ \t]+[A-Za-z_][A-Za-z0-9_]*[ \t]*([{]|$)/)) {
+                found = substr(text, RSTART, RLENGTH)
+                text = substr(text, RSTART + RLENGTH)
+                tag = found
+                gsub(/[ \t{]+$/, "", tag)
+                sub(/^.*[ \t]/, "", tag)
+                if (found ~ /[{]$/) { define(tag, place) } else { open = tag; opened = place }
+            }
+        }' "$TEXT" >>"$FINDINGS"
 }
 
 # A body of a function opens and closes in the first column.
@@ -132,7 +158,7 @@ check_top() {
 }
 
 [ "${#SOURCES[@]}" -gt 0 ] || report "$PWD: no *.c or *.h found"
-[ $# -gt 0 ] || set -- includes calls names lengths headers top
+[ $# -gt 0 ] || set -- includes calls names tags lengths headers top
 for check; do "check_$check"; done
 
 if [ -s "$FINDINGS" ]; then

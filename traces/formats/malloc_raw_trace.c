@@ -37,7 +37,7 @@
 #define MALLOC_ALIGN 16u
 #define THREAD_MAX   (1 << 22) /* Linux gives no higher numbers */
 
-enum type {
+enum raw_type {
     UNUSED,
     MALLOC,
     CALLOC,
@@ -57,7 +57,7 @@ struct record {
     uint64_t ptr1, ptr2, size, size2;
 };
 
-struct reader {
+struct raw_reader {
     const struct tp_reading *r;
     struct tp_id_map addresses; /* of live blocks -> id */
     struct tp_id_map owed;      /* addresses whose free is late -> the id that it frees, or 0 */
@@ -153,14 +153,14 @@ static int probe(const unsigned char *data, size_t size)
 /* ---- errors ---- */
 
 /* "x: byte 128: event 2: " is before the text. */
-static int bad(const struct reader *rd, struct tp_err *err, const char *text)
+static int bad(const struct raw_reader *rd, struct tp_err *err, const char *text)
 {
     char number[TP_GROUPED];
     return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": event %s: %s", tp_input_name(rd->r->in),
                    rd->offset, tp_grouped(tp_lower_count(rd->r->lower) + 1, number), text);
 }
 
-static int no_memory(const struct reader *rd, struct tp_err *err)
+static int no_memory(const struct raw_reader *rd, struct tp_err *err)
 {
     return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(rd->r->in));
 }
@@ -180,7 +180,7 @@ static int64_t id_of(const struct tp_id_entry *entry)
     return (int64_t)(0 - ((uint64_t)(entry->refs - 1) << 32 | entry->index));
 }
 
-static int keep(struct reader *rd, struct tp_id_map *map, uint64_t address, int64_t id,
+static int keep(struct raw_reader *rd, struct tp_id_map *map, uint64_t address, int64_t id,
                 struct tp_err *err)
 {
     struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)address);
@@ -212,7 +212,7 @@ static int64_t take(struct tp_id_map *map, uint64_t address)
 
 /* ---- calls ---- */
 
-static struct tp_event event_of(const struct reader *rd, const struct record *c,
+static struct tp_event event_of(const struct raw_reader *rd, const struct record *c,
                                 enum tp_event_op op, int64_t id)
 {
     return (struct tp_event){.op = op,
@@ -234,7 +234,7 @@ static uint64_t alignment(uint64_t wanted)
 }
 
 /* A block appears at ptr 2. */
-static int allocate(struct reader *rd, const struct record *c, struct tp_err *err)
+static int allocate(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
     const struct tp_id_entry *old = tp_id_map_find(&rd->addresses, (int64_t)c->ptr2);
     struct tp_event ev = event_of(rd, c, TP_EV_ALLOC, old ? id_of(old) : --rd->last_id);
@@ -247,19 +247,19 @@ static int allocate(struct reader *rd, const struct record *c, struct tp_err *er
     return rc == TP_OK ? tp_lower_event(rd->r->lower, &ev, err) : rc;
 }
 
-static int skip(struct reader *rd, uint64_t *counter, struct tp_err *err)
+static int skip(struct raw_reader *rd, uint64_t *counter, struct tp_err *err)
 {
     *counter += 1;
     return tp_lower_skip(rd->r->lower, err);
 }
 
-static int on_alloc(struct reader *rd, const struct record *c, struct tp_err *err)
+static int on_alloc(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
     bool refused = c->type == POSIX_MEMALIGN && c->ptr1 != 0;
     return c->ptr2 == 0 || refused ? skip(rd, &rd->failed, err) : allocate(rd, c, err);
 }
 
-static int on_free(struct reader *rd, const struct record *c, struct tp_err *err)
+static int on_free(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
     if (c->ptr1 == 0)
         return tp_lower_skip(rd->r->lower, err);
@@ -273,14 +273,14 @@ static int on_free(struct reader *rd, const struct record *c, struct tp_err *err
 
 /* A block that moves to where another one still seems to be takes that one's place and id, and the
  * free that is owed frees what it was before. */
-static int move_onto(struct reader *rd, const struct record *c, struct tp_err *err)
+static int move_onto(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
     int64_t id = take(&rd->addresses, c->ptr1);
     int rc = allocate(rd, c, err);
     return rc == TP_OK && id < 0 ? keep(rd, &rd->owed, c->ptr2, id, err) : rc;
 }
 
-static int on_realloc(struct reader *rd, const struct record *c, struct tp_err *err)
+static int on_realloc(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
     if (c->ptr1 == 0)
         return on_alloc(rd, c, err);
@@ -300,7 +300,7 @@ static int on_realloc(struct reader *rd, const struct record *c, struct tp_err *
 
 /* ---- the file ---- */
 
-static int on_magic(struct reader *rd, const unsigned char *at, struct tp_err *err)
+static int on_magic(struct raw_reader *rd, const unsigned char *at, struct tp_err *err)
 {
     char text[80];
     struct record c = decode(at);
@@ -318,9 +318,9 @@ static int on_magic(struct reader *rd, const unsigned char *at, struct tp_err *e
     return bad(rd, err, text);
 }
 
-static int on_record(struct reader *rd, const unsigned char *at, struct tp_err *err)
+static int on_record(struct raw_reader *rd, const unsigned char *at, struct tp_err *err)
 {
-    static int (*const handlers[TYPE_COUNT])(struct reader *, const struct record *,
+    static int (*const handlers[TYPE_COUNT])(struct raw_reader *, const struct record *,
                                              struct tp_err *) = {
         [MALLOC] = on_alloc,    [CALLOC] = on_alloc,        [FREE] = on_free,
         [REALLOC] = on_realloc, [MEMALIGN] = on_alloc,      [VALLOC] = on_alloc,
@@ -341,7 +341,7 @@ static int on_record(struct reader *rd, const unsigned char *at, struct tp_err *
     return bad(rd, err, text);
 }
 
-static int read_records(struct reader *rd, struct tp_err *err)
+static int read_records(struct raw_reader *rd, struct tp_err *err)
 {
     for (;;) {
         const unsigned char *data = NULL;
@@ -360,7 +360,7 @@ static int read_records(struct reader *rd, struct tp_err *err)
 }
 
 /* "what happened: 3" */
-static int say(struct reader *rd, const char *what, uint64_t count, struct tp_err *err)
+static int say(struct raw_reader *rd, const char *what, uint64_t count, struct tp_err *err)
 {
     char text[200], number[TP_GROUPED];
     if (!count)
@@ -369,7 +369,7 @@ static int say(struct reader *rd, const char *what, uint64_t count, struct tp_er
     return tp_meta_remark(rd->r->meta, text, err);
 }
 
-static int describe(struct reader *rd, struct tp_err *err)
+static int describe(struct raw_reader *rd, struct tp_err *err)
 {
     struct tp_meta *meta = rd->r->meta;
     int rc = say(rd, "calls that failed in the recorded program are left out", rd->failed, err);
@@ -389,7 +389,7 @@ static int describe(struct reader *rd, struct tp_err *err)
     return rc;
 }
 
-static int begin(struct reader *rd, struct tp_err *err)
+static int begin(struct raw_reader *rd, struct tp_err *err)
 {
     const unsigned char *data = NULL;
     size_t got = 0;
@@ -411,7 +411,7 @@ static int begin(struct reader *rd, struct tp_err *err)
 
 static int read_raw(const struct tp_reading *r, struct tp_err *err)
 {
-    struct reader rd = {.r = r};
+    struct raw_reader rd = {.r = r};
     tp_id_map_seed(&rd.addresses);
     tp_id_map_seed(&rd.owed);
     int rc = begin(&rd, err);

@@ -11,7 +11,7 @@
 #define BY_MAX    100 /* bytes kept of who held it */
 #define EXACT_MAX ((UINT64_C(1) << 53) - 1)
 
-static const struct member {
+static const struct recorded_member {
     const char *name;
     size_t offset; /* of 64 bits in struct tp_recorded_device */
 } members[] = {

@@ -206,7 +206,7 @@ static int set_meta(const struct tp_spaces *sp, struct tp_err *err)
 
 /* ---- lowering ---- */
 
-struct lowering {
+struct spaces_lowering {
     struct tp_spaces *sp;
     bool initial; /* what was live at the start, else everything else */
     bool begun;   /* a device is declared */
@@ -271,7 +271,7 @@ static bool needs_device(enum tp_event_op op)
 
 static int lower_record(void *ctx, const struct tp_space_record *r, struct tp_err *err)
 {
-    struct lowering *l = ctx;
+    struct spaces_lowering *l = ctx;
     struct tp_spaces *sp = l->sp;
     if (!tp_spaces_chosen(sp, r->space) || (r->op == TP_EV_INITIAL) != l->initial)
         return TP_OK;
@@ -287,7 +287,7 @@ static int lower_record(void *ctx, const struct tp_space_record *r, struct tp_er
 
 int tp_spaces_lower(struct tp_spaces *sp, struct tp_err *err)
 {
-    struct lowering l = {.sp = sp, .initial = true};
+    struct spaces_lowering l = {.sp = sp, .initial = true};
     int rc = name_apart(sp, err);
     if (rc == TP_OK)
         rc = choose(sp, err);

@@ -88,7 +88,7 @@ static const struct tp_opt rows[] = {
 
 /* ---- the model ---- */
 
-enum measure {
+enum decode_measure {
     WIDTH,       /* hidden */
     SQUARE,      /* hidden * hidden */
     TABLE,       /* vocabulary * hidden */
@@ -101,15 +101,15 @@ enum measure {
     MEASURES
 };
 
-struct extent {
+struct decode_extent {
     uint32_t measure, factor;
 };
 
 /* Weights, in bytes: of the two tables, and of every layer. Values have 2 bytes; four heads share
  * their keys and values, so these have a quarter of the width each. */
-static const struct extent tables[] = {{TABLE, 2}, {TABLE, 2}};
-static const struct extent layer[] = {{WIDTH, 2}, {SQUARE, 3},  {SQUARE, 2},
-                                      {WIDTH, 2}, {SQUARE, 14}, {SQUARE, 7}};
+static const struct decode_extent tables[] = {{TABLE, 2}, {TABLE, 2}};
+static const struct decode_extent layer[] = {{WIDTH, 2}, {SQUARE, 3},  {SQUARE, 2},
+                                             {WIDTH, 2}, {SQUARE, 14}, {SQUARE, 7}};
 
 /* Buffers of a pass, in bytes; all layers use the same. */
 enum buffer {
@@ -129,7 +129,7 @@ enum buffer {
     BUFFERS
 };
 
-static const struct extent buffers[BUFFERS] = {
+static const struct decode_extent buffers[BUFFERS] = {
     [IDS] = {TOKENS, 8},           [POSITIONS] = {TOKENS, 8},      [PLACES] = {POINTERS, 8},
     [STATE] = {TOKEN_WIDTH, 2},    [NORM] = {TOKEN_WIDTH, 2},      [QKV] = {TOKEN_WIDTH, 3},
     [PARTIALS] = {HEAD_WIDTH, 32}, [ATTENTION] = {TOKEN_WIDTH, 2}, [WIDE] = {TOKEN_WIDTH, 14},
@@ -247,7 +247,7 @@ static void pass(struct server *s, uint64_t tokens, uint64_t sequences, uint64_t
                                          [WORDS] = sequences * VOCABULARY,
                                          [POINTERS] = sequences * blocks};
     for (size_t i = 0; i < sizeof script && s->emit.status == TP_OK; i++) {
-        const struct extent *e = &buffers[script[i] < 0 ? DROP(script[i]) : script[i]];
+        const struct decode_extent *e = &buffers[script[i] < 0 ? DROP(script[i]) : script[i]];
         if (script[i] < 0)
             drop(s, (uint64_t)DROP(script[i]));
         else

@@ -57,19 +57,19 @@ static const struct tp_opt rows[] = {{.name = "size",
                                       .help = "streams of the device"},
                                      {.name = NULL}};
 
-struct block {
+struct stream_block {
     uint64_t size;
     uint64_t stream; /* of its allocation and of its free */
 };
 
-struct device {
+struct stream_device {
     struct tp_emit emit;
     const struct streams_opts *o;
     uint64_t max_size;
-    struct block *blocks; /* by place */
+    struct stream_block *blocks; /* by place */
 };
 
-static void on_stream(struct device *d, enum tp_event_op op, uint64_t place, uint64_t stream)
+static void on_stream(struct stream_device *d, enum tp_event_op op, uint64_t place, uint64_t stream)
 {
     tp_emit(&d->emit, (struct tp_event){.op = op,
                                         .id = (int64_t)place,
@@ -79,19 +79,19 @@ static void on_stream(struct device *d, enum tp_event_op op, uint64_t place, uin
                                         .stream = (int64_t)stream});
 }
 
-static void allocate(struct device *d, uint64_t place, uint64_t stream, uint64_t size)
+static void allocate(struct stream_device *d, uint64_t place, uint64_t stream, uint64_t size)
 {
-    d->blocks[place] = (struct block){size, stream};
+    d->blocks[place] = (struct stream_block){size, stream};
     on_stream(d, TP_EV_ALLOC, place, stream);
 }
 
-static uint64_t draw_size(struct device *d)
+static uint64_t draw_size(struct stream_device *d)
 {
     return tp_random_doubling(&d->emit.random, d->o->size, d->max_size);
 }
 
 /* One stream that is not this one; with a single stream it is. */
-static uint64_t another(struct device *d, uint64_t stream)
+static uint64_t another(struct stream_device *d, uint64_t stream)
 {
     uint64_t n = d->o->streams;
     return n == 1 ? stream : (stream + 1 + tp_random_below(&d->emit.random, n - 1)) % n;
@@ -99,10 +99,10 @@ static uint64_t another(struct device *d, uint64_t stream)
 
 /* A block may be in use by a second stream when it is freed; half of the time the next stream wants
  * one of the same size. */
-static void replace(struct device *d, uint64_t place)
+static void replace(struct stream_device *d, uint64_t place)
 {
     struct tp_random *random = &d->emit.random;
-    struct block old = d->blocks[place];
+    struct stream_block old = d->blocks[place];
     if (tp_random_one_in(random, 4) && d->o->streams > 1)
         on_stream(d, TP_EV_USE, place, another(d, old.stream));
     on_stream(d, TP_EV_FREE, place, old.stream);
@@ -110,7 +110,7 @@ static void replace(struct device *d, uint64_t place)
     allocate(d, place, stream, tp_random_one_in(random, 2) ? old.size : draw_size(d));
 }
 
-static void synchronise(struct device *d)
+static void synchronise(struct stream_device *d)
 {
     struct tp_random *random = &d->emit.random;
     if (tp_random_one_in(random, 64))
@@ -126,7 +126,7 @@ static int generate(const void *opts, uint64_t seed, const struct tp_event_sink 
                     struct tp_err *err)
 {
     const struct streams_opts *o = opts;
-    struct device d = {
+    struct stream_device d = {
         .emit = tp_emit_begin(sink, seed, EVENT_NS, err), .o = o, .max_size = o->max_size};
     uint64_t live = o->live < o->count ? o->live : o->count;
     int rc = tp_profile_sizes(o->size, &d.max_size, err);

@@ -137,7 +137,7 @@ enum layer_parameter {
 };
 enum head_parameter { NORM_W, NORM_B, WORDS };
 enum embedding_parameter { PLACES };
-enum part { WEIGHT, GRADIENT, MASTER, MOMENT1, MOMENT2, STEP_COUNT, NORM_OF, FULL, ROOT };
+enum training_part { WEIGHT, GRADIENT, MASTER, MOMENT1, MOMENT2, STEP_COUNT, NORM_OF, FULL, ROOT };
 
 struct parameters {
     uint32_t count;

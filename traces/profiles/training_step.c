@@ -114,7 +114,7 @@ static int64_t id_of(uint64_t stage, uint64_t role)
     return (int64_t)(stage * STAGE_IDS + role);
 }
 
-static int64_t id_of_part(uint64_t stage, uint64_t parameter, enum part part)
+static int64_t id_of_part(uint64_t stage, uint64_t parameter, enum training_part part)
 {
     return id_of(stage, FIRST_PART + part * PARAMETERS + parameter);
 }
@@ -124,14 +124,16 @@ static uint64_t values_of(const struct training *t, struct extent e)
     return t->measures[e.measure] * e.factor;
 }
 
-static void make_part(struct training *t, uint64_t stage, uint64_t parameter, enum part part)
+static void make_part(struct training *t, uint64_t stage, uint64_t parameter,
+                      enum training_part part)
 {
     uint64_t values = values_of(t, stage_of(t, stage)->parameters->values[parameter]);
     uint64_t each = bytes_of_value[part];
     tp_emit_alloc(&t->emit, 0, id_of_part(stage, parameter, part), each ? each * values : SCALAR);
 }
 
-static void drop_part(struct training *t, uint64_t stage, uint64_t parameter, enum part part)
+static void drop_part(struct training *t, uint64_t stage, uint64_t parameter,
+                      enum training_part part)
 {
     tp_emit_free(&t->emit, 0, id_of_part(stage, parameter, part));
 }
@@ -210,7 +212,7 @@ static void drop_norm(struct training *t, uint64_t stage, uint64_t parameter)
 
 static void make_state(struct training *t, uint64_t stage, uint64_t parameter)
 {
-    for (enum part part = MASTER; part <= STEP_COUNT; part++)
+    for (enum training_part part = MASTER; part <= STEP_COUNT; part++)
         make_part(t, stage, parameter, part);
 }
 

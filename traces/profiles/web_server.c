@@ -54,34 +54,34 @@ static const struct tp_opt rows[] = {
      .help = "threads that answer requests"},
     {.name = NULL}};
 
-struct object {
+struct web_object {
     int64_t id;
     uint64_t size;
 };
 
-struct worker {
+struct web_worker {
     bool busy;
     uint64_t steps; /* left in the request */
     int64_t temporaries[TEMPORARIES];
     uint32_t temporary_count;
-    struct object response;
+    struct web_object response;
     uint64_t response_end; /* the size it grows to, or a little beyond */
     int64_t records[RECORDS];
     uint32_t record_count;
 };
 
-struct server {
+struct web_server {
     struct tp_emit emit;
     const struct web_opts *o;
-    struct worker *workers;
-    struct object *state; /* `filled` of them; sessions at even places, pages at odd ones */
+    struct web_worker *workers;
+    struct web_object *state; /* `filled` of them; sessions at even places, pages at odd ones */
     uint64_t filled;
     uint64_t begun; /* requests */
     uint64_t busy;  /* workers */
     int64_t next_id;
 };
 
-static int64_t allocate(struct server *s, uint64_t thread, uint64_t size)
+static int64_t allocate(struct web_server *s, uint64_t thread, uint64_t size)
 {
     tp_emit_alloc(&s->emit, thread, s->next_id, size);
     return s->next_id++;
@@ -94,17 +94,17 @@ static bool is_session(uint64_t place)
     return place % 2 == 0;
 }
 
-static void fill(struct server *s, uint64_t thread, uint64_t place)
+static void fill(struct web_server *s, uint64_t thread, uint64_t place)
 {
     struct tp_random *random = &s->emit.random;
     uint64_t size =
         is_session(place) ? tp_random_bell(random, 128, 6) : tp_random_bell(random, 256, 9);
-    s->state[place] = (struct object){allocate(s, thread, size), size};
+    s->state[place] = (struct web_object){allocate(s, thread, size), size};
 }
 
 /* A quarter is there from the start; the rest comes during the first four fifths of the requests.
  */
-static void fill_up(struct server *s, uint64_t thread)
+static void fill_up(struct web_server *s, uint64_t thread)
 {
     uint64_t live = s->o->live, start = live / 4, end = s->o->count / 5 * 4 + 1;
     uint64_t target = s->begun < end ? start + (live - start) * s->begun / end : live;
@@ -113,12 +113,12 @@ static void fill_up(struct server *s, uint64_t thread)
 }
 
 /* A page gives way to another; a session ends and one begins, or it has more to remember. */
-static void visit_state(struct server *s, uint64_t thread)
+static void visit_state(struct web_server *s, uint64_t thread)
 {
     if (!s->filled)
         return;
     uint64_t place = tp_random_below(&s->emit.random, s->filled);
-    struct object *object = &s->state[place];
+    struct web_object *object = &s->state[place];
     bool grows = is_session(place) && object->size < 16384 && tp_random_one_in(&s->emit.random, 2);
     if (grows) {
         object->size += object->size / 4 + 32;
@@ -129,7 +129,7 @@ static void visit_state(struct server *s, uint64_t thread)
     fill(s, thread, place);
 }
 
-static void start_up(struct server *s)
+static void start_up(struct web_server *s)
 {
     struct tp_random *random = &s->emit.random;
     tp_emit_mark(&s->emit, "start-up");
@@ -143,18 +143,18 @@ static void start_up(struct server *s)
 
 /* ---- requests ---- */
 
-static void free_records(struct server *s, uint64_t thread)
+static void free_records(struct web_server *s, uint64_t thread)
 {
-    struct worker *w = &s->workers[thread];
+    struct web_worker *w = &s->workers[thread];
     for (uint32_t i = 0; i < w->record_count; i++)
         tp_emit_free(&s->emit, thread, w->records[i]);
     w->record_count = 0;
 }
 
-static void begin_request(struct server *s, uint64_t thread)
+static void begin_request(struct web_server *s, uint64_t thread)
 {
     struct tp_random *random = &s->emit.random;
-    struct worker *w = &s->workers[thread];
+    struct web_worker *w = &s->workers[thread];
     free_records(s, thread);
     s->begun++;
     s->busy++;
@@ -164,13 +164,13 @@ static void begin_request(struct server *s, uint64_t thread)
     w->temporaries[0] = allocate(s, thread, tp_random_from(random, 1024, 2048));
     w->temporary_count = 1;
     w->response_end = tp_random_bell(random, 1024, 8);
-    w->response = (struct object){allocate(s, thread, 1024), 1024};
+    w->response = (struct web_object){allocate(s, thread, 1024), 1024};
 }
 
-static void step(struct server *s, uint64_t thread)
+static void step(struct web_server *s, uint64_t thread)
 {
     struct tp_random *random = &s->emit.random;
-    struct worker *w = &s->workers[thread];
+    struct web_worker *w = &s->workers[thread];
     uint64_t draw = tp_random_below(random, 16);
     if (draw < 9 && w->temporary_count < TEMPORARIES) {
         w->temporaries[w->temporary_count++] = allocate(s, thread, tp_random_bell(random, 16, 8));
@@ -186,10 +186,10 @@ static void step(struct server *s, uint64_t thread)
 }
 
 /* The record goes to any thread; where too many wait already, it is written at once. */
-static void log_request(struct server *s, uint64_t thread)
+static void log_request(struct web_server *s, uint64_t thread)
 {
     struct tp_random *random = &s->emit.random;
-    struct worker *to = &s->workers[tp_random_below(random, s->o->threads)];
+    struct web_worker *to = &s->workers[tp_random_below(random, s->o->threads)];
     int64_t id = allocate(s, thread, tp_random_from(random, 100, 600));
     if (to->record_count < RECORDS)
         to->records[to->record_count++] = id;
@@ -197,9 +197,9 @@ static void log_request(struct server *s, uint64_t thread)
         tp_emit_free(&s->emit, thread, id);
 }
 
-static void end_request(struct server *s, uint64_t thread)
+static void end_request(struct web_server *s, uint64_t thread)
 {
-    struct worker *w = &s->workers[thread];
+    struct web_worker *w = &s->workers[thread];
     for (uint32_t i = 0; i < w->temporary_count; i++)
         tp_emit_free(&s->emit, thread, w->temporaries[i]);
     tp_emit_free(&s->emit, thread, w->response.id);
@@ -209,9 +209,9 @@ static void end_request(struct server *s, uint64_t thread)
 }
 
 /* What a thread gets done before another one runs. */
-static void run(struct server *s, uint64_t thread)
+static void run(struct web_server *s, uint64_t thread)
 {
-    struct worker *w = &s->workers[thread];
+    struct web_worker *w = &s->workers[thread];
     uint64_t steps = tp_random_from(&s->emit.random, 1, 16);
     for (; steps && w->steps && s->emit.status == TP_OK; steps--)
         step(s, thread);
@@ -220,7 +220,7 @@ static void run(struct server *s, uint64_t thread)
 }
 
 /* Some or all threads answer a number of requests; then it is quiet for a while. */
-static void burst(struct server *s)
+static void burst(struct web_server *s)
 {
     struct tp_random *random = &s->emit.random;
     uint64_t active = tp_random_from(random, 1, s->o->threads);
@@ -242,7 +242,7 @@ static void burst(struct server *s)
 static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
                     struct tp_err *err)
 {
-    struct server s = {.emit = tp_emit_begin(sink, seed, EVENT_NS, err), .o = opts};
+    struct web_server s = {.emit = tp_emit_begin(sink, seed, EVENT_NS, err), .o = opts};
     s.workers = calloc(s.o->threads, sizeof *s.workers);
     s.state = calloc(s.o->live, sizeof *s.state);
     if (!s.workers || !s.state)

@@ -89,7 +89,7 @@ static int remove_it(void **state)
     return status;
 }
 
-static const struct tp_check *find(struct fake *f, const char *name)
+static const struct tp_doctor_check *find(struct fake *f, const char *name)
 {
     f->doctor.count = 0;
     f->doctor.clock = (struct tp_clock){0};
@@ -101,9 +101,10 @@ static const struct tp_check *find(struct fake *f, const char *name)
     return NULL;
 }
 
-static void expect(struct fake *f, const char *name, enum tp_verdict verdict, const char *value)
+static void expect(struct fake *f, const char *name, enum tp_doctor_verdict verdict,
+                   const char *value)
 {
-    const struct tp_check *c = find(f, name);
+    const struct tp_doctor_check *c = find(f, name);
     if (c->verdict != verdict || !strstr(c->value, value))
         fail_msg("%s: %s, '%s'; expected %s, '%s'", name, tp_verdict_names[c->verdict], c->value,
                  tp_verdict_names[verdict], value);

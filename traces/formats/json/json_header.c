@@ -232,7 +232,7 @@ static int skip_member(struct tp_json_header *h, struct tp_err *err)
 /* ---- the object ---- */
 
 enum { FORMAT, VERSION, META, STREAMS, RECORDED, REPAIRS, EVENTS, KNOWN_COUNT };
-static const struct member {
+static const struct header_member {
     const char *name, *subject;
     size_t most; /* bytes */
     use_fn *use; /* NULL: a list, read element by element */
@@ -286,7 +286,7 @@ static int read_name(struct tp_json_header *h, const char **name, struct tp_err 
 static int read_member(struct tp_json_header *h, enum tp_json_stop *stop, struct tp_err *err)
 {
     const char *name = NULL;
-    const struct member *m = members;
+    const struct header_member *m = members;
     int rc = read_name(h, &name, err);
     if (rc != TP_OK)
         return rc;

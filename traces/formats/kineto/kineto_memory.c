@@ -22,7 +22,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-struct device {
+struct kineto_device {
     struct tp_kineto_event first; /* of this device */
     uint32_t space;
     bool has_reserved;
@@ -39,7 +39,7 @@ struct node {
 struct builder {
     const struct tp_kineto_memory *memory;
     struct tp_spaces *spaces;
-    struct device *devices; /* by space */
+    struct kineto_device *devices; /* by space */
     uint32_t device_count, device_room;
     struct tp_id_map device_map; /* (type, id) -> space */
     struct tp_block_ids blocks;  /* by address */
@@ -142,19 +142,19 @@ static int add_device(struct builder *b, const struct tp_kineto_event *ev, int64
         return rc;
     if (b->device_count == b->device_room) {
         uint32_t room = b->device_room ? 2 * b->device_room : 8;
-        struct device *devices = realloc(b->devices, room * sizeof *devices);
+        struct kineto_device *devices = realloc(b->devices, room * sizeof *devices);
         if (!devices)
             return no_memory(b->memory, err);
         b->devices = devices;
         b->device_room = room;
     }
     assert(space == b->device_count);
-    b->devices[b->device_count++] = (struct device){.first = *ev, .space = space};
+    b->devices[b->device_count++] = (struct kineto_device){.first = *ev, .space = space};
     return tp_id_map_put(&b->device_map, key, space) ? TP_OK : no_memory(b->memory, err);
 }
 
-static int find_device(struct builder *b, const struct tp_kineto_event *ev, struct device **out,
-                       struct tp_err *err)
+static int find_device(struct builder *b, const struct tp_kineto_event *ev,
+                       struct kineto_device **out, struct tp_err *err)
 {
     int64_t key = (int64_t)((uint64_t)ev->device_type << 32 | (uint32_t)ev->device_id);
     const struct tp_id_entry *entry = tp_id_map_find(&b->device_map, key);
@@ -166,7 +166,7 @@ static int find_device(struct builder *b, const struct tp_kineto_event *ev, stru
 
 /* ---- blocks ---- */
 
-static int emit(struct builder *b, const struct device *d, const struct tp_kineto_event *ev,
+static int emit(struct builder *b, const struct kineto_device *d, const struct tp_kineto_event *ev,
                 struct tp_event out, struct tp_err *err)
 {
     out.has_time = true;
@@ -217,8 +217,8 @@ static int pop(struct builder *b, uint32_t space, uint64_t size, int64_t *id, st
                  : tp_block_ids_end(&b->sizes, space, size, err);
 }
 
-static int allocate(struct builder *b, const struct device *d, const struct tp_kineto_event *ev,
-                    struct tp_err *err)
+static int allocate(struct builder *b, const struct kineto_device *d,
+                    const struct tp_kineto_event *ev, struct tp_err *err)
 {
     int64_t id = 0;
     uint64_t size = (uint64_t)ev->bytes;
@@ -234,8 +234,9 @@ static int allocate(struct builder *b, const struct device *d, const struct tp_k
 }
 
 /* Finds the block; *before: it was live before the recording, and has a new id. */
-static int find_freed(struct builder *b, const struct device *d, const struct tp_kineto_event *ev,
-                      int64_t *id, bool *before, struct tp_err *err)
+static int find_freed(struct builder *b, const struct kineto_device *d,
+                      const struct tp_kineto_event *ev, int64_t *id, bool *before,
+                      struct tp_err *err)
 {
     enum tp_block_state state = TP_BLOCK_NEVER_SEEN;
     int rc = TP_OK;
@@ -251,7 +252,7 @@ static int find_freed(struct builder *b, const struct device *d, const struct tp
     return rc == TP_OK && state != TP_BLOCK_LIVE ? tp_block_ids_fresh(&b->blocks, id, err) : rc;
 }
 
-static int release(struct builder *b, struct device *d, const struct tp_kineto_event *ev,
+static int release(struct builder *b, struct kineto_device *d, const struct tp_kineto_event *ev,
                    struct tp_err *err)
 {
     int64_t id = 0;
@@ -268,7 +269,7 @@ static int release(struct builder *b, struct device *d, const struct tp_kineto_e
     return rc == TP_OK ? emit(b, d, ev, (struct tp_event){.op = TP_EV_FREE, .id = id}, err) : rc;
 }
 
-static int note(struct builder *b, const struct device *d, const struct tp_kineto_event *ev,
+static int note(struct builder *b, const struct kineto_device *d, const struct tp_kineto_event *ev,
                 enum tp_note what, uint64_t bytes, struct tp_err *err)
 {
     const struct tp_event out = {.op = TP_EV_NOTE,
@@ -279,8 +280,8 @@ static int note(struct builder *b, const struct device *d, const struct tp_kinet
     return emit(b, d, ev, out, err);
 }
 
-static int follow_reserved(struct builder *b, struct device *d, const struct tp_kineto_event *ev,
-                           struct tp_err *err)
+static int follow_reserved(struct builder *b, struct kineto_device *d,
+                           const struct tp_kineto_event *ev, struct tp_err *err)
 {
     uint64_t was = d->reserved, now = ev->reserved;
     if (!ev->has_reserved)
@@ -296,7 +297,7 @@ static int follow_reserved(struct builder *b, struct device *d, const struct tp_
     return TP_OK;
 }
 
-static int take(struct builder *b, struct device *d, const struct tp_kineto_event *ev,
+static int take(struct builder *b, struct kineto_device *d, const struct tp_kineto_event *ev,
                 struct tp_err *err)
 {
     int rc = follow_reserved(b, d, ev, err);
@@ -317,7 +318,7 @@ static int take(struct builder *b, struct device *d, const struct tp_kineto_even
 /* ---- what was there before ---- */
 
 /* Bytes that were allocated before a device's first event and are in none of its blocks. */
-static uint64_t unseen_bytes(const struct device *d)
+static uint64_t unseen_bytes(const struct kineto_device *d)
 {
     const struct tp_kineto_event *first = &d->first;
     uint64_t own = first->out_of_memory ? 0 : (uint64_t)first->bytes;
@@ -330,7 +331,7 @@ static int place_unseen(struct builder *b, struct tp_err *err)
 {
     int rc = TP_OK;
     for (uint32_t i = 0; rc == TP_OK && i < b->device_count; i++) {
-        const struct device *d = &b->devices[i];
+        const struct kineto_device *d = &b->devices[i];
         struct tp_event out = {.op = TP_EV_INITIAL, .has_size = true, .size = unseen_bytes(d)};
         if (out.size == 0)
             continue;
@@ -343,7 +344,7 @@ static int place_unseen(struct builder *b, struct tp_err *err)
 
 /* ---- what is said about it ---- */
 
-static int remark_unseen(const struct builder *b, const struct device *d, struct tp_err *err)
+static int remark_unseen(const struct builder *b, const struct kineto_device *d, struct tp_err *err)
 {
     char name[64], bytes[TP_BYTES_TEXT], text[256];
     uint64_t unseen = unseen_bytes(d);
@@ -414,7 +415,7 @@ static int record(const struct builder *b, struct tp_err *err)
         return TP_OK;
     int rc = tp_recorded_init(r, "PyTorch", (uint32_t)last + 1, err);
     for (uint32_t i = 0; rc == TP_OK && i < b->device_count; i++) {
-        const struct device *d = &b->devices[i];
+        const struct kineto_device *d = &b->devices[i];
         int32_t index = tp_spaces_device(b->spaces, d->space, 0);
         if (index < 0)
             continue;
@@ -429,7 +430,7 @@ static int build(struct builder *b, struct tp_err *err)
     const struct tp_kineto_memory *m = b->memory;
     int rc = tp_spaces_new(m->reading, &b->spaces, err);
     for (size_t i = 0; rc == TP_OK && i < m->count; i++) {
-        struct device *d = NULL;
+        struct kineto_device *d = NULL;
         rc = find_device(b, &m->events[i], &d, err);
         if (rc != TP_OK)
             return rc;

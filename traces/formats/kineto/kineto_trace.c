@@ -25,7 +25,7 @@
 #define FLAG_KEY "profile_memory"
 #define CAPTURE  "PyTorch profiler trace (Kineto)"
 
-struct reader {
+struct kineto_reader {
     const struct tp_reading *r;
     struct tp_json_scan scan;
     struct tp_kineto_memory memory;
@@ -51,7 +51,8 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- a memory event ---- */
 
-static int wrong(const struct reader *rd, uint64_t offset, const char *what, struct tp_err *err)
+static int wrong(const struct kineto_reader *rd, uint64_t offset, const char *what,
+                 struct tp_err *err)
 {
     return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": a memory event %s",
                    tp_input_name(rd->r->in), offset, what);
@@ -61,8 +62,8 @@ enum { BYTES, ADDR, TYPE, ID, ALLOCATED, RESERVED, ARGS };
 static const char *const arg_names[ARGS] = {
     "Bytes", "Addr", "Device Type", "Device Id", "Total Allocated", "Total Reserved"};
 
-static int read_args(const struct reader *rd, struct tp_span object, struct tp_kineto_event *ev,
-                     struct tp_err *err)
+static int read_args(const struct kineto_reader *rd, struct tp_span object,
+                     struct tp_kineto_event *ev, struct tp_err *err)
 {
     struct tp_span args[ARGS] = {0};
     uint64_t type = 0;
@@ -90,7 +91,7 @@ enum { NAME, STAMP, TID, OBJECT, MEMBERS };
 static const char *const member_names[MEMBERS] = {"name", "ts", "tid", "args"};
 
 /* An element of the list, which may be anything. */
-static int read_element(struct reader *rd, struct tp_span element, uint64_t offset,
+static int read_element(struct kineto_reader *rd, struct tp_span element, uint64_t offset,
                         struct tp_err *err)
 {
     struct tp_span members[MEMBERS] = {0};
@@ -113,16 +114,21 @@ static int read_element(struct reader *rd, struct tp_span element, uint64_t offs
 /* ---- the list ---- */
 
 /* Where reading stands in the list. */
-enum place { FIRST, VALUE, COMMA, CLOSED }; /* a value or the end; a value; a comma or the end */
+enum kineto_place {
+    FIRST,
+    VALUE,
+    COMMA,
+    CLOSED
+}; /* a value or the end; a value; a comma or the end */
 
-static int malformed(const struct reader *rd, uint64_t offset, struct tp_err *err)
+static int malformed(const struct kineto_reader *rd, uint64_t offset, struct tp_err *err)
 {
     return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": '" LIST_KEY "' is not valid JSON",
                    tp_input_name(rd->r->in), offset);
 }
 
 /* A comma or the end of the list, or nothing of the two. */
-static bool pass_mark(enum place *place, unsigned char c)
+static bool pass_mark(enum kineto_place *place, unsigned char c)
 {
     if (c == ']' && *place != VALUE)
         *place = CLOSED;
@@ -134,8 +140,8 @@ static bool pass_mark(enum place *place, unsigned char c)
 }
 
 /* Elements that are whole in the window; *used bytes of it are done with. */
-static int read_window(struct reader *rd, const unsigned char *data, size_t size, enum place *place,
-                       size_t *used, struct tp_err *err)
+static int read_window(struct kineto_reader *rd, const unsigned char *data, size_t size,
+                       enum kineto_place *place, size_t *used, struct tp_err *err)
 {
     uint64_t start = tp_input_offset(rd->r->in);
     size_t at = 0;
@@ -166,9 +172,9 @@ static int read_window(struct reader *rd, const unsigned char *data, size_t size
 }
 
 /* `[` is taken. */
-static int read_list(struct reader *rd, struct tp_err *err)
+static int read_list(struct kineto_reader *rd, struct tp_err *err)
 {
-    enum place place = FIRST;
+    enum kineto_place place = FIRST;
     while (place != CLOSED) {
         const unsigned char *data = NULL;
         size_t got = 0, used = 0;
@@ -193,7 +199,7 @@ static int read_list(struct reader *rd, struct tp_err *err)
 /* ---- the file ---- */
 
 /* The next byte that is no white space, taken; TP_EINPUT where it is none of `wanted`. */
-static int take_mark(struct reader *rd, const char *wanted, int *byte, struct tp_err *err)
+static int take_mark(struct kineto_reader *rd, const char *wanted, int *byte, struct tp_err *err)
 {
     int rc = tp_json_next(&rd->scan, byte, err);
     if (rc == TP_OK && *byte < 0)
@@ -207,7 +213,7 @@ static int take_mark(struct reader *rd, const char *wanted, int *byte, struct tp
 }
 
 /* `"key": value` */
-static int read_member(struct reader *rd, struct tp_err *err)
+static int read_member(struct kineto_reader *rd, struct tp_err *err)
 {
     int byte = 0;
     int rc = tp_json_cut(&rd->scan, KEY_MAX, err);
@@ -225,7 +231,7 @@ static int read_member(struct reader *rd, struct tp_err *err)
     return read_list(rd, err);
 }
 
-static int read_object(struct reader *rd, struct tp_err *err)
+static int read_object(struct kineto_reader *rd, struct tp_err *err)
 {
     int byte = 0;
     int rc = take_mark(rd, "{", &byte, err);
@@ -247,7 +253,7 @@ static int read_object(struct reader *rd, struct tp_err *err)
     return rc;
 }
 
-static int finish(struct reader *rd, struct tp_err *err)
+static int finish(struct kineto_reader *rd, struct tp_err *err)
 {
     struct tp_meta *meta = rd->r->meta;
     int rc = tp_meta_set(&meta->capture, CAPTURE, err);
@@ -270,7 +276,7 @@ static int finish(struct reader *rd, struct tp_err *err)
 
 static int read_trace(const struct tp_reading *r, struct tp_err *err)
 {
-    struct reader rd = {
+    struct kineto_reader rd = {
         .r = r, .scan = {.in = r->in, .subject = "the trace"}, .memory = {.reading = r}};
     int rc = read_object(&rd, err);
     if (rc == TP_OK)

@@ -23,7 +23,7 @@
 #define LINE_MAX_BYTES ((size_t)1 << 20)
 #define COLUMNS_MAX    64
 
-enum column {
+enum minimalloc_column {
     ID,
     LOWER,
     UPPER,
@@ -38,7 +38,7 @@ enum column {
 
 static const struct column_row {
     const char *name;
-    enum column column;
+    enum minimalloc_column column;
     bool last; /* the number is the last step of a life, not the one behind it */
 } known[] = {
     {"id", ID, false},           {"buffer", ID, false},   {"buffer_id", ID, false},
@@ -48,12 +48,12 @@ static const struct column_row {
 };
 
 /* A piece of text, not ended by a NUL. */
-struct field {
+struct minimalloc_field {
     const char *text;
     size_t length;
 };
 
-struct row {
+struct minimalloc_row {
     uint64_t size, align, line;
 };
 
@@ -69,10 +69,10 @@ struct reader {
     char *text; /* the line, ended by a NUL */
     size_t length, room;
     uint64_t line; /* its number */
-    enum column columns[COLUMNS_MAX];
+    enum minimalloc_column columns[COLUMNS_MAX];
     size_t column_count;
     bool last, has_offsets; /* 'end' instead of 'upper' */
-    struct row *rows;
+    struct minimalloc_row *rows;
     struct point *points;
     size_t row_count, row_room, point_count, point_room;
     uint64_t never_live, windows;
@@ -98,7 +98,7 @@ static int no_memory(const struct reader *rd, struct tp_err *err)
 }
 
 /* What a sentence shows of a field. */
-static const char *shown(struct field f, char out[48])
+static const char *shown(struct minimalloc_field f, char out[48])
 {
     char copy[64];
     size_t n = f.length < sizeof copy - 1 ? f.length : sizeof copy - 1;
@@ -140,7 +140,7 @@ static int next_line(struct reader *rd, bool *more, struct tp_err *err)
 }
 
 /* The text up to the separator, without spaces around it; *at moves behind it. */
-static struct field split(const char **at, const char *end, char separator)
+static struct minimalloc_field split(const char **at, const char *end, char separator)
 {
     const char *stop = memchr(*at, separator, (size_t)(end - *at));
     const char *from = *at, *to = stop ? stop : end;
@@ -149,11 +149,11 @@ static struct field split(const char **at, const char *end, char separator)
         from++;
     while (from < to && isspace((unsigned char)to[-1]))
         to--;
-    return (struct field){from, (size_t)(to - from)};
+    return (struct minimalloc_field){from, (size_t)(to - from)};
 }
 
 /* A whole number of up to 63 bits. */
-static bool parse(struct field f, int64_t *out)
+static bool parse(struct minimalloc_field f, int64_t *out)
 {
     size_t i = 0;
     bool negative = f.length && f.text[0] == '-';
@@ -171,8 +171,8 @@ static bool parse(struct field f, int64_t *out)
     return negative || !__builtin_sub_overflow(0, value, out);
 }
 
-static int number(const struct reader *rd, const char *name, struct field f, int64_t *out,
-                  struct tp_err *err)
+static int number(const struct reader *rd, const char *name, struct minimalloc_field f,
+                  int64_t *out, struct tp_err *err)
 {
     char text[48];
     if (parse(f, out))
@@ -186,7 +186,7 @@ static int number(const struct reader *rd, const char *name, struct field f, int
 
 /* ---- the header ---- */
 
-static enum column find_column(struct field f, bool *last)
+static enum minimalloc_column find_column(struct minimalloc_field f, bool *last)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strlen(known[i].name) == f.length && strncmp(known[i].name, f.text, f.length) == 0) {
@@ -198,8 +198,8 @@ static enum column find_column(struct field f, bool *last)
 }
 
 /* Which columns there are, as bits. Returns their number, 0 when there are too many. */
-static size_t parse_header(const char *text, size_t length, enum column *columns, unsigned *seen,
-                           bool *last)
+static size_t parse_header(const char *text, size_t length, enum minimalloc_column *columns,
+                           unsigned *seen, bool *last)
 {
     size_t count = 0;
     const char *at = text;
@@ -207,7 +207,7 @@ static size_t parse_header(const char *text, size_t length, enum column *columns
     while (at) {
         if (count == COLUMNS_MAX)
             return 0;
-        enum column c = find_column(split(&at, text + length, ','), last);
+        enum minimalloc_column c = find_column(split(&at, text + length, ','), last);
         if (c != OTHER && *seen & 1u << c)
             c = TWICE;
         else if (c != OTHER)
@@ -221,7 +221,7 @@ static size_t parse_header(const char *text, size_t length, enum column *columns
 
 static int probe(const unsigned char *data, size_t size)
 {
-    enum column columns[COLUMNS_MAX];
+    enum minimalloc_column columns[COLUMNS_MAX];
     unsigned seen = 0;
     bool last = false;
     const char *at = (const char *)data, *end = at + size;
@@ -278,7 +278,8 @@ static int read_header(struct reader *rd, struct tp_err *err)
 static int grow(struct reader *rd, void **array, size_t *room, size_t element, struct tp_err *err)
 {
     size_t bigger = *room ? 2 * *room : 1024;
-    uint64_t now = rd->row_room * sizeof(struct row) + 2 * rd->point_room * sizeof(struct point);
+    uint64_t now =
+        rd->row_room * sizeof(struct minimalloc_row) + 2 * rd->point_room * sizeof(struct point);
     if (now + 2 * (bigger - *room) * element > tp_max_memory(rd->r->opts))
         return tp_hint(err, bad(rd, err, "more buffers than the memory for reading holds"),
                        "--max-memory=SIZE allows more");
@@ -320,15 +321,15 @@ static int behind_last(const struct reader *rd, int64_t *step, struct tp_err *er
 }
 
 /* "3-5": steps may be negative, so the dash is looked for behind the first character. */
-static int parse_gap(const struct reader *rd, struct field gap, int64_t *from, int64_t *to,
-                     struct tp_err *err)
+static int parse_gap(const struct reader *rd, struct minimalloc_field gap, int64_t *from,
+                     int64_t *to, struct tp_err *err)
 {
     const char *dash = gap.length > 1 ? memchr(gap.text + 1, '-', gap.length - 1) : NULL;
     char text[48];
     if (!dash)
         return bad(rd, err, "the gap '%s' is not of the form 'lower-upper'", shown(gap, text));
-    struct field low = {gap.text, (size_t)(dash - gap.text)};
-    struct field high = {dash + 1, gap.length - low.length - 1};
+    struct minimalloc_field low = {gap.text, (size_t)(dash - gap.text)};
+    struct minimalloc_field high = {dash + 1, gap.length - low.length - 1};
     int rc = number(rd, "a gap's lower", low, from, err);
     if (rc == TP_OK)
         rc = number(rd, "a gap's upper", high, to, err);
@@ -336,15 +337,16 @@ static int parse_gap(const struct reader *rd, struct field gap, int64_t *from, i
 }
 
 /* The pieces of a life. *from moves to where the last one begins. */
-static int cut_gaps(struct reader *rd, struct field gaps, int64_t *from, int64_t upper,
+static int cut_gaps(struct reader *rd, struct minimalloc_field gaps, int64_t *from, int64_t upper,
                     struct tp_err *err)
 {
     const char *at = gaps.text, *end = gaps.text + gaps.length;
     int64_t behind = *from;
     while (at && at < end) {
-        struct field gap = split(&at, end, ' ');
+        struct minimalloc_field gap = split(&at, end, ' ');
         const char *window = memchr(gap.text, '@', gap.length);
-        struct field steps = {gap.text, window ? (size_t)(window - gap.text) : gap.length};
+        struct minimalloc_field steps = {gap.text,
+                                         window ? (size_t)(window - gap.text) : gap.length};
         int64_t low = 0, high = 0;
         char text[48];
         if (!gap.length)
@@ -367,7 +369,7 @@ static int cut_gaps(struct reader *rd, struct field gaps, int64_t *from, int64_t
     return TP_OK;
 }
 
-static int add_row(struct reader *rd, struct row row, struct tp_err *err)
+static int add_row(struct reader *rd, struct minimalloc_row row, struct tp_err *err)
 {
     if (rd->row_count == rd->row_room) {
         void *rows = rd->rows;
@@ -380,12 +382,12 @@ static int add_row(struct reader *rd, struct row row, struct tp_err *err)
     return TP_OK;
 }
 
-static int split_row(const struct reader *rd, struct field *fields, struct tp_err *err)
+static int split_row(const struct reader *rd, struct minimalloc_field *fields, struct tp_err *err)
 {
     size_t count = 0;
     const char *at = rd->text, *end = rd->text + rd->length;
     while (at) {
-        struct field f = split(&at, end, ',');
+        struct minimalloc_field f = split(&at, end, ',');
         if (count < rd->column_count && rd->columns[count] < COLUMN_COUNT)
             fields[rd->columns[count]] = f;
         count++;
@@ -397,7 +399,7 @@ static int split_row(const struct reader *rd, struct field *fields, struct tp_er
 
 static int read_row(struct reader *rd, struct tp_err *err)
 {
-    struct field fields[COLUMN_COUNT] = {0};
+    struct minimalloc_field fields[COLUMN_COUNT] = {0};
     int64_t lower = 0, upper = 0, size = 0, align = 1;
     int rc = split_row(rd, fields, err);
     if (rc == TP_OK)
@@ -422,8 +424,10 @@ static int read_row(struct reader *rd, struct tp_err *err)
         rc = cut_gaps(rd, fields[GAPS], &lower, upper, err);
     if (rc == TP_OK)
         rc = add_piece(rd, lower, upper, err);
-    return rc == TP_OK ? add_row(rd, (struct row){(uint64_t)size, (uint64_t)align, rd->line}, err)
-                       : rc;
+    return rc == TP_OK
+               ? add_row(rd, (struct minimalloc_row){(uint64_t)size, (uint64_t)align, rd->line},
+                         err)
+               : rc;
 }
 
 /* Is there anything but empty lines? */
@@ -471,7 +475,7 @@ static int lower_points(struct reader *rd, struct tp_err *err)
         qsort(rd->points, rd->point_count, sizeof *rd->points, by_step);
     for (size_t i = 0; i < rd->point_count; i++) {
         uint64_t index = rd->points[i].order & ~APPEARS;
-        const struct row *row = &rd->rows[index];
+        const struct minimalloc_row *row = &rd->rows[index];
         bool appears = rd->points[i].order & APPEARS;
         const struct tp_event ev = {.op = appears ? TP_EV_ALLOC : TP_EV_FREE,
                                     .id = (int64_t)index + 1,

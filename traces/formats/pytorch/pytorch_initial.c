@@ -14,7 +14,7 @@
 
 enum { GONE, LIVE };
 
-struct search {
+struct initial_search {
     const struct tp_pytorch *snapshot;
     enum tp_pytorch_action freeing;
     struct tp_id_map seen; /* addresses of one device; the index is LIVE or GONE */
@@ -22,7 +22,7 @@ struct search {
     struct tp_pytorch_blocks *out;
 };
 
-static int too_many(const struct search *f, struct tp_err *err)
+static int too_many(const struct initial_search *f, struct tp_err *err)
 {
     int rc = tp_fail(err, TP_EINPUT, "%s: more addresses than the memory for reading holds",
                      tp_input_name(f->snapshot->reading->in));
@@ -30,7 +30,8 @@ static int too_many(const struct search *f, struct tp_err *err)
 }
 
 /* *first: the address was in no event before. */
-static int see(struct search *f, uint64_t address, uint32_t state, bool *first, struct tp_err *err)
+static int see(struct initial_search *f, uint64_t address, uint32_t state, bool *first,
+               struct tp_err *err)
 {
     const struct tp_reading *r = f->snapshot->reading;
     struct tp_id_entry *entry = tp_id_map_find(&f->seen, (int64_t)address);
@@ -48,7 +49,7 @@ static int see(struct search *f, uint64_t address, uint32_t state, bool *first, 
     return TP_OK;
 }
 
-static int look_at(struct search *f, uint32_t device, const struct tp_pytorch_event *ev,
+static int look_at(struct initial_search *f, uint32_t device, const struct tp_pytorch_event *ev,
                    struct tp_err *err)
 {
     bool first = false;
@@ -66,7 +67,7 @@ static int look_at(struct search *f, uint32_t device, const struct tp_pytorch_ev
         err);
 }
 
-static int of_events(struct search *f, uint32_t device, struct tp_err *err)
+static int of_events(struct initial_search *f, uint32_t device, struct tp_err *err)
 {
     const struct tp_pytorch_device *d = &f->snapshot->devices[device];
     const struct tp_pytorch_event *ev = NULL;
@@ -84,7 +85,7 @@ static int of_events(struct search *f, uint32_t device, struct tp_err *err)
 }
 
 /* What is live at the end and in no event was there all the time. */
-static int of_the_end(struct search *f, uint32_t device, struct tp_err *err)
+static int of_the_end(struct initial_search *f, uint32_t device, struct tp_err *err)
 {
     const struct tp_pytorch_blocks *end = &f->snapshot->blocks;
     for (size_t i = 0; i < end->count; i++) {
@@ -112,7 +113,7 @@ int tp_pytorch_initial(const struct tp_pytorch *s, const bool *taken,
 {
     int rc = TP_OK;
     for (uint32_t device = 0; rc == TP_OK && device < TP_PYTORCH_DEVICES; device++) {
-        struct search f = {.snapshot = s, .freeing = freeing, .out = out};
+        struct initial_search f = {.snapshot = s, .freeing = freeing, .out = out};
         if (!taken[device])
             continue;
         tp_id_map_seed(&f.seen);

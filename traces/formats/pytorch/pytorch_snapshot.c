@@ -21,7 +21,7 @@
 #define LARGE_PAGE       (UINT64_C(20) << 20)
 #define SEGMENTS_MAX     (TP_MAX_LIVE_BYTES / 4) /* bytes taken, or given back, by all events */
 
-enum role {
+enum snapshot_role {
     ROLE_TOP = 1,
     ROLE_SEGMENTS,
     ROLE_SEGMENT,
@@ -206,7 +206,8 @@ static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pic
     return TP_OK;
 }
 
-static int missing(const struct tp_pytorch *s, enum role role, enum member word, struct tp_err *err)
+static int missing(const struct tp_pytorch *s, enum snapshot_role role, enum member word,
+                   struct tp_err *err)
 {
     return tp_pickle_fail(s->pickle, s->offset[role], err, "%s has no '%s'", names[role],
                           words[INDEX(word)]);

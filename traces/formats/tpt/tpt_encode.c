@@ -23,7 +23,7 @@ struct tp_tpt_sizes {
 };
 
 /* What the records of one block share. */
-struct context {
+struct encode_context {
     struct tp_tpt_encoder *e;
     uint8_t *at;
     uint32_t tick, last_slot;
@@ -169,8 +169,8 @@ static bool on_object(unsigned op)
 }
 
 /* Op byte and gap, then the context byte with all that it names. */
-static void put_head(struct context *c, const struct tp_insn *in, unsigned op, unsigned special,
-                     const uint8_t *context, size_t context_bytes)
+static void put_head(struct encode_context *c, const struct tp_insn *in, unsigned op,
+                     unsigned special, const uint8_t *context, size_t context_bytes)
 {
     unsigned code = op == TP_TPT_RAW ? 0 : gap_code(in, c->tick);
     *c->at++ = (uint8_t)(op | code << TP_TPT_GAP_SHIFT | (special ? TP_TPT_SPECIAL : 0u) |
@@ -186,7 +186,7 @@ static void put_head(struct context *c, const struct tp_insn *in, unsigned op, u
 }
 
 /* Which members of the context an instruction changes or sets for itself. */
-static unsigned context_bits(const struct context *c, const struct tp_insn *in, bool align)
+static unsigned context_bits(const struct encode_context *c, const struct tp_insn *in, bool align)
 {
     unsigned bits = align ? TP_TPT_SET_ALIGN : 0;
     if (tp_op_is(in->op, TP_HAS_THREAD) && in->thread != c->thread)
@@ -201,7 +201,7 @@ static unsigned context_bits(const struct context *c, const struct tp_insn *in, 
 }
 
 /* The context byte and what it names; returns the number of bytes, 0 when it is not needed. */
-static size_t put_context(struct context *c, const struct tp_insn *in, unsigned bits,
+static size_t put_context(struct encode_context *c, const struct tp_insn *in, unsigned bits,
                           uint64_t event, uint8_t *bytes)
 {
     uint8_t *at = bytes + 1;
@@ -226,7 +226,7 @@ static size_t put_context(struct context *c, const struct tp_insn *in, unsigned 
     return bits ? (size_t)(at - bytes) : 0;
 }
 
-static void put_raw(struct context *c, const struct tp_insn *in, uint64_t event)
+static void put_raw(struct encode_context *c, const struct tp_insn *in, uint64_t event)
 {
     uint8_t context[TP_TPT_RECORD_MAX];
     put_head(c, in, TP_TPT_RAW, 0, context, put_context(c, in, 0, event, context));
@@ -240,7 +240,7 @@ static void put_raw(struct context *c, const struct tp_insn *in, uint64_t event)
     c->at = tp_store64(c->at, in->size);
 }
 
-static void put_sized(struct context *c, const struct tp_insn *in, uint64_t event)
+static void put_sized(struct encode_context *c, const struct tp_insn *in, uint64_t event)
 {
     uint8_t context[TP_TPT_RECORD_MAX];
     struct tp_tpt_wrote *slot = &c->e->slots[in->slot];
@@ -263,7 +263,7 @@ static void put_sized(struct context *c, const struct tp_insn *in, uint64_t even
 }
 
 /* A note about an object says nothing of its size where that is the object's. */
-static void put_note(struct context *c, const struct tp_insn *in, uint64_t event)
+static void put_note(struct encode_context *c, const struct tp_insn *in, uint64_t event)
 {
     uint8_t context[TP_TPT_RECORD_MAX];
     const struct tp_tpt_encoder *e = c->e;
@@ -284,7 +284,7 @@ static void put_note(struct context *c, const struct tp_insn *in, uint64_t event
         c->last_slot = in->slot;
 }
 
-static void put_other(struct context *c, const struct tp_insn *in, uint64_t event)
+static void put_other(struct encode_context *c, const struct tp_insn *in, uint64_t event)
 {
     uint8_t context[TP_TPT_RECORD_MAX];
     bool object = on_object(in->op);
@@ -302,7 +302,7 @@ static void put_other(struct context *c, const struct tp_insn *in, uint64_t even
         c->e->slots[in->slot].word = 0;
 }
 
-static void put_insn(struct context *c, const struct tp_insn *in, uint64_t event)
+static void put_insn(struct encode_context *c, const struct tp_insn *in, uint64_t event)
 {
     if (odd(in) || in->device == TP_ALL_DEVICES)
         put_raw(c, in, event);
@@ -314,7 +314,7 @@ static void put_insn(struct context *c, const struct tp_insn *in, uint64_t event
         put_other(c, in, event);
 }
 
-static int put_window(struct context *c, const struct tp_window *w, struct tp_err *err)
+static int put_window(struct encode_context *c, const struct tp_window *w, struct tp_err *err)
 {
     uint32_t jump = 0;
     uint64_t event = w->first_event;
@@ -337,7 +337,7 @@ static int put_window(struct context *c, const struct tp_window *w, struct tp_er
 int tp_tpt_encode(struct tp_tpt_encoder *e, const struct tp_window *w, struct tp_tpt_block *block,
                   struct tp_err *err)
 {
-    struct context c = {.e = e, .at = e->payload, .last_slot = NO_SLOT};
+    struct encode_context c = {.e = e, .at = e->payload, .last_slot = NO_SLOT};
     int rc = model_slots(e, w, err);
     if (rc)
         return rc;

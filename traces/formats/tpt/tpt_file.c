@@ -26,7 +26,7 @@ enum { NAME_KEPT = 4096, PIECE = 64 << 10, FACT_MAX = 64 << 10, BEHIND = 16 };
 #define NO_BLOCK UINT64_MAX
 
 /* Where the walk is. */
-struct walk {
+struct tpt_walk {
     uint64_t at, before; /* of this block and of the one before; NO_BLOCK: it is the first */
     uint32_t index;
     bool has_end; /* the file ends in a good END */
@@ -74,7 +74,7 @@ int tp_tpt_file_place(const struct tp_tpt_file *f, const struct tp_tpt_block *bl
     return tp_prefix(err, rc, "%sblock %" PRIu32 " (byte %" PRIu64 ")", f->lead, block->index, at);
 }
 
-static int wrong_block(const struct tp_tpt_file *f, const struct walk *w, const char *wrong,
+static int wrong_block(const struct tp_tpt_file *f, const struct tpt_walk *w, const char *wrong,
                        struct tp_err *err)
 {
     return tp_fail(err, TP_EINPUT, "%sblock %" PRIu32 " (byte %" PRIu64 ") is damaged: %s", f->lead,
@@ -126,14 +126,14 @@ static int check_sum(const struct tp_tpt_file *f, uint64_t at, uint32_t index, s
     return rc ? rc : crc_differs(f, index, at, crc, block.crc, err);
 }
 
-static bool fits(const struct tp_tpt_file *f, const struct walk *w)
+static bool fits(const struct tp_tpt_file *f, const struct tpt_walk *w)
 {
     return w->block.stored <= f->bytes - w->at - TP_TPT_BLOCK_SIZE;
 }
 
 /* A header makes no sense: the block before it may have said a wrong length, else it is this one.
  */
-static int blame(const struct tp_tpt_file *f, const struct walk *w, const char *wrong,
+static int blame(const struct tp_tpt_file *f, const struct tpt_walk *w, const char *wrong,
                  struct tp_err *err)
 {
     int rc = w->before == NO_BLOCK ? TP_OK : check_sum(f, w->before, w->index - 1, err);
@@ -145,8 +145,8 @@ static int blame(const struct tp_tpt_file *f, const struct walk *w, const char *
 /* ---- what blocks hold ---- */
 
 /* The payload of a small block, summed, with some zeros behind it. The caller frees it. */
-static int load(const struct tp_tpt_file *f, const struct walk *w, uint32_t most, char **payload,
-                struct tp_err *err)
+static int load(const struct tp_tpt_file *f, const struct tpt_walk *w, uint32_t most,
+                char **payload, struct tp_err *err)
 {
     uint32_t size = w->block.stored;
     int rc = check_sum(f, w->at, w->index, err);
@@ -166,7 +166,7 @@ static int load(const struct tp_tpt_file *f, const struct walk *w, uint32_t most
     return TP_OK;
 }
 
-static int take_meta(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
+static int take_meta(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
 {
     char *text = NULL;
     int rc = load(f, w, TP_TPT_META_MAX, &text, err);
@@ -195,7 +195,7 @@ static int keep_name(struct tp_tpt_file *f, const char *text, struct tp_err *err
     return TP_OK;
 }
 
-static int take_names(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
+static int take_names(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
 {
     char *text = NULL;
     int rc = load(f, w, TP_TPT_NAMES_MAX, &text, err);
@@ -215,7 +215,7 @@ static int take_names(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
     return rc;
 }
 
-static int take_facts(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
+static int take_facts(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
 {
     char *bytes = NULL;
     int rc = load(f, w, FACT_MAX, &bytes, err);
@@ -233,7 +233,7 @@ static int take_facts(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
     return rc;
 }
 
-static int take_end(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
+static int take_end(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
 {
     char *bytes = NULL;
     int rc = load(f, w, TP_TPT_END_SIZE, &bytes, err);
@@ -255,7 +255,7 @@ static int take_end(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
     return rc;
 }
 
-static int take_insns(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
+static int take_insns(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
 {
     const struct tp_tpt_block *b = &w->block;
     (void)err;
@@ -266,7 +266,7 @@ static int take_insns(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
     return TP_OK;
 }
 
-static int take_places(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
+static int take_places(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
 {
     char *payload = NULL;
     if (!w->places.to)
@@ -283,14 +283,14 @@ static int take_places(struct tp_tpt_file *f, struct walk *w, struct tp_err *err
 }
 
 /* One that a later tapool wrote and that may be left out. */
-static int leave_out(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
+static int leave_out(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
 {
     return check_sum(f, w->at, w->index, err);
 }
 
 static const struct taker {
     uint32_t type;
-    int (*take)(struct tp_tpt_file *f, struct walk *w, struct tp_err *err);
+    int (*take)(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err);
 } takers[] = {
     {TP_TPT_META, take_meta},   {TP_TPT_NAME, take_names}, {TP_TPT_PROL, take_insns},
     {TP_TPT_DATA, take_insns},  {TP_TPT_FACT, take_facts}, {TP_TPT_END, take_end},
@@ -300,7 +300,7 @@ enum { TAKERS = sizeof takers / sizeof *takers };
 
 /* ---- the walk ---- */
 
-static const char *header_wrong(const struct walk *w)
+static const char *header_wrong(const struct tpt_walk *w)
 {
     if (w->block.index != w->index)
         return "its number is wrong";
@@ -310,7 +310,7 @@ static const char *header_wrong(const struct walk *w)
 }
 
 /* Reads the header at w->at. *cut: this block is not there in full, and that may be. */
-static int look(const struct tp_tpt_file *f, struct walk *w, bool *cut, struct tp_err *err)
+static int look(const struct tp_tpt_file *f, struct tpt_walk *w, bool *cut, struct tp_err *err)
 {
     uint64_t left = f->bytes - w->at;
     *cut = left < TP_TPT_BLOCK_SIZE && !w->has_end;
@@ -332,7 +332,7 @@ static int look(const struct tp_tpt_file *f, struct walk *w, bool *cut, struct t
     return wrong ? blame(f, w, wrong, err) : TP_OK;
 }
 
-static int walk(struct tp_tpt_file *f, struct walk *w, struct tp_err *err)
+static int walk(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
 {
     while (!w->ended) {
         bool cut = false;
@@ -419,7 +419,7 @@ int tp_tpt_file_open(int fd, const char *name, struct tp_places *places, struct 
                      struct tp_err *err)
 {
     *out = (struct tp_tpt_file){.fd = fd, .lead = make_lead(name)};
-    struct walk w = {.at = TP_TPT_HEADER_SIZE, .before = NO_BLOCK, .places = {.to = places}};
+    struct tpt_walk w = {.at = TP_TPT_HEADER_SIZE, .before = NO_BLOCK, .places = {.to = places}};
     int rc = out->lead ? read_header(out, err)
                        : tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");
     if (!rc)

@@ -124,7 +124,7 @@ static const struct tp_backing backing = {.open = open_backed,
 /* ---- a file that is cut ---- */
 
 /* What is left, played into a builder that keeps only facts. */
-struct scan {
+struct tpt_scan {
     struct cursor *cursor;
     struct tp_builder *builder;
     struct tp_hash *hash;
@@ -153,7 +153,7 @@ static int build_window(struct tp_builder *b, const struct tp_window *w, struct 
     return rc;
 }
 
-static int scan_windows(struct scan *s, struct tp_err *err)
+static int scan_windows(struct tpt_scan *s, struct tp_err *err)
 {
     struct tp_window w;
     int got = 0, rc = TP_OK;
@@ -162,7 +162,7 @@ static int scan_windows(struct scan *s, struct tp_err *err)
     return rc ? rc : -got;
 }
 
-static int keep_facts(struct tp_tpt_file *f, struct scan *s, struct tp_err *err)
+static int keep_facts(struct tp_tpt_file *f, struct tpt_scan *s, struct tp_err *err)
 {
     uint8_t digest[TP_HASH_SIZE];
     struct tp_program *program = NULL;
@@ -191,7 +191,7 @@ static int keep_facts(struct tp_tpt_file *f, struct scan *s, struct tp_err *err)
 
 static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struct tp_err *err)
 {
-    struct scan s = {0};
+    struct tpt_scan s = {0};
     uint32_t index = 0;
     int rc = open_cursor(f, limits, &s.cursor, err);
     if (!rc)

@@ -23,7 +23,7 @@
 
 #define LINE_MAX_BYTES ((size_t)64 << 10)
 
-struct reader {
+struct umpire_reader {
     const struct tp_reading *r;
     struct tp_json_scan scan;
     struct tp_umpire umpire;
@@ -53,13 +53,13 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- a line ---- */
 
-static int wrong(const struct reader *rd, const char *what, struct tp_err *err)
+static int wrong(const struct umpire_reader *rd, const char *what, struct tp_err *err)
 {
     return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": %s", tp_input_name(rd->r->in), rd->scan.line,
                    what);
 }
 
-static int take_time(struct reader *rd, struct tp_span stamp, struct tp_umpire_line *l,
+static int take_time(struct umpire_reader *rd, struct tp_span stamp, struct tp_umpire_line *l,
                      struct tp_err *err)
 {
     int64_t ns = 0;
@@ -75,7 +75,7 @@ static int take_time(struct reader *rd, struct tp_span stamp, struct tp_umpire_l
 }
 
 /* A member that must be a number, or an address, where it is there. */
-static int take_size(struct reader *rd, struct tp_span s, struct tp_umpire_line *l,
+static int take_size(struct umpire_reader *rd, struct tp_span s, struct tp_umpire_line *l,
                      struct tp_err *err)
 {
     l->has_size = s.at != NULL;
@@ -83,7 +83,7 @@ static int take_size(struct reader *rd, struct tp_span s, struct tp_umpire_line 
                                               : wrong(rd, "'size' is not a whole number", err);
 }
 
-static int take_pointer(struct reader *rd, struct tp_span s, bool *there, uint64_t *out,
+static int take_pointer(struct umpire_reader *rd, struct tp_span s, bool *there, uint64_t *out,
                         struct tp_err *err)
 {
     *there = s.at != NULL;
@@ -91,7 +91,7 @@ static int take_pointer(struct reader *rd, struct tp_span s, bool *there, uint64
 }
 
 /* The first one that has all three. */
-static void take_version(struct reader *rd, struct tp_span numbers)
+static void take_version(struct umpire_reader *rd, struct tp_span numbers)
 {
     static const char *const names[] = {"major", "minor", "patch"};
     struct tp_span s[3] = {0};
@@ -128,7 +128,7 @@ enum { REF, POINTER, OLD, NEW, BASE, TYPE, DST_REF, STRINGS_COUNT };
 static const char *const string_names[STRINGS_COUNT] = {
     "allocator_ref", "pointer", "current_ptr", "new_ptr", "arg0", "type", "dst_allocator_ref"};
 
-static int read_current(struct reader *rd, const struct tp_span *top, struct tp_err *err)
+static int read_current(struct umpire_reader *rd, const struct tp_span *top, struct tp_err *err)
 {
     static const struct action actions[] = {
         {"allocate", tp_umpire_allocate},     {"named_allocate", tp_umpire_allocate},
@@ -173,7 +173,7 @@ static const char *const payload_names[PAYLOAD_COUNT] = {
     "allocator_ref", "size", "memory_ptr", "ptr", "allocator_name", "name", "args", "type"};
 
 /* Lines of the first process only: addresses of another one mean other things. */
-static bool other_process(struct reader *rd, struct tp_span uid)
+static bool other_process(struct umpire_reader *rd, struct tp_span uid)
 {
     char text[sizeof rd->uid];
     size_t n = uid.size < sizeof text - 1 ? uid.size : sizeof text - 1;
@@ -200,7 +200,7 @@ static struct tp_span first_of(struct tp_span list)
 }
 
 /* `intent`: of what has a result, the line without it. */
-static int act_old(struct reader *rd, tp_umpire_fn *act, const struct tp_span *top,
+static int act_old(struct umpire_reader *rd, tp_umpire_fn *act, const struct tp_span *top,
                    const struct tp_span *p, struct tp_umpire_line *l, struct tp_err *err)
 {
     static const char *const result_names[] = {"allocator_ref", "memory_ptr"};
@@ -220,7 +220,7 @@ static int act_old(struct reader *rd, tp_umpire_fn *act, const struct tp_span *t
     return rc == TP_OK ? act(&rd->umpire, l, err) : rc;
 }
 
-static int read_old(struct reader *rd, const struct tp_span *top, struct tp_err *err)
+static int read_old(struct umpire_reader *rd, const struct tp_span *top, struct tp_err *err)
 {
     static const struct action actions[] = {
         {"allocate", tp_umpire_allocate},     {"deallocate", tp_umpire_deallocate},
@@ -249,7 +249,7 @@ static int read_old(struct reader *rd, const struct tp_span *top, struct tp_err 
 
 /* ---- the file ---- */
 
-static int read_object(struct reader *rd, struct tp_err *err)
+static int read_object(struct umpire_reader *rd, struct tp_err *err)
 {
     struct tp_span current[CURRENT_COUNT] = {0}, old[OLD_COUNT] = {0};
     int rc = tp_json_cut(&rd->scan, LINE_MAX_BYTES, err);
@@ -268,7 +268,7 @@ static int read_object(struct reader *rd, struct tp_err *err)
 }
 
 /* To the end of the line, which may be long. */
-static int pass_line(struct reader *rd, struct tp_err *err)
+static int pass_line(struct umpire_reader *rd, struct tp_err *err)
 {
     for (;;) {
         const unsigned char *data = NULL;
@@ -283,7 +283,7 @@ static int pass_line(struct reader *rd, struct tp_err *err)
     }
 }
 
-static int read_lines(struct reader *rd, struct tp_err *err)
+static int read_lines(struct umpire_reader *rd, struct tp_err *err)
 {
     for (;;) {
         int byte = 0;
@@ -300,8 +300,8 @@ static int read_lines(struct reader *rd, struct tp_err *err)
     }
 }
 
-static int say_left_out(struct reader *rd, uint64_t count, const char *unit, const char *what,
-                        struct tp_err *err)
+static int say_left_out(struct umpire_reader *rd, uint64_t count, const char *unit,
+                        const char *what, struct tp_err *err)
 {
     char text[200], number[TP_GROUPED];
     if (count == 0)
@@ -311,7 +311,7 @@ static int say_left_out(struct reader *rd, uint64_t count, const char *unit, con
     return tp_meta_remark(rd->r->meta, text, err);
 }
 
-static int finish(struct reader *rd, struct tp_err *err)
+static int finish(struct umpire_reader *rd, struct tp_err *err)
 {
     struct tp_meta *meta = rd->r->meta;
     char capture[sizeof rd->version + 24];
@@ -337,7 +337,8 @@ static int finish(struct reader *rd, struct tp_err *err)
 
 static int read_log(const struct tp_reading *r, struct tp_err *err)
 {
-    struct reader rd = {.r = r, .scan = {.in = r->in, .subject = "the event", .one_line = true}};
+    struct umpire_reader rd = {.r = r,
+                               .scan = {.in = r->in, .subject = "the event", .one_line = true}};
     int rc = tp_umpire_init(&rd.umpire, r, err);
     if (rc == TP_OK)
         rc = read_lines(&rd, err);

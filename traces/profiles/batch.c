@@ -6,31 +6,13 @@ struct batch_opts {
     uint64_t size, live, count;
 };
 
-static const struct tp_opt rows[] = {{.name = "size",
-                                      .type = TP_OPT_SIZE,
-                                      .offset = offsetof(struct batch_opts, size),
-                                      .def = "64",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_SIZE,
-                                      .arg = "SIZE",
-                                      .help = "of every object"},
-                                     {.name = "live",
-                                      .type = TP_OPT_UINT,
-                                      .offset = offsetof(struct batch_opts, live),
-                                      .def = "1000",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_LIVE,
-                                      .arg = "N",
-                                      .help = "objects in a batch"},
-                                     {.name = "count",
-                                      .type = TP_OPT_UINT,
-                                      .offset = offsetof(struct batch_opts, count),
-                                      .def = "100000",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_COUNT,
-                                      .arg = "N",
-                                      .help = "allocations in all; the last batch may be smaller"},
-                                     {.name = NULL}};
+static const struct tp_opt rows[] = {
+    TP_PROFILE_SIZE_ROW(struct batch_opts, "64", "of every object"),
+    TP_PROFILE_COUNT_ROW(struct batch_opts, live, "1000", TP_PROFILE_MAX_LIVE,
+                         "objects in a batch"),
+    TP_PROFILE_COUNT_ROW(struct batch_opts, count, "100000", TP_PROFILE_MAX_COUNT,
+                         "allocations in all; the last batch may be smaller"),
+    {.name = NULL}};
 
 static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
                     struct tp_err *err)

@@ -66,16 +66,19 @@ static inline void tp_emit_mark(struct tp_emit *e, const char *name)
 
 /* ---- options that several profiles have ---- */
 
-/* The largest size where none is given: 256 times the smallest. */
-static inline int tp_profile_sizes(uint64_t size, uint64_t *max_size, struct tp_err *err)
-{
-    if (*max_size == TP_OPT_KEYWORD(0))
-        *max_size = size < TP_PROFILE_MAX_SIZE / 256 ? size * 256 : TP_PROFILE_MAX_SIZE;
-    if (*max_size >= size)
-        return TP_OK;
-    return tp_hint(err, tp_fail(err, TP_EUSAGE, "max-size is below size"),
-                   "objects have between size and max-size bytes");
-}
+/* A number from 1 on. */
+#define TP_PROFILE_COUNT_ROW(opts, member, usual, most, what)                                      \
+    TP_UINT_ROW(opts, member, .def = (usual), .min = 1, .max = (most), .help = (what))
+
+#define TP_PROFILE_SIZE_ROW(opts, usual, what)                                                     \
+    TP_SIZE_ROW(opts, size, .def = (usual), .min = 1, .max = TP_PROFILE_MAX_SIZE, .help = (what))
+
+#define TP_PROFILE_MAX_SIZE_ROW(opts, what)                                                        \
+    {                                                                                              \
+        .name = "max-size", .type = TP_OPT_SIZE, .offset = offsetof(opts, max_size),               \
+        .def = "auto", .min = 1, .max = TP_PROFILE_MAX_SIZE,                                       \
+        .choices = (const char *const[]){"auto", NULL}, .arg = "SIZE", .help = (what)              \
+    }
 
 /* Programs have a limit to what lives at once: better said before a file is half written. */
 static inline int tp_profile_fits(uint64_t live, uint64_t size, struct tp_err *err)
@@ -85,6 +88,18 @@ static inline int tp_profile_fits(uint64_t live, uint64_t size, struct tp_err *e
     return tp_fail(err, TP_EUSAGE,
                    "%" PRIu64 " objects of %" PRIu64 " bytes are more than 2^61 bytes at once",
                    live, size);
+}
+
+/* The largest size where none is given: 256 times the smallest. So many of them must fit. */
+static inline int tp_profile_sizes(uint64_t size, uint64_t *max_size, uint64_t live,
+                                   struct tp_err *err)
+{
+    if (*max_size == TP_OPT_KEYWORD(0))
+        *max_size = size < TP_PROFILE_MAX_SIZE / 256 ? size * 256 : TP_PROFILE_MAX_SIZE;
+    if (*max_size >= size)
+        return tp_profile_fits(live, *max_size, err);
+    return tp_hint(err, tp_fail(err, TP_EUSAGE, "max-size is below size"),
+                   "objects have between size and max-size bytes");
 }
 
 #endif

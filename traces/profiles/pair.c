@@ -6,23 +6,10 @@ struct pair_opts {
     uint64_t size, count;
 };
 
-static const struct tp_opt rows[] = {{.name = "size",
-                                      .type = TP_OPT_SIZE,
-                                      .offset = offsetof(struct pair_opts, size),
-                                      .def = "64",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_SIZE,
-                                      .arg = "SIZE",
-                                      .help = "of every object"},
-                                     {.name = "count",
-                                      .type = TP_OPT_UINT,
-                                      .offset = offsetof(struct pair_opts, count),
-                                      .def = "100000",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_COUNT,
-                                      .arg = "N",
-                                      .help = "allocations"},
-                                     {.name = NULL}};
+static const struct tp_opt rows[] = {
+    TP_PROFILE_SIZE_ROW(struct pair_opts, "64", "of every object"),
+    TP_PROFILE_COUNT_ROW(struct pair_opts, count, "100000", TP_PROFILE_MAX_COUNT, "allocations"),
+    {.name = NULL}};
 
 static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
                     struct tp_err *err)

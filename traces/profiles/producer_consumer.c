@@ -10,41 +10,14 @@ struct queue_opts {
 
 enum { PRODUCER, CONSUMER };
 
-static const char *const auto_word[] = {"auto", NULL};
-static const struct tp_opt rows[] = {{.name = "size",
-                                      .type = TP_OPT_SIZE,
-                                      .offset = offsetof(struct queue_opts, size),
-                                      .def = "64",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_SIZE,
-                                      .arg = "SIZE",
-                                      .help = "of the smallest objects"},
-                                     {.name = "max-size",
-                                      .type = TP_OPT_SIZE,
-                                      .offset = offsetof(struct queue_opts, max_size),
-                                      .def = "auto",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_SIZE,
-                                      .choices = auto_word,
-                                      .arg = "SIZE",
-                                      .help = "of the largest objects; auto is 256 times size"},
-                                     {.name = "live",
-                                      .type = TP_OPT_UINT,
-                                      .offset = offsetof(struct queue_opts, live),
-                                      .def = "1000",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_LIVE,
-                                      .arg = "N",
-                                      .help = "objects that wait in the queue at most"},
-                                     {.name = "count",
-                                      .type = TP_OPT_UINT,
-                                      .offset = offsetof(struct queue_opts, count),
-                                      .def = "200000",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_COUNT,
-                                      .arg = "N",
-                                      .help = "allocations in all"},
-                                     {.name = NULL}};
+static const struct tp_opt rows[] = {
+    TP_PROFILE_SIZE_ROW(struct queue_opts, "64", "of the smallest objects"),
+    TP_PROFILE_MAX_SIZE_ROW(struct queue_opts, "of the largest objects; auto is 256 times size"),
+    TP_PROFILE_COUNT_ROW(struct queue_opts, live, "1000", TP_PROFILE_MAX_LIVE,
+                         "objects that wait in the queue at most"),
+    TP_PROFILE_COUNT_ROW(struct queue_opts, count, "200000", TP_PROFILE_MAX_COUNT,
+                         "allocations in all"),
+    {.name = NULL}};
 
 /* The queue fills up, stays full, and is emptied at the end. */
 static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
@@ -53,9 +26,7 @@ static int generate(const void *opts, uint64_t seed, const struct tp_event_sink 
     const struct queue_opts *o = opts;
     struct tp_emit e = tp_emit_begin(sink, seed, 100, err);
     uint64_t live = o->live < o->count ? o->live : o->count, max_size = o->max_size;
-    int rc = tp_profile_sizes(o->size, &max_size, err);
-    if (rc == TP_OK)
-        rc = tp_profile_fits(live, max_size, err);
+    int rc = tp_profile_sizes(o->size, &max_size, live, err);
     if (rc != TP_OK)
         return rc;
     for (uint64_t i = 0; i < o->count + live && e.status == TP_OK; i++) {

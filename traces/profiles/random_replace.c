@@ -9,41 +9,14 @@ struct replace_opts {
     uint64_t size, max_size, live, count;
 };
 
-static const char *const auto_word[] = {"auto", NULL};
-static const struct tp_opt rows[] = {{.name = "size",
-                                      .type = TP_OPT_SIZE,
-                                      .offset = offsetof(struct replace_opts, size),
-                                      .def = "16",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_SIZE,
-                                      .arg = "SIZE",
-                                      .help = "of the smallest objects"},
-                                     {.name = "max-size",
-                                      .type = TP_OPT_SIZE,
-                                      .offset = offsetof(struct replace_opts, max_size),
-                                      .def = "auto",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_SIZE,
-                                      .choices = auto_word,
-                                      .arg = "SIZE",
-                                      .help = "of the largest objects; auto is 256 times size"},
-                                     {.name = "live",
-                                      .type = TP_OPT_UINT,
-                                      .offset = offsetof(struct replace_opts, live),
-                                      .def = "10000",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_LIVE,
-                                      .arg = "N",
-                                      .help = "objects that live at once"},
-                                     {.name = "count",
-                                      .type = TP_OPT_UINT,
-                                      .offset = offsetof(struct replace_opts, count),
-                                      .def = "200000",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_COUNT,
-                                      .arg = "N",
-                                      .help = "allocations in all"},
-                                     {.name = NULL}};
+static const struct tp_opt rows[] = {
+    TP_PROFILE_SIZE_ROW(struct replace_opts, "16", "of the smallest objects"),
+    TP_PROFILE_MAX_SIZE_ROW(struct replace_opts, "of the largest objects; auto is 256 times size"),
+    TP_PROFILE_COUNT_ROW(struct replace_opts, live, "10000", TP_PROFILE_MAX_LIVE,
+                         "objects that live at once"),
+    TP_PROFILE_COUNT_ROW(struct replace_opts, count, "200000", TP_PROFILE_MAX_COUNT,
+                         "allocations in all"),
+    {.name = NULL}};
 
 static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
                     struct tp_err *err)
@@ -51,9 +24,7 @@ static int generate(const void *opts, uint64_t seed, const struct tp_event_sink 
     const struct replace_opts *o = opts;
     struct tp_emit e = tp_emit_begin(sink, seed, 100, err);
     uint64_t live = o->live < o->count ? o->live : o->count, max_size = o->max_size;
-    int rc = tp_profile_sizes(o->size, &max_size, err);
-    if (rc == TP_OK)
-        rc = tp_profile_fits(live, max_size, err);
+    int rc = tp_profile_sizes(o->size, &max_size, live, err);
     if (rc != TP_OK)
         return rc;
     for (uint64_t i = 0; i < o->count && e.status == TP_OK; i++) {

@@ -13,49 +13,15 @@ struct streams_opts {
 
 enum { MAX_LIVE = 1 << 20, MAX_STREAMS = 1024, EVENT_NS = 2000 };
 
-static const char *const auto_word[] = {"auto", NULL};
-static const struct tp_opt rows[] = {{.name = "size",
-                                      .type = TP_OPT_SIZE,
-                                      .offset = offsetof(struct streams_opts, size),
-                                      .def = "64KiB",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_SIZE,
-                                      .arg = "SIZE",
-                                      .help = "of the smallest blocks"},
-                                     {.name = "max-size",
-                                      .type = TP_OPT_SIZE,
-                                      .offset = offsetof(struct streams_opts, max_size),
-                                      .def = "auto",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_SIZE,
-                                      .choices = auto_word,
-                                      .arg = "SIZE",
-                                      .help = "of the largest blocks; auto is 256 times size"},
-                                     {.name = "live",
-                                      .type = TP_OPT_UINT,
-                                      .offset = offsetof(struct streams_opts, live),
-                                      .def = "256",
-                                      .min = 1,
-                                      .max = MAX_LIVE,
-                                      .arg = "N",
-                                      .help = "blocks that live at once, on all streams together"},
-                                     {.name = "count",
-                                      .type = TP_OPT_UINT,
-                                      .offset = offsetof(struct streams_opts, count),
-                                      .def = "50000",
-                                      .min = 1,
-                                      .max = TP_PROFILE_MAX_COUNT,
-                                      .arg = "N",
-                                      .help = "allocations in all"},
-                                     {.name = "streams",
-                                      .type = TP_OPT_UINT,
-                                      .offset = offsetof(struct streams_opts, streams),
-                                      .def = "4",
-                                      .min = 1,
-                                      .max = MAX_STREAMS,
-                                      .arg = "N",
-                                      .help = "streams of the device"},
-                                     {.name = NULL}};
+static const struct tp_opt rows[] = {
+    TP_PROFILE_SIZE_ROW(struct streams_opts, "64KiB", "of the smallest blocks"),
+    TP_PROFILE_MAX_SIZE_ROW(struct streams_opts, "of the largest blocks; auto is 256 times size"),
+    TP_PROFILE_COUNT_ROW(struct streams_opts, live, "256", MAX_LIVE,
+                         "blocks that live at once, on all streams together"),
+    TP_PROFILE_COUNT_ROW(struct streams_opts, count, "50000", TP_PROFILE_MAX_COUNT,
+                         "allocations in all"),
+    TP_PROFILE_COUNT_ROW(struct streams_opts, streams, "4", MAX_STREAMS, "streams of the device"),
+    {.name = NULL}};
 
 struct stream_block {
     uint64_t size;
@@ -129,9 +95,7 @@ static int generate(const void *opts, uint64_t seed, const struct tp_event_sink 
     struct stream_device d = {
         .emit = tp_emit_begin(sink, seed, EVENT_NS, err), .o = o, .max_size = o->max_size};
     uint64_t live = o->live < o->count ? o->live : o->count;
-    int rc = tp_profile_sizes(o->size, &d.max_size, err);
-    if (rc == TP_OK)
-        rc = tp_profile_fits(live, d.max_size, err);
+    int rc = tp_profile_sizes(o->size, &d.max_size, live, err);
     if (rc != TP_OK)
         return rc;
     d.blocks = calloc(live, sizeof *d.blocks);

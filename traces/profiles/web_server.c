@@ -28,30 +28,13 @@ enum {
 };
 
 static const struct tp_opt rows[] = {
-    {.name = "count",
-     .type = TP_OPT_UINT,
-     .offset = offsetof(struct web_opts, count),
-     .def = "33000",
-     .min = 1,
-     .max = MAX_REQUESTS,
-     .arg = "N",
-     .help = "requests; each has about 60 events"},
-    {.name = "live",
-     .type = TP_OPT_UINT,
-     .offset = offsetof(struct web_opts, live),
-     .def = "13700",
-     .min = 1,
-     .max = MAX_STATE,
-     .arg = "N",
-     .help = "sessions and cached pages when the state is full; each takes about 9 KiB"},
-    {.name = "threads",
-     .type = TP_OPT_UINT,
-     .offset = offsetof(struct web_opts, threads),
-     .def = "8",
-     .min = 1,
-     .max = MAX_WORKERS,
-     .arg = "N",
-     .help = "threads that answer requests"},
+    TP_PROFILE_COUNT_ROW(struct web_opts, count, "33000", MAX_REQUESTS,
+                         "requests; each has about 60 events"),
+    TP_PROFILE_COUNT_ROW(
+        struct web_opts, live, "13700", MAX_STATE,
+        "sessions and cached pages when the state is full; each takes about 9 KiB"),
+    TP_PROFILE_COUNT_ROW(struct web_opts, threads, "8", MAX_WORKERS,
+                         "threads that answer requests"),
     {.name = NULL}};
 
 struct web_object {

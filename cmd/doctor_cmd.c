@@ -48,25 +48,21 @@ static void print_text(const struct tp_doctor *d, FILE *out)
 {
     struct tp_page page;
     tp_page_init(&page, out, 0);
-    tp_page_at(&page, 0, "tapool %s on this machine", TAPOOL_VERSION);
-    tp_page_line(&page);
+    tp_page_put(&page, 0, "tapool %s on this machine", TAPOOL_VERSION);
     for (int i = 0; i < d->count; i++) {
         const struct tp_doctor_check *c = &d->checks[i];
         tp_page_at(&page, NAME, "%s", c->name);
         tp_page_row(&page, VERDICT, tp_verdict_names[c->verdict], VALUE, "%s", c->value);
-        if (c->advice[0]) {
-            tp_page_at(&page, VALUE, "%s", c->advice);
-            tp_page_line(&page);
-        }
+        if (c->advice[0])
+            tp_page_put(&page, VALUE, "%s", c->advice);
     }
     tp_page_line(&page);
     int limits = count_verdict(d, TP_VERDICT_LIMIT);
-    tp_page_at(&page, 0,
-               "%d ok, %s, %d missing. Memory and counts are exact whatever stands above; "
-               "it is times that depend on it.",
-               count_verdict(d, TP_VERDICT_OK), tp_plural((uint64_t)limits, "limit").s,
-               count_verdict(d, TP_VERDICT_MISSING));
-    tp_page_line(&page);
+    tp_page_put(&page, 0,
+                "%d ok, %s, %d missing. Memory and counts are exact whatever stands above; "
+                "it is times that depend on it.",
+                count_verdict(d, TP_VERDICT_OK), tp_plural((uint64_t)limits, "limit").s,
+                count_verdict(d, TP_VERDICT_MISSING));
 }
 
 /* null where there is none: the check says why. */

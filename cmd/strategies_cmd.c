@@ -112,8 +112,7 @@ static void print_all(struct tp_page *page, const struct tp_gpu *gpu)
     print_group(page, TP_GROUP_YARDSTICK, gpu);
     tp_page_line(page);
     print_how(page, gpu);
-    tp_page_at(page, 0, "Options and defaults: tapool strategies arena");
-    tp_page_line(page);
+    tp_page_put(page, 0, "Options and defaults: tapool strategies arena");
 }
 
 /* Help of several lines explains its choices itself. */
@@ -135,26 +134,22 @@ static void print_one(struct tp_page *page, const struct tp_strategy *s, const s
     runs_on(s, gpu, where, sizeof where);
     not_here(s, gpu, why, sizeof why);
     summary_of(s, summary, sizeof summary);
-    tp_page_at(page, 0, "%s: %s", s->name, summary);
-    tp_page_line(page);
+    tp_page_put(page, 0, "%s: %s", s->name, summary);
     tp_page_row(page, NAME, "resembles", DEFAULT, "%s", s->resembles);
     tp_page_row(page, NAME, "runs here on", DEFAULT, "%s", why[0] ? why : where);
     tp_page_line(page);
     if (!s->options) {
-        tp_page_at(page, 0, "It has no options.");
-        tp_page_line(page);
+        tp_page_put(page, 0, "It has no options.");
     } else {
         tp_page_row(page, 0, "options", DEFAULT, "default");
         for (const struct tp_opt *row = s->options; row->name; row++)
             print_option_row(page, row);
         tp_page_line(page);
-        tp_page_at(page, 0, "Set them as -s %s:%s=%s", s->name, s->options[0].name,
-                   s->options[0].def ? s->options[0].def : "VALUE");
-        tp_page_line(page);
+        tp_page_put(page, 0, "Set them as -s %s:%s=%s", s->name, s->options[0].name,
+                    s->options[0].def ? s->options[0].def : "VALUE");
     }
     tp_page_line(page);
-    tp_page_at(page, 0, "To use it:");
-    tp_page_line(page);
+    tp_page_put(page, 0, "To use it:");
     tp_page_lines(page, NAME, s->to_use);
 }
 

@@ -126,8 +126,7 @@ static size_t print_rows(const struct tp_compare *c, const struct tp_compare_tab
 
 static void print_dim(struct tp_page *page, const char *text)
 {
-    tp_page_styled(page, INDENT, TP_DIM, "%s", text);
-    tp_page_line(page);
+    tp_page_dim(page, INDENT, "%s", text);
 }
 
 static void print_few_rounds(const struct tp_compare *c, const struct tp_compare_table *t,
@@ -135,12 +134,11 @@ static void print_few_rounds(const struct tp_compare *c, const struct tp_compare
 {
     if (!t->rounds_needed)
         return;
-    tp_page_styled(page, INDENT, TP_DIM,
-                   "%u rounds are too few for %s to show anything: p cannot get below "
-                   "%.2g. From %zu rounds on it can: --rounds %zu",
-                   c->rounds, tp_plural(t->tests, "test").s, t->least_p, t->rounds_needed,
-                   t->rounds_needed);
-    tp_page_line(page);
+    tp_page_dim(page, INDENT,
+                "%u rounds are too few for %s to show anything: p cannot get below "
+                "%.2g. From %zu rounds on it can: --rounds %zu",
+                c->rounds, tp_plural(t->tests, "test").s, t->least_p, t->rounds_needed,
+                t->rounds_needed);
 }
 
 static void print_failures(const struct tp_compare_table *t, struct tp_page *page)
@@ -178,10 +176,9 @@ static void print_cold(const struct tp_compare_table *t, struct tp_page *page)
         char name[160];
         if (!t->rows[r].cold)
             continue;
-        tp_page_styled(page, INDENT, TP_DIM,
-                       "%s: one replay took longer than --min-time, so its times are cold ones",
-                       tp_compare_name(&t->rows[r], name, sizeof name));
-        tp_page_line(page);
+        tp_page_dim(page, INDENT,
+                    "%s: one replay took longer than --min-time, so its times are cold ones",
+                    tp_compare_name(&t->rows[r], name, sizeof name));
     }
     if (all)
         print_dim(page, "One replay took longer than --min-time: all times are cold, page faults "
@@ -271,10 +268,9 @@ static void print_files(const struct tp_compare *c, struct tp_page *page)
         tp_page_at(page, 0, "%s", f->path);
         if (tp_text_width(f->path) + 2 > note)
             tp_page_line(page);
-        tp_page_at(page, note, "tapool %s (%s, %s), %s%s%s", tp_stored_known(f->version),
-                   tp_stored_known(f->build), tp_stored_known(f->compiler),
-                   tp_stored_known(f->arch), *f->cpu ? ", " : "", f->cpu);
-        tp_page_line(page);
+        tp_page_put(page, note, "tapool %s (%s, %s), %s%s%s", tp_stored_known(f->version),
+                    tp_stored_known(f->build), tp_stored_known(f->compiler),
+                    tp_stored_known(f->arch), *f->cpu ? ", " : "", f->cpu);
     }
     tp_page_line(page);
 }
@@ -287,8 +283,7 @@ static void print_means(const struct tp_compare *c, bool verbose, struct tp_page
     struct sheet s = {.c = c, .rows = c->mean_count, .span = 1};
     bool few = false, untested = false;
     tp_page_line(page);
-    tp_page_at(page, 0, "geometric mean  of the ratios to the base, over %zu traces", c->count);
-    tp_page_line(page);
+    tp_page_put(page, 0, "geometric mean  of the ratios to the base, over %zu traces", c->count);
     size_t shown = print_sheet(&s, verbose, page);
     for (size_t r = 0; r < c->mean_count; r++)
         for (size_t m = 0; m < shown; m++) {
@@ -395,21 +390,17 @@ static void print_warnings(const struct tp_compare *c, struct tp_page *page)
                 continue;
             list_likewise(c, n, warning->name, others, sizeof others);
             tp_page_at(page, 0, "! %s", warning->name);
-            tp_page_at(page, page->column < 15 ? 16 : page->column + 2, "%s%s%s%s", warning->value,
-                       *others ? " Likewise: " : "", others, *others ? "." : "");
-            tp_page_line(page);
+            tp_page_put(page, page->column < 15 ? 16 : page->column + 2, "%s%s%s%s", warning->value,
+                        *others ? " Likewise: " : "", others, *others ? "." : "");
         }
 }
 
 static void print_notes(const struct tp_compare *c, struct tp_page *page)
 {
-    for (size_t i = 0; i < c->note_count; i++) {
+    for (size_t i = 0; i < c->note_count; i++)
         tp_page_row(page, 0, "note", NOTE_MIN, "%s", c->notes[i]);
-    }
-    if (c->notes_left) {
-        tp_page_at(page, NOTE_MIN, "%zu more", c->notes_left);
-        tp_page_line(page);
-    }
+    if (c->notes_left)
+        tp_page_put(page, NOTE_MIN, "%zu more", c->notes_left);
 }
 
 void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *page)

@@ -91,8 +91,7 @@ static void print_tally(const struct tp_check *k, const struct again_tally *t, s
     tp_page_line(page);
     if (is_asked(k, TP_CLASS_EXACT) && is_asked(k, TP_CLASS_INSTRUCTIONS))
         return;
-    tp_page_styled(page, 0, TP_DIM, "memory and instructions are checked where --require asks");
-    tp_page_line(page);
+    tp_page_dim(page, 0, "memory and instructions are checked where --require asks");
 }
 
 int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err)

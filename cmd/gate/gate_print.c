@@ -126,10 +126,8 @@ static void print_finding(const struct tp_finding *f, int column, struct tp_page
         tp_gate_add(&text, "%s %s", tp_finding_interval(f).s, tp_p_text(tp_finding_p(f, true)).s);
     put(page, column + PROOF, column, text.s);
     tp_page_line(page);
-    if (tp_finding_note(f).s[0]) {
-        tp_page_at(page, column, "%s", tp_finding_note(f).s);
-        tp_page_line(page);
-    }
+    if (tp_finding_note(f).s[0])
+        tp_page_put(page, column, "%s", tp_finding_note(f).s);
 }
 
 /* Times are in no baseline; and while anything is worse, an update would take that in too. */
@@ -151,8 +149,7 @@ static void print_cause(const struct tp_gate *g, const struct tp_cause *c,
         for (size_t i = 0; i < c->count; i++)
             print_finding(c->figures[i].finding, columns.names + FOLD - LABEL, page);
     } else if (c->count > 1) {
-        tp_page_styled(page, FOLD, TP_DIM, "with it: %s", tp_cause_folded(c).s);
-        tp_page_line(page);
+        tp_page_dim(page, FOLD, "with it: %s", tp_cause_folded(c).s);
     }
 }
 
@@ -168,17 +165,14 @@ static void print_causes(const struct tp_gate *g, enum tp_verdict verdict,
             continue;
         if (!shown++ || c->lead->cell != cell) {
             tp_page_styled(page, 0, bad ? TP_RED : TP_GREEN, "%s", bad ? "REGRESSION" : "better");
-            tp_page_at(page, 12, "%s", tp_gate_cell_text(g, c->lead->cell).s);
-            tp_page_line(page);
+            tp_page_put(page, 12, "%s", tp_gate_cell_text(g, c->lead->cell).s);
         }
         cell = c->lead->cell;
         print_cause(g, c, columns, page);
     }
-    if (all > shown) {
-        tp_page_at(page, LABEL, "and %s more: --export-json FILE has them all",
-                   tp_count(all - shown).s);
-        tp_page_line(page);
-    }
+    if (all > shown)
+        tp_page_put(page, LABEL, "and %s more: --export-json FILE has them all",
+                    tp_count(all - shown).s);
 }
 
 /* ---- the verdict ---- */
@@ -210,8 +204,7 @@ static void print_sensitivity(const struct tp_gate *g, struct tp_page *page)
     struct tp_gate_line text = tp_gate_sharpness_text(g);
     if (!text.s[0])
         return;
-    tp_page_styled(page, LABEL, TP_DIM, "%s", text.s);
-    tp_page_line(page);
+    tp_page_dim(page, LABEL, "%s", text.s);
 }
 
 /* "kvstore.tpt, arena, ns_per_op +4.1 % [-2.0, +11.5] after 2 x 20 pairs." */
@@ -224,8 +217,7 @@ static void print_open(const struct tp_gate *g, const struct tp_finding *f, stru
         tp_gate_add(&text, " after %u x %zu pairs.", f->sets, f->difference.pairs);
     else
         tp_gate_add(&text, " after %zu pairs.", f->difference.pairs);
-    tp_page_at(page, LABEL, "%s", text.s);
-    tp_page_line(page);
+    tp_page_put(page, LABEL, "%s", text.s);
 }
 
 /* Inconclusive, and no more than that: none of them was slower by what counts. */
@@ -233,10 +225,8 @@ static void print_tails(const struct tp_gate *g, size_t tails, struct tp_page *p
 {
     if (!tails || g->verbose)
         return;
-    tp_page_styled(page, LABEL, TP_DIM, "%s percentile%s too much here to tell: -v names %s",
-                   tp_count(tails).s, tails == 1 ? " varies" : "s vary",
-                   tails == 1 ? "it" : "them");
-    tp_page_line(page);
+    tp_page_dim(page, LABEL, "%s percentile%s too much here to tell: -v names %s",
+                tp_count(tails).s, tails == 1 ? " varies" : "s vary", tails == 1 ? "it" : "them");
 }
 
 static void print_inconclusive(const struct tp_gate *g, struct tp_page *page)
@@ -249,11 +239,9 @@ static void print_inconclusive(const struct tp_gate *g, struct tp_page *page)
         if (shown < room && (is_open || (g->verbose && f->verdict == TP_INCONCLUSIVE)) && ++shown)
             print_open(g, f, page);
     }
-    if (open > shown) {
-        tp_page_at(page, LABEL, "inconclusive: %s more; --export-json FILE has them all",
-                   tp_count(open - shown).s);
-        tp_page_line(page);
-    }
+    if (open > shown)
+        tp_page_put(page, LABEL, "inconclusive: %s more; --export-json FILE has them all",
+                    tp_count(open - shown).s);
     if (open) {
         tp_page_at(page, LABEL, "This machine is too noisy today to exclude +%s %%.",
                    tp_digits(200 * g->effect).s);
@@ -268,10 +256,8 @@ static void print_insensitive(const struct tp_gate *g, struct tp_page *page)
 {
     if (!g->counts[TP_INSENSITIVE])
         return;
-    tp_page_styled(page, LABEL, TP_DIM,
-                   "insensitive: mostly tapool's own share; instructions %sdecide there",
-                   g->classes[TP_CLASS_INSTRUCTIONS].checked ? "" : "would ");
-    tp_page_line(page);
+    tp_page_dim(page, LABEL, "insensitive: mostly tapool's own share; instructions %sdecide there",
+                g->classes[TP_CLASS_INSTRUCTIONS].checked ? "" : "would ");
 }
 
 /* Never wrapped: it is there to be copied. */
@@ -292,10 +278,8 @@ static void print_unmet(const struct tp_gate *g, struct tp_page *page)
     tp_clean_text(g->missing, missing.s, sizeof missing.s);
     const char *const lines[] = {unmet.s, missing.s};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        if (*lines[i]) {
-            tp_page_at(page, LABEL, "%s", lines[i]);
-            tp_page_line(page);
-        }
+        if (*lines[i])
+            tp_page_put(page, LABEL, "%s", lines[i]);
 }
 
 void tp_gate_print(const struct tp_gate *g, struct tp_page *page)

@@ -13,18 +13,16 @@ static void print_row(struct tp_page *page, const char *name, const char *summar
 static void print_paragraph(struct tp_page *page, const char *text)
 {
     tp_page_line(page);
-    tp_page_at(page, 0, "%s", text);
-    tp_page_line(page);
+    tp_page_put(page, 0, "%s", text);
 }
 
 static void print_formats(FILE *out)
 {
     struct tp_page page;
     tp_page_init(&page, out, 0);
-    tp_page_at(&page, 0,
-               "read, by replay, info and convert (the format is seen from the bytes; "
-               "--input-format NAME decides otherwise)");
-    tp_page_line(&page);
+    tp_page_put(&page, 0,
+                "read, by replay, info and convert (the format is seen from the bytes; "
+                "--input-format NAME decides otherwise)");
     for (size_t i = 0; tp_formats[i]; i++) {
         print_row(&page, tp_formats[i]->name, tp_formats[i]->summary);
         if (tp_formats[i]->record)

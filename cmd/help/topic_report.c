@@ -87,19 +87,17 @@ static void print_pick(FILE *out)
 {
     struct tp_page page;
     tp_page_init(&page, out, 0);
-    tp_page_at(&page, 0, "Pick");
-    tp_page_line(&page);
+    tp_page_put(&page, 0, "Pick");
     for (size_t n = 0; tp_pick_rule(n); n++) {
         tp_page_at(&page, NUMBER, "%zu.", n + 1);
-        tp_page_at(&page, RULE, "%s", tp_pick_rule(n));
-        tp_page_line(&page);
+        tp_page_put(&page, RULE, "%s", tp_pick_rule(n));
     }
-    tp_page_at(&page, NUMBER,
-               "Its reason is the figure of the last step that let somebody go, beside the best of "
-               "those. Nobody was let go from step %d on: no difference that matters here. The "
-               "other lines name who suits another goal. The same rule picks in compare.",
-               TP_PICK_DECIDING);
-    tp_page_line(&page);
+    tp_page_put(
+        &page, NUMBER,
+        "Its reason is the figure of the last step that let somebody go, beside the best of "
+        "those. Nobody was let go from step %d on: no difference that matters here. The "
+        "other lines name who suits another goal. The same rule picks in compare.",
+        TP_PICK_DECIDING);
     tp_page_line(&page);
 }
 

@@ -38,11 +38,10 @@ static void print_name(const struct tp_info_report *r, struct tp_page *page)
     tp_page_at(page, 0, "%s", t->file);
     if (tp_text_width(t->file) + 2 > column) /* a long name has a line of its own */
         tp_page_line(page);
-    tp_page_at(page, column, "%s trace, format %s%s%s, program hash %02x%02x%02x%02x%02x%02x",
-               is_device(r) ? "device" : "host", t->format,
-               is_own(t->format) ? " (tapool's own)" : "", size, hash[0], hash[1], hash[2], hash[3],
-               hash[4], hash[5]);
-    tp_page_line(page);
+    tp_page_put(page, column, "%s trace, format %s%s%s, program hash %02x%02x%02x%02x%02x%02x",
+                is_device(r) ? "device" : "host", t->format,
+                is_own(t->format) ? " (tapool's own)" : "", size, hash[0], hash[1], hash[2],
+                hash[3], hash[4], hash[5]);
 }
 
 /* Of what the format records: how many there are. */
@@ -234,9 +233,8 @@ static void print_recorded_end(const struct tp_info_report *r, struct tp_page *p
     for (uint32_t i = 0; rec->has_end && i < rec->count && i < DEVICES_SHOWN; i++) {
         const struct tp_recorded_device *d = &rec->devices[i];
         if (!d->end_idle) {
-            tp_page_at(page, NOTE, "%snothing is idle in %s's segments", of_device(r, i).s,
-                       rec->by);
-            tp_page_line(page);
+            tp_page_put(page, NOTE, "%snothing is idle in %s's segments", of_device(r, i).s,
+                        rec->by);
             continue;
         }
         tp_page_at(page, NOTE, "%s%s idle in %s of %s's segments, the largest %s",
@@ -309,14 +307,12 @@ static void print_repairs(const struct tp_info_report *r, struct tp_page *page)
 static void print_dropped(uint64_t objects, struct tp_page *page)
 {
     tp_page_line(page);
-    tp_page_at(page, 0, "Began mid-run");
-    tp_page_line(page);
-    tp_page_at(page, NAME,
-               "%s that %s live before event 1 %s left out, with all that becomes of %s "
-               "(--initial-heap=drop).",
-               tp_plural(objects, "block").s, objects == 1 ? "was" : "were",
-               objects == 1 ? "is" : "are", objects == 1 ? "it" : "them");
-    tp_page_line(page);
+    tp_page_put(page, 0, "Began mid-run");
+    tp_page_put(page, NAME,
+                "%s that %s live before event 1 %s left out, with all that becomes of %s "
+                "(--initial-heap=drop).",
+                tp_plural(objects, "block").s, objects == 1 ? "was" : "were",
+                objects == 1 ? "is" : "are", objects == 1 ? "it" : "them");
 }
 
 /* As the format says that it was recorded in; NULL: it does not say. */
@@ -340,29 +336,23 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
     if (!objects)
         return;
     tp_page_line(page);
-    tp_page_at(page, 0, "Began mid-run");
-    tp_page_line(page);
-    tp_page_at(page, NAME,
-               "%s, %s, %s live before event 1: %s %s freed during the recording, %s stay%s. %s "
-               "in live memory, not in sizes and lifetimes.",
-               tp_plural(objects, "block").s, tp_bytes(info->before.bytes, page->exact).s,
-               objects == 1 ? "was" : "were", tp_count(info->before_freed).s,
-               info->before_freed == 1 ? "is" : "are", tp_count(objects - info->before_freed).s,
-               objects - info->before_freed == 1 ? "s" : "",
-               objects == 1
-                   ? "Replay places it first (--initial-heap=drop leaves it out). It counts"
-                   : "Their order is unknown: replay places them first, by address "
-                     "(--initial-heap=drop leaves them out). They count");
-    tp_page_line(page);
-    if (info->device_count == 1 && info->devices[0].peak_new) {
-        tp_page_at(page, NAME, "What was allocated since then peaks at %s by itself.",
-                   tp_bytes(info->devices[0].peak_new, page->exact).s);
-        tp_page_line(page);
-    }
-    if (how_to_get_all(r->trace)) {
-        tp_page_at(page, NAME, "To get everything: %s.", how_to_get_all(r->trace));
-        tp_page_line(page);
-    }
+    tp_page_put(page, 0, "Began mid-run");
+    tp_page_put(page, NAME,
+                "%s, %s, %s live before event 1: %s %s freed during the recording, %s stay%s. %s "
+                "in live memory, not in sizes and lifetimes.",
+                tp_plural(objects, "block").s, tp_bytes(info->before.bytes, page->exact).s,
+                objects == 1 ? "was" : "were", tp_count(info->before_freed).s,
+                info->before_freed == 1 ? "is" : "are", tp_count(objects - info->before_freed).s,
+                objects - info->before_freed == 1 ? "s" : "",
+                objects == 1
+                    ? "Replay places it first (--initial-heap=drop leaves it out). It counts"
+                    : "Their order is unknown: replay places them first, by address "
+                      "(--initial-heap=drop leaves them out). They count");
+    if (info->device_count == 1 && info->devices[0].peak_new)
+        tp_page_put(page, NAME, "What was allocated since then peaks at %s by itself.",
+                    tp_bytes(info->devices[0].peak_new, page->exact).s);
+    if (how_to_get_all(r->trace))
+        tp_page_put(page, NAME, "To get everything: %s.", how_to_get_all(r->trace));
 }
 
 /* ---- live memory ---- */
@@ -438,8 +428,7 @@ static void print_device(const struct tp_info_report *r, uint16_t device, struct
         snprintf(name, sizeof name, "  %s %u", tp_part_name(r->trace, "device", "space"), device);
     tp_page_at(page, 0, "%s", name);
     if (!peak->bytes) {
-        tp_page_at(page, NOTE, "nothing is allocated");
-        tp_page_line(page);
+        tp_page_put(page, NOTE, "nothing is allocated");
         return;
     }
     tp_page_at(page, NOTE, "%s", r->info->device_count > 1 ? "" : "requested; ");
@@ -452,10 +441,9 @@ static void print_live(const struct tp_info_report *r, struct tp_page *page)
 {
     uint32_t count = r->info->device_count;
     tp_page_line(page);
-    if (count > 1) {
+    if (count > 1)
         tp_page_row(page, 0, "Live memory", NOTE, "requested, %s",
                     tp_part_name(r->trace, "on each device", "in each memory space"));
-    }
     for (uint16_t i = 0; i < count && i < DEVICES_SHOWN; i++)
         print_device(r, i, page);
     if (count > DEVICES_SHOWN)
@@ -473,13 +461,11 @@ static void print_end(const struct tp_info_report *r, struct tp_page *page)
         return;
     tp_page_line(page);
     tp_page_at(page, 0, "At the end");
-    if (!r->trace->meta.nothing) {
-        tp_page_at(
+    if (!r->trace->meta.nothing)
+        tp_page_put(
             page, NOTE, "%s, %s, %s live; at most %s at a time during the recording",
             tp_plural(f->live_at_end, "block").s, tp_bytes(f->live_at_end_bytes, page->exact).s,
             f->live_at_end == 1 ? "is" : "are", tp_count(tp_captured_at_once(r->captured, f)).s);
-        tp_page_line(page);
-    }
     print_recorded_end(r, page);
 }
 

@@ -504,10 +504,8 @@ void tp_pick_print(const struct tp_pick *pick, struct tp_page *page)
     tp_page_more(page, INDENT, "%s", pick->reason);
     tp_page_line(page);
     for (size_t i = 0; i < 2; i++)
-        if (pick->other[i][0]) {
-            tp_page_at(page, INDENT, "%s.", pick->other[i]);
-            tp_page_line(page);
-        }
+        if (pick->other[i][0])
+            tp_page_put(page, INDENT, "%s.", pick->other[i]);
 }
 
 void tp_pick_text(const struct tp_pick *pick, char *text, size_t size)

@@ -75,16 +75,14 @@ static void print_when(const struct tp_result *r, const struct tp_device_run *d,
 {
     char at[64] = "";
     if (d->at_peak.requested == TP_NONE) {
-        tp_page_at(page, LABEL,
-                   "the replay stopped before the event at which the program needs most");
-        tp_page_line(page);
+        tp_page_put(page, LABEL,
+                    "the replay stopped before the event at which the program needs most");
         return;
     }
     if (r->facts->time_known)
         snprintf(at, sizeof at, " (+%s)", tp_duration(d->at_peak.time_ns).s);
-    tp_page_at(page, LABEL, "when the program needed most: event %s of %s%s",
-               tp_count(d->at_peak.event).s, tp_count(r->facts->events).s, at);
-    tp_page_line(page);
+    tp_page_put(page, LABEL, "when the program needed most: event %s of %s%s",
+                tp_count(d->at_peak.event).s, tp_count(r->facts->events).s, at);
 }
 
 static void print_failures(const struct tp_result *r, const struct tp_device_run *d,
@@ -102,9 +100,8 @@ static void print_fits(const struct tp_device_run *d, struct tp_page *page)
 {
     if (d->fits_in == TP_NONE || d->failed_allocations)
         return;
-    tp_page_at(page, TEXT, "fits in %s, the smallest device on which no allocation fails",
-               tp_bytes(d->fits_in, page->exact).s);
-    tp_page_line(page);
+    tp_page_put(page, TEXT, "fits in %s, the smallest device on which no allocation fails",
+                tp_bytes(d->fits_in, page->exact).s);
 }
 
 static void print_calls(const struct tp_result *r, const struct tp_device_run *d,
@@ -144,8 +141,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     note_idle(d, page->exact, idle.note, sizeof idle.note);
     note_reserved(d, page->exact, reserved.note, sizeof reserved.note);
     if (!d->trace_peak_requested && !d->peak_reserved) {
-        tp_page_at(page, LABEL, "the program allocates nothing here");
-        tp_page_line(page);
+        tp_page_put(page, LABEL, "the program allocates nothing here");
         return;
     }
     print_failures(r, d, page);
@@ -164,8 +160,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
     print_sum_line(&requested, page);
     print_sum_line(&rounding, page);
     if (at->reserved == TP_NONE) {
-        tp_page_at(page, TEXT, "what else it holds is not known");
-        tp_page_line(page);
+        tp_page_put(page, TEXT, "what else it holds is not known");
         return;
     }
     print_sum_line(&idle, page);
@@ -208,8 +203,7 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
     const char *none = tp_result_no_speed(r);
     tp_page_at(page, 0, tp_result_is_virtual(r) ? "Policy time" : "Speed");
     if (none) {
-        tp_page_at(page, LABEL, "%s", none);
-        tp_page_line(page);
+        tp_page_put(page, LABEL, "%s", none);
         return;
     }
     tp_page_at(page, LABEL, "%s ns per call", tp_digits(s.ns).s);
@@ -223,13 +217,11 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
     tp_page_line(page);
     if (!(r->run->flags & TP_RUN_PLAYED_ONCE)) {
         tp_page_at(page, LABEL, "%s ns per call when cold", tp_digits(s.cold).s);
-        tp_page_at(page, SPEED_NOTE, "the first replay%s",
-                   tp_result_is_device(r) ? ", on a fresh instance" : ", page faults included");
-        tp_page_line(page);
+        tp_page_put(page, SPEED_NOTE, "the first replay%s",
+                    tp_result_is_device(r) ? ", on a fresh instance" : ", page faults included");
     }
     tp_page_at(page, LABEL, "%s ns per call taken off", tp_digits(s.engine).s);
-    tp_page_at(page, SPEED_NOTE, "tapool's own share, by a policy that does nothing");
-    tp_page_line(page);
+    tp_page_put(page, SPEED_NOTE, "tapool's own share, by a policy that does nothing");
 }
 
 /* ---- latencies ---- */
@@ -295,8 +287,7 @@ static void print_latency(const struct tp_report *rep, const struct tp_latency *
     }
     char bars[BARS * 4 + 1];
     draw_bars(&l->hist, bars);
-    tp_page_at(page, end + LAT_GAP, "%s", bars);
-    tp_page_line(page);
+    tp_page_put(page, end + LAT_GAP, "%s", bars);
 }
 
 static void print_legend(const struct tp_report *rep, const struct legend *legend,
@@ -313,8 +304,7 @@ static void print_legend(const struct tp_report *rep, const struct legend *legen
         tp_str_item(&s, "  ", "-: too few calls.");
     if (!s.length)
         return;
-    tp_page_styled(page, LAT_NAME, TP_DIM, "%s", text);
-    tp_page_line(page);
+    tp_page_dim(page, LAT_NAME, "%s", text);
 }
 
 static void print_latencies(const struct tp_report *rep, const struct tp_result *r,
@@ -329,17 +319,14 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
     for (int i = 0; i < TP_PERCENTILES; i++)
         tp_page_right(page, end += LAT_PERCENTILE, tp_percentiles[i].head);
     tp_page_right(page, end += LAT_MAX, "max");
-    tp_page_at(page, end + LAT_GAP, "10  100 1k  10k");
-    tp_page_line(page);
+    tp_page_put(page, end + LAT_GAP, "10  100 1k  10k");
     for (int k = 0; k < TP_LAT_KINDS; k++)
         if (r->run->latency.kinds[k].hist.count)
             print_latency(rep, &r->run->latency.kinds[k], tp_latency_names[k], &legend, page);
     print_legend(rep, &legend, page);
-    if (r->run->latency.sampled) {
-        tp_page_styled(page, LAT_NAME, TP_DIM, "of the first %s calls of the trace",
-                       tp_count(r->run->latency.sampled).s);
-        tp_page_line(page);
-    }
+    if (r->run->latency.sampled)
+        tp_page_dim(page, LAT_NAME, "of the first %s calls of the trace",
+                    tp_count(r->run->latency.sampled).s);
     tp_page_line(page);
 }
 
@@ -353,8 +340,7 @@ static void print_warnings(const struct tp_result *r, struct tp_page *page)
         if (!tp_warnings[i]->applies(r, text, sizeof text))
             continue;
         tp_page_at(page, 4, "! %s", tp_warnings[i]->id);
-        tp_page_at(page, page->column < 19 ? 20 : page->column + 2, "%s", text);
-        tp_page_line(page);
+        tp_page_put(page, page->column < 19 ? 20 : page->column + 2, "%s", text);
         any = true;
     }
     if (any)

@@ -57,10 +57,9 @@ void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, st
 {
     const struct tp_range demand = {0, 0};
     struct tp_range reserved = tp_device_reserved(r->run, d), used = d->measured.pool_used;
-    tp_page_at(page, LABEL,
-               "by the marks of the driver's pool: what is idle in it, and in which pieces, it "
-               "does not say");
-    tp_page_line(page);
+    tp_page_put(page, LABEL,
+                "by the marks of the driver's pool: what is idle in it, and in which pieces, it "
+                "does not say");
     print_mark(d->trace_peak_requested, "requested by the program when it needed most", &demand,
                page);
     print_mark(used.high, "handed out at most, by the pool's own count", &used, page);
@@ -79,8 +78,7 @@ static void print_calls(const struct tp_driver_counts *c, struct tp_page *page)
     tp_page_line(page);
     if (!c->ns)
         return;
-    tp_page_at(page, TEXT, "%s inside them, as seen from the CPU", tp_duration(c->ns).s);
-    tp_page_line(page);
+    tp_page_put(page, TEXT, "%s inside them, as seen from the CPU", tp_duration(c->ns).s);
 }
 
 /* cuMemGetInfo beside what was metered: the rest is the driver's own, or somebody else's. */
@@ -149,8 +147,7 @@ static void bytes_line(struct tp_page *page, const char *name, uint64_t bytes)
 void tp_device_verbose_run(const struct tp_device_run *d, struct tp_page *page)
 {
     const struct tp_measured *m = &d->measured;
-    tp_page_at(page, FIELD, "measured, over the passes");
-    tp_page_line(page);
+    tp_page_put(page, FIELD, "measured, over the passes");
     range_line(page, "  peak_reserved", &m->peak_reserved);
     range_line(page, "  pool_used", &m->pool_used);
     range_line(page, "  peak_metadata", &m->peak_metadata);

@@ -92,8 +92,7 @@ static void print_repairs(const struct tp_trace *t, int column, struct tp_page *
     tp_repairs_text(t, text, sizeof text);
     if (!text[0])
         return;
-    tp_page_at(page, column, "repaired: %s", text);
-    tp_page_line(page);
+    tp_page_put(page, column, "repaired: %s", text);
 }
 
 /* What was left out is still in the file, unless the file was converted from another. */
@@ -136,11 +135,10 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
         peak += tp_program_demand(r->trace->program, d)->bytes;
     }
     if (!r->facts->prologue) {
-        if (r->trace->initial_dropped) {
+        if (r->trace->initial_dropped)
             tp_page_row(page, 0, "began mid-run", note,
                         "%s blocks that were live before the first event are left out",
                         tp_count(r->trace->initial_dropped).s);
-        }
         return;
     }
     tp_page_row(page, 0, "began mid-run", note,
@@ -222,15 +220,13 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
     players_text(r->trace, players, sizeof players);
     print_side(r->trace->file, note, page);
-    tp_page_at(page, note, "%s%s%s", meta->capture ? meta->capture : "",
-               meta->capture && meta->program ? ": " : "",
-               meta->program   ? meta->program
-               : meta->capture ? ""
-                               : meta->name);
-    tp_page_line(page);
-    tp_page_at(page, note, "%s%s%s, %s: %s", r->trace->cut ? "the first " : "",
-               tp_plural(f->events, "event").s, time, players, ops);
-    tp_page_line(page);
+    tp_page_put(page, note, "%s%s%s", meta->capture ? meta->capture : "",
+                meta->capture && meta->program ? ": " : "",
+                meta->program   ? meta->program
+                : meta->capture ? ""
+                                : meta->name);
+    tp_page_put(page, note, "%s%s%s, %s: %s", r->trace->cut ? "the first " : "",
+                tp_plural(f->events, "event").s, time, players, ops);
     print_repairs(r->trace, note, page);
     tp_remarks_print(r->trace, 0, note, page);
     print_initial(r, note, page);
@@ -366,9 +362,8 @@ static void print_source(const struct tp_result *r, const char *label, int note,
     tp_page_line(page);
     if (r->facts->recorded_threads < 2)
         return;
-    tp_page_at(page, note, "%s recorded threads played by 1: no lock contention in these times",
-               tp_count(r->facts->recorded_threads).s);
-    tp_page_line(page);
+    tp_page_put(page, note, "%s recorded threads played by 1: no lock contention in these times",
+                tp_count(r->facts->recorded_threads).s);
 }
 
 void tp_report_place(const struct tp_result *r, char *text, size_t size)

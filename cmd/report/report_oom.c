@@ -71,10 +71,9 @@ static void print_device_free(const struct tp_result *r, const struct tp_device_
 {
     if (!tp_result_is_device(r) || d->measured.free_at_failure == TP_NONE)
         return;
-    tp_page_at(page, column, "the device had %s of %s free then, by cuMemGetInfo",
-               tp_bytes(d->measured.free_at_failure, page->exact).s,
-               tp_bytes(d->measured.total, page->exact).s);
-    tp_page_line(page);
+    tp_page_put(page, column, "the device had %s of %s free then, by cuMemGetInfo",
+                tp_bytes(d->measured.free_at_failure, page->exact).s,
+                tp_bytes(d->measured.total, page->exact).s);
 }
 
 static void print_class(const struct tp_result *r, const struct tp_first_failure *f, int column,

@@ -322,8 +322,7 @@ static void print_warnings(const struct tp_result *results, size_t count, struct
         if (!tp_warning_of_all(tp_warnings[w], results, count, text))
             continue;
         tp_page_at(page, 0, "! %s", tp_warnings[w]->id);
-        tp_page_at(page, page->column < 15 ? 16 : page->column + 2, "%s", text);
-        tp_page_line(page);
+        tp_page_put(page, page->column < 15 ? 16 : page->column + 2, "%s", text);
     }
 }
 
@@ -390,8 +389,7 @@ void tp_table_demand(const struct tp_result *r, struct tp_page *page)
 
 static void print_note(struct tp_page *page, const char *text)
 {
-    tp_page_styled(page, 2, TP_DIM, "%s", text);
-    tp_page_line(page);
+    tp_page_dim(page, 2, "%s", text);
 }
 
 static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp_page *page)
@@ -588,8 +586,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     tp_report_pick(results, count, page->exact, &pick);
     tp_pick_print(&pick, page);
     print_warnings(results, count, page);
-    tp_page_at(page, 0, "%sNumbers: tapool help report    One policy in detail: -s %s alone",
-               rep->verbose ? "" : "Details: -v    ", sourced->spec->strategy->name);
-    tp_page_line(page);
+    tp_page_put(page, 0, "%sNumbers: tapool help report    One policy in detail: -s %s alone",
+                rep->verbose ? "" : "Details: -v    ", sourced->spec->strategy->name);
     free(t.rows);
 }

@@ -12,9 +12,7 @@ enum { FIELD = 4, HASH = 14, VALUE = 30, PHASE_NAME = 30 };
 
 static void line(struct tp_page *page, const char *name, const char *value)
 {
-    tp_page_at(page, FIELD, "%s", name);
-    tp_page_at(page, VALUE, "%s", value);
-    tp_page_line(page);
+    tp_page_row(page, FIELD, name, VALUE, "%s", value);
 }
 
 static void line_of(struct tp_page *page, const char *name, uint64_t count)
@@ -62,9 +60,7 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
     }
     if (tp_result_is_device(r))
         tp_device_verbose(r, page);
-    tp_page_at(page, FIELD, "program");
-    tp_page_at(page, HASH, "%s", tp_hash_text(f).s);
-    tp_page_line(page);
+    tp_page_row(page, FIELD, "program", HASH, "%s", tp_hash_text(f).s);
     snprintf(text, sizeof text, "%s, %s of them live at the end (%s), %s at once",
              tp_plural(objects, "object").s, tp_count(f->live_at_end).s,
              tp_bytes(f->live_at_end_bytes, false).s,
@@ -217,8 +213,7 @@ static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
 
 static void print_slowest(const struct tp_result *r, struct tp_page *page)
 {
-    tp_page_at(page, FIELD, "slowest calls, ns");
-    tp_page_line(page);
+    tp_page_put(page, FIELD, "slowest calls, ns");
     for (uint32_t i = 0; i < r->run->latency.slowest_count; i++) {
         const struct tp_slow_event *e = &r->run->latency.slowest[i];
         tp_page_right(page, 16, tp_count(e->ns).s);
@@ -233,8 +228,7 @@ static void print_slowest(const struct tp_result *r, struct tp_page *page)
 
 void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)
 {
-    tp_page_at(page, 0, "%s, in full", r->spec->label);
-    tp_page_line(page);
+    tp_page_put(page, 0, "%s, in full", r->spec->label);
     print_identity(rep, r, page);
     for (uint32_t d = 0; d < r->run->device_count; d++) {
         if (r->run->device_count > 1)

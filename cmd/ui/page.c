@@ -135,6 +135,16 @@ void tp_page_at(struct tp_page *p, int column, const char *format, ...)
     va_end(args);
 }
 
+void tp_page_put(struct tp_page *p, int column, const char *format, ...)
+{
+    va_list args;
+    go_to(p, column);
+    va_start(args, format);
+    write_format(p, column, format, args);
+    va_end(args);
+    tp_page_line(p);
+}
+
 void tp_page_row(struct tp_page *p, int column, const char *name, int value, const char *format,
                  ...)
 {
@@ -155,21 +165,36 @@ void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
     va_end(args);
 }
 
-void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)
+__attribute__((format(printf, 4, 0))) static void
+write_styled(struct tp_page *p, int column, enum tp_style style, const char *format, va_list args)
 {
     static const char *const codes[] = {"", "\033[1m", "\033[2m", "\033[31;1m", "\033[32m"};
     static const char *const marks[] = {"", "**", "", "**", ""};
-    va_list args;
     go_to(p, column);
     if (p->color || p->markdown)
         fputs(p->markdown ? marks[style] : codes[style], p->out);
-    va_start(args, format);
     write_format(p, column, format, args);
-    va_end(args);
     if (p->markdown)
         fputs(marks[style], p->out);
     else if (p->color && style != TP_PLAIN)
         fputs("\033[0m", p->out);
+}
+
+void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_styled(p, column, style, format, args);
+    va_end(args);
+}
+
+void tp_page_dim(struct tp_page *p, int column, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    write_styled(p, column, TP_DIM, format, args);
+    va_end(args);
+    tp_page_line(p);
 }
 
 void tp_page_lines(struct tp_page *p, int column, const char *text)

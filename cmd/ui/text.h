@@ -55,6 +55,9 @@ void tp_page_init(struct tp_page *p, FILE *out, unsigned color);
  */
 void tp_page_at(struct tp_page *p, int column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* A whole line. */
+void tp_page_put(struct tp_page *p, int column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* A whole line: a name at `column`, and at `value` what is to be said of it. */
 void tp_page_row(struct tp_page *p, int column, const char *name, int value, const char *format,
                  ...) __attribute__((format(printf, 5, 6)));
@@ -64,6 +67,9 @@ void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
 /* As tp_page_at, in a style. */
 void tp_page_styled(struct tp_page *p, int column, enum tp_style style, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* A whole line that is dim: what a mark means. */
+void tp_page_dim(struct tp_page *p, int column, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* A text of several lines, each at `column`. */
 void tp_page_lines(struct tp_page *p, int column, const char *text);
 /* A command to be typed, which nothing wraps: `before` and a word as a shell takes it. */

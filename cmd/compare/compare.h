@@ -11,6 +11,7 @@
 #include "cmd/measure/condition.h"
 #include "cmd/measure/rounds.h"
 #include "cmd/report/report.h"
+#include "cmd/ui/table.h"
 
 #define TP_COMPARE_ALPHA  0.01
 #define TP_COMPARE_EFFECT 0.05
@@ -99,13 +100,6 @@ struct tp_compare {
     size_t note_count, notes_left;  /* left: those that found no room */
 };
 
-/* Of a column, in two lines: "peak" "reserved", "" "ns per call". */
-struct tp_compare_head {
-    char line[2][40];
-};
-struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
-                                          const struct tp_compare_table *t);
-
 /* Who answers the source's calls: "system" or "driver". */
 const char *tp_compare_callee(const struct tp_stored_run *run);
 
@@ -156,6 +150,12 @@ void tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metri
                            char *text, size_t size);
 void tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m, char *text,
                             size_t size);
+
+/* Rows of a trace: what each is called, and of each column its value and its change. */
+void tp_compare_fill(const struct tp_compare *c, const struct tp_compare_table *t, bool exact,
+                     struct tp_table *out);
+/* Strategies over the traces, in (N) how many: `all`, not only where some are left out. */
+void tp_compare_fill_means(const struct tp_compare *c, bool all, struct tp_table *out);
 
 /* The marks that occur in the first `columns`, each with its meaning; NULL after the last. */
 enum { TP_COMPARE_LEGEND = 12 };

@@ -14,73 +14,24 @@ static void put_cell(FILE *out, const char *text)
     tp_escape(out, TP_TO_MARKDOWN, text);
 }
 
-static void put_heads(const struct tp_compare *c, const struct tp_compare_table *t, FILE *out)
+static int put_rows(struct tp_table *t, FILE *out, struct tp_err *err)
 {
-    fputs("| |", out);
-    for (size_t m = 0; m < c->column_count; m++) {
-        struct tp_compare_head head = tp_compare_heading(c->columns[m], t);
-        fprintf(out, " %s%s%s | change |", head.line[0], *head.line[0] ? " " : "", head.line[1]);
-    }
-    fputs("\n|:---|", out);
-    for (size_t m = 0; m < c->column_count; m++)
-        fputs("---:|---:|", out);
-    fputc('\n', out);
+    int status = tp_table_markdown(t, ":---", "---:", out, err);
+    tp_table_drop(t);
+    return status;
 }
 
-static void put_row(const struct tp_compare *c, const struct tp_compare_row *r, FILE *out)
+static int put_table(const struct tp_compare *c, const struct tp_compare_table *t, FILE *out,
+                     struct tp_err *err)
 {
-    char text[TP_COMPARE_TEXT], name[160];
-    fputs("| ", out);
-    put_cell(out, tp_compare_name(r, name, sizeof name));
-    fputs(" |", out);
-    for (size_t m = 0; m < c->column_count; m++) {
-        fputc(' ', out);
-        tp_compare_value_text(r, c->columns[m], false, text, sizeof text);
-        put_cell(out, text);
-        fputs(" | ", out);
-        tp_compare_change_text(r, c->columns[m], text, sizeof text);
-        put_cell(out, text);
-        fputs(" |", out);
-    }
-    fputc('\n', out);
-}
-
-static void put_means(const struct tp_compare *c, FILE *out)
-{
-    fprintf(out, "\n### Geometric mean of the ratios to the base, over %zu traces\n\n| |",
-            c->count);
-    for (size_t m = 0; m < c->column_count; m++)
-        fprintf(out, " %s |", c->columns[m]->name);
-    fputs("\n|:---|", out);
-    for (size_t m = 0; m < c->column_count; m++)
-        fputs("---:|", out);
-    fputc('\n', out);
-    for (size_t i = 0; i < c->mean_count; i++) {
-        fputs("| ", out);
-        put_cell(out, c->means[i].label);
-        fputs(" |", out);
-        for (size_t m = 0; m < c->column_count; m++) {
-            size_t metric = (size_t)(c->columns[m] - tp_metrics);
-            if (isnan(c->means[i].ratio[metric]))
-                fputs(" - |", out);
-            else
-                fprintf(out, c->means[i].untested[metric] ? " (%.3f) (%zu) |" : " %.3f (%zu) |",
-                        c->means[i].ratio[metric], c->means[i].traces[metric]);
-        }
-        fputc('\n', out);
-    }
-}
-
-static void put_table(const struct tp_compare *c, const struct tp_compare_table *t, FILE *out)
-{
+    struct tp_table table = {0};
     const char *legend[TP_COMPARE_LEGEND + 1];
     char pick[TP_COMPARE_PICK];
     fputs("### ", out);
     put_cell(out, t->name);
     fputs("\n\n", out);
-    put_heads(c, t, out);
-    for (size_t r = 0; r < t->count; r++)
-        put_row(c, &t->rows[r], out);
+    tp_compare_fill(c, t, false, &table);
+    int status = put_rows(&table, out, err);
     tp_compare_legend(c, t, c->column_count, legend);
     for (size_t i = 0; legend[i]; i++) {
         fputs(i ? "<br>\n" : "\n", out);
@@ -89,21 +40,27 @@ static void put_table(const struct tp_compare *c, const struct tp_compare_table 
     fputs(legend[0] ? "\n" : "", out);
     tp_compare_pick(c, t, pick, sizeof pick);
     if (!*pick)
-        return;
+        return status;
     fputs("\n**", out);
     put_cell(out, pick);
     fputs("**\n", out);
+    return status;
 }
 
 int tp_compare_markdown(const struct tp_compare *c, FILE *out, struct tp_err *err)
 {
-    (void)err;
-    for (size_t t = 0; t < c->count; t++) {
+    struct tp_table means = {0};
+    int status = TP_OK;
+    for (size_t t = 0; !status && t < c->count; t++) {
         fputs(t ? "\n" : "", out);
-        put_table(c, &c->tables[t], out);
+        status = put_table(c, &c->tables[t], out, err);
     }
-    if (c->mean_count)
-        put_means(c, out);
+    if (!status && c->mean_count) {
+        fprintf(out, "\n### Geometric mean of the ratios to the base, over %zu traces\n\n",
+                c->count);
+        tp_compare_fill_means(c, true, &means);
+        status = put_rows(&means, out, err);
+    }
     if (c->live)
         fprintf(out,
                 "\n%u rounds in random order, each in a fresh process, seed %llu, tapool %s.\n",
@@ -113,7 +70,7 @@ int tp_compare_markdown(const struct tp_compare *c, FILE *out, struct tp_err *er
         put_cell(out, c->notes[i]);
         fputs("\n", out);
     }
-    return TP_OK;
+    return status;
 }
 
 /* ---- CSV ---- */

@@ -3,130 +3,20 @@
 
 #include "cmd/measure/figures.h"
 #include "cmd/report/report.h"
-#include "cmd/ui/table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { INDENT = 2, GAP = 2, NOTE_MIN = 16, NOTE_MAX = 28 };
+enum { INDENT = 2, NOTE_MIN = 16, NOTE_MAX = 28 };
 
 /* ---- tables ---- */
 
-/* Something to print as a table, or as several below each other where the page is too narrow: each
- * has the names and as many metrics as find room.
- *
- *     | name | metric 1 | metric 2 |
- *     | name | metric 3 |                                                                        */
-struct sheet {
-    const struct tp_compare *c;
-    const struct tp_compare_table *t; /* NULL: the means */
-    bool exact;
-    size_t rows;
-    size_t span; /* columns that a metric takes */
-    struct tp_compare_head heads[TP_METRIC_MAX];
-};
-
-static void mean_text(const struct tp_compare *c, const struct tp_compare_mean *m, size_t metric,
-                      char *out)
+/* How many columns found room. */
+static int print_table(struct tp_table *t, bool all, struct tp_page *page)
 {
-    double ratio = m->ratio[metric];
-    char few[24] = "";
-    if (m->traces[metric] < c->count)
-        snprintf(few, sizeof few, " (%zu)", m->traces[metric]);
-    if (isnan(ratio))
-        snprintf(out, TP_TABLE_CELL, "-");
-    else
-        snprintf(out, TP_TABLE_CELL, m->untested[metric] ? "(%.3f)%s" : "%.3f%s", ratio, few);
-}
-
-/* A metric of a row: its value and its change, or its mean. */
-static void fill_cells(const struct sheet *s, size_t row, size_t column, char (*out)[TP_TABLE_CELL])
-{
-    char text[TP_COMPARE_TEXT];
-    const struct tp_metric *m = s->c->columns[column];
-    if (!s->t) {
-        mean_text(s->c, &s->c->means[row], (size_t)(m - tp_metrics), *out);
-        return;
-    }
-    tp_compare_value_text(&s->t->rows[row], m, s->exact, text, sizeof text);
-    snprintf(out[0], TP_TABLE_CELL, "%s", text);
-    tp_compare_change_text(&s->t->rows[row], m, text, sizeof text);
-    snprintf(out[1], TP_TABLE_CELL, "%s", text);
-}
-
-/* The names, and `count` metrics from the column `from` on. */
-static void fill_table(const struct sheet *s, size_t from, size_t count, struct tp_table *t)
-{
-    t->columns[0] = (struct tp_column){{"", ""}};
-    t->column_count = 1 + (int)(s->span * count);
-    for (size_t i = 0; i < count; i++) {
-        struct tp_column *column = &t->columns[1 + s->span * i];
-        *column = (struct tp_column){{s->heads[from + i].line[0], s->heads[from + i].line[1]}};
-        for (size_t more = 1; more < s->span; more++)
-            column[more] = (struct tp_column){{"", ""}};
-    }
-    for (size_t r = 0; r < s->rows; r++) {
-        if (s->t)
-            tp_compare_name(&s->t->rows[r], t->rows[r].cells[0], TP_TABLE_CELL);
-        else
-            snprintf(t->rows[r].cells[0], TP_TABLE_CELL, "%s", s->c->means[r].label);
-        for (size_t i = 0; i < count; i++)
-            fill_cells(s, r, from + i, &t->rows[r].cells[1 + s->span * i]);
-    }
-}
-
-static int width_of(const struct tp_table *t)
-{
-    int total = INDENT - GAP;
-    for (int c = 0; c < t->column_count; c++) {
-        int width = 0;
-        for (int l = 0; l < 2; l++)
-            if (tp_text_width(t->columns[c].head[l]) > width)
-                width = tp_text_width(t->columns[c].head[l]);
-        for (int r = 0; r < t->row_count; r++)
-            if (tp_text_width(t->rows[r].cells[c]) > width)
-                width = tp_text_width(t->rows[r].cells[c]);
-        total += width + GAP;
-    }
-    return total;
-}
-
-/* Metrics that were shown: all, or those of the first table. */
-static size_t print_sheet(struct sheet *s, bool all, struct tp_page *page)
-{
-    const size_t columns = s->c->column_count, most = (TP_TABLE_COLUMNS - 1) / s->span;
-    struct tp_table table = {.rows = calloc(s->rows ? s->rows : 1, sizeof *table.rows),
-                             .row_count = (int)s->rows};
-    size_t shown = 0;
-    for (size_t m = 0; m < columns; m++)
-        s->heads[m] = tp_compare_heading(s->c->columns[m], s->t ? s->t : &s->c->tables[0]);
-    while (table.rows && shown < columns && (all || !shown)) {
-        size_t count = columns - shown < most ? columns - shown : most;
-        fill_table(s, shown, count, &table);
-        /* a metric is shown whole or not at all, and one always */
-        while (count > 1 && width_of(&table) > page->width)
-            table.column_count = 1 + (int)(s->span * --count);
-        if (shown)
-            tp_page_line(page);
-        tp_table_print(&table, page, INDENT, true);
-        shown += count;
-    }
-    free(table.rows);
+    int shown = tp_table_print(t, page, INDENT, all ? TP_TABLE_BELOW : TP_TABLE_FIRST);
+    tp_table_drop(t);
     return shown;
-}
-
-/* How many metrics found no room. */
-static size_t print_rows(const struct tp_compare *c, const struct tp_compare_table *t, bool verbose,
-                         struct tp_page *page)
-{
-    struct sheet s = {.c = c, .t = t, .exact = page->exact, .rows = t->count, .span = 2};
-    return c->column_count - print_sheet(&s, verbose, page);
-}
-
-static void print_dim(struct tp_page *page, const char *text)
-{
-    tp_page_dim(page, INDENT, "%s", text);
 }
 
 static void print_few_rounds(const struct tp_compare *c, const struct tp_compare_table *t,
@@ -181,8 +71,9 @@ static void print_cold(const struct tp_compare_table *t, struct tp_page *page)
                     tp_compare_name(&t->rows[r], name, sizeof name));
     }
     if (all)
-        print_dim(page, "One replay took longer than --min-time: all times are cold, page faults "
-                        "included");
+        tp_page_dim(
+            page, INDENT,
+            "One replay took longer than --min-time: all times are cold, page faults included");
 }
 
 static void print_below(const struct tp_compare *c, const struct tp_compare_table *t, size_t hidden,
@@ -191,13 +82,10 @@ static void print_below(const struct tp_compare *c, const struct tp_compare_tabl
     const char *legend[TP_COMPARE_LEGEND + 1];
     tp_compare_legend(c, t, c->column_count - hidden, legend);
     for (size_t i = 0; legend[i]; i++)
-        print_dim(page, legend[i]);
+        tp_page_dim(page, INDENT, "%s", legend[i]);
     print_few_rounds(c, t, page);
-    if (hidden) {
-        char text[64];
-        snprintf(text, sizeof text, "%s hidden: -v", tp_plural(hidden, "metric").s);
-        print_dim(page, text);
-    }
+    if (hidden)
+        tp_page_dim(page, INDENT, "%s hidden: -v", tp_plural(hidden, "metric").s);
     if (shows_times(c))
         print_cold(t, page);
     print_failures(t, page);
@@ -280,21 +168,22 @@ static void print_files(const struct tp_compare *c, struct tp_page *page)
 /* "geometric mean": each strategy's ratio to the base, over the traces where both are above 0. */
 static void print_means(const struct tp_compare *c, bool verbose, struct tp_page *page)
 {
-    struct sheet s = {.c = c, .rows = c->mean_count, .span = 1};
+    struct tp_table table = {0};
     bool few = false, untested = false;
     tp_page_line(page);
     tp_page_put(page, 0, "geometric mean  of the ratios to the base, over %zu traces", c->count);
-    size_t shown = print_sheet(&s, verbose, page);
+    tp_compare_fill_means(c, false, &table);
+    int shown = print_table(&table, verbose, page) - 1;
     for (size_t r = 0; r < c->mean_count; r++)
-        for (size_t m = 0; m < shown; m++) {
+        for (int m = 0; m < shown; m++) {
             size_t metric = (size_t)(c->columns[m] - tp_metrics);
             few |= c->means[r].traces[metric] && c->means[r].traces[metric] < c->count;
             untested |= c->means[r].untested[metric];
         }
     if (untested)
-        print_dim(page, "( ) of changes some of which were not tested");
+        tp_page_dim(page, INDENT, "( ) of changes some of which were not tested");
     if (few)
-        print_dim(page, "(N): over so many, where both are known and above 0");
+        tp_page_dim(page, INDENT, "(N): over so many, where both are known and above 0");
 }
 
 /* Rows of all tables, one after the other. */
@@ -409,6 +298,7 @@ void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *
         print_files(c, page);
     for (size_t i = 0; i < c->count; i++) {
         const struct tp_compare_table *t = &c->tables[i];
+        struct tp_table table = {0};
         if (i)
             tp_page_line(page);
         if (c->live)
@@ -416,8 +306,9 @@ void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *
         else
             print_stored_head(t, page);
         tp_page_line(page);
-        size_t hidden = print_rows(c, t, verbose, page);
-        print_below(c, t, hidden, page);
+        tp_compare_fill(c, t, page->exact, &table);
+        int shown = print_table(&table, verbose, page) / 2; /* a metric has two */
+        print_below(c, t, c->column_count - (size_t)shown, page);
         print_pick(c, t, page);
     }
     if (c->mean_count)

@@ -24,17 +24,17 @@ static uint64_t whole_ns(double value)
 /* ---- heads ---- */
 
 /* A name that has no words of its own is cut in the middle. */
-static void split_name(const char *name, struct tp_compare_head *head)
+static void split_name(const char *name, struct tp_column *head)
 {
     size_t length = strlen(name), cut = 0;
     for (size_t i = 1; i < length; i++)
         if ((name[i] == '_' || name[i] == '.') && (!cut || i <= length / 2 + 2))
             cut = i;
-    snprintf(head->line[0], sizeof head->line[0], "%.*s", (int)(cut ? cut : 0), name);
-    snprintf(head->line[1], sizeof head->line[1], "%.39s", name + (cut ? cut + 1 : 0));
-    for (char *c = head->line[1]; *c; c++)
+    snprintf(head->head[0], sizeof head->head[0], "%.*s", (int)(cut ? cut : 0), name);
+    snprintf(head->head[1], sizeof head->head[1], "%.39s", name + (cut ? cut + 1 : 0));
+    for (char *c = head->head[1]; *c; c++)
         *c = *c == '_' ? ' ' : *c;
-    for (char *c = head->line[0]; *c; c++)
+    for (char *c = head->head[0]; *c; c++)
         *c = *c == '_' ? ' ' : *c;
 }
 
@@ -43,19 +43,19 @@ const char *tp_compare_callee(const struct tp_stored_run *run)
     return !strcmp(run->kind, "device") || !strncmp(run->source, "cuda", 4) ? "driver" : "system";
 }
 
-struct tp_compare_head tp_compare_heading(const struct tp_metric *m,
-                                          const struct tp_compare_table *t)
+/* Of a metric: "peak" "reserved", "" "ns per call". */
+static struct tp_column heading(const struct tp_metric *m, const struct tp_compare_table *t)
 {
-    struct tp_compare_head head;
+    struct tp_column head = {.to = TP_TO_MARKDOWN};
     bool policy = !strcmp(t->run->scope, "policy");
     split_name(m->name, &head);
     for (int l = 0; m->head[0] && l < 2; l++)
-        snprintf(head.line[l], sizeof head.line[l], "%s",
+        snprintf(head.head[l], sizeof head.head[l], "%s",
                  m->head[l] ? m->head[l] : tp_compare_callee(t->run));
     if (policy && !strcmp(m->name, "ns_per_op"))
-        return (struct tp_compare_head){{"policy time", "ns per call"}};
-    if (tp_metric_is_time(m) && !strstr(head.line[1], "ns"))
-        tp_append(head.line[1], sizeof head.line[1], ", ns");
+        return (struct tp_column){.head = {"policy time", "ns per call"}, .to = TP_TO_MARKDOWN};
+    if (tp_metric_is_time(m) && !strstr(head.head[1], "ns"))
+        tp_append(head.head[1], sizeof head.head[1], ", ns");
     return head;
 }
 
@@ -152,6 +152,58 @@ void tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metr
         snprintf(text, size, "(%s)", change.s);
     else
         snprintf(text, size, "%s", change.s);
+}
+
+/* ---- tables ---- */
+
+void tp_compare_fill(const struct tp_compare *c, const struct tp_compare_table *t, bool exact,
+                     struct tp_table *out)
+{
+    struct tp_column columns[1 + 2 * TP_METRIC_MAX] = {{.left = true, .to = TP_TO_MARKDOWN}};
+    struct tp_column change = {.name = "change", .joined = true, .to = TP_TO_MARKDOWN};
+    char text[160];
+    for (size_t m = 0; m < c->column_count; m++) {
+        columns[1 + 2 * m] = heading(c->columns[m], t);
+        columns[2 + 2 * m] = change;
+    }
+    tp_table_columns(out, columns, 1 + 2 * (int)c->column_count);
+    for (size_t r = 0; r < t->count; r++) {
+        tp_table_add(out, "%s", tp_compare_name(&t->rows[r], text, sizeof text));
+        for (size_t m = 0; m < c->column_count; m++) {
+            tp_compare_value_text(&t->rows[r], c->columns[m], exact, text, sizeof text);
+            tp_table_add(out, "%s", text);
+            tp_compare_change_text(&t->rows[r], c->columns[m], text, sizeof text);
+            tp_table_add(out, "%s", text);
+        }
+    }
+}
+
+static void add_mean(const struct tp_compare *c, const struct tp_compare_mean *mean, size_t metric,
+                     bool all, struct tp_table *out)
+{
+    char over[24] = "";
+    if (all || mean->traces[metric] < c->count)
+        snprintf(over, sizeof over, " (%zu)", mean->traces[metric]);
+    if (isnan(mean->ratio[metric]))
+        tp_table_add(out, "-");
+    else
+        tp_table_add(out, mean->untested[metric] ? "(%.3f)%s" : "%.3f%s", mean->ratio[metric],
+                     over);
+}
+
+void tp_compare_fill_means(const struct tp_compare *c, bool all, struct tp_table *out)
+{
+    struct tp_column columns[1 + TP_METRIC_MAX] = {{.left = true, .to = TP_TO_MARKDOWN}};
+    for (size_t m = 0; m < c->column_count; m++) {
+        columns[1 + m] = heading(c->columns[m], c->tables);
+        columns[1 + m].name = c->columns[m]->name;
+    }
+    tp_table_columns(out, columns, 1 + (int)c->column_count);
+    for (size_t r = 0; r < c->mean_count; r++) {
+        tp_table_add(out, "%s", c->means[r].label);
+        for (size_t m = 0; m < c->column_count; m++)
+            add_mean(c, &c->means[r], (size_t)(c->columns[m] - tp_metrics), all, out);
+    }
 }
 
 /* ---- the legend ---- */

@@ -16,38 +16,9 @@
 #include "cmd/report/export_text.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
-#include "cmd/report/report_table.h"
 #include "cmd/ui/escape.h"
 
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
-static void write_cell(const char *first, const char *second, FILE *out)
-{
-    fputs(" ", out);
-    tp_escape(out, TP_TO_MARKDOWN, first);
-    if (*first && *second)
-        fputc(' ', out);
-    tp_escape(out, TP_TO_MARKDOWN, second);
-    fputs(" |", out);
-}
-
-static void write_table(const struct tp_table *t, FILE *out)
-{
-    fputc('|', out);
-    for (int c = 0; c < t->column_count; c++)
-        write_cell(t->columns[c].head[0], t->columns[c].head[1], out);
-    fputs("\n|", out);
-    for (int c = 0; c < t->column_count; c++)
-        fputs(c ? " ---: |" : " --- |", out);
-    for (int i = 0; i < t->row_count; i++) {
-        fputs("\n|", out);
-        for (int c = 0; c < t->column_count; c++)
-            write_cell(t->rows[i].cells[c], "", out);
-    }
-    fputs("\n\n", out);
-}
 
 /* "6,170 events on host, program 26cb3d59f4fc" */
 static void write_head(const struct tp_result *results, size_t count, FILE *out)
@@ -101,28 +72,20 @@ static void write_options(const struct tp_report *rep, const struct tp_result *r
             tp_digits(rep->clock.step_ns).s, (unsigned long long)rep->seed);
 }
 
-static int write_trace(const struct tp_report *rep, size_t first, size_t count, FILE *out)
+static int write_trace(const struct tp_report *rep, size_t first, size_t count, FILE *out,
+                       struct tp_err *err)
 {
     const struct tp_result *results = &rep->results[first];
     struct tp_page page = {.out = out, .width = INT_MAX, .markdown = true};
-    struct tp_table t = {.rows = calloc(count + 2, sizeof *t.rows)};
     struct tp_pick pick;
-    if (!t.rows)
-        return TP_ENOMEM;
-    tp_table_fill(rep, results, count, false, &t);
     write_head(results, count, out);
-    write_table(&t, out);
-    tp_table_notes(results, count, 0, &page);
-    tp_table_demand(results, &page);
-    tp_page_line(&page);
-    tp_report_oom(results, count, &page);
+    int status = tp_report_rows(rep, results, count, &page, err);
     tp_report_pick(results, count, false, &pick);
     tp_pick_print(&pick, &page);
     tp_page_line(&page);
     write_warnings(results, count, out);
     write_options(rep, results, count, out);
-    free(t.rows);
-    return TP_OK;
+    return status;
 }
 
 static int write_markdown(const struct tp_report *r, FILE *out, struct tp_err *err)
@@ -132,11 +95,11 @@ static int write_markdown(const struct tp_report *r, FILE *out, struct tp_err *e
     for (size_t first = 0, end; !status && first < r->count; first = end) {
         for (end = first; end < r->count && r->results[end].trace == r->results[first].trace;)
             end++;
-        status = write_trace(r, first, end - first, out);
+        status = write_trace(r, first, end - first, out, err);
     }
     if (tp_export_partial(r, partial, sizeof partial))
         fprintf(out, "**%s**\n", partial);
-    return status ? tp_fail(err, TP_ENOMEM, "out of memory while writing Markdown") : TP_OK;
+    return status;
 }
 
 const struct tp_exporter tp_exporter_markdown = {

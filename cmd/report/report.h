@@ -10,6 +10,11 @@ void tp_report_detail(const struct tp_report *r, const struct tp_result *result,
                       struct tp_page *page);
 void tp_report_table(const struct tp_report *r, size_t first, size_t count, struct tp_page *page);
 
+/* Its table with what its marks mean, and who ran out of memory: on a page, or on one of Markdown.
+ */
+int tp_report_rows(const struct tp_report *r, const struct tp_result *results, size_t count,
+                   struct tp_page *page, struct tp_err *err);
+
 /* Which of those of one trace, and why (cmd/report/pick.h). */
 struct tp_pick;
 void tp_report_pick(const struct tp_result *results, size_t count, bool exact, struct tp_pick *out);

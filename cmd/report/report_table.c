@@ -1,184 +1,169 @@
 /* Several strategies in one table: rows are strategies, so a sixth does not widen it. */
-#include "cmd/report/report_table.h"
-
 #include "cmd/measure/warnings.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
+#include "cmd/ui/table.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static void cell(char *out, const char *text)
-{
-    snprintf(out, TP_TABLE_CELL, "%s", text);
-}
+enum { NOTE = 2 }; /* column of the table and of what is said below it */
 
-/* Near 1 the third decimal tells policies apart. */
-static void times_cell(double times, char *out)
-{
-    if (times < 10)
-        snprintf(out, TP_TABLE_CELL, "%.3f", times);
-    else
-        cell(out, tp_digits(times).s);
-}
-
-struct column {
-    struct tp_column head;
-    const char *device_head[2]; /* NULL: the same */
-    void (*fill)(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out);
-    bool (*shown)(const struct tp_result *results, size_t count); /* NULL: always */
+/* What a cell is about. */
+struct row {
+    const struct tp_report *rep;
+    const struct tp_result *r;
+    bool exact;
 };
 
-static void fill_name(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
+struct column {
+    struct tp_column column;
+    const char *other[2]; /* heads on a device, or where a driver answers; NULL: the same */
+    void (*fill)(const struct row *row, struct tp_table *t);
+    bool (*shown)(const struct tp_result *results, size_t count); /* NULL: always */
+    unsigned marks; /* that stand in its cells, SEE_... */
+};
+
+enum { SEE_TIME = 1, SEE_INTERVAL = 2, SEE_P99 = 4, SEE_IDLE = 8 };
+
+/* Near 1 the third decimal tells policies apart. */
+static void add_times(struct tp_table *t, double times)
 {
-    (void)rep;
-    (void)exact;
-    cell(out, r->spec->label);
+    if (times < 10)
+        tp_table_add(t, "%.3f", times);
+    else
+        tp_table_add(t, "%s", tp_digits(times).s);
 }
 
-static void fill_peak(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
+static void fill_name(const struct row *row, struct tp_table *t)
 {
-    (void)rep;
-    struct tp_range peak = tp_run_reserved(r->run);
-    cell(out, tp_range_text(&peak, exact).s);
+    tp_table_add(t, "%s", row->r->spec->label);
 }
 
-static void fill_fits(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
+static void fill_peak(const struct row *row, struct tp_table *t)
 {
-    (void)rep;
-    uint64_t fits = tp_run_fits_in(r->run);
-    cell(out, fits == TP_NONE ? "-" : tp_bytes(fits, exact).s);
+    struct tp_range peak = tp_run_reserved(row->r->run);
+    tp_table_add(t, "%s", tp_range_text(&peak, row->exact).s);
 }
 
-static void fill_needed(const struct tp_report *rep, const struct tp_result *r, bool exact,
-                        char *out)
+static void fill_fits(const struct row *row, struct tp_table *t)
 {
-    (void)rep;
-    (void)exact;
-    double needed = tp_run_needed(r->run);
-    times_cell(needed, out);
-    if (tp_run_failed(r->run) || isnan(needed))
-        cell(out, "-");
+    tp_table_bytes(t, tp_run_fits_in(row->r->run), row->exact);
+}
+
+static void fill_needed(const struct row *row, struct tp_table *t)
+{
+    double needed = tp_run_needed(row->r->run);
+    if (tp_run_failed(row->r->run) || isnan(needed))
+        tp_table_add(t, "-");
+    else
+        add_times(t, needed);
 }
 
 /* A virtual device answers at once: the time of a policy that mostly calls it would flatter it. */
-static void fill_time(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
+static bool is_flattered(const struct tp_result *r)
 {
-    (void)rep;
-    (void)exact;
-    struct tp_speed s = tp_speed_of(r->run);
+    return tp_result_is_virtual(r) && tp_run_mostly_source(r->run);
+}
+
+static const char *no_time(const struct tp_result *r)
+{
+    return !r->run->throughput.runs.count  ? "-"
+           : is_flattered(r)               ? "(a)"
+           : isnan(tp_speed_of(r->run).ns) ? "(c)"
+                                           : NULL;
+}
+
+static void fill_time(const struct row *row, struct tp_table *t)
+{
+    struct tp_speed s = tp_speed_of(row->r->run);
     double half = s.high - s.ns > s.ns - s.low ? s.high - s.ns : s.ns - s.low;
-    if (!r->run->throughput.runs.count)
-        cell(out, "-");
-    else if (tp_result_is_virtual(r) && tp_run_mostly_source(r->run))
-        cell(out, "(a)");
-    else if (isnan(s.ns))
-        cell(out, "(c)");
-    else if (!tp_run_has_interval(r->run)) /* one measurement has no interval */
-        snprintf(out, TP_TABLE_CELL, "%s (b)", tp_digits(s.ns).s);
+    if (no_time(row->r))
+        tp_table_add(t, "%s", no_time(row->r));
+    else if (!tp_run_has_interval(row->r->run)) /* one measurement has no interval */
+        tp_table_add(t, "%s (b)", tp_digits(s.ns).s);
     else
-        snprintf(out, TP_TABLE_CELL, "%s ±%.*f", tp_digits(s.ns).s,
-                 half >= 10    ? 0
-                 : half >= 1   ? 1
-                 : half >= 0.1 ? 2
-                               : 3,
-                 half);
-}
-
-static void fill_p99(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
-{
-    (void)exact;
-    struct tp_latency all;
-    uint64_t ns = 0;
-    tp_run_latency(r->run, TP_LAT_KINDS, &all);
-    bool known = tp_percentile(&all, 0.99, &ns);
-    cell(out, known ? tp_latency_text(ns, rep->clock.step_ns).s : "-");
-    if (tp_result_is_virtual(r) && tp_run_mostly_source(r->run))
-        cell(out, "(a)");
-}
-
-static void fill_calls(const struct tp_report *rep, const struct tp_result *r, bool exact,
-                       char *out)
-{
-    (void)rep;
-    (void)exact;
-    uint64_t calls = tp_run_calls(r->run);
-    cell(out, calls == TP_NONE ? "-" : tp_count(calls).s);
-}
-
-/* What decides of a loop. */
-static void fill_next_calls(const struct tp_report *rep, const struct tp_result *r, bool exact,
-                            char *out)
-{
-    (void)rep;
-    (void)exact;
-    uint64_t calls = tp_run_next_calls(r->run);
-    cell(out, calls == TP_NONE ? "-" : tp_count(calls).s);
-}
-
-static void fill_reuse(const struct tp_report *rep, const struct tp_result *r, bool exact,
-                       char *out)
-{
-    (void)rep;
-    (void)exact;
-    cell(out, tp_percent(tp_run_reuse(r->run)).s);
-}
-
-/* "1.206 MiB (680 KiB)" */
-static void idle_cell(uint64_t idle, uint64_t largest, bool exact, char *out)
-{
-    if (idle == TP_NONE)
-        cell(out, "-");
-    else if (largest == TP_NONE || !largest)
-        cell(out, tp_bytes(idle, exact).s);
-    else
-        snprintf(out, TP_TABLE_CELL, "%s (%s)", tp_bytes(idle, exact).s,
-                 tp_bytes(largest, exact).s);
-}
-
-static void fill_idle(const struct tp_report *rep, const struct tp_result *r, bool exact, char *out)
-{
-    uint64_t idle = 0, largest = 0;
-    (void)rep;
-    for (uint32_t d = 0; d < r->run->device_count; d++) {
-        const struct tp_at_peak *at = &r->run->devices[d].at_peak;
-        if (at->idle == TP_NONE) {
-            cell(out, "-"); /* stopped before */
-            return;
-        }
-        idle += at->idle;
-        if (at->largest == TP_NONE || largest == TP_NONE)
-            largest = TP_NONE;
-        else if (at->largest > largest)
-            largest = at->largest;
-    }
-    idle_cell(idle, largest, exact, out);
-}
-
-/* The same without the largest piece, where room is scarce. */
-static void fill_idle_alone(const struct tp_report *rep, const struct tp_result *r, bool exact,
-                            char *out)
-{
-    fill_idle(rep, r, exact, out);
-    char *more = strstr(out, " (");
-    if (more)
-        *more = '\0';
+        tp_table_add(t, "%s ±%.*f", tp_digits(s.ns).s,
+                     half >= 10    ? 0
+                     : half >= 1   ? 1
+                     : half >= 0.1 ? 2
+                                   : 3,
+                     half);
 }
 
 /* Where room is scarce and nothing is decided by it. */
-static void fill_policy_time(const struct tp_report *rep, const struct tp_result *r, bool exact,
-                             char *out)
+static void fill_policy_time(const struct row *row, struct tp_table *t)
 {
-    (void)rep;
-    (void)exact;
-    double ns = tp_speed_of(r->run).ns;
-    bool timed = r->run->throughput.runs.count;
-    cell(out, !timed                         ? "-"
-              : tp_run_mostly_source(r->run) ? "(a)"
-              : isnan(ns)                    ? "(c)"
-                                             : tp_digits(ns).s);
+    const char *none = no_time(row->r);
+    tp_table_add(t, "%s", none ? none : tp_digits(tp_speed_of(row->r->run).ns).s);
+}
+
+static void fill_p99(const struct row *row, struct tp_table *t)
+{
+    struct tp_latency all;
+    uint64_t ns = 0;
+    tp_run_latency(row->r->run, TP_LAT_KINDS, &all);
+    bool known = tp_percentile(&all, 0.99, &ns);
+    tp_table_add(t, "%s",
+                 is_flattered(row->r) ? "(a)"
+                 : known              ? tp_latency_text(ns, row->rep->clock.step_ns).s
+                                      : "-");
+}
+
+static void fill_calls(const struct row *row, struct tp_table *t)
+{
+    tp_table_count(t, tp_run_calls(row->r->run));
+}
+
+/* What decides of a loop. */
+static void fill_next_calls(const struct row *row, struct tp_table *t)
+{
+    tp_table_count(t, tp_run_next_calls(row->r->run));
+}
+
+static void fill_reuse(const struct row *row, struct tp_table *t)
+{
+    tp_table_add(t, "%s", tp_percent(tp_run_reuse(row->r->run)).s);
+}
+
+/* What was idle over all devices, and the largest piece of it; TP_NONE: not known. */
+struct idle {
+    uint64_t bytes, largest;
+};
+
+/* "1.206 MiB (680 KiB)" */
+static void add_idle(struct tp_table *t, struct idle idle, bool exact)
+{
+    if (idle.bytes == TP_NONE || idle.largest == TP_NONE || !idle.largest)
+        tp_table_bytes(t, idle.bytes, exact);
+    else
+        tp_table_add(t, "%s (%s)", tp_bytes(idle.bytes, exact).s, tp_bytes(idle.largest, exact).s);
+}
+
+static struct idle idle_of(const struct tp_run *run)
+{
+    struct idle sum = {0, 0};
+    for (uint32_t d = 0; d < run->device_count && sum.bytes != TP_NONE; d++) {
+        const struct tp_at_peak *at = &run->devices[d].at_peak;
+        sum.bytes = at->idle == TP_NONE ? TP_NONE : sum.bytes + at->idle; /* none: stopped before */
+        if (at->largest == TP_NONE || sum.largest == TP_NONE)
+            sum.largest = TP_NONE;
+        else if (at->largest > sum.largest)
+            sum.largest = at->largest;
+    }
+    return sum;
+}
+
+static void fill_idle(const struct row *row, struct tp_table *t)
+{
+    add_idle(t, idle_of(row->r->run), row->exact);
+}
+
+/* The same without the largest piece, where room is scarce. */
+static void fill_idle_alone(const struct row *row, struct tp_table *t)
+{
+    tp_table_bytes(t, idle_of(row->r->run).bytes, row->exact);
 }
 
 static bool any_fits(const struct tp_result *results, size_t count)
@@ -215,19 +200,38 @@ static bool shows_p99(const struct tp_result *results, size_t count)
     return !any_fits(results, count);
 }
 
-static const struct column
-    col_name = {{{"", ""}}, {NULL, NULL}, fill_name, NULL},
-    col_peak = {{{"peak", "reserved"}}, {NULL, NULL}, fill_peak, NULL},
-    col_needed = {{{"times", "needed"}}, {NULL, NULL}, fill_needed, NULL},
-    col_fits = {{{"fits", "in"}}, {NULL, NULL}, fill_fits, any_fits},
-    col_time = {{{"ns per call", "±95 %"}}, {"policy time", "ns, ±95 %"}, fill_time, is_wide},
-    col_policy_time = {{{"policy", "time, ns"}}, {NULL, NULL}, fill_policy_time, is_narrow},
-    col_p99 = {{{"p99", "ns"}}, {NULL, NULL}, fill_p99, shows_p99},
-    col_calls = {{{"system", "calls"}}, {"driver", "calls"}, fill_calls, NULL},
-    col_next_calls = {{{"next", "pass"}}, {NULL, NULL}, fill_next_calls, is_loop},
-    col_reuse = {{{"", "reuse"}}, {NULL, NULL}, fill_reuse, NULL},
-    col_idle = {{{"idle at peak demand", "(largest piece)"}}, {NULL, NULL}, fill_idle, NULL},
-    col_idle_alone = {{{"idle at", "peak demand"}}, {NULL, NULL}, fill_idle_alone, NULL};
+static const struct column col_name = {.column.name = "", .column.left = true, .fill = fill_name},
+                           col_peak = {.column.head = {"peak", "reserved"}, .fill = fill_peak},
+                           col_needed = {.column.head = {"times", "needed"}, .fill = fill_needed},
+                           col_fits = {.column.head = {"fits", "in"},
+                                       .fill = fill_fits,
+                                       .shown = any_fits},
+                           col_time = {.column.head = {"ns per call", "±95 %"},
+                                       .other = {"policy time", "ns, ±95 %"},
+                                       .fill = fill_time,
+                                       .shown = is_wide,
+                                       .marks = SEE_TIME | SEE_INTERVAL},
+                           col_policy_time = {.column.head = {"policy", "time, ns"},
+                                              .fill = fill_policy_time,
+                                              .shown = is_narrow,
+                                              .marks = SEE_TIME},
+                           col_p99 = {.column.head = {"p99", "ns"},
+                                      .fill = fill_p99,
+                                      .shown = shows_p99,
+                                      .marks = SEE_P99},
+                           col_calls = {.column.head = {"system", "calls"},
+                                        .other = {"driver", "calls"},
+                                        .fill = fill_calls},
+                           col_next_calls = {.column.head = {"next", "pass"},
+                                             .fill = fill_next_calls,
+                                             .shown = is_loop},
+                           col_reuse = {.column.head = {"", "reuse"}, .fill = fill_reuse},
+                           col_idle = {.column.head = {"idle at peak demand", "(largest piece)"},
+                                       .fill = fill_idle,
+                                       .marks = SEE_IDLE},
+                           col_idle_alone = {.column.head = {"idle at", "peak demand"},
+                                             .fill = fill_idle_alone,
+                                             .marks = SEE_IDLE};
 
 /* What does not fit is dropped from the right: on a host memory, on a virtual device times, on a
  * real one, where peaks may be ranges, the slowest calls. */
@@ -243,23 +247,23 @@ static const struct column *const real_columns[COLUMNS] = {
     &col_fits, &col_idle_alone, &col_policy_time, &col_p99,  &col_next_calls};
 
 /* What the program needs, in the columns that have such a thing. */
-static void fill_needed_row(const struct tp_result *r, bool exact, const struct column *column,
-                            char *out)
+static void add_needed_row(const struct tp_result *r, const struct column *column, bool exact,
+                           struct tp_table *t)
 {
-    cell(out, "-");
-    if (column == &col_name)
-        cell(out, "needed by program");
-    else if (column == &col_peak)
-        cell(out, tp_bytes(tp_run_trace_peak(r->run), exact).s);
-    else if (column == &col_needed)
-        cell(out, "1.000");
+    if (column == &col_peak)
+        tp_table_bytes(t, tp_run_trace_peak(r->run), exact);
+    else
+        tp_table_add(t, "%s",
+                     column == &col_name     ? "needed by program"
+                     : column == &col_needed ? "1.000"
+                                             : "-");
 }
 
 /* Sums over the devices of what really was. */
 struct recorded {
     uint64_t peak, takes, gives, allocations;
-    uint64_t idle, largest; /* where the program needed most; TP_NONE: not known */
-    bool ran_out;           /* there */
+    struct idle idle; /* where the program needed most */
+    bool ran_out;     /* there */
 };
 
 static struct recorded recorded_of(const struct tp_result *r)
@@ -272,16 +276,16 @@ static struct recorded recorded_of(const struct tp_result *r)
         uint64_t needed = tp_program_demand(r->trace->program, i)->bytes;
         sum.peak += d->peak_reserved;
         uint64_t had = needed - d->demand_failed;
-        sum.idle += d->at_demand > had ? d->at_demand - had : 0;
+        sum.idle.bytes += d->at_demand > had ? d->at_demand - had : 0;
         unknown |= d->at_demand < had && d->played;
         silent |= d->largest == TP_RECORDED_UNKNOWN;
-        sum.largest = d->largest > sum.largest ? d->largest : sum.largest;
+        sum.idle.largest = d->largest > sum.idle.largest ? d->largest : sum.idle.largest;
         sum.takes += d->takes + d->maps; /* each is a call */
         sum.gives += d->gives + d->unmaps;
         sum.ran_out |= d->played && d->at_demand < needed;
     }
-    sum.idle = unknown ? TP_NONE : sum.idle;
-    sum.largest = unknown || silent ? TP_NONE : sum.largest;
+    sum.idle.bytes = unknown ? TP_NONE : sum.idle.bytes;
+    sum.idle.largest = unknown || silent ? TP_NONE : sum.idle.largest;
     return sum;
 }
 
@@ -292,27 +296,29 @@ static bool has_recorded(const struct tp_result *r)
 }
 
 /* What the recorded allocator held, by its own records. */
-static void fill_recorded_row(const struct tp_result *r, bool exact, const struct column *column,
-                              char *out)
+static void add_recorded_row(const struct tp_result *r, const struct column *column, bool exact,
+                             struct tp_table *t)
 {
     struct recorded sum = recorded_of(r);
     uint64_t needed = tp_run_trace_peak(r->run);
-    cell(out, "-");
+    bool fewer = sum.takes < sum.allocations;
     if (column == &col_name)
-        snprintf(out, TP_TABLE_CELL, "recorded, %.20s", r->trace->recorded.by);
+        tp_table_add(t, "recorded, %.20s", r->trace->recorded.by);
     else if (column == &col_peak)
-        cell(out, tp_bytes(sum.peak, exact).s);
+        tp_table_bytes(t, sum.peak, exact);
     else if (column == &col_needed && needed && !sum.ran_out)
-        times_cell((double)sum.peak / (double)needed, out);
-    else if (column == &col_idle || column == &col_idle_alone)
-        idle_cell(sum.idle, column == &col_idle ? sum.largest : TP_NONE, exact, out);
+        add_times(t, (double)sum.peak / (double)needed);
+    else if (column == &col_idle)
+        add_idle(t, sum.idle, exact);
+    else if (column == &col_idle_alone)
+        tp_table_bytes(t, sum.idle.bytes, exact);
     else if (column == &col_calls)
-        cell(out, tp_count(sum.takes + sum.gives).s);
+        tp_table_count(t, sum.takes + sum.gives);
     else if (column == &col_reuse && sum.allocations)
-        cell(out, tp_percent(sum.takes < sum.allocations
-                                 ? 1 - (double)sum.takes / (double)sum.allocations
-                                 : 0)
-                      .s);
+        tp_table_add(t, "%s",
+                     tp_percent(fewer ? 1 - (double)sum.takes / (double)sum.allocations : 0).s);
+    else
+        tp_table_add(t, "-");
 }
 
 static void print_warnings(const struct tp_result *results, size_t count, struct tp_page *page)
@@ -331,9 +337,11 @@ static struct tp_column head_of(const struct column *column, const struct tp_res
 {
     bool driver = !strcmp(tp_result_callee(&results[count - 1]), "driver");
     bool other = column == &col_time ? on_virtual(results, count) : driver;
-    if (!column->device_head[0] || !other)
-        return column->head;
-    return (struct tp_column){{column->device_head[0], column->device_head[1]}};
+    struct tp_column head = column->column;
+    for (int i = 0; i < 2 && other && column->other[0]; i++)
+        snprintf(head.head[i], sizeof head.head[i], "%s", column->other[i]);
+    head.to = TP_TO_MARKDOWN;
+    return head;
 }
 
 /* Those that such a table has, in their order; how many there are. */
@@ -351,27 +359,27 @@ static int choose_columns(const struct tp_result *results, size_t count,
     return used;
 }
 
-void tp_table_fill(const struct tp_report *rep, const struct tp_result *results, size_t count,
-                   bool exact, struct tp_table *t)
+/* What the program needs, what the file says was, and the strategies. */
+static void fill_table(const struct tp_report *rep, const struct tp_result *results, size_t count,
+                       bool exact, const struct column *const *columns, int used,
+                       struct tp_table *t)
 {
-    const struct column *columns[COLUMNS];
-    int first = has_recorded(results) ? 2 : 1, used = choose_columns(results, count, columns);
-    for (int c = 0; c < used; c++) {
-        const struct column *column = columns[c];
-        int at = t->column_count++;
-        t->columns[at] = head_of(column, results, count);
-        fill_needed_row(&results[0], exact, column, t->rows[0].cells[at]);
-        if (first == 2)
-            fill_recorded_row(&results[0], exact, column, t->rows[1].cells[at]);
-        for (size_t i = 0; i < count; i++)
-            column->fill(rep, &results[i], exact, t->rows[first + (int)i].cells[at]);
-    }
-    t->row_count = first + (int)count;
+    struct tp_column heads[COLUMNS];
+    for (int c = 0; c < used; c++)
+        heads[c] = head_of(columns[c], results, count);
+    tp_table_columns(t, heads, used);
+    for (int c = 0; c < used; c++)
+        add_needed_row(results, columns[c], exact, t);
+    for (int c = 0; c < used && has_recorded(results); c++)
+        add_recorded_row(results, columns[c], exact, t);
+    for (size_t i = 0; i < count; i++)
+        for (int c = 0; c < used; c++)
+            columns[c]->fill(&(struct row){rep, &results[i], exact}, t);
 }
 
 /* "Peak: event 1,844 of 6,486 (+25.4 ms); the last to ask there: optimizer.py:78 step, for 1.2 % of
  * it; in Optimizer.step" */
-void tp_table_demand(const struct tp_result *r, struct tp_page *page)
+static void print_demand(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, 0);
     if (r->facts->kind != TP_KIND_DEVICE || r->facts->devices > 1 || !peak->event)
@@ -387,57 +395,23 @@ void tp_table_demand(const struct tp_result *r, struct tp_page *page)
     tp_page_line(page);
 }
 
-static void print_note(struct tp_page *page, const char *text)
-{
-    tp_page_dim(page, 2, "%s", text);
-}
-
 static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp_page *page)
 {
     struct recorded sum = recorded_of(r);
-    print_note(page, idle ? "The recorded row is from the file; its idle memory holds what was "
-                            "rounded up or not split off."
-                          : "The recorded row is from the file.");
-    if (idle && sum.idle != TP_NONE && sum.largest == TP_NONE)
-        print_note(page, r->trace->recorded.has_end
-                             ? "Its largest piece is not known: what the file says of addresses "
-                               "does not add up."
-                             : "Its largest piece is not known: the file does not say where its "
-                               "segments lay.");
+    tp_page_dim(page, NOTE, "The recorded row is from the file%s.",
+                idle ? "; its idle memory holds what was rounded up or not split off" : "");
+    if (idle && sum.idle.bytes != TP_NONE && sum.idle.largest == TP_NONE)
+        tp_page_dim(page, NOTE, "Its largest piece is not known: %s.",
+                    r->trace->recorded.has_end ? "what the file says of addresses does not add up"
+                                               : "the file does not say where its segments lay");
     if (tp_result_unseen(r))
-        print_note(page, "It also holds what was live before the first event, which is not in the "
-                         "trace.");
-    if (sum.ran_out)
-        print_note(page, "It is less than the program needed: the recorded program ran out of "
-                         "memory there.");
-    else if (sum.peak < tp_run_trace_peak(r->run))
-        print_note(page, "It is less than the program needed: the file's segments and its events "
-                         "disagree.");
-}
-
-static void print_flattered(const struct tp_result *r, struct tp_page *page)
-{
-    char text[96];
-    snprintf(text, sizeof text,
-             "(a) over half of the allocations go to the %s, whose cost is not simulated.",
-             tp_result_callee(r));
-    print_note(page, text);
-}
-
-static void print_untimed(const struct tp_result *r, struct tp_page *page)
-{
-    char text[96];
-    snprintf(text, sizeof text, "A time of '-' was %s.", tp_result_no_speed(r));
-    print_note(page, text);
-}
-
-static void print_sums(const struct tp_result *r, struct tp_page *page)
-{
-    char text[96];
-    snprintf(text, sizeof text,
-             "Bytes are sums over the %ss, each at its own moment; one by one: -v",
-             tp_part_name(r->trace, "device", "memory space"));
-    print_note(page, text);
+        tp_page_dim(page, NOTE,
+                    "It also holds what was live before the first event, which is not in the "
+                    "trace.");
+    if (sum.ran_out || sum.peak < tp_run_trace_peak(r->run))
+        tp_page_dim(page, NOTE, "It is less than the program needed: %s.",
+                    sum.ran_out ? "the recorded program ran out of memory there"
+                                : "the file's segments and its events disagree");
 }
 
 /* What is different on a real device. */
@@ -451,16 +425,13 @@ static void print_device_notes(const struct tp_result *results, size_t count, st
         if (results[i].run->flags & TP_RUN_POOL && !pool)
             pool = &results[i];
     }
-    if (pool) {
-        char text[TP_LABEL_MAX + 128];
-        snprintf(text, sizeof text,
-                 "%s's peak is the high-water mark of the driver's pool, which tells neither what "
-                 "is idle in it nor what it reuses.",
-                 pool->spec->label);
-        print_note(page, text);
-    }
+    if (pool)
+        tp_page_dim(page, NOTE,
+                    "%s's peak is the high-water mark of the driver's pool, which tells neither "
+                    "what is idle in it nor what it reuses.",
+                    pool->spec->label);
     if (ranges)
-        print_note(page, "A peak that differs between the passes is given as a range.");
+        tp_page_dim(page, NOTE, "A peak that differs between the passes is given as a range.");
 }
 
 /* Which library is behind the name of a real allocator. */
@@ -478,7 +449,7 @@ static void print_served(const struct tp_result *results, size_t count, struct t
     }
     for (size_t i = 0; i < used; i++)
         if (tp_served_note(rows, used, i, text, sizeof text))
-            print_note(page, text);
+            tp_page_dim(page, NOTE, "%s", text);
 }
 
 /* Its own peak is higher than what it held when the program needed most. */
@@ -492,75 +463,74 @@ static bool peaks_elsewhere(const struct tp_run *run)
     return apart;
 }
 
-/* The columns that found room and have marks of their own. */
-struct visible {
-    bool time; /* with its interval or without */
-    bool interval, p99, idle;
-};
-
-static struct visible visible_of(const struct tp_result *results, size_t count, int hidden)
+/* What the marks in its cells mean. */
+static void print_notes(const struct tp_result *results, size_t count, unsigned see,
+                        struct tp_page *page)
 {
-    const struct column *columns[COLUMNS];
-    struct visible see = {false, false, false, false};
-    int used = choose_columns(results, count, columns);
-    for (int c = 0; c < used - hidden; c++) {
-        see.interval |= columns[c] == &col_time;
-        see.time |= columns[c] == &col_time || columns[c] == &col_policy_time;
-        see.p99 |= columns[c] == &col_p99;
-        see.idle |= columns[c] == &col_idle || columns[c] == &col_idle_alone;
-    }
-    return see;
-}
-
-void tp_table_notes(const struct tp_result *results, size_t count, int hidden, struct tp_page *page)
-{
-    const struct visible see = visible_of(results, count, hidden);
     const struct tp_result *flattered = NULL, *untimed = NULL;
     bool once = false, drowned = false, apart = false;
+    uint64_t sampled = results[0].run->latency.sampled;
     for (size_t i = 0; i < count; i++) {
-        bool timed = results[i].run->throughput.runs.count;
-        bool mostly_source =
-            tp_result_is_virtual(&results[i]) && tp_run_mostly_source(results[i].run);
-        untimed = timed ? untimed : &results[i];
-        flattered = timed && mostly_source ? &results[i] : flattered;
-        bool nothing = timed && !mostly_source && isnan(tp_speed_of(results[i].run).ns);
-        drowned |= nothing;
-        once |= timed && !mostly_source && !nothing && !tp_run_has_interval(results[i].run);
+        const char *none = no_time(&results[i]);
+        untimed = none && *none == '-' ? &results[i] : untimed;
+        flattered = none && !strcmp(none, "(a)") ? &results[i] : flattered;
+        drowned |= none && !strcmp(none, "(c)");
+        once |= !none && !tp_run_has_interval(results[i].run);
         apart |= peaks_elsewhere(results[i].run);
     }
-    if (untimed && see.time)
-        print_untimed(untimed, page);
-    if (flattered && (see.time || see.p99))
-        print_flattered(flattered, page);
-    if (once && see.interval)
-        print_note(page, tp_result_is_device(results)
-                             ? "(b) one replay, longer than --min-time: cold."
-                             : "(b) one replay, longer than --min-time: cold, page faults "
-                               "included.");
-    if (drowned && see.time)
-        print_note(page,
-                   "(c) no more than tapool's own share, which is taken off: too noisy, or too "
-                   "few calls.");
+    if (untimed && see & SEE_TIME)
+        tp_page_dim(page, NOTE, "A time of '-' was %s.", tp_result_no_speed(untimed));
+    if (flattered && see & (SEE_TIME | SEE_P99))
+        tp_page_dim(page, NOTE,
+                    "(a) over half of the allocations go to the %s, whose cost is not simulated.",
+                    tp_result_callee(flattered));
+    if (once && see & SEE_INTERVAL)
+        tp_page_dim(page, NOTE, "(b) one replay, longer than --min-time: cold%s.",
+                    tp_result_is_device(results) ? "" : ", page faults included");
+    if (drowned && see & SEE_TIME)
+        tp_page_dim(page, NOTE,
+                    "(c) no more than tapool's own share, which is taken off: too noisy, or too "
+                    "few calls.");
     if (apart)
-        print_note(page, "Reserved is each one's own peak, which may lie at another event than the "
-                         "program's.");
+        tp_page_dim(page, NOTE,
+                    "Reserved is each one's own peak, which may lie at another event than the "
+                    "program's.");
     if (results[0].run->device_count > 1)
-        print_sums(results, page);
-    if (results[0].run->latency.sampled && see.p99) {
-        char text[96];
-        snprintf(text, sizeof text, "p99 is that of the first %s calls.",
-                 tp_count(results[0].run->latency.sampled).s);
-        print_note(page, text);
-    }
-    if (has_recorded(&results[0]))
-        print_recorded_notes(&results[0], see.idle, page);
+        tp_page_dim(page, NOTE,
+                    "Bytes are sums over the %ss, each at its own moment; one by one: -v",
+                    tp_part_name(results->trace, "device", "memory space"));
+    if (sampled && see & SEE_P99)
+        tp_page_dim(page, NOTE, "p99 is that of the first %s calls.", tp_count(sampled).s);
+    if (has_recorded(results))
+        print_recorded_notes(results, see & SEE_IDLE, page);
     print_device_notes(results, count, page);
     print_served(results, count, page);
-    if (hidden) {
-        char text[64];
-        snprintf(text, sizeof text, "%d column%s hidden: -v", hidden, hidden == 1 ? "" : "s");
-        print_note(page, text);
-    }
+}
+
+int tp_report_rows(const struct tp_report *rep, const struct tp_result *results, size_t count,
+                   struct tp_page *page, struct tp_err *err)
+{
+    const struct column *columns[COLUMNS];
+    struct tp_table t = {0};
+    int status = TP_OK, used = choose_columns(results, count, columns), shown = used;
+    unsigned see = 0;
+    fill_table(rep, results, count, page->exact, columns, used, &t);
+    if (page->markdown)
+        status = tp_table_markdown(&t, " --- ", " ---: ", page->out, err);
+    else
+        shown = tp_table_print(&t, page, NOTE, rep->verbose ? TP_TABLE_WIDE : TP_TABLE_FIRST);
+    if (page->markdown)
+        tp_page_line(page);
+    for (int c = 0; c < shown; c++)
+        see |= columns[c]->marks;
+    print_notes(results, count, see, page);
+    if (shown < used)
+        tp_page_dim(page, NOTE, "%s hidden: -v", tp_plural((uint64_t)(used - shown), "column").s);
+    print_demand(&results[0], page);
+    tp_page_line(page);
+    tp_report_oom(results, count, page);
+    tp_table_drop(&t);
+    return status;
 }
 
 void tp_report_table(const struct tp_report *rep, size_t first, size_t count, struct tp_page *page)
@@ -568,19 +538,11 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     const struct tp_result *results = &rep->results[first];
     const struct tp_result *sourced = tp_first_sourced(results, count);
     struct tp_pick pick;
-    struct tp_table t = {.rows = calloc(count + 2, sizeof *t.rows)};
-    if (!t.rows)
-        return;
-    tp_table_fill(rep, results, count, page->exact, &t);
     char label[TP_LABEL_MAX];
     tp_report_place(sourced, label, sizeof label);
     tp_report_head(sourced, label, page);
     tp_page_line(page);
-    int hidden = tp_table_print(&t, page, 2, rep->verbose);
-    tp_table_notes(results, count, hidden, page);
-    tp_table_demand(&results[0], page);
-    tp_page_line(page);
-    tp_report_oom(results, count, page);
+    tp_report_rows(rep, results, count, page, NULL);
     for (size_t i = 0; rep->verbose && i < count; i++)
         tp_report_verbose(rep, &results[i], page);
     tp_report_pick(results, count, page->exact, &pick);
@@ -588,5 +550,4 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     print_warnings(results, count, page);
     tp_page_put(page, 0, "%sNumbers: tapool help report    One policy in detail: -s %s alone",
                 rep->verbose ? "" : "Details: -v    ", sourced->spec->strategy->name);
-    free(t.rows);
 }

@@ -1,74 +1,231 @@
 /* See table.h. */
 #include "cmd/ui/table.h"
 
-enum { GAP = 2 };
+#include "alloc/base/grow.h"
 
-static int width_of(const struct tp_table *t, int column)
+#include <stdlib.h>
+#include <string.h>
+
+enum { GAP = 2, HEADS = 2 };
+
+/* ---- filling ---- */
+
+static void widen(struct tp_column *column, const char *text)
+{
+    int width = tp_text_width(text);
+    column->width = width > column->width ? width : column->width;
+}
+
+void tp_table_columns(struct tp_table *t, const struct tp_column *columns, int count)
+{
+    t->columns = calloc((size_t)count + 1, sizeof *t->columns);
+    t->failed = !t->columns;
+    t->column_count = t->columns ? count : 0;
+    for (int c = 0; c < t->column_count; c++) {
+        t->columns[c] = columns[c];
+        for (int line = 0; line < HEADS; line++)
+            widen(&t->columns[c], columns[c].head[line]);
+    }
+}
+
+static bool make_room(struct tp_table *t)
+{
+    size_t *cells = t->cells;
+    if (t->count == t->room)
+        cells = tp_grown(t->cells, &t->room, t->count + 1, SIZE_MAX, sizeof *t->cells);
+    t->failed = !cells;
+    if (cells)
+        t->cells = cells;
+    return cells != NULL;
+}
+
+void tp_table_add(struct tp_table *t, const char *format, ...)
+{
+    va_list args;
+    size_t at = t->text.length;
+    if (t->failed || !make_room(t))
+        return;
+    t->cells[t->count] = SIZE_MAX;
+    if (format) {
+        va_start(args, format);
+        tp_str_vadd(&t->text, format, args);
+        va_end(args);
+        tp_str_add(&t->text, "%c", '\0');
+        t->failed = t->text.cut;
+    }
+    if (format && !t->failed) {
+        t->cells[t->count] = at;
+        widen(&t->columns[t->count % (size_t)t->column_count], t->text.s + at);
+    }
+    t->count++;
+}
+
+void tp_table_bytes(struct tp_table *t, uint64_t bytes, bool exact)
+{
+    tp_table_add(t, "%s", bytes == UINT64_MAX ? "-" : tp_bytes(bytes, exact).s);
+}
+
+void tp_table_count(struct tp_table *t, uint64_t count)
+{
+    tp_table_add(t, "%s", count == UINT64_MAX ? "-" : tp_count(count).s);
+}
+
+int tp_table_status(const struct tp_table *t, struct tp_err *err)
+{
+    return t->failed ? tp_fail(err, TP_ENOMEM, "out of memory for a table") : TP_OK;
+}
+
+void tp_table_drop(struct tp_table *t)
+{
+    tp_str_drop(&t->text);
+    free(t->cells);
+    free(t->columns);
+    *t = (struct tp_table){0};
+}
+
+int tp_table_rows(const struct tp_table *t)
+{
+    return t->column_count ? (int)(t->count / (size_t)t->column_count) : 0;
+}
+
+/* NULL: none. */
+static const char *cell_of(const struct tp_table *t, int row, int column)
+{
+    size_t at = t->cells[(size_t)row * (size_t)t->column_count + (size_t)column];
+    return at == SIZE_MAX ? NULL : t->text.s + at;
+}
+
+/* ---- as text ---- */
+
+int tp_table_width(const struct tp_table *t)
 {
     int width = 0;
-    for (int h = 0; h < 2; h++)
-        if (tp_text_width(t->columns[column].head[h]) > width)
-            width = tp_text_width(t->columns[column].head[h]);
-    for (int r = 0; r < t->row_count; r++)
-        if (tp_text_width(t->rows[r].cells[column]) > width)
-            width = tp_text_width(t->rows[r].cells[column]);
+    for (int c = 0; c < t->column_count; c++)
+        width += t->columns[c].width + (c ? GAP : 0);
     return width;
 }
 
-typedef const char *cell_fn(const void *row, int column);
-
-static void print_cells(struct tp_page *page, int indent, const int *widths, int shown,
-                        cell_fn *cell, const void *row)
+/* A line of the first column and those in [from, to): of heads where row < 0. */
+static void print_line(const struct tp_table *t, int row, int from, int to, struct tp_page *page,
+                       int indent)
 {
-    int end = indent + widths[0];
-    tp_page_at(page, indent, "%s", cell(row, 0));
-    for (int c = 1; c < shown; c++) {
-        end += GAP + widths[c];
-        tp_page_right(page, end, cell(row, c));
+    int start = indent;
+    for (int c = 0; c < to; c = c ? c + 1 : from) {
+        const struct tp_column *column = &t->columns[c];
+        const char *text = row < 0 ? column->head[row + HEADS] : cell_of(t, row, c);
+        if (!c || (column->left && text && *text))
+            tp_page_at(page, start, "%s", text ? text : "");
+        else
+            tp_page_right(page, start + column->width, text ? text : "");
+        start += column->width + GAP;
     }
-    tp_page_line(page);
 }
 
-static const char *row_cell(const void *row, int column)
+void tp_table_row(const struct tp_table *t, int row, struct tp_page *page, int indent)
 {
-    return ((const struct tp_row *)row)->cells[column];
-}
-
-struct head_line {
-    const struct tp_table *table;
-    int line;
-};
-
-static const char *head_cell(const void *row, int column)
-{
-    const struct head_line *h = row;
-    return h->table->columns[column].head[h->line];
+    print_line(t, row, 1, t->column_count, page, indent);
 }
 
 /* Where all heads have one line, the other is none. */
-static bool has_head(const struct tp_table *t, int shown, int line)
+static bool has_heads(const struct tp_table *t, int line, int from, int to)
 {
-    for (int c = 0; c < shown; c++)
-        if (*t->columns[c].head[line])
-            return true;
-    return false;
+    bool any = *t->columns[0].head[line];
+    for (int c = from; c < to; c++)
+        any |= *t->columns[c].head[line] != '\0';
+    return any;
 }
 
-int tp_table_print(const struct tp_table *t, struct tp_page *page, int indent, bool all)
+/* The columns from `from` on that find room end before this one. */
+static int end_of_room(const struct tp_table *t, int from, int room)
 {
-    int widths[TP_TABLE_COLUMNS], total = indent, shown = 0;
-    for (int c = 0; c < t->column_count; c++) {
-        widths[c] = width_of(t, c);
-        total += widths[c] + (c ? GAP : 0);
-        if (all || total <= page->width)
-            shown = c + 1;
-        else
+    int end = from, used = t->columns[0].width;
+    for (int c = from; c < t->column_count; c++) {
+        used += GAP + t->columns[c].width;
+        if (used > room && end > from)
             break;
+        if (c + 1 == t->column_count || !t->columns[c + 1].joined)
+            end = c + 1;
     }
-    for (int line = 0; line < 2; line++)
-        if (has_head(t, shown, line))
-            print_cells(page, indent, widths, shown, head_cell, &(struct head_line){t, line});
-    for (int r = 0; r < t->row_count; r++)
-        print_cells(page, indent, widths, shown, row_cell, &t->rows[r]);
-    return t->column_count - shown;
+    return end;
+}
+
+int tp_table_print(const struct tp_table *t, struct tp_page *page, int indent,
+                   enum tp_table_fit fit)
+{
+    int shown = 1;
+    if (t->failed)
+        tp_page_put(page, indent, "out of memory: a part of this table is missing");
+    if (!t->column_count)
+        return 0;
+    do {
+        int from = shown;
+        shown = fit == TP_TABLE_WIDE ? t->column_count : end_of_room(t, from, page->width - indent);
+        if (from > 1)
+            tp_page_line(page);
+        for (int row = -HEADS; row < tp_table_rows(t); row++) {
+            if (row < 0 && !has_heads(t, row + HEADS, from, shown))
+                continue;
+            print_line(t, row, from, shown, page, indent);
+            tp_page_line(page);
+        }
+    } while (fit == TP_TABLE_BELOW && shown < t->column_count);
+    return shown;
+}
+
+/* ---- as Markdown ---- */
+
+void tp_table_heads(const struct tp_table *t, const char *left, const char *right,
+                    struct tp_str *out)
+{
+    for (int c = 0; c < t->column_count; c++) {
+        const struct tp_column *column = &t->columns[c];
+        tp_str_add(out, "%s%s%s", c ? "" : "|", column->name ? " " : "",
+                   column->name ? column->name : "");
+        for (int line = 0; line < HEADS && !column->name; line++)
+            if (*column->head[line])
+                tp_str_add(out, " %s", column->head[line]);
+        tp_str_add(out, " |");
+    }
+    for (int c = 0; c < t->column_count; c++)
+        tp_str_add(out, "%s%s|", c ? "" : "\n|", t->columns[c].left ? left : right);
+    tp_str_add(out, "\n");
+}
+
+void tp_table_markdown_row(const struct tp_table *t, int row, struct tp_str *out)
+{
+    for (int c = 0; c < t->column_count; c++) {
+        const char *text = cell_of(t, row, c);
+        tp_str_add(out, "%s%s", c ? "" : "|", text ? " " : "");
+        tp_str_escape(out, t->columns[c].to, text ? text : "");
+        tp_str_add(out, " |");
+    }
+    tp_str_add(out, "\n");
+}
+
+int tp_table_markdown(const struct tp_table *t, const char *left, const char *right, FILE *out,
+                      struct tp_err *err)
+{
+    struct tp_str text = {0};
+    tp_table_heads(t, left, right, &text);
+    for (int row = 0; row < tp_table_rows(t); row++)
+        tp_table_markdown_row(t, row, &text);
+    fputs(tp_str_text(&text), out);
+    int status = t->failed ? tp_table_status(t, err) : tp_str_status(&text, err);
+    tp_str_drop(&text);
+    return status;
+}
+
+/* ---- as CSV ---- */
+
+int tp_table_csv(const struct tp_table *t, FILE *out, struct tp_err *err)
+{
+    for (int row = -1; row < tp_table_rows(t); row++) {
+        for (int c = 0; c < t->column_count; c++) {
+            const char *text = row < 0 ? t->columns[c].name : cell_of(t, row, c);
+            fputs(c ? "," : "", out);
+            tp_escape(out, TP_TO_CSV, text ? text : "");
+        }
+        fputc('\n', out);
+    }
+    return tp_table_status(t, err);
 }

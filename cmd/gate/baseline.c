@@ -16,47 +16,28 @@
 
 enum { CELLS_MAX = 4000, OPTIONS_MAX = 256 };
 
-#define BEYOND 1e30 /* no size and no time of this world */
-
-static const struct tp_member_range real = {.most = BEYOND};
-static const struct tp_member_range real_or_null = {.most = BEYOND, .null = true};
-
-static int out_of_memory(struct tp_err *err)
-{
-    return tp_fail(err, TP_ENOMEM, "out of memory");
-}
-
 /* ---- members ---- */
 
 /* Every member is one of these. */
-static int check_names(const struct tp_member *in, const char *const *names, struct tp_err *err)
+static void check_names(const struct tp_member *in, const char *const *names)
 {
-    struct tp_member found;
-    int status = tp_member_is_object(in, err);
-    for (const cJSON *item = status ? NULL : in->item->child; item; item = item->next) {
+    struct tp_document *r = in->document;
+    struct tp_member one = {0};
+    if (in->item && !cJSON_IsObject(in->item))
+        tp_member_fail(in, "is no object");
+    while (tp_member_next(in, &one)) {
         size_t i = 0;
-        while (names[i] && strcmp(names[i], item->string))
+        while (names[i] && strcmp(names[i], one.item->string))
             i++;
-        if (names[i])
+        if (names[i] || !tp_member_get(in, one.item->string, true).item)
             continue;
-        status = tp_member_get(in, item->string, true, &found, err);
-        if (status)
-            return status;
-        const char *near = tp_nearest(item->string, names);
-        status = tp_member_fail(&found, "is no member that this tapool knows", err);
-        return near ? tp_hint(err, status, "did you mean '%s'?", near)
-                    : tp_hint(err, status, "a newer tapool may have written it");
+        const char *near = tp_nearest(one.item->string, names);
+        tp_member_fail(&one, "is no member that this tapool knows");
+        if (near)
+            tp_hint(r->err, r->status, "did you mean '%s'?", near);
+        else
+            tp_hint(r->err, r->status, "a newer tapool may have written it");
     }
-    return status;
-}
-
-/* As tp_member_text, and NULL where there is none. */
-static int read_optional(const struct tp_member *in, const char *name, char **out,
-                         struct tp_err *err)
-{
-    struct tp_member m;
-    int status = tp_member_get(in, name, false, &m, err);
-    return status || !m.item ? status : tp_member_text(in, name, out, err);
 }
 
 /* The metric and the device of a name such as "peak_reserved[1]". */
@@ -83,56 +64,61 @@ static bool parse_name(const char *name, const struct tp_metric **metric, uint16
     return false;
 }
 
-static int fail_name(const struct tp_member *m, struct tp_err *err)
+/* As tp_member_fail, with what to do about it. */
+static void fail_with(const struct tp_member *m, const char *what, const char *hint)
 {
-    return tp_hint(err, tp_member_fail(m, "is no metric that this tapool can check", err),
-                   "'tapool help metrics' lists all; a newer tapool may have written the file");
+    struct tp_document *r = m->document;
+    if (r->status)
+        return;
+    tp_member_fail(m, what);
+    tp_hint(r->err, r->status, "%s", hint);
+}
+
+static void fail_name(const struct tp_member *m)
+{
+    fail_with(m, "is no metric that this tapool can check",
+              "'tapool help metrics' lists all; a newer tapool may have written the file");
 }
 
 /* ---- lists of values ---- */
 
-static int fail_twice(const struct tp_member *in, const struct tp_metric *m, uint16_t device,
-                      struct tp_err *err)
+/* Sorts them; none is there twice. */
+static void sort_values(const struct tp_member *in, struct tp_baseline_value *list, size_t count)
 {
-    char what[96];
-    snprintf(what, sizeof what, "has '%s' twice", tp_baseline_name(m, device).s);
-    return tp_member_fail(in, what, err);
-}
-
-static size_t count_members(const struct tp_member *in)
-{
-    size_t count = 0;
-    for (const cJSON *item = in->item->child; item; item = item->next)
-        count++;
-    return count;
-}
-
-/* {"peak_reserved": 65536, ...} of metrics for which `fits` is true, sorted. */
-static int read_values(const struct tp_member *in, bool (*fits)(const struct tp_metric *),
-                       struct tp_baseline_value **out, size_t *count, struct tp_err *err)
-{
-    struct tp_member m;
-    int status = tp_member_is_object(in, err);
-    if (status)
-        return status;
-    *out = calloc(count_members(in) + 1, sizeof **out);
-    if (!*out)
-        return out_of_memory(err);
-    for (const cJSON *item = in->item->child; item; item = item->next) {
-        struct tp_baseline_value *v = &(*out)[*count];
-        tp_member_child(in, item, &m);
-        if (!parse_name(item->string, &v->metric, &v->device) || !fits(v->metric))
-            return fail_name(&m, err);
-        status = tp_member_value(&m, &real, &v->value, err);
-        if (status)
-            return status;
-        (*count)++;
+    tp_baseline_values_sort(list, count);
+    for (size_t i = 1; i < count; i++) {
+        char what[96];
+        if (!tp_baseline_values_alike(&list[i - 1], &list[i]))
+            continue;
+        snprintf(what, sizeof what, "has '%s' twice",
+                 tp_baseline_name(list[i].metric, list[i].device).s);
+        tp_member_fail(in, what);
     }
-    tp_baseline_values_sort(*out, *count);
-    for (size_t i = 1; i < *count; i++)
-        if (tp_baseline_values_alike(&(*out)[i - 1], &(*out)[i]))
-            return fail_twice(in, (*out)[i].metric, (*out)[i].device, err);
-    return TP_OK;
+}
+
+/* Of {"peak_reserved": 65536, ...} or ["peak_reserved", ...], metrics for which `fits` is true. */
+static void read_values(const struct tp_member *in, bool (*fits)(const struct tp_metric *),
+                        struct tp_baseline_value **out, size_t *count)
+{
+    struct tp_member m = {0};
+    bool list = cJSON_IsArray(in->item);
+    if (in->document->status)
+        return;
+    *out = tp_member_memory(in, calloc((size_t)cJSON_GetArraySize(in->item) + 1, sizeof **out));
+    while (tp_member_next(in, &m)) {
+        struct tp_baseline_value *v = &(*out)[*count];
+        const char *name = !list                    ? m.item->string
+                           : cJSON_IsString(m.item) ? m.item->valuestring
+                                                    : "";
+        if (parse_name(name, &v->metric, &v->device) && fits(v->metric)) {
+            v->value = list ? 0 : tp_member_number(&m, &tp_member_real);
+            ++*count;
+        } else {
+            fail_name(&m);
+        }
+    }
+    if (!in->document->status)
+        sort_values(in, *out, *count);
 }
 
 static bool is_exact(const struct tp_metric *m)
@@ -145,82 +131,56 @@ static bool is_noisy(const struct tp_metric *m)
     return m->class == TP_CLASS_NOISY;
 }
 
-static int read_metrics(const struct tp_member *in, struct tp_baseline_cell *c, struct tp_err *err)
+static void read_metrics(const struct tp_member *in, struct tp_baseline_cell *c)
 {
-    struct tp_member m;
-    int status = tp_member_get(in, "metrics", true, &m, err);
-    return status ? status : read_values(&m, is_exact, &c->values, &c->value_count, err);
-}
-
-static int read_loose(const struct tp_member *in, struct tp_baseline_cell *c, struct tp_err *err)
-{
-    struct tp_member list, m;
-    int status = tp_member_get(in, "nondeterministic", false, &list, err);
-    if (status || !list.item)
-        return status;
-    status = tp_member_is_array(&list, err);
-    if (status)
-        return status;
-    c->loose = calloc(count_members(&list) + 1, sizeof *c->loose);
-    if (!c->loose)
-        return out_of_memory(err);
-    for (const cJSON *item = list.item->child; item; item = item->next) {
-        struct tp_baseline_value *l = &c->loose[c->loose_count];
-        tp_member_element(&list, item, c->loose_count, &m);
-        if (!cJSON_IsString(item) || !parse_name(item->valuestring, &l->metric, &l->device) ||
-            !is_exact(l->metric))
-            return fail_name(&m, err);
-        c->loose_count++;
-    }
-    tp_baseline_values_sort(c->loose, c->loose_count);
-    for (size_t i = 1; i < c->loose_count; i++)
-        if (tp_baseline_values_alike(&c->loose[i - 1], &c->loose[i]))
-            return fail_twice(&list, c->loose[i].metric, c->loose[i].device, err);
+    const struct tp_member exact = tp_member_get(in, "metrics", true);
+    const struct tp_member loose = tp_member_get(in, "nondeterministic", false);
+    tp_member_object(&exact, SIZE_MAX, NULL);
+    tp_member_list(&loose, SIZE_MAX, NULL);
+    read_values(&exact, is_exact, &c->values, &c->value_count);
+    if (loose.item)
+        read_values(&loose, is_exact, &c->loose, &c->loose_count);
     for (size_t i = 0; i < c->loose_count; i++)
         if (tp_baseline_value_find(c, c->loose[i].metric, c->loose[i].device))
-            return tp_member_fail(&list, "names what 'metrics' holds as exact", err);
-    return TP_OK;
+            tp_member_fail(&loose, "names what 'metrics' holds as exact");
 }
 
 /* ---- tolerances ---- */
 
-static int read_tolerance(const struct tp_member *m, const struct tp_metric *metric,
-                          struct tp_tolerance *out, struct tp_err *err)
+static void read_tolerance(const struct tp_member *m, const struct tp_metric *metric,
+                           struct tp_tolerance *out)
 {
     if (out->given)
-        return tp_member_fail(m, "stands there twice", err);
+        tp_member_fail(m, "stands there twice");
+    if (m->document->status)
+        return;
     if (cJSON_IsString(m->item)) {
         if (!tp_tolerance_parse(metric, m->item->valuestring, out))
-            return tp_member_fail(m, "is neither a number nor a share in percent", err);
-        return TP_OK;
+            tp_member_fail(m, "is neither a number nor a share in percent");
+        return;
     }
     out->given = true;
-    int status = tp_member_value(m, &real, &out->value, err);
-    if (!status && !tp_tolerance_fits(metric, out->value))
-        status = tp_hint(err, tp_member_fail(m, "is a share, and 1 is 100 %", err),
-                         "two percent are \"2%%\" or 0.02");
-    return status;
+    out->value = tp_member_number(m, &tp_member_real);
+    if (!tp_tolerance_fits(metric, out->value))
+        fail_with(m, "is a share, and 1 is 100 %", "two percent are \"2%\" or 0.02");
 }
 
-static int read_tolerances(const struct tp_member *in, struct tp_tolerance *out, struct tp_err *err)
+static void read_tolerances(const struct tp_member *in, struct tp_tolerance *out)
 {
-    struct tp_member all, m;
-    int status = tp_member_get(in, "tolerances", false, &all, err);
-    if (status || !all.item)
-        return status;
-    status = tp_member_is_object(&all, err);
-    for (const cJSON *item = status ? NULL : all.item->child; item && !status; item = item->next) {
+    const struct tp_member all = tp_member_get(in, "tolerances", false);
+    struct tp_member m = {0};
+    tp_member_object(&all, SIZE_MAX, NULL);
+    while (tp_member_next(&all, &m)) {
         const struct tp_metric *metric = NULL;
         uint16_t device = 0;
-        tp_member_child(&all, item, &m);
-        if (!parse_name(item->string, &metric, &device) || device)
-            return fail_name(&m, err);
-        if (metric->class > TP_CLASS_INSTRUCTIONS)
-            return tp_hint(err, tp_member_fail(&m, "has no tolerance: it is a time", err),
-                           "--effect says from what size on a slowdown counts");
-        status = read_tolerance(&m, metric, &out[metric - tp_metrics], err);
+        if (!parse_name(m.item->string, &metric, &device) || device)
+            fail_name(&m);
+        else if (metric->class > TP_CLASS_INSTRUCTIONS)
+            fail_with(&m, "has no tolerance: it is a time",
+                      "--effect says from what size on a slowdown counts");
+        else
+            read_tolerance(&m, metric, &out[metric - tp_metrics]);
     }
-    return status;
 }
 
 /* ---- cells ---- */
@@ -231,176 +191,156 @@ static int compare_options(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static int read_options(const struct tp_member *in, struct tp_baseline_cell *c, struct tp_err *err)
+static void read_options(const struct tp_member *in, struct tp_baseline_cell *c)
 {
-    struct tp_member all;
-    int status = tp_member_get(in, "options", true, &all, err);
-    if (!status)
-        status = tp_member_is_object(&all, err);
-    if (status)
-        return status;
-    size_t count = count_members(&all);
-    if (count > OPTIONS_MAX)
-        return tp_member_fail(&all, "has more members than any policy has options", err);
-    c->options = calloc(count + 1, sizeof *c->options);
-    if (!c->options)
-        return out_of_memory(err);
-    for (const cJSON *item = all.item->child; item; item = item->next) {
+    const struct tp_member all = tp_member_get(in, "options", true);
+    struct tp_member m = {0};
+    size_t count =
+        tp_member_object(&all, OPTIONS_MAX, "has more members than any policy has options");
+    if (count)
+        c->options = tp_member_memory(&all, calloc(count, sizeof *c->options));
+    while (tp_member_next(&all, &m)) {
         struct tp_stored_option *option = &c->options[c->option_count++];
-        option->name = tp_clean_copy(item->string, TP_MEMBER_TEXT);
-        if (!option->name)
-            return out_of_memory(err);
-        status = tp_member_text(&all, item->string, &option->value, err);
-        if (status)
-            return status;
+        const struct tp_member value = tp_member_get(&all, m.item->string, true);
+        option->name = tp_member_memory(&m, tp_clean_copy(m.item->string, TP_MEMBER_TEXT));
+        option->value = tp_member_text(&value);
     }
+    if (all.document->status)
+        return;
     qsort(c->options, c->option_count, sizeof *c->options, compare_options);
     for (size_t i = 1; i < c->option_count; i++)
         if (!strcmp(c->options[i - 1].name, c->options[i].name))
-            return tp_member_fail(&all, "has one name twice", err);
-    return TP_OK;
+            tp_member_fail(&all, "has one name twice");
 }
 
-static int read_instructions(const struct tp_member *in, struct tp_baseline_cell *c,
-                             struct tp_err *err)
+#define ROW(...)                                                                                   \
+    {                                                                                              \
+        TP_MEMBER_ROW(tp_baseline_cell, __VA_ARGS__, REQUIRED)                                     \
+    }
+static const struct tp_member_row cell_rows[] = {
+    ROW(spec, "spec", TEXT), ROW(touch, "touch", TEXT), ROW(path, "trace_path", TEXT),
+    ROW(events, "events", COUNT), ROW(hash, "program_hash", SHA256)};
+static const struct tp_member_row instruction_rows[] = {ROW(fingerprint, "fingerprint", TEXT),
+                                                        ROW(instructions, "per_op", REAL)};
+static const struct tp_member_row latency_rows[] = {ROW(latency.machine, "machine", TEXT),
+                                                    ROW(latency.seconds, "seconds", REAL_OR_NULL),
+                                                    ROW(latency.spread, "spread", REAL_OR_NULL)};
+#undef ROW
+
+/* What a cell may lack: `rows` and what stands in it besides are in the object `name`. */
+static struct tp_member read_part(const struct tp_member *in, const char *name,
+                                  const char *const *names, const struct tp_member_row *rows,
+                                  size_t count, struct tp_baseline_cell *c)
 {
-    static const char *const names[] = {"fingerprint", "per_op", NULL};
-    struct tp_member m;
-    int status = tp_member_get(in, "instructions", false, &m, err);
-    if (status || !m.item)
-        return status;
-    status = check_names(&m, names, err);
-    if (!status)
-        status = tp_member_text(&m, "fingerprint", &c->fingerprint, err);
-    return status ? status : tp_member_number(&m, "per_op", &real, &c->instructions, err);
+    const struct tp_member part = tp_member_get(in, name, false);
+    check_names(&part, names);
+    if (part.item)
+        tp_member_rows(&part, rows, count, c);
+    return part;
 }
 
-static int read_latency(const struct tp_member *in, struct tp_baseline_latency *l,
-                        struct tp_err *err)
+static void read_parts(const struct tp_member *in, struct tp_baseline_cell *c)
 {
-    static const char *const names[] = {"machine", "seconds", "spread", "times", NULL};
-    struct tp_member m, times;
-    int status = tp_member_get(in, "latency", false, &m, err);
-    if (status || !m.item)
-        return status;
-    status = check_names(&m, names, err);
-    if (!status)
-        status = tp_member_text(&m, "machine", &l->machine, err);
-    if (!status)
-        status = tp_member_number(&m, "seconds", &real_or_null, &l->seconds, err);
-    if (!status)
-        status = tp_member_number(&m, "spread", &real_or_null, &l->spread, err);
-    if (!status)
-        status = tp_member_get(&m, "times", true, &times, err);
-    return status ? status : read_values(&times, is_noisy, &l->values, &l->count, err);
+    static const char *const counted[] = {"fingerprint", "per_op", NULL};
+    static const char *const timed[] = {"machine", "seconds", "spread", "times", NULL};
+    read_part(in, "instructions", counted, instruction_rows, 2, c);
+    const struct tp_member latency = read_part(in, "latency", timed, latency_rows, 3, c);
+    if (!latency.item)
+        return;
+    const struct tp_member times = tp_member_get(&latency, "times", true);
+    tp_member_object(&times, SIZE_MAX, NULL);
+    read_values(&times, is_noisy, &c->latency.values, &c->latency.count);
 }
 
-static const char *const cell_names[] = {
-    "events",           "instructions", "latency",      "metrics",
-    "nondeterministic", "options",      "program_hash", "spec",
-    "tolerances",       "trace_path",   "touch",        NULL};
-
-static int read_cell(const struct tp_member *in, struct tp_baseline_cell *c, struct tp_err *err)
+static void read_cell(const struct tp_member *in, struct tp_baseline_cell *c)
 {
-    const struct {
-        const char *name;
-        char **out;
-    } texts[] = {{"spec", &c->spec}, {"touch", &c->touch}, {"trace_path", &c->path}};
-    int status = check_names(in, cell_names, err);
-    for (size_t i = 0; !status && i < sizeof texts / sizeof *texts; i++)
-        status = tp_member_text(in, texts[i].name, texts[i].out, err);
-    if (!status)
-        status = tp_member_count(in, "events", &c->events, err);
-    if (!status)
-        status = tp_member_sha256(in, "program_hash", &c->hash, err);
-    if (!status)
-        status = read_options(in, c, err);
-    if (!status)
-        status = read_metrics(in, c, err);
-    if (!status)
-        status = read_loose(in, c, err);
-    if (!status)
-        status = read_tolerances(in, c->tolerances, err);
-    if (!status)
-        status = read_instructions(in, c, err);
-    return status ? status : read_latency(in, &c->latency, err);
+    static const char *const names[] = {
+        "events",           "instructions", "latency",      "metrics",
+        "nondeterministic", "options",      "program_hash", "spec",
+        "tolerances",       "trace_path",   "touch",        NULL};
+    check_names(in, names);
+    tp_member_rows(in, cell_rows, sizeof cell_rows / sizeof *cell_rows, c);
+    read_options(in, c);
+    read_metrics(in, c);
+    read_tolerances(in, c->tolerances);
+    read_parts(in, c);
 }
 
 /* The next cell of the file, with its key. */
-static int add_cell(const struct tp_member *at, const char *const key[3], struct tp_baseline *b,
-                    struct tp_err *err)
+static void add_cell(const struct tp_member *at, const char *const key[3], struct tp_baseline *b)
 {
-    if (b->count == CELLS_MAX)
-        return tp_fail(err, TP_EINPUT, "%s: more than %d cells", b->file, CELLS_MAX);
-    struct tp_baseline_cell *c = realloc(b->cells, (b->count + 1) * sizeof *c);
+    struct tp_document *r = at->document;
+    if (b->count == CELLS_MAX) {
+        r->status = tp_fail(r->err, TP_EINPUT, "%s: more than %d cells", b->file, CELLS_MAX);
+        return;
+    }
+    struct tp_baseline_cell *c =
+        tp_member_memory(at, realloc(b->cells, (b->count + 1) * sizeof *c));
     if (!c)
-        return out_of_memory(err);
+        return;
     b->cells = c;
     c += b->count++;
     *c = (struct tp_baseline_cell){.trace = tp_clean_copy(key[0], TP_MEMBER_TEXT),
                                    .strategy = tp_clean_copy(key[1], TP_MEMBER_TEXT),
                                    .source = tp_clean_copy(key[2], TP_MEMBER_TEXT),
                                    .latency = {.spread = NAN, .seconds = NAN}};
-    if (!c->trace || !c->strategy || !c->source)
-        return out_of_memory(err);
-    return read_cell(at, c, err);
+    if (tp_member_memory(at, c->trace) && tp_member_memory(at, c->strategy) &&
+        tp_member_memory(at, c->source))
+        read_cell(at, c);
 }
 
 /* {"sqlite": {"arena": {"host": CELL}}} */
-static int read_level(const struct tp_member *in, const char *key[3], int level,
-                      struct tp_baseline *b, struct tp_err *err)
+static void read_level(const struct tp_member *in, const char *key[3], int level,
+                       struct tp_baseline *b)
 {
-    int status = tp_member_is_object(in, err);
-    for (const cJSON *item = status ? NULL : in->item->child; item && !status; item = item->next) {
-        struct tp_member m;
-        tp_member_child(in, item, &m);
-        key[level] = item->string;
-        status = !*item->string || strlen(item->string) > TP_MEMBER_TEXT
-                     ? tp_member_fail(&m, "has no usable name", err)
-                 : level < 2 ? read_level(&m, key, level + 1, b, err)
-                             : add_cell(&m, key, b, err);
+    struct tp_member m = {0};
+    tp_member_object(in, SIZE_MAX, NULL);
+    while (tp_member_next(in, &m)) {
+        const char *name = key[level] = m.item->string;
+        if (!*name || strlen(name) > TP_MEMBER_TEXT)
+            tp_member_fail(&m, "has no usable name");
+        else if (level < 2)
+            read_level(&m, key, level + 1, b);
+        else
+            add_cell(&m, key, b);
     }
-    return status;
 }
 
 /* ---- the file ---- */
 
-static int check_schema(const struct tp_member *root, struct tp_err *err)
+static void check_schema(const struct tp_member *root)
 {
-    char *schema = NULL;
-    int status = tp_member_text(root, "schema", &schema, err);
-    if (!status && strcmp(schema, TP_BASELINE_SCHEMA))
-        status = tp_hint(err,
-                         tp_fail(err, TP_EINPUT, "%s: the schema is '%s', this tapool reads '%s'",
-                                 root->file, schema, TP_BASELINE_SCHEMA),
-                         "the tapool that wrote it can read it; '--update' into another file "
-                         "makes a new one");
+    struct tp_document *r = root->document;
+    struct tp_member m = tp_member_get(root, "schema", true);
+    char *schema = tp_member_text(&m);
+    if (schema && strcmp(schema, TP_BASELINE_SCHEMA))
+        r->status =
+            tp_hint(r->err,
+                    tp_fail(r->err, TP_EINPUT, "%s: the schema is '%s', this tapool reads '%s'",
+                            r->file, schema, TP_BASELINE_SCHEMA),
+                    "the tapool that wrote it can read it; '--update' into another file "
+                    "makes a new one");
     free(schema);
-    return status;
 }
 
-static int read_root(const struct tp_member *root, struct tp_baseline *b, struct tp_err *err)
+static const struct tp_member_row root_rows[] = {
+    {TP_MEMBER_ROW(tp_baseline, version, "version", TEXT, REQUIRED)},
+    {TP_MEMBER_ROW(tp_baseline, written, "written", TEXT, REQUIRED)}};
+
+static void read_root(const struct tp_member *root, struct tp_baseline *b)
 {
     static const char *const names[] = {"cells",   "reason",  "schema", "tolerances",
                                         "version", "written", NULL};
     const char *key[3] = {0};
-    struct tp_member cells;
-    int status = check_schema(root, err);
-    if (!status)
-        status = check_names(root, names, err);
-    if (!status)
-        status = tp_member_text(root, "version", &b->version, err);
-    if (!status)
-        status = tp_member_text(root, "written", &b->written, err);
-    if (!status)
-        status = read_optional(root, "reason", &b->reason, err);
-    if (!status)
-        status = read_tolerances(root, b->tolerances, err);
-    if (!status)
-        status = tp_member_get(root, "cells", true, &cells, err);
-    if (!status)
-        status = read_level(&cells, key, 0, b, err);
-    return status ? status : tp_baseline_sort(b, err);
+    check_schema(root);
+    check_names(root, names);
+    tp_member_rows(root, root_rows, sizeof root_rows / sizeof *root_rows, b);
+    const struct tp_member reason = tp_member_get(root, "reason", false);
+    if (reason.item)
+        b->reason = tp_member_text(&reason);
+    read_tolerances(root, b->tolerances);
+    const struct tp_member cells = tp_member_get(root, "cells", true);
+    read_level(&cells, key, 0, b);
 }
 
 static bool has_conflict(const char *text, size_t length)
@@ -415,17 +355,16 @@ int tp_baseline_parse(const char *text, size_t length, const char *file, struct 
     cJSON *tree = NULL;
     *out = (struct tp_baseline){.file = strdup(file)};
     if (!out->file)
-        return out_of_memory(err);
+        return tp_fail(err, TP_ENOMEM, "out of memory");
     int status = tp_member_parse(text, length, file, &tree, err);
     if (status == TP_EINPUT && has_conflict(text, length))
         status =
             tp_hint(err, tp_fail(err, TP_EINPUT, "%s holds the marks of a merge conflict", file),
                     "keep one side, then 'tapool check --update' measures it anew");
-    const struct tp_member root = {.file = file, .item = tree};
-    if (!status)
-        status = read_root(&root, out, err);
+    struct tp_document r = {.file = file, .err = err, .status = status};
+    read_root(&(struct tp_member){.document = &r, .item = tree}, out);
     cJSON_Delete(tree);
-    return status;
+    return r.status ? r.status : tp_baseline_sort(out, err);
 }
 
 int tp_baseline_read(const char *path, struct tp_baseline *out, struct tp_err *err)
@@ -438,7 +377,7 @@ int tp_baseline_read(const char *path, struct tp_baseline *out, struct tp_err *e
     size_t length = text ? fread(text, 1, TP_BASELINE_BYTES + 1, in) : 0;
     int status = TP_OK;
     if (!text)
-        status = out_of_memory(err);
+        status = tp_fail(err, TP_ENOMEM, "out of memory");
     else if (ferror(in))
         status = tp_fail(err, TP_EINPUT, "'%s' cannot be read: %s", path, strerror(errno));
     else if (length > TP_BASELINE_BYTES)

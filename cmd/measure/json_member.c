@@ -101,161 +101,263 @@ int tp_member_parse(const char *text, size_t length, const char *file, cJSON **t
 
 /* ---- places ---- */
 
-int tp_member_fail(const struct tp_member *m, const char *what, struct tp_err *err)
+void tp_member_fail(const struct tp_member *m, const char *what)
 {
     char path[TP_MEMBER_PATH];
+    struct tp_document *r = m->document;
     tp_clean_text(m->path, path, sizeof path);
-    return tp_fail(err, TP_EINPUT, "%s: %s %s", m->file, *path ? path : "the document", what);
+    if (!r->status)
+        r->status =
+            tp_fail(r->err, TP_EINPUT, "%s: %s %s", r->file, *path ? path : "the document", what);
 }
 
-static void name_place(const struct tp_member *in, const char *name, struct tp_member *out)
+void *tp_member_memory(const struct tp_member *m, void *p)
 {
-    *out = (struct tp_member){.file = in->file};
-    snprintf(out->path, sizeof out->path, "%.120s%s%.60s", in->path, *in->path ? "." : "", name);
+    if (!p && !m->document->status)
+        m->document->status = tp_fail(m->document->err, TP_ENOMEM, "out of memory");
+    return p;
 }
 
-int tp_member_get(const struct tp_member *in, const char *name, bool required,
-                  struct tp_member *out, struct tp_err *err)
+static struct tp_member place(const struct tp_member *in, const char *name)
 {
-    struct tp_member found; /* `out` may be `in` */
-    int status = tp_member_is_object(in, err);
-    if (status)
-        return status;
-    name_place(in, name, &found);
+    struct tp_member out = {.document = in->document};
+    snprintf(out.path, sizeof out.path, "%.120s%s%.60s", in->path, *in->path ? "." : "", name);
+    return out;
+}
+
+struct tp_member tp_member_get(const struct tp_member *in, const char *name, bool required)
+{
+    struct tp_member found = place(in, name);
+    if (in->document->status)
+        return found;
+    if (!cJSON_IsObject(in->item)) {
+        tp_member_fail(in, "is no object");
+        return found;
+    }
     for (const cJSON *item = in->item->child; item; item = item->next) {
         if (strcmp(item->string, name))
             continue;
         if (found.item)
-            return tp_member_fail(&found, "stands there twice", err);
+            tp_member_fail(&found, "stands there twice");
         found.item = item;
     }
     if (!found.item && required)
-        return tp_member_fail(&found, "is missing", err);
-    *out = found;
-    return TP_OK;
+        tp_member_fail(&found, "is missing");
+    if (in->document->status)
+        found.item = NULL;
+    return found;
 }
 
-int tp_member_find(const struct tp_member *in, const char *name, struct tp_member *out,
-                   struct tp_err *err)
+struct tp_member tp_member_find(const struct tp_member *in, const char *name)
 {
-    int status = TP_OK;
-    if (in->item)
-        status = tp_member_get(in, name, false, out, err);
-    else
-        *out = (struct tp_member){.file = in->file};
-    if (!status && cJSON_IsNull(out->item))
-        out->item = NULL;
-    return status;
+    struct tp_member found =
+        in->item ? tp_member_get(in, name, false) : (struct tp_member){.document = in->document};
+    if (cJSON_IsNull(found.item))
+        found.item = NULL;
+    return found;
 }
 
-void tp_member_child(const struct tp_member *object, const cJSON *item, struct tp_member *out)
+static void note_lack(const struct tp_member *m)
 {
-    struct tp_member child; /* `out` may be `object` */
-    name_place(object, item->string, &child);
-    child.item = item;
-    *out = child;
+    if (!m->document->status && m->document->lack)
+        m->document->lack(m);
 }
 
-void tp_member_element(const struct tp_member *array, const cJSON *element, size_t i,
-                       struct tp_member *out)
+struct tp_member tp_member_seek(const struct tp_member *in, const char *name)
 {
-    *out = (struct tp_member){.file = array->file, .item = element};
-    snprintf(out->path, sizeof out->path, "%.150s[%zu]", array->path, i);
+    struct tp_member found = tp_member_find(in, name);
+    if (!found.item && in->item)
+        note_lack(&found);
+    return found;
 }
 
-int tp_member_is_object(const struct tp_member *m, struct tp_err *err)
+struct tp_member tp_member_follow(const struct tp_member *root, const char *path, bool required,
+                                  bool *last)
 {
-    return cJSON_IsObject(m->item) ? TP_OK : tp_member_fail(m, "is no object", err);
+    struct tp_member at = *root;
+    for (bool ended = false; !ended;) {
+        char name[64];
+        size_t length = strcspn(path, ".");
+        ended = !path[length];
+        snprintf(name, sizeof name, "%.*s", (int)length, path);
+        at = tp_member_get(&at, name, required);
+        if (last)
+            *last = ended;
+        if (!ended && !required && cJSON_IsNull(at.item))
+            at.item = NULL;
+        if (!at.item)
+            break;
+        path += length + 1;
+    }
+    return at;
 }
 
-int tp_member_is_array(const struct tp_member *m, struct tp_err *err)
+static struct tp_member element(const struct tp_member *list, const cJSON *item, size_t i)
 {
-    return cJSON_IsArray(m->item) ? TP_OK : tp_member_fail(m, "is no list", err);
+    struct tp_member out = {.document = list->document, .item = item, .index = i};
+    snprintf(out.path, sizeof out.path, "%.150s[%zu]", list->path, i);
+    return out;
+}
+
+struct tp_member tp_member_element(const struct tp_member *list, size_t i)
+{
+    return element(list, cJSON_GetArrayItem(list->item, (int)i), i);
+}
+
+bool tp_member_next(const struct tp_member *all, struct tp_member *one)
+{
+    const cJSON *item = one->item ? one->item->next : all->item ? all->item->child : NULL;
+    if (all->document->status || !item)
+        return false;
+    if (cJSON_IsArray(all->item)) {
+        *one = element(all, item, one->item ? one->index + 1 : 0);
+    } else {
+        *one = place(all, item->string);
+        one->item = item;
+    }
+    return true;
+}
+
+static size_t count_in(const struct tp_member *m, bool is_kind, const char *none, size_t most,
+                       const char *beyond)
+{
+    size_t count = is_kind ? (size_t)cJSON_GetArraySize(m->item) : 0;
+    if (!m->item)
+        return 0;
+    if (!is_kind || count > most)
+        tp_member_fail(m, is_kind ? beyond : none);
+    return m->document->status ? 0 : count;
+}
+
+size_t tp_member_object(const struct tp_member *m, size_t most, const char *beyond)
+{
+    return count_in(m, cJSON_IsObject(m->item), "is no object", most, beyond);
+}
+
+size_t tp_member_list(const struct tp_member *m, size_t most, const char *beyond)
+{
+    return count_in(m, cJSON_IsArray(m->item), "is no list", most, beyond);
 }
 
 /* ---- values ---- */
 
-int tp_member_as_text(const struct tp_member *m, char **out, struct tp_err *err)
+char *tp_member_text(const struct tp_member *m)
 {
     if (!cJSON_IsString(m->item))
-        return tp_member_fail(m, "is no text", err);
-    if (strlen(m->item->valuestring) > TP_MEMBER_TEXT)
-        return tp_member_fail(m, "is longer than any such text", err);
-    *out = tp_clean_copy(m->item->valuestring, TP_MEMBER_TEXT);
-    return *out ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+        tp_member_fail(m, "is no text");
+    else if (strlen(m->item->valuestring) > TP_MEMBER_TEXT)
+        tp_member_fail(m, "is longer than any such text");
+    if (m->document->status)
+        return NULL;
+    return tp_member_memory(m, tp_clean_copy(m->item->valuestring, TP_MEMBER_TEXT));
 }
 
-int tp_member_text(const struct tp_member *in, const char *name, char **out, struct tp_err *err)
+char *tp_member_sha256(const struct tp_member *m)
 {
-    struct tp_member m;
-    int status = tp_member_get(in, name, true, &m, err);
-    return status ? status : tp_member_as_text(&m, out, err);
+    char *text = tp_member_text(m);
+    if (text && (strlen(text) != SHA256_DIGITS || strspn(text, HEXADECIMAL) != SHA256_DIGITS))
+        tp_member_fail(m, "is no SHA-256 in hexadecimal");
+    return text;
 }
 
-int tp_member_sha256(const struct tp_member *in, const char *name, char **out, struct tp_err *err)
+uint64_t tp_member_count(const struct tp_member *m)
 {
-    struct tp_member m;
-    int status = tp_member_text(in, name, out, err);
-    if (status || (strlen(*out) == SHA256_DIGITS && strspn(*out, HEXADECIMAL) == SHA256_DIGITS))
-        return status;
-    name_place(in, name, &m);
-    return tp_member_fail(&m, "is no SHA-256 in hexadecimal", err);
-}
-
-int tp_member_as_flag(const struct tp_member *m, bool *out, struct tp_err *err)
-{
-    if (!cJSON_IsBool(m->item))
-        return tp_member_fail(m, "is neither true nor false", err);
-    *out = cJSON_IsTrue(m->item);
-    return TP_OK;
-}
-
-int tp_member_as_count(const struct tp_member *m, uint64_t *out, struct tp_err *err)
-{
-    if (cJSON_IsString(m->item) && tp_parse_uint(m->item->valuestring, out))
-        return TP_OK;
+    uint64_t digits;
+    if (cJSON_IsString(m->item) && tp_parse_uint(m->item->valuestring, &digits))
+        return digits;
     double n = cJSON_IsNumber(m->item) ? m->item->valuedouble : -1;
-    if (!(n >= 0 && n <= EXACT && n == floor(n)))
-        return tp_member_fail(m, "is no whole number from 0", err);
-    *out = (uint64_t)n;
-    return TP_OK;
+    if (n >= 0 && n <= EXACT && n == floor(n))
+        return (uint64_t)n;
+    tp_member_fail(m, "is no whole number from 0");
+    return 0;
 }
 
-int tp_member_count(const struct tp_member *in, const char *name, uint64_t *out, struct tp_err *err)
-{
-    struct tp_member m;
-    int status = tp_member_get(in, name, true, &m, err);
-    return status ? status : tp_member_as_count(&m, out, err);
-}
+const struct tp_member_range tp_member_real = {.most = TP_MEMBER_BEYOND};
+const struct tp_member_range tp_member_real_or_null = {.most = TP_MEMBER_BEYOND, .null = true};
 
-int tp_member_value(const struct tp_member *m, const struct tp_member_range *range, double *out,
-                    struct tp_err *err)
+double tp_member_number(const struct tp_member *m, const struct tp_member_range *range)
 {
     uint64_t digits = 0;
-    if (cJSON_IsNull(m->item) && range->null) {
-        *out = NAN;
-        return TP_OK;
-    }
+    double value = NAN;
+    if (!m->item || (cJSON_IsNull(m->item) && range->null))
+        return value;
     if (cJSON_IsString(m->item) && tp_parse_uint(m->item->valuestring, &digits))
-        *out = (double)digits;
+        value = (double)digits;
     else if (cJSON_IsNumber(m->item))
-        *out = m->item->valuedouble;
+        value = m->item->valuedouble;
     else
-        return tp_member_fail(m, range->null ? "is neither a number nor null" : "is no number",
-                              err);
-    if (!isfinite(*out))
-        return tp_member_fail(m, "is beyond all numbers", err);
-    if (*out < 0 || *out > range->most)
-        return tp_member_fail(m, "is out of its range", err);
-    if (range->whole && *out != floor(*out))
-        return tp_member_fail(m, "is no whole number", err);
-    return TP_OK;
+        tp_member_fail(m, range->null ? "is neither a number nor null" : "is no number");
+    if (!isfinite(value))
+        tp_member_fail(m, "is beyond all numbers");
+    else if (value < 0 || value > range->most)
+        tp_member_fail(m, "is out of its range");
+    else if (range->whole && value != floor(value))
+        tp_member_fail(m, "is no whole number");
+    return value;
 }
 
-int tp_member_number(const struct tp_member *in, const char *name,
-                     const struct tp_member_range *range, double *out, struct tp_err *err)
+/* ---- rows ---- */
+
+static bool is_word(const char *text, const char *const *words)
 {
-    struct tp_member m;
-    int status = tp_member_get(in, name, true, &m, err);
-    return status ? status : tp_member_value(&m, range, out, err);
+    while (*words && strcmp(*words, text))
+        words++;
+    return *words != NULL;
+}
+
+static void read_row(const struct tp_member *m, const struct tp_member_row *row, void *to)
+{
+    char **text = to;
+    switch (row->type) {
+    case TP_ROW_TEXT:
+    case TP_ROW_WORD:
+        *text = tp_member_text(m);
+        if (row->words && *text && !is_word(*text, row->words))
+            tp_member_fail(m, "is no word that is known here");
+        break;
+    case TP_ROW_SHA256:
+        *text = tp_member_sha256(m);
+        break;
+    case TP_ROW_COUNT:
+        *(uint64_t *)to = tp_member_count(m);
+        break;
+    case TP_ROW_FLAG:
+        *(bool *)to = cJSON_IsTrue(m->item);
+        if (!cJSON_IsBool(m->item))
+            tp_member_fail(m, "is neither true nor false");
+        break;
+    case TP_ROW_REAL:
+        *(double *)to = tp_member_number(m, &tp_member_real);
+        break;
+    case TP_ROW_REAL_OR_NULL:
+        *(double *)to = tp_member_number(m, &tp_member_real_or_null);
+        break;
+    }
+}
+
+static void lack_row(const struct tp_member *m, const struct tp_member_row *row, void *to)
+{
+    note_lack(m);
+    if (row->type <= TP_ROW_SHA256)
+        *(char **)to = tp_member_memory(m, strdup(""));
+    else if (row->type == TP_ROW_COUNT)
+        *(uint64_t *)to = UINT64_MAX;
+    else if (row->type >= TP_ROW_REAL)
+        *(double *)to = NAN;
+}
+
+void tp_member_rows(const struct tp_member *in, const struct tp_member_row *rows, size_t count,
+                    void *out)
+{
+    for (size_t i = 0; i < count && !in->document->status; i++) {
+        void *to = (char *)out + rows[i].offset;
+        bool required = rows[i].need == TP_ROW_REQUIRED;
+        struct tp_member m = tp_member_follow(in, rows[i].path, required, NULL);
+        if (cJSON_IsNull(m.item) && !required && rows[i].type != TP_ROW_REAL_OR_NULL)
+            m.item = NULL;
+        if (m.item)
+            read_row(&m, &rows[i], to);
+        else if (rows[i].need == TP_ROW_EXPECTED)
+            lack_row(&m, &rows[i], to);
+    }
 }

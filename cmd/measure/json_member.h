@@ -1,6 +1,6 @@
 /* Members of a JSON document that came from elsewhere: each looked up once, checked for its type
  * and range, and named by its path where it is wrong ("a.json: runs[2].memory.overhead is no
- * number"). All errors are TP_EINPUT. */
+ * number"). All errors are TP_EINPUT, but for want of memory. */
 #ifndef TP_JSON_MEMBER_H
 #define TP_JSON_MEMBER_H
 
@@ -8,14 +8,28 @@
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { TP_MEMBER_PATH = 192, TP_MEMBER_TEXT = 4096 };
 
+struct tp_member;
+
+/* A document that is being read. The first thing that is wrong with it ends that: whatever is asked
+ * of it after that is not there, so a reader looks at `status` once, at its end. */
+struct tp_document {
+    const char *file; /* begins every message */
+    struct tp_err *err;
+    int status;
+    void (*lack)(const struct tp_member *m); /* notes that it is not there; NULL: nobody does */
+    void *ctx;                               /* of `lack` */
+};
+
 /* A place in a document; borrows all of it. */
 struct tp_member {
-    const char *file;  /* begins every message */
+    struct tp_document *document;
     const cJSON *item; /* NULL: not there */
+    size_t index;      /* of an element */
     char path[TP_MEMBER_PATH];
 };
 
@@ -27,39 +41,41 @@ int tp_member_parse(const char *text, size_t length, const char *file, cJSON **t
 
 /* The member `name` of an object. Twice the same name is an error; none at all where it is
  * `required`. */
-int tp_member_get(const struct tp_member *in, const char *name, bool required,
-                  struct tp_member *out, struct tp_err *err);
+struct tp_member tp_member_get(const struct tp_member *in, const char *name, bool required);
 
-/* The same of what may lack: `out->item` is NULL where the member is absent or null, or where `in`
- * is not there itself. */
-int tp_member_find(const struct tp_member *in, const char *name, struct tp_member *out,
-                   struct tp_err *err);
+/* The same of what may lack: not there where the member is absent or null, or where `in` is not
+ * there itself. tp_member_seek notes that it lacks, but not in what is not there. */
+struct tp_member tp_member_find(const struct tp_member *in, const char *name);
+struct tp_member tp_member_seek(const struct tp_member *in, const char *name);
 
-/* The member `item` of an object, for loops that go along them themselves. */
-void tp_member_child(const struct tp_member *object, const cJSON *item, struct tp_member *out);
+/* Follows "memory.peak_reserved_bytes", on whose way null is as good as nothing. Where one is not
+ * there, it is that one that is returned; `last` (may be NULL): it is the last one. */
+struct tp_member tp_member_follow(const struct tp_member *root, const char *path, bool required,
+                                  bool *last);
 
-/* The i-th element, for loops that go along the list themselves: `element` is it. */
-void tp_member_element(const struct tp_member *array, const cJSON *element, size_t i,
-                       struct tp_member *out);
+/* The members of an object or the elements of a list, one after the other: `one` is zero before the
+ * first. false: there are no more. */
+bool tp_member_next(const struct tp_member *all, struct tp_member *one);
 
-/* "FILE: PATH WHAT", as in "is no object". */
-int tp_member_fail(const struct tp_member *m, const char *what, struct tp_err *err);
+/* The element `i` of a list; nothing where it has fewer. */
+struct tp_member tp_member_element(const struct tp_member *list, size_t i);
 
-int tp_member_is_object(const struct tp_member *m, struct tp_err *err);
-int tp_member_is_array(const struct tp_member *m, struct tp_err *err);
+/* How many there are: it must be an object or a list where it is there at all, and `beyond` is what
+ * is wrong with it where there are more than `most`. */
+size_t tp_member_object(const struct tp_member *m, size_t most, const char *beyond);
+size_t tp_member_list(const struct tp_member *m, size_t most, const char *beyond);
 
-/* What is there, read. Texts come cleaned (alloc/base/clean.h), at most
- * TP_MEMBER_TEXT bytes, and are the caller's. */
-int tp_member_as_text(const struct tp_member *m, char **out, struct tp_err *err);
-int tp_member_as_flag(const struct tp_member *m, bool *out, struct tp_err *err);
-int tp_member_as_count(const struct tp_member *m, uint64_t *out, struct tp_err *err);
+/* "FILE: PATH WHAT", as in "is no object", unless something was wrong before. */
+void tp_member_fail(const struct tp_member *m, const char *what);
 
-/* The required member `name` of `in`, read. */
-int tp_member_text(const struct tp_member *in, const char *name, char **out, struct tp_err *err);
-int tp_member_sha256(const struct tp_member *in, const char *name, char **out,
-                     struct tp_err *err); /* a text of 64 hexadecimal digits */
-int tp_member_count(const struct tp_member *in, const char *name, uint64_t *out,
-                    struct tp_err *err);
+/* `p`; where that is NULL there is no memory. */
+void *tp_member_memory(const struct tp_member *m, void *p);
+
+/* What is there, read; NULL, 0 or false where it is wrong. Texts come cleaned
+ * (alloc/base/clean.h), at most TP_MEMBER_TEXT bytes, and are the caller's. */
+char *tp_member_text(const struct tp_member *m);
+char *tp_member_sha256(const struct tp_member *m); /* a text of 64 hexadecimal digits */
+uint64_t tp_member_count(const struct tp_member *m);
 
 /* A number from 0 to `most`, or a text of digits (above 2^53); `whole`: without a fraction. null is
  * NAN where `null` says so. */
@@ -67,9 +83,42 @@ struct tp_member_range {
     double most;
     bool whole, null;
 };
-int tp_member_value(const struct tp_member *m, const struct tp_member_range *range, double *out,
-                    struct tp_err *err);
-int tp_member_number(const struct tp_member *in, const char *name,
-                     const struct tp_member_range *range, double *out, struct tp_err *err);
+#define TP_MEMBER_BEYOND 1e30 /* no time and no size of this world */
+extern const struct tp_member_range tp_member_real, tp_member_real_or_null;
+double tp_member_number(const struct tp_member *m, const struct tp_member_range *range);
+
+/* ---- members of one value each, as rows ---- */
+
+enum tp_member_type {
+    TP_ROW_TEXT,
+    TP_ROW_WORD, /* a text that is one of `words` */
+    TP_ROW_SHA256,
+    TP_ROW_COUNT,
+    TP_ROW_FLAG,
+    TP_ROW_REAL,
+    TP_ROW_REAL_OR_NULL /* null is a value: NAN */
+};
+
+/* What is said of a member that is not there, or null. */
+enum tp_member_need {
+    TP_ROW_REQUIRED, /* it is an error */
+    TP_ROW_EXPECTED, /* it lacks, and is "", TP_NONE, false or NAN */
+    TP_ROW_OPTIONAL  /* nothing, and nothing is written */
+};
+
+struct tp_member_row {
+    const char *path;
+    enum tp_member_type type;
+    enum tp_member_need need;
+    size_t offset;            /* in what is filled: char *, uint64_t, bool, double */
+    const char *const *words; /* NULL after the last */
+};
+
+#define TP_MEMBER_ROW(of, member, path_, type_, need_)                                             \
+    .path = (path_), .type = TP_ROW_##type_, .need = TP_ROW_##need_,                               \
+    .offset = offsetof(struct of, member)
+
+void tp_member_rows(const struct tp_member *in, const struct tp_member_row *rows, size_t count,
+                    void *out);
 
 #endif

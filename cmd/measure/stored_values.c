@@ -9,122 +9,96 @@
 
 /* ---- metrics ---- */
 
-/* What a share is a share of, to add devices up. */
-static int read_weight(struct tp_stored *s, const struct tp_member *device,
-                       const struct tp_metric *m, double *weight, struct tp_err *err)
-{
-    struct tp_member at;
-    bool last;
-    int status = tp_stored_follow(device, m->share_of, &at, &last, err);
-    if (status || at.item)
-        return status ? status : tp_member_value(&at, &tp_stored_real_or_null, weight, err);
-    return tp_stored_lack_member(s, &at, err);
-}
-
 /* Where it is not there, `at` says what is not. */
-static int read_metric(const struct tp_member *root, const struct tp_metric *m, double *value,
-                       struct tp_member *at, bool *last, struct tp_err *err)
+static double read_metric(const struct tp_member *root, const struct tp_metric *m,
+                          struct tp_member *at, bool *last)
 {
     struct tp_member_range range = {
-        .most = m->unit == TP_UNIT_SHARE ? 1 : TP_STORED_BEYOND,
+        .most = m->unit == TP_UNIT_SHARE ? 1 : TP_MEMBER_BEYOND,
         .whole = m->unit == TP_UNIT_BYTES || m->unit == TP_UNIT_COUNT,
         .null = true,
     };
-    int status = tp_stored_follow(root, m->path, at, last, err);
-    return status || !at->item ? status : tp_member_value(at, &range, value, err);
+    *at = tp_member_follow(root, m->path, false, last);
+    return tp_member_number(at, &range);
 }
 
-static int lack_metric(struct tp_stored *s, const struct tp_metric *m, const struct tp_member *at,
-                       bool last, struct tp_err *err)
+static void lack_metric(const struct tp_metric *m, const struct tp_member *at, bool last)
 {
-    return last ? tp_stored_lack(s, TP_LACKS_METRIC, m->name, err)
-                : tp_stored_lack_member(s, at, err);
+    if (at->item || at->document->status)
+        return;
+    if (last)
+        tp_stored_lack(at->document, TP_LACKS_METRIC, m->name);
+    else
+        tp_stored_lack_member(at);
 }
 
 /* ---- memory and counts, by device ---- */
 
 /* The object under which a device's memory stands: the run itself where there is one device. */
-static int find_device(const struct tp_member *run_at, const struct tp_stored_run *run, uint16_t d,
-                       struct tp_member *out, struct tp_err *err)
+static struct tp_member find_device(const struct tp_member *run_at, const struct tp_stored_run *run,
+                                    uint16_t d)
 {
-    struct tp_member list;
-    *out = *run_at;
     if (run->devices == 1)
-        return TP_OK;
-    int status = tp_member_find(run_at, "devices", &list, err);
-    *out = list;
-    if (status || !list.item)
-        return status;
-    status = tp_member_is_array(&list, err);
-    if (!status && cJSON_GetArraySize(list.item) != run->devices)
-        status = tp_member_fail(&list, "has another number of devices than its trace", err);
-    if (!status)
-        tp_member_element(&list, cJSON_GetArrayItem(list.item, d), d, out);
-    if (!status && cJSON_IsNull(out->item)) {
-        *out = list;
-        out->item = NULL;
-    }
-    return status;
+        return *run_at;
+    struct tp_member list = tp_member_find(run_at, "devices");
+    if (list.item && tp_member_list(&list, SIZE_MAX, NULL) != run->devices)
+        tp_member_fail(&list, "has another number of devices than its trace");
+    const struct tp_member one = tp_member_element(&list, d);
+    if (one.item && !cJSON_IsNull(one.item))
+        return one;
+    list.item = NULL;
+    return list;
 }
 
 /* Whether anything is there of what the usage pass measures. */
-static int find_usage(const struct tp_member *run_at, struct tp_stored_run *run, struct tp_err *err)
+static bool find_usage(const struct tp_member *run_at, const struct tp_stored_run *run)
 {
-    static const char *const parts[] = {"memory", "source_calls"};
-    int status = TP_OK;
-    for (uint16_t d = 0; !status && d < run->devices; d++) {
-        struct tp_member device, part;
-        status = find_device(run_at, run, d, &device, err);
-        for (size_t i = 0; !status && i < sizeof parts / sizeof *parts; i++) {
-            status = tp_member_find(&device, parts[i], &part, err);
-            run->usage |= !status && part.item;
-        }
+    bool found = false;
+    for (uint16_t d = 0; d < run->devices; d++) {
+        struct tp_member device = find_device(run_at, run, d);
+        found |= tp_member_find(&device, "memory").item != NULL;
+        found |= tp_member_find(&device, "source_calls").item != NULL;
     }
-    return status;
+    return found;
 }
 
 /* Memory of which this is not said is not taken for exact. */
-static int read_class(struct tp_stored *s, const struct tp_member *device,
-                      struct tp_stored_run *run, struct tp_err *err)
+static bool is_exact(const struct tp_member *device)
 {
-    struct tp_member memory;
-    char *class = NULL;
-    int status = tp_member_find(device, "memory", &memory, err);
-    if (!status)
-        status = tp_stored_text(s, &memory, "class", &class, err);
-    if (!status && *class && strcmp(class, "E") && strcmp(class, "R")) {
-        tp_member_find(&memory, "class", &memory, err);
-        status = tp_member_fail(&memory, "is no word that is known here", err);
-    }
-    run->exact = run->exact && !status && *class == 'E';
-    free(class);
-    return status;
+    const struct tp_member memory = tp_member_find(device, "memory");
+    const struct tp_member class = tp_member_seek(&memory, "class");
+    char *text = class.item ? tp_member_text(&class) : NULL;
+    bool exact = text && !strcmp(text, "E");
+    if (text && !exact && *text && strcmp(text, "R"))
+        tp_member_fail(&class, "is no word that is known here");
+    free(text);
+    return exact;
 }
 
-static int read_device(struct tp_stored *s, const struct tp_member *run_at,
-                       struct tp_stored_run *run, uint16_t d, struct tp_err *err)
+static void read_device(const struct tp_member *device, struct tp_stored_run *run, uint16_t d)
 {
-    struct tp_member device, at;
-    bool last;
     const size_t first = (size_t)d * tp_metric_count;
-    int status = find_device(run_at, run, d, &device, err);
-    if (!status && !device.item) {
+    if (!device->item) {
         run->exact = false;
-        return tp_stored_lack_member(s, &device, err);
+        tp_stored_lack_member(device);
+        return;
     }
-    if (!status)
-        status = read_class(s, &device, run, err);
-    for (size_t i = 0; !status && i < tp_metric_count; i++) {
+    run->exact &= is_exact(device);
+    for (size_t i = 0; i < tp_metric_count; i++) {
         const struct tp_metric *m = &tp_metrics[i];
+        struct tp_member at;
+        bool last;
         if (!m->per_device)
             continue;
-        status = read_metric(&device, m, &run->values[first + i], &at, &last, err);
-        if (!status && !at.item)
-            status = lack_metric(s, m, &at, last, err);
-        if (!status && m->share_of && run->devices > 1)
-            status = read_weight(s, &device, m, &run->weights[first + i], err);
+        run->values[first + i] = read_metric(device, m, &at, &last);
+        lack_metric(m, &at, last);
+        if (!m->share_of || run->devices == 1)
+            continue;
+        const struct tp_member_row weight = {.path = m->share_of,
+                                             .type = TP_ROW_REAL_OR_NULL,
+                                             .need = TP_ROW_EXPECTED}; /* to add devices up */
+        tp_member_rows(device, &weight, 1, &run->weights[first + i]);
     }
-    return status;
 }
 
 /* ---- of the whole run ---- */
@@ -154,58 +128,33 @@ static bool is_lacking(const struct tp_stored_run *run, const struct tp_metric *
     return last;
 }
 
-static int read_whole(struct tp_stored *s, const struct tp_member *in, struct tp_stored_run *run,
-                      struct tp_err *err)
+static void read_whole(const struct tp_member *in, struct tp_stored_run *run)
 {
-    int status = TP_OK;
-    for (size_t i = 0; !status && i < tp_metric_count; i++) {
+    for (size_t i = 0; i < tp_metric_count; i++) {
         struct tp_member at;
         bool last;
         if (tp_metrics[i].per_device)
             continue;
-        status = read_metric(in, &tp_metrics[i], &run->values[i], &at, &last, err);
-        if (!status && !at.item && is_lacking(run, &tp_metrics[i], &at, last))
-            status = lack_metric(s, &tp_metrics[i], &at, last, err);
+        run->values[i] = read_metric(in, &tp_metrics[i], &at, &last);
+        if (is_lacking(run, &tp_metrics[i], &at, last))
+            lack_metric(&tp_metrics[i], &at, last);
     }
-    return status;
 }
 
 /* ---- times ---- */
 
-/* A number of a pass that is no metric; as NAN where it is not there. */
-static int read_figure(struct tp_stored *s, const struct tp_member *in, const char *name,
-                       double *out, struct tp_err *err)
+static void read_repeats(const struct tp_member *throughput, struct tp_stored_run *run)
 {
-    struct tp_member m;
-    int status = tp_member_get(in, name, false, &m, err);
-    if (status || m.item)
-        return status ? status : tp_member_value(&m, &tp_stored_real_or_null, out, err);
-    return tp_stored_lack_member(s, &m, err);
-}
-
-static int read_repeats(struct tp_stored *s, const struct tp_member *throughput,
-                        struct tp_stored_run *run, struct tp_err *err)
-{
-    struct tp_member list, one;
-    size_t i = 0;
-    int status = tp_stored_seek(s, throughput, "runs_ns_per_op", &list, err);
-    if (status || !list.item)
-        return status;
-    status = tp_member_is_array(&list, err);
-    size_t count = status ? 0 : (size_t)cJSON_GetArraySize(list.item);
+    const struct tp_member list = tp_member_seek(throughput, "runs_ns_per_op");
+    struct tp_member one = {0};
+    size_t count = tp_member_list(&list, SIZE_MAX, NULL);
     if (count)
-        run->repeats = malloc(count * sizeof *run->repeats);
-    if (count && !run->repeats)
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    for (const cJSON *item = status ? NULL : list.item->child; !status && item; item = item->next) {
-        tp_member_element(&list, item, i++, &one);
-        if (cJSON_IsNull(item))
-            status = tp_stored_lack_member(s, &list, err);
+        run->repeats = tp_member_memory(&list, malloc(count * sizeof *run->repeats));
+    while (tp_member_next(&list, &one))
+        if (cJSON_IsNull(one.item))
+            tp_stored_lack_member(&list);
         else
-            status =
-                tp_member_value(&one, &tp_stored_real, &run->repeats[run->repeat_count++], err);
-    }
-    return status;
+            run->repeats[run->repeat_count++] = tp_member_number(&one, &tp_member_real);
 }
 
 static double *value_named(const struct tp_stored_run *run, const char *name)
@@ -222,51 +171,46 @@ static void drown(struct tp_stored_run *run)
         *ns = 0;
 }
 
-static int read_throughput(struct tp_stored *s, const struct tp_member *in,
-                           struct tp_stored_run *run, struct tp_err *err)
+#define ROW(name, type)                                                                            \
+    {                                                                                              \
+        TP_MEMBER_ROW(tp_stored_run, name, #name, type, EXPECTED)                                  \
+    }
+static const struct tp_member_row throughput_rows[] = {
+    ROW(low_ns_per_op, REAL_OR_NULL), ROW(high_ns_per_op, REAL_OR_NULL), ROW(played_once, FLAG)};
+
+static void read_throughput(const struct tp_member *in, struct tp_stored_run *run)
 {
-    struct tp_member t, ns;
+    struct tp_member t = tp_member_find(in, "throughput");
     run->low_ns_per_op = run->high_ns_per_op = NAN;
-    int status = tp_member_find(in, "throughput", &t, err);
-    if (status || !t.item)
-        return status;
-    run->throughput = true;
-    status = read_figure(s, &t, "low_ns_per_op", &run->low_ns_per_op, err);
-    if (!status)
-        status = read_figure(s, &t, "high_ns_per_op", &run->high_ns_per_op, err);
-    if (!status)
-        status = tp_stored_flag(s, &t, "played_once", &run->played_once, err);
-    if (!status)
-        status = tp_member_get(&t, "ns_per_op", false, &ns, err);
-    if (!status && ns.item) /* one that is not there is not known */
+    run->throughput = t.item != NULL;
+    if (!t.item)
+        return;
+    tp_member_rows(&t, throughput_rows, sizeof throughput_rows / sizeof *throughput_rows, run);
+    if (tp_member_get(&t, "ns_per_op", false).item) /* one that is not there is not known */
         drown(run);
-    return status ? status : read_repeats(s, &t, run, err);
+    read_repeats(&t, run);
 }
 
 /* ---- all of it ---- */
 
-int tp_stored_read_values(struct tp_stored *s, const struct tp_member *in,
-                          struct tp_stored_run *run, struct tp_err *err)
+void tp_stored_read_values(const struct tp_member *in, struct tp_stored_run *run)
 {
-    struct tp_member latency;
     size_t count = run->devices * tp_metric_count;
-    run->values = malloc(count * sizeof *run->values);
-    run->weights = malloc(count * sizeof *run->weights);
-    if (!run->values || !run->weights)
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    for (size_t i = 0; i < count; i++)
+    if (in->document->status)
+        return;
+    run->values = tp_member_memory(in, malloc(count * sizeof *run->values));
+    run->weights = tp_member_memory(in, malloc(count * sizeof *run->weights));
+    for (size_t i = 0; run->values && run->weights && i < count; i++)
         run->values[i] = run->weights[i] = NAN;
-    int status = find_usage(in, run, err);
+    run->usage = run->exact = find_usage(in, run);
     bool played = run->usage || tp_stored_says_played(run, "usage");
-    run->exact = run->usage;
-    for (uint16_t d = 0; !status && played && d < run->devices; d++)
-        status = read_device(s, in, run, d, err);
-    if (!status)
-        status = read_whole(s, in, run, err);
-    if (!status)
-        status = read_throughput(s, in, run, err);
-    if (!status)
-        status = tp_member_find(in, "latency", &latency, err);
-    run->latency = !status && latency.item;
-    return status;
+    for (uint16_t d = 0; played && !in->document->status && d < run->devices; d++) {
+        struct tp_member device = find_device(in, run, d);
+        read_device(&device, run, d);
+    }
+    if (in->document->status)
+        return;
+    read_whole(in, run);
+    read_throughput(in, run);
+    run->latency = tp_member_find(in, "latency").item != NULL;
 }

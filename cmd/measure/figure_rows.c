@@ -46,8 +46,9 @@ static double share(uint64_t part, uint64_t all)
 }
 
 #define GETTER(name, value)                                                                        \
-    static struct tp_figure_value name(const struct tp_figure_of *of)                              \
+    static struct tp_figure_value name(const struct tp_figure_of *of, const struct tp_metric *f)   \
     {                                                                                              \
+        (void)f;                                                                                   \
         return value;                                                                              \
     }
 
@@ -77,6 +78,21 @@ GETTER(replays_per_run, whole(of->r->run->throughput.runs.per_value))
  * no policy changes. */
 GETTER(instructions_per_op, real(share(of->r->run->instructions, of->r->facts->operations)))
 GETTER(counter, text(of->r->run->instructions == TP_NONE ? NULL : "perf_event"))
+
+static const struct tp_latency *calls(const struct tp_figure_of *of, const struct tp_metric *f)
+{
+    return (const void *)((const char *)of->r->run + f->offset);
+}
+
+static uint64_t percentile(const struct tp_latency *l, int which)
+{
+    uint64_t ns = TP_NONE;
+    return tp_percentile(l, tp_percentiles[which].fraction, &ns) ? ns : TP_NONE;
+}
+
+GETTER(mean_ns, real(tp_latency_mean(calls(of, f))))
+GETTER(percentile_ns, whole(percentile(calls(of, f), f->percentile)))
+GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE))
 
 /* ---- the words of a row ---- */
 
@@ -127,21 +143,24 @@ GETTER(counter, text(of->r->run->instructions == TP_NONE ? NULL : "perf_event"))
     .class = TP_CLASS_##class_, .allowed = (allowed_), .family = TP_FAMILY_TIME
 #define THROUGHPUT(of, class_, allowed_) RUN("throughput.", of, NS), TIME(class_, allowed_)
 
-/* Of single calls, which code of its own writes: the percentiles are a table in figures.h. */
+/* Of single calls. */
 #define PART(call, of, unit_) \
     .name = call "." of, .path = "latency." call "." of, .unit = TP_UNIT_##unit_
-#define LATENCY(call, of, class_) \
+#define CALLS_OF(id) .offset = offsetof(struct tp_run, latency.kinds[TP_LAT_##id])
+#define LATENCY(call, id, of, class_) \
     .name = call "." of, .path = "latency." call "." of "_ns", .unit = TP_UNIT_NS, \
-    TIME(class_, 0.05)
-#define LATENCIES(call, ROW, rank) \
-    REPORTED(PART(#call, "count", COUNT)) \
-    ROW((rank) + 2, LATENCY(#call, "mean", REPORT)) \
-    REPORTED(PART(#call, "min_ns", NS)) \
-    ROW((rank) + 3, LATENCY(#call, "p50", REPORT)) \
-    ROW((rank) + 0, LATENCY(#call, "p90", NOISY)) \
-    ROW((rank) + 1, LATENCY(#call, "p99", NOISY)) \
-    ROW((rank) + 4, LATENCY(#call, "p99_9", REPORT), HEAD(#call, "p99.9")) \
-    ROW((rank) + 5, LATENCY(#call, "max", REPORT)) \
+    TIME(class_, 0.05), CALLS_OF(id)
+#define PERCENTILE(call, id, of, class_, which) \
+    LATENCY(call, id, of, class_), GET_WHOLE(percentile_ns), .percentile = (which)
+#define LATENCIES(call, id, ROW, rank) \
+    REPORTED(PART(#call, "count", COUNT), RUN_FIELD(latency.kinds[TP_LAT_##id].hist.count)) \
+    ROW((rank) + 2, LATENCY(#call, id, "mean", REPORT), GET_REAL(mean_ns)) \
+    REPORTED(PART(#call, "min_ns", NS), RUN_FIELD(latency.kinds[TP_LAT_##id].hist.min)) \
+    ROW((rank) + 3, PERCENTILE(#call, id, "p50", REPORT, 0)) \
+    ROW((rank) + 0, PERCENTILE(#call, id, "p90", NOISY, 1)) \
+    ROW((rank) + 1, PERCENTILE(#call, id, "p99", NOISY, 2)) \
+    ROW((rank) + 4, PERCENTILE(#call, id, "p99_9", REPORT, 3), HEAD(#call, "p99.9")) \
+    ROW((rank) + 5, LATENCY(#call, id, "max", REPORT), GET_WHOLE(max_ns)) \
     REPORTED(PART(#call, "coarse", COUNT))
 #define NOT_COMPARED(rank, ...) REPORTED(__VA_ARGS__)
 /* clang-format on */
@@ -185,7 +204,7 @@ static struct tp_figure_value read_field(enum tp_figure_type type, const void *a
 struct tp_figure_value tp_figure_value(const struct tp_metric *f, const struct tp_figure_of *of)
 {
     const void *fields = f->per_device ? (const void *)of->d : (const void *)of->r->run;
-    return f->get ? f->get(of) : read_field(f->type, (const char *)fields + f->offset);
+    return f->get ? f->get(of, f) : read_field(f->type, (const char *)fields + f->offset);
 }
 
 uint64_t tp_figure_at(const struct tp_metric *f, const struct tp_at_peak *at)

@@ -157,10 +157,10 @@ REPORTED(RUN("throughput.", replays, COUNT), RUN_FIELD(throughput.replays))
 REPORTED(RUN("throughput.", replays_per_run, COUNT), GET_WHOLE(replays_per_run), NO_COLUMN)
 REPORTED(.name = "latency_sampled_operations", .path = "latency_sampled_operations",
          .unit = TP_UNIT_COUNT)
-LATENCIES(alloc, COMPARED, 25)
-LATENCIES(free, COMPARED, 31)
-LATENCIES(realloc, COMPARED, 37)
-LATENCIES(other, NOT_COMPARED, 0)
+LATENCIES(alloc, ALLOC, COMPARED, 25)
+LATENCIES(free, FREE, COMPARED, 31)
+LATENCIES(realloc, REALLOC, COMPARED, 37)
+LATENCIES(other, OTHER, NOT_COMPARED, 0)
 LINE("latency", "alloc, free, realloc: count, mean, min, p50, p90, p99, p99_9, max, buckets")
 
 /* ---- what a real device answered ---- */

@@ -96,8 +96,9 @@ struct tp_metric {
     enum tp_figure_type type;
     /* NULL: the field of this offset, in struct tp_device_run or, of a whole run, in struct tp_run.
      */
-    struct tp_figure_value (*get)(const struct tp_figure_of *of);
+    struct tp_figure_value (*get)(const struct tp_figure_of *of, const struct tp_metric *f);
     size_t offset;
+    int percentile; /* of the calls at this offset: which of tp_percentiles */
 };
 
 enum { TP_METRIC_MAX = 64 };

@@ -391,34 +391,26 @@ static void write_throughput(struct tp_json *j, cJSON *run, const struct tp_figu
             cJSON_CreateNumber(round(tp_speed_net(of->r->run, t->runs.values[i]) * 1e3) / 1e3));
 }
 
-static void write_percentiles(struct tp_json *j, cJSON *o, const struct tp_latency *l,
-                              double step_ns)
+/* The names of percentiles that are known to a step of the clock or two. */
+static void write_coarse(struct tp_json *j, cJSON *o, const struct tp_latency *l, double step_ns)
 {
-    const char *names[TP_PERCENTILES];
-    int count = 0;
-    for (int i = 0; i < TP_PERCENTILES; i++) {
-        uint64_t ns = TP_NONE;
-        bool known = tp_percentile(l, tp_percentiles[i].fraction, &ns);
-        tp_json_uint(j, o, tp_percentiles[i].json_name, known ? ns : TP_NONE);
-        if (known && tp_latency_is_coarse(ns, step_ns))
-            names[count++] = tp_percentiles[i].json_name;
-    }
-    tp_json_uint(j, o, "max_ns", l->hist.max);
-    cJSON *array = tp_json_array(j, o, "coarse");
-    for (int i = 0; i < count; i++)
-        tp_json_push(j, array, cJSON_CreateString(names[i]));
+    uint64_t ns;
+    cJSON *coarse = tp_json_array(j, o, "coarse");
+    for (int i = 0; i < TP_PERCENTILES; i++)
+        if (tp_percentile(l, tp_percentiles[i].fraction, &ns) && tp_latency_is_coarse(ns, step_ns))
+            tp_json_push(j, coarse, cJSON_CreateString(tp_percentiles[i].json_name));
 }
 
-static void write_latency(struct tp_json *j, cJSON *in, const struct tp_latency_run *latency,
-                          int kind, double step_ns)
+static void write_latency(struct tp_json *j, cJSON *in, const struct tp_figure_of *of, int kind,
+                          double step_ns)
 {
-    const struct tp_latency *l = &latency->kinds[kind];
+    const struct tp_latency *l = &of->r->run->latency.kinds[kind];
+    char object[32];
     cJSON *o = tp_json_object(j, in, tp_latency_names[kind]);
-    tp_json_real(j, o, "empty_ns", latency->empty_ns[kind]);
-    tp_json_uint(j, o, "count", l->hist.count);
-    tp_json_real(j, o, "mean_ns", tp_latency_mean(l));
-    tp_json_uint(j, o, "min_ns", l->hist.min);
-    write_percentiles(j, o, l, step_ns);
+    tp_json_real(j, o, "empty_ns", of->r->run->latency.empty_ns[kind]);
+    snprintf(object, sizeof object, "latency.%s.", tp_latency_names[kind]);
+    write_figures(j, o, object, of);
+    write_coarse(j, o, l, step_ns);
     cJSON *buckets = tp_json_array(j, o, "buckets");
     for (uint32_t b = 0; b < TP_HIST_BUCKETS; b++) {
         if (!l->hist.buckets[b])
@@ -474,14 +466,15 @@ static void write_passes(struct tp_json *j, cJSON *o, const struct tp_run *run)
             tp_json_push(j, passes, cJSON_CreateString(names[i].name));
 }
 
-static void write_latencies(struct tp_json *j, cJSON *o, const struct tp_latency_run *run,
+static void write_latencies(struct tp_json *j, cJSON *o, const struct tp_figure_of *of,
                             double step_ns)
 {
+    const struct tp_latency_run *run = &of->r->run->latency;
     tp_json_uint(j, o, "latency_sampled_operations", run->sampled ? run->sampled : TP_NONE);
     cJSON *latency = tp_json_object(j, o, "latency");
     for (int k = 0; k < TP_LAT_KINDS; k++)
         if (run->kinds[k].hist.count)
-            write_latency(j, latency, run, k, step_ns);
+            write_latency(j, latency, of, k, step_ns);
 }
 
 /* What a pass would have filled that was not run is left out. */
@@ -506,7 +499,7 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     if (run->passes & TP_PASS_COUNT)
         write_figures(j, tp_json_object(j, o, "instructions"), "instructions.", &whole);
     if (run->passes & TP_PASS_LATENCY)
-        write_latencies(j, o, &run->latency, rep->clock.step_ns);
+        write_latencies(j, o, &whole, rep->clock.step_ns);
     if (usage)
         write_devices(j, o, r);
     write_warnings(j, o, r);

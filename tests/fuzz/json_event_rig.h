@@ -27,7 +27,7 @@ static inline bool same_member(const struct tp_event *ev, const cJSON *item)
     for (size_t i = 0; i < TP_JSON_KEYS; i++) {
         const struct tp_json_key_row *row = &tp_json_keys[i];
         uint64_t bits = 0;
-        if (row->range.max == 0 || strcmp(row->name, item->string) != 0)
+        if (row->range.max == 0 || strcmp(row->word.name, item->string) != 0)
             continue;
         memcpy(&bits, (const char *)ev + row->offset, sizeof bits);
         if (cJSON_IsNumber(item))

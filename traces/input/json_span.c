@@ -244,24 +244,6 @@ const char *tp_span_check(struct tp_span text)
 
 /* ---- walking ---- */
 
-static struct tp_span_walk begin(struct tp_span s, char open, char close)
-{
-    struct tp_span_walk w = {.at = s.at, .end = s.at + s.size, .close = close};
-    w.wrong = s.size == 0 || *s.at != open;
-    w.at += !w.wrong;
-    return w;
-}
-
-struct tp_span_walk tp_span_members(struct tp_span object)
-{
-    return begin(object, '{', '}');
-}
-
-struct tp_span_walk tp_span_elements(struct tp_span list)
-{
-    return begin(list, '[', ']');
-}
-
 bool tp_span_take(struct tp_span_walk *w, struct tp_span *value)
 {
     tp_span_pass_space(w);

@@ -3,6 +3,7 @@
 #ifndef TP_JSON_SPAN_H
 #define TP_JSON_SPAN_H
 
+#include "traces/input/digits.h"
 #include "traces/input/json_bytes.h"
 
 #include <stdbool.h>
@@ -51,15 +52,28 @@ size_t tp_span_value(const char *text, size_t size, bool *wrong);
 
 /* Walks over the members of an object, or the elements of a list. */
 struct tp_span_walk {
+    bool wrong; /* what stands at `at` does not belong there, or the text ends; far from `closed`:
+                   a read of both at once would wait for the write of either */
     const char *at, *end;
     char close;    /* the bracket at its end */
     bool strict;   /* values are checked to the last byte; else only where they end */
     bool one_line; /* white space may not hold a newline; where strict */
     bool begun, closed;
-    bool wrong; /* what stands at `at` does not belong there, or the text ends */
 };
-struct tp_span_walk tp_span_members(struct tp_span object);
-struct tp_span_walk tp_span_elements(struct tp_span list);
+static inline struct tp_span_walk tp_span_walk(struct tp_span s, char open, char close)
+{
+    bool wrong = s.size == 0 || *s.at != open;
+    return (struct tp_span_walk){
+        .wrong = wrong, .at = s.at + !wrong, .end = s.at + s.size, .close = close};
+}
+static inline struct tp_span_walk tp_span_members(struct tp_span object)
+{
+    return tp_span_walk(object, '{', '}');
+}
+static inline struct tp_span_walk tp_span_elements(struct tp_span list)
+{
+    return tp_span_walk(list, '[', ']');
+}
 
 static inline void tp_span_pass_space(struct tp_span_walk *w)
 {
@@ -96,21 +110,38 @@ static inline bool tp_span_more(struct tp_span_walk *w)
     return !w->closed && !w->wrong;
 }
 
-/* Takes a string, a key or a value, if `text` is what is written there; else nothing. */
-static inline bool tp_span_pass_text(struct tp_span_walk *w, const char *text)
+/* A string as it is written nearly always: with its quotes and without escapes. */
+struct tp_span_word {
+    const char *name;
+    char quoted[16];
+    unsigned size; /* of those with the quotes */
+};
+#define TP_SPAN_WORD(name)                                                                         \
+    {                                                                                              \
+        name, "\"" name "\"", sizeof(name) + 1                                                     \
+    }
+
+/* Whether two texts of 16 bytes begin with the same `size`, from 1. */
+static inline bool tp_span_same(const char *a, const char *b, unsigned size)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    uint64_t differs = le64toh(x ^ y);
+    return size <= 8 ? differs << (64 - 8 * size) == 0
+                     : differs == 0 && memcmp(a + 8, b + 8, size - 8) == 0;
+}
+
+/* Takes a string, a key or a value, if it is written so; else nothing. */
+static inline bool tp_span_pass_word(struct tp_span_walk *w, const struct tp_span_word *word)
 {
     tp_span_pass_space(w);
-    const char *at = w->at;
-    if (at == w->end || *at++ != '"')
-        return false;
-    while (at < w->end && *text && *at == *text) {
-        at++;
-        text++;
-    }
-    if (*text || at == w->end || *at != '"')
-        return false;
-    w->at = at + 1;
-    return true;
+    size_t left = (size_t)(w->end - w->at);
+    bool there = left >= sizeof word->quoted
+                     ? tp_span_same(w->at, word->quoted, word->size)
+                     : left >= word->size && memcmp(w->at, word->quoted, word->size) == 0;
+    w->at += there ? word->size : 0;
+    return there;
 }
 
 /* Takes a value that is a whole number of up to 15 digits without a sign; else nothing. */
@@ -118,13 +149,10 @@ static inline bool tp_span_pass_digits(struct tp_span_walk *w, uint64_t *out)
 {
     enum { DIGITS_MAX = 15 }; /* 10^15 < 2^53 */
     tp_span_pass_space(w);
-    const char *at = w->at;
-    const char *end = w->end - at > DIGITS_MAX ? at + DIGITS_MAX + 1 : w->end;
-    uint64_t value = 0;
-    for (; at < end && tp_json_digit(*at); at++)
-        value = 10 * value + (uint64_t)(*at - '0');
-    if (at == w->at || at == end || (*w->at == '0' && at > w->at + 1) ||
-        !(*at == ',' || *at == w->close || tp_json_space(*at)))
+    uint64_t value;
+    const char *at = tp_digits(w->at, w->end, &value);
+    if (at == w->at || at == w->end || at - w->at > DIGITS_MAX ||
+        (*w->at == '0' && at > w->at + 1) || !(*at == ',' || *at == w->close || tp_json_space(*at)))
         return false;
     w->at = at;
     *out = value;

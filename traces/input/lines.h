@@ -2,6 +2,7 @@
 #ifndef TP_LINES_H
 #define TP_LINES_H
 
+#include "traces/input/digits.h"
 #include "traces/input/input.h"
 
 #include <stdarg.h>
@@ -82,12 +83,9 @@ static inline void tp_cut_blanks(struct tp_cut *c)
 
 static inline bool tp_cut_decimal(struct tp_cut *c, uint64_t *value)
 {
-    enum { ALWAYS_FIT = 19 }; /* digits */
-    const char *at = c->at, *end = c->end - at > ALWAYS_FIT ? at + ALWAYS_FIT : c->end;
-    uint64_t v = 0;
+    uint64_t v;
+    const char *at = tp_digits(c->at, c->end, &v);
     unsigned digit;
-    for (; at < end && (digit = (unsigned)(unsigned char)*at - '0') <= 9; at++)
-        v = v * 10 + digit;
     for (; at < c->end && (digit = (unsigned)(unsigned char)*at - '0') <= 9; at++)
         if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, digit, &v))
             return false;

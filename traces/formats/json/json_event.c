@@ -21,29 +21,31 @@
 #define NEED(key) TP_JSON_BIT(TP_JSON_##key)
 
 const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
-    [TP_JSON_T] = {"t", offsetof(struct tp_event, time_ns), {.max = UINT64_MAX}},
-    [TP_JSON_OP] = {"op", 0, {0}},
-    [TP_JSON_ID] = {"id",
+    [TP_JSON_T] = {TP_SPAN_WORD("t"), offsetof(struct tp_event, time_ns), {.max = UINT64_MAX}},
+    [TP_JSON_OP] = {TP_SPAN_WORD("op"), 0, {0}},
+    [TP_JSON_ID] = {TP_SPAN_WORD("id"),
                     offsetof(struct tp_event, id),
                     {.may_be_negative = true, .max = INT64_MAX}},
-    [TP_JSON_SIZE] = {"size",
+    [TP_JSON_SIZE] = {TP_SPAN_WORD("size"),
                       offsetof(struct tp_event, size),
                       {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
-    [TP_JSON_ALIGN] = {"align",
+    [TP_JSON_ALIGN] = {TP_SPAN_WORD("align"),
                        offsetof(struct tp_event, align),
                        {.max = UINT64_C(1) << TP_MAX_ALIGN_LOG2, .max_text = "2^30"}},
-    [TP_JSON_THREAD] = {"thread", offsetof(struct tp_event, thread), {.max = UINT64_MAX}},
-    [TP_JSON_STREAM] = {"stream",
+    [TP_JSON_THREAD] = {TP_SPAN_WORD("thread"),
+                        offsetof(struct tp_event, thread),
+                        {.max = UINT64_MAX}},
+    [TP_JSON_STREAM] = {TP_SPAN_WORD("stream"),
                         offsetof(struct tp_event, stream),
                         {.may_be_negative = true, .max = INT64_MAX}},
-    [TP_JSON_NAME] = {"name", 0, {0}},
-    [TP_JSON_FREE] = {"free",
+    [TP_JSON_NAME] = {TP_SPAN_WORD("name"), 0, {0}},
+    [TP_JSON_FREE] = {TP_SPAN_WORD("free"),
                       offsetof(struct tp_event, free_bytes),
                       {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
-    [TP_JSON_NUMBER] = {"event_number",
+    [TP_JSON_NUMBER] = {TP_SPAN_WORD("event_number"),
                         offsetof(struct tp_event, number),
                         {.max = UINT64_C(1) << 53, .max_text = "2^53"}},
-    [TP_JSON_PLACE] = {"place", 0, {0}},
+    [TP_JSON_PLACE] = {TP_SPAN_WORD("place"), 0, {0}},
 };
 
 /* What an operation cannot do without. */
@@ -52,16 +54,16 @@ const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
      ((flags)&TP_NEEDS_STREAM ? NEED(STREAM) : 0u) |                                               \
      ((flags) & (TP_HAS_NAME | TP_HAS_NOTE) ? NEED(NAME) : 0u))
 #define ROW(op, number, name, verb, latency, rank, flags)                                          \
-    {name, TP_##op == TP_RELEASE ? TP_EV_FREE : TP_EV_##op, NEEDS(flags)},
+    {TP_SPAN_WORD(name), TP_##op == TP_RELEASE ? TP_EV_FREE : TP_EV_##op, NEEDS(flags)},
 const struct tp_json_op_row tp_json_ops[TP_JSON_OPS] = {
-    TP_RECORDED_OPS(ROW){"initial", TP_EV_INITIAL, NEEDS(TP_NEW_OBJECT)}};
+    TP_RECORDED_OPS(ROW){TP_SPAN_WORD("initial"), TP_EV_INITIAL, NEEDS(TP_NEW_OBJECT)}};
 
 static int unknown_op(const struct tp_json_scan *s, struct tp_span name, struct tp_err *err)
 {
     const char *names[TP_JSON_OPS + 1] = {NULL};
     char raw[256], shown[64];
     for (size_t i = 0; i < TP_JSON_OPS; i++)
-        names[i] = tp_json_ops[i].name;
+        names[i] = tp_json_ops[i].word.name;
     tp_span_text(name, raw, sizeof raw);
     tp_clean_text(raw, shown, sizeof shown);
     const char *near = tp_nearest(shown, names);
@@ -100,7 +102,7 @@ static int read_op(struct tp_json_scan *s, struct members *m, struct tp_err *err
         return TP_OK;
     int rc = tp_json_need_text(s, "op", value, err);
     for (m->op = tp_json_ops; rc == TP_OK && m->op < tp_json_ops + TP_JSON_OPS; m->op++)
-        if (tp_span_is(value, m->op->name))
+        if (tp_span_is(value, m->op->word.name))
             return TP_OK;
     return rc == TP_OK ? unknown_op(s, value, err) : rc;
 }
@@ -112,7 +114,7 @@ static int read_text(struct tp_json_scan *s, struct members *m, unsigned key, st
     bool name = key == TP_JSON_NAME;
     if (!tp_span_take(&m->walk, &value))
         return TP_OK;
-    int rc = tp_json_need_text(s, tp_json_keys[key].name, value, err);
+    int rc = tp_json_need_text(s, tp_json_keys[key].word.name, value, err);
     if (rc != TP_OK)
         return rc;
     if (!name && !memchr(value.at, '\\', value.size)) {
@@ -139,7 +141,7 @@ static int read_number(struct tp_json_scan *s, struct members *m, unsigned key, 
     uint64_t bits = 0;
     int rc = TP_OK;
     if (tp_span_take(&m->walk, &value))
-        rc = tp_json_integer(s, row->name, value, &row->range, &bits, err);
+        rc = tp_json_integer(s, row->word.name, value, &row->range, &bits, err);
     memcpy((char *)m->ev + row->offset, &bits, sizeof bits);
     return rc;
 }
@@ -151,13 +153,14 @@ static unsigned read_key(struct members *m)
     unsigned key = 0;
     if (!tp_span_take_key(&m->walk, &name) || !memchr(name.at, '\\', name.size))
         return TP_JSON_KEYS;
-    while (key < TP_JSON_KEYS && !tp_span_is(name, tp_json_keys[key].name))
+    while (key < TP_JSON_KEYS && !tp_span_is(name, tp_json_keys[key].word.name))
         key++;
     return key;
 }
 
 /* A member of any kind; with TP_JSON_KEYS also its key is still to be read. */
-static int read_member(struct tp_json_scan *s, struct members *m, unsigned key, struct tp_err *err)
+__attribute__((noinline)) static int read_member(struct tp_json_scan *s, struct members *m,
+                                                 unsigned key, struct tp_err *err)
 {
     struct tp_span value;
     if (key == TP_JSON_KEYS)
@@ -170,7 +173,7 @@ static int read_member(struct tp_json_scan *s, struct members *m, unsigned key, 
         return TP_OK;
     }
     if (m->seen & TP_JSON_BIT(key))
-        return tp_json_fail(s, s->line, err, " has '%s' twice", tp_json_keys[key].name);
+        return tp_json_fail(s, s->line, err, " has '%s' twice", tp_json_keys[key].word.name);
     m->seen |= TP_JSON_BIT(key);
     return key == TP_JSON_OP                  ? read_op(s, m, err)
            : tp_json_keys[key].range.max == 0 ? read_text(s, m, key, err)
@@ -183,7 +186,7 @@ static inline unsigned pass_key(struct tp_span_walk *w, unsigned expected)
 {
     for (unsigned tries = 0, key = expected; tries < TP_JSON_KEYS; tries++, key++) {
         key = key < TP_JSON_KEYS ? key : 0;
-        if (tp_span_pass_text(w, tp_json_keys[key].name)) {
+        if (tp_span_pass_word(w, &tp_json_keys[key].word)) {
             w->wrong = !tp_span_pass(w, ':');
             return key;
         }
@@ -201,7 +204,7 @@ static inline bool pass_value(struct tp_span_walk *w, struct members *m, unsigne
         return false;
     if (key == TP_JSON_OP) {
         m->op = tp_json_ops;
-        while (m->op < tp_json_ops + TP_JSON_OPS && !tp_span_pass_text(w, m->op->name))
+        while (m->op < tp_json_ops + TP_JSON_OPS && !tp_span_pass_word(w, &m->op->word))
             m->op++;
         return m->op < tp_json_ops + TP_JSON_OPS;
     }
@@ -249,9 +252,9 @@ static int check_needs(const struct tp_json_scan *s, const struct tp_json_op_row
     for (unsigned i = 0; needs & ~seen && i < TP_JSON_KEYS; i++) {
         if (!(needs & ~seen & TP_JSON_BIT(i)))
             continue;
-        int rc =
-            op ? tp_json_fail(s, s->line, err, " (%s) has no '%s'", op->name, tp_json_keys[i].name)
-               : tp_json_fail(s, s->line, err, " has no '%s'", tp_json_keys[i].name);
+        int rc = op ? tp_json_fail(s, s->line, err, " (%s) has no '%s'", op->word.name,
+                                   tp_json_keys[i].word.name)
+                    : tp_json_fail(s, s->line, err, " has no '%s'", tp_json_keys[i].word.name);
         return tp_hint(err, rc, "'tapool help format' shows the format");
     }
     return TP_OK;
@@ -274,10 +277,12 @@ void tp_json_event_settle(struct tp_event *ev, const struct tp_json_op_row *op, 
 static int read_event(struct tp_json_scan *s, struct tp_span text, struct tp_event *ev,
                       size_t *used, struct tp_err *err)
 {
+    static const struct tp_event blank;
     struct members m = {.walk = tp_span_members(text), .ev = ev};
     m.walk.strict = true;
     m.walk.one_line = s->one_line;
-    *ev = (struct tp_event){.line = s->line};
+    *ev = blank; /* faster than zeros */
+    ev->line = s->line;
     int rc = read_members(s, &m, err);
     if (rc == TP_OK && m.walk.wrong)
         return TP_EINPUT;

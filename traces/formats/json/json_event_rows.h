@@ -23,14 +23,14 @@ enum tp_json_key {
 #define TP_JSON_BIT(key) (1u << (key))
 
 struct tp_json_key_row {
-    const char *name;
+    struct tp_span_word word;
     size_t offset;              /* of the 64 bits in struct tp_event */
     struct tp_json_range range; /* max is 0 where the value is a text */
 };
 extern const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS];
 
 struct tp_json_op_row {
-    const char *name;
+    struct tp_span_word word;
     enum tp_event_op op;
     unsigned needs; /* bits of keys */
 };

@@ -1,0 +1,52 @@
+/* Decimal digits, eight at a time: numbers are half of the bytes of a text trace, and of unlike
+ * lengths, so that a loop over them is left at another place each time. */
+#ifndef TP_DIGITS_H
+#define TP_DIGITS_H
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The digits at the beginning of eight bytes: how many; *value is the number that they are.
+ *
+ *     "5103,{\"t"  --minus '0', non-digits marked-->  5 1 0 3 | . . . .      4 of them
+ *                  --moved up: zeros in front-->      0 0 0 0   5 1 0 3      times 10, 100, 10,000
+ */
+static inline unsigned tp_digits_of_8(const char *at, uint64_t *value)
+{
+    static const uint64_t above_9 = UINT64_C(0x7676767676767676),
+                          top = UINT64_C(0x8080808080808080);
+    uint64_t v;
+    memcpy(&v, at, sizeof v);
+    v = le64toh(v) ^ UINT64_C(0x3030303030303030);
+    uint64_t others = ((v + above_9) | v) & top;
+    unsigned count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+    v = count ? v << (64 - 8 * count) : 0;
+    v = v * 10 + (v >> 8); /* every other byte: two digits */
+    uint64_t pairs = UINT64_C(0x000000ff000000ff);
+    *value = ((v & pairs) * ((UINT64_C(1000000) << 32) + 100) +
+              ((v >> 16) & pairs) * ((UINT64_C(10000) << 32) + 1)) >>
+             32;
+    return count;
+}
+
+/* Up to 16 digits, which are 0 where there is none: where they end. */
+static inline const char *tp_digits(const char *at, const char *end, uint64_t *value)
+{
+    static const uint64_t tens[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    const char *last = end - at > 16 ? at + 16 : end;
+    uint64_t v = 0, more = 0;
+    unsigned count = 8;
+    while (count == 8 && last - at >= 8) {
+        count = tp_digits_of_8(at, &more);
+        v = v * tens[count] + more;
+        at += count;
+    }
+    if (count == 8) /* too near to the end */
+        for (unsigned digit; at < last && (digit = (unsigned)(unsigned char)*at - '0') <= 9; at++)
+            v = v * 10 + digit;
+    *value = v;
+    return at;
+}
+
+#endif

@@ -25,7 +25,7 @@
 #define DAY    (UINT64_C(86400) * 1000000000)
 #define MINUTE (UINT64_C(60) * 1000000000)
 
-struct row {
+struct rmm_row {
     struct tp_rmm_row r;
     uint64_t line;
     uint64_t time_ns; /* since the first row */
@@ -38,7 +38,7 @@ struct rmm {
     const struct tp_rmm_form *form;
     bool ended, started;
     uint64_t first_ns, last_ns, day_ns; /* of the first row; the last one, of the day; midnight */
-    struct row queue[AHEAD];            /* a ring */
+    struct rmm_row queue[AHEAD];        /* a ring */
     size_t first, queued;
     int later; /* what ended the look ahead, when the queue is empty again */
     struct tp_err later_err;
@@ -53,7 +53,7 @@ struct rmm {
 /* ---- rows ---- */
 
 /* Seconds of a day become a time since the first row. */
-static void set_time(struct rmm *m, struct row *row)
+static void set_time(struct rmm *m, struct rmm_row *row)
 {
     uint64_t of_day = row->r.time_ns, base = m->day_ns;
     if (m->started && m->form->of_day && of_day < m->last_ns && m->last_ns - of_day > DAY / 2)
@@ -83,13 +83,13 @@ static int bad_row(struct rmm *m, struct tp_cut rest, const char *expected, stru
                : rc;
 }
 
-static bool filtered(const struct rmm *m, const struct row *row)
+static bool filtered(const struct rmm *m, const struct rmm_row *row)
 {
     int64_t wanted = m->reading->opts->device;
     return !m->form->of_day && wanted >= 0 && row->r.device != wanted;
 }
 
-static int take_line(struct rmm *m, struct tp_cut line, struct row *row, bool *taken,
+static int take_line(struct rmm *m, struct tp_cut line, struct rmm_row *row, bool *taken,
                      struct tp_err *err)
 {
     struct tp_cut rest = line;
@@ -109,7 +109,7 @@ static int take_line(struct rmm *m, struct tp_cut line, struct row *row, bool *t
 }
 
 /* The next row of the file; sets ended where there is none. */
-static int read_row(struct rmm *m, struct row *row, struct tp_err *err)
+static int read_row(struct rmm *m, struct rmm_row *row, struct tp_err *err)
 {
     for (bool taken = false; !taken;) {
         struct tp_cut line;
@@ -125,7 +125,7 @@ static int read_row(struct rmm *m, struct row *row, struct tp_err *err)
 }
 
 /* The next row to be lowered. */
-static int next_row(struct rmm *m, struct row *row, struct tp_err *err)
+static int next_row(struct rmm *m, struct rmm_row *row, struct tp_err *err)
 {
     if (m->queued > 0) {
         *row = m->queue[m->first];
@@ -143,12 +143,12 @@ static int next_row(struct rmm *m, struct row *row, struct tp_err *err)
 /* ---- lowering ---- */
 
 /* Streams of other devices get numbers of their own. */
-static int64_t stream_number(const struct row *row)
+static int64_t stream_number(const struct rmm_row *row)
 {
     return (int64_t)(row->r.stream ^ (uint64_t)row->r.device * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static int need_stream(struct rmm *m, const struct row *row, struct tp_err *err)
+static int need_stream(struct rmm *m, const struct rmm_row *row, struct tp_err *err)
 {
     if (m->some_stream && m->last_stream == row->r.stream && m->last_device == row->r.device)
         return TP_OK;
@@ -163,7 +163,7 @@ static int need_stream(struct rmm *m, const struct row *row, struct tp_err *err)
     return TP_OK;
 }
 
-static int lower_row(struct rmm *m, const struct row *row, struct tp_err *err)
+static int lower_row(struct rmm *m, const struct rmm_row *row, struct tp_err *err)
 {
     static const enum tp_event_op ops[] = {
         [TP_RMM_ALLOCATE] = TP_EV_ALLOC, [TP_RMM_FREE] = TP_EV_FREE, [TP_RMM_FAILURE] = TP_EV_NOTE};
@@ -198,9 +198,9 @@ static int lower_row(struct rmm *m, const struct row *row, struct tp_err *err)
 /* ---- rows out of order ---- */
 
 /* Row number `i` of the queue, which is read if it is not there. NULL: there are no more. */
-static struct row *row_ahead(struct rmm *m, size_t i)
+static struct rmm_row *row_ahead(struct rmm *m, size_t i)
 {
-    struct row *row = &m->queue[(m->first + i) % AHEAD];
+    struct rmm_row *row = &m->queue[(m->first + i) % AHEAD];
     if (i < m->queued)
         return row;
     if (m->ended || m->later != TP_OK)
@@ -223,15 +223,15 @@ static void remove_ahead(struct rmm *m, size_t i)
 }
 
 /* Is a row that was found the free of a live block that `row` gets once more? */
-static bool frees_for(const struct row *found, const struct row *row, uint64_t size)
+static bool frees_for(const struct rmm_row *found, const struct rmm_row *row, uint64_t size)
 {
     return found->r.action == TP_RMM_FREE && found->r.thread != row->r.thread &&
            found->r.size == size;
 }
 
-static int put_before(struct rmm *m, size_t i, const struct row *row, struct tp_err *err)
+static int put_before(struct rmm *m, size_t i, const struct rmm_row *row, struct tp_err *err)
 {
-    struct row freed = *row_ahead(m, i);
+    struct rmm_row freed = *row_ahead(m, i);
     char text[160];
     remove_ahead(m, i);
     freed.time_ns = row->time_ns;
@@ -246,14 +246,14 @@ static int put_before(struct rmm *m, size_t i, const struct row *row, struct tp_
 }
 
 /* An allocate of a live pointer: its free may stand below. */
-static int settle(struct rmm *m, const struct row *row, struct tp_err *err)
+static int settle(struct rmm *m, const struct rmm_row *row, struct tp_err *err)
 {
     uint64_t size = 0;
     if (row->r.action != TP_RMM_ALLOCATE || !m->form->threads || row->r.pointer == 0 ||
         !tp_lower_live(m->reading->lower, (int64_t)row->r.pointer, &size))
         return TP_OK;
     for (size_t i = 0; i < AHEAD; i++) {
-        const struct row *found = row_ahead(m, i);
+        const struct rmm_row *found = row_ahead(m, i);
         if (!found)
             break;
         if (found->r.pointer != row->r.pointer || found->r.action == TP_RMM_FAILURE)
@@ -285,7 +285,7 @@ static int read_start(struct rmm *m, struct tp_err *err)
 {
     struct tp_cut line;
     char shown[TP_CUT_SHOWN];
-    struct row row;
+    struct rmm_row row;
     bool taken = false;
     int rc = tp_lines_next(&m->lines, &line, err);
     if (rc != TP_OK)
@@ -308,7 +308,7 @@ static int read_start(struct rmm *m, struct tp_err *err)
 static int read_rows(struct rmm *m, struct tp_err *err)
 {
     for (;;) {
-        struct row row;
+        struct rmm_row row;
         bool queued = m->queued > 0;
         int rc = next_row(m, &row, err);
         if (rc != TP_OK || (m->ended && !queued))

@@ -5,6 +5,7 @@
 #ifndef TP_FORMAT_H
 #define TP_FORMAT_H
 
+#include "alloc/base/grow.h"
 #include "traces/input/input.h"
 #include "traces/lower/lower.h"
 #include "traces/lower/recorded.h"
@@ -82,6 +83,16 @@ struct tp_reading {
     const struct tp_read_opts *opts;
     struct tp_budget *budget; /* NULL: nothing is counted */
 };
+
+/* For what a reader keeps: --max-memory bounds it, and sentences begin with the file. */
+static inline struct tp_growth tp_reading_growth(const struct tp_reading *r, const char *what)
+{
+    return (struct tp_growth){.what = what, .of = tp_input_name(r->in), .budget = r->budget};
+}
+
+#define TP_READ_GROW(r, items, room, least, name, err)                                             \
+    TP_GROW(items, room, least, err, .what = (name), .of = tp_input_name((r)->in),                 \
+            .budget = (r)->budget)
 
 struct tp_format {
     const char *name;    /* for --input-format */

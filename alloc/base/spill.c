@@ -4,11 +4,9 @@
 #include "alloc/base/spool.h"
 
 #include <assert.h>
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
-
-#define FIRST_ROOM 64
 
 void tp_spill_init(struct tp_spill *l, size_t item, size_t limit)
 {
@@ -17,8 +15,7 @@ void tp_spill_init(struct tp_spill *l, size_t item, size_t limit)
 
 void tp_spill_release(struct tp_spill *l)
 {
-    free(l->items);
-    tp_budget_change(l->budget, l->room * l->item, 0);
+    tp_grow_end(&l->items, &l->room, l->item, &(struct tp_growth){.budget = l->budget});
     if (l->item && l->fd >= 0)
         close(l->fd);
     *l = (struct tp_spill){.fd = -1};
@@ -39,22 +36,11 @@ static int spill(struct tp_spill *l, struct tp_err *err)
 
 static int make_room(struct tp_spill *l, struct tp_err *err)
 {
-    size_t room = l->room ? 2 * l->room : FIRST_ROOM;
-    bool may_grow = l->room == 0 || l->room * l->item < l->limit;
-    if (!may_grow || !tp_budget_change(l->budget, l->room * l->item, room * l->item)) {
-        if (l->room)
-            return spill(l, err);
-        return tp_hint(
-            err,
-            tp_fail(err, TP_EINPUT, "the events do not fit into the memory that reading may take"),
-            "--max-memory=SIZE allows more");
-    }
-    unsigned char *items = realloc(l->items, room * l->item);
-    if (!items)
-        return tp_fail(err, TP_ENOMEM, "out of memory for a list of events");
-    l->items = items;
-    l->room = room;
-    return TP_OK;
+    const struct tp_growth how = {
+        .what = "events", .most = l->limit / l->item, .budget = l->budget};
+    bool may_grow = l->room == 0 || l->room < how.most;
+    int rc = may_grow ? tp_grow(&l->items, &l->room, l->room + 1, l->item, &how, err) : TP_EINPUT;
+    return rc == TP_EINPUT && l->room ? spill(l, err) : rc;
 }
 
 int tp_spill_add(struct tp_spill *l, const void *item, struct tp_err *err)
@@ -90,4 +76,22 @@ int tp_spill_read(const struct tp_spill *l, uint64_t first, size_t count, void *
     if (count > 0)
         memcpy(to, l->items + (size_t)(first - l->written) * l->item, count * l->item);
     return TP_OK;
+}
+
+const void *tp_spill_next(struct tp_spill_cursor *c, int *rc, struct tp_err *err)
+{
+    const struct tp_spill *l = c->list;
+    if (c->at == c->there && c->next < c->end && c->next < l->written) {
+        uint64_t filed = (c->end < l->written ? c->end : l->written) - c->next;
+        size_t fit = sizeof c->batch / l->item;
+        c->there = filed < fit ? (size_t)filed : fit;
+        c->at = 0;
+        *rc = tp_spill_read(l, c->next, c->there, c->batch, err);
+        c->next += c->there;
+        if (*rc != TP_OK)
+            return NULL;
+    }
+    if (c->at < c->there)
+        return c->batch + c->at++ * l->item;
+    return c->next < c->end ? l->items + (size_t)(c->next++ - l->written) * l->item : NULL;
 }

@@ -6,17 +6,10 @@
  * an instruction that does not fit them, because every strategy is played from what is written here
  * without looking back. Memory: the windows kept, one pending window, 24 bytes a slot. A reset is
  * one step whatever is live: slots remember the epoch of their device. */
-#include "alloc/base/tree.h"
 #include "alloc/program/live.h"
 #include "alloc/program/program_internal.h"
 
 #include <inttypes.h>
-
-struct name {
-    struct tp_tree_node node;
-    uint32_t index;
-    char text[];
-};
 
 struct tp_builder {
     struct tp_builder_cfg cfg;
@@ -29,11 +22,9 @@ struct tp_builder {
     struct tp_insn *insns; /* the pending window: TP_WINDOW_MAX */
     struct tp_jump *jumps;
     uint32_t count, jump_count;
-    size_t jump_capacity;
+    size_t jump_room;
     uint32_t hashed; /* instructions of the pending window that the callback has seen */
     uint64_t first_event, first_time;
-
-    struct tp_tree_node *names; /* that marks have used: a trace may choose any, so no hash */
 };
 
 int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, struct tp_err *err)
@@ -60,8 +51,6 @@ int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, st
     return TP_OK;
 }
 
-static void free_names(struct tp_builder *b);
-
 void tp_builder_free(struct tp_builder *b)
 {
     if (!b)
@@ -70,7 +59,6 @@ void tp_builder_free(struct tp_builder *b)
     free(b->live.slots);
     free(b->insns);
     free(b->jumps);
-    free_names(b);
     free(b);
 }
 
@@ -124,13 +112,9 @@ static int close_window(struct tp_builder *b, struct tp_err *err)
 /* Records that the next instruction does not stand for the event after the last one. */
 static int add_jump(struct tp_builder *b, uint64_t event, struct tp_err *err)
 {
-    if (b->jump_count == b->jump_capacity) {
-        struct tp_jump *jumps =
-            tp_grown(b->jumps, &b->jump_capacity, b->jump_count + 1, TP_WINDOW_MAX, sizeof *jumps);
-        if (!jumps)
-            return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
-        b->jumps = jumps;
-    }
+    int rc = TP_GROW(&b->jumps, &b->jump_room, b->jump_count + 1u, err, .what = "the program");
+    if (rc)
+        return rc;
     b->jumps[b->jump_count++] = (struct tp_jump){.index = b->count, .event = event};
     return TP_OK;
 }
@@ -216,7 +200,7 @@ static int check(struct tp_builder *b, const struct tp_insn *in, struct tp_err *
                                .threads = TP_MAX_THREADS,
                                .streams = TP_MAX_STREAMS,
                                .devices = TP_MAX_DEVICES,
-                               .marks = b->program->names.count};
+                               .marks = (uint32_t)b->program->names.count};
     const char *wrong = tp_insn_wrong(in, &limits);
     if (wrong)
         return broken(b, in, wrong, err);
@@ -305,69 +289,18 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
 
 /* ---- names ---- */
 
-static const struct name *name_of(const struct tp_tree_node *n)
+const struct tp_texts *tp_builder_marks(const struct tp_builder *b)
 {
-    return TP_TREE_ITEM(const struct name, node, n);
-}
-
-static bool name_less(const struct tp_tree_node *a, const struct tp_tree_node *b)
-{
-    return strcmp(name_of(a)->text, name_of(b)->text) < 0;
-}
-
-/* NULL: nobody has used it yet. */
-static const struct name *find_name(const struct tp_builder *b, const char *text)
-{
-    for (const struct tp_tree_node *at = b->names; at;) {
-        int order = strcmp(text, name_of(at)->text);
-        TP_STEP();
-        if (!order)
-            return name_of(at);
-        at = order < 0 ? at->low : at->high;
-    }
-    return NULL;
-}
-
-static int keep_name(struct tp_builder *b, const char *text, struct tp_err *err)
-{
-    size_t size = strlen(text) + 1;
-    struct name *name = malloc(sizeof *name + size);
-    if (!name)
-        return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
-    int rc = tp_names_keep(&b->program->names, text, err);
-    if (rc) {
-        free(name);
-        return rc;
-    }
-    memcpy(name->text, text, size);
-    name->index = b->program->names.count - 1;
-    tp_tree_insert(&b->names, &name->node, name_less, NULL);
-    return TP_OK;
-}
-
-static void free_names(struct tp_builder *b)
-{
-    while (b->names) {
-        struct tp_tree_node *first = tp_tree_first(b->names);
-        tp_tree_remove(&b->names, first, name_less, NULL);
-        free(TP_TREE_ITEM(struct name, node, first));
-    }
-}
-
-const char *tp_builder_mark_name(const struct tp_builder *b, uint32_t index)
-{
-    return tp_program_mark(b->program, index);
+    return &b->program->names;
 }
 
 int tp_builder_mark(struct tp_builder *b, const char *text, uint32_t *index, struct tp_err *err)
 {
-    const struct name *name = find_name(b, text);
-    if (!name && b->program->names.count == TP_MAX_MARKS)
+    struct tp_texts *names = &b->program->names;
+    *index = tp_texts_find(names, text, strlen(text));
+    if (*index == TP_NO_TEXT && names->count == TP_MAX_MARKS)
         return tp_fail(err, TP_EINPUT, "more than 65,536 distinct phase names");
-    int rc = name ? TP_OK : keep_name(b, text, err);
-    if (!rc)
-        *index = name ? name->index : b->program->names.count - 1;
-    return rc;
+    return *index == TP_NO_TEXT ? tp_texts_need(names, text, strlen(text), index, err) : TP_OK;
 }
 
 /* ---- the end ---- */
@@ -389,7 +322,7 @@ static int end_facts(struct tp_builder *b, const struct tp_builder_end *end, str
         f->devices = end->devices;
     if (end->hash)
         memcpy(f->hash, end->hash, TP_HASH_SIZE);
-    f->marks = b->program->names.count;
+    f->marks = (uint32_t)b->program->names.count;
     f->slots = b->live.used;
     f->duration_ns = b->time;
     for (uint32_t i = 0; i < f->devices; i++) {

@@ -174,9 +174,11 @@ struct tp_cursor;
 typedef void tp_hash_fn(void *ctx, const void *data, size_t size);
 
 /* Takes a whole window as it is built; the window is borrowed for the call. Names of its marks:
- * tp_builder_mark_name. A status ends the building. */
+ * tp_builder_marks. A status ends the building. */
 typedef int tp_window_sink(void *ctx, const struct tp_builder *b, const struct tp_window *w,
                            struct tp_err *err);
+
+struct tp_texts;
 
 struct tp_builder_cfg {
     enum tp_kind kind;
@@ -201,7 +203,7 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
 /* Returns the index of a phase name for MARK (equal names share one) in *index. */
 int tp_builder_mark(struct tp_builder *b, const char *name, uint32_t *index, struct tp_err *err);
 
-const char *tp_builder_mark_name(const struct tp_builder *b, uint32_t index); /* NULL: none */
+const struct tp_texts *tp_builder_marks(const struct tp_builder *b); /* names, by index */
 
 /* Bytes that the builder holds in memory while it takes one more object, beside the window that it
  * always has; and those of the program so far, wherever they are. */
@@ -231,6 +233,7 @@ void tp_builder_free(struct tp_builder *b); /* NULL is fine */
 
 const struct tp_program_facts *tp_program_facts(const struct tp_program *p);
 const struct tp_demand *tp_program_demand(const struct tp_program *p, uint16_t device);
+const struct tp_texts *tp_program_marks(const struct tp_program *p);
 const char *tp_program_mark(const struct tp_program *p, uint32_t index); /* NULL: no such mark */
 
 /* References: a program lives until the last release. NULL is fine. Not for concurrent use. */
@@ -263,11 +266,11 @@ const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t mo
 /* The same for the peaks of its devices. */
 const char *tp_demand_wrong(const struct tp_demand *demand, const struct tp_program_facts *f);
 
-/* What such a program is given beside its windows; all is copied. */
+/* What such a program is given beside its windows. */
 struct tp_backed_cfg {
     const struct tp_program_facts *facts;
     const struct tp_demand *demand; /* facts->devices of them */
-    const char *const *marks;       /* facts->marks of them */
+    struct tp_texts *marks;         /* facts->marks of them, which are the program's from now on */
 };
 
 /* Takes `ctx` over, in every case. */

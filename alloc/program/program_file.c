@@ -118,7 +118,7 @@ static int copy_program(struct tp_program *p, struct tp_program *copy, struct tp
     memcpy(copy->demand, p->demand, p->facts.devices * sizeof *copy->demand);
     int rc = TP_OK;
     for (uint32_t i = 0; !rc && i < p->facts.marks; i++)
-        rc = tp_names_keep(&copy->names, tp_program_mark(p, i), err);
+        rc = tp_texts_add(&copy->names, tp_program_mark(p, i), strlen(tp_program_mark(p, i)), err);
     return rc ? rc : copy_windows(p, copy, err);
 }
 
@@ -234,12 +234,12 @@ static const char *index_wrong(const struct tp_program *p)
 
 static const char *names_wrong(struct tp_program *p)
 {
-    struct tp_names *n = &p->names;
+    struct tp_texts *n = &p->names;
     for (size_t at = 0; at < n->used; n->count++) {
         const char *end = memchr(n->text + at, '\0', n->used - at);
         if (!end || n->count == p->facts.marks)
             return "the names of phases are wrong";
-        n->at[n->count] = at;
+        n->at[n->count] = (uint32_t)at;
         at = (size_t)(end - n->text) + 1;
     }
     return n->count == p->facts.marks ? NULL : "the names of phases are missing";

@@ -9,6 +9,7 @@
 #define TP_PROGRAM_INTERNAL_H
 
 #include "alloc/base/spool.h"
+#include "alloc/base/texts.h"
 #include "alloc/program/program.h"
 
 /* The index entry of a window; stored in the file as it stands. */
@@ -38,22 +39,13 @@ struct tp_program_footer {
 static_assert(sizeof(struct tp_program_footer) == 56, "written to the file without padding");
 extern const uint8_t tp_program_magic[16];
 
-/* Names in the order of their indices, each ended by a NUL. */
-struct tp_names {
-    char *text;
-    size_t used, capacity; /* bytes */
-    size_t *at;            /* where the i-th begins */
-    uint32_t count;
-    size_t at_capacity;
-};
-
 struct tp_program {
     struct tp_program_facts facts;
     struct tp_demand *demand;       /* facts.devices of them */
     struct tp_kept_window *windows; /* facts.windows of them */
-    void **blocks;   /* the bytes of each window; all NULL when they are in the file */
-    size_t capacity; /* of windows and blocks */
-    struct tp_names names;
+    void **blocks; /* the bytes of each window; all NULL when they are in the file */
+    size_t window_room, block_room;
+    struct tp_texts names;            /* of marks */
     uint64_t data_bytes;              /* of all windows */
     int fd;                           /* -1: in memory */
     bool sealed;                      /* the file is complete up to its footer */
@@ -65,9 +57,6 @@ struct tp_program {
 
 /* An empty program without devices; NULL when out of memory. */
 struct tp_program *tp_program_new(void);
-
-/* Appends a name behind the others. */
-int tp_names_keep(struct tp_names *n, const char *name, struct tp_err *err);
 
 /* Keeps a window, in memory up to `limit` bytes of all, else in the file; w->offset is filled in.
  */

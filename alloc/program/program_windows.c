@@ -41,8 +41,10 @@ const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limi
 struct tp_program *tp_program_new(void)
 {
     struct tp_program *p = calloc(1, sizeof *p);
-    if (p)
-        p->fd = -1;
+    if (!p)
+        return NULL;
+    p->fd = -1;
+    p->names.how.what = "phase names";
     return p;
 }
 
@@ -59,8 +61,7 @@ void tp_program_release(struct tp_program *p)
     free(p->blocks);
     free(p->windows);
     free(p->demand);
-    free(p->names.text);
-    free(p->names.at);
+    tp_texts_release(&p->names);
     free(p);
 }
 
@@ -74,9 +75,14 @@ const struct tp_demand *tp_program_demand(const struct tp_program *p, uint16_t d
     return device < p->facts.devices ? &p->demand[device] : NULL;
 }
 
+const struct tp_texts *tp_program_marks(const struct tp_program *p)
+{
+    return &p->names;
+}
+
 const char *tp_program_mark(const struct tp_program *p, uint32_t index)
 {
-    return index < p->names.count ? p->names.text + p->names.at[index] : NULL;
+    return index < p->names.count ? tp_texts_get(&p->names, index) : NULL;
 }
 
 uint64_t tp_window_event(const struct tp_window *w, uint32_t index)
@@ -101,19 +107,9 @@ uint64_t tp_window_event(const struct tp_window *w, uint32_t index)
 
 static int grow_index(struct tp_program *p, struct tp_err *err)
 {
-    if (p->facts.windows < p->capacity)
-        return TP_OK;
-    size_t capacity = p->capacity;
-    struct tp_kept_window *windows =
-        tp_grown(p->windows, &capacity, p->facts.windows + 1, SIZE_MAX, sizeof *windows);
-    if (windows)
-        p->windows = windows;
-    void **blocks = windows ? realloc(p->blocks, capacity * sizeof *blocks) : NULL;
-    if (!blocks)
-        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
-    p->blocks = blocks;
-    p->capacity = capacity;
-    return TP_OK;
+    size_t least = p->facts.windows + 1;
+    int rc = TP_GROW(&p->windows, &p->window_room, least, err, .what = "the program");
+    return rc ? rc : TP_GROW(&p->blocks, &p->block_room, least, err, .what = "the program");
 }
 
 /* Moves everything kept so far to a new file. */
@@ -234,29 +230,6 @@ const char *tp_demand_wrong(const struct tp_demand *demand, const struct tp_prog
     return NULL;
 }
 
-/* ---- names ---- */
-
-int tp_names_keep(struct tp_names *n, const char *name, struct tp_err *err)
-{
-    size_t size = strlen(name) + 1;
-    if (n->count == n->at_capacity) {
-        size_t *at = tp_grown(n->at, &n->at_capacity, n->count + 1, TP_MAX_MARKS, sizeof *at);
-        if (!at)
-            return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
-        n->at = at;
-    }
-    if (size > n->capacity - n->used) {
-        char *text = tp_grown(n->text, &n->capacity, n->used + size, SIZE_MAX, 1);
-        if (!text)
-            return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
-        n->text = text;
-    }
-    memcpy(n->text + n->used, name, size);
-    n->at[n->count++] = n->used;
-    n->used += size;
-    return TP_OK;
-}
-
 /* ---- windows that are kept elsewhere ---- */
 
 int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct tp_backed_cfg *cfg,
@@ -277,8 +250,8 @@ int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct 
         memcpy(p->demand, cfg->demand, p->facts.devices * sizeof *p->demand);
     else
         rc = tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
-    for (uint32_t i = 0; !rc && i < p->facts.marks; i++)
-        rc = tp_names_keep(&p->names, cfg->marks[i], err);
+    p->names = *cfg->marks;
+    *cfg->marks = (struct tp_texts){0};
     if (rc) {
         tp_program_release(p);
         return rc;

@@ -7,9 +7,9 @@
  * for. Weakness: an object that a reallocation moves stays with the thread that allocated it. */
 #include "cmd/measure/info_scan.h"
 
+#include "alloc/base/id_map.h"
 #include "cmd/measure/captured.h"
 #include "traces/lower/failed_request.h"
-#include "traces/lower/id_map.h"
 
 #include <stdlib.h>
 
@@ -360,7 +360,7 @@ static void begin(struct scan *s, struct tp_program *program)
     s->mark = UINT32_MAX;
     for (uint32_t i = 0; i < f->marks; i++)
         s->info->phases += tp_captured_mark(program, i) != NULL;
-    tp_id_map_seed(&s->sizes);
+    s->sizes.how.what = "distinct sizes";
 }
 
 static void finish(struct scan *s)

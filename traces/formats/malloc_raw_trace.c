@@ -23,8 +23,8 @@
  * free of the address is not that of the new object. Known weakness: where a free was lost instead,
  * the new object lives until its address is handed out again. */
 #include "alloc/base/clean.h"
+#include "alloc/base/id_map.h"
 #include "traces/format.h"
-#include "traces/lower/id_map.h"
 
 #include <byteswap.h>
 #include <endian.h>
@@ -61,7 +61,6 @@ struct raw_reader {
     const struct tp_reading *r;
     struct tp_id_map addresses; /* of live blocks -> id */
     struct tp_id_map owed;      /* addresses whose free is late -> the id that it frees, or 0 */
-    uint64_t bytes;             /* of the maps */
     int64_t last_id;            /* ids are negative: no address is one */
     uint64_t offset;            /* of the record */
     bool magic;
@@ -152,17 +151,17 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- errors ---- */
 
-/* "x: byte 128: event 2: " is before the text. */
-static int bad(const struct raw_reader *rd, struct tp_err *err, const char *text)
+/* "x: byte 128: event 2: " is before the sentence. */
+static int placed(const struct raw_reader *rd, int rc, struct tp_err *err)
 {
     char number[TP_GROUPED];
-    return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": event %s: %s", tp_input_name(rd->r->in),
-                   rd->offset, tp_grouped(tp_lower_count(rd->r->lower) + 1, number), text);
+    return tp_prefix(err, rc, "%s: byte %" PRIu64 ": event %s", tp_input_name(rd->r->in),
+                     rd->offset, tp_grouped(tp_lower_count(rd->r->lower) + 1, number));
 }
 
-static int no_memory(const struct raw_reader *rd, struct tp_err *err)
+static int bad(const struct raw_reader *rd, struct tp_err *err, const char *text)
 {
-    return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(rd->r->in));
+    return placed(rd, tp_fail(err, TP_EINPUT, "%s", text), err);
 }
 
 /* ---- addresses ---- */
@@ -183,18 +182,10 @@ static int64_t id_of(const struct tp_id_entry *entry)
 static int keep(struct raw_reader *rd, struct tp_id_map *map, uint64_t address, int64_t id,
                 struct tp_err *err)
 {
-    struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)address);
-    if (!entry) {
-        const struct tp_id_map *other = map == &rd->owed ? &rd->addresses : &rd->owed;
-        rd->bytes = tp_id_map_next_bytes(map) + other->places * sizeof *entry;
-        if (rd->bytes > tp_max_memory(rd->r->opts))
-            return tp_hint(
-                err, bad(rd, err, "more blocks are live at once than the memory for reading holds"),
-                "--max-memory=SIZE allows more");
-        entry = tp_id_map_put(map, (int64_t)address, 0);
-    }
-    if (!entry)
-        return no_memory(rd, err);
+    struct tp_id_entry *entry = NULL;
+    int rc = tp_id_map_need(map, (int64_t)address, 0, &entry, err);
+    if (rc != TP_OK)
+        return placed(rd, rc, err);
     keep_id(entry, id);
     return TP_OK;
 }
@@ -405,15 +396,13 @@ static int begin(struct raw_reader *rd, struct tp_err *err)
     if (rc == TP_OK)
         rc = tp_meta_set(&meta->unknown, "times", err);
     meta->kind = TP_KIND_HOST;
-    tp_lower_beside(rd->r->lower, &rd->bytes);
     return rc == TP_OK ? tp_lower_kind(rd->r->lower, TP_KIND_HOST, err) : rc;
 }
 
 static int read_raw(const struct tp_reading *r, struct tp_err *err)
 {
-    struct raw_reader rd = {.r = r};
-    tp_id_map_seed(&rd.addresses);
-    tp_id_map_seed(&rd.owed);
+    const struct tp_growth how = {.what = "addresses", .budget = r->budget};
+    struct raw_reader rd = {.r = r, .addresses.how = how, .owed.how = how};
     int rc = begin(&rd, err);
     if (rc == TP_OK)
         rc = read_records(&rd, err);

@@ -23,7 +23,7 @@ struct mtrace {
     const struct tp_reading *reading;
     struct tp_lines lines;
     struct tp_pointers pointers;
-    struct tp_pointer_count count;
+    uint32_t objects;
     bool moving; /* a '<' waits for its '>' */
     uint64_t from;
     uint64_t sections, too_large;
@@ -235,11 +235,8 @@ static int finish(struct mtrace *m, struct tp_err *err)
 
 static int read_mtrace(const struct tp_reading *reading, struct tp_err *err)
 {
-    struct mtrace m = {.reading = reading,
-                       .lines = {.in = reading->in},
-                       .count = {.max_bytes = tp_max_memory(reading->opts)}};
-    tp_pointers_init(&m.pointers, &m.count);
-    tp_lower_beside(reading->lower, &m.count.bytes);
+    struct mtrace m = {.reading = reading, .lines = {.in = reading->in}};
+    tp_pointers_init(&m.pointers, &m.objects, reading->budget);
     reading->meta->kind = TP_KIND_HOST;
     int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
     if (rc == TP_OK)

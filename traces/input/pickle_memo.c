@@ -1,131 +1,48 @@
-/* See pickle_memo.h. Words are found by open addressing in a table that is half empty at most; its
- * seed is random, because texts are hostile. */
+/* See pickle_memo.h. */
 #include "traces/input/pickle_memo.h"
 
-#include "alloc/base/grow.h"
-
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
-#define FIRST_PLACES ((size_t)512)
-#define WORDS_MAX    ((uint32_t)(UINT16_MAX - TP_MEMO_WORDS))
-#define WORDS_OPEN   (WORDS_MAX / 4 * 3) /* for everybody */
-#define WORD_BYTES   255
+#define WORDS_MAX  ((uint32_t)(UINT16_MAX - TP_MEMO_WORDS))
+#define WORDS_OPEN (WORDS_MAX / 4 * 3) /* for everybody */
+#define WORD_BYTES 255
 
 /* ---- words ---- */
-
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 32)) * UINT64_C(0xd6e8feb86659fd93);
-    return x ^ (x >> 32);
-}
-
-static size_t home(const struct tp_words *w, const char *text, size_t size)
-{
-    uint64_t h = w->seed ^ size, part = 0;
-    for (; size >= sizeof part; size -= sizeof part, text += sizeof part) {
-        memcpy(&part, text, sizeof part);
-        h = mix(h ^ part) + w->seed;
-    }
-    part = 0;
-    memcpy(&part, text, size);
-    return (size_t)mix(mix(h ^ part)) & (w->places - 1);
-}
-
-static bool keep_text(struct tp_words *w, const char *text, size_t size)
-{
-    if (w->text_used + size + 1 > w->text_room) {
-        char *bytes =
-            tp_grown(w->text, &w->text_room, w->text_used + size + 1, UINT32_MAX, sizeof *bytes);
-        if (!bytes)
-            return false;
-        w->text = bytes;
-    }
-    w->starts[w->used] = (uint32_t)w->text_used;
-    memcpy(w->text + w->text_used, text, size);
-    w->text[w->text_used + size] = '\0';
-    w->text_used += size + 1;
-    return true;
-}
-
-/* Twice the places; all words find theirs anew. */
-static bool grow(struct tp_words *w)
-{
-    size_t places = w->places ? 2 * w->places : FIRST_PLACES;
-    uint16_t *table = calloc(places, sizeof *table);
-    uint32_t *starts = table ? realloc(w->starts, places / 2 * sizeof *starts) : NULL;
-    if (!starts) {
-        free(table);
-        return false;
-    }
-    free(w->table);
-    w->table = table;
-    w->starts = starts;
-    w->places = places;
-    for (uint32_t i = 0; i < w->used; i++) {
-        const char *text = w->text + starts[i];
-        size_t at = home(w, text, strlen(text));
-        while (table[at])
-            at = (at + 1) & (places - 1);
-        table[at] = (uint16_t)(i + 1);
-    }
-    return true;
-}
 
 uint16_t tp_words_intern(struct tp_words *w, const char *text, size_t size, bool wanted)
 {
     if (size > WORD_BYTES || memchr(text, '\0', size))
         return TP_MEMO_TEXT;
-    size_t at = home(w, text, size);
-    for (; w->table[at]; at = (at + 1) & (w->places - 1)) {
-        uint32_t number = w->table[at] - 1u;
-        const char *there = w->text + w->starts[number];
-        if (strncmp(there, text, size) == 0 && there[size] == '\0')
-            return (uint16_t)(TP_MEMO_WORDS + number);
-    }
-    if (w->used >= (wanted ? WORDS_MAX : WORDS_OPEN) || !keep_text(w, text, size))
-        return TP_MEMO_TEXT;
-    w->table[at] = (uint16_t)++w->used;
-    if (w->used < w->places / 2 || grow(w))
-        return (uint16_t)(TP_MEMO_WORDS + w->used - 1);
-    w->table[at] = 0;
-    w->used--;
-    return TP_MEMO_TEXT;
+    uint32_t most = wanted ? WORDS_MAX : WORDS_OPEN;
+    uint32_t number = tp_texts_find(&w->texts, text, size);
+    if (number == TP_NO_TEXT && w->texts.count < most)
+        tp_texts_need(&w->texts, text, size, &number, NULL);
+    return number == TP_NO_TEXT ? TP_MEMO_TEXT : (uint16_t)(TP_MEMO_WORDS + number);
 }
 
 int tp_words_init(struct tp_words *w, const char *const *known, struct tp_err *err)
 {
-    *w = (struct tp_words){.known = known};
-    if (getrandom(&w->seed, sizeof w->seed, GRND_NONBLOCK) != (ssize_t)sizeof w->seed)
-        w->seed = UINT64_C(0x9e3779b97f4a7c15);
-    if (!grow(w))
-        return tp_fail(err, TP_ENOMEM, "out of memory for the texts of a pickle");
-    for (; known[w->known_count]; w->known_count++) {
-        uint16_t word =
-            tp_words_intern(w, known[w->known_count], strlen(known[w->known_count]), true);
-        if (word != TP_MEMO_WORDS + w->known_count) {
-            tp_words_release(w);
-            return tp_fail(err, TP_ENOMEM, "out of memory for the texts of a pickle");
-        }
-    }
-    return TP_OK;
+    *w = (struct tp_words){.known = known, .texts.how.what = "the texts of a pickle"};
+    int rc = TP_OK;
+    for (; rc == TP_OK && known[w->known_count]; w->known_count++)
+        rc = tp_texts_add(&w->texts, known[w->known_count], strlen(known[w->known_count]), err);
+    if (rc != TP_OK)
+        tp_words_release(w);
+    return rc;
 }
 
 void tp_words_release(struct tp_words *w)
 {
-    free(w->table);
-    free(w->starts);
-    free(w->text);
+    tp_texts_release(&w->texts);
     *w = (struct tp_words){0};
 }
 
 const char *tp_words_text(const struct tp_words *w, uint16_t word)
 {
-    if (word < TP_MEMO_WORDS || word - TP_MEMO_WORDS >= (int64_t)w->used)
+    if (word < TP_MEMO_WORDS || word - TP_MEMO_WORDS >= (int64_t)w->texts.count)
         return NULL;
-    return w->text + w->starts[word - TP_MEMO_WORDS];
+    return tp_texts_get(&w->texts, word - TP_MEMO_WORDS);
 }
 
 /* ---- the memo ---- */
@@ -137,45 +54,22 @@ void tp_memo_init(struct tp_memo *m, uint64_t limit)
 
 void tp_memo_release(struct tp_memo *m)
 {
-    tp_budget_change(m->budget, m->counted, 0);
-    free(m->cells);
-    free(m->places);
+    TP_GROW_END(&m->cells, &m->room, .budget = m->budget);
+    TP_GROW_END(&m->places, &m->place_room, .budget = m->budget);
     *m = (struct tp_memo){0};
-}
-
-/* False: places took more than is left. */
-static bool count_rooms(struct tp_memo *m)
-{
-    uint64_t held = m->room * sizeof *m->cells + m->place_room * sizeof *m->places;
-    bool fits = tp_budget_change(m->budget, m->counted, held);
-    m->counted = fits ? held : m->counted;
-    return fits;
 }
 
 static bool reach_cell(struct tp_memo *m, size_t index)
 {
-    if (index < m->room)
-        return true;
-    const uint64_t places = m->place_room * sizeof *m->places;
-    uint64_t most = tp_budget_most(m->budget, m->counted);
-    most = most > places ? most - places : 0;
-    most = (most < m->limit ? most : m->limit) / sizeof *m->cells;
-    uint16_t *cells = tp_grown(m->cells, &m->room, index + 1, (size_t)most, sizeof *cells);
-    if (!cells)
-        return false;
-    m->cells = cells;
-    return count_rooms(m);
+    return !TP_GROW(&m->cells, &m->room, index + 1, NULL, .most = m->limit / sizeof *m->cells,
+                    .budget = m->budget);
 }
 
 static bool keep_place(struct tp_memo *m, uint64_t offset)
 {
     size_t index = (m->count + 1) / TP_MEMO_STEP;
     if (index >= m->place_room) {
-        uint64_t *places = tp_grown(m->places, &m->place_room, index + 1, SIZE_MAX, sizeof *places);
-        if (!places)
-            return false;
-        m->places = places;
-        if (!count_rooms(m))
+        if (TP_GROW(&m->places, &m->place_room, index + 1, NULL, .budget = m->budget))
             return false;
         m->places[0] = 0;
     }

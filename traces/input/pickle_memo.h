@@ -9,8 +9,7 @@
 #ifndef TP_PICKLE_MEMO_H
 #define TP_PICKLE_MEMO_H
 
-#include "alloc/base/budget.h"
-#include "alloc/base/err.h"
+#include "alloc/base/texts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,13 +31,7 @@ enum { TP_MEMO_STEP = 64 }; /* entries between two known places */
 struct tp_words {
     const char *const *known; /* borrowed; known[i] is word TP_MEMO_WORDS + i */
     uint32_t known_count;
-    uint32_t used;    /* words, the known ones included */
-    uint16_t *table;  /* hash table of word numbers + 1 */
-    size_t places;    /* of it, a power of two, at least twice the words */
-    uint32_t *starts; /* of texts in `text`; half as many as places */
-    char *text;       /* NUL-terminated, one behind the other */
-    size_t text_used, text_room;
-    uint64_t seed;
+    struct tp_texts texts; /* of the words, the known ones first */
 };
 
 struct tp_memo {
@@ -49,7 +42,6 @@ struct tp_memo {
     bool in_order; /* all entries were made in the order of their indices */
     uint64_t limit;
     struct tp_budget *budget; /* of cells and places; NULL: they are not counted */
-    uint64_t counted;         /* there */
 };
 
 int tp_words_init(struct tp_words *w, const char *const *known, struct tp_err *err);

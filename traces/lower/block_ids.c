@@ -7,17 +7,14 @@
 
 void tp_block_ids_init(struct tp_block_ids *b, struct tp_budget *budget)
 {
-    *b = (struct tp_block_ids){.budget = budget};
-    tp_id_map_seed(&b->addresses);
-    tp_id_map_seed(&b->blocks);
+    const struct tp_growth how = {.what = "addresses", .budget = budget};
+    *b = (struct tp_block_ids){.addresses.how = how, .blocks.how = how};
 }
 
 void tp_block_ids_release(struct tp_block_ids *b)
 {
     tp_id_map_release(&b->addresses);
     tp_id_map_release(&b->blocks);
-    tp_budget_change(b->budget, b->counted, 0);
-    b->counted = 0;
 }
 
 static int64_t key_of(uint32_t space, uint32_t number)
@@ -47,33 +44,14 @@ int tp_block_ids_fresh(struct tp_block_ids *b, int64_t *id, struct tp_err *err)
     return TP_OK;
 }
 
-static int check_memory(struct tp_block_ids *b, struct tp_err *err)
-{
-    uint64_t next = tp_id_map_next_bytes(&b->addresses) + tp_id_map_next_bytes(&b->blocks);
-    bool fits = tp_budget_change(b->budget, b->counted, next);
-    b->counted = fits ? next : b->counted;
-    if (fits)
-        return TP_OK;
-    int rc = tp_fail(err, TP_EINPUT, "too many addresses for the memory that reading may take");
-    return tp_hint(err, rc, "--max-memory=SIZE allows more");
-}
-
 /* The entry of an address, made where there is none. */
 static int need(struct tp_block_ids *b, uint32_t space, uint64_t address,
                 struct tp_id_entry **entry, struct tp_err *err)
 {
-    *entry = find(b, space, address);
-    if (*entry)
-        return TP_OK;
-    int rc = check_memory(b, err);
-    if (rc != TP_OK)
-        return rc;
-    const struct tp_id_entry *number = tp_id_map_find(&b->addresses, (int64_t)address);
-    if (!number)
-        number = tp_id_map_put(&b->addresses, (int64_t)address, (uint32_t)b->addresses.used);
-    if (number)
-        *entry = tp_id_map_put(&b->blocks, key_of(space, number->index), 0);
-    return *entry ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory for the addresses of a trace");
+    int rc =
+        tp_id_map_need(&b->addresses, (int64_t)address, (uint32_t)b->addresses.used, entry, err);
+    return rc == TP_OK ? tp_id_map_need(&b->blocks, key_of(space, (*entry)->index), 0, entry, err)
+                       : rc;
 }
 
 int tp_block_ids_bind(struct tp_block_ids *b, uint32_t space, uint64_t address, int64_t id,

@@ -5,7 +5,7 @@
 
 #include "alloc/base/budget.h"
 #include "alloc/base/err.h"
-#include "traces/lower/id_map.h"
+#include "alloc/base/id_map.h"
 
 #include <stdbool.h>
 
@@ -14,8 +14,6 @@ enum tp_block_state { TP_BLOCK_NEVER_SEEN, TP_BLOCK_GONE, TP_BLOCK_LIVE };
 struct tp_block_ids {
     struct tp_id_map addresses; /* address -> dense number */
     struct tp_id_map blocks;    /* (space, that number) -> id; refs 1: gone, 2: live */
-    struct tp_budget *budget;   /* of what reading may take */
-    uint64_t counted;           /* there */
     uint32_t last;              /* id given */
 };
 

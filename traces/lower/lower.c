@@ -31,14 +31,13 @@ struct tp_lower {
     struct tp_objects objects;
     struct tp_threads threads;
     struct tp_streams streams;
-    const uint64_t *beside; /* bytes that the reader holds; NULL: none to speak of */
-    struct tp_budget own;   /* where cfg has none */
-    uint64_t counted;       /* bytes, in cfg.budget */
-    uint64_t dropped;       /* by drop_initial */
-    uint32_t unasked;       /* events; every ASK_AFTER-th looks up */
-    uint64_t count;         /* events taken, the current one included */
-    uint64_t now_ns;        /* of the last event that had a time */
-    uint64_t emitted_ns;    /* up to where gaps have been written */
+    struct tp_budget own; /* where cfg has none */
+    uint64_t counted;     /* bytes, in cfg.budget */
+    uint64_t dropped;     /* by drop_initial */
+    uint32_t unasked;     /* events; every ASK_AFTER-th looks up */
+    uint64_t count;       /* events taken, the current one included */
+    uint64_t now_ns;      /* of the last event that had a time */
+    uint64_t emitted_ns;  /* up to where gaps have been written */
     bool some_without_time;
     uint64_t repairs[TP_REPAIR_COUNT];
 };
@@ -170,11 +169,6 @@ int tp_lower_need_stream(struct tp_lower *lo, int64_t id, int64_t device, struct
     return tp_streams_find(&lo->streams, id, &index)
                ? TP_OK
                : tp_streams_add(&lo->streams, id, device, err);
-}
-
-void tp_lower_beside(struct tp_lower *lo, const uint64_t *bytes)
-{
-    lo->beside = bytes;
 }
 
 uint64_t tp_lower_dropped(const struct tp_lower *lo)
@@ -341,7 +335,6 @@ static int take_align(const struct tp_lower *lo, const struct context *cx, uint8
 static int check_memory(struct tp_lower *lo, const struct context *cx)
 {
     uint64_t held = tp_objects_next_bytes(&lo->objects) + tp_builder_next_bytes(lo->builder);
-    held += lo->beside ? *lo->beside : 0;
     if (tp_budget_change(lo->cfg.budget, lo->counted, held)) {
         lo->counted = held;
         return TP_OK;

@@ -55,10 +55,6 @@ struct tp_lower_cfg {
 int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct tp_err *err);
 void tp_lower_free(struct tp_lower *lo); /* NULL is fine */
 
-/* What the reader itself holds counts as well: *bytes, as they are whenever another object lives.
- * Borrowed. */
-void tp_lower_beside(struct tp_lower *lo, const uint64_t *bytes);
-
 /* Before the first event. The kind decides alignment and zero sizes. TP_EINPUT: given twice; the
  * sentence names no place, the caller puts one before it. */
 int tp_lower_kind(struct tp_lower *lo, enum tp_kind kind, struct tp_err *err);

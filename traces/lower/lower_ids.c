@@ -5,24 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Doubles an array of 16-bit numbers when it is full. */
-static int reserve(uint16_t **array, uint32_t *room, uint32_t used, struct tp_err *err)
-{
-    if (used < *room)
-        return TP_OK;
-    uint32_t wanted = *room ? *room * 2 : 16;
-    void *bigger = realloc(*array, wanted * sizeof **array);
-    if (!bigger)
-        return tp_fail(err, TP_ENOMEM, "out of memory while numbering threads and streams");
-    *array = bigger;
-    *room = wanted;
-    return TP_OK;
-}
-
 void tp_threads_init(struct tp_threads *t)
 {
-    *t = (struct tp_threads){0};
-    tp_id_map_seed(&t->map);
+    *t = (struct tp_threads){.map.how.what = "threads"};
 }
 
 void tp_threads_release(struct tp_threads *t)
@@ -39,8 +24,10 @@ static int first_appearance(struct tp_threads *t, int64_t id, uint16_t *index, s
         return tp_hint(err, tp_fail(err, TP_EINPUT, "more than %u threads at once", TP_MAX_THREADS),
                        "a 'thread_end' event says that a thread is over");
     uint16_t next = again ? t->ended[t->ended_count - 1] : (uint16_t)t->used;
-    if (!tp_id_map_put(&t->map, id, next))
-        return tp_fail(err, TP_ENOMEM, "out of memory while numbering threads");
+    struct tp_id_entry *entry = NULL;
+    int rc = tp_id_map_need(&t->map, id, next, &entry, err);
+    if (rc != TP_OK)
+        return rc;
     if (again)
         t->ended_count--;
     else
@@ -80,7 +67,7 @@ int tp_threads_end(struct tp_threads *t, uint64_t thread, struct tp_err *err)
 {
     struct tp_id_entry *entry = tp_id_map_find(&t->map, (int64_t)thread);
     assert(entry);
-    int rc = reserve(&t->ended, &t->ended_room, t->ended_count, err);
+    int rc = TP_GROW(&t->ended, &t->ended_room, t->ended_count + 1, err, .what = "threads");
     if (rc != TP_OK)
         return rc;
     t->ended[t->ended_count++] = (uint16_t)entry->index;
@@ -91,9 +78,7 @@ int tp_threads_end(struct tp_threads *t, uint64_t thread, struct tp_err *err)
 
 void tp_streams_init(struct tp_streams *s)
 {
-    *s = (struct tp_streams){0};
-    tp_id_map_seed(&s->streams);
-    tp_id_map_seed(&s->devices);
+    *s = (struct tp_streams){.streams.how.what = "streams", .devices.how.what = "devices"};
 }
 
 void tp_streams_release(struct tp_streams *s)
@@ -104,34 +89,23 @@ void tp_streams_release(struct tp_streams *s)
     s->device_of = NULL;
 }
 
-static int device_index(struct tp_streams *s, int64_t device, uint16_t *index, struct tp_err *err)
-{
-    const struct tp_id_entry *entry = tp_id_map_find(&s->devices, device);
-    if (!entry && s->devices.used == TP_MAX_DEVICES)
-        return tp_fail(err, TP_EINPUT, "more than %u devices", TP_MAX_DEVICES);
-    if (!entry)
-        entry = tp_id_map_put(&s->devices, device, (uint32_t)s->devices.used);
-    if (!entry)
-        return tp_fail(err, TP_ENOMEM, "out of memory while numbering devices");
-    *index = (uint16_t)entry->index;
-    return TP_OK;
-}
-
 int tp_streams_add(struct tp_streams *s, int64_t id, int64_t device, struct tp_err *err)
 {
+    struct tp_id_entry *entry = NULL;
+    size_t index = s->streams.used;
     if (tp_id_map_find(&s->streams, id))
         return tp_fail(err, TP_EINPUT, "stream %" PRId64 " is declared twice", id);
-    uint32_t index = (uint32_t)s->streams.used;
     if (index == TP_MAX_STREAMS)
         return tp_fail(err, TP_EINPUT, "more than %u streams", TP_MAX_STREAMS);
-    int rc = reserve(&s->device_of, &s->room, index, err);
+    if (s->devices.used == TP_MAX_DEVICES && !tp_id_map_find(&s->devices, device))
+        return tp_fail(err, TP_EINPUT, "more than %u devices", TP_MAX_DEVICES);
+    int rc = TP_GROW(&s->device_of, &s->room, index + 1, err, .what = "streams");
     if (rc == TP_OK)
-        rc = device_index(s, device, &s->device_of[index], err);
+        rc = tp_id_map_need(&s->devices, device, (uint32_t)s->devices.used, &entry, err);
     if (rc != TP_OK)
         return rc;
-    if (!tp_id_map_put(&s->streams, id, index))
-        return tp_fail(err, TP_ENOMEM, "out of memory while numbering streams");
-    return TP_OK;
+    s->device_of[index] = (uint16_t)entry->index;
+    return tp_id_map_need(&s->streams, id, (uint32_t)index, &entry, err);
 }
 
 bool tp_streams_find(const struct tp_streams *s, int64_t id, uint16_t *index)

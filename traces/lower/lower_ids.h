@@ -2,14 +2,14 @@
 #ifndef TP_LOWER_IDS_H
 #define TP_LOWER_IDS_H
 
+#include "alloc/base/id_map.h"
 #include "alloc/program/program.h"
-#include "traces/lower/id_map.h"
 
 /* Threads by first appearance; the index of an ended thread is used again. */
 struct tp_threads {
     struct tp_id_map map;
     uint16_t *ended; /* a stack of free indices */
-    uint32_t ended_count, ended_room;
+    size_t ended_count, ended_room;
     uint32_t used;     /* indices ever used */
     uint64_t recorded; /* threads seen; a number that comes back after its end is another thread */
     int64_t last_id;   /* the thread of the event before: most events stay on it */
@@ -21,7 +21,7 @@ struct tp_threads {
 struct tp_streams {
     struct tp_id_map streams, devices;
     uint16_t *device_of; /* by index of the stream */
-    uint32_t room;
+    size_t room;
 };
 
 void tp_threads_init(struct tp_threads *t);

@@ -11,7 +11,6 @@
 void tp_objects_init(struct tp_objects *o)
 {
     *o = (struct tp_objects){.free_head = TP_NO_SLOT};
-    tp_id_map_seed(&o->ids);
     for (size_t i = 0; i < TP_MAX_DEVICES; i++)
         o->live[i] = TP_NO_SLOT;
 }

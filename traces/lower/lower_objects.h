@@ -2,8 +2,8 @@
 #ifndef TP_LOWER_OBJECTS_H
 #define TP_LOWER_OBJECTS_H
 
+#include "alloc/base/id_map.h"
 #include "alloc/program/program.h"
-#include "traces/lower/id_map.h"
 
 /* Of ids that live in the trace but not in the program. */
 #define TP_NO_SLOT  UINT32_MAX

@@ -3,30 +3,19 @@
  *     events  3 4 5 9     texts  0 "train.py:7 step"  1 "model.py:31 forward"
  *     numbers 0 0 1 0
  *
- * Texts are found by a hash with a random seed, as files are hostile. Items are 16 bytes an event,
- * in memory up to a limit and then in an unlinked file. */
+ * Items are 16 bytes an event, in memory up to a limit and then in an unlinked file. */
 #include "traces/lower/place_table.h"
 
 #include "alloc/base/clean.h"
-#include "alloc/base/grow.h"
-#include "alloc/base/spill.h"
-#include "traces/lower/id_map.h"
+#include "alloc/base/texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define IN_MEMORY ((size_t)4 << 20) /* bytes of items */
 
-struct text {
-    char *bytes;
-    uint32_t same_hash; /* the number of the next one; TP_NO_PLACE: none */
-};
-
 struct tp_place_table {
-    struct tp_id_map by_hash;
-    struct text *texts;
-    uint32_t count;
-    size_t room;
+    struct tp_texts texts;
     struct tp_spill items;
 };
 
@@ -41,7 +30,7 @@ int tp_place_table_new(struct tp_place_table **out, struct tp_err *err)
     *out = t;
     if (!t)
         return no_memory(err);
-    tp_id_map_seed(&t->by_hash);
+    t->texts.how.what = "code places";
     tp_spill_init(&t->items, sizeof(struct tp_place_item), IN_MEMORY);
     return TP_OK;
 }
@@ -50,45 +39,12 @@ void tp_place_table_free(struct tp_place_table *t)
 {
     if (!t)
         return;
-    for (uint32_t i = 0; i < t->count; i++)
-        free(t->texts[i].bytes);
-    free(t->texts);
-    tp_id_map_release(&t->by_hash);
+    tp_texts_release(&t->texts);
     tp_spill_release(&t->items);
     free(t);
 }
 
 /* ---- texts ---- */
-
-static int64_t hash_of(const struct tp_place_table *t, const char *text)
-{
-    uint64_t hash = t->by_hash.seed;
-    for (size_t left = strlen(text), n = 0; left > 0; left -= n, text += n) {
-        uint64_t word = 0;
-        n = left < sizeof word ? left : sizeof word;
-        memcpy(&word, text, n);
-        __extension__ unsigned __int128 wide =
-            (unsigned __int128)(hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash = ((uint64_t)wide ^ (uint64_t)(wide >> 64)) + t->by_hash.seed;
-    }
-    return (int64_t)hash;
-}
-
-static int new_text(struct tp_place_table *t, const char *text, struct tp_err *err)
-{
-    if (t->count == t->room) {
-        struct text *texts =
-            tp_grown(t->texts, &t->room, t->count + 1, TP_PLACE_TEXTS_MAX, sizeof *texts);
-        if (!texts)
-            return no_memory(err);
-        t->texts = texts;
-    }
-    char *bytes = strdup(text);
-    if (!bytes)
-        return no_memory(err);
-    t->texts[t->count++] = (struct text){bytes, TP_NO_PLACE};
-    return TP_OK;
-}
 
 int tp_place_table_text(struct tp_place_table *t, const char *text, size_t bytes, uint32_t *number,
                         struct tp_err *err)
@@ -101,32 +57,16 @@ int tp_place_table_text(struct tp_place_table *t, const char *text, size_t bytes
     *number = TP_NO_PLACE;
     if (!clean[0])
         return TP_OK;
-    int64_t hash = hash_of(t, clean);
-    struct tp_id_entry *entry = tp_id_map_find(&t->by_hash, hash);
-    for (uint32_t i = entry ? entry->index : TP_NO_PLACE; i != TP_NO_PLACE;
-         i = t->texts[i].same_hash) {
-        if (strcmp(t->texts[i].bytes, clean) == 0) {
-            *number = i;
-            return TP_OK;
-        }
-    }
-    if (t->count == TP_PLACE_TEXTS_MAX)
+    *number = tp_texts_find(&t->texts, clean, strlen(clean));
+    if (*number != TP_NO_PLACE || t->texts.count == TP_PLACE_TEXTS_MAX)
         return TP_OK;
-    int rc = new_text(t, clean, err);
-    if (rc != TP_OK)
-        return rc;
-    *number = t->count - 1;
-    if (!entry)
-        return tp_id_map_put(&t->by_hash, hash, *number) ? TP_OK : no_memory(err);
-    t->texts[*number].same_hash = entry->index;
-    entry->index = *number;
-    return TP_OK;
+    return tp_texts_need(&t->texts, clean, strlen(clean), number, err);
 }
 
 const char *tp_place_table_get(const struct tp_place_table *t, uint32_t number)
 {
-    assert(number < t->count);
-    return t->texts[number].bytes;
+    assert(number < t->texts.count);
+    return tp_texts_get(&t->texts, number);
 }
 
 /* ---- items ---- */
@@ -146,26 +86,18 @@ uint64_t tp_place_table_count(const struct tp_place_table *t)
 int tp_place_cursor_look(struct tp_place_cursor *c, uint64_t event,
                          const struct tp_place_item **out, struct tp_err *err)
 {
-    *out = NULL;
-    for (; c->table; c->used++) {
-        uint64_t left = tp_place_table_count(c->table) - c->next;
-        if (c->used == c->have && left == 0)
-            return TP_OK;
-        if (c->used == c->have) {
-            size_t most = sizeof c->items / sizeof *c->items;
-            c->have = (uint32_t)(left < most ? left : most);
-            c->used = 0;
-            int rc = tp_spill_read(&c->table->items, c->next, c->have, c->items, err);
-            if (rc != TP_OK)
-                return rc;
-            c->next += c->have;
-        }
-        if (c->items[c->used].event >= event) {
-            *out = &c->items[c->used];
-            return TP_OK;
-        }
+    int rc = TP_OK;
+    if (c->table && !c->items.list) {
+        c->items.list = &c->table->items;
+        c->items.end = tp_place_table_count(c->table);
     }
-    return TP_OK;
+    while (c->table && rc == TP_OK && (!c->item || c->item->event < event)) {
+        c->item = tp_spill_next(&c->items, &rc, err);
+        if (!c->item)
+            break;
+    }
+    *out = c->item;
+    return rc;
 }
 
 /* ---- asking for a few ---- */
@@ -202,7 +134,8 @@ static int find(void *ctx, const uint64_t *events, size_t count, char (*out)[TP_
         if (rc == TP_OK && at < tp_place_table_count(t))
             rc = tp_spill_read(&t->items, at, 1, &item, err);
         if (rc == TP_OK && item.event == events[i] && events[i] > 0)
-            memcpy(out[i], t->texts[item.text].bytes, strlen(t->texts[item.text].bytes) + 1);
+            memcpy(out[i], tp_place_table_get(t, item.text),
+                   strlen(tp_place_table_get(t, item.text)) + 1);
     }
     return rc;
 }

@@ -3,10 +3,12 @@
 #ifndef TP_PLACE_TABLE_H
 #define TP_PLACE_TABLE_H
 
+#include "alloc/base/spill.h"
+#include "alloc/base/texts.h"
 #include "traces/format.h"
 
 #define TP_PLACE_TEXTS_MAX (1u << 18) /* distinct ones; events with others have no place */
-#define TP_NO_PLACE        UINT32_MAX
+#define TP_NO_PLACE        TP_NO_TEXT
 #define TP_PLACES_AT_ONCE  1024
 
 struct tp_place_table;
@@ -53,9 +55,8 @@ int tp_places_add(struct tp_places *places, uint64_t event, const char *text, si
 /* Reads items in order. Zeroed but for the table, which may be NULL: it starts with the first. */
 struct tp_place_cursor {
     const struct tp_place_table *table;
-    uint64_t next;
-    uint32_t have, used;
-    struct tp_place_item items[256];
+    const struct tp_place_item *item; /* that was not passed; NULL: not read yet, or none */
+    struct tp_spill_cursor items;
 };
 
 /* The first item that was not passed and is of `event` or one behind it; NULL: none. */

@@ -11,10 +11,10 @@
 
 #include <stdlib.h>
 
-void tp_pointers_init(struct tp_pointers *p, struct tp_pointer_count *count)
+void tp_pointers_init(struct tp_pointers *p, uint32_t *objects, struct tp_budget *budget)
 {
-    *p = (struct tp_pointers){.count = count};
-    tp_id_map_seed(&p->map);
+    *p = (struct tp_pointers){.objects = objects,
+                              .map.how = {.what = "addresses", .budget = budget}};
 }
 
 void tp_pointers_release(struct tp_pointers *p)
@@ -24,16 +24,8 @@ void tp_pointers_release(struct tp_pointers *p)
 
 static int put(struct tp_pointers *p, uint64_t address, uint32_t number, struct tp_err *err)
 {
-    uint64_t own = p->map.places * sizeof *p->map.entries;
-    if (p->count->bytes - own + tp_id_map_next_bytes(&p->map) > p->count->max_bytes)
-        return tp_hint(err,
-                       tp_fail(err, TP_EINPUT,
-                               "more objects are live at once than the memory for reading holds"),
-                       "--max-memory=SIZE allows more");
-    if (!tp_id_map_put(&p->map, (int64_t)address, number))
-        return tp_fail(err, TP_ENOMEM, "out of memory for the addresses of a trace");
-    p->count->bytes += p->map.places * sizeof *p->map.entries - own;
-    return TP_OK;
+    struct tp_id_entry *entry = NULL;
+    return tp_id_map_need(&p->map, (int64_t)address, number, &entry, err);
 }
 
 int tp_pointers_add(struct tp_pointers *p, uint64_t address, int64_t *id, struct tp_err *err)
@@ -43,10 +35,10 @@ int tp_pointers_add(struct tp_pointers *p, uint64_t address, int64_t *id, struct
         *id = entry->index;
         return TP_OK;
     }
-    if (p->count->objects == UINT32_MAX)
+    if (*p->objects == UINT32_MAX)
         return tp_fail(err, TP_EINPUT, "more than 2^32 - 1 objects");
-    *id = ++p->count->objects;
-    return put(p, address, p->count->objects, err);
+    *id = ++*p->objects;
+    return put(p, address, *p->objects, err);
 }
 
 int64_t tp_pointers_find(const struct tp_pointers *p, uint64_t address)

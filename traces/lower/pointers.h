@@ -3,21 +3,15 @@
 #define TP_POINTERS_H
 
 #include "alloc/base/err.h"
-#include "traces/lower/id_map.h"
-
-/* What the address spaces of a file share: no id is in two of them, and memory has one limit. */
-struct tp_pointer_count {
-    uint32_t objects;   /* so far */
-    uint64_t bytes;     /* that addresses take */
-    uint64_t max_bytes; /* set it first */
-};
+#include "alloc/base/id_map.h"
 
 struct tp_pointers {
-    struct tp_id_map map;           /* address -> number of its object */
-    struct tp_pointer_count *count; /* borrowed */
+    struct tp_id_map map; /* address -> number of its object */
+    uint32_t *objects;    /* so far; borrowed */
 };
 
-void tp_pointers_init(struct tp_pointers *p, struct tp_pointer_count *count);
+/* The address spaces of a file share *objects, so that no id is in two of them. */
+void tp_pointers_init(struct tp_pointers *p, uint32_t *objects, struct tp_budget *budget);
 void tp_pointers_release(struct tp_pointers *p);
 
 /* An object appears at `address`: its id, from 1. One that is there already keeps its id: what that

@@ -217,17 +217,6 @@ bool tp_spaces_chosen(const struct tp_spaces *sp, uint32_t space)
     return sp->lowered && (sp->chosen == sp->space_count || sp->chosen == space);
 }
 
-/* The dense number of an id, in order of appearance; false: out of memory. */
-static bool intern(struct tp_id_map *map, int64_t id, uint32_t *number)
-{
-    const struct tp_id_entry *entry = tp_id_map_find(map, id);
-    if (!entry)
-        entry = tp_id_map_put(map, id, (uint32_t)map->used);
-    if (entry)
-        *number = entry->index;
-    return entry != NULL;
-}
-
 static int64_t pair(uint32_t high, uint32_t low)
 {
     return (int64_t)((uint64_t)high << 32 | low);
@@ -248,15 +237,27 @@ static int placed(const struct tp_spaces *sp, const struct tp_event *ev, int rc,
     return rc;
 }
 
+/* The dense number of an id, in order of appearance. */
+static int intern(struct tp_id_map *map, int64_t id, uint32_t *number, struct tp_err *err)
+{
+    struct tp_id_entry *entry = NULL;
+    int rc = tp_id_map_need(map, id, (uint32_t)map->used, &entry, err);
+    *number = entry ? entry->index : 0;
+    return rc;
+}
+
 /* Declares the stream of a record: ev->stream becomes the number of the pair. */
 static int stream_of(struct tp_spaces *sp, const struct tp_space_record *r, struct tp_event *ev,
                      struct tp_err *err)
 {
-    uint32_t number = 0, device = 0, stream = 0;
-    if (!intern(&sp->device_numbers, r->device, &number) ||
-        !intern(&sp->devices, pair(r->space, number), &device) ||
-        !intern(&sp->stream_numbers, r->stream, &stream))
-        return tp_spaces_no_memory(sp, err);
+    uint32_t device = 0, stream = 0;
+    int rc = intern(&sp->device_numbers, r->device, &device, err);
+    if (rc == TP_OK)
+        rc = intern(&sp->devices, pair(r->space, device), &device, err);
+    if (rc == TP_OK)
+        rc = intern(&sp->stream_numbers, r->stream, &stream, err);
+    if (rc != TP_OK)
+        return rc;
     ev->stream = pair(device, stream);
     return placed(sp, ev, tp_lower_need_stream(sp->reading->lower, ev->stream, device, err), err);
 }
@@ -269,9 +270,9 @@ static bool needs_device(enum tp_event_op op)
                                 (tp_op_is(asks, TP_HAS_DEVICE) && !tp_op_is(asks, TP_HAS_STREAM)));
 }
 
-static int lower_record(void *ctx, const struct tp_space_record *r, struct tp_err *err)
+static int lower_record(struct spaces_lowering *l, const struct tp_space_record *r,
+                        struct tp_err *err)
 {
-    struct spaces_lowering *l = ctx;
     struct tp_spaces *sp = l->sp;
     if (!tp_spaces_chosen(sp, r->space) || (r->op == TP_EV_INITIAL) != l->initial)
         return TP_OK;
@@ -285,6 +286,17 @@ static int lower_record(void *ctx, const struct tp_space_record *r, struct tp_er
                                   : tp_lower_event(sp->reading->lower, &ev, err);
 }
 
+static int lower_records(struct spaces_lowering *l, struct tp_err *err)
+{
+    const struct tp_spill *records = &l->sp->records;
+    struct tp_spill_cursor c = {.list = records, .end = tp_spill_count(records)};
+    const struct tp_space_record *r = NULL;
+    int rc = TP_OK;
+    while (rc == TP_OK && (r = tp_spill_next(&c, &rc, err)))
+        rc = lower_record(l, r, err);
+    return rc;
+}
+
 int tp_spaces_lower(struct tp_spaces *sp, struct tp_err *err)
 {
     struct spaces_lowering l = {.sp = sp, .initial = true};
@@ -295,9 +307,9 @@ int tp_spaces_lower(struct tp_spaces *sp, struct tp_err *err)
     if (rc == TP_OK)
         rc = set_meta(sp, err);
     if (rc == TP_OK && sp->some_initial)
-        rc = tp_spaces_each(sp, lower_record, &l, err);
+        rc = lower_records(&l, err);
     l.initial = false;
-    return rc == TP_OK ? tp_spaces_each(sp, lower_record, &l, err) : rc;
+    return rc == TP_OK ? lower_records(&l, err) : rc;
 }
 
 int32_t tp_spaces_device(const struct tp_spaces *sp, uint32_t space, int64_t device)

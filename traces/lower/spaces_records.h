@@ -2,8 +2,10 @@
 #ifndef TP_SPACES_RECORDS_H
 #define TP_SPACES_RECORDS_H
 
+#include "alloc/base/id_map.h"
+#include "alloc/base/spill.h"
+#include "alloc/base/texts.h"
 #include "traces/format.h"
-#include "traces/lower/id_map.h"
 
 /* An event without its name. */
 struct tp_space_record {
@@ -28,16 +30,12 @@ struct tp_space {
 
 struct tp_spaces {
     const struct tp_reading *reading;
-    struct tp_space_record *records; /* what is not in the file */
-    size_t count, room, room_max;
-    uint64_t written; /* records in the file */
-    int fd;           /* -1: none */
+    struct tp_spill records; /* struct tp_space_record */
     struct tp_space *spaces;
-    uint32_t space_count, space_room;
-    char **marks;
-    size_t mark_count, mark_room;
+    uint32_t space_count;
+    size_t space_room;
+    struct tp_texts marks; /* names of them */
     uint64_t events;
-    uint64_t counted; /* bytes, of what reading may take */
     bool some_initial;
     bool lowered;
     uint32_t chosen; /* a space; space_count: all */
@@ -45,11 +43,6 @@ struct tp_spaces {
      * devices by (space, number), streams by (device, number). */
     struct tp_id_map device_numbers, devices, stream_numbers;
 };
-
-/* Calls `take` with every record in order. */
-int tp_spaces_each(struct tp_spaces *sp,
-                   int (*take)(void *ctx, const struct tp_space_record *r, struct tp_err *err),
-                   void *ctx, struct tp_err *err);
 
 /* The event of a record; its stream is still that of the file. */
 struct tp_event tp_spaces_restore(const struct tp_spaces *sp, const struct tp_space_record *r);

@@ -292,7 +292,7 @@ static void test_windows(void **state)
     forget(&r);
     r = read_opts(text, NULL, 200000);
     assert_int_equal(r.rc, TP_EINPUT);
-    assert_non_null(strstr(r.err.text, "memory events do not fit into the memory"));
+    assert_non_null(strstr(r.err.text, "more memory events than the memory"));
     free(text);
 }
 

@@ -324,7 +324,7 @@ static void test_memory(void **state)
     assert_int_equal(tp_input_memory("y", bytes, (size_t)COUNT * 64, 0, &in, NULL), TP_OK);
     struct reading r = read_input_as(&tp_format_malloc_raw, in, false, &opts);
     assert_int_equal(r.rc, TP_EINPUT);
-    assert_non_null(strstr(r.err.text, "live at once")); /* the lowering is the first to say so */
+    assert_non_null(strstr(r.err.text, "more addresses"));
     assert_non_null(strstr(r.err.text, "the memory for reading holds"));
     assert_non_null(strstr(r.err.hint, "--max-memory"));
     tp_input_close(in);

@@ -164,12 +164,13 @@ static void test_probe(void **state)
 static void test_pointers(void **state)
 {
     (void)state;
-    struct tp_pointer_count count = {.max_bytes = 4096};
+    struct tp_budget budget = {.limit = 4096};
+    uint32_t objects = 0;
     struct tp_pointers a, b;
     struct tp_err err = {0};
     int64_t id = 0, other = 0;
-    tp_pointers_init(&a, &count);
-    tp_pointers_init(&b, &count);
+    tp_pointers_init(&a, &objects, &budget);
+    tp_pointers_init(&b, &objects, &budget);
     assert_int_equal(tp_pointers_add(&a, 0x10, &id, &err), TP_OK);
     assert_int_equal(tp_pointers_add(&b, 0x10, &other, &err), TP_OK);
     assert_true(id > 0 && other > 0 && id != other);
@@ -182,10 +183,10 @@ static void test_pointers(void **state)
     for (uint64_t i = 0; rc == TP_OK && i < 1000; i++)
         rc = tp_pointers_add(&a, i, &id, &err);
     assert_int_equal(rc, TP_EINPUT);
-    assert_string_equal(err.text,
-                        "more objects are live at once than the memory for reading holds");
+    assert_string_equal(err.text, "more addresses than the memory for reading holds");
     tp_pointers_release(&a);
     tp_pointers_release(&b);
+    assert_int_equal(budget.held, 0);
 }
 
 int main(void)

@@ -1,67 +1,12 @@
-/* Lists that go to a file, cursors over them, and which stack frame is shown. */
-#include "traces/formats/pytorch/pytorch_events.h"
+/* Which stack frame is shown. */
 #include "traces/formats/pytorch/pytorch_frame.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-enum { EVENTS = 10000, LIMIT = 64 << 10 };
-
-static void fill(struct tp_spill *l)
-{
-    tp_spill_init(l, sizeof(struct tp_pytorch_event), LIMIT);
-    for (uint64_t i = 0; i < EVENTS; i++) {
-        const struct tp_pytorch_event ev = {.address = i, .size = 3 * i};
-        assert_int_equal(tp_spill_add(l, &ev, NULL), TP_OK);
-    }
-    assert_int_equal(tp_spill_count(l), EVENTS);
-    assert_true(l->written > 0 && l->count > 0 && l->room * l->item <= LIMIT + l->item * 1024);
-}
-
-/* From the file, from memory, and across the border between them. */
-static void test_list(void **state)
-{
-    struct tp_spill l;
-    (void)state;
-    fill(&l);
-    const uint64_t firsts[] = {0, 1, l.written - 5, l.written - 1, l.written, EVENTS - 7};
-    for (size_t i = 0; i < sizeof firsts / sizeof *firsts; i++) {
-        struct tp_pytorch_event out[7];
-        assert_int_equal(tp_spill_read(&l, firsts[i], 7, out, NULL), TP_OK);
-        for (uint64_t k = 0; k < 7; k++)
-            assert_int_equal(out[k].address, firsts[i] + k);
-    }
-    tp_spill_release(&l);
-}
-
-static void test_cursor(void **state)
-{
-    static const struct {
-        uint64_t first, count;
-    } ranges[] = {{0, EVENTS}, {5, 0}, {9999, 1}, {1000, 1024}, {1023, 8000}};
-    struct tp_spill l;
-    (void)state;
-    fill(&l);
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
-        const struct tp_pytorch_event *ev = NULL;
-        struct tp_pytorch_cursor c;
-        assert_int_equal(tp_pytorch_cursor_open(&c, &l, ranges[i].first, ranges[i].count, NULL),
-                         TP_OK);
-        for (uint64_t k = 0; k < ranges[i].count; k++) {
-            assert_int_equal(tp_pytorch_cursor_next(&c, &ev, NULL), TP_OK);
-            assert_int_equal(ev->size, 3 * (ranges[i].first + k));
-        }
-        assert_int_equal(tp_pytorch_cursor_next(&c, &ev, NULL), TP_OK);
-        assert_null(ev);
-        tp_pytorch_cursor_close(&c);
-    }
-    tp_spill_release(&l);
-}
 
 static void test_frames(void **state)
 {
@@ -106,8 +51,6 @@ static void test_frames(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_cursor),
         cmocka_unit_test(test_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

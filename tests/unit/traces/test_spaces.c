@@ -471,8 +471,7 @@ static void test_memory_is_bounded(void **state)
         rc = tp_spaces_define(g.sp, "pool", TP_KIND_HOST, &index, &g.err);
     }
     assert_int_equal(rc, TP_EINPUT);
-    assert_string_equal(g.err.text,
-                        "x.log: too many memory spaces for the memory that reading may take");
+    assert_string_equal(g.err.text, "x.log: more memory spaces than the memory for reading holds");
     rc = TP_OK;
     for (int i = 0; rc == TP_OK && i < 10000; i++) {
         char name[20];
@@ -481,7 +480,7 @@ static void test_memory_is_bounded(void **state)
         rc = tp_spaces_event(g.sp, 0, 0, &ev, &g.err);
     }
     assert_int_equal(rc, TP_EINPUT);
-    assert_string_equal(g.err.text, "x.log: too many marks for the memory that reading may take");
+    assert_string_equal(g.err.text, "x.log: more marks than the memory for reading holds");
     rig_close(&g);
 }
 

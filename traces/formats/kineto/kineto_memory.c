@@ -40,50 +40,27 @@ struct builder {
     const struct tp_kineto_memory *memory;
     struct tp_spaces *spaces;
     struct kineto_device *devices; /* by space */
-    uint32_t device_count, device_room;
+    size_t device_count, device_room;
     struct tp_id_map device_map; /* (type, id) -> space */
     struct tp_block_ids blocks;  /* by address */
     struct tp_block_ids sizes;   /* by size: the top of the stack, index + 1 */
     struct node *nodes;
-    uint32_t node_count, node_room, node_free; /* index + 1 */
+    size_t node_count, node_room;
+    uint32_t node_free; /* index + 1 */
     bool without_addresses;
 };
 
 void tp_kineto_release(struct tp_kineto_memory *m)
 {
-    free(m->events);
-    tp_budget_change(m->reading->budget, m->room * sizeof *m->events, 0);
-    m->events = NULL;
-    m->count = m->room = 0;
-}
-
-static int no_memory(const struct tp_kineto_memory *m, struct tp_err *err)
-{
-    return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(m->reading->in));
-}
-
-static int too_many(const struct tp_kineto_memory *m, size_t count, struct tp_err *err)
-{
-    int rc = tp_fail(err, TP_EINPUT,
-                     "%s: more than %zu memory events do not fit into the memory that "
-                     "reading may take",
-                     tp_input_name(m->reading->in), count);
-    return tp_hint(err, rc, "--max-memory=SIZE allows more");
+    TP_GROW_END(&m->events, &m->room, .budget = m->reading->budget);
+    m->count = 0;
 }
 
 int tp_kineto_add(struct tp_kineto_memory *m, const struct tp_kineto_event *ev, struct tp_err *err)
 {
-    if (m->count == m->room) {
-        size_t room = m->room ? 2 * m->room : 1024;
-        if (!tp_budget_change(m->reading->budget, m->room * sizeof *m->events,
-                              room * sizeof *m->events))
-            return too_many(m, m->count, err);
-        struct tp_kineto_event *events = realloc(m->events, room * sizeof *events);
-        if (!events)
-            return no_memory(m, err);
-        m->events = events;
-        m->room = room;
-    }
+    int rc = TP_READ_GROW(m->reading, &m->events, &m->room, m->count + 1, "memory events", err);
+    if (rc != TP_OK)
+        return rc;
     m->events[m->count++] = *ev;
     return TP_OK;
 }
@@ -135,22 +112,18 @@ static int add_device(struct builder *b, const struct tp_kineto_event *ev, int64
                       struct tp_err *err)
 {
     char name[64];
+    struct tp_id_entry *entry = NULL;
     uint32_t space = 0;
     name_device(ev, name, sizeof name);
     int rc = tp_spaces_define(b->spaces, name, kind_of(ev->device_type), &space, err);
+    if (rc == TP_OK)
+        rc = TP_READ_GROW(b->memory->reading, &b->devices, &b->device_room, space + 1u, "devices",
+                          err);
     if (rc != TP_OK)
         return rc;
-    if (b->device_count == b->device_room) {
-        uint32_t room = b->device_room ? 2 * b->device_room : 8;
-        struct kineto_device *devices = realloc(b->devices, room * sizeof *devices);
-        if (!devices)
-            return no_memory(b->memory, err);
-        b->devices = devices;
-        b->device_room = room;
-    }
     assert(space == b->device_count);
     b->devices[b->device_count++] = (struct kineto_device){.first = *ev, .space = space};
-    return tp_id_map_put(&b->device_map, key, space) ? TP_OK : no_memory(b->memory, err);
+    return tp_id_map_need(&b->device_map, key, space, &entry, err);
 }
 
 static int find_device(struct builder *b, const struct tp_kineto_event *ev,
@@ -183,19 +156,12 @@ static int push(struct builder *b, uint32_t space, uint64_t size, uint32_t id, s
     uint32_t index = b->node_free;
     if (index) {
         b->node_free = b->nodes[index - 1].below;
-    } else if (b->node_count < b->node_room) {
-        index = ++b->node_count;
     } else {
-        uint32_t room = b->node_room ? 2 * b->node_room : 1024;
-        if (!tp_budget_change(b->memory->reading->budget, b->node_room * sizeof(struct node),
-                              room * sizeof(struct node)))
-            return too_many(b->memory, b->node_count, err);
-        struct node *nodes = realloc(b->nodes, room * sizeof *nodes);
-        if (!nodes)
-            return no_memory(b->memory, err);
-        b->nodes = nodes;
-        b->node_room = room;
-        index = ++b->node_count;
+        int rc = TP_READ_GROW(b->memory->reading, &b->nodes, &b->node_room, b->node_count + 1,
+                              "memory events", err);
+        if (rc != TP_OK)
+            return rc;
+        index = (uint32_t)++b->node_count;
     }
     bool some = tp_block_ids_look(&b->sizes, space, size, &top) == TP_BLOCK_LIVE;
     b->nodes[index - 1] = (struct node){.id = id, .below = some ? (uint32_t)top : 0};
@@ -330,7 +296,7 @@ static uint64_t unseen_bytes(const struct kineto_device *d)
 static int place_unseen(struct builder *b, struct tp_err *err)
 {
     int rc = TP_OK;
-    for (uint32_t i = 0; rc == TP_OK && i < b->device_count; i++) {
+    for (size_t i = 0; rc == TP_OK && i < b->device_count; i++) {
         const struct kineto_device *d = &b->devices[i];
         struct tp_event out = {.op = TP_EV_INITIAL, .has_size = true, .size = unseen_bytes(d)};
         if (out.size == 0)
@@ -362,7 +328,7 @@ static int remark_too_large(const struct builder *b, struct tp_err *err)
 {
     char text[160], number[TP_GROUPED];
     uint64_t count = 0;
-    for (uint32_t i = 0; i < b->device_count; i++)
+    for (size_t i = 0; i < b->device_count; i++)
         count += tp_spaces_chosen(b->spaces, b->devices[i].space) ? b->devices[i].too_large : 0;
     if (count == 0)
         return TP_OK;
@@ -392,7 +358,7 @@ static int remark(const struct builder *b, struct tp_err *err)
                             err);
     if (rc == TP_OK)
         rc = remark_too_large(b, err);
-    for (uint32_t i = 0; rc == TP_OK && i < b->device_count && said < 8; i++)
+    for (size_t i = 0; rc == TP_OK && i < b->device_count && said < 8; i++)
         if (tp_spaces_chosen(b->spaces, b->devices[i].space)) {
             rc = remark_unseen(b, &b->devices[i], err);
             said++;
@@ -406,7 +372,7 @@ static int record(const struct builder *b, struct tp_err *err)
     struct tp_recorded *r = b->memory->reading->recorded;
     int32_t last = -1;
     bool some = false;
-    for (uint32_t i = 0; i < b->device_count; i++) {
+    for (size_t i = 0; i < b->device_count; i++) {
         int32_t index = tp_spaces_device(b->spaces, b->devices[i].space, 0);
         last = index > last ? index : last;
         some |= index >= 0 && b->devices[i].has_reserved && b->devices[i].start_reserved > 0;
@@ -414,7 +380,7 @@ static int record(const struct builder *b, struct tp_err *err)
     if (!some)
         return TP_OK;
     int rc = tp_recorded_init(r, "PyTorch", (uint32_t)last + 1, err);
-    for (uint32_t i = 0; rc == TP_OK && i < b->device_count; i++) {
+    for (size_t i = 0; rc == TP_OK && i < b->device_count; i++) {
         const struct kineto_device *d = &b->devices[i];
         int32_t index = tp_spaces_device(b->spaces, d->space, 0);
         if (index < 0)
@@ -456,15 +422,14 @@ int tp_kineto_lower(struct tp_kineto_memory *m, struct tp_err *err)
     struct builder b = {.memory = m};
     tp_block_ids_init(&b.blocks, m->reading->budget);
     tp_block_ids_init(&b.sizes, m->reading->budget);
-    tp_id_map_seed(&b.device_map);
+    b.device_map.how = tp_reading_growth(m->reading, "devices");
     sort(m);
     int rc = build(&b, err);
     tp_spaces_free(b.spaces);
     tp_block_ids_release(&b.blocks);
     tp_block_ids_release(&b.sizes);
     tp_id_map_release(&b.device_map);
-    free(b.devices);
-    tp_budget_change(m->reading->budget, b.node_room * sizeof *b.nodes, 0);
-    free(b.nodes);
+    TP_GROW_END(&b.devices, &b.device_room, .budget = m->reading->budget);
+    TP_GROW_END(&b.nodes, &b.node_room, .budget = m->reading->budget);
     return rc;
 }

@@ -79,7 +79,15 @@ struct reader {
     uint64_t stopped; /* line that ended the reading with more behind it; 0: none */
 };
 
+/* Sorting needs the points twice. */
+enum { SORTING = sizeof(struct point) };
+
 /* ---- errors ---- */
+
+static int placed(const struct reader *rd, int rc, struct tp_err *err)
+{
+    return rc == TP_OK ? rc : tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(rd->r->in), rd->line);
+}
 
 __attribute__((format(printf, 3, 4))) static int bad(const struct reader *rd, struct tp_err *err,
                                                      const char *format, ...)
@@ -89,12 +97,7 @@ __attribute__((format(printf, 3, 4))) static int bad(const struct reader *rd, st
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": %s", tp_input_name(rd->r->in), rd->line, text);
-}
-
-static int no_memory(const struct reader *rd, struct tp_err *err)
-{
-    return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(rd->r->in));
+    return placed(rd, tp_fail(err, TP_EINPUT, "%s", text), err);
 }
 
 /* What a sentence shows of a field. */
@@ -117,16 +120,11 @@ static int next_line(struct reader *rd, bool *more, struct tp_err *err)
     rd->length = 0;
     rd->line = tp_input_line(rd->r->in);
     while ((byte = tp_input_byte(rd->r->in)) >= 0 && byte != '\n') {
-        if (rd->length + 1 >= rd->room) {
-            size_t room = rd->room ? 2 * rd->room : 256;
-            if (room > LINE_MAX_BYTES)
-                return bad(rd, err, "the line is longer than 1 MiB");
-            char *text = realloc(rd->text, room);
-            if (!text)
-                return no_memory(rd, err);
-            rd->text = text;
-            rd->room = room;
-        }
+        if (rd->length + 1 >= LINE_MAX_BYTES)
+            return bad(rd, err, "the line is longer than 1 MiB");
+        int rc = TP_READ_GROW(rd->r, &rd->text, &rd->room, rd->length + 2, "long lines", err);
+        if (rc != TP_OK)
+            return rc;
         rd->text[rd->length++] = (char)byte;
     }
     if (byte == -2)
@@ -274,32 +272,12 @@ static int read_header(struct reader *rd, struct tp_err *err)
 
 /* ---- rows ---- */
 
-/* Room for another element, within what reading may take; sorting needs the points twice. */
-static int grow(struct reader *rd, void **array, size_t *room, size_t element, struct tp_err *err)
-{
-    size_t bigger = *room ? 2 * *room : 1024;
-    uint64_t now =
-        rd->row_room * sizeof(struct minimalloc_row) + 2 * rd->point_room * sizeof(struct point);
-    if (now + 2 * (bigger - *room) * element > tp_max_memory(rd->r->opts))
-        return tp_hint(err, bad(rd, err, "more buffers than the memory for reading holds"),
-                       "--max-memory=SIZE allows more");
-    void *memory = realloc(*array, bigger * element);
-    if (!memory)
-        return no_memory(rd, err);
-    *array = memory;
-    *room = bigger;
-    return TP_OK;
-}
-
 static int add_point(struct reader *rd, int64_t step, uint64_t order, struct tp_err *err)
 {
-    if (rd->point_count == rd->point_room) {
-        void *points = rd->points;
-        int rc = grow(rd, &points, &rd->point_room, sizeof *rd->points, err);
-        rd->points = points;
-        if (rc != TP_OK)
-            return rc;
-    }
+    int rc = TP_GROW(&rd->points, &rd->point_room, rd->point_count + 1, err, .what = "buffers",
+                     .budget = rd->r->budget, .beside = SORTING);
+    if (rc != TP_OK)
+        return placed(rd, rc, err);
     rd->points[rd->point_count++] = (struct point){step, order};
     return TP_OK;
 }
@@ -371,13 +349,10 @@ static int cut_gaps(struct reader *rd, struct minimalloc_field gaps, int64_t *fr
 
 static int add_row(struct reader *rd, struct minimalloc_row row, struct tp_err *err)
 {
-    if (rd->row_count == rd->row_room) {
-        void *rows = rd->rows;
-        int rc = grow(rd, &rows, &rd->row_room, sizeof *rd->rows, err);
-        rd->rows = rows;
-        if (rc != TP_OK)
-            return rc;
-    }
+    int rc = TP_GROW(&rd->rows, &rd->row_room, rd->row_count + 1, err, .what = "buffers",
+                     .budget = rd->r->budget);
+    if (rc != TP_OK)
+        return placed(rd, rc, err);
     rd->rows[rd->row_count++] = row;
     return TP_OK;
 }
@@ -541,9 +516,9 @@ static int read_buffers(const struct tp_reading *r, struct tp_err *err)
         rc = describe(&rd, err);
     if (rc == TP_OK)
         rc = lower_points(&rd, err);
-    free(rd.text);
-    free(rd.rows);
-    free(rd.points);
+    TP_GROW_END(&rd.text, &rd.room, .budget = r->budget);
+    TP_GROW_END(&rd.rows, &rd.row_room, .budget = r->budget);
+    TP_GROW_END(&rd.points, &rd.point_room, .budget = r->budget, .beside = SORTING);
     return rc;
 }
 

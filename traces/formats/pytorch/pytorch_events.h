@@ -40,20 +40,4 @@ static inline bool tp_pytorch_too_large(const struct tp_pytorch_event *ev)
     return ev->action == TP_PYTORCH_OOM && ev->size > TP_MAX_SIZE;
 }
 
-/* One after the other, from `first` to before `end`. */
-struct tp_pytorch_cursor {
-    const struct tp_spill *list;
-    uint64_t next, end;
-    struct tp_pytorch_event *batch;
-    size_t at, there;
-};
-
-int tp_pytorch_cursor_open(struct tp_pytorch_cursor *c, const struct tp_spill *list, uint64_t first,
-                           uint64_t count, struct tp_err *err);
-void tp_pytorch_cursor_close(struct tp_pytorch_cursor *c);
-
-/* *out is NULL at the end, else valid until the next call. */
-int tp_pytorch_cursor_next(struct tp_pytorch_cursor *c, const struct tp_pytorch_event **out,
-                           struct tp_err *err);
-
 #endif

@@ -102,19 +102,12 @@ static int add_range(struct holes *h, struct layer *l, const struct range *r, st
     const struct tp_reading *reading = h->snapshot->reading;
     if (r->begin >= r->end)
         return TP_OK;
-    if (l->count == l->room) {
-        size_t room = l->room ? 2 * l->room : 256;
-        if (!tp_budget_change(reading->budget, l->room * RANGE_BYTES, room * RANGE_BYTES)) {
-            h->too_many = true;
-            return TP_OK;
-        }
-        struct range *more = realloc(l->ranges, room * sizeof *more);
-        if (!more)
-            return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
-                           tp_input_name(reading->in));
-        l->ranges = more;
-        l->room = room;
-    }
+    int rc = TP_GROW(&l->ranges, &l->room, l->count + 1, err, .what = "ranges",
+                     .of = tp_input_name(reading->in), .budget = reading->budget,
+                     .beside = RANGE_BYTES - sizeof *r);
+    h->too_many |= rc == TP_EINPUT;
+    if (rc != TP_OK)
+        return rc == TP_EINPUT ? TP_OK : rc;
     l->ranges[l->count++] = *r;
     return TP_OK;
 }
@@ -147,17 +140,11 @@ static int add_events(struct holes *h, uint32_t device, enum tp_pytorch_action f
 {
     const struct tp_pytorch_device *d = &h->snapshot->devices[device];
     const struct tp_pytorch_event *ev = NULL;
-    struct tp_pytorch_cursor cursor;
-    int rc = tp_pytorch_cursor_open(&cursor, &h->snapshot->events, d->first + passed,
-                                    d->count - passed, err);
-    if (rc != TP_OK)
-        return rc;
-    do {
-        rc = tp_pytorch_cursor_next(&cursor, &ev, err);
-        if (rc == TP_OK && ev)
-            rc = add_event(h, ev, freeing, err);
-    } while (rc == TP_OK && ev);
-    tp_pytorch_cursor_close(&cursor);
+    struct tp_spill_cursor c = {
+        .list = &h->snapshot->events, .next = d->first + passed, .end = d->first + d->count};
+    int rc = TP_OK;
+    while (rc == TP_OK && (ev = tp_spill_next(&c, &rc, err)))
+        rc = add_event(h, ev, freeing, err);
     return rc;
 }
 
@@ -277,8 +264,8 @@ static void release(struct holes *h)
 {
     struct layer *const layers[] = {&h->segments, &h->blocks};
     for (size_t i = 0; i < 2; i++) {
-        tp_budget_change(h->snapshot->reading->budget, layers[i]->room * RANGE_BYTES, 0);
-        free(layers[i]->ranges);
+        TP_GROW_END(&layers[i]->ranges, &layers[i]->room, .budget = h->snapshot->reading->budget,
+                    .beside = RANGE_BYTES - sizeof(struct range));
         free(layers[i]->paint);
     }
     free(h->cuts);

@@ -7,8 +7,8 @@
  * the end, so each address of the events is remembered with whether it is live. Known weakness:
  * a block allocated after the recording was stopped counts as initial where its address is in no
  * event. */
+#include "alloc/base/id_map.h"
 #include "traces/formats/pytorch/pytorch_lower.h"
-#include "traces/lower/id_map.h"
 
 #include <stdlib.h>
 
@@ -18,34 +18,20 @@ struct initial_search {
     const struct tp_pytorch *snapshot;
     enum tp_pytorch_action freeing;
     struct tp_id_map seen; /* addresses of one device; the index is LIVE or GONE */
-    uint64_t counted;      /* bytes of it, of what reading may take */
     struct tp_pytorch_blocks *out;
 };
-
-static int too_many(const struct initial_search *f, struct tp_err *err)
-{
-    int rc = tp_fail(err, TP_EINPUT, "%s: more addresses than the memory for reading holds",
-                     tp_input_name(f->snapshot->reading->in));
-    return tp_hint(err, rc, "--max-memory=SIZE allows more");
-}
 
 /* *first: the address was in no event before. */
 static int see(struct initial_search *f, uint64_t address, uint32_t state, bool *first,
                struct tp_err *err)
 {
-    const struct tp_reading *r = f->snapshot->reading;
-    struct tp_id_entry *entry = tp_id_map_find(&f->seen, (int64_t)address);
-    *first = !entry;
-    if (entry) {
-        entry->index = state;
-        return TP_OK;
-    }
-    uint64_t next = tp_id_map_next_bytes(&f->seen);
-    if (!tp_budget_change(r->budget, f->counted, next))
-        return too_many(f, err);
-    f->counted = next;
-    if (!tp_id_map_put(&f->seen, (int64_t)address, state))
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(r->in));
+    struct tp_id_entry *entry = NULL;
+    size_t used = f->seen.used;
+    int rc = tp_id_map_need(&f->seen, (int64_t)address, state, &entry, err);
+    if (rc != TP_OK)
+        return rc;
+    *first = f->seen.used > used;
+    entry->index = state;
     return TP_OK;
 }
 
@@ -71,16 +57,11 @@ static int of_events(struct initial_search *f, uint32_t device, struct tp_err *e
 {
     const struct tp_pytorch_device *d = &f->snapshot->devices[device];
     const struct tp_pytorch_event *ev = NULL;
-    struct tp_pytorch_cursor cursor;
-    int rc = tp_pytorch_cursor_open(&cursor, &f->snapshot->events, d->first, d->count, err);
-    if (rc != TP_OK)
-        return rc;
-    do {
-        rc = tp_pytorch_cursor_next(&cursor, &ev, err);
-        if (rc == TP_OK && ev)
-            rc = look_at(f, device, ev, err);
-    } while (rc == TP_OK && ev);
-    tp_pytorch_cursor_close(&cursor);
+    struct tp_spill_cursor c = {
+        .list = &f->snapshot->events, .next = d->first, .end = d->first + d->count};
+    int rc = TP_OK;
+    while (rc == TP_OK && (ev = tp_spill_next(&c, &rc, err)))
+        rc = look_at(f, device, ev, err);
     return rc;
 }
 
@@ -116,12 +97,11 @@ int tp_pytorch_initial(const struct tp_pytorch *s, const bool *taken,
         struct initial_search f = {.snapshot = s, .freeing = freeing, .out = out};
         if (!taken[device])
             continue;
-        tp_id_map_seed(&f.seen);
+        f.seen.how = tp_reading_growth(s->reading, "addresses");
         rc = of_events(&f, device, err);
         if (rc == TP_OK)
             rc = of_the_end(&f, device, err);
         tp_id_map_release(&f.seen);
-        tp_budget_change(s->reading->budget, f.counted, 0);
     }
     if (rc == TP_OK && out->count > 1)
         qsort(out->items, out->count, sizeof *out->items, by_place);

@@ -30,7 +30,7 @@ struct lowering {
     uint32_t count;
     enum tp_pytorch_action freeing;
     struct tp_pytorch_blocks initial;
-    struct tp_pytorch_cursor *cursors; /* count of them */
+    struct tp_spill_cursor *cursors; /* count of them */
     const struct tp_pytorch_event **heads;
     struct tp_pytorch_moment *moments; /* likewise */
     int64_t begin_us;                  /* of the first event that has a time */
@@ -392,9 +392,10 @@ static int open_cursors(struct lowering *l, struct tp_err *err)
     int rc = TP_OK;
     for (uint32_t i = 0; rc == TP_OK && i < l->count; i++) {
         const struct tp_pytorch_device *d = &s->devices[l->numbers[i]];
-        rc = tp_pytorch_cursor_open(&l->cursors[i], &s->events, d->first, d->count, err);
-        if (rc == TP_OK)
-            rc = tp_pytorch_cursor_next(&l->cursors[i], &l->heads[i], err);
+        l->cursors[i].list = &s->events;
+        l->cursors[i].next = d->first;
+        l->cursors[i].end = d->first + d->count;
+        l->heads[i] = tp_spill_next(&l->cursors[i], &rc, err);
     }
     return rc;
 }
@@ -415,7 +416,7 @@ static int lower_events(struct lowering *l, struct tp_err *err)
             tp_pytorch_moment_follow(&l->moments[i], ev, l->freeing,
                                      tp_lower_count(l->reading->lower));
         if (rc == TP_OK)
-            rc = tp_pytorch_cursor_next(&l->cursors[i], &l->heads[i], err);
+            l->heads[i] = tp_spill_next(&l->cursors[i], &rc, err);
     }
     return rc;
 }
@@ -507,8 +508,6 @@ int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, str
         qsort(s->annotations, s->annotation_count, sizeof *s->annotations, by_time);
     if (rc == TP_OK)
         rc = lower_all(&l, err);
-    for (uint32_t i = 0; l.cursors && i < l.count; i++)
-        tp_pytorch_cursor_close(&l.cursors[i]);
     free(l.cursors);
     free(l.heads);
     free(l.moments);

@@ -215,35 +215,20 @@ static int missing(const struct tp_pytorch *s, enum snapshot_role role, enum mem
 
 /* ---- blocks and segments ---- */
 
-static int too_many(const struct tp_reading *r, const char *what, struct tp_err *err)
-{
-    int rc = tp_fail(err, TP_EINPUT, "%s: more %s than the memory for reading holds",
-                     tp_input_name(r->in), what);
-    return tp_hint(err, rc, "--max-memory=SIZE allows more");
-}
-
 int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *to,
                          const struct tp_pytorch_block *block, struct tp_err *err)
 {
-    if (to->count == to->room) {
-        size_t room = to->room ? 2 * to->room : 256;
-        if (!tp_budget_change(r->budget, to->room * sizeof *to->items, room * sizeof *to->items))
-            return too_many(r, "blocks", err);
-        struct tp_pytorch_block *items = realloc(to->items, room * sizeof *items);
-        if (!items)
-            return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(r->in));
-        to->items = items;
-        to->room = room;
-    }
+    int rc = TP_READ_GROW(r, &to->items, &to->room, to->count + 1, "blocks", err);
+    if (rc != TP_OK)
+        return rc;
     to->items[to->count++] = *block;
     return TP_OK;
 }
 
 void tp_pytorch_free_blocks(const struct tp_reading *r, struct tp_pytorch_blocks *blocks)
 {
-    tp_budget_change(r->budget, blocks->room * sizeof *blocks->items, 0);
-    free(blocks->items);
-    *blocks = (struct tp_pytorch_blocks){0};
+    TP_GROW_END(&blocks->items, &blocks->room, .budget = r->budget);
+    blocks->count = 0;
 }
 
 /* Bytes of the pages that lie in [begin, end) as a whole; pages count from the segment's beginning.
@@ -419,18 +404,10 @@ static int end_annotation(struct tp_pytorch *s, struct tp_err *err)
     int64_t stage = get(v, STAGE);
     if (!has(v, TIME) || (stage != START && stage != END))
         return missing(s, ROLE_ANNOTATION, has(v, TIME) ? STAGE : TIME, err);
-    if (s->annotation_count == s->annotation_room) {
-        size_t room = s->annotation_room ? 2 * s->annotation_room : 64;
-        if (!tp_budget_change(s->reading->budget, s->annotation_room * sizeof *s->annotations,
-                              room * sizeof *s->annotations))
-            return too_many(s->reading, "annotations", err);
-        struct tp_pytorch_annotation *more = realloc(s->annotations, room * sizeof *more);
-        if (!more)
-            return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
-                           tp_input_name(s->reading->in));
-        s->annotations = more;
-        s->annotation_room = room;
-    }
+    int rc = TP_READ_GROW(s->reading, &s->annotations, &s->annotation_room, s->annotation_count + 1,
+                          "annotations", err);
+    if (rc != TP_OK)
+        return rc;
     int64_t device = has(v, DEVICE) ? get(v, DEVICE) : -1;
     s->annotations[s->annotation_count] = (struct tp_pytorch_annotation){
         .time_us = get(v, TIME),
@@ -516,8 +493,7 @@ void tp_pytorch_release(struct tp_pytorch *s)
     tp_spill_release(&s->events);
     tp_pytorch_free_blocks(s->reading, &s->blocks);
     tp_pytorch_free_blocks(s->reading, &s->spans);
-    tp_budget_change(s->reading->budget, s->annotation_room * sizeof *s->annotations, 0);
-    free(s->annotations);
+    TP_GROW_END(&s->annotations, &s->annotation_room, .budget = s->reading->budget);
 }
 
 /* ---- what is said of the file ---- */

@@ -47,9 +47,7 @@ void tp_tpt_buffer_release(struct tp_tpt_buffer *b)
 
 void tp_tpt_file_close(struct tp_tpt_file *f)
 {
-    for (uint32_t i = 0; i < f->name_count; i++)
-        free(f->names[i]);
-    free(f->names);
+    tp_texts_release(&f->names);
     free(f->lead);
     free(f->meta);
     tp_tpt_facts_release(&f->facts);
@@ -180,19 +178,9 @@ static int take_meta(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *e
 
 static int keep_name(struct tp_tpt_file *f, const char *text, struct tp_err *err)
 {
-    if (f->name_count == f->name_capacity) {
-        uint32_t capacity = f->name_capacity ? 2 * f->name_capacity : 16;
-        char **names = realloc(f->names, capacity * sizeof *names);
-        if (!names)
-            return out_of_memory(err);
-        f->names = names;
-        f->name_capacity = capacity;
-    }
-    char *copy = tp_clean_copy(text, TP_TPT_NAME_MAX);
-    if (!copy)
-        return out_of_memory(err);
-    f->names[f->name_count++] = copy;
-    return TP_OK;
+    char clean[TP_TPT_NAME_MAX + 1];
+    tp_clean_text(text, clean, sizeof clean);
+    return tp_texts_add(&f->names, clean, strlen(clean), err);
 }
 
 static int take_names(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
@@ -205,8 +193,8 @@ static int take_names(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *
     if (size && text[size - 1])
         rc = wrong_block(f, w, "its last name has no end", err);
     for (uint32_t at = 0; !rc && at < size; count++) {
-        rc = f->name_count == TP_MAX_MARKS ? wrong_block(f, w, "there are too many names", err)
-                                           : keep_name(f, text + at, err);
+        rc = f->names.count == TP_MAX_MARKS ? wrong_block(f, w, "there are too many names", err)
+                                            : keep_name(f, text + at, err);
         at += (uint32_t)strlen(text + at) + 1;
     }
     if (!rc && count != w->block.count)
@@ -380,7 +368,7 @@ static int check_whole(const struct tp_tpt_file *f, struct tp_err *err)
         return TP_OK;
     if (f->facts.facts.kind != f->header.kind)
         return tp_fail(err, TP_EINPUT, "%sthe facts are of another kind than the header", f->lead);
-    if (f->facts.facts.marks != f->name_count)
+    if (f->facts.facts.marks != f->names.count)
         return tp_fail(err, TP_EINPUT, "%sthe names of phases are not as many as the facts say",
                        f->lead);
     return TP_OK;

@@ -2,6 +2,7 @@
 #ifndef TP_TPT_FILE_H
 #define TP_TPT_FILE_H
 
+#include "alloc/base/texts.h"
 #include "traces/format.h"
 #include "traces/formats/tpt/tpt_facts.h"
 
@@ -13,9 +14,8 @@ struct tp_tpt_file {
     bool whole;     /* it has its facts and its end */
     struct tp_tpt_header header;
     uint32_t max_count, max_stored, max_raw; /* of the blocks with instructions */
-    char **names;                            /* of marks */
-    uint32_t name_count, name_capacity;
-    char *meta; /* the last META; NULL: there is none */
+    struct tp_texts names;                   /* of marks */
+    char *meta;                              /* the last META; NULL: there is none */
     size_t meta_size;
     struct tp_tpt_facts facts; /* if it is whole */
 };

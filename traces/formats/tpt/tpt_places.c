@@ -84,13 +84,9 @@ static int get_text(struct tp_tpt_places_reader *r, struct tp_place_table *table
         return wrong(err, "a code place is too long");
     if (r->count == TP_PLACE_TEXTS_MAX)
         return wrong(err, "there are too many code places");
-    if (r->count == r->room) {
-        uint32_t *texts =
-            tp_grown(r->texts, &r->room, r->count + 1, TP_PLACE_TEXTS_MAX, sizeof *texts);
-        if (!texts)
-            return tp_fail(err, TP_ENOMEM, "out of memory for code places");
-        r->texts = texts;
-    }
+    int rc = TP_GROW(&r->texts, &r->room, r->count + 1u, err, .what = "code places");
+    if (rc != TP_OK)
+        return rc;
     return tp_place_table_text(table, text, length, &r->texts[r->count++], err);
 }
 

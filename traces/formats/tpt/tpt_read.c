@@ -180,7 +180,7 @@ static int keep_facts(struct tp_tpt_file *f, struct tpt_scan *s, struct tp_err *
     f->facts.facts = *tp_program_facts(program);
     struct tp_program_facts *facts = &f->facts.facts;
     facts->recorded_threads = facts->threads;
-    facts->marks = f->name_count;
+    facts->marks = (uint32_t)f->names.count;
     f->facts.demand = calloc(facts->devices, sizeof *f->facts.demand);
     for (uint16_t i = 0; f->facts.demand && i < facts->devices; i++)
         f->facts.demand[i] = *tp_program_demand(program, i);
@@ -202,7 +202,8 @@ static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struc
                                        .sink = drop_window};
     if (!rc)
         rc = tp_builder_new(&cfg, &s.builder, err);
-    for (uint32_t i = 0; !rc && i < f->name_count; i++) { /* names may have become equal */
+    for (uint32_t i = 0; !rc && i < (uint32_t)f->names.count;
+         i++) { /* names may have become equal */
         char name[16];
         snprintf(name, sizeof name, "%" PRIu32, i);
         rc = tp_builder_mark(s.builder, name, &index, err);
@@ -244,7 +245,7 @@ static int open_cut(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, st
                                          TP_MAX_THREADS,
                                          TP_MAX_STREAMS,
                                          TP_MAX_DEVICES,
-                                         f->name_count,
+                                         (uint32_t)f->names.count,
                                          UINT64_C(1) << 62};
     if (f->max_count == 0)
         return tp_fail(err, TP_EINPUT, "%scut at byte %" PRIu64 ", before its first event", f->lead,
@@ -334,8 +335,7 @@ int tp_tpt_open(int fd, const struct tp_tpt_open_cfg *cfg, struct tp_program **o
         release_backed(f);
         return rc;
     }
-    const struct tp_backed_cfg backed = {.facts = &f->facts.facts,
-                                         .demand = f->facts.demand,
-                                         .marks = (const char *const *)f->names};
+    const struct tp_backed_cfg backed = {
+        .facts = &f->facts.facts, .demand = f->facts.demand, .marks = &f->names};
     return tp_program_backed(&backing, f, &backed, out, err);
 }

@@ -19,12 +19,6 @@
 
 enum { LEVEL = 3, NAMES_AT_ONCE = 1 << 16 /* bytes after which a NAME block is full */ };
 
-/* Where the names of marks are: in a builder at work, or in a program. */
-struct name_source {
-    const char *(*get)(const void *ctx, uint32_t index);
-    const void *ctx;
-};
-
 struct tp_tpt_writer {
     FILE *out;
     char *path;
@@ -180,7 +174,7 @@ void tp_tpt_write_free(struct tp_tpt_writer *w)
 /* ---- windows ---- */
 
 /* One NAME block with names from w->names up to `end`, or fewer when it is full. */
-static int put_some_names(struct tp_tpt_writer *w, const struct name_source *names, uint32_t end,
+static int put_some_names(struct tp_tpt_writer *w, const struct tp_texts *names, uint32_t end,
                           struct tp_err *err)
 {
     char *text = malloc(NAMES_AT_ONCE + TP_TPT_NAME_MAX + 1);
@@ -189,7 +183,7 @@ static int put_some_names(struct tp_tpt_writer *w, const struct name_source *nam
     if (!text)
         return tp_fail(err, TP_ENOMEM, "out of memory for phase names");
     for (; w->names < end && used < NAMES_AT_ONCE; w->names++, count++) {
-        const char *name = names->get(names->ctx, w->names);
+        const char *name = tp_texts_get(names, w->names);
         tp_clean_text(name, text + used, TP_TPT_NAME_MAX + 1);
         used += strlen(text + used) + 1;
     }
@@ -198,7 +192,7 @@ static int put_some_names(struct tp_tpt_writer *w, const struct name_source *nam
     return rc;
 }
 
-static int put_names(struct tp_tpt_writer *w, const struct name_source *names, uint32_t end,
+static int put_names(struct tp_tpt_writer *w, const struct tp_texts *names, uint32_t end,
                      struct tp_err *err)
 {
     int rc = TP_OK;
@@ -235,7 +229,7 @@ static int pack(struct tp_tpt_writer *w, struct tp_tpt_block *b, const uint8_t *
                : tp_fail(err, TP_EIO, "zstd failed: %s", ZSTD_getErrorName(n));
 }
 
-static int put_window(struct tp_tpt_writer *w, const struct name_source *names,
+static int put_window(struct tp_tpt_writer *w, const struct tp_texts *names,
                       const struct tp_window *window, struct tp_err *err)
 {
     struct tp_tpt_block block = {0};
@@ -249,20 +243,10 @@ static int put_window(struct tp_tpt_writer *w, const struct name_source *names,
     return rc ? rc : put_block(w, &block, payload, err);
 }
 
-static const char *name_in_builder(const void *builder, uint32_t index)
-{
-    return tp_builder_mark_name(builder, index);
-}
-
-static const char *name_in_program(const void *program, uint32_t index)
-{
-    return tp_program_mark(program, index);
-}
-
 int tp_tpt_write_window(void *ctx, const struct tp_builder *b, const struct tp_window *w,
                         struct tp_err *err)
 {
-    return put_window(ctx, &(struct name_source){name_in_builder, b}, w, err);
+    return put_window(ctx, tp_builder_marks(b), w, err);
 }
 
 /* ---- the end ---- */
@@ -309,12 +293,11 @@ int tp_tpt_write_end(struct tp_tpt_writer *w, const struct tp_tpt_write_end *end
                      struct tp_err *err)
 {
     const struct tp_program_facts *facts = tp_program_facts(end->program);
-    const struct name_source names = {name_in_program, end->program};
     int rc = TP_OK;
     if (end->meta || end->recorded)
         rc = put_meta(w, end->meta, end->recorded, err);
     if (!rc)
-        rc = put_names(w, &names, facts->marks, err);
+        rc = put_names(w, tp_program_marks(end->program), facts->marks, err);
     if (!rc)
         rc = put_places(w, end->places, err);
     uint64_t facts_at = w->at;
@@ -328,12 +311,11 @@ int tp_tpt_write_end(struct tp_tpt_writer *w, const struct tp_tpt_write_end *end
 static int put_windows(struct tp_tpt_writer *w, struct tp_program *program,
                        int (*stop)(struct tp_err *err), struct tp_err *err)
 {
-    const struct name_source names = {name_in_program, program};
     struct tp_cursor *cursor = NULL;
     struct tp_window window;
     int got = 0, rc = tp_cursor_open(program, &cursor, err);
     while (!rc && (got = tp_cursor_next(cursor, &window, err)) == 1) {
-        rc = put_window(w, &names, &window, err);
+        rc = put_window(w, tp_program_marks(program), &window, err);
         if (!rc && stop)
             rc = stop(err);
     }

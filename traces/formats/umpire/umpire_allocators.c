@@ -35,14 +35,10 @@ struct tp_umpire_allocator {
     uint64_t pair_old, pair_size;
 };
 
-/* With its place in both maps. */
-#define ALLOCATOR_KEPT (sizeof(struct tp_umpire_allocator) + 4 * sizeof(struct tp_id_entry))
-
 int tp_umpire_init(struct tp_umpire *u, const struct tp_reading *r, struct tp_err *err)
 {
-    *u = (struct tp_umpire){.reading = r};
-    tp_id_map_seed(&u->refs);
-    tp_id_map_seed(&u->names);
+    const struct tp_growth how = tp_reading_growth(r, "allocators");
+    *u = (struct tp_umpire){.reading = r, .refs.how = how, .names.how = how};
     tp_block_ids_init(&u->ids, r->budget);
     return tp_spaces_new(r, &u->spaces, err);
 }
@@ -53,8 +49,7 @@ void tp_umpire_release(struct tp_umpire *u)
     tp_id_map_release(&u->refs);
     tp_id_map_release(&u->names);
     tp_block_ids_release(&u->ids);
-    tp_budget_change(u->reading->budget, u->room * ALLOCATOR_KEPT, 0);
-    free(u->allocators);
+    TP_GROW_END(&u->allocators, &u->room, .budget = u->reading->budget);
 }
 
 /* Puts the place before a sentence that has none. */
@@ -95,14 +90,13 @@ static enum tp_kind resource_kind(const char *name)
     return device ? TP_KIND_DEVICE : TP_KIND_HOST;
 }
 
-static bool map_set(struct tp_id_map *map, uint64_t key, uint32_t index)
+static int map_set(struct tp_id_map *map, uint64_t key, uint32_t index, struct tp_err *err)
 {
-    struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)key);
-    if (!entry)
-        entry = tp_id_map_put(map, (int64_t)key, index);
-    if (entry)
+    struct tp_id_entry *entry = NULL;
+    int rc = tp_id_map_need(map, (int64_t)key, index, &entry, err);
+    if (rc == TP_OK)
         entry->index = index;
-    return entry != NULL;
+    return rc;
 }
 
 static struct tp_umpire_allocator *by_name(const struct tp_umpire *u, const char *name)
@@ -115,36 +109,16 @@ static int add(struct tp_umpire *u, const char *name, enum tp_kind kind, uint32_
                struct tp_err *err)
 {
     int rc = tp_spaces_define(u->spaces, name, kind, space, err);
+    if (rc == TP_OK)
+        rc = TP_READ_GROW(u->reading, &u->allocators, &u->room, u->count + 1, "allocators", err);
     if (rc != TP_OK)
         return rc;
-    if (u->count == u->room) {
-        uint32_t room = u->room ? 2 * u->room : 16;
-        if (!tp_budget_change(u->reading->budget, u->room * ALLOCATOR_KEPT, room * ALLOCATOR_KEPT))
-            return tp_hint(err,
-                           tp_fail(err, TP_EINPUT,
-                                   "%s: too many allocators for the memory that reading may take",
-                                   tp_input_name(u->reading->in)),
-                           "--max-memory=SIZE allows more");
-        struct tp_umpire_allocator *all = realloc(u->allocators, room * sizeof *all);
-        if (!all)
-            return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
-                           tp_input_name(u->reading->in));
-        u->allocators = all;
-        u->room = room;
-    }
     assert(*space == u->count);
     u->allocators[u->count++] = (struct tp_umpire_allocator){
         .name_hash = hash_text(name),
         .kind = kind,
     };
     return TP_OK;
-}
-
-static int bind_ref(struct tp_umpire *u, uint64_t ref, uint32_t space, struct tp_err *err)
-{
-    if (map_set(&u->refs, ref, space))
-        return TP_OK;
-    return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(u->reading->in));
 }
 
 /* "N6umpire8strategy9QuickPoolE" and "umpire::strategy::QuickPool" are "QuickPool". */
@@ -189,10 +163,8 @@ int tp_umpire_make(struct tp_umpire *u, const struct tp_umpire_line *l, struct t
     if (rc != TP_OK)
         return rc;
     short_type(l->type, u->allocators[space].type, TYPE_KEPT);
-    if (!map_set(&u->names, u->allocators[space].name_hash, space))
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
-                       tp_input_name(u->reading->in));
-    return bind_ref(u, ref, space, err);
+    rc = map_set(&u->names, u->allocators[space].name_hash, space, err);
+    return rc == TP_OK ? map_set(&u->refs, ref, space, err) : rc;
 }
 
 /* The allocator of a line. One that was made before the log began is called by its address. */
@@ -210,7 +182,7 @@ static int need(struct tp_umpire *u, const struct tp_umpire_line *l, uint32_t *s
     }
     snprintf(name, sizeof name, "allocator 0x%" PRIx64, ref);
     int rc = add(u, name, TP_KIND_HOST, space, err);
-    return rc == TP_OK ? bind_ref(u, ref, *space, err) : rc;
+    return rc == TP_OK ? map_set(&u->refs, ref, *space, err) : rc;
 }
 
 /* ---- blocks ---- */

@@ -24,7 +24,7 @@ struct tp_umpire {
     const struct tp_reading *reading;
     struct tp_spaces *spaces;
     struct tp_umpire_allocator *allocators; /* by index of their space */
-    uint32_t count, room;
+    size_t count, room;
     struct tp_id_map refs, names; /* to the allocator that last had the address, the name */
     struct tp_block_ids ids;
     bool old_form;      /* whose reallocations may not name their allocator */

@@ -44,7 +44,7 @@ struct valgrind {
     struct tp_spaces *spaces;
     struct process *processes[PROCESSES];
     size_t process_count, last;
-    struct tp_pointer_count count;
+    uint32_t objects;
     struct tp_valgrind_prefix now; /* of the current line */
     bool some_without_time, banner;
     char refusal[200];   /* why the program did not start; "" */
@@ -213,7 +213,7 @@ static int new_process(struct valgrind *v, uint64_t pid, struct process **out, s
         return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
                        tp_input_name(v->lines.in));
     p->pid = pid;
-    tp_pointers_init(&p->pointers, &v->count);
+    tp_pointers_init(&p->pointers, &v->objects, v->reading->budget);
     v->processes[v->process_count++] = p;
     snprintf(name, sizeof name, "process %" PRIu64, pid);
     *out = p;
@@ -373,10 +373,7 @@ static int describe(struct valgrind *v, struct tp_err *err)
 
 static int read_valgrind(const struct tp_reading *reading, struct tp_err *err)
 {
-    struct valgrind v = {.reading = reading,
-                         .lines = {.in = reading->in, .skip_long = true},
-                         .count = {.max_bytes = tp_max_memory(reading->opts)}};
-    tp_lower_beside(reading->lower, &v.count.bytes);
+    struct valgrind v = {.reading = reading, .lines = {.in = reading->in, .skip_long = true}};
     int rc = tp_spaces_new(reading, &v.spaces, err);
     if (rc == TP_OK)
         rc = read_lines(&v, err);

@@ -4,7 +4,7 @@
  *
  * The hash is splitmix64's finaliser over id ^ seed. The seed is random: ids are hostile, and
  * chosen ones would otherwise make a lookup linear. No result depends on the order of entries. */
-#include "traces/lower/id_map.h"
+#include "alloc/base/id_map.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -21,16 +21,9 @@ static size_t home(const struct tp_id_map *m, int64_t id)
     return (size_t)(x ^ (x >> 31)) & (m->places - 1);
 }
 
-void tp_id_map_seed(struct tp_id_map *m)
-{
-    assert(m->used == 0);
-    uint64_t seed = 0;
-    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed)
-        m->seed = seed;
-}
-
 void tp_id_map_release(struct tp_id_map *m)
 {
+    tp_budget_change(m->how.budget, m->places * sizeof *m->entries, 0);
     free(m->entries);
     m->entries = NULL;
     m->places = m->used = 0;
@@ -73,29 +66,48 @@ uint64_t tp_id_map_next_bytes(const struct tp_id_map *m)
     return (m->places + (is_full(m) ? next_places(m) : 0)) * sizeof *m->entries;
 }
 
-static int grow(struct tp_id_map *m)
+static int grow(struct tp_id_map *m, struct tp_err *err)
 {
     struct tp_id_map bigger = *m;
+    const uint64_t held = m->places * sizeof *m->entries, both = tp_id_map_next_bytes(m);
     bigger.places = next_places(m);
+    if (!tp_budget_change(m->how.budget, held, both))
+        return tp_grow_refused(&m->how, err);
     bigger.entries = calloc(bigger.places, sizeof *bigger.entries);
+    tp_budget_change(m->how.budget, both, bigger.entries ? both - held : held);
     if (!bigger.entries)
-        return -1;
+        return tp_fail(err, TP_ENOMEM, "out of memory for %s", m->how.what);
+    if (!m->entries && getrandom(&bigger.seed, sizeof bigger.seed, GRND_NONBLOCK) < 0)
+        bigger.seed = 0;
     for (size_t i = 0; i < m->places; i++) {
         if (m->entries[i].refs != 0)
             place(&bigger, m->entries[i]);
     }
     free(m->entries);
     *m = bigger;
-    return 0;
+    return TP_OK;
+}
+
+static struct tp_id_entry *add(struct tp_id_map *m, int64_t id, uint32_t index)
+{
+    m->used++;
+    return place(m, (struct tp_id_entry){.id = id, .index = index, .refs = 1});
 }
 
 struct tp_id_entry *tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index)
 {
     assert(!tp_id_map_find(m, id));
-    if (is_full(m) && grow(m) != 0)
-        return NULL;
-    m->used++;
-    return place(m, (struct tp_id_entry){.id = id, .index = index, .refs = 1});
+    return is_full(m) && grow(m, NULL) != TP_OK ? NULL : add(m, id, index);
+}
+
+int tp_id_map_need(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_id_entry **entry,
+                   struct tp_err *err)
+{
+    *entry = tp_id_map_find(m, id);
+    int rc = !*entry && is_full(m) ? grow(m, err) : TP_OK;
+    if (rc == TP_OK && !*entry)
+        *entry = add(m, id, index);
+    return rc;
 }
 
 /* The entries behind the hole move up where that brings them nearer to their home. */

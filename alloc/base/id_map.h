@@ -1,9 +1,9 @@
-/* A hash map from the numbers a trace uses (ids, threads, streams) to dense indices. */
+/* A hash map from numbers that others chose (ids, addresses, hashes of texts) to indices.
+ * Strategies and sources, whose instructions are counted, have addr_map.h. */
 #ifndef TP_ID_MAP_H
 #define TP_ID_MAP_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "alloc/base/grow.h"
 
 struct tp_id_entry {
     int64_t id;
@@ -11,21 +11,25 @@ struct tp_id_entry {
     uint32_t refs;  /* the caller's, at least 1; 0 marks a free place */
 };
 
+/* A zeroed map is empty. */
 struct tp_id_map {
     struct tp_id_entry *entries; /* a power of two of them; NULL while nothing was put */
     size_t places, used;
-    uint64_t seed;
+    uint64_t seed;        /* secret, from the first entry on */
+    struct tp_growth how; /* what its places are charged to, and what is said where they are not */
 };
 
-/* A zeroed map is empty and usable; this makes it hard to attack with chosen ids. */
-void tp_id_map_seed(struct tp_id_map *m);
 void tp_id_map_release(struct tp_id_map *m);
 
 /* Valid until the next put or remove. NULL: not there. */
 struct tp_id_entry *tp_id_map_find(const struct tp_id_map *m, int64_t id);
 
-/* Puts an id that is not there, with refs 1. NULL: out of memory. */
+/* Puts an id that is not there, with refs 1. NULL: out of memory, or of the budget. */
 struct tp_id_entry *tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index);
+
+/* The entry of an id, put where there is none. TP_EINPUT: the budget is spent; TP_ENOMEM. */
+int tp_id_map_need(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_id_entry **entry,
+                   struct tp_err *err);
 
 /* Bytes that the map holds while it takes one more id: one that grows has two tables for a moment.
  */

@@ -1,0 +1,51 @@
+/* See grow.h. Where a budget has no room for twice the size, half of what is left may do: others
+ * are charged to it as well. */
+#include "alloc/base/grow.h"
+
+#include <string.h>
+
+static int fail(const struct tp_growth *how, enum tp_status status, const char *before,
+                const char *after, struct tp_err *err)
+{
+    return tp_fail(err, status, "%s%s%s%s%s", how->of ? how->of : "", how->of ? ": " : "", before,
+                   how->what, after);
+}
+
+int tp_grow_refused(const struct tp_growth *how, struct tp_err *err)
+{
+    int rc = fail(how, TP_EINPUT, "more ", " than the memory for reading holds", err);
+    return tp_hint(err, rc, "--max-memory=SIZE allows more");
+}
+
+int tp_grow(void *array, size_t *room, size_t least, size_t item, const struct tp_growth *how,
+            struct tp_err *err)
+{
+    uint64_t each = item + how->beside, held = *room * each;
+    uint64_t affordable = tp_budget_most(how->budget, held) / each;
+    uint64_t most = affordable / 2 < *room ? *room + (affordable - *room) / 2 : affordable;
+    void *items = NULL;
+    if (least <= *room)
+        return TP_OK;
+    if (how->budget && least > affordable)
+        return tp_grow_refused(how, err);
+    most = most < least ? least : most;
+    most = how->most && how->most < most ? how->most : most;
+    memcpy(&items, array, sizeof items);
+    items = tp_grown(items, room, least, most < SIZE_MAX ? (size_t)most : SIZE_MAX, item);
+    if (!items)
+        return fail(how, TP_ENOMEM, "out of memory for ", "", err);
+    memcpy(array, &items, sizeof items);
+    tp_budget_change(how->budget, held, *room * each);
+    return TP_OK;
+}
+
+void tp_grow_end(void *array, size_t *room, size_t item, const struct tp_growth *how)
+{
+    void *items = NULL;
+    memcpy(&items, array, sizeof items);
+    free(items);
+    items = NULL;
+    memcpy(array, &items, sizeof items);
+    tp_budget_change(how->budget, *room * (item + how->beside), 0);
+    *room = 0;
+}

@@ -4,8 +4,6 @@
 #include "cmd/ui/escape.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- Markdown ---- */
 
@@ -75,68 +73,49 @@ int tp_compare_markdown(const struct tp_compare *c, FILE *out, struct tp_err *er
 
 /* ---- CSV ---- */
 
-static void put_field(FILE *out, const char *text, bool last)
+static void add_real(struct tp_table *t, double value)
 {
-    tp_escape(out, TP_TO_CSV, text);
-    fputc(last ? '\n' : ',', out);
+    tp_table_add(t, isfinite(value) ? "%.15g" : NULL, round(value * 1e6) / 1e6);
 }
 
-static void put_number(FILE *out, double value, bool last)
-{
-    if (isfinite(value))
-        fprintf(out, "%.15g", round(value * 1e6) / 1e6);
-    fputc(last ? '\n' : ',', out);
-}
-
-static void put_value(const struct tp_compare_table *t, const struct tp_compare_row *r,
-                      const struct tp_metric *m, const char *base, FILE *out)
+static void add_value(const struct tp_compare_table *t, const struct tp_compare_row *r,
+                      const struct tp_metric *m, struct tp_table *out)
 {
     const struct tp_compare_cell *cell = &r->cells[m - tp_metrics];
-    put_field(out, t->name, false);
-    put_field(out, r->label, false);
-    put_field(out, r->file ? r->file : "", false);
-    put_field(out, r->run->source, false);
-    put_field(out, m->name, false);
-    put_field(
-        out,
-        tp_class_letter(m->class == TP_CLASS_EXACT && !r->run->exact ? TP_CLASS_REPORT : m->class),
-        false);
-    bool number = !tp_compare_drowned(r, m);
-    put_number(out, number ? cell->value : (double)NAN, false);
-    put_number(out, number ? cell->low : (double)NAN, false);
-    put_number(out, number ? cell->high : (double)NAN, false);
-    put_field(out, base, false);
-    put_number(out, cell->change, false);
-    put_number(out, cell->change_low, false);
-    put_number(out, cell->change_high, false);
-    put_number(out, cell->p, false);
-    fprintf(out, "%zu,", cell->count);
-    put_field(out, tp_mark_names[cell->mark], true);
-}
-
-static int put_values(const struct tp_compare *c, const struct tp_compare_table *t,
-                      const struct tp_compare_row *r, FILE *out)
-{
     const struct tp_compare_row *base = &t->rows[r->base];
-    size_t size = strlen(base->label) + (base->file ? strlen(base->short_file) : 0) + 4;
-    char *name = malloc(size); /* as long as it is: labels and paths have no end */
-    if (!name)
-        return TP_ENOMEM;
-    tp_compare_name(base, name, size);
-    for (size_t m = 0; m < c->column_count; m++)
-        put_value(t, r, c->columns[m], name, out);
-    free(name);
-    return TP_OK;
+    bool exact = r->run->exact || m->class != TP_CLASS_EXACT, drowned = tp_compare_drowned(r, m);
+    const char *const texts[] = {
+        t->name,        r->label, r->file ? r->file : "",
+        r->run->source, m->name,  tp_class_letter(exact ? m->class : TP_CLASS_REPORT)};
+    const double values[] = {cell->value, cell->low, cell->high};
+    const double changes[] = {cell->change, cell->change_low, cell->change_high, cell->p};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        tp_table_add(out, "%s", texts[i]);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        add_real(out, drowned ? (double)NAN : values[i]);
+    tp_table_add(out, "%s%s%s%s", base->label, base->file ? " (" : "",
+                 base->file ? base->short_file : "", base->file ? ")" : "");
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        add_real(out, changes[i]);
+    tp_table_add(out, "%zu", cell->count);
+    tp_table_add(out, "%s", tp_mark_names[cell->mark]);
 }
 
 int tp_compare_csv(const struct tp_compare *c, FILE *out, struct tp_err *err)
 {
-    fputs("trace,strategy,file,source,metric,class,value,low,high,base,change,change_low,"
-          "change_high,p,count,mark\n",
-          out);
+    static const char *const heads[] = {
+        "trace", "strategy", "file",   "source",     "metric",      "class", "value", "low",
+        "high",  "base",     "change", "change_low", "change_high", "p",     "count", "mark"};
+    enum { HEADS = sizeof heads / sizeof *heads };
+    struct tp_table all = {0};
+    tp_table_columns(&all, NULL, HEADS);
+    for (int i = 0; i < HEADS; i++)
+        tp_table_add(&all, "%s", heads[i]);
     for (size_t t = 0; t < c->count; t++)
         for (size_t r = 0; r < c->tables[t].count; r++)
-            if (put_values(c, &c->tables[t], &c->tables[t].rows[r], out))
-                return tp_fail(err, TP_ENOMEM, "out of memory");
-    return TP_OK;
+            for (size_t m = 0; m < c->column_count; m++)
+                add_value(&c->tables[t], &c->tables[t].rows[r], c->columns[m], &all);
+    int status = tp_table_csv(&all, out, err);
+    tp_table_drop(&all);
+    return status;
 }

@@ -10,11 +10,10 @@
 #include "cmd/gate/gate_markdown.h"
 
 #include "cmd/gate/gate_words.h"
-#include "cmd/ui/escape.h"
+#include "cmd/ui/table.h"
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -22,265 +21,234 @@ enum {
     ROWS = 5     /* that are seen without opening anything */
 };
 
+static const char left[] = "---", right[] = "--:"; /* below the heads of a table */
+
 struct document {
     const struct tp_gate *gate;
     FILE *out;
+    struct tp_str part;  /* that may not fit */
+    struct tp_table row; /* one of the table that is being written */
     size_t left;
-    bool full;
+    bool full, lost; /* lost: there was no memory for all of it */
 };
 
-typedef void fill_fn(const struct tp_gate *g, const void *what, FILE *out);
-
-/* Writes a part where it fits; `what` is passed to `fill`. */
-static int put_part(struct document *d, fill_fn *fill, const void *what, struct tp_err *err)
+/* Writes the part where it fits. */
+static void put_part(struct document *d)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *part = open_memstream(&text, &length);
-    if (!part)
-        return tp_fail(err, TP_ENOMEM, "out of memory while writing Markdown");
-    fill(d->gate, what, part);
-    if (fclose(part)) {
-        free(text);
-        return tp_fail(err, TP_ENOMEM, "out of memory while writing Markdown");
-    }
-    d->full |= length + TAIL > d->left;
+    d->lost |= d->part.cut;
+    d->full |= d->part.length + TAIL > d->left;
     if (!d->full) {
-        fwrite(text, 1, length, d->out);
-        d->left -= length;
+        fputs(tp_str_text(&d->part), d->out);
+        d->left -= d->part.length;
     }
-    free(text);
-    return TP_OK;
+    tp_str_drop(&d->part);
+}
+
+static void put_heads(struct document *d, const struct tp_column *columns, int count)
+{
+    tp_table_drop(&d->row);
+    tp_table_columns(&d->row, columns, count);
+    tp_table_heads(&d->row, left, right, &d->part);
+    put_part(d);
+}
+
+static void put_row(struct document *d)
+{
+    if (tp_table_rows(&d->row))
+        tp_table_markdown_row(&d->row, 0, &d->part);
+    d->lost |= d->row.failed;
+    put_part(d);
+    tp_table_clear(&d->row);
+}
+
+static void add(struct tp_str *s, enum tp_target target, const char *text, const char *end)
+{
+    tp_str_escape(s, target, text);
+    tp_str_add(s, "%s", end);
 }
 
 /* ---- the head ---- */
 
-static void write_class(const struct tp_class_check *c, const char *word, FILE *out)
+static void add_class(const struct tp_class_check *c, const char *word, struct tp_str *s)
 {
-    fprintf(out, "| %s | ", word);
+    tp_str_add(s, "| %s | %s", word, c->checked ? "" : "**");
     if (!c->checked) {
-        fputs("**", out);
-        tp_escape(out, TP_TO_MARKDOWN, tp_class_unchecked(c).s);
-        fputs("** | | |\n", out);
+        add(s, TP_TO_MARKDOWN, tp_class_unchecked(c).s, "** | | |\n");
         return;
     }
-    tp_escape(out, TP_TO_MARKDOWN, c->against);
-    if (c->reason[0]) {
-        fputs("; ", out);
-        tp_escape(out, TP_TO_MARKDOWN, tp_class_unchecked(c).s);
-    }
-    fprintf(out, " | %s | %s |\n", tp_count(c->cells).s, tp_count(c->values).s);
+    add(s, TP_TO_MARKDOWN, c->against, c->reason[0] ? "; " : "");
+    if (c->reason[0])
+        tp_str_escape(s, TP_TO_MARKDOWN, tp_class_unchecked(c).s);
+    tp_str_add(s, " | %s | %s |\n", tp_count(c->cells).s, tp_count(c->values).s);
 }
 
-static void write_head(const struct tp_gate *g, const void *what, FILE *out)
+static void add_head(const struct tp_gate *g, struct tp_str *s)
 {
-    struct tp_gate_line verdict, unmet = tp_gate_unmet(g);
-    (void)what;
+    struct tp_gate_line verdict, unmet = tp_gate_unmet(g), sharp = tp_gate_sharpness_text(g);
     tp_gate_verdict(g, verdict.s, sizeof verdict.s);
     int word = (int)strcspn(verdict.s, ":");
-    fprintf(out, "## tapool check: %.*s\n\n**", word, verdict.s);
-    tp_escape(out, TP_TO_MARKDOWN, verdict.s + word + 2);
-    fprintf(out, "** in %s, exit %d\n\n", tp_gate_time(g->wall_ns).s, g->exit_code);
-    if (unmet.s[0]) {
-        tp_escape(out, TP_TO_MARKDOWN, unmet.s);
-        fputs("\n\n", out);
-    }
+    tp_str_add(s, "## tapool check: %.*s\n\n**", word, verdict.s);
+    tp_str_escape(s, TP_TO_MARKDOWN, verdict.s + word + 2);
+    tp_str_add(s, "** in %s, exit %d\n\n", tp_gate_time(g->wall_ns).s, g->exit_code);
+    if (unmet.s[0])
+        add(s, TP_TO_MARKDOWN, unmet.s, "\n\n");
     if (g->baseline[0]) {
-        tp_escape(out, TP_TO_CODE, g->baseline);
-        fputs(": ", out);
-        tp_escape(out, TP_TO_MARKDOWN, g->written);
-        fputs("\n\n", out);
+        add(s, TP_TO_CODE, g->baseline, ": ");
+        add(s, TP_TO_MARKDOWN, g->written, "\n\n");
     }
-    fputs("| class | compared | cells | values |\n|---|---|--:|--:|\n", out);
+    tp_str_add(s, "| class | compared | cells | values |\n|---|---|--:|--:|\n");
     for (int c = 0; c < TP_CLASS_REPORT; c++)
-        write_class(&g->classes[c], tp_class_words[c], out);
-    fputc('\n', out);
-    struct tp_gate_line sharp = tp_gate_sharpness_text(g);
-    if (!sharp.s[0])
-        return;
+        add_class(&g->classes[c], tp_class_words[c], s);
     sharp.s[0] = (char)toupper((unsigned char)sharp.s[0]);
-    tp_escape(out, TP_TO_MARKDOWN, sharp.s);
-    fputs(".\n\n", out);
+    tp_str_add(s, "\n");
+    if (sharp.s[0])
+        add(s, TP_TO_MARKDOWN, sharp.s, ".\n\n");
 }
 
-/* ---- rows ---- */
-
-static const char table_head[] =
-    "| | trace | strategy | source | metric | base -> now | change | allowed | 95 % interval | p "
-    "raw "
-    "| p adjusted | pairs |\n|---|---|---|---|---|---|--:|--:|---|--:|--:|--:|\n";
-
-static void write_number(FILE *out, double value)
-{
-    if (isfinite(value))
-        fprintf(out, "%.2g | ", value);
-    else
-        fputs("| ", out);
-}
-
-static void write_row(const struct tp_gate *g, const void *what, FILE *out)
-{
-    const struct tp_finding *f = what;
-    bool loud = f->verdict == TP_REGRESSION;
-    (void)g;
-    fprintf(out, "| %s%s%s | ", loud ? "**" : "", tp_verdict_words[f->verdict], loud ? "**" : "");
-    const char *names[] = {f->cell ? f->cell->trace : "", f->cell ? f->cell->strategy : "",
-                           f->cell ? f->cell->source : ""};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        tp_escape(out, TP_TO_CODE_CELL, tp_gate_name(names[i]).s);
-        fputs(" | ", out);
-    }
-    tp_escape(out, TP_TO_CODE_CELL, tp_finding_name(f).s);
-    fputs(" | ", out);
-    tp_escape(out, TP_TO_MARKDOWN, tp_finding_values(f).s);
-    if (tp_finding_note(f).s[0]) {
-        fputs("; ", out);
-        tp_escape(out, TP_TO_MARKDOWN, tp_finding_note(f).s);
-    }
-    fprintf(out, " | %s | %s | %s | ", tp_finding_change(f).s, tp_finding_allowed(f).s,
-            tp_finding_interval(f).s);
-    write_number(out, tp_finding_p(f, false));
-    write_number(out, tp_finding_p(f, true));
-    if (tp_finding_is_timed(f))
-        fprintf(out, "%u x %zu ", f->sets ? f->sets : 1, f->difference.pairs);
-    fputs("|\n", out);
-}
-
-static void write_text(const struct tp_gate *g, const void *what, FILE *out)
-{
-    (void)g;
-    fputs(what, out);
-}
-
-/* Fewer rows than there are: the last one says how many are missing. */
-static void write_missing(struct document *d, size_t missing)
-{
-    if (missing)
-        fprintf(d->out, "| | %s more rows do not fit here: `--export-json FILE` has them all |\n",
-                tp_count(missing).s);
-}
-
-static int write_rows(struct document *d, size_t *missing, struct tp_err *err)
+static void put_head(struct document *d)
 {
     const struct tp_gate *g = d->gate;
-    int rc = TP_OK;
-    for (size_t i = 0; i < g->finding_count && !rc; i++) {
-        if (!d->full)
-            rc = put_part(d, write_row, &g->findings[i], err);
-        *missing += d->full;
+    add_head(g, &d->part);
+    put_part(d);
+    if (!g->again[0])
+        return;
+    tp_str_add(&d->part, "Again: ");
+    add(&d->part, TP_TO_CODE, g->again, "\n\n"); /* in which nothing is markup */
+    put_part(d);
+}
+
+/* ---- all values ---- */
+
+static void add_verdict(const struct tp_finding *f, struct tp_table *t)
+{
+    const char *loud = f->verdict == TP_REGRESSION ? "**" : "";
+    tp_table_add(t, "%s%s%s", loud, tp_verdict_words[f->verdict], loud);
+}
+
+static void add_p(const struct tp_finding *f, bool adjusted, struct tp_table *t)
+{
+    double p = tp_finding_p(f, adjusted);
+    tp_table_add(t, isfinite(p) ? "%.2g" : NULL, p);
+}
+
+static void add_value(const struct tp_finding *f, struct tp_table *t)
+{
+    const char *names[] = {f->cell ? f->cell->trace : "", f->cell ? f->cell->strategy : "",
+                           f->cell ? f->cell->source : ""};
+    struct tp_gate_line note = tp_finding_note(f);
+    add_verdict(f, t);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        tp_table_add(t, "%s", tp_gate_name(names[i]).s);
+    tp_table_add(t, "%s", tp_finding_name(f).s);
+    tp_table_add(t, "%s%s%s", tp_finding_values(f).s, note.s[0] ? "; " : "", note.s);
+    tp_table_add(t, "%s", tp_finding_change(f).s);
+    tp_table_add(t, "%s", tp_finding_allowed(f).s);
+    tp_table_add(t, "%s", tp_finding_interval(f).s);
+    add_p(f, false, t);
+    add_p(f, true, t);
+    tp_table_add(t, tp_finding_is_timed(f) ? "%u x %zu" : NULL, f->sets ? f->sets : 1,
+                 f->difference.pairs);
+}
+
+static void put_values(struct document *d)
+{
+    static const struct tp_column columns[] = {
+        {.left = true},
+        {.head = {"trace"}, .left = true, .to = TP_TO_CODE_CELL},
+        {.head = {"strategy"}, .left = true, .to = TP_TO_CODE_CELL},
+        {.head = {"source"}, .left = true, .to = TP_TO_CODE_CELL},
+        {.head = {"metric"}, .left = true, .to = TP_TO_CODE_CELL},
+        {.head = {"base -> now"}, .left = true, .to = TP_TO_MARKDOWN},
+        {.head = {"change"}},
+        {.head = {"allowed"}},
+        {.head = {"95 % interval"}, .left = true},
+        {.head = {"p raw"}},
+        {.head = {"p adjusted"}},
+        {.head = {"pairs"}},
+    };
+    size_t written = 0, count = d->gate->finding_count;
+    if (!count || d->full)
+        return;
+    tp_str_add(&d->part, "<details><summary>all values</summary>\n\n");
+    put_part(d);
+    if (d->full)
+        return;
+    put_heads(d, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count && !d->full; i++) {
+        add_value(&d->gate->findings[i], &d->row);
+        put_row(d);
+        written += !d->full;
     }
-    return rc;
+    if (written < count)
+        fprintf(d->out, "| | %s more rows do not fit here: `--export-json FILE` has them all |\n",
+                tp_count(count - written).s);
+    fputs("\n</details>\n", d->out);
 }
 
 /* ---- what changed ---- */
 
-static const char changed_head[] =
-    "| | trace, strategy | what changed | base -> now | change | allowed |\n"
-    "|---|---|---|---|--:|--:|\n";
-
-static void write_changed_row(const struct tp_gate *g, const struct tp_finding *f, FILE *out)
-{
-    bool loud = f->verdict == TP_REGRESSION;
-    fprintf(out, "| %s%s%s | ", loud ? "**" : "", tp_verdict_words[f->verdict], loud ? "**" : "");
-    tp_escape(out, TP_TO_CODE_CELL, tp_gate_cell_text(g, f->cell).s);
-    fputs(" | ", out);
-}
-
-static void end_changed_row(const struct tp_finding *f, const char *values, FILE *out)
-{
-    tp_escape(out, TP_TO_MARKDOWN, values);
-    fprintf(out, " | %s | %s |\n", tp_finding_change(f).s, tp_finding_allowed(f).s);
-}
-
-static void write_cause(const struct tp_gate *g, const void *what, FILE *out)
-{
-    const struct tp_cause *c = what;
-    write_changed_row(g, c->lead, out);
-    tp_escape(out, TP_TO_MARKDOWN, tp_cause_text(c).s);
-    if (c->count > 1)
-        fprintf(out, "; with it %s", tp_plural(c->count - 1, "figure").s);
-    fputs(" | ", out);
-    end_changed_row(c->lead, tp_cause_values(c).s, out);
-}
-
-static void write_open(const struct tp_gate *g, const void *what, FILE *out)
-{
-    const struct tp_finding *f = what;
-    write_changed_row(g, f, out);
-    tp_escape(out, TP_TO_MARKDOWN, tp_finding_name(f).s);
-    fputs(" | ", out);
-    end_changed_row(f, tp_finding_values(f).s, out);
-}
-
 /* A row of the first ROWS; what does not fit there is counted. */
-static int put_row(struct document *d, fill_fn *fill, const void *what, size_t *rows,
-                   struct tp_err *err)
+static void put_changed(struct document *d, const struct tp_finding *f, const char *what,
+                        const char *values, size_t *rows)
 {
-    int rc = TP_OK;
+    static const struct tp_column columns[] = {
+        {.left = true},
+        {.head = {"trace, strategy"}, .left = true, .to = TP_TO_CODE_CELL},
+        {.head = {"what changed"}, .left = true, .to = TP_TO_MARKDOWN},
+        {.head = {"base -> now"}, .left = true, .to = TP_TO_MARKDOWN},
+        {.head = {"change"}},
+        {.head = {"allowed"}},
+    };
     if (!*rows)
-        rc = put_part(d, write_text, changed_head, err);
-    if (!rc && (*rows)++ < ROWS)
-        rc = put_part(d, fill, what, err);
-    return rc;
+        put_heads(d, columns, sizeof columns / sizeof *columns);
+    if ((*rows)++ >= ROWS)
+        return;
+    add_verdict(f, &d->row);
+    tp_table_add(&d->row, "%s", tp_gate_cell_text(d->gate, f->cell).s);
+    tp_table_add(&d->row, "%s", what);
+    tp_table_add(&d->row, "%s", values);
+    tp_table_add(&d->row, "%s", tp_finding_change(f).s);
+    tp_table_add(&d->row, "%s", tp_finding_allowed(f).s);
+    put_row(d);
+}
+
+static void put_causes(struct document *d, size_t from, size_t to, size_t *rows)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct tp_cause *c = &d->gate->causes[i];
+        struct tp_gate_line what = tp_cause_text(c);
+        if (c->count > 1)
+            tp_gate_add(&what, "; with it %s", tp_plural(c->count - 1, "figure").s);
+        put_changed(d, c->lead, what.s, tp_cause_values(c).s, rows);
+    }
 }
 
 /* Regressions first, then what may be one. */
-static int write_changed(struct document *d, struct tp_err *err)
+static void put_changes(struct document *d)
 {
     const struct tp_gate *g = d->gate;
     size_t rows = 0, worse = g->told[TP_REGRESSION];
-    int rc = TP_OK;
-    for (size_t i = 0; i < worse && !rc; i++)
-        rc = put_row(d, write_cause, &g->causes[i], &rows, err);
-    for (size_t i = 0; i < g->finding_count && !rc; i++)
-        if (tp_finding_is_open(g, &g->findings[i]))
-            rc = put_row(d, write_open, &g->findings[i], &rows, err);
-    for (size_t i = worse; i < g->cause_count && !rc; i++)
-        rc = put_row(d, write_cause, &g->causes[i], &rows, err);
+    put_causes(d, 0, worse, &rows);
+    for (size_t i = 0; i < g->finding_count; i++) {
+        const struct tp_finding *f = &g->findings[i];
+        if (tp_finding_is_open(g, f))
+            put_changed(d, f, tp_finding_name(f).s, tp_finding_values(f).s, &rows);
+    }
+    put_causes(d, worse, g->cause_count, &rows);
     if (rows > ROWS)
         fprintf(d->out, "\n%s more, below\n", tp_count(rows - ROWS).s);
     if (rows)
         fputc('\n', d->out);
-    return rc;
-}
-
-static int write_details(struct document *d, struct tp_err *err)
-{
-    size_t missing = 0;
-    if (!d->gate->finding_count || d->full)
-        return TP_OK;
-    int rc = put_part(d, write_text, "<details><summary>all values</summary>\n\n", err);
-    bool open = !d->full;
-    if (!rc && open)
-        rc = put_part(d, write_text, table_head, err);
-    if (!rc && open)
-        rc = write_rows(d, &missing, err);
-    write_missing(d, missing);
-    if (open)
-        fputs("\n</details>\n", d->out);
-    return rc;
-}
-
-/* A block in which nothing is markup, whatever the command holds. */
-static void write_again(const struct tp_gate *g, const void *what, FILE *out)
-{
-    (void)what;
-    if (!g->again[0])
-        return;
-    fputs("Again: ", out);
-    tp_escape(out, TP_TO_CODE, g->again);
-    fputs("\n\n", out);
 }
 
 int tp_gate_markdown(const struct tp_gate *g, FILE *out, size_t limit, struct tp_err *err)
 {
     struct document d = {.gate = g, .out = out, .left = limit};
-    int rc = put_part(&d, write_head, NULL, err);
-    if (!rc)
-        rc = put_part(&d, write_again, NULL, err);
-    if (!rc)
-        rc = write_changed(&d, err);
-    return rc ? rc : write_details(&d, err);
+    put_head(&d);
+    put_changes(&d);
+    put_values(&d);
+    tp_table_drop(&d.row);
+    return d.lost ? tp_fail(err, TP_ENOMEM, "out of memory while writing Markdown") : TP_OK;
 }
 
 static int write_markdown(const struct tp_gate *g, FILE *out, struct tp_err *err)

@@ -10,9 +10,8 @@
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/metrics.h"
 #include "cmd/measure/report_json.h"
-#include "cmd/ui/escape.h"
+#include "cmd/ui/table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_SIZE = 96 };
@@ -98,18 +97,18 @@ static void collect_columns(struct columns *out)
 
 /* "memory.at_peak_demand.idle_bytes" is at_peak_demand_idle_bytes: the first word says only where
  * in the document it stands. */
-static void print_name(const struct csv_column *c, FILE *out)
+static void add_name(const struct csv_column *c, struct tp_table *t)
 {
     static const char *const silent[] = {"memory.", "throughput.", "latency."};
+    struct tp_str name = {0};
     const char *at = c->path;
     for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
         if (!strncmp(at, silent[i], strlen(silent[i])))
             at += strlen(silent[i]);
-    if (c->name)
-        fputs(c->name, out);
-    else
-        for (; *at; at++)
-            fputc(*at == '.' ? '_' : *at, out);
+    for (at = c->name ? c->name : at; *at; at++)
+        tp_str_add(&name, "%c", *at == '.' ? '_' : *at);
+    tp_table_add(t, "%s", tp_str_text(&name));
+    tp_str_drop(&name);
 }
 
 /* NULL: it is not there. */
@@ -149,47 +148,36 @@ static void add_all(struct tp_str *cell, const cJSON *list)
     }
 }
 
-/* false: no memory. */
-static bool print_cell(const cJSON *value, FILE *out)
+static void add_value(const cJSON *value, struct tp_table *t)
 {
     struct tp_str cell = {0};
-    bool good = true;
-    if (!value || cJSON_IsNull(value))
-        return true;
     if (cJSON_IsString(value)) {
-        tp_escape(out, TP_TO_CSV, value->valuestring);
+        tp_table_add(t, "%s", value->valuestring);
     } else if (cJSON_IsObject(value) || cJSON_IsArray(value)) {
         add_all(&cell, value);
-        tp_escape(out, TP_TO_CSV, tp_str_text(&cell));
-        good = !tp_str_status(&cell, NULL);
-        tp_str_drop(&cell);
+        tp_table_add(t, "%s", tp_str_text(&cell));
+    } else if (!value || cJSON_IsNull(value)) {
+        tp_table_add(t, NULL);
     } else {
         char *number = cJSON_PrintUnformatted(value);
-        if (number)
-            fputs(number, out);
+        tp_table_add(t, "%s", number ? number : "");
+        t->failed |= !number;
         cJSON_free(number);
-        good = number != NULL;
     }
-    return good;
+    t->failed |= cell.cut;
+    tp_str_drop(&cell);
 }
 
-static bool print_rows(const struct columns *columns, const cJSON *head, const cJSON *run,
-                       FILE *out)
+static void add_rows(const struct columns *columns, const cJSON *head, const cJSON *run,
+                     struct tp_table *t)
 {
     const cJSON *device;
-    bool good = true;
     cJSON_ArrayForEach(device, cJSON_GetObjectItemCaseSensitive(run, "devices"))
     {
         const cJSON *const bases[BASES] = {head, run, device};
-        for (size_t i = 0; i < columns->count; i++) {
-            const struct csv_column *c = &columns->items[i];
-            if (i)
-                fputc(',', out);
-            good &= print_cell(find(bases[c->base], c->path), out);
-        }
-        fputc('\n', out);
+        for (size_t i = 0; i < columns->count; i++)
+            add_value(find(bases[columns->items[i].base], columns->items[i].path), t);
     }
-    return good;
 }
 
 static int write_csv(const struct tp_report *r, FILE *out, struct tp_err *err)
@@ -197,20 +185,21 @@ static int write_csv(const struct tp_report *r, FILE *out, struct tp_err *err)
     struct tp_json j = {false};
     cJSON *head = tp_json_head(&j, r);
     struct columns columns;
+    struct tp_table t = {0};
     collect_columns(&columns);
-    for (size_t i = 0; i < columns.count; i++) {
-        if (i)
-            fputc(',', out);
-        print_name(&columns.items[i], out);
-    }
-    fputc('\n', out);
+    tp_table_columns(&t, NULL, (int)columns.count);
+    for (size_t i = 0; i < columns.count; i++)
+        add_name(&columns.items[i], &t);
     for (size_t i = 0; !j.failed && i < r->count; i++) {
         cJSON *run = tp_json_run(&j, r, &r->results[i]);
-        j.failed |= !print_rows(&columns, head, run, out);
+        add_rows(&columns, head, run, &t);
         cJSON_Delete(run);
     }
     cJSON_Delete(head);
-    return j.failed ? tp_fail(err, TP_ENOMEM, "out of memory while writing CSV") : TP_OK;
+    t.failed |= j.failed;
+    int status = tp_table_csv(&t, out, err);
+    tp_table_drop(&t);
+    return status;
 }
 
 const struct tp_exporter tp_exporter_csv = {

@@ -21,7 +21,7 @@ void tp_table_columns(struct tp_table *t, const struct tp_column *columns, int c
     t->columns = calloc((size_t)count + 1, sizeof *t->columns);
     t->failed = !t->columns;
     t->column_count = t->columns ? count : 0;
-    for (int c = 0; c < t->column_count; c++) {
+    for (int c = 0; columns && c < t->column_count; c++) {
         t->columns[c] = columns[c];
         for (int line = 0; line < HEADS; line++)
             widen(&t->columns[c], columns[c].head[line]);
@@ -73,6 +73,12 @@ void tp_table_count(struct tp_table *t, uint64_t count)
 int tp_table_status(const struct tp_table *t, struct tp_err *err)
 {
     return t->failed ? tp_fail(err, TP_ENOMEM, "out of memory for a table") : TP_OK;
+}
+
+void tp_table_clear(struct tp_table *t)
+{
+    tp_str_drop(&t->text);
+    t->count = 0;
 }
 
 void tp_table_drop(struct tp_table *t)
@@ -219,9 +225,9 @@ int tp_table_markdown(const struct tp_table *t, const char *left, const char *ri
 
 int tp_table_csv(const struct tp_table *t, FILE *out, struct tp_err *err)
 {
-    for (int row = -1; row < tp_table_rows(t); row++) {
+    for (int row = 0; row < tp_table_rows(t); row++) {
         for (int c = 0; c < t->column_count; c++) {
-            const char *text = row < 0 ? t->columns[c].name : cell_of(t, row, c);
+            const char *text = cell_of(t, row, c);
             fputs(c ? "," : "", out);
             tp_escape(out, TP_TO_CSV, text ? text : "");
         }

@@ -16,7 +16,7 @@ enum { TP_COLUMN_HEAD = 40 };
 
 struct tp_column {
     char head[2][TP_COLUMN_HEAD]; /* tapool's own words; "": none */
-    const char *name;             /* its head in CSV, and in Markdown: NULL there: the same */
+    const char *name;             /* its head in Markdown; NULL: the same */
     int width;                    /* on a page, at least; the table widens it */
     bool left;                    /* its cells begin below each other; else they end there */
     bool joined;                  /* stands beside the one before it or not at all */
@@ -33,7 +33,7 @@ struct tp_table {
     bool failed; /* there was no memory: a part is missing */
 };
 
-/* Before the first cell. */
+/* Before the first cell; `columns` NULL: as many that say nothing of themselves. */
 void tp_table_columns(struct tp_table *t, const struct tp_column *columns, int count);
 
 /* The next cell of the row, or the first of another; no format: nothing stands there. */
@@ -43,6 +43,9 @@ void tp_table_add(struct tp_table *t, const char *format, ...)
 void tp_table_bytes(struct tp_table *t, uint64_t bytes, bool exact);
 /* As tp_count has it; "-" of TP_NONE. */
 void tp_table_count(struct tp_table *t, uint64_t count);
+
+/* Without its rows. */
+void tp_table_clear(struct tp_table *t);
 
 int tp_table_rows(const struct tp_table *t);
 int tp_table_width(const struct tp_table *t);
@@ -69,7 +72,7 @@ void tp_table_heads(const struct tp_table *t, const char *left, const char *righ
                     struct tp_str *out);
 void tp_table_markdown_row(const struct tp_table *t, int row, struct tp_str *out);
 
-/* Heads of one line each, and rows, by RFC 4180. */
+/* Rows, the first of which are its heads, by RFC 4180. */
 int tp_table_csv(const struct tp_table *t, FILE *out, struct tp_err *err);
 
 /* TP_ENOMEM where a part is missing; a page says so itself. */

@@ -1,6 +1,7 @@
 /* The lower half of the screen of `tapool info`: sizes, and beside them lifetimes, what the sizes
  * mean for a cache, reallocations, frees by other threads. On a narrow page they stand below. */
 #include "cmd/report/info.h"
+#include "cmd/ui/table.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -57,61 +58,27 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
     tp_str_drop(&text);
 }
 
-static void size_label(const struct tp_info_size *sizes, int i, char *out, size_t size)
+/* Of each size: how many blocks, their share, their bytes, the share of these. */
+static void fill_sizes(const struct tp_info *info, bool exact, struct tp_table *t)
 {
-    bool last = sizes[i].up_to == UINT64_MAX;
-    snprintf(out, size, "  %s %.24s",
-             last ? ">" : "<=", tp_bytes(sizes[last ? i - 1 : i].up_to, false).s);
-}
-
-/* label, blocks, their share, bytes, their share */
-enum { CELLS = 5 };
-struct size_row {
-    char cells[CELLS][32];
-};
-
-static int size_rows(const struct tp_info *info, bool exact, struct size_row *rows)
-{
-    int count = 0;
-    rows[count++] = (struct size_row){{"Sizes", "blocks", "", "bytes", ""}};
+    static const struct tp_column columns[] = {{.head = {"", "Sizes"}},
+                                               {.head = {"", "blocks"}},
+                                               {.width = 0},
+                                               {.head = {"", "bytes"}},
+                                               {.width = 0}};
+    tp_table_columns(t, columns, sizeof columns / sizeof *columns);
     for (int i = 0; i < TP_INFO_SIZES; i++) {
         const struct tp_info_count *c = &info->sizes[i].count;
-        struct size_row *to = &rows[count];
+        bool last = info->sizes[i].up_to == UINT64_MAX;
         if (!c->objects)
             continue;
-        size_label(info->sizes, i, to->cells[0], sizeof to->cells[0]);
-        snprintf(to->cells[1], sizeof to->cells[1], "%.31s", tp_count(c->objects).s);
-        snprintf(to->cells[2], sizeof to->cells[2], "%.31s",
-                 tp_percent(share(c->objects, info->allocated.objects)).s);
-        snprintf(to->cells[3], sizeof to->cells[3], "%.31s", tp_bytes(c->bytes, exact).s);
-        snprintf(to->cells[4], sizeof to->cells[4], "%.31s",
-                 tp_percent(share(c->bytes, info->allocated.bytes)).s);
-        count++;
+        tp_table_add(t, "  %s %s",
+                     last ? ">" : "<=", tp_bytes(info->sizes[last ? i - 1 : i].up_to, false).s);
+        tp_table_count(t, c->objects);
+        tp_table_add(t, "%s", tp_percent(share(c->objects, info->allocated.objects)).s);
+        tp_table_bytes(t, c->bytes, exact);
+        tp_table_add(t, "%s", tp_percent(share(c->bytes, info->allocated.bytes)).s);
     }
-    return count;
-}
-
-/* The first cell stands left, the others right. */
-static void write_row(const struct size_row *r, const int *width, char *line)
-{
-    struct tp_str s = tp_str_in(line, LINE);
-    tp_str_add(&s, "%-*s", width[0], r->cells[0]);
-    for (int c = 1; c < CELLS; c++)
-        tp_str_add(&s, "  %*s", width[c], r->cells[c]);
-    for (size_t end = s.length; end && line[end - 1] == ' ';)
-        line[--end] = '\0';
-}
-
-static void print_sizes(const struct tp_info *info, bool exact, struct lines *l)
-{
-    struct size_row rows[TP_INFO_SIZES + 1];
-    int count = size_rows(info, exact, rows), width[CELLS] = {0};
-    for (int i = 0; i < count; i++)
-        for (int c = 0; c < CELLS; c++)
-            if ((int)strlen(rows[i].cells[c]) > width[c])
-                width[c] = (int)strlen(rows[i].cells[c]);
-    for (int i = 0; i < count; i++)
-        write_row(&rows[i], width, l->text[l->count++]);
 }
 
 static void say_lifetimes(const struct tp_info_report *r, struct lines *l)
@@ -193,41 +160,35 @@ static void say_others(const struct tp_info_report *r, struct lines *l)
             tp_bytes(UINT64_C(1) << info->highest_align_log2, false).s);
 }
 
-static int widest(const struct lines *l)
-{
-    int width = 0;
-    for (int i = 0; i < l->count; i++)
-        if ((int)strlen(l->text[i]) > width)
-            width = (int)strlen(l->text[i]);
-    return width;
-}
-
 /* Heads stand at the left edge of their block, what belongs to them two columns in. */
-static void print_line(struct tp_page *page, int column, const struct lines *l, int i, bool heads)
+static void print_line(struct tp_page *page, int column, const struct lines *l, int i)
 {
     if (i < l->count)
-        tp_page_at(page, column + (heads && i ? NAME : 0), "%s", l->text[i]);
+        tp_page_at(page, column + (i ? NAME : 0), "%s", l->text[i]);
 }
 
 void tp_info_objects(const struct tp_info_report *r, struct tp_page *page)
 {
-    struct lines left = {.count = 0}, right = {.count = 0};
-    print_sizes(r->info, page->exact, &left);
-    int column = widest(&left) + GAP;
+    struct tp_table sizes = {0};
+    struct lines right = {.count = 0};
+    fill_sizes(r->info, page->exact, &sizes);
+    int column = tp_table_width(&sizes) + GAP, rows = tp_table_rows(&sizes);
     bool beside = page->width - column - NAME >= BESIDE_MIN;
     right.width = page->width - NAME - (beside ? column : 0);
     say_lifetimes(r, &right);
     say_distinct(r->info, &right);
     say_others(r, &right);
     tp_page_line(page);
-    for (int i = 0; i < left.count || (beside && i < right.count); i++) {
-        print_line(page, 0, &left, i, false);
+    for (int i = 0; i <= rows || (beside && i < right.count); i++) {
+        if (i <= rows)
+            tp_table_row(&sizes, i - 1, page, 0);
         if (beside)
-            print_line(page, column, &right, i, true);
+            print_line(page, column, &right, i);
         tp_page_line(page);
     }
     for (int i = 0; !beside && i < right.count; i++) {
-        print_line(page, 0, &right, i, true);
+        print_line(page, 0, &right, i);
         tp_page_line(page);
     }
+    tp_table_drop(&sizes);
 }

@@ -2,23 +2,15 @@
  * events. */
 #include "cmd/measure/figures.h"
 #include "cmd/measure/metrics.h"
-#include "cmd/report/export_text.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
+#include "cmd/ui/table.h"
 
 #include <string.h>
 
 enum { FIELD = 4, HASH = 14, VALUE = 30, PHASE_NAME = 30 };
 
-static void line(struct tp_page *page, const char *name, const char *value)
-{
-    tp_page_row(page, FIELD, name, VALUE, "%s", value);
-}
-
-static void line_of(struct tp_page *page, const char *name, uint64_t count)
-{
-    line(page, name, tp_count(count).s);
-}
+#define line(page, name, ...) tp_page_row(page, FIELD, name, VALUE, __VA_ARGS__)
 
 /* Options as they are typed, with room to wrap. */
 static void options_line(struct tp_page *page, const char *name, const struct tp_opt *rows,
@@ -46,12 +38,11 @@ static void options_line(struct tp_page *page, const char *name, const struct tp
 static void print_identity(const struct tp_report *rep, const struct tp_result *r,
                            struct tp_page *page)
 {
-    char text[2048];
     const struct tp_program_facts *f = r->facts;
     uint64_t objects = tp_captured_objects(r->captured, f);
     options_line(page, "options", r->spec->strategy->options, r->spec->opts);
     if (!(r->spec->strategy->caps & TP_CAP_FOREIGN)) {
-        line(page, "source", r->source->name);
+        line(page, "source", "%s", r->source->name);
         for (uint32_t i = 0; i < r->source->count; i++) {
             const struct tp_source_layer *l = &r->source->layers[i];
             if (l->ops->options)
@@ -61,78 +52,72 @@ static void print_identity(const struct tp_report *rep, const struct tp_result *
     if (tp_result_is_device(r))
         tp_device_verbose(r, page);
     tp_page_row(page, FIELD, "program", HASH, "%s", tp_hash_text(f).s);
-    snprintf(text, sizeof text, "%s, %s of them live at the end (%s), %s at once",
-             tp_plural(objects, "object").s, tp_count(f->live_at_end).s,
-             tp_bytes(f->live_at_end_bytes, false).s,
-             tp_count(tp_captured_at_once(r->captured, f)).s);
-    line(page, "objects", text);
-    snprintf(text, sizeof text, "%s: step %s ns, a reading costs %s ns; an empty alloc reads %s ns",
-             rep->clock.name, tp_digits(rep->clock.step_ns).s, tp_digits(rep->clock.stamp_ns).s,
-             tp_digits(r->run->latency.empty_ns[TP_LAT_ALLOC]).s);
-    line(page, "clock", text);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)rep->seed);
-    line(page, "seed", text);
+    line(page, "objects", "%s, %s of them live at the end (%s), %s at once",
+         tp_plural(objects, "object").s, tp_count(f->live_at_end).s,
+         tp_bytes(f->live_at_end_bytes, false).s, tp_count(tp_captured_at_once(r->captured, f)).s);
+    line(page, "clock", "%s: step %s ns, a reading costs %s ns; an empty alloc reads %s ns",
+         rep->clock.name, tp_digits(rep->clock.step_ns).s, tp_digits(rep->clock.stamp_ns).s,
+         tp_digits(r->run->latency.empty_ns[TP_LAT_ALLOC]).s);
+    line(page, "seed", "%llu", (unsigned long long)rep->seed);
 }
 
 static void bytes_line(struct tp_page *page, const char *name, uint64_t bytes, uint64_t event)
 {
-    char text[128];
-    if (bytes == TP_NONE)
-        return;
-    if (event != TP_NONE)
-        snprintf(text, sizeof text, "%s, at event %s", tp_bytes(bytes, true).s, tp_count(event).s);
-    else
-        snprintf(text, sizeof text, "%s", tp_bytes(bytes, true).s);
-    line(page, name, text);
+    if (bytes != TP_NONE)
+        line(page, name, "%s%s%s", tp_bytes(bytes, true).s, event == TP_NONE ? "" : ", at event ",
+             event == TP_NONE ? "" : tp_count(event).s);
 }
 
 static void share_line(struct tp_page *page, const char *name, double at_peak, double weighted)
 {
-    char text[128];
-    snprintf(text, sizeof text, "%s at peak demand, %s weighted", tp_percent(at_peak).s,
-             tp_percent(weighted).s);
-    line(page, name, text);
+    line(page, name, "%s at peak demand, %s weighted", tp_percent(at_peak).s,
+         tp_percent(weighted).s);
 }
 
 static void print_failures(const struct tp_device_run *d, struct tp_page *page)
 {
-    char text[256];
-    struct tp_str s = TP_STR_IN(text);
+    struct tp_str s = {0};
     tp_str_add(&s, "%s", tp_count(d->failed_allocations).s);
     for (int c = 0; c < TP_OOM_CLASSES; c++)
         if (d->failed_by[c])
             tp_str_add(&s, ", %s by %s", tp_count(d->failed_by[c]).s, tp_oom_names[c]);
     if (d->failed_initial)
         tp_str_add(&s, "; %s of them initial blocks", tp_count(d->failed_initial).s);
-    line(page, "failed_allocations", text);
+    line(page, "failed_allocations", "%s", tp_str_text(&s));
+    tp_str_drop(&s);
+}
+
+static void print_table(struct tp_table *t, struct tp_page *page)
+{
+    tp_table_print(t, page, FIELD, TP_TABLE_WIDE);
+    tp_table_drop(t);
 }
 
 /* Peaks between the marks of the trace. */
 static void print_phases(const struct tp_result *r, const struct tp_device_run *d,
                          struct tp_page *page)
 {
+    static const struct tp_column columns[] = {{.head = {"", "phases"}, .width = PHASE_NAME + 2},
+                                               {.head = {"", "times"}, .width = 8},
+                                               {.head = {"", "requested"}, .width = 12},
+                                               {.head = {"", "reserved"}, .width = 12}};
+    struct tp_table t = {0};
     if (!d->phase_count)
         return;
-    tp_page_at(page, FIELD, "phases");
-    tp_page_right(page, 46, "times");
-    tp_page_right(page, 60, "requested");
-    tp_page_right(page, 74, "reserved");
-    tp_page_line(page);
+    tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < d->phase_count; i++) {
         const struct tp_phase *phase = &d->phases[i];
         const char *name = tp_captured_mark(r->trace->program, phase->mark);
         if (!name)
             name = phase->mark == UINT32_MAX ? "before the first mark" : "outside of all phases";
-        tp_page_at(page, FIELD + 2, "%.*s", (int)tp_text_bytes(name, PHASE_NAME), name);
-        tp_page_right(page, 46, tp_count(phase->times).s);
-        tp_page_right(page, 60, tp_bytes(phase->peak_requested, false).s);
-        tp_page_right(page, 74,
-                      phase->peak_reserved == TP_NONE ? "-"
-                                                      : tp_bytes(phase->peak_reserved, false).s);
-        tp_page_line(page);
+        tp_table_add(&t, "  %.*s", (int)tp_text_bytes(name, PHASE_NAME), name);
+        tp_table_count(&t, phase->times);
+        tp_table_bytes(&t, phase->peak_requested, false);
+        tp_table_bytes(&t, phase->peak_reserved, false);
     }
+    print_table(&t, page);
     if (d->phase_count == TP_PHASES && r->facts->marks > TP_PHASES - 1)
-        line_of(page, "  further names", r->facts->marks - (d->phase_count - 1));
+        line(page, "  further names", "%s", tp_count(r->facts->marks - (d->phase_count - 1)).s);
 }
 
 static uint64_t whole(const struct tp_metric *f, const struct tp_figure_of *of)
@@ -158,57 +143,53 @@ static void print_bytes(const struct tp_result *r, const struct tp_device_run *d
 static void print_device(const struct tp_result *r, const struct tp_device_run *d,
                          struct tp_page *page)
 {
-    char text[480];
     print_bytes(r, d, page);
-    line(page, "overhead", tp_times(d->overhead).s);
+    line(page, "overhead", "%s", tp_times(d->overhead).s);
     share_line(page, "internal_fragmentation", d->internal_fragmentation,
                d->internal_fragmentation_weighted);
     share_line(page, "unused_reserved", d->unused_reserved, d->unused_reserved_weighted);
-    snprintf(text, sizeof text, "%s of idle spans, which are %s",
-             tp_percent(d->external_fragmentation).s,
-             d->at_peak.span == TP_NONE ? "not known" : tp_bytes(d->at_peak.span, false).s);
-    line(page, "external_fragmentation", text);
+    line(page, "external_fragmentation", "%s of idle spans, which are %s",
+         tp_percent(d->external_fragmentation).s,
+         d->at_peak.span == TP_NONE ? "not known" : tp_bytes(d->at_peak.span, false).s);
     print_failures(d, page);
     print_phases(r, d, page);
     if (r->run->flags & TP_RUN_DEVICE)
         tp_device_verbose_run(d, page);
     if (d->gets == TP_NONE)
         return;
-    snprintf(
-        text, sizeof text,
-        "%s get (%s), %s put (%s), %s wait, %s fallback; %s in the next pass on the same instance",
-        tp_count(d->gets).s, tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s,
-        d->put_bytes == TP_NONE ? "-" : tp_bytes(d->put_bytes, false).s, tp_count(d->waits).s,
-        tp_count(d->fallbacks).s,
-        d->next_calls == TP_NONE ? "not known" : tp_count(d->next_calls).s);
-    line(page, "source_calls", text);
+    line(page, "source_calls",
+         "%s get (%s), %s put (%s), %s wait, %s fallback; %s in the next pass on the same instance",
+         tp_count(d->gets).s, tp_bytes(d->get_bytes, false).s, tp_count(d->puts).s,
+         d->put_bytes == TP_NONE ? "-" : tp_bytes(d->put_bytes, false).s, tp_count(d->waits).s,
+         tp_count(d->fallbacks).s,
+         d->next_calls == TP_NONE ? "not known" : tp_count(d->next_calls).s);
 }
 
 static void print_sizes(const struct tp_report *rep, const struct tp_result *r,
                         struct tp_page *page)
 {
-    tp_page_at(page, FIELD, "alloc by size");
-    tp_page_right(page, 38, "calls");
-    tp_page_right(page, 47, "p50");
-    tp_page_right(page, 56, "p99");
-    tp_page_right(page, 70, "max");
-    tp_page_line(page);
+    static const struct tp_column columns[] = {{.head = {"", "alloc by size"}, .width = 20},
+                                               {.head = {"", "calls"}, .width = 12},
+                                               {.head = {"", "p50"}, .width = 7},
+                                               {.head = {"", "p99"}, .width = 7},
+                                               {.head = {"", "max"}, .width = 12}};
+    const double fractions[] = {0.5, 0.99};
+    struct tp_table t = {0};
+    tp_table_columns(&t, columns, sizeof columns / sizeof *columns);
     for (int c = 0; c < TP_SIZE_CLASSES; c++) {
         struct tp_latency l = {.hist = r->run->latency.alloc_sizes[c]};
         if (!l.hist.count)
             continue;
-        tp_page_at(page, FIELD + 2, "<= %s", tp_bytes(UINT64_C(1) << c, false).s);
-        tp_page_right(page, 38, tp_count(l.hist.count).s);
-        const double fractions[] = {0.5, 0.99};
+        tp_table_add(&t, "  <= %s", tp_bytes(UINT64_C(1) << c, false).s);
+        tp_table_count(&t, l.hist.count);
         for (int i = 0; i < 2; i++) {
             uint64_t ns;
             bool known = tp_percentile(&l, fractions[i], &ns);
-            tp_page_right(page, 47 + 9 * i,
-                          known ? tp_latency_text(ns, rep->clock.step_ns).s : "-");
+            tp_table_add(&t, "%s", known ? tp_latency_text(ns, rep->clock.step_ns).s : "-");
         }
-        tp_page_right(page, 70, tp_latency_text(l.hist.max, rep->clock.step_ns).s);
-        tp_page_line(page);
+        tp_table_add(&t, "%s", tp_latency_text(l.hist.max, rep->clock.step_ns).s);
     }
+    print_table(&t, page);
 }
 
 static void print_slowest(const struct tp_result *r, struct tp_page *page)
@@ -232,13 +213,11 @@ void tp_report_verbose(const struct tp_report *rep, const struct tp_result *r, s
     print_identity(rep, r, page);
     for (uint32_t d = 0; d < r->run->device_count; d++) {
         if (r->run->device_count > 1)
-            tp_page_at(page, FIELD - 2, "%s %u", tp_part_name(r->trace, "device", "space"), d);
-        if (r->run->device_count > 1)
-            tp_page_line(page);
+            tp_page_put(page, FIELD - 2, "%s %u", tp_part_name(r->trace, "device", "space"), d);
         print_device(r, &r->run->devices[d], page);
     }
-    line_of(page, "skipped_operations", r->run->skipped_operations);
-    line_of(page, "skipped_trims", r->run->skipped_trims);
+    line(page, "skipped_operations", "%s", tp_count(r->run->skipped_operations).s);
+    line(page, "skipped_trims", "%s", tp_count(r->run->skipped_trims).s);
     print_sizes(rep, r, page);
     print_slowest(r, page);
     tp_page_line(page);

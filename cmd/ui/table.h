@@ -60,7 +60,7 @@ enum tp_table_fit {
 int tp_table_print(const struct tp_table *t, struct tp_page *page, int indent,
                    enum tp_table_fit fit);
 
-/* One row, with what else stands on its line: it is not ended. */
+/* One row, -1: the last line of the heads, with what else stands on its line: it is not ended. */
 void tp_table_row(const struct tp_table *t, int row, struct tp_page *page, int indent);
 
 /* `left` and `right` rule off the heads, as ":---" does. TP_ENOMEM where a part is missing. */

@@ -20,14 +20,15 @@ __attribute__((format(printf, 3, 0))) static void put(char *out, size_t size, co
 }
 
 struct tp_doctor_check *tp_doctor_add(struct tp_doctor *d, const char *name,
-                                      enum tp_doctor_verdict verdict, const char *format, ...)
+                                      enum tp_doctor_verdict verdict, const char *advice,
+                                      const char *format, ...)
 {
     va_list args;
     assert(d->count < TP_CHECKS_MAX);
     struct tp_doctor_check *c = &d->checks[d->count++];
     c->name = name;
     c->verdict = verdict;
-    c->advice[0] = '\0';
+    snprintf(c->advice, sizeof c->advice, "%s", verdict != TP_VERDICT_OK && advice ? advice : "");
     va_start(args, format);
     put(c->value, sizeof c->value, format, args);
     va_end(args);

@@ -16,6 +16,11 @@ enum tp_doctor_verdict {
 };
 extern const char *const tp_verdict_names[]; /* "ok", "limit", "missing" */
 
+static inline enum tp_doctor_verdict tp_limit_if(bool limited)
+{
+    return limited ? TP_VERDICT_LIMIT : TP_VERDICT_OK;
+}
+
 enum { TP_CHECK_VALUE = 320, TP_CHECK_ADVICE = 320, TP_CHECKS_MAX = 40 };
 
 struct tp_doctor_check {
@@ -59,10 +64,11 @@ void tp_doctor_machine(struct tp_doctor *d);
 void tp_doctor_tools(struct tp_doctor *d);
 void tp_doctor_cuda(struct tp_doctor *d);
 
-/* Adds a check; `value` is formatted. */
+/* Adds a check: what was seen is formatted; the advice is for what is not ok, NULL: none. */
 struct tp_doctor_check *tp_doctor_add(struct tp_doctor *d, const char *name,
-                                      enum tp_doctor_verdict verdict, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+                                      enum tp_doctor_verdict verdict, const char *advice,
+                                      const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 void tp_doctor_advise(struct tp_doctor_check *check, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

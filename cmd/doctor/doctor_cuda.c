@@ -13,7 +13,7 @@ static void check_driver(struct tp_doctor *d)
 {
     if (!tp_gpu_open(&d->gpu)) {
         struct tp_doctor_check *c =
-            tp_doctor_add(d, "cuda", TP_VERDICT_MISSING, "%s", tp_gpu_why(&d->gpu));
+            tp_doctor_add(d, "cuda", TP_VERDICT_MISSING, NULL, "%s", tp_gpu_why(&d->gpu));
         tp_doctor_advise(c, "%s%s", without_gpu,
                          tp_cuda_built() ? ""
                                          : "; with the toolkit (12.0 or newer) installed, build "
@@ -22,12 +22,11 @@ static void check_driver(struct tp_doctor *d)
     }
     const struct tp_cuda_info *info = tp_gpu_info(&d->gpu);
     d->cuda_devices = (uint64_t)info->device_count;
-    struct tp_doctor_check *c = tp_doctor_add(
-        d, "cuda", info->simulated ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-        "%s, driver %s%sfor CUDA %d.%d, %s", tp_plural(d->cuda_devices, "device").s, info->release,
-        info->release[0] ? " " : "", info->version / 1000, info->version % 1000 / 10, info->path);
-    if (info->simulated)
-        tp_doctor_advise(c, "this driver simulates its devices: times on them mean nothing");
+    tp_doctor_add(d, "cuda", tp_limit_if(info->simulated),
+                  "this driver simulates its devices: times on them mean nothing",
+                  "%s, driver %s%sfor CUDA %d.%d, %s", tp_plural(d->cuda_devices, "device").s,
+                  info->release, info->release[0] ? " " : "", info->version / 1000,
+                  info->version % 1000 / 10, info->path);
 }
 
 /* What it cannot do, and why. */
@@ -55,14 +54,13 @@ static void check_device(struct tp_doctor *d, int ordinal)
     if (tp_cuda_hold(d->gpu.cuda, ordinal, &err) ||
         tp_cuda_memory(d->gpu.cuda, ordinal, &f->free_bytes, &f->total_bytes, &err)) {
         f->free_bytes = f->total_bytes = TP_NONE;
-        tp_doctor_advise(tp_doctor_add(d, names[ordinal], TP_VERDICT_LIMIT,
-                                       "%s, which gives no memory: %s", device->name, err.text),
-                         "%s", without_gpu);
+        tp_doctor_add(d, names[ordinal], TP_VERDICT_LIMIT, without_gpu,
+                      "%s, which gives no memory: %s", device->name, err.text);
         return;
     }
     bool whole = device->pools && device->vmm;
     advise_device(device,
-                  tp_doctor_add(d, names[ordinal], whole ? TP_VERDICT_OK : TP_VERDICT_LIMIT,
+                  tp_doctor_add(d, names[ordinal], tp_limit_if(!whole), NULL,
                                 "%s, %s, %s free, compute capability %d.%d%s%s%s", device->name,
                                 tp_bytes(f->total_bytes, false).s, tp_bytes(f->free_bytes, false).s,
                                 device->major, device->minor, clock, device->pools ? ", pools" : "",

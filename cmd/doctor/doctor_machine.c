@@ -13,12 +13,10 @@
 static void check_build(struct tp_doctor *d)
 {
     bool release = !strcmp(TAPOOL_BUILD, "release");
-    struct tp_doctor_check *c =
-        tp_doctor_add(d, "build", release ? TP_VERDICT_OK : TP_VERDICT_LIMIT, "%s, %s",
-                      TAPOOL_BUILD, TAPOOL_COMPILER);
-    if (!release)
-        tp_doctor_advise(c, "memory is exact, times are not those of a release build: cmake "
-                            "--preset release && cmake --build --preset release");
+    tp_doctor_add(d, "build", tp_limit_if(!release),
+                  "memory is exact, times are not those of a release build: cmake --preset release "
+                  "&& cmake --build --preset release",
+                  "%s, %s", TAPOOL_BUILD, TAPOOL_COMPILER);
 }
 
 /* ---- the processor ---- */
@@ -26,19 +24,17 @@ static void check_build(struct tp_doctor *d)
 static void check_cpu(struct tp_doctor *d)
 {
     bool known = d->machine.cpu[0];
-    tp_doctor_add(d, "cpu", TP_VERDICT_OK, "%s%s%s", d->machine.arch, known ? ", " : "",
+    tp_doctor_add(d, "cpu", TP_VERDICT_OK, NULL, "%s%s%s", d->machine.arch, known ? ", " : "",
                   d->machine.cpu);
 }
 
 static void check_cores(struct tp_doctor *d)
 {
     d->cores_allowed = tp_machine_cores_allowed();
-    bool one = d->cores_allowed == 1;
-    struct tp_doctor_check *c = tp_doctor_add(
-        d, "cores", one ? TP_VERDICT_LIMIT : TP_VERDICT_OK, "%s online, %s allowed to tapool",
-        tp_count(d->machine.cores).s, tp_count(d->cores_allowed).s);
-    if (one)
-        tp_doctor_advise(c, "whatever else runs on this core is in the times");
+    tp_doctor_add(d, "cores", tp_limit_if(d->cores_allowed == 1),
+                  "whatever else runs on this core is in the times",
+                  "%s online, %s allowed to tapool", tp_count(d->machine.cores).s,
+                  tp_count(d->cores_allowed).s);
 }
 
 static bool has_word(const char *text, const char *word)
@@ -55,15 +51,14 @@ static void check_clock(struct tp_doctor *d)
     struct tp_err err;
     if (tp_clock_calibrate(&d->clock, &err)) {
         d->clock = (struct tp_clock){0};
-        tp_doctor_advise(tp_doctor_add(d, "clock", TP_VERDICT_MISSING, "%s", err.text),
-                         "no times can be measured here; memory and counts can");
+        tp_doctor_add(d, "clock", TP_VERDICT_MISSING,
+                      "no times can be measured here; memory and counts can", "%s", err.text);
         return;
     }
     bool coarse = d->clock.step_ns >= 1;
-    struct tp_doctor_check *c =
-        tp_doctor_add(d, "clock", coarse ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                      "%s, steps of %s ns, a reading costs %s ns", d->clock.name,
-                      tp_digits(d->clock.step_ns).s, tp_digits(d->clock.stamp_ns).s);
+    struct tp_doctor_check *c = tp_doctor_add(
+        d, "clock", tp_limit_if(coarse), NULL, "%s, steps of %s ns, a reading costs %s ns",
+        d->clock.name, tp_digits(d->clock.step_ns).s, tp_digits(d->clock.stamp_ns).s);
     if (coarse)
         tp_doctor_advise(c,
                          "single calls below 10 steps (%s ns) read as bounds, such as <=%.0f or "
@@ -77,20 +72,18 @@ static void check_counter(struct tp_doctor *d)
 {
     char flags[8192], source[64];
     if (d->clock.name && strcmp(d->clock.name, "tsc") != 0) {
-        tp_doctor_add(d, "counter", TP_VERDICT_OK, "%s keeps its rate", d->clock.name);
+        tp_doctor_add(d, "counter", TP_VERDICT_OK, NULL, "%s keeps its rate", d->clock.name);
         return;
     }
     tp_doctor_line(d, "/proc/cpuinfo", "flags", flags, sizeof flags);
     tp_doctor_line(d, "/sys/devices/system/clocksource/clocksource0/current_clocksource", "",
                    source, sizeof source);
     bool invariant = has_word(flags, "constant_tsc") && has_word(flags, "nonstop_tsc");
-    struct tp_doctor_check *c =
-        tp_doctor_add(d, "counter", invariant ? TP_VERDICT_OK : TP_VERDICT_LIMIT,
-                      "the TSC %s; the kernel's clock is %s",
-                      invariant ? "keeps its rate and does not stop" : "is not called invariant",
-                      source[0] ? source : "unknown");
-    if (!invariant)
-        tp_doctor_advise(c, "the unit of all times may change with the processor's frequency");
+    tp_doctor_add(d, "counter", tp_limit_if(!invariant),
+                  "the unit of all times may change with the processor's frequency",
+                  "the TSC %s; the kernel's clock is %s",
+                  invariant ? "keeps its rate and does not stop" : "is not called invariant",
+                  source[0] ? source : "unknown");
 }
 
 static void check_frequency(struct tp_doctor *d)
@@ -104,19 +97,17 @@ static void check_frequency(struct tp_doctor *d)
     else if (tp_doctor_line(d, "/sys/devices/system/cpu/cpufreq/boost", "", boost, sizeof boost))
         on = boost[0] == '1';
     if (!known) {
-        tp_doctor_advise(
-            tp_doctor_add(d, "frequency", TP_VERDICT_MISSING, "no governor can be read"),
-            "usual in virtual machines: whether the frequency changes cannot be seen; compare "
-            "times within one run");
+        tp_doctor_add(d, "frequency", TP_VERDICT_MISSING,
+                      "usual in virtual machines: whether the frequency changes cannot be seen; "
+                      "compare times within one run",
+                      "no governor can be read");
         return;
     }
     bool steady = !strcmp(governor, "performance") && !on;
-    struct tp_doctor_check *c =
-        tp_doctor_add(d, "frequency", steady ? TP_VERDICT_OK : TP_VERDICT_LIMIT, "governor %s%s",
-                      governor, boost[0] ? on ? ", turbo on" : ", turbo off" : "");
-    if (!steady)
-        tp_doctor_advise(c, "times change with the frequency; for steadier ones: governor "
-                            "performance (cpupower frequency-set -g performance), turbo off");
+    tp_doctor_add(d, "frequency", tp_limit_if(!steady),
+                  "times change with the frequency; for steadier ones: governor performance "
+                  "(cpupower frequency-set -g performance), turbo off",
+                  "governor %s%s", governor, boost[0] ? on ? ", turbo on" : ", turbo off" : "");
 }
 
 /* ---- what else runs ---- */
@@ -125,16 +116,13 @@ static void check_load(struct tp_doctor *d)
 {
     char text[128];
     if (!tp_doctor_line(d, "/proc/loadavg", "", text, sizeof text)) {
-        tp_doctor_add(d, "load", TP_VERDICT_MISSING, "/proc/loadavg cannot be read");
+        tp_doctor_add(d, "load", TP_VERDICT_MISSING, NULL, "/proc/loadavg cannot be read");
         return;
     }
     double load = d->load = strtod(text, NULL);
-    struct tp_doctor_check *c =
-        tp_doctor_add(d, "load", load >= MUCH_LOAD ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                      "1-minute load %.2f on %s", load, tp_plural(d->machine.cores, "core").s);
-    if (load >= MUCH_LOAD)
-        tp_doctor_advise(c, "something else is running: times will be noisy; compare within one "
-                            "run, or wait");
+    tp_doctor_add(d, "load", tp_limit_if(load >= MUCH_LOAD),
+                  "something else is running: times will be noisy; compare within one run, or wait",
+                  "1-minute load %.2f on %s", load, tp_plural(d->machine.cores, "core").s);
 }
 
 static bool exists(const struct tp_doctor *d, const char *path)
@@ -151,15 +139,13 @@ static void check_virtual(struct tp_doctor *d)
     bool machine = has_word(flags, "hypervisor") || exists(d, "/sys/hypervisor/type");
     bool container = exists(d, "/.dockerenv") || exists(d, "/run/.containerenv") ||
                      exists(d, "/run/systemd/container");
-    struct tp_doctor_check *c =
-        tp_doctor_add(d, "isolation", machine ? TP_VERDICT_LIMIT : TP_VERDICT_OK, "%s%s%s",
-                      machine     ? "virtual machine"
-                      : container ? ""
-                                  : "neither a virtual machine nor a container was seen",
-                      machine && container ? ", " : "", container ? "container" : "");
-    if (machine)
-        tp_doctor_advise(c, "neighbours on the same host are in the times and cannot be seen from "
-                            "here");
+    tp_doctor_add(d, "isolation", tp_limit_if(machine),
+                  "neighbours on the same host are in the times and cannot be seen from here",
+                  "%s%s%s",
+                  machine     ? "virtual machine"
+                  : container ? ""
+                              : "neither a virtual machine nor a container was seen",
+                  machine && container ? ", " : "", container ? "container" : "");
 }
 
 /* cgroup v2 (a word for no limit), then v1 (a huge number). A container sees its own at the root.
@@ -183,7 +169,8 @@ static void check_group(struct tp_doctor *d)
     bool throttled =
         tp_doctor_line(d, "/sys/fs/cgroup/cpu.max", "", quota, sizeof quota) && quota[0] != 'm';
     if (!limited && !throttled) {
-        tp_doctor_add(d, "cgroup", TP_VERDICT_OK, "no limit of memory or processor time was seen");
+        tp_doctor_add(d, "cgroup", TP_VERDICT_OK, NULL,
+                      "no limit of memory or processor time was seen");
         return;
     }
     char bytes[64] = "no limit of memory", time[128] = "no limit of processor time";
@@ -191,13 +178,12 @@ static void check_group(struct tp_doctor *d)
         snprintf(bytes, sizeof bytes, "memory up to %s", tp_bytes(memory, false).s);
     if (throttled)
         snprintf(time, sizeof time, "processor time '%s' us", quota);
-    struct tp_doctor_check *c = tp_doctor_add(d, "cgroup", TP_VERDICT_LIMIT, "%s, %s", bytes, time);
-    if (throttled)
-        tp_doctor_advise(c, "a process that has used up its time is stopped for a while: the "
-                            "slowest calls and the drift between replays come from that");
-    else
-        tp_doctor_advise(c, "host traces whose peak comes near it end this process: play them "
-                            "with --source virtual");
+    tp_doctor_add(d, "cgroup", TP_VERDICT_LIMIT,
+                  throttled ? "a process that has used up its time is stopped for a while: the "
+                              "slowest calls and the drift between replays come from that"
+                            : "host traces whose peak comes near it end this process: play them "
+                              "with --source virtual",
+                  "%s, %s", bytes, time);
 }
 
 /* ---- memory ---- */
@@ -209,26 +195,25 @@ static void check_memory(struct tp_doctor *d)
     uint64_t available = known ? strtoull(text, NULL, 10) << 10 : 0;
     d->memory_available_bytes = known ? available : TP_NONE;
     bool low = known && available < LOW_MEMORY;
-    struct tp_doctor_check *c = tp_doctor_add(
-        d, "memory", low ? TP_VERDICT_LIMIT : TP_VERDICT_OK, "%s, %s available, pages of %s",
-        tp_bytes(d->machine.memory_bytes, false).s, known ? tp_bytes(available, false).s : "?",
-        tp_bytes(d->machine.page_bytes, false).s);
-    if (low)
-        tp_doctor_advise(c, "a host trace that needs more is refused; --source virtual plays it "
-                            "without memory behind it");
+    tp_doctor_add(d, "memory", tp_limit_if(low),
+                  "a host trace that needs more is refused; --source virtual plays it without "
+                  "memory behind it",
+                  "%s, %s available, pages of %s", tp_bytes(d->machine.memory_bytes, false).s,
+                  known ? tp_bytes(available, false).s : "?",
+                  tp_bytes(d->machine.page_bytes, false).s);
 }
 
 static void check_maps(struct tp_doctor *d)
 {
     char text[64];
     if (!tp_doctor_line(d, "/proc/sys/vm/max_map_count", "", text, sizeof text)) {
-        tp_doctor_add(d, "max_map_count", TP_VERDICT_MISSING, "vm.max_map_count cannot be read");
+        tp_doctor_add(d, "max_map_count", TP_VERDICT_MISSING, NULL,
+                      "vm.max_map_count cannot be read");
         return;
     }
     uint64_t maps = d->max_map_count = strtoull(text, NULL, 10);
-    struct tp_doctor_check *c =
-        tp_doctor_add(d, "max_map_count", maps < USUAL_MAPS ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                      "vm.max_map_count is %s", tp_count(maps).s);
+    struct tp_doctor_check *c = tp_doctor_add(d, "max_map_count", tp_limit_if(maps < USUAL_MAPS),
+                                              NULL, "vm.max_map_count is %s", tp_count(maps).s);
     if (maps < USUAL_MAPS)
         tp_doctor_advise(c,
                          "below the usual %s: 'direct' on the host and warnings 'put-refused' are "
@@ -242,40 +227,35 @@ static void check_overcommit(struct tp_doctor *d)
     char text[16];
     bool known = tp_doctor_line(d, "/proc/sys/vm/overcommit_memory", "", text, sizeof text);
     if (!known || text[0] < '0' || text[0] > '2') {
-        tp_doctor_add(d, "overcommit", TP_VERDICT_MISSING, "vm.overcommit_memory cannot be read");
+        tp_doctor_add(d, "overcommit", TP_VERDICT_MISSING, NULL,
+                      "vm.overcommit_memory cannot be read");
         return;
     }
-    bool never = text[0] == '2';
     d->overcommit_memory = (uint64_t)(text[0] - '0');
-    struct tp_doctor_check *c =
-        tp_doctor_add(d, "overcommit", never ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                      "vm.overcommit_memory is %c (%s)", text[0], modes[text[0] - '0']);
-    if (never)
-        tp_doctor_advise(c, "the kernel counts what is reserved but never used: a policy that "
-                            "reserves ahead may be refused; sysctl vm.overcommit_memory=0");
+    tp_doctor_add(d, "overcommit", tp_limit_if(text[0] == '2'),
+                  "the kernel counts what is reserved but never used: a policy that reserves ahead "
+                  "may be refused; sysctl vm.overcommit_memory=0",
+                  "vm.overcommit_memory is %c (%s)", text[0], modes[text[0] - '0']);
 }
 
 static void check_huge_pages(struct tp_doctor *d)
 {
     char text[128];
     if (!tp_doctor_line(d, "/sys/kernel/mm/transparent_hugepage/enabled", "", text, sizeof text)) {
-        tp_doctor_add(d, "huge_pages", TP_VERDICT_OK, "no transparent huge pages");
+        tp_doctor_add(d, "huge_pages", TP_VERDICT_OK, NULL, "no transparent huge pages");
         return;
     }
-    bool always = strstr(text, "[always]") != NULL;
-    struct tp_doctor_check *c =
-        tp_doctor_add(d, "huge_pages", always ? TP_VERDICT_LIMIT : TP_VERDICT_OK,
-                      "transparent huge pages: %s", text);
-    if (always)
-        tp_doctor_advise(c, "a first write may bring 2 MiB at once: cold times and resident memory "
-                            "differ from a machine with [madvise]");
+    tp_doctor_add(d, "huge_pages", tp_limit_if(strstr(text, "[always]")),
+                  "a first write may bring 2 MiB at once: cold times and resident memory differ "
+                  "from a machine with [madvise]",
+                  "transparent huge pages: %s", text);
 }
 
 void tp_doctor_machine(struct tp_doctor *d)
 {
     tp_machine_read(&d->machine);
     check_build(d);
-    tp_doctor_add(d, "kernel", TP_VERDICT_OK, "%s, %s", d->machine.os, d->machine.libc);
+    tp_doctor_add(d, "kernel", TP_VERDICT_OK, NULL, "%s, %s", d->machine.os, d->machine.libc);
     check_cpu(d);
     check_cores(d);
     check_load(d);

@@ -41,12 +41,13 @@ static void check_counters(struct tp_doctor *d)
     int error = tp_counter_open(&c);
     tp_counter_close(&c);
     if (!error)
-        tp_doctor_add(d, "counters", TP_VERDICT_OK,
+        tp_doctor_add(d, "counters", TP_VERDICT_OK, NULL,
                       "instructions can be counted (perf_event_open)");
     else
         advise_counters(
             d,
-            tp_doctor_add(d, "counters", TP_VERDICT_MISSING, "instructions cannot be counted: %s",
+            tp_doctor_add(d, "counters", TP_VERDICT_MISSING, NULL,
+                          "instructions cannot be counted: %s",
                           error == ENODATA ? "the counter stands still" : strerror(error)),
             error);
 }
@@ -58,14 +59,15 @@ static void check_valgrind(struct tp_doctor *d)
     struct tp_valgrind v;
     tp_valgrind_find(&v);
     if (v.version[0])
-        tp_doctor_add(d, "valgrind", TP_VERDICT_OK, "%s, %s; callgrind counts instructions",
+        tp_doctor_add(d, "valgrind", TP_VERDICT_OK, NULL, "%s, %s; callgrind counts instructions",
                       v.version, v.path);
     else if (v.path[0])
-        tp_doctor_advise(tp_doctor_add(d, "valgrind", TP_VERDICT_LIMIT, "%s", v.path),
+        tp_doctor_advise(tp_doctor_add(d, "valgrind", TP_VERDICT_LIMIT, NULL, "%s", v.path),
                          "it may not work: %s", v.reason);
     else
-        tp_doctor_advise(tp_doctor_add(d, "valgrind", TP_VERDICT_MISSING, "%s", v.reason),
-                         "it counts instructions, which do not depend on what else runs");
+        tp_doctor_add(d, "valgrind", TP_VERDICT_MISSING,
+                      "it counts instructions, which do not depend on what else runs", "%s",
+                      v.reason);
 }
 
 /* ---- tapool's own ---- */
@@ -77,7 +79,7 @@ static void check_sources(struct tp_doctor *d)
         char *list = text[(tp_sources[i]->flags & TP_SRC_DECORATOR) != 0];
         tp_append(list, sizeof text[0], "%s%s", *list ? ", " : "", tp_sources[i]->name);
     }
-    tp_doctor_add(d, "sources", TP_VERDICT_OK, "%s; decorators %s", text[0], text[1]);
+    tp_doctor_add(d, "sources", TP_VERDICT_OK, NULL, "%s; decorators %s", text[0], text[1]);
 }
 
 static int count_samples(const char *path)
@@ -104,11 +106,9 @@ static void check_samples(struct tp_doctor *d)
         if (count > 0)
             tp_str_item(&text, "; ", "%d in %s", count, dirs.list[i]);
     }
-    if (text.length)
-        tp_doctor_add(d, "samples", TP_VERDICT_OK, "%s", tp_str_text(&text));
-    else
-        tp_doctor_advise(tp_doctor_add(d, "samples", TP_VERDICT_MISSING, "none was found"),
-                         "set TAPOOL_SAMPLES to the folder that holds sqlite.json");
+    tp_doctor_add(d, "samples", text.length ? TP_VERDICT_OK : TP_VERDICT_MISSING,
+                  "set TAPOOL_SAMPLES to the folder that holds sqlite.json", "%s",
+                  text.length ? tp_str_text(&text) : "none was found");
     tp_str_drop(&text);
 }
 
@@ -118,21 +118,18 @@ static void check_spool(struct tp_doctor *d)
     const char *path = given && *given ? given : "/tmp";
     struct statvfs fs;
     if (access(path, W_OK | X_OK) || statvfs(path, &fs)) {
-        tp_doctor_advise(
-            tp_doctor_add(d, "temporary", TP_VERDICT_MISSING, "%s: %s", path, strerror(errno)),
-            "traces above 1.4 million instructions are kept there while they are played: set "
-            "TMPDIR");
+        tp_doctor_add(d, "temporary", TP_VERDICT_MISSING,
+                      "traces above 1.4 million instructions are kept there while they are played: "
+                      "set TMPDIR",
+                      "%s: %s", path, strerror(errno));
         return;
     }
     uint64_t free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-    bool low = free_bytes < LOW_SPOOL;
     d->temporary_free_bytes = free_bytes;
-    struct tp_doctor_check *c =
-        tp_doctor_add(d, "temporary", low ? TP_VERDICT_LIMIT : TP_VERDICT_OK, "%s, %s free", path,
-                      tp_bytes(free_bytes, false).s);
-    if (low)
-        tp_doctor_advise(c, "traces above 1.4 million instructions are kept there while they are "
-                            "played: set TMPDIR to a folder with room");
+    tp_doctor_add(d, "temporary", tp_limit_if(free_bytes < LOW_SPOOL),
+                  "traces above 1.4 million instructions are kept there while they are played: set "
+                  "TMPDIR to a folder with room",
+                  "%s, %s free", path, tp_bytes(free_bytes, false).s);
 }
 
 static void check_terminal(struct tp_doctor *d)
@@ -140,7 +137,7 @@ static void check_terminal(struct tp_doctor *d)
     struct tp_page page;
     tp_page_init(&page, d->out, 0);
     bool terminal = isatty(fileno(d->out));
-    tp_doctor_add(d, "output", TP_VERDICT_OK, "%s, pages of %d columns",
+    tp_doctor_add(d, "output", TP_VERDICT_OK, NULL, "%s, pages of %d columns",
                   terminal ? "a terminal" : "no terminal", page.width);
 }
 

@@ -81,7 +81,7 @@ static void write_cuda(struct tp_json *j, cJSON *root, const struct tp_doctor *d
     cJSON *devices = tp_json_array(j, cuda, "devices");
     for (int i = 0; i < info->device_count && i < TP_DOCTOR_GPUS; i++) {
         const struct tp_cuda_device *device = &info->devices[i];
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, devices);
         tp_json_text(j, o, "name", device->name);
         tp_json_uint(j, o, "total_bytes", device->total_bytes);
         tp_json_uint(j, o, "free_bytes", d->gpus[i].free_bytes);
@@ -92,7 +92,6 @@ static void write_cuda(struct tp_json *j, cJSON *root, const struct tp_doctor *d
         tp_json_text(j, o, "no_pools", device->pools ? NULL : device->no_pools);
         tp_json_bool(j, o, "vmm", device->vmm);
         tp_json_text(j, o, "no_vmm", device->vmm ? NULL : device->no_vmm);
-        tp_json_push(j, devices, o);
     }
 }
 
@@ -117,12 +116,11 @@ static int print_json(const struct tp_doctor *d, FILE *out, struct tp_err *err)
     cJSON *checks = tp_json_array(&j, root, "checks");
     for (int i = 0; i < d->count; i++) {
         const struct tp_doctor_check *c = &d->checks[i];
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(&j, checks);
         tp_json_text(&j, o, "name", c->name);
         tp_json_text(&j, o, "verdict", tp_verdict_names[c->verdict]);
         tp_json_text(&j, o, "value", c->value);
         tp_json_text(&j, o, "advice", c->advice[0] ? c->advice : NULL);
-        tp_json_push(&j, checks, o);
     }
     return tp_json_print(&j, root, out, err);
 }

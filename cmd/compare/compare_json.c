@@ -9,12 +9,11 @@ static void write_metrics(struct tp_json *j, cJSON *root, const struct tp_compar
 {
     cJSON *list = tp_json_array(j, root, "metrics");
     for (size_t i = 0; i < c->column_count; i++) {
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, list);
         tp_json_text(j, o, "name", c->columns[i]->name);
         tp_json_text(j, o, "unit", tp_metric_unit_name(c->columns[i]));
         tp_json_text(j, o, "class", tp_class_letter(c->columns[i]->class));
         tp_json_text(j, o, "better", c->columns[i]->better == TP_BETTER_LESS ? "less" : "more");
-        tp_json_push(j, list, o);
     }
 }
 
@@ -38,7 +37,7 @@ static void write_cell(struct tp_json *j, cJSON *in, const struct tp_compare_row
 static void write_row(struct tp_json *j, cJSON *list, const struct tp_compare *c,
                       const struct tp_compare_row *r)
 {
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = tp_json_item(j, list);
     tp_json_text(j, o, "label", r->label);
     tp_json_text(j, o, "strategy", r->run->strategy);
     if (r->run->library)
@@ -52,19 +51,17 @@ static void write_row(struct tp_json *j, cJSON *list, const struct tp_compare *c
         write_cell(j, metrics, r, c->columns[m]);
     cJSON *warnings = tp_json_array(j, o, "warnings");
     for (size_t w = 0; w < r->run->warning_count; w++) {
-        cJSON *warning = cJSON_CreateObject();
+        cJSON *warning = tp_json_item(j, warnings);
         tp_json_text(j, warning, "id", r->run->warnings[w].name);
         tp_json_text(j, warning, "text", r->run->warnings[w].value);
-        tp_json_push(j, warnings, warning);
     }
-    tp_json_push(j, list, o);
 }
 
 static void write_table(struct tp_json *j, cJSON *list, const struct tp_compare *c,
                         const struct tp_compare_table *t)
 {
     char text[TP_COMPARE_PICK];
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = tp_json_item(j, list);
     cJSON *trace = tp_json_object(j, o, "trace");
     tp_json_text(j, trace, "name", t->name);
     tp_json_text(j, trace, "kind", t->run->kind);
@@ -82,14 +79,13 @@ static void write_table(struct tp_json *j, cJSON *list, const struct tp_compare 
     cJSON *rows = tp_json_array(j, o, "rows");
     for (size_t r = 0; r < t->count; r++)
         write_row(j, rows, c, &t->rows[r]);
-    tp_json_push(j, list, o);
 }
 
 static void write_means(struct tp_json *j, cJSON *root, const struct tp_compare *c)
 {
     cJSON *list = tp_json_array(j, root, "geometric_means");
     for (size_t i = 0; i < c->mean_count; i++) {
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, list);
         tp_json_text(j, o, "label", c->means[i].label);
         cJSON *metrics = tp_json_object(j, o, "metrics");
         for (size_t m = 0; m < c->column_count; m++) {
@@ -98,7 +94,6 @@ static void write_means(struct tp_json *j, cJSON *root, const struct tp_compare 
             tp_json_real(j, mean, "ratio", c->means[i].ratio[at]);
             tp_json_uint(j, mean, "traces", c->means[i].traces[at]);
         }
-        tp_json_push(j, list, o);
     }
 }
 
@@ -107,7 +102,7 @@ static void write_files(struct tp_json *j, cJSON *root, const struct tp_compare 
     cJSON *list = tp_json_array(j, root, "files");
     for (size_t i = 0; i < c->file_count; i++) {
         const struct tp_stored *f = &c->files[i];
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, list);
         tp_json_text(j, o, "path", f->path);
         tp_json_text(j, o, "version", f->version);
         tp_json_text(j, o, "build", f->build);
@@ -116,7 +111,6 @@ static void write_files(struct tp_json *j, cJSON *root, const struct tp_compare 
         tp_json_text(j, o, "cpu", f->cpu);
         tp_json_text(j, o, "libc", f->libc);
         tp_json_bool(j, o, "partial", f->partial);
-        tp_json_push(j, list, o);
     }
 }
 

@@ -44,7 +44,7 @@ static void write_classes(struct tp_json *j, cJSON *root, const struct tp_gate *
     cJSON *classes = tp_json_array(j, root, "classes");
     for (int i = 0; i < TP_CLASS_REPORT; i++) {
         const struct tp_class_check *c = &g->classes[i];
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, classes);
         tp_json_text(j, o, "class", tp_class_letter((enum tp_class)i));
         tp_json_text(j, o, "name", tp_class_words[i]);
         tp_json_bool(j, o, "checked", c->checked);
@@ -54,7 +54,6 @@ static void write_classes(struct tp_json *j, cJSON *root, const struct tp_gate *
         add_text(j, o, "how", c->how);
         tp_json_uint(j, o, "cells", c->cells);
         tp_json_uint(j, o, "values", c->values);
-        tp_json_push(j, classes, o);
     }
 }
 
@@ -69,10 +68,9 @@ static void write_cells(struct tp_json *j, cJSON *root, const struct tp_gate *g)
 {
     cJSON *cells = tp_json_array(j, root, "cells");
     for (size_t i = 0; i < g->cell_count; i++) {
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, cells);
         write_cell(j, o, &g->cells[i]);
         add_text(j, o, "path", g->cells[i].path);
-        tp_json_push(j, cells, o);
     }
 }
 
@@ -118,7 +116,7 @@ static void write_causes(struct tp_json *j, cJSON *root, const struct tp_gate *g
     cJSON *causes = tp_json_array(j, root, "causes");
     for (size_t i = 0; i < g->cause_count; i++) {
         const struct tp_cause *c = &g->causes[i];
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, causes);
         write_cell(j, o, c->lead->cell);
         tp_json_text(j, o, "verdict", tp_verdict_words[c->verdict]);
         tp_json_text(j, o, "family", tp_family_names[c->family]);
@@ -127,7 +125,6 @@ static void write_causes(struct tp_json *j, cJSON *root, const struct tp_gate *g
         for (size_t k = 0; k < c->count; k++)
             tp_json_push(j, findings,
                          tp_json_number(j, (uint64_t)(c->figures[k].finding - g->findings)));
-        tp_json_push(j, causes, o);
     }
 }
 
@@ -169,9 +166,8 @@ static int write_json(const struct tp_gate *g, FILE *out, struct tp_err *err)
     write_causes(&j, root, g);
     cJSON *findings = tp_json_array(&j, root, "findings");
     for (size_t i = 0; i < g->finding_count; i++) {
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(&j, findings);
         write_finding(&j, o, &g->findings[i]);
-        tp_json_push(&j, findings, o);
     }
     return tp_json_print(&j, root, out, err);
 }

@@ -27,19 +27,17 @@ static void write_sizes(struct tp_json *j, cJSON *root, const struct tp_info *in
 {
     cJSON *sizes = tp_json_array(j, root, "sizes");
     for (int i = 0; i < TP_INFO_SIZES; i++) {
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, sizes);
         tp_json_uint(j, o, "up_to_bytes", info->sizes[i].up_to); /* the last has no limit: null */
         write_count(j, o, &info->sizes[i].count);
-        tp_json_push(j, sizes, o);
     }
     tp_json_uint(j, root, "distinct_sizes", info->distinct);
     tp_json_bool(j, root, "distinct_sizes_exact", !info->distinct_capped);
     cJSON *common = tp_json_array(j, root, "common_sizes");
     for (int i = 0; i < TP_INFO_COMMON && info->common[i].requests; i++) {
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, common);
         tp_json_uint(j, o, "bytes", info->common[i].size);
         tp_json_uint(j, o, "requests", info->common[i].requests);
-        tp_json_push(j, common, o);
     }
 }
 
@@ -128,10 +126,9 @@ static void write_devices(struct tp_json *j, cJSON *root, const struct tp_info_r
 {
     cJSON *devices = tp_json_array(j, root, "devices");
     for (uint16_t i = 0; i < r->info->device_count; i++) {
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, devices);
         tp_json_uint(j, o, "index", i);
         write_peak(j, o, r, i);
-        tp_json_push(j, devices, o);
     }
 }
 

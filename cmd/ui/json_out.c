@@ -15,6 +15,13 @@ void tp_json_push(struct tp_json *j, cJSON *array, cJSON *item)
     }
 }
 
+cJSON *tp_json_item(struct tp_json *j, cJSON *array)
+{
+    cJSON *item = cJSON_CreateObject();
+    tp_json_push(j, array, item);
+    return j->failed ? NULL : item;
+}
+
 static cJSON *add(struct tp_json *j, cJSON *in, const char *name, cJSON *item)
 {
     if (item && in && cJSON_AddItemToObject(in, name, item))

@@ -25,6 +25,7 @@ double tp_json_rounded(double value); /* as tp_json_real writes it: six decimals
 void tp_json_real(struct tp_json *j, cJSON *in, const char *name, double value);
 void tp_json_bool(struct tp_json *j, cJSON *in, const char *name, bool value);
 void tp_json_push(struct tp_json *j, cJSON *array, cJSON *item); /* takes the item over */
+cJSON *tp_json_item(struct tp_json *j, cJSON *array);            /* an object, at its end */
 cJSON *tp_json_number(struct tp_json *j, uint64_t value);
 
 /* Writes the tree as a document and deletes it, in every case. TP_ENOMEM when anything failed. */

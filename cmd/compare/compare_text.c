@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { INDENT = 2, NOTE_MIN = 16, NOTE_MAX = 28 };
+enum { INDENT = 2, NOTE_MIN = 16 };
 
 /* ---- tables ---- */
 
@@ -107,13 +107,6 @@ static void print_pick(const struct tp_compare *c, const struct tp_compare_table
 
 /* ---- above the tables ---- */
 
-static int note_column(const char *file, const char *label)
-{
-    int first = tp_text_width(file), second = tp_text_width(label);
-    int column = (first > second ? first : second) + 2;
-    return column < NOTE_MIN ? NOTE_MIN : column > NOTE_MAX ? NOTE_MAX : column;
-}
-
 static void print_rounds(const struct tp_compare *c, const struct tp_compare_table *t, int note,
                          struct tp_page *page)
 {
@@ -132,15 +125,13 @@ static void print_live_head(const struct tp_compare *c, const struct tp_compare_
     const struct tp_result *head = &t->head;
     tp_report_place(head, label, sizeof label);
     tp_report_head(head, label, page);
-    print_rounds(c, t, note_column(head->trace->file, label), page);
+    print_rounds(c, t, tp_page_beside(head->trace->file, label), page);
 }
 
 static void print_stored_head(const struct tp_compare_table *t, struct tp_page *page)
 {
-    int note = note_column(t->name, "");
-    tp_page_at(page, 0, "%s", t->name);
-    if (tp_text_width(t->name) + 2 > note)
-        tp_page_line(page);
+    int note = tp_page_beside(t->name, "");
+    tp_page_side(page, t->name, note);
     tp_page_at(page, note, "%s, played on %s", tp_stored_events(t->run).s, t->run->source);
     if (!strcmp(t->run->scope, "policy"))
         tp_page_more(page, note, ": times are the policy's own work, none of the %s's is in them",
@@ -152,10 +143,8 @@ static void print_files(const struct tp_compare *c, struct tp_page *page)
 {
     for (size_t i = 0; i < c->file_count; i++) {
         const struct tp_stored *f = &c->files[i];
-        int note = note_column(f->path, "");
-        tp_page_at(page, 0, "%s", f->path);
-        if (tp_text_width(f->path) + 2 > note)
-            tp_page_line(page);
+        int note = tp_page_beside(f->path, "");
+        tp_page_side(page, f->path, note);
         tp_page_put(page, note, "tapool %s (%s, %s), %s%s%s", tp_stored_known(f->version),
                     tp_stored_known(f->build), tp_stored_known(f->compiler),
                     tp_stored_known(f->arch), *f->cpu ? ", " : "", f->cpu);

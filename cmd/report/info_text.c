@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { NAME = 2, NOTE = 16, HEAD_MAX = 28, MARKS_SHOWN = 6, DEVICES_SHOWN = 8 };
+enum { NAME = 2, NOTE = 16, MARKS_SHOWN = 6, DEVICES_SHOWN = 8 };
 
 static bool is_device(const struct tp_info_report *r)
 {
@@ -31,13 +31,10 @@ static void print_name(const struct tp_info_report *r, struct tp_page *page)
     const struct tp_trace *t = r->trace;
     const uint8_t *hash = tp_program_facts(t->program)->hash;
     char size[64] = "";
-    int column = tp_text_width(t->file) + 2;
-    column = column < NOTE ? NOTE : column > HEAD_MAX ? HEAD_MAX : column;
+    int column = tp_page_beside(t->file, "");
     if (t->file_bytes)
         snprintf(size, sizeof size, ", %s", tp_bytes(t->file_bytes, page->exact).s);
-    tp_page_at(page, 0, "%s", t->file);
-    if (tp_text_width(t->file) + 2 > column) /* a long name has a line of its own */
-        tp_page_line(page);
+    tp_page_side(page, t->file, column);
     tp_page_put(page, column, "%s trace, format %s%s%s, program hash %02x%02x%02x%02x%02x%02x",
                 is_device(r) ? "device" : "host", t->format,
                 is_own(t->format) ? " (tapool's own)" : "", size, hash[0], hash[1], hash[2],

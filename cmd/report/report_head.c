@@ -9,23 +9,7 @@
 
 #include <string.h>
 
-enum { NOTE_MIN = 16, NOTE_MAX = 28, ASKER_INDENT = 8 };
-
-/* Where the text beside the two names begins. */
-static int note_column(const char *file, const char *label)
-{
-    int first = tp_text_width(file), second = tp_text_width(label);
-    int column = (first > second ? first : second) + 2;
-    return column < NOTE_MIN ? NOTE_MIN : column > NOTE_MAX ? NOTE_MAX : column;
-}
-
-/* The name at the left; a long one has a line of its own. */
-static void print_side(const char *name, int note, struct tp_page *page)
-{
-    tp_page_at(page, 0, "%s", name);
-    if (tp_text_width(name) + 2 > note)
-        tp_page_line(page);
-}
+enum { ASKER_INDENT = 8 };
 
 static const char *const touch_text[] = {"blocks are never written", "blocks written on first use",
                                          "every page of a block written on first use"};
@@ -219,7 +203,7 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
     if (f->time_known)
         snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
     players_text(r->trace, players, sizeof players);
-    print_side(r->trace->file, note, page);
+    tp_page_side(page, r->trace->file, note);
     tp_page_put(page, note, "%s%s%s", meta->capture ? meta->capture : "",
                 meta->capture && meta->program ? ": " : "",
                 meta->program   ? meta->program
@@ -352,7 +336,7 @@ static void print_source(const struct tp_result *r, const char *label, int note,
     const char *touched = touched_text(r);
     bool contents = !tp_result_is_virtual(r) && !tp_result_is_device(r);
     describe_source(r, page->exact, text, sizeof text);
-    print_side(label, note, page);
+    tp_page_side(page, label, note);
     tp_page_at(page, note, "%s", text);
     tp_page_more(page, note, "; played by one thread%s%s", touched ? "; " : "",
                  touched ? touched : "");
@@ -380,7 +364,7 @@ void tp_report_place(const struct tp_result *r, char *text, size_t size)
 
 void tp_report_head(const struct tp_result *r, const char *label, struct tp_page *page)
 {
-    int note = note_column(r->trace->file, label);
+    int note = tp_page_beside(r->trace->file, label);
     print_trace(r, note, page);
     print_source(r, label, note, page);
 }

@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { WIDTH_MIN = 80, WIDTH_MAX = 100 };
+enum { WIDTH_MIN = 80, WIDTH_MAX = 100, BESIDE_MIN = 16, BESIDE_MAX = 28 };
 
 static bool begins_character(char byte)
 {
@@ -163,6 +163,20 @@ void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
     va_start(args, format);
     write_format(p, indent, format, args);
     va_end(args);
+}
+
+int tp_page_beside(const char *one, const char *other)
+{
+    int first = tp_text_width(one), second = tp_text_width(other);
+    int column = (first > second ? first : second) + 2;
+    return column < BESIDE_MIN ? BESIDE_MIN : column > BESIDE_MAX ? BESIDE_MAX : column;
+}
+
+void tp_page_side(struct tp_page *p, const char *name, int column)
+{
+    tp_page_at(p, 0, "%s", name);
+    if (tp_text_width(name) + 2 > column)
+        tp_page_line(p);
 }
 
 __attribute__((format(printf, 4, 0))) static void

@@ -227,7 +227,7 @@ static void write_option(struct tp_json *j, cJSON *options, const struct tp_opt 
 {
     const struct tp_opt_list *list = (const void *)((const char *)opts + row->offset);
     char value[WORD], variable[TP_VARIABLE_TEXT];
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = tp_json_item(j, options);
     tp_opt_format(row, opts, value, sizeof value);
     tp_json_text(j, o, "name", row->name);
     if (row->type == TP_OPT_LIST) {
@@ -246,18 +246,16 @@ static void write_option(struct tp_json *j, cJSON *options, const struct tp_opt 
     tp_json_uint(j, o, "line", origin->entry ? (uint64_t)origin->entry->line : TP_NONE);
     tp_json_text(j, o, "variable", tp_config_variable(row->name, variable));
     tp_json_bool(j, o, "file_may_set", row->from == TP_OPT_ANYWHERE);
-    tp_json_push(j, options, o);
 }
 
 static void write_settings(struct tp_json *j, cJSON *commands, const struct settings *s)
 {
-    cJSON *o = cJSON_CreateObject();
+    cJSON *o = tp_json_item(j, commands);
     tp_json_text(j, o, "name", s->cmd->name);
     cJSON *options = tp_json_array(j, o, "options");
     for (size_t i = 0; s->cmd->options[i].name; i++)
         if (tp_config_allows(&s->cmd->options[i]))
             write_option(j, options, &s->cmd->options[i], s->opts, &s->origins[i]);
-    tp_json_push(j, commands, o);
 }
 
 static void write_unused(struct tp_json *j, cJSON *root)

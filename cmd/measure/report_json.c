@@ -146,9 +146,8 @@ void tp_json_captured(struct tp_json *j, cJSON *in, const struct tp_trace *trace
     cJSON *devices = tp_json_array(j, o, "devices");
     for (uint32_t i = 0; i < r->count; i++) {
         struct tp_captured_device held = tp_captured_device(captured, r, i);
-        cJSON *device = cJSON_CreateObject();
+        cJSON *device = tp_json_item(j, devices);
         write_recorded_device(j, device, &held, &r->devices[i], r->has_end);
-        tp_json_push(j, devices, device);
     }
 }
 
@@ -196,10 +195,9 @@ static void write_layers(struct tp_json *j, cJSON *source, const struct tp_sourc
     write_options(j, tp_json_object(j, source, "options"), l->ops->options, l->opts);
     cJSON *decorators = tp_json_array(j, source, "decorators");
     for (uint32_t i = 1; i < spec->count; i++) {
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, decorators);
         tp_json_text(j, o, "name", l[i].ops->name);
         write_options(j, tp_json_object(j, o, "options"), l[i].ops->options, l[i].opts);
-        tp_json_push(j, decorators, o);
     }
 }
 
@@ -210,7 +208,7 @@ static void write_device_facts(struct tp_json *j, cJSON *source, const struct tp
     cJSON *devices = tp_json_array(j, source, "device");
     for (uint16_t d = 0; d < r->facts->devices; d++) {
         const struct tp_cuda_device *device = &driver->devices[r->use->ordinals[d]];
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, devices);
         tp_json_text(j, o, "name", device->name);
         tp_json_uint(j, o, "ordinal", r->use->ordinals[d]);
         tp_json_uint(j, o, "total_bytes", device->total_bytes);
@@ -218,7 +216,6 @@ static void write_device_facts(struct tp_json *j, cJSON *source, const struct tp
         tp_json_uint(j, o, "cuda_version", (uint64_t)driver->version);
         tp_json_uint(j, o, "clock_khz", device->clock_khz ? device->clock_khz : TP_NONE);
         tp_json_bool(j, o, "simulated", driver->simulated);
-        tp_json_push(j, devices, o);
     }
 }
 
@@ -300,14 +297,13 @@ static void write_phases(struct tp_json *j, cJSON *memory, const struct tp_progr
     cJSON *phases = tp_json_array(j, memory, "phases");
     for (uint32_t i = 0; i < d->phase_count; i++) {
         const struct tp_phase *phase = &d->phases[i];
-        cJSON *o = cJSON_CreateObject();
+        cJSON *o = tp_json_item(j, phases);
         tp_json_text(j, o, "name", tp_captured_mark(program, phase->mark));
         tp_json_uint(j, o, "first_event", phase->first_event);
         tp_json_uint(j, o, "times", phase->times);
         tp_json_uint(j, o, "peak_requested_bytes", phase->peak_requested);
         tp_json_uint(j, o, "peak_granted_bytes", phase->peak_granted);
         tp_json_uint(j, o, "peak_reserved_bytes", phase->peak_reserved);
-        tp_json_push(j, phases, o);
     }
 }
 
@@ -427,13 +423,12 @@ static void write_devices(struct tp_json *j, cJSON *o, const struct tp_result *r
     cJSON *devices = tp_json_array(j, o, "devices");
     for (uint32_t d = 0; d < r->run->device_count; d++) {
         const struct tp_figure_of of = {r, &r->run->devices[d]};
-        cJSON *device = cJSON_CreateObject();
+        cJSON *device = tp_json_item(j, devices);
         tp_json_uint(j, device, "index", d);
         write_memory(j, device, &of);
         write_failures(j, device, &of);
         if (r->run->flags & TP_RUN_DEVICE)
             write_measured(j, device, &of);
-        tp_json_push(j, devices, device);
     }
 }
 
@@ -445,10 +440,9 @@ static void write_warnings(struct tp_json *j, cJSON *o, const struct tp_result *
         char text[TP_WARNING_TEXT];
         if (!tp_warnings[i]->applies(r, text, sizeof text))
             continue;
-        cJSON *w = cJSON_CreateObject();
+        cJSON *w = tp_json_item(j, warnings);
         tp_json_text(j, w, "id", tp_warnings[i]->id);
         tp_json_text(j, w, "text", text);
-        tp_json_push(j, warnings, w);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "cmd/measure/fail_on.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/machine.h"
+#include "cmd/measure/metrics.h"
 #include "cmd/measure/replay_ahead.h"
 #include "cmd/report/export_files.h"
 #include "cmd/report/replay_output.h"
@@ -451,18 +452,13 @@ static bool is_json_alone(const struct tp_export_opts *o)
 /* --passes as a set. */
 static int parse_passes(const struct tp_args *args, struct tp_replay_opts *o, struct tp_err *err)
 {
-    static const struct {
-        const char *name;
-        unsigned pass;
-    } known[] = {{"usage", TP_PASS_USAGE},           {"fits", TP_PASS_FITS},
-                 {"throughput", TP_PASS_THROUGHPUT}, {"latency", TP_PASS_LATENCY},
-                 {"verify", TP_PASS_VERIFY},         {"count", TP_PASS_COUNT}};
-    enum { KNOWN = sizeof known / sizeof *known };
+    const struct tp_pass_row *known = tp_pass_rows;
     for (const char *at = o->passes; at && *at;) {
         size_t length = strcspn(at, ","), k = 0;
-        while (k < KNOWN && (strlen(known[k].name) != length || strncmp(known[k].name, at, length)))
+        while (k < TP_PASS_ROWS &&
+               (strlen(known[k].name) != length || strncmp(known[k].name, at, length)))
             k++;
-        if (k == KNOWN)
+        if (k == TP_PASS_ROWS)
             return tp_fail(err, TP_EUSAGE,
                            "'%.*s' is no pass: usage, fits, throughput, latency, "
                            "verify, count",

@@ -148,13 +148,6 @@ bool tp_condition_holds(const struct tp_condition *c, double value, double base,
     return (c->less ? value < limit : value > limit) || (c->equal && value == limit);
 }
 
-int tp_condition_fail_oom(const char *label, uint64_t failed, const char *trace, const char *more,
-                          struct tp_err *err)
-{
-    return tp_fail(err, TP_EFOUND, "oom: '%s' failed %s of the allocations of %s%s", label,
-                   tp_count(failed).s, trace, more);
-}
-
 static int fail_met(const struct tp_condition *c, const struct tp_stored_run *run, size_t more,
                     struct tp_err *err)
 {
@@ -162,8 +155,6 @@ static int fail_met(const struct tp_condition *c, const struct tp_stored_run *ru
     double value = tp_stored_total(run, c->metric);
     if (more)
         snprintf(others, sizeof others, "; so %s %zu more", more == 1 ? "does" : "do", more);
-    if (!strcasecmp(c->text, "oom"))
-        return tp_condition_fail_oom(run->label, (uint64_t)value, run->trace_name, others, err);
     return tp_fail(err, TP_EFOUND, "%s: '%s' has %s on %s%s", c->text, run->label,
                    tp_metric_text(c->metric, value, false).s, run->trace_name, others);
 }

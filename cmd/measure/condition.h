@@ -27,11 +27,6 @@ int tp_condition_parse(const char *text, struct tp_condition *out, struct tp_err
  * class-N metric only a test can say; a relative condition holds only then. */
 bool tp_condition_holds(const struct tp_condition *c, double value, double base, bool shown);
 
-/* TP_EFOUND: what `oom` says of a run in which so many allocations failed; `more`: of others, or
- * "". */
-int tp_condition_fail_oom(const char *label, uint64_t failed, const char *trace, const char *more,
-                          struct tp_err *err);
-
 /* Those without a base, over all runs: TP_EFOUND says which run meets which. Where no run has a
  * value for one, it could never be met: TP_EUSAGE. */
 int tp_conditions_check_runs(const struct tp_condition *list, size_t count,

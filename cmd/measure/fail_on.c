@@ -3,7 +3,7 @@
 
 #include "cmd/measure/condition.h"
 #include "cmd/measure/figures.h"
-#include "cmd/measure/report_json.h"
+#include "cmd/measure/record.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -35,42 +35,31 @@ static int check_oom(const struct tp_report *report, struct tp_err *err)
         const struct tp_result *result = &report->results[i];
         uint64_t failed = tp_run_failed(result->run);
         if (failed)
-            return tp_condition_fail_oom(result->spec->label, failed, result->trace->file, "", err);
+            return tp_fail(err, TP_EFOUND, "oom: '%s' failed %s of the allocations of %s",
+                           result->spec->label, tp_count(failed).s, result->trace->file);
     }
     return TP_OK;
 }
 
 /* The results as they would be read from a file. */
-static int read_back(const struct tp_report *report, struct tp_stored *out, struct tp_err *err)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *memory = open_memstream(&text, &length);
-    if (!memory)
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    int status = tp_report_json(report, memory, err);
-    if (fclose(memory) && !status)
-        status = tp_fail(err, TP_ENOMEM, "out of memory");
-    if (!status)
-        status = tp_stored_parse(text, length, "the result", out, err);
-    free(text);
-    return status;
-}
-
 static int check_metrics(const struct tp_opt_list *texts, const struct tp_report *report,
                          struct tp_err *err)
 {
-    struct tp_stored stored = {0};
-    int status = read_back(report, &stored, err);
+    struct tp_stored_run *runs = calloc(report->count + 1, sizeof *runs);
+    int status = runs ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    for (size_t i = 0; !status && i < report->count; i++)
+        status = tp_record_of(&report->results[i], &runs[i], err);
     for (size_t i = 0; !status && i < texts->count; i++) {
         struct tp_condition c;
         if (is_oom(texts->items[i]))
             continue;
         status = tp_condition_parse(texts->items[i], &c, err);
         if (!status)
-            status = tp_conditions_check_runs(&c, 1, stored.runs, stored.count, err);
+            status = tp_conditions_check_runs(&c, 1, runs, report->count, err);
     }
-    tp_stored_release(&stored);
+    for (size_t i = 0; runs && i < report->count; i++)
+        tp_stored_run_release(&runs[i]);
+    free(runs);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "cmd/measure/metrics.h"
 
 #include "alloc/base/opt.h"
+#include "alloc/engine/replay_cfg.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +38,27 @@ const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err)
     else
         tp_hint(err, status, "'tapool help metrics' lists all");
     return NULL;
+}
+
+const struct tp_pass_row tp_pass_rows[TP_PASS_ROWS] = {
+    {"verify", TP_PASS_VERIFY, NULL},
+    {"usage", TP_PASS_USAGE, NULL},
+    {"fits", TP_PASS_FITS, NULL},
+    {"throughput", TP_PASS_THROUGHPUT, "throughput."},
+    {"latency", TP_PASS_LATENCY, "latency."},
+    {"count", TP_PASS_COUNT, "instructions."}};
+
+const struct tp_pass_row *tp_metric_pass(const struct tp_metric *m)
+{
+    const struct tp_pass_row *usage = NULL;
+    for (size_t i = 0; i < TP_PASS_ROWS; i++) {
+        const struct tp_pass_row *row = &tp_pass_rows[i];
+        if (row->object && !strncmp(m->path, row->object, strlen(row->object)))
+            return row;
+        if (row->pass == TP_PASS_USAGE)
+            usage = row;
+    }
+    return usage;
 }
 
 const char *tp_metric_unit_name(const struct tp_metric *m)

@@ -123,6 +123,19 @@ bool tp_figure_is_event(const struct tp_metric *f);
 /* The value of a figure of "memory.at_peak_demand." at another moment. */
 uint64_t tp_figure_at(const struct tp_metric *f, const struct tp_at_peak *at);
 
+/* A pass as --passes and the result name it, and the member of a run that it fills; NULL: none of
+ * its own. */
+struct tp_pass_row {
+    const char *name;
+    unsigned pass; /* enum tp_pass */
+    const char *object;
+};
+enum { TP_PASS_ROWS = 6 };
+extern const struct tp_pass_row tp_pass_rows[TP_PASS_ROWS]; /* in the order of documents */
+
+/* The one that a metric comes from; what stands in no such member is of the pass `usage`. */
+const struct tp_pass_row *tp_metric_pass(const struct tp_metric *m);
+
 /* By name, any case; as in the JSON with its unit ("peak_reserved_bytes", "alloc.p99_ns");
  * `ns_per_call` for ns_per_op. TP_EUSAGE with the nearest as hint and NULL. */
 const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err);

@@ -448,16 +448,10 @@ static void write_warnings(struct tp_json *j, cJSON *o, const struct tp_result *
 
 static void write_passes(struct tp_json *j, cJSON *o, const struct tp_run *run)
 {
-    static const struct {
-        unsigned pass;
-        const char *name;
-    } names[] = {{TP_PASS_VERIFY, "verify"},   {TP_PASS_USAGE, "usage"},
-                 {TP_PASS_FITS, "fits"},       {TP_PASS_THROUGHPUT, "throughput"},
-                 {TP_PASS_LATENCY, "latency"}, {TP_PASS_COUNT, "count"}};
     cJSON *passes = tp_json_array(j, o, "passes");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (run->passes & names[i].pass)
-            tp_json_push(j, passes, cJSON_CreateString(names[i].name));
+    for (size_t i = 0; i < TP_PASS_ROWS; i++)
+        if (run->passes & tp_pass_rows[i].pass)
+            tp_json_push(j, passes, cJSON_CreateString(tp_pass_rows[i].name));
 }
 
 static void write_latencies(struct tp_json *j, cJSON *o, const struct tp_figure_of *of,

@@ -87,6 +87,11 @@ int tp_stored_read(const char *path, struct tp_stored *out, struct tp_err *err);
 int tp_stored_parse(const char *text, size_t length, const char *name, struct tp_stored *out,
                     struct tp_err *err);
 
+/* Where it was timed, and nothing is left when tapool's own share is taken off, ns_per_op is made
+ * 0: less than any time that is known. Where nothing was timed there is no such share either. */
+void tp_stored_drown(struct tp_stored_run *run);
+
+void tp_stored_run_release(struct tp_stored_run *r);
 void tp_stored_release(struct tp_stored *s); /* a zeroed one is fine */
 
 /* Of device 0 unless it is per device. */

@@ -172,7 +172,7 @@ void tp_stored_options_release(struct tp_stored_option *list, size_t count)
     free(list);
 }
 
-static void release_run(struct tp_stored_run *r)
+void tp_stored_run_release(struct tp_stored_run *r)
 {
     char *const texts[] = {r->trace_path, r->trace_name, r->kind,   r->hash,  r->strategy,
                            r->label,      r->library,    r->source, r->touch, r->scope};
@@ -194,7 +194,7 @@ void tp_stored_release(struct tp_stored *s)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < s->count; i++)
-        release_run(&s->runs[i]);
+        tp_stored_run_release(&s->runs[i]);
     free(s->runs);
     free(s->lacks);
     *s = (struct tp_stored){0};

@@ -103,19 +103,6 @@ static void read_device(const struct tp_member *device, struct tp_stored_run *ru
 
 /* ---- of the whole run ---- */
 
-/* The pass that a metric comes from is told by the object that it stands in; counts stand in none.
- */
-static const char *pass_of(const struct tp_metric *m)
-{
-    static const struct {
-        const char *object, *pass;
-    } rows[] = {{"throughput.", "throughput"}, {"latency.", "latency"}, {"instructions.", "count"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strncmp(m->path, rows[i].object, strlen(rows[i].object)))
-            return rows[i].pass;
-    return "usage";
-}
-
 /* Of a kind of call of which there was none there is no object, and of a pass that was not played
  * none either. */
 static bool is_lacking(const struct tp_stored_run *run, const struct tp_metric *m,
@@ -124,7 +111,7 @@ static bool is_lacking(const struct tp_stored_run *run, const struct tp_metric *
     const char *in_run = strrchr(at->path, ']');
     bool top = in_run && !strchr(in_run + 2, '.');
     if (top)
-        return tp_stored_says_played(run, pass_of(m)) || (last && run->usage);
+        return tp_stored_says_played(run, tp_metric_pass(m)->name) || (last && run->usage);
     return last;
 }
 
@@ -162,9 +149,7 @@ static double *value_named(const struct tp_stored_run *run, const char *name)
     return &run->values[tp_metric_find(name, NULL) - tp_metrics];
 }
 
-/* Timed, and nothing left when tapool's own share was taken off: less than any time that is known.
- * Where nothing was timed there is no such share either. */
-static void drown(struct tp_stored_run *run)
+void tp_stored_drown(struct tp_stored_run *run)
 {
     double *ns = value_named(run, "ns_per_op");
     if (isnan(*ns) && !isnan(*value_named(run, "engine_ns_per_op")))
@@ -187,7 +172,7 @@ static void read_throughput(const struct tp_member *in, struct tp_stored_run *ru
         return;
     tp_member_rows(&t, throughput_rows, sizeof throughput_rows / sizeof *throughput_rows, run);
     if (tp_member_get(&t, "ns_per_op", false).item) /* one that is not there is not known */
-        drown(run);
+        tp_stored_drown(run);
     read_repeats(&t, run);
 }
 

@@ -6,7 +6,7 @@
 #include "alloc/base/clock.h"
 #include "cmd/gate/check_job.h"
 #include "cmd/gate/gate_words.h"
-#include "cmd/measure/child.h"
+#include "cmd/measure/process.h"
 #include "cmd/measure/spec.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"

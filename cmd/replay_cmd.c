@@ -390,7 +390,8 @@ static int report(struct replay *r, FILE *out, struct tp_err *err)
     if (!r->report.partial)
         find_places(r);
     const struct tp_replay_output output = {.opts = r->o, .report = &r->report, .lost = r->lost};
-    return tp_replay_print(&output, out, err);
+    int status = tp_replay_print(&output, out, err);
+    return status || r->report.partial ? status : tp_fail_on_check(&r->o->fail_on, &r->report, err);
 }
 
 /* From the first handle of a device on a signal is only noted: what is done is reported, what is

@@ -4,6 +4,7 @@
  * all such tests of a table. A difference is shown where p < 0.01, it is 5 % or more, and its
  * interval excludes none. Memory and counts are facts. Everything else is printed in brackets. */
 #include "cmd/compare/compare.h"
+#include "cmd/measure/metric_text.h"
 
 #include "cmd/measure/difference.h"
 #include "cmd/measure/figures.h"

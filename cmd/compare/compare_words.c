@@ -1,5 +1,6 @@
 /* Heads and cells of a comparison in words, and what their marks mean; see compare.h. */
 #include "cmd/compare/compare.h"
+#include "cmd/measure/metric_text.h"
 
 #include <math.h>
 #include <string.h>

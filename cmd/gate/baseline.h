@@ -17,6 +17,7 @@
 #define TP_BASELINE_H
 
 #include "cmd/measure/stored.h"
+#include "cmd/ui/text.h"
 
 #define TP_BASELINE_NAME   "tapool-baseline.json"
 #define TP_BASELINE_SCHEMA "tapool.baseline/1"

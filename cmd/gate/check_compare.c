@@ -1,6 +1,7 @@
 /* Class E, the comparison: two replays of a cell and what the baseline holds of it. A pure
  * function, so that its tests need no processes. */
 #include "cmd/gate/check_job.h"
+#include "cmd/measure/metric_text.h"
 
 #include <math.h>
 #include <stdlib.h>

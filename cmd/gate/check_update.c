@@ -4,6 +4,7 @@
  * under a lock. What the baseline held as exact and does not hold any more is listed, and every
  * tolerance that changes: a gate gets no holes that nobody sees. */
 #include "cmd/gate/check_job.h"
+#include "cmd/measure/metric_text.h"
 
 #include "alloc/base/clock.h"
 #include "cmd/measure/known_values.h"

@@ -5,6 +5,7 @@
 
 #include "alloc/base/opt.h"
 #include "cmd/measure/difference.h"
+#include "cmd/ui/text.h"
 
 #include <stddef.h>
 #include <stdint.h>

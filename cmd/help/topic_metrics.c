@@ -2,6 +2,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/metrics.h"
+#include "cmd/ui/text.h"
 
 #include <string.h>
 

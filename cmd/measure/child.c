@@ -4,25 +4,20 @@
  * instructions: what decoding another form takes would lie in the heap that is measured. */
 #include "cmd/measure/child.h"
 
-#include "alloc/base/clock.h"
+#include "cmd/measure/process.h"
 #include "cmd/ui/environment.h"
 #include "cmd/ui/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 /* Both ends are the same executable, so the layout is the same. The run stands behind it. */
 struct child_job {
@@ -88,24 +83,6 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
 /* The child finds the program at descriptor 3 and the job at 4. */
 enum { PROGRAM_FD = 3, JOB_FD = 4 };
 
-bool tp_child_own_file(char *path, size_t size)
-{
-    ssize_t length = readlink("/proc/self/exe", path, size);
-    bool whole = length > 0 && (size_t)length < size;
-    path[whole ? length : 0] = '\0';
-    return whole && access(path, X_OK) == 0;
-}
-
-/* Under an emulator only what is read from the link is this tapool. */
-const char *tp_child_own_executable(char *path, size_t size)
-{
-    static const char link[] = "/proc/self/exe";
-    struct stat kernel, named;
-    bool emulated = tp_child_own_file(path, size) && !stat(link, &kernel) && !stat(path, &named) &&
-                    (kernel.st_ino != named.st_ino || kernel.st_dev != named.st_dev);
-    return emulated ? path : link;
-}
-
 static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
 {
     char *argv[] = {(char *)(uintptr_t) "tapool", (char *)(uintptr_t) "__child", NULL};
@@ -132,114 +109,6 @@ static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
         close(high_job);
     return failed ? tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(failed))
                   : TP_OK;
-}
-
-/* ---- waiting ---- */
-
-static void wake(int number)
-{
-    (void)number; /* that it came is all */
-}
-
-/* What is let in while it sleeps, and what is not. */
-struct hearing {
-    sigset_t open; /* as the mask while it sleeps */
-    int stops;     /* tells of SIGTSTP, which is held all the time; -1: of none */
-};
-
-/* Sleeps until a signal comes, or until `end`; false: the end is past. */
-static bool sleep_until(uint64_t end, const struct hearing *h)
-{
-    struct pollfd stops = {.fd = h->stops, .events = POLLIN}; /* ppoll passes -1 over */
-    uint64_t now = end ? tp_wall_ns() : 0;
-    if (end && now >= end)
-        return false;
-    const struct timespec rest = {.tv_sec = (time_t)((end - now) / NS_PER_S),
-                                  .tv_nsec = (long)((end - now) % NS_PER_S)};
-    ppoll(&stops, 1, end ? &rest : NULL, &h->open);
-    return true;
-}
-
-/* The terminal stops its own group, which a child is not in that leads one: that is stopped first,
- * then this process as it would have been. What it was stopped for is no time of the child's; how
- * long that was. */
-static uint64_t stop_both(pid_t pid, const struct hearing *h)
-{
-    struct signalfd_siginfo told;
-    sigset_t stop;
-    if (h->stops < 0 || read(h->stops, &told, sizeof told) != (ssize_t)sizeof told)
-        return 0;
-    uint64_t from = tp_wall_ns();
-    kill(-pid, SIGSTOP);
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGTSTP);
-    raise(SIGTSTP); /* is held */
-    sigprocmask(SIG_UNBLOCK, &stop, NULL);
-    sigprocmask(SIG_BLOCK, &stop, NULL); /* goes on here */
-    kill(-pid, SIGCONT);
-    return tp_wall_ns() - from;
-}
-
-/* Ends it once there is a reason to. */
-static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hearing *h, int *how)
-{
-    uint64_t end = w->timeout_ns ? tp_wall_ns() + w->timeout_ns : 0;
-    int reason = TP_OK;
-    pid_t got;
-    while ((got = waitpid(pid, how, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
-        uint64_t stopped = stop_both(pid, h);
-        end += end ? stopped : 0;
-        if (!reason && w->interrupted && *w->interrupted)
-            reason = TP_ESTOP;
-        else if (!sleep_until(reason ? 0 : end, h))
-            reason = TP_ELATE;
-        else
-            continue;
-        kill(w->group ? -pid : pid, SIGKILL);
-    }
-    if (got < 0)
-        return TP_EIO;
-    return WIFSIGNALED(*how) ? reason : TP_OK;
-}
-
-/* Whether who started tapool wants it to be stopped by a terminal. */
-static bool can_be_stopped(void)
-{
-    struct sigaction now;
-    return sigaction(SIGTSTP, NULL, &now) == 0 && now.sa_handler != SIG_IGN;
-}
-
-/* Signals are let in only while it sleeps, so that none comes between looking and sleeping. */
-int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how)
-{
-    const struct sigaction woken = {.sa_handler = wake};
-    struct sigaction before;
-    struct hearing h = {.stops = -1};
-    sigset_t held, mask, stop;
-    sigemptyset(&held);
-    sigaddset(&held, SIGCHLD);
-    sigaddset(&held, SIGINT);
-    sigaddset(&held, SIGTERM);
-    sigaddset(&held, SIGHUP);
-    sigemptyset(&stop);
-    sigaddset(&stop, SIGTSTP);
-    if (w->group && can_be_stopped())
-        h.stops = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (h.stops >= 0)
-        sigaddset(&held, SIGTSTP);
-    sigaction(SIGCHLD, &woken, &before);
-    sigprocmask(SIG_BLOCK, &held, &mask);
-    h.open = mask;
-    sigdelset(&h.open, SIGCHLD);
-    if (h.stops >= 0)
-        sigaddset(&h.open, SIGTSTP);
-    int status = await_end(pid, w, &h, how), error = errno;
-    if (h.stops >= 0)
-        close(h.stops);
-    sigprocmask(SIG_SETMASK, &mask, NULL);
-    sigaction(SIGCHLD, &before, NULL);
-    errno = error;
-    return status;
 }
 
 static int await(pid_t pid, const struct child_job *job, const struct tp_replay_cfg *cfg,

@@ -1,6 +1,7 @@
 /* See condition.h. A text is cut at its sign of comparison; what stands behind it is read by the
  * unit of the metric. */
 #include "cmd/measure/condition.h"
+#include "cmd/measure/metric_text.h"
 
 #include "alloc/base/units.h"
 

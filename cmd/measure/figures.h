@@ -2,7 +2,9 @@
 #ifndef TP_FIGURES_H
 #define TP_FIGURES_H
 
+#include "cmd/measure/captured.h"
 #include "cmd/measure/result.h"
+#include "cmd/measure/spec.h"
 #include "cmd/ui/text.h"
 
 /* Share of allocations under which most go to the source: times are hardly the policy's own then.

@@ -5,7 +5,6 @@
 #define TP_METRICS_H
 
 #include "alloc/base/err.h"
-#include "cmd/ui/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -142,14 +141,6 @@ const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err);
 
 /* As the JSON documents name it: "bytes", "count", "share", "ratio", "ns", "instructions". */
 const char *tp_metric_unit_name(const struct tp_metric *m);
-
-/* A value as people read it: "131.4 MiB", "12,345", "3.2 %", "14.9 ns", "-" for NAN. `exact`: bytes
- * in full. */
-struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exact);
-
-/* Two values that are compared: those that differ read differently, with as many digits as that
- * takes. "1.04x" and "1.21x", but "1,256.342x" and "1,256.343x". */
-void tp_metric_texts(const struct tp_metric *m, const double values[2], struct tp_text out[2]);
 
 bool tp_metric_is_time(const struct tp_metric *m);
 

@@ -3,6 +3,7 @@
 #include "cmd/measure/record.h"
 
 #include "cmd/measure/metrics.h"
+#include "cmd/measure/spec.h"
 #include "cmd/ui/json_out.h"
 
 #include <math.h>

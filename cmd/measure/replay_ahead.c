@@ -12,6 +12,7 @@
 #include "cmd/measure/replay_ahead.h"
 
 #include "cmd/measure/child.h"
+#include "cmd/measure/process.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,12 @@
 #ifndef TP_REPLAY_JOB_H
 #define TP_REPLAY_JOB_H
 
+#include "cmd/measure/captured.h"
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/gpus.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/measure/result.h"
+#include "cmd/measure/spec.h"
 
 enum { TP_OOM_CONTINUE, TP_OOM_STOP };
 enum { TP_TOUCH_AUTO }; /* then enum tp_touch, one higher */

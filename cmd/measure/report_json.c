@@ -251,6 +251,24 @@ static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result
     tp_json_text(j, run, "latency_scope", tp_result_scope(r));
 }
 
+/* The settings whose path lies in the member `settings`: each as the text that sets it again; null
+ * where nothing was asked for, or no command line made the report. */
+static void write_settings(struct tp_json *j, cJSON *run, const struct tp_report *r)
+{
+    static const char folder[] = "settings.";
+    cJSON *settings = tp_json_object(j, run, "settings");
+    for (size_t i = 0; i < TP_SETTINGS; i++) {
+        const struct tp_setting *s = &tp_settings[i];
+        const struct tp_opt *row = r->rows ? tp_opt_find(r->rows, s->option) : NULL;
+        char value[512] = "";
+        if (strncmp(s->path, folder, sizeof folder - 1) != 0)
+            continue; /* it stands elsewhere for reasons of its own */
+        if (row)
+            tp_opt_format(row, r->opts, value, sizeof value);
+        tp_json_text(j, settings, s->path + sizeof folder - 1, value[0] ? value : NULL);
+    }
+}
+
 /* ---- figures ---- */
 
 #define AT_PEAK "memory.at_peak_demand."
@@ -474,7 +492,7 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     tp_json_trace(j, o, r->trace, r->captured);
     tp_json_captured(j, o, r->trace, r->captured);
     write_strategy(j, o, r);
-    tp_settings_write(j, o, rep);
+    write_settings(j, o, rep);
     write_passes(j, o, run);
     bool usage = run->passes & TP_PASS_USAGE;
     if (usage && run->device_count == 1) /* byte values of several devices are not one value */

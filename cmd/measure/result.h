@@ -3,10 +3,13 @@
 #ifndef TP_RESULT_H
 #define TP_RESULT_H
 
-#include "cmd/measure/captured.h"
-#include "cmd/measure/spec.h"
+#include "alloc/engine/replay.h"
 #include "cuda/cuda_device.h"
 #include "traces/trace.h"
+
+struct tp_captured;
+struct tp_source_spec;
+struct tp_strategy_spec;
 
 /* How a real device is used. */
 struct tp_device_use {

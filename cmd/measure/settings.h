@@ -3,8 +3,7 @@
 #ifndef TP_SETTINGS_H
 #define TP_SETTINGS_H
 
-#include "cmd/measure/result.h"
-#include "cmd/ui/json_out.h"
+#include <stdbool.h>
 
 struct tp_setting {
     const char *option; /* of tapool replay, without its dashes */
@@ -18,9 +17,5 @@ struct tp_setting {
  * is an option of the source; stored results compare it beside these. */
 enum { TP_SETTINGS = 9 };
 extern const struct tp_setting tp_settings[TP_SETTINGS];
-
-/* The member `settings` of a run, all rows whose path lies there: as the text that sets it again;
- * null where nothing was asked for, or no command line made the report. */
-void tp_settings_write(struct tp_json *j, cJSON *run, const struct tp_report *r);
 
 #endif

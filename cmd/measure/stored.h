@@ -125,6 +125,8 @@ bool tp_stored_same_source(const struct tp_stored_run *x, const struct tp_stored
 void tp_stored_settings_differ(const struct tp_stored_run *x, const struct tp_stored_run *y,
                                bool reads, char *text, size_t size);
 
+struct tp_text;
+
 /* "3,000 events"; "an unknown number of events". */
 struct tp_text tp_stored_events(const struct tp_stored_run *run);
 

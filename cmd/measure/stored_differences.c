@@ -1,6 +1,6 @@
 /* What two stored results have in common; see stored.h. */
 #include "cmd/measure/stored.h"
-#include "cmd/ui/str.h"
+#include "cmd/ui/text.h"
 
 #include <math.h>
 #include <stdlib.h>

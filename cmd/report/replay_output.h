@@ -10,8 +10,8 @@ struct tp_replay_output {
     bool lost;                      /* a device was, after the results that are there */
 };
 
-/* Writes the exports, then to `out`. TP_EFOUND where --fail-on is met; TP_ESTOP where the report is
- * partial and what is printed cannot say so to a reader. */
+/* Writes the exports, then to `out`. TP_ESTOP where the report is partial and what is printed
+ * cannot say so to a reader. */
 int tp_replay_print(const struct tp_replay_output *o, FILE *out, struct tp_err *err);
 
 #endif

@@ -133,6 +133,15 @@ echo 'void tp_there(void);' >cmd/ui/there.h
 echo '#include "cmd/ui/show.h"' >cmd/ui/there.c
 caught 'a circle of files' layers includes
 
+fresh_tree
+for floor in 2 3 4 5 6; do
+    printf '#include "cmd/ui/%s.h"\n' "$([ $floor = 2 ] && echo show || echo floor$((floor - 1)))" \
+        >cmd/ui/floor$floor.h
+done
+clean "a file on the sixth floor" layers includes
+echo '#include "cmd/ui/floor6.h"' >>cmd/main.c
+caught 'cmd/main: on floor 7, above 6: cmd/main cmd/ui/floor6 ' layers includes
+
 may_print='only cmd/ may print or exit'
 plant alloc/engine/engine.c 'void tp_a(void) { printf("x"); }' "engine.c:3: $may_print"
 plant alloc/engine/engine.c 'void tp_a(void) { fputs("x", stderr); }' "$may_print"

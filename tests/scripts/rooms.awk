@@ -2,7 +2,8 @@
 #
 # TEXT is what c_text.awk prints of all files: `path:line:text` without comments. Prints one line per
 # include that the table does not allow, that is not written from the root, or that closes a circle
-# in the product.
+# in the product, and one per file of cmd/ that stands on more than FLOORS floors: the longest chain
+# of includes from it on, within cmd/, is longer.
 # A .c and the .h of its name are one file here: they are one thing.
 
 function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
@@ -60,10 +61,11 @@ function judge(path, line, what,    name, room, row, to)
     }
 }
 
-# Depth first; `state` 1: on the way, 2: done.
+# Depth first; `state` 1: on the way, 2: done. `floor`: of its chain, `below`: what it goes on with.
 function walk(unit, way,    list, count, i)
 {
     state[unit] = 1
+    floor[unit] = 1
     count = split(next_of[unit], list, " ")
     for (i = 1; i <= count; i++) {
         if (state[list[i]] == 1)
@@ -71,9 +73,23 @@ function walk(unit, way,    list, count, i)
                                                      index(way " " unit " ", " " list[i] " "))
         else if (!state[list[i]])
             walk(list[i], way " " unit)
+        if (list[i] ~ /^cmd\// && floor[list[i]] + 1 > floor[unit]) {
+            floor[unit] = floor[list[i]] + 1
+            below[unit] = list[i]
+        }
     }
     state[unit] = 2
 }
+
+function judge_floor(unit,    chain, at)
+{
+    if (unit !~ /^cmd\// || floor[unit] <= FLOORS) return
+    for (at = unit; at != ""; at = below[at])
+        chain = chain " " at
+    print unit ": on floor " floor[unit] ", above " FLOORS ":" chain
+}
+
+BEGIN { FLOORS = 6 }
 
 FNR == NR {
     if (/^#/ || !/:/) next
@@ -105,4 +121,6 @@ END {
     }
     for (i = 1; i <= unit_count; i++)
         if (!state[units[i]]) walk(units[i], "")
+    for (i = 1; i <= unit_count; i++)
+        judge_floor(units[i])
 }

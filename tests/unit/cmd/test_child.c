@@ -1,6 +1,6 @@
 /* Waiting for a child that leads a group of its own, as those do that the gate measures: what stops
  * the one who waits stops the child, and lets it go on. */
-#include "cmd/measure/child.h"
+#include "cmd/measure/process.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -2,6 +2,8 @@
  * HdrHistogram prints of the same readings, what Markdown may not take for markup, and files of
  * several results. */
 #include "cmd/cli/commands.h"
+#include "cmd/measure/captured.h"
+#include "cmd/measure/spec.h"
 #include "cmd/report/export_files.h"
 #include "tests/unit/programs.h"
 

@@ -46,8 +46,7 @@ static void expect_same(const struct tp_result *r)
             fail_msg("%s is %g here and %g there", m->name, here.values[i], there->values[i]);
         if (weighs && here.weights[i] != there->weights[i] &&
             !(isnan(here.weights[i]) && isnan(there->weights[i])))
-            fail_msg("%s weighs %g here and %g there", m->name, here.weights[i],
-                     there->weights[i]);
+            fail_msg("%s weighs %g here and %g there", m->name, here.weights[i], there->weights[i]);
         known += isnan(here.values[i]) ? 0 : 1;
     }
     assert_true(known > 0);

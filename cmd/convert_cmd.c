@@ -24,40 +24,20 @@ struct convert_opts {
 
 #define ROW(member) offsetof(struct convert_opts, member)
 static const struct tp_opt rows[] = {
-    {.name = "output",
-     .letter = 'o',
-     .type = TP_OPT_TEXT,
-     .from = TP_OPT_USER,
-     .offset = ROW(output),
-     .arg = "FILE",
-     .help = "where to; the end of its name says in which form, '-' is standard output"},
-    {.name = "output-format",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(to_format),
-     .arg = "NAME",
-     .help = "the form, whatever the name ends in (default on standard output: jsonl)"},
-    {.name = "from",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(from),
-     .arg = "A:B",
-     .help = "only the events A to B, counted from 1; either may be left out. What is live at A "
-             "becomes the initial heap"},
-    {.name = "strip",
-     .type = TP_OPT_FLAG,
-     .offset = ROW(strip),
-     .help = "leave out marks, notes and what the trace says of itself: nothing but sizes and "
-             "times is left to be read"},
-    {.name = "compress",
-     .type = TP_OPT_FLAG,
-     .offset = ROW(compress),
-     .help = "blocks of a .tpt are packed with zstd: smaller, slower to read"},
+    TP_FILE_AT("output", ROW(output), .letter = 'o',
+               .help = "where to; the end of its name says in which form, '-' is standard output"),
+    TP_TEXT_AT("output-format", ROW(to_format), .arg = "NAME",
+               .help = "the form, whatever the name ends in (default on standard output: jsonl)"),
+    TP_TEXT_AT("from", ROW(from), .arg = "A:B",
+               .help = "only the events A to B, counted from 1; either may be left out. What is "
+                       "live at A becomes the initial heap"),
+    TP_FLAG_AT("strip", ROW(strip),
+               .help = "leave out marks, notes and what the trace says of itself: nothing but "
+                       "sizes and times is left to be read"),
+    TP_FLAG_AT("compress", ROW(compress),
+               .help = "blocks of a .tpt are packed with zstd: smaller, slower to read"),
     TP_OPEN_ROWS(struct convert_opts),
-    {.name = "force",
-     .letter = 'f',
-     .type = TP_OPT_FLAG,
-     .from = TP_OPT_USER,
-     .offset = ROW(force),
-     .help = "overwrite FILE"},
+    TP_FLAG_AT("force", ROW(force), .letter = 'f', .from = TP_OPT_USER, .help = "overwrite FILE"),
     {.name = NULL}};
 
 /* ---- what to write ---- */

@@ -17,24 +17,15 @@ struct doctor_opts {
 
 static const char *const format_words[] = {"text", "json", NULL};
 
-static const struct tp_opt rows[] = {{.name = "format",
-                                      .type = TP_OPT_CHOICE,
-                                      .offset = offsetof(struct doctor_opts, format),
-                                      .def = "text",
-                                      .choices = format_words,
-                                      .arg = "FORMAT",
-                                      .help = "what is printed"},
-                                     {.name = "json",
-                                      .type = TP_OPT_FLAG,
-                                      .offset = offsetof(struct doctor_opts, json),
-                                      .help = "the same as --format json"},
-                                     {.name = "config",
-                                      .type = TP_OPT_FLAG,
-                                      .from = TP_OPT_CALL,
-                                      .offset = offsetof(struct doctor_opts, config),
-                                      .help = "instead: the options of COMMAND, or of all, their "
-                                              "values and where each comes from"},
-                                     {.name = NULL}};
+static const struct tp_opt rows[] = {
+    TP_CHOICE_AT("format", offsetof(struct doctor_opts, format), .def = "text",
+                 .choices = format_words, .arg = "FORMAT", .help = "what is printed"),
+    TP_FLAG_AT("json", offsetof(struct doctor_opts, json), .help = "the same as --format json"),
+    TP_FLAG_AT(
+        "config", offsetof(struct doctor_opts, config), .from = TP_OPT_CALL,
+        .help =
+            "instead: the options of COMMAND, or of all, their values and where each comes from"),
+    {.name = NULL}};
 
 static int count_verdict(const struct tp_doctor *d, enum tp_doctor_verdict verdict)
 {

@@ -16,15 +16,10 @@ static const char *const format_words[] = {"text", "json", NULL};
 #define ROW(member) offsetof(struct info_opts, member)
 static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct info_opts),
-    {.name = "format",
-     .type = TP_OPT_CHOICE,
-     .offset = ROW(format),
-     .def = "text",
-     .choices = format_words,
-     .arg = "FORMAT",
-     .help = "what is printed"},
-    {.name = "json", .type = TP_OPT_FLAG, .offset = ROW(json), .help = "the same as --format json"},
-    {.name = "bytes", .type = TP_OPT_FLAG, .offset = ROW(bytes), .help = "sizes in full"},
+    TP_CHOICE_AT("format", ROW(format), .def = "text", .choices = format_words, .arg = "FORMAT",
+                 .help = "what is printed"),
+    TP_FLAG_AT("json", ROW(json), .help = "the same as --format json"),
+    TP_FLAG_AT("bytes", ROW(bytes), .help = "sizes in full"),
     {.name = NULL}};
 
 static int report(const struct info_opts *o, const struct tp_info_report *r, FILE *out,

@@ -27,129 +27,68 @@ static const char *const auto_words[] = {"auto", NULL};
 
 #define ROW(member) offsetof(struct tp_replay_opts, member)
 static const struct tp_opt rows[] = {
-    {.name = "strategy",
-     .letter = 's',
-     .type = TP_OPT_LIST,
-     .offset = ROW(strategies),
-     .arg = "NAME[:OPTS]",
-     .help = "a strategy, with options as name:a=1,b=2, under a label as "
-             "label=name:...; may be repeated; without it the usual set is played"},
-    {.name = "source",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(source),
-     .arg = "NAME",
-     .help =
-         "where memory comes from: host, virtual or cuda; decorators follow with '+', such as "
-         "host+shuffle or virtual+limit:capacity=1GiB (default: host for host traces; for device "
-         "traces cuda where a driver and a GPU are, else virtual)"},
-    {.name = "map-device",
-     .type = TP_OPT_LIST,
-     .offset = ROW(map_device),
-     .arg = "A=B",
-     .help = "on cuda: device A of the trace is played by CUDA device B; may be repeated "
-             "(default: the one of its own number)"},
-    {.name = "occupy",
-     .type = TP_OPT_CHOICE,
-     .offset = ROW(occupy),
-     .def = "none",
-     .choices = occupy_words,
-     .arg = "HOW",
-     .help = "on cuda: what the device does with each block after its allocation, on its stream: "
-             "nothing; writes all of it once; is busy with it until the recorded time of the "
-             "stream's next event, so that frees are pending as they were"},
-    {.name = "occupy-scale",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(occupy_scale),
-     .arg = "X",
-     .help = "with --occupy spin: so many times the recorded time (default: 1)"},
-    {.name = "capacity",
-     .type = TP_OPT_SIZE,
-     .offset = ROW(capacity),
-     .def = "recorded",
-     .max = UINT64_C(1) << 60,
-     .choices = tp_capacity_words,
-     .arg = "SIZE",
-     .help =
-         "what the device has, each of them; 0 is no limit. Out of memory is then an answer. "
-         "recorded: what the recorded device had, where an out of memory in the trace tells; on "
-         "the host a policy is stopped that holds over 16 times what the program needs and "
-         "over 1 GiB"},
-    {.name = "fits",
-     .type = TP_OPT_FLAG,
-     .offset = ROW(fits),
-     .help =
-         "find the smallest device on which no allocation fails (done without asking for device "
-         "traces under 1,000,000 events)"},
-    {.name = "no-fits", .type = TP_OPT_FLAG, .offset = ROW(no_fits), .help = "do not look for it"},
-    {.name = "passes",
-     .type = TP_OPT_TEXT,
-     .offset = ROW(passes),
-     .arg = "LIST",
-     .help = "only what these measure, for --format json: usage (memory and counts), fits (needs "
-             "usage), throughput, latency, verify, count (instructions); with commas (default: "
-             "usage,throughput,latency and what --fits and --verify say)"},
-    {.name = "touch",
-     .type = TP_OPT_CHOICE,
-     .offset = ROW(touch),
-     .def = "auto",
-     .choices = tp_touch_words,
-     .arg = "HOW",
-     .help = "what is written into a new block inside the timed "
-             "call; auto is first on host and none on virtual and cuda"},
-    {.name = "min-time",
-     .type = TP_OPT_DURATION,
-     .offset = ROW(min_time),
-     .def = "auto",
-     .min = 0,
-     .max = UINT64_C(86400000000000),
-     .choices = auto_words,
-     .arg = "TIME",
-     .help = "a shorter trace is repeated until its timed calls add up to so long, once for speed "
-             "and once for latencies, or until half as long again has passed. auto: 100ms on "
-             "virtual, where a time is the policy's bookkeeping alone, 150ms on host, 500ms on "
-             "cuda"},
-    {.name = "repeat",
-     .type = TP_OPT_UINT,
-     .offset = ROW(repeat),
-     .def = "1",
-     .min = 1,
-     .max = 1000,
-     .arg = "N",
-     .help = "how often a trace longer than --min-time is played"},
-    {.name = "on-oom",
-     .type = TP_OPT_CHOICE,
-     .offset = ROW(on_oom),
-     .def = "continue",
-     .choices = oom_words,
-     .arg = "WHAT",
-     .help = "after a failed allocation"},
-    {.name = "fail-on",
-     .type = TP_OPT_LIST,
-     .offset = ROW(fail_on),
-     .arg = "EXPR",
-     .help = "exit with 1 when it holds for any strategy: oom (an allocation failed), "
-             "'peak_reserved>8GiB', 'unused_reserved>=20%'; may be repeated"},
-    {.name = "verify",
-     .type = TP_OPT_FLAG,
-     .offset = ROW(verify),
-     .help = "first play once beside a shadow that checks every block: overlap, alignment, "
-             "contents, repeated frees, leaks; what it finds is named by event (exit 4)"},
+    TP_LIST_AT("strategy", ROW(strategies), .letter = 's', .arg = "NAME[:OPTS]",
+               .help = "a strategy, with options as name:a=1,b=2, under a label as label=name:...; "
+                       "may be repeated; without it the usual set is played"),
+    TP_TEXT_AT("source", ROW(source), .arg = "NAME",
+               .help =
+                   "where memory comes from: host, virtual or cuda; decorators follow with '+', "
+                   "such as host+shuffle or virtual+limit:capacity=1GiB (default: host for host "
+                   "traces; for device traces cuda where a driver and a GPU are, else virtual)"),
+    TP_LIST_AT("map-device", ROW(map_device), .arg = "A=B",
+               .help = "on cuda: device A of the trace is played by CUDA device B; may be repeated "
+                       "(default: the one of its own number)"),
+    TP_CHOICE_AT("occupy", ROW(occupy), .def = "none", .choices = occupy_words, .arg = "HOW",
+                 .help =
+                     "on cuda: what the device does with each block after its allocation, on its "
+                     "stream: nothing; writes all of it once; is busy with it until the recorded "
+                     "time of the stream's next event, so that frees are pending as they were"),
+    TP_TEXT_AT("occupy-scale", ROW(occupy_scale), .arg = "X",
+               .help = "with --occupy spin: so many times the recorded time (default: 1)"),
+    TP_SIZE_AT("capacity", ROW(capacity), .def = "recorded", .max = UINT64_C(1) << 60,
+               .choices = tp_capacity_words,
+               .help = "what the device has, each of them; 0 is no limit. Out of memory is then an "
+                       "answer. recorded: what the recorded device had, where an out of memory in "
+                       "the trace tells; on the host a policy is stopped that holds over 16 times "
+                       "what the program needs and over 1 GiB"),
+    TP_FLAG_AT("fits", ROW(fits),
+               .help = "find the smallest device on which no allocation fails (done without asking "
+                       "for device traces under 1,000,000 events)"),
+    TP_FLAG_AT("no-fits", ROW(no_fits), .help = "do not look for it"),
+    TP_TEXT_AT("passes", ROW(passes), .arg = "LIST",
+               .help =
+                   "only what these measure, for --format json: usage (memory and counts), fits "
+                   "(needs usage), throughput, latency, verify, count (instructions); with commas "
+                   "(default: usage,throughput,latency and what --fits and --verify say)"),
+    TP_CHOICE_AT("touch", ROW(touch), .def = "auto", .choices = tp_touch_words, .arg = "HOW",
+                 .help = "what is written into a new block inside the timed call; auto is first on "
+                         "host and none on virtual and cuda"),
+    TP_TIME_AT("min-time", ROW(min_time), .def = "auto", .min = 0, .max = UINT64_C(86400000000000),
+               .choices = auto_words,
+               .help = "a shorter trace is repeated until its timed calls add up to so long, once "
+                       "for speed and once for latencies, or until half as long again has passed. "
+                       "auto: 100ms on virtual, where a time is the policy's bookkeeping alone, "
+                       "150ms on host, 500ms on cuda"),
+    TP_UINT_AT("repeat", ROW(repeat), .def = "1", .min = 1, .max = 1000,
+               .help = "how often a trace longer than --min-time is played"),
+    TP_CHOICE_AT("on-oom", ROW(on_oom), .def = "continue", .choices = oom_words, .arg = "WHAT",
+                 .help = "after a failed allocation"),
+    TP_LIST_AT("fail-on", ROW(fail_on), .arg = "EXPR",
+               .help = "exit with 1 when it holds for any strategy: oom (an allocation failed), "
+                       "'peak_reserved>8GiB', 'unused_reserved>=20%'; may be repeated"),
+    TP_FLAG_AT("verify", ROW(verify),
+               .help =
+                   "first play once beside a shadow that checks every block: overlap, alignment, "
+                   "contents, repeated frees, leaks; what it finds is named by event (exit 4)"),
     TP_OPEN_ROWS(struct tp_replay_opts),
-    {.name = "seed",
-     .type = TP_OPT_UINT,
-     .offset = ROW(seed),
-     .def = "1",
-     .max = UINT64_MAX - 1,
-     .arg = "N",
-     .help = "of everything random (the shuffle decorator)"},
+    TP_UINT_AT("seed", ROW(seed), .def = "1", .max = UINT64_MAX - 1,
+               .help = "of everything random (the shuffle decorator)"),
     TP_EXPORT_ROWS(struct tp_replay_opts),
-    {.name = "bytes", .type = TP_OPT_FLAG, .offset = ROW(bytes), .help = "sizes in full"},
+    TP_FLAG_AT("bytes", ROW(bytes), .help = "sizes in full"),
     TP_COLOR_ROW(ROW(color)),
-    {.name = "verbose",
-     .letter = 'v',
-     .type = TP_OPT_FLAG,
-     .offset = ROW(verbose),
-     .help = "everything: options, exact bytes, hashes, latencies by size, the slowest calls"},
+    TP_FLAG_AT(
+        "verbose", ROW(verbose), .letter = 'v',
+        .help = "everything: options, exact bytes, hashes, latencies by size, the slowest calls"),
     {.name = NULL}};
 
 struct replay {

@@ -14,23 +14,15 @@ struct cuda_opts {
 static const char *const cuda_stream_words[] = {"non-blocking", "default", "per-thread", NULL};
 
 static const struct tp_opt cuda_rows[] = {
-    {.name = "map",
-     .type = TP_OPT_TEXT,
-     .offset = offsetof(struct cuda_opts, map),
-     .arg = "LIST",
-     .help = "which CUDA device plays which device of the trace, such as {0=1,1=0}; one that is "
-             "not named is played by the device of its own number"},
-    {.name = "streams",
-     .type = TP_OPT_CHOICE,
-     .offset = offsetof(struct cuda_opts, streams),
-     .def = "non-blocking",
-     .choices = cuda_stream_words,
-     .arg = "KIND",
-     .help = "what a stream of the trace is played on\n"
-             "non-blocking: each on a stream of its own that waits for no other\n"
-             "default: stream 0 on the legacy default stream, which waits for the others and they "
-             "for it\n"
-             "per-thread: stream 0 on the default stream of the thread"},
+    TP_TEXT_AT("map", offsetof(struct cuda_opts, map), .arg = "LIST",
+               .help = "which CUDA device plays which device of the trace, such as {0=1,1=0}; one "
+                       "that is not named is played by the device of its own number"),
+    TP_CHOICE_AT("streams", offsetof(struct cuda_opts, streams), .def = "non-blocking",
+                 .choices = cuda_stream_words, .arg = "KIND",
+                 .help = "what a stream of the trace is played on\nnon-blocking: each on a stream "
+                         "of its own that waits for no other\ndefault: stream 0 on the legacy "
+                         "default stream, which waits for the others and they for it\nper-thread: "
+                         "stream 0 on the default stream of the thread"),
     {.name = NULL}};
 
 #endif

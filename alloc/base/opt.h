@@ -60,19 +60,27 @@ struct tp_opt {
     const char *help;           /* a few words, lower case; a '\n' starts a new line */
 };
 
-/* Rows whose option has the name of its member; more members may follow. */
-#define TP_OPT_ROW(opts, member, row_type, ...)                                                    \
+/* Rows by type: the name, where the member is, then more members. */
+#define TP_OPT_AT(label, row_type, at, ...)                                                        \
     {                                                                                              \
-        .name = #member, .type = row_type, .offset = offsetof(opts, member), __VA_ARGS__           \
+        .name = label, .type = row_type, .offset = (at), __VA_ARGS__                               \
     }
-#define TP_FLAG_ROW(opts, member, ...) TP_OPT_ROW(opts, member, TP_OPT_FLAG, __VA_ARGS__)
-#define TP_UINT_ROW(opts, member, ...)                                                             \
-    TP_OPT_ROW(opts, member, TP_OPT_UINT, .arg = "N", __VA_ARGS__)
-#define TP_SIZE_ROW(opts, member, ...)                                                             \
-    TP_OPT_ROW(opts, member, TP_OPT_SIZE, .arg = "SIZE", __VA_ARGS__)
-#define TP_TIME_ROW(opts, member, ...)                                                             \
-    TP_OPT_ROW(opts, member, TP_OPT_DURATION, .arg = "TIME", __VA_ARGS__)
-#define TP_CHOICE_ROW(opts, member, ...) TP_OPT_ROW(opts, member, TP_OPT_CHOICE, __VA_ARGS__)
+#define TP_FLAG_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_FLAG, at, __VA_ARGS__)
+#define TP_UINT_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_UINT, at, .arg = "N", __VA_ARGS__)
+#define TP_SIZE_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_SIZE, at, .arg = "SIZE", __VA_ARGS__)
+#define TP_TIME_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_DURATION, at, .arg = "TIME", __VA_ARGS__)
+#define TP_CHOICE_AT(label, at, ...) TP_OPT_AT(label, TP_OPT_CHOICE, at, __VA_ARGS__)
+#define TP_TEXT_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_TEXT, at, __VA_ARGS__)
+#define TP_LIST_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_LIST, at, __VA_ARGS__)
+#define TP_FILE_AT(label, at, ...)   /* written, or read without having been asked for */          \
+    TP_TEXT_AT(label, at, .from = TP_OPT_USER, .arg = "FILE", __VA_ARGS__)
+
+/* The same where the option has the name of its member. */
+#define TP_FLAG_ROW(opts, member, ...)   TP_FLAG_AT(#member, offsetof(opts, member), __VA_ARGS__)
+#define TP_UINT_ROW(opts, member, ...)   TP_UINT_AT(#member, offsetof(opts, member), __VA_ARGS__)
+#define TP_SIZE_ROW(opts, member, ...)   TP_SIZE_AT(#member, offsetof(opts, member), __VA_ARGS__)
+#define TP_TIME_ROW(opts, member, ...)   TP_TIME_AT(#member, offsetof(opts, member), __VA_ARGS__)
+#define TP_CHOICE_ROW(opts, member, ...) TP_CHOICE_AT(#member, offsetof(opts, member), __VA_ARGS__)
 
 /* Every function takes `rows` possibly NULL: a table without rows. `base` is the option struct. */
 

@@ -157,25 +157,14 @@ extern const char *const tp_gate_format_words[]; /* of --format */
 #define TP_GATE_EXPORT_AT(type, member)                                                            \
     offsetof(type, exports) + offsetof(struct tp_gate_exports, member)
 #define TP_GATE_EXPORT_ROW(opts, id, words)                                                        \
-    {.name = "export-" #id,                                                                        \
-     .type = TP_OPT_TEXT,                                                                          \
-     .from = TP_OPT_USER,                                                                          \
-     .offset = TP_GATE_EXPORT_AT(opts, files) + TP_GATE_##id * sizeof(char *),                     \
-     .arg = "FILE",                                                                                \
-     .help = words},
+    TP_FILE_AT("export-" #id, TP_GATE_EXPORT_AT(opts, files) + TP_GATE_##id * sizeof(char *),      \
+               .help = words),
 #define TP_GATE_EXPORT_ROWS(opts)                                                                  \
-    {.name = "format",                                                                             \
-     .type = TP_OPT_CHOICE,                                                                        \
-     .offset = TP_GATE_EXPORT_AT(opts, format),                                                    \
-     .def = "text",                                                                                \
-     .choices = tp_gate_format_words,                                                              \
-     .arg = "FORMAT",                                                                              \
-     .help = "what is printed"},                                                                   \
+    TP_CHOICE_AT("format", TP_GATE_EXPORT_AT(opts, format), .def = "text",                         \
+                 .choices = tp_gate_format_words, .arg = "FORMAT", .help = "what is printed"),     \
         TP_GATE_WRITERS(TP_GATE_EXPORT_ROW, opts)                                                  \
-    {                                                                                              \
-        .name = "force", .letter = 'f', .type = TP_OPT_FLAG, .from = TP_OPT_USER,                  \
-        .offset = TP_GATE_EXPORT_AT(opts, force), .help = "overwrite FILE"                         \
-    }
+            TP_FLAG_AT("force", TP_GATE_EXPORT_AT(opts, force), .letter = 'f',                     \
+                       .from = TP_OPT_USER, .help = "overwrite FILE")
 
 /* Whether GitHub Actions runs this; then it is told by these. */
 bool tp_gate_in_github(void);

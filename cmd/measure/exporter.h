@@ -58,28 +58,14 @@ extern const char *const tp_export_words[]; /* of --format */
 /* The rows of these options, for a table of a struct that has them as `exports`. */
 #define TP_EXPORT_AT(type, member) offsetof(type, exports) + offsetof(struct tp_export_opts, member)
 #define TP_EXPORT_ROW(opts, id, words)                                                             \
-    {.name = "export-" #id,                                                                        \
-     .type = TP_OPT_TEXT,                                                                          \
-     .from = TP_OPT_USER,                                                                          \
-     .offset = TP_EXPORT_AT(opts, files) + TP_EXPORT_##id * sizeof(char *),                        \
-     .arg = "FILE",                                                                                \
-     .help = words},
+    TP_FILE_AT("export-" #id, TP_EXPORT_AT(opts, files) + TP_EXPORT_##id * sizeof(char *),         \
+               .help = words),
 #define TP_EXPORT_ROWS(opts)                                                                       \
-    {.name = "format",                                                                             \
-     .type = TP_OPT_CHOICE,                                                                        \
-     .offset = TP_EXPORT_AT(opts, format),                                                         \
-     .def = "text",                                                                                \
-     .choices = tp_export_words,                                                                   \
-     .arg = "FORMAT",                                                                              \
-     .help = "what is printed ('tapool help exports')"},                                           \
-        {.name = "json",                                                                           \
-         .type = TP_OPT_FLAG,                                                                      \
-         .offset = TP_EXPORT_AT(opts, json),                                                       \
-         .help = "the same as --format json"},                                                     \
+    TP_CHOICE_AT("format", TP_EXPORT_AT(opts, format), .def = "text", .choices = tp_export_words,  \
+                 .arg = "FORMAT", .help = "what is printed ('tapool help exports')"),              \
+        TP_FLAG_AT("json", TP_EXPORT_AT(opts, json), .help = "the same as --format json"),         \
         TP_EXPORTERS(TP_EXPORT_ROW, opts)                                                          \
-    {                                                                                              \
-        .name = "force", .letter = 'f', .type = TP_OPT_FLAG, .from = TP_OPT_USER,                  \
-        .offset = TP_EXPORT_AT(opts, force), .help = "overwrite FILE"                              \
-    }
+            TP_FLAG_AT("force", TP_EXPORT_AT(opts, force), .letter = 'f', .from = TP_OPT_USER,     \
+                       .help = "overwrite FILE")
 
 #endif

@@ -29,12 +29,9 @@ struct tp_measure {
 enum { TP_TIMEOUT_AUTO, TP_TIMEOUT_NONE };
 extern const char *const tp_timeout_words[];
 #define TP_TIMEOUT_ROW(at)                                                                         \
-    {                                                                                              \
-        .name = "timeout", .type = TP_OPT_DURATION, .offset = (at), .def = "auto", .min = 1,       \
-        .choices = tp_timeout_words, .arg = "TIME",                                                \
-        .help = "a replay that takes longer is ended and is an error; auto is 2 min, 100 us for "  \
-                "each event and 20 times --min-time"                                               \
-    }
+    TP_TIME_AT("timeout", at, .def = "auto", .min = 1, .choices = tp_timeout_words,                \
+               .help = "a replay that takes longer is ended and is an error; auto is 2 min, 100 "  \
+                       "us for each event and 20 times --min-time")
 uint64_t tp_timeout_of(uint64_t option, uint64_t events, uint64_t min_time_ns);
 
 /* Plays one strategy on one trace; `out` has that one run. The caller releases `out`, also after

@@ -11,10 +11,8 @@ extern const char *const tp_capacity_words[]; /* keyword 0: as recorded */
 
 /* The option `color`, a uint32_t at `at`. */
 #define TP_COLOR_ROW(at)                                                                           \
-    {                                                                                              \
-        .name = "color", .type = TP_OPT_CHOICE, .offset = (at), .def = "auto",                     \
-        .choices = tp_color_words, .arg = "WHEN", .help = "colour"                                 \
-    }
+    TP_CHOICE_AT("color", at, .def = "auto", .choices = tp_color_words, .arg = "WHEN",             \
+                 .help = "colour")
 
 /* Adds ": never | always | auto"; nothing where a value is free. */
 void tp_str_choices(struct tp_str *s, const struct tp_opt *row);

@@ -11,8 +11,8 @@
 static void look_at_memory(const struct tp_player *p, struct tp_instance *in)
 {
     if (p->occupier)
-        tp_src_work(&in->stack[in->depth - 1], 0, 0, 0, 0, p->cfg->occupy);
-    if (!tp_src_memory(&in->stack[in->depth - 1], &in->free_at_start, &in->total))
+        tp_src_work(in->env.source, 0, 0, 0, 0, p->cfg->occupy);
+    if (!tp_src_memory(in->env.source, &in->free_at_start, &in->total))
         return;
     in->free_at_start = in->total = TP_NONE;
 }
@@ -51,11 +51,11 @@ static int open_sources(struct tp_player *p, struct tp_instance *in, uint16_t de
         const struct tp_source_ops *ops =
             i < cfg->layer_count ? cfg->layers[i].ops : &tp_source_meter;
         sc.opts = i < cfg->layer_count ? cfg->layers[i].opts : NULL;
-        sc.inner = i ? &in->stack[i - 1] : NULL;
+        sc.inner = in->env.source;
         int status = tp_source_open(&in->stack[i], ops, &sc, err);
         if (status)
             return status;
-        in->depth++;
+        in->env.source = &in->stack[in->depth++];
     }
     if (p->device)
         look_at_memory(p, in);
@@ -72,7 +72,7 @@ static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_
 {
     const struct tp_strategy *s = p->strategy;
     in->meta.account = &in->account;
-    in->env = (struct tp_env){.source = in->depth ? &in->stack[in->depth - 1] : NULL,
+    in->env = (struct tp_env){.source = in->env.source,
                               .account = &in->account,
                               .meta = &in->meta,
                               .threads = p->facts->threads,

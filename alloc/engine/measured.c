@@ -1,20 +1,13 @@
 /* Ranges over the passes on a real device; see measured.h. */
 #include "alloc/engine/measured.h"
 
-static const struct tp_range unknown = {TP_NONE, TP_NONE};
-
 void tp_measured_clear(struct tp_run *out)
 {
-    for (uint32_t d = 0; d < out->device_count; d++)
-        out->devices[d].measured = (struct tp_measured){.peak_reserved = unknown,
-                                                        .pool_used = unknown,
-                                                        .peak_metadata = unknown,
-                                                        .failed_allocations = unknown,
-                                                        .missing_at_peak = TP_NONE,
-                                                        .reserved_then = TP_NONE,
-                                                        .free_at_start = TP_NONE,
-                                                        .total = TP_NONE,
-                                                        .free_at_failure = TP_NONE};
+    for (uint32_t d = 0; d < out->device_count; d++) {
+        struct tp_measured *m = &out->devices[d].measured;
+        memset(m, 0xff, sizeof *m); /* TP_NONE */
+        m->driver = (struct tp_driver_counts){0};
+    }
 }
 
 static void widen(struct tp_range *r, uint64_t value)
@@ -36,7 +29,7 @@ void tp_measured_peaks(struct tp_player *p, struct tp_run *out)
         widen(&m->peak_metadata, in->account.peak_metadata);
         if (!(p->strategy->caps & TP_CAP_ASYNC)) {
             widen(&m->peak_reserved, in->account.peak_reserved);
-        } else if (!tp_src_pool_marks(&in->stack[in->depth - 1], &marks)) {
+        } else if (!tp_src_pool_marks(in->env.source, &marks)) {
             widen(&m->peak_reserved, marks.reserved_high);
             widen(&m->pool_used, marks.used_high);
         }

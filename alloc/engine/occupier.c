@@ -85,10 +85,9 @@ static void forget_times(struct tp_player *p, const struct tp_window *w)
 {
     for (uint32_t i = 0; i < w->count; i++) {
         const struct tp_insn *insn = &w->insns[i];
-        for (uint32_t d = tp_insn_first_device(insn);
-             tp_op_is(insn->op, TP_ON_STREAM) && d < tp_insn_end_device(insn, p->facts->devices);
-             d++)
-            *entry_of(p, insn, d) = 0;
+        TP_EACH_DEVICE (d, insn, p->facts->devices)
+            if (tp_op_is(insn->op, TP_ON_STREAM))
+                *entry_of(p, insn, d) = 0;
     }
 }
 
@@ -102,8 +101,7 @@ void tp_occupy_window(struct tp_player *p, const struct tp_window *w)
         const struct tp_insn *insn = &w->insns[i];
         if (!tp_op_is(insn->op, TP_ON_STREAM))
             continue;
-        for (uint32_t d = tp_insn_first_device(insn);
-             d < tp_insn_end_device(insn, p->facts->devices); d++) {
+        TP_EACH_DEVICE (d, insn, p->facts->devices) {
             uint64_t *entry = entry_of(p, insn, d);
             uint64_t next = sooner(*entry, o->next_all[d], end);
             double ns = p->facts->time_known ? (double)(next - now) : TP_OCCUPY_UNTIMED_NS;
@@ -181,8 +179,7 @@ static void order_before(struct tp_player *p, struct tp_source *src, const struc
 /* The empty strategy has no source: it goes through the same stamps and queues nothing. */
 static struct tp_source *source_of(const struct tp_player *p, uint32_t device)
 {
-    struct tp_instance *in = &p->instances[device];
-    return in->depth && !p->lost ? &in->stack[in->depth - 1] : NULL;
+    return p->lost ? NULL : p->instances[device].env.source;
 }
 
 uint64_t tp_occupy_between(struct tp_player *p, const struct tp_window *w,
@@ -191,14 +188,14 @@ uint64_t tp_occupy_between(struct tp_player *p, const struct tp_window *w,
     uint64_t start = tp_stamp();
     struct tp_source *src;
     uint32_t devices = p->facts->devices;
-    for (uint32_t d = done ? tp_insn_first_device(done) : devices;
-         d < (done ? tp_insn_end_device(done, devices) : 0); d++)
-        if (p->occupier && (src = source_of(p, d)))
-            queue_after(p, src, w, done);
-    for (uint32_t d = next ? tp_insn_first_device(next) : devices;
-         d < (next ? tp_insn_end_device(next, devices) : 0); d++)
-        if ((src = source_of(p, d)))
-            order_before(p, src, next);
+    if (done && p->occupier)
+        TP_EACH_DEVICE (d, done, devices)
+            if ((src = source_of(p, d)))
+                queue_after(p, src, w, done);
+    if (next)
+        TP_EACH_DEVICE (d, next, devices)
+            if ((src = source_of(p, d)))
+                order_before(p, src, next);
     uint64_t end = tp_stamp();
     p->aside_ticks += end - start;
     return end;

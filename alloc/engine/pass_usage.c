@@ -242,8 +242,8 @@ static int usage_open(struct tp_usage *u, struct tp_player *p, struct tp_run *ou
         memset(&out->devices[i].at_peak, 0xff, sizeof out->devices[i].at_peak); /* TP_NONE */
         out->devices[i].trace_peak_requested = u->devices[i].demand->bytes;
         out->devices[i].fits_in = TP_NONE;
-        struct tp_instance *in = &p->instances[i];
-        uint64_t capacity = in->depth ? tp_src_capacity(&in->stack[in->depth - 1]) : 0;
+        struct tp_source *src = p->instances[i].env.source;
+        uint64_t capacity = src ? tp_src_capacity(src) : 0;
         out->devices[i].capacity = capacity ? capacity : TP_NONE;
         tp_usage_phases_open(&u->devices[i], f);
         tp_usage_device_open(u, &u->devices[i]);

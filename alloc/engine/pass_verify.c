@@ -118,8 +118,8 @@ static void forget(struct verify *v, uint16_t device, uint32_t slot)
 /* A foreign allocator has no source. */
 static bool is_from_source(const struct verify *v, uint16_t device, tp_addr addr, uint64_t granted)
 {
-    struct tp_instance *in = &v->player->instances[device];
-    return !in->depth || tp_src_holds(&in->stack[in->depth - 1], addr, granted);
+    struct tp_source *src = v->player->instances[device].env.source;
+    return !src || tp_src_holds(src, addr, granted);
 }
 
 /* Bytes, alignment, place; false: it cannot be kept in the shadow. */

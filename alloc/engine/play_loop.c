@@ -68,6 +68,13 @@ RARE void set_broken(struct tp_player *p, const struct tp_insn *insn, int status
     }
 }
 
+/* What no strategy may refuse. */
+INLINE void must(struct tp_player *p, const struct tp_insn *insn, int status)
+{
+    if (__builtin_expect(status != TP_OK, 0))
+        set_broken(p, insn, status);
+}
+
 /* Out of memory is data; everything else that alloc may not say breaks the contract. */
 RARE void alloc_failed(struct tp_player *p, const struct tp_insn *insn, int status)
 {
@@ -194,9 +201,7 @@ INLINE bool play_free(struct tp_player *p, const struct hot *hot, const struct t
     /* the object's own: a REALLOC that failed has changed neither size nor alignment */
     standing_update(s, insn, tp_slot_size(slot), slot_align_log2(slot, v), v);
     slot->addr = 0;
-    int status = hot->free(hot_state(hot, insn, v), hot_thread(hot, insn, v), addr, &s->rq);
-    if (__builtin_expect(status != TP_OK, 0))
-        set_broken(p, insn, status);
+    must(p, insn, hot->free(hot_state(hot, insn, v), hot_thread(hot, insn, v), addr, &s->rq));
     if (v.mode == MODE_OBSERVED)
         p->observer->gone(p, insn->slot, insn);
     return true;
@@ -219,9 +224,7 @@ static int realloc_by_copy(struct tp_player *p, const struct tp_insn *insn,
     if (p->observer)
         p->observer->block(p, insn, block, true);
     struct tp_req old = {.size = old_size, .align = tp_slot_align(slot), .stream = insn->stream};
-    status = p->strategy->free(in->state, thr, slot->addr, &old);
-    if (status != TP_OK)
-        set_broken(p, insn, status);
+    must(p, insn, p->strategy->free(in->state, thr, slot->addr, &old));
     return TP_OK;
 }
 
@@ -277,8 +280,8 @@ RARE bool play_adopt(struct tp_player *p, const struct tp_insn *insn)
     struct tp_block block = {0};
     int status;
     void *thr = tp_player_thread(p, in, insn->thread);
-    if (p->strategy->adopt && in->depth) {
-        struct tp_source *src = &in->stack[in->depth - 1];
+    struct tp_source *src = in->env.source;
+    if (p->strategy->adopt && src) {
         uint64_t bytes = (insn->size + src->page - 1) & ~(src->page - 1);
         tp_addr addr = 0;
         status = tp_src_get(src, bytes, rq.align > src->page ? rq.align : src->page, &addr);
@@ -322,12 +325,8 @@ static void reset_at_once(struct tp_player *p, const struct tp_insn *insn, const
     for (uint32_t i = 0; p->observer && i < count; i++)
         if (p->slots[slots[i]].addr)
             p->observer->leaving(p, slots[i]);
-    for (uint32_t d = tp_insn_first_device(insn); d < tp_insn_end_device(insn, p->facts->devices);
-         d++) {
-        int status = p->strategy->reset(p->instances[d].state);
-        if (status != TP_OK)
-            set_broken(p, insn, status);
-    }
+    TP_EACH_DEVICE (d, insn, p->facts->devices)
+        must(p, insn, p->strategy->reset(p->instances[d].state));
 }
 
 RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn)
@@ -345,9 +344,7 @@ RARE bool play_reset(struct tp_player *p, const struct tp_insn *insn)
         if (p->observer && !at_once)
             p->observer->leaving(p, slots[i]);
         void *thr = tp_player_thread(p, &p->instances[tp_slot_device(slot)], insn->thread);
-        int status = at_once ? TP_OK : free_wholly(p, slot, thr, insn->stream);
-        if (status != TP_OK)
-            set_broken(p, insn, status);
+        must(p, insn, at_once ? TP_OK : free_wholly(p, slot, thr, insn->stream));
         slot->addr = 0;
         if (p->observer)
             p->observer->gone(p, slots[i], insn);
@@ -373,40 +370,32 @@ static bool play_on_object(struct tp_player *p, const struct tp_insn *insn)
         status = s->release(in->state, thr, addr);
     else if (insn->op == TP_USE && s->use)
         status = s->use(in->state, thr, addr, insn->stream);
-    if (status != TP_OK)
-        set_broken(p, insn, status);
+    must(p, insn, status);
     return true;
 }
 
-/* The part of it that is a policy's. */
-INLINE bool sync_strategy(struct tp_player *p, const struct tp_insn *insn)
+/* On a device a synchronisation is one: the program's, and made before the operation begins. The
+ * rest is a policy's. */
+RARE bool play_sync_on_device(struct tp_player *p, const struct tp_insn *insn)
 {
-    for (uint32_t d = tp_insn_first_device(insn);
-         p->strategy->sync && d < tp_insn_end_device(insn, p->facts->devices); d++) {
+    if (!p->strategy->sync)
+        return true;
+    TP_EACH_DEVICE (d, insn, p->facts->devices) {
         struct tp_instance *in = &p->instances[d];
         void *thr = tp_player_thread(p, in, insn->thread);
-        int status = p->strategy->sync(in->state, thr, insn->stream);
-        if (status != TP_OK)
-            set_broken(p, insn, status);
+        must(p, insn, p->strategy->sync(in->state, thr, insn->stream));
     }
     return true;
 }
 
 static bool play_sync(struct tp_player *p, const struct tp_insn *insn)
 {
-    for (uint32_t d = tp_insn_first_device(insn); d < tp_insn_end_device(insn, p->facts->devices);
-         d++) {
-        struct tp_instance *in = &p->instances[d];
-        if (in->depth && tp_src_has_fences(&in->stack[in->depth - 1]))
-            tp_src_synced(&in->stack[in->depth - 1], insn->stream);
+    TP_EACH_DEVICE (d, insn, p->facts->devices) {
+        struct tp_source *src = p->instances[d].env.source;
+        if (src)
+            tp_src_synced(src, insn->stream);
     }
-    return sync_strategy(p, insn);
-}
-
-/* On a device a synchronisation is one: the program's, and made before the operation begins. */
-RARE bool play_sync_on_device(struct tp_player *p, const struct tp_insn *insn)
-{
-    return sync_strategy(p, insn);
+    return play_sync_on_device(p, insn);
 }
 
 static bool play_trim(struct tp_player *p, const struct tp_insn *insn)
@@ -415,12 +404,8 @@ static bool play_trim(struct tp_player *p, const struct tp_insn *insn)
         p->skipped_trims++;
         return false;
     }
-    for (uint32_t d = tp_insn_first_device(insn); d < tp_insn_end_device(insn, p->facts->devices);
-         d++) {
-        int status = p->strategy->trim(p->instances[d].state, insn->size);
-        if (status != TP_OK)
-            set_broken(p, insn, status);
-    }
+    TP_EACH_DEVICE (d, insn, p->facts->devices)
+        must(p, insn, p->strategy->trim(p->instances[d].state, insn->size));
     return true;
 }
 
@@ -433,9 +418,7 @@ static bool play_thread_end(struct tp_player *p, const struct tp_insn *insn)
         void *thr = tp_player_thread(p, in, insn->thread);
         p->strategy->thread_fini(in->state, thr);
         memset(thr, 0, p->strategy->thread_size);
-        int status = p->strategy->thread_init(in->state, thr);
-        if (status != TP_OK)
-            set_broken(p, insn, status);
+        must(p, insn, p->strategy->thread_init(in->state, thr));
     }
     return true;
 }
@@ -572,26 +555,18 @@ INLINE void play_on_device(struct tp_player *p, const struct tp_window *w, struc
 
 typedef void part_fn(struct tp_player *p, const struct tp_window *w, struct part part);
 
-static void play_latency(struct tp_player *p, const struct tp_window *w, struct part part)
-{
-    play(p, w, part, MODE_LATENCY, 0);
-}
-
-static void play_latency_on_device(struct tp_player *p, const struct tp_window *w, struct part part)
-{
-    play_on_device(p, w, part, MODE_LATENCY, 0);
-}
-
-static void play_observed(struct tp_player *p, const struct tp_window *w, struct part part)
-{
-    play(p, w, part, MODE_OBSERVED, 0);
-}
-
-static void play_observed_on_device(struct tp_player *p, const struct tp_window *w,
-                                    struct part part)
-{
-    play_on_device(p, w, part, MODE_OBSERVED, 0);
-}
+/* The loop as functions: on memory and on a device. */
+#define LOOP(name, mode, copy)                                                                     \
+    static void name(struct tp_player *p, const struct tp_window *w, struct part part)             \
+    {                                                                                              \
+        play(p, w, part, mode, copy);                                                              \
+    }                                                                                              \
+    static void name##_on_device(struct tp_player *p, const struct tp_window *w, struct part part) \
+    {                                                                                              \
+        play_on_device(p, w, part, mode, copy);                                                    \
+    }
+LOOP(play_latency, MODE_LATENCY, 0)
+LOOP(play_observed, MODE_OBSERVED, 0)
 
 /* Between two parts of a window the user is heard. A part grows from one instruction until what
  * begins it does not show, and shrinks where a policy or its source is slow. */
@@ -635,39 +610,29 @@ void tp_play_observed(struct tp_player *p, const struct tp_window *w)
 /* A call through a pointer that has had one target all its life is predicted faster, by 0.65 ns an
  * event on Zen 4, than one that has had several. So the loop exists LOOPS times, and each strategy
  * of a command has its own; otherwise the first of a table would look faster than the second. */
-#define LOOP(n)                                                                                    \
-    static void play_untimed_##n(struct tp_player *p, const struct tp_window *w, struct part part) \
-    {                                                                                              \
-        play(p, w, part, MODE_UNTIMED, n);                                                         \
-    }                                                                                              \
-    static void play_device_##n(struct tp_player *p, const struct tp_window *w, struct part part)  \
-    {                                                                                              \
-        play_on_device(p, w, part, MODE_UNTIMED, n);                                               \
-    }
-LOOP(0) /* of the empty strategy */
-LOOP(1)
-LOOP(2)
-LOOP(3)
-LOOP(4)
-LOOP(5)
+LOOP(play_0, MODE_UNTIMED, 0) /* of the empty strategy */
+LOOP(play_1, MODE_UNTIMED, 1)
+LOOP(play_2, MODE_UNTIMED, 2)
+LOOP(play_3, MODE_UNTIMED, 3)
+LOOP(play_4, MODE_UNTIMED, 4)
+LOOP(play_5, MODE_UNTIMED, 5)
 enum { LOOPS = 6 };
 
 void tp_play_untimed(struct tp_player *p, const struct tp_window *w)
 {
-    static part_fn *const loops[LOOPS] = {play_untimed_0, play_untimed_1, play_untimed_2,
-                                          play_untimed_3, play_untimed_4, play_untimed_5};
-    static part_fn *const device_loops[LOOPS] = {play_device_0, play_device_1, play_device_2,
-                                                 play_device_3, play_device_4, play_device_5};
+    static part_fn *const loops[LOOPS][2] = {
+        {play_0, play_0_on_device}, {play_1, play_1_on_device}, {play_2, play_2_on_device},
+        {play_3, play_3_on_device}, {play_4, play_4_on_device}, {play_5, play_5_on_device}};
     bool empty = p->strategy == &tp_strategy_empty;
     uint32_t copy = empty ? 0 : 1 + p->cfg->nth % (LOOPS - 1);
-    play_parts(p, w, MODE_UNTIMED, (p->device ? device_loops : loops)[copy]);
+    play_parts(p, w, MODE_UNTIMED, loops[copy][p->device]);
 }
 
 int tp_player_fault(struct tp_player *p, int status, struct tp_err *err)
 {
     for (uint32_t d = 0; d < p->facts->devices; d++) {
-        struct tp_instance *in = &p->instances[d];
-        int fault = in->depth ? tp_src_fault(&in->stack[in->depth - 1], err) : TP_OK;
+        struct tp_source *src = p->instances[d].env.source;
+        int fault = src ? tp_src_fault(src, err) : TP_OK;
         if (fault)
             return fault;
     }
@@ -718,11 +683,9 @@ int tp_player_check(struct tp_player *p, const struct tp_window *w, struct tp_er
 
 static void wait_for_devices(struct tp_player *p)
 {
-    for (uint32_t d = 0; d < p->facts->devices; d++) {
-        struct tp_instance *in = &p->instances[d];
-        if (in->depth && !p->lost)
-            tp_src_synced(&in->stack[in->depth - 1], TP_ALL_STREAMS);
-    }
+    for (uint32_t d = 0; d < p->facts->devices; d++)
+        if (p->instances[d].env.source && !p->lost)
+            tp_src_synced(p->instances[d].env.source, TP_ALL_STREAMS);
 }
 
 void tp_player_drain(struct tp_player *p)

@@ -52,17 +52,10 @@ static size_t drawn_at(const uint16_t *drawn, size_t rank)
 static double drawn_median(const double *sorted, size_t count, const uint16_t *drawn)
 {
     size_t low = drawn_at(drawn, (count - 1) / 2), high = drawn_at(drawn, count / 2);
-    double sum = sorted[low] + sorted[high];
-    return isinf(sum) ? sorted[low] / 2 + sorted[high] / 2 : sum / 2;
+    return tp_stat_between(sorted[low], sorted[high]);
 }
 
 /* ---- the interval ---- */
-
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
 
 struct tp_interval tp_stat_bootstrap_median(const double *values, size_t count, double confident,
                                             unsigned resamples, uint64_t seed)
@@ -78,14 +71,14 @@ struct tp_interval tp_stat_bootstrap_median(const double *values, size_t count, 
             return none;
         sorted[i] = values[i];
     }
-    qsort(sorted, count, sizeof *sorted, by_value);
+    qsort(sorted, count, sizeof *sorted, tp_stat_by_value);
     size_t times = resamples < TP_STAT_RESAMPLES ? resamples : TP_STAT_RESAMPLES;
     tp_random_seed(&random, seed);
     for (size_t i = 0; i < times; i++) {
         draw(&random, count, count, drawn);
         medians[i] = drawn_median(sorted, count, drawn);
     }
-    qsort(medians, times, sizeof *medians, by_value);
+    qsort(medians, times, sizeof *medians, tp_stat_by_value);
     return (struct tp_interval){tp_stat_quantile(medians, times, (1 - confident) / 2),
                                 tp_stat_quantile(medians, times, (1 + confident) / 2)};
 }
@@ -122,13 +115,14 @@ struct bar {
 
 static int by_ratio(const void *left, const void *right)
 {
-    return by_value(&((const struct pair *)left)->ratio, &((const struct pair *)right)->ratio);
+    return tp_stat_by_value(&((const struct pair *)left)->ratio,
+                            &((const struct pair *)right)->ratio);
 }
 
 static int by_side_value(const void *left, const void *right)
 {
-    return by_value(&((const struct by_side *)left)->value,
-                    &((const struct by_side *)right)->value);
+    return tp_stat_by_value(&((const struct by_side *)left)->value,
+                            &((const struct by_side *)right)->value);
 }
 
 static bool is_time(double value)
@@ -263,7 +257,7 @@ double tp_stat_sensitivity(const double *base, const double *changed, size_t cou
         draw(&random, count, pairs.count, drawn);
         needs[i] = run_needs(&pairs, drawn, &bar);
     }
-    qsort(needs, RUNS, sizeof *needs, by_value);
+    qsort(needs, RUNS, sizeof *needs, tp_stat_by_value);
     double enough = ceil(fmin(fmax(power, 0), 1) * RUNS);
     double shift = fmax(needs[enough > 1 ? (size_t)enough - 1 : 0], bar.effect);
     return shift <= log(slowest) ? fmax(expm1(shift), rule->effect) : NAN;

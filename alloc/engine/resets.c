@@ -138,9 +138,8 @@ static int add_reset(struct tp_resets *r, const struct tp_insn *in)
 {
     size_t first = r->count;
     int rc = make_room(&r->ends, r->end_count, &r->end_room);
-    for (uint32_t d = tp_insn_first_device(in);
-         !rc && d < tp_insn_end_device(in, r->facts->devices); d++)
-        rc = choose_device(r, d);
+    TP_EACH_DEVICE (d, in, r->facts->devices)
+        rc = rc ? rc : choose_device(r, d);
     if (rc)
         return rc;
     put_in_order(r, first);

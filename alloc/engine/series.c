@@ -2,8 +2,9 @@
  * (layout, frequency) is not in it, which is why `replay` is one measurement. */
 #include "alloc/engine/series.h"
 
+#include "alloc/engine/statistics.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void merge_neighbours(struct tp_series *s)
@@ -33,12 +34,6 @@ void tp_series_add(struct tp_series *s, double value)
     s->pending_count = 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 struct tp_median tp_series_median(const struct tp_series *s)
 {
     if (!s->count)
@@ -46,8 +41,7 @@ struct tp_median tp_series_median(const struct tp_series *s)
     double sorted[TP_SERIES_MAX];
     uint32_t n = s->count;
     memcpy(sorted, s->values, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_doubles);
-    double median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+    double median = tp_stat_median(sorted, n);
     uint32_t lowest = 0;
     if (n >= 6) {
         double rank = (n - 1.959963985 * sqrt(n)) / 2; /* normal approximation of the binomial */

@@ -16,8 +16,7 @@
 
 enum { EXACT_U_MAX = TP_STAT_EXACT_MAX * TP_STAT_EXACT_MAX };
 
-/* NAN is above all. */
-static int by_value(const void *left, const void *right)
+int tp_stat_by_value(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
     if (isnan(a) || isnan(b))
@@ -25,7 +24,7 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static double between(double low, double high)
+double tp_stat_between(double low, double high)
 {
     double sum = low + high;
     return isinf(sum) ? low / 2 + high / 2 : sum / 2; /* the sum of finite ones may be too large */
@@ -35,10 +34,11 @@ double tp_stat_median(double *values, size_t count)
 {
     if (count == 0)
         return NAN;
-    qsort(values, count, sizeof *values, by_value);
+    qsort(values, count, sizeof *values, tp_stat_by_value);
     if (isnan(values[count - 1]))
         return NAN;
-    return count % 2 ? values[count / 2] : between(values[count / 2 - 1], values[count / 2]);
+    return count % 2 ? values[count / 2]
+                     : tp_stat_between(values[count / 2 - 1], values[count / 2]);
 }
 
 double tp_stat_quantile(const double *sorted, size_t count, double fraction)
@@ -144,7 +144,7 @@ static bool sorted_copy(const double *values, size_t count, double *copy)
 {
     for (size_t i = 0; i < count; i++)
         copy[i] = values[i];
-    qsort(copy, count, sizeof *copy, by_value);
+    qsort(copy, count, sizeof *copy, tp_stat_by_value);
     return !isnan(copy[count - 1]);
 }
 

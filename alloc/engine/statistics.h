@@ -14,6 +14,12 @@ enum {
     TP_STAT_VALUES_MAX = 1000 /* of a side */
 };
 
+/* For qsort: NAN is above all. */
+int tp_stat_by_value(const void *left, const void *right);
+
+/* The mean of two; their sum may be too large for a double. */
+double tp_stat_between(double low, double high);
+
 /* Sorts, NANs last. NAN of nothing or where one is. With an even count the mean of the two in the
  * middle. */
 double tp_stat_median(double *values, size_t count);

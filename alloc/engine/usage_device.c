@@ -12,8 +12,7 @@
 
 static struct tp_source *source_of(const struct tp_usage *u, const struct tp_usage_device *d)
 {
-    struct tp_instance *in = &u->player->instances[d - u->devices];
-    return &in->stack[in->depth - 1];
+    return u->player->instances[d - u->devices].env.source;
 }
 
 void tp_usage_device_open(const struct tp_usage *u, struct tp_usage_device *d)

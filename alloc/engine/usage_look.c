@@ -64,19 +64,13 @@ static double share_missing(uint64_t part, uint64_t whole)
 static struct tp_at_peak state_of(const struct tp_usage *u, const struct tp_usage_device *d)
 {
     uint64_t reserved = tp_usage_reserved(u, d);
-    struct tp_at_peak at = {
-        .requested = d->requested,
-        .granted = d->granted,
-        .reserved = reserved,
-        .idle = reserved > d->granted ? reserved - d->granted : 0,
-        .pieces = TP_NONE,
-        .largest = TP_NONE,
-        .cached = TP_NONE,
-        .span = TP_NONE,
-        .dead = TP_NONE,
-        .internal = TP_NONE,
-        .page_rest = TP_NONE,
-    };
+    struct tp_at_peak at;
+    memset(&at, 0xff, sizeof at); /* TP_NONE */
+    at.event = at.time_ns = 0;
+    at.requested = d->requested;
+    at.granted = d->granted;
+    at.reserved = reserved;
+    at.idle = reserved > d->granted ? reserved - d->granted : 0;
     if (u->pool)
         tp_usage_pool_state(&at);
     return at;

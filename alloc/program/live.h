@@ -118,7 +118,7 @@ static inline void tp_live_free(struct tp_live *l, struct tp_live_slot *s)
 /* The devices that the instruction is about, of so many. */
 static inline void tp_live_reset(struct tp_live *l, const struct tp_insn *in, uint32_t devices)
 {
-    for (uint32_t i = tp_insn_first_device(in); i < tp_insn_end_device(in, devices); i++) {
+    TP_EACH_DEVICE (i, in, devices) {
         struct tp_live_device *d = &l->devices[i];
         tp_live_count(l, (uint16_t)i, 0, d->bytes);
         d->objects = 0;

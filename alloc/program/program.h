@@ -80,6 +80,10 @@ static inline uint32_t tp_insn_end_device(const struct tp_insn *insn, uint32_t d
     return insn->device == TP_ALL_DEVICES ? devices : insn->device + 1u;
 }
 
+/* `for` each of them, by number. */
+#define TP_EACH_DEVICE(d, insn, devices)                                                           \
+    for (uint32_t d = tp_insn_first_device(insn); d < tp_insn_end_device(insn, devices); d++)
+
 /* Is it about all streams of a device? */
 static inline bool tp_insn_of_all_streams(const struct tp_insn *insn)
 {

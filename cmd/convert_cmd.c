@@ -158,15 +158,14 @@ static int cut_piece(struct tp_trace *t, const struct tp_unlower_cfg *piece, str
 static int describe_piece(struct tp_trace *t, const struct tp_unlower_cfg *piece, uint64_t events,
                           struct tp_err *err)
 {
-    char text[256];
     uint64_t last = piece->last && piece->last < events ? piece->last : events;
     if (!piece->first && !piece->last)
         return TP_OK;
-    snprintf(text, sizeof text, "events %s to %s of %s of %s",
-             tp_count(piece->first ? piece->first : 1).s, tp_count(last).s, tp_count(events).s,
-             t->file);
     tp_recorded_release(&t->recorded);
-    return tp_meta_remark(&t->meta, text, err);
+    tp_meta_remark(&t->meta, "events %s to %s of %s of %s",
+                   tp_count(piece->first ? piece->first : 1).s, tp_count(last).s,
+                   tp_count(events).s, t->file);
+    return tp_meta_status(&t->meta, err);
 }
 
 static void strip_meta(struct tp_trace *t)

@@ -1,6 +1,7 @@
 /* Taking a device into use, and losing it: see gpu.h. */
 #include "cuda/gpu.h"
 
+#include "alloc/base/str.h"
 #include "cuda/device_map.h"
 #include <stdio.h>
 #include <string.h>
@@ -23,10 +24,9 @@ int tp_cuda_lose(struct cuda_gpu *g, const char *call, CUresult code)
 {
     if (g->failure.status == TP_OK) {
         tp_cuda_fail(&g->driver, call, code, &g->failure);
-        size_t used = strlen(g->failure.text);
         if (!is_refusal(code))
-            snprintf(g->failure.text + used, sizeof g->failure.text - used,
-                     "; the device is lost or work that was queued before failed");
+            tp_append(g->failure.text, sizeof g->failure.text,
+                      "; the device is lost or work that was queued before failed");
     }
     if (g->lost)
         *g->lost = TP_EDEVICE;

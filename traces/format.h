@@ -28,6 +28,7 @@ struct tp_meta {
     enum tp_kind kind;
     bool loop;    /* one period of a loop, by its own word */
     bool wrapped; /* a ring buffer was full: the trace begins mid-run */
+    bool lost;    /* there was no memory for a text */
 };
 void tp_meta_release(struct tp_meta *meta);
 
@@ -39,12 +40,20 @@ extern const char *const tp_meta_text_names[TP_META_TEXTS];
 /* Where the i-th of them is kept. */
 char **tp_meta_text(struct tp_meta *meta, size_t i);
 
-/* Sets *field to a copy that is valid UTF-8 without control characters: traces are hostile, and
- * this text reaches terminals and JSON. At most 1,000 bytes are kept. */
-int tp_meta_set(char **field, const char *text, struct tp_err *err);
+/* Sets *field, a text of `meta`, to what is valid UTF-8 without control characters: traces are
+ * hostile, and this text reaches terminals and JSON. At most 1,000 bytes are kept. */
+void tp_meta_set(struct tp_meta *meta, char **field, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Appends a line to meta->remarks. */
-int tp_meta_remark(struct tp_meta *meta, const char *text, struct tp_err *err);
+void tp_meta_remark(struct tp_meta *meta, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Failed requests of more than TP_MAX_SIZE are no events: says how many, unless there are none. */
+void tp_meta_too_large(struct tp_meta *meta, uint64_t count);
+
+/* To be asked when all is said: TP_ENOMEM where a text is missing. */
+int tp_meta_status(const struct tp_meta *meta, struct tp_err *err);
 
 /* What the user chose among what a file holds. */
 struct tp_read_opts {

@@ -1,7 +1,10 @@
 /* What a trace says about itself. */
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 #include "traces/format.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define META_TEXT_MAX 1000 /* bytes kept of one text */
@@ -28,27 +31,51 @@ void tp_meta_release(struct tp_meta *meta)
     meta->remarks = NULL;
 }
 
-int tp_meta_set(char **field, const char *text, struct tp_err *err)
+/* `before`, on a line of its own, and what is said, cleaned. */
+__attribute__((format(printf, 3, 0))) static char *text_of(struct tp_meta *meta, const char *before,
+                                                           const char *format, va_list args)
 {
-    char *copy = tp_clean_copy(text, META_TEXT_MAX);
-    if (!copy)
-        return tp_fail(err, TP_ENOMEM, "out of memory for the name of a trace");
-    free(*field);
-    *field = copy;
-    return TP_OK;
+    char *raw = NULL, *all = NULL;
+    if (vasprintf(&raw, format, args) < 0)
+        raw = NULL;
+    char *clean = raw ? tp_clean_copy(raw, META_TEXT_MAX) : NULL;
+    if (!clean || asprintf(&all, "%s%s%s", before ? before : "", before ? "\n" : "", clean) < 0)
+        all = NULL;
+    meta->lost |= !all;
+    free(raw);
+    free(clean);
+    return all;
 }
 
-int tp_meta_remark(struct tp_meta *meta, const char *text, struct tp_err *err)
+void tp_meta_set(struct tp_meta *meta, char **field, const char *format, ...)
 {
-    char *line = tp_clean_copy(text, META_TEXT_MAX);
-    char *all = NULL;
-    if (line && asprintf(&all, "%s%s%s", meta->remarks ? meta->remarks : "",
-                         meta->remarks ? "\n" : "", line) < 0)
-        all = NULL;
-    free(line);
-    if (!all)
-        return tp_fail(err, TP_ENOMEM, "out of memory for the remarks on a trace");
+    va_list args;
+    va_start(args, format);
+    char *text = text_of(meta, NULL, format, args);
+    va_end(args);
+    free(*field);
+    *field = text;
+}
+
+void tp_meta_remark(struct tp_meta *meta, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = text_of(meta, meta->remarks, format, args);
+    va_end(args);
     free(meta->remarks);
-    meta->remarks = all;
-    return TP_OK;
+    meta->remarks = text;
+}
+
+void tp_meta_too_large(struct tp_meta *meta, uint64_t count)
+{
+    if (count > 0)
+        tp_meta_remark(meta, "Failed requests of more than 2^48 bytes are left out: %s.",
+                       tp_count(count).s);
+}
+
+int tp_meta_status(const struct tp_meta *meta, struct tp_err *err)
+{
+    return meta->lost ? tp_fail(err, TP_ENOMEM, "out of memory for what a trace says of itself")
+                      : TP_OK;
 }

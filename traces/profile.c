@@ -1,6 +1,7 @@
 /* What all profiles share: options, their description, and the way straight into a program. */
 #include "traces/profile.h"
 
+#include "alloc/base/str.h"
 #include "traces/lower/lower.h"
 
 #include <inttypes.h>
@@ -32,22 +33,19 @@ void tp_profile_describe(const struct tp_profile *p, const void *opts, uint64_t 
                          size_t size)
 {
     void *usual = NULL;
-    int n = snprintf(out, size, "synthetic (%s, seed %" PRIu64, p->name, seed);
-    size_t used = n > 0 ? (size_t)n : 0;
+    struct tp_str text = tp_str_in(out, size);
+    tp_str_add(&text, "synthetic (%s, seed %" PRIu64, p->name, seed);
     if (tp_profile_opts_new(p, &usual, NULL) != TP_OK)
         usual = NULL; /* then every option is named */
-    for (const struct tp_opt *row = p->options; row && row->name && used < size; row++) {
+    for (const struct tp_opt *row = p->options; row && row->name; row++) {
         char value[64], otherwise[64] = "";
         tp_opt_format(row, opts, value, sizeof value);
         if (usual)
             tp_opt_format(row, usual, otherwise, sizeof otherwise);
-        if (strcmp(value, otherwise) == 0)
-            continue;
-        n = snprintf(out + used, size - used, ", %s=%s", row->name, value);
-        used += n > 0 ? (size_t)n : 0;
+        if (strcmp(value, otherwise) != 0)
+            tp_str_add(&text, ", %s=%s", row->name, value);
     }
-    if (used < size)
-        snprintf(out + used, size - used, ")");
+    tp_str_add(&text, ")");
     tp_profile_opts_free(p, usual);
 }
 

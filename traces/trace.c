@@ -7,6 +7,7 @@
 
 #include "alloc/base/clean.h"
 #include "alloc/base/opt.h"
+#include "alloc/base/str.h"
 #include "traces/lower/place_table.h"
 #include "traces/lower/strangers.h"
 #include "traces/lower/unlower.h"
@@ -80,12 +81,9 @@ static int by_text(const void *a, const void *b)
 /* "jq, python-threads, sqlite" */
 static void join(const char *const *names, char *out, size_t size)
 {
-    size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; names[i] && used < size; i++) {
-        int n = snprintf(out + used, size - used, "%s%s", i ? ", " : "", names[i]);
-        used += n > 0 ? (size_t)n : 0;
-    }
+    struct tp_str all = tp_str_in(out, size);
+    for (size_t i = 0; names[i]; i++)
+        tp_str_item(&all, ", ", "%s", names[i]);
 }
 
 static int unknown_sample(const struct tp_trace_cfg *cfg, const char *name, struct tp_err *err)
@@ -265,15 +263,15 @@ static void cut_extension(char *name, bool packing_alone)
 static int default_name(struct tp_trace *t, struct tp_err *err)
 {
     if (t->meta.name)
-        return TP_OK;
+        return tp_meta_status(&t->meta, err);
     char *stem = tp_clean_copy(t->file, SHOWN_MAX);
     if (!stem)
         return tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");
     cut_extension(stem, true);
     cut_extension(stem, false);
-    int rc = tp_meta_set(&t->meta.name, stem, err);
+    tp_meta_set(&t->meta, &t->meta.name, "%s", stem);
     free(stem);
-    return rc;
+    return tp_meta_status(&t->meta, err);
 }
 
 /* To stop at event_limit is no failure, but worth a word. What was held after the last event of the
@@ -453,10 +451,10 @@ static int open_made(const struct tp_trace_cfg *cfg, const struct tp_profile *pr
         return rc;
     tp_profile_describe(profile, opts, SAMPLE_SEED, program, sizeof program);
     rc = set_names(cfg, cfg->path, out, err);
+    tp_meta_set(&out->meta, &out->meta.name, "%s", profile->sample);
+    tp_meta_set(&out->meta, &out->meta.program, "%s", program);
     if (rc == TP_OK)
-        rc = tp_meta_set(&out->meta.name, profile->sample, err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&out->meta.program, program, err);
+        rc = tp_meta_status(&out->meta, err);
     out->meta.kind = profile->kind;
     out->format = "synthetic";
     if (rc == TP_OK)

@@ -106,15 +106,3 @@ char *tp_clean_copy(const char *in, size_t limit)
         tp_clean_text(in, out, size);
     return out;
 }
-
-const char *tp_grouped(uint64_t value, char out[TP_GROUPED])
-{
-    char *at = out + TP_GROUPED - 1;
-    *at = '\0';
-    for (unsigned digits = 0; digits == 0 || value > 0; digits++, value /= 10) {
-        if (digits > 0 && digits % 3 == 0)
-            *--at = ',';
-        *--at = (char)('0' + value % 10);
-    }
-    return at;
-}

@@ -14,8 +14,4 @@ void tp_clean_text(const char *in, char *out, size_t size);
 /* The same into new memory, at most `limit` bytes; the caller frees it. NULL: out of memory. */
 char *tp_clean_copy(const char *in, size_t limit);
 
-/* A number as messages show it: 18446744073709551615 is "18,446,744,073,709,551,615". */
-#define TP_GROUPED 32
-const char *tp_grouped(uint64_t value, char out[TP_GROUPED]);
-
 #endif

@@ -4,6 +4,7 @@
  * value given twice: the last one holds, except for lists, which grow. */
 #include "alloc/base/opt.h"
 
+#include "alloc/base/str.h"
 #include "alloc/base/units.h"
 
 #include <inttypes.h>
@@ -29,20 +30,11 @@ static const char *describe(struct subject sub, char *out)
     return out;
 }
 
-/* Appends to a text of `size` bytes; what does not fit is cut. */
-static void append(char *out, size_t size, const char *text)
-{
-    size_t used = strlen(out);
-    snprintf(out + used, size - used, "%s", text);
-}
-
 static const char *join_words(const char *const *words, char *out)
 {
-    out[0] = '\0';
-    for (size_t i = 0; words[i]; i++) {
-        append(out, WORDS_TEXT, i ? ", " : "");
-        append(out, WORDS_TEXT, words[i]);
-    }
+    struct tp_str all = tp_str_in(out, WORDS_TEXT);
+    for (size_t i = 0; words[i]; i++)
+        tp_str_item(&all, ", ", "%s", words[i]);
     return out;
 }
 
@@ -111,7 +103,7 @@ static const char *show_number(const struct tp_opt *row, uint64_t value, char *o
     const struct number_type *type = number_type(row->type);
     format_units(value, type->units, out);
     if (out[strspn(out, "0123456789")] == '\0')
-        append(out, VALUE_TEXT, type->bare);
+        tp_append(out, VALUE_TEXT, "%s", type->bare);
     return out;
 }
 
@@ -137,11 +129,9 @@ static void format_number(const struct tp_opt *row, uint64_t value, char *out, s
 
 static void format_list(const struct tp_opt_list *list, char *out, size_t size)
 {
-    out[0] = '\0';
-    for (size_t i = 0; i < list->count; i++) {
-        append(out, size, i ? "," : "");
-        append(out, size, list->items[i]);
-    }
+    struct tp_str all = tp_str_in(out, size);
+    for (size_t i = 0; i < list->count; i++)
+        tp_str_item(&all, ",", "%s", list->items[i]);
 }
 
 void tp_opt_format(const struct tp_opt *row, const void *base, char *out, size_t size)
@@ -400,8 +390,7 @@ static int unknown_option(const struct tp_opt *rows, const char *name, const cha
         const char *pair[] = {near ? near : row->name, near ? row->name : NULL, NULL};
         const char *nearer = tp_nearest(name, pair);
         near = nearer ? nearer : near;
-        append(words, sizeof words, *words ? ", " : "");
-        append(words, sizeof words, row->name);
+        tp_append(words, sizeof words, "%s%s", *words ? ", " : "", row->name);
     }
     if (!*words)
         return tp_fail(err, TP_EUSAGE, "%s has no options, and so no '%s'", owner, name);

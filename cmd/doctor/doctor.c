@@ -2,7 +2,7 @@
 #include "cmd/doctor/doctor.h"
 
 #include "alloc/base/clean.h"
-#include "cmd/ui/str.h"
+#include "alloc/base/str.h"
 
 #include <assert.h>
 #include <stdarg.h>

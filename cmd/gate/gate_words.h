@@ -3,8 +3,8 @@
 #ifndef TP_GATE_WORDS_H
 #define TP_GATE_WORDS_H
 
+#include "alloc/base/str.h"
 #include "cmd/gate/gate.h"
-#include "cmd/ui/str.h"
 
 /* A line by value, as struct tp_text. What does not fit ends in "...". */
 struct tp_gate_line {

@@ -2,6 +2,7 @@
  * what else `tapool help` says, from the tables that they come from themselves. */
 #include "cmd/help/man.h"
 
+#include "alloc/base/str.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/help/completion.h"
@@ -9,7 +10,6 @@
 #include "cmd/measure/warnings.h"
 #include "cmd/ui/environment.h"
 #include "cmd/ui/exit.h"
-#include "cmd/ui/str.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Parsing of strategy and source specifications; see spec.h. */
 #include "cmd/measure/spec.h"
+#include "alloc/base/str.h"
 #include "cmd/measure/catalog.h"
-#include "cmd/ui/str.h"
 
 #include <stdlib.h>
 #include <string.h>

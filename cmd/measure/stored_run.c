@@ -4,7 +4,7 @@
 #include "cmd/measure/stored_read.h"
 
 #include "alloc/base/clean.h"
-#include "cmd/ui/str.h"
+#include "alloc/base/str.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef TP_ESCAPE_H
 #define TP_ESCAPE_H
 
-#include "cmd/ui/str.h"
+#include "alloc/base/str.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
 #define TP_OPTION_WORDS_H
 
 #include "alloc/base/opt.h"
-#include "cmd/ui/str.h"
+#include "alloc/base/str.h"
 
 extern const char *const tp_touch_words[];    /* auto, then as enum tp_touch */
 extern const char *const tp_color_words[];    /* as tp_page_init takes it */

@@ -1,65 +1,8 @@
 /* Numbers as text; see text.h. */
 #include "cmd/ui/text.h"
 
-#include "alloc/base/clean.h"
-
 #include <math.h>
 #include <string.h>
-
-struct tp_text tp_count(uint64_t n)
-{
-    char number[TP_GROUPED];
-    struct tp_text t;
-    snprintf(t.s, sizeof t.s, "%s", tp_grouped(n, number));
-    return t;
-}
-
-struct tp_text tp_plural(uint64_t n, const char *noun)
-{
-    struct tp_text t;
-    size_t length = strlen(noun);
-    bool y = n != 1 && length > 1 && noun[length - 1] == 'y' && !strchr("aeiou", noun[length - 2]);
-    snprintf(t.s, sizeof t.s, "%.26s %.*s%s", tp_count(n).s, (int)(y ? length - 1 : length), noun,
-             n == 1 ? ""
-             : y    ? "ies"
-                    : "s");
-    return t;
-}
-
-struct tp_text tp_digits(double value)
-{
-    struct tp_text t;
-    if (!isfinite(value)) {
-        snprintf(t.s, sizeof t.s, "-");
-    } else if (fabs(value) >= 999.95) {
-        bool negative = value < 0;
-        struct tp_text n = tp_count((uint64_t)llround(fabs(value)));
-        snprintf(t.s, sizeof t.s, "%s%.40s", negative ? "-" : "", n.s);
-    } else {
-        int decimals = fabs(value) >= 99.995 ? 1 : fabs(value) >= 9.9995 ? 2 : 3;
-        snprintf(t.s, sizeof t.s, "%.*f", decimals, value);
-        char *end = t.s + strlen(t.s) - 1; /* zeros after the point say nothing */
-        while (*end == '0')
-            *end-- = '\0';
-        if (*end == '.')
-            *end = '\0';
-    }
-    return t;
-}
-
-struct tp_text tp_bytes(uint64_t bytes, bool exact)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    while (!exact && value >= 1023.5 && unit < sizeof units / sizeof *units - 1) {
-        value /= 1024;
-        unit++;
-    }
-    struct tp_text number = unit ? tp_digits(value) : tp_count(bytes), t;
-    snprintf(t.s, sizeof t.s, "%.36s %s", number.s, units[unit]);
-    return t;
-}
 
 struct tp_text tp_percent(double share)
 {

@@ -3,23 +3,14 @@
 #ifndef TP_TEXT_H
 #define TP_TEXT_H
 
-#include "cmd/ui/str.h"
+#include "alloc/base/numbers.h"
+#include "alloc/base/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* A short text by value: tp_bytes(n).s lives until the end of the full expression. */
-struct tp_text {
-    char s[48];
-};
-
-struct tp_text tp_count(uint64_t n); /* 6,170 */
-/* "1 piece", "6,170 pieces", "2 strategies". */
-struct tp_text tp_plural(uint64_t n, const char *noun);
-struct tp_text tp_bytes(uint64_t bytes, bool exact); /* 308.1 KiB: 4 digits; exact: 315,477 B */
-struct tp_text tp_digits(double value);              /* 4 significant digits: 4.871, 12.3, 16,500 */
 struct tp_text tp_percent(double share); /* 0.076 -> 7.6 %; 0.9999 -> >99.9 %; NAN -> - */
 struct tp_text tp_times(double ratio);   /* 5.8x; NAN -> - */
 /* A change: "+0.3 points"; of less as many decimals as show a digit, "-0.0006 %": never "+0.0". */

@@ -22,8 +22,8 @@
  * of its free. Lowering then frees the old object (a double_alloc), and that free is owed: the next
  * free of the address is not that of the new object. Known weakness: where a free was lost instead,
  * the new object lives until its address is handed out again. */
-#include "alloc/base/clean.h"
 #include "alloc/base/id_map.h"
+#include "alloc/base/numbers.h"
 #include "traces/format.h"
 
 #include <byteswap.h>
@@ -154,9 +154,8 @@ static int probe(const unsigned char *data, size_t size)
 /* "x: byte 128: event 2: " is before the sentence. */
 static int placed(const struct raw_reader *rd, int rc, struct tp_err *err)
 {
-    char number[TP_GROUPED];
     return tp_prefix(err, rc, "%s: byte %" PRIu64 ": event %s", tp_input_name(rd->r->in),
-                     rd->offset, tp_grouped(tp_lower_count(rd->r->lower) + 1, number));
+                     rd->offset, tp_count(tp_lower_count(rd->r->lower) + 1).s);
 }
 
 static int bad(const struct raw_reader *rd, struct tp_err *err, const char *text)
@@ -350,34 +349,26 @@ static int read_records(struct raw_reader *rd, struct tp_err *err)
     }
 }
 
-/* "what happened: 3" */
-static int say(struct raw_reader *rd, const char *what, uint64_t count, struct tp_err *err)
-{
-    char text[200], number[TP_GROUPED];
-    if (!count)
-        return TP_OK;
-    snprintf(text, sizeof text, "%s: %s", what, tp_grouped(count, number));
-    return tp_meta_remark(rd->r->meta, text, err);
-}
-
-static int describe(struct raw_reader *rd, struct tp_err *err)
+static void describe(struct raw_reader *rd)
 {
     struct tp_meta *meta = rd->r->meta;
-    int rc = say(rd, "calls that failed in the recorded program are left out", rd->failed, err);
-    if (rc == TP_OK)
-        rc = say(rd, "frees were recorded after their addresses were in use again", rd->late, err);
-    if (rc == TP_OK)
-        rc = say(rd, "records were never filled in", rd->holes, err);
-    if (rc == TP_OK)
-        rc = say(rd,
-                 "the trace has no page size: calls of valloc and pvalloc are taken as aligned to "
-                 "4,096 bytes",
-                 rd->paged, err);
-    if (rc == TP_OK && !rd->magic)
-        rc = tp_meta_remark(meta, "no magic record: taken as a trace of a 64-bit program", err);
-    if (rc == TP_OK && tp_lower_count(rd->r->lower) == 0)
-        rc = tp_meta_set(&meta->nothing, "no record was filled in", err);
-    return rc;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } remarks[] = {
+        {rd->failed, "calls that failed in the recorded program are left out"},
+        {rd->late, "frees were recorded after their addresses were in use again"},
+        {rd->holes, "records were never filled in"},
+        {rd->paged, "the trace has no page size: calls of valloc and pvalloc are taken as aligned "
+                    "to 4,096 bytes"},
+    };
+    for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
+        if (remarks[i].count)
+            tp_meta_remark(meta, "%s: %s", remarks[i].what, tp_count(remarks[i].count).s);
+    if (!rd->magic)
+        tp_meta_remark(meta, "no magic record: taken as a trace of a 64-bit program");
+    if (tp_lower_count(rd->r->lower) == 0)
+        tp_meta_set(meta, &meta->nothing, "no record was filled in");
 }
 
 static int begin(struct raw_reader *rd, struct tp_err *err)
@@ -391,10 +382,8 @@ static int begin(struct raw_reader *rd, struct tp_err *err)
                        tp_fail(err, TP_EINPUT, "%s: a malloc workload (.wl), not a raw trace",
                                tp_input_name(rd->r->in)),
                        "trace2wl made it out of a raw trace: that one can be read");
-    if (rc == TP_OK)
-        rc = tp_meta_set(&meta->capture, "glibc malloc trace (raw)", err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&meta->unknown, "times", err);
+    tp_meta_set(meta, &meta->capture, "glibc malloc trace (raw)");
+    tp_meta_set(meta, &meta->unknown, "times");
     meta->kind = TP_KIND_HOST;
     return rc == TP_OK ? tp_lower_kind(rd->r->lower, TP_KIND_HOST, err) : rc;
 }
@@ -406,10 +395,8 @@ static int read_raw(const struct tp_reading *r, struct tp_err *err)
     int rc = begin(&rd, err);
     if (rc == TP_OK)
         rc = read_records(&rd, err);
-    if (rc == TP_OK || rc == TP_ESTOP) {
-        int said = describe(&rd, err);
-        rc = said == TP_OK ? rc : said;
-    }
+    if (rc == TP_OK || rc == TP_ESTOP)
+        describe(&rd);
     tp_id_map_release(&rd.addresses);
     tp_id_map_release(&rd.owed);
     return rc;

@@ -14,7 +14,7 @@
 #include "traces/lower/bad_line.h"
 #include "traces/lower/pointers.h"
 
-#include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -215,21 +215,13 @@ static int finish(struct mtrace *m, struct tp_err *err)
 {
     struct tp_meta *meta = m->reading->meta;
     const struct tp_event ev = {.op = TP_EV_REALLOC, .line = m->lines.number};
-    char text[160], number[TP_GROUPED];
     int rc = m->moving ? tp_lower_repaired(m->reading->lower, &ev, TP_REPAIR_TRUNCATED,
                                            ": the file ends in the middle of a realloc", err)
                        : TP_OK;
-    if (rc == TP_OK && m->sections > 1) {
-        snprintf(text, sizeof text,
-                 "It has %s sections; what happened between them was not recorded.",
-                 tp_grouped(m->sections, number));
-        rc = tp_meta_remark(meta, text, err);
-    }
-    if (rc == TP_OK && m->too_large > 0) {
-        snprintf(text, sizeof text, "Failed requests of more than 2^48 bytes are left out: %s.",
-                 tp_grouped(m->too_large, number));
-        rc = tp_meta_remark(meta, text, err);
-    }
+    if (m->sections > 1)
+        tp_meta_remark(meta, "It has %s sections; what happened between them was not recorded.",
+                       tp_count(m->sections).s);
+    tp_meta_too_large(meta, m->too_large);
     return rc;
 }
 
@@ -239,10 +231,8 @@ static int read_mtrace(const struct tp_reading *reading, struct tp_err *err)
     tp_pointers_init(&m.pointers, &m.objects, reading->budget);
     reading->meta->kind = TP_KIND_HOST;
     int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&reading->meta->capture, "glibc mtrace log", err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&reading->meta->unknown, "times, threads, alignment", err);
+    tp_meta_set(reading->meta, &reading->meta->capture, "glibc mtrace log");
+    tp_meta_set(reading->meta, &reading->meta->unknown, "times, threads, alignment");
     if (rc == TP_OK)
         rc = read_lines(&m, err);
     if (rc == TP_OK)

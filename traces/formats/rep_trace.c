@@ -12,7 +12,7 @@
  * Known weakness: whether the most bytes of the header are right is not looked at. */
 #include "traces/lower/bad_line.h"
 
-#include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 #include "traces/format.h"
 
 #include <inttypes.h>
@@ -163,37 +163,30 @@ static bool is_newer(const struct rep *r)
     return r->header[FIRST] <= 3 && (r->header[LAST] > 3 || r->largest <= r->header[LAST]);
 }
 
-static int describe(const struct rep *r, struct tp_err *err)
+static void describe(const struct rep *r)
 {
     static const char *const weights[] = {"not counted", "utilisation and throughput",
                                           "utilisation alone", "throughput alone"};
     struct tp_meta *meta = r->reading->meta;
     bool newer = is_newer(r);
     uint64_t weight = r->header[newer ? FIRST : LAST];
-    char program[100];
-    snprintf(program, sizeof program, "malloclab trace of weight %" PRIu64 "%s%s%s", weight,
-             newer ? " (" : "", newer ? weights[weight] : "", newer ? ")" : "");
-    int rc = tp_meta_set(&meta->program, program, err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&meta->capture,
-                         newer ? "CS:APP malloclab trace (.rep, header since 2016)"
-                               : "CS:APP malloclab trace (.rep, classic header)",
-                         err);
-    return rc == TP_OK ? tp_meta_set(&meta->unknown, "times, threads, alignment", err) : rc;
+    tp_meta_set(meta, &meta->program, "malloclab trace of weight %" PRIu64 "%s%s%s", weight,
+                newer ? " (" : "", newer ? weights[weight] : "", newer ? ")" : "");
+    tp_meta_set(meta, &meta->capture, "CS:APP malloclab trace (.rep, %s)",
+                newer ? "header since 2016" : "classic header");
+    tp_meta_set(meta, &meta->unknown, "times, threads, alignment");
 }
 
 /* A header that is wrong does no harm here, but it may be the sign of a file that was cut. */
-static int compare(const struct rep *r, struct tp_err *err)
+static void compare(const struct rep *r)
 {
     uint64_t count = tp_lower_count(r->reading->lower);
-    char text[300], n[4][TP_GROUPED];
-    if (count == r->header[OPERATIONS] && r->ids == r->header[IDS])
-        return TP_OK;
-    snprintf(text, sizeof text,
-             "The header says %s operations on %s ids; there are %s operations on ids below %s.",
-             tp_grouped(r->header[OPERATIONS], n[0]), tp_grouped(r->header[IDS], n[1]),
-             tp_grouped(count, n[2]), tp_grouped(r->ids, n[3]));
-    return tp_meta_remark(r->reading->meta, text, err);
+    if (count != r->header[OPERATIONS] || r->ids != r->header[IDS])
+        tp_meta_remark(r->reading->meta,
+                       "The header says %s operations on %s ids; there are %s operations on ids "
+                       "below %s.",
+                       tp_count(r->header[OPERATIONS]).s, tp_count(r->header[IDS]).s,
+                       tp_count(count).s, tp_count(r->ids).s);
 }
 
 static int read_rep(const struct tp_reading *reading, struct tp_err *err)
@@ -207,10 +200,10 @@ static int read_rep(const struct tp_reading *reading, struct tp_err *err)
         rc = read_operations(&r, err);
     if (rc != TP_OK && rc != TP_ESTOP)
         return rc;
-    int described = describe(&r, err);
-    if (described == TP_OK && rc == TP_OK)
-        described = compare(&r, err);
-    return described == TP_OK ? rc : described;
+    describe(&r);
+    if (rc == TP_OK)
+        compare(&r);
+    return rc;
 }
 
 const struct tp_format tp_format_rep = {

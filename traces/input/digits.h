@@ -31,7 +31,7 @@ static inline unsigned tp_digits_of_8(const char *at, uint64_t *value)
 }
 
 /* Up to 16 digits, which are 0 where there is none: where they end. */
-static inline const char *tp_digits(const char *at, const char *end, uint64_t *value)
+static inline const char *tp_cut_digits(const char *at, const char *end, uint64_t *value)
 {
     static const uint64_t tens[9] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     const char *last = end - at > 16 ? at + 16 : end;

@@ -8,8 +8,8 @@
  * Known weakness: a skipped value is not checked beyond that. */
 #include "traces/input/json_scan.h"
 
-#include "alloc/base/clean.h"
 #include "alloc/base/grow.h"
+#include "alloc/base/numbers.h"
 #include "traces/input/json_bytes.h"
 
 #include <inttypes.h>
@@ -30,13 +30,13 @@ void tp_json_scan_release(struct tp_json_scan *s)
 int tp_json_fail(const struct tp_json_scan *s, uint64_t line, struct tp_err *err,
                  const char *format, ...)
 {
-    char text[TP_ERR_TEXT], number[TP_GROUPED], place[64] = "";
+    char text[TP_ERR_TEXT], place[64] = "";
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (s->event > 0)
-        snprintf(place, sizeof place, "event %s", tp_grouped(s->event, number));
+        snprintf(place, sizeof place, "event %s", tp_count(s->event).s);
     else if (s->subject)
         snprintf(place, sizeof place, "%s", s->subject);
     return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": %s%s", tp_input_name(s->in), line, place, text);
@@ -45,9 +45,9 @@ int tp_json_fail(const struct tp_json_scan *s, uint64_t line, struct tp_err *err
 /* The file ends; `where` is "inside" or "after". */
 static int ends(const struct tp_json_scan *s, const char *where, uint64_t event, struct tp_err *err)
 {
-    char number[TP_GROUPED], what[64];
+    char what[64];
     if (event > 0)
-        snprintf(what, sizeof what, "event %s", tp_grouped(event, number));
+        snprintf(what, sizeof what, "event %s", tp_count(event).s);
     else
         snprintf(what, sizeof what, "%s", s->subject ? s->subject : "the header");
     int rc = tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": the file ends %s %s: truncated?",

@@ -150,7 +150,7 @@ static inline bool tp_span_pass_digits(struct tp_span_walk *w, uint64_t *out)
     enum { DIGITS_MAX = 15 }; /* 10^15 < 2^53 */
     tp_span_pass_space(w);
     uint64_t value;
-    const char *at = tp_digits(w->at, w->end, &value);
+    const char *at = tp_cut_digits(w->at, w->end, &value);
     if (at == w->at || at == w->end || at - w->at > DIGITS_MAX ||
         (*w->at == '0' && at > w->at + 1) || !(*at == ',' || *at == w->close || tp_json_space(*at)))
         return false;

@@ -9,6 +9,7 @@
 #include "traces/input/lines.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -53,9 +54,7 @@ static int skip_rest(struct tp_lines *l, struct tp_err *err)
 
 static int refuse_long(const struct tp_lines *l, struct tp_err *err)
 {
-    char number[TP_GROUPED];
-    return tp_lines_fail(l, 0, err, "a line of more than %s bytes",
-                         tp_grouped(TP_LINE_MAX, number));
+    return tp_lines_fail(l, 0, err, "a line of more than %s bytes", tp_count(TP_LINE_MAX).s);
 }
 
 static void strip(struct tp_cut *line)
@@ -131,11 +130,10 @@ int tp_lines_next(struct tp_lines *l, struct tp_cut *line, struct tp_err *err)
 int tp_lines_fail_va(const struct tp_lines *l, uint64_t event, struct tp_err *err,
                      const char *format, va_list args)
 {
-    char text[TP_ERR_TEXT], number[TP_GROUPED];
+    char text[TP_ERR_TEXT];
     vsnprintf(text, sizeof text, format, args);
     return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": %s%s%s%s", tp_input_name(l->in), l->number,
-                   event ? "event " : "", event ? tp_grouped(event, number) : "", event ? ": " : "",
-                   text);
+                   event ? "event " : "", event ? tp_count(event).s : "", event ? ": " : "", text);
 }
 
 int tp_lines_fail(const struct tp_lines *l, uint64_t event, struct tp_err *err, const char *format,

@@ -84,7 +84,7 @@ static inline void tp_cut_blanks(struct tp_cut *c)
 static inline bool tp_cut_decimal(struct tp_cut *c, uint64_t *value)
 {
     uint64_t v;
-    const char *at = tp_digits(c->at, c->end, &v);
+    const char *at = tp_cut_digits(c->at, c->end, &v);
     unsigned digit;
     for (; at < c->end && (digit = (unsigned)(unsigned char)*at - '0') <= 9; at++)
         if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, digit, &v))

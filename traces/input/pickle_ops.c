@@ -2,6 +2,7 @@
 #include "traces/input/pickle_ops.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -234,10 +235,9 @@ int tp_pickle_take(struct tp_pickle *p, unsigned char opcode, bool wanted,
 
 static int full(const struct tp_pickle *p, struct tp_err *err)
 {
-    char number[TP_GROUPED];
     int rc = tp_pickle_fail(p, p->op_offset, err,
                             "%s memo entries, more than the memory for reading holds",
-                            tp_grouped(p->memo.count, number));
+                            tp_count(p->memo.count).s);
     return tp_hint(err, rc, "--max-memory=SIZE allows more");
 }
 

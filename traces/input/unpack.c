@@ -9,8 +9,7 @@
  * ratio. */
 #include "traces/input/unpack.h"
 
-#include "alloc/base/bytes_text.h"
-
+#include "alloc/base/numbers.h"
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -75,18 +74,15 @@ void tp_unpack_free(struct tp_unpack *z)
 
 static int check_bomb(const struct tp_unpack *z, struct tp_err *err)
 {
-    char limit[TP_BYTES_TEXT], packed[TP_BYTES_TEXT];
     if (z->made <= z->max_memory || z->made / TP_BOMB_RATIO <= z->taken)
         return TP_OK;
-    int rc =
-        tp_fail(err, TP_EINPUT, "%s: unpacks to more than %s from %s: a decompression bomb?",
-                z->raw->name, tp_bytes_text(z->max_memory, limit), tp_bytes_text(z->taken, packed));
+    int rc = tp_fail(err, TP_EINPUT, "%s: unpacks to more than %s from %s: a decompression bomb?",
+                     z->raw->name, tp_bytes(z->max_memory, false).s, tp_bytes(z->taken, false).s);
     return tp_hint(err, rc, "--max-memory=SIZE reads on");
 }
 
 static int refuse(const struct tp_unpack *z, enum tp_unpacked outcome, struct tp_err *err)
 {
-    char limit[TP_BYTES_TEXT];
     if (outcome == TP_UNPACKED_NOMEM)
         return tp_fail(err, TP_ENOMEM, "out of memory while unpacking %s", z->raw->name);
     if (outcome == TP_UNPACKED_DICTIONARY)
@@ -97,7 +93,7 @@ static int refuse(const struct tp_unpack *z, enum tp_unpacked outcome, struct tp
     if (outcome == TP_UNPACKED_WINDOW)
         return tp_hint(err,
                        tp_fail(err, TP_EINPUT, "%s: to unpack the %s data takes more than %s",
-                               z->raw->name, z->how->name, tp_bytes_text(z->max_memory, limit)),
+                               z->raw->name, z->how->name, tp_bytes(z->max_memory, false).s),
                        "--max-memory=SIZE reads on");
     return tp_fail(err, TP_EINPUT, "%s: the %s data is damaged at byte %" PRIu64, z->raw->name,
                    z->how->name, z->taken);

@@ -8,8 +8,9 @@
  * as if it happened together with the one before it. */
 #include "traces/lower/lower.h"
 
-#include "alloc/base/bytes_text.h"
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
+#include "alloc/base/str.h"
 #include "traces/input/input.h"
 #include "traces/lower/hash.h"
 #include "traces/lower/lower_ids.h"
@@ -47,18 +48,17 @@ struct tp_lower {
 /* "my.json:12: event 3" */
 static void place_of(const struct tp_lower *lo, const struct tp_event *ev, char *out, size_t size)
 {
-    char number[TP_GROUPED];
-    const char *event = tp_grouped(lo->count, number);
-    if (ev->op == TP_EV_INITIAL && ev->line > 0)
-        snprintf(out, size, "%s:%" PRIu64 ": before event 1", lo->path, ev->line);
-    else if (ev->op == TP_EV_INITIAL)
-        snprintf(out, size, "%s: before event 1", lo->path);
-    else if (ev->line > 0)
-        snprintf(out, size, "%s:%" PRIu64 ": event %s", lo->path, ev->line, event);
-    else if (ev->has_offset)
-        snprintf(out, size, "%s: byte %" PRIu64 ": event %s", lo->path, ev->offset, event);
+    bool initial = ev->op == TP_EV_INITIAL;
+    struct tp_str place = tp_str_in(out, size);
+    tp_str_add(&place, "%s", lo->path);
+    if (ev->line > 0)
+        tp_str_add(&place, ":%" PRIu64, ev->line);
+    else if (ev->has_offset && !initial)
+        tp_str_add(&place, ": byte %" PRIu64, ev->offset);
+    if (initial)
+        tp_str_add(&place, ": before event 1");
     else
-        snprintf(out, size, "%s: event %s", lo->path, event);
+        tp_str_add(&place, ": event %s", tp_count(lo->count).s);
 }
 
 static int refuse_va(const struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err,
@@ -310,9 +310,8 @@ static int check_size(const struct tp_lower *lo, const struct context *cx, uint6
 {
     if (size <= TP_MAX_SIZE)
         return TP_OK;
-    char number[TP_GROUPED];
     return refuse(lo, cx->ev, cx->err, " %s %s bytes; the limit is 2^48", verb(cx->ev),
-                  tp_grouped(size, number));
+                  tp_count(size).s);
 }
 
 /* The alignment of the event, or `otherwise`. */
@@ -339,10 +338,9 @@ static int check_memory(struct tp_lower *lo, const struct context *cx)
         lo->counted = held;
         return TP_OK;
     }
-    char number[TP_GROUPED];
     int rc = refuse(lo, cx->ev, cx->err,
                     ": %s objects are live at once, more than the memory for reading holds",
-                    tp_grouped(lo->objects.ids.used, number));
+                    tp_count(lo->objects.ids.used).s);
     return tp_hint(cx->err, rc, "--max-memory=SIZE allows more");
 }
 
@@ -413,12 +411,12 @@ static int replace_old(struct tp_lower *lo, struct context *cx, struct tp_id_ent
 {
     if (tp_has_slot(entry->index)) {
         const struct tp_object *old = &lo->objects.records[entry->index];
-        char number[TP_GROUPED], line[64] = "";
+        char line[64] = "";
         if (old->line > 0)
             snprintf(line, sizeof line, " (line %" PRIu64 ")", old->line);
         int rc = dirty(lo, cx->ev, TP_REPAIR_DOUBLE_ALLOC, cx->err,
                        " %s id %" PRId64 ", which is live since event %s%s", verb(cx->ev),
-                       cx->ev->id, tp_grouped(old->event, number), line);
+                       cx->ev->id, tp_count(old->event).s, line);
         if (rc != TP_OK)
             return rc;
     }
@@ -567,9 +565,8 @@ static int on_trim(struct tp_lower *lo, struct context *cx)
 {
     uint64_t keep = cx->ev->has_size ? cx->ev->size : 0;
     if (keep > TP_MAX_SIZE) {
-        char number[TP_GROUPED];
         return refuse(lo, cx->ev, cx->err, " %s to %s bytes; the limit is 2^48", verb(cx->ev),
-                      tp_grouped(keep, number));
+                      tp_count(keep).s);
     }
     return per_device(lo, cx, (struct tp_insn){.op = TP_TRIM, .size = keep});
 }
@@ -679,12 +676,10 @@ static int begin_initial(struct tp_lower *lo, const struct tp_event *ev, struct 
 static int check_spool(const struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
 {
     uint64_t bytes = lo->builder ? tp_builder_program_bytes(lo->builder) : 0;
-    char size[TP_BYTES_TEXT], taken[TP_BYTES_TEXT];
     if (!lo->cfg.input || !tp_input_is_bomb(lo->cfg.input, bytes))
         return TP_OK;
-    int rc =
-        refuse(lo, ev, err, ": a program of more than %s from %s of file",
-               tp_bytes_text(bytes, size), tp_bytes_text(tp_input_taken(lo->cfg.input), taken));
+    int rc = refuse(lo, ev, err, ": a program of more than %s from %s of file",
+                    tp_bytes(bytes, false).s, tp_bytes(tp_input_taken(lo->cfg.input), false).s);
     return tp_hint(err, rc, "--max-memory=SIZE reads on; TMPDIR must have as much room");
 }
 

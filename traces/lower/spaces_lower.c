@@ -7,8 +7,9 @@
  * Both steps go through exact tables, so two streams never become one. The device of the first
  * record is declared before it, whatever the record is: else the lowering would make a device of
  * its own. Known weakness: a SYNC without a stream is one of all devices replayed. */
-#include "alloc/base/bytes_text.h"
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
+#include "alloc/base/str.h"
 #include "traces/lower/spaces.h"
 #include "traces/lower/spaces_records.h"
 
@@ -99,20 +100,18 @@ static int name_apart(struct tp_spaces *sp, struct tp_err *err)
 /* "CPU, GPU 0 and 3 more"; those that have events, unless none has. */
 static void list_spaces(const struct tp_spaces *sp, char *out, size_t size)
 {
-    size_t used = 0;
+    struct tp_str text = tp_str_in(out, size);
     uint32_t named = 0, more = 0;
-    out[0] = '\0';
     for (uint32_t i = 0; i < sp->space_count; i++) {
         if (!sp->spaces[i].events && sp->events)
             continue;
-        if (named == LISTED || used + NAME_ROOM >= size)
+        if (named == LISTED || text.length + NAME_ROOM >= size)
             more++;
         else
-            used += (size_t)snprintf(out + used, size - used, "%s%s", named++ ? ", " : "",
-                                     sp->spaces[i].name);
+            tp_str_item(&text, named++ ? ", " : "", "%s", sp->spaces[i].name);
     }
     if (more)
-        snprintf(out + used, size - used, " and %" PRIu32 " more", more);
+        tp_str_add(&text, " and %" PRIu32 " more", more);
 }
 
 static uint32_t largest(const struct tp_spaces *sp)
@@ -152,41 +151,39 @@ static int choose(struct tp_spaces *sp, struct tp_err *err)
 }
 
 /* "CPU (1,240 events, 34.1 MiB), pool (3 events, 96 B) and 12 more" */
-static int say_left_out(const struct tp_spaces *sp, struct tp_err *err)
+static void say_left_out(const struct tp_spaces *sp)
 {
-    char text[1000] = "";
-    size_t used = 0, named = 0, more = 0;
+    struct tp_meta *meta = sp->reading->meta;
+    struct tp_str text = {0};
+    size_t named = 0, more = 0;
     for (uint32_t i = 0; i < sp->space_count; i++) {
         const struct tp_space *s = &sp->spaces[i];
-        char number[TP_GROUPED], bytes[TP_BYTES_TEXT];
         if (i == sp->chosen || !s->events)
             continue;
-        if (named == SAID) {
+        if (named == SAID)
             more++;
-            continue;
-        }
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s (%s event%s, %s)",
-                                 named++ ? ", " : "", s->name, tp_grouped(s->events, number),
-                                 s->events == 1 ? "" : "s", tp_bytes_text(s->bytes, bytes));
+        else
+            tp_str_item(&text, named++ ? ", " : "", "%s (%s, %s)", s->name,
+                        tp_plural(s->events, "event").s, tp_bytes(s->bytes, false).s);
     }
-    static_assert(SAID * (NAME_ROOM + TP_GROUPED) < sizeof text - 30, "the list fits");
     if (more)
-        snprintf(text + used, sizeof text - used, " and %zu more", more);
-    return named ? tp_meta_set(&sp->reading->meta->left_out, text, err) : TP_OK;
+        tp_str_add(&text, " and %zu more", more);
+    if (named)
+        tp_meta_set(meta, &meta->left_out, "%s", tp_str_text(&text));
+    tp_str_drop(&text);
 }
 
 /* A space that was asked for and has no events. */
-static int say_nothing(const struct tp_spaces *sp, struct tp_err *err)
+static void say_nothing(const struct tp_spaces *sp)
 {
     struct tp_meta *meta = sp->reading->meta;
-    char text[NAME_ROOM + 40], names[TP_ERR_TEXT], hint[TP_ERR_TEXT + 40];
+    char names[TP_ERR_TEXT];
     if (sp->chosen == sp->space_count || sp->spaces[sp->chosen].events || !sp->events)
-        return TP_OK;
-    snprintf(text, sizeof text, "the memory space '%s' has none", sp->spaces[sp->chosen].name);
+        return;
     list_spaces(sp, names, sizeof names);
-    snprintf(hint, sizeof hint, "there are events in: %s", names);
-    int rc = tp_meta_set(&meta->nothing, text, err);
-    return rc == TP_OK ? tp_meta_set(&meta->nothing_hint, hint, err) : rc;
+    tp_meta_set(meta, &meta->nothing, "the memory space '%s' has none",
+                sp->spaces[sp->chosen].name);
+    tp_meta_set(meta, &meta->nothing_hint, "there are events in: %s", names);
 }
 
 static int set_meta(const struct tp_spaces *sp, struct tp_err *err)
@@ -196,12 +193,12 @@ static int set_meta(const struct tp_spaces *sp, struct tp_err *err)
     for (uint32_t i = 0; i < sp->space_count; i++)
         meta->spaces += sp->spaces[i].events > 0;
     meta->kind = !sp->space_count ? TP_KIND_HOST : sp->spaces[all ? largest(sp) : sp->chosen].kind;
-    int rc = tp_lower_kind(sp->reading->lower, meta->kind, err);
-    if (rc == TP_OK && sp->space_count > 1)
-        rc = tp_meta_set(&meta->space, all ? ALL : sp->spaces[sp->chosen].name, err);
-    if (rc == TP_OK && !all)
-        rc = say_left_out(sp, err);
-    return rc == TP_OK ? say_nothing(sp, err) : rc;
+    if (sp->space_count > 1)
+        tp_meta_set(meta, &meta->space, "%s", all ? ALL : sp->spaces[sp->chosen].name);
+    if (!all)
+        say_left_out(sp);
+    say_nothing(sp);
+    return tp_lower_kind(sp->reading->lower, meta->kind, err);
 }
 
 /* ---- lowering ---- */

@@ -503,7 +503,7 @@ static void test_describe(void **state)
     tp_profile_describe(&tp_profile_random_replace, opts, 9, text, sizeof text);
     assert_string_equal(text, "synthetic (random-replace, seed 9, size=4KiB, live=3)");
     tp_profile_describe(&tp_profile_random_replace, opts, 9, text, 20);
-    assert_string_equal(text, "synthetic (random-r");
+    assert_string_equal(text, "synthetic (rando...");
     tp_profile_opts_free(&tp_profile_random_replace, opts);
 }
 

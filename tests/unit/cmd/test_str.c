@@ -1,6 +1,6 @@
 /* Texts that are put together piece by piece, and texts that are written into another language. */
+#include "alloc/base/str.h"
 #include "cmd/ui/escape.h"
-#include "cmd/ui/str.h"
 #include "cmd/ui/text.h"
 
 #include <setjmp.h>

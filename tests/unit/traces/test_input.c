@@ -3,6 +3,7 @@
 #include "tests/unit/input_rig.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 
 static void must_fail(const char *path, const char *text)
 {
@@ -190,11 +191,10 @@ static void test_clean_commands(void **state)
 static void test_grouped(void **state)
 {
     (void)state;
-    char out[TP_GROUPED];
-    assert_string_equal(tp_grouped(0, out), "0");
-    assert_string_equal(tp_grouped(999, out), "999");
-    assert_string_equal(tp_grouped(1000, out), "1,000");
-    assert_string_equal(tp_grouped(UINT64_MAX, out), "18,446,744,073,709,551,615");
+    assert_string_equal(tp_count(0).s, "0");
+    assert_string_equal(tp_count(999).s, "999");
+    assert_string_equal(tp_count(1000).s, "1,000");
+    assert_string_equal(tp_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
 }
 
 int main(void)

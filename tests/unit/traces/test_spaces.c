@@ -2,7 +2,7 @@
  * through a file. Events are handed in by the tests; the program is compared as text. */
 #include "traces/lower/spaces.h"
 
-#include "alloc/base/bytes_text.h"
+#include "alloc/base/numbers.h"
 #include "tests/unit/trace_fixture.h"
 
 /* A format made of a function. */
@@ -511,17 +511,15 @@ static void test_bytes_text(void **state)
         uint64_t bytes;
         const char *text;
     } cases[] = {{0, "0 B"},
-                 {1023, "1023 B"},
+                 {1023, "1,023 B"},
                  {1024, "1 KiB"},
                  {32880, "32.11 KiB"},
                  {2532893696, "2.359 GiB"},
                  {1048575, "1 MiB"},
                  {UINT64_C(363) << 20, "363 MiB"},
                  {UINT64_MAX, "16 EiB"}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char out[TP_BYTES_TEXT];
-        assert_string_equal(tp_bytes_text(cases[i].bytes, out), cases[i].text);
-    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(tp_bytes(cases[i].bytes, false).s, cases[i].text);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  * something else played. */
 #include "tests/unit/tpt_rig.h"
 
-#include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 
 /* A small file with every type of block, in several windows by way of the prologue. */
 static struct tp_program *small_program(void)
@@ -99,7 +99,7 @@ static void test_cut_between_windows(void **state)
     size_t count = tpt_blocks(b.data, b.size, offsets, 16);
     struct tp_meta meta = {0};
     struct tp_err err = {0};
-    char text[128];
+    char text[200];
     assert_true(count >= 6);
     /* NAME DATA DATA DATA FACT END, cut in the third DATA */
     size_t size = offsets[count - 3] + 1000;
@@ -108,11 +108,9 @@ static void test_cut_between_windows(void **state)
     const struct tp_program_facts *f = tp_program_facts(q);
     assert_int_equal(f->instructions, 2 * TP_WINDOW_MAX);
     assert_int_equal(tpt_same_insns(p, q, f->instructions), f->instructions);
-    char number[3][TP_GROUPED];
     uint64_t events = tp_program_facts(p)->events;
     snprintf(text, sizeof text, "cut at byte %s: the last %s of %s events are missing",
-             tp_grouped(size, number[0]), tp_grouped(events - 2 * TP_WINDOW_MAX, number[1]),
-             tp_grouped(events, number[2]));
+             tp_count(size).s, tp_count(events - 2 * TP_WINDOW_MAX).s, tp_count(events).s);
     assert_string_equal(meta.remarks, text);
     /* written again, it is a whole file of just these windows */
     struct tpt_bytes again = tpt_write(q, NULL, false);

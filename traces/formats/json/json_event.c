@@ -8,6 +8,7 @@
 #include "traces/formats/json/json_event.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 #include "alloc/base/opt.h"
 #include "traces/formats/json/json_event_rows.h"
 #include "traces/lower/place_table.h"
@@ -327,12 +328,10 @@ static int follow_number(const struct tp_json_scan *s, struct tp_lower *lo, stru
                          struct tp_err *err)
 {
     uint64_t count = tp_lower_count(lo);
-    char was[TP_GROUPED];
     if (ev->number == 0 || ev->op == TP_EV_INITIAL)
         return TP_OK;
     if (ev->number < count)
-        return tp_json_fail(s, s->line, err, ": 'event_number' falls, after %s",
-                            tp_grouped(count, was));
+        return tp_json_fail(s, s->line, err, ": 'event_number' falls, after %s", tp_count(count).s);
     ev->uncounted = ev->number == count;
     return ev->number > count + 1 ? tp_lower_skip_many(lo, ev->number - count - 1, err) : TP_OK;
 }

@@ -84,8 +84,10 @@ static int meta_text(struct tp_json_header *h, size_t i, struct tp_span value, s
 {
     int rc = tp_json_need_text(h->scan, tp_meta_text_names[i], value, err);
     char *text = rc == TP_OK ? tp_span_copy(value) : NULL;
+    if (rc == TP_OK && !text)
+        return no_memory(h, err);
     if (rc == TP_OK)
-        rc = text ? tp_meta_set(tp_meta_text(h->reading->meta, i), text, err) : no_memory(h, err);
+        tp_meta_set(h->reading->meta, tp_meta_text(h->reading->meta, i), "%s", text);
     free(text);
     return rc;
 }
@@ -95,15 +97,16 @@ static int meta_remarks(struct tp_json_header *h, struct tp_span list, struct tp
 {
     struct tp_span_walk w = tp_span_elements(list);
     struct tp_span remark;
-    int rc = TP_OK;
-    while (rc == TP_OK && tp_span_element(&w, &remark)) {
+    while (tp_span_element(&w, &remark)) {
         if (!tp_span_is_text(remark))
             continue;
         char *text = tp_span_copy(remark);
-        rc = text ? tp_meta_remark(h->reading->meta, text, err) : no_memory(h, err);
+        if (!text)
+            return no_memory(h, err);
+        tp_meta_remark(h->reading->meta, "%s", text);
         free(text);
     }
-    return rc;
+    return TP_OK;
 }
 
 static int use_meta(struct tp_json_header *h, struct tp_span meta, struct tp_err *err)

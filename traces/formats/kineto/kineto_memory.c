@@ -14,8 +14,7 @@
  * processes in one file are taken for those of one. */
 #include "traces/formats/kineto/kineto_memory.h"
 
-#include "alloc/base/bytes_text.h"
-#include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 #include "traces/lower/block_ids.h"
 #include "traces/lower/spaces.h"
 
@@ -310,60 +309,41 @@ static int place_unseen(struct builder *b, struct tp_err *err)
 
 /* ---- what is said about it ---- */
 
-static int remark_unseen(const struct builder *b, const struct kineto_device *d, struct tp_err *err)
+static void remark_unseen(const struct builder *b, const struct kineto_device *d)
 {
-    char name[64], bytes[TP_BYTES_TEXT], text[256];
+    char name[64];
     uint64_t unseen = unseen_bytes(d);
-    if (unseen == 0)
-        return TP_OK;
     name_device(&d->first, name, sizeof name);
-    snprintf(text, sizeof text,
-             "%s: %s were allocated before the first event and are never freed. Their blocks are "
-             "not in the file: they count as one block that was live before.",
-             name, tp_bytes_text(unseen, bytes));
-    return tp_meta_remark(b->memory->reading->meta, text, err);
+    if (unseen > 0)
+        tp_meta_remark(b->memory->reading->meta,
+                       "%s: %s were allocated before the first event and are never freed. Their "
+                       "blocks are not in the file: they count as one block that was live before.",
+                       name, tp_bytes(unseen, false).s);
 }
 
-static int remark_too_large(const struct builder *b, struct tp_err *err)
-{
-    char text[160], number[TP_GROUPED];
-    uint64_t count = 0;
-    for (size_t i = 0; i < b->device_count; i++)
-        count += tp_spaces_chosen(b->spaces, b->devices[i].space) ? b->devices[i].too_large : 0;
-    if (count == 0)
-        return TP_OK;
-    snprintf(text, sizeof text, "Failed requests of more than 2^48 bytes are left out: %s.",
-             tp_grouped(count, number));
-    return tp_meta_remark(b->memory->reading->meta, text, err);
-}
-
-static int remark(const struct builder *b, struct tp_err *err)
+static void remark(const struct builder *b)
 {
     struct tp_meta *meta = b->memory->reading->meta;
     bool device = meta->kind == TP_KIND_DEVICE;
-    char unknown[100];
+    uint64_t too_large = 0;
     unsigned said = 0;
-    snprintf(unknown, sizeof unknown, "%s%salignment", device ? "streams, requested sizes, " : "",
-             b->without_addresses ? "addresses, " : "");
-    int rc = tp_meta_set(&meta->unknown, unknown, err);
-    if (rc == TP_OK && device)
-        rc = tp_meta_remark(meta,
-                            "Sizes are those of blocks as PyTorch rounded them, not those that "
-                            "were asked for.",
-                            err);
-    if (rc == TP_OK && b->without_addresses)
-        rc = tp_meta_remark(meta,
-                            "There are no addresses: each free was matched with the most recent "
-                            "allocation of its size, so lifetimes are guesses.",
-                            err);
-    if (rc == TP_OK)
-        rc = remark_too_large(b, err);
-    for (size_t i = 0; rc == TP_OK && i < b->device_count && said < 8; i++)
+    tp_meta_set(meta, &meta->unknown, "%s%salignment", device ? "streams, requested sizes, " : "",
+                b->without_addresses ? "addresses, " : "");
+    if (device)
+        tp_meta_remark(meta, "Sizes are those of blocks as PyTorch rounded them, not those that "
+                             "were asked for.");
+    if (b->without_addresses)
+        tp_meta_remark(meta, "There are no addresses: each free was matched with the most recent "
+                             "allocation of its size, so lifetimes are guesses.");
+    for (size_t i = 0; i < b->device_count; i++)
+        if (tp_spaces_chosen(b->spaces, b->devices[i].space))
+            too_large += b->devices[i].too_large;
+    tp_meta_too_large(meta, too_large);
+    for (size_t i = 0; i < b->device_count && said < 8; i++)
         if (tp_spaces_chosen(b->spaces, b->devices[i].space)) {
-            rc = remark_unseen(b, &b->devices[i], err);
+            remark_unseen(b, &b->devices[i]);
             said++;
         }
-    return rc;
 }
 
 /* Ground truth, by the program's numbers of devices. */
@@ -411,9 +391,8 @@ static int build(struct builder *b, struct tp_err *err)
         rc = tp_spaces_lower(b->spaces, err);
     if (rc != TP_OK && rc != TP_ESTOP)
         return rc;
-    int said = remark(b, err);
-    if (said == TP_OK)
-        said = record(b, err);
+    remark(b);
+    int said = record(b, err);
     return said == TP_OK ? rc : said;
 }
 

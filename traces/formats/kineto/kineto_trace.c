@@ -256,22 +256,18 @@ static int read_object(struct kineto_reader *rd, struct tp_err *err)
 static int finish(struct kineto_reader *rd, struct tp_err *err)
 {
     struct tp_meta *meta = rd->r->meta;
-    int rc = tp_meta_set(&meta->capture, CAPTURE, err);
-    if (rc != TP_OK || rd->memory.count > 0)
-        return rc == TP_OK ? tp_kineto_lower(&rd->memory, err) : rc;
-    rc = tp_meta_set(&meta->nothing,
-                     rd->profiled ? FLAG_KEY " is on, but the file has no '[memory]' event"
-                                  : FLAG_KEY "=True was not set",
-                     err);
-    if (rc != TP_OK)
-        return rc;
-    return tp_meta_set(&meta->nothing_hint,
-                       rd->profiled
-                           ? "nothing was allocated in the steps that were profiled, or the "
-                             "events were filtered out of the file; a memory snapshot "
-                             "has them too: tapool help snapshots"
-                           : "torch.profiler.profile(profile_memory=True) records memory",
-                       err);
+    tp_meta_set(meta, &meta->capture, CAPTURE);
+    if (rd->memory.count > 0)
+        return tp_kineto_lower(&rd->memory, err);
+    tp_meta_set(meta, &meta->nothing, "%s",
+                rd->profiled ? FLAG_KEY " is on, but the file has no '[memory]' event"
+                             : FLAG_KEY "=True was not set");
+    tp_meta_set(meta, &meta->nothing_hint, "%s",
+                rd->profiled ? "nothing was allocated in the steps that were profiled, or the "
+                               "events were filtered out of the file; a memory snapshot "
+                               "has them too: tapool help snapshots"
+                             : "torch.profiler.profile(profile_memory=True) records memory");
+    return TP_OK;
 }
 
 static int read_trace(const struct tp_reading *r, struct tp_err *err)

@@ -12,6 +12,7 @@
  * differ: a buffer is its row. Gaps with a window, in which a part of the buffer is in use, are
  * taken as no gaps. Known weakness: all rows are kept, 24 bytes each and 16 a point. */
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 #include "traces/format.h"
 
 #include <ctype.h>
@@ -466,42 +467,31 @@ static int lower_points(struct reader *rd, struct tp_err *err)
     return TP_OK;
 }
 
-/* "what happened: 3" */
-static int say(const struct reader *rd, const char *what, uint64_t count, struct tp_err *err)
-{
-    char text[200], number[TP_GROUPED];
-    if (!count)
-        return TP_OK;
-    snprintf(text, sizeof text, "%s: %s", what, tp_grouped(count, number));
-    return tp_meta_remark(rd->r->meta, text, err);
-}
-
-static int describe(struct reader *rd, struct tp_err *err)
+static void describe(struct reader *rd)
 {
     struct tp_meta *meta = rd->r->meta;
-    int rc = TP_OK;
     if (rd->has_offsets)
-        rc = tp_meta_remark(meta, "the offsets in it, the places of a plan, are not read", err);
-    if (rc == TP_OK)
-        rc = say(rd, "buffers end where they begin and are never live", rd->never_live, err);
-    if (rc == TP_OK)
-        rc = say(rd, "the whole buffer stays live in gaps that leave a part of it in use",
-                 rd->windows, err);
-    if (rc == TP_OK)
-        rc = say(rd, "reading stopped at the empty line", rd->stopped, err);
-    if (rc == TP_OK && rd->point_count == 0)
-        rc = tp_meta_set(&meta->nothing, "no buffer is ever live", err);
-    return rc;
+        tp_meta_remark(meta, "the offsets in it, the places of a plan, are not read");
+    if (rd->never_live)
+        tp_meta_remark(meta, "buffers end where they begin and are never live: %s",
+                       tp_count(rd->never_live).s);
+    if (rd->windows)
+        tp_meta_remark(meta,
+                       "the whole buffer stays live in gaps that leave a part of it in use: %s",
+                       tp_count(rd->windows).s);
+    if (rd->stopped)
+        tp_meta_remark(meta, "reading stopped at the empty line: %s", tp_count(rd->stopped).s);
+    if (rd->point_count == 0)
+        tp_meta_set(meta, &meta->nothing, "no buffer is ever live");
 }
 
 static int begin(struct reader *rd, struct tp_err *err)
 {
     struct tp_meta *meta = rd->r->meta;
-    int rc = tp_meta_set(&meta->capture, "buffers with lifetimes (minimalloc CSV)", err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&meta->unknown, "times (steps only), threads, streams", err);
+    tp_meta_set(meta, &meta->capture, "buffers with lifetimes (minimalloc CSV)");
+    tp_meta_set(meta, &meta->unknown, "times (steps only), threads, streams");
     meta->kind = TP_KIND_DEVICE;
-    return rc == TP_OK ? tp_lower_kind(rd->r->lower, TP_KIND_DEVICE, err) : rc;
+    return tp_lower_kind(rd->r->lower, TP_KIND_DEVICE, err);
 }
 
 static int read_buffers(const struct tp_reading *r, struct tp_err *err)
@@ -512,10 +502,10 @@ static int read_buffers(const struct tp_reading *r, struct tp_err *err)
         rc = read_header(&rd, err);
     if (rc == TP_OK)
         rc = read_rows(&rd, err);
-    if (rc == TP_OK)
-        rc = describe(&rd, err);
-    if (rc == TP_OK)
+    if (rc == TP_OK) {
+        describe(&rd);
         rc = lower_points(&rd, err);
+    }
     TP_GROW_END(&rd.text, &rd.room, .budget = r->budget);
     TP_GROW_END(&rd.rows, &rd.row_room, .budget = r->budget);
     TP_GROW_END(&rd.points, &rd.point_room, .budget = r->budget, .beside = SORTING);

@@ -8,6 +8,7 @@
  * where its last reference is freed. */
 #include "traces/formats/minimalloc/minimalloc_write.h"
 
+#include "alloc/base/str.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,23 +41,22 @@ struct writer {
 
 static int name_devices(const struct tp_program *p, const char *path, struct tp_err *err)
 {
-    char text[128] = "";
-    size_t used = 0;
+    char array[128];
+    struct tp_str text = TP_STR_IN(array);
     unsigned named = 0;
     uint16_t devices = tp_program_facts(p)->devices;
     for (uint16_t d = 0; d < devices; d++) {
         if (tp_program_demand(p, d)->bytes == 0)
             continue;
         if (named++ < LISTED)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%u", named > 1 ? ", " : "",
-                                     (unsigned)d);
+            tp_str_item(&text, ", ", "%u", (unsigned)d);
     }
     if (named > LISTED)
-        snprintf(text + used, sizeof text - used, " and %u more", named - LISTED);
+        tp_str_add(&text, " and %u more", named - LISTED);
     int rc =
         tp_fail(err, TP_EUSAGE, "%s: a plan of buffers is for one device, and %u of them allocate",
                 path, named);
-    return tp_hint(err, rc, "choose one: %s", text);
+    return tp_hint(err, rc, "choose one: %s", array);
 }
 
 static int choose_device(const struct tp_program *p, const struct tp_minimalloc_cfg *cfg,

@@ -11,7 +11,8 @@
  * Known weakness: annotations of several threads are taken as if they were nested. */
 #include "traces/formats/pytorch/pytorch_lower.h"
 
-#include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
+#include "alloc/base/str.h"
 #include "traces/formats/pytorch/pytorch_holes.h"
 #include "traces/lower/spaces.h"
 
@@ -45,26 +46,24 @@ struct lowering {
 /* "0, 1, 5" */
 static void list_devices(const struct tp_pytorch *s, char *out, size_t size)
 {
-    size_t used = 0;
-    out[0] = '\0';
-    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES && used < size; i++)
+    struct tp_str text = tp_str_in(out, size);
+    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
         if (tp_pytorch_has_events(&s->devices[i]))
-            used += (size_t)snprintf(out + used, size - used, "%s%" PRIu32, used ? ", " : "", i);
+            tp_str_item(&text, ", ", "%" PRIu32, i);
 }
 
-static int say_left_out(const struct lowering *l, struct tp_err *err)
+static void say_left_out(const struct lowering *l)
 {
-    char text[600];
-    size_t used = 0;
-    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES && used < sizeof text; i++) {
+    struct tp_meta *meta = l->reading->meta;
+    char array[600];
+    struct tp_str text = TP_STR_IN(array);
+    for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++) {
         const struct tp_pytorch_device *d = &l->snapshot->devices[i];
-        char number[TP_GROUPED];
         if (!l->taken[i] && tp_pytorch_has_events(d))
-            used += (size_t)snprintf(text + used, sizeof text - used,
-                                     "%sdevice %" PRIu32 " (%s events)", used ? ", " : "", i,
-                                     tp_grouped(d->count, number));
+            tp_str_item(&text, ", ", "device %" PRIu32 " (%s events)", i, tp_count(d->count).s);
     }
-    return used ? tp_meta_set(&l->reading->meta->left_out, text, err) : TP_OK;
+    if (text.length)
+        tp_meta_set(meta, &meta->left_out, "%s", array);
 }
 
 static int choose_devices(struct lowering *l, struct tp_err *err)
@@ -79,8 +78,10 @@ static int choose_devices(struct lowering *l, struct tp_err *err)
         if (l->taken[i])
             l->numbers[l->count++] = i;
     }
-    if (some == 0 || l->count > 0)
-        return say_left_out(l, err);
+    if (some == 0 || l->count > 0) {
+        say_left_out(l);
+        return TP_OK;
+    }
     char all[TP_ERR_TEXT / 2];
     list_devices(l->snapshot, all, sizeof all);
     int rc = tp_fail(err, TP_EINPUT, "%s: device %" PRId64 " has no events",
@@ -160,21 +161,15 @@ static int say_nothing(const struct lowering *l, struct tp_err *err)
     const struct tp_pytorch *s = l->snapshot;
     struct tp_meta *meta = l->reading->meta;
     uint32_t numbers[TP_PYTORCH_DEVICES], count = 0;
-    char segments[64] = "", number[TP_GROUPED], hint[200];
     for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
         if (has_segments(s, i))
             numbers[count++] = i;
-    if (s->segments)
-        snprintf(segments, sizeof segments, "; 'tapool info' shows the %s segment%s",
-                 tp_grouped(s->segments, number), s->segments == 1 ? "" : "s");
-    snprintf(hint, sizeof hint, "call torch.cuda.memory._record_memory_history() first%s",
-             segments);
-    int rc =
-        tp_meta_set(&meta->nothing, "PyTorch was not recording when this snapshot was dumped", err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&meta->nothing_hint, hint, err);
-    if (rc == TP_OK)
-        rc = set_kind(l, err);
+    tp_meta_set(meta, &meta->nothing, "PyTorch was not recording when this snapshot was dumped");
+    tp_meta_set(meta, &meta->nothing_hint,
+                "call torch.cuda.memory._record_memory_history() first%s%s",
+                s->segments ? "; 'tapool info' shows the " : "",
+                s->segments ? tp_plural(s->segments, "segment").s : "");
+    int rc = set_kind(l, err);
     return rc == TP_OK ? record_devices(l, numbers, count, err) : rc;
 }
 
@@ -191,23 +186,19 @@ static bool is_round(uint64_t count)
 }
 
 /* A full ring buffer shows in no member of the file, but in how many events there are. */
-static int say_wrapped(const struct lowering *l, struct tp_err *err)
+static void say_wrapped(const struct lowering *l)
 {
     struct tp_meta *meta = l->reading->meta;
-    for (uint32_t i = 0; i < l->count && l->initial.count; i++) {
-        char number[TP_GROUPED], line[200];
+    for (uint32_t i = 0; i < l->count && l->initial.count && !meta->wrapped; i++) {
         uint64_t count = l->snapshot->devices[l->numbers[i]].count;
-        if (!is_round(count))
-            continue;
-        meta->wrapped = true;
-        snprintf(line, sizeof line,
-                 "Device %" PRIu32
-                 " has exactly %s events: its ring buffer was full (max_entries), "
-                 "older events are lost.",
-                 l->numbers[i], tp_grouped(count, number));
-        return tp_meta_remark(meta, line, err);
+        meta->wrapped = is_round(count);
+        if (meta->wrapped)
+            tp_meta_remark(meta,
+                           "Device %" PRIu32
+                           " has exactly %s events: its ring buffer was full (max_entries), "
+                           "older events are lost.",
+                           l->numbers[i], tp_count(count).s);
     }
-    return TP_OK;
 }
 
 /* ---- one event ---- */
@@ -467,8 +458,7 @@ static int lower_all(struct lowering *l, struct tp_err *err)
         rc = record_devices(l, numbers, list_recorded(l, numbers), err);
     if (rc == TP_OK)
         rc = tp_pytorch_initial(l->snapshot, l->taken, l->freeing, &l->initial, err);
-    if (rc == TP_OK)
-        rc = say_wrapped(l, err);
+    say_wrapped(l);
     if (rc == TP_OK)
         rc = open_cursors(l, err);
     if (rc == TP_OK)
@@ -483,17 +473,14 @@ static int lower_all(struct lowering *l, struct tp_err *err)
 }
 
 /* Entries of some kinds may have been left out when it was recorded (skip_actions). */
-static int choose_freeing(struct lowering *l, struct tp_err *err)
+static void choose_freeing(struct lowering *l)
 {
     const struct tp_pytorch *s = l->snapshot;
-    l->freeing = TP_PYTORCH_FREE_COMPLETED;
-    if (s->completed || !s->requested)
-        return TP_OK;
-    l->freeing = TP_PYTORCH_FREE_REQUESTED;
-    return tp_meta_remark(l->reading->meta,
-                          "There are no free_completed events (skip_actions): blocks are free from "
-                          "their free_requested on.",
-                          err);
+    bool skipped = !s->completed && s->requested;
+    l->freeing = skipped ? TP_PYTORCH_FREE_REQUESTED : TP_PYTORCH_FREE_COMPLETED;
+    if (skipped)
+        tp_meta_remark(l->reading->meta, "There are no free_completed events (skip_actions): "
+                                         "blocks are free from their free_requested on.");
 }
 
 int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, struct tp_err *err)
@@ -502,8 +489,7 @@ int tp_pytorch_lower(struct tp_pytorch *s, struct tp_pytorch_places *places, str
     int rc = choose_devices(&l, err);
     if (rc == TP_OK && l.count == 0)
         return say_nothing(&l, err);
-    if (rc == TP_OK)
-        rc = choose_freeing(&l, err);
+    choose_freeing(&l);
     if (rc == TP_OK && s->annotation_count > 1)
         qsort(s->annotations, s->annotation_count, sizeof *s->annotations, by_time);
     if (rc == TP_OK)

@@ -10,6 +10,7 @@
 #include "traces/formats/pytorch/pytorch_snapshot.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -320,10 +321,9 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
 
 static int event_fail(const struct tp_pytorch *s, struct tp_err *err, const char *what)
 {
-    char number[TP_GROUPED];
     const struct tp_pytorch_device *d = &s->devices[s->device_lists];
     return tp_pickle_fail(s->pickle, s->offset[ROLE_EVENT], err,
-                          "event %s of device %" PRIu64 " %s", tp_grouped(d->count + 1, number),
+                          "event %s of device %" PRIu64 " %s", tp_count(d->count + 1).s,
                           s->device_lists, what);
 }
 
@@ -498,55 +498,37 @@ void tp_pytorch_release(struct tp_pytorch *s)
 
 /* ---- what is said of the file ---- */
 
-static int describe_settings(struct tp_pytorch *s, struct tp_err *err)
+static void describe_settings(struct tp_pytorch *s)
 {
+    struct tp_meta *meta = s->reading->meta;
     const struct tp_pytorch_values *v = &s->values[ROLE_SETTINGS];
     enum member conf = has(v, CONF) ? CONF : CONF_OLD;
     const char *text = tp_pickle_text(s->pickle, (uint16_t)get(v, conf));
-    char line[600];
-    if (!has(v, conf))
-        return TP_OK;
-    if (text && *text)
-        snprintf(line, sizeof line, "%s=%s", words[INDEX(conf)], text);
-    else if (text)
-        snprintf(line, sizeof line, "%s is empty: defaults%s", words[INDEX(conf)],
-                 !has(v, EXPANDABLE)  ? ""
-                 : get(v, EXPANDABLE) ? ", expandable_segments on"
-                                      : ", expandable_segments off");
-    else
-        snprintf(line, sizeof line, "%s is set to a long text", words[INDEX(conf)]);
-    return tp_meta_set(&s->reading->meta->settings, line, err);
+    if (has(v, conf) && text && *text)
+        tp_meta_set(meta, &meta->settings, "%s=%s", words[INDEX(conf)], text);
+    else if (has(v, conf) && text)
+        tp_meta_set(meta, &meta->settings, "%s is empty: defaults%s", words[INDEX(conf)],
+                    !has(v, EXPANDABLE)  ? ""
+                    : get(v, EXPANDABLE) ? ", expandable_segments on"
+                                         : ", expandable_segments off");
+    else if (has(v, conf))
+        tp_meta_set(meta, &meta->settings, "%s is set to a long text", words[INDEX(conf)]);
 }
 
-int tp_pytorch_describe(struct tp_pytorch *s, struct tp_err *err)
+void tp_pytorch_describe(struct tp_pytorch *s)
 {
     struct tp_meta *meta = s->reading->meta;
-    char line[200];
-    snprintf(line, sizeof line, TP_PYTORCH_CAPTURE " (pickle %u)", tp_pickle_protocol(s->pickle));
-    int rc = tp_meta_set(&meta->capture, line, err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&meta->unknown, "threads, alignment, size of the GPU", err);
-    if (rc == TP_OK)
-        rc = describe_settings(s, err);
-    if (rc == TP_OK && s->unaligned) {
-        rc = tp_meta_remark(meta,
-                            "Blocks lie at addresses that are no multiples of 512 bytes: PyTorch's "
-                            "allocator did not place them.",
-                            err);
-    }
-    if (rc == TP_OK && s->unknown) {
+    tp_meta_set(meta, &meta->capture, TP_PYTORCH_CAPTURE " (pickle %u)",
+                tp_pickle_protocol(s->pickle));
+    tp_meta_set(meta, &meta->unknown, "threads, alignment, size of the GPU");
+    describe_settings(s);
+    if (s->unaligned)
+        tp_meta_remark(meta, "Blocks lie at addresses that are no multiples of 512 bytes: "
+                             "PyTorch's allocator did not place them.");
+    if (s->unknown) {
         const char *action = tp_pickle_text(s->pickle, s->unknown_action);
-        char number[TP_GROUPED], name[64];
-        tp_clean_text(action ? action : "?", name, sizeof name);
-        snprintf(line, sizeof line, "%s events are of a kind that is not known ('%s'): left out.",
-                 tp_grouped(s->unknown, number), name);
-        rc = tp_meta_remark(meta, line, err);
+        tp_meta_remark(meta, "%s events are of a kind that is not known ('%.63s'): left out.",
+                       tp_count(s->unknown).s, action ? action : "?");
     }
-    if (rc == TP_OK && s->too_large) {
-        char number[TP_GROUPED];
-        snprintf(line, sizeof line, "Failed requests of more than 2^48 bytes are left out: %s.",
-                 tp_grouped(s->too_large, number));
-        rc = tp_meta_remark(meta, line, err);
-    }
-    return rc;
+    tp_meta_too_large(meta, s->too_large);
 }

@@ -92,7 +92,7 @@ int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *t
                          const struct tp_pytorch_block *block, struct tp_err *err);
 
 /* Capture, settings, and what the format does not know. */
-int tp_pytorch_describe(struct tp_pytorch *s, struct tp_err *err);
+void tp_pytorch_describe(struct tp_pytorch *s);
 
 static inline bool tp_pytorch_has_events(const struct tp_pytorch_device *d)
 {

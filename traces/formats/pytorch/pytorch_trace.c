@@ -43,10 +43,10 @@ static int read_snapshot(struct tp_pytorch *s, struct tp_err *err)
 {
     struct tp_pytorch_places *places = NULL;
     int rc = tp_pytorch_read(s, err);
-    if (rc == TP_OK)
-        rc = tp_pytorch_describe(s, err);
-    if (rc == TP_OK)
+    if (rc == TP_OK) {
+        tp_pytorch_describe(s);
         rc = open_places(s, &places, err);
+    }
     if (rc == TP_OK)
         rc = tp_pytorch_lower(s, places, err);
     tp_pytorch_places_give(places, s->reading->places);

@@ -16,7 +16,7 @@
 #include "traces/formats/rmm/rmm_row.h"
 #include "traces/lower/bad_line.h"
 
-#include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -296,10 +296,9 @@ static int read_start(struct rmm *m, struct tp_err *err)
                            m->lines.ended ? "" : tp_cut_show(line, shown));
         return tp_hint(err, rc, "the header is %s", tp_rmm_forms[0].header);
     }
-    rc = tp_meta_set(&m->reading->meta->capture, m->form->capture, err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&m->reading->meta->unknown, m->form->unknown, err);
-    if (rc != TP_OK || m->form->header)
+    tp_meta_set(m->reading->meta, &m->reading->meta->capture, "%s", m->form->capture);
+    tp_meta_set(m->reading->meta, &m->reading->meta->unknown, "%s", m->form->unknown);
+    if (m->form->header)
         return rc;
     rc = take_line(m, line, &row, &taken, err);
     return rc == TP_OK ? lower_row(m, &row, err) : rc;
@@ -321,22 +320,13 @@ static int read_rows(struct rmm *m, struct tp_err *err)
     }
 }
 
-static int remark(struct rmm *m, struct tp_err *err)
+static void remark(struct rmm *m)
 {
     struct tp_meta *meta = m->reading->meta;
-    char text[160], number[TP_GROUPED];
-    int rc = TP_OK;
-    if (m->too_large > 0) {
-        snprintf(text, sizeof text, "Failed requests of more than 2^48 bytes are left out: %s.",
-                 tp_grouped(m->too_large, number));
-        rc = tp_meta_remark(meta, text, err);
-    }
-    if (rc == TP_OK && m->filtered > 0 && tp_lower_count(m->reading->lower) == 0) {
-        snprintf(text, sizeof text, "none of its %s rows is of device %" PRId64,
-                 tp_grouped(m->filtered, number), m->reading->opts->device);
-        rc = tp_meta_set(&meta->nothing, text, err);
-    }
-    return rc;
+    tp_meta_too_large(meta, m->too_large);
+    if (m->filtered > 0 && tp_lower_count(m->reading->lower) == 0)
+        tp_meta_set(meta, &meta->nothing, "none of its %s rows is of device %" PRId64,
+                    tp_count(m->filtered).s, m->reading->opts->device);
 }
 
 static int read_rmm(const struct tp_reading *reading, struct tp_err *err)
@@ -348,7 +338,9 @@ static int read_rmm(const struct tp_reading *reading, struct tp_err *err)
         rc = read_start(&m, err);
     if (rc == TP_OK)
         rc = read_rows(&m, err);
-    return rc == TP_OK ? remark(&m, err) : rc;
+    if (rc == TP_OK)
+        remark(&m);
+    return rc;
 }
 
 const struct tp_format tp_format_rmm = {

@@ -8,6 +8,7 @@
 #include "traces/formats/tpt/tpt_facts.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 
 #include <stdlib.h>
 
@@ -150,12 +151,12 @@ static const char *facts_wrong(const struct tp_program_facts *f)
 static int other_repair(struct tp_tpt_facts *f, const char *name, uint64_t count,
                         struct tp_err *err)
 {
-    char clean[REPAIR_NAME], number[TP_GROUPED], *all = NULL;
+    char clean[REPAIR_NAME], *all = NULL;
     if (count == 0)
         return TP_OK;
     tp_clean_text(name, clean, sizeof clean);
     if (asprintf(&all, "%s%s%s (%s)", f->other_repairs ? f->other_repairs : "",
-                 f->other_repairs ? ", " : "", clean, tp_grouped(count, number)) < 0)
+                 f->other_repairs ? ", " : "", clean, tp_count(count).s) < 0)
         return tp_fail(err, TP_ENOMEM, "out of memory while opening the program");
     free(f->other_repairs);
     f->other_repairs = all;

@@ -78,22 +78,20 @@ void tp_tpt_meta_free(char *json)
 
 /* ---- reading ---- */
 
-static int get_meta(const cJSON *from, struct tp_meta *meta, struct tp_err *err)
+static void get_meta(const cJSON *from, struct tp_meta *meta)
 {
-    int rc = TP_OK;
-    for (size_t i = 0; rc == TP_OK && i < TP_META_TEXTS; i++) {
+    for (size_t i = 0; i < TP_META_TEXTS; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, tp_meta_text_names[i]);
         if (cJSON_IsString(item))
-            rc = tp_meta_set(tp_meta_text(meta, i), item->valuestring, err);
+            tp_meta_set(meta, tp_meta_text(meta, i), "%s", item->valuestring);
     }
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(from, "remarks");
     const cJSON *item = cJSON_IsArray(list) ? list->child : NULL;
-    for (int i = 0; i < REMARKS_MAX && item && rc == TP_OK; i++, item = item->next)
+    for (int i = 0; i < REMARKS_MAX && item; i++, item = item->next)
         if (cJSON_IsString(item))
-            rc = tp_meta_remark(meta, item->valuestring, err);
+            tp_meta_remark(meta, "%s", item->valuestring);
     meta->loop = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "loop"));
     meta->wrapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "wrapped"));
-    return rc;
 }
 
 int tp_tpt_meta_get(const char *json, size_t size, struct tp_meta *meta,
@@ -104,7 +102,8 @@ int tp_tpt_meta_get(const char *json, size_t size, struct tp_meta *meta,
         cJSON_Delete(root);
         return tp_fail(err, TP_EINPUT, "it is no JSON object");
     }
-    int rc = get_meta(cJSON_GetObjectItemCaseSensitive(root, "meta"), meta, err);
+    int rc = TP_OK;
+    get_meta(cJSON_GetObjectItemCaseSensitive(root, "meta"), meta);
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "recorded");
     if (rc == TP_OK && item)
         rc = tp_recorded_from_json(recorded, item, err);

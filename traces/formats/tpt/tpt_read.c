@@ -9,7 +9,7 @@
  * to have times if any time passed in it. */
 #include "traces/formats/tpt/tpt_read.h"
 
-#include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 #include "traces/formats/tpt/tpt_file.h"
 #include "traces/formats/tpt/tpt_meta.h"
 #include "traces/lower/hash.h"
@@ -224,17 +224,16 @@ static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struc
 /* "cut at byte 40,960: the last 34,000 of 100,000 events are missing" */
 static void say_lost(const struct tp_tpt_file *f, char *text, size_t size)
 {
-    char number[TP_GROUPED], lost[TP_GROUPED], all[TP_GROUPED];
     uint64_t events = f->facts.facts.events;
-    const char *bytes = tp_grouped(f->bytes, number);
+    const struct tp_text bytes = tp_count(f->bytes);
     if (f->header.events > events)
-        snprintf(text, size, "cut at byte %s: the last %s of %s events are missing", bytes,
-                 tp_grouped(f->header.events - events, lost), tp_grouped(f->header.events, all));
+        snprintf(text, size, "cut at byte %s: the last %s of %s events are missing", bytes.s,
+                 tp_count(f->header.events - events).s, tp_count(f->header.events).s);
     else if (f->header.events)
-        snprintf(text, size, "cut at byte %s: no events are missing", bytes);
+        snprintf(text, size, "cut at byte %s: no events are missing", bytes.s);
     else
-        snprintf(text, size, "cut at byte %s: what followed event %s is missing", bytes,
-                 tp_grouped(events, all));
+        snprintf(text, size, "cut at byte %s: what followed event %s is missing", bytes.s,
+                 tp_count(events).s);
 }
 
 static int open_cut(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, struct tp_err *err)
@@ -260,7 +259,9 @@ static int open_cut(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, st
     if (cfg->strict)
         return tp_hint(err, tp_fail(err, TP_EINPUT, "%s%s", f->lead, text),
                        "without --strict what is there is played");
-    return cfg->meta ? tp_meta_remark(cfg->meta, text, err) : TP_OK;
+    if (cfg->meta)
+        tp_meta_remark(cfg->meta, "%s", text);
+    return TP_OK;
 }
 
 /* ---- opening ---- */
@@ -268,13 +269,12 @@ static int open_cut(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, st
 static int check_memory(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg,
                         struct tp_err *err)
 {
-    char number[TP_GROUPED];
     uint32_t slots = f->facts.facts.slots;
     if (!cfg->max_memory || slots <= cfg->max_memory / SLOT_BYTES)
         return TP_OK;
     int rc = tp_fail(err, TP_EINPUT,
                      "%s%s objects are live at once, more than the memory for reading holds",
-                     f->lead, tp_grouped(slots, number));
+                     f->lead, tp_count(slots).s);
     return tp_hint(err, rc, "--max-memory=SIZE allows more");
 }
 
@@ -292,17 +292,13 @@ static int read_meta(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *
     return rc == TP_EINPUT ? tp_prefix(err, rc, "%swhat it says of itself", f->lead) : rc;
 }
 
-static int say_repairs(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg,
-                       struct tp_err *err)
+static void say_repairs(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg)
 {
-    char text[512];
     if (cfg->repairs)
         memcpy(cfg->repairs, f->facts.repairs, sizeof f->facts.repairs);
-    if (!cfg->meta || !f->facts.other_repairs)
-        return TP_OK;
-    snprintf(text, sizeof text, "repairs that this tapool does not know: %s",
-             f->facts.other_repairs);
-    return tp_meta_remark(cfg->meta, text, err);
+    if (cfg->meta && f->facts.other_repairs)
+        tp_meta_remark(cfg->meta, "repairs that this tapool does not know: %s",
+                       f->facts.other_repairs);
 }
 
 /* Everything but the program; the facts are there afterwards. */
@@ -313,7 +309,9 @@ static int prepare(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, str
         rc = read_meta(f, cfg, err);
     if (!rc && !f->whole)
         rc = open_cut(f, cfg, err);
-    return rc ? rc : say_repairs(f, cfg, err);
+    if (!rc)
+        say_repairs(f, cfg);
+    return rc;
 }
 
 int tp_tpt_open(int fd, const struct tp_tpt_open_cfg *cfg, struct tp_program **out,

@@ -380,16 +380,12 @@ int tp_umpire_other(struct tp_umpire *u, const struct tp_umpire_line *l, struct 
 
 /* ---- the end ---- */
 
-static int describe(struct tp_umpire *u, struct tp_err *err)
+static void describe(struct tp_umpire *u)
 {
-    for (uint32_t i = 0; i < u->count; i++) {
-        if (!tp_spaces_chosen(u->spaces, i) || !u->allocators[i].type[0])
-            continue;
-        char text[TYPE_KEPT + 20];
-        snprintf(text, sizeof text, "the allocator is a %s", u->allocators[i].type);
-        return tp_meta_set(&u->reading->meta->settings, text, err);
-    }
-    return TP_OK;
+    struct tp_meta *meta = u->reading->meta;
+    for (uint32_t i = 0; i < u->count && !meta->settings; i++)
+        if (tp_spaces_chosen(u->spaces, i) && u->allocators[i].type[0])
+            tp_meta_set(meta, &meta->settings, "the allocator is a %s", u->allocators[i].type);
 }
 
 int tp_umpire_finish(struct tp_umpire *u, struct tp_err *err)
@@ -397,16 +393,13 @@ int tp_umpire_finish(struct tp_umpire *u, struct tp_err *err)
     const char *space = u->reading->opts->space;
     bool all = space && strcasecmp(space, "all") == 0;
     int rc = tp_spaces_lower(u->spaces, err);
-    int said = TP_OK;
     if (rc != TP_OK && rc != TP_ESTOP)
         return rc;
     if (!all)
-        said = describe(u, err);
+        describe(u);
     else if (u->count > 1)
-        said =
-            tp_meta_remark(u->reading->meta,
-                           "A pool takes its memory from its parent allocator: where the log has "
-                           "both, the same bytes count in two spaces.",
-                           err);
-    return said == TP_OK ? rc : said;
+        tp_meta_remark(u->reading->meta,
+                       "A pool takes its memory from its parent allocator: where the log has "
+                       "both, the same bytes count in two spaces.");
+    return rc;
 }

@@ -14,7 +14,7 @@
  *
  * Lines that are no objects are left out and counted: old logs went to the standard output.
  * Known weakness: lines of other processes (uid) in an old log are left out as well. */
-#include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 #include "traces/formats/umpire/umpire_allocators.h"
 #include "traces/input/json_scan.h"
 
@@ -300,39 +300,25 @@ static int read_lines(struct umpire_reader *rd, struct tp_err *err)
     }
 }
 
-static int say_left_out(struct umpire_reader *rd, uint64_t count, const char *unit,
-                        const char *what, struct tp_err *err)
-{
-    char text[200], number[TP_GROUPED];
-    if (count == 0)
-        return TP_OK;
-    snprintf(text, sizeof text, "%s %s%s %s left out.", tp_grouped(count, number), unit,
-             count == 1 ? "" : "s", what);
-    return tp_meta_remark(rd->r->meta, text, err);
-}
-
 static int finish(struct umpire_reader *rd, struct tp_err *err)
 {
     struct tp_meta *meta = rd->r->meta;
-    char capture[sizeof rd->version + 24];
-    snprintf(capture, sizeof capture, "Umpire %sreplay log", rd->version);
-    int rc = tp_meta_set(&meta->capture, capture, err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&meta->unknown, "threads, streams, alignment", err);
-    if (rc == TP_OK)
-        rc = say_left_out(rd, rd->strange, "line", "that are no events of Umpire", err);
-    if (rc == TP_OK)
-        rc = say_left_out(rd, rd->others, "line", "of other processes", err);
-    if (rc == TP_OK)
-        rc = say_left_out(rd, rd->umpire.ownerless, "reallocation",
-                          "of a block that the log does not have", err);
-    if (rc == TP_OK && tp_spaces_count(rd->umpire.spaces) == 0) {
-        rc = tp_meta_set(&meta->nothing, "no allocator of this log allocated anything", err);
-        if (rc == TP_OK)
-            rc = tp_meta_set(&meta->nothing_hint,
-                             "Umpire records when UMPIRE_REPLAY=On stands in the environment", err);
+    tp_meta_set(meta, &meta->capture, "Umpire %sreplay log", rd->version);
+    tp_meta_set(meta, &meta->unknown, "threads, streams, alignment");
+    if (rd->strange)
+        tp_meta_remark(meta, "%s that are no events of Umpire left out.",
+                       tp_plural(rd->strange, "line").s);
+    if (rd->others)
+        tp_meta_remark(meta, "%s of other processes left out.", tp_plural(rd->others, "line").s);
+    if (rd->umpire.ownerless)
+        tp_meta_remark(meta, "%s of a block that the log does not have left out.",
+                       tp_plural(rd->umpire.ownerless, "reallocation").s);
+    if (tp_spaces_count(rd->umpire.spaces) == 0) {
+        tp_meta_set(meta, &meta->nothing, "no allocator of this log allocated anything");
+        tp_meta_set(meta, &meta->nothing_hint,
+                    "Umpire records when UMPIRE_REPLAY=On stands in the environment");
     }
-    return rc == TP_OK ? tp_umpire_finish(&rd->umpire, err) : rc;
+    return tp_umpire_finish(&rd->umpire, err);
 }
 
 static int read_log(const struct tp_reading *r, struct tp_err *err)

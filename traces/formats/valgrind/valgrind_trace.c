@@ -16,6 +16,7 @@
 #include "traces/lower/spaces.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -239,14 +240,12 @@ static int take_traced(struct valgrind *v, struct tp_cut message, struct tp_err 
 /* ---- lines ---- */
 
 /* "==2548== Command: ./a.out" */
-static int take_words(struct valgrind *v, struct tp_cut words, struct tp_err *err)
+static void take_words(struct valgrind *v, struct tp_cut words)
 {
-    char command[256];
+    struct tp_meta *meta = v->reading->meta;
     v->banner = true;
-    if (v->reading->meta->program || !tp_cut_text(&words, "Command: "))
-        return TP_OK;
-    snprintf(command, sizeof command, "%.*s", (int)(words.end - words.at), words.at);
-    return tp_meta_set(&v->reading->meta->program, command, err);
+    if (!meta->program && tp_cut_text(&words, "Command: "))
+        tp_meta_set(meta, &meta->program, "%.*s", (int)(words.end - words.at), words.at);
 }
 
 /* Words that stand where a program's own would, had it started: valgrind's, or those of the dynamic
@@ -284,10 +283,10 @@ static int take_line(struct valgrind *v, struct tp_cut line, struct tp_err *err)
     if (tp_valgrind_cut_prefix(&line, '-', &v->now))
         return take_traced(v, line, err);
     if (tp_valgrind_cut_prefix(&line, '=', &prefix))
-        return take_words(v, line, err);
-    if (tp_valgrind_cut_prefix(&line, '*', &prefix))
-        return TP_OK;
-    return line.at < line.end ? take_foreign(v, line, err) : TP_OK;
+        take_words(v, line);
+    else if (!tp_valgrind_cut_prefix(&line, '*', &prefix) && line.at < line.end)
+        return take_foreign(v, line, err);
+    return TP_OK;
 }
 
 static int read_lines(struct valgrind *v, struct tp_err *err)
@@ -323,52 +322,32 @@ static int probe(const unsigned char *data, size_t size)
     return banner ? 96 : calls == 3 ? 80 : 60;
 }
 
-static int remark(struct valgrind *v, uint64_t count, const char *what, struct tp_err *err)
-{
-    char text[200], number[TP_GROUPED];
-    if (count == 0)
-        return TP_OK;
-    snprintf(text, sizeof text, "%s: %s.", what, tp_grouped(count, number));
-    return tp_meta_remark(v->reading->meta, text, err);
-}
-
-static int describe_refusal(const struct valgrind *v, struct tp_err *err)
-{
-    char clean[sizeof v->refusal], text[sizeof v->refusal + 40];
-    tp_clean_text(v->refusal, clean, sizeof clean);
-    snprintf(text, sizeof text, "the program did not start: %s", clean);
-    int rc = tp_meta_set(&v->reading->meta->nothing, text, err);
-    return rc == TP_OK ? tp_meta_set(&v->reading->meta->nothing_hint,
-                                     "valgrind says so in this file; does the command run by "
-                                     "itself?",
-                                     err)
-                       : rc;
-}
-
-static int describe(struct valgrind *v, struct tp_err *err)
+static void describe(struct valgrind *v)
 {
     struct tp_meta *meta = v->reading->meta;
     for (size_t i = 0; i < v->process_count; i++)
         v->unfinished += v->processes[i]->count;
-    int rc = tp_meta_set(&meta->capture, "valgrind --trace-malloc=yes (text)", err);
-    if (rc == TP_OK)
-        rc = tp_meta_set(&meta->unknown, v->some_without_time ? "times, threads" : "threads", err);
-    if (rc == TP_OK)
-        rc = remark(v, v->foreign, "Lines of the program's own words are left out", err);
-    if (rc == TP_OK)
-        rc = remark(v, v->unfinished, "Calls without a result are left out", err);
-    if (rc == TP_OK)
-        rc = remark(v, v->too_large, "Failed requests of more than 2^48 bytes are left out", err);
-    if (rc == TP_OK)
-        rc = remark(v, v->others, "Calls of processes after the 256th are left out", err);
-    if (rc != TP_OK || tp_spaces_count(v->spaces) > 0 || !(v->banner || v->refusal[0]))
-        return rc;
-    if (v->refusal[0])
-        return describe_refusal(v, err);
-    rc = tp_meta_set(&meta->nothing, "valgrind ran without --trace-malloc=yes", err);
-    return rc == TP_OK
-               ? tp_meta_set(&meta->nothing_hint, "valgrind --trace-malloc=yes PROGRAM 2>FILE", err)
-               : rc;
+    tp_meta_set(meta, &meta->capture, "valgrind --trace-malloc=yes (text)");
+    tp_meta_set(meta, &meta->unknown, v->some_without_time ? "times, threads" : "threads");
+    if (v->foreign)
+        tp_meta_remark(meta, "Lines of the program's own words are left out: %s.",
+                       tp_count(v->foreign).s);
+    if (v->unfinished)
+        tp_meta_remark(meta, "Calls without a result are left out: %s.", tp_count(v->unfinished).s);
+    tp_meta_too_large(meta, v->too_large);
+    if (v->others)
+        tp_meta_remark(meta, "Calls of processes after the 256th are left out: %s.",
+                       tp_count(v->others).s);
+    if (tp_spaces_count(v->spaces) > 0 || !(v->banner || v->refusal[0]))
+        return;
+    if (v->refusal[0]) {
+        tp_meta_set(meta, &meta->nothing, "the program did not start: %s", v->refusal);
+        tp_meta_set(meta, &meta->nothing_hint,
+                    "valgrind says so in this file; does the command run by itself?");
+    } else {
+        tp_meta_set(meta, &meta->nothing, "valgrind ran without --trace-malloc=yes");
+        tp_meta_set(meta, &meta->nothing_hint, "valgrind --trace-malloc=yes PROGRAM 2>FILE");
+    }
 }
 
 static int read_valgrind(const struct tp_reading *reading, struct tp_err *err)
@@ -377,10 +356,10 @@ static int read_valgrind(const struct tp_reading *reading, struct tp_err *err)
     int rc = tp_spaces_new(reading, &v.spaces, err);
     if (rc == TP_OK)
         rc = read_lines(&v, err);
-    if (rc == TP_OK)
-        rc = describe(&v, err);
-    if (rc == TP_OK)
+    if (rc == TP_OK) {
+        describe(&v);
         rc = tp_spaces_lower(v.spaces, err);
+    }
     for (size_t i = 0; i < v.process_count; i++) {
         tp_pointers_release(&v.processes[i]->pointers);
         free(v.processes[i]);

@@ -1,6 +1,6 @@
 /* See str.h. A piece is written where there is room for it; only one that does not fit is written
  * again, when the text has grown. */
-#include "cmd/ui/str.h"
+#include "alloc/base/str.h"
 
 #include "alloc/base/grow.h"
 

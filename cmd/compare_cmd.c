@@ -21,9 +21,9 @@ static const char *const format_words[] = {"text", "markdown", "csv", "json", NU
 
 #define ROW(member) offsetof(struct tp_compare_opts, member)
 static const struct tp_opt rows[] = {
-    TP_LIST_AT("strategy", ROW(strategies), .letter = 's', .arg = "NAME[:OPTS]",
-               .help = "a strategy, with options as name:a=1,b=2, under a label as label=name:...; "
-                       "may be repeated; without it the usual set is compared"),
+    TP_STRATEGY_ROW(ROW(strategies),
+                    "a strategy, with options as name:a=1,b=2, under a label as label=name:...; "
+                    "may be repeated; without it the usual set is compared"),
     TP_TEXT_AT("base", ROW(base), .arg = "NAME",
                .help = "what the others are compared with: a strategy's label; of several results "
                        "the FILE (default: the first)"),
@@ -32,36 +32,31 @@ static const struct tp_opt rows[] = {
     TP_TIME_AT("min-time", ROW(min_time), .def = "25ms", .max = UINT64_C(86400000000000),
                .help = "a shorter trace is repeated for so long in each round, once for speed and "
                        "once for latencies"),
-    TP_TEXT_AT("source", ROW(source), .arg = "NAME",
-               .help = "where memory comes from, as for replay"),
-    TP_SIZE_AT("capacity", ROW(capacity), .def = "recorded", .max = UINT64_C(1) << 60,
-               .choices = tp_capacity_words,
-               .help = "what the device has, each of them; 0 is no limit"),
-    TP_CHOICE_AT("touch", ROW(touch), .def = "auto", .choices = tp_touch_words, .arg = "HOW",
-                 .help = "what is written into a new block inside the timed call"),
+    TP_SOURCE_ROW(ROW(source), "where memory comes from, as for replay"),
+    TP_CAPACITY_ROW(ROW(capacity), "what the device has, each of them; 0 is no limit"),
+    TP_TOUCH_ROW(ROW(touch), ""),
     TP_LIST_AT(
         "metric", ROW(metrics), .arg = "NAME",
         .help = "show this one ('tapool help metrics'); may be repeated (default: the usual ones)"),
     TP_TEXT_AT("sort", ROW(sort), .arg = "KEY",
                .help = "order of the rows: name, or a metric, the best first (default: as given)"),
-    TP_LIST_AT("fail-on", ROW(fail_on), .arg = "EXPR",
-               .help = "exit with 1 when it holds for any row: 'peak_reserved>+2%' (against the "
-                       "base), 'failed_allocations>0', 'ns_per_op>=100ns', oom; may be repeated. A "
-                       "time must differ significantly for a change to hold"),
+    TP_FAIL_ON_ROW(ROW(fail_on),
+                   "exit with 1 when it holds for any row: 'peak_reserved>+2%' (against the "
+                   "base), 'failed_allocations>0', 'ns_per_op>=100ns', oom; may be repeated. A "
+                   "time must differ significantly for a change to hold"),
     TP_OPEN_ROWS(struct tp_compare_opts),
     TP_TIMEOUT_ROW(ROW(timeout)),
-    TP_UINT_AT("seed", ROW(seed), .def = "1", .max = UINT64_MAX - 1,
-               .help = "of the order of the rounds and of the intervals"),
-    TP_CHOICE_AT("format", ROW(format), .def = "text", .choices = format_words, .arg = "FORMAT",
-                 .help = "what is printed"),
-    TP_FLAG_AT("json", ROW(json), .help = "the same as --format json"),
-    TP_FILE_AT("export-json", ROW(export_json), .help = "write the JSON to FILE as well"),
-    TP_FLAG_AT("force", ROW(force), .letter = 'f', .from = TP_OPT_USER, .help = "overwrite FILE"),
-    TP_FLAG_AT("bytes", ROW(bytes), .help = "sizes in full"),
+    TP_SEED_ROW(ROW(seed), "of the order of the rounds and of the intervals"),
+    TP_FORMAT_ROW(struct tp_compare_opts, format_words, "what is printed"),
+    TP_JSON_ROW(struct tp_compare_opts),
+    TP_EXPORT_ROW(struct tp_compare_opts, FORMAT_JSON - 1, "json",
+                  "write the JSON to FILE as well"),
+    TP_FORCE_ROW(ROW(exports.force)),
+    TP_BYTES_ROW(ROW(bytes)),
     TP_COLOR_ROW(ROW(color)),
-    TP_FLAG_AT("verbose", ROW(verbose), .letter = 'v',
-               .help = "all metrics that there are, or all that --metric names, in as many tables "
-                       "as they need"),
+    TP_VERBOSE_ROW(
+        ROW(verbose),
+        "all metrics that there are, or all that --metric names, in as many tables as they need"),
     {.name = NULL}};
 
 struct compare {
@@ -186,11 +181,8 @@ static int check_options(struct compare *k, const struct tp_args *args, bool sto
         status = check_metric(o->metrics.items[i], stored, err);
     if (!status && o->sort && strcasecmp(o->sort, "name"))
         status = check_metric(o->sort, stored, err);
-    if (!status && o->export_json && !strcmp(o->export_json, "-"))
-        status = tp_hint(err, tp_fail(err, TP_EUSAGE, "--export-json needs a file"),
-                         "--format json writes to standard output");
-    if (!status && o->export_json)
-        status = tp_output_check(o->export_json, o->force, err);
+    if (!status)
+        status = tp_exports_look(&o->exports, format_words, err);
     return status ? status : parse_conditions(k, stored, err);
 }
 
@@ -205,16 +197,15 @@ static int report(struct compare *k, FILE *out, struct tp_err *err)
 {
     struct tp_page page;
     const struct tp_compare_opts *o = k->o;
-    int status = TP_OK;
-    if (o->export_json)
-        status = tp_output_write(o->export_json, o->force, write_json, &k->found, err);
+    const char *file = o->exports.files[FORMAT_JSON - 1];
+    int status = file ? tp_output_write(file, o->exports.force, write_json, &k->found, err) : TP_OK;
     if (status)
         return status;
-    if (o->json || o->format == FORMAT_JSON)
+    if (o->exports.format == FORMAT_JSON)
         return tp_compare_json(&k->found, out, err);
-    if (o->format == FORMAT_CSV)
+    if (o->exports.format == FORMAT_CSV)
         return tp_compare_csv(&k->found, out, err);
-    if (o->format == FORMAT_MARKDOWN)
+    if (o->exports.format == FORMAT_MARKDOWN)
         return tp_compare_markdown(&k->found, out, err);
     tp_page_init(&page, out, o->color);
     page.exact = o->bytes;

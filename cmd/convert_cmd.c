@@ -6,6 +6,7 @@
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/ui/escape.h"
+#include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
@@ -24,8 +25,8 @@ struct convert_opts {
 
 #define ROW(member) offsetof(struct convert_opts, member)
 static const struct tp_opt rows[] = {
-    TP_FILE_AT("output", ROW(output), .letter = 'o',
-               .help = "where to; the end of its name says in which form, '-' is standard output"),
+    TP_OUTPUT_ROW(ROW(output),
+                  "where to; the end of its name says in which form, '-' is standard output"),
     TP_TEXT_AT("output-format", ROW(to_format), .arg = "NAME",
                .help = "the form, whatever the name ends in (default on standard output: jsonl)"),
     TP_TEXT_AT("from", ROW(from), .arg = "A:B",
@@ -37,7 +38,7 @@ static const struct tp_opt rows[] = {
     TP_FLAG_AT("compress", ROW(compress),
                .help = "blocks of a .tpt are packed with zstd: smaller, slower to read"),
     TP_OPEN_ROWS(struct convert_opts),
-    TP_FLAG_AT("force", ROW(force), .letter = 'f', .from = TP_OPT_USER, .help = "overwrite FILE"),
+    TP_FORCE_ROW(ROW(force)),
     {.name = NULL}};
 
 /* ---- what to write ---- */

@@ -3,6 +3,7 @@
 #include "cmd/cli/config.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/measure/report_json.h"
+#include "cmd/ui/exports.h"
 #include "cmd/ui/text.h"
 
 #include <stdlib.h>
@@ -11,16 +12,15 @@ enum { FORMAT_TEXT, FORMAT_JSON };
 enum { NAME = 2, VERDICT = 17, VALUE = 26 };
 
 struct doctor_opts {
-    uint32_t format;
-    bool json, config;
+    struct tp_exports exports;
+    bool config;
 };
 
 static const char *const format_words[] = {"text", "json", NULL};
 
 static const struct tp_opt rows[] = {
-    TP_CHOICE_AT("format", offsetof(struct doctor_opts, format), .def = "text",
-                 .choices = format_words, .arg = "FORMAT", .help = "what is printed"),
-    TP_FLAG_AT("json", offsetof(struct doctor_opts, json), .help = "the same as --format json"),
+    TP_FORMAT_ROW(struct doctor_opts, format_words, "what is printed"),
+    TP_JSON_ROW(struct doctor_opts),
     TP_FLAG_AT(
         "config", offsetof(struct doctor_opts, config), .from = TP_OPT_CALL,
         .help =
@@ -132,7 +132,7 @@ static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
     const struct doctor_opts *o = args->opts;
     if (o->config)
-        return print_config(args, o->json || o->format == FORMAT_JSON, out, err);
+        return print_config(args, o->exports.format == FORMAT_JSON, out, err);
     if (args->count)
         return tp_fail(err, TP_EUSAGE, "doctor takes no argument");
     struct tp_doctor *d = calloc(1, sizeof *d);
@@ -142,7 +142,7 @@ static int run_doctor(const struct tp_args *args, FILE *out, struct tp_err *err)
     d->out = out;
     tp_doctor_examine(d);
     int status = TP_OK;
-    if (o->json || o->format == FORMAT_JSON)
+    if (o->exports.format == FORMAT_JSON)
         status = print_json(d, out, err);
     else
         print_text(d, out);

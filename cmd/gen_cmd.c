@@ -6,6 +6,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/measure/catalog.h"
+#include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
@@ -29,9 +30,9 @@ struct gen_opts {
 
 #define ROW(member) offsetof(struct gen_opts, member)
 static const struct tp_opt rows[] = {
-    TP_FILE_AT("output", ROW(output), .letter = 'o',
-               .help = "NAME.json for one JSON document, NAME.jsonl for one event a line, NAME.tpt "
-                       "for tapool's binary form; '-' writes lines to standard output"),
+    TP_OUTPUT_ROW(ROW(output),
+                  "NAME.json for one JSON document, NAME.jsonl for one event a line, NAME.tpt "
+                  "for tapool's binary form; '-' writes lines to standard output"),
     TP_TEXT_AT("size", ROW(size), .arg = "SIZE", .help = "of an object, or of the smallest"),
     TP_TEXT_AT("max-size", ROW(max_size), .arg = "SIZE", .help = "of the largest object"),
     TP_TEXT_AT("live", ROW(live), .arg = "N", .help = "objects that live at once"),
@@ -45,10 +46,9 @@ static const struct tp_opt rows[] = {
                .help = "tokens of a sequence: fixed or mixed"),
     TP_TEXT_AT("kv", ROW(kv), .arg = "HOW",
                .help = "how the memory of a sequence grows: paged or contiguous"),
-    TP_UINT_AT("seed", ROW(seed), .def = "1", .max = UINT64_MAX - 1,
-               .help =
-                   "another seed, another trace of the same kind; the same seed, the same bytes"),
-    TP_FLAG_AT("force", ROW(force), .letter = 'f', .from = TP_OPT_USER, .help = "overwrite FILE"),
+    TP_SEED_ROW(ROW(seed),
+                "another seed, another trace of the same kind; the same seed, the same bytes"),
+    TP_FORCE_ROW(ROW(force)),
     {.name = NULL}};
 
 /* ---- what there is ---- */

@@ -2,13 +2,15 @@
 #include "cmd/cli/commands.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/report/info.h"
+#include "cmd/ui/exports.h"
+#include "cmd/ui/option_words.h"
 
 enum { FORMAT_TEXT, FORMAT_JSON };
 
 struct info_opts {
     struct tp_open_opts open;
-    uint32_t format;
-    bool json, bytes;
+    struct tp_exports exports;
+    bool bytes;
 };
 
 static const char *const format_words[] = {"text", "json", NULL};
@@ -16,16 +18,15 @@ static const char *const format_words[] = {"text", "json", NULL};
 #define ROW(member) offsetof(struct info_opts, member)
 static const struct tp_opt rows[] = {
     TP_OPEN_ROWS(struct info_opts),
-    TP_CHOICE_AT("format", ROW(format), .def = "text", .choices = format_words, .arg = "FORMAT",
-                 .help = "what is printed"),
-    TP_FLAG_AT("json", ROW(json), .help = "the same as --format json"),
-    TP_FLAG_AT("bytes", ROW(bytes), .help = "sizes in full"),
+    TP_FORMAT_ROW(struct info_opts, format_words, "what is printed"),
+    TP_JSON_ROW(struct info_opts),
+    TP_BYTES_ROW(ROW(bytes)),
     {.name = NULL}};
 
 static int report(const struct info_opts *o, const struct tp_info_report *r, FILE *out,
                   struct tp_err *err)
 {
-    if (o->json || o->format == FORMAT_JSON)
+    if (o->exports.format == FORMAT_JSON)
         return tp_info_json(r, out, err);
     struct tp_page page;
     tp_page_init(&page, out, 0);

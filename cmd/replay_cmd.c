@@ -23,18 +23,20 @@ enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 
 static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
+/* As the bits of enum tp_pass. */
+static const char *const pass_words[] = {"usage", "throughput", "latency", "verify",
+                                         "fits",  "count",      NULL};
 static const char *const auto_words[] = {"auto", NULL};
 
 #define ROW(member) offsetof(struct tp_replay_opts, member)
 static const struct tp_opt rows[] = {
-    TP_LIST_AT("strategy", ROW(strategies), .letter = 's', .arg = "NAME[:OPTS]",
-               .help = "a strategy, with options as name:a=1,b=2, under a label as label=name:...; "
-                       "may be repeated; without it the usual set is played"),
-    TP_TEXT_AT("source", ROW(source), .arg = "NAME",
-               .help =
-                   "where memory comes from: host, virtual or cuda; decorators follow with '+', "
-                   "such as host+shuffle or virtual+limit:capacity=1GiB (default: host for host "
-                   "traces; for device traces cuda where a driver and a GPU are, else virtual)"),
+    TP_STRATEGY_ROW(ROW(strategies),
+                    "a strategy, with options as name:a=1,b=2, under a label as label=name:...; "
+                    "may be repeated; without it the usual set is played"),
+    TP_SOURCE_ROW(ROW(source),
+                  "where memory comes from: host, virtual or cuda; decorators follow with '+', "
+                  "such as host+shuffle or virtual+limit:capacity=1GiB (default: host for host "
+                  "traces; for device traces cuda where a driver and a GPU are, else virtual)"),
     TP_LIST_AT("map-device", ROW(map_device), .arg = "A=B",
                .help = "on cuda: device A of the trace is played by CUDA device B; may be repeated "
                        "(default: the one of its own number)"),
@@ -43,26 +45,26 @@ static const struct tp_opt rows[] = {
                      "on cuda: what the device does with each block after its allocation, on its "
                      "stream: nothing; writes all of it once; is busy with it until the recorded "
                      "time of the stream's next event, so that frees are pending as they were"),
-    TP_TEXT_AT("occupy-scale", ROW(occupy_scale), .arg = "X",
-               .help = "with --occupy spin: so many times the recorded time (default: 1)"),
-    TP_SIZE_AT("capacity", ROW(capacity), .def = "recorded", .max = UINT64_C(1) << 60,
-               .choices = tp_capacity_words,
-               .help = "what the device has, each of them; 0 is no limit. Out of memory is then an "
-                       "answer. recorded: what the recorded device had, where an out of memory in "
-                       "the trace tells; on the host a policy is stopped that holds over 16 times "
-                       "what the program needs and over 1 GiB"),
-    TP_FLAG_AT("fits", ROW(fits),
+    TP_REAL_AT("occupy-scale", ROW(occupy_scale), .def = "1", .arg = "X", .needs = "occupy spin",
+               .help = "with --occupy spin: so many times the recorded time"),
+    TP_CAPACITY_ROW(ROW(capacity),
+                    "what the device has, each of them; 0 is no limit. Out of memory is then an "
+                    "answer. recorded: what the recorded device had, where an out of memory in "
+                    "the trace tells; on the host a policy is stopped that holds over 16 times "
+                    "what the program needs and over 1 GiB"),
+    TP_FLAG_AT("fits", ROW(fits), .excludes = "no-fits",
                .help = "find the smallest device on which no allocation fails (done without asking "
                        "for device traces under 1,000,000 events)"),
     TP_FLAG_AT("no-fits", ROW(no_fits), .help = "do not look for it"),
-    TP_TEXT_AT("passes", ROW(passes), .arg = "LIST",
-               .help =
-                   "only what these measure, for --format json: usage (memory and counts), fits "
-                   "(needs usage), throughput, latency, verify, count (instructions); with commas "
-                   "(default: usage,throughput,latency and what --fits and --verify say)"),
-    TP_CHOICE_AT("touch", ROW(touch), .def = "auto", .choices = tp_touch_words, .arg = "HOW",
-                 .help = "what is written into a new block inside the timed call; auto is first on "
-                         "host and none on virtual and cuda"),
+    TP_SET_AT("passes", ROW(passes), .choices = pass_words, .needs = "format json",
+              .excludes = "fits no-fits verify export-markdown export-csv export-benchfmt "
+                          "export-hgrm export-perfetto",
+              .help =
+                  "only what these measure, for --format json: usage (memory and counts), fits "
+                  "(needs usage), throughput, latency, verify, count (instructions); with commas "
+                  "(default: usage,throughput,latency and what --fits and --verify say)"),
+    TP_TOUCH_ROW(ROW(touch), "; auto is first on "
+                             "host and none on virtual and cuda"),
     TP_TIME_AT("min-time", ROW(min_time), .def = "auto", .min = 0, .max = UINT64_C(86400000000000),
                .choices = auto_words,
                .help = "a shorter trace is repeated until its timed calls add up to so long, once "
@@ -73,22 +75,21 @@ static const struct tp_opt rows[] = {
                .help = "how often a trace longer than --min-time is played"),
     TP_CHOICE_AT("on-oom", ROW(on_oom), .def = "continue", .choices = oom_words, .arg = "WHAT",
                  .help = "after a failed allocation"),
-    TP_LIST_AT("fail-on", ROW(fail_on), .arg = "EXPR",
-               .help = "exit with 1 when it holds for any strategy: oom (an allocation failed), "
-                       "'peak_reserved>8GiB', 'unused_reserved>=20%'; may be repeated"),
+    TP_FAIL_ON_ROW(ROW(fail_on),
+                   "exit with 1 when it holds for any strategy: oom (an allocation failed), "
+                   "'peak_reserved>8GiB', 'unused_reserved>=20%'; may be repeated"),
     TP_FLAG_AT("verify", ROW(verify),
                .help =
                    "first play once beside a shadow that checks every block: overlap, alignment, "
                    "contents, repeated frees, leaks; what it finds is named by event (exit 4)"),
     TP_OPEN_ROWS(struct tp_replay_opts),
-    TP_UINT_AT("seed", ROW(seed), .def = "1", .max = UINT64_MAX - 1,
-               .help = "of everything random (the shuffle decorator)"),
-    TP_EXPORT_ROWS(struct tp_replay_opts),
-    TP_FLAG_AT("bytes", ROW(bytes), .help = "sizes in full"),
+    TP_SEED_ROW(ROW(seed), "of everything random (the shuffle decorator)"),
+    TP_EXPORTER_ROWS(struct tp_replay_opts),
+    TP_BYTES_ROW(ROW(bytes)),
     TP_COLOR_ROW(ROW(color)),
-    TP_FLAG_AT(
-        "verbose", ROW(verbose), .letter = 'v',
-        .help = "everything: options, exact bytes, hashes, latencies by size, the slowest calls"),
+    TP_VERBOSE_ROW(
+        ROW(verbose),
+        "everything: options, exact bytes, hashes, latencies by size, the slowest calls"),
     {.name = NULL}};
 
 struct replay {
@@ -125,8 +126,8 @@ static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job 
 static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_program_facts *facts,
                           const struct tp_strategy *s)
 {
-    if (o->pass_set)
-        return o->pass_set & ~(s->caps & TP_CAP_ASYNC ? TP_PASS_FITS : 0u);
+    if (o->passes)
+        return o->passes & ~(s->caps & TP_CAP_ASYNC ? TP_PASS_FITS : 0u);
     bool few = tp_fits_by_default(facts->kind, facts->events);
     bool fits = (o->fits || (few && !o->no_fits)) && !(s->caps & TP_CAP_ASYNC);
     return TP_PASS_ALL | (fits ? TP_PASS_FITS : 0u) | (o->verify ? TP_PASS_VERIFY : 0u);
@@ -363,73 +364,13 @@ static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *o
     return status ? status : play_and_report(r, out, err);
 }
 
-static int parse_scale(const struct tp_args *args, struct tp_replay_opts *o, struct tp_err *err)
-{
-    char *end = NULL;
-    errno = 0;
-    o->scale = o->occupy_scale ? strtod(o->occupy_scale, &end) : 1;
-    if (end && (end == o->occupy_scale || *end || errno || !isfinite(o->scale) || o->scale <= 0))
-        return tp_fail(err, TP_EUSAGE, "option 'occupy-scale' is '%s', which is no positive number",
-                       o->occupy_scale);
-    if (o->occupy == TP_OCCUPY_SPIN)
-        return TP_OK;
-    o->scale = 1;
-    return tp_config_typed(args, rows, "occupy-scale")
-               ? tp_fail(err, TP_EUSAGE, "--occupy-scale goes with --occupy spin")
-               : TP_OK;
-}
-
-/* The JSON result leaves out what was not measured; the other forms have no such way. */
-static bool is_json_alone(const struct tp_export_opts *o)
-{
-    const struct tp_exporter *printed = tp_exports_printed(o);
-    for (int i = 0; i < TP_EXPORT_COUNT; i++)
-        if (o->files[i] && i != TP_EXPORT_json)
-            return false;
-    return printed && printed == tp_exporters[TP_EXPORT_json];
-}
-
-/* --passes as a set. */
-static int parse_passes(const struct tp_args *args, struct tp_replay_opts *o, struct tp_err *err)
-{
-    const struct tp_pass_row *known = tp_pass_rows;
-    for (const char *at = o->passes; at && *at;) {
-        size_t length = strcspn(at, ","), k = 0;
-        while (k < TP_PASS_ROWS &&
-               (strlen(known[k].name) != length || strncmp(known[k].name, at, length)))
-            k++;
-        if (k == TP_PASS_ROWS)
-            return tp_fail(err, TP_EUSAGE,
-                           "'%.*s' is no pass: usage, fits, throughput, latency, "
-                           "verify, count",
-                           (int)(length > 40 ? 40 : length), at);
-        o->pass_set |= known[k].pass;
-        at += length + (at[length] == ',');
-    }
-    if (o->passes && !o->pass_set)
-        return tp_fail(err, TP_EUSAGE, "--passes names none");
-    if (o->pass_set & TP_PASS_FITS && !(o->pass_set & TP_PASS_USAGE))
-        return tp_fail(err, TP_EUSAGE, "the pass 'fits' needs the pass 'usage'");
-    if (o->pass_set && !is_json_alone(&o->exports)) {
-        o->pass_set = 0;
-        if (tp_config_typed(args, rows, "passes"))
-            return tp_hint(err, tp_fail(err, TP_EUSAGE, "--passes goes with --format json"),
-                           "the screens show all of a replay");
-    }
-    if (o->pass_set && (o->fits || o->no_fits || o->verify))
-        return tp_fail(err, TP_EUSAGE, "--passes says itself whether fits and verify are run");
-    return TP_OK;
-}
-
 /* Contradictions, found before any work. */
 static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
 {
+    if (o->passes & TP_PASS_FITS && !(o->passes & TP_PASS_USAGE))
+        return tp_fail(err, TP_EUSAGE, "the pass 'fits' needs the pass 'usage'");
     int status = tp_fail_on_parse(&o->fail_on, err);
-    if (status)
-        return status;
-    if (o->fits && o->no_fits)
-        return tp_fail(err, TP_EUSAGE, "--fits and --no-fits exclude each other");
-    return tp_exports_check(&o->exports, err);
+    return status ? status : tp_exports_look(&o->exports, tp_export_words, err);
 }
 
 static void release(struct replay *r)
@@ -445,17 +386,13 @@ static void release(struct replay *r)
 
 static int run_replay(const struct tp_args *args, FILE *out, struct tp_err *err)
 {
-    struct tp_replay_opts o = *(const struct tp_replay_opts *)args->opts;
-    struct replay r = {.o = &o,
-                       .report = {.rows = rows, .opts = &o, .seed = o.seed, .verbose = o.verbose}};
+    const struct tp_replay_opts *o = args->opts;
+    struct replay r = {.o = o,
+                       .report = {.rows = rows, .opts = o, .seed = o->seed, .verbose = o->verbose}};
     if (!args->count)
         return tp_hint(err, tp_fail(err, TP_EUSAGE, "replay needs a trace"),
                        "tapool replay sample:sqlite plays a shipped one");
-    int status = check_options(&o, err);
-    if (!status)
-        status = parse_scale(args, &o, err);
-    if (!status)
-        status = parse_passes(args, &o, err);
+    int status = check_options(o, err);
     if (status)
         return status;
     r.jobs = calloc((size_t)args->count, sizeof *r.jobs);

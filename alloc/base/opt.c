@@ -8,6 +8,7 @@
 #include "alloc/base/units.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,17 @@ static void format_number(const struct tp_opt *row, uint64_t value, char *out, s
     snprintf(out, size, "%s", text);
 }
 
+/* Words of a set, with commas. */
+static void format_set(const struct tp_opt *row, uint32_t set, char *out, size_t size)
+{
+    out[0] = '\0';
+    for (size_t i = 0; row->choices[i]; i++)
+        if (set >> i & 1) {
+            append(out, size, *out ? "," : "");
+            append(out, size, row->choices[i]);
+        }
+}
+
 static void format_list(const struct tp_opt_list *list, char *out, size_t size)
 {
     struct tp_str all = tp_str_in(out, size);
@@ -145,6 +157,10 @@ void tp_opt_format(const struct tp_opt *row, const void *base, char *out, size_t
         snprintf(out, size, "%s", *(const bool *)member ? "yes" : "no");
     else if (row->type == TP_OPT_CHOICE)
         snprintf(out, size, "%s", row->choices[*(const uint32_t *)member]);
+    else if (row->type == TP_OPT_REAL || row->type == TP_OPT_SHARE)
+        snprintf(out, size, "%.12g", *(const double *)member);
+    else if (row->type == TP_OPT_SET)
+        format_set(row, *(const uint32_t *)member, out, size);
     else if (row->type == TP_OPT_TEXT)
         snprintf(out, size, "%s", *(char *const *)member ? *(char *const *)member : "");
     else
@@ -209,18 +225,65 @@ static int set_number(struct subject sub, void *member, const char *value, struc
     return TP_OK;
 }
 
-static int set_choice(struct subject sub, void *member, const char *value, struct tp_err *err)
+static int set_real(struct subject sub, void *member, const char *value, struct tp_err *err)
 {
-    char text[SUBJECT_TEXT], words[WORDS_TEXT];
-    size_t i;
-    if (find_word(sub.row->choices, value, &i)) {
-        *(uint32_t *)member = (uint32_t)i;
+    bool share = sub.row->type == TP_OPT_SHARE;
+    char text[SUBJECT_TEXT], *end = NULL;
+    double number = *value >= '0' && *value <= '9' ? strtod(value, &end) : (double)NAN;
+    if (share && end && *end == '%') {
+        number /= 100;
+        end++;
+    }
+    if (end && !*end && isfinite(number) && number > 0 &&
+        (!share || number < (double)sub.row->max)) {
+        *(double *)member = number;
         return TP_OK;
     }
+    if (!share)
+        return tp_fail(err, TP_EUSAGE, "%s is '%s', which is no positive number",
+                       describe(sub, text), value);
+    return tp_fail(err, TP_EUSAGE, "%s is '%s', which is no share above 0 and below %" PRIu64,
+                   describe(sub, text), value, sub.row->max);
+}
+
+/* The index of one of the row's words. */
+static int take_choice(struct subject sub, const char *value, size_t *index, struct tp_err *err)
+{
+    char text[SUBJECT_TEXT], words[WORDS_TEXT];
+    if (find_word(sub.row->choices, value, index))
+        return TP_OK;
     int rc = tp_fail(err, TP_EUSAGE, "%s is '%s', which is none of %s", describe(sub, text), value,
                      join_words(sub.row->choices, words));
     const char *near = tp_nearest(value, sub.row->choices);
     return near ? tp_hint(err, rc, "did you mean '%s'?", near) : rc;
+}
+
+static int set_choice(struct subject sub, void *member, const char *value, struct tp_err *err)
+{
+    size_t i = 0;
+    int rc = take_choice(sub, value, &i, err);
+    if (!rc)
+        *(uint32_t *)member = (uint32_t)i;
+    return rc;
+}
+
+static int set_set(struct subject sub, void *member, const char *value, struct tp_err *err)
+{
+    uint32_t set = 0;
+    size_t length, i = 0;
+    do {
+        char word[VALUE_TEXT];
+        length = strcspn(value, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < VALUE_TEXT ? length : VALUE_TEXT),
+                 value);
+        int rc = take_choice(sub, word, &i, err);
+        if (rc)
+            return rc;
+        set |= UINT32_C(1) << i;
+        value += length + 1;
+    } while (value[-1]);
+    *(uint32_t *)member = set;
+    return TP_OK;
 }
 
 static int set_text(struct subject sub, void *member, const char *value, struct tp_err *err)
@@ -236,7 +299,11 @@ static int set_text(struct subject sub, void *member, const char *value, struct 
 static int add_to_list(struct subject sub, void *member, const char *value, struct tp_err *err)
 {
     struct tp_opt_list *list = member;
-    char *copy = strdup(value);
+    size_t i = 0;
+    int rc = sub.row->choices ? take_choice(sub, value, &i, err) : TP_OK;
+    if (rc)
+        return rc;
+    char *copy = strdup(sub.row->choices ? sub.row->choices[i] : value);
     char **items = copy ? realloc(list->items, (list->count + 1) * sizeof *items) : NULL;
     if (!items) {
         free(copy);
@@ -258,6 +325,9 @@ static const struct {
     [TP_OPT_SIZE] = {set_number, sizeof(uint64_t), _Alignof(uint64_t)},
     [TP_OPT_DURATION] = {set_number, sizeof(uint64_t), _Alignof(uint64_t)},
     [TP_OPT_CHOICE] = {set_choice, sizeof(uint32_t), _Alignof(uint32_t)},
+    [TP_OPT_REAL] = {set_real, sizeof(double), _Alignof(double)},
+    [TP_OPT_SHARE] = {set_real, sizeof(double), _Alignof(double)},
+    [TP_OPT_SET] = {set_set, sizeof(uint32_t), _Alignof(uint32_t)},
     [TP_OPT_TEXT] = {set_text, sizeof(char *), _Alignof(char *)},
     [TP_OPT_LIST] = {add_to_list, sizeof(struct tp_opt_list), _Alignof(struct tp_opt_list)},
 };
@@ -282,6 +352,31 @@ int tp_opts_defaults(const struct tp_opt *rows, void *base, struct tp_err *err)
         }
     }
     return TP_OK;
+}
+
+int tp_opt_reset(const struct tp_opt *row, void *base, struct tp_err *err)
+{
+    const struct tp_opt one[] = {*row, {.name = NULL}};
+    tp_opts_release(one, base);
+    memset((char *)base + row->offset, 0, type_rows[row->type].size);
+    return tp_opts_defaults(one, base, err);
+}
+
+bool tp_opt_differs(const struct tp_opt *row, const void *base)
+{
+    struct tp_opt bare = *row;
+    union {
+        double real;
+        struct tp_opt_list list; /* as large as any */
+    } def = {.list = {NULL, 0}};
+    char is[WORDS_TEXT], was[WORDS_TEXT] = "";
+    bare.offset = 0;
+    if (tp_opt_reset(&bare, &def, NULL) == TP_OK)
+        tp_opt_format(&bare, &def, was, sizeof was);
+    tp_opt_format(row, base, is, sizeof is);
+    const struct tp_opt one[] = {bare, {.name = NULL}};
+    tp_opts_release(one, &def);
+    return strcmp(is, was) != 0;
 }
 
 void tp_opts_release(const struct tp_opt *rows, void *base)
@@ -476,11 +571,13 @@ static const char *row_fault(const struct tp_opt *row, size_t opts_size)
     if (size > opts_size || row->offset > opts_size - size ||
         row->offset % type_rows[row->type].align)
         return "its member lies outside the option struct";
-    if (row->type == TP_OPT_CHOICE && !count_words(row->choices))
+    bool words = row->type == TP_OPT_CHOICE || row->type == TP_OPT_SET;
+    if (words && !count_words(row->choices))
         return "it has no choices";
-    if (row->choices && row->type != TP_OPT_CHOICE && !number)
+    if (row->choices && !words && !number && row->type != TP_OPT_LIST)
         return "its type takes no choices";
-    if (row->max && (!number || row->max < row->min))
+    if ((row->max && (!(number || row->type == TP_OPT_SHARE) || row->max < row->min)) ||
+        (!row->max && row->type == TP_OPT_SHARE))
         return "its range is wrong";
     if (!row->help || !*row->help || (row->type != TP_OPT_FLAG && !row->arg))
         return "its help is missing";

@@ -14,6 +14,7 @@
 
 #include "alloc/base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,8 +25,11 @@ enum tp_opt_type {
     TP_OPT_SIZE,     /* uint64_t, bytes; 64MiB */
     TP_OPT_DURATION, /* uint64_t, nanoseconds; 50us */
     TP_OPT_CHOICE,   /* uint32_t, index into `choices` */
+    TP_OPT_REAL,     /* double, above 0 */
+    TP_OPT_SHARE,    /* double, above 0 and below `max`; 5% or 0.05 */
+    TP_OPT_SET,      /* uint32_t, a bit for each of `choices`: some of them, with commas */
     TP_OPT_TEXT,     /* char *, owned by the option struct (tp_opts_release), NULL when unset */
-    TP_OPT_LIST      /* struct tp_opt_list: may be given more than once */
+    TP_OPT_LIST /* struct tp_opt_list: may be given more than once; of `choices` if it has any */
 };
 
 /* Who may set an option, each stricter than the one before. What runs a program, writes or names a
@@ -58,6 +62,11 @@ struct tp_opt {
     const char *const *choices; /* NULL-terminated words */
     const char *arg;            /* what --help calls the value: SIZE, N, FILE; NULL for flags */
     const char *help;           /* a few words, lower case; a '\n' starts a new line */
+
+    /* Of other options of the table (cmd/cli/config_pairs.c), names with blanks between them: */
+    const char *excludes; /* those that contradict it; in the row of one of both */
+    const char *needs;    /* the one that it goes with: "update", or a value of it: "occupy spin" */
+    const char *same;     /* what the flag is another word for: "format json" */
 };
 
 /* Rows by type: the name, where the member is, then more members. */
@@ -70,6 +79,9 @@ struct tp_opt {
 #define TP_SIZE_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_SIZE, at, .arg = "SIZE", __VA_ARGS__)
 #define TP_TIME_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_DURATION, at, .arg = "TIME", __VA_ARGS__)
 #define TP_CHOICE_AT(label, at, ...) TP_OPT_AT(label, TP_OPT_CHOICE, at, __VA_ARGS__)
+#define TP_REAL_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_REAL, at, __VA_ARGS__)
+#define TP_SHARE_AT(label, at, ...)  TP_OPT_AT(label, TP_OPT_SHARE, at, __VA_ARGS__)
+#define TP_SET_AT(label, at, ...)    TP_OPT_AT(label, TP_OPT_SET, at, .arg = "LIST", __VA_ARGS__)
 #define TP_TEXT_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_TEXT, at, __VA_ARGS__)
 #define TP_LIST_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_LIST, at, __VA_ARGS__)
 #define TP_FILE_AT(label, at, ...)   /* written, or read without having been asked for */          \
@@ -101,6 +113,12 @@ const struct tp_opt *tp_opt_find(const struct tp_opt *rows, const char *name);
 
 /* Writes the value as text that tp_opt_set reads back ("64MiB", "fine"); "" when unset. */
 void tp_opt_format(const struct tp_opt *row, const void *base, char *out, size_t size);
+
+/* Back to what the row says, whatever was there. */
+int tp_opt_reset(const struct tp_opt *row, void *base, struct tp_err *err);
+
+/* Whether the value is another than the row's default. */
+bool tp_opt_differs(const struct tp_opt *row, const void *base);
 
 /* Frees what TEXT and LIST members own and sets them to NULL / empty. */
 void tp_opts_release(const struct tp_opt *rows, void *base);

@@ -122,15 +122,6 @@ static int parse_words(struct parse *p, struct tp_err *err)
 
 /* ---- running ---- */
 
-/* What does not stand on the command line; nothing for commands that are tapool's own. */
-static int configure(struct parse *p, struct tp_err *err)
-{
-    if (!tp_config_concerns(p->cmd))
-        return TP_OK;
-    int status = tp_config_load(&p->config, err);
-    return status ? status : tp_config_apply(&p->config, p->cmd, p->opts, p->origins, err);
-}
-
 /* A wrong value may have come from where the user does not look. */
 static int point_to_config(const struct parse *p, int status, struct tp_err *err)
 {
@@ -144,6 +135,20 @@ static int point_to_config(const struct parse *p, int status, struct tp_err *err
                    p->cmd->name);
 }
 
+/* What does not stand on the command line; nothing for commands that are tapool's own. */
+static int configure(struct parse *p, struct tp_err *err)
+{
+    if (!tp_config_concerns(p->cmd))
+        return TP_OK;
+    int status = tp_config_load(&p->config, err);
+    if (!status)
+        status = tp_config_apply(&p->config, p->cmd, p->opts, p->origins, err);
+    if (status)
+        return status;
+    status = tp_config_agree(p->cmd->options, p->opts, p->origins, err);
+    return point_to_config(p, status, err);
+}
+
 static int run_parsed(struct parse *p, struct tp_err *err)
 {
     int status = tp_opts_defaults(p->cmd->options, p->opts, err);
@@ -155,6 +160,8 @@ static int run_parsed(struct parse *p, struct tp_err *err)
     }
     if (!status)
         status = configure(p, err);
+    if (status && p->cmd->refused)
+        p->cmd->refused(p->opts, err, stdout);
     if (status)
         return status;
     status = p->cmd->run(&(struct tp_args){p->opts, p->words, p->count, p->flags, p->origins},

@@ -29,6 +29,8 @@ struct tp_command {
     bool hidden;         /* for tapool itself */
     size_t opts_size;
     const struct tp_opt *options;
+    /* Who else is told of a command line that is wrong; NULL: nobody. */
+    void (*refused)(const void *opts, const struct tp_err *err, FILE *out);
     int (*run)(const struct tp_args *args, FILE *out, struct tp_err *err); /* a status */
 };
 

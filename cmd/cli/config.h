@@ -8,7 +8,7 @@
  *
  * An option has its value from the highest of these levels at which it is given, and from that one
  * alone: lists are not merged. All of it comes from the rows of the commands; nothing here knows an
- * option by name but for the pairs that exclude each other (config_levels.c). */
+ * option by name. */
 #ifndef TP_CONFIG_H
 #define TP_CONFIG_H
 
@@ -69,6 +69,19 @@ struct tp_origin {
  * file and line or the variable. */
 int tp_config_apply(const struct tp_config *config, const struct tp_command *cmd, void *opts,
                     struct tp_origin *origins, struct tp_err *err);
+
+/* Parts of it: an option is as if it had not been given; of options that exclude each other those
+ * from lower levels are. */
+int tp_config_forget(const struct tp_opt *row, void *opts, struct tp_origin *origin,
+                     struct tp_err *err);
+int tp_config_settle(const struct tp_opt *rows, void *opts, struct tp_origin *origins,
+                     struct tp_err *err);
+
+/* After it, before a command runs: what is another word for a value sets that; what needs something
+ * that is not there is an error where it was typed, and else as if it had not been given; what is
+ * excluded still contradicts. TP_EUSAGE names the options. */
+int tp_config_agree(const struct tp_opt *rows, void *opts, struct tp_origin *origins,
+                    struct tp_err *err);
 
 /* Empties a list before its first value from a level: it replaces what lower levels said. */
 void tp_config_raise(const struct tp_opt *row, void *opts, struct tp_origin *origin,

@@ -1,10 +1,5 @@
 /* Which level decides about an option; see config.h.
  *
- * Options that exclude each other are one question with several answers: of the two in a pair the
- * one from the higher level stands, and the other is as if it had not been given. TAPOOL_REPAIR=yes
- * in the environment of a job does not break `--strict` of a call. From the same level both stay,
- * and the command says that they contradict each other.
- *
  * A variable, and a line before any section, is meant for every command that has the option. Where
  * one of them cannot take the value that another can, it goes without. */
 #include "cmd/cli/config.h"
@@ -13,25 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { SIDE = 8 };
-
-/* Each of the one side excludes each of the other. */
-static const struct {
-    const char *one[SIDE], *other[SIDE];
-} exclusive[] = {
-    {{"json"}, {"format"}},
-    {{"strict"}, {"repair"}},
-    {{"fits"}, {"no-fits"}},
-    {{"passes"}, {"fits", "no-fits", "verify"}},
-    {{"passes"},
-     {"export-markdown", "export-csv", "export-benchfmt", "export-hgrm", "export-perfetto"}},
-    {{"base-bin"}, {"base-strategy", "aa"}},
-    {{"base-strategy"}, {"aa"}},
-    {{"update"}, {"plan", "aa"}},
-    {{"plan"}, {"aa"}},
-    {{"update", "plan", "aa"}, {"format", "export-json", "export-junit", "export-markdown"}},
-};
 
 bool tp_config_allows(const struct tp_opt *row)
 {
@@ -67,14 +43,11 @@ const char *tp_config_variable(const char *option, char out[TP_VARIABLE_TEXT])
 
 /* ---- values ---- */
 
-/* Back to what the row says, whatever was there. */
-static int set_default(const struct tp_opt *row, void *opts, struct tp_err *err)
+int tp_config_forget(const struct tp_opt *row, void *opts, struct tp_origin *origin,
+                     struct tp_err *err)
 {
-    const struct tp_opt one[] = {*row, {.name = NULL}};
-    tp_opts_release(one, opts);
-    if (row->type == TP_OPT_FLAG)
-        *(bool *)((char *)opts + row->offset) = false;
-    return tp_opts_defaults(one, opts, err);
+    *origin = (struct tp_origin){.level = TP_LEVEL_DEFAULT};
+    return tp_opt_reset(row, opts, err);
 }
 
 void tp_config_raise(const struct tp_opt *row, void *opts, struct tp_origin *origin,
@@ -185,41 +158,6 @@ static int set_row(const struct tp_config *config, const struct tp_command *cmd,
     return status;
 }
 
-/* ---- pairs ---- */
-
-/* A flag that is off says nothing about its counterpart. */
-static bool speaks(const struct tp_opt *row, const void *opts, const struct tp_origin *origin)
-{
-    return origin->level != TP_LEVEL_DEFAULT &&
-           (row->type != TP_OPT_FLAG || *(const bool *)((const char *)opts + row->offset));
-}
-
-static int settle_pair(const struct tp_opt *rows, const char *one, const char *other, void *opts,
-                       struct tp_origin *origins, struct tp_err *err)
-{
-    const struct tp_opt *a = tp_opt_find(rows, one), *b = tp_opt_find(rows, other);
-    if (!a || !b)
-        return TP_OK;
-    struct tp_origin *of_a = &origins[a - rows], *of_b = &origins[b - rows];
-    if (!speaks(a, opts, of_a) || !speaks(b, opts, of_b) || of_a->level == of_b->level)
-        return TP_OK;
-    struct tp_origin *lower = of_a->level < of_b->level ? of_a : of_b;
-    *lower = (struct tp_origin){.level = TP_LEVEL_DEFAULT};
-    return set_default(lower == of_a ? a : b, opts, err);
-}
-
-static int settle_pairs(const struct tp_opt *rows, void *opts, struct tp_origin *origins,
-                        struct tp_err *err)
-{
-    int status = TP_OK;
-    for (size_t i = 0; i < sizeof exclusive / sizeof *exclusive; i++)
-        for (size_t a = 0; a < SIDE && exclusive[i].one[a]; a++)
-            for (size_t b = 0; !status && b < SIDE && exclusive[i].other[b]; b++)
-                status = settle_pair(rows, exclusive[i].one[a], exclusive[i].other[b], opts,
-                                     origins, err);
-    return status;
-}
-
 int tp_config_apply(const struct tp_config *config, const struct tp_command *cmd, void *opts,
                     struct tp_origin *origins, struct tp_err *err)
 {
@@ -227,5 +165,5 @@ int tp_config_apply(const struct tp_config *config, const struct tp_command *cmd
     int status = TP_OK;
     for (size_t i = 0; i < count && !status; i++)
         status = set_row(config, cmd, &cmd->options[i], opts, &origins[i], err);
-    return status ? status : settle_pairs(cmd->options, opts, origins, err);
+    return status ? status : tp_config_settle(cmd->options, opts, origins, err);
 }

@@ -81,7 +81,7 @@ static int make_job(struct contest *k, const struct tp_compare_opts *o, struct t
         .source = o->source,
         .touch = o->touch,
         .capacity = o->capacity,
-        .scale = 1,
+        .occupy_scale = 1,
         .open = {.device = TP_OPT_KEYWORD(0), .max_memory = o->open.max_memory}};
     int status = tp_job_prepare(&k->job, &replay, gpu, k->trace.path, err);
     if (status)

@@ -3,16 +3,18 @@
 #define TP_COMPARE_OPTS_H
 
 #include "cmd/measure/open_trace.h"
+#include "cmd/ui/exports.h"
 
 #include <stdbool.h>
 
 struct tp_compare_opts {
     struct tp_opt_list strategies, metrics, fail_on;
     struct tp_open_opts open;
-    char *source, *base, *sort, *export_json;
-    uint32_t touch, format, color;
+    char *source, *base, *sort;
+    struct tp_exports exports;
+    uint32_t touch, color;
     uint64_t rounds, min_time, seed, capacity, timeout;
-    bool json, force, verbose, bytes;
+    bool verbose, bytes;
 };
 
 #endif

@@ -24,16 +24,20 @@
 
 struct tp_check_opts {
     struct tp_opt_list strategies, require, tolerances;
-    char *baseline, *source, *reason, *bin, *base_bin, *base_strategy, *effect, *alpha;
-    struct tp_gate_exports exports;
+    char *baseline, *source, *reason, *bin, *base_bin, *base_strategy;
+    struct tp_exports exports;
     uint32_t touch, color, inconclusive;
     uint64_t pairs, min_time, timeout, core, seed, aa;
+    double effect, alpha;
     bool update, allow_missing, thorough, plan, verbose;
 };
 
-enum { TP_CHECK_PAIRS = 20 };          /* --pairs, by default */
 enum { TP_CHECK_WARN, TP_CHECK_FAIL }; /* --inconclusive */
 enum { TP_CHECK_TOUCH_AUTO };          /* --touch; then as --touch of replay */
+
+enum { TP_CHECK_CORE_AUTO, TP_CHECK_CORE_NONE }; /* keywords of --core */
+
+extern const struct tp_opt tp_check_rows[];
 
 /* A growing list; `items` owned. */
 struct tp_findings {
@@ -221,13 +225,6 @@ bool tp_check_requires(const struct tp_check *k, enum tp_class class);
 /* Counts, class lines, exit code, `again`. Returns the status that goes with the exit code, with
  * its sentence; of a check that ended early its own status, without one. */
 int tp_check_outcome(struct tp_check *k, struct tp_err *err);
-
-/* Whether a file was asked for, or a document on standard output. */
-bool tp_check_exports_any(const struct tp_gate_exports *e);
-
-/* Before any work: TP_EUSAGE where a file exists and must not be overwritten, TP_EIO where its
- * folder cannot be written. */
-int tp_check_exports_look(const struct tp_gate_exports *e, struct tp_err *err);
 
 /* Files, what GitHub shows, and the screen or the document of --format. Every one is tried: a full
  * disk must not hide a regression; of several errors the first is told. */

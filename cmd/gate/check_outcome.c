@@ -97,29 +97,16 @@ static bool is_repeated(const struct tp_check *k, size_t at, bool trace)
 
 static void add_options(const struct tp_check *k, struct tp_str *s)
 {
-    const struct tp_check_opts *o = k->o;
-    tp_str_option(s, "baseline", o->baseline);
-    tp_str_option(s, "source", o->source);
-    tp_str_option(s, "bin", o->bin);
-    tp_str_option(s, "base-bin", o->base_bin);
-    tp_str_option(s, "base-strategy", o->base_strategy);
-    if (o->touch != TP_CHECK_TOUCH_AUTO)
-        tp_str_option(s, "touch", tp_touch_words[o->touch]);
-    tp_str_option(s, "effect", o->effect);
-    tp_str_option(s, "alpha", o->alpha);
+    static const char *const of_all[] = {"baseline",      "source", "bin",    "base-bin",
+                                         "base-strategy", "touch",  "effect", "alpha"};
+    static const char *const of_times[] = {"core", "pairs", "min-time", "thorough"};
+    for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
+        tp_str_row(s, tp_opt_find(tp_check_rows, of_all[i]), k->o);
     tp_str_add(s, " --seed %" PRIu64, k->gate.seed);
-    if (!o->base_bin && !o->base_strategy)
+    if (!k->o->base_bin && !k->o->base_strategy)
         return;
-    if (o->core != TP_OPT_KEYWORD(0))
-        tp_str_add(s, k->core < 0 ? " --core none" : " --core %d", k->core);
-    if (o->pairs != TP_CHECK_PAIRS)
-        tp_str_add(s, " --pairs %" PRIu64, o->pairs);
-    if (o->min_time != TP_OPT_KEYWORD(0))
-        tp_str_add(s, " --min-time %" PRIu64 "%s",
-                   o->min_time % 1000000 ? o->min_time : o->min_time / 1000000,
-                   o->min_time % 1000000 ? "ns" : "ms");
-    if (o->thorough)
-        tp_str_add(s, " --thorough");
+    for (size_t i = 0; i < sizeof of_times / sizeof *of_times; i++)
+        tp_str_row(s, tp_opt_find(tp_check_rows, of_times[i]), k->o);
 }
 
 /* The program that ran, wherever PATH leads: one that is first in it may be another. */

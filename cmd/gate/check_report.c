@@ -8,23 +8,6 @@
 #define WORD(of, id, words) #id,
 const char *const tp_gate_format_words[] = {"text", TP_GATE_WRITERS(WORD, ) NULL};
 
-bool tp_check_exports_any(const struct tp_gate_exports *e)
-{
-    bool any = e->format != 0;
-    for (int i = 0; i < TP_GATE_WRITER_COUNT; i++)
-        any |= e->files[i] != NULL;
-    return any;
-}
-
-int tp_check_exports_look(const struct tp_gate_exports *e, struct tp_err *err)
-{
-    int status = TP_OK;
-    for (int i = 0; !status && i < TP_GATE_WRITER_COUNT; i++)
-        if (e->files[i])
-            status = tp_output_check(e->files[i], e->force, err);
-    return status;
-}
-
 struct file {
     const struct tp_gate_writer *writer;
     const struct tp_gate *gate;
@@ -46,7 +29,7 @@ static int keep_first(int first, int status, const struct tp_err *one, struct tp
 
 static int write_exports(const struct tp_check *k, struct tp_err *err)
 {
-    const struct tp_gate_exports *o = &k->o->exports;
+    const struct tp_exports *o = &k->o->exports;
     struct tp_err one = {0};
     int first = TP_OK;
     for (int i = 0; i < TP_GATE_WRITER_COUNT; i++) {
@@ -130,7 +113,7 @@ void tp_check_report_end(struct tp_check *k, FILE *out)
 {
     struct tp_err lost = {0};
     bool full = false;
-    if (!tp_check_exports_any(&k->o->exports) && !tp_gate_in_github())
+    if (!tp_exports_any(&k->o->exports) && !tp_gate_in_github())
         return;
     tp_check_outcome(k, &lost);
     write_files(k, &full, &lost);

@@ -3,8 +3,9 @@
 #ifndef TP_GATE_H
 #define TP_GATE_H
 
-#include "alloc/base/opt.h"
 #include "cmd/measure/difference.h"
+#include "cmd/ui/exports.h"
+#include "cmd/ui/option_words.h"
 #include "cmd/ui/text.h"
 
 #include <stddef.h>
@@ -144,27 +145,13 @@ enum { TP_GATE_WRITERS(TP_GATE_INDEX, ) TP_GATE_WRITER_COUNT };
 
 extern const struct tp_gate_writer *const tp_gate_writers[]; /* as in that list; then NULL */
 
-/* What is asked for on a command line. */
-struct tp_gate_exports {
-    uint32_t format; /* 0: text; else the index of a writer plus 1 */
-    bool force;
-    char *files[TP_GATE_WRITER_COUNT]; /* NULL: not asked for */
-};
-
 extern const char *const tp_gate_format_words[]; /* of --format */
 
-/* The rows of these options, for a table of a struct that has them as `exports`. */
-#define TP_GATE_EXPORT_AT(type, member)                                                            \
-    offsetof(type, exports) + offsetof(struct tp_gate_exports, member)
-#define TP_GATE_EXPORT_ROW(opts, id, words)                                                        \
-    TP_FILE_AT("export-" #id, TP_GATE_EXPORT_AT(opts, files) + TP_GATE_##id * sizeof(char *),      \
-               .help = words),
-#define TP_GATE_EXPORT_ROWS(opts)                                                                  \
-    TP_CHOICE_AT("format", TP_GATE_EXPORT_AT(opts, format), .def = "text",                         \
-                 .choices = tp_gate_format_words, .arg = "FORMAT", .help = "what is printed"),     \
-        TP_GATE_WRITERS(TP_GATE_EXPORT_ROW, opts)                                                  \
-            TP_FLAG_AT("force", TP_GATE_EXPORT_AT(opts, force), .letter = 'f',                     \
-                       .from = TP_OPT_USER, .help = "overwrite FILE")
+/* The rows of these options, for a table of a struct that has a tp_exports as `exports`. */
+#define TP_GATE_WRITER_ROW(opts, id, words) TP_EXPORT_ROW(opts, TP_GATE_##id, #id, words),
+#define TP_GATE_WRITER_ROWS(opts)                                                                  \
+    TP_FORMAT_ROW(opts, tp_gate_format_words, "what is printed"),                                  \
+        TP_GATE_WRITERS(TP_GATE_WRITER_ROW, opts) TP_FORCE_ROW(offsetof(opts, exports.force))
 
 /* Whether GitHub Actions runs this; then it is told by these. */
 bool tp_gate_in_github(void);

@@ -37,7 +37,8 @@ static bool is_number(const struct tp_opt *row)
 static void print_row_text(FILE *out, const struct tp_opt *row)
 {
     struct tp_str s = {0};
-    if (row->choices && !strchr(row->help, '\n')) { /* else the help itself explains them */
+    if (row->choices && row->type != TP_OPT_SET && !strchr(row->help, '\n')) { /* else the help
+                                                                                   explains them */
         tp_str_add(&s, is_number(row) ? "a number or " : "one of ");
         for (size_t i = 0; row->choices[i]; i++)
             tp_str_add(&s, "%s%s", i ? ", " : "", row->choices[i]);

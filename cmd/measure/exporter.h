@@ -10,8 +10,9 @@
 #ifndef TP_EXPORTER_H
 #define TP_EXPORTER_H
 
-#include "alloc/base/opt.h"
 #include "cmd/measure/result.h"
+#include "cmd/ui/exports.h"
+#include "cmd/ui/option_words.h"
 
 struct tp_exporter {
     const char *name;    /* as in --format */
@@ -46,26 +47,13 @@ enum { TP_EXPORTERS(TP_EXPORT_INDEX, ) TP_EXPORT_COUNT };
 
 extern const struct tp_exporter *const tp_exporters[]; /* NULL-terminated */
 
-/* What is asked for on a command line. */
-struct tp_export_opts {
-    uint32_t format; /* 0: text; else the index of an exporter plus 1 */
-    bool json, force;
-    char *files[TP_EXPORT_COUNT]; /* NULL: not asked for */
-};
-
 extern const char *const tp_export_words[]; /* of --format */
 
-/* The rows of these options, for a table of a struct that has them as `exports`. */
-#define TP_EXPORT_AT(type, member) offsetof(type, exports) + offsetof(struct tp_export_opts, member)
-#define TP_EXPORT_ROW(opts, id, words)                                                             \
-    TP_FILE_AT("export-" #id, TP_EXPORT_AT(opts, files) + TP_EXPORT_##id * sizeof(char *),         \
-               .help = words),
-#define TP_EXPORT_ROWS(opts)                                                                       \
-    TP_CHOICE_AT("format", TP_EXPORT_AT(opts, format), .def = "text", .choices = tp_export_words,  \
-                 .arg = "FORMAT", .help = "what is printed ('tapool help exports')"),              \
-        TP_FLAG_AT("json", TP_EXPORT_AT(opts, json), .help = "the same as --format json"),         \
-        TP_EXPORTERS(TP_EXPORT_ROW, opts)                                                          \
-            TP_FLAG_AT("force", TP_EXPORT_AT(opts, force), .letter = 'f', .from = TP_OPT_USER,     \
-                       .help = "overwrite FILE")
+/* The rows of these options, for a table of a struct that has a tp_exports as `exports`. */
+#define TP_EXPORTER_ROW(opts, id, words) TP_EXPORT_ROW(opts, TP_EXPORT_##id, #id, words),
+#define TP_EXPORTER_ROWS(opts)                                                                     \
+    TP_FORMAT_ROW(opts, tp_export_words, "what is printed ('tapool help exports')"),               \
+        TP_JSON_ROW(opts),                                                                         \
+        TP_EXPORTERS(TP_EXPORTER_ROW, opts) TP_FORCE_ROW(offsetof(opts, exports.force))
 
 #endif

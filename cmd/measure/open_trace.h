@@ -23,7 +23,7 @@ extern const char *const tp_initial_heap_words[], *const tp_device_words[];
 /* The rows of these options, for a table of a struct that has them as `open`. */
 #define TP_OPEN_ROW(type, member) offsetof(type, open) + offsetof(struct tp_open_opts, member)
 #define TP_OPEN_ROWS(opts)                                                                         \
-    TP_FLAG_AT("strict", TP_OPEN_ROW(opts, strict),                                                \
+    TP_FLAG_AT("strict", TP_OPEN_ROW(opts, strict), .excludes = "repair",                          \
                .help = "dirty input is an error (the default for tapool's own formats)"),          \
         TP_FLAG_AT("repair", TP_OPEN_ROW(opts, repair),                                            \
                    .help =                                                                         \

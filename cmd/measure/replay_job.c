@@ -148,7 +148,7 @@ static int check_device(struct tp_job *job, const struct tp_replay_opts *o, stru
     job->use = (struct tp_device_use){.driver = tp_gpu_info(gpu),
                                       .ordinals = calloc(devices, sizeof *job->use.ordinals),
                                       .occupy = (enum tp_occupy)o->occupy,
-                                      .scale = o->scale};
+                                      .scale = o->occupy_scale};
     if (!job->use.ordinals)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     status = tp_cuda_map_all(((const struct cuda_opts *)job->source.layers[0].opts)->map, devices,

@@ -16,13 +16,13 @@ enum { TP_TOUCH_AUTO }; /* then enum tp_touch, one higher */
 struct tp_replay_opts {
     struct tp_opt_list strategies, fail_on, map_device;
     struct tp_open_opts open;
-    struct tp_export_opts exports;
-    char *source, *occupy_scale, *passes;
+    struct tp_exports exports;
+    char *source;
     uint32_t touch, on_oom, color, occupy;
+    uint32_t passes; /* enum tp_pass, or-ed; 0: not given */
     uint64_t min_time, repeat, seed, capacity;
     bool verbose, bytes, fits, no_fits, verify;
-    double scale;      /* occupy_scale as a number */
-    unsigned pass_set; /* passes as enum tp_pass, or-ed; 0: not given */
+    double occupy_scale;
 };
 
 /* What one trace needs beside itself; lives as long as its results. */

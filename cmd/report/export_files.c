@@ -2,8 +2,7 @@
  * of the one that was asked for:
  *
  *     --export-hgrm out/web.hgrm  -->  out/web-arena-all.hgrm, out/web-arena-alloc.hgrm, ...
- *
- * Weakness: two names of one file (a link, ./a and a) are found only when the second is written. */
+ */
 #include "cmd/report/export_files.h"
 
 #include "cmd/ui/output.h"
@@ -17,36 +16,9 @@ enum { PATH_SIZE = 4096, PART_SIZE = 256 };
 #define WORD(of, id, words) #id,
 const char *const tp_export_words[] = {"text", TP_EXPORTERS(WORD, ) NULL};
 
-const struct tp_exporter *tp_exports_printed(const struct tp_export_opts *o)
+const struct tp_exporter *tp_exports_printed(const struct tp_exports *o)
 {
-    if (o->json)
-        return tp_exporters[TP_EXPORT_json];
     return o->format ? tp_exporters[o->format - 1] : NULL;
-}
-
-static int check_file(const struct tp_export_opts *o, int i, struct tp_err *err)
-{
-    if (!strcmp(o->files[i], "-"))
-        return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE, "--export-%s needs a file", tp_exporters[i]->name),
-                       "--format %s writes to standard output", tp_exporters[i]->name);
-    for (int k = 0; k < i; k++)
-        if (o->files[k] && !strcmp(o->files[k], o->files[i]))
-            return tp_fail(err, TP_EUSAGE, "--export-%s and --export-%s name the same file",
-                           tp_exporters[k]->name, tp_exporters[i]->name);
-    return tp_output_check(o->files[i], o->force, err);
-}
-
-int tp_exports_check(const struct tp_export_opts *o, struct tp_err *err)
-{
-    int status = TP_OK;
-    if (o->json && o->format && o->format - 1 != TP_EXPORT_json)
-        return tp_fail(err, TP_EUSAGE, "--json and --format %s exclude each other",
-                       tp_export_words[o->format]);
-    for (int i = 0; !status && i < TP_EXPORT_COUNT; i++)
-        if (o->files[i])
-            status = check_file(o, i, err);
-    return status;
 }
 
 /* "out/web.hgrm" and "arena" make "out/web-arena.hgrm". */
@@ -79,7 +51,7 @@ static int check_parts(const struct tp_exporter *e, const char *file, bool force
     return status;
 }
 
-int tp_exports_check_parts(const struct tp_export_opts *o, const struct tp_report *r,
+int tp_exports_check_parts(const struct tp_exports *o, const struct tp_report *r,
                            struct tp_err *err)
 {
     const struct tp_exporter *printed = tp_exports_printed(o);
@@ -126,7 +98,7 @@ static int write_parts(const struct tp_exporter *e, const struct tp_report *r, c
     return status;
 }
 
-int tp_exports_write(const struct tp_export_opts *o, const struct tp_report *r, struct tp_err *err)
+int tp_exports_write(const struct tp_exports *o, const struct tp_report *r, struct tp_err *err)
 {
     int status = TP_OK;
     for (int i = 0; !status && i < TP_EXPORT_COUNT; i++) {

@@ -4,19 +4,15 @@
 
 #include "cmd/measure/exporter.h"
 
-/* Before any work: TP_EUSAGE where a file exists and must not be overwritten, two exports have one
- * name, or --json contradicts --format; TP_EIO where a folder cannot be written. */
-int tp_exports_check(const struct tp_export_opts *o, struct tp_err *err);
-
 /* Before anything is played, when traces and strategies are known (r->planned results): the same
  * for formats that write several files; TP_EUSAGE where such a one is to be printed. */
-int tp_exports_check_parts(const struct tp_export_opts *o, const struct tp_report *r,
+int tp_exports_check_parts(const struct tp_exports *o, const struct tp_report *r,
                            struct tp_err *err);
 
 /* Writes all files, each whole or not at all; stops at the first that fails. */
-int tp_exports_write(const struct tp_export_opts *o, const struct tp_report *r, struct tp_err *err);
+int tp_exports_write(const struct tp_exports *o, const struct tp_report *r, struct tp_err *err);
 
 /* What is to be printed; NULL: text. */
-const struct tp_exporter *tp_exports_printed(const struct tp_export_opts *o);
+const struct tp_exporter *tp_exports_printed(const struct tp_exports *o);
 
 #endif

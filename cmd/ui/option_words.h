@@ -9,12 +9,33 @@ extern const char *const tp_touch_words[];    /* auto, then as enum tp_touch */
 extern const char *const tp_color_words[];    /* as tp_page_init takes it */
 extern const char *const tp_capacity_words[]; /* keyword 0: as recorded */
 
-/* The option `color`, a uint32_t at `at`. */
+/* Rows of the member at `at`; `what` is the help of one command. */
+#define TP_STRATEGY_ROW(at, what)                                                                  \
+    TP_LIST_AT("strategy", at, .letter = 's', .arg = "NAME[:OPTS]", .help = what)
+#define TP_SOURCE_ROW(at, what) TP_TEXT_AT("source", at, .arg = "NAME", .help = what)
+#define TP_CAPACITY_ROW(at, what)                                                                  \
+    TP_SIZE_AT("capacity", at, .def = "recorded", .max = UINT64_C(1) << 60,                        \
+               .choices = tp_capacity_words, .help = what)
+#define TP_TOUCH_ROW(at, what)                                                                     \
+    TP_CHOICE_AT("touch", at, .def = "auto", .choices = tp_touch_words, .arg = "HOW",              \
+                 .help = "what is written into a new block inside the timed call" what)
+#define TP_FAIL_ON_ROW(at, what) TP_LIST_AT("fail-on", at, .arg = "EXPR", .help = what)
+#define TP_SEED_ROW(at, what)                                                                      \
+    TP_UINT_AT("seed", at, .def = "1", .max = UINT64_MAX - 1, .help = what)
+#define TP_OUTPUT_ROW(at, what) TP_FILE_AT("output", at, .letter = 'o', .help = what)
+#define TP_FORCE_ROW(at)                                                                           \
+    TP_FLAG_AT("force", at, .letter = 'f', .from = TP_OPT_USER, .help = "overwrite FILE")
+#define TP_BYTES_ROW(at) TP_FLAG_AT("bytes", at, .help = "sizes in full")
 #define TP_COLOR_ROW(at)                                                                           \
     TP_CHOICE_AT("color", at, .def = "auto", .choices = tp_color_words, .arg = "WHEN",             \
                  .help = "colour")
+#define TP_VERBOSE_ROW(at, what) TP_FLAG_AT("verbose", at, .letter = 'v', .help = what)
 
-/* Adds ": never | always | auto"; nothing where a value is free. */
+/* Adds ": never | always | auto"; nothing where a value is free, or a set, whose help explains it.
+ */
 void tp_str_choices(struct tp_str *s, const struct tp_opt *row);
+
+/* Adds " --min-time 10ms" where that is not the default; the texts and numbers of one value. */
+void tp_str_row(struct tp_str *s, const struct tp_opt *row, const void *opts);
 
 #endif

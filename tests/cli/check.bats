@@ -260,9 +260,11 @@ timed() {
     refused 2 "option 'core' is 60000, which tapool may not run on here" check --core 60000
     refused 2 'unknown strategy' check --base-strategy aerna
     refused 2 'goes with --update' check --reason because
-    refused 2 'not with --update' check --update --format json
+    refused 2 '--update and --format exclude each other' check --update --format json
+    refused 2 '--aa and --base-bin exclude each other' check --aa 2 --base-bin "$TAPOOL"
     refused 2 'cannot name standard input' check - -s arena --update
-    refused 2 "nothing to --require: " check --require everything
+    refused 2 "option 'require' is 'everything', which is none of memory, instructions, latency" \
+        check --require everything
     refused 2 'no share above 0' check --effect 5%%
     refused 2 'it is a time' check --update --tolerance ns_per_op=5%
     refused 2 'no METRIC=VALUE' check --update --tolerance peak_reserved
@@ -436,6 +438,8 @@ unfinished() {
     [ "$rc" -eq 2 ]
     matches "$out" "^::error title=tapool check::option 'effect' is '0'"
     [ ! -e n.json ]
+    capture check --base-bin "$TAPOOL" --base-strategy lru
+    matches "$out" "^::error title=tapool check::--base-bin and --base-strategy exclude each other"
     capture check --baseline none.json --export-json n.json
     [ "$rc" -eq 2 ]
     is n.json 'd["exit_code"], d["baseline"]' "(2, '')"
@@ -465,7 +469,7 @@ unfinished() {
     [ "$rc" -eq 1 ]
     matches "$err" '^tapool: regression: ns_per_op of a.json, arena$'
     matches "$out" '^  is 20.2 % slower +ns_per_op 9.992 -> 12.01 ns, allowed: \+5 %'
-    matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --bin ./slow --base-bin ./base --seed 7 --core none --pairs 6 --min-time 0ms$'
+    matches "$out" 'again: +/[^ ]*/tapool check a.json -s arena --bin ./slow --base-bin ./base --seed 7 --core none --pairs 6 --min-time 0$'
     ok check --bin ./base --base-bin ./slow
     matches "$out" '^better +a.json, arena$'
     ok check --bin ./base --base-bin ./noisy --require latency

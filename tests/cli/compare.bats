@@ -257,6 +257,7 @@ END
     refused 2 'needs a trace' "$TAPOOL" compare
     refused 2 'stored result and .* a trace' "$TAPOOL" compare "$RESULTS/old.json" a.trace
     refused 2 '--strategy goes with traces' "$TAPOOL" compare "$RESULTS/old.json" -s arena
+    refused 2 '--json and --format csv exclude each other' "$TAPOOL" compare "$RESULTS/old.json" --json --format csv
     refused 2 '--rounds goes with traces' "$TAPOOL" compare "$RESULTS/old.json" --rounds 3
     refused 2 'is none of the files' "$TAPOOL" compare "$RESULTS/old.json" "$RESULTS/new.json" --base lru
     matches "$err" '^hint: .*--base .*/old.json'

@@ -224,12 +224,12 @@ tries() {
         >.tapool.ini
     ok bare "$TAPOOL" replay t.json -s bump --passes usage --json
     is "$out" '"verify" in d["runs"][0]["passes"] if "passes" in d["runs"][0] else False' False
-    refused 2 'says itself' bare "$TAPOOL" replay t.json -s bump --passes usage --json --verify
+    refused 2 'passes and --verify exclude each other' bare "$TAPOOL" replay t.json -s bump --passes usage --json --verify
     ok bare TAPOOL_VALGRIND= "$TAPOOL" check t.json -s arena --update --pairs 2
     ok bare TAPOOL_VALGRIND= TAPOOL_EXPORT_JSON=x "$TAPOOL" check t.json -s arena --update --pairs 2
     [ ! -e x ]
     ok bare TAPOOL_VALGRIND= "$TAPOOL" check t.json -s arena --plan
-    refused 2 'not with --update' "$TAPOOL" check t.json -s arena --update --format markdown
+    refused 2 '--update and --format exclude each other' "$TAPOOL" check t.json -s arena --update --format markdown
     refused 2 'goes with --update' "$TAPOOL" check --reason x
     printf '[replay]\npasses = usage\noccupy-scale = 2\n[convert]\ncompress = yes\n' >.tapool.ini
     ok bare "$TAPOOL" replay t.json -s bump --min-time 0

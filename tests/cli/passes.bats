@@ -31,12 +31,12 @@ assert run["verified"] is True and run["memory"]["fits_in_bytes"] > 0' "$BATS_TE
 
 @test "passes that cannot be are refused" {
     local replay=("$TAPOOL" replay sample:sqlite -s arena)
-    refused 2 "^tapool: 'nonsense' is no pass: usage, fits, throughput, latency, verify, count$" \
+    refused 2 "^tapool: option 'passes' is 'nonsense', which is none of usage, throughput, latency, verify, fits, count$" \
         "${replay[@]}" --json --passes nonsense
-    refused 2 "^tapool: '' is no pass: " "${replay[@]}" --json --passes usage,,latency
+    refused 2 "^tapool: option 'passes' is '', which is none of usage," "${replay[@]}" --json --passes usage,,latency
     refused 2 "^tapool: the pass 'fits' needs the pass 'usage'$" "${replay[@]}" --json --passes fits
-    refused 2 "^tapool: --passes names none$" "${replay[@]}" --json --passes ""
+    refused 2 "^tapool: option 'passes' is '', which is none of usage," "${replay[@]}" --json --passes ""
     refused 2 "^tapool: --passes goes with --format json$" "${replay[@]}" --passes usage
-    refused 2 "^tapool: --passes says itself whether fits and verify are run$" \
+    refused 2 "^tapool: --passes and --verify exclude each other$" \
         "${replay[@]}" --json --passes usage --verify
 }

@@ -309,6 +309,89 @@ static void tables_are_checked(void **state)
     assert_non_null(strstr(err.text, "name is taken"));
 }
 
+/* ---- numbers with a point, sets, words in a list ---- */
+
+struct more_opts {
+    double scale, share;
+    uint32_t set;
+    struct tp_opt_list some;
+};
+
+static const char *const letters[] = {"a", "bb", "c", NULL};
+
+static const struct tp_opt more[] = {
+    TP_REAL_AT("scale", offsetof(struct more_opts, scale), .def = "1", .arg = "X", .help = "x"),
+    TP_SHARE_AT("share", offsetof(struct more_opts, share), .def = "5%", .max = 2, .arg = "X",
+                .help = "x"),
+    TP_SET_AT("set", offsetof(struct more_opts, set), .choices = letters, .help = "x"),
+    TP_LIST_AT("some", offsetof(struct more_opts, some), .choices = letters, .arg = "X",
+               .help = "x"),
+    {.name = NULL}};
+
+static void more_types(void **state)
+{
+    (void)state;
+    static const struct {
+        int row;
+        const char *value, *text; /* reads back as that; NULL: the sentence begins */
+        const char *sentence;
+    } cases[] = {
+        {0, "2.5", "2.5", NULL},
+        {0, "0", NULL, "option 'scale' is '0', which is no positive number"},
+        {0, "-1", NULL, "option 'scale' is '-1', which is no positive number"},
+        {0, "inf", NULL, "option 'scale' is 'inf', which is no positive number"},
+        {0, "1e999", NULL, "option 'scale' is '1e999', which is no positive number"},
+        {0, "5%", NULL, "option 'scale' is '5%', which is no positive number"},
+        {0, "", NULL, "option 'scale' is '', which is no positive number"},
+        {1, "150%", "1.5", NULL},
+        {1, "0.125", "0.125", NULL},
+        {1, "2", NULL, "option 'share' is '2', which is no share above 0 and below 2"},
+        {1, "5%%", NULL, "option 'share' is '5%%', which is no share above 0 and below 2"},
+        {2, "c,BB", "bb,c", NULL},
+        {2, "a", "a", NULL}, /* the last one holds */
+        {2, "a,,c", NULL, "option 'set' is '', which is none of a, bb, c"},
+        {2, "", NULL, "option 'set' is '', which is none of a, bb, c"},
+        {3, "BB", "bb", NULL},
+        {3, "a", "bb,a", NULL},
+        {3, "a,c", NULL, "option 'some' is 'a,c', which is none of a, bb, c"},
+    };
+    struct more_opts o = {0};
+    struct tp_err err;
+    assert_int_equal(tp_opts_check(more, sizeof o, owner, &err), TP_OK);
+    assert_int_equal(tp_opts_defaults(more, &o, &err), TP_OK);
+    assert_true(o.scale == 1 && o.share == 0.05 && o.set == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64];
+        const struct tp_opt *row = &more[cases[i].row];
+        int rc = tp_opt_set(row, &o, cases[i].value, &err);
+        assert_int_equal(rc, cases[i].sentence ? TP_EUSAGE : TP_OK);
+        if (cases[i].sentence)
+            assert_string_equal(err.text, cases[i].sentence);
+        tp_opt_format(row, &o, text, sizeof text);
+        if (cases[i].text)
+            assert_string_equal(text, cases[i].text);
+    }
+    tp_opts_release(more, &o);
+}
+
+static void what_differs_from_its_default(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"2", "6%", "c", "a"};
+    struct more_opts o = {0};
+    struct tp_err err;
+    assert_int_equal(tp_opts_defaults(more, &o, &err), TP_OK);
+    for (int i = 0; i < 4; i++) {
+        assert_false(tp_opt_differs(&more[i], &o));
+        assert_int_equal(tp_opt_set(&more[i], &o, values[i], &err), TP_OK);
+        assert_true(tp_opt_differs(&more[i], &o));
+        assert_int_equal(tp_opt_reset(&more[i], &o, &err), TP_OK);
+        assert_false(tp_opt_differs(&more[i], &o));
+    }
+    assert_int_equal(tp_opt_set(&more[1], &o, "5%", &err), TP_OK);
+    assert_false(tp_opt_differs(&more[1], &o));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +402,8 @@ int main(void)
         cmocka_unit_test(text_reads_back),
         cmocka_unit_test(nearest),
         cmocka_unit_test(tables_are_checked),
+        cmocka_unit_test(more_types),
+        cmocka_unit_test(what_differs_from_its_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -488,9 +488,7 @@ static void begin_outcome(struct outcome *x)
 {
     *x = (struct outcome){.cell = {"web.tpt", "my traces/web.tpt", "arena", "host"}};
     x->k.o = &x->o;
-    x->o.pairs = TP_CHECK_PAIRS;
-    x->o.min_time = TP_OPT_KEYWORD(0);
-    x->o.core = TP_OPT_KEYWORD(0);
+    assert_int_equal(tp_opts_defaults(tp_check_rows, &x->o, &x->err), TP_OK);
     x->k.cell_count = x->k.gate.cell_count = 1;
     x->k.gate.effect = 0.05;
     x->k.gate.seed = 42;

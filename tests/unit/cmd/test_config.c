@@ -23,8 +23,8 @@ static const char *const formats[] = {"text", "json", "csv", NULL};
 
 #define AT(member) .offset = offsetof(struct opts, member)
 static const struct tp_opt rows[] = {
-    {.name = "json", .type = TP_OPT_FLAG, AT(json), .help = "x"},
-    {.name = "strict", .type = TP_OPT_FLAG, AT(strict), .help = "x"},
+    {.name = "json", .type = TP_OPT_FLAG, AT(json), .same = "format json", .help = "x"},
+    {.name = "strict", .type = TP_OPT_FLAG, AT(strict), .excludes = "absent repair", .help = "x"},
     {.name = "repair", .type = TP_OPT_FLAG, AT(repair), .help = "x"},
     {.name = "format",
      .type = TP_OPT_CHOICE,
@@ -32,7 +32,13 @@ static const struct tp_opt rows[] = {
      .def = "text",
      .choices = formats,
      .help = "x"},
-    {.name = "test-count", .type = TP_OPT_UINT, AT(count), .def = "3", .max = 9, .help = "x"},
+    {.name = "test-count",
+     .type = TP_OPT_UINT,
+     AT(count),
+     .def = "3",
+     .max = 9,
+     .needs = "format csv",
+     .help = "x"},
     {.name = "test-names", .type = TP_OPT_LIST, AT(names), .def = "d", .help = "x"},
     {.name = NULL},
 };
@@ -475,12 +481,106 @@ static void hidden_commands_take_nothing(void **state)
     assert_true(concerned >= 4);
 }
 
+/* ---- rows that speak of others ---- */
+
+static void names_an_option(const struct tp_command *cmd, const struct tp_opt *row,
+                            const char *words, bool one)
+{
+    for (size_t length; words && *words; words += length, words += strspn(words, " ")) {
+        char name[64];
+        length = strcspn(words, " ");
+        snprintf(name, sizeof name, "%.*s", (int)length, words);
+        if (!tp_opt_find(cmd->options, name))
+            fail_msg("--%s of %s speaks of '%s', which is no option", row->name, cmd->name, name);
+        if (one)
+            return;
+    }
+}
+
+static void rows_speak_of_options_that_there_are(void **state)
+{
+    (void)state;
+    size_t spoken = 0;
+    struct tp_err err;
+    for (size_t i = 0; tp_commands[i]; i++) {
+        const struct tp_command *cmd = tp_commands[i];
+        if (tp_opts_check(cmd->options, cmd->opts_size, cmd->name, &err))
+            fail_msg("%s", err.text);
+        for (const struct tp_opt *row = tp_commands[i]->options; row && row->name; row++) {
+            names_an_option(tp_commands[i], row, row->excludes, false);
+            names_an_option(tp_commands[i], row, row->needs, true);
+            names_an_option(tp_commands[i], row, row->same, true);
+            spoken += row->excludes || row->needs || row->same;
+        }
+    }
+    assert_true(spoken > 10);
+}
+
+static void agrees(struct one *one, int status, const char *sentence)
+{
+    assert_int_equal(tp_config_agree(rows, &one->o, one->origins, &one->err), status);
+    assert_string_equal(one->err.text, sentence);
+}
+
+static void what_contradicts_is_named(void **state)
+{
+    (void)state;
+    struct one one = {0};
+    begin(&one);
+    flag(&one, STRICT, "yes");
+    agrees(&one, TP_OK, "");
+    flag(&one, REPAIR, "yes");
+    agrees(&one, TP_EUSAGE, "--strict and --repair exclude each other");
+    begin(&one);
+    flag(&one, JSON, "yes"); /* another word for a value sets it */
+    agrees(&one, TP_OK, "");
+    assert_int_equal(one.o.format, 1);
+    agrees(&one, TP_OK, "");
+    begin(&one);
+    flag(&one, JSON, "yes");
+    flag(&one, FORMAT, "csv");
+    agrees(&one, TP_EUSAGE, "--json and --format csv exclude each other");
+    begin(&one);
+    flag(&one, FORMAT, "csv");
+    flag(&one, JSON, "no");
+    agrees(&one, TP_OK, "");
+    assert_int_equal(one.o.format, 2);
+    tp_opts_release(rows, &one.o);
+}
+
+/* What was typed is an error without what it goes with; what comes from elsewhere waits for a call
+ * that has it. */
+static void what_is_needed_must_be_there(void **state)
+{
+    (void)state;
+    struct one one = {0};
+    begin(&one);
+    flag(&one, COUNT, "4");
+    agrees(&one, TP_EUSAGE, "--test-count goes with --format csv");
+    begin(&one);
+    flag(&one, COUNT, "4");
+    flag(&one, FORMAT, "csv");
+    agrees(&one, TP_OK, "");
+    assert_int_equal(one.o.count, 4);
+    begin(&one);
+    setenv("TAPOOL_TEST_COUNT", "6", 1);
+    assert_int_equal(apply(&one, NULL, 0), TP_OK);
+    assert_int_equal(one.o.count, 6);
+    agrees(&one, TP_OK, "");
+    assert_int_equal(one.o.count, 3);
+    assert_int_equal(one.origins[COUNT].level, TP_LEVEL_DEFAULT);
+    tp_opts_release(rows, &one.o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(each_level_beats_those_below, clean_environment),
         cmocka_unit_test_setup(a_value_that_is_none_names_its_place, clean_environment),
         cmocka_unit_test_setup(lists_add_up_in_a_level_and_replace_lower_ones, clean_environment),
+        cmocka_unit_test(rows_speak_of_options_that_there_are),
+        cmocka_unit_test_setup(what_contradicts_is_named, clean_environment),
+        cmocka_unit_test_setup(what_is_needed_must_be_there, clean_environment),
         cmocka_unit_test_setup(of_a_pair_the_higher_level_stands, clean_environment),
         cmocka_unit_test(a_file_is_read),
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),

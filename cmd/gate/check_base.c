@@ -56,7 +56,7 @@ void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps
         snprintf(class->reason, sizeof class->reason, "%s", gaps->reason);
         return;
     }
-    tp_check_cell_text(&k->cells[gaps->first], cell, sizeof cell);
+    tp_check_cell_text(&k->gate.cells[gaps->first], cell, sizeof cell);
     if (gaps->cells > 1)
         snprintf(more, sizeof more, " and %zu more", gaps->cells - 1);
     snprintf(class->reason, sizeof class->reason, "%.160s%s (%.300s)", cell, more, gaps->reason);

@@ -85,52 +85,41 @@ int tp_check_open_baseline(struct tp_check *k, struct tp_err *err)
 
 /* ---- a cell ---- */
 
-static void release_cell(struct tp_check_cell *c)
+static void drop_cells(struct tp_check *k)
 {
-    char *const texts[] = {c->trace, c->path, c->strategy, c->spec, c->source, c->touch};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        free(texts[i]);
+    while (k->gate.cell_count)
+        free(k->gate.cells[--k->gate.cell_count].label);
 }
 
 void tp_check_release(struct tp_check *k)
 {
-    for (size_t i = 0; i < k->cell_count; i++)
-        release_cell(&k->cells[i]);
-    free(k->cells);
+    drop_cells(k);
+    free(k->gate.cells);
     for (size_t i = 0; i < k->trace_count; i++)
         tp_prepared_release(&k->traces[i]);
     free(k->traces);
-    free(k->gate.cells);
     free(k->findings.items);
     free(k->moved);
     free(k->causes);
     tp_baseline_release(&k->baseline);
 }
 
-void tp_check_cell_text(const struct tp_check_cell *c, char *text, size_t size)
+void tp_check_cell_text(const struct tp_gate_cell *c, char *text, size_t size)
 {
     snprintf(text, size, "%.80s, %.80s", c->trace, c->strategy);
 }
 
-/* Takes copies of the texts. */
-static int add_cell(struct tp_check *k, const struct tp_check_cell *like, struct tp_err *err)
+/* Takes its label over, also where it fails. */
+static int add_cell(struct tp_check *k, const struct tp_gate_cell *cell, struct tp_err *err)
 {
-    struct tp_check_cell *more = realloc(k->cells, (k->cell_count + 1) * sizeof *more);
-    if (!more)
+    struct tp_gate_cell *more = realloc(k->gate.cells, (k->gate.cell_count + 1) * sizeof *more);
+    if (!more) {
+        free(cell->label);
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    k->cells = more;
-    struct tp_check_cell *c = &more[k->cell_count++];
-    *c = (struct tp_check_cell){.trace = strdup(like->trace),
-                                .path = strdup(like->path),
-                                .strategy = strdup(like->strategy),
-                                .spec = strdup(like->spec),
-                                .source = strdup(like->source),
-                                .touch = strdup(like->touch),
-                                .held = like->held,
-                                .prepared = like->prepared};
-    return c->trace && c->path && c->strategy && c->spec && c->source && c->touch
-               ? TP_OK
-               : tp_fail(err, TP_ENOMEM, "out of memory");
+    }
+    k->gate.cells = more;
+    more[k->gate.cell_count++] = *cell;
+    return TP_OK;
 }
 
 /* ---- selecting from the baseline ---- */
@@ -138,7 +127,7 @@ static int add_cell(struct tp_check *k, const struct tp_check_cell *like, struct
 /* A TRACE of the command line: the name of one of the baseline's traces, or a file whose name that
  * is. */
 struct wanted {
-    char *name;       /* owned */
+    const char *name; /* borrowed */
     const char *path; /* NULL: where the baseline has it */
     bool used;
 };
@@ -154,16 +143,14 @@ static bool is_named(const struct tp_baseline *b, const char *name)
 static int want_trace(struct tp_check *k, const char *word, struct wanted *out, struct tp_err *err)
 {
     size_t index = 0;
-    *out = (struct wanted){0};
+    *out = (struct wanted){.name = word};
     if (!is_named(&k->baseline, word) || access(word, F_OK) == 0) {
         int status = tp_check_prepare(k, word, &index, err);
         if (status)
             return status;
-        out->path = word;
-        word = k->traces[index].name;
+        *out = (struct wanted){.name = k->traces[index].name, .path = word};
     }
-    out->name = strdup(word);
-    return out->name ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+    return TP_OK;
 }
 
 static bool wants_strategy(const struct tp_check *k, const struct tp_baseline_cell *c)
@@ -264,15 +251,13 @@ static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const 
                     struct tp_err *err)
 {
     char *path = given ? strdup(given) : tp_baseline_trace_path(&k->baseline, c);
-    struct tp_check_cell cell = {.trace = c->trace,
-                                 .path = path,
-                                 .strategy = c->strategy,
-                                 .spec = c->spec,
-                                 .source = c->source,
-                                 .touch = k->o->touch == TP_CHECK_TOUCH_AUTO
-                                              ? c->touch
-                                              : (char *)(uintptr_t)tp_touch_words[k->o->touch],
-                                 .held = c};
+    struct tp_gate_cell cell = {
+        .trace = c->trace,
+        .strategy = c->strategy,
+        .spec = c->spec,
+        .source = c->source,
+        .touch = k->o->touch == TP_CHECK_TOUCH_AUTO ? c->touch : tp_touch_words[k->o->touch],
+        .held = c};
     if (!path)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     const char *why = cannot_run(c);
@@ -285,8 +270,10 @@ static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const 
         status = check_spec(k, c, err);
     if (!status && !why)
         status = prepare_held(k, c, path, &cell.prepared, err);
-    if (!status && !why)
+    if (!status && !why) {
+        cell.path = k->traces[cell.prepared].given;
         status = add_cell(k, &cell, err);
+    }
     free(path);
     return status;
 }
@@ -337,7 +324,7 @@ static int check_used(const struct tp_check *k, struct wanted *list, struct tp_e
                                k->word_count || o->source ? " that was asked for" : ""),
                        "to add it: %s", command);
     }
-    if (k->cell_count || k->missing)
+    if (k->gate.cell_count || k->missing)
         return TP_OK;
     return tp_fail(err, TP_EUSAGE, "%s has no cell that was asked for", k->baseline.file);
 }
@@ -359,21 +346,19 @@ static int select_held(struct tp_check *k, struct tp_err *err)
     }
     if (!status)
         status = check_used(k, list, err);
-    for (int i = 0; list && i < k->word_count; i++)
-        free(list[i].name);
     free(list);
     return status;
 }
 
 /* ---- defining ---- */
 
-static int check_twins(const struct tp_check *k, const struct tp_check_cell *cell,
+static int check_twins(const struct tp_check *k, const struct tp_gate_cell *cell,
                        struct tp_err *err)
 {
     char given[TP_SPEC_TEXT], named[2 * TP_SPEC_TEXT];
     struct tp_str s = TP_STR_IN(named);
-    for (size_t i = 0; i < k->cell_count; i++) {
-        const struct tp_check_cell *c = &k->cells[i];
+    for (size_t i = 0; i < k->gate.cell_count; i++) {
+        const struct tp_gate_cell *c = &k->gate.cells[i];
         if (strcmp(c->trace, cell->trace) || strcmp(c->strategy, cell->strategy))
             continue;
         snprintf(given, sizeof given, "NAME=%s", cell->spec);
@@ -386,33 +371,6 @@ static int check_twins(const struct tp_check *k, const struct tp_check_cell *cel
     return TP_OK;
 }
 
-/* "small=arena:arena_size=1MiB" is the strategy behind the mark under the name before it. */
-static int define_cell(struct tp_check *k, const char *given, struct tp_check_cell *cell,
-                       struct tp_err *err)
-{
-    struct tp_strategy_spec spec;
-    const struct tp_prepared *t = &k->traces[cell->prepared];
-    int status = tp_strategy_spec_parse(&spec, given, err);
-    if (status)
-        return status;
-    const char *mark = spec.labelled ? strchr(given, '=') : NULL;
-    const char *device = strcmp(t->kind, "device") ? "host" : "virtual";
-    cell->trace = t->name;
-    cell->path = t->given;
-    cell->strategy = spec.labelled ? spec.label : (char *)(uintptr_t)given;
-    cell->spec = (char *)(uintptr_t)(mark ? mark + 1 : given);
-    cell->source = k->o->source ? k->o->source : (char *)(uintptr_t)device;
-    cell->touch = (char *)(uintptr_t)tp_touch_words[k->o->touch];
-    cell->held = tp_baseline_cell_find(&k->baseline, cell->trace, cell->strategy, cell->source);
-    if (cell->held && k->o->touch == TP_CHECK_TOUCH_AUTO)
-        cell->touch = cell->held->touch;
-    status = check_twins(k, cell, err);
-    if (!status)
-        status = add_cell(k, cell, err);
-    tp_strategy_spec_release(&spec);
-    return status;
-}
-
 /* A label of the baseline stands for what the baseline says it is; NULL: it is none. */
 static const struct tp_baseline_cell *find_label(const struct tp_check *k, const char *given)
 {
@@ -422,24 +380,49 @@ static const struct tp_baseline_cell *find_label(const struct tp_check *k, const
     return NULL;
 }
 
-static int define_given(struct tp_check *k, const char *given, struct tp_check_cell *cell,
-                        struct tp_err *err)
+/* "small=arena:arena_size=1MiB" is the strategy behind the mark under the name before it. */
+static int name_strategy(const char *given, struct tp_gate_cell *cell, struct tp_err *err)
 {
-    char *labelled = NULL;
-    const struct tp_baseline_cell *like = find_label(k, given);
-    int status = like ? check_spec(k, like, err) : TP_OK;
+    struct tp_strategy_spec spec;
+    int status = tp_strategy_spec_parse(&spec, given, err);
     if (status)
         return status;
-    if (like && strcmp(like->spec, given) && asprintf(&labelled, "%s=%s", given, like->spec) < 0)
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    status = define_cell(k, labelled ? labelled : given, cell, err);
-    free(labelled);
+    cell->label = spec.labelled ? strdup(spec.label) : NULL;
+    cell->strategy = spec.labelled ? cell->label : given;
+    cell->spec = spec.labelled ? strchr(given, '=') + 1 : given;
+    tp_strategy_spec_release(&spec);
+    return cell->strategy ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
+}
+
+static int define_given(struct tp_check *k, const char *given, struct tp_gate_cell cell,
+                        struct tp_err *err)
+{
+    const struct tp_baseline_cell *like = find_label(k, given);
+    const struct tp_prepared *t = &k->traces[cell.prepared];
+    int status = like ? check_spec(k, like, err) : name_strategy(given, &cell, err);
+    if (status)
+        return status;
+    if (like) {
+        cell.strategy = given;
+        cell.spec = like->spec;
+    }
+    cell.trace = t->name;
+    cell.path = t->given;
+    cell.source = k->o->source ? k->o->source : strcmp(t->kind, "device") ? "host" : "virtual";
+    cell.touch = tp_touch_words[k->o->touch];
+    cell.held = tp_baseline_cell_find(&k->baseline, cell.trace, cell.strategy, cell.source);
+    if (cell.held && k->o->touch == TP_CHECK_TOUCH_AUTO)
+        cell.touch = cell.held->touch;
+    status = check_twins(k, &cell, err);
+    if (!status)
+        return add_cell(k, &cell, err);
+    free(cell.label);
     return status;
 }
 
 static int define_trace(struct tp_check *k, const char *path, struct tp_err *err)
 {
-    struct tp_check_cell cell = {0};
+    struct tp_gate_cell cell = {0};
     if (k->o->update && !strcmp(path, "-"))
         return tp_fail(err, TP_EUSAGE,
                        "a baseline cannot name standard input: it is gone after this");
@@ -449,7 +432,7 @@ static int define_trace(struct tp_check *k, const char *path, struct tp_err *err
                        path);
     int status = tp_check_prepare(k, path, &cell.prepared, err);
     for (size_t s = 0; !status && s < k->o->strategies.count; s++)
-        status = define_given(k, k->o->strategies.items[s], &cell, err);
+        status = define_given(k, k->o->strategies.items[s], cell, err);
     return status;
 }
 
@@ -469,31 +452,20 @@ static int define_all(struct tp_check *k, struct tp_err *err)
             status = define_trace(k, path, err);
         free(path);
     }
-    return status || k->cell_count ? status : fail_empty(k, err);
+    return status || k->gate.cell_count ? status : fail_empty(k, err);
 }
 
 /* ---- all of it ---- */
-
-static int name_cells(struct tp_check *k, struct tp_err *err)
-{
-    k->gate.cells = calloc(k->cell_count + 1, sizeof *k->gate.cells);
-    if (!k->gate.cells)
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    for (size_t i = 0; i < k->cell_count; i++) {
-        const struct tp_check_cell *c = &k->cells[i];
-        k->gate.cells[i] = (struct tp_gate_cell){c->trace, c->path, c->strategy, c->source};
-    }
-    k->gate.cell_count = k->cell_count;
-    k->gate.cells_total = k->has_baseline ? k->baseline.count : k->cell_count;
-    return TP_OK;
-}
 
 int tp_check_select(struct tp_check *k, struct tp_err *err)
 {
     const struct tp_check_opts *o = k->o;
     bool defines = o->strategies.count && (o->update || !k->has_baseline);
     int status = defines ? define_all(k, err) : select_held(k, err);
-    for (size_t i = 0; !status && !o->update && i < k->cell_count; i++)
-        status = tp_check_hash(k, &k->cells[i], err);
-    return status ? status : name_cells(k, err);
+    for (size_t i = 0; !status && !o->update && i < k->gate.cell_count; i++)
+        status = tp_check_hash(k, &k->gate.cells[i], err);
+    if (status)
+        drop_cells(k);
+    k->gate.cells_total = k->has_baseline ? k->baseline.count : k->gate.cell_count;
+    return status;
 }

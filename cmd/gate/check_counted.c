@@ -30,7 +30,7 @@ enum tp_verdict tp_check_judge_counts(double base, double now, double allowed)
 static int count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,
                  const struct tp_side *side, double *out, struct tp_err *err)
 {
-    const struct tp_check_cell *c = &k->cells[cell];
+    const struct tp_gate_cell *c = &k->gate.cells[cell];
     const char *const more[] = {"--touch", c->touch, NULL};
     const struct tp_measure m = {.binary = side->binary,
                                  .trace = k->traces[c->prepared].path,
@@ -65,7 +65,7 @@ static int end_of(const struct tp_check *k, size_t cell, int status, const struc
     if (status != TP_ELATE)
         return TP_OK;
     *err = *why;
-    return tp_check_name(&k->cells[cell], status, err);
+    return tp_check_name(&k->gate.cells[cell], status, err);
 }
 
 /* What the cell is compared with: `found`, or a gap that says why not. */
@@ -73,7 +73,7 @@ static int find_base(const struct tp_check *k, struct counting *d, size_t cell,
                      const struct tp_side *base, double *out, bool *found, struct tp_err *err)
 {
     int status = TP_OK;
-    const struct tp_baseline_cell *held = k->cells[cell].held;
+    const struct tp_baseline_cell *held = k->gate.cells[cell].held;
     bool live = k->o->base_bin; /* another strategy's count is no base of this one's */
     struct tp_err why = {0};
     *found = held && held->fingerprint && !strcmp(held->fingerprint, d->now);
@@ -108,7 +108,7 @@ static int check_cell(struct tp_check *k, struct counting *d, size_t cell, struc
     struct tp_err why = {0};
     double now = NAN, base = NAN;
     const struct tp_metric *m = tp_metric_find("instructions", NULL);
-    const struct tp_check_cell *c = &k->cells[cell];
+    const struct tp_gate_cell *c = &k->gate.cells[cell];
     static const struct tp_baseline_cell nothing = {0};
     tp_check_sides(k, cell, sides);
     bool found;
@@ -181,8 +181,9 @@ int tp_check_counted(struct tp_check *k, struct tp_err *err)
     }
     compare_builds(k, &d);
     size_t steps = k->o->base_bin ? 2 : 1;
-    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_INSTRUCTIONS], steps * k->cell_count);
-    for (size_t i = 0; !status && i < k->cell_count; i++) {
+    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_INSTRUCTIONS],
+                      steps * k->gate.cell_count);
+    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
         tp_check_progress(k, i, steps);
         status = check_cell(k, &d, i, err);
     }

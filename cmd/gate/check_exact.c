@@ -26,16 +26,17 @@ uint64_t tp_check_seed(uint64_t seed, uint64_t of)
 void tp_check_progress(const struct tp_check *k, size_t cell, size_t steps)
 {
     char text[200];
-    tp_check_cell_text(&k->cells[cell], text, sizeof text);
+    tp_check_cell_text(&k->gate.cells[cell], text, sizeof text);
     tp_progress_at(k->progress, text, cell * steps);
 }
 
 uint64_t tp_check_timeout(const struct tp_check *k, size_t cell)
 {
-    return tp_timeout_of(k->o->timeout, k->traces[k->cells[cell].prepared].events, k->min_time_ns);
+    return tp_timeout_of(k->o->timeout, k->traces[k->gate.cells[cell].prepared].events,
+                         k->min_time_ns);
 }
 
-int tp_check_name(const struct tp_check_cell *c, int status, struct tp_err *err)
+int tp_check_name(const struct tp_gate_cell *c, int status, struct tp_err *err)
 {
     char cell[200];
     if (status == TP_ESTOP)
@@ -46,7 +47,7 @@ int tp_check_name(const struct tp_check_cell *c, int status, struct tp_err *err)
 
 /* What fits is tried on a virtual device: where the baseline holds it, or, for a new cell, where
  * replay would find it too. */
-static bool wants_fits(const struct tp_check *k, const struct tp_check_cell *c)
+static bool wants_fits(const struct tp_check *k, const struct tp_gate_cell *c)
 {
     const struct tp_prepared *t = &k->traces[c->prepared];
     const struct tp_metric *fits = tp_metric_find("fits_in", NULL);
@@ -59,7 +60,7 @@ static bool wants_fits(const struct tp_check *k, const struct tp_check_cell *c)
 
 /* The answer is about what was asked: another program in the same file means a tapool that reads it
  * otherwise, and nothing of that can be compared. */
-static int check_answer(const struct tp_check *k, const struct tp_check_cell *c,
+static int check_answer(const struct tp_check *k, const struct tp_gate_cell *c,
                         const struct tp_stored_run *r, struct tp_err *err)
 {
     const struct tp_prepared *t = &k->traces[c->prepared];
@@ -74,7 +75,7 @@ static int check_answer(const struct tp_check *k, const struct tp_check_cell *c,
 }
 
 /* Contents are written on the host, a page at a time at least, and not on a device. */
-static bool wants_verify(const struct tp_check *k, const struct tp_check_cell *c,
+static bool wants_verify(const struct tp_check *k, const struct tp_gate_cell *c,
                          const struct tp_stored_run *first)
 {
     const struct tp_metric *peak = tp_metric_find("peak_requested", NULL);
@@ -86,7 +87,7 @@ static bool wants_verify(const struct tp_check *k, const struct tp_check_cell *c
 static int play(const struct tp_check *k, size_t cell, unsigned nth, bool verify,
                 struct tp_stored *out, struct tp_err *err)
 {
-    const struct tp_check_cell *c = &k->cells[cell];
+    const struct tp_gate_cell *c = &k->gate.cells[cell];
     char passes[32];
     snprintf(passes, sizeof passes, "usage%s%s", wants_fits(k, c) ? ",fits" : "",
              verify ? ",verify" : "");
@@ -118,7 +119,7 @@ int tp_check_play_twice(const struct tp_check *k, size_t cell, struct tp_stored 
     int status = play(k, cell, 0, false, &out[0], err);
     if (status)
         return status;
-    *verified = wants_verify(k, &k->cells[cell], &out[0].runs[0]);
+    *verified = wants_verify(k, &k->gate.cells[cell], &out[0].runs[0]);
     return play(k, cell, 1, *verified, &out[1], err);
 }
 
@@ -146,7 +147,7 @@ static void note_unheld(struct gaps *gaps, size_t cell, size_t values)
 static int check_cell(struct tp_check *k, size_t cell, struct gaps *gaps, struct tp_err *err)
 {
     struct tp_stored runs[2];
-    const struct tp_check_cell *c = &k->cells[cell];
+    const struct tp_gate_cell *c = &k->gate.cells[cell];
     bool verified;
     int status = tp_check_play_twice(k, cell, runs, &verified, err);
     if (!status) {
@@ -169,7 +170,7 @@ static void describe(const struct tp_check *k, const struct gaps *gaps,
                      struct tp_class_check *class)
 {
     struct tp_str s = TP_STR_IN(class->against);
-    bool all = gaps->verified == k->cell_count && !gaps->loose && !gaps->varies;
+    bool all = gaps->verified == k->gate.cell_count && !gaps->loose && !gaps->varies;
     tp_str_add(&s, "vs baseline, exact%s", all ? ", verified" : "");
     if (gaps->loose)
         tp_str_add(&s, "; %s %s not", tp_plural(gaps->loose, "value").s,
@@ -196,11 +197,11 @@ int tp_check_exact(struct tp_check *k, struct tp_err *err)
     struct gaps gaps = {.who = ""};
     size_t before = k->findings.count;
     int status = TP_OK;
-    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_EXACT], 2 * k->cell_count);
-    for (size_t i = 0; !status && i < k->cell_count; i++) {
+    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_EXACT], 2 * k->gate.cell_count);
+    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
         tp_check_progress(k, i, 2);
         status = check_cell(k, i, &gaps, err);
-        class->cells += !status && k->cells[i].held->value_count > 0;
+        class->cells += !status && k->gate.cells[i].held->value_count > 0;
     }
     tp_progress_clear(k->progress);
     class->values = k->findings.count - before;

@@ -46,16 +46,6 @@ struct tp_findings {
 };
 int tp_findings_add(struct tp_findings *list, const struct tp_finding *f, struct tp_err *err);
 
-/* One cell of this run. Texts owned. */
-struct tp_check_cell {
-    char *trace;                         /* its name: part of the key */
-    char *path;                          /* of the trace, from here */
-    char *strategy, *spec;               /* part of the key; what is played */
-    char *source, *touch;                /* as given or by default */
-    const struct tp_baseline_cell *held; /* NULL: the baseline has no such cell */
-    size_t prepared;                     /* index in `traces` */
-};
-
 struct tp_check {
     const struct tp_check_opts *o;
     int word_count;
@@ -65,11 +55,9 @@ struct tp_check {
     struct tp_baseline baseline;
     struct tp_prepared *traces;
     size_t trace_count;
-    struct tp_check_cell *cells;
-    size_t cell_count;
     size_t missing; /* cells of the baseline that cannot be run here */
     char missing_why[256];
-    struct tp_gate gate; /* cells[i] is that of cells[i] here */
+    struct tp_gate gate; /* its cells are owned, with their labels */
     struct tp_findings findings;
     struct tp_moved *moved; /* with `causes`: of the gate, made by tp_check_outcome */
     struct tp_cause *causes;
@@ -98,7 +86,7 @@ void tp_check_update_command(const struct tp_check *k, const char *trace, const 
 
 /* Parts of it: check_traces.c. */
 int tp_check_prepare(struct tp_check *k, const char *path, size_t *index, struct tp_err *err);
-int tp_check_hash(const struct tp_check *k, const struct tp_check_cell *c, struct tp_err *err);
+int tp_check_hash(const struct tp_check *k, const struct tp_gate_cell *c, struct tp_err *err);
 
 /* ---- what is checked ---- */
 
@@ -245,12 +233,12 @@ int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 
 /* Puts the cell before the sentence of an error; returns its status. */
-int tp_check_name(const struct tp_check_cell *c, int status, struct tp_err *err);
+int tp_check_name(const struct tp_gate_cell *c, int status, struct tp_err *err);
 
 /* The line of progress goes to this cell, before its first of so many steps that each has. */
 void tp_check_progress(const struct tp_check *k, size_t cell, size_t steps);
 
 /* "web.tpt, arena", for sentences. */
-void tp_check_cell_text(const struct tp_check_cell *c, char *text, size_t size);
+void tp_check_cell_text(const struct tp_gate_cell *c, char *text, size_t size);
 
 #endif

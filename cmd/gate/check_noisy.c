@@ -16,7 +16,7 @@ enum { FRESH = 1 << 20 }; /* apart from the numbers of cells */
 void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[2])
 {
     const struct tp_check_opts *o = k->o;
-    const struct tp_check_cell *c = &k->cells[cell];
+    const struct tp_gate_cell *c = &k->gate.cells[cell];
     sides[1] = (struct tp_side){.binary = o->bin, .strategy = c->spec};
     sides[0] = sides[1];
     if (o->base_bin)
@@ -36,7 +36,7 @@ static void show(void *line, unsigned done, unsigned total)
 static int play_rounds(const struct tp_check *k, size_t cell, const struct tp_check_set *set,
                        struct tp_rounds *out, struct tp_err *err)
 {
-    const struct tp_check_cell *c = &k->cells[cell];
+    const struct tp_gate_cell *c = &k->gate.cells[cell];
     const char *const more[] = {"--touch", c->touch, NULL};
     const struct tp_rounds_cfg cfg = {.trace = &k->traces[c->prepared],
                                       .source = c->source,
@@ -56,7 +56,7 @@ int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check
                     struct tp_rounds *out, struct tp_err *err)
 {
     int status = play_rounds(k, cell, set, out, err);
-    return status ? tp_check_name(&k->cells[cell], status, err) : TP_OK;
+    return status ? tp_check_name(&k->gate.cells[cell], status, err) : TP_OK;
 }
 
 /* ---- the sets ---- */
@@ -93,15 +93,16 @@ static int collect(struct tp_check *k, struct noisy *n, size_t cell, uint64_t se
         tp_check_gap_base(&n->gaps, cell, k->o->base_bin, err->text);
         return TP_OK;
     }
-    return status ? tp_check_name(&k->cells[cell], status, err)
+    return status ? tp_check_name(&k->gate.cells[cell], status, err)
                   : tp_noisy_collect(&n->tests, cell, &n->rounds[cell], seed, err);
 }
 
 static int play_first(struct tp_check *k, struct noisy *n, struct tp_err *err)
 {
     int status = TP_OK;
-    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_NOISY], k->cell_count * k->gate.pairs);
-    for (size_t i = 0; !status && i < k->cell_count; i++) {
+    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_NOISY],
+                      k->gate.cell_count * k->gate.pairs);
+    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
         n->played = i + 1;
         tp_check_progress(k, i, k->gate.pairs);
         status = collect(k, n, i, tp_check_seed(k->gate.seed, i), err);
@@ -114,8 +115,8 @@ static int play_again(struct tp_check *k, struct noisy *n, const struct tp_stat_
                       struct tp_err *err)
 {
     int status = TP_OK;
-    tp_progress_begin(k->progress, "latency, once more", k->cell_count * k->gate.pairs);
-    for (size_t i = 0; !status && i < k->cell_count; i++) {
+    tp_progress_begin(k->progress, "latency, once more", k->gate.cell_count * k->gate.pairs);
+    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
         struct tp_rounds fresh = {0};
         uint64_t seed = tp_check_seed(k->gate.seed, FRESH + i);
         if (!tp_noisy_is_open(&n->tests, i))
@@ -123,7 +124,7 @@ static int play_again(struct tp_check *k, struct noisy *n, const struct tp_stat_
         tp_check_progress(k, i, k->gate.pairs);
         status = play_set(k, i, seed, &fresh, err);
         if (status)
-            tp_check_name(&k->cells[i], status, err);
+            tp_check_name(&k->gate.cells[i], status, err);
         else
             status = tp_noisy_again(&n->tests, i, &fresh, seed, rule, err);
         tp_rounds_release(&fresh);
@@ -153,7 +154,7 @@ static int sharpness(struct tp_check *k, const struct noisy *n, const struct tp_
 {
     struct tp_gate_sharpness *s = &k->gate.sharpness;
     *s = (struct tp_gate_sharpness){.worst = NAN, .median = NAN};
-    double *told = calloc(k->cell_count + 1, sizeof *told);
+    double *told = calloc(k->gate.cell_count + 1, sizeof *told);
     size_t count = 0;
     if (!told)
         return tp_fail(err, TP_ENOMEM, "out of memory");
@@ -212,7 +213,7 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
 /* A test that cannot fail is no test: found before anything is played. */
 int tp_check_enough(const struct tp_check *k, struct tp_err *err)
 {
-    size_t tests = k->cell_count * tp_check_tests_max();
+    size_t tests = k->gate.cell_count * tp_check_tests_max();
     unsigned needed = tp_check_pairs_needed(tests, k->gate.alpha);
     if (!needed || k->gate.pairs < needed) {
         int status = tp_fail(err, TP_EUSAGE,
@@ -229,7 +230,7 @@ int tp_check_enough(const struct tp_check *k, struct tp_err *err)
 
 int tp_check_noisy(struct tp_check *k, struct tp_err *err)
 {
-    struct noisy n = {.rounds = calloc(k->cell_count + 1, sizeof *n.rounds)};
+    struct noisy n = {.rounds = calloc(k->gate.cell_count + 1, sizeof *n.rounds)};
     struct tp_stat_rule rule = {
         .alpha = k->gate.alpha, .effect = k->gate.effect, .seed = k->gate.seed};
     if (!n.rounds)

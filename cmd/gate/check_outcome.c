@@ -182,7 +182,7 @@ static int decide(struct tp_check *k, struct tp_err *err)
                     "--allow-missing checks the others alone");
     if (!status && !any)
         status = tp_fail(err, TP_EFOUND, "nothing was checked: %.300s",
-                         k->cell_count ? k->gate.classes[0].reason : k->missing_why);
+                         k->gate.cell_count ? k->gate.classes[0].reason : k->missing_why);
     return status ? status : fail_open(k, err);
 }
 

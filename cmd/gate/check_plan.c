@@ -80,10 +80,10 @@ static bool is_usable(const struct tp_check *k, const struct tp_baseline_latency
 static int estimate(struct tp_check *k, struct plan *p, struct tp_err *err)
 {
     int status = TP_OK;
-    tp_progress_begin(k->progress, "pilot", k->cell_count * PILOT_ROUNDS);
-    for (size_t i = 0; !status && i < k->cell_count; i++) {
+    tp_progress_begin(k->progress, "pilot", k->gate.cell_count * PILOT_ROUNDS);
+    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
         tp_check_progress(k, i, PILOT_ROUNDS);
-        const struct tp_baseline_cell *held = k->cells[i].held;
+        const struct tp_baseline_cell *held = k->gate.cells[i].held;
         double seconds = NAN, spread = NAN;
         if (held && is_usable(k, &held->latency)) {
             seconds = held->latency.seconds;
@@ -114,7 +114,7 @@ static void print_instructions(const struct tp_check *k, struct tp_page *page)
     if (!counting.counter)
         tp_page_more(page, TEXT, "not here: %s", counting.reason);
     else
-        tp_page_more(page, TEXT, "%s by %s%s", tp_plural(k->cell_count, "count").s,
+        tp_page_more(page, TEXT, "%s by %s%s", tp_plural(k->gate.cell_count, "count").s,
                      counting.version,
                      counting.counter == TP_COUNTER_CALLGRIND
                          ? ", each some 50 times as long as one replay; not in the time below"
@@ -134,9 +134,9 @@ static void print_sensitivity(const struct tp_check *k, const struct plan *p, st
                      "a slowdown of %s %% or more would be seen in 9 of 10 runs: processes differ "
                      "by %s (%s)",
                      tp_digits(ceil(100 * sharp)).s, tp_percent(p->spread).s,
-                     !p->pilots                  ? "from the baseline"
-                     : p->pilots < k->cell_count ? "from the baseline and a pilot"
-                                                 : "from a pilot just now");
+                     !p->pilots                       ? "from the baseline"
+                     : p->pilots < k->gate.cell_count ? "from the baseline and a pilot"
+                                                      : "from a pilot just now");
     else
         tp_page_more(page, TEXT, "times vary too much here to see any slowdown");
     if (p->unseen)
@@ -149,7 +149,7 @@ static void print_latency(const struct tp_check *k, const struct plan *p, struct
     double once = p->seconds * 2 * (k->gate.pairs + 1);
     row(page, "latency");
     tp_page_more(page, TEXT, "at most %zu tests; %zu replays in %u pairs a cell", p->tests,
-                 k->cell_count * 2 * (k->gate.pairs + 1), k->gate.pairs);
+                 k->gate.cell_count * 2 * (k->gate.pairs + 1), k->gate.pairs);
     if (!k->o->base_bin && !k->o->base_strategy)
         tp_page_more(page, TEXT, ", with --base-bin or --base-strategy");
     row(page, "time");
@@ -161,7 +161,7 @@ static void print_latency(const struct tp_check *k, const struct plan *p, struct
 
 int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
-    struct plan p = {.tests = k->cell_count * tp_check_tests_max(), .spread = NAN};
+    struct plan p = {.tests = k->gate.cell_count * tp_check_tests_max(), .spread = NAN};
     int status = estimate(k, &p, err);
     tp_progress_clear(k->progress);
     if (status)
@@ -170,7 +170,7 @@ int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err)
     tp_page_at(page, TEXT, "%s; nothing is checked now",
                k->gate.written[0] ? k->gate.written : "cells as given");
     row(page, "memory and counts");
-    tp_page_more(page, TEXT, "%s, two replays each", tp_plural(k->cell_count, "cell").s);
+    tp_page_more(page, TEXT, "%s, two replays each", tp_plural(k->gate.cell_count, "cell").s);
     print_instructions(k, page);
     print_latency(k, &p, page);
     return TP_OK;

@@ -105,8 +105,6 @@ void tp_check_end(struct tp_check *k, int status, const struct tp_err *why)
     for (size_t c = 0; c < TP_CLASS_REPORT; c++)
         if (!g->classes[c].checked && !g->classes[c].reason[0])
             snprintf(g->classes[c].reason, sizeof g->classes[c].reason, "the check ended before");
-    if (!g->cells && k->has_baseline) /* none was selected yet */
-        g->cells_total = k->baseline.count;
 }
 
 void tp_check_report_end(struct tp_check *k, FILE *out)

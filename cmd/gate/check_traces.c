@@ -32,7 +32,7 @@ int tp_check_prepare(struct tp_check *k, const char *path, size_t *index, struct
 }
 
 /* Another program is no regression and no improvement: nothing can be compared. */
-int tp_check_hash(const struct tp_check *k, const struct tp_check_cell *c, struct tp_err *err)
+int tp_check_hash(const struct tp_check *k, const struct tp_gate_cell *c, struct tp_err *err)
 {
     const struct tp_prepared *t = &k->traces[c->prepared];
     if (!c->held || !strcmp(c->held->hash, t->hash))

@@ -48,7 +48,7 @@ static int out_of_memory(struct tp_err *err)
 /* ---- what is said ---- */
 
 __attribute__((format(printf, 4, 5))) static void
-say(struct update *u, const char *what, const struct tp_check_cell *c, const char *format, ...)
+say(struct update *u, const char *what, const struct tp_gate_cell *c, const char *format, ...)
 {
     char cell[200];
     struct tp_str text = {0};
@@ -62,14 +62,14 @@ say(struct update *u, const char *what, const struct tp_check_cell *c, const cha
     tp_str_drop(&text);
 }
 
-static void say_demoted(struct update *u, const struct tp_check_cell *c, const char *name,
+static void say_demoted(struct update *u, const struct tp_gate_cell *c, const char *name,
                         const char *why)
 {
     u->demoted++;
     say(u, "demoted", c, "%s %s; it is not checked any more", name, why);
 }
 
-static void say_changed(struct update *u, const struct tp_check_cell *c, const char *name,
+static void say_changed(struct update *u, const struct tp_gate_cell *c, const char *name,
                         const char *was, const char *is)
 {
     u->changed++;
@@ -78,7 +78,7 @@ static void say_changed(struct update *u, const struct tp_check_cell *c, const c
 
 /* ---- class E ---- */
 
-static void add_value(struct update *u, const struct tp_check_cell *c, struct tp_baseline_cell *out,
+static void add_value(struct update *u, const struct tp_gate_cell *c, struct tp_baseline_cell *out,
                       const struct tp_baseline_value *v, double other)
 {
     char note[256];
@@ -105,7 +105,7 @@ static void add_value(struct update *u, const struct tp_check_cell *c, struct tp
     say_changed(u, c, tp_baseline_name(v->metric, v->device).s, texts[0].s, texts[1].s);
 }
 
-static int keep_values(struct update *u, const struct tp_check_cell *c,
+static int keep_values(struct update *u, const struct tp_gate_cell *c,
                        const struct tp_stored_run *a, const struct tp_stored_run *b,
                        struct tp_baseline_cell *out, struct tp_err *err)
 {
@@ -130,7 +130,7 @@ static int keep_values(struct update *u, const struct tp_check_cell *c,
     return TP_OK;
 }
 
-static int keep_run(struct update *u, const struct tp_check_cell *c, const struct tp_stored_run *r,
+static int keep_run(struct update *u, const struct tp_gate_cell *c, const struct tp_stored_run *r,
                     struct tp_baseline_cell *out, struct tp_err *err)
 {
     const struct tp_prepared *t = &u->k->traces[c->prepared];
@@ -154,7 +154,7 @@ static int keep_run(struct update *u, const struct tp_check_cell *c, const struc
                : out_of_memory(err);
 }
 
-static void say_options(struct update *u, const struct tp_check_cell *c,
+static void say_options(struct update *u, const struct tp_gate_cell *c,
                         const struct tp_baseline_cell *out)
 {
     const struct tp_baseline_cell *held = c->held;
@@ -181,7 +181,7 @@ static int measure_exact(struct update *u, size_t cell, struct tp_baseline_cell 
                          struct tp_err *err)
 {
     struct tp_stored runs[2];
-    const struct tp_check_cell *c = &u->k->cells[cell];
+    const struct tp_gate_cell *c = &u->k->gate.cells[cell];
     uint64_t from = tp_wall_ns();
     bool verified;
     int status = tp_check_play_twice(u->k, cell, runs, &verified, err);
@@ -202,7 +202,7 @@ static int measure_exact(struct update *u, size_t cell, struct tp_baseline_cell 
 static int measure_counted(struct update *u, size_t cell, struct tp_baseline_cell *out,
                            struct tp_err *err)
 {
-    const struct tp_check_cell *c = &u->k->cells[cell];
+    const struct tp_gate_cell *c = &u->k->gate.cells[cell];
     struct tp_err why = {0};
     char reason[sizeof u->uncounted];
     int status = TP_EIO;
@@ -385,7 +385,7 @@ static int begin(struct update *u, struct tp_err *err)
     u->now.version = strdup(TAPOOL_VERSION);
     u->now.written = today();
     u->now.reason = o->reason ? strdup(o->reason) : NULL;
-    u->now.cells = calloc(u->k->cell_count + 1, sizeof *u->now.cells);
+    u->now.cells = calloc(u->k->gate.cell_count + 1, sizeof *u->now.cells);
     if (!u->now.file || !u->now.version || !u->now.written || !u->now.cells ||
         (o->reason && !u->now.reason))
         return out_of_memory(err);
@@ -400,7 +400,7 @@ static int begin(struct update *u, struct tp_err *err)
     return status ? status : find_target(u, err);
 }
 
-static void say_new(struct update *u, const struct tp_check_cell *c,
+static void say_new(struct update *u, const struct tp_gate_cell *c,
                     const struct tp_baseline_cell *out)
 {
     u->added++;
@@ -414,8 +414,8 @@ static void say_new(struct update *u, const struct tp_check_cell *c,
 static void say_stale(struct update *u, const struct tp_baseline_cell *c)
 {
     char command[2 * TP_ERR_TEXT];
-    for (size_t i = 0; i < u->k->cell_count; i++) {
-        const struct tp_check_cell *now = &u->k->cells[i];
+    for (size_t i = 0; i < u->k->gate.cell_count; i++) {
+        const struct tp_gate_cell *now = &u->k->gate.cells[i];
         if (strcmp(now->trace, c->trace) || !strcmp(u->k->traces[now->prepared].hash, c->hash))
             continue;
         tp_page_at(u->page, 0, "stale");
@@ -512,8 +512,8 @@ int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err
     struct update u = {.k = k, .page = page};
     int status = begin(&u, err);
     enum { STEPS = 2 + 1 + TP_BASELINE_PROCESSES };
-    tp_progress_begin(k->progress, "update", k->cell_count * STEPS);
-    for (size_t i = 0; !status && i < k->cell_count; i++) {
+    tp_progress_begin(k->progress, "update", k->gate.cell_count * STEPS);
+    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
         tp_check_progress(k, i, STEPS);
         struct tp_baseline_cell *out = &u.now.cells[u.now.count++];
         status = measure_exact(&u, i, out, err);
@@ -521,8 +521,8 @@ int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err
             status = measure_counted(&u, i, out, err);
         if (!status)
             status = measure_times(&u, i, out, err);
-        if (!status && !k->cells[i].held)
-            say_new(&u, &k->cells[i], out);
+        if (!status && !k->gate.cells[i].held)
+            say_new(&u, &k->gate.cells[i], out);
     }
     tp_progress_clear(k->progress);
     if (!status)

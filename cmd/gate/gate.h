@@ -12,12 +12,20 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct tp_baseline_cell;
+
 /* A trace, a strategy, a source. Texts borrowed. */
 struct tp_gate_cell {
     const char *trace;    /* name */
     const char *path;     /* as given or as the baseline has it */
     const char *strategy; /* label or text as given */
     const char *source;
+
+    /* For the check itself: */
+    char *label;                         /* owned, of `strategy` where nothing else has it; NULL */
+    const char *spec, *touch;            /* what is played, and how */
+    const struct tp_baseline_cell *held; /* NULL: the baseline has no such cell */
+    size_t prepared;                     /* index in its traces */
 };
 
 /* One metric of one cell, checked. */

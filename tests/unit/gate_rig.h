@@ -80,10 +80,16 @@ static void rig_base(struct gate_rig *r)
 {
     *r = (struct gate_rig){0};
     struct tp_gate *g = &r->gate;
-    r->cells[0] = (struct tp_gate_cell){"web.tpt", "traces/web.tpt", "arena", "host"};
-    r->cells[1] = (struct tp_gate_cell){"kvstore.tpt", "traces/kvstore.tpt", "arena", "host"};
-    r->cells[2] = (struct tp_gate_cell){"sqlite.json", "sample:sqlite", "lru", "host"};
-    r->cells[3] = (struct tp_gate_cell){"sqlite.json", "sample:sqlite", "arena", "host"};
+    r->cells[0] = (struct tp_gate_cell){
+        .trace = "web.tpt", .path = "traces/web.tpt", .strategy = "arena", .source = "host"};
+    r->cells[1] = (struct tp_gate_cell){.trace = "kvstore.tpt",
+                                        .path = "traces/kvstore.tpt",
+                                        .strategy = "arena",
+                                        .source = "host"};
+    r->cells[2] = (struct tp_gate_cell){
+        .trace = "sqlite.json", .path = "sample:sqlite", .strategy = "lru", .source = "host"};
+    r->cells[3] = (struct tp_gate_cell){
+        .trace = "sqlite.json", .path = "sample:sqlite", .strategy = "arena", .source = "host"};
     RIG_TEXT(g->baseline, "tapool-baseline.json");
     RIG_TEXT(g->written, "3 traces x 2 strategies = 6 cells, written 2026-10-02, tapool 0.4.1");
     g->cells = r->cells;
@@ -180,7 +186,10 @@ static inline void rig_hostile(struct gate_rig *r)
                                       "\xff\xfe\xc3 \xef\xbf\xbe\xef\xbf\xbf \xe2\x80\xae", ""};
     rig_failing(r);
     for (size_t i = 0; i < RIG_CELLS; i++)
-        r->cells[i] = (struct tp_gate_cell){bad[i], bad[i], bad[(i + 1) % 4], bad[(i + 2) % 4]};
+        r->cells[i] = (struct tp_gate_cell){.trace = bad[i],
+                                            .path = bad[i],
+                                            .strategy = bad[(i + 1) % 4],
+                                            .source = bad[(i + 2) % 4]};
     for (size_t i = 0; i < RIG_FINDINGS; i++)
         RIG_TEXT(r->findings[i].note, bad[i % 3]);
     rig_count(r, RIG_FINDINGS);

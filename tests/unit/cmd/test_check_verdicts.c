@@ -486,10 +486,13 @@ struct outcome {
 
 static void begin_outcome(struct outcome *x)
 {
-    *x = (struct outcome){.cell = {"web.tpt", "my traces/web.tpt", "arena", "host"}};
+    *x = (struct outcome){.cell = {.trace = "web.tpt",
+                                   .path = "my traces/web.tpt",
+                                   .strategy = "arena",
+                                   .source = "host"}};
     x->k.o = &x->o;
     assert_int_equal(tp_opts_defaults(tp_check_rows, &x->o, &x->err), TP_OK);
-    x->k.cell_count = x->k.gate.cell_count = 1;
+    x->k.gate.cell_count = 1;
     x->k.gate.effect = 0.05;
     x->k.gate.seed = 42;
     x->k.gate.classes[TP_CLASS_EXACT] = (struct tp_class_check){.checked = true, .cells = 1};
@@ -620,8 +623,8 @@ static void new_cells_are_not_required(void **state)
                  {{news, old, NULL}, 1, false},
                  {{old, news, old}, 0, false},
                  {{news, news, old}, 2, false}};
-    struct tp_check_cell cells[3] = {{.trace = (char *)(uintptr_t) "t"}};
-    struct tp_check k = {.cells = cells, .cell_count = 3};
+    struct tp_gate_cell cells[3] = {{.trace = (char *)(uintptr_t) "t"}};
+    struct tp_check k = {.gate = {.cells = cells, .cell_count = 3}};
     for (size_t i = 0; i < 3; i++) {
         cells[i].trace = (char *)(uintptr_t) "t";
         cells[i].strategy = (char *)(uintptr_t) "s";
@@ -658,7 +661,7 @@ static void nothing_passes_unseen(void **state)
 
     begin_outcome(&x); /* in one of two cells */
     x.o.require = (struct tp_opt_list){counts, 1};
-    x.k.cell_count = x.k.gate.cell_count = 2;
+    x.k.gate.cell_count = 2;
     x.k.gate.classes[TP_CLASS_INSTRUCTIONS] = (struct tp_class_check){.checked = true, .cells = 1};
     expect(&x, TP_EFOUND, TP_EXIT_FOUND, "not checked in every cell");
 

@@ -50,7 +50,8 @@ static int open_library(struct cuda_driver *d, struct tp_err *err)
     if (!d->library) {
         const char *why = dlerror();
         if (!why || strstr(why, "cannot open shared object file: No such file"))
-            return tp_fail(err, TP_EDEVICE, "%s was not found", name);
+            return tp_because(err, tp_fail(err, TP_EDEVICE, "%s was not found", name),
+                              TP_REASON_ABSENT);
         return tp_fail(err, TP_EDEVICE, "no CUDA driver could be loaded: %s", why);
     }
     struct link_map *map = NULL;

@@ -22,6 +22,7 @@ int tp_fail(struct tp_err *err, enum tp_status status, const char *format, ...)
     format_text(err->text, format, args);
     va_end(args);
     err->status = status;
+    err->reason = TP_REASON_OTHER;
     err->hint[0] = '\0';
     return (int)status;
 }
@@ -35,6 +36,13 @@ int tp_hint(struct tp_err *err, int status, const char *format, ...)
     format_text(err->hint, format, args);
     va_end(args);
     return (int)err->status;
+}
+
+int tp_because(struct tp_err *err, int status, enum tp_reason reason)
+{
+    if (err)
+        err->reason = reason;
+    return status;
 }
 
 int tp_prefix(struct tp_err *err, int status, const char *format, ...)

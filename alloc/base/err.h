@@ -26,11 +26,20 @@ enum tp_status {
     TP_STATUS_COUNT
 };
 
+/* Why, for a program: none recognises an error by its sentence. */
+enum tp_reason {
+    TP_REASON_OTHER,
+    TP_REASON_UNKNOWN, /* a strategy, a source or an option of one that this build does not have */
+    TP_REASON_ABSENT,  /* a library that is not installed */
+    TP_REASON_COUNT
+};
+
 #define TP_ERR_TEXT 512
 
 /* Valid only after a call returned something other than TP_OK. */
 struct tp_err {
     enum tp_status status;
+    enum tp_reason reason;
     char text[TP_ERR_TEXT]; /* one sentence: lower case, no full stop, subjects in single quotes */
     char hint[TP_ERR_TEXT]; /* what to do about it, or "" */
 };
@@ -44,6 +53,9 @@ int tp_fail(struct tp_err *err, enum tp_status status, const char *format, ...)
  * `status` is returned, which must be the status that tp_fail got. */
 int tp_hint(struct tp_err *err, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same for its reason, which is TP_REASON_OTHER until then. */
+int tp_because(struct tp_err *err, int status, enum tp_reason reason);
 
 /* Puts `prefix: ` before the sentence that is already there; returns its status. */
 int tp_prefix(struct tp_err *err, int status, const char *format, ...)

@@ -5,6 +5,7 @@
 #include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
+#include "cmd/ui/environment.h"
 #include "cmd/ui/exit.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/screen_first.h"
@@ -226,10 +227,11 @@ static void print_error(const struct tp_err *err)
     char text[TP_ERR_TEXT];
     tp_clean_text(err->text, text, sizeof text);
     fprintf(stderr, "tapool: %s\n", text);
-    if (!err->hint[0])
-        return;
     tp_clean_text(err->hint, text, sizeof text);
-    fprintf(stderr, "hint: %s\n", text);
+    if (*text)
+        fprintf(stderr, "hint: %s\n", text);
+    if (err->reason && getenv(TP_REASONS_VARIABLE))
+        fprintf(stderr, "reason: %s\n", tp_reason_words[err->reason]);
 }
 
 int tp_cli_main(int argc, char **argv)

@@ -5,15 +5,13 @@
  *
  *     answer of the base             what becomes of the cell
  *     a result                       it is compared
- *     exit 2, no such strategy,      a gap: "the base has no strategy 'x'"; --require is met
- *       or option of it
+ *     exit 2, TP_REASON_UNKNOWN      a gap with its sentence; --require is met
  *     exit 2, else                   a gap, with its own sentence
  *     built otherwise                a gap of the instructions, with both builds
  *     killed, nonsense, exit 3, 4    an error of the check; of the instructions a gap, since
  *                                    there it may be valgrind that fails
  *
- * Known weaknesses: one gap is named with its reason; what is new is told from the base's sentence,
- * whose words are those of every tapool so far. */
+ * Known weakness: one gap is named with its reason. */
 #include "cmd/gate/check_job.h"
 
 #include <stdio.h>
@@ -36,12 +34,9 @@ void tp_check_gap(struct tp_check_gaps *gaps, size_t cell, const char *reason)
     add(gaps, cell, reason, false);
 }
 
-void tp_check_gap_base(struct tp_check_gaps *gaps, size_t cell, const char *base,
-                       const char *sentence)
+void tp_check_gap_base(struct tp_check_gaps *gaps, size_t cell, const struct tp_err *why)
 {
-    char reason[TP_ERR_TEXT];
-    bool unknown = tp_check_base_words(base, sentence, reason, sizeof reason);
-    add(gaps, cell, reason, unknown);
+    add(gaps, cell, why->text, why->reason == TP_REASON_UNKNOWN);
 }
 
 void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps *gaps,
@@ -60,32 +55,6 @@ void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps
     if (gaps->cells > 1)
         snprintf(more, sizeof more, " and %zu more", gaps->cells - 1);
     snprintf(class->reason, sizeof class->reason, "%.160s%s (%.300s)", cell, more, gaps->reason);
-}
-
-bool tp_check_base_words(const char *base, const char *sentence, char *text, size_t size)
-{
-    static const struct {
-        const char *begin, *within; /* of the base's sentence */
-        const char *say;            /* in place of `begin` */
-    } news[] = {{"unknown strategy ", "", "the base has no strategy "},
-                {"unknown source ", "", "the base has no source "},
-                {"strategy ", " has no option", "the base's strategy "},
-                {"source ", " has no option", "the base's source "},
-                {"option ", " of strategy ", "in the base, option "},
-                {"option ", " of source ", "in the base, option "}};
-    size_t length = strlen(base);
-    const char *own = sentence; /* without the name of the program */
-    if (!strncmp(sentence, base, length) && !strncmp(sentence + length, ": ", 2))
-        own = sentence + length + 2;
-    for (size_t i = 0; i < sizeof news / sizeof *news; i++) {
-        size_t begin = strlen(news[i].begin);
-        if (strncmp(own, news[i].begin, begin) != 0 || !strstr(own, news[i].within))
-            continue;
-        snprintf(text, size, "%s%s", news[i].say, own + begin);
-        return true;
-    }
-    snprintf(text, size, "%s", sentence);
-    return false;
 }
 
 /* Their parts are separated by ", ". */

@@ -189,18 +189,12 @@ struct tp_check_gaps {
 };
 void tp_check_gap(struct tp_check_gaps *gaps, size_t cell, const char *reason);
 
-/* The base build, `base`, did not play the cell: `sentence` is that of the error that tp_measure
- * gave. */
-void tp_check_gap_base(struct tp_check_gaps *gaps, size_t cell, const char *base,
-                       const char *sentence);
+/* The base build did not play the cell: `why` is what tp_measure said. */
+void tp_check_gap_base(struct tp_check_gaps *gaps, size_t cell, const struct tp_err *why);
 
 /* The reason of a class with gaps: of one that is checked elsewhere with the first cell's name. */
 void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps *gaps,
                             struct tp_class_check *class);
-
-/* Why the base build did not play, from that sentence. True: the strategy or source, or an option
- * of it, is new to the base. */
-bool tp_check_base_words(const char *base, const char *sentence, char *text, size_t size);
 
 /* What the fingerprints of two builds do not share, where they are not the same; else "". */
 void tp_check_base_build(const char *base, const char *now, char *text, size_t size);

@@ -90,7 +90,7 @@ static int collect(struct tp_check *k, struct noisy *n, size_t cell, uint64_t se
 {
     int status = play_set(k, cell, seed, &n->rounds[cell], err);
     if (is_gap(k, status, &n->rounds[cell])) {
-        tp_check_gap_base(&n->gaps, cell, k->o->base_bin, err->text);
+        tp_check_gap_base(&n->gaps, cell, err);
         return TP_OK;
     }
     return status ? tp_check_name(&k->gate.cells[cell], status, err)

@@ -66,7 +66,7 @@ struct tp_class_check {
                           nothing to compare, and --require asks for nothing */
     char against[160]; /* "vs baseline, exact", "vs main/tapool, 20 live pairs" */
     char reason[512];  /* not checked, or not in every cell: why */
-    bool named;    /* `reason` names the cells: "web.tpt, lru (the base has no strategy 'lru')" */
+    bool named; /* `reason` names the cells: "web.tpt, lru (base/tapool: unknown strategy 'lru')" */
     char how[256]; /* and how to have it checked; "" */
     size_t cells, values;
 };

@@ -37,12 +37,9 @@ const char *tp_gpu_why(const struct tp_gpu *g)
     return tp_cuda_built() ? g->why.text : "built without the CUDA Toolkit";
 }
 
-/* cuda_device.h names no reason but in its sentence. */
 bool tp_gpu_is_unusable(const struct tp_gpu *g)
 {
-    static const char absent[] = " was not found";
-    size_t length = strlen(g->why.text), tail = sizeof absent - 1;
-    return tp_cuda_built() && !(length >= tail && !strcmp(g->why.text + length - tail, absent));
+    return tp_cuda_built() && g->why.reason != TP_REASON_ABSENT;
 }
 
 int tp_gpu_fail(const struct tp_gpu *g, const char *who, const char *instead, struct tp_err *err)

@@ -152,24 +152,34 @@ static int make_file(const char *name, int *fd, struct tp_err *err)
 
 /* ---- what it says ---- */
 
-/* The child's own sentence and hint; false where there is none. */
-static bool read_complaint(int fd, char *text, size_t size, char *hint, size_t hint_size)
+static enum tp_reason reason_of(const char *word)
+{
+    for (int i = 0; i < TP_REASON_COUNT; i++)
+        if (tp_reason_words[i] && !strcmp(tp_reason_words[i], word))
+            return (enum tp_reason)i;
+    return TP_REASON_OTHER;
+}
+
+/* The child's own sentence, hint and reason; false where there is none. */
+static bool read_complaint(int fd, struct tp_err *out)
 {
     char all[COMPLAINT];
     ssize_t length = pread(fd, all, sizeof all - 1, 0);
     all[length > 0 ? length : 0] = '\0';
-    const char *sentence = NULL, *advice = NULL;
+    const char *sentence = NULL;
+    *out = (struct tp_err){0};
     for (char *save = NULL, *line = strtok_r(all, "\n", &save); line;
          line = strtok_r(NULL, "\n", &save)) {
         if (!strncmp(line, "tapool: ", 8))
             sentence = line + 8;
         else if (!strncmp(line, "hint: ", 6))
-            advice = line + 6;
+            snprintf(out->hint, sizeof out->hint, "%s", line + 6);
+        else if (!strncmp(line, "reason: ", 8))
+            out->reason = reason_of(line + 8);
         else if (!sentence)
             sentence = line;
     }
-    snprintf(text, size, "%s", sentence ? sentence : "");
-    snprintf(hint, hint_size, "%s", advice ? advice : "");
+    snprintf(out->text, sizeof out->text, "%s", sentence ? sentence : "");
     return sentence != NULL;
 }
 
@@ -188,17 +198,19 @@ static const char *named(const struct tp_measure *m)
 
 static int explain(const struct launch *l, const struct tp_measure *m, int how, struct tp_err *err)
 {
-    char text[TP_ERR_TEXT], hint[TP_ERR_TEXT];
+    struct tp_err own;
     if (WIFSIGNALED(how))
         return tp_fail(err, TP_EIO, "'%s' replaying '%s' was killed by signal %d (%s)", named(m),
                        m->strategy, WTERMSIG(how), strsignal(WTERMSIG(how)));
     int code = WEXITSTATUS(how);
-    if (!read_complaint(l->complaint, text, sizeof text, hint, sizeof hint))
+    if (!read_complaint(l->complaint, &own))
         return tp_fail(err, status_of(code), "'%s' replaying '%s' ended with code %d and no word",
                        named(m), m->strategy, code);
-    int status = m->binary ? tp_fail(err, status_of(code), "%s: %.400s", m->binary, text)
-                           : tp_fail(err, status_of(code), "%s", text);
-    return hint[0] ? tp_hint(err, status, "%s", hint) : status;
+    int status = m->binary ? tp_fail(err, status_of(code), "%s: %.400s", m->binary, own.text)
+                           : tp_fail(err, status_of(code), "%s", own.text);
+    if (own.hint[0])
+        tp_hint(err, status, "%s", own.hint);
+    return tp_because(err, status, own.reason);
 }
 
 static int play(struct launch *l, const struct tp_measure *m, struct tp_err *err)

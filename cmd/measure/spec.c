@@ -13,13 +13,15 @@ static int make_options(const struct tp_opt *rows, size_t size, const char *text
     snprintf(subject, sizeof subject, "%s", owner);
     *out = NULL;
     if (!rows)
-        return text ? tp_fail(err, TP_EUSAGE, "%s has no options", subject) : TP_OK;
+        return text ? tp_because(err, tp_fail(err, TP_EUSAGE, "%s has no options", subject),
+                                 TP_REASON_UNKNOWN)
+                    : TP_OK;
     void *opts = calloc(1, size);
     if (!opts)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     int status = tp_opts_defaults(rows, opts, err);
     if (!status && text)
-        status = tp_opts_parse(rows, opts, text, subject, err);
+        status = tp_because(err, tp_opts_parse(rows, opts, text, subject, err), TP_REASON_UNKNOWN);
     if (status) {
         tp_opts_release(rows, opts);
         free(opts);
@@ -63,7 +65,7 @@ int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, stru
     }
     spec->strategy = tp_find_strategy(name, err);
     if (!spec->strategy)
-        return TP_EUSAGE;
+        return tp_because(err, TP_EUSAGE, TP_REASON_UNKNOWN);
     if (!equals)
         snprintf(spec->label, sizeof spec->label, "%s", spec->strategy->name);
     snprintf(owner, sizeof owner, "strategy '%s'", spec->strategy->name);
@@ -170,7 +172,7 @@ static int add_layer(struct tp_source_spec *spec, char *text, struct tp_err *err
         *colon = '\0';
     const struct tp_source_ops *ops = tp_find_source(text, spec->count > 0, err);
     if (!ops)
-        return TP_EUSAGE;
+        return tp_because(err, TP_EUSAGE, TP_REASON_UNKNOWN);
     snprintf(owner, sizeof owner, "source '%s'", ops->name);
     void *opts;
     int status =

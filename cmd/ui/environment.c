@@ -16,6 +16,9 @@ const struct tp_fact tp_environment[] = {
     {"NO_COLOR", "no colour"},
     {NULL, NULL}};
 
+const char *const tp_reason_words[TP_REASON_COUNT] = {
+    [TP_REASON_UNKNOWN] = "unknown", [TP_REASON_ABSENT] = "absent"};
+
 bool tp_environment_names(const char *name, size_t length)
 {
     for (const struct tp_fact *f = tp_environment; f->name; f++)
@@ -29,8 +32,9 @@ bool tp_environment_names(const char *name, size_t length)
 static bool is_kept(const char *variable)
 {
     static const char config[] = TP_CONFIG_VARIABLE "=", simulated[] = "TAPOOL_FAKE_CUDA";
-    if (strncmp(variable, "TAPOOL_", 7) != 0) /* the other is of a tapool that measures this one */
-        return strncmp(variable, "_TAPOOL_PADDING=", 16) != 0;
+    if (strncmp(variable, "TAPOOL_", 7) !=
+        0) /* the others are of a tapool that measures this one */
+        return strncmp(variable, "_TAPOOL_", 8) != 0;
     if (!strncmp(variable, config, sizeof config - 1))
         return false;
     return !strncmp(variable, simulated, sizeof simulated - 1) ||
@@ -39,17 +43,18 @@ static bool is_kept(const char *variable)
 
 char **tp_environment_for_child(char *extra)
 {
-    static char no_file[] = TP_CONFIG_VARIABLE "=";
+    static char no_file[] = TP_CONFIG_VARIABLE "=", reasons[] = TP_REASONS_VARIABLE "=1";
     size_t count = 0;
     while (environ && environ[count])
         count++;
-    char **out = calloc(count + 3, sizeof *out), **next = out;
+    char **out = calloc(count + 4, sizeof *out), **next = out;
     if (!out)
         return NULL;
     for (size_t i = 0; i < count; i++)
         if (is_kept(environ[i]))
             *next++ = environ[i];
     *next++ = no_file;
+    *next++ = reasons;
     *next = extra;
     return out;
 }

@@ -2,6 +2,8 @@
 #ifndef TP_ENVIRONMENT_H
 #define TP_ENVIRONMENT_H
 
+#include "alloc/base/err.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,6 +20,11 @@ extern const struct tp_fact tp_environment[];
 
 /* Whether `name` (of `length` bytes) is in that table: it says where things lie. */
 bool tp_environment_names(const char *name, size_t length);
+
+/* A tapool that another one started ends an error on stderr with "reason: unknown", in words of its
+ * own protocol, where there is one: one in the enum's order, NULL of TP_REASON_OTHER. */
+#define TP_REASONS_VARIABLE "_TAPOOL_REASONS"
+extern const char *const tp_reason_words[TP_REASON_COUNT];
 
 /* The environment of a tapool that is started to measure, or asked something: the user's, without
  * what sets options and without a configuration file, so that no side of a comparison gets what the

@@ -495,7 +495,11 @@ old() {
         /"ns_per_op"/ { sub(/[0-9.]+,/, "1000000000,") }'
     cat >"$1" <<END
 #!/bin/sh
-case " \$* " in *"${3-}"*) echo "tapool: $2" >&2; exit 2 ;; esac
+case " \$* " in *"${3-}"*)
+    echo "tapool: $2" >&2
+    case "$2" in "unknown strategy"*) echo "reason: unknown" >&2 ;; esac
+    exit 2 ;;
+esac
 exec ./$1.new "\$@"
 END
     chmod +x "$1"
@@ -508,15 +512,15 @@ END
     old old "unknown strategy 'lru'" ' -s lru '
     ok check --base-bin ./old --pairs 7
     matches "$out" '^  latency +vs ./old, 7 live pairs +1 of 2 cells'
-    matches "$out" "^ +not in: a.json, lru \\(the base has no strategy 'lru'\\)$"
+    matches "$out" "^ +not in: a.json, lru \\(./old: unknown strategy 'lru'\\)$"
     matches "$out" '^PASS \(memory and counts, some latency only\)'
     # what is new cannot be required: there is nothing to compare it with
     ok check --base-bin ./old --pairs 7 --require latency --export-json c.json
-    matches "$out" "^ +not in: a.json, lru \\(the base has no strategy 'lru'\\)$"
+    matches "$out" "^ +not in: a.json, lru \\(./old: unknown strategy 'lru'\\)$"
     matches "$out" '^PASS \(memory and counts, some latency only\)'
     ok check -s lru --base-bin ./old --pairs 7 --require latency
-    matches "$out" "^  latency +NOT CHECKED: the base has no strategy 'lru'$"
-    is c.json 'd["classes"][2]["reason"]' "a.json, lru (the base has no strategy 'lru')"
+    matches "$out" "^  latency +NOT CHECKED: ./old: unknown strategy 'lru'$"
+    is c.json 'd["classes"][2]["reason"]' "a.json, lru (./old: unknown strategy 'lru')"
     old old "unknown option '--passes'"
     ok check --base-bin ./old --pairs 7
     matches "$out" "^  latency +NOT CHECKED: ./old: unknown option '--passes'$"
@@ -539,7 +543,7 @@ END
     old same "unknown strategy 'lru'" ' -s lru '
     ok check --base-bin ./same --pairs 7 --require instructions
     matches "$out" '^  instructions +vs ./same, callgrind +1 of 2 cells'
-    matches "$out" "^ +not in: a.json, lru \\(the base has no strategy 'lru'\\)$"
+    matches "$out" "^ +not in: a.json, lru \\(./same: unknown strategy 'lru'\\)$"
     matches "$out" '^PASS \(memory and counts, some instructions, some latency only\)'
     stub slow '/"flags":/ { sub(/:.*"/, ": \"-O0 -g\"") } { sub(/"ns_per_op":.*/, "\"ns_per_op\": 1000000000,") }
         /"p(50|90|99|99_9)_ns"/ { sub(/[0-9]+,?$/, "1000000000,") }'

@@ -713,3 +713,17 @@ hostile=$'\x1b[31mred\x1b]0;title\x07\xc2\x9b2J\xe2\x80\xae\xe2\x80\xa8\xff\xfe\
     refused 2 "no help on" "$TAPOOL" help "$hostile"
     refused 2 "unknown strategy" "$TAPOOL" strategies "$hostile"
 }
+
+@test "a tapool that another one started says for programs what it does not know" {
+    for options in '-s aerna' '-s arena:arena_sice=1' '-s arena:arena_size=many' '--source mars'; do
+        # shellcheck disable=SC2086 # words
+        _TAPOOL_REASONS=1 capture "$TAPOOL" replay sample:jq $options
+        [ "$rc" -eq 2 ]
+        matches "$err" '^reason: unknown$'
+        # shellcheck disable=SC2086
+        capture "$TAPOOL" replay sample:jq $options
+        lacks "$err" '^reason'
+    done
+    _TAPOOL_REASONS=1 capture "$TAPOOL" replay sample:jq --min-tme 1s
+    lacks "$err" '^reason'
+}

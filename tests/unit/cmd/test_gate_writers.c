@@ -373,10 +373,10 @@ static void test_partly(void **state)
     assert_has(screen(&r.gate, 100, false),
                "--require asks for what was not checked: instructions");
     c->named = true;
-    RIG_TEXT(c->reason, "web.tpt, lru (the base has no strategy 'lru')");
-    assert_has(screen(&r.gate, 100, false), "required, but not in: web.tpt, lru (the base has");
+    RIG_TEXT(c->reason, "web.tpt, lru (base: unknown strategy 'lru')");
+    assert_has(screen(&r.gate, 100, false), "required, but not in: web.tpt, lru (base: unknown");
     c->required = false;
-    assert_has(written("markdown", &r.gate), "; not in: web.tpt, lru (the base has no strategy");
+    assert_has(written("markdown", &r.gate), "; not in: web.tpt, lru (base: unknown strategy");
 }
 
 static void test_nothing(void **state)

@@ -72,14 +72,11 @@ static int look_at(const struct cuda_driver *d, int ordinal, struct tp_cuda_devi
 {
     CUdevice device;
     size_t total = 0;
-    const char *call = "cuDeviceGet";
-    CUresult code = d->DeviceGet(&device, ordinal);
-    if (code == CUDA_SUCCESS) {
-        call = "cuDeviceTotalMem";
-        code = d->DeviceTotalMem(&total, device);
-    }
-    if (code != CUDA_SUCCESS)
-        return tp_cuda_fail(d, call, code, err);
+    int rc = CUDA_ASK(d, err, DeviceGet, &device, ordinal);
+    if (!rc)
+        rc = CUDA_ASK(d, err, DeviceTotalMem, &total, device);
+    if (rc)
+        return rc;
     tp_cuda_name(d, device, out->name);
     int clock_khz = attribute(d, device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
     out->total_bytes = total;
@@ -164,16 +161,12 @@ int tp_cuda_hold(struct tp_cuda *c, int device, struct tp_err *err)
     struct held *h = &c->held[device];
     if (h->context)
         return TP_OK;
-    const char *call = "cuDeviceGet";
-    CUresult code = c->driver.DeviceGet(&h->device, device);
-    if (code == CUDA_SUCCESS) {
-        call = "cuDevicePrimaryCtxRetain";
-        code = c->driver.DevicePrimaryCtxRetain(&h->context, h->device);
-    }
-    if (code == CUDA_SUCCESS)
-        return TP_OK;
-    h->context = NULL;
-    return tp_cuda_fail(&c->driver, call, code, err);
+    int rc = CUDA_ASK(&c->driver, err, DeviceGet, &h->device, device);
+    if (!rc)
+        rc = CUDA_ASK(&c->driver, err, DevicePrimaryCtxRetain, &h->context, h->device);
+    if (rc)
+        h->context = NULL;
+    return rc;
 }
 
 /* The thread's context is put back: a source may rely on its own being there. */
@@ -185,22 +178,16 @@ int tp_cuda_memory(struct tp_cuda *c, int device, uint64_t *free_bytes, uint64_t
     *free_bytes = *total_bytes = 0;
     if (device < 0 || device >= c->info.device_count || !c->held[device].context)
         return tp_fail(err, TP_EINVAL, "CUDA device %d is not held", device);
-    const char *call = "cuCtxGetCurrent";
-    CUresult code = c->driver.CtxGetCurrent(&before);
-    if (code != CUDA_SUCCESS)
-        return tp_cuda_fail(&c->driver, call, code, err);
-    call = "cuCtxSetCurrent";
-    code = c->driver.CtxSetCurrent(c->held[device].context);
-    if (code == CUDA_SUCCESS) {
-        call = "cuMemGetInfo";
-        code = c->driver.MemGetInfo(&free_now, &total);
-        c->driver.CtxSetCurrent(before);
-    }
-    if (code != CUDA_SUCCESS)
-        return tp_cuda_fail(&c->driver, call, code, err);
-    *free_bytes = free_now;
-    *total_bytes = total;
-    return TP_OK;
+    int rc = CUDA_ASK(&c->driver, err, CtxGetCurrent, &before);
+    if (!rc)
+        rc = CUDA_ASK(&c->driver, err, CtxSetCurrent, c->held[device].context);
+    if (rc)
+        return rc;
+    rc = CUDA_ASK(&c->driver, err, MemGetInfo, &free_now, &total);
+    c->driver.CtxSetCurrent(before);
+    *free_bytes = rc ? 0 : free_now;
+    *total_bytes = rc ? 0 : total;
+    return rc;
 }
 
 bool tp_cuda_built(void)

@@ -168,3 +168,9 @@ int tp_cuda_fail(const struct cuda_driver *d, const char *call, CUresult code, s
     tp_cuda_error_text(d, code, text);
     return tp_fail(err, TP_EDEVICE, "%s failed: %s", call, text);
 }
+
+int tp_cuda_answered(const struct cuda_driver *d, const char *call, CUresult code,
+                     struct tp_err *err)
+{
+    return code == CUDA_SUCCESS ? TP_OK : tp_cuda_fail(d, call, code, err);
+}

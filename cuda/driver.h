@@ -45,4 +45,11 @@ void tp_cuda_error_text(const struct cuda_driver *d, CUresult code, char out[CUD
 /* Writes "CALL failed: CUDA_ERROR_X (text)". TP_EDEVICE. */
 int tp_cuda_fail(const struct cuda_driver *d, const char *call, CUresult code, struct tp_err *err);
 
+/* The same, and TP_OK where the call succeeded. */
+int tp_cuda_answered(const struct cuda_driver *d, const char *call, CUresult code,
+                     struct tp_err *err);
+
+/* A call while something is opened: TP_OK, or TP_EDEVICE and its sentence. */
+#define CUDA_ASK(d, err, name, ...) tp_cuda_answered((d), "cu" #name, (d)->name(__VA_ARGS__), (err))
+
 #endif

@@ -1,47 +1,42 @@
-/* Fences from a fixed number of events: see fences.h.
+/* Fences from a fixed number of events: see cuda_source.h.
  *
  * Known weakness: with more than a thousand fences pending, a free may be seen as done later than
  * it was. */
-#include "cuda/fences.h"
+#include "cuda/cuda_source.h"
 
 #include <stdlib.h>
 
 static int create_events(struct cuda_fences *f, struct cuda_gpu *g, struct tp_err *err)
 {
-    CUresult code = g->driver.EventCreate(&f->order, CU_EVENT_DISABLE_TIMING);
-    while (code == CUDA_SUCCESS && f->idle < f->event_count) {
-        code = g->driver.EventCreate(&f->events[f->idle].event, CU_EVENT_DISABLE_TIMING);
-        f->idle += code == CUDA_SUCCESS;
-    }
-    return code == CUDA_SUCCESS ? TP_OK : tp_cuda_fail(&g->driver, "cuEventCreate", code, err);
+    int rc = CUDA_ASK(&g->driver, err, EventCreate, &f->order, CU_EVENT_DISABLE_TIMING);
+    for (uint32_t i = 0; !rc && i < f->event_count; i++)
+        rc = CUDA_ASK(&g->driver, err, EventCreate, &f->events[i].event, CU_EVENT_DISABLE_TIMING);
+    return rc;
 }
 
-int tp_cuda_fences_open(struct cuda_fences *f, struct cuda_gpu *g, uint32_t streams,
-                        struct tp_err *err)
+int tp_cuda_fences_open(struct cuda_source *s, struct tp_err *err)
 {
-    uint32_t events = FENCE_EVENTS + FENCE_EVENTS_PER_STREAM * streams;
+    struct cuda_fences *f = &s->fences;
+    uint32_t streams = s->stream_count, events = FENCE_EVENTS + FENCE_EVENTS_PER_STREAM * streams;
     *f = (struct cuda_fences){.event_count = events, .stream_count = streams};
     f->events = calloc(events, sizeof *f->events);
     f->streams = calloc(streams, sizeof *f->streams);
     if (!f->events || !f->streams)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     for (uint32_t i = 0; i < streams; i++)
-        f->streams[i] = (struct fence_stream){.head = FENCE_NONE, .tail = FENCE_NONE};
-    int rc = create_events(f, g, err);
-    if (rc)
-        return rc;
+        f->streams[i] = (struct fence_stream){s->streams[i], FENCE_NONE, FENCE_NONE, 0, 0, 0};
     for (uint32_t i = 0; i < events; i++)
         f->events[i].next = i + 1 < events ? i + 1 : FENCE_NONE;
-    f->idle = 0;
-    return TP_OK;
+    return create_events(f, &s->gpu, err);
 }
 
-void tp_cuda_fences_close(struct cuda_fences *f, struct cuda_gpu *g)
+void tp_cuda_fences_close(struct cuda_source *s)
 {
+    struct cuda_fences *f = &s->fences;
     if (f->order)
-        cuda_released(g, "cuEventDestroy", g->driver.EventDestroy(f->order));
+        CUDA_LOOK(&s->gpu, EventDestroy, f->order);
     for (uint32_t i = 0; f->events && i < f->event_count && f->events[i].event; i++)
-        cuda_released(g, "cuEventDestroy", g->driver.EventDestroy(f->events[i].event));
+        CUDA_LOOK(&s->gpu, EventDestroy, f->events[i].event);
     free(f->events);
     free(f->streams);
     *f = (struct cuda_fences){0};
@@ -158,31 +153,29 @@ static uint32_t take_event(struct cuda_fences *f, struct cuda_gpu *g, struct fen
     return at;
 }
 
-int tp_cuda_fence_record(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream,
-                         uint64_t *serial)
+void tp_cuda_record(void *state, uint16_t stream, struct tp_fence *out)
 {
+    struct cuda_source *source = state;
+    struct cuda_fences *f = &source->fences;
+    struct cuda_gpu *g = &source->gpu;
+    assert(stream < f->stream_count);
     struct fence_stream *s = &f->streams[stream];
-    *serial = 0;
-    int rc = cuda_enter(g);
-    if (rc)
-        return rc;
+    *out = (struct tp_fence){.time_ns = source->now_ns ? *source->now_ns : 0, .stream = stream};
+    if (cuda_enter(g))
+        return;
     uint32_t fresh = take_event(f, g, s);
     uint32_t at = fresh == FENCE_NONE ? s->tail : fresh;
-    rc = cuda_enter(g); /* a query may have told of a failure */
-    if (!rc)
-        rc = cuda_status(g, "cuEventRecord",
-                         CUDA_CALL(g, EventRecord, f->events[at].event, s->handle));
-    if (rc) {
+    /* a query may have told of a failure */
+    if (cuda_enter(g) || CUDA_TRY(g, EventRecord, f->events[at].event, s->handle)) {
         if (fresh != FENCE_NONE)
             make_idle(f, fresh);
-        return rc;
+        return;
     }
-    *serial = s->last = ++f->serial;
+    out->serial = s->last = ++f->serial;
     if (fresh != FENCE_NONE)
-        append(f, s, fresh, *serial);
+        append(f, s, fresh, out->serial);
     else
-        f->events[at].serial = *serial;
-    return TP_OK;
+        f->events[at].serial = out->serial;
 }
 
 /* ---- looking and waiting ---- */
@@ -192,64 +185,69 @@ static bool is_known(const struct fence_stream *s, uint64_t serial)
     return serial <= s->passed || serial > s->last || s->head == FENCE_NONE;
 }
 
-bool tp_cuda_fence_done(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream, uint64_t serial)
+bool tp_cuda_done(void *state, const struct tp_fence *fence)
 {
-    struct fence_stream *s = &f->streams[stream];
-    if (is_known(s, serial))
+    struct cuda_source *source = state;
+    struct cuda_fences *f = &source->fences;
+    struct fence_stream *s = &f->streams[fence->stream];
+    if (is_known(s, fence->serial))
         return true;
     /* The oldest first: mostly it is the one asked for, or pending itself. So the way to an event
      * further behind is walked only when one leaves the queue. */
-    if (cuda_enter(g) || !has_passed(f, g, s, s->head))
+    if (cuda_enter(&source->gpu) || !has_passed(f, &source->gpu, s, s->head))
         return false;
-    return is_known(s, serial) || has_passed(f, g, s, event_of(f, s, serial));
+    return is_known(s, fence->serial) ||
+           has_passed(f, &source->gpu, s, event_of(f, s, fence->serial));
 }
 
-int tp_cuda_fence_wait(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream, uint64_t serial)
+int tp_cuda_wait(void *state, const struct tp_fence *fence)
 {
-    struct fence_stream *s = &f->streams[stream];
-    if (is_known(s, serial))
+    struct cuda_source *source = state;
+    struct cuda_fences *f = &source->fences;
+    struct fence_stream *s = &f->streams[fence->stream];
+    if (is_known(s, fence->serial))
         return TP_OK;
-    int rc = cuda_enter(g);
+    int rc = cuda_enter(&source->gpu);
     if (rc)
         return rc;
-    uint32_t at = event_of(f, s, serial);
-    g->counts.syncs++;
-    rc = cuda_status(g, "cuEventSynchronize", CUDA_CALL(g, EventSynchronize, f->events[at].event));
+    uint32_t at = event_of(f, s, fence->serial);
+    source->gpu.counts.syncs++;
+    rc = CUDA_TRY(&source->gpu, EventSynchronize, f->events[at].event);
     if (!rc)
         pass_through(f, s, at);
     return rc;
 }
 
-int tp_cuda_fences_sync(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream)
+/* Of a stream, or of the device with TP_ALL_STREAMS: then its fences have passed. */
+void tp_cuda_synced(void *state, uint16_t stream)
 {
-    int rc = cuda_enter(g);
-    if (rc)
-        return rc;
-    if (stream != TP_ALL_STREAMS) {
-        struct fence_stream *s = &f->streams[stream];
-        g->counts.syncs++;
-        rc = cuda_status(g, "cuStreamSynchronize", CUDA_CALL(g, StreamSynchronize, s->handle));
-        if (!rc)
-            pass_all(f, s);
-        return rc;
-    }
-    rc = cuda_synchronize(g);
-    for (uint32_t i = 0; !rc && i < f->stream_count; i++)
+    struct cuda_source *source = state;
+    struct cuda_fences *f = &source->fences;
+    struct cuda_gpu *g = &source->gpu;
+    bool all = stream == TP_ALL_STREAMS;
+    assert(all || stream < f->stream_count);
+    if (cuda_enter(g))
+        return;
+    g->counts.syncs += !all; /* the other counts itself */
+    if (all ? cuda_synchronize(g) : CUDA_TRY(g, StreamSynchronize, f->streams[stream].handle))
+        return;
+    for (uint32_t i = all ? 0 : stream; i < (all ? f->stream_count : stream + 1u); i++)
         pass_all(f, &f->streams[i]);
-    return rc;
 }
 
-int tp_cuda_fences_follow(struct cuda_fences *f, struct cuda_gpu *g, uint16_t stream,
-                          uint16_t after)
+/* What `stream` is given from now on comes after what `after` was given so far. */
+int tp_cuda_follow(void *state, uint16_t stream, uint16_t after)
 {
+    struct cuda_source *source = state;
+    const struct cuda_fences *f = &source->fences;
+    struct cuda_gpu *g = &source->gpu;
+    assert(stream < f->stream_count && after < f->stream_count);
     int rc = stream == after ? TP_OK : cuda_enter(g);
     if (rc || stream == after)
         return rc;
-    rc = cuda_status(g, "cuEventRecord",
-                     CUDA_CALL(g, EventRecord, f->order, f->streams[after].handle));
+    rc = CUDA_TRY(g, EventRecord, f->order, f->streams[after].handle);
     if (rc)
         return rc;
     g->counts.event_waits++;
-    return cuda_status(g, "cuStreamWaitEvent",
-                       CUDA_CALL(g, StreamWaitEvent, f->streams[stream].handle, f->order, 0));
+    return CUDA_TRY(g, StreamWaitEvent, f->streams[stream].handle, f->order, 0);
 }

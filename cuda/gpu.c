@@ -35,33 +35,25 @@ int tp_cuda_lose(struct cuda_gpu *g, const char *call, CUresult code)
 
 int tp_cuda_make_current(struct cuda_gpu *g)
 {
-    CUresult code = CUDA_CALL(g, CtxSetCurrent, g->context);
-    if (code != CUDA_SUCCESS)
-        return tp_cuda_lose(g, "cuCtxSetCurrent", code);
-    if (g->current)
+    int rc = CUDA_TRY(g, CtxSetCurrent, g->context);
+    if (!rc && g->current)
         *g->current = g->context;
-    return TP_OK;
+    return rc;
 }
 
 static int take_context(struct cuda_gpu *g, struct tp_err *err)
 {
-    const char *call = "cuDeviceGet";
-    CUresult code = g->driver.DeviceGet(&g->device, g->ordinal);
-    if (code == CUDA_SUCCESS) {
-        call = "cuDevicePrimaryCtxRetain";
-        code = g->driver.DevicePrimaryCtxRetain(&g->context, g->device);
-        if (code != CUDA_SUCCESS)
-            g->context = NULL;
-    }
-    if (code == CUDA_SUCCESS) {
-        call = "cuCtxSetCurrent";
-        code = g->driver.CtxSetCurrent(g->context);
-    }
-    if (code != CUDA_SUCCESS)
-        return tp_cuda_fail(&g->driver, call, code, err);
-    if (g->current)
+    int rc = CUDA_ASK(&g->driver, err, DeviceGet, &g->device, g->ordinal);
+    if (rc)
+        return rc;
+    rc = CUDA_ASK(&g->driver, err, DevicePrimaryCtxRetain, &g->context, g->device);
+    if (rc)
+        g->context = NULL;
+    else
+        rc = CUDA_ASK(&g->driver, err, CtxSetCurrent, g->context);
+    if (!rc && g->current)
         *g->current = g->context;
-    return TP_OK;
+    return rc;
 }
 
 int tp_cuda_gpu_open(struct cuda_gpu *g, int ordinal, const struct tp_source_cfg *cfg,
@@ -87,7 +79,7 @@ void tp_cuda_gpu_close(struct cuda_gpu *g)
         g->driver.CtxSetCurrent(NULL);
         if (g->current)
             *g->current = NULL;
-        cuda_released(g, "cuDevicePrimaryCtxRelease", g->driver.DevicePrimaryCtxRelease(g->device));
+        CUDA_LOOK(g, DevicePrimaryCtxRelease, g->device);
     }
     g->context = NULL;
     tp_cuda_driver_unload(&g->driver);

@@ -1,8 +1,10 @@
 /* One device in use: its context, what was counted, and the first failure.
  *
  *   int rc = cuda_enter(g);                          refuses after a failure; the context is ours
- *   CUresult code = CUDA_CALL(g, MemFree, addr);     counted and, when asked for, timed
- *   return cuda_status(g, "cuMemFree", code);        anything but success: the device is lost
+ *   return CUDA_TRY(g, MemFree, addr);               anything but success: the device is lost
+ *
+ *   CUresult code = CUDA_CALL(g, MemFree, addr);     the same in two steps: counted and, when asked
+ *   return cuda_status(g, "cuMemFree", code);        for, timed; then looked at
  *
  * After the first failure no call is made any more: what a driver answers then is of no use, and a
  * device that is lost may not answer at all. What gives back is tried all the same: closing, and
@@ -84,14 +86,11 @@ static inline int cuda_synchronize(struct cuda_gpu *g)
     return cuda_status(g, "cuCtxSynchronize", cuda_call_ended(g, g->driver.CtxSynchronize()));
 }
 
-/* For calls that give something back: a failure is kept, and the next one is tried. */
-static inline void cuda_released(struct cuda_gpu *g, const char *call, CUresult code)
-{
-    if (code != CUDA_SUCCESS)
-        tp_cuda_lose(g, call, code);
-}
-
+/* CUDA_TRY is for what an operation needs; CUDA_LOOK is not counted: looking, keeping a device
+ * busy, and giving back, where a failure is kept and the next one is tried. */
 #define CUDA_CALL(g, name, ...)                                                                    \
     cuda_call_ended((g), (cuda_call_begins(g), (g)->driver.name(__VA_ARGS__)))
+#define CUDA_TRY(g, name, ...)  cuda_status((g), "cu" #name, CUDA_CALL(g, name, __VA_ARGS__))
+#define CUDA_LOOK(g, name, ...) cuda_status((g), "cu" #name, (g)->driver.name(__VA_ARGS__))
 
 #endif

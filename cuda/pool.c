@@ -1,8 +1,8 @@
-/* Opening, trimming and closing a stream-ordered pool: see pool.h.
+/* A stream-ordered pool of the driver.
  *
  * Known weakness: a default pool that other code of this process uses at the same time is emptied
  * with everybody's idle memory, and its high-water marks are everybody's. */
-#include "cuda/pool.h"
+#include "cuda/cuda_source.h"
 #include "cuda/facts.h"
 
 /* The threshold is 64 bits wide, the others are an int. */
@@ -23,10 +23,9 @@ static int set_attributes(struct cuda_pool *p, struct cuda_gpu *g,
     for (int i = 0; i < POOL_ATTRIBUTES; i++) {
         cuuint64_t wide = values[i];
         int narrow = values[i] != 0;
-        CUresult code = CUDA_CALL(g, MemPoolSetAttribute, p->handle, attributes[i].name,
-                                  attributes[i].wide ? (void *)&wide : (void *)&narrow);
-        if (code != CUDA_SUCCESS)
-            rc = tp_cuda_lose(g, "cuMemPoolSetAttribute", code);
+        if (CUDA_TRY(g, MemPoolSetAttribute, p->handle, attributes[i].name,
+                     attributes[i].wide ? (void *)&wide : (void *)&narrow))
+            rc = TP_EDEVICE;
     }
     return rc;
 }
@@ -56,8 +55,8 @@ static int create_own(struct cuda_pool *p, struct cuda_gpu *g, uint64_t max_size
     props.maxSize = max_size;
 #endif
     (void)max_size;
-    CUresult code = CUDA_CALL(g, MemPoolCreate, &p->handle, &props);
-    return code == CUDA_SUCCESS ? TP_OK : tp_cuda_fail(&g->driver, "cuMemPoolCreate", code, err);
+    return tp_cuda_answered(&g->driver, "cuMemPoolCreate",
+                            CUDA_CALL(g, MemPoolCreate, &p->handle, &props), err);
 }
 
 /* A limit came to pools later than pools did. */
@@ -91,31 +90,29 @@ static int empty_pool(struct cuda_pool *p, struct cuda_gpu *g)
                                                 CU_MEMPOOL_ATTR_USED_MEM_HIGH};
     int rc = cuda_synchronize(g);
     if (!rc)
-        rc = cuda_status(g, "cuMemPoolTrimTo", CUDA_CALL(g, MemPoolTrimTo, p->handle, 0));
+        rc = CUDA_TRY(g, MemPoolTrimTo, p->handle, 0);
     for (int i = 0; !rc && i < 2; i++) {
         cuuint64_t zero = 0; /* the one value that it takes: from now on */
-        rc = cuda_status(g, "cuMemPoolSetAttribute",
-                         CUDA_CALL(g, MemPoolSetAttribute, p->handle, highs[i], &zero));
+        rc = CUDA_TRY(g, MemPoolSetAttribute, p->handle, highs[i], &zero);
     }
     return rc;
 }
 
 static int take_default(struct cuda_pool *p, struct cuda_gpu *g, struct tp_err *err)
 {
-    CUresult code = CUDA_CALL(g, DeviceGetDefaultMemPool, &p->handle, g->device);
-    if (code != CUDA_SUCCESS) {
-        p->handle = NULL;
-        return tp_cuda_fail(&g->driver, "cuDeviceGetDefaultMemPool", code, err);
-    }
-    int rc = remember_attributes(p, g, err);
+    int rc = tp_cuda_answered(&g->driver, "cuDeviceGetDefaultMemPool",
+                              CUDA_CALL(g, DeviceGetDefaultMemPool, &p->handle, g->device), err);
+    if (!rc)
+        rc = remember_attributes(p, g, err);
     if (rc)
         p->handle = NULL; /* nothing was changed */
     return rc;
 }
 
-int tp_cuda_pool_open(struct cuda_pool *p, struct cuda_gpu *g, const struct tp_pool_cfg *cfg,
-                      struct tp_err *err)
+int tp_cuda_pool_open(void *state, const struct tp_pool_cfg *cfg, struct tp_err *err)
 {
+    struct cuda_pool *p = &((struct cuda_source *)state)->pool;
+    struct cuda_gpu *g = &((struct cuda_source *)state)->gpu;
     if (p->handle)
         return tp_fail(err, TP_EINVAL, "a pool of this device is open already");
     int rc = cuda_enter(g);
@@ -138,13 +135,15 @@ int tp_cuda_pool_open(struct cuda_pool *p, struct cuda_gpu *g, const struct tp_p
         rc = set_attributes(p, g, values);
     if (!rc)
         return TP_OK;
-    tp_cuda_pool_close(p, g);
+    tp_cuda_pool_close(state);
     return tp_fail(err, TP_EDEVICE, "%s", g->failure.text);
 }
 
 /* Tries everything, also on a lost device; the first failure counts. */
-int tp_cuda_pool_close(struct cuda_pool *p, struct cuda_gpu *g)
+int tp_cuda_pool_close(void *state)
 {
+    struct cuda_pool *p = &((struct cuda_source *)state)->pool;
+    struct cuda_gpu *g = &((struct cuda_source *)state)->gpu;
     if (!p->handle)
         return TP_EINVAL;
     bool was_lost = g->failure.status != TP_OK;
@@ -152,34 +151,69 @@ int tp_cuda_pool_close(struct cuda_pool *p, struct cuda_gpu *g)
     int rc = cuda_synchronize(g);
     if (!p->own && set_attributes(p, g, p->saved))
         rc = TP_EDEVICE;
-    if (cuda_status(g, "cuMemPoolTrimTo", CUDA_CALL(g, MemPoolTrimTo, p->handle, 0)))
+    if (CUDA_TRY(g, MemPoolTrimTo, p->handle, 0))
         rc = TP_EDEVICE;
-    if (p->own && cuda_status(g, "cuMemPoolDestroy", CUDA_CALL(g, MemPoolDestroy, p->handle)))
+    if (p->own && CUDA_TRY(g, MemPoolDestroy, p->handle))
         rc = TP_EDEVICE;
     *p = (struct cuda_pool){0};
     return was_lost ? TP_EDEVICE : rc;
 }
 
-int tp_cuda_pool_give_back(struct cuda_gpu *g, tp_addr addr, CUstream stream)
+int tp_cuda_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out)
+{
+    struct cuda_source *s = state;
+    struct cuda_gpu *g = &s->gpu;
+    CUdeviceptr addr = 0;
+    assert(stream < s->stream_count);
+    int rc = s->pool.handle ? cuda_enter(g) : TP_EINVAL;
+    if (rc)
+        return rc;
+    CUresult code =
+        CUDA_CALL(g, MemAllocFromPoolAsync, &addr, size, s->pool.handle, s->streams[stream]);
+    *out = addr;
+    if (code == CUDA_ERROR_OUT_OF_MEMORY)
+        return TP_EOOM;
+    return cuda_status(g, "cuMemAllocFromPoolAsync", code);
+}
+
+/* After a failure: nothing orders the free any more, so the device is waited for; then it is tried,
+ * so that a device that still answers keeps no block. */
+static int give_back(struct cuda_gpu *g, tp_addr addr, CUstream stream)
 {
     tp_cuda_make_current(g);
     cuda_synchronize(g);
-    cuda_released(g, "cuMemFreeAsync", CUDA_CALL(g, MemFreeAsync, addr, stream));
+    CUDA_TRY(g, MemFreeAsync, addr, stream);
     return TP_EDEVICE;
 }
 
-int tp_cuda_pool_trim(struct cuda_pool *p, struct cuda_gpu *g, uint64_t keep)
+/* The driver knows its own blocks: an address that is none is refused by it. */
+int tp_cuda_put_async(void *state, tp_addr addr, uint16_t stream)
 {
-    int rc = p->handle ? cuda_enter(g) : TP_EINVAL;
-    if (rc)
-        return rc;
-    return cuda_status(g, "cuMemPoolTrimTo", CUDA_CALL(g, MemPoolTrimTo, p->handle, keep));
+    struct cuda_source *s = state;
+    struct cuda_gpu *g = &s->gpu;
+    assert(stream < s->stream_count);
+    if (__builtin_expect(!s->pool.handle || !addr, 0))
+        return TP_EINVAL;
+    if (__builtin_expect(cuda_enter(g) != TP_OK, 0))
+        return give_back(g, addr, s->streams[stream]);
+    CUresult code = CUDA_CALL(g, MemFreeAsync, addr, s->streams[stream]);
+    if (code == CUDA_ERROR_INVALID_VALUE)
+        return TP_EINVAL;
+    return cuda_status(g, "cuMemFreeAsync", code);
+}
+
+int tp_cuda_pool_trim(void *state, uint64_t keep)
+{
+    struct cuda_source *s = state;
+    int rc = s->pool.handle ? cuda_enter(&s->gpu) : TP_EINVAL;
+    return rc ? rc : CUDA_TRY(&s->gpu, MemPoolTrimTo, s->pool.handle, keep);
 }
 
 /* Looking is no part of what a replay needs: these calls are not counted. */
-int tp_cuda_pool_marks(struct cuda_pool *p, struct cuda_gpu *g, struct tp_pool_marks *out)
+int tp_cuda_pool_marks(void *state, struct tp_pool_marks *out)
 {
-    int rc = p->handle ? cuda_enter(g) : TP_EINVAL;
+    struct cuda_source *s = state;
+    int rc = s->pool.handle ? cuda_enter(&s->gpu) : TP_EINVAL;
     const struct {
         CUmemPool_attribute name;
         uint64_t *value;
@@ -189,8 +223,7 @@ int tp_cuda_pool_marks(struct cuda_pool *p, struct cuda_gpu *g, struct tp_pool_m
                   {CU_MEMPOOL_ATTR_USED_MEM_HIGH, &out->used_high}};
     for (int i = 0; !rc && i < 4; i++) {
         cuuint64_t value = 0;
-        rc = cuda_status(g, "cuMemPoolGetAttribute",
-                         g->driver.MemPoolGetAttribute(p->handle, wanted[i].name, &value));
+        rc = CUDA_LOOK(&s->gpu, MemPoolGetAttribute, s->pool.handle, wanted[i].name, &value);
         *wanted[i].value = value;
     }
     return rc;

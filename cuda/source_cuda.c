@@ -1,10 +1,10 @@
 /* The source `cuda`: memory of a GPU, from the CUDA driver.
  *
  *     get, put              cuMemAlloc, cuMemFree; a table of what is out, so that put is strict
- *     record, done, wait    events from a fixed pool                                     fences.h
- *     get_async, put_async  the driver's stream-ordered pool                               pool.h
- *     follow                an event, and a wait for it                                  fences.h
- *     work                  a memset or a kernel on the block                            occupy.h
+ *     record, done, wait    events from a fixed pool                                     fences.c
+ *     get_async, put_async  the driver's stream-ordered pool                               pool.c
+ *     follow                an event, and a wait for it                                  fences.c
+ *     work                  a memset or a kernel on the block                            occupy.c
  *
  * All handles are made in init, none in an operation. Anything but success or "out of memory" from
  * the driver loses the device: the first such answer is kept, and no call is made any more (gpu.h).
@@ -13,31 +13,11 @@
  * promised), so a range of a higher alignment is asked for again with room to shift it, and the
  * device holds more for it than the range is long. cuMemFree may wait for the device, which no
  * count shows. */
-#include "alloc/device_pages.h"
-#include "alloc/source.h"
 #include "cuda/cuda_options.h"
+#include "cuda/cuda_source.h"
 #include "cuda/device_map.h"
-#include "cuda/fences.h"
-#include "cuda/occupy.h"
-#include "cuda/pool.h"
 
 #include <stdlib.h>
-
-struct cuda_source {
-    struct cuda_gpu gpu;
-    struct cuda_fences fences;
-    struct cuda_pool pool;
-    struct cuda_occupy occupy;
-    struct tp_addr_map ranges; /* address -> size */
-    struct tp_addr_map bases;  /* address -> what cuMemAlloc gave, where that is another */
-    struct tp_device_pages pages;
-    CUstream *streams;
-    uint32_t stream_count;
-    uint32_t created; /* streams [first_created, created) are ours to destroy */
-    uint32_t first_created;
-    uint64_t capacity;
-    const uint64_t *now_ns; /* may be NULL */
-};
 
 /* ---- opening and closing ---- */
 
@@ -61,9 +41,10 @@ static int create_streams(struct cuda_source *s, uint32_t count, enum cuda_strea
     if (!kinds[kind].own_first)
         s->streams[0] = (CUstream)kinds[kind].first;
     for (s->created = s->first_created; s->created < count; s->created++) {
-        CUresult code = s->gpu.driver.StreamCreate(&s->streams[s->created], kinds[kind].flags);
-        if (code != CUDA_SUCCESS)
-            return tp_cuda_fail(&s->gpu.driver, "cuStreamCreate", code, err);
+        int rc =
+            CUDA_ASK(&s->gpu.driver, err, StreamCreate, &s->streams[s->created], kinds[kind].flags);
+        if (rc)
+            return rc;
     }
     return TP_OK;
 }
@@ -71,9 +52,9 @@ static int create_streams(struct cuda_source *s, uint32_t count, enum cuda_strea
 static int read_capacity(struct cuda_source *s, struct tp_err *err)
 {
     size_t free_bytes = 0, total = 0;
-    CUresult code = s->gpu.driver.MemGetInfo(&free_bytes, &total);
+    int rc = CUDA_ASK(&s->gpu.driver, err, MemGetInfo, &free_bytes, &total);
     s->capacity = free_bytes;
-    return code == CUDA_SUCCESS ? TP_OK : tp_cuda_fail(&s->gpu.driver, "cuMemGetInfo", code, err);
+    return rc;
 }
 
 static void free_ranges(struct cuda_source *s)
@@ -81,7 +62,7 @@ static void free_ranges(struct cuda_source *s)
     const struct tp_addr_entry *e;
     for (uint64_t at = 0; (e = tp_addr_map_next(&s->ranges, &at));) {
         const uint64_t *base = tp_addr_map_find(&s->bases, e->key);
-        cuda_released(&s->gpu, "cuMemFree", s->gpu.driver.MemFree(base ? *base : e->key));
+        CUDA_LOOK(&s->gpu, MemFree, base ? *base : e->key);
     }
     tp_addr_map_fini(&s->ranges);
     tp_addr_map_fini(&s->bases);
@@ -96,13 +77,13 @@ static void cuda_fini(void *state)
     tp_cuda_make_current(g);
     cuda_synchronize(g);
     if (s->pool.handle)
-        tp_cuda_pool_close(&s->pool, g);
-    tp_cuda_fences_close(&s->fences, g);
+        tp_cuda_pool_close(s);
+    tp_cuda_fences_close(s);
     for (uint32_t i = s->first_created; i < s->created; i++)
-        cuda_released(g, "cuStreamDestroy", g->driver.StreamDestroy(s->streams[i]));
+        CUDA_LOOK(g, StreamDestroy, s->streams[i]);
     free(s->streams);
     free_ranges(s);
-    tp_cuda_occupy_close(&s->occupy, g);
+    tp_cuda_occupy_close(s);
     tp_cuda_gpu_close(g);
 }
 
@@ -111,15 +92,10 @@ static void cuda_fini(void *state)
 static int open_parts(struct cuda_source *s, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
     const struct cuda_opts *opts = cfg->opts;
-    uint32_t streams = cfg->streams ? cfg->streams : 1;
     int rc = read_capacity(s, err);
     if (!rc)
-        rc = create_streams(s, streams, opts->streams, err);
-    if (!rc)
-        rc = tp_cuda_fences_open(&s->fences, &s->gpu, streams, err);
-    for (uint32_t i = 0; !rc && i < streams; i++)
-        s->fences.streams[i].handle = s->streams[i];
-    return rc;
+        rc = create_streams(s, cfg->streams ? cfg->streams : 1, opts->streams, err);
+    return rc ? rc : tp_cuda_fences_open(s, err);
 }
 
 static int hint_virtual(struct tp_err *err, int rc)
@@ -196,7 +172,7 @@ static int get_base(struct cuda_source *s, uint64_t size, CUdeviceptr *out)
 
 static int put_base(struct cuda_source *s, CUdeviceptr base)
 {
-    return cuda_status(&s->gpu, "cuMemFree", CUDA_CALL(&s->gpu, MemFree, base));
+    return CUDA_TRY(&s->gpu, MemFree, base);
 }
 
 /* Room in both tables comes first: nothing can fail once the driver has given. */
@@ -256,91 +232,7 @@ static int cuda_put(void *state, tp_addr addr, uint64_t size)
     return TP_OK;
 }
 
-/* ---- fences ---- */
-
-static void cuda_record(void *state, uint16_t stream, struct tp_fence *out)
-{
-    struct cuda_source *s = state;
-    assert(stream < s->stream_count);
-    *out = (struct tp_fence){.time_ns = s->now_ns ? *s->now_ns : 0, .stream = stream};
-    tp_cuda_fence_record(&s->fences, &s->gpu, stream, &out->serial);
-}
-
-static bool cuda_done(void *state, const struct tp_fence *f)
-{
-    struct cuda_source *s = state;
-    return tp_cuda_fence_done(&s->fences, &s->gpu, f->stream, f->serial);
-}
-
-static int cuda_wait(void *state, const struct tp_fence *f)
-{
-    struct cuda_source *s = state;
-    return tp_cuda_fence_wait(&s->fences, &s->gpu, f->stream, f->serial);
-}
-
-static void cuda_synced(void *state, uint16_t stream)
-{
-    struct cuda_source *s = state;
-    assert(stream == TP_ALL_STREAMS || stream < s->stream_count);
-    tp_cuda_fences_sync(&s->fences, &s->gpu, stream);
-}
-
-/* ---- the driver's pool ---- */
-
-static int cuda_pool_open(void *state, const struct tp_pool_cfg *cfg, struct tp_err *err)
-{
-    struct cuda_source *s = state;
-    return tp_cuda_pool_open(&s->pool, &s->gpu, cfg, err);
-}
-
-static int cuda_pool_close(void *state)
-{
-    struct cuda_source *s = state;
-    return tp_cuda_pool_close(&s->pool, &s->gpu);
-}
-
-static int cuda_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out)
-{
-    struct cuda_source *s = state;
-    assert(stream < s->stream_count);
-    return cuda_pool_get(&s->pool, &s->gpu, size, s->streams[stream], out);
-}
-
-static int cuda_put_async(void *state, tp_addr addr, uint16_t stream)
-{
-    struct cuda_source *s = state;
-    assert(stream < s->stream_count);
-    return cuda_pool_put(&s->pool, &s->gpu, addr, s->streams[stream]);
-}
-
-static int cuda_pool_trim(void *state, uint64_t keep)
-{
-    struct cuda_source *s = state;
-    return tp_cuda_pool_trim(&s->pool, &s->gpu, keep);
-}
-
-static int cuda_pool_marks(void *state, struct tp_pool_marks *out)
-{
-    struct cuda_source *s = state;
-    return tp_cuda_pool_marks(&s->pool, &s->gpu, out);
-}
-
-/* ---- streams and the device ---- */
-
-static int cuda_follow(void *state, uint16_t stream, uint16_t after)
-{
-    struct cuda_source *s = state;
-    assert(stream < s->stream_count && after < s->stream_count);
-    return tp_cuda_fences_follow(&s->fences, &s->gpu, stream, after);
-}
-
-static int cuda_work(void *state, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
-                     enum tp_occupy how)
-{
-    struct cuda_source *s = state;
-    assert(stream < s->stream_count);
-    return tp_cuda_occupy(&s->occupy, &s->gpu, s->streams[stream], addr, size, ns, how);
-}
+/* ---- the device ---- */
 
 /* Looking, as pool_marks: not counted. */
 static int cuda_memory(void *state, uint64_t *free_bytes, uint64_t *total_bytes)
@@ -349,7 +241,7 @@ static int cuda_memory(void *state, uint64_t *free_bytes, uint64_t *total_bytes)
     size_t free_now = 0, total = 0;
     int rc = cuda_enter(&s->gpu);
     if (!rc)
-        rc = cuda_status(&s->gpu, "cuMemGetInfo", s->gpu.driver.MemGetInfo(&free_now, &total));
+        rc = CUDA_LOOK(&s->gpu, MemGetInfo, &free_now, &total);
     *free_bytes = rc ? 0 : free_now;
     *total_bytes = rc ? 0 : total;
     return rc;
@@ -382,18 +274,18 @@ const struct tp_source_ops tp_source_cuda = {
     .granule = cuda_granule,
     .taken = cuda_taken,
     .cost = cuda_cost,
-    .record = cuda_record,
-    .done = cuda_done,
-    .wait = cuda_wait,
-    .synced = cuda_synced,
-    .pool_open = cuda_pool_open,
-    .pool_close = cuda_pool_close,
-    .get_async = cuda_get_async,
-    .put_async = cuda_put_async,
-    .pool_trim = cuda_pool_trim,
-    .pool_marks = cuda_pool_marks,
-    .follow = cuda_follow,
-    .work = cuda_work,
+    .record = tp_cuda_record,
+    .done = tp_cuda_done,
+    .wait = tp_cuda_wait,
+    .synced = tp_cuda_synced,
+    .pool_open = tp_cuda_pool_open,
+    .pool_close = tp_cuda_pool_close,
+    .get_async = tp_cuda_get_async,
+    .put_async = tp_cuda_put_async,
+    .pool_trim = tp_cuda_pool_trim,
+    .pool_marks = tp_cuda_pool_marks,
+    .follow = tp_cuda_follow,
+    .work = tp_cuda_work,
     .memory = cuda_memory,
     .counts = cuda_counts,
     .fault = cuda_fault,

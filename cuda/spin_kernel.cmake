@@ -50,7 +50,7 @@ function(tapool_spin_kernel out_source nvcc)
   endif()
   file(CONFIGURE OUTPUT ${folder}/spin_image.c @ONLY CONTENT
 "/* cuda/spin.cu, compiled. */
-#include \"cuda/occupy.h\"
+#include \"cuda/cuda_source.h\"
 
 const _Alignas(16) unsigned char tp_cuda_spin_image[] = {
     @bytes@};

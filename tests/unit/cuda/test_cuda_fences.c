@@ -3,7 +3,7 @@
 #include "tests/unit/cuda_rig.h"
 
 #ifdef TAPOOL_HAS_CUDA
-#include "cuda/fences.h"
+#include "cuda/cuda_source.h"
 
 static void a_fence_passes_with_its_stream(void **state)
 {

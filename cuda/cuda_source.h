@@ -1,0 +1,113 @@
+/* The source `cuda` and its parts, each in a file of its own: ranges (source_cuda.c), fences, a pool
+ * of the driver, work that keeps a device busy. The members of its table lie in the part that they
+ * belong to; contracts as in alloc/source.h. */
+#ifndef TP_CUDA_SOURCE_H
+#define TP_CUDA_SOURCE_H
+
+#include "alloc/device_pages.h"
+#include "cuda/gpu.h"
+
+/* ---- fences.c: points that a stream's work has passed or not ----
+ *
+ *   events    | 0 | 1 | 2 | 3 | 4 | ...          all made at the start, none later
+ *   idle      5 -> 6 -> 7 -> ...                 a stack
+ *   stream 0  passed 12   0:#13 -> 3:#17         recorded, oldest first; # is the fence's serial
+ *   stream 1  passed 16   (none)
+ *
+ * A stream passes its events in order, so a fence has passed when an event with its serial or a
+ * later one has. That is also how more fences than events are served: when none is idle the
+ * stream's newest event is recorded anew for the new fence, and the older fence waits for the later
+ * point: later than need be, never too early. */
+enum { FENCE_EVENTS = 1024, FENCE_EVENTS_PER_STREAM = 4 };
+
+#define FENCE_NONE UINT32_MAX
+
+struct fence_event {
+    CUevent event;
+    uint64_t serial;
+    uint32_t next; /* a later one of the stream, or another idle one */
+};
+
+struct fence_stream {
+    CUstream handle;
+    uint32_t head, tail, count; /* recorded events that are not known to have passed */
+    uint64_t passed;            /* fences of the stream up to this serial have */
+    uint64_t last;              /* serial of its newest fence */
+};
+
+struct cuda_fences {
+    struct fence_event *events;
+    struct fence_stream *streams; /* borrowed handles */
+    uint32_t event_count, stream_count;
+    uint32_t idle;
+    CUevent order; /* for `follow`: a wait takes what was recorded, so one serves all */
+    uint64_t serial;
+};
+
+/* ---- pool.c: a stream-ordered pool of the driver, cuMemAllocFromPoolAsync and its kin ----
+ *
+ * The device's default pool belongs to the whole process, so what it was set to is remembered and
+ * set again. Both kinds begin empty, and their high-water marks begin at that point. */
+enum { POOL_ATTRIBUTES = 4 }; /* that are set and remembered */
+
+struct cuda_pool {
+    CUmemoryPool handle; /* NULL: not open */
+    bool own;
+    cuuint64_t saved[POOL_ATTRIBUTES]; /* of a default pool */
+};
+
+/* ---- occupy.c: work that keeps a stream busy with a block ---- */
+
+struct cuda_occupy {
+    CUmodule module; /* NULL: not loaded yet */
+    CUfunction spin;
+};
+
+/* The kernel of spin.cu as nvcc compiled it, made by spin_kernel.cmake; size 0: there was no nvcc.
+ */
+extern const unsigned char tp_cuda_spin_image[];
+extern const size_t tp_cuda_spin_image_size;
+
+/* ---- the source ---- */
+
+struct cuda_source {
+    struct cuda_gpu gpu;
+    struct cuda_fences fences;
+    struct cuda_pool pool;
+    struct cuda_occupy occupy;
+    struct tp_addr_map ranges; /* address -> size */
+    struct tp_addr_map bases;  /* address -> what cuMemAlloc gave, where that is another */
+    struct tp_device_pages pages;
+    CUstream *streams;
+    uint32_t stream_count;
+    uint32_t created; /* streams [first_created, created) are ours to destroy */
+    uint32_t first_created;
+    uint64_t capacity;
+    const uint64_t *now_ns; /* may be NULL */
+};
+
+/* Makes the events of all streams, whose handles are there. Calls are made with the device current.
+ * On failure what was made stays for tp_cuda_fences_close. */
+int tp_cuda_fences_open(struct cuda_source *s, struct tp_err *err);
+void tp_cuda_fences_close(struct cuda_source *s); /* zeroed ones are fine */
+void tp_cuda_occupy_close(struct cuda_source *s);
+
+/* A fence's serial is 0 when the device is lost. done: at most two calls of the driver; false once
+ * the device is lost. A serial that the stream never recorded has passed. */
+void tp_cuda_record(void *state, uint16_t stream, struct tp_fence *out);
+bool tp_cuda_done(void *state, const struct tp_fence *fence);
+int tp_cuda_wait(void *state, const struct tp_fence *fence);
+void tp_cuda_synced(void *state, uint16_t stream);
+int tp_cuda_follow(void *state, uint16_t stream, uint16_t after);
+
+int tp_cuda_pool_open(void *state, const struct tp_pool_cfg *cfg, struct tp_err *err);
+int tp_cuda_pool_close(void *state);
+int tp_cuda_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out);
+int tp_cuda_put_async(void *state, tp_addr addr, uint16_t stream);
+int tp_cuda_pool_trim(void *state, uint64_t keep);
+int tp_cuda_pool_marks(void *state, struct tp_pool_marks *out);
+
+int tp_cuda_work(void *state, uint16_t stream, tp_addr block, uint64_t size, uint64_t ns,
+                 enum tp_occupy how);
+
+#endif

@@ -47,18 +47,20 @@ static const char *group_fault(const struct tp_source_ops *ops)
 /* The first fault of a table, or NULL. */
 static const char *table_fault(const struct tp_source_ops *ops)
 {
-    const uint32_t known =
-        TP_SRC_HOST | TP_SRC_VIRTUAL | TP_SRC_DECORATOR | TP_SRC_DEVICE | TP_SRC_ORDERED;
+    const uint32_t known = TP_SRC_HOST | TP_SRC_VIRTUAL | TP_SRC_DECORATOR | TP_SRC_DEVICE |
+                           TP_SRC_ORDERED | TP_SRC_ABSENT;
     if (!ops->name || !*ops->name)
         return "'name' is missing";
     if (!ops->summary || !*ops->summary)
         return "'summary' is missing";
     if (!ops->init)
         return "'init', 'fini' and 'page' are required";
-    if (!ops->get || !ops->put)
-        return "'get' and 'put' are required";
     if (ops->flags & ~known)
         return "an unknown bit is set in 'flags'";
+    if (ops->flags & TP_SRC_ABSENT)
+        return NULL;
+    if (!ops->get || !ops->put)
+        return "'get' and 'put' are required";
     if (ops->flags & TP_SRC_HOST && ops->flags & TP_SRC_VIRTUAL)
         return "'flags' say host and virtual at once";
     if (!(ops->flags & TP_SRC_DECORATOR))

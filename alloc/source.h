@@ -27,6 +27,7 @@ enum tp_source_flags {
     TP_SRC_DEVICE = 1u << 3,    /* a real device: others share it, and it can be lost */
     TP_SRC_ORDERED = 1u << 4,   /* fences pass in the order of recording, all streams alike, but for
                                    those that `synced` lets pass earlier */
+    TP_SRC_ABSENT = 1u << 5,    /* not in this build: `init` says so, and nothing else is there */
 };
 
 /* A point in a stream's work. Made by `record`; a plain value, nothing to release. */

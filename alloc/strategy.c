@@ -3,8 +3,8 @@
 #include "alloc/strategy.h"
 
 #define ALL_CAPS                                                                                   \
-    (TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_SIZED | TP_CAP_INBAND | TP_CAP_ALIGN |               \
-     TP_CAP_RETAINS | TP_CAP_NOFREE | TP_CAP_FOREIGN | TP_CAP_ASYNC)
+    (TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS | TP_CAP_NOFREE |             \
+     TP_CAP_FOREIGN | TP_CAP_ASYNC)
 
 /* Names are written on the command line: -s NAME:option=value, label=NAME. */
 static bool is_name(const char *name)
@@ -48,12 +48,10 @@ static const char *caps_fault(const struct tp_strategy *s)
         return "TP_CAP_RETAINS and 'retain' disagree";
     if (!(s->caps & TP_CAP_STREAMS) && (s->use || s->sync))
         return "'use' and 'sync' need TP_CAP_STREAMS";
-    if (s->caps & TP_CAP_FOREIGN && s->caps & TP_CAP_INBAND)
-        return "TP_CAP_FOREIGN takes no source, TP_CAP_INBAND needs one";
     if (s->caps & TP_CAP_FOREIGN && s->group != TP_GROUP_REAL)
         return "TP_CAP_FOREIGN is for real allocators";
-    if (s->caps & TP_CAP_ASYNC && s->caps & (TP_CAP_FOREIGN | TP_CAP_INBAND))
-        return "TP_CAP_ASYNC takes its memory from the source and cannot write it";
+    if (s->caps & TP_CAP_ASYNC && s->caps & TP_CAP_FOREIGN)
+        return "TP_CAP_ASYNC takes its memory from the source, TP_CAP_FOREIGN takes none";
     return NULL;
 }
 
@@ -74,26 +72,20 @@ int tp_strategy_check(const struct tp_strategy *s, struct tp_err *err)
 int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *source,
                      struct tp_err *err)
 {
-    bool host = source->flags & TP_SRC_HOST;
-    int rc = TP_OK;
-    if (s->caps & TP_CAP_ASYNC && !source->get_async)
+    if (s->caps & TP_CAP_ASYNC && !source->get_async && !(source->flags & TP_SRC_ABSENT))
         return tp_hint(err,
                        tp_fail(err, TP_EUSAGE,
                                "strategy '%s' is a pool of the driver, and source '%s' has none",
                                s->name, source->name),
                        "'--source cuda' on a machine with a GPU; '-s stream-pool' replays a "
                        "software pool with the same interface anywhere");
-    if (s->caps & TP_CAP_FOREIGN && !host)
-        rc = tp_fail(
-            err, TP_EUSAGE,
-            "strategy '%s' is a real allocator with memory of its own and cannot use source "
-            "'%s'",
-            s->name, source->name);
-    else if (s->caps & TP_CAP_INBAND && !host)
-        rc =
+    if (s->caps & TP_CAP_FOREIGN && !(source->flags & TP_SRC_HOST))
+        return tp_hint(
+            err,
             tp_fail(err, TP_EUSAGE,
-                    "strategy '%s' keeps its bookkeeping in the memory itself, and source '%s' has "
-                    "none that it could write",
-                    s->name, source->name);
-    return rc ? tp_hint(err, rc, "use '--source host'") : TP_OK;
+                    "strategy '%s' is a real allocator with memory of its own and cannot "
+                    "use source '%s'",
+                    s->name, source->name),
+            "use '--source host'");
+    return TP_OK;
 }

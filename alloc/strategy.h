@@ -16,14 +16,12 @@
 enum tp_caps {
     TP_CAP_THREADS = 1u << 0, /* may be called by several OS threads at once, one `thr` each */
     TP_CAP_STREAMS = 1u << 1, /* orders reuse by stream */
-    TP_CAP_SIZED = 1u << 2,   /* free relies on rq->size */
-    TP_CAP_INBAND = 1u << 3,  /* keeps bookkeeping in the memory: needs a HOST source */
-    TP_CAP_ALIGN = 1u << 4,   /* honours any rq->align; without it TP_EUNSUP above 16 */
-    TP_CAP_RETAINS = 1u << 5, /* has retain and release */
-    TP_CAP_NOFREE = 1u << 6,  /* free reuses nothing by itself */
-    TP_CAP_FOREIGN = 1u << 7, /* a real allocator: takes no source, no promises about wrong frees,
+    TP_CAP_ALIGN = 1u << 2,   /* honours any rq->align; without it TP_EUNSUP above 16 */
+    TP_CAP_RETAINS = 1u << 3, /* has retain and release */
+    TP_CAP_NOFREE = 1u << 4,  /* free reuses nothing by itself */
+    TP_CAP_FOREIGN = 1u << 5, /* a real allocator: takes no source, no promises about wrong frees,
                                  played in a process of its own; its metrics are informative */
-    TP_CAP_ASYNC = 1u << 8,   /* takes its memory from the source's ASYNC group: what is reserved
+    TP_CAP_ASYNC = 1u << 6,   /* takes its memory from the source's ASYNC group: what is reserved
                                  is the pool's to say */
 };
 
@@ -46,16 +44,13 @@ struct tp_block {
 struct tp_env {
     struct tp_source *source; /* NULL for TP_CAP_FOREIGN */
     struct tp_account *account;
-    void *meta;       /* private to tp_meta_get and tp_meta_put */
-    uint32_t threads; /* recorded threads that will call */
+    void *meta; /* private to tp_meta_get and tp_meta_put */
     uint32_t streams;
-    enum tp_kind kind;
     /* Several OS threads call at once, each with its own `thr` (TP_CAP_THREADS only); false: one
      * plays them all. Only alloc, free, resize, move, retain, release, adopt, use, thread_init and
      * thread_fini run at the same time: everything else has the instance to itself. The source and
      * tp_meta_get are not thread safe: the strategy holds one lock around all its calls of them. */
     bool concurrent;
-    uint64_t seed;
 };
 
 /* Zeroed bookkeeping memory, 16-byte aligned, counted in account->metadata; NULL when exhausted (or

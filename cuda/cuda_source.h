@@ -1,6 +1,6 @@
-/* The source `cuda` and its parts, each in a file of its own: ranges (source_cuda.c), fences, a pool
- * of the driver, work that keeps a device busy. The members of its table lie in the part that they
- * belong to; contracts as in alloc/source.h. */
+/* The source `cuda` and its parts, each in a file of its own: ranges (source_cuda.c), fences, a
+ * pool of the driver, work that keeps a device busy. The members of its table lie in the part that
+ * they belong to; contracts as in alloc/source.h. */
 #ifndef TP_CUDA_SOURCE_H
 #define TP_CUDA_SOURCE_H
 

@@ -75,10 +75,7 @@ static int open_strategy(struct tp_player *p, struct tp_instance *in, struct tp_
     in->env = (struct tp_env){.source = in->env.source,
                               .account = &in->account,
                               .meta = &in->meta,
-                              .threads = p->facts->threads,
-                              .streams = p->facts->streams,
-                              .kind = (enum tp_kind)p->facts->kind,
-                              .seed = p->cfg->seed};
+                              .streams = p->facts->streams};
     void *state = tp_meta_get(&in->env, s->state_size ? s->state_size : 1);
     if (!state)
         return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");

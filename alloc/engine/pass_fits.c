@@ -149,7 +149,7 @@ int tp_pass_fits(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_
 {
     struct fits f;
     uint16_t devices = tp_program_facts(cfg->program)->devices;
-    if (cfg->strategy->caps & (TP_CAP_FOREIGN | TP_CAP_INBAND | TP_CAP_ASYNC))
+    if (cfg->strategy->caps & (TP_CAP_FOREIGN | TP_CAP_ASYNC))
         return TP_OK; /* needs memory of its own: its answer stays TP_NONE */
     uint64_t *high = calloc(devices, sizeof *high);
     int status = fits_open(&f, cfg, err);

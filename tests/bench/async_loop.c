@@ -169,12 +169,8 @@ static int ours_open(struct ours *o, struct tp_err *err)
     if (status)
         return status;
     o->meta.account = &o->account;
-    o->env = (struct tp_env){.source = &o->meter,
-                             .account = &o->account,
-                             .meta = &o->meta,
-                             .threads = 1,
-                             .streams = 1,
-                             .kind = TP_KIND_DEVICE};
+    o->env = (struct tp_env){
+        .source = &o->meter, .account = &o->account, .meta = &o->meta, .streams = 1};
     void *state = tp_meta_get(&o->env, s->state_size);
     status = state ? s->init(state, &o->env, o->opts, err) : TP_ENOMEM;
     if (!status)

@@ -178,9 +178,7 @@ static inline int rig_open(struct rig *r, const struct rig_cfg *cfg)
     r->env = (struct tp_env){.source = foreign ? NULL : &r->stack[r->depth - 1],
                              .account = &r->account,
                              .meta = &r->meta,
-                             .threads = threads,
                              .streams = cfg->streams ? cfg->streams : 1,
-                             .kind = cfg->kind,
                              .concurrent = cfg->concurrent};
     r->opts = rig_opts(r->s->options, r->s->opts_size, cfg->options);
     r->st = calloc(1, r->s->state_size);

@@ -40,7 +40,7 @@ static void a_counted_arena_is_as_large_as_it_can_be(void **state)
 static void refused_options(const char *spec, const char *sentence)
 {
     const struct tp_strategy *s = &tp_strategy_arena;
-    struct tp_env env = {.threads = 1, .streams = 1};
+    struct tp_env env = {.streams = 1};
     struct tp_err err;
     void *opts = rig_opts(s->options, s->opts_size, spec), *st = calloc(1, s->state_size);
     assert_non_null(st);

@@ -29,7 +29,6 @@ static struct shared_rig *open_shared(const char *options, const char *limit)
     r->env = (struct tp_env){.source = &r->stack[r->depth - 1],
                              .account = &r->account,
                              .meta = &r->meta,
-                             .threads = THREADS,
                              .streams = 1,
                              .concurrent = true};
     r->opts = rig_opts(r->s->options, r->s->opts_size, options);

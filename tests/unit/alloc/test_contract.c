@@ -134,6 +134,11 @@ static void source_tables(void **state)
     assert_int_equal(tp_source_check(&s, &err), TP_OK);
     s.flags = TP_SRC_DECORATOR;
     assert_int_equal(tp_source_check(&s, &err), TP_OK);
+    s = (struct tp_source_ops){
+        .name = "probe", .summary = "gone", .flags = TP_SRC_ABSENT, .init = s.init};
+    assert_int_equal(tp_source_check(&s, &err), TP_OK);
+    s.init = NULL;
+    source_says(s, "'init'");
 }
 
 static void source_handle(void **state)
@@ -258,7 +263,7 @@ static void st_thread_fini(void *st, void *thr)
 static const struct tp_strategy good_strategy = {
     .name = "probe",
     .summary = "a test",
-    .caps = TP_CAP_STREAMS | TP_CAP_RETAINS | TP_CAP_INBAND,
+    .caps = TP_CAP_STREAMS | TP_CAP_RETAINS,
     .state_size = 8,
     .thread_size = 8,
     .init = st_init,
@@ -314,7 +319,7 @@ static void strategy_tables(void **state)
     STRATEGY("TP_CAP_RETAINS", s.retain = NULL; s.release = NULL);
     STRATEGY("TP_CAP_STREAMS", s.caps &= ~(uint32_t)TP_CAP_STREAMS; s.use = NULL);
     STRATEGY("TP_CAP_STREAMS", s.caps &= ~(uint32_t)TP_CAP_STREAMS; s.sync = NULL);
-    STRATEGY("TP_CAP_FOREIGN", s.caps |= TP_CAP_FOREIGN; s.group = TP_GROUP_REAL);
+    STRATEGY("TP_CAP_FOREIGN", s.caps |= TP_CAP_FOREIGN | TP_CAP_ASYNC; s.group = TP_GROUP_REAL);
     STRATEGY("TP_CAP_FOREIGN", s.caps = TP_CAP_STREAMS | TP_CAP_RETAINS | TP_CAP_FOREIGN);
     STRATEGY("option 'x' of strategy 'probe'", s.options = far; s.opts_size = 9);
 }
@@ -323,18 +328,19 @@ static void strategy_on_source(void **state)
 {
     (void)state;
     struct tp_source_ops simulated = good_source;
-    struct tp_strategy plain = good_strategy, foreign = good_strategy;
+    struct tp_strategy foreign = good_strategy, pooled = good_strategy;
     struct tp_err err;
     simulated.name = "virtual";
     simulated.flags = TP_SRC_VIRTUAL;
-    plain.caps = TP_CAP_STREAMS | TP_CAP_RETAINS;
-    foreign.caps = plain.caps | TP_CAP_FOREIGN;
+    foreign.caps |= TP_CAP_FOREIGN;
+    pooled.caps |= TP_CAP_ASYNC;
     assert_int_equal(tp_strategy_fits(&good_strategy, &good_source, &err), TP_OK);
     assert_int_equal(tp_strategy_fits(&foreign, &good_source, &err), TP_OK);
-    assert_int_equal(tp_strategy_fits(&plain, &simulated, &err), TP_OK);
-    assert_int_equal(tp_strategy_fits(&good_strategy, &simulated, &err), TP_EUSAGE);
-    assert_non_null(strstr(err.text, "'probe' keeps its bookkeeping in the memory"));
-    assert_string_equal(err.hint, "use '--source host'");
+    assert_int_equal(tp_strategy_fits(&good_strategy, &simulated, &err), TP_OK);
+    assert_int_equal(tp_strategy_fits(&pooled, &simulated, &err), TP_EUSAGE);
+    assert_non_null(strstr(err.text, "'probe' is a pool of the driver"));
+    simulated.flags |= TP_SRC_ABSENT; /* it would have one: that it is absent is the news */
+    assert_int_equal(tp_strategy_fits(&pooled, &simulated, &err), TP_OK);
     assert_int_equal(tp_strategy_fits(&foreign, &simulated, &err), TP_EUSAGE);
     assert_non_null(strstr(err.text, "real allocator"));
     assert_string_equal(err.hint, "use '--source host'");

@@ -113,7 +113,6 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
         list[i] = choice_of(&t->rows[i]);
     race(c, t, races);
     double operations = t->run->operations == TP_NONE ? NAN : (double)t->run->operations;
-    bool device = !strcmp(t->run->kind, "device");
     uint64_t capacity = t->head.run ? t->head.run->devices[0].capacity : TP_NONE;
     tp_pick(&(struct tp_pick_question){.list = list,
                                        .count = t->count,
@@ -123,7 +122,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
                                        .policy_time = !strcmp(t->run->scope, "policy"),
                                        .operations = operations,
                                        .capacity = capacity == TP_NONE ? NAN : (double)capacity,
-                                       .callee = device ? "driver" : "system",
+                                       .callee = tp_compare_callee(t->run),
                                        .faster = is_faster,
                                        .ctx = races},
             &pick);

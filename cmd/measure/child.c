@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -194,9 +193,7 @@ int tp_child_serve(struct tp_err *err)
     struct child_job *job = NULL;
     struct tp_program *program = NULL;
     struct stat st;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for an orphan's answer */
-    signal(SIGINT, SIG_IGN);          /* Ctrl-C reaches both: the parent says what it means */
-    signal(SIGHUP, SIG_IGN);
+    tp_child_begin(0); /* of whom is not known yet */
     if (fstat(JOB_FD, &st) || (size_t)st.st_size < sizeof *job)
         return tp_fail(err, TP_EUSAGE, "'__child' is tapool's own");
     int status = map_job(JOB_FD, (size_t)st.st_size, &job, err);

@@ -102,8 +102,7 @@ void tp_run_latency(const struct tp_run *run, int kind, struct tp_latency *out)
     }
 }
 
-/* Over all devices of a field of struct tp_device_run; TP_NONE where one of them is. */
-static uint64_t sum_of(const struct tp_run *run, size_t field)
+uint64_t tp_run_sum(const struct tp_run *run, size_t field)
 {
     uint64_t sum = 0, value;
     for (uint32_t d = 0; d < run->device_count; d++) {
@@ -115,18 +114,6 @@ static uint64_t sum_of(const struct tp_run *run, size_t field)
     return sum;
 }
 
-#define SUM_OF(run, field) sum_of(run, offsetof(struct tp_device_run, field))
-
-uint64_t tp_run_failed(const struct tp_run *run)
-{
-    return SUM_OF(run, failed_allocations);
-}
-
-uint64_t tp_run_failed_initial(const struct tp_run *run)
-{
-    return SUM_OF(run, failed_initial);
-}
-
 uint64_t tp_run_first_failure(const struct tp_run *run)
 {
     uint64_t first = TP_NONE;
@@ -136,22 +123,12 @@ uint64_t tp_run_first_failure(const struct tp_run *run)
     return first;
 }
 
-bool tp_run_mostly_source(const struct tp_run *run)
-{
-    return tp_run_reuse(run) < TP_FEW_REUSED;
-}
-
 uint64_t tp_run_calls(const struct tp_run *run)
 {
     if (run->flags & TP_RUN_DEVICE)
-        return SUM_OF(run, measured.driver.calls);
-    uint64_t gets = SUM_OF(run, gets);
-    return gets == TP_NONE ? TP_NONE : gets + SUM_OF(run, puts);
-}
-
-uint64_t tp_run_next_calls(const struct tp_run *run)
-{
-    return SUM_OF(run, next_calls);
+        return TP_RUN_SUM(run, measured.driver.calls);
+    uint64_t gets = TP_RUN_SUM(run, gets);
+    return gets == TP_NONE ? TP_NONE : gets + TP_RUN_SUM(run, puts);
 }
 
 bool tp_trace_is_loop(const struct tp_trace *t)
@@ -202,14 +179,9 @@ struct tp_text tp_range_text(const struct tp_range *r, bool exact)
     return t;
 }
 
-uint64_t tp_run_trace_peak(const struct tp_run *run)
-{
-    return SUM_OF(run, trace_peak_requested);
-}
-
 uint64_t tp_run_fits_in(const struct tp_run *run)
 {
-    return run->flags & TP_RUN_FITS ? SUM_OF(run, fits_in) : TP_NONE;
+    return run->flags & TP_RUN_FITS ? TP_RUN_SUM(run, fits_in) : TP_NONE;
 }
 
 double tp_run_needed(const struct tp_run *run)
@@ -222,7 +194,7 @@ double tp_run_needed(const struct tp_run *run)
 
 double tp_run_reuse(const struct tp_run *run)
 {
-    uint64_t reused = SUM_OF(run, reused), served = SUM_OF(run, allocations);
+    uint64_t reused = TP_RUN_SUM(run, reused), served = TP_RUN_SUM(run, allocations);
     return reused != TP_NONE && served ? (double)reused / (double)served : NAN;
 }
 
@@ -239,6 +211,11 @@ bool tp_result_is_virtual(const struct tp_result *r)
 {
     return !(r->spec->strategy->caps & TP_CAP_FOREIGN) &&
            tp_source_spec_flags(r->source) & TP_SRC_VIRTUAL;
+}
+
+bool tp_result_is_flattered(const struct tp_result *r)
+{
+    return tp_result_is_virtual(r) && tp_run_reuse(r->run) < TP_FEW_REUSED;
 }
 
 const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t count)

@@ -45,28 +45,31 @@ double tp_latency_mean(const struct tp_latency *l); /* NAN when there are none *
 /* The calls of one kind; kind TP_LAT_KINDS: of all kinds together. */
 void tp_run_latency(const struct tp_run *run, int kind, struct tp_latency *out);
 
-/* Sums over devices; TP_NONE where one of them is. Byte values only make sense with one device. */
-uint64_t tp_run_failed(const struct tp_run *run);
-uint64_t tp_run_failed_initial(const struct tp_run *run); /* of these, in the prologue */
-uint64_t tp_run_first_failure(const struct tp_run *run);  /* event; TP_NONE: none */
+/* Sums over devices of a field of struct tp_device_run; TP_NONE where one of them is. Byte values
+ * only make sense with one device. */
+uint64_t tp_run_sum(const struct tp_run *run, size_t field);
+#define TP_RUN_SUM(run, field)     tp_run_sum(run, offsetof(struct tp_device_run, field))
+#define tp_run_failed(run)         TP_RUN_SUM(run, failed_allocations)
+#define tp_run_failed_initial(run) TP_RUN_SUM(run, failed_initial) /* of these, in the prologue */
+#define tp_run_trace_peak(run)     TP_RUN_SUM(run, trace_peak_requested)
+#define tp_run_next_calls(run)     TP_RUN_SUM(run, next_calls) /* of the next pass, same instance */
+uint64_t tp_run_first_failure(const struct tp_run *run);       /* event; TP_NONE: none */
 uint64_t tp_run_calls(const struct tp_run *run); /* gets and puts; of a real device all calls */
 uint64_t tp_run_peak_reserved(const struct tp_run *run);   /* of a range its upper end */
 struct tp_range tp_run_reserved(const struct tp_run *run); /* the peak, over the passes */
-uint64_t tp_run_trace_peak(const struct tp_run *run);
-uint64_t tp_run_fits_in(const struct tp_run *run); /* smallest devices; TP_NONE */
+uint64_t tp_run_fits_in(const struct tp_run *run);         /* smallest devices; TP_NONE */
 double tp_run_reuse(const struct tp_run *run); /* share of allocations without a source call; NAN */
-bool tp_run_mostly_source(const struct tp_run *run); /* reuse under TP_FEW_REUSED */
-double tp_run_needed(const struct tp_run *run);      /* peak reserved / trace peak requested; NAN */
+double tp_run_needed(const struct tp_run *run); /* peak reserved / trace peak requested; NAN */
 
 /* One period of a loop: by its own word, or because about as much is live at its end as before its
  * first event. */
 bool tp_trace_is_loop(const struct tp_trace *t);
 
-/* Calls of the next pass on the same instance, over all devices; TP_NONE. */
-uint64_t tp_run_next_calls(const struct tp_run *run);
-
 /* Times of a virtual source are the policy's own work only. */
 bool tp_result_is_virtual(const struct tp_result *r);
+
+/* A time there that is hardly the policy's: most allocations go to the source. */
+bool tp_result_is_flattered(const struct tp_result *r);
 
 /* The first that plays on a source at all, else the first: what the whole table is played on. */
 const struct tp_result *tp_first_sourced(const struct tp_result *results, size_t count);

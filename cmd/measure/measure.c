@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -122,10 +121,7 @@ static int make_environment(struct launch *l, const struct tp_measure *m, struct
 /* Between fork and exec. Only what is safe there: this process may have other threads. */
 static void become(const struct launch *l, const struct tp_measure *m, pid_t parent)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for an orphan's answer */
-    signal(SIGINT, SIG_IGN);          /* Ctrl-C reaches both: the parent says what it means */
-    signal(SIGHUP, SIG_IGN);
-    if (getppid() != parent)
+    if (!tp_child_begin(parent))
         _exit(126);
     setpgid(0, 0); /* so that it can be ended with all that it starts */
     if (m->core >= 0) {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -29,6 +30,14 @@ const char *tp_child_own_executable(char *path, size_t size)
     bool emulated = tp_child_own_file(path, size) && !stat(link, &kernel) && !stat(path, &named) &&
                     (kernel.st_ino != named.st_ino || kernel.st_dev != named.st_dev);
     return emulated ? path : link;
+}
+
+bool tp_child_begin(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    return getppid() == parent;
 }
 
 /* ---- waiting ---- */

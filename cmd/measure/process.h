@@ -20,6 +20,11 @@ const char *tp_child_own_executable(char *path, size_t size);
  * cannot take the link. False: it was deleted or replaced meanwhile, or cannot be told. */
 bool tp_child_own_file(char *path, size_t size);
 
+/* In a child, first of all: it ends with its parent, for nobody waits for an orphan's answer, and
+ * leaves Ctrl-C to it, which says what it means. Safe between fork and exec. false: `parent` ended
+ * before that was set. */
+bool tp_child_begin(pid_t parent);
+
 struct tp_child_wait {
     const volatile sig_atomic_t *interrupted; /* other than 0: it is ended; NULL: nothing does */
     uint64_t timeout_ns;                      /* it is ended after; 0: never */

@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,10 +52,7 @@ static void play_in_child(const struct worker *w, pid_t parent)
     struct tp_replay_cfg cfg = *w->item->cfg;
     cfg.passes = tp_ahead_passes(&cfg);
     cfg.progress = NULL;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody waits for an orphan's answer */
-    signal(SIGINT, SIG_IGN);          /* Ctrl-C reaches both: the parent ends this one */
-    signal(SIGHUP, SIG_IGN);
-    *w->whole = getppid() == parent && tp_replay(&cfg, run_of(w), &err) == TP_OK;
+    *w->whole = tp_child_begin(parent) && tp_replay(&cfg, run_of(w), &err) == TP_OK;
     _exit(0); /* what the parent has not yet written is the parent's to write */
 }
 

@@ -28,14 +28,6 @@ bool tp_fits_by_default(enum tp_kind kind, uint64_t events)
     return kind == TP_KIND_DEVICE && events < FITS_EVENTS;
 }
 
-static bool is_limited(const struct tp_source_spec *source)
-{
-    for (uint32_t i = 1; i < source->count; i++)
-        if (source->layers[i].ops == &tp_source_limit)
-            return true;
-    return false;
-}
-
 /* The first that needs a pool of the driver; NULL: none. */
 static const struct tp_strategy_spec *needs_pool(const struct tp_job *job)
 {
@@ -75,7 +67,7 @@ static int add_pools(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
         return TP_OK;
     for (size_t i = 0; !status && tp_strategies[i]; i++) {
         snprintf(text, sizeof text, "%s%s", tp_strategies[i]->name,
-                 is_limited(&job->source) ? ":pool=own" : "");
+                 tp_source_spec_is_limited(&job->source) ? ":pool=own" : "");
         if (tp_strategies[i]->caps & TP_CAP_ASYNC)
             status = add_strategy(job, text, err);
     }
@@ -89,8 +81,8 @@ static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
     const struct tp_program_facts *f = tp_program_facts(job->trace.program);
     const struct tp_strategy *const *usual =
         is_device_trace(job) ? tp_default_device : tp_default_host;
-    bool own = tp_source_spec_flags(&job->source) & TP_SRC_HOST && !is_limited(&job->source) &&
-               f->devices == 1;
+    bool own = tp_source_spec_flags(&job->source) & TP_SRC_HOST &&
+               !tp_source_spec_is_limited(&job->source) && f->devices == 1;
     bool pools = !is_device_trace(job);
     int status = TP_OK;
     for (size_t i = 0; !status && usual[i] && i < TP_DEFAULT_MAX; i++) {
@@ -228,7 +220,7 @@ static int check_foreign(const struct tp_job *job, const struct tp_strategy *s, 
                                "cannot run on source '%s'",
                                s->name, job->source.name),
                        "--source host plays the trace in this machine's memory");
-    if (is_limited(&job->source))
+    if (tp_source_spec_is_limited(&job->source))
         return tp_fail(err, TP_EUSAGE,
                        "'%s' takes its memory from the system itself: no capacity can limit it",
                        s->name);
@@ -250,7 +242,8 @@ static int check_strategies(const struct tp_job *job, struct tp_err *err)
             continue;
         }
         status = tp_strategy_fits(spec->strategy, job->source.layers[0].ops, err);
-        if (!status && spec->strategy->caps & TP_CAP_ASYNC && is_limited(&job->source) &&
+        if (!status && spec->strategy->caps & TP_CAP_ASYNC &&
+            tp_source_spec_is_limited(&job->source) &&
             tp_strategy_spec_says(spec, "pool", "default"))
             status = tp_hint(err,
                              tp_fail(err, TP_EUSAGE,

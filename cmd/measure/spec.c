@@ -184,6 +184,14 @@ static int add_layer(struct tp_source_spec *spec, char *text, struct tp_err *err
     return TP_OK;
 }
 
+bool tp_source_spec_is_limited(const struct tp_source_spec *spec)
+{
+    for (uint32_t i = 1; i < spec->count; i++)
+        if (spec->layers[i].ops == &tp_source_limit)
+            return true;
+    return false;
+}
+
 int tp_source_spec_parse(struct tp_source_spec *spec, const char *text, struct tp_err *err)
 {
     char copy[TP_SPEC_TEXT];

@@ -44,6 +44,9 @@ static inline uint32_t tp_source_spec_flags(const struct tp_source_spec *spec)
     return spec->count ? spec->layers[0].ops->flags : 0;
 }
 
+/* It has the decorator `limit`. */
+bool tp_source_spec_is_limited(const struct tp_source_spec *spec);
+
 int tp_source_spec_parse(struct tp_source_spec *spec, const char *text, struct tp_err *err);
 void tp_source_spec_release(struct tp_source_spec *spec);
 

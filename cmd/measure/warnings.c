@@ -4,6 +4,7 @@
 
 #include "alloc/device_pages.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,17 @@
 #define MANY_BLOCKS     16
 #define DRIFT           0.15
 #define DRIFT_VALUES    20
+
+/* Says why it applies. */
+__attribute__((format(printf, 3, 4))) static bool say(char *text, size_t size, const char *format,
+                                                      ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, size, format, args);
+    va_end(args);
+    return true;
+}
 
 /* Idle memory that waits for its first use, not what a policy cannot use again. */
 static bool idle_is_start_up(const struct tp_at_peak *at)
@@ -32,12 +44,10 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
         tp_run_trace_peak(r->run) >= SMALL_PEAK || !(times >= SMALL_TIMES) ||
         !idle_is_start_up(&r->run->devices[0].at_peak))
         return false;
-    snprintf(
-        text, size,
-        "%s starts with %s at a time, more than this program needs of most sizes: \"%s\" is that "
-        "start-up cost, not fragmentation. Judge on a peak above 16 MiB.",
-        r->spec->label, tp_bytes(start, false).s, tp_times(times).s);
-    return true;
+    return say(text, size,
+               "%s starts with %s at a time, more than this program needs of most sizes: \"%s\" is "
+               "that start-up cost, not fragmentation. Judge on a peak above 16 MiB.",
+               r->spec->label, tp_bytes(start, false).s, tp_times(times).s);
 }
 
 /* Whatever was handed out at any moment was whole pages. */
@@ -53,25 +63,21 @@ static bool page_per_block(const struct tp_result *r, char *text, size_t size)
 {
     const struct tp_device_run *d = &r->run->devices[0];
     bool wasteful = d->internal_fragmentation > MUCH_ROUNDING && d->allocations >= MANY_BLOCKS;
-    if (r->facts->kind != TP_KIND_HOST || !wasteful || !hands_out_pages(d))
-        return false;
-    snprintf(text, size,
-             "%s holds whole pages of %d bytes for every block, which no host program does: a "
-             "model of device policies, not a policy for this trace.",
-             r->spec->label, PAGE_BLOCK_SIZE);
-    return true;
+    return r->facts->kind == TP_KIND_HOST && wasteful && hands_out_pages(d) &&
+           say(text, size,
+               "%s holds whole pages of %d bytes for every block, which no host program does: a "
+               "model of device policies, not a policy for this trace.",
+               r->spec->label, PAGE_BLOCK_SIZE);
 }
 
 static bool memory_not_touched(const struct tp_result *r, char *text, size_t size)
 {
-    if (r->touch != TP_TOUCH_NONE || tp_result_is_virtual(r) || tp_result_is_device(r))
-        return false;
-    snprintf(
-        text, size,
-        "with --touch none no block is written: %s never pays for page faults and cache misses "
-        "that a program would have. Do not compare this time with a real allocator's.",
-        r->spec->label);
-    return true;
+    return r->touch == TP_TOUCH_NONE && !tp_result_is_virtual(r) && !tp_result_is_device(r) &&
+           say(text, size,
+               "with --touch none no block is written: %s never pays for page faults and cache "
+               "misses that a program would have. Do not compare this time with a real "
+               "allocator's.",
+               r->spec->label);
 }
 
 static bool put_refused(const struct tp_result *r, char *text, size_t size)
@@ -79,44 +85,34 @@ static bool put_refused(const struct tp_result *r, char *text, size_t size)
     uint64_t refused = 0;
     for (uint32_t d = 0; d < r->run->device_count; d++)
         refused += r->run->devices[d].refused_puts;
-    if (!refused)
-        return false;
-    snprintf(text, size,
-             "the %s refused to take back %s ranges%s: they count as reserved until the end, so %s "
-             "looks larger than it is.",
-             tp_result_callee(r), tp_count(refused).s,
-             tp_result_is_device(r) ? "" : " (vm.max_map_count?)", r->spec->label);
-    return true;
+    return refused && say(text, size,
+                          "the %s refused to take back %s ranges%s: they count as reserved until "
+                          "the end, so %s looks larger than it is.",
+                          tp_result_callee(r), tp_count(refused).s,
+                          tp_result_is_device(r) ? "" : " (vm.max_map_count?)", r->spec->label);
 }
 
 static bool synthetic_time(const struct tp_result *r, char *text, size_t size)
 {
-    if (tp_result_is_device(r)) {
-        if (r->use->occupy != TP_OCCUPY_SPIN || r->facts->time_known)
-            return false;
-        snprintf(text, size,
-                 "the trace has no times: the streams are kept busy 1 us for every event, so what "
-                 "depends on pending frees is a guess.");
-        return true;
-    }
-    if (!(r->run->flags & TP_RUN_SYNTHETIC_TIME))
-        return false;
-    snprintf(text, size,
-             "the trace has no times: the virtual clock moves 1 us per event, so what "
-             "depends on pending frees is a guess.");
-    return true;
+    if (tp_result_is_device(r))
+        return r->use->occupy == TP_OCCUPY_SPIN && !r->facts->time_known &&
+               say(text, size,
+                   "the trace has no times: the streams are kept busy 1 us for every event, so "
+                   "what depends on pending frees is a guess.");
+    return r->run->flags & TP_RUN_SYNTHETIC_TIME &&
+           say(text, size,
+               "the trace has no times: the virtual clock moves 1 us per event, so what depends on "
+               "pending frees is a guess.");
 }
 
 /* Frees that were pending in the recorded program are complete at once here. */
 static bool idle_streams(const struct tp_result *r, char *text, size_t size)
 {
-    if (!tp_result_is_device(r) || r->use->occupy != TP_OCCUPY_NONE ||
-        r->facts->streams <= r->facts->devices)
-        return false;
-    snprintf(text, size,
-             "nothing runs on the streams: frees are never pending, so no policy ever waits for "
-             "another stream. --occupy spin keeps them busy as recorded.");
-    return true;
+    return tp_result_is_device(r) && r->use->occupy == TP_OCCUPY_NONE &&
+           r->facts->streams > r->facts->devices &&
+           say(text, size,
+               "nothing runs on the streams: frees are never pending, so no policy ever waits for "
+               "another stream. --occupy spin keeps them busy as recorded.");
 }
 
 static bool shared_device(const struct tp_result *r, char *text, size_t size)
@@ -125,33 +121,26 @@ static bool shared_device(const struct tp_result *r, char *text, size_t size)
     for (uint16_t d = 1; tp_result_is_device(r) && d < r->facts->devices; d++)
         for (uint16_t e = 0; e < d; e++)
             shared |= r->use->ordinals[e] == r->use->ordinals[d];
-    if (!shared)
-        return false;
-    snprintf(text, size,
-             "several devices of the trace play on one CUDA device: what it has free, and what its "
-             "default pool holds, is counted for each of them.");
-    return true;
+    return shared && say(text, size,
+                         "several devices of the trace play on one CUDA device: what it has free, "
+                         "and what its default pool holds, is counted for each of them.");
 }
 
 static bool simulated_driver(const struct tp_result *r, char *text, size_t size)
 {
-    if (!tp_result_is_device(r) || !r->use->driver->simulated)
-        return false;
-    snprintf(text, size,
-             "the driver says that it simulates a GPU: counts are those of its rules, times mean "
-             "nothing.");
-    return true;
+    return tp_result_is_device(r) && r->use->driver->simulated &&
+           say(text, size,
+               "the driver says that it simulates a GPU: counts are those of its rules, times mean "
+               "nothing.");
 }
 
 static bool unused_gpu(const struct tp_result *r, char *text, size_t size)
 {
-    if (!r->use || !r->use->unused)
-        return false;
-    snprintf(text, size,
-             "a CUDA driver is on this machine, but no GPU can be used: %s. So the trace is played "
-             "on a simulated device; --source virtual asks for that.",
-             r->use->unused);
-    return true;
+    return r->use && r->use->unused &&
+           say(text, size,
+               "a CUDA driver is on this machine, but no GPU can be used: %s. So the trace is "
+               "played on a simulated device; --source virtual asks for that.",
+               r->use->unused);
 }
 
 /* A recorded heap was aged by what ran before; those played here start packed. */
@@ -164,24 +153,20 @@ static bool aged_heap(const struct tp_result *r, char *text, size_t size)
         return false;
     for (uint32_t i = 0; i < r->captured->count; i++)
         recorded += r->captured->devices[i].peak_reserved;
-    if (tp_run_peak_reserved(r->run) >= recorded)
-        return false;
-    snprintf(text, size,
-             "do not read a smaller peak than the recorded one as \"better than %s\": its heap was "
-             "aged by what ran before the recording, these start packed. Record from the first "
-             "step to compare.",
-             r->trace->recorded.by);
-    return true;
+    return tp_run_peak_reserved(r->run) < recorded &&
+           say(text, size,
+               "do not read a smaller peak than the recorded one as \"better than %s\": its heap "
+               "was aged by what ran before the recording, these start packed. Record from the "
+               "first step to compare.",
+               r->trace->recorded.by);
 }
 
 static bool wrapped(const struct tp_result *r, char *text, size_t size)
 {
-    if (!r->trace->meta.wrapped)
-        return false;
-    snprintf(text, size,
-             "the recording's ring buffer was full: what came first is lost, and segments that "
-             "were given back before the window are not seen. Raise max_entries to keep it all.");
-    return true;
+    return r->trace->meta.wrapped &&
+           say(text, size,
+               "the recording's ring buffer was full: what came first is lost, and segments that "
+               "were given back before the window are not seen. Raise max_entries to keep it all.");
 }
 
 /* The halves of the steady replays disagree: the machine changed while it was measured. */
@@ -200,38 +185,33 @@ static bool drift(const struct tp_result *r, char *text, size_t size)
     double low = first < second ? first : second;
     if (!(low > 0) || (first > second ? first : second) / low < 1 + DRIFT)
         return false;
-    snprintf(
+    return say(
         text, size,
         "%s took %s ns per call in the first half of its replays and %s in the second: something "
         "else ran, or the frequency changed. Repeat on a quiet machine, or with more --min-time.",
         r->spec->label, tp_digits(tp_speed_net(r->run, first)).s,
         tp_digits(tp_speed_net(r->run, second)).s);
-    return true;
 }
 
 static bool unsafe_reuse(const struct tp_result *r, char *text, size_t size)
 {
     bool origin = r->spec->strategy->caps & TP_CAP_STREAMS; /* told to ignore them */
-    if (!tp_result_reuses_unsafely(r))
-        return false;
-    snprintf(text, size,
-             "%s%s takes no notice of streams: it reuses memory on which another stream may still "
-             "work. Its figures are those of a policy that needs the program to synchronise "
-             "first%s.",
-             origin ? "with compat=origin " : "", r->spec->label,
-             origin ? "; leave 'compat' out for a safe one" : "");
-    return true;
+    return tp_result_reuses_unsafely(r) &&
+           say(text, size,
+               "%s%s takes no notice of streams: it reuses memory on which another stream may "
+               "still work. Its figures are those of a policy that needs the program to "
+               "synchronise first%s.",
+               origin ? "with compat=origin " : "", r->spec->label,
+               origin ? "; leave 'compat' out for a safe one" : "");
 }
 
 static bool slow_build(const struct tp_result *r, char *text, size_t size)
 {
-    if (!strcmp(TAPOOL_BUILD, "release"))
-        return false;
-    snprintf(text, size,
-             "this tapool is a %s build: memory is exact, times of %s are not those of a release "
-             "build.",
-             TAPOOL_BUILD, r->spec->label);
-    return true;
+    return strcmp(TAPOOL_BUILD, "release") != 0 &&
+           say(text, size,
+               "this tapool is a %s build: memory is exact, times of %s are not those of a release "
+               "build.",
+               TAPOOL_BUILD, r->spec->label);
 }
 
 static const struct tp_warning warn_small_trace = {

@@ -226,20 +226,12 @@ static void decorators_text(const struct tp_source_spec *source, char *text, siz
             tp_str_add(&s, "%s+%s", s.length ? "" : " ", source->layers[i].ops->name);
 }
 
-static bool is_limited(const struct tp_source_spec *source)
-{
-    for (uint32_t i = 1; i < source->count; i++)
-        if (source->layers[i].ops == &tp_source_limit)
-            return true;
-    return false;
-}
-
 /* "8 GiB each", or nothing where no limit was asked for. */
 static void limit_text(const struct tp_result *r, bool exact, char *text, size_t size)
 {
     uint64_t capacity = r->run->devices[0].capacity;
     text[0] = '\0';
-    if (capacity != TP_NONE && is_limited(r->source))
+    if (capacity != TP_NONE && tp_source_spec_is_limited(r->source))
         snprintf(text, size, "%s%s", tp_bytes(capacity, exact).s,
                  r->run->device_count > 1 ? " each" : "");
 }

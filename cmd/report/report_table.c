@@ -61,16 +61,10 @@ static void fill_needed(const struct row *row, struct tp_table *t)
         add_times(t, needed);
 }
 
-/* A virtual device answers at once: the time of a policy that mostly calls it would flatter it. */
-static bool is_flattered(const struct tp_result *r)
-{
-    return tp_result_is_virtual(r) && tp_run_mostly_source(r->run);
-}
-
 static const char *no_time(const struct tp_result *r)
 {
     return !r->run->throughput.runs.count  ? "-"
-           : is_flattered(r)               ? "(a)"
+           : tp_result_is_flattered(r)     ? "(a)"
            : isnan(tp_speed_of(r->run).ns) ? "(c)"
                                            : NULL;
 }
@@ -106,9 +100,9 @@ static void fill_p99(const struct row *row, struct tp_table *t)
     tp_run_latency(row->r->run, TP_LAT_KINDS, &all);
     bool known = tp_percentile(&all, 0.99, &ns);
     tp_table_add(t, "%s",
-                 is_flattered(row->r) ? "(a)"
-                 : known              ? tp_latency_text(ns, row->rep->clock.step_ns).s
-                                      : "-");
+                 tp_result_is_flattered(row->r) ? "(a)"
+                 : known                        ? tp_latency_text(ns, row->rep->clock.step_ns).s
+                                                : "-");
 }
 
 static void fill_calls(const struct row *row, struct tp_table *t)

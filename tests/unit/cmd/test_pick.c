@@ -352,6 +352,7 @@ static void fill_row(struct rig *g, struct tp_compare_table *t, size_t i)
         .trace_name = (char[]){"t"},
         .kind = (char *)(uintptr_t)(g->r->kind == DEVICE ? "device" : "host"),
         .scope = (char *)(uintptr_t)(g->r->kind == DEVICE ? "policy" : "policy_and_source"),
+        .source = g->source.name,
         .devices = 1,
         .operations = OPERATIONS,
         .frees = g->facts.ops[TP_FREE],

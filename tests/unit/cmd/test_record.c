@@ -35,6 +35,7 @@ static void expect_same(const struct tp_result *r)
     if (tp_stored_parse(text, length, "here", &file, &err) || tp_record_of(r, &here, &err))
         fail_msg("%s", err.text);
     const struct tp_stored_run *there = &file.runs[0];
+    assert_int_equal(file.lack_count, 0); /* the reader finds whatever it looks for */
     assert_string_equal(here.label, there->label);
     assert_string_equal(here.trace_name, there->trace_name);
     assert_int_equal(here.devices, there->devices);

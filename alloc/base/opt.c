@@ -131,12 +131,10 @@ static void format_number(const struct tp_opt *row, uint64_t value, char *out, s
 /* Words of a set, with commas. */
 static void format_set(const struct tp_opt *row, uint32_t set, char *out, size_t size)
 {
-    out[0] = '\0';
+    struct tp_str all = tp_str_in(out, size);
     for (size_t i = 0; row->choices[i]; i++)
-        if (set >> i & 1) {
-            append(out, size, *out ? "," : "");
-            append(out, size, row->choices[i]);
-        }
+        if (set >> i & 1)
+            tp_str_item(&all, ",", "%s", row->choices[i]);
 }
 
 static void format_list(const struct tp_opt_list *list, char *out, size_t size)

@@ -8,6 +8,7 @@
 #include "cmd/gate/gate_words.h"
 #include "cmd/measure/process.h"
 #include "cmd/measure/spec.h"
+#include "cmd/ui/exports.h"
 #include "cmd/ui/stop.h"
 
 #include <math.h>

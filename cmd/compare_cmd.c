@@ -3,6 +3,7 @@
 #include "cmd/cli/config.h"
 #include "cmd/compare/compare.h"
 #include "cmd/compare/compare_opts.h"
+#include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/output.h"
 #include "cmd/ui/stop.h"

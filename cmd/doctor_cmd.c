@@ -3,7 +3,7 @@
 #include "cmd/cli/config.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/measure/report_json.h"
-#include "cmd/ui/exports.h"
+#include "cmd/ui/option_words.h"
 #include "cmd/ui/text.h"
 
 #include <stdlib.h>

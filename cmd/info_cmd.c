@@ -2,7 +2,6 @@
 #include "cmd/cli/commands.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/report/info.h"
-#include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 
 enum { FORMAT_TEXT, FORMAT_JSON };

@@ -9,12 +9,11 @@
 #include "cmd/measure/replay_ahead.h"
 #include "cmd/report/export_files.h"
 #include "cmd/report/replay_output.h"
+#include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

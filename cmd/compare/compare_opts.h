@@ -3,7 +3,7 @@
 #define TP_COMPARE_OPTS_H
 
 #include "cmd/measure/open_trace.h"
-#include "cmd/ui/exports.h"
+#include "cmd/ui/option_words.h"
 
 #include <stdbool.h>
 

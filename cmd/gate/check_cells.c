@@ -408,7 +408,7 @@ static int define_given(struct tp_check *k, const char *given, struct tp_gate_ce
     }
     cell.trace = t->name;
     cell.path = t->given;
-    cell.source = k->o->source ? k->o->source : strcmp(t->kind, "device") ? "host" : "virtual";
+    cell.source = k->o->source ? k->o->source : t->kind == TP_KIND_DEVICE ? "virtual" : "host";
     cell.touch = tp_touch_words[k->o->touch];
     cell.held = tp_baseline_cell_find(&k->baseline, cell.trace, cell.strategy, cell.source);
     if (cell.held && k->o->touch == TP_CHECK_TOUCH_AUTO)

@@ -55,7 +55,7 @@ static bool wants_fits(const struct tp_check *k, const struct tp_gate_cell *c)
         return false;
     if (c->held && !k->o->update)
         return fits && tp_baseline_value_find(c->held, fits, 0);
-    return tp_fits_by_default(strcmp(t->kind, "device") ? TP_KIND_HOST : TP_KIND_DEVICE, t->events);
+    return tp_fits_by_default(t->kind, t->events);
 }
 
 /* The answer is about what was asked: another program in the same file means a tapool that reads it

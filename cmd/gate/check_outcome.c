@@ -4,7 +4,6 @@
 #include "cmd/gate/gate_words.h"
 #include "cmd/ui/escape.h"
 #include "cmd/ui/exit.h"
-#include "cmd/ui/option_words.h"
 #include "cmd/ui/stop.h"
 
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 #include "cmd/gate/check_job.h"
 
 #include "cmd/ui/exit.h"
+#include "cmd/ui/exports.h"
 #include "cmd/ui/output.h"
 
 #define WORD(of, id, words) #id,

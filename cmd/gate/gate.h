@@ -4,7 +4,6 @@
 #define TP_GATE_H
 
 #include "cmd/measure/difference.h"
-#include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 #include "cmd/ui/text.h"
 

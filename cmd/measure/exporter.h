@@ -11,7 +11,6 @@
 #define TP_EXPORTER_H
 
 #include "cmd/measure/result.h"
-#include "cmd/ui/exports.h"
 #include "cmd/ui/option_words.h"
 
 struct tp_exporter {

@@ -54,9 +54,9 @@ struct tp_open_opts;
 struct tp_prepared {
     char *path; /* of the .tpt; NULL: there is none */
     int fd;
-    char *given;      /* as the user named it */
-    char *name;       /* its file's base name, "sample:web" of a shipped one */
-    const char *kind; /* "host" or "device"; static */
+    char *given; /* as the user named it */
+    char *name;  /* its file's base name, "sample:web" of a shipped one */
+    enum tp_kind kind;
     char hash[65];
     uint64_t events, operations;
     uint16_t devices;

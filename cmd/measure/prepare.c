@@ -23,7 +23,7 @@ static void describe(const struct tp_trace *t, struct tp_prepared *out)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
     snprintf(out->hash, sizeof out->hash, "%s", tp_hash_text(f).s);
-    out->kind = f->kind == TP_KIND_DEVICE ? "device" : "host";
+    out->kind = f->kind;
     out->events = f->events;
     out->operations = f->operations;
     out->devices = f->devices;

@@ -201,3 +201,20 @@ void tp_str_strategy(struct tp_str *s, const char *name)
     tp_str_add(s, " -s");
     tp_str_word(s, name);
 }
+
+void tp_str_row(struct tp_str *s, const struct tp_opt *row, const void *opts)
+{
+    char value[64];
+    if (!tp_opt_differs(row, opts))
+        return;
+    if (row->type == TP_OPT_FLAG) {
+        tp_str_add(s, " --%s", row->name);
+        return;
+    }
+    if (row->type == TP_OPT_TEXT) {
+        tp_str_option(s, row->name, *(char *const *)((const char *)opts + row->offset));
+        return;
+    }
+    tp_opt_format(row, opts, value, sizeof value);
+    tp_str_option(s, row->name, value);
+}

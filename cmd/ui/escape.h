@@ -6,6 +6,7 @@
 #ifndef TP_ESCAPE_H
 #define TP_ESCAPE_H
 
+#include "alloc/base/opt.h"
 #include "alloc/base/str.h"
 
 #include <stdio.h>
@@ -53,5 +54,8 @@ void tp_str_strategy(struct tp_str *s, const char *name); /* " -s name" */
 
 /* " --name value"; nothing of a NULL. */
 void tp_str_option(struct tp_str *s, const char *name, const char *value);
+
+/* Adds " --min-time 10ms" where that is not the default; the texts and numbers of one value. */
+void tp_str_row(struct tp_str *s, const struct tp_opt *row, const void *opts);
 
 #endif

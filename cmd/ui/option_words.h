@@ -31,11 +31,28 @@ extern const char *const tp_capacity_words[]; /* keyword 0: as recorded */
                  .help = "colour")
 #define TP_VERBOSE_ROW(at, what) TP_FLAG_AT("verbose", at, .letter = 'v', .help = what)
 
+/* ---- what is printed, and what is written beside that ---- */
+
+enum { TP_EXPORTS_MAX = 8 };
+
+struct tp_exports {
+    uint32_t format; /* 0: text; else the index of a word of --format */
+    bool json, force;
+    char *files[TP_EXPORTS_MAX]; /* files[i] is of format i + 1; NULL: not asked for */
+};
+
+/* Rows, for a table of a struct that has these as `exports`. */
+#define TP_FORMAT_ROW(opts, words, what)                                                           \
+    TP_CHOICE_AT("format", offsetof(opts, exports.format), .def = "text", .choices = words,        \
+                 .arg = "FORMAT", .help = what)
+#define TP_JSON_ROW(opts)                                                                          \
+    TP_FLAG_AT("json", offsetof(opts, exports.json), .same = "format json",                        \
+               .help = "the same as --format json")
+#define TP_EXPORT_ROW(opts, i, label, what)                                                        \
+    TP_FILE_AT("export-" label, offsetof(opts, exports.files) + (i) * sizeof(char *), .help = what)
+
 /* Adds ": never | always | auto"; nothing where a value is free, or a set, whose help explains it.
  */
 void tp_str_choices(struct tp_str *s, const struct tp_opt *row);
-
-/* Adds " --min-time 10ms" where that is not the default; the texts and numbers of one value. */
-void tp_str_row(struct tp_str *s, const struct tp_opt *row, const void *opts);
 
 #endif

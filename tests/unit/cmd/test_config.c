@@ -2,6 +2,7 @@
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/measure/catalog.h"
+#include "cmd/measure/metrics.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -516,6 +517,19 @@ static void rows_speak_of_options_that_there_are(void **state)
     assert_true(spoken > 10);
 }
 
+/* A set has a bit for each word, in their order; passes have bits of their own. */
+static void passes_have_the_bits_of_their_words(void **state)
+{
+    (void)state;
+    const struct tp_opt *row = tp_opt_find(tp_find_command("replay", NULL)->options, "passes");
+    for (size_t i = 0; i < TP_PASS_ROWS; i++) {
+        size_t bit = 0;
+        while (tp_pass_rows[i].pass >> bit != 1)
+            bit++;
+        assert_string_equal(row->choices[bit], tp_pass_rows[i].name);
+    }
+}
+
 static void agrees(struct one *one, int status, const char *sentence)
 {
     assert_int_equal(tp_config_agree(rows, &one->o, one->origins, &one->err), status);
@@ -578,6 +592,7 @@ int main(void)
         cmocka_unit_test_setup(each_level_beats_those_below, clean_environment),
         cmocka_unit_test_setup(a_value_that_is_none_names_its_place, clean_environment),
         cmocka_unit_test_setup(lists_add_up_in_a_level_and_replace_lower_ones, clean_environment),
+        cmocka_unit_test(passes_have_the_bits_of_their_words),
         cmocka_unit_test(rows_speak_of_options_that_there_are),
         cmocka_unit_test_setup(what_contradicts_is_named, clean_environment),
         cmocka_unit_test_setup(what_is_needed_must_be_there, clean_environment),

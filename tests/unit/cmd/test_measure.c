@@ -265,7 +265,7 @@ static struct tp_prepared prepared(void)
     assert_int_equal(status, TP_OK);
     assert_int_equal(access(p.path, R_OK), 0);
     assert_string_equal(p.name, "sqlite.json");
-    assert_string_equal(p.kind, "host");
+    assert_int_equal(p.kind, TP_KIND_HOST);
     assert_int_equal(p.events, 6170);
     return p;
 }

@@ -60,7 +60,7 @@ static int run_help(const struct tp_args *args, FILE *out, struct tp_err *err)
     const char *name = args->words[0];
     const struct tp_topic *topic = tp_find_topic(name);
     if (topic) {
-        topic->print(out);
+        tp_topic_print(topic, out);
         return TP_OK;
     }
     const struct tp_warning *warning = tp_find_warning(name);
@@ -94,5 +94,5 @@ static void print_warning_list(FILE *out)
     }
 }
 
-const struct tp_topic tp_topic_warnings = {"warnings", "the ids of all warnings",
-                                           print_warning_list, "warning"};
+const struct tp_topic tp_topic_warnings = {"warnings", "the ids of all warnings", "warning",
+                                           .print = print_warning_list};

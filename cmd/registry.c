@@ -189,10 +189,18 @@ const struct tp_profile *tp_find_profile(const char *name, struct tp_err *err)
 static bool is_among(const char *name, const char *words)
 {
     size_t length = strlen(name);
-    for (; words && *words; words += strcspn(words, " "), words += strspn(words, " "))
+    for (; *words; words += strcspn(words, " "), words += strspn(words, " "))
         if (strcspn(words, " ") == length && !strncasecmp(words, name, length))
             return true;
     return false;
+}
+
+void tp_topic_print(const struct tp_topic *topic, FILE *out)
+{
+    for (const char *const *text = topic->texts; *text; text++)
+        fputs(*text, out);
+    if (topic->print)
+        topic->print(out);
 }
 
 const struct tp_topic *tp_find_topic(const char *name)

@@ -43,9 +43,11 @@ const struct tp_command *tp_find_command(const char *name, struct tp_err *err);
 struct tp_topic {
     const char *name;
     const char *summary;
-    void (*print)(FILE *out);
-    const char *also; /* words with blanks between them that lead here too; NULL: none */
+    const char *also;         /* words with blanks between them that lead here too */
+    const char *texts[5];     /* the page, piece by piece, or */
+    void (*print)(FILE *out); /* what prints it */
 };
+void tp_topic_print(const struct tp_topic *topic, FILE *out);
 extern const struct tp_topic *const tp_topics[];
 
 /* The topic of that name, or of which it is another word, any case; NULL: there is none. */

@@ -220,7 +220,7 @@ static void print_files(FILE *out)
 static void print_configuration(FILE *out)
 {
     tp_man_section(out, "CONFIGURATION");
-    tp_man_topic(out, tp_find_topic("config")->print);
+    tp_man_topic(out, "config");
 }
 
 /* Of commands that there are. */

@@ -24,6 +24,6 @@ void tp_man_entry(FILE *out, const char *bold, const char *italic);
 
 /* A text whose lines stand as they are. */
 void tp_man_lines(FILE *out, const char *text);
-void tp_man_topic(FILE *out, void (*print)(FILE *out));
+void tp_man_topic(FILE *out, const char *name); /* the page of `tapool help NAME` */
 
 #endif

@@ -2,6 +2,7 @@
  * start of a line here. */
 #include "cmd/help/man.h"
 
+#include "cmd/cli/commands.h"
 #include "cmd/ui/escape.h"
 
 #include <stdarg.h>
@@ -117,13 +118,13 @@ void tp_man_lines(FILE *out, const char *text)
     fputs(".ft R\n.fi\n", out);
 }
 
-void tp_man_topic(FILE *out, void (*print)(FILE *out))
+void tp_man_topic(FILE *out, const char *name)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *memory = open_memstream(&text, &size);
     if (memory) {
-        print(memory);
+        tp_topic_print(tp_find_topic(name), memory);
         fclose(memory);
         tp_man_lines(out, text);
     }

@@ -1,13 +1,6 @@
 /* tapool-trace.5: the trace formats of tapool's own, in the words of the help topics. */
 #include "cmd/help/man.h"
 
-#include "cmd/cli/commands.h"
-
-static void print_topic(FILE *out, const char *name)
-{
-    tp_man_topic(out, tp_find_topic(name)->print);
-}
-
 void tp_man_trace(FILE *out)
 {
     tp_man_begin(out, "tapool-trace", "5", "trace formats of tapool");
@@ -17,9 +10,9 @@ void tp_man_trace(FILE *out)
                      "and scripts, .tpt for keeping and replaying. 'tapool convert' makes each of "
                      "each, and of the formats of others ('tapool help formats').");
     tp_man_section(out, "JSON AND JSON LINES");
-    print_topic(out, "format");
+    tp_man_topic(out, "format");
     tp_man_section(out, "TPT");
-    print_topic(out, "tpt");
+    tp_man_topic(out, "tpt");
     tp_man_section(out, "SEE ALSO");
     fputs(".BR tapool (1)\n", out);
 }

@@ -85,11 +85,5 @@ static const char answers[] =
     "    Actions the step summary and annotations are written by themselves. A workflow to start\n"
     "    from is in tapool's source tree: scripts/ci-example.\n";
 
-static void print_ci(FILE *out)
-{
-    fputs(text, out);
-    fputs(answers, out);
-}
-
 const struct tp_topic tp_topic_ci = {"ci", "gating a build: classes, exit codes, the baseline",
-                                     print_ci, "gate regression baseline"};
+                                     "gate regression baseline", .texts = {text, answers}};

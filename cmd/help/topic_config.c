@@ -52,11 +52,6 @@ static const char text[] =
     "\n"
     "Where each value comes from: tapool doctor --config [COMMAND]\n";
 
-static void print_config_topic(FILE *out)
-{
-    fputs(text, out);
-}
-
 const struct tp_topic tp_topic_config = {"config", "options from .tapool.ini and the environment",
-                                         print_config_topic,
-                                         "configuration ini .tapool.ini environment"};
+                                         "configuration ini .tapool.ini environment",
+                                         .texts = {text}};

@@ -71,5 +71,5 @@ static void print_exports(FILE *out)
 }
 
 const struct tp_topic tp_topic_exports = {"exports", "what can be written for other programs",
-                                          print_exports,
-                                          "export csv markdown junit hgrm perfetto benchfmt"};
+                                          "export csv markdown junit hgrm perfetto benchfmt",
+                                          .print = print_exports};

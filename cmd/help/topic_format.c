@@ -89,13 +89,5 @@ static const char text[] =
     "    {\"op\": \"alloc\", \"id\": 1, \"size\": 64}\n"
     "    {\"op\": \"free\", \"id\": 1}\n";
 
-static void print_format_topic(FILE *out)
-{
-    fputs(example, out);
-    fputs(first_keys, out);
-    fputs(ops, out);
-    fputs(text, out);
-}
-
-const struct tp_topic tp_topic_format = {"format", "the JSON trace format", print_format_topic,
-                                         "json jsonl"};
+const struct tp_topic tp_topic_format = {"format", "the JSON trace format", "json jsonl",
+                                         .texts = {example, first_keys, ops, text}};

@@ -41,5 +41,5 @@ static void print_formats(FILE *out)
 }
 
 const struct tp_topic tp_topic_formats = {
-    "formats", "what can be read and written, and how each is recorded", print_formats,
-    "record recording capture captures trace traces convert"};
+    "formats", "what can be read and written, and how each is recorded",
+    "record recording capture captures trace traces convert", .print = print_formats};

@@ -23,11 +23,7 @@ static const char text[] =
     "  arena      a model of how such libraries work, nothing to link\n"
     "  to use it  start the program with the same LD_PRELOAD\n";
 
-static void print_malloc(FILE *out)
-{
-    fputs(text, out);
-}
-
 const struct tp_topic tp_topic_malloc = {
-    "malloc", "recording a program on Linux, and choosing its malloc", print_malloc,
-    "glibc libc jemalloc mimalloc tcmalloc tbbmalloc preload ld_preload host server"};
+    "malloc", "recording a program on Linux, and choosing its malloc",
+    "glibc libc jemalloc mimalloc tcmalloc tbbmalloc preload ld_preload host server",
+    .texts = {text}};

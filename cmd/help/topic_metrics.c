@@ -58,4 +58,4 @@ static void print_metrics_topic(FILE *out)
 }
 
 const struct tp_topic tp_topic_metrics = {"metrics", "every metric by name; the sources",
-                                          print_metrics_topic, "metric sources"};
+                                          "metric sources", .print = print_metrics_topic};

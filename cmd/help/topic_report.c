@@ -139,5 +139,6 @@ static void print_report_topic(FILE *out)
 }
 
 const struct tp_topic tp_topic_report = {
-    "report", "how to read the numbers", print_report_topic,
-    "oom out-of-memory fragmentation peak reserved idle latency percentiles pick capacity fits"};
+    "report", "how to read the numbers",
+    "oom out-of-memory fragmentation peak reserved idle latency percentiles pick capacity fits",
+    .print = print_report_topic};

@@ -30,13 +30,7 @@ static const char text[] =
     "\n"
     "A snapshot is faster to play often as .tpt: tapool convert snapshot.pickle -o snapshot.tpt\n";
 
-static void print_snapshots(FILE *out)
-{
-    fputs(text, out);
-}
-
-const struct tp_topic tp_topic_snapshots = {"snapshots", "recording and playing PyTorch snapshots",
-                                            print_snapshots,
-                                            "pytorch torch snapshot pickle stacks stack "
-                                            "expandable_segments expandable-segments "
-                                            "memory_viz"};
+const struct tp_topic tp_topic_snapshots = {
+    "snapshots", "recording and playing PyTorch snapshots",
+    "pytorch torch snapshot pickle stacks stack expandable_segments expandable-segments memory_viz",
+    .texts = {text}};

@@ -87,10 +87,5 @@ static const char records[] =
     "  c0 08 09 11   ALLOC, size in full, align_log2 (n = 4) follows; size (n = 8)\n"
     "  91 0a         FREE, same slot, gap of one byte: 10 ticks\n";
 
-static void print_tpt_topic(FILE *out)
-{
-    fputs(blocks, out);
-    fputs(records, out);
-}
-
-const struct tp_topic tp_topic_tpt = {"tpt", "the binary trace format", print_tpt_topic, "binary"};
+const struct tp_topic tp_topic_tpt = {"tpt", "the binary trace format", "binary",
+                                      .texts = {blocks, records}};

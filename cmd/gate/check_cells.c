@@ -293,36 +293,38 @@ static int fail_empty(const struct tp_check *k, struct tp_err *err)
     return hint_first(k, status, "to write some", err);
 }
 
+/* `trace` and `strategy` are what --update would take; `what` is the one of both that has no cell,
+ * which is narrowed by something else that was asked for. */
+static int fail_unused(const struct tp_check *k, const char *what, const char *name, bool narrowed,
+                       const char *trace, const char *strategy, struct tp_err *err)
+{
+    char command[2 * TP_ERR_TEXT];
+    tp_check_update_command(k, trace, strategy, command, sizeof command);
+    return tp_hint(err,
+                   tp_fail(err, TP_EUSAGE, "%s has no cell of the %s '%s'%s", k->baseline.file,
+                           what, name, narrowed ? " that was asked for" : ""),
+                   "to add it: %s", command);
+}
+
 /* Everything that was named must name something: a slip would check nothing, and pass. */
 static int check_used(const struct tp_check *k, struct wanted *list, struct tp_err *err)
 {
     const struct tp_check_opts *o = k->o;
-    char command[2 * TP_ERR_TEXT];
     if (!k->baseline.count)
         return fail_empty(k, err);
-    for (int i = 0; i < k->word_count; i++) {
-        if (list[i].used)
-            continue;
-        tp_check_update_command(k, k->words[i], "STRATEGY", command, sizeof command);
-        return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE, "%s has no cell of the trace '%s'%s",
-                               k->baseline.file, list[i].name,
-                               o->strategies.count || o->source ? " that was asked for" : ""),
-                       "to add it: %s", command);
-    }
+    for (int i = 0; i < k->word_count; i++)
+        if (!list[i].used)
+            return fail_unused(k, "trace", list[i].name, o->strategies.count || o->source,
+                               k->words[i], "STRATEGY", err);
     for (size_t i = 0; i < o->strategies.count; i++) {
+        const char *given = o->strategies.items[i];
         bool used = false;
         for (size_t c = 0; c < k->baseline.count; c++)
-            used |= !strcmp(k->baseline.cells[c].strategy, o->strategies.items[i]) &&
+            used |= !strcmp(k->baseline.cells[c].strategy, given) &&
                     is_selected(k, list, &k->baseline.cells[c]);
-        if (used)
-            continue;
-        tp_check_update_command(k, "TRACE...", o->strategies.items[i], command, sizeof command);
-        return tp_hint(err,
-                       tp_fail(err, TP_EUSAGE, "%s has no cell of the strategy '%s'%s",
-                               k->baseline.file, o->strategies.items[i],
-                               k->word_count || o->source ? " that was asked for" : ""),
-                       "to add it: %s", command);
+        if (!used)
+            return fail_unused(k, "strategy", given, k->word_count || o->source, "TRACE...", given,
+                               err);
     }
     if (k->gate.cell_count || k->missing)
         return TP_OK;

@@ -167,15 +167,9 @@ size_t tp_check_tests_max(void);
 /* What two sides of the A/B are, for a cell. */
 void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[2]);
 
-/* Rounds of a cell. */
-struct tp_check_set {
-    const struct tp_side *sides;
-    size_t count;
-    unsigned rounds;
-    uint64_t seed;
-};
-int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check_set *set,
-                    struct tp_rounds *out, struct tp_err *err);
+/* Rounds of a cell with the build that is checked alone, and how long one of them took. */
+int tp_check_alone(const struct tp_check *k, size_t cell, unsigned rounds, uint64_t seed,
+                   struct tp_rounds *out, double *seconds, struct tp_err *err);
 
 /* There are pairs enough for the tests of these cells. TP_EUSAGE says how many are needed. */
 int tp_check_enough(const struct tp_check *k, struct tp_err *err);

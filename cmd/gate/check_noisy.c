@@ -3,6 +3,7 @@
  * tests of all cells decided together; their statistics are in noisy_tests.c. */
 #include "cmd/gate/check_job.h"
 
+#include "alloc/base/clock.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/ui/progress.h"
 #include "cmd/ui/stop.h"
@@ -33,29 +34,33 @@ static void show(void *line, unsigned done, unsigned total)
 }
 
 /* Errors do not name the cell yet. */
-static int play_rounds(const struct tp_check *k, size_t cell, const struct tp_check_set *set,
-                       struct tp_rounds *out, struct tp_err *err)
+static int play(const struct tp_check *k, size_t cell, bool alone, unsigned rounds, uint64_t seed,
+                struct tp_rounds *out, struct tp_err *err)
 {
     const struct tp_gate_cell *c = &k->gate.cells[cell];
     const char *const more[] = {"--touch", c->touch, NULL};
     const struct tp_rounds_cfg cfg = {.trace = &k->traces[c->prepared],
                                       .source = c->source,
                                       .more = more,
-                                      .rounds = set->rounds,
+                                      .rounds = rounds,
                                       .min_time_ns = k->min_time_ns,
-                                      .seed = set->seed,
+                                      .seed = seed,
                                       .core = k->core,
                                       .timeout_ns = tp_check_timeout(k, cell),
                                       .interrupted = tp_stop_flag(),
                                       .progress = show,
                                       .progress_ctx = k->progress};
-    return tp_rounds_play(&cfg, set->sides, set->count, out, err);
+    struct tp_side sides[2];
+    tp_check_sides(k, cell, sides);
+    return tp_rounds_play(&cfg, sides + alone, alone ? 1 : 2, out, err);
 }
 
-int tp_check_rounds(const struct tp_check *k, size_t cell, const struct tp_check_set *set,
-                    struct tp_rounds *out, struct tp_err *err)
+int tp_check_alone(const struct tp_check *k, size_t cell, unsigned rounds, uint64_t seed,
+                   struct tp_rounds *out, double *seconds, struct tp_err *err)
 {
-    int status = play_rounds(k, cell, set, out, err);
+    uint64_t from = tp_wall_ns();
+    int status = play(k, cell, true, rounds, seed, out, err);
+    *seconds = (double)(tp_wall_ns() - from) / 1e9 / (rounds + 1);
     return status ? tp_check_name(&k->gate.cells[cell], status, err) : TP_OK;
 }
 
@@ -68,16 +73,6 @@ struct noisy {
     struct tp_check_gaps gaps; /* cells that the base cannot play */
 };
 
-static int play_set(const struct tp_check *k, size_t cell, uint64_t seed, struct tp_rounds *out,
-                    struct tp_err *err)
-{
-    struct tp_side sides[2];
-    tp_check_sides(k, cell, sides);
-    const struct tp_check_set set = {
-        .sides = sides, .count = 2, .rounds = k->gate.pairs, .seed = seed};
-    return play_rounds(k, cell, &set, out, err);
-}
-
 /* The base build does not know what the cell asks for; of the build that is checked, which has
  * played it for its memory, that would be an error. */
 static bool is_gap(const struct tp_check *k, int status, const struct tp_rounds *r)
@@ -88,7 +83,7 @@ static bool is_gap(const struct tp_check *k, int status, const struct tp_rounds 
 static int collect(struct tp_check *k, struct noisy *n, size_t cell, uint64_t seed,
                    struct tp_err *err)
 {
-    int status = play_set(k, cell, seed, &n->rounds[cell], err);
+    int status = play(k, cell, false, k->gate.pairs, seed, &n->rounds[cell], err);
     if (is_gap(k, status, &n->rounds[cell])) {
         tp_check_gap_base(&n->gaps, cell, err);
         return TP_OK;
@@ -122,7 +117,7 @@ static int play_again(struct tp_check *k, struct noisy *n, const struct tp_stat_
         if (!tp_noisy_is_open(&n->tests, i))
             continue;
         tp_check_progress(k, i, k->gate.pairs);
-        status = play_set(k, i, seed, &fresh, err);
+        status = play(k, i, false, k->gate.pairs, seed, &fresh, err);
         if (status)
             tp_check_name(&k->gate.cells[i], status, err);
         else

@@ -6,7 +6,6 @@
  * a half. */
 #include "cmd/gate/check_job.h"
 
-#include "alloc/base/clock.h"
 #include "alloc/base/random.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/measure/known_values.h"
@@ -53,13 +52,7 @@ static int pilot(const struct tp_check *k, size_t cell, double *seconds, double 
                  struct tp_err *err)
 {
     struct tp_rounds r = {0};
-    struct tp_side sides[2];
-    tp_check_sides(k, cell, sides);
-    const struct tp_check_set set = {
-        .sides = &sides[1], .count = 1, .rounds = PILOT_ROUNDS, .seed = k->gate.seed};
-    uint64_t from = tp_wall_ns();
-    int status = tp_check_rounds(k, cell, &set, &r, err);
-    *seconds = (double)(tp_wall_ns() - from) / 1e9 / (PILOT_ROUNDS + 1);
+    int status = tp_check_alone(k, cell, PILOT_ROUNDS, k->gate.seed, &r, seconds, err);
     if (!status)
         *spread =
             tp_known_spread(tp_rounds_values(&r, 0, tp_metric_find("ns_per_op", NULL)), r.rounds);

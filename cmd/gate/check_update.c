@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { HEAD = 10 }; /* column of what happened to which cell */
@@ -267,16 +266,10 @@ static int measure_times(struct update *u, size_t cell, struct tp_baseline_cell 
                          struct tp_err *err)
 {
     struct tp_rounds r = {0};
-    struct tp_side sides[2];
-    tp_check_sides(u->k, cell, sides);
-    const struct tp_check_set set = {.sides = &sides[1],
-                                     .count = 1,
-                                     .rounds = u->replay_ns > LONG_NS ? FEW_PROCESSES
-                                                                      : TP_BASELINE_PROCESSES,
-                                     .seed = tp_check_seed(u->k->gate.seed, cell)};
-    uint64_t from = tp_wall_ns();
-    int status = tp_check_rounds(u->k, cell, &set, &r, err);
-    double seconds = (double)(tp_wall_ns() - from) / 1e9 / (set.rounds + 1);
+    unsigned rounds = u->replay_ns > LONG_NS ? FEW_PROCESSES : TP_BASELINE_PROCESSES;
+    uint64_t seed = tp_check_seed(u->k->gate.seed, cell);
+    double seconds;
+    int status = tp_check_alone(u->k, cell, rounds, seed, &r, &seconds, err);
     if (!status)
         status = keep_times(&r, &out->latency, err);
     out->latency.seconds = rounded(seconds);
@@ -285,18 +278,6 @@ static int measure_times(struct update *u, size_t cell, struct tp_baseline_cell 
 }
 
 /* ---- the file ---- */
-
-/* Today, or the day that a reproducible build says it is. */
-static char *today(void)
-{
-    const char *fixed = getenv("SOURCE_DATE_EPOCH");
-    time_t now = fixed && *fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
-    struct tm tm;
-    char text[16];
-    if (!gmtime_r(&now, &tm) || !strftime(text, sizeof text, "%Y-%m-%d", &tm))
-        return strdup("");
-    return strdup(text);
-}
 
 static int take_tolerances(struct update *u, struct tp_err *err)
 {
@@ -383,7 +364,7 @@ static int begin(struct update *u, struct tp_err *err)
     const struct tp_check_opts *o = u->k->o;
     u->now.file = strdup(u->k->file);
     u->now.version = strdup(TAPOOL_VERSION);
-    u->now.written = today();
+    u->now.written = strdup(tp_today().s);
     u->now.reason = o->reason ? strdup(o->reason) : NULL;
     u->now.cells = calloc(u->k->gate.cell_count + 1, sizeof *u->now.cells);
     if (!u->now.file || !u->now.version || !u->now.written || !u->now.cells ||

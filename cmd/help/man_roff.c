@@ -4,11 +4,11 @@
 
 #include "cmd/cli/commands.h"
 #include "cmd/ui/escape.h"
+#include "cmd/ui/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LINE = 76 };
 
@@ -59,17 +59,13 @@ void tp_man_text(FILE *out, const char *format, ...)
 
 void tp_man_begin(FILE *out, const char *title, const char *section, const char *summary)
 {
-    const char *epoch = getenv("SOURCE_DATE_EPOCH");
-    time_t now = epoch && *epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
-    struct tm day;
-    char date[32] = "1970-01-01", name[64];
-    if (gmtime_r(&now, &day))
-        strftime(date, sizeof date, "%Y-%m-%d", &day);
+    char name[64];
     snprintf(name, sizeof name, "%s", title);
     for (char *c = name; *c; c++)
         *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
     fprintf(out, ".\\\" Made by tapool itself from the tables of its help.\n");
-    fprintf(out, ".TH %s %s %s \"tapool %s\" \"tapool\"\n", name, section, date, TAPOOL_VERSION);
+    fprintf(out, ".TH %s %s %s \"tapool %s\" \"tapool\"\n", name, section, tp_today().s,
+            TAPOOL_VERSION);
     fputs(".SH NAME\n", out);
     put_word(out, title, strlen(title), true);
     fputs(" \\- ", out);

@@ -2,7 +2,9 @@
 #include "cmd/ui/text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct tp_text tp_percent(double share)
 {
@@ -56,6 +58,17 @@ struct tp_text tp_change(double change)
         snprintf(t.s, sizeof t.s, "0 %%");
     else
         return tp_signed(100 * change, " %");
+    return t;
+}
+
+struct tp_text tp_today(void)
+{
+    struct tp_text t = {"1970-01-01"};
+    const char *fixed = getenv("SOURCE_DATE_EPOCH");
+    time_t now = fixed && *fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
+    struct tm tm;
+    if (gmtime_r(&now, &tm))
+        strftime(t.s, sizeof t.s, "%Y-%m-%d", &tm);
     return t;
 }
 

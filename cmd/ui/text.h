@@ -17,6 +17,7 @@ struct tp_text tp_times(double ratio);   /* 5.8x; NAN -> - */
 struct tp_text tp_signed(double value, const char *unit);
 struct tp_text tp_change(double change); /* now / before - 1: -60.1 %, 11.0x; NAN -> - */
 struct tp_text tp_duration(uint64_t ns); /* 3.461 ms */
+struct tp_text tp_today(void); /* 2026-10-02; the day that a reproducible build says it is */
 
 /* A latency by the limits of its clock: "<=10" up to one step, "~30" below ten steps, else plain.
  */

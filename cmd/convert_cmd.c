@@ -51,19 +51,11 @@ static void list_writers(char *out, size_t size, bool suffixes)
                     suffixes ? tp_trace_writers[i]->suffix : tp_trace_writers[i]->name);
 }
 
-static const struct tp_trace_writer *writer_by_name(const char *name)
+/* By its name, or by how the names of its files end. */
+static const struct tp_trace_writer *find_writer(const char *text, bool suffix)
 {
-    for (size_t i = 0; tp_trace_writers[i]; i++)
-        if (!strcasecmp(tp_trace_writers[i]->name, name))
-            return tp_trace_writers[i];
-    return NULL;
-}
-
-static const struct tp_trace_writer *writer_by_suffix(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && tp_trace_writers[i]; i++)
-        if (!strcasecmp(tp_trace_writers[i]->suffix, dot))
+    for (size_t i = 0; text && tp_trace_writers[i]; i++)
+        if (!strcasecmp(suffix ? tp_trace_writers[i]->suffix : tp_trace_writers[i]->name, text))
             return tp_trace_writers[i];
     return NULL;
 }
@@ -73,14 +65,15 @@ static int choose_writer(const struct convert_opts *o, const struct tp_trace_wri
 {
     char all[256];
     if (o->to_format) {
-        *out = writer_by_name(o->to_format);
+        *out = find_writer(o->to_format, false);
         list_writers(all, sizeof all, false);
         return *out ? TP_OK
                     : tp_hint(err,
                               tp_fail(err, TP_EUSAGE, "unknown output format '%s'", o->to_format),
                               "there are: %s", all);
     }
-    *out = strcmp(o->output, "-") ? writer_by_suffix(o->output) : writer_by_name("jsonl");
+    *out = strcmp(o->output, "-") ? find_writer(strrchr(o->output, '.'), true)
+                                  : find_writer("jsonl", false);
     if (*out)
         return TP_OK;
     list_writers(all, sizeof all, true);

@@ -193,12 +193,9 @@ static void print_topics(FILE *out)
     }
 }
 
-static void print_facts(FILE *out, const char *title, const char *before,
-                        const struct tp_fact *facts)
+static void print_facts(FILE *out, const char *title, const struct tp_fact *facts)
 {
     tp_man_section(out, title);
-    if (before)
-        tp_man_text(out, "%s", before);
     for (; facts->name; facts++) {
         tp_man_entry(out, facts->name, NULL);
         tp_man_text(out, "%s", facts->help);
@@ -214,7 +211,7 @@ static void print_files(FILE *out)
         {"PREFIX/share/tapool/*.schema.json", "the JSON Schemas of what is printed with --json"},
         {"libcuda.so.1", "the CUDA driver, loaded where the source cuda is used"},
         {NULL, NULL}};
-    print_facts(out, "FILES", NULL, files);
+    print_facts(out, "FILES", files);
 }
 
 static void print_configuration(FILE *out)
@@ -223,7 +220,6 @@ static void print_configuration(FILE *out)
     tp_man_topic(out, "config");
 }
 
-/* Of commands that there are. */
 static void print_examples(FILE *out)
 {
     static const struct tp_fact rows[] = {
@@ -237,16 +233,7 @@ static void print_examples(FILE *out)
         {"tapool check", "hold the result against tapool-baseline.json"},
         {"tapool doctor --config", "where each option has its value from"},
         {NULL, NULL}};
-    tp_man_section(out, "EXAMPLES");
-    for (const struct tp_fact *row = rows; row->name; row++) {
-        char name[32];
-        const char *word = row->name + strlen("tapool ");
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(word, " "), word);
-        if (!tp_find_command(name, NULL))
-            continue;
-        tp_man_entry(out, row->name, NULL);
-        tp_man_text(out, "%s", row->help);
-    }
+    print_facts(out, "EXAMPLES", rows);
 }
 
 void tp_man_tapool(FILE *out)
@@ -261,9 +248,9 @@ void tp_man_tapool(FILE *out)
     print_formats(out);
     print_topics(out);
     print_configuration(out);
-    print_facts(out, "ENVIRONMENT", NULL, tp_environment);
+    print_facts(out, "ENVIRONMENT", tp_environment);
     print_files(out);
-    print_facts(out, "EXIT STATUS", NULL, tp_exit_codes);
+    print_facts(out, "EXIT STATUS", tp_exit_codes);
     print_examples(out);
     tp_man_section(out, "SEE ALSO");
     fputs(".BR tapool\\-trace (5),\n.BR mtrace (3),\n.BR valgrind (1)\n", out);

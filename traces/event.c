@@ -22,3 +22,13 @@ enum tp_note tp_note_find(const char *name)
             return (enum tp_note)i;
     return TP_NOTE_OTHER;
 }
+
+int tp_event_placed(const struct tp_event *ev, const struct tp_input *in, int rc,
+                    struct tp_err *err)
+{
+    if (rc != TP_EINPUT)
+        return rc;
+    return ev->has_offset ? tp_input_at_byte(in, ev->offset, rc, err)
+           : ev->line     ? tp_input_at_line(in, ev->line, rc, err)
+                          : tp_prefix(err, rc, "%s", tp_input_name(in));
+}

@@ -3,6 +3,7 @@
 #define TP_EVENT_H
 
 #include "alloc/program/program.h"
+#include "traces/input/input.h"
 
 /* What a trace can hold has the number of its operation. */
 #define TP_EVENT_CONSTANT(op, ...) TP_EV_##op = TP_##op,
@@ -57,6 +58,10 @@ struct tp_event {
     uint64_t line;       /* of the file, from 1; 0 = the format has none */
     uint64_t offset;     /* of the file, from 0, in formats without lines */
 };
+
+/* The place of the event before a sentence of TP_EINPUT that has none. */
+int tp_event_placed(const struct tp_event *ev, const struct tp_input *in, int rc,
+                    struct tp_err *err);
 
 /* Where events go, one at a time, in order; the event is borrowed for the call. */
 struct tp_event_sink {

@@ -154,8 +154,8 @@ static int probe(const unsigned char *data, size_t size)
 /* "x: byte 128: event 2: " is before the sentence. */
 static int placed(const struct raw_reader *rd, int rc, struct tp_err *err)
 {
-    return tp_prefix(err, rc, "%s: byte %" PRIu64 ": event %s", tp_input_name(rd->r->in),
-                     rd->offset, tp_count(tp_lower_count(rd->r->lower) + 1).s);
+    rc = tp_prefix(err, rc, "event %s", tp_count(tp_lower_count(rd->r->lower) + 1).s);
+    return tp_input_at_byte(rd->r->in, rd->offset, rc, err);
 }
 
 static int bad(const struct raw_reader *rd, struct tp_err *err, const char *text)

@@ -85,13 +85,6 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- calls ---- */
 
-static int placed(const struct mtrace *m, int rc, struct tp_err *err)
-{
-    return rc == TP_EINPUT
-               ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(m->lines.in), m->lines.number)
-               : rc;
-}
-
 /* A request that was not met. */
 static int take_failure(struct mtrace *m, const struct call *call, struct tp_err *err)
 {
@@ -112,7 +105,8 @@ static int take_alloc(struct mtrace *m, const struct call *call, struct tp_err *
         .op = TP_EV_ALLOC, .has_size = true, .size = call->size, .line = m->lines.number};
     if (call->pointer == 0)
         return take_failure(m, call, err);
-    int rc = placed(m, tp_pointers_add(&m->pointers, call->pointer, &ev.id, err), err);
+    int rc =
+        tp_lines_placed(&m->lines, tp_pointers_add(&m->pointers, call->pointer, &ev.id, err), err);
     return rc == TP_OK ? tp_lower_event(m->reading->lower, &ev, err) : rc;
 }
 
@@ -151,8 +145,8 @@ static int take_to(struct mtrace *m, const struct call *call, struct tp_err *err
     m->moving = false;
     if (call->pointer == 0)
         return take_failure(m, call, err);
-    int rc =
-        placed(m, tp_pointers_move(&m->pointers, m->from, call->pointer, &ev.id, &lost, err), err);
+    int rc = tp_lines_placed(
+        &m->lines, tp_pointers_move(&m->pointers, m->from, call->pointer, &ev.id, &lost, err), err);
     if (rc == TP_OK && lost > 0)
         rc = free_lost(m, lost, err);
     return rc == TP_OK ? tp_lower_event(m->reading->lower, &ev, err) : rc;

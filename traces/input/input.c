@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -310,6 +311,21 @@ uint64_t tp_input_line(const struct tp_input *in)
 uint64_t tp_input_offset(const struct tp_input *in)
 {
     return in->offset;
+}
+
+int tp_input_at_line(const struct tp_input *in, uint64_t line, int rc, struct tp_err *err)
+{
+    return rc == TP_EINPUT ? tp_prefix(err, rc, "%s:%" PRIu64, in->name, line) : rc;
+}
+
+int tp_input_at_byte(const struct tp_input *in, uint64_t offset, int rc, struct tp_err *err)
+{
+    return rc == TP_EINPUT ? tp_prefix(err, rc, "%s: byte %" PRIu64, in->name, offset) : rc;
+}
+
+int tp_input_no_memory(const struct tp_input *in, struct tp_err *err)
+{
+    return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", in->name);
 }
 
 int tp_input_finish(struct tp_input *in, struct tp_err *err)

@@ -62,6 +62,20 @@ int tp_input_error(const struct tp_input *in, struct tp_err *err);
 uint64_t tp_input_line(const struct tp_input *in);   /* of the next byte, from 1 */
 uint64_t tp_input_offset(const struct tp_input *in); /* of the next byte, from 0 */
 
+/* "FILE:LINE: " or "FILE: byte N: " before the sentence of an error that knows no place: TP_EINPUT;
+ * any other status stays what it is. */
+int tp_input_at_line(const struct tp_input *in, uint64_t line, int rc, struct tp_err *err);
+int tp_input_at_byte(const struct tp_input *in, uint64_t offset, int rc, struct tp_err *err);
+
+/* TP_EINPUT with such a place. */
+#define tp_input_fail_line(in, line, err, ...)                                                     \
+    tp_input_at_line(in, line, tp_fail(err, TP_EINPUT, __VA_ARGS__), err)
+#define tp_input_fail_byte(in, offset, err, ...)                                                   \
+    tp_input_at_byte(in, offset, tp_fail(err, TP_EINPUT, __VA_ARGS__), err)
+
+/* TP_ENOMEM: "out of memory while reading FILE". */
+int tp_input_no_memory(const struct tp_input *in, struct tp_err *err);
+
 /* Reads what is left where the input is packed: damage behind the last byte that a reader needs is
  * seen only there, and damage explains nonsense that it met. An error is that of the packing. */
 int tp_input_finish(struct tp_input *in, struct tp_err *err);

@@ -101,7 +101,7 @@ static int keep(struct tp_json_scan *s, const unsigned char *data, size_t n, str
     if (s->size + n + 1 > s->room) {
         char *bigger = tp_grown(s->text, &s->room, s->size + n + 1, SIZE_MAX, sizeof *bigger);
         if (!bigger)
-            return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(s->in));
+            return tp_input_no_memory(s->in, err);
         s->text = bigger;
     }
     memcpy(s->text + s->size, data, n);

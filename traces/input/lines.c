@@ -11,9 +11,6 @@
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define LOOK (TP_LINE_MAX + 2) /* a line of the largest size and its end */
@@ -127,23 +124,11 @@ int tp_lines_next(struct tp_lines *l, struct tp_cut *line, struct tp_err *err)
     return TP_OK;
 }
 
-int tp_lines_fail_va(const struct tp_lines *l, uint64_t event, struct tp_err *err,
-                     const char *format, va_list args)
+int tp_lines_at_event(const struct tp_lines *l, uint64_t event, int rc, struct tp_err *err)
 {
-    char text[TP_ERR_TEXT];
-    vsnprintf(text, sizeof text, format, args);
-    return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": %s%s%s%s", tp_input_name(l->in), l->number,
-                   event ? "event " : "", event ? tp_count(event).s : "", event ? ": " : "", text);
-}
-
-int tp_lines_fail(const struct tp_lines *l, uint64_t event, struct tp_err *err, const char *format,
-                  ...)
-{
-    va_list args;
-    va_start(args, format);
-    int rc = tp_lines_fail_va(l, event, err, format, args);
-    va_end(args);
-    return rc;
+    if (event)
+        rc = tp_prefix(err, rc, "event %s", tp_count(event).s);
+    return tp_lines_placed(l, rc, err);
 }
 
 /* ---- cutting ---- */

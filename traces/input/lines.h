@@ -5,7 +5,6 @@
 #include "traces/input/digits.h"
 #include "traces/input/input.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -37,11 +36,18 @@ struct tp_lines {
  * call. Sets ended where there is none. TP_EINPUT: the line is too long. */
 int tp_lines_next(struct tp_lines *l, struct tp_cut *line, struct tp_err *err);
 
-/* TP_EINPUT: "FILE:LINE: event N: ..."; `event` 0: none. */
-int tp_lines_fail(const struct tp_lines *l, uint64_t event, struct tp_err *err, const char *format,
-                  ...) __attribute__((format(printf, 4, 5)));
-int tp_lines_fail_va(const struct tp_lines *l, uint64_t event, struct tp_err *err,
-                     const char *format, va_list args) __attribute__((format(printf, 4, 0)));
+/* "FILE:LINE: event N: " before the sentence that is there; `event` 0: none. */
+int tp_lines_at_event(const struct tp_lines *l, uint64_t event, int rc, struct tp_err *err);
+
+/* TP_EINPUT with that. */
+#define tp_lines_fail(l, event, err, ...)                                                          \
+    tp_lines_at_event(l, event, tp_fail(err, TP_EINPUT, __VA_ARGS__), err)
+
+/* The place of the line, before a sentence that has none. */
+static inline int tp_lines_placed(const struct tp_lines *l, int rc, struct tp_err *err)
+{
+    return tp_input_at_line(l->in, l->number, rc, err);
+}
 
 /* ---- cutting ---- */
 

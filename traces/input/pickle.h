@@ -89,8 +89,4 @@ const char *tp_pickle_text(const struct tp_pickle *p, uint16_t word);
 /* Hands the memo over, for finding places again. */
 void tp_pickle_take_memo(struct tp_pickle *p, struct tp_memo *out);
 
-/* A sentence with the place: "x: byte 41: ...". */
-int tp_pickle_fail(const struct tp_pickle *p, uint64_t offset, struct tp_err *err,
-                   const char *format, ...) __attribute__((format(printf, 4, 5)));
-
 #endif

@@ -33,7 +33,7 @@ int tp_pickle_new(struct tp_input *in, const struct tp_pickle_schema *schema, vo
 {
     struct tp_pickle *p = calloc(1, sizeof *p);
     if (!p)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(in));
+        return tp_input_no_memory(in, err);
     p->in = in;
     p->schema = schema;
     p->ctx = ctx;
@@ -80,7 +80,7 @@ void tp_pickle_take_memo(struct tp_pickle *p, struct tp_memo *out)
 
 /* ---- the stack ---- */
 
-static int misplaced(const struct tp_pickle *p, struct tp_err *err)
+static int misplaced(struct tp_pickle *p, struct tp_err *err)
 {
     return tp_pickle_fail(p, p->op_offset, err, "%s finds values that no pickler leaves there",
                           tp_pickle_ops[p->opcode].name);
@@ -183,11 +183,11 @@ static int begin_item(struct tp_pickle *p, uint32_t list, struct tp_err *err)
     return TP_OK;
 }
 
-static int on_container(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_container(struct tp_pickle *p, struct tp_err *err)
 {
     struct tp_pickle_value value;
     uint32_t parent = NO_CELL;
-    int rc = tp_pickle_take(p, opcode, false, &value, err);
+    int rc = tp_pickle_take(p, false, &value, err);
     if (rc != TP_OK)
         return rc;
     value.role = role_of(p, value.kind, &parent);
@@ -201,12 +201,12 @@ static int on_container(struct tp_pickle *p, unsigned char opcode, struct tp_err
     return p->schema->begin(p->ctx, value.role, value.offset, err);
 }
 
-static int on_value(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_value(struct tp_pickle *p, struct tp_err *err)
 {
     struct tp_pickle_value value;
     uint32_t around = marked(p);
     uint8_t role = around == NO_CELL ? 0 : p->cells[around].value.role;
-    int rc = tp_pickle_take(p, opcode, p->schema->wanted >> role & 1, &value, err);
+    int rc = tp_pickle_take(p, p->schema->wanted >> role & 1, &value, err);
     return rc == TP_OK ? push(p, &value, err) : rc;
 }
 
@@ -216,13 +216,11 @@ static int step_over(struct tp_pickle *p, struct tp_err *err)
     static const uint8_t closers[TP_PICKLE_KINDS] = {
         [TP_PICKLE_LIST] = TP_OP_APPENDS, [TP_PICKLE_DICT] = TP_OP_SETITEMS};
     uint64_t begin = p->op_offset;
-    unsigned char closer = 0;
-    int rc = tp_pickle_skip(p, &closer, err);
+    int rc = tp_pickle_skip(p, err);
     if (rc != TP_OK)
         return rc;
-    uint8_t effect = tp_pickle_ops[closer].effect;
-    p->opcode = closer;
-    if (effect == TP_OP_COLLECT || closer == 0x91)
+    uint8_t effect = tp_pickle_ops[p->opcode].effect;
+    if (effect == TP_OP_COLLECT || p->opcode == 0x91)
         return push(p, &(struct tp_pickle_value){.kind = TP_PICKLE_OTHER, .offset = begin}, err);
     const struct tp_pickle_cell *t = top(p);
     bool set = t && !t->is_mark && t->value.kind == TP_PICKLE_OTHER && effect == TP_OP_ADD;
@@ -231,9 +229,8 @@ static int step_over(struct tp_pickle *p, struct tp_err *err)
     return TP_OK;
 }
 
-static int on_mark(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_mark(struct tp_pickle *p, struct tp_err *err)
 {
-    (void)opcode;
     const struct tp_pickle_cell *t = top(p);
     if (!t || t->is_mark || !t->value.role)
         return step_over(p, err);
@@ -260,9 +257,8 @@ static int close_mark(struct tp_pickle *p, enum tp_pickle_kind kind, uint32_t *i
     return TP_OK;
 }
 
-static int on_appends(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_appends(struct tp_pickle *p, struct tp_err *err)
 {
-    (void)opcode;
     uint32_t list = 0;
     int rc = close_mark(p, TP_PICKLE_LIST, &list, err);
     while (rc == TP_OK && p->used > list + 2)
@@ -271,9 +267,8 @@ static int on_appends(struct tp_pickle *p, unsigned char opcode, struct tp_err *
     return rc;
 }
 
-static int on_append(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_append(struct tp_pickle *p, struct tp_err *err)
 {
-    (void)opcode;
     if (p->used < 2 || p->cells[p->used - 2].is_mark ||
         p->cells[p->used - 2].value.kind != TP_PICKLE_LIST)
         return misplaced(p, err);
@@ -294,9 +289,8 @@ static int member(struct tp_pickle *p, uint32_t dict, uint32_t at, struct tp_err
     return p->schema->field(p->ctx, role, key->value.word, &value->value, err);
 }
 
-static int on_setitems(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_setitems(struct tp_pickle *p, struct tp_err *err)
 {
-    (void)opcode;
     uint32_t dict = 0;
     int rc = close_mark(p, TP_PICKLE_DICT, &dict, err);
     if (rc == TP_OK && (p->used - dict) % 2)
@@ -307,9 +301,8 @@ static int on_setitems(struct tp_pickle *p, unsigned char opcode, struct tp_err 
     return rc;
 }
 
-static int on_setitem(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_setitem(struct tp_pickle *p, struct tp_err *err)
 {
-    (void)opcode;
     if (p->used < 3 || p->cells[p->used - 3].is_mark ||
         p->cells[p->used - 3].value.kind != TP_PICKLE_DICT)
         return misplaced(p, err);
@@ -318,9 +311,9 @@ static int on_setitem(struct tp_pickle *p, unsigned char opcode, struct tp_err *
     return rc;
 }
 
-static int on_tuple(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_tuple(struct tp_pickle *p, struct tp_err *err)
 {
-    uint32_t count = opcode - 0x84u;
+    uint32_t count = p->opcode - 0x84u;
     if (p->used < count)
         return misplaced(p, err);
     for (uint32_t i = 1; i <= count; i++)
@@ -332,7 +325,7 @@ static int on_tuple(struct tp_pickle *p, unsigned char opcode, struct tp_err *er
 
 /* ---- memo ---- */
 
-static int on_make(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_make(struct tp_pickle *p, struct tp_err *err)
 {
     struct tp_pickle_cell *t = top(p);
     if (!t || t->is_mark)
@@ -345,14 +338,14 @@ static int on_make(struct tp_pickle *p, unsigned char opcode, struct tp_err *err
     else if (t->value.kind == TP_PICKLE_LIST)
         code = t->value.role && t->items == 0 ? TP_MEMO_EMPTY_LIST : TP_MEMO_LIST;
     const unsigned char *argument = p->at;
-    t->memo = tp_pickle_ops[opcode].fixed ? 0 : p->memo.count;
-    for (size_t i = tp_pickle_ops[opcode].fixed; i > 0; i--)
+    t->memo = tp_pickle_ops[p->opcode].fixed ? 0 : p->memo.count;
+    for (size_t i = tp_pickle_ops[p->opcode].fixed; i > 0; i--)
         t->memo = t->memo << 8 | argument[i - 1];
     t->memoized = true;
-    return tp_pickle_make(p, opcode, code, err);
+    return tp_pickle_make(p, code, err);
 }
 
-static int on_get(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_get(struct tp_pickle *p, struct tp_err *err)
 {
     static const enum tp_pickle_kind kinds[TP_MEMO_WORDS] = {
         [TP_MEMO_OTHER] = TP_PICKLE_OTHER, [TP_MEMO_EMPTY_LIST] = TP_PICKLE_LIST,
@@ -360,7 +353,7 @@ static int on_get(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
         [TP_MEMO_TEXT] = TP_PICKLE_TEXT,
     };
     uint16_t code = 0;
-    int rc = tp_pickle_get(p, opcode, &code, err);
+    int rc = tp_pickle_get(p, &code, err);
     if (rc != TP_OK)
         return rc;
     const struct tp_pickle_value value = {.kind =
@@ -374,21 +367,8 @@ static int on_get(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
 
 /* ---- the rest ---- */
 
-static int on_wrong(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_proto(struct tp_pickle *p, struct tp_err *err)
 {
-    (void)opcode;
-    return misplaced(p, err);
-}
-
-static int on_frame(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
-{
-    (void)opcode;
-    return tp_pickle_frame(p, err);
-}
-
-static int on_proto(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
-{
-    (void)opcode;
     if (p->op_offset != 0)
         return tp_pickle_fail(p, p->op_offset, err, "PROTO stands in the middle of a pickle");
     p->protocol = *p->at++;
@@ -397,9 +377,8 @@ static int on_proto(struct tp_pickle *p, unsigned char opcode, struct tp_err *er
     return tp_pickle_fail(p, 1, err, "pickle protocol %u; 2 to 5 can be read", p->protocol);
 }
 
-static int on_stop(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+static int on_stop(struct tp_pickle *p, struct tp_err *err)
 {
-    (void)opcode;
     if (p->used != 1 || p->cells[0].is_mark)
         return misplaced(p, err);
     if (p->frame_end > tp_pickle_offset(p))
@@ -411,7 +390,7 @@ static int on_stop(struct tp_pickle *p, unsigned char opcode, struct tp_err *err
     return role ? p->schema->end(p->ctx, role, err) : TP_OK;
 }
 
-static int (*const handlers[TP_OP_EFFECTS])(struct tp_pickle *, unsigned char, struct tp_err *) = {
+static int (*const handlers[TP_OP_EFFECTS])(struct tp_pickle *, struct tp_err *) = {
     [TP_OP_UNKNOWN] = tp_pickle_refuse,
     [TP_OP_CODE] = tp_pickle_refuse,
     [TP_OP_FOREIGN] = tp_pickle_refuse,
@@ -425,15 +404,15 @@ static int (*const handlers[TP_OP_EFFECTS])(struct tp_pickle *, unsigned char, s
     [TP_OP_MARK] = on_mark,
     [TP_OP_APPENDS] = on_appends,
     [TP_OP_SETITEMS] = on_setitems,
-    [TP_OP_COLLECT] = on_wrong,
-    [TP_OP_ADD] = on_wrong,
+    [TP_OP_COLLECT] = misplaced,
+    [TP_OP_ADD] = misplaced,
     [TP_OP_APPEND] = on_append,
     [TP_OP_SETITEM] = on_setitem,
     [TP_OP_TUPLE] = on_tuple,
     [TP_OP_MEMOIZE] = on_make,
     [TP_OP_PUT] = on_make,
     [TP_OP_GET] = on_get,
-    [TP_OP_FRAME] = on_frame,
+    [TP_OP_FRAME] = tp_pickle_frame,
     [TP_OP_PROTO] = on_proto,
     [TP_OP_STOP] = on_stop,
 };
@@ -441,18 +420,11 @@ static int (*const handlers[TP_OP_EFFECTS])(struct tp_pickle *, unsigned char, s
 int tp_pickle_read(struct tp_pickle *p, struct tp_err *err)
 {
     while (!p->done) {
-        int rc = tp_pickle_need(p, 1, err);
-        unsigned char opcode = rc == TP_OK ? *p->at : 0;
-        p->op_offset = tp_pickle_offset(p);
-        if (rc == TP_OK && p->op_offset == 0 && opcode != 0x80)
+        int rc = tp_pickle_next(p, err);
+        if (rc == TP_OK && p->op_offset == 0 && p->opcode != 0x80)
             return tp_pickle_fail(p, 0, err, "does not begin like a pickle of protocol 2 to 5");
         if (rc == TP_OK)
-            rc = tp_pickle_need(p, 1u + tp_pickle_ops[opcode].fixed, err);
-        if (rc != TP_OK)
-            return rc;
-        p->at++;
-        p->opcode = opcode;
-        rc = handlers[tp_pickle_ops[opcode].effect](p, opcode, err);
+            rc = handlers[tp_pickle_ops[p->opcode].effect](p, err);
         if (rc != TP_OK)
             return rc;
     }

@@ -5,7 +5,6 @@
 #include "alloc/base/numbers.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,17 +88,6 @@ const struct tp_pickle_op tp_pickle_ops[256] = {
     [0x98] = {"READONLY_BUFFER", TP_OP_FOREIGN, 0},
 };
 
-int tp_pickle_fail(const struct tp_pickle *p, uint64_t offset, struct tp_err *err,
-                   const char *format, ...)
-{
-    char text[TP_ERR_TEXT];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": %s", tp_input_name(p->in), offset, text);
-}
-
 /* ---- bytes ---- */
 
 int tp_pickle_refill(struct tp_pickle *p, size_t want, struct tp_err *err)
@@ -122,6 +110,18 @@ int tp_pickle_refill(struct tp_pickle *p, size_t want, struct tp_err *err)
     p->block = p->at = data;
     p->end = data + got;
     return TP_OK;
+}
+
+int tp_pickle_next(struct tp_pickle *p, struct tp_err *err)
+{
+    int rc = tp_pickle_need(p, 1, err);
+    if (rc != TP_OK)
+        return rc;
+    p->opcode = *p->at;
+    p->op_offset = tp_pickle_offset(p);
+    rc = tp_pickle_need(p, 1u + tp_pickle_ops[p->opcode].fixed, err);
+    p->at += rc == TP_OK;
+    return rc;
 }
 
 static uint64_t little(const unsigned char *bytes, size_t size)
@@ -203,16 +203,16 @@ static void take_constant(unsigned char opcode, const unsigned char *bytes, size
     }
 }
 
-int tp_pickle_take(struct tp_pickle *p, unsigned char opcode, bool wanted,
-                   struct tp_pickle_value *out, struct tp_err *err)
+int tp_pickle_take(struct tp_pickle *p, bool wanted, struct tp_pickle_value *out,
+                   struct tp_err *err)
 {
-    const struct tp_pickle_op *op = &tp_pickle_ops[opcode];
+    const struct tp_pickle_op *op = &tp_pickle_ops[p->opcode];
     const unsigned char *fixed = p->at;
     *out = (struct tp_pickle_value){.kind = TP_PICKLE_OTHER, .offset = p->op_offset};
     p->at += op->fixed;
     switch (op->effect) {
     case TP_OP_CONSTANT:
-        take_constant(opcode, fixed, op->fixed, out);
+        take_constant(p->opcode, fixed, op->fixed, out);
         return TP_OK;
     case TP_OP_LONG:
         return take_long(p, little(fixed, op->fixed), out, err);
@@ -241,9 +241,9 @@ static int full(const struct tp_pickle *p, struct tp_err *err)
     return tp_hint(err, rc, "--max-memory=SIZE allows more");
 }
 
-int tp_pickle_make(struct tp_pickle *p, unsigned char opcode, uint16_t code, struct tp_err *err)
+int tp_pickle_make(struct tp_pickle *p, uint16_t code, struct tp_err *err)
 {
-    uint8_t size = tp_pickle_ops[opcode].fixed;
+    uint8_t size = tp_pickle_ops[p->opcode].fixed;
     uint64_t index = size ? little(p->at, size) : p->memo.count;
     p->at += size;
     if (index > p->op_offset)
@@ -252,9 +252,9 @@ int tp_pickle_make(struct tp_pickle *p, unsigned char opcode, uint16_t code, str
     return tp_memo_put(&p->memo, index, code, tp_pickle_offset(p)) ? TP_OK : full(p, err);
 }
 
-int tp_pickle_get(struct tp_pickle *p, unsigned char opcode, uint16_t *code, struct tp_err *err)
+int tp_pickle_get(struct tp_pickle *p, uint16_t *code, struct tp_err *err)
 {
-    uint8_t size = tp_pickle_ops[opcode].fixed;
+    uint8_t size = tp_pickle_ops[p->opcode].fixed;
     uint64_t index = little(p->at, size);
     p->at += size;
     *code = index < p->memo.count ? p->memo.cells[index] : TP_MEMO_NONE;
@@ -318,8 +318,9 @@ static void named_by_stack(const struct tp_pickle *p, char *out, size_t size)
     tp_clean_text(name, out, size);
 }
 
-int tp_pickle_refuse(struct tp_pickle *p, unsigned char opcode, struct tp_err *err)
+int tp_pickle_refuse(struct tp_pickle *p, struct tp_err *err)
 {
+    unsigned char opcode = p->opcode;
     const struct tp_pickle_op *op = &tp_pickle_ops[opcode];
     char name[NAME_SHOWN] = "";
     if (op->effect == TP_OP_UNKNOWN)

@@ -69,6 +69,8 @@ struct tp_pickle {
     struct tp_pickle_cell cells[TP_PICKLE_STACK];
 };
 
+#define tp_pickle_fail(p, offset, err, ...) tp_input_fail_byte((p)->in, offset, err, __VA_ARGS__)
+
 static inline uint64_t tp_pickle_offset(const struct tp_pickle *p)
 {
     return p->base + (uint64_t)(p->at - p->block);
@@ -82,19 +84,21 @@ static inline int tp_pickle_need(struct tp_pickle *p, size_t want, struct tp_err
     return (size_t)(p->end - p->at) >= want ? TP_OK : tp_pickle_refill(p, want, err);
 }
 
-/* Takes what an opcode pushes. p->at stands behind the opcode, the fixed bytes are there, and `op`
- * is CONSTANT to OTHER. */
-int tp_pickle_take(struct tp_pickle *p, unsigned char opcode, bool wanted,
-                   struct tp_pickle_value *out, struct tp_err *err);
+/* Takes the next opcode, p->opcode; the fixed bytes that belong to it stand at p->at. */
+int tp_pickle_next(struct tp_pickle *p, struct tp_err *err);
 
-/* The same for what is no value: memo, frames, refusals. p->op_offset is that of the opcode. */
-int tp_pickle_make(struct tp_pickle *p, unsigned char opcode, uint16_t code, struct tp_err *err);
-int tp_pickle_get(struct tp_pickle *p, unsigned char opcode, uint16_t *code, struct tp_err *err);
+/* Takes what the opcode pushes, which is CONSTANT to OTHER. */
+int tp_pickle_take(struct tp_pickle *p, bool wanted, struct tp_pickle_value *out,
+                   struct tp_err *err);
+
+/* The same for what is no value: memo, frames, refusals. */
+int tp_pickle_make(struct tp_pickle *p, uint16_t code, struct tp_err *err);
+int tp_pickle_get(struct tp_pickle *p, uint16_t *code, struct tp_err *err);
 int tp_pickle_frame(struct tp_pickle *p, struct tp_err *err);
-int tp_pickle_refuse(struct tp_pickle *p, unsigned char opcode, struct tp_err *err);
+int tp_pickle_refuse(struct tp_pickle *p, struct tp_err *err);
 
 /* Steps over everything to the opcode that takes what is above a mark, that one included. p->at
  * stands behind the mark. */
-int tp_pickle_skip(struct tp_pickle *p, unsigned char *closer, struct tp_err *err);
+int tp_pickle_skip(struct tp_pickle *p, struct tp_err *err);
 
 #endif

@@ -23,35 +23,34 @@ static uint16_t filled(unsigned char opcode)
 }
 
 /* All that is not worth a line in the loop below. `*last`: what the next MEMOIZE would keep. */
-static int step_slowly(struct tp_pickle *p, unsigned char opcode, uint16_t *last,
-                       struct tp_err *err)
+static int step_slowly(struct tp_pickle *p, uint16_t *last, struct tp_err *err)
 {
     struct tp_pickle_value value;
     int rc = TP_OK;
-    switch (tp_pickle_ops[opcode].effect) {
+    switch (tp_pickle_ops[p->opcode].effect) {
     case TP_OP_GET:
-        return tp_pickle_get(p, opcode, last, err);
+        return tp_pickle_get(p, last, err);
     case TP_OP_MEMOIZE:
     case TP_OP_PUT:
-        return tp_pickle_make(p, opcode, *last, err);
+        return tp_pickle_make(p, *last, err);
     case TP_OP_FRAME:
         return tp_pickle_frame(p, err);
     case TP_OP_PROTO:
     case TP_OP_STOP:
         return tp_pickle_fail(p, p->op_offset, err, "%s within a list or a dict",
-                              tp_pickle_ops[opcode].name);
+                              tp_pickle_ops[p->opcode].name);
     case TP_OP_UNKNOWN:
     case TP_OP_CODE:
     case TP_OP_FOREIGN:
         p->used = 0; /* what is on the stack was not kept: nothing can be named */
-        return tp_pickle_refuse(p, opcode, err);
+        return tp_pickle_refuse(p, err);
     case TP_OP_APPEND:
     case TP_OP_SETITEM:
     case TP_OP_TUPLE:
-        *last = filled(opcode);
+        *last = filled(p->opcode);
         return TP_OK;
     default:
-        rc = tp_pickle_take(p, opcode, false, &value, err);
+        rc = tp_pickle_take(p, false, &value, err);
         *last = rc == TP_OK ? code_of(&value) : TP_MEMO_OTHER;
         return rc;
     }
@@ -78,29 +77,23 @@ static inline const unsigned char *run_ahead(const struct tp_pickle *p)
     return at;
 }
 
-int tp_pickle_skip(struct tp_pickle *p, unsigned char *closer, struct tp_err *err)
+int tp_pickle_skip(struct tp_pickle *p, struct tp_err *err)
 {
     uint16_t last = TP_MEMO_OTHER;
     uint32_t depth = 1;
     while (depth > 0) {
         p->at = run_ahead(p);
-        int rc = tp_pickle_need(p, 1, err);
-        unsigned char opcode = rc == TP_OK ? *p->at : 0;
-        p->op_offset = tp_pickle_offset(p);
-        if (rc == TP_OK)
-            rc = tp_pickle_need(p, 1u + tp_pickle_ops[opcode].fixed, err);
+        int rc = tp_pickle_next(p, err);
         if (rc != TP_OK)
             return rc;
-        p->at++;
-        uint8_t effect = tp_pickle_ops[opcode].effect;
-        *closer = opcode;
+        uint8_t effect = tp_pickle_ops[p->opcode].effect;
         if (effect == TP_OP_MARK) {
             depth++;
         } else if (effect >= TP_OP_APPENDS && effect <= TP_OP_ADD) {
             depth--;
-            last = filled(opcode);
+            last = filled(p->opcode);
         } else {
-            rc = step_slowly(p, opcode, &last, err);
+            rc = step_slowly(p, &last, err);
         }
         if (rc != TP_OK)
             return rc;

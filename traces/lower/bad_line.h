@@ -5,9 +5,10 @@
 #include "traces/input/lines.h"
 #include "traces/lower/lower.h"
 
-/* TP_EINPUT with place and the number of the next event. Where the
- * file ends in the middle of it, that is a repair, and TP_OK unless strict. */
-int tp_lines_bad(const struct tp_lines *l, struct tp_lower *lo, struct tp_err *err,
-                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Of the sentence that is there: TP_EINPUT with place and the number of the next event. Where the
+ * file ends in the middle of the line, that is a repair, and TP_OK unless strict. */
+int tp_lines_bad_at(const struct tp_lines *l, struct tp_lower *lo, int rc, struct tp_err *err);
+#define tp_lines_bad(l, lo, err, ...)                                                              \
+    tp_lines_bad_at(l, lo, tp_fail(err, TP_EINPUT, __VA_ARGS__), err)
 
 #endif

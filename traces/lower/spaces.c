@@ -21,15 +21,14 @@ enum { TIME = 1, SIZE = 2, ALIGN = 4, STREAM = 8, OFFSET = 16, FREE = 32, UNCOUN
 
 int tp_spaces_no_memory(const struct tp_spaces *sp, struct tp_err *err)
 {
-    return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
-                   tp_input_name(sp->reading->in));
+    return tp_input_no_memory(sp->reading->in, err);
 }
 
 int tp_spaces_new(const struct tp_reading *r, struct tp_spaces **out, struct tp_err *err)
 {
     struct tp_spaces *sp = calloc(1, sizeof *sp);
     if (!sp)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(r->in));
+        return tp_input_no_memory(r->in, err);
     uint64_t share = tp_max_memory(r->opts) / 4;
     sp->reading = r;
     tp_spill_init(&sp->records, sizeof(struct tp_space_record),

@@ -222,13 +222,7 @@ static int64_t pair(uint32_t high, uint32_t low)
 /* Sentences of the lowering about streams have no place. */
 static int placed(const struct tp_spaces *sp, const struct tp_event *ev, int rc, struct tp_err *err)
 {
-    const char *path = tp_input_name(sp->reading->in);
-    if (rc == TP_EINPUT && ev->has_offset)
-        rc = tp_prefix(err, rc, "%s: byte %" PRIu64, path, ev->offset);
-    else if (rc == TP_EINPUT && ev->line)
-        rc = tp_prefix(err, rc, "%s:%" PRIu64, path, ev->line);
-    else if (rc == TP_EINPUT)
-        rc = tp_prefix(err, rc, "%s", path);
+    rc = tp_event_placed(ev, sp->reading->in, rc, err);
     if (rc == TP_EINPUT && sp->chosen == sp->space_count)
         return tp_hint(err, rc, "--space=NAME takes one memory space");
     return rc;

@@ -125,7 +125,7 @@ static int read_text(struct tp_json_scan *s, struct members *m, unsigned key, st
     }
     const char *text = keep_words(s, value, &m->kept);
     if (!text)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(s->in));
+        return tp_input_no_memory(s->in, err);
     if (name) {
         ev->name = text;
     } else {

@@ -49,11 +49,6 @@ static int use_version(struct tp_json_header *h, struct tp_span value, struct tp
                         tp_json_show(value, shown));
 }
 
-static int no_memory(const struct tp_json_header *h, struct tp_err *err)
-{
-    return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(h->scan->in));
-}
-
 /* Members of an object, each once at most: out[i] is the one that names[i] says. */
 static int pick(struct tp_json_header *h, struct tp_span object, const char *const *names,
                 struct tp_span *out, size_t count, struct tp_err *err)
@@ -85,7 +80,7 @@ static int meta_text(struct tp_json_header *h, size_t i, struct tp_span value, s
     int rc = tp_json_need_text(h->scan, tp_meta_text_names[i], value, err);
     char *text = rc == TP_OK ? tp_span_copy(value) : NULL;
     if (rc == TP_OK && !text)
-        return no_memory(h, err);
+        return tp_input_no_memory(h->scan->in, err);
     if (rc == TP_OK)
         tp_meta_set(h->reading->meta, tp_meta_text(h->reading->meta, i), "%s", text);
     free(text);
@@ -102,7 +97,7 @@ static int meta_remarks(struct tp_json_header *h, struct tp_span list, struct tp
             continue;
         char *text = tp_span_copy(remark);
         if (!text)
-            return no_memory(h, err);
+            return tp_input_no_memory(h->scan->in, err);
         tp_meta_remark(h->reading->meta, "%s", text);
         free(text);
     }
@@ -141,7 +136,7 @@ static int use_recorded(struct tp_json_header *h, struct tp_span recorded, struc
     struct tp_err why = {0};
     cJSON *tree = cJSON_ParseWithLength(recorded.at, recorded.size);
     if (!tree)
-        return no_memory(h, err);
+        return tp_input_no_memory(h->scan->in, err);
     int rc = tp_recorded_from_json(h->reading->recorded, tree, &why);
     cJSON_Delete(tree);
     return placed(h, rc, &why, err);
@@ -262,7 +257,7 @@ static int keep_name(struct tp_json_header *h, struct tp_span value, const char 
         return tp_json_fail(s, s->line, err, " has more than %d members", TP_JSON_MEMBERS_MAX);
     *name = h->names[h->count] = tp_span_copy(value);
     if (!*name)
-        return no_memory(h, err);
+        return tp_input_no_memory(h->scan->in, err);
     h->count++;
     return TP_OK;
 }

@@ -55,7 +55,7 @@ int tp_json_unique(const struct tp_json_scan *s, struct tp_span object, struct t
             keys = all;
             keys[count++] = key;
         } else {
-            rc = tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(s->in));
+            rc = tp_input_no_memory(s->in, err);
         }
     }
     if (count > 1)

@@ -381,9 +381,7 @@ static int build(struct builder *b, struct tp_err *err)
         if (rc != TP_OK)
             return rc;
         rc = take(b, d, &m->events[i], err);
-        if (rc == TP_EINPUT) /* of ids, which know no place */
-            return tp_prefix(err, rc, "%s: byte %" PRIu64, tp_input_name(m->reading->in),
-                             m->events[i].offset);
+        rc = tp_input_at_byte(m->reading->in, m->events[i].offset, rc, err); /* of ids */
     }
     if (rc == TP_OK)
         rc = place_unseen(b, err);

@@ -54,8 +54,7 @@ static int probe(const unsigned char *data, size_t size)
 static int wrong(const struct kineto_reader *rd, uint64_t offset, const char *what,
                  struct tp_err *err)
 {
-    return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": a memory event %s",
-                   tp_input_name(rd->r->in), offset, what);
+    return tp_input_fail_byte(rd->r->in, offset, err, "a memory event %s", what);
 }
 
 enum { BYTES, ADDR, TYPE, ID, ALLOCATED, RESERVED, ARGS };
@@ -121,12 +120,6 @@ enum kineto_place {
     CLOSED
 }; /* a value or the end; a value; a comma or the end */
 
-static int malformed(const struct kineto_reader *rd, uint64_t offset, struct tp_err *err)
-{
-    return tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": '" LIST_KEY "' is not valid JSON",
-                   tp_input_name(rd->r->in), offset);
-}
-
 /* A comma or the end of the list, or nothing of the two. */
 static bool pass_mark(enum kineto_place *place, unsigned char c)
 {
@@ -161,7 +154,8 @@ static int read_window(struct kineto_reader *rd, const unsigned char *data, size
         if (!bad)
             element.size = tp_span_value(element.at, size - at, &bad);
         if (bad)
-            return malformed(rd, start + at, err);
+            return tp_input_fail_byte(rd->r->in, start + at, err,
+                                      "'" LIST_KEY "' is not valid JSON");
         if (element.size == 0)
             return TP_OK;
         rc = read_element(rd, element, start + at, err);
@@ -205,8 +199,7 @@ static int take_mark(struct kineto_reader *rd, const char *wanted, int *byte, st
     if (rc == TP_OK && *byte < 0)
         rc = tp_json_ends(&rd->scan, err);
     else if (rc == TP_OK && !memchr(wanted, *byte, strlen(wanted)))
-        rc = tp_fail(err, TP_EINPUT, "%s: byte %" PRIu64 ": not valid JSON",
-                     tp_input_name(rd->r->in), tp_input_offset(rd->r->in));
+        rc = tp_input_fail_byte(rd->r->in, tp_input_offset(rd->r->in), err, "not valid JSON");
     else if (rc == TP_OK)
         tp_input_take(rd->r->in, 1);
     return rc;

@@ -87,19 +87,10 @@ enum { SORTING = sizeof(struct point) };
 
 static int placed(const struct reader *rd, int rc, struct tp_err *err)
 {
-    return rc == TP_OK ? rc : tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(rd->r->in), rd->line);
+    return tp_input_at_line(rd->r->in, rd->line, rc, err);
 }
 
-__attribute__((format(printf, 3, 4))) static int bad(const struct reader *rd, struct tp_err *err,
-                                                     const char *format, ...)
-{
-    char text[TP_ERR_TEXT];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return placed(rd, tp_fail(err, TP_EINPUT, "%s", text), err);
-}
+#define bad(rd, err, ...) tp_input_fail_line((rd)->r->in, (rd)->line, err, __VA_ARGS__)
 
 /* What a sentence shows of a field. */
 static const char *shown(struct minimalloc_field f, char out[48])

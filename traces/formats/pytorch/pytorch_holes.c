@@ -191,8 +191,7 @@ static int cut(struct holes *h, struct tp_err *err)
     h->segments.paint = calloc(most, sizeof *h->segments.paint);
     h->blocks.paint = calloc(most, sizeof *h->blocks.paint);
     if (!h->cuts || !h->next || !h->segments.paint || !h->blocks.paint)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
-                       tp_input_name(h->snapshot->reading->in));
+        return tp_input_no_memory(h->snapshot->reading->in, err);
     cut_at(h, &h->segments);
     cut_at(h, &h->blocks);
     qsort(h->cuts, h->cells, sizeof *h->cuts, by_value);

@@ -222,10 +222,7 @@ static int lower_one(struct lowering *l, struct tp_event *ev, int64_t stream, ui
     ev->has_stream = true;
     ev->stream = stream_of(stream, device);
     int rc = tp_lower_need_stream(l->reading->lower, ev->stream, device, err);
-    if (rc == TP_EINPUT && ev->has_offset)
-        return tp_prefix(err, rc, "%s: byte %" PRIu64, tp_input_name(l->reading->in), ev->offset);
-    if (rc == TP_EINPUT)
-        return tp_prefix(err, rc, "%s", tp_input_name(l->reading->in));
+    rc = tp_event_placed(ev, l->reading->in, rc, err);
     return rc == TP_OK ? tp_lower_event(l->reading->lower, ev, err) : rc;
 }
 
@@ -378,8 +375,7 @@ static int open_cursors(struct lowering *l, struct tp_err *err)
     l->cursors = calloc(l->count, sizeof *l->cursors);
     l->heads = calloc(l->count, sizeof *l->heads);
     if (!l->cursors || !l->heads)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
-                       tp_input_name(l->reading->in));
+        return tp_input_no_memory(l->reading->in, err);
     int rc = TP_OK;
     for (uint32_t i = 0; rc == TP_OK && i < l->count; i++) {
         const struct tp_pytorch_device *d = &s->devices[l->numbers[i]];
@@ -429,8 +425,7 @@ static int begin_moments(struct lowering *l, struct tp_err *err)
     const struct tp_recorded *r = l->reading->recorded;
     l->moments = calloc(l->count, sizeof *l->moments);
     if (!l->moments)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
-                       tp_input_name(l->reading->in));
+        return tp_input_no_memory(l->reading->in, err);
     for (uint32_t i = 0; r->by && i < l->count; i++)
         l->moments[i].reserved = r->devices[i].start_reserved;
     return TP_OK;

@@ -179,13 +179,13 @@ static int wrong_type(const struct tp_pytorch *s, unsigned role, uint16_t word,
     enum type type = types[role][INDEX(word)];
     const char *kind = tp_pickle_kind_names[value->kind];
     if (value->shared && (type == LIST || type == DICT))
-        return tp_pickle_fail(s->pickle, value->offset, err,
-                              "'%s' of %s refers back to %s that was there before",
-                              words[INDEX(word)], names[role], kind);
+        return tp_input_fail_byte(s->reading->in, value->offset, err,
+                                  "'%s' of %s refers back to %s that was there before",
+                                  words[INDEX(word)], names[role], kind);
     if (value->kind == TP_PICKLE_INT && type == COUNT)
         kind = "a negative number";
-    return tp_pickle_fail(s->pickle, value->offset, err, "'%s' of %s is %s, not %s",
-                          words[INDEX(word)], names[role], kind, wanted[type]);
+    return tp_input_fail_byte(s->reading->in, value->offset, err, "'%s' of %s is %s, not %s",
+                              words[INDEX(word)], names[role], kind, wanted[type]);
 }
 
 static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pickle_value *value,
@@ -210,8 +210,8 @@ static int on_field(void *ctx, unsigned role, uint16_t word, const struct tp_pic
 static int missing(const struct tp_pytorch *s, enum snapshot_role role, enum member word,
                    struct tp_err *err)
 {
-    return tp_pickle_fail(s->pickle, s->offset[role], err, "%s has no '%s'", names[role],
-                          words[INDEX(word)]);
+    return tp_input_fail_byte(s->reading->in, s->offset[role], err, "%s has no '%s'", names[role],
+                              words[INDEX(word)]);
 }
 
 /* ---- blocks and segments ---- */
@@ -248,8 +248,8 @@ static int end_block(struct tp_pytorch *s, struct tp_err *err)
     uint64_t size = bytes_of(v, SIZE), offset = s->segment.size;
     int64_t state = get(v, STATE);
     if (size > TP_MAX_LIVE_BYTES - offset)
-        return tp_pickle_fail(s->pickle, s->offset[ROLE_BLOCK], err, "a block of %" PRIu64 " bytes",
-                              size);
+        return tp_input_fail_byte(s->reading->in, s->offset[ROLE_BLOCK], err,
+                                  "a block of %" PRIu64 " bytes", size);
     s->segment.size += size;
     if (state == INACTIVE) {
         s->segment.idle += size;
@@ -260,8 +260,8 @@ static int end_block(struct tp_pytorch *s, struct tp_err *err)
         return TP_OK;
     }
     if (state != ACTIVE && state != PENDING && state != AWAITING)
-        return tp_pickle_fail(s->pickle, s->offset[ROLE_BLOCK], err,
-                              "the state of a block is none that is known");
+        return tp_input_fail_byte(s->reading->in, s->offset[ROLE_BLOCK], err,
+                                  "the state of a block is none that is known");
     s->segment.active = true;
     uint64_t asked = bytes_of(v, REQUESTED);
     return tp_pytorch_add_block(
@@ -280,8 +280,9 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
         return missing(s, ROLE_SEGMENT, needed, err);
     uint64_t device = bytes_of(v, DEVICE), total = bytes_of(v, TOTAL);
     if (device >= TP_PYTORCH_DEVICES || total > TP_MAX_LIVE_BYTES / 2)
-        return tp_pickle_fail(s->pickle, s->offset[ROLE_SEGMENT], err,
-                              "a segment of %" PRIu64 " bytes on device %" PRIu64, total, device);
+        return tp_input_fail_byte(s->reading->in, s->offset[ROLE_SEGMENT], err,
+                                  "a segment of %" PRIu64 " bytes on device %" PRIu64, total,
+                                  device);
     for (size_t i = s->segment.first_block; i < s->blocks.count; i++) {
         struct tp_pytorch_block *b = &s->blocks.items[i];
         b->address += b->relative ? bytes_of(v, ADDRESS) : 0;
@@ -291,9 +292,9 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
     struct tp_recorded_device *end = &s->devices[device].end;
     if (total > TP_MAX_LIVE_BYTES / 2 - end->end_reserved ||
         s->segment.idle > TP_MAX_LIVE_BYTES - end->end_idle)
-        return tp_pickle_fail(s->pickle, s->offset[ROLE_SEGMENT], err,
-                              "the segments of device %" PRIu64 " are larger than any memory",
-                              device);
+        return tp_input_fail_byte(s->reading->in, s->offset[ROLE_SEGMENT], err,
+                                  "the segments of device %" PRIu64 " are larger than any memory",
+                                  device);
     s->segments++;
     end->end_segments++;
     end->end_reserved += total;
@@ -322,9 +323,9 @@ static int end_segment(struct tp_pytorch *s, struct tp_err *err)
 static int event_fail(const struct tp_pytorch *s, struct tp_err *err, const char *what)
 {
     const struct tp_pytorch_device *d = &s->devices[s->device_lists];
-    return tp_pickle_fail(s->pickle, s->offset[ROLE_EVENT], err,
-                          "event %s of device %" PRIu64 " %s", tp_count(d->count + 1).s,
-                          s->device_lists, what);
+    return tp_input_fail_byte(s->reading->in, s->offset[ROLE_EVENT], err,
+                              "event %s of device %" PRIu64 " %s", tp_count(d->count + 1).s,
+                              s->device_lists, what);
 }
 
 /* What every event must say, by its action. */
@@ -335,8 +336,8 @@ static int check_event(const struct tp_pytorch *s, const struct tp_pytorch_event
     bool placed = ev->action <= TP_PYTORCH_FREE_COMPLETED;
     bool sized = ev->action <= TP_PYTORCH_OOM;
     if (s->device_lists >= TP_PYTORCH_DEVICES)
-        return tp_pickle_fail(s->pickle, ev->offset, err, "events of more than %d devices",
-                              TP_PYTORCH_DEVICES);
+        return tp_input_fail_byte(s->reading->in, ev->offset, err, "events of more than %d devices",
+                                  TP_PYTORCH_DEVICES);
     if (!has(v, ACTION))
         return event_fail(s, err, "has no 'action'");
     if (placed && !has(v, ADDR))
@@ -427,7 +428,7 @@ static int on_begin(void *ctx, unsigned role, uint64_t offset, struct tp_err *er
                                  1u << ROLE_DEVICES | 1u << ROLE_SETTINGS | 1u << ROLE_ANNOTATIONS;
     struct tp_pytorch *s = ctx;
     if (once >> role & s->seen >> role & 1)
-        return tp_pickle_fail(s->pickle, offset, err, "%s is there twice", names[role]);
+        return tp_input_fail_byte(s->reading->in, offset, err, "%s is there twice", names[role]);
     s->seen |= 1u << role;
     s->offset[role] = offset;
     s->values[role].has = 0;

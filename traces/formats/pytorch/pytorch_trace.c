@@ -57,7 +57,7 @@ static int read(const struct tp_reading *r, struct tp_err *err)
 {
     struct tp_pytorch *s = calloc(1, sizeof *s);
     if (!s)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s", tp_input_name(r->in));
+        return tp_input_no_memory(r->in, err);
     s->reading = r;
     int rc = read_snapshot(s, err);
     tp_pytorch_release(s);

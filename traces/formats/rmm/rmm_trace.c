@@ -154,9 +154,7 @@ static int need_stream(struct rmm *m, const struct rmm_row *row, struct tp_err *
         return TP_OK;
     int rc = tp_lower_need_stream(m->reading->lower, stream_number(row), row->r.device, err);
     if (rc != TP_OK)
-        return rc == TP_EINPUT
-                   ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(m->reading->in), row->line)
-                   : rc;
+        return tp_input_at_line(m->reading->in, row->line, rc, err);
     m->last_stream = row->r.stream;
     m->last_device = row->r.device;
     m->some_stream = true;

@@ -52,19 +52,17 @@ void tp_umpire_release(struct tp_umpire *u)
     TP_GROW_END(&u->allocators, &u->room, .budget = u->reading->budget);
 }
 
-/* Puts the place before a sentence that has none. */
+/* A sentence gets the place of the line. */
 static int placed(const struct tp_umpire *u, const struct tp_umpire_line *l, int rc,
                   struct tp_err *err)
 {
-    if (rc != TP_EINPUT)
-        return rc;
-    return tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(u->reading->in), l->line);
+    return tp_input_at_line(u->reading->in, l->line, rc, err);
 }
 
 static int wrong(const struct tp_umpire *u, const struct tp_umpire_line *l, const char *what,
                  struct tp_err *err)
 {
-    return placed(u, l, tp_fail(err, TP_EINPUT, "%s", what), err);
+    return tp_input_fail_line(u->reading->in, l->line, err, "%s", what);
 }
 
 /* ---- allocators ---- */

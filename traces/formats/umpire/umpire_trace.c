@@ -55,8 +55,7 @@ static int probe(const unsigned char *data, size_t size)
 
 static int wrong(const struct umpire_reader *rd, const char *what, struct tp_err *err)
 {
-    return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": %s", tp_input_name(rd->r->in), rd->scan.line,
-                   what);
+    return tp_input_fail_line(rd->r->in, rd->scan.line, err, "%s", what);
 }
 
 static int take_time(struct umpire_reader *rd, struct tp_span stamp, struct tp_umpire_line *l,

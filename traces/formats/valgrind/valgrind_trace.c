@@ -57,13 +57,6 @@ struct valgrind {
 
 /* ---- events ---- */
 
-static int placed(const struct valgrind *v, int rc, struct tp_err *err)
-{
-    return rc == TP_EINPUT
-               ? tp_prefix(err, rc, "%s:%" PRIu64, tp_input_name(v->lines.in), v->lines.number)
-               : rc;
-}
-
 static int hand_in(struct valgrind *v, const struct process *p, struct tp_event ev,
                    struct tp_err *err)
 {
@@ -110,7 +103,7 @@ static int take_alloc(struct valgrind *v, struct process *p, const struct tp_val
     if (result == 0)
         return fail_request(v, p, call->size, err);
     set_align(&ev, call->align);
-    int rc = placed(v, tp_pointers_add(&p->pointers, result, &ev.id, err), err);
+    int rc = tp_lines_placed(&v->lines, tp_pointers_add(&p->pointers, result, &ev.id, err), err);
     return rc == TP_OK ? hand_in(v, p, ev, err) : rc;
 }
 
@@ -124,8 +117,8 @@ static int take_realloc(struct valgrind *v, struct process *p, const struct tp_v
     if (result == 0)
         return call->size == 0 ? take_free(v, p, call->pointer, err)
                                : fail_request(v, p, call->size, err);
-    int rc =
-        placed(v, tp_pointers_move(&p->pointers, call->pointer, result, &ev.id, &lost, err), err);
+    int rc = tp_lines_placed(
+        &v->lines, tp_pointers_move(&p->pointers, call->pointer, result, &ev.id, &lost, err), err);
     if (rc == TP_OK && lost > 0)
         rc = hand_in(v, p, (struct tp_event){.op = TP_EV_FREE, .id = lost}, err);
     return rc == TP_OK ? hand_in(v, p, ev, err) : rc;
@@ -211,8 +204,7 @@ static int new_process(struct valgrind *v, uint64_t pid, struct process **out, s
     char name[40];
     struct process *p = calloc(1, sizeof *p);
     if (!p)
-        return tp_fail(err, TP_ENOMEM, "out of memory while reading %s",
-                       tp_input_name(v->lines.in));
+        return tp_input_no_memory(v->lines.in, err);
     p->pid = pid;
     tp_pointers_init(&p->pointers, &v->objects, v->reading->budget);
     v->processes[v->process_count++] = p;

@@ -203,7 +203,7 @@ static int write_windows(struct recipe *r, struct tp_tpt_writer *writer, struct 
     if (!status)
         status = tp_lower_finish(lo, &program, repairs, err);
     if (!status) {
-        const struct tp_tpt_write_end end = {.program = program, .repairs = repairs};
+        const struct tp_writing end = {.program = program, .repairs = repairs};
         r->events = tp_program_facts(program)->events;
         status = tp_tpt_write_end(writer, &end, err);
     }
@@ -215,10 +215,9 @@ static int write_windows(struct recipe *r, struct tp_tpt_writer *writer, struct 
 static int write_binary(struct recipe *r, const char *path, FILE *out, struct tp_err *err)
 {
     const struct tp_meta meta = meta_of(r);
-    const struct tp_tpt_write_cfg cfg = {
-        .out = out, .path = path, .kind = meta.kind, .meta = &meta};
+    const struct tp_writing begin = {.path = path, .meta = &meta};
     struct tp_tpt_writer *writer = NULL;
-    int status = tp_tpt_write_begin(&cfg, &writer, err);
+    int status = tp_tpt_write_begin(&begin, meta.kind, 0, out, &writer, err);
     if (!status)
         status = write_windows(r, writer, err);
     tp_tpt_write_free(writer);

@@ -295,17 +295,20 @@ struct tpt_bytes {
     size_t size;
 };
 
-static inline struct tpt_bytes tpt_write(struct tp_program *p, const struct tp_tpt_write_end *also,
+extern const struct tp_trace_writer tp_writer_tpt;
+
+static inline struct tpt_bytes tpt_write(struct tp_program *p, const struct tp_writing *also,
                                          bool compress)
 {
     struct tpt_bytes b = {0};
     struct tp_err err = {0};
     FILE *out = open_memstream((char **)&b.data, &b.size);
     assert_non_null(out);
-    const struct tp_tpt_write_cfg cfg = {.out = out, .path = "x.tpt", .compress = compress};
-    struct tp_tpt_write_end end = also ? *also : (struct tp_tpt_write_end){0};
-    end.program = p;
-    if (tp_tpt_write_program(&cfg, p, &end, NULL, &err))
+    struct tp_writing w = also ? *also : (struct tp_writing){0};
+    w.program = p;
+    w.path = "x.tpt";
+    w.compress = compress;
+    if (tp_writer_tpt.write(&w, out, &err))
         fail_msg("%s", err.text);
     assert_int_equal(fclose(out), 0);
     return b;
@@ -319,12 +322,38 @@ static inline int tpt_file(const void *data, size_t size)
     return fd;
 }
 
-static inline int tpt_open(const void *data, size_t size, const struct tp_tpt_open_cfg *also,
+/* What a test asks and wants to know. */
+struct tpt_asked {
+    bool strict;
+    uint64_t max_memory;
+    struct tp_meta *meta;
+    struct tp_recorded *recorded;
+    uint64_t *repairs;
+    struct tp_places *places;
+};
+
+static inline int tpt_open_fd(int fd, const char *name, const struct tpt_asked *also,
+                              struct tp_program **p, struct tp_err *err)
+{
+    const struct tpt_asked asked = also ? *also : (struct tpt_asked){0};
+    const struct tp_read_opts opts = {.strict = asked.strict, .max_memory = asked.max_memory};
+    uint64_t repairs[TP_REPAIR_COUNT];
+    struct tp_meta meta = {0};
+    struct tp_recorded recorded = {0};
+    const struct tp_reading r = {.meta = asked.meta ? asked.meta : &meta,
+                                 .recorded = asked.recorded ? asked.recorded : &recorded,
+                                 .places = asked.places,
+                                 .opts = &opts};
+    int rc = tp_tpt_open(fd, name, &r, asked.repairs ? asked.repairs : repairs, p, err);
+    tp_meta_release(&meta);
+    tp_recorded_release(&recorded);
+    return rc;
+}
+
+static inline int tpt_open(const void *data, size_t size, const struct tpt_asked *asked,
                            struct tp_program **p, struct tp_err *err)
 {
-    struct tp_tpt_open_cfg cfg = also ? *also : (struct tp_tpt_open_cfg){0};
-    cfg.name = "x.tpt";
-    return tp_tpt_open(tpt_file(data, size), &cfg, p, err);
+    return tpt_open_fd(tpt_file(data, size), "x.tpt", asked, p, err);
 }
 
 /* One pass: TP_OK or the status that ended it. */

@@ -1,7 +1,7 @@
 /* Buffers with lifetimes: real files against figures computed without tapool, small files against
  * programs, everything that is refused, and the way there and back of the writer. */
 #include "tests/unit/trace_fixture.h"
-#include "traces/formats/minimalloc/minimalloc_write.h"
+#include "traces/trace_writer.h"
 
 extern const struct tp_format tp_format_minimalloc;
 
@@ -270,6 +270,8 @@ static void test_limits(void **state)
 
 /* ---- writing ---- */
 
+#define ANY (-1) /* device */
+
 struct csv {
     char *text;
     size_t size;
@@ -277,13 +279,15 @@ struct csv {
     struct tp_err err;
 };
 
-static struct csv write_csv(struct tp_program *p, struct tp_minimalloc_cfg cfg)
+extern const struct tp_trace_writer tp_writer_minimalloc;
+
+static struct csv write_csv(struct tp_program *p, int64_t device)
 {
     struct csv csv = {0};
     FILE *f = open_memstream(&csv.text, &csv.size);
     assert_non_null(f);
-    cfg.path = "out.csv";
-    csv.rc = tp_minimalloc_write(p, &cfg, f, &csv.err);
+    const struct tp_writing cfg = {.program = p, .path = "out.csv", .device = device};
+    csv.rc = tp_writer_minimalloc.write(&cfg, f, &csv.err);
     fclose(f);
     return csv;
 }
@@ -299,11 +303,10 @@ static struct reading read_json(const char *head, const char *events)
     return r;
 }
 
-static void expect_csv(const char *head, const char *events, struct tp_minimalloc_cfg cfg,
-                       const char *expected)
+static void expect_csv(const char *head, const char *events, int64_t device, const char *expected)
 {
     struct reading r = read_json(head, events);
-    struct csv csv = write_csv(r.program, cfg);
+    struct csv csv = write_csv(r.program, device);
     if (csv.rc != TP_OK)
         fail_msg("%s", csv.err.text);
     assert_string_equal(csv.text, expected);
@@ -317,17 +320,12 @@ static void expect_csv(const char *head, const char *events, struct tp_minimallo
     "{\"op\":\"realloc\",\"id\":1,\"size\":300,\"align\":4096},{\"op\":\"free\",\"id\":1},"        \
     "{\"op\":\"adopt\",\"id\":2,\"size\":5},{\"op\":\"free\",\"id\":1},"                           \
     "{\"op\":\"free\",\"id\":9},{\"op\":\"sync\"}"
-#define ANY .device = -1
 
 static void test_write(void **state)
 {
     (void)state;
-    expect_csv("", EVERY, (struct tp_minimalloc_cfg){ANY},
-               "id,lower,upper,size\n0,1,4,10\n1,4,7,300\n2,0,8,100\n3,6,10,5\n");
-    expect_csv("", EVERY, (struct tp_minimalloc_cfg){ANY, .round_to = 256, .alignment = true},
-               "id,lower,upper,size,alignment\n0,1,4,256,16\n1,4,7,512,4096\n2,0,8,256,16\n"
-               "3,6,10,256,16\n");
-    expect_csv("", "{\"op\":\"sync\"}", (struct tp_minimalloc_cfg){ANY}, "id,lower,upper,size\n");
+    expect_csv("", EVERY, ANY, "id,lower,upper,size\n0,1,4,10\n1,4,7,300\n2,0,8,100\n3,6,10,5\n");
+    expect_csv("", "{\"op\":\"sync\"}", ANY, "id,lower,upper,size\n");
 }
 
 #define STREAMS        ",\"streams\":[{\"id\":0,\"device\":5},{\"id\":1,\"device\":7}]"
@@ -338,25 +336,19 @@ static void test_write_devices(void **state)
     (void)state;
     static const char events[] = ON(1, 0) "," ON(2, 1) "," ON(3, 1) ",{\"op\":\"reset\","
                                                                     "\"stream\":1}," ON(4, 1);
-    expect_csv(STREAMS, events, (struct tp_minimalloc_cfg){.device = 0},
-               "id,lower,upper,size\n0,1,6,1\n");
-    expect_csv(STREAMS, events, (struct tp_minimalloc_cfg){.device = 1},
-               "id,lower,upper,size\n0,3,4,3\n1,2,4,2\n2,5,6,4\n");
-    expect_csv(STREAMS, ON(2, 1), (struct tp_minimalloc_cfg){ANY},
-               "id,lower,upper,size\n0,1,2,2\n");
+    expect_csv(STREAMS, events, 0, "id,lower,upper,size\n0,1,6,1\n");
+    expect_csv(STREAMS, events, 1, "id,lower,upper,size\n0,3,4,3\n1,2,4,2\n2,5,6,4\n");
+    expect_csv(STREAMS, ON(2, 1), ANY, "id,lower,upper,size\n0,1,2,2\n");
     struct reading r = read_json(STREAMS, events);
-    struct csv csv = write_csv(r.program, (struct tp_minimalloc_cfg){ANY});
+    struct csv csv = write_csv(r.program, ANY);
     assert_int_equal(csv.rc, TP_EUSAGE);
     assert_string_equal(csv.err.text,
                         "out.csv: a plan of buffers is for one device, and 2 of them allocate");
     assert_string_equal(csv.err.hint, "choose one: 0, 1");
     free(csv.text);
-    csv = write_csv(r.program, (struct tp_minimalloc_cfg){.device = 2});
+    csv = write_csv(r.program, 2);
     assert_int_equal(csv.rc, TP_EUSAGE);
     assert_string_equal(csv.err.text, "out.csv: there is no device 2");
-    free(csv.text);
-    csv = write_csv(r.program, (struct tp_minimalloc_cfg){ANY, .round_to = TP_MAX_SIZE + 1});
-    assert_int_equal(csv.rc, TP_EUSAGE);
     free(csv.text);
     forget(&r);
 }
@@ -369,9 +361,9 @@ static void test_full(void **state)
         skip();
     struct tp_err err = {0};
     struct reading r = read_json("", EVERY);
-    const struct tp_minimalloc_cfg cfg = {ANY, .path = "disk.csv"};
+    const struct tp_writing cfg = {.program = r.program, .path = "disk.csv", .device = ANY};
     setvbuf(full, NULL, _IONBF, 0);
-    assert_int_equal(tp_minimalloc_write(r.program, &cfg, full, &err), TP_EIO);
+    assert_int_equal(tp_writer_minimalloc.write(&cfg, full, &err), TP_EIO);
     assert_string_equal(err.text, "disk.csv could not be written: No space left on device");
     fclose(full);
     forget(&r);
@@ -407,7 +399,7 @@ static void order_of(struct tp_program *p, char *out, size_t size)
 static void there_and_back(struct tp_program *p, bool all_freed)
 {
     static char before[1 << 20], after[1 << 20];
-    struct csv csv = write_csv(p, (struct tp_minimalloc_cfg){ANY, .alignment = true});
+    struct csv csv = write_csv(p, ANY);
     assert_int_equal(csv.rc, TP_OK);
     struct reading r = read_bytes(&tp_format_minimalloc, csv.text, csv.size, true);
     if (r.rc != TP_OK)

@@ -9,8 +9,8 @@ static void round_trip(const struct tpt_mix *mix, bool compress)
     struct tp_err err = {0};
     struct tp_program *p = tpt_program(mix), *q = NULL;
     uint64_t repairs[TP_REPAIR_COUNT] = {1, 0, 3}, read[TP_REPAIR_COUNT] = {0};
-    struct tpt_bytes b = tpt_write(p, &(struct tp_tpt_write_end){.repairs = repairs}, compress);
-    const struct tp_tpt_open_cfg cfg = {.repairs = read, .strict = true};
+    struct tpt_bytes b = tpt_write(p, &(struct tp_writing){.repairs = repairs}, compress);
+    const struct tpt_asked cfg = {.repairs = read, .strict = true};
     if (tpt_open(b.data, b.size, &cfg, &q, &err))
         fail_msg("seed %" PRIu64 ": %s", mix->seed, err.text);
     assert_memory_equal(repairs, read, sizeof repairs);
@@ -189,8 +189,8 @@ static void test_meta(void **state)
     recorded.devices[1].end_reserved = (UINT64_C(1) << 60) + 1;
     recorded.has_end = true;
     struct tpt_bytes b =
-        tpt_write(p, &(struct tp_tpt_write_end){.meta = &meta, .recorded = &recorded}, false);
-    const struct tp_tpt_open_cfg cfg = {.meta = &got, .recorded = &had};
+        tpt_write(p, &(struct tp_writing){.meta = &meta, .recorded = &recorded}, false);
+    const struct tpt_asked cfg = {.meta = &got, .recorded = &had};
     assert_int_equal(tpt_open(b.data, b.size, &cfg, &q, &err), TP_OK);
     assert_string_equal(got.name, "web \"1\"");
     assert_string_equal(got.unknown, "threads, alignment");
@@ -221,8 +221,8 @@ static void test_sink(void **state)
     struct tp_err err = {0};
     uint64_t repairs[TP_REPAIR_COUNT];
     FILE *out = open_memstream((char **)&b.data, &b.size);
-    const struct tp_tpt_write_cfg cfg = {.out = out, .path = "x.tpt", .kind = TP_KIND_HOST};
-    assert_int_equal(tp_tpt_write_begin(&cfg, &w, &err), TP_OK);
+    const struct tp_writing begin = {.path = "x.tpt"};
+    assert_int_equal(tp_tpt_write_begin(&begin, TP_KIND_HOST, 0, out, &w, &err), TP_OK);
     const struct tp_lower_cfg lower = {
         .path = "x", .strict = true, .sink = tp_tpt_write_window, .sink_ctx = w};
     assert_int_equal(tp_lower_new(&lower, &lo, &err), TP_OK);
@@ -241,8 +241,7 @@ static void test_sink(void **state)
     }
     assert_int_equal(tp_lower_finish(lo, &p, repairs, &err), TP_OK);
     assert_int_equal(
-        tp_tpt_write_end(w, &(struct tp_tpt_write_end){.program = p, .repairs = repairs}, &err),
-        TP_OK);
+        tp_tpt_write_end(w, &(struct tp_writing){.program = p, .repairs = repairs}, &err), TP_OK);
     tp_tpt_write_free(w);
     tp_lower_free(lo);
     assert_int_equal(fclose(out), 0);

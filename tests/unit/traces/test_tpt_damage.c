@@ -25,7 +25,7 @@ static struct tp_program *small_program(void)
 static struct tpt_bytes small_file(struct tp_program *p, bool compress)
 {
     struct tp_meta meta = {.name = (char *)(uintptr_t) "small"};
-    return tpt_write(p, &(struct tp_tpt_write_end){.meta = &meta}, compress);
+    return tpt_write(p, &(struct tp_writing){.meta = &meta}, compress);
 }
 
 /* One block of `count` allocations and frees; the file has several windows. */
@@ -50,7 +50,7 @@ static void check_cut(struct tp_program *whole, const struct tpt_bytes *b, size_
     struct tp_program *p = NULL;
     struct tp_meta meta = {0};
     char grouped[32];
-    int rc = tpt_open(b->data, size, &(struct tp_tpt_open_cfg){.meta = &meta}, &p, &err);
+    int rc = tpt_open(b->data, size, &(struct tpt_asked){.meta = &meta}, &p, &err);
     if (rc) {
         assert_int_equal(rc, TP_EINPUT);
         assert_non_null(strstr(err.text, "cut at byte"));
@@ -71,7 +71,7 @@ static void check_cut(struct tp_program *whole, const struct tpt_bytes *b, size_
     assert_int_equal(tpt_pass(p, &err), TP_OK);
     tp_program_release(p);
     tp_meta_release(&meta);
-    assert_int_equal(tpt_open(b->data, size, &(struct tp_tpt_open_cfg){.strict = true}, &p, &err),
+    assert_int_equal(tpt_open(b->data, size, &(struct tpt_asked){.strict = true}, &p, &err),
                      TP_EINPUT);
     assert_non_null(strstr(err.text, "cut at byte"));
 }
@@ -103,7 +103,7 @@ static void test_cut_between_windows(void **state)
     assert_true(count >= 6);
     /* NAME DATA DATA DATA FACT END, cut in the third DATA */
     size_t size = offsets[count - 3] + 1000;
-    const struct tp_tpt_open_cfg cfg = {.meta = &meta};
+    const struct tpt_asked cfg = {.meta = &meta};
     assert_int_equal(tpt_open(b.data, size, &cfg, &q, &err), TP_OK);
     const struct tp_program_facts *f = tp_program_facts(q);
     assert_int_equal(f->instructions, 2 * TP_WINDOW_MAX);
@@ -137,7 +137,7 @@ static void test_cut_without_totals(void **state)
     size_t count = tpt_blocks(b.data, b.size, offsets, 16);
     tp_store64(b.data + 16, 0);
     tpt_reseal(b.data, b.size);
-    const struct tp_tpt_open_cfg cfg = {.meta = &meta};
+    const struct tpt_asked cfg = {.meta = &meta};
     assert_int_equal(tpt_open(b.data, offsets[count - 3], &cfg, &q, &err), TP_OK);
     assert_non_null(strstr(meta.remarks, "what followed event 131,072 is missing"));
     tp_program_release(p);
@@ -287,7 +287,7 @@ static void lie_in_facts(size_t index, uint64_t value, bool open, const char *se
     uint8_t *fact = find_block(&b, TP_TPT_FACT) + TP_TPT_BLOCK_SIZE;
     tp_store64(fact + 8 * index, value);
     tpt_reseal(b.data, b.size);
-    const struct tp_tpt_open_cfg cfg = {.max_memory = 1 << 20};
+    const struct tpt_asked cfg = {.max_memory = 1 << 20};
     int rc = tpt_open(b.data, b.size, &cfg, &q, &err);
     assert_int_equal(rc, open ? TP_EINPUT : TP_OK);
     if (!open)
@@ -365,7 +365,7 @@ static void test_memory_hint(void **state)
     struct tp_program *p = long_program(), *q = NULL;
     struct tpt_bytes b = tpt_write(p, NULL, false);
     struct tp_err err = {0};
-    const struct tp_tpt_open_cfg cfg = {.max_memory = 64 * 20};
+    const struct tpt_asked cfg = {.max_memory = 64 * 20};
     assert_int_equal(tpt_open(b.data, b.size, &cfg, &q, &err), TP_EINPUT);
     assert_string_equal(err.hint, "--max-memory=SIZE allows more");
     tp_program_release(p);

@@ -236,10 +236,10 @@ static void say_lost(const struct tp_tpt_file *f, char *text, size_t size)
                  tp_count(events).s);
 }
 
-static int open_cut(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, struct tp_err *err)
+static int open_cut(struct tp_tpt_file *f, const struct tp_reading *r, struct tp_err *err)
 {
     char text[256];
-    uint64_t slots = cfg->max_memory ? cfg->max_memory / SLOT_BYTES : UINT32_MAX;
+    uint64_t slots = tp_max_memory(r->opts) / SLOT_BYTES;
     const struct tp_tpt_limits limits = {slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX,
                                          TP_MAX_THREADS,
                                          TP_MAX_STREAMS,
@@ -254,23 +254,21 @@ static int open_cut(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, st
     if (rc)
         return rc;
     say_lost(f, text, sizeof text);
-    if (cfg->recorded && f->header.events != f->facts.facts.events)
-        tp_recorded_forget_end(cfg->recorded);
-    if (cfg->strict)
+    if (f->header.events != f->facts.facts.events)
+        tp_recorded_forget_end(r->recorded);
+    if (r->opts->strict)
         return tp_hint(err, tp_fail(err, TP_EINPUT, "%s%s", f->lead, text),
                        "without --strict what is there is played");
-    if (cfg->meta)
-        tp_meta_remark(cfg->meta, "%s", text);
+    tp_meta_remark(r->meta, "%s", text);
     return TP_OK;
 }
 
 /* ---- opening ---- */
 
-static int check_memory(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg,
-                        struct tp_err *err)
+static int check_memory(const struct tp_tpt_file *f, const struct tp_reading *r, struct tp_err *err)
 {
     uint32_t slots = f->facts.facts.slots;
-    if (!cfg->max_memory || slots <= cfg->max_memory / SLOT_BYTES)
+    if (slots <= tp_max_memory(r->opts) / SLOT_BYTES)
         return TP_OK;
     int rc = tp_fail(err, TP_EINPUT,
                      "%s%s objects are live at once, more than the memory for reading holds",
@@ -278,57 +276,50 @@ static int check_memory(const struct tp_tpt_file *f, const struct tp_tpt_open_cf
     return tp_hint(err, rc, "--max-memory=SIZE allows more");
 }
 
-static int read_meta(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg,
-                     struct tp_err *err)
+static int read_meta(const struct tp_tpt_file *f, const struct tp_reading *r, struct tp_err *err)
 {
-    struct tp_meta nobody = {0};
-    struct tp_recorded nothing = {0};
-    struct tp_meta *meta = cfg->meta ? cfg->meta : &nobody;
-    struct tp_recorded *recorded = cfg->recorded ? cfg->recorded : &nothing;
-    int rc = f->meta ? tp_tpt_meta_get(f->meta, f->meta_size, meta, recorded, err) : TP_OK;
-    meta->kind = (enum tp_kind)f->header.kind;
-    tp_meta_release(&nobody);
-    tp_recorded_release(&nothing);
+    int rc = f->meta ? tp_tpt_meta_get(f->meta, f->meta_size, r->meta, r->recorded, err) : TP_OK;
+    r->meta->kind = (enum tp_kind)f->header.kind;
     return rc == TP_EINPUT ? tp_prefix(err, rc, "%swhat it says of itself", f->lead) : rc;
 }
 
-static void say_repairs(const struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg)
+static void say_repairs(const struct tp_tpt_file *f, const struct tp_reading *r, uint64_t *repairs)
 {
-    if (cfg->repairs)
-        memcpy(cfg->repairs, f->facts.repairs, sizeof f->facts.repairs);
-    if (cfg->meta && f->facts.other_repairs)
-        tp_meta_remark(cfg->meta, "repairs that this tapool does not know: %s",
+    memcpy(repairs, f->facts.repairs, sizeof f->facts.repairs);
+    if (f->facts.other_repairs)
+        tp_meta_remark(r->meta, "repairs that this tapool does not know: %s",
                        f->facts.other_repairs);
 }
 
 /* Everything but the program; the facts are there afterwards. */
-static int prepare(struct tp_tpt_file *f, const struct tp_tpt_open_cfg *cfg, struct tp_err *err)
+static int prepare(struct tp_tpt_file *f, const struct tp_reading *r, uint64_t *repairs,
+                   struct tp_err *err)
 {
-    int rc = f->whole ? check_memory(f, cfg, err) : TP_OK;
+    int rc = f->whole ? check_memory(f, r, err) : TP_OK;
     if (!rc)
-        rc = read_meta(f, cfg, err);
+        rc = read_meta(f, r, err);
     if (!rc && !f->whole)
-        rc = open_cut(f, cfg, err);
+        rc = open_cut(f, r, err);
     if (!rc)
-        say_repairs(f, cfg);
+        say_repairs(f, r, repairs);
     return rc;
 }
 
-int tp_tpt_open(int fd, const struct tp_tpt_open_cfg *cfg, struct tp_program **out,
-                struct tp_err *err)
+int tp_tpt_open(int fd, const char *name, const struct tp_reading *r, uint64_t *repairs,
+                struct tp_program **out, struct tp_err *err)
 {
     *out = NULL;
     struct tp_tpt_file *f = malloc(sizeof *f);
     if (!f) {
         close(fd);
-        return tp_fail(err, TP_ENOMEM, "out of memory while opening %s", cfg->name);
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening %s", name);
     }
-    int rc = tp_tpt_file_open(fd, cfg->name, cfg->places, f, err);
+    int rc = tp_tpt_file_open(fd, name, r->places, f, err);
     if (rc) {
         free(f);
         return rc;
     }
-    rc = prepare(f, cfg, err);
+    rc = prepare(f, r, repairs, err);
     if (rc) {
         release_backed(f);
         return rc;

@@ -4,21 +4,11 @@
 
 #include "traces/format.h"
 
-/* What opening asks and tells beside the program. Members may be NULL where nobody wants to know.
- */
-struct tp_tpt_open_cfg {
-    const char *name;             /* for messages; "": they name no file */
-    uint64_t max_memory;          /* bytes; 64 for each slot must fit; 0: no limit */
-    bool strict;                  /* a file that is cut is TP_EINPUT */
-    struct tp_meta *meta;         /* filled in; what was lost is among its remarks */
-    struct tp_recorded *recorded; /* filled in */
-    uint64_t *repairs;            /* TP_REPAIR_COUNT of them */
-    struct tp_places *places;     /* empty at first; released by the caller, also after an error */
-};
-
 /* Opens a .tpt file and takes `fd` over, in every case. Cursors of the program read the file; it
- * must not change. TP_EINPUT names file, block and byte. */
-int tp_tpt_open(int fd, const struct tp_tpt_open_cfg *cfg, struct tp_program **out,
-                struct tp_err *err);
+ * must not change. `name` is for messages; "": they name no file. Of `r`, input, lowering and
+ * budget are not looked at; 64 bytes of max_memory for each slot must be there; what was lost is
+ * among the remarks. `repairs`: TP_REPAIR_COUNT of them. TP_EINPUT names file, block and byte. */
+int tp_tpt_open(int fd, const char *name, const struct tp_reading *r, uint64_t *repairs,
+                struct tp_program **out, struct tp_err *err);
 
 #endif

@@ -12,16 +12,9 @@ static int probe(const unsigned char *data, size_t size)
 static int open_trace(const struct tp_reading *r, struct tp_program **out, uint64_t *repairs,
                       struct tp_err *err)
 {
-    const struct tp_tpt_open_cfg cfg = {.name = tp_input_name(r->in),
-                                        .max_memory = tp_max_memory(r->opts),
-                                        .strict = r->opts->strict,
-                                        .meta = r->meta,
-                                        .recorded = r->recorded,
-                                        .repairs = repairs,
-                                        .places = r->places};
     int fd = -1;
     int rc = tp_input_file(r->in, &fd, err);
-    return rc ? rc : tp_tpt_open(fd, &cfg, out, err);
+    return rc ? rc : tp_tpt_open(fd, tp_input_name(r->in), r, repairs, out, err);
 }
 
 const struct tp_format tp_format_tpt = {

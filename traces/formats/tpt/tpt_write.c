@@ -123,13 +123,10 @@ static int put_meta(struct tp_tpt_writer *w, const struct tp_meta *meta,
     return put_side(w, TP_TPT_META, 1, text, strlen(text), err);
 }
 
-static int start(struct tp_tpt_writer *w, const struct tp_tpt_write_cfg *cfg, struct tp_err *err)
+static int start(struct tp_tpt_writer *w, const struct tp_writing *cfg, struct tp_err *err)
 {
-    w->out = cfg->out;
     w->path = tp_clean_copy(cfg->path, 4096);
-    w->header = (struct tp_tpt_header){
-        .version = TP_TPT_VERSION, .kind = (uint8_t)cfg->kind, .events = cfg->events};
-    w->start = cfg->events ? -1 : seekable(cfg->out);
+    w->start = w->header.events ? -1 : seekable(w->out);
     int rc = tp_tpt_encoder_init(&w->encoder, err);
     if (rc)
         return rc;
@@ -140,22 +137,25 @@ static int start(struct tp_tpt_writer *w, const struct tp_tpt_write_cfg *cfg, st
     if (!w->path || (cfg->compress && (!w->packer || !w->packed)))
         return tp_fail(err, TP_ENOMEM, "out of memory while starting to write a trace");
     rc = put_header(w, err);
-    return rc || !cfg->meta ? rc : put_meta(w, cfg->meta, NULL, err);
+    return rc || !(cfg->meta || cfg->recorded) ? rc : put_meta(w, cfg->meta, cfg->recorded, err);
 }
 
-int tp_tpt_write_begin(const struct tp_tpt_write_cfg *cfg, struct tp_tpt_writer **out,
-                       struct tp_err *err)
+int tp_tpt_write_begin(const struct tp_writing *cfg, enum tp_kind kind, uint64_t events, FILE *out,
+                       struct tp_tpt_writer **writer, struct tp_err *err)
 {
-    *out = NULL;
+    *writer = NULL;
     struct tp_tpt_writer *w = calloc(1, sizeof *w);
     if (!w)
         return tp_fail(err, TP_ENOMEM, "out of memory while starting to write a trace");
+    w->out = out;
+    w->header =
+        (struct tp_tpt_header){.version = TP_TPT_VERSION, .kind = (uint8_t)kind, .events = events};
     int rc = start(w, cfg, err);
     if (rc) {
         tp_tpt_write_free(w);
         return rc;
     }
-    *out = w;
+    *writer = w;
     return TP_OK;
 }
 
@@ -267,8 +267,7 @@ static int put_places(struct tp_tpt_writer *w, const struct tp_place_table *plac
     return rc;
 }
 
-static int put_facts(struct tp_tpt_writer *w, const struct tp_tpt_write_end *end,
-                     struct tp_err *err)
+static int put_facts(struct tp_tpt_writer *w, const struct tp_writing *end, struct tp_err *err)
 {
     uint32_t count = 0;
     uint8_t *bytes = tp_tpt_facts_put(end->program, end->repairs, &count);
@@ -289,8 +288,7 @@ static int put_end(struct tp_tpt_writer *w, uint64_t facts_at, struct tp_err *er
     return put_side(w, TP_TPT_END, 0, bytes, sizeof bytes, err);
 }
 
-int tp_tpt_write_end(struct tp_tpt_writer *w, const struct tp_tpt_write_end *end,
-                     struct tp_err *err)
+int tp_tpt_write_end(struct tp_tpt_writer *w, const struct tp_writing *end, struct tp_err *err)
 {
     const struct tp_program_facts *facts = tp_program_facts(end->program);
     int rc = TP_OK;
@@ -308,37 +306,37 @@ int tp_tpt_write_end(struct tp_tpt_writer *w, const struct tp_tpt_write_end *end
     return rc ? rc : fill_header(w, facts, err);
 }
 
-static int put_windows(struct tp_tpt_writer *w, struct tp_program *program,
-                       int (*stop)(struct tp_err *err), struct tp_err *err)
+static int put_windows(struct tp_tpt_writer *w, const struct tp_writing *cfg, struct tp_err *err)
 {
     struct tp_cursor *cursor = NULL;
     struct tp_window window;
-    int got = 0, rc = tp_cursor_open(program, &cursor, err);
+    int got = 0, rc = tp_cursor_open(cfg->program, &cursor, err);
     while (!rc && (got = tp_cursor_next(cursor, &window, err)) == 1) {
-        rc = put_window(w, tp_program_marks(program), &window, err);
-        if (!rc && stop)
-            rc = stop(err);
+        rc = put_window(w, tp_program_marks(cfg->program), &window, err);
+        if (!rc && cfg->stop)
+            rc = cfg->stop(err);
     }
     tp_cursor_close(cursor);
     return rc ? rc : -got;
 }
 
-int tp_tpt_write_program(const struct tp_tpt_write_cfg *cfg, struct tp_program *program,
-                         const struct tp_tpt_write_end *end, int (*stop)(struct tp_err *err),
-                         struct tp_err *err)
+static int write_trace(const struct tp_writing *cfg, FILE *out, struct tp_err *err)
 {
+    const struct tp_program_facts *f = tp_program_facts(cfg->program);
     struct tp_tpt_writer *w = NULL;
-    struct tp_tpt_write_cfg known = *cfg;
-    known.events = tp_program_facts(program)->events;
-    known.kind = (enum tp_kind)tp_program_facts(program)->kind;
-    known.meta = NULL;
-    int rc = tp_tpt_write_begin(&known, &w, err);
-    if (!rc && (end->meta || end->recorded))
-        rc = put_meta(w, end->meta, end->recorded, err);
+    int rc = tp_tpt_write_begin(cfg, (enum tp_kind)f->kind, f->events, out, &w, err);
     if (!rc)
-        rc = put_windows(w, program, stop, err);
+        rc = put_windows(w, cfg, err);
     if (!rc)
-        rc = tp_tpt_write_end(w, end, err);
+        rc = tp_tpt_write_end(w, cfg, err);
     tp_tpt_write_free(w);
     return rc;
 }
+
+const struct tp_trace_writer tp_writer_tpt = {
+    .name = "tpt",
+    .suffix = ".tpt",
+    .summary = "tapool's own binary form: small, checked, played in place",
+    .whole = true,
+    .write = write_trace,
+};

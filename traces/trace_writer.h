@@ -29,7 +29,4 @@ struct tp_trace_writer {
     int (*write)(const struct tp_writing *w, FILE *out, struct tp_err *err);
 };
 
-/* tapool's own JSON, in either form. */
-int tp_json_write_program(const struct tp_writing *w, bool lines, FILE *out, struct tp_err *err);
-
 #endif

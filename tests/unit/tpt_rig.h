@@ -340,13 +340,16 @@ static inline int tpt_open_fd(int fd, const char *name, const struct tpt_asked *
     uint64_t repairs[TP_REPAIR_COUNT];
     struct tp_meta meta = {0};
     struct tp_recorded recorded = {0};
+    struct tp_places places = {0};
     const struct tp_reading r = {.meta = asked.meta ? asked.meta : &meta,
                                  .recorded = asked.recorded ? asked.recorded : &recorded,
-                                 .places = asked.places,
+                                 .places = asked.places ? asked.places : &places,
                                  .opts = &opts};
     int rc = tp_tpt_open(fd, name, &r, asked.repairs ? asked.repairs : repairs, p, err);
     tp_meta_release(&meta);
     tp_recorded_release(&recorded);
+    if (places.release)
+        places.release(places.ctx);
     return rc;
 }
 

@@ -193,18 +193,6 @@ static int take_line(struct mtrace *m, struct tp_cut line, struct tp_err *err)
                : rc;
 }
 
-static int read_lines(struct mtrace *m, struct tp_err *err)
-{
-    for (;;) {
-        struct tp_cut line;
-        int rc = tp_lines_next(&m->lines, &line, err);
-        if (rc == TP_OK && !m->lines.ended)
-            rc = take_line(m, line, err);
-        if (rc != TP_OK || m->lines.ended)
-            return rc;
-    }
-}
-
 static int finish(struct mtrace *m, struct tp_err *err)
 {
     struct tp_meta *meta = m->reading->meta;
@@ -222,13 +210,14 @@ static int finish(struct mtrace *m, struct tp_err *err)
 static int read_mtrace(const struct tp_reading *reading, struct tp_err *err)
 {
     struct mtrace m = {.reading = reading, .lines = {.in = reading->in}};
+    struct tp_cut line;
     tp_pointers_init(&m.pointers, &m.objects, reading->budget);
     reading->meta->kind = TP_KIND_HOST;
     int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
     tp_meta_set(reading->meta, &reading->meta->capture, "glibc mtrace log");
     tp_meta_set(reading->meta, &reading->meta->unknown, "times, threads, alignment");
-    if (rc == TP_OK)
-        rc = read_lines(&m, err);
+    while (tp_lines_more(&m.lines, &line, &rc, err))
+        rc = take_line(&m, line, err);
     if (rc == TP_OK)
         rc = finish(&m, err);
     tp_pointers_release(&m.pointers);

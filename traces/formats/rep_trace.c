@@ -143,19 +143,6 @@ static int take_operation(struct rep *r, struct tp_cut line, struct tp_err *err)
     return tp_lower_event(lo, &ev, err);
 }
 
-static int read_operations(struct rep *r, struct tp_err *err)
-{
-    for (;;) {
-        struct tp_cut line;
-        int rc = tp_lines_next(&r->lines, &line, err);
-        if (rc != TP_OK || r->lines.ended)
-            return rc;
-        rc = take_operation(r, line, err);
-        if (rc != TP_OK)
-            return rc;
-    }
-}
-
 /* The first number of the newer header is a weight. Where both could be weights, the last one could
  * as well be the most bytes: then no request is above it. */
 static bool is_newer(const struct rep *r)
@@ -192,12 +179,13 @@ static void compare(const struct rep *r)
 static int read_rep(const struct tp_reading *reading, struct tp_err *err)
 {
     struct rep r = {.reading = reading, .lines = {.in = reading->in}};
+    struct tp_cut line;
     reading->meta->kind = TP_KIND_HOST;
     int rc = tp_lower_kind(reading->lower, TP_KIND_HOST, err);
     if (rc == TP_OK)
         rc = read_header(&r, err);
-    if (rc == TP_OK)
-        rc = read_operations(&r, err);
+    while (tp_lines_more(&r.lines, &line, &rc, err))
+        rc = take_operation(&r, line, err);
     if (rc != TP_OK && rc != TP_ESTOP)
         return rc;
     describe(&r);

@@ -49,4 +49,16 @@ static inline const char *tp_cut_digits(const char *at, const char *end, uint64_
     return at;
 }
 
+/* All digits: where they end; NULL: there are none, or they do not fit. */
+static inline const char *tp_decimal(const char *from, const char *end, uint64_t *value)
+{
+    const char *at = tp_cut_digits(from, end, value);
+    unsigned digit;
+    for (; at < end && (digit = (unsigned)(unsigned char)*at - '0') <= 9; at++)
+        if (__builtin_mul_overflow(*value, 10u, value) ||
+            __builtin_add_overflow(*value, digit, value))
+            return NULL;
+    return at > from ? at : NULL;
+}
+
 #endif

@@ -271,6 +271,11 @@ int tp_input_block(struct tp_input *in, const unsigned char **data, size_t *got,
     return TP_OK;
 }
 
+bool tp_input_shows(const unsigned char *data, size_t size, const char *text)
+{
+    return memmem(data, size, text, strlen(text)) != NULL;
+}
+
 void tp_input_take(struct tp_input *in, size_t n)
 {
     assert(n <= in->end - in->start);

@@ -52,6 +52,9 @@ int tp_input_peek(struct tp_input *in, size_t want, const unsigned char **data, 
 int tp_input_block(struct tp_input *in, const unsigned char **data, size_t *got,
                    struct tp_err *err);
 
+/* Whether a text stands somewhere in the bytes that a probe is shown. */
+bool tp_input_shows(const unsigned char *data, size_t size, const char *text);
+
 /* Takes `n` bytes of those that the last peek or block showed. */
 void tp_input_take(struct tp_input *in, size_t n);
 

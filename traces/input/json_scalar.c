@@ -23,13 +23,10 @@ static struct tp_span bare(struct tp_span s)
 static bool read_digits(const char *at, size_t size, uint64_t *out)
 {
     uint64_t value = 0;
-    for (size_t i = 0; i < size; i++) {
-        if (!tp_json_digit(at[i]) || __builtin_mul_overflow(value, 10u, &value) ||
-            __builtin_add_overflow(value, (uint64_t)(at[i] - '0'), &value))
-            return false;
-    }
+    if (tp_decimal(at, at + size, &value) != at + size)
+        return false;
     *out = value;
-    return size > 0;
+    return true;
 }
 
 /* A magnitude and its sign as 64 bits. */

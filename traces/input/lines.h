@@ -36,6 +36,16 @@ struct tp_lines {
  * call. Sets ended where there is none. TP_EINPUT: the line is too long. */
 int tp_lines_next(struct tp_lines *l, struct tp_cut *line, struct tp_err *err);
 
+/* For loops over all lines: true while *rc is TP_OK, which reading a line may change, and there is
+ * a line. */
+static inline bool tp_lines_more(struct tp_lines *l, struct tp_cut *line, int *rc,
+                                 struct tp_err *err)
+{
+    if (*rc == TP_OK)
+        *rc = tp_lines_next(l, line, err);
+    return *rc == TP_OK && !l->ended;
+}
+
 /* "FILE:LINE: event N: " before the sentence that is there; `event` 0: none. */
 int tp_lines_at_event(const struct tp_lines *l, uint64_t event, int rc, struct tp_err *err);
 
@@ -90,12 +100,8 @@ static inline void tp_cut_blanks(struct tp_cut *c)
 static inline bool tp_cut_decimal(struct tp_cut *c, uint64_t *value)
 {
     uint64_t v;
-    const char *at = tp_cut_digits(c->at, c->end, &v);
-    unsigned digit;
-    for (; at < c->end && (digit = (unsigned)(unsigned char)*at - '0') <= 9; at++)
-        if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, digit, &v))
-            return false;
-    if (at == c->at)
+    const char *at = tp_decimal(c->at, c->end, &v);
+    if (!at)
         return false;
     c->at = at;
     *value = v;

@@ -5,6 +5,8 @@
 
 #include "tests/unit/trace_fixture.h"
 
+extern const struct tp_trace_writer tp_writer_json, tp_writer_jsonl;
+
 enum { STREAMS = 5, EVENTS = 3000 };
 
 static uint64_t state_of_random;
@@ -155,7 +157,8 @@ static void through_json_it_is_the_same(void **state)
         FILE *out = open_memstream(&text, &size);
         const struct tp_meta meta = {.kind = (enum tp_kind)tp_program_facts(p)->kind};
         const struct tp_writing w = {.program = p, .meta = &meta, .path = "x", .stop = never};
-        assert_int_equal(tp_json_write_program(&w, seed % 2, out, NULL), TP_OK);
+        const struct tp_trace_writer *writer = seed % 2 ? &tp_writer_jsonl : &tp_writer_json;
+        assert_int_equal(writer->write(&w, out, NULL), TP_OK);
         fclose(out);
         struct reading r =
             read_bytes(seed % 2 ? &tp_format_jsonl : &tp_format_json, text, size, true);

@@ -344,9 +344,14 @@ int tp_json_header_read(struct tp_json_header *h, enum tp_json_stop *stop, struc
     return rc == TP_OK ? complete(h, err) : rc;
 }
 
-void tp_json_header_release(struct tp_json_header *h)
+int tp_json_trace_read(const struct tp_reading *r,
+                       int (*all)(struct tp_json_header *h, struct tp_err *err), struct tp_err *err)
 {
-    for (size_t i = 0; i < h->count; i++)
-        free(h->names[i]);
-    h->count = 0;
+    struct tp_json_scan scan = {.in = r->in, .line = 1};
+    struct tp_json_header header = {.scan = &scan, .reading = r};
+    int rc = all(&header, err);
+    for (size_t i = 0; i < header.count; i++)
+        free(header.names[i]);
+    tp_json_scan_release(&scan);
+    return rc;
 }

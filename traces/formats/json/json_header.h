@@ -24,7 +24,11 @@ struct tp_json_header {
 
 /* Reads members of the top-level object up to "events" or its end; once more after the events. */
 int tp_json_header_read(struct tp_json_header *h, enum tp_json_stop *stop, struct tp_err *err);
-void tp_json_header_release(struct tp_json_header *h);
+
+/* A whole trace, as `all` reads it. */
+int tp_json_trace_read(const struct tp_reading *r,
+                       int (*all)(struct tp_json_header *h, struct tp_err *err),
+                       struct tp_err *err);
 
 /* JSON Lines, from behind the header. For the form with a list of events it is the way out where
  * the header is so long that detection could not tell the two. */

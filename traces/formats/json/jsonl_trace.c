@@ -28,12 +28,7 @@ static int read_all(struct tp_json_header *h, struct tp_err *err)
 
 static int read_lines(const struct tp_reading *r, struct tp_err *err)
 {
-    struct tp_json_scan scan = {.in = r->in, .line = 1};
-    struct tp_json_header header = {.scan = &scan, .reading = r};
-    int rc = read_all(&header, err);
-    tp_json_header_release(&header);
-    tp_json_scan_release(&scan);
-    return rc;
+    return tp_json_trace_read(r, read_all, err);
 }
 
 const struct tp_format tp_format_jsonl = {

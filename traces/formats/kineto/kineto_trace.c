@@ -32,11 +32,6 @@ struct kineto_reader {
     bool profiled; /* the file says that memory was to be recorded */
 };
 
-static bool has(const unsigned char *data, size_t size, const char *text)
-{
-    return memmem(data, size, text, strlen(text)) != NULL;
-}
-
 static int probe(const unsigned char *data, size_t size)
 {
     size_t at = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -44,9 +39,12 @@ static int probe(const unsigned char *data, size_t size)
         at++;
     if (at == size || data[at] != '{')
         return 0;
-    if (has(data, size, "\"" LIST_KEY "\""))
+    if (tp_input_shows(data, size, "\"" LIST_KEY "\""))
         return 90;
-    return has(data, size, "\"schemaVersion\"") && has(data, size, "\"deviceProperties\"") ? 80 : 0;
+    return tp_input_shows(data, size, "\"schemaVersion\"") &&
+                   tp_input_shows(data, size, "\"deviceProperties\"")
+               ? 80
+               : 0;
 }
 
 /* ---- a memory event ---- */

@@ -14,10 +14,10 @@
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
 #include "traces/format.h"
+#include "traces/input/lines.h"
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,12 +46,6 @@ static const struct column_row {
     {"lower", LOWER, false},     {"start", LOWER, false}, {"begin", LOWER, false},
     {"upper", UPPER, false},     {"end", UPPER, true},    {"size", SIZE, false},
     {"alignment", ALIGN, false}, {"gaps", GAPS, false},   {"offset", OFFSET, false},
-};
-
-/* A piece of text, not ended by a NUL. */
-struct minimalloc_field {
-    const char *text;
-    size_t length;
 };
 
 struct minimalloc_row {
@@ -93,12 +87,10 @@ static int placed(const struct reader *rd, int rc, struct tp_err *err)
 #define bad(rd, err, ...) tp_input_fail_line((rd)->r->in, (rd)->line, err, __VA_ARGS__)
 
 /* What a sentence shows of a field. */
-static const char *shown(struct minimalloc_field f, char out[48])
+static const char *shown(struct tp_cut f, char out[48])
 {
     char copy[64];
-    size_t n = f.length < sizeof copy - 1 ? f.length : sizeof copy - 1;
-    memcpy(copy, f.text, n);
-    copy[n] = '\0';
+    snprintf(copy, sizeof copy, "%.*s", (int)(f.end - f.at), f.at);
     tp_clean_text(copy, out, 48);
     return out;
 }
@@ -130,7 +122,7 @@ static int next_line(struct reader *rd, bool *more, struct tp_err *err)
 }
 
 /* The text up to the separator, without spaces around it; *at moves behind it. */
-static struct minimalloc_field split(const char **at, const char *end, char separator)
+static struct tp_cut split(const char **at, const char *end, char separator)
 {
     const char *stop = memchr(*at, separator, (size_t)(end - *at));
     const char *from = *at, *to = stop ? stop : end;
@@ -139,35 +131,30 @@ static struct minimalloc_field split(const char **at, const char *end, char sepa
         from++;
     while (from < to && isspace((unsigned char)to[-1]))
         to--;
-    return (struct minimalloc_field){from, (size_t)(to - from)};
+    return (struct tp_cut){from, to};
 }
 
 /* A whole number of up to 63 bits. */
-static bool parse(struct minimalloc_field f, int64_t *out)
+static bool parse(struct tp_cut f, int64_t *out)
 {
-    size_t i = 0;
-    bool negative = f.length && f.text[0] == '-';
-    int64_t value = 0;
-    i += negative || (f.length && f.text[0] == '+');
-    if (i == f.length)
+    uint64_t magnitude = 0;
+    bool negative = tp_cut_byte(&f, '-');
+    if (!negative)
+        tp_cut_byte(&f, '+');
+    if (!tp_cut_decimal(&f, &magnitude) || f.at < f.end ||
+        magnitude > INT64_MAX + (uint64_t)negative)
         return false;
-    for (; i < f.length; i++) {
-        int digit = f.text[i] - '0';
-        if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
-            __builtin_sub_overflow(value, digit, &value))
-            return false;
-    }
-    *out = value;
-    return negative || !__builtin_sub_overflow(0, value, out);
+    *out = (int64_t)(negative ? 0 - magnitude : magnitude);
+    return true;
 }
 
-static int number(const struct reader *rd, const char *name, struct minimalloc_field f,
-                  int64_t *out, struct tp_err *err)
+static int number(const struct reader *rd, const char *name, struct tp_cut f, int64_t *out,
+                  struct tp_err *err)
 {
     char text[48];
     if (parse(f, out))
         return TP_OK;
-    if (memchr(f.text, ':', f.length))
+    if (memchr(f.at, ':', (size_t)(f.end - f.at)))
         return tp_hint(err,
                        bad(rd, err, "%s is '%s', a time of several parts", name, shown(f, text)),
                        "only single numbers are read");
@@ -176,10 +163,11 @@ static int number(const struct reader *rd, const char *name, struct minimalloc_f
 
 /* ---- the header ---- */
 
-static enum minimalloc_column find_column(struct minimalloc_field f, bool *last)
+static enum minimalloc_column find_column(struct tp_cut f, bool *last)
 {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strlen(known[i].name) == f.length && strncmp(known[i].name, f.text, f.length) == 0) {
+        struct tp_cut rest = f;
+        if (tp_cut_text(&rest, known[i].name) && rest.at == rest.end) {
             *last |= known[i].last;
             return known[i].column;
         }
@@ -212,21 +200,18 @@ static size_t parse_header(const char *text, size_t length, enum minimalloc_colu
 static int probe(const unsigned char *data, size_t size)
 {
     enum minimalloc_column columns[COLUMNS_MAX];
+    struct tp_cut text = tp_cut_start(data, size), line;
     unsigned seen = 0;
     bool last = false;
-    const char *at = (const char *)data, *end = at + size;
-    if (size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
-        at += 3;
-    for (;;) {
-        const char *stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
-        const char *to = stop ? stop : end;
-        if (to == at || *at != '#')
-            return to > at && parse_header(at, (size_t)(to - at), columns, &seen, &last) &&
-                           (seen & NEEDED) == NEEDED
-                       ? 90
-                       : 0;
-        at = stop ? stop + 1 : end;
-    }
+    do
+        if (!tp_cut_line(&text, &line))
+            return 0;
+    while (line.at < line.end && *line.at == '#');
+    return line.at < line.end &&
+                   parse_header(line.at, (size_t)(line.end - line.at), columns, &seen, &last) &&
+                   (seen & NEEDED) == NEEDED
+               ? 90
+               : 0;
 }
 
 static int read_header(struct reader *rd, struct tp_err *err)
@@ -291,15 +276,15 @@ static int behind_last(const struct reader *rd, int64_t *step, struct tp_err *er
 }
 
 /* "3-5": steps may be negative, so the dash is looked for behind the first character. */
-static int parse_gap(const struct reader *rd, struct minimalloc_field gap, int64_t *from,
-                     int64_t *to, struct tp_err *err)
+static int parse_gap(const struct reader *rd, struct tp_cut gap, int64_t *from, int64_t *to,
+                     struct tp_err *err)
 {
-    const char *dash = gap.length > 1 ? memchr(gap.text + 1, '-', gap.length - 1) : NULL;
+    size_t length = (size_t)(gap.end - gap.at);
+    const char *dash = length > 1 ? memchr(gap.at + 1, '-', length - 1) : NULL;
     char text[48];
     if (!dash)
         return bad(rd, err, "the gap '%s' is not of the form 'lower-upper'", shown(gap, text));
-    struct minimalloc_field low = {gap.text, (size_t)(dash - gap.text)};
-    struct minimalloc_field high = {dash + 1, gap.length - low.length - 1};
+    struct tp_cut low = {gap.at, dash}, high = {dash + 1, gap.end};
     int rc = number(rd, "a gap's lower", low, from, err);
     if (rc == TP_OK)
         rc = number(rd, "a gap's upper", high, to, err);
@@ -307,19 +292,18 @@ static int parse_gap(const struct reader *rd, struct minimalloc_field gap, int64
 }
 
 /* The pieces of a life. *from moves to where the last one begins. */
-static int cut_gaps(struct reader *rd, struct minimalloc_field gaps, int64_t *from, int64_t upper,
+static int cut_gaps(struct reader *rd, struct tp_cut gaps, int64_t *from, int64_t upper,
                     struct tp_err *err)
 {
-    const char *at = gaps.text, *end = gaps.text + gaps.length;
+    const char *at = gaps.at, *end = gaps.end;
     int64_t behind = *from;
     while (at && at < end) {
-        struct minimalloc_field gap = split(&at, end, ' ');
-        const char *window = memchr(gap.text, '@', gap.length);
-        struct minimalloc_field steps = {gap.text,
-                                         window ? (size_t)(window - gap.text) : gap.length};
+        struct tp_cut gap = split(&at, end, ' ');
+        const char *window = memchr(gap.at, '@', (size_t)(gap.end - gap.at));
+        struct tp_cut steps = {gap.at, window ? window : gap.end};
         int64_t low = 0, high = 0;
         char text[48];
-        if (!gap.length)
+        if (gap.at == gap.end)
             continue;
         int rc = parse_gap(rd, steps, &low, &high, err);
         if (rc != TP_OK)
@@ -349,12 +333,12 @@ static int add_row(struct reader *rd, struct minimalloc_row row, struct tp_err *
     return TP_OK;
 }
 
-static int split_row(const struct reader *rd, struct minimalloc_field *fields, struct tp_err *err)
+static int split_row(const struct reader *rd, struct tp_cut *fields, struct tp_err *err)
 {
     size_t count = 0;
     const char *at = rd->text, *end = rd->text + rd->length;
     while (at) {
-        struct minimalloc_field f = split(&at, end, ',');
+        struct tp_cut f = split(&at, end, ',');
         if (count < rd->column_count && rd->columns[count] < COLUMN_COUNT)
             fields[rd->columns[count]] = f;
         count++;
@@ -366,7 +350,7 @@ static int split_row(const struct reader *rd, struct minimalloc_field *fields, s
 
 static int read_row(struct reader *rd, struct tp_err *err)
 {
-    struct minimalloc_field fields[COLUMN_COUNT] = {0};
+    struct tp_cut fields[COLUMN_COUNT] = {0};
     int64_t lower = 0, upper = 0, size = 0, align = 1;
     int rc = split_row(rd, fields, err);
     if (rc == TP_OK)
@@ -377,7 +361,7 @@ static int read_row(struct reader *rd, struct tp_err *err)
         rc = behind_last(rd, &upper, err);
     if (rc == TP_OK)
         rc = number(rd, "size", fields[SIZE], &size, err);
-    if (rc == TP_OK && fields[ALIGN].text)
+    if (rc == TP_OK && fields[ALIGN].at)
         rc = number(rd, "alignment", fields[ALIGN], &align, err);
     if (rc != TP_OK)
         return rc;
@@ -387,7 +371,7 @@ static int read_row(struct reader *rd, struct tp_err *err)
         return bad(rd, err, "the life ends before it begins: %" PRId64 " is above %" PRId64, lower,
                    upper);
     rd->never_live += lower == upper;
-    if (fields[GAPS].text)
+    if (fields[GAPS].at)
         rc = cut_gaps(rd, fields[GAPS], &lower, upper, err);
     if (rc == TP_OK)
         rc = add_piece(rd, lower, upper, err);

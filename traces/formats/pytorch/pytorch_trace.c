@@ -11,11 +11,6 @@
 
 #define HEAD_OPCODES "}](c)XKJMGN.\x88\x89\x8a\x8c\x93\x95"
 
-static bool contains(const unsigned char *data, size_t size, const char *text)
-{
-    return memmem(data, size, text, strlen(text)) != NULL;
-}
-
 /* Any pickle is taken where no other format wants it: it gets a sentence of its own. */
 static int probe(const unsigned char *data, size_t size)
 {
@@ -23,8 +18,8 @@ static int probe(const unsigned char *data, size_t size)
     if (outermost < 0)
         return 0;
     if (outermost != ']' &&
-        (contains(data, size, "device_traces") ||
-         (contains(data, size, "segments") && contains(data, size, "total_size"))))
+        (tp_input_shows(data, size, "device_traces") ||
+         (tp_input_shows(data, size, "segments") && tp_input_shows(data, size, "total_size"))))
         return 95;
     return memchr(HEAD_OPCODES, data[2], sizeof HEAD_OPCODES - 1) ? 30 : 0;
 }

@@ -111,17 +111,13 @@ static int take_line(struct rmm *m, struct tp_cut line, struct rmm_row *row, boo
 /* The next row of the file; sets ended where there is none. */
 static int read_row(struct rmm *m, struct rmm_row *row, struct tp_err *err)
 {
-    for (bool taken = false; !taken;) {
-        struct tp_cut line;
-        int rc = tp_lines_next(&m->lines, &line, err);
-        m->ended = m->lines.ended;
-        if (rc != TP_OK || m->ended)
-            return rc;
+    bool taken = false;
+    struct tp_cut line;
+    int rc = TP_OK;
+    while (!taken && tp_lines_more(&m->lines, &line, &rc, err))
         rc = take_line(m, line, row, &taken, err);
-        if (rc != TP_OK)
-            return rc;
-    }
-    return TP_OK;
+    m->ended = m->lines.ended;
+    return rc;
 }
 
 /* The next row to be lowered. */

@@ -47,47 +47,25 @@ void tp_tpt_facts_release(struct tp_tpt_facts *f)
 
 /* ---- fields of any width ---- */
 
+/* Where the lower bytes of 64 bits lie. */
+static size_t lower_at(size_t size)
+{
+    return __BYTE_ORDER == __BIG_ENDIAN ? sizeof(uint64_t) - size : 0;
+}
+
 static uint64_t field_get(const void *from, const struct field *field)
 {
-    const uint8_t *at = (const uint8_t *)from + field->offset;
-    uint16_t half = 0;
-    uint32_t word = 0;
-    uint64_t wide = 0;
-    switch (field->size) {
-    case 1:
-        return *at;
-    case 2:
-        memcpy(&half, at, sizeof half);
-        return half;
-    case 4:
-        memcpy(&word, at, sizeof word);
-        return word;
-    default:
-        memcpy(&wide, at, sizeof wide);
-        return wide;
-    }
+    uint64_t value = 0;
+    memcpy((uint8_t *)&value + lower_at(field->size), (const uint8_t *)from + field->offset,
+           field->size);
+    return value;
 }
 
 /* False: the value does not fit. */
 static bool field_set(void *to, const struct field *field, uint64_t value)
 {
-    uint8_t *at = (uint8_t *)to + field->offset;
-    const uint16_t half = (uint16_t)value;
-    const uint32_t word = (uint32_t)value;
-    switch (field->size) {
-    case 1:
-        *at = (uint8_t)value;
-        return value <= UINT8_MAX;
-    case 2:
-        memcpy(at, &half, sizeof half);
-        return value <= UINT16_MAX;
-    case 4:
-        memcpy(at, &word, sizeof word);
-        return value <= UINT32_MAX;
-    default:
-        memcpy(at, &value, sizeof value);
-        return true;
-    }
+    memcpy((uint8_t *)to + field->offset, (uint8_t *)&value + lower_at(field->size), field->size);
+    return field->size == sizeof value || value >> 8 * field->size == 0;
 }
 
 static uint8_t *put_fields(uint8_t *at, const void *from, const struct field *list, size_t count)

@@ -164,14 +164,12 @@ static int load(const struct tp_tpt_file *f, const struct tpt_walk *w, uint32_t 
     return TP_OK;
 }
 
-static int take_meta(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
+static int take_meta(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, struct tp_err *err)
 {
-    char *text = NULL;
-    int rc = load(f, w, TP_TPT_META_MAX, &text, err);
-    if (rc)
-        return rc;
+    (void)err;
     free(f->meta);
-    f->meta = text;
+    f->meta = *payload;
+    *payload = NULL;
     f->meta_size = w->block.stored;
     return TP_OK;
 }
@@ -183,12 +181,10 @@ static int keep_name(struct tp_tpt_file *f, const char *text, struct tp_err *err
     return tp_texts_add(&f->names, clean, strlen(clean), err);
 }
 
-static int take_names(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
+static int take_names(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, struct tp_err *err)
 {
-    char *text = NULL;
-    int rc = load(f, w, TP_TPT_NAMES_MAX, &text, err);
-    if (rc)
-        return rc;
+    const char *text = *payload;
+    int rc = TP_OK;
     uint32_t size = w->block.stored, count = 0;
     if (size && text[size - 1])
         rc = wrong_block(f, w, "its last name has no end", err);
@@ -199,35 +195,25 @@ static int take_names(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *
     }
     if (!rc && count != w->block.count)
         rc = wrong_block(f, w, "the number of its names is wrong", err);
-    free(text);
     return rc;
 }
 
-static int take_facts(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
+static int take_facts(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, struct tp_err *err)
 {
-    char *bytes = NULL;
-    int rc = load(f, w, FACT_MAX, &bytes, err);
-    if (rc)
-        return rc;
-    if (w->block.stored != 8 * (uint64_t)w->block.count)
-        rc = wrong_block(f, w, "the number of its fields is wrong", err);
-    else
-        rc = tp_tpt_file_place(
-            f, &w->block, w->at,
-            tp_tpt_facts_get((const uint8_t *)bytes, w->block.count, &f->facts, err), err);
-    free(bytes);
+    const struct tp_tpt_block *b = &w->block;
+    const uint8_t *bytes = (const uint8_t *)*payload;
     w->facts = true;
     f->end = w->at;
-    return rc;
+    if (b->stored != 8 * (uint64_t)b->count)
+        return wrong_block(f, w, "the number of its fields is wrong", err);
+    return tp_tpt_file_place(f, b, w->at, tp_tpt_facts_get(bytes, b->count, &f->facts, err), err);
 }
 
-static int take_end(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
+static int take_end(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, struct tp_err *err)
 {
-    char *bytes = NULL;
-    int rc = load(f, w, TP_TPT_END_SIZE, &bytes, err);
-    if (rc)
-        return rc;
-    const uint8_t *at = (const uint8_t *)bytes;
+    const uint8_t *at = (const uint8_t *)*payload;
+    int rc = TP_OK;
+    w->ended = true;
     if (!w->facts || tp_load64(at) != f->end)
         rc = wrong_block(f, w, "it does not lead to the facts", err);
     else if (tp_load64(at + 8) != w->index + UINT64_C(1) ||
@@ -238,14 +224,13 @@ static int take_end(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *er
     else if (w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE != f->bytes)
         rc = tp_fail(err, TP_EINPUT, "%ssomething follows the end of the trace (byte %" PRIu64 ")",
                      f->lead, w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE);
-    free(bytes);
-    w->ended = true;
     return rc;
 }
 
-static int take_insns(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
+static int take_insns(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, struct tp_err *err)
 {
     const struct tp_tpt_block *b = &w->block;
+    (void)payload;
     (void)err;
     f->max_count = b->count > f->max_count ? b->count : f->max_count;
     f->max_stored = b->stored > f->max_stored ? b->stored : f->max_stored;
@@ -254,37 +239,47 @@ static int take_insns(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *
     return TP_OK;
 }
 
-static int take_places(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
+static int take_places(struct tp_tpt_file *f, struct tpt_walk *w, char **payload,
+                       struct tp_err *err)
 {
-    char *payload = NULL;
-    if (!w->places.to)
-        return check_sum(f, w->at, w->index, err);
-    int rc = load(f, w, TP_TPT_PLACES_MAX, &payload, err);
-    if (rc)
-        return rc;
     struct tp_err why = {0};
-    rc = tp_tpt_places_get(&w->places, &w->block, payload, &why);
-    free(payload);
+    int rc = tp_tpt_places_get(&w->places, &w->block, *payload, &why);
     return rc == TP_EINPUT ? wrong_block(f, w, why.text, err)
            : rc            ? tp_fail(err, (enum tp_status)rc, "%s", why.text)
                            : TP_OK;
 }
 
-/* One that a later tapool wrote and that may be left out. */
-static int leave_out(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
-{
-    return check_sum(f, w->at, w->index, err);
-}
-
+/* Of those that are loaded, how long a payload may be; 0: those are summed when they are played.
+ * What is handed over in *payload is freed unless it was taken. */
 static const struct taker {
-    uint32_t type;
-    int (*take)(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err);
+    uint32_t type, most;
+    int (*take)(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, struct tp_err *err);
 } takers[] = {
-    {TP_TPT_META, take_meta},   {TP_TPT_NAME, take_names}, {TP_TPT_PROL, take_insns},
-    {TP_TPT_DATA, take_insns},  {TP_TPT_FACT, take_facts}, {TP_TPT_END, take_end},
-    {TP_TPT_PLAC, take_places},
+    {TP_TPT_META, TP_TPT_META_MAX, take_meta},
+    {TP_TPT_NAME, TP_TPT_NAMES_MAX, take_names},
+    {TP_TPT_PROL, 0, take_insns},
+    {TP_TPT_DATA, 0, take_insns},
+    {TP_TPT_FACT, FACT_MAX, take_facts},
+    {TP_TPT_END, TP_TPT_END_SIZE, take_end},
+    {TP_TPT_PLAC, TP_TPT_PLACES_MAX, take_places},
 };
 enum { TAKERS = sizeof takers / sizeof *takers };
+
+/* A block that a later tapool wrote and that may be left out is summed alone. */
+static int take_block(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
+{
+    const struct taker *t = takers;
+    char *payload = NULL;
+    while (t < takers + TAKERS && t->type != w->block.type)
+        t++;
+    if (t == takers + TAKERS)
+        return check_sum(f, w->at, w->index, err);
+    int rc = t->most ? load(f, w, t->most, &payload, err) : TP_OK;
+    if (!rc)
+        rc = t->take(f, w, &payload, err);
+    free(payload);
+    return rc;
+}
 
 /* ---- the walk ---- */
 
@@ -324,15 +319,12 @@ static int walk(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
 {
     while (!w->ended) {
         bool cut = false;
-        size_t i = 0;
         int rc = look(f, w, &cut, err);
         if (rc)
             return rc;
         if (cut)
             break;
-        while (i < TAKERS && takers[i].type != w->block.type)
-            i++;
-        rc = i < TAKERS ? takers[i].take(f, w, err) : leave_out(f, w, err);
+        rc = take_block(f, w, err);
         if (rc)
             return rc;
         w->before = w->at;

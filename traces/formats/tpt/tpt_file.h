@@ -22,7 +22,7 @@ struct tp_tpt_file {
 
 /* Takes `fd` over, in every case; `name` is cleaned and copied; "": messages name no file. Reads
  * all but the windows, whose headers it checks. A file that is cut is no error unless nothing is
- * left of it. Code places go to `places`; NULL: nobody asks. TP_EINPUT: "web.tpt: block 3 (byte
+ * left of it. Code places go to `places`. TP_EINPUT: "web.tpt: block 3 (byte
  * 40960) is damaged: CRC-32C is 0x..., not 0x...".
  */
 int tp_tpt_file_open(int fd, const char *name, struct tp_places *places, struct tp_tpt_file *out,

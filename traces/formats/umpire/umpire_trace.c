@@ -34,21 +34,18 @@ struct umpire_reader {
     uint64_t others, strange; /* lines of other processes; lines that are no objects */
 };
 
-static bool has(const unsigned char *data, size_t size, const char *text)
-{
-    return memmem(data, size, text, strlen(text)) != NULL;
-}
-
 static int probe(const unsigned char *data, size_t size)
 {
     size_t first = 0;
     while (first < size && (data[first] <= ' ' || data[first] >= 0x80))
         first++;
-    if (first < size && data[first] == '{' && has(data, size, "\"category\"") &&
-        has(data, size, "\"string_args\"") && has(data, size, "\"timestamp\""))
+    if (first < size && data[first] == '{' && tp_input_shows(data, size, "\"category\"") &&
+        tp_input_shows(data, size, "\"string_args\"") &&
+        tp_input_shows(data, size, "\"timestamp\""))
         return 90;
-    bool old = has(data, size, "\"kind\":\"replay\"") || has(data, size, "\"kind\": \"replay\"");
-    return old && has(data, size, "\"payload\"") ? 90 : 0;
+    bool old = tp_input_shows(data, size, "\"kind\":\"replay\"") ||
+               tp_input_shows(data, size, "\"kind\": \"replay\"");
+    return old && tp_input_shows(data, size, "\"payload\"") ? 90 : 0;
 }
 
 /* ---- a line ---- */

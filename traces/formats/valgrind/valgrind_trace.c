@@ -281,18 +281,6 @@ static int take_line(struct valgrind *v, struct tp_cut line, struct tp_err *err)
     return TP_OK;
 }
 
-static int read_lines(struct valgrind *v, struct tp_err *err)
-{
-    for (;;) {
-        struct tp_cut line;
-        int rc = tp_lines_next(&v->lines, &line, err);
-        if (rc == TP_OK && !v->lines.ended)
-            rc = take_line(v, line, err);
-        if (rc != TP_OK || v->lines.ended)
-            return rc;
-    }
-}
-
 /* ---- the whole ---- */
 
 static int probe(const unsigned char *data, size_t size)
@@ -345,9 +333,10 @@ static void describe(struct valgrind *v)
 static int read_valgrind(const struct tp_reading *reading, struct tp_err *err)
 {
     struct valgrind v = {.reading = reading, .lines = {.in = reading->in, .skip_long = true}};
+    struct tp_cut line;
     int rc = tp_spaces_new(reading, &v.spaces, err);
-    if (rc == TP_OK)
-        rc = read_lines(&v, err);
+    while (tp_lines_more(&v.lines, &line, &rc, err))
+        rc = take_line(&v, line, err);
     if (rc == TP_OK) {
         describe(&v);
         rc = tp_spaces_lower(v.spaces, err);

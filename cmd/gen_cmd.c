@@ -11,7 +11,7 @@
 #include "cmd/ui/stop.h"
 #include "cmd/ui/text.h"
 #include "traces/formats/json/json_write.h"
-#include "traces/formats/tpt/tpt_write.h"
+#include "traces/formats/tpt/tpt_writer.h"
 #include "traces/lower/lower.h"
 
 #include <stdlib.h>

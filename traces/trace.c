@@ -133,7 +133,7 @@ static int open_sample(const struct tp_trace_cfg *cfg, struct tp_input **in,
         if (n < 0 || (size_t)n >= sizeof path)
             continue;
         if (access(path, F_OK) == 0)
-            return tp_input_open_until(path, tp_max_memory(&cfg->read), cfg->read.stop, in, err);
+            return tp_input_open(path, tp_max_memory(&cfg->read), cfg->read.stop, in, err);
     }
     *made = sample_profile(cfg, name);
     return *made ? TP_OK : unknown_sample(cfg, name, err);
@@ -474,7 +474,7 @@ int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct t
         return rc;
     rc = tp_trace_is_sample(cfg->path)
              ? open_sample(cfg, &in, &made, err)
-             : tp_input_open_until(cfg->path, tp_max_memory(&cfg->read), cfg->read.stop, &in, err);
+             : tp_input_open(cfg->path, tp_max_memory(&cfg->read), cfg->read.stop, &in, err);
     if (rc != TP_OK)
         return rc;
     rc = made ? open_made(cfg, made, out, err) : open_input(cfg, format, in, out, err);

@@ -1,5 +1,6 @@
 #include "alloc/base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,6 +61,12 @@ int tp_prefix(struct tp_err *err, int status, const char *format, ...)
     if (n >= 0 && (size_t)n >= TP_ERR_TEXT - used)
         memcpy(err->text + TP_ERR_TEXT - 4, "...", 4);
     return (int)err->status;
+}
+
+int tp_fail_write(struct tp_err *err, const char *name)
+{
+    return tp_fail(err, TP_EIO, "%s could not be written: %s", name,
+                   errno ? strerror(errno) : "an earlier write failed");
 }
 
 const char *tp_status_text(int status)

@@ -61,6 +61,10 @@ int tp_because(struct tp_err *err, int status, enum tp_reason reason);
 int tp_prefix(struct tp_err *err, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* TP_EIO: "NAME could not be written: ", and why, by errno; where that is 0, an earlier write was.
+ */
+int tp_fail_write(struct tp_err *err, const char *name);
+
 /* A constant name such as "out of memory"; never NULL. */
 const char *tp_status_text(int status);
 

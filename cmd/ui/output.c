@@ -21,8 +21,7 @@ int tp_finish_output(FILE *out, const char *name, struct tp_err *err)
     errno = 0;
     if (fflush(out) == 0 && !ferror(out))
         return TP_OK;
-    return tp_fail(err, TP_EIO, "%s could not be written: %s", name,
-                   errno ? strerror(errno) : "an earlier write failed");
+    return tp_fail_write(err, name);
 }
 
 static int fail_exists(const char *path, struct tp_err *err)

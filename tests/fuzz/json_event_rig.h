@@ -6,7 +6,6 @@
 #define TP_JSON_EVENT_RIG_H
 
 #include "traces/formats/json/json_event.h"
-#include "traces/formats/json/json_event_rows.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "traces/formats/tpt/tpt_block.h"
 #include "traces/formats/tpt/tpt_read.h"
-#include "traces/formats/tpt/tpt_write.h"
+#include "traces/formats/tpt/tpt_writer.h"
 #include "traces/lower/hash.h"
 
 #include <inttypes.h>
@@ -332,8 +332,8 @@ struct tpt_asked {
     struct tp_places *places;
 };
 
-static inline int tpt_open_fd(int fd, const char *name, const struct tpt_asked *also,
-                              struct tp_program **p, struct tp_err *err)
+static inline int tpt_open(const void *data, size_t size, const struct tpt_asked *also,
+                           struct tp_program **p, struct tp_err *err)
 {
     const struct tpt_asked asked = also ? *also : (struct tpt_asked){0};
     const struct tp_read_opts opts = {.strict = asked.strict, .max_memory = asked.max_memory};
@@ -345,18 +345,13 @@ static inline int tpt_open_fd(int fd, const char *name, const struct tpt_asked *
                                  .recorded = asked.recorded ? asked.recorded : &recorded,
                                  .places = asked.places ? asked.places : &places,
                                  .opts = &opts};
-    int rc = tp_tpt_open(fd, name, &r, asked.repairs ? asked.repairs : repairs, p, err);
+    int rc = tp_tpt_open(tpt_file(data, size), "x.tpt", &r, asked.repairs ? asked.repairs : repairs,
+                         p, err);
     tp_meta_release(&meta);
     tp_recorded_release(&recorded);
     if (places.release)
         places.release(places.ctx);
     return rc;
-}
-
-static inline int tpt_open(const void *data, size_t size, const struct tpt_asked *asked,
-                           struct tp_program **p, struct tp_err *err)
-{
-    return tpt_open_fd(tpt_file(data, size), "x.tpt", asked, p, err);
 }
 
 /* One pass: TP_OK or the status that ended it. */

@@ -182,13 +182,8 @@ static int opened(int rc, struct tp_input *in, struct tp_input **out)
     return rc;
 }
 
-int tp_input_open(const char *path, uint64_t max_memory, struct tp_input **out, struct tp_err *err)
-{
-    return tp_input_open_until(path, max_memory, NULL, out, err);
-}
-
-int tp_input_open_until(const char *path, uint64_t max_memory, int (*stop)(struct tp_err *err),
-                        struct tp_input **out, struct tp_err *err)
+int tp_input_open(const char *path, uint64_t max_memory, int (*stop)(struct tp_err *err),
+                  struct tp_input **out, struct tp_err *err)
 {
     struct tp_input *in = NULL;
     int rc = new_input(strcmp(path, "-") == 0 ? "stdin" : path, max_memory, &in, err);

@@ -17,13 +17,10 @@ struct tp_input;
 /* "-" is stdin. TP_EINPUT: missing, a directory, empty, not readable; packed and damaged, packed
  * twice. Packed data that unpack to more than `max_memory` bytes (0: TP_MAX_MEMORY) and to more
  * than 200 times what they take are refused, as is a zstd window above it; reading itself takes
- * flat memory. */
-int tp_input_open(const char *path, uint64_t max_memory, struct tp_input **out, struct tp_err *err);
-
-/* The same; `stop`, which may be NULL, is asked before bytes are read and while they are waited
+ * flat memory. `stop`, which may be NULL, is asked before bytes are read and while they are waited
  * for, and its status ends the reading. */
-int tp_input_open_until(const char *path, uint64_t max_memory, int (*stop)(struct tp_err *err),
-                        struct tp_input **out, struct tp_err *err);
+int tp_input_open(const char *path, uint64_t max_memory, int (*stop)(struct tp_err *err),
+                  struct tp_input **out, struct tp_err *err);
 
 /* The same from memory, which must outlive the input: only tests and fuzzers hold a trace there.
  * `name` is for messages. */

@@ -96,6 +96,28 @@ int tp_json_next(struct tp_json_scan *s, int *byte, struct tp_err *err)
     return TP_OK;
 }
 
+int tp_json_need(struct tp_json_scan *s, int *byte, struct tp_err *err)
+{
+    int rc = tp_json_next(s, byte, err);
+    return rc == TP_OK && *byte < 0 ? tp_json_ends(s, err) : rc;
+}
+
+int tp_json_take(struct tp_json_scan *s, const char *two, const char *where, int *which,
+                 struct tp_err *err)
+{
+    char wanted[16];
+    int rc = tp_json_need(s, which, err);
+    if (rc != TP_OK)
+        return rc;
+    if (*which == two[0] || *which == two[1]) {
+        tp_input_take(s->in, 1);
+        return TP_OK;
+    }
+    snprintf(wanted, sizeof wanted, two[0] == two[1] ? "'%c'" : "'%c' or '%c'", two[0], two[1]);
+    return tp_json_fail(s, tp_input_line(s->in), err, ": %s is missing%s: not valid JSON", wanted,
+                        where);
+}
+
 static int keep(struct tp_json_scan *s, const unsigned char *data, size_t n, struct tp_err *err)
 {
     if (s->size + n + 1 > s->room) {
@@ -178,12 +200,11 @@ int tp_json_skip(struct tp_json_scan *s, struct tp_err *err)
 
 int tp_json_open_list(struct tp_json_scan *s, int *byte, struct tp_err *err)
 {
-    int rc = tp_json_next(s, byte, err);
+    int rc = tp_json_need(s, byte, err);
     if (rc != TP_OK)
         return rc;
     if (*byte != '[')
-        return *byte < 0 ? tp_json_ends(s, err)
-                         : tp_json_fail(s, tp_input_line(s->in), err, " is not a list");
+        return tp_json_fail(s, tp_input_line(s->in), err, " is not a list");
     tp_input_take(s->in, 1);
     return tp_json_next(s, byte, err);
 }

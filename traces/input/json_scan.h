@@ -36,6 +36,14 @@ int tp_json_fail(const struct tp_json_scan *s, uint64_t line, struct tp_err *err
  * end of the input. */
 int tp_json_next(struct tp_json_scan *s, int *byte, struct tp_err *err);
 
+/* The same where there must be one. */
+int tp_json_need(struct tp_json_scan *s, int *byte, struct tp_err *err);
+
+/* The next byte must be one of two, which may be the same; it is taken. `where` it is missing is
+ * said behind that: " before it". */
+int tp_json_take(struct tp_json_scan *s, const char *two, const char *where, int *which,
+                 struct tp_err *err);
+
 /* "the file ends after event 56: truncated?" */
 int tp_json_ends(const struct tp_json_scan *s, struct tp_err *err);
 

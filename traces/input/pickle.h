@@ -17,10 +17,10 @@
 
 enum tp_pickle_kind {
     TP_PICKLE_NONE,
-    TP_PICKLE_BOOL,  /* number is 0 or 1 */
-    TP_PICKLE_INT,   /* number */
-    TP_PICKLE_HUGE,  /* a whole number of more than 64 bits */
-    TP_PICKLE_FLOAT, /* real */
+    TP_PICKLE_BOOL, /* number is 0 or 1 */
+    TP_PICKLE_INT,  /* number */
+    TP_PICKLE_HUGE, /* a whole number of more than 64 bits */
+    TP_PICKLE_FLOAT,
     TP_PICKLE_TEXT,  /* word */
     TP_PICKLE_OTHER, /* a tuple, bytes, a set */
     TP_PICKLE_LIST,
@@ -36,7 +36,6 @@ struct tp_pickle_value {
     bool empty;      /* of a shared list: nothing was put into it yet */
     uint16_t word;   /* of a text; TP_MEMO_TEXT: one that is not kept */
     int64_t number;  /* of an INT, a BOOL */
-    double real;     /* of a FLOAT */
     uint64_t offset; /* of its opcode in the file */
 };
 

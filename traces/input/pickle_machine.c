@@ -330,19 +330,13 @@ static int on_make(struct tp_pickle *p, struct tp_err *err)
     struct tp_pickle_cell *t = top(p);
     if (!t || t->is_mark)
         return misplaced(p, err);
-    uint16_t code = TP_MEMO_OTHER;
-    if (t->value.kind == TP_PICKLE_TEXT)
-        code = t->value.word;
-    else if (t->value.kind == TP_PICKLE_DICT)
-        code = TP_MEMO_DICT;
-    else if (t->value.kind == TP_PICKLE_LIST)
-        code = t->value.role && t->items == 0 ? TP_MEMO_EMPTY_LIST : TP_MEMO_LIST;
-    const unsigned char *argument = p->at;
-    t->memo = tp_pickle_ops[p->opcode].fixed ? 0 : p->memo.count;
-    for (size_t i = tp_pickle_ops[p->opcode].fixed; i > 0; i--)
-        t->memo = t->memo << 8 | argument[i - 1];
+    uint16_t code = tp_pickle_code(&t->value);
+    if (code == TP_MEMO_LIST && t->value.role && t->items == 0)
+        code = TP_MEMO_EMPTY_LIST;
+    int rc = tp_pickle_make(p, code, err);
+    t->memo = p->made;
     t->memoized = true;
-    return tp_pickle_make(p, code, err);
+    return rc;
 }
 
 static int on_get(struct tp_pickle *p, struct tp_err *err)

@@ -194,9 +194,7 @@ static void take_constant(unsigned char opcode, const unsigned char *bytes, size
         out->kind = TP_PICKLE_BOOL;
         out->number = opcode == 0x88;
     } else if (opcode == 'G') {
-        bits = __builtin_bswap64(bits);
         out->kind = TP_PICKLE_FLOAT;
-        memcpy(&out->real, &bits, sizeof bits);
     } else {
         out->kind = TP_PICKLE_INT;
         out->number = opcode == 'J' ? (int32_t)(uint32_t)bits : (int64_t)bits;
@@ -233,6 +231,15 @@ int tp_pickle_take(struct tp_pickle *p, bool wanted, struct tp_pickle_value *out
 
 /* ---- memo and frames ---- */
 
+uint16_t tp_pickle_code(const struct tp_pickle_value *v)
+{
+    static const uint16_t codes[TP_PICKLE_KINDS] = {
+        [TP_PICKLE_LIST] = TP_MEMO_LIST, [TP_PICKLE_DICT] = TP_MEMO_DICT};
+    if (v->kind == TP_PICKLE_TEXT)
+        return v->word;
+    return codes[v->kind] ? codes[v->kind] : TP_MEMO_OTHER;
+}
+
 static int full(const struct tp_pickle *p, struct tp_err *err)
 {
     int rc = tp_pickle_fail(p, p->op_offset, err,
@@ -244,7 +251,7 @@ static int full(const struct tp_pickle *p, struct tp_err *err)
 int tp_pickle_make(struct tp_pickle *p, uint16_t code, struct tp_err *err)
 {
     uint8_t size = tp_pickle_ops[p->opcode].fixed;
-    uint64_t index = size ? little(p->at, size) : p->memo.count;
+    uint64_t index = p->made = size ? little(p->at, size) : p->memo.count;
     p->at += size;
     if (index > p->op_offset)
         return tp_pickle_fail(p, p->op_offset, err,

@@ -62,6 +62,7 @@ struct tp_pickle {
     uint64_t op_offset;                    /* of the opcode that is being worked on */
     unsigned char opcode;
     uint64_t frame_at, frame_end;
+    uint64_t made; /* index of the last memo entry */
     unsigned protocol;
     bool done;
     uint32_t used, mark_count;
@@ -90,6 +91,9 @@ int tp_pickle_next(struct tp_pickle *p, struct tp_err *err);
 /* Takes what the opcode pushes, which is CONSTANT to OTHER. */
 int tp_pickle_take(struct tp_pickle *p, bool wanted, struct tp_pickle_value *out,
                    struct tp_err *err);
+
+/* What the memo holds of it; of a list, one that is filled. */
+uint16_t tp_pickle_code(const struct tp_pickle_value *v);
 
 /* The same for what is no value: memo, frames, refusals. */
 int tp_pickle_make(struct tp_pickle *p, uint16_t code, struct tp_err *err);

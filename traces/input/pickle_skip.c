@@ -3,17 +3,8 @@
  * nothing comes of it. */
 #include "traces/input/pickle_ops.h"
 
-/* What the memo would hold if the value just pushed were put into it. */
-static uint16_t code_of(const struct tp_pickle_value *v)
-{
-    static const uint16_t codes[TP_PICKLE_KINDS] = {
-        [TP_PICKLE_LIST] = TP_MEMO_LIST, [TP_PICKLE_DICT] = TP_MEMO_DICT};
-    if (v->kind == TP_PICKLE_TEXT)
-        return v->word;
-    return codes[v->kind] ? codes[v->kind] : TP_MEMO_OTHER;
-}
-
-/* The same for what is on top once values were put into it: C++ picklers keep it only then. */
+/* What the memo would hold of what is on top once values were put into it: C++ picklers keep it
+ * only then. */
 static uint16_t filled(unsigned char opcode)
 {
     uint8_t effect = tp_pickle_ops[opcode].effect;
@@ -51,7 +42,7 @@ static int step_slowly(struct tp_pickle *p, uint16_t *last, struct tp_err *err)
         return TP_OK;
     default:
         rc = tp_pickle_take(p, false, &value, err);
-        *last = rc == TP_OK ? code_of(&value) : TP_MEMO_OTHER;
+        *last = rc == TP_OK ? tp_pickle_code(&value) : TP_MEMO_OTHER;
         return rc;
     }
 }

@@ -9,7 +9,7 @@ static void must_fail(const char *path, const char *text)
 {
     struct tp_input *in = NULL;
     struct tp_err err = {0};
-    assert_int_equal(tp_input_open(path, 0, &in, &err), TP_EINPUT);
+    assert_int_equal(tp_input_open(path, 0, NULL, &in, &err), TP_EINPUT);
     assert_string_equal(err.text, text);
     assert_null(in);
 }
@@ -71,7 +71,7 @@ static void test_file(void **state)
     struct bytes all = make_pattern(MANY);
     make_file(path, all.data, all.size);
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
     assert_null(tp_input_packing(in));
     read_pattern(in);
     tp_input_close(in);
@@ -90,7 +90,7 @@ static void test_stdin_pipe(void **state)
     struct feeder f;
     feed(&f, all.data, all.size);
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open("-", 0, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open("-", 0, NULL, &in, NULL), TP_OK);
     assert_string_equal(tp_input_name(in), "stdin");
     read_pattern(in);
     tp_input_close(in);
@@ -119,7 +119,7 @@ static void test_peek_waits(void **state)
     }
     close(ends[1]);
     snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
-    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
     assert_int_equal(tp_input_peek(in, 4, &data, &got, NULL), TP_OK);
     assert_int_equal(got, 4);
     assert_memory_equal(data, "abcd", 4);
@@ -137,7 +137,7 @@ static void test_read_error(void **state)
     /* a directory is seen on opening; memory of the own process fails only in read(2) */
     struct tp_input *in = NULL;
     struct tp_err err = {0};
-    assert_int_equal(tp_input_open("/proc/self/mem", 0, &in, &err), TP_EIO);
+    assert_int_equal(tp_input_open("/proc/self/mem", 0, NULL, &in, &err), TP_EIO);
     assert_non_null(strstr(err.text, "/proc/self/mem: cannot be read: "));
 }
 

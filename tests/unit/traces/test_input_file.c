@@ -79,7 +79,7 @@ static struct tp_input *memory(struct bytes b)
 static struct tp_input *file(const char *path)
 {
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
     return in;
 }
 

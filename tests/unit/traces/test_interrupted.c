@@ -164,7 +164,7 @@ static void waiting_for_bytes_ends(void **state)
     assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
     asked = 0;
     stop_at = 2;
-    assert_int_equal(tp_input_open_until("-", 0, stop, &in, &err), TP_EIO);
+    assert_int_equal(tp_input_open("-", 0, stop, &in, &err), TP_EIO);
     assert_string_equal(err.text, "stopped by signal 15");
     dup2(before, STDIN_FILENO);
     close(before);

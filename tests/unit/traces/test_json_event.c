@@ -363,7 +363,7 @@ static void test_split(void **state)
         assert_int_equal(ftruncate(fd, (off_t)size), 0);
         struct tp_input *in = NULL;
         char program[256];
-        assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+        assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
         struct reading r = read_input(&tp_format_json, in, true);
         tp_input_close(in);
         if (r.rc != TP_OK)

@@ -500,7 +500,7 @@ static struct reading read_long_line(const char *frame, char filler)
     }
     close(ends[1]);
     snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
-    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
     close(ends[0]);
     struct reading r = read_input(&tp_format_json, in, true);
     tp_input_close(in);

@@ -110,7 +110,7 @@ static void test_blocks(void **state)
         fprintf(f, "%d %.*s\n", i, i % 37, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq");
     fclose(f);
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
     unlink(path);
     struct tp_lines lines = {.in = in};
     struct tp_cut line;

@@ -16,7 +16,7 @@ static struct reading read_file(const char *path)
 {
     struct reading r = {0};
     struct tp_input *in = NULL;
-    r.rc = tp_input_open(path, 0, &in, &r.err);
+    r.rc = tp_input_open(path, 0, NULL, &in, &r.err);
     if (r.rc == TP_OK)
         r = read_input(&tp_format_minimalloc, in, true);
     tp_input_close(in);
@@ -430,7 +430,7 @@ static void test_there_and_back(void **state)
         char path[4096];
         struct tp_input *in = NULL;
         snprintf(path, sizeof path, "%s/traces/samples/%s.json", TAPOOL_ROOT, samples[i]);
-        assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+        assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
         struct reading r = read_input(&tp_format_json, in, true);
         assert_int_equal(r.rc, TP_OK);
         tp_input_close(in);

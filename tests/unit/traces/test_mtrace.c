@@ -32,7 +32,7 @@ static void test_real_file(void **state)
     (void)state;
     struct tp_input *in = NULL;
     char got[4096];
-    assert_int_equal(tp_input_open(TAPOOL_ROOT "/tests/data/mtrace/calls.txt", 0, &in, NULL),
+    assert_int_equal(tp_input_open(TAPOOL_ROOT "/tests/data/mtrace/calls.txt", 0, NULL, &in, NULL),
                      TP_OK);
     struct reading r = read_input(&tp_format_mtrace, in, false);
     tp_input_close(in);

@@ -30,7 +30,7 @@ static void check(const char *text, const char *program, int repair, uint64_t re
 static struct reading read_data(const char *path)
 {
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
     struct reading r = read_input(&tp_format_rmm, in, true);
     if (r.rc != TP_OK)
         fail_msg("%s", r.err.text);

@@ -60,7 +60,7 @@ static void expect(const char *text, const char *space, const char *program)
 static int read_file(const char *path, const char *space, struct reading *r)
 {
     struct tp_input *in = NULL;
-    if (tp_input_open(path, 0, &in, &r->err) != TP_OK)
+    if (tp_input_open(path, 0, NULL, &in, &r->err) != TP_OK)
         return -1;
     *r = read_input_as(&tp_format_umpire, in, false,
                        &(struct tp_read_opts){.space = space, .device = -1});

@@ -75,7 +75,7 @@ static void test_contents(void **state)
         assert_string_equal(tp_input_packing(in), packers[i].name);
         read_pattern(in);
         tp_input_close(in);
-        assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+        assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
         read_pattern(in);
         tp_input_close(in);
         unlink(path);
@@ -405,12 +405,12 @@ static void test_pipes(void **state)
         struct tp_err err = {0};
         struct feeder f;
         feed(&f, packed.data, packed.size);
-        assert_int_equal(tp_input_open("-", 0, &in, NULL), TP_OK);
+        assert_int_equal(tp_input_open("-", 0, NULL, &in, NULL), TP_OK);
         read_pattern(in);
         tp_input_close(in);
         feed_end(&f);
         feed(&f, packed.data, packed.size - 1);
-        assert_int_equal(tp_input_open("-", 0, &in, NULL), TP_OK);
+        assert_int_equal(tp_input_open("-", 0, NULL, &in, NULL), TP_OK);
         assert_int_equal(tp_input_finish(in, &err), TP_EINPUT);
         assert_string_equal(
             err.text, about("stdin: the %s data ends too early: truncated?", packers[i].name));

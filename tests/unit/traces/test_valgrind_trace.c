@@ -38,7 +38,7 @@ static void check(const char *text, const char *program, int repair)
 static struct reading read_data(const char *path, const char *space)
 {
     struct tp_input *in = NULL;
-    assert_int_equal(tp_input_open(path, 0, &in, NULL), TP_OK);
+    assert_int_equal(tp_input_open(path, 0, NULL, &in, NULL), TP_OK);
     struct reading r = read_input_as(&tp_format_valgrind, in, false,
                                      &(struct tp_read_opts){.space = space, .device = -1});
     tp_input_close(in);

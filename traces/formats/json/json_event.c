@@ -10,7 +10,6 @@
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
 #include "alloc/base/opt.h"
-#include "traces/formats/json/json_event_rows.h"
 #include "traces/lower/place_table.h"
 
 #include <stdlib.h>

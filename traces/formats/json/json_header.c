@@ -179,24 +179,6 @@ static int use_stream(struct tp_json_header *h, struct tp_span stream, struct tp
     return placed(h, rc, &why, err);
 }
 
-/* The next byte that is no white space must be one of two, which may be the same; it is taken. */
-static int take_one_of(struct tp_json_scan *s, const char *two, int *which, struct tp_err *err)
-{
-    int rc = tp_json_next(s, which, err);
-    if (rc != TP_OK)
-        return rc;
-    if (*which < 0)
-        return tp_json_ends(s, err);
-    if (*which != two[0] && *which != two[1]) {
-        char wanted[16];
-        snprintf(wanted, sizeof wanted, two[0] == two[1] ? "'%c'" : "'%c' or '%c'", two[0], two[1]);
-        return tp_json_fail(s, tp_input_line(s->in), err, ": %s is missing: not valid JSON",
-                            wanted);
-    }
-    tp_input_take(s->in, 1);
-    return TP_OK;
-}
-
 static int read_streams(struct tp_json_header *h, struct tp_err *err)
 {
     struct tp_json_scan *s = h->scan;
@@ -208,7 +190,7 @@ static int read_streams(struct tp_json_header *h, struct tp_err *err)
     while (rc == TP_OK && byte != ']') {
         rc = read_value(h, STREAM_MAX, use_stream, err);
         if (rc == TP_OK)
-            rc = take_one_of(s, ",]", &byte, err);
+            rc = tp_json_take(s, ",]", "", &byte, err);
     }
     return rc;
 }
@@ -266,11 +248,9 @@ static int read_name(struct tp_json_header *h, const char **name, struct tp_err 
 {
     struct tp_json_scan *s = h->scan;
     int byte = 0;
-    int rc = tp_json_next(s, &byte, err);
+    int rc = tp_json_need(s, &byte, err);
     if (rc != TP_OK)
         return rc;
-    if (byte < 0)
-        return tp_json_ends(s, err);
     if (byte != '"')
         return tp_json_fail(s, tp_input_line(s->in), err,
                             ": the name of a member is missing: not valid JSON");
@@ -278,7 +258,7 @@ static int read_name(struct tp_json_header *h, const char **name, struct tp_err 
     rc = tp_json_read(s, KEY_MAX, &value, err);
     if (rc == TP_OK)
         rc = keep_name(h, value, name, err);
-    return rc == TP_OK ? take_one_of(s, "::", &byte, err) : rc;
+    return rc == TP_OK ? tp_json_take(s, "::", "", &byte, err) : rc;
 }
 
 static int read_member(struct tp_json_header *h, enum tp_json_stop *stop, struct tp_err *err)
@@ -324,7 +304,7 @@ int tp_json_header_read(struct tp_json_header *h, enum tp_json_stop *stop, struc
     bool first = !h->opened;
     s->event = 0;
     s->subject = "the top-level object";
-    int rc = h->opened ? TP_OK : take_one_of(s, "{{", &byte, err);
+    int rc = h->opened ? TP_OK : tp_json_take(s, "{{", "", &byte, err);
     h->opened = true;
     *stop = TP_JSON_CLOSED;
     while (rc == TP_OK && *stop == TP_JSON_CLOSED) {
@@ -335,7 +315,7 @@ int tp_json_header_read(struct tp_json_header *h, enum tp_json_stop *stop, struc
             break;
         }
         if (rc == TP_OK && !first)
-            rc = take_one_of(s, ",}", &byte, err);
+            rc = tp_json_take(s, ",}", "", &byte, err);
         if (rc != TP_OK || (!first && byte == '}'))
             break;
         first = false;

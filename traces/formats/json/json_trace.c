@@ -12,23 +12,6 @@ static int probe(const unsigned char *data, size_t size)
     return tp_json_look(data, size).document;
 }
 
-/* Behind an event: a comma, or the end of the list. */
-static int read_separator(struct tp_json_scan *s, bool *more, struct tp_err *err)
-{
-    int byte = 0;
-    int rc = tp_json_next(s, &byte, err);
-    if (rc != TP_OK)
-        return rc;
-    if (byte < 0)
-        return tp_json_ends(s, err);
-    if (byte != ',' && byte != ']')
-        return tp_json_fail(s, tp_input_line(s->in), err,
-                            ": ',' or ']' is missing before it: not valid JSON");
-    tp_input_take(s->in, 1);
-    *more = byte == ',';
-    return TP_OK;
-}
-
 static int read_events(struct tp_json_scan *s, const struct tp_reading *r, struct tp_err *err)
 {
     int byte = 0;
@@ -43,7 +26,8 @@ static int read_events(struct tp_json_scan *s, const struct tp_reading *r, struc
         rc = tp_json_event_lower(s, r, err);
         s->event = tp_lower_count(r->lower) + 1;
         if (rc == TP_OK)
-            rc = read_separator(s, &more, err);
+            rc = tp_json_take(s, ",]", " before it", &byte, err);
+        more = byte == ',';
         if (rc == TP_OK && more)
             rc = tp_json_next(s, &byte, err);
     }

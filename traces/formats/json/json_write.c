@@ -57,10 +57,7 @@ static void put_signed(struct line *l, const char *key, int64_t value)
 
 static int check(const struct tp_json_writer *w, struct tp_err *err)
 {
-    if (!ferror(w->out))
-        return TP_OK;
-    return tp_fail(err, TP_EIO, "%s could not be written: %s", w->path,
-                   errno ? strerror(errno) : "an earlier write failed");
+    return ferror(w->out) ? tp_fail_write(err, w->path) : TP_OK;
 }
 
 /* A quoted text. Cleaned, it has no control characters: two characters are left to escape. */

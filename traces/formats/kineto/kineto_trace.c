@@ -193,10 +193,8 @@ static int read_list(struct kineto_reader *rd, struct tp_err *err)
 /* The next byte that is no white space, taken; TP_EINPUT where it is none of `wanted`. */
 static int take_mark(struct kineto_reader *rd, const char *wanted, int *byte, struct tp_err *err)
 {
-    int rc = tp_json_next(&rd->scan, byte, err);
-    if (rc == TP_OK && *byte < 0)
-        rc = tp_json_ends(&rd->scan, err);
-    else if (rc == TP_OK && !memchr(wanted, *byte, strlen(wanted)))
+    int rc = tp_json_need(&rd->scan, byte, err);
+    if (rc == TP_OK && !memchr(wanted, *byte, strlen(wanted)))
         rc = tp_input_fail_byte(rd->r->in, tp_input_offset(rd->r->in), err, "not valid JSON");
     else if (rc == TP_OK)
         tp_input_take(rd->r->in, 1);

@@ -37,6 +37,8 @@ enum minimalloc_column {
     TWICE                 /* another one has that name */
 };
 
+static const char *const column_names[] = {"id", "lower", "upper", "size", "alignment"};
+
 static const struct column_row {
     const char *name;
     enum minimalloc_column column;
@@ -237,9 +239,8 @@ static int read_header(struct reader *rd, struct tp_err *err)
         if (rd->columns[i] == TWICE)
             return bad(rd, err, "two columns are the same (column %zu)", i + 1);
     for (int c = ID; c <= SIZE; c++) {
-        static const char *const names[] = {"id", "lower", "upper", "size"};
         if (!(seen & 1u << c))
-            return tp_hint(err, bad(rd, err, "there is no column '%s'", names[c]),
+            return tp_hint(err, bad(rd, err, "there is no column '%s'", column_names[c]),
                            "id, lower, upper and size are needed: 'start,end' will do for "
                            "'lower,upper'");
     }
@@ -351,20 +352,17 @@ static int split_row(const struct reader *rd, struct tp_cut *fields, struct tp_e
 static int read_row(struct reader *rd, struct tp_err *err)
 {
     struct tp_cut fields[COLUMN_COUNT] = {0};
-    int64_t lower = 0, upper = 0, size = 0, align = 1;
+    int64_t n[COLUMN_COUNT] = {[ALIGN] = 1};
     int rc = split_row(rd, fields, err);
-    if (rc == TP_OK)
-        rc = number(rd, "lower", fields[LOWER], &lower, err);
-    if (rc == TP_OK)
-        rc = number(rd, "upper", fields[UPPER], &upper, err);
-    if (rc == TP_OK)
-        rc = behind_last(rd, &upper, err);
-    if (rc == TP_OK)
-        rc = number(rd, "size", fields[SIZE], &size, err);
-    if (rc == TP_OK && fields[ALIGN].at)
-        rc = number(rd, "alignment", fields[ALIGN], &align, err);
+    for (int c = LOWER; rc == TP_OK && c <= ALIGN; c++) {
+        if (fields[c].at)
+            rc = number(rd, column_names[c], fields[c], &n[c], err);
+        if (rc == TP_OK && c == UPPER)
+            rc = behind_last(rd, &n[UPPER], err);
+    }
     if (rc != TP_OK)
         return rc;
+    int64_t lower = n[LOWER], upper = n[UPPER], size = n[SIZE], align = n[ALIGN];
     if (size < 0 || align < 1)
         return bad(rd, err, size < 0 ? "size is negative" : "alignment is below 1");
     if (lower > upper)

@@ -87,10 +87,7 @@ static int choose_device(const struct tp_program *p, const struct tp_writing *cf
 
 static int check(const struct writer *w, struct tp_err *err)
 {
-    if (!ferror(w->out))
-        return TP_OK;
-    return tp_fail(err, TP_EIO, "%s could not be written: %s", w->cfg->path,
-                   errno ? strerror(errno) : "an earlier write failed");
+    return ferror(w->out) ? tp_fail_write(err, w->cfg->path) : TP_OK;
 }
 
 static void begin(struct writer *w, const struct tp_insn *in, uint64_t event)

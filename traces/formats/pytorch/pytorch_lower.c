@@ -411,7 +411,7 @@ static int lower_events(struct lowering *l, struct tp_err *err)
 /* ---- the whole ---- */
 
 /* Devices are numbered by their first stream, so each gets one before the first event. */
-static int declare_devices(const struct lowering *l, struct tp_err *err)
+static int declare_devices(struct lowering *l, struct tp_err *err)
 {
     int rc = TP_OK;
     for (uint32_t i = 0; rc == TP_OK && i < l->count; i++)
@@ -431,7 +431,7 @@ static int begin_moments(struct lowering *l, struct tp_err *err)
     return TP_OK;
 }
 
-static int record_largest(const struct lowering *l, struct tp_err *err)
+static int record_largest(struct lowering *l, struct tp_err *err)
 {
     const struct tp_recorded *r = l->reading->recorded;
     int rc = TP_OK;
@@ -447,6 +447,8 @@ static int record_largest(const struct lowering *l, struct tp_err *err)
 
 static int lower_all(struct lowering *l, struct tp_err *err)
 {
+    static int (*const steps[])(struct lowering *, struct tp_err *) = {
+        open_cursors, declare_devices, begin_moments, lower_initial, lower_events, record_largest};
     uint32_t numbers[TP_PYTORCH_DEVICES];
     int rc = set_kind(l, err);
     if (rc == TP_OK)
@@ -454,17 +456,9 @@ static int lower_all(struct lowering *l, struct tp_err *err)
     if (rc == TP_OK)
         rc = tp_pytorch_initial(l->snapshot, l->taken, l->freeing, &l->initial, err);
     say_wrapped(l);
-    if (rc == TP_OK)
-        rc = open_cursors(l, err);
-    if (rc == TP_OK)
-        rc = declare_devices(l, err);
-    if (rc == TP_OK)
-        rc = begin_moments(l, err);
-    if (rc == TP_OK)
-        rc = lower_initial(l, err);
-    if (rc == TP_OK)
-        rc = lower_events(l, err);
-    return rc == TP_OK ? record_largest(l, err) : rc;
+    for (size_t i = 0; rc == TP_OK && i < sizeof steps / sizeof *steps; i++)
+        rc = steps[i](l, err);
+    return rc;
 }
 
 /* Entries of some kinds may have been left out when it was recorded (skip_actions). */

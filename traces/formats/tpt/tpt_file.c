@@ -48,7 +48,7 @@ void tp_tpt_buffer_release(struct tp_tpt_buffer *b)
 void tp_tpt_file_close(struct tp_tpt_file *f)
 {
     tp_texts_release(&f->names);
-    free(f->lead);
+    free(f->name);
     free(f->meta);
     tp_tpt_facts_release(&f->facts);
     if (f->fd >= 0)
@@ -60,8 +60,7 @@ void tp_tpt_file_close(struct tp_tpt_file *f)
 
 int tp_tpt_file_name(const struct tp_tpt_file *f, int rc, struct tp_err *err)
 {
-    int length = (int)strlen(f->lead);
-    return length > 2 ? tp_prefix(err, rc, "%.*s", length - 2, f->lead) : rc;
+    return tp_prefix(err, rc, "%s", f->name);
 }
 
 int tp_tpt_file_place(const struct tp_tpt_file *f, const struct tp_tpt_block *block, uint64_t at,
@@ -69,14 +68,15 @@ int tp_tpt_file_place(const struct tp_tpt_file *f, const struct tp_tpt_block *bl
 {
     if (rc != TP_EINPUT)
         return rc;
-    return tp_prefix(err, rc, "%sblock %" PRIu32 " (byte %" PRIu64 ")", f->lead, block->index, at);
+    return tp_prefix(err, rc, "%s: block %" PRIu32 " (byte %" PRIu64 ")", f->name, block->index,
+                     at);
 }
 
 static int wrong_block(const struct tp_tpt_file *f, const struct tpt_walk *w, const char *wrong,
                        struct tp_err *err)
 {
-    return tp_fail(err, TP_EINPUT, "%sblock %" PRIu32 " (byte %" PRIu64 ") is damaged: %s", f->lead,
-                   w->index, w->at, wrong);
+    return tp_fail(err, TP_EINPUT, "%s: block %" PRIu32 " (byte %" PRIu64 ") is damaged: %s",
+                   f->name, w->index, w->at, wrong);
 }
 
 static int out_of_memory(struct tp_err *err)
@@ -97,9 +97,9 @@ static int crc_differs(const struct tp_tpt_file *f, uint32_t index, uint64_t at,
     if (crc == said)
         return TP_OK;
     return tp_fail(err, TP_EINPUT,
-                   "%sblock %" PRIu32 " (byte %" PRIu64
+                   "%s: block %" PRIu32 " (byte %" PRIu64
                    ") is damaged: CRC-32C is 0x%08x, not 0x%08x",
-                   f->lead, index, at, crc, said);
+                   f->name, index, at, crc, said);
 }
 
 /* The checksum of a block that is in the file in full, whatever its length. */
@@ -222,8 +222,9 @@ static int take_end(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, s
     else if (memcmp(at + 24, TP_TPT_END_MAGIC, TP_TPT_MAGIC_SIZE) != 0)
         rc = wrong_block(f, w, "its last bytes are wrong", err);
     else if (w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE != f->bytes)
-        rc = tp_fail(err, TP_EINPUT, "%ssomething follows the end of the trace (byte %" PRIu64 ")",
-                     f->lead, w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE);
+        rc =
+            tp_fail(err, TP_EINPUT, "%s: something follows the end of the trace (byte %" PRIu64 ")",
+                    f->name, w->at + TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE);
     return rc;
 }
 
@@ -359,10 +360,11 @@ static int check_whole(const struct tp_tpt_file *f, struct tp_err *err)
     if (!f->whole)
         return TP_OK;
     if (f->facts.facts.kind != f->header.kind)
-        return tp_fail(err, TP_EINPUT, "%sthe facts are of another kind than the header", f->lead);
+        return tp_fail(err, TP_EINPUT, "%s: the facts are of another kind than the header",
+                       f->name);
     if (f->facts.facts.marks != f->names.count)
-        return tp_fail(err, TP_EINPUT, "%sthe names of phases are not as many as the facts say",
-                       f->lead);
+        return tp_fail(err, TP_EINPUT, "%s: the names of phases are not as many as the facts say",
+                       f->name);
     return TP_OK;
 }
 
@@ -371,12 +373,12 @@ static int read_header(struct tp_tpt_file *f, struct tp_err *err)
     uint8_t bytes[TP_TPT_HEADER_SIZE];
     struct stat st;
     if (fstat(f->fd, &st))
-        return tp_fail(err, TP_EIO, "%scannot be read: %s", f->lead, strerror(errno));
+        return tp_fail(err, TP_EIO, "%s: cannot be read: %s", f->name, strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return tp_fail(err, TP_EINPUT, "%sthis is no file", f->lead);
+        return tp_fail(err, TP_EINPUT, "%s: this is no file", f->name);
     f->bytes = (uint64_t)st.st_size;
     if (f->bytes < sizeof bytes)
-        return tp_fail(err, TP_EINPUT, "%scut at byte %" PRIu64 ", within its header", f->lead,
+        return tp_fail(err, TP_EINPUT, "%s: cut at byte %" PRIu64 ", within its header", f->name,
                        f->bytes);
     int rc = read_at(f, bytes, sizeof bytes, 0, err);
     if (rc)
@@ -385,22 +387,12 @@ static int read_header(struct tp_tpt_file *f, struct tp_err *err)
     return rc ? tp_tpt_file_name(f, rc, err) : TP_OK;
 }
 
-/* What sentences begin with. */
-static char *make_lead(const char *name)
-{
-    char *clean = tp_clean_copy(name, NAME_KEPT), *lead = NULL;
-    if (clean && asprintf(&lead, "%s%s", clean, *clean ? ": " : "") < 0)
-        lead = NULL;
-    free(clean);
-    return lead;
-}
-
 int tp_tpt_file_open(int fd, const char *name, struct tp_places *places, struct tp_tpt_file *out,
                      struct tp_err *err)
 {
-    *out = (struct tp_tpt_file){.fd = fd, .lead = make_lead(name)};
+    *out = (struct tp_tpt_file){.fd = fd, .name = tp_clean_copy(name, NAME_KEPT)};
     struct tpt_walk w = {.at = TP_TPT_HEADER_SIZE, .before = NO_BLOCK, .places = {.to = places}};
-    int rc = out->lead ? read_header(out, err)
+    int rc = out->name ? read_header(out, err)
                        : tp_fail(err, TP_ENOMEM, "out of memory while opening a trace");
     if (!rc)
         rc = look_for_end(out, &w.has_end, err);
@@ -442,7 +434,7 @@ static int unpack(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer,
         ZSTD_decompressDCtx(buffer->unpacker, buffer->raw, b->raw, buffer->stored, b->stored);
     if (ZSTD_isError(n) || n != b->raw)
         return tp_fail(err, TP_EINPUT,
-                       "%sblock %" PRIu32 " (byte %" PRIu64 ") cannot be unpacked: %s", f->lead,
+                       "%s: block %" PRIu32 " (byte %" PRIu64 ") cannot be unpacked: %s", f->name,
                        b->index, at, ZSTD_isError(n) ? ZSTD_getErrorName(n) : "it is shorter");
     memset(buffer->raw + b->raw, 0, TP_TPT_RECORD_MAX);
     return TP_OK;
@@ -451,7 +443,7 @@ static int unpack(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer,
 /* What was right on opening may have changed: the file belongs to others. */
 static int changed(const struct tp_tpt_file *f, uint64_t at, struct tp_err *err)
 {
-    return tp_fail(err, TP_EINPUT, "%schanged while it was read (byte %" PRIu64 ")", f->lead, at);
+    return tp_fail(err, TP_EINPUT, "%s: changed while it was read (byte %" PRIu64 ")", f->name, at);
 }
 
 static int load_insns(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer, uint64_t at,

@@ -8,7 +8,7 @@
 
 struct tp_tpt_file {
     int fd;         /* owned; read at offsets, never moved */
-    char *lead;     /* owned, clean; what sentences begin with: "web.tpt: ", or "" */
+    char *name;     /* owned, clean; for messages */
     uint64_t bytes; /* of the file */
     uint64_t end;   /* where the windows end: at FACT, or at what was cut */
     bool whole;     /* it has its facts and its end */
@@ -20,7 +20,7 @@ struct tp_tpt_file {
     struct tp_tpt_facts facts; /* if it is whole */
 };
 
-/* Takes `fd` over, in every case; `name` is cleaned and copied; "": messages name no file. Reads
+/* Takes `fd` over, in every case; `name`, for messages, is cleaned and copied. Reads
  * all but the windows, whose headers it checks. A file that is cut is no error unless nothing is
  * left of it. Code places go to `places`. TP_EINPUT: "web.tpt: block 3 (byte
  * 40960) is damaged: CRC-32C is 0x..., not 0x...".

@@ -71,7 +71,7 @@ static int next_block(struct cursor *c, struct tp_window *out, struct tp_err *er
     struct tp_tpt_block block = {0};
     const uint8_t *payload = NULL;
     if (c->failed)
-        return -tp_fail(err, TP_EINPUT, "%sit could not be read further", c->file->lead);
+        return -tp_fail(err, TP_EINPUT, "%s: it could not be read further", c->file->name);
     int rc = tp_tpt_file_next(c->file, &c->buffer, &c->at, &block, &payload, err);
     if (rc == 1) {
         uint64_t at = c->at - TP_TPT_BLOCK_SIZE - block.stored;
@@ -92,7 +92,8 @@ static int next_window(void *cursor, struct tp_window *out, struct tp_err *err)
     if (!what)
         return 0;
     c->failed = true;
-    return -tp_fail(err, TP_EINPUT, "%sdamaged: %s is not what the facts say", c->file->lead, what);
+    return -tp_fail(err, TP_EINPUT, "%s: damaged: %s is not what the facts say", c->file->name,
+                    what);
 }
 
 /* ---- the backing ---- */
@@ -247,8 +248,8 @@ static int open_cut(struct tp_tpt_file *f, const struct tp_reading *r, struct tp
                                          (uint32_t)f->names.count,
                                          UINT64_C(1) << 62};
     if (f->max_count == 0)
-        return tp_fail(err, TP_EINPUT, "%scut at byte %" PRIu64 ", before its first event", f->lead,
-                       f->bytes);
+        return tp_fail(err, TP_EINPUT, "%s: cut at byte %" PRIu64 ", before its first event",
+                       f->name, f->bytes);
     tp_tpt_facts_release(&f->facts);
     int rc = scan(f, &limits, err);
     if (rc)
@@ -257,7 +258,7 @@ static int open_cut(struct tp_tpt_file *f, const struct tp_reading *r, struct tp
     if (f->header.events != f->facts.facts.events)
         tp_recorded_forget_end(r->recorded);
     if (r->opts->strict)
-        return tp_hint(err, tp_fail(err, TP_EINPUT, "%s%s", f->lead, text),
+        return tp_hint(err, tp_fail(err, TP_EINPUT, "%s: %s", f->name, text),
                        "without --strict what is there is played");
     tp_meta_remark(r->meta, "%s", text);
     return TP_OK;
@@ -271,8 +272,8 @@ static int check_memory(const struct tp_tpt_file *f, const struct tp_reading *r,
     if (slots <= tp_max_memory(r->opts) / SLOT_BYTES)
         return TP_OK;
     int rc = tp_fail(err, TP_EINPUT,
-                     "%s%s objects are live at once, more than the memory for reading holds",
-                     f->lead, tp_count(slots).s);
+                     "%s: %s objects are live at once, more than the memory for reading holds",
+                     f->name, tp_count(slots).s);
     return tp_hint(err, rc, "--max-memory=SIZE allows more");
 }
 
@@ -280,7 +281,7 @@ static int read_meta(const struct tp_tpt_file *f, const struct tp_reading *r, st
 {
     int rc = f->meta ? tp_tpt_meta_get(f->meta, f->meta_size, r->meta, r->recorded, err) : TP_OK;
     r->meta->kind = (enum tp_kind)f->header.kind;
-    return rc == TP_EINPUT ? tp_prefix(err, rc, "%swhat it says of itself", f->lead) : rc;
+    return rc == TP_EINPUT ? tp_prefix(err, rc, "%s: what it says of itself", f->name) : rc;
 }
 
 static void say_repairs(const struct tp_tpt_file *f, const struct tp_reading *r, uint64_t *repairs)

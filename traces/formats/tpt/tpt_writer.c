@@ -3,7 +3,7 @@
  * The number of events stands in the header, for the reader of a file that is cut; who cannot know
  * it at the beginning has it filled in at the end, where the file can seek. Known weakness: packing
  * happens in the caller's thread. */
-#include "traces/formats/tpt/tpt_write.h"
+#include "traces/formats/tpt/tpt_writer.h"
 
 #include "alloc/base/clean.h"
 #include "traces/formats/tpt/tpt_encode.h"
@@ -42,8 +42,7 @@ static int put(struct tp_tpt_writer *w, const void *data, size_t size, struct tp
         w->at += size;
         return TP_OK;
     }
-    return tp_fail(err, TP_EIO, "%s could not be written: %s", w->path,
-                   errno ? strerror(errno) : "an earlier write failed");
+    return tp_fail_write(err, w->path);
 }
 
 static int put_block(struct tp_tpt_writer *w, struct tp_tpt_block *b, const void *payload,
@@ -88,7 +87,7 @@ static int fill_header(struct tp_tpt_writer *w, const struct tp_program_facts *f
                      : TP_OK;
     int rc = put_header(w, err);
     if (!rc && fseeko(w->out, end, SEEK_SET) != 0)
-        rc = tp_fail(err, TP_EIO, "%s could not be written: %s", w->path, strerror(errno));
+        rc = tp_fail_write(err, w->path);
     return rc;
 }
 

@@ -4,8 +4,8 @@
  *     header, META           NAME, PROL, DATA            META, NAME, FACT, END
  *
  * The same program, meta and settings give the same bytes. */
-#ifndef TP_TPT_WRITE_H
-#define TP_TPT_WRITE_H
+#ifndef TP_TPT_WRITER_H
+#define TP_TPT_WRITER_H
 
 #include "traces/trace_writer.h"
 

@@ -9,6 +9,7 @@
 #define TP_COMPARE_H
 
 #include "cmd/measure/condition.h"
+#include "cmd/measure/record.h"
 #include "cmd/measure/rounds.h"
 #include "cmd/report/report.h"
 #include "cmd/ui/table.h"
@@ -41,24 +42,24 @@ struct tp_compare_cell {
 };
 
 struct tp_compare_row {
-    char *label;                     /* owned */
-    const char *file;                /* NULL: measured here, or the only file */
-    const char *short_file;          /* the same without the folders that all files are in */
-    const struct tp_stored *from;    /* borrowed; memory and counts, and where stored times */
-    const struct tp_stored_run *run; /* of `from` */
-    const struct tp_rounds *rounds;  /* borrowed; NULL: stored */
-    size_t side;                     /* of `rounds` */
-    size_t base;                     /* row that it is compared with; its own: it is a base */
-    bool yardstick;                  /* by what this tapool knows of the strategy */
-    bool cold;                       /* its times are those of a single replay each */
-    bool region;                     /* likewise: it reuses nothing before a reset */
+    char *label;                    /* owned */
+    const char *file;               /* NULL: measured here, or the only file */
+    const char *short_file;         /* the same without the folders that all files are in */
+    const struct tp_stored *from;   /* borrowed; memory and counts, and where stored times */
+    const struct tp_record *run;    /* of `from` */
+    const struct tp_rounds *rounds; /* borrowed; NULL: stored */
+    size_t side;                    /* of `rounds` */
+    size_t base;                    /* row that it is compared with; its own: it is a base */
+    bool yardstick;                 /* by what this tapool knows of the strategy */
+    bool cold;                      /* its times are those of a single replay each */
+    bool region;                    /* likewise: it reuses nothing before a reset */
     struct tp_compare_cell cells[TP_METRIC_MAX]; /* by metric */
 };
 
 struct tp_compare_table {
-    const char *name, *hash;         /* of the trace; borrowed */
-    const struct tp_stored_run *run; /* any of them, for what is the same for all */
-    struct tp_compare_row *rows;     /* owned */
+    const char *name, *hash;     /* of the trace; borrowed */
+    const struct tp_record *run; /* any of them, for what is the same for all */
+    struct tp_compare_row *rows; /* owned */
     size_t count;
     struct tp_result head; /* live: for the lines above the table; `trace` NULL: stored */
     struct tp_run *no_run; /* of `head`, owned */
@@ -101,7 +102,7 @@ struct tp_compare {
 };
 
 /* Who answers the source's calls: "system" or "driver". */
-const char *tp_compare_callee(const struct tp_stored_run *run);
+const char *tp_compare_callee(const struct tp_record *run);
 
 /* ---- compare_table.c ---- */
 

@@ -50,10 +50,10 @@ static void write_row(struct tp_json *j, cJSON *list, const struct tp_compare *c
     for (size_t m = 0; m < c->column_count; m++)
         write_cell(j, metrics, r, c->columns[m]);
     cJSON *warnings = tp_json_array(j, o, "warnings");
-    for (size_t w = 0; w < r->run->warning_count; w++) {
+    for (size_t w = 0; w < r->run->warnings.count; w++) {
         cJSON *warning = tp_json_item(j, warnings);
-        tp_json_text(j, warning, "id", r->run->warnings[w].name);
-        tp_json_text(j, warning, "text", r->run->warnings[w].value);
+        tp_json_text(j, warning, "id", r->run->warnings.items[w].name);
+        tp_json_text(j, warning, "text", r->run->warnings.items[w].value);
     }
 }
 

@@ -199,8 +199,8 @@ static int fill_head(struct contest *k, struct tp_compare_table *t, struct tp_er
     t->no_run->device_count = f->devices;
     for (uint16_t d = 0; d < f->devices; d++)
         t->no_run->devices[d].capacity = TP_NONE;
-    for (size_t i = 0; i < k->usage[sourced].runs->source_option_count; i++) {
-        const struct tp_stored_option *option = &k->usage[sourced].runs->source_options[i];
+    for (size_t i = 0; i < k->usage[sourced].runs->source_options.count; i++) {
+        const struct tp_record_option *option = &k->usage[sourced].runs->source_options.items[i];
         uint64_t capacity;
         if (strcmp(option->name, "limit.capacity") || !tp_parse_size(option->value, &capacity))
             continue;

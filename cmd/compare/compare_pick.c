@@ -17,7 +17,7 @@ static double value_of(const struct tp_compare_row *r, const char *metric)
 
 static bool is_warned(const struct tp_compare_row *r, const char *id)
 {
-    return tp_stored_options_find(r->run->warnings, r->run->warning_count, id) != NULL;
+    return tp_record_option(&r->run->warnings, id) != NULL;
 }
 
 static bool has_failed(const struct tp_compare_row *r)

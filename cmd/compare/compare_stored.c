@@ -16,12 +16,12 @@ struct match {
     struct tp_compare *c;
     const struct tp_stored *files;
     size_t count, base;
-    bool **used;                            /* by file and run */
-    const struct tp_stored_run ***partners; /* by file and run of the base's; NULL: none */
+    bool **used;                        /* by file and run */
+    const struct tp_record ***partners; /* by file and run of the base's; NULL: none */
 };
 
 static int add_row(struct tp_compare_table *t, const struct tp_stored *from,
-                   const struct tp_stored_run *run, const char *label, struct tp_err *err)
+                   const struct tp_record *run, const char *label, struct tp_err *err)
 {
     struct tp_compare_row *row = tp_compare_add_row(t, label);
     const struct tp_strategy *known = tp_find_strategy(run->strategy, NULL);
@@ -35,7 +35,7 @@ static int add_row(struct tp_compare_table *t, const struct tp_stored *from,
     return TP_OK;
 }
 
-static struct tp_compare_table *find_table(struct tp_compare *c, const struct tp_stored_run *run)
+static struct tp_compare_table *find_table(struct tp_compare *c, const struct tp_record *run)
 {
     for (size_t t = 0; t < c->count; t++)
         if (!strcmp(c->tables[t].hash, run->hash) && !strcmp(c->tables[t].name, run->trace_name))
@@ -53,7 +53,7 @@ static struct tp_compare_table *find_table(struct tp_compare *c, const struct tp
 
 /* Two rows of one label stand on different sources: the label says so. */
 static int add_twin(struct tp_compare_table *t, const struct tp_stored *from,
-                    const struct tp_stored_run *run, struct tp_err *err)
+                    const struct tp_record *run, struct tp_err *err)
 {
     bool twin = false;
     char *label = NULL;
@@ -131,7 +131,7 @@ static int match_inside(const struct tp_stored *file, const char *base, struct t
 
 /* How near another run comes to being the same cell: 0: it is none. A device that is limited is the
  * same one, played with another setting: what is on the very same source comes first. */
-static int nearness(const struct tp_stored_run *a, const struct tp_stored_run *b)
+static int nearness(const struct tp_record *a, const struct tp_record *b)
 {
     if (strcmp(a->trace_name, b->trace_name) || strcmp(a->label, b->label) ||
         !tp_stored_same_source(a, b))
@@ -141,8 +141,8 @@ static int nearness(const struct tp_stored_run *a, const struct tp_stored_run *b
 
 /* The partner in another file, at least so near: the same program first; else the same names, which
  * tp_stored_comparable then refuses by its hash. */
-static const struct tp_stored_run *find_partner(const struct match *m, size_t file,
-                                                const struct tp_stored_run *run, int near)
+static const struct tp_record *find_partner(const struct match *m, size_t file,
+                                            const struct tp_record *run, int near)
 {
     const struct tp_stored *f = &m->files[file];
     size_t found = f->count;
@@ -171,23 +171,24 @@ static void find_partners(const struct match *m)
                     m->partners[f][i] = find_partner(m, f, &base->runs[i], near);
 }
 
-static void note_options(struct tp_compare *c, const char *label,
-                         const struct tp_stored_option *list, size_t count,
-                         const struct tp_stored_option *others, size_t other_count)
+static void note_options(struct tp_compare *c, const char *label, const struct tp_record_options *a,
+                         const struct tp_record_options *b)
 {
-    for (size_t i = 0; i < count; i++) {
-        const char *other = tp_stored_options_find(others, other_count, list[i].name);
-        if (!strcmp(list[i].name, TP_STORED_CAPACITY))
+    if (a->partial || b->partial)
+        return;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct tp_record_option *one = &a->items[i];
+        const char *other = tp_record_option(b, one->name);
+        if (!strcmp(one->name, TP_STORED_CAPACITY))
             continue; /* a setting */
-        if (!other || strcmp(other, list[i].value))
-            tp_compare_note(c, "%.60s: option %.60s is %.60s and %.60s", label, list[i].name,
-                            list[i].value, other ? other : "not there");
+        if (!other || strcmp(other, one->value))
+            tp_compare_note(c, "%.60s: option %.60s is %.60s and %.60s", label, one->name,
+                            one->value, other ? other : "not there");
     }
-    for (size_t i = 0; i < other_count; i++)
-        if (strcmp(others[i].name, TP_STORED_CAPACITY) &&
-            !tp_stored_options_find(list, count, others[i].name))
-            tp_compare_note(c, "%.60s: option %.60s is not there and %.60s", label, others[i].name,
-                            others[i].value);
+    for (size_t i = 0; i < b->count; i++)
+        if (strcmp(b->items[i].name, TP_STORED_CAPACITY) && !tp_record_option(a, b->items[i].name))
+            tp_compare_note(c, "%.60s: option %.60s is not there and %.60s", label,
+                            b->items[i].name, b->items[i].value);
 }
 
 /* What is not the same of two that may stand side by side. */
@@ -203,15 +204,11 @@ static void note_differences(struct tp_compare *c, const struct tp_compare_row *
     if (*text)
         tp_compare_note(c, "%.40s and %.40s were not played alike: %s", a->from->path + c->common,
                         b->from->path + c->common, text);
-    if (a->run->options_known && b->run->options_known)
-        note_options(c, a->label, a->run->options, a->run->option_count, b->run->options,
-                     b->run->option_count);
-    if (a->run->source_options_known && b->run->source_options_known)
-        note_options(c, a->label, a->run->source_options, a->run->source_option_count,
-                     b->run->source_options, b->run->source_option_count);
+    note_options(c, a->label, &a->run->options, &b->run->options);
+    note_options(c, a->label, &a->run->source_options, &b->run->source_options);
 }
 
-static void note_alone(const struct match *m, size_t file, const struct tp_stored_run *run)
+static void note_alone(const struct match *m, size_t file, const struct tp_record *run)
 {
     tp_compare_note(m->c, "%.60s by %.60s on %.40s is in %.60s alone", run->trace_name, run->label,
                     run->source, m->files[file].path + m->c->common);
@@ -220,12 +217,12 @@ static void note_alone(const struct match *m, size_t file, const struct tp_store
 /* A cell of the base's file, with its partners. */
 static int match_cell(struct match *m, size_t cell, struct tp_err *err)
 {
-    const struct tp_stored_run *run = &m->files[m->base].runs[cell];
+    const struct tp_record *run = &m->files[m->base].runs[cell];
     struct tp_compare_table *t = NULL;
     size_t base = 0;
     int status = TP_OK;
     for (size_t f = 0; !status && f < m->count; f++) {
-        const struct tp_stored_run *other = m->partners[f][cell];
+        const struct tp_record *other = m->partners[f][cell];
         if (!other)
             continue;
         status = tp_stored_comparable(&m->files[m->base], run, &m->files[f], other, err);
@@ -253,7 +250,7 @@ static int match_cell(struct match *m, size_t cell, struct tp_err *err)
 /* The two that come closest to each other: of one trace and label, else of one trace, else the
  * first of each. */
 static void find_nearest(const struct tp_stored *a, const struct tp_stored *b,
-                         const struct tp_stored_run **x, const struct tp_stored_run **y)
+                         const struct tp_record **x, const struct tp_record **y)
 {
     int best = -1;
     for (size_t i = 0; i < a->count; i++)
@@ -271,7 +268,7 @@ static void find_nearest(const struct tp_stored *a, const struct tp_stored *b,
 static int fail_nothing(const struct match *m, struct tp_err *err)
 {
     const struct tp_stored *a = &m->files[m->base], *b = &m->files[m->base ? 0 : 1];
-    const struct tp_stored_run *x = NULL, *y = NULL;
+    const struct tp_record *x = NULL, *y = NULL;
     if (!a->count || !b->count)
         return tp_fail(err, TP_EINPUT, "%s holds no result", a->count ? b->path : a->path);
     find_nearest(a, b, &x, &y);

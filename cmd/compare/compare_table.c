@@ -105,7 +105,7 @@ static bool any_known(const struct tp_compare *c, const struct tp_metric *m)
             const struct tp_compare_row *row = &c->tables[t].rows[r];
             if (row->rounds && (m->class == TP_CLASS_NOISY || m->class == TP_CLASS_REPORT))
                 return true;
-            if (!isnan(tp_stored_total(row->run, m)))
+            if (!isnan(tp_record_total(row->run, m)))
                 return true;
         }
     return false;
@@ -131,7 +131,7 @@ static void add_column(struct tp_compare *c, const struct tp_metric *m)
 static bool has_value(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     if (!r->rounds || !tp_metric_is_time(m))
-        return !isnan(tp_stored_total(r->run, m));
+        return !isnan(tp_record_total(r->run, m));
     const double *values = tp_rounds_values(r->rounds, r->side, m);
     for (unsigned i = 0; i < r->rounds->rounds; i++)
         if (isfinite(values[i]))
@@ -221,7 +221,7 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
                         const struct tp_metric *m, struct tp_compare_cell *cell)
 {
     double values[TP_STAT_VALUES_MAX];
-    cell->value = tp_stored_total(r->run, m);
+    cell->value = tp_record_total(r->run, m);
     cell->count = !(cell->value != cell->value);
     if (!tp_metric_is_ns_per_op(m) || isnan(cell->value) || !r->run->repeat_count)
         return;
@@ -237,9 +237,9 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
 bool tp_compare_flattered(const struct tp_compare_row *r)
 {
     const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
-    double share = tp_stored_total(r->run, reuse);
+    double share = tp_record_total(r->run, reuse);
     if (isnan(share)) /* several devices, by a tapool that did not write what they weigh */
-        share = tp_stored_value(r->run, reuse, 0);
+        share = tp_record_value(r->run, reuse, 0);
     return !strcmp(r->run->scope, "policy") && share < TP_FEW_REUSED;
 }
 
@@ -262,7 +262,7 @@ static void fill_cells(const struct tp_compare *c, struct tp_compare_row *r)
 static bool is_unlike(const struct tp_compare_row *r, const struct tp_compare_row *base)
 {
     const struct tp_metric *failed = tp_metric_find("failed_allocations", NULL);
-    return tp_stored_total(r->run, failed) > 0 || tp_stored_total(base->run, failed) > 0;
+    return tp_record_total(r->run, failed) > 0 || tp_record_total(base->run, failed) > 0;
 }
 
 static bool is_coarse(const struct tp_compare_row *r, const struct tp_metric *m, double value)
@@ -439,7 +439,7 @@ static void note_served(struct tp_compare *c, const struct tp_compare_table *t)
         const struct tp_compare_row *r = &t->rows[i];
         if (r->run->library) {
             const char *name = tp_compare_name(r, names[used], sizeof names[used]);
-            bool known = !isnan(tp_stored_total(r->run, peak));
+            bool known = !isnan(tp_record_total(r->run, peak));
             rows[used++] = (struct tp_served){name, r->run->library, known};
         }
     }

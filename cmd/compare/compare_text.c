@@ -187,11 +187,11 @@ static const struct tp_compare_row *nth_row(const struct tp_compare *c, size_t n
     return NULL;
 }
 
-static const struct tp_stored_option *warning_of(const struct tp_compare_row *r, const char *id)
+static const struct tp_record_option *warning_of(const struct tp_compare_row *r, const char *id)
 {
-    for (size_t w = 0; w < r->run->warning_count; w++)
-        if (!strcmp(r->run->warnings[w].name, id))
-            return &r->run->warnings[w];
+    for (size_t w = 0; w < r->run->warnings.count; w++)
+        if (!strcmp(r->run->warnings.items[w].name, id))
+            return &r->run->warnings.items[w];
     return NULL;
 }
 
@@ -261,9 +261,9 @@ static void print_warnings(const struct tp_compare *c, struct tp_page *page)
     const struct tp_compare_table *t;
     const struct tp_compare_row *r;
     for (size_t n = 0; (r = nth_row(c, n, &t)) != NULL; n++)
-        for (size_t w = 0; w < r->run->warning_count; w++) {
+        for (size_t w = 0; w < r->run->warnings.count; w++) {
             char others[256];
-            const struct tp_stored_option *warning = &r->run->warnings[w];
+            const struct tp_record_option *warning = &r->run->warnings.items[w];
             if (is_said(c, n, warning->name))
                 continue;
             list_likewise(c, n, warning->name, others, sizeof others);

@@ -39,7 +39,7 @@ static void split_name(const char *name, struct tp_column *head)
         *c = *c == '_' ? ' ' : *c;
 }
 
-const char *tp_compare_callee(const struct tp_stored_run *run)
+const char *tp_compare_callee(const struct tp_record *run)
 {
     return !strcmp(run->kind, "device") || !strncmp(run->source, "cuda", 4) ? "driver" : "system";
 }

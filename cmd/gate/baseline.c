@@ -185,31 +185,21 @@ static void read_tolerances(const struct tp_member *in, struct tp_tolerance *out
 
 /* ---- cells ---- */
 
-static int compare_options(const void *a, const void *b)
-{
-    const struct tp_stored_option *x = a, *y = b;
-    return strcmp(x->name, y->name);
-}
-
 static void read_options(const struct tp_member *in, struct tp_baseline_cell *c)
 {
     const struct tp_member all = tp_member_get(in, "options", true);
     struct tp_member m = {0};
-    size_t count =
-        tp_member_object(&all, OPTIONS_MAX, "has more members than any policy has options");
-    if (count)
-        c->options = tp_member_memory(&all, calloc(count, sizeof *c->options));
+    tp_member_object(&all, OPTIONS_MAX, "has more members than any policy has options");
     while (tp_member_next(&all, &m)) {
-        struct tp_stored_option *option = &c->options[c->option_count++];
-        const struct tp_member value = tp_member_get(&all, m.item->string, true);
-        option->name = tp_member_memory(&m, tp_clean_copy(m.item->string, TP_MEMBER_TEXT));
-        option->value = tp_member_text(&value);
+        const struct tp_member once = tp_member_get(&all, m.item->string, true);
+        char *value = tp_member_text(&once);
+        tp_member_had_memory(
+            &m, tp_record_options_add(&c->options, tp_clean_copy(m.item->string, TP_MEMBER_TEXT),
+                                      value));
     }
-    if (all.document->status)
-        return;
-    qsort(c->options, c->option_count, sizeof *c->options, compare_options);
-    for (size_t i = 1; i < c->option_count; i++)
-        if (!strcmp(c->options[i - 1].name, c->options[i].name))
+    tp_record_options_sort(&c->options);
+    for (size_t i = 1; i < c->options.count; i++)
+        if (!strcmp(c->options.items[i - 1].name, c->options.items[i].name))
             tp_member_fail(&all, "has one name twice");
 }
 

@@ -16,6 +16,7 @@
 #ifndef TP_BASELINE_H
 #define TP_BASELINE_H
 
+#include "cmd/measure/record.h"
 #include "cmd/measure/stored.h"
 #include "cmd/ui/text.h"
 
@@ -54,8 +55,7 @@ struct tp_baseline_cell {
     char *path; /* of the trace, relative to the baseline's folder; or "sample:NAME" */
     char *touch, *hash;
     uint64_t events;
-    struct tp_stored_option *options; /* effective ones, sorted; "source.lag", "replay.on_oom" */
-    size_t option_count;
+    struct tp_record_options options; /* effective ones, sorted; "source.lag", "replay.on_oom" */
     struct tp_baseline_value *values; /* class E, sorted by name */
     size_t value_count;
     struct tp_baseline_value *loose; /* did not agree with themselves: known, not checked */

@@ -244,7 +244,7 @@ void tp_baseline_cell_release(struct tp_baseline_cell *c)
                            c->path,  c->touch,    c->hash,   c->fingerprint};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
-    tp_stored_options_release(c->options, c->option_count);
+    tp_record_options_release(&c->options);
     free(c->values);
     free(c->loose);
     free(c->latency.machine);

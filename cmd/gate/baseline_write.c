@@ -199,8 +199,8 @@ static void put_cell(struct pen *p, const struct tp_baseline_cell *c)
     loose_member(p, c);
     name(p, "options");
     open(p, '{');
-    for (size_t i = 0; i < c->option_count; i++)
-        text_member(p, c->options[i].name, c->options[i].value);
+    for (size_t i = 0; i < c->options.count; i++)
+        text_member(p, c->options.items[i].name, c->options.items[i].value);
     shut(p, '}');
     text_member(p, "program_hash", c->hash);
     text_member(p, "spec", c->spec);

@@ -62,13 +62,13 @@ static enum tp_verdict judge(const struct tp_metric *m, double base, double now,
 }
 
 static void compare_value(const struct tp_baseline *b, const struct tp_baseline_cell *held,
-                          const struct tp_baseline_value *v, const struct tp_stored_run *runs[2],
+                          const struct tp_baseline_value *v, const struct tp_record *runs[2],
                           struct tp_finding *f)
 {
     double now[2] = {NAN, NAN};
     for (int i = 0; i < 2; i++)
         if (v->device < runs[i]->devices)
-            now[i] = tp_stored_value(runs[i], v->metric, v->device);
+            now[i] = tp_record_value(runs[i], v->metric, v->device);
     f->metric = v->metric;
     f->device = v->device;
     f->base = v->value;
@@ -91,14 +91,14 @@ static bool is_loose(const struct tp_baseline_cell *held, const struct tp_metric
     return false;
 }
 
-size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_stored_run *run)
+size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_record *run)
 {
     size_t unheld = 0;
     for (size_t i = 0; run->exact && i < tp_metric_count; i++) {
         const struct tp_metric *m = &tp_metrics[i];
         uint16_t devices = m->per_device ? run->devices : 1;
         for (uint16_t d = 0; m->class == TP_CLASS_EXACT && d < devices; d++)
-            unheld += !isnan(tp_stored_value(run, m, d)) && !tp_baseline_value_find(held, m, d) &&
+            unheld += !isnan(tp_record_value(run, m, d)) && !tp_baseline_value_find(held, m, d) &&
                       !is_loose(held, m, d);
     }
     return unheld;
@@ -106,49 +106,41 @@ size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_stor
 
 /* ---- options ---- */
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct tp_stored_option *)a)->name,
-                  ((const struct tp_stored_option *)b)->name);
-}
-
 /* Before the names of those options that are settings of the replay itself. */
 #define SETTING "replay."
 
 static bool add_option(const char *prefix, const char *name, const char *value,
-                       struct tp_stored_option *out)
+                       struct tp_record_options *out)
 {
-    if (asprintf(&out->name, "%s%s", prefix, name) < 0)
-        out->name = NULL;
-    out->value = strdup(value);
-    return out->name && out->value;
+    char *full = NULL;
+    return asprintf(&full, "%s%s", prefix, name) >= 0 &&
+           tp_record_options_add(out, full, strdup(value));
 }
 
-int tp_check_options(const struct tp_stored_run *r, struct tp_stored_option **out, size_t *count,
-                     struct tp_err *err)
+static bool add_options(const char *prefix, const struct tp_record_options *list,
+                        struct tp_record_options *out)
 {
-    size_t all = r->option_count + r->source_option_count;
-    *count = 0;
-    *out = calloc(all + TP_SETTINGS + 1, sizeof **out);
-    bool good = *out != NULL;
-    for (size_t i = 0; good && i < all; i++) {
-        bool source = i >= r->option_count;
-        const struct tp_stored_option *from =
-            source ? &r->source_options[i - r->option_count] : &r->options[i];
-        good = add_option(source ? "source." : "", from->name, from->value, &(*out)[(*count)++]);
-    }
+    bool good = true;
+    for (size_t i = 0; good && i < list->count; i++)
+        good = add_option(prefix, list->items[i].name, list->items[i].value, out);
+    return good;
+}
+
+int tp_check_options(const struct tp_record *r, struct tp_record_options *out, struct tp_err *err)
+{
+    *out = (struct tp_record_options){0};
+    bool good =
+        add_options("", &r->options, out) && add_options("source.", &r->source_options, out);
     for (size_t i = 0; good && i < TP_SETTINGS; i++) {
         const char *path = tp_settings[i].path, *dot = strrchr(path, '.');
         if (tp_settings[i].memory && r->settings[i])
-            good = add_option(SETTING, dot ? dot + 1 : path, r->settings[i], &(*out)[(*count)++]);
+            good = add_option(SETTING, dot ? dot + 1 : path, r->settings[i], out);
     }
-    if (!good) {
-        tp_stored_options_release(*out, *count);
-        *out = NULL;
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    }
-    qsort(*out, *count, sizeof **out, by_name);
-    return TP_OK;
+    tp_record_options_sort(out);
+    if (good)
+        return TP_OK;
+    tp_record_options_release(out);
+    return tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
 /* An option that one side alone has is a change; a setting that an older tapool did not write, or
@@ -169,18 +161,19 @@ static int option_finding(const struct tp_gate_cell *cell, const char *name, con
 }
 
 /* Both sorted: merged like two decks of cards. */
-static int compare_options(const struct tp_baseline_cell *held, const struct tp_stored_option *now,
-                           size_t count, const struct tp_gate_cell *cell, struct tp_findings *out)
+static int compare_options(const struct tp_record_options *held,
+                           const struct tp_record_options *now, const struct tp_gate_cell *cell,
+                           struct tp_findings *out)
 {
     size_t i = 0, j = 0;
     int status = TP_OK;
-    while (!status && (i < held->option_count || j < count)) {
-        int order = i == held->option_count ? 1
-                    : j == count            ? -1
-                                            : strcmp(held->options[i].name, now[j].name);
-        const char *was = order > 0 ? NULL : held->options[i].value;
-        const char *is = order < 0 ? NULL : now[j].value;
-        const char *name = order < 0 ? held->options[i].name : now[j].name;
+    while (!status && (i < held->count || j < now->count)) {
+        int order = i == held->count  ? 1
+                    : j == now->count ? -1
+                                      : strcmp(held->items[i].name, now->items[j].name);
+        const char *was = order > 0 ? NULL : held->items[i].value;
+        const char *is = order < 0 ? NULL : now->items[j].value;
+        const char *name = order < 0 ? held->items[i].name : now->items[j].name;
         if (was && is ? strcmp(was, is) != 0 : !is_setting(name))
             status = option_finding(cell, name, was, is, out);
         i += order <= 0;
@@ -209,18 +202,17 @@ static int add_inexact(const struct tp_baseline_cell *held, const struct tp_gate
 }
 
 int tp_check_compare(const struct tp_baseline *b, const struct tp_baseline_cell *held,
-                     const struct tp_stored_run *first, const struct tp_stored_run *second,
+                     const struct tp_record *first, const struct tp_record *second,
                      const struct tp_gate_cell *cell, struct tp_findings *out)
 {
-    struct tp_stored_option *options = NULL;
-    size_t count = 0;
-    const struct tp_stored_run *runs[2] = {first, second};
-    int status = tp_check_options(first, &options, &count, NULL);
+    struct tp_record_options options;
+    const struct tp_record *runs[2] = {first, second};
+    int status = tp_check_options(first, &options, NULL);
     if (!status)
-        status = compare_options(held, options, count, cell, out);
+        status = compare_options(&held->options, &options, cell, out);
     if (!status && strcmp(first->touch, held->touch))
         status = option_finding(cell, "touch", held->touch, first->touch, out);
-    tp_stored_options_release(options, count);
+    tp_record_options_release(&options);
     if (!status && held->value_count && !(first->exact && second->exact))
         return add_inexact(held, cell, out);
     for (size_t i = 0; !status && i < held->value_count; i++) {

@@ -61,7 +61,7 @@ static bool wants_fits(const struct tp_check *k, const struct tp_gate_cell *c)
 /* The answer is about what was asked: another program in the same file means a tapool that reads it
  * otherwise, and nothing of that can be compared. */
 static int check_answer(const struct tp_check *k, const struct tp_gate_cell *c,
-                        const struct tp_stored_run *r, struct tp_err *err)
+                        const struct tp_record *r, struct tp_err *err)
 {
     const struct tp_prepared *t = &k->traces[c->prepared];
     if (strcmp(r->hash, t->hash))
@@ -76,12 +76,12 @@ static int check_answer(const struct tp_check *k, const struct tp_gate_cell *c,
 
 /* Contents are written on the host, a page at a time at least, and not on a device. */
 static bool wants_verify(const struct tp_check *k, const struct tp_gate_cell *c,
-                         const struct tp_stored_run *first)
+                         const struct tp_record *first)
 {
     const struct tp_metric *peak = tp_metric_find("peak_requested", NULL);
     return k->traces[c->prepared].events < VERIFY_EVENTS &&
            (!strncmp(c->source, "virtual", 7) || (!strncmp(c->source, "host", 4) && peak &&
-                                                  tp_stored_value(first, peak, 0) <= VERIFY_BYTES));
+                                                  tp_record_value(first, peak, 0) <= VERIFY_BYTES));
 }
 
 static int play(const struct tp_check *k, size_t cell, unsigned nth, bool verify,

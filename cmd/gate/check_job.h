@@ -106,20 +106,19 @@ int tp_check_play_twice(const struct tp_check *k, size_t cell, struct tp_stored 
 /* What two replays of a cell say of what the baseline holds: one finding a value, and one for each
  * option that is not as it was. Adds nothing of memory where it is not exact. */
 int tp_check_compare(const struct tp_baseline *b, const struct tp_baseline_cell *held,
-                     const struct tp_stored_run *first, const struct tp_stored_run *second,
+                     const struct tp_record *first, const struct tp_record *second,
                      const struct tp_gate_cell *cell, struct tp_findings *out);
 
 /* Exact values of a run that the baseline neither holds nor has demoted: a line was deleted, or an
  * older tapool wrote it. They are not checked. */
-size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_stored_run *run);
+size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_record *run);
 
 /* Whether a value agrees with itself; else what to say about it. */
 bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, size_t size);
 
 /* Effective options of a run, its source's as "source.NAME" and settings of the replay that change
- * memory as "replay.NAME"; sorted. tp_stored_options_release. */
-int tp_check_options(const struct tp_stored_run *r, struct tp_stored_option **out, size_t *count,
-                     struct tp_err *err);
+ * memory as "replay.NAME"; sorted. tp_record_options_release. */
+int tp_check_options(const struct tp_record *r, struct tp_record_options *out, struct tp_err *err);
 
 /* Instructions per operation of a cell, of the build that is checked. */
 int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,

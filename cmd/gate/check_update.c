@@ -104,9 +104,8 @@ static void add_value(struct update *u, const struct tp_gate_cell *c, struct tp_
     say_changed(u, c, tp_baseline_name(v->metric, v->device).s, texts[0].s, texts[1].s);
 }
 
-static int keep_values(struct update *u, const struct tp_gate_cell *c,
-                       const struct tp_stored_run *a, const struct tp_stored_run *b,
-                       struct tp_baseline_cell *out, struct tp_err *err)
+static int keep_values(struct update *u, const struct tp_gate_cell *c, const struct tp_record *a,
+                       const struct tp_record *b, struct tp_baseline_cell *out, struct tp_err *err)
 {
     size_t all = (size_t)a->devices * tp_metric_count;
     out->values = calloc(all + 1, sizeof *out->values);
@@ -120,8 +119,8 @@ static int keep_values(struct update *u, const struct tp_gate_cell *c,
         const struct tp_metric *m = &tp_metrics[i];
         uint16_t devices = m->per_device ? a->devices : 1;
         for (uint16_t d = 0; m->class == TP_CLASS_EXACT && d < devices; d++) {
-            const struct tp_baseline_value v = {m, d, tp_stored_value(a, m, d)};
-            add_value(u, c, out, &v, tp_stored_value(b, m, d));
+            const struct tp_baseline_value v = {m, d, tp_record_value(a, m, d)};
+            add_value(u, c, out, &v, tp_record_value(b, m, d));
         }
     }
     tp_baseline_values_sort(out->values, out->value_count);
@@ -129,11 +128,11 @@ static int keep_values(struct update *u, const struct tp_gate_cell *c,
     return TP_OK;
 }
 
-static int keep_run(struct update *u, const struct tp_gate_cell *c, const struct tp_stored_run *r,
+static int keep_run(struct update *u, const struct tp_gate_cell *c, const struct tp_record *r,
                     struct tp_baseline_cell *out, struct tp_err *err)
 {
     const struct tp_prepared *t = &u->k->traces[c->prepared];
-    int status = tp_check_options(r, &out->options, &out->option_count, err);
+    int status = tp_check_options(r, &out->options, err);
     if (status)
         return status;
     out->trace = strdup(c->trace);
@@ -157,15 +156,15 @@ static void say_options(struct update *u, const struct tp_gate_cell *c,
                         const struct tp_baseline_cell *out)
 {
     const struct tp_baseline_cell *held = c->held;
-    for (size_t i = 0; held && i < out->option_count; i++) {
-        const struct tp_stored_option *o = &out->options[i];
-        const char *was = tp_stored_options_find(held->options, held->option_count, o->name);
+    for (size_t i = 0; held && i < out->options.count; i++) {
+        const struct tp_record_option *o = &out->options.items[i];
+        const char *was = tp_record_option(&held->options, o->name);
         if (!was || strcmp(was, o->value))
             say_changed(u, c, o->name, was ? was : "(none)", o->value);
     }
-    for (size_t i = 0; held && i < held->option_count; i++) {
-        const struct tp_stored_option *o = &held->options[i];
-        if (!tp_stored_options_find(out->options, out->option_count, o->name))
+    for (size_t i = 0; held && i < held->options.count; i++) {
+        const struct tp_record_option *o = &held->options.items[i];
+        if (!tp_record_option(&out->options, o->name))
             say_changed(u, c, o->name, o->value, "(none)");
     }
     if (held && strcmp(held->hash, out->hash)) {

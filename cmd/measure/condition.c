@@ -149,11 +149,11 @@ bool tp_condition_holds(const struct tp_condition *c, double value, double base,
     return (c->less ? value < limit : value > limit) || (c->equal && value == limit);
 }
 
-static int fail_met(const struct tp_condition *c, const struct tp_stored_run *run, size_t more,
+static int fail_met(const struct tp_condition *c, const struct tp_record *run, size_t more,
                     struct tp_err *err)
 {
     char others[48] = "";
-    double value = tp_stored_total(run, c->metric);
+    double value = tp_record_total(run, c->metric);
     if (more)
         snprintf(others, sizeof others, "; so %s %zu more", more == 1 ? "does" : "do", more);
     return tp_fail(err, TP_EFOUND, "%s: '%s' has %s on %s%s", c->text, run->label,
@@ -161,13 +161,13 @@ static int fail_met(const struct tp_condition *c, const struct tp_stored_run *ru
 }
 
 int tp_conditions_check_runs(const struct tp_condition *list, size_t count,
-                             const struct tp_stored_run *runs, size_t run_count, struct tp_err *err)
+                             const struct tp_record *runs, size_t run_count, struct tp_err *err)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct tp_stored_run *first = NULL;
+        const struct tp_record *first = NULL;
         size_t met = 0, known = 0;
         for (size_t r = 0; r < run_count; r++) {
-            double value = tp_stored_total(&runs[r], list[i].metric);
+            double value = tp_record_total(&runs[r], list[i].metric);
             known += isnan(value) ? 0 : 1;
             if (list[i].relative || !tp_condition_holds(&list[i], value, NAN, false))
                 continue;

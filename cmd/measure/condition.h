@@ -9,7 +9,7 @@
 #ifndef TP_CONDITION_H
 #define TP_CONDITION_H
 
-#include "cmd/measure/stored.h"
+#include "cmd/measure/record.h"
 
 struct tp_condition {
     const char *text;               /* as given; borrowed */
@@ -30,7 +30,6 @@ bool tp_condition_holds(const struct tp_condition *c, double value, double base,
 /* Those without a base, over all runs: TP_EFOUND says which run meets which. Where no run has a
  * value for one, it could never be met: TP_EUSAGE. */
 int tp_conditions_check_runs(const struct tp_condition *list, size_t count,
-                             const struct tp_stored_run *runs, size_t run_count,
-                             struct tp_err *err);
+                             const struct tp_record *runs, size_t run_count, struct tp_err *err);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "cmd/measure/condition.h"
 #include "cmd/measure/figures.h"
-#include "cmd/measure/record.h"
+#include "cmd/measure/played_record.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -45,7 +45,7 @@ static int check_oom(const struct tp_report *report, struct tp_err *err)
 static int check_metrics(const struct tp_opt_list *texts, const struct tp_report *report,
                          struct tp_err *err)
 {
-    struct tp_stored_run *runs = calloc(report->count + 1, sizeof *runs);
+    struct tp_record *runs = calloc(report->count + 1, sizeof *runs);
     int status = runs ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
     for (size_t i = 0; !status && i < report->count; i++)
         status = tp_record_of(&report->results[i], &runs[i], err);
@@ -58,7 +58,7 @@ static int check_metrics(const struct tp_opt_list *texts, const struct tp_report
             status = tp_conditions_check_runs(&c, 1, runs, report->count, err);
     }
     for (size_t i = 0; runs && i < report->count; i++)
-        tp_stored_run_release(&runs[i]);
+        tp_record_release(&runs[i]);
     free(runs);
     return status;
 }

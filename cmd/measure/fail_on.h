@@ -1,5 +1,5 @@
 /* --fail-on of `tapool replay`: conditions (condition.h) on results that were just measured. They
- * are asked of their records (record.h), so that a name means the same everywhere. */
+ * are asked of their records (played_record.h), so that a name means the same everywhere. */
 #ifndef TP_FAIL_ON_H
 #define TP_FAIL_ON_H
 

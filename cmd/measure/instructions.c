@@ -9,6 +9,7 @@
 #include "alloc/engine/counter.h"
 #include "cmd/measure/callgrind.h"
 #include "cmd/measure/machine.h"
+#include "cmd/measure/record.h"
 #include "cmd/ui/ask.h"
 
 #include <cjson/cJSON.h>
@@ -138,7 +139,7 @@ static int count_perf(const struct tp_measure *m, double *per_operation, struct 
     counted.passes = "count";
     int status = tp_measure(&counted, &answer, err);
     if (!status)
-        *per_operation = tp_stored_value(&answer.runs[0], metric, 0);
+        *per_operation = tp_record_value(&answer.runs[0], metric, 0);
     if (!status && isnan(*per_operation) && answer.runs[0].operations)
         status = tp_hint(err,
                          tp_fail(err, TP_EIO,

@@ -111,10 +111,15 @@ void tp_member_fail(const struct tp_member *m, const char *what)
             tp_fail(r->err, TP_EINPUT, "%s: %s %s", r->file, *path ? path : "the document", what);
 }
 
+void tp_member_had_memory(const struct tp_member *m, bool had)
+{
+    if (!had && !m->document->status)
+        m->document->status = tp_fail(m->document->err, TP_ENOMEM, "out of memory");
+}
+
 void *tp_member_memory(const struct tp_member *m, void *p)
 {
-    if (!p && !m->document->status)
-        m->document->status = tp_fail(m->document->err, TP_ENOMEM, "out of memory");
+    tp_member_had_memory(m, p != NULL);
     return p;
 }
 

@@ -68,8 +68,9 @@ size_t tp_member_list(const struct tp_member *m, size_t most, const char *beyond
 /* "FILE: PATH WHAT", as in "is no object", unless something was wrong before. */
 void tp_member_fail(const struct tp_member *m, const char *what);
 
-/* `p`; where that is NULL there is no memory. */
+/* `p`; where that is NULL there is no memory. The second: where it is false. */
 void *tp_member_memory(const struct tp_member *m, void *p);
+void tp_member_had_memory(const struct tp_member *m, bool had);
 
 /* What is there, read; NULL, 0 or false where it is wrong. Texts come cleaned
  * (alloc/base/clean.h), at most TP_MEMBER_TEXT bytes, and are the caller's. */

@@ -5,6 +5,7 @@
  *     [RUNNER...] BINARY replay TRACE -s STRATEGY --format json --passes ... [MORE...] */
 #include "cmd/measure/measure.h"
 
+#include "alloc/base/opt.h"
 #include "cmd/measure/process.h"
 #include "cmd/ui/environment.h"
 #include "cmd/ui/text.h"

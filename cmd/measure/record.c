@@ -1,55 +1,115 @@
-/* See record.h. Every value is that of its row in the registry, as the writer of the result has it:
- * what belongs to a pass that was not played is not known. */
+/* See record.h. */
 #include "cmd/measure/record.h"
-
-#include "cmd/measure/metrics.h"
-#include "cmd/measure/spec.h"
-#include "cmd/ui/json_out.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* In the digits of the document. */
-static double known(const struct tp_metric *f, const struct tp_figure_of *of)
+/* ---- options ---- */
+
+const char *tp_record_option(const struct tp_record_options *list, const char *name)
 {
-    const struct tp_figure_value value = tp_figure_value(f, of);
-    if (f->type == TP_FIGURE_REAL)
-        return tp_json_rounded(value.real);
-    return value.whole == TP_NONE ? (double)NAN : (double)value.whole;
+    for (size_t i = 0; i < list->count; i++)
+        if (!strcmp(list->items[i].name, name))
+            return list->items[i].value;
+    return NULL;
 }
 
-static double weight_of(const struct tp_metric *m, const struct tp_figure_of *of)
+bool tp_record_options_add(struct tp_record_options *list, char *name, char *value)
 {
-    for (size_t i = 0; m->share_of && i < tp_figure_count; i++)
-        if (tp_figures[i]->per_device && !strcmp(tp_figures[i]->path, m->share_of))
-            return known(tp_figures[i], of);
-    return NAN;
-}
-
-static void fill(const struct tp_result *r, struct tp_stored_run *out)
-{
-    for (size_t i = 0; i < out->devices * tp_metric_count; i++) {
-        const struct tp_metric *m = &tp_metrics[i % tp_metric_count];
-        const size_t d = i / tp_metric_count;
-        const struct tp_figure_of of = {r, m->per_device ? &r->run->devices[d] : NULL};
-        bool has = tp_metric_pass(m)->pass & r->run->passes && (m->per_device || !d);
-        out->values[i] = has ? known(m, &of) : (double)NAN;
-        out->weights[i] = has && m->per_device ? weight_of(m, &of) : (double)NAN;
+    struct tp_record_option *more =
+        name && value ? realloc(list->items, (list->count + 1) * sizeof *more) : NULL;
+    if (!more) {
+        free(name);
+        free(value);
+        return false;
     }
-    tp_stored_drown(out);
+    list->items = more;
+    more[list->count++] = (struct tp_record_option){name, value};
+    return true;
 }
 
-int tp_record_of(const struct tp_result *r, struct tp_stored_run *out, struct tp_err *err)
+static int by_name(const void *a, const void *b)
 {
-    const size_t count = r->run->device_count * tp_metric_count;
-    *out = (struct tp_stored_run){.label = strdup(r->spec->label),
-                                  .trace_name = strdup(r->trace->meta.name),
-                                  .devices = (uint16_t)r->run->device_count,
-                                  .values = calloc(count, sizeof *out->values),
-                                  .weights = calloc(count, sizeof *out->weights)};
-    if (!out->label || !out->trace_name || !out->values || !out->weights)
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    fill(r, out);
-    return TP_OK;
+    return strcmp(((const struct tp_record_option *)a)->name,
+                  ((const struct tp_record_option *)b)->name);
+}
+
+void tp_record_options_sort(struct tp_record_options *list)
+{
+    if (list->count)
+        qsort(list->items, list->count, sizeof *list->items, by_name);
+}
+
+void tp_record_options_release(struct tp_record_options *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        free(list->items[i].name);
+        free(list->items[i].value);
+    }
+    free(list->items);
+    *list = (struct tp_record_options){0};
+}
+
+/* ---- values ---- */
+
+double tp_record_value(const struct tp_record *r, const struct tp_metric *m, uint16_t device)
+{
+    size_t d = m->per_device ? device : 0;
+    return d < r->devices ? r->values[d * tp_metric_count + (size_t)(m - tp_metrics)] : NAN;
+}
+
+/* sum(share * weight) / sum(weight): a device of which nothing is to be shared has no say. */
+static double total_share(const struct tp_record *r, const struct tp_metric *m)
+{
+    double parts = 0, whole = 0;
+    for (uint16_t d = 0; d < r->devices; d++) {
+        size_t at = d * tp_metric_count + (size_t)(m - tp_metrics);
+        double weight = r->weights ? r->weights[at] : NAN;
+        if (weight == 0)
+            continue;
+        parts += r->values[at] * weight;
+        whole += weight;
+    }
+    return parts / whole;
+}
+
+double tp_record_total(const struct tp_record *r, const struct tp_metric *m)
+{
+    double sum = tp_record_value(r, m, 0);
+    if (m->per_device && m->share_of && r->devices > 1)
+        return total_share(r, m);
+    for (uint16_t d = 1; m->per_device && d < r->devices; d++)
+        sum += tp_record_value(r, m, d);
+    return sum;
+}
+
+static double *value_named(const struct tp_record *run, const char *name)
+{
+    return &run->values[tp_metric_find(name, NULL) - tp_metrics];
+}
+
+void tp_record_drown(struct tp_record *run)
+{
+    double *ns = value_named(run, "ns_per_op");
+    if (isnan(*ns) && !isnan(*value_named(run, "engine_ns_per_op")))
+        *ns = 0;
+}
+
+/* ---- giving back ---- */
+
+void tp_record_release(struct tp_record *r)
+{
+    char *const texts[] = {r->trace_path, r->trace_name, r->kind,   r->hash,  r->strategy,
+                           r->label,      r->library,    r->source, r->touch, r->scope};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
+    for (size_t i = 0; i < TP_SETTINGS; i++)
+        free(r->settings[i]);
+    tp_record_options_release(&r->options);
+    tp_record_options_release(&r->source_options);
+    tp_record_options_release(&r->warnings);
+    free(r->values);
+    free(r->weights);
+    free(r->repeats);
 }

@@ -3,6 +3,7 @@
 #include "cmd/measure/rounds.h"
 
 #include "alloc/base/random.h"
+#include "cmd/measure/record.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,17 +21,17 @@ const double *tp_rounds_values(const struct tp_rounds *r, size_t side, const str
     return series(r, side, (size_t)(m - tp_metrics));
 }
 
-static void keep(struct tp_rounds *r, size_t side, unsigned round, const struct tp_stored_run *run)
+static void keep(struct tp_rounds *r, size_t side, unsigned round, const struct tp_record *run)
 {
     for (size_t m = 0; m < tp_metric_count; m++)
-        series(r, side, m)[round] = tp_stored_value(run, &tp_metrics[m], 0);
+        series(r, side, m)[round] = tp_record_value(run, &tp_metrics[m], 0);
     r->cold[side] += run->played_once;
 }
 
 /* The same program was played: a trace that changes under the comparison would be compared with
  * itself. */
 static int check_program(const struct tp_rounds_cfg *cfg, const struct tp_side *side,
-                         const struct tp_stored_run *run, struct tp_err *err)
+                         const struct tp_record *run, struct tp_err *err)
 {
     if (!strcmp(run->hash, cfg->trace->hash))
         return TP_OK;

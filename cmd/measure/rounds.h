@@ -8,6 +8,7 @@
 #define TP_ROUNDS_H
 
 #include "cmd/measure/measure.h"
+#include "cmd/measure/metrics.h"
 
 enum { TP_ROUND_SIDES = 32, TP_ROUNDS_MAX = 1000 };
 

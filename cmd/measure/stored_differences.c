@@ -1,4 +1,5 @@
 /* What two stored results have in common; see stored.h. */
+#include "cmd/measure/record.h"
 #include "cmd/measure/stored.h"
 #include "cmd/ui/text.h"
 
@@ -6,43 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-double tp_stored_value(const struct tp_stored_run *r, const struct tp_metric *m, uint16_t device)
-{
-    size_t d = m->per_device ? device : 0;
-    return d < r->devices ? r->values[d * tp_metric_count + (size_t)(m - tp_metrics)] : NAN;
-}
-
-/* sum(share * weight) / sum(weight): a device of which nothing is to be shared has no say. */
-static double total_share(const struct tp_stored_run *r, const struct tp_metric *m)
-{
-    double parts = 0, whole = 0;
-    for (uint16_t d = 0; d < r->devices; d++) {
-        size_t at = d * tp_metric_count + (size_t)(m - tp_metrics);
-        double weight = r->weights ? r->weights[at] : NAN;
-        if (weight == 0)
-            continue;
-        parts += r->values[at] * weight;
-        whole += weight;
-    }
-    return parts / whole;
-}
-
-double tp_stored_total(const struct tp_stored_run *r, const struct tp_metric *m)
-{
-    double sum = tp_stored_value(r, m, 0);
-    if (m->per_device && m->share_of && r->devices > 1)
-        return total_share(r, m);
-    for (uint16_t d = 1; m->per_device && d < r->devices; d++)
-        sum += tp_stored_value(r, m, d);
-    return sum;
-}
-
 /* Who is meant: the file, and of which of its runs. */
 struct who {
     char text[160];
 };
 
-static struct who name_run(const struct tp_stored *s, const struct tp_stored_run *r)
+static struct who name_run(const struct tp_stored *s, const struct tp_record *r)
 {
     struct who w;
     snprintf(w.text, sizeof w.text, "%.60s (%.40s, %.40s)", s->path, r->trace_name, r->label);
@@ -56,9 +26,8 @@ static int fail_differs(const struct who *a, const struct who *b, const char *wh
                    b->text, what, x, y);
 }
 
-int tp_stored_comparable(const struct tp_stored *a, const struct tp_stored_run *x,
-                         const struct tp_stored *b, const struct tp_stored_run *y,
-                         struct tp_err *err)
+int tp_stored_comparable(const struct tp_stored *a, const struct tp_record *x,
+                         const struct tp_stored *b, const struct tp_record *y, struct tp_err *err)
 {
     const struct who one = name_run(a, x), other = name_run(b, y);
     const struct {
@@ -102,7 +71,7 @@ static const char *next_layer(const char *source, size_t *length)
     }
 }
 
-bool tp_stored_same_source(const struct tp_stored_run *x, const struct tp_stored_run *y)
+bool tp_stored_same_source(const struct tp_record *x, const struct tp_record *y)
 {
     size_t length, other;
     const char *a = next_layer(x->source, &length), *b = next_layer(y->source, &other);
@@ -121,15 +90,14 @@ static void add_setting(struct tp_str *s, const char *option, const char *a, con
 }
 
 /* As a setting is stored; NULL: the file does not say. */
-static const char *capacity_of(const struct tp_stored_run *r)
+static const char *capacity_of(const struct tp_record *r)
 {
-    const char *capacity =
-        tp_stored_options_find(r->source_options, r->source_option_count, TP_STORED_CAPACITY);
-    return capacity ? capacity : r->source_options_known ? "" : NULL;
+    const char *capacity = tp_record_option(&r->source_options, TP_STORED_CAPACITY);
+    return capacity ? capacity : r->source_options.partial ? NULL : "";
 }
 
-void tp_stored_settings_differ(const struct tp_stored_run *x, const struct tp_stored_run *y,
-                               bool reads, char *text, size_t size)
+void tp_stored_settings_differ(const struct tp_record *x, const struct tp_record *y, bool reads,
+                               char *text, size_t size)
 {
     struct tp_str s = tp_str_in(text, size);
     if (!reads)
@@ -152,7 +120,7 @@ void tp_stored_lacks(const struct tp_stored *s, bool settings, char *text, size_
         tp_str_item(&list, ", ", "%zu more", lacks - NAMED);
 }
 
-struct tp_text tp_stored_events(const struct tp_stored_run *run)
+struct tp_text tp_stored_events(const struct tp_record *run)
 {
     struct tp_text t = {"an unknown number of events"};
     if (run->events != TP_NONE)

@@ -5,6 +5,7 @@
 #define TP_STORED_READ_H
 
 #include "cmd/measure/json_member.h"
+#include "cmd/measure/record.h"
 #include "cmd/measure/stored.h"
 
 /* Notes that the result lacks it: by name, or by its place in the run. */
@@ -12,10 +13,10 @@ void tp_stored_lack(struct tp_document *r, enum tp_stored_lack_kind kind, const 
 void tp_stored_lack_member(const struct tp_member *m);
 
 /* Whether the run says that this pass was played; false where it says nothing. */
-bool tp_stored_says_played(const struct tp_stored_run *run, const char *pass);
+bool tp_stored_says_played(const struct tp_record *run, const char *pass);
 
 void tp_stored_read_run(const struct tp_member *root, const struct tp_member *in,
-                        struct tp_stored_run *run);
-void tp_stored_read_values(const struct tp_member *in, struct tp_stored_run *run);
+                        struct tp_record *run);
+void tp_stored_read_values(const struct tp_member *in, struct tp_record *run);
 
 #endif

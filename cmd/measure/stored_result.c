@@ -15,15 +15,6 @@
 #define SCHEMA "tapool.result/1"
 enum { RUNS_MAX = 100000, CHUNK = 1 << 16 };
 
-const char *tp_stored_options_find(const struct tp_stored_option *list, size_t count,
-                                   const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(list[i].name, name))
-            return list[i].value;
-    return NULL;
-}
-
 /* ---- what is not there ---- */
 
 void tp_stored_lack(struct tp_document *r, enum tp_stored_lack_kind kind, const char *name)
@@ -163,38 +154,13 @@ int tp_stored_read(const char *path, struct tp_stored *out, struct tp_err *err)
 
 /* ---- giving back ---- */
 
-void tp_stored_options_release(struct tp_stored_option *list, size_t count)
-{
-    for (size_t i = 0; list && i < count; i++) {
-        free(list[i].name);
-        free(list[i].value);
-    }
-    free(list);
-}
-
-void tp_stored_run_release(struct tp_stored_run *r)
-{
-    char *const texts[] = {r->trace_path, r->trace_name, r->kind,   r->hash,  r->strategy,
-                           r->label,      r->library,    r->source, r->touch, r->scope};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        free(texts[i]);
-    for (size_t i = 0; i < TP_SETTINGS; i++)
-        free(r->settings[i]);
-    tp_stored_options_release(r->options, r->option_count);
-    tp_stored_options_release(r->source_options, r->source_option_count);
-    tp_stored_options_release(r->warnings, r->warning_count);
-    free(r->values);
-    free(r->weights);
-    free(r->repeats);
-}
-
 void tp_stored_release(struct tp_stored *s)
 {
     char *const texts[] = {s->path, s->version, s->build, s->compiler, s->arch, s->cpu, s->libc};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < s->count; i++)
-        tp_stored_run_release(&s->runs[i]);
+        tp_record_release(&s->runs[i]);
     free(s->runs);
     free(s->lacks);
     *s = (struct tp_stored){0};

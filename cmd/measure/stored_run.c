@@ -22,41 +22,26 @@ static bool has_twin(const cJSON *item)
     return false;
 }
 
-/* Room for one more; NULL: there is no memory. */
-static struct tp_stored_option *add(const struct tp_member *m, struct tp_stored_option **list,
-                                    size_t *count)
-{
-    struct tp_stored_option *more =
-        tp_member_memory(m, realloc(*list, (*count + 1) * sizeof *more));
-    if (!more)
-        return NULL;
-    *list = more;
-    more[*count] = (struct tp_stored_option){0};
-    return &more[(*count)++];
-}
-
 static void add_option(const struct tp_member *value, const char *prefix,
-                       struct tp_stored_option **list, size_t *count)
+                       struct tp_record_options *list)
 {
     char name[256];
     snprintf(name, sizeof name, "%.120s%s%.120s", prefix, *prefix ? "." : "", value->item->string);
     if (!cJSON_IsString(value->item))
         tp_member_fail(value, "is no text");
-    struct tp_stored_option *option = value->document->status ? NULL : add(value, list, count);
-    if (!option)
-        return;
-    option->name = tp_member_memory(value, tp_clean_copy(name, sizeof name));
-    option->value =
-        tp_member_memory(value, tp_clean_copy(value->item->valuestring, TP_MEMBER_TEXT));
+    else
+        tp_member_had_memory(
+            value, tp_record_options_add(list, tp_clean_copy(name, sizeof name),
+                                         tp_clean_copy(value->item->valuestring, TP_MEMBER_TEXT)));
 }
 
-/* The member `options`, each a text, none twice; `known`: it is there. */
+/* The member `options`, each a text, none twice. */
 static void read_options(const struct tp_member *in, const char *prefix,
-                         struct tp_stored_option **list, size_t *count, bool *known)
+                         struct tp_record_options *list)
 {
     const struct tp_member options = tp_member_seek(in, "options");
     struct tp_member value = {0};
-    *known &= options.item != NULL;
+    list->partial |= !options.item;
     tp_member_object(&options, OPTIONS_MAX, "has more members than any policy has options");
     while (tp_member_next(&options, &value))
         if (has_twin(value.item))
@@ -64,11 +49,11 @@ static void read_options(const struct tp_member *in, const char *prefix,
         else if (cJSON_IsNull(value.item))
             tp_stored_lack_member(&options);
         else
-            add_option(&value, prefix, list, count);
+            add_option(&value, prefix, list);
 }
 
 /* The layers upon the source; of which kind one is cannot be told where it has no name. */
-static void read_decorators(const struct tp_member *source, struct tp_stored_run *run)
+static void read_decorators(const struct tp_member *source, struct tp_record *run)
 {
     const struct tp_member list = tp_member_seek(source, "decorators");
     struct tp_member layer = {0};
@@ -82,18 +67,17 @@ static void read_decorators(const struct tp_member *source, struct tp_stored_run
         if (name.item && tp_member_find(&layer, "options").item) {
             char *prefix = tp_member_text(&name);
             if (prefix)
-                read_options(&layer, prefix, &run->source_options, &run->source_option_count,
-                             &run->source_options_known);
+                read_options(&layer, prefix, &run->source_options);
             free(prefix);
         } else if (!layer.document->status) {
-            run->source_options_known = false;
+            run->source_options.partial = true;
             tp_stored_lack_member(&list);
         }
     }
 }
 
 /* One without its id or its text says nothing. */
-static void read_warnings(const struct tp_member *in, struct tp_stored_run *run)
+static void read_warnings(const struct tp_member *in, struct tp_record *run)
 {
     const struct tp_member list = tp_member_seek(in, "warnings");
     struct tp_member one = {0};
@@ -102,15 +86,12 @@ static void read_warnings(const struct tp_member *in, struct tp_stored_run *run)
         bool null = cJSON_IsNull(one.item);
         struct tp_member id = null ? one : tp_member_find(&one, "id");
         struct tp_member text = null ? one : tp_member_find(&one, "text");
-        struct tp_stored_option *w = NULL;
-        if (null || !id.item || !text.item)
+        if (null || !id.item || !text.item) {
             tp_stored_lack_member(&list);
-        else
-            w = add(&one, &run->warnings, &run->warning_count);
-        if (w) {
-            w->name = tp_member_text(&id);
-            w->value = tp_member_text(&text);
+            continue;
         }
+        char *name = tp_member_text(&id), *value = tp_member_text(&text);
+        tp_member_had_memory(&one, tp_record_options_add(&run->warnings, name, value));
     }
 }
 
@@ -120,7 +101,7 @@ static const char *const kinds[] = {"host", "device", NULL};
 static const char *const touches[] = {"none", "first", "all", NULL};
 static const char *const scopes[] = {"policy", "policy_and_source", NULL};
 
-#define ROW(...) TP_MEMBER_ROW(tp_stored_run, __VA_ARGS__)
+#define ROW(...) TP_MEMBER_ROW(tp_record, __VA_ARGS__)
 static const struct tp_member_row trace_rows[] = {
     {ROW(trace_name, "trace.name", TEXT, REQUIRED)},
     {ROW(kind, "trace.kind", WORD, REQUIRED), .words = kinds},
@@ -143,7 +124,7 @@ static const struct tp_member_row policy_rows[] = {
     {ROW(failed_initial, "failed_initial_blocks", COUNT, OPTIONAL)},
 };
 
-static void read_devices(const struct tp_member *in, struct tp_stored_run *run)
+static void read_devices(const struct tp_member *in, struct tp_record *run)
 {
     struct tp_member m = tp_member_follow(in, "trace.devices", true, NULL);
     uint64_t devices = tp_member_count(&m);
@@ -153,15 +134,13 @@ static void read_devices(const struct tp_member *in, struct tp_stored_run *run)
     run->devices = (uint16_t)devices;
 }
 
-static void read_policy(const struct tp_member *in, struct tp_stored_run *run)
+static void read_policy(const struct tp_member *in, struct tp_record *run)
 {
     tp_member_rows(in, policy_rows, sizeof policy_rows / sizeof *policy_rows, run);
     const struct tp_member strategy = tp_member_find(in, "strategy");
     const struct tp_member source = tp_member_find(in, "source");
-    run->options_known = run->source_options_known = true;
-    read_options(&strategy, "", &run->options, &run->option_count, &run->options_known);
-    read_options(&source, "", &run->source_options, &run->source_option_count,
-                 &run->source_options_known);
+    read_options(&strategy, "", &run->options);
+    read_options(&source, "", &run->source_options);
     read_decorators(&source, run);
 }
 
@@ -204,7 +183,7 @@ static char *read_setting(const struct tp_member *m)
 }
 
 static void read_settings(const struct tp_member *root, const struct tp_member *run_at,
-                          struct tp_stored_run *run)
+                          struct tp_record *run)
 {
     for (size_t i = 0; i < TP_SETTINGS; i++) {
         char name[64];
@@ -219,7 +198,7 @@ static void read_settings(const struct tp_member *root, const struct tp_member *
     }
 }
 
-bool tp_stored_says_played(const struct tp_stored_run *run, const char *pass)
+bool tp_stored_says_played(const struct tp_record *run, const char *pass)
 {
     const char *list = NULL;
     for (size_t i = 0; i < TP_SETTINGS; i++)
@@ -236,7 +215,7 @@ bool tp_stored_says_played(const struct tp_stored_run *run, const char *pass)
 }
 
 void tp_stored_read_run(const struct tp_member *root, const struct tp_member *in,
-                        struct tp_stored_run *run)
+                        struct tp_record *run)
 {
     tp_member_rows(in, trace_rows, sizeof trace_rows / sizeof *trace_rows, run);
     read_devices(in, run);

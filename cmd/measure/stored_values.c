@@ -35,7 +35,7 @@ static void lack_metric(const struct tp_metric *m, const struct tp_member *at, b
 /* ---- memory and counts, by device ---- */
 
 /* The object under which a device's memory stands: the run itself where there is one device. */
-static struct tp_member find_device(const struct tp_member *run_at, const struct tp_stored_run *run,
+static struct tp_member find_device(const struct tp_member *run_at, const struct tp_record *run,
                                     uint16_t d)
 {
     if (run->devices == 1)
@@ -51,7 +51,7 @@ static struct tp_member find_device(const struct tp_member *run_at, const struct
 }
 
 /* Whether anything is there of what the usage pass measures. */
-static bool find_usage(const struct tp_member *run_at, const struct tp_stored_run *run)
+static bool find_usage(const struct tp_member *run_at, const struct tp_record *run)
 {
     bool found = false;
     for (uint16_t d = 0; d < run->devices; d++) {
@@ -75,7 +75,7 @@ static bool is_exact(const struct tp_member *device)
     return exact;
 }
 
-static void read_device(const struct tp_member *device, struct tp_stored_run *run, uint16_t d)
+static void read_device(const struct tp_member *device, struct tp_record *run, uint16_t d)
 {
     const size_t first = (size_t)d * tp_metric_count;
     if (!device->item) {
@@ -105,7 +105,7 @@ static void read_device(const struct tp_member *device, struct tp_stored_run *ru
 
 /* Of a kind of call of which there was none there is no object, and of a pass that was not played
  * none either. */
-static bool is_lacking(const struct tp_stored_run *run, const struct tp_metric *m,
+static bool is_lacking(const struct tp_record *run, const struct tp_metric *m,
                        const struct tp_member *at, bool last)
 {
     const char *in_run = strrchr(at->path, ']');
@@ -115,7 +115,7 @@ static bool is_lacking(const struct tp_stored_run *run, const struct tp_metric *
     return last;
 }
 
-static void read_whole(const struct tp_member *in, struct tp_stored_run *run)
+static void read_whole(const struct tp_member *in, struct tp_record *run)
 {
     for (size_t i = 0; i < tp_metric_count; i++) {
         struct tp_member at;
@@ -130,7 +130,7 @@ static void read_whole(const struct tp_member *in, struct tp_stored_run *run)
 
 /* ---- times ---- */
 
-static void read_repeats(const struct tp_member *throughput, struct tp_stored_run *run)
+static void read_repeats(const struct tp_member *throughput, struct tp_record *run)
 {
     const struct tp_member list = tp_member_seek(throughput, "runs_ns_per_op");
     struct tp_member one = {0};
@@ -144,26 +144,14 @@ static void read_repeats(const struct tp_member *throughput, struct tp_stored_ru
             run->repeats[run->repeat_count++] = tp_member_number(&one, &tp_member_real);
 }
 
-static double *value_named(const struct tp_stored_run *run, const char *name)
-{
-    return &run->values[tp_metric_find(name, NULL) - tp_metrics];
-}
-
-void tp_stored_drown(struct tp_stored_run *run)
-{
-    double *ns = value_named(run, "ns_per_op");
-    if (isnan(*ns) && !isnan(*value_named(run, "engine_ns_per_op")))
-        *ns = 0;
-}
-
 #define ROW(name, type)                                                                            \
     {                                                                                              \
-        TP_MEMBER_ROW(tp_stored_run, name, #name, type, EXPECTED)                                  \
+        TP_MEMBER_ROW(tp_record, name, #name, type, EXPECTED)                                      \
     }
 static const struct tp_member_row throughput_rows[] = {
     ROW(low_ns_per_op, REAL_OR_NULL), ROW(high_ns_per_op, REAL_OR_NULL), ROW(played_once, FLAG)};
 
-static void read_throughput(const struct tp_member *in, struct tp_stored_run *run)
+static void read_throughput(const struct tp_member *in, struct tp_record *run)
 {
     struct tp_member t = tp_member_find(in, "throughput");
     run->low_ns_per_op = run->high_ns_per_op = NAN;
@@ -172,13 +160,13 @@ static void read_throughput(const struct tp_member *in, struct tp_stored_run *ru
         return;
     tp_member_rows(&t, throughput_rows, sizeof throughput_rows / sizeof *throughput_rows, run);
     if (tp_member_get(&t, "ns_per_op", false).item) /* one that is not there is not known */
-        tp_stored_drown(run);
+        tp_record_drown(run);
     read_repeats(&t, run);
 }
 
 /* ---- all of it ---- */
 
-void tp_stored_read_values(const struct tp_member *in, struct tp_stored_run *run)
+void tp_stored_read_values(const struct tp_member *in, struct tp_record *run)
 {
     size_t count = run->devices * tp_metric_count;
     if (in->document->status)

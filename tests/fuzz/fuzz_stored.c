@@ -1,6 +1,7 @@
 /* Fuzz target: results that are read back (tapool.result/1). Whatever the bytes are, the outcome is
  * a result all of whose texts are there, or TP_EINPUT with one clean sentence; a result compares
  * with itself, and nothing about it differs from itself. */
+#include "cmd/measure/record.h"
 #include "cmd/measure/stored.h"
 
 #include <stdlib.h>
@@ -14,21 +15,21 @@ static void must(bool holds)
         abort();
 }
 
-static void check_run(const struct tp_stored *s, const struct tp_stored_run *r)
+static void check_run(const struct tp_stored *s, const struct tp_record *r)
 {
     const char *const texts[] = {r->trace_path, r->trace_name, r->kind,  r->hash, r->strategy,
                                  r->label,      r->source,     r->touch, r->scope};
     double sum = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         must(texts[i] != NULL);
-    for (size_t i = 0; i < r->option_count; i++)
-        must(r->options[i].name && r->options[i].value);
-    for (size_t i = 0; i < r->warning_count; i++)
-        must(r->warnings[i].name && r->warnings[i].value);
+    for (size_t i = 0; i < r->options.count; i++)
+        must(r->options.items[i].name && r->options.items[i].value);
+    for (size_t i = 0; i < r->warnings.count; i++)
+        must(r->warnings.items[i].name && r->warnings.items[i].value);
     must(r->devices >= 1 && r->devices <= TP_STORED_DEVICES);
     for (size_t i = 0; i < tp_metric_count; i++)
         for (uint16_t d = 0; d < r->devices; d++) {
-            double value = tp_stored_value(r, &tp_metrics[i], d);
+            double value = tp_record_value(r, &tp_metrics[i], d);
             must(!(value < 0));
         }
     for (size_t i = 0; i < r->repeat_count; i++)

@@ -3,6 +3,7 @@
 #ifndef TP_TEST_STORED_RIG_H
 #define TP_TEST_STORED_RIG_H
 
+#include "cmd/measure/record.h"
 #include "cmd/measure/stored.h"
 
 #include <cjson/cJSON.h>

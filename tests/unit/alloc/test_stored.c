@@ -8,9 +8,9 @@
 
 /* ---- whole ones ---- */
 
-static double value_of(const struct tp_stored_run *r, const char *metric, uint16_t device)
+static double value_of(const struct tp_record *r, const char *metric, uint16_t device)
 {
-    return tp_stored_value(r, tp_metric_find(metric, NULL), device);
+    return tp_record_value(r, tp_metric_find(metric, NULL), device);
 }
 
 static void test_host(void **state)
@@ -19,7 +19,7 @@ static void test_host(void **state)
     struct tp_stored s;
     struct tp_err err;
     assert_int_equal(tp_stored_read(SEEDS "one-host-run.json", &s, &err), TP_OK);
-    const struct tp_stored_run *r = &s.runs[0];
+    const struct tp_record *r = &s.runs[0];
     assert_int_equal(s.count, 1);
     assert_string_equal(s.version, "0.1.0");
     assert_string_equal(s.cpu, "a processor");
@@ -29,7 +29,7 @@ static void test_host(void **state)
     assert_string_equal(r->label, "arena");
     assert_string_equal(r->scope, "policy_and_source");
     assert_true(r->usage && r->throughput && r->latency && r->exact);
-    assert_true(r->option_count > 1 && r->repeat_count >= 1);
+    assert_true(r->options.count > 1 && r->repeat_count >= 1);
     assert_true(value_of(r, "peak_reserved", 0) > 4096);
     assert_true(value_of(r, "ns_per_op", 0) > 0);
     assert_true(isnan(value_of(r, "fits_in", 0)));      /* null: not looked for */
@@ -44,7 +44,7 @@ static void test_devices(void **state)
     struct tp_stored s;
     struct tp_err err;
     assert_int_equal(tp_stored_read(SEEDS "two-devices.json", &s, &err), TP_OK);
-    const struct tp_stored_run *r = &s.runs[0];
+    const struct tp_record *r = &s.runs[0];
     assert_int_equal(r->devices, 2);
     assert_true(value_of(r, "peak_requested", 0) == 22000000 / 512 * 512 + 512 ||
                 value_of(r, "peak_requested", 0) == 22001000);
@@ -60,8 +60,8 @@ static void test_decorators(void **state)
     struct tp_err err;
     int seen = 0;
     assert_int_equal(tp_stored_read(SEEDS "decorated-source.json", &s, &err), TP_OK);
-    for (size_t i = 0; i < s.runs[0].source_option_count; i++) {
-        const struct tp_stored_option *o = &s.runs[0].source_options[i];
+    for (size_t i = 0; i < s.runs[0].source_options.count; i++) {
+        const struct tp_record_option *o = &s.runs[0].source_options.items[i];
         seen += !strcmp(o->name, "shuffle.seed") && !strcmp(o->value, "3");
         seen += !strcmp(o->name, "limit.capacity") && !strcmp(o->value, "1GiB");
     }
@@ -290,7 +290,7 @@ static void test_figures(void **state)
               *in = find(tree, path, name, sizeof name);
         cJSON_DeleteItemFromObjectCaseSensitive(in, name);
         assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
-        assert_true(isnan(tp_stored_value(s.runs, &tp_metrics[i], 0)));
+        assert_true(isnan(tp_record_value(s.runs, &tp_metrics[i], 0)));
         tp_stored_release(&s);
         cJSON_Delete(tree);
     }
@@ -429,8 +429,8 @@ static void test_devices_missing(void **state)
     cJSON *second = find(tree, "runs[0].devices[1].memory", name, sizeof name);
     cJSON_DeleteItemFromObject(second, "memory");
     assert_int_equal(parse_tree(tree, &s, &err), TP_OK);
-    assert_true(tp_stored_value(s.runs, peak, 0) > 0);
-    assert_true(isnan(tp_stored_total(s.runs, peak)));
+    assert_true(tp_record_value(s.runs, peak, 0) > 0);
+    assert_true(isnan(tp_record_total(s.runs, peak)));
     assert_false(s.runs[0].exact);
     tp_stored_lacks(&s, true, text, sizeof text);
     assert_string_equal(text, "memory");
@@ -497,8 +497,8 @@ static void test_sources(void **state)
                 {"virtual", "host", false},
                 {"virtua", "virtual", false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct tp_stored_run a = {.source = (char *)(uintptr_t)rows[i].a},
-                                   b = {.source = (char *)(uintptr_t)rows[i].b};
+        const struct tp_record a = {.source = (char *)(uintptr_t)rows[i].a},
+                               b = {.source = (char *)(uintptr_t)rows[i].b};
         assert_int_equal(tp_stored_same_source(&a, &b), rows[i].same);
         assert_int_equal(tp_stored_same_source(&b, &a), rows[i].same);
     }

@@ -30,8 +30,8 @@ struct exact {
     struct tp_baseline b;
     const struct tp_baseline_cell *held;
     double values[2][2 * TP_METRIC_MAX];
-    struct tp_stored_option options[2];
-    struct tp_stored_run runs[2];
+    struct tp_record_option options[2];
+    struct tp_record runs[2];
     struct tp_findings found;
 };
 
@@ -53,13 +53,12 @@ static void begin(struct exact *e, const char *strategy)
             e->values[i][m] = NAN;
         for (size_t v = 0; v < e->held->value_count; v++)
             e->values[i][e->held->values[v].metric - tp_metrics] = e->held->values[v].value;
-        e->runs[i] = (struct tp_stored_run){.options = e->options,
-                                            .option_count = 2,
-                                            .touch = (char *)(uintptr_t) "first",
-                                            .exact = true,
-                                            .usage = true,
-                                            .devices = 1,
-                                            .values = e->values[i]};
+        e->runs[i] = (struct tp_record){.options = {e->options, 2, false},
+                                        .touch = (char *)(uintptr_t) "first",
+                                        .exact = true,
+                                        .usage = true,
+                                        .devices = 1,
+                                        .values = e->values[i]};
     }
 }
 
@@ -229,14 +228,13 @@ static void a_setting_that_changed_is_named(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct exact e;
         struct tp_baseline_cell held;
-        struct tp_stored_option options[3];
+        struct tp_record_option options[3];
         begin(&e, "arena");
         held = *e.held;
-        memcpy(options, held.options, 2 * sizeof *options);
-        options[2] = (struct tp_stored_option){(char *)(uintptr_t) "replay.on_oom",
+        memcpy(options, held.options.items, 2 * sizeof *options);
+        options[2] = (struct tp_record_option){(char *)(uintptr_t) "replay.on_oom",
                                                (char *)(uintptr_t)cases[i].held};
-        held.options = options;
-        held.option_count = cases[i].held ? 3 : 2;
+        held.options = (struct tp_record_options){options, cases[i].held ? 3 : 2, false};
         e.held = &held;
         for (int r = 0; r < 2; r++)
             e.runs[r].settings[on_oom] = (char *)(uintptr_t)cases[i].now;

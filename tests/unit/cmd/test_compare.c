@@ -22,7 +22,7 @@ static const struct tp_metric *metric(const char *name)
 struct rig {
     struct tp_compare c;
     struct tp_stored from;
-    struct tp_stored_run runs[SIDES];
+    struct tp_record runs[SIDES];
     double memory[SIDES][TP_METRIC_MAX];
     struct tp_rounds rounds;
     unsigned cold[SIDES];
@@ -63,15 +63,15 @@ static struct rig *make(size_t rows)
     for (size_t i = 0; i < rows; i++) {
         for (size_t m = 0; m < TP_METRIC_MAX; m++)
             g->memory[i][m] = NAN;
-        g->runs[i] = (struct tp_stored_run){.trace_name = (char *)(uintptr_t) "t",
-                                            .kind = (char *)(uintptr_t) "host",
-                                            .source = (char *)(uintptr_t) "host",
-                                            .scope = (char *)(uintptr_t) "policy_and_source",
-                                            .label = (char *)(uintptr_t)labels[i],
-                                            .devices = 1,
-                                            .exact = true,
-                                            .usage = true,
-                                            .values = g->memory[i]};
+        g->runs[i] = (struct tp_record){.trace_name = (char *)(uintptr_t) "t",
+                                        .kind = (char *)(uintptr_t) "host",
+                                        .source = (char *)(uintptr_t) "host",
+                                        .scope = (char *)(uintptr_t) "policy_and_source",
+                                        .label = (char *)(uintptr_t)labels[i],
+                                        .devices = 1,
+                                        .exact = true,
+                                        .usage = true,
+                                        .values = g->memory[i]};
         struct tp_compare_row *row = tp_compare_add_row(t, labels[i]);
         row->from = &g->from;
         row->run = &g->runs[i];

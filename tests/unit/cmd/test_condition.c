@@ -96,18 +96,18 @@ static void test_devices(void **state)
     struct tp_err err = {0};
     for (size_t i = 0; i < 3 * TP_METRIC_MAX; i++)
         values[i] = weights[i] = NAN;
-    const struct tp_stored_run run = {.label = (char[]){"a"},
-                                      .trace_name = (char[]){"t"},
-                                      .devices = 3,
-                                      .values = values,
-                                      .weights = weights};
+    const struct tp_record run = {.label = (char[]){"a"},
+                                  .trace_name = (char[]){"t"},
+                                  .devices = 3,
+                                  .values = values,
+                                  .weights = weights};
     for (size_t m = 0; m < tp_metric_count; m++) {
         const double shares[3] = {1 / 4.0, NAN, 90 / 100.0}, of[3] = {4, 0, 100};
         for (size_t d = 0; d < 3; d++) { /* on the second one nothing happens */
             values[d * tp_metric_count + m] = tp_metrics[m].share_of ? shares[d] : 1;
             weights[d * tp_metric_count + m] = of[d];
         }
-        double total = tp_stored_total(&run, &tp_metrics[m]);
+        double total = tp_record_total(&run, &tp_metrics[m]);
         double expected = tp_metrics[m].share_of ? 91 / 104.0 : tp_metrics[m].per_device ? 3 : 1;
         if (fabs(total - expected) > 1e-12)
             fail_msg("%s adds up to %g, not %g", tp_metrics[m].name, total, expected);
@@ -118,7 +118,7 @@ static void test_devices(void **state)
     assert_int_equal(tp_conditions_check_runs(list, 1, &run, 1, &err), TP_OK);
     assert_int_equal(tp_conditions_check_runs(list, 2, &run, 1, &err), TP_EFOUND);
     weights[tp_metric_count + (size_t)(tp_metric_find("reuse", NULL) - tp_metrics)] = 1;
-    assert_true(isnan(tp_stored_total(&run, tp_metric_find("reuse", NULL))));
+    assert_true(isnan(tp_record_total(&run, tp_metric_find("reuse", NULL))));
 }
 
 static void test_runs(void **state)
@@ -133,11 +133,11 @@ static void test_runs(void **state)
     one[peak] = 100;
     two[peak] = 60, two[peak + tp_metric_count] = 50;
     two[unused] = two[unused + tp_metric_count] = 0.5;
-    const struct tp_stored_run runs[] = {
+    const struct tp_record runs[] = {
         {.label = (char[]){"a"}, .trace_name = (char[]){"t"}, .devices = 1, .values = one},
         {.label = (char[]){"b"}, .trace_name = (char[]){"t"}, .devices = 2, .values = two}};
-    assert_true(tp_stored_total(&runs[1], &tp_metrics[peak]) == 110);
-    assert_true(isnan(tp_stored_total(&runs[1], &tp_metrics[unused]))); /* of what, is not known */
+    assert_true(tp_record_total(&runs[1], &tp_metrics[peak]) == 110);
+    assert_true(isnan(tp_record_total(&runs[1], &tp_metrics[unused]))); /* of what, is not known */
     struct tp_condition list[] = {parse("peak_reserved>120B"), parse("peak_reserved>105B")};
     assert_int_equal(tp_conditions_check_runs(list, 1, runs, 2, &err), TP_OK);
     assert_int_equal(tp_conditions_check_runs(list, 2, runs, 2, &err), TP_EFOUND);

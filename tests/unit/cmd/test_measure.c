@@ -1,5 +1,6 @@
 /* Measuring in a process of its own: what the other program is given, and what becomes of all that
  * it can do. The other program is a shell script. */
+#include "cmd/measure/record.h"
 #include "cmd/measure/rounds.h"
 
 #include "cmd/measure/open_trace.h"

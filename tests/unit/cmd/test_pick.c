@@ -284,8 +284,8 @@ struct rig {
     struct tp_source_spec source;
     struct tp_program_facts facts;
     struct tp_result results[PLAYERS];
-    struct tp_stored_run runs[PLAYERS];
-    struct tp_stored_option warnings[PLAYERS][2];
+    struct tp_record runs[PLAYERS];
+    struct tp_record_option warnings[PLAYERS][2];
     double values[PLAYERS][TP_METRIC_MAX];
     struct tp_rounds rounds;
     unsigned cold[PLAYERS];
@@ -345,10 +345,10 @@ static void fill_row(struct rig *g, struct tp_compare_table *t, size_t i)
 {
     const struct player *p = &g->r->players[i];
     const char *ids[] = {p->unsafe ? "unsafe-reuse" : NULL, p->small ? "small-trace" : NULL};
-    struct tp_stored_run *run = &g->runs[i];
+    struct tp_record *run = &g->runs[i];
     for (size_t m = 0; m < TP_METRIC_MAX; m++)
         g->values[i][m] = NAN;
-    *run = (struct tp_stored_run){
+    *run = (struct tp_record){
         .trace_name = (char[]){"t"},
         .kind = (char *)(uintptr_t)(g->r->kind == DEVICE ? "device" : "host"),
         .scope = (char *)(uintptr_t)(g->r->kind == DEVICE ? "policy" : "policy_and_source"),
@@ -356,12 +356,12 @@ static void fill_row(struct rig *g, struct tp_compare_table *t, size_t i)
         .devices = 1,
         .operations = OPERATIONS,
         .frees = g->facts.ops[TP_FREE],
-        .warnings = g->warnings[i],
+        .warnings = {.items = g->warnings[i]},
         .values = g->values[i]};
     for (size_t w = 0; w < 2; w++)
         if (ids[w])
-            g->warnings[i][run->warning_count++] =
-                (struct tp_stored_option){(char *)(uintptr_t)ids[w], (char *)(uintptr_t)ids[w]};
+            g->warnings[i][run->warnings.count++] =
+                (struct tp_record_option){(char *)(uintptr_t)ids[w], (char *)(uintptr_t)ids[w]};
     set(g, i, "reuse", 0.9);
     set(g, i, "failed_allocations", p->failed);
     set(g, i, "fits_in", p->fits > 0 ? p->fits : NAN);

@@ -1,8 +1,9 @@
 /* The record of a run in this process is the one that is read from its result: of one device and of
  * two, whichever passes were played. */
-#include "cmd/measure/record.h"
+#include "cmd/measure/played_record.h"
 #include "cmd/measure/report_json.h"
 #include "cmd/measure/spec.h"
+#include "cmd/measure/stored.h"
 #include "tests/unit/one_run.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ static void expect_same(const struct tp_result *r)
 {
     const struct tp_report report = {.results = (struct tp_result *)(uintptr_t)r, .count = 1};
     struct tp_stored file;
-    struct tp_stored_run here;
+    struct tp_record here;
     char *text = NULL;
     size_t length = 0, known = 0;
     FILE *out = open_memstream(&text, &length);
@@ -34,7 +35,7 @@ static void expect_same(const struct tp_result *r)
     fclose(out);
     if (tp_stored_parse(text, length, "here", &file, &err) || tp_record_of(r, &here, &err))
         fail_msg("%s", err.text);
-    const struct tp_stored_run *there = &file.runs[0];
+    const struct tp_record *there = &file.runs[0];
     assert_int_equal(file.lack_count, 0); /* the reader finds whatever it looks for */
     assert_string_equal(here.label, there->label);
     assert_string_equal(here.trace_name, there->trace_name);
@@ -51,7 +52,7 @@ static void expect_same(const struct tp_result *r)
         known += isnan(here.values[i]) ? 0 : 1;
     }
     assert_true(known > 0);
-    tp_stored_run_release(&here);
+    tp_record_release(&here);
     tp_stored_release(&file);
     free(text);
 }

@@ -20,6 +20,7 @@
 #include "cmd/gate/gate.h"
 #include "cmd/measure/instructions.h"
 #include "cmd/measure/rounds.h"
+#include "cmd/ui/exports.h"
 #include "cmd/ui/progress.h"
 
 struct tp_check_opts {

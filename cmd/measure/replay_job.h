@@ -9,6 +9,7 @@
 #include "cmd/measure/open_trace.h"
 #include "cmd/measure/result.h"
 #include "cmd/measure/spec.h"
+#include "cmd/ui/exports.h"
 
 enum { TP_OOM_CONTINUE, TP_OOM_STOP };
 enum { TP_TOUCH_AUTO }; /* then enum tp_touch, one higher */

@@ -3,6 +3,7 @@
 #define TP_EXPORT_FILES_H
 
 #include "cmd/measure/exporter.h"
+#include "cmd/ui/exports.h"
 
 /* Before anything is played, when traces and strategies are known (r->planned results): the same
  * for formats that write several files; TP_EUSAGE where such a one is to be printed. */

@@ -50,9 +50,7 @@ struct tp_compare_row {
     const struct tp_rounds *rounds; /* borrowed; NULL: stored */
     size_t side;                    /* of `rounds` */
     size_t base;                    /* row that it is compared with; its own: it is a base */
-    bool yardstick;                 /* by what this tapool knows of the strategy */
     bool cold;                      /* its times are those of a single replay each */
-    bool region;                    /* likewise: it reuses nothing before a reset */
     struct tp_compare_cell cells[TP_METRIC_MAX]; /* by metric */
 };
 

@@ -230,16 +230,13 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
     t->run = k->usage[0].runs;
     t->wall_ns = k->wall_ns;
     for (size_t i = 0; i < k->job.spec_count; i++) {
-        const struct tp_strategy_spec *spec = &k->job.specs[i];
-        struct tp_compare_row *row = tp_compare_add_row(t, spec->label);
+        struct tp_compare_row *row = tp_compare_add_row(t, k->job.specs[i].label);
         if (!row)
             return tp_fail(err, TP_ENOMEM, "out of memory");
         row->from = &k->usage[i];
         row->run = k->usage[i].runs;
         row->rounds = &k->rounds;
         row->side = i;
-        row->yardstick = spec->strategy->group == TP_GROUP_YARDSTICK;
-        row->region = (spec->strategy->caps & TP_CAP_NOFREE) != 0;
         row->cold = 2 * k->rounds.cold[i] > k->rounds.rounds;
     }
     int status = find_base(k, o->base, &base, err);

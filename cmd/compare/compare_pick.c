@@ -1,6 +1,7 @@
 /* The Pick of a comparison: its rows as records for the rule of cmd/report/pick.h. Who is faster is
  * shown by a test over the pairs of the rounds, adjusted over all such tests of the table. */
 #include "cmd/compare/compare.h"
+#include "cmd/measure/catalog.h"
 #include "cmd/measure/difference.h"
 #include "cmd/report/pick.h"
 
@@ -79,10 +80,10 @@ static bool is_faster(const void *ctx, size_t x, size_t y, double *change)
 
 static struct tp_choice choice_of(const struct tp_compare_row *r)
 {
-    double ns = value_of(r, "ns_per_op");
+    const struct tp_strategy *known = tp_find_strategy(r->run->strategy, NULL);
     return (struct tp_choice){.label = r->label,
-                              .yardstick = r->yardstick,
-                              .region = r->region,
+                              .yardstick = known && known->group == TP_GROUP_YARDSTICK,
+                              .region = known && known->caps & TP_CAP_NOFREE,
                               .failed = has_failed(r),
                               .unsafe = is_warned(r, "unsafe-reuse"),
                               .small = is_warned(r, "small-trace"),
@@ -92,7 +93,7 @@ static struct tp_choice choice_of(const struct tp_compare_row *r)
                               .calls_first =
                                   value_of(r, "source_calls.get") + value_of(r, "source_calls.put"),
                               .calls_later = value_of(r, "source_calls.next_pass"),
-                              .ns = ns,
+                              .ns = value_of(r, "ns_per_op"),
                               .low = NAN,
                               .high = NAN};
 }

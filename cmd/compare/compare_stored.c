@@ -4,7 +4,6 @@
 #include "cmd/compare/compare.h"
 
 #include "cmd/compare/compare_opts.h"
-#include "cmd/measure/catalog.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,13 +23,10 @@ static int add_row(struct tp_compare_table *t, const struct tp_stored *from,
                    const struct tp_record *run, const char *label, struct tp_err *err)
 {
     struct tp_compare_row *row = tp_compare_add_row(t, label);
-    const struct tp_strategy *known = tp_find_strategy(run->strategy, NULL);
     if (!row)
         return tp_fail(err, TP_ENOMEM, "out of memory");
     row->from = from;
     row->run = run;
-    row->yardstick = known && known->group == TP_GROUP_YARDSTICK;
-    row->region = known && known->caps & TP_CAP_NOFREE;
     row->cold = run->played_once;
     return TP_OK;
 }

@@ -353,6 +353,7 @@ static void fill_row(struct rig *g, struct tp_compare_table *t, size_t i)
         .kind = (char *)(uintptr_t)(g->r->kind == DEVICE ? "device" : "host"),
         .scope = (char *)(uintptr_t)(g->r->kind == DEVICE ? "policy" : "policy_and_source"),
         .source = g->source.name,
+        .strategy = (char *)(uintptr_t)g->specs[i].strategy->name,
         .devices = 1,
         .operations = OPERATIONS,
         .frees = g->facts.ops[TP_FREE],
@@ -373,13 +374,10 @@ static void fill_row(struct rig *g, struct tp_compare_table *t, size_t i)
         times[v] = around(p->ns, v);
     struct tp_compare_row *row = tp_compare_add_row(t, p->name);
     assert_non_null(row);
-    const struct tp_strategy *s = g->specs[i].strategy;
     row->run = run;
     row->rounds = &g->rounds;
     row->side = i;
     row->base = PLAYERS; /* replay has none */
-    row->yardstick = s->group == TP_GROUP_YARDSTICK;
-    row->region = (s->caps & TP_CAP_NOFREE) != 0;
 }
 
 static void fill_comparison(struct rig *g)

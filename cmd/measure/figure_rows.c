@@ -25,19 +25,19 @@ static struct tp_figure_value text(const char *value)
     return (struct tp_figure_value){.text = value};
 }
 
+static struct tp_figure_value read_field(enum tp_figure_type type, const void *at)
+{
+    struct tp_figure_value value = {.whole = TP_NONE, .real = NAN};
+    if (type == TP_FIGURE_WHOLE)
+        memcpy(&value.whole, at, sizeof value.whole);
+    else if (type == TP_FIGURE_REAL)
+        memcpy(&value.real, at, sizeof value.real);
+    return value;
+}
+
 static bool has(const struct tp_figure_of *of, uint32_t flags)
 {
     return of->r->run->flags & flags;
-}
-
-static struct tp_speed speed(const struct tp_figure_of *of)
-{
-    return tp_speed_of(of->r->run);
-}
-
-static double of_interval(const struct tp_figure_of *of, double end)
-{
-    return tp_run_has_interval(of->r->run) ? end : (double)NAN;
 }
 
 static double share(uint64_t part, uint64_t all)
@@ -66,11 +66,6 @@ GETTER(failed, whole(tp_run_failed(of->r->run)))
 GETTER(failed_initial, whole(tp_run_failed_initial(of->r->run)))
 GETTER(first_failed_event, whole(tp_run_first_failure(of->r->run)))
 
-GETTER(ns_per_op, real(speed(of).ns))
-GETTER(low_ns_per_op, real(of_interval(of, speed(of).low)))
-GETTER(high_ns_per_op, real(of_interval(of, speed(of).high)))
-GETTER(cold_ns_per_op, real(speed(of).cold))
-GETTER(engine_ns_per_op, real(speed(of).engine))
 GETTER(is_played_once, whole(has(of, TP_RUN_PLAYED_ONCE)))
 GETTER(replays_per_run, whole(of->r->run->throughput.runs.per_value))
 
@@ -78,6 +73,13 @@ GETTER(replays_per_run, whole(of->r->run->throughput.runs.per_value))
  * no policy changes. */
 GETTER(instructions_per_op, real(share(of->r->run->instructions, of->r->facts->operations)))
 GETTER(counter, text(of->r->run->instructions == TP_NONE ? NULL : "perf_event"))
+
+static struct tp_figure_value part_of_speed(const struct tp_figure_of *of,
+                                            const struct tp_metric *f)
+{
+    const struct tp_speed speed = tp_speed_of(of->r->run);
+    return read_field(TP_FIGURE_REAL, (const char *)&speed + f->offset);
+}
 
 static const struct tp_latency *calls(const struct tp_figure_of *of, const struct tp_metric *f)
 {
@@ -104,6 +106,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define RUN_FIELD(of) .type = TYPE_OF(struct tp_run, of), .offset = offsetof(struct tp_run, of)
 #define GET_WHOLE(function) .type = TP_FIGURE_WHOLE, .get = (function)
 #define GET_REAL(function) .type = TP_FIGURE_REAL, .get = (function)
+#define GET_SPEED(of) GET_REAL(part_of_speed), .offset = offsetof(struct tp_speed, of)
 #define GET_FLAG(function) .type = TP_FIGURE_FLAG, .get = (function)
 #define GET_TEXT(function) .type = TP_FIGURE_TEXT, .get = (function)
 
@@ -190,16 +193,6 @@ const size_t tp_figure_count = sizeof tp_figures / sizeof *tp_figures;
 static_assert(sizeof tp_figures / sizeof *tp_figures <= TP_FIGURE_MAX, "the documented limit");
 
 /* ---- values ---- */
-
-static struct tp_figure_value read_field(enum tp_figure_type type, const void *at)
-{
-    struct tp_figure_value value = {.whole = TP_NONE, .real = NAN};
-    if (type == TP_FIGURE_WHOLE)
-        memcpy(&value.whole, at, sizeof value.whole);
-    else if (type == TP_FIGURE_REAL)
-        memcpy(&value.real, at, sizeof value.real);
-    return value;
-}
 
 struct tp_figure_value tp_figure_value(const struct tp_metric *f, const struct tp_figure_of *of)
 {

@@ -133,15 +133,15 @@ COMPARED(22, COUNT_OF(skipped_trims), RUN_FIELD(skipped_trims),
 
 /* ---- times ---- */
 
-COMPARED(24, THROUGHPUT(ns_per_op, NOISY, 0.05), GET_REAL(ns_per_op), HEAD("", "ns per call"),
+COMPARED(24, THROUGHPUT(ns_per_op, NOISY, 0.05), GET_SPEED(ns), HEAD("", "ns per call"),
          MEANS("steady time per call, engine share taken off; null: nothing was timed, or\n"
                "nothing is left of it then; low, high: 95 % interval"))
-REPORTED(RUN("throughput.", low_ns_per_op, NS), GET_REAL(low_ns_per_op))
-REPORTED(RUN("throughput.", high_ns_per_op, NS), GET_REAL(high_ns_per_op))
-COMPARED(43, THROUGHPUT(cold_ns_per_op, REPORT, 0), GET_REAL(cold_ns_per_op),
+REPORTED(RUN("throughput.", low_ns_per_op, NS), GET_SPEED(low))
+REPORTED(RUN("throughput.", high_ns_per_op, NS), GET_SPEED(high))
+COMPARED(43, THROUGHPUT(cold_ns_per_op, REPORT, 0), GET_SPEED(cold),
          HEAD("cold,", "ns per call"),
          MEANS("the same for the first replay on a fresh instance"))
-COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_REAL(engine_ns_per_op),
+COMPARED(44, THROUGHPUT(engine_ns_per_op, REPORT, 0), GET_SPEED(engine),
          HEAD("tapool's,", "ns per call"),
          MEANS("tapool's own share, by a policy that does nothing, in the same run"))
 REPORTED(RUN("instructions.", total, COUNT), RUN_FIELD(instructions), NO_COLUMN)

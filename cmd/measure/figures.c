@@ -61,8 +61,10 @@ struct tp_speed tp_speed_of(const struct tp_run *run)
     s.ns = above_zero(gross.median - s.engine);
     if (isnan(s.ns))
         return s;
-    s.low = tp_speed_net(run, gross.low);
-    s.high = tp_speed_net(run, gross.high);
+    if (tp_run_has_interval(run)) {
+        s.low = tp_speed_net(run, gross.low);
+        s.high = tp_speed_net(run, gross.high);
+    }
     return s;
 }
 

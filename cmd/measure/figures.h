@@ -14,7 +14,7 @@
 /* Nanoseconds per operation, the engine's own share taken off. NAN: nothing was timed, or nothing
  * is left of it then; no call takes 0 ns. */
 struct tp_speed {
-    double ns, low, high; /* steady median and its 95 % interval; NAN together */
+    double ns, low, high; /* steady median, its 95 % interval; of one measurement there is none */
     double cold;          /* first replay on a fresh instance */
     double engine;        /* the share that was taken off */
 };

@@ -56,21 +56,12 @@ static bool is_full(const struct tp_id_map *m)
     return m->used >= m->places / 4 * 3;
 }
 
-static size_t next_places(const struct tp_id_map *m)
-{
-    return m->places ? m->places * 2 : FIRST_PLACES;
-}
-
-uint64_t tp_id_map_next_bytes(const struct tp_id_map *m)
-{
-    return (m->places + (is_full(m) ? next_places(m) : 0)) * sizeof *m->entries;
-}
-
 static int grow(struct tp_id_map *m, struct tp_err *err)
 {
     struct tp_id_map bigger = *m;
-    const uint64_t held = m->places * sizeof *m->entries, both = tp_id_map_next_bytes(m);
-    bigger.places = next_places(m);
+    bigger.places = m->places ? m->places * 2 : FIRST_PLACES;
+    const uint64_t held = m->places * sizeof *m->entries;
+    const uint64_t both = held + bigger.places * sizeof *m->entries;
     if (!tp_budget_change(m->how.budget, held, both))
         return tp_grow_refused(&m->how, err);
     bigger.entries = calloc(bigger.places, sizeof *bigger.entries);
@@ -94,10 +85,13 @@ static struct tp_id_entry *add(struct tp_id_map *m, int64_t id, uint32_t index)
     return place(m, (struct tp_id_entry){.id = id, .index = index, .refs = 1});
 }
 
-struct tp_id_entry *tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index)
+int tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_err *err)
 {
     assert(!tp_id_map_find(m, id));
-    return is_full(m) && grow(m, NULL) != TP_OK ? NULL : add(m, id, index);
+    int rc = is_full(m) ? grow(m, err) : TP_OK;
+    if (rc == TP_OK)
+        add(m, id, index);
+    return rc;
 }
 
 int tp_id_map_need(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_id_entry **entry,

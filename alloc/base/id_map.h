@@ -24,16 +24,12 @@ void tp_id_map_release(struct tp_id_map *m);
 /* Valid until the next put or remove. NULL: not there. */
 struct tp_id_entry *tp_id_map_find(const struct tp_id_map *m, int64_t id);
 
-/* Puts an id that is not there, with refs 1. NULL: out of memory, or of the budget. */
-struct tp_id_entry *tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index);
+/* Puts an id that is not there, with refs 1. TP_EINPUT: the budget is spent; TP_ENOMEM. */
+int tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_err *err);
 
-/* The entry of an id, put where there is none. TP_EINPUT: the budget is spent; TP_ENOMEM. */
+/* The entry of an id, put where there is none. */
 int tp_id_map_need(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_id_entry **entry,
                    struct tp_err *err);
-
-/* Bytes that the map holds while it takes one more id: one that grows has two tables for a moment.
- */
-uint64_t tp_id_map_next_bytes(const struct tp_id_map *m);
 
 void tp_id_map_remove(struct tp_id_map *m, struct tp_id_entry *entry);
 

@@ -23,7 +23,8 @@ struct tp_builder {
     struct tp_jump *jumps;
     uint32_t count, jump_count;
     size_t jump_room;
-    uint32_t hashed; /* instructions of the pending window that the callback has seen */
+    uint64_t counted; /* bytes of windows, in cfg.budget */
+    uint32_t hashed;  /* instructions of the pending window that the callback has seen */
     uint64_t first_event, first_time;
 };
 
@@ -56,7 +57,8 @@ void tp_builder_free(struct tp_builder *b)
     if (!b)
         return;
     tp_program_release(b->program);
-    free(b->live.slots);
+    tp_budget_change(b->cfg.budget, b->counted, 0);
+    TP_GROW_END(&b->live.slots, &b->live.capacity, .budget = b->cfg.budget);
     free(b->insns);
     free(b->jumps);
     free(b);
@@ -86,6 +88,19 @@ static int give_window(const struct tp_builder *b, const struct tp_kept_window *
     return b->cfg.sink(b->cfg.sink_ctx, b, &window, err);
 }
 
+/* In memory as long as the budget lets it. */
+static int keep_window(struct tp_builder *b, struct tp_kept_window *w, struct tp_err *err)
+{
+    struct tp_program *p = b->program;
+    uint64_t most = tp_budget_most(b->cfg.budget, b->counted);
+    int rc = tp_program_append(p, w, b->insns, b->jumps,
+                               most < b->cfg.memory_limit ? most : b->cfg.memory_limit, err);
+    uint64_t held = p->fd < 0 ? p->data_bytes : 0;
+    tp_budget_change(b->cfg.budget, b->counted, held);
+    b->counted = held;
+    return rc;
+}
+
 static int close_window(struct tp_builder *b, struct tp_err *err)
 {
     if (b->count == 0)
@@ -98,9 +113,7 @@ static int close_window(struct tp_builder *b, struct tp_err *err)
                                .prologue = !b->started};
     if (b->started)
         w.first_insn = b->program->facts.instructions - b->count;
-    int rc = b->cfg.sink
-                 ? give_window(b, &w, err)
-                 : tp_program_append(b->program, &w, b->insns, b->jumps, b->cfg.memory_limit, err);
+    int rc = b->cfg.sink ? give_window(b, &w, err) : keep_window(b, &w, err);
     if (rc)
         return rc;
     b->count = 0;
@@ -152,13 +165,6 @@ uint64_t tp_builder_program_bytes(const struct tp_builder *b)
     return b->program->data_bytes + b->count * sizeof *b->insns;
 }
 
-uint64_t tp_builder_next_bytes(const struct tp_builder *b)
-{
-    const struct tp_program *p = b->program;
-    uint64_t windows = p->fd < 0 ? p->data_bytes : 0;
-    return windows + tp_live_next_room(&b->live) * sizeof *b->live.slots;
-}
-
 static int check_live(const struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
 {
     const struct tp_live_slot *s = in->slot < b->live.used ? &b->live.slots[in->slot] : NULL;
@@ -187,9 +193,8 @@ static int check_new(struct tp_builder *b, const struct tp_insn *in, struct tp_e
         return broken(b, in, "the slot is live", err);
     if (b->live.bytes + in->size > TP_MAX_LIVE_BYTES)
         return tp_fail(err, TP_EINPUT, "more than 2^61 bytes are live at once");
-    if (in->slot == b->live.used && !tp_live_reach(&b->live, UINT32_MAX))
-        return tp_fail(err, TP_ENOMEM, "out of memory while building the program");
-    return TP_OK;
+    return in->slot == b->live.used ? tp_live_reach(&b->live, UINT32_MAX, b->cfg.budget, err)
+                                    : TP_OK;
 }
 
 /* Everything that can fail, so that a refused instruction leaves no trace. */

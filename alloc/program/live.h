@@ -58,25 +58,12 @@ static inline void tp_live_begin(struct tp_live *l)
         l->devices[i].peak.insn = UINT64_MAX;
 }
 
-/* The room after one more slot. */
-static inline size_t tp_live_next_room(const struct tp_live *l)
+/* Makes room for the slot `used`, the last of at most `most`. */
+static inline int tp_live_reach(struct tp_live *l, size_t most, struct tp_budget *budget,
+                                struct tp_err *err)
 {
-    return l->used < l->capacity ? l->capacity : l->capacity ? 2 * l->capacity : 1024;
-}
-
-/* Makes room for the slot `used`, the last of at most `most`; false: there is none. */
-static inline bool tp_live_reach(struct tp_live *l, size_t most)
-{
-    if (l->used < l->capacity)
-        return true;
-    if (l->used >= most)
-        return false;
-    size_t least = tp_live_next_room(l);
-    struct tp_live_slot *slots =
-        tp_grown(l->slots, &l->capacity, least < most ? least : most, most, sizeof *slots);
-    if (slots)
-        l->slots = slots;
-    return slots != NULL;
+    return TP_GROW(&l->slots, &l->capacity, l->used + (size_t)1, err, .what = "live objects",
+                   .most = most, .budget = budget);
 }
 
 /* For a slot that has been used. */

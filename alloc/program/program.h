@@ -183,14 +183,16 @@ typedef int tp_window_sink(void *ctx, const struct tp_builder *b, const struct t
                            struct tp_err *err);
 
 struct tp_texts;
+struct tp_budget;
 
 struct tp_builder_cfg {
     enum tp_kind kind;
     tp_hash_fn *hash; /* may be NULL: the hash stays zero */
     void *hash_ctx;
-    uint64_t memory_limit; /* bytes before spooling; 0 = TP_PROGRAM_MEMORY */
-    tp_window_sink *sink;  /* takes the windows instead of the program, which then has its facts */
-    void *sink_ctx;        /* but no windows to read. NULL: the program keeps them */
+    uint64_t memory_limit;    /* bytes before spooling; 0 = TP_PROGRAM_MEMORY */
+    struct tp_budget *budget; /* of windows in memory and of slots; NULL: none */
+    tp_window_sink *sink; /* takes the windows instead of the program, which then has its facts */
+    void *sink_ctx;       /* but no windows to read. NULL: the program keeps them */
 };
 
 int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, struct tp_err *err);
@@ -209,9 +211,7 @@ int tp_builder_mark(struct tp_builder *b, const char *name, uint32_t *index, str
 
 const struct tp_texts *tp_builder_marks(const struct tp_builder *b); /* names, by index */
 
-/* Bytes that the builder holds in memory while it takes one more object, beside the window that it
- * always has; and those of the program so far, wherever they are. */
-uint64_t tp_builder_next_bytes(const struct tp_builder *b);
+/* Bytes of the program so far, wherever they are. */
 uint64_t tp_builder_program_bytes(const struct tp_builder *b);
 
 /* Gives the hash callback what it has not seen yet: call it before reading the hash for

@@ -139,9 +139,7 @@ static int count_size(struct scan *s, uint64_t size, struct tp_err *err)
         s->info->distinct_capped = true;
         return TP_OK;
     }
-    if (!tp_id_map_put(&s->sizes, (int64_t)size, 0))
-        return tp_fail(err, TP_ENOMEM, "out of memory while counting sizes");
-    return TP_OK;
+    return tp_id_map_put(&s->sizes, (int64_t)size, 0, err);
 }
 
 static int count_request(struct scan *s, const struct tp_insn *in, struct tp_err *err)

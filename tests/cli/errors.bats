@@ -346,7 +346,7 @@ with open("live.mtrace", "w") as out:
         out.write("@ x:[0x1] + 0x%x 0x1\n" % (16 * (i + 1)))
 END
     for form in jsonl mtrace; do # 16 MiB are the program's own
-        refused 3 "^tapool: live\.$form:[0-9]*: event [0-9,]*: [0-9,]* objects are live at once, more than" \
+        refused 3 "^tapool: live\.$form:[0-9]*: (event [0-9,]*: )?more (live objects|addresses) than the memory for reading holds" \
             tool rss 80 "$TAPOOL" info live.$form --max-memory 64MiB
         ok tool rss 272 "$TAPOOL" info live.$form --max-memory 256MiB
     done
@@ -377,7 +377,7 @@ with open("live.snapshot", "wb") as out:
     pickle.dump({"segments": [segment], "device_traces": [trace], "allocator_settings": {}}, out, 4)
 END
     for form in umpire snapshot kineto; do # 16 MiB are the program's own
-        refused 3 "^tapool: live\.$form:.*(addresses|live at once).*memory" \
+        refused 3 "^tapool: live\.$form:.*(addresses|live objects).*memory" \
             tool rss 64 "$TAPOOL" info live.$form --max-memory 48MiB
         ok tool rss 208 "$TAPOOL" info live.$form --max-memory 192MiB
     done

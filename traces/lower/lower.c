@@ -33,7 +33,6 @@ struct tp_lower {
     struct tp_threads threads;
     struct tp_streams streams;
     struct tp_budget own; /* where cfg has none */
-    uint64_t counted;     /* bytes, in cfg.budget */
     uint64_t dropped;     /* by drop_initial */
     uint32_t unasked;     /* events; every ASK_AFTER-th looks up */
     uint64_t count;       /* events taken, the current one included */
@@ -122,7 +121,7 @@ int tp_lower_new(const struct tp_lower_cfg *cfg, struct tp_lower **out, struct t
     lo->own.limit = cfg->max_memory;
     lo->cfg.budget = cfg->budget ? cfg->budget : &lo->own;
     lo->kind = TP_KIND_HOST;
-    tp_objects_init(&lo->objects);
+    tp_objects_init(&lo->objects, lo->cfg.budget);
     tp_threads_init(&lo->threads);
     tp_streams_init(&lo->streams);
     int rc = tp_hash_new(&lo->hash, err);
@@ -138,7 +137,6 @@ void tp_lower_free(struct tp_lower *lo)
 {
     if (!lo)
         return;
-    tp_budget_change(lo->cfg.budget, lo->counted, 0);
     tp_builder_free(lo->builder);
     tp_hash_free(lo->hash);
     tp_objects_release(&lo->objects);
@@ -204,6 +202,7 @@ static int begin(struct tp_lower *lo, struct tp_err *err)
                                  .hash = tp_hash_add,
                                  .hash_ctx = lo->hash,
                                  .memory_limit = program_share(lo),
+                                 .budget = lo->cfg.budget,
                                  .sink = lo->cfg.sink,
                                  .sink_ctx = lo->cfg.sink_ctx};
     return tp_builder_new(&cfg, &lo->builder, err);
@@ -330,33 +329,17 @@ static int take_align(const struct tp_lower *lo, const struct context *cx, uint8
     return TP_OK;
 }
 
-/* Before another object lives: hostile traces must not take all memory. */
-static int check_memory(struct tp_lower *lo, const struct context *cx)
-{
-    uint64_t held = tp_objects_next_bytes(&lo->objects) + tp_builder_next_bytes(lo->builder);
-    if (tp_budget_change(lo->cfg.budget, lo->counted, held)) {
-        lo->counted = held;
-        return TP_OK;
-    }
-    int rc = refuse(lo, cx->ev, cx->err,
-                    ": %s objects are live at once, more than the memory for reading holds",
-                    tp_count(lo->objects.ids.used).s);
-    return tp_hint(cx->err, rc, "--max-memory=SIZE allows more");
-}
-
 /* An id that is known and has no object. */
 static int know(struct tp_lower *lo, struct context *cx, uint32_t slot)
 {
-    int rc = check_memory(lo, cx);
-    if (rc != TP_OK || tp_id_map_put(&lo->objects.ids, cx->ev->id, slot))
-        return rc;
-    return tp_fail(cx->err, TP_ENOMEM, "out of memory for the live ids of %s", lo->path);
+    return placed(lo, cx->ev, tp_id_map_put(&lo->objects.ids, cx->ev->id, slot, cx->err), cx->err);
 }
 
 /* Makes the object of an alloc or adopt whose id is not there. */
 static int create(struct tp_lower *lo, struct context *cx, enum tp_op op)
 {
     const struct tp_event *ev = cx->ev;
+    uint32_t slot = TP_NO_SLOT;
     uint8_t align_log2 = 0;
     uint8_t otherwise = tp_usual_align_log2(lo->kind);
     int rc = check_size(lo, cx, ev->size);
@@ -369,18 +352,16 @@ static int create(struct tp_lower *lo, struct context *cx, enum tp_op op)
         return rc;
     if (ev->size == 0 && lo->kind == TP_KIND_DEVICE)
         return know(lo, cx, TP_NO_SLOT);
-    rc = check_memory(lo, cx);
+    rc = tp_objects_add(&lo->objects, ev->id, cx->device, &slot, cx->err);
     if (rc != TP_OK)
-        return rc;
-    struct tp_object *object = tp_objects_add(&lo->objects, ev->id, cx->device);
-    if (!object)
-        return tp_fail(cx->err, TP_ENOMEM, "out of memory for the live objects of %s", lo->path);
+        return placed(lo, ev, rc, cx->err);
+    struct tp_object *object = &lo->objects.records[slot];
     object->size = ev->size ? ev->size : 1;
     object->event = lo->count;
     object->line = ev->line;
     object->stream = cx->stream;
     object->align_log2 = align_log2;
-    struct tp_insn insn = on_object(lo, cx, (uint32_t)(object - lo->objects.records), op);
+    struct tp_insn insn = on_object(lo, cx, slot, op);
     insn.size = object->size;
     insn.align_log2 = align_log2;
     return emit(lo, cx, insn);
@@ -612,12 +593,9 @@ static int play_failed(struct tp_lower *lo, struct context *cx)
                            .size = cx->ev->size};
     if (lo->kind == TP_KIND_HOST || insn.size == 0)
         return TP_OK;
-    int rc = check_memory(lo, cx);
+    int rc = tp_objects_take_slot(&lo->objects, &insn.slot, cx->err);
     if (rc != TP_OK)
-        return rc;
-    insn.slot = tp_objects_take_slot(&lo->objects);
-    if (insn.slot == TP_NO_SLOT)
-        return tp_fail(cx->err, TP_ENOMEM, "out of memory for the live objects of %s", lo->path);
+        return placed(lo, cx->ev, rc, cx->err);
     rc = emit(lo, cx, insn);
     insn.op = TP_FREE;
     tp_objects_give_slot(&lo->objects, insn.slot);

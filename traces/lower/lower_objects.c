@@ -8,55 +8,32 @@
 
 #include <stdlib.h>
 
-void tp_objects_init(struct tp_objects *o)
+void tp_objects_init(struct tp_objects *o, struct tp_budget *budget)
 {
-    *o = (struct tp_objects){.free_head = TP_NO_SLOT};
+    *o = (struct tp_objects){.free_head = TP_NO_SLOT,
+                             .ids.how = {.what = "live objects", .budget = budget}};
     for (size_t i = 0; i < TP_MAX_DEVICES; i++)
         o->live[i] = TP_NO_SLOT;
 }
 
 void tp_objects_release(struct tp_objects *o)
 {
+    TP_GROW_END(&o->records, &o->room, .budget = o->ids.how.budget);
     tp_id_map_release(&o->ids);
-    free(o->records);
-    o->records = NULL;
 }
 
-static uint64_t next_room(const struct tp_objects *o)
+int tp_objects_take_slot(struct tp_objects *o, uint32_t *slot, struct tp_err *err)
 {
-    uint64_t room = o->capacity ? (uint64_t)o->capacity * 2 : 256;
-    return room < TP_LEFT_OUT ? room : TP_LEFT_OUT;
-}
-
-uint64_t tp_objects_next_bytes(const struct tp_objects *o)
-{
-    bool full = o->free_head == TP_NO_SLOT && o->slots == o->capacity;
-    return (full ? next_room(o) : o->capacity) * sizeof *o->records + tp_id_map_next_bytes(&o->ids);
-}
-
-static int grow(struct tp_objects *o)
-{
-    uint64_t room = next_room(o);
-    if (room == o->capacity)
-        return -1;
-    void *bigger = realloc(o->records, (size_t)room * sizeof *o->records);
-    if (!bigger)
-        return -1;
-    o->records = bigger;
-    o->capacity = (uint32_t)room;
-    return 0;
-}
-
-uint32_t tp_objects_take_slot(struct tp_objects *o)
-{
-    uint32_t slot = o->free_head;
-    if (slot != TP_NO_SLOT) {
-        o->free_head = o->records[slot].next;
-        return slot;
+    *slot = o->free_head;
+    if (*slot != TP_NO_SLOT) {
+        o->free_head = o->records[*slot].next;
+        return TP_OK;
     }
-    if (o->slots == o->capacity && grow(o) != 0)
-        return TP_NO_SLOT;
-    return o->slots++;
+    int rc = TP_GROW(&o->records, &o->room, o->slots + (size_t)1, err, .what = "live objects",
+                     .most = TP_LEFT_OUT, .budget = o->ids.how.budget);
+    if (rc == TP_OK)
+        *slot = o->slots++;
+    return rc;
 }
 
 void tp_objects_give_slot(struct tp_objects *o, uint32_t slot)
@@ -88,18 +65,20 @@ static void unlink_live(struct tp_objects *o, uint32_t slot)
         o->live[object->device] = object->next;
 }
 
-struct tp_object *tp_objects_add(struct tp_objects *o, int64_t id, uint16_t device)
+int tp_objects_add(struct tp_objects *o, int64_t id, uint16_t device, uint32_t *slot,
+                   struct tp_err *err)
 {
-    uint32_t slot = tp_objects_take_slot(o);
-    if (slot == TP_NO_SLOT)
-        return NULL;
-    if (!tp_id_map_put(&o->ids, id, slot)) {
-        tp_objects_give_slot(o, slot);
-        return NULL;
+    int rc = tp_objects_take_slot(o, slot, err);
+    if (rc != TP_OK)
+        return rc;
+    rc = tp_id_map_put(&o->ids, id, *slot, err);
+    if (rc != TP_OK) {
+        tp_objects_give_slot(o, *slot);
+        return rc;
     }
-    o->records[slot] = (struct tp_object){.id = id};
-    link_live(o, slot, device);
-    return &o->records[slot];
+    o->records[*slot] = (struct tp_object){.id = id};
+    link_live(o, *slot, device);
+    return TP_OK;
 }
 
 void tp_objects_remove(struct tp_objects *o, struct tp_id_entry *entry)

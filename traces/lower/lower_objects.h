@@ -26,24 +26,24 @@ struct tp_object {
 /* References are counted in the entries of the map. */
 struct tp_objects {
     struct tp_id_map ids;
-    struct tp_object *records;     /* by slot */
-    uint32_t slots, capacity;      /* slots ever used; room */
+    struct tp_object *records; /* by slot */
+    uint32_t slots;            /* ever used */
+    size_t room;
     uint32_t free_head;            /* the slot freed last is used first: the lowest peak */
     uint32_t live[TP_MAX_DEVICES]; /* the newest object of each device */
 };
 
-void tp_objects_init(struct tp_objects *o);
+void tp_objects_init(struct tp_objects *o, struct tp_budget *budget);
 void tp_objects_release(struct tp_objects *o);
 
-/* Makes an object of an id that is not there, with one reference. NULL: out of memory or slots. */
-struct tp_object *tp_objects_add(struct tp_objects *o, int64_t id, uint16_t device);
+/* Makes an object of an id that is not there, with one reference. TP_EINPUT: the budget is spent;
+ * TP_ENOMEM. */
+int tp_objects_add(struct tp_objects *o, int64_t id, uint16_t device, uint32_t *slot,
+                   struct tp_err *err);
 
-/* A slot for an object that no id names, and the way back. TP_NO_SLOT: out of memory or slots. */
-uint32_t tp_objects_take_slot(struct tp_objects *o);
+/* A slot for an object that no id names, and the way back. */
+int tp_objects_take_slot(struct tp_objects *o, uint32_t *slot, struct tp_err *err);
 void tp_objects_give_slot(struct tp_objects *o, uint32_t slot);
-
-/* Bytes that are held while one more is made. */
-uint64_t tp_objects_next_bytes(const struct tp_objects *o);
 
 /* Removes the entry and frees its slot, if it has one. */
 void tp_objects_remove(struct tp_objects *o, struct tp_id_entry *entry);

@@ -122,7 +122,7 @@ static void test_map_budget(void **state)
     assert_string_equal(err.text, "more addresses than the memory for reading holds");
     assert_true(m.used > 1000);
     assert_non_null(tp_id_map_find(&m, (int64_t)m.used - 1));
-    assert_null(tp_id_map_put(&m, (int64_t)m.used, 0));
+    assert_int_equal(tp_id_map_put(&m, (int64_t)m.used, 0, NULL), TP_EINPUT);
     tp_id_map_release(&m);
     assert_int_equal(budget.held, 10);
 }

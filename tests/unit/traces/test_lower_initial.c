@@ -439,7 +439,7 @@ static void expect_bounded(struct tp_lower_cfg cfg, struct tp_event ev, const ch
     assert_int_equal(l.rc, TP_EINPUT);
     assert_in_range(ev.id, 1000, 100000);
     assert_memory_equal(l.err.text, place, strlen(place));
-    assert_non_null(strstr(l.err.text, "objects are live at once, more than the memory for "));
+    assert_non_null(strstr(l.err.text, "more live objects than the memory for "));
     assert_non_null(strstr(l.err.hint, "--max-memory"));
     tp_lower_free(l.lo);
 }

@@ -107,17 +107,6 @@ static void keep(struct frame *f, unsigned op, unsigned bits)
         f->align_log2 = f->record_align;
 }
 
-static bool room_for_jump(struct tp_tpt_decoder *d)
-{
-    if (d->jump_count < d->jump_capacity)
-        return true;
-    struct tp_jump *jumps =
-        tp_grown(d->jumps, &d->jump_capacity, d->jump_count + 1, TP_WINDOW_MAX, sizeof *jumps);
-    if (jumps)
-        d->jumps = jumps;
-    return jumps != NULL;
-}
-
 /* The record's event is not the one after that of the record before it. */
 static const uint8_t *read_jump(struct frame *f, const uint8_t *p)
 {
@@ -129,7 +118,7 @@ static const uint8_t *read_jump(struct frame *f, const uint8_t *p)
     uint64_t before = f->base + f->index - 1;
     if (before > d->limits.events || step > d->limits.events - before)
         return refuse(f, "its event is out of range");
-    if (!room_for_jump(d))
+    if (TP_GROW(&d->jumps, &d->jump_room, d->jump_count + (size_t)1, NULL, .most = TP_WINDOW_MAX))
         return NULL;
     d->jumps[d->jump_count++] = (struct tp_jump){.index = f->index, .event = before + step};
     f->base = before + step - f->index;
@@ -165,7 +154,7 @@ static __attribute__((noinline)) bool grow_slots(struct frame *f)
     struct tp_tpt_decoder *d = f->d;
     if (d->live.used >= d->limits.slots)
         f->wrong = "there are more slots than there may be";
-    return tp_live_reach(&d->live, d->limits.slots);
+    return !tp_live_reach(&d->live, d->limits.slots, NULL, NULL);
 }
 
 /* The slot of a new object: the one freed last, else the next that never lived. */

@@ -24,7 +24,7 @@ struct tp_tpt_decoder {
     struct tp_insn *insns; /* the window: room for max_count */
     struct tp_jump *jumps;
     uint32_t max_count, jump_count;
-    size_t jump_capacity;
+    size_t jump_room;
 };
 
 /* Room for windows of up to max_count instructions; slots come as they are needed. */

@@ -55,17 +55,11 @@ void tp_tpt_encoder_release(struct tp_tpt_encoder *e)
 
 static int reach(struct tp_tpt_encoder *e, uint32_t slot, struct tp_err *err)
 {
-    if (slot < e->capacity)
-        return TP_OK;
-    size_t capacity = e->capacity;
-    struct tp_tpt_wrote *slots =
-        tp_grown(e->slots, &capacity, (size_t)slot + 1, UINT32_MAX, sizeof *slots);
-    if (!slots)
-        return tp_fail(err, TP_ENOMEM, "out of memory for the live objects of a trace");
-    memset(slots + e->capacity, 0, (capacity - e->capacity) * sizeof *slots);
-    e->slots = slots;
-    e->capacity = (uint32_t)capacity;
-    return TP_OK;
+    size_t had = e->room;
+    int rc = TP_GROW(&e->slots, &e->room, (size_t)slot + 1, err, .what = "live objects");
+    if (rc == TP_OK && e->room > had)
+        memset(e->slots + had, 0, (e->room - had) * sizeof *e->slots);
+    return rc;
 }
 
 /* Whether a new object takes the slot that a reader would give it, which it then has. */
@@ -270,7 +264,7 @@ static void put_note(struct encode_context *c, const struct tp_insn *in, uint64_
     bool slot = in->slot || in->align_log2 == TP_NOTE_FREE_REQUESTED;
     bool same = slot && in->slot == c->last_slot;
     uint64_t size =
-        slot && in->slot < e->capacity && !e->explicit_slots ? e->slots[in->slot].word >> 8 : 0;
+        slot && in->slot < e->room && !e->explicit_slots ? e->slots[in->slot].word >> 8 : 0;
     bool said = in->size != size || (slot && e->explicit_slots);
     put_head(c, in, in->op, same, context,
              put_context(c, in, context_bits(c, in, false), event, context));

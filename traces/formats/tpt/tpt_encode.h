@@ -13,8 +13,9 @@ struct tp_tpt_wrote {
 
 struct tp_tpt_encoder {
     struct tp_tpt_wrote *slots;
-    uint32_t used, capacity; /* slots that ever lived; room */
-    uint32_t free_head;      /* the slot freed last; UINT32_MAX: none */
+    uint32_t used; /* slots that ever lived */
+    size_t room;
+    uint32_t free_head;  /* the slot freed last; UINT32_MAX: none */
     bool explicit_slots; /* slots are not as the reader would guess: from here on they are said */
     uint8_t *payload;    /* of the last window; TP_WINDOW_MAX * TP_TPT_RECORD_MAX bytes */
     struct tp_tpt_sizes *sizes;

@@ -1,8 +1,9 @@
 /* See numbers.h. */
 #include "alloc/base/numbers.h"
 
+#include "alloc/base/str.h"
+
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct tp_text tp_count(uint64_t n)
@@ -21,36 +22,40 @@ struct tp_text tp_count(uint64_t n)
     return t;
 }
 
-struct tp_text tp_plural(uint64_t n, const char *noun)
+struct tp_text tp_text_of(const char *format, ...)
 {
     struct tp_text t;
+    struct tp_str s = TP_STR_IN(t.s);
+    va_list args;
+    va_start(args, format);
+    tp_str_vadd(&s, format, args);
+    va_end(args);
+    return t;
+}
+
+struct tp_text tp_plural(uint64_t n, const char *noun)
+{
     size_t length = strlen(noun);
     bool y = n != 1 && length > 1 && noun[length - 1] == 'y' && !strchr("aeiou", noun[length - 2]);
-    snprintf(t.s, sizeof t.s, "%.26s %.*s%s", tp_count(n).s, (int)(y ? length - 1 : length), noun,
-             n == 1 ? ""
-             : y    ? "ies"
-                    : "s");
-    return t;
+    return tp_text_of("%s %.*s%s", tp_count(n).s, (int)(y ? length - 1 : length), noun,
+                      n == 1 ? ""
+                      : y    ? "ies"
+                             : "s");
 }
 
 struct tp_text tp_digits(double value)
 {
-    struct tp_text t;
-    if (!isfinite(value)) {
-        snprintf(t.s, sizeof t.s, "-");
-    } else if (fabs(value) >= 999.95) {
-        bool negative = value < 0;
-        struct tp_text n = tp_count((uint64_t)llround(fabs(value)));
-        snprintf(t.s, sizeof t.s, "%s%.40s", negative ? "-" : "", n.s);
-    } else {
-        int decimals = fabs(value) >= 99.995 ? 1 : fabs(value) >= 9.9995 ? 2 : 3;
-        snprintf(t.s, sizeof t.s, "%.*f", decimals, value);
-        char *end = t.s + strlen(t.s) - 1; /* zeros after the point say nothing */
-        while (*end == '0')
-            *end-- = '\0';
-        if (*end == '.')
-            *end = '\0';
-    }
+    if (!isfinite(value))
+        return tp_text_of("-");
+    if (fabs(value) >= 999.95)
+        return tp_text_of("%s%s", value < 0 ? "-" : "", tp_count((uint64_t)llround(fabs(value))).s);
+    int decimals = fabs(value) >= 99.995 ? 1 : fabs(value) >= 9.9995 ? 2 : 3;
+    struct tp_text t = tp_text_of("%.*f", decimals, value);
+    char *end = t.s + strlen(t.s) - 1; /* zeros after the point say nothing */
+    while (*end == '0')
+        *end-- = '\0';
+    if (*end == '.')
+        *end = '\0';
     return t;
 }
 
@@ -63,7 +68,5 @@ struct tp_text tp_bytes(uint64_t bytes, bool exact)
         value /= 1024;
         unit++;
     }
-    struct tp_text number = unit ? tp_digits(value) : tp_count(bytes), t;
-    snprintf(t.s, sizeof t.s, "%.36s %s", number.s, units[unit]);
-    return t;
+    return tp_text_of("%s %s", unit ? tp_digits(value).s : tp_count(bytes).s, units[unit]);
 }

@@ -11,6 +11,7 @@ struct tp_text {
     char s[48];
 };
 
+struct tp_text tp_text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 struct tp_text tp_count(uint64_t n); /* 6,170 */
 /* "1 piece", "6,170 pieces", "2 strategies". */
 struct tp_text tp_plural(uint64_t n, const char *noun);

@@ -97,11 +97,7 @@ static bool is_informative(const struct tp_compare_row *r, const struct tp_metri
 /* "14.2", with a digit after the point below 100, so that intervals line up. */
 static struct tp_text time_text(double ns)
 {
-    struct tp_text t;
-    if (ns >= 1000)
-        return tp_digits(ns);
-    snprintf(t.s, sizeof t.s, ns >= 100 ? "%.0f" : ns >= 10 ? "%.1f" : "%.2f", ns);
-    return t;
+    return ns >= 1000 ? tp_digits(ns) : tp_text_of("%.*f", ns >= 100 ? 0 : ns >= 10 ? 1 : 2, ns);
 }
 
 static void time_value(const struct tp_compare_row *r, const struct tp_metric *m, char *text,

@@ -103,12 +103,7 @@ const struct tp_baseline_value *tp_baseline_value_find(const struct tp_baseline_
 
 struct tp_text tp_baseline_name(const struct tp_metric *m, uint16_t device)
 {
-    struct tp_text t;
-    if (device)
-        snprintf(t.s, sizeof t.s, "%.40s[%u]", m->name, device);
-    else
-        snprintf(t.s, sizeof t.s, "%.47s", m->name);
-    return t;
+    return device ? tp_text_of("%s[%u]", m->name, device) : tp_text_of("%s", m->name);
 }
 
 bool tp_baseline_machine(char *text, size_t size)

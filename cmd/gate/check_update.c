@@ -322,20 +322,15 @@ static int find_target(struct update *u, struct tp_err *err)
 /* As people give it: "64 KiB", "2 %", of shares "0.5 points". */
 static struct tp_text tolerance_text(const struct tp_metric *m, const struct tp_tolerance *t)
 {
-    struct tp_text out;
     bool exact = m->class == TP_CLASS_EXACT;
     double value = t->given ? t->value : m->allowed;
     if (!t->given && !exact)
-        snprintf(out.s, sizeof out.s, "the counter's own");
-    else if (t->relative || !exact)
-        snprintf(out.s, sizeof out.s, "%.6g %%", 100 * value);
-    else if (m->unit == TP_UNIT_SHARE)
-        snprintf(out.s, sizeof out.s, "%.4g points", 100 * value);
-    else if (value == 0)
-        snprintf(out.s, sizeof out.s, "0");
-    else
-        out = tp_metric_text(m, value, false);
-    return out;
+        return tp_text_of("the counter's own");
+    if (t->relative || !exact)
+        return tp_text_of("%.6g %%", 100 * value);
+    if (m->unit == TP_UNIT_SHARE)
+        return tp_text_of("%.4g points", 100 * value);
+    return value == 0 ? tp_text_of("0") : tp_metric_text(m, value, false);
 }
 
 /* A wide one switches its part of the gate off. */

@@ -3,6 +3,7 @@
 #include "cmd/measure/metric_text.h"
 
 #include "alloc/base/clean.h"
+#include "cmd/gate/baseline.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,39 +28,19 @@ struct tp_gate_line tp_gate_name(const char *name)
     return line;
 }
 
-static struct tp_text number_text(const char *format, double value, const char *unit)
-{
-    struct tp_text t;
-    char digits[32];
-    snprintf(digits, sizeof digits, format, value);
-    snprintf(t.s, sizeof t.s, "%.24s%s", digits, unit);
-    return t;
-}
-
 /* "+4.9 %" */
 static struct tp_text signed_percent(double share)
 {
     double percent = 100 * share;
-    struct tp_text t;
-    if (fabs(percent) < 999.95)
-        return number_text("%+.1f", percent, " %");
-    snprintf(t.s, sizeof t.s, "%s%.36s %%", percent > 0 ? "+" : "", tp_digits(percent).s);
-    return t;
+    return fabs(percent) < 999.95
+               ? tp_text_of("%+.1f %%", percent)
+               : tp_text_of("%s%s %%", percent > 0 ? "+" : "", tp_digits(percent).s);
 }
 
 /* "+12", "-4 KiB" */
 static struct tp_text signed_amount(const struct tp_metric *m, double by)
 {
-    struct tp_text t;
-    snprintf(t.s, sizeof t.s, "%s%.40s", by < 0 ? "-" : "+", tp_metric_text(m, fabs(by), false).s);
-    return t;
-}
-
-static struct tp_text plain(const char *text)
-{
-    struct tp_text t;
-    snprintf(t.s, sizeof t.s, "%s", text);
-    return t;
+    return tp_text_of("%s%s", by < 0 ? "-" : "+", tp_metric_text(m, fabs(by), false).s);
 }
 
 /* Only of times are both printed values not what the change was computed from. */
@@ -82,9 +63,9 @@ struct tp_text tp_finding_plain_change(const struct tp_finding *f)
     double by = f->now - f->base;
     bool no_base = !isfinite(f->base), no_now = !isfinite(f->now);
     if (!f->metric || no_base || no_now)
-        return plain(!f->metric || no_base == no_now ? "" : no_base ? "new" : "gone");
+        return tp_text_of("%s", !f->metric || no_base == no_now ? "" : no_base ? "new" : "gone");
     if (by == 0 && !(isfinite(f->change) && f->change != 0))
-        return plain("0");
+        return tp_text_of("0");
     switch (f->metric->unit) {
     case TP_UNIT_COUNT:
         return signed_amount(f->metric, by);
@@ -98,7 +79,7 @@ struct tp_text tp_finding_plain_change(const struct tp_finding *f)
         break;
     }
     if (!isfinite(f->change))
-        return plain("-");
+        return tp_text_of("-");
     bool slight = !tp_finding_is_timed(f) && fabs(f->change) < 0.0005;
     return slight ? tp_signed(100 * f->change, " %") : signed_percent(f->change);
 }
@@ -106,29 +87,25 @@ struct tp_text tp_finding_plain_change(const struct tp_finding *f)
 struct tp_text tp_finding_allowed(const struct tp_finding *f)
 {
     if (!f->metric || !(f->allowed > 0))
-        return plain(f->metric ? "0" : "");
+        return tp_text_of("%s", f->metric ? "0" : "");
     double sign = f->metric->better == TP_BETTER_LESS ? 1 : -1;
     if (f->metric->class != TP_CLASS_EXACT)
-        return number_text("%+.3g", 100 * sign * f->allowed, " %");
+        return tp_text_of("%+.3g %%", 100 * sign * f->allowed);
     if (f->metric->unit == TP_UNIT_SHARE)
-        return number_text("%.3g", 100 * f->allowed, " points");
+        return tp_text_of("%.3g points", 100 * f->allowed);
     if (f->metric->unit == TP_UNIT_RATIO)
-        return number_text("%+.3g", sign * f->allowed, "");
+        return tp_text_of("%+.3g", sign * f->allowed);
     return signed_amount(f->metric, sign * f->allowed);
 }
 
 struct tp_text tp_finding_name(const struct tp_finding *f)
 {
     struct tp_text t;
-    if (!f->metric) {
-        char name[sizeof f->note];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(f->note, ":"), f->note);
-        tp_clean_text(name, t.s, sizeof t.s);
-    } else if (f->device) {
-        snprintf(t.s, sizeof t.s, "%.36s[%u]", f->metric->name, f->device);
-    } else {
-        snprintf(t.s, sizeof t.s, "%s", f->metric->name);
-    }
+    char name[sizeof f->note];
+    if (f->metric)
+        return tp_baseline_name(f->metric, f->device);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(f->note, ":"), f->note);
+    tp_clean_text(name, t.s, sizeof t.s);
     return t;
 }
 
@@ -209,18 +186,17 @@ double tp_finding_p(const struct tp_finding *f, bool adjusted)
 
 struct tp_text tp_finding_interval(const struct tp_finding *f)
 {
-    struct tp_text t = {""};
     const struct tp_interval *i = &f->difference.interval;
-    if (tp_finding_is_timed(f) && isfinite(i->low) && isfinite(i->high))
-        snprintf(t.s, sizeof t.s, "[%+.1f, %+.1f]", 100 * (i->low - 1), 100 * (i->high - 1));
-    return t;
+    if (!tp_finding_is_timed(f) || !isfinite(i->low) || !isfinite(i->high))
+        return (struct tp_text){""};
+    return tp_text_of("[%+.1f, %+.1f]", 100 * (i->low - 1), 100 * (i->high - 1));
 }
 
 struct tp_text tp_p_text(double p)
 {
     if (isnan(p))
-        return plain("");
-    return p < 0.001 ? plain("p<0.001") : number_text("p=%.2g", p, "");
+        return (struct tp_text){""};
+    return p < 0.001 ? tp_text_of("p<0.001") : tp_text_of("p=%.2g", p);
 }
 
 /* ", allowed: +5 %; became nondeterministic" */
@@ -380,13 +356,11 @@ struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g)
 
 struct tp_text tp_gate_time(uint64_t ns)
 {
-    struct tp_text t;
     uint64_t seconds = (ns + 500000000) / 1000000000;
     if (ns < UINT64_C(59950000000))
-        return number_text("%.1f", (double)ns / 1e9, " s");
-    snprintf(t.s, sizeof t.s, "%llu min %02llu s", (unsigned long long)(seconds / 60),
-             (unsigned long long)(seconds % 60));
-    return t;
+        return tp_text_of("%.1f s", (double)ns / 1e9);
+    return tp_text_of("%llu min %02llu s", (unsigned long long)(seconds / 60),
+                      (unsigned long long)(seconds % 60));
 }
 
 /* A green that stands on nothing says so, whatever the caller says. */

@@ -169,16 +169,15 @@ uint64_t tp_run_peak_reserved(const struct tp_run *run)
 
 struct tp_text tp_range_text(const struct tp_range *r, bool exact)
 {
-    struct tp_text low = tp_bytes(r->low, exact), high = tp_bytes(r->high, exact), t = {"-"};
+    struct tp_text low = tp_bytes(r->low, exact), high = tp_bytes(r->high, exact);
     if (r->low == TP_NONE || r->high == TP_NONE)
-        return t;
+        return tp_text_of("-");
     if (!strcmp(low.s, high.s))
         return high;
     char *unit = strrchr(low.s, ' ');
     if (unit && !strcmp(unit, strrchr(high.s, ' '))) /* the unit once */
         *unit = '\0';
-    snprintf(t.s, sizeof t.s, "%.20s to %.22s", low.s, high.s);
-    return t;
+    return tp_text_of("%s to %s", low.s, high.s);
 }
 
 uint64_t tp_run_fits_in(const struct tp_run *run)

@@ -122,10 +122,8 @@ void tp_stored_lacks(const struct tp_stored *s, bool settings, char *text, size_
 
 struct tp_text tp_stored_events(const struct tp_record *run)
 {
-    struct tp_text t = {"an unknown number of events"};
-    if (run->events != TP_NONE)
-        snprintf(t.s, sizeof t.s, "%.30s events", tp_count(run->events).s);
-    return t;
+    return run->events == TP_NONE ? tp_text_of("an unknown number of events")
+                                  : tp_text_of("%s events", tp_count(run->events).s);
 }
 
 const char *tp_stored_known(const char *text)

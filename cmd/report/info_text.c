@@ -152,10 +152,9 @@ static void print_frees(const struct tp_info_report *r, struct tp_page *page)
 static struct tp_text of_device(const struct tp_info_report *r, uint32_t index)
 {
     const struct tp_recorded *rec = &r->trace->recorded;
-    struct tp_text text = {""};
-    if (index < rec->count && rec->count > 1)
-        snprintf(text.s, sizeof text.s, "device %u: ", (unsigned)rec->devices[index].number);
-    return text;
+    return index < rec->count && rec->count > 1
+               ? tp_text_of("device %u: ", (unsigned)rec->devices[index].number)
+               : (struct tp_text){""};
 }
 
 /* "96 segments (67 large, 29 small), 3.947 GiB reserved throughout" */

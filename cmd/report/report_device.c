@@ -110,10 +110,8 @@ void tp_device_answers(const struct tp_result *r, const struct tp_device_run *d,
 
 static struct tp_text clock_text(const struct tp_cuda_device *d)
 {
-    struct tp_text text = {""};
-    if (d->clock_khz)
-        snprintf(text.s, sizeof text.s, ", clock %.28s MHz", tp_count(d->clock_khz / 1000).s);
-    return text;
+    return d->clock_khz ? tp_text_of(", clock %s MHz", tp_count(d->clock_khz / 1000).s)
+                        : (struct tp_text){""};
 }
 
 void tp_device_verbose(const struct tp_result *r, struct tp_page *page)

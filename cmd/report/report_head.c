@@ -163,11 +163,9 @@ static void print_failures(const struct tp_result *r, int note, struct tp_page *
 /* "1 thread", "streams not recorded" */
 static struct tp_text count_text(const struct tp_trace *t, uint64_t count, const char *name)
 {
-    struct tp_text text;
     if (count && tp_is_recorded(t, name)) /* whose plural is in the list */
         return tp_plural(count, name);
-    snprintf(text.s, sizeof text.s, "%.10ss not recorded", name);
-    return text;
+    return tp_text_of("%ss not recorded", name);
 }
 
 const char *tp_part_name(const struct tp_trace *t, const char *device, const char *space)

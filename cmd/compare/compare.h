@@ -142,13 +142,10 @@ const char *tp_compare_name(const struct tp_compare_row *r, char *text, size_t s
 
 /* ---- compare_words.c: for all writers that are read by people ---- */
 
-enum { TP_COMPARE_TEXT = 80 };
-
 /* "14.2 [14.1, 14.4]", "131.4 MiB", "<=10"; "-33.6 %", "~", "base", "(+3.0 %)". */
-void tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metric *m, bool exact,
-                           char *text, size_t size);
-void tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m, char *text,
-                            size_t size);
+struct tp_text tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metric *m,
+                                     bool exact);
+struct tp_text tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m);
 
 /* Rows of a trace: what each is called, and of each column its value and its change. */
 void tp_compare_fill(const struct tp_compare *c, const struct tp_compare_table *t, bool exact,

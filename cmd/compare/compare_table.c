@@ -561,7 +561,7 @@ static bool is_met(const struct tp_condition *c, const struct tp_compare_table *
 static int fail_met(const struct tp_condition *c, const struct tp_compare_table *t, size_t row,
                     size_t more, struct tp_err *err)
 {
-    char name[96], base[96], change[TP_COMPARE_TEXT], others[48] = "";
+    char name[96], base[96], others[48] = "";
     const struct tp_compare_row *r = &t->rows[row], *was = &t->rows[r->base];
     const struct tp_compare_cell *now = &r->cells[index_of(c->metric)];
     const char *not_exact = now->mark == TP_MARK_REPORTED ? " (not exact)" : "";
@@ -569,7 +569,7 @@ static int fail_met(const struct tp_condition *c, const struct tp_compare_table 
         snprintf(others, sizeof others, "; %zu more", more);
     tp_compare_name(r, name, sizeof name);
     tp_compare_name(was, base, sizeof base);
-    tp_compare_change_text(r, c->metric, change, sizeof change);
+    struct tp_text change = tp_compare_change_text(r, c->metric);
     struct tp_text value = tp_metric_text(c->metric, now->value, false);
     if (!c->relative)
         return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s%s%s", c->text, t->name, name, value.s,
@@ -577,7 +577,7 @@ static int fail_met(const struct tp_condition *c, const struct tp_compare_table 
     return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s against %s of %s, %s%s%s", c->text, t->name,
                    name, value.s,
                    tp_metric_text(c->metric, was->cells[index_of(c->metric)].value, false).s, base,
-                   change, not_exact, others);
+                   change.s, not_exact, others);
 }
 
 int tp_compare_check(const struct tp_compare *c, const struct tp_condition *list, size_t count,

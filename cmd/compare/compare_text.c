@@ -267,9 +267,8 @@ static void print_warnings(const struct tp_compare *c, struct tp_page *page)
             if (is_said(c, n, warning->name))
                 continue;
             list_likewise(c, n, warning->name, others, sizeof others);
-            tp_page_at(page, 0, "! %s", warning->name);
-            tp_page_put(page, page->column < 15 ? 16 : page->column + 2, "%s%s%s%s", warning->value,
-                        *others ? " Likewise: " : "", others, *others ? "." : "");
+            tp_page_warning(page, 0, warning->name, "%s%s%s%s", warning->value,
+                            *others ? " Likewise: " : "", others, *others ? "." : "");
         }
 }
 

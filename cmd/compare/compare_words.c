@@ -100,55 +100,47 @@ static struct tp_text time_text(double ns)
     return ns >= 1000 ? tp_digits(ns) : tp_text_of("%.*f", ns >= 100 ? 0 : ns >= 10 ? 1 : 2, ns);
 }
 
-static void time_value(const struct tp_compare_row *r, const struct tp_metric *m, char *text,
-                       size_t size)
+static struct tp_text time_value(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     const struct tp_compare_cell *cell = cell_of(r, m);
     if (tp_metric_is_one_call(m))
-        snprintf(text, size, "%s", tp_latency_text(whole_ns(cell->value), step_of(r)).s);
-    else if (isnan(cell->low))
-        snprintf(text, size, "%s", time_text(cell->value).s);
-    else
-        snprintf(text, size, "%s [%s, %s]", time_text(cell->value).s, time_text(cell->low).s,
-                 time_text(cell->high).s);
+        return tp_latency_text(whole_ns(cell->value), step_of(r));
+    if (isnan(cell->low))
+        return time_text(cell->value);
+    return tp_text_of("%s [%s, %s]", time_text(cell->value).s, time_text(cell->low).s,
+                      time_text(cell->high).s);
 }
 
-void tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metric *m, bool exact,
-                           char *text, size_t size)
+struct tp_text tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metric *m,
+                                     bool exact)
 {
     const struct tp_compare_cell *cell = cell_of(r, m);
     if (is_flattered(r, m))
-        snprintf(text, size, "(a)");
-    else if (isnan(cell->value))
-        snprintf(text, size, "-");
-    else if (tp_compare_drowned(r, m))
-        snprintf(text, size, "(c)");
-    else if (tp_metric_is_time(m))
-        time_value(r, m, text, size);
-    else
-        snprintf(text, size, "%s%s", tp_metric_text(m, cell->value, exact).s,
-                 is_informative(r, m) ? " (i)" : "");
+        return tp_text_of("(a)");
+    if (isnan(cell->value))
+        return tp_text_of("-");
+    if (tp_compare_drowned(r, m))
+        return tp_text_of("(c)");
+    if (tp_metric_is_time(m))
+        return time_value(r, m);
+    return tp_text_of("%s%s", tp_metric_text(m, cell->value, exact).s,
+                      is_informative(r, m) ? " (i)" : "");
 }
 
-void tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m, char *text,
-                            size_t size)
+struct tp_text tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     static const char *const words[TP_MARKS] = {
         [TP_MARK_NONE] = "-", [TP_MARK_BASE] = "base", [TP_MARK_SAME] = "~"};
     const struct tp_compare_cell *cell = cell_of(r, m);
-    struct tp_text change = tp_change(cell->change);
+    bool fact = cell->mark == TP_MARK_EXACT || cell->mark == TP_MARK_REPORTED;
     if (is_flattered(r, m))
-        *text = '\0';
-    else if (words[cell->mark])
-        snprintf(text, size, "%s", words[cell->mark]);
-    else if (isnan(cell->change))
-        snprintf(text, size, "from 0");
-    else if ((cell->mark == TP_MARK_EXACT || cell->mark == TP_MARK_REPORTED) && cell->change == 0)
-        snprintf(text, size, "same");
-    else if (cell->mark == TP_MARK_UNTESTED)
-        snprintf(text, size, "(%s)", change.s);
-    else
-        snprintf(text, size, "%s", change.s);
+        return (struct tp_text){""};
+    if (words[cell->mark] || isnan(cell->change))
+        return tp_text_of("%s", words[cell->mark] ? words[cell->mark] : "from 0");
+    if (fact && cell->change == 0)
+        return tp_text_of("same");
+    return cell->mark == TP_MARK_UNTESTED ? tp_text_of("(%s)", tp_change(cell->change).s)
+                                          : tp_change(cell->change);
 }
 
 /* ---- tables ---- */
@@ -158,19 +150,17 @@ void tp_compare_fill(const struct tp_compare *c, const struct tp_compare_table *
 {
     struct tp_column columns[1 + 2 * TP_METRIC_MAX] = {{.left = true, .to = TP_TO_MARKDOWN}};
     struct tp_column change = {.name = "change", .joined = true, .to = TP_TO_MARKDOWN};
-    char text[160];
+    char name[160];
     for (size_t m = 0; m < c->column_count; m++) {
         columns[1 + 2 * m] = heading(c->columns[m], t);
         columns[2 + 2 * m] = change;
     }
     tp_table_columns(out, columns, 1 + 2 * (int)c->column_count);
     for (size_t r = 0; r < t->count; r++) {
-        tp_table_add(out, "%s", tp_compare_name(&t->rows[r], text, sizeof text));
+        tp_table_add(out, "%s", tp_compare_name(&t->rows[r], name, sizeof name));
         for (size_t m = 0; m < c->column_count; m++) {
-            tp_compare_value_text(&t->rows[r], c->columns[m], exact, text, sizeof text);
-            tp_table_add(out, "%s", text);
-            tp_compare_change_text(&t->rows[r], c->columns[m], text, sizeof text);
-            tp_table_add(out, "%s", text);
+            tp_table_add(out, "%s", tp_compare_value_text(&t->rows[r], c->columns[m], exact).s);
+            tp_table_add(out, "%s", tp_compare_change_text(&t->rows[r], c->columns[m]).s);
         }
     }
 }

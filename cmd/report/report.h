@@ -23,6 +23,10 @@ void tp_report_pick(const struct tp_result *results, size_t count, bool exact, s
 void tp_report_verbose(const struct tp_report *r, const struct tp_result *result,
                        struct tp_page *page);
 
+/* What is doubtful about these of one trace, each said once; whether there is anything. */
+bool tp_report_warnings(const struct tp_result *results, size_t count, int column,
+                        struct tp_page *page);
+
 /* Out of memory: the first failure of a device explained, how many there were, and for a table who
  * failed and who fits (nothing where nobody failed). */
 void tp_report_failure(const struct tp_result *result, const struct tp_device_run *d, int column,

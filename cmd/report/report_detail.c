@@ -332,19 +332,18 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
 
 /* ---- the whole ---- */
 
-static void print_warnings(const struct tp_result *r, struct tp_page *page)
+bool tp_report_warnings(const struct tp_result *results, size_t count, int column,
+                        struct tp_page *page)
 {
     bool any = false;
-    for (size_t i = 0; tp_warnings[i]; i++) {
-        char text[TP_WARNING_TEXT];
-        if (!tp_warnings[i]->applies(r, text, sizeof text))
+    for (size_t w = 0; tp_warnings[w]; w++) {
+        char text[TP_WARNINGS_TEXT];
+        if (!tp_warning_of_all(tp_warnings[w], results, count, text))
             continue;
-        tp_page_at(page, 4, "! %s", tp_warnings[i]->id);
-        tp_page_put(page, page->column < 19 ? 20 : page->column + 2, "%s", text);
+        tp_page_warning(page, column, tp_warnings[w]->id, "%s", text);
         any = true;
     }
-    if (any)
-        tp_page_line(page);
+    return any;
 }
 
 /* A time or a peak of a program that was served in part says little: then the failure is the
@@ -395,7 +394,8 @@ void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, st
     print_speed(r, page);
     tp_page_line(page);
     print_latencies(rep, r, page);
-    print_warnings(r, page);
+    if (tp_report_warnings(r, 1, 4, page))
+        tp_page_line(page);
     if (rep->verbose)
         tp_report_verbose(rep, r, page);
     print_in_short(r, page);

@@ -1,5 +1,5 @@
 /* Several strategies in one table: rows are strategies, so a sixth does not widen it. */
-#include "cmd/measure/warnings.h"
+#include "cmd/measure/figures.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
 #include "cmd/report/report_head.h"
@@ -315,17 +315,6 @@ static void add_recorded_row(const struct tp_result *r, const struct column *col
         tp_table_add(t, "-");
 }
 
-static void print_warnings(const struct tp_result *results, size_t count, struct tp_page *page)
-{
-    for (size_t w = 0; tp_warnings[w]; w++) {
-        char text[TP_WARNINGS_TEXT];
-        if (!tp_warning_of_all(tp_warnings[w], results, count, text))
-            continue;
-        tp_page_at(page, 0, "! %s", tp_warnings[w]->id);
-        tp_page_put(page, page->column < 15 ? 16 : page->column + 2, "%s", text);
-    }
-}
-
 static struct tp_column head_of(const struct column *column, const struct tp_result *results,
                                 size_t count)
 {
@@ -541,7 +530,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
         tp_report_verbose(rep, &results[i], page);
     tp_report_pick(results, count, page->exact, &pick);
     tp_pick_print(&pick, page);
-    print_warnings(results, count, page);
+    tp_report_warnings(results, count, 0, page);
     tp_page_put(page, 0, "%sNumbers: tapool help report    One policy in detail: -s %s alone",
                 rep->verbose ? "" : "Details: -v    ", sourced->spec->strategy->name);
 }

@@ -165,6 +165,18 @@ void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
     va_end(args);
 }
 
+void tp_page_warning(struct tp_page *p, int column, const char *id, const char *format, ...)
+{
+    va_list args;
+    tp_page_at(p, column, "! %s", id);
+    column = p->column < column + 15 ? column + 16 : p->column + 2;
+    go_to(p, column);
+    va_start(args, format);
+    write_format(p, column, format, args);
+    va_end(args);
+    tp_page_line(p);
+}
+
 int tp_page_beside(const char *one, const char *other)
 {
     int first = tp_text_width(one), second = tp_text_width(other);

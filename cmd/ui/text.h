@@ -56,6 +56,9 @@ void tp_page_row(struct tp_page *p, int column, const char *name, int value, con
 /* Goes on where the line is and wraps to `indent`. */
 void tp_page_more(struct tp_page *p, int indent, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* "! small-trace   ...": its id, and its sentence beside it. */
+void tp_page_warning(struct tp_page *p, int column, const char *id, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Where that stands which is said of two names at the left; such a name: one that is too long for
  * it has a line of its own. */
 int tp_page_beside(const char *one, const char *other);

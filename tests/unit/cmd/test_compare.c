@@ -102,16 +102,13 @@ static void drop(struct rig *g)
 
 static void expect_change(const struct rig *g, size_t row, const char *name, const char *text)
 {
-    char change[TP_COMPARE_TEXT];
-    tp_compare_change_text(&g->c.tables[0].rows[row], metric(name), change, sizeof change);
-    assert_string_equal(change, text);
+    assert_string_equal(tp_compare_change_text(&g->c.tables[0].rows[row], metric(name)).s, text);
 }
 
 static void expect_text(const struct rig *g, size_t row, const char *name, const char *text)
 {
-    char value[TP_COMPARE_TEXT];
-    tp_compare_value_text(&g->c.tables[0].rows[row], metric(name), false, value, sizeof value);
-    assert_string_equal(value, text);
+    assert_string_equal(tp_compare_value_text(&g->c.tables[0].rows[row], metric(name), false).s,
+                        text);
 }
 
 /* ---- changes ---- */

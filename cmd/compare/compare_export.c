@@ -7,11 +7,6 @@
 
 /* ---- Markdown ---- */
 
-static void put_cell(FILE *out, const char *text)
-{
-    tp_escape(out, TP_TO_MARKDOWN, text);
-}
-
 static int put_rows(struct tp_table *t, FILE *out, struct tp_err *err)
 {
     int status = tp_table_markdown(t, ":---", "---:", out, err);
@@ -25,23 +20,16 @@ static int put_table(const struct tp_compare *c, const struct tp_compare_table *
     struct tp_table table = {0};
     const char *legend[TP_COMPARE_LEGEND + 1];
     char pick[TP_COMPARE_PICK];
-    fputs("### ", out);
-    put_cell(out, t->name);
-    fputs("\n\n", out);
+    tp_put(out, TP_TO_MARKDOWN, "### %s\n\n", t->name);
     tp_compare_fill(c, t, false, &table);
     int status = put_rows(&table, out, err);
     tp_compare_legend(c, t, c->column_count, legend);
-    for (size_t i = 0; legend[i]; i++) {
-        fputs(i ? "<br>\n" : "\n", out);
-        put_cell(out, legend[i]);
-    }
+    for (size_t i = 0; legend[i]; i++)
+        tp_put(out, TP_TO_MARKDOWN, i ? "<br>\n%s" : "\n%s", legend[i]);
     fputs(legend[0] ? "\n" : "", out);
     tp_compare_pick(c, t, pick, sizeof pick);
-    if (!*pick)
-        return status;
-    fputs("\n**", out);
-    put_cell(out, pick);
-    fputs("**\n", out);
+    if (*pick)
+        tp_put(out, TP_TO_MARKDOWN, "\n**%s**\n", pick);
     return status;
 }
 
@@ -63,11 +51,8 @@ int tp_compare_markdown(const struct tp_compare *c, FILE *out, struct tp_err *er
         fprintf(out,
                 "\n%u rounds in random order, each in a fresh process, seed %llu, tapool %s.\n",
                 c->rounds, (unsigned long long)c->seed, TAPOOL_VERSION);
-    for (size_t i = 0; i < c->note_count; i++) {
-        fputs("\n", out);
-        put_cell(out, c->notes[i]);
-        fputs("\n", out);
-    }
+    for (size_t i = 0; i < c->note_count; i++)
+        tp_put(out, TP_TO_MARKDOWN, "\n%s\n", c->notes[i]);
     return status;
 }
 

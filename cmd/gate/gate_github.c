@@ -34,11 +34,9 @@ static void annotate(struct annotations *a, const char *title, const char *text)
         text = rest.s;
         title = "tapool check";
     }
-    fprintf(a->out, "::%s title=", a->kind);
-    tp_escape(a->out, TP_TO_PROPERTY, title);
-    fputs("::", a->out);
-    tp_escape(a->out, TP_TO_MESSAGE, text);
-    fputc('\n', a->out);
+    fprintf(a->out, "::%s", a->kind);
+    tp_put(a->out, TP_TO_PROPERTY, " title=%s::", title);
+    tp_put(a->out, TP_TO_MESSAGE, "%s\n", text);
 }
 
 static void annotate_regressions(const struct tp_gate *g, struct annotations *a)

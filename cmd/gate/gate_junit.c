@@ -18,29 +18,33 @@ struct junit_tally {
     size_t tests, failures, errors, skipped;
 };
 
-static void attribute(FILE *out, const char *name, const char *value)
-{
-    fprintf(out, " %s=\"", name);
-    tp_escape(out, TP_TO_XML, value);
-    fputc('"', out);
-}
-
 /* A name as a part of `classname`: its dots are none of packages. */
-static void class_part(FILE *out, const char *name)
+static struct tp_gate_line class_part(const char *name)
 {
     struct tp_gate_line part = tp_gate_name(name);
     for (char *c = part.s; *c; c++)
         if (*c == '.')
             *c = '_';
-    tp_escape(out, TP_TO_XML, part.s);
+    return part;
 }
 
 static void open_suite(FILE *out, const char *name, struct junit_tally t, double seconds)
 {
-    fputs("  <testsuite", out);
-    attribute(out, "name", name);
+    tp_put(out, TP_TO_XML, "  <testsuite name=\"%s\"", name);
     fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\" time=\"%.3f\">\n",
             t.tests, t.failures, t.errors, t.skipped, seconds);
+}
+
+static struct tp_text seed_of(const struct tp_gate *g)
+{
+    return tp_text_of("%llu", (unsigned long long)g->seed);
+}
+
+/* The command that repeats it, on a line of its own. */
+static void write_again(const struct tp_gate *g, FILE *out)
+{
+    if (g->again[0])
+        tp_put(out, TP_TO_XML, "\nagain: %s", g->again);
 }
 
 /* ---- classes ---- */
@@ -68,21 +72,17 @@ static struct junit_tally count_classes(const struct tp_gate *g)
 
 static void write_property(FILE *out, const char *name, const char *value)
 {
-    fputs("      <property", out);
-    attribute(out, "name", name);
-    attribute(out, "value", value);
-    fputs("/>\n", out);
+    tp_put(out, TP_TO_XML, "      <property name=\"%s\" value=\"%s\"/>\n", name, value);
 }
 
 static void write_properties(const struct tp_gate *g, FILE *out)
 {
-    char seed[24], rule[96];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)g->seed);
+    char rule[96];
     snprintf(rule, sizeof rule, "adjusted p below %g and at least %+g %% over %u pairs", g->alpha,
              100 * g->effect, g->pairs);
     fputs("    <properties>\n", out);
     write_property(out, "baseline", g->baseline);
-    write_property(out, "seed", seed);
+    write_property(out, "seed", seed_of(g).s);
     write_property(out, "latency rule", rule);
     if (g->sharpness.cells)
         write_property(out, "sensitivity", tp_gate_sharpness_text(g).s);
@@ -93,24 +93,17 @@ static void write_class(const struct tp_gate *g, enum tp_class class, FILE *out)
 {
     const struct tp_class_check *c = &g->classes[class];
     bool unmet = tp_class_unmet(g, class);
-    fputs("    <testcase", out);
-    attribute(out, "classname", "tapool.classes");
-    attribute(out, "name", tp_class_words[class]);
-    fputs(" time=\"0\">", out);
-    if (!c->checked || unmet) {
-        fputs(unmet ? "<failure type=\"not checked\"" : "<skipped", out);
-        attribute(out, "message", tp_class_unchecked(c).s);
-        fputs("/>", out);
-    } else {
-        fputs("<system-out>", out);
-        tp_escape(out, TP_TO_XML, c->against);
-        fprintf(out, ": %s, %s", tp_plural(c->cells, "cell").s, tp_plural(c->values, "value").s);
-        if (c->reason[0]) {
-            fputs("; ", out);
-            tp_escape(out, TP_TO_XML, tp_class_unchecked(c).s);
-        }
-        fputs("</system-out>", out);
-    }
+    tp_put(out, TP_TO_XML, "    <testcase classname=\"tapool.classes\" name=\"%s\" time=\"0\">",
+           tp_class_words[class]);
+    if (unmet)
+        tp_put(out, TP_TO_XML, "<failure type=\"not checked\" message=\"%s\"/>",
+               tp_class_unchecked(c).s);
+    else if (!c->checked)
+        tp_put(out, TP_TO_XML, "<skipped message=\"%s\"/>", tp_class_unchecked(c).s);
+    else
+        tp_put(out, TP_TO_XML, "<system-out>%s: %s, %s%s%s</system-out>", c->against,
+               tp_plural(c->cells, "cell").s, tp_plural(c->values, "value").s,
+               c->reason[0] ? "; " : "", c->reason[0] ? tp_class_unchecked(c).s : "");
     fputs("</testcase>\n", out);
 }
 
@@ -118,22 +111,18 @@ static void write_classes(const struct tp_gate *g, FILE *out)
 {
     struct tp_gate_line verdict, unmet = tp_gate_unmet(g);
     tp_gate_verdict(g, verdict.s, sizeof verdict.s);
+    const char *why = unmet.s[0] ? unmet.s : verdict.s;
     open_suite(out, "classes", count_classes(g), (double)g->wall_ns / 1e9);
     write_properties(g, out);
     for (int c = 0; c < TP_CLASS_REPORT; c++)
         write_class(g, (enum tp_class)c, out);
     fputs("    <testcase classname=\"tapool.classes\" name=\"cells\" time=\"0\">", out);
-    if (tp_gate_is_unfinished(g) || cells_failed(g)) {
-        fputs(cells_failed(g) ? "<failure type=\"cells\"" : "<error type=\"unfinished\"", out);
-        attribute(out, "message", unmet.s[0] ? unmet.s : verdict.s);
-        fputs("/>", out);
-    }
-    fputs("</testcase>\n    <system-out>", out);
-    tp_escape(out, TP_TO_XML, verdict.s);
-    if (g->again[0]) {
-        fputs("\nagain: ", out);
-        tp_escape(out, TP_TO_XML, g->again);
-    }
+    if (cells_failed(g))
+        tp_put(out, TP_TO_XML, "<failure type=\"cells\" message=\"%s\"/>", why);
+    else if (tp_gate_is_unfinished(g))
+        tp_put(out, TP_TO_XML, "<error type=\"unfinished\" message=\"%s\"/>", why);
+    tp_put(out, TP_TO_XML, "</testcase>\n    <system-out>%s", verdict.s);
+    write_again(g, out);
     fputs("</system-out>\n  </testsuite>\n", out);
 }
 
@@ -161,51 +150,25 @@ static struct junit_tally count_findings(const struct tp_finding *f, size_t coun
 
 static void write_failure(const struct tp_gate *g, const struct tp_finding *f, FILE *out)
 {
-    fputs("\n      <failure type=\"regression\"", out);
-    attribute(out, "message", tp_finding_sentence(g, f).s);
-    fputs(">", out);
-    tp_escape(out, TP_TO_XML, tp_finding_evidence(g, f).s);
-    fprintf(out, "\nseed: %llu", (unsigned long long)g->seed);
-    if (g->again[0]) {
-        fputs("\nagain: ", out);
-        tp_escape(out, TP_TO_XML, g->again);
-    }
+    tp_put(out, TP_TO_XML, "\n      <failure type=\"regression\" message=\"%s\">%s\nseed: %s",
+           tp_finding_sentence(g, f).s, tp_finding_evidence(g, f).s, seed_of(g).s);
+    write_again(g, out);
     fputs("\n</failure>\n    ", out);
-}
-
-static void write_skipped(const struct tp_gate *g, const struct tp_finding *f, FILE *out)
-{
-    struct tp_gate_line text = {""};
-    tp_gate_add(&text, "%s: %s", tp_verdict_words[f->verdict], tp_finding_evidence(g, f).s);
-    fputs("<skipped", out);
-    attribute(out, "message", text.s);
-    fputs("/>", out);
 }
 
 static void write_finding(const struct tp_gate *g, const struct tp_finding *f, FILE *out)
 {
-    fputs("    <testcase classname=\"tapool.", out);
-    class_part(out, trace_of(f));
-    if (f->cell) {
-        fputc('.', out);
-        class_part(out, f->cell->strategy);
-        fputc('@', out);
-        class_part(out, f->cell->source);
-    }
-    fputc('"', out);
-    attribute(out, "name", tp_finding_name(f).s);
-    fputs(" time=\"0\">", out);
-    if (f->verdict == TP_REGRESSION) {
+    tp_put(out, TP_TO_XML, "    <testcase classname=\"tapool.%s", class_part(trace_of(f)).s);
+    if (f->cell)
+        tp_put(out, TP_TO_XML, ".%s@%s", class_part(f->cell->strategy).s,
+               class_part(f->cell->source).s);
+    tp_put(out, TP_TO_XML, "\" name=\"%s\" time=\"0\">", tp_finding_name(f).s);
+    if (f->verdict == TP_REGRESSION)
         write_failure(g, f, out);
-    } else if (is_skipped(f)) {
-        write_skipped(g, f, out);
-    } else {
-        fputs("<system-out>", out);
-        tp_escape(out, TP_TO_XML, tp_verdict_words[f->verdict]);
-        fputs(": ", out);
-        tp_escape(out, TP_TO_XML, tp_finding_evidence(g, f).s);
-        fputs("</system-out>", out);
-    }
+    else
+        tp_put(out, TP_TO_XML,
+               is_skipped(f) ? "<skipped message=\"%s: %s\"/>" : "<system-out>%s: %s</system-out>",
+               tp_verdict_words[f->verdict], tp_finding_evidence(g, f).s);
     fputs("</testcase>\n", out);
 }
 

@@ -61,25 +61,17 @@ static void put_row(struct document *d)
     tp_table_clear(&d->row);
 }
 
-static void add(struct tp_str *s, enum tp_target target, const char *text, const char *end)
-{
-    tp_str_escape(s, target, text);
-    tp_str_add(s, "%s", end);
-}
-
 /* ---- the head ---- */
 
 static void add_class(const struct tp_class_check *c, const char *word, struct tp_str *s)
 {
-    tp_str_add(s, "| %s | %s", word, c->checked ? "" : "**");
-    if (!c->checked) {
-        add(s, TP_TO_MARKDOWN, tp_class_unchecked(c).s, "** | | |\n");
-        return;
-    }
-    add(s, TP_TO_MARKDOWN, c->against, c->reason[0] ? "; " : "");
-    if (c->reason[0])
-        tp_str_escape(s, TP_TO_MARKDOWN, tp_class_unchecked(c).s);
-    tp_str_add(s, " | %s | %s |\n", tp_count(c->cells).s, tp_count(c->values).s);
+    struct tp_gate_line unchecked = tp_class_unchecked(c);
+    if (c->checked)
+        tp_str_put(s, TP_TO_MARKDOWN, "| %s | %s%s%s | %s | %s |\n", word, c->against,
+                   c->reason[0] ? "; " : "", c->reason[0] ? unchecked.s : "", tp_count(c->cells).s,
+                   tp_count(c->values).s);
+    else
+        tp_str_put(s, TP_TO_MARKDOWN, "| %s | **%s** | | |\n", word, unchecked.s);
 }
 
 static void add_head(const struct tp_gate *g, struct tp_str *s)
@@ -87,33 +79,28 @@ static void add_head(const struct tp_gate *g, struct tp_str *s)
     struct tp_gate_line verdict, unmet = tp_gate_unmet(g), sharp = tp_gate_sharpness_text(g);
     tp_gate_verdict(g, verdict.s, sizeof verdict.s);
     int word = (int)strcspn(verdict.s, ":");
-    tp_str_add(s, "## tapool check: %.*s\n\n**", word, verdict.s);
-    tp_str_escape(s, TP_TO_MARKDOWN, verdict.s + word + 2);
-    tp_str_add(s, "** in %s, exit %d\n\n", tp_gate_time(g->wall_ns).s, g->exit_code);
+    tp_str_add(s, "## tapool check: %.*s\n\n", word, verdict.s);
+    tp_str_put(s, TP_TO_MARKDOWN, "**%s** in %s", verdict.s + word + 2, tp_gate_time(g->wall_ns).s);
+    tp_str_add(s, ", exit %d\n\n", g->exit_code);
     if (unmet.s[0])
-        add(s, TP_TO_MARKDOWN, unmet.s, "\n\n");
+        tp_str_put(s, TP_TO_MARKDOWN, "%s\n\n", unmet.s);
     if (g->baseline[0]) {
-        add(s, TP_TO_CODE, g->baseline, ": ");
-        add(s, TP_TO_MARKDOWN, g->written, "\n\n");
+        tp_str_put(s, TP_TO_CODE, "%s: ", g->baseline);
+        tp_str_put(s, TP_TO_MARKDOWN, "%s\n\n", g->written);
     }
     tp_str_add(s, "| class | compared | cells | values |\n|---|---|--:|--:|\n");
     for (int c = 0; c < TP_CLASS_REPORT; c++)
         add_class(&g->classes[c], tp_class_words[c], s);
     sharp.s[0] = (char)toupper((unsigned char)sharp.s[0]);
-    tp_str_add(s, "\n");
-    if (sharp.s[0])
-        add(s, TP_TO_MARKDOWN, sharp.s, ".\n\n");
+    tp_str_put(s, TP_TO_MARKDOWN, sharp.s[0] ? "\n%s.\n\n" : "\n%s", sharp.s);
 }
 
 static void put_head(struct document *d)
 {
-    const struct tp_gate *g = d->gate;
-    add_head(g, &d->part);
+    add_head(d->gate, &d->part);
     put_part(d);
-    if (!g->again[0])
-        return;
-    tp_str_add(&d->part, "Again: ");
-    add(&d->part, TP_TO_CODE, g->again, "\n\n"); /* in which nothing is markup */
+    if (d->gate->again[0]) /* in code nothing is markup, whatever the command holds */
+        tp_str_put(&d->part, TP_TO_CODE, "Again: %s\n\n", d->gate->again);
     put_part(d);
 }
 

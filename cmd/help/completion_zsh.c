@@ -49,13 +49,9 @@ static void print_option(const struct tp_opt *row, FILE *out)
         fprintf(out, "{-%c%s,--%s%s}", row->letter, flag ? "" : "+", row->name, flag ? "" : "=");
     else
         fprintf(out, "--%s%s", row->name, flag ? "" : "=");
-    fputs("'[", out);
-    tp_escape(out, TP_TO_ZSH, help);
-    fputc(']', out);
+    tp_put(out, TP_TO_ZSH, "'[%s]", help);
     if (!flag) {
-        fputc(':', out);
-        tp_escape(out, TP_TO_ZSH, row->arg ? row->arg : "VALUE");
-        fputc(':', out);
+        tp_put(out, TP_TO_ZSH, ":%s:", row->arg ? row->arg : "VALUE");
         print_action(row, out);
     }
     fputs("' \\\n", out);
@@ -79,9 +75,7 @@ static void print_menu(FILE *out)
     for (size_t i = 0; tp_commands[i]; i++) {
         if (!tp_is_listed(tp_commands[i]))
             continue;
-        fprintf(out, "        '%s:", tp_commands[i]->name);
-        tp_escape(out, TP_TO_ZSH, tp_commands[i]->summary);
-        fputs("'\n", out);
+        tp_put(out, TP_TO_ZSH, "        '%s:%s'\n", tp_commands[i]->name, tp_commands[i]->summary);
     }
     fputs("    )\n", out);
 }

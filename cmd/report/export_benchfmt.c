@@ -60,14 +60,9 @@ static void write_machine(FILE *out)
 {
     struct tp_machine m;
     tp_machine_read(&m);
-    fputs("goos: linux\narch: ", out);
-    tp_escape(out, TP_TO_LINE, m.arch);
-    fputc('\n', out);
-    if (!m.cpu[0])
-        return;
-    fputs("cpu: ", out);
-    tp_escape(out, TP_TO_LINE, m.cpu);
-    fputc('\n', out);
+    tp_put(out, TP_TO_LINE, "goos: linux\narch: %s\n", m.arch);
+    if (m.cpu[0])
+        tp_put(out, TP_TO_LINE, "cpu: %s\n", m.cpu);
 }
 
 static void write_head(const struct tp_report *r, FILE *out)
@@ -94,16 +89,12 @@ static void write_device(const struct tp_report *rep, const struct tp_result *r,
         return;
     if (tp_result_is_device(r))
         tp_device_names(r, names, sizeof names);
-    fputs("device: ", out);
-    tp_escape(out, TP_TO_LINE, names);
-    fputc('\n', out);
+    tp_put(out, TP_TO_LINE, "device: %s\n", names);
 }
 
 static void write_config(const struct tp_report *rep, const struct tp_result *r, FILE *out)
 {
-    fputs("\n# ", out);
-    tp_escape(out, TP_TO_LINE, r->spec->label);
-    fputs(" is ", out);
+    tp_put(out, TP_TO_LINE, "\n# %s is ", r->spec->label);
     tp_export_strategy(r, out);
     fputs(", on ", out);
     tp_export_source(r, out);
@@ -119,24 +110,14 @@ static void write_config(const struct tp_report *rep, const struct tp_result *r,
 
 /* ---- results ---- */
 
-static void write_part(const char *key, const char *value, FILE *out)
-{
-    fprintf(out, "/%s=", key);
-    tp_escape(out, TP_TO_BENCHMARK, value);
-}
-
 /* `device` -1: of all. The name ends with how many threads played it, which keeps benchstat from
  * taking the end of a label for that. */
 static void write_name(const struct tp_result *r, int device, unsigned long long times, FILE *out)
 {
-    char number[16];
-    fputs("BenchmarkReplay", out);
-    write_part("trace", r->trace->meta.name, out);
-    write_part("strategy", r->spec->label, out);
-    if (device >= 0) {
-        snprintf(number, sizeof number, "%d", device);
-        write_part("device", number, out);
-    }
+    tp_put(out, TP_TO_BENCHMARK, "BenchmarkReplay/trace=%s/strategy=%s", r->trace->meta.name,
+           r->spec->label);
+    if (device >= 0)
+        fprintf(out, "/device=%d", device);
     fprintf(out, "-1 %llu", times);
 }
 

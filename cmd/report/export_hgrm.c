@@ -158,11 +158,9 @@ static void write_notes(const struct tp_report *r, const struct tp_result *resul
     double step = r->clock.step_ns;
     fputs("#[", out);
     tp_export_tool(out);
-    fprintf(out, ", nanoseconds of %s calls]\n#[trace ", kind_name(kind));
-    tp_escape(out, TP_TO_LINE, result->trace->meta.name);
-    fprintf(out, ", program %s]\n#[strategy ", tp_hash_text(result->facts).s);
-    tp_escape(out, TP_TO_LINE, result->spec->label);
-    fputs(", ", out);
+    tp_put(out, TP_TO_LINE, ", nanoseconds of %s calls]\n#[trace %s, program %s]\n#[strategy %s, ",
+           kind_name(kind), result->trace->meta.name, tp_hash_text(result->facts).s,
+           result->spec->label);
     tp_export_strategy(result, out);
     fputs(", on ", out);
     tp_export_source(result, out);

@@ -25,15 +25,12 @@ static void write_head(const struct tp_result *results, size_t count, FILE *out)
 {
     const struct tp_result *r = tp_first_sourced(results, count);
     char names[512];
-    fputs("### ", out);
-    tp_escape(out, TP_TO_MARKDOWN, r->trace->meta.name);
-    fprintf(out, "\n\n%s%s on ", r->trace->cut ? "the first " : "",
-            tp_plural(r->facts->events, "event").s);
-    tp_escape(out, TP_TO_MARKDOWN, tp_result_source(r));
+    tp_put(out, TP_TO_MARKDOWN, "### %s\n\n%s%s on %s", r->trace->meta.name,
+           r->trace->cut ? "the first " : "", tp_plural(r->facts->events, "event").s,
+           tp_result_source(r));
     if (tp_result_is_device(r)) {
         tp_device_names(r, names, sizeof names);
-        fputs(": ", out);
-        tp_escape(out, TP_TO_MARKDOWN, names);
+        tp_put(out, TP_TO_MARKDOWN, ": %s", names);
     }
     fprintf(out, "%s, program %.12s\n\n",
             tp_result_is_virtual(r) ? " (times are the policy's own work)" : "",
@@ -44,11 +41,8 @@ static void write_warnings(const struct tp_result *results, size_t count, FILE *
 {
     for (size_t w = 0; tp_warnings[w]; w++) {
         char text[TP_WARNINGS_TEXT];
-        if (!tp_warning_of_all(tp_warnings[w], results, count, text))
-            continue;
-        fprintf(out, "- **%s** ", tp_warnings[w]->id);
-        tp_escape(out, TP_TO_MARKDOWN, text);
-        fputc('\n', out);
+        if (tp_warning_of_all(tp_warnings[w], results, count, text))
+            tp_put(out, TP_TO_MARKDOWN, "- **%s** %s\n", tp_warnings[w]->id, text);
     }
 }
 
@@ -58,10 +52,8 @@ static void write_options(const struct tp_report *rep, const struct tp_result *r
 {
     fputs("\n<details><summary>Options</summary>\n\n", out);
     for (size_t i = 0; i < count; i++) {
-        fputs("- ", out);
-        tp_escape(out, TP_TO_MARKDOWN, results[i].spec->label);
-        fputs(": `", out); /* of tapool's own words: nothing ends it before its end */
-        tp_export_strategy(&results[i], out);
+        tp_put(out, TP_TO_MARKDOWN, "- %s: `", results[i].spec->label);
+        tp_export_strategy(&results[i], out); /* of tapool's own words: nothing ends the code */
         fputs("` on `", out);
         tp_export_source(&results[i], out);
         fprintf(out, "`, touch %s\n", tp_touch_names[results[i].touch]);

@@ -4,6 +4,7 @@
 
 #include "alloc/base/clean.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -178,6 +179,42 @@ void tp_escape(FILE *out, enum tp_target target, const char *text)
 {
     struct tp_str s = {0};
     tp_str_escape(&s, target, text);
+    fputs(tp_str_text(&s), out);
+    tp_str_drop(&s);
+}
+
+static void put(struct tp_str *s, enum tp_target target, const char *format, va_list args)
+{
+    for (const char *at = format; *at;) {
+        size_t length = strcspn(at, "%");
+        tp_str_add(s, "%.*s", (int)length, at);
+        at += length;
+        if (!*at)
+            break;
+        assert(at[1] == 's' || at[1] == '%');
+        if (at[1] == 's')
+            tp_str_escape(s, target, va_arg(args, const char *));
+        else
+            tp_str_add(s, "%%");
+        at += 2;
+    }
+}
+
+void tp_str_put(struct tp_str *s, enum tp_target target, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put(s, target, format, args);
+    va_end(args);
+}
+
+void tp_put(FILE *out, enum tp_target target, const char *format, ...)
+{
+    struct tp_str s = {0};
+    va_list args;
+    va_start(args, format);
+    put(&s, target, format, args);
+    va_end(args);
     fputs(tp_str_text(&s), out);
     tp_str_drop(&s);
 }

@@ -46,6 +46,12 @@ void tp_escape_part(FILE *out, enum tp_target target, const char *text, size_t l
 
 void tp_str_escape(struct tp_str *s, enum tp_target target, const char *text);
 
+/* The format is tapool's own, what is put into its %s is escaped; it knows no other conversion. */
+void tp_put(FILE *out, enum tp_target target, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void tp_str_put(struct tp_str *s, enum tp_target target, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* ---- commands that people are told to type ---- */
 
 void tp_str_word(struct tp_str *s, const char *word); /* " word" */

@@ -248,6 +248,19 @@ static void names_stay_apart(void **state)
     expect(TP_TO_ROFF, "\\-'`^~\" .x\xc3\xa4[1]", "\\e\\-\\(aq\\(ga\\(ha\\(ti\\(dq .x??[1]");
 }
 
+/* The format is written as it is, what is put into it is not. */
+static void a_format_escapes_its_texts(void **state)
+{
+    (void)state;
+    struct tp_str s = {0};
+    tp_str_put(&s, TP_TO_XML, "<a b=\"%s\">%s</a> 95 %% %s", "x\"<y>", "100 %s & more", "");
+    assert_string_equal(tp_str_text(&s), "<a b=\"x&quot;&lt;y&gt;\">100 %s &amp; more</a> 95 % ");
+    tp_str_drop(&s);
+    tp_str_put(&s, TP_TO_CODE, "Again: %s|%s\n", "a`b", "");
+    assert_string_equal(tp_str_text(&s), "Again: `` a`b ``|-\n");
+    tp_str_drop(&s);
+}
+
 /* Of each target: long texts are whole. */
 static void nothing_is_cut(void **state)
 {
@@ -276,6 +289,7 @@ int main(void)
         cmocka_unit_test(words_survive_a_shell),
         cmocka_unit_test(names_stay_apart),
         cmocka_unit_test(nothing_is_cut),
+        cmocka_unit_test(a_format_escapes_its_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

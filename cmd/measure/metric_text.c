@@ -7,9 +7,7 @@
 
 static struct tp_text nanoseconds(double value)
 {
-    struct tp_text t;
-    snprintf(t.s, sizeof t.s, "%.40s ns", tp_digits(value).s);
-    return t;
+    return tp_text_of("%s ns", tp_digits(value).s);
 }
 
 enum { DECIMALS_MAX = 12 }; /* of texts that must differ; then all that a double holds */
@@ -50,17 +48,13 @@ static struct tp_text in_decimals(const struct tp_metric *m, double value, int d
                  [TP_UNIT_RATIO] = {1, "x"},
                  [TP_UNIT_NS] = {1, " ns"},
                  [TP_UNIT_INSTRUCTIONS] = {1, ""}};
-    struct tp_text t;
     char digits[48];
     double scaled = value * forms[m->unit].scale;
-    if (decimals > DECIMALS_MAX || !(scaled >= 0 && scaled < 1e15)) {
-        snprintf(t.s, sizeof t.s, "%.17g%s", scaled, forms[m->unit].unit);
-        return t;
-    }
+    if (decimals > DECIMALS_MAX || !(scaled >= 0 && scaled < 1e15))
+        return tp_text_of("%.17g%s", scaled, forms[m->unit].unit);
     snprintf(digits, sizeof digits, "%.*f", decimals, scaled);
-    snprintf(t.s, sizeof t.s, "%.24s%.16s%s", tp_count(strtoull(digits, NULL, 10)).s,
-             digits + strcspn(digits, "."), forms[m->unit].unit);
-    return t;
+    return tp_text_of("%s%.16s%s", tp_count(strtoull(digits, NULL, 10)).s,
+                      digits + strcspn(digits, "."), forms[m->unit].unit);
 }
 
 void tp_metric_texts(const struct tp_metric *m, const double values[2], struct tp_text out[2])

@@ -65,10 +65,8 @@ static void print_from(const struct tp_info_report *r, struct tp_page *page)
 static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
-    char ops[512], time[64] = "";
+    char ops[512];
     tp_ops_text(f, r->captured, ops, sizeof ops);
-    if (f->time_known)
-        snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
     const struct tp_meta *meta = &r->trace->meta;
     if (meta->capture)
         row(page, "capture", "%s", meta->capture);
@@ -76,7 +74,7 @@ static void print_recorded(const struct tp_info_report *r, struct tp_page *page)
     if (meta->nothing)
         row(page, "recorded", "no events: %s", meta->nothing);
     else
-        row(page, "recorded", "%s%s: %s", tp_plural(f->events, "event").s, time, ops);
+        row(page, "recorded", "%s%s: %s", tp_plural(f->events, "event").s, tp_time_taken(f).s, ops);
     if (r->info->without_effect && !meta->nothing)
         row(page, "no effect", "%s of these events: %s, or about no block that is known",
             tp_count(r->info->without_effect).s,
@@ -407,10 +405,8 @@ static void print_peak(const struct tp_info_report *r, uint16_t device, struct t
         tp_page_more(page, NOTE, "peak %s before event 1", tp_bytes(peak->bytes, page->exact).s);
         return;
     }
-    tp_page_more(page, NOTE, "peak %s at event %s", tp_bytes(peak->bytes, page->exact).s,
-                 tp_count(peak->event).s);
-    if (f->time_known)
-        tp_page_more(page, NOTE, " (+%s)", tp_duration(peak->time_ns).s);
+    tp_page_more(page, NOTE, "peak %s at event %s%s", tp_bytes(peak->bytes, page->exact).s,
+                 tp_count(peak->event).s, tp_time_at(f, peak->time_ns).s);
     tp_peak_asker(r->captured, peak, device, page);
     if (tp_captured_mark(r->trace->program, d->peak_mark))
         tp_page_more(page, NOTE, ", in phase '%s'", mark_name(r, d->peak_mark).s);

@@ -73,16 +73,14 @@ static void print_own_peak(const struct tp_result *r, const struct tp_device_run
 static void print_when(const struct tp_result *r, const struct tp_device_run *d,
                        struct tp_page *page)
 {
-    char at[64] = "";
     if (d->at_peak.requested == TP_NONE) {
         tp_page_put(page, LABEL,
                     "the replay stopped before the event at which the program needs most");
         return;
     }
-    if (r->facts->time_known)
-        snprintf(at, sizeof at, " (+%s)", tp_duration(d->at_peak.time_ns).s);
     tp_page_put(page, LABEL, "when the program needed most: event %s of %s%s",
-                tp_count(d->at_peak.event).s, tp_count(r->facts->events).s, at);
+                tp_count(d->at_peak.event).s, tp_count(r->facts->events).s,
+                tp_time_at(r->facts, d->at_peak.time_ns).s);
 }
 
 static void print_failures(const struct tp_result *r, const struct tp_device_run *d,

@@ -48,6 +48,17 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
         add_count(&s, f->events - seen, "without effect");
 }
 
+struct tp_text tp_time_taken(const struct tp_program_facts *f)
+{
+    return f->time_known ? tp_text_of(" in %s", tp_duration(f->duration_ns).s)
+                         : (struct tp_text){""};
+}
+
+struct tp_text tp_time_at(const struct tp_program_facts *f, uint64_t ns)
+{
+    return f->time_known ? tp_text_of(" (+%s)", tp_duration(ns).s) : (struct tp_text){""};
+}
+
 void tp_repairs_text(const struct tp_trace *t, char *text, size_t size)
 {
     struct tp_str s = tp_str_in(text, size);
@@ -63,11 +74,10 @@ void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, ui
     uint64_t size = c->devices ? c->devices[device].demand_size : 0;
     if (!place)
         return;
-    char share[80] = "";
+    tp_page_more(page, ASKER_INDENT, "; the last to ask there: %s", place);
     if (size && peak->bytes)
-        snprintf(share, sizeof share, ", for %s of it",
-                 tp_percent((double)size / (double)peak->bytes).s);
-    tp_page_more(page, ASKER_INDENT, "; the last to ask there: %s%s", place, share);
+        tp_page_more(page, ASKER_INDENT, ", for %s of it",
+                     tp_percent((double)size / (double)peak->bytes).s);
 }
 
 static void print_repairs(const struct tp_trace *t, int column, struct tp_page *page)
@@ -196,10 +206,8 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
 {
     const struct tp_program_facts *f = r->facts;
     const struct tp_meta *meta = &r->trace->meta;
-    char ops[512], time[64] = "", players[128];
+    char ops[512], players[128];
     tp_ops_text(f, r->captured, ops, sizeof ops);
-    if (f->time_known)
-        snprintf(time, sizeof time, " in %s", tp_duration(f->duration_ns).s);
     players_text(r->trace, players, sizeof players);
     tp_page_side(page, r->trace->file, note);
     tp_page_put(page, note, "%s%s%s", meta->capture ? meta->capture : "",
@@ -208,108 +216,98 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
                 : meta->capture ? ""
                                 : meta->name);
     tp_page_put(page, note, "%s%s%s, %s: %s", r->trace->cut ? "the first " : "",
-                tp_plural(f->events, "event").s, time, players, ops);
+                tp_plural(f->events, "event").s, tp_time_taken(f).s, players, ops);
     print_repairs(r->trace, note, page);
     tp_remarks_print(r->trace, 0, note, page);
     print_initial(r, note, page);
     print_failures(r, note, page);
 }
 
-/* What the decorators change, but for the limit: "+shuffle", or nothing. */
-static void decorators_text(const struct tp_source_spec *source, char *text, size_t size)
+/* What the decorators change, but for the limit: " +shuffle", or nothing. */
+static void add_decorators(const struct tp_source_spec *source, struct tp_str *s)
 {
-    struct tp_str s = tp_str_in(text, size);
+    const char *blank = " ";
     for (uint32_t i = 1; i < source->count; i++)
-        if (source->layers[i].ops != &tp_source_limit)
-            tp_str_add(&s, "%s+%s", s.length ? "" : " ", source->layers[i].ops->name);
+        if (source->layers[i].ops != &tp_source_limit) {
+            tp_str_add(s, "%s+%s", blank, source->layers[i].ops->name);
+            blank = "";
+        }
 }
 
-/* "8 GiB each", or nothing where no limit was asked for. */
-static void limit_text(const struct tp_result *r, bool exact, char *text, size_t size)
+/* "8 GiB each" behind its words, or nothing where no limit was asked for. */
+static void add_limit(const struct tp_result *r, const char *words, bool exact, struct tp_str *s)
 {
     uint64_t capacity = r->run->devices[0].capacity;
-    text[0] = '\0';
     if (capacity != TP_NONE && tp_source_spec_is_limited(r->source))
-        snprintf(text, size, "%s%s", tp_bytes(capacity, exact).s,
-                 r->run->device_count > 1 ? " each" : "");
+        tp_str_add(s, "%s%s%s", words, tp_bytes(capacity, exact).s,
+                   r->run->device_count > 1 ? " each" : "");
 }
 
 /* In what the simulated device gives up memory. */
-static void pages_text(const struct tp_source_spec *source, bool exact, char *text, size_t size)
+static void add_pages(const struct tp_source_spec *source, bool exact, struct tp_str *s)
 {
     const struct tp_source_layer *base = &source->layers[0];
     char page[32];
     uint64_t bytes = TP_DEVICE_PAGE;
     tp_opt_format(tp_opt_find(base->ops->options, "page"), base->opts, page, sizeof page);
     bool own = tp_parse_size(page, &bytes);
-    snprintf(text, size, "pages of %s%s", tp_bytes(bytes, exact).s,
-             own ? "" : " as cudaMalloc takes them");
+    tp_str_add(s, "pages of %s%s", tp_bytes(bytes, exact).s,
+               own ? "" : " as cudaMalloc takes them");
 }
 
-static void describe_virtual_gpu(const struct tp_result *r, bool exact, char *text, size_t size)
+static void describe_virtual_gpu(const struct tp_result *r, bool exact, struct tp_str *s)
 {
     uint64_t capacity = r->run->devices[0].capacity;
-    char decorated[128], limit[64], pages[96];
     bool several = r->run->device_count > 1;
-    bool as_recorded = capacity != TP_NONE && capacity == tp_captured_capacity(r->captured);
-    decorators_text(r->source, decorated, sizeof decorated);
-    limit_text(r, exact, limit, sizeof limit);
-    pages_text(r->source, exact, pages, sizeof pages);
-    snprintf(
-        text, size,
-        "no GPU is used%s%s%s%s. Memory and call counts are exact for the simulated "
-        "device%s, in %s. Times are the policy's own work on this CPU; cudaMalloc is not in them",
-        decorated,
-        *limit ? several ? "; the simulated ones have " : "; the simulated one has " : "", limit,
-        as_recorded ? ", what the recorded one had when it ran out" : "", several ? "s" : "",
-        pages);
+    tp_str_add(s, "no GPU is used");
+    add_decorators(r->source, s);
+    add_limit(r, several ? "; the simulated ones have " : "; the simulated one has ", exact, s);
+    if (capacity != TP_NONE && capacity == tp_captured_capacity(r->captured))
+        tp_str_add(s, ", what the recorded one had when it ran out");
+    tp_str_add(s, ". Memory and call counts are exact for the simulated device%s, in ",
+               several ? "s" : "");
+    add_pages(r->source, exact, s);
+    tp_str_add(s, ". Times are the policy's own work on this CPU; cudaMalloc is not in them");
 }
 
-static void describe_device(const struct tp_result *r, bool exact, char *text, size_t size)
+static void describe_device(const struct tp_result *r, bool exact, struct tp_str *s)
 {
-    char names[256], decorated[128], limit[64];
+    char names[256];
     const struct tp_cuda_info *driver = r->use->driver;
     tp_device_names(r, names, sizeof names);
-    decorators_text(r->source, decorated, sizeof decorated);
-    limit_text(r, exact, limit, sizeof limit);
-    struct tp_str s = tp_str_in(text, size);
-    tp_str_add(&s, "%s%s%s, CUDA %d.%d%s%s%s. ", names, driver->release[0] ? ", driver " : "",
-               driver->release, driver->version / 1000, driver->version % 1000 / 10, decorated,
-               *limit ? ", limited to " : "", limit);
-    tp_str_add(&s, "%s",
+    tp_str_add(s, "%s%s%s, CUDA %d.%d", names, driver->release[0] ? ", driver " : "",
+               driver->release, driver->version / 1000, driver->version % 1000 / 10);
+    add_decorators(r->source, s);
+    add_limit(r, ", limited to ", exact, s);
+    tp_str_add(s, ". %s",
                driver->simulated
                    ? "A simulated driver, no GPU: times mean nothing. Kernels are not replayed"
                    : "Times include the driver's calls as seen from the CPU; kernels are not "
                      "replayed");
     if (r->use->occupy == TP_OCCUPY_SPIN)
-        tp_str_add(&s, ", but each block is worked on (spin, recorded time x %g)", r->use->scale);
+        tp_str_add(s, ", but each block is worked on (spin, recorded time x %g)", r->use->scale);
     else if (r->use->occupy == TP_OCCUPY_MEMSET)
-        tp_str_add(&s, ", but each block is written once (memset)");
+        tp_str_add(s, ", but each block is written once (memset)");
 }
 
-static void describe_source(const struct tp_result *r, bool exact, char *text, size_t size)
+static void describe_source(const struct tp_result *r, bool exact, struct tp_str *s)
 {
-    char decorated[128], limit[64];
+    char library[TP_LIBRARY];
+    bool nothing = tp_result_is_virtual(r);
     if (r->spec->strategy->caps & TP_CAP_FOREIGN) {
-        char library[TP_LIBRARY];
-        snprintf(text, size, "%s: its own heap, in a process of its own",
-                 tp_strategy_library(r->spec->strategy, library, sizeof library));
-        return;
+        tp_str_add(s, "%s: its own heap, in a process of its own",
+                   tp_strategy_library(r->spec->strategy, library, sizeof library));
+    } else if (tp_result_is_device(r)) {
+        describe_device(r, exact, s);
+    } else if (nothing && r->facts->kind == TP_KIND_DEVICE) {
+        describe_virtual_gpu(r, exact, s);
+    } else {
+        tp_str_add(s, "%s", nothing ? "no memory behind it" : "this machine's memory (mmap)");
+        add_decorators(r->source, s);
+        add_limit(r, ", limited to ", exact, s);
+        if (nothing)
+            tp_str_add(s, ": byte and call counts are exact, times are the policy's own work only");
     }
-    decorators_text(r->source, decorated, sizeof decorated);
-    limit_text(r, exact, limit, sizeof limit);
-    if (tp_result_is_device(r))
-        describe_device(r, exact, text, size);
-    else if (!tp_result_is_virtual(r))
-        snprintf(text, size, "this machine's memory (mmap)%s%s%s", decorated,
-                 *limit ? ", limited to " : "", limit);
-    else if (r->facts->kind == TP_KIND_DEVICE)
-        describe_virtual_gpu(r, exact, text, size);
-    else
-        snprintf(text, size,
-                 "no memory behind it%s%s%s: byte and call counts are exact, times are the "
-                 "policy's own work only",
-                 decorated, *limit ? ", limited to " : "", limit);
 }
 
 /* What was written into the blocks; a device that works on them said it already. */
@@ -322,14 +320,14 @@ static const char *touched_text(const struct tp_result *r)
 static void print_source(const struct tp_result *r, const char *label, int note,
                          struct tp_page *page)
 {
-    char text[1024];
+    struct tp_str text = {0};
     const char *touched = touched_text(r);
     bool contents = !tp_result_is_virtual(r) && !tp_result_is_device(r);
-    describe_source(r, page->exact, text, sizeof text);
+    describe_source(r, page->exact, &text);
     tp_page_side(page, label, note);
-    tp_page_at(page, note, "%s", text);
-    tp_page_more(page, note, "; played by one thread%s%s", touched ? "; " : "",
-                 touched ? touched : "");
+    tp_page_at(page, note, "%s; played by one thread%s%s", tp_str_text(&text), touched ? "; " : "",
+               touched ? touched : "");
+    tp_str_drop(&text);
     if (r->run->flags & TP_RUN_VERIFIED)
         tp_page_more(page, note, "; verified: no overlap, aligned, %snothing leaked",
                      contents ? "contents kept, " : "");

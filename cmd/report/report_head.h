@@ -11,6 +11,11 @@
 void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, char *text,
                  size_t size);
 
+/* " in 3.461 ms", which the events took; " (+25.4 ms)", when one was; "" of a trace without times.
+ */
+struct tp_text tp_time_taken(const struct tp_program_facts *f);
+struct tp_text tp_time_at(const struct tp_program_facts *f, uint64_t ns);
+
 /* "; the last to ask there: optimizer.py:78 step, for 1.2 % of it", where the file knows. */
 void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
                    struct tp_page *page);

@@ -17,11 +17,10 @@ static void print_first(const struct tp_result *r, const struct tp_device_run *d
     const char *phase = tp_captured_mark(r->trace->program, f->mark);
     const char *place = tp_captured_place(r->captured, d->first_failed_event);
     if (d->first_failed_event)
-        tp_page_at(page, column, "first: event %s", tp_count(d->first_failed_event).s);
+        tp_page_at(page, column, "first: event %s%s", tp_count(d->first_failed_event).s,
+                   tp_time_at(r->facts, f->at.time_ns).s);
     else
         tp_page_at(page, column, "first: before the first event");
-    if (r->facts->time_known && d->first_failed_event)
-        tp_page_more(page, column, " (+%s)", tp_duration(f->at.time_ns).s);
     if (place)
         tp_page_more(page, column, ", %s", place);
     if (phase)

@@ -368,10 +368,8 @@ static void print_demand(const struct tp_result *r, struct tp_page *page)
     if (r->facts->kind != TP_KIND_DEVICE || r->facts->devices > 1 || !peak->event)
         return;
     const char *phase = tp_captured_phase(r->captured, r->trace, 0);
-    tp_page_at(page, 2, "Peak: event %s of %s", tp_count(peak->event).s,
-               tp_count(r->facts->events).s);
-    if (r->facts->time_known)
-        tp_page_more(page, 8, " (+%s)", tp_duration(peak->time_ns).s);
+    tp_page_at(page, NOTE, "Peak: event %s of %s%s", tp_count(peak->event).s,
+               tp_count(r->facts->events).s, tp_time_at(r->facts, peak->time_ns).s);
     tp_peak_asker(r->captured, peak, 0, page);
     if (phase)
         tp_page_more(page, 8, ", in %s", phase);

@@ -4,6 +4,7 @@
 #ifndef TP_MEASURE_H
 #define TP_MEASURE_H
 
+#include "alloc/program/program.h"
 #include "cmd/measure/stored.h"
 
 #include <signal.h>

@@ -51,27 +51,21 @@ static const struct tp_command *find_section(const char *name, size_t length)
     return NULL;
 }
 
-/* The row of an option of `command`, or of the first command that has it. */
-static const struct tp_opt *find_row(const struct tp_command *command, const char *name)
+/* The row of an option of `command`; before any section that of the first command that has it. Such
+ * a line is for every one of them: of who may set it the strictest counts. */
+static const struct tp_opt *find_row(const struct tp_command *command, const char *name,
+                                     enum tp_opt_from *from)
 {
-    const struct tp_opt *row = command ? tp_opt_find(command->options, name) : NULL;
-    for (size_t i = 0; !command && !row && tp_commands[i]; i++)
-        row = tp_commands[i]->hidden ? NULL : tp_opt_find(tp_commands[i]->options, name);
-    return row;
-}
-
-/* Before any section a line is for every command that has the option: the strictest counts. */
-static enum tp_opt_from find_from(const struct tp_command *command, const char *name)
-{
-    enum tp_opt_from from = TP_OPT_ANYWHERE;
+    const struct tp_opt *first = NULL;
+    *from = TP_OPT_ANYWHERE;
     for (size_t i = 0; tp_commands[i]; i++) {
-        const struct tp_opt *row = tp_commands[i]->hidden || (command && tp_commands[i] != command)
-                                       ? NULL
-                                       : tp_opt_find(tp_commands[i]->options, name);
-        if (row && row->from > from)
-            from = row->from;
+        bool meant = !command || tp_commands[i] == command;
+        const struct tp_opt *row = meant ? tp_opt_find(tp_commands[i]->options, name) : NULL;
+        if (row && row->from > *from)
+            *from = row->from;
+        first = first ? first : row;
     }
-    return from;
+    return first;
 }
 
 static const char *nearest_option(const struct tp_command *command, const char *name)
@@ -79,7 +73,7 @@ static const char *nearest_option(const struct tp_command *command, const char *
     const char *names[NAMES_MAX] = {0};
     size_t n = 0;
     for (size_t i = 0; tp_commands[i]; i++) {
-        if (tp_commands[i]->hidden || (command && tp_commands[i] != command))
+        if (command && tp_commands[i] != command)
             continue;
         const struct tp_opt *row = tp_commands[i]->options;
         for (; row && row->name && n < NAMES_MAX - 1; row++)
@@ -111,11 +105,12 @@ static int fail_option(struct reading *r, const struct tp_command *command, cons
 {
     const char *near = nearest_option(command, name);
     const char *help = command ? command->name : "COMMAND";
+    enum tp_opt_from from;
     int status = tp_fail(r->err, TP_EUSAGE, "unknown option '%s'%s%s%s", name,
                          command ? " of '" : "", command ? command->name : "", command ? "'" : "");
     if (near)
         tp_hint(r->err, status, "did you mean '%s'? 'tapool %s --help' lists all", near, help);
-    else if (command && find_row(NULL, name))
+    else if (command && find_row(NULL, name, &from))
         tp_hint(r->err, status, "other commands have it: give it in their sections");
     else if (command && !command->options)
         tp_hint(r->err, status, "'%s' has no options", command->name);
@@ -165,10 +160,10 @@ static int take_entry(void *user, const char *section, const char *name, const c
 {
     struct reading *r = user;
     const struct tp_command *command = *section ? find_section(section, strlen(section)) : NULL;
-    const struct tp_opt *row = find_row(command, name);
+    enum tp_opt_from from;
+    const struct tp_opt *row = find_row(command, name, &from);
     if (!row || (*section && !command))
         return fail_option(r, command, name), 0;
-    enum tp_opt_from from = find_from(command, name);
     if (from > (r->named ? TP_OPT_USER : TP_OPT_ANYWHERE))
         return fail_from(r, row, from), 0;
     if (!*value)

@@ -102,8 +102,9 @@ static int find_base(const struct tp_check *k, struct counting *d, size_t cell,
     return end_of(k, cell, status, &why, err);
 }
 
-static int check_cell(struct tp_check *k, struct counting *d, size_t cell, struct tp_err *err)
+static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
+    struct counting *d = ctx;
     struct tp_side sides[2];
     struct tp_err why = {0};
     double now = NAN, base = NAN;
@@ -168,7 +169,6 @@ int tp_check_counted(struct tp_check *k, struct tp_err *err)
 {
     struct counting d = {0};
     struct tp_class_check *class = &k->gate.classes[TP_CLASS_INSTRUCTIONS];
-    int status = TP_OK;
     tp_counting_find(&d.counter);
     if (!d.counter.counter) {
         snprintf(class->reason, sizeof class->reason, "%s", d.counter.reason);
@@ -180,14 +180,8 @@ int tp_check_counted(struct tp_check *k, struct tp_err *err)
         return *tp_stop_flag() ? tp_fail(err, TP_ESTOP, "interrupted") : TP_OK;
     }
     compare_builds(k, &d);
-    size_t steps = k->o->base_bin ? 2 : 1;
-    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_INSTRUCTIONS],
-                      steps * k->gate.cell_count);
-    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
-        tp_check_progress(k, i, steps);
-        status = check_cell(k, &d, i, err);
-    }
-    tp_progress_clear(k->progress);
+    int status = tp_check_each(k, tp_class_words[TP_CLASS_INSTRUCTIONS], k->o->base_bin ? 2 : 1,
+                               check_cell, &d, err);
     describe(k, &d, class);
     return status;
 }

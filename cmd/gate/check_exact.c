@@ -23,11 +23,19 @@ uint64_t tp_check_seed(uint64_t seed, uint64_t of)
     return tp_random_split(&state) >> 1;
 }
 
-void tp_check_progress(const struct tp_check *k, size_t cell, size_t steps)
+int tp_check_each(struct tp_check *k, const char *what, size_t steps, tp_check_visit *visit,
+                  void *ctx, struct tp_err *err)
 {
     char text[200];
-    tp_check_cell_text(&k->gate.cells[cell], text, sizeof text);
-    tp_progress_at(k->progress, text, cell * steps);
+    int status = TP_OK;
+    tp_progress_begin(k->progress, what, steps * k->gate.cell_count);
+    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
+        tp_check_cell_text(&k->gate.cells[i], text, sizeof text);
+        tp_progress_at(k->progress, text, i * steps);
+        status = visit(k, i, ctx, err);
+    }
+    tp_progress_clear(k->progress);
+    return status;
 }
 
 uint64_t tp_check_timeout(const struct tp_check *k, size_t cell)
@@ -144,8 +152,9 @@ static void note_unheld(struct gaps *gaps, size_t cell, size_t values)
 }
 
 /* Both replays of a cell; adds what they show, and what they cannot. */
-static int check_cell(struct tp_check *k, size_t cell, struct gaps *gaps, struct tp_err *err)
+static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
+    struct gaps *gaps = ctx;
     struct tp_stored runs[2];
     const struct tp_gate_cell *c = &k->gate.cells[cell];
     bool verified;
@@ -160,6 +169,7 @@ static int check_cell(struct tp_check *k, size_t cell, struct gaps *gaps, struct
         if (tp_check_compare(&k->baseline, c->held, &runs[0].runs[0], &runs[1].runs[0],
                              &k->gate.cells[cell], &k->findings))
             status = tp_fail(err, TP_ENOMEM, "out of memory");
+        k->gate.classes[TP_CLASS_EXACT].cells += !status && c->held->value_count > 0;
     }
     tp_stored_release(&runs[0]);
     tp_stored_release(&runs[1]);
@@ -196,14 +206,7 @@ int tp_check_exact(struct tp_check *k, struct tp_err *err)
     struct tp_class_check *class = &k->gate.classes[TP_CLASS_EXACT];
     struct gaps gaps = {.who = ""};
     size_t before = k->findings.count;
-    int status = TP_OK;
-    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_EXACT], 2 * k->gate.cell_count);
-    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
-        tp_check_progress(k, i, 2);
-        status = check_cell(k, i, &gaps, err);
-        class->cells += !status && k->gate.cells[i].held->value_count > 0;
-    }
-    tp_progress_clear(k->progress);
+    int status = tp_check_each(k, tp_class_words[TP_CLASS_EXACT], 2, check_cell, &gaps, err);
     class->values = k->findings.count - before;
     class->checked = class->values > 0;
     describe(k, &gaps, class);

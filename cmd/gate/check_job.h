@@ -223,8 +223,11 @@ int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 /* Puts the cell before the sentence of an error; returns its status. */
 int tp_check_name(const struct tp_gate_cell *c, int status, struct tp_err *err);
 
-/* The line of progress goes to this cell, before its first of so many steps that each has. */
-void tp_check_progress(const struct tp_check *k, size_t cell, size_t steps);
+/* Calls `visit` for one cell after the other until it fails; the line of progress says `what`, and
+ * each cell has so many steps of it. */
+typedef int tp_check_visit(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err);
+int tp_check_each(struct tp_check *k, const char *what, size_t steps, tp_check_visit *visit,
+                  void *ctx, struct tp_err *err);
 
 /* "web.tpt, arena", for sentences. */
 void tp_check_cell_text(const struct tp_gate_cell *c, char *text, size_t size);

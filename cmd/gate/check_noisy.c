@@ -69,7 +69,7 @@ int tp_check_alone(const struct tp_check *k, size_t cell, unsigned rounds, uint6
 struct noisy {
     struct tp_noisy_tests tests;
     struct tp_rounds *rounds; /* the first set of each cell */
-    size_t played;
+    struct tp_stat_rule rule;
     struct tp_check_gaps gaps; /* cells that the base cannot play */
 };
 
@@ -80,9 +80,10 @@ static bool is_gap(const struct tp_check *k, int status, const struct tp_rounds 
     return status == TP_EUSAGE && k->o->base_bin && r->failed == 0;
 }
 
-static int collect(struct tp_check *k, struct noisy *n, size_t cell, uint64_t seed,
-                   struct tp_err *err)
+static int play_first(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
+    struct noisy *n = ctx;
+    uint64_t seed = tp_check_seed(k->gate.seed, cell);
     int status = play(k, cell, false, k->gate.pairs, seed, &n->rounds[cell], err);
     if (is_gap(k, status, &n->rounds[cell])) {
         tp_check_gap_base(&n->gaps, cell, err);
@@ -92,38 +93,20 @@ static int collect(struct tp_check *k, struct noisy *n, size_t cell, uint64_t se
                   : tp_noisy_collect(&n->tests, cell, &n->rounds[cell], seed, err);
 }
 
-static int play_first(struct tp_check *k, struct noisy *n, struct tp_err *err)
-{
-    int status = TP_OK;
-    tp_progress_begin(k->progress, tp_class_words[TP_CLASS_NOISY],
-                      k->gate.cell_count * k->gate.pairs);
-    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
-        n->played = i + 1;
-        tp_check_progress(k, i, k->gate.pairs);
-        status = collect(k, n, i, tp_check_seed(k->gate.seed, i), err);
-    }
-    return status;
-}
-
 /* Where a slowdown cannot be excluded: a fresh set, and what that says. Once. */
-static int play_again(struct tp_check *k, struct noisy *n, const struct tp_stat_rule *rule,
-                      struct tp_err *err)
+static int play_again(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
-    int status = TP_OK;
-    tp_progress_begin(k->progress, "latency, once more", k->gate.cell_count * k->gate.pairs);
-    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
-        struct tp_rounds fresh = {0};
-        uint64_t seed = tp_check_seed(k->gate.seed, FRESH + i);
-        if (!tp_noisy_is_open(&n->tests, i))
-            continue;
-        tp_check_progress(k, i, k->gate.pairs);
-        status = play(k, i, false, k->gate.pairs, seed, &fresh, err);
-        if (status)
-            tp_check_name(&k->gate.cells[i], status, err);
-        else
-            status = tp_noisy_again(&n->tests, i, &fresh, seed, rule, err);
-        tp_rounds_release(&fresh);
-    }
+    struct noisy *n = ctx;
+    struct tp_rounds fresh = {0};
+    uint64_t seed = tp_check_seed(k->gate.seed, FRESH + cell);
+    if (!tp_noisy_is_open(&n->tests, cell))
+        return TP_OK;
+    int status = play(k, cell, false, k->gate.pairs, seed, &fresh, err);
+    if (status)
+        tp_check_name(&k->gate.cells[cell], status, err);
+    else
+        status = tp_noisy_again(&n->tests, cell, &fresh, seed, &n->rule, err);
+    tp_rounds_release(&fresh);
     return status;
 }
 
@@ -144,8 +127,7 @@ static int add_finding(struct tp_check *k, const struct tp_noisy_test *t, struct
     return tp_findings_add(&k->findings, &f, err);
 }
 
-static int sharpness(struct tp_check *k, const struct noisy *n, const struct tp_stat_rule *rule,
-                     struct tp_err *err)
+static int sharpness(struct tp_check *k, const struct noisy *n, struct tp_err *err)
 {
     struct tp_gate_sharpness *s = &k->gate.sharpness;
     *s = (struct tp_gate_sharpness){.worst = NAN, .median = NAN};
@@ -157,7 +139,7 @@ static int sharpness(struct tp_check *k, const struct noisy *n, const struct tp_
         const struct tp_noisy_test *t = &n->tests.items[i];
         if (t->insensitive || !tp_metric_is_ns_per_op(t->metric))
             continue;
-        double one = tp_noisy_sensitivity(&n->rounds[t->cell], rule);
+        double one = tp_noisy_sensitivity(&n->rounds[t->cell], &n->rule);
         s->cells++;
         if (isnan(one)) {
             s->untold++;
@@ -225,23 +207,23 @@ int tp_check_enough(const struct tp_check *k, struct tp_err *err)
 
 int tp_check_noisy(struct tp_check *k, struct tp_err *err)
 {
-    struct noisy n = {.rounds = calloc(k->gate.cell_count + 1, sizeof *n.rounds)};
-    struct tp_stat_rule rule = {
-        .alpha = k->gate.alpha, .effect = k->gate.effect, .seed = k->gate.seed};
+    struct noisy n = {
+        .rounds = calloc(k->gate.cell_count + 1, sizeof *n.rounds),
+        .rule = {.alpha = k->gate.alpha, .effect = k->gate.effect, .seed = k->gate.seed}};
     if (!n.rounds)
         return tp_fail(err, TP_ENOMEM, "out of memory");
-    int status = play_first(k, &n, err);
-    rule.tests = n.tests.tested;
+    int status =
+        tp_check_each(k, tp_class_words[TP_CLASS_NOISY], k->gate.pairs, play_first, &n, err);
+    n.rule.tests = n.tests.tested;
     if (!status)
-        status = tp_noisy_decide(&n.tests, rule.alpha, rule.effect, err);
+        status = tp_noisy_decide(&n.tests, n.rule.alpha, n.rule.effect, err);
     if (!status)
-        status = play_again(k, &n, &rule, err);
-    tp_progress_clear(k->progress);
+        status = tp_check_each(k, "latency, once more", k->gate.pairs, play_again, &n, err);
     if (!status)
         status = conclude(k, &n, err);
     if (!status)
-        status = sharpness(k, &n, &rule, err);
-    for (size_t i = 0; i < n.played; i++)
+        status = sharpness(k, &n, err);
+    for (size_t i = 0; i < k->gate.cell_count; i++)
         tp_rounds_release(&n.rounds[i]);
     free(n.rounds);
     free(n.tests.items);

@@ -70,25 +70,22 @@ static bool is_usable(const struct tp_check *k, const struct tp_baseline_latency
            !isnan(l->seconds) && !isnan(l->spread);
 }
 
-static int estimate(struct tp_check *k, struct plan *p, struct tp_err *err)
+static int estimate(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
+    struct plan *p = ctx;
+    const struct tp_baseline_cell *held = k->gate.cells[cell].held;
+    double seconds = NAN, spread = NAN;
     int status = TP_OK;
-    tp_progress_begin(k->progress, "pilot", k->gate.cell_count * PILOT_ROUNDS);
-    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
-        tp_check_progress(k, i, PILOT_ROUNDS);
-        const struct tp_baseline_cell *held = k->gate.cells[i].held;
-        double seconds = NAN, spread = NAN;
-        if (held && is_usable(k, &held->latency)) {
-            seconds = held->latency.seconds;
-            spread = held->latency.spread;
-        } else {
-            status = pilot(k, i, &seconds, &spread, err);
-            p->pilots++;
-        }
-        p->seconds += seconds;
-        p->unseen += isnan(spread) ? 1 : 0;
-        p->spread = fmax(p->spread, spread); /* the one that is no NAN */
+    if (held && is_usable(k, &held->latency)) {
+        seconds = held->latency.seconds;
+        spread = held->latency.spread;
+    } else {
+        status = pilot(k, cell, &seconds, &spread, err);
+        p->pilots++;
     }
+    p->seconds += seconds;
+    p->unseen += isnan(spread) ? 1 : 0;
+    p->spread = fmax(p->spread, spread); /* the one that is no NAN */
     return status;
 }
 
@@ -155,8 +152,7 @@ static void print_latency(const struct tp_check *k, const struct plan *p, struct
 int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
     struct plan p = {.tests = k->gate.cell_count * tp_check_tests_max(), .spread = NAN};
-    int status = estimate(k, &p, err);
-    tp_progress_clear(k->progress);
+    int status = tp_check_each(k, "pilot", PILOT_ROUNDS, estimate, &p, err);
     if (status)
         return status;
     tp_page_at(page, 0, "%s", k->has_baseline ? k->file : "no baseline");

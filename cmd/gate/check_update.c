@@ -482,24 +482,26 @@ static int write_all(struct update *u, struct tp_err *err)
     return status;
 }
 
+static int measure(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
+{
+    struct update *u = ctx;
+    struct tp_baseline_cell *out = &u->now.cells[u->now.count++];
+    int status = measure_exact(u, cell, out, err);
+    if (!status)
+        status = measure_counted(u, cell, out, err);
+    if (!status)
+        status = measure_times(u, cell, out, err);
+    if (!status && !k->gate.cells[cell].held)
+        say_new(u, &k->gate.cells[cell], out);
+    return status;
+}
+
 int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err)
 {
     struct update u = {.k = k, .page = page};
     int status = begin(&u, err);
-    enum { STEPS = 2 + 1 + TP_BASELINE_PROCESSES };
-    tp_progress_begin(k->progress, "update", k->gate.cell_count * STEPS);
-    for (size_t i = 0; !status && i < k->gate.cell_count; i++) {
-        tp_check_progress(k, i, STEPS);
-        struct tp_baseline_cell *out = &u.now.cells[u.now.count++];
-        status = measure_exact(&u, i, out, err);
-        if (!status)
-            status = measure_counted(&u, i, out, err);
-        if (!status)
-            status = measure_times(&u, i, out, err);
-        if (!status && !k->gate.cells[i].held)
-            say_new(&u, &k->gate.cells[i], out);
-    }
-    tp_progress_clear(k->progress);
+    if (!status)
+        status = tp_check_each(k, "update", 2 + 1 + TP_BASELINE_PROCESSES, measure, &u, err);
     if (!status)
         status = write_all(&u, err);
     if (!status)

@@ -20,32 +20,32 @@
 
 #define NEED(key) TP_JSON_BIT(TP_JSON_##key)
 
+#define KEY(name) TP_SPAN_WORD(name), ", \"" name "\": "
+
 const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
-    [TP_JSON_T] = {TP_SPAN_WORD("t"), offsetof(struct tp_event, time_ns), {.max = UINT64_MAX}},
-    [TP_JSON_OP] = {TP_SPAN_WORD("op"), 0, {0}},
-    [TP_JSON_ID] = {TP_SPAN_WORD("id"),
+    [TP_JSON_T] = {KEY("t"), offsetof(struct tp_event, time_ns), {.max = UINT64_MAX}},
+    [TP_JSON_OP] = {KEY("op"), 0, {0}},
+    [TP_JSON_ID] = {KEY("id"),
                     offsetof(struct tp_event, id),
                     {.may_be_negative = true, .max = INT64_MAX}},
-    [TP_JSON_SIZE] = {TP_SPAN_WORD("size"),
+    [TP_JSON_SIZE] = {KEY("size"),
                       offsetof(struct tp_event, size),
                       {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
-    [TP_JSON_ALIGN] = {TP_SPAN_WORD("align"),
+    [TP_JSON_ALIGN] = {KEY("align"),
                        offsetof(struct tp_event, align),
                        {.max = UINT64_C(1) << TP_MAX_ALIGN_LOG2, .max_text = "2^30"}},
-    [TP_JSON_THREAD] = {TP_SPAN_WORD("thread"),
-                        offsetof(struct tp_event, thread),
-                        {.max = UINT64_MAX}},
-    [TP_JSON_STREAM] = {TP_SPAN_WORD("stream"),
+    [TP_JSON_THREAD] = {KEY("thread"), offsetof(struct tp_event, thread), {.max = UINT64_MAX}},
+    [TP_JSON_STREAM] = {KEY("stream"),
                         offsetof(struct tp_event, stream),
                         {.may_be_negative = true, .max = INT64_MAX}},
-    [TP_JSON_NAME] = {TP_SPAN_WORD("name"), 0, {0}},
-    [TP_JSON_FREE] = {TP_SPAN_WORD("free"),
+    [TP_JSON_NAME] = {KEY("name"), 0, {0}},
+    [TP_JSON_FREE] = {KEY("free"),
                       offsetof(struct tp_event, free_bytes),
                       {.max = TP_MAX_SIZE, .max_text = "2^48 bytes"}},
-    [TP_JSON_NUMBER] = {TP_SPAN_WORD("event_number"),
+    [TP_JSON_NUMBER] = {KEY("event_number"),
                         offsetof(struct tp_event, number),
                         {.max = UINT64_C(1) << 53, .max_text = "2^53"}},
-    [TP_JSON_PLACE] = {TP_SPAN_WORD("place"), 0, {0}},
+    [TP_JSON_PLACE] = {KEY("place"), 0, {0}},
 };
 
 /* What an operation cannot do without. */
@@ -194,6 +194,20 @@ static inline unsigned pass_key(struct tp_span_walk *w, unsigned expected)
     return TP_JSON_KEYS;
 }
 
+/* Takes a comma, a key and a colon that are written in the usual way and follow what is expected by
+ * the table, else nothing: TP_JSON_KEYS. */
+static inline unsigned pass_usual(struct tp_span_walk *w, unsigned expected)
+{
+    unsigned key = expected;
+    if ((size_t)(w->end - w->at) < sizeof tp_json_keys->usual || *w->at != ',')
+        return TP_JSON_KEYS;
+    while (key < TP_JSON_KEYS &&
+           !tp_span_same(w->at, tp_json_keys[key].usual, tp_json_keys[key].word.size + 4))
+        key++;
+    w->at += key < TP_JSON_KEYS ? tp_json_keys[key].word.size + 4 : 0;
+    return key;
+}
+
 /* Takes an op or a number that is written in the usual way, else nothing. */
 static inline bool pass_value(struct tp_span_walk *w, struct members *m, unsigned key)
 {
@@ -222,10 +236,13 @@ static int read_members(struct tp_json_scan *s, struct members *m, struct tp_err
     struct tp_span_walk w = m->walk; /* it stays in registers: only what is inline sees this one */
     unsigned key = 0;
     int rc = TP_OK;
-    while (rc == TP_OK && tp_span_more(&w)) {
+    while (rc == TP_OK) {
+        unsigned usual = w.begun ? pass_usual(&w, key) : TP_JSON_KEYS;
+        if (usual == TP_JSON_KEYS && !tp_span_more(&w))
+            break;
         if (++m->count > KEYS_MAX)
             return tp_json_fail(s, s->line, err, " has more than %d keys", KEYS_MAX);
-        key = pass_key(&w, key);
+        key = usual < TP_JSON_KEYS ? usual : pass_key(&w, key);
         if (key < TP_JSON_KEYS && !w.wrong && pass_value(&w, m, key)) {
             m->seen |= TP_JSON_BIT(key++);
             continue;

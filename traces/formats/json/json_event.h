@@ -34,6 +34,7 @@ enum tp_json_key {
 
 struct tp_json_key_row {
     struct tp_span_word word;
+    char usual[24];             /* with what stands around it nearly always */
     size_t offset;              /* of the 64 bits in struct tp_event */
     struct tp_json_range range; /* max is 0 where the value is a text */
 };

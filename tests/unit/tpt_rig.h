@@ -3,8 +3,8 @@
 #ifndef TP_TEST_TPT_RIG_H
 #define TP_TEST_TPT_RIG_H
 
+#include "traces/format.h"
 #include "traces/formats/tpt/tpt_block.h"
-#include "traces/formats/tpt/tpt_read.h"
 #include "traces/formats/tpt/tpt_writer.h"
 #include "traces/lower/hash.h"
 
@@ -296,6 +296,7 @@ struct tpt_bytes {
 };
 
 extern const struct tp_trace_writer tp_writer_tpt;
+extern const struct tp_format tp_format_tpt;
 
 static inline struct tpt_bytes tpt_write(struct tp_program *p, const struct tp_writing *also,
                                          bool compress)
@@ -341,12 +342,15 @@ static inline int tpt_open(const void *data, size_t size, const struct tpt_asked
     struct tp_meta meta = {0};
     struct tp_recorded recorded = {0};
     struct tp_places places = {0};
-    const struct tp_reading r = {.meta = asked.meta ? asked.meta : &meta,
+    struct tp_input *in = NULL;
+    assert_int_equal(tp_input_memory("x.tpt", data, size, 0, &in, err), TP_OK);
+    const struct tp_reading r = {.in = in,
+                                 .meta = asked.meta ? asked.meta : &meta,
                                  .recorded = asked.recorded ? asked.recorded : &recorded,
                                  .places = asked.places ? asked.places : &places,
                                  .opts = &opts};
-    int rc = tp_tpt_open(tpt_file(data, size), "x.tpt", &r, asked.repairs ? asked.repairs : repairs,
-                         p, err);
+    int rc = tp_format_tpt.open(&r, p, asked.repairs ? asked.repairs : repairs, err);
+    tp_input_close(in);
     tp_meta_release(&meta);
     tp_recorded_release(&recorded);
     if (places.release)

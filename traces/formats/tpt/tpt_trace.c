@@ -1,4 +1,5 @@
-/* .tpt as a program: cursors decode block after block from the file, nothing is spooled.
+/* tapool's own binary form: a program as it stands, played from the file. traces/README.md says
+ * what is in it. Cursors decode block after block, nothing is spooled.
  *
  *     program --> backing --> file: descriptor, facts, names     shared, never changed
  *                   `--> cursor --> position, buffer, decoder    one each: slots, one window
@@ -7,8 +8,6 @@
  * by playing what is left into a builder whose windows nobody keeps. Known weakness: a cut file
  * does not know whether all its events had times, or how many threads shared an index: it is said
  * to have times if any time passed in it. */
-#include "traces/formats/tpt/tpt_read.h"
-
 #include "alloc/base/numbers.h"
 #include "traces/formats/tpt/tpt_file.h"
 #include "traces/formats/tpt/tpt_meta.h"
@@ -306,16 +305,17 @@ static int prepare(struct tp_tpt_file *f, const struct tp_reading *r, uint64_t *
     return rc;
 }
 
-int tp_tpt_open(int fd, const char *name, const struct tp_reading *r, uint64_t *repairs,
-                struct tp_program **out, struct tp_err *err)
+static int open_trace(const struct tp_reading *r, struct tp_program **out, uint64_t *repairs,
+                      struct tp_err *err)
 {
-    *out = NULL;
     struct tp_tpt_file *f = malloc(sizeof *f);
-    if (!f) {
-        close(fd);
-        return tp_fail(err, TP_ENOMEM, "out of memory while opening %s", name);
-    }
-    int rc = tp_tpt_file_open(fd, name, r->places, f, err);
+    int fd = -1;
+    *out = NULL;
+    if (!f)
+        return tp_fail(err, TP_ENOMEM, "out of memory while opening %s", tp_input_name(r->in));
+    int rc = tp_input_file(r->in, &fd, err);
+    if (!rc)
+        rc = tp_tpt_file_open(fd, tp_input_name(r->in), r->places, f, err);
     if (rc) {
         free(f);
         return rc;
@@ -329,3 +329,18 @@ int tp_tpt_open(int fd, const char *name, const struct tp_reading *r, uint64_t *
         .facts = &f->facts.facts, .demand = f->facts.demand, .marks = &f->names};
     return tp_program_backed(&backing, f, &backed, out, err);
 }
+
+static int probe(const unsigned char *data, size_t size)
+{
+    return size >= TP_TPT_MAGIC_SIZE && memcmp(data, TP_TPT_MAGIC, TP_TPT_MAGIC_SIZE) == 0 ? 100
+                                                                                           : 0;
+}
+
+const struct tp_format tp_format_tpt = {
+    .name = "tpt",
+    .summary = "tapool's own, binary: small, checked, played in place",
+    .record = "tapool convert FILE -o FILE.tpt",
+    .own = true,
+    .probe = probe,
+    .open = open_trace,
+};

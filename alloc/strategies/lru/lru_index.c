@@ -18,6 +18,7 @@
  * it that looking at all would decide otherwise. */
 #include "alloc/strategies/lru/lru_index.h"
 
+#include "alloc/base/links.h"
 #include "alloc/base/tree.h"
 #include "alloc/strategies/common/record_slab.h"
 
@@ -26,65 +27,37 @@
 #define LRU_FOR_ALL  UINT64_C(0) /* groups; of a stream: its number + 1 */
 #define LRU_FOR_NONE UINT64_MAX
 
-struct lru_link {
-    struct lru_link *before, *behind; /* a circle */
-};
-
-#define LRU_LINKED(type, member, link) ((type *)(void *)((char *)(link)-offsetof(type, member)))
-
 /* Of every node. */
 struct lru_mark {
     struct tp_tree_node place; /* in `live` or `free`; number: is it in one? */
     struct lru_node *node;
     uint64_t number;
     uint64_t key, group, age; /* free: key_name, who may have it, which free it was */
-    struct lru_link fences;   /* free: pending ones */
+    struct tp_link fences;    /* free: pending ones */
 };
 
 struct lru_fence {
     struct tp_fence fence;
     struct lru_mark *mark;
-    struct lru_link of_mark, of_stream, of_all;
+    struct tp_link of_mark, of_stream, of_all;
 };
 
 struct lru_lane {
-    struct lru_link fences;
-    struct lru_link busy; /* in the list of lanes with fences */
+    struct tp_link fences;
+    struct tp_link busy; /* in the list of lanes with fences */
 };
 
 struct lru_index {
     struct tp_tree_node *live, *free;
     struct tp_addr_map marks; /* struct lru_node * -> struct lru_mark * */
     struct slab mark_records, fence_records;
-    struct lru_lane *lanes;    /* by stream; NULL with one */
-    struct lru_link busy, all; /* lanes with fences; fences */
-    uint64_t numbers, age;     /* given last */
+    struct lru_lane *lanes;   /* by stream; NULL with one */
+    struct tp_link busy, all; /* lanes with fences; fences */
+    uint64_t numbers, age;    /* given last */
 };
 
-/* ---- links ---- */
-
-static void link_init(struct lru_link *l)
-{
-    l->before = l->behind = l;
-}
-
-static void link_last(struct lru_link *head, struct lru_link *l)
-{
-    l->before = head->before;
-    l->behind = head;
-    head->before->behind = l;
-    head->before = l;
-}
-
-static void link_out(struct lru_link *l)
-{
-    l->before->behind = l->behind;
-    l->behind->before = l->before;
-    link_init(l);
-}
-
 /* NULL: the list is empty. */
-static struct lru_link *link_first(const struct lru_link *head)
+static struct tp_link *link_first(const struct tp_link *head)
 {
     return head->behind == head ? NULL : head->behind;
 }
@@ -155,7 +128,7 @@ void tp_lru_index_slab(struct lru *st, const struct lru_slab *slab)
         }
         m->node = &slab->nodes[i];
         m->number = ++ix->numbers;
-        link_init(&m->fences);
+        tp_link_init(&m->fences);
     }
 }
 
@@ -171,12 +144,12 @@ static struct lru_index *index_new(struct lru *st)
         return NULL;
     }
     for (uint32_t i = 0; lanes && i < env->streams; i++) {
-        link_init(&lanes[i].fences);
-        link_init(&lanes[i].busy);
+        tp_link_init(&lanes[i].fences);
+        tp_link_init(&lanes[i].busy);
     }
     ix->lanes = lanes;
-    link_init(&ix->busy);
-    link_init(&ix->all);
+    tp_link_init(&ix->busy);
+    tp_link_init(&ix->all);
     slab_init(&ix->mark_records, env, sizeof(struct lru_mark));
     slab_init(&ix->fence_records, env, sizeof(struct lru_fence));
     meta_map_init(&ix->marks, env);
@@ -189,31 +162,31 @@ static void fence_link(struct lru_index *ix, struct lru_fence *f)
 {
     struct lru_lane *lane = &ix->lanes[f->fence.stream];
     if (!link_first(&lane->fences))
-        link_last(&ix->busy, &lane->busy);
-    link_last(&lane->fences, &f->of_stream);
-    link_last(&ix->all, &f->of_all);
+        tp_link_insert(&ix->busy, &lane->busy);
+    tp_link_insert(&lane->fences, &f->of_stream);
+    tp_link_insert(&ix->all, &f->of_all);
 }
 
 static void fence_drop(struct lru_index *ix, struct lru_fence *f)
 {
     struct lru_lane *lane = &ix->lanes[f->fence.stream];
-    link_out(&f->of_mark);
-    link_out(&f->of_stream);
-    link_out(&f->of_all);
+    tp_link_out(&f->of_mark);
+    tp_link_out(&f->of_stream);
+    tp_link_out(&f->of_all);
     if (!link_first(&lane->fences))
-        link_out(&lane->busy);
+        tp_link_out(&lane->busy);
     slab_give(&ix->fence_records, f);
 }
 
 /* Who may have a block with these fences pending? */
 static uint64_t group_of(const struct lru_mark *m)
 {
-    const struct lru_link *first = link_first(&m->fences);
+    const struct tp_link *first = link_first(&m->fences);
     if (!first)
         return LRU_FOR_ALL;
     if (first->behind != &m->fences) /* they are on different streams */
         return LRU_FOR_NONE;
-    return LRU_LINKED(struct lru_fence, of_mark, first)->fence.stream + UINT64_C(1);
+    return TP_LINKED(struct lru_fence, of_mark, first)->fence.stream + UINT64_C(1);
 }
 
 /* A fence has passed. */
@@ -232,8 +205,8 @@ static void fence_pass(struct lru_index *ix, struct lru_fence *f)
 /* Those of a stream that have passed. */
 static void lane_poll(struct lru *st, struct lru_lane *lane)
 {
-    for (struct lru_link *l; (l = link_first(&lane->fences));) {
-        struct lru_fence *f = LRU_LINKED(struct lru_fence, of_stream, l);
+    for (struct tp_link *l; (l = link_first(&lane->fences));) {
+        struct lru_fence *f = TP_LINKED(struct lru_fence, of_stream, l);
         TP_STEP();
         if (!tp_src_done(st->env->source, &f->fence))
             return;
@@ -244,17 +217,17 @@ static void lane_poll(struct lru *st, struct lru_lane *lane)
 static void index_poll(struct lru *st)
 {
     struct lru_index *ix = st->index;
-    for (struct lru_link *l;
+    for (struct tp_link *l;
          st->env->source->flags & TP_SRC_ORDERED && (l = link_first(&ix->all));) {
-        struct lru_fence *f = LRU_LINKED(struct lru_fence, of_all, l);
+        struct lru_fence *f = TP_LINKED(struct lru_fence, of_all, l);
         TP_STEP();
         if (!tp_src_done(st->env->source, &f->fence))
             return;
         fence_pass(ix, f);
     }
-    for (struct lru_link *l = ix->busy.behind, *next; l != &ix->busy; l = next) {
+    for (struct tp_link *l = ix->busy.behind, *next; l != &ix->busy; l = next) {
         next = l->behind;
-        lane_poll(st, LRU_LINKED(struct lru_lane, busy, l));
+        lane_poll(st, TP_LINKED(struct lru_lane, busy, l));
     }
 }
 
@@ -266,7 +239,7 @@ static bool fence_add(struct lru_index *ix, struct lru_mark *m, const struct tp_
         return false;
     f->fence = *fence;
     f->mark = m;
-    link_last(&m->fences, &f->of_mark);
+    tp_link_insert(&m->fences, &f->of_mark);
     fence_link(ix, f);
     return true;
 }
@@ -317,8 +290,8 @@ void tp_lru_index_gone(struct lru *st, struct lru_node *node)
     assert(m->place.number);
     tp_tree_remove(&ix->free, &m->place, free_less, NULL);
     m->place.number = 0;
-    for (struct lru_link *l; (l = link_first(&m->fences));)
-        fence_drop(ix, LRU_LINKED(struct lru_fence, of_mark, l));
+    for (struct tp_link *l; (l = link_first(&m->fences));)
+        fence_drop(ix, TP_LINKED(struct lru_fence, of_mark, l));
 }
 
 /* ---- the whole, when it begins to be needed ---- */
@@ -338,14 +311,14 @@ static bool index_sort(struct lru *st)
     struct lru_fence **fences = tp_meta_get(st->env, (count + 1) * sizeof *fences);
     if (!fences)
         return false;
-    for (struct lru_link *l = ix->all.behind; l != &ix->all; l = l->behind)
-        fences[at++] = LRU_LINKED(struct lru_fence, of_all, l);
+    for (struct tp_link *l = ix->all.behind; l != &ix->all; l = l->behind)
+        fences[at++] = TP_LINKED(struct lru_fence, of_all, l);
     qsort(fences, count, sizeof *fences, by_serial);
     for (at = 0; at < count; at++) {
-        link_out(&fences[at]->of_stream);
-        link_out(&fences[at]->of_all);
-        link_last(&ix->lanes[fences[at]->fence.stream].fences, &fences[at]->of_stream);
-        link_last(&ix->all, &fences[at]->of_all);
+        tp_link_out(&fences[at]->of_stream);
+        tp_link_out(&fences[at]->of_all);
+        tp_link_insert(&ix->lanes[fences[at]->fence.stream].fences, &fences[at]->of_stream);
+        tp_link_insert(&ix->all, &fences[at]->of_all);
     }
     tp_meta_put(st->env, fences, (count + 1) * sizeof *fences);
     return true;

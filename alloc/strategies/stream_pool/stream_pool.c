@@ -136,7 +136,7 @@ INLINE int alloc_any(struct pool *st, const struct tp_req *rq, struct tp_block *
     uint64_t key = key_of(st, rounded(st, rq->size), rq->align);
     uint16_t stream = stream_of(st, rq);
     struct shelf *s = st->recent[recent_index(key, stream)];
-    if (UNLIKELY(!s || s->key != key || s->stream != stream || !s->ready.newest))
+    if (UNLIKELY(!s || s->key != key || s->stream != stream || s->ready.before == &s->ready))
         return tp_stream_pool_alloc_slow(st, rq, out);
     return hand_out(pool_pop(st, s), rq, out);
 }

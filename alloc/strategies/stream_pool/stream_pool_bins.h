@@ -15,6 +15,7 @@
 #ifndef TP_STREAM_POOL_BINS_H
 #define TP_STREAM_POOL_BINS_H
 
+#include "alloc/base/links.h"
 #include "alloc/strategies/stream_pool/stream_pool_ranks.h"
 
 #define POOL_MAX_BYTES   (UINT64_C(1) << 48) /* of a request, and of what it is rounded to */
@@ -39,43 +40,38 @@ struct block {
     tp_addr addr;
     uint64_t size, align; /* LIVE: of the request. REFUSED: size = granted */
     struct shelf *shelf;  /* LIVE: of the stream that asked; cached: that freed. REFUSED: NULL */
-    struct block *newer;  /* on the shelf */
     union {
-        struct block *older;
-        struct refused refused; /* REFUSED: in the list of these */
+        struct tp_link on_shelf; /* cached: by age */
+        struct refused refused;  /* REFUSED: in the list of these */
     };
-    struct use *uses; /* on further streams since it was handed out */
-    uint32_t pending; /* HELD: uses whose fence was not seen to pass; > 0 */
-    uint8_t state;    /* enum block_state */
-    struct block *lane_newer, *lane_older;
-    uint64_t age;          /* cached: which free it was, from 1 */
-    struct tp_fence fence; /* cached: of that free */
+    struct use *uses;       /* on further streams since it was handed out */
+    uint32_t pending;       /* HELD: uses whose fence was not seen to pass; > 0 */
+    uint8_t state;          /* enum block_state */
+    struct tp_link in_lane; /* cached: by age */
+    uint64_t age;           /* cached: which free it was, from 1 */
+    struct tp_fence fence;  /* cached: of that free */
 };
 
 struct lane {
     uint16_t stream;
-    struct block *newest, *oldest;
-    struct use *first, *last; /* fences to pass, in the order of recording */
-    uint64_t recorded;        /* lazy: blocks up to this age have their fence */
-    struct lane *next;        /* in the order of first use */
+    struct tp_link blocks; /* the oldest first */
+    struct tp_link fences; /* of uses, to pass, in the order of recording */
+    uint64_t recorded;     /* lazy: blocks up to this age have their fence */
+    struct lane *next;     /* in the order of first use */
 };
 
 struct use {
     struct block *block;
     struct use *next; /* of the block */
     struct lane *lane;
-    struct use *before, *behind; /* in the lane, while `queued` */
+    struct tp_link in_lane; /* while `queued` */
     struct tp_fence fence;
     bool queued;
 };
 
-struct shelf_list {
-    struct block *newest, *oldest; /* by age */
-};
-
 struct shelf {
     uint64_t key;
-    struct shelf_list ready, held;
+    struct tp_link ready, held; /* the oldest first */
     struct lane *lane;
     struct shelf *before, *next; /* of the same bin */
     uint64_t bin;                /* which bin it was, from 1 */
@@ -147,38 +143,37 @@ static inline struct block *block_refused(const struct refused *r)
 
 /* ---- lists ---- */
 
-static inline void shelf_list_push(struct shelf_list *list, struct block *b)
+/* Of a shelf's ready or held blocks; NULL: there is none. */
+static inline struct block *shelf_oldest(const struct tp_link *list)
 {
-    b->newer = NULL;
-    b->older = list->newest;
-    if (list->newest)
-        list->newest->newer = b;
-    else
-        list->oldest = b;
-    list->newest = b;
+    return TP_LINK_ITEM(struct block, on_shelf, list, list->behind);
 }
 
-static inline void lane_push(struct lane *lane, struct block *b)
+static inline struct block *shelf_newest(const struct tp_link *list)
 {
-    b->lane_newer = NULL;
-    b->lane_older = lane->newest;
-    if (lane->newest)
-        lane->newest->lane_newer = b;
-    else
-        lane->oldest = b;
-    lane->newest = b;
+    return TP_LINK_ITEM(struct block, on_shelf, list, list->before);
 }
 
-static inline void lane_remove(struct lane *lane, struct block *b)
+static inline struct block *lane_oldest(const struct lane *lane)
 {
-    if (b->lane_newer)
-        b->lane_newer->lane_older = b->lane_older;
-    else
-        lane->newest = b->lane_older;
-    if (b->lane_older)
-        b->lane_older->lane_newer = b->lane_newer;
-    else
-        lane->oldest = b->lane_newer;
+    return TP_LINK_ITEM(struct block, in_lane, &lane->blocks, lane->blocks.behind);
+}
+
+static inline struct block *lane_newest(const struct lane *lane)
+{
+    return TP_LINK_ITEM(struct block, in_lane, &lane->blocks, lane->blocks.before);
+}
+
+/* The next older one. */
+static inline struct block *lane_older(const struct lane *lane, const struct block *b)
+{
+    return TP_LINK_ITEM(struct block, in_lane, &lane->blocks, b->in_lane.before);
+}
+
+/* The use whose fence passes first. */
+static inline struct use *lane_use(const struct lane *lane)
+{
+    return TP_LINK_ITEM(struct use, in_lane, &lane->fences, lane->fences.behind);
 }
 
 /* ---- ranks ---- */
@@ -239,7 +234,7 @@ static inline void shelf_release(struct pool *st, struct shelf *s)
     assert(s->blocks > 0);
     if (--s->blocks)
         return;
-    assert(!s->ready.newest && !s->held.newest);
+    assert(!shelf_oldest(&s->ready) && !shelf_oldest(&s->held));
     struct shelf **recent = &st->recent[recent_index(s->key, s->stream)];
     if (*recent == s)
         *recent = NULL;

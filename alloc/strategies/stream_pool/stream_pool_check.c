@@ -49,15 +49,17 @@ static const char *pool_check_block(struct pool *st, const struct block *b, stru
 }
 
 /* Is `list` in order, and all of it in `state` and on `s`? Adds its length. */
-static bool pool_check_list(const struct shelf_list *list, const struct shelf *s,
+static bool pool_check_list(const struct tp_link *list, const struct shelf *s,
                             enum block_state state, uint64_t *count)
 {
-    const struct block *newer = NULL;
-    for (const struct block *b = list->newest; b; newer = b, b = b->older, ++*count)
-        if (b->newer != newer || b->shelf != s || b->state != state ||
-            (newer && newer->age <= b->age))
+    uint64_t age = 0;
+    for (const struct tp_link *l = list->behind; l != list; l = l->behind, ++*count) {
+        const struct block *b = TP_LINKED(struct block, on_shelf, l);
+        if (l->before->behind != l || b->shelf != s || b->state != state || b->age <= age)
             return false;
-    return list->oldest == newer;
+        age = b->age;
+    }
+    return list->before->behind == list;
 }
 
 static const char *pool_check_bins(const struct pool *st, const struct pool_sums *sums)
@@ -90,18 +92,20 @@ static const char *pool_check_lanes(const struct pool *st, const struct pool_sum
 {
     uint64_t cached = 0, lanes = 0, queued = 0;
     for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
-        const struct block *newer = NULL;
+        uint64_t age = st->age + 1;
         lanes++;
-        for (const struct block *b = lane->newest; b; newer = b, b = b->lane_older, cached++)
-            if (b->lane_newer != newer || b->shelf->lane != lane ||
-                (newer && newer->age <= b->age) || b->age > st->age)
+        for (const struct block *b = lane_newest(lane); b; b = lane_older(lane, b), cached++) {
+            if (b->in_lane.behind->before != &b->in_lane || b->shelf->lane != lane || b->age >= age)
                 return "the ages of a stream are out of order";
-        if (lane->oldest != newer)
-            return "a stream has lost its oldest block";
-        for (const struct use *u = lane->first; u; u = u->behind, queued++)
+            age = b->age;
+        }
+        const struct tp_link *l = lane->fences.behind;
+        for (; l != &lane->fences; l = l->behind, queued++) {
+            const struct use *u = TP_LINKED(struct use, in_lane, l);
             if (!u->queued || u->lane != lane || u->block->state != BLOCK_HELD ||
-                (u->behind ? u->behind->before : lane->last) != u)
+                l->behind->before != l)
                 return "the queue of a stream is broken";
+        }
     }
     if (lanes != st->lane_of.count || cached != st->cached || cached != sums->ready + sums->held)
         return "a cached block is in no stream";

@@ -14,7 +14,7 @@ void tp_stream_pool_drop_ranks(struct pool *st)
 /* What these are filed under may have changed. */
 void tp_stream_pool_rank_shelf(struct pool *st, struct shelf *s)
 {
-    const struct block *b = s->ready.oldest;
+    const struct block *b = shelf_oldest(&s->ready);
     if (!st->ranks)
         return;
     struct rank to = {.bin = s->bin, .oldest = b ? b->age : 0};
@@ -28,7 +28,8 @@ void tp_stream_pool_rank_held(struct pool *st, struct shelf *s)
 {
     if (!st->ranks || st->cross_stream != CROSS_WAIT)
         return;
-    struct rank to = {.bin = s->bin, .oldest = s->held.oldest ? s->held.oldest->age : 0};
+    const struct block *b = shelf_oldest(&s->held);
+    struct rank to = {.bin = s->bin, .oldest = b ? b->age : 0};
     s->waits = true;
     if (!tp_stream_pool_rank_file(st->ranks, RANK_HELD, s, to))
         tp_stream_pool_drop_ranks(st);
@@ -38,8 +39,9 @@ void tp_stream_pool_rank_lane(struct pool *st, struct lane *lane)
 {
     if (!st->ranks)
         return;
-    struct rank age = {.oldest = lane->oldest ? lane->oldest->age : 0};
-    struct rank fence = {.oldest = lane->first ? lane->first->fence.serial : 0};
+    const struct block *b = lane_oldest(lane);
+    const struct use *u = lane_use(lane);
+    struct rank age = {.oldest = b ? b->age : 0}, fence = {.oldest = u ? u->fence.serial : 0};
     age.late = age.oldest > rank_synced(st->ranks, lane->stream);
     if (!tp_stream_pool_rank_file(st->ranks, RANK_LANE_AGE, lane, age) ||
         !tp_stream_pool_rank_file(st->ranks, RANK_LANE_FENCE, lane, fence))
@@ -53,65 +55,25 @@ void tp_stream_pool_rank_use(struct pool *st, const struct use *u)
         tp_stream_pool_drop_ranks(st);
 }
 
-static void shelf_list_remove(struct shelf_list *list, struct block *b)
+/* Files a block by age; its place is looked for from both ends, since it is near one of them as a
+ * rule. */
+static void shelf_file(struct tp_link *list, struct block *b)
 {
-    if (b->newer)
-        b->newer->older = b->older;
-    else
-        list->newest = b->older;
-    if (b->older)
-        b->older->newer = b->newer;
-    else
-        list->oldest = b->newer;
-}
-
-/* By age; looked for from both ends, since the place is near one of them as a rule. */
-static void shelf_list_insert(struct shelf_list *list, struct block *b)
-{
-    struct block *above = NULL, *up = list->oldest, *down = list->newest;
-    for (;; up = up->newer, down = down->older) {
-        above = up;
-        if (!up || up->age > b->age)
+    struct tp_link *up = list->behind, *down = list;
+    while (up != list && TP_LINKED(struct block, on_shelf, up)->age < b->age) {
+        if (down->before == list || TP_LINKED(struct block, on_shelf, down->before)->age < b->age) {
+            up = down;
             break;
-        above = down ? down->newer : list->oldest;
-        if (!down || down->age < b->age)
-            break;
+        }
+        up = up->behind;
+        down = down->before;
     }
-    if (!above) {
-        shelf_list_push(list, b);
-        return;
-    }
-    b->newer = above;
-    b->older = above->older;
-    if (above->older)
-        above->older->newer = b;
-    else
-        list->oldest = b;
-    above->older = b;
-}
-
-static void lane_enqueue(struct lane *lane, struct use *u)
-{
-    u->before = lane->last;
-    u->behind = NULL;
-    if (lane->last)
-        lane->last->behind = u;
-    else
-        lane->first = u;
-    lane->last = u;
-    u->queued = true;
+    tp_link_insert(up, &b->on_shelf);
 }
 
 static void lane_dequeue(struct use *u)
 {
-    if (u->before)
-        u->before->behind = u->behind;
-    else
-        u->lane->first = u->behind;
-    if (u->behind)
-        u->behind->before = u->before;
-    else
-        u->lane->last = u->before;
+    tp_link_out(&u->in_lane);
     u->queued = false;
 }
 
@@ -131,10 +93,11 @@ static void pool_record(struct pool *st)
 {
     for (struct lane *lane = st->lanes; st->lazy && lane; lane = lane->next) {
         struct tp_fence fence;
-        if (!lane->newest || lane->newest->age <= lane->recorded)
+        struct block *b = lane_newest(lane);
+        if (!b || b->age <= lane->recorded)
             continue;
         tp_src_record(st->env->source, lane->stream, &fence);
-        for (struct block *b = lane->newest; b && b->age > lane->recorded; b = b->lane_older)
+        for (; b && b->age > lane->recorded; b = lane_older(lane, b))
             b->fence = fence;
         lane->recorded = st->age;
     }
@@ -143,7 +106,7 @@ static void pool_record(struct pool *st)
 /* Lazy: a stream has caught up, so that blocks without a fence need none. */
 static void pool_synced(struct pool *st, struct lane *lane)
 {
-    for (struct block *b = lane->newest; b && b->age > lane->recorded; b = b->lane_older)
+    for (struct block *b = lane_newest(lane); b && b->age > lane->recorded; b = lane_older(lane, b))
         b->fence = (struct tp_fence){0};
     lane->recorded = st->age;
 }
@@ -175,22 +138,20 @@ void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct la
             continue;
         }
         tp_src_record(st->env->source, u->lane->stream, &u->fence);
-        lane_enqueue(u->lane, u);
+        tp_link_insert(&u->lane->fences, &u->in_lane);
+        u->queued = true;
         tp_stream_pool_rank_lane(st, u->lane);
         b->pending++;
         at = &u->next;
     }
 }
 
-/* The same for any cached block. */
+/* Any cached block leaves the cache; its shelf still counts it. */
 static void pool_uncache(struct pool *st, struct block *b)
 {
     if (b->state == BLOCK_HELD) {
-        shelf_list_remove(&b->shelf->held, b);
         block_drop_uses(st, b);
         st->held--;
-    } else {
-        shelf_list_remove(&b->shelf->ready, b);
     }
     pool_uncount(st, b);
     tp_stream_pool_rank_shelf(st, b->shelf);
@@ -200,16 +161,16 @@ static void pool_uncache(struct pool *st, struct block *b)
 /* Held blocks that waited for this stream alone, and it has got past them, become ready. */
 static void pool_poll_lane(struct pool *st, struct lane *lane)
 {
-    for (struct use *u; (u = lane->first) && pool_passed(st, &u->fence);) {
+    for (struct use *u; (u = lane_use(lane)) && pool_passed(st, &u->fence);) {
         struct block *b = u->block;
         lane_dequeue(u);
         if (--b->pending)
             continue;
         block_drop_uses(st, b);
-        shelf_list_remove(&b->shelf->held, b);
+        tp_link_out(&b->on_shelf);
         st->held--;
         b->state = BLOCK_READY;
-        shelf_list_insert(&b->shelf->ready, b);
+        shelf_file(&b->shelf->ready, b);
         tp_stream_pool_rank_shelf(st, b->shelf);
     }
     tp_stream_pool_rank_lane(st, lane);
@@ -222,7 +183,7 @@ static void pool_poll(struct pool *st)
     while (st->held && pool_is_ordered(st)) {
         const struct rank *first = tp_stream_pool_rank_from(st->ranks, RANK_LANE_FENCE, 0, 0, 0);
         struct lane *lane = first ? first->owner : NULL;
-        if (!lane || !pool_passed(st, &lane->first->fence))
+        if (!lane || !pool_passed(st, &lane_use(lane)->fence))
             return;
         pool_poll_lane(st, lane);
     }
@@ -239,8 +200,8 @@ static void pool_rank_synced(struct pool *st, struct lane *lane, uint64_t age)
     uint64_t before = rank_synced(st->ranks, lane->stream);
     if (!rank_note_synced(st->ranks, lane->stream, age))
         tp_stream_pool_drop_ranks(st);
-    for (struct block *b = lane->newest; b && b->age > before; b = b->lane_older)
-        if (b->shelf->ready.oldest == b)
+    for (struct block *b = lane_newest(lane); b && b->age > before; b = lane_older(lane, b))
+        if (shelf_oldest(&b->shelf->ready) == b)
             tp_stream_pool_rank_shelf(st, b->shelf);
     pool_poll_lane(st, lane);
 }
@@ -254,15 +215,15 @@ static void pool_make_ranks(struct pool *st)
         bool uses = b->state == BLOCK_LIVE || b->state == BLOCK_HELD;
         for (const struct use *u = uses ? b->uses : NULL; u; u = u->next)
             tp_stream_pool_rank_use(st, u);
-        if (b->state == BLOCK_READY && b->shelf->ready.oldest == b)
+        if (b->state == BLOCK_READY && shelf_oldest(&b->shelf->ready) == b)
             tp_stream_pool_rank_shelf(st, b->shelf);
-        if (b->state == BLOCK_HELD && b->shelf->held.oldest == b)
+        if (b->state == BLOCK_HELD && shelf_oldest(&b->shelf->held) == b)
             tp_stream_pool_rank_held(st, b->shelf);
     }
     for (struct lane *lane = st->lanes; lane && st->ranks; lane = lane->next) {
-        const struct block *b = lane->newest;
+        const struct block *b = lane_newest(lane);
         while (b && !pool_passed(st, &b->fence))
-            b = b->lane_older;
+            b = lane_older(lane, b);
         pool_rank_synced(st, lane, b ? b->age : 0);
     }
 }
@@ -294,6 +255,8 @@ static struct lane *lane_make(struct pool *st, uint16_t stream)
     if (!lane)
         return NULL;
     lane->stream = stream;
+    tp_link_init(&lane->blocks);
+    tp_link_init(&lane->fences);
     if (st->last_lane)
         st->last_lane->next = lane;
     else
@@ -322,6 +285,8 @@ static struct shelf *shelf_make(struct pool *st, uint64_t key, uint16_t stream)
     s->key = key;
     s->stream = stream;
     s->lane = lane;
+    tp_link_init(&s->ready);
+    tp_link_init(&s->held);
     s->bin = first ? first->bin : ++st->bins_made;
     if (first) {
         s->before = first;
@@ -348,11 +313,16 @@ static struct lane *pool_lane_from(struct pool *st, uint64_t late, uint64_t age)
         if (!e || e->late != late)
             break;
         struct lane *lane = e->owner;
-        if (lane->oldest && lane->oldest->age == e->oldest)
+        if (lane_oldest(lane) && lane_oldest(lane)->age == e->oldest)
             return lane;
         tp_stream_pool_rank_lane(st, lane);
     }
     return NULL;
+}
+
+static struct block *block_older(struct block *a, struct block *b)
+{
+    return !a || (b && b->age < a->age) ? b : a;
 }
 
 /* The oldest cached block of all, whatever its fences say; NULL: none. */
@@ -361,15 +331,13 @@ static struct block *pool_oldest(struct pool *st)
     struct block *best = NULL;
     for (uint64_t late = 0; late < 2 && st->ranks; late++) {
         const struct lane *lane = pool_lane_from(st, late, 0);
-        if (lane && (!best || lane->oldest->age < best->age))
-            best = lane->oldest;
+        best = lane ? block_older(best, lane_oldest(lane)) : best;
     }
     if (st->ranks)
         return best;
     for (const struct lane *lane = st->lanes; lane; lane = lane->next) {
         TP_STEP();
-        if (lane->oldest && (!best || lane->oldest->age < best->age))
-            best = lane->oldest;
+        best = block_older(best, lane_oldest(lane));
     }
     return best;
 }
@@ -377,10 +345,10 @@ static struct block *pool_oldest(struct pool *st)
 /* The oldest of a lane that waits for no further stream. */
 static struct block *lane_not_held(const struct lane *lane)
 {
-    struct block *b = lane->oldest;
+    struct block *b = lane_oldest(lane);
     while (b && b->state == BLOCK_HELD) {
         TP_STEP();
-        b = b->lane_newer;
+        b = TP_LINK_ITEM(struct block, in_lane, &lane->blocks, b->in_lane.behind);
     }
     return b;
 }
@@ -393,14 +361,14 @@ static struct block *pool_oldest_ordered(struct pool *st)
     for (uint64_t late = 0; late < 2; late++) {
         uint64_t end = best ? best->age : UINT64_MAX;
         const struct lane *lane = pool_lane_from(st, late, 0);
-        while (lane && lane->oldest->age < end) {
+        while (lane && lane_oldest(lane)->age < end) {
             struct block *b = lane_not_held(lane);
             bool passed = b && pool_passed(st, &b->fence);
             if (passed && (!best || b->age < best->age))
                 best = b;
             if (b && b->age < end && (passed || late))
                 end = b->age;
-            lane = pool_lane_from(st, late, lane->oldest->age + 1);
+            lane = pool_lane_from(st, late, lane_oldest(lane)->age + 1);
         }
     }
     return best;
@@ -545,7 +513,7 @@ static struct block *pool_first_of_bin(struct pool *st, enum rank_of of, uint64_
         if (!e || e->late != late)
             break;
         struct shelf *s = e->owner;
-        struct block *b = of == RANK_HELD ? s->held.oldest : s->ready.oldest;
+        struct block *b = shelf_oldest(of == RANK_HELD ? &s->held : &s->ready);
         if (b && b->age == e->oldest)
             return b;
         /* what it was filed under was taken */
@@ -570,11 +538,6 @@ static struct block *pool_elsewhere_ordered(struct pool *st, uint64_t bin)
     return best;
 }
 
-static struct block *block_older(struct block *a, struct block *b)
-{
-    return !a || (b && b->age < a->age) ? b : a;
-}
-
 /* The oldest cached block of a bin, whatever its fences say; NULL: none. A few shelves are looked
  * at one by one in any case. */
 static struct block *pool_oldest_of_bin(struct pool *st, const struct shelf *bin)
@@ -583,13 +546,13 @@ static struct block *pool_oldest_of_bin(struct pool *st, const struct shelf *bin
     const struct shelf *s = bin;
     for (unsigned n = 0; s && (n < POOL_FEW_SHELVES || !st->ranks); s = s->next, n++) {
         TP_STEP();
-        best = block_older(block_older(best, s->ready.oldest), s->held.oldest);
+        best = block_older(block_older(best, shelf_oldest(&s->ready)), shelf_oldest(&s->held));
     }
     for (uint64_t late = 0; s && late < 2; late++)
         best = block_older(best, pool_first_of_bin(st, RANK_SHELF, bin->bin, late));
     best = s ? block_older(best, pool_first_of_bin(st, RANK_HELD, bin->bin, 0)) : best;
     for (; s && !st->ranks; s = s->next) /* there was no memory for them */
-        best = block_older(block_older(best, s->ready.oldest), s->held.oldest);
+        best = block_older(block_older(best, shelf_oldest(&s->ready)), shelf_oldest(&s->held));
     return best;
 }
 
@@ -606,7 +569,7 @@ static struct block *pool_elsewhere(struct pool *st, const struct shelf *own)
     if (pool_is_ordered(st))
         best = pool_elsewhere_ordered(st, own->bin);
     for (const struct shelf *s = pool_is_ordered(st) ? NULL : bin; s; s = s->next) {
-        struct block *b = s->ready.oldest;
+        struct block *b = shelf_oldest(&s->ready);
         TP_STEP();
         if (b && (!best || b->age < best->age) && pool_passed(st, &b->fence))
             best = b;
@@ -652,7 +615,7 @@ int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct t
     struct shelf *shelf = shelf_make(st, key, stream_of(st, rq));
     if (!shelf)
         return TP_ENOMEM;
-    if (shelf->ready.newest)
+    if (shelf_newest(&shelf->ready))
         return hand_out(pool_pop(st, shelf), rq, out);
     struct block *b = NULL;
     shelf->blocks++; /* the block to come: until then the shelf must not go */

@@ -58,22 +58,23 @@ static inline __attribute__((always_inline)) void pool_cache(struct pool *st, st
     st->held += held;
     b->state = held ? BLOCK_HELD : BLOCK_READY;
     b->age = ++st->age;
-    shelf_list_push(__builtin_expect(held, 0) ? &shelf->held : &shelf->ready, b);
-    lane_push(shelf->lane, b);
+    tp_link_insert(__builtin_expect(held, 0) ? &shelf->held : &shelf->ready, &b->on_shelf);
+    tp_link_insert(&shelf->lane->blocks, &b->in_lane);
     st->cached_bytes += key_granted(shelf->key);
     st->cached++;
     if (st->eager && __builtin_expect(st->ranks != NULL, 0)) {
         tp_stream_pool_rank_shelf(st, shelf);
         tp_stream_pool_rank_lane(st, shelf->lane);
-        if (shelf->held.oldest == b)
+        if (shelf_oldest(&shelf->held) == b)
             tp_stream_pool_rank_held(st, shelf);
     }
 }
 
-/* What ready and held blocks have in common when they leave. */
+/* A block leaves its lists. */
 static inline void pool_uncount(struct pool *st, struct block *b)
 {
-    lane_remove(b->shelf->lane, b);
+    tp_link_out(&b->on_shelf);
+    tp_link_out(&b->in_lane);
     st->cached_bytes -= key_granted(b->shelf->key);
     st->cached--;
 }
@@ -81,12 +82,7 @@ static inline void pool_uncount(struct pool *st, struct block *b)
 /* The newest ready block of a shelf that has one leaves its lists; the shelf still counts it. */
 static inline struct block *pool_pop(struct pool *st, struct shelf *s)
 {
-    struct block *b = s->ready.newest;
-    s->ready.newest = b->older;
-    if (b->older)
-        b->older->newer = NULL;
-    else
-        s->ready.oldest = NULL;
+    struct block *b = TP_LINKED(struct block, on_shelf, s->ready.before);
     pool_uncount(st, b);
     return b;
 }

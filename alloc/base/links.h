@@ -1,0 +1,40 @@
+/* Lists whose links lie in what they link: a circle through the head.
+ *
+ *     head <-> first <-> ... <-> last <-> head        empty: the head is linked to itself
+ *
+ * Nothing is allocated, and taking out needs no list. */
+#ifndef TP_LINKS_H
+#define TP_LINKS_H
+
+#include <stddef.h>
+
+struct tp_link {
+    struct tp_link *before, *behind;
+};
+
+/* The item that a link lies in; ITEM: NULL where it is the head. */
+#define TP_LINKED(type, member, link) ((type *)(void *)((char *)(link)-offsetof(type, member)))
+#define TP_LINK_ITEM(type, member, head, link)                                                     \
+    ((link) == (head) ? NULL : TP_LINKED(type, member, link))
+
+static inline void tp_link_init(struct tp_link *head)
+{
+    head->before = head->behind = head;
+}
+
+/* In front of another one; of the head: as the last. */
+static inline void tp_link_insert(struct tp_link *other, struct tp_link *l)
+{
+    l->before = other->before;
+    l->behind = other;
+    other->before->behind = l;
+    other->before = l;
+}
+
+static inline void tp_link_out(const struct tp_link *l)
+{
+    l->before->behind = l->behind;
+    l->behind->before = l->before;
+}
+
+#endif

@@ -64,6 +64,7 @@ struct tp_instance {
     uint32_t threads_ready;
     uint64_t failed;               /* allocations, since it was opened */
     uint64_t free_at_start, total; /* of a real device, bytes, before the strategy; else TP_NONE */
+    uint64_t unused[2];            /* or an index takes three instructions in the loop, not one */
 };
 
 struct tp_player;

@@ -393,8 +393,8 @@ static uint64_t arena_usable(void *state, tp_addr addr)
 static void arena_stats(void *state, struct tp_stats *out)
 {
     const struct arena *st = state;
-    *out = (struct tp_stats){.carved_bytes = st->pages.carved * ARENA_PAGE,
-                             .peak_carved_bytes = st->pages.peak_carved * ARENA_PAGE,
+    *out = (struct tp_stats){.carved_bytes = st->pages.carved.now * ARENA_PAGE,
+                             .peak_carved_bytes = st->pages.carved.peak * ARENA_PAGE,
                              .start_bytes = st->refill_target};
 }
 

@@ -143,7 +143,8 @@ static const char *check_pages(const struct arena *st, struct arena_sums *sums)
         if (r->newer && (r->newer->older != r || r->newer->sequence <= r->sequence))
             return "ranges are in order of sequence";
     }
-    if (sums->ranges != h->range_count || sums->high != h->carved || h->carved > h->peak_carved)
+    if (sums->ranges != h->range_count || sums->high != h->carved.now ||
+        h->carved.now > h->carved.peak)
         return "the counts of ranges and carved pages hold";
     if (sums->idle_ranges != h->idle_ranges)
         return "wholly free ranges are counted";

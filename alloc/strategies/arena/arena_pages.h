@@ -37,9 +37,9 @@ struct arena_pages {
     struct arena_tree free;
     struct arena_aligned *aligned; /* NULL: not needed yet */
     uint64_t free_pages;
-    uint64_t idle_ranges;         /* wholly free */
-    uint64_t carved, peak_carved; /* pages */
-    struct arena_span *spares;    /* linked by `greater` */
+    uint64_t idle_ranges;      /* wholly free */
+    struct carved carved;      /* pages */
+    struct arena_span *spares; /* linked by `greater` */
     uint32_t spare_count;
     struct arena_slab *slabs;
 };
@@ -160,10 +160,8 @@ static inline void pages_note_carved(struct arena_pages *h, const struct arena_s
     struct arena_range *r = s->range;
     if (s->page + s->pages <= r->high)
         return;
-    h->carved += s->page + s->pages - r->high;
+    carved_add(&h->carved, s->page + s->pages - r->high);
     r->high = s->page + s->pages;
-    if (h->carved > h->peak_carved)
-        h->peak_carved = h->carved;
 }
 
 /* Frees a span and merges it with free neighbours. Cannot fail. */
@@ -349,7 +347,7 @@ static inline int pages_put_range(struct arena_pages *h, struct arena_range *r)
     *(r->older ? &r->older->newer : &h->oldest) = r->newer;
     *(r->newer ? &r->newer->older : &h->newest) = r->older;
     h->range_count--;
-    h->carved -= r->high;
+    h->carved.now -= r->high;
     tp_meta_put(h->env, r, sizeof *r);
     return TP_OK;
 }

@@ -62,32 +62,10 @@ static int bump_init(void *state, const struct tp_env *env, const void *options,
     return TP_OK;
 }
 
-/* Gives the fallbacks back; what the source refuses stays, marked. */
+/* What the source refuses stays, marked. */
 static void put_fallbacks(struct bump *st)
 {
-    struct tp_addr_map left = st->fallbacks;
-    struct tp_addr_entry *e;
-    bool refused = false;
-    for (uint64_t at = 0; (e = tp_addr_map_next(&left, &at));) {
-        uint64_t bytes = e->value & ~BUMP_REFUSED;
-        if (!e->value || tp_src_put(st->env->source, e->key, bytes)) {
-            e->value |= BUMP_REFUSED;
-            refused = true;
-        } else {
-            e->value = 0;
-            st->carved -= bytes;
-        }
-    }
-    if (!refused) {
-        tp_addr_map_clear(&st->fallbacks);
-        return;
-    }
-    for (uint64_t i = 0; i <= left.mask;) {
-        if (left.slots[i].key && !left.slots[i].value)
-            tp_addr_map_remove(&st->fallbacks, left.slots[i].key, NULL);
-        else
-            i++; /* after a removal another entry may lie here */
-    }
+    st->carved.now -= held_put_all(st->env, &st->fallbacks);
 }
 
 /* A refused range is tried once more when the others are gone. */
@@ -102,8 +80,7 @@ static void bump_fini(void *state)
         next = r->next;
         tp_bump_forget(st, r);
     }
-    if (st->fallbacks.count)
-        put_fallbacks(st);
+    put_fallbacks(st);
     tp_addr_map_fini(&st->fallbacks);
     tp_addr_map_fini(&st->leaves);
     tp_lock_fini(&st->lock);
@@ -114,24 +91,19 @@ static void bump_fini(void *state)
 /* The source serves the request itself. */
 static int alloc_fallback(struct bump *st, const struct tp_req *rq, struct tp_block *out)
 {
-    uint64_t bytes = round_up(rq->size, st->env->source->page);
     int rc = tp_addr_map_reserve(&st->fallbacks, st->fallbacks.count + 1);
     if (rc)
         return rc;
-    tp_addr addr = 0;
+    uint64_t size = round_up(rq->size, st->env->source->page);
     uint64_t align = rq->align > st->mask ? rq->align : st->mask + 1;
-    rc = tp_src_get(st->env->source, bytes, align, &addr);
+    rc = held_get(st->env, &st->fallbacks, size, align, out);
     if (rc == TP_EOOM && tp_bump_give_back(st, 0)) /* the range may be empty */
-        rc = tp_src_get(st->env->source, bytes, align, &addr);
+        rc = held_get(st->env, &st->fallbacks, size, align, out);
     if (rc)
         return rc;
-    tp_addr_map_insert(&st->fallbacks, addr, bytes);
     bump_sync(st);
-    st->carved += bytes;
-    if (st->carved > st->peak_carved)
-        st->peak_carved = st->carved;
+    carved_add(&st->carved, out->granted);
     st->fallback_count++;
-    *out = (struct tp_block){addr, bytes};
     return TP_OK;
 }
 
@@ -256,15 +228,10 @@ static int bump_alloc(void *state, void *thread, const struct tp_req *rq, struct
 
 OUT_OF_LINE int free_fallback(struct bump *st, tp_addr addr, uint64_t size)
 {
-    uint64_t *bytes = tp_addr_map_find(&st->fallbacks, addr);
-    if (!bytes || *bytes & BUMP_REFUSED || size - 1 >= *bytes)
+    uint64_t *value = held_find(&st->fallbacks, addr);
+    if (!value || size - 1 >= held_bytes(st->env, *value))
         return TP_EINVAL;
-    if (tp_src_put(st->env->source, addr, *bytes)) {
-        *bytes |= BUMP_REFUSED;
-        return TP_OK;
-    }
-    st->carved -= *bytes;
-    tp_addr_map_remove(&st->fallbacks, addr, NULL);
+    st->carved.now -= held_put(st->env, &st->fallbacks, addr, value);
     return TP_OK;
 }
 
@@ -348,8 +315,7 @@ static uint64_t bump_usable(void *state, tp_addr addr)
     struct bump *st = state;
     if (bump_is_live(st, addr))
         return tp_bump_block_size(st, addr);
-    const uint64_t *bytes = tp_addr_map_find(&st->fallbacks, addr);
-    return bytes && !(*bytes & BUMP_REFUSED) ? *bytes : 0;
+    return held_usable(st->env, &st->fallbacks, addr);
 }
 
 /* In place: what is granted already, and the newest block grows while its range lasts. */
@@ -395,8 +361,8 @@ static void bump_stats(void *state, struct tp_stats *out)
 {
     struct bump *st = state;
     bump_sync(st);
-    *out = (struct tp_stats){.carved_bytes = st->carved,
-                             .peak_carved_bytes = st->peak_carved,
+    *out = (struct tp_stats){.carved_bytes = st->carved.now,
+                             .peak_carved_bytes = st->carved.peak,
                              .fallbacks = st->fallback_count,
                              .start_bytes = st->fixed_size ? st->fixed_size : BUMP_FIRST};
 }

@@ -33,10 +33,7 @@ int tp_bump_walk(void *state, tp_walk_fn *fn, void *ctx)
         if (r->used < r->size)
             fn(ctx, passed ? TP_WALK_DEAD : TP_WALK_SPAN, r->base + r->used, r->size - r->used);
     }
-    const struct tp_addr_entry *e;
-    for (uint64_t at = 0; (e = tp_addr_map_next(&st->fallbacks, &at));)
-        fn(ctx, e->value & BUMP_REFUSED ? TP_WALK_DEAD : TP_WALK_LIVE, e->key,
-           e->value & ~BUMP_REFUSED);
+    held_walk(st->env, &st->fallbacks, fn, ctx);
     return TP_OK;
 }
 
@@ -78,12 +75,10 @@ int tp_bump_check(void *state, struct tp_err *err)
         if (!r->next && r != st->newest)
             broken = "the newest range is the last";
     }
-    const struct tp_addr_entry *e;
-    for (uint64_t at = 0; (e = tp_addr_map_next(&st->fallbacks, &at));)
-        carved += e->value & ~BUMP_REFUSED;
+    carved += held_walk(st->env, &st->fallbacks, NULL, NULL);
     if (!broken && (live != st->live || leaves != st->leaves.count))
         broken = "live blocks and leaves are counted";
-    if (!broken && (carved != st->carved || carved > st->peak_carved))
+    if (!broken && (carved != st->carved.now || carved > st->carved.peak))
         broken = "carved bytes are counted";
     return broken ? tp_fail(err, TP_EBROKEN, "strategy 'bump' broke a rule: %s", broken) : TP_OK;
 }

@@ -33,7 +33,7 @@ void tp_bump_forget(struct bump *st, struct bump_range *r)
         tp_addr_map_remove(&st->leaves, leaf_key(st, leaf->base), NULL);
         tp_meta_put(st->env, leaf, sizeof *leaf);
     }
-    st->carved -= r->high;
+    st->carved.now -= r->high;
     tp_meta_put(st->env, r, sizeof *r);
 }
 

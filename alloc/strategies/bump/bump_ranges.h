@@ -12,11 +12,10 @@
 #ifndef TP_BUMP_RANGES_H
 #define TP_BUMP_RANGES_H
 
-#include "alloc/strategies/common/chores.h"
+#include "alloc/strategies/common/held.h"
 
 #define BUMP_WORDS     64u
 #define BUMP_MAX_BYTES (UINT64_C(1) << 60)
-#define BUMP_REFUSED   UINT64_C(1) /* in the table of fallbacks */
 
 struct bump_range;
 
@@ -52,10 +51,10 @@ struct bump {
     tp_addr last;  /* the newest block, 0 = none: it can grow in place */
     struct bump_range *current, *oldest, *newest;
     const struct tp_env *env;
-    struct tp_addr_map leaves;    /* base >> leaf_log2, plus 1 -> struct bump_leaf * */
-    struct tp_addr_map fallbacks; /* address -> bytes | 1 when the source refused to take it back */
+    struct tp_addr_map leaves;      /* base >> leaf_log2, plus 1 -> struct bump_leaf * */
+    struct tp_addr_map fallbacks;   /* held: whole pages */
     uint64_t next_size, fixed_size; /* bytes; fixed 0 = auto */
-    uint64_t carved, peak_carved;
+    struct carved carved;
     uint64_t fallback_count; /* requests that the source served */
     uint32_t on_full;
     struct tp_lock lock; /* around everything where `shared` */
@@ -132,11 +131,9 @@ static inline void bump_sync(struct bump *st)
         return;
     r->used = st->at - r->base;
     if (r->used > r->high) {
-        st->carved += r->used - r->high;
+        carved_add(&st->carved, r->used - r->high);
         r->high = r->used;
     }
-    if (st->carved > st->peak_carved)
-        st->peak_carved = st->carved;
 }
 
 /* Makes a range the current one; it is empty. */

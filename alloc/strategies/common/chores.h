@@ -40,6 +40,19 @@ INLINE uint64_t size_step(enum size_round how, uint64_t size)
     return UINT64_C(1) << (how == SIZE_POW2 ? log2 : log2 < 3 ? 0 : log2 - 3);
 }
 
+/* ---- what was carved: bytes that were ever part of a block, and the most of them ---- */
+
+struct carved {
+    uint64_t now, peak;
+};
+
+static inline void carved_add(struct carved *c, uint64_t bytes)
+{
+    c->now += bytes;
+    if (c->now > c->peak)
+        c->peak = c->now;
+}
+
 /* ---- one lock around everything ---- */
 
 /* A member of a strategy's table: `inner` under the lock of the state, a `type` with a `lock`.

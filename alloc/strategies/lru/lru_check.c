@@ -112,8 +112,8 @@ int tp_lru_check(void *state, struct tp_err *err)
         broken = check_near(st);
     if (!broken)
         broken = tp_lru_index_fault(st, sums.keyed - sums.free_nodes, sums.free_nodes);
-    if (!broken && (sums.nodes != st->blocks.count || sums.bytes != st->carved ||
-                    st->carved > st->peak_carved))
+    if (!broken && (sums.nodes != st->blocks.count || sums.bytes != st->carved.now ||
+                    st->carved.now > st->carved.peak))
         broken = "blocks and their bytes are counted";
     if (!broken && (sums.stacked != sums.free_nodes || sums.stacked != st->cached_blocks ||
                     sums.stacked_bytes != st->cached_bytes || sums.stacks != st->cached_keys))

@@ -80,7 +80,7 @@ struct lru {
     struct lru_slab *oldest_slab, *newest_slab;
     struct lru_node *spare; /* free nodes */
     struct refused *refused;
-    uint64_t carved, peak_carved;
+    struct carved carved;
     struct lru_index *index; /* NULL: until looking at blocks one by one took long */
 };
 

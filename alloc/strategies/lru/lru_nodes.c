@@ -50,9 +50,7 @@ static inline struct lru_node *node_take(struct lru *st, struct lru_key *key, tp
     if (node->work)
         work_start(node->work, stream);
     tp_addr_map_insert(&st->blocks, addr, (uintptr_t)node);
-    st->carved += bytes;
-    if (st->carved > st->peak_carved)
-        st->peak_carved = st->carved;
+    carved_add(&st->carved, bytes);
     return node;
 }
 
@@ -60,7 +58,7 @@ static void node_drop(struct lru *st, struct lru_node *node)
 {
     struct lru_work *work = node->work;
     tp_addr_map_remove(&st->blocks, node->addr, NULL);
-    st->carved -= node->bytes;
+    st->carved.now -= node->bytes;
     if (work)
         work_fini(st->env, work);
     *node = (struct lru_node){.below = st->spare, .work = work};

@@ -225,7 +225,7 @@ static uint64_t stream_pool_usable(void *state, tp_addr addr)
 static void stream_pool_stats(void *state, struct tp_stats *out)
 {
     const struct pool *st = state;
-    *out = (struct tp_stats){.carved_bytes = st->carved, .peak_carved_bytes = st->peak_carved};
+    *out = (struct tp_stats){.carved_bytes = st->carved.now, .peak_carved_bytes = st->carved.peak};
 }
 
 const struct tp_strategy tp_strategy_stream_pool = {

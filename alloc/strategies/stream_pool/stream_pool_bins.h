@@ -104,7 +104,7 @@ struct pool {
     struct lane *lanes, *last_lane;
     struct refused *refused;
     uint64_t refused_bytes; /* granted */
-    uint64_t carved, peak_carved;
+    struct carved carved;
     struct slab blocks, shelves, lane_records, uses;
     struct tp_lock lock;
 };

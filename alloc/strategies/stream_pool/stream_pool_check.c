@@ -127,8 +127,8 @@ static const char *pool_check_counts(const struct pool *st, const struct pool_su
     if (sums->uses != st->uses.used)
         return "a use is lost";
     if (sums->cached_bytes != st->cached_bytes || refused_bytes != st->refused_bytes ||
-        sums->live_bytes + sums->cached_bytes + refused_bytes != st->carved ||
-        st->carved > st->peak_carved)
+        sums->live_bytes + sums->cached_bytes + refused_bytes != st->carved.now ||
+        st->carved.now > st->carved.peak)
         return "the counters do not add up";
     return NULL;
 }

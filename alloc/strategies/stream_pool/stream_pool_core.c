@@ -394,7 +394,7 @@ static void pool_forget(struct pool *st, struct block *b, uint64_t granted)
 {
     tp_addr_map_remove(&st->addresses, b->addr, NULL);
     slab_give(&st->blocks, b);
-    st->carved -= granted;
+    st->carved.now -= granted;
 }
 
 /* Bytes that the source took back. A block that it refuses is set aside: it is neither cached nor
@@ -491,9 +491,7 @@ static struct block *pool_enter(struct pool *st, struct shelf *shelf, tp_addr ad
     b->shelf = shelf;
     b->state = BLOCK_LIVE;
     tp_addr_map_insert(&st->addresses, addr, (uintptr_t)b);
-    st->carved += key_granted(shelf->key);
-    if (st->carved > st->peak_carved)
-        st->peak_carved = st->carved;
+    carved_add(&st->carved, key_granted(shelf->key));
     return b;
 }
 

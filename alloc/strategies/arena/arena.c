@@ -103,7 +103,7 @@ static int arena_init(void *state, const struct tp_env *env, const void *options
                           opts->local_cache_target);
     st->direct = st->shared ? 0 : st->classes.direct;
     st->alignment = opts->alignment;
-    pages_init(&st->pages, env, opts->first_range, opts->arena_size, opts->max_arenas);
+    tp_arena_pages_init(&st->pages, env, opts->first_range, opts->arena_size, opts->max_arenas);
     meta_map_init(&st->large, env);
     if (make_locks(st) || tp_arena_chunks_init(&st->chunks, env, opts->checks)) {
         drop_locks(st);
@@ -119,7 +119,7 @@ static void arena_fini(void *state)
         central_fini(&st->mem, &st->central[c]);
     tp_arena_chunks_fini(&st->chunks);
     tp_addr_map_fini(&st->large);
-    pages_fini(&st->pages);
+    tp_arena_pages_fini(&st->pages);
     drop_locks(st);
 }
 
@@ -338,9 +338,9 @@ static int resize_large(struct arena *st, tp_addr addr, const struct tp_req *rq,
         return TP_EUNSUP;
     int rc = TP_OK;
     if (pages < s->pages)
-        rc = pages_shrink(&st->pages, s, pages);
+        rc = tp_arena_pages_shrink(&st->pages, s, pages);
     else if (pages > s->pages)
-        rc = pages_extend(&st->pages, s, pages);
+        rc = tp_arena_pages_extend(&st->pages, s, pages);
     if (!rc)
         *out = (struct tp_block){addr, pages * ARENA_PAGE};
     return rc;

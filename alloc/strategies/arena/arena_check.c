@@ -253,7 +253,7 @@ int tp_arena_check(void *state, struct tp_err *err)
     if (!broken)
         broken = check_tree(st);
     if (!broken)
-        broken = aligned_fault(st->pages.aligned, st->pages.free.count);
+        broken = tp_arena_aligned_fault(st->pages.aligned, st->pages.free.count);
     for (uint32_t c = 0; !broken && c < st->classes.count; c++)
         broken = check_class(st, c, &sums);
     if (!broken)

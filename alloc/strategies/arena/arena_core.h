@@ -91,7 +91,7 @@ static inline void arena_give_back(struct arena *st, uint64_t keep)
             return;
         tp_addr base = r->base;
         uint64_t bytes = r->pages * ARENA_PAGE;
-        if (range_is_free(r) && !pages_put_range(&st->pages, r))
+        if (range_is_free(r) && !tp_arena_pages_put_range(&st->pages, r))
             tp_arena_chunks_forget(&st->chunks, base, bytes);
     }
 }
@@ -107,9 +107,9 @@ static inline int arena_get_span(struct arena *st, uint64_t wanted, uint64_t lea
     if (again)
         arena_give_back(st, 0);
     else
-        rc = pages_grow_most(&st->pages, wanted * ARENA_PAGE, align);
+        rc = tp_arena_pages_grow_most(&st->pages, wanted * ARENA_PAGE, align);
     if (rc == TP_EOOM)
-        rc = pages_grow(&st->pages, least * ARENA_PAGE, align, true);
+        rc = tp_arena_pages_grow(&st->pages, least * ARENA_PAGE, align, true);
     return rc ? rc : span_from_tree(st, wanted, least, align, state, out);
 }
 

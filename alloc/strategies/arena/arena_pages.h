@@ -97,7 +97,7 @@ static inline void span_drop(struct arena_pages *h, struct arena_span *s)
 static inline void pages_drop_aligned(struct arena_pages *h)
 {
     if (h->aligned)
-        aligned_fini(h->aligned);
+        tp_arena_aligned_fini(h->aligned);
     h->aligned = NULL;
 }
 
@@ -107,7 +107,7 @@ static inline void span_set_free(struct arena_pages *h, struct arena_span *s)
     h->free_pages += s->pages;
     h->idle_ranges += s->pages == s->range->pages;
     tree_insert(&h->free, s);
-    if (__builtin_expect(h->aligned != NULL, 0) && !aligned_add(h->aligned, s))
+    if (__builtin_expect(h->aligned != NULL, 0) && !tp_arena_aligned_add(h->aligned, s))
         pages_drop_aligned(h);
 }
 
@@ -117,7 +117,7 @@ static inline void span_count_used(struct arena_pages *h, struct arena_span *s)
     h->free_pages -= s->pages;
     h->idle_ranges -= s->pages == s->range->pages;
     if (__builtin_expect(h->aligned != NULL, 0))
-        aligned_remove(h->aligned, s);
+        tp_arena_aligned_remove(h->aligned, s);
 }
 
 static inline void span_set_used(struct arena_pages *h, struct arena_span *s)
@@ -190,17 +190,8 @@ static inline struct arena_span *pages_search(const struct arena_pages *h, struc
 
 /* The first of all with an aligned place; `s`: none before it has one. Without memory for the trees
  * it tries them one by one. */
-static inline struct arena_span *pages_search_all(struct arena_pages *h, struct arena_span *s,
-                                                  uint64_t pages, uint64_t align)
-{
-    unsigned log2 = (unsigned)__builtin_ctzll(align);
-    if (!h->aligned && (h->aligned = tp_meta_get(h->env, sizeof *h->aligned)) != NULL)
-        h->aligned->env = h->env;
-    if (h->aligned && !(h->aligned->kept >> log2 & 1) && !aligned_keep(h->aligned, log2, &h->free))
-        pages_drop_aligned(h);
-    return h->aligned ? aligned_first(h->aligned, log2, pages)
-                      : pages_search(h, s, pages, align, UINT64_MAX);
-}
+struct arena_span *tp_arena_pages_search_all(struct arena_pages *h, struct arena_span *s,
+                                             uint64_t pages, uint64_t align);
 
 /* The best fit, or NULL. When the smallest that are long enough have no aligned place, it takes one
  * that is so long that it must have one, and looks among all of them only when there is none. */
@@ -214,7 +205,7 @@ static inline struct arena_span *pages_find(struct arena_pages *h, uint64_t page
     sure = pages_search(h, sure, pages, align, ARENA_ALIGN_TRIES);
     if (sure && span_skip(sure, pages, align) != UINT64_MAX)
         return sure;
-    return pages_search_all(h, s, pages, align);
+    return tp_arena_pages_search_all(h, s, pages, align);
 }
 
 /* The best fit leaves the tree, when there are spares for what is left of it. Mostly there are, and
@@ -260,75 +251,12 @@ static inline int pages_take(struct arena_pages *h, uint64_t pages, uint64_t ali
     return TP_OK;
 }
 
-/* Bytes of the next range for a request, or 0 when the arithmetic would not hold. */
-static inline uint64_t pages_range_size(const struct arena_pages *h, uint64_t bytes, bool exact)
-{
-    uint64_t page = h->env->source->page;
-    uint64_t unit = exact ? ARENA_PAGE : ARENA_CHUNK;
-    if (unit < page)
-        unit = page;
-    if (bytes > ARENA_MAX_BYTES || unit > ARENA_MAX_BYTES)
-        return 0;
-    if (!exact && bytes < h->next_range)
-        bytes = h->next_range;
-    return round_up(bytes, unit);
-}
-
-static inline void pages_link_range(struct arena_pages *h, struct arena_range *r)
-{
-    r->sequence = ++h->sequence;
-    r->older = h->newest;
-    *(h->newest ? &h->newest->newer : &h->oldest) = r;
-    h->newest = r;
-    h->range_count++;
-    r->first = span_new(h);
-    r->first->range = r;
-    r->first->pages = r->pages;
-    span_set_free(h, r->first);
-}
-
-/* Has it all the ranges that it may have? */
-static inline bool pages_is_limited(const struct arena_pages *h)
-{
-    return h->max_ranges && h->range_count >= h->max_ranges;
-}
-
 /* One more range, with a free span of at least `bytes`. exact: no more than is needed. */
-static inline int pages_grow(struct arena_pages *h, uint64_t bytes, uint64_t align, bool exact)
-{
-    uint64_t size = pages_range_size(h, bytes, exact);
-    if (!size || pages_is_limited(h))
-        return TP_EOOM;
-    if (pages_reserve_spans(h))
-        return TP_ENOMEM;
-    struct arena_range *r = tp_meta_get(h->env, sizeof *r);
-    if (!r)
-        return TP_ENOMEM;
-    r->align = align > ARENA_CHUNK ? align : ARENA_CHUNK;
-    r->pages = size / ARENA_PAGE;
-    int rc = tp_src_get(h->env->source, size, r->align, &r->base);
-    if (rc) {
-        tp_meta_put(h->env, r, sizeof *r);
-        return rc;
-    }
-    pages_link_range(h, r);
-    if (!exact && bytes <= h->range_cap)
-        h->next_range = h->next_range < h->range_cap / 2 ? h->next_range * 2 : h->range_cap;
-    return TP_OK;
-}
+int tp_arena_pages_grow(struct arena_pages *h, uint64_t bytes, uint64_t align, bool exact);
 
 /* The same at the usual size. When the source refuses that and ranges are counted, at half of it
  * and so on: one of exactly what is needed now would be an arena too. */
-static inline int pages_grow_most(struct arena_pages *h, uint64_t bytes, uint64_t align)
-{
-    int rc = pages_grow(h, bytes, align, false);
-    while (rc == TP_EOOM && h->max_ranges && !pages_is_limited(h) && h->next_range / 2 >= bytes &&
-           h->next_range / 2 >= ARENA_CHUNK) {
-        h->next_range = h->next_range / 2 & ~(ARENA_CHUNK - 1);
-        rc = pages_grow(h, bytes, align, false);
-    }
-    return rc;
-}
+int tp_arena_pages_grow_most(struct arena_pages *h, uint64_t bytes, uint64_t align);
 
 static inline bool range_is_free(const struct arena_range *r)
 {
@@ -336,74 +264,19 @@ static inline bool range_is_free(const struct arena_range *r)
 }
 
 /* Gives a wholly free range back. On refusal it stays as it was. */
-static inline int pages_put_range(struct arena_pages *h, struct arena_range *r)
-{
-    assert(range_is_free(r));
-    int rc = tp_src_put(h->env->source, r->base, r->pages * ARENA_PAGE);
-    if (rc)
-        return rc;
-    span_set_used(h, r->first);
-    span_drop(h, r->first);
-    *(r->older ? &r->older->newer : &h->oldest) = r->newer;
-    *(r->newer ? &r->newer->older : &h->newest) = r->older;
-    h->range_count--;
-    h->carved.now -= r->high;
-    tp_meta_put(h->env, r, sizeof *r);
-    return TP_OK;
-}
+int tp_arena_pages_put_range(struct arena_pages *h, struct arena_range *r);
 
 /* Makes a large span shorter in place; the rest is free. */
-static inline int pages_shrink(struct arena_pages *h, struct arena_span *s, uint64_t pages)
-{
-    if (pages_reserve_spans(h))
-        return TP_ENOMEM;
-    struct arena_span *rest = span_split(h, s, pages);
-    rest->state = ARENA_SPAN_LARGE;
-    pages_give(h, rest);
-    return TP_OK;
-}
+int tp_arena_pages_shrink(struct arena_pages *h, struct arena_span *s, uint64_t pages);
 
 /* Makes a large span longer in place, if enough is free behind it. */
-static inline int pages_extend(struct arena_pages *h, struct arena_span *s, uint64_t pages)
-{
-    struct arena_span *next = s->behind;
-    if (!next || next->state != ARENA_SPAN_FREE || s->pages + next->pages < pages)
-        return TP_EUNSUP;
-    if (pages_reserve_spans(h))
-        return TP_ENOMEM;
-    span_set_used(h, next);
-    if (s->pages + next->pages > pages)
-        span_set_free(h, span_split(h, next, pages - s->pages));
-    span_join(h, s);
-    pages_note_carved(h, s);
-    return TP_OK;
-}
+int tp_arena_pages_extend(struct arena_pages *h, struct arena_span *s, uint64_t pages);
 
-static inline void pages_init(struct arena_pages *h, const struct tp_env *env, uint64_t first,
-                              uint64_t cap, uint64_t max_ranges)
-{
-    h->env = env;
-    h->next_range = first & ~(ARENA_CHUNK - 1);
-    h->range_cap = cap & ~(ARENA_CHUNK - 1);
-    h->max_ranges = max_ranges;
-}
+void tp_arena_pages_init(struct arena_pages *h, const struct tp_env *env, uint64_t first,
+                         uint64_t cap, uint64_t max_ranges);
 
 /* Every range goes back to the source, whatever is in it; a refused one is tried once more when the
  * others are gone. */
-static inline void pages_fini(struct arena_pages *h)
-{
-    pages_drop_aligned(h);
-    for (unsigned again = 0; again < 2; again++)
-        for (struct arena_range *r = h->oldest; r; r = r->newer)
-            put_once(h->env->source, &r->base, r->pages * ARENA_PAGE);
-    for (struct arena_range *r = h->oldest, *next; r; r = next) {
-        next = r->newer;
-        tp_meta_put(h->env, r, sizeof *r);
-    }
-    for (struct arena_slab *slab = h->slabs, *next; slab; slab = next) {
-        next = slab->next;
-        tp_meta_put(h->env, slab, sizeof *slab);
-    }
-}
+void tp_arena_pages_fini(struct arena_pages *h);
 
 #endif

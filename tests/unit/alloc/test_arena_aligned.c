@@ -2,6 +2,9 @@
  * spans, in steps that do not grow with them. The page heap is played on its own here. */
 #include "tests/unit/counted_steps.h"
 
+#include "alloc/strategies/arena/arena_aligned.c"
+#include "alloc/strategies/arena/arena_pages.c"
+
 #include "tests/unit/arena_rig.h"
 
 enum { PAGE = 2048, STEP_LOG2 = 16 };
@@ -15,12 +18,12 @@ static void open_heap(struct heap *t, uint64_t range)
 {
     t->rig = open_arena("", &tp_source_virtual);
     t->pages = (struct arena_pages){0};
-    pages_init(&t->pages, &t->rig->env, range, range, 0);
+    tp_arena_pages_init(&t->pages, &t->rig->env, range, range, 0);
 }
 
 static void close_heap(struct heap *t)
 {
-    pages_fini(&t->pages);
+    tp_arena_pages_fini(&t->pages);
     close_arena(t->rig);
 }
 
@@ -50,7 +53,7 @@ static void a_search_in_vain(void **state)
     struct heap t;
     struct arena_span *got, **spans = calloc(SPANS, sizeof *spans);
     open_heap(&t, UINT64_C(1) << 30);
-    assert_int_equal(pages_grow(&t.pages, 1, PAGE, false), TP_OK);
+    assert_int_equal(tp_arena_pages_grow(&t.pages, 1, PAGE, false), TP_OK);
     assert_int_equal(pages_take(&t.pages, 1, PAGE, ARENA_SPAN_LARGE, &got), TP_OK);
     for (int i = 0; i < SPANS; i++)
         assert_int_equal(pages_take(&t.pages, 17, PAGE, ARENA_SPAN_LARGE, &spans[i]), TP_OK);
@@ -82,7 +85,7 @@ static void chosen_lengths(void **state)
         struct heap t;
         struct arena_span *got, **spans = calloc(SPANS, sizeof *spans);
         open_heap(&t, UINT64_C(1) << 57);
-        assert_int_equal(pages_grow(&t.pages, 1, PAGE, false), TP_OK);
+        assert_int_equal(tp_arena_pages_grow(&t.pages, 1, PAGE, false), TP_OK);
         for (int i = 0; i < SPANS; i++) { /* with one page between two of them */
             uint64_t z = (2 + 2 * SPANS + (uint64_t)i) * UINT64_C(0x9E3779B97F4A7C15);
             z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -131,10 +134,11 @@ static void the_same_answer(void **state)
         if (pages_take(&t.pages, pages, align, ARENA_SPAN_LARGE, &live[at]) == TP_EOOM) {
             assert_null(expected);
             if (t.pages.range_count < 3)
-                assert_int_equal(pages_grow(&t.pages, pages * PAGE, PAGE, false), TP_OK);
+                assert_int_equal(tp_arena_pages_grow(&t.pages, pages * PAGE, PAGE, false), TP_OK);
         }
         if (t.pages.aligned) {
-            const char *broken = i % 50 ? NULL : aligned_fault(t.pages.aligned, t.pages.free.count);
+            const char *broken =
+                i % 50 ? NULL : tp_arena_aligned_fault(t.pages.aligned, t.pages.free.count);
             if (broken)
                 fail_msg("step %d: %s", i, broken);
             kept |= t.pages.aligned->kept;
@@ -153,7 +157,7 @@ static void without_memory_for_trees(void **state)
         struct heap t;
         struct arena_span *got, *spans[SPANS];
         open_heap(&t, UINT64_C(1) << 30);
-        assert_int_equal(pages_grow(&t.pages, 1, PAGE, false), TP_OK);
+        assert_int_equal(tp_arena_pages_grow(&t.pages, 1, PAGE, false), TP_OK);
         assert_int_equal(pages_take(&t.pages, 1, PAGE, ARENA_SPAN_LARGE, &got), TP_OK);
         for (int i = 0; i < SPANS; i++)
             assert_int_equal(pages_take(&t.pages, 17, PAGE, ARENA_SPAN_LARGE, &spans[i]), TP_OK);

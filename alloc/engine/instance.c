@@ -220,6 +220,12 @@ int tp_player_close(struct tp_player *p, struct tp_err *err)
     return status;
 }
 
+int tp_player_end(struct tp_player *p, int status, struct tp_err *err)
+{
+    int closed = tp_player_close(p, status ? NULL : err);
+    return status ? status : closed;
+}
+
 void tp_player_begin(struct tp_player *p)
 {
     tp_cursor_rewind(p->cursor); /* time runs on: fences of the last replay lie in the past */

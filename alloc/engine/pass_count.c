@@ -61,6 +61,5 @@ int tp_pass_count(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
     if (!status && counts)
         out->instructions = tp_counter_read(&c);
     tp_counter_close(&c);
-    int closed = tp_player_close(&p, status ? NULL : err);
-    return status ? status : closed;
+    return tp_player_end(&p, status, err);
 }

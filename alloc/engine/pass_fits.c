@@ -114,8 +114,7 @@ static int try_capacity(struct fits *f, uint64_t capacity)
         answers_for(f, &p.instances[d].account);
         f->granule = tp_src_granule(&p.instances[d].stack[0]);
     }
-    int closed = tp_player_close(&p, status ? NULL : f->err);
-    return status ? status : closed;
+    return tp_player_end(&p, status, f->err);
 }
 
 /* Invariant: `high` serves everything, and what lies below `low` does not; a device of 0 bytes,

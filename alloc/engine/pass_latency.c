@@ -118,10 +118,10 @@ static int open_with_ticks(struct tp_player *p, const struct tp_replay_cfg *cfg,
     return tp_fail(err, TP_ENOMEM, "tapool itself ran out of memory");
 }
 
-static int close_with_ticks(struct tp_player *p, struct tp_err *err)
+static int end_with_ticks(struct tp_player *p, int status, struct tp_err *err)
 {
     free(p->ticks);
-    return tp_player_close(p, err);
+    return tp_player_end(p, status, err);
 }
 
 /* Plays until `time_ns` is used up, at least once. */
@@ -158,7 +158,7 @@ static int measure_empty(const struct tp_replay_cfg *cfg, double ticks[TP_LAT_KI
         p.operations_max = cfg->latency_operations;
         if (!status)
             status = play_for(&p, (double)cfg->min_time_ns / 10, collect_raw, raw, &replays, err);
-        close_with_ticks(&p, NULL);
+        status = end_with_ticks(&p, status, NULL);
     }
     for (int k = 0; k < TP_LAT_KINDS; k++)
         ticks[k] = trimmed_mean(&raw[k]);
@@ -195,6 +195,5 @@ int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct 
         tp_measured_failures(&p, out);
     if (!status && !out->latency.sampled)
         tp_measured_peaks(&p, out);
-    int closed = close_with_ticks(&p, status ? NULL : err);
-    return status ? status : closed;
+    return end_with_ticks(&p, status, err);
 }

@@ -152,8 +152,7 @@ static int play_repeats(const struct tp_replay_cfg *cfg, struct tp_player *empty
         status = replay_into(&p, &t->runs, &used, err);
         if (!status)
             tp_measured_peaks(&p, out);
-        int closed = tp_player_close(&p, status ? NULL : err);
-        status = status ? status : closed;
+        status = tp_player_end(&p, status, err);
     }
     while (!status && engine < (cfg->repeat > 1 ? cfg->repeat : 1))
         status = play_turn(empty, &t->engine, 0, &engine_used, &engine, err);
@@ -195,8 +194,7 @@ int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, stru
         status = play_steady(&p, &empty, out, err);
     if (!status)
         tp_measured_peaks(&p, out);
-    int closed = tp_player_close(&p, status ? NULL : err);
-    status = status ? status : closed;
+    status = tp_player_end(&p, status, err);
     if (!status && once)
         status = play_repeats(cfg, &empty, out, used, err);
     tp_player_close(&empty, NULL);

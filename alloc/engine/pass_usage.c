@@ -429,8 +429,8 @@ int tp_pass_usage(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp
     status = status ? status : tp_player_lost(&p, "after the last event", err);
     if (!status)
         status = play_again(&u, &p, out, err);
-    int closed = tp_player_close(&p, status ? NULL : err);
+    status = tp_player_end(&p, status, err);
     free(u.objects);
     free(u.devices);
-    return status ? status : closed;
+    return status;
 }

@@ -302,10 +302,10 @@ int tp_pass_verify(const struct tp_replay_cfg *cfg, struct tp_run *out, struct t
     if (!v.status) /* a broken strategy's blocks are not to be trusted again */
         tp_player_drain(&p);
     status = status ? status : tp_player_lost(&p, "after the last event", err);
-    int closed = tp_player_close(&p, status ? NULL : err);
+    status = tp_player_end(&p, status, err);
     tp_shadow_close(&v.shadow);
     free(v.granted);
-    if (!status && !closed)
+    if (!status)
         out->flags |= TP_RUN_VERIFIED;
-    return status ? status : closed;
+    return status;
 }

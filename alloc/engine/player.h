@@ -130,6 +130,9 @@ int tp_player_open(struct tp_player *p, const struct tp_replay_cfg *cfg,
  */
 int tp_player_close(struct tp_player *p, struct tp_err *err);
 
+/* The end of a pass: closes, and returns what went wrong first, in `status` or now. */
+int tp_player_end(struct tp_player *p, int status, struct tp_err *err);
+
 /* Back to the first event: what is live must have been drained. */
 void tp_player_begin(struct tp_player *p);
 

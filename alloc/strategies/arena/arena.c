@@ -158,33 +158,45 @@ static void arena_thread_fini(void *state, void *thread)
 
 /* ---- alloc ---- */
 
-/* Whose caches a reclaim may empty. */
-static struct arena_thread *reclaimer(const struct arena *st, struct arena_thread *thr)
+/* Twice where memory ran out: then everything idle was reclaimed, of other threads only what lies
+ * in no cache where they run. */
+static bool try_again(struct arena *st, struct arena_thread *thr, int rc, bool *again)
 {
-    return st->shared ? thr : NULL;
+    if (rc != TP_EOOM || *again)
+        return false;
+    tp_arena_reclaim(st, st->shared ? thr : NULL);
+    return *again = true;
 }
 
 static int alloc_large(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,
                        struct tp_block *out)
 {
-    int rc = arena_alloc_large(st, rq, false, out);
-    if (rc != TP_EOOM || rq->size > ARENA_MAX_BYTES)
-        return rc;
-    tp_arena_reclaim(st, reclaimer(st, thr));
-    return arena_alloc_large(st, rq, true, out);
+    bool again = false;
+    int rc;
+    if (rq->size > ARENA_MAX_BYTES)
+        return TP_EOOM;
+    do {
+        tp_lock_take(&st->heap);
+        rc = large_locked(st, rq, again, out);
+        tp_lock_drop(&st->heap);
+    } while (UNLIKELY(try_again(st, thr, rc, &again)));
+    return rc;
 }
 
 static int refill(struct arena *st, struct arena_thread *thr, uint32_t class)
 {
+    bool again = false;
+    int rc;
     if (thr->runs[class].left) {
         cache_unroll(&thr->caches[class], &thr->runs[class], st->classes.limit[class]);
         return TP_OK;
     }
-    int rc = arena_refill(st, thr, class, false);
-    if (rc != TP_EOOM)
-        return rc;
-    tp_arena_reclaim(st, reclaimer(st, thr));
-    return arena_refill(st, thr, class, true);
+    do {
+        central_lock(st, class);
+        rc = refill_locked(st, thr, class, again);
+        central_unlock(st, class);
+    } while (UNLIKELY(try_again(st, thr, rc, &again)));
+    return rc;
 }
 
 OUT_OF_LINE int alloc_slow(struct arena *st, struct arena_thread *thr, const struct tp_req *rq,

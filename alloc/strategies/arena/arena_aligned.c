@@ -90,7 +90,7 @@ void tp_arena_aligned_remove(struct arena_aligned *a, const struct arena_span *s
 
 /* The first free span, as they are ordered, with an aligned place for so many pages; NULL: none. */
 struct arena_span *tp_arena_aligned_first(const struct arena_aligned *a, unsigned log2,
-                                               uint64_t pages)
+                                          uint64_t pages)
 {
     const struct tp_tree_node *at = a->roots[log2];
     if (!at || place_of(at)->most < pages)

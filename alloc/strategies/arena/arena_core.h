@@ -179,15 +179,6 @@ static inline int refill_locked(struct arena *st, struct arena_thread *thr, uint
     return cache->top != cache->floor ? TP_OK : rc;
 }
 
-static inline int arena_refill(struct arena *st, struct arena_thread *thr, uint32_t class,
-                               bool again)
-{
-    central_lock(st, class);
-    int rc = refill_locked(st, thr, class, again);
-    central_unlock(st, class);
-    return rc;
-}
-
 /* ---- large objects ---- */
 
 static inline int large_locked(struct arena *st, const struct tp_req *rq, bool again,
@@ -204,17 +195,6 @@ static inline int large_locked(struct arena *st, const struct tp_req *rq, bool a
     tp_addr_map_insert(&st->large, span_addr(s), (uintptr_t)s);
     *out = (struct tp_block){span_addr(s), pages * ARENA_PAGE};
     return TP_OK;
-}
-
-static inline int arena_alloc_large(struct arena *st, const struct tp_req *rq, bool again,
-                                    struct tp_block *out)
-{
-    if (rq->size > ARENA_MAX_BYTES)
-        return TP_EOOM;
-    tp_lock_take(&st->heap);
-    int rc = large_locked(st, rq, again, out);
-    tp_lock_drop(&st->heap);
-    return rc;
 }
 
 /* The span of a live large object that was asked for like this, or NULL. The lock is held. */

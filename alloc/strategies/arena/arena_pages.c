@@ -4,12 +4,13 @@
 /* The first of all with an aligned place; `s`: none before it has one. Without memory for the trees
  * it tries them one by one. */
 struct arena_span *tp_arena_pages_search_all(struct arena_pages *h, struct arena_span *s,
-                                                  uint64_t pages, uint64_t align)
+                                             uint64_t pages, uint64_t align)
 {
     unsigned log2 = (unsigned)__builtin_ctzll(align);
     if (!h->aligned && (h->aligned = tp_meta_get(h->env, sizeof *h->aligned)) != NULL)
         h->aligned->env = h->env;
-    if (h->aligned && !(h->aligned->kept >> log2 & 1) && !tp_arena_aligned_keep(h->aligned, log2, &h->free))
+    if (h->aligned && !(h->aligned->kept >> log2 & 1) &&
+        !tp_arena_aligned_keep(h->aligned, log2, &h->free))
         pages_drop_aligned(h);
     return h->aligned ? tp_arena_aligned_first(h->aligned, log2, pages)
                       : pages_search(h, s, pages, align, UINT64_MAX);
@@ -130,7 +131,7 @@ int tp_arena_pages_extend(struct arena_pages *h, struct arena_span *s, uint64_t 
 }
 
 void tp_arena_pages_init(struct arena_pages *h, const struct tp_env *env, uint64_t first,
-                              uint64_t cap, uint64_t max_ranges)
+                         uint64_t cap, uint64_t max_ranges)
 {
     h->env = env;
     h->next_range = first & ~(ARENA_CHUNK - 1);

@@ -315,12 +315,6 @@ static int lru_sync(void *state, void *thread, uint16_t stream)
     return TP_OK;
 }
 
-static int lru_trim(void *state, uint64_t keep)
-{
-    tp_lru_trim(state, keep);
-    return TP_OK;
-}
-
 static uint64_t lru_usable(void *state, tp_addr addr)
 {
     const struct lru_node *node = find_live(state, addr);
@@ -356,7 +350,7 @@ const struct tp_strategy tp_strategy_lru = {
     .use = lru_use,
     .sync = lru_sync,
     .reset = lru_reset,
-    .trim = lru_trim,
+    .trim = tp_lru_trim,
     .usable = lru_usable,
     .stats = lru_stats,
     .walk = tp_lru_walk,

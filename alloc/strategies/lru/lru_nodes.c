@@ -227,11 +227,13 @@ int tp_lru_shrink(struct lru *st)
 }
 
 /* What was refused goes first. */
-void tp_lru_trim(struct lru *st, uint64_t keep)
+int tp_lru_trim(void *state, uint64_t keep)
 {
+    struct lru *st = state;
     refused_retry(&st->refused, put_refused, st);
     while (st->cached_bytes > keep)
         evict_one(st);
+    return TP_OK;
 }
 
 /* Puts every block, live ones once nothing works on them; what the source refuses is tried once

@@ -20,7 +20,7 @@ void tp_lru_put_all(struct lru *st);
 int tp_lru_shrink(struct lru *st);
 
 /* Evicts until no more than `keep` bytes are cached. */
-void tp_lru_trim(struct lru *st, uint64_t keep);
+int tp_lru_trim(void *state, uint64_t keep);
 
 /* Any block, or NULL. */
 static inline struct lru_node *node_find(const struct lru *st, tp_addr addr)

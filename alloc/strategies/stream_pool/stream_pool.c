@@ -193,27 +193,6 @@ LOCKED_RESIZE(stream_pool_adopt, struct pool, tp_stream_pool_adopt)
 
 LOCKED_USE(stream_pool_use, struct pool, tp_stream_pool_use)
 
-/* Fences have passed, which is when blocks over a limit can go. */
-static int stream_pool_sync(void *state, void *thread, uint16_t stream)
-{
-    (void)thread;
-    tp_stream_pool_caught_up(state, stream);
-    return TP_OK;
-}
-
-static int stream_pool_reset(void *state)
-{
-    struct pool *st = state;
-    tp_stream_pool_free_all(st);
-    tp_stream_pool_limit(st);
-    return TP_OK;
-}
-
-static int stream_pool_trim(void *state, uint64_t keep)
-{
-    return tp_stream_pool_trim(state, keep);
-}
-
 /* ---- never timed ---- */
 
 static uint64_t stream_pool_usable(void *state, tp_addr addr)
@@ -246,9 +225,9 @@ const struct tp_strategy tp_strategy_stream_pool = {
     .resize = stream_pool_resize,
     .adopt = stream_pool_adopt,
     .use = stream_pool_use,
-    .sync = stream_pool_sync,
-    .reset = stream_pool_reset,
-    .trim = stream_pool_trim,
+    .sync = tp_stream_pool_sync,
+    .reset = tp_stream_pool_reset,
+    .trim = tp_stream_pool_trim,
     .usable = stream_pool_usable,
     .stats = stream_pool_stats,
     .walk = tp_stream_pool_walk,

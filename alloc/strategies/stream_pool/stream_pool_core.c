@@ -693,8 +693,7 @@ int tp_stream_pool_use(struct pool *st, tp_addr addr, uint16_t stream)
 
 /* ---- all at once ---- */
 
-/* Every live block becomes free, in the order of the records, each on the stream that has it. */
-void tp_stream_pool_free_all(struct pool *st)
+static void free_all(struct pool *st)
 {
     struct slab_cursor c = slab_first(&st->blocks);
     for (struct block *b; (b = slab_next(&c));)
@@ -704,21 +703,31 @@ void tp_stream_pool_free_all(struct pool *st)
 
 void tp_stream_pool_give_all(struct pool *st)
 {
-    tp_stream_pool_free_all(st);
+    free_all(st);
     while (drain(st, 0))
         pool_give_back(st, pool_oldest(st));
     refused_retry(&st->refused, pool_put_refused, st);
     tp_stream_pool_drop_ranks(st);
 }
 
-int tp_stream_pool_trim(struct pool *st, uint64_t keep)
+int tp_stream_pool_reset(void *state)
 {
+    free_all(state);
+    tp_stream_pool_limit(state);
+    return TP_OK;
+}
+
+int tp_stream_pool_trim(void *state, uint64_t keep)
+{
+    struct pool *st = state;
     refused_retry(&st->refused, pool_put_refused, st);
     return drain(st, keep);
 }
 
-void tp_stream_pool_caught_up(struct pool *st, uint16_t stream)
+int tp_stream_pool_sync(void *state, void *thread, uint16_t stream)
 {
+    struct pool *st = state;
+    (void)thread;
     for (struct lane *lane = st->lanes; lane && st->lazy; lane = lane->next)
         if (stream == TP_ALL_STREAMS || stream == lane->stream)
             pool_synced(st, lane);
@@ -726,4 +735,5 @@ void tp_stream_pool_caught_up(struct pool *st, uint16_t stream)
         pool_rank_synced(st, lane_find(st, stream), st->age);
     if (pool_is_over(st))
         tp_stream_pool_limit(st);
+    return TP_OK;
 }

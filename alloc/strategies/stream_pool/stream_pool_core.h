@@ -19,17 +19,15 @@ int tp_stream_pool_use(struct pool *st, tp_addr addr, uint16_t stream);
 /* Fences for the uses of a block that is freed on `lane`, whose own fence covers uses there. */
 void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct lane *lane);
 
-/* A stream has caught up, or all have. */
-void tp_stream_pool_caught_up(struct pool *st, uint16_t stream);
+/* Members of the strategy's table. sync: fences have passed, which is when blocks over a limit can
+ * go. reset: every live block becomes free, in the order of the records, each on the stream that
+ * has it. trim: oldest first; waits. */
+int tp_stream_pool_sync(void *state, void *thread, uint16_t stream);
+int tp_stream_pool_reset(void *state);
+int tp_stream_pool_trim(void *state, uint64_t keep);
 
 /* Over a limit: gives back the oldest blocks that no stream can still be using; never blocks. */
 void tp_stream_pool_limit(struct pool *st);
-
-/* Until at most `keep` bytes are cached, oldest first; waits. */
-int tp_stream_pool_trim(struct pool *st, uint64_t keep);
-
-/* Every live block becomes free, in the order of the records, each on the stream that has it. */
-void tp_stream_pool_free_all(struct pool *st);
 
 /* Everything goes back, when its streams are past it; a failing wait does not keep memory. */
 void tp_stream_pool_give_all(struct pool *st);

@@ -29,65 +29,40 @@ static bool read_number(const char *text, double *value, const char **rest)
     return isfinite(*value) && (size_t)(end - text) >= length;
 }
 
-static bool read_time(const char *text, double *ns)
+/* What may stand behind a number, by the unit of the metric, and what it is worth there. */
+static const struct {
+    enum tp_unit of;
+    const char *unit;
+    double times, per;
+} units[] = {
+    {TP_UNIT_NS, "", 1, 1},       {TP_UNIT_NS, "ns", 1, 1},        {TP_UNIT_NS, "us", 1e3, 1},
+    {TP_UNIT_NS, "ms", 1e6, 1},   {TP_UNIT_NS, "s", 1e9, 1},       {TP_UNIT_SHARE, "", 1, 1},
+    {TP_UNIT_SHARE, "%", 1, 100}, {TP_UNIT_RATIO, "", 1, 1},       {TP_UNIT_RATIO, "x", 1, 1},
+    {TP_UNIT_COUNT, "", 1, 1},    {TP_UNIT_INSTRUCTIONS, "", 1, 1}};
+
+static bool read_unit(enum tp_unit of, const char *text, double *value)
 {
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"", 1}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
     const char *rest;
-    if (!read_number(text, ns, &rest))
+    if (!read_number(text, value, &rest))
         return false;
     rest += *rest == ' ';
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (!strcasecmp(rest, units[i].unit)) {
-            *ns *= units[i].ns;
+        if (units[i].of == of && !strcasecmp(rest, units[i].unit)) {
+            *value = *value * units[i].times / units[i].per;
             return true;
         }
     return false;
 }
 
-static bool read_percent(const char *text, double *share)
-{
-    const char *rest;
-    if (!read_number(text, share, &rest))
-        return false;
-    rest += *rest == ' ';
-    *share /= 100;
-    return !strcmp(rest, "%");
-}
-
-static bool read_plain(const char *text, const char *unit, double *value)
-{
-    const char *rest;
-    return read_number(text, value, &rest) && (!*rest || !strcasecmp(rest, unit));
-}
-
-static bool read_size(const char *text, double *value)
-{
-    uint64_t bytes;
-    bool good = tp_parse_size(text, &bytes);
-    *value = good ? (double)bytes : NAN;
-    return good;
-}
-
 /* In the unit of the metric. */
 static bool read_value(const struct tp_metric *m, const char *text, double *value)
 {
-    switch (m->unit) {
-    case TP_UNIT_BYTES:
-        return read_size(text, value);
-    case TP_UNIT_NS:
-        return read_time(text, value);
-    case TP_UNIT_SHARE:
-        return read_percent(text, value) || read_plain(text, "", value);
-    case TP_UNIT_RATIO:
-        return read_plain(text, "x", value);
-    case TP_UNIT_COUNT:
-    case TP_UNIT_INSTRUCTIONS:
-        return read_plain(text, "", value);
-    }
-    return false;
+    uint64_t bytes = 0;
+    if (m->unit != TP_UNIT_BYTES)
+        return read_unit(m->unit, text, value);
+    bool good = tp_parse_size(text, &bytes);
+    *value = (double)bytes;
+    return good;
 }
 
 static const char *wanted(const struct tp_metric *m)
@@ -105,7 +80,7 @@ static int parse_right(struct tp_condition *c, const char *right, struct tp_err 
     double sign = *value == '-' ? -1 : 1;
     c->relative = *value == '+' || *value == '-';
     value += c->relative;
-    c->percent = c->relative && read_percent(value, &c->value);
+    c->percent = c->relative && strchr(value, '%') && read_unit(TP_UNIT_SHARE, value, &c->value);
     if (!c->percent && !read_value(c->metric, value, &c->value))
         return fail_value(c->text, right, wanted(c->metric), err);
     c->value *= sign;

@@ -2,7 +2,28 @@
  * are charged to it as well. */
 #include "alloc/base/grow.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum { TP_GROW_FIRST = 1024 }; /* bytes, at least, of an array that was empty */
+
+/* `array` with room for `least` elements of `item` bytes or more, but never more than `most`; its
+ * room is then in *room. NULL: there are so many not to be had, and all is as it was. */
+static void *grown(void *array, size_t *room, size_t least, size_t most, size_t item)
+{
+    size_t limit = most < PTRDIFF_MAX / item ? most : PTRDIFF_MAX / item;
+    size_t wanted = *room <= limit / 2 ? 2 * *room : limit;
+    if (least > limit)
+        return NULL;
+    if (wanted < TP_GROW_FIRST / item)
+        wanted = TP_GROW_FIRST / item < limit ? TP_GROW_FIRST / item : limit;
+    if (wanted < least)
+        wanted = least;
+    void *bigger = realloc(array, wanted * item);
+    if (bigger)
+        *room = wanted;
+    return bigger;
+}
 
 static int fail(const struct tp_growth *how, enum tp_status status, const char *before,
                 const char *after, struct tp_err *err)
@@ -31,7 +52,7 @@ int tp_grow(void *array, size_t *room, size_t least, size_t item, const struct t
     most = most < least ? least : most;
     most = how->most && how->most < most ? how->most : most;
     memcpy(&items, array, sizeof items);
-    items = tp_grown(items, room, least, most < SIZE_MAX ? (size_t)most : SIZE_MAX, item);
+    items = grown(items, room, least, most < SIZE_MAX ? (size_t)most : SIZE_MAX, item);
     if (!items)
         return fail(how, TP_ENOMEM, "out of memory for ", "", err);
     memcpy(array, &items, sizeof items);

@@ -15,26 +15,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { TP_GROW_FIRST = 1024 }; /* bytes, at least, of an array that was empty */
-
-/* `array` with room for `least` elements of `item` bytes or more, but never more than `most`; its
- * room is then in *room. NULL: there are so many not to be had, and all is as it was. */
-static inline void *tp_grown(void *array, size_t *room, size_t least, size_t most, size_t item)
-{
-    size_t limit = most < PTRDIFF_MAX / item ? most : PTRDIFF_MAX / item;
-    size_t wanted = *room <= limit / 2 ? 2 * *room : limit;
-    if (least > limit)
-        return NULL;
-    if (wanted < TP_GROW_FIRST / item)
-        wanted = TP_GROW_FIRST / item < limit ? TP_GROW_FIRST / item : limit;
-    if (wanted < least)
-        wanted = least;
-    void *bigger = realloc(array, wanted * item);
-    if (bigger)
-        *room = wanted;
-    return bigger;
-}
-
 /* How an array, or a map, may grow, and what is said where it may not. */
 struct tp_growth {
     const char *what;         /* what is in it, of many: "phase names" */
@@ -55,6 +35,12 @@ void tp_grow_end(void *array, size_t *room, size_t item, const struct tp_growth 
     ((least) <= *(room) ? TP_OK                                                                    \
                         : tp_grow((items), (room), (least), sizeof **(items),                      \
                                   &(struct tp_growth){__VA_ARGS__}, (err)))
+/* Room for one more in an array that is only ever grown so: it is full with 0 items and with any
+ * power of two of them. */
+#define TP_ONE_MORE(items, count, err, ...)                                                        \
+    ((count) & ((count)-1) ? TP_OK                                                                 \
+                           : tp_grow((items), &(size_t){(count)}, (count) ? 2 * (count) : 1,       \
+                                     sizeof **(items), &(struct tp_growth){__VA_ARGS__}, (err)))
 #define TP_GROW_END(items, room, ...)                                                              \
     tp_grow_end((items), (room), sizeof **(items), &(struct tp_growth){__VA_ARGS__})
 

@@ -4,6 +4,7 @@
  * value given twice: the last one holds, except for lists, which grow. */
 #include "alloc/base/opt.h"
 
+#include "alloc/base/grow.h"
 #include "alloc/base/str.h"
 #include "alloc/base/units.h"
 
@@ -302,13 +303,11 @@ static int add_to_list(struct subject sub, void *member, const char *value, stru
     if (rc)
         return rc;
     char *copy = strdup(sub.row->choices ? sub.row->choices[i] : value);
-    char **items = copy ? realloc(list->items, (list->count + 1) * sizeof *items) : NULL;
-    if (!items) {
+    if (!copy || TP_ONE_MORE(&list->items, list->count, NULL, .what = sub.row->name)) {
         free(copy);
         return tp_fail(err, TP_ENOMEM, "out of memory for option '%s'", sub.row->name);
     }
-    items[list->count++] = copy;
-    list->items = items;
+    list->items[list->count++] = copy;
     return TP_OK;
 }
 

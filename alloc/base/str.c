@@ -17,9 +17,7 @@ struct tp_str tp_str_in(char *array, size_t size)
 
 static bool make_room(struct tp_str *s, size_t bytes)
 {
-    char *more = s->fixed ? NULL : tp_grown(s->s, &s->room, s->length + bytes, SIZE_MAX, 1);
-    s->s = more ? more : s->s;
-    return more != NULL;
+    return !s->fixed && !TP_GROW(&s->s, &s->room, s->length + bytes, NULL, .what = "a text");
 }
 
 /* Dots, and no half character before them. Where there was no room, they go to the very end, so

@@ -89,17 +89,6 @@ static void end_object(struct tp_resets *r, uint32_t slot)
     l->device = 0;
 }
 
-static int make_room(uint32_t **numbers, size_t count, size_t *room)
-{
-    if (count < *room)
-        return TP_OK;
-    uint32_t *bigger = tp_grown(*numbers, room, count + 1, SIZE_MAX, sizeof *bigger);
-    if (!bigger)
-        return TP_ENOMEM;
-    *numbers = bigger;
-    return TP_OK;
-}
-
 static int by_number(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -111,7 +100,7 @@ static int choose_device(struct tp_resets *r, uint32_t device)
 {
     for (uint32_t *slot = &r->live[device]; *slot != NO_SLOT; *slot = r->links[*slot].older) {
         TP_STEP();
-        if (make_room(&r->slots, r->count, &r->room))
+        if (TP_GROW(&r->slots, &r->room, r->count + 1, NULL, .what = "resets"))
             return TP_ENOMEM;
         r->slots[r->count++] = *slot;
         r->links[*slot].device = 0;
@@ -137,7 +126,7 @@ static void put_in_order(struct tp_resets *r, size_t first)
 static int add_reset(struct tp_resets *r, const struct tp_insn *in)
 {
     size_t first = r->count;
-    int rc = make_room(&r->ends, r->end_count, &r->end_room);
+    int rc = TP_GROW(&r->ends, &r->end_room, r->end_count + (size_t)1, NULL, .what = "resets");
     TP_EACH_DEVICE (d, in, r->facts->devices)
         rc = rc ? rc : choose_device(r, d);
     if (rc)

@@ -14,6 +14,7 @@
  * single option, lines beyond its buffer, bytes that are no text.
  *
  * Known weakness: the buffer of libinih decides how long a line may be, as a rule 197 bytes. */
+#include "alloc/base/grow.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 
@@ -141,18 +142,14 @@ static int fail_from(struct reading *r, const struct tp_opt *row, enum tp_opt_fr
 
 static int add_entry(struct tp_config *config, struct tp_config_entry entry, struct tp_err *err)
 {
-    size_t count = config->count;
-    struct tp_config_entry *grown = config->entries;
-    if ((count & (count - 1)) == 0) /* 0 or a power of two: it is full */
-        grown = realloc(grown, (count ? 2 * count : 1) * sizeof *grown);
-    if (!grown || !entry.value) {
-        config->entries = grown ? grown : config->entries;
+    int status =
+        entry.value ? TP_ONE_MORE(&config->entries, config->count, err, .what = "the configuration")
+                    : tp_fail(err, TP_ENOMEM, "out of memory for the configuration");
+    if (status)
         free(entry.value);
-        return tp_fail(err, TP_ENOMEM, "out of memory for the configuration");
-    }
-    grown[config->count++] = entry;
-    config->entries = grown;
-    return TP_OK;
+    else
+        config->entries[config->count++] = entry;
+    return status;
 }
 
 /* libinih's handler: 0 is a failure. */

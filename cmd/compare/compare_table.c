@@ -3,6 +3,7 @@
  * Times that were measured in turn are tested: Mann-Whitney, two-sided, over the rounds, Holm over
  * all such tests of a table. A difference is shown where p < 0.01, it is 5 % or more, and its
  * interval excludes none. Memory and counts are facts. Everything else is printed in brackets. */
+#include "alloc/base/grow.h"
 #include "cmd/compare/compare.h"
 #include "cmd/measure/metric_text.h"
 
@@ -52,32 +53,29 @@ void tp_compare_release(struct tp_compare *c)
 
 struct tp_compare_table *tp_compare_add_table(struct tp_compare *c)
 {
-    struct tp_compare_table *more = realloc(c->tables, (c->count + 1) * sizeof *more);
-    if (!more)
+    if (TP_ONE_MORE(&c->tables, c->count, NULL, .what = "tables"))
         return NULL;
-    c->tables = more;
-    more[c->count] = (struct tp_compare_table){.least_p = NAN};
-    return &more[c->count++];
+    c->tables[c->count] = (struct tp_compare_table){.least_p = NAN};
+    return &c->tables[c->count++];
 }
 
 struct tp_compare_row *tp_compare_add_row(struct tp_compare_table *t, const char *label)
 {
-    struct tp_compare_row *more = realloc(t->rows, (t->count + 1) * sizeof *more);
-    if (!more)
+    if (TP_ONE_MORE(&t->rows, t->count, NULL, .what = "rows"))
         return NULL;
-    t->rows = more;
-    more[t->count] = (struct tp_compare_row){.label = strdup(label)};
-    if (!more[t->count].label)
+    struct tp_compare_row *row = &t->rows[t->count];
+    *row = (struct tp_compare_row){.label = strdup(label)};
+    if (!row->label)
         return NULL;
     for (size_t m = 0; m < TP_METRIC_MAX; m++)
-        more[t->count].cells[m] = (struct tp_compare_cell){.value = NAN,
-                                                           .low = NAN,
-                                                           .high = NAN,
-                                                           .change = NAN,
-                                                           .change_low = NAN,
-                                                           .change_high = NAN,
-                                                           .p = NAN};
-    return &more[t->count++];
+        row->cells[m] = (struct tp_compare_cell){.value = NAN,
+                                                 .low = NAN,
+                                                 .high = NAN,
+                                                 .change = NAN,
+                                                 .change_low = NAN,
+                                                 .change_high = NAN,
+                                                 .p = NAN};
+    return &t->rows[t->count++];
 }
 
 void tp_compare_note(struct tp_compare *c, const char *format, ...)

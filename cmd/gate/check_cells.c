@@ -9,6 +9,7 @@
  */
 #include "cmd/gate/check_job.h"
 
+#include "alloc/base/grow.h"
 #include "cmd/measure/gpus.h"
 #include "cmd/measure/spec.h"
 #include "cmd/ui/escape.h"
@@ -112,14 +113,12 @@ void tp_check_cell_text(const struct tp_gate_cell *c, char *text, size_t size)
 /* Takes its label over, also where it fails. */
 static int add_cell(struct tp_check *k, const struct tp_gate_cell *cell, struct tp_err *err)
 {
-    struct tp_gate_cell *more = realloc(k->gate.cells, (k->gate.cell_count + 1) * sizeof *more);
-    if (!more) {
+    int status = TP_ONE_MORE(&k->gate.cells, k->gate.cell_count, err, .what = "cells");
+    if (status)
         free(cell->label);
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    }
-    k->gate.cells = more;
-    more[k->gate.cell_count++] = *cell;
-    return TP_OK;
+    else
+        k->gate.cells[k->gate.cell_count++] = *cell;
+    return status;
 }
 
 /* ---- selecting from the baseline ---- */

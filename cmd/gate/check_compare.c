@@ -1,5 +1,6 @@
 /* Class E, the comparison: two replays of a cell and what the baseline holds of it. A pure
  * function, so that its tests need no processes. */
+#include "alloc/base/grow.h"
 #include "cmd/gate/check_job.h"
 #include "cmd/measure/metric_text.h"
 
@@ -12,16 +13,10 @@
 
 int tp_findings_add(struct tp_findings *list, const struct tp_finding *f, struct tp_err *err)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 64;
-        struct tp_finding *more = realloc(list->items, capacity * sizeof *more);
-        if (!more)
-            return tp_fail(err, TP_ENOMEM, "out of memory");
-        list->items = more;
-        list->capacity = capacity;
-    }
-    list->items[list->count++] = *f;
-    return TP_OK;
+    int status = TP_GROW(&list->items, &list->room, list->count + 1, err, .what = "findings");
+    if (!status)
+        list->items[list->count++] = *f;
+    return status;
 }
 
 /* ---- one value ---- */

@@ -43,7 +43,7 @@ extern const struct tp_opt tp_check_rows[];
 /* A growing list; `items` owned. */
 struct tp_findings {
     struct tp_finding *items;
-    size_t count, capacity;
+    size_t count, room;
 };
 int tp_findings_add(struct tp_findings *list, const struct tp_finding *f, struct tp_err *err);
 
@@ -138,7 +138,7 @@ struct tp_noisy_test {
 };
 struct tp_noisy_tests {
     struct tp_noisy_test *items; /* owned */
-    size_t count, capacity;
+    size_t count, room;
     size_t tested; /* those that are not insensitive */
 };
 

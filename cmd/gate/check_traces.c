@@ -2,6 +2,7 @@
  * the program that the baseline was made with. */
 #include "cmd/gate/check_job.h"
 
+#include "alloc/base/grow.h"
 #include "cmd/measure/open_trace.h"
 
 #include <stdlib.h>
@@ -18,13 +19,12 @@ int tp_check_prepare(struct tp_check *k, const char *path, size_t *index, struct
             *index = i;
             return TP_OK;
         }
-    struct tp_prepared *more = realloc(k->traces, (k->trace_count + 1) * sizeof *more);
-    if (!more)
-        return tp_fail(err, TP_ENOMEM, "out of memory");
-    k->traces = more;
-    int status = tp_measure_prepare(path, &plain, &more[k->trace_count], err);
+    int status = TP_ONE_MORE(&k->traces, k->trace_count, err, .what = "traces");
+    if (status)
+        return status;
+    status = tp_measure_prepare(path, &plain, &k->traces[k->trace_count], err);
     if (status) {
-        tp_prepared_release(&more[k->trace_count]);
+        tp_prepared_release(&k->traces[k->trace_count]);
         return status;
     }
     *index = k->trace_count++;

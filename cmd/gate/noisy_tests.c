@@ -6,6 +6,7 @@
  */
 #include "cmd/gate/check_job.h"
 
+#include "alloc/base/grow.h"
 #include "cmd/measure/known_values.h"
 
 #include <math.h>
@@ -64,14 +65,9 @@ static bool is_test(const struct tp_rounds *r, const struct tp_metric *m)
 
 static int append(struct tp_noisy_tests *t, const struct tp_noisy_test *test, struct tp_err *err)
 {
-    if (t->count == t->capacity) {
-        size_t capacity = t->capacity ? 2 * t->capacity : 16;
-        struct tp_noisy_test *more = realloc(t->items, capacity * sizeof *more);
-        if (!more)
-            return tp_fail(err, TP_ENOMEM, "out of memory");
-        t->items = more;
-        t->capacity = capacity;
-    }
+    int status = TP_GROW(&t->items, &t->room, t->count + 1, err, .what = "tests");
+    if (status)
+        return status;
     t->items[t->count++] = *test;
     t->tested += !test->insensitive;
     return TP_OK;

@@ -7,6 +7,7 @@
 #include "cmd/measure/stored_read.h"
 
 #include "alloc/base/clean.h"
+#include "alloc/base/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -117,13 +118,9 @@ static int read_whole(FILE *in, const char *name, char **text, size_t *length, s
     *text = NULL;
     *length = 0;
     do {
-        if (*length == room) {
-            room = room ? 2 * room : CHUNK;
-            char *more = realloc(*text, room);
-            if (!more)
-                return tp_fail(err, TP_ENOMEM, "out of memory");
-            *text = more;
-        }
+        int status = TP_GROW(text, &room, *length + CHUNK, err, .what = "a result");
+        if (status)
+            return status;
         *length += fread(*text + *length, 1, room - *length, in);
         if (*length > TP_STORED_BYTES)
             return tp_fail(err, TP_EINPUT, "%s is larger than %d MiB: no result is", name,

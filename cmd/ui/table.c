@@ -30,13 +30,8 @@ void tp_table_columns(struct tp_table *t, const struct tp_column *columns, int c
 
 static bool make_room(struct tp_table *t)
 {
-    size_t *cells = t->cells;
-    if (t->count == t->room)
-        cells = tp_grown(t->cells, &t->room, t->count + 1, SIZE_MAX, sizeof *t->cells);
-    t->failed = !cells;
-    if (cells)
-        t->cells = cells;
-    return cells != NULL;
+    t->failed = TP_GROW(&t->cells, &t->room, t->count + 1, NULL, .what = "a table") != TP_OK;
+    return !t->failed;
 }
 
 void tp_table_add(struct tp_table *t, const char *format, ...)

@@ -120,12 +120,10 @@ int tp_json_take(struct tp_json_scan *s, const char *two, const char *where, int
 
 static int keep(struct tp_json_scan *s, const unsigned char *data, size_t n, struct tp_err *err)
 {
-    if (s->size + n + 1 > s->room) {
-        char *bigger = tp_grown(s->text, &s->room, s->size + n + 1, SIZE_MAX, sizeof *bigger);
-        if (!bigger)
-            return tp_input_no_memory(s->in, err);
-        s->text = bigger;
-    }
+    int rc = TP_GROW(&s->text, &s->room, s->size + n + 1, err, .what = "JSON",
+                     .of = tp_input_name(s->in));
+    if (rc != TP_OK)
+        return rc;
     memcpy(s->text + s->size, data, n);
     s->size += n;
     s->text[s->size] = '\0';

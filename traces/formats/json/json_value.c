@@ -49,14 +49,9 @@ int tp_json_unique(const struct tp_json_scan *s, struct tp_span object, struct t
     size_t count = 0, room = 0;
     int rc = TP_OK;
     while (rc == TP_OK && tp_span_next(&w, &key, &value)) {
-        struct tp_span *all =
-            count < room ? keys : tp_grown(keys, &room, count + 1, SIZE_MAX, sizeof *keys);
-        if (all) {
-            keys = all;
+        rc = TP_GROW(&keys, &room, count + 1, err, .what = "keys", .of = tp_input_name(s->in));
+        if (rc == TP_OK)
             keys[count++] = key;
-        } else {
-            rc = tp_input_no_memory(s->in, err);
-        }
     }
     if (count > 1)
         qsort(keys, count, sizeof *keys, by_name);

@@ -8,6 +8,7 @@
  * their members) is written whole. Known weakness: one pass over the window per unit of time. */
 #include "traces/formats/tpt/tpt_encode.h"
 
+#include "alloc/base/grow.h"
 #include "alloc/program/live.h"
 
 #include <stdlib.h>

@@ -408,22 +408,11 @@ int tp_tpt_file_open(int fd, const char *name, struct tp_places *places, struct 
 
 /* ---- blocks with instructions ---- */
 
-static int room(uint8_t **bytes, size_t *has, size_t want, struct tp_err *err)
-{
-    if (want <= *has)
-        return TP_OK;
-    uint8_t *more = realloc(*bytes, want);
-    if (!more)
-        return out_of_memory(err);
-    *bytes = more;
-    *has = want;
-    return TP_OK;
-}
-
 static int unpack(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer,
                   const struct tp_tpt_block *b, uint64_t at, struct tp_err *err)
 {
-    int rc = room(&buffer->raw, &buffer->raw_room, (size_t)b->raw + TP_TPT_RECORD_MAX, err);
+    int rc = TP_GROW(&buffer->raw, &buffer->raw_room, (size_t)b->raw + TP_TPT_RECORD_MAX, err,
+                     .what = "blocks");
     if (rc)
         return rc;
     if (!buffer->unpacker)
@@ -449,8 +438,8 @@ static int changed(const struct tp_tpt_file *f, uint64_t at, struct tp_err *err)
 static int load_insns(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer, uint64_t at,
                       const uint8_t *head, const struct tp_tpt_block *b, struct tp_err *err)
 {
-    int rc =
-        room(&buffer->stored, &buffer->stored_room, (size_t)b->stored + TP_TPT_RECORD_MAX, err);
+    int rc = TP_GROW(&buffer->stored, &buffer->stored_room, (size_t)b->stored + TP_TPT_RECORD_MAX,
+                     err, .what = "blocks");
     if (!rc)
         rc = read_at(f, buffer->stored, b->stored, at + TP_TPT_BLOCK_SIZE, err);
     if (rc)

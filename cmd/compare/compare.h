@@ -67,9 +67,14 @@ struct tp_compare_table {
     double least_p;        /* that so few rounds can give, after Holm */
 };
 
+/* A name by value, as struct tp_text; a long one ends in "...". */
+struct tp_compare_label {
+    char s[160];
+};
+
 /* One strategy over several traces: ratios of the metric to the base's. */
 struct tp_compare_mean {
-    char label[160];              /* as tp_compare_name has it */
+    struct tp_compare_label name;
     double ratio[TP_METRIC_MAX];  /* NAN: none above 0 */
     size_t traces[TP_METRIC_MAX]; /* over so many */
     bool untested[TP_METRIC_MAX]; /* some of the changes in it were not tested */
@@ -138,7 +143,7 @@ bool tp_compare_drowned(const struct tp_compare_row *r, const struct tp_metric *
 
 /* Names of the base rows' label: "system"; of several files the file's as well, without the
  * folders that they share. */
-const char *tp_compare_name(const struct tp_compare_row *r, char *text, size_t size);
+struct tp_compare_label tp_compare_name(const struct tp_compare_row *r);
 
 /* ---- compare_words.c: for all writers that are read by people ---- */
 

@@ -86,7 +86,7 @@ static void write_means(struct tp_json *j, cJSON *root, const struct tp_compare 
     cJSON *list = tp_json_array(j, root, "geometric_means");
     for (size_t i = 0; i < c->mean_count; i++) {
         cJSON *o = tp_json_item(j, list);
-        tp_json_text(j, o, "label", c->means[i].label);
+        tp_json_text(j, o, "label", c->means[i].name.s);
         cJSON *metrics = tp_json_object(j, o, "metrics");
         for (size_t m = 0; m < c->column_count; m++) {
             size_t at = (size_t)(c->columns[m] - tp_metrics);

@@ -378,9 +378,9 @@ static void add_mean(struct tp_compare *c, const struct tp_compare_row *row, boo
     struct tp_compare_mean *mean = &c->means[c->mean_count];
     if (is_base && row->file)
         return;
-    tp_compare_name(row, mean->label, sizeof mean->label);
+    mean->name = tp_compare_name(row);
     for (size_t i = 0; i < c->mean_count; i++)
-        if (!strcmp(c->means[i].label, mean->label))
+        if (!strcmp(c->means[i].name.s, mean->name.s))
             return;
     c->mean_count++;
 }
@@ -395,8 +395,7 @@ static void fill_mean(const struct tp_compare *c, size_t m, struct tp_compare_me
             const struct tp_compare_row *base = &c->tables[t].rows[row->base];
             const struct tp_compare_cell *now = &row->cells[m], *was = &base->cells[m];
             bool compares = row == base || (now->mark != TP_MARK_NONE && !isnan(now->change));
-            char name[sizeof mean->label];
-            if (strcmp(tp_compare_name(row, name, sizeof name), mean->label))
+            if (strcmp(tp_compare_name(row).s, mean->name.s))
                 continue;
             if (!compares || !(now->value > 0) || !(was->value > 0))
                 continue;
@@ -430,15 +429,17 @@ static int fill_means(struct tp_compare *c, struct tp_err *err)
 static void note_served(struct tp_compare *c, const struct tp_compare_table *t)
 {
     const struct tp_metric *peak = tp_metric_find("peak_reserved", NULL);
-    char names[TP_SERVED_MAX][160], text[TP_SERVED_TEXT];
+    struct tp_compare_label names[TP_SERVED_MAX];
+    char text[TP_SERVED_TEXT];
     struct tp_served rows[TP_SERVED_MAX];
     size_t used = 0;
     for (size_t i = 0; i < t->count && used < TP_SERVED_MAX; i++) {
         const struct tp_compare_row *r = &t->rows[i];
         if (r->run->library) {
-            const char *name = tp_compare_name(r, names[used], sizeof names[used]);
+            names[used] = tp_compare_name(r);
             bool known = !isnan(tp_record_total(r->run, peak));
-            rows[used++] = (struct tp_served){name, r->run->library, known};
+            rows[used] = (struct tp_served){names[used].s, r->run->library, known};
+            used++;
         }
     }
     for (size_t i = 0; i < used; i++)
@@ -533,13 +534,13 @@ int tp_compare_sort(struct tp_compare *c, const char *by, struct tp_err *err)
 
 /* ---- conditions ---- */
 
-const char *tp_compare_name(const struct tp_compare_row *r, char *text, size_t size)
+struct tp_compare_label tp_compare_name(const struct tp_compare_row *r)
 {
-    if (r->file)
-        snprintf(text, size, "%s (%s)", r->label, r->short_file);
-    else
-        snprintf(text, size, "%s", r->label);
-    return text;
+    struct tp_compare_label name;
+    struct tp_str s = TP_STR_IN(name.s);
+    tp_str_add(&s, "%s%s%s%s", r->label, r->file ? " (" : "", r->file ? r->short_file : "",
+               r->file ? ")" : "");
+    return name;
 }
 
 static bool is_met(const struct tp_condition *c, const struct tp_compare_table *t, size_t row)
@@ -559,23 +560,22 @@ static bool is_met(const struct tp_condition *c, const struct tp_compare_table *
 static int fail_met(const struct tp_condition *c, const struct tp_compare_table *t, size_t row,
                     size_t more, struct tp_err *err)
 {
-    char name[96], base[96], others[48] = "";
+    char others[48] = "";
     const struct tp_compare_row *r = &t->rows[row], *was = &t->rows[r->base];
     const struct tp_compare_cell *now = &r->cells[index_of(c->metric)];
     const char *not_exact = now->mark == TP_MARK_REPORTED ? " (not exact)" : "";
     if (more)
         snprintf(others, sizeof others, "; %zu more", more);
-    tp_compare_name(r, name, sizeof name);
-    tp_compare_name(was, base, sizeof base);
+    struct tp_compare_label name = tp_compare_name(r);
     struct tp_text change = tp_compare_change_text(r, c->metric);
     struct tp_text value = tp_metric_text(c->metric, now->value, false);
     if (!c->relative)
-        return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s%s%s", c->text, t->name, name, value.s,
+        return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s%s%s", c->text, t->name, name.s, value.s,
                        strcasecmp(c->text, "oom") ? "" : " failed allocations", others);
     return tp_fail(err, TP_EFOUND, "%s: %s, %s: %s against %s of %s, %s%s%s", c->text, t->name,
-                   name, value.s,
-                   tp_metric_text(c->metric, was->cells[index_of(c->metric)].value, false).s, base,
-                   change.s, not_exact, others);
+                   name.s, value.s,
+                   tp_metric_text(c->metric, was->cells[index_of(c->metric)].value, false).s,
+                   tp_compare_name(was).s, change.s, not_exact, others);
 }
 
 int tp_compare_check(const struct tp_compare *c, const struct tp_condition *list, size_t count,

@@ -35,11 +35,11 @@ static void print_failures(const struct tp_compare_table *t, struct tp_page *pag
 {
     const struct tp_metric *failed = tp_metric_find("failed_allocations", NULL);
     for (size_t r = 0; r < t->count; r++) {
-        char name[96], what[160];
+        char what[160];
         double count = t->rows[r].cells[failed - tp_metrics].value;
         if (!(count > 0))
             continue;
-        tp_page_at(page, INDENT, "%s: ", tp_compare_name(&t->rows[r], name, sizeof name));
+        tp_page_at(page, INDENT, "%s: ", tp_compare_name(&t->rows[r]).s);
         tp_page_styled(page, page->column, TP_RED, "OUT OF MEMORY");
         uint64_t all = (uint64_t)count, initial = t->rows[r].run->failed_initial;
         initial = initial < all ? initial : initial == TP_NONE ? 0 : all;
@@ -63,12 +63,10 @@ static void print_cold(const struct tp_compare_table *t, struct tp_page *page)
     for (size_t r = 0; r < t->count; r++)
         all = all && t->rows[r].cold;
     for (size_t r = 0; !all && r < t->count; r++) {
-        char name[160];
-        if (!t->rows[r].cold)
-            continue;
-        tp_page_dim(page, INDENT,
-                    "%s: one replay took longer than --min-time, so its times are cold ones",
-                    tp_compare_name(&t->rows[r], name, sizeof name));
+        if (t->rows[r].cold)
+            tp_page_dim(page, INDENT,
+                        "%s: one replay took longer than --min-time, so its times are cold ones",
+                        tp_compare_name(&t->rows[r]).s);
     }
     if (all)
         tp_page_dim(
@@ -110,22 +108,21 @@ static void print_pick(const struct tp_compare *c, const struct tp_compare_table
 static void print_rounds(const struct tp_compare *c, const struct tp_compare_table *t, int note,
                          struct tp_page *page)
 {
-    char pinned[48] = "", label[32];
+    struct tp_text pinned = {""};
     if (c->core >= 0)
-        snprintf(pinned, sizeof pinned, ", pinned to core %d", c->core);
-    snprintf(label, sizeof label, "%u rounds", c->rounds);
-    tp_page_row(page, 0, label, note, "in random order, each in a fresh process%s, seed %llu, %s",
-                pinned, (unsigned long long)c->seed, tp_duration(t->wall_ns).s);
+        pinned = tp_text_of(", pinned to core %d", c->core);
+    tp_page_row(page, 0, tp_text_of("%u rounds", c->rounds).s, note,
+                "in random order, each in a fresh process%s, seed %llu, %s", pinned.s,
+                (unsigned long long)c->seed, tp_duration(t->wall_ns).s);
 }
 
 static void print_live_head(const struct tp_compare *c, const struct tp_compare_table *t,
                             struct tp_page *page)
 {
-    char label[TP_LABEL_MAX];
     const struct tp_result *head = &t->head;
-    tp_report_place(head, label, sizeof label);
-    tp_report_head(head, label, page);
-    print_rounds(c, t, tp_page_beside(head->trace->file, label), page);
+    struct tp_text place = tp_report_place(head);
+    tp_report_head(head, place.s, page);
+    print_rounds(c, t, tp_page_beside(head->trace->file, place.s), page);
 }
 
 static void print_stored_head(const struct tp_compare_table *t, struct tp_page *page)
@@ -230,13 +227,13 @@ static void list_likewise(const struct tp_compare *c, size_t first, const char *
     size_t left = 0;
     struct tp_str list = tp_str_in(text, size);
     for (size_t n = first; (r = nth_row(c, n, &t)) != NULL; n++) {
-        char name[160], one[240];
+        char one[240];
         bool all = warning_of(r, id) && all_siblings(t, r, id);
         if (n == first || !warning_of(r, id) || (all && !is_first_sibling(t, r)))
             continue;
         int length = snprintf(one, sizeof one, "%s%s%s%s", list.length ? "; " : "",
-                              all ? r->label : tp_compare_name(r, name, sizeof name),
-                              c->count > 1 ? ", " : "", c->count > 1 ? t->name : "");
+                              all ? r->label : tp_compare_name(r).s, c->count > 1 ? ", " : "",
+                              c->count > 1 ? t->name : "");
         if (length < 0 || (size_t)length >= sizeof one || list.length + (size_t)length + 24 > size)
             left++;
         else

@@ -150,14 +150,13 @@ void tp_compare_fill(const struct tp_compare *c, const struct tp_compare_table *
 {
     struct tp_column columns[1 + 2 * TP_METRIC_MAX] = {{.left = true, .to = TP_TO_MARKDOWN}};
     struct tp_column change = {.name = "change", .joined = true, .to = TP_TO_MARKDOWN};
-    char name[160];
     for (size_t m = 0; m < c->column_count; m++) {
         columns[1 + 2 * m] = heading(c->columns[m], t);
         columns[2 + 2 * m] = change;
     }
     tp_table_columns(out, columns, 1 + 2 * (int)c->column_count);
     for (size_t r = 0; r < t->count; r++) {
-        tp_table_add(out, "%s", tp_compare_name(&t->rows[r], name, sizeof name));
+        tp_table_add(out, "%s", tp_compare_name(&t->rows[r]).s);
         for (size_t m = 0; m < c->column_count; m++) {
             tp_table_add(out, "%s", tp_compare_value_text(&t->rows[r], c->columns[m], exact).s);
             tp_table_add(out, "%s", tp_compare_change_text(&t->rows[r], c->columns[m]).s);
@@ -187,7 +186,7 @@ void tp_compare_fill_means(const struct tp_compare *c, bool all, struct tp_table
     }
     tp_table_columns(out, columns, 1 + (int)c->column_count);
     for (size_t r = 0; r < c->mean_count; r++) {
-        tp_table_add(out, "%s", c->means[r].label);
+        tp_table_add(out, "%s", c->means[r].name.s);
         for (size_t m = 0; m < c->column_count; m++)
             add_mean(c, &c->means[r], (size_t)(c->columns[m] - tp_metrics), all, out);
     }

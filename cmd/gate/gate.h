@@ -122,12 +122,6 @@ struct tp_text tp_finding_allowed(const struct tp_finding *f); /* "0", "+5 %", "
 /* "peak_reserved", "peak_reserved[1]" of the second of several devices, "option arena_size". */
 struct tp_text tp_finding_name(const struct tp_finding *f);
 
-/* The verdict: one line of fixed grammar, whole in every form, on the screen the only one that
- * begins with its word. "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6 of 6
- * cells". PASS, FAIL, INCONCLUSIVE, or UNFINISHED where an error or a signal ended the check before
- * a regression was found. */
-void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size);
-
 /* Screen H. */
 void tp_gate_print(const struct tp_gate *g, struct tp_page *page);
 

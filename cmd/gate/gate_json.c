@@ -142,13 +142,11 @@ static void write_rule(struct tp_json *j, cJSON *root, const struct tp_gate *g)
 static int write_json(const struct tp_gate *g, FILE *out, struct tp_err *err)
 {
     struct tp_json j = {0};
-    struct tp_gate_line verdict;
     cJSON *root = tp_json_object(&j, NULL, NULL);
-    tp_gate_verdict(g, verdict.s, sizeof verdict.s);
     tp_json_text(&j, root, "schema", "tapool.check/1");
     tp_json_tool(&j, root);
     tp_json_machine(&j, root);
-    tp_json_text(&j, root, "verdict", verdict.s);
+    tp_json_text(&j, root, "verdict", tp_gate_verdict(g).s);
     tp_json_uint(&j, root, "exit_code", (uint64_t)g->exit_code);
     cJSON *counts = tp_json_object(&j, root, "counts");
     for (int v = 0; v < TP_VERDICTS; v++)

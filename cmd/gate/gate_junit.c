@@ -109,8 +109,7 @@ static void write_class(const struct tp_gate *g, enum tp_class class, FILE *out)
 
 static void write_classes(const struct tp_gate *g, FILE *out)
 {
-    struct tp_gate_line verdict, unmet = tp_gate_unmet(g);
-    tp_gate_verdict(g, verdict.s, sizeof verdict.s);
+    struct tp_gate_line verdict = tp_gate_verdict(g), unmet = tp_gate_unmet(g);
     const char *why = unmet.s[0] ? unmet.s : verdict.s;
     open_suite(out, "classes", count_classes(g), (double)g->wall_ns / 1e9);
     write_properties(g, out);

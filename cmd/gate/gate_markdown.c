@@ -76,8 +76,8 @@ static void add_class(const struct tp_class_check *c, const char *word, struct t
 
 static void add_head(const struct tp_gate *g, struct tp_str *s)
 {
-    struct tp_gate_line verdict, unmet = tp_gate_unmet(g), sharp = tp_gate_sharpness_text(g);
-    tp_gate_verdict(g, verdict.s, sizeof verdict.s);
+    struct tp_gate_line verdict = tp_gate_verdict(g), unmet = tp_gate_unmet(g);
+    struct tp_gate_line sharp = tp_gate_sharpness_text(g);
     int word = (int)strcspn(verdict.s, ":");
     tp_str_add(s, "## tapool check: %.*s\n\n", word, verdict.s);
     tp_str_put(s, TP_TO_MARKDOWN, "**%s** in %s", verdict.s + word + 2, tp_gate_time(g->wall_ns).s);

@@ -181,8 +181,7 @@ static void print_causes(const struct tp_gate *g, enum tp_verdict verdict,
  * where it fills the line. */
 static void print_verdict(const struct tp_gate *g, struct tp_page *page)
 {
-    struct tp_gate_line end = {""}, verdict;
-    tp_gate_verdict(g, verdict.s, sizeof verdict.s);
+    struct tp_gate_line end = {""}, verdict = tp_gate_verdict(g);
     size_t word = strcspn(verdict.s, " :");
     bool bad = g->exit_code == 1 || g->counts[TP_REGRESSION];
     enum tp_style style = bad ? TP_RED : g->exit_code ? TP_BOLD : TP_GREEN;

@@ -389,7 +389,7 @@ bool tp_finding_is_open(const struct tp_gate *g, const struct tp_finding *f)
     return f->verdict == TP_INCONCLUSIVE && (g->exit_code != 0 || tp_finding_could_gate(g, f));
 }
 
-void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size)
+struct tp_gate_line tp_gate_verdict(const struct tp_gate *g)
 {
     bool pass = g->exit_code == 0, open = tp_gate_is_unfinished(g) && !g->counts[TP_REGRESSION];
     const char *what = what_of(g);
@@ -407,5 +407,5 @@ void tp_gate_verdict(const struct tp_gate *g, char *text, size_t size)
     add_counts(&line, g, !pass);
     tp_gate_add(&line, "; %s of %s", tp_count(g->cell_count).s,
                 tp_plural(g->cells_total, "cell").s);
-    snprintf(text, size, "%s", line.s);
+    return line;
 }

@@ -88,6 +88,12 @@ bool tp_class_is_partial(const struct tp_gate *g, enum tp_class class);
  * or cells of the baseline were not run; the error that ended it; "" otherwise. */
 struct tp_gate_line tp_gate_unmet(const struct tp_gate *g);
 
+/* The verdict: one line of fixed grammar, whole in every form, on the screen the only one that
+ * begins with its word. "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6 of 6
+ * cells". PASS, FAIL, INCONCLUSIVE, or UNFINISHED where an error or a signal ended the check before
+ * a regression was found. */
+struct tp_gate_line tp_gate_verdict(const struct tp_gate *g);
+
 /* How small a slowdown this job would have seen; "" where it compared no times. */
 struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g);
 

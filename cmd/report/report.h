@@ -41,7 +41,7 @@ void tp_report_failed(uint64_t initial, uint64_t of_initial, uint64_t calls, uin
 void tp_report_oom(const struct tp_result *results, size_t count, struct tp_page *page);
 
 /* What the rows of a table are played on, from the first that plays on a source: "virtual GPU". */
-void tp_report_place(const struct tp_result *r, char *text, size_t size);
+struct tp_text tp_report_place(const struct tp_result *r);
 
 /* What both screens begin with: the trace, and under `label` what it is played on and how. */
 void tp_report_head(const struct tp_result *result, const char *label, struct tp_page *page);
@@ -49,7 +49,7 @@ void tp_report_head(const struct tp_result *result, const char *label, struct tp
 /* On a real device: "cuda, device 0", or how many; the names of those that play; what is behind the
  * marks of the driver's pool, in place of the sum of memory; what the driver was asked for and
  * answered; the same under -v, of the run and of one device. */
-void tp_device_label(const struct tp_result *r, char *text, size_t size);
+struct tp_text tp_device_label(const struct tp_result *r);
 void tp_device_names(const struct tp_result *r, char *text, size_t size);
 void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, struct tp_page *page);
 void tp_device_answers(const struct tp_result *r, const struct tp_device_run *d,

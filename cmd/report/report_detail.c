@@ -380,12 +380,12 @@ static void print_in_short(const struct tp_result *r, struct tp_page *page)
 
 void tp_report_detail(const struct tp_report *rep, const struct tp_result *r, struct tp_page *page)
 {
-    char label[TP_LABEL_MAX * 2 + 8], place[TP_LABEL_MAX];
+    char label[TP_LABEL_MAX * 2 + 8];
     bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
-    snprintf(place, sizeof place, "%s", foreign ? "host" : r->source->layers[0].ops->name);
-    if (tp_result_is_device(r))
-        tp_device_label(r, place, sizeof place);
-    snprintf(label, sizeof label, "%s on %s", r->spec->label, place);
+    snprintf(label, sizeof label, "%s on %s", r->spec->label,
+             tp_result_is_device(r) ? tp_device_label(r).s
+             : foreign              ? "host"
+                                    : r->source->layers[0].ops->name);
     tp_report_head(r, label, page);
     tp_page_line(page);
     print_all_memory(r, page);

@@ -7,12 +7,10 @@
 
 enum { LABEL = 16, NUMBER_END = 15, TEXT = 20, FIELD = 4, VALUE = 30 };
 
-void tp_device_label(const struct tp_result *r, char *text, size_t size)
+struct tp_text tp_device_label(const struct tp_result *r)
 {
-    if (r->facts->devices == 1)
-        snprintf(text, size, "cuda, device %u", r->use->ordinals[0]);
-    else
-        snprintf(text, size, "cuda, %u devices", r->facts->devices);
+    return r->facts->devices == 1 ? tp_text_of("cuda, device %u", r->use->ordinals[0])
+                                  : tp_text_of("cuda, %u devices", r->facts->devices);
 }
 
 static const struct tp_cuda_device *device_of(const struct tp_result *r, uint32_t device)

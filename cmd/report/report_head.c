@@ -338,16 +338,15 @@ static void print_source(const struct tp_result *r, const char *label, int note,
                 tp_count(r->facts->recorded_threads).s);
 }
 
-void tp_report_place(const struct tp_result *r, char *text, size_t size)
+struct tp_text tp_report_place(const struct tp_result *r)
 {
     bool foreign = (r->spec->strategy->caps & TP_CAP_FOREIGN) != 0;
     bool simulated = r->facts->kind == TP_KIND_DEVICE && tp_result_is_virtual(r);
-    snprintf(text, size, "%s",
-             foreign     ? "host"
-             : simulated ? "virtual GPU"
-                         : r->source->layers[0].ops->name);
     if (tp_result_is_device(r))
-        tp_device_label(r, text, size);
+        return tp_device_label(r);
+    return tp_text_of("%s", foreign     ? "host"
+                            : simulated ? "virtual GPU"
+                                        : r->source->layers[0].ops->name);
 }
 
 void tp_report_head(const struct tp_result *r, const char *label, struct tp_page *page)

@@ -519,9 +519,7 @@ void tp_report_table(const struct tp_report *rep, size_t first, size_t count, st
     const struct tp_result *results = &rep->results[first];
     const struct tp_result *sourced = tp_first_sourced(results, count);
     struct tp_pick pick;
-    char label[TP_LABEL_MAX];
-    tp_report_place(sourced, label, sizeof label);
-    tp_report_head(sourced, label, page);
+    tp_report_head(sourced, tp_report_place(sourced).s, page);
     tp_page_line(page);
     tp_report_rows(rep, results, count, page, NULL);
     for (size_t i = 0; rep->verbose && i < count; i++)

@@ -394,7 +394,7 @@ static void test_means(void **state)
     const struct tp_compare_mean *mean = &g->c.means[1];
     size_t peak = (size_t)(metric("peak_reserved") - tp_metrics);
     size_t fits = (size_t)(metric("fits_in") - tp_metrics);
-    assert_string_equal(mean->label, "b");
+    assert_string_equal(mean->name.s, "b");
     assert_true(fabs(mean->ratio[peak] - 4) < 1e-9);
     assert_int_equal(mean->traces[peak], 2);
     assert_true(fabs(mean->ratio[fits] - 2.5) < 1e-9);

@@ -185,9 +185,7 @@ static void test_names(void **state)
 
 static void assert_verdict(const struct tp_gate *g, const char *expected)
 {
-    char text[256];
-    tp_gate_verdict(g, text, sizeof text);
-    assert_string_equal(text, expected);
+    assert_string_equal(tp_gate_verdict(g).s, expected);
 }
 
 /* The verdict is read by scripts: its grammar is fixed. */
@@ -318,16 +316,16 @@ static void test_exit_line(void **state)
     struct gate_rig r;
     for (size_t i = 0; i < RIGS; i++)
         for (size_t w = 0; w < 2; w++) {
-            char verdict[256], end[100], line[512];
+            char end[100], line[1200];
             rigs[i].make(&r);
-            tp_gate_verdict(&r.gate, verdict, sizeof verdict);
+            struct tp_gate_line verdict = tp_gate_verdict(&r.gate);
             snprintf(end, sizeof end, "%s, exit %d", tp_gate_time(r.gate.wall_ns).s,
                      r.gate.exit_code);
-            int room = widths[w] - (int)strlen(verdict);
+            int room = widths[w] - (int)strlen(verdict.s);
             if (room >= (int)strlen(end) + 2)
-                snprintf(line, sizeof line, "\n%s%*s\n", verdict, room, end);
+                snprintf(line, sizeof line, "\n%s%*s\n", verdict.s, room, end);
             else
-                snprintf(line, sizeof line, "\n%s\n  %s\n", verdict, end);
+                snprintf(line, sizeof line, "\n%s\n  %s\n", verdict.s, end);
             assert_has(screen(&r.gate, widths[w], false), line);
         }
 }

@@ -55,24 +55,19 @@ static const struct tp_opt rows[] = {
 
 static void print_profiles(struct tp_page *page)
 {
-    tp_page_at(page, 0, "profiles of synthetic traces");
-    tp_page_line(page);
-    for (size_t i = 0; tp_profiles[i]; i++) {
+    tp_page_put(page, 0, "profiles of synthetic traces");
+    for (size_t i = 0; tp_profiles[i]; i++)
         tp_page_row(page, NAME, tp_profiles[i]->name, SUMMARY, "%s", tp_profiles[i]->summary);
-    }
     tp_page_line(page);
-    tp_page_at(page, 0,
-               "To make one: tapool gen pair -o pair.json    Its options: tapool gen pair");
-    tp_page_line(page);
+    tp_page_put(page, 0,
+                "To make one: tapool gen pair -o pair.json    Its options: tapool gen pair");
 }
 
 static void print_profile(struct tp_page *page, const struct tp_profile *p)
 {
-    tp_page_at(page, 0, "%s: %s", p->name, p->summary);
+    tp_page_put(page, 0, "%s: %s", p->name, p->summary);
     tp_page_line(page);
-    tp_page_line(page);
-    tp_page_at(page, 0, "%s", p->about);
-    tp_page_line(page);
+    tp_page_put(page, 0, "%s", p->about);
     tp_page_line(page);
     tp_page_row(page, 0, "options", DEFAULT, "default");
     for (const struct tp_opt *row = p->options; row && row->name; row++) {
@@ -82,12 +77,10 @@ static void print_profile(struct tp_page *page, const struct tp_profile *p)
     tp_page_at(page, NAME, "--seed");
     tp_page_row(page, DEFAULT, "1", HELP, "the same seed, the same bytes");
     tp_page_line(page);
-    tp_page_at(page, 0, "To make it: tapool gen %s -o %s.json", p->name, p->name);
-    tp_page_line(page);
+    tp_page_put(page, 0, "To make it: tapool gen %s -o %s.json", p->name, p->name);
     if (!p->sample)
         return;
-    tp_page_at(page, 0, "Without a file: tapool replay sample:%s", p->sample);
-    tp_page_line(page);
+    tp_page_put(page, 0, "Without a file: tapool replay sample:%s", p->sample);
 }
 
 /* ---- options ---- */
@@ -239,8 +232,7 @@ static void print_made(const struct recipe *r, const char *path, struct tp_page 
 {
     char shown[256];
     tp_clean_text(path, shown, sizeof shown);
-    tp_page_at(page, 0, "%s: %s events, %s", shown, tp_count(r->events).s, r->program);
-    tp_page_line(page);
+    tp_page_put(page, 0, "%s: %s events, %s", shown, tp_count(r->events).s, r->program);
     tp_page_command(page, "Next: tapool replay", path);
 }
 

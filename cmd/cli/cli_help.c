@@ -16,8 +16,7 @@ static void print_option(struct tp_page *page, const struct tp_opt *row)
     if (row->letter)
         tp_page_at(page, LETTER, "-%c,", row->letter);
     tp_page_at(page, NAME, "--%s%s%s", row->name, row->arg ? " " : "", row->arg ? row->arg : "");
-    tp_page_at(page, HELP, "%s", tp_str_text(&text));
-    tp_page_line(page);
+    tp_page_put(page, HELP, "%s", tp_str_text(&text));
     tp_str_drop(&text);
 }
 

@@ -137,8 +137,7 @@ static void print_cells(struct tp_page *page, const char *name, const char *valu
         tp_page_at(page, NAME, "%s", name);
     tp_page_at(page, VALUE, "%s", *clean ? clean : "-");
     tp_clean_text(from, clean, sizeof clean);
-    tp_page_at(page, FROM, "%s", clean);
-    tp_page_line(page);
+    tp_page_put(page, FROM, "%s", clean);
 }
 
 /* One line for each item, which may come from a line of its own. */
@@ -165,8 +164,7 @@ static void print_settings(struct tp_page *page, const struct tp_config *config,
 {
     char value[WORD], from[WORD];
     tp_page_line(page);
-    tp_page_at(page, 0, "%s", s->cmd->name);
-    tp_page_line(page);
+    tp_page_put(page, 0, "%s", s->cmd->name);
     for (size_t i = 0; s->cmd->options[i].name; i++) {
         const struct tp_opt *row = &s->cmd->options[i];
         const struct tp_opt_list *list = (const void *)((const char *)s->opts + row->offset);
@@ -211,11 +209,10 @@ static void print_end(struct tp_page *page, const int set[])
         tp_page_line(page);
     }
     int file = set[TP_LEVEL_FILE] + set[TP_LEVEL_SECTION];
-    tp_page_at(page, 0,
-               "%d from the file, %d from the environment, %d by default. Rules: "
-               "tapool help config",
-               file, set[TP_LEVEL_ENVIRONMENT], set[TP_LEVEL_DEFAULT]);
-    tp_page_line(page);
+    tp_page_put(page, 0,
+                "%d from the file, %d from the environment, %d by default. Rules: "
+                "tapool help config",
+                file, set[TP_LEVEL_ENVIRONMENT], set[TP_LEVEL_DEFAULT]);
 }
 
 /* ---- JSON ---- */

@@ -344,11 +344,9 @@ static void say_tolerances(struct update *u)
         if (was->given == is->given && was->relative == is->relative && was->value == is->value)
             continue;
         u->tolerances++;
-        tp_page_at(u->page, 0, "tolerance");
-        tp_page_at(u->page, HEAD, "all cells: %s %s%s -> %s", tp_metrics[i].name,
-                   tolerance_text(&tp_metrics[i], was).s, was->given ? "" : " (default)",
-                   tolerance_text(&tp_metrics[i], is).s);
-        tp_page_line(u->page);
+        tp_page_row(u->page, 0, "tolerance", HEAD, "all cells: %s %s%s -> %s", tp_metrics[i].name,
+                    tolerance_text(&tp_metrics[i], was).s, was->given ? "" : " (default)",
+                    tolerance_text(&tp_metrics[i], is).s);
     }
 }
 
@@ -393,11 +391,9 @@ static void say_stale(struct update *u, const struct tp_baseline_cell *c)
         const struct tp_gate_cell *now = &u->k->gate.cells[i];
         if (strcmp(now->trace, c->trace) || !strcmp(u->k->traces[now->prepared].hash, c->hash))
             continue;
-        tp_page_at(u->page, 0, "stale");
         tp_check_update_command(u->k, NULL, c->strategy, command, sizeof command);
-        tp_page_at(u->page, HEAD, "%.80s, %.80s: holds another program: %s", c->trace, c->strategy,
-                   command);
-        tp_page_line(u->page);
+        tp_page_row(u->page, 0, "stale", HEAD, "%.80s, %.80s: holds another program: %s", c->trace,
+                    c->strategy, command);
         return;
     }
 }

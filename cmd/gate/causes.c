@@ -229,9 +229,8 @@ struct tp_gate_line tp_cause_rule(const struct tp_cause *c)
         return line;
     if (c->verdict == TP_REGRESSION)
         tp_gate_add(&line, "allowed: %s", tp_finding_allowed(f).s);
-    if (tp_finding_interval(f).s[0])
-        tp_gate_add(&line, "%s%s %s", line.s[0] ? "  " : "", tp_finding_interval(f).s,
-                    tp_p_text(tp_finding_p(f, true)).s);
+    if (tp_finding_proof(f).s[0])
+        tp_gate_add(&line, "%s%s", line.s[0] ? "  " : "", tp_finding_proof(f).s);
     return line;
 }
 

@@ -61,9 +61,9 @@ static void print_class(const struct tp_gate *g, enum tp_class class, struct tp_
     page->width = end - VALUES - CELLS; /* a long name of a binary is wrapped */
     tp_page_at(page, TEXT, "%s", line.s);
     page->width = width;
-    line.s[0] = '\0';
-    tp_gate_add(&line, "%s of %s", tp_count(c->cells).s, tp_plural(g->cells_total, "cell").s);
-    tp_page_right(page, end - VALUES, line.s);
+    tp_page_right(
+        page, end - VALUES,
+        tp_text_of("%s of %s", tp_count(c->cells).s, tp_plural(g->cells_total, "cell").s).s);
     tp_page_right(page, end, tp_plural(c->values, "value").s);
     tp_page_line(page);
     if (c->reason[0]) {
@@ -114,17 +114,12 @@ static struct gate_columns find_columns(const struct tp_gate *g)
 
 static void print_finding(const struct tp_finding *f, int column, struct tp_page *page)
 {
-    struct tp_gate_line text = {""};
     tp_page_at(page, FOLD, "%s", tp_finding_name(f).s);
     tp_page_at(page, column, "%s", tp_finding_values(f).s);
     tp_page_right(page, column + CHANGE, tp_finding_change(f).s);
     if (f->metric)
-        tp_gate_add(&text, "allowed: %s", tp_finding_allowed(f).s);
-    put(page, column + ALLOWED, column, text.s);
-    text.s[0] = '\0';
-    if (tp_finding_interval(f).s[0])
-        tp_gate_add(&text, "%s %s", tp_finding_interval(f).s, tp_p_text(tp_finding_p(f, true)).s);
-    put(page, column + PROOF, column, text.s);
+        put(page, column + ALLOWED, column, tp_text_of("allowed: %s", tp_finding_allowed(f).s).s);
+    put(page, column + PROOF, column, tp_finding_proof(f).s);
     tp_page_line(page);
     if (tp_finding_note(f).s[0])
         tp_page_put(page, column, "%s", tp_finding_note(f).s);
@@ -181,14 +176,14 @@ static void print_causes(const struct tp_gate *g, enum tp_verdict verdict,
  * where it fills the line. */
 static void print_verdict(const struct tp_gate *g, struct tp_page *page)
 {
-    struct tp_gate_line end = {""}, verdict = tp_gate_verdict(g);
+    struct tp_gate_line verdict = tp_gate_verdict(g);
+    struct tp_text end = tp_text_of("%s, exit %d", tp_gate_time(g->wall_ns).s, g->exit_code);
     size_t word = strcspn(verdict.s, " :");
     bool bad = g->exit_code == 1 || g->counts[TP_REGRESSION];
     enum tp_style style = bad ? TP_RED : g->exit_code ? TP_BOLD : TP_GREEN;
     tp_page_styled(page, 0, style, "%.*s", (int)word, verdict.s);
     fputs(verdict.s + word, page->out);
     page->column = tp_text_width(verdict.s);
-    tp_gate_add(&end, "%s, exit %d", tp_gate_time(g->wall_ns).s, g->exit_code);
     if (page->column + 2 + tp_text_width(end.s) <= page->width) {
         tp_page_right(page, page->width, end.s);
     } else {
@@ -201,22 +196,20 @@ static void print_verdict(const struct tp_gate *g, struct tp_page *page)
 static void print_sensitivity(const struct tp_gate *g, struct tp_page *page)
 {
     struct tp_gate_line text = tp_gate_sharpness_text(g);
-    if (!text.s[0])
-        return;
-    tp_page_dim(page, LABEL, "%s", text.s);
+    if (text.s[0])
+        tp_page_dim(page, LABEL, "%s", text.s);
 }
 
 /* "kvstore.tpt, arena, ns_per_op +4.1 % [-2.0, +11.5] after 2 x 20 pairs." */
 static void print_open(const struct tp_gate *g, const struct tp_finding *f, struct tp_page *page)
 {
-    struct tp_gate_line text = {"inconclusive: "};
-    tp_gate_add(&text, "%s, %s %s %s", tp_gate_cell_text(g, f->cell).s, tp_finding_name(f).s,
-                tp_finding_change(f).s, tp_finding_interval(f).s);
+    tp_page_at(page, LABEL, "inconclusive: %s, %s %s %s", tp_gate_cell_text(g, f->cell).s,
+               tp_finding_name(f).s, tp_finding_change(f).s, tp_finding_interval(f).s);
     if (f->sets > 1)
-        tp_gate_add(&text, " after %u x %zu pairs.", f->sets, f->difference.pairs);
+        tp_page_more(page, LABEL, " after %u x %zu pairs.", f->sets, f->difference.pairs);
     else
-        tp_gate_add(&text, " after %zu pairs.", f->difference.pairs);
-    tp_page_put(page, LABEL, "%s", text.s);
+        tp_page_more(page, LABEL, " after %zu pairs.", f->difference.pairs);
+    tp_page_line(page);
 }
 
 /* Inconclusive, and no more than that: none of them was slower by what counts. */

@@ -192,11 +192,14 @@ struct tp_text tp_finding_interval(const struct tp_finding *f)
     return tp_text_of("[%+.1f, %+.1f]", 100 * (i->low - 1), 100 * (i->high - 1));
 }
 
-struct tp_text tp_p_text(double p)
+struct tp_text tp_finding_proof(const struct tp_finding *f)
 {
-    if (isnan(p))
-        return (struct tp_text){""};
-    return p < 0.001 ? tp_text_of("p<0.001") : tp_text_of("p=%.2g", p);
+    struct tp_text interval = tp_finding_interval(f);
+    double p = tp_finding_p(f, true);
+    if (!interval.s[0] || isnan(p))
+        return interval;
+    return p < 0.001 ? tp_text_of("%s p<0.001", interval.s)
+                     : tp_text_of("%s p=%.2g", interval.s, p);
 }
 
 /* ", allowed: +5 %; became nondeterministic" */
@@ -204,8 +207,8 @@ static void add_rule(struct tp_gate_line *line, const struct tp_finding *f)
 {
     if (f->metric)
         tp_gate_add(line, ", allowed: %s", tp_finding_allowed(f).s);
-    if (tp_finding_interval(f).s[0])
-        tp_gate_add(line, ", %s %s", tp_finding_interval(f).s, tp_p_text(tp_finding_p(f, true)).s);
+    if (tp_finding_proof(f).s[0])
+        tp_gate_add(line, ", %s", tp_finding_proof(f).s);
     if (tp_finding_note(f).s[0])
         tp_gate_add(line, "; %s", tp_finding_note(f).s);
 }

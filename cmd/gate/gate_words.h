@@ -37,7 +37,7 @@ double tp_finding_p(const struct tp_finding *f, bool adjusted);
 
 /* "[+8.1, +12.0]" in percent; "" where there is none. */
 struct tp_text tp_finding_interval(const struct tp_finding *f);
-struct tp_text tp_p_text(double p); /* "p<0.001", "p=0.012"; "" of NAN */
+struct tp_text tp_finding_proof(const struct tp_finding *f); /* "[+8.1, +12.0] p<0.001" */
 
 /* The note, but for an option, whose note is its name and values; "" where there is none. */
 struct tp_gate_line tp_finding_note(const struct tp_finding *f);

@@ -228,7 +228,8 @@ static int set_real(struct subject sub, void *member, const char *value, struct 
 {
     bool share = sub.row->type == TP_OPT_SHARE;
     char text[SUBJECT_TEXT], *end = NULL;
-    double number = *value >= '0' && *value <= '9' ? strtod(value, &end) : (double)NAN;
+    bool digits = (*value >= '0' && *value <= '9') || *value == '.';
+    double number = digits ? strtod(value, &end) : (double)NAN;
     if (share && end && *end == '%') {
         number /= 100;
         end++;

@@ -13,6 +13,8 @@
 
 enum { PATH_SIZE = 4096, PART_SIZE = 256 };
 
+_Static_assert((int)TP_EXPORT_COUNT <= (int)TP_EXPORTS_MAX, "each export has a file");
+
 #define WORD(of, id, words) #id,
 const char *const tp_export_words[] = {"text", TP_EXPORTERS(WORD, ) NULL};
 

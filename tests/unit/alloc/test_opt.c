@@ -337,6 +337,8 @@ static void more_types(void **state)
         const char *sentence;
     } cases[] = {
         {0, "2.5", "2.5", NULL},
+        {0, ".5", "0.5", NULL},
+        {0, ".", NULL, "option 'scale' is '.', which is no positive number"},
         {0, "0", NULL, "option 'scale' is '0', which is no positive number"},
         {0, "-1", NULL, "option 'scale' is '-1', which is no positive number"},
         {0, "inf", NULL, "option 'scale' is 'inf', which is no positive number"},

@@ -289,4 +289,8 @@ void tp_cursor_rewind(struct tp_cursor *c);
 /* 1 = *out holds the next window (the prologue's first), 0 = end, else -status with err set. */
 int tp_cursor_next(struct tp_cursor *c, struct tp_window *out, struct tp_err *err);
 
+/* Hands every window to `take`, in order; what it returns other than 0 ends the walk. */
+typedef int tp_take_window(void *ctx, const struct tp_window *w, struct tp_err *err);
+int tp_program_walk(struct tp_program *p, tp_take_window *take, void *ctx, struct tp_err *err);
+
 #endif

@@ -89,23 +89,16 @@ static int export_kept(struct tp_program *p, int *fd, struct tp_err *err)
     return TP_OK;
 }
 
-/* The windows of a program that is kept elsewhere, and all that is known of it. */
-static int copy_windows(struct tp_program *p, struct tp_program *copy, struct tp_err *err)
+/* A window of a program that is kept elsewhere. */
+static int copy_window(void *copy, const struct tp_window *w, struct tp_err *err)
 {
-    struct tp_cursor *c = NULL;
-    struct tp_window w;
-    int got = 0, rc = tp_cursor_open(p, &c, err);
-    while (!rc && (got = tp_cursor_next(c, &w, err)) > 0) {
-        struct tp_kept_window kept = {.first_event = w.first_event,
-                                      .first_insn = w.first_insn,
-                                      .first_time = w.first_time,
-                                      .count = w.count,
-                                      .jump_count = w.jump_count,
-                                      .prologue = w.prologue};
-        rc = tp_program_append(copy, &kept, w.insns, w.jumps, TP_PROGRAM_MEMORY, err);
-    }
-    tp_cursor_close(c);
-    return rc ? rc : got < 0 ? -got : TP_OK;
+    struct tp_kept_window kept = {.first_event = w->first_event,
+                                  .first_insn = w->first_insn,
+                                  .first_time = w->first_time,
+                                  .count = w->count,
+                                  .jump_count = w->jump_count,
+                                  .prologue = w->prologue};
+    return tp_program_append(copy, &kept, w->insns, w->jumps, TP_PROGRAM_MEMORY, err);
 }
 
 static int copy_program(struct tp_program *p, struct tp_program *copy, struct tp_err *err)
@@ -119,7 +112,7 @@ static int copy_program(struct tp_program *p, struct tp_program *copy, struct tp
     int rc = TP_OK;
     for (uint32_t i = 0; !rc && i < p->facts.marks; i++)
         rc = tp_texts_add(&copy->names, tp_program_mark(p, i), strlen(tp_program_mark(p, i)), err);
-    return rc ? rc : copy_windows(p, copy, err);
+    return rc ? rc : tp_program_walk(p, copy_window, copy, err);
 }
 
 int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err)

@@ -383,3 +383,14 @@ int tp_cursor_next(struct tp_cursor *c, struct tp_window *out, struct tp_err *er
     c->next++;
     return 1;
 }
+
+int tp_program_walk(struct tp_program *p, tp_take_window *take, void *ctx, struct tp_err *err)
+{
+    struct tp_cursor *cursor = NULL;
+    struct tp_window w;
+    int got = 0, rc = tp_cursor_open(p, &cursor, err);
+    while (!rc && (got = tp_cursor_next(cursor, &w, err)) == 1)
+        rc = take(ctx, &w, err);
+    tp_cursor_close(cursor);
+    return rc ? rc : -(got < 0 ? got : 0);
+}

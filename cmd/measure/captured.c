@@ -107,9 +107,13 @@ static void count_live(struct captured_scan *s, const struct tp_insn *in)
         s->out->most_live = s->live_on_all;
 }
 
-static void scan_window(struct captured_scan *s, const struct tp_window *w)
+static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
 {
-    for (uint32_t i = 0; i < w->count; i++, s->insn++) {
+    struct captured_scan *s = ctx;
+    (void)err;
+    for (uint32_t i = 0; w->prologue && i < w->count; i++)
+        count_live(s, &w->insns[i]);
+    for (uint32_t i = 0; !w->prologue && i < w->count; i++, s->insn++) {
         const struct tp_insn *in = &w->insns[i];
         uint64_t event = tp_window_event(w, i);
         s->time += in->gap_ns;
@@ -130,21 +134,7 @@ static void scan_window(struct captured_scan *s, const struct tp_window *w)
         if (in->device != TP_ALL_DEVICES) /* that asks for nothing */
             note_demand(s, in, failed);
     }
-}
-
-static int scan_all(struct captured_scan *s, struct tp_err *err)
-{
-    struct tp_cursor *cursor = NULL;
-    struct tp_window w;
-    int status = tp_cursor_open(s->program, &cursor, err), more = 0;
-    while (!status && (more = tp_cursor_next(cursor, &w, err)) == 1)
-        if (!w.prologue)
-            scan_window(s, &w);
-        else
-            for (uint32_t i = 0; i < w.count; i++)
-                count_live(s, &w.insns[i]);
-    tp_cursor_close(cursor);
-    return status ? status : -more;
+    return TP_OK;
 }
 
 /* What the file says of another moment than that of the program as it is played, is no answer. */
@@ -185,7 +175,7 @@ int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct t
     if (!status)
         begin(&s, &t->recorded);
     if (!status && (f->ops[TP_NOTE] || f->ops[TP_MARK]))
-        status = scan_all(&s, err);
+        status = tp_program_walk(t->program, scan_window, &s, err);
     for (uint32_t i = 0; !status && i < out->count; i++)
         out->devices[i].end_reserved = s.reserved[i];
     free(s.reserved);

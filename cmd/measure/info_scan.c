@@ -308,8 +308,9 @@ static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
 
 /* ---- the whole ---- */
 
-static int scan_window(struct scan *s, const struct tp_window *w, struct tp_err *err)
+static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
 {
+    struct scan *s = ctx;
     uint32_t jump = 0;
     uint64_t event = w->first_event;
     if (!w->prologue)
@@ -327,17 +328,6 @@ static int scan_window(struct scan *s, const struct tp_window *w, struct tp_err 
             return status;
     }
     return TP_OK;
-}
-
-static int scan_all(struct scan *s, struct tp_program *program, struct tp_err *err)
-{
-    struct tp_cursor *cursor = NULL;
-    struct tp_window window;
-    int status = tp_cursor_open(program, &cursor, err), more = 0;
-    while (!status && (more = tp_cursor_next(cursor, &window, err)) == 1)
-        status = scan_window(s, &window, err);
-    tp_cursor_close(cursor);
-    return status ? status : -more;
 }
 
 static void begin(struct scan *s, struct tp_program *program)
@@ -391,7 +381,7 @@ int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err
         status = tp_fail(err, TP_ENOMEM, "out of memory while looking through a trace");
     } else {
         begin(&s, program);
-        status = scan_all(&s, program, err);
+        status = tp_program_walk(program, scan_window, &s, err);
     }
     if (!status)
         finish(&s);

@@ -147,27 +147,14 @@ static int write_insn(struct writer *w, const struct tp_insn *in, uint64_t event
     return TP_OK;
 }
 
-static int write_window(struct writer *w, const struct tp_window *window, struct tp_err *err)
+static int write_window(void *ctx, const struct tp_window *window, struct tp_err *err)
 {
+    struct writer *w = ctx;
     for (uint32_t i = 0; i < window->count; i++) {
         int rc = write_insn(w, &window->insns[i], tp_window_event(window, i), err);
         if (rc != TP_OK)
             return rc;
     }
-    return check(w, err);
-}
-
-static int write_windows(struct writer *w, struct tp_program *p, struct tp_err *err)
-{
-    struct tp_cursor *cursor = NULL;
-    struct tp_window window;
-    int got = 0, rc = tp_cursor_open(p, &cursor, err);
-    while (rc == TP_OK && (got = tp_cursor_next(cursor, &window, err)) == 1)
-        rc = write_window(w, &window, err);
-    tp_cursor_close(cursor);
-    if (rc != TP_OK || got < 0)
-        return rc != TP_OK ? rc : -got;
-    end_all(w, tp_program_facts(p)->events + 1);
     return check(w, err);
 }
 
@@ -185,7 +172,11 @@ static int write_trace(const struct tp_writing *cfg, FILE *out, struct tp_err *e
         w.lives[i].lower = NOT_LIVE;
     errno = 0;
     fputs("id,lower,upper,size\n", out);
-    rc = write_windows(&w, p, err);
+    rc = tp_program_walk(p, write_window, &w, err);
+    if (rc == TP_OK) {
+        end_all(&w, tp_program_facts(p)->events + 1);
+        rc = check(&w, err);
+    }
     free(w.lives);
     return rc;
 }

@@ -14,114 +14,92 @@
 
 /* One line each, so that additions do not meet in one. */
 /* clang-format off */
-#define STRATEGIES(ROW)    \
-    ROW(arena)             \
-    ROW(lru)               \
-    ROW(stream_pool)       \
-    ROW(bump)              \
-    ROW(system)            \
-    ROW(cuda_malloc_async) \
-    ROW(direct)
-#define SOURCES(ROW)       \
-    ROW(host)              \
-    ROW(virtual)           \
-    ROW(cuda)              \
-    ROW(limit)             \
-    ROW(fault)             \
-    ROW(shuffle)
+#define STRATEGIES(ROW, type, of)          \
+    ROW(type, of, arena)                   \
+    ROW(type, of, lru)                     \
+    ROW(type, of, stream_pool)             \
+    ROW(type, of, bump)                    \
+    ROW(type, of, system)                  \
+    ROW(type, of, cuda_malloc_async)       \
+    ROW(type, of, direct)
+#define SOURCES(ROW, type, of)             \
+    ROW(type, of, host)                    \
+    ROW(type, of, virtual)                 \
+    ROW(type, of, cuda)                    \
+    ROW(type, of, limit)                   \
+    ROW(type, of, fault)                   \
+    ROW(type, of, shuffle)
+#define FORMATS(ROW, type, of)             \
+    ROW(type, of, json)                    \
+    ROW(type, of, jsonl)                   \
+    ROW(type, of, tpt)                     \
+    ROW(type, of, pytorch)                 \
+    ROW(type, of, kineto)                  \
+    ROW(type, of, rmm)                     \
+    ROW(type, of, umpire)                  \
+    ROW(type, of, mtrace)                  \
+    ROW(type, of, malloc_raw)              \
+    ROW(type, of, valgrind)                \
+    ROW(type, of, rep)                     \
+    ROW(type, of, minimalloc)
+#define WRITERS(ROW, type, of)             \
+    ROW(type, of, tpt)                     \
+    ROW(type, of, json)                    \
+    ROW(type, of, jsonl)                   \
+    ROW(type, of, minimalloc)
+#define PROFILES(ROW, type, of)            \
+    ROW(type, of, pair)                    \
+    ROW(type, of, batch)                   \
+    ROW(type, of, random_replace)          \
+    ROW(type, of, producer_consumer)       \
+    ROW(type, of, streams)                 \
+    ROW(type, of, web_server)              \
+    ROW(type, of, training_step)           \
+    ROW(type, of, llm_decode)
+#define COMMANDS(ROW, type, of)            \
+    ROW(type, of, replay)                  \
+    ROW(type, of, compare)                 \
+    ROW(type, of, check)                   \
+    ROW(type, of, info)                    \
+    ROW(type, of, convert)                 \
+    ROW(type, of, gen)                     \
+    ROW(type, of, strategies)              \
+    ROW(type, of, doctor)                  \
+    ROW(type, of, help)                    \
+    ROW(type, of, child)                   \
+    ROW(type, of, generate)
+#define TOPICS(ROW, type, of)              \
+    ROW(type, of, report)                  \
+    ROW(type, of, formats)                 \
+    ROW(type, of, format)                  \
+    ROW(type, of, tpt)                     \
+    ROW(type, of, snapshots)               \
+    ROW(type, of, malloc)                  \
+    ROW(type, of, metrics)                 \
+    ROW(type, of, ci)                      \
+    ROW(type, of, exports)                 \
+    ROW(type, of, config)                  \
+    ROW(type, of, warnings)
 /* clang-format on */
 
-#define STRATEGY(name) extern const struct tp_strategy tp_strategy_##name;
-#define SOURCE(name)   extern const struct tp_source_ops tp_source_##name;
-STRATEGIES(STRATEGY)
-SOURCES(SOURCE)
-#undef STRATEGY
-#undef SOURCE
-
-#define STRATEGY(name) &tp_strategy_##name,
-#define SOURCE(name)   &tp_source_##name,
-const struct tp_strategy *const tp_strategies[] = {STRATEGIES(STRATEGY) NULL};
-const struct tp_source_ops *const tp_sources[] = {SOURCES(SOURCE) NULL};
+#define DECLARE(type, of, id) extern const struct type of##_##id;
+#define POINT(type, of, id)   &of##_##id,
+#define TABLE(array, rows, type, of)                                                               \
+    rows(DECLARE, type, of) const struct type *const array[] = {rows(POINT, type, of) NULL};
+TABLE(tp_strategies, STRATEGIES, tp_strategy, tp_strategy)
+TABLE(tp_sources, SOURCES, tp_source_ops, tp_source)
+TABLE(tp_formats, FORMATS, tp_format, tp_format)
+TABLE(tp_trace_writers, WRITERS, tp_trace_writer, tp_writer)
+TABLE(tp_profiles, PROFILES, tp_profile, tp_profile)
+TABLE(tp_commands, COMMANDS, tp_command, tp_command)
+TABLE(tp_topics, TOPICS, tp_topic, tp_topic)
+#undef DECLARE
+#undef POINT
 
 const struct tp_strategy *const tp_default_host[] = {&tp_strategy_system, &tp_strategy_arena, NULL};
 const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,       &tp_strategy_lru,
                                                        &tp_strategy_stream_pool, &tp_strategy_bump,
                                                        &tp_strategy_direct,      NULL};
-
-extern const struct tp_format tp_format_json, tp_format_jsonl, tp_format_tpt, tp_format_pytorch,
-    tp_format_kineto, tp_format_rmm, tp_format_umpire, tp_format_mtrace, tp_format_malloc_raw,
-    tp_format_valgrind, tp_format_rep, tp_format_minimalloc;
-const struct tp_format *const tp_formats[] = {&tp_format_json,
-                                              &tp_format_jsonl,
-                                              &tp_format_tpt,
-                                              &tp_format_pytorch,
-                                              &tp_format_kineto,
-                                              &tp_format_rmm,
-                                              &tp_format_umpire,
-                                              &tp_format_mtrace,
-                                              &tp_format_malloc_raw,
-                                              &tp_format_valgrind,
-                                              &tp_format_rep,
-                                              &tp_format_minimalloc,
-                                              NULL};
-
-extern const struct tp_trace_writer tp_writer_tpt, tp_writer_json, tp_writer_jsonl,
-    tp_writer_minimalloc;
-const struct tp_trace_writer *const tp_trace_writers[] = {
-    &tp_writer_tpt, &tp_writer_json, &tp_writer_jsonl, &tp_writer_minimalloc, NULL};
-
-extern const struct tp_profile tp_profile_pair, tp_profile_batch, tp_profile_random_replace,
-    tp_profile_producer_consumer, tp_profile_streams, tp_profile_web_server,
-    tp_profile_training_step, tp_profile_llm_decode;
-const struct tp_profile *const tp_profiles[] = {&tp_profile_pair,
-                                                &tp_profile_batch,
-                                                &tp_profile_random_replace,
-                                                &tp_profile_producer_consumer,
-                                                &tp_profile_streams,
-                                                &tp_profile_web_server,
-                                                &tp_profile_training_step,
-                                                &tp_profile_llm_decode,
-                                                NULL};
-
-/* One line each, so that additions do not meet in one. */
-/* clang-format off */
-extern const struct tp_command tp_command_replay, tp_command_compare, tp_command_check,
-    tp_command_info, tp_command_convert, tp_command_gen, tp_command_strategies, tp_command_doctor, tp_command_help,
-    tp_command_child, tp_command_generate;
-const struct tp_command *const tp_commands[] = {
-    &tp_command_replay,
-    &tp_command_compare,
-    &tp_command_check,
-    &tp_command_info,
-    &tp_command_convert,
-    &tp_command_gen,
-    &tp_command_strategies,
-    &tp_command_doctor,
-    &tp_command_help,
-    &tp_command_child,
-    &tp_command_generate,
-    NULL,
-};
-
-extern const struct tp_topic tp_topic_report, tp_topic_formats, tp_topic_format, tp_topic_tpt,
-    tp_topic_snapshots, tp_topic_malloc, tp_topic_metrics, tp_topic_ci, tp_topic_exports,
-    tp_topic_config, tp_topic_warnings;
-const struct tp_topic *const tp_topics[] = {
-    &tp_topic_report,
-    &tp_topic_formats,
-    &tp_topic_format,
-    &tp_topic_tpt,
-    &tp_topic_snapshots,
-    &tp_topic_malloc,
-    &tp_topic_metrics,
-    &tp_topic_ci,
-    &tp_topic_exports,
-    &tp_topic_config,
-    &tp_topic_warnings,
-    NULL,
-};
-
-/* clang-format on */
 
 /* Their lists are in cmd/measure/exporter.h and cmd/gate/gate.h, where options are made of them
  * too. */

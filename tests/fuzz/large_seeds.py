@@ -140,9 +140,20 @@ def seeds():
     yield "pytorch", "memo-leaps", memo_leaps()
 
 
+def of_specimens(known):
+    """A format for which nothing is made above: its specimen (text), the lines behind the first again
+    and again."""
+    for path in (Path(__file__).parent / "corpus").glob("*/specimen"):
+        data = path.read_bytes()
+        if path.parent.name not in known:
+            body = data.partition(b"\n")[2] or data
+            yield path.parent.name, "specimen-again", data + body * (100_000 // len(body))
+
+
 def main():
     folder = Path(sys.argv[1])
-    for corpus, name, data in seeds():
+    made = list(seeds())
+    for corpus, name, data in made + list(of_specimens({corpus for corpus, _, _ in made})):
         if not 70_000 <= len(data) <= LONGEST:
             sys.exit(f"large_seeds.py: {corpus}/{name} has {len(data)} bytes")
         (folder / corpus).mkdir(parents=True, exist_ok=True)

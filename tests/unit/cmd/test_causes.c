@@ -22,8 +22,9 @@ struct found {
 
 static void begin(struct found *x)
 {
-    *x = (struct found){.cells = {{"web.tpt", "web.tpt", "arena", "host"},
-                                  {"gpu.tpt", "gpu.tpt", "lru", "virtual"}}};
+    *x = (struct found){
+        .cells = {{.trace = "web.tpt", .path = "web.tpt", .strategy = "arena", .source = "host"},
+                  {.trace = "gpu.tpt", .path = "gpu.tpt", .strategy = "lru", .source = "virtual"}}};
     x->gate.effect = 0.05;
 }
 

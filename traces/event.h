@@ -5,18 +5,20 @@
 #include "alloc/program/program.h"
 #include "traces/input/input.h"
 
-/* What a trace can hold has the number of its operation. */
+/* An event has the number of the operation that it asks for. */
 #define TP_EVENT_CONSTANT(op, ...) TP_EV_##op = TP_##op,
 /* clang-format off */
 enum tp_event_op {
     TP_RECORDED_OPS(TP_EVENT_CONSTANT)
-    TP_EV_INITIAL = TP_OP_COUNT, /* was live when recording began: before all others, in no count */
+    /* an object that was live when recording began: comes before all other events, is in no
+     * count */
+    TP_EV_INITIAL = TP_OP_COUNT,
     TP_EV_COUNT
 };
 /* clang-format on */
 
-/* The event that becomes, or became, an operation. FREE of a trace drops one reference, and
- * `release` is the same: whether it is the last one is for lowering to see. */
+/* The event of an operation, in either direction. A trace has no RELEASE: its FREE drops one
+ * reference, and lowering finds out whether that was the last one. */
 static inline enum tp_event_op tp_event_of(enum tp_op op)
 {
     return op == TP_RELEASE ? TP_EV_FREE : (enum tp_event_op)op;
@@ -27,7 +29,7 @@ static inline const char *tp_event_name(enum tp_event_op op)
     return op == TP_EV_INITIAL ? "initial" : tp_op_rows[op].name;
 }
 
-/* The operation that an event asks for: of an object that was there, its allocation. */
+/* The operation that an event asks for. For an object that was live at the start, this is ALLOC. */
 static inline enum tp_op tp_event_asks(enum tp_event_op op)
 {
     return op == TP_EV_INITIAL ? TP_ALLOC : (enum tp_op)op;
@@ -36,46 +38,50 @@ static inline enum tp_op tp_event_asks(enum tp_event_op op)
 /* The name of a mark that ends the phase before it and begins none. */
 #define TP_NO_PHASE "(none)"
 
-/* Absent members are what the comment says. */
+/* One recorded event. The has_ flags say which optional members are set; the comments give the
+ * default of an absent one. */
 struct tp_event {
     enum tp_event_op op;
     bool has_time, has_size, has_align, has_stream;
     bool has_offset;
-    bool uncounted;    /* no event of the file: it has the number of the event before it */
+    bool uncounted;    /* shares the number of the event before it: the file does not count it */
     bool has_free;     /* free_bytes is known */
-    enum tp_note note; /* of TP_EV_NOTE; TP_NOTE_FREE_REQUESTED is about the object `id` */
+    enum tp_note note; /* kind of a TP_EV_NOTE; TP_NOTE_FREE_REQUESTED is about the object `id` */
     int64_t id;        /* unique among live objects */
     uint64_t size;     /* bytes */
     uint64_t align;    /* a power of two; absent: 16 for host, 256 for device traces */
     uint64_t thread;   /* any number; absent: 0 */
     int64_t stream;    /* any declared number; absent: the first declared, for sync the device */
-    uint64_t time_ns;  /* since the trace began */
-    const char *name;  /* of a mark; borrowed */
-    const char *place; /* where in the recorded program; borrowed, not ended; lowering ignores it */
-    size_t place_bytes;  /* of that text; 0: not known */
-    uint64_t number;     /* in the program or file that it is taken from; 0: the next one */
-    uint64_t free_bytes; /* of TP_NOTE_OOM: what the device had left */
-    uint64_t line;       /* of the file, from 1; 0 = the format has none */
-    uint64_t offset;     /* of the file, from 0, in formats without lines */
+    uint64_t time_ns;  /* ns since the trace began */
+    const char *name;  /* name of a mark; borrowed */
+    /* code place in the recorded program; borrowed, no NUL at its end; lowering ignores it */
+    const char *place;
+    size_t place_bytes; /* length of `place`; 0: the place is not known */
+    /* number in the program or file that the event is taken from; 0: the next number */
+    uint64_t number;
+    uint64_t free_bytes; /* of TP_NOTE_OOM: bytes that the device had left */
+    uint64_t line;       /* line in the file, from 1; 0: the format has no lines */
+    uint64_t offset;     /* byte in the file, from 0, in formats without lines */
 };
 
-/* The place of the event before a sentence of TP_EINPUT that has none. */
+/* Puts file and place of the event before the sentence of a TP_EINPUT that has no place yet.
+ * Returns `rc`. */
 int tp_event_placed(const struct tp_event *ev, const struct tp_input *in, int rc,
                     struct tp_err *err);
 
-/* Where events go, one at a time, in order; the event is borrowed for the call. */
+/* Receives events one at a time, in order. The event is borrowed for the call. */
 struct tp_event_sink {
     int (*event)(void *ctx, const struct tp_event *ev, struct tp_err *err);
     void *ctx;
 };
 
-/* What a note is called in tapool's own formats: "oom", "segment_alloc". A name that is none of
- * these is TP_NOTE_OTHER. */
+/* Names of notes in tapool's own formats: "oom", "segment_alloc". tp_note_find returns
+ * TP_NOTE_OTHER for an unknown name. */
 extern const char *const tp_note_names[TP_NOTE_COUNT];
 enum tp_note tp_note_find(const char *name);
 
-/* These belong to no thread. One that has no index yet gets none from them: it may never allocate,
- * and a program must not depend on who set a mark. */
+/* Whether an event belongs to no thread. Such an event gives its thread no index: the thread may
+ * never allocate, and a program must not depend on who set a mark. */
 static inline bool tp_event_of_no_thread(const struct tp_event *ev)
 {
     return ev->op == TP_EV_INITIAL || !tp_op_is(ev->op, TP_OF_THREAD);

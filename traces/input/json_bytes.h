@@ -1,4 +1,4 @@
-/* Bytes of JSON: what is white space, a digit, an escape. */
+/* Classes of the bytes of JSON: white space, digits, escapes. */
 #ifndef TP_JSON_BYTES_H
 #define TP_JSON_BYTES_H
 
@@ -16,8 +16,8 @@ static inline bool tp_json_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Length of the escape whose backslash is at[0], both halves of a pair together; *character becomes
- * what it stands for, unless that is NULL. 0: none, or not within the text. */
+/* Length of the escape whose backslash is at[0]; a surrogate pair counts as one escape. Sets
+ * *character, unless it is NULL, to the code point. 0: not an escape, or cut off by `end`. */
 size_t tp_json_escape(const char *at, const char *end, uint32_t *character);
 
 #endif

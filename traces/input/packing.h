@@ -13,16 +13,16 @@
 #include <stdint.h>
 
 enum tp_unpacked {
-    TP_UNPACKED_SOME,       /* went as far as input and room allow */
-    TP_UNPACKED_MEMBER,     /* and the member is at its end, all of it is in `out` */
-    TP_UNPACKED_DAMAGED,    /* no such data, or its checksum is wrong */
-    TP_UNPACKED_WINDOW,     /* it needs a window above max_memory */
-    TP_UNPACKED_DICTIONARY, /* it was packed with a dictionary, which is not here */
+    TP_UNPACKED_SOME,       /* `in` is used up or `out` is full */
+    TP_UNPACKED_MEMBER,     /* the member has ended, and all of its bytes are in `out` */
+    TP_UNPACKED_DAMAGED,    /* invalid data, or a wrong checksum */
+    TP_UNPACKED_WINDOW,     /* the data need a window above max_memory */
+    TP_UNPACKED_DICTIONARY, /* the data need a dictionary, which tapool does not have */
     TP_UNPACKED_NOMEM,
     TP_UNPACKED_COUNT
 };
 
-/* Bytes that a decoder takes, and room that it fills; it moves both. */
+/* Bytes that a decoder reads and room that it fills. The decoder advances both. */
 struct tp_packed_bytes {
     const unsigned char *at;
     size_t size;
@@ -32,21 +32,23 @@ struct tp_packed_room {
     size_t size;
 };
 
-#define TP_PACKING_MAGIC 4 /* bytes that tell whether a member begins */
+#define TP_PACKING_MAGIC 4 /* bytes by which the beginning of a member is recognised */
 
 struct tp_packing {
     const char *name;  /* "gzip" */
-    const char *tool;  /* what unpacks it by hand: "gzip -d" */
+    const char *tool;  /* command that unpacks a file: "gzip -d" */
     bool zeros_follow; /* zeros behind the last member are padding */
 
-    /* Whether a member begins with these bytes; fewer than TP_PACKING_MAGIC only at the end. */
+    /* Whether a member begins with these bytes. `size` is below TP_PACKING_MAGIC only at the end of
+     * the input. */
     bool (*begins)(const unsigned char *data, size_t size);
 
-    /* NULL: out of memory. The decoder itself takes at most about max_memory bytes. */
+    /* Makes a decoder that takes at most about max_memory bytes. NULL: out of memory. */
     void *(*open)(uint64_t max_memory);
     void (*close)(void *state);
 
-    /* Decodes as far as it goes. After TP_UNPACKED_MEMBER the next call begins a new member. */
+    /* Decodes until `in` is used up, `out` is full or the member ends. After TP_UNPACKED_MEMBER the
+     * next call begins a new member. */
     enum tp_unpacked (*step)(void *state, struct tp_packed_bytes *in, struct tp_packed_room *out);
 };
 

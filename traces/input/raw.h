@@ -1,4 +1,4 @@
-/* Where the bytes of an input lie, as they lie there: a descriptor or memory. */
+/* The bytes of an input before unpacking, from a descriptor or from memory. */
 #ifndef TP_RAW_H
 #define TP_RAW_H
 
@@ -9,23 +9,25 @@
 #include <stdint.h>
 
 struct tp_raw {
-    const char *name;          /* for messages; borrowed */
-    int fd;                    /* -1: memory */
-    bool again;                /* a regular file from its first byte: read by offset, also anew */
-    uint64_t at;               /* bytes read: where the next one lies in memory and `again` */
-    const unsigned char *data; /* memory, borrowed */
-    size_t size;               /* of the memory, in bytes */
-    int (*stop)(struct tp_err *err); /* asked while waiting; its status ends the reading; or NULL */
+    const char *name; /* for messages; borrowed */
+    int fd;           /* descriptor; -1: the bytes are in memory */
+    /* a regular file at its first byte: read by offset, and can be read again */
+    bool again;
+    /* bytes read so far; the offset of the next read from memory or with `again` */
+    uint64_t at;
+    const unsigned char *data;       /* the bytes in memory; borrowed */
+    size_t size;                     /* bytes at `data` */
+    int (*stop)(struct tp_err *err); /* called while waiting; its status ends reading; or NULL */
 };
 
-/* Finds out about the descriptor that is set. TP_EINPUT: it is a directory or cannot be asked. */
+/* Examines raw->fd and sets raw->again. TP_EINPUT: it is a directory, or fstat(2) fails. */
 int tp_raw_look(struct tp_raw *raw, struct tp_err *err);
 
-/* Reads up to `room` bytes, one read(2), waiting where the descriptor does not block. *got is 0
- * only at the end. TP_EIO when reading fails, and what raw->stop says. */
+/* Reads up to `room` bytes with one read(2), and waits if the descriptor is non-blocking. *got is 0
+ * only at the end. TP_EIO: reading failed; or the status of raw->stop. */
 int tp_raw_read(struct tp_raw *raw, void *into, size_t room, size_t *got, struct tp_err *err);
 
-/* TP_EINPUT, with the sentence for an open(2) or fstat(2) that set errno to `code`. */
+/* Fails with TP_EINPUT and the message for an open(2) or fstat(2) that set errno to `code`. */
 int tp_raw_refuse(const char *name, int code, struct tp_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Unpacks gzip and zstd on the way in, in flat memory. */
+/* Unpacks gzip and zstd while they are read, in constant memory. */
 #ifndef TP_UNPACK_H
 #define TP_UNPACK_H
 
@@ -7,26 +7,30 @@
 
 struct tp_unpack;
 
-/* How these first bytes are packed, or NULL. Needs TP_PACKING_MAGIC of them. */
+/* The packing of a file that begins with these bytes, at least TP_PACKING_MAGIC of them. NULL: not
+ * packed. */
 const struct tp_packing *tp_packing_of(const unsigned char *data, size_t size);
 
-/* What is made of a file is a bomb above max_memory and so many times what was taken of it. */
+/* Unpacked bytes are a bomb when they exceed both max_memory and this multiple of the packed
+ * bytes. */
 #define TP_BOMB_RATIO 200
 
 struct tp_unpack_cfg {
     const struct tp_packing *how;
     struct tp_raw *raw;        /* borrowed until tp_unpack_free */
-    const unsigned char *head; /* what was read of it already; copied */
+    const unsigned char *head; /* bytes that were already read from `raw`; copied */
     size_t head_size;          /* at most TP_UNPACK_HEAD */
-    uint64_t max_memory;       /* bytes: of a window, and of what a bomb may unpack to; above 0 */
+    /* bytes, above 0: limit of a window, and of what a bomb unpacks to */
+    uint64_t max_memory;
 };
 #define TP_UNPACK_HEAD ((size_t)256 << 10)
 
 int tp_unpack_new(const struct tp_unpack_cfg *cfg, struct tp_unpack **out, struct tp_err *err);
 void tp_unpack_free(struct tp_unpack *z); /* NULL is fine */
 
-/* Up to `room` unpacked bytes; *got is 0 only at the end of the last member, behind which nothing
- * is. TP_EINPUT: damaged, cut, followed by something else, a bomb; TP_EIO: reading failed. */
+/* Reads up to `room` unpacked bytes. *got is 0 only at the end of the last member, with nothing
+ * behind it. TP_EINPUT: damaged, cut, followed by other bytes, or a bomb; TP_EIO: reading
+ * failed. */
 int tp_unpack_read(struct tp_unpack *z, void *into, size_t room, size_t *got, struct tp_err *err);
 
 #endif

@@ -10,12 +10,12 @@
  * input is read again. */
 int tp_json_event_read(struct tp_json_scan *s, struct tp_event *ev, struct tp_err *err);
 
-/* The same, and hands it on: to the lowering, and its place to the places. */
+/* Reads an event like tp_json_event_read, lowers it, and adds its code place to r->places. */
 int tp_json_event_lower(struct tp_json_scan *s, const struct tp_reading *r, struct tp_err *err);
 
-/* ---- what it is made of ---- */
+/* ---- keys and ops ---- */
 
-/* In the order in which writers tend to give them. */
+/* Keys of an event, in the order in which writers tend to give them. */
 enum tp_json_key {
     TP_JSON_T,
     TP_JSON_OP,
@@ -34,8 +34,8 @@ enum tp_json_key {
 
 struct tp_json_key_row {
     struct tp_span_word word;
-    char usual[24];             /* with what stands around it nearly always */
-    size_t offset;              /* of the 64 bits in struct tp_event */
+    char usual[24];             /* the key with the bytes that nearly always surround it */
+    size_t offset;              /* where the value goes in struct tp_event: a 64-bit member */
     struct tp_json_range range; /* max is 0 where the value is a text */
 };
 extern const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS];
@@ -43,12 +43,13 @@ extern const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS];
 struct tp_json_op_row {
     struct tp_span_word word;
     enum tp_event_op op;
-    unsigned needs; /* bits of keys */
+    unsigned needs; /* TP_JSON_BIT of every key that the op requires */
 };
-enum { TP_JSON_OPS = 1 TP_RECORDED_OPS(TP_OP_ONE) }; /* and `initial` */
+enum { TP_JSON_OPS = 1 TP_RECORDED_OPS(TP_OP_ONE) }; /* the recorded ops and `initial` */
 extern const struct tp_json_op_row tp_json_ops[TP_JSON_OPS];
 
-/* Sets what follows from the op and from the keys that were there; they hold all that it needs. */
+/* Sets the op of the event and its has_ flags. `seen` has the bits of the keys that were present,
+ * among them all that the op needs. */
 void tp_json_event_settle(struct tp_event *ev, const struct tp_json_op_row *op, unsigned seen);
 
 #endif

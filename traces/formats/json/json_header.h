@@ -10,31 +10,32 @@
 
 enum tp_json_stop {
     TP_JSON_AT_EVENTS, /* the next byte begins the value of "events" */
-    TP_JSON_CLOSED     /* the object is over */
+    TP_JSON_CLOSED     /* the top-level object has ended */
 };
 
 struct tp_json_header {
     struct tp_json_scan *scan;
-    const struct tp_reading *reading; /* its lowering is told kind and streams */
-    unsigned known;                   /* bit per known member that was there */
+    const struct tp_reading *reading; /* its lowering receives kind and streams */
+    unsigned known;                   /* a bit for each known member that was present */
     char *names[TP_JSON_MEMBERS_MAX];
     size_t count;
     bool opened;
 };
 
-/* Reads members of the top-level object up to "events" or its end; once more after the events. */
+/* Reads members of the top-level object up to "events" or to its end. After the events, a second
+ * call reads the members that follow them. */
 int tp_json_header_read(struct tp_json_header *h, enum tp_json_stop *stop, struct tp_err *err);
 
-/* A whole trace, as `all` reads it. */
+/* Reads a whole trace: sets up the header reader and calls `all` with it. */
 int tp_json_trace_read(const struct tp_reading *r,
                        int (*all)(struct tp_json_header *h, struct tp_err *err),
                        struct tp_err *err);
 
-/* JSON Lines, from behind the header. For the form with a list of events it is the way out where
- * the header is so long that detection could not tell the two. */
+/* Reads the events of JSON Lines, behind the header. The reader of the one-document form calls it
+ * too, when a header was too long for detection to tell the two forms apart. */
 int tp_json_lines_read(struct tp_json_header *h, struct tp_err *err);
 
-/* How much the first bytes look like a trace of tapool, from 0 to 100, in each form. */
+/* Probe scores, from 0 to 100, of the two forms of a JSON trace. */
 struct tp_json_look {
     int document, lines;
 };

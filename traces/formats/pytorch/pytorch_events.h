@@ -1,4 +1,4 @@
-/* The events of a snapshot, as a list holds them. */
+/* Events of a PyTorch memory snapshot, in the form in which they are kept. */
 #ifndef TP_PYTORCH_EVENTS_H
 #define TP_PYTORCH_EVENTS_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In the order of their words in pytorch_snapshot.c. */
+/* The order is that of the action words in pytorch_snapshot.c. */
 enum tp_pytorch_action {
     TP_PYTORCH_ALLOC,
     TP_PYTORCH_FREE_REQUESTED,
@@ -24,17 +24,17 @@ enum tp_pytorch_action {
 };
 
 struct tp_pytorch_event {
-    int64_t time_us; /* since 1970 */
+    int64_t time_us; /* microseconds since 1970 */
     uint64_t address, size, device_free;
     int64_t stream;
-    uint64_t offset; /* of its dict in the file */
-    uint64_t frames; /* of its frames' opcode; 0: it has none */
+    uint64_t offset; /* byte of the event's dict in the file */
+    uint64_t frames; /* byte of the opcode of the event's stack frames; 0: no frames */
     uint8_t action;  /* enum tp_pytorch_action */
     bool has_time, has_free;
 };
 
-/* Somebody asked for more than there is anywhere, and did not get it: no reason to refuse the file.
- */
+/* Whether the event is a failed request for more than any machine has. Such an event is left out;
+ * the file is still good. */
 static inline bool tp_pytorch_too_large(const struct tp_pytorch_event *ev)
 {
     return ev->action == TP_PYTORCH_OOM && ev->size > TP_MAX_SIZE;

@@ -7,7 +7,8 @@
 enum { TP_PYTORCH_FRAME_TEXT = 256 };
 
 struct tp_pytorch_frame {
-    char file[TP_PYTORCH_FRAME_TEXT]; /* the end of a long path, the beginning of a long name */
+    /* a long path keeps its end, a long function name its beginning */
+    char file[TP_PYTORCH_FRAME_TEXT];
     char function[TP_PYTORCH_FRAME_TEXT];
     uint64_t line;
 };
@@ -15,14 +16,15 @@ struct tp_pytorch_frame {
 /* How much a frame says about the program that was recorded. */
 enum tp_pytorch_rank {
     TP_PYTORCH_SILENT,   /* C++ that has nothing to do with the backward pass */
-    TP_PYTORCH_ENGINE,   /* what runs it */
-    TP_PYTORCH_BACKWARD, /* an operation of it */
+    TP_PYTORCH_ENGINE,   /* the engine that runs the backward pass */
+    TP_PYTORCH_BACKWARD, /* an operation of the backward pass */
     TP_PYTORCH_LIBRARY,  /* Python of a library, or made by torch.compile */
-    TP_PYTORCH_PROGRAM,  /* Python of the program itself: nothing says more */
+    TP_PYTORCH_PROGRAM,  /* Python of the program itself: the best rank */
 };
 enum tp_pytorch_rank tp_pytorch_rank(const struct tp_pytorch_frame *f);
 
-/* "optimizer.py:78 step", "backward BmmBackward0", "backward pass"; "" for a silent one. */
+/* "optimizer.py:78 step", "backward BmmBackward0", "backward pass"; "" for a frame of rank
+ * TP_PYTORCH_SILENT. */
 void tp_pytorch_frame_text(const struct tp_pytorch_frame *f, char out[TP_PLACE_TEXT]);
 
 #endif

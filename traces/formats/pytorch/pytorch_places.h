@@ -1,4 +1,4 @@
-/* Where in the recorded program an event happened: its stack frames, found in the file again. */
+/* Code places of events: finds the stack frames of an event by reading the file again. */
 #ifndef TP_PYTORCH_PLACES_H
 #define TP_PYTORCH_PLACES_H
 
@@ -7,16 +7,17 @@
 
 struct tp_pytorch_places;
 
-/* Takes the memo over in every case, for what frames refer back to. Input that cannot be read again
- * is no error: *out is NULL. */
+/* Takes over the memo in every case; frames refer to its entries. An input that cannot be read
+ * again is no error: *out is NULL then. */
 int tp_pytorch_places_new(const struct tp_input *in, struct tp_memo *memo,
                           struct tp_pytorch_places **out, struct tp_err *err);
 void tp_pytorch_places_free(struct tp_pytorch_places *p); /* NULL is fine */
 
-/* The next event: where the opcode of its frames is in the file; 0: it has none. NULL is fine. */
+/* Adds the next event. `frames` is the byte in the file of the opcode of its stack frames; 0: no
+ * frames. `p` may be NULL. */
 int tp_pytorch_places_add(struct tp_pytorch_places *p, uint64_t frames, struct tp_err *err);
 
-/* Hands it to whoever asks later. NULL: places stays empty. */
+/* Hands `p` over to `places`, which releases it. If `p` is NULL, `places` stays empty. */
 void tp_pytorch_places_give(struct tp_pytorch_places *p, struct tp_places *places);
 
 #endif

@@ -11,18 +11,18 @@
 #include "traces/formats/pytorch/pytorch_events.h"
 #include "traces/input/pickle.h"
 
-#define TP_PYTORCH_CAPTURE "PyTorch memory snapshot" /* with what follows: meta->capture */
+#define TP_PYTORCH_CAPTURE "PyTorch memory snapshot" /* prefix of meta->capture */
 
 enum { TP_PYTORCH_DEVICES = TP_MAX_DEVICES, TP_PYTORCH_MEMBERS = 32 };
 
 /* A block that was live when the recording began or when the snapshot was taken; or a segment. */
 struct tp_pytorch_block {
     uint64_t address;
-    uint64_t size; /* requested, else its own; bytes */
+    uint64_t size; /* bytes: the requested size, or the block's size where that is not known */
     int64_t stream;
     uint32_t device;
-    bool relative;   /* the address counts from its segment's, which is not known yet */
-    bool expandable; /* of a segment */
+    bool relative;   /* `address` is an offset in its segment, whose address is not known yet */
+    bool expandable; /* the segment can grow */
 };
 
 struct tp_pytorch_blocks {
@@ -30,26 +30,26 @@ struct tp_pytorch_blocks {
     size_t count, room;
 };
 
-/* One end of a range that somebody gave a name: record_function, an optimizer's step. */
+/* Beginning or end of a named range: record_function, an optimizer's step. */
 struct tp_pytorch_annotation {
     int64_t time_us;
-    uint32_t order; /* in the file */
-    int32_t device; /* -1: none is named */
-    uint16_t name;  /* word of the pickle */
+    uint32_t order; /* position among the annotations of the file */
+    int32_t device; /* -1: not given */
+    uint16_t name;  /* word of the pickle with the name */
     bool begins;
 };
 
 struct tp_pytorch_device {
-    uint64_t first, count;         /* its events in the list of all */
-    uint64_t snapshots;            /* of them */
-    uint64_t taken, returned;      /* bytes of segments, by its events */
-    uint64_t allocs, frees;        /* of whole segments */
-    struct tp_recorded_device end; /* end_*, from its segments */
+    uint64_t first, count;         /* the device's range in the list of all events */
+    uint64_t snapshots;            /* snapshot events in that range */
+    uint64_t taken, returned;      /* bytes of segments, summed over the events */
+    uint64_t allocs, frees;        /* number of whole segments allocated and freed */
+    struct tp_recorded_device end; /* the end_ members, computed from the segments */
 };
 
 /* The members of a dict that is being read. */
 struct tp_pytorch_values {
-    uint32_t has; /* bit per member */
+    uint32_t has; /* a bit for each member that is present */
     int64_t of[TP_PYTORCH_MEMBERS];
 };
 
@@ -62,36 +62,38 @@ struct tp_pytorch {
     struct tp_pytorch_annotation *annotations;
     size_t annotation_count, annotation_room;
     struct tp_pytorch_device devices[TP_PYTORCH_DEVICES];
-    uint64_t device_lists; /* in device_traces, so far */
+    uint64_t device_lists; /* lists in device_traces that were read so far */
     uint64_t segments;
-    uint64_t completed, requested;    /* frees */
-    uint64_t unaligned;               /* allocations where PyTorch would give none */
-    uint64_t framed;                  /* events with stack frames */
-    uint64_t too_large;               /* failed requests of more than 2^48 bytes */
-    uint64_t unknown;                 /* events of an action that is not known */
-    uint16_t unknown_action;          /* word of the first of them */
-    uint32_t seen;                    /* bit per role that comes once in a file, or in a segment */
-    uint64_t offset[TP_PICKLE_ROLES]; /* of the dict of each role that is being read */
+    uint64_t completed, requested; /* frees of each kind */
+    uint64_t unaligned;            /* allocations at addresses where PyTorch places none */
+    uint64_t framed;               /* events with stack frames */
+    uint64_t too_large;            /* failed requests of more than 2^48 bytes */
+    uint64_t unknown;              /* events with an unknown action */
+    uint16_t unknown_action;       /* word of the first unknown action */
+    /* a bit for each role that may come once in a file or in a segment */
+    uint32_t seen;
+    uint64_t offset[TP_PICKLE_ROLES]; /* byte of the open dict of each role */
     struct tp_pytorch_values values[TP_PICKLE_ROLES];
-    struct { /* the segment that is being read */
+    struct { /* the open segment */
         size_t first_block;
-        uint64_t size; /* of its blocks so far */
+        uint64_t size; /* bytes of its blocks so far */
         uint64_t idle, pieces, largest;
         uint64_t small_pages, large_pages; /* bytes of whole pages within idle blocks */
         bool active;
     } segment;
 };
 
-/* Reads the whole pickle; `s` is zeroed but for `reading`. To be released in every case. */
+/* Reads the whole pickle. `s` is zeroed except for `reading`, and must be released in every
+ * case. */
 int tp_pytorch_read(struct tp_pytorch *s, struct tp_err *err);
 void tp_pytorch_release(struct tp_pytorch *s);
 
-/* TP_EINPUT: too many for the memory that reading may take. */
+/* tp_pytorch_add_block: TP_EINPUT when the blocks need more memory than reading may take. */
 void tp_pytorch_free_blocks(const struct tp_reading *r, struct tp_pytorch_blocks *blocks);
 int tp_pytorch_add_block(const struct tp_reading *r, struct tp_pytorch_blocks *to,
                          const struct tp_pytorch_block *block, struct tp_err *err);
 
-/* Capture, settings, and what the format does not know. */
+/* Sets capture, settings and `unknown` of the meta. */
 void tp_pytorch_describe(struct tp_pytorch *s);
 
 static inline bool tp_pytorch_has_events(const struct tp_pytorch_device *d)

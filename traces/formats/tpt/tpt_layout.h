@@ -1,11 +1,11 @@
-/* The layout of .tpt files in C: what writer and reader share. traces/README.md says what it means;
- * the names here are those of its tables.
+/* The layout of .tpt files, shared by writer and reader. traces/README.md specifies it; the names
+ * here are those of its tables.
  *
  *     header | META | PROL ... | NAME | DATA | DATA | NAME | DATA | ... | FACT | END
  *     32       every block: 48 bytes of header, then stored_bytes of payload
  *
- * Numbers are little-endian. Loads and stores go through memcpy, so that nothing need be aligned.
- */
+ * Numbers are little-endian. Loads and stores go through memcpy, so that nothing need be
+ * aligned. */
 #ifndef TP_TPT_LAYOUT_H
 #define TP_TPT_LAYOUT_H
 
@@ -14,17 +14,18 @@
 #include <endian.h>
 #include <string.h>
 
-#define TP_TPT_MAGIC         "\x89TPT\r\n\x1a\n" /* 8 bytes: a transfer as text breaks it */
-#define TP_TPT_END_MAGIC     "TPT-END\n"         /* 8 bytes: the last of a whole file */
-#define TP_TPT_MAGIC_SIZE    8
-#define TP_TPT_VERSION       1
-#define TP_TPT_HEADER_SIZE   32
-#define TP_TPT_BLOCK_SIZE    48     /* of the header of a block */
-#define TP_TPT_END_SIZE      32     /* of the payload of END */
-#define TP_TPT_TICK_MAX      65537u /* times 65,535 it is 2^32-1, the longest gap */
+#define TP_TPT_MAGIC       "\x89TPT\r\n\x1a\n" /* 8 bytes; a transfer as text damages them */
+#define TP_TPT_END_MAGIC   "TPT-END\n"         /* 8 bytes; a whole file ends with them */
+#define TP_TPT_MAGIC_SIZE  8
+#define TP_TPT_VERSION     1
+#define TP_TPT_HEADER_SIZE 32
+#define TP_TPT_BLOCK_SIZE  48 /* bytes of a block's header */
+#define TP_TPT_END_SIZE    32 /* bytes of the payload of END */
+/* ns; 65,535 ticks of this length are 2^32-1 ns, the longest gap */
+#define TP_TPT_TICK_MAX      65537u
 #define TP_TPT_META_MAX      (1u << 20)
 #define TP_TPT_NAMES_MAX     (1u << 20) /* bytes in one NAME block */
-#define TP_TPT_NAME_MAX      1000       /* bytes of one name that are kept */
+#define TP_TPT_NAME_MAX      1000       /* bytes kept of one name */
 #define TP_TPT_PLACES_EVENTS 65536u     /* events in one PLAC block */
 
 #define TP_TPT_FOURCC(a, b, c, d)                                                                  \
@@ -43,22 +44,22 @@ enum tp_tpt_type {
 /* Flags of a block. */
 enum {
     TP_TPT_ZSTD = 1,  /* DATA, PROL: the payload is one zstd frame of raw_bytes */
-    TP_TPT_SLOTS = 2, /* DATA, PROL: new objects say their slots */
-    TP_TPT_SKIP = 4,  /* who does not know the type may leave the block out */
+    TP_TPT_SLOTS = 2, /* DATA, PROL: records of new objects contain their slots */
+    TP_TPT_SKIP = 4,  /* a reader that does not know the type may skip the block */
     TP_TPT_FLAGS = 7
 };
 
-/* The op byte of a record: op, width of the gap, whether a context byte follows, and a bit whose
- * meaning is the op's. */
+/* Fields of the op byte of a record: op, width of the gap, whether a context byte follows, and a
+ * bit whose meaning depends on the op. */
 enum {
     TP_TPT_OP = 15,
     TP_TPT_GAP_SHIFT = 4, /* two bits: 0, 1, 2 or 4 bytes */
     TP_TPT_CONTEXT = 64,
     TP_TPT_SPECIAL = 128,
-    TP_TPT_RAW = 15 /* the op of a record that is a whole instruction, 24 bytes */
+    TP_TPT_RAW = 15 /* the op of a record that contains a whole instruction of 24 bytes */
 };
 
-/* The context byte: what follows it, in this order. */
+/* Bits of the context byte: the numbers that follow it, in this order. */
 enum {
     TP_TPT_SET_THREAD = 1,
     TP_TPT_SET_STREAM = 2,
@@ -68,13 +69,14 @@ enum {
     TP_TPT_SET_ALL = 31
 };
 
-/* The byte of a NOTE: its kind and what follows, in this order. */
+/* The byte of a NOTE: its kind, and bits for the numbers that follow, in this order. */
 enum { TP_TPT_NOTE_KIND = 63, TP_TPT_NOTE_SLOT = 64, TP_TPT_NOTE_SIZE = 128 };
 
-#define TP_TPT_RING 256 /* sizes that a byte can name */
+#define TP_TPT_RING 256 /* recent sizes that one byte can refer to */
 
-/* No record is longer: op, gap, context with five numbers, slot, size, and some to spare. A reader
- * may read so far behind the end of a payload before it looks where it is. */
+/* Upper bound of the bytes of a record: op, gap, context with five numbers, slot and size, with
+ * some to spare. A reader may read this far behind the end of a payload before it checks its
+ * position. */
 #define TP_TPT_RECORD_MAX 80
 
 static inline uint16_t tp_load16(const uint8_t *at)
@@ -119,13 +121,13 @@ static inline uint8_t *tp_store64(uint8_t *at, uint64_t v)
     return at + sizeof v;
 }
 
-/* A number of 1 to 9 bytes. The zero bits at the bottom of the first byte say how many bytes
- * follow, so that the length needs no loop; first byte 0: the number is in the eight bytes behind
- * it.
+/* Reads a number of 1 to 9 bytes and returns the byte behind it. The zero bits at the bottom of the
+ * first byte say how many bytes follow, so that the length needs no loop. After a first byte of 0,
+ * the number is in the next eight bytes.
  *
  *     vvvvvvv1 | vvvvvv10 vvvvvvvv | vvvvv100 vvvvvvvv vvvvvvvv | ... | 00000000 + 8 bytes
  *
- * Reads up to nine bytes, whatever the length. */
+ * Nine bytes must be readable, whatever the length. */
 static inline const uint8_t *tp_varint(const uint8_t *at, uint64_t *value)
 {
     uint64_t word = tp_load64(at);

@@ -2,8 +2,9 @@
  *
  *     n new texts, each ended by a NUL | one number for each of `count` events from first_event on
  *
- * A number is 0: as the event before it in the block; 1: none; k + 2: text k, as they are numbered
- * through all PLAC blocks of the file. Events in no block have no place. */
+ * A number is 0 for the place of the event before it in the block, 1 for no place, and k + 2 for
+ * text k. Texts are numbered through all PLAC blocks of the file. Events in no block have no
+ * place. */
 #ifndef TP_TPT_PLACES_H
 #define TP_TPT_PLACES_H
 
@@ -17,27 +18,28 @@
 
 struct tp_tpt_places_writer {
     struct tp_place_cursor cursor;
-    uint64_t next;  /* event that no block has yet */
-    uint32_t texts; /* written */
+    uint64_t next;  /* first event that is in no block yet */
+    uint32_t texts; /* number of texts written so far */
 };
 
-/* The next block and its payload, which the caller frees; *payload is NULL when there is none. */
+/* Makes the next block and its payload, which the caller frees. *payload is NULL when no place is
+ * left to write. */
 int tp_tpt_places_put(struct tp_tpt_places_writer *w, struct tp_tpt_block *block, char **payload,
                       struct tp_err *err);
 
 /* ---- reading ---- */
 
-/* Zeroed but for `to`. */
+/* Zeroed except for `to`, which receives the places. */
 struct tp_tpt_places_reader {
     struct tp_places *to;
-    uint32_t *texts; /* their numbers in the table */
+    uint32_t *texts; /* number in the place table of each text read so far */
     uint32_t count;
     size_t room;
-    uint64_t end; /* the event behind the last block */
+    uint64_t end; /* first event behind the last block */
 };
 
-/* Takes a block whose header is in order; `payload` has 16 bytes that may be read behind its end.
- * TP_EINPUT says what is wrong, without a place. */
+/* Reads a block whose header was checked. 16 bytes behind the end of `payload` must be readable.
+ * TP_EINPUT: the message names no place. */
 int tp_tpt_places_get(struct tp_tpt_places_reader *r, const struct tp_tpt_block *block,
                       const char *payload, struct tp_err *err);
 void tp_tpt_places_release(struct tp_tpt_places_reader *r);

@@ -1,4 +1,4 @@
-/* Writing .tpt, one window at a time: nothing is kept of a program that was written.
+/* Writes .tpt one window at a time, without keeping the windows that were written.
  *
  *     tp_tpt_write_begin --> tp_tpt_write_window ... --> tp_tpt_write_end --> tp_tpt_write_free
  *     header, META           NAME, PROL, DATA            META, NAME, FACT, END
@@ -11,10 +11,10 @@
 
 struct tp_tpt_writer;
 
-/* Of `w`: path, compress; meta, which is what is known by now, for a file that will be cut, or
- * NULL. `events` of the whole trace, where they are known by now; 0: they are filled in at the end,
- * if `out` can seek. TP_EIO from each call as soon as a write is known to have failed; flushing and
- * closing are the caller's. */
+/* Uses path, compress and meta of `w`. The meta is what is known so far, in case the file is cut;
+ * it may be NULL. `events` counts the whole trace; with 0 the count is filled in at the end, if
+ * `out` can seek. Every call returns TP_EIO once a write is known to have failed. The caller
+ * flushes and closes `out`. */
 int tp_tpt_write_begin(const struct tp_writing *w, enum tp_kind kind, uint64_t events, FILE *out,
                        struct tp_tpt_writer **writer, struct tp_err *err);
 
@@ -22,8 +22,9 @@ int tp_tpt_write_begin(const struct tp_writing *w, enum tp_kind kind, uint64_t e
 int tp_tpt_write_window(void *ctx, const struct tp_builder *b, const struct tp_window *w,
                         struct tp_err *err);
 
-/* What only the end knows: the program's facts, demand and names, its windows it need not have;
- * meta, NULL: as at the beginning; recorded, repairs and places, each NULL where there are none. */
+/* Writes what is known only at the end. `end` has the program, of which facts, demand and names are
+ * used, but not its windows; the final meta, or NULL to keep the first one; recorded, repairs and
+ * places, each NULL if there are none. */
 int tp_tpt_write_end(struct tp_tpt_writer *w, const struct tp_writing *end, struct tp_err *err);
 void tp_tpt_write_free(struct tp_tpt_writer *w); /* NULL is fine */
 

@@ -1,4 +1,4 @@
-/* Names of what traces note beside their events. */
+/* Names of notes, and the place of an event in error messages. */
 #include "traces/event.h"
 
 #include <string.h>

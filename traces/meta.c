@@ -1,4 +1,4 @@
-/* What a trace says about itself. */
+/* The meta of a trace: sets, cleans and releases its texts. */
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
 #include "traces/format.h"
@@ -31,7 +31,7 @@ void tp_meta_release(struct tp_meta *meta)
     meta->remarks = NULL;
 }
 
-/* `before`, on a line of its own, and what is said, cleaned. */
+/* A new text: `before` and a newline, unless it is NULL, then the formatted text, cleaned. */
 __attribute__((format(printf, 3, 0))) static char *text_of(struct tp_meta *meta, const char *before,
                                                            const char *format, va_list args)
 {

@@ -1,4 +1,4 @@
-/* What all profiles share: options, their description, and the way straight into a program. */
+/* What all profiles share: options, their description, and lowering without a file. */
 #include "traces/profile.h"
 
 #include "alloc/base/str.h"
@@ -36,7 +36,7 @@ void tp_profile_describe(const struct tp_profile *p, const void *opts, uint64_t 
     struct tp_str text = tp_str_in(out, size);
     tp_str_add(&text, "synthetic (%s, seed %" PRIu64, p->name, seed);
     if (tp_profile_opts_new(p, &usual, NULL) != TP_OK)
-        usual = NULL; /* then every option is named */
+        usual = NULL; /* out of memory: name every option */
     for (const struct tp_opt *row = p->options; row && row->name; row++) {
         char value[64], otherwise[64] = "";
         tp_opt_format(row, opts, value, sizeof value);

@@ -1,8 +1,8 @@
-/* From a name on the command line to a program: find, open, detect, read, lower. A sample that is
- * no file may be a profile, whose events go straight into the lowering.
+/* Makes a program of a name on the command line: finds and opens the file, detects its format,
+ * reads and lowers it. A sample without a file may be a profile, which is lowered directly.
  *
- * Detection asks every format for a score and takes the highest; a tie is an error, because a guess
- * that is wrong half of the time is worse than a question. */
+ * Detection asks every format for a score and takes the highest; a tie is an error, because a
+ * question is better than a guess that is wrong half of the time. */
 #include "traces/trace.h"
 
 #include "alloc/base/clean.h"
@@ -21,16 +21,16 @@
 #include <unistd.h>
 
 #define SHOWN_MAX    4096 /* bytes of a path that are kept */
-#define SURE         40   /* a score that is more than a guess */
+#define SURE         40   /* lowest score that is not a mere guess */
 #define SAMPLES_MAX  64
 #define FORMATS_MAX  64
 #define SAMPLE_SPACE "sample:"
-#define SAMPLE_SEED  1 /* of samples that are made */
+#define SAMPLE_SEED  1 /* seed of generated samples */
 
 /* ---- samples ---- */
 
 struct samples {
-    char *names[SAMPLES_MAX + 1]; /* ends with NULL */
+    char *names[SAMPLES_MAX + 1]; /* NULL-terminated */
     size_t count;
 };
 
@@ -39,13 +39,13 @@ bool tp_trace_is_sample(const char *path)
     return strncmp(path, SAMPLE_SPACE, strlen(SAMPLE_SPACE)) == 0;
 }
 
-/* A name, and no way out of the directory. */
+/* Whether a name is not empty and cannot lead out of the directory. */
 static bool sample_name_ok(const char *name)
 {
     return *name && *name != '.' && !strchr(name, '/') && strlen(name) < 100;
 }
 
-/* Names are listed once, however many places have them. */
+/* Adds a name unless it is listed already. */
 static void add_name(struct samples *found, const char *text, size_t length)
 {
     if (found->count == SAMPLES_MAX)
@@ -78,7 +78,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "jq, python-threads, sqlite" */
+/* Joins names: "jq, python-threads, sqlite". */
 static void join(const char *const *names, char *out, size_t size)
 {
     struct tp_str all = tp_str_in(out, size);
@@ -120,7 +120,8 @@ static const struct tp_profile *sample_profile(const struct tp_trace_cfg *cfg, c
     return NULL;
 }
 
-/* A file, or a profile where there is none of that name: one of *in and *made is set. */
+/* Opens the file of a sample, or finds the profile of that name if there is no file. Sets either
+ * *in or *made. */
 static int open_sample(const struct tp_trace_cfg *cfg, struct tp_input **in,
                        const struct tp_profile **made, struct tp_err *err)
 {
@@ -181,7 +182,7 @@ static int check_pointer(const struct tp_input *in, const unsigned char *data, s
     return tp_hint(err, rc, "git lfs pull");
 }
 
-/* The format that is surest of these bytes. */
+/* Finds the format with the highest score for these bytes. */
 static int detect(const struct tp_trace_cfg *cfg, const struct tp_input *in,
                   const unsigned char *data, size_t size, const struct tp_format **out,
                   struct tp_err *err)
@@ -221,7 +222,8 @@ static int detect(const struct tp_trace_cfg *cfg, const struct tp_input *in,
     return tp_hint(err, rc, "known are: %s; 'tapool help formats' says what they are", all);
 }
 
-/* Looks at the first bytes; *out stays where it was named. */
+/* Looks at the first bytes: refuses a pointer file, and detects the format unless *out is set
+ * already. */
 static int choose_format(const struct tp_trace_cfg *cfg, struct tp_input *in,
                          const struct tp_format **out, struct tp_err *err)
 {
@@ -249,7 +251,7 @@ static int set_names(const struct tp_trace_cfg *cfg, const char *file, struct tp
     return TP_OK;
 }
 
-/* Cuts the extension off, if there is one behind a name. */
+/* Cuts off the extension, if there is a name before it. */
 static void cut_extension(char *name, bool packing_alone)
 {
     char *dot = strrchr(name, '.');
@@ -259,7 +261,7 @@ static void cut_extension(char *name, bool packing_alone)
         *dot = '\0';
 }
 
-/* A trace that gives itself no name is called like its file: "x" in x.pickle.gz. */
+/* Names a trace that has no name after its file: x.pickle.gz becomes "x". */
 static int default_name(struct tp_trace *t, struct tp_err *err)
 {
     if (t->meta.name)
@@ -274,8 +276,8 @@ static int default_name(struct tp_trace *t, struct tp_err *err)
     return tp_meta_status(&t->meta, err);
 }
 
-/* To stop at event_limit is no failure, but worth a word. What was held after the last event of the
- * file says nothing of this part of it. */
+/* Turns TP_ESTOP, the event limit, into success and sets out->cut. Then drops the recorded state at
+ * the end, which does not describe this part of the file. */
 static int enough(int rc, struct tp_trace *out)
 {
     out->cut = rc == TP_ESTOP;
@@ -284,7 +286,7 @@ static int enough(int rc, struct tp_trace *out)
     return out->cut ? TP_OK : rc;
 }
 
-/* A file that says nothing happened: an error, unless what it recorded else will do. */
+/* Refuses a trace without events, unless the caller accepts one with a recorded state. */
 static int check_some(const struct tp_trace_cfg *cfg, const struct tp_input *in, uint64_t count,
                       const struct tp_trace *t, struct tp_err *err)
 {
@@ -297,8 +299,8 @@ static int check_some(const struct tp_trace_cfg *cfg, const struct tp_input *in,
     return meta->nothing_hint ? tp_hint(err, rc, "%s", meta->nothing_hint) : rc;
 }
 
-/* A packed trace is read to its end: damage to it is what explains nonsense in it, and may lie
- * behind the last event. */
+/* Reads a packed trace to its end. Damage may lie behind the last event, and it explains errors met
+ * before. */
 static int check_packing(const struct tp_reading *r, int rc, struct tp_err *err)
 {
     struct tp_err damage;
@@ -355,11 +357,11 @@ static int read_trace(const struct tp_trace_cfg *cfg, const struct tp_format *fo
     return rc;
 }
 
-/* A program that was opened as it stands, lowered again without what the caller does not want. */
+/* Lowers a program of open_program again, without the parts that the caller does not want. */
 static int lower_again(const struct tp_trace_cfg *cfg, const struct tp_input *in,
                        struct tp_trace *t, struct tp_err *err)
 {
-    uint64_t repairs[TP_REPAIR_COUNT]; /* of clean events: none */
+    uint64_t repairs[TP_REPAIR_COUNT]; /* not used: events of a program are clean */
     struct tp_lower *lo = NULL;
     struct tp_program *part = NULL;
     const struct tp_lower_cfg lower = {.path = tp_input_name(in),
@@ -384,7 +386,7 @@ static int lower_again(const struct tp_trace_cfg *cfg, const struct tp_input *in
     return TP_OK;
 }
 
-/* The same for a file that is a program as it stands. */
+/* Opens a file that is a stored program. */
 static int open_program(const struct tp_trace_cfg *cfg, const struct tp_format *format,
                         struct tp_input *in, struct tp_trace *out, struct tp_err *err)
 {
@@ -440,7 +442,7 @@ static int make_trace(const struct tp_trace_cfg *cfg, const struct tp_profile *p
     return rc;
 }
 
-/* A sample that a profile makes, with its defaults. */
+/* Generates a sample from a profile with default options. */
 static int open_made(const struct tp_trace_cfg *cfg, const struct tp_profile *profile,
                      struct tp_trace *out, struct tp_err *err)
 {

@@ -1,4 +1,4 @@
-/* Opening a trace: find the file, detect the format, read, lower. */
+/* Opens a trace: finds the file, detects the format, reads and lowers it. */
 #ifndef TP_TRACE_H
 #define TP_TRACE_H
 
@@ -6,44 +6,49 @@
 #include "traces/profile.h"
 
 struct tp_trace_cfg {
-    const char *path;         /* a file, "-" for stdin, "sample:NAME" for a shipped or made one */
-    const char *input_format; /* NULL = detect */
+    /* a file, "-" for stdin, or "sample:NAME" for a shipped or generated one */
+    const char *path;
+    const char *input_format; /* name of a format; NULL: detect it */
     enum tp_strictness strictness;
-    const struct tp_format *const *formats;   /* NULL-terminated */
-    const char *const *sample_dirs;           /* NULL-terminated, searched in order for NAME.json */
-    const struct tp_profile *const *profiles; /* NULL-terminated, or NULL: for samples made here */
-    uint64_t memory_limit;                    /* of the program; 0 = default */
-    uint64_t event_limit;                     /* events to read; 0 = all */
+    const struct tp_format *const *formats; /* NULL-terminated */
+    const char *const *sample_dirs;         /* NULL-terminated, searched in order for NAME.json */
+    /* NULL-terminated, for generated samples; may be NULL */
+    const struct tp_profile *const *profiles;
+    uint64_t memory_limit; /* bytes of the program kept in memory; 0: default */
+    uint64_t event_limit;  /* events to read; 0: all */
     struct tp_read_opts read;
-    bool drop_initial; /* leave out what was live before the recording began */
-    bool allow_empty;  /* a trace without events will do, if it says why and what was reserved */
+    bool drop_initial; /* leave out objects that were live before recording began */
+    /* accept a trace without events, if it says why and has the recorded state */
+    bool allow_empty;
 };
 
 struct tp_trace {
     struct tp_program *program;
-    char *path; /* as given, cleaned for terminals */
-    char *file; /* base name of what was read, cleaned: "sqlite.json", "stdin"; "sample:web" of one
-                   that was made */
+    char *path; /* the path as given, cleaned for terminals */
+    /* base name of the file, cleaned: "sqlite.json", "stdin"; "sample:web" for a generated
+     * sample */
+    char *file;
     struct tp_meta meta;
-    const char *format;  /* name of the format; static; "synthetic" where there is no file */
-    uint64_t file_bytes; /* as it lies there; 0: no regular file */
+    const char *format;  /* name of the format; static; "synthetic" for a generated sample */
+    uint64_t file_bytes; /* size on disk; 0: not a regular file */
     uint64_t repairs[TP_REPAIR_COUNT];
-    uint64_t initial_dropped; /* objects that were live before the recording, left out as asked */
-    bool cut;                 /* there are more events than event_limit */
-    bool device_chosen;       /* reading took the device of read.device: it is the only one */
+    uint64_t initial_dropped; /* objects left out by drop_initial */
+    bool cut;                 /* event_limit left events out */
+    bool device_chosen;       /* the reader took only the device of read.device */
     struct tp_recorded recorded;
-    struct tp_places places; /* tp_trace_places asks it */
+    struct tp_places places; /* used by tp_trace_places */
 };
 
-/* Whether a path is "sample:NAME", known or not, and so no file. */
+/* Whether a path has the form "sample:NAME", known or not, and so names no file. */
 bool tp_trace_is_sample(const char *path);
 
-/* TP_EINPUT with file, line, event; TP_EUSAGE for an unknown --input-format. */
+/* Opens a trace; *out must be closed after success. TP_EINPUT: the message has file, line and
+ * event; TP_EUSAGE: unknown --input-format. */
 int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct tp_err *err);
 void tp_trace_close(struct tp_trace *t); /* a zeroed one is fine */
 
-/* Where up to TP_PLACES_MAX events (ascending) happened in the recorded program; every text is ""
- * where the format does not know. */
+/* Code places of at most TP_PLACES_MAX events, whose numbers ascend. A text is "" if the place is
+ * not known. */
 int tp_trace_places(const struct tp_trace *t, const uint64_t *events, size_t count,
                     char (*out)[TP_PLACE_TEXT], struct tp_err *err);
 

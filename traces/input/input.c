@@ -1,11 +1,11 @@
-/* Bytes of a trace, from a descriptor or from memory, as they lie there or unpacked.
+/* The bytes of a trace, from a descriptor or from memory, unpacked if necessary.
  *
  *     raw --> [unpack] --> buffer  | taken | start ... end | room |
  *
- * Positions are counted where bytes are taken, so a look ahead does not move them. The first block
- * is read on opening: an empty file is an error before anything else happens, and its first bytes
- * say whether it is packed. Memory that is not packed is shown in place, without a buffer. Known
- * weakness: a file that grows while it is read is read to where it then ends. */
+ * Positions advance when bytes are taken, so looking ahead does not move them. The first block is
+ * read on opening, so an empty file fails at once, and the first bytes tell whether the file is
+ * packed. Unpacked memory is shown in place, without a buffer. Known weakness: a file that grows
+ * while it is read is read to its new end. */
 #include "traces/input/input.h"
 
 #include "alloc/base/clean.h"
@@ -20,7 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUFFER_SIZE   TP_UNPACK_HEAD /* what was read ahead becomes the head of what is unpacked */
+/* bytes read before unpacking begins must fit into the unpacker's head */
+#define BUFFER_SIZE   TP_UNPACK_HEAD
 #define PEEK_MAX      ((size_t)64 << 10)
 #define NAME_MAX_KEPT 4096
 
@@ -28,17 +29,17 @@ static_assert(BUFFER_SIZE >= 2 * PEEK_MAX, "a peek must fit behind what is left 
 
 struct tp_input {
     const unsigned char *data; /* the buffer, or the caller's memory */
-    size_t start, end;         /* of what is not yet taken */
-    uint64_t line, offset;     /* of data[start] */
-    unsigned char *buffer;     /* NULL: memory that is not packed */
-    bool ended;                /* nothing more to read */
-    bool owned;                /* the descriptor is ours to close */
+    size_t start, end;         /* range in `data` of the bytes that are not yet taken */
+    uint64_t line, offset;     /* line and offset of data[start] */
+    unsigned char *buffer;     /* NULL: the input is unpacked memory */
+    bool ended;                /* nothing is left to read */
+    bool owned;                /* the descriptor is closed with the input */
     struct tp_raw raw;
-    struct tp_unpack *unpack; /* NULL: raw bytes are shown as they are */
+    struct tp_unpack *unpack; /* NULL: the input is not packed */
     const char *packing;      /* static; NULL: not packed */
     uint64_t max_memory;
     char *name;            /* cleaned */
-    struct tp_err failure; /* of reading: it stays; status TP_OK: none */
+    struct tp_err failure; /* first read error, which is kept; status TP_OK: none */
 };
 
 static int read_failure(const struct tp_input *in, struct tp_err *err)
@@ -54,7 +55,7 @@ static int read_some(struct tp_input *in, void *into, size_t room, size_t *got)
                       : tp_raw_read(&in->raw, into, room, got, &in->failure);
 }
 
-/* Reads until `want` bytes are there or the input ends. */
+/* Reads until `want` bytes are buffered or the input ends. */
 static int fill(struct tp_input *in, size_t want, struct tp_err *err)
 {
     if (in->failure.status != TP_OK)
@@ -123,7 +124,7 @@ static int refuse_empty(const struct tp_input *in, struct tp_err *err)
                    in->owned && !in->packing ? " file" : "");
 }
 
-/* The bytes that are there become the head of what is unpacked into the buffer. */
+/* Hands the buffered bytes to a new unpacker, which fills the buffer from then on. */
 static int start_unpacking(struct tp_input *in, const struct tp_packing *how, struct tp_err *err)
 {
     const struct tp_unpack_cfg cfg = {.how = how,
@@ -151,7 +152,7 @@ static int start_unpacking(struct tp_input *in, const struct tp_packing *how, st
     return tp_hint(err, rc, "unpack it once with '%s'", how->tool);
 }
 
-/* Shows the first bytes, of memory as of a file. */
+/* Reads the first bytes of a file or of memory. */
 static int start_reading(struct tp_input *in, struct tp_err *err)
 {
     int rc = TP_OK;
@@ -172,7 +173,7 @@ static int start_reading(struct tp_input *in, struct tp_err *err)
     return rc == TP_OK ? refuse_empty(in, err) : rc;
 }
 
-/* Hands an input out that could be opened, and closes one that could not. */
+/* Sets *out to an input that was opened, or closes it if `rc` is an error. */
 static int opened(int rc, struct tp_input *in, struct tp_input **out)
 {
     if (rc == TP_OK)
@@ -339,7 +340,7 @@ int tp_input_finish(struct tp_input *in, struct tp_err *err)
     return TP_OK;
 }
 
-/* ---- all bytes, to be read anywhere ---- */
+/* ---- all bytes as a file ---- */
 
 static int duplicate(const struct tp_input *in, int *fd, struct tp_err *err)
 {
@@ -349,8 +350,8 @@ static int duplicate(const struct tp_input *in, int *fd, struct tp_err *err)
     return TP_OK;
 }
 
-/* Reads everything through the buffer into the file. What was read is gone from here when that
- * fails, so a failure stays, like one of reading. */
+/* Copies the whole input through the buffer into a file. After a failure the bytes read so far are
+ * gone, so the failure is kept like a read error. */
 static int copy_to(struct tp_input *in, int fd, struct tp_err *err)
 {
     for (uint64_t at = 0;;) {
@@ -365,7 +366,7 @@ static int copy_to(struct tp_input *in, int fd, struct tp_err *err)
     }
 }
 
-/* From here on the input reads from the copy, which is a file like any other. */
+/* Makes the input read from the copy, like from any other file. */
 static void read_from_copy(struct tp_input *in, int fd)
 {
     tp_unpack_free(in->unpack);

@@ -1,5 +1,5 @@
-/* Numbers and texts of JSON: see json_span.h. Whole numbers are read digit by digit, and escapes
- * resolved a character at a time, so that neither costs memory. */
+/* Numbers and texts of JSON: see json_span.h. Whole numbers are read digit by digit and escapes
+ * resolved one character at a time, so that neither needs memory. */
 #include "traces/input/json_bytes.h"
 #include "traces/input/json_span.h"
 
@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_MAX 63 /* bytes of one */
+#define NUMBER_MAX 63 /* bytes of a number that fit into the buffers here */
 
 /* ---- numbers ---- */
 
-/* Without quotes, where it has them. */
+/* The value without its quotes, if it has any. */
 static struct tp_span bare(struct tp_span s)
 {
     if (s.at && s.size >= 2 && *s.at == '"')
@@ -29,7 +29,7 @@ static bool read_digits(const char *at, size_t size, uint64_t *out)
     return true;
 }
 
-/* A magnitude and its sign as 64 bits. */
+/* Combines a magnitude and a sign. False: it does not fit into 64 bits. */
 static bool signed_value(uint64_t magnitude, bool negative, int64_t *out)
 {
     if (magnitude > INT64_MAX)
@@ -124,7 +124,7 @@ bool tp_span_pointer(struct tp_span s, uint64_t *out)
 
 /* ---- escapes ---- */
 
-/* Four hexadecimal digits behind \u; false: not. */
+/* Reads the four hexadecimal digits behind \u. False: they are not all there. */
 static bool hex4(const char *at, const char *end, uint32_t *out)
 {
     uint32_t value = 0;
@@ -175,7 +175,7 @@ struct tp_span_bytes tp_span_bytes(struct tp_span s)
     return (struct tp_span_bytes){.at = s.at + 1, .end = s.at + s.size - 1};
 }
 
-/* As UTF-8. */
+/* Encodes a code point as UTF-8. Returns the number of bytes. */
 static unsigned encode(uint32_t c, unsigned char *out)
 {
     unsigned count = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;

@@ -1,11 +1,11 @@
-/* The scanner: brings single JSON values together that may lie in several blocks of an input.
+/* The scanner: puts together single JSON values that may be spread over several blocks of an input.
  *
  *     {"t": 0, "op": "alloc", "id": 1, "size": 8},
  *     ^-------------- cut --------------------->^
  *
- * It looks at strings and brackets only (tp_span_search); whether the text between them is JSON is
- * for a walk over it to say. A value costs its own length in memory, up to the limit of the caller.
- * Known weakness: a skipped value is not checked beyond that. */
+ * It looks only at strings and brackets (tp_span_search); a walk over the value checks the rest. A
+ * value takes its own length in memory, up to the caller's limit. Known weakness: a skipped value
+ * is checked no further. */
 #include "traces/input/json_scan.h"
 
 #include "alloc/base/grow.h"
@@ -42,7 +42,7 @@ int tp_json_fail(const struct tp_json_scan *s, uint64_t line, struct tp_err *err
     return tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": %s%s", tp_input_name(s->in), line, place, text);
 }
 
-/* The file ends; `where` is "inside" or "after". */
+/* Fails because the file ends; `where` is "inside" or "after". */
 static int ends(const struct tp_json_scan *s, const char *where, uint64_t event, struct tp_err *err)
 {
     char what[64];
@@ -52,7 +52,7 @@ static int ends(const struct tp_json_scan *s, const char *where, uint64_t event,
         snprintf(what, sizeof what, "%s", s->subject ? s->subject : "the header");
     int rc = tp_fail(err, TP_EINPUT, "%s:%" PRIu64 ": the file ends %s %s: truncated?",
                      tp_input_name(s->in), tp_input_line(s->in), where, what);
-    if (event < 3) /* one is looked ahead for */
+    if (event < 3) /* reading looks one event ahead */
         return rc;
     return tp_hint(err, rc, "--limit %" PRIu64 " reads what comes before", event - 2);
 }
@@ -149,7 +149,8 @@ static int too_long(const struct tp_json_scan *s, size_t limit, struct tp_err *e
     return tp_json_fail(s, s->line, err, " is longer than %zu KiB", limit / 1024);
 }
 
-/* A value that begins at the next byte, which is no white space; kept when `limit` is not 0. */
+/* Scans the value that begins at the next byte, which is not white space. Keeps it unless `limit`
+ * is 0. */
 static int scan_value(struct tp_json_scan *s, size_t limit, struct tp_err *err)
 {
     struct tp_span_search search = {.one_line = s->one_line};

@@ -6,8 +6,8 @@
  *      ^----^  ^--------^                                 which bracket must close it
  *       key      value      tp_span_next
  *
- * What a strict walk takes is checked on the way by the grammar of RFC 8259, which is here and
- * nowhere else. Bytes of strings are not checked to be UTF-8. */
+ * A strict walk checks everything it takes against the grammar of RFC 8259, which is implemented
+ * only here. The bytes of strings are not checked to be UTF-8. */
 #include "traces/input/json_span.h"
 
 #include <string.h>
@@ -21,11 +21,11 @@
     [0x15] = 1, [0x16] = 1, [0x17] = 1, [0x18] = 1, [0x19] = 1, [0x1a] = 1, [0x1b] = 1,            \
     [0x1c] = 1, [0x1d] = 1, [0x1e] = 1, [0x1f] = 1
 
-/* Bytes at which one has to look, in a string and outside. */
+/* Bytes at which a search must stop, inside and outside a string. */
 static const bool string_stops[256] = {CONTROLS, ['"'] = 1, ['\\'] = 1};
 static const bool stops[256] = {CONTROLS, ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1};
 
-/* In a string: behind its end. */
+/* Continues in a string up to the byte behind its end. */
 static enum tp_span_stop search_string(struct tp_span_search *s, const char *text, size_t size,
                                        size_t *at)
 {
@@ -82,7 +82,7 @@ static enum tp_span_stop take_stop(struct tp_span_search *s, char c)
     return TP_SPAN_MORE;
 }
 
-/* A number or a word. */
+/* Searches the end of a number or a word. */
 static enum tp_span_stop search_scalar(const char *text, size_t size, size_t *used)
 {
     size_t i = 0;
@@ -129,7 +129,7 @@ size_t tp_span_value(const char *text, size_t size, bool *wrong)
 
 /* ---- the grammar ---- */
 
-/* The quote is there. */
+/* Passes a string; its first quote was checked. */
 static bool pass_string(struct tp_span_walk *w)
 {
     const char *at = w->at + 1;
@@ -192,7 +192,7 @@ static bool pass_word(struct tp_span_walk *w)
 
 static bool pass_value(struct tp_span_walk *w, unsigned depth);
 
-/* The bracket that opens is there; *depth levels are open with it. */
+/* Passes an object or a list; its opening bracket was checked and counts in `depth`. */
 static bool pass_brackets(struct tp_span_walk *w, unsigned depth)
 {
     bool object = *w->at++ == '{';
@@ -210,7 +210,7 @@ static bool pass_brackets(struct tp_span_walk *w, unsigned depth)
     return tp_span_pass(w, close);
 }
 
-/* A value inside of `depth` brackets. */
+/* Passes a value that is inside `depth` brackets. */
 static bool pass_value(struct tp_span_walk *w, unsigned depth)
 {
     tp_span_pass_space(w);

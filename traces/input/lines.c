@@ -1,11 +1,11 @@
-/* Lines of a text, cut in place out of the input's blocks.
+/* Cuts the lines of a text in place out of the input's blocks.
  *
  *     block:  | given | line\n line\r\n li |          what is left at its end moves to the front
  *                                      ^ refill       of the next block, so no line is ever copied
  *
- * The input is told of what was taken only when a block is through, so its own position lags; the
- * number of the line is counted here. Known weakness: lines are limited to what a look ahead shows
- * at once. */
+ * Bytes are taken from the input only when a block is used up, so the input's own position lags
+ * behind; the line number is counted here. Known weakness: a line cannot be longer than one look
+ * ahead. */
 #include "traces/input/lines.h"
 
 #include "alloc/base/clean.h"
@@ -13,11 +13,11 @@
 
 #include <string.h>
 
-#define LOOK (TP_LINE_MAX + 2) /* a line of the largest size and its end */
+#define LOOK (TP_LINE_MAX + 2) /* the longest line with its end */
 
 /* ---- lines of an input ---- */
 
-/* A new block that begins with what is left of the old one. */
+/* Gets a new block, which begins with the rest of the old one. */
 static int refill(struct tp_lines *l, struct tp_err *err)
 {
     const unsigned char *data = NULL;
@@ -32,7 +32,7 @@ static int refill(struct tp_lines *l, struct tp_err *err)
     return rc;
 }
 
-/* Goes behind the newline of a line that is too long to be shown. */
+/* Skips the rest of a line that is too long, including its newline. */
 static int skip_rest(struct tp_lines *l, struct tp_err *err)
 {
     for (;;) {
@@ -65,7 +65,8 @@ static void strip_mark(struct tp_cut *text)
     tp_cut_text(text, "\xef\xbb\xbf");
 }
 
-/* Finds the end of the line at `at`, which a new block may bring; NULL: it has none. */
+/* Finds the end of the line at `at`, in a new block if necessary. *newline is NULL if there is
+ * none. */
 static int find_end(struct tp_lines *l, const char **newline, struct tp_err *err)
 {
     *newline = l->size > l->at ? memchr(l->block + l->at, '\n', l->size - l->at) : NULL;
@@ -77,8 +78,9 @@ static int find_end(struct tp_lines *l, const char **newline, struct tp_err *err
     return rc;
 }
 
-/* A line that is not simply the next one of the block. What is too long is skipped by the next
- * call: until then its start lies in the block. */
+/* Gives a line that tp_lines_next cannot cut directly: it may reach into the next block or be too
+ * long. The rest of a line that is too long is skipped by the next call, because until then its
+ * start must stay in the block. */
 static int next_slowly(struct tp_lines *l, struct tp_cut *line, struct tp_err *err)
 {
     const char *newline = NULL;
@@ -159,7 +161,7 @@ struct tp_cut tp_cut_field(struct tp_cut *c, char separator)
     return field;
 }
 
-/* The value of a hexadecimal digit + 1; 0: none. */
+/* Value of a hexadecimal digit plus 1; 0: not a digit. */
 static const unsigned char digits[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,

@@ -1,11 +1,11 @@
-/* gzip (RFC 1952), with zlib. Its window is 32 KiB, whatever is packed. */
+/* gzip (RFC 1952), with zlib. The window is always 32 KiB. */
 #include "traces/input/packing.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
 
-#define GZIP_ALONE (MAX_WBITS + 16) /* zlib's way to say: a gzip header and nothing else */
+#define GZIP_ALONE (MAX_WBITS + 16) /* windowBits by which zlib accepts only gzip */
 
 static bool begins(const unsigned char *data, size_t size)
 {
@@ -48,7 +48,7 @@ static enum tp_unpacked step(void *state, struct tp_packed_bytes *in, struct tp_
     out->at = z->next_out;
     if (rc == Z_STREAM_END)
         return inflateReset(z) == Z_OK ? TP_UNPACKED_MEMBER : TP_UNPACKED_DAMAGED;
-    if (rc == Z_OK || rc == Z_BUF_ERROR) /* the latter: nothing to do, no error */
+    if (rc == Z_OK || rc == Z_BUF_ERROR) /* Z_BUF_ERROR is not fatal: no progress was possible */
         return TP_UNPACKED_SOME;
     return rc == Z_MEM_ERROR ? TP_UNPACKED_NOMEM : TP_UNPACKED_DAMAGED;
 }

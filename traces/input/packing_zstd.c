@@ -1,8 +1,8 @@
-/* zstd (RFC 8878), with libzstd: frames, and skippable frames, which hold nothing for us.
+/* zstd (RFC 8878), with libzstd: frames, and skippable frames, which are ignored.
  *
- * A frame says itself how far back it looks (its window), up to terabytes, and libzstd would take
- * that much memory: the limit is set to the largest power of two within max_memory. The decoder is
- * fed block by block, as it asks, so that after an error it is known which block was bad. */
+ * A frame declares its window, up to terabytes, and libzstd would take that much memory, so its
+ * limit is set to the largest power of two within max_memory. The decoder is fed block by block, as
+ * it asks, so that the bad block is known after an error. */
 #include "traces/input/packing.h"
 
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 
 struct decoder {
     ZSTD_DStream *stream;
-    size_t wanted; /* bytes: the rest of the block, and the head of the next */
+    /* bytes that the decoder asks for: the rest of a block and the head of the next */
+    size_t wanted;
 };
 
 static bool begins(const unsigned char *data, size_t size)

@@ -1,16 +1,16 @@
-/* The machine: a stack of values like that of any unpickler, but of a fixed size, because only
- * containers with a role keep anything on it, and they hand on what they have.
+/* The pickle machine: a stack of values like that of any unpickler, but of a fixed size. Only
+ * containers with a role keep values on it, and they hand them on to the reader.
  *
  *     } ( 'segments' ] ( } ( 'address' 5 ... u    the inner dict's members go to the handler
  *     |              |   `- a SEGMENT by its place     and the dict stays, with nothing in it,
  *     TOP            SEGMENTS                          until the next item comes or the list ends
  *
- * A pickler writes a container first and fills it later, so a role must be given before it is known
- * where the container ends up: by the key below it, or the list around it. That it did end up there
- * is checked when it is put in. Schemas leave one reading: `] ]` is a list in a list where the
- * outer one holds lists, else two neighbours.
+ * A pickler writes a container first and fills it later, so the role is given before it is known
+ * where the container goes: by the key below it on the stack, or by the list around it. When the
+ * container is put somewhere, the guess is checked. Schemas make it unambiguous: `] ]` is a list in
+ * a list if the outer one holds lists, else two neighbours.
  *
- * Known weakness: a dict with more members than the stack holds is refused where it has a role. */
+ * Known weakness: a dict with a role and more members than the stack holds is refused. */
 #include "traces/input/pickle.h"
 
 #include "traces/input/pickle_ops.h"
@@ -74,7 +74,7 @@ const char *tp_pickle_text(const struct tp_pickle *p, uint16_t word)
 void tp_pickle_take_memo(struct tp_pickle *p, struct tp_memo *out)
 {
     *out = p->memo;
-    out->budget = NULL; /* which it may outlive; it stays counted */
+    out->budget = NULL; /* the memo may outlive its budget, in which it stays counted */
     tp_memo_init(&p->memo, out->limit);
 }
 
@@ -91,7 +91,7 @@ static struct tp_pickle_cell *top(struct tp_pickle *p)
     return p->used ? &p->cells[p->used - 1] : NULL;
 }
 
-/* The container whose values are above the innermost mark. */
+/* The cell of the container that the values above the innermost mark belong to. */
 static uint32_t marked(const struct tp_pickle *p)
 {
     return p->mark_count ? p->marks[p->mark_count - 1] - 1 : NO_CELL;
@@ -106,7 +106,7 @@ static int push(struct tp_pickle *p, const struct tp_pickle_value *value, struct
     return TP_OK;
 }
 
-/* A value that is of no use where it is. */
+/* Fails because of an item of the wrong kind in a list. */
 static int wrong_item(const struct tp_pickle *p, const struct tp_pickle_cell *list,
                       const struct tp_pickle_value *item, struct tp_err *err)
 {
@@ -118,7 +118,7 @@ static int wrong_item(const struct tp_pickle *p, const struct tp_pickle_cell *li
     return tp_pickle_fail(p, item->offset, err, "an item of %s is %s", name, kind);
 }
 
-/* Takes the topmost value off and says that it is complete; its place is cell `parent`. */
+/* Pops the topmost value and reports it as complete. It must belong into cell `parent`. */
 static int settle(struct tp_pickle *p, uint32_t parent, struct tp_err *err)
 {
     const struct tp_pickle_cell *cell = &p->cells[p->used - 1];
@@ -146,7 +146,7 @@ static uint8_t look_up(const struct tp_pickle *p, uint32_t parent, uint16_t word
     return 0;
 }
 
-/* The role of a container that is to be pushed, and the cell that it will end up in. */
+/* The role of a container that will be pushed. *parent is the cell that it belongs into. */
 static uint8_t role_of(struct tp_pickle *p, enum tp_pickle_kind kind, uint32_t *parent)
 {
     const struct tp_pickle_cell *t = top(p);
@@ -168,7 +168,7 @@ static uint8_t role_of(struct tp_pickle *p, enum tp_pickle_kind kind, uint32_t *
     return look_up(p, around, word, kind);
 }
 
-/* An item comes into a list: the one before it is complete. */
+/* Begins a new item of a list, which completes the item before it. */
 static int begin_item(struct tp_pickle *p, uint32_t list, struct tp_err *err)
 {
     struct tp_pickle_cell *cell = &p->cells[list];
@@ -210,7 +210,7 @@ static int on_value(struct tp_pickle *p, struct tp_err *err)
     return rc == TP_OK ? push(p, &value, err) : rc;
 }
 
-/* Values above a mark on something that has no role are not kept. */
+/* Skips the values above a mark if the container below it has no role. */
 static int step_over(struct tp_pickle *p, struct tp_err *err)
 {
     static const uint8_t closers[TP_PICKLE_KINDS] = {
@@ -246,7 +246,8 @@ static int on_mark(struct tp_pickle *p, struct tp_err *err)
 
 /* ---- filling them ---- */
 
-/* `*into`: the container below the innermost mark, of this kind. */
+/* Closes the innermost mark. *into is the cell of the container below it, which must be of this
+ * kind. */
 static int close_mark(struct tp_pickle *p, enum tp_pickle_kind kind, uint32_t *into,
                       struct tp_err *err)
 {
@@ -275,7 +276,7 @@ static int on_append(struct tp_pickle *p, struct tp_err *err)
     return settle(p, p->used - 2, err);
 }
 
-/* One member of a dict: the key in cell `at`, the value above it. */
+/* Hands on a member of a dict: its key is in cell `at`, its value in the cell above. */
 static int member(struct tp_pickle *p, uint32_t dict, uint32_t at, struct tp_err *err)
 {
     const struct tp_pickle_cell *key = &p->cells[at], *value = &p->cells[at + 1];

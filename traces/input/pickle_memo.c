@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define WORDS_MAX  ((uint32_t)(UINT16_MAX - TP_MEMO_WORDS))
-#define WORDS_OPEN (WORDS_MAX / 4 * 3) /* for everybody */
+#define WORDS_OPEN (WORDS_MAX / 4 * 3) /* words for texts that are not `wanted` */
 #define WORD_BYTES 255
 
 /* ---- words ---- */
@@ -77,7 +77,7 @@ static bool keep_place(struct tp_memo *m, uint64_t offset)
     return true;
 }
 
-/* Places are asked for only where entries are in order. */
+/* Places are kept only while entries are made in order: nobody uses them otherwise. */
 bool tp_memo_grow(struct tp_memo *m, uint64_t offset)
 {
     if (!reach_cell(m, m->count))
@@ -85,8 +85,8 @@ bool tp_memo_grow(struct tp_memo *m, uint64_t offset)
     return !m->in_order || (m->count + 1) % TP_MEMO_STEP != 0 || keep_place(m, offset);
 }
 
-/* Indices behind the end leave a gap, which costs no more than the offset says: every entry takes
- * two bytes of the file. */
+/* An index behind the end leaves a gap. Its cost is bounded, because an index must not exceed the
+ * offset in the file, and an entry takes two bytes. */
 bool tp_memo_put(struct tp_memo *m, uint64_t index, uint16_t code, uint64_t offset)
 {
     if (index == m->count)

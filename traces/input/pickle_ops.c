@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_SHOWN 200 /* bytes of what a GLOBAL names */
+#define NAME_SHOWN 200 /* bytes shown of the name of a GLOBAL */
 
 const char *const tp_pickle_kind_names[TP_PICKLE_KINDS] = {
     [TP_PICKLE_NONE] = "None",        [TP_PICKLE_BOOL] = "a truth value",
@@ -132,7 +132,7 @@ static uint64_t little(const unsigned char *bytes, size_t size)
     return value;
 }
 
-/* Bytes that nobody needs; `size` is not to be trusted. */
+/* Skips bytes that are not needed. `size` comes from the file and is not trusted. */
 static int pass(struct tp_pickle *p, uint64_t size, struct tp_err *err)
 {
     while (size > 0) {
@@ -271,7 +271,8 @@ int tp_pickle_get(struct tp_pickle *p, uint16_t *code, struct tp_err *err)
     return TP_OK;
 }
 
-/* Frames only tell a reader how much to buffer, but one that is wrong says that the file is. */
+/* Checks a frame. Frames only tell a reader how much to buffer, but a wrong one shows that the file
+ * is damaged. */
 int tp_pickle_frame(struct tp_pickle *p, struct tp_err *err)
 {
     uint64_t size = little(p->at, 8);
@@ -287,7 +288,7 @@ int tp_pickle_frame(struct tp_pickle *p, struct tp_err *err)
 
 /* ---- refusals ---- */
 
-/* "torch._utils._rebuild_tensor_v2": two lines behind a GLOBAL or INST. */
+/* Writes the name in the two lines behind a GLOBAL or INST: "torch._utils._rebuild_tensor_v2". */
 static void named_by_lines(struct tp_pickle *p, char *out, size_t size)
 {
     const unsigned char *data = NULL;
@@ -308,7 +309,7 @@ static void named_by_lines(struct tp_pickle *p, char *out, size_t size)
         tp_clean_text(name, out, size);
 }
 
-/* The two texts on the stack that a STACK_GLOBAL takes, where it is known what they are. */
+/* Writes the name in the two texts on the stack that a STACK_GLOBAL takes, if they are known. */
 static void named_by_stack(const struct tp_pickle *p, char *out, size_t size)
 {
     const char *texts[2] = {NULL, NULL};

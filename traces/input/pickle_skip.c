@@ -1,10 +1,10 @@
-/* Steps over what no record is made of: stack frames, nearly always, which are nine tenths of a
- * snapshot. Only marks and memo entries are counted. What is appended to what is not checked here:
- * nothing comes of it. */
+/* Skips everything that belongs to no record: mostly stack frames, which are nine tenths of a
+ * snapshot. Only marks and memo entries are counted. Which value goes into which container is not
+ * checked, because the values are not used. */
 #include "traces/input/pickle_ops.h"
 
-/* What the memo would hold of what is on top once values were put into it: C++ picklers keep it
- * only then. */
+/* The memo code of the container on top after values were put into it: C++ picklers memoize a
+ * container only then. */
 static uint16_t filled(unsigned char opcode)
 {
     uint8_t effect = tp_pickle_ops[opcode].effect;
@@ -13,7 +13,8 @@ static uint16_t filled(unsigned char opcode)
     return effect == TP_OP_SETITEM || effect == TP_OP_SETITEMS ? TP_MEMO_DICT : TP_MEMO_OTHER;
 }
 
-/* All that is not worth a line in the loop below. `*last`: what the next MEMOIZE would keep. */
+/* Handles the rare opcodes of the loop below. *last is the code that the next MEMOIZE would
+ * store. */
 static int step_slowly(struct tp_pickle *p, uint16_t *last, struct tp_err *err)
 {
     struct tp_pickle_value value;
@@ -33,7 +34,7 @@ static int step_slowly(struct tp_pickle *p, uint16_t *last, struct tp_err *err)
     case TP_OP_UNKNOWN:
     case TP_OP_CODE:
     case TP_OP_FOREIGN:
-        p->used = 0; /* what is on the stack was not kept: nothing can be named */
+        p->used = 0; /* the stack was not kept here, so the message cannot name the function */
         return tp_pickle_refuse(p, err);
     case TP_OP_APPEND:
     case TP_OP_SETITEM:
@@ -47,7 +48,7 @@ static int step_slowly(struct tp_pickle *p, uint16_t *last, struct tp_err *err)
     }
 }
 
-/* As far as can be gone without a look at the rest: back references and small numbers. */
+/* Skips a run of the simplest opcodes: back references and small numbers. */
 static inline const unsigned char *run_ahead(const struct tp_pickle *p)
 {
     const unsigned char *at = p->at;
@@ -62,7 +63,7 @@ static inline const unsigned char *run_ahead(const struct tp_pickle *p)
         else if (*at != 'K' && *at != 'M')
             break;
         if ((*at == 'h' || *at == 'j') && (index >= count || cells[index] == TP_MEMO_NONE))
-            break; /* refused where errors are made */
+            break; /* step_slowly refuses it */
         at += *at == 'j' ? 5 : *at == 'M' ? 3 : 2;
     }
     return at;

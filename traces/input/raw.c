@@ -1,5 +1,5 @@
-/* See raw.h. A file is read by offset: several who read it do not move each other, though copies of
- * a descriptor share its position. A pipe is read on from where it stands. */
+/* See raw.h. A file is read by offset, so that several readers do not disturb each other, although
+ * copies of a descriptor share its position. A pipe is read from its current position. */
 #include "traces/input/raw.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@ int tp_raw_look(struct tp_raw *raw, struct tp_err *err)
         return tp_raw_refuse(raw->name, errno, err);
     if (S_ISDIR(st.st_mode))
         return tp_raw_refuse(raw->name, EISDIR, err);
-    /* files of /proc call themselves regular, have no size, and may differ when read anew; stdin
-     * may be a file of which somebody else has taken the beginning */
+    /* Files of /proc claim to be regular, have size 0, and may differ when they are read again.
+     * Stdin may be a file of which another process has read the beginning. */
     raw->again = S_ISREG(st.st_mode) && st.st_size > 0 && lseek(raw->fd, 0, SEEK_CUR) == 0;
     return TP_OK;
 }
@@ -41,7 +41,8 @@ static size_t from_memory(struct tp_raw *raw, void *into, size_t room)
 
 enum { ASK_AFTER_MS = 250 };
 
-/* A pipe may have nothing for hours, and a signal may come just before a read begins. */
+/* Waits with a timeout: a pipe may be empty for hours, and a signal that arrives just before a read
+ * would not interrupt it. */
 static int wait_for_bytes(const struct tp_raw *raw, struct tp_err *err)
 {
     struct pollfd ready = {.fd = raw->fd, .events = POLLIN};

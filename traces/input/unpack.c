@@ -1,10 +1,10 @@
-/* The row of members of a packed file.
+/* Unpacks the members of a packed file, one behind the other.
  *
  *     raw --> buffer | start ... end |  --> decoder --> the caller's room
  *             member, member, ..., zeros (gzip), end
  *
- * A bomb is told by two things together, as either alone is normal: it unpacks to more than
- * max_memory, and to more than TP_BOMB_RATIO times what was taken of it. Real traces pack 5:1 to
+ * A bomb is recognised by two conditions together, because each alone is normal: it unpacks to more
+ * than max_memory and to more than TP_BOMB_RATIO times its packed size. Real traces pack 5:1 to
  * 100:1. Known weakness: a small file that unpacks to less than max_memory passes, whatever its
  * ratio. */
 #include "traces/input/unpack.h"
@@ -28,8 +28,8 @@ struct tp_unpack {
     uint64_t max_memory;
     uint64_t taken, made; /* packed and unpacked bytes so far */
     bool inside;          /* a member has begun and has not ended */
-    bool ended;           /* of raw */
-    size_t start, end;    /* of what is in the buffer */
+    bool ended;           /* `raw` has ended */
+    size_t start, end;    /* range of the bytes in `buffer` */
     unsigned char buffer[BUFFER_SIZE];
 };
 
@@ -99,7 +99,7 @@ static int refuse(const struct tp_unpack *z, enum tp_unpacked outcome, struct tp
                    z->how->name, z->taken);
 }
 
-/* Reads on until `want` packed bytes are in the buffer or there are no more. */
+/* Reads until `want` packed bytes are in the buffer or no more are left. */
 static int refill(struct tp_unpack *z, size_t want, struct tp_err *err)
 {
     if (z->end - z->start >= want || z->ended)
@@ -118,7 +118,7 @@ static int refill(struct tp_unpack *z, size_t want, struct tp_err *err)
     return TP_OK;
 }
 
-/* Takes the zeros that are there; whether there were any. */
+/* Takes the zeros in the buffer. *some is set if there were any. */
 static int skip_zeros(struct tp_unpack *z, bool *some, struct tp_err *err)
 {
     *some = false;
@@ -132,7 +132,7 @@ static int skip_zeros(struct tp_unpack *z, bool *some, struct tp_err *err)
     }
 }
 
-/* Between members: goes into the next one, or finds the end. */
+/* Between members: enters the next one, or finds the end. */
 static int next_member(struct tp_unpack *z, struct tp_err *err)
 {
     bool padded = false;
@@ -149,7 +149,7 @@ static int next_member(struct tp_unpack *z, struct tp_err *err)
                    z->raw->name, z->how->name, z->taken);
 }
 
-/* Lets the decoder go on. Where it neither took nor made anything, it needs more. */
+/* Runs the decoder once. If it neither took nor made any bytes, reads more input. */
 static int decode(struct tp_unpack *z, unsigned char *into, size_t room, size_t *got,
                   struct tp_err *err)
 {
@@ -162,7 +162,8 @@ static int decode(struct tp_unpack *z, unsigned char *into, size_t room, size_t 
     z->taken += taken;
     z->made += *got;
     z->inside = outcome != TP_UNPACKED_MEMBER;
-    if (outcome > TP_UNPACKED_MEMBER) /* what came out before it is shown; then it fails again */
+    /* first return the bytes before the damage; the next call fails again */
+    if (outcome > TP_UNPACKED_MEMBER)
         return *got > 0 ? TP_OK : refuse(z, outcome, err);
     if (!z->inside || taken > 0 || *got > 0)
         return check_bomb(z, err);

@@ -44,7 +44,7 @@ int tp_block_ids_fresh(struct tp_block_ids *b, int64_t *id, struct tp_err *err)
     return TP_OK;
 }
 
-/* The entry of an address, made where there is none. */
+/* Finds the entry of an address, or makes it. */
 static int need(struct tp_block_ids *b, uint32_t space, uint64_t address,
                 struct tp_id_entry **entry, struct tp_err *err)
 {

@@ -1,4 +1,4 @@
-/* SHA-256, fed piece by piece: the hash of a program. */
+/* The hash of a program: SHA-256, computed piece by piece. */
 #ifndef TP_HASH_H
 #define TP_HASH_H
 
@@ -9,10 +9,11 @@ struct tp_hash;
 int tp_hash_new(struct tp_hash **out, struct tp_err *err);
 void tp_hash_free(struct tp_hash *h); /* NULL is fine */
 
-/* A tp_hash_fn: `ctx` is the struct tp_hash. A failure is kept for tp_hash_finish. */
+/* Adds bytes to the hash. A tp_hash_fn with a struct tp_hash as `ctx`. tp_hash_finish reports a
+ * failure. */
 void tp_hash_add(void *ctx, const void *data, size_t size);
 
-/* Writes TP_HASH_SIZE bytes; once, and nothing may be added after. */
+/* Writes TP_HASH_SIZE bytes to `digest`. Must be called once; nothing may be added after it. */
 int tp_hash_finish(struct tp_hash *h, uint8_t *digest, struct tp_err *err);
 
 #endif

@@ -3,9 +3,8 @@
  *     event --> time, thread, stream --> one handler per op --> emit --> builder
  *               (dense numbers)          (objects, policy)      (gap, IDLE)
  *
- * Every handler first decides what is wrong with the event: `dirty` is an error when strict and
- * counts when not, `refuse` is an error either way. Known weakness: an event without a time counts
- * as if it happened together with the one before it. */
+ * A handler first checks its event. `dirty` fails when strict and else counts a repair; `refuse`
+ * always fails. Known weakness: an event without a time gets the time of the event before it. */
 #include "traces/lower/lower.h"
 
 #include "alloc/base/clean.h"
@@ -32,12 +31,12 @@ struct tp_lower {
     struct tp_objects objects;
     struct tp_threads threads;
     struct tp_streams streams;
-    struct tp_budget own; /* where cfg has none */
-    uint64_t dropped;     /* by drop_initial */
-    uint32_t unasked;     /* events; every ASK_AFTER-th looks up */
+    struct tp_budget own; /* used if cfg has no budget */
+    uint64_t dropped;     /* objects left out by drop_initial */
+    uint32_t unasked;     /* events so far; every ASK_AFTER-th calls look_up */
     uint64_t count;       /* events taken, the current one included */
-    uint64_t now_ns;      /* of the last event that had a time */
-    uint64_t emitted_ns;  /* up to where gaps have been written */
+    uint64_t now_ns;      /* latest time of an event */
+    uint64_t emitted_ns;  /* time up to which gaps are emitted */
     bool some_without_time;
     uint64_t repairs[TP_REPAIR_COUNT];
 };
@@ -69,7 +68,7 @@ static int refuse_va(const struct tp_lower *lo, const struct tp_event *ev, struc
     return tp_fail(err, TP_EINPUT, "%s%s", place, text);
 }
 
-/* The text follows "event 3": " frees id 5" or ": no room". */
+/* Fails with TP_EINPUT; the text follows "event 3": " frees id 5" or ": no room". */
 __attribute__((format(printf, 4, 5))) static int refuse(const struct tp_lower *lo,
                                                         const struct tp_event *ev,
                                                         struct tp_err *err, const char *format, ...)
@@ -81,7 +80,7 @@ __attribute__((format(printf, 4, 5))) static int refuse(const struct tp_lower *l
     return rc;
 }
 
-/* Dirty input: refused when strict, else counted, and the caller repairs it. */
+/* Reports dirty input: fails when strict, else counts a repair, which the caller makes. */
 __attribute__((format(printf, 5, 6))) static int dirty(struct tp_lower *lo,
                                                        const struct tp_event *ev,
                                                        enum tp_repair kind, struct tp_err *err,
@@ -98,7 +97,7 @@ __attribute__((format(printf, 5, 6))) static int dirty(struct tp_lower *lo,
     return tp_hint(err, rc, "%s", tp_repair_hints[kind]);
 }
 
-/* An error of a helper that knows no file: its sentence gets the place. */
+/* Puts the place before the message of a helper that does not know the file. */
 static int placed(const struct tp_lower *lo, const struct tp_event *ev, int rc, struct tp_err *err)
 {
     if (rc != TP_EINPUT)
@@ -179,7 +178,7 @@ uint64_t tp_lower_count(const struct tp_lower *lo)
     return lo->count;
 }
 
-/* What of the program stays in memory: where that is scarce, a quarter of it. */
+/* Bytes of the program that stay in memory: by default at most a quarter of max_memory. */
 static uint64_t program_share(const struct tp_lower *lo)
 {
     uint64_t quarter = lo->cfg.max_memory / 4;
@@ -188,7 +187,7 @@ static uint64_t program_share(const struct tp_lower *lo)
     return quarter && quarter < TP_PROGRAM_MEMORY ? quarter : TP_PROGRAM_MEMORY;
 }
 
-/* Before the first instruction, when kind and streams are known. */
+/* Makes the builder, before the first instruction, when kind and streams are known. */
 static int begin(struct tp_lower *lo, struct tp_err *err)
 {
     if (lo->builder)
@@ -215,8 +214,8 @@ struct context {
     const struct tp_event *ev;
     struct tp_err *err;
     uint16_t thread;
-    uint16_t stream; /* that of the event, else the first declared */
-    uint16_t device; /* of that stream */
+    uint16_t stream; /* stream of the event, else the first declared */
+    uint16_t device; /* device of `stream` */
 };
 
 static int take_time(struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
@@ -251,7 +250,7 @@ static int resolve(struct tp_lower *lo, struct context *cx)
     return TP_OK;
 }
 
-/* Threads are numbered by their first instruction: what is dropped leaves no trace in a program. */
+/* Threads are numbered by their first instruction, so that a dropped event does not show. */
 static int resolve_thread(struct tp_lower *lo, struct context *cx)
 {
     const struct tp_event *ev = cx->ev;
@@ -269,7 +268,7 @@ static int add(struct tp_lower *lo, struct context *cx, const struct tp_insn *in
     return placed(lo, cx->ev, rc, cx->err);
 }
 
-/* Writes an instruction behind the time that has passed since the one before it. */
+/* Emits an instruction with its gap, and IDLE instructions if the gap is too long for it. */
 static int emit(struct tp_lower *lo, struct context *cx, struct tp_insn insn)
 {
     uint64_t gap = lo->now_ns - lo->emitted_ns;
@@ -329,13 +328,13 @@ static int take_align(const struct tp_lower *lo, const struct context *cx, uint8
     return TP_OK;
 }
 
-/* An id that is known and has no object. */
+/* Makes an id known that has no object in the program. */
 static int know(struct tp_lower *lo, struct context *cx, uint32_t slot)
 {
     return placed(lo, cx->ev, tp_id_map_put(&lo->objects.ids, cx->ev->id, slot, cx->err), cx->err);
 }
 
-/* Makes the object of an alloc or adopt whose id is not there. */
+/* Makes the object of an alloc or adopt, with an id that is not in the map. */
 static int create(struct tp_lower *lo, struct context *cx, enum tp_op op)
 {
     const struct tp_event *ev = cx->ev;
@@ -367,13 +366,13 @@ static int create(struct tp_lower *lo, struct context *cx, enum tp_op op)
     return emit(lo, cx, insn);
 }
 
-/* Drops one reference: RELEASE, or FREE for the last. */
+/* Drops one reference: emits FREE for the last one, else RELEASE. */
 static int drop_one(struct tp_lower *lo, struct context *cx, struct tp_id_entry *entry)
 {
     uint32_t slot = entry->index;
     bool last = --entry->refs == 0;
     if (last) {
-        entry->refs = 1; /* the map wants a used entry to remove */
+        entry->refs = 1; /* the map removes only entries in use */
         if (!tp_has_slot(slot)) {
             tp_objects_remove(&lo->objects, entry);
             return TP_OK;
@@ -387,7 +386,7 @@ static int drop_one(struct tp_lower *lo, struct context *cx, struct tp_id_entry 
     return tp_has_slot(slot) ? emit(lo, cx, on_object(lo, cx, slot, TP_RELEASE)) : TP_OK;
 }
 
-/* An id that is allocated while it lives: the old object goes, with all its references. */
+/* Handles an alloc of a live id: drops the old object with all its references. */
 static int replace_old(struct tp_lower *lo, struct context *cx, struct tp_id_entry *entry)
 {
     if (tp_has_slot(entry->index)) {
@@ -401,7 +400,7 @@ static int replace_old(struct tp_lower *lo, struct context *cx, struct tp_id_ent
         if (rc != TP_OK)
             return rc;
     }
-    /* it goes on its own stream, whatever the event says of the new one */
+    /* the old object is freed on its own stream; the event's is for the new one */
     struct tp_event quiet = *cx->ev;
     struct context own = *cx;
     quiet.has_stream = false;
@@ -414,7 +413,7 @@ static int replace_old(struct tp_lower *lo, struct context *cx, struct tp_id_ent
     return TP_OK;
 }
 
-/* What was live before: into the prologue, or only known by its id. */
+/* An object that was live at the start goes to the prologue, or only its id becomes known. */
 static int on_initial(struct tp_lower *lo, struct context *cx)
 {
     if (tp_id_map_find(&lo->objects.ids, cx->ev->id))
@@ -442,7 +441,7 @@ static int on_adopt(struct tp_lower *lo, struct context *cx)
     return create_new(lo, cx, TP_ADOPT);
 }
 
-/* *entry is NULL where the event is to be dropped. */
+/* Finds the object of an event. *entry is NULL if the event must be dropped. */
 static int find_live(struct tp_lower *lo, struct context *cx, enum tp_repair repair,
                      struct tp_id_entry **entry)
 {
@@ -520,7 +519,7 @@ static int on_realloc(struct tp_lower *lo, struct context *cx)
 
 /* ---- everything else ---- */
 
-/* For the device of the event's stream, or for all of them. */
+/* Emits for the device of the event's stream, or for all devices if it names none. */
 static int per_device(struct tp_lower *lo, struct context *cx, struct tp_insn insn)
 {
     uint32_t devices = (uint32_t)lo->streams.devices.used;
@@ -565,7 +564,7 @@ static int emit_note(struct tp_lower *lo, struct context *cx, enum tp_note note,
                                  .size = bytes});
 }
 
-/* On the event's stream and its device, else on the object's. */
+/* The stream and the device are those of the event if it names a stream, else the object's. */
 static int note_object(struct tp_lower *lo, struct context *cx)
 {
     const struct tp_id_entry *entry = tp_id_map_find(&lo->objects.ids, cx->ev->id);
@@ -582,8 +581,8 @@ static int note_object(struct tp_lower *lo, struct context *cx)
     return emit(lo, cx, insn);
 }
 
-/* The request that failed, once more, and its end: see failed_request.h. Not in a host trace: there
- * the size of a process or a wrong length was in the way, not that of a device. */
+/* Repeats a failed request and frees it: see failed_request.h. Not in host traces, where a request
+ * fails by a process limit or a wrong length and not by the size of a device. */
 static int play_failed(struct tp_lower *lo, struct context *cx)
 {
     struct tp_insn insn = {.op = TP_ALLOC,
@@ -630,7 +629,7 @@ static int on_mark(struct tp_lower *lo, struct context *cx)
     return emit(lo, cx, (struct tp_insn){.op = TP_MARK, .slot = index});
 }
 
-/* The next event has a number, or there are enough. */
+/* Counts the next event. TP_ESTOP: the event limit is reached. */
 static int count_event(struct tp_lower *lo, struct tp_err *err)
 {
     int rc = begin(lo, err);
@@ -649,8 +648,8 @@ static int begin_initial(struct tp_lower *lo, const struct tp_event *ev, struct 
     return begin(lo, err);
 }
 
-/* A few bytes of a file must not fill a disk: what the program takes there counts as unpacked bytes
- * do. */
+/* A file of a few bytes must not fill a disk, so the program's bytes have the limit of unpacked
+ * bytes. */
 static int check_spool(const struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
 {
     uint64_t bytes = lo->builder ? tp_builder_program_bytes(lo->builder) : 0;
@@ -661,7 +660,7 @@ static int check_spool(const struct tp_lower *lo, const struct tp_event *ev, str
     return tp_hint(err, rc, "--max-memory=SIZE reads on; TMPDIR must have as much room");
 }
 
-/* Every few thousand events. */
+/* Checks that are made only every few thousand events. */
 static int look_up(const struct tp_lower *lo, const struct tp_event *ev, struct tp_err *err)
 {
     int rc = lo->cfg.stop ? lo->cfg.stop(err) : TP_OK;
@@ -711,7 +710,7 @@ int tp_lower_skip_many(struct tp_lower *lo, uint64_t count, struct tp_err *err)
 int tp_lower_repaired(struct tp_lower *lo, const struct tp_event *ev, enum tp_repair kind,
                       const char *text, struct tp_err *err)
 {
-    lo->count++; /* the place is that of the next event */
+    lo->count++; /* the message names the next event */
     int rc = dirty(lo, ev, kind, err, "%s", text);
     lo->count--;
     return rc;
@@ -743,7 +742,7 @@ int tp_lower_finish(struct tp_lower *lo, struct tp_program **program, uint64_t *
     rc = tp_hash_finish(lo->hash, digest, err);
     if (rc != TP_OK)
         return rc;
-    struct tp_builder_end end = {.events = lo->count, /* 0: at most what belongs to no event */
+    struct tp_builder_end end = {.events = lo->count, /* 0: the trace has no counted events */
                                  .time_known = lo->count > 0 && !lo->some_without_time,
                                  .recorded_threads = lo->threads.recorded,
                                  .streams = (uint32_t)lo->streams.streams.used,

@@ -1,5 +1,5 @@
-/* Numbering of threads, streams and devices: hash maps to dense indices, in order of appearance, so
- * that the same trace always gives the same program. */
+/* Numbers threads, streams and devices: hash maps to dense indices in order of appearance, so that
+ * the same trace always gives the same program. */
 #include "traces/lower/lower_ids.h"
 
 #include <inttypes.h>

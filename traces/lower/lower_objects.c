@@ -1,9 +1,9 @@
-/* Live objects: a hash map over an array of records, with the free slots as a stack inside it and
- * the live ones of each device as a list, so that a reset costs what it removes and not what ever
- * lived.
+/* Live objects: a hash map over an array of records. The free slots are a stack inside the array,
+ * and the live ones of each device a list, so the cost of a reset depends only on what it removes.
  *
  *     ids:  id -> slot, references        records[slot]: id, size, event, ...    live[device] ->
- * list */
+ * list
+ */
 #include "traces/lower/lower_objects.h"
 
 #include <stdlib.h>

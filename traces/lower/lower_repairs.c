@@ -1,4 +1,4 @@
-/* What is mended in captures that are dirty: by name, and what is said where it is not mended. */
+/* Names of the repairs of dirty captures, and the hints given when a repair is not allowed. */
 #include "traces/lower/lower.h"
 
 const char *const tp_repair_names[TP_REPAIR_COUNT] = {
@@ -8,7 +8,7 @@ const char *const tp_repair_names[TP_REPAIR_COUNT] = {
     [TP_REPAIR_INVERTED] = "inverted",         [TP_REPAIR_TRUNCATED] = "truncated",
 };
 
-/* What the policy asks for once an event turned out to be dirty. */
+/* Hints for the error that a dirty event causes when it is not repaired. */
 const char *const tp_repair_hints[TP_REPAIR_COUNT] = {
     [TP_REPAIR_UNKNOWN_FREE] = "an id lives from its alloc to its last free; --repair leaves such "
                                "events out and counts them",

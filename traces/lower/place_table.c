@@ -3,7 +3,7 @@
  *     events  3 4 5 9     texts  0 "train.py:7 step"  1 "model.py:31 forward"
  *     numbers 0 0 1 0
  *
- * Items are 16 bytes an event, in memory up to a limit and then in an unlinked file. */
+ * Items take 16 bytes per event; they are in memory up to a limit, then in an unlinked file. */
 #include "traces/lower/place_table.h"
 
 #include "alloc/base/clean.h"

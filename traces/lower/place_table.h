@@ -1,5 +1,6 @@
-/* Where events happened in the recorded program, kept: each text once, and a number for each event
- * that has one. What tapool's own formats store of a capture's stacks. */
+/* A table of code places: where events happened in the recorded program. It has each text once, and
+ * the number of a text for each event with a place. tapool's own formats store this instead of the
+ * stacks of a capture. */
 #ifndef TP_PLACE_TABLE_H
 #define TP_PLACE_TABLE_H
 
@@ -7,7 +8,7 @@
 #include "alloc/base/texts.h"
 #include "traces/format.h"
 
-#define TP_PLACE_TEXTS_MAX (1u << 18) /* distinct ones; events with others have no place */
+#define TP_PLACE_TEXTS_MAX (1u << 18) /* distinct texts; events with further ones get no place */
 #define TP_NO_PLACE        TP_NO_TEXT
 #define TP_PLACES_AT_ONCE  1024
 
@@ -15,51 +16,54 @@ struct tp_place_table;
 
 struct tp_place_item {
     uint64_t event;
-    uint32_t text; /* its number, from 0 in the order of first use */
+    uint32_t text; /* number of the text, from 0 in the order of first use */
     uint32_t reserved;
 };
 
 int tp_place_table_new(struct tp_place_table **out, struct tp_err *err);
 void tp_place_table_free(struct tp_place_table *t); /* NULL is fine */
 
-/* The number of a text, which is cleaned and cut; TP_NO_PLACE: it is empty, or there are too many.
- */
+/* Sets *number to that of a text, which is cleaned and cut; TP_NO_PLACE if it is empty or there are
+ * too many texts. `text` has `bytes` bytes and needs no NUL. */
 int tp_place_table_text(struct tp_place_table *t, const char *text, size_t bytes, uint32_t *number,
                         struct tp_err *err);
 
-/* The place of an event behind all that have one; TP_NO_PLACE is none. */
+/* Sets the place of an event, which must be behind all events that have one. TP_NO_PLACE sets
+ * nothing. */
 int tp_place_table_set(struct tp_place_table *t, uint64_t event, uint32_t number,
                        struct tp_err *err);
 
-/* The text of a number that there is. */
+/* The text of a number, which must be in the table. */
 const char *tp_place_table_get(const struct tp_place_table *t, uint32_t number);
 uint64_t tp_place_table_count(const struct tp_place_table *t); /* events with a place */
 
-/* Asks `places` for up to TP_PLACES_AT_ONCE events; every text is "" where it knows none. */
+/* Asks `places` for at most TP_PLACES_AT_ONCE events. A text is "" if the place is not known. */
 int tp_places_find(const struct tp_places *places, const uint64_t *events, size_t count,
                    char (*out)[TP_PLACE_TEXT], struct tp_err *err);
 
-/* All that `places` knows of the events 1 to `events`. `stop` is asked from time to time. */
+/* Collects the places of the events 1 to `events` in a new table. `stop` is called from time to
+ * time; its status ends the work. */
 int tp_place_table_gather(const struct tp_places *places, uint64_t events,
                           int (*stop)(struct tp_err *err), struct tp_place_table **out,
                           struct tp_err *err);
 
-/* The table behind `places`, made and given to it where there is none. Only for a reader that fills
- * its places in this way. */
+/* The table behind `places`, which owns it. If there is none, makes one. Only for readers that fill
+ * their places in this way. */
 int tp_place_table_of(struct tp_places *places, struct tp_place_table **out, struct tp_err *err);
 
-/* Adds the place of an event to such a table. */
+/* Adds the place of an event to the table behind `places`, under the rules of
+ * tp_place_table_set. */
 int tp_places_add(struct tp_places *places, uint64_t event, const char *text, size_t bytes,
                   struct tp_err *err);
 
-/* Reads items in order. Zeroed but for the table, which may be NULL: it starts with the first. */
+/* Reads items in order. Begin with a zeroed one except for `table`, which may be NULL. */
 struct tp_place_cursor {
     const struct tp_place_table *table;
-    const struct tp_place_item *item; /* that was not passed; NULL: not read yet, or none */
+    const struct tp_place_item *item; /* current item; NULL: not read yet, or no more */
     struct tp_spill_cursor items;
 };
 
-/* The first item that was not passed and is of `event` or one behind it; NULL: none. */
+/* Goes forward to the first item whose event is at least `event`. *out is NULL if there is none. */
 int tp_place_cursor_look(struct tp_place_cursor *c, uint64_t event,
                          const struct tp_place_item **out, struct tp_err *err);
 

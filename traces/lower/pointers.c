@@ -4,7 +4,7 @@
  *     realloc P = Q     Q -> 1      the id that lowering sees stays 1
  *     malloc = P        P -> 2
  *
- * Known weakness: numbers are not used again, so there are 2^32 - 1 of them. */
+ * Known weakness: ids are never used again, so a file can have 2^32 - 1 objects at most. */
 #include "traces/lower/pointers.h"
 
 #include "alloc/program/program.h"

@@ -1,4 +1,4 @@
-/* Ids for traces that know objects by their address alone, where a realloc moves them. */
+/* Ids for traces that identify objects by address alone, where a realloc moves an object. */
 #ifndef TP_POINTERS_H
 #define TP_POINTERS_H
 
@@ -6,27 +6,28 @@
 #include "alloc/base/id_map.h"
 
 struct tp_pointers {
-    struct tp_id_map map; /* address -> number of its object */
-    uint32_t *objects;    /* so far; borrowed */
+    struct tp_id_map map; /* address -> id of its object */
+    uint32_t *objects;    /* number of objects so far; borrowed */
 };
 
-/* The address spaces of a file share *objects, so that no id is in two of them. */
+/* Sets up one address space. The address spaces of a file share *objects, so that their ids
+ * differ. */
 void tp_pointers_init(struct tp_pointers *p, uint32_t *objects, struct tp_budget *budget);
 void tp_pointers_release(struct tp_pointers *p);
 
-/* An object appears at `address`: its id, from 1. One that is there already keeps its id: what that
- * means is for lowering to say. TP_EINPUT, for a prefix: more than 2^32 - 1 objects, or than memory
- * holds. */
+/* Adds an object at `address` and gives its id, from 1. If there is one already, gives the id of
+ * that one, and lowering treats the second alloc as dirty input. TP_EINPUT: more than 2^32 - 1
+ * objects, or than the budget allows; the message needs a prefix with the place. */
 int tp_pointers_add(struct tp_pointers *p, uint64_t address, int64_t *id, struct tp_err *err);
 
-/* The object at `address`; below 0, an id that no object has, where there is none. */
+/* The id of the object at `address`. If there is none, a negative id, which no object has. */
 int64_t tp_pointers_find(const struct tp_pointers *p, uint64_t address);
 
-/* The same, and nothing is there any more. */
+/* Removes the object at `address`, and returns what tp_pointers_find would have returned. */
 int64_t tp_pointers_remove(struct tp_pointers *p, uint64_t address);
 
-/* A realloc moves the object at `from`; where there is none, one appears at `to`. *lost is the
- * object that was at `to` and whose free is missing, or 0. */
+/* Moves the object at `from` to `to`, as a realloc does. If there is none at `from`, adds one at
+ * `to`. *lost is the id of an object that was at `to` and that the trace never freed; 0: none. */
 int tp_pointers_move(struct tp_pointers *p, uint64_t from, uint64_t to, int64_t *id, int64_t *lost,
                      struct tp_err *err);
 

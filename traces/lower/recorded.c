@@ -1,4 +1,4 @@
-/* Ground truth as a struct and as JSON: one table of members serves both directions. */
+/* Ground truth as a struct and as JSON. One table of members serves both directions. */
 #include "traces/lower/recorded.h"
 
 #include "alloc/base/clean.h"
@@ -8,12 +8,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BY_MAX    100 /* bytes kept of who held it */
+#define BY_MAX    100 /* bytes kept of the allocator's name */
 #define EXACT_MAX ((UINT64_C(1) << 53) - 1)
 
 static const struct recorded_member {
     const char *name;
-    size_t offset; /* of 64 bits in struct tp_recorded_device */
+    size_t offset; /* of a 64-bit member of struct tp_recorded_device */
 } members[] = {
     {"device", offsetof(struct tp_recorded_device, number)},
     {"start_reserved_bytes", offsetof(struct tp_recorded_device, start_reserved)},
@@ -66,7 +66,7 @@ void tp_recorded_forget_end(struct tp_recorded *r)
     }
 }
 
-/* Numbers that a double cannot hold are texts. */
+/* A number above EXACT_MAX becomes a text, because a double cannot hold it. */
 static cJSON *new_number(uint64_t value)
 {
     char text[24];
@@ -129,7 +129,7 @@ static int read_device(struct tp_recorded_device *d, const cJSON *item, struct t
     for (size_t i = 0; i < MEMBERS; i++) {
         const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, members[i].name);
         uint64_t bits = 0;
-        if (!value) /* as it was made: 0 or unknown */
+        if (!value) /* absent: keeps the 0 or unknown of tp_recorded_init */
             continue;
         if (!read_number(value, &bits))
             return tp_fail(err, TP_EINPUT, "'%s' is not a whole number", members[i].name);

@@ -1,11 +1,11 @@
-/* Events of several memory spaces, kept until it is known which of them is replayed.
+/* Keeps the events of several memory spaces until it is known which space is replayed.
  *
  *     event --> record, 72 bytes --> memory, then a file --> chosen spaces --> lowering
  *               (this file)                                  (spaces_lower.c)
  *
- * What was live at the start goes before everything else, so the records are gone through twice
- * where there is any. Names of marks are kept apart, each once. Known weakness: records of spaces
- * that are left out are kept as well, 72 bytes of disk an event. */
+ * Objects that were live at the start come before everything else, so the records are read twice if
+ * there are any. Names of marks are kept apart, each once. Known weakness: records of spaces that
+ * are left out are kept too, with 72 bytes of disk per event. */
 #include "traces/lower/spaces.h"
 #include "alloc/base/clean.h"
 #include "traces/lower/spaces_records.h"

@@ -1,12 +1,13 @@
-/* The second half of traces/spaces: which space is replayed, what that leaves out, and its events
- * into the lowering.
+/* The second half of spaces.h: chooses the space to replay, says what is left out, and lowers the
+ * events of the space.
  *
  *     (space, device) --> dense device --+
  *                         stream --------+--> one number: the stream as the lowering knows it
  *
- * Both steps go through exact tables, so two streams never become one. The device of the first
- * record is declared before it, whatever the record is: else the lowering would make a device of
- * its own. Known weakness: a SYNC without a stream is one of all devices replayed. */
+ * Both steps use exact maps, so two streams never become one. The device of the first record is
+ * declared before it, whatever the record is, because otherwise the lowering would declare a
+ * default device. Known weakness: a SYNC without a stream concerns all devices that are
+ * replayed. */
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
 #include "alloc/base/str.h"
@@ -18,7 +19,7 @@
 #include <strings.h>
 
 #define LISTED    6   /* spaces that a hint names */
-#define SAID      3   /* and every report */
+#define SAID      3   /* spaces that a report names */
 #define NAME_ROOM 128 /* bytes of a name with its number */
 #define ALL       "all"
 
@@ -36,7 +37,7 @@ static int name_only(const void *a, const void *b)
     return strcasecmp(a, (*(const struct tp_space *const *)b)->name);
 }
 
-/* What the k-th space of one name is called: NAME#k, or the next number that no file took. */
+/* A name for the k-th space of one name: NAME#k, or the next number that no space has already. */
 static int number_name(struct tp_space *const *sorted, uint32_t count, const char *name,
                        uint64_t *k, char **out)
 {
@@ -53,8 +54,8 @@ static bool same(const char *a, const char *b)
     return strcasecmp(a, b) == 0;
 }
 
-/* Equal names get numbers, in the order in which the spaces were defined. New names are given when
- * all are there: the sorted list is of the old ones. */
+/* Makes numbered names for spaces with equal names, in the order in which the spaces were defined.
+ * The new names are collected first, because `sorted` is ordered by the old ones. */
 static int number_names(const struct tp_spaces *sp, struct tp_space **sorted, char **names)
 {
     uint64_t k = 2;
@@ -97,7 +98,7 @@ static int name_apart(struct tp_spaces *sp, struct tp_err *err)
 
 /* ---- choosing ---- */
 
-/* "CPU, GPU 0 and 3 more"; those that have events, unless none has. */
+/* Lists the spaces with events, or all if none has any: "CPU, GPU 0 and 3 more". */
 static void list_spaces(const struct tp_spaces *sp, char *out, size_t size)
 {
     struct tp_str text = tp_str_in(out, size);
@@ -150,7 +151,7 @@ static int choose(struct tp_spaces *sp, struct tp_err *err)
     return no_such(sp, wanted, err);
 }
 
-/* "CPU (1,240 events, 34.1 MiB), pool (3 events, 96 B) and 12 more" */
+/* Sets left_out: "CPU (1,240 events, 34.1 MiB), pool (3 events, 96 B) and 12 more". */
 static void say_left_out(const struct tp_spaces *sp)
 {
     struct tp_meta *meta = sp->reading->meta;
@@ -173,7 +174,7 @@ static void say_left_out(const struct tp_spaces *sp)
     tp_str_drop(&text);
 }
 
-/* A space that was asked for and has no events. */
+/* Sets `nothing` when the requested space has no events but others have. */
 static void say_nothing(const struct tp_spaces *sp)
 {
     struct tp_meta *meta = sp->reading->meta;
@@ -205,8 +206,8 @@ static int set_meta(const struct tp_spaces *sp, struct tp_err *err)
 
 struct spaces_lowering {
     struct tp_spaces *sp;
-    bool initial; /* what was live at the start, else everything else */
-    bool begun;   /* a device is declared */
+    bool initial; /* lower only the objects that were live at the start, else only other events */
+    bool begun;   /* at least one device is declared */
 };
 
 bool tp_spaces_chosen(const struct tp_spaces *sp, uint32_t space)
@@ -219,7 +220,7 @@ static int64_t pair(uint32_t high, uint32_t low)
     return (int64_t)((uint64_t)high << 32 | low);
 }
 
-/* Sentences of the lowering about streams have no place. */
+/* Puts the place before the messages of the lowering about streams, which have none. */
 static int placed(const struct tp_spaces *sp, const struct tp_event *ev, int rc, struct tp_err *err)
 {
     rc = tp_event_placed(ev, sp->reading->in, rc, err);
@@ -228,7 +229,7 @@ static int placed(const struct tp_spaces *sp, const struct tp_event *ev, int rc,
     return rc;
 }
 
-/* The dense number of an id, in order of appearance. */
+/* The dense number of an id, which is given in order of appearance. */
 static int intern(struct tp_id_map *map, int64_t id, uint32_t *number, struct tp_err *err)
 {
     struct tp_id_entry *entry = NULL;
@@ -237,7 +238,7 @@ static int intern(struct tp_id_map *map, int64_t id, uint32_t *number, struct tp
     return rc;
 }
 
-/* Declares the stream of a record: ev->stream becomes the number of the pair. */
+/* Declares the stream of a record and sets ev->stream to the number of its pair. */
 static int stream_of(struct tp_spaces *sp, const struct tp_space_record *r, struct tp_event *ev,
                      struct tp_err *err)
 {
@@ -253,7 +254,7 @@ static int stream_of(struct tp_spaces *sp, const struct tp_space_record *r, stru
     return placed(sp, ev, tp_lower_need_stream(sp->reading->lower, ev->stream, device, err), err);
 }
 
-/* Ops that go to a device even where they name no stream. */
+/* Whether an op concerns one device even if it names no stream. */
 static bool needs_device(enum tp_event_op op)
 {
     enum tp_op asks = tp_event_asks(op);

@@ -1,4 +1,4 @@
-/* The inside of traces/spaces: what it keeps until it is known which space is replayed. */
+/* Internals of traces/lower/spaces.h: the records that are kept until the space is chosen. */
 #ifndef TP_SPACES_RECORDS_H
 #define TP_SPACES_RECORDS_H
 
@@ -7,25 +7,26 @@
 #include "alloc/base/texts.h"
 #include "traces/format.h"
 
-/* An event without its name. */
+/* An event as it is stored. The name of a mark is kept apart. */
 struct tp_space_record {
     int64_t id, stream, device;
     uint64_t size;
-    uint64_t align; /* or free_bytes, or the index of a mark's name */
+    uint64_t align; /* also holds free_bytes, or the index of a mark's name */
     uint64_t thread, time_ns;
-    uint64_t place; /* line, or offset where OFFSET is set */
+    uint64_t place; /* line, or offset if `has` contains OFFSET */
     uint32_t space;
     uint8_t op; /* enum tp_event_op, or TP_SPACE_SKIP */
     uint8_t has, note, reserved;
 };
 static_assert(sizeof(struct tp_space_record) == 72, "written without padding");
 
-enum { TP_SPACE_SKIP = TP_EV_COUNT }; /* a number, and nothing made of it */
+enum { TP_SPACE_SKIP = TP_EV_COUNT }; /* an event that is counted but not lowered */
 
 struct tp_space {
     char *name;
     enum tp_kind kind;
-    uint64_t bytes, events; /* allocated (UINT64_MAX: or more); all but the initial ones */
+    /* allocated bytes, at most UINT64_MAX; events without the initial ones */
+    uint64_t bytes, events;
 };
 
 struct tp_spaces {
@@ -34,17 +35,17 @@ struct tp_spaces {
     struct tp_space *spaces;
     uint32_t space_count;
     size_t space_room;
-    struct tp_texts marks; /* names of them */
+    struct tp_texts marks; /* names of marks */
     uint64_t events;
     bool some_initial;
     bool lowered;
-    uint32_t chosen; /* a space; space_count: all */
-    /* Numbers of the file to dense ones; a pair of two of them is one key:
-     * devices by (space, number), streams by (device, number). */
+    uint32_t chosen; /* index of the chosen space; space_count: all */
+    /* Maps from numbers of the file to dense ones. The key of a device is the pair (space, number),
+     * the key of a stream is the pair (device, number). */
     struct tp_id_map device_numbers, devices, stream_numbers;
 };
 
-/* The event of a record; its stream is still that of the file. */
+/* The event of a record. Its stream is the number in the file. */
 struct tp_event tp_spaces_restore(const struct tp_spaces *sp, const struct tp_space_record *r);
 
 int tp_spaces_no_memory(const struct tp_spaces *sp, struct tp_err *err);

@@ -1,6 +1,6 @@
-/* See strangers.h. A row is told by the bytes that it begins with, or by a function where that says
- * too little. Known weakness: only the first 64 KiB are seen, so a JSON dump of a snapshot whose
- * first keys come later is not told. */
+/* See strangers.h. A kind of file is recognised by its first bytes, or by a function if they are
+ * not enough. Known weakness: only the first 64 KiB are seen, so a JSON dump of a snapshot with its
+ * first keys behind them is not recognised. */
 #include "traces/lower/strangers.h"
 
 #include "traces/input/lines.h"
@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#define HEAD_BYTES ((size_t)512) /* in which a log or a page says what it is */
+#define HEAD_BYTES ((size_t)512) /* within which a log or a page identifies itself */
 
 static bool begins(const unsigned char *data, size_t size, const char *with)
 {
@@ -27,7 +27,7 @@ static bool has_early(const unsigned char *data, size_t size, const char *text)
     return has(data, size < HEAD_BYTES ? size : HEAD_BYTES, text);
 }
 
-/* The first byte behind a byte order mark and white space; 0: there is none. */
+/* The first byte behind a byte order mark and white space; 0: none. */
 static int first_mark(const unsigned char *data, size_t size)
 {
     size_t at = begins(data, size, "\xef\xbb\xbf") ? 3 : 0;
@@ -38,7 +38,8 @@ static int first_mark(const unsigned char *data, size_t size)
 
 /* ---- packed ---- */
 
-/* The name of the first member is in its header. torch.save() calls it NAME/data.pkl. */
+/* The header of a zip file has the name of its first member. torch.save() calls it
+ * NAME/data.pkl. */
 static bool is_saved_model(const unsigned char *data, size_t size)
 {
     static const char saved[] = "/data.pkl";
@@ -55,8 +56,8 @@ static bool is_bzip2(const unsigned char *data, size_t size)
 
 /* ---- PyTorch ---- */
 
-/* Protocol 0 writes a container as a mark and a letter, with its memo in digits; protocol 1 has no
- * PROTO in front. */
+/* Protocol 0 writes a container as a mark and a letter, and memo indices as digits. Protocol 1 does
+ * not begin with PROTO. */
 static bool is_old_pickle(const unsigned char *data, size_t size)
 {
     size_t at = 3;
@@ -92,7 +93,7 @@ static bool is_memory_page(const unsigned char *data, size_t size)
 
 /* ---- profiles and logs ---- */
 
-/* "v 10400 3": the version and that of the file, both hexadecimal. */
+/* The first line is "v 10400 3": versions of heaptrack and of the file, both hexadecimal. */
 static bool is_heaptrack(const unsigned char *data, size_t size)
 {
     struct tp_cut text = tp_cut_start(data, size), line;
@@ -119,7 +120,7 @@ static bool is_rmm_log(const unsigned char *data, size_t size)
     return begins(data, size, "[") && has_early(data, size, "RMM LOG BEGIN");
 }
 
-/* "2345: malloc 0x7f00 64" */
+/* The first line is like "2345: malloc 0x7f00 64". */
 static bool is_memory_replay(const unsigned char *data, size_t size)
 {
     static const char *const calls[] = {"malloc 0x",   "calloc 0x", "realloc 0x",

@@ -1,11 +1,12 @@
-/* Instructions back to events.
+/* Turns instructions back into events.
  *
  *     window --> instruction --> pending one --> event --> sink
  *
- * One event may have become several instructions: a note of out of memory has what was free and the
- * request behind it, a sync or a reset of everything is one instruction a device. So an instruction
- * waits until the next one shows whether it belongs to it. Known weakness: an event that freed one
- * object and made another, a repair, comes back as two. */
+ * One event may have become several instructions: behind a note of out of memory come the free
+ * bytes and the failed request, and in older files a sync or a reset of everything is one
+ * instruction per device. So each instruction waits until the next one shows whether both belong to
+ * one event. Known weakness: an event that freed one object and made another, which only a repair
+ * does, comes back as two events. */
 #include "traces/lower/unlower.h"
 
 #include "alloc/program/live.h"
@@ -17,11 +18,11 @@
 struct pending {
     struct tp_insn insn;
     uint64_t event, time;
-    bool there, all; /* all: of every device */
+    bool there, all; /* `all`: the event concerns every device */
     bool has_free;
     uint64_t free_bytes;
-    bool asked;            /* the request of a note of out of memory is there, not yet its end */
-    struct tp_insn asking; /* that request */
+    bool asked;            /* the failed request of an out-of-memory note began and has not ended */
+    struct tp_insn asking; /* the ALLOC of that request */
 };
 
 struct walk {
@@ -30,15 +31,16 @@ struct walk {
     const struct tp_unlower_cfg *cfg;
     const struct tp_event_sink *sink;
     struct tp_err *err;
-    /* of the piece only what changes sizes: references are those from before */
+    /* Live objects. Inside the piece only sizes are kept up to date: `link` counts the extra
+     * references that were taken before it. */
     struct tp_live live;
-    uint16_t *stream_of; /* of each device: its first */
+    uint16_t *stream_of; /* first stream of each device */
     struct pending pending;
     struct tp_failed_request failed;
     struct tp_place_cursor places;
-    uint64_t time, start; /* of the instruction; where times begin */
-    uint64_t given;       /* number of the event given last */
-    uint64_t timed;       /* of the event given last */
+    uint64_t time, start; /* ns of the current instruction; ns at which the times of events begin */
+    uint64_t given;       /* number of the event that was given last */
+    uint64_t timed;       /* ns of the event that was given last */
     uint8_t usual_align;
     bool begun; /* `first` is reached */
 };
@@ -50,7 +52,8 @@ static bool names_stream(const struct tp_insn *in)
 
 /* ---- streams ---- */
 
-/* What happens to an object is on the object's device, whatever its stream is. */
+/* Whether an instruction tells the device of its stream. One on a live object does not: it has the
+ * device of the object, whatever its stream is. */
 static bool tells_device(const struct tp_insn *in)
 {
     return names_stream(in) && !tp_op_is(in->op, TP_IS_LIVE);
@@ -67,8 +70,8 @@ static void note_streams(const struct tp_window *w, uint16_t *device_of, bool *u
     }
 }
 
-/* Devices are numbered by their first stream: what nothing names takes the next number that is
- * otherwise missing. */
+/* Assigns devices to streams that no instruction names. Devices are numbered by their first stream,
+ * so such a stream takes the next device that would otherwise be missing. */
 static void fill_streams(const struct tp_program_facts *f, uint16_t *device_of, const bool *used)
 {
     uint32_t next = 0;
@@ -104,7 +107,7 @@ int tp_unlower_streams(struct tp_program *p, uint16_t *device_of, struct tp_err 
 
 /* ---- events ---- */
 
-/* Numbers between the last event and this one, that nothing was made of. */
+/* Skips the numbers between the last event and this one, which have no instructions. */
 static int skip_numbers(struct walk *k, uint64_t event)
 {
     if (!k->cfg->numbers || k->given + 1 >= event)
@@ -142,7 +145,8 @@ static void set_object(struct walk *k, const struct tp_insn *in, struct tp_event
     ev->align = UINT64_C(1) << in->align_log2;
 }
 
-/* A mark shares the number of an event, and happened nowhere. */
+/* Sets the code place of an event. A mark has none, because it shares the number of another
+ * event. */
 static int set_code_place(struct walk *k, const struct pending *p, struct tp_event *ev)
 {
     const struct tp_place_item *item = NULL;
@@ -191,7 +195,7 @@ static void keep_object(struct walk *k, const struct tp_insn *in)
         tp_live_apply(&k->live, in, k->facts->devices);
 }
 
-/* Does this instruction stand for the same event as the pending one? */
+/* Whether this instruction belongs to the same event as the pending one. */
 static bool joins(struct pending *p, const struct tp_insn *in, uint64_t event,
                   enum tp_failed_part part)
 {
@@ -208,7 +212,7 @@ static bool joins(struct pending *p, const struct tp_insn *in, uint64_t event,
         p->free_bytes = in->size;
         return true;
     }
-    /* files of earlier versions have one for each device */
+    /* files of earlier versions have one instruction for each device */
     if (!tp_insn_may_be_of_all(in) || in->device == TP_ALL_DEVICES || p->insn.op != in->op ||
         p->insn.size != in->size || in->gap_ns || in->device != p->insn.device + 1)
         return false;
@@ -226,7 +230,7 @@ static int flush(struct walk *k)
     p->there = false;
     if (rc != TP_OK || !p->asked)
         return rc;
-    p->asked = false; /* it did not end: then it is an allocation like others */
+    p->asked = false; /* its FREE did not follow, so it is an ordinary allocation */
     p->insn = p->asking;
     rc = give(k, p);
     keep_object(k, &p->insn);
@@ -238,7 +242,7 @@ static bool is_wanted(const struct walk *k, const struct tp_insn *in)
     return in->op != TP_IDLE && !(k->cfg->strip && (in->op == TP_MARK || in->op == TP_NOTE));
 }
 
-/* One that was live when the piece begins. */
+/* Gives an object that is live at the beginning of the piece. */
 static int give_initial(struct walk *k, uint32_t slot)
 {
     const struct tp_live_slot *s = &k->live.slots[slot];
@@ -280,7 +284,8 @@ static int on_insn(struct walk *k, const struct tp_window *w, uint32_t i)
     if (joins(&k->pending, in, event, tp_failed_request_next(&k->failed, in, event)))
         return rc;
     if (in->op == TP_RELEASE && k->live.slots[in->slot].link) {
-        k->live.slots[in->slot].link--; /* taken before the piece: it began with one reference */
+        /* a reference from before the piece, where the object begins with one */
+        k->live.slots[in->slot].link--;
         return TP_OK;
     }
     rc = flush(k);

@@ -1,7 +1,7 @@
-/* How the random numbers of the profiles are spread: sizes, counts and times to wait.
+/* Distributions of the random numbers of the profiles: sizes, counts and waiting times.
  *
- * Whole numbers only, as in alloc/base/random.h: a seed must mean the same trace on all machines.
- */
+ * Whole numbers only, as in alloc/base/random.h: a seed must mean the same trace on all
+ * machines. */
 #ifndef TP_PROFILE_DISTRIBUTIONS_H
 #define TP_PROFILE_DISTRIBUTIONS_H
 
@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* low to high, both included. */
+/* A uniform number from `low` to `high`, both included. */
 static inline uint64_t tp_random_from(struct tp_random *r, uint64_t low, uint64_t high)
 {
     assert(low <= high);
@@ -21,8 +21,9 @@ static inline bool tp_random_one_in(struct tp_random *r, uint64_t n)
     return tp_random_below(r, n) == 0;
 }
 
-/* low to high, both included: each doubling as likely as the next, so small ones are many. The
- * first and the last may be cut; a power of two counts to both of its doublings. */
+/* A number from `low` to `high`, both included. Each range between two powers of two is equally
+ * likely, so small numbers are frequent. The first and the last range may be cut short; a power of
+ * two belongs to the range above it and to the one below it. */
 static inline uint64_t tp_random_doubling(struct tp_random *r, uint64_t low, uint64_t high)
 {
     assert(low > 0 && low <= high);
@@ -33,8 +34,9 @@ static inline uint64_t tp_random_doubling(struct tp_random *r, uint64_t low, uin
     return tp_random_from(r, from < low ? low : from, to > high ? high : to);
 }
 
-/* A size whose doubling is that of `least` plus as many of `spread` coins as fell on one side, at
- * most 32: close to log-normal, most around least * 2^(spread/2), few near either end. */
+/* A size close to log-normal: `least` is doubled once for each head among `spread` tossed coins (at
+ * most 32), then up to one doubling is added uniformly. Most sizes lie around least * 2^(spread/2),
+ * few near either end. */
 static inline uint64_t tp_random_bell(struct tp_random *r, uint64_t least, unsigned spread)
 {
     assert(least > 0 && spread <= 32);
@@ -43,8 +45,8 @@ static inline uint64_t tp_random_bell(struct tp_random *r, uint64_t least, unsig
     return from + ((draw >> 32) * from >> 32);
 }
 
-/* A time to wait for what comes at random, `mean` on average (below 2^40): close to exponential,
- * its logarithm going straight from one power of two to the next. */
+/* A waiting time between random arrivals, `mean` on average (below 2^40). Close to exponential: the
+ * logarithm of the draw is interpolated linearly between powers of two. */
 static inline uint64_t tp_random_wait(struct tp_random *r, uint64_t mean)
 {
     assert(mean < UINT64_C(1) << 40);

@@ -1,7 +1,8 @@
-/* How profiles emit: a clock that moves by random steps, and one call per kind of event.
+/* Emits the events of profiles, with a clock that advances by random steps and one call per kind of
+ * event.
  *
- * The first failure is kept and everything after it is left out, so that a profile looks at the
- * status once per round of its loop. */
+ * After the first failure nothing more is emitted and the status is kept, so a profile needs to
+ * check it only once per round of its loop. */
 #ifndef TP_PROFILE_EMIT_H
 #define TP_PROFILE_EMIT_H
 
@@ -18,7 +19,7 @@ struct tp_emit {
     const struct tp_event_sink *sink;
     struct tp_err *err;
     struct tp_random random;
-    uint64_t now_ns, gap_ns; /* of the next event; the mean from one to the next */
+    uint64_t now_ns, gap_ns; /* time of the next event; mean gap between two events */
     int status;
 };
 
@@ -30,7 +31,7 @@ static inline struct tp_emit tp_emit_begin(const struct tp_event_sink *sink, uin
     return e;
 }
 
-/* Gaps are between half and one and a half of their mean. */
+/* Emits an event and advances the clock by 0.5 to 1.5 times the mean gap. */
 static inline void tp_emit(struct tp_emit *e, struct tp_event ev)
 {
     if (e->status != TP_OK)
@@ -66,7 +67,7 @@ static inline void tp_emit_mark(struct tp_emit *e, const char *name)
 
 /* ---- options that several profiles have ---- */
 
-/* A number from 1 on. */
+/* A number from 1 to `most`. */
 #define TP_PROFILE_COUNT_ROW(opts, member, usual, most, what)                                      \
     TP_UINT_ROW(opts, member, .def = (usual), .min = 1, .max = (most), .help = (what))
 
@@ -80,7 +81,7 @@ static inline void tp_emit_mark(struct tp_emit *e, const char *name)
         .choices = (const char *const[]){"auto", NULL}, .arg = "SIZE", .help = (what)              \
     }
 
-/* Programs have a limit to what lives at once: better said before a file is half written. */
+/* Checks the limit of a program on live bytes, so that it fails before a file is half written. */
 static inline int tp_profile_fits(uint64_t live, uint64_t size, struct tp_err *err)
 {
     if (size <= TP_MAX_LIVE_BYTES / live)
@@ -90,7 +91,7 @@ static inline int tp_profile_fits(uint64_t live, uint64_t size, struct tp_err *e
                    live, size);
 }
 
-/* The largest size where none is given: 256 times the smallest. So many of them must fit. */
+/* Sets the default of *max_size, 256 times `size`, and checks that `live` objects of it fit. */
 static inline int tp_profile_sizes(uint64_t size, uint64_t *max_size, uint64_t live,
                                    struct tp_err *err)
 {

@@ -1,8 +1,9 @@
-/* The model that the profile `training-step` trains: its tensors and what becomes of them.
+/* The model that the profile `training-step` trains: its tensors, and when they are made and
+ * dropped.
  *
- * A stage is the embedding, a layer or the head. What a stage does is a script: which tensor is
- * made or dropped next. A size is a factor times a measure of the model. Order and sizes are part
- * of the profile: a change here is another trace from the same seed. */
+ * A stage is the embedding, a layer or the head. A script lists the tensors that a stage makes and
+ * drops, in order. A size is a factor times a measure of the model. Order and sizes are part of the
+ * profile: a change here changes the trace of a seed. */
 #ifndef TP_PROFILE_TRAINING_MODEL_H
 #define TP_PROFILE_TRAINING_MODEL_H
 
@@ -17,7 +18,7 @@ enum measure {
     SQUARE,      /* hidden * hidden */
     TABLE,       /* vocabulary * hidden */
     POSITIONS,   /* LENGTH * hidden */
-    TOKENS,      /* of the step */
+    TOKENS,      /* tokens of the step */
     TOKEN_HEADS, /* tokens * heads */
     TOKEN_WIDTH, /* tokens * hidden */
     TOKEN_WORDS, /* tokens * vocabulary */
@@ -28,7 +29,8 @@ struct extent {
     uint32_t measure, factor;
 };
 
-/* What is no parameter. Activations are kept from forward to backward, the rest is soon dropped. */
+/* Tensors that are not parameters. Activations are kept from forward to backward; the others are
+ * dropped soon. */
 enum role {
     NORM1, /* activations */
     MEAN1,
@@ -47,10 +49,10 @@ enum role {
     ACTIVE,
     MASK2,
     OUTPUT,
-    LOGITS, /* of the head */
+    LOGITS, /* activations of the head from here */
     LOGARITHMS,
     LOSS,
-    IDS, /* of the embedding */
+    IDS, /* inputs of the embedding from here */
     TARGETS,
     POSITION_IDS,
     WORKSPACE,
@@ -69,13 +71,13 @@ enum role {
     D_LOGARITHMS,
     D_LOGITS,
     D_TABLE,
-    NORMS, /* of all gradients; its size is their number */
+    NORMS, /* norms of all gradients: one value per gradient */
     NORM,
-    BUCKET, /* gradients of a stage on their way to others; its size is theirs */
+    BUCKET, /* gradients of a stage while they are exchanged: as large as the gradients together */
     ROLES
 };
 
-/* Bytes. Values are of 2 bytes where nothing else is said. */
+/* Sizes in bytes. A value has 2 bytes unless its factor says otherwise. */
 static const struct extent extents[ROLES] = {
     [NORM1] = {TOKEN_WIDTH, 2},
     [MEAN1] = {TOKENS, 4},
@@ -119,7 +121,7 @@ static const struct extent extents[ROLES] = {
     [NORM] = {ONE, 4},
 };
 
-/* Parameters of a stage, in values, and what belongs to each of them. */
+/* Parameters of a stage, in values, and the parts that belong to each parameter. */
 enum { PARAMETERS = 16 };
 enum layer_parameter {
     NORM1_W,
@@ -161,12 +163,12 @@ static const struct parameters of_head = {
     3, {[NORM_W] = {WIDTH, 1}, [NORM_B] = {WIDTH, 1}, [WORDS] = {TABLE, 1}}};
 static const struct parameters of_embedding = {1, {[PLACES] = {POSITIONS, 1}}};
 
-/* Bytes of a value; 0: the part is a scalar. */
+/* Bytes per value of each part; 0: the part is a scalar. */
 static const uint8_t bytes_of_value[] = {
     [WEIGHT] = 2,     [GRADIENT] = 2, [MASTER] = 4, [MOMENT1] = 4, [MOMENT2] = 4,
     [STEP_COUNT] = 0, [NORM_OF] = 0,  [FULL] = 4,   [ROOT] = 4};
 
-/* Ids of a stage: roles, then the parts of parameters. */
+/* Ids within a stage: first the roles, then the parts of the parameters. */
 enum { FIRST_PART = 64, STAGE_IDS = FIRST_PART + PARAMETERS * (ROOT + 1) };
 static_assert((int)ROLES <= FIRST_PART, "roles and parts of parameters have their own ids");
 
@@ -176,15 +178,15 @@ enum verb {
     END,
     MAKE,
     DROP,
-    WORK,       /* a workspace, for one kernel */
-    GRAD,       /* the gradient of a parameter is made */
-    MAKE_BELOW, /* a tensor of the stage below */
+    WORK,       /* make and drop a workspace, as one kernel does */
+    GRAD,       /* make the gradient of a parameter */
+    MAKE_BELOW, /* make a tensor of the stage below */
     DROP_BELOW,
     VERBS
 };
 
 struct move {
-    uint8_t verb, what; /* a role; of GRAD a parameter */
+    uint8_t verb, what; /* `what` is a role; for GRAD a parameter */
 };
 
 static const struct move embedding_forward[] = {

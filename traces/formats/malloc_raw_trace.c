@@ -14,7 +14,7 @@
  * read. The first record is a magic one, which tells the word size; records of type 0 were never
  * filled in: the end of the file is full of them.
  *
- * An object keeps its id while realloc moves it, so ids are numbers given here:
+ * An object keeps its id while realloc moves it, so ids are numbers that this reader gives:
  *
  *      addresses: where it lies -> id
  *
@@ -33,9 +33,9 @@
 
 #define RECORD       ((size_t)64)
 #define MAGIC_PTR    UINT64_C(0x1234)
-#define PAGE         4096u /* of valloc, where nobody says */
+#define PAGE         4096u /* alignment of valloc; the file does not say */
 #define MALLOC_ALIGN 16u
-#define THREAD_MAX   (1 << 22) /* Linux gives no higher numbers */
+#define THREAD_MAX   (1 << 22) /* highest thread number of Linux */
 
 enum raw_type {
     UNUSED,
@@ -60,12 +60,12 @@ struct record {
 struct raw_reader {
     const struct tp_reading *r;
     struct tp_id_map addresses; /* of live blocks -> id */
-    struct tp_id_map owed;      /* addresses whose free is late -> the id that it frees, or 0 */
-    int64_t last_id;            /* ids are negative: no address is one */
-    uint64_t offset;            /* of the record */
+    struct tp_id_map owed;      /* addresses with a late free -> the id that it frees, or 0 */
+    int64_t last_id;            /* ids are negative, so that no address is one */
+    uint64_t offset;            /* byte of the record in the file */
     bool magic;
-    uint64_t failed, late, paged; /* calls */
-    uint64_t unused, holes;       /* records: at the end, before others */
+    uint64_t failed, late, paged; /* number of calls of each kind */
+    uint64_t unused, holes;       /* records never filled in: at the end, before other records */
 };
 
 static uint64_t word(const unsigned char *at)
@@ -87,14 +87,15 @@ static struct record decode(const unsigned char *at)
                            .size2 = word(at + 32)};
 }
 
-/* ---- what it is ---- */
+/* ---- recognising it ---- */
 
 static bool is_magic(const unsigned char *at)
 {
     return at[4] == MAGIC && (word(at + 8) == MAGIC_PTR || word(at + 8) == bswap_64(MAGIC_PTR));
 }
 
-/* A capture without a magic record has nothing but its shape. */
+/* Whether a record makes sense: a capture without a magic record is recognised by its shape
+ * only. */
 static bool is_plausible(const unsigned char *at)
 {
     static const unsigned char zeros[16] = {0};
@@ -105,7 +106,7 @@ static bool is_plausible(const unsigned char *at)
            memcmp(at + 48, zeros, sizeof zeros) == 0;
 }
 
-/* The first record is used, and all that are there could be some. */
+/* Whether the first record is filled in and all records that are shown make sense. */
 static bool has_shape(const unsigned char *data, size_t size)
 {
     if (size < RECORD || data[4] == UNUSED)
@@ -116,13 +117,16 @@ static bool has_shape(const unsigned char *data, size_t size)
     return true;
 }
 
-/* The workload that is made of a raw trace: codes with numbers of 7 bits a byte; it begins with a
- * block that has the numbers of threads, pointers and locks, then where each thread begins. */
+/* Recognises the workload file that is converted from a raw trace: codes followed by numbers with 7
+ * bits per byte. It begins with the numbers of threads, pointers and locks, then with the start of
+ * each thread. */
 static bool is_workload(const unsigned char *data, size_t size)
 {
-    enum { NOP = 0, DONE = 1, POINTERS = 8, START = 11 }; /* between them: locks, threads */
+    /* codes; 9 and 10, locks and threads, lie between them */
+    enum { NOP = 0, DONE = 1, POINTERS = 8, START = 11 };
     bool starts = false;
-    if (memmem(data, size < 1024 ? size : 1024, "\0\0\0", 4)) /* that much is never zero */
+    /* a workload never has so many zeros */
+    if (memmem(data, size < 1024 ? size : 1024, "\0\0\0", 4))
         return false;
     for (size_t at = 0; at < size;) {
         unsigned char code = data[at++];
@@ -151,7 +155,7 @@ static int probe(const unsigned char *data, size_t size)
 
 /* ---- errors ---- */
 
-/* "x: byte 128: event 2: " is before the sentence. */
+/* Puts "x: byte 128: event 2: " before the message. */
 static int placed(const struct raw_reader *rd, int rc, struct tp_err *err)
 {
     rc = tp_prefix(err, rc, "event %s", tp_count(tp_lower_count(rd->r->lower) + 1).s);
@@ -165,7 +169,8 @@ static int bad(const struct raw_reader *rd, struct tp_err *err, const char *text
 
 /* ---- addresses ---- */
 
-/* An id of 64 bits in the two numbers that an entry has for its owner; the second is never 0. */
+/* Stores an id of 64 bits in the two numbers of an entry; the second one is never 0, as the map
+ * requires. */
 static void keep_id(struct tp_id_entry *entry, int64_t id)
 {
     uint64_t number = 0 - (uint64_t)id;
@@ -189,7 +194,7 @@ static int keep(struct raw_reader *rd, struct tp_id_map *map, uint64_t address, 
     return TP_OK;
 }
 
-/* The block at an address is gone: its id, or one that is never live. */
+/* Removes the block at an address. Returns its id, or an id that is never live. */
 static int64_t take(struct tp_id_map *map, uint64_t address)
 {
     struct tp_id_entry *entry = tp_id_map_find(map, (int64_t)address);
@@ -214,7 +219,7 @@ static struct tp_event event_of(const struct raw_reader *rd, const struct record
                              .offset = rd->offset};
 }
 
-/* As glibc does: at least malloc's own, and the next power of two. */
+/* The alignment that glibc uses: the next power of two, at least that of malloc. */
 static uint64_t alignment(uint64_t wanted)
 {
     uint64_t align = MALLOC_ALIGN;
@@ -223,7 +228,7 @@ static uint64_t alignment(uint64_t wanted)
     return align;
 }
 
-/* A block appears at ptr 2. */
+/* Adds a block at ptr 2. */
 static int allocate(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
     const struct tp_id_entry *old = tp_id_map_find(&rd->addresses, (int64_t)c->ptr2);
@@ -261,8 +266,8 @@ static int on_free(struct raw_reader *rd, const struct record *c, struct tp_err 
     return tp_lower_event(rd->r->lower, &ev, err);
 }
 
-/* A block that moves to where another one still seems to be takes that one's place and id, and the
- * free that is owed frees what it was before. */
+/* Moves a block onto an address where another one still seems to be. The moved block takes the id
+ * of the other one, and the free that is owed frees its old id. */
 static int move_onto(struct raw_reader *rd, const struct record *c, struct tp_err *err)
 {
     int64_t id = take(&rd->addresses, c->ptr1);

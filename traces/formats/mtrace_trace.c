@@ -8,8 +8,8 @@
  *     ! 0x5600 0x1000000000000000              realloc that failed
  *     = End
  *
- * Known weakness: what happened between two sections of a file is unknown, so objects of the first
- * may seem to live when their addresses come again; lowering then repairs. */
+ * Known weakness: frees between two sections of a file are unknown, so objects of the first one may
+ * seem live when their addresses come again; lowering then repairs that. */
 #include "traces/format.h"
 #include "traces/lower/bad_line.h"
 #include "traces/lower/pointers.h"
@@ -24,18 +24,18 @@ struct mtrace {
     struct tp_lines lines;
     struct tp_pointers pointers;
     uint32_t objects;
-    bool moving; /* a '<' waits for its '>' */
+    bool moving; /* a '<' line was read and its '>' line was not */
     uint64_t from;
     uint64_t sections, too_large;
 };
 
-/* A line without its place. `op` is one of "+-<>!=". */
+/* A line without its code place. `op` is one of "+-<>!=". */
 struct call {
     char op;
     uint64_t pointer, size;
 };
 
-/* The place ends with "[ADDRESS] "; names in it may hold anything. */
+/* Takes the code place, which ends with "[ADDRESS] ". Names in it may contain any byte. */
 static bool cut_place(struct tp_cut *line)
 {
     if (!tp_cut_text(line, "@ "))
@@ -78,14 +78,14 @@ static int probe(const unsigned char *data, size_t size)
         bool placed = line.end - line.at > 2 && line.at[0] == '@';
         if (!cut_call(&line, &call) || call.op == '=')
             return 0;
-        calls += placed; /* without places, lines are too short to be sure of */
+        calls += placed; /* a line without a place is too short to be a sure sign */
     }
     return calls == 3 ? 75 : 0;
 }
 
 /* ---- calls ---- */
 
-/* A request that was not met. */
+/* Handles a request that failed. */
 static int take_failure(struct mtrace *m, const struct call *call, struct tp_err *err)
 {
     const struct tp_event ev = {.op = TP_EV_NOTE,
@@ -128,7 +128,7 @@ static int take_from(struct mtrace *m, const struct call *call, struct tp_err *e
     return TP_OK;
 }
 
-/* An object whose free is missing, where another one appears. */
+/* Frees an object that the trace never freed, because another one appears at its address. */
 static int free_lost(struct mtrace *m, int64_t id, struct tp_err *err)
 {
     const struct tp_event ev = {.op = TP_EV_FREE, .id = id, .line = m->lines.number};
@@ -183,7 +183,8 @@ static int take_line(struct mtrace *m, struct tp_cut line, struct tp_err *err)
     rest = line;
     if (cut_call(&rest, &call))
         return take_call(m, &call, err);
-    m->moving = m->moving && !m->lines.unended; /* the realloc ends here, once */
+    /* a cut line ends the realloc too, so only one repair is counted */
+    m->moving = m->moving && !m->lines.unended;
     int rc = tp_lines_bad(&m->lines, m->reading->lower, err, "'%s' is no line of mtrace",
                           tp_cut_show(line, shown));
     return rc == TP_EINPUT && !m->lines.unended

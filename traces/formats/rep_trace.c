@@ -24,11 +24,11 @@ struct rep {
     const struct tp_reading *reading;
     struct tp_lines lines;
     uint64_t header[NUMBERS];
-    uint64_t ids;     /* the highest + 1 */
-    uint64_t largest; /* request, bytes */
+    uint64_t ids;     /* highest id plus 1 */
+    uint64_t largest; /* largest request, in bytes */
 };
 
-/* Takes the numbers of a line. false: there is something else on it, or too many. */
+/* Takes the header numbers of a line. False: something else is on the line, or too many numbers. */
 static bool cut_header(struct tp_cut *line, uint64_t *header, int *have)
 {
     while (!tp_cut_done(line)) {
@@ -39,7 +39,7 @@ static bool cut_header(struct tp_cut *line, uint64_t *header, int *have)
     return true;
 }
 
-/* id -1: free(NULL). */
+/* Takes an operation. An id of -1 means free(NULL). */
 static bool cut_operation(struct tp_cut *line, struct tp_event *ev)
 {
     uint64_t id = 0;
@@ -60,8 +60,8 @@ static bool cut_operation(struct tp_cut *line, struct tp_event *ev)
     return tp_cut_done(line);
 }
 
-/* The same without its size, as some scripts cut it off: read as an operation, it gets a sentence.
- */
+/* Whether a line is an operation without its size, which some scripts cut off. It is read as an
+ * operation, so that the error says what is missing. */
 static bool lacks_size(struct tp_cut line)
 {
     uint64_t id = 0;
@@ -133,7 +133,7 @@ static int take_operation(struct rep *r, struct tp_cut line, struct tp_err *err)
     }
     if (ev.id < 0)
         return tp_lower_skip(lo, err);
-    uint64_t size = 0; /* of no object: realloc(NULL) */
+    uint64_t size = 0; /* a realloc of no live object is realloc(NULL) */
     if (ev.op == TP_EV_REALLOC && ev.size > 0 && !tp_lower_live(lo, ev.id, &size))
         ev.op = TP_EV_ALLOC;
     if ((uint64_t)ev.id >= r->ids)
@@ -143,8 +143,8 @@ static int take_operation(struct rep *r, struct tp_cut line, struct tp_err *err)
     return tp_lower_event(lo, &ev, err);
 }
 
-/* The first number of the newer header is a weight. Where both could be weights, the last one could
- * as well be the most bytes: then no request is above it. */
+/* Whether the header is the newer one, with a weight as its first number. If the last number could
+ * be a weight too, it counts as the most bytes live at once unless a request is larger. */
 static bool is_newer(const struct rep *r)
 {
     return r->header[FIRST] <= 3 && (r->header[LAST] > 3 || r->largest <= r->header[LAST]);
@@ -164,7 +164,8 @@ static void describe(const struct rep *r)
     tp_meta_set(meta, &meta->unknown, "times, threads, alignment");
 }
 
-/* A header that is wrong does no harm here, but it may be the sign of a file that was cut. */
+/* Compares the header with the operations. A wrong header does no harm, but may show that the file
+ * was cut. */
 static void compare(const struct rep *r)
 {
     uint64_t count = tp_lower_count(r->reading->lower);

@@ -1,8 +1,7 @@
 /* Live objects: a hash map over an array of records. The free slots are a stack inside the array,
  * and the live ones of each device a list, so the cost of a reset depends only on what it removes.
  *
- *     ids:  id -> slot, references        records[slot]: id, size, event, ...    live[device] ->
- * list
+ *     ids: id -> slot, references     records[slot]: id, size, event, ...     live[device] -> list
  */
 #include "traces/lower/lower_objects.h"
 

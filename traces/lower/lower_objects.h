@@ -8,8 +8,7 @@
 
 /* Instead of a slot, for ids that are live in the trace but not in the program. */
 #define TP_NO_SLOT  UINT32_MAX
-#define TP_LEFT_OUT (UINT32_MAX - 1) /* left out on purpose: later events on it are left out too   \
-                                      */
+#define TP_LEFT_OUT (UINT32_MAX - 1) /* left out, with all later events on it */
 
 static inline bool tp_has_slot(uint32_t slot)
 {

@@ -1,5 +1,5 @@
-/* Profile `batch`: rounds of allocating many objects and freeing them all in the order of their
- * allocation: a parser, a frame, a request with a pool. Caches must be deep to serve it. */
+/* Profile `batch`: rounds that allocate many objects and then free them all in the order of their
+ * allocation, like a parser, a frame or a request with a pool. It needs deep caches. */
 #include "traces/profiles/emit.h"
 
 struct batch_opts {

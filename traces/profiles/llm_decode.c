@@ -5,7 +5,7 @@
  *     keys and    of a running sequence grow with it, by one token in a pass; dropped at its end:
  *     values        paged        a block of 16 tokens is added:   [16][16][16][16] ...
  *                   contiguous   one block, replaced by another of twice the size when it is full
- *     buffers     of a pass: as large as it has tokens, gone after it
+ *     buffers     of a pass: their sizes depend on its tokens; dropped after it
  *
  * A pass is the prompt of one request, or the next token of every running sequence.
  *
@@ -30,16 +30,16 @@ enum {
     MAX_HIDDEN = 65536,
     VOCABULARY = 128256,
     BLOCK_TOKENS = 16,
-    PAD = 8,           /* passes of next tokens have a multiple of it */
-    LEAST_PROMPT = 32, /* tokens; bell-shaped over 7 doublings: below 4,096 */
-    LEAST_ANSWER = 16, /* below 2,048 */
+    PAD = 8,           /* tokens; a pass of next tokens is padded to a multiple */
+    LEAST_PROMPT = 32, /* tokens; prompts are bell-shaped over 7 doublings, so below 4,096 */
+    LEAST_ANSWER = 16, /* tokens; answers are below 2,048 */
     SPREAD = 6,
     MEAN_ANSWER = 273,
     EVENT_NS = 5000,
-    PASS_NS = 8000000, /* the shortest that a pass takes */
+    PASS_NS = 8000000, /* shortest pass, ns */
     LONGEST_PASS_NS = 12000000,
-    TOKEN_NS = 20000, /* what each further token of a prompt adds */
-    WAIT_UNIT = 65536 /* of times between arrivals, in one pass */
+    TOKEN_NS = 20000, /* ns that each further token of a prompt adds */
+    WAIT_UNIT = 65536 /* units of arrival times in one pass */
 };
 
 static const char *const kv_words[] = {"paged", "contiguous", NULL};
@@ -61,12 +61,12 @@ enum decode_measure {
     WIDTH,       /* hidden */
     SQUARE,      /* hidden * hidden */
     TABLE,       /* vocabulary * hidden */
-    TOKENS,      /* of the pass */
+    TOKENS,      /* tokens of the pass */
     TOKEN_WIDTH, /* tokens * hidden */
-    SEQUENCES,   /* of the pass */
+    SEQUENCES,   /* sequences of the pass */
     HEAD_WIDTH,  /* sequences * hidden */
     WORDS,       /* sequences * vocabulary */
-    POINTERS,    /* sequences * blocks of keys and values of the one that has most */
+    POINTERS,    /* sequences * highest number of key and value blocks of a sequence */
     MEASURES
 };
 
@@ -74,13 +74,13 @@ struct decode_extent {
     uint32_t measure, factor;
 };
 
-/* Weights, in bytes: of the two tables, and of every layer. Values have 2 bytes; four heads share
- * their keys and values, so these have a quarter of the width each. */
+/* Weights of the two tables and of each layer, in bytes. A value has 2 bytes. Four heads share keys
+ * and values, so each of these has a quarter of the width. */
 static const struct decode_extent tables[] = {{TABLE, 2}, {TABLE, 2}};
 static const struct decode_extent layer[] = {{WIDTH, 2}, {SQUARE, 3},  {SQUARE, 2},
                                              {WIDTH, 2}, {SQUARE, 14}, {SQUARE, 7}};
 
-/* Buffers of a pass, in bytes; all layers use the same. */
+/* Buffers of a pass. All layers use the same ones. */
 enum buffer {
     IDS,
     POSITIONS,
@@ -106,7 +106,7 @@ static const struct decode_extent buffers[BUFFERS] = {
     [PICKED] = {SEQUENCES, 8},
 };
 
-/* ids: buffers, weights, then those of the keys and values of each slot */
+/* Ids: first buffers, then weights, then the keys and values of each slot. */
 enum { FIRST_WEIGHT = 16, FIRST_KV = 8192, SLOT_IDS = 512 };
 static_assert(FIRST_WEIGHT + sizeof layer / sizeof *layer * MAX_LAYERS + 2 <= FIRST_KV, "own ids");
 static_assert(((LEAST_PROMPT + LEAST_ANSWER) << (SPREAD + 1)) / BLOCK_TOKENS <= SLOT_IDS,
@@ -114,8 +114,8 @@ static_assert(((LEAST_PROMPT + LEAST_ANSWER) << (SPREAD + 1)) / BLOCK_TOKENS <= 
 
 struct sequence {
     uint32_t slot;
-    uint32_t tokens, end;    /* has; will have */
-    uint32_t blocks, copies; /* allocated; how often a contiguous one was replaced */
+    uint32_t tokens, end;    /* tokens now; tokens at its end */
+    uint32_t blocks, copies; /* blocks allocated; replacements of a contiguous block */
 };
 
 struct server {
@@ -123,9 +123,9 @@ struct server {
     const struct decode_opts *o;
     uint64_t block; /* bytes of BLOCK_TOKENS tokens */
     struct sequence *sequences;
-    uint64_t running;                 /* of them, first in the list */
-    uint64_t arrived, waiting, ended; /* requests */
-    uint64_t now, arrival; /* of this pass and of the next request, in WAIT_UNITs of a pass */
+    uint64_t running;                 /* sequences that run: the first ones of the list */
+    uint64_t arrived, waiting, ended; /* numbers of requests */
+    uint64_t now, arrival; /* time of this pass and of the next request, in WAIT_UNITs of a pass */
 };
 
 static void make(struct server *s, uint64_t id, uint64_t size)
@@ -164,7 +164,8 @@ static void grow_paged(struct server *s, struct sequence *q, uint32_t needed)
         make(s, kv_id(q, q->blocks), s->block);
 }
 
-/* The old one is copied into the new one, so both live for a moment. */
+/* Replaces a contiguous block by a larger one. The old block is copied, so both are live for a
+ * moment. */
 static void grow_contiguous(struct server *s, struct sequence *q, uint32_t needed)
 {
     uint32_t old = q->blocks;
@@ -197,7 +198,7 @@ static void drop_kv(struct server *s, const struct sequence *q)
 
 /* ---- passes ---- */
 
-/* What a pass makes and drops, in order; what it picked is dropped last. */
+/* The buffers that a pass makes and drops, in order. The picked tokens are dropped last. */
 #define DROP(buffer) (-1 - (buffer))
 static const int8_t script[] = {
     IDS,          POSITIONS,      PLACES,          STATE,           NORM,    QKV,    PARTIALS,
@@ -205,7 +206,7 @@ static const int8_t script[] = {
     DROP(ACTIVE), DROP(NORM),     LOGITS,          DROP(STATE),     CHANCES, PICKED, DROP(CHANCES),
     DROP(LOGITS), DROP(PLACES),   DROP(POSITIONS), DROP(IDS)};
 
-/* `blocks`: of the sequence that has most of them. */
+/* Emits a pass. `blocks` is the highest number of blocks of a sequence. */
 static void pass(struct server *s, uint64_t tokens, uint64_t sequences, uint64_t blocks)
 {
     uint64_t hidden = s->o->hidden;
@@ -228,13 +229,13 @@ static void pass(struct server *s, uint64_t tokens, uint64_t sequences, uint64_t
     drop(s, PICKED);
 }
 
-/* That lead to the keys and values of a sequence. */
+/* Number of pointers to the keys and values of a sequence. */
 static uint64_t pointers(const struct server *s, const struct sequence *q)
 {
     return s->o->kv == PAGED ? q->blocks : 1;
 }
 
-/* The next request begins to run: its whole prompt is one pass. */
+/* Begins the next request. Its whole prompt is one pass. */
 static void begin(struct server *s)
 {
     struct tp_random *random = &s->emit.random;
@@ -247,7 +248,7 @@ static void begin(struct server *s)
     pass(s, prompt, 1, pointers(s, q));
 }
 
-/* The last of the list takes the place of one that ended. */
+/* Ends a sequence. The last one of the list takes its place. */
 static void end(struct server *s, uint64_t i)
 {
     struct sequence ended = s->sequences[i];
@@ -257,7 +258,7 @@ static void end(struct server *s, uint64_t i)
     s->ended++;
 }
 
-/* All running sequences get their next token. */
+/* Emits the pass that gives every running sequence its next token. */
 static void decode(struct server *s)
 {
     uint64_t padded = (s->running + PAD - 1) / PAD * PAD, most = 0;
@@ -279,7 +280,7 @@ static void decode(struct server *s)
 
 /* ---- requests ---- */
 
-/* So many that three quarters of the sequences run on average. */
+/* Lets requests arrive, at a rate at which three quarters of the sequences run on average. */
 static void arrive(struct server *s)
 {
     uint64_t mean = (uint64_t)WAIT_UNIT * MEAN_ANSWER * 4 / 3 / s->o->live;
@@ -290,7 +291,7 @@ static void arrive(struct server *s)
     }
 }
 
-/* Nothing runs: it is quiet until the next request arrives. */
+/* Waits for the next request when nothing runs. */
 static void idle(struct server *s)
 {
     s->emit.now_ns += (s->arrival - s->now) / WAIT_UNIT * PASS_NS;

@@ -1,7 +1,8 @@
-/* Profile `producer-consumer`: one thread allocates, another frees, first in first out. No block
- * comes back to the cache it was taken from: policies with a cache per thread show what that costs.
+/* Profile `producer-consumer`: one thread allocates and another frees, first in, first out. No
+ * block returns to the cache that it came from, which shows what this costs policies with a cache
+ * per thread.
  *
- * The ids count up, so the queue needs no memory. */
+ * Ids count up, so the generator needs no memory for the queue. */
 #include "traces/profiles/emit.h"
 
 struct queue_opts {
@@ -19,7 +20,7 @@ static const struct tp_opt rows[] = {
                          "allocations in all"),
     {.name = NULL}};
 
-/* The queue fills up, stays full, and is emptied at the end. */
+/* Fills the queue, keeps it full, and empties it at the end. */
 static int generate(const void *opts, uint64_t seed, const struct tp_event_sink *sink,
                     struct tp_err *err)
 {

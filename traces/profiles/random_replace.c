@@ -1,8 +1,9 @@
-/* Profile `random-replace`: a full heap in which random objects give way to others of random size.
- * The classic test of fragmentation: holes are everywhere, and rarely of the size that is wanted.
+/* Profile `random-replace`: a full heap in which random objects are replaced by others of random
+ * size. This is the classic test of fragmentation: holes are everywhere, and rarely of the
+ * requested size.
  *
- * The place of an object is its id, so nothing is remembered. Known weakness: lifetimes are
- * geometric and do not depend on the size; in real programs they do. */
+ * The place of an object is its id, so the generator keeps no state. Known weakness: lifetimes are
+ * geometric and independent of size, unlike in real programs. */
 #include "traces/profiles/emit.h"
 
 struct replace_opts {

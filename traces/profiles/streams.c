@@ -1,8 +1,9 @@
-/* Profile `streams`: a device whose streams hand memory to each other. A block freed on one stream
- * is soon wanted by another, before the first has caught up: what stream-ordered pools are about.
+/* Profile `streams`: a device with streams that hand memory to each other. A block freed on one
+ * stream is soon needed by another, before the first one has caught up. Stream-ordered pools are
+ * made for this.
  *
- * The place of a block is its id. Known weakness: no stream is ever idle for long, as real ones
- * are. */
+ * The place of a block is its id. Known weakness: no stream is ever idle for long, unlike real
+ * ones. */
 #include "traces/profiles/emit.h"
 
 #include <stdlib.h>
@@ -25,14 +26,14 @@ static const struct tp_opt rows[] = {
 
 struct stream_block {
     uint64_t size;
-    uint64_t stream; /* of its allocation and of its free */
+    uint64_t stream; /* stream on which it is allocated and freed */
 };
 
 struct stream_device {
     struct tp_emit emit;
     const struct streams_opts *o;
     uint64_t max_size;
-    struct stream_block *blocks; /* by place */
+    struct stream_block *blocks; /* indexed by place */
 };
 
 static void on_stream(struct stream_device *d, enum tp_event_op op, uint64_t place, uint64_t stream)
@@ -56,15 +57,15 @@ static uint64_t draw_size(struct stream_device *d)
     return tp_random_doubling(&d->emit.random, d->o->size, d->max_size);
 }
 
-/* One stream that is not this one; with a single stream it is. */
+/* A random stream other than this one, unless there is only one. */
 static uint64_t another(struct stream_device *d, uint64_t stream)
 {
     uint64_t n = d->o->streams;
     return n == 1 ? stream : (stream + 1 + tp_random_below(&d->emit.random, n - 1)) % n;
 }
 
-/* A block may be in use by a second stream when it is freed; half of the time the next stream wants
- * one of the same size. */
+/* Replaces a block, which a second stream may be using when it is freed. Another stream then
+ * allocates one, half of the time of the same size. */
 static void replace(struct stream_device *d, uint64_t place)
 {
     struct tp_random *random = &d->emit.random;

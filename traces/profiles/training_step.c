@@ -2,14 +2,14 @@
  *
  *     live |             /\                    activations: made by forward, layer after layer,
  *          |          /     \                  dropped by backward in the opposite order
- *          |       /          \ ___            gradients: appear during backward, dropped at its
- * end |    /                  | | /                     |____       optimizer state: made by the
- * first step, stays
+ *          |       /          \ ___            gradients: appear during backward,
+ *          |    /                  |           dropped at its end
+ *          | /                     |____       optimizer state: made by the first step, stays
  *          |______________________________     weights
  *            forward     backward   optimizer
  *
  * Stages are the embedding (0), the layers and the head, with scripts in training_model.h. The id
- * of a tensor is its stage and its role, so nothing has to be remembered.
+ * of a tensor is made of its stage and its role, so the generator keeps no state for it.
  *
  * Known weakness: kernels take no time of their own, so another stream is never far behind. */
 #include "traces/profiles/emit.h"
@@ -33,13 +33,14 @@ enum {
     MAX_BATCH = 1024,
     MAX_STREAMS = 16,
     LENGTH = 1024,      /* tokens of a sequence */
-    LENGTH_UNIT = 8,    /* mixed ones are multiples of it */
-    SHORTEST = 16,      /* such multiple */
-    VOCABULARY = 50257, /* odd, as vocabularies are */
+    LENGTH_UNIT = 8,    /* tokens; mixed lengths are multiples of it */
+    SHORTEST = 16,      /* shortest mixed length, in LENGTH_UNITs */
+    VOCABULARY = 50257, /* an odd number, as is usual for vocabularies */
     HEAD_WIDTH = 64,
     EVENT_NS = 5000,
-    WAIT_NS = 2000000,  /* the shortest until the device is done with a step; the longest: thrice */
-    STEPS_NAMED = 1000, /* by a mark of their own; beyond it one in as many */
+    /* shortest wait, ns, for the device at the end of a step; the longest is three times that */
+    WAIT_NS = 2000000,
+    STEPS_NAMED = 1000, /* steps with a mark of their own; after them one step in as many */
     SCALAR = 4
 };
 
@@ -65,7 +66,7 @@ struct training {
     const struct training_opts *o;
     uint64_t stages;
     uint64_t measures[MEASURES];
-    uint64_t sizes[ROLES]; /* bytes, in this step */
+    uint64_t sizes[ROLES]; /* bytes of each role in this step */
 };
 
 static const struct stage *stage_of(const struct training *t, uint64_t stage)
@@ -201,7 +202,8 @@ static void on_stream(struct training *t, enum tp_event_op op, int64_t id, uint6
             (struct tp_event){.op = op, .id = id, .has_stream = true, .stream = (int64_t)stream});
 }
 
-/* Copied into one buffer, which another stream still sends when the first one drops it. */
+/* Copies the gradients of a stage into one buffer, which another stream still sends when the first
+ * stream drops it. */
 static void send_gradients(struct training *t, uint64_t stage)
 {
     const struct parameters *all = stage_of(t, stage)->parameters;
@@ -290,7 +292,7 @@ static void optimize(struct training *t, bool first)
     for_all(t, drop_gradient);
 }
 
-/* The loss is read, so that the device must be done. */
+/* Ends a step: reading the loss waits until the device is done. */
 static void end_step(struct training *t)
 {
     synchronise(t, 0, 1);

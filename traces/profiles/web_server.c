@@ -1,13 +1,14 @@
-/* Profile `web-server`: bursts of requests in several threads over state that lives long.
+/* Profile `web-server`: bursts of requests in several threads, with state that lives long.
  *
  *     state      sessions and cached pages: a table that fills up and is replaced place by place,
- *                by whatever thread finds a place worth it: blocks are freed far from home
+ *                by any thread, so blocks are often freed by another thread than their own
  *     requests   a thread's steps, a few at a time, mixed with those of the others:
  *                  temporaries  small and many; some die at once, the rest with the request
  *                  a response   a buffer that doubles by realloc
  *                  a record     for the log, freed by another thread when it begins a request
  *
- * Known weakness: the mixture is made up. Where the shape of a real server matters, record it. */
+ * Known weakness: the mixture is invented. If the behaviour of a real server matters, record
+ * one. */
 #include "traces/profiles/emit.h"
 
 #include <stdlib.h>
@@ -22,9 +23,9 @@ enum {
     MAX_WORKERS = 1024,
     EVENT_NS = 100,
     STATIC_OBJECTS = 4000, /* routes, templates, configuration: never freed */
-    TEMPORARIES = 64,      /* of one request at once */
-    RECORDS = 32,          /* that wait for one worker */
-    PAUSE_NS = 1000000     /* the shortest between two bursts; the longest is 20 times that */
+    TEMPORARIES = 64,      /* temporaries of one request at once */
+    RECORDS = 32,          /* records that wait for one worker */
+    PAUSE_NS = 1000000     /* shortest pause between two bursts, ns; the longest is 20 times that */
 };
 
 static const struct tp_opt rows[] = {
@@ -44,11 +45,11 @@ struct web_object {
 
 struct web_worker {
     bool busy;
-    uint64_t steps; /* left in the request */
+    uint64_t steps; /* steps left in the request */
     int64_t temporaries[TEMPORARIES];
     uint32_t temporary_count;
     struct web_object response;
-    uint64_t response_end; /* the size it grows to, or a little beyond */
+    uint64_t response_end; /* size at which the response stops growing */
     int64_t records[RECORDS];
     uint32_t record_count;
 };
@@ -57,10 +58,10 @@ struct web_server {
     struct tp_emit emit;
     const struct web_opts *o;
     struct web_worker *workers;
-    struct web_object *state; /* `filled` of them; sessions at even places, pages at odd ones */
+    struct web_object *state; /* `filled` objects: sessions at even places, pages at odd ones */
     uint64_t filled;
-    uint64_t begun; /* requests */
-    uint64_t busy;  /* workers */
+    uint64_t begun; /* requests begun */
+    uint64_t busy;  /* workers with a request */
     int64_t next_id;
 };
 
@@ -85,8 +86,8 @@ static void fill(struct web_server *s, uint64_t thread, uint64_t place)
     s->state[place] = (struct web_object){allocate(s, thread, size), size};
 }
 
-/* A quarter is there from the start; the rest comes during the first four fifths of the requests.
- */
+/* Fills the state: a quarter at the start, the rest during the first four fifths of the
+ * requests. */
 static void fill_up(struct web_server *s, uint64_t thread)
 {
     uint64_t live = s->o->live, start = live / 4, end = s->o->count / 5 * 4 + 1;
@@ -95,7 +96,7 @@ static void fill_up(struct web_server *s, uint64_t thread)
         fill(s, thread, s->filled);
 }
 
-/* A page gives way to another; a session ends and one begins, or it has more to remember. */
+/* Replaces a page by another one, or replaces or grows a session. */
 static void visit_state(struct web_server *s, uint64_t thread)
 {
     if (!s->filled)
@@ -168,7 +169,7 @@ static void step(struct web_server *s, uint64_t thread)
     w->steps--;
 }
 
-/* The record goes to any thread; where too many wait already, it is written at once. */
+/* Gives a log record to a random thread, or frees it at once if too many wait there. */
 static void log_request(struct web_server *s, uint64_t thread)
 {
     struct tp_random *random = &s->emit.random;
@@ -191,7 +192,7 @@ static void end_request(struct web_server *s, uint64_t thread)
     s->busy--;
 }
 
-/* What a thread gets done before another one runs. */
+/* Runs a few steps of a thread, until another one runs. */
 static void run(struct web_server *s, uint64_t thread)
 {
     struct web_worker *w = &s->workers[thread];
@@ -202,7 +203,7 @@ static void run(struct web_server *s, uint64_t thread)
         end_request(s, thread);
 }
 
-/* Some or all threads answer a number of requests; then it is quiet for a while. */
+/* Emits a burst: some or all threads answer a number of requests, then there is a pause. */
 static void burst(struct web_server *s)
 {
     struct tp_random *random = &s->emit.random;

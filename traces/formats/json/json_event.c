@@ -1,10 +1,10 @@
-/* An event: a table of keys says where each value goes, a table of ops which keys it needs.
+/* Reads an event: a table of keys says where each value goes, a table of ops which keys are needed.
  *
  *     block --> members --> event                   nearly all of them, where they lie
  *     cut --> check --> members --> event           at the end of a block, and every error
  *
- * What the first way makes of an event that is not whole or not right is forgotten: the second one
- * reads it anew, and finds first what is not JSON. */
+ * If an event is not whole or has an error, the result of the first way is discarded. The second
+ * way reads it again, and reports invalid JSON before other errors. */
 #include "traces/formats/json/json_event.h"
 
 #include "alloc/base/clean.h"
@@ -48,7 +48,7 @@ const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS] = {
     [TP_JSON_PLACE] = {KEY("place"), 0, {0}},
 };
 
-/* What an operation cannot do without. */
+/* Bits of the keys that an operation requires. */
 #define NEEDS(flags)                                                                               \
     (((flags) & (TP_IS_NEW | TP_IS_LIVE) ? NEED(ID) : 0u) | ((flags)&TP_ASKS ? NEED(SIZE) : 0u) |  \
      ((flags)&TP_NEEDS_STREAM ? NEED(STREAM) : 0u) |                                               \
@@ -72,7 +72,8 @@ static int unknown_op(const struct tp_json_scan *s, struct tp_span name, struct 
                 : tp_hint(err, rc, "'tapool help format' lists all");
 }
 
-/* All texts of an event are shorter than the event: they have room behind each other. */
+/* Keeps a text of an event, without its escapes. The buffer has room for all texts, because
+ * together they are shorter than the event. */
 static char *keep_words(struct tp_json_scan *s, struct tp_span value, size_t *kept)
 {
     if (!s->words)
@@ -89,10 +90,10 @@ static char *keep_words(struct tp_json_scan *s, struct tp_span value, size_t *ke
 struct members {
     struct tp_span_walk walk;
     struct tp_event *ev;
-    const struct tp_json_op_row *op; /* NULL: there was none yet */
-    unsigned seen;                   /* bits of keys */
-    unsigned count, unknown;         /* all of them; those that are not ours */
-    size_t kept;                     /* bytes of texts */
+    const struct tp_json_op_row *op; /* NULL: no op was read yet */
+    unsigned seen;                   /* bits of the keys that were read */
+    unsigned count, unknown;         /* members; members with an unknown key */
+    size_t kept;                     /* bytes of texts that were kept */
 };
 
 static int read_op(struct tp_json_scan *s, struct members *m, struct tp_err *err)
@@ -146,7 +147,7 @@ static int read_number(struct tp_json_scan *s, struct members *m, unsigned key, 
     return rc;
 }
 
-/* A key that is not written as it is called: with escapes, or none of ours. */
+/* Reads a key that has escapes or is unknown. */
 static unsigned read_key(struct members *m)
 {
     struct tp_span name;
@@ -158,7 +159,7 @@ static unsigned read_key(struct members *m)
     return key;
 }
 
-/* A member of any kind; with TP_JSON_KEYS also its key is still to be read. */
+/* Reads a member of any kind. If `key` is TP_JSON_KEYS, its key must still be read. */
 __attribute__((noinline)) static int read_member(struct tp_json_scan *s, struct members *m,
                                                  unsigned key, struct tp_err *err)
 {
@@ -180,8 +181,8 @@ __attribute__((noinline)) static int read_member(struct tp_json_scan *s, struct 
                                               : read_number(s, m, key, err);
 }
 
-/* Takes the key that comes next if it is one of ours, else nothing: TP_JSON_KEYS. Keys tend to come
- * in the order of the table: the search begins with the one that is expected. */
+/* Takes the next key if it is known; else takes nothing and returns TP_JSON_KEYS. Keys tend to come
+ * in the order of the table, so the search begins with the expected one. */
 static inline unsigned pass_key(struct tp_span_walk *w, unsigned expected)
 {
     for (unsigned tries = 0, key = expected; tries < TP_JSON_KEYS; tries++, key++) {
@@ -194,8 +195,8 @@ static inline unsigned pass_key(struct tp_span_walk *w, unsigned expected)
     return TP_JSON_KEYS;
 }
 
-/* Takes a comma, a key and a colon that are written in the usual way and follow what is expected by
- * the table, else nothing: TP_JSON_KEYS. */
+/* Takes a comma, the key that the table expects next, and a colon, if they have their usual
+ * spelling; else takes nothing and returns TP_JSON_KEYS. */
 static inline unsigned pass_usual(struct tp_span_walk *w, unsigned expected)
 {
     unsigned key = expected;
@@ -208,7 +209,7 @@ static inline unsigned pass_usual(struct tp_span_walk *w, unsigned expected)
     return key;
 }
 
-/* Takes an op or a number that is written in the usual way, else nothing. */
+/* Takes an op or a number in its usual spelling; else takes nothing. */
 static inline bool pass_value(struct tp_span_walk *w, struct members *m, unsigned key)
 {
     const struct tp_json_key_row *row = &tp_json_keys[key];
@@ -230,10 +231,11 @@ static inline bool pass_value(struct tp_span_walk *w, struct members *m, unsigne
     return taken;
 }
 
-/* All members, up to the end of the object or to what is wrong with it. */
+/* Reads all members, up to the end of the object or to the first error. */
 static int read_members(struct tp_json_scan *s, struct members *m, struct tp_err *err)
 {
-    struct tp_span_walk w = m->walk; /* it stays in registers: only what is inline sees this one */
+    /* a copy that stays in registers, because only inlined functions get it */
+    struct tp_span_walk w = m->walk;
     unsigned key = 0;
     int rc = TP_OK;
     while (rc == TP_OK) {
@@ -256,7 +258,7 @@ static int read_members(struct tp_json_scan *s, struct members *m, struct tp_err
     return rc;
 }
 
-/* Of all notes only this one is about an object. */
+/* Whether a note has an id: only free_requested concerns an object. */
 static bool names_object(const struct tp_json_op_row *op, const char *name)
 {
     return op->op == TP_EV_NOTE && name && tp_note_find(name) == TP_NOTE_FREE_REQUESTED;
@@ -289,8 +291,9 @@ void tp_json_event_settle(struct tp_event *ev, const struct tp_json_op_row *op, 
     ev->has_free = seen & NEED(FREE);
 }
 
-/* The event at the beginning of a text; *used bytes of it are the event. Where the text is not one,
- * nobody is told of it: TP_EINPUT without a sentence. */
+/* Reads the event at the beginning of a text, which has *used bytes. If the members are not
+ * well-formed, TP_EINPUT has no message: the caller has checked the text, or discards the
+ * result. */
 static int read_event(struct tp_json_scan *s, struct tp_span text, struct tp_event *ev,
                       size_t *used, struct tp_err *err)
 {
@@ -298,7 +301,7 @@ static int read_event(struct tp_json_scan *s, struct tp_span text, struct tp_eve
     struct members m = {.walk = tp_span_members(text), .ev = ev};
     m.walk.strict = true;
     m.walk.one_line = s->one_line;
-    *ev = blank; /* faster than zeros */
+    *ev = blank; /* a copy is faster than zeroing */
     ev->line = s->line;
     int rc = read_members(s, &m, err);
     if (rc == TP_OK && m.walk.wrong)
@@ -313,7 +316,7 @@ static int read_event(struct tp_json_scan *s, struct tp_span text, struct tp_eve
     return rc;
 }
 
-/* Reads and takes the event if it lies whole in the block. */
+/* Reads and takes the event if it lies wholly in the block and has no error. */
 static bool read_in_place(struct tp_json_scan *s, struct tp_event *ev)
 {
     size_t used = 0;
@@ -338,8 +341,8 @@ int tp_json_event_read(struct tp_json_scan *s, struct tp_event *ev, struct tp_er
     return rc == TP_OK ? read_event(s, text, ev, &used, err) : rc;
 }
 
-/* A number of its own, of a trace that was converted: that of the event before it, which it shares,
- * or a higher one, behind events that nothing was made of. */
+/* Applies the explicit number of an event in a converted trace. It is the number of the event
+ * before, which then is shared, or a higher one, and the numbers between are skipped. */
 static int follow_number(const struct tp_json_scan *s, struct tp_lower *lo, struct tp_event *ev,
                          struct tp_err *err)
 {

@@ -1,7 +1,8 @@
-/* The header of a JSON trace, member by member, so that "streams" may be long and nothing is kept.
+/* Reads the header of a JSON trace member by member, so that "streams" may be long without being
+ * kept.
  *
- * Order is part of the format: what decides how events are read comes before them, and a file is
- * read once. Members that tapool does not know are skipped. */
+ * The order is part of the format: a file is read once, so members that decide how events are read
+ * come before them. Unknown members are skipped. */
 #include "traces/formats/json/json_header.h"
 
 #include "traces/formats/json/json_value.h"
@@ -11,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_MAX    ((size_t)1 << 10) /* bytes of a member's name */
+#define KEY_MAX    ((size_t)1 << 10) /* longest name of a member, in bytes */
 #define META_MAX   ((size_t)1 << 20)
-#define STREAM_MAX ((size_t)4 << 10) /* one element of "streams" */
+#define STREAM_MAX ((size_t)4 << 10) /* bytes of one element of "streams" */
 
 static const char *const format_name = "tapool-trace";
 
@@ -21,7 +22,7 @@ typedef int use_fn(struct tp_json_header *h, struct tp_span value, struct tp_err
 
 /* ---- the members ---- */
 
-/* A value of at most so many bytes, for `use`. */
+/* Reads a value of at most `most` bytes and hands it to `use`. */
 static int read_value(struct tp_json_header *h, size_t most, use_fn *use, struct tp_err *err)
 {
     struct tp_span value;
@@ -49,7 +50,7 @@ static int use_version(struct tp_json_header *h, struct tp_span value, struct tp
                         tp_json_show(value, shown));
 }
 
-/* Members of an object, each once at most: out[i] is the one that names[i] says. */
+/* Looks up members of an object like tp_span_pick. TP_EINPUT: a member is there twice. */
 static int pick(struct tp_json_header *h, struct tp_span object, const char *const *names,
                 struct tp_span *out, size_t count, struct tp_err *err)
 {
@@ -87,7 +88,7 @@ static int meta_text(struct tp_json_header *h, size_t i, struct tp_span value, s
     return rc;
 }
 
-/* Texts of a list; anything else is left out. */
+/* Adds the texts of a list as remarks; other elements are ignored. */
 static int meta_remarks(struct tp_json_header *h, struct tp_span list, struct tp_err *err)
 {
     struct tp_span_walk w = tp_span_elements(list);
@@ -122,7 +123,7 @@ static int use_meta(struct tp_json_header *h, struct tp_span meta, struct tp_err
     return rc == TP_OK ? meta_remarks(h, found[REMARKS], err) : rc;
 }
 
-/* An error of those who know no place. */
+/* Puts the place before the message of a function that knows none. */
 static int placed(const struct tp_json_header *h, int rc, const struct tp_err *why,
                   struct tp_err *err)
 {
@@ -142,7 +143,8 @@ static int use_recorded(struct tp_json_header *h, struct tp_span recorded, struc
     return placed(h, rc, &why, err);
 }
 
-/* Those that were made when the trace was converted. Of a later tapool's kinds nothing is known. */
+/* Reads the repairs that were made when the trace was converted. Kinds of a later version are
+ * ignored. */
 static int use_repairs(struct tp_json_header *h, struct tp_span repairs, struct tp_err *err)
 {
     static const struct tp_json_range range = {.max = UINT64_MAX >> 1};
@@ -195,7 +197,8 @@ static int read_streams(struct tp_json_header *h, struct tp_err *err)
     return rc;
 }
 
-/* An unknown member. Brackets and strings may be of any length; words and numbers must be some. */
+/* Skips an unknown member. Objects, lists and strings may have any length; words and numbers must
+ * be valid. */
 static int skip_member(struct tp_json_header *h, struct tp_err *err)
 {
     struct tp_json_scan *s = h->scan;
@@ -215,7 +218,7 @@ enum { FORMAT, VERSION, META, STREAMS, RECORDED, REPAIRS, EVENTS, KNOWN_COUNT };
 static const struct header_member {
     const char *name, *subject;
     size_t most; /* bytes */
-    use_fn *use; /* NULL: a list, read element by element */
+    use_fn *use; /* NULL: the value is a list, read element by element */
 } members[KNOWN_COUNT] = {
     [FORMAT] = {"format", "'format'", KEY_MAX, use_format},
     [VERSION] = {"version", "'version'", KEY_MAX, use_version},
@@ -226,7 +229,7 @@ static const struct header_member {
     [EVENTS] = {"events", "'events'", 0, NULL},
 };
 
-/* Keeps a name, to see it come twice. */
+/* Keeps the name of a member, to detect a second one. */
 static int keep_name(struct tp_json_header *h, struct tp_span value, const char **name,
                      struct tp_err *err)
 {

@@ -1,9 +1,9 @@
-/* The events of tapool's JSON Lines, one object a line. */
+/* Reads the events of tapool's JSON Lines, one object per line. */
 #include "traces/formats/json/json_event.h"
 #include "traces/formats/json/json_header.h"
 
-/* What stands behind a value on its line must be white space; *byte becomes the next one, -1 at the
- * end of the input. */
+/* Checks that only white space follows a value on its line. *byte is the next byte behind it, -1 at
+ * the end of the input. */
 static int end_line(struct tp_json_scan *s, const char *what, int *byte, struct tp_err *err)
 {
     uint64_t line = tp_input_line(s->in);

@@ -1,13 +1,14 @@
-/* Guessing, from the first bytes, whether they begin a JSON trace and in which form.
+/* Guesses from the first bytes of a file whether it is a JSON trace, and in which form.
  *
- * One pass over the top-level object: its keys, the value of "format", whether it closes. Known
- * weakness: with a header over 64 KiB the two forms look the same; it is called the whole document,
- * whose reader goes on with lines where the header turns out to be one. */
+ * One pass over the top-level object looks at its keys, the value of "format" and whether it
+ * closes. Known weakness: with a header above 64 KiB the two forms look the same. Then the
+ * whole-document form is chosen, and its reader continues with lines if the header turns out to be
+ * one line. */
 #include "traces/formats/json/json_header.h"
 
 #include <string.h>
 
-/* The object at the beginning of `text`, as far as it goes. */
+/* What was found in the object at the beginning of a text. */
 struct look {
     bool format, other_format, events, op;
     struct tp_span_walk walk;

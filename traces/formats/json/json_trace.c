@@ -35,7 +35,7 @@ static int read_events(struct tp_json_scan *s, const struct tp_reading *r, struc
     return rc;
 }
 
-/* Nothing but white space may follow. */
+/* Checks that only white space follows. */
 static int read_end(struct tp_json_scan *s, struct tp_err *err)
 {
     int byte = 0;

@@ -1,7 +1,7 @@
-/* What the format asks of values, beyond that they are JSON.
+/* Checks of values that the format makes beyond valid JSON.
  *
- * Integers take two ways: a bare number is one that a double holds, so it must be whole and below
- * 2^53; a quoted one is read digit by digit, exactly. */
+ * Integers have two spellings. A bare number must be whole and below 2^53, so that a double holds
+ * it exactly. A quoted number is read digit by digit. */
 #include "traces/formats/json/json_value.h"
 
 #include "alloc/base/clean.h"
@@ -102,7 +102,7 @@ int tp_json_need_text(const struct tp_json_scan *s, const char *name, struct tp_
 
 /* ---- integers ---- */
 
-/* What is wrong with a number, or how it is read. */
+/* What is wrong with a number, if anything. */
 enum verdict { FINE, NOT_WHOLE, INEXACT, NEGATIVE, TOO_BIG };
 
 static enum verdict read_bare(double v, const struct tp_json_range *range, bool *negative,
@@ -169,7 +169,7 @@ int tp_json_integer(const struct tp_json_scan *s, const char *name, struct tp_sp
         v = read_bare(number, range, &negative, &magnitude);
     else if (tp_span_is_text(value))
         v = read_quoted(value, range, &negative, &magnitude);
-    /* two's complement has room for one more below zero */
+    /* two's complement has one more negative number than positive ones */
     if (v == FINE && magnitude > range->max &&
         !(negative && range->max == INT64_MAX && magnitude == range->max + 1))
         v = TOO_BIG;

@@ -1,7 +1,7 @@
-/* Writing JSON traces: an event is put together in a buffer and written in one piece.
+/* Writes JSON traces. An event is composed in a buffer and written in one piece.
  *
- * Texts are cleaned as the reader cleans them, so that what is read is what was written. Numbers
- * beyond 2^53 - 1 are quoted, as the format wants it. */
+ * Texts are cleaned as the reader cleans them, so that they read back unchanged. Numbers above 2^53
+ * - 1 are quoted, as the format requires. */
 #include "traces/formats/json/json_write.h"
 
 #include "alloc/base/clean.h"
@@ -12,9 +12,9 @@
 #include <string.h>
 
 #define EXACT_MAX ((UINT64_C(1) << 53) - 1)
-#define TEXT_MAX  1000 /* bytes of a text that are kept, as in the reader */
+#define TEXT_MAX  1000 /* bytes kept of a text, as in the reader */
 
-/* A line without texts: all keys with 20 digits each are far below. */
+/* A line without its texts. All keys with 20 digits each need far less room. */
 struct line {
     char text[512];
     size_t used;
@@ -60,7 +60,8 @@ static int check(const struct tp_json_writer *w, struct tp_err *err)
     return ferror(w->out) ? tp_fail_write(err, w->path) : TP_OK;
 }
 
-/* A quoted text. Cleaned, it has no control characters: two characters are left to escape. */
+/* Writes a quoted text. A cleaned text has no control characters, so only quotes and backslashes
+ * are escaped. */
 static int write_text(const struct tp_json_writer *w, const char *text, struct tp_err *err)
 {
     char *clean = tp_clean_copy(text, TEXT_MAX);
@@ -77,7 +78,7 @@ static int write_text(const struct tp_json_writer *w, const char *text, struct t
     return TP_OK;
 }
 
-/* A member of "meta", behind what `before` ends; nothing where there is no text. */
+/* Writes a member of "meta" behind the separator `before`; writes nothing if `text` is NULL. */
 static int write_member(const struct tp_json_writer *w, const char *before, const char *name,
                         const char *text, struct tp_err *err)
 {
@@ -87,7 +88,7 @@ static int write_member(const struct tp_json_writer *w, const char *before, cons
     return write_text(w, text, err);
 }
 
-/* Remarks are kept as lines and written as a list. */
+/* Writes remarks, which are kept as lines, as a list. */
 static int write_remarks(const struct tp_json_writer *w, const char *remarks, struct tp_err *err)
 {
     int rc = TP_OK;
@@ -155,7 +156,7 @@ static int write_recorded(const struct tp_json_writer *w, const struct tp_record
     return TP_OK;
 }
 
-/* Those that were made; nothing where there are none. */
+/* Writes the repairs with a count above 0; writes nothing if there are none. */
 static void write_repairs(const struct tp_json_writer *w, const uint64_t *repairs,
                           const char *separator)
 {

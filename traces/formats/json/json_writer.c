@@ -1,5 +1,5 @@
-/* A whole program as tapool's own JSON, as one document or one event a line: its events go back
- * through traces/lower/unlower.h. */
+/* Writes a whole program as tapool's own JSON, as one document or with one event per line.
+ * traces/lower/unlower.h turns the program back into events. */
 #include "traces/formats/json/json_write.h"
 #include "traces/lower/unlower.h"
 #include "traces/trace_writer.h"
@@ -12,7 +12,7 @@ struct sink {
     struct tp_json_writer writer;
     const struct tp_writing *writing;
     uint64_t events;
-    bool skipped; /* numbers, since the last event */
+    bool skipped; /* numbers were skipped since the last event */
 };
 
 static int write_event(void *ctx, const struct tp_event *ev, struct tp_err *err)
@@ -20,7 +20,7 @@ static int write_event(void *ctx, const struct tp_event *ev, struct tp_err *err)
     struct sink *s = ctx;
     struct tp_event numbered = *ev;
     if (!ev->uncounted && !s->skipped)
-        numbered.number = 0; /* one more than the last: that goes without saying */
+        numbered.number = 0; /* the default number is one more than the last */
     s->skipped = false;
     int rc = s->events++ % STOP_EVERY == 0 ? s->writing->stop(err) : TP_OK;
     return rc == TP_OK ? tp_json_write_event(&s->writer, &numbered, err) : rc;

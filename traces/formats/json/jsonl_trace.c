@@ -4,7 +4,7 @@
  *     {"format": "tapool-trace", "version": 1, "meta": {"name": "web"}}
  *     {"t": 0, "op": "alloc", "id": 1, "size": 4096}
  *
- * Known weakness: a file cut between two lines is whole. */
+ * Known weakness: a file that was cut between two lines looks whole. */
 #include "traces/formats/json/json_header.h"
 
 static int probe(const unsigned char *data, size_t size)

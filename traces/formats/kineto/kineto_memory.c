@@ -1,17 +1,18 @@
-/* From the profiler's memory events to a program.
+/* Turns the memory events of a profiler trace into a program.
  *
  *     events of the file --> by time, then as they stand --> blocks of devices --> spaces
  *
- * A free whose address was never seen is of a block that was live before: it is placed first, with
- * the size that was freed. `Total Allocated` of a device's first event says how much was live
- * before in all: what is never freed of it has no blocks in the file, and is placed as one. A free
- * whose address was freed before stays one too many. Files of 2021 have no addresses: there a free
- * takes the most recent allocation of its size, which is what a stack of temporaries does.
- * Lifetimes depend on that choice; the live bytes only where a block of that size was live before.
+ * A free of an address that was never seen belongs to a block that was live at the start; it is
+ * placed first, with the freed size. `Total Allocated` of a device's first event gives all bytes
+ * that were live at the start; the bytes that are never freed have no blocks in the file and are
+ * placed as one block. A second free of an address stays in the trace as a free too many. Files of
+ * 2021 have no addresses: there a free takes the most recent allocation of its size, as a stack of
+ * temporaries does. Lifetimes depend on that choice; live bytes do only if a block of that size was
+ * live at the start.
  *
- * `Total Reserved` is what the caching allocator holds after the event: where it steps, a segment
- * was taken or given back, and a note before the event says so. Known weakness: events of several
- * processes in one file are taken for those of one. */
+ * `Total Reserved` is what the caching allocator holds after the event. Where it changes, a segment
+ * was allocated or freed, and a note before the event says so. Known weakness: events of several
+ * processes in one file are read as those of one process. */
 #include "traces/formats/kineto/kineto_memory.h"
 
 #include "alloc/base/numbers.h"
@@ -22,30 +23,30 @@
 #include <stdlib.h>
 
 struct kineto_device {
-    struct tp_kineto_event first; /* of this device */
+    struct tp_kineto_event first; /* first event of the device */
     uint32_t space;
     bool has_reserved;
-    uint64_t start_reserved, reserved; /* at its first event; now */
-    uint64_t initial;                  /* bytes of blocks that were live before */
+    uint64_t start_reserved, reserved; /* bytes at the start and now */
+    uint64_t initial;                  /* bytes of blocks that were live at the start */
     uint64_t too_large;                /* failed requests of more than 2^48 bytes */
 };
 
 /* An allocation without an address, on the stack of its device and size. */
 struct node {
-    uint32_t id, below; /* index + 1; 0: none */
+    uint32_t id, below; /* `below`: index + 1 of the next older one; 0: none */
 };
 
 struct builder {
     const struct tp_kineto_memory *memory;
     struct tp_spaces *spaces;
-    struct kineto_device *devices; /* by space */
+    struct kineto_device *devices; /* indexed by space */
     size_t device_count, device_room;
     struct tp_id_map device_map; /* (type, id) -> space */
-    struct tp_block_ids blocks;  /* by address */
-    struct tp_block_ids sizes;   /* by size: the top of the stack, index + 1 */
+    struct tp_block_ids blocks;  /* block ids by address */
+    struct tp_block_ids sizes;   /* by size: index + 1 of the top of its stack */
     struct node *nodes;
     size_t node_count, node_room;
-    uint32_t node_free; /* index + 1 */
+    uint32_t node_free; /* index + 1 of the first unused node; 0: none */
     bool without_addresses;
 };
 
@@ -89,7 +90,7 @@ static enum tp_kind kind_of(unsigned type)
                                                : TP_KIND_DEVICE; /* CPU, MKLDNN ... */
 }
 
-/* "CPU", "GPU 1", "XPU 0"; types as c10 numbers them. */
+/* Names a device "CPU", "GPU 1" or "XPU 0", by the numbers of c10::DeviceType. */
 static void name_device(const struct tp_kineto_event *ev, char *out, size_t size)
 {
     static const char *const names[] = {
@@ -167,7 +168,7 @@ static int push(struct builder *b, uint32_t space, uint64_t size, uint32_t id, s
     return tp_block_ids_bind(&b->sizes, space, size, index, err);
 }
 
-/* The most recent allocation of a size; *id stays 0 where there is none. */
+/* Pops the most recent allocation of a size. *id stays 0 if there is none. */
 static int pop(struct builder *b, uint32_t space, uint64_t size, int64_t *id, struct tp_err *err)
 {
     int64_t top = 0;
@@ -198,7 +199,7 @@ static int allocate(struct builder *b, const struct kineto_device *d,
     return rc == TP_OK ? emit(b, d, ev, out, err) : rc;
 }
 
-/* Finds the block; *before: it was live before the recording, and has a new id. */
+/* Finds the block of a free. *before is set if it was live at the start; then its id is new. */
 static int find_freed(struct builder *b, const struct kineto_device *d,
                       const struct tp_kineto_event *ev, int64_t *id, bool *before,
                       struct tp_err *err)
@@ -346,7 +347,7 @@ static void remark(const struct builder *b)
         }
 }
 
-/* Ground truth, by the program's numbers of devices. */
+/* Fills in the recorded state, indexed by the program's devices. */
 static int record(const struct builder *b, struct tp_err *err)
 {
     struct tp_recorded *r = b->memory->reading->recorded;
@@ -381,7 +382,8 @@ static int build(struct builder *b, struct tp_err *err)
         if (rc != TP_OK)
             return rc;
         rc = take(b, d, &m->events[i], err);
-        rc = tp_input_at_byte(m->reading->in, m->events[i].offset, rc, err); /* of ids */
+        /* for errors of tp_block_ids, which have no place */
+        rc = tp_input_at_byte(m->reading->in, m->events[i].offset, rc, err);
     }
     if (rc == TP_OK)
         rc = place_unseen(b, err);

@@ -6,12 +6,12 @@
  *        "Device Id": 0, "Addr": 512, "Bytes": -4096, "Total Reserved": 2097152}}, ...
  *     ], ...}
  *
- * Elements are found in place, in windows of 64 KiB, and looked at only where a string begins with
- * a bracket. Times and addresses are read from the text: microseconds since 1970 with three
- * decimals do not fit a double. An event is one memory event of the device that is replayed.
+ * Elements are found in place, in windows of 64 KiB, and read only if a string in them begins with
+ * a bracket. Times and addresses are parsed from the text, because microseconds since 1970 with
+ * three decimals do not fit into a double. Each memory event of the replayed device is one event.
  *
- * Known weakness: an element of more than 64 KiB is never taken for a memory event (those have 300
- * bytes), and of all others only the brackets are checked. */
+ * Known weakness: an element above 64 KiB is never taken for a memory event, which has about 300
+ * bytes. Of elements that are not memory events only the brackets are checked. */
 #include "traces/formats/kineto/kineto_memory.h"
 #include "traces/input/json_scan.h"
 #include "traces/input/json_span.h"
@@ -29,7 +29,7 @@ struct kineto_reader {
     const struct tp_reading *r;
     struct tp_json_scan scan;
     struct tp_kineto_memory memory;
-    bool profiled; /* the file says that memory was to be recorded */
+    bool profiled; /* the file says that memory was profiled */
 };
 
 static int probe(const unsigned char *data, size_t size)
@@ -80,14 +80,15 @@ static int read_args(const struct kineto_reader *rd, struct tp_span object,
     ev->device_id = (int32_t)id;
     ev->has_allocated = tp_span_uint(args[ALLOCATED], &ev->allocated);
     ev->has_reserved =
-        tp_span_uint(args[RESERVED], &ev->reserved); /* below 0 in old files: absent */
+        /* negative, which means absent, in old files */
+        tp_span_uint(args[RESERVED], &ev->reserved);
     return TP_OK;
 }
 
 enum { NAME, STAMP, TID, OBJECT, MEMBERS };
 static const char *const member_names[MEMBERS] = {"name", "ts", "tid", "args"};
 
-/* An element of the list, which may be anything. */
+/* Reads an element of the list, and keeps it if it is a memory event. */
 static int read_element(struct kineto_reader *rd, struct tp_span element, uint64_t offset,
                         struct tp_err *err)
 {
@@ -110,7 +111,7 @@ static int read_element(struct kineto_reader *rd, struct tp_span element, uint64
 
 /* ---- the list ---- */
 
-/* Where reading stands in the list. */
+/* What may come next in the list. */
 enum kineto_place {
     FIRST,
     VALUE,
@@ -118,7 +119,7 @@ enum kineto_place {
     CLOSED
 }; /* a value or the end; a value; a comma or the end */
 
-/* A comma or the end of the list, or nothing of the two. */
+/* Passes a comma or the end of the list. False: it is neither. */
 static bool pass_mark(enum kineto_place *place, unsigned char c)
 {
     if (c == ']' && *place != VALUE)
@@ -130,7 +131,7 @@ static bool pass_mark(enum kineto_place *place, unsigned char c)
     return true;
 }
 
-/* Elements that are whole in the window; *used bytes of it are done with. */
+/* Reads the elements that lie wholly in the window, which take *used bytes. */
 static int read_window(struct kineto_reader *rd, const unsigned char *data, size_t size,
                        enum kineto_place *place, size_t *used, struct tp_err *err)
 {
@@ -163,7 +164,7 @@ static int read_window(struct kineto_reader *rd, const unsigned char *data, size
     return rc;
 }
 
-/* `[` is taken. */
+/* Reads the list behind its `[`. */
 static int read_list(struct kineto_reader *rd, struct tp_err *err)
 {
     enum kineto_place place = FIRST;
@@ -178,9 +179,9 @@ static int read_list(struct kineto_reader *rd, struct tp_err *err)
         tp_input_take(rd->r->in, used);
         if (place == CLOSED || used > 0)
             continue;
-        if (got < WINDOW) /* the input ends */
+        if (got < WINDOW) /* the input ends here */
             return tp_json_ends(&rd->scan, err);
-        rc = tp_json_skip(&rd->scan, err); /* longer than a window */
+        rc = tp_json_skip(&rd->scan, err); /* the element is longer than a window */
         if (rc != TP_OK)
             return rc;
         place = COMMA;
@@ -190,7 +191,7 @@ static int read_list(struct kineto_reader *rd, struct tp_err *err)
 
 /* ---- the file ---- */
 
-/* The next byte that is no white space, taken; TP_EINPUT where it is none of `wanted`. */
+/* Takes the next byte that is not white space. TP_EINPUT: it is not one of `wanted`. */
 static int take_mark(struct kineto_reader *rd, const char *wanted, int *byte, struct tp_err *err)
 {
     int rc = tp_json_need(&rd->scan, byte, err);
@@ -201,7 +202,7 @@ static int take_mark(struct kineto_reader *rd, const char *wanted, int *byte, st
     return rc;
 }
 
-/* `"key": value` */
+/* Reads a member of the top-level object. */
 static int read_member(struct kineto_reader *rd, struct tp_err *err)
 {
     int byte = 0;

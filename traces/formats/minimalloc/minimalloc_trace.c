@@ -1,5 +1,5 @@
-/* Buffers with lifetimes, as minimalloc and other offline planners take them: CSV, a buffer a row,
- * in any order of columns and rows.
+/* Buffers with lifetimes, the input of minimalloc and other offline planners: CSV with one buffer
+ * per row, columns and rows in any order.
  *
  *     id,lower,upper,size,gaps          id, buffer or buffer_id; lower, start or begin
  *     b1,0,9,4,3-5                      upper, or end: the last step, not the one behind it
@@ -7,10 +7,10 @@
  *         0   3   5       9             a life is half-open, and so is a gap, in which the buffer
  *         |===|...|=======|             holds nothing: it is freed and allocated again
  *
- * Lives become points in time, sorted: at the same step frees come before allocations, so that the
- * most that is live at once is what a planner counts. Steps are an order and no times. Ids need not
- * differ: a buffer is its row. Gaps with a window, in which a part of the buffer is in use, are
- * taken as no gaps. Known weakness: all rows are kept, 24 bytes each and 16 a point. */
+ * Lifetimes become sorted points in time. At one step frees come before allocations, so that the
+ * peak is the one that a planner counts. Steps are an order and not times. Ids need not be unique:
+ * a row is a buffer. A gap with a window, in which part of the buffer is in use, is ignored. Known
+ * weakness: all rows are kept, with 24 bytes per row and 16 per point. */
 #include "alloc/base/clean.h"
 #include "alloc/base/numbers.h"
 #include "traces/format.h"
@@ -33,8 +33,8 @@ enum minimalloc_column {
     GAPS,
     OFFSET,
     COLUMN_COUNT,
-    OTHER = COLUMN_COUNT, /* is not read */
-    TWICE                 /* another one has that name */
+    OTHER = COLUMN_COUNT, /* a column that is not read */
+    TWICE                 /* a second column of a known name */
 };
 
 static const char *const column_names[] = {"id", "lower", "upper", "size", "alignment"};
@@ -42,7 +42,7 @@ static const char *const column_names[] = {"id", "lower", "upper", "size", "alig
 static const struct column_row {
     const char *name;
     enum minimalloc_column column;
-    bool last; /* the number is the last step of a life, not the one behind it */
+    bool last; /* the number is the last step of a lifetime, not the step behind it */
 } known[] = {
     {"id", ID, false},           {"buffer", ID, false},   {"buffer_id", ID, false},
     {"lower", LOWER, false},     {"start", LOWER, false}, {"begin", LOWER, false},
@@ -54,29 +54,30 @@ struct minimalloc_row {
     uint64_t size, align, line;
 };
 
-/* A buffer appears or goes. */
+/* A point at which a buffer appears or goes. */
 struct point {
     int64_t step;
-    uint64_t order; /* row, with APPEARS: those that go come first */
+    uint64_t order; /* row, plus APPEARS if it appears: so frees sort first */
 };
 #define APPEARS (UINT64_C(1) << 63)
 
 struct reader {
     const struct tp_reading *r;
-    char *text; /* the line, ended by a NUL */
+    char *text; /* the current line, with a NUL at its end */
     size_t length, room;
-    uint64_t line; /* its number */
+    uint64_t line; /* number of the line */
     enum minimalloc_column columns[COLUMNS_MAX];
     size_t column_count;
-    bool last, has_offsets; /* 'end' instead of 'upper' */
+    bool last, has_offsets; /* `last`: there is a column 'end' instead of 'upper' */
     struct minimalloc_row *rows;
     struct point *points;
     size_t row_count, row_room, point_count, point_room;
     uint64_t never_live, windows;
-    uint64_t stopped; /* line that ended the reading with more behind it; 0: none */
+    /* number of the empty line that ended reading although more lines follow; 0: none */
+    uint64_t stopped;
 };
 
-/* Sorting needs the points twice. */
+/* Bytes per point that sorting needs in addition. */
 enum { SORTING = sizeof(struct point) };
 
 /* ---- errors ---- */
@@ -88,7 +89,7 @@ static int placed(const struct reader *rd, int rc, struct tp_err *err)
 
 #define bad(rd, err, ...) tp_input_fail_line((rd)->r->in, (rd)->line, err, __VA_ARGS__)
 
-/* What a sentence shows of a field. */
+/* Writes a field as messages quote it. */
 static const char *shown(struct tp_cut f, char out[48])
 {
     char copy[64];
@@ -99,7 +100,7 @@ static const char *shown(struct tp_cut f, char out[48])
 
 /* ---- lines and fields ---- */
 
-/* Takes the next line without its end. *more is false at the end of the file. */
+/* Reads the next line, without its end. *more is false at the end of the file. */
 static int next_line(struct reader *rd, bool *more, struct tp_err *err)
 {
     int byte = 0;
@@ -177,7 +178,7 @@ static enum minimalloc_column find_column(struct tp_cut f, bool *last)
     return OTHER;
 }
 
-/* Which columns there are, as bits. Returns their number, 0 when there are too many. */
+/* Fills `columns` and sets *seen to a bit for each. Returns their number; 0: too many. */
 static size_t parse_header(const char *text, size_t length, enum minimalloc_column *columns,
                            unsigned *seen, bool *last)
 {
@@ -260,7 +261,7 @@ static int add_point(struct reader *rd, int64_t step, uint64_t order, struct tp_
     return TP_OK;
 }
 
-/* The buffer is live from one step to before another. */
+/* Adds the two points of a buffer that is live from step `from` up to, but not including, `to`. */
 static int add_piece(struct reader *rd, int64_t from, int64_t to, struct tp_err *err)
 {
     if (from == to)
@@ -276,7 +277,7 @@ static int behind_last(const struct reader *rd, int64_t *step, struct tp_err *er
     return bad(rd, err, "there is no step behind the end");
 }
 
-/* "3-5": steps may be negative, so the dash is looked for behind the first character. */
+/* Parses "3-5". Steps may be negative, so the dash is searched from the second character on. */
 static int parse_gap(const struct reader *rd, struct tp_cut gap, int64_t *from, int64_t *to,
                      struct tp_err *err)
 {
@@ -292,7 +293,7 @@ static int parse_gap(const struct reader *rd, struct tp_cut gap, int64_t *from, 
     return rc == TP_OK ? behind_last(rd, to, err) : rc;
 }
 
-/* The pieces of a life. *from moves to where the last one begins. */
+/* Adds the pieces of a lifetime before each gap. *from becomes the beginning of the last piece. */
 static int cut_gaps(struct reader *rd, struct tp_cut gaps, int64_t *from, int64_t upper,
                     struct tp_err *err)
 {
@@ -379,7 +380,7 @@ static int read_row(struct reader *rd, struct tp_err *err)
                : rc;
 }
 
-/* Is there anything but empty lines? */
+/* Checks whether anything but empty lines is left. */
 static int look_behind(struct reader *rd, struct tp_err *err)
 {
     uint64_t empty = rd->line;

@@ -1,16 +1,16 @@
-/* A program as buffers with lifetimes (minimalloc CSV), for offline planners: what lives is kept by
- * slot, and a row is written when it goes.
+/* Writes a program as buffers with lifetimes (minimalloc CSV) for offline planners. Live objects
+ * are kept by slot, and a row is written when an object is freed.
  *
  *     event   1 alloc A   2 alloc B   3 free A   4 realloc B    (4 events)
  *     rows                            A: 1-3     B: 2-4         B': 4-5
  *
- * Lower is the number of the event that allocated a buffer, 0 for what was live before the first;
- * upper that of the event that freed it, one more than there are for what is live at the end. A
- * realloc ends one buffer and begins another.
+ * `lower` is the number of the event that allocated a buffer, or 0 if it was live before the first
+ * event. `upper` is the number of the event that freed it, or one more than the last event if it is
+ * live at the end. A realloc ends one buffer and begins another.
  *
- * The live ones are a list through their slots, so that a reset costs what it ends and not what
- * ever lived. Known weakness: references, streams and uses are not in the format; a buffer ends
- * where its last reference is freed. */
+ * Live objects form a list through their slots, so the cost of a reset depends only on what it
+ * frees. Known weakness: the format has no references, streams and uses; a buffer ends when its
+ * last reference is freed. */
 #include "alloc/base/str.h"
 #include "traces/trace_writer.h"
 
@@ -21,12 +21,12 @@
 
 #define NONE     UINT32_MAX
 #define NOT_LIVE UINT64_MAX
-#define LISTED   6 /* devices that a sentence names */
+#define LISTED   6 /* devices that a message names */
 
 struct life {
     uint64_t lower;      /* NOT_LIVE: the slot is empty */
     uint64_t size;       /* bytes */
-    uint32_t next, prev; /* slots */
+    uint32_t next, prev; /* neighbours in the list of live slots */
 };
 static_assert(sizeof(struct life) == 24, "what a slot takes");
 
@@ -35,7 +35,7 @@ struct writer {
     FILE *out;
     uint16_t device;
     struct life *lives;
-    uint32_t slots, first; /* first: of the list */
+    uint32_t slots, first; /* `first`: head of the list of live slots */
     uint64_t rows;
 };
 

@@ -1,6 +1,6 @@
-/* See pytorch_frame.h. What is a library's is told by its path; where paths were cut down to the
- * names of files, by a list of PyTorch's own plumbing. Known weakness: such a list is never whole,
- * and a program may call its files the same. */
+/* See pytorch_frame.h. A frame of a library is recognised by its path or, if only file names are
+ * left of paths, by a list of PyTorch's own files. Known weakness: such a list is never complete,
+ * and a program may use the same names. */
 #include "traces/formats/pytorch/pytorch_frame.h"
 
 #include "alloc/base/clean.h"
@@ -8,13 +8,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define COMPILED_NAME 40 /* torch.compile names its files by a hash of more letters than this */
+#define COMPILED_NAME 40 /* letters; torch.compile names its files by longer hashes */
 
 static const char *const library_paths[] = {"site-packages",  "dist-packages",  "/lib/python",
                                             "\\Lib\\",        "torchinductor_", "<frozen",
                                             "<eval_with_key>"};
 
-/* Files, and of some only one function. */
+/* PyTorch's own files; with a function, only that function of the file. */
 static const struct {
     const char *file, *function;
 } plumbing[] = {
@@ -66,7 +66,8 @@ static bool is_library(const struct tp_pytorch_frame *f)
     return strlen(name) > COMPILED_NAME && strcmp(f->function, "call") == 0;
 }
 
-/* "torch::autograd::generated::BmmBackward0::apply(...)" is BmmBackward0. Length 0: none. */
+/* Finds BmmBackward0 in "torch::autograd::generated::BmmBackward0::apply(...)". Returns its length;
+ * 0: none. */
 static size_t backward_name(const char *function, const char **name)
 {
     static const char space[] = "torch::autograd::";

@@ -1,22 +1,23 @@
-/* See pytorch_holes.h. What was at an address at a moment is told by what comes of it afterwards:
+/* See pytorch_holes.h. What was at an address at the moment of peak demand follows from what
+ * happens to it afterwards:
  *
  *     first seen after it as   alloc, segment_alloc   free, segment_free   nothing: the end's lists
  *     at the moment            not there              there                as they have it
  *
  * So the events behind the moment are painted in their order, then the lists, each only where
- * nothing is painted yet. Addresses are cut into cells at every end of a range; cells that are
- * painted are skipped for good (union-find), so that all of it is a sort.
+ * nothing is painted yet. Addresses are cut into cells at both ends of every range. Painted cells
+ * are skipped by union-find, so the cost is about that of a sort.
  *
- * Pieces do not reach from one segment into the next, but in an expandable one over all that is
- * mapped side by side. Known weakness: a block is taken to measure what was requested, rounded up
- * to 512 bytes; what PyTorch did not split off behind it (1 MiB at most, unless max_split_size_mb
- * says otherwise) counts as free. */
+ * A free piece ends with its segment; in expandable segments it may span all ranges that are mapped
+ * side by side. Known weakness: the size of a block is taken as the requested size, rounded up to
+ * 512 bytes. A rest that PyTorch did not split off (1 MiB at most, unless max_split_size_mb says
+ * otherwise) counts as free. */
 #include "traces/formats/pytorch/pytorch_holes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define GRAIN      512 /* of every block */
+#define GRAIN      512 /* granularity of blocks, bytes */
 #define EXPANDABLE 0   /* the owner of ranges of expandable segments */
 
 static uint64_t rounded(uint64_t bytes)
@@ -52,7 +53,7 @@ void tp_pytorch_moment_begin(struct tp_pytorch_moment *m, uint64_t size)
 void tp_pytorch_moment_follow(struct tp_pytorch_moment *m, const struct tp_pytorch_event *ev,
                               enum tp_pytorch_action freeing, uint64_t event)
 {
-    uint64_t failed = 0; /* asked for as well, and not had */
+    uint64_t failed = 0; /* bytes of a failed request, which count as demand */
     m->passed++;
     if (ev->action == TP_PYTORCH_ALLOC) {
         m->live += ev->size;
@@ -74,26 +75,26 @@ void tp_pytorch_moment_follow(struct tp_pytorch_moment *m, const struct tp_pytor
 
 struct range {
     uint64_t begin, end;
-    uint64_t owner; /* of segments: which one; EXPANDABLE */
-    bool there;     /* at the moment */
+    uint64_t owner; /* number of the segment, or EXPANDABLE */
+    bool there;     /* it existed at the moment */
 };
 
-/* Segments, or blocks: what is said of the same address first, counts. */
+/* The ranges of segments or of blocks. The first range that covers an address counts. */
 struct layer {
     struct range *ranges;
     size_t count, room;
-    size_t *paint; /* by cell: the range, plus 1; 0: none */
+    size_t *paint; /* for each cell the index of its range plus 1; 0: none */
 };
 
-/* A range makes two cuts, each with a cell of two layers and a place to go on. */
+/* Bytes per range: itself, and two cuts, each with the paint of two layers, a value and a link. */
 enum { RANGE_BYTES = sizeof(struct range) + 2 * (2 * sizeof(uint64_t) + 2 * sizeof(size_t)) };
 
 struct holes {
     const struct tp_pytorch *snapshot;
     struct layer segments, blocks;
-    uint64_t *cuts; /* ascending; cell i is between the i-th and the next */
+    uint64_t *cuts; /* ascending; cell i lies between cuts i and i + 1 */
     size_t cells;
-    size_t *next; /* by cell: the first from it on that may still be painted */
+    size_t *next; /* for each cell the first cell from it on that may be unpainted */
     bool too_many;
 };
 
@@ -148,7 +149,7 @@ static int add_events(struct holes *h, uint32_t device, enum tp_pytorch_action f
     return rc;
 }
 
-/* What the file lists as there when it was written. */
+/* Adds the ranges that the file lists as existing at its end. */
 static int add_end(struct holes *h, struct layer *to, const struct tp_pytorch_blocks *list,
                    uint32_t device, struct tp_err *err)
 {
@@ -182,7 +183,7 @@ static void cut_at(struct holes *h, const struct layer *l)
     }
 }
 
-/* From here on `cells` is one less than the cuts. */
+/* Sorts the cuts and removes equal ones. Sets `cells` to the number of cuts minus 1. */
 static int cut(struct holes *h, struct tp_err *err)
 {
     size_t most = 2 * (h->segments.count + h->blocks.count) + 1, kept = 0;
@@ -208,7 +209,7 @@ static size_t cell_of(const struct holes *h, uint64_t begin)
     return found ? (size_t)(found - h->cuts) : h->cells;
 }
 
-/* The first cell from `cell` on without paint; the way to it gets shorter. */
+/* The first unpainted cell from `cell` on. Shortens the path to it, as union-find does. */
 static size_t unpainted(struct holes *h, size_t cell)
 {
     while (h->next[cell] != cell) {
@@ -230,14 +231,15 @@ static void paint(struct holes *h, struct layer *l)
         }
 }
 
-/* NULL: nothing is there. */
+/* The range that existed in a cell; NULL: none. */
 static const struct range *there(const struct layer *l, size_t cell)
 {
     const struct range *r = l->paint[cell] ? &l->ranges[l->paint[cell] - 1] : NULL;
     return r && r->there ? r : NULL;
 }
 
-/* Every byte that the events count must be found, and no block outside the segments. */
+/* Measures the largest free piece. The layout must contain every byte that the events count, and no
+ * block outside a segment; else the result is TP_RECORDED_UNKNOWN. */
 static uint64_t measure(const struct holes *h, const struct tp_pytorch_moment *m)
 {
     uint64_t reserved = 0, blocks = 0, outside = 0, piece = 0, largest = 0;

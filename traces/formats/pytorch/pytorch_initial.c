@@ -1,12 +1,12 @@
-/* What was live when the recording began.
+/* Finds the blocks that were live when the recording began.
  *
  *     seen first as        alloc       free        never, but live at the end
  *     the block is         new         initial     initial, and stays
  *
- * An address is one block at a time: freed as an initial one it may be allocated again and live at
- * the end, so each address of the events is remembered with whether it is live. Known weakness:
- * a block allocated after the recording was stopped counts as initial where its address is in no
- * event. */
+ * An address has one block at a time. After an initial block was freed, its address may be
+ * allocated again and be live at the end, so for each address in the events it is kept whether it
+ * is live. Known weakness: a block allocated after the recording was stopped counts as initial if
+ * its address is in no event. */
 #include "alloc/base/id_map.h"
 #include "traces/formats/pytorch/pytorch_lower.h"
 
@@ -21,7 +21,7 @@ struct initial_search {
     struct tp_pytorch_blocks *out;
 };
 
-/* *first: the address was in no event before. */
+/* Keeps the state of an address. *first is set if it was in no event before. */
 static int see(struct initial_search *f, uint64_t address, uint32_t state, bool *first,
                struct tp_err *err)
 {
@@ -65,7 +65,7 @@ static int of_events(struct initial_search *f, uint32_t device, struct tp_err *e
     return rc;
 }
 
-/* What is live at the end and in no event was there all the time. */
+/* Adds the blocks that are live at the end and in no event: they were live all the time. */
 static int of_the_end(struct initial_search *f, uint32_t device, struct tp_err *err)
 {
     const struct tp_pytorch_blocks *end = &f->snapshot->blocks;

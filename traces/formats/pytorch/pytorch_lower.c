@@ -1,14 +1,14 @@
-/* A snapshot's events, in the order of time, as a program.
+/* Lowers the events of a snapshot in the order of time.
  *
  *     device 0 | event | event | ...  --\
  *     device 1 | event | ...  -----------+--> the earliest --> marks before it --> lowering
  *     annotations, by time  ------------/
  *
- * Events of a device stay in the file's order whatever their times say. A mark is none of the
- * file's events, so it has no number of its own. An annotation's end goes back to the one around
- * it.
+ * Events of a device stay in the order of the file, whatever their times are. A mark is not an
+ * event of the file, so it has no number of its own. The end of an annotation returns to the phase
+ * of the annotation around it.
  *
- * Known weakness: annotations of several threads are taken as if they were nested. */
+ * Known weakness: annotations of several threads are treated as if they were nested. */
 #include "traces/formats/pytorch/pytorch_lower.h"
 
 #include "alloc/base/numbers.h"
@@ -26,24 +26,24 @@ struct lowering {
     const struct tp_reading *reading;
     struct tp_pytorch_places *places;
     bool taken[TP_PYTORCH_DEVICES];
-    uint32_t dense[TP_PYTORCH_DEVICES]; /* of those taken, in ascending order */
+    uint32_t dense[TP_PYTORCH_DEVICES]; /* index in the program of each device that is taken */
     uint32_t numbers[TP_PYTORCH_DEVICES];
     uint32_t count;
     enum tp_pytorch_action freeing;
     struct tp_pytorch_blocks initial;
-    struct tp_spill_cursor *cursors; /* count of them */
+    struct tp_spill_cursor *cursors; /* one for each device that is taken */
     const struct tp_pytorch_event **heads;
-    struct tp_pytorch_moment *moments; /* likewise */
-    int64_t begin_us;                  /* of the first event that has a time */
+    struct tp_pytorch_moment *moments; /* one for each device that is taken */
+    int64_t begin_us;                  /* time of the first event that has one */
     bool begun;
     size_t next_annotation;
-    uint16_t phases[NESTED_MAX]; /* words of the names of open annotations */
+    uint16_t phases[NESTED_MAX]; /* names of the open annotations, as words */
     uint32_t nested;
 };
 
 /* ---- devices ---- */
 
-/* "0, 1, 5" */
+/* Writes a list of devices: "0, 1, 5". */
 static void list_devices(const struct tp_pytorch *s, char *out, size_t size)
 {
     struct tp_str text = tp_str_in(out, size);
@@ -91,7 +91,7 @@ static int choose_devices(struct lowering *l, struct tp_err *err)
 
 /* ---- what was recorded ---- */
 
-/* A file with events alone, none of them about segments, says nothing of what was reserved. */
+/* Whether the file says what was reserved: it has segments, or events about them. */
 static bool knows_segments(const struct tp_pytorch *s)
 {
     for (uint32_t i = 0; i < TP_PYTORCH_DEVICES; i++)
@@ -100,14 +100,14 @@ static bool knows_segments(const struct tp_pytorch *s)
     return s->segments > 0;
 }
 
-/* Those that have segments at the end. */
+/* Whether a device has segments at the end. */
 static bool has_segments(const struct tp_pytorch *s, uint32_t device)
 {
     return s->devices[device].end.end_segments > 0;
 }
 
-/* The devices of the program, by its numbers, and behind them those that the file has segments of
- * and no event: they are in what was held, if not in what is played. */
+/* Lists the devices of the program by index, and behind them the devices with segments but without
+ * events. The latter belong to the recorded state although nothing is played on them. */
 static uint32_t list_recorded(const struct lowering *l, uint32_t numbers[TP_PYTORCH_DEVICES])
 {
     uint32_t count = 0;
@@ -119,7 +119,7 @@ static uint32_t list_recorded(const struct lowering *l, uint32_t numbers[TP_PYTO
     return count;
 }
 
-/* Whichever devices are meant. */
+/* Fills in the recorded state of the listed devices. */
 static int record_devices(const struct lowering *l, const uint32_t *numbers, uint32_t count,
                           struct tp_err *err)
 {
@@ -142,7 +142,7 @@ static int record_devices(const struct lowering *l, const uint32_t *numbers, uin
     return rc;
 }
 
-/* There is one memory space, but a name that the user gave for it is looked at. */
+/* Sets the kind. The file has one memory space, but a name given with --space is checked. */
 static int set_kind(const struct lowering *l, struct tp_err *err)
 {
     struct tp_spaces *spaces = NULL;
@@ -173,7 +173,7 @@ static int say_nothing(const struct lowering *l, struct tp_err *err)
     return rc == TP_OK ? record_devices(l, numbers, count, err) : rc;
 }
 
-/* As many entries as somebody would give a ring buffer: 10,000, 300,000, 65,536. */
+/* Whether a count is a likely size of a ring buffer: 10,000, 300,000, 65,536. */
 static bool is_round(uint64_t count)
 {
     if (count < 1000)
@@ -185,7 +185,8 @@ static bool is_round(uint64_t count)
     return count < 10;
 }
 
-/* A full ring buffer shows in no member of the file, but in how many events there are. */
+/* Sets meta->wrapped if the number of events suggests a full ring buffer: no member of the file
+ * says so. */
 static void say_wrapped(const struct lowering *l)
 {
     struct tp_meta *meta = l->reading->meta;
@@ -203,14 +204,15 @@ static void say_wrapped(const struct lowering *l)
 
 /* ---- one event ---- */
 
-/* A stream is one of its device: a number for the pair. */
+/* A number for the pair of stream and device: equal streams of two devices differ. */
 static int64_t stream_of(int64_t stream, uint32_t device)
 {
     uint64_t mixed = ((uint64_t)stream + 1) * UINT64_C(0x9e3779b97f4a7c15);
     return (int64_t)(mixed ^ device * UINT64_C(0xc2b2ae3d27d4eb4f));
 }
 
-/* Addresses are unique on a device, and use fewer than 56 bits. */
+/* An id for the pair of address and device. Addresses are unique on a device and have fewer than 56
+ * bits. */
 static int64_t id_of(const struct lowering *l, uint64_t address, uint32_t device)
 {
     return (int64_t)(address ^ (uint64_t)l->dense[device] << 56);
@@ -241,7 +243,7 @@ static int lower_initial(struct lowering *l, struct tp_err *err)
     return rc;
 }
 
-/* Nanoseconds since the first event. What is too far to be told is far too late. */
+/* Nanoseconds since the first event; UINT64_MAX, which lowering refuses, if there are too many. */
 static uint64_t since_begin(const struct lowering *l, int64_t time_us)
 {
     if (time_us <= l->begin_us)
@@ -298,7 +300,7 @@ static int by_time(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* The end of an annotation takes the innermost of its name away. */
+/* Ends an annotation: removes the innermost open one of that name. */
 static void leave(struct lowering *l, uint16_t name)
 {
     uint32_t kept = l->nested < NESTED_MAX ? l->nested : NESTED_MAX;
@@ -326,7 +328,7 @@ static int mark(struct lowering *l, int64_t time_us, bool has_time, struct tp_er
     return tp_lower_event(l->reading->lower, &ev, err);
 }
 
-/* All that begins and ends up to an event: only the last of it matters. */
+/* Handles all annotations up to an event. Only the last phase change becomes a mark. */
 static int lower_marks(struct lowering *l, const struct tp_pytorch_event *before,
                        struct tp_err *err)
 {
@@ -353,7 +355,7 @@ static int lower_marks(struct lowering *l, const struct tp_pytorch_event *before
 
 /* ---- all events ---- */
 
-/* The device whose next event is the earliest; an event without a time comes at once. */
+/* The device with the earliest next event. An event without a time comes first. */
 static uint32_t earliest(const struct lowering *l)
 {
     uint32_t best = l->count;
@@ -410,7 +412,8 @@ static int lower_events(struct lowering *l, struct tp_err *err)
 
 /* ---- the whole ---- */
 
-/* Devices are numbered by their first stream, so each gets one before the first event. */
+/* Declares a stream for each device before the first event, so that devices get their numbers in
+ * order. */
 static int declare_devices(struct lowering *l, struct tp_err *err)
 {
     int rc = TP_OK;
@@ -461,7 +464,8 @@ static int lower_all(struct lowering *l, struct tp_err *err)
     return rc;
 }
 
-/* Entries of some kinds may have been left out when it was recorded (skip_actions). */
+/* Chooses the action that frees, because the recording may have left out some kinds of events
+ * (skip_actions). */
 static void choose_freeing(struct lowering *l)
 {
     const struct tp_pytorch *s = l->snapshot;

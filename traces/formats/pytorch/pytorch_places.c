@@ -5,9 +5,9 @@
  *
  *     memo entry 5,023 --> place of entry 4,992, kept --> 31 entries on, reading opcodes
  *
- * The innermost frame comes first. Stacks share most of their frames: those that were referred to
- * and read stay in a small cache, for who asks for every event. Known weakness: frames behind a
- * memo that was not filled in order are not found, nor are those of input that can be read only
+ * The innermost frame comes first. Stacks share most of their frames, so frames that were read
+ * through a reference stay in a small cache, for callers that ask for every event. Known weakness:
+ * frames are not found if the memo was not filled in order, or if the input can be read only
  * once. */
 #include "traces/formats/pytorch/pytorch_places.h"
 
@@ -20,15 +20,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define IN_MEMORY  ((size_t)4 << 20)   /* bytes of places of frames before they go to a file */
-#define WINDOW     ((size_t)16 << 10)  /* bytes of the file that are looked at at a time */
-#define FRAMES_MAX 200                 /* looked at per event */
-#define BUDGET     ((size_t)32 << 20)  /* bytes read per event: files are hostile */
-#define SHARE      ((size_t)128 << 10) /* and on the average, where every event is asked for */
-#define MARKS      64                  /* nested ones that are told apart */
-#define UNKNOWN    UINT64_MAX
-#define KEYS       8    /* short texts that are remembered by their memo entry */
-#define FRAMES     1024 /* that are remembered by theirs */
+#define IN_MEMORY  ((size_t)4 << 20)  /* bytes of frame places kept before they go to a file */
+#define WINDOW     ((size_t)16 << 10) /* bytes of the file that are read at a time */
+#define FRAMES_MAX 200                /* frames looked at per event */
+#define BUDGET     ((size_t)32 << 20) /* most bytes read for one event, since files are hostile */
+/* most bytes read per event on average, when all are asked for */
+#define SHARE   ((size_t)128 << 10)
+#define MARKS   64 /* nested marks that are tracked */
+#define UNKNOWN UINT64_MAX
+#define KEYS    8    /* short texts cached by their memo entry */
+#define FRAMES  1024 /* frames cached by their memo entry */
 
 struct known_frame {
     uint64_t entry; /* plus 1 */
@@ -39,8 +40,8 @@ struct tp_pytorch_places {
     int fd;
     struct tp_memo memo; /* without its cells */
     struct tp_spill frames;
-    uint64_t spent;            /* bytes read */
-    struct known_frame *known; /* FRAMES of them; NULL: nobody asked yet */
+    uint64_t spent;            /* bytes read so far */
+    struct known_frame *known; /* cache of FRAMES frames; NULL: nobody asked yet */
 };
 
 int tp_pytorch_places_new(const struct tp_input *in, struct tp_memo *memo,
@@ -85,7 +86,7 @@ int tp_pytorch_places_add(struct tp_pytorch_places *p, uint64_t frames, struct t
 
 /* ---- opcodes ---- */
 
-/* A part of the file, which moves on as it is read. */
+/* A window of the file, which moves on as it is read. */
 struct view {
     int fd;
     size_t *budget;
@@ -95,9 +96,9 @@ struct view {
 };
 
 struct opcode {
-    uint8_t effect;   /* enum tp_pickle_effect; UNKNOWN: there is no more */
-    uint64_t offset;  /* of it in the file */
-    uint64_t number;  /* what follows it */
+    uint8_t effect;   /* enum tp_pickle_effect; TP_OP_UNKNOWN: none was read */
+    uint64_t offset;  /* byte of the opcode in the file */
+    uint64_t number;  /* its argument */
     const char *text; /* of a TEXT, `number` bytes; valid until the view moves on */
 };
 
@@ -119,7 +120,8 @@ static bool look(struct view *v, uint64_t offset)
     return v->size > 0;
 }
 
-/* Whether so many bytes follow; the view moves on where they do not. */
+/* Makes `want` bytes available and moves the view if necessary. False: the file or the budget
+ * ends. */
 static bool there(struct view *v, size_t want)
 {
     if (v->size - v->at >= want)
@@ -127,7 +129,7 @@ static bool there(struct view *v, size_t want)
     return want <= WINDOW && look(v, v->begin + v->at) && v->size >= want;
 }
 
-/* The next opcode. What is counted and longer than a view is stepped over and is no TEXT. */
+/* Reads the next opcode. A text longer than a view is skipped and reported as TP_OP_BYTES. */
 static bool next(struct view *v, struct opcode *out)
 {
     *out = (struct opcode){.offset = v->begin + v->at};
@@ -159,10 +161,10 @@ static bool is_aside(const struct opcode *op)
            op->effect == TP_OP_PROTO;
 }
 
-/* What was pushed last, while opcodes pass: C++ picklers make an entry of a container only once it
- * is filled, so the container's own opcode is remembered at each mark. */
+/* Tracks which opcode pushed the value on top. C++ picklers memoize a container only after it is
+ * filled, so at each mark the opcode of the container below it is kept. */
 struct pushed {
-    uint64_t last; /* place of the opcode; UNKNOWN: before where the view began */
+    uint64_t last; /* byte of the opcode; UNKNOWN: before the view began */
     uint64_t below[MARKS];
     size_t marks;
 };
@@ -181,7 +183,8 @@ static void pass(struct pushed *p, const struct opcode *op)
     }
 }
 
-/* The same from a place that is known, the one behind memo entry `count` - 1. */
+/* Scans from the known place behind memo entry `count` - 1 to the opcode that pushed the value of
+ * entry `index`. False: not found. */
 static bool scan_from(const struct tp_memo *m, struct view *v, uint64_t count, uint64_t index)
 {
     struct pushed pushed = {.last = UNKNOWN};
@@ -197,8 +200,8 @@ static bool scan_from(const struct tp_memo *m, struct view *v, uint64_t count, u
     return false;
 }
 
-/* Goes to the opcode of the value that became a memo entry. Where that is a container which begins
- * before the nearest place that is known, from ever farther back. */
+/* Goes to the opcode of the value that became a memo entry. A container may begin before the
+ * nearest known place, so the scan starts ever farther back until it succeeds. */
 static bool go_to_entry(const struct tp_memo *m, struct view *v, uint64_t index)
 {
     uint64_t from = index / TP_MEMO_STEP, step = 1;
@@ -220,14 +223,14 @@ struct search {
     size_t budget;
     struct view list, dict, text;
     struct tp_pytorch_frame frame, best;
-    enum tp_pytorch_rank rank; /* of the best */
+    enum tp_pytorch_rank rank; /* rank of `best` */
     struct {
         uint64_t entry; /* plus 1 */
         char text[16];
     } keys[KEYS];
 };
 
-/* The text that an opcode pushes; of a long path the end, of a long name the beginning. */
+/* Copies the text that an opcode pushes: the end of a long path, the beginning of a long name. */
 static void fetch(struct search *s, const struct opcode *op, bool path,
                   char out[TP_PYTORCH_FRAME_TEXT])
 {
@@ -245,7 +248,7 @@ static void fetch(struct search *s, const struct opcode *op, bool path,
     out[kept] = '\0';
 }
 
-/* Keys are nearly always the same few memo entries. */
+/* Reads a key through a cache, because keys are nearly always the same few memo entries. */
 static void fetch_key(struct search *s, const struct opcode *op, char out[TP_PYTORCH_FRAME_TEXT])
 {
     size_t i = (size_t)(op->number % KEYS);
@@ -260,7 +263,7 @@ static void fetch_key(struct search *s, const struct opcode *op, char out[TP_PYT
     }
 }
 
-/* The dict whose opcode was just read. */
+/* Reads a frame, behind the opcode of its dict. */
 static bool read_frame(struct search *s, struct view *v)
 {
     char key[TP_PYTORCH_FRAME_TEXT];
@@ -297,7 +300,7 @@ static void judge(struct search *s)
     s->best = s->frame;
 }
 
-/* One that is referred to: it is read once, while the cache holds it. */
+/* Reads a frame by its memo entry, from the cache if it is there. */
 static bool read_known_frame(struct search *s, uint64_t entry)
 {
     struct known_frame *known = &s->places->known[entry % FRAMES];
@@ -312,7 +315,7 @@ static bool read_known_frame(struct search *s, uint64_t entry)
     return true;
 }
 
-/* The list whose opcode is at `offset`, or the reference to it. */
+/* Reads the list of frames with its opcode, or a reference to it, at `offset`. */
 static void read_frames(struct search *s, uint64_t offset)
 {
     struct opcode op;

@@ -1,12 +1,12 @@
-/* From the members of a snapshot's dicts to events and blocks. One table says which containers
- * matter, one which of their members do and what they must be.
+/* Turns the members of a snapshot's dicts into events and blocks. One table lists the containers
+ * that matter, another the members that matter and their types.
  *
- * A segment's own members come behind its blocks, because a pickle fills the inner container first:
- * blocks wait for the device, the stream, and old ones for the address.
+ * The members of a segment come behind its blocks, because a pickle fills inner containers first.
+ * So blocks wait for the device and the stream of their segment, and in old files for its address.
  *
- * empty_cache() returns segments that are idle as a whole, and of an expandable one the whole pages
- * within each free block. Known weakness: pages of large blocks are taken to be 20 MiB, the default
- * of large_segment_size_mb. */
+ * empty_cache() returns wholly idle segments, and of an expandable segment the whole pages within
+ * each free block. Known weakness: pages of large blocks are assumed to have 20 MiB, the default of
+ * large_segment_size_mb. */
 #include "traces/formats/pytorch/pytorch_snapshot.h"
 
 #include "alloc/base/clean.h"
@@ -17,10 +17,11 @@
 #include <string.h>
 
 #define EVENTS_IN_MEMORY ((size_t)32 << 20)
-#define ALIGNMENT        512                 /* of every block of PyTorch's */
-#define SMALL_PAGE       (UINT64_C(2) << 20) /* what an expandable segment is mapped in */
+#define ALIGNMENT        512                 /* bytes, of every PyTorch block */
+#define SMALL_PAGE       (UINT64_C(2) << 20) /* bytes; unit of mapping small blocks */
 #define LARGE_PAGE       (UINT64_C(20) << 20)
-#define SEGMENTS_MAX     (TP_MAX_LIVE_BYTES / 4) /* bytes taken, or given back, by all events */
+/* bytes allocated or returned by all segment events */
+#define SEGMENTS_MAX (TP_MAX_LIVE_BYTES / 4)
 
 enum snapshot_role {
     ROLE_TOP = 1,
@@ -45,7 +46,7 @@ enum member {
     TYPE, STAGE, NAME, CONF, CONF_OLD, EXPANDABLE,
     IS_EXPANDABLE,
     MEMBERS_END,
-    /* values: actions in the order of enum tp_pytorch_action */
+    /* values of "action", in the order of enum tp_pytorch_action */
     ALLOC = MEMBERS_END, FREE_REQUESTED, FREE_COMPLETED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP,
     SEGMENT_UNMAP, OOM, SNAPSHOT,
     ACTIVE, PENDING, AWAITING, INACTIVE, LARGE, SMALL, START, END,
@@ -95,7 +96,7 @@ static const char *const names[ROLES] = {"the file",
                                          "'external_annotations'",
                                          "an annotation"};
 
-/* What members must be. */
+/* Types that members must have. */
 enum type { ANYTHING, COUNT, NUMBER, TEXT, TRUTH, PLACE, LIST, DICT };
 
 static const uint8_t types[ROLES][TP_PYTORCH_MEMBERS] = {
@@ -132,7 +133,7 @@ static bool has(const struct tp_pytorch_values *v, enum member word)
     return v->has >> INDEX(word) & 1;
 }
 
-/* 0 where there is none. */
+/* The value of a member; 0: absent. */
 static int64_t get(const struct tp_pytorch_values *v, enum member word)
 {
     return has(v, word) ? v->of[INDEX(word)] : 0;
@@ -232,8 +233,8 @@ void tp_pytorch_free_blocks(const struct tp_reading *r, struct tp_pytorch_blocks
     blocks->count = 0;
 }
 
-/* Bytes of the pages that lie in [begin, end) as a whole; pages count from the segment's beginning.
- */
+/* Bytes of the pages that lie wholly in [begin, end). Offsets and pages count from the segment's
+ * beginning. */
 static uint64_t whole_pages(uint64_t begin, uint64_t end, uint64_t page)
 {
     uint64_t first = (begin + page - 1) / page, last = end / page;
@@ -328,7 +329,7 @@ static int event_fail(const struct tp_pytorch *s, struct tp_err *err, const char
                               s->device_lists, what);
 }
 
-/* What every event must say, by its action. */
+/* Checks that an event has the members that its action requires. */
 static int check_event(const struct tp_pytorch *s, const struct tp_pytorch_event *ev,
                        struct tp_err *err)
 {
@@ -497,7 +498,7 @@ void tp_pytorch_release(struct tp_pytorch *s)
     TP_GROW_END(&s->annotations, &s->annotation_room, .budget = s->reading->budget);
 }
 
-/* ---- what is said of the file ---- */
+/* ---- the meta ---- */
 
 static void describe_settings(struct tp_pytorch *s)
 {

@@ -3,15 +3,15 @@
  *     pickle (pickle.h) --> snapshot (pytorch_snapshot.h) --> program (pytorch_lower.h)
  *                                                        \--> places  (pytorch_places.h)
  *
- * Every entry of device_traces is an event; free_completed is what frees. Sizes are those that the
- * program asked for: what PyTorch's own allocator rounded them up to is a matter of its policy. */
+ * Every entry of device_traces is an event, and free_completed frees. Sizes are the requested ones:
+ * rounding them up was the policy of PyTorch's allocator. */
 #include "traces/formats/pytorch/pytorch_lower.h"
 
 #include <stdlib.h>
 
 #define HEAD_OPCODES "}](c)XKJMGN.\x88\x89\x8a\x8c\x93\x95"
 
-/* Any pickle is taken where no other format wants it: it gets a sentence of its own. */
+/* Accepts any pickle with a low score, so that one that is no snapshot gets a fitting error. */
 static int probe(const unsigned char *data, size_t size)
 {
     int outermost = tp_pickle_outermost(data, size);
@@ -24,7 +24,7 @@ static int probe(const unsigned char *data, size_t size)
     return memchr(HEAD_OPCODES, data[2], sizeof HEAD_OPCODES - 1) ? 30 : 0;
 }
 
-/* Frames are looked for only when somebody asks, in the file as it is now. */
+/* Opens the file again for code places. Frames are read only when somebody asks for them. */
 static int open_places(struct tp_pytorch *s, struct tp_pytorch_places **out, struct tp_err *err)
 {
     struct tp_memo memo;

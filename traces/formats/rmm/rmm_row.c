@@ -3,14 +3,13 @@
  *     Thread,Time,Action,Pointer,Size,Stream               since 2020; the header may be missing
  *     1000,12:34:56.000123,allocate,0x7f0000000000,1024,0x2
  *
- *     Event Type,Device ID,Address,Stream,Size (bytes),...,Start,End,Elapsed,Location     until
- * then Alloc,0,0x7f613be00000,0,720984,0,0,1,41.7014,41.7016,0.000156924,rmm_alloc.cu:85
+ *     Event Type,Device ID,Address,Stream,Size (bytes),...,Start,End,Elapsed,Location
+ *     Alloc,0,0x7f613be00000,0,720984,0,0,1,41.7014,41.7016,0.000156924,rmm_alloc.cu:85    before
  *
- * Pointers and streams (handles) are printed with 0x by most releases, without by some, and null as
- * 0: they are read as hexadecimal either way. RMM's guide shows `deallocate` and seconds since
- * 1970, which no release is known to write; they are taken as what they say. Known weakness: the
- * older form has 6 digits of a time and no thread, and of a Realloc it does not say what became of
- * which block: such rows are refused. */
+ * Pointers and streams (handles) are read as hexadecimal, although some releases print them without
+ * 0x; null is 0. RMM's guide shows `deallocate` and seconds since 1970, which no release is known
+ * to write; both are accepted. Known weakness: the older form has times of 6 digits and no threads.
+ * Its Realloc rows do not say which block became which, so they are refused. */
 #include "traces/formats/rmm/rmm_row.h"
 
 #define SECOND UINT64_C(1000000000) /* ns */
@@ -33,7 +32,7 @@ static bool cut_pointer_field(struct tp_cut *c, uint64_t *value)
     return false;
 }
 
-/* A power of ten behind the digits: "e-06", or nothing. */
+/* Takes a power of ten behind the digits, such as "e-06", or nothing. */
 static bool cut_exponent(struct tp_cut *c, int *exponent)
 {
     uint64_t value = 0;
@@ -48,7 +47,7 @@ static bool cut_exponent(struct tp_cut *c, int *exponent)
     return true;
 }
 
-/* Seconds as C++ prints them: 41.7014, 9.231e-06. What is below a nanosecond is cut off. */
+/* Takes seconds as C++ prints them: 41.7014, 9.231e-06. Fractions of a nanosecond are dropped. */
 static bool cut_seconds(struct tp_cut *c, uint64_t *ns)
 {
     struct tp_cut t = *c;
@@ -80,7 +79,7 @@ static bool cut_seconds(struct tp_cut *c, uint64_t *ns)
 
 /* ---- since 2020 ---- */
 
-/* Two digits below `limit`. */
+/* Takes a number of two digits that is below `limit`. */
 static bool cut_two(struct tp_cut *c, uint64_t limit, uint64_t *value)
 {
     if (c->end - c->at < 2)
@@ -92,7 +91,8 @@ static bool cut_two(struct tp_cut *c, uint64_t limit, uint64_t *value)
     return tens <= 9 && ones <= 9 && *value < limit;
 }
 
-/* HH:MM:SS and up to nine digits of a fraction, behind a point or, in old releases, a colon. */
+/* Takes HH:MM:SS and a fraction of up to nine digits behind a point or, in old releases, a
+ * colon. */
 static bool cut_time(struct tp_cut *c, uint64_t *ns)
 {
     struct tp_cut t = *c;

@@ -2,16 +2,16 @@
  *
  *     line --> row --> clock --> queue, empty unless a free is looked for --> lowering
  *
- * Rows are written beside what they tell of, not under one lock with it, so with several threads an
- * address may be allocated again in a row above the one that frees it:
+ * RMM writes a row without a lock over the call and the row, so with several threads the row that
+ * allocates an address again may come before the row that frees it:
  *
  *     thread 1   frees P ............................. writes its row
  *     thread 2             gets P, writes its row
  *
- * Where an allocate meets a live pointer, up to AHEAD rows below it are looked at for the free of
- * that pointer and size by another thread, which is then put before it. Times are of the day
- * without a date: one that falls by more than half a day is of the next. Known weakness: rows do
- * not say of which device they are; one log is taken for one device. */
+ * If an allocate meets a live pointer, the next AHEAD rows are searched for the free of that
+ * pointer and size by another thread, which is then moved before the allocate. Times are times of
+ * day without a date: a fall by more than half a day begins the next day. Known weakness: rows do
+ * not name their device, so one log is taken for one device. */
 #include "traces/format.h"
 #include "traces/formats/rmm/rmm_row.h"
 #include "traces/lower/bad_line.h"
@@ -21,7 +21,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define AHEAD  256 /* rows */
+#define AHEAD  256 /* rows that are searched */
 #define DAY    (UINT64_C(86400) * 1000000000)
 #define MINUTE (UINT64_C(60) * 1000000000)
 
@@ -29,7 +29,7 @@ struct rmm_row {
     struct tp_rmm_row r;
     uint64_t line;
     uint64_t time_ns; /* since the first row */
-    bool early;       /* before the first row */
+    bool early;       /* the time is before that of the first row */
 };
 
 struct rmm {
@@ -37,29 +37,31 @@ struct rmm {
     struct tp_lines lines;
     const struct tp_rmm_form *form;
     bool ended, started;
-    uint64_t first_ns, last_ns, day_ns; /* of the first row; the last one, of the day; midnight */
-    struct rmm_row queue[AHEAD];        /* a ring */
+    /* time of day of the first row and of the last one; ns from the first midnight to the current
+     * one */
+    uint64_t first_ns, last_ns, day_ns;
+    struct rmm_row queue[AHEAD]; /* ring of rows that were read ahead */
     size_t first, queued;
-    int later; /* what ended the look ahead, when the queue is empty again */
+    int later; /* status that ended reading ahead, returned once the queue is empty */
     struct tp_err later_err;
     uint64_t last_stream;
     int64_t last_device;
     bool some_stream;
-    uint64_t lowered_ns; /* the latest time handed on */
+    uint64_t lowered_ns; /* latest time that was lowered */
     uint64_t filtered;   /* rows of other devices */
-    uint64_t too_large;  /* failures of more than 2^48 bytes */
+    uint64_t too_large;  /* failed requests of more than 2^48 bytes */
 };
 
 /* ---- rows ---- */
 
-/* Seconds of a day become a time since the first row. */
+/* Turns the time of day of a row into ns since the first row. */
 static void set_time(struct rmm *m, struct rmm_row *row)
 {
     uint64_t of_day = row->r.time_ns, base = m->day_ns;
     if (m->started && m->form->of_day && of_day < m->last_ns && m->last_ns - of_day > DAY / 2)
         base = m->day_ns += DAY;
     else if (m->day_ns > 0 && of_day > m->last_ns && of_day - m->last_ns > DAY - MINUTE)
-        base -= DAY; /* a row of the day before, written late */
+        base -= DAY; /* a row of the previous day that was written late */
     if (!m->started)
         m->first_ns = of_day;
     if (base == m->day_ns)
@@ -108,7 +110,7 @@ static int take_line(struct rmm *m, struct tp_cut line, struct rmm_row *row, boo
     return TP_OK;
 }
 
-/* The next row of the file; sets ended where there is none. */
+/* Reads the next row of the file. Sets m->ended if there is none. */
 static int read_row(struct rmm *m, struct rmm_row *row, struct tp_err *err)
 {
     bool taken = false;
@@ -120,7 +122,7 @@ static int read_row(struct rmm *m, struct rmm_row *row, struct tp_err *err)
     return rc;
 }
 
-/* The next row to be lowered. */
+/* Takes the next row to lower, from the queue or the file. */
 static int next_row(struct rmm *m, struct rmm_row *row, struct tp_err *err)
 {
     if (m->queued > 0) {
@@ -138,7 +140,7 @@ static int next_row(struct rmm *m, struct rmm_row *row, struct tp_err *err)
 
 /* ---- lowering ---- */
 
-/* Streams of other devices get numbers of their own. */
+/* The number of a row's stream, which includes the device: equal handles on two devices differ. */
 static int64_t stream_number(const struct rmm_row *row)
 {
     return (int64_t)(row->r.stream ^ (uint64_t)row->r.device * UINT64_C(0x9e3779b97f4a7c15));
@@ -176,13 +178,14 @@ static int lower_row(struct rmm *m, const struct rmm_row *row, struct tp_err *er
     bool null = row->r.pointer == 0 && row->r.action != TP_RMM_FAILURE;
     bool too_large = ev.op == TP_EV_NOTE && ev.size > TP_MAX_SIZE;
     m->too_large += too_large;
-    int rc = need_stream(m, row, err); /* first of all: lowering must not declare one of its own */
-    if (rc == TP_OK && (null || too_large)) /* nothing was allocated, nothing freed */
+    /* first, so that lowering does not declare a default stream */
+    int rc = need_stream(m, row, err);
+    if (rc == TP_OK && (null || too_large)) /* the row changes nothing */
         return tp_lower_skip(lo, err);
     if (rc == TP_OK && row->early) {
         rc = tp_lower_repaired(lo, &ev, TP_REPAIR_TIME_BACKWARDS,
                                ": time runs backwards: it is before that of the first row", err);
-        ev.time_ns = m->lowered_ns; /* once is enough */
+        ev.time_ns = m->lowered_ns; /* only one repair is counted */
     }
     if (ev.time_ns > m->lowered_ns)
         m->lowered_ns = ev.time_ns;
@@ -191,7 +194,7 @@ static int lower_row(struct rmm *m, const struct rmm_row *row, struct tp_err *er
 
 /* ---- rows out of order ---- */
 
-/* Row number `i` of the queue, which is read if it is not there. NULL: there are no more. */
+/* The i-th row of the queue, which is read if necessary. NULL: there are no more rows. */
 static struct rmm_row *row_ahead(struct rmm *m, size_t i)
 {
     struct rmm_row *row = &m->queue[(m->first + i) % AHEAD];
@@ -216,7 +219,8 @@ static void remove_ahead(struct rmm *m, size_t i)
     m->queued--;
 }
 
-/* Is a row that was found the free of a live block that `row` gets once more? */
+/* Whether `found` frees the live block of `size` bytes at the address that `row` allocates
+ * again. */
 static bool frees_for(const struct rmm_row *found, const struct rmm_row *row, uint64_t size)
 {
     return found->r.action == TP_RMM_FREE && found->r.thread != row->r.thread &&
@@ -239,7 +243,7 @@ static int put_before(struct rmm *m, size_t i, const struct rmm_row *row, struct
     return rc == TP_OK ? lower_row(m, &freed, err) : rc;
 }
 
-/* An allocate of a live pointer: its free may stand below. */
+/* For an allocate of a live pointer: looks for its free in the rows below and moves it up. */
 static int settle(struct rmm *m, const struct rmm_row *row, struct tp_err *err)
 {
     uint64_t size = 0;
@@ -274,7 +278,7 @@ static int probe(const unsigned char *data, size_t size)
     return rows == 2 ? 80 : rows == 1 ? 60 : 0;
 }
 
-/* The header, or the first row of a file that has none. */
+/* Reads the header, or queues the first row if there is no header. */
 static int read_start(struct rmm *m, struct tp_err *err)
 {
     struct tp_cut line;

@@ -2,12 +2,11 @@
  * ("slicing by 8": M. Kounavis and F. Berry, A Systematic Approach to Building High Performance,
  * Software-based, CRC Generators, 2005).
  *
- *     crc ^ first four bytes | next four bytes     each of the eight bytes looks up, in a table of
- *       t[7] t[6] t[5] t[4]  | t[3] t[2] t[1] t[0]  its own, what it does to the checksum at the
- * end
+ *     crc ^ first four bytes | next four bytes      each of the eight bytes looks up in a table
+ *       t[7] t[6] t[5] t[4]  | t[3] t[2] t[1] t[0]  of its own how it changes the checksum
  *
- * Known weakness: one chain of instructions, each of which waits three cycles for the one before
- * it. That is 2.7 bytes a cycle, several times what decoding asks for. */
+ * Known weakness: the instructions form one chain, in which each waits three cycles for the one
+ * before it. That gives 2.7 bytes per cycle, several times as much as decoding needs. */
 #include "traces/formats/tpt/crc32c.h"
 
 #include "traces/formats/tpt/crc32c_tables.h"

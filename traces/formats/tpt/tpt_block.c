@@ -1,5 +1,5 @@
-/* See tpt_block.h. The checksum of a block is taken over its header too: a flipped bit in a length
- * is as bad as one in the payload. */
+/* See tpt_block.h. The checksum of a block covers its header too, because a flipped bit in a length
+ * does as much harm as one in the payload. */
 #include "traces/formats/tpt/tpt_block.h"
 
 #include "traces/formats/tpt/crc32c.h"

@@ -1,13 +1,13 @@
-/* Records become instructions, each checked as strictly as the builder checks: strategies play what
- * comes from here without looking back.
+/* Decodes records into instructions, and checks each as strictly as the builder does, because
+ * strategies play the result without further checks.
  *
  *     op byte --> gap (no branch) --> context byte (rare, a call) --> one handler per op
  *
- * A handler takes the position and returns the new one, or NULL with frame->wrong set. Positions
- * are compared with the end once per record: no record is longer than TP_TPT_RECORD_MAX, and so
- * much may be read behind the payload. What changes rarely is checked where it changes: thread,
- * stream and device with the context byte, a size when the ring takes it, the limits of events and
- * time at the end of the block. */
+ * A handler takes the position and returns the new one, or NULL with frame->wrong set. The position
+ * is compared with the end once per record: no record is longer than TP_TPT_RECORD_MAX, and that
+ * many bytes are readable behind the payload. Values that change rarely are checked when they
+ * change: thread, stream and device with the context byte, a size when it enters the ring. The
+ * limits of events and time are checked at the end of the block. */
 #include "traces/formats/tpt/tpt_decode.h"
 
 #include <inttypes.h>
@@ -16,21 +16,21 @@
 #define NO_SLOT UINT32_MAX
 #define INLINE  static inline __attribute__((always_inline))
 
-/* One block. */
+/* State of decoding one block. */
 struct frame {
     struct tp_tpt_decoder *d;
     const char *wrong;
     uint32_t last_slot;
     uint16_t thread, stream, device; /* the context */
     uint8_t align_log2;
-    bool own_stream, own_align; /* the record names them */
+    bool own_stream, own_align; /* the record has its own stream or alignment */
     uint16_t record_stream;
     uint8_t record_align;
     bool explicit_slots;
-    uint32_t index;   /* of the record */
-    uint64_t base;    /* its event, less index */
-    uint64_t time;    /* of the record, its gap included */
-    uint64_t ops[16]; /* records so far */
+    uint32_t index;   /* index of the record in the block */
+    uint64_t base;    /* event of the record minus its index */
+    uint64_t time;    /* ns of the record, with its gap */
+    uint64_t ops[16]; /* records so far, by op */
     uint8_t ring_next;
     uint64_t ring[TP_TPT_RING];
 };
@@ -86,8 +86,8 @@ static bool on_object(unsigned op)
     return op < TP_OP_COUNT && tp_op_is(op, TP_IS_LIVE);
 }
 
-/* Members that a context byte may name, by op: an object has its own device, and its own alignment
- * unless it gets a size. */
+/* Bits that a context byte may have, by the flags of the op. A live object has its own device, and
+ * its own alignment unless the record has a size. */
 #define MAY_SET(flags)                                                                             \
     (TP_TPT_SET_EVENT | ((flags)&TP_HAS_THREAD ? TP_TPT_SET_THREAD : 0) |                          \
      ((flags)&TP_HAS_STREAM ? TP_TPT_SET_STREAM : 0) |                                             \
@@ -96,7 +96,8 @@ static bool on_object(unsigned op)
 #define MAY_SET_ROW(op, number, name, verb, latency, rank, flags) [TP_##op] = MAY_SET(flags),
 static const uint8_t may_set[16] = {TP_OPS(MAY_SET_ROW)[TP_TPT_RAW] = TP_TPT_SET_EVENT};
 
-/* An object's stream and alignment are for the record alone, all else stays. */
+/* Keeps the context for the following records. Stream and alignment of a live object are for its
+ * record only. */
 static void keep(struct frame *f, unsigned op, unsigned bits)
 {
     f->own_stream = on_object(op) && bits & TP_TPT_SET_STREAM;
@@ -107,7 +108,7 @@ static void keep(struct frame *f, unsigned op, unsigned bits)
         f->align_log2 = f->record_align;
 }
 
-/* The record's event is not the one after that of the record before it. */
+/* Reads the event of a record that does not follow the event before it by one. */
 static const uint8_t *read_jump(struct frame *f, const uint8_t *p)
 {
     struct tp_tpt_decoder *d = f->d;
@@ -148,7 +149,7 @@ static __attribute__((noinline)) const uint8_t *read_context(struct frame *f, co
 
 /* ---- objects ---- */
 
-/* Makes room for the slot `used`. */
+/* Makes room for one more slot. */
 static __attribute__((noinline)) bool grow_slots(struct frame *f)
 {
     struct tp_tpt_decoder *d = f->d;
@@ -157,7 +158,7 @@ static __attribute__((noinline)) bool grow_slots(struct frame *f)
     return !tp_live_reach(&d->live, d->limits.slots, NULL, NULL);
 }
 
-/* The slot of a new object: the one freed last, else the next that never lived. */
+/* The slot of a new object: the slot freed last, else the next one that was never used. */
 INLINE const uint8_t *take_slot(struct frame *f, const uint8_t *p, uint32_t *slot)
 {
     struct tp_tpt_decoder *d = f->d;
@@ -181,7 +182,7 @@ INLINE const uint8_t *take_slot(struct frame *f, const uint8_t *p, uint32_t *slo
     return p;
 }
 
-/* A size with its alignment, from the ring or in full. */
+/* Reads a size, which comes with its alignment, from the ring or in full. */
 INLINE const uint8_t *read_size(struct frame *f, const uint8_t *p, unsigned head, uint8_t align,
                                 uint64_t *word)
 {
@@ -198,7 +199,7 @@ INLINE const uint8_t *read_size(struct frame *f, const uint8_t *p, unsigned head
     return *word ? p + 1 : refuse(f, "the size is none of those before it");
 }
 
-/* Exact for the blocks with events; the prologue's peaks are put right behind it. */
+/* Notes a new peak. In the prologue events and times are not right yet; end_prologue mends them. */
 INLINE void note_peak(struct frame *f, uint16_t device)
 {
     tp_live_peak(&f->d->live.devices[device], f->base + f->index, f->d->instructions + f->index,
@@ -227,7 +228,7 @@ INLINE const uint8_t *read_new(struct frame *f, const uint8_t *p, unsigned head,
     return p;
 }
 
-/* The live object that a record is about; stream and device of the instruction are its own. */
+/* Finds the live object of a record, and takes stream and device of the instruction from it. */
 INLINE const uint8_t *find_object(struct frame *f, const uint8_t *p, bool same, struct tp_insn *in,
                                   struct tp_live_slot **object)
 {
@@ -283,7 +284,7 @@ static const uint8_t *read_realloc(struct frame *f, const uint8_t *p, unsigned h
     return p;
 }
 
-/* RETAIN, RELEASE and USE, whose object is live. */
+/* Handles RETAIN, RELEASE and USE of a live object. */
 static const uint8_t *count_reference(struct frame *f, const uint8_t *p, unsigned op,
                                       struct tp_live_slot *s)
 {
@@ -349,7 +350,7 @@ static const uint8_t *read_note(struct frame *f, const uint8_t *p, unsigned head
     return p;
 }
 
-/* No object comes, goes or changes its size by an instruction that is written whole. */
+/* Checks an instruction that is written whole: it must not add, remove or resize an object. */
 static const char *raw_wrong(const struct frame *f, const struct tp_insn *in)
 {
     const struct tp_tpt_limits *l = &f->d->limits;
@@ -386,7 +387,7 @@ static const uint8_t *read_raw(struct frame *f, const uint8_t *p, struct tp_insn
     return count_reference(f, p, in->op, &d->live.slots[in->slot]);
 }
 
-/* IDLE and RAW have no members that could be read by their flags. */
+/* Reads IDLE and RAW, which have no flags that say what to read. */
 static const uint8_t *read_odd(struct frame *f, const uint8_t *p, unsigned head, struct tp_insn *in)
 {
     unsigned op = head & TP_TPT_OP;
@@ -402,7 +403,7 @@ static const uint8_t *read_odd(struct frame *f, const uint8_t *p, unsigned head,
     return p;
 }
 
-/* About no object: the special bit says that it is of all streams, or that a size follows. */
+/* Reads a record without an object. Its special bit means all streams, or that a size follows. */
 static const uint8_t *read_members(struct frame *f, const uint8_t *p, unsigned head,
                                    struct tp_insn *in)
 {
@@ -461,12 +462,12 @@ INLINE const uint8_t *read_record(struct frame *f, const uint8_t *p, const uint3
         return read_realloc(f, p, (unsigned)head, in);
     default:
         p = read_other(f, p, (unsigned)head, in);
-        f->time += in->gap_ns - gap; /* IDLE of the usual length, or written whole */
+        f->time += in->gap_ns - gap; /* for IDLE, or a gap in an instruction written whole */
         return p;
     }
 }
 
-/* All records of a block; returns where they end, or NULL. */
+/* Reads all records of a block. Returns where they end; NULL: an error. */
 static const uint8_t *read_records(struct frame *f, const struct tp_tpt_block *b, const uint8_t *p)
 {
     const uint32_t scale[4] = {0, b->tick_ns, b->tick_ns, 1};
@@ -481,7 +482,7 @@ static const uint8_t *read_records(struct frame *f, const struct tp_tpt_block *b
     return p == end ? p : refuse(f, "something follows it in its block");
 }
 
-/* What only holds for the records that may be in a block of that type. */
+/* Checks a block against the blocks before it: size, order of the prologue, events and time. */
 static const char *block_wrong(const struct tp_tpt_decoder *d, const struct tp_tpt_block *b)
 {
     if (b->count > d->max_count)
@@ -502,7 +503,7 @@ static int fail_record(const struct frame *f, struct tp_err *err)
     return tp_fail(err, TP_EINPUT, "instruction %" PRIu32 ": %s", f->index, f->wrong);
 }
 
-/* The prologue has no time, and its peaks are before all events. */
+/* Ends a block of the prologue: it has no time, and its peaks lie before all events. */
 static const char *end_prologue(struct tp_tpt_decoder *d, const struct frame *f, uint32_t count)
 {
     if (f->ops[TP_ALLOC] != count || f->time)

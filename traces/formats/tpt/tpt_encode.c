@@ -1,11 +1,11 @@
-/* Windows become records. Each window is looked at three times: whether its slots are what a reader
- * would guess, which unit of time makes its gaps shortest, and then instruction by instruction.
+/* Encodes windows into records. Each window is read three times: to see whether a reader would
+ * derive its slots, to find the unit of time with the shortest gaps, and to write its instructions.
  *
- *     op byte | gap | context byte, what it names | slot | size        all but the first are
- * optional
+ *     op byte | gap | context byte, what it names | slot | size      optional, except the op byte
  *
- * An instruction with a value in a member that means nothing there (programs are hashed with all
- * their members) is written whole. Known weakness: one pass over the window per unit of time. */
+ * An instruction with a value in a member that its op does not use is written whole, because the
+ * hash of a program covers all members. Known weakness: one pass over the window per unit of
+ * time. */
 #include "traces/formats/tpt/tpt_encode.h"
 
 #include "alloc/base/grow.h"
@@ -15,7 +15,8 @@
 
 #define NO_SLOT UINT32_MAX
 
-/* The sizes that a byte can name, and where to look for one: four candidates per bucket. */
+/* The ring of sizes that a byte can refer to, and a hash table to find a size in it, with four
+ * candidates per bucket. */
 enum { WAYS = 4, BUCKETS = 1024 };
 struct tp_tpt_sizes {
     uint64_t ring[TP_TPT_RING];
@@ -23,12 +24,12 @@ struct tp_tpt_sizes {
     uint8_t bucket[BUCKETS][WAYS];
 };
 
-/* What the records of one block share. */
+/* State of encoding the records of one block. */
 struct encode_context {
     struct tp_tpt_encoder *e;
     uint8_t *at;
     uint32_t tick, last_slot;
-    uint64_t event; /* of the instruction before; 0 where jumps cannot be */
+    uint64_t event; /* event of the previous instruction; 0: no jumps in this block */
     uint16_t thread, stream, device;
     uint8_t align_log2;
 };
@@ -63,7 +64,7 @@ static int reach(struct tp_tpt_encoder *e, uint32_t slot, struct tp_err *err)
     return rc;
 }
 
-/* Whether a new object takes the slot that a reader would give it, which it then has. */
+/* Whether a new object has the slot that a reader would give it. If so, takes the slot. */
 static bool guessed(struct tp_tpt_encoder *e, uint32_t slot)
 {
     if (e->free_head == NO_SLOT)
@@ -74,7 +75,8 @@ static bool guessed(struct tp_tpt_encoder *e, uint32_t slot)
     return true;
 }
 
-/* Plays the slots of a window. One surprise or RESET, and they are said from there on. */
+/* Replays the slots of a window. After a slot that a reader would not derive, or after a RESET, all
+ * slots are written. */
 static int model_slots(struct tp_tpt_encoder *e, const struct tp_window *w, struct tp_err *err)
 {
     for (uint32_t i = 0; i < w->count && !e->explicit_slots; i++) {
@@ -96,7 +98,7 @@ static int model_slots(struct tp_tpt_encoder *e, const struct tp_window *w, stru
 
 /* ---- time ---- */
 
-/* Code of the width of a gap: 0, 1, 2 or 4 bytes; those of 4 are in ns. */
+/* Code of the width of a gap: 0, 1, 2 or 4 bytes. Gaps of 4 bytes are in ns, others in ticks. */
 static unsigned gap_code(const struct tp_insn *in, uint32_t tick)
 {
     if (in->op == TP_IDLE && (in->gap_ns == UINT32_MAX || in->gap_ns == 0))
@@ -134,7 +136,7 @@ static uint32_t bucket_of(uint64_t word)
     return (uint32_t)(word * UINT64_C(0x9e3779b97f4a7c15) >> 54);
 }
 
-/* The index of a size in the ring, or -1; then it is there from now on, as in the reader. */
+/* The index of a size in the ring. -1: it was not there, and is added as the reader adds it. */
 static int name_size(struct tp_tpt_sizes *s, uint64_t word)
 {
     uint8_t *bucket = s->bucket[bucket_of(word)];
@@ -149,7 +151,7 @@ static int name_size(struct tp_tpt_sizes *s, uint64_t word)
 
 /* ---- records ---- */
 
-/* Has a member a value that a record of its op has no room for? */
+/* Whether a member has a value that a record of the op cannot express. */
 static bool odd(const struct tp_insn *in)
 {
     unsigned set = (in->slot ? TP_HAS_SLOT : 0u) | (in->size ? TP_HAS_SIZE : 0u) |
@@ -163,7 +165,7 @@ static bool on_object(unsigned op)
     return tp_op_is(op, TP_IS_LIVE);
 }
 
-/* Op byte and gap, then the context byte with all that it names. */
+/* Writes the op byte and the gap, then the context byte with its numbers. */
 static void put_head(struct encode_context *c, const struct tp_insn *in, unsigned op,
                      unsigned special, const uint8_t *context, size_t context_bytes)
 {
@@ -180,7 +182,7 @@ static void put_head(struct encode_context *c, const struct tp_insn *in, unsigne
     c->at += context_bytes;
 }
 
-/* Which members of the context an instruction changes or sets for itself. */
+/* Bits of the context members that an instruction changes or sets for itself. */
 static unsigned context_bits(const struct encode_context *c, const struct tp_insn *in, bool align)
 {
     unsigned bits = align ? TP_TPT_SET_ALIGN : 0;
@@ -195,7 +197,7 @@ static unsigned context_bits(const struct encode_context *c, const struct tp_ins
     return bits;
 }
 
-/* The context byte and what it names; returns the number of bytes, 0 when it is not needed. */
+/* Writes the context byte and its numbers. Returns the number of bytes; 0: not needed. */
 static size_t put_context(struct encode_context *c, const struct tp_insn *in, unsigned bits,
                           uint64_t event, uint8_t *bytes)
 {
@@ -257,7 +259,7 @@ static void put_sized(struct encode_context *c, const struct tp_insn *in, uint64
     c->last_slot = in->slot;
 }
 
-/* A note about an object says nothing of its size where that is the object's. */
+/* Writes a NOTE. The size of a note about an object is left out if it is the object's size. */
 static void put_note(struct encode_context *c, const struct tp_insn *in, uint64_t event)
 {
     uint8_t context[TP_TPT_RECORD_MAX];

@@ -1,10 +1,10 @@
-/* FACT as bytes and back.
+/* Writes and reads the payload of FACT.
  *
  *     4 numbers: SHA-256 | the fields below | ops: how many, each | demand: five for each device |
  *     repairs: how many, each a name (24 bytes) and a count
  *
- * One table of fields serves both directions. Nothing here is believed: ranges are checked before
- * anything is allocated, sums at the end of each pass. */
+ * One table of fields serves both directions. The numbers are not trusted: ranges are checked
+ * before anything is allocated, and totals at the end of each pass. */
 #include "traces/formats/tpt/tpt_facts.h"
 
 #include "alloc/base/clean.h"
@@ -47,7 +47,7 @@ void tp_tpt_facts_release(struct tp_tpt_facts *f)
 
 /* ---- fields of any width ---- */
 
-/* Where the lower bytes of 64 bits lie. */
+/* Offset of the lower `size` bytes of a 64-bit number in memory. */
 static size_t lower_at(size_t size)
 {
     return __BYTE_ORDER == __BIG_ENDIAN ? sizeof(uint64_t) - size : 0;
@@ -61,7 +61,7 @@ static uint64_t field_get(const void *from, const struct field *field)
     return value;
 }
 
-/* False: the value does not fit. */
+/* Sets a field. False: the value does not fit into it. */
 static bool field_set(void *to, const struct field *field, uint64_t value)
 {
     memcpy((uint8_t *)to + field->offset, (uint8_t *)&value + lower_at(field->size), field->size);
@@ -125,7 +125,7 @@ static const char *facts_wrong(const struct tp_program_facts *f)
                                   : tp_program_facts_wrong(f, EVENTS_MAX);
 }
 
-/* Repairs of a kind that a later tapool makes are named, not dropped. */
+/* Keeps the name and count of a repair that only a later version knows. */
 static int other_repair(struct tp_tpt_facts *f, const char *name, uint64_t count,
                         struct tp_err *err)
 {

@@ -3,11 +3,11 @@
  *     header | META | PROL | NAME | DATA | ... | DATA | FACT | END
  *              `---- one walk over the headers ---->'     `-- looked at first: is this whole?
  *
- * A file whose last bytes are a good END is whole, and whatever else is wrong with it is damage.
- * One without may have been cut: it is read up to the last block that is there in full, as long as
- * everything before is in order. Blocks with instructions are summed when they are played, all
- * others here. Known weakness: a cut file with a flipped bit in the length of its last block looks
- * like one that was cut before that block. */
+ * A file that ends with a valid END block is whole, and any other error in it is damage. A file
+ * without one may have been cut: it is read up to its last complete block, as long as everything
+ * before is valid. Checksums of blocks with instructions are checked when they are played, all
+ * others on opening. Known weakness: a cut file with a flipped bit in the length of its last block
+ * looks as if it was cut before that block. */
 #include "traces/formats/tpt/tpt_file.h"
 
 #include "alloc/base/clean.h"
@@ -25,12 +25,12 @@
 enum { NAME_KEPT = 4096, PIECE = 64 << 10, FACT_MAX = 64 << 10, BEHIND = 16 };
 #define NO_BLOCK UINT64_MAX
 
-/* Where the walk is. */
+/* State of the walk over the blocks. */
 struct tpt_walk {
-    uint64_t at, before; /* of this block and of the one before; NO_BLOCK: it is the first */
+    uint64_t at, before; /* bytes of this block and of the one before; NO_BLOCK: there is none */
     uint32_t index;
-    bool has_end; /* the file ends in a good END */
-    bool facts;   /* FACT was there: only END may follow */
+    bool has_end; /* the file ends with a valid END */
+    bool facts;   /* FACT was read: only END may follow */
     bool ended;
     struct tp_tpt_places_reader places;
     uint8_t head[TP_TPT_BLOCK_SIZE];
@@ -102,7 +102,7 @@ static int crc_differs(const struct tp_tpt_file *f, uint32_t index, uint64_t at,
                    f->name, index, at, crc, said);
 }
 
-/* The checksum of a block that is in the file in full, whatever its length. */
+/* Checks the checksum of a complete block of any length. */
 static int check_sum(const struct tp_tpt_file *f, uint64_t at, uint32_t index, struct tp_err *err)
 {
     uint8_t head[TP_TPT_BLOCK_SIZE];
@@ -129,8 +129,8 @@ static bool fits(const struct tp_tpt_file *f, const struct tpt_walk *w)
     return w->block.stored <= f->bytes - w->at - TP_TPT_BLOCK_SIZE;
 }
 
-/* A header makes no sense: the block before it may have said a wrong length, else it is this one.
- */
+/* Fails because of an invalid header. If the checksum of the block before is wrong, its length may
+ * be wrong, so that block is blamed. */
 static int blame(const struct tp_tpt_file *f, const struct tpt_walk *w, const char *wrong,
                  struct tp_err *err)
 {
@@ -142,7 +142,8 @@ static int blame(const struct tp_tpt_file *f, const struct tpt_walk *w, const ch
 
 /* ---- what blocks hold ---- */
 
-/* The payload of a small block, summed, with some zeros behind it. The caller frees it. */
+/* Loads the payload of a small block, checks its checksum and adds some zeros. The caller frees
+ * it. */
 static int load(const struct tp_tpt_file *f, const struct tpt_walk *w, uint32_t most,
                 char **payload, struct tp_err *err)
 {
@@ -250,8 +251,9 @@ static int take_places(struct tp_tpt_file *f, struct tpt_walk *w, char **payload
                            : TP_OK;
 }
 
-/* Of those that are loaded, how long a payload may be; 0: those are summed when they are played.
- * What is handed over in *payload is freed unless it was taken. */
+/* Handlers of the block types. `most` is the longest payload in bytes; 0: the payload is not
+ * loaded, because its checksum is checked when it is played. A handler that keeps *payload sets it
+ * to NULL, else it is freed. */
 static const struct taker {
     uint32_t type, most;
     int (*take)(struct tp_tpt_file *f, struct tpt_walk *w, char **payload, struct tp_err *err);
@@ -266,7 +268,7 @@ static const struct taker {
 };
 enum { TAKERS = sizeof takers / sizeof *takers };
 
-/* A block that a later tapool wrote and that may be left out is summed alone. */
+/* Handles a block. Of an unknown type that may be skipped only the checksum is checked. */
 static int take_block(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
 {
     const struct taker *t = takers;
@@ -293,14 +295,14 @@ static const char *header_wrong(const struct tpt_walk *w)
     return tp_tpt_block_wrong(&w->block);
 }
 
-/* Reads the header at w->at. *cut: this block is not there in full, and that may be. */
+/* Reads the header at w->at. *cut is set if the block is incomplete because the file was cut. */
 static int look(const struct tp_tpt_file *f, struct tpt_walk *w, bool *cut, struct tp_err *err)
 {
     uint64_t left = f->bytes - w->at;
     *cut = left < TP_TPT_BLOCK_SIZE && !w->has_end;
     if (*cut)
         return TP_OK;
-    if (left < TP_TPT_BLOCK_SIZE) { /* then the length of the block before is wrong */
+    if (left < TP_TPT_BLOCK_SIZE) { /* a whole file: so the length of the block before is wrong */
         int sum = check_sum(f, w->before, w->index - 1, err);
         return sum ? sum : wrong_block(f, w, "it is not there in full", err);
     }
@@ -338,7 +340,7 @@ static int walk(struct tp_tpt_file *f, struct tpt_walk *w, struct tp_err *err)
     return TP_OK;
 }
 
-/* Whether the last bytes are those of a whole file. */
+/* Sets *has_end if the last bytes are those of a whole file. */
 static int look_for_end(const struct tp_tpt_file *f, bool *has_end, struct tp_err *err)
 {
     uint8_t bytes[TP_TPT_BLOCK_SIZE + TP_TPT_END_SIZE];
@@ -429,7 +431,7 @@ static int unpack(const struct tp_tpt_file *f, struct tp_tpt_buffer *buffer,
     return TP_OK;
 }
 
-/* What was right on opening may have changed: the file belongs to others. */
+/* Fails because the file changed after it was opened. */
 static int changed(const struct tp_tpt_file *f, uint64_t at, struct tp_err *err)
 {
     return tp_fail(err, TP_EINPUT, "%s: changed while it was read (byte %" PRIu64 ")", f->name, at);

@@ -1,11 +1,11 @@
-/* META as JSON and back, with the keys of the JSON form's "meta" and "recorded". */
+/* Writes and reads META as JSON, with the keys of "meta" and "recorded" in the JSON form. */
 #include "traces/formats/tpt/tpt_meta.h"
 
 #include "traces/formats/tpt/tpt_layout.h"
 
 #include <cjson/cJSON.h>
 
-enum { REMARKS_MAX = 256 /* lines that are read */ };
+enum { REMARKS_MAX = 256 /* remarks that are read */ };
 
 /* ---- writing ---- */
 
@@ -30,7 +30,7 @@ static bool add_meta(cJSON *root, const struct tp_meta *meta)
 {
     cJSON *to = cJSON_AddObjectToObject(root, "meta");
     bool done = to != NULL;
-    struct tp_meta copy = *meta; /* for its pointers */
+    struct tp_meta copy = *meta; /* tp_meta_text needs a struct that is not const */
     for (size_t i = 0; done && i < TP_META_TEXTS; i++) {
         const char *text = *tp_meta_text(&copy, i);
         done = !text || cJSON_AddStringToObject(to, tp_meta_text_names[i], text);

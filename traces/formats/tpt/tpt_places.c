@@ -9,7 +9,8 @@ enum { AS_BEFORE = 0, NONE = 1, FIRST_TEXT = 2 };
 
 /* ---- writing ---- */
 
-/* The numbers of the events of one block; *texts grows to those that it needs. */
+/* Writes the numbers of the events of one block. *texts becomes the number of texts that they
+ * need. */
 static int put_numbers(struct tp_tpt_places_writer *w, struct tp_tpt_block *block, uint8_t **at,
                        uint32_t *texts, struct tp_err *err)
 {

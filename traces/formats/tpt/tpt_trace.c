@@ -1,13 +1,13 @@
-/* tapool's own binary form: a program as it stands, played from the file. traces/README.md says
- * what is in it. Cursors decode block after block, nothing is spooled.
+/* tapool's own binary form: a stored program, played directly from the file. traces/README.md
+ * specifies it. Cursors decode block after block, and nothing is spooled.
  *
  *     program --> backing --> file: descriptor, facts, names     shared, never changed
  *                   `--> cursor --> position, buffer, decoder    one each: slots, one window
  *
- * A whole file brings its facts, which each pass must arrive at. Of one that is cut they are found
- * by playing what is left into a builder whose windows nobody keeps. Known weakness: a cut file
- * does not know whether all its events had times, or how many threads shared an index: it is said
- * to have times if any time passed in it. */
+ * A whole file contains its facts, and each pass must arrive at the same ones. The facts of a cut
+ * file are found by playing the rest into a builder that keeps no windows. Known weakness: a cut
+ * file does not say whether all events had times, or how many threads shared an index. It counts as
+ * having times if any time passed in it. */
 #include "alloc/base/numbers.h"
 #include "traces/formats/tpt/tpt_file.h"
 #include "traces/formats/tpt/tpt_meta.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define SLOT_BYTES 64 /* that a slot may take here and in those who play it */
+#define SLOT_BYTES 64 /* bytes that a slot may take here and in a player */
 
 struct cursor {
     const struct tp_tpt_file *file;
@@ -64,7 +64,7 @@ static void rewind_cursor(void *cursor)
     c->failed = false;
 }
 
-/* 1 = a window, 0 = end, else -status. */
+/* Decodes the next block. 1: a window; 0: the end; else -status. */
 static int next_block(struct cursor *c, struct tp_window *out, struct tp_err *err)
 {
     struct tp_tpt_block block = {0};
@@ -123,7 +123,7 @@ static const struct tp_backing backing = {.open = open_backed,
 
 /* ---- a file that is cut ---- */
 
-/* What is left, played into a builder that keeps only facts. */
+/* A pass over a cut file, into a builder that keeps only facts. */
 struct tpt_scan {
     struct cursor *cursor;
     struct tp_builder *builder;
@@ -210,7 +210,7 @@ static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struc
     }
     if (!rc)
         rc = scan_windows(&s, err);
-    if (rc == TP_EBROKEN) /* what the decoder let pass */
+    if (rc == TP_EBROKEN) /* an error that the decoder did not find */
         rc = tp_tpt_file_name(
             f, tp_fail(err, TP_EINPUT, "damaged: its instructions do not go together"), err);
     if (!rc)
@@ -221,7 +221,7 @@ static int scan(struct tp_tpt_file *f, const struct tp_tpt_limits *limits, struc
     return rc;
 }
 
-/* "cut at byte 40,960: the last 34,000 of 100,000 events are missing" */
+/* Writes "cut at byte 40,960: the last 34,000 of 100,000 events are missing". */
 static void say_lost(const struct tp_tpt_file *f, char *text, size_t size)
 {
     uint64_t events = f->facts.facts.events;
@@ -291,7 +291,7 @@ static void say_repairs(const struct tp_tpt_file *f, const struct tp_reading *r,
                        f->facts.other_repairs);
 }
 
-/* Everything but the program; the facts are there afterwards. */
+/* Prepares everything except the program. Afterwards f->facts is complete. */
 static int prepare(struct tp_tpt_file *f, const struct tp_reading *r, uint64_t *repairs,
                    struct tp_err *err)
 {

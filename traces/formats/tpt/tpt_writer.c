@@ -1,8 +1,9 @@
-/* Windows to blocks: names first, then the window that uses them, packed where that pays.
+/* Writes windows as blocks: first new names, then the window that uses them, packed if that is
+ * shorter.
  *
- * The number of events stands in the header, for the reader of a file that is cut; who cannot know
- * it at the beginning has it filled in at the end, where the file can seek. Known weakness: packing
- * happens in the caller's thread. */
+ * The header contains the number of events, for readers of a cut file. If it is not known at the
+ * beginning, it is filled in at the end, provided that the file can seek. Known weakness: packing
+ * runs in the caller's thread. */
 #include "traces/formats/tpt/tpt_writer.h"
 
 #include "alloc/base/clean.h"
@@ -26,8 +27,8 @@ struct tp_tpt_writer {
     struct tp_tpt_encoder encoder;
     ZSTD_CCtx *packer; /* NULL: nothing is packed */
     uint8_t *packed;   /* room for a payload */
-    char *meta;        /* as it was written last */
-    off_t start;       /* of the header; -1: it stays as it is */
+    char *meta;        /* JSON of the META block written last */
+    off_t start;       /* offset of the header; -1: it cannot be rewritten */
     uint64_t at;       /* bytes written */
     uint64_t instructions;
     uint32_t blocks, names;
@@ -70,8 +71,8 @@ static int put_header(struct tp_tpt_writer *w, struct tp_err *err)
     return put(w, bytes, sizeof bytes, err);
 }
 
-/* Goes back to fill in how many events there were. Where that is not possible it stays open; a
- * wrong kind must not. */
+/* Rewrites the header with the number of events. If that is impossible, the number stays unknown,
+ * which is allowed; a wrong kind is an error. */
 static int fill_header(struct tp_tpt_writer *w, const struct tp_program_facts *facts,
                        struct tp_err *err)
 {
@@ -91,10 +92,10 @@ static int fill_header(struct tp_tpt_writer *w, const struct tp_program_facts *f
     return rc;
 }
 
-/* Where the header begins, if one can go back there and write. */
+/* Offset of the header if it can be rewritten later, else -1. */
 static off_t seekable(FILE *out)
 {
-    int fd = fileno(out); /* -1: memory */
+    int fd = fileno(out); /* -1: a stream in memory */
     if (fd >= 0) {
         int flags = fcntl(fd, F_GETFL);
         if (flags < 0 || flags & O_APPEND)
@@ -105,7 +106,7 @@ static off_t seekable(FILE *out)
 
 /* ---- the beginning ---- */
 
-/* A META block, unless it would say what the last one said. */
+/* Writes a META block, unless it would be equal to the last one. */
 static int put_meta(struct tp_tpt_writer *w, const struct tp_meta *meta,
                     const struct tp_recorded *recorded, struct tp_err *err)
 {
@@ -172,7 +173,7 @@ void tp_tpt_write_free(struct tp_tpt_writer *w)
 
 /* ---- windows ---- */
 
-/* One NAME block with names from w->names up to `end`, or fewer when it is full. */
+/* Writes one NAME block with the names from w->names to `end`, or as many as fit. */
 static int put_some_names(struct tp_tpt_writer *w, const struct tp_texts *names, uint32_t end,
                           struct tp_err *err)
 {
@@ -200,7 +201,8 @@ static int put_names(struct tp_tpt_writer *w, const struct tp_texts *names, uint
     return rc;
 }
 
-/* Names that the marks of a window need: all up to the highest, which is in their order. */
+/* Number of names that the marks of a window need. Names are numbered in the order of their first
+ * use. */
 static uint32_t names_needed(const struct tp_window *window)
 {
     uint32_t end = 0;
@@ -215,7 +217,7 @@ static int pack(struct tp_tpt_writer *w, struct tp_tpt_block *b, const uint8_t *
 {
     if (!w->packer)
         return TP_OK;
-    size_t room = b->raw - 1; /* it must become shorter */
+    size_t room = b->raw - 1; /* packing must make it shorter */
     size_t n = ZSTD_compressCCtx(w->packer, w->packed, room, *payload, b->raw, LEVEL);
     if (!ZSTD_isError(n)) {
         b->flags |= TP_TPT_ZSTD;

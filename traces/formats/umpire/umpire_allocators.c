@@ -1,20 +1,21 @@
-/* Each allocator is a memory space. A block is known by its allocator and its address: a pool's
- * first block has the address of the chunk that the pool took from its resource.
+/* Each allocator is a memory space. A block is identified by allocator and address, because the
+ * first block of a pool has the address of the chunk that the pool took from its resource.
  *
  *     reallocate, size 36, current_ptr 0x10   opens a pair on this allocator
  *         allocate   36 -> 0x90               belongs to it: nothing
  *         deallocate 0x10                     belongs to it: nothing
  *     reallocate, new_ptr 0x90                one REALLOC; the block's id moves to 0x90
  *
- * Umpire 2.1 to 6.0 (2020 to 2022) wrote reallocations without their allocator, which is then the
- * one that had the address last; of nothing, the allocation in between is all there is.
+ * Umpire 2.1 to 6.0 (2020 to 2022) wrote reallocations without their allocator; then it is the
+ * allocator that had the address last. For a reallocation of NULL, only the allocation in between
+ * counts.
  *
- * Umpire reallocates to 0 bytes by a free and an allocation of 0 bytes, which here are two events.
+ * Umpire reallocates to 0 bytes with a free and an allocation of 0 bytes, which become two events.
  *
  * Host or device: resources whose name begins with DEVICE, and UM (managed memory), are device
  * memory; HOST, PINNED, FILE, SHARED and all others are host memory. An allocator has the kind of
- * the one that it is made from. Known weakness: two threads that reallocate to the same size in
- * the same allocator at the same time. */
+ * the one that it is made from. Known weakness: if two threads reallocate to the same size in the
+ * same allocator at the same time, their lines are mixed up. */
 #include "traces/formats/umpire/umpire_allocators.h"
 
 #include "alloc/base/clean.h"
@@ -25,7 +26,8 @@
 
 #define NAME_MAX_KEPT 100
 #define TYPE_KEPT     60
-#define OWNERS        UINT32_MAX /* a space of tp_block_ids: whose block was last at an address */
+/* space in tp_block_ids that maps an address to the allocator that had it last */
+#define OWNERS UINT32_MAX
 
 struct tp_umpire_allocator {
     uint64_t name_hash;
@@ -52,7 +54,7 @@ void tp_umpire_release(struct tp_umpire *u)
     TP_GROW_END(&u->allocators, &u->room, .budget = u->reading->budget);
 }
 
-/* A sentence gets the place of the line. */
+/* Puts the place of the line before a message. */
 static int placed(const struct tp_umpire *u, const struct tp_umpire_line *l, int rc,
                   struct tp_err *err)
 {
@@ -67,7 +69,7 @@ static int wrong(const struct tp_umpire *u, const struct tp_umpire_line *l, cons
 
 /* ---- allocators ---- */
 
-/* FNV-1a; names that meet only cost the attacker, who could have named them so. */
+/* FNV-1a. An attacker can make names collide, but gains nothing: equal names would do the same. */
 static uint64_t hash_text(const char *text)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -119,7 +121,7 @@ static int add(struct tp_umpire *u, const char *name, enum tp_kind kind, uint32_
     return TP_OK;
 }
 
-/* "N6umpire8strategy9QuickPoolE" and "umpire::strategy::QuickPool" are "QuickPool". */
+/* Shortens "N6umpire8strategy9QuickPoolE" and "umpire::strategy::QuickPool" to "QuickPool". */
 static void short_type(struct tp_span type, char *out, size_t size)
 {
     char text[200], *at = text;
@@ -165,7 +167,8 @@ int tp_umpire_make(struct tp_umpire *u, const struct tp_umpire_line *l, struct t
     return rc == TP_OK ? map_set(&u->refs, ref, space, err) : rc;
 }
 
-/* The allocator of a line. One that was made before the log began is called by its address. */
+/* Finds the allocator of a line. An allocator that was made before the log began is named after its
+ * address. */
 static int need(struct tp_umpire *u, const struct tp_umpire_line *l, uint32_t *space,
                 struct tp_err *err)
 {
@@ -195,7 +198,7 @@ static int emit(struct tp_umpire *u, uint32_t space, const struct tp_umpire_line
     return tp_spaces_event(u->spaces, space, 0, &ev, err);
 }
 
-/* The id of a live block, else a new one: lowering finds out that it is not live. */
+/* The id of a live block, or a new id, which lowering then finds not to be live. */
 static int id_at(struct tp_umpire *u, uint32_t space, uint64_t pointer, int64_t *id,
                  struct tp_err *err)
 {
@@ -204,7 +207,7 @@ static int id_at(struct tp_umpire *u, uint32_t space, uint64_t pointer, int64_t 
     return tp_block_ids_fresh(&u->ids, id, err);
 }
 
-/* From now on the block `id` is there, and nobody had the address later. */
+/* Puts the block `id` at the address, and makes this allocator its last owner. */
 static int bind_block(struct tp_umpire *u, uint32_t space, uint64_t pointer, int64_t id,
                       struct tp_err *err)
 {
@@ -280,8 +283,8 @@ int tp_umpire_deallocate(struct tp_umpire *u, const struct tp_umpire_line *l, st
     return emit_free(u, space, l, l->pointer, err);
 }
 
-/* A block that moves to where another one still is, whose free was lost. The old place is
- * freed, and the new one is allocated while it lives, which lowering repairs and counts. */
+/* Moves a block onto another live one, whose free was lost. The old address is freed, and the new
+ * one is allocated while it is live, which lowering counts and repairs. */
 static int move_onto(struct tp_umpire *u, uint32_t space, const struct tp_umpire_line *l,
                      struct tp_err *err)
 {
@@ -297,7 +300,7 @@ static int move_onto(struct tp_umpire *u, uint32_t space, const struct tp_umpire
                 err);
 }
 
-/* Size and addresses are known: what it was. */
+/* Ends a reallocation: size and both addresses are known, so its events can be emitted. */
 static int move_block(struct tp_umpire *u, uint32_t space, const struct tp_umpire_line *l,
                       struct tp_err *err)
 {
@@ -322,14 +325,14 @@ static int move_block(struct tp_umpire *u, uint32_t space, const struct tp_umpir
     return emit(u, space, l, (struct tp_event){.op = TP_EV_REALLOC, .id = id, .size = size}, err);
 }
 
-/* The allocator of a reallocation that names none. false: the line says nothing. */
+/* Finds the allocator of a reallocation that names none. False: it is not known. */
 static bool find_owner(struct tp_umpire *u, const struct tp_umpire_line *l, uint32_t *space)
 {
     int64_t owner = 0;
     if (l->old == 0)
         return false;
     if (tp_block_ids_look(&u->ids, OWNERS, l->old, &owner) != TP_BLOCK_LIVE) {
-        u->ownerless += l->has_pointer; /* once, where it ends */
+        u->ownerless += l->has_pointer; /* counted once, on the last line of the pair */
         return false;
     }
     *space = (uint32_t)owner;

@@ -7,13 +7,12 @@
  *       "payload": { "allocator_ref":"0x10", "size":128 }, "result": { "memory_ptr":"0x90" } }
  *
  * In the old form, which was written until 2022, an allocation is printed twice, first without its
- * result: that line counts for nothing. Events are the lines of the allocator that is replayed:
- * what allocates and frees, and all others but make_..., which have a number and make nothing
- * (copy, move, coalesce, release
- * ...). The two lines of a reallocate and what stands between them are one event.
+ * result: that line is ignored. Events are the lines of the allocator that is replayed, except
+ * make_... lines. Allocations and frees are lowered; the others (copy, move, coalesce, release,
+ * ...) only have a number. The two lines of a reallocate and everything between them are one event.
  *
- * Lines that are no objects are left out and counted: old logs went to the standard output.
- * Known weakness: lines of other processes (uid) in an old log are left out as well. */
+ * Lines that are not objects are skipped and counted, because old logs went to standard output.
+ * Known weakness: lines of other processes (uid) in an old log are skipped too. */
 #include "alloc/base/numbers.h"
 #include "traces/formats/umpire/umpire_allocators.h"
 #include "traces/input/json_scan.h"
@@ -31,7 +30,7 @@ struct umpire_reader {
     int64_t first_ns;
     char uid[24];
     char version[64];         /* "2022.3.1 ", or "" */
-    uint64_t others, strange; /* lines of other processes; lines that are no objects */
+    uint64_t others, strange; /* lines of other processes; lines that are not objects */
 };
 
 static int probe(const unsigned char *data, size_t size)
@@ -70,7 +69,7 @@ static int take_time(struct umpire_reader *rd, struct tp_span stamp, struct tp_u
     return TP_OK;
 }
 
-/* A member that must be a number, or an address, where it is there. */
+/* Takes an optional member that must be a number. */
 static int take_size(struct umpire_reader *rd, struct tp_span s, struct tp_umpire_line *l,
                      struct tp_err *err)
 {
@@ -86,7 +85,7 @@ static int take_pointer(struct umpire_reader *rd, struct tp_span s, bool *there,
     return !s.at || tp_span_pointer(s, out) ? TP_OK : wrong(rd, "not an address: 0x...", err);
 }
 
-/* The first one that has all three. */
+/* Takes the version from the first line that has all three numbers. */
 static void take_version(struct umpire_reader *rd, struct tp_span numbers)
 {
     static const char *const names[] = {"major", "minor", "patch"};
@@ -168,7 +167,7 @@ enum { P_REF, P_SIZE, P_POINTER, P_OLD, P_NAME, P_RESOURCE, P_ARGS, P_TYPE, PAYL
 static const char *const payload_names[PAYLOAD_COUNT] = {
     "allocator_ref", "size", "memory_ptr", "ptr", "allocator_name", "name", "args", "type"};
 
-/* Lines of the first process only: addresses of another one mean other things. */
+/* Whether a line is from another process than the first: its addresses mean other blocks. */
 static bool other_process(struct umpire_reader *rd, struct tp_span uid)
 {
     char text[sizeof rd->uid];
@@ -183,7 +182,7 @@ static bool other_process(struct umpire_reader *rd, struct tp_span uid)
     return strcmp(rd->uid, text) != 0;
 }
 
-/* The first element of a list, where it is a string. */
+/* The first element of a list, if it is a string. */
 static struct tp_span first_of(struct tp_span list)
 {
     bool bad = false;
@@ -195,7 +194,8 @@ static struct tp_span first_of(struct tp_span list)
     return (struct tp_span){list.at + i, tp_span_value(list.at + i, list.size - i, &bad)};
 }
 
-/* `intent`: of what has a result, the line without it. */
+/* Handles an event of the old form. Skips the line of an allocate or make_... that is printed
+ * before its result is known. */
 static int act_old(struct umpire_reader *rd, tp_umpire_fn *act, const struct tp_span *top,
                    const struct tp_span *p, struct tp_umpire_line *l, struct tp_err *err)
 {
@@ -263,7 +263,7 @@ static int read_object(struct umpire_reader *rd, struct tp_err *err)
     return TP_OK;
 }
 
-/* To the end of the line, which may be long. */
+/* Skips the rest of the line, of any length. */
 static int pass_line(struct umpire_reader *rd, struct tp_err *err)
 {
     for (;;) {

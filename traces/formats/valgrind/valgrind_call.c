@@ -3,9 +3,9 @@
  *     --2548-- _ZnwmSt11align_val_t(size 64, al 64) = 0x4A42040
  *     --00:00:00:00.299 2548-- free(0x4A42040)
  *
- * C++ operators have their mangled names; what follows _Znw, _Zna, _Zdl, _Zda tells the kind of
- * argument, which the arguments themselves show as well. Known weakness: the functions of macOS's
- * zones are not known. */
+ * C++ operators have mangled names. The part behind _Znw, _Zna, _Zdl and _Zda gives the argument
+ * types, but the printed arguments show them too. Known weakness: the zone functions of macOS are
+ * not known. */
 #include "traces/formats/valgrind/valgrind_call.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@
 
 /* ---- prefixes ---- */
 
-/* What is left of DD:HH:MM:SS.mmm behind the days. */
+/* Takes the rest of DD:HH:MM:SS.mmm behind the days. */
 static bool cut_time(struct tp_cut *c, uint64_t days, uint64_t *ns)
 {
     uint64_t hours = 0, minutes = 0, seconds = 0, ms = 0;
@@ -47,7 +47,7 @@ bool tp_valgrind_cut_prefix(struct tp_cut *c, char mark, struct tp_valgrind_pref
 /* ---- calls ---- */
 
 static const struct {
-    const char *name; /* with '*': what begins like this */
+    const char *name; /* '*' at the end stands for any suffix */
     enum tp_valgrind_kind kind;
 } functions[] = {
     {"malloc", TP_VG_ALLOC},
@@ -101,7 +101,7 @@ static bool find_kind(struct tp_cut name, enum tp_valgrind_kind *kind)
 
 enum { UNNAMED = 2 };
 
-/* Arguments without a name, in order; "al 64" and "size 100" by it. */
+/* Arguments of a call: those without a name in order, "al 64" and "size 100" by name. */
 struct arguments {
     uint64_t unnamed[UNNAMED], align, size;
     int count;

@@ -7,9 +7,9 @@
  *     no newline here--2548-- malloc(33) = 0x4A0   the program's, with a call behind them
  *     valgrind: ./a.out: No such file or directory what it says of a program that does not start
  *
- * The two halves of a call are printed one after the other, so calls wait for their results on a
- * stack, one per process; each process is a memory space. Known weakness: where threads change
- * between the halves, the result that comes first goes to the call that was printed last. */
+ * A call and its result are printed separately, so calls wait for their results on a stack, one per
+ * process. Each process is a memory space. Known weakness: if another thread runs between a call
+ * and its result, the first result goes to the call that was printed last. */
 #include "traces/format.h"
 #include "traces/formats/valgrind/valgrind_call.h"
 #include "traces/lower/pointers.h"
@@ -23,12 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROCESSES 256 /* what more there are is left out, and said */
-#define WAITING   16  /* calls of a process without their results */
+#define PROCESSES 256 /* further processes are left out, which the meta says */
+#define WAITING   16  /* calls of a process that wait for their results */
 
 struct waiting {
     struct tp_valgrind_call call;
-    bool spent; /* another call did what it is about */
+    bool spent; /* a nested call has done its work */
 };
 
 struct process {
@@ -48,11 +48,11 @@ struct valgrind {
     uint32_t objects;
     struct tp_valgrind_prefix now; /* of the current line */
     bool some_without_time, banner;
-    char refusal[200];   /* why the program did not start; "" */
-    uint64_t foreign;    /* lines of the program */
+    char refusal[200];   /* why the program did not start; "": it did */
+    uint64_t foreign;    /* lines that the program printed */
     uint64_t unfinished; /* calls without a result */
-    uint64_t too_large;  /* failures of more than 2^48 bytes */
-    uint64_t others;     /* calls of processes that are too many */
+    uint64_t too_large;  /* failed requests of more than 2^48 bytes */
+    uint64_t others;     /* calls of processes above PROCESSES */
 };
 
 /* ---- events ---- */
@@ -87,7 +87,7 @@ static int take_free(struct valgrind *v, struct process *p, uint64_t pointer, st
     return hand_in(v, p, ev, err);
 }
 
-/* The allocator takes the next power of two; what is absurd it refuses. */
+/* Sets the next power of two as the alignment. The recorded allocator refused absurd ones. */
 static void set_align(struct tp_event *ev, uint64_t align)
 {
     ev->align = 1;
@@ -129,7 +129,7 @@ static int take_realloc(struct valgrind *v, struct process *p, const struct tp_v
 static void wait_for_result(struct valgrind *v, struct process *p,
                             const struct tp_valgrind_call *call)
 {
-    if (p->count == WAITING) { /* the oldest will get none */
+    if (p->count == WAITING) { /* the oldest call is given up */
         memmove(p->waiting, p->waiting + 1, (WAITING - 1) * sizeof *p->waiting);
         p->count--;
         v->unfinished++;
@@ -149,7 +149,7 @@ static int begin_call(struct valgrind *v, struct process *p, const struct tp_val
     }
     if (within && call->kind == TP_VG_ALLOC && outer->call.pointer == 0 &&
         outer->call.size == call->size)
-        p->count--; /* realloc(NULL) is a malloc, and has no result of its own */
+        p->count--; /* realloc(NULL) calls malloc and prints no result of its own */
     wait_for_result(v, p, call);
     return TP_OK;
 }
@@ -165,7 +165,7 @@ static int end_call(struct valgrind *v, struct process *p, uint64_t result, stru
                                        : take_realloc(v, p, &w->call, result, err);
 }
 
-/* Calls and results up to something else: valgrind says other things in such lines, too. */
+/* Handles calls and results up to any other text, which valgrind also prints in such lines. */
 static int take_message(struct valgrind *v, struct process *p, struct tp_cut message,
                         struct tp_err *err)
 {
@@ -213,7 +213,7 @@ static int new_process(struct valgrind *v, uint64_t pid, struct process **out, s
     return tp_spaces_define(v->spaces, name, TP_KIND_HOST, &p->space, err);
 }
 
-/* What stands behind a prefix. A process begins with its first call. */
+/* Handles the text behind a prefix. A process is added with its first call. */
 static int take_traced(struct valgrind *v, struct tp_cut message, struct tp_err *err)
 {
     struct process *p = find_process(v, v->now.pid);
@@ -231,7 +231,7 @@ static int take_traced(struct valgrind *v, struct tp_cut message, struct tp_err 
 
 /* ---- lines ---- */
 
-/* "==2548== Command: ./a.out" */
+/* Handles a line of valgrind's own, such as "==2548== Command: ./a.out". */
 static void take_words(struct valgrind *v, struct tp_cut words)
 {
     struct tp_meta *meta = v->reading->meta;
@@ -240,8 +240,8 @@ static void take_words(struct valgrind *v, struct tp_cut words)
         tp_meta_set(meta, &meta->program, "%.*s", (int)(words.end - words.at), words.at);
 }
 
-/* Words that stand where a program's own would, had it started: valgrind's, or those of the dynamic
- * linker, which no prefix marks either. The first say why. */
+/* Keeps the first line that says why the program did not start. Such a line, from valgrind or the
+ * dynamic linker, has no prefix, like the output of the program. */
 static void take_refusal(struct valgrind *v, struct tp_cut line)
 {
     static const char missing[] = ": error while loading shared libraries: ";
@@ -255,7 +255,8 @@ static void take_refusal(struct valgrind *v, struct tp_cut line)
     snprintf(v->refusal, sizeof v->refusal, "%.*s", (int)(line.end - line.at), line.at);
 }
 
-/* A line that begins with the program's words may end with a call of a process that is known. */
+/* Handles a line that begins with output of the program. It may end with a call of a known
+ * process. */
 static int take_foreign(struct valgrind *v, struct tp_cut line, struct tp_err *err)
 {
     struct tp_cut rest = line;
@@ -288,7 +289,8 @@ static int probe(const unsigned char *data, size_t size)
     struct tp_cut text = tp_cut_start(data, size), line;
     int calls = 0;
     struct tp_cut start = text;
-    bool banner = tp_cut_text(&start, "valgrind: "); /* all there is where nothing started */
+    /* the only line when the program did not start */
+    bool banner = tp_cut_text(&start, "valgrind: ");
     while (calls < 3 && tp_cut_line(&text, &line)) {
         struct tp_valgrind_prefix prefix;
         struct tp_valgrind_call call;

@@ -1,4 +1,4 @@
-/* What a trace format hands to lowering: one recorded event in the trace's own terms. */
+/* One recorded event in the trace's own terms, as a trace format hands it to lowering. */
 #ifndef TP_EVENT_H
 #define TP_EVENT_H
 
@@ -51,15 +51,16 @@ struct tp_event {
     uint64_t size;     /* bytes */
     uint64_t align;    /* a power of two; absent: 16 for host, 256 for device traces */
     uint64_t thread;   /* any number; absent: 0 */
-    int64_t stream;    /* any declared number; absent: the first declared, for sync the device */
-    uint64_t time_ns;  /* ns since the trace began */
-    const char *name;  /* name of a mark; borrowed */
+    /* any declared number; absent: the first declared one, but for a sync all streams */
+    int64_t stream;
+    uint64_t time_ns; /* ns since the trace began */
+    const char *name; /* name of a mark; borrowed */
     /* code place in the recorded program; borrowed, no NUL at its end; lowering ignores it */
     const char *place;
     size_t place_bytes; /* length of `place`; 0: the place is not known */
     /* number in the program or file that the event is taken from; 0: the next number */
     uint64_t number;
-    uint64_t free_bytes; /* of TP_NOTE_OOM: bytes that the device had left */
+    uint64_t free_bytes; /* bytes that the device had left at a TP_NOTE_OOM */
     uint64_t line;       /* line in the file, from 1; 0: the format has no lines */
     uint64_t offset;     /* byte in the file, from 0, in formats without lines */
 };

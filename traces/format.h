@@ -12,19 +12,20 @@
 
 #define TP_PROBE_BYTES ((size_t)64 << 10) /* first bytes of a file, shown to probe() */
 
-/* What a trace says about itself. Texts are owned, clean (tp_meta_set), NULL where not given. */
+/* What a trace says about itself. Texts are owned, cleaned by tp_meta_set, and NULL if not
+ * given. */
 struct tp_meta {
     char *name;    /* name of the trace */
     char *program; /* the recorded program */
     char *capture; /* kind of file, for people: "PyTorch memory snapshot (pickle 4)" */
     /* settings of the recorded allocator: "PYTORCH_CUDA_ALLOC_CONF is empty: defaults" */
     char *settings;
-    char *unknown;  /* what the format does not know, in words with commas: "threads, alignment" */
-    char *space;    /* the memory space that is replayed, where the format has several */
+    char *unknown;  /* facts that the format does not have, with commas: "threads, alignment" */
+    char *space;    /* the memory space that is replayed, if the format has several */
     char *left_out; /* memory spaces that are not replayed: "CPU (1,240 events, 34.1 MiB)" */
-    char *remarks;  /* facts that a reader of figures must know, one sentence a line */
+    char *remarks;  /* facts that readers of the results must know, one sentence per line */
     char *nothing;  /* why there are no events, as the end of a sentence: "PyTorch was not ..." */
-    char *nothing_hint; /* what to do when there are no events */
+    char *nothing_hint; /* advice when there are no events */
     uint32_t spaces;    /* memory spaces that have events; 0: the format has no spaces */
     enum tp_kind kind;
     bool loop;    /* the trace declares itself one period of a loop */
@@ -57,7 +58,7 @@ void tp_meta_too_large(struct tp_meta *meta, uint64_t count);
 /* TP_ENOMEM when any text was lost. Check once, after the last text is set. */
 int tp_meta_status(const struct tp_meta *meta, struct tp_err *err);
 
-/* What the user chose among what a file holds. */
+/* Options of the user that select a part of a file. */
 struct tp_read_opts {
     /* name of a memory space, or "all"; NULL: the space with the most allocated bytes */
     const char *space;
@@ -91,7 +92,7 @@ struct tp_reading {
     struct tp_input *in;
     struct tp_lower *lower;
     struct tp_meta *meta;
-    struct tp_recorded *recorded; /* ground truth, empty at first */
+    struct tp_recorded *recorded; /* state of the recorded allocator; empty at first */
     struct tp_places *places;     /* empty at first; what the reader sets outlives the call */
     const struct tp_read_opts *opts;
     struct tp_budget *budget; /* NULL: nothing is counted */
@@ -111,12 +112,13 @@ static inline struct tp_growth tp_reading_growth(const struct tp_reading *r, con
 struct tp_format {
     const char *name;    /* value of --input-format */
     const char *summary; /* one line for `tapool help formats` */
-    const char *record;  /* tool that records such a file; NULL: written by people and scripts */
+    const char *record;  /* how to record such a file; NULL: people and scripts write it */
     const char *capture; /* prefix of meta->capture, also in converted traces; or NULL */
-    const char *whole;   /* needs `capture`: how to record what was live at the start too */
-    bool own;            /* a format of tapool: strict by default */
-    bool has_spaces;     /* files may mix memory spaces; opts->space chooses one */
-    bool has_devices;    /* files number their devices; opts->device chooses one */
+    /* with `capture`: how to record also what was live at the start; or NULL */
+    const char *whole;
+    bool own;         /* a format of tapool: strict by default */
+    bool has_spaces;  /* files may mix memory spaces; opts->space chooses one */
+    bool has_devices; /* files number their devices; opts->device chooses one */
 
     /* Scores the first bytes of a file (at most TP_PROBE_BYTES): 0 = not this format, 100 =
      * certain. */

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SHOWN_MAX    4096 /* bytes of a path that are kept */
+#define SHOWN_MAX    4096 /* bytes kept of a path */
 #define SURE         40   /* lowest score that is not a mere guess */
 #define SAMPLES_MAX  64
 #define FORMATS_MAX  64

@@ -47,8 +47,8 @@ bool tp_trace_is_sample(const char *path);
 int tp_trace_open(const struct tp_trace_cfg *cfg, struct tp_trace *out, struct tp_err *err);
 void tp_trace_close(struct tp_trace *t); /* a zeroed one is fine */
 
-/* Code places of at most TP_PLACES_MAX events, whose numbers ascend. A text is "" if the place is
- * not known. */
+/* Finds the code places of at most TP_PLACES_MAX events, whose numbers must ascend. A text is "" if
+ * the place is not known. */
 int tp_trace_places(const struct tp_trace *t, const uint64_t *events, size_t count,
                     char (*out)[TP_PLACE_TEXT], struct tp_err *err);
 

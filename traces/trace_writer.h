@@ -18,7 +18,8 @@ struct tp_writing {
     bool compress;                       /* make the file smaller, if the form can */
     /* device to write if the form holds only one; -1: the program must have only one */
     int64_t device;
-    int (*stop)(struct tp_err *err); /* asked from time to time; its status ends the writing */
+    /* called from time to time; a status other than TP_OK ends writing */
+    int (*stop)(struct tp_err *err);
 };
 
 struct tp_trace_writer {

@@ -1,5 +1,5 @@
-/* The raw trace of glibc's malloc-trace-utils: an array of records of 64 bytes, one a call, in the
- * byte order of a 64-bit little-endian machine.
+/* The raw trace of glibc's malloc-trace-utils: an array of 64-byte records, one per call, in the
+ * layout of a 64-bit little-endian machine.
  *
  *      0        4      5       8       16      24      32       40       48      64
  *      | thread | type | flags | ptr 1 | ptr 2 | size  | size 2 | size 3 | unused |
@@ -10,18 +10,19 @@
  *      realloc                             ptr 2 = f(ptr 1, size)
  *      free                                f(ptr 1)
  *
- * Size 2 and size 3 of newer captures (what blocks really hold) are no requested sizes and are not
- * read. The first record is a magic one, which tells the word size; records of type 0 were never
- * filled in: the end of the file is full of them.
+ * Size 2 and size 3 of newer captures are the usable sizes of blocks and not requested ones, so
+ * they are not read. The first record is a magic one with the word size. Records of type 0 were
+ * never filled in; the end of the file is full of them.
  *
  * An object keeps its id while realloc moves it, so ids are numbers that this reader gives:
  *
  *      addresses: where it lies -> id
  *
- * Threads race for the place of their record: an address may be handed out again before the record
- * of its free. Lowering then frees the old object (a double_alloc), and that free is owed: the next
- * free of the address is not that of the new object. Known weakness: where a free was lost instead,
- * the new object lives until its address is handed out again. */
+ * Threads race for the places of their records, so an address may be allocated again in a record
+ * before that of its free. Lowering then frees the old object (a double_alloc), and its free is
+ * owed: the next free of the address is that of the old object and not of the new one. Known
+ * weakness: if the free was lost instead, the new object lives until its address is allocated
+ * again. */
 #include "alloc/base/id_map.h"
 #include "alloc/base/numbers.h"
 #include "traces/format.h"
@@ -59,7 +60,7 @@ struct record {
 
 struct raw_reader {
     const struct tp_reading *r;
-    struct tp_id_map addresses; /* of live blocks -> id */
+    struct tp_id_map addresses; /* address of a live block -> id */
     struct tp_id_map owed;      /* addresses with a late free -> the id that it frees, or 0 */
     int64_t last_id;            /* ids are negative, so that no address is one */
     uint64_t offset;            /* byte of the record in the file */

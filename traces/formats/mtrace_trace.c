@@ -1,4 +1,4 @@
-/* glibc's mtrace(3): a line a call, written to the file that MALLOC_TRACE names.
+/* The log of glibc's mtrace(3): one line per call, in the file that MALLOC_TRACE names.
  *
  *     = Start
  *     @ ./a.out:[0x1284] + 0x55c8 0xa          malloc, calloc, memalign; the place may be missing

@@ -1,4 +1,4 @@
-/* CS:APP malloclab traces (.rep): four numbers, then one operation a line.
+/* CS:APP malloclab traces (.rep): four numbers, then one operation per line.
  *
  *     20000        suggested heap bytes      or, since 2016:   1         weight, 0 to 3
  *     3            ids                                         3         ids
@@ -8,8 +8,8 @@
  *     r 0 640      realloc; the id stays; of one that is not live: realloc(NULL)
  *     f 0          free; f -1 is free(NULL)
  *
- * Both headers have ids and operations in the same places, so a wrong guess costs only words.
- * Known weakness: whether the most bytes of the header are right is not looked at. */
+ * Both headers have ids and operations in the same places, so a wrong guess affects only messages.
+ * Known weakness: the most bytes live at once are not checked against the header. */
 #include "traces/lower/bad_line.h"
 
 #include "alloc/base/numbers.h"

@@ -1,5 +1,5 @@
-/* Walking over JSON. The end of a value is found by brackets and quotes alone, in one pass that may
- * stop at any byte and go on in the next piece:
+/* Walks over JSON. The end of a value is found by brackets and quotes alone, in one pass that may
+ * stop at any byte and continue in the next piece:
  *
  *     {"name": "[memory]", "args": {"Bytes": 512}} , {...
  *     ^--------------------------------------------^      tp_span_search: 1 bit per open level says

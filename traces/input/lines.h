@@ -21,8 +21,8 @@ struct tp_cut {
 struct tp_lines {
     struct tp_input *in;
     bool skip_long;   /* a line longer than TP_LINE_MAX is cut to it instead of being an error */
-    bool ended;       /* tp_lines_next found no more */
-    bool unended;     /* the line is the last one, and no newline is behind it */
+    bool ended;       /* tp_lines_next found no more lines */
+    bool unended;     /* the line is the last one and has no newline */
     uint64_t number;  /* number of the line, from 1 */
     uint64_t waiting; /* events that were read ahead but not lowered yet; counted in messages */
     /* private: the block from which lines are cut */
@@ -74,8 +74,10 @@ struct tp_cut tp_cut_field(struct tp_cut *c, char separator);
 
 /* Each tp_cut_ function takes what it names if that comes next, else it returns false and takes
  * nothing. A number needs at least one digit and must fit into 64 bits. */
-bool tp_cut_hex(struct tp_cut *c, uint64_t *value);     /* with or without 0x */
-bool tp_cut_pointer(struct tp_cut *c, uint64_t *value); /* hex, "(nil)" or "nullptr" */
+/* a hexadecimal number, with or without 0x */
+bool tp_cut_hex(struct tp_cut *c, uint64_t *value);
+/* a hexadecimal number, "(nil)" or "nullptr" */
+bool tp_cut_pointer(struct tp_cut *c, uint64_t *value);
 
 static inline bool tp_cut_text(struct tp_cut *c, const char *text)
 {

@@ -1,7 +1,7 @@
 /* A way of packing bytes: the decoder of one member of a packed file.
  *
- * A packed file is a row of members (gzip) or frames (zstd), one behind the other. unpack.c walks
- * along the row; a decoder sees one member at a time.
+ * A packed file is a row of members (gzip) or frames (zstd), one behind the other. unpack.c goes
+ * from member to member; a decoder sees one at a time.
  *
  * To add a way of packing: one file traces/input/packing_NAME.c that exports one `const struct
  * tp_packing`, and one line in the table of unpack.c. */

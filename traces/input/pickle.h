@@ -19,25 +19,26 @@
 enum tp_pickle_kind {
     TP_PICKLE_NONE,
     TP_PICKLE_BOOL, /* `number` is 0 or 1 */
-    TP_PICKLE_INT,  /* in `number` */
+    TP_PICKLE_INT,  /* the value is in `number` */
     TP_PICKLE_HUGE, /* a whole number of more than 64 bits */
     TP_PICKLE_FLOAT,
-    TP_PICKLE_TEXT,  /* in `word` */
+    TP_PICKLE_TEXT,  /* the text is in `word` */
     TP_PICKLE_OTHER, /* tuple, bytes, set */
     TP_PICKLE_LIST,
     TP_PICKLE_DICT,
     TP_PICKLE_KINDS
 };
-extern const char *const tp_pickle_kind_names[TP_PICKLE_KINDS]; /* with an article: "a text" */
+/* with an article, for messages: "a text" */
+extern const char *const tp_pickle_kind_names[TP_PICKLE_KINDS];
 
 struct tp_pickle_value {
     enum tp_pickle_kind kind;
-    uint8_t role;    /* of a container; 0: no role */
+    uint8_t role;    /* role of a container; 0: none */
     bool shared;     /* the value was fetched from a memo entry */
-    bool empty;      /* of a shared list: still empty */
-    uint16_t word;   /* of a TEXT; TP_MEMO_TEXT: the text is not kept */
-    int64_t number;  /* of an INT or a BOOL */
-    uint64_t offset; /* byte of its opcode in the file */
+    bool empty;      /* a shared list is still empty */
+    uint16_t word;   /* word of a TEXT; TP_MEMO_TEXT: the text is not kept */
+    int64_t number;  /* value of an INT or a BOOL */
+    uint64_t offset; /* byte in the file of its opcode */
 };
 
 /* Gives a role, from 1 to TP_PICKLE_ROLES - 1, to a container of this kind that lies in a container
@@ -71,8 +72,7 @@ struct tp_pickle;
  * -1: not such a pickle. */
 int tp_pickle_outermost(const unsigned char *data, size_t size);
 
-/* Makes a reader of `in`, whose memo takes at most `limit` bytes. `schema` and `ctx` are
- * borrowed. */
+/* Makes a reader of `in`. Its memo takes at most `limit` bytes. `schema` and `ctx` are borrowed. */
 int tp_pickle_new(struct tp_input *in, const struct tp_pickle_schema *schema, void *ctx,
                   uint64_t limit, struct tp_pickle **out, struct tp_err *err);
 void tp_pickle_free(struct tp_pickle *p); /* NULL is fine */

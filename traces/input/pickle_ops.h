@@ -43,7 +43,7 @@ extern const struct tp_pickle_op tp_pickle_ops[256];
 /* A value on the stack, and what was decided about it when it was pushed. */
 struct tp_pickle_cell {
     struct tp_pickle_value value;
-    /* of a container with a role: the cell of the container that it must go into */
+    /* for a container with a role: cell of the container that it must go into */
     uint32_t parent;
     bool is_mark, memoized;
     uint64_t memo; /* with `memoized`: index of its memo entry */
@@ -89,8 +89,8 @@ static inline int tp_pickle_need(struct tp_pickle *p, size_t want, struct tp_err
 /* Reads the next opcode into p->opcode. Its fixed bytes are available at p->at. */
 int tp_pickle_next(struct tp_pickle *p, struct tp_err *err);
 
-/* Reads the value that the opcode pushes, whose effect must be TP_OP_CONSTANT to TP_OP_OTHER.
- * `wanted` is that of tp_words_intern. */
+/* Reads the value that the opcode pushes. The effect of the opcode must be TP_OP_CONSTANT to
+ * TP_OP_OTHER. `wanted` is passed to tp_words_intern. */
 int tp_pickle_take(struct tp_pickle *p, bool wanted, struct tp_pickle_value *out,
                    struct tp_err *err);
 

@@ -1,8 +1,8 @@
-/* Two maps, because the key is a pair of 32 and 64 bits and must be exact:
+/* There are two maps, because the key is a pair of 32 and 64 bits and must be exact:
  *
  *     address --> dense number;   space << 32 | number --> id, live or gone
  *
- * Known weakness: addresses are never forgotten, about 50 bytes for each that ever occurs. */
+ * Known weakness: addresses are never removed, and each one that occurs takes about 50 bytes. */
 #include "traces/lower/block_ids.h"
 
 void tp_block_ids_init(struct tp_block_ids *b, struct tp_budget *budget)

@@ -1,4 +1,5 @@
-/* Lowering: events in the trace's own terms become instructions, or an error, or a counted repair.
+/* Lowers events in the trace's own terms to instructions. A dirty event is an error or a counted
+ * repair.
  *
  *     event --> time, thread, stream --> one handler per op --> emit --> builder
  *               (dense numbers)          (objects, policy)      (gap, IDLE)
@@ -298,7 +299,7 @@ static struct tp_insn on_object(const struct tp_lower *lo, const struct context 
 
 /* ---- objects ---- */
 
-/* The verb of messages. */
+/* The verb of an event in messages. */
 static const char *verb(const struct tp_event *ev)
 {
     return ev->op == TP_EV_INITIAL ? "places" : tp_op_rows[ev->op].verb;

@@ -33,7 +33,7 @@ enum tp_repair {
     TP_REPAIR_COUNT
 };
 extern const char *const tp_repair_names[TP_REPAIR_COUNT]; /* "unknown_free", ... */
-/* what to do when the kind is an error */
+/* advice when the kind is an error */
 extern const char *const tp_repair_hints[TP_REPAIR_COUNT];
 
 struct tp_lower;

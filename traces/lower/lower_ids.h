@@ -8,7 +8,7 @@
 /* Threads, numbered by first appearance. The index of an ended thread is used again. */
 struct tp_threads {
     struct tp_id_map map;
-    uint16_t *ended; /* a stack of free indices */
+    uint16_t *ended; /* stack of free indices */
     size_t ended_count, ended_room;
     uint32_t used; /* indices ever used */
     /* threads seen; a number that is used again after its end counts as another thread */

@@ -1,4 +1,4 @@
-/* An address is the key of an object's number until the object is freed or moved:
+/* An address maps to the id of its object until the object is freed or moved:
  *
  *     malloc = P        P -> 1
  *     realloc P = Q     Q -> 1      the id that lowering sees stays 1

@@ -13,7 +13,7 @@
 
 static const struct recorded_member {
     const char *name;
-    size_t offset; /* of a 64-bit member of struct tp_recorded_device */
+    size_t offset; /* offset in struct tp_recorded_device of a 64-bit member */
 } members[] = {
     {"device", offsetof(struct tp_recorded_device, number)},
     {"start_reserved_bytes", offsetof(struct tp_recorded_device, start_reserved)},

@@ -31,7 +31,7 @@ struct tp_space {
 
 struct tp_spaces {
     const struct tp_reading *reading;
-    struct tp_spill records; /* struct tp_space_record */
+    struct tp_spill records; /* list of struct tp_space_record */
     struct tp_space *spaces;
     uint32_t space_count;
     size_t space_room;

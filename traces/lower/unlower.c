@@ -31,7 +31,7 @@ struct walk {
     const struct tp_unlower_cfg *cfg;
     const struct tp_event_sink *sink;
     struct tp_err *err;
-    /* Live objects. Inside the piece only sizes are kept up to date: `link` counts the extra
+    /* Live objects. Inside the piece only changes of size are followed: `link` counts the extra
      * references that were taken before it. */
     struct tp_live live;
     uint16_t *stream_of; /* first stream of each device */

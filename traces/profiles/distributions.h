@@ -1,7 +1,7 @@
 /* Distributions of the random numbers of the profiles: sizes, counts and waiting times.
  *
- * Whole numbers only, as in alloc/base/random.h: a seed must mean the same trace on all
- * machines. */
+ * They use whole numbers only, as alloc/base/random.h does, because a seed must give the same trace
+ * on all machines. */
 #ifndef TP_PROFILE_DISTRIBUTIONS_H
 #define TP_PROFILE_DISTRIBUTIONS_H
 

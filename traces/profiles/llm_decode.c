@@ -9,8 +9,7 @@
  *
  * A pass is the prompt of one request, or the next token of every running sequence.
  *
- * Known weakness: no sequence is ever put aside to make room, and prompts have nothing in common.
- */
+ * Known weakness: no sequence is ever preempted to make room, and prompts share no prefix. */
 #include "traces/profiles/emit.h"
 
 #include <stdlib.h>

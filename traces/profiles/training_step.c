@@ -1,4 +1,4 @@
-/* Profile `training-step`: a transformer is trained on a device, step after step.
+/* Profile `training-step`: trains a transformer on a device, step after step.
  *
  *     live |             /\                    activations: made by forward, layer after layer,
  *          |          /     \                  dropped by backward in the opposite order
@@ -11,7 +11,7 @@
  * Stages are the embedding (0), the layers and the head, with scripts in training_model.h. The id
  * of a tensor is made of its stage and its role, so the generator keeps no state for it.
  *
- * Known weakness: kernels take no time of their own, so another stream is never far behind. */
+ * Known weakness: kernels take no time, so another stream is never far behind. */
 #include "traces/profiles/emit.h"
 #include "traces/profiles/training_model.h"
 

@@ -35,8 +35,8 @@ enum tp_json_key {
 struct tp_json_key_row {
     struct tp_span_word word;
     char usual[24];             /* the key with the bytes that nearly always surround it */
-    size_t offset;              /* where the value goes in struct tp_event: a 64-bit member */
-    struct tp_json_range range; /* max is 0 where the value is a text */
+    size_t offset;              /* offset in struct tp_event of the 64-bit member for the value */
+    struct tp_json_range range; /* `max` is 0 if the value is a text */
 };
 extern const struct tp_json_key_row tp_json_keys[TP_JSON_KEYS];
 

@@ -6,7 +6,7 @@
 #include "traces/format.h"
 #include "traces/input/json_scan.h"
 
-#define TP_JSON_MEMBERS_MAX 64 /* at the top level, unknown ones included */
+#define TP_JSON_MEMBERS_MAX 64 /* members at the top level, unknown ones included */
 
 enum tp_json_stop {
     TP_JSON_AT_EVENTS, /* the next byte begins the value of "events" */

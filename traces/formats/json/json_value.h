@@ -1,4 +1,4 @@
-/* Values of a JSON trace: checked, and shown in messages. */
+/* Checks values of a JSON trace, and shows them in messages. */
 #ifndef TP_JSON_VALUE_H
 #define TP_JSON_VALUE_H
 

@@ -110,12 +110,13 @@ static int write_remarks(const struct tp_json_writer *w, const char *remarks, st
 static int write_meta(const struct tp_json_writer *w, const struct tp_meta *meta,
                       struct tp_err *err)
 {
-    struct tp_meta copy = *meta; /* for its pointers */
+    struct tp_meta copy = *meta; /* tp_meta_text needs a struct that is not const */
     fputs("\"meta\": {", w->out);
     int rc = write_member(w, "", "name", meta->name, err);
     fprintf(w->out, "%s\"kind\": \"%s\"", meta->name ? ", " : "",
             meta->kind == TP_KIND_DEVICE ? "device" : "host");
-    for (size_t i = 1; rc == TP_OK && i < TP_META_JSON_TEXTS; i++) /* the name comes first */
+    /* index 0, the name, was written above */
+    for (size_t i = 1; rc == TP_OK && i < TP_META_JSON_TEXTS; i++)
         rc = write_member(w, ", ", tp_meta_text_names[i], *tp_meta_text(&copy, i), err);
     if (rc == TP_OK && meta->remarks)
         rc = write_remarks(w, meta->remarks, err);

@@ -10,10 +10,10 @@ struct tp_json_write_cfg {
     FILE *out;        /* borrowed until the end */
     const char *path; /* for messages; borrowed until the end */
     bool lines;       /* JSON Lines instead of one document */
-    /* this and all below are borrowed for tp_json_write_begin only */
+    /* like all pointers below, borrowed only during tp_json_write_begin */
     const struct tp_meta *meta;
     const struct tp_recorded *recorded; /* NULL: none */
-    const uint64_t *repairs;            /* TP_REPAIR_COUNT of them; NULL: none */
+    const uint64_t *repairs;            /* an array of TP_REPAIR_COUNT counts; NULL: none */
     uint64_t streams;                   /* number of streams n: 0 to n-1 are declared; 0: none */
     const uint16_t *device_of;          /* device of each stream; NULL: all on device 0 */
 };

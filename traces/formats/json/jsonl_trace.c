@@ -1,5 +1,5 @@
-/* tapool's own JSON, one value a line: a header line, then one event a line, so that a program can
- * append while it runs.
+/* tapool's own JSON as JSON Lines: a header line, then one event per line, so that a program can
+ * append events while it runs.
  *
  *     {"format": "tapool-trace", "version": 1, "meta": {"name": "web"}}
  *     {"t": 0, "op": "alloc", "id": 1, "size": 4096}

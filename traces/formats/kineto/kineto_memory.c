@@ -31,7 +31,7 @@ struct kineto_device {
     uint64_t too_large;                /* failed requests of more than 2^48 bytes */
 };
 
-/* An allocation without an address, on the stack of its device and size. */
+/* An allocation without an address; such allocations form one stack per device and size. */
 struct node {
     uint32_t id, below; /* `below`: index + 1 of the next older one; 0: none */
 };
@@ -281,7 +281,7 @@ static int take(struct builder *b, struct kineto_device *d, const struct tp_kine
     return ev->bytes > 0 ? allocate(b, d, ev, err) : release(b, d, ev, err);
 }
 
-/* ---- what was there before ---- */
+/* ---- blocks from before the recording ---- */
 
 /* Bytes that were allocated before a device's first event and are in none of its blocks. */
 static uint64_t unseen_bytes(const struct kineto_device *d)
@@ -308,7 +308,7 @@ static int place_unseen(struct builder *b, struct tp_err *err)
     return rc;
 }
 
-/* ---- what is said about it ---- */
+/* ---- the meta ---- */
 
 static void remark_unseen(const struct builder *b, const struct kineto_device *d)
 {

@@ -113,11 +113,11 @@ static int read_element(struct kineto_reader *rd, struct tp_span element, uint64
 
 /* What may come next in the list. */
 enum kineto_place {
-    FIRST,
-    VALUE,
-    COMMA,
-    CLOSED
-}; /* a value or the end; a value; a comma or the end */
+    FIRST, /* a value or the end */
+    VALUE, /* a value */
+    COMMA, /* a comma or the end */
+    CLOSED /* nothing: the list has ended */
+};
 
 /* Passes a comma or the end of the list. False: it is neither. */
 static bool pass_mark(enum kineto_place *place, unsigned char c)

@@ -124,7 +124,8 @@ static int next_line(struct reader *rd, bool *more, struct tp_err *err)
     return TP_OK;
 }
 
-/* The text up to the separator, without spaces around it; *at moves behind it. */
+/* The text up to the separator, without the spaces around the text. *at moves behind the
+ * separator. */
 static struct tp_cut split(const char **at, const char *end, char separator)
 {
     const char *stop = memchr(*at, separator, (size_t)(end - *at));
@@ -137,7 +138,7 @@ static struct tp_cut split(const char **at, const char *end, char separator)
     return (struct tp_cut){from, to};
 }
 
-/* A whole number of up to 63 bits. */
+/* Parses a whole number of up to 63 bits. */
 static bool parse(struct tp_cut f, int64_t *out)
 {
     uint64_t magnitude = 0;

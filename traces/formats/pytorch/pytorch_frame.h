@@ -13,9 +13,9 @@ struct tp_pytorch_frame {
     uint64_t line;
 };
 
-/* How much a frame says about the program that was recorded. */
+/* How much a frame says about the recorded program, in ascending order. */
 enum tp_pytorch_rank {
-    TP_PYTORCH_SILENT,   /* C++ that has nothing to do with the backward pass */
+    TP_PYTORCH_SILENT,   /* C++ outside the backward pass */
     TP_PYTORCH_ENGINE,   /* the engine that runs the backward pass */
     TP_PYTORCH_BACKWARD, /* an operation of the backward pass */
     TP_PYTORCH_LIBRARY,  /* Python of a library, or made by torch.compile */

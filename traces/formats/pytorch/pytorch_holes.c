@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define GRAIN      512 /* granularity of blocks, bytes */
-#define EXPANDABLE 0   /* the owner of ranges of expandable segments */
+#define EXPANDABLE 0   /* owner of all ranges of expandable segments */
 
 static uint64_t rounded(uint64_t bytes)
 {
@@ -76,7 +76,7 @@ void tp_pytorch_moment_follow(struct tp_pytorch_moment *m, const struct tp_pytor
 struct range {
     uint64_t begin, end;
     uint64_t owner; /* number of the segment, or EXPANDABLE */
-    bool there;     /* it existed at the moment */
+    bool there;     /* the range existed at the moment */
 };
 
 /* The ranges of segments or of blocks. The first range that covers an address counts. */

@@ -38,7 +38,7 @@ struct known_frame {
 
 struct tp_pytorch_places {
     int fd;
-    struct tp_memo memo; /* without its cells */
+    struct tp_memo memo; /* memo of the pickle, without its cells */
     struct tp_spill frames;
     uint64_t spent;            /* bytes read so far */
     struct known_frame *known; /* cache of FRAMES frames; NULL: nobody asked yet */
@@ -90,7 +90,7 @@ int tp_pytorch_places_add(struct tp_pytorch_places *p, uint64_t frames, struct t
 struct view {
     int fd;
     size_t *budget;
-    uint64_t begin; /* place of data[0] */
+    uint64_t begin; /* byte in the file of data[0] */
     size_t size, at;
     unsigned char data[WINDOW];
 };
@@ -99,7 +99,7 @@ struct opcode {
     uint8_t effect;   /* enum tp_pickle_effect; TP_OP_UNKNOWN: none was read */
     uint64_t offset;  /* byte of the opcode in the file */
     uint64_t number;  /* its argument */
-    const char *text; /* of a TEXT, `number` bytes; valid until the view moves on */
+    const char *text; /* text of a TEXT: `number` bytes, valid until the view moves */
 };
 
 static bool look(struct view *v, uint64_t offset)

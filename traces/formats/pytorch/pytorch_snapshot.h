@@ -1,4 +1,4 @@
-/* A PyTorch memory snapshot as it is read: events and blocks in the file's own terms.
+/* A PyTorch memory snapshot that was read: events and blocks in the file's own terms.
  *
  *     pickle --> pytorch_snapshot.c --> events, by device (pytorch_events.h)
  *                                  \--> blocks, segments, annotations, settings
@@ -57,7 +57,7 @@ struct tp_pytorch {
     const struct tp_reading *reading;
     struct tp_pickle *pickle;
     struct tp_spill events;
-    struct tp_pytorch_blocks blocks; /* live at the end */
+    struct tp_pytorch_blocks blocks; /* blocks that are live at the end */
     struct tp_pytorch_blocks spans;  /* segments at the end */
     struct tp_pytorch_annotation *annotations;
     size_t annotation_count, annotation_room;

@@ -1,4 +1,4 @@
-/* PyTorch's CUDA memory snapshots: what torch.cuda.memory._dump_snapshot() pickles.
+/* PyTorch's CUDA memory snapshots: the pickles of torch.cuda.memory._dump_snapshot().
  *
  *     pickle (pickle.h) --> snapshot (pytorch_snapshot.h) --> program (pytorch_lower.h)
  *                                                        \--> places  (pytorch_places.h)

@@ -1,4 +1,5 @@
-/* RMM's log (rmm::mr::logging_resource_adaptor, CSV): a row an allocation or free of device memory.
+/* RMM's log (rmm::mr::logging_resource_adaptor, CSV): one row per allocation or free of device
+ * memory.
  *
  *     line --> row --> clock --> queue, empty unless a free is looked for --> lowering
  *

@@ -1,4 +1,4 @@
-/* CRC-32C with the CPU's instruction where it has one, else by tables, eight bytes at a time
+/* CRC-32C with the CPU's instruction if there is one, else with tables, eight bytes at a time
  * ("slicing by 8": M. Kounavis and F. Berry, A Systematic Approach to Building High Performance,
  * Software-based, CRC Generators, 2005).
  *

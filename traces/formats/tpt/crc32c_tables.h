@@ -1,7 +1,7 @@
-/* The tables of crc32c.c: tp_crc32c_tables[k][b] is what byte b does to the checksum when k more
- * bytes follow it in a group of eight. The polynomial is 0x82f63b78 (0x1edc6f41 with its bits
- * reversed). What a byte does is the sum of what its bits do, so that eight numbers make a table;
- * test_crc32c.c computes them again. */
+/* The tables of crc32c.c: tp_crc32c_tables[k][b] is the change of the checksum by byte b when k
+ * more bytes follow it in a group of eight. The polynomial is 0x82f63b78 (0x1edc6f41 with its bits
+ * reversed). The change by a byte is the sum (XOR) of the changes by its bits, so eight numbers
+ * make a table; test_crc32c.c computes them again. */
 #ifndef TP_CRC32C_TABLES_H
 #define TP_CRC32C_TABLES_H
 

@@ -462,7 +462,7 @@ INLINE const uint8_t *read_record(struct frame *f, const uint8_t *p, const uint3
         return read_realloc(f, p, (unsigned)head, in);
     default:
         p = read_other(f, p, (unsigned)head, in);
-        f->time += in->gap_ns - gap; /* for IDLE, or a gap in an instruction written whole */
+        f->time += in->gap_ns - gap; /* the gap of an IDLE or of an instruction written whole */
         return p;
     }
 }

@@ -19,7 +19,7 @@ struct tp_tpt_decoder {
     uint32_t free_head;  /* the slot freed last; UINT32_MAX: none */
     bool explicit_slots; /* a block gave its slots explicitly; all later blocks do */
     bool started;        /* the prologue is over */
-    uint64_t prologue, instructions, time, event; /* totals of the blocks decoded so far */
+    uint64_t prologue, instructions, time, event; /* where the last block ended */
     uint64_t ops[16];                             /* instructions by op, without the prologue */
 
     struct tp_insn *insns; /* the decoded window: room for max_count instructions */

@@ -7,7 +7,7 @@
 /* What the encoder keeps of a slot from window to window. */
 struct tp_tpt_wrote {
     uint64_t word; /* size and alignment of its object, packed; 0: the slot is free */
-    uint32_t next; /* of a free slot: the slot that was freed before it */
+    uint32_t next; /* for a free slot: the slot that was freed before it */
     uint16_t stream;
 };
 

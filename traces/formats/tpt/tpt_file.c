@@ -1,4 +1,4 @@
-/* The blocks of a .tpt file.
+/* Opens a .tpt file and reads its blocks.
  *
  *     header | META | PROL | NAME | DATA | ... | DATA | FACT | END
  *              `---- one walk over the headers ---->'     `-- looked at first: is this whole?

@@ -4,8 +4,7 @@
  *     header | META | PROL ... | NAME | DATA | DATA | NAME | DATA | ... | FACT | END
  *     32       every block: 48 bytes of header, then stored_bytes of payload
  *
- * Numbers are little-endian. Loads and stores go through memcpy, so that nothing need be
- * aligned. */
+ * Numbers are little-endian. Loads and stores use memcpy, so that nothing must be aligned. */
 #ifndef TP_TPT_LAYOUT_H
 #define TP_TPT_LAYOUT_H
 

@@ -12,10 +12,10 @@
  *
  * Umpire reallocates to 0 bytes with a free and an allocation of 0 bytes, which become two events.
  *
- * Host or device: resources whose name begins with DEVICE, and UM (managed memory), are device
- * memory; HOST, PINNED, FILE, SHARED and all others are host memory. An allocator has the kind of
- * the one that it is made from. Known weakness: if two threads reallocate to the same size in the
- * same allocator at the same time, their lines are mixed up. */
+ * Resources named DEVICE..., and UM (managed memory), are device memory; HOST, PINNED, FILE, SHARED
+ * and all others are host memory. An allocator has the kind of the one that it is made from. Known
+ * weakness: if two threads reallocate to the same size in the same allocator at the same time,
+ * their lines are mixed up. */
 #include "traces/formats/umpire/umpire_allocators.h"
 
 #include "alloc/base/clean.h"
@@ -283,8 +283,8 @@ int tp_umpire_deallocate(struct tp_umpire *u, const struct tp_umpire_line *l, st
     return emit_free(u, space, l, l->pointer, err);
 }
 
-/* Moves a block onto another live one, whose free was lost. The old address is freed, and the new
- * one is allocated while it is live, which lowering counts and repairs. */
+/* Moves a block onto another live one that was never freed in the log. The old address is freed,
+ * and the new one is allocated while it is live, which lowering counts and repairs. */
 static int move_onto(struct tp_umpire *u, uint32_t space, const struct tp_umpire_line *l,
                      struct tp_err *err)
 {

@@ -23,7 +23,7 @@ struct tp_umpire_line {
 struct tp_umpire {
     const struct tp_reading *reading;
     struct tp_spaces *spaces;
-    struct tp_umpire_allocator *allocators; /* by index of their space */
+    struct tp_umpire_allocator *allocators; /* indexed by space */
     size_t count, room;
     struct tp_id_map refs, names; /* address or name -> index of the allocator that had it last */
     struct tp_block_ids ids;

@@ -1,4 +1,4 @@
-/* Replay logs of LLNL's Umpire, one JSON object a line, in both forms:
+/* Replay logs of LLNL's Umpire, with one JSON object per line, in two forms:
  *
  *     {"category":"operation","name":"allocate","numeric_args":{"size":128},
  *      "string_args":{"allocator_ref":"0x10","pointer":"0x90"},"tags":{...},"timestamp":ns}

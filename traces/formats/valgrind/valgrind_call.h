@@ -11,14 +11,14 @@ struct tp_valgrind_prefix {
 };
 
 /* Takes a prefix such as "--PID-- " (mark '-') or "==PID== " (mark '='), with or without a time
- * before the PID. Returns false and takes nothing if there is none. */
+ * before the PID. Returns false and takes nothing if another text comes next. */
 bool tp_valgrind_cut_prefix(struct tp_cut *c, char mark, struct tp_valgrind_prefix *prefix);
 
 enum tp_valgrind_kind {
     TP_VG_ALLOC,
     TP_VG_REALLOC,
     TP_VG_FREE, /* a call without a result */
-    TP_VG_ASIDE /* neither allocates nor frees */
+    TP_VG_ASIDE /* a call that neither allocates nor frees */
 };
 
 struct tp_valgrind_call {
@@ -28,8 +28,8 @@ struct tp_valgrind_call {
     uint64_t align;   /* requested alignment; 0: not given */
 };
 
-/* Takes a call such as "memalign(al 64, size 100)". Returns false and takes nothing if there is
- * none. */
+/* Takes a call such as "memalign(al 64, size 100)". Returns false and takes nothing if another text
+ * comes next. */
 bool tp_valgrind_cut_call(struct tp_cut *c, struct tp_valgrind_call *call);
 
 /* Takes a result such as " = 0x4A42040". */

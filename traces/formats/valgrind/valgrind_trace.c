@@ -1,4 +1,5 @@
-/* valgrind --trace-malloc=yes: a line a call, between valgrind's words and the program's.
+/* The log of valgrind --trace-malloc=yes: one line per call, among other output of valgrind and of
+ * the program.
  *
  *     --2548-- malloc(10) = 0x4A42040              a call and its result
  *     --2548-- realloc(0x4A421A0,0)free(0x4A421A0) one that makes another,
@@ -46,7 +47,7 @@ struct valgrind {
     struct process *processes[PROCESSES];
     size_t process_count, last;
     uint32_t objects;
-    struct tp_valgrind_prefix now; /* of the current line */
+    struct tp_valgrind_prefix now; /* prefix of the current line */
     bool some_without_time, banner;
     char refusal[200];   /* why the program did not start; "": it did */
     uint64_t foreign;    /* lines that the program printed */

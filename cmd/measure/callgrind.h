@@ -1,4 +1,5 @@
-/* Valgrind's callgrind as a counter: where it is, what it is given, what it leaves. */
+/* Valgrind's callgrind as an instruction counter: finds valgrind, builds its command line and reads
+ * the files that it writes. */
 #ifndef TP_CALLGRIND_H
 #define TP_CALLGRIND_H
 
@@ -8,17 +9,18 @@
 #include <stdint.h>
 
 struct tp_valgrind {
-    char path[4096];  /* "" where there is none */
-    char version[64]; /* "valgrind-3.19.0"; "" where it does not work */
-    char reason[200]; /* why not: "valgrind is not in PATH (apt install valgrind)" */
+    char path[4096];  /* "": no valgrind was found */
+    char version[64]; /* "valgrind-3.19.0"; "": valgrind does not work */
+    char reason[200]; /* why valgrind cannot be used: "valgrind is not in PATH (apt ...)" */
 };
 
-/* TAPOOL_VALGRIND=PATH names one, empty: none; else that of PATH. It is asked for its version as
- * callgrind, so that one without that tool is not taken. Takes up to two seconds where it hangs. */
+/* Looks for valgrind: TAPOOL_VALGRIND names the program, and an empty value means none; without the
+ * variable PATH is searched. The version is asked of the callgrind tool, so a valgrind without
+ * callgrind is refused. A valgrind that hangs costs up to two seconds. */
 void tp_valgrind_find(struct tp_valgrind *out);
 
-/* What is put before the program to be counted; its files, count.PID and log.PID, go to `folder`.
- * NULL-terminated; its texts are in it. */
+/* The command line to put before the program to be counted. valgrind writes count.PID and log.PID
+ * into `folder`. `words` is NULL-terminated and points into this struct, so do not copy it. */
 enum { TP_CALLGRIND_WORDS = 20 };
 struct tp_callgrind_runner {
     const char *words[TP_CALLGRIND_WORDS];
@@ -27,15 +29,17 @@ struct tp_callgrind_runner {
 int tp_callgrind_runner(struct tp_callgrind_runner *out, const struct tp_valgrind *valgrind,
                         const char *folder, struct tp_err *err);
 
-/* The instructions that one file of callgrind holds. TP_EIO: it cannot be read, is cut off, or is
- * none: counts other events, or several times, or its figures contradict each other. */
+/* Reads the number of instructions from one output file of callgrind. TP_EIO: the file cannot be
+ * read, is cut off, is not callgrind's, counts other events, counts several times, or contradicts
+ * itself. */
 int tp_callgrind_read(const char *path, uint64_t *instructions, struct tp_err *err);
 
-/* Of all files of a folder: the program and those that it started. TP_EIO: there is none. */
+/* Adds up all count.PID files of a folder: one for the program and one for each process that it
+ * started. TP_EIO: no such file, or one that tp_callgrind_read refuses. */
 int tp_callgrind_sum(const char *folder, uint64_t *instructions, struct tp_err *err);
 
-/* What valgrind itself complained of in a file log.PID of the folder, one line; "" where of
- * nothing. */
+/* Writes valgrind's own complaint from a log.PID file of the folder as one line; "" if valgrind
+ * complained of nothing. */
 void tp_callgrind_complaint(const char *folder, char *text, size_t size);
 
 #endif

@@ -1,37 +1,38 @@
-/* What a capture knows beyond its events: the recorded allocator's own memory, from the notes in
- * its program and what stood in the file; and where in the recorded program an event happened. */
+/* What a capture knows beyond its events: how much memory the recorded allocator held, taken from
+ * the notes in the program and from the file, and at which source line an event happened. */
 #ifndef TP_CAPTURED_H
 #define TP_CAPTURED_H
 
 #include "traces/trace.h"
 
-/* Bytes; of one device. */
+/* The recorded memory of one device. Sizes are bytes. "Peak demand" is the event at which the
+ * program needed most. */
 struct tp_captured_device {
     uint64_t start_reserved, peak_reserved, end_reserved;
-    uint64_t peak_event;    /* of the peak; 0: before the first */
-    uint64_t at_demand;     /* reserved when the program needed most */
-    uint64_t demand_size;   /* asked for there; 0: not known */
-    uint64_t demand_failed; /* of it, what the recorded program did not get: it ran out there */
-    uint64_t largest;       /* free piece there; TP_RECORDED_UNKNOWN */
-    uint64_t takes, gives;  /* of segments, from and to the driver, during the recording */
-    uint64_t maps, unmaps;  /* of ranges of expandable segments, likewise */
-    uint64_t ooms;          /* that the recorded program met */
-    uint64_t played;        /* of these requests, made once more in a replay */
-    uint64_t oom_event;     /* the first; 0: none */
-    uint64_t oom_size;      /* asked for there */
-    uint64_t oom_reserved;  /* held then */
-    uint64_t oom_free;      /* left on the device then; UINT64_MAX: not known */
-    uint64_t free_requests; /* frees whose request and completion are told apart */
-    uint64_t waited;        /* of these, completed later than they were requested */
+    uint64_t peak_event;    /* event of peak_reserved; 0: before the first event */
+    uint64_t at_demand;     /* bytes reserved at peak demand */
+    uint64_t demand_size;   /* size of the request at peak demand; 0: not known */
+    uint64_t demand_failed; /* bytes refused at peak demand, if the recorded program ran out then */
+    uint64_t largest;       /* largest free piece at peak demand; or TP_RECORDED_UNKNOWN */
+    uint64_t takes, gives;  /* segments got from and given back to the driver while recording */
+    uint64_t maps, unmaps;  /* ranges of expandable segments mapped and unmapped while recording */
+    uint64_t ooms;          /* requests that failed for want of memory in the recorded program */
+    uint64_t played;        /* failed requests that a replay makes once more */
+    uint64_t oom_event;     /* event of the first failed request; 0: none failed */
+    uint64_t oom_size;      /* size of the first failed request */
+    uint64_t oom_reserved;  /* bytes reserved at the first failed request */
+    uint64_t oom_free;      /* bytes free on the device at that request; UINT64_MAX: not known */
+    uint64_t free_requests; /* frees that the file records as a request and a completion */
+    uint64_t waited;        /* frees completed later than they were requested */
     uint64_t longest_wait_ns;
-    uint32_t demand_mark; /* the phase in which the program needed most; UINT32_MAX: none */
+    uint32_t demand_mark; /* phase of peak demand; UINT32_MAX: none */
 };
 
 struct tp_captured {
-    bool known; /* the memory figures; those of ooms, frees and marks are there in any case */
+    bool known; /* the reserved bytes are known; ooms, frees and marks always are */
     uint32_t count;
     struct tp_captured_device *devices; /* owned */
-    uint64_t most_live;                 /* objects; only where requests that failed are played */
+    uint64_t most_live; /* most live objects at once; set only if failed requests are played */
     size_t place_count;
     uint64_t place_events[TP_PLACES_MAX]; /* ascending */
     char places[TP_PLACES_MAX][TP_PLACE_TEXT];
@@ -40,48 +41,54 @@ struct tp_captured {
 int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct tp_err *err);
 void tp_captured_release(struct tp_captured *c); /* a zeroed one is fine */
 
-/* The device `index` of `r`; one that no event is about held what it held. */
+/* The figures of the device `index` of `r`. A device without events held the same amount from start
+ * to end. */
 struct tp_captured_device tp_captured_device(const struct tp_captured *c,
                                              const struct tp_recorded *r, uint32_t index);
 
-/* Of all devices: requests that failed in the recorded program, and how many of them are played. */
+/* Requests that failed in the recorded program, and how many of them a replay makes once more; both
+ * summed over all devices. */
 struct tp_captured_failures {
     uint64_t ooms, played;
 };
 struct tp_captured_failures tp_captured_failures(const struct tp_captured *c);
 
-/* How often the program did `op`: without the ALLOC and FREE of each failed request that is played.
- * `c` may be NULL. */
+/* How often the recorded program did `op`. A failed request that is played adds an ALLOC and a FREE
+ * to the program; this count leaves them out. `c` may be NULL. */
 uint64_t tp_captured_ops(const struct tp_captured *c, const struct tp_program_facts *f,
                          enum tp_op op);
 
-/* Objects of the program, and the most of them that were live at once, likewise. */
+/* The objects of the recorded program, and the most that were live at once. Both leave out failed
+ * requests that are played. `c` may be NULL. */
 uint64_t tp_captured_objects(const struct tp_captured *c, const struct tp_program_facts *f);
 uint64_t tp_captured_at_once(const struct tp_captured *c, const struct tp_program_facts *f);
 
-/* What the recorded device had, where an out of memory tells; 0: not known. */
+/* Bytes of memory that the recorded device had, if a recorded out of memory tells; 0: not known. */
 uint64_t tp_captured_capacity(const struct tp_captured *c);
 
-/* Wants the place of an event; those beyond TP_PLACES_MAX are forgotten. */
+/* Asks for the place of an event, which tp_captured_find then looks up. Requests beyond
+ * TP_PLACES_MAX are dropped. */
 void tp_captured_want(struct tp_captured *c, uint64_t event);
 
-/* Looks up all places that are wanted. A file that cannot be read again has none: no error. */
+/* Looks up all places that were asked for. A file that cannot be read a second time gives no
+ * places, which is no error. */
 void tp_captured_find(struct tp_captured *c, const struct tp_trace *t);
 
-/* "optimizer.py:78 step", or NULL. */
+/* The place of an event, "optimizer.py:78 step"; NULL: not known. */
 const char *tp_captured_place(const struct tp_captured *c, uint64_t event);
 
-/* The name of a phase; NULL: none, before the first mark or behind one that only ends a phase. */
+/* The name of the phase that begins with `mark`; NULL: no phase, because the place is before the
+ * first mark or after a mark that only ends a phase. */
 const char *tp_captured_mark(const struct tp_program *p, uint32_t mark);
 
-/* The phase in which a device needed most; NULL: none. */
+/* The name of the phase in which a device needed most; NULL: none. */
 const char *tp_captured_phase(const struct tp_captured *c, const struct tp_trace *t,
                               uint16_t device);
 
-/* Whether the format knows "threads", "streams" or "devices". */
+/* Whether the trace's format records `what`: "threads", "streams" or "devices". */
 bool tp_is_recorded(const struct tp_trace *t, const char *what);
 
-/* The format says which thread did what, and one did. */
+/* Whether the format records threads and this trace names at least one. */
 bool tp_threads_recorded(const struct tp_trace *t);
 
 #endif

@@ -14,18 +14,19 @@ extern const struct tp_format *const tp_formats[];
 extern const struct tp_trace_writer *const tp_trace_writers[];
 extern const struct tp_profile *const tp_profiles[];
 
-/* What is played without -s: the comparable set of a kind of trace. */
+/* The strategies that are played without -s, for host and for device traces. */
 enum { TP_DEFAULT_MAX = 16 };
 extern const struct tp_strategy *const tp_default_host[];
 extern const struct tp_strategy *const tp_default_device[];
 
-/* By name, any case; NULL with err set (TP_EUSAGE, nearest as hint). */
+/* Find an entry by its name in any case. NULL: unknown; err is TP_EUSAGE with the nearest name as
+ * hint. */
 const struct tp_strategy *tp_find_strategy(const char *name, struct tp_err *err);
 const struct tp_source_ops *tp_find_source(const char *name, bool decorator, struct tp_err *err);
 const struct tp_profile *tp_find_profile(const char *name, struct tp_err *err);
 
-/* Where shipped samples are looked for, in order; `list` is NULL-terminated and points into itself.
- */
+/* The folders that are searched for shipped samples, in order. `list` is NULL-terminated and may
+ * point to `installed`, so do not copy the struct. */
 struct tp_sample_dirs {
     const char *list[4];
     char installed[4096];

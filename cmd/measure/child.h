@@ -1,4 +1,5 @@
-/* Playing in a process of its own: a libc heap cannot be fresh in a process that has used it. */
+/* Replays in a separate process, because a libc heap cannot be made fresh in a process that has
+ * used it. */
 #ifndef TP_CHILD_H
 #define TP_CHILD_H
 
@@ -9,13 +10,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* As tp_replay, in a fresh tapool. The program travels by descriptor, the result by shared memory.
- */
+/* Does what tp_replay does, in a freshly started tapool. The child inherits the program as a file
+ * descriptor and returns the result in shared memory. */
 int tp_child_replay(const struct tp_replay_cfg *cfg, const struct tp_strategy_spec *spec,
                     struct tp_run *out, struct tp_err *err);
 
-/* The other side of it, in the fresh tapool. TP_EUSAGE: nobody has started it for that; all else is
- * said to the parent, which reports it. */
+/* The child's part of tp_child_replay. TP_EUSAGE: this process was not started by tp_child_replay.
+ * All other errors go to the parent, which reports them. */
 int tp_child_serve(struct tp_err *err);
 
 #endif

@@ -15,23 +15,26 @@
 
 struct tp_exporter {
     const char *name;    /* as in --format */
-    const char *suffix;  /* what its files end in by custom: ".csv" */
+    const char *suffix;  /* the customary suffix of its files: ".csv" */
     const char *summary; /* one line of `tapool help exports` */
 
-    /* Everything into one stream; a status. Where `part` is set: of one result. */
+    /* Writes the whole report to one stream and returns a status. A format with `part` can only
+     * write a report of one result this way. */
     int (*write)(const struct tp_report *r, FILE *out, struct tp_err *err);
 
-    /* A format whose file holds one thing, of which a report has several. NULL: one file holds
-     * everything. `part` writes what is put into the file's name before its suffix for the index-th
-     * file ("" for none) and returns false after the last; it knows only what is so before anything
-     * is played: traces and strategies of the `planned` results. `has_part`: of those that a
-     * partial report has. */
+    /* These three are set for a format that needs several files for one report, and NULL for a
+     * format that puts everything into one file.
+     *
+     * `part` writes the text that goes into the name of the index-th file before its suffix ("" for
+     * none) and returns false after the last file. It is called before anything is played, so it
+     * may read only the traces and strategies of the `planned` results. `has_part` tells whether a
+     * partial report has the result of the index-th file. */
     bool (*part)(const struct tp_report *r, size_t index, char *name, size_t size);
     bool (*has_part)(const struct tp_report *r, size_t index);
     int (*write_part)(const struct tp_report *r, size_t index, FILE *out, struct tp_err *err);
 };
 
-/* X(of, NAME, help of its option). */
+/* The exports, each as X(of, NAME, help of its option). */
 #define TP_EXPORTERS(X, of)                                                                        \
     X(of, json, "write the JSON result (tapool.result/1) to FILE as well")                         \
     X(of, markdown, "likewise the table of policies, for a comment on a pull request")             \
@@ -46,9 +49,10 @@ enum { TP_EXPORTERS(TP_EXPORT_INDEX, ) TP_EXPORT_COUNT };
 
 extern const struct tp_exporter *const tp_exporters[]; /* NULL-terminated */
 
-extern const char *const tp_export_words[]; /* of --format */
+extern const char *const tp_export_words[]; /* the words of --format */
 
-/* The rows of these options, for a table of a struct that has a tp_exports as `exports`. */
+/* The option rows of all exports, for a command whose options struct has a member `struct
+ * tp_exports exports`. */
 #define TP_EXPORTER_ROW(opts, id, words) TP_EXPORT_ROW(opts, TP_EXPORT_##id, #id, words),
 #define TP_EXPORTER_ROWS(opts)                                                                     \
     TP_FORMAT_ROW(opts, tp_export_words, "what is printed ('tapool help exports')"),               \

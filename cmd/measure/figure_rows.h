@@ -1,17 +1,18 @@
-/* The rows of the registry, a figure each, in the order of documents: of tapool.result/1, of CSV,
- * of `replay -v`, of `help metrics`. figure_rows.c reads this file twice, with its own meanings of
- * the words below: for all rows, and for those that are compared. Read by itself it is empty.
+/* The rows of the registry, one for each figure. Their order is that of the documents:
+ * tapool.result/1, CSV, `replay -v` and `help metrics`. figure_rows.c includes this file twice with
+ * its own definitions of the macros below: once for all rows, once for the rows that are compared.
+ * Included anywhere else the file is empty.
  *
- *     COMPARED(rank, ...)   --metric, --sort, --fail-on and the baseline know it. `rank` is its
- *                           place in tp_metrics: in tables, and in the seeds of tests; a new one
- *                           takes the next
- *     REPORTED(...)         it stands in documents only
- *     LINE(name, meaning)   what is no single value, or is not said where its row stands: a line of
- *                           the topic alone
+ *     COMPARED(rank, ...)   a metric, which --metric, --sort, --fail-on and the baseline accept.
+ *                           `rank` is its index in tp_metrics, which fixes its place in tables and
+ *                           the random seed of its tests; a new metric takes the next free rank
+ *     REPORTED(...)         a figure of the documents only
+ *     LINE(name, meaning)   a line of `help metrics` only: for what is no single value, or is
+ *                           explained at another place than its row
  *
- * To add a figure: its field (alloc/engine/run.h), the place where it is computed, and a row here.
- * A value that is not simply a field takes a function of figure_rows.c: GET_REAL(share_reused).
- * result.schema.json describes it, which a test demands. */
+ * To add a figure: add its field (alloc/engine/run.h), compute it, and add a row here. A value that
+ * is not simply a field needs a function in figure_rows.c: GET_REAL(share_reused). A test demands
+ * that result.schema.json describes the figure. */
 
 #ifdef COMPARED
 /* clang-format off */

@@ -1,37 +1,38 @@
-/* The GPUs of a command: the driver, loaded at most once and only when somebody asks, and which of
- * its devices plays which device of a trace. */
+/* The GPUs of a command. The driver is loaded at most once, and only if it is asked for. Checks
+ * whether the GPUs that shall play the devices of a trace are there. */
 #ifndef TP_GPUS_H
 #define TP_GPUS_H
 
 #include "cuda/cuda_device.h"
 
-/* Zeroed: nothing was asked yet. */
+/* A zeroed struct is valid: the driver was not asked for yet. */
 struct tp_gpu {
     struct tp_cuda *cuda; /* owned; NULL: not loaded */
     bool asked;
-    struct tp_err why; /* why it could not be loaded, once asked */
+    struct tp_err why; /* why the driver could not be loaded; valid once `asked` is true */
 };
 
-/* Loads the driver and looks at its devices; false: `why`. */
+/* Loads the driver and looks at its devices; false: `g->why` says why that failed. */
 bool tp_gpu_open(struct tp_gpu *g);
 void tp_gpu_close(struct tp_gpu *g);
 
-/* After tp_gpu_open said true. */
+/* What the driver says of itself and its devices. Only valid after tp_gpu_open returned true. */
 const struct tp_cuda_info *tp_gpu_info(const struct tp_gpu *g);
 
-/* It is loaded, and one of its devices at least has memory pools. */
+/* Whether the driver is loaded and at least one of its devices has memory pools. */
 bool tp_gpu_has_pools(const struct tp_gpu *g);
 
-/* After it said false, a few words: "libcuda.so.1 was not found". */
+/* Why tp_gpu_open returned false, in a few words: "libcuda.so.1 was not found". */
 const char *tp_gpu_why(const struct tp_gpu *g);
 
-/* After it said false: a driver is here all the same. */
+/* Whether a driver is installed although tp_gpu_open returned false. */
 bool tp_gpu_is_unusable(const struct tp_gpu *g);
 
-/* "WHO needs a GPU and its driver: ..." with `instead` as its hint. TP_EDEVICE. */
+/* Fails with TP_EDEVICE: "WHO needs a GPU and its driver: ...", and `instead` as the hint. */
 int tp_gpu_fail(const struct tp_gpu *g, const char *who, const char *instead, struct tp_err *err);
 
-/* All of these devices are there, and have pools where `pools` names who needs them. TP_EDEVICE. */
+/* Checks that all these CUDA devices exist, and that they have memory pools if `pools` is not NULL;
+ * `pools` names what needs them, for the message. TP_EDEVICE. */
 int tp_gpu_check(const struct tp_gpu *g, const uint32_t *ordinals, uint16_t devices,
                  const char *pools, struct tp_err *err);
 

@@ -1,8 +1,10 @@
-/* What is in a program, found by reading it once: sizes, lifetimes, threads, and the course of the
- * requested bytes. Memory: 56 bytes a live object, 65,536 distinct sizes, a curve a device.
+/* What is in a program, found in one pass over it: sizes, lifetimes, threads, and the requested
+ * bytes over time. Memory: 56 bytes per live object, a table of 65,536 distinct sizes, and one
+ * curve per device.
  *
- * Sizes are those that allocations ask for; a lifetime runs from an allocation to the free or reset
- * that ends it. What was live before the recording began has no birth and is counted apart. */
+ * Sizes are those that allocations ask for. A lifetime runs from an allocation to the free or reset
+ * that ends it. Objects that were live before the recording began have no known start and are
+ * counted separately. */
 #ifndef TP_INFO_SCAN_H
 #define TP_INFO_SCAN_H
 
@@ -13,54 +15,54 @@
 enum {
     TP_INFO_COLUMNS = 64,        /* of the drawn curve */
     TP_INFO_SIZES = 6,           /* rows of the table of sizes */
-    TP_INFO_COMMON = 3,          /* sizes asked for most often */
-    TP_INFO_TEMPORARY = 64,      /* events: an object freed within so many is temporary */
-    TP_INFO_DISTINCT_MAX = 65536 /* sizes that are told apart */
+    TP_INFO_COMMON = 3,          /* number of most requested sizes that are shown */
+    TP_INFO_TEMPORARY = 64,      /* an object is temporary if it is freed within 64 events */
+    TP_INFO_DISTINCT_MAX = 65536 /* distinct sizes that are counted */
 };
 
-/* Objects allocated during the recording. Bytes are those asked for at their allocation; sums stop
+/* A number of objects and the sum of their bytes, as requested at their allocation. Sums saturate
  * at UINT64_MAX - 1. */
 struct tp_info_count {
     uint64_t objects, bytes;
 };
 
 struct tp_info_size {
-    uint64_t up_to; /* bytes; UINT64_MAX: the last row, which has no limit */
+    uint64_t up_to; /* largest size of the row in bytes; UINT64_MAX: no limit (last row) */
     struct tp_info_count count;
 };
 
 struct tp_info_common {
-    uint64_t size, requests; /* requests 0: no such size */
+    uint64_t size, requests; /* an unused row has 0 requests */
 };
 
 struct tp_info_device {
-    uint64_t columns[TP_INFO_COLUMNS]; /* highest requested bytes in each */
-    struct tp_curve curve;             /* the requested bytes in all three values */
-    uint64_t peak_new;                 /* bytes of what was allocated during the recording */
-    uint32_t peak_mark;                /* the phase of the peak; UINT32_MAX: none */
+    uint64_t columns[TP_INFO_COLUMNS]; /* highest requested bytes in each column */
+    struct tp_curve curve;             /* all three values of a point are the requested bytes */
+    uint64_t peak_new;  /* most live bytes at once that were allocated during the recording */
+    uint32_t peak_mark; /* the phase of the peak; UINT32_MAX: none */
 };
 
 struct tp_info {
-    bool by_time;         /* columns are equal times, else equal numbers of events */
+    bool by_time;         /* columns span equal times; if false, equal numbers of events */
     uint64_t requests;    /* allocations and reallocations */
-    uint64_t distinct;    /* sizes among the requests; at most TP_INFO_DISTINCT_MAX */
-    bool distinct_capped; /* there are more */
-    struct tp_info_common common[TP_INFO_COMMON]; /* most first; none where capped */
+    uint64_t distinct;    /* distinct sizes of the requests; at most TP_INFO_DISTINCT_MAX */
+    bool distinct_capped; /* there are more distinct sizes than `distinct` */
+    struct tp_info_common common[TP_INFO_COMMON]; /* most requests first; empty if capped */
     struct tp_info_size sizes[TP_INFO_SIZES];
-    struct tp_info_count allocated, temporary, outlive;
-    struct tp_info_count before;       /* live before the recording began */
-    uint64_t before_freed;             /* objects of these, freed during it */
-    struct tp_histogram events, times; /* lifetimes of what was allocated and freed; ns */
-    uint64_t freed;                    /* objects, by a free or a reset */
-    uint64_t without_effect;           /* events that nothing was made of */
+    struct tp_info_count allocated, temporary, outlive; /* allocated during the recording */
+    struct tp_info_count before;                        /* live before the recording began */
+    uint64_t before_freed;             /* objects live before the recording and freed during it */
+    struct tp_histogram events, times; /* lifetimes of objects that were freed: in events, in ns */
+    uint64_t freed;                    /* objects ended by a free or a reset */
+    uint64_t without_effect;           /* events that lowering made no instruction of */
     uint64_t remote_frees;             /* frees by another thread than the one that allocated */
-    uint32_t phases;                   /* names of marks, but for those that begin none */
-    uint64_t phases_begun;             /* marks that begin one; the others only end one */
-    uint64_t grow, shrink, same;       /* reallocations */
-    uint64_t aligned;                  /* requests for another alignment than the usual */
+    uint32_t phases;                   /* distinct names of phases */
+    uint64_t phases_begun;             /* marks that begin a phase; other marks only end one */
+    uint64_t grow, shrink, same;       /* reallocations by their change of size */
+    uint64_t aligned;                  /* requests with another alignment than the usual one */
     uint8_t usual_align_log2, highest_align_log2;
     uint32_t device_count;
-    struct tp_info_device devices[]; /* device_count of them */
+    struct tp_info_device devices[]; /* device_count elements */
 };
 
 int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err *err);

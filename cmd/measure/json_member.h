@@ -48,8 +48,9 @@ struct tp_member tp_member_get(const struct tp_member *in, const char *name, boo
 struct tp_member tp_member_find(const struct tp_member *in, const char *name);
 struct tp_member tp_member_seek(const struct tp_member *in, const char *name);
 
-/* Follows "memory.peak_reserved_bytes", on whose way null is as good as nothing. Where one is not
- * there, it is that one that is returned; `last` (may be NULL): it is the last one. */
+/* Follows a path such as "memory.peak_reserved_bytes". If a member of the path is missing (or null
+ * before the last one), that member is returned with `item` NULL. `last` (may be NULL) receives
+ * whether the returned member is the last one of the path. */
 struct tp_member tp_member_follow(const struct tp_member *root, const char *path, bool required,
                                   bool *last);
 

@@ -1,5 +1,5 @@
-/* Opening a trace with what every command has: all formats, samples and profiles, and the options
- * that commands share. */
+/* Opens a trace with all formats, samples and profiles, and has the options for it that the
+ * commands share. */
 #ifndef TP_OPEN_TRACE_H
 #define TP_OPEN_TRACE_H
 
@@ -9,18 +9,19 @@
 enum { TP_INITIAL_PLACE, TP_INITIAL_DROP };
 
 struct tp_open_opts {
-    char *input_format, *space; /* NULL: detect; the largest */
-    uint32_t initial_heap;
-    uint64_t limit;      /* events to read; 0: all */
-    uint64_t device;     /* TP_OPT_KEYWORD(0): all that have events */
-    uint64_t max_memory; /* bytes */
-    bool any_device;     /* the caller itself chooses where the format cannot; no option */
-    bool strict, repair; /* exclude each other; neither: as the format says */
+    /* Names. NULL: the format is detected, and the memory space with the most bytes is read. */
+    char *input_format, *space;
+    uint32_t initial_heap; /* TP_INITIAL_PLACE or TP_INITIAL_DROP */
+    uint64_t limit;        /* number of events to read; 0: all */
+    uint64_t device;       /* index of a device; TP_OPT_KEYWORD(0): all devices with events */
+    uint64_t max_memory;   /* bytes */
+    bool any_device;       /* not an option: the caller selects the device if the format cannot */
+    bool strict, repair;   /* not both; neither: the default of the format */
 };
 
 extern const char *const tp_initial_heap_words[], *const tp_device_words[];
 
-/* The rows of these options, for a table of a struct that has them as `open`. */
+/* The option rows, for a command whose options struct has a member `struct tp_open_opts open`. */
 #define TP_OPEN_ROW(type, member) offsetof(type, open) + offsetof(struct tp_open_opts, member)
 #define TP_OPEN_ROWS(opts)                                                                         \
     TP_FLAG_AT("strict", TP_OPEN_ROW(opts, strict), .excludes = "repair",                          \
@@ -49,8 +50,8 @@ extern const char *const tp_initial_heap_words[], *const tp_device_words[];
                            "than that, or makes a larger program in TMPDIR, and over 200 times "   \
                            "its own size, is refused")
 
-/* As tp_trace_open; TP_EUSAGE for strict and repair together. `empty`: a trace without events will
- * do, if it says why. */
+/* Opens a trace like tp_trace_open. TP_EUSAGE: both strict and repair. `empty`: a trace without
+ * events is accepted if the trace says why it has none. */
 int tp_open_trace(const char *path, const struct tp_open_opts *o, bool empty, struct tp_trace *out,
                   struct tp_err *err);
 

@@ -1,5 +1,5 @@
-/* What every child process needs, whatever it does: this very tapool to become, and somebody who
- * waits. */
+/* What all child processes need: the executable of this tapool, a start that ties the child to its
+ * parent, and a parent that waits. */
 #ifndef TP_PROCESS_H
 #define TP_PROCESS_H
 
@@ -11,30 +11,31 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What a child execs to become this very tapool: the kernel's own link, which holds be the file
- * deleted or replaced meanwhile; under an emulator (valgrind), to which that link leads, the file.
- * `path` is room for its name. */
+/* The path that a child execs to become this tapool. It is the kernel's link /proc/self/exe, which
+ * works even if the file was deleted or replaced. Under an emulator (valgrind) the link leads to
+ * the emulator, so it is the file's path, which is written to `path`. */
 const char *tp_child_own_executable(char *path, size_t size);
 
-/* The name of the file that this tapool runs from, for a program that opens it by name and so
- * cannot take the link. False: it was deleted or replaced meanwhile, or cannot be told. */
+/* Writes the path of the file that this tapool runs from, for a program that cannot use the link.
+ * false: the file was deleted or replaced, or is not known. */
 bool tp_child_own_file(char *path, size_t size);
 
-/* In a child, first of all: it ends with its parent, for nobody waits for an orphan's answer, and
- * leaves Ctrl-C to it, which says what it means. Safe between fork and exec. false: `parent` ended
- * before that was set. */
+/* To be called first in a child. The kernel then ends the child with its parent, because nobody
+ * would read its answer, and the child ignores Ctrl-C, because the parent decides what that means.
+ * Safe between fork and exec. false: `parent` ended before this took effect. */
 bool tp_child_begin(pid_t parent);
 
 struct tp_child_wait {
-    const volatile sig_atomic_t *interrupted; /* other than 0: it is ended; NULL: nothing does */
-    uint64_t timeout_ns;                      /* it is ended after; 0: never */
-    /* The child leads a group of processes: they are ended with it, and stopped (Ctrl-Z) while this
-     * process is. */
+    const volatile sig_atomic_t *interrupted; /* not 0: the child is ended; may be NULL */
+    uint64_t timeout_ns;                      /* the child is ended after this; 0: never */
+    /* The child leads a process group. The whole group is ended with the child, and stopped
+     * (Ctrl-Z) while this process is stopped. */
     bool group;
 };
 
-/* Waits until a child process has ended; `how` as waitpid says it. TP_ESTOP: it was ended because
- * of `interrupted`; TP_ELATE: because of its time; TP_EIO: it is lost, errno says why. */
+/* Waits until a child process has ended and stores its wait status, as of waitpid, in `how`.
+ * TP_ESTOP: the child was ended because of `interrupted`. TP_ELATE: it was ended because of its
+ * timeout. TP_EIO: waiting failed; errno says why. */
 int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how);
 
 #endif

@@ -1,6 +1,6 @@
-/* What is not timed of several replays, played ahead, side by side on the cores that there are:
- * memory, counts and what fits are the same whoever else runs. Times are not: they are taken
- * afterwards, one replay after the other, with nothing beside them. */
+/* Plays the passes that take no times ahead, several replays side by side on the cores of this
+ * machine. Memory, counts and the smallest fitting device do not depend on what else runs. Times
+ * do, so they are taken afterwards, one replay after the other. */
 #ifndef TP_REPLAY_AHEAD_H
 #define TP_REPLAY_AHEAD_H
 
@@ -10,16 +10,17 @@
 
 struct tp_ahead {
     const struct tp_replay_cfg *cfg;
-    struct tp_run *run; /* as for tp_replay; what was played ahead stands in its `passes` */
+    struct tp_run *run; /* as for tp_replay; its `passes` name what was played ahead */
 };
 
-/* The passes of these that are played ahead: 0 where memory is real, for then two replays would
- * take twice of it, and where a device is. */
+/* The passes of `cfg` that can be played ahead. 0 for real memory, because several replays would
+ * take several times as much, and for a real device. */
 unsigned tp_ahead_passes(const struct tp_replay_cfg *cfg);
 
-/* At most `workers` processes at once; fewer where their books would take more than `memory` bytes,
- * and none where that leaves less than two. What goes wrong in one of them is nobody's loss: that
- * replay has nothing ahead, and whoever plays it then is told what is wrong. */
+/* Plays the passes of `list` with at most `workers` processes at once. There are fewer if their
+ * bookkeeping would take more than `memory` bytes, and nothing is played ahead if that leaves fewer
+ * than two. If a process fails, its replay has no passes ahead; whoever plays them later gets the
+ * error. */
 void tp_ahead_play(const struct tp_ahead *list, size_t count, unsigned workers, uint64_t memory,
                    const volatile sig_atomic_t *interrupted, tp_progress_fn *progress, void *ctx);
 

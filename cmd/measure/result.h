@@ -1,5 +1,5 @@
-/* What a replay command measured, as the writers read it. Writers compute nothing that another
- * writer would compute too: derived figures live in cmd/measure/figures.h. */
+/* What a replay command measured, as the writers read it. A writer computes nothing that another
+ * writer needs too: derived figures are in cmd/measure/figures.h. */
 #ifndef TP_RESULT_H
 #define TP_RESULT_H
 
@@ -13,11 +13,11 @@ struct tp_strategy_spec;
 
 /* How a real device is used. */
 struct tp_device_use {
-    const struct tp_cuda_info *driver; /* NULL: no real device */
-    uint32_t *ordinals;                /* by device of the trace: the CUDA device that plays it */
+    const struct tp_cuda_info *driver; /* NULL: no real device is used */
+    uint32_t *ordinals;                /* CUDA device for each device of the trace */
     enum tp_occupy occupy;
-    double scale;
-    const char *unused; /* why a driver that is here is not used; NULL: it is, or there is none */
+    double scale;       /* --occupy-scale: factor for the work of --occupy */
+    const char *unused; /* why an installed driver is not used; NULL: used, or not installed */
 };
 
 /* One strategy on one trace. */
@@ -25,9 +25,9 @@ struct tp_result {
     const struct tp_trace *trace;
     const struct tp_program_facts *facts;
     const struct tp_strategy_spec *spec;
-    const struct tp_source_spec *source; /* not of a foreign allocator */
+    const struct tp_source_spec *source; /* not used by a foreign allocator */
     const struct tp_captured *captured;
-    const struct tp_device_use *use; /* not of a foreign allocator */
+    const struct tp_device_use *use; /* not used by a foreign allocator */
     enum tp_touch touch;
     uint64_t min_time_ns;
     struct tp_run *run; /* owned by whoever made the report */
@@ -35,11 +35,12 @@ struct tp_result {
 
 struct tp_report {
     struct tp_result *results; /* grouped by trace */
-    size_t count, planned;     /* planned: as many as there were to be; those from `count` on have
-                                  trace, facts and spec alone */
+    /* `planned` results were to be measured and `count` are. A result from index `count` on has
+     * only trace, facts and spec. */
+    size_t count, planned;
     struct tp_clock clock;
-    const struct tp_opt *rows; /* what was asked for, as the command line's options; NULL */
-    const void *opts;
+    const struct tp_opt *rows; /* rows of the command's options; NULL: no command line */
+    const void *opts;          /* the options that `rows` describe */
     uint64_t seed;
     bool verbose;
     bool partial; /* interrupted: some results are missing */

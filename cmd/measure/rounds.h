@@ -1,9 +1,10 @@
-/* Interleaved rounds: every side is played once a round, in random order, each time in a fresh
- * process with a random environment, pinned to one core; one warm-up each is thrown away.
+/* Interleaved rounds. In each round every side is played once, in random order. Each replay runs in
+ * a fresh process with a random environment, pinned to one core. Before the first round each side
+ * is played once as a warm-up, which is discarded.
  *
  *     round 1    B A      round 2    A B      round 3    B A   ...
  *
- * A machine that drifts (clock, neighbours, heat) drifts for all sides alike. */
+ * That way the drift of a machine (clock rate, other load, heat) affects all sides alike. */
 #ifndef TP_ROUNDS_H
 #define TP_ROUNDS_H
 
@@ -12,43 +13,42 @@
 
 enum { TP_ROUND_SIDES = 32, TP_ROUNDS_MAX = 1000 };
 
-/* What is the same for all sides. */
+/* What all sides have in common. */
 struct tp_rounds_cfg {
     const struct tp_prepared *trace;
-    const char *source;      /* NULL: default */
+    const char *source;      /* NULL: the default source */
     const char *const *more; /* further arguments of each replay */
     unsigned rounds;
-    uint64_t min_time_ns; /* of the throughput and of the latency pass, each */
-    uint64_t seed;        /* of the order and of the padding */
-    int core;
-    uint64_t timeout_ns; /* of each replay; 0: none */
+    uint64_t min_time_ns; /* for the throughput pass and for the latency pass */
+    uint64_t seed;        /* for the order of the sides and the padding of the environment */
+    int core;             /* -1: not pinned */
+    uint64_t timeout_ns;  /* for each replay; 0: none */
     const volatile sig_atomic_t *interrupted;
     void (*progress)(void *ctx, unsigned done, unsigned total); /* may be NULL */
     void *progress_ctx;
 };
 
 struct tp_side {
-    const char *binary; /* NULL: this one */
+    const char *binary; /* NULL: this tapool */
     const char *strategy;
 };
 
-/* values[side][metric][round], for metrics of classes N and R; NAN where a percentile is not known.
- */
+/* The values of all rounds. */
 struct tp_rounds {
     size_t sides;
     unsigned rounds;
-    double *values;
-    unsigned *cold; /* [side]: rounds in which one replay took longer than min_time_ns */
-    double step_ns;
-    size_t failed;          /* the side whose replay ended with an error; `sides`: none did */
-    struct tp_stored first; /* the warm-up of side 0, for names and warnings */
+    double *values;         /* [side][metric][round], metrics of classes N and R; NAN: not known */
+    unsigned *cold;         /* [side]: rounds in which one replay took longer than min_time_ns */
+    double step_ns;         /* step of the clock */
+    size_t failed;          /* index of the side whose replay failed; equal to `sides`: none */
+    struct tp_stored first; /* the warm-up of side 0, for its names and warnings */
 };
 
 int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
                    struct tp_rounds *out, struct tp_err *err);
 void tp_rounds_release(struct tp_rounds *r);
 
-/* The `rounds` values of a metric, by round. */
+/* The values of a metric of one side, one for each round. */
 const double *tp_rounds_values(const struct tp_rounds *r, size_t side, const struct tp_metric *m);
 
 #endif

@@ -13,38 +13,40 @@ struct tp_strategy_spec {
     const struct tp_strategy *strategy;
     void *opts;               /* owned; NULL when the strategy has none */
     char label[TP_LABEL_MAX]; /* unique in a report */
-    bool labelled;            /* by the user */
+    bool labelled;            /* the user gave the label */
 };
 
 int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err);
 void tp_strategy_spec_release(struct tp_strategy_spec *spec);
 
-/* The library that serves a real allocator here; NULL: it is none. */
+/* The library behind a real allocator on this machine, written to `text`; NULL: `s` is no real
+ * allocator. */
 enum { TP_LIBRARY = 64 };
 const char *tp_strategy_library(const struct tp_strategy *s, char *text, size_t size);
 
-/* It has a choice of this name, set to this word. */
+/* Whether the strategy has a choice option `name` that is set to `word`. */
 bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name, const char *word);
 
-/* Unlabelled twins are told apart by the options in which they differ. */
+/* Makes labels unique: entries of the same strategy without a label of the user's get the options
+ * in which they differ. */
 void tp_strategy_specs_label(struct tp_strategy_spec *specs, size_t count);
 
-/* All options as "a=1,b=2", as tp_opts_parse reads them; false when it does not fit. */
+/* Writes all options as "a=1,b=2", which tp_opts_parse can read; false: the text does not fit. */
 bool tp_opts_text(const struct tp_opt *rows, const void *opts, char *out, size_t size);
 
 struct tp_source_spec {
-    struct tp_source_layer layers[TP_SOURCE_LAYERS]; /* opts owned */
+    struct tp_source_layer layers[TP_SOURCE_LAYERS]; /* `opts` of each is owned */
     uint32_t count;
     char name[TP_LABEL_MAX]; /* "host", "virtual+limit" */
 };
 
-/* enum tp_source_flags of the source at the bottom; 0: there is none. */
+/* Bits of enum tp_source_flags of the lowest layer; 0: no layers. */
 static inline uint32_t tp_source_spec_flags(const struct tp_source_spec *spec)
 {
     return spec->count ? spec->layers[0].ops->flags : 0;
 }
 
-/* It has the decorator `limit`. */
+/* Whether the source has the decorator `limit`. */
 bool tp_source_spec_is_limited(const struct tp_source_spec *spec);
 
 int tp_source_spec_parse(struct tp_source_spec *spec, const char *text, struct tp_err *err);

@@ -1,5 +1,5 @@
-/* Warnings: a closed list. Each says when tapool's own numbers are doubtful, and what to do about
- * it; each id is a help topic. */
+/* The closed list of warnings. A warning says that tapool's own numbers are doubtful, and what to
+ * do about it. Each id is a help topic. */
 #ifndef TP_WARNINGS_H
 #define TP_WARNINGS_H
 
@@ -18,8 +18,8 @@ struct tp_warning {
 
 extern const struct tp_warning *const tp_warnings[]; /* NULL-terminated */
 
-/* The same warning on several results is one: the first one's sentence, and who else it is about.
- * false: it applies to none. */
+/* Merges one warning over several results: writes the sentence of the first result that it applies
+ * to, and names the others with another sentence. false: the warning applies to no result. */
 enum { TP_WARNINGS_TEXT = TP_WARNING_TEXT + 300 };
 bool tp_warning_of_all(const struct tp_warning *w, const struct tp_result *results, size_t count,
                        char text[TP_WARNINGS_TEXT]);

@@ -1,15 +1,16 @@
-/* See callgrind.h. Of callgrind's file only the head and the last line are of use:
+/* See callgrind.h. Only the head and the last line of callgrind's output file are used:
  *
  *     # callgrind format
- *     version: 1                  1 is the only one there is
+ *     version: 1                  there is no other version
  *     ...
- *     events: Ir                  instructions, and nothing beside them
- *     summary: 624016             of the part; some versions leave it out
+ *     events: Ir                  must be instructions alone
+ *     summary: 624016             of this part; some versions leave it out
  *     fn=... and the costs
- *     totals: 624016              the last line: without it the file is cut off
+ *     totals: 624016              the last line; without it the file is cut off
  *
- * Known weakness: memcpy and its like come in variants, and which one is taken depends on the
- * processor that valgrind shows (with AVX2 or without). */
+ * Known weakness: the C library has several variants of memcpy and similar functions. It selects
+ * one by the processor that valgrind emulates (with AVX2 or without), so counts differ between such
+ * machines. */
 #include "cmd/measure/callgrind.h"
 
 #include "alloc/base/clean.h"
@@ -28,7 +29,7 @@
 
 enum { VERSION_WAIT_MS = 2000, LINE = 4096 };
 
-/* ---- where it is ---- */
+/* ---- finding valgrind ---- */
 
 static void ask_version(struct tp_valgrind *v)
 {
@@ -44,7 +45,7 @@ static void ask_version(struct tp_valgrind *v)
                  known || !line[0] ? "gives no answer" : "answers as no valgrind does");
 }
 
-/* 0, or why the file that is named cannot be started. */
+/* Returns 0, or the errno that says why the given file cannot be started. */
 static int refusal(const char *given, size_t size)
 {
     if (strlen(given) >= size)
@@ -72,9 +73,9 @@ void tp_valgrind_find(struct tp_valgrind *out)
         ask_version(out);
 }
 
-/* ---- what it is given ---- */
+/* ---- the command line ---- */
 
-/* valgrind reads % in the names of its files. */
+/* Doubles each %, because valgrind expands % in the names of its files. */
 static bool name_files(const char *folder, const char *name, char *out, size_t size)
 {
     size_t used = 0;
@@ -87,7 +88,7 @@ static bool name_files(const char *folder, const char *name, char *out, size_t s
     return !*folder && n > 0 && (size_t)n < size - used;
 }
 
-/* All that a user's ~/.valgrindrc or VALGRIND_OPTS could change is said here or kept out. */
+/* Sets every option that a user's ~/.valgrindrc or VALGRIND_OPTS could change. */
 int tp_callgrind_runner(struct tp_callgrind_runner *out, const struct tp_valgrind *valgrind,
                         const char *folder, struct tp_err *err)
 {
@@ -111,7 +112,7 @@ int tp_callgrind_runner(struct tp_callgrind_runner *out, const struct tp_valgrin
                            "--collect-jumps=no",
                            "--cache-sim=no",
                            "--branch-sim=no",
-                           "--vgdb=no", /* its pipes in TMPDIR outlive a kill */
+                           "--vgdb=no", /* vgdb's pipes in TMPDIR would outlive a kill */
                            out->count,
                            out->log,
                            NULL};
@@ -120,7 +121,7 @@ int tp_callgrind_runner(struct tp_callgrind_runner *out, const struct tp_valgrin
     return TP_OK;
 }
 
-/* ---- what it leaves ---- */
+/* ---- the output files ---- */
 
 struct callgrind_reading {
     const char *path;
@@ -134,7 +135,7 @@ static int damaged(const struct callgrind_reading *r, const char *what, struct t
     return tp_fail(err, TP_EIO, "what callgrind left (%s) %s", name ? name + 1 : r->path, what);
 }
 
-/* Digits and nothing else. */
+/* Accepts digits only. */
 static bool read_count(const char *text, uint64_t *out)
 {
     char *end;
@@ -176,11 +177,11 @@ static int read_line(struct callgrind_reading *r, const char *line, struct tp_er
     return TP_OK;
 }
 
-/* Long lines (the command) are cut: what is looked for is short. */
+/* Long lines (the command) are cut, because the lines that are needed are short. */
 static int read_lines(struct callgrind_reading *r, FILE *in, struct tp_err *err)
 {
     char line[LINE];
-    bool inside = false; /* the rest of a long line */
+    bool inside = false; /* `line` is the rest of a long line */
     int status = TP_OK;
     while (!status && fgets(line, sizeof line, in)) {
         size_t length = strlen(line);
@@ -225,7 +226,7 @@ int tp_callgrind_read(const char *path, uint64_t *instructions, struct tp_err *e
     return status;
 }
 
-/* The next file NAME.PID; false: there is none. */
+/* Finds the next file NAME.PID of a folder; false: there are no more. */
 static bool next_file(DIR *dir, const char *folder, const char *name, char *path, size_t size)
 {
     const struct dirent *e = dir ? readdir(dir) : NULL;
@@ -255,7 +256,7 @@ int tp_callgrind_sum(const char *folder, uint64_t *instructions, struct tp_err *
     return !status && !files ? tp_fail(err, TP_EIO, "callgrind left no count") : status;
 }
 
-/* Its own lines begin with ==PID==; the first says most. */
+/* valgrind's own lines begin with ==PID==. The first of them is the most useful one. */
 void tp_callgrind_complaint(const char *folder, char *text, size_t size)
 {
     DIR *dir = opendir(folder);

@@ -1,4 +1,4 @@
-/* See captured.h. One walk over the program, for notes and marks alone. */
+/* See captured.h. All figures come from one pass over the program. */
 #include "cmd/measure/captured.h"
 
 #include "traces/lower/failed_request.h"
@@ -9,9 +9,10 @@
 struct captured_scan {
     struct tp_program *program;
     struct tp_captured *out;
-    uint64_t *reserved;     /* of each device, now */
-    uint64_t *requested_at; /* by slot: when its free was asked for, plus 1; 0: not */
-    uint64_t *live;         /* objects of each device, now */
+    uint64_t *reserved; /* by device: bytes reserved now */
+    uint64_t
+        *requested_at; /* by slot: time in ns when its free was requested, plus 1; 0: not yet */
+    uint64_t *live;    /* by device: objects live now */
     uint64_t live_on_all;
     struct tp_failed_request failed;
     uint64_t time, insn;
@@ -76,7 +77,7 @@ static void on_free(struct captured_scan *s, const struct tp_insn *in)
         d->longest_wait_ns = s->time + 1 - asked;
 }
 
-/* Reserved is what was held before anything that the moment of demand itself brought. */
+/* At peak demand, keeps the reserved bytes as they were before this instruction had any effect. */
 static void note_demand(struct captured_scan *s, const struct tp_insn *in, bool failed)
 {
     uint16_t device = in->device;
@@ -128,16 +129,17 @@ static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
         else if (in->op == TP_FREE)
             on_free(s, in);
         else if (tp_op_is(in->op, TP_IS_NEW))
-            s->requested_at[in->slot] = 0; /* a reset may have ended what was there */
+            s->requested_at[in->slot] = 0; /* a reset may have ended the slot's last object */
         else if (in->op == TP_MARK)
             s->mark = in->slot;
-        if (in->device != TP_ALL_DEVICES) /* that asks for nothing */
+        if (in->device != TP_ALL_DEVICES) /* such an instruction requests no memory */
             note_demand(s, in, failed);
     }
     return TP_OK;
 }
 
-/* What the file says of another moment than that of the program as it is played, is no answer. */
+/* The largest free piece that the file records at peak demand. It only counts if the file and the
+ * program as it is played put peak demand at the same event. */
 static uint64_t largest_of(const struct tp_program *program, const struct tp_recorded *r,
                            uint32_t index)
 {

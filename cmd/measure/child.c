@@ -1,7 +1,8 @@
-/* The parent starts /proc/self/exe anew with two descriptors: the program, and a shared job that
- * holds the question and takes the answer. exec, not fork alone: a forked heap is the parent's,
- * with all the holes that reading the trace has left in it. The program is handed over as plain
- * instructions: what decoding another form takes would lie in the heap that is measured. */
+/* See child.h. The parent starts /proc/self/exe again and passes two descriptors: the program, and
+ * a shared job that holds the request and receives the result. fork without exec is not enough,
+ * because the child's heap would be a copy of the parent's, with the holes that reading the trace
+ * has left in it. The program is passed as plain instructions, because decoding another form would
+ * use the heap that is measured. */
 #include "cmd/measure/child.h"
 
 #include "cmd/measure/process.h"
@@ -18,9 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Both ends are the same executable, so the layout is the same. The run stands behind it. */
+/* The head of the shared memory; the run follows at RUN_OFFSET. Parent and child are the same
+ * executable, so they agree on the layout. */
 struct child_job {
-    uint64_t size; /* of the whole mapping */
+    uint64_t size; /* bytes of the whole mapping */
     pid_t parent;
     char spec[TP_SPEC_TEXT];
     char label[TP_LABEL_MAX];
@@ -58,7 +60,7 @@ static int make_job(const struct tp_replay_cfg *cfg, const struct tp_strategy_sp
     if (status)
         return status;
     struct child_job *job = *out;
-    job->size = size; /* first: whoever unmaps it needs it, also after an error */
+    job->size = size; /* set before anything can fail, because unmapping needs it */
     char options[TP_SPEC_TEXT - 128];
     if (!tp_opts_text(spec->strategy->options, spec->opts, options, sizeof options))
         return tp_fail(err, TP_EUSAGE, "the options of '%s' are too long", spec->label);
@@ -88,8 +90,8 @@ static int spawn(int program_fd, int job_fd, pid_t *pid, struct tp_err *err)
     char path[4096];
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    /* over a detour above both, so that neither lands on the other's place; dup2 clears O_CLOEXEC
-     */
+    /* Moving both descriptors above JOB_FD first keeps one from overwriting the other. dup2 then
+     * clears O_CLOEXEC. */
     int high_program = fcntl(program_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
     int high_job = fcntl(job_fd, F_DUPFD_CLOEXEC, JOB_FD + 1);
     posix_spawn_file_actions_adddup2(&actions, high_program, PROGRAM_FD);
@@ -193,13 +195,13 @@ int tp_child_serve(struct tp_err *err)
     struct child_job *job = NULL;
     struct tp_program *program = NULL;
     struct stat st;
-    tp_child_begin(0); /* of whom is not known yet */
+    tp_child_begin(0); /* the parent's id is not known before the job is mapped */
     if (fstat(JOB_FD, &st) || (size_t)st.st_size < sizeof *job)
         return tp_fail(err, TP_EUSAGE, "'__child' is tapool's own");
     int status = map_job(JOB_FD, (size_t)st.st_size, &job, err);
     if (status)
         return status;
-    if (getppid() != job->parent) /* it ended before that was set */
+    if (getppid() != job->parent) /* the parent ended before tp_child_begin took effect */
         return TP_OK;
     status = tp_program_import(PROGRAM_FD, &program, &job->err);
     if (!status &&
@@ -211,5 +213,5 @@ int tp_child_serve(struct tp_err *err)
     job->status = status;
     job->answered = true;
     munmap(job, (size_t)st.st_size);
-    return TP_OK; /* the parent reports */
+    return TP_OK; /* the parent reports job->status */
 }

@@ -1,4 +1,4 @@
-/* See condition.h. A text is cut at its sign of comparison; what stands behind it is read by the
+/* See condition.h. The text is split at its comparison operator; the value after it is read by the
  * unit of the metric. */
 #include "cmd/measure/condition.h"
 #include "cmd/measure/metric_text.h"
@@ -17,19 +17,20 @@ static int fail_value(const char *text, const char *value, const char *want, str
     return tp_fail(err, TP_EUSAGE, "--fail-on '%s': '%s' is no %s", text, value, want);
 }
 
-/* Digits and a point, and what follows them. */
+/* Reads a number, and lets `rest` point behind it. */
 static bool read_number(const char *text, double *value, const char **rest)
 {
     size_t length = strspn(text, "0123456789.");
     char *end = NULL;
     if (!length || length > 40)
         return false;
-    *value = strtod(text, &end); /* an exponent may follow */
+    *value = strtod(text, &end); /* reads an exponent too */
     *rest = end;
     return isfinite(*value) && (size_t)(end - text) >= length;
 }
 
-/* What may stand behind a number, by the unit of the metric, and what it is worth there. */
+/* The suffixes that a number may have, by the unit of the metric: a value is multiplied by `times`
+ * and divided by `per`. */
 static const struct {
     enum tp_unit of;
     const char *unit;
@@ -54,7 +55,7 @@ static bool read_unit(enum tp_unit of, const char *text, double *value)
     return false;
 }
 
-/* In the unit of the metric. */
+/* Reads a value and converts it to the unit of the metric. */
 static bool read_value(const struct tp_metric *m, const char *text, double *value)
 {
     uint64_t bytes = 0;

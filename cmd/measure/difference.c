@@ -1,4 +1,4 @@
-/* See difference.h. What is better for one metric is worse for another: everything is decided on
+/* See difference.h. For some metrics less is better, for others more. So all decisions are made on
  * `worse`, the ratio by which the second side is worse than the first. */
 #include "cmd/measure/difference.h"
 
@@ -36,7 +36,7 @@ static void measure_pairs(double *b, double *n, size_t count, uint64_t seed,
     bool less_is_better = out->better == TP_BETTER_LESS;
     out->p_worse = less_is_better ? more : less;
     out->p_better = less_is_better ? less : more;
-    out->base = tp_stat_median(b, count); /* sorts: last */
+    out->base = tp_stat_median(b, count); /* must come last, because it sorts the values */
     out->now = tp_stat_median(n, count);
 }
 
@@ -59,8 +59,9 @@ void tp_difference_measure(const double *base, const double *now, size_t count,
         measure_pairs(b, n, out->pairs, seed, out);
 }
 
-/* `least`: the p that so many pairs can give at best, adjusted. Pairs get lost (a time of 0, a
- * percentile of too few calls), and what could not have failed has not passed. */
+/* `least` is the smallest adjusted p value that this number of pairs can reach. Pairs get lost (a
+ * time of 0, a percentile of too few calls), and a test that could not have found a regression must
+ * not pass as "same". */
 static enum tp_verdict decide(const struct tp_difference *d, double least, double alpha,
                               double effect)
 {
@@ -77,7 +78,7 @@ static enum tp_verdict decide(const struct tp_difference *d, double least, doubl
     return least < alpha && high <= 1 + 2 * effect ? TP_SAME : TP_INCONCLUSIVE;
 }
 
-/* `member` of each, adjusted over those that are tests. */
+/* Adjusts the p values of one direction over all differences that are tested. */
 static void adjust(struct tp_difference *all, size_t count, double *p, bool worse)
 {
     for (size_t i = 0; i < count; i++)

@@ -41,7 +41,7 @@ static int check_oom(const struct tp_report *report, struct tp_err *err)
     return TP_OK;
 }
 
-/* The results as they would be read from a file. */
+/* Makes records of the results, and checks the conditions on them. */
 static int check_metrics(const struct tp_opt_list *texts, const struct tp_report *report,
                          struct tp_err *err)
 {

@@ -1,14 +1,14 @@
-/* The registry of figures; see metrics.h for what a row says, figure_rows.h for the rows. */
+/* The registry of figures. metrics.h explains the members of a row, figure_rows.h has the rows. */
 #include "cmd/measure/figures.h"
 #include "cmd/measure/metrics.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* A tenth of a percentage point: what a rounding in the last block moves. */
+/* A tenth of a percentage point, which rounding in the last block can change. */
 #define SHARE_ALLOWED 0.001
 
-/* ---- what is not simply a field ---- */
+/* ---- values that are not simply a field ---- */
 
 static struct tp_figure_value whole(uint64_t value)
 {
@@ -57,7 +57,7 @@ GETTER(weight, text(has(of, TP_RUN_WEIGHT_TIME) ? "time" : "events"))
 GETTER(memory_class, text(has(of, TP_RUN_INFORMATIVE | TP_RUN_DEVICE) ? "R" : "E"))
 GETTER(is_informative, whole(has(of, TP_RUN_INFORMATIVE)))
 
-/* Of a foreign allocator neither is known. */
+/* The calls of a foreign allocator are not known, and then `gets` is TP_NONE. */
 GETTER(wait_ns, whole(of->d->gets == TP_NONE ? TP_NONE : of->d->wait_ns))
 GETTER(fallbacks, whole(of->d->gets == TP_NONE ? TP_NONE : of->d->fallbacks))
 GETTER(share_reused, real(share(of->d->reused, of->d->allocations)))
@@ -69,8 +69,8 @@ GETTER(first_failed_event, whole(tp_run_first_failure(of->r->run)))
 GETTER(is_played_once, whole(has(of, TP_RUN_PLAYED_ONCE)))
 GETTER(replays_per_run, whole(of->r->run->throughput.runs.per_value))
 
-/* Of all operations of the trace, those that a full device made impossible included: a divisor that
- * no policy changes. */
+/* Divided by all operations of the trace, including those that a full device made impossible, so
+ * that the divisor is the same for every policy. */
 GETTER(instructions_per_op, real(share(of->r->run->instructions, of->r->facts->operations)))
 GETTER(counter, text(of->r->run->instructions == TP_NONE ? NULL : "perf_event"))
 
@@ -96,7 +96,7 @@ GETTER(mean_ns, real(tp_latency_mean(calls(of, f))))
 GETTER(percentile_ns, whole(percentile(calls(of, f), f->percentile)))
 GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE))
 
-/* ---- the words of a row ---- */
+/* ---- the macros of a row ---- */
 
 /* clang-format off */
 #define TYPE_OF(type, field) \
@@ -127,7 +127,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
 #define MEASURED(of, unit_, field) DEVICE("measured.", of, unit_), FIELD(measured.field)
 #define RANGE(of, end) DEVICE("measured.", of[end], BYTES)
 
-/* The name without the unit that the path ends in. */
+/* The path ends in the unit, the name does not. */
 #define MEMORY_BYTES(of) \
     .name = #of, .path = "memory." #of "_bytes", .unit = TP_UNIT_BYTES, .per_device = true
 #define BYTES(of) MEMORY_BYTES(of), FIELD(of)
@@ -137,7 +137,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
     EXACT(MEMORY), DEVICE("memory.", of, SHARE), FIELD(of), \
     .allowed = SHARE_ALLOWED, SHARE_OF("memory." all "_bytes")
 
-/* The name is the path. */
+/* Name and path are the same. */
 #define CALLS(of, unit_) \
     .name = "source_calls." #of, .path = "source_calls." #of, .unit = TP_UNIT_##unit_, \
     .per_device = true, .family = TP_FAMILY_CALLS
@@ -146,7 +146,7 @@ GETTER(max_ns, whole(calls(of, f)->hist.count ? calls(of, f)->hist.max : TP_NONE
     .class = TP_CLASS_##class_, .allowed = (allowed_), .family = TP_FAMILY_TIME
 #define THROUGHPUT(of, class_, allowed_) RUN("throughput.", of, NS), TIME(class_, allowed_)
 
-/* Of single calls. */
+/* Figures of the latency of single calls. */
 #define PART(call, of, unit_) \
     .name = call "." of, .path = "latency." call "." of, .unit = TP_UNIT_##unit_
 #define CALLS_OF(id) .offset = offsetof(struct tp_run, latency.kinds[TP_LAT_##id])

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LOOP_APART 0.05 /* of what was live before */
+#define LOOP_APART 0.05 /* a loop may end with so much more or less live, as a share */
 
 enum { BEYOND = 10 };
 
@@ -175,7 +175,7 @@ struct tp_text tp_range_text(const struct tp_range *r, bool exact)
     if (!strcmp(low.s, high.s))
         return high;
     char *unit = strrchr(low.s, ' ');
-    if (unit && !strcmp(unit, strrchr(high.s, ' '))) /* the unit once */
+    if (unit && !strcmp(unit, strrchr(high.s, ' '))) /* write a common unit only once */
         *unit = '\0';
     return tp_text_of("%s to %s", low.s, high.s);
 }

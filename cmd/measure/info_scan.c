@@ -1,10 +1,11 @@
-/* See info_scan.h. One walk over the windows:
+/* See info_scan.h. One pass over the windows:
  *
  *   instruction --> clock, event --> live objects (by slot) --> counts, histograms
  *                                \-> requested bytes of its device --> columns, curve
  *
- * The live objects of a device are a list, so that a reset costs as much as the frees it stands
- * for. Weakness: an object that a reallocation moves stays with the thread that allocated it. */
+ * The live objects of a device form a list, so that a reset costs no more than the frees that it
+ * replaces. Known weakness: an object that a reallocation moves still counts as allocated by its
+ * first thread. */
 #include "cmd/measure/info_scan.h"
 
 #include "alloc/base/id_map.h"
@@ -18,27 +19,27 @@
 #define KIB(n)      ((uint64_t)(n) << 10)
 #define MIB(n)      ((uint64_t)(n) << 20)
 #define NO_LIMIT    UINT64_MAX
-#define OF_THE_PAST 0 /* birth of an object of the prologue: no event */
+#define OF_THE_PAST 0 /* event of the prologue, whose objects have no event of their own */
 
 static const uint64_t host_limits[TP_INFO_SIZES] = {64, 512, KIB(4), KIB(64), MIB(1), NO_LIMIT};
 static const uint64_t device_limits[TP_INFO_SIZES] = {512,     KIB(64),  MIB(1),
                                                       MIB(10), MIB(128), NO_LIMIT};
 
 struct object {
-    uint64_t size;  /* now */
-    uint64_t asked; /* at its allocation */
-    uint64_t event, time;
-    uint64_t owner;      /* thread, and which of those that had its index */
-    uint32_t next, prev; /* live objects of the device */
+    uint64_t size;        /* current size in bytes */
+    uint64_t asked;       /* bytes requested at its allocation */
+    uint64_t event, time; /* of its allocation */
+    uint64_t owner;       /* thread that allocated it, told apart from others of the same index */
+    uint32_t next, prev;  /* slots, in the list of live objects of the device */
 };
 
 struct device {
     struct tp_info_device *info;
     const struct tp_demand *demand;
-    uint64_t requested;
-    uint64_t fresh;  /* of it, allocated during the recording */
-    uint32_t newest; /* live object */
-    uint32_t filled; /* columns */
+    uint64_t requested; /* bytes now */
+    uint64_t fresh;     /* requested bytes that were allocated during the recording */
+    uint32_t newest;    /* slot of the newest live object */
+    uint32_t filled;    /* number of columns that are done */
 };
 
 struct scan {
@@ -47,12 +48,12 @@ struct scan {
     struct tp_info *info;
     struct object *objects; /* by slot */
     struct device *devices;
-    uint64_t *ended; /* by thread: how many had this index before */
+    uint64_t *ended; /* by index of a thread: how many threads with this index have ended */
     struct tp_id_map sizes;
     struct tp_failed_request failed;
     uint64_t event, time;
-    uint64_t made; /* events that instructions stand for; the last of them */
-    uint64_t last;
+    uint64_t made; /* events that have an instruction */
+    uint64_t last; /* the last event that has an instruction */
     uint32_t mark;
     bool begun; /* the prologue is over */
 };
@@ -80,14 +81,14 @@ static uint32_t column_of(const struct scan *s)
     return column < TP_INFO_COLUMNS ? column : TP_INFO_COLUMNS - 1;
 }
 
-/* Columns in which nothing changes show what was there before. */
+/* A column in which nothing changes shows the requested bytes of the column before it. */
 static void fill_to(struct device *d, uint32_t end)
 {
     while (d->filled < end)
         d->info->columns[d->filled++] = d->requested;
 }
 
-/* The part of the requested bytes that the recording itself brought. */
+/* Counts the requested bytes of objects that were allocated during the recording. */
 static void change_fresh(struct device *d, const struct object *o, uint64_t more, uint64_t less)
 {
     if (o->event == OF_THE_PAST)
@@ -103,8 +104,8 @@ static void add_point(struct device *d, uint64_t event)
     tp_curve_add(&d->info->curve, event, bytes);
 }
 
-/* Event 0 is one point: what had been placed one after the other stands when the first event comes.
- */
+/* The whole prologue becomes one point at event 0, because its blocks were all live before the
+ * first event. */
 static void begin_curves(struct scan *s)
 {
     for (uint32_t i = 0; !s->begun && i < s->info->device_count; i++)
@@ -262,7 +263,8 @@ static void on_reset(struct scan *s, uint16_t device)
         end_life(s, d, d->newest);
 }
 
-/* A request that failed when recorded shows in the course of the bytes, and is no object. */
+/* A request that failed when it was recorded counts in the requested bytes, but not as an object.
+ */
 static void on_failed(struct scan *s, const struct tp_insn *in)
 {
     const struct object asked = {.event = s->event};
@@ -298,7 +300,7 @@ static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
         s->mark = in->slot;
         s->info->phases_begun += tp_captured_mark(s->program, in->slot) != NULL;
         break;
-    default: /* else it changes neither objects nor bytes */
+    default: /* what is not new here changes neither objects nor bytes */
         if (tp_op_is(in->op, TP_IS_NEW))
             on_new(s, in);
         break;
@@ -306,7 +308,7 @@ static int on_insn(struct scan *s, const struct tp_insn *in, struct tp_err *err)
     return status;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole program ---- */
 
 static int scan_window(void *ctx, const struct tp_window *w, struct tp_err *err)
 {

@@ -21,7 +21,7 @@
 
 enum { SELF_WAIT_MS = 20000, SELF_BYTES = 1 << 18, MEMBER = 256 };
 
-/* ---- what there is ---- */
+/* ---- finding a counter ---- */
 
 static int try_perf(void)
 {
@@ -31,7 +31,8 @@ static int try_perf(void)
     return error;
 }
 
-/* The sanitizers' shadow memory lies where valgrind does. */
+/* A sanitized build cannot run under valgrind: the shadow memory of the sanitizers needs the
+ * addresses that valgrind uses. */
 static bool is_sanitized(const char *build)
 {
     return strchr(build, '+') != NULL;
@@ -65,8 +66,9 @@ void tp_counting_find(struct tp_counting *out)
 
 /* ---- counting ---- */
 
-/* No valgrind, whatever the child says then: there is nothing of callgrind in the folder. What the
- * replay itself complains of comes with a count, be it 0. */
+/* Decides whether valgrind or the replay has failed. If the folder holds no count, valgrind did not
+ * work, whatever the child printed. A replay that fails under a working valgrind leaves a count,
+ * even if it is 0. */
 static int blame(const struct tp_valgrind *v, const char *folder, int status, struct tp_err *err)
 {
     uint64_t ignored;
@@ -187,7 +189,7 @@ static bool read_member(const cJSON *root, const char *object, const char *name,
     return cJSON_IsString(m);
 }
 
-/* `BINARY doctor --json` says how it was built and on what it stands, and needs no trace. */
+/* Asks another binary how it was built: `BINARY doctor --json`, which needs no trace. */
 static int read_other(const char *binary, struct self *s, struct tp_err *err)
 {
     const char *argv[] = {binary, "doctor", "--json", NULL};
@@ -200,7 +202,7 @@ static int read_other(const char *binary, struct self *s, struct tp_err *err)
                  read_member(root, "tool", "build", s->build) &&
                  read_member(root, "machine", "arch", s->arch) &&
                  read_member(root, "machine", "libc", s->libc);
-    if (!read_member(root, "tool", "flags", s->flags)) /* older ones do not say */
+    if (!read_member(root, "tool", "flags", s->flags)) /* an older tapool does not have it */
         snprintf(s->flags, MEMBER, "unknown flags");
     cJSON_Delete(root);
     free(text);
@@ -209,8 +211,9 @@ static int read_other(const char *binary, struct self *s, struct tp_err *err)
                            binary);
 }
 
-/* Which variant of memcpy and its like the C library takes: under valgrind by what it shows of the
- * processor, which is AVX2 at most; natively by all that there is. */
+/* Describes the processor as far as the C library's choice of memcpy and similar functions depends
+ * on it. Under valgrind that is the highest vector extension that valgrind emulates, at most AVX2.
+ * Natively it is the model of the processor. */
 static void describe_processor(enum tp_counter counter, char *out, size_t size)
 {
     struct tp_machine machine;
@@ -225,7 +228,8 @@ static void describe_processor(enum tp_counter counter, char *out, size_t size)
 #endif
 }
 
-/* Where the sources lay: two builds of a job lie in two folders, and the code is the same. */
+/* Whether a flag only names a source folder. Two builds of one job are in different folders, which
+ * does not change the code. */
 static bool is_place(const char *flag, size_t length)
 {
     static const char *const places[] = {

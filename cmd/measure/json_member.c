@@ -1,5 +1,5 @@
-/* See json_member.h. Members are found along cJSON's list, every one of it, so that a name that
- * stands there twice is seen: which of the two would count is not for a reader to guess. */
+/* See json_member.h. A look-up walks all of cJSON's list, so that a name that occurs twice is
+ * found: a reader must not guess which of the two counts. */
 #include "cmd/measure/json_member.h"
 
 #include "alloc/base/clean.h"
@@ -18,7 +18,7 @@ enum { SHA256_DIGITS = 64 };
 
 /* ---- the document ---- */
 
-/* The quote of the text that `text` ends in the middle of; NULL: it ends outside of one. */
+/* If the document ends inside a string, returns the quote that opens the string; NULL otherwise. */
 static const char *open_quote(const char *text, const char *end)
 {
     const char *quote = NULL;
@@ -31,13 +31,13 @@ static const char *open_quote(const char *text, const char *end)
     return quote;
 }
 
-/* Whether what is wrong at `rest` is that the text ends there: with no more than the beginning of a
- * token. */
+/* Whether the error at `rest` is that the document ends too early: at most the beginning of one
+ * token follows. */
 static bool is_cut(const char *text, const char *rest, const char *end)
 {
     static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
     const char *quote = open_quote(text, end);
-    if (end - rest <= 1) /* cJSON names the last byte where it would need one more */
+    if (end - rest <= 1) /* cJSON reports the last byte if it needs one more */
         return true;
     if (quote)
         return quote + 1 >= rest;
@@ -46,7 +46,7 @@ static bool is_cut(const char *text, const char *rest, const char *end)
     return rest == end;
 }
 
-/* "NaN" and its like, as some writers of JSON put them; 0: nothing of the kind. */
+/* The length of NaN or Infinity at `rest`, as some writers of JSON spell them; 0: neither. */
 static size_t no_number(const char *rest, const char *end)
 {
     static const char *const words[] = {"nan", "infinity", "inf"};

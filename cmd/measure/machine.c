@@ -28,7 +28,8 @@ bool tp_machine_line(const char *path, const char *key, char *out, size_t size)
     return found;
 }
 
-/* A mask that is too small for this machine is EINVAL. */
+/* Tries growing masks, because sched_getaffinity fails with EINVAL if the mask is too small for
+ * this machine. */
 uint64_t tp_machine_cores_allowed(void)
 {
     for (size_t cores = 1024; cores <= 1 << 20; cores *= 2) {

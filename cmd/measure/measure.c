@@ -1,6 +1,6 @@
-/* See measure.h. The parent forks, the child pins itself, puts its environment in order and becomes
- * `BINARY replay ...`; its answer and its complaints come back through two files in memory, so that
- * no pipe can fill while the parent only waits.
+/* See measure.h. The parent forks. The child pins itself to its core, sets its environment and
+ * execs `BINARY replay ...`. Its standard output and error go to two files in memory, because a
+ * pipe could fill up while the parent only waits.
  *
  *     [RUNNER...] BINARY replay TRACE -s STRATEGY --format json --passes ... [MORE...] */
 #include "cmd/measure/measure.h"
@@ -23,7 +23,7 @@
 
 enum { ARGUMENTS = 64, PADDING_MAX = 4096, COMPLAINT = 4096 };
 
-/* What exec gets; everything is made before the fork. */
+/* The arguments of exec. Everything is made before the fork, because the child may not allocate. */
 struct launch {
     char *argv[ARGUMENTS + 1];
     char **envp;        /* owned */
@@ -31,8 +31,8 @@ struct launch {
     char min_time[32], seed[24];
     char padding[PADDING_MAX + 16];
     size_t count;
-    int input;             /* nothing: no terminal stops a group in the background */
-    int answer, complaint; /* files in memory */
+    int input;             /* /dev/null: reading a terminal would stop a background group */
+    int answer, complaint; /* standard output and error: files in memory */
 };
 
 /* ---- arguments ---- */
@@ -40,7 +40,7 @@ struct launch {
 static void add(struct launch *l, const char *word)
 {
     if (l->count <= ARGUMENTS)
-        l->argv[l->count] = (char *)(uintptr_t)word; /* exec does not write them */
+        l->argv[l->count] = (char *)(uintptr_t)word; /* exec does not write to its arguments */
     l->count++;
 }
 
@@ -58,7 +58,8 @@ static void add_all(struct launch *l, const char *const *words)
         add(l, *words);
 }
 
-/* A file is what was named: without a slash exec, and a runner, would look for it in PATH. */
+/* The user names a file. Without a slash in the name exec, or a runner, would search PATH for it.
+ */
 static int find_binary(struct launch *l, const char *binary, struct tp_err *err)
 {
     int length =
@@ -68,8 +69,8 @@ static int find_binary(struct launch *l, const char *binary, struct tp_err *err)
                : tp_fail(err, TP_EUSAGE, "the name of '%.80s...' is too long", binary);
 }
 
-/* A runner cannot be given /proc/self/exe, that would be itself; and of a file that is gone it
- * would not find the functions. */
+/* A runner must get the path of tapool's file: /proc/self/exe would be the runner itself, and
+ * without the file the runner could not read the function names. */
 static int find_own(struct launch *l, const struct tp_measure *m, struct tp_err *err)
 {
     char path[sizeof l->program];
@@ -119,17 +120,18 @@ static int make_environment(struct launch *l, const struct tp_measure *m, struct
 
 /* ---- the child ---- */
 
-/* Between fork and exec. Only what is safe there: this process may have other threads. */
+/* Runs in the child between fork and exec. It may only call async-signal-safe functions, because
+ * the process may have had other threads. */
 static void become(const struct launch *l, const struct tp_measure *m, pid_t parent)
 {
     if (!tp_child_begin(parent))
         _exit(126);
-    setpgid(0, 0); /* so that it can be ended with all that it starts */
+    setpgid(0, 0); /* its own group, so that it can be ended with all that it starts */
     if (m->core >= 0) {
         cpu_set_t set;
         CPU_ZERO(&set);
         CPU_SET((unsigned)m->core, &set);
-        sched_setaffinity(0, sizeof set, &set); /* a core that went away: anywhere */
+        sched_setaffinity(0, sizeof set, &set); /* if the core went away, it runs on any */
     }
     if (dup2(l->input, STDIN_FILENO) < 0 || dup2(l->answer, STDOUT_FILENO) < 0 ||
         dup2(l->complaint, STDERR_FILENO) < 0)
@@ -147,7 +149,7 @@ static int make_file(const char *name, int *fd, struct tp_err *err)
                               strerror(errno));
 }
 
-/* ---- what it says ---- */
+/* ---- the child's errors ---- */
 
 static enum tp_reason reason_of(const char *word)
 {
@@ -157,7 +159,7 @@ static enum tp_reason reason_of(const char *word)
     return TP_REASON_OTHER;
 }
 
-/* The child's own sentence, hint and reason; false where there is none. */
+/* Reads the error that the child printed: its sentence, hint and reason. false: no sentence. */
 static bool read_complaint(int fd, struct tp_err *out)
 {
     char all[COMPLAINT];
@@ -180,8 +182,8 @@ static bool read_complaint(int fd, struct tp_err *out)
     return sentence != NULL;
 }
 
-/* A status that ends with the code that the child ended with; but 1, which is a verdict and not for
- * a child to give: a replay has none. */
+/* The status for an exit code of the child. Code 1 means a verdict, which a replay without
+ * --fail-on cannot give, so it becomes TP_EIO. */
 static enum tp_status status_of(int code)
 {
     static const enum tp_status by_code[] = {TP_EIO, TP_EIO, TP_EUSAGE, TP_EINPUT, TP_EIO};
@@ -218,7 +220,7 @@ static int play(struct launch *l, const struct tp_measure *m, struct tp_err *err
         return tp_fail(err, TP_EIO, "a child process cannot start: %s", strerror(errno));
     if (pid == 0)
         become(l, m, parent);
-    setpgid(pid, pid); /* whichever of the two comes first */
+    setpgid(pid, pid); /* parent and child both do it, as either may run first */
     const struct tp_child_wait wait = {m->interrupted, m->timeout_ns, true};
     int status = tp_child_await(pid, &wait, &how);
     if (status == TP_ESTOP || (m->interrupted && *m->interrupted))
@@ -247,7 +249,7 @@ static int parse_answer(const struct launch *l, const struct tp_measure *m, stru
     snprintf(name, sizeof name, "the answer of %.100s", named(m));
     int status = tp_stored_parse(text, (size_t)st.st_size, name, out, err);
     munmap(text, (size_t)st.st_size);
-    if (status == TP_EINPUT) { /* no file of the user's: a program that does not as it should */
+    if (status == TP_EINPUT) { /* the fault is the program's, not that of a user's file */
         char sentence[TP_ERR_TEXT];
         snprintf(sentence, sizeof sentence, "%s", err->text);
         status = tp_fail(err, TP_EIO, "%s", sentence);
@@ -288,12 +290,12 @@ int tp_measure(const struct tp_measure *m, struct tp_stored *out, struct tp_err 
     return status;
 }
 
-/* ---- how long, and where ---- */
+/* ---- timeout and core ---- */
 
 const char *const tp_timeout_words[] = {"auto", "none", NULL};
 
-/* A guess that is wrong for what hangs alone: an event takes well below 1 us in each of some
- * passes, and 50 times as long where instructions are counted. */
+/* The automatic timeout is generous, so that it only ends a replay that hangs: an event takes well
+ * below 1 us in each of a few passes, and about 50 times as long under callgrind. */
 uint64_t tp_timeout_of(uint64_t option, uint64_t events, uint64_t min_time_ns)
 {
     enum { EACH_NS = 100000, TIMES = 20 };

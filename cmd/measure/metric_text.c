@@ -10,7 +10,8 @@ static struct tp_text nanoseconds(double value)
     return tp_text_of("%s ns", tp_digits(value).s);
 }
 
-enum { DECIMALS_MAX = 12 }; /* of texts that must differ; then all that a double holds */
+/* Most decimals that are tried to tell two values apart; after that all digits of the double. */
+enum { DECIMALS_MAX = 12 };
 
 static uint64_t whole(double value)
 {
@@ -38,7 +39,7 @@ struct tp_text tp_metric_text(const struct tp_metric *m, double value, bool exac
     return (struct tp_text){"-"};
 }
 
-/* With its thousands apart, as everywhere. */
+/* A value with this number of decimals, and with separated thousands as in all texts. */
 static struct tp_text in_decimals(const struct tp_metric *m, double value, int decimals)
 {
     static const struct {

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* As it stands in the result, with its unit: whole, or without these. */
+/* Whether `name` is the metric's path in the result, either complete or without the name of its
+ * group. */
 static bool is_path(const struct tp_metric *m, const char *name)
 {
     static const char *const left_out[] = {"memory.", "throughput.", "latency."};

@@ -10,7 +10,7 @@
 const char *const tp_initial_heap_words[] = {"place", "drop", NULL};
 const char *const tp_device_words[] = {"all", NULL};
 
-/* Nothing is asked of a trace that its format cannot answer. */
+/* Refuses a --space or --device that the trace's format does not have. */
 static int check_choice(const struct tp_open_opts *o, const struct tp_trace *t, struct tp_err *err)
 {
     const struct tp_format *format = NULL;

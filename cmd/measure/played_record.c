@@ -1,5 +1,5 @@
-/* See played_record.h. Every value is that of its row in the registry, as the writer of the result
- * has it: what belongs to a pass that was not played is not known. */
+/* See played_record.h. Values are computed by their rows in the registry, as the writer of the
+ * result does it. A value of a pass that was not played is not known. */
 #include "cmd/measure/played_record.h"
 
 #include "cmd/measure/metrics.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the digits of the document. */
+/* A value, rounded as in the JSON document. */
 static double known(const struct tp_metric *f, const struct tp_figure_of *of)
 {
     const struct tp_figure_value value = tp_figure_value(f, of);

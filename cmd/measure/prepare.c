@@ -1,5 +1,5 @@
-/* A trace, read once and laid where every child opens it in no time: a .tpt without a name, whose
- * descriptor they inherit. See measure.h. */
+/* See measure.h. A trace is read once and written as a .tpt into an unlinked file. Children inherit
+ * its descriptor, so each of them opens the trace without reading the original again. */
 #include "cmd/measure/measure.h"
 
 #include "alloc/base/spool.h"
@@ -30,7 +30,7 @@ static void describe(const struct tp_trace *t, struct tp_prepared *out)
     out->threads = f->recorded_threads;
 }
 
-/* Children inherit the descriptor, and find the file by it. */
+/* Children inherit the descriptor, and open the file by it. */
 static int open_file(struct tp_prepared *out, FILE **file, struct tp_err *err)
 {
     int status = tp_spool_open(&out->fd, err);
@@ -106,7 +106,7 @@ int tp_measure_folder(char *path, size_t size, struct tp_err *err)
     return TP_OK;
 }
 
-/* Files only: nobody makes folders in it. */
+/* Removes files only, as nothing makes folders in there. */
 void tp_measure_folder_remove(const char *path)
 {
     DIR *folder = opendir(path);

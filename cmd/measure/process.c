@@ -22,7 +22,8 @@ bool tp_child_own_file(char *path, size_t size)
     return whole && access(path, X_OK) == 0;
 }
 
-/* Under an emulator only what is read from the link is this tapool. */
+/* Under an emulator opening the link gives the emulator, but reading it still gives tapool's path.
+ * So the two differ exactly if there is an emulator. */
 const char *tp_child_own_executable(char *path, size_t size)
 {
     static const char link[] = "/proc/self/exe";
@@ -44,19 +45,19 @@ bool tp_child_begin(pid_t parent)
 
 static void wake(int number)
 {
-    (void)number; /* that it came is all */
+    (void)number; /* the signal only has to interrupt ppoll */
 }
 
-/* What is let in while it sleeps, and what is not. */
+/* How signals reach a waiting parent. */
 struct hearing {
-    sigset_t open; /* as the mask while it sleeps */
-    int stops;     /* tells of SIGTSTP, which is held all the time; -1: of none */
+    sigset_t open; /* the signal mask while the parent sleeps */
+    int stops;     /* signalfd for SIGTSTP, which stays blocked; -1: not used */
 };
 
-/* Sleeps until a signal comes, or until `end`; false: the end is past. */
+/* Sleeps until a signal comes or the time `end` (0: none) is reached; false: `end` is past. */
 static bool sleep_until(uint64_t end, const struct hearing *h)
 {
-    struct pollfd stops = {.fd = h->stops, .events = POLLIN}; /* ppoll passes -1 over */
+    struct pollfd stops = {.fd = h->stops, .events = POLLIN}; /* ppoll ignores an fd of -1 */
     uint64_t now = end ? tp_wall_ns() : 0;
     if (end && now >= end)
         return false;
@@ -66,9 +67,9 @@ static bool sleep_until(uint64_t end, const struct hearing *h)
     return true;
 }
 
-/* The terminal stops its own group, which a child is not in that leads one: that is stopped first,
- * then this process as it would have been. What it was stopped for is no time of the child's; how
- * long that was. */
+/* Handles Ctrl-Z. The terminal only stops its foreground group, and a child that leads a group of
+ * its own is not in it. So the child's group is stopped first, then this process. Returns how long
+ * they were stopped in ns, which does not count for the child's timeout. */
 static uint64_t stop_both(pid_t pid, const struct hearing *h)
 {
     struct signalfd_siginfo told;
@@ -79,14 +80,14 @@ static uint64_t stop_both(pid_t pid, const struct hearing *h)
     kill(-pid, SIGSTOP);
     sigemptyset(&stop);
     sigaddset(&stop, SIGTSTP);
-    raise(SIGTSTP); /* is held */
+    raise(SIGTSTP); /* pending, because the signal is blocked */
     sigprocmask(SIG_UNBLOCK, &stop, NULL);
-    sigprocmask(SIG_BLOCK, &stop, NULL); /* goes on here */
+    sigprocmask(SIG_BLOCK, &stop, NULL); /* the process goes on here after SIGCONT */
     kill(-pid, SIGCONT);
     return tp_wall_ns() - from;
 }
 
-/* Ends it once there is a reason to. */
+/* Waits for the child, and ends it if it is interrupted or its time is over. */
 static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hearing *h, int *how)
 {
     uint64_t end = w->timeout_ns ? tp_wall_ns() + w->timeout_ns : 0;
@@ -108,14 +109,15 @@ static int await_end(pid_t pid, const struct tp_child_wait *w, const struct hear
     return WIFSIGNALED(*how) ? reason : TP_OK;
 }
 
-/* Whether who started tapool wants it to be stopped by a terminal. */
+/* Whether a terminal may stop tapool; false if it was started with SIGTSTP ignored. */
 static bool can_be_stopped(void)
 {
     struct sigaction now;
     return sigaction(SIGTSTP, NULL, &now) == 0 && now.sa_handler != SIG_IGN;
 }
 
-/* Signals are let in only while it sleeps, so that none comes between looking and sleeping. */
+/* Signals are blocked except while the parent sleeps. Otherwise one could arrive between looking at
+ * the child and going to sleep, and would not wake the parent. */
 int tp_child_await(pid_t pid, const struct tp_child_wait *w, int *how)
 {
     const struct sigaction woken = {.sa_handler = wake};

@@ -59,7 +59,8 @@ double tp_record_value(const struct tp_record *r, const struct tp_metric *m, uin
     return d < r->devices ? r->values[d * tp_metric_count + (size_t)(m - tp_metrics)] : NAN;
 }
 
-/* sum(share * weight) / sum(weight): a device of which nothing is to be shared has no say. */
+/* sum(share * weight) / sum(weight). A device with weight 0 is left out, because its share is not
+ * defined. */
 static double total_share(const struct tp_record *r, const struct tp_metric *m)
 {
     double parts = 0, whole = 0;
@@ -96,7 +97,7 @@ void tp_record_drown(struct tp_record *run)
         *ns = 0;
 }
 
-/* ---- giving back ---- */
+/* ---- release ---- */
 
 void tp_record_release(struct tp_record *r)
 {

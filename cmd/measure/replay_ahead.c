@@ -1,14 +1,15 @@
-/* See replay_ahead.h. Each replay is a fork of this process, which has the program, the options and
- * the sources already; its run lies in memory that both share. Processes, not threads: a process
- * that has had a thread pays for locks in malloc ever after, in times that are still to be taken.
+/* See replay_ahead.h. Each replay is a fork of this process, which already has the program, the
+ * options and the sources. The child writes its run into shared memory. Threads are not used,
+ * because once a process has had a second thread malloc takes locks, which would show in the times
+ * that are measured later.
  *
  *     parent   fork fork wait ........ copy | fork wait ... copy |    timed passes
  *     child 1       [usage fits]            |
  *     child 2            [usage ... fits]   |
  *     child 3                               |      [usage fits]
  *
- * Known weakness: they are waited for in their order, so a short one behind a long one leaves its
- * core idle. */
+ * Known weakness: children are waited for in the order of their start, so a short replay behind a
+ * long one leaves its core idle. */
 #include "cmd/measure/replay_ahead.h"
 
 #include "cmd/measure/child.h"
@@ -22,7 +23,7 @@
 
 enum { UNTIMED = TP_PASS_VERIFY | TP_PASS_USAGE | TP_PASS_FITS };
 
-/* Books of a replay: per object that is live at once, and for everything else. */
+/* Estimated bookkeeping of a replay: bytes for each object live at once, and for all the rest. */
 #define OBJECT_BYTES UINT64_C(256)
 #define OTHER_BYTES  (UINT64_C(8) << 20)
 
@@ -31,11 +32,11 @@ unsigned tp_ahead_passes(const struct tp_replay_cfg *cfg)
     return tp_replay_source_flags(cfg) & TP_SRC_VIRTUAL ? cfg->passes & UNTIMED : 0;
 }
 
-/* One that runs. */
+/* A replay in a child process. */
 struct worker {
-    pid_t pid; /* 0: none */
+    pid_t pid; /* 0: no child */
     const struct tp_ahead *item;
-    bool *whole; /* of the memory that both share; the run lies behind it */
+    bool *whole; /* start of the shared memory: the run, at RUN_OFFSET, is complete */
     size_t run_size;
 };
 
@@ -53,7 +54,7 @@ static void play_in_child(const struct worker *w, pid_t parent)
     cfg.passes = tp_ahead_passes(&cfg);
     cfg.progress = NULL;
     *w->whole = tp_child_begin(parent) && tp_replay(&cfg, run_of(w), &err) == TP_OK;
-    _exit(0); /* what the parent has not yet written is the parent's to write */
+    _exit(0); /* exit would write the parent's buffered output a second time */
 }
 
 static void start(struct worker *w, const struct tp_ahead *item)
@@ -85,7 +86,7 @@ static void finish(struct worker *w, const volatile sig_atomic_t *interrupted)
     *w = (struct worker){0};
 }
 
-/* So many that their books stay within `memory`. */
+/* The number of workers, limited so that their bookkeeping stays within `memory` bytes. */
 static unsigned affordable(const struct tp_ahead *list, size_t count, unsigned workers,
                            uint64_t memory)
 {

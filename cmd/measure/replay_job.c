@@ -1,6 +1,10 @@
-/* See replay_job.h. The source is that of --source; else `cuda` where a strategy can run nowhere
- * else; else this machine's memory for a host trace, and for a device trace `cuda` where a driver
- * and a device are, `virtual` where not. */
+/* See replay_job.h. The source is the first of these that applies:
+ *
+ *     --source    given by the user
+ *     cuda        a strategy can run on nothing else
+ *     host        the trace is a host trace
+ *     cuda        the machine has a driver and a device
+ *     virtual     otherwise */
 #include "cmd/measure/replay_job.h"
 
 #include "cmd/measure/catalog.h"
@@ -28,7 +32,7 @@ bool tp_fits_by_default(enum tp_kind kind, uint64_t events)
     return kind == TP_KIND_DEVICE && events < FITS_EVENTS;
 }
 
-/* The first that needs a pool of the driver; NULL: none. */
+/* The first strategy that needs a pool of the driver; NULL: none. */
 static const struct tp_strategy_spec *needs_pool(const struct tp_job *job)
 {
     for (size_t i = 0; i < job->spec_count; i++)
@@ -56,8 +60,9 @@ static int parse_named(struct tp_job *job, const struct tp_replay_opts *o, struc
     return status;
 }
 
-/* The driver's pools, where all devices have them. What the process shares cannot be limited: then
- * a pool of its own. */
+/* Adds the strategies that use the driver's pools, if all devices have pools. A device's default
+ * pool cannot be limited, because the process shares it, so a limited source gets a pool of its
+ * own. */
 static int add_pools(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(job->trace.program);
@@ -74,8 +79,8 @@ static int add_pools(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
     return status;
 }
 
-/* The usual set; a real allocator has its own memory, which nothing can limit, and one heap,
- * whatever devices there are. */
+/* Adds the default strategies. Real allocators are left out if the source is limited or there are
+ * several devices: their memory cannot be limited, and they have one heap for all devices. */
 static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(job->trace.program);
@@ -98,7 +103,7 @@ static int add_usual(struct tp_job *job, const struct tp_gpu *gpu, struct tp_err
 
 /* ---- the source ---- */
 
-/* --map-device is the option `map` of the source. */
+/* Passes --map-device on as the option `map` of the source. */
 static int set_map(struct tp_job *job, const struct tp_replay_opts *o, struct tp_err *err)
 {
     struct tp_source_layer *base = &job->source.layers[0];
@@ -119,7 +124,7 @@ static int set_map(struct tp_job *job, const struct tp_replay_opts *o, struct tp
     return status;
 }
 
-/* A real device: there, and able to do what is asked of it. */
+/* Checks that the real devices are there and support the options. */
 static int check_device(struct tp_job *job, const struct tp_replay_opts *o, struct tp_gpu *gpu,
                         struct tp_err *err)
 {
@@ -150,7 +155,7 @@ static int check_device(struct tp_job *job, const struct tp_replay_opts *o, stru
                                  pool ? pool->strategy->name : NULL, err);
 }
 
-/* What only a real device can do. */
+/* Refuses options that only a real device supports. */
 static int check_no_device(const struct tp_job *job, const struct tp_replay_opts *o,
                            struct tp_err *err)
 {
@@ -198,7 +203,7 @@ static int parse_source(struct tp_job *job, const struct tp_replay_opts *o, stru
     if (!o->source && is_device_trace(job) && !strcmp(source, "virtual") && tp_gpu_is_unusable(gpu))
         job->use.unused = tp_gpu_why(gpu);
     uint64_t capacity = o->capacity;
-    if (capacity == TP_OPT_KEYWORD(0)) /* as recorded; a real device has its own */
+    if (capacity == TP_OPT_KEYWORD(0)) /* the recorded capacity, but not on a real device */
         capacity =
             !o->source && !strcmp(source, "virtual") ? tp_captured_capacity(&job->captured) : 0;
     snprintf(limited, sizeof limited, capacity ? "%s+limit:capacity=%llu" : "%s", source,
@@ -209,7 +214,7 @@ static int parse_source(struct tp_job *job, const struct tp_replay_opts *o, stru
     return tp_job_on_device(job) ? check_device(job, o, gpu, err) : check_no_device(job, o, err);
 }
 
-/* ---- both together ---- */
+/* ---- strategies and source together ---- */
 
 static int check_foreign(const struct tp_job *job, const struct tp_strategy *s, struct tp_err *err)
 {

@@ -1,4 +1,4 @@
-/* tapool.result/1. Names are fixed: additions only, inside a major version. */
+/* Writes tapool.result/1. Within a major version names never change, they are only added. */
 #include "cmd/measure/report_json.h"
 
 #include "cmd/measure/exporter.h"
@@ -45,12 +45,12 @@ cJSON *tp_json_head(struct tp_json *j, const struct tp_report *rep)
     return root;
 }
 
-/* A list out of words between separators, but for those that begin with `but`. */
+/* Splits a text at separators into a JSON list, and leaves out words that begin with `but`. */
 static void write_words(struct tp_json *j, cJSON *in, const char *words, const char *separators,
                         const char *but)
 {
     for (const char *at = words ? words : ""; *at;) {
-        char word[1024]; /* texts of a trace are shorter */
+        char word[1024]; /* longer than any text of a trace */
         size_t length = strcspn(at, separators);
         snprintf(word, sizeof word, "%.*s", (int)length, at);
         if (length && (!but || strncmp(word, but, strlen(but)) != 0))
@@ -67,10 +67,11 @@ static void write_unknown(struct tp_json *j, cJSON *t, const struct tp_trace *tr
     bool timed = tp_program_facts(trace->program)->time_known;
     if (!timed)
         tp_json_push(j, unknown, cJSON_CreateString("time"));
-    write_words(j, unknown, trace->meta.unknown, ",", timed ? NULL : "times"); /* said already */
+    /* "times" would repeat the "time" that is already in the list. */
+    write_words(j, unknown, trace->meta.unknown, ",", timed ? NULL : "times");
 }
 
-/* What others recorded says of itself; absent where there is nothing to say. */
+/* What a trace of another program says about its recording; absent if it says nothing. */
 static void write_capture(struct tp_json *j, cJSON *t, const struct tp_trace *trace)
 {
     const struct tp_meta *m = &trace->meta;
@@ -188,7 +189,8 @@ static void write_options(struct tp_json *j, cJSON *in, const struct tp_opt *row
     }
 }
 
-/* The base's options, then each decorator with its own: one may stand there twice. */
+/* The options of the lowest layer, then a list of the decorators with theirs. It is a list because
+ * the same decorator may occur twice. */
 static void write_layers(struct tp_json *j, cJSON *source, const struct tp_source_spec *spec)
 {
     const struct tp_source_layer *l = spec->layers;
@@ -201,7 +203,7 @@ static void write_layers(struct tp_json *j, cJSON *source, const struct tp_sourc
     }
 }
 
-/* The devices that played, by device of the trace. */
+/* The real devices that played the trace, in the order of the trace's devices. */
 static void write_device_facts(struct tp_json *j, cJSON *source, const struct tp_result *r)
 {
     const struct tp_cuda_info *driver = r->use->driver;
@@ -251,8 +253,8 @@ static void write_strategy(struct tp_json *j, cJSON *run, const struct tp_result
     tp_json_text(j, run, "latency_scope", tp_result_scope(r));
 }
 
-/* The settings whose path lies in the member `settings`: each as the text that sets it again; null
- * where nothing was asked for, or no command line made the report. */
+/* The settings that are in the member `settings`, each as the text that would set it again; null if
+ * the setting was not given or the report has no command line. */
 static void write_settings(struct tp_json *j, cJSON *run, const struct tp_report *r)
 {
     static const char folder[] = "settings.";
@@ -262,7 +264,7 @@ static void write_settings(struct tp_json *j, cJSON *run, const struct tp_report
         const struct tp_opt *row = r->rows ? tp_opt_find(r->rows, s->option) : NULL;
         char value[512] = "";
         if (strncmp(s->path, folder, sizeof folder - 1) != 0)
-            continue; /* it stands elsewhere for reasons of its own */
+            continue; /* written at another place of the document */
         if (row)
             tp_opt_format(row, r->opts, value, sizeof value);
         tp_json_text(j, settings, s->path + sizeof folder - 1, value[0] ? value : NULL);
@@ -287,7 +289,7 @@ static void write_figure(struct tp_json *j, cJSON *in, const char *name, const s
         tp_json_text(j, in, name, value.text);
 }
 
-/* Those of an object, in the order of their rows. */
+/* Writes the figures of an object, in the order of their rows. */
 static void write_figures(struct tp_json *j, cJSON *in, const char *object,
                           const struct tp_figure_of *of)
 {
@@ -308,7 +310,7 @@ static void write_at_peak(struct tp_json *j, cJSON *in, const char *name,
 
 /* ---- memory ---- */
 
-/* Peaks between MARKs, by name; null: outside of all phases. */
+/* The peaks of each phase. The name null means outside of all phases. */
 static void write_phases(struct tp_json *j, cJSON *memory, const struct tp_program *program,
                          const struct tp_device_run *d)
 {
@@ -325,7 +327,7 @@ static void write_phases(struct tp_json *j, cJSON *memory, const struct tp_progr
     }
 }
 
-/* [event, requested, granted, reserved] */
+/* Each point is [event, requested, granted, reserved]. */
 static void write_curve(struct tp_json *j, cJSON *memory, const struct tp_curve *c)
 {
     cJSON *curve = tp_json_array(j, memory, "curve");
@@ -366,7 +368,7 @@ static void write_range(struct tp_json *j, cJSON *in, const char *name, const st
     tp_json_push(j, range, tp_json_number(j, r->high));
 }
 
-/* What a real device answered: ranges over the passes, and the usage pass. */
+/* What a real device answered: ranges over the passes, and single values of the usage pass. */
 static void write_measured(struct tp_json *j, cJSON *in, const struct tp_figure_of *of)
 {
     const struct tp_measured *m = &of->d->measured;
@@ -405,7 +407,7 @@ static void write_throughput(struct tp_json *j, cJSON *run, const struct tp_figu
             cJSON_CreateNumber(round(tp_speed_net(of->r->run, t->runs.values[i]) * 1e3) / 1e3));
 }
 
-/* The names of percentiles that are known to a step of the clock or two. */
+/* The names of percentiles that are so short that the step of the clock makes them coarse. */
 static void write_coarse(struct tp_json *j, cJSON *o, const struct tp_latency *l, double step_ns)
 {
     uint64_t ns;
@@ -453,7 +455,7 @@ static void write_devices(struct tp_json *j, cJSON *o, const struct tp_result *r
 static void write_warnings(struct tp_json *j, cJSON *o, const struct tp_result *r)
 {
     cJSON *warnings = tp_json_array(j, o, "warnings");
-    bool known = r->run->passes & TP_PASS_USAGE; /* most are about memory */
+    bool known = r->run->passes & TP_PASS_USAGE; /* most warnings need the memory figures */
     for (size_t i = 0; known && tp_warnings[i]; i++) {
         char text[TP_WARNING_TEXT];
         if (!tp_warnings[i]->applies(r, text, sizeof text))
@@ -483,7 +485,7 @@ static void write_latencies(struct tp_json *j, cJSON *o, const struct tp_figure_
             write_latency(j, latency, of, k, step_ns);
 }
 
-/* What a pass would have filled that was not run is left out. */
+/* Members of a pass that was not played are left out. */
 cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct tp_result *r)
 {
     cJSON *o = cJSON_CreateObject();
@@ -495,7 +497,7 @@ cJSON *tp_json_run(struct tp_json *j, const struct tp_report *rep, const struct 
     write_settings(j, o, rep);
     write_passes(j, o, run);
     bool usage = run->passes & TP_PASS_USAGE;
-    if (usage && run->device_count == 1) /* byte values of several devices are not one value */
+    if (usage && run->device_count == 1) /* several devices have no common byte values */
         write_memory(j, o, &(struct tp_figure_of){r, &run->devices[0]});
     tp_json_bool(j, o, "verified", (run->flags & TP_RUN_VERIFIED) != 0);
     if (usage)

@@ -1,5 +1,5 @@
-/* See rounds.h. Order and padding come from one generator, so a seed repeats both; the values do
- * not repeat, they are measured. */
+/* See rounds.h. Order and padding come from one random generator, so a seed repeats both. The
+ * measured values still differ from run to run. */
 #include "cmd/measure/rounds.h"
 
 #include "alloc/base/random.h"
@@ -28,8 +28,8 @@ static void keep(struct tp_rounds *r, size_t side, unsigned round, const struct 
     r->cold[side] += run->played_once;
 }
 
-/* The same program was played: a trace that changes under the comparison would be compared with
- * itself. */
+/* Checks that the side has played the prepared program. Another version of tapool may lower the
+ * same trace to another program, and those two would not compare. */
 static int check_program(const struct tp_rounds_cfg *cfg, const struct tp_side *side,
                          const struct tp_record *run, struct tp_err *err)
 {
@@ -59,7 +59,8 @@ static int play_side(const struct tp_rounds_cfg *cfg, const struct tp_side *side
     return status ? status : check_program(cfg, side, &out->runs[0], err);
 }
 
-/* One each, thrown away: files and the processor's memory of the program are warm after it. */
+/* Plays each side once and discards the times, so that files are in the page cache before the first
+ * round. */
 static int warm_up(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
                    struct tp_rounds *out, struct tp_err *err)
 {
@@ -71,7 +72,7 @@ static int warm_up(const struct tp_rounds_cfg *cfg, const struct tp_side *sides,
         struct tp_stored other;
         status = play_side(cfg, &sides[s], 0, &other, err);
         out->failed = status ? s : count;
-        if (!status) /* an older tapool may time something else */
+        if (!status) /* another version of tapool may measure something else */
             status =
                 tp_stored_comparable(&out->first, &out->first.runs[0], &other, &other.runs[0], err);
         tp_stored_release(&other);

@@ -100,7 +100,7 @@ bool tp_strategy_spec_says(const struct tp_strategy_spec *spec, const char *name
     return false;
 }
 
-/* The options in which a twin differs from any other of its name. */
+/* Labels a strategy with the options in which it differs from others of the same name. */
 static void label_twin(struct tp_strategy_spec *specs, size_t count, size_t self)
 {
     struct tp_strategy_spec *spec = &specs[self];
@@ -133,7 +133,7 @@ void tp_strategy_specs_label(struct tp_strategy_spec *specs, size_t count)
         if (!specs[i].labelled && twins > 1)
             label_twin(specs, count, i);
     }
-    /* what is still alike gets its place */
+    /* labels that are still equal get their number */
     for (size_t i = 1; i < count; i++) {
         for (size_t j = 0; j < i; j++) {
             size_t used = strlen(specs[i].label);

@@ -1,4 +1,4 @@
-/* What two stored results have in common; see stored.h. */
+/* How two stored results differ, and whether they may be compared; see stored.h. */
 #include "cmd/measure/record.h"
 #include "cmd/measure/stored.h"
 #include "cmd/ui/text.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who is meant: the file, and of which of its runs. */
+/* A run, named for messages: its file, trace and label. */
 struct who {
     char text[160];
 };
@@ -60,7 +60,7 @@ int tp_stored_comparable(const struct tp_stored *a, const struct tp_record *x,
     return TP_OK;
 }
 
-/* The next layer of "virtual+shuffle+limit" that is not a limit; "" after the last. */
+/* The first layer of "virtual+shuffle+limit" that is not a limit; "" if there is none. */
 static const char *next_layer(const char *source, size_t *length)
 {
     for (;;) {
@@ -89,7 +89,7 @@ static void add_setting(struct tp_str *s, const char *option, const char *a, con
                     *b ? b : "not given");
 }
 
-/* As a setting is stored; NULL: the file does not say. */
+/* The capacity in the form of a stored setting; NULL: the file does not say. */
 static const char *capacity_of(const struct tp_record *r)
 {
     const char *capacity = tp_record_option(&r->source_options, TP_STORED_CAPACITY);
@@ -109,7 +109,7 @@ void tp_stored_settings_differ(const struct tp_record *x, const struct tp_record
 
 void tp_stored_lacks(const struct tp_stored *s, bool settings, char *text, size_t size)
 {
-    enum { NAMED = 3 }; /* so many stand in one line */
+    enum { NAMED = 3 }; /* names in the text; the others are counted */
     size_t lacks = 0;
     struct tp_str list = tp_str_in(text, size);
     for (int kind = 0; kind < TP_LACK_KINDS; kind++)
@@ -135,13 +135,13 @@ void tp_stored_differences(const struct tp_stored *a, const struct tp_stored *b,
                            char *text, size_t size)
 {
     char steps[2][32] = {"", ""};
-    /* as coarse as it is read: the clock is calibrated anew each time */
+    /* Two digits only, because the clock is calibrated in every run and the result varies. */
     for (int i = 0; i < 2; i++)
         if (!isnan((i ? b : a)->step_ns))
             snprintf(steps[i], sizeof steps[i], "%.2g", (i ? b : a)->step_ns);
     const struct {
         const char *before, *a, *b, *after;
-        bool times; /* says nothing about memory and counts */
+        bool times; /* only matters for times, not for memory and counts */
     } facts[] = {{"tapool ", a->version, b->version, "", false},
                  {"", a->compiler, b->compiler, "", true},
                  {"builds ", a->build, b->build, "", true},

@@ -1,9 +1,9 @@
-/* Reading tapool.result/1 back; see stored.h. The whole document becomes a tree, every member that
- * is used is checked (json_member.h), the tree goes. This file has the document as a whole, what it
- * is found to lack, and the files.
+/* Reads tapool.result/1; see stored.h. The document is parsed into a tree, every member that is
+ * used is checked (json_member.h), and the tree is deleted. This file reads the document as a
+ * whole, notes what it lacks, and reads files.
  *
- * Known weakness: the tree takes up to thirty times the file, which is why TP_STORED_BYTES is as
- * small as it is. */
+ * Known weakness: the tree takes up to thirty times the size of the file. That is why
+ * TP_STORED_BYTES is small. */
 #include "cmd/measure/stored_read.h"
 
 #include "alloc/base/clean.h"
@@ -16,7 +16,7 @@
 #define SCHEMA "tapool.result/1"
 enum { RUNS_MAX = 100000, CHUNK = 1 << 16 };
 
-/* ---- what is not there ---- */
+/* ---- lacks ---- */
 
 void tp_stored_lack(struct tp_document *r, enum tp_stored_lack_kind kind, const char *name)
 {
@@ -35,7 +35,7 @@ void tp_stored_lack(struct tp_document *r, enum tp_stored_lack_kind kind, const 
     snprintf(more->name, sizeof more->name, "%s", name);
 }
 
-/* "runs[2].", "devices[1]." */
+/* Skips "runs[2]." or "devices[1]." at the start of a path. */
 static const char *skip_element(const char *path, const char *list)
 {
     size_t length = strlen(list);
@@ -43,8 +43,8 @@ static const char *skip_element(const char *path, const char *list)
     return end ? end + 2 : path;
 }
 
-/* Which of the runs and devices it lacks in is no part of the name: there are few names, however
- * many of those there are. */
+/* The name leaves out which run or device lacks the member, so that a member that is missing in
+ * many of them is noted once. */
 void tp_stored_lack_member(const struct tp_member *m)
 {
     const char *name = skip_element(skip_element(m->path, "runs["), "devices[");
@@ -149,7 +149,7 @@ int tp_stored_read(const char *path, struct tp_stored *out, struct tp_err *err)
     return status;
 }
 
-/* ---- giving back ---- */
+/* ---- release ---- */
 
 void tp_stored_release(struct tp_stored *s)
 {

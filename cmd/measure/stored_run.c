@@ -1,6 +1,6 @@
-/* What was played: program, policy, source, settings, and what is said of the run; see
- * stored_read.h. What says which experiment it was is damage where it is missing; nothing else is:
- * an older tapool did not have it. */
+/* Reads what was played: program, policy, source, settings and warnings of a run; see
+ * stored_read.h. A missing member is an error if it identifies the experiment. Any other member may
+ * be missing, because an older tapool did not write it. */
 #include "cmd/measure/stored_read.h"
 
 #include "alloc/base/clean.h"
@@ -35,7 +35,7 @@ static void add_option(const struct tp_member *value, const char *prefix,
                                          tp_clean_copy(value->item->valuestring, TP_MEMBER_TEXT)));
 }
 
-/* The member `options`, each a text, none twice. */
+/* Reads the member `options`, in which each value is a text and no name occurs twice. */
 static void read_options(const struct tp_member *in, const char *prefix,
                          struct tp_record_options *list)
 {
@@ -52,7 +52,8 @@ static void read_options(const struct tp_member *in, const char *prefix,
             add_option(&value, prefix, list);
 }
 
-/* The layers upon the source; of which kind one is cannot be told where it has no name. */
+/* Reads the decorators of the source. Without its name the options of a decorator mean nothing, so
+ * they count as not known. */
 static void read_decorators(const struct tp_member *source, struct tp_record *run)
 {
     const struct tp_member list = tp_member_seek(source, "decorators");
@@ -76,7 +77,7 @@ static void read_decorators(const struct tp_member *source, struct tp_record *ru
     }
 }
 
-/* One without its id or its text says nothing. */
+/* Reads the warnings. A warning without id or text is left out and noted as a lack. */
 static void read_warnings(const struct tp_member *in, struct tp_record *run)
 {
     const struct tp_member list = tp_member_seek(in, "warnings");
@@ -113,7 +114,7 @@ static const struct tp_member_row trace_rows[] = {
     {ROW(loop, "trace.loop", FLAG, EXPECTED)},
 };
 
-/* The optional ones are there only where there is something to say. */
+/* The optional members are written only if they apply. */
 static const struct tp_member_row policy_rows[] = {
     {ROW(strategy, "strategy.name", TEXT, REQUIRED)},
     {ROW(label, "strategy.label", TEXT, REQUIRED)},
@@ -146,7 +147,8 @@ static void read_policy(const struct tp_member *in, struct tp_record *run)
 
 /* ---- settings ---- */
 
-/* A list as --passes takes it; NULL: without one of its words it is not known. */
+/* Joins a list with commas, as --passes accepts it; NULL: one of its elements is null, so the list
+ * is not known. */
 static char *join_texts(const struct tp_member *list)
 {
     struct tp_str text = {0};

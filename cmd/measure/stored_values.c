@@ -1,6 +1,6 @@
-/* What was measured: the metrics, device by device, and the times behind them; see stored_read.h.
- * What belongs to a pass lies in an object of its own, and where that is not there the pass was not
- * played, unless the run says that it was. */
+/* Reads what was measured: the metrics of each device and of the whole run, and the times of the
+ * single replays; see stored_read.h. Each pass has an object of its own. If the object is missing,
+ * the pass was not played, unless the run's settings say that it was. */
 #include "cmd/measure/stored_read.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 /* ---- metrics ---- */
 
-/* Where it is not there, `at` says what is not. */
+/* Reads the value of a metric. If it is missing, `at` is the member of its path that is missing. */
 static double read_metric(const struct tp_member *root, const struct tp_metric *m,
                           struct tp_member *at, bool *last)
 {
@@ -34,7 +34,7 @@ static void lack_metric(const struct tp_metric *m, const struct tp_member *at, b
 
 /* ---- memory and counts, by device ---- */
 
-/* The object under which a device's memory stands: the run itself where there is one device. */
+/* The object that holds the figures of a device. It is the run itself if there is one device. */
 static struct tp_member find_device(const struct tp_member *run_at, const struct tp_record *run,
                                     uint16_t d)
 {
@@ -50,7 +50,7 @@ static struct tp_member find_device(const struct tp_member *run_at, const struct
     return list;
 }
 
-/* Whether anything is there of what the usage pass measures. */
+/* Whether the run has anything that the usage pass measures. */
 static bool find_usage(const struct tp_member *run_at, const struct tp_record *run)
 {
     bool found = false;
@@ -62,7 +62,7 @@ static bool find_usage(const struct tp_member *run_at, const struct tp_record *r
     return found;
 }
 
-/* Memory of which this is not said is not taken for exact. */
+/* Whether a device's memory is of class E; false if the result does not say. */
 static bool is_exact(const struct tp_member *device)
 {
     const struct tp_member memory = tp_member_find(device, "memory");
@@ -94,17 +94,17 @@ static void read_device(const struct tp_member *device, struct tp_record *run, u
         lack_metric(m, &at, last);
         if (!m->share_of || run->devices == 1)
             continue;
-        const struct tp_member_row weight = {.path = m->share_of,
-                                             .type = TP_ROW_REAL_OR_NULL,
-                                             .need = TP_ROW_EXPECTED}; /* to add devices up */
+        const struct tp_member_row weight = {
+            .path = m->share_of, .type = TP_ROW_REAL_OR_NULL, .need = TP_ROW_EXPECTED};
         tp_member_rows(device, &weight, 1, &run->weights[first + i]);
     }
 }
 
-/* ---- of the whole run ---- */
+/* ---- metrics of the whole run ---- */
 
-/* Of a kind of call of which there was none there is no object, and of a pass that was not played
- * none either. */
+/* Whether a missing member is a lack of the result. It is none if the object of its pass is missing
+ * because the pass was not played, or the object of its kind of call because there was no such
+ * call. */
 static bool is_lacking(const struct tp_record *run, const struct tp_metric *m,
                        const struct tp_member *at, bool last)
 {
@@ -159,12 +159,12 @@ static void read_throughput(const struct tp_member *in, struct tp_record *run)
     if (!t.item)
         return;
     tp_member_rows(&t, throughput_rows, sizeof throughput_rows / sizeof *throughput_rows, run);
-    if (tp_member_get(&t, "ns_per_op", false).item) /* one that is not there is not known */
+    if (tp_member_get(&t, "ns_per_op", false).item) /* null means 0 here, absent means not known */
         tp_record_drown(run);
     read_repeats(&t, run);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 void tp_stored_read_values(const struct tp_member *in, struct tp_record *run)
 {

@@ -1,5 +1,5 @@
-/* The closed list of warnings; see warnings.h. To add one: a function, a row, a line in the table.
- */
+/* The closed list of warnings; see warnings.h. To add a warning, write its function and its row,
+ * and add the row to the table. */
 #include "cmd/measure/warnings.h"
 
 #include "alloc/device_pages.h"
@@ -9,14 +9,14 @@
 #include <string.h>
 
 #define SMALL_PEAK      (UINT64_C(16) << 20) /* peaks above this are not start-up cost */
-#define SMALL_TIMES     1.5                  /* and a factor below this needs no excuse */
+#define SMALL_TIMES     1.5                  /* factors below this need no warning */
 #define PAGE_BLOCK_SIZE 4096
 #define MUCH_ROUNDING   0.25
 #define MANY_BLOCKS     16
 #define DRIFT           0.15
 #define DRIFT_VALUES    20
 
-/* Says why it applies. */
+/* Writes the sentence of a warning and returns true, for `applies`. */
 __attribute__((format(printf, 3, 4))) static bool say(char *text, size_t size, const char *format,
                                                       ...)
 {
@@ -27,7 +27,7 @@ __attribute__((format(printf, 3, 4))) static bool say(char *text, size_t size, c
     return true;
 }
 
-/* Idle memory that waits for its first use, not what a policy cannot use again. */
+/* Whether idle memory mostly waits for its first use, and is not lost to the policy. */
 static bool idle_is_start_up(const struct tp_at_peak *at)
 {
     return at->dead == TP_NONE || at->dead < at->idle / 2;
@@ -50,7 +50,7 @@ static bool small_trace(const struct tp_result *r, char *text, size_t size)
                r->spec->label, tp_bytes(start, false).s, tp_times(times).s);
 }
 
-/* Whatever was handed out at any moment was whole pages. */
+/* Whether all memory that is handed out consists of whole pages, at every point of the curve. */
 static bool hands_out_pages(const struct tp_device_run *d)
 {
     for (uint32_t i = 0; i < d->curve.count; i++)
@@ -105,7 +105,8 @@ static bool synthetic_time(const struct tp_result *r, char *text, size_t size)
                "pending frees is a guess.");
 }
 
-/* Frees that were pending in the recorded program are complete at once here. */
+/* Without work on the streams every free is complete at once, although it may have been pending in
+ * the recorded program. */
 static bool idle_streams(const struct tp_result *r, char *text, size_t size)
 {
     return tp_result_is_device(r) && r->use->occupy == TP_OCCUPY_NONE &&
@@ -143,7 +144,8 @@ static bool unused_gpu(const struct tp_result *r, char *text, size_t size)
                r->use->unused);
 }
 
-/* A recorded heap was aged by what ran before; those played here start packed. */
+/* The recorded heap was fragmented by what ran before the recording. A replay places these blocks
+ * without gaps. */
 static bool aged_heap(const struct tp_result *r, char *text, size_t size)
 {
     uint64_t recorded = 0;
@@ -169,7 +171,8 @@ static bool wrapped(const struct tp_result *r, char *text, size_t size)
                "were given back before the window are not seen. Raise max_entries to keep it all.");
 }
 
-/* The halves of the steady replays disagree: the machine changed while it was measured. */
+/* If the first and second half of the steady replays disagree, the machine changed while it was
+ * measured. */
 static bool drift(const struct tp_result *r, char *text, size_t size)
 {
     const struct tp_series *runs = &r->run->throughput.runs;
@@ -195,7 +198,7 @@ static bool drift(const struct tp_result *r, char *text, size_t size)
 
 static bool unsafe_reuse(const struct tp_result *r, char *text, size_t size)
 {
-    bool origin = r->spec->strategy->caps & TP_CAP_STREAMS; /* told to ignore them */
+    bool origin = r->spec->strategy->caps & TP_CAP_STREAMS; /* streams are ignored on request */
     return tp_result_reuses_unsafely(r) &&
            say(text, size,
                "%s%s takes no notice of streams: it reuses memory on which another stream may "
@@ -358,7 +361,7 @@ bool tp_warning_of_all(const struct tp_warning *w, const struct tp_result *resul
         if (!w->applies(&results[i], first ? same : text, TP_WARNING_TEXT))
             continue;
         if (first && !strcmp(same, text))
-            continue; /* it is about all of them */
+            continue; /* the same sentence is about both results */
         if (first)
             tp_str_item(&others, ", ", "%s", results[i].spec->label);
         first = first ? first : &results[i];

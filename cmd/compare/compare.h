@@ -1,10 +1,11 @@
-/* What `tapool compare` found, as its writers read it: screen, Markdown, CSV, JSON. They compute
- * nothing that another would compute too.
+/* What `tapool compare` found, as its writers (screen, Markdown, CSV, JSON) read it. A writer
+ * computes nothing that another writer needs too.
  *
  *     comparison --- tables (one a trace) --- rows (a strategy, or a strategy of a file)
  *                \-- means (one a strategy, over the traces)      \-- cells (one a metric)
  *
- * Two makers fill it: compare_live.c measures in turn, compare_stored.c reads results. */
+ * There are two ways to fill it: compare_live.c measures in rounds, compare_stored.c reads stored
+ * results. */
 #ifndef TP_COMPARE_H
 #define TP_COMPARE_H
 
@@ -17,67 +18,67 @@
 #define TP_COMPARE_ALPHA  0.01
 #define TP_COMPARE_EFFECT 0.05
 
-/* What can be said of a value beside the base's. */
+/* What a value says compared with that of the base. */
 enum tp_compare_mark {
-    TP_MARK_NONE,     /* nothing: one of them is not known, or they do not compare */
-    TP_MARK_BASE,     /* it is the base */
-    TP_MARK_EXACT,    /* a fact, whatever its size */
-    TP_MARK_REPORTED, /* by a real allocator's or a real device's own account: nearly one */
-    TP_MARK_SHOWN,    /* tested, and a difference */
-    TP_MARK_SAME,     /* tested, and none shown */
-    TP_MARK_UNTESTED, /* there is a difference; nobody knows whether it means anything */
+    TP_MARK_NONE,     /* nothing: a value is not known, or the two do not compare */
+    TP_MARK_BASE,     /* the value is the base's own */
+    TP_MARK_EXACT,    /* exact values: any difference is real */
+    TP_MARK_REPORTED, /* reported by a real allocator or a real device: nearly exact */
+    TP_MARK_SHOWN,    /* a test has shown a difference */
+    TP_MARK_SAME,     /* a test has shown no difference */
+    TP_MARK_UNTESTED, /* not tested: a difference may be chance */
     TP_MARKS
 };
 extern const char *const tp_mark_names[TP_MARKS]; /* as in JSON and CSV */
 
 /* One metric of one row. */
 struct tp_compare_cell {
-    double value;                   /* live times: median over the rounds; NAN: not known */
-    double low, high;               /* its 95 % interval; NAN: none */
-    double change;                  /* now / base - 1: live times the median over the pairs; NAN */
-    double change_low, change_high; /* its 95 % interval; NAN: none */
-    double p;                       /* two-sided, after Holm over the table; NAN: no test */
-    size_t count;                   /* values behind it */
+    double value;                   /* median over the rounds for live times; NAN: not known */
+    double low, high;               /* 95 % interval of the value; NAN: none */
+    double change;                  /* now / base - 1, or the median of the pairs' changes; NAN */
+    double change_low, change_high; /* 95 % interval of the change; NAN: none */
+    double p;                       /* two-sided p value after Holm over the table; NAN: no test */
+    size_t count;                   /* number of measured values that `value` is made of */
     enum tp_compare_mark mark;
 };
 
 struct tp_compare_row {
     char *label;                    /* owned */
-    const char *file;               /* NULL: measured here, or the only file */
-    const char *short_file;         /* the same without the folders that all files are in */
-    const struct tp_stored *from;   /* borrowed; memory and counts, and where stored times */
-    const struct tp_record *run;    /* of `from` */
-    const struct tp_rounds *rounds; /* borrowed; NULL: stored */
-    size_t side;                    /* of `rounds` */
-    size_t base;                    /* row that it is compared with; its own: it is a base */
-    bool cold;                      /* its times are those of a single replay each */
-    struct tp_compare_cell cells[TP_METRIC_MAX]; /* by metric */
+    const char *file;               /* path of the file; NULL: live, or there is only one file */
+    const char *short_file;         /* `file` without the folders that all files share */
+    const struct tp_stored *from;   /* borrowed; memory and counts, and the times if stored */
+    const struct tp_record *run;    /* the run in `from` */
+    const struct tp_rounds *rounds; /* borrowed; times measured live; NULL: stored */
+    size_t side;                    /* index of its side in `rounds` */
+    size_t base;                    /* index of the row it is compared with; a base has its own */
+    bool cold;                      /* each time is that of a single replay, not of many */
+    struct tp_compare_cell cells[TP_METRIC_MAX]; /* by index in tp_metrics */
 };
 
 struct tp_compare_table {
     const char *name, *hash;     /* of the trace; borrowed */
-    const struct tp_record *run; /* any of them, for what is the same for all */
+    const struct tp_record *run; /* one of the runs, for what all of them have in common */
     struct tp_compare_row *rows; /* owned */
     size_t count;
-    struct tp_result head; /* live: for the lines above the table; `trace` NULL: stored */
-    struct tp_run *no_run; /* of `head`, owned */
-    uint64_t wall_ns;      /* live */
-    size_t tests;          /* that Holm adjusted over */
-    size_t rounds_needed;  /* 0: there are enough for a test to show anything */
-    double least_p;        /* that so few rounds can give, after Holm */
+    struct tp_result head; /* for the lines above a live table; stored: `trace` is NULL */
+    struct tp_run *no_run; /* empty run of `head`, owned */
+    uint64_t wall_ns;      /* how long measuring took; live only */
+    size_t tests;          /* number of tests in the table, which Holm adjusts over */
+    size_t rounds_needed;  /* rounds that a test needs to show anything; 0: there are enough */
+    double least_p;        /* smallest p value that a test can reach in these rounds */
 };
 
-/* A name by value, as struct tp_text; a long one ends in "...". */
+/* A name as a value, like struct tp_text. A long name ends in "...". */
 struct tp_compare_label {
     char s[160];
 };
 
-/* One strategy over several traces: ratios of the metric to the base's. */
+/* One strategy over several traces, by metric. */
 struct tp_compare_mean {
     struct tp_compare_label name;
-    double ratio[TP_METRIC_MAX];  /* NAN: none above 0 */
-    size_t traces[TP_METRIC_MAX]; /* over so many */
-    bool untested[TP_METRIC_MAX]; /* some of the changes in it were not tested */
+    double ratio[TP_METRIC_MAX];  /* geometric mean of the ratios to the base; NAN: no ratio */
+    size_t traces[TP_METRIC_MAX]; /* number of traces in the mean: both values are above 0 */
+    bool untested[TP_METRIC_MAX]; /* some of the ratios were not tested */
 };
 
 enum { TP_COMPARE_NOTES = 24, TP_COMPARE_NOTE = 320 };
@@ -87,24 +88,24 @@ struct tp_compare {
     unsigned rounds;
     uint64_t seed, min_time_ns;
     int core;
-    const struct tp_stored *files; /* stored: borrowed */
+    const struct tp_stored *files; /* borrowed; stored results only */
     size_t file_count;
-    size_t common; /* bytes of the folders that all their paths begin with */
-    const struct tp_metric *columns[TP_METRIC_MAX]; /* shown, in this order */
+    size_t common; /* length in bytes of the folders that all paths of the files begin with */
+    const struct tp_metric *columns[TP_METRIC_MAX]; /* in the order in which they are shown */
     size_t column_count;
     bool asked;                      /* the columns were named by --metric */
-    bool all;                        /* behind the usual columns stand all others, not tested */
-    bool tested[TP_METRIC_MAX];      /* columns and conditions: the tests that Holm adjusts over */
-    bool used[TP_METRIC_MAX];        /* columns, and what conditions and Pick need */
+    bool all;                        /* all other metrics follow as columns without tests */
+    bool tested[TP_METRIC_MAX];      /* metrics of columns and conditions, which are tested */
+    bool used[TP_METRIC_MAX];        /* metrics that columns, conditions or the Pick need */
     struct tp_compare_table *tables; /* owned */
     size_t count;
-    struct tp_compare_mean *means; /* owned; none with one trace */
+    struct tp_compare_mean *means; /* owned; empty if there is one trace */
     size_t mean_count;
-    char (*notes)[TP_COMPARE_NOTE]; /* owned; what else is to be said */
-    size_t note_count, notes_left;  /* left: those that found no room */
+    char (*notes)[TP_COMPARE_NOTE]; /* owned; sentences below the tables */
+    size_t note_count, notes_left;  /* `notes_left` counts notes beyond TP_COMPARE_NOTES */
 };
 
-/* Who answers the source's calls: "system" or "driver". */
+/* Who answers the calls to the source: "system" or "driver". */
 const char *tp_compare_callee(const struct tp_record *run);
 
 /* ---- compare_table.c ---- */
@@ -112,68 +113,78 @@ const char *tp_compare_callee(const struct tp_record *run);
 int tp_compare_init(struct tp_compare *c, struct tp_err *err);
 void tp_compare_release(struct tp_compare *c);
 
-/* A new table, a new row at its end; NULL: out of memory. */
+/* Add a table to the comparison, and a row to the end of a table. NULL: out of memory. The pointers
+ * that earlier calls returned are not valid any more. */
 struct tp_compare_table *tp_compare_add_table(struct tp_compare *c);
 struct tp_compare_row *tp_compare_add_row(struct tp_compare_table *t, const char *label);
 
-/* Notes are said once each. */
+/* Adds a note, unless the same note is there already. */
 void tp_compare_note(struct tp_compare *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Chooses the columns: those of `names`, else the usual ones of what there is, and where `all` is
- * set whatever else has a value behind them. TP_EUSAGE. */
+/* Chooses the columns: the metrics in `names`, or else the usual ones that have values. With `all`
+ * every other metric that has a value follows. TP_EUSAGE: unknown metric. */
 int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bool all,
                        struct tp_err *err);
 
-/* Values, changes, tests, means; then sorts by a metric's name or "name", NULL: as given. */
+/* Computes values, changes, tests and means. To be called after tp_compare_columns. TP_ENOMEM. */
 int tp_compare_decide(struct tp_compare *c, struct tp_err *err);
+
+/* Sorts the rows by a metric (best first) or by "name"; NULL leaves their order. TP_EUSAGE. */
 int tp_compare_sort(struct tp_compare *c, const char *by, struct tp_err *err);
 
-/* TP_EFOUND names the cell and the condition that it meets; TP_EUSAGE where one never could. */
+/* Checks the conditions on all cells. TP_EFOUND names the condition that holds and its first cell;
+ * TP_EUSAGE: no cell has a value for a condition, so it could never hold. */
 int tp_compare_check(const struct tp_compare *c, const struct tp_condition *list, size_t count,
                      struct tp_err *err);
 
-/* A strategy's time that is hardly its own: on a virtual device most of its allocations go to the
- * driver, which costs nothing there. */
+/* Whether the times of a row look better than the strategy is: its source is virtual, so its calls
+ * cost nothing, and most allocations need one. */
 bool tp_compare_flattered(const struct tp_compare_row *r);
 
-/* Nothing is left of the time when tapool's own share is taken off: it is below all others, but no
- * number. */
+/* Whether nothing is left of the time after tapool's own share is taken off. Such a time is below
+ * all known times, but has no value. */
 bool tp_compare_drowned(const struct tp_compare_row *r, const struct tp_metric *m);
 
-/* Names of the base rows' label: "system"; of several files the file's as well, without the
- * folders that they share. */
+/* The name of a row: its label, "system". If there are several files, the name of its file follows,
+ * without the folders that all files share: "system (b.json)". */
 struct tp_compare_label tp_compare_name(const struct tp_compare_row *r);
 
 /* ---- compare_words.c: for all writers that are read by people ---- */
 
-/* "14.2 [14.1, 14.4]", "131.4 MiB", "<=10"; "-33.6 %", "~", "base", "(+3.0 %)". */
+/* The text of a value ("14.2 [14.1, 14.4]", "131.4 MiB", "<=10") and of its change ("-33.6 %", "~",
+ * "base", "(+3.0 %)"). */
 struct tp_text tp_compare_value_text(const struct tp_compare_row *r, const struct tp_metric *m,
                                      bool exact);
 struct tp_text tp_compare_change_text(const struct tp_compare_row *r, const struct tp_metric *m);
 
-/* Rows of a trace: what each is called, and of each column its value and its change. */
+/* Fills `out` with the rows of a trace: the name of each row, and value and change for each column.
+ */
 void tp_compare_fill(const struct tp_compare *c, const struct tp_compare_table *t, bool exact,
                      struct tp_table *out);
-/* Strategies over the traces, in (N) how many: `all`, not only where some are left out. */
+
+/* Fills `out` with the means of the strategies. "(N)" is the number of traces in a mean; it is
+ * shown if traces are left out, or always with `all`. */
 void tp_compare_fill_means(const struct tp_compare *c, bool all, struct tp_table *out);
 
-/* The marks that occur in the first `columns`, each with its meaning; NULL after the last. */
+/* The meanings of the marks that occur in the first `columns` columns; NULL after the last. */
 enum { TP_COMPARE_LEGEND = 12 };
 void tp_compare_legend(const struct tp_compare *c, const struct tp_compare_table *t, size_t columns,
                        const char *lines[TP_COMPARE_LEGEND + 1]);
 
-/* ---- makers ---- */
+/* ---- compare_live.c and compare_stored.c ---- */
 
 struct tp_compare_opts; /* compare_opts.h */
 
-/* Live: measures all traces of `words`. What it returns in `c` borrows from `live`. */
+/* Measures all traces of `words` live. The contents of `c` borrow from `*live`, which the caller
+ * releases last. */
 struct tp_compare_live;
 int tp_compare_measure(const struct tp_compare_opts *o, char *const *words, size_t count,
                        struct tp_compare *c, struct tp_compare_live **live, struct tp_err *err);
 void tp_compare_live_release(struct tp_compare_live *live);
 
-/* Stored: reads the files; `c` borrows from `*files`. */
+/* Reads the stored results that `words` name. The contents of `c` borrow from `*files`, which the
+ * caller releases last. */
 int tp_compare_read(const struct tp_compare_opts *o, char *const *words, size_t count,
                     struct tp_compare *c, struct tp_stored **files, struct tp_err *err);
 void tp_compare_files_release(struct tp_stored *files, size_t count);
@@ -185,9 +196,9 @@ int tp_compare_markdown(const struct tp_compare *c, FILE *out, struct tp_err *er
 int tp_compare_csv(const struct tp_compare *c, FILE *out, struct tp_err *err);
 int tp_compare_json(const struct tp_compare *c, FILE *out, struct tp_err *err);
 
-/* Which one, and why. `text` gets the last line of a table: "Pick lru: ...", "Pick: no difference
- * that matters here", "" where there is nothing to choose. Returns the row; NULL: none, or several
- * that are tied. */
+/* Which strategy to choose, and why. `text` gets the last line of a table: "Pick lru: ...", "Pick:
+ * no difference that matters here", or "" if there is nothing to choose. Returns the row; NULL:
+ * none, or a tie. */
 enum { TP_COMPARE_PICK = 512 };
 const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
                                              const struct tp_compare_table *t, char *text,

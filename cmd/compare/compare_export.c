@@ -1,5 +1,5 @@
-/* Comparisons as Markdown, for people on a web page, and as CSV, for spreadsheets: there every
- * value is in full, one a line. */
+/* Writes comparisons as Markdown, for people on a web page, and as CSV, for spreadsheets. CSV has
+ * one value per line, with all digits. */
 #include "cmd/compare/compare.h"
 #include "cmd/ui/escape.h"
 

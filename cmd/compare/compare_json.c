@@ -1,4 +1,4 @@
-/* tapool.compare/1. Names are fixed: additions only, inside a major version. */
+/* Writes tapool.compare/1. Within a major version names never change, they are only added. */
 #include "cmd/compare/compare.h"
 
 #include "cmd/measure/report_json.h"
@@ -114,7 +114,7 @@ static void write_files(struct tp_json *j, cJSON *root, const struct tp_compare 
     }
 }
 
-/* How it was measured: null where results were read. */
+/* How the times were measured; null if stored results were read. */
 static void write_rounds(struct tp_json *j, cJSON *root, const struct tp_compare *c)
 {
     uint64_t wall = 0;

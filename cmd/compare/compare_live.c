@@ -1,7 +1,7 @@
-/* Comparing live: each trace is read once and laid down for the children; memory and counts come
- * from one replay each, for they are exact; times from rounds in which every strategy is played in
- * turn, each in a process of its own. Above the table stands what replay would say: the job of
- * replay_job.h is made for that, and for its checks. */
+/* Compares live. Each trace is read once and prepared for the child processes. Memory and counts
+ * are exact, so one replay per strategy measures them. Times come from rounds, in which the
+ * strategies are played in random order, each in a process of its own. A job (replay_job.h) checks
+ * the options before, and gives the lines above the table, which are those of `tapool replay`. */
 #include "cmd/compare/compare.h"
 
 #include "alloc/base/clock.h"
@@ -19,7 +19,7 @@
 
 enum { MORE = 8, SIDE_TEXT = 4096 };
 
-/* One trace. */
+/* A trace with the strategies that are compared on it. */
 struct contest {
     struct tp_prepared trace;
     struct tp_job job;
@@ -40,7 +40,7 @@ struct tp_compare_live {
 
 /* ---- what is played ---- */
 
-/* The text of a side, which need not be the user's: of the usual set it is made here. */
+/* Sets the text of a side: the user's, or else the name of a default strategy with its options. */
 static int name_side(struct contest *k, size_t i, const struct tp_compare_opts *o,
                      struct tp_err *err)
 {
@@ -72,7 +72,7 @@ static int name_sides(struct contest *k, const struct tp_compare_opts *o, struct
     return status;
 }
 
-/* Replay's own preparation, of the trace that was laid down; it is shown under its first name. */
+/* Makes the job of the prepared trace. Messages and output keep the name that the user gave. */
 static int make_job(struct contest *k, const struct tp_compare_opts *o, struct tp_gpu *gpu,
                     struct tp_err *err)
 {
@@ -166,7 +166,7 @@ static int play_contest(const struct tp_compare_live *live, struct contest *k,
     return status;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static int find_base(const struct contest *k, const char *name, size_t *base, struct tp_err *err)
 {
@@ -186,7 +186,7 @@ static int find_base(const struct contest *k, const char *name, size_t *base, st
     return near ? tp_hint(err, status, "did you mean '%s'?", near) : status;
 }
 
-/* For the lines above the table: a result of which nothing was measured. */
+/* Fills a result without measured values, for the lines above the table. */
 static int fill_head(struct contest *k, struct tp_compare_table *t, struct tp_err *err)
 {
     const struct tp_program_facts *f = tp_program_facts(k->job.trace.program);
@@ -245,7 +245,7 @@ static int fill_table(struct contest *k, const struct tp_compare_opts *o, struct
     return status ? status : fill_head(k, t, err);
 }
 
-/* A scope of latency is the same for all that stand in a table. */
+/* Checks that all runs of a table may be compared, which includes the scope of latency. */
 static int check_scopes(const struct contest *k, struct tp_err *err)
 {
     int status = TP_OK;
@@ -255,7 +255,7 @@ static int check_scopes(const struct contest *k, struct tp_err *err)
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- all traces ---- */
 
 static void choose_arguments(struct tp_compare_live *live, const struct tp_compare_opts *o)
 {
@@ -272,7 +272,7 @@ static void choose_arguments(struct tp_compare_live *live, const struct tp_compa
     live->more[n] = NULL;
 }
 
-/* Everything that can be wrong is found before the first round. */
+/* Finds all that can be wrong before the first round is played. */
 static int prepare(struct tp_compare_live *live, const struct tp_compare_opts *o,
                    char *const *words, size_t count, struct tp_err *err)
 {

@@ -1,4 +1,4 @@
-/* What `tapool compare` is asked for. */
+/* The options of `tapool compare`. */
 #ifndef TP_COMPARE_OPTS_H
 #define TP_COMPARE_OPTS_H
 

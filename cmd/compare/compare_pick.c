@@ -1,5 +1,6 @@
-/* The Pick of a comparison: its rows as records for the rule of cmd/report/pick.h. Who is faster is
- * shown by a test over the pairs of the rounds, adjusted over all such tests of the table. */
+/* The Pick of a comparison. Its rows become records for the rule of cmd/report/pick.h. Which of two
+ * rows is faster is decided by a test over the pairs of the rounds, adjusted over all such tests of
+ * the table. */
 #include "cmd/compare/compare.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/difference.h"
@@ -28,8 +29,7 @@ static bool has_failed(const struct tp_compare_row *r)
 
 /* ---- who is faster ---- */
 
-/* Of every pair that was tested: by how much the first is faster than the second, as ns / ns - 1;
- * 0: not shown. */
+/* change[x][y]: by how much row x is faster than row y, as ns / ns - 1; 0: not shown by a test. */
 struct races {
     double change[TP_ROUND_SIDES][TP_ROUND_SIDES];
 };
@@ -105,7 +105,7 @@ const struct tp_compare_row *tp_compare_pick(const struct tp_compare *c,
     struct tp_choice list[TP_PICK_MAX];
     struct tp_pick pick;
     *text = '\0';
-    if (t->count < 2 || t->rows[0].file) /* the same policy twice is no choice */
+    if (t->count < 2 || t->rows[0].file) /* with several files the rows are the same policies */
         return NULL;
     struct races *races = calloc(1, sizeof *races);
     if (!races)

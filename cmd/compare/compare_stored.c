@@ -1,6 +1,7 @@
-/* Comparing results that are stored. One file: its strategies with each other. Several: each
- * strategy of the base's file with the same of the others, matched by the trace's name, the label
- * and the source. What has no partner is named, never dropped in silence. */
+/* Compares stored results. The strategies of one file are compared with each other. With several
+ * files each strategy of the base file is compared with the same strategy in the other files,
+ * matched by the name of the trace, the label and the source. A note names each run without a
+ * partner, so that none is dropped silently. */
 #include "cmd/compare/compare.h"
 
 #include "cmd/compare/compare_opts.h"
@@ -15,8 +16,8 @@ struct match {
     struct tp_compare *c;
     const struct tp_stored *files;
     size_t count, base;
-    bool **used;                        /* by file and run */
-    const struct tp_record ***partners; /* by file and run of the base's; NULL: none */
+    bool **used;                        /* [file][run]: the run has become a partner */
+    const struct tp_record ***partners; /* [file][run of the base file]; NULL: no partner */
 };
 
 static int add_row(struct tp_compare_table *t, const struct tp_stored *from,
@@ -47,7 +48,8 @@ static struct tp_compare_table *find_table(struct tp_compare *c, const struct tp
 
 /* ---- one file ---- */
 
-/* Two rows of one label stand on different sources: the label says so. */
+/* Adds a row. If its label is in the table already, the two runs used different sources, so the
+ * source is added to the label. */
 static int add_twin(struct tp_compare_table *t, const struct tp_stored *from,
                     const struct tp_record *run, struct tp_err *err)
 {
@@ -84,7 +86,7 @@ static int choose_base(struct tp_compare_table *t, const char *name, struct tp_e
     return status;
 }
 
-/* Tables with one row compare nothing. */
+/* Removes tables with a single row, which has nothing to be compared with. */
 static void drop_lonely(struct tp_compare *c)
 {
     size_t kept = 0;
@@ -125,8 +127,8 @@ static int match_inside(const struct tp_stored *file, const char *base, struct t
 
 /* ---- several files ---- */
 
-/* How near another run comes to being the same cell: 0: it is none. A device that is limited is the
- * same one, played with another setting: what is on the very same source comes first. */
+/* How well two runs match. 0: they are different cells. 1: the sources differ in a capacity limit,
+ * which counts as a setting. 2: the sources are the same. */
 static int nearness(const struct tp_record *a, const struct tp_record *b)
 {
     if (strcmp(a->trace_name, b->trace_name) || strcmp(a->label, b->label) ||
@@ -135,8 +137,9 @@ static int nearness(const struct tp_record *a, const struct tp_record *b)
     return 1 + !strcmp(a->source, b->source);
 }
 
-/* The partner in another file, at least so near: the same program first; else the same names, which
- * tp_stored_comparable then refuses by its hash. */
+/* Finds the partner of a run in another file, with a match of at least `near`. A run of the same
+ * program is preferred. Otherwise a run with the same names is returned, and tp_stored_comparable
+ * reports the different program. */
 static const struct tp_record *find_partner(const struct match *m, size_t file,
                                             const struct tp_record *run, int near)
 {
@@ -156,7 +159,7 @@ static const struct tp_record *find_partner(const struct match *m, size_t file,
     return &f->runs[found];
 }
 
-/* The nearest first, so that none is taken from who has a better claim. */
+/* Assigns the best matches first, so that no run takes the partner of one that matches better. */
 static void find_partners(const struct match *m)
 {
     const struct tp_stored *base = &m->files[m->base];
@@ -176,7 +179,7 @@ static void note_options(struct tp_compare *c, const char *label, const struct t
         const struct tp_record_option *one = &a->items[i];
         const char *other = tp_record_option(b, one->name);
         if (!strcmp(one->name, TP_STORED_CAPACITY))
-            continue; /* a setting */
+            continue; /* compared as a setting */
         if (!other || strcmp(other, one->value))
             tp_compare_note(c, "%.60s: option %.60s is %.60s and %.60s", label, one->name,
                             one->value, other ? other : "not there");
@@ -187,7 +190,7 @@ static void note_options(struct tp_compare *c, const char *label, const struct t
                             b->items[i].name, b->items[i].value);
 }
 
-/* What is not the same of two that may stand side by side. */
+/* Adds notes on how two rows differ that may still be compared. */
 static void note_differences(struct tp_compare *c, const struct tp_compare_row *a,
                              const struct tp_compare_row *b)
 {
@@ -210,7 +213,7 @@ static void note_alone(const struct match *m, size_t file, const struct tp_recor
                     run->source, m->files[file].path + m->c->common);
 }
 
-/* A cell of the base's file, with its partners. */
+/* Adds rows for a run of the base file and for its partners. */
 static int match_cell(struct match *m, size_t cell, struct tp_err *err)
 {
     const struct tp_record *run = &m->files[m->base].runs[cell];
@@ -243,8 +246,8 @@ static int match_cell(struct match *m, size_t cell, struct tp_err *err)
     return status;
 }
 
-/* The two that come closest to each other: of one trace and label, else of one trace, else the
- * first of each. */
+/* Finds the two runs that match best: the same trace and label, or else the same trace, or else the
+ * first run of each file. */
 static void find_nearest(const struct tp_stored *a, const struct tp_stored *b,
                          const struct tp_record **x, const struct tp_record **y)
 {
@@ -328,10 +331,10 @@ static int match_files(struct match *m, const char *base, struct tp_err *err)
     return status;
 }
 
-/* ---- both ---- */
+/* ---- one or several files ---- */
 
-/* What older files do not have, said once of all that lack the same. Settings of one file are those
- * of one experiment, whatever they were. */
+/* Adds notes on what results of an older tapool lack, one for all files that lack the same. Lacking
+ * settings do not matter in a single file, because all its runs had the same. */
 static void note_lacks(struct tp_compare *c)
 {
     for (size_t i = 0; i < c->file_count; i++) {
@@ -361,7 +364,8 @@ void tp_compare_files_release(struct tp_stored *files, size_t count)
     free(files);
 }
 
-/* "out/base/a.json" and "out/new/a.json" have "out/" in common. */
+/* The length of the folders that all paths share: "out/" for "out/base/a.json" and
+ * "out/new/a.json". */
 static size_t common_folders(const struct tp_stored *files, size_t count)
 {
     const char *first = files[0].path, *slash = strrchr(first, '/');

@@ -1,8 +1,9 @@
-/* From values to what can be said of them; see compare.h.
+/* Computes the values of a comparison and decides what they show; see compare.h.
  *
- * Times that were measured in turn are tested: Mann-Whitney, two-sided, over the rounds, Holm over
- * all such tests of a table. A difference is shown where p < 0.01, it is 5 % or more, and its
- * interval excludes none. Memory and counts are facts. Everything else is printed in brackets. */
+ * Times that were measured in rounds are tested with a two-sided Mann-Whitney test over the rounds,
+ * adjusted by Holm over all such tests of a table. A difference is shown if p < 0.01, the change is
+ * 5 % or more, and its interval excludes 0. Memory and counts are exact and need no test. All other
+ * changes are printed in brackets. */
 #include "alloc/base/grow.h"
 #include "cmd/compare/compare.h"
 #include "cmd/measure/metric_text.h"
@@ -18,7 +19,7 @@
 #include <strings.h>
 
 #define CONFIDENCE 0.95
-#define COARSE     9.5 /* clock steps: below, a percentile is a bound or a guess */
+#define COARSE     9.5 /* a percentile below this many clock steps is a bound or a guess */
 
 const char *const tp_mark_names[TP_MARKS] = {"none",  "base", "exact",   "reported",
                                              "shown", "same", "untested"};
@@ -28,7 +29,7 @@ static size_t index_of(const struct tp_metric *m)
     return (size_t)(m - tp_metrics);
 }
 
-/* ---- making ---- */
+/* ---- building ---- */
 
 int tp_compare_init(struct tp_compare *c, struct tp_err *err)
 {
@@ -137,8 +138,8 @@ static bool has_value(const struct tp_compare_row *r, const struct tp_metric *m)
     return false;
 }
 
-/* Behind the usual ones, whatever else there is a value of. They are no tests: what is shown of the
- * usual ones must not depend on how much is shown beside them. */
+/* Adds columns for all other metrics that have a value. They are not tested: each test makes Holm's
+ * adjustment stricter, and the usual columns must not change with what is shown beside them. */
 static void add_others(struct tp_compare *c)
 {
     for (size_t m = 0; m < tp_metric_count; m++) {
@@ -201,7 +202,7 @@ static void fill_interval(const struct tp_compare *c, double *values, size_t cou
     cell->high = in.high;
 }
 
-/* A median over the rounds, where at least half of them know the value. */
+/* The median over the rounds, if the value is known in at least half of them. */
 static void fill_measured(const struct tp_compare *c, const struct tp_compare_row *r,
                           const struct tp_metric *m, struct tp_compare_cell *cell)
 {
@@ -225,7 +226,8 @@ static void fill_stored(const struct tp_compare *c, const struct tp_compare_row 
         return;
     cell->count = tp_known_values(r->run->repeats, r->run->repeat_count, values);
     fill_interval(c, values, cell->count, cell);
-    /* a long series was thinned out when it was stored: its own interval is the better one */
+    /* Only TP_STAT_VALUES_MAX values of a long series are used here. The interval that the result
+     * stores is made of all, so it is better. */
     if (isfinite(r->run->low_ns_per_op) && r->run->repeat_count > TP_STAT_VALUES_MAX) {
         cell->low = r->run->low_ns_per_op;
         cell->high = r->run->high_ns_per_op;
@@ -236,7 +238,7 @@ bool tp_compare_flattered(const struct tp_compare_row *r)
 {
     const struct tp_metric *reuse = tp_metric_find("reuse", NULL);
     double share = tp_record_total(r->run, reuse);
-    if (isnan(share)) /* several devices, by a tapool that did not write what they weigh */
+    if (isnan(share)) /* an older tapool did not write the weights of several devices */
         share = tp_record_value(r->run, reuse, 0);
     return !strcmp(r->run->scope, "policy") && share < TP_FEW_REUSED;
 }
@@ -256,7 +258,8 @@ static void fill_cells(const struct tp_compare *c, struct tp_compare_row *r)
 
 /* ---- changes ---- */
 
-/* Times of a program some of whose allocations fail are those of another program. */
+/* Whether times do not compare, because allocations failed: calls on those objects are skipped, so
+ * that less was timed. */
 static bool is_unlike(const struct tp_compare_row *r, const struct tp_compare_row *base)
 {
     const struct tp_metric *failed = tp_metric_find("failed_allocations", NULL);
@@ -269,7 +272,7 @@ static bool is_coarse(const struct tp_compare_row *r, const struct tp_metric *m,
     return tp_metric_is_one_call(m) && step >= 1 && value < COARSE * step;
 }
 
-/* Whether a test can say anything of this metric of the two. */
+/* Whether a test can compare two rows in this metric. */
 static bool is_testable(const struct tp_compare_row *r, const struct tp_compare_row *base,
                         const struct tp_metric *m)
 {
@@ -279,7 +282,7 @@ static bool is_testable(const struct tp_compare_row *r, const struct tp_compare_
            !is_coarse(r, m, r->cells[i].value) && !is_coarse(base, m, base->cells[i].value);
 }
 
-/* Everything but what only a test can say. */
+/* Sets change and mark of a cell as far as that needs no test. */
 static void mark_plain(const struct tp_compare_row *base, const struct tp_metric *m,
                        struct tp_compare_row *r)
 {
@@ -315,7 +318,7 @@ static void apply_test(struct test *t, double adjusted)
     t->cell->mark = shown ? TP_MARK_SHOWN : TP_MARK_SAME;
 }
 
-/* How many rounds it would take for a test to be able to show anything. */
+/* Computes how many rounds a test needs to be able to show anything. */
 static void judge_rounds(const struct tp_compare *c, struct tp_compare_table *t)
 {
     size_t n = c->rounds, tests = t->tests;
@@ -372,7 +375,8 @@ static int test_table(const struct tp_compare *c, struct tp_compare_table *t, st
 
 /* ---- means ---- */
 
-/* Of several files, the base's has none: it is what the others are set beside. */
+/* Adds a mean for the strategy of a row. With several files the rows of the base file get none,
+ * because the others are compared with them. */
 static void add_mean(struct tp_compare *c, const struct tp_compare_row *row, bool is_base)
 {
     struct tp_compare_mean *mean = &c->means[c->mean_count];
@@ -425,7 +429,7 @@ static int fill_means(struct tp_compare *c, struct tp_err *err)
     return c->means && ratios ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
-/* Which library is behind the name of a real allocator. */
+/* Adds notes on the libraries behind real allocators. */
 static void note_served(struct tp_compare *c, const struct tp_compare_table *t)
 {
     const struct tp_metric *peak = tp_metric_find("peak_reserved", NULL);
@@ -467,9 +471,10 @@ int tp_compare_decide(struct tp_compare *c, struct tp_err *err)
 
 struct place {
     const struct tp_compare_row *row;
-    size_t at, group; /* where it stood, and where its base did; without files the same */
-    const char *name; /* by name */
-    double value;     /* by metric: what is better goes first, what is not known last */
+    /* Old indexes of the row and of its base. Without several files both are the row's. */
+    size_t at, group;
+    const char *name; /* to sort by name; NULL: by value */
+    double value;     /* to sort by metric: less goes first; INFINITY: not known */
 };
 
 static int compare_places(const void *a, const void *b)
@@ -489,7 +494,7 @@ static void sort_table(const struct tp_metric *by, struct tp_compare_table *t, s
                        struct tp_compare_row *sorted)
 {
     for (size_t r = 0; r < t->count; r++) {
-        /* of several files: a strategy's rows stay together, in the order of their bases */
+        /* with several files the rows of a strategy stay together, sorted by their bases */
         size_t of = t->rows[r].file ? t->rows[r].base : r;
         double value = by ? t->rows[of].cells[index_of(by)].value : 0;
         if (by && by->better == TP_BETTER_MORE)
@@ -552,7 +557,7 @@ static bool is_met(const struct tp_condition *c, const struct tp_compare_table *
         now->mark == TP_MARK_EXACT || now->mark == TP_MARK_REPORTED || now->mark == TP_MARK_SHOWN;
     if (c->relative && r == base)
         return false;
-    if (c->percent && now->mark == TP_MARK_SHOWN) /* what was tested is the change of the pairs */
+    if (c->percent && now->mark == TP_MARK_SHOWN) /* the tested value is the pairs' change */
         value = was * (1 + now->change);
     return tp_condition_holds(c, value, was, shown);
 }

@@ -1,4 +1,5 @@
-/* Screen G: a table a trace, its legend, and which one to pick. */
+/* The screen of `tapool compare`: for each trace a table with its legend and the Pick, then means,
+ * warnings and notes. */
 #include "cmd/compare/compare.h"
 
 #include "cmd/measure/figures.h"
@@ -11,7 +12,7 @@ enum { INDENT = 2, NOTE_MIN = 16 };
 
 /* ---- tables ---- */
 
-/* How many columns found room. */
+/* Prints and drops a table. Returns how many of its columns fit. */
 static int print_table(struct tp_table *t, bool all, struct tp_page *page)
 {
     int shown = tp_table_print(t, page, INDENT, all ? TP_TABLE_BELOW : TP_TABLE_FIRST);
@@ -149,9 +150,10 @@ static void print_files(const struct tp_compare *c, struct tp_page *page)
     tp_page_line(page);
 }
 
-/* ---- below them ---- */
+/* ---- below the tables ---- */
 
-/* "geometric mean": each strategy's ratio to the base, over the traces where both are above 0. */
+/* Prints the geometric mean of each strategy's ratios to the base, over the traces in which both
+ * values are above 0. */
 static void print_means(const struct tp_compare *c, bool verbose, struct tp_page *page)
 {
     struct tp_table table = {0};
@@ -172,7 +174,7 @@ static void print_means(const struct tp_compare *c, bool verbose, struct tp_page
         tp_page_dim(page, INDENT, "(N): over so many, where both are known and above 0");
 }
 
-/* Rows of all tables, one after the other. */
+/* The n-th row of all tables, counted through; NULL after the last. */
 static const struct tp_compare_row *nth_row(const struct tp_compare *c, size_t n,
                                             const struct tp_compare_table **table)
 {
@@ -192,14 +194,14 @@ static const struct tp_record_option *warning_of(const struct tp_compare_row *r,
     return NULL;
 }
 
-/* The rows of one strategy of one trace: of several files one each, with the same base; else the
- * row alone. */
+/* Whether two rows are the same strategy on the same trace. That is the row itself, and with
+ * several files also the rows with the same base. */
 static bool is_sibling(const struct tp_compare_row *a, const struct tp_compare_row *b)
 {
     return a == b || (a->file && a->base == b->base);
 }
 
-/* All rows of its strategy have it, so that no file needs to be named. */
+/* Whether all rows of the strategy have the warning, so that no file needs to be named. */
 static bool all_siblings(const struct tp_compare_table *t, const struct tp_compare_row *r,
                          const char *id)
 {
@@ -217,8 +219,8 @@ static bool is_first_sibling(const struct tp_compare_table *t, const struct tp_c
     return first == r;
 }
 
-/* Others that have the same: "lru; arena, jq", where there are several traces; "lru (b.json)" where
- * of several files not all say it. Those that find no room are counted. */
+/* Lists the other rows that have the same warning: "lru; arena, jq" if there are several traces,
+ * "lru (b.json)" if only some of the files have it. Rows that do not fit are counted. */
 static void list_likewise(const struct tp_compare *c, size_t first, const char *id, char *text,
                           size_t size)
 {
@@ -252,7 +254,7 @@ static bool is_said(const struct tp_compare *c, size_t before, const char *id)
     return false;
 }
 
-/* A warning is said once, with the sentence of the first row that has it. */
+/* Prints each warning once, with the sentence of the first row that has it. */
 static void print_warnings(const struct tp_compare *c, struct tp_page *page)
 {
     const struct tp_compare_table *t;
@@ -292,7 +294,7 @@ void tp_compare_print(const struct tp_compare *c, bool verbose, struct tp_page *
             print_stored_head(t, page);
         tp_page_line(page);
         tp_compare_fill(c, t, page->exact, &table);
-        int shown = print_table(&table, verbose, page) / 2; /* a metric has two */
+        int shown = print_table(&table, verbose, page) / 2; /* a metric takes two columns */
         print_below(c, t, c->column_count - (size_t)shown, page);
         print_pick(c, t, page);
     }

@@ -1,4 +1,5 @@
-/* Heads and cells of a comparison in words, and what their marks mean; see compare.h. */
+/* The texts of a comparison: heads of columns, cells, and the legend of the marks; see compare.h.
+ */
 #include "cmd/compare/compare.h"
 #include "cmd/measure/metric_text.h"
 
@@ -16,7 +17,7 @@ static double step_of(const struct tp_compare_row *r)
     return r->rounds ? r->rounds->step_ns : r->from->step_ns;
 }
 
-/* A percentile, half a step between two of them rounded. */
+/* Rounds a percentile to whole ns. The median of two percentiles may have a fraction. */
 static uint64_t whole_ns(double value)
 {
     return value > 0 ? (uint64_t)(value + 0.5) : 0;
@@ -24,7 +25,7 @@ static uint64_t whole_ns(double value)
 
 /* ---- heads ---- */
 
-/* A name that has no words of its own is cut in the middle. */
+/* Makes a head of two lines from a metric's name, by cutting the name near its middle. */
 static void split_name(const char *name, struct tp_column *head)
 {
     size_t length = strlen(name), cut = 0;
@@ -44,7 +45,7 @@ const char *tp_compare_callee(const struct tp_record *run)
     return !strcmp(run->kind, "device") || !strncmp(run->source, "cuda", 4) ? "driver" : "system";
 }
 
-/* Of a metric: "peak" "reserved", "" "ns per call". */
+/* The head of a metric's column in two lines: "peak" "reserved", or "" "ns per call". */
 static struct tp_column heading(const struct tp_metric *m, const struct tp_compare_table *t)
 {
     struct tp_column head = {.to = TP_TO_MARKDOWN};
@@ -88,13 +89,14 @@ bool tp_compare_drowned(const struct tp_compare_row *r, const struct tp_metric *
     return tp_metric_is_ns_per_op(m) && cell_of(r, m)->value <= 0;
 }
 
-/* By a real allocator's own statistics. */
+/* Whether a memory value is not exact, because a real allocator or device has reported it. */
 static bool is_informative(const struct tp_compare_row *r, const struct tp_metric *m)
 {
     return m->class == TP_CLASS_EXACT && !r->run->exact && !isnan(cell_of(r, m)->value);
 }
 
-/* "14.2", with a digit after the point below 100, so that intervals line up. */
+/* A time as "14.2". The number of decimals depends on the size alone, so that a value and its
+ * interval line up. */
 static struct tp_text time_text(double ns)
 {
     return ns >= 1000 ? tp_digits(ns) : tp_text_of("%.*f", ns >= 100 ? 0 : ns >= 10 ? 1 : 2, ns);

@@ -2,14 +2,16 @@
  * benchstat compares two results.
  *
  *     source: host                                                      configuration
- *     Unit peak-reserved-B assume=exact better=lower                    what a unit is
- *     BenchmarkReplay/trace=sqlite/strategy=arena-1 6170 4.881 ns/op    one line a repetition
+ *     Unit peak-reserved-B assume=exact better=lower                    properties of a unit
+ *     BenchmarkReplay/trace=sqlite/strategy=arena-1 6170 4.881 ns/op    one line per repetition
  *     BenchmarkReplay/trace=sqlite/strategy=arena-1 1 1830912 peak-reserved-B ...
  *
- * Configuration is what must be equal for two results to be comparable: benchstat keeps results
- * that differ in it in tables of their own. What may differ (versions, options, warnings) stands in
- * lines with a '#', which no reader of the format takes for anything. Weakness: the format has no
- * place for the limits of a clock, so percentiles below ten of its steps are left out. */
+ * The configuration is what must be equal for two results to be comparable: benchstat puts results
+ * with different configurations into separate tables. What may differ (versions, options, warnings)
+ * is in lines with a '#', which readers of the format ignore.
+ *
+ * Known weakness: the format cannot say that a value is at the limit of the clock, so percentiles
+ * below ten steps of the clock are left out. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/machine.h"
@@ -23,15 +25,15 @@
 
 /* ---- memory and counts, by device ---- */
 
-/* Of a range its upper end. */
+/* The value of a figure on a device; the upper end of a range. */
 static uint64_t amount(const struct tp_metric *f, const struct tp_figure_of *of)
 {
     return strcmp(f->name, "peak_reserved") ? tp_figure_value(f, of).whole
                                             : tp_device_reserved(of->r->run, of->d).high;
 }
 
-/* A second replay would say the same to the byte: of all results, for a unit has one property in a
- * file. */
+/* Whether memory and counts of all results are exact. It must be all of them, because a unit has
+ * one set of properties in a file. */
 static bool all_exact(const struct tp_report *r)
 {
     for (size_t i = 0; i < r->count; i++)
@@ -78,7 +80,8 @@ static void write_head(const struct tp_report *r, FILE *out)
     write_units(r, out);
 }
 
-/* Once said, a key holds until it is said again. */
+/* Writes the key `device`. A key holds until its next line, so if any result has a real device,
+ * each of the results needs the key. */
 static void write_device(const struct tp_report *rep, const struct tp_result *r, FILE *out)
 {
     char names[512] = "none";
@@ -110,8 +113,9 @@ static void write_config(const struct tp_report *rep, const struct tp_result *r,
 
 /* ---- results ---- */
 
-/* `device` -1: of all. The name ends with how many threads played it, which keeps benchstat from
- * taking the end of a label for that. */
+/* Writes the name of a benchmark; `device` -1 means the whole run. benchstat reads a number at the
+ * end of a name as the number of threads, so it is always written: the end of a label would be
+ * taken for it otherwise. */
 static void write_name(const struct tp_result *r, int device, unsigned long long times, FILE *out)
 {
     tp_put(out, TP_TO_BENCHMARK, "BenchmarkReplay/trace=%s/strategy=%s", r->trace->meta.name,
@@ -130,7 +134,7 @@ static void write_speed(const struct tp_result *r, FILE *out)
     }
 }
 
-/* One line is one measurement of each: memory is the same in every repetition. */
+/* Writes memory and counts in one line per device, because they are the same in each repetition. */
 static void write_amounts(const struct tp_result *r, FILE *out)
 {
     for (uint32_t d = 0; d < r->run->device_count; d++) {
@@ -153,7 +157,7 @@ static void write_latencies(const struct tp_report *rep, const struct tp_result 
         if (!l->hist.count)
             continue;
         write_name(r, -1, (unsigned long long)l->hist.count, out);
-        /* of the JSON's figure, so that both round alike */
+        /* the rounded figure of the JSON result, so that both give the same digits */
         fprintf(out, " %.3f %s-mean-ns", tp_json_rounded(tp_latency_mean(l)), tp_latency_names[k]);
         for (int p = 0; p < TP_PERCENTILES; p++) {
             uint64_t ns;

@@ -1,12 +1,12 @@
-/* --format csv: one table of everything that is one value, RFC 4180 with lines that end in LF.
+/* --format csv: one table of all single values, as RFC 4180 but with lines that end in LF.
  *
  *     trace_name,...,strategy_label,source_name,device,peak_reserved_bytes,...,ns_per_op,...
  *     sqlite,        arena,         host,       0,     1830912,                4.881
  *
- * A row is a result on one device. Its cells are looked up in the JSON result, so both say the same
- * in the same digits, and a column is called by its path there: `memory.peak_reserved_bytes` is
- * peak_reserved_bytes. Weakness: what belongs to the whole run, such as its times, stands in the
- * row of every device. */
+ * A row is a result on one device. Its cells are looked up in the JSON result, so that both have
+ * the same digits. A column is named after its path there: `memory.peak_reserved_bytes` becomes
+ * peak_reserved_bytes. Known weakness: values of the whole run, such as times, are repeated in the
+ * row of each device. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/metrics.h"
 #include "cmd/measure/report_json.h"
@@ -16,16 +16,17 @@
 
 enum { NAME_SIZE = 96 };
 
-/* Where a path begins. */
+/* The part of the JSON result at which a path begins. */
 enum { OF_RESULT, OF_RUN, OF_DEVICE, BASES };
 
 struct csv_column {
     int base;
     const char *path;
-    const char *name; /* NULL: made of the path */
+    const char *name; /* NULL: made from the path */
 };
 
-/* The figures stand between them, in the order of their rows (cmd/measure/metrics.h). */
+/* The columns before and after those of the figures, which are in the order of their rows
+ * (cmd/measure/figure_rows.h). */
 static const struct csv_column first[] = {
     {OF_RUN, "trace.name", NULL},       {OF_RUN, "trace.path", NULL},
     {OF_RUN, "strategy.label", NULL},   {OF_RUN, "strategy.name", NULL},
@@ -95,8 +96,8 @@ static void collect_columns(struct columns *out)
     add_columns(last, LAST, out);
 }
 
-/* "memory.at_peak_demand.idle_bytes" is at_peak_demand_idle_bytes: the first word says only where
- * in the document it stands. */
+/* Makes the name of a column from its path: "memory.at_peak_demand.idle_bytes" becomes
+ * at_peak_demand_idle_bytes, because the first word only names a group of the document. */
 static void add_name(const struct csv_column *c, struct tp_table *t)
 {
     static const char *const silent[] = {"memory.", "throughput.", "latency."};
@@ -111,7 +112,7 @@ static void add_name(const struct csv_column *c, struct tp_table *t)
     tp_str_drop(&name);
 }
 
-/* NULL: it is not there. */
+/* Follows a path in the document; NULL: no such member. */
 static const cJSON *find(const cJSON *in, const char *path)
 {
     char name[NAME_SIZE];
@@ -120,14 +121,14 @@ static const cJSON *find(const cJSON *in, const char *path)
         snprintf(name, sizeof name, "%.*s", (int)length, path);
         in = *path == '[' ? cJSON_GetArrayItem(in, path[1] - '0')
                           : cJSON_GetObjectItemCaseSensitive(in, name);
-        path += *path == '[' ? 3 : length; /* one digit */
+        path += *path == '[' ? 3 : length; /* an index has one digit */
         path += *path == '.';
     }
     return in;
 }
 
-/* "a=1,b=2" of an object, "a;b" of a list; of a list of objects what each is called by, with its
- * options. */
+/* Writes an object as "a=1,b=2" and a list as "a;b". An element that is an object is written as its
+ * id or name, a name with its options. */
 static void add_all(struct tp_str *cell, const cJSON *list)
 {
     const cJSON *item;

@@ -1,5 +1,5 @@
-/* See export_files.h. A format that writes several files puts a part of each name before the suffix
- * of the one that was asked for:
+/* See export_files.h. A format that writes several files adds a part to the given file name, before
+ * its suffix:
  *
  *     --export-hgrm out/web.hgrm  -->  out/web-arena-all.hgrm, out/web-arena-alloc.hgrm, ...
  */
@@ -23,7 +23,7 @@ const struct tp_exporter *tp_exports_printed(const struct tp_exports *o)
     return o->format ? tp_exporters[o->format - 1] : NULL;
 }
 
-/* "out/web.hgrm" and "arena" make "out/web-arena.hgrm". */
+/* Adds a part to a file name: "out/web.hgrm" and "arena" make "out/web-arena.hgrm". */
 static int name_part(const char *file, const char *part, char *out, struct tp_err *err)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
@@ -70,8 +70,8 @@ int tp_exports_check_parts(const struct tp_exports *o, const struct tp_report *r
     return status;
 }
 
-/* `index` SIZE_MAX: everything into one file. A signal is noted by the caller and stops nothing
- * here: what was measured before it is written. */
+/* Writes one part, or everything if `index` is SIZE_MAX. A signal does not stop writing, so that
+ * what was measured before it is kept. */
 static int write_file(const struct tp_exporter *e, const struct tp_report *r, size_t index,
                       const char *path, bool force, struct tp_err *err)
 {

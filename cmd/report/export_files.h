@@ -1,19 +1,21 @@
-/* The files that --export-NAME asks for: looked at before any work, written after it. */
+/* The files of --export-NAME. They are checked before anything is played and written at the end. */
 #ifndef TP_EXPORT_FILES_H
 #define TP_EXPORT_FILES_H
 
 #include "cmd/measure/exporter.h"
 #include "cmd/ui/exports.h"
 
-/* Before anything is played, when traces and strategies are known (r->planned results): the same
- * for formats that write several files; TP_EUSAGE where such a one is to be printed. */
+/* Checks the file names of formats that write several files. To be called before anything is
+ * played, as soon as traces and strategies of the r->planned results are known. TP_EUSAGE also for
+ * a format that is to be printed but would need several files. */
 int tp_exports_check_parts(const struct tp_exports *o, const struct tp_report *r,
                            struct tp_err *err);
 
-/* Writes all files, each whole or not at all; stops at the first that fails. */
+/* Writes all files and stops at the first that fails. A file is written completely or not at all.
+ */
 int tp_exports_write(const struct tp_exports *o, const struct tp_report *r, struct tp_err *err);
 
-/* What is to be printed; NULL: text. */
+/* The format of standard output; NULL: text. */
 const struct tp_exporter *tp_exports_printed(const struct tp_exports *o);
 
 #endif

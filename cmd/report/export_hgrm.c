@@ -7,10 +7,10 @@
  *     5300.000 1.000000000000      30850            inf
  *     #[Mean    =        6.120, StdDeviation   =       33.481]
  *
- * Values are nanoseconds. One file is one histogram: one of all calls and one of each kind, for
- * each result. Lines that begin with '#' are skipped by readers; what the figures hold is said
- * there. Weakness: buckets are as wide as 3.2 %, and below ten steps of the clock a value is good
- * to one step. */
+ * Values are nanoseconds. A file holds one histogram. Each result has one histogram of all calls
+ * and one for each kind of call. Readers skip lines that begin with '#'; they describe the result.
+ * Known weakness: buckets are up to 3.2 % wide, and below ten steps of the clock a value is only
+ * good to one step. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/report/export_text.h"
@@ -26,9 +26,9 @@ static const char *kind_name(int kind)
     return kind == TP_LAT_KINDS ? "all" : tp_latency_names[kind];
 }
 
-/* ---- which files there are ---- */
+/* ---- the files ---- */
 
-/* The trace has such calls. */
+/* Whether the trace has calls of this kind. */
 static bool has_kind(const struct tp_program_facts *f, int kind)
 {
     bool has = kind == TP_LAT_KINDS;
@@ -37,7 +37,8 @@ static bool has_kind(const struct tp_program_facts *f, int kind)
     return has;
 }
 
-/* The index-th of all histograms, the one of all calls first. */
+/* Finds the index-th histogram of the report. Those of a result follow each other, and the
+ * histogram of all calls is the first of them. */
 static bool locate(const struct tp_report *r, size_t index, size_t *result, int *kind)
 {
     for (*result = 0; *result < r->planned; ++*result)
@@ -47,7 +48,7 @@ static bool locate(const struct tp_report *r, size_t index, size_t *result, int 
     return false;
 }
 
-/* "arena", or "web-arena" where there are several traces. */
+/* The name of a result in file names: "arena", or "web-arena" if there are several traces. */
 static void name_result(const struct tp_report *r, size_t index, char *out)
 {
     struct tp_str s = tp_str_in(out, NAME_SIZE);
@@ -71,8 +72,8 @@ static bool is_unique(const struct tp_report *r, size_t index, const char *name)
     return true;
 }
 
-/* Kinds have no '-' in them, so what comes before tells the results apart; results of one name have
- * their number before it. */
+/* Names end in '-' and the kind. No kind contains a '-', so different names of results stay
+ * different. Results with the same name get their number in front. */
 static bool name_part(const struct tp_report *r, size_t index, char *name, size_t size)
 {
     size_t result;
@@ -98,14 +99,16 @@ static uint64_t value_of(const struct tp_histogram *h, uint32_t bucket)
     return bucket == TP_HIST_BUCKETS - 1 || upper > h->max ? h->max : upper;
 }
 
-/* Half of what is left to 100 % is gone through in so many steps, then half of the rest. */
+/* The percentile after `level`. TICKS steps lead half of the way to 100 %, the next TICKS steps
+ * half of the rest, and so on. */
 static double next_level(double level)
 {
     double halves = floor(log2(1 / (1 - level))) + 1;
     return level + 1 / (TICKS * exp2(halves));
 }
 
-/* 0.3 is a sum of tenths that is a little above it. */
+/* Whether `seen` of `count` calls reach a level. Levels are sums, so 0.3 may come out a little too
+ * large, which the tolerance absorbs. */
 static bool reaches(uint64_t seen, double level, uint64_t count)
 {
     return (double)seen >= level * (double)count - 1e-6;
@@ -130,7 +133,7 @@ static void write_levels(const struct tp_histogram *h, FILE *out)
                 (unsigned long long)h->count, "inf");
 }
 
-/* From the middles of the buckets; `mean` is exact. */
+/* The standard deviation, computed from the middles of the buckets. `mean` is exact. */
 static double deviation(const struct tp_histogram *h, double mean)
 {
     double sum = 0;
@@ -190,7 +193,7 @@ static void write_histogram(const struct tp_report *r, size_t index, int kind, F
     write_footer(&latency, out);
 }
 
-/* Of results that an interrupted report has not, there is no file. */
+/* An interrupted report has no files for its missing results. */
 static bool has_part(const struct tp_report *r, size_t index)
 {
     size_t result;

@@ -1,5 +1,5 @@
-/* --format markdown: for each trace the table of its screen, as GitHub's Markdown, to be put into a
- * comment on a pull request.
+/* --format markdown: the table of the screen for each trace in GitHub's Markdown, for a comment on
+ * a pull request.
  *
  *     ### `sqlite`
  *     |            | peak reserved | times needed | ...
@@ -9,7 +9,8 @@
  *     **Pick arena**: ...
  *     - **small-trace** ...
  *
- * Names come from files and command lines: none of them can begin a link, a mention or a cell. */
+ * Names come from files and command lines, so they are escaped: none of them can begin a link, a
+ * mention or a cell. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/warnings.h"
@@ -20,7 +21,7 @@
 
 #include <limits.h>
 
-/* "6,170 events on host, program 26cb3d59f4fc" */
+/* Writes the lines above a table: "6,170 events on host, program 26cb3d59f4fc". */
 static void write_head(const struct tp_result *results, size_t count, FILE *out)
 {
     const struct tp_result *r = tp_first_sourced(results, count);
@@ -46,14 +47,14 @@ static void write_warnings(const struct tp_result *results, size_t count, FILE *
     }
 }
 
-/* How each was set, in a part that is folded away. */
+/* Writes the options of each strategy, in a part that is folded away. */
 static void write_options(const struct tp_report *rep, const struct tp_result *results,
                           size_t count, FILE *out)
 {
     fputs("\n<details><summary>Options</summary>\n\n", out);
     for (size_t i = 0; i < count; i++) {
         tp_put(out, TP_TO_MARKDOWN, "- %s: `", results[i].spec->label);
-        tp_export_strategy(&results[i], out); /* of tapool's own words: nothing ends the code */
+        tp_export_strategy(&results[i], out); /* needs no escaping: it has no backquote */
         fputs("` on `", out);
         tp_export_source(&results[i], out);
         fprintf(out, "`, touch %s\n", tp_touch_names[results[i].touch]);

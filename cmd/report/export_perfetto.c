@@ -3,11 +3,12 @@
  *
  *     process 1  sqlite: arena on host      one for each trace and strategy
  *         memory     requested, granted, reserved, idle (bytes)
- *         phases     what the trace's marks divide it into
+ *         phases     the phases between the marks of the trace
  *
- * Times are the recorded ones, in microseconds; where a trace has none, an event is a microsecond.
- * The rest of a result stands in `otherData` under the names of the JSON result. Weakness: a curve
- * has at most TP_CURVE_POINTS points; no extreme is lost, what lies between may be. */
+ * Times are the recorded ones, in microseconds. In a trace without times each event takes one
+ * microsecond. Other members of a result are in `otherData`, with their names in the JSON result.
+ * Known weakness: a curve has at most TP_CURVE_POINTS points. No extreme is lost, but values
+ * between extremes may be. */
 #include "cmd/measure/exporter.h"
 #include "cmd/measure/figures.h"
 #include "cmd/measure/report_json.h"
@@ -18,8 +19,8 @@ enum { TRACK_MEMORY, TRACK_PHASES, PHASES_MAX = 65536 };
 
 struct perfetto_writer {
     FILE *out;
-    struct tp_json json; /* of texts and otherData */
-    bool any;            /* an event is written */
+    struct tp_json json; /* for texts and otherData */
+    bool any;            /* an event was written, so the next one needs a comma */
 };
 
 static void write_json(struct perfetto_writer *w, const cJSON *item)
@@ -38,7 +39,8 @@ static void write_text(struct perfetto_writer *w, const char *text)
     cJSON_Delete(item);
 }
 
-/* Up to the name; the caller goes on with `, ...}`. ns: since the trace began. */
+/* Writes the start of an event; the caller writes its name and the rest. `ns` is the time since the
+ * trace began. */
 static void begin_event(struct perfetto_writer *w, char phase, size_t process, int track,
                         uint64_t ns)
 {
@@ -58,13 +60,13 @@ static void write_label(struct perfetto_writer *w, const char *what, size_t proc
 
 /* ---- the time of an event ---- */
 
-/* Goes through a program once; events are asked for in their order. */
+/* Finds the times of events in one pass over the program, so events must be asked for in order. */
 struct timeline {
     struct tp_cursor *cursor;
     struct tp_window window;
-    uint32_t index;    /* of the next instruction */
-    uint64_t time;     /* of the one before it */
-    bool timed, ended; /* timed: the trace has times */
+    uint32_t index;    /* index of the next instruction in `window` */
+    uint64_t time;     /* time of the last instruction in ns */
+    bool timed, ended; /* the trace has times; the program is at its end */
 };
 
 static int open_timeline(struct timeline *t, const struct tp_result *r, struct tp_err *err)
@@ -73,7 +75,8 @@ static int open_timeline(struct timeline *t, const struct tp_result *r, struct t
     return tp_cursor_open(r->trace->program, &t->cursor, err);
 }
 
-/* 1: there is an instruction at window.insns[index]; 0: the end; negative: a status. */
+/* Loads the next window if needed. 1: window.insns[index] is the next instruction; 0: the end;
+ * negative: a status. */
 static int more(struct timeline *t, struct tp_err *err)
 {
     while (!t->ended && (t->index == t->window.count || t->window.prologue)) {
@@ -88,7 +91,7 @@ static int more(struct timeline *t, struct tp_err *err)
     return !t->ended;
 }
 
-/* Of the instruction at the index, which is then the one before it. */
+/* Goes past the next instruction and returns its time in ns. */
 static uint64_t step(struct timeline *t)
 {
     uint64_t event = tp_window_event(&t->window, t->index);
@@ -156,8 +159,8 @@ static void write_phase(struct perfetto_writer *w, size_t process, const char *n
     fputc('}', w->out);
 }
 
-/* From each mark to the next one, and from the last to the end; the first PHASES_MAX of them, but
- * for those that only end a phase. */
+/* Writes the phases: each lasts from its mark to the next one, the last one to the end. Only the
+ * first PHASES_MAX marks are looked at. Marks that only end a phase begin none. */
 static int write_phases(struct perfetto_writer *w, size_t process, const struct tp_result *r,
                         struct tp_err *err)
 {
@@ -189,7 +192,7 @@ static int write_process(struct perfetto_writer *w, const struct tp_report *rep,
                          struct tp_err *err)
 {
     const struct tp_result *r = &rep->results[index];
-    char name[4096 + 2 * TP_LABEL_MAX]; /* 900 characters of at most 4 bytes, two labels */
+    char name[4096 + 2 * TP_LABEL_MAX]; /* the name of the trace and two labels */
     int status = TP_OK;
     snprintf(name, sizeof name, "%.*s: %s on %s%s", (int)tp_text_bytes(r->trace->meta.name, 900),
              r->trace->meta.name, r->spec->label, tp_result_source(r),
@@ -202,9 +205,9 @@ static int write_process(struct perfetto_writer *w, const struct tp_report *rep,
     return status;
 }
 
-/* ---- what else is known ---- */
+/* ---- otherData ---- */
 
-/* The JSON result without what is long or stands in the tracks. */
+/* The members of the JSON result that are short and not in the tracks. */
 static cJSON *describe(struct perfetto_writer *w, const struct tp_report *rep, size_t index)
 {
     static const char *const kept[] = {"trace", "strategy",      "source",
@@ -224,7 +227,7 @@ static cJSON *describe(struct perfetto_writer *w, const struct tp_report *rep, s
 static void write_other(struct perfetto_writer *w, const struct tp_report *rep)
 {
     cJSON *head = tp_json_head(&w->json, rep);
-    cJSON_DeleteItemFromObjectCaseSensitive(head, "schema"); /* it follows none */
+    cJSON_DeleteItemFromObjectCaseSensitive(head, "schema"); /* otherData has no schema */
     cJSON *runs = tp_json_array(&w->json, head, "runs");
     for (size_t i = 0; i < rep->count; i++)
         tp_json_push(&w->json, runs, describe(w, rep, i));

@@ -1,22 +1,24 @@
-/* What the exports say of a result in the same words. */
+/* Texts about a result that several exports share. */
 #ifndef TP_EXPORT_TEXT_H
 #define TP_EXPORT_TEXT_H
 
 #include "cmd/report/report.h"
 
-/* "tapool 0.1.0 (release)" */
+/* Writes "tapool 0.1.0 (release)". */
 void tp_export_tool(FILE *out);
 
-/* "arena:arena_size=64MiB,...", as -s reads it. */
+/* Writes the strategy with its options, "arena:arena_size=64MiB,...", as -s accepts it. */
 void tp_export_strategy(const struct tp_result *r, FILE *out);
 
-/* "virtual:lag=50us+limit:capacity=1GiB", as --source reads it; "host" of a real allocator. */
+/* Writes the source with its options, "virtual:lag=50us+limit:capacity=1GiB", as --source accepts
+ * it; "host" for a real allocator. */
 void tp_export_source(const struct tp_result *r, FILE *out);
 
-/* The ids of the warnings that apply, each after a blank; returns how many. */
+/* Writes the ids of the warnings that apply, each after a blank, and returns their number. */
 int tp_export_warnings(const struct tp_result *r, FILE *out);
 
-/* What a report says that has not all results; NULL: it has. */
+/* Writes to `text` the sentence for a report in which results are missing, and returns it; NULL:
+ * the report is complete. */
 const char *tp_export_partial(const struct tp_report *r, char *text, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* What `tapool info` found out about one trace, as its two writers read it. */
+/* What `tapool info` knows about one trace, as its two writers read it. */
 #ifndef TP_INFO_H
 #define TP_INFO_H
 
@@ -15,10 +15,10 @@ struct tp_info_report {
 
 void tp_info_text(const struct tp_info_report *r, struct tp_page *page);
 
-/* The part of it about what is allocated: sizes and lifetimes. */
+/* Prints the part of the screen about objects: sizes and lifetimes. */
 void tp_info_objects(const struct tp_info_report *r, struct tp_page *page);
 
-/* tapool.info/1: names are fixed, additions only. */
+/* Writes tapool.info/1, in which names never change and are only added. */
 int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err);
 
 #endif

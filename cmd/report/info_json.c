@@ -1,5 +1,5 @@
-/* tapool.info/1. What the replay result has too stands under the same name:
- * cmd/measure/report_json.h. */
+/* Writes tapool.info/1. Members that the result of a replay has too have the same names there
+ * (cmd/measure/report_json.h). */
 #include "cmd/measure/report_json.h"
 #include "cmd/report/info.h"
 #include "cmd/report/report_head.h"
@@ -28,7 +28,7 @@ static void write_sizes(struct tp_json *j, cJSON *root, const struct tp_info *in
     cJSON *sizes = tp_json_array(j, root, "sizes");
     for (int i = 0; i < TP_INFO_SIZES; i++) {
         cJSON *o = tp_json_item(j, sizes);
-        tp_json_uint(j, o, "up_to_bytes", info->sizes[i].up_to); /* the last has no limit: null */
+        tp_json_uint(j, o, "up_to_bytes", info->sizes[i].up_to); /* null in the last row */
         write_count(j, o, &info->sizes[i].count);
     }
     tp_json_uint(j, root, "distinct_sizes", info->distinct);
@@ -41,7 +41,7 @@ static void write_sizes(struct tp_json *j, cJSON *root, const struct tp_info *in
     }
 }
 
-/* null throughout where nothing was freed, or times are unknown. */
+/* All members are null if nothing was freed or times are not known. */
 static void write_lifetimes(struct tp_json *j, cJSON *root, const char *name,
                             const struct tp_histogram *h, bool known)
 {
@@ -147,7 +147,7 @@ int tp_info_json(const struct tp_info_report *r, FILE *out, struct tp_err *err)
     tp_json_uint(&j, root, "file_bytes", r->trace->file_bytes ? r->trace->file_bytes : TP_NONE);
     write_operations(&j, root, r);
     tp_json_uint(&j, root, "duration_ns", f->time_known ? f->duration_ns : TP_NONE);
-    if (r->info->device_count == 1) /* byte values of several devices are not one value */
+    if (r->info->device_count == 1) /* several devices have no common byte values */
         write_peak(&j, root, r, 0);
     tp_json_uint(&j, root, "peak_objects", tp_captured_at_once(r->captured, f));
     tp_json_uint(&j, root, "live_at_end", f->live_at_end);

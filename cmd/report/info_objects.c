@@ -1,5 +1,6 @@
-/* The lower half of the screen of `tapool info`: sizes, and beside them lifetimes, what the sizes
- * mean for a cache, reallocations, frees by other threads. On a narrow page they stand below. */
+/* The lower half of the screen of `tapool info`: a table of sizes, and beside it lifetimes, what
+ * the sizes mean for a cache, reallocations, and frees by other threads. On a narrow page they are
+ * below the table. */
 #include "cmd/report/info.h"
 #include "cmd/ui/table.h"
 
@@ -14,7 +15,7 @@ enum {
     LINE = 128
 };
 
-#define FEW_REQUESTS 100 /* too few to advise by */
+#define FEW_REQUESTS 100 /* with fewer requests there is no advice */
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -26,13 +27,13 @@ struct lines {
     int count, width;
 };
 
-/* A number stays with its unit. */
+/* Whether a line may be wrapped at this blank: not between a number and its unit. */
 static bool may_break(const char *at)
 {
     return *at == ' ' && !(at[-1] >= '0' && at[-1] <= '9');
 }
 
-/* Adds a sentence, wrapped at words; what wraps is indented by two. */
+/* Adds a sentence and wraps it at words. Wrapped lines are indented by two. */
 __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const char *format, ...)
 {
     struct tp_str text = {0};
@@ -58,7 +59,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct lines *l, const cha
     tp_str_drop(&text);
 }
 
-/* Of each size: how many blocks, their share, their bytes, the share of these. */
+/* Each row is a class of sizes: its blocks, their share, their bytes, the share of the bytes. */
 static void fill_sizes(const struct tp_info *info, bool exact, struct tp_table *t)
 {
     static const struct tp_column columns[] = {{.head = {"", "Sizes"}},
@@ -104,7 +105,7 @@ static void say_lifetimes(const struct tp_info_report *r, struct lines *l)
         tp_count(info->allocated.objects).s);
 }
 
-/* What a cache that keeps freed blocks by their exact size can make of these sizes. */
+/* How well a cache that keeps freed blocks by their exact size would work with these sizes. */
 static const char *advice(const struct tp_info *info)
 {
     if (info->requests < FEW_REQUESTS)
@@ -117,7 +118,7 @@ static const char *advice(const struct tp_info *info)
     return ": exact-size caching will work for the common ones";
 }
 
-#define COMMON 0.01 /* what is rarer than this is not common */
+#define COMMON 0.01 /* a common size has at least this share of the requests */
 
 static void say_distinct(const struct tp_info *info, struct lines *l)
 {
@@ -160,7 +161,7 @@ static void say_others(const struct tp_info_report *r, struct lines *l)
             tp_bytes(UINT64_C(1) << info->highest_align_log2, false).s);
 }
 
-/* Heads stand at the left edge of their block, what belongs to them two columns in. */
+/* The first line is the head, at the left edge of the block. The others are indented by NAME. */
 static void print_line(struct tp_page *page, int column, const struct lines *l, int i)
 {
     if (i < l->count)

@@ -1,4 +1,5 @@
-/* The screen of `tapool info`. Only what the trace has is shown; what it lacks is one line. */
+/* The screen of `tapool info`. It shows only what the trace has. What the format does not record is
+ * listed in one line. */
 #include "alloc/base/clean.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/report/info.h"
@@ -41,7 +42,7 @@ static void print_name(const struct tp_info_report *r, struct tp_page *page)
                 hash[3], hash[4], hash[5]);
 }
 
-/* Of what the format records: how many there are. */
+/* Prints how many threads, streams and so on the trace has, as far as its format records them. */
 static void print_from(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
@@ -90,7 +91,7 @@ struct mark_text {
     char s[MARK_TEXT];
 };
 
-/* A phase's name, cut where a character ends. */
+/* The name of a phase. A long name is cut between two characters. */
 static struct mark_text mark_name(const struct tp_info_report *r, uint32_t mark)
 {
     struct mark_text text;
@@ -125,7 +126,7 @@ static void add_word(struct tp_str *s, bool applies, const char *word)
         tp_str_item(s, "; ", "%s", word);
 }
 
-/* What the recorded program asked to free, and when that came to pass. */
+/* Prints the frees that the program requested, and how long they waited for their completion. */
 static void print_frees(const struct tp_info_report *r, struct tp_page *page)
 {
     uint64_t requests = 0, waited = 0, longest = 0;
@@ -146,7 +147,7 @@ static void print_frees(const struct tp_info_report *r, struct tp_page *page)
         row(page, "frees", "%s requested, each completed at once", tp_count(requests).s);
 }
 
-/* "device 5: ", by the file's number; nothing where there is one device. */
+/* "device 5: " with the file's number of the device; "" if there is one device. */
 static struct tp_text of_device(const struct tp_info_report *r, uint32_t index)
 {
     const struct tp_recorded *rec = &r->trace->recorded;
@@ -155,7 +156,7 @@ static struct tp_text of_device(const struct tp_info_report *r, uint32_t index)
                : (struct tp_text){""};
 }
 
-/* "96 segments (67 large, 29 small), 3.947 GiB reserved throughout" */
+/* Prints "96 segments (67 large, 29 small), 3.947 GiB reserved throughout". */
 static void print_recorded_device(const struct tp_info_report *r, uint32_t index,
                                   struct tp_page *page)
 {
@@ -189,7 +190,7 @@ static void print_recorded_device(const struct tp_info_report *r, uint32_t index
     tp_page_line(page);
 }
 
-/* An out of memory that really happened. */
+/* Prints the out of memory that the recorded program met. */
 static void print_recorded_oom(const struct tp_captured_device *d, const char *of,
                                struct tp_page *page)
 {
@@ -220,7 +221,7 @@ static void print_captured(const struct tp_info_report *r, struct tp_page *page)
         row(page, "settings", "%s", r->trace->meta.settings);
 }
 
-/* What was idle when the recording ended. */
+/* Prints the recorded memory that was idle when the recording ended. */
 static void print_recorded_end(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_recorded *rec = &r->trace->recorded;
@@ -253,7 +254,7 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
     struct tp_str s = TP_STR_IN(text);
     if (r->trace->meta.nothing && !r->trace->meta.unknown)
         return;
-    if (r->trace->meta.unknown) { /* the format's own list */
+    if (r->trace->meta.unknown) { /* what the format does not record */
         if (r->trace->meta.unknown[0])
             row(page, "not in it", "%s%s", r->trace->meta.unknown,
                 is_device(r) && strstr(r->trace->meta.unknown, "size of the GPU")
@@ -274,7 +275,7 @@ static void print_missing(const struct tp_info_report *r, struct tp_page *page)
         row(page, "not in it", "%s", text);
 }
 
-/* What was done about each kind of dirt, in lower.h's words. */
+/* What lowering did about each kind of dirty input, with its words in lower.h. */
 static const char *const repair_texts[TP_REPAIR_COUNT] = {
     [TP_REPAIR_UNKNOWN_FREE] = "a free or use of a block that is not live: left out",
     [TP_REPAIR_DOUBLE_ALLOC] = "of a block that is live: the old one is freed first",
@@ -297,7 +298,7 @@ static void print_repairs(const struct tp_info_report *r, struct tp_page *page)
     }
 }
 
-/* What was live before and is asked to be left out. */
+/* Prints how many blocks that were live before the recording are left out. */
 static void print_dropped(uint64_t objects, struct tp_page *page)
 {
     tp_page_line(page);
@@ -309,7 +310,7 @@ static void print_dropped(uint64_t objects, struct tp_page *page)
                 objects == 1 ? "is" : "are", objects == 1 ? "it" : "them");
 }
 
-/* As the format says that it was recorded in; NULL: it does not say. */
+/* The format's advice for recording from the start of the program; NULL: it has none. */
 static const char *how_to_get_all(const struct tp_trace *t)
 {
     const char *capture = t->meta.capture ? t->meta.capture : "";
@@ -351,7 +352,8 @@ static void print_before(const struct tp_info_report *r, struct tp_page *page)
 
 /* ---- live memory ---- */
 
-/* Half of the peak or more all the time: the axis begins at the lowest, to show a difference. */
+/* The value at which the axis begins: 0, unless at least half of the peak is live all the time.
+ * Then it is the lowest value, so that differences can be seen. */
 static uint64_t axis_floor(const struct tp_info_device *d, uint64_t peak)
 {
     uint64_t low = UINT64_MAX;
@@ -375,7 +377,7 @@ static void draw(const struct tp_info_device *d, uint64_t low, uint64_t high, ch
         if (v)
             end = out;
     }
-    *end = '\0'; /* no blanks at the end of a line */
+    *end = '\0'; /* cut trailing blanks */
 }
 
 static void print_curve(const struct tp_info_report *r, const struct tp_info_device *d,
@@ -395,7 +397,7 @@ static void print_curve(const struct tp_info_report *r, const struct tp_info_dev
         low ? "; not from 0" : "");
 }
 
-/* "peak 308.1 KiB at event 5,230 (+3.312 ms), in phase 'delete'" */
+/* Prints "peak 308.1 KiB at event 5,230 (+3.312 ms), in phase 'delete'". */
 static void print_peak(const struct tp_info_report *r, uint16_t device, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);
@@ -443,9 +445,10 @@ static void print_live(const struct tp_info_report *r, struct tp_page *page)
             tp_part_name(r->trace, "device", "memory space"));
 }
 
-/* ---- the whole ---- */
+/* ---- the whole screen ---- */
 
-/* A state alone says nothing of blocks that came and went. */
+/* Prints what is live at the end. A trace without events has no such line, because the recorded end
+ * says nothing about blocks that came and went. */
 static void print_end(const struct tp_info_report *r, struct tp_page *page)
 {
     const struct tp_program_facts *f = tp_program_facts(r->trace->program);

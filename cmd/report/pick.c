@@ -1,15 +1,16 @@
-/* See pick.h. Each step lets some go; what the last one let go is why the rest is picked. A reason
- * is a figure in which the pick is better than the one that it is set beside. */
+/* See pick.h. Each step removes policies. The figure of the last step that removed any is the
+ * reason why the rest is picked. The reason names a rival: a policy that is worse than the pick in
+ * that figure. */
 #include "cmd/report/pick.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#define CLOSE      1.05  /* nearer than this is the same */
-#define FAR        2.0   /* who held so much more than another had its calls counted unfairly */
-#define MANY_CALLS 0.001 /* of the program's own: a smaller difference costs nothing */
-#define LESS       0.99  /* of the memory: what is worth a sentence */
+#define CLOSE      1.05  /* values within this factor count as equal */
+#define FAR        2.0   /* a policy that held this factor more saved calls unfairly */
+#define MANY_CALLS 0.001 /* a smaller difference in calls per operation costs nothing */
+#define LESS       0.99  /* memory below this share of the pick's is worth a sentence */
 
 enum { INDENT = 6 };
 
@@ -17,8 +18,8 @@ struct pick_field {
     const struct tp_pick_question *q;
     size_t count;
     bool in[TP_PICK_MAX];
-    size_t left_at[TP_PICK_MAX]; /* the step that let it go */
-    bool fits;                   /* `fits_in` is known of all that may be picked */
+    size_t left_at[TP_PICK_MAX]; /* the step that removed it */
+    bool fits;                   /* `fits_in` is known for all policies that may be picked */
 };
 
 static const struct tp_choice *choice(const struct pick_field *f, size_t i)
@@ -50,7 +51,7 @@ static double time_of(const struct pick_field *f, size_t i)
 
 typedef double figure_fn(const struct pick_field *f, size_t i);
 
-/* The least of those that are in. */
+/* The least value of the policies that are still in. */
 static double least(const struct pick_field *f, figure_fn *figure)
 {
     double value = INFINITY;
@@ -147,9 +148,9 @@ enum { SERVING, SAFE, SINGLE, TELLING, SMALL, FEW_CALLS, FAST, LOW_PEAK, STEPS }
 static_assert(SMALL + 1 == TP_PICK_DECIDING, "as the help counts");
 
 static const struct step {
-    void (*let_go)(const struct pick_field *f, bool *out); /* `out` comes as false */
-    bool not_all;      /* it lets nobody go where it would let go all */
-    figure_fn *figure; /* by which the best of those that it let go is found; NULL: none is */
+    void (*let_go)(const struct pick_field *f, bool *out); /* sets `out`, which is all false */
+    bool not_all;      /* the step is skipped if it would remove all policies */
+    figure_fn *figure; /* finds the best of the removed policies; NULL: the step has no figure */
     const char *rule;
 } steps[STEPS] = {
     [SERVING] =
@@ -211,7 +212,7 @@ static void take(struct pick_field *f, size_t step)
 
 /* ---- words ---- */
 
-/* Adds to one of the texts of a pick. */
+/* Appends to one of the texts of a pick. */
 #define say(text, ...) tp_append(text, TP_PICK_WORDS, __VA_ARGS__)
 
 static struct tp_text bytes(const struct pick_field *f, double value)
@@ -219,7 +220,7 @@ static struct tp_text bytes(const struct pick_field *f, double value)
     return tp_bytes((uint64_t)value, f->q->exact);
 }
 
-/* By which of the columns memory is judged here. */
+/* The column by which memory is judged. */
 static const char *need_name(const struct pick_field *f)
 {
     return f->fits ? "fits in" : "peak reserved";
@@ -248,7 +249,8 @@ static void say_less(const struct pick_field *f, size_t pick, size_t rival, char
         say(text, ", though ns per call %s", tp_change(1 / (1 + change) - 1).s);
 }
 
-/* Calls were counted with as much memory as it took, which may be far from what it fits in. */
+/* Compares the calls of pick and rival. The calls were counted with unlimited memory, so the text
+ * adds the peak if it is far above what the pick fits in. */
 static void say_calls(const struct pick_field *f, size_t pick, size_t rival, char *text)
 {
     const char *callee = f->q->callee;
@@ -270,7 +272,8 @@ static void say_time(const struct pick_field *f, size_t pick, size_t rival, char
     say_memory(f, pick, rival, text);
 }
 
-/* Faster may be only one of those that are picked; `count`: none of them is. */
+/* The first picked policy that is faster than the rival, as not all of them need to be; f->count:
+ * none. */
 static size_t find_faster_than(const struct pick_field *f, size_t rival)
 {
     double change;
@@ -280,16 +283,17 @@ static size_t find_faster_than(const struct pick_field *f, size_t rival)
     return f->count;
 }
 
-/* It was in the running, and what let it go sets it apart from the pick: who was faster may have
- * gone since. */
+/* Whether a policy can be the rival in the reason: figures have removed it, and if it was for its
+ * time, a picked policy is faster. The faster one may have been removed later. */
 static bool is_rival(const struct pick_field *f, size_t i)
 {
     return i < f->count && !f->in[i] && f->left_at[i] >= SMALL &&
            (f->left_at[i] != FAST || find_faster_than(f, i) < f->count);
 }
 
-/* The best, by what decided, of those that the last step let go; but the base, where it can be, for
- * it is what people have. */
+/* The rival in the reason. It is the base if possible, because that is the policy that people use.
+ * Otherwise it is the best of the policies that the last step removed, by the figure of the step.
+ */
 static size_t find_rival(const struct pick_field *f)
 {
     size_t rival = f->count, last = 0;
@@ -307,7 +311,7 @@ static size_t find_rival(const struct pick_field *f)
     return rival;
 }
 
-/* Of several that are picked, the one that needs least speaks for them. */
+/* The picked policy whose figures are shown: the one that needs the least memory. */
 static size_t find_speaker(const struct pick_field *f)
 {
     size_t speaker = f->count;
@@ -328,8 +332,8 @@ static void say_reason(const struct pick_field *f, char *text)
     words[step](f, speaker, rival, text);
 }
 
-/* ": the only policy here that serves every allocation, heeds the streams and reuses what is
- * freed": what all others lack, yardsticks aside. Of several that are left the same. */
+/* Says what the picked policies have and all others lack, yardsticks aside: ": the only policy here
+ * that serves every allocation and heeds the streams". `left` is the number of picked policies. */
 static void say_only(const struct pick_field *f, size_t left, char *text)
 {
     const char *s = left == 1 ? "s" : "";
@@ -370,11 +374,11 @@ static void say_only(const struct pick_field *f, size_t left, char *text)
     PART(unsafe_ones, "heed%s the streams", s)
     PART(regions, "hand%s out again what is freed singly", s)
 #undef PART
-    if (yardsticks) /* they serve, and report what they do */
+    if (yardsticks) /* a yardstick has these properties too */
         say(text, ", yardsticks aside");
 }
 
-/* ", every policy here failed or is a yardstick" */
+/* Says why nothing is picked: ", every policy here failed or is a yardstick". */
 static void say_none(const struct pick_field *f, char *text)
 {
     bool lacks[3] = {false};
@@ -390,7 +394,7 @@ static void say_none(const struct pick_field *f, char *text)
             say(text, "%s%s", !said++ ? "" : said < left ? ", " : " or ", words[i]);
 }
 
-/* ---- who suits another goal ---- */
+/* ---- policies for other goals ---- */
 
 static bool may_be_picked(const struct pick_field *f, size_t i)
 {
@@ -429,7 +433,7 @@ static void say_smaller(const struct pick_field *f, size_t pick, char *text)
         need_name(f), tp_change(need / need_of(f, pick) - 1).s);
 }
 
-/* ---- the answer ---- */
+/* ---- the result ---- */
 
 static void fill_chosen(const struct pick_field *f, struct tp_pick *out)
 {
@@ -445,7 +449,7 @@ static void fill_chosen(const struct pick_field *f, struct tp_pick *out)
         }
 }
 
-/* Somebody other than a yardstick was out of the question before figures decided. */
+/* Whether a policy other than a yardstick was excluded before figures decided. */
 static bool is_limited_choice(const struct pick_field *f)
 {
     for (size_t i = 0; i < f->count; i++)

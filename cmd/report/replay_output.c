@@ -5,7 +5,7 @@
 #include "cmd/report/report.h"
 #include "cmd/ui/output.h"
 
-/* Results of the trace of results[first], played or not. */
+/* The number of results of the trace of results[first], whether played or not. */
 static size_t count_planned(const struct tp_report *r, size_t first)
 {
     size_t end = first;
@@ -56,7 +56,7 @@ int tp_replay_print(const struct tp_replay_output *o, FILE *out, struct tp_err *
     if (!r->partial)
         return TP_OK;
     status = tp_finish_output(out, "standard output", err);
-    if (status || o->lost || !other) /* the page says it */
+    if (status || o->lost || !other) /* the screen says it, and the caller reports a lost device */
         return status;
     return tp_fail(err, TP_ESTOP, "interrupted: %zu of %zu replays are done", r->count, r->planned);
 }

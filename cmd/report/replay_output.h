@@ -1,4 +1,5 @@
-/* What tapool replay says when everything is played: files, then the screen or another format. */
+/* The output of tapool replay after everything is played: first the exported files, then the screen
+ * or another format. */
 #ifndef TP_REPLAY_OUTPUT_H
 #define TP_REPLAY_OUTPUT_H
 
@@ -6,12 +7,12 @@
 
 struct tp_replay_output {
     const struct tp_replay_opts *opts;
-    const struct tp_report *report; /* of one result at least */
-    bool lost;                      /* a device was, after the results that are there */
+    const struct tp_report *report; /* with at least one result */
+    bool lost;                      /* the report is partial because a device was lost */
 };
 
-/* Writes the exports, then to `out`. TP_ESTOP where the report is partial and what is printed
- * cannot say so to a reader. */
+/* Writes the exports, then prints to `out`. TP_ESTOP: the report was interrupted, and the printed
+ * format has no place to say so. */
 int tp_replay_print(const struct tp_replay_output *o, FILE *out, struct tp_err *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* One strategy on one screen: memory as a sum at peak demand, speed, latencies by kind. */
+/* The screen of one result: memory as a sum at peak demand, speed, and latencies by kind of call.
+ */
 #include "cmd/measure/figures.h"
 #include "cmd/measure/warnings.h"
 #include "cmd/report/report.h"
@@ -107,7 +108,7 @@ static void print_calls(const struct tp_result *r, const struct tp_device_run *d
 {
     uint64_t calls = d->gets + d->puts;
     bool known = d->reused != TP_NONE && d->allocations;
-    if (d->gets == TP_NONE || (!calls && !d->allocations)) /* nobody asked for anything */
+    if (d->gets == TP_NONE || (!calls && !d->allocations)) /* not known, or nothing was requested */
         return;
     tp_page_at(page, TEXT, "%s to the %s%s", tp_plural(calls, "call").s, tp_result_callee(r),
                tp_result_is_device(r) ? " for memory" : "");
@@ -149,7 +150,7 @@ static void print_memory(const struct tp_result *r, const struct tp_device_run *
         return;
     }
     print_when(r, d, page);
-    if (at->requested == TP_NONE) { /* stopped before */
+    if (at->requested == TP_NONE) { /* the replay stopped before peak demand */
         print_own_peak(r, d, page);
         print_calls(r, d, page);
         tp_device_answers(r, d, page);
@@ -184,7 +185,7 @@ static void print_all_memory(const struct tp_result *r, struct tp_page *page)
 
 /* ---- speed ---- */
 
-/* "16,500 replays in 0.5 s" */
+/* Prints "16,500 replays in 0.5 s". */
 static void print_replays(const struct tp_throughput *t, struct tp_page *page)
 {
     tp_page_at(page, SPEED_NOTE, "%s replays in ", tp_count(t->replays).s);
@@ -205,7 +206,7 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
         return;
     }
     tp_page_at(page, LABEL, "%s ns per call", tp_digits(s.ns).s);
-    if (t->runs.count > 1) /* one measurement has no interval */
+    if (t->runs.count > 1) /* a single measurement has no interval */
         tp_page_at(page, page->column + 1, "[%s, %s]", tp_digits(s.low).s, tp_digits(s.high).s);
     if (r->run->flags & TP_RUN_PLAYED_ONCE)
         tp_page_at(page, SPEED_NOTE, "%s, longer than %s: cold", tp_plural(t->replays, "replay").s,
@@ -224,12 +225,12 @@ static void print_speed(const struct tp_result *r, struct tp_page *page)
 
 /* ---- latencies ---- */
 
-/* Fits 80 columns with the bars. */
+/* Widths of the columns; with the bars they fit into 80 characters. */
 enum { LAT_NAME = 4, LAT_CALLS = 23, LAT_PERCENTILE = 7, LAT_MAX = 11, LAT_GAP = 2 };
 enum { BARS_PER_DECADE = 4, DECADES = 4, BARS = BARS_PER_DECADE * DECADES };
 
-/* Counts by latency: bar i ends at 10^(1 + (i + 1) / 4) ns; the first takes all below, the last all
- * above. */
+/* Counts calls by latency. Bar i ends at 10^(1 + (i + 1) / 4) ns. The first bar also has all
+ * shorter calls, the last bar all longer ones. */
 static void fill_bars(const struct tp_histogram *h, double bars[BARS])
 {
     memset(bars, 0, BARS * sizeof *bars);
@@ -242,7 +243,7 @@ static void fill_bars(const struct tp_histogram *h, double bars[BARS])
     }
 }
 
-/* Heights are logarithmic: one slow call among a million must still be seen. */
+/* Heights are logarithmic, so that one slow call among a million can be seen. */
 static void draw_bars(const struct tp_histogram *h, char *out)
 {
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -311,7 +312,7 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
     struct legend legend = {0};
     int end = LAT_CALLS;
     if (!r->run->throughput.runs.count)
-        return; /* nothing to time; print_speed says why */
+        return; /* nothing was timed, and print_speed has said why */
     tp_page_at(page, 0, "Latency, ns");
     tp_page_right(page, end, "calls");
     for (int i = 0; i < TP_PERCENTILES; i++)
@@ -328,7 +329,7 @@ static void print_latencies(const struct tp_report *rep, const struct tp_result 
     tp_page_line(page);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole screen ---- */
 
 bool tp_report_warnings(const struct tp_result *results, size_t count, int column,
                         struct tp_page *page)
@@ -344,9 +345,8 @@ bool tp_report_warnings(const struct tp_result *results, size_t count, int colum
     return any;
 }
 
-/* A time or a peak of a program that was served in part says little: then the failure is the
- * answer.
- */
+/* Sums up the result. If allocations failed, the failure is what counts: times and peaks of a
+ * program that was only partly played mean little. */
 static void print_in_short(const struct tp_result *r, struct tp_page *page)
 {
     uint64_t failed = tp_run_failed(r->run), first = tp_run_first_failure(r->run);

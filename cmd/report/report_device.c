@@ -1,5 +1,6 @@
-/* What the screens say of a real device: which one, what its driver was asked for, and what it
- * answered. On a shared device figures differ between the passes: they are ranges. */
+/* What the screens say about a real device: its name, the calls to its driver, and what the driver
+ * reported. Other processes may use the device too, so figures differ between the passes and are
+ * shown as ranges. */
 #include "cmd/measure/figures.h"
 #include "cmd/report/report.h"
 
@@ -18,8 +19,9 @@ static const struct tp_cuda_device *device_of(const struct tp_result *r, uint32_
     return &r->use->driver->devices[r->use->ordinals[device]];
 }
 
-/* "NVIDIA H200"; of several "2 x NVIDIA H200" where trace and machine number them alike, else
- * "gpu 0 on device 1 (NVIDIA H200), gpu 1 on device 0 (NVIDIA A100)". */
+/* One device: "NVIDIA H200". Several devices of the same name, with the same numbers in the trace
+ * and on the machine: "2 x NVIDIA H200". Otherwise: "gpu 0 on device 1 (NVIDIA H200), gpu 1 on
+ * device 0 (NVIDIA A100)". */
 void tp_device_names(const struct tp_result *r, char *text, size_t size)
 {
     uint16_t devices = r->facts->devices;
@@ -64,7 +66,7 @@ void tp_device_pool(const struct tp_result *r, const struct tp_device_run *d, st
     print_mark(reserved.high, "reserved at most, the pool's high-water mark", &reserved, page);
 }
 
-/* ---- what the driver says ---- */
+/* ---- what the driver reports ---- */
 
 static void print_calls(const struct tp_driver_counts *c, struct tp_page *page)
 {
@@ -79,7 +81,8 @@ static void print_calls(const struct tp_driver_counts *c, struct tp_page *page)
     tp_page_put(page, TEXT, "%s inside them, as seen from the CPU", tp_duration(c->ns).s);
 }
 
-/* cuMemGetInfo beside what was metered: the rest is the driver's own, or somebody else's. */
+/* Prints by how much the free memory of cuMemGetInfo sank, beside the bytes that were reserved. The
+ * difference belongs to the driver or to other processes. */
 static void print_missing(const struct tp_measured *m, struct tp_page *page)
 {
     if (m->missing_at_peak == TP_NONE)

@@ -1,4 +1,4 @@
-/* The heads of the screens: which trace, on what, played how. */
+/* The heads of the screens: the trace, on what it is played, and how. */
 #include "cmd/report/report_head.h"
 
 #include "alloc/base/units.h"
@@ -34,7 +34,7 @@ void tp_ops_text(const struct tp_program_facts *f, const struct tp_captured *c, 
     uint64_t seen = requests + segments + ooms;
     for (unsigned op = 0; op < TP_OP_COUNT; op++)
         seen += tp_op_rows[op].rank && op != TP_NOTE ? tp_captured_ops(c, f, (enum tp_op)op) : 0;
-    /* phases that stand beside the events of a file are none of them */
+    /* Marks that the file stores outside of its events would make the sum too large. */
     uint64_t beside = seen > f->events ? f->ops[TP_MARK] : 0;
     enum tp_op op;
     for (unsigned rank = 1; (op = tp_op_ranked(rank)) < TP_OP_COUNT; rank++) {
@@ -66,7 +66,8 @@ void tp_repairs_text(const struct tp_trace *t, char *text, size_t size)
         add_count(&s, t->repairs[i], tp_repair_names[i]);
 }
 
-/* Whoever asks last is not who holds it. */
+/* The text gives the share of the last request, because the place that asks last need not hold most
+ * of the memory. */
 void tp_peak_asker(const struct tp_captured *c, const struct tp_demand *peak, uint16_t device,
                    struct tp_page *page)
 {
@@ -89,7 +90,8 @@ static void print_repairs(const struct tp_trace *t, int column, struct tp_page *
     tp_page_put(page, column, "repaired: %s", text);
 }
 
-/* What was left out is still in the file, unless the file was converted from another. */
+/* How to play what was left out. It is still in the file, unless the file was converted from
+ * another one. */
 static const char *how_to_get(const struct tp_trace *t)
 {
     for (size_t i = 0; tp_formats[i]; i++)
@@ -101,7 +103,6 @@ static const char *how_to_get(const struct tp_trace *t)
                                            : "; --space NAME or --space all plays them";
 }
 
-/* What a capture says of itself, and what of it is not played. */
 void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_page *page)
 {
     const struct tp_meta *m = &t->meta;
@@ -120,7 +121,7 @@ void tp_remarks_print(const struct tp_trace *t, int name, int column, struct tp_
     }
 }
 
-/* What was live before: how much of the peak it is. */
+/* Prints how much of the peak was live before the first event. */
 static void print_initial(const struct tp_result *r, int note, struct tp_page *page)
 {
     uint64_t before = 0, peak = 0;
@@ -143,7 +144,6 @@ static void print_initial(const struct tp_result *r, int note, struct tp_page *p
                 r->facts->prologue == 1 ? "was" : "were", tp_bytes(peak - before, page->exact).s);
 }
 
-/* "the 3 requests that failed are played too" */
 void tp_failures_text(uint64_t ooms, uint64_t played, char *text, size_t size)
 {
     text[0] = '\0';
@@ -170,10 +170,10 @@ static void print_failures(const struct tp_result *r, int note, struct tp_page *
                       : "");
 }
 
-/* "1 thread", "streams not recorded" */
+/* A count of threads, streams or devices: "1 thread", "streams not recorded". */
 static struct tp_text count_text(const struct tp_trace *t, uint64_t count, const char *name)
 {
-    if (count && tp_is_recorded(t, name)) /* whose plural is in the list */
+    if (count && tp_is_recorded(t, name)) /* strstr finds the singular in the format's plural */
         return tp_plural(count, name);
     return tp_text_of("%ss not recorded", name);
 }
@@ -184,7 +184,7 @@ const char *tp_part_name(const struct tp_trace *t, const char *device, const cha
     return all && tp_program_facts(t->program)->devices > 1 ? space : device;
 }
 
-/* "1 GPU, 2 streams", or how many threads. */
+/* Writes "1 GPU, 2 streams" for a capture of GPUs, and otherwise the threads and devices. */
 static void players_text(const struct tp_trace *t, char *text, size_t size)
 {
     const struct tp_program_facts *f = tp_program_facts(t->program);
@@ -223,7 +223,7 @@ static void print_trace(const struct tp_result *r, int note, struct tp_page *pag
     print_failures(r, note, page);
 }
 
-/* What the decorators change, but for the limit: " +shuffle", or nothing. */
+/* Adds the decorators other than the limit: " +shuffle". */
 static void add_decorators(const struct tp_source_spec *source, struct tp_str *s)
 {
     const char *blank = " ";
@@ -234,7 +234,7 @@ static void add_decorators(const struct tp_source_spec *source, struct tp_str *s
         }
 }
 
-/* "8 GiB each" behind its words, or nothing where no limit was asked for. */
+/* Adds the words and the limit, "8 GiB each"; nothing without a limit. */
 static void add_limit(const struct tp_result *r, const char *words, bool exact, struct tp_str *s)
 {
     uint64_t capacity = r->run->devices[0].capacity;
@@ -243,7 +243,7 @@ static void add_limit(const struct tp_result *r, const char *words, bool exact, 
                    r->run->device_count > 1 ? " each" : "");
 }
 
-/* In what the simulated device gives up memory. */
+/* Adds the size of the pages in which the simulated device gives out memory. */
 static void add_pages(const struct tp_source_spec *source, bool exact, struct tp_str *s)
 {
     const struct tp_source_layer *base = &source->layers[0];
@@ -310,7 +310,7 @@ static void describe_source(const struct tp_result *r, bool exact, struct tp_str
     }
 }
 
-/* What was written into the blocks; a device that works on them said it already. */
+/* What was written into the blocks; NULL if the text about --occupy has already said it. */
 static const char *touched_text(const struct tp_result *r)
 {
     bool worked = tp_result_is_device(r) && r->use->occupy != TP_OCCUPY_NONE;

@@ -1,5 +1,5 @@
-/* Out of memory, explained: what was asked for, what was free then and in which pieces, and whether
- * the program needed too much or the policy kept too much. */
+/* Explains an out of memory: what was requested, how much was free in which pieces, and whether the
+ * program needed too much or the policy kept too much. */
 #include "alloc/engine/replay.h"
 #include "cmd/measure/figures.h"
 #include "cmd/report/report.h"
@@ -9,7 +9,7 @@
 
 enum { NAME = 2, VERDICT = 16, VERDICT_MAX = 30, BESIDE = 17, PLAIN_ALIGN = 256 };
 
-/* "event 1,844 (+25.4 ms), in phase 'step 2', asked for 147.2 MiB" */
+/* Prints "event 1,844 (+25.4 ms), in phase 'step 2', asked for 147.2 MiB". */
 static void print_first(const struct tp_result *r, const struct tp_device_run *d, int column,
                         struct tp_page *page)
 {
@@ -39,17 +39,18 @@ static uint64_t not_reserved(const struct tp_first_failure *f)
     return known ? f->capacity - f->at.reserved : 0;
 }
 
-/* What could serve: idle without what is dead or lost inside; all of it where nobody can tell. */
+/* Idle bytes that can serve a request, without those that are dead or lost to rounding. All idle
+ * bytes if the policy does not tell them apart. */
 static uint64_t usable_idle(const struct tp_at_peak *at)
 {
     return at->cached == TP_NONE ? at->idle : at->cached + at->span;
 }
 
-/* "free then: 99.1 MiB in 2,472 pieces (largest 45.6 MiB) + 114.7 MiB not yet reserved" */
+/* Prints "free then: 99.1 MiB in 2,472 pieces (largest 45.6 MiB) + 114.7 MiB not yet reserved". */
 static void print_free(const struct tp_first_failure *f, int column, struct tp_page *page)
 {
     const struct tp_at_peak *at = &f->at;
-    if (usable_idle(at) == TP_NONE) /* a pool of the driver: it does not say */
+    if (usable_idle(at) == TP_NONE) /* a pool of the driver does not report it */
         return;
     tp_page_at(page, column, "free then: %s", tp_bytes(usable_idle(at), page->exact).s);
     if (at->pieces != TP_NONE && at->pieces > 1)
@@ -64,7 +65,7 @@ static void print_free(const struct tp_first_failure *f, int column, struct tp_p
     tp_page_line(page);
 }
 
-/* What the device itself had then, whoever held the rest. */
+/* Prints how much the device itself had free, which other processes may use too. */
 static void print_device_free(const struct tp_result *r, const struct tp_device_run *d, int column,
                               struct tp_page *page)
 {
@@ -122,7 +123,7 @@ void tp_report_failure(const struct tp_result *r, const struct tp_device_run *d,
                        struct tp_page *page)
 {
     print_first(r, d, column, page);
-    if (d->first_failure.oom_class != TP_OOM_GUARD) /* what was free then is not why */
+    if (d->first_failure.oom_class != TP_OOM_GUARD) /* the guard does not look at free memory */
         print_free(&d->first_failure, column, page);
     print_device_free(r, d, column, page);
     print_class(r, &d->first_failure, column, page);
@@ -154,7 +155,7 @@ void tp_report_failure_count(const struct tp_result *r, const struct tp_device_r
 {
     const struct tp_program_facts *f = r->facts;
     char text[160];
-    bool alone = r->run->device_count == 1; /* what is skipped is counted for all of them */
+    bool alone = r->run->device_count == 1; /* skipped calls are counted for all devices together */
     uint64_t skipped = alone ? r->run->skipped_operations : 0;
     uint64_t calls = d->failed_allocations - d->failed_initial;
     uint64_t asked = alone ? tp_program_ops(f, TP_ASKS) : d->allocations + calls;
@@ -167,7 +168,7 @@ void tp_report_failure_count(const struct tp_result *r, const struct tp_device_r
     tp_page_line(page);
 }
 
-/* "arena", of several devices "arena, gpu 0". */
+/* The name of a result on a device: "arena", or "arena, gpu 0" if there are several devices. */
 static void name_of(const struct tp_result *r, uint32_t device, char *text, size_t size)
 {
     struct tp_str s = tp_str_in(text, size);
@@ -176,7 +177,7 @@ static void name_of(const struct tp_result *r, uint32_t device, char *text, size
         tp_str_add(&s, ", %s %u", tp_part_name(r->trace, "gpu", "space"), device);
 }
 
-/* Where the verdicts stand: behind the longest name, if that is not very long. */
+/* The column of the verdicts: behind the longest name that leaves it within VERDICT_MAX. */
 static int verdict_column(const struct tp_result *results, size_t count)
 {
     int column = VERDICT;

@@ -1,4 +1,4 @@
-/* The Pick of a replay: what was measured, as records for the rule of cmd/report/pick.h. */
+/* The Pick of a replay: makes records of the results for the rule of cmd/report/pick.h. */
 #include "cmd/measure/figures.h"
 #include "cmd/measure/warnings.h"
 #include "cmd/report/pick.h"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { ENOUGH = 6 }; /* replays: fewer give no interval that decides */
+enum { ENOUGH = 6 }; /* with fewer measurements the interval is too weak to decide */
 
 static double known(uint64_t value)
 {

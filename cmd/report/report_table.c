@@ -1,4 +1,5 @@
-/* Several strategies in one table: rows are strategies, so a sixth does not widen it. */
+/* The screen of several results of one trace. Rows are strategies, so that a further strategy does
+ * not make the table wider. */
 #include "cmd/measure/figures.h"
 #include "cmd/report/pick.h"
 #include "cmd/report/report.h"
@@ -8,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { NOTE = 2 }; /* column of the table and of what is said below it */
+enum { NOTE = 2 }; /* column of the table and of the notes below it */
 
-/* What a cell is about. */
+/* The result that a cell is filled from. */
 struct row {
     const struct tp_report *rep;
     const struct tp_result *r;
@@ -19,15 +20,15 @@ struct row {
 
 struct column {
     struct tp_column column;
-    const char *other[2]; /* heads on a device, or where a driver answers; NULL: the same */
+    const char *other[2]; /* head on a virtual source or with a driver; NULL: no other head */
     void (*fill)(const struct row *row, struct tp_table *t);
     bool (*shown)(const struct tp_result *results, size_t count); /* NULL: always */
-    unsigned marks; /* that stand in its cells, SEE_... */
+    unsigned marks; /* marks that its cells may have: bits SEE_... */
 };
 
 enum { SEE_TIME = 1, SEE_INTERVAL = 2, SEE_P99 = 4, SEE_IDLE = 8 };
 
-/* Near 1 the third decimal tells policies apart. */
+/* Three decimals below 10, because policies near 1 differ only there. */
 static void add_times(struct tp_table *t, double times)
 {
     if (times < 10)
@@ -75,7 +76,7 @@ static void fill_time(const struct row *row, struct tp_table *t)
     double half = s.high - s.ns > s.ns - s.low ? s.high - s.ns : s.ns - s.low;
     if (no_time(row->r))
         tp_table_add(t, "%s", no_time(row->r));
-    else if (!tp_run_has_interval(row->r->run)) /* one measurement has no interval */
+    else if (!tp_run_has_interval(row->r->run)) /* a single measurement has no interval */
         tp_table_add(t, "%s (b)", tp_digits(s.ns).s);
     else
         tp_table_add(t, "%s ±%.*f", tp_digits(s.ns).s,
@@ -86,7 +87,7 @@ static void fill_time(const struct row *row, struct tp_table *t)
                      half);
 }
 
-/* Where room is scarce and nothing is decided by it. */
+/* The time without its interval, for a narrow table in which times do not decide. */
 static void fill_policy_time(const struct row *row, struct tp_table *t)
 {
     const char *none = no_time(row->r);
@@ -110,7 +111,7 @@ static void fill_calls(const struct row *row, struct tp_table *t)
     tp_table_count(t, tp_run_calls(row->r->run));
 }
 
-/* What decides of a loop. */
+/* The calls of the next pass, which decide if the trace is a loop. */
 static void fill_next_calls(const struct row *row, struct tp_table *t)
 {
     tp_table_count(t, tp_run_next_calls(row->r->run));
@@ -121,12 +122,12 @@ static void fill_reuse(const struct row *row, struct tp_table *t)
     tp_table_add(t, "%s", tp_percent(tp_run_reuse(row->r->run)).s);
 }
 
-/* What was idle over all devices, and the largest piece of it; TP_NONE: not known. */
+/* The idle bytes of all devices, and the largest piece of them; TP_NONE: not known. */
 struct idle {
     uint64_t bytes, largest;
 };
 
-/* "1.206 MiB (680 KiB)" */
+/* Adds "1.206 MiB (680 KiB)": the idle bytes and their largest piece, if it is known. */
 static void add_idle(struct tp_table *t, struct idle idle, bool exact)
 {
     if (idle.bytes == TP_NONE || idle.largest == TP_NONE || !idle.largest)
@@ -140,7 +141,8 @@ static struct idle idle_of(const struct tp_run *run)
     struct idle sum = {0, 0};
     for (uint32_t d = 0; d < run->device_count && sum.bytes != TP_NONE; d++) {
         const struct tp_at_peak *at = &run->devices[d].at_peak;
-        sum.bytes = at->idle == TP_NONE ? TP_NONE : sum.bytes + at->idle; /* none: stopped before */
+        /* A replay that stopped before peak demand has no idle bytes there. */
+        sum.bytes = at->idle == TP_NONE ? TP_NONE : sum.bytes + at->idle;
         if (at->largest == TP_NONE || sum.largest == TP_NONE)
             sum.largest = TP_NONE;
         else if (at->largest > sum.largest)
@@ -154,7 +156,7 @@ static void fill_idle(const struct row *row, struct tp_table *t)
     add_idle(t, idle_of(row->r->run), row->exact);
 }
 
-/* The same without the largest piece, where room is scarce. */
+/* The idle bytes without their largest piece, for a narrow table. */
 static void fill_idle_alone(const struct row *row, struct tp_table *t)
 {
     tp_table_bytes(t, idle_of(row->r->run).bytes, row->exact);
@@ -188,7 +190,7 @@ static bool is_wide(const struct tp_result *results, size_t count)
     return !is_narrow(results, count);
 }
 
-/* Its place is needed where `fits in` stands. */
+/* The column p99 is not shown together with `fits in`, because both do not fit. */
 static bool shows_p99(const struct tp_result *results, size_t count)
 {
     return !any_fits(results, count);
@@ -227,8 +229,9 @@ static const struct column col_name = {.column.name = "", .column.left = true, .
                                              .fill = fill_idle_alone,
                                              .marks = SEE_IDLE};
 
-/* What does not fit is dropped from the right: on a host memory, on a virtual device times, on a
- * real one, where peaks may be ranges, the slowest calls. */
+/* The columns, in three orders. Columns that do not fit are dropped from the right, so the least
+ * important ones are last: memory details on a host, times on a virtual device, and the slowest
+ * calls on a real device, where peaks are ranges and take more room. */
 enum { COLUMNS = 11 };
 static const struct column *const host_columns[COLUMNS] = {
     &col_name, &col_peak,  &col_needed,     &col_fits,  &col_time, &col_policy_time,
@@ -240,7 +243,7 @@ static const struct column *const real_columns[COLUMNS] = {
     &col_name, &col_peak,       &col_needed,      &col_time, &col_calls,     &col_reuse,
     &col_fits, &col_idle_alone, &col_policy_time, &col_p99,  &col_next_calls};
 
-/* What the program needs, in the columns that have such a thing. */
+/* Fills the row of what the program itself needs; "-" in columns without such a value. */
 static void add_needed_row(const struct tp_result *r, const struct column *column, bool exact,
                            struct tp_table *t)
 {
@@ -253,11 +256,11 @@ static void add_needed_row(const struct tp_result *r, const struct column *colum
                                              : "-");
 }
 
-/* Sums over the devices of what really was. */
+/* What the recorded allocator did, summed over the devices. */
 struct recorded {
     uint64_t peak, takes, gives, allocations;
-    struct idle idle; /* where the program needed most */
-    bool ran_out;     /* there */
+    struct idle idle; /* at peak demand */
+    bool ran_out;     /* the recorded program ran out of memory at peak demand */
 };
 
 static struct recorded recorded_of(const struct tp_result *r)
@@ -274,7 +277,7 @@ static struct recorded recorded_of(const struct tp_result *r)
         unknown |= d->at_demand < had && d->played;
         silent |= d->largest == TP_RECORDED_UNKNOWN;
         sum.idle.largest = d->largest > sum.idle.largest ? d->largest : sum.idle.largest;
-        sum.takes += d->takes + d->maps; /* each is a call */
+        sum.takes += d->takes + d->maps; /* each of them is one call to the driver */
         sum.gives += d->gives + d->unmaps;
         sum.ran_out |= d->played && d->at_demand < needed;
     }
@@ -283,13 +286,14 @@ static struct recorded recorded_of(const struct tp_result *r)
     return sum;
 }
 
-/* Without what was live before, what was reserved for it does not compare. */
+/* Whether the recorded allocator can be compared. It cannot if the blocks that were live before are
+ * dropped, because it had reserved memory for them. */
 static bool has_recorded(const struct tp_result *r)
 {
     return r->captured->known && !r->trace->initial_dropped;
 }
 
-/* What the recorded allocator held, by its own records. */
+/* Fills the row of the recorded allocator, from its own records. */
 static void add_recorded_row(const struct tp_result *r, const struct column *column, bool exact,
                              struct tp_table *t)
 {
@@ -327,7 +331,7 @@ static struct tp_column head_of(const struct column *column, const struct tp_res
     return head;
 }
 
-/* Those that such a table has, in their order; how many there are. */
+/* Chooses the columns of the table in their order, and returns their number. */
 static int choose_columns(const struct tp_result *results, size_t count,
                           const struct column *out[COLUMNS])
 {
@@ -342,7 +346,8 @@ static int choose_columns(const struct tp_result *results, size_t count,
     return used;
 }
 
-/* What the program needs, what the file says was, and the strategies. */
+/* Fills the table: the row of the program's need, of the recorded allocator, and of each strategy.
+ */
 static void fill_table(const struct tp_report *rep, const struct tp_result *results, size_t count,
                        bool exact, const struct column *const *columns, int used,
                        struct tp_table *t)
@@ -360,8 +365,8 @@ static void fill_table(const struct tp_report *rep, const struct tp_result *resu
             columns[c]->fill(&(struct row){rep, &results[i], exact}, t);
 }
 
-/* "Peak: event 1,844 of 6,486 (+25.4 ms); the last to ask there: optimizer.py:78 step, for 1.2 % of
- * it; in Optimizer.step" */
+/* Prints "Peak: event 1,844 of 6,486 (+25.4 ms); the last to ask there: optimizer.py:78 step, for
+ * 1.2 % of it; in Optimizer.step". */
 static void print_demand(const struct tp_result *r, struct tp_page *page)
 {
     const struct tp_demand *peak = tp_program_demand(r->trace->program, 0);
@@ -395,7 +400,7 @@ static void print_recorded_notes(const struct tp_result *r, bool idle, struct tp
                                 : "the file's segments and its events disagree");
 }
 
-/* What is different on a real device. */
+/* Prints notes on what is different on a real device. */
 static void print_device_notes(const struct tp_result *results, size_t count, struct tp_page *page)
 {
     const struct tp_result *pool = NULL;
@@ -415,7 +420,7 @@ static void print_device_notes(const struct tp_result *results, size_t count, st
         tp_page_dim(page, NOTE, "A peak that differs between the passes is given as a range.");
 }
 
-/* Which library is behind the name of a real allocator. */
+/* Prints notes on the libraries behind real allocators. */
 static void print_served(const struct tp_result *results, size_t count, struct tp_page *page)
 {
     char names[TP_SERVED_MAX][TP_LIBRARY], text[TP_SERVED_TEXT];
@@ -433,7 +438,7 @@ static void print_served(const struct tp_result *results, size_t count, struct t
             tp_page_dim(page, NOTE, "%s", text);
 }
 
-/* Its own peak is higher than what it held when the program needed most. */
+/* Whether a policy's own peak is higher than what it held at peak demand. */
 static bool peaks_elsewhere(const struct tp_run *run)
 {
     bool apart = false;
@@ -444,7 +449,7 @@ static bool peaks_elsewhere(const struct tp_run *run)
     return apart;
 }
 
-/* What the marks in its cells mean. */
+/* Prints the meanings of the marks in the cells, whose bits are in `see`. */
 static void print_notes(const struct tp_result *results, size_t count, unsigned see,
                         struct tp_page *page)
 {

@@ -1,5 +1,5 @@
-/* What -v adds: every option, exact bytes, the program's hash, latencies per size, the slowest
- * events. */
+/* What -v adds to the screens: all options, exact bytes, the hash of the program, latencies by
+ * size, and the slowest events. */
 #include "cmd/measure/figures.h"
 #include "cmd/measure/metrics.h"
 #include "cmd/report/report.h"
@@ -12,7 +12,7 @@ enum { FIELD = 4, HASH = 14, VALUE = 30, PHASE_NAME = 30 };
 
 #define line(page, name, ...) tp_page_row(page, FIELD, name, VALUE, __VA_ARGS__)
 
-/* Options as they are typed, with room to wrap. */
+/* Prints options as a user would type them; a long list is wrapped. */
 static void options_line(struct tp_page *page, const char *name, const struct tp_opt *rows,
                          const void *opts)
 {
@@ -93,7 +93,7 @@ static void print_table(struct tp_table *t, struct tp_page *page)
     tp_table_drop(t);
 }
 
-/* Peaks between the marks of the trace. */
+/* Prints the peaks of each phase. */
 static void print_phases(const struct tp_result *r, const struct tp_device_run *d,
                          struct tp_page *page)
 {
@@ -125,8 +125,8 @@ static uint64_t whole(const struct tp_metric *f, const struct tp_figure_of *of)
     return tp_figure_value(f, of).whole;
 }
 
-/* Each figure in whole bytes that is of memory itself, and where it was reached if the next row
- * says so. */
+/* Prints each figure in bytes that is a direct member of "memory", with the event at which it was
+ * reached if the next row of the registry is that event. */
 static void print_bytes(const struct tp_result *r, const struct tp_device_run *d,
                         struct tp_page *page)
 {

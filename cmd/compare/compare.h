@@ -123,7 +123,7 @@ void tp_compare_note(struct tp_compare *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Chooses the columns: the metrics in `names`, or else the usual ones that have values. With `all`
- * every other metric that has a value follows. TP_EUSAGE: unknown metric. */
+ * and no names every other metric that has a value follows. TP_EUSAGE: unknown metric. */
 int tp_compare_columns(struct tp_compare *c, const struct tp_opt_list *names, bool all,
                        struct tp_err *err);
 

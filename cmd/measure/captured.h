@@ -31,13 +31,15 @@ struct tp_captured_device {
 struct tp_captured {
     bool known; /* the reserved bytes are known; ooms, frees and marks always are */
     uint32_t count;
-    struct tp_captured_device *devices; /* owned */
+    struct tp_captured_device *devices; /* owned; NULL: a host trace without recorded memory */
     uint64_t most_live; /* most live objects at once; set only if failed requests are played */
     size_t place_count;
     uint64_t place_events[TP_PLACES_MAX]; /* ascending */
     char places[TP_PLACES_MAX][TP_PLACE_TEXT];
 };
 
+/* Fills `out` except for the places, in one pass over the program. TP_ENOMEM, or an error of
+ * reading the program; `out` is released then. */
 int tp_captured_scan(const struct tp_trace *t, struct tp_captured *out, struct tp_err *err);
 void tp_captured_release(struct tp_captured *c); /* a zeroed one is fine */
 

@@ -14,7 +14,7 @@ struct tp_gpu {
 
 /* Loads the driver and looks at its devices; false: `g->why` says why that failed. */
 bool tp_gpu_open(struct tp_gpu *g);
-void tp_gpu_close(struct tp_gpu *g);
+void tp_gpu_close(struct tp_gpu *g); /* unloads the driver; a zeroed one is fine */
 
 /* What the driver says of itself and its devices. Only valid after tp_gpu_open returned true. */
 const struct tp_cuda_info *tp_gpu_info(const struct tp_gpu *g);

@@ -65,6 +65,8 @@ struct tp_info {
     struct tp_info_device devices[]; /* device_count elements */
 };
 
+/* Reads the whole program. The caller frees `*out` with tp_info_free. TP_ENOMEM, or an error of
+ * reading the program. */
 int tp_info_scan(struct tp_program *program, struct tp_info **out, struct tp_err *err);
 void tp_info_free(struct tp_info *info); /* NULL is fine */
 

@@ -21,8 +21,8 @@ struct tp_document {
     const char *file; /* begins every message */
     struct tp_err *err;
     int status;
-    void (*lack)(const struct tp_member *m); /* called for an expected member that is missing */
-    void *ctx;                               /* for `lack`, which may be NULL */
+    void (*lack)(const struct tp_member *m); /* called for a missing member; may be NULL */
+    void *ctx;                               /* for the use of `lack` */
 };
 
 /* A place in a document. It borrows the document and the tree. */
@@ -120,6 +120,7 @@ struct tp_member_row {
     .path = (path_), .type = TP_ROW_##type_, .need = TP_ROW_##need_,                               \
     .offset = offsetof(struct of, member)
 
+/* Reads the members of an object that `rows` describe into the struct `out`. */
 void tp_member_rows(const struct tp_member *in, const struct tp_member_row *rows, size_t count,
                     void *out);
 

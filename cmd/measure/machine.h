@@ -16,6 +16,7 @@ struct tp_machine {
     uint64_t page_bytes;
 };
 
+/* Describes this machine; what is not known is "" or 0. */
 void tp_machine_read(struct tp_machine *out);
 
 /* The number of cores that this process may run on; 0: not known. */

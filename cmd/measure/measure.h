@@ -63,6 +63,10 @@ struct tp_prepared {
     uint16_t devices;
     uint64_t threads;
 };
+
+/* Reads the trace `given` (a path, a sample or a profile) and prepares it. TP_EIO: the file cannot
+ * be written; other errors are those of reading the trace. The caller releases `out` in every case.
+ */
 int tp_measure_prepare(const char *given, const struct tp_open_opts *o, struct tp_prepared *out,
                        struct tp_err *err);
 void tp_prepared_release(struct tp_prepared *p); /* a zeroed one is fine */

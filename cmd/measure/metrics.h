@@ -116,6 +116,7 @@ enum { TP_FIGURE_MAX = 192 };
 extern const struct tp_metric *const tp_figures[]; /* at most TP_FIGURE_MAX */
 extern const size_t tp_figure_count;
 
+/* The value of a figure; which member of the value is set depends on the figure's type. */
 struct tp_figure_value tp_figure_value(const struct tp_metric *f, const struct tp_figure_of *of);
 
 /* Whether the figure is a direct member of `object` ("memory.", or "" for the top) in a device or
@@ -149,7 +150,7 @@ const struct tp_metric *tp_metric_find(const char *name, struct tp_err *err);
 /* The unit's name in JSON documents: "bytes", "count", "share", "ratio", "ns", "instructions". */
 const char *tp_metric_unit_name(const struct tp_metric *m);
 
-bool tp_metric_is_time(const struct tp_metric *m);
+bool tp_metric_is_time(const struct tp_metric *m); /* whether its unit is ns */
 
 /* Whether the metric is the time of a single call (a percentile, a maximum). Below ten steps of the
  * clock such a time is only a bound or a guess, unlike a mean or the time of a whole replay. */

@@ -44,6 +44,9 @@ struct tp_rounds {
     struct tp_stored first; /* the warm-up of side 0, for its names and warnings */
 };
 
+/* Plays the warm-ups and all rounds. The caller releases `out`, also after errors. TP_EINPUT: a
+ * side played another program than the prepared one, or its results do not compare; other errors
+ * are those of tp_measure. */
 int tp_rounds_play(const struct tp_rounds_cfg *cfg, const struct tp_side *sides, size_t count,
                    struct tp_rounds *out, struct tp_err *err);
 void tp_rounds_release(struct tp_rounds *r);

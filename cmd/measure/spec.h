@@ -16,6 +16,8 @@ struct tp_strategy_spec {
     bool labelled;            /* the user gave the label */
 };
 
+/* Parses "[LABEL=]NAME[:OPTION=VALUE,...]". TP_EUSAGE: unknown name or option, or a bad value or
+ * label. */
 int tp_strategy_spec_parse(struct tp_strategy_spec *spec, const char *text, struct tp_err *err);
 void tp_strategy_spec_release(struct tp_strategy_spec *spec);
 
@@ -49,6 +51,7 @@ static inline uint32_t tp_source_spec_flags(const struct tp_source_spec *spec)
 /* Whether the source has the decorator `limit`. */
 bool tp_source_spec_is_limited(const struct tp_source_spec *spec);
 
+/* Parses "NAME[:OPTION=VALUE,...][+DECORATOR[:OPTION=VALUE,...]...]". TP_EUSAGE. */
 int tp_source_spec_parse(struct tp_source_spec *spec, const char *text, struct tp_err *err);
 void tp_source_spec_release(struct tp_source_spec *spec);
 

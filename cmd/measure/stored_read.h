@@ -15,6 +15,8 @@ void tp_stored_lack_member(const struct tp_member *m);
 /* Whether the run's settings say that this pass was played; false if they say nothing. */
 bool tp_stored_says_played(const struct tp_record *run, const char *pass);
 
+/* Read one run of the document: what was played, and what was measured. Errors are in the status of
+ * the document. */
 void tp_stored_read_run(const struct tp_member *root, const struct tp_member *in,
                         struct tp_record *run);
 void tp_stored_read_values(const struct tp_member *in, struct tp_record *run);

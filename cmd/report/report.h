@@ -5,7 +5,7 @@
 #include "cmd/measure/result.h"
 #include "cmd/ui/text.h"
 
-/* The two screens: one result in detail, and several results of one trace as a table. */
+/* The screen of one result, and the screen of `count` results of one trace as a table. */
 void tp_report_detail(const struct tp_report *r, const struct tp_result *result,
                       struct tp_page *page);
 void tp_report_table(const struct tp_report *r, size_t first, size_t count, struct tp_page *page);

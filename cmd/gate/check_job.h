@@ -1,16 +1,16 @@
-/* A run of `tapool check`: what was asked for, its cells, what is found. Every part of it takes
- * this and adds to it:
+/* A run of `tapool check`: the request, the selected cells and the findings. Every part of a check
+ * takes this struct and adds to it:
  *
- *     check_cells     which cells, their traces prepared
+ *     check_cells     selects the cells and prepares their traces
  *     check_exact     class E: two replays each, against the baseline
  *     check_counted   class D: instructions, against the baseline or the base build
  *     check_noisy     class N: live pairs against the base build or strategy
  *     check_base      what the base build cannot do: gaps, not errors
- *     check_outcome   the verdict over all of it
- *     check_report    says it: files, GitHub, the screen
- *     check_update    writes the baseline instead
- *     check_plan      what a check would take
- *     check_again     how often it errs here
+ *     check_outcome   the verdict over all findings
+ *     check_report    tells the verdict: files, GitHub, the screen
+ *     check_update    --update: writes the baseline instead
+ *     check_plan      --plan: how long a check would take
+ *     check_again     --aa: how often a check raises a false alarm here
  */
 #ifndef TP_CHECK_JOB_H
 #define TP_CHECK_JOB_H
@@ -33,14 +33,14 @@ struct tp_check_opts {
     bool update, allow_missing, thorough, plan, verbose;
 };
 
-enum { TP_CHECK_WARN, TP_CHECK_FAIL }; /* --inconclusive */
-enum { TP_CHECK_TOUCH_AUTO };          /* --touch; then as --touch of replay */
+enum { TP_CHECK_WARN, TP_CHECK_FAIL }; /* keywords of --inconclusive */
+enum { TP_CHECK_TOUCH_AUTO }; /* first keyword of --touch; the others are those of replay */
 
 enum { TP_CHECK_CORE_AUTO, TP_CHECK_CORE_NONE }; /* keywords of --core */
 
 extern const struct tp_opt tp_check_rows[];
 
-/* A growing list; `items` owned. */
+/* A growing list that owns `items`. */
 struct tp_findings {
     struct tp_finding *items;
     size_t count, room;
@@ -50,43 +50,48 @@ int tp_findings_add(struct tp_findings *list, const struct tp_finding *f, struct
 struct tp_check {
     const struct tp_check_opts *o;
     int word_count;
-    char **words;                /* TRACE... */
-    char file[TP_BASELINE_PATH]; /* the baseline */
-    bool has_baseline;           /* and it could be read */
+    char **words;                /* TRACE arguments of the command line */
+    char file[TP_BASELINE_PATH]; /* path of the baseline */
+    bool has_baseline;           /* the file exists; false: --update may make it */
     struct tp_baseline baseline;
     struct tp_prepared *traces;
     size_t trace_count;
-    size_t missing; /* cells of the baseline that cannot be run here */
-    char missing_why[256];
-    struct tp_gate gate; /* its cells are owned, with their labels */
+    size_t missing;        /* cells of the baseline that cannot be run here */
+    char missing_why[256]; /* the first missing cell and why it cannot be run */
+    struct tp_gate gate;   /* tp_check owns its cells and their labels */
     struct tp_findings findings;
-    struct tp_moved *moved; /* with `causes`: of the gate, made by tp_check_outcome */
-    struct tp_cause *causes;
-    int ended; /* status of the error that ended the check early; TP_OK: none did */
+    struct tp_moved *moved;  /* owned; the gate borrows it; made by tp_check_outcome */
+    struct tp_cause *causes; /* owned; the gate borrows it; made by tp_check_outcome */
+    int ended;               /* status of the error that ended the check early, or TP_OK */
     uint64_t min_time_ns;
     int core;
     struct tp_progress_line *progress; /* borrowed; NULL: none */
-    char program[TP_BASELINE_PATH];    /* the path of this tapool; "": not known */
+    char program[TP_BASELINE_PATH];    /* path of this tapool; "": not known */
 };
 
 /* ---- which cells ---- */
 
-/* Where the baseline is or will be, and what it holds. TP_EUSAGE: none, with the command that makes
- * one, but where one is made or none is needed. */
+/* Finds the baseline and reads it. A missing baseline is no error if the command line names TRACE
+ * and -s for --update, --aa or --plan. TP_EUSAGE: there is no baseline; the hint is the command
+ * that makes one. */
 int tp_check_open_baseline(struct tp_check *k, struct tp_err *err);
 
-/* Those of the baseline that were asked for; for --update, --aa and --plan others too. Prepares
- * their traces. TP_EINPUT: a trace is not there or is another program than the baseline's. */
+/* Selects the cells to check and prepares their traces. --update, and --aa and --plan without a
+ * baseline, may define new cells. TP_EINPUT: a trace is missing, or it is not the program that the
+ * baseline was made with. */
 int tp_check_select(struct tp_check *k, struct tp_err *err);
 void tp_check_release(struct tp_check *k);
 
-/* "tapool check TRACE -s STRATEGY --baseline FILE --update", quoted for a shell; without what is
- * NULL or the default. */
+/* Writes "tapool check TRACE -s STRATEGY --baseline FILE --update", quoted for a shell. `trace` and
+ * `strategy` may be NULL; parts that are NULL or the default are left out. */
 void tp_check_update_command(const struct tp_check *k, const char *trace, const char *strategy,
                              char *text, size_t size);
 
-/* Parts of it: check_traces.c. */
+/* Reads and prepares the trace at `path` unless that was done before; `index` is its place in
+ * k->traces. */
 int tp_check_prepare(struct tp_check *k, const char *path, size_t *index, struct tp_err *err);
+
+/* TP_EINPUT: the trace of the cell is not the program that the baseline was made with. */
 int tp_check_hash(const struct tp_check *k, const struct tp_gate_cell *c, struct tp_err *err);
 
 /* ---- what is checked ---- */
@@ -95,141 +100,158 @@ int tp_check_exact(struct tp_check *k, struct tp_err *err);
 int tp_check_counted(struct tp_check *k, struct tp_err *err);
 int tp_check_noisy(struct tp_check *k, struct tp_err *err);
 
-/* How long one replay of a cell may take; 0: for ever. */
+/* How long one replay of a cell may take, in nanoseconds; 0: no limit. */
 uint64_t tp_check_timeout(const struct tp_check *k, size_t cell);
 
-/* Plays a cell twice for its memory, each in a process of its own; what may vary between processes
- * and must not matter does. `verified`: the second went on beside the shadow of --verify. Both of
- * `out` have one run, and are released by the caller, also after errors. */
+/* Measures the memory of a cell twice, each time in a new process. The addresses of stack and heap
+ * differ between the two, because exact values must not depend on them. Sets `verified` if the
+ * second replay ran with the checks of --verify. Each element of `out` has one run; the caller
+ * releases both, also after errors. */
 int tp_check_play_twice(const struct tp_check *k, size_t cell, struct tp_stored out[2],
                         bool *verified, struct tp_err *err);
 
-/* What two replays of a cell say of what the baseline holds: one finding a value, and one for each
- * option that is not as it was. Adds nothing of memory where it is not exact. */
+/* Compares two replays of a cell with the baseline. Adds one finding for each value held and one
+ * for each option that changed. If memory is no longer exact, one finding says so for all values.
+ */
 int tp_check_compare(const struct tp_baseline *b, const struct tp_baseline_cell *held,
                      const struct tp_record *first, const struct tp_record *second,
                      const struct tp_gate_cell *cell, struct tp_findings *out);
 
-/* Exact values of a run that the baseline neither holds nor has demoted: a line was deleted, or an
- * older tapool wrote it. They are not checked. */
+/* The number of exact values of a run that the baseline neither holds nor lists as
+ * nondeterministic, because a line was deleted or an older tapool wrote the file. Such values are
+ * not checked. */
 size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_record *run);
 
-/* Whether a value agrees with itself; else what to say about it. */
+/* Whether two replays gave the same value. If they did not, writes a sentence about it to `note`.
+ */
 bool tp_check_agrees(const struct tp_metric *m, double a, double b, char *note, size_t size);
 
-/* Effective options of a run, its source's as "source.NAME" and settings of the replay that change
- * memory as "replay.NAME"; sorted. tp_record_options_release. */
+/* The effective options of a run, sorted by name. Options of the source are named "source.NAME",
+ * settings of the replay that change memory "replay.NAME". The caller releases `out` with
+ * tp_record_options_release. */
 int tp_check_options(const struct tp_record *r, struct tp_record_options *out, struct tp_err *err);
 
-/* Instructions per operation of a cell, of the build that is checked. */
+/* Counts the instructions per operation of a cell with the build that is checked. */
 int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,
                    double *out, struct tp_err *err);
 
-/* The verdict about one number of instructions. */
+/* The verdict on two numbers of instructions. `allowed` is a share of `base`. */
 enum tp_verdict tp_check_judge_counts(double base, double now, double allowed);
 
-/* A test of class N. */
+/* One metric of one cell, tested for a difference in time (class N). */
 struct tp_noisy_test {
     size_t cell;
     const struct tp_metric *metric;
-    bool insensitive; /* no test: what was timed in this cell is mostly tapool's own share */
+    bool insensitive; /* not tested: the time is mostly tapool's own share in this cell */
     struct tp_difference difference;
-    unsigned sets;
+    unsigned sets; /* 1, or 2 if a fresh set was played */
 };
 struct tp_noisy_tests {
     struct tp_noisy_test *items; /* owned */
     size_t count, room;
-    size_t tested; /* those that are not insensitive */
+    size_t tested; /* items that are not insensitive */
 };
 
-/* The tests that the rounds of a cell allow: side 0 is the base. */
+/* Adds the tests that the rounds of a cell allow. Side 0 of the rounds is the base. */
 int tp_noisy_collect(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *r,
                      uint64_t seed, struct tp_err *err);
-/* Decides over all of them. */
+/* Sets the verdicts of all tests; the p values are adjusted over all cells together. */
 int tp_noisy_decide(struct tp_noisy_tests *t, double alpha, double effect, struct tp_err *err);
-bool tp_noisy_is_open(const struct tp_noisy_tests *t, size_t cell); /* has inconclusive ones */
-/* Decides the inconclusive tests of a cell on a fresh set alone; others stay as they are. */
+/* Whether a test of the cell is inconclusive. */
+bool tp_noisy_is_open(const struct tp_noisy_tests *t, size_t cell);
+/* Decides the inconclusive tests of a cell again, on a fresh set alone. Other tests keep their
+ * verdicts. */
 int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *fresh,
                    uint64_t seed, const struct tp_stat_rule *rule, struct tp_err *err);
 
-/* The smallest slowdown of ns_per_op that the rule finds with the spread of these rounds; NAN. */
+/* The smallest slowdown of ns_per_op, as a share, that the rule finds with 90 % power given the
+ * spread of these rounds; NAN: they are too noisy to tell. */
 double tp_noisy_sensitivity(const struct tp_rounds *r, const struct tp_stat_rule *rule);
 
-/* The seed of a fresh set, of a cell, ...: another one for every `of`. */
+/* Derives a seed for the cell or the set number `of`. */
 uint64_t tp_check_seed(uint64_t seed, uint64_t of);
 
-/* The fewest pairs with which so many tests can show anything; 0: no number up to the limit. */
+/* The smallest number of pairs with which one of `tests` tests can be significant; 0: no number up
+ * to TP_ROUNDS_MAX is enough. */
 unsigned tp_check_pairs_needed(size_t tests, double alpha);
 
-/* At most so many tests of class N come from a cell. */
+/* The largest number of class N tests that one cell can have. */
 size_t tp_check_tests_max(void);
 
-/* What two sides of the A/B are, for a cell. */
+/* The two sides of the comparison of times for a cell: 0 is the base, 1 the build that is checked.
+ */
 void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[2]);
 
-/* Rounds of a cell with the build that is checked alone, and how long one of them took. */
+/* Plays rounds of a cell with the build that is checked, without a base. `seconds` is the mean
+ * duration of a round. */
 int tp_check_alone(const struct tp_check *k, size_t cell, unsigned rounds, uint64_t seed,
                    struct tp_rounds *out, double *seconds, struct tp_err *err);
 
-/* There are pairs enough for the tests of these cells. TP_EUSAGE says how many are needed. */
+/* TP_EUSAGE: --pairs is too small for the tests of the selected cells; the hint says how many pairs
+ * are needed. */
 int tp_check_enough(const struct tp_check *k, struct tp_err *err);
 
-/* Cells in which a class could not be checked. One reason stands for all: that of the first cell,
- * or of the first that the base knows. */
+/* Cells in which a class could not be checked. Only one reason is kept: that of the first cell
+ * that the base build knows, or of the first cell if it knows none of them. */
 struct tp_check_gaps {
-    size_t cells, first;
-    size_t unknown; /* of these: what the cell asks for is new, the base has nothing to compare */
+    size_t cells, first; /* number of gaps; cell that `reason` is about */
+    size_t unknown;      /* gaps with something new to the base build: nothing to compare with */
     char reason[400];
 };
 void tp_check_gap(struct tp_check_gaps *gaps, size_t cell, const char *reason);
 
-/* The base build did not play the cell: `why` is what tp_measure said. */
+/* Adds a cell that the base build did not play; `why` is the error of tp_measure. */
 void tp_check_gap_base(struct tp_check_gaps *gaps, size_t cell, const struct tp_err *why);
 
-/* The reason of a class with gaps: of one that is checked elsewhere with the first cell's name. */
+/* Writes the reason for the gaps to `class`. It begins with the name of a cell if the class was
+ * checked in other cells. */
 void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps *gaps,
                             struct tp_class_check *class);
 
-/* What the fingerprints of two builds do not share, where they are not the same; else "". */
+/* Says in what the fingerprints of two builds differ; "" if they are the same. */
 void tp_check_base_build(const char *base, const char *now, char *text, size_t size);
 
 /* ---- what follows ---- */
 
-/* --require names the class. */
+/* Whether --require names the class. */
 bool tp_check_requires(const struct tp_check *k, enum tp_class class);
 
-/* Counts, class lines, exit code, `again`. Returns the status that goes with the exit code, with
- * its sentence; of a check that ended early its own status, without one. */
+/* Fills in the counts, the class lines, the exit code and `again`. Returns the status that belongs
+ * to the exit code and writes its sentence to `err`. After an early end it returns k->ended and
+ * leaves `err` alone. */
 int tp_check_outcome(struct tp_check *k, struct tp_err *err);
 
-/* Files, what GitHub shows, and the screen or the document of --format. Every one is tried: a full
- * disk must not hide a regression; of several errors the first is told. */
+/* Writes the exported files, what GitHub shows, and the screen or the document of --format. All of
+ * them are tried even after an error, so that a full disk does not hide a regression. Returns the
+ * first error. */
 int tp_check_report(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 
-/* An error ended the check: that is an answer too. Before tp_check_report or one of these: */
+/* Notes that an error ended the check early, so that the reports show it. Call this before any
+ * tp_check_report*(). */
 void tp_check_end(struct tp_check *k, int status, const struct tp_err *why);
 
-/* The same of a check that ended before it had found anything: all but the screen, and only what
- * was asked for. What cannot be written then is not told: what ended the check is. */
+/* Reports a check that ended before it had any findings: like tp_check_report, but without the
+ * screen. Errors of writing are not reported, because the caller tells what ended the check. */
 void tp_check_report_end(struct tp_check *k, FILE *out);
 
-/* Of a wrong command line GitHub alone is told: its files may be what is wrong with it. */
+/* Reports a wrong command line to GitHub only: the names of the export files may be what is wrong.
+ */
 void tp_check_report_usage(struct tp_check *k, FILE *out);
 
 int tp_check_update(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 int tp_check_plan(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err);
 
-/* Puts the cell before the sentence of an error; returns its status. */
+/* Puts the name of the cell in front of the sentence in `err`; returns `status`. */
 int tp_check_name(const struct tp_gate_cell *c, int status, struct tp_err *err);
 
-/* Calls `visit` for one cell after the other until it fails; the line of progress says `what`, and
- * each cell has so many steps of it. */
+/* Calls `visit` for one cell after the other until a call fails. The line of progress shows `what`
+ * and counts `steps` steps for each cell. */
 typedef int tp_check_visit(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err);
 int tp_check_each(struct tp_check *k, const char *what, size_t steps, tp_check_visit *visit,
                   void *ctx, struct tp_err *err);
 
-/* "web.tpt, arena", for sentences. */
+/* The name of a cell for sentences: "web.tpt, arena". */
 void tp_check_cell_text(const struct tp_gate_cell *c, char *text, size_t size);
 
 #endif

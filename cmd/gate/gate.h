@@ -1,5 +1,5 @@
-/* What `tapool check` found, as its writers read it: screen, JSON, JUnit, Markdown, GitHub. They
- * compute nothing that another would compute too. */
+/* What `tapool check` found, as all writers read it: screen, JSON, JUnit, Markdown, GitHub.
+ * Whatever more than one writer shows is computed here once, so that all of them agree. */
 #ifndef TP_GATE_H
 #define TP_GATE_H
 
@@ -13,129 +13,131 @@
 
 struct tp_baseline_cell;
 
-/* A trace, a strategy, a source. Texts borrowed. */
+/* A trace, a strategy and a source. All texts but `label` are borrowed. */
 struct tp_gate_cell {
     const char *trace;    /* name */
-    const char *path;     /* as given or as the baseline has it */
-    const char *strategy; /* label or text as given */
+    const char *path;     /* as the command line or the baseline names the trace */
+    const char *strategy; /* label, or the strategy as given */
     const char *source;
 
-    /* For the check itself: */
-    char *label;                         /* owned, of `strategy` where nothing else has it; NULL */
-    const char *spec, *touch;            /* what is played, and how */
+    /* Used by the check only, not by writers. */
+    char *label;              /* owned; holds `strategy` if no other text does, or NULL */
+    const char *spec, *touch; /* strategy without label; keyword of --touch */
     const struct tp_baseline_cell *held; /* NULL: the baseline has no such cell */
-    size_t prepared;                     /* index in its traces */
+    size_t prepared;                     /* index into tp_check.traces */
 };
 
-/* One metric of one cell, checked. */
+/* The result for one metric of one cell, or for an option that changed. */
 struct tp_finding {
     const struct tp_gate_cell *cell;
-    const struct tp_metric *metric; /* NULL: an option that changed, see `note` */
-    uint16_t device;                /* of several; 0 with one */
+    const struct tp_metric *metric; /* NULL: an option changed, and `note` says which */
+    uint16_t device;                /* index of the device, 0 if there is one */
     enum tp_verdict verdict;
-    double base, now;                /* class N: medians; NAN: null there */
-    double change;                   /* now / base - 1; NAN */
-    double allowed;                  /* see tp_metric.allowed */
+    double base, now; /* class N: medians; NAN: no value (null in JSON) */
+    double change;    /* class N: the estimate - 1; else now / base - 1; may be NAN */
+    double allowed;   /* tolerance: class E an absolute amount, else a share */
     struct tp_difference difference; /* class N only */
     unsigned sets;                   /* class N: 1, or 2 after a fresh set */
     char note[256]; /* "became nondeterministic: 131.4 and 131.6 MiB in two replays", or "" */
 };
 
-/* A value that got worse or better, and what moves with it. */
+/* A value that got worse or better, with the family that it is grouped under. */
 struct tp_moved {
     const struct tp_finding *finding;
     enum tp_family family;
 };
 
-/* Values of one cell that most likely moved for one reason. Those of one family do; with anything
- * worse among them what got better is no improvement. */
+/* Values of one cell and one family: they most likely moved for one reason. If any of them got
+ * worse, the cause is a regression, and none of them counts as an improvement. */
 struct tp_cause {
     enum tp_verdict verdict; /* TP_REGRESSION or TP_IMPROVED */
     enum tp_family family;
-    const struct tp_finding *lead; /* stands for all: figures[0] */
-    const struct tp_moved *figures;
+    const struct tp_finding *lead;  /* the finding of figures[0], shown in place of all figures */
+    const struct tp_moved *figures; /* borrowed from tp_gate.moved */
     size_t count;
 };
 
-/* One class, over all cells. */
+/* How far one class was checked, over all cells. */
 struct tp_class_check {
-    bool checked;
-    bool required;     /* --require */
-    bool unknown_only; /* not in cells that are new to the base build, and in these alone: there is
-                          nothing to compare, and --require asks for nothing */
+    bool checked;  /* in at least one cell */
+    bool required; /* --require names the class */
+    /* Every cell without a check of this class is new to the base build, which leaves nothing to
+     * compare. --require does not ask for such cells. */
+    bool unknown_only;
     char against[160]; /* "vs baseline, exact", "vs main/tapool, 20 live pairs" */
-    char reason[512];  /* not checked, or not in every cell: why */
-    bool named; /* `reason` names the cells: "web.tpt, lru (base/tapool: unknown strategy 'lru')" */
-    char how[256]; /* and how to have it checked; "" */
-    size_t cells, values;
+    char reason[512];  /* why the class was not checked, or not in every cell; or "" */
+    bool named;    /* `reason` names cells: "web.tpt, lru (base/tapool: unknown strategy 'lru')" */
+    char how[256]; /* what the user can do to have the class checked, or "" */
+    size_t cells, values; /* number of cells and of values that were checked */
 };
 
-/* The smallest slowdown of ns_per_op that is found with 90 % power, over the cells in which it was
- * a test; shares, NAN where no cell tells. */
+/* The smallest slowdown of ns_per_op that a job finds with 90 % power, over all cells that test
+ * ns_per_op. */
 struct tp_gate_sharpness {
-    double worst, median;
-    const struct tp_gate_cell *cell; /* the worst; NULL */
-    size_t cells, untold;            /* in which it was a test; of these too noisy to tell */
+    double worst, median;            /* shares; NAN: every cell is too noisy to tell */
+    const struct tp_gate_cell *cell; /* the cell with `worst`; or NULL */
+    size_t cells, untold;            /* cells that test ns_per_op; too noisy ones among these */
 };
 
 struct tp_gate {
-    char baseline[256]; /* file; "" */
+    char baseline[256]; /* path of the file, or "" */
     char written[160];  /* "3 traces x 2 strategies = 6 cells, written 2026-10-02, tapool 0.4.1" */
     struct tp_gate_cell *cells;
-    size_t cell_count, cells_total; /* run; in the baseline */
-    char missing[320]; /* cells that were asked for and could not be run, with the first one's
-                          reason; "" */
+    size_t cell_count, cells_total; /* cells that were run; cells in the baseline */
+    char missing[320]; /* how many requested cells could not run, and why the first could not; "" */
     struct tp_finding *findings; /* every value that was checked, in order of cells */
     size_t finding_count;
     struct tp_class_check classes[TP_CLASS_REPORT]; /* E, D, N */
     struct tp_gate_sharpness sharpness;
-    double effect, alpha; /* of the rule for class N */
-    unsigned pairs;
+    double effect, alpha; /* class N: smallest slowdown that counts, and the error rate; shares */
+    unsigned pairs;       /* per set */
     uint64_t seed;
     uint64_t wall_ns;
     bool verbose;                  /* the screen shows every value that moved */
-    const struct tp_moved *moved;  /* borrowed; by cause */
+    const struct tp_moved *moved;  /* borrowed; sorted by cause */
     const struct tp_cause *causes; /* borrowed; regressions first */
     size_t moved_count, cause_count;
-    size_t counts[TP_VERDICTS]; /* values */
-    size_t told[TP_VERDICTS];   /* as the verdict tells it: causes of what moved, and inconclusive
-                                   what   could have gated */
-    int exit_code;              /* also of an error that ended the check early; 128 + signal */
-    char error[800];  /* the sentence of the error that ended the check, or of what could not be
-                         written, and its hint; "" */
-    char again[1024]; /* command that repeats what failed; "" */
-    char what[64];    /* "memory and counts only", "memory and counts, some latency only"; "" when
-                         all classes were checked in every cell */
+    size_t counts[TP_VERDICTS]; /* number of findings with each verdict */
+    /* The numbers that the verdict line shows. As `counts`, but values that moved are counted by
+     * their causes, and of the inconclusive ones only those that could have been a regression. */
+    size_t told[TP_VERDICTS];
+    int exit_code;    /* also after an error that ended the check early; 128 + signal */
+    char error[800];  /* error that ended the check or a write, with its hint; or "" */
+    char again[1024]; /* command that repeats what failed, or "" */
+    char what[64];    /* "memory and counts, some latency only"; "" if nothing was left out */
 };
 
-/* Counts the findings and finds the causes of what moved. `moved` and `causes` have room for as
- * many as there are findings, and live as long as the gate. */
+/* Counts the findings and groups the values that moved into causes. The arrays `moved` and `causes`
+ * have one element per finding and live as long as the gate. */
 void tp_gate_group(struct tp_gate *g, struct tp_moved *moved, struct tp_cause *causes);
 
-/* How a change reads: "+4.9 %", "+0.3 points", "+12"; "+5.1 % paired" where it is not the ratio of
- * both values, which are medians, but the median of the pairs' ratios. */
+/* How a change reads: "+4.9 %", "+0.3 points", "+12", "+5.1 % paired". "paired" marks a change that
+ * is the median of the ratios of the pairs where that differs from the ratio of the medians shown.
+ */
 struct tp_text tp_finding_change(const struct tp_finding *f);
-struct tp_text tp_finding_plain_change(const struct tp_finding *f); /* without that word */
+/* The change as tp_finding_change words it, never with "paired". */
+struct tp_text tp_finding_plain_change(const struct tp_finding *f);
 bool tp_finding_is_paired(const struct tp_finding *f);
 struct tp_text tp_finding_allowed(const struct tp_finding *f); /* "0", "+5 %", "0.1 points" */
 
-/* "peak_reserved", "peak_reserved[1]" of the second of several devices, "option arena_size". */
+/* The subject of a finding: "peak_reserved", "peak_reserved[1]" (device 1), "option arena_size". */
 struct tp_text tp_finding_name(const struct tp_finding *f);
 
-/* Screen H. */
+/* Prints the screen of `tapool check`. */
 void tp_gate_print(const struct tp_gate *g, struct tp_page *page);
 
 /* ---- forms of what was found ---- */
 
-/* To add one: a file cmd/gate/gate_NAME.c that exports `const struct tp_gate_writer
- * tp_gate_writer_NAME`, and one line in TP_GATE_WRITERS. The options --format NAME and
- * --export-NAME, their help and the table in cmd/registry.c are made from that line. */
+/* A form in which the findings can be written. To add a form, write a file cmd/gate/gate_NAME.c
+ * that exports `const struct tp_gate_writer tp_gate_writer_NAME`, and add one line to
+ * TP_GATE_WRITERS. The options --format NAME and --export-NAME, their help and the table in
+ * cmd/registry.c are made from that line. */
 struct tp_gate_writer {
-    const char *name; /* "junit" of --export-junit */
+    const char *name; /* "junit" for --export-junit */
     int (*write)(const struct tp_gate *g, FILE *out, struct tp_err *err);
 };
 
-/* X(of, NAME, help of its option). */
+/* One line per form: X(of, NAME, help of the option --export-NAME). */
 #define TP_GATE_WRITERS(X, of)                                                                     \
     X(of, json, "write what was found to FILE as well")                                            \
     X(of, junit, "the same as JUnit XML: a test case for each cell and metric")                    \
@@ -144,24 +146,27 @@ struct tp_gate_writer {
 #define TP_GATE_INDEX(of, id, words) TP_GATE_##id,
 enum { TP_GATE_WRITERS(TP_GATE_INDEX, ) TP_GATE_WRITER_COUNT };
 
-extern const struct tp_gate_writer *const tp_gate_writers[]; /* as in that list; then NULL */
+/* The writers in the order of TP_GATE_WRITERS; NULL-terminated. */
+extern const struct tp_gate_writer *const tp_gate_writers[];
 
-extern const char *const tp_gate_format_words[]; /* of --format */
+extern const char *const tp_gate_format_words[]; /* keywords of --format; NULL-terminated */
 
-/* The rows of these options, for a table of a struct that has a tp_exports as `exports`. */
+/* The option rows of all forms, for the table of a struct `opts` with a member `struct tp_exports
+ * exports`. */
 #define TP_GATE_WRITER_ROW(opts, id, words) TP_EXPORT_ROW(opts, TP_GATE_##id, #id, words),
 #define TP_GATE_WRITER_ROWS(opts)                                                                  \
     TP_FORMAT_ROW(opts, tp_gate_format_words, "what is printed"),                                  \
         TP_GATE_WRITERS(TP_GATE_WRITER_ROW, opts) TP_FORCE_ROW(offsetof(opts, exports.force))
 
-/* Whether GitHub Actions runs this; then it is told by these. */
+/* Whether this process runs in GitHub Actions. */
 bool tp_gate_in_github(void);
 
-/* The Markdown at the end of $GITHUB_STEP_SUMMARY, 1 MiB at most; `full`: it did not fit. */
+/* Appends the Markdown to the file $GITHUB_STEP_SUMMARY, which may grow to 1 MiB. Sets `full` if
+ * there was no room left. */
 int tp_gate_summary(const struct tp_gate *g, bool *full, struct tp_err *err);
 
-/* ::error and ::warning lines, 10 of a kind at most, the last one says how many more; `full` as
- * tp_gate_summary gave it. */
+/* Writes ::error and ::warning lines, at most 10 of each kind; the last one says how many were left
+ * out. `full` is what tp_gate_summary set. */
 void tp_gate_annotate(const struct tp_gate *g, bool full, FILE *out);
 
 #endif

@@ -5,11 +5,12 @@
 #include "cmd/gate/gate.h"
 
 enum {
-    TP_MARKDOWN_LEAST = 8 << 10, /* bytes: what the verdict and its frame may take */
+    TP_MARKDOWN_LEAST = 8 << 10, /* bytes: room for the verdict and its frame */
     TP_MARKDOWN_COMMENT = 60000  /* bytes: a comment on GitHub may have 65,536 characters */
 };
 
-/* At most `limit` bytes, which is at least TP_MARKDOWN_LEAST: rows that do not fit are counted. */
+/* Writes at most `limit` bytes, and one row with the number of rows that did not fit. `limit` must
+ * be at least TP_MARKDOWN_LEAST. */
 int tp_gate_markdown(const struct tp_gate *g, FILE *out, size_t limit, struct tp_err *err);
 
 #endif

@@ -1,17 +1,18 @@
-/* Words and figures of a gate's findings that several of its writers show. Every text is clean:
- * valid UTF-8 without control characters, long names are cut. */
+/* Words and figures that several writers of a gate's findings show. Every text is valid UTF-8
+ * without control characters, and long names are cut. */
 #ifndef TP_GATE_WORDS_H
 #define TP_GATE_WORDS_H
 
 #include "alloc/base/str.h"
 #include "cmd/gate/gate.h"
 
-/* A line by value, as struct tp_text. What does not fit ends in "...". */
+/* A line that is passed by value, longer than struct tp_text. A text that does not fit ends in
+ * "...". */
 struct tp_gate_line {
     char s[1000];
 };
 
-/* Adds to a line, as printf writes. */
+/* Appends to a line, with a format as for printf. */
 #define tp_gate_add(line, ...) tp_append((line)->s, sizeof(line)->s, __VA_ARGS__)
 
 /* "regression", "better", "unchanged", "inconclusive", "insensitive". */
@@ -20,87 +21,95 @@ extern const char *const tp_verdict_words[TP_VERDICTS];
 /* "memory and counts", "instructions", "latency". */
 extern const char *const tp_class_words[TP_CLASS_REPORT];
 
-/* As --require names them, in the same order; NULL-terminated. */
+/* The classes as --require names them, indexed by enum tp_class; NULL-terminated. */
 extern const char *const tp_class_required[TP_CLASS_REPORT + 1];
 
-/* A name that others chose, cut after some 160 bytes. */
+/* A name that the user or a file chose, made clean and cut after 160 bytes. */
 struct tp_gate_line tp_gate_name(const char *name);
 
-/* "web.tpt, arena", and ", virtual" where the source tells cells apart. */
+/* The name of a cell: "web.tpt, arena", or "web.tpt, arena, virtual" if the cells have different
+ * sources. */
 struct tp_gate_line tp_gate_cell_text(const struct tp_gate *g, const struct tp_gate_cell *cell);
 
-/* "131.4 -> 137.9 MiB"; of an option what stands behind the colon of its note. */
+/* "131.4 -> 137.9 MiB"; for an option the part of its note after the colon. */
 struct tp_gate_line tp_finding_values(const struct tp_finding *f);
 
-/* Both directions apart: the p of the one that the finding is about. */
+/* The p value of a finding. A test has one for each direction; the improvement's is returned for
+ * TP_IMPROVED, the regression's for all other verdicts. NAN: the finding is not of class N. */
 double tp_finding_p(const struct tp_finding *f, bool adjusted);
 
-/* "[+8.1, +12.0]" in percent; "" where there is none. */
+/* The interval of the change in percent, "[+8.1, +12.0]"; "" if there is none. */
 struct tp_text tp_finding_interval(const struct tp_finding *f);
 struct tp_text tp_finding_proof(const struct tp_finding *f); /* "[+8.1, +12.0] p<0.001" */
 
-/* The note, but for an option, whose note is its name and values; "" where there is none. */
+/* The note of a finding; "" if there is none, and for an option: its note is its name and values,
+ * which are shown as such. */
 struct tp_gate_line tp_finding_note(const struct tp_finding *f);
 
 /* "web.tpt, arena: peak_reserved 131.4 -> 137.9 MiB (+4.9 %), allowed: 0". */
 struct tp_gate_line tp_finding_sentence(const struct tp_gate *g, const struct tp_finding *f);
 
-/* All that the verdict rests on, one line: estimate, interval, p raw and adjusted, pairs, medians,
- * threshold. */
+/* Everything that the verdict rests on, in one line. Class N: medians, estimate, interval, raw and
+ * adjusted p, number of pairs, threshold. Others: values, exact values, tolerance. */
 struct tp_gate_line tp_finding_evidence(const struct tp_gate *g, const struct tp_finding *f);
 
-/* Inconclusive, and it could have been a regression. */
+/* Whether a finding is inconclusive and could have been a regression. */
 bool tp_finding_could_gate(const struct tp_gate *g, const struct tp_finding *f);
 
-/* Inconclusive, and worth a line: of a PASS what could have gated, else all. */
+/* Whether a finding is inconclusive and worth a line. After a PASS that is what
+ * tp_finding_could_gate selects, otherwise every inconclusive finding. */
 bool tp_finding_is_open(const struct tp_gate *g, const struct tp_finding *f);
 
-/* "holds 4.9 % more memory", "peak_carved +4.9 %", "option arena_size". */
+/* What moved: "holds 4.9 % more memory", "peak_carved +4.9 %", "option arena_size". */
 struct tp_gate_line tp_cause_text(const struct tp_cause *c);
 
-/* "peak_reserved 131.4 -> 137.9 MiB", without a name that tp_cause_text has; a note's words. */
+/* "peak_reserved 131.4 -> 137.9 MiB". The name is left out if tp_cause_text has it already. For a
+ * metric that became unstable this is the note. */
 struct tp_gate_line tp_cause_values(const struct tp_cause *c);
 
-/* "allowed: 0", "allowed: +5 %  [+8.1, +12.0] p<0.001"; of what is better the proof alone; "". */
+/* "allowed: 0", "allowed: +5 %  [+8.1, +12.0] p<0.001". Improvements show the proof only. "" if
+ * there is nothing to show. */
 struct tp_gate_line tp_cause_rule(const struct tp_cause *c);
 
-/* The figures that moved with it: "end_reserved +4.9 %, overhead +4.8 % and 3 more"; "". */
+/* The other figures of a cause: "end_reserved +4.9 %, overhead +4.8 % and 3 more"; "" if there are
+ * none. */
 struct tp_gate_line tp_cause_folded(const struct tp_cause *c);
 
-/* All of that, with its cell. */
+/* A cause in one sentence: cell, text, values, rule and folded figures. */
 struct tp_gate_line tp_cause_sentence(const struct tp_gate *g, const struct tp_cause *c);
 
-/* Metrics of class N say on what they were measured. */
+/* Whether a finding is about a time, that is of class N. */
 bool tp_finding_is_timed(const struct tp_finding *f);
 
-/* An error or a signal ended the check before all of it was done, or what it found is not where it
- * was to be written. */
+/* Whether an error or a signal ended the check early, or the findings could not be written where
+ * they were asked for. */
 bool tp_gate_is_unfinished(const struct tp_gate *g);
 
-/* --require asks for the class, and it was not checked, or not in every cell that was run and that
- * the base build knows. */
+/* Whether --require asks for a class that was not checked in every cell. Cells that are new to the
+ * base build do not count if they are the only ones left out. */
 bool tp_class_unmet(const struct tp_gate *g, enum tp_class class);
 
-/* Checked, but not in every cell that it could be. */
+/* Whether a class was checked in some cells but not in every cell where it could be. */
 bool tp_class_is_partial(const struct tp_gate *g, enum tp_class class);
 
-/* Why a gate failed though nothing got worse: what --require asks for was not checked, nothing was,
- * or cells of the baseline were not run; the error that ended it; "" otherwise. */
+/* Why a gate failed although nothing got worse: a class that --require names was not checked,
+ * nothing was checked, cells of the baseline were not run, or an error ended the check. "" if none
+ * of these is so. */
 struct tp_gate_line tp_gate_unmet(const struct tp_gate *g);
 
-/* The verdict: one line of fixed grammar, whole in every form, on the screen the only one that
- * begins with its word. "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6 of 6
- * cells". PASS, FAIL, INCONCLUSIVE, or UNFINISHED where an error or a signal ended the check before
- * a regression was found. */
+/* The verdict: "FAIL: 2 regressions, 1 better, 99 unchanged, 0 inconclusive; 6 of 6 cells". The
+ * first word is PASS, FAIL, INCONCLUSIVE, or UNFINISHED if an error or a signal ended the check
+ * before a regression was found. The grammar is fixed and every form writes the whole line, because
+ * scripts read it; on the screen no other line begins with one of these words. */
 struct tp_gate_line tp_gate_verdict(const struct tp_gate *g);
 
-/* How small a slowdown this job would have seen; "" where it compared no times. */
+/* A sentence on how small a slowdown this job would have seen; "" if it compared no times. */
 struct tp_gate_line tp_gate_sharpness_text(const struct tp_gate *g);
 
-/* "NOT CHECKED: valgrind is not installed: apt install valgrind"; of a class that was checked in
- * some cells only "not in every cell: ..."; "" where all is checked. */
+/* "NOT CHECKED: valgrind is not installed: apt install valgrind"; "not in every cell: ..." for a
+ * class that was checked in some cells; "" for one that was checked in all of them. */
 struct tp_gate_line tp_class_unchecked(const struct tp_class_check *c);
 
-struct tp_text tp_gate_time(uint64_t ns); /* "3 min 02 s" */
+struct tp_text tp_gate_time(uint64_t ns); /* "59.9 s", "3 min 02 s" */
 
 #endif

@@ -1,6 +1,6 @@
-/* tapool check --aa N: checks this build against itself N times. Every alarm is false: the tally
- * says how far the gate can be trusted on this machine. Times always; memory and instructions where
- * --require asks for them. */
+/* tapool check --aa N: checks this build against itself N times. Every alarm is a false one, so the
+ * tally says how far the gate can be trusted on this machine. Times are always compared, memory and
+ * instructions only if --require asks for them. */
 #include "cmd/gate/check_job.h"
 #include "cmd/gate/gate_words.h"
 
@@ -9,7 +9,7 @@
 
 struct again_tally {
     size_t checks, alarms[TP_CLASS_REPORT]; /* checks with a regression of the class */
-    size_t better, open;                    /* checks with an improvement; inconclusive ones */
+    size_t better, open; /* checks with an improvement; checks with an inconclusive finding */
 };
 
 static bool is_asked(const struct tp_check *k, enum tp_class class)
@@ -17,7 +17,8 @@ static bool is_asked(const struct tp_check *k, enum tp_class class)
     return class == TP_CLASS_NOISY || tp_check_requires(k, class);
 }
 
-/* A class that is asked for and not checked has no false alarms to count. */
+/* Fails if a class that was asked for cannot be checked: it could not raise a false alarm, and the
+ * tally would look better than it is. */
 static int check_once(struct tp_check *k, uint64_t seed, struct tp_err *err)
 {
     int (*const checks[TP_CLASS_REPORT])(struct tp_check *, struct tp_err *) = {
@@ -55,7 +56,7 @@ static void count(const struct tp_check *k, struct again_tally *t, size_t found[
         t->alarms[c] += found[c] > 0;
 }
 
-/* "0 memory and counts, 0 latency": those that were checked. */
+/* Prints "0 memory and counts, 0 latency", with the classes that were checked. */
 static void print_alarms(const struct tp_check *k, const size_t alarms[TP_CLASS_REPORT],
                          struct tp_page *page)
 {
@@ -101,7 +102,7 @@ int tp_check_aa(struct tp_check *k, struct tp_page *page, struct tp_err *err)
     int status = TP_OK;
     if (is_asked(k, TP_CLASS_EXACT) && !k->has_baseline)
         return tp_fail(err, TP_EUSAGE, "--aa with --require memory needs a baseline");
-    status = tp_check_enough(k, err); /* what cannot alarm has no false alarms */
+    status = tp_check_enough(k, err); /* with too few pairs no test could raise an alarm */
     for (uint64_t i = 0; !status && i < k->o->aa; i++) {
         size_t found[TP_CLASS_REPORT] = {0}, open = 0;
         status = check_once(k, i ? tp_check_seed(seed, i) % 1000000 : seed, err);

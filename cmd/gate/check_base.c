@@ -1,23 +1,24 @@
-/* The base build is an older tapool: it may not know a strategy, an option or a pass that this one
- * has, and may be built otherwise. Cells that cannot be compared for such a reason are gaps of
- * their class: counted and named, never an error, or no pull request that adds a strategy could be
- * green. --require does not ask for cells that are new to the base either; for the others it does.
+/* What the base build cannot do. It is an older tapool: it may lack a strategy, an option or a pass
+ * that this build has, and it may be built with other flags. A cell that cannot be compared for
+ * such a reason is a gap of its class. Gaps are counted and named but are no error, because
+ * otherwise no pull request that adds a strategy could pass. --require does not ask for cells that
+ * are new to the base build; it does ask for all other gaps.
  *
- *     answer of the base             what becomes of the cell
+ *     answer of the base             result for the cell
  *     a result                       it is compared
- *     exit 2, TP_REASON_UNKNOWN      a gap with its sentence; --require is met
- *     exit 2, else                   a gap, with its own sentence
- *     built otherwise                a gap of the instructions, with both builds
- *     killed, nonsense, exit 3, 4    an error of the check; of the instructions a gap, since
- *                                    there it may be valgrind that fails
+ *     exit 2, TP_REASON_UNKNOWN      a gap with the sentence of the base; --require is met
+ *     exit 2, other reasons          a gap with the sentence of the base
+ *     built with other flags         a gap in instructions that names both builds
+ *     killed, nonsense, exit 3, 4    an error of the check; a gap in instructions, because
+ *                                    valgrind may be what failed
  *
- * Known weakness: one gap is named with its reason. */
+ * Known weakness: only one gap is named with its reason. */
 #include "cmd/gate/check_job.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What --require asks about goes before what it does not. */
+/* Keeps the reason of the first gap that --require asks about, else that of the first gap. */
 static void add(struct tp_check_gaps *gaps, size_t cell, const char *reason, bool unknown)
 {
     bool tell = !gaps->cells || (!unknown && gaps->unknown == gaps->cells);
@@ -57,7 +58,7 @@ void tp_check_gaps_describe(const struct tp_check *k, const struct tp_check_gaps
     snprintf(class->reason, sizeof class->reason, "%.160s%s (%.300s)", cell, more, gaps->reason);
 }
 
-/* Their parts are separated by ", ". */
+/* The parts of a fingerprint are separated by ", ". */
 void tp_check_base_build(const char *base, const char *now, char *text, size_t size)
 {
     size_t start = 0, end = 0, b = strlen(base), n = strlen(now);

@@ -1,10 +1,10 @@
-/* Which cells a check runs. A baseline's own, all or those that TRACE and -s select; to write one,
- * TRACE and -s define them too:
+/* Which cells a check runs: all cells of the baseline, or those that TRACE and -s select. To write
+ * a baseline, TRACE and -s can also define new cells:
  *
  *                   check, --plan, --aa          --update (and the others without a baseline)
  *     nothing       all cells                    all cells
- *     TRACE         cells of these traces        the same; of a new one those of -s
- *     -s            cells of these strategies    those, on all traces of the baseline
+ *     TRACE         cells of these traces        the same
+ *     -s            cells of these strategies    these strategies on all traces of the baseline
  *     TRACE -s      cells of both                each trace with each strategy
  */
 #include "cmd/gate/check_job.h"
@@ -23,10 +23,11 @@
 
 /* ---- the baseline ---- */
 
-/* The command that makes a baseline, or its first cells, with what the user already named. */
+/* Adds as a hint the command that makes a baseline or its first cells. The command contains the
+ * traces and strategies that the user already named. */
 static int hint_first(const struct tp_check *k, int status, const char *what, struct tp_err *err)
 {
-    struct tp_str s = {0}; /* what a hint cannot hold it cuts visibly */
+    struct tp_str s = {0}; /* tp_hint cuts a command that is too long, with "..." */
     tp_str_add(&s, "tapool check");
     for (int i = 0; i < k->word_count; i++)
         tp_str_word(&s, k->words[i]);
@@ -110,7 +111,7 @@ void tp_check_cell_text(const struct tp_gate_cell *c, char *text, size_t size)
     snprintf(text, size, "%.80s, %.80s", c->trace, c->strategy);
 }
 
-/* Takes its label over, also where it fails. */
+/* Takes ownership of the label, also after an error. */
 static int add_cell(struct tp_check *k, const struct tp_gate_cell *cell, struct tp_err *err)
 {
     int status = TP_ONE_MORE(&k->gate.cells, k->gate.cell_count, err, .what = "cells");
@@ -123,11 +124,10 @@ static int add_cell(struct tp_check *k, const struct tp_gate_cell *cell, struct 
 
 /* ---- selecting from the baseline ---- */
 
-/* A TRACE of the command line: the name of one of the baseline's traces, or a file whose name that
- * is. */
+/* A TRACE argument: the name of a trace in the baseline, or the path of a file with that name. */
 struct wanted {
     const char *name; /* borrowed */
-    const char *path; /* NULL: where the baseline has it */
+    const char *path; /* NULL: the path in the baseline is used */
     bool used;
 };
 
@@ -168,7 +168,8 @@ static struct wanted *find_wanted(struct wanted *list, int count, const char *na
     return NULL;
 }
 
-/* Why a cell cannot run here; NULL: it can. A device that is not there is no failure of it. */
+/* Why a cell cannot run on this machine; NULL: it can. A missing device makes the cell a missing
+ * one, not a failed one. */
 static const char *cannot_run(const struct tp_baseline_cell *c)
 {
     struct tp_gpu gpu = {0};
@@ -179,15 +180,16 @@ static const char *cannot_run(const struct tp_baseline_cell *c)
     return there ? NULL : "needs a GPU and its driver";
 }
 
-/* Of a sample the name must be known, which its error says. */
+/* Whether the trace exists. Samples pass: opening an unknown one gives an error that says so. */
 static bool is_there(const char *path)
 {
     return tp_trace_is_sample(path) || access(path, F_OK) == 0;
 }
 
-/* A pipe or a device may hang, and opening one may do more than read: who names it on the command
- * line knows, a file that came with a repository does not speak for its user. Where a regular file
- * lies does not matter: a trace is only read, and traces lie beside the baseline's folder. */
+/* Whether the trace is a regular file or a sample. A baseline may come with a foreign repository,
+ * so its paths are not trusted: opening a pipe or a device may hang or do more than read. A user
+ * may name one on the command line. Any folder is allowed, because a trace is only read and traces
+ * may lie outside the baseline's folder. */
 static bool is_file(const char *path)
 {
     struct stat st;
@@ -199,7 +201,7 @@ static int fail_missing(const struct tp_check *k, const char *path, struct tp_er
     return tp_fail(err, TP_EINPUT, "the trace '%s' of %s is not there", path, k->baseline.file);
 }
 
-/* What the baseline says where a trace is. */
+/* Checks a trace path that comes from the baseline. */
 static int check_path(const struct tp_check *k, const char *path, struct tp_err *err)
 {
     if (!is_there(path))
@@ -217,8 +219,8 @@ static int skip_cell(struct tp_check *k, const struct tp_baseline_cell *c, const
     return TP_OK;
 }
 
-/* An error about what the baseline holds names its file and cell. What it holds and this tapool
- * cannot use is unusable input, not a wrong command line. */
+/* Puts the file and the cell in front of an error about a cell of the baseline. TP_EUSAGE becomes
+ * TP_EINPUT, because the fault is in the file and not in the command line. */
 static int fail_held(const struct tp_check *k, const struct tp_baseline_cell *c, int status,
                      struct tp_err *err)
 {
@@ -265,7 +267,7 @@ static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const 
     int status = why ? skip_cell(k, c, why) : given ? TP_OK : check_path(k, path, err);
     if (status && !is_there(path))
         tp_hint(err, status, "--allow-missing checks the other cells");
-    if (!status && !why && !k->o->bin) /* which may know strategies that this tapool does not */
+    if (!status && !why && !k->o->bin) /* the build of --bin may know other strategies */
         status = check_spec(k, c, err);
     if (!status && !why)
         status = prepare_held(k, c, path, &cell.prepared, err);
@@ -277,7 +279,7 @@ static int add_held(struct tp_check *k, const struct tp_baseline_cell *c, const 
     return status;
 }
 
-/* By TRACE and --source; -s aside. */
+/* Whether TRACE and --source select the cell; wants_strategy() tells the same for -s. */
 static bool is_selected(const struct tp_check *k, struct wanted *list,
                         const struct tp_baseline_cell *c)
 {
@@ -285,15 +287,16 @@ static bool is_selected(const struct tp_check *k, struct wanted *list,
            (!k->o->source || !strcmp(k->o->source, c->source));
 }
 
-/* `cells` is {}: nobody asked for anything that it does not have. */
+/* The baseline is valid but holds no cells at all. */
 static int fail_empty(const struct tp_check *k, struct tp_err *err)
 {
     int status = tp_fail(err, TP_EUSAGE, "%s has no cells", k->baseline.file);
     return hint_first(k, status, "to write some", err);
 }
 
-/* `trace` and `strategy` are what --update would take; `what` is the one of both that has no cell,
- * which is narrowed by something else that was asked for. */
+/* Fails because a trace or strategy that was named selects no cell. `what` is "trace" or
+ * "strategy", `name` its name; `narrowed`: other arguments restricted the selection too. `trace`
+ * and `strategy` are the arguments of the --update command in the hint. */
 static int fail_unused(const struct tp_check *k, const char *what, const char *name, bool narrowed,
                        const char *trace, const char *strategy, struct tp_err *err)
 {
@@ -305,7 +308,8 @@ static int fail_unused(const struct tp_check *k, const char *what, const char *n
                    "to add it: %s", command);
 }
 
-/* Everything that was named must name something: a slip would check nothing, and pass. */
+/* Every trace and strategy that was named must select a cell. Otherwise a typing error would check
+ * nothing and pass. */
 static int check_used(const struct tp_check *k, struct wanted *list, struct tp_err *err)
 {
     const struct tp_check_opts *o = k->o;
@@ -372,7 +376,7 @@ static int check_twins(const struct tp_check *k, const struct tp_gate_cell *cell
     return TP_OK;
 }
 
-/* A label of the baseline stands for what the baseline says it is; NULL: it is none. */
+/* The first cell of the baseline whose strategy goes by this label; NULL: no cell does. */
 static const struct tp_baseline_cell *find_label(const struct tp_check *k, const char *given)
 {
     for (size_t i = 0; i < k->baseline.count; i++)
@@ -381,7 +385,8 @@ static const struct tp_baseline_cell *find_label(const struct tp_check *k, const
     return NULL;
 }
 
-/* "small=arena:arena_size=1MiB" is the strategy behind the mark under the name before it. */
+/* Splits "small=arena:arena_size=1MiB" into the label before the first '=' and the strategy after
+ * it. */
 static int name_strategy(const char *given, struct tp_gate_cell *cell, struct tp_err *err)
 {
     struct tp_strategy_spec spec;
@@ -437,7 +442,8 @@ static int define_trace(struct tp_check *k, const char *path, struct tp_err *err
     return status;
 }
 
-/* Each trace with each strategy; without TRACE those of the baseline. */
+/* Defines a cell for each trace with each strategy; without TRACE, for the traces of the baseline.
+ */
 static int define_all(struct tp_check *k, struct tp_err *err)
 {
     int status = TP_OK;

@@ -1,5 +1,5 @@
-/* Class E, the comparison: two replays of a cell and what the baseline holds of it. A pure
- * function, so that its tests need no processes. */
+/* Class E: compares two replays of a cell with the baseline. This is a pure function, so that its
+ * tests need no processes. */
 #include "alloc/base/grow.h"
 #include "cmd/gate/check_job.h"
 #include "cmd/measure/metric_text.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results have six decimals; what the subtraction of two such numbers adds is below this. */
+/* Results have six decimals. The rounding error of the difference of two results is below this. */
 #define NOISE 1e-9
 
 int tp_findings_add(struct tp_findings *list, const struct tp_finding *f, struct tp_err *err)
@@ -26,7 +26,7 @@ static bool same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* "131.4 and 131.6 MiB": the unit once where it is the same. */
+/* Writes "131.4 and 131.6 MiB"; if the units differ, each number keeps its own. */
 static void both(const struct tp_metric *m, double a, double b, char *text, size_t size)
 {
     struct tp_text texts[2];
@@ -101,7 +101,7 @@ size_t tp_check_unheld(const struct tp_baseline_cell *held, const struct tp_reco
 
 /* ---- options ---- */
 
-/* Before the names of those options that are settings of the replay itself. */
+/* Prefix of options that are settings of the replay. */
 #define SETTING "replay."
 
 static bool add_option(const char *prefix, const char *name, const char *value,
@@ -138,8 +138,8 @@ int tp_check_options(const struct tp_record *r, struct tp_record_options *out, s
     return tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
-/* An option that one side alone has is a change; a setting that an older tapool did not write, or
- * this baseline does not hold yet, is unknown. */
+/* Whether the option is a setting of the replay. A setting that only one side has is not a change:
+ * an older tapool did not write it. Any other option that only one side has is one. */
 static bool is_setting(const char *name)
 {
     return !strncmp(name, SETTING, sizeof SETTING - 1);
@@ -155,7 +155,7 @@ static int option_finding(const struct tp_gate_cell *cell, const char *name, con
     return tp_findings_add(out, &f, NULL);
 }
 
-/* Both sorted: merged like two decks of cards. */
+/* Walks both lists at once, which works because both are sorted by name. */
 static int compare_options(const struct tp_record_options *held,
                            const struct tp_record_options *now, const struct tp_gate_cell *cell,
                            struct tp_findings *out)
@@ -179,7 +179,7 @@ static int compare_options(const struct tp_record_options *held,
 
 /* ---- all of a cell ---- */
 
-/* Memory that was exact and is not any more: none of what is held can be checked. */
+/* Adds one regression for all values of a cell with memory that is no longer exact. */
 static int add_inexact(const struct tp_baseline_cell *held, const struct tp_gate_cell *cell,
                        struct tp_findings *out)
 {

@@ -1,7 +1,7 @@
-/* Class D: instructions per operation. Compared with the baseline where everything that the number
- * depends on beside the source text is the same (the fingerprint), else with a count of the base
- * build in this very job, which must have been built alike. Where neither can be had the class is
- * not checked, and says why. */
+/* Class D: instructions per operation. The number depends on the compiler, its flags, libc and the
+ * counter, which the fingerprint records. It is compared with the baseline if the fingerprints are
+ * the same, else with a count of the base build in the same job, if that was built the same way.
+ * If neither is possible the class is not checked and its line says why. */
 #include "cmd/gate/check_job.h"
 
 #include "cmd/gate/gate_words.h"
@@ -14,9 +14,9 @@
 struct counting {
     struct tp_counting counter;
     char now[512];             /* fingerprint of the build that is checked */
-    size_t stored, live;       /* cells compared with the baseline, with the base build */
+    size_t stored, live;       /* cells compared with the baseline; with the base build */
     struct tp_check_gaps gaps; /* cells that could not be compared */
-    char otherwise[400];       /* why the base build's counts would not compare; "": they do */
+    char otherwise[400];       /* why counts of the base build cannot be compared; "": they can */
 };
 
 enum tp_verdict tp_check_judge_counts(double base, double now, double allowed)
@@ -26,7 +26,8 @@ enum tp_verdict tp_check_judge_counts(double base, double now, double allowed)
     return now < base * (1 - allowed) ? TP_IMPROVED : TP_SAME;
 }
 
-/* As a baseline holds it, so that one that is counted again is the same. */
+/* Counts the instructions of one side and rounds them as a baseline stores them, so that a fresh
+ * count equals a stored one. */
 static int count(const struct tp_check *k, const struct tp_counting *counter, size_t cell,
                  const struct tp_side *side, double *out, struct tp_err *err)
 {
@@ -55,8 +56,8 @@ int tp_check_count(const struct tp_check *k, const struct tp_counting *counter, 
     return count(k, counter, cell, &sides[1], out, err);
 }
 
-/* What cannot be counted is a gap; but who interrupts wants no more of it, and what hangs in one
- * cell would hang in the next. */
+/* Decides whether the check goes on after a cell could not be counted. An interrupt ends it, and so
+ * does a timeout, because the next cell would probably hang too. Anything else is only a gap. */
 static int end_of(const struct tp_check *k, size_t cell, int status, const struct tp_err *why,
                   struct tp_err *err)
 {
@@ -68,13 +69,14 @@ static int end_of(const struct tp_check *k, size_t cell, int status, const struc
     return tp_check_name(&k->gate.cells[cell], status, err);
 }
 
-/* What the cell is compared with: `found`, or a gap that says why not. */
+/* Finds the number of instructions to compare with. If there is none, `found` is false and a gap
+ * with the reason was added. */
 static int find_base(const struct tp_check *k, struct counting *d, size_t cell,
                      const struct tp_side *base, double *out, bool *found, struct tp_err *err)
 {
     int status = TP_OK;
     const struct tp_baseline_cell *held = k->gate.cells[cell].held;
-    bool live = k->o->base_bin; /* another strategy's count is no base of this one's */
+    bool live = k->o->base_bin; /* counts of --base-strategy are not comparable */
     struct tp_err why = {0};
     *found = held && held->fingerprint && !strcmp(held->fingerprint, d->now);
     if (*found) {
@@ -151,8 +153,8 @@ static void describe(const struct tp_check *k, const struct counting *d,
         snprintf(class->how, sizeof class->how, "--base-bin OLD-TAPOOL counts both");
 }
 
-/* An older source text is what the base is for; another compiler or other flags are not: a base
- * without optimisation would hide any slowdown. */
+/* The builds may differ in their source text only. With another compiler or other flags the counts
+ * are not comparable: against a base without optimisation any slowdown would go unseen. */
 static void compare_builds(const struct tp_check *k, struct counting *d)
 {
     char base[sizeof d->now];

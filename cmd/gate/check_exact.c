@@ -1,8 +1,8 @@
 /* Class E: memory and counts are a pure function of program, strategy, options and source, so they
- * are compared with what was committed, as they are. Each cell is played twice, in processes of its
- * own whose stacks and heaps lie differently: a value that differs between the two was never exact.
- * The second goes on beside the shadow of --verify, where that is cheap: a strategy that breaks an
- * invariant ends the check, whatever its figures are. */
+ * are compared with the committed values without any statistics. Each cell is played in two
+ * processes with stacks and heaps at different addresses: a value that differs between the two was
+ * never exact. The second replay also runs the checks of --verify where they are cheap: a strategy
+ * that breaks an invariant ends the check, whatever its figures are. */
 #include "cmd/gate/check_job.h"
 
 #include "alloc/base/random.h"
@@ -15,7 +15,7 @@
 
 enum { VERIFY_EVENTS = 1000000 };
 
-#define VERIFY_BYTES ((double)(1u << 30)) /* that it may touch */
+#define VERIFY_BYTES ((double)(1u << 30)) /* largest peak_requested for --verify on the host */
 
 uint64_t tp_check_seed(uint64_t seed, uint64_t of)
 {
@@ -53,8 +53,8 @@ int tp_check_name(const struct tp_gate_cell *c, int status, struct tp_err *err)
     return tp_prefix(err, status, "%s", cell);
 }
 
-/* What fits is tried on a virtual device: where the baseline holds it, or, for a new cell, where
- * replay would find it too. */
+/* Whether to measure fits_in, which needs a virtual device. A held cell decides by whether it has
+ * the value; for new cells and --update the default of replay holds. */
 static bool wants_fits(const struct tp_check *k, const struct tp_gate_cell *c)
 {
     const struct tp_prepared *t = &k->traces[c->prepared];
@@ -66,8 +66,8 @@ static bool wants_fits(const struct tp_check *k, const struct tp_gate_cell *c)
     return tp_fits_by_default(t->kind, t->events);
 }
 
-/* The answer is about what was asked: another program in the same file means a tapool that reads it
- * otherwise, and nothing of that can be compared. */
+/* The measured tapool must have played the same program. If it lowers the same file to another
+ * program, none of its values can be compared. */
 static int check_answer(const struct tp_check *k, const struct tp_gate_cell *c,
                         const struct tp_record *r, struct tp_err *err)
 {
@@ -82,7 +82,8 @@ static int check_answer(const struct tp_check *k, const struct tp_gate_cell *c,
                               c->path);
 }
 
-/* Contents are written on the host, a page at a time at least, and not on a device. */
+/* Whether the checks of --verify are cheap enough. On the host they write to every block, at least
+ * one page each; on a virtual device they write nothing. */
 static bool wants_verify(const struct tp_check *k, const struct tp_gate_cell *c,
                          const struct tp_record *first)
 {
@@ -107,7 +108,7 @@ static int play(const struct tp_check *k, size_t cell, unsigned nth, bool verify
         .source = c->source,
         .passes = passes,
         .more = more,
-        .seed = 1, /* of --source host+shuffle: the same memory in every check */
+        .seed = 1, /* fixed, so that host+shuffle gives the same memory in every check */
         .core = -1,
         .padding = nth ? (size_t)(tp_check_seed(k->gate.seed, nth) % 4096) : 0,
         .timeout_ns = tp_check_timeout(k, cell),
@@ -131,17 +132,17 @@ int tp_check_play_twice(const struct tp_check *k, size_t cell, struct tp_stored 
     return play(k, cell, 1, *verified, &out[1], err);
 }
 
-/* What of the memory is not compared, over all cells. */
+/* Counts over all cells of what was verified and what could not be compared. */
 struct gaps {
-    size_t verified;             /* cells */
-    size_t varies;               /* cells: a real allocator or device */
-    const char *who;             /* one of them */
-    size_t loose;                /* values that --update demoted */
-    struct tp_check_gaps unheld; /* cells with values that the baseline does not know */
+    size_t verified;             /* cells that passed --verify */
+    size_t varies;               /* cells that vary by themselves: a real allocator or device */
+    const char *who;             /* strategy of the last cell counted in `varies`, or "" */
+    size_t loose;                /* values that --update found to be nondeterministic */
+    struct tp_check_gaps unheld; /* cells with exact values that the baseline lacks */
 };
 
-/* A line was deleted, or an older tapool wrote it. A cell that varies by itself has none to lack.
- */
+/* Adds a gap if the baseline lacks exact values of the cell. That is so after a line was deleted,
+ * or if an older tapool wrote the file. */
 static void note_unheld(struct gaps *gaps, size_t cell, size_t values)
 {
     char reason[80];
@@ -151,7 +152,7 @@ static void note_unheld(struct gaps *gaps, size_t cell, size_t values)
     tp_check_gap(&gaps->unheld, cell, reason);
 }
 
-/* Both replays of a cell; adds what they show, and what they cannot. */
+/* Plays a cell twice; adds its findings, and its gaps to the counts. */
 static int check_cell(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
     struct gaps *gaps = ctx;

@@ -1,6 +1,7 @@
-/* Class N: times, live against the base build or another strategy, in interleaved pairs. What is
- * stored cannot gate: ten seconds are enough to be a false alarm. Here the sets are played and the
- * tests of all cells decided together; their statistics are in noisy_tests.c. */
+/* Class N: times, compared with the base build or another strategy in interleaved pairs. Stored
+ * times cannot decide: a machine drifts so much within ten seconds that they would raise false
+ * alarms. This file plays the sets of pairs and reports the tests of all cells; their statistics
+ * are in noisy_tests.c. */
 #include "cmd/gate/check_job.h"
 
 #include "alloc/base/clock.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRESH = 1 << 20 }; /* apart from the numbers of cells */
+enum { FRESH = 1 << 20 }; /* added to a cell's number for the seed of its fresh set */
 
 void tp_check_sides(const struct tp_check *k, size_t cell, struct tp_side sides[2])
 {
@@ -33,7 +34,7 @@ static void show(void *line, unsigned done, unsigned total)
     tp_progress_did(line);
 }
 
-/* Errors do not name the cell yet. */
+/* Plays one set of rounds; `alone` leaves the base out. Errors do not name the cell. */
 static int play(const struct tp_check *k, size_t cell, bool alone, unsigned rounds, uint64_t seed,
                 struct tp_rounds *out, struct tp_err *err)
 {
@@ -70,11 +71,11 @@ struct noisy {
     struct tp_noisy_tests tests;
     struct tp_rounds *rounds; /* the first set of each cell */
     struct tp_stat_rule rule;
-    struct tp_check_gaps gaps; /* cells that the base cannot play */
+    struct tp_check_gaps gaps; /* cells that the base build cannot play */
 };
 
-/* The base build does not know what the cell asks for; of the build that is checked, which has
- * played it for its memory, that would be an error. */
+/* Whether the base build (side 0) refused the cell because it does not know something in it. If the
+ * build that is checked refused the cell, that is an error: it has already played it for memory. */
 static bool is_gap(const struct tp_check *k, int status, const struct tp_rounds *r)
 {
     return status == TP_EUSAGE && k->o->base_bin && r->failed == 0;
@@ -93,7 +94,8 @@ static int play_first(struct tp_check *k, size_t cell, void *ctx, struct tp_err 
                   : tp_noisy_collect(&n->tests, cell, &n->rounds[cell], seed, err);
 }
 
-/* Where a slowdown cannot be excluded: a fresh set, and what that says. Once. */
+/* Plays a fresh set of a cell in which a slowdown cannot be excluded, and lets it decide. This is
+ * done once only. */
 static int play_again(struct tp_check *k, size_t cell, void *ctx, struct tp_err *err)
 {
     struct noisy *n = ctx;
@@ -187,7 +189,7 @@ static int conclude(struct tp_check *k, const struct noisy *n, struct tp_err *er
     return status;
 }
 
-/* A test that cannot fail is no test: found before anything is played. */
+/* Runs before anything is played, because with too few pairs no test could fail. */
 int tp_check_enough(const struct tp_check *k, struct tp_err *err)
 {
     size_t tests = k->gate.cell_count * tp_check_tests_max();

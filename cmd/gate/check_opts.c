@@ -1,4 +1,4 @@
-/* What `tapool check` can be asked for. */
+/* The options of `tapool check`. */
 #include "cmd/gate/check_job.h"
 
 #include "cmd/gate/gate_words.h"
@@ -11,7 +11,7 @@ static const char *const core_words[] = {"auto", "none", NULL};
 static const char *const seed_words[] = {"random", NULL};
 static const char *const time_words[] = {"auto", NULL};
 
-/* Forms of what a check found. */
+/* Options that choose the form in which findings are written. */
 #define OF_A_CHECK " format export-json export-junit export-markdown"
 
 #define ROW(member) offsetof(struct tp_check_opts, member)

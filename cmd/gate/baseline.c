@@ -1,8 +1,9 @@
-/* Reading a baseline; see baseline.h. Every member is looked at (json_member.h), and one that is
- * not known is an error, not passed over: people edit this file, and a tolerance with a slip of the
- * fingers in its name would otherwise tolerate nothing, or everything.
+/* Reading a baseline; see baseline.h. Every member is checked (json_member.h), and an unknown one
+ * is an error: people edit this file, and a tolerance with a misspelled name would otherwise be
+ * ignored without notice.
  *
- * Known weakness: the tree takes up to thirty times the file, hence TP_BASELINE_BYTES. */
+ * Known weakness: the JSON tree takes up to thirty times the size of the file, hence
+ * TP_BASELINE_BYTES. */
 #include "cmd/gate/baseline.h"
 
 #include "alloc/base/clean.h"
@@ -18,7 +19,7 @@ enum { CELLS_MAX = 4000, OPTIONS_MAX = 256 };
 
 /* ---- members ---- */
 
-/* Every member is one of these. */
+/* Fails if a member of the object has none of these names. */
 static void check_names(const struct tp_member *in, const char *const *names)
 {
     struct tp_document *r = in->document;
@@ -40,7 +41,7 @@ static void check_names(const struct tp_member *in, const char *const *names)
     }
 }
 
-/* The metric and the device of a name such as "peak_reserved[1]". */
+/* Splits a name such as "peak_reserved[1]" into metric and device. */
 static bool parse_name(const char *name, const struct tp_metric **metric, uint16_t *device)
 {
     char *end = NULL;
@@ -64,7 +65,7 @@ static bool parse_name(const char *name, const struct tp_metric **metric, uint16
     return false;
 }
 
-/* As tp_member_fail, with what to do about it. */
+/* Like tp_member_fail, with a hint. */
 static void fail_with(const struct tp_member *m, const char *what, const char *hint)
 {
     struct tp_document *r = m->document;
@@ -82,7 +83,7 @@ static void fail_name(const struct tp_member *m)
 
 /* ---- lists of values ---- */
 
-/* Sorts them; none is there twice. */
+/* Sorts the values; fails if a value is there twice. */
 static void sort_values(const struct tp_member *in, struct tp_baseline_value *list, size_t count)
 {
     tp_baseline_values_sort(list, count);
@@ -96,7 +97,8 @@ static void sort_values(const struct tp_member *in, struct tp_baseline_value *li
     }
 }
 
-/* Of {"peak_reserved": 65536, ...} or ["peak_reserved", ...], metrics for which `fits` is true. */
+/* Reads {"peak_reserved": 65536, ...} or ["peak_reserved", ...]. Fails if `fits` is false for a
+ * metric. */
 static void read_values(const struct tp_member *in, bool (*fits)(const struct tp_metric *),
                         struct tp_baseline_value **out, size_t *count)
 {
@@ -217,7 +219,8 @@ static const struct tp_member_row latency_rows[] = {ROW(latency.machine, "machin
                                                     ROW(latency.spread, "spread", REAL_OR_NULL)};
 #undef ROW
 
-/* What a cell may lack: `rows` and what stands in it besides are in the object `name`. */
+/* Reads the optional object `name` of a cell. It may have the members `names`; those in `rows` are
+ * read into `c`. */
 static struct tp_member read_part(const struct tp_member *in, const char *name,
                                   const char *const *names, const struct tp_member_row *rows,
                                   size_t count, struct tp_baseline_cell *c)
@@ -256,7 +259,7 @@ static void read_cell(const struct tp_member *in, struct tp_baseline_cell *c)
     read_parts(in, c);
 }
 
-/* The next cell of the file, with its key. */
+/* Reads one cell; `key` is its trace, strategy and source. */
 static void add_cell(const struct tp_member *at, const char *const key[3], struct tp_baseline *b)
 {
     struct tp_document *r = at->document;
@@ -279,7 +282,7 @@ static void add_cell(const struct tp_member *at, const char *const key[3], struc
         read_cell(at, c);
 }
 
-/* {"sqlite": {"arena": {"host": CELL}}} */
+/* Reads one level of the nested objects {"sqlite": {"arena": {"host": CELL}}}. */
 static void read_level(const struct tp_member *in, const char *key[3], int level,
                        struct tp_baseline *b)
 {

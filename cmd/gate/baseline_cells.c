@@ -1,5 +1,5 @@
-/* What a baseline is asked for beside being read and written: cells and values by name, what a
- * tolerance allows, paths as seen from its folder, and an end. */
+/* A baseline in memory: finds the file, cells and values; applies tolerances; converts paths; and
+ * releases it. baseline.c reads one, baseline_write.c writes one. */
 #include "cmd/gate/baseline.h"
 
 #include "alloc/base/clean.h"
@@ -118,7 +118,7 @@ bool tp_baseline_machine(char *text, size_t size)
 
 /* ---- tolerances ---- */
 
-/* "2" of "2%" and "2 %"; false where there is no such end. */
+/* Reads "2%" or "2 %" as 0.02. Returns false if the text is no percentage up to 10,000 %. */
 static bool take_percent(const char *text, double *value)
 {
     char *end = NULL;
@@ -181,7 +181,7 @@ char *tp_baseline_trace_path(const struct tp_baseline *b, const struct tp_baseli
     return asprintf(&path, "%.*s/%s", (int)(slash - b->file), b->file, c->path) < 0 ? NULL : path;
 }
 
-/* The folder of a file that need not be there yet, without links and dots. */
+/* The real path of the folder of `file`, without links and dots. The file need not exist. */
 static bool real_folder(const char *file, char out[PATH_MAX])
 {
     char folder[PATH_MAX];
@@ -192,8 +192,8 @@ static bool real_folder(const char *file, char out[PATH_MAX])
     return wrote >= 0 && (size_t)wrote < sizeof folder && realpath(folder, out);
 }
 
-/* What both begin with, up to and with a slash, so that a name is never taken for the beginning of
- * another. */
+/* The length of the common start of both paths, up to and including a slash. Without the slash,
+ * "/a/b" would count as a start of "/a/bc". */
 static size_t count_shared(const char *from, const char *folder)
 {
     size_t same = 0;
@@ -203,7 +203,7 @@ static size_t count_shared(const char *from, const char *folder)
     return same;
 }
 
-/* A real path has no slash at its end, but that of the root; with one it is as long as can be. */
+/* Adds a slash if the path does not end in one. Only the real path of the root does. */
 static void end_in_slash(char folder[PATH_MAX + 1])
 {
     size_t length = strlen(folder);
@@ -231,7 +231,7 @@ char *tp_baseline_relative(const char *file, const char *path)
     return out;
 }
 
-/* ---- end ---- */
+/* ---- release ---- */
 
 void tp_baseline_cell_release(struct tp_baseline_cell *c)
 {

@@ -1,6 +1,6 @@
-/* Writing a baseline; see baseline.h. By hand and not through a JSON library, because how it looks
- * is the point: sorted keys and one metric a line, so that a review shows what changed and git
- * merges what does not touch.
+/* Writing a baseline; see baseline.h. It does not use a JSON library because the layout matters:
+ * with sorted keys and one metric per line a review shows what changed, and git merges changes that
+ * do not touch each other.
  *
  *     "cells": {
  *       "sqlite": {
@@ -21,7 +21,7 @@
 struct pen {
     FILE *out;
     int depth;
-    bool first; /* of its object: no comma before it */
+    bool first; /* the next member is the first of its object and takes no comma */
     bool failed;
 };
 
@@ -37,7 +37,8 @@ static void put_text(struct pen *p, const char *text)
     cJSON_Delete(item);
 }
 
-/* The fewest digits that read back as the same number; whole numbers above 2^53 as text. */
+/* Writes a number with the fewest digits that read back as the same number. Whole numbers above
+ * 2^53 are written as strings. */
 static void put_number(struct pen *p, double value)
 {
     char text[40];
@@ -59,7 +60,7 @@ static void put_number(struct pen *p, double value)
     fputs(text, p->out);
 }
 
-/* A new line for the next member or element. */
+/* Starts a line for the next member or element, after a comma if one is needed. */
 static void next(struct pen *p)
 {
     fputs(p->first ? "\n" : ",\n", p->out);
@@ -132,7 +133,7 @@ static void put_tolerance(struct pen *p, const struct tp_tolerance *t)
     put_text(p, text);
 }
 
-/* Those that were given; nothing where there are none and the member may be absent. */
+/* Writes the tolerances that were given, and no member at all if there are none. */
 static void tolerances_member(struct pen *p, const struct tp_tolerance *all)
 {
     size_t order[TP_METRIC_MAX], count = 0;
@@ -210,7 +211,8 @@ static void put_cell(struct pen *p, const struct tp_baseline_cell *c)
     shut(p, '}');
 }
 
-/* Cells come sorted, so that those of one trace, and of one strategy there, stand together. */
+/* Writes the nested objects of cells. This needs sorted cells, in which equal traces, and in these
+ * equal strategies, follow each other. */
 static void put_cells(struct pen *p, const struct tp_baseline *b)
 {
     name(p, "cells");

@@ -1,6 +1,6 @@
-/* What moved, by cause: figures of one family of a cell move together, so one line stands for all
- * of them, with the rest folded under it. A figure that got better because its family got worse is
- * no improvement to lock in. See gate.h.
+/* Groups what moved by cause; see gate.h. The figures of one family of a cell move together, so one
+ * of them gets a line and the others are folded under it. A figure that got better while its family
+ * got worse is no improvement to lock in.
  *
  *     findings --> those that moved --> by cell and family --> regressions, then improvements
  *                                       (an option is a cause of its own)
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOLDED = 4 }; /* figures that are named in one line */
+enum { FOLDED = 4 }; /* largest number of folded figures that a line names */
 
 /* ---- families ---- */
 
@@ -21,12 +21,14 @@ const char *const tp_family_names[TP_FAMILIES] = {
     "option", "instability", "failures", "memory", "calls", "time",
 };
 
-/* How a figure reads that stands for its family, the best to stand for it first. Others are named,
- * with their change. */
+/* Words for the figures that can represent their family, best representative first. Figures without
+ * a row are shown by name and change. */
 static const struct speech {
     const char *metric;
     struct cause_words {
-        const char *before, *behind, *one; /* behind the change; where that is 1; NULL: as behind */
+        /* Words before the change, words after it, and words after a change of 1 (NULL: `behind`).
+         */
+        const char *before, *behind, *one;
     } worse, better;
 } speeches[] = {
     {"peak_reserved", {"holds", "more memory", NULL}, {"holds", "less memory", NULL}},
@@ -54,7 +56,7 @@ static size_t rank_of(const struct tp_finding *f)
 static enum tp_family own_family(const struct tp_finding *f)
 {
     return !f->metric   ? TP_FAMILY_OPTION
-           : f->note[0] ? TP_FAMILY_INSTABILITY /* it disagrees with itself, or is gone */
+           : f->note[0] ? TP_FAMILY_INSTABILITY /* two replays differ, or the value is gone */
                         : f->metric->family;
 }
 
@@ -65,7 +67,7 @@ static int order_of(size_t a, size_t b)
     return (a > b) - (a < b);
 }
 
-/* By cell and family; in it what got worse first, then what can stand for the others. */
+/* Sorts by cell, then by family, then regressions first, then by rank as a representative. */
 static int by_cause(const void *a, const void *b)
 {
     const struct tp_moved *x = a, *y = b;
@@ -92,8 +94,9 @@ static bool is_one_cause(const struct tp_moved *a, const struct tp_moved *b)
     return is_one_cell(a, b) && a->family == b->family && a->family != TP_FAMILY_OPTION;
 }
 
-/* Bytes that were asked for grow with what is held, and with how often it is asked. They go with
- * the latter where that got worse, else with memory where that moved. */
+/* Chooses the family of figures that can follow another one, such as the bytes requested from the
+ * source: they grow with the memory held and with the number of calls. They stay in their own
+ * family if another figure of it got worse, else join the family that they follow if that moved. */
 static void settle_followers(struct tp_moved *cell, size_t count)
 {
     bool worse[TP_FAMILIES] = {false}, moved[TP_FAMILIES] = {false};
@@ -160,8 +163,9 @@ void tp_gate_group(struct tp_gate *g, struct tp_moved *moved, struct tp_cause *c
     add_causes(g, TP_IMPROVED, causes);
 }
 
-/* Noise alone kept it from being a regression, or it is what the verdict on a cell rests on. The
- * tail of a distribution varies so much on most machines that a line about each says nothing. */
+/* True for ns_per_op, on which the verdict on a cell rests, and for a time that was slower by the
+ * effect that counts, so that only noise kept it from being a regression. Other percentiles vary so
+ * much on most machines that a line about each of them would say nothing. */
 bool tp_finding_could_gate(const struct tp_gate *g, const struct tp_finding *f)
 {
     if (f->verdict != TP_INCONCLUSIVE)
@@ -171,14 +175,14 @@ bool tp_finding_could_gate(const struct tp_gate *g, const struct tp_finding *f)
 
 /* ---- words ---- */
 
-/* Calls go to the system or to a driver, as the source is this machine's memory or none of it. */
+/* Who answers the calls of the source: the system for host memory, a driver for a device. */
 static const char *callee(const struct tp_finding *f)
 {
     bool host = !f->cell || !strncmp(f->cell->source, "host", 4);
     return strncmp(f->metric->name, "source_calls", 12) ? "" : host ? " system" : " driver";
 }
 
-/* It has a change that words of its own say; else it is named. */
+/* Whether a row of `speeches` words the change; otherwise the figure is shown by name. */
 static bool has_speech(const struct tp_cause *c)
 {
     struct tp_text change = tp_finding_plain_change(c->lead);

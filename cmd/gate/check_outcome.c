@@ -1,5 +1,5 @@
-/* The verdict over a whole check: counts, exit code, the sentence of the exit code, and the command
- * that repeats what failed. */
+/* The verdict on a whole check: counts, exit code, the sentence that belongs to the exit code, and
+ * the command that repeats what failed. */
 #include "cmd/gate/check_job.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/ui/escape.h"
@@ -23,7 +23,8 @@ static bool is_counted(const struct tp_check *k, const struct tp_gate_cell *cell
     return false;
 }
 
-/* Where a time is mostly tapool's own share instructions decide; without them nothing does. */
+/* Notes the cells in which nothing decides about speed: their times are mostly tapool's own share,
+ * and their instructions were not compared. */
 static void describe_undecided(struct tp_check *k)
 {
     struct tp_class_check *noisy = &k->gate.classes[TP_CLASS_NOISY];
@@ -81,7 +82,7 @@ static bool is_bad(const struct tp_check *k, const struct tp_finding *f)
     return f->verdict == TP_REGRESSION || (f->verdict == TP_INCONCLUSIVE && open);
 }
 
-/* Whether one before it was bad in the same trace, or with the same strategy. */
+/* Whether an earlier bad finding has the same trace (`trace`) or the same strategy (!`trace`). */
 static bool is_repeated(const struct tp_check *k, size_t at, bool trace)
 {
     const struct tp_gate_cell *c = k->findings.items[at].cell;
@@ -108,7 +109,8 @@ static void add_options(const struct tp_check *k, struct tp_str *s)
         tp_str_row(s, tp_opt_find(tp_check_rows, of_times[i]), k->o);
 }
 
-/* The program that ran, wherever PATH leads: one that is first in it may be another. */
+/* Builds the command that repeats what failed. It names this very binary by its path, because the
+ * first tapool in PATH may be another one. */
 static void describe_again(struct tp_check *k)
 {
     struct tp_str s = {0};
@@ -122,14 +124,14 @@ static void describe_again(struct tp_check *k)
         if (is_bad(k, &k->findings.items[i]) && !is_repeated(k, i, false))
             tp_str_strategy(&s, k->findings.items[i].cell->strategy);
     add_options(k, &s);
-    if (bad && !s.cut && s.length < sizeof k->gate.again) /* else it is left out whole */
+    if (bad && !s.cut && s.length < sizeof k->gate.again) /* a cut command would be no use */
         memcpy(k->gate.again, s.s, s.length + 1);
     tp_str_drop(&s);
 }
 
 /* ---- the exit code ---- */
 
-/* The first cause stands for all of them. */
+/* Names the first cause and how many more there are. */
 static int fail_regression(const struct tp_check *k, struct tp_err *err)
 {
     const struct tp_finding *f = k->gate.causes[0].lead;

@@ -1,9 +1,9 @@
-/* tapool check --plan: what a check would take and how sharp it would be here, without checking
- * anything. The spread between processes comes from the baseline where it has been written on a
- * machine of this kind, else from a short pilot; both as tp_known_spread.
+/* tapool check --plan: how long a check would take and how sharp it would be here, without checking
+ * anything. The spread between processes comes from the baseline if that was written on a machine
+ * of this kind, else from a short pilot run; tp_known_spread computes both.
  *
- * Known weakness: a spread of five processes is itself known to a third only, of a pilot's three to
- * a half. */
+ * Known weakness: a spread estimated from the five processes of a baseline may be off by a third,
+ * one from the three of a pilot by half. */
 #include "cmd/gate/check_job.h"
 
 #include "alloc/base/random.h"
@@ -17,14 +17,14 @@
 enum { LABEL = 2, TEXT = 23, PILOT_ROUNDS = 3 };
 
 struct plan {
-    double seconds; /* of one timed process of each cell, summed */
-    double spread;  /* the largest; NAN: that of no cell is known */
-    size_t pilots;  /* cells for which one was played */
-    size_t unseen;  /* cells whose spread is not known: a check could not decide on them either */
+    double seconds; /* sum over all cells of the duration of one timed process */
+    double spread;  /* largest spread of all cells; NAN: none is known */
+    size_t pilots;  /* cells for which a pilot was played */
+    size_t unseen;  /* cells with an unknown spread: a check could not decide on them either */
     size_t tests;
 };
 
-/* So many values of two sides that do not differ, with this spread between processes. */
+/* Makes up `count` log-normal values with median 1 and this spread, as a side of a comparison. */
 static void make_series(double spread, uint64_t seed, double *values, size_t count)
 {
     struct tp_random random;
@@ -60,8 +60,8 @@ static int pilot(const struct tp_check *k, size_t cell, double *seconds, double 
     return status;
 }
 
-/* Whether the times that the baseline holds of a cell are those of such processes on this machine.
- */
+/* Whether the stored times of a cell can be used: they were taken on a machine like this one, and
+ * this check does not make its timed processes longer (--thorough, --min-time). */
 static bool is_usable(const struct tp_check *k, const struct tp_baseline_latency *l)
 {
     char machine[128];
@@ -85,7 +85,7 @@ static int estimate(struct tp_check *k, size_t cell, void *ctx, struct tp_err *e
     }
     p->seconds += seconds;
     p->unseen += isnan(spread) ? 1 : 0;
-    p->spread = fmax(p->spread, spread); /* the one that is no NAN */
+    p->spread = fmax(p->spread, spread); /* fmax ignores a NAN */
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* What becomes of the answer of a check: files that were asked for, what GitHub shows, and the
- * screen or a document in its place. */
+/* Reports a check: the files that were asked for, what GitHub shows, and the screen, or a document
+ * in its place. */
 #include "cmd/gate/check_job.h"
 
 #include "cmd/ui/exit.h"
@@ -20,7 +20,7 @@ static int write_export(void *ctx, FILE *out, struct tp_err *err)
     return e->writer->write(e->gate, out, err);
 }
 
-/* Of several errors the first is told. */
+/* Keeps the first of several errors. */
 static int keep_first(int first, int status, const struct tp_err *one, struct tp_err *err)
 {
     if (!first && status)
@@ -50,7 +50,7 @@ static void keep_error(struct tp_gate *g, const struct tp_err *err)
              err->hint);
 }
 
-/* What could not be written is an error, and what is written after it says no PASS. */
+/* Turns a failed write into the outcome of the check, so that no later report says PASS. */
 static void note_lost(struct tp_check *k, int status, const struct tp_err *err)
 {
     if (!status || k->ended)
@@ -67,7 +67,7 @@ static const struct tp_gate_writer *document(const struct tp_check *k)
 
 static void annotate(const struct tp_check *k, bool full, FILE *out)
 {
-    if (tp_gate_in_github()) /* a document on stdout stays one */
+    if (tp_gate_in_github()) /* stderr, if stdout holds a document */
         tp_gate_annotate(&k->gate, full, document(k) ? stderr : out);
 }
 
@@ -96,7 +96,7 @@ int tp_check_report(struct tp_check *k, struct tp_page *page, struct tp_err *err
     return status;
 }
 
-/* ---- of a check that found nothing ---- */
+/* ---- a check that ended early ---- */
 
 void tp_check_end(struct tp_check *k, int status, const struct tp_err *why)
 {

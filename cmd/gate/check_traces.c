@@ -1,5 +1,5 @@
-/* The traces of a check: each is read once and laid where every child opens it at once, and must be
- * the program that the baseline was made with. */
+/* The traces of a check. Each trace is read once and its program is stored where child processes
+ * open it quickly. It must be the program that the baseline was made with. */
 #include "cmd/gate/check_job.h"
 
 #include "alloc/base/grow.h"
@@ -31,7 +31,7 @@ int tp_check_prepare(struct tp_check *k, const char *path, size_t *index, struct
     return TP_OK;
 }
 
-/* Another program is no regression and no improvement: nothing can be compared. */
+/* With another program nothing can be compared, so it is an error and not a regression. */
 int tp_check_hash(const struct tp_check *k, const struct tp_gate_cell *c, struct tp_err *err)
 {
     const struct tp_prepared *t = &k->traces[c->prepared];

@@ -1,8 +1,8 @@
-/* tapool check --update: measures the cells that were asked for, writes the baseline anew and says
- * what became of what it held. Cells that were not asked for stay as they are: measuring takes
- * long, and another update may write meanwhile, so they are taken from the file as it is then,
- * under a lock. What the baseline held as exact and does not hold any more is listed, and every
- * tolerance that changes: a gate gets no holes that nobody sees. */
+/* tapool check --update: measures the selected cells, writes the baseline again and says what
+ * changed in it. All other cells are kept. Measuring takes long and another update may write in the
+ * meantime, so they are copied from the file as it is at the end, under a lock. Every exact value
+ * that is dropped and every tolerance that changes is listed, so that no hole in the gate goes
+ * unnoticed. */
 #include "cmd/gate/check_job.h"
 #include "cmd/measure/metric_text.h"
 
@@ -18,24 +18,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEAD = 10 }; /* column of what happened to which cell */
+enum { HEAD = 10 }; /* column where the name of the cell begins */
 enum { FEW_PROCESSES = 2 };
 
-/* Of one replay of its memory: a cell that takes longer is timed in few processes. Times here are
- * for information, and nobody waits minutes for that. */
+/* A cell with a longer memory replay than this is timed in FEW_PROCESSES processes. Stored times
+ * are only for information, which is not worth a wait of minutes. */
 #define LONG_NS UINT64_C(2000000000)
 
 struct update {
     struct tp_check *k;
     struct tp_baseline now;
-    struct tp_baseline latest;                /* the file as it is when it is written */
-    struct tp_tolerance given[TP_METRIC_MAX]; /* by --tolerance */
-    char *target; /* where it is written: the baseline, or what it is a link to */
+    struct tp_baseline latest;                /* the file as it is just before the write */
+    struct tp_tolerance given[TP_METRIC_MAX]; /* values of --tolerance */
+    char *target; /* path to write to: the baseline, or the file that it links to */
     struct tp_counting counting;
-    char fingerprint[512]; /* "": nothing is counted here */
-    char uncounted[256];   /* why */
+    char fingerprint[512]; /* "": instructions cannot be counted here */
+    char uncounted[256];   /* why instructions cannot be counted */
     struct tp_page *page;
-    uint64_t replay_ns; /* of the cell that was measured last, for its memory */
+    uint64_t replay_ns; /* duration of a memory replay of the current cell */
     size_t changed, demoted, unchanged, added, kept, tolerances;
 };
 
@@ -230,7 +230,7 @@ static int measure_counted(struct update *u, size_t cell, struct tp_baseline_cel
 
 /* ---- class N, as information ---- */
 
-/* Three digits: more would only make every update a difference. */
+/* Keeps three digits: with more of them every update would change every time in the file. */
 static double rounded(double value)
 {
     char text[32];
@@ -301,8 +301,8 @@ static int take_tolerances(struct update *u, struct tp_err *err)
     return TP_OK;
 }
 
-/* A link stays one: what it names is replaced. That must be there, because where it would be made
- * is not for a guess. */
+/* Finds the file to write. A symbolic link is kept and the file that it names is replaced. That
+ * file must exist: tapool does not guess where it was meant to be made. */
 static int find_target(struct update *u, struct tp_err *err)
 {
     struct stat link, target;
@@ -319,7 +319,7 @@ static int find_target(struct update *u, struct tp_err *err)
                                      file, strerror(errno));
 }
 
-/* As people give it: "64 KiB", "2 %", of shares "0.5 points". */
+/* A tolerance for the screen: "64 KiB", "2 %"; for metrics that are shares "0.5 points". */
 static struct tp_text tolerance_text(const struct tp_metric *m, const struct tp_tolerance *t)
 {
     bool exact = m->class == TP_CLASS_EXACT;
@@ -333,7 +333,8 @@ static struct tp_text tolerance_text(const struct tp_metric *m, const struct tp_
     return value == 0 ? tp_text_of("0") : tp_metric_text(m, value, false);
 }
 
-/* A wide one switches its part of the gate off. */
+/* Takes over the tolerances of --tolerance and prints each change, because a wide tolerance turns
+ * off the part of the gate that it is about. */
 static void say_tolerances(struct update *u)
 {
     for (size_t i = 0; i < tp_metric_count; i++) {
@@ -382,8 +383,8 @@ static void say_new(struct update *u, const struct tp_gate_cell *c,
         out->value_count ? "" : ": its memory varies by itself");
 }
 
-/* Another cell of the trace was just measured with another program: that one will not be checked.
- */
+/* Warns if an old cell holds another program than the one just measured for its trace: a check
+ * will refuse such a cell. */
 static void say_stale(struct update *u, const struct tp_baseline_cell *c)
 {
     char command[2 * TP_ERR_TEXT];
@@ -398,7 +399,7 @@ static void say_stale(struct update *u, const struct tp_baseline_cell *c)
     }
 }
 
-/* The measured cell of that key; NULL: there is none. */
+/* The measured cell with the key of `c`; NULL: it was not measured. */
 static struct tp_baseline_cell *find_measured(struct update *u, size_t measured,
                                               const struct tp_baseline_cell *c)
 {
@@ -408,7 +409,8 @@ static struct tp_baseline_cell *find_measured(struct update *u, size_t measured,
     return NULL;
 }
 
-/* Those that were not asked for move over as they are. */
+/* Copies the cells that were not measured from the latest file, and the tolerances of the others.
+ */
 static int keep_others(struct update *u, struct tp_err *err)
 {
     struct tp_baseline *latest = &u->latest;
@@ -461,7 +463,7 @@ static void say_all(const struct update *u)
     tp_page_line(u->page);
 }
 
-/* What another update has written since the first look is in the file by now. */
+/* Reads the file again under the lock, because another update may have written it since. */
 static int write_all(struct update *u, struct tp_err *err)
 {
     int lock = -1, status = tp_output_lock(u->target, &lock, err);

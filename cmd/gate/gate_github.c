@@ -1,8 +1,8 @@
-/* What GitHub Actions shows of a gate: annotations, as workflow commands on standard output, and
- * the step summary, a file that each command of a step appends to.
+/* What GitHub Actions shows of a gate: annotations, written as workflow commands to standard output
+ * or standard error, and the step summary, a file that each command of a step appends to.
  *
- * GitHub keeps 10 annotations of a kind and a step, and aborts the upload of a summary above 1 MiB;
- * both are kept here, and what is left out is counted. */
+ * GitHub keeps 10 annotations of each kind per step, and drops a summary above 1 MiB. This file
+ * keeps to both limits and counts what it leaves out. */
 #include "cmd/gate/gate_markdown.h"
 #include "cmd/gate/gate_words.h"
 #include "cmd/ui/escape.h"
@@ -19,7 +19,7 @@ enum { SUMMARY_MAX = 1 << 20, ANNOTATIONS = 10 };
 struct annotations {
     FILE *out;
     const char *kind; /* "error", "warning" */
-    size_t all, done; /* to be said; said */
+    size_t all, done; /* annotations of this kind: in total; written so far */
 };
 
 static void annotate(struct annotations *a, const char *title, const char *text)
@@ -60,7 +60,8 @@ static size_t count_open(const struct tp_gate *g)
     return n;
 }
 
-/* Of a check that ended before it had found anything the error alone is worth a line. */
+/* Why a class was not checked. "" if the check ended before it had any findings: then the error
+ * alone is worth a line. */
 static struct tp_gate_line unchecked(const struct tp_gate *g, int class)
 {
     bool ended = g->error[0] && !g->finding_count;
@@ -75,7 +76,7 @@ static size_t count_unchecked(const struct tp_gate *g)
     return n;
 }
 
-/* What fails the job. */
+/* Writes everything that fails the job. */
 static void write_errors(const struct tp_gate *g, FILE *out)
 {
     bool open_fails = g->exit_code == 5;
@@ -89,7 +90,8 @@ static void write_errors(const struct tp_gate *g, FILE *out)
         annotate_open(g, &a);
 }
 
-/* What does not, and is no green either; `full`: the summary could not be written. */
+/* Writes what does not fail the job but limits what was checked. `full`: the summary had no room.
+ */
 static void write_warnings(const struct tp_gate *g, bool full, FILE *out)
 {
     bool open_warns = g->exit_code != 5;
@@ -129,7 +131,7 @@ static int append_summary(const struct tp_gate *g, const char *path, bool *full,
     *full = !rc && (uint64_t)st.st_size + TP_MARKDOWN_LEAST > SUMMARY_MAX;
     if (!rc && !*full) {
         if (st.st_size > 0)
-            fputc('\n', out); /* what stands there may not end its line */
+            fputc('\n', out); /* the text in the file may lack its final newline */
         rc = tp_gate_markdown(g, out, SUMMARY_MAX - 1 - (size_t)st.st_size, err);
     }
     bool lost = ferror(out);

@@ -1,5 +1,5 @@
-/* tapool.check/1: all that a gate found. Names are fixed: additions only, inside a major version
- * (cmd/gate/check.schema.json). */
+/* tapool.check/1: all findings of a gate as JSON, described by cmd/gate/check.schema.json. Within a
+ * major version members are only added, never renamed or removed. */
 #include "cmd/gate/gate_words.h"
 #include "cmd/measure/report_json.h"
 #include "cmd/ui/json_out.h"
@@ -11,7 +11,7 @@
 
 enum { TEXT_BYTES = 4096 };
 
-/* Texts from the command line may be no UTF-8. */
+/* Makes the text clean first, because an argument of the command line may not be valid UTF-8. */
 static void add_text(struct tp_json *j, cJSON *in, const char *name, const char *value)
 {
     char clean[TEXT_BYTES];
@@ -19,7 +19,7 @@ static void add_text(struct tp_json *j, cJSON *in, const char *name, const char 
     tp_json_text(j, in, name, clean);
 }
 
-/* Of full precision: a p of 1e-9 is not 0. */
+/* Writes a number with full precision, so that a p of 1e-9 does not become 0. */
 static void add_number(struct tp_json *j, cJSON *in, const char *name, double value)
 {
     if (!isfinite(value))
@@ -28,7 +28,7 @@ static void add_number(struct tp_json *j, cJSON *in, const char *name, double va
         j->failed |= !cJSON_AddNumberToObject(in, name, value);
 }
 
-/* Bytes and counts are whole; above 2^53 they are strings, as everywhere. */
+/* Writes bytes and counts as whole numbers, above 2^53 as strings, like all documents of tapool. */
 static void add_value(struct tp_json *j, cJSON *in, const char *name, const struct tp_metric *m,
                       double value)
 {

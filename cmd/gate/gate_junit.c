@@ -1,14 +1,14 @@
 /* JUnit XML, as Jenkins, GitLab and the actions for GitHub read it:
  *
  *     testsuites
- *       testsuite "classes"    a test case per class: not checked is skipped, or failed
- *                              where it is required; and one for the check itself
+ *       testsuite "classes"    a test case per class, skipped if it was not checked, failed
+ *                              if --require names it; and one test case for the check itself
  *       testsuite TRACE        a test case per metric of each strategy on that trace
  *
- * A regression is a failure, what ended the check early an error; inconclusive and insensitive are
- * skipped, with a message: none of them is a green. There is no published standard; elements,
- * attributes and their order are those that the schema of Jenkins' xunit plug-in knows. Dots in
- * names would be packages to Jenkins. */
+ * A regression is a failure, and what ended the check early is an error. Inconclusive and
+ * insensitive findings are skipped with a message, so that they do not look like passes. JUnit XML
+ * has no published standard: elements, attributes and their order follow the schema of Jenkins'
+ * xunit plug-in. */
 #include "cmd/gate/gate_words.h"
 #include "cmd/ui/escape.h"
 
@@ -18,7 +18,7 @@ struct junit_tally {
     size_t tests, failures, errors, skipped;
 };
 
-/* A name as a part of `classname`: its dots are none of packages. */
+/* A name as a part of `classname`. Jenkins would take its dots for packages. */
 static struct tp_gate_line class_part(const char *name)
 {
     struct tp_gate_line part = tp_gate_name(name);
@@ -40,7 +40,7 @@ static struct tp_text seed_of(const struct tp_gate *g)
     return tp_text_of("%llu", (unsigned long long)g->seed);
 }
 
-/* The command that repeats it, on a line of its own. */
+/* Writes the command that repeats what failed, on a line of its own. */
 static void write_again(const struct tp_gate *g, FILE *out)
 {
     if (g->again[0])
@@ -49,7 +49,7 @@ static void write_again(const struct tp_gate *g, FILE *out)
 
 /* ---- classes ---- */
 
-/* What failed, if neither a value nor a class did: cells that were not run. */
+/* Whether the gate failed because cells were not run, and not because of a value or a class. */
 static bool cells_failed(const struct tp_gate *g)
 {
     for (int c = 0; c < TP_CLASS_REPORT; c++)
@@ -171,7 +171,7 @@ static void write_finding(const struct tp_gate *g, const struct tp_finding *f, F
     fputs("</testcase>\n", out);
 }
 
-/* Findings that follow each other and are of the same trace. */
+/* The number of findings, from the first of `f` on, that are about the same trace. */
 static size_t same_trace(const struct tp_finding *f, size_t count)
 {
     size_t n = 1;

@@ -2,11 +2,11 @@
  *
  *     ## tapool check: FAIL
  *     the verdict, what was checked, how sharp that was
- *     a table of what changed, a cause a row, 5 of them and 6 columns at most; how to see it again
+ *     a table of what changed: one row per cause, at most 5 rows; the command that repeats it
  *     <details> a table of every value, with the evidence
  *
- * Both places have a limit of bytes: rows are written while they and the end of the document fit,
- * then one row says how many are left out. */
+ * Both places limit the number of bytes. Rows are written as long as they and the end of the
+ * document fit; then one row says how many are left out. */
 #include "cmd/gate/gate_markdown.h"
 
 #include "cmd/gate/gate_words.h"
@@ -17,22 +17,22 @@
 #include <string.h>
 
 enum {
-    TAIL = 1024, /* bytes kept for what follows the last row */
-    ROWS = 5     /* that are seen without opening anything */
+    TAIL = 1024, /* bytes reserved for what follows the last row */
+    ROWS = 5     /* rows of the table outside <details> */
 };
 
-static const char left[] = "---", right[] = "--:"; /* below the heads of a table */
+static const char left[] = "---", right[] = "--:"; /* delimiter row of a table */
 
 struct document {
     const struct tp_gate *gate;
     FILE *out;
-    struct tp_str part;  /* that may not fit */
-    struct tp_table row; /* one of the table that is being written */
-    size_t left;
-    bool full, lost; /* lost: there was no memory for all of it */
+    struct tp_str part;  /* text that is written next if it fits */
+    struct tp_table row; /* current row of the current table */
+    size_t left;         /* bytes that may still be written */
+    bool full, lost;     /* full: the limit is reached; lost: out of memory */
 };
 
-/* Writes the part where it fits. */
+/* Writes the part if it fits. */
 static void put_part(struct document *d)
 {
     d->lost |= d->part.cut;
@@ -99,7 +99,7 @@ static void put_head(struct document *d)
 {
     add_head(d->gate, &d->part);
     put_part(d);
-    if (d->gate->again[0]) /* in code nothing is markup, whatever the command holds */
+    if (d->gate->again[0]) /* as code, so that no part of the command is taken for markup */
         tp_str_put(&d->part, TP_TO_CODE, "Again: %s\n\n", d->gate->again);
     put_part(d);
 }
@@ -174,7 +174,7 @@ static void put_values(struct document *d)
 
 /* ---- what changed ---- */
 
-/* A row of the first ROWS; what does not fit there is counted. */
+/* Writes a row of the first table, or only counts it if that has ROWS rows already. */
 static void put_changed(struct document *d, const struct tp_finding *f, const char *what,
                         const char *values, size_t *rows)
 {
@@ -210,7 +210,7 @@ static void put_causes(struct document *d, size_t from, size_t to, size_t *rows)
     }
 }
 
-/* Regressions first, then what may be one. */
+/* Writes regressions first, then findings that may be one, then improvements. */
 static void put_changes(struct document *d)
 {
     const struct tp_gate *g = d->gate;

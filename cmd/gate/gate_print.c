@@ -12,8 +12,8 @@
  *     FAIL: 2 regressions, ...                           3 min 02 s, exit 1   the verdict, and how
  *       a slowdown of 6 % or more would have been seen ...                    sharp it was
  *
- * Where a line is too narrow for a column, that column goes to the next line. Known weakness: of
- * thousands of regressions the first are shown; the files have all. */
+ * A column that does not fit goes to the next line. Known weakness: only the first 40 regressions
+ * are shown; the exported files have all of them. */
 #include "cmd/gate/gate_words.h"
 
 #include "alloc/base/clean.h"
@@ -22,16 +22,16 @@
 
 enum {
     LABEL = 2,
-    TEXT = 23,      /* where the second column begins, unless a name is longer */
-    NAME_MAX = 24,  /* the longest name of a metric that moves it; others break the line */
-    CHANGE = 29,    /* from there: where a change ends */
-    ALLOWED = 32,   /* ... and where the tolerance, or what to do, begins */
-    PROOF = 47,     /* ... and the interval */
+    TEXT = 23,      /* first column of the values, unless a name is longer */
+    NAME_MAX = 24,  /* longest name that moves the values right; longer ones break the line */
+    CHANGE = 29,    /* end of the change, in columns after the start of the values */
+    ALLOWED = 32,   /* start of the tolerance, in columns after the start of the values */
+    PROOF = 47,     /* start of the interval, in columns after the start of the values */
     VALUES = 14,    /* width of "78 values" with its gap */
-    CELLS = 16,     /* ... and of "6 of 6 cells" */
-    ROWS = 40,      /* causes of a kind that are shown */
-    CAUSE_MAX = 44, /* the longest cause that moves its values; others break the line */
-    FOLD = 4,       /* column of what moved with it */
+    CELLS = 16,     /* width of "6 of 6 cells" with its gap */
+    ROWS = 40,      /* largest number of causes shown for a verdict */
+    CAUSE_MAX = 44, /* longest cause that moves its values right; longer ones break the line */
+    FOLD = 4,       /* indent of the figures that moved with a cause */
     INCONCLUSIVE_ROWS = 5
 };
 
@@ -58,7 +58,7 @@ static void print_class(const struct tp_gate *g, enum tp_class class, struct tp_
         return;
     }
     tp_clean_text(c->against, line.s, sizeof line.s);
-    page->width = end - VALUES - CELLS; /* a long name of a binary is wrapped */
+    page->width = end - VALUES - CELLS; /* wraps the long name of a binary */
     tp_page_at(page, TEXT, "%s", line.s);
     page->width = width;
     tp_page_right(
@@ -74,7 +74,7 @@ static void print_class(const struct tp_gate *g, enum tp_class class, struct tp_
 
 /* ---- what changed ---- */
 
-/* At `column` where it fits, else on a line of its own below the values. */
+/* Prints the text at `column` if it fits, else on the next line at the column `below`. */
 static void put(struct tp_page *page, int column, int below, const char *text)
 {
     if (!text[0])
@@ -86,7 +86,7 @@ static void put(struct tp_page *page, int column, int below, const char *text)
     tp_page_at(page, column, "%s", text);
 }
 
-/* Where values begin: behind the longest name, or cause. */
+/* Columns where values begin, behind the longest name and behind the longest cause. */
 struct gate_columns {
     int names, causes;
 };
@@ -125,7 +125,8 @@ static void print_finding(const struct tp_finding *f, int column, struct tp_page
         tp_page_put(page, column, "%s", tp_finding_note(f).s);
 }
 
-/* Times are in no baseline; and while anything is worse, an update would take that in too. */
+/* Whether to propose --update for an improvement. A time cannot be locked in, because no baseline
+ * decides about times; and next to a regression the update would accept that too. */
 static bool can_lock_in(const struct tp_gate *g, const struct tp_cause *c)
 {
     return c->verdict == TP_IMPROVED && !tp_finding_is_timed(c->lead) && !g->told[TP_REGRESSION];
@@ -172,8 +173,8 @@ static void print_causes(const struct tp_gate *g, enum tp_verdict verdict,
 
 /* ---- the verdict ---- */
 
-/* The verdict itself is not wrapped: scripts read it. Time and exit code stand behind it, or below
- * where it fills the line. */
+/* Prints the verdict without wrapping it, because scripts read it. Time and exit code follow on the
+ * same line if they fit, else on the next one. */
 static void print_verdict(const struct tp_gate *g, struct tp_page *page)
 {
     struct tp_gate_line verdict = tp_gate_verdict(g);
@@ -200,7 +201,7 @@ static void print_sensitivity(const struct tp_gate *g, struct tp_page *page)
         tp_page_dim(page, LABEL, "%s", text.s);
 }
 
-/* "kvstore.tpt, arena, ns_per_op +4.1 % [-2.0, +11.5] after 2 x 20 pairs." */
+/* Prints "inconclusive: kvstore.tpt, arena, ns_per_op +4.1 % [-2.0, +11.5] after 2 x 20 pairs." */
 static void print_open(const struct tp_gate *g, const struct tp_finding *f, struct tp_page *page)
 {
     tp_page_at(page, LABEL, "inconclusive: %s, %s %s %s", tp_gate_cell_text(g, f->cell).s,
@@ -212,7 +213,8 @@ static void print_open(const struct tp_gate *g, const struct tp_finding *f, stru
     tp_page_line(page);
 }
 
-/* Inconclusive, and no more than that: none of them was slower by what counts. */
+/* Prints how many inconclusive findings have no line, because none of them could be a regression.
+ */
 static void print_tails(const struct tp_gate *g, size_t tails, struct tp_page *page)
 {
     if (!tails || g->verbose)
@@ -252,7 +254,7 @@ static void print_insensitive(const struct tp_gate *g, struct tp_page *page)
                 g->classes[TP_CLASS_INSTRUCTIONS].checked ? "" : "would ");
 }
 
-/* Never wrapped: it is there to be copied. */
+/* Prints the command that repeats what failed, without wrapping it, so that it can be copied. */
 static void print_again(const struct tp_gate *g, struct tp_page *page)
 {
     char again[sizeof g->again];

@@ -28,7 +28,7 @@ struct tp_gate_line tp_gate_name(const char *name)
     return line;
 }
 
-/* "+4.9 %" */
+/* A share as "+4.9 %". */
 static struct tp_text signed_percent(double share)
 {
     double percent = 100 * share;
@@ -37,13 +37,14 @@ static struct tp_text signed_percent(double share)
                : tp_text_of("%s%s %%", percent > 0 ? "+" : "", tp_digits(percent).s);
 }
 
-/* "+12", "-4 KiB" */
+/* A difference in the unit of the metric, such as "+12" or "-4 KiB". */
 static struct tp_text signed_amount(const struct tp_metric *m, double by)
 {
     return tp_text_of("%s%s", by < 0 ? "-" : "+", tp_metric_text(m, fabs(by), false).s);
 }
 
-/* Only of times are both printed values not what the change was computed from. */
+/* Whether the change is not the ratio of the two values shown. That happens with times only: the
+ * values are medians of the sides, the change is estimated from the pairs. */
 bool tp_finding_is_paired(const struct tp_finding *f)
 {
     return tp_finding_is_timed(f) && isfinite(f->change) && f->base > 0 &&
@@ -72,7 +73,7 @@ struct tp_text tp_finding_plain_change(const struct tp_finding *f)
     case TP_UNIT_SHARE:
         return tp_signed(100 * by, " points");
     case TP_UNIT_BYTES:
-        if (!isfinite(f->change) || fabs(f->change) < 0.0005) /* +0.0 % says nothing */
+        if (!isfinite(f->change) || fabs(f->change) < 0.0005) /* would read "+0.0 %" */
             return signed_amount(f->metric, by);
         break;
     default:
@@ -136,14 +137,14 @@ struct tp_gate_line tp_gate_cell_text(const struct tp_gate *g, const struct tp_g
     return line;
 }
 
-/* What follows the colon of an option's note. */
+/* The part of an option's note after its colon. */
 static const char *option_values(const char *note)
 {
     note += strcspn(note, ":");
     return note + strspn(note, ": ");
 }
 
-/* The unit behind a number, with its blank; "" where there is none. */
+/* The unit after a number, with the blank before it; "" if there is none. */
 static const char *unit_of(const char *text)
 {
     const char *blank = strrchr(text, ' ');
@@ -160,7 +161,7 @@ struct tp_gate_line tp_finding_values(const struct tp_finding *f)
     struct tp_text texts[2];
     tp_metric_texts(f->metric, (const double[]){f->base, f->now}, texts);
     const char *base = texts[0].s, *now = texts[1].s;
-    int unit = (int)strlen(unit_of(base)); /* said once */
+    int unit = (int)strlen(unit_of(base)); /* left out of the first value if both have it */
     if (strcmp(unit_of(base), unit_of(now)) != 0)
         unit = 0;
     tp_gate_add(&line, "%.*s -> %s", (int)strlen(base) - unit, base, now);
@@ -202,7 +203,7 @@ struct tp_text tp_finding_proof(const struct tp_finding *f)
                      : tp_text_of("%s p=%.2g", interval.s, p);
 }
 
-/* ", allowed: +5 %; became nondeterministic" */
+/* Adds ", allowed: +5 %, [+8.1, +12.0] p<0.001; NOTE", without the parts that the finding lacks. */
 static void add_rule(struct tp_gate_line *line, const struct tp_finding *f)
 {
     if (f->metric)
@@ -213,7 +214,7 @@ static void add_rule(struct tp_gate_line *line, const struct tp_finding *f)
         tp_gate_add(line, "; %s", tp_finding_note(f).s);
 }
 
-/* "131.4 -> 137.9 MiB (+4.9 %)" */
+/* Adds "131.4 -> 137.9 MiB (+4.9 %)". */
 static void add_values(struct tp_gate_line *line, const struct tp_finding *f)
 {
     struct tp_text change = tp_finding_change(f);
@@ -222,7 +223,8 @@ static void add_values(struct tp_gate_line *line, const struct tp_finding *f)
         tp_gate_add(line, " (%s)", change.s);
 }
 
-/* ", exactly 137,783,501 B -> 144,598,630 B": four digits are enough to read, not to compare. */
+/* Adds ", exactly 137,783,501 B -> 144,598,630 B", because two values may differ beyond the four
+ * digits that are shown. */
 static void add_exactly(struct tp_gate_line *line, const struct tp_finding *f)
 {
     if (!f->metric || f->metric->unit != TP_UNIT_BYTES || f->base == f->now)
@@ -329,7 +331,7 @@ struct tp_gate_line tp_gate_unmet(const struct tp_gate *g)
 
 /* ---- the verdict ---- */
 
-/* Whole percents, rounded up: what is promised is held. */
+/* A share in whole percent, rounded up so that the sentence does not promise too much. */
 static struct tp_text whole_percent(double share)
 {
     return tp_digits(ceil(100 * share - 1e-9));
@@ -366,13 +368,15 @@ struct tp_text tp_gate_time(uint64_t ns)
                       (unsigned long long)(seconds % 60));
 }
 
-/* A green that stands on nothing says so, whatever the caller says. */
+/* What was checked, for the verdict line. A check without any finding says "nothing was checked",
+ * even if its classes claim otherwise. */
 static const char *what_of(const struct tp_gate *g)
 {
     return anything_checked(g) ? g->what : "nothing was checked";
 }
 
-/* What moved is counted by its causes; a figure that moved with another is none of its own. */
+/* Adds the number of findings for each verdict. Values that moved are counted by their causes.
+ * `all` adds the verdicts that a PASS does not have. */
 static void add_counts(struct tp_gate_line *line, const struct tp_gate *g, bool all)
 {
     const size_t *n = g->told;

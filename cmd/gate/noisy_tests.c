@@ -1,5 +1,5 @@
-/* Class N, the statistics of a job: which metrics of which cells are tests, and what the series
- * say. Pure functions of their series, so that the rule is tested with made-up ones.
+/* Class N, the statistics of a job: which metrics of which cells are tested, and what their series
+ * say. These are pure functions of the series, so that the tests of the rule can make up their own.
  *
  *     rounds of a cell -> collect -> tests of all cells -> decide (Holm over all of them)
  *                                                            `- open? -> a fresh set -> again
@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SENSITIVE_SHARE 0.25 /* of gross that net must be, or the engine is what was measured */
-#define STEPS           10   /* of the clock, from which on a percentile can be compared */
-#define POWER           0.9
+#define SENSITIVE_SHARE 0.25 /* least share of the strategy in the time measured with the engine   \
+                              */
+#define STEPS 10             /* fewest steps of the clock in a percentile that is compared */
+#define POWER 0.9            /* probability that the slowdown of the sensitivity is found */
 
 size_t tp_check_tests_max(void)
 {
@@ -40,8 +41,8 @@ static double median_named(const struct tp_rounds *r, size_t side, const char *n
     return tp_known_median(tp_rounds_values(r, side, tp_metric_find(name, NULL)), r->rounds);
 }
 
-/* Of the side that takes longer: a slowdown must not hide behind a base that was too fast to see.
- */
+/* Whether the strategy takes a large enough share of the measured time. One side is enough: a
+ * slowdown must not go unseen because the base was too fast to measure. */
 static bool is_visible(const struct tp_rounds *r)
 {
     for (size_t side = 0; side < r->sides; side++) {
@@ -53,7 +54,8 @@ static bool is_visible(const struct tp_rounds *r)
     return false;
 }
 
-/* Whether the metric is a test of this cell; a percentile below ten steps is shown elsewhere. */
+/* Whether the metric is tested in this cell. A percentile below ten steps of the clock is not:
+ * its value is a guess. */
 static bool is_test(const struct tp_rounds *r, const struct tp_metric *m)
 {
     double base = tp_known_median(tp_rounds_values(r, 0, m), r->rounds);
@@ -99,8 +101,8 @@ int tp_noisy_collect(struct tp_noisy_tests *t, size_t cell, const struct tp_roun
     return status;
 }
 
-/* How sharp the job was in this cell: the rule is that of all cells together, the pairs are those
- * that the test had. */
+/* Uses the rule of the whole job, with its number of tests over all cells, and the pairs that the
+ * test of this cell had. */
 double tp_noisy_sensitivity(const struct tp_rounds *r, const struct tp_stat_rule *rule)
 {
     const struct tp_metric *m = tp_metric_find("ns_per_op", NULL);
@@ -145,8 +147,8 @@ bool tp_noisy_is_open(const struct tp_noisy_tests *t, size_t cell)
     return false;
 }
 
-/* The first set is forgotten where it was open, and kept where it was not: a regression stays one,
- * and what was clear is not measured until it is red. */
+/* Only the inconclusive tests take the values of the fresh set. The others keep their verdict: a
+ * regression stays one, and a test that passed is not repeated until it fails by chance. */
 int tp_noisy_again(struct tp_noisy_tests *t, size_t cell, const struct tp_rounds *fresh,
                    uint64_t seed, const struct tp_stat_rule *rule, struct tp_err *err)
 {

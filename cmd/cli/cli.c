@@ -1,6 +1,6 @@
-/* The command line: finds the subcommand, parses its options from its rows, fills in what the
- * environment and .tapool.ini say, runs it, and turns a status into an exit code and a sentence on
- * stderr. */
+/* The command line: finds the subcommand, parses options by the rows of the command, fills in the
+ * values from the environment and .tapool.ini, runs the command, and turns its status into an exit
+ * code and a sentence on stderr. */
 #include "cmd/cli/cli.h"
 #include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
@@ -45,7 +45,8 @@ static int fail_option(const struct parse *p, const char *option, struct tp_err 
     return tp_hint(err, status, "'tapool %s --help' lists all", p->cmd->name);
 }
 
-/* A flag may stand alone; everything else takes `value` or the next word. */
+/* Sets an option to `value`. If that is NULL a flag becomes "yes", any other option takes the next
+ * word. */
 static int set_option(struct parse *p, const struct tp_opt *row, const char *value,
                       struct tp_err *err)
 {
@@ -123,7 +124,8 @@ static int parse_words(struct parse *p, struct tp_err *err)
 
 /* ---- running ---- */
 
-/* A wrong value may have come from where the user does not look. */
+/* Adds a hint if options were set outside the command line: the wrong value may come from a file or
+ * a variable that the user does not think of. */
 static int point_to_config(const struct parse *p, int status, struct tp_err *err)
 {
     bool configured = false;
@@ -136,7 +138,7 @@ static int point_to_config(const struct parse *p, int status, struct tp_err *err
                    p->cmd->name);
 }
 
-/* What does not stand on the command line; nothing for commands that are tapool's own. */
+/* Fills in the options that are not on the command line; hidden commands take none from there. */
 static int configure(struct parse *p, struct tp_err *err)
 {
     if (!tp_config_concerns(p->cmd))
@@ -155,7 +157,7 @@ static int run_parsed(struct parse *p, struct tp_err *err)
     int status = tp_opts_defaults(p->cmd->options, p->opts, err);
     if (!status)
         status = parse_words(p, err);
-    if (!status && p->help) { /* even where the configuration is broken */
+    if (!status && p->help) { /* before configure(), so that a broken file does not hide the help */
         tp_cli_help(p->cmd, stdout);
         return TP_OK;
     }
@@ -208,8 +210,8 @@ static int dispatch(int argc, char **argv, struct tp_err *err)
     return cmd ? run_command(cmd, argc - 2, argv + 2, err) : TP_EUSAGE;
 }
 
-/* A file that tapool opens must never become its stdout: closed standard descriptors are filled
- * with something that refuses to be written. */
+/* Opens /dev/null for reading in place of closed standard descriptors. Otherwise the next file that
+ * tapool opens could become its stdout and be written to. */
 static void hold_standard_descriptors(void)
 {
     for (int fd = 0; fd < 3; fd++) {
@@ -221,7 +223,7 @@ static void hold_standard_descriptors(void)
     }
 }
 
-/* What a message quotes may come from a file or an argument: it reaches the terminal clean. */
+/* Removes control characters, because a message may quote a file or an argument. */
 static void print_error(const struct tp_err *err)
 {
     char text[TP_ERR_TEXT];
@@ -238,8 +240,8 @@ int tp_cli_main(int argc, char **argv)
 {
     struct tp_err err = {0};
     hold_standard_descriptors();
-    signal(SIGPIPE, SIG_DFL); /* a closed pipe ends tapool as it ends cat */
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond ulimit -f fails, and is cleaned up */
+    signal(SIGPIPE, SIG_DFL); /* a closed pipe ends tapool without a message, as it ends cat */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond ulimit -f fails and is handled */
     int status = dispatch(argc, argv, &err);
     struct tp_err lost = {0};
     if (tp_finish_output(stdout, "standard output", &lost) &&
@@ -249,6 +251,6 @@ int tp_cli_main(int argc, char **argv)
     }
     if (status)
         print_error(&err);
-    tp_stop_end(); /* what was interrupted and put in order ends as it would have at once */
+    tp_stop_end(); /* after an interrupt: ends by the signal that was caught */
     return tp_exit_code(status);
 }

@@ -4,7 +4,7 @@
 
 #include "cmd/cli/commands.h"
 
-/* Parses and runs: the whole program. Returns the exit code. */
+/* Runs the whole program: parses the command line and runs the command. Returns the exit code. */
 int tp_cli_main(int argc, char **argv);
 
 /* Prints the command's --help page. */

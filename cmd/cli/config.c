@@ -1,12 +1,14 @@
 /* Finds and reads the configuration file.
  *
- * It is looked for as git looks for .git: in the current folder and in each one above, and the
- * first is taken. One that someone else has put above our folder (/tmp/.tapool.ini) must not be
- * obeyed: it has to belong to the user, to root, or to the owner of the current folder. The last is
- * the case of a container that runs as root in a checkout of another user. But a file of the user's
- * may have come with a folder that was cloned or unpacked: wherever it was found, the home folder
- * included, it sets nothing that runs a program, writes or names a file (TP_OPT_USER). One that
- * TAPOOL_CONFIG names is the user's choice: whoever sets that could set these as well. */
+ * The search works as that of git for .git: the current folder first, then each parent, and the
+ * first file is taken. A file that someone else put above our folder (/tmp/.tapool.ini) must not be
+ * obeyed, so the file has to belong to the user, to root, or to the owner of the current folder.
+ * The owner of the folder matters in a container that runs as root in a checkout of another user.
+ *
+ * A file that belongs to the user may still have come with a folder that was cloned or unpacked.
+ * Therefore a file that was searched for, even in the home folder, may not set options that run a
+ * program, or write or name a file (TP_OPT_USER). A file that TAPOOL_CONFIG names may: whoever can
+ * set that variable can set those options in the environment too. */
 #include "cmd/cli/config.h"
 
 #include <errno.h>
@@ -28,8 +30,9 @@ static int fail_file(struct tp_err *err, const char *path, const char *why)
 
 /* ---- where it is ---- */
 
-/* The nearest file from `folder` upwards, written behind it; false: there is none. Whatever has the
- * name counts: a folder of that name is an error, not a reason to look further up. */
+/* Finds the nearest file in `folder` or above and writes its path to `folder`. Returns false if
+ * there is none. Anything with the name ends the search: a folder with that name is an error later.
+ */
 static bool search_upwards(char *folder, size_t size)
 {
     struct stat st;
@@ -53,7 +56,7 @@ static bool is_trusted(uid_t owner)
     return owner == geteuid() || owner == 0 || (stat(".", &folder) == 0 && owner == folder.st_uid);
 }
 
-/* A link is as trustworthy as the one who made it. */
+/* Checks the owners of the file and of a symbolic link to it, because either could be hostile. */
 static bool belongs_to_us(const char *path, const struct stat *file)
 {
     struct stat link;
@@ -96,7 +99,7 @@ static int check_kind(int fd, const char *path, bool searched, struct tp_err *er
 static int read_file(const char *path, bool searched, struct tp_config *out, struct tp_err *err)
 {
     size_t size = 0;
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* a pipe does not hold us */
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* a pipe does not block */
     if (fd < 0)
         return fail_file(err, path, strerror(errno));
     char *text = malloc(TP_CONFIG_BYTES + 1);
@@ -118,7 +121,7 @@ int tp_config_load(struct tp_config *out, struct tp_err *err)
     *out = (struct tp_config){0};
     if (named)
         return *named ? read_file(named, false, out, err) : TP_OK;
-    if (!getcwd(path, PATH_MAX) || path[0] != '/') /* the folder is gone, or out of reach */
+    if (!getcwd(path, PATH_MAX) || path[0] != '/') /* the folder was deleted or cannot be reached */
         return TP_OK;
     return search_upwards(path, sizeof path) ? read_file(path, true, out, err) : TP_OK;
 }

@@ -1,19 +1,19 @@
-/* The text of a configuration file.
+/* Parses the text of a configuration file.
  *
- *     # every command that has the option
+ *     # for every command that has the option
  *     min-time = 200ms
  *
  *     [replay]
- *     strategy = arena            ; a list: each line adds to it
+ *     strategy = arena            ; a list: each line adds an item
  *     strategy = big=lru:cap=1GiB
  *     verify = yes
  *
- * libinih splits lines into sections, names and values. It gets them from a reader of ours, which
- * counts them (its handler is not told the line), takes the indentation away (it would make a line
- * the continuation of the one above) and sees what libinih has no word for: sections without a
- * single option, lines beyond its buffer, bytes that are no text.
+ * libinih splits lines into sections, names and values. It reads through give_line(), which counts
+ * lines, because libinih does not tell its handler the line number; removes indentation, which
+ * libinih would take for the continuation of the line before; and finds what libinih does not
+ * report: unknown sections without options, lines longer than its buffer, bytes that are not text.
  *
- * Known weakness: the buffer of libinih decides how long a line may be, as a rule 197 bytes. */
+ * Known weakness: the buffer of libinih limits the length of a line, usually to 197 bytes. */
 #include "alloc/base/grow.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
@@ -26,13 +26,13 @@
 enum { NAMES_MAX = 512 };
 
 struct reading {
-    const char *next, *end; /* what is left of the text */
+    const char *next, *end; /* the rest of the text */
     const char *path;
-    bool named; /* by the user */
-    int line;   /* the one that was handed out last, from 1 */
+    bool named; /* the user named the file */
+    int line;   /* number of the last line given to libinih, from 1 */
     struct tp_config *config;
     struct tp_err *err;
-    int status; /* of the first failure, which is in `line` */
+    int status; /* status of the first error, which is in `line` */
 };
 
 static int place(struct reading *r, int status)
@@ -52,8 +52,9 @@ static const struct tp_command *find_section(const char *name, size_t length)
     return NULL;
 }
 
-/* The row of an option of `command`; before any section that of the first command that has it. Such
- * a line is for every one of them: of who may set it the strictest counts. */
+/* Finds the row of an option of `command`. If that is NULL, the line is before any section and
+ * means every command that has the option: the row of the first one is returned, and `from` is the
+ * strictest of all. */
 static const struct tp_opt *find_row(const struct tp_command *command, const char *name,
                                      enum tp_opt_from *from)
 {
@@ -120,7 +121,7 @@ static int fail_option(struct reading *r, const struct tp_command *command, cons
     return place(r, status);
 }
 
-/* Who may set it is not whoever wrote this file. */
+/* Fails because this file may not set the option. */
 static int fail_from(struct reading *r, const struct tp_opt *row, enum tp_opt_from from)
 {
     char variable[TP_VARIABLE_TEXT];
@@ -152,7 +153,7 @@ static int add_entry(struct tp_config *config, struct tp_config_entry entry, str
     return status;
 }
 
-/* libinih's handler: 0 is a failure. */
+/* Handler for libinih; it returns 0 after an error. */
 static int take_entry(void *user, const char *section, const char *name, const char *value)
 {
     struct reading *r = user;
@@ -177,7 +178,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* TP_OK for text; a control character is none. */
+/* Fails if the line contains a control character other than a tab. */
 static int check_text(struct reading *r, const char *line, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -190,7 +191,7 @@ static int check_text(struct reading *r, const char *line, size_t length)
     return TP_OK;
 }
 
-/* Cuts the next line off, without its end and without blanks around it. */
+/* Takes the next line, without its line end and without blanks around it. Returns its length. */
 static size_t next_line(struct reading *r, const char **line)
 {
     const char *start = r->next;
@@ -210,7 +211,7 @@ static size_t next_line(struct reading *r, const char **line)
     return (size_t)(stop - start);
 }
 
-/* libinih's reader, in the manner of fgets. */
+/* Reader for libinih, called like fgets. */
 static char *give_line(char *out, int room, void *stream)
 {
     struct reading *r = stream;
@@ -221,13 +222,13 @@ static char *give_line(char *out, int room, void *stream)
     if (check_text(r, line, length))
         return NULL;
     if (length && (*line == '#' || *line == ';'))
-        length = 0; /* a comment may be as long as it likes */
+        length = 0; /* the length of a comment does not matter */
     if (length && *line == '[') {
         const char *close = memchr(line, ']', length);
         if (close && !find_section(line + 1, (size_t)(close - line) - 1))
             return fail_section(r, line + 1, (size_t)(close - line) - 1), NULL;
     }
-    if (length + 3 > (size_t)room) { /* as libinih counts: "\r\n" and the NUL */
+    if (length + 3 > (size_t)room) { /* libinih counts "\r\n" and the NUL */
         place(r, tp_fail(r->err, TP_EUSAGE, "a line of %zu bytes: at most %d can be read", length,
                          room - 3));
         return NULL;
@@ -246,7 +247,7 @@ int tp_config_parse(const char *text, size_t size, const char *path, bool named,
     struct reading r = {
         .next = text, .end = text + size, .path = path, .named = named, .config = out, .err = err};
     int wrong = ini_parse_stream(give_line, &r, take_entry, &r);
-    if (wrong > 0 && (!r.status || wrong < r.line)) { /* of several the first */
+    if (wrong > 0 && (!r.status || wrong < r.line)) { /* the first error is reported */
         r.line = wrong;
         int status = tp_fail(err, TP_EUSAGE, "neither [COMMAND] nor OPTION = VALUE");
         place(&r, tp_hint(err, status, "flags too have a value: verify = yes"));

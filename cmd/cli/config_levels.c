@@ -1,7 +1,7 @@
-/* Which level decides about an option; see config.h.
+/* Chooses the level that an option takes its value from; see config.h.
  *
- * A variable, and a line before any section, is meant for every command that has the option. Where
- * one of them cannot take the value that another can, it goes without. */
+ * A variable, or a line before any section, is meant for every command that has the option. If a
+ * command cannot take the value but another one can, the value is skipped for that command. */
 #include "cmd/cli/config.h"
 
 #include "cmd/cli/commands.h"
@@ -59,8 +59,8 @@ void tp_config_raise(const struct tp_opt *row, void *opts, struct tp_origin *ori
     *origin = (struct tp_origin){.level = level};
 }
 
-/* A variable holds a list with blanks or ';' between its items: options of a strategy are full of
- * commas. */
+/* In a variable, blanks or ';' separate the items of a list. Commas cannot, because they separate
+ * the options of a strategy. */
 static int set_from_text(const struct tp_opt *row, void *opts, const char *text, struct tp_err *err)
 {
     static const char between[] = " \t\n;";
@@ -91,7 +91,7 @@ static bool takes(const struct tp_command *cmd, const struct tp_opt *row, const 
     return good;
 }
 
-/* What no command takes is a slip of whoever wrote it. */
+/* Whether another command can take the value. If none can, the value is wrong and an error. */
 static bool is_for_another(const struct tp_command *cmd, const struct tp_opt *row, const char *text)
 {
     for (size_t i = 0; tp_commands[i]; i++) {
@@ -121,7 +121,7 @@ static int set_from_variable(const struct tp_command *cmd, const struct tp_opt *
     return status ? tp_prefix(err, status, "%s", variable) : TP_OK;
 }
 
-/* The entries of one level: those of a section, or, where `section` is NULL, those before any. */
+/* Sets an option from the entries of `section`, or from those before any section if it is NULL. */
 static int set_from_file(const struct tp_config *config, const struct tp_command *section,
                          const struct tp_command *cmd, const struct tp_opt *row, void *opts,
                          struct tp_origin *origin, struct tp_err *err)

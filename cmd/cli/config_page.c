@@ -1,4 +1,4 @@
-/* tapool doctor --config: every option, its value and where that comes from.
+/* tapool doctor --config: prints every option, its value and where the value comes from.
  *
  *     replay
  *       strategy        arena                  .tapool.ini:4
@@ -22,7 +22,7 @@ enum { NAME = 2, VALUE = 20, FROM = 52, HEAD = 16, WORD = 512, UNUSED_MAX = 64 }
 
 extern char **environ;
 
-/* The values of one command as it would run without flags. */
+/* The values that a command would run with if it got no flags. */
 struct settings {
     const struct tp_command *cmd;
     void *opts;
@@ -59,7 +59,7 @@ static const char *file_name(const struct tp_config *config)
     return slash ? slash + 1 : config->path;
 }
 
-/* ".tapool.ini:4", "TAPOOL_MIN_TIME"; "" for the default. */
+/* Writes ".tapool.ini:4", "TAPOOL_MIN_TIME", or "" for the default. */
 static void place_text(const struct tp_config *config, const struct tp_opt *row,
                        enum tp_level level, const struct tp_config_entry *entry, char *out,
                        size_t size)
@@ -113,7 +113,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The names TAPOOL_... of the environment that no option has, sorted; how many. */
+/* Collects the variables TAPOOL_... of the environment that nothing reads, sorted. Returns their
+ * number, at most UNUSED_MAX. */
 static size_t find_unused(char names[UNUSED_MAX][TP_VARIABLE_TEXT])
 {
     size_t count = 0;
@@ -140,7 +141,7 @@ static void print_cells(struct tp_page *page, const char *name, const char *valu
     tp_page_put(page, FROM, "%s", clean);
 }
 
-/* One line for each item, which may come from a line of its own. */
+/* Prints one line for each item of a list, because each may come from another line of the file. */
 static void print_list(struct tp_page *page, const struct tp_config *config,
                        const struct tp_opt *row, const struct tp_opt_list *list,
                        const struct tp_origin *origin)
@@ -269,7 +270,7 @@ static void write_unused(struct tp_json *j, cJSON *root)
 struct config_sheet {
     struct tp_page page;
     struct tp_json json;
-    cJSON *root, *commands; /* NULL: text */
+    cJSON *root, *commands; /* NULL if text is printed */
     int set[TP_LEVEL_FLAG + 1];
 };
 
@@ -299,7 +300,8 @@ static int finish(struct config_sheet *sheet, FILE *out, struct tp_err *err)
     return tp_json_print(&sheet->json, sheet->root, out, err);
 }
 
-/* All are settled before the first word is printed: a wrong value is an error and nothing else. */
+/* Finds the values of all commands before anything is printed, so that a wrong value prints an
+ * error and no half page. */
 static int settle_all(const struct tp_config *config, const struct tp_command *only,
                       struct settings *all, size_t *count, struct tp_err *err)
 {

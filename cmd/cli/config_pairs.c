@@ -1,16 +1,15 @@
-/* Options that speak of each other, as their rows say: `excludes`, `needs` and `same`.
+/* Options that depend on each other, as their rows say: `excludes`, `needs` and `same`.
  *
- * Options that exclude each other are one question with several answers: of the two in a pair the
- * one from the higher level stands, and the other is as if it had not been given. TAPOOL_REPAIR=yes
- * in the environment of a job does not break `--strict` of a call. From the same level both stay,
- * and contradict each other. */
+ * Of two options that exclude each other, the one from the higher level counts and the other is
+ * reset. So TAPOOL_REPAIR=yes in the environment of a job does not break a call with `--strict`.
+ * Two such options from the same level contradict each other, which is an error. */
 #include "cmd/cli/config.h"
 
 #include <string.h>
 
 enum { NAME_SIZE = 32, VALUE_SIZE = 320 };
 
-/* The first of some words, and what is behind it. */
+/* Copies the first word to `name` and returns the rest of the words. */
 static const char *take_word(const char *words, char name[NAME_SIZE])
 {
     size_t length = strcspn(words, " ");
@@ -18,7 +17,7 @@ static const char *take_word(const char *words, char name[NAME_SIZE])
     return words + length + strspn(words + length, " ");
 }
 
-/* The row of the next name; NULL: this command has no such option. */
+/* Takes the next name and returns its row; NULL: this command has no such option. */
 static const struct tp_opt *next_row(const struct tp_opt *rows, const char **names)
 {
     char name[NAME_SIZE];
@@ -28,7 +27,7 @@ static const struct tp_opt *next_row(const struct tp_opt *rows, const char **nam
 
 /* ---- levels ---- */
 
-/* A flag that is off says nothing about its counterpart. */
+/* Whether the option takes part in an exclusion: it was set, and it is no flag that is off. */
 static bool speaks(const struct tp_opt *row, const void *opts, const struct tp_origin *origin)
 {
     return origin->level != TP_LEVEL_DEFAULT &&
@@ -63,8 +62,8 @@ int tp_config_settle(const struct tp_opt *rows, void *opts, struct tp_origin *or
 
 /* ---- contradictions ---- */
 
-/* Whether the option that `words` begin with has the value that follows it there; without one, any
- * but its default. */
+/* Whether a condition such as "format json" is met. A condition without a value, such as "repair",
+ * is met if the option does not have its default. */
 static bool holds(const struct tp_opt *rows, const char *words, const void *opts)
 {
     char now[VALUE_SIZE];

@@ -52,7 +52,7 @@ struct tp_check {
     int word_count;
     char **words;                /* TRACE arguments of the command line */
     char file[TP_BASELINE_PATH]; /* path of the baseline */
-    bool has_baseline;           /* the file exists; false: --update may make it */
+    bool has_baseline;           /* the file exists and could be read */
     struct tp_baseline baseline;
     struct tp_prepared *traces;
     size_t trace_count;

@@ -13,10 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SENSITIVE_SHARE 0.25 /* least share of the strategy in the time measured with the engine   \
-                              */
-#define STEPS 10             /* fewest steps of the clock in a percentile that is compared */
-#define POWER 0.9            /* probability that the slowdown of the sensitivity is found */
+#define SENSITIVE_SHARE                                                                            \
+    0.25          /* least share of the strategy in the time measured with the engine              \
+                   */
+#define STEPS 10  /* fewest steps of the clock in a percentile that is compared */
+#define POWER 0.9 /* probability that the slowdown of the sensitivity is found */
 
 size_t tp_check_tests_max(void)
 {

@@ -1,5 +1,5 @@
-/* tapool check: the gate of a CI. What it does is in cmd/gate/check_*.c; here is what it can be
- * asked for, and what becomes of the answer. */
+/* tapool check: the gate of a CI. The checks are in cmd/gate/check_*.c. This file validates the
+ * options, runs the checks in order and has the result reported. */
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 
@@ -56,7 +56,7 @@ static int check_core(const struct tp_check_opts *o, struct tp_err *err)
                    (unsigned long long)o->core);
 }
 
-/* What cannot be, found before any work. */
+/* Refuses impossible options before any work is done. */
 static int check_options(const struct tp_check_opts *o, struct tp_err *err)
 {
     int status = check_binary("base-bin", o->base_bin, err);
@@ -69,7 +69,7 @@ static int check_options(const struct tp_check_opts *o, struct tp_err *err)
     return status ? status : tp_exports_look(&o->exports, tp_gate_format_words, err);
 }
 
-/* Short, so that it can be read out and typed. */
+/* A random seed of at most six digits, which people can read out and type. */
 static uint64_t random_seed(void)
 {
     uint32_t value = 0;
@@ -99,7 +99,7 @@ static void set_up(struct tp_check *k)
 
 /* ---- the answer ---- */
 
-/* How many different traces, or strategies, the cells have. */
+/* Counts the different traces of all cells, or the different strategies if `traces` is false. */
 static size_t count_distinct(const struct tp_baseline *b, bool traces)
 {
     size_t count = 0;
@@ -145,7 +145,8 @@ static int check_times(struct tp_check *k, struct tp_err *err)
     return TP_OK;
 }
 
-/* An error ends the check: its class says it, those behind it that they were not reached. */
+/* Runs the checks of all classes. An error ends the check: its text becomes the reason of that
+ * class, and the classes after it say that the check ended before them. */
 static int check_classes(struct tp_check *k, struct tp_err *err)
 {
     int (*const checks[TP_CLASS_REPORT])(struct tp_check *, struct tp_err *) = {
@@ -194,7 +195,7 @@ static int run_with(struct tp_check *k, FILE *out, struct tp_err *err)
     struct tp_page page;
     tp_page_init(&page, out, k->o->color);
     int status = tp_check_open_baseline(k, err);
-    bool found = k->has_baseline; /* it may still be unreadable */
+    bool found = k->has_baseline; /* true even if the file could not be read */
     k->has_baseline = found && !status;
     if (found || !status)
         describe_baseline(k);
@@ -230,7 +231,7 @@ static int run_check(const struct tp_args *args, FILE *out, struct tp_err *err)
     struct tp_progress_line progress = {0};
     struct tp_check k = {
         .o = args->opts, .word_count = args->count, .words = args->words, .progress = &progress};
-    struct tp_stop stop; /* not put back: the process ends after this */
+    struct tp_stop stop; /* never restored, because the process ends after this */
     int status = check_options(k.o, err);
     if (status)
         tell_refused(k.o, err, out);

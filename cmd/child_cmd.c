@@ -1,4 +1,4 @@
-/* tapool __child: what tapool starts of itself to play in a fresh process. */
+/* tapool __child: the command by which tapool starts itself to play in a new process. */
 #include "cmd/cli/commands.h"
 #include "cmd/measure/child.h"
 

@@ -1,4 +1,4 @@
-/* tapool compare: strategies side by side, measured in turn or from stored results. */
+/* tapool compare: compares strategies, measured in turn or read from stored results. */
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/compare/compare.h"
@@ -71,10 +71,11 @@ struct compare {
 
 /* ---- what is given ---- */
 
-/* What a word names. A pipe is not looked into: what was read of it would be missing later. */
+/* What an argument names. tapool does not look into a pipe, because it could not read the same
+ * bytes again. */
 enum given { GIVEN_TRACE, GIVEN_RESULT, GIVEN_PIPE, GIVEN_NOTHING };
 
-/* A result is a document of tapool itself, of whatever schema; a trace never is. */
+/* Any JSON document of tapool, of whatever schema, counts as a result; a trace is never one. */
 static enum given look_at(const char *path)
 {
     char head[SNIFF + 1];
@@ -98,8 +99,9 @@ static enum given look_at(const char *path)
     return length ? GIVEN_TRACE : GIVEN_NOTHING;
 }
 
-/* Words are all results where one is and none is a trace: reading says what is wrong with one that
- * is nothing. */
+/* Returns whether an argument is a stored result, and sets `result` and `trace` to one argument of
+ * each kind, or to NULL. An argument that is neither is left to the reader, which says what is
+ * wrong with it. */
 static bool are_stored(const struct tp_args *args, const char **result, const char **trace)
 {
     *result = *trace = NULL;
@@ -158,8 +160,8 @@ static int parse_conditions(struct compare *k, bool stored, struct tp_err *err)
     return TP_OK;
 }
 
-/* Of how traces are played. From a .tapool.ini or the environment they say nothing here: they are
- * meant for the other kind of comparison. */
+/* Refuses options about how traces are played, because stored results were played already. Values
+ * from a .tapool.ini or the environment are ignored: they are meant for live comparisons. */
 static int check_stored(const struct tp_args *args, struct tp_err *err)
 {
     static const char *const live[] = {"strategy", "source",  "rounds", "min-time",
@@ -172,7 +174,7 @@ static int check_stored(const struct tp_args *args, struct tp_err *err)
     return TP_OK;
 }
 
-/* Contradictions, found before any work. */
+/* Refuses contradictory options before any work is done. */
 static int check_options(struct compare *k, const struct tp_args *args, bool stored,
                          struct tp_err *err)
 {
@@ -219,7 +221,7 @@ static int report(struct compare *k, FILE *out, struct tp_err *err)
 static int find(struct compare *k, const struct tp_args *args, bool stored, struct tp_err *err)
 {
     size_t count = (size_t)args->count;
-    struct tp_stop stop; /* not put back: the process ends after this */
+    struct tp_stop stop; /* never restored, because the process ends after this */
     if (stored) {
         k->file_count = count;
         return tp_compare_read(k->o, args->words, count, &k->found, &k->files, err);

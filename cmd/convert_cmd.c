@@ -1,5 +1,5 @@
-/* tapool convert: any format in, one of tapool's own (or a list of lifetimes) out. A piece, or a
- * trace without its marks and notes, is lowered once more before it is written. */
+/* tapool convert: reads any format and writes one of tapool's own, or a list of lifetimes. A piece
+ * of a trace, or a trace without its marks and notes, is lowered again before it is written. */
 #include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
@@ -51,7 +51,7 @@ static void list_writers(char *out, size_t size, bool suffixes)
                     suffixes ? tp_trace_writers[i]->suffix : tp_trace_writers[i]->name);
 }
 
-/* By its name, or by how the names of its files end. */
+/* Finds a writer by its name, or by the suffix of its files if `suffix` is true. */
 static const struct tp_trace_writer *find_writer(const char *text, bool suffix)
 {
     for (size_t i = 0; text && tp_trace_writers[i]; i++)
@@ -86,13 +86,13 @@ static int check_compress(const struct tp_args *args, const struct tp_trace_writ
 {
     const struct convert_opts *o = args->opts;
     if (!o->compress || !strcmp(writer->name, "tpt") || !tp_config_typed(args, rows, "compress"))
-        return TP_OK; /* another writer packs nothing */
+        return TP_OK; /* other writers ignore a level from the configuration */
     return tp_hint(err,
                    tp_fail(err, TP_EUSAGE, "--compress is for .tpt, not for %s", writer->suffix),
                    "zstd or gzip pack any file, and tapool reads it packed");
 }
 
-/* One end of A:B; "" is none. */
+/* Parses one end of A:B. An empty text gives 0: the piece is open at this end. */
 static int parse_event(const char *text, size_t length, uint64_t *out)
 {
     char digits[24];
@@ -148,7 +148,8 @@ static int cut_piece(struct tp_trace *t, const struct tp_unlower_cfg *piece, str
     return TP_OK;
 }
 
-/* The recorded allocator's figures are those of the whole. */
+/* Notes in the trace that it is a piece, and drops the figures of the recorded allocator, which
+ * were those of the whole trace. */
 static int describe_piece(struct tp_trace *t, const struct tp_unlower_cfg *piece, uint64_t events,
                           struct tp_err *err)
 {

@@ -56,7 +56,7 @@ static void print_text(const struct tp_doctor *d, FILE *out)
                 count_verdict(d, TP_VERDICT_MISSING));
 }
 
-/* null where there is none: the check says why. */
+/* Writes the CUDA devices; null if there is no driver. The check `cuda` says why. */
 static void write_cuda(struct tp_json *j, cJSON *root, const struct tp_doctor *d)
 {
     const struct tp_cuda_info *info = d->gpu.cuda ? tp_gpu_info(&d->gpu) : NULL;

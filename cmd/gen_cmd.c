@@ -1,7 +1,8 @@
-/* tapool gen: synthetic traces. Alone it lists the profiles; with a name alone it shows that one.
+/* tapool gen: writes synthetic traces. Without arguments it lists the profiles; with only the name
+ * of a profile it describes that one.
  *
- * The option rows here are only names: text is handed to the row of the profile that has the same
- * name, which knows range and default. So one command line serves profiles that differ. */
+ * The option rows here only accept text. The row of the profile that has the same name parses the
+ * text, because it knows range and default. So one command line serves different profiles. */
 #include "alloc/base/clean.h"
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
@@ -22,7 +23,7 @@ enum { NAME = 2, SUMMARY = 22, DEFAULT = 14, HELP = 24 };
 
 struct gen_opts {
     char *output;
-    char *size, *max_size, *live, *count, *threads, *streams; /* as given; NULL: not given */
+    char *size, *max_size, *live, *count, *threads, *streams; /* texts; NULL: not given */
     char *layers, *hidden, *batch, *lengths, *kv;
     uint64_t seed;
     bool force;
@@ -85,7 +86,7 @@ static void print_profile(struct tp_page *page, const struct tp_profile *p)
 
 /* ---- options ---- */
 
-/* A text option that a profile may have. */
+/* Whether the row belongs to profiles and not to the command itself. */
 static bool is_profile_option(const struct tp_opt *row)
 {
     return row->type == TP_OPT_TEXT && row->offset != ROW(output);
@@ -125,21 +126,21 @@ static int set_options(const struct tp_args *args, const struct tp_profile *p, v
 
 struct recipe;
 
-/* A file that can be written, by the end of its name. */
+/* A form of file that can be written, chosen by the end of its name. */
 struct form {
     const char *suffix;
-    bool lines; /* of the text forms: one event a line */
+    bool lines; /* text forms: one event per line */
     int (*write)(struct recipe *r, const char *path, FILE *out, struct tp_err *err);
 };
 
-/* What is made: everything but the place it goes to. */
+/* Everything about the trace that is made, except the stream it is written to. */
 struct recipe {
     const struct tp_profile *profile;
     const void *opts;
     uint64_t seed;
     const struct form *form;
     const char *path;
-    char name[64], program[256]; /* as the trace names them */
+    char name[64], program[256]; /* header fields of the trace */
     struct tp_json_writer writer;
     uint64_t events;
 };
@@ -182,7 +183,8 @@ static int write_window(void *writer, const struct tp_builder *b, const struct t
     return status ? status : tp_tpt_write_window(writer, b, w, err);
 }
 
-/* Windows leave for the file as they are full: memory is that of live objects. */
+/* Writes each window to the file when it is full, so that memory grows with the number of live
+ * objects and not with the length of the trace. */
 static int write_windows(struct recipe *r, struct tp_tpt_writer *writer, struct tp_err *err)
 {
     const struct tp_lower_cfg cfg = {
@@ -217,7 +219,7 @@ static int write_binary(struct recipe *r, const char *path, FILE *out, struct tp
     return status;
 }
 
-static const struct form forms[] = {{".jsonl", true, write_text}, /* of '-', too */
+static const struct form forms[] = {{".jsonl", true, write_text}, /* also for '-' */
                                     {".json", false, write_text},
                                     {".tpt", false, write_binary}};
 enum { FORMS = sizeof forms / sizeof *forms };

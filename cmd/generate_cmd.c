@@ -1,5 +1,5 @@
-/* tapool __generate KIND [FILE]: what a build installs beside the binary. The build runs it behind
- * the linker, so there is no copy that could be out of date. */
+/* tapool __generate KIND [FILE]: writes the files that are installed beside the binary. The build
+ * runs it after linking, so no copy in the tree can be out of date. */
 #include "cmd/help/completion.h"
 #include "cmd/help/man.h"
 #include "cmd/ui/output.h"

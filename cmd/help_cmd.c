@@ -1,5 +1,5 @@
-/* tapool help [TOPIC]: the commands, the topics, and one page for each. A warning's id is a topic.
- */
+/* tapool help [TOPIC]: lists the commands and topics, or shows the page of one. The id of a warning
+ * is a topic too. */
 #include "cmd/cli/cli.h"
 #include "cmd/cli/commands.h"
 #include "cmd/measure/catalog.h"

@@ -1,4 +1,4 @@
-/* tapool info: opens a trace, looks through it once, and says what is in it. */
+/* tapool info: reads a trace once and says what is in it. */
 #include "cmd/cli/commands.h"
 #include "cmd/measure/open_trace.h"
 #include "cmd/report/info.h"

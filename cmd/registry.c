@@ -1,5 +1,5 @@
-/* Every table of tapool. Adding a strategy, source, format, profile, subcommand or help topic is
- * one file elsewhere and one line here. */
+/* Every table of tapool. To add a strategy, source, format, profile, subcommand or help topic,
+ * write one file elsewhere and add one line here. */
 #include "cmd/cli/commands.h"
 #include "cmd/measure/catalog.h"
 
@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* One line each, so that additions do not meet in one. */
+/* One entry per line, so that two branches can add entries without a merge conflict. */
 /* clang-format off */
 #define STRATEGIES(ROW, type, of)          \
     ROW(type, of, arena)                   \
@@ -101,8 +101,8 @@ const struct tp_strategy *const tp_default_device[] = {&tp_strategy_arena,      
                                                        &tp_strategy_stream_pool, &tp_strategy_bump,
                                                        &tp_strategy_direct,      NULL};
 
-/* Their lists are in cmd/measure/exporter.h and cmd/gate/gate.h, where options are made of them
- * too. */
+/* The lists of exporters and gate writers are TP_EXPORTERS in cmd/measure/exporter.h and
+ * TP_GATE_WRITERS in cmd/gate/gate.h, because options are made from them too. */
 #define DECLARE(of, id, words) extern const struct tp_##of tp_##of##_##id;
 #define POINT(of, id, words)   &tp_##of##_##id,
 TP_EXPORTERS(DECLARE, exporter)
@@ -112,7 +112,8 @@ const struct tp_gate_writer *const tp_gate_writers[] = {TP_GATE_WRITERS(POINT, g
 
 enum { NAMES_MAX = 64 };
 
-/* Says that `name` is not one of `names`, with the nearest or all of them as a hint. */
+/* Fails because `name` is not one of `names`. The hint is the nearest name, and the command
+ * `lister` that lists all of them. */
 static void fail_unknown(struct tp_err *err, const char *what, const char *name,
                          const char *const *names, const char *lister)
 {
@@ -209,8 +210,8 @@ const struct tp_command *tp_find_command(const char *name, struct tp_err *err)
     return NULL;
 }
 
-/* An installed tapool finds its samples beside itself (../share/tapool/samples), one in a build
- * tree in the source tree it was built from; TAPOOL_SAMPLES goes before both. */
+/* An installed tapool finds its samples relative to the binary (../share/tapool/samples), a tapool
+ * in a build tree finds those of the source tree. TAPOOL_SAMPLES is searched before both. */
 void tp_sample_dirs(struct tp_sample_dirs *out)
 {
     size_t n = 0, size = sizeof out->installed;

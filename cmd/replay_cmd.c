@@ -1,4 +1,4 @@
-/* tapool replay: opens the traces, plays every strategy on each, reports. */
+/* tapool replay: opens the traces, plays every strategy on each of them and reports. */
 #include "cmd/cli/commands.h"
 #include "cmd/cli/config.h"
 #include "cmd/measure/child.h"
@@ -22,7 +22,7 @@ enum { MIN_REPLAYS = 5, LATENCY_OPERATIONS = 10000000 };
 
 static const char *const occupy_words[] = {"none", "memset", "spin", NULL};
 static const char *const oom_words[] = {"continue", "stop", NULL};
-/* As the bits of enum tp_pass. */
+/* In the order of the bits of enum tp_pass. */
 static const char *const pass_words[] = {"usage", "throughput", "latency", "verify",
                                          "fits",  "count",      NULL};
 static const char *const auto_words[] = {"auto", NULL};
@@ -97,7 +97,7 @@ struct replay {
     struct tp_job *jobs;
     size_t job_count;
     struct tp_report report;
-    bool lost; /* a device was, after some results: they are reported before that is said */
+    bool lost; /* a device failed after some results, which are reported before the error */
 };
 
 /* ---- playing ---- */
@@ -111,7 +111,8 @@ static enum tp_touch touch_of(const struct tp_replay_opts *o, const struct tp_jo
     return o->touch == TP_TOUCH_AUTO ? TP_TOUCH_FIRST : (enum tp_touch)(o->touch - 1);
 }
 
-/* A first look takes a moment: who wants sharper times says so. */
+/* The defaults are short, so that a first look takes a moment only; --min-time asks for sharper
+ * times. */
 static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job *job,
                             const struct tp_strategy *s)
 {
@@ -121,7 +122,8 @@ static uint64_t min_time_of(const struct tp_replay_opts *o, const struct tp_job 
     return flags & TP_SRC_VIRTUAL ? 100000000u : flags & TP_SRC_HOST ? 150000000u : 500000000u;
 }
 
-/* What fits is tried on a virtual device, where no driver's pool is. */
+/* The passes to play. The pass `fits` runs on a virtual device, which has no memory pools of a
+ * driver, so strategies that need those go without it. */
 static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_program_facts *facts,
                           const struct tp_strategy *s)
 {
@@ -132,7 +134,8 @@ static unsigned passes_of(const struct tp_replay_opts *o, const struct tp_progra
     return TP_PASS_ALL | (fits ? TP_PASS_FITS : 0u) | (o->verify ? TP_PASS_VERIFY : 0u);
 }
 
-/* A file that is played in place names itself when it turns out to be damaged. */
+/* Puts the path of the trace in front of an error, unless the error begins with it: a damaged file
+ * that is played in place names itself. */
 static int name_trace(const struct tp_job *job, int status, struct tp_err *err)
 {
     const char *name = strcmp(job->trace.path, "-") ? job->trace.path : "stdin";
@@ -171,7 +174,7 @@ static struct tp_replay_cfg configure(const struct replay *r, const struct tp_jo
     return cfg;
 }
 
-/* What is to be played of one strategy, before it is. */
+/* Prepares the result of one strategy before it is played. */
 static int begin(const struct replay *r, const struct tp_job *job,
                  const struct tp_strategy_spec *spec, struct tp_result *out, struct tp_err *err)
 {
@@ -189,7 +192,7 @@ static int begin(const struct replay *r, const struct tp_job *job,
     return out->run ? TP_OK : tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
-/* What was played ahead is not played again. */
+/* Plays the passes of one strategy, except those that play_ahead() has played. */
 static int play(struct replay *r, const struct tp_job *job, const struct tp_strategy_spec *spec,
                 const struct tp_result *out, struct tp_err *err)
 {
@@ -207,7 +210,8 @@ static int play(struct replay *r, const struct tp_job *job, const struct tp_stra
     return status && status != TP_ESTOP ? name_trace(job, status, err) : status;
 }
 
-/* The strategies of one trace: `results` are theirs. */
+/* Plays in parallel the passes of a trace that are not timed; `results` has one element for each
+ * strategy. */
 static void play_ahead(const struct replay *r, const struct tp_job *job,
                        const struct tp_result *results)
 {
@@ -228,7 +232,7 @@ static void play_ahead(const struct replay *r, const struct tp_job *job,
     free(cfgs);
 }
 
-/* Each device that is used keeps its context until the end of the command. */
+/* Opens a context on each device that is used, which stays until the end of the command. */
 static int hold_devices(struct replay *r, struct tp_err *err)
 {
     int status = TP_OK;
@@ -244,7 +248,7 @@ static int hold_devices(struct replay *r, struct tp_err *err)
     return status;
 }
 
-/* The results that are whole stay, whatever becomes of the next one. */
+/* Plays all strategies on one trace. After an error the results that are complete are kept. */
 static int play_job(struct replay *r, const struct tp_job *job, struct tp_err *err)
 {
     struct tp_result *results = &r->report.results[r->report.count];
@@ -268,7 +272,8 @@ static int play_jobs(struct replay *r, struct tp_err *err)
     return status;
 }
 
-/* What is to be played is known, and with it the names of all files that are to be written. */
+/* Lists what will be played. With that the names of all files that will be written are known, and
+ * are checked before any work. */
 static int plan(struct replay *r, struct tp_err *err)
 {
     size_t total = 0;
@@ -296,13 +301,13 @@ static int play_all(struct replay *r, struct tp_err *err)
     return status;
 }
 
-/* Where in the recorded program the events happened that the reports name. */
+/* Looks up where in the recorded program the events happened that the reports name. */
 static void find_places(struct replay *r)
 {
     size_t first = 0;
     for (size_t i = 0; i < r->job_count; i++) {
         struct tp_job *job = &r->jobs[i];
-        size_t left = r->report.count - first; /* fewer than planned where a report is partial */
+        size_t left = r->report.count - first; /* fewer than planned in a partial report */
         size_t end = first + (left < job->spec_count ? left : job->spec_count);
         const struct tp_program_facts *f = tp_program_facts(job->trace.program);
         for (uint16_t d = 0; d < f->devices; d++)
@@ -320,7 +325,8 @@ static void find_places(struct replay *r)
 
 /* ---- reporting ---- */
 
-/* Reads the trace again, but not where the user wants to go. */
+/* Reports the results. After an interrupt the places of events are left out, because that would
+ * read the trace again and the user wants to leave. */
 static int report(struct replay *r, FILE *out, struct tp_err *err)
 {
     if (r->report.partial && !r->report.count)
@@ -333,11 +339,11 @@ static int report(struct replay *r, FILE *out, struct tp_err *err)
     return status || r->report.partial ? status : tp_fail_on_check(&r->o->fail_on, &r->report, err);
 }
 
-/* From the first handle of a device on a signal is only noted: what is done is reported, what is
- * held is given back, and only then the process ends as the signal would have it. */
+/* Signals are only noted from here on, before the first handle of a device is opened. After one the
+ * complete results are reported and handles are released; then the process ends by that signal. */
 static int play_and_report(struct replay *r, FILE *out, struct tp_err *err)
 {
-    struct tp_stop stop; /* not put back: the process ends after this */
+    struct tp_stop stop; /* never restored, because the process ends after this */
     tp_stop_catch(&stop, true);
     int status = play_all(r, err);
     if (status && !r->report.partial)
@@ -346,7 +352,7 @@ static int play_and_report(struct replay *r, FILE *out, struct tp_err *err)
     int reported = report(r, out, err);
     if (!r->lost || reported)
         return reported;
-    *err = why; /* the results come before the error that ended them */
+    *err = why; /* the results are printed, now the error that ended the command is returned */
     return status;
 }
 
@@ -363,7 +369,7 @@ static int run_replay_with(struct replay *r, const struct tp_args *args, FILE *o
     return status ? status : play_and_report(r, out, err);
 }
 
-/* Contradictions, found before any work. */
+/* Refuses contradictory options before any work is done. */
 static int check_options(const struct tp_replay_opts *o, struct tp_err *err)
 {
     if (o->passes & TP_PASS_FITS && !(o->passes & TP_PASS_USAGE))

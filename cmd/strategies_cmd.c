@@ -1,4 +1,5 @@
-/* tapool strategies: what there is, where it runs, what it resembles; with a name, its options. */
+/* tapool strategies: lists the strategies, where they run and what they resemble; with a name,
+ * shows the options of one. */
 #include "cmd/cli/commands.h"
 #include "cmd/measure/catalog.h"
 #include "cmd/measure/gpus.h"
@@ -14,13 +15,13 @@ static const char *const group_names[] = {[TP_GROUP_POLICY] = "policies of tapoo
                                           [TP_GROUP_REAL] = "real allocators",
                                           [TP_GROUP_YARDSTICK] = "yardsticks"};
 
-/* Needs what only a GPU has. */
+/* Whether the strategy needs the memory pools of a GPU driver. */
 static bool needs_gpu(const struct tp_strategy *s)
 {
     return (s->caps & TP_CAP_ASYNC) != 0;
 }
 
-/* The sources that can serve it here and now: "-" where none can. */
+/* Writes the sources on which the strategy can run on this machine; "-" if there are none. */
 static void runs_on(const struct tp_strategy *s, const struct tp_gpu *gpu, char *out, size_t size)
 {
     struct tp_str list = tp_str_in(out, size);
@@ -37,7 +38,7 @@ static void runs_on(const struct tp_strategy *s, const struct tp_gpu *gpu, char 
         snprintf(out, size, "-");
 }
 
-/* "not here: libcuda.so.1 was not found"; "": it can run here. */
+/* Writes "not here: libcuda.so.1 was not found", or "" if the strategy can run here. */
 static void not_here(const struct tp_strategy *s, const struct tp_gpu *gpu, char *out, size_t size)
 {
     out[0] = '\0';
@@ -47,7 +48,7 @@ static void not_here(const struct tp_strategy *s, const struct tp_gpu *gpu, char
              gpu->cuda ? tp_gpu_info(gpu)->devices[0].no_pools : tp_gpu_why(gpu));
 }
 
-/* Where the last column begins: behind the longest list of sources. */
+/* The start of the last column, after the longest list of sources. */
 static int resembles_column(const struct tp_gpu *gpu)
 {
     int widest = 0;
@@ -59,7 +60,7 @@ static int resembles_column(const struct tp_gpu *gpu)
     return RUNS + widest + GAP;
 }
 
-/* A malloc is whatever answers here: its name says so. */
+/* Writes the summary. For a malloc it is the name of the library that answers in this process. */
 static void summary_of(const struct tp_strategy *s, char *out, size_t size)
 {
     if (!tp_strategy_library(s, out, size))
@@ -90,7 +91,7 @@ static void print_group(struct tp_page *page, enum tp_group group, const struct 
     }
 }
 
-/* What would make a GPU usable; nothing where one is. */
+/* Prints what to do to make a GPU usable; nothing if one is usable. */
 static void print_how(struct tp_page *page, const struct tp_gpu *gpu)
 {
     if (gpu->cuda)
@@ -115,7 +116,8 @@ static void print_all(struct tp_page *page, const struct tp_gpu *gpu)
     tp_page_put(page, 0, "Options and defaults: tapool strategies arena");
 }
 
-/* Help of several lines explains its choices itself. */
+/* Prints an option. A help text of several lines explains the choices itself, so they are not
+ * listed again. */
 static void print_option_row(struct tp_page *page, const struct tp_opt *row)
 {
     struct tp_str help = {0};

@@ -1,4 +1,4 @@
-/* See doctor.h. */
+/* Collects the checks of `tapool doctor`; see doctor.h. */
 #include "cmd/doctor/doctor.h"
 
 #include "alloc/base/clean.h"
@@ -9,7 +9,7 @@
 
 const char *const tp_verdict_names[] = {"ok", "limit", "missing"};
 
-/* Files and folders have names that others chose: what is said of them is cleaned. */
+/* Formats a text and removes control characters, because it may contain names of files. */
 __attribute__((format(printf, 3, 0))) static void put(char *out, size_t size, const char *format,
                                                       va_list args)
 {

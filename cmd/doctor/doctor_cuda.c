@@ -29,7 +29,7 @@ static void check_driver(struct tp_doctor *d)
                   info->version % 1000 / 10, info->path);
 }
 
-/* What it cannot do, and why. */
+/* Says what the device cannot do, and why. */
 static void advise_device(const struct tp_cuda_device *device, struct tp_doctor_check *c)
 {
     if (!device->pools && !device->vmm)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MUCH_LOAD  0.5                 /* of one core */
+#define MUCH_LOAD  0.5                 /* load average, in cores */
 #define LOW_MEMORY (UINT64_C(1) << 30) /* bytes available */
 #define USUAL_MAPS UINT64_C(65530)     /* the kernel's default of vm.max_map_count */
 
@@ -67,7 +67,8 @@ static void check_clock(struct tp_doctor *d)
                          3 * d->clock.step_ns);
 }
 
-/* Whether the counter of the stamps keeps its rate when the processor changes its frequency. */
+/* Checks whether the counter behind the clock keeps its rate when the processor changes its
+ * frequency. */
 static void check_counter(struct tp_doctor *d)
 {
     char flags[8192], source[64];
@@ -148,8 +149,8 @@ static void check_virtual(struct tp_doctor *d)
                   machine && container ? ", " : "", container ? "container" : "");
 }
 
-/* cgroup v2 (a word for no limit), then v1 (a huge number). A container sees its own at the root.
- */
+/* Reads the memory limit of cgroup v2, else of v1. Without a limit v2 has a word there, which makes
+ * this return false, and v1 a huge number. A container finds its own group at the root. */
 static bool read_group_limit(const struct tp_doctor *d, uint64_t *bytes)
 {
     char text[64];

@@ -34,7 +34,7 @@ static void advise_counters(const struct tp_doctor *d, struct tp_doctor_check *c
                             "valgrind --tool=callgrind counts instructions without one");
 }
 
-/* It opens, and it moves. */
+/* Checks that the counter can be opened and that it counts. */
 static void check_counters(struct tp_doctor *d)
 {
     struct tp_instruction_counter c;

@@ -1,10 +1,11 @@
 /* The completion script for bash.
  *
- * Tables in it, as functions that set `words`, are made from the rows; the rest is fixed. bash cuts
- * words at ':' and '=' (COMP_WORDBREAKS): `sample:sq` and `--format=js` arrive in three pieces, are
- * put together, and the answers are cut again as bash expects them.
+ * The tables of the script are shell functions that set `words`; they are made from the option
+ * rows. The rest of the script is fixed text. bash cuts words at ':' and '=' (COMP_WORDBREAKS), so
+ * `sample:sq` and `--format=js` arrive in three pieces. The script joins the pieces, and cuts its
+ * replies in the same way.
  *
- * Known weakness: a pair such as `-sarena` in one word is not seen. */
+ * Known weakness: an option and its value in one word, such as `-sarena`, are not completed. */
 #include "cmd/cli/commands.h"
 #include "cmd/help/completion.h"
 #include "cmd/measure/catalog.h"
@@ -40,7 +41,8 @@ static void print_options(FILE *out)
     fputs("    *) words='--help --version' ;;\n    esac\n}\n\n", out);
 }
 
-/* "replay --format | replay -f) kind='= text json' ;;" */
+/* Writes one case of the table of options: 'replay --format' | 'replay -f') kind='= text json' ;;
+ */
 static void print_value(const struct tp_command *cmd, const struct tp_opt *row, FILE *out)
 {
     enum tp_list list = tp_list_of_option(row);
@@ -82,7 +84,7 @@ static void print_arguments(FILE *out)
     fputs("    *) kind=none ;;\n    esac\n}\n\n", out);
 }
 
-/* "-s arena:" goes on with the options of the strategy. */
+/* Writes the table of the options of each strategy, which complete "-s arena:". */
 static void print_strategy_options(FILE *out)
 {
     fputs("# STRATEGY: its options.\n_tapool_strategy() {\n    case $1 in\n", out);

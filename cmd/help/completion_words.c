@@ -1,4 +1,4 @@
-/* See completion.h. */
+/* The lists of words for completion; see completion.h. */
 #include "cmd/help/completion.h"
 
 #include "cmd/cli/commands.h"
@@ -48,7 +48,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* NAME of NAME.json, NAME.tpt, ...: plain words alone, a script is made of them. */
+/* Adds NAME for a file NAME.json or NAME.tpt. Names with unusual characters are left out, because
+ * the word becomes part of a shell script. */
 static void add_sample(struct word_samples *s, const char *file)
 {
     size_t length = strcspn(file, ".");
@@ -133,7 +134,7 @@ void tp_list_print(enum tp_list list, FILE *out)
         add(&w, "", tp_metrics[i].name);
 }
 
-/* ---- what stands where ---- */
+/* ---- which list belongs where ---- */
 
 struct meaning {
     const char *word;

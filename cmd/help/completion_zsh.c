@@ -18,7 +18,8 @@ static void print_list(enum tp_list list, FILE *out)
     fputs(list == TP_LIST_TRACE ? "\n    _files\n}\n" : "\n}\n", out);
 }
 
-/* "_tapool_strategy", "(text json)", "_files" or nothing */
+/* Writes what completes the value of an option: "_tapool_strategy", "(text json)", "_files" or a
+ * blank for nothing. */
 static void print_action(const struct tp_opt *row, FILE *out)
 {
     enum tp_list list = tp_list_of_option(row);

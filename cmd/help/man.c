@@ -1,5 +1,5 @@
-/* tapool.1: every command with its options, the strategies, sources and profiles with theirs, and
- * what else `tapool help` says, from the tables that they come from themselves. */
+/* tapool.1: the commands, strategies, sources and profiles with their options, and the rest of
+ * `tapool help`. Everything comes from the tables of the program. */
 #include "cmd/help/man.h"
 
 #include "alloc/base/str.h"
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#define NO_LIMIT (UINT64_C(1) << 60) /* a maximum that nobody meets */
+#define NO_LIMIT (UINT64_C(1) << 60) /* larger maxima are not mentioned */
 
 /* ---- options ---- */
 
@@ -22,7 +22,7 @@ static void add_limit(struct tp_str *s, const char *word, const struct tp_opt *r
     struct tp_opt bare = *row;
     char number[64];
     bare.offset = 0;
-    bare.choices = NULL; /* a number, not one of its keywords */
+    bare.choices = NULL; /* formats the value as a number, not as a keyword */
     tp_opt_format(&bare, &value, number, sizeof number);
     tp_str_item(s, "; ", "%s %s", word, number);
 }
@@ -32,13 +32,13 @@ static bool is_number(const struct tp_opt *row)
     return row->type == TP_OPT_UINT || row->type == TP_OPT_SIZE || row->type == TP_OPT_DURATION;
 }
 
-/* The help of a row and, on a line of its own, its choices, default and range: "one of never,
- * always, auto; default auto; at least 1". */
+/* Writes the help of a row and, on a line of its own, its choices, default and range: "one of
+ * never, always, auto; default auto; at least 1". */
 static void print_row_text(FILE *out, const struct tp_opt *row)
 {
     struct tp_str s = {0};
-    if (row->choices && row->type != TP_OPT_SET && !strchr(row->help, '\n')) { /* else the help
-                                                                                   explains them */
+    /* Sets and help texts of several lines explain their choices themselves. */
+    if (row->choices && row->type != TP_OPT_SET && !strchr(row->help, '\n')) {
         tp_str_add(&s, is_number(row) ? "a number or " : "one of ");
         for (size_t i = 0; row->choices[i]; i++)
             tp_str_add(&s, "%s%s", i ? ", " : "", row->choices[i]);
@@ -64,7 +64,7 @@ static void print_option(FILE *out, const struct tp_opt *row)
     print_row_text(out, row);
 }
 
-/* Of a strategy or source: options as NAME=VALUE. */
+/* Writes the options of a strategy or source, in the form NAME=VALUE. */
 static void print_spec_options(FILE *out, const struct tp_opt *rows)
 {
     char name[128];

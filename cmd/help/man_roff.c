@@ -1,5 +1,5 @@
-/* Roff, as far as two man pages need it. What could be taken for roff is escaped, a dot at the
- * start of a line here. */
+/* The roff that two man pages need. A dot at the start of a line is escaped here, everything else
+ * that roff would interpret by TP_TO_ROFF of cmd/ui/escape.h. */
 #include "cmd/help/man.h"
 
 #include "cmd/cli/commands.h"
@@ -40,7 +40,7 @@ static void put_paragraph(FILE *out, const char *text, size_t length)
 void tp_man_text(FILE *out, const char *format, ...)
 {
     struct tp_str text = {0};
-    size_t began = 0; /* ends of lines before this one */
+    size_t began = 0; /* number of newlines before this line */
     va_list args;
     va_start(args, format);
     tp_str_vadd(&text, format, args);

@@ -8,7 +8,7 @@
 
 enum { WIDTH = 98, NAME_WIDTH = 24 };
 
-/* Under the last part of the name, "next_pass", what it is. */
+/* Prints the meaning of a figure next to the last part of its name, such as "next_pass". */
 static void print_meaning(const struct tp_metric *f, FILE *out)
 {
     const char *dot = strrchr(f->name, '.'), *name = dot ? dot + 1 : f->name;
@@ -19,7 +19,7 @@ static void print_meaning(const struct tp_metric *f, FILE *out)
     }
 }
 
-/* Those that can be asked for, by the names that are taken. */
+/* Prints the names of the metrics that --metric, --sort and --fail-on accept. */
 static void print_compared(FILE *out)
 {
     int column = WIDTH;

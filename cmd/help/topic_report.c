@@ -82,7 +82,7 @@ static const char end_text[] =
 
 enum { NUMBER = 2, RULE = 5 };
 
-/* The rule itself says how it goes. */
+/* Prints the rule of the Pick in its own words (tp_pick_rule). */
 static void print_pick(FILE *out)
 {
     struct tp_page page;

@@ -1,5 +1,5 @@
-/* tapool help tpt: the binary trace format, enough to find one's way in a file. What a reader must
- * check stands in traces/README.md alone. */
+/* tapool help tpt: the binary trace format, in enough detail to read a file by hand. What a reader
+ * must check is described in traces/README.md only. */
 #include "cmd/cli/commands.h"
 
 static const char blocks[] =

@@ -1,4 +1,4 @@
-/* See ask.h. */
+/* Runs another program and reads its answer; see ask.h. */
 #include "cmd/ui/ask.h"
 
 #include "alloc/base/clock.h"
@@ -29,7 +29,7 @@ bool tp_ask_find(const char *name, char *path, size_t size)
     return false;
 }
 
-/* true: it closed its output. */
+/* Reads the answer. Returns true if the program closed its output. */
 static bool read_answer(int fd, unsigned wait_ms, enum tp_ask_until until, char *out, size_t size)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -71,7 +71,8 @@ static pid_t start(const char *const *argv, int stdout_fd)
     return pid;
 }
 
-/* One that has closed its output is about to end by itself, and gets a moment for it. */
+/* Ends the program. One that has closed its output gets a second to end by itself, so that its exit
+ * code is known. Returns false if it failed. */
 static bool end(pid_t pid, bool closed)
 {
     enum { MOMENT_MS = 1000 };

@@ -1,4 +1,4 @@
-/* See environment.h. */
+/* Environment variables; see environment.h. */
 #include "cmd/ui/environment.h"
 
 #include <stdlib.h>
@@ -27,13 +27,13 @@ bool tp_environment_names(const char *name, size_t length)
     return false;
 }
 
-/* Of a variable that tapool reads: whether it says where things lie. The simulated driver of the
- * tests, which is loaded in place of the real one, has variables of its own. */
+/* Whether a child process gets the variable. Of the variables TAPOOL_... it gets those of
+ * tp_environment except TAPOOL_CONFIG, and those of the simulated driver of the tests. The
+ * variables _TAPOOL_... come from a tapool that measures this one. */
 static bool is_kept(const char *variable)
 {
     static const char config[] = TP_CONFIG_VARIABLE "=", simulated[] = "TAPOOL_FAKE_CUDA";
-    if (strncmp(variable, "TAPOOL_", 7) !=
-        0) /* the others are of a tapool that measures this one */
+    if (strncmp(variable, "TAPOOL_", 7) != 0)
         return strncmp(variable, "_TAPOOL_", 8) != 0;
     if (!strncmp(variable, config, sizeof config - 1))
         return false;

@@ -1,4 +1,5 @@
-/* What is documented in more than one place: `tapool help` and the man page. */
+/* The environment variables of tapool, as `tapool help` and the man page document them, and the
+ * environment of child processes. */
 #ifndef TP_ENVIRONMENT_H
 #define TP_ENVIRONMENT_H
 
@@ -8,28 +9,31 @@
 #include <stddef.h>
 
 #define TP_CONFIG_NAME     ".tapool.ini"
-#define TP_CONFIG_VARIABLE "TAPOOL_CONFIG" /* another file; empty: none */
+#define TP_CONFIG_VARIABLE "TAPOOL_CONFIG" /* path of another file; empty: no file is read */
 
+/* A name and its explanation in the documentation. */
 struct tp_fact {
     const char *name;
     const char *help; /* a few words, lower case */
 };
 
-/* Variables that are no option's, in the order of the help; ends with a NULL name. */
+/* Variables that do not set an option, in the order of the help; the last name is NULL. */
 extern const struct tp_fact tp_environment[];
 
-/* Whether `name` (of `length` bytes) is in that table: it says where things lie. */
+/* Whether tp_environment has the name, which is `length` bytes long. */
 bool tp_environment_names(const char *name, size_t length);
 
-/* A tapool that another one started ends an error on stderr with "reason: unknown", in words of its
- * own protocol, where there is one: one in the enum's order, NULL of TP_REASON_OTHER. */
+/* If this variable is set, an error on stderr ends with a line such as "reason: unknown", by which
+ * a tapool that started another one learns why that failed. tp_reason_words has the words in the
+ * order of the enum; NULL for TP_REASON_OTHER, which has no such line. */
 #define TP_REASONS_VARIABLE "_TAPOOL_REASONS"
 extern const char *const tp_reason_words[TP_REASON_COUNT];
 
-/* The environment of a tapool that is started to measure, or asked something: the user's, without
- * what sets options and without a configuration file, so that no side of a comparison gets what the
- * other does not, or an older build what it does not know. `extra` is one more "NAME=VALUE",
- * borrowed, or NULL. The array is for free(), its texts are not; NULL: out of memory. */
+/* The environment of a child process that measures or is asked something: that of the user without
+ * variables that set options, and without a configuration file. So both sides of a comparison get
+ * the same options, and an older build gets none that it does not know. `extra` is one more
+ * "NAME=VALUE", borrowed, or NULL. The caller frees the array but not its texts; NULL: out of
+ * memory. */
 char **tp_environment_for_child(char *extra);
 
 #endif

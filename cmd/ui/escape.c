@@ -1,5 +1,5 @@
-/* Escaping; see escape.h. A target is a row: whether the text is cleaned, what is written in
- * another way, which bytes may stay, and what quotes stand around all of it. */
+/* Escaping; see escape.h. Each target is a row: whether the text is cleaned, which parts are
+ * replaced, which bytes are allowed, and which quotes are put around the result. */
 #include "cmd/ui/escape.h"
 
 #include "alloc/base/clean.h"
@@ -16,22 +16,23 @@ struct replacement {
 
 struct escape_row {
     bool clean;
-    const struct replacement *table; /* ends with a NULL */
-    const char *stay;                /* beside letters and digits; NULL: every byte may */
-    const char *instead;             /* of one that may not; NULL: %XX */
-    void (*wrap)(struct tp_str *s, const char *text,
-                 const struct escape_row *row); /* NULL: no quotes */
+    const struct replacement *table; /* the last `from` is NULL */
+    const char *stay;    /* bytes allowed beside letters and digits; NULL: all bytes are allowed */
+    const char *instead; /* written for a byte that is not allowed; NULL: %XX is written */
+    /* Replaces the parts and adds quotes; NULL: no quotes are added. */
+    void (*wrap)(struct tp_str *s, const char *text, const struct escape_row *row);
 };
 
 static const struct replacement none[] = {{NULL, NULL}};
 
-/* The last two are UTF-8, but no characters of XML. */
+/* U+FFFE and U+FFFF are valid in UTF-8 but not in XML. */
 static const struct replacement in_xml[] = {
     {"&", "&amp;"}, {"<", "&lt;"},         {">", "&gt;"},         {"\"", "&quot;"},
     {"'", "&#39;"}, {"\xef\xbf\xbe", "?"}, {"\xef\xbf\xbf", "?"}, {NULL, NULL}};
 
-/* Entities hold inside raw HTML too, where a backslash is none. "@name" would call somebody and
- * "#12" link to something, even behind a backslash: a blank of no width takes them apart. */
+/* '&', '<' and '>' become entities, because a backslash does not escape inside raw HTML. "@name"
+ * would notify somebody and "#12" link to something even after a backslash, so a zero-width space
+ * (U+200B) follows both signs. */
 static const struct replacement in_markdown[] = {
     {"&", "&amp;"},         {"<", "&lt;"}, {">", "&gt;"}, {"\\", "\\\\"},
     {"`", "\\`"},           {"*", "\\*"},  {"_", "\\_"},  {"{", "\\{"},
@@ -58,7 +59,7 @@ static bool is_plain(unsigned char byte, const char *others)
 
 static void replace(struct tp_str *s, const char *text, const struct escape_row *row)
 {
-    const char *from = text; /* what stands there since is copied as it is */
+    const char *from = text; /* start of the bytes that are copied unchanged */
     while (*text) {
         const struct replacement *r = row->table;
         while (r->from && (*r->from != *text || strncmp(r->from, text, strlen(r->from)) != 0))
@@ -107,7 +108,7 @@ static void wrap_code(struct tp_str *s, const char *text, const struct escape_ro
     repeat(s, '`', ticks + 1);
 }
 
-/* Begins like a formula, behind blanks too, and is no number. */
+/* Whether the text begins like a formula, also after blanks, and is not a number. */
 static bool is_formula(const char *text)
 {
     char *end = NULL;

@@ -1,4 +1,4 @@
-/* See exit.h. */
+/* Exit codes; see exit.h. */
 #include "cmd/ui/exit.h"
 
 const struct tp_fact tp_exit_codes[] = {

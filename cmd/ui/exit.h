@@ -5,7 +5,7 @@
 #include "alloc/base/err.h"
 #include "cmd/ui/environment.h"
 
-/* Documented in `tapool help`. A signal ends as 128+n by itself. */
+/* The exit codes, which `tapool help` documents. A process that signal n ended has 128+n. */
 enum tp_exit {
     TP_EXIT_OK = 0,
     TP_EXIT_FOUND = 1, /* a regression, or a --fail-on condition */
@@ -15,10 +15,10 @@ enum tp_exit {
     TP_EXIT_INCONCLUSIVE = 5, /* check --inconclusive=fail */
 };
 
-/* What the exit codes mean; ends with a NULL name. */
+/* The meaning of each exit code; the last name is NULL. */
 extern const struct tp_fact tp_exit_codes[];
 
-/* The code that the process ends with, from a status. */
+/* The exit code for a status. */
 int tp_exit_code(int status);
 
 #endif

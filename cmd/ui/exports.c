@@ -1,5 +1,5 @@
-/* See exports.h. Weakness: two names of one file (a link, ./a and a) are found only when the second
- * is written. */
+/* Checks of exported files; see exports.h. Known weakness: two names of one file, such as "a" and
+ * "./a" or a link, are found only when the second one is written. */
 #include "cmd/ui/exports.h"
 
 #include "cmd/ui/output.h"

@@ -1,16 +1,16 @@
-/* What is checked of the files that a command writes beside what it prints (option_words.h has the
- * options). */
+/* Checks of the files that a command exports beside its output. The options are in option_words.h.
+ */
 #ifndef TP_EXPORTS_H
 #define TP_EXPORTS_H
 
 #include "cmd/ui/option_words.h"
 
-/* Before any work: TP_EUSAGE where a file exists and must not be overwritten, two exports have one
- * name or one has that of standard output; TP_EIO where a folder cannot be written. `words` are
- * those of --format. */
+/* Checks before any work is done whether all exports can be written. TP_EUSAGE: a file exists and
+ * must not be overwritten, two exports have the same name, or one is "-". TP_EIO: a folder is not
+ * writable. `words` are the keywords of --format. */
 int tp_exports_look(const struct tp_exports *e, const char *const *words, struct tp_err *err);
 
-/* Whether a file was asked for, or a document on standard output. */
+/* Whether an export was asked for, or a document on standard output. */
 bool tp_exports_any(const struct tp_exports *e);
 
 #endif

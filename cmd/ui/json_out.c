@@ -1,4 +1,4 @@
-/* See json_out.h. */
+/* Builds JSON with cJSON; see json_out.h. */
 #include "cmd/ui/json_out.h"
 
 #include "alloc/base/units.h"
@@ -55,7 +55,7 @@ cJSON *tp_json_number(struct tp_json *j, uint64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    /* raw: cJSON would print 16 digits as 9.00719925474099e+15 */
+    /* A raw item, because cJSON would print 16 digits as 9.00719925474099e+15. */
     cJSON *item = value > EXACT ? cJSON_CreateString(text) : cJSON_CreateRaw(text);
     j->failed |= !item;
     return item;
@@ -66,7 +66,8 @@ void tp_json_uint(struct tp_json *j, cJSON *in, const char *name, uint64_t value
     add(j, in, name, value == TP_NONE ? cJSON_CreateNull() : tp_json_number(j, value));
 }
 
-/* Six decimals: more than any figure here is good for, and no noise of binary fractions. */
+/* Six decimals are more than the precision of any figure here, and avoid the noise of binary
+ * fractions. */
 double tp_json_rounded(double value)
 {
     return round(value * 1e6) / 1e6;

@@ -1,4 +1,4 @@
-/* See option_words.h. */
+/* Keywords of options that several commands share; see option_words.h. */
 #include "cmd/ui/option_words.h"
 
 const char *const tp_touch_words[] = {"auto", "none", "first", "all", NULL};

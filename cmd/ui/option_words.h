@@ -1,15 +1,15 @@
-/* Words and rows of options that several commands have alike. */
+/* Keywords and rows of options that several commands share. */
 #ifndef TP_OPTION_WORDS_H
 #define TP_OPTION_WORDS_H
 
 #include "alloc/base/opt.h"
 #include "alloc/base/str.h"
 
-extern const char *const tp_touch_words[];    /* auto, then as enum tp_touch */
-extern const char *const tp_color_words[];    /* as tp_page_init takes it */
-extern const char *const tp_capacity_words[]; /* keyword 0: as recorded */
+extern const char *const tp_touch_words[];    /* "auto", then in the order of enum tp_touch */
+extern const char *const tp_color_words[];    /* index as for tp_page_init */
+extern const char *const tp_capacity_words[]; /* keyword 0 means: as recorded */
 
-/* Rows of the member at `at`; `what` is the help of one command. */
+/* Option rows. `at` is the offset of the member in the option struct, `what` the help text. */
 #define TP_STRATEGY_ROW(at, what)                                                                  \
     TP_LIST_AT("strategy", at, .letter = 's', .arg = "NAME[:OPTS]", .help = what)
 #define TP_SOURCE_ROW(at, what) TP_TEXT_AT("source", at, .arg = "NAME", .help = what)
@@ -36,12 +36,12 @@ extern const char *const tp_capacity_words[]; /* keyword 0: as recorded */
 enum { TP_EXPORTS_MAX = 8 };
 
 struct tp_exports {
-    uint32_t format; /* 0: text; else the index of a word of --format */
+    uint32_t format; /* index of the keyword of --format; 0: text */
     bool json, force;
-    char *files[TP_EXPORTS_MAX]; /* files[i] is of format i + 1; NULL: not asked for */
+    char *files[TP_EXPORTS_MAX]; /* paths; files[i] is for format i + 1; NULL: not asked for */
 };
 
-/* Rows, for a table of a struct that has these as `exports`. */
+/* Option rows, for the table of a struct `opts` with a member `struct tp_exports exports`. */
 #define TP_FORMAT_ROW(opts, words, what)                                                           \
     TP_CHOICE_AT("format", offsetof(opts, exports.format), .def = "text", .choices = words,        \
                  .arg = "FORMAT", .help = what)
@@ -51,8 +51,8 @@ struct tp_exports {
 #define TP_EXPORT_ROW(opts, i, label, what)                                                        \
     TP_FILE_AT("export-" label, offsetof(opts, exports.files) + (i) * sizeof(char *), .help = what)
 
-/* Adds ": never | always | auto"; nothing where a value is free, or a set, whose help explains it.
- */
+/* Adds the choices of an option as ": never | always | auto". Adds nothing for an option without
+ * choices, or for a set, which is explained by its help. */
 void tp_str_choices(struct tp_str *s, const struct tp_opt *row);
 
 #endif

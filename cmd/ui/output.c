@@ -1,8 +1,10 @@
-/* See output.h. A file has no name while it is written (O_TMPFILE), so that whatever ends the
- * process leaves nothing behind. It gets its name by a link that fails where the name is taken;
- * with force, a name beside it and at once a rename, which is the only moment at which a kill
- * leaves one. Where the file system has no files without a name, it is written beside its place
- * under another name. */
+/* Writes files completely or not at all; see output.h.
+ *
+ * A file has no name while it is written (O_TMPFILE), so that nothing is left if the process is
+ * killed. It then gets its name by a link, which fails if the name is taken. With `force` it is
+ * linked under a temporary name in the same folder and renamed at once; only between these two
+ * steps a kill leaves a file. On file systems without O_TMPFILE the file has a temporary name in
+ * the same folder from the start. */
 #include "cmd/ui/output.h"
 
 #include "cmd/ui/stop.h"
@@ -65,13 +67,14 @@ int tp_output_check(const char *path, bool force, struct tp_err *err)
     return access(folder, W_OK | X_OK) ? fail_write(path, err) : TP_OK;
 }
 
-/* How a link finds a file without a name; needs /proc. */
+/* The path by which linkat() finds a file without a name; it needs /proc. */
 static void name_of_descriptor(int fd, char *out, size_t size)
 {
     snprintf(out, size, "/proc/self/fd/%d", fd);
 }
 
-/* A descriptor of a file without a name that can be given one; -1: not here. */
+/* Opens a file without a name that can get one later. Returns a descriptor; -1: not possible here.
+ */
 static int open_nameless(const char *path)
 {
     char folder[4096], name[32];
@@ -149,7 +152,8 @@ int tp_output_open(struct tp_output *o, const char *path, bool force, struct tp_
     return status;
 }
 
-/* A name beside the place, which is taken: mkstemp finds one that is free, and goes again. */
+/* Links the file under a temporary name in the same folder, because its final name is taken.
+ * mkostemp finds a free name; the file that it makes is removed again. */
 static int link_beside(struct tp_output *o, const char *source, struct tp_err *err)
 {
     enum { TRIES = 100 };
@@ -171,8 +175,7 @@ static int link_beside(struct tp_output *o, const char *source, struct tp_err *e
     return status ? status : fail_write(o->path, err);
 }
 
-/* Gives the file that has none the name it was written for, or one beside it that is to be moved.
- */
+/* Gives a file without a name its final name or, with `force`, a temporary one if that is taken. */
 static int link_nameless(struct tp_output *o, int fd, struct tp_err *err)
 {
     char source[32];
@@ -192,9 +195,9 @@ static int place(struct tp_output *o, struct tp_err *err)
         return rename(o->temporary, o->path) ? fail_write(o->path, err) : TP_OK;
     if (renameat2(AT_FDCWD, o->temporary, AT_FDCWD, o->path, RENAME_NOREPLACE) == 0)
         return TP_OK;
-    /* a file system or kernel without it: link(2) refuses a name that is taken just as well */
+    /* Without RENAME_NOREPLACE in the kernel or file system: link(2) refuses a taken name too. */
     if (errno != EEXIST && link(o->temporary, o->path) == 0)
-        return TP_OK; /* the other name goes in discard */
+        return TP_OK; /* tp_output_discard removes the temporary name */
     return errno == EEXIST ? fail_exists(o->path, err) : fail_write(o->path, err);
 }
 
@@ -223,7 +226,7 @@ void tp_output_discard(struct tp_output *o)
     if (o->file)
         fclose(o->file);
     if (o->temporary)
-        unlink(o->temporary); /* after a rename there is none: no matter */
+        unlink(o->temporary); /* fails without harm after a rename */
     free(o->temporary);
     free(o->path);
     *o = (struct tp_output){0};

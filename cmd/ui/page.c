@@ -1,4 +1,5 @@
-/* The text screen; see text.h. Wraps at words, so a report fits 80 columns as well as 100. */
+/* The text screen; see text.h. It wraps lines between words, so a report fits 80 columns as well as
+ * 100. */
 #include "cmd/ui/escape.h"
 #include "cmd/ui/text.h"
 
@@ -52,7 +53,7 @@ void tp_page_init(struct tp_page *p, FILE *out, unsigned color)
 
 void tp_page_line(struct tp_page *p)
 {
-    fputs(p->markdown && p->column ? "  \n" : "\n", p->out); /* blanks: lines are not joined */
+    fputs(p->markdown && p->column ? "  \n" : "\n", p->out); /* two blanks: a line break */
     p->column = 0;
 }
 
@@ -67,8 +68,8 @@ static void go_to(struct tp_page *p, int column)
     p->column = column;
 }
 
-/* Columns of this line that a word takes which is longer than that. It is not broken before two
- * colons: a line that begins with them is a command to some services that run jobs. */
+/* The number of columns that a long word gets on this line. A word is never broken before "::",
+ * because some CI services take a line that begins with it for a command. */
 static int room_for(const struct tp_page *p, int indent, const char *word)
 {
     int room = p->column < p->width ? p->width - p->column : 0;
@@ -76,7 +77,8 @@ static int room_for(const struct tp_page *p, int indent, const char *word)
     return colons && room > (p->column <= indent) ? room - 1 : room;
 }
 
-/* A word that is longer than a line, such as a name from a trace, is broken where the line ends. */
+/* Writes a word. If it is longer than a line, such as a name from a trace, it is broken at the end
+ * of the line. */
 static void write_word(struct tp_page *p, int indent, const char *word, size_t length)
 {
     const char *end = word + length;
@@ -244,9 +246,10 @@ void tp_page_right(struct tp_page *p, int end, const char *text)
 {
     int start = end - tp_text_width(text);
     if (!*text)
-        return; /* no blanks at the end of a line */
+        return; /* avoids blanks at the end of a line */
     if (start <= p->column && p->column)
-        start = p->column + 1; /* too wide for its column: still apart from its neighbour */
+        start = p->column +
+                1; /* the text is too wide: one blank separates it from the text before it */
     go_to(p, start > 0 ? start : 0);
     fputs(text, p->out);
     p->column += tp_text_width(text);

@@ -1,4 +1,4 @@
-/* See progress.h. */
+/* The progress line; see progress.h. */
 #include "cmd/ui/progress.h"
 
 #include "alloc/base/clock.h"
@@ -11,7 +11,7 @@
 
 #define QUIET_NS UINT64_C(500000000)
 #define EVERY_NS UINT64_C(100000000)
-#define LOG_NS   UINT64_C(60000000000) /* between two lines of a log */
+#define LOG_NS   UINT64_C(60000000000) /* time between two lines in a log */
 
 void tp_progress_start(struct tp_progress_line *p, const char *label)
 {
@@ -60,7 +60,7 @@ struct tp_text tp_progress_left(uint64_t elapsed_ns, uint64_t done, uint64_t tot
     return t;
 }
 
-/* Narrow enough for any terminal: a line that wraps cannot be taken back. */
+/* Writes the line, short enough for any terminal: a line that wraps could not be erased again. */
 static void draw(struct tp_progress_line *p)
 {
     uint64_t now = tp_wall_ns(), since = now - p->shown_ns;
@@ -80,7 +80,7 @@ void tp_progress_begin(struct tp_progress_line *p, const char *label, uint64_t t
     if (!p)
         return;
     tp_progress_clear(p);
-    uint64_t logged_ns = p->shown_ns; /* of what came before */
+    uint64_t logged_ns = p->shown_ns; /* last output of the steps before these */
     tp_progress_start(p, label);
     p->total = total;
     p->logs = !p->enabled && ci && *ci;

@@ -1,5 +1,6 @@
-/* A line on stderr for people who wait: on a terminal, and only after half a second. Steps that
- * take long are shown from the first on; in the log of a CI they are a line a minute. */
+/* A progress line on stderr, shown on a terminal only. Within one replay it appears after half a
+ * second; with counted steps it appears at once. In the log of a CI, counted steps print a line per
+ * minute. */
 #ifndef TP_PROGRESS_H
 #define TP_PROGRESS_H
 
@@ -9,25 +10,27 @@
 #include <stdint.h>
 
 struct tp_progress_line {
-    const char *label; /* what is measured now */
-    uint64_t started_ns, shown_ns;
-    bool enabled, visible;
-    bool logs; /* no terminal but a CI's log */
-    char what[48];
-    uint64_t done, total; /* steps */
+    const char *label;             /* what is measured, first on the line; borrowed */
+    uint64_t started_ns, shown_ns; /* time of the start; time of the last output */
+    bool enabled, visible;         /* stderr is a terminal; a line is on the screen */
+    bool logs;                     /* stderr is the log of a CI */
+    char what[48];                 /* what the current step is about */
+    uint64_t done, total;          /* steps */
 };
 
 void tp_progress_start(struct tp_progress_line *p, const char *label);
 void tp_progress_show(void *line, const char *pass, double fraction); /* a tp_progress_fn */
 void tp_progress_clear(struct tp_progress_line *p);
 
-/* Steps that are alike, of which there are `total`: "LABEL: 3 of 12 (WHAT), about 40 s left". The
- * line may be NULL: nothing is shown. */
+/* Shows `total` equal steps: "LABEL: 3 of 12 (WHAT), about 40 s left". If `p` is NULL, nothing is
+ * shown. */
 void tp_progress_begin(struct tp_progress_line *p, const char *label, uint64_t total);
-void tp_progress_at(struct tp_progress_line *p, const char *what, uint64_t done); /* begins one */
-void tp_progress_did(struct tp_progress_line *p);                                 /* ends one */
+/* Begins a step; `done` steps are complete. */
+void tp_progress_at(struct tp_progress_line *p, const char *what, uint64_t done);
+void tp_progress_did(struct tp_progress_line *p); /* ends a step */
 
-/* ", about 40 s left", of what took so long until now; "" where nothing can be said. */
+/* ", about 40 s left", estimated from the time that `done` steps took; "" before the first step is
+ * done and after the last. */
 struct tp_text tp_progress_left(uint64_t elapsed_ns, uint64_t done, uint64_t total);
 
 #endif

@@ -1,4 +1,4 @@
-/* First contact: what tapool does, in the words of its commands. Only what works stands here. */
+/* The screen of `tapool` without arguments: what tapool does, shown as commands to type. */
 #include "cmd/ui/screen_first.h"
 
 void tp_screen_first(FILE *out)

@@ -1,4 +1,4 @@
-/* What `tapool` alone prints: the first contact. */
+/* The screen that `tapool` prints without arguments. */
 #ifndef TP_SCREEN_FIRST_H
 #define TP_SCREEN_FIRST_H
 

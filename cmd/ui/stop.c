@@ -1,11 +1,12 @@
-/* See stop.h. A signal handler can reach nothing but globals: the variables here. */
+/* Signals that ask to stop; see stop.h. The variables are global because a signal handler gets no
+ * other context. */
 #include "cmd/ui/stop.h"
 
 #include <stddef.h>
 #include <time.h>
 
 static volatile sig_atomic_t stopped_by; /* the last signal */
-static struct timespec noted_at;         /* when the first came; written by handlers alone */
+static struct timespec noted_at;         /* time of the first signal; only handlers use it */
 
 static const int stop_signals[TP_STOP_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
@@ -16,8 +17,8 @@ static void note_signal(int number)
     stopped_by = number;
 }
 
-/* A second one right after the first is the same wish: timeout(1) tells the process and then its
- * group. One that comes later is of somebody who will not wait. */
+/* A second signal right after the first is part of the same request, because timeout(1) signals the
+ * process and then its group. A later one is from a user who does not want to wait. */
 static void note_once(int number)
 {
     struct timespec now;
@@ -26,14 +27,14 @@ static void note_once(int number)
     if (now.tv_sec - noted_at.tv_sec < 2)
         return;
     signal(number, SIG_DFL);
-    raise(number); /* as soon as this handler returns */
+    raise(number); /* takes effect when this handler returns */
 }
 
 void tp_stop_catch(struct tp_stop *s, bool once)
 {
     struct sigaction note = {.sa_handler = once ? note_once : note_signal};
     s->noted = stopped_by != 0;
-    sigemptyset(&note.sa_mask); /* one handler at a time: it has a time to write */
+    sigemptyset(&note.sa_mask); /* only one handler runs at a time, because it writes noted_at */
     for (size_t i = 0; i < TP_STOP_SIGNALS; i++)
         sigaddset(&note.sa_mask, stop_signals[i]);
     for (size_t i = 0; i < TP_STOP_SIGNALS; i++) {
@@ -61,7 +62,7 @@ void tp_stop_end(void)
     raise(stopped_by);
 }
 
-/* Where an outer one caught them too, it knows already. */
+/* Does not raise the signal again if an outer tp_stop_catch is active: it sees the same flag. */
 void tp_stop_restore(const struct tp_stop *s)
 {
     bool outer = false;

@@ -1,5 +1,5 @@
-/* Signals that ask to stop, while something must be put in order before the process goes: a file
- * that is half written, handles of a device, results that are there already. */
+/* Signals that ask to stop while something must be finished before the process ends: a file that is
+ * half written, handles of a device, results that are already complete. */
 #ifndef TP_STOP_H
 #define TP_STOP_H
 
@@ -12,26 +12,25 @@ enum { TP_STOP_SIGNALS = 3 };
 
 struct tp_stop {
     struct sigaction before[TP_STOP_SIGNALS];
-    bool noted; /* one had come before */
+    bool noted; /* a signal had arrived before tp_stop_catch */
 };
 
-/* From here on SIGINT, SIGTERM and SIGHUP are only noted; those that were ignored stay so. `once`:
- * a second one, a second or two later, ends the process, for what may hang (a device). */
+/* From this call on SIGINT, SIGTERM and SIGHUP are only noted; ignored ones stay ignored. `once`: a
+ * second signal that comes one or two seconds later ends the process, because a device may hang. */
 void tp_stop_catch(struct tp_stop *s, bool once);
 
-/* TP_EIO once one of them has come: asked from time to time by what takes long. */
+/* Returns TP_EIO once a signal has arrived. Long operations call this from time to time. */
 int tp_stop_asked(struct tp_err *err);
 
-/* The same for whoever only looks: not 0 once one has come. */
+/* The number of the last signal, 0 before the first: for code that polls a flag. */
 const volatile sig_atomic_t *tp_stop_flag(void);
 
-/* Ends the process as the signal that was noted would have; returns where none has come. For the
- * very end, when everything is given back and said. */
+/* Ends the process by the signal that was noted; returns if there was none. This is called last,
+ * when everything is released and reported. */
 void tp_stop_end(void);
 
-/* As before; ends as the signal would have, had it not been caught. One that had come before
- * tp_stop_catch, and one that an outer tp_stop_catch is there for, are left to whoever catches it.
- */
+/* Restores the handlers from before tp_stop_catch. If a signal has arrived since, it is raised
+ * again and ends the process, unless an outer tp_stop_catch is active, which handles it. */
 void tp_stop_restore(const struct tp_stop *s);
 
 #endif

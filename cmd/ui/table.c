@@ -1,4 +1,4 @@
-/* See table.h. */
+/* Tables; see table.h. */
 #include "cmd/ui/table.h"
 
 #include "alloc/base/grow.h"
@@ -89,7 +89,7 @@ int tp_table_rows(const struct tp_table *t)
     return t->column_count ? (int)(t->count / (size_t)t->column_count) : 0;
 }
 
-/* NULL: none. */
+/* The text of a cell; NULL: the cell is empty. */
 static const char *cell_of(const struct tp_table *t, int row, int column)
 {
     size_t at = t->cells[(size_t)row * (size_t)t->column_count + (size_t)column];
@@ -106,7 +106,8 @@ int tp_table_width(const struct tp_table *t)
     return width;
 }
 
-/* A line of the first column and those in [from, to): of heads where row < 0. */
+/* Prints a row with the first column and the columns in [from, to). Rows -2 and -1 are the heads.
+ */
 static void print_line(const struct tp_table *t, int row, int from, int to, struct tp_page *page,
                        int indent)
 {
@@ -127,7 +128,7 @@ void tp_table_row(const struct tp_table *t, int row, struct tp_page *page, int i
     print_line(t, row, 1, t->column_count, page, indent);
 }
 
-/* Where all heads have one line, the other is none. */
+/* Whether any of these columns has a text in this line of its head. */
 static bool has_heads(const struct tp_table *t, int line, int from, int to)
 {
     bool any = *t->columns[0].head[line];
@@ -136,7 +137,8 @@ static bool has_heads(const struct tp_table *t, int line, int from, int to)
     return any;
 }
 
-/* The columns from `from` on that find room end before this one. */
+/* The end of the range of columns that starts at `from` and fits into `room` beside the first one.
+ */
 static int end_of_room(const struct tp_table *t, int from, int room)
 {
     int end = from, used = t->columns[0].width;

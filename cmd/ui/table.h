@@ -1,11 +1,11 @@
-/* A table of short texts, filled once and written as text, as Markdown or as CSV.
+/* A table of short texts, which is filled once and written as text, as Markdown or as CSV.
  *
  *                        peak      ns     < heads, above each other
  *                    reserved  per call
  *     arena           1.75 MiB     4.9    < a row of cells; the first column names it
  *
- * A page that is too narrow shows fewer columns, or the others below; rows are never left out, and
- * no cell is cut. */
+ * If the page is too narrow, some columns are left out or put into tables below. Rows are never
+ * left out and cells are never cut. */
 #ifndef TP_TABLE_H
 #define TP_TABLE_H
 
@@ -15,67 +15,71 @@
 enum { TP_COLUMN_HEAD = 40 };
 
 struct tp_column {
-    char head[2][TP_COLUMN_HEAD]; /* tapool's own words; "": none */
-    const char *name;             /* its head in Markdown; NULL: the same */
-    int width;                    /* on a page, at least; the table widens it */
-    bool left;                    /* its cells begin below each other; else they end there */
-    bool joined;                  /* stands beside the one before it or not at all */
-    enum tp_target to;            /* of its cells in Markdown; 0 for tapool's own words */
+    char head[2][TP_COLUMN_HEAD]; /* two lines of the head, not escaped; "": empty line */
+    const char *name;             /* head in Markdown; NULL: the lines of `head` */
+    int width;                    /* least width on a page; wider cells increase it */
+    bool left;                    /* cells are aligned left; false: right */
+    bool joined;                  /* shown only together with the column before it */
+    enum tp_target to;            /* escaping of cells in Markdown; 0: they need none */
 };
 
-/* Zeroed it is empty; owns what it holds until tp_table_drop. */
+/* A zeroed table is empty. A table owns what it holds until tp_table_drop. */
 struct tp_table {
     struct tp_column *columns;
     int column_count;
-    struct tp_str text; /* of all cells, each with its end */
-    size_t *cells;      /* row by row: where each begins; SIZE_MAX: nothing stands there */
-    size_t count, room;
-    bool failed; /* there was no memory: a part is missing */
+    struct tp_str text; /* texts of all cells, each with a NUL */
+    size_t *cells;      /* offset of each cell in `text`, row by row; SIZE_MAX: empty cell */
+    size_t count, room; /* cells */
+    bool failed;        /* out of memory: a part of the table is missing */
 };
 
-/* Before the first cell; `columns` NULL: as many that say nothing of themselves. */
+/* Sets the columns before the first cell is added. `columns` NULL: `count` columns without heads.
+ */
 void tp_table_columns(struct tp_table *t, const struct tp_column *columns, int count);
 
-/* The next cell of the row, or the first of another; no format: nothing stands there. */
+/* Adds the next cell; a new row begins when the last one is full. `format` NULL: an empty cell. */
 void tp_table_add(struct tp_table *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* As tp_bytes has it; "-" of TP_NONE. */
+/* Adds a size in the form of tp_bytes; TP_NONE becomes "-". */
 void tp_table_bytes(struct tp_table *t, uint64_t bytes, bool exact);
-/* As tp_count has it; "-" of TP_NONE. */
+/* Adds a count in the form of tp_count; TP_NONE becomes "-". */
 void tp_table_count(struct tp_table *t, uint64_t count);
 
-/* Without its rows. */
+/* Removes all rows. */
 void tp_table_clear(struct tp_table *t);
 
 int tp_table_rows(const struct tp_table *t);
 int tp_table_width(const struct tp_table *t);
 
 enum tp_table_fit {
-    TP_TABLE_FIRST, /* as many columns as find room, one beside the first always */
-    TP_TABLE_BELOW, /* the others in tables below, each beside the first again */
-    TP_TABLE_WIDE   /* all, whatever the width */
+    TP_TABLE_FIRST, /* as many columns as fit, at least the first two */
+    TP_TABLE_BELOW, /* columns that do not fit go to tables below, each with the first column */
+    TP_TABLE_WIDE   /* all columns, whatever the width of the page */
 };
 
-/* Returns how many columns are shown. */
+/* Prints the table. Returns the number of columns shown. */
 int tp_table_print(const struct tp_table *t, struct tp_page *page, int indent,
                    enum tp_table_fit fit);
 
-/* One row, -1: the last line of the heads, with what else stands on its line: it is not ended. */
+/* Prints one row without ending the line, so that more can be added to it. Row -1 is the last line
+ * of the heads. */
 void tp_table_row(const struct tp_table *t, int row, struct tp_page *page, int indent);
 
-/* `left` and `right` rule off the heads, as ":---" does. TP_ENOMEM where a part is missing. */
+/* Writes the table as Markdown. `left` and `right` are the delimiters below the heads of columns
+ * aligned left and right, such as ":---". TP_ENOMEM: a part is missing. */
 int tp_table_markdown(const struct tp_table *t, const char *left, const char *right, FILE *out,
                       struct tp_err *err);
 
-/* The same in parts. */
+/* Parts of tp_table_markdown: the heads, and one row. */
 void tp_table_heads(const struct tp_table *t, const char *left, const char *right,
                     struct tp_str *out);
 void tp_table_markdown_row(const struct tp_table *t, int row, struct tp_str *out);
 
-/* Rows, the first of which are its heads, by RFC 4180. */
+/* Writes the rows as CSV of RFC 4180. The heads of the columns are not written: the first row has
+ * to hold them. */
 int tp_table_csv(const struct tp_table *t, FILE *out, struct tp_err *err);
 
-/* TP_ENOMEM where a part is missing; a page says so itself. */
+/* TP_ENOMEM: a part of the table is missing. tp_table_print says so on the page itself. */
 int tp_table_status(const struct tp_table *t, struct tp_err *err);
 
 void tp_table_drop(struct tp_table *t);

@@ -10,7 +10,7 @@ struct tp_text tp_percent(double share)
 {
     if (isnan(share))
         return tp_text_of("-");
-    if (share < 1 && share >= 0.9995) /* all but a few is not all */
+    if (share < 1 && share >= 0.9995) /* not shown as 100 %, because it is less */
         return tp_text_of(">99.9 %%");
     if (share > 0 && share < 0.0005)
         return tp_text_of("<0.1 %%");

@@ -22,7 +22,7 @@
 #define PASS_NS     UINT64_C(25000000)
 #define THOROUGH_NS UINT64_C(250000000)
 
-/* ---- what was asked for ---- */
+/* ---- options ---- */
 
 static int check_binary(const char *option, const char *path, struct tp_err *err)
 {

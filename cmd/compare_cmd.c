@@ -69,7 +69,7 @@ struct compare {
     struct tp_condition *conditions;
 };
 
-/* ---- what is given ---- */
+/* ---- arguments ---- */
 
 /* What an argument names. tapool does not look into a pipe, because it could not read the same
  * bytes again. */
@@ -189,7 +189,7 @@ static int check_options(struct compare *k, const struct tp_args *args, bool sto
     return status ? status : parse_conditions(k, stored, err);
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 static int write_json(void *ctx, FILE *out, struct tp_err *err)
 {

@@ -28,7 +28,7 @@ static int fail_file(struct tp_err *err, const char *path, const char *why)
         " none is read");
 }
 
-/* ---- where it is ---- */
+/* ---- finding the file ---- */
 
 /* Finds the nearest file in `folder` or above and writes its path to `folder`. Returns false if
  * there is none. Anything with the name ends the search: a folder with that name is an error later.

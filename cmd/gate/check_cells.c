@@ -462,7 +462,7 @@ static int define_all(struct tp_check *k, struct tp_err *err)
     return status || k->gate.cell_count ? status : fail_empty(k, err);
 }
 
-/* ---- all of it ---- */
+/* ---- the selection ---- */
 
 int tp_check_select(struct tp_check *k, struct tp_err *err)
 {

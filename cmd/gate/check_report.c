@@ -42,7 +42,7 @@ static int write_exports(const struct tp_check *k, struct tp_err *err)
     return first;
 }
 
-/* ---- what is told ---- */
+/* ---- reports ---- */
 
 static void keep_error(struct tp_gate *g, const struct tp_err *err)
 {

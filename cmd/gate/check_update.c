@@ -44,7 +44,7 @@ static int out_of_memory(struct tp_err *err)
     return tp_fail(err, TP_ENOMEM, "out of memory");
 }
 
-/* ---- what is said ---- */
+/* ---- the list of changes ---- */
 
 __attribute__((format(printf, 4, 5))) static void
 say(struct update *u, const char *what, const struct tp_gate_cell *c, const char *format, ...)

@@ -31,7 +31,7 @@ extern const char *const tp_capacity_words[]; /* keyword 0 means: as recorded */
                  .help = "colour")
 #define TP_VERBOSE_ROW(at, what) TP_FLAG_AT("verbose", at, .letter = 'v', .help = what)
 
-/* ---- what is printed, and what is written beside that ---- */
+/* ---- the format of the output, and exports ---- */
 
 enum { TP_EXPORTS_MAX = 8 };
 

@@ -6,10 +6,11 @@
 #include "alloc/strategy.h"
 
 struct tp_meta_heap {
-    struct tp_account *account;       /* metadata and its peaks; may be NULL */
-    uint64_t calls;                   /* of tp_meta_get, failed ones included */
-    uint64_t fail_at;                 /* this call, counted from 1, gets NULL; 0 = none */
-    uint64_t live_bytes, live_blocks; /* not put back yet: leaks, once fini has run */
+    struct tp_account *account; /* where metadata and its peaks are counted; may be NULL */
+    uint64_t calls;             /* calls of tp_meta_get, failed ones included */
+    /* the call, counted from 1, that gets NULL; 0: no call fails */
+    uint64_t fail_at;
+    uint64_t live_bytes, live_blocks; /* memory not put back yet; after fini these are leaks */
 };
 
 #endif

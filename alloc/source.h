@@ -2,14 +2,14 @@
  *
  * To add a source: one file in alloc/sources/ (or cuda/) that exports one `const struct
  * tp_source_ops`, and one line in cmd/registry.c. A decorator is a source with TP_SRC_DECORATOR
- * whose cfg->inner is the source below it. It has `init`, `get`, `put` and what else it changes,
- * and calls the members of the source below through the wrappers at the end of this file; what it
- * leaves NULL, the wrappers ask of the source below.
+ * whose cfg->inner is the source below it. It sets `init`, `get`, `put` and every other member that
+ * it changes, and calls the source below through the wrappers at the end of this file. For a member
+ * that a decorator leaves NULL, the wrappers call the source below.
  *
  *     strategy --> meter --> limit --> fault --> shuffle --> host | virtual | cuda
  *
- * Members come in groups. Those of a source that is no decorator are all set or all NULL, and NULL
- * is the statement. */
+ * Members come in groups. A source that is no decorator sets all members of a group or none, and
+ * says by NULL that it lacks the group. */
 #ifndef TP_SOURCE_H
 #define TP_SOURCE_H
 
@@ -17,20 +17,24 @@
 #include "alloc/base/opt.h"
 #include "alloc/program/program.h"
 
-/* An address is a number; only a source with the HOST group turns one into a pointer. 0 is none. */
+/* An address is a number; only a source with the HOST group turns an address into a pointer. 0
+ * means no address. */
 typedef uint64_t tp_addr;
 
 enum tp_source_flags {
     TP_SRC_HOST = 1u << 0,      /* memory that this process can write */
-    TP_SRC_VIRTUAL = 1u << 1,   /* simulated: its times are the policy's own work only */
+    TP_SRC_VIRTUAL = 1u << 1,   /* simulated: measured times are the policy's own work only */
     TP_SRC_DECORATOR = 1u << 2, /* needs cfg->inner */
-    TP_SRC_DEVICE = 1u << 3,    /* a real device: others share it, and it can be lost */
-    TP_SRC_ORDERED = 1u << 4,   /* fences pass in the order of recording, all streams alike, but for
-                                   those that `synced` lets pass earlier */
-    TP_SRC_ABSENT = 1u << 5,    /* not in this build: `init` says so, and nothing else is there */
+    /* a real device, which other processes share and which can be lost */
+    TP_SRC_DEVICE = 1u << 3,
+    /* fences of all streams pass in the order of recording, except those that `synced` lets pass
+     * earlier */
+    TP_SRC_ORDERED = 1u << 4,
+    /* not in this build: `init` says so, and every other member is NULL */
+    TP_SRC_ABSENT = 1u << 5,
 };
 
-/* A point in a stream's work. Made by `record`; a plain value, nothing to release. */
+/* A point in a stream's work. Made by `record`; a plain value that needs no release. */
 struct tp_fence {
     uint64_t serial;  /* order of recording, from 1 */
     uint64_t time_ns; /* the source's clock when it was recorded */
@@ -40,51 +44,56 @@ struct tp_fence {
 /* How a device is kept busy with a block that was just handed out. */
 enum tp_occupy {
     TP_OCCUPY_NONE,
-    TP_OCCUPY_MEMSET, /* writes all of it once */
-    TP_OCCUPY_SPIN    /* writes its first bytes, and is busy for a given time */
+    TP_OCCUPY_MEMSET, /* writes the whole block once */
+    /* writes the first bytes of the block and keeps the device busy for a given time */
+    TP_OCCUPY_SPIN
 };
 
-/* A stream-ordered pool of the driver, as it is asked for. */
+/* How a stream-ordered pool of the driver is to be opened. */
 struct tp_pool_cfg {
-    bool own;                   /* a pool of its own, else the device's default pool */
-    uint64_t max_size;          /* bytes that an own pool may reserve; 0: as CUDA has it */
-    uint64_t release_threshold; /* bytes that it keeps reserved at a synchronisation */
+    bool own;                   /* true: a new pool; false: the device's default pool */
+    uint64_t max_size;          /* bytes that a new pool may reserve; 0: CUDA's default */
+    uint64_t release_threshold; /* bytes that the pool keeps reserved at a synchronisation */
     bool reuse_follow_event_dependencies;
     bool reuse_allow_opportunistic;
     bool reuse_allow_internal_dependencies;
 };
 
-/* What the pool says of itself, bytes. The highs are since pool_open. */
+/* What the driver reports about a pool, in bytes. The high-water marks count from pool_open. */
 struct tp_pool_marks {
     uint64_t reserved, reserved_high; /* held from the device */
-    uint64_t used, used_high;         /* handed out, as the pool rounds it */
+    uint64_t used, used_high;         /* handed out, rounded up by the pool */
 };
 
-/* Calls into the driver, by this source since its init. What fills the streams is apart. */
+/* Calls that this source made into the driver since its init. Calls that only keep the streams busy
+ * are counted in `works` alone. */
 struct tp_driver_counts {
-    uint64_t calls;       /* for ranges, fences, pools and orders */
-    uint64_t ns;          /* inside them; 0 without cfg->time_calls */
-    uint64_t syncs;       /* of these: that wait for a stream, an event or the device */
-    uint64_t event_waits; /* of these: that make one stream wait for another */
+    uint64_t calls;       /* calls for ranges, fences, pools and the order of streams */
+    uint64_t ns;          /* time inside these calls; 0 without cfg->time_calls */
+    uint64_t syncs;       /* calls among them that wait for a stream, an event or the device */
+    uint64_t event_waits; /* calls among them that make one stream wait for another */
     uint64_t works;       /* kernels and memsets that `work` queued */
 };
 
-/* What is held, counted by `meter` and by the environment's metadata calls. */
+/* What a strategy holds, counted by `meter` and by the environment's metadata calls. */
 struct tp_account {
-    uint64_t reserved, peak_reserved; /* bytes that the source gave up for the ranges held */
+    /* bytes that the source gave up for the ranges that are held */
+    uint64_t reserved, peak_reserved;
     uint64_t metadata, peak_metadata; /* bytes of the strategy's own bookkeeping */
     uint64_t peak_held;               /* highest reserved + metadata */
     uint64_t gets, puts, waits;       /* calls that succeeded */
     uint64_t get_bytes, put_bytes;
-    uint64_t wait_ns;       /* simulated waiting time */
-    uint64_t refused_gets;  /* out of memory */
-    uint64_t guarded_gets;  /* of these: by the meter, beyond cfg->guard */
-    uint64_t refused_puts;  /* the range stays reserved; retried at fini */
-    uint64_t least_refused; /* by `limit`: the least capacity that one of these gets would have
-                               needed when it came; 0: none was refused */
+    uint64_t wait_ns;      /* simulated waiting time */
+    uint64_t refused_gets; /* gets that failed because memory was exhausted */
+    uint64_t guarded_gets; /* refused gets that the meter refused beyond cfg->guard */
+    /* puts that the source refused: the range stays reserved, and the put is retried at fini */
+    uint64_t refused_puts;
+    /* set by `limit`: the smallest capacity with which one of the refused gets would have succeeded
+     * at that moment; 0: none was refused */
+    uint64_t least_refused;
 };
 
-/* Bytes of the ranges that are held: what a strategy accounts for. */
+/* Bytes of the ranges that are held, which is what a strategy accounts for. */
 static inline uint64_t tp_account_ranges(const struct tp_account *a)
 {
     return a->get_bytes - a->put_bytes;
@@ -105,18 +114,21 @@ struct tp_source;
 
 struct tp_source_cfg {
     const void *opts;           /* parsed from `options`; NULL when the source has none */
-    struct tp_source *inner;    /* for decorators */
+    struct tp_source *inner;    /* for decorators: the source below */
     struct tp_account *account; /* for the meter */
-    uint64_t guard;             /* for the meter: bytes; who holds more gets nothing; 0: none */
-    bool keeps_ranges;          /* for the meter: it is going to be asked what it `holds` */
-    uint64_t *now_ns;           /* recorded time, written by the engine; sources may advance it */
+    /* for the meter: a strategy that holds more bytes than this gets nothing; 0: no guard */
+    uint64_t guard;
+    bool keeps_ranges; /* for the meter: keep what `holds` needs */
+    uint64_t *now_ns;  /* recorded time, written by the engine; sources may advance it */
     enum tp_kind kind;
     uint16_t device;
-    uint32_t streams; /* of the trace, numbered from 0; 0 = 1 */
-    bool time_calls; /* DEVICE: count the time inside the driver too; it costs two clock readings */
-    int *lost;      /* DEVICE: set to TP_EDEVICE when the device or the driver fails; may be NULL */
-    void **current; /* one word for all sources that a thread has open, NULL at first: which device
-                       its driver calls go to. May be NULL: it is set before each call */
+    uint32_t streams; /* streams of the trace, numbered from 0; 0 is taken as 1 */
+    /* DEVICE: measure the time inside the driver too, at two clock readings per call */
+    bool time_calls;
+    int *lost; /* DEVICE: set to TP_EDEVICE when the device or the driver fails; may be NULL */
+    /* A word that all sources opened by a thread share, NULL at first: the device that the thread's
+     * driver calls go to. Where this pointer is NULL, the device is set before each call. */
+    void **current;
     uint64_t seed;
 };
 
@@ -128,12 +140,12 @@ struct tp_source_ops {
     size_t opts_size;
     const struct tp_opt *options; /* NULL-named row ends it; NULL = none */
 
-    /* If init fails it has cleaned up after itself and fini is not called. fini gives everything
-     * back, ranges still held included; a decorator that holds nothing has none. */
+    /* A failing init cleans up after itself, and fini is not called. fini gives everything back,
+     * including ranges that are still held; a decorator that holds nothing needs no fini. */
     int (*init)(void *s, const struct tp_source_cfg *cfg, struct tp_err *err);
     void (*fini)(void *s);
     uint64_t (*page)(void *s); /* granularity of get, bytes, a power of two */
-    /* Bytes that it can hold at most; 0 = not known. NULL: not known. */
+    /* Bytes that the source can hand out at most; 0 or a NULL member: not known. */
     uint64_t (*capacity)(void *s);
 
     /* RANGES. size: a multiple of the page, > 0. align: a power of two; honoured or refused with
@@ -142,31 +154,34 @@ struct tp_source_ops {
     int (*get)(void *s, uint64_t size, uint64_t align, tp_addr *out);
     int (*put)(void *s, tp_addr addr, uint64_t size);
 
-    /* DEVICE MEMORY: of a source that gives up more than the sizes of its ranges. granule: in what
-     * multiples. taken: for the ranges that are held now. cost: by how much a get would raise that.
-     * All follow from the calls and their sizes, never from addresses. */
+    /* DEVICE MEMORY: for a source that gives up more bytes than the sizes of its ranges. granule:
+     * the unit in which it gives up memory. taken: bytes given up for the ranges that are held now.
+     * cost: by how much a get would raise `taken`. All three follow from the calls and their sizes,
+     * never from addresses. */
     uint64_t (*granule)(void *s);
     uint64_t (*taken)(void *s);
     uint64_t (*cost)(void *s, uint64_t size, uint64_t align);
 
-    /* METER, with cfg->keeps_ranges. Do all these bytes lie in one range, or in one block of a
-     * pool, that was given and not taken back? */
+    /* METER, with cfg->keeps_ranges. True when all these bytes lie in one range, or in one block of
+     * a pool, that is handed out now. */
     bool (*holds)(void *s, tp_addr addr, uint64_t size);
 
-    /* FENCES. done: true when the stream's work up to the fence is complete. wait: until then. */
+    /* FENCES. done: true when the stream's work up to the fence is complete. wait: returns once it
+     * is complete. */
     void (*record)(void *s, uint16_t stream, struct tp_fence *out);
     bool (*done)(void *s, const struct tp_fence *f);
     int (*wait)(void *s, const struct tp_fence *f);
-    void (*synced)(void *s, uint16_t stream); /* the trace says so; TP_ALL_STREAMS = the device */
+    /* the trace has a SYNC of this stream; TP_ALL_STREAMS: of the whole device */
+    void (*synced)(void *s, uint16_t stream);
 
-    /* HOST. NULL for an address that it did not give. */
+    /* HOST. NULL for an address that this source did not give. */
     void *(*host)(void *s, tp_addr addr);
 
     /* ASYNC: memory in the order of a stream, from one pool of the driver at a time. pool_open
-     * resets the pool's high-water marks; TP_EDEVICE: no such thing on this device. pool_close
-     * is called once after each pool_open that succeeded, when every block was put; it waits for
-     * the streams and leaves nothing reserved, and its errors are the pool's own. get_async: any
-     * size > 0, TP_EOOM as `get`. put_async takes what get_async gave, else TP_EINVAL. */
+     * resets the pool's high-water marks; TP_EDEVICE: this device has no such pools. pool_close is
+     * called once after each successful pool_open, when every block has been put; it waits for the
+     * streams and leaves nothing reserved. It returns only errors of the pool itself. get_async:
+     * any size > 0, TP_EOOM as `get`. put_async takes what get_async gave, else TP_EINVAL. */
     int (*pool_open)(void *s, const struct tp_pool_cfg *cfg, struct tp_err *err);
     int (*pool_close)(void *s);
     int (*get_async)(void *s, uint64_t size, uint16_t stream, tp_addr *out);
@@ -174,16 +189,17 @@ struct tp_source_ops {
     int (*pool_trim)(void *s, uint64_t keep); /* bytes that may stay reserved */
     int (*pool_marks)(void *s, struct tp_pool_marks *out);
 
-    /* STREAMS: work that is really queued. follow: what `stream` does from now on comes after what
-     * `after` was given so far. work: `stream` is busy with the block for `ns`; never timed.
-     * Of 0 bytes: loads what work takes. TP_EUNSUP: no kernels here. */
+    /* STREAMS: work that is really queued. follow: everything queued on `stream` from now on waits
+     * for everything queued on `after` so far. work: keeps `stream` busy with the block for `ns`;
+     * never timed. With a size of 0 bytes, work only loads its kernel. TP_EUNSUP: this build has no
+     * kernels. */
     int (*follow)(void *s, uint16_t stream, uint16_t after);
     int (*work)(void *s, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
                 enum tp_occupy how);
 
-    /* DEVICE. memory: bytes that the device has free and in all, whoever holds the rest. fault:
-     * TP_OK, or TP_EDEVICE and the sentence of the first failure, asynchronous ones included: after
-     * it every call fails. */
+    /* DEVICE. memory: free and total bytes of the device, other processes included. fault: TP_OK,
+     * or TP_EDEVICE and the sentence of the first failure, asynchronous failures included. After a
+     * failure every call fails. */
     int (*memory)(void *s, uint64_t *free_bytes, uint64_t *total_bytes);
     void (*counts)(void *s, struct tp_driver_counts *out);
     int (*fault)(void *s, struct tp_err *err);
@@ -193,10 +209,10 @@ struct tp_source_ops {
 struct tp_source {
     const struct tp_source_ops *ops;
     void *state;
-    struct tp_source *inner; /* of a decorator: the source below it */
+    struct tp_source *inner; /* the source below a decorator, else NULL */
     uint64_t page;           /* granularity of get */
     uint64_t held;           /* bytes of the ranges that this source gave and did not get back */
-    uint32_t flags;          /* of the source at the base: enum tp_source_flags */
+    uint32_t flags;          /* enum tp_source_flags of the source at the base of the stack */
 };
 
 /* Checks the groups and the flags of a table. TP_EBROKEN names the member. */
@@ -206,15 +222,17 @@ int tp_source_open(struct tp_source *src, const struct tp_source_ops *ops,
                    const struct tp_source_cfg *cfg, struct tp_err *err);
 void tp_source_close(struct tp_source *src); /* a zeroed handle is fine */
 
-/* Thin wrappers, the one place for assertions. Contracts as above. */
+/* Thin wrappers around the members of struct tp_source_ops, with the same contracts; assertions
+ * stand here alone. */
 int tp_src_get(struct tp_source *src, uint64_t size, uint64_t align, tp_addr *out);
 int tp_src_put(struct tp_source *src, tp_addr addr, uint64_t size);
 uint64_t tp_src_capacity(struct tp_source *src); /* 0 = not known */
-/* Without the DEVICE MEMORY group: the page, what is held, the size. */
+/* Without the DEVICE MEMORY group the granule is the page, taken the bytes held, and the cost the
+ * size. */
 uint64_t tp_src_granule(struct tp_source *src);
 uint64_t tp_src_taken(struct tp_source *src);
 uint64_t tp_src_cost(struct tp_source *src, uint64_t size, uint64_t align);
-bool tp_src_holds(struct tp_source *src, tp_addr addr, uint64_t size); /* of the meter only */
+bool tp_src_holds(struct tp_source *src, tp_addr addr, uint64_t size); /* `src` must be the meter */
 void tp_src_record(struct tp_source *src, uint16_t stream, struct tp_fence *out);
 bool tp_src_done(struct tp_source *src, const struct tp_fence *f);
 int tp_src_wait(struct tp_source *src, const struct tp_fence *f);
@@ -222,7 +240,7 @@ void tp_src_synced(struct tp_source *src, uint16_t stream);
 bool tp_src_has_fences(const struct tp_source *src);
 void *tp_src_host(struct tp_source *src, tp_addr addr); /* NULL: not host memory */
 
-/* TP_EUNSUP without the ASYNC group. */
+/* The calls of the ASYNC group return TP_EUNSUP where the source lacks it. */
 int tp_src_pool_open(struct tp_source *src, const struct tp_pool_cfg *cfg, struct tp_err *err);
 int tp_src_pool_close(struct tp_source *src);
 int tp_src_get_async(struct tp_source *src, uint64_t size, uint16_t stream, tp_addr *out);
@@ -230,12 +248,13 @@ int tp_src_put_async(struct tp_source *src, tp_addr addr, uint16_t stream);
 int tp_src_pool_trim(struct tp_source *src, uint64_t keep);
 int tp_src_pool_marks(struct tp_source *src, struct tp_pool_marks *out);
 
-/* Without the STREAMS group nothing is queued: TP_OK. */
+/* Where the source lacks the STREAMS group nothing is queued, and both calls return TP_OK. */
 int tp_src_follow(struct tp_source *src, uint16_t stream, uint16_t after);
 int tp_src_work(struct tp_source *src, uint16_t stream, tp_addr addr, uint64_t size, uint64_t ns,
                 enum tp_occupy how);
 
-/* Without the DEVICE group: TP_EUNSUP, zeros, TP_OK. */
+/* Where the source lacks the DEVICE group: memory returns TP_EUNSUP, counts are zero, fault returns
+ * TP_OK. */
 int tp_src_memory(struct tp_source *src, uint64_t *free_bytes, uint64_t *total_bytes);
 void tp_src_counts(struct tp_source *src, struct tp_driver_counts *out);
 int tp_src_fault(struct tp_source *src, struct tp_err *err);

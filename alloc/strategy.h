@@ -12,32 +12,35 @@
 
 #include "alloc/source.h"
 
-/* Only what the engine must know before it calls. */
+/* Capabilities: what the engine must know about a strategy before it calls it. */
 enum tp_caps {
     TP_CAP_THREADS = 1u << 0, /* may be called by several OS threads at once, one `thr` each */
     TP_CAP_STREAMS = 1u << 1, /* orders reuse by stream */
-    TP_CAP_ALIGN = 1u << 2,   /* honours any rq->align; without it TP_EUNSUP above 16 */
-    TP_CAP_RETAINS = 1u << 3, /* has retain and release */
-    TP_CAP_NOFREE = 1u << 4,  /* free reuses nothing by itself */
-    TP_CAP_FOREIGN = 1u << 5, /* a real allocator: takes no source, no promises about wrong frees,
-                                 played in a process of its own; its metrics are informative */
-    TP_CAP_ASYNC = 1u << 6,   /* takes its memory from the source's ASYNC group: what is reserved
-                                 is the pool's to say */
+    /* honours any rq->align; a strategy without this flag answers TP_EUNSUP above 16 */
+    TP_CAP_ALIGN = 1u << 2,
+    TP_CAP_RETAINS = 1u << 3, /* the members retain and release are set */
+    TP_CAP_NOFREE = 1u << 4,  /* freed memory is reused only after a reset */
+    /* a real allocator: it takes no source, promises nothing about wrong frees, and is played in a
+     * process of its own; its metrics are informative */
+    TP_CAP_FOREIGN = 1u << 5,
+    /* takes its memory from the source's ASYNC group, so that the driver's pool knows what is
+     * reserved */
+    TP_CAP_ASYNC = 1u << 6,
 };
 
 enum tp_group { TP_GROUP_POLICY, TP_GROUP_REAL, TP_GROUP_YARDSTICK };
 
-/* One request. */
+/* One request for memory. */
 struct tp_req {
     uint64_t size;  /* bytes, > 0 */
     uint64_t align; /* a power of two, >= 1 */
     uint16_t stream;
 };
 
-/* One block. */
+/* One block that was handed out. */
 struct tp_block {
     tp_addr addr;
-    uint64_t granted; /* bytes that the caller may use, >= size; 0 = ask `usable` */
+    uint64_t granted; /* bytes that the caller may use, >= size; 0 = call `usable` for them */
 };
 
 /* The strategy's surroundings; outlives the instance. */
@@ -46,15 +49,17 @@ struct tp_env {
     struct tp_account *account;
     void *meta; /* private to tp_meta_get and tp_meta_put */
     uint32_t streams;
-    /* Several OS threads call at once, each with its own `thr` (TP_CAP_THREADS only); false: one
-     * plays them all. Only alloc, free, resize, move, retain, release, adopt, use, thread_init and
-     * thread_fini run at the same time: everything else has the instance to itself. The source and
-     * tp_meta_get are not thread safe: the strategy holds one lock around all its calls of them. */
+    /* True: several OS threads call at once, each with its own `thr` (TP_CAP_THREADS only). False:
+     * one OS thread plays all recorded threads. Only alloc, free, resize, move, retain, release,
+     * adopt, use, thread_init and thread_fini may run at the same time; every other member has the
+     * instance to itself. The source and tp_meta_get are not thread safe: the strategy holds one
+     * lock around all its calls to them. */
     bool concurrent;
 };
 
-/* Zeroed bookkeeping memory, 16-byte aligned, counted in account->metadata; NULL when exhausted (or
- * failed on purpose). put takes the same size; NULL is fine. */
+/* Zeroed bookkeeping memory, 16-byte aligned, counted in account->metadata; NULL when memory is
+ * exhausted or the call was made to fail on purpose. tp_meta_put takes the size that tp_meta_get
+ * got; `p` may be NULL. */
 void *tp_meta_get(const struct tp_env *env, size_t size);
 void tp_meta_put(const struct tp_env *env, void *p, size_t size);
 
@@ -71,38 +76,42 @@ typedef void tp_walk_fn(void *ctx, enum tp_walk_kind kind, tp_addr addr, uint64_
 
 /* Facts that only the strategy knows. */
 struct tp_stats {
-    uint64_t carved_bytes; /* ever part of a block, span or metadata since their range was got. No
-                              report shows it: tests hold it between what is live and reserved */
-    uint64_t peak_carved_bytes; /* highest carved_bytes so far; this is reported */
-    uint64_t reserved_bytes;    /* FOREIGN only: from the allocator's own statistics; UINT64_MAX:
-                                   it has none that can be read */
-    uint64_t fallbacks;         /* requests that the policy passed straight to the source */
-    uint64_t start_bytes;       /* what it holds per class, bin or range before reuse sets in; 0 */
+    /* bytes that have been part of a block, span or metadata since their range was got. No report
+     * shows this number: tests check that it lies between live and reserved bytes */
+    uint64_t carved_bytes;
+    uint64_t peak_carved_bytes; /* highest carved_bytes so far, as reports show it */
+    /* FOREIGN only: from the allocator's own statistics; UINT64_MAX: the allocator has none that
+     * can be read */
+    uint64_t reserved_bytes;
+    uint64_t fallbacks; /* requests that the policy passed straight to the source */
+    /* bytes held per class, bin or range before reuse sets in; 0: none */
+    uint64_t start_bytes;
 };
 
 struct tp_strategy {
     const char *name;
     const char *summary;   /* "size classes" */
     const char *resembles; /* "jemalloc, tcmalloc" */
-    const char *to_use;    /* last lines of its help page: how to use it in a program */
+    const char *to_use;    /* last lines of the strategy's help page: how to use it in a program */
     enum tp_group group;
     uint32_t caps; /* enum tp_caps */
     size_t state_size, thread_size;
     size_t opts_size;
     const struct tp_opt *options; /* NULL = none */
 
-    /* Required. init: `st` is zeroed memory of state_size; after a failure it has cleaned up and
-     * fini is not called. alloc: TP_OK, TP_EOOM, TP_EINVAL (size 0, align no power of two),
-     * TP_EUNSUP, TP_ENOMEM. free: rq is the object's request (size, align) with the freeing stream.
-     */
+    /* Required. init: `st` is zeroed memory of state_size bytes; a failing init cleans up after
+     * itself, and fini is not called. alloc: TP_OK, TP_EOOM, TP_EINVAL (size 0, align no power of
+     * two), TP_EUNSUP, TP_ENOMEM. free: rq is the object's request (size, align) with the freeing
+     * stream. */
     int (*init)(void *st, const struct tp_env *env, const void *opts, struct tp_err *err);
     void (*fini)(void *st);
     int (*alloc)(void *st, void *thr, const struct tp_req *rq, struct tp_block *out);
     int (*free)(void *st, void *thr, tp_addr addr, const struct tp_req *rq);
 
-    /* Optional. resize: in place, else TP_EUNSUP and nothing changed. move: may return another
-     * address, contents copied where the source is host memory. rq holds the new size. With retain,
-     * move takes the references over: without it the engine allocates, copies and frees once. */
+    /* Optional. resize: in place, else TP_EUNSUP and nothing has changed. move: may return another
+     * address, and copies the contents where the source is host memory. rq holds the new size. A
+     * strategy with both retain and move hands the references on to the new block; without move the
+     * engine allocates, copies and frees once. */
     int (*resize)(void *st, void *thr, tp_addr addr, const struct tp_req *rq, struct tp_block *out);
     int (*move)(void *st, void *thr, tp_addr addr, const struct tp_req *rq, struct tp_block *out);
     int (*retain)(void *st, void *thr, tp_addr addr);
@@ -112,21 +121,24 @@ struct tp_strategy {
     int (*sync)(void *st, void *thr, uint16_t stream);
     int (*reset)(void *st);
     int (*trim)(void *st, uint64_t keep);
-    int (*thread_init)(void *st, void *thr); /* both or none; `thr` is zeroed thread_size bytes */
+    /* thread_init and thread_fini are both set or both NULL; `thr` is thread_size zeroed bytes */
+    int (*thread_init)(void *st, void *thr);
     void (*thread_fini)(void *st, void *thr);
 
-    /* Optional, never timed. */
+    /* Optional members that are never timed. */
     uint64_t (*usable)(void *st, tp_addr addr); /* granted bytes of a live block */
     void (*stats)(void *st, struct tp_stats *out);
     int (*walk)(void *st, tp_walk_fn *fn, void *ctx);
     int (*check)(void *st, struct tp_err *err); /* TP_EBROKEN names the invariant */
-    void (*library)(char *out, size_t size);    /* FOREIGN: the library that serves it here */
+    /* FOREIGN: the library that serves the calls on this machine */
+    void (*library)(char *out, size_t size);
 };
 
-/* Bits and pointers agree; names and options are there. TP_EBROKEN. */
+/* Checks that the flags in `caps` agree with the members that are set, and that names and options
+ * are present. TP_EBROKEN otherwise. */
 int tp_strategy_check(const struct tp_strategy *s, struct tp_err *err);
 
-/* The source can serve it. TP_EUSAGE with a hint. */
+/* Checks that the source can serve the strategy. TP_EUSAGE with a hint otherwise. */
 int tp_strategy_fits(const struct tp_strategy *s, const struct tp_source_ops *source,
                      struct tp_err *err);
 

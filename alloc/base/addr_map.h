@@ -11,11 +11,11 @@
  * that grows the table is slow. The table never shrinks. The order of a walk depends on the
  * addresses; a decision may not follow it.
  *
- * A trace chooses keys: sizes, and with them the addresses of a simulated device. Those that were
- * chosen to meet lie ever further from home. One that would lie TP_ADDR_MAP_FAR slots away, which
- * does not happen by chance, makes the map mix anew with a secret number. Until then it mixes
- * with one that is known, so that equal programs take equal numbers of instructions. A removal
- * looks no further than the furthest entry. */
+ * A trace chooses keys: sizes, and with them the addresses of a simulated device. Keys chosen to
+ * collide end up ever further from their home slots. An entry TP_ADDR_MAP_FAR slots from home does
+ * not happen by chance, so it makes the map hash all keys again with a secret factor. Until then
+ * the factor is a constant, so that equal programs take equal numbers of instructions. A removal
+ * looks no further than the largest distance of any entry. */
 #ifndef TP_ADDR_MAP_H
 #define TP_ADDR_MAP_H
 
@@ -40,11 +40,12 @@ struct tp_addr_entry {
 struct tp_addr_map {
     struct tp_addr_entry *slots; /* `mask + 1` of them, or NULL before the first insertion */
     uint64_t mask;
-    uint64_t factor; /* that keys are mixed with: odd; TP_ADDR_MAP_FACTOR, or a secret */
+    uint64_t factor; /* odd factor of the hash: TP_ADDR_MAP_FACTOR, or a secret */
     uint32_t count;  /* entries */
-    uint16_t reach;  /* no entry lies further from its home, in slots; TP_ADDR_MAP_ANY: or may */
+    /* largest distance of an entry from its home, in slots; TP_ADDR_MAP_ANY: no bound is known */
+    uint16_t reach;
     uint8_t shift;   /* 64 - log2(slots) */
-    uint8_t remixed; /* times since the table grew */
+    uint8_t remixed; /* how often the factor was changed since the table grew */
     tp_addr_map_get_fn *get;
     tp_addr_map_put_fn *put;
     void *ctx;
@@ -53,9 +54,10 @@ struct tp_addr_map {
 #define TP_ADDR_MAP_FIRST_LOG2 6u
 #define TP_ADDR_MAP_FACTOR     UINT64_C(0x9E3779B97F4A7C15) /* 2^64 / golden ratio */
 #define TP_ADDR_MAP_MOST       (UINT32_C(1) << 31)          /* entries */
-#define TP_ADDR_MAP_FAR        256u /* slots; ln(entries) / 0.19 is to be expected */
+#define TP_ADDR_MAP_FAR        256u /* slots; the expected largest distance is ln(entries) / 0.19 */
 #define TP_ADDR_MAP_ANY        UINT16_MAX
-#define TP_ADDR_MAP_REMIXES    8u /* then it is not the secret that is at fault */
+#define TP_ADDR_MAP_REMIXES                                                                        \
+    8u /* after so many changes of the factor, another secret would not help */
 
 /* Takes no memory before the first insertion. */
 static inline void tp_addr_map_init(struct tp_addr_map *map, tp_addr_map_get_fn *get,
@@ -106,7 +108,7 @@ static inline bool tp_addr_map_is_beyond(const struct tp_addr_map *map, uint64_t
     return distance > map->reach && map->reach != TP_ADDR_MAP_ANY;
 }
 
-/* For a key that is not there, into a table with a free slot: how far from its home. */
+/* Puts a key that the table lacks into a table with a free slot. Returns its distance from home. */
 static inline uint64_t tp_addr_map_place(struct tp_addr_map *map, uint64_t key, uint64_t value)
 {
     uint64_t home = tp_addr_map_home(map, key), i = home;
@@ -118,7 +120,7 @@ static inline uint64_t tp_addr_map_place(struct tp_addr_map *map, uint64_t key, 
     return (i - home) & map->mask;
 }
 
-/* Notes how far an entry lies; true: further than chance takes it. */
+/* Notes the distance of an entry from home. True: the distance is too large for chance. */
 static inline bool tp_addr_map_reach(struct tp_addr_map *map, uint64_t distance)
 {
     if (distance > map->reach)
@@ -126,7 +128,7 @@ static inline bool tp_addr_map_reach(struct tp_addr_map *map, uint64_t distance)
     return distance > TP_ADDR_MAP_FAR;
 }
 
-/* Moves all entries into a table of so many slots. TP_ENOMEM: the map is as it was. */
+/* Moves all entries into a new table of `slots` slots. TP_ENOMEM: the map is unchanged. */
 static inline int tp_addr_map_move(struct tp_addr_map *map, uint64_t slots, uint64_t factor)
 {
     struct tp_addr_map old = *map;
@@ -146,7 +148,7 @@ static inline int tp_addr_map_move(struct tp_addr_map *map, uint64_t slots, uint
     return TP_OK;
 }
 
-/* Makes room for at least `entries` in all. TP_ENOMEM: the map is as it was. */
+/* Makes room for at least `entries` entries in all. TP_ENOMEM: the map is unchanged. */
 static inline int tp_addr_map_reserve(struct tp_addr_map *map, uint64_t entries)
 {
     uint64_t slots = map->slots ? map->mask + 1 : UINT64_C(1) << TP_ADDR_MAP_FIRST_LOG2;
@@ -164,8 +166,9 @@ static inline int tp_addr_map_reserve(struct tp_addr_map *map, uint64_t entries)
     return rc;
 }
 
-/* An entry lies further from its home than any before it. Where that is no chance, a secret that
- * nobody could know when they chose their keys; without memory for that it goes on as it is. */
+/* Called when an entry lies further from home than every earlier one. Where chance cannot explain
+ * the distance, the map changes to a secret factor, which nobody could know when choosing keys.
+ * Without memory for a new table the map stays unchanged. */
 __attribute__((noinline, unused)) static void tp_addr_map_stretch(struct tp_addr_map *map,
                                                                   uint64_t distance)
 {
@@ -177,7 +180,7 @@ __attribute__((noinline, unused)) static void tp_addr_map_stretch(struct tp_addr
         tp_addr_map_move(map, map->mask + 1, secret | 1);
 }
 
-/* Adds a key (not 0) that is not there. TP_OK, or TP_ENOMEM with the map as it was. */
+/* Adds a key (not 0) that the map lacks. TP_OK, or TP_ENOMEM and the map is unchanged. */
 static inline int tp_addr_map_insert(struct tp_addr_map *map, uint64_t key, uint64_t value)
 {
     assert(key != 0);
@@ -207,8 +210,8 @@ static inline bool tp_addr_map_remove(struct tp_addr_map *map, uint64_t key, uin
     for (uint64_t i = (at + 1) & map->mask; map->slots[i].key; i = (i + 1) & map->mask) {
         TP_STEP();
         if (__builtin_expect(tp_addr_map_is_beyond(map, (i - at) & map->mask), 0))
-            break; /* nothing from here on has a home as far back as the hole */
-        /* an entry may move into the hole unless its home lies after the hole, up to itself */
+            break; /* no entry from here on has a home at or before the hole */
+        /* an entry may move into the hole unless its home lies between the hole and the entry */
         uint64_t home = tp_addr_map_home(map, map->slots[i].key);
         if (((i - home) & map->mask) < ((i - at) & map->mask))
             continue;

@@ -1,9 +1,9 @@
-/* Forced into every translation unit (CMake: -include): calls that overflow, or that lie about
- * errors, do not compile. Use snprintf, memcpy, strtoull with a check, localtime_r. */
+/* Included in every translation unit by CMake (-include), so that calls that overflow buffers or
+ * hide errors do not compile. Use snprintf, memcpy, strtoull with a check, localtime_r. */
 #ifndef TP_BANNED_H
 #define TP_BANNED_H
 
-/* the headers that declare them come first, so that only uses are caught */
+/* the headers that declare the banned calls come first, so that only uses are caught */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* What reading may take, --max-memory: one sum over the lowering and all that a reader keeps. */
+/* The memory that reading a trace may take (--max-memory): one sum over the lowering and everything
+ * that a reader keeps. */
 #ifndef TP_BUDGET_H
 #define TP_BUDGET_H
 
@@ -6,12 +7,12 @@
 #include <stdint.h>
 
 struct tp_budget {
-    uint64_t limit; /* bytes; 0: none */
+    uint64_t limit; /* bytes; 0: no limit */
     uint64_t held;
 };
 
-/* Whoever held `before` bytes holds `after` from now on. False: that would be too much; nothing has
- * changed. Less never is. NULL counts nothing. */
+/* Changes a caller's share from `before` to `after` bytes. False: the limit would be exceeded, and
+ * nothing has changed. A smaller share is never refused. With a NULL budget nothing is counted. */
 static inline bool tp_budget_change(struct tp_budget *b, uint64_t before, uint64_t after)
 {
     if (!b)
@@ -23,7 +24,7 @@ static inline bool tp_budget_change(struct tp_budget *b, uint64_t before, uint64
     return true;
 }
 
-/* Bytes that whoever holds `own` may hold in all. */
+/* Bytes that a caller holding `own` bytes may hold in all. */
 static inline uint64_t tp_budget_most(const struct tp_budget *b, uint64_t own)
 {
     if (!b || !b->limit)

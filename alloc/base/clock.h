@@ -1,8 +1,9 @@
-/* The clock that operations are timed with, and what it costs.
+/* The clock that times operations, and the cost of reading it.
  *
- * A stamp is fenced on both sides: an unfenced reading overlaps the operation beside it, and then
- * an empty operation and a 7 ns one read alike. Fenced stamps are additive, which costs 22 ns each
- * on the reference machine and is taken off by subtracting the reading of an empty operation. */
+ * A stamp is fenced on both sides. An unfenced reading overlaps the operation beside it, so that an
+ * empty operation and one of 7 ns give the same reading. A fenced stamp costs 22 ns on the
+ * reference machine; that cost adds to every reading alike, and subtracting the reading of an empty
+ * operation removes it. */
 #ifndef TP_CLOCK_H
 #define TP_CLOCK_H
 
@@ -13,7 +14,7 @@
 struct tp_clock {
     const char *name;   /* "tsc", "cntvct", "clock_gettime"; static */
     double ns_per_tick; /* > 0 */
-    double step_ns;     /* the smallest difference that two readings can show */
+    double step_ns;     /* smallest difference between two readings */
     double stamp_ns;    /* cost of one fenced stamp, measured */
 };
 

@@ -6,8 +6,8 @@
 #ifndef TP_ERR_H
 #define TP_ERR_H
 
-/* 0 is success. TP_EOOM is data (a simulated or real device that is full); TP_ENOMEM is tapool's
- * own malloc failing. The two are never merged. */
+/* 0 is success. TP_EOOM is data: a simulated or real device is full. TP_ENOMEM is a failure:
+ * tapool's own malloc returned NULL. Neither stands in for the other. */
 enum tp_status {
     TP_OK = 0,
     TP_EOOM,    /* the source has no memory left: an answer, not an error */
@@ -20,16 +20,16 @@ enum tp_status {
     TP_EDEVICE, /* a device is missing or lost                  (exit 4) */
     TP_EBROKEN, /* an invariant does not hold: a bug            (exit 4) */
     TP_ELATE,   /* a process did not end in its time            (exit 4) */
-    TP_ESTOP,   /* enough was read, or a signal asked to stop: no error of its own */
-    TP_EFOUND,  /* what the user asked to fail on was found     (exit 1) */
-    TP_EUNSURE, /* whether it is there cannot be said           (exit 5) */
+    TP_ESTOP,   /* enough was read, or a signal asked to stop; not a failure */
+    TP_EFOUND,  /* a condition that the user asked to fail on was found (exit 1) */
+    TP_EUNSURE, /* such a condition can neither be found nor ruled out (exit 5) */
     TP_STATUS_COUNT
 };
 
-/* Why, for a program: none recognises an error by its sentence. */
+/* The reason of an error for code to test, so that no code parses a sentence. */
 enum tp_reason {
     TP_REASON_OTHER,
-    TP_REASON_UNKNOWN, /* a strategy, a source or an option of one that this build does not have */
+    TP_REASON_UNKNOWN, /* this build lacks the strategy, the source, or an option of one */
     TP_REASON_ABSENT,  /* a library that is not installed */
     TP_REASON_COUNT
 };
@@ -54,15 +54,16 @@ int tp_fail(struct tp_err *err, enum tp_status status, const char *format, ...)
 int tp_hint(struct tp_err *err, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for its reason, which is TP_REASON_OTHER until then. */
+/* Sets the reason of an error that was just written and returns its status; `err` and `status` as
+ * in tp_hint. Until then the reason is TP_REASON_OTHER. */
 int tp_because(struct tp_err *err, int status, enum tp_reason reason);
 
-/* Puts `prefix: ` before the sentence that is already there; returns its status. */
+/* Puts the formatted prefix and ": " before the sentence in `err`; returns its status. */
 int tp_prefix(struct tp_err *err, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* TP_EIO: "NAME could not be written: ", and why, by errno; where that is 0, an earlier write was.
- */
+/* TP_EIO with the sentence "NAME could not be written: " and the text of errno; errno 0 means that
+ * an earlier write failed. */
 int tp_fail_write(struct tp_err *err, const char *name);
 
 /* A constant name such as "out of memory"; never NULL. */

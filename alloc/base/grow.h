@@ -1,10 +1,10 @@
-/* Arrays that grow: to where they must reach, and to twice their size where that is more. Asked for
- * an index that leaps, one that only doubles once stays too short.
+/* Arrays that grow to the required length or to twice their size, whichever is more. Doubling once
+ * would not be enough for an index far beyond the end.
  *
  *     struct list { struct item *items; size_t count, room; };
  *     rc = TP_GROW(&l->items, &l->room, l->count + 1, err, .what = "items", .budget = b);
  *     ...
- *     TP_GROW_END(&l->items, &l->room, .budget = b);                                         */
+ *     TP_GROW_END(&l->items, &l->room, .budget = b); */
 #ifndef TP_GROW_H
 #define TP_GROW_H
 
@@ -15,18 +15,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* How an array, or a map, may grow, and what is said where it may not. */
+/* How an array or a map may grow, and the words of the error when it may not. */
 struct tp_growth {
-    const char *what;         /* what is in it, of many: "phase names" */
-    const char *of;           /* the file that they are of; NULL: the caller names it */
-    size_t most;              /* 0: no limit */
-    struct tp_budget *budget; /* that is charged; NULL: none */
-    size_t beside;            /* bytes that an item costs there beside its own */
+    const char *what;         /* plural noun for its items: "phase names" */
+    const char *of;           /* the file that the items come from; NULL: the caller names it */
+    size_t most;              /* items, at most; 0: no limit */
+    struct tp_budget *budget; /* the budget to charge; NULL: none */
+    size_t beside;            /* bytes charged per item beyond its size */
 };
 
-/* `array` is the address of a pointer to items of `item` bytes, of which `room` fit; from now on
- * `least` of them do. TP_EINPUT: the budget has no room for them; TP_ENOMEM. All is then as it was.
- */
+/* Makes room for at least `least` items. `array` is the address of a pointer to items of `item`
+ * bytes, and `room` the number that fit. TP_EINPUT (limit or budget exceeded) or TP_ENOMEM: nothing
+ * has changed. */
 int tp_grow(void *array, size_t *room, size_t least, size_t item, const struct tp_growth *how,
             struct tp_err *err);
 void tp_grow_end(void *array, size_t *room, size_t item, const struct tp_growth *how);
@@ -35,8 +35,8 @@ void tp_grow_end(void *array, size_t *room, size_t item, const struct tp_growth 
     ((least) <= *(room) ? TP_OK                                                                    \
                         : tp_grow((items), (room), (least), sizeof **(items),                      \
                                   &(struct tp_growth){__VA_ARGS__}, (err)))
-/* Room for one more in an array that is only ever grown so: it is full with 0 items and with any
- * power of two of them. */
+/* Makes room for one more item in an array that is grown by this macro alone: such an array is full
+ * when its count is 0 or a power of two. */
 #define TP_ONE_MORE(items, count, err, ...)                                                        \
     ((count) & ((count)-1) ? TP_OK                                                                 \
                            : tp_grow((items), &(size_t){(count)}, (count) ? 2 * (count) : 1,       \
@@ -44,7 +44,7 @@ void tp_grow_end(void *array, size_t *room, size_t item, const struct tp_growth 
 #define TP_GROW_END(items, room, ...)                                                              \
     tp_grow_end((items), (room), sizeof **(items), &(struct tp_growth){__VA_ARGS__})
 
-/* The sentence of a budget that is spent; TP_EINPUT. */
+/* TP_EINPUT with the sentence that the budget is spent. */
 int tp_grow_refused(const struct tp_growth *how, struct tp_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* A hash map from numbers that others chose (ids, addresses, hashes of texts) to indices.
- * Strategies and sources, whose instructions are counted, have addr_map.h. */
+/* A hash map from numbers in the input (ids, addresses, hashes of texts) to indices. Strategies and
+ * sources use addr_map.h, because their instructions are counted. */
 #ifndef TP_ID_MAP_H
 #define TP_ID_MAP_H
 
@@ -13,21 +13,21 @@ struct tp_id_entry {
 
 /* A zeroed map is empty. */
 struct tp_id_map {
-    struct tp_id_entry *entries; /* a power of two of them; NULL while nothing was put */
+    struct tp_id_entry *entries; /* array of `places`, a power of two; NULL until the first put */
     size_t places, used;
     uint64_t seed;        /* secret, from the first entry on */
-    struct tp_growth how; /* what its places are charged to, and what is said where they are not */
+    struct tp_growth how; /* the budget that places are charged to, and words for an error */
 };
 
 void tp_id_map_release(struct tp_id_map *m);
 
-/* Valid until the next put or remove. NULL: not there. */
+/* The entry of an id, valid until the next put or remove; NULL: the id is not in the map. */
 struct tp_id_entry *tp_id_map_find(const struct tp_id_map *m, int64_t id);
 
-/* Puts an id that is not there, with refs 1. TP_EINPUT: the budget is spent; TP_ENOMEM. */
+/* Adds an id that the map lacks, with refs 1. TP_EINPUT: the budget is spent. TP_ENOMEM. */
 int tp_id_map_put(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_err *err);
 
-/* The entry of an id, put where there is none. */
+/* The entry of an id; adds the id if the map lacks it. Errors are those of tp_id_map_put. */
 int tp_id_map_need(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_id_entry **entry,
                    struct tp_err *err);
 

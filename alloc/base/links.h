@@ -1,8 +1,8 @@
-/* Lists whose links lie in what they link: a circle through the head.
+/* Circular lists whose links lie inside their items; the head is part of the circle.
  *
  *     head <-> first <-> ... <-> last <-> head        empty: the head is linked to itself
  *
- * Nothing is allocated, and taking out needs no list. */
+ * Nothing is allocated, and an item is taken out without knowing its list. */
 #ifndef TP_LINKS_H
 #define TP_LINKS_H
 
@@ -12,7 +12,7 @@ struct tp_link {
     struct tp_link *before, *behind;
 };
 
-/* The item that a link lies in; ITEM: NULL where it is the head. */
+/* The item that a link lies in. TP_LINK_ITEM gives NULL for the head. */
 #define TP_LINKED(type, member, link) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 #define TP_LINK_ITEM(type, member, head, link)                                                     \
     ((link) == (head) ? NULL : TP_LINKED(type, member, link))
@@ -22,7 +22,7 @@ static inline void tp_link_init(struct tp_link *head)
     head->before = head->behind = head;
 }
 
-/* In front of another one; of the head: as the last. */
+/* Inserts `l` in front of `other`; in front of the head, `l` becomes the last item. */
 static inline void tp_link_insert(struct tp_link *other, struct tp_link *l)
 {
     l->before = other->before;

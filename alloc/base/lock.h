@@ -1,5 +1,5 @@
-/* A mutex that exists only where several OS threads call one instance: a serial replay, which is
- * what most measurements are made of, pays one predicted branch. */
+/* A mutex that exists only where several OS threads call one instance: a serial replay, as most
+ * measurements are, pays one predicted branch. */
 #ifndef TP_LOCK_H
 #define TP_LOCK_H
 
@@ -12,7 +12,7 @@ struct tp_lock {
     bool on;
 };
 
-/* `on`: env->concurrent. A lock that is not on costs nothing and holds nothing. */
+/* `on` is env->concurrent. A lock that is off makes no mutex. */
 static inline void tp_lock_init(struct tp_lock *l, bool on)
 {
     l->on = on && pthread_mutex_init(&l->mutex, NULL) == 0;

@@ -1,4 +1,5 @@
-/* Options as data rows. One row feeds the parser, the range check, --help and the echo in a report.
+/* Options as data rows. One row serves the parser, the range check, --help and the list of options
+ * in a report.
  *
  *   struct arena_opts { uint64_t arena_size; uint32_t classes; };
  *   static const char *const classes[] = {"fine", "coarse6", NULL};
@@ -7,8 +8,7 @@
  *                   .help = "largest source range"),
  *       TP_CHOICE_ROW(struct arena_opts, classes, .def = "fine", .choices = classes,
  *                     .arg = "TABLE", .help = "the table of size classes"),
- *       {.name = NULL}};
- */
+ *       {.name = NULL}}; */
 #ifndef TP_OPT_H
 #define TP_OPT_H
 
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The member at `offset` has the type named here. */
+/* Type of an option. Each value names the C type of the member at `offset`. */
 enum tp_opt_type {
     TP_OPT_FLAG,     /* bool: yes/no, on/off, true/false, 1/0; as a bare word: yes */
     TP_OPT_UINT,     /* uint64_t */
@@ -26,19 +26,22 @@ enum tp_opt_type {
     TP_OPT_DURATION, /* uint64_t, nanoseconds; 50us */
     TP_OPT_CHOICE,   /* uint32_t, index into `choices` */
     TP_OPT_REAL,     /* double, above 0 */
-    TP_OPT_SHARE,    /* double, above 0 and below `max`; 5% or 0.05 */
-    TP_OPT_SET,      /* uint32_t, a bit for each of `choices`: some of them, with commas */
-    TP_OPT_TEXT,     /* char *, owned by the option struct (tp_opts_release), NULL when unset */
-    TP_OPT_LIST /* struct tp_opt_list: may be given more than once; of `choices` if it has any */
+    TP_OPT_SHARE,    /* double, above 0 and below `max`; written as 5% or 0.05 */
+    /* uint32_t, a bit for each of `choices`; the value names some of them, separated by commas */
+    TP_OPT_SET,
+    TP_OPT_TEXT, /* char *, owned by the option struct (tp_opts_release), NULL when unset */
+    /* struct tp_opt_list: may be given more than once; values are from `choices` if these are set
+     */
+    TP_OPT_LIST
 };
 
-/* Who may set an option, each stricter than the one before. What runs a program, writes or names a
- * file needs the user's own word: a configuration file that is found may have come with a folder
- * of somebody else's. */
+/* Who may set an option; each value is stricter than the one before. An option that runs a program,
+ * or writes or names a file, must be set by the user: a configuration file found in a folder may
+ * have been written by somebody else. */
 enum tp_opt_from {
-    TP_OPT_ANYWHERE, /* also a file that was found */
+    TP_OPT_ANYWHERE, /* also a configuration file that was found */
     TP_OPT_USER,     /* the command line, the environment, a file that the environment names */
-    TP_OPT_CALL      /* the command line: it is what one call is asked for */
+    TP_OPT_CALL      /* only the command line */
 };
 
 struct tp_opt_list {
@@ -46,30 +49,33 @@ struct tp_opt_list {
     size_t count;
 };
 
-/* A number may have keywords: with `choices` set on UINT, SIZE or DURATION, the i-th word reads as
- * this value (such as `auto`), which is exempt from min and max. */
+/* A number may have keywords such as `auto`: with `choices` set on UINT, SIZE or DURATION, the i-th
+ * word is read as this value, which min and max do not limit. */
 #define TP_OPT_KEYWORD(i) (UINT64_MAX - (uint64_t)(i))
 
 /* A table ends with a row whose name is NULL. */
 struct tp_opt {
-    const char *name; /* as written in key=value, or after -- */
+    const char *name; /* name, as written in key=value or after -- */
     char letter;      /* -x on the command line, or 0 */
     enum tp_opt_type type;
     enum tp_opt_from from;
     size_t offset;              /* of the member in the option struct */
     const char *def;            /* default as text; NULL: unset (TEXT, LIST) or no/0 */
-    uint64_t min, max;          /* both inclusive; max 0 = no limit; for UINT, SIZE, DURATION */
+    uint64_t min, max;          /* for UINT, SIZE and DURATION; both inclusive; max 0: no limit */
     const char *const *choices; /* NULL-terminated words */
     const char *arg;            /* what --help calls the value: SIZE, N, FILE; NULL for flags */
     const char *help;           /* a few words, lower case; a '\n' starts a new line */
 
-    /* Of other options of the table (cmd/cli/config_pairs.c), names with blanks between them: */
-    const char *excludes; /* those that contradict it; in the row of one of both */
-    const char *needs;    /* the one that it goes with: "update", or a value of it: "occupy spin" */
-    const char *same;     /* what the flag is another word for: "format json" */
+    /* How the option relates to others of the table (cmd/cli/config_pairs.c). Names are separated
+     * by blanks. */
+    const char *excludes; /* options that contradict this one; named in one row of the two */
+    /* the option that this one requires: "update", or with a value: "occupy spin" */
+    const char *needs;
+    const char *same; /* the option and value that the flag stands for: "format json" */
 };
 
-/* Rows by type: the name, where the member is, then more members. */
+/* A row by type: the option's name, the offset of its member, then further members of struct
+ * tp_opt. */
 #define TP_OPT_AT(label, row_type, at, ...)                                                        \
     {                                                                                              \
         .name = label, .type = row_type, .offset = (at), __VA_ARGS__                               \
@@ -84,17 +90,17 @@ struct tp_opt {
 #define TP_SET_AT(label, at, ...)    TP_OPT_AT(label, TP_OPT_SET, at, .arg = "LIST", __VA_ARGS__)
 #define TP_TEXT_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_TEXT, at, __VA_ARGS__)
 #define TP_LIST_AT(label, at, ...)   TP_OPT_AT(label, TP_OPT_LIST, at, __VA_ARGS__)
-#define TP_FILE_AT(label, at, ...)   /* written, or read without having been asked for */          \
+#define TP_FILE_AT(label, at, ...)   /* a file that is written, or read unasked */                 \
     TP_TEXT_AT(label, at, .from = TP_OPT_USER, .arg = "FILE", __VA_ARGS__)
 
-/* The same where the option has the name of its member. */
+/* A row by type for an option that has the name of its member. */
 #define TP_FLAG_ROW(opts, member, ...)   TP_FLAG_AT(#member, offsetof(opts, member), __VA_ARGS__)
 #define TP_UINT_ROW(opts, member, ...)   TP_UINT_AT(#member, offsetof(opts, member), __VA_ARGS__)
 #define TP_SIZE_ROW(opts, member, ...)   TP_SIZE_AT(#member, offsetof(opts, member), __VA_ARGS__)
 #define TP_TIME_ROW(opts, member, ...)   TP_TIME_AT(#member, offsetof(opts, member), __VA_ARGS__)
 #define TP_CHOICE_ROW(opts, member, ...) TP_CHOICE_AT(#member, offsetof(opts, member), __VA_ARGS__)
 
-/* Every function takes `rows` possibly NULL: a table without rows. `base` is the option struct. */
+/* In every function `rows` may be NULL, a table without rows, and `base` is the option struct. */
 
 /* Fills a zeroed struct with the defaults. */
 int tp_opts_defaults(const struct tp_opt *rows, void *base, struct tp_err *err);
@@ -114,13 +120,13 @@ const struct tp_opt *tp_opt_find(const struct tp_opt *rows, const char *name);
 /* Writes the value as text that tp_opt_set reads back ("64MiB", "fine"); "" when unset. */
 void tp_opt_format(const struct tp_opt *row, const void *base, char *out, size_t size);
 
-/* Back to what the row says, whatever was there. */
+/* Sets the option back to the default of its row. */
 int tp_opt_reset(const struct tp_opt *row, void *base, struct tp_err *err);
 
-/* Whether the value is another than the row's default. */
+/* Does the value differ from the row's default? */
 bool tp_opt_differs(const struct tp_opt *row, const void *base);
 
-/* Frees what TEXT and LIST members own and sets them to NULL / empty. */
+/* Frees what TEXT and LIST members own, and sets them to NULL or empty. */
 void tp_opts_release(const struct tp_opt *rows, void *base);
 
 /* Checks a table, for tests and plug-ins: members lie within `opts_size` bytes, names are unique,
@@ -128,8 +134,8 @@ void tp_opts_release(const struct tp_opt *rows, void *base);
 int tp_opts_check(const struct tp_opt *rows, size_t opts_size, const char *owner,
                   struct tp_err *err);
 
-/* The candidate (NULL-terminated list) nearest to `word` by edit distance, any case; NULL when none
- * is near enough to be a slip of the fingers. */
+/* The candidate (NULL-terminated list) nearest to `word` by edit distance, ignoring case; NULL when
+ * none is near enough to be a typing error. */
 const char *tp_nearest(const char *word, const char *const *candidates);
 
 #endif

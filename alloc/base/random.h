@@ -1,18 +1,18 @@
 /* Random numbers: xoshiro256** (Blackman and Vigna, 2018), seeded by splitmix64 (Steele, Lea and
- * Flood, 2014), which serves alone where one word of state is to be all.
+ * Flood, 2014). Where one word of state must do, splitmix64 is used alone.
  *
- * Whole numbers only: what libm rounds differs between machines, and a seed must mean the same
- * trace and the same verdict on all of them. Not for secrets. */
+ * Integers only: libm rounds differently on different machines, and a seed must give the same trace
+ * and the same verdict on all of them. Not for secrets. */
 #ifndef TP_RANDOM_H
 #define TP_RANDOM_H
 
 #include <assert.h>
 #include <stdint.h>
 
-/* What every number moves the state on by: state + n * TP_RANDOM_STEP stands n numbers further. */
+/* Added to the state for every number: state + n * TP_RANDOM_STEP is the state n numbers later. */
 #define TP_RANDOM_STEP UINT64_C(0x9e3779b97f4a7c15)
 
-/* The next number of the sequence that `*state` stands in; any state is a good one. */
+/* The next number of splitmix64; every value of `*state` is a valid state. */
 static inline uint64_t tp_random_split(uint64_t *state)
 {
     uint64_t z = *state += TP_RANDOM_STEP;
@@ -48,7 +48,7 @@ static inline uint64_t tp_random_next(struct tp_random *r)
     return out;
 }
 
-/* 0 to n-1, n below 2^48. The bias of the short way is below 2^-16. */
+/* A number from 0 to n-1, for n below 2^48. The bias is below 2^-16. */
 static inline uint64_t tp_random_below(struct tp_random *r, uint64_t n)
 {
     assert(n > 0 && n < UINT64_C(1) << 48);

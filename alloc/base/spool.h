@@ -1,4 +1,4 @@
-/* Files without a name in $TMPDIR, for what does not fit into memory. */
+/* Unlinked files in $TMPDIR for data that does not fit into memory. */
 #ifndef TP_SPOOL_H
 #define TP_SPOOL_H
 
@@ -7,10 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A new unlinked file in $TMPDIR, else /tmp; the caller closes it. TP_EIO names the directory. */
+/* Makes an unlinked file in $TMPDIR, or in /tmp where that is not set; the caller closes it. TP_EIO
+ * names the directory. */
 int tp_spool_open(int *fd, struct tp_err *err);
 
-/* All bytes or an error: TP_EIO; a short file is TP_EINPUT. */
+/* Transfer all bytes or fail: TP_EIO, or TP_EINPUT for a file that is too short. */
 int tp_spool_write(int fd, const void *data, size_t size, uint64_t offset, struct tp_err *err);
 int tp_spool_read(int fd, void *data, size_t size, uint64_t offset, struct tp_err *err);
 

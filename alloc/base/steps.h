@@ -1,5 +1,6 @@
-/* A step of the work in a table, a tree or a search that hostile input could make long. A test that
- * counts them defines TP_STEP before it includes what it counts in; otherwise they are nothing. */
+/* TP_STEP marks one step of a table, a tree or a search that hostile input could make long. A test
+ * that counts steps defines TP_STEP before it includes the code under test; elsewhere the macro
+ * does nothing. */
 #ifndef TP_STEPS_H
 #define TP_STEPS_H
 

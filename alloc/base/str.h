@@ -1,11 +1,10 @@
-/* Text that is put together piece by piece, and is never cut without a sign.
+/* Text that is built piece by piece. A text that had to be cut shows it.
  *
  *     struct tp_str s = {0};              grows; tp_str_drop when it is done
  *     struct tp_str s = TP_STR_IN(array)  fills an array of the caller's
  *
- * Where there is no room, or no memory, the text ends in "..." and nothing more is added to it.
- * Whoever has no use for such a text, say a command to be typed, asks tp_str_status once, at the
- * end. */
+ * Where room or memory runs out, the text ends in "..." and nothing more is added. A caller that
+ * has no use for a cut text, such as a command to be typed, calls tp_str_status once at the end. */
 #ifndef TP_STR_H
 #define TP_STR_H
 
@@ -16,9 +15,9 @@
 #include <stddef.h>
 
 struct tp_str {
-    char *s; /* NULL while one that grows is empty: read it with tp_str_text */
+    char *s; /* NULL while a growing text is empty: read it with tp_str_text */
     size_t length, room;
-    bool fixed; /* `s` is the caller's and stays as long as it is */
+    bool fixed; /* `s` is the caller's array and never grows */
     bool cut;
 };
 
@@ -30,22 +29,22 @@ void tp_str_add(struct tp_str *s, const char *format, ...) __attribute__((format
 void tp_str_vadd(struct tp_str *s, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* An item of a list: the separator first, unless it is the first. */
+/* Adds an item of a list, after the separator unless the text is empty. */
 void tp_str_item(struct tp_str *s, const char *separator, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* As if there had been no memory for a piece. */
+/* Cuts the text as if memory for a piece had run out. */
 void tp_str_fail(struct tp_str *s);
 
-/* Until the next piece is added or the text is dropped; never NULL. */
+/* The text, never NULL; valid until the next piece is added or the text is dropped. */
 const char *tp_str_text(const struct tp_str *s);
 
-/* TP_ENOMEM where a part is missing. */
+/* TP_OK, or TP_ENOMEM where the text was cut. */
 int tp_str_status(const struct tp_str *s, struct tp_err *err);
 
 void tp_str_drop(struct tp_str *s);
 
-/* One piece more for a text that stands in an array of `size` bytes. */
+/* Adds a piece to a text in an array of `size` bytes. */
 void tp_append(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,12 +1,12 @@
-/* A balanced search tree whose nodes lie in what they order, for tables that hostile input fills:
- * its depth depends on nothing but the number of nodes.
+/* A balanced search tree whose nodes lie inside the items they order. It is for tables that hostile
+ * input fills: its depth depends on nothing but the number of nodes.
  *
  *                 n             the two subtrees of a node differ in height by 1 at most
  *              /     \          (Adelson-Velsky and Landis, 1962), so 2^32 nodes are at most
  *           low       high      46 deep
  *
- * The owner gives the order, and may keep in every node what is true of its subtree (`pull`). Both
- * are known to the compiler, which leaves no call in. */
+ * The owner supplies the order (`less`) and may keep a summary of every subtree in its root
+ * (`pull`). Both are compile-time constants, so the compiler inlines them. */
 #ifndef TP_TREE_H
 #define TP_TREE_H
 
@@ -23,15 +23,16 @@
 struct tp_tree_node {
     struct tp_tree_node *low, *high;
     uint32_t height; /* 1: no subtrees */
-    uint32_t number; /* the owner's: it would be padding */
+    uint32_t number; /* for the owner to use; it would be padding otherwise */
 };
 
 /* The item that a node lies in. */
 #define TP_TREE_ITEM(type, member, node) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
-/* Is a before b? Of two nodes one is, unless they are equal; no two in a tree are. */
+/* Is a before b? A strict total order; a tree holds no two equal nodes. */
 typedef bool tp_tree_less(const struct tp_tree_node *a, const struct tp_tree_node *b);
-typedef void tp_tree_pull(struct tp_tree_node *n); /* may be NULL */
+/* brings n's summary up to date after its subtrees changed; may be NULL */
+typedef void tp_tree_pull(struct tp_tree_node *n);
 
 TP_TREE_INLINE uint32_t tp_tree_height(const struct tp_tree_node *n)
 {
@@ -46,7 +47,7 @@ TP_TREE_INLINE void tp_tree_renew(struct tp_tree_node *n, tp_tree_pull *pull)
         pull(n);
 }
 
-/* The subtree on one side comes up over `n`. */
+/* A rotation: the low (or high) child takes the place of `n`, which becomes its child. */
 TP_TREE_INLINE struct tp_tree_node *tp_tree_lift_low(struct tp_tree_node *n, tp_tree_pull *pull)
 {
     struct tp_tree_node *up = n->low;
@@ -67,7 +68,7 @@ TP_TREE_INLINE struct tp_tree_node *tp_tree_lift_high(struct tp_tree_node *n, tp
     return up;
 }
 
-/* Balances what changed below, from the last of `depth` links up. */
+/* Restores balance and summaries along a path of `depth` links, from the last link up. */
 TP_TREE_INLINE void tp_tree_mend(struct tp_tree_node **const *path, unsigned depth,
                                  tp_tree_pull *pull)
 {
@@ -107,7 +108,7 @@ TP_TREE_INLINE void tp_tree_insert(struct tp_tree_node **root, struct tp_tree_no
     tp_tree_mend(path, depth, pull);
 }
 
-/* The node must be in the tree, and what orders it as it was. */
+/* The node must be in the tree, and its key must be unchanged since it was inserted. */
 TP_TREE_INLINE void tp_tree_remove(struct tp_tree_node **root, struct tp_tree_node *n,
                                    tp_tree_less *less, tp_tree_pull *pull)
 {
@@ -119,7 +120,7 @@ TP_TREE_INLINE void tp_tree_remove(struct tp_tree_node **root, struct tp_tree_no
         path[depth++] = at;
         at = less(n, *at) ? &(*at)->low : &(*at)->high;
     }
-    if (n->high) { /* the next one takes its place */
+    if (n->high) { /* the next node in order takes the place of n */
         unsigned below = depth + 1;
         struct tp_tree_node **link = &n->high;
         path[depth++] = at;

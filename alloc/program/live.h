@@ -1,11 +1,12 @@
-/* Which slots live, and how many bytes: the books of whoever builds a program, reads one from a
- * file or goes through one.
+/* Which slots are live, and how many bytes they hold. Used by code that builds a program, reads one
+ * from a file or walks through one.
  *
  *     slot:    size and alignment | epoch | references | stream | device
  *     device:  epoch | bytes | objects | peak
  *
- * A slot lives if it has a size and its epoch is that of its device: so a reset is one step,
- * whatever is live. Nothing is checked here; who has not checked an instruction asks first. */
+ * A slot is live if it has a size and its epoch equals that of its device, so a reset is one step
+ * however many slots are live. Nothing is checked here: a caller checks an instruction before it
+ * applies it. */
 #ifndef TP_LIVE_H
 #define TP_LIVE_H
 
@@ -15,7 +16,7 @@
 struct tp_live_slot {
     uint64_t word; /* tp_live_word; 0: free */
     uint64_t epoch;
-    uint32_t link; /* references beyond the first; of a free slot what its keeper makes of it */
+    uint32_t link; /* live: references beyond the first; free: for the caller to use */
     uint16_t stream, device;
 };
 static_assert(sizeof(struct tp_live_slot) == 24, "what a slot costs");
@@ -28,13 +29,13 @@ struct tp_live_device {
 
 struct tp_live {
     struct tp_live_slot *slots;
-    uint32_t used;   /* slots that ever lived */
-    size_t capacity; /* room */
-    uint64_t bytes;  /* of all devices */
+    uint32_t used;   /* slots that have ever been live */
+    size_t capacity; /* slots that fit into the array */
+    uint64_t bytes;  /* bytes live on all devices */
     struct tp_live_device devices[TP_MAX_DEVICES];
 };
 
-/* A size and its alignment in one word; 0 is neither. */
+/* A size and its alignment in one word, which is not 0 because sizes are > 0. */
 static inline uint64_t tp_live_word(uint64_t size, uint8_t align_log2)
 {
     return size << 8 | align_log2;
@@ -50,7 +51,7 @@ static inline uint8_t tp_live_align_log2(const struct tp_live_slot *s)
     return (uint8_t)s->word;
 }
 
-/* Nothing lives, and nothing has; the room for slots stays. */
+/* Clears all counts; the memory for slots is kept. */
 static inline void tp_live_begin(struct tp_live *l)
 {
     *l = (struct tp_live){.slots = l->slots, .capacity = l->capacity};
@@ -58,7 +59,7 @@ static inline void tp_live_begin(struct tp_live *l)
         l->devices[i].peak.insn = UINT64_MAX;
 }
 
-/* Makes room for the slot `used`, the last of at most `most`. */
+/* Makes room for slot number `used`, where at most `most` slots are allowed. */
 static inline int tp_live_reach(struct tp_live *l, size_t most, struct tp_budget *budget,
                                 struct tp_err *err)
 {
@@ -66,7 +67,7 @@ static inline int tp_live_reach(struct tp_live *l, size_t most, struct tp_budget
                    .most = most, .budget = budget);
 }
 
-/* For a slot that has been used. */
+/* Is the slot live? Only for a slot below `used`. */
 static inline bool tp_live_is(const struct tp_live *l, const struct tp_live_slot *s)
 {
     return s->word && s->epoch == l->devices[s->device].epoch;
@@ -78,7 +79,7 @@ static inline void tp_live_count(struct tp_live *l, uint16_t device, uint64_t mo
     l->devices[device].bytes += more - less;
 }
 
-/* Room for the slot is there. */
+/* The caller has made room for the slot. */
 static inline void tp_live_add(struct tp_live *l, uint32_t slot, uint64_t word, uint16_t stream,
                                uint16_t device)
 {
@@ -102,7 +103,7 @@ static inline void tp_live_free(struct tp_live *l, struct tp_live_slot *s)
     s->word = 0;
 }
 
-/* The devices that the instruction is about, of so many. */
+/* Resets the devices that the instruction names; `devices` is the program's number of devices. */
 static inline void tp_live_reset(struct tp_live *l, const struct tp_insn *in, uint32_t devices)
 {
     TP_EACH_DEVICE (i, in, devices) {
@@ -113,7 +114,7 @@ static inline void tp_live_reset(struct tp_live *l, const struct tp_insn *in, ui
     }
 }
 
-/* What an instruction that is right does. */
+/* Applies an instruction that has been checked. */
 static inline void tp_live_apply(struct tp_live *l, const struct tp_insn *in, uint32_t devices)
 {
     uint64_t word = tp_live_word(in->size, in->align_log2);
@@ -130,7 +131,7 @@ static inline void tp_live_apply(struct tp_live *l, const struct tp_insn *in, ui
         s->link = s->link + (in->op == TP_RETAIN) - (in->op == TP_RELEASE);
 }
 
-/* After what may have made a device's bytes grow. */
+/* Raises the peak of a device; to be called after an instruction that may have added bytes. */
 static inline void tp_live_peak(struct tp_live_device *d, uint64_t event, uint64_t insn,
                                 uint64_t time_ns)
 {

@@ -1,12 +1,12 @@
-/* The operations: a row each, from which everything that lists them is made.
+/* The operations, one row each. Every table and enum of operations is made from these rows.
  *
  *     row --> enum tp_op, tp_op_rows     program: what is checked, kept, called
  *         --> enum tp_event_op           traces: what formats read and write, and messages
  *         --> latency kind, rank         results: where it is timed and counted
  *
- * A new one is a row here, its player in alloc/engine/play_loop.c and its lowering in
- * traces/lower/lower.c. Known weakness: what it means is said again where people read it:
- * info.schema.json, help, traces/README.md. */
+ * A new operation needs a row here, a player in alloc/engine/play_loop.c and a lowering in
+ * traces/lower/lower.c. Known weakness: its meaning is documented again in info.schema.json, the
+ * help topics and traces/README.md. */
 #ifndef TP_OP_H
 #define TP_OP_H
 
@@ -21,15 +21,18 @@ enum tp_op_flag {
     TP_HAS_STREAM = 1 << 3,
     TP_HAS_DEVICE = 1 << 4,
     TP_HAS_THREAD = 1 << 5,
-    TP_HAS_NAME = 1 << 6,   /* the slot is the index of a name */
-    TP_HAS_NOTE = 1 << 7,   /* align_log2 is an enum tp_note, the slot may be 0 for none */
-    TP_IS_NEW = 1 << 8,     /* the slot must be free and becomes live */
-    TP_IS_LIVE = 1 << 9,    /* the slot must be live; the device is its own */
-    TP_ASKS = 1 << 10,      /* for memory, which may fail: the size is the object's from now on */
-    TP_ON_STREAM = 1 << 11, /* work on its stream, or for it */
-    TP_OF_THREAD = 1 << 12, /* of a thread of the program, even if nobody has heard of it before */
-    TP_OF_ALL = 1 << 13,    /* may be about all devices; if it has a stream, with all of these */
-    TP_NEEDS_STREAM = 1 << 14 /* a trace must name one */
+    TP_HAS_NAME = 1 << 6, /* the slot is the index of a name */
+    TP_HAS_NOTE = 1 << 7, /* align_log2 is an enum tp_note, the slot may be 0 for none */
+    TP_IS_NEW = 1 << 8,   /* the slot must be free and becomes live */
+    TP_IS_LIVE = 1 << 9,  /* the slot must be live, and the device is the slot's */
+    /* requests memory, which may fail; on success the object has the new size */
+    TP_ASKS = 1 << 10,
+    TP_ON_STREAM = 1 << 11, /* belongs to the work of its stream */
+    /* done by a thread of the program, even one that no event has named before */
+    TP_OF_THREAD = 1 << 12,
+    /* may name all devices; an operation with a stream must then name all streams */
+    TP_OF_ALL = 1 << 13,
+    TP_NEEDS_STREAM = 1 << 14 /* a trace must name the stream */
 };
 enum {
     TP_SIZED = TP_HAS_SIZE | TP_HAS_ALIGN,
@@ -49,11 +52,12 @@ enum tp_latency_kind {
     TP_LAT_REALLOC,
     TP_LAT_OTHER,
     TP_LAT_KINDS,
-    TP_LAT_NONE = TP_LAT_KINDS /* it is no call: neither timed nor counted */
+    TP_LAT_NONE = TP_LAT_KINDS /* not a call: neither timed nor counted */
 };
 
-/* Constant; number, which .tpt files know it by; name; verb of messages; latency kind; rank:
- * in which order reports name those that they count, from 1; 0: not; flags.
+/* Columns: constant; number, as stored in .tpt files; name; verb for messages; latency kind; rank,
+ * the place from 1 in the order in which reports list operations, 0 for an operation that reports
+ * leave out; flags.
  *
  *     ALLOC       slot, size, align, stream
  *     FREE        slot, size and align of the object as it is then, stream
@@ -107,13 +111,13 @@ static inline bool tp_op_is(unsigned op, unsigned flags)
     return (tp_op_rows[op].flags & flags) != 0;
 }
 
-/* Those are timed and counted. */
+/* Is the operation timed and counted? */
 static inline bool tp_op_is_operation(unsigned op)
 {
     return tp_op_rows[op].latency != TP_LAT_NONE;
 }
 
-/* The operation of that rank; TP_OP_COUNT behind the last one. */
+/* The operation of a rank, from 1; TP_OP_COUNT above the highest rank. */
 enum tp_op tp_op_ranked(unsigned rank);
 
 #endif

@@ -18,17 +18,20 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* What a NOTE says. Bytes are in `size`. */
+/* What a NOTE says; `size` holds its bytes. */
 enum tp_note {
     TP_NOTE_OTHER,
-    TP_NOTE_OOM,           /* an allocation of so many bytes failed in the recorded program ... */
-    TP_NOTE_DEVICE_FREE,   /* ... follows an OOM: what the device had left then */
-    TP_NOTE_SEGMENT_ALLOC, /* the recorded allocator took so much from the driver */
-    TP_NOTE_SEGMENT_FREE,  /* ... gave it back */
-    TP_NOTE_SEGMENT_MAP,   /* the same for parts of an expandable segment */
+    TP_NOTE_OOM, /* an allocation of `size` bytes failed in the recorded program */
+    /* follows a TP_NOTE_OOM: bytes that the device had left at that moment */
+    TP_NOTE_DEVICE_FREE,
+    /* the recorded allocator took a segment of `size` bytes from the driver */
+    TP_NOTE_SEGMENT_ALLOC,
+    TP_NOTE_SEGMENT_FREE, /* the recorded allocator gave a segment back */
+    TP_NOTE_SEGMENT_MAP,  /* a part was mapped into an expandable segment */
     TP_NOTE_SEGMENT_UNMAP,
-    TP_NOTE_FREE_REQUESTED, /* slot: the program let go of it; its FREE comes when streams allow */
-    TP_NOTE_SNAPSHOT,       /* a snapshot was taken */
+    /* the recorded program freed `slot`; the FREE follows when streams allow */
+    TP_NOTE_FREE_REQUESTED,
+    TP_NOTE_SNAPSHOT, /* a snapshot was taken */
     TP_NOTE_COUNT
 };
 
@@ -37,7 +40,7 @@ enum tp_note {
     UINT16_MAX /* in `device` of SYNC of all streams, of RESET and of TRIM; only                   \
                   where a program has several */
 
-/* One instruction. gap_ns is the time since the instruction before it; 0 where time is unknown. */
+/* One instruction. gap_ns is the time since the previous instruction; 0 where time is unknown. */
 struct tp_insn {
     uint8_t op;         /* enum tp_op */
     uint8_t align_log2; /* 0..TP_MAX_ALIGN_LOG2 */
@@ -53,23 +56,24 @@ static_assert(sizeof(struct tp_insn) == 24, "the hot loop and the hash rely on 2
 #define TP_WINDOW_MAX     65536u               /* instructions in a window */
 #define TP_PROGRAM_MEMORY (UINT64_C(32) << 20) /* bytes kept in memory before spooling */
 #define TP_MAX_SIZE       (UINT64_C(1) << 48)  /* bytes of one object */
-#define TP_MAX_LIVE_BYTES (UINT64_C(1) << 61)  /* requested by all live objects together */
+#define TP_MAX_LIVE_BYTES (UINT64_C(1) << 61)  /* bytes requested by all live objects together */
 #define TP_MAX_ALIGN_LOG2 30
 #define TP_MAX_THREADS    65535u
-#define TP_MAX_STREAMS    65535u /* TP_ALL_STREAMS is not one */
+#define TP_MAX_STREAMS    65535u /* TP_ALL_STREAMS is no stream */
 #define TP_MAX_DEVICES    256u
 #define TP_MAX_MARKS      65536u /* distinct names */
 #define TP_HASH_SIZE      32     /* SHA-256 */
 
 enum tp_kind { TP_KIND_HOST, TP_KIND_DEVICE };
 
-/* What a request is aligned to that names no alignment: 16 bytes, 256 on a device. */
+/* The alignment of a request that names none: 16 bytes on the host, 256 on a device. */
 static inline uint8_t tp_usual_align_log2(enum tp_kind kind)
 {
     return kind == TP_KIND_HOST ? 4 : 8;
 }
 
-/* The devices that an instruction is about: from the first up to, not with, the second. */
+/* The devices that an instruction names: from tp_insn_first_device up to, but not including,
+ * tp_insn_end_device. */
 static inline uint32_t tp_insn_first_device(const struct tp_insn *insn)
 {
     return insn->device == TP_ALL_DEVICES ? 0 : insn->device;
@@ -80,18 +84,18 @@ static inline uint32_t tp_insn_end_device(const struct tp_insn *insn, uint32_t d
     return insn->device == TP_ALL_DEVICES ? devices : insn->device + 1u;
 }
 
-/* `for` each of them, by number. */
+/* A `for` loop over the numbers of the devices that an instruction names. */
 #define TP_EACH_DEVICE(d, insn, devices)                                                           \
     for (uint32_t d = tp_insn_first_device(insn); d < tp_insn_end_device(insn, devices); d++)
 
-/* Is it about all streams of a device? */
+/* Does the instruction name all streams of a device? */
 static inline bool tp_insn_of_all_streams(const struct tp_insn *insn)
 {
     return insn->stream == TP_ALL_STREAMS &&
            (tp_op_rows[insn->op].flags & TP_STREAMS) == TP_STREAMS;
 }
 
-/* May the instruction be about all devices at once? */
+/* May the instruction name all devices at once? */
 static inline bool tp_insn_may_be_of_all(const struct tp_insn *insn)
 {
     return tp_op_is(insn->op, TP_OF_ALL) &&
@@ -103,17 +107,18 @@ struct tp_limits {
     uint32_t slots, threads, streams, devices, marks;
 };
 
-/* NULL, or what is wrong with one instruction, whatever came before it. */
+/* NULL, or what is wrong with one instruction by itself, without regard to earlier ones. */
 const char *tp_insn_wrong(const struct tp_insn *in, const struct tp_limits *limits);
 
-/* From instruction `index` of its window on, events count from `event`. */
+/* A jump in the numbers of events: instruction `index` of the window is event `event`, and later
+ * instructions count on from there. */
 struct tp_jump {
     uint32_t index;
     uint32_t reserved; /* 0 */
     uint64_t event;
 };
 
-/* Valid until the cursor moves on. */
+/* Instructions that are decoded together. Valid until the cursor moves on. */
 struct tp_window {
     const struct tp_insn *insns;
     const struct tp_jump *jumps; /* ascending by index */
@@ -128,43 +133,45 @@ struct tp_window {
 /* The event of the index-th instruction of a window. */
 uint64_t tp_window_event(const struct tp_window *w, uint32_t index);
 
-/* Where the requested bytes of one device are highest, for the first time. Exact, whatever a policy
- * fails. `insn` is that of the instruction after which it holds. */
+/* Peak demand of one device: the first point where its requested bytes are highest. It is a
+ * property of the program, so it does not depend on allocations that a strategy fails. */
 struct tp_demand {
     uint64_t bytes;
-    uint64_t event;          /* 0: in the prologue, or the trace allocates nothing */
-    uint64_t insn;           /* UINT64_MAX when event is 0 */
+    uint64_t event; /* 0: in the prologue, or the trace allocates nothing */
+    /* index of the instruction that reaches the peak; UINT64_MAX when event is 0 */
+    uint64_t insn;
     uint64_t time_ns;        /* since the trace began; 0 where time is unknown */
-    uint64_t prologue_bytes; /* of this peak's device, live when the recording began */
+    uint64_t prologue_bytes; /* bytes of this device that were live when the recording began */
 };
 
-/* What is known of a program without playing it. Operations are counted per op, the prologue not.
- */
+/* What is known of a program without playing it. Counts leave the prologue out unless stated
+ * otherwise. */
 struct tp_program_facts {
-    uint8_t hash[TP_HASH_SIZE]; /* over the instructions; after a prologue stand 24 bytes that are
-                                   no instruction: 0xff and zeros */
-    uint8_t kind;               /* enum tp_kind */
-    uint8_t time_known;         /* every event had a time */
-    uint16_t devices;           /* >= 1 */
-    uint32_t slots;             /* peak number of live objects */
-    uint32_t threads;           /* >= 1: highest index used, plus 1 */
-    uint32_t streams;           /* >= 1 */
-    uint32_t marks;             /* distinct names */
-    uint64_t events;            /* read from the file, IDLE and repairs notwithstanding */
-    uint64_t instructions;      /* prologue not counted */
-    uint64_t operations;        /* timed instructions */
+    /* SHA-256 over the instructions. A prologue is followed by a separator of 24 bytes that is no
+     * instruction: 0xff and zeros */
+    uint8_t hash[TP_HASH_SIZE];
+    uint8_t kind;          /* enum tp_kind */
+    uint8_t time_known;    /* every event had a time */
+    uint16_t devices;      /* >= 1 */
+    uint32_t slots;        /* peak number of live objects */
+    uint32_t threads;      /* >= 1: highest index used, plus 1 */
+    uint32_t streams;      /* >= 1 */
+    uint32_t marks;        /* distinct names */
+    uint64_t events;       /* events read from the file; IDLE and repairs do not count */
+    uint64_t instructions; /* all instructions, untimed ones included */
+    uint64_t operations;   /* timed instructions */
     uint64_t ops[TP_OP_COUNT];
-    uint64_t prologue;    /* instructions in it */
-    uint64_t objects;     /* ALLOC and ADOPT, prologue included */
+    uint64_t prologue;    /* instructions in the prologue */
+    uint64_t objects;     /* ALLOCs and ADOPTs, prologue included */
     uint64_t live_at_end; /* objects */
     uint64_t live_at_end_bytes;
     uint64_t duration_ns;
     uint64_t recorded_threads; /* distinct threads in the trace (indices are recycled) */
-    uint64_t windows;          /* prologue included */
-    uint64_t spooled_bytes;    /* 0: in memory */
+    uint64_t windows;          /* windows, those of the prologue included */
+    uint64_t spooled_bytes;    /* bytes of the program in a file; 0: it is in memory */
 };
 
-/* How many of the operations that have one of these flags. */
+/* Number of operations whose row has at least one of these flags. */
 uint64_t tp_program_ops(const struct tp_program_facts *f, unsigned flags);
 
 struct tp_program;
@@ -173,12 +180,12 @@ struct tp_cursor;
 
 /* ---- building (front ends only) ---- */
 
-/* Called with every run of instructions in program order before they are stored, and with 24 bytes
- * that are none where a prologue ends and events follow: the front end's hash. */
+/* Feeds the front end's hash: called with every run of instructions in program order before they
+ * are stored, and with a separator of 24 bytes where a prologue ends and events follow. */
 typedef void tp_hash_fn(void *ctx, const void *data, size_t size);
 
-/* Takes a whole window as it is built; the window is borrowed for the call. Names of its marks:
- * tp_builder_marks. A status ends the building. */
+/* Takes a whole window as it is built; the window is borrowed for the call. tp_builder_marks has
+ * the names of its marks. A status other than TP_OK ends the building. */
 typedef int tp_window_sink(void *ctx, const struct tp_builder *b, const struct tp_window *w,
                            struct tp_err *err);
 
@@ -190,14 +197,15 @@ struct tp_builder_cfg {
     tp_hash_fn *hash; /* may be NULL: the hash stays zero */
     void *hash_ctx;
     uint64_t memory_limit;    /* bytes before spooling; 0 = TP_PROGRAM_MEMORY */
-    struct tp_budget *budget; /* of windows in memory and of slots; NULL: none */
+    struct tp_budget *budget; /* charged for windows in memory and for slots; NULL: no budget */
     tp_window_sink *sink; /* takes the windows instead of the program, which then has its facts */
     void *sink_ctx;       /* but no windows to read. NULL: the program keeps them */
 };
 
 int tp_builder_new(const struct tp_builder_cfg *cfg, struct tp_builder **out, struct tp_err *err);
 
-/* Appends to the prologue; TP_EBROKEN after the first tp_builder_add. Only ALLOC. */
+/* Appends an ALLOC to the prologue; any other operation, or a call after the first tp_builder_add,
+ * is TP_EBROKEN. */
 int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct tp_err *err);
 
 /* Appends one instruction that stands for `event` (from 1, never falling). The builder is strict:
@@ -209,26 +217,28 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
 /* Returns the index of a phase name for MARK (equal names share one) in *index. */
 int tp_builder_mark(struct tp_builder *b, const char *name, uint32_t *index, struct tp_err *err);
 
-const struct tp_texts *tp_builder_marks(const struct tp_builder *b); /* names, by index */
+const struct tp_texts *tp_builder_marks(const struct tp_builder *b); /* names of marks, by index */
 
-/* Bytes of the program so far, wherever they are. */
+/* Bytes of the program so far, in memory and in the file together. */
 uint64_t tp_builder_program_bytes(const struct tp_builder *b);
 
-/* Gives the hash callback what it has not seen yet: call it before reading the hash for
- * tp_builder_end. */
+/* Gives the hash callback the instructions that it has not seen yet. To be called before the hash
+ * is read for tp_builder_end. */
 void tp_builder_flush(struct tp_builder *b);
 
-/* What only the front end knows, for tp_builder_finish. */
+/* What tp_builder_finish must be told because only the front end knows it. */
 struct tp_builder_end {
-    uint64_t events; /* 0 = as many as the last instruction says; fewer than that is TP_EBROKEN */
+    /* events in the file; 0: as many as the last instruction says; a smaller number is TP_EBROKEN
+     */
+    uint64_t events;
     bool time_known;
     uint64_t recorded_threads;
-    uint32_t streams;    /* declared, used or not; 0 = as used */
-    uint16_t devices;    /* declared; 0 = as used */
+    uint32_t streams;    /* streams declared, used or not; 0: as many as are used */
+    uint16_t devices;    /* devices declared; 0: as many as are used */
     const uint8_t *hash; /* TP_HASH_SIZE bytes, or NULL */
 };
 
-/* Makes the program and frees the builder, in every case. */
+/* Makes the program. Frees the builder whether it succeeds or fails. */
 int tp_builder_finish(struct tp_builder *b, const struct tp_builder_end *end,
                       struct tp_program **out, struct tp_err *err);
 void tp_builder_free(struct tp_builder *b); /* NULL is fine */
@@ -240,44 +250,46 @@ const struct tp_demand *tp_program_demand(const struct tp_program *p, uint16_t d
 const struct tp_texts *tp_program_marks(const struct tp_program *p);
 const char *tp_program_mark(const struct tp_program *p, uint32_t index); /* NULL: no such mark */
 
-/* References: a program lives until the last release. NULL is fine. Not for concurrent use. */
+/* Drops a reference; the last one frees the program. NULL is fine. Not thread safe. */
 void tp_program_release(struct tp_program *p);
 
-/* A descriptor that holds the whole program, for a child process: the caller closes it. These are
- * the instructions as they are played, whatever the program is kept in: whoever reads it decodes
- * nothing, and cannot tell where it came from. */
+/* Writes the whole program to a descriptor for a child process; the caller closes it. The file
+ * holds the decoded instructions, whatever form the program is kept in, so the child decodes
+ * nothing. */
 int tp_program_export(struct tp_program *p, int *fd, struct tp_err *err);
 
-/* Opens what tp_program_export wrote; takes the descriptor over, in every case. Checks all lengths.
- */
+/* Opens what tp_program_export wrote and checks all lengths. Takes the descriptor over, even on
+ * failure. */
 int tp_program_import(int fd, struct tp_program **out, struct tp_err *err);
 
-/* Where the windows of a program come from that is kept elsewhere: a file that is a program as it
- * stands. All members are set. */
+/* Reads the windows of a program that is kept in a file of its own format (.tpt). All members are
+ * set. */
 struct tp_backing {
     int (*open)(void *ctx, void **cursor, struct tp_err *err);
-    /* as tp_cursor_next; windows and instructions have been checked against the facts */
+    /* same results as tp_cursor_next; windows and instructions have been checked against the facts
+     */
     int (*next)(void *cursor, struct tp_window *out, struct tp_err *err);
     void (*rewind)(void *cursor);
     void (*close)(void *cursor);
-    void (*release)(void *ctx); /* with the program's last reference */
+    void (*release)(void *ctx); /* called when the program's last reference is dropped */
 };
 
-/* NULL, or what cannot be so in facts that came from a file: ranges, and sums that contradict one
- * another. `most`: instructions, the prologue's included, that there can be. */
+/* Checks facts that came from a file for values out of range and for sums that contradict one
+ * another: NULL, or what is wrong. `most`: the largest possible number of instructions, the
+ * prologue's included. */
 const char *tp_program_facts_wrong(const struct tp_program_facts *f, uint64_t most);
 
-/* The same for the peaks of its devices. */
+/* Checks the peaks of all devices against the facts: NULL, or what is wrong. */
 const char *tp_demand_wrong(const struct tp_demand *demand, const struct tp_program_facts *f);
 
-/* What such a program is given beside its windows. */
+/* What a program with a tp_backing needs beside its windows. */
 struct tp_backed_cfg {
     const struct tp_program_facts *facts;
-    const struct tp_demand *demand; /* facts->devices of them */
-    struct tp_texts *marks;         /* facts->marks of them, which are the program's from now on */
+    const struct tp_demand *demand; /* array of facts->devices peaks */
+    struct tp_texts *marks;         /* facts->marks names; the program takes them over */
 };
 
-/* Takes `ctx` over, in every case. */
+/* Makes a program whose windows are read through `backing`. Takes `ctx` over, even on failure. */
 int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct tp_backed_cfg *cfg,
                       struct tp_program **out, struct tp_err *err);
 

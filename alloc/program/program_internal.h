@@ -1,10 +1,10 @@
-/* What the files that implement alloc/program/program.h share: builder.c fills a program, program.c
- * keeps and reads its windows, program_file.c moves it through descriptors. Nobody else includes
- * this.
+/* Shared by the files that implement alloc/program/program.h, and included by no other: builder.c
+ * fills a program, program_windows.c keeps and reads its windows, program_file.c moves it through
+ * descriptors.
  *
  *     a window, in memory and in the file:  | insns, 24 bytes each | jumps, 16 bytes each |
  *     the file:  | window 0 | window 1 | ... | index | demand | marks | facts | footer |
- *                  <----- data_bytes ----->    <------ once it is exported ------>      */
+ *                  <----- data_bytes ----->    <------ once it is exported ------> */
 #ifndef TP_PROGRAM_INTERNAL_H
 #define TP_PROGRAM_INTERNAL_H
 
@@ -12,9 +12,9 @@
 #include "alloc/base/texts.h"
 #include "alloc/program/program.h"
 
-/* The index entry of a window; stored in the file as it stands. */
+/* The index entry of a window; stored in the file in this layout. */
 struct tp_kept_window {
-    uint64_t offset; /* of its bytes among those of all windows */
+    uint64_t offset; /* where the window's bytes begin among those of all windows */
     uint64_t first_event, first_insn, first_time;
     uint32_t count, jump_count;
     uint32_t prologue; /* 0 or 1 */
@@ -31,35 +31,36 @@ static inline size_t tp_kept_window_bytes(const struct tp_kept_window *w)
 /* The last bytes of an exported file. */
 struct tp_program_footer {
     uint8_t magic[16];
-    uint64_t file_bytes; /* this included */
-    uint64_t data_bytes; /* of the windows */
+    uint64_t file_bytes; /* size of the whole file, footer included */
+    uint64_t data_bytes; /* bytes of all windows */
     uint64_t names_bytes;
-    uint32_t facts_size, demand_size, window_size, op_count; /* of the build that wrote it */
+    /* sizes in the build that wrote the file */
+    uint32_t facts_size, demand_size, window_size, op_count;
 };
 static_assert(sizeof(struct tp_program_footer) == 56, "written to the file without padding");
 extern const uint8_t tp_program_magic[16];
 
 struct tp_program {
     struct tp_program_facts facts;
-    struct tp_demand *demand;       /* facts.devices of them */
-    struct tp_kept_window *windows; /* facts.windows of them */
-    void **blocks; /* the bytes of each window; all NULL when they are in the file */
+    struct tp_demand *demand;       /* array of facts.devices peaks */
+    struct tp_kept_window *windows; /* array of facts.windows entries */
+    void **blocks;                  /* the bytes of each window; NULL for windows in the file */
     size_t window_room, block_room;
-    struct tp_texts names;            /* of marks */
-    uint64_t data_bytes;              /* of all windows */
-    int fd;                           /* -1: in memory */
+    struct tp_texts names;            /* names of marks */
+    uint64_t data_bytes;              /* bytes of all windows */
+    int fd;                           /* file of the windows; -1: they are in memory */
     bool sealed;                      /* the file is complete up to its footer */
-    const struct tp_backing *backing; /* NULL: the windows are here */
+    const struct tp_backing *backing; /* NULL: the windows are in `blocks` or `fd` */
     void *backing_ctx;
 };
 
-/* ---- program.c ---- */
+/* ---- program_windows.c ---- */
 
 /* An empty program without devices; NULL when out of memory. */
 struct tp_program *tp_program_new(void);
 
-/* Keeps a window, in memory up to `limit` bytes of all, else in the file; w->offset is filled in.
- */
+/* Keeps a window: in memory while all windows together take at most `limit` bytes, else in the
+ * file. Fills in w->offset. */
 int tp_program_append(struct tp_program *p, struct tp_kept_window *w, const struct tp_insn *insns,
                       const struct tp_jump *jumps, uint64_t limit, struct tp_err *err);
 

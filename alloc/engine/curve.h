@@ -3,9 +3,9 @@
  *     samples   . . : . ' . . | . . . : . ' . | ...      groups of `per` consecutive samples
  *     points    min and max of each value in each group, in the order of their events
  *
- * Up to TP_CURVE_POINTS samples are kept as they are. Beyond that, groups are formed and doubled in
- * length as needed; of each only the samples stay in which a value is lowest or highest, six at
- * most. So no extreme is ever lost, and every point is a sample that took place. */
+ * Up to TP_CURVE_POINTS samples are kept as they are. Beyond that, samples are grouped, and groups
+ * double in length as needed; a group keeps only the samples in which a value is lowest or highest,
+ * six at most. So no extreme is ever lost, and every point is a sample that took place. */
 #ifndef TP_CURVE_H
 #define TP_CURVE_H
 
@@ -17,27 +17,28 @@
 
 enum { TP_CURVE_REQUESTED, TP_CURVE_GRANTED, TP_CURVE_RESERVED, TP_CURVE_VALUES };
 
-/* From `event` on, until the next point; 0: before the first event. */
+/* The values from `event` until the next point; event 0 is before the first event. */
 struct tp_curve_point {
     uint64_t event;
     uint64_t bytes[TP_CURVE_VALUES];
 };
 
-/* Points kept of a group, and points made into one when the curve is full. */
+/* TP_CURVE_KEPT: points kept per group. TP_CURVE_GROUP: points merged into one group when the curve
+ * is full. */
 enum { TP_CURVE_KEPT = 2 * TP_CURVE_VALUES, TP_CURVE_GROUP = 2 * TP_CURVE_KEPT };
 
 /* The samples of a stretch in which a value is lowest or highest. */
 struct tp_curve_group {
     uint64_t samples;
-    struct tp_curve_point extreme[TP_CURVE_KEPT]; /* lowest and highest by turns */
+    struct tp_curve_point extreme[TP_CURVE_KEPT]; /* for each value in turn: lowest, highest */
 };
 
 /* Zeroed memory is an empty curve. */
 struct tp_curve {
-    uint32_t count; /* points so far; those of the open group are not among them */
-    uint64_t per;   /* samples of a group; 0: every sample is a point */
+    uint32_t count; /* points so far, without those of the open group */
+    uint64_t per;   /* samples per group; 0: every sample is a point */
     struct tp_curve_group open;
-    struct tp_curve_point last; /* sample */
+    struct tp_curve_point last; /* the last sample */
     struct tp_curve_point points[TP_CURVE_POINTS];
 };
 

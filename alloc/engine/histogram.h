@@ -1,4 +1,4 @@
-/* A log-linear histogram of durations: integer, of fixed size, mergeable by addition.
+/* A log-linear histogram of durations: integer, of fixed size, merged by addition.
  *
  *     0 1 2 ... 63 | 64 66 68 ... 126 | 128 132 ... 252 | ...      32 buckets a doubling:
  * within 3.2 %
@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 enum {
-    TP_HIST_LINEAR = 64, /* below: one bucket a nanosecond */
+    TP_HIST_LINEAR = 64, /* durations below this many ns have a bucket per nanosecond */
     TP_HIST_LINEAR_LOG2 = 6,
-    TP_HIST_SUB = 32,      /* buckets a doubling */
+    TP_HIST_SUB = 32,      /* buckets per doubling */
     TP_HIST_TOP_LOG2 = 40, /* durations from 2^40 ns (18 min) on share the last bucket */
     TP_HIST_BUCKETS = TP_HIST_LINEAR + (TP_HIST_TOP_LOG2 - TP_HIST_LINEAR_LOG2) * TP_HIST_SUB
 };
@@ -28,8 +28,8 @@ struct tp_histogram {
 void tp_hist_add(struct tp_histogram *h, uint64_t value);
 void tp_hist_merge(struct tp_histogram *into, const struct tp_histogram *from);
 
-/* The value that `fraction` (0..1) of the readings do not exceed: the upper end of its bucket,
- * never above the maximum. 0 when empty. */
+/* A quantile in ns: the upper end of the bucket that holds it, at most the maximum. `fraction` is 0
+ * to 1. 0 for an empty histogram. */
 uint64_t tp_hist_quantile(const struct tp_histogram *h, double fraction);
 
 /* The highest value of bucket `index`. */

@@ -1,22 +1,22 @@
-/* Internal to the engine: what a real device answers is kept as ranges over the passes. Nothing
- * here does anything on another source.
+/* Internal to the engine: what a real device reports is kept as ranges over the passes. On other
+ * sources these functions do nothing.
  *
  *     usage         one replay     |  peaks of the whole pass; failures of its first replay
  *     throughput    many           |
- *     latency       many           |  not where it stops after latency_operations
- */
+ *     latency       many           |  not where it stops after latency_operations */
 #ifndef TP_MEASURED_H
 #define TP_MEASURED_H
 
 #include "alloc/engine/player.h"
 
-/* Nothing is known of any device of the run. */
+/* Sets every measured value of every device of the run to not known. */
 void tp_measured_clear(struct tp_run *out);
 
-/* At the end of a pass, before its player is closed: the peaks since that was opened. */
+/* Adds the peaks since the player was opened. To be called at the end of a pass, before the player
+ * is closed. */
 void tp_measured_peaks(struct tp_player *p, struct tp_run *out);
 
-/* After the first replay of a player: what failed in it. */
+/* Adds the number of failed allocations. To be called after the first replay of a player. */
 void tp_measured_failures(const struct tp_player *p, struct tp_run *out);
 
 #endif

@@ -4,13 +4,13 @@
 
 #include "alloc/engine/player.h"
 
-/* A pass repeats until what it times adds up to its time, or until its repetitions have lasted half
- * as long again, whatever is done in them. For a repetition is more than what is timed: the
- * prologue is placed again, windows are read, readings sorted, live blocks freed. After a large
- * prologue a few timed calls would need hours to add up. */
+/* A pass repeats until its timed parts add up to its time, or until its repetitions as a whole have
+ * lasted this many times as long. The second limit is needed because a repetition also places the
+ * prologue, reads windows, sorts readings and frees live blocks, none of which is timed: after a
+ * large prologue, a few timed calls would need hours to add up. */
 #define TP_WALL_SHARE 1.5
 
-/* What the repetitions of a pass have used up. */
+/* Time that the repetitions of a pass have used. */
 struct tp_spent {
     double timed_ns, wall_ns;
 };
@@ -20,7 +20,7 @@ static inline bool tp_spent_all(const struct tp_spent *s, double time_ns)
     return s->timed_ns >= time_ns || s->wall_ns >= TP_WALL_SHARE * time_ns;
 }
 
-/* The share of `time_ns`, for progress. */
+/* The used share of `time_ns`, for progress. */
 static inline double tp_spent_share(const struct tp_spent *s, double time_ns)
 {
     double wall = s->wall_ns / TP_WALL_SHARE;
@@ -34,18 +34,20 @@ int tp_pass_throughput(const struct tp_replay_cfg *cfg, struct tp_run *out, stru
 int tp_pass_count(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 int tp_pass_latency(const struct tp_replay_cfg *cfg, struct tp_run *out, struct tp_err *err);
 
-/* A window of the counting pass, untimed; valgrind knows it by its name (see pass_count.c). */
+/* Plays a window of the counting pass, untimed. Valgrind finds this function by its name (see
+ * pass_count.c). */
 void tp_play_counted(struct tp_player *p, const struct tp_window *w);
 
-/* Plays the whole program once, from the first event. `play` is timed by one stamp around each
- * window; `per_window`, which may be NULL, is called after it, untimed. What is live at the end is
- * drained, untimed. Sets *ticks to the time inside the windows. */
+/* Plays the whole program once, from the first event. `play` is timed as a whole for each window;
+ * `per_window`, which may be NULL, is called after each window, untimed. Blocks that are live at
+ * the end are freed, untimed. Sets *ticks to the time inside the windows. */
 typedef void tp_window_fn(void *ctx, struct tp_player *p, const struct tp_window *w);
 int tp_play_once(struct tp_player *p, tp_play_fn *play, tp_window_fn *per_window, void *ctx,
                  uint64_t *ticks, struct tp_err *err);
 
-/* The same for passes that time nothing: `fn` plays each window and returns a status, which ends
- * it. `pass` is what progress calls it. What is live at the end stays. */
+/* Plays the whole program once for a pass that times nothing: `fn` plays each window, and a status
+ * other than TP_OK ends the replay. `pass` is its name for progress. Blocks that are live at the
+ * end stay live. */
 typedef int tp_watch_fn(void *ctx, struct tp_player *p, const struct tp_window *w,
                         struct tp_err *err);
 int tp_play_watched(struct tp_player *p, const char *pass, tp_watch_fn *fn, void *ctx,

@@ -1,8 +1,8 @@
-/* What is live, kept apart from every strategy: blocks by address, one set per device. The
- * verifying pass asks it whether a block that was handed out lies in another one.
+/* The live blocks by address, one set per device, kept independently of every strategy. The
+ * verifying pass uses it to find a block that overlaps another one.
  *
- * The node of a block lies in it and is found by its slot, so that nothing is allocated while a
- * program is played. */
+ * A tree node lies inside each block's record, and records are indexed by slot, so nothing is
+ * allocated while a program is played. */
 #ifndef TP_SHADOW_H
 #define TP_SHADOW_H
 
@@ -14,9 +14,9 @@
 struct tp_shadow_block {
     tp_addr addr;
     uint64_t size;            /* granted, bytes; 0: not live */
-    uint64_t event;           /* that made it */
+    uint64_t event;           /* event that made the block */
     uint64_t requested;       /* bytes */
-    struct tp_tree_node node; /* by address */
+    struct tp_tree_node node; /* position in the tree of its device, by address */
 };
 
 struct tp_shadow {
@@ -26,16 +26,16 @@ struct tp_shadow {
 };
 
 int tp_shadow_open(struct tp_shadow *s, uint32_t slots, uint32_t devices, struct tp_err *err);
-void tp_shadow_close(struct tp_shadow *s); /* a zeroed one is fine */
+void tp_shadow_close(struct tp_shadow *s); /* a zeroed struct is fine */
 
 /* The slot of a live block that shares a byte with [addr, addr + size), or TP_SHADOW_NONE. */
 uint32_t tp_shadow_overlap(const struct tp_shadow *s, uint32_t device, tp_addr addr, uint64_t size);
 
-/* The slot must be free, and nothing may overlap. */
+/* Adds a block. The slot must be free, and no live block may overlap the new one. */
 void tp_shadow_insert(struct tp_shadow *s, uint32_t device, uint32_t slot, tp_addr addr,
                       uint64_t size);
 
-/* The slot must be live on that device. */
+/* Removes a block. The slot must be live on that device. */
 void tp_shadow_remove(struct tp_shadow *s, uint32_t device, uint32_t slot);
 
 #endif

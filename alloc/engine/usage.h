@@ -10,20 +10,24 @@ struct tp_usage_object {
 
 struct tp_usage_device {
     struct tp_device_run *run;
-    struct tp_account *account; /* of its instance */
+    struct tp_account *account; /* account of the device's instance */
     const struct tp_demand *demand;
-    uint64_t requested, granted; /* now */
-    uint64_t foreign_reserved;   /* as last sampled */
-    uint64_t since;              /* value of the clock when the sums were last brought up to date */
-    uint64_t began;              /* and when the first event came */
+    uint64_t requested, granted; /* bytes at the current instruction */
+    uint64_t foreign_reserved;   /* reserved bytes of a foreign allocator at the last sample */
+    uint64_t since;              /* clock when the sums (*_dt) were last updated */
+    uint64_t began;              /* clock at the first event */
     double requested_dt, granted_dt, reserved_dt;
-    uint64_t gets_before, refused_before, reserved_before; /* this instruction */
-    uint64_t peak_before;                 /* account's: inside, it is that of the instruction */
-    uint64_t granted_high, reserved_high; /* inside it, where more than before and after */
-    uint32_t phase;                       /* index of the one that is on */
-    uint32_t mark;                        /* its name; UINT32_MAX: none yet */
-    struct tp_account before; /* as it was when the prologue was in place: no call of it counts */
-    struct tp_driver_counts counts_before; /* likewise */
+    /* values before the current instruction */
+    uint64_t gets_before, refused_before, reserved_before;
+    /* the account's peak_reserved before the current instruction, which sets it aside to measure
+     * its own peak */
+    uint64_t peak_before;
+    /* highest values inside the current instruction, if above those before and after it */
+    uint64_t granted_high, reserved_high;
+    uint32_t phase;           /* index of the current phase */
+    uint32_t mark;            /* name of the current phase; UINT32_MAX: no mark yet */
+    struct tp_account before; /* account after the prologue, whose calls do not count */
+    struct tp_driver_counts counts_before; /* driver calls after the prologue */
 };
 
 struct tp_usage {
@@ -32,14 +36,14 @@ struct tp_usage {
     struct tp_usage_device *devices;
     uint64_t clock; /* recorded ns, or operations where time is unknown */
     bool prologue_over;
-    bool again; /* it is played once more, and what was live before is in place */
+    bool again; /* this is the second replay on the same instance */
     uint64_t sample_every, until_sample;
     bool timed;
     bool foreign;
-    bool silent; /* ... which does not say what it holds */
-    bool device; /* a real one */
-    bool pool;   /* ... and its driver's pool, which is not metered */
-    int status;  /* of a look that found the books wrong */
+    bool silent; /* a foreign allocator that does not report what it holds */
+    bool device; /* a real device */
+    bool pool;   /* memory comes from the driver's pool, which the meter does not see */
+    int status;  /* set when a check found the books wrong */
     struct tp_err *err;
 };
 
@@ -55,14 +59,14 @@ static inline uint64_t tp_usage_reserved(const struct tp_usage *u, const struct 
 }
 void tp_usage_sample_foreign(struct tp_usage *u, struct tp_usage_device *d);
 
-/* The state of a device now, with a walk; sets external_fragmentation. */
+/* Records the state of a device at peak demand, with a walk; sets external_fragmentation. */
 void tp_usage_snapshot(struct tp_usage *u, struct tp_usage_device *d);
 
-/* An allocation that the device refused: its class; at the first one the state of the device. The
+/* Classifies an allocation that failed; at the first one also records the state of the device. The
  * event is filled in later. */
 void tp_usage_refusal(struct tp_usage *u, struct tp_usage_device *d, const struct tp_insn *insn);
 
-/* Phases: peaks between MARKs. Nothing where the program has no marks. */
+/* Phases: peaks between MARKs. Does nothing where the program has no marks. */
 void tp_usage_phases_open(struct tp_usage_device *d, const struct tp_program_facts *facts);
 static inline void tp_usage_phase_peaks(struct tp_usage_device *d,
                                         const uint64_t bytes[TP_CURVE_VALUES])
@@ -76,10 +80,10 @@ static inline void tp_usage_phase_peaks(struct tp_usage_device *d,
 }
 void tp_usage_mark(struct tp_usage *u, uint32_t mark, uint64_t event);
 
-/* What a real device says (usage_device.c); nothing on other sources. look: compares what it misses
- * with what is reserved now, where that is a new peak. failure: what it has free at the first one.
- * begin: the prologue is in place. finish: after everything else is filled in, what is live still
- * in place. */
+/* What a real device reports (usage_device.c); on other sources these do nothing. begin: called
+ * after the prologue. look: at a new peak of reserved bytes, records the bytes that the device is
+ * missing. failure: records free bytes at the first failed allocation. finish: called after all
+ * other figures are filled in, before live blocks are freed. */
 void tp_usage_device_open(const struct tp_usage *u, struct tp_usage_device *d);
 void tp_usage_device_begin(const struct tp_usage *u, struct tp_usage_device *d);
 void tp_usage_device_look(const struct tp_usage *u, struct tp_usage_device *d);

@@ -1,17 +1,18 @@
-/* What a device gives up for the ranges that cudaMalloc hands out of it: pages of 2 MiB.
+/* A model of the memory that a device gives up for ranges from cudaMalloc: pages of 2 MiB.
  *
  *     page 1   | a | a | b |     free     | c |         requests below 2 MiB share pages, in units
  *     page 2   | d |            free          |         of 512 bytes
  *              |         e          | rest |            others have whole pages of their own
  *
- * A small request goes to the first shared page that has room, to its lowest place; where none has,
- * a page is taken from the device and gets the lowest number that is free. A shared page goes back
- * when nothing is left in it. So what is given up follows from the order of the calls and their
- * sizes alone, whatever the addresses. A tree over the pages knows the longest free stretch of
- * each: a look-up takes log n, and a look into one page at most its 4,096 units.
+ * A small request goes to the lowest free place of the first shared page with room. Where no page
+ * has room, one is taken from the device and gets the lowest free number. A shared page goes back
+ * when it is empty. So the memory given up follows from the order and the sizes of the calls alone,
+ * not from addresses. A tree over the pages knows the longest free stretch of each: finding a page
+ * takes log n steps, and searching one page at most its 4,096 units.
  *
- * Known weakness: drivers do not say where they put small requests; another order could take a page
- * more or less. An alignment costs no more than the place in a shared page that it leaves free. */
+ * Known weakness: drivers do not tell where they put small requests, and a different placement
+ * could take a page more or less. A large alignment costs nothing but the units skipped in a shared
+ * page. */
 #ifndef TP_DEVICE_PAGES_H
 #define TP_DEVICE_PAGES_H
 
@@ -32,21 +33,23 @@ enum {
 struct tp_shared_page {
     uint64_t used[TP_PAGE_WORDS]; /* a bit per unit */
     uint32_t used_count;          /* units */
-    uint32_t longest;             /* free stretch, units */
+    uint32_t longest;             /* longest free stretch, units */
 };
 
-/* Of the pages below it in the tree. */
+/* A node of the tree; sums up the pages below it. */
 struct tp_pages_node {
-    uint16_t longest; /* the most */
-    bool vacant;      /* a number is free */
+    uint16_t longest; /* longest free stretch of any page below, units */
+    bool vacant;      /* a page number below is free */
 };
 
 struct tp_device_pages {
-    uint64_t taken;                /* bytes that the device has given up */
-    struct tp_shared_page **pages; /* `room` of them by number, a power of two or 0; NULL: none */
-    struct tp_pages_node *tree;    /* 2 * room; the leaf of page i is `room + i` */
+    uint64_t taken; /* bytes that the device gives up */
+    /* array of `room` pages by number; NULL: the number is free. `room` is 0 or a power of two */
+    struct tp_shared_page **pages;
+    struct tp_pages_node *tree; /* array of 2 * room nodes; the leaf of page i is `room + i` */
     uint64_t room;
-    struct tp_addr_map places; /* address of a small range -> number of its page, first unit */
+    /* address of a small range -> page number * TP_PAGE_UNITS + first unit */
+    struct tp_addr_map places;
 };
 
 static inline void *tp_pages_table_get(void *ctx, size_t size)
@@ -79,7 +82,7 @@ static inline void tp_device_pages_fini(struct tp_device_pages *p)
 
 /* ---- one page ---- */
 
-/* The first unit from `at` on that is used, or that is not; TP_PAGE_UNITS: none. */
+/* The first unit from `at` on that is used (or free, with `used` false); TP_PAGE_UNITS: none. */
 static inline uint32_t tp_page_next(const struct tp_shared_page *page, uint32_t at, bool used)
 {
     while (at < TP_PAGE_UNITS) {
@@ -92,7 +95,7 @@ static inline uint32_t tp_page_next(const struct tp_shared_page *page, uint32_t 
     return TP_PAGE_UNITS;
 }
 
-/* The lowest place for so many units at a multiple of `align` bytes; there is one. */
+/* The lowest place for `units` free units at a multiple of `align` bytes; there must be one. */
 static inline uint32_t tp_page_place(const struct tp_shared_page *page, uint32_t units,
                                      uint64_t align)
 {
@@ -123,7 +126,8 @@ static inline void tp_page_set(struct tp_shared_page *page, uint32_t from, uint3
     page->used_count += used ? units : -units;
 }
 
-/* None is longer than `most`: the look ends at one that is as long. */
+/* The longest free stretch. No stretch is longer than `most`, so the search ends when one has that
+ * length. */
 static inline uint32_t tp_page_longest(const struct tp_shared_page *page, uint32_t most)
 {
     uint32_t longest = 0;
@@ -135,7 +139,7 @@ static inline uint32_t tp_page_longest(const struct tp_shared_page *page, uint32
     return longest;
 }
 
-/* The free stretch around a unit that is free. */
+/* The length of the free stretch around a free unit. */
 static inline uint32_t tp_page_stretch(const struct tp_shared_page *page, uint32_t at)
 {
     uint32_t from = at;
@@ -159,7 +163,7 @@ static inline void tp_pages_sum(struct tp_device_pages *p, uint64_t at)
                                          a->vacant || b->vacant};
 }
 
-/* After a page has changed, has come or gone. */
+/* Updates the tree after a page was changed, added or removed. */
 static inline void tp_pages_note(struct tp_device_pages *p, uint64_t number)
 {
     const struct tp_shared_page *page = p->pages[number];
@@ -174,8 +178,8 @@ static inline bool tp_pages_has(const struct tp_pages_node *n, uint64_t units)
     return units ? n->longest >= units : n->vacant;
 }
 
-/* The number of the first page with so many free units side by side, of 0 units the first number
- * that is free; `room`: there is none. */
+/* The number of the first page with `units` consecutive free units; with `units` 0 the first free
+ * page number. `room`: there is none. */
 static inline uint64_t tp_pages_find(const struct tp_device_pages *p, uint64_t units)
 {
     uint64_t at = 1;
@@ -215,7 +219,8 @@ static inline int tp_pages_grow(struct tp_device_pages *p)
 static inline int tp_pages_add(struct tp_device_pages *p, uint64_t *number)
 {
     *number = tp_pages_find(p, 0);
-    int rc = *number < p->room ? TP_OK : tp_pages_grow(p); /* its first number was the old room */
+    /* after growing, *number (the old `room`) is the first new number */
+    int rc = *number < p->room ? TP_OK : tp_pages_grow(p);
     struct tp_shared_page *page = rc ? NULL : calloc(1, sizeof *page);
     if (!page)
         return TP_ENOMEM;
@@ -226,8 +231,8 @@ static inline int tp_pages_add(struct tp_device_pages *p, uint64_t *number)
     return TP_OK;
 }
 
-/* Free units side by side in which there is sure to be a place of that alignment; of a page that is
- * empty every alignment has one. */
+/* The number of consecutive free units that is sure to hold a place of this alignment. An empty
+ * page has a place for every alignment. */
 static inline uint64_t tp_pages_needed(uint64_t size, uint64_t align)
 {
     uint64_t units = size / TP_DEVICE_UNIT, step = align / TP_DEVICE_UNIT;
@@ -246,7 +251,7 @@ static inline uint64_t tp_device_pages_cost(const struct tp_device_pages *p, uin
                                               : (size + TP_DEVICE_PAGE - 1) & -TP_DEVICE_PAGE;
 }
 
-/* Of a range that was handed out. TP_ENOMEM: nothing has changed. */
+/* Accounts for a range that was handed out. TP_ENOMEM: nothing has changed. */
 static inline int tp_device_pages_take(struct tp_device_pages *p, uint64_t addr, uint64_t size,
                                        uint64_t align)
 {
@@ -268,7 +273,7 @@ static inline int tp_device_pages_take(struct tp_device_pages *p, uint64_t addr,
     return tp_addr_map_insert(&p->places, addr, number * TP_PAGE_UNITS + from);
 }
 
-/* A range that was taken, with the same size. */
+/* Accounts for giving back a range; `size` must be that of tp_device_pages_take. */
 static inline void tp_device_pages_give(struct tp_device_pages *p, uint64_t addr, uint64_t size)
 {
     uint64_t place = 0;

@@ -1,6 +1,6 @@
-/* The source `cuda` and its parts, each in a file of its own: ranges (source_cuda.c), fences, a
- * pool of the driver, work that keeps a device busy. The members of its table lie in the part that
- * they belong to; contracts as in alloc/source.h. */
+/* The source `cuda` and its parts, one file each: ranges (source_cuda.c), fences, a pool of the
+ * driver, work that keeps a device busy. Each part implements its members of struct tp_source_ops;
+ * alloc/source.h has their contracts. */
 #ifndef TP_CUDA_SOURCE_H
 #define TP_CUDA_SOURCE_H
 
@@ -15,9 +15,9 @@
  *   stream 1  passed 16   (none)
  *
  * A stream passes its events in order, so a fence has passed when an event with its serial or a
- * later one has. That is also how more fences than events are served: when none is idle the
- * stream's newest event is recorded anew for the new fence, and the older fence waits for the later
- * point: later than need be, never too early. */
+ * later one has. This also serves more fences than there are events: when no event is idle, the
+ * stream's newest event is recorded again for the new fence, and the older fence passes at that
+ * later point, which is later than necessary but never too early. */
 enum { FENCE_EVENTS = 1024, FENCE_EVENTS_PER_STREAM = 4 };
 
 #define FENCE_NONE UINT32_MAX
@@ -25,35 +25,36 @@ enum { FENCE_EVENTS = 1024, FENCE_EVENTS_PER_STREAM = 4 };
 struct fence_event {
     CUevent event;
     uint64_t serial;
-    uint32_t next; /* a later one of the stream, or another idle one */
+    uint32_t next; /* next event of the stream, or next idle event */
 };
 
 struct fence_stream {
     CUstream handle;
     uint32_t head, tail, count; /* recorded events that are not known to have passed */
-    uint64_t passed;            /* fences of the stream up to this serial have */
-    uint64_t last;              /* serial of its newest fence */
+    uint64_t passed;            /* fences of the stream up to this serial have passed */
+    uint64_t last;              /* serial of the stream's newest fence */
 };
 
 struct cuda_fences {
     struct fence_event *events;
-    struct fence_stream *streams; /* borrowed handles */
+    struct fence_stream *streams; /* by number; the handles are borrowed */
     uint32_t event_count, stream_count;
     uint32_t idle;
-    CUevent order; /* for `follow`: a wait takes what was recorded, so one serves all */
+    /* event for `follow`; a wait uses the state recorded before it, so one event serves all */
+    CUevent order;
     uint64_t serial;
 };
 
-/* ---- pool.c: a stream-ordered pool of the driver, cuMemAllocFromPoolAsync and its kin ----
+/* ---- pool.c: a stream-ordered pool of the driver (cuMemAllocFromPoolAsync) ----
  *
- * The device's default pool belongs to the whole process, so what it was set to is remembered and
- * set again. Both kinds begin empty, and their high-water marks begin at that point. */
-enum { POOL_ATTRIBUTES = 4 }; /* that are set and remembered */
+ * The device's default pool belongs to the whole process, so its attributes are saved and restored.
+ * Both kinds of pool are emptied at first, and their high-water marks count from then. */
+enum { POOL_ATTRIBUTES = 4 }; /* attributes that are set, and saved for a default pool */
 
 struct cuda_pool {
     CUmemoryPool handle; /* NULL: not open */
     bool own;
-    cuuint64_t saved[POOL_ATTRIBUTES]; /* of a default pool */
+    cuuint64_t saved[POOL_ATTRIBUTES]; /* attributes of a default pool before it was opened */
 };
 
 /* ---- occupy.c: work that keeps a stream busy with a block ---- */
@@ -63,8 +64,8 @@ struct cuda_occupy {
     CUfunction spin;
 };
 
-/* The kernel of spin.cu as nvcc compiled it, made by spin_kernel.cmake; size 0: there was no nvcc.
- */
+/* The compiled kernel of spin.cu, embedded by spin_kernel.cmake; size 0: it was built without
+ * nvcc. */
 extern const unsigned char tp_cuda_spin_image[];
 extern const size_t tp_cuda_spin_image_size;
 
@@ -76,24 +77,25 @@ struct cuda_source {
     struct cuda_pool pool;
     struct cuda_occupy occupy;
     struct tp_addr_map ranges; /* address -> size */
-    struct tp_addr_map bases;  /* address -> what cuMemAlloc gave, where that is another */
+    struct tp_addr_map bases;  /* address -> address that cuMemAlloc gave, where the two differ */
     struct tp_device_pages pages;
     CUstream *streams;
     uint32_t stream_count;
-    uint32_t created; /* streams [first_created, created) are ours to destroy */
+    uint32_t created; /* streams [first_created, created) were created by this source */
     uint32_t first_created;
     uint64_t capacity;
-    const uint64_t *now_ns; /* may be NULL */
+    const uint64_t *now_ns; /* recorded time; may be NULL */
 };
 
-/* Makes the events of all streams, whose handles are there. Calls are made with the device current.
- * On failure what was made stays for tp_cuda_fences_close. */
+/* Creates the events of all streams; s->streams must be set and the device's context current. After
+ * a failure tp_cuda_fences_close must still be called. */
 int tp_cuda_fences_open(struct cuda_source *s, struct tp_err *err);
-void tp_cuda_fences_close(struct cuda_source *s); /* zeroed ones are fine */
+void tp_cuda_fences_close(struct cuda_source *s); /* zeroed fences are fine */
 void tp_cuda_occupy_close(struct cuda_source *s);
 
-/* A fence's serial is 0 when the device is lost. done: at most two calls of the driver; false once
- * the device is lost. A serial that the stream never recorded has passed. */
+/* record: gives a fence with serial 0 when the device is lost. done: makes at most two driver
+ * calls; false once the device is lost. A serial that the stream never recorded counts as
+ * passed. */
 void tp_cuda_record(void *state, uint16_t stream, struct tp_fence *out);
 bool tp_cuda_done(void *state, const struct tp_fence *fence);
 int tp_cuda_wait(void *state, const struct tp_fence *fence);

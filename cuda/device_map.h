@@ -6,14 +6,16 @@
 
 #include <stdint.h>
 
-/* `map` is "0=1,1=0", or NULL: every device by that of its own number. TP_EUSAGE names what cannot
- * be read in it. */
+/* Sets *ordinal to the CUDA device that plays `device`. `map` is "0=1,1=0", or NULL: equal numbers.
+ * TP_EUSAGE names the part of `map` that cannot be read. */
 int tp_cuda_map(const char *map, uint16_t device, int *ordinal, struct tp_err *err);
 
-/* The same for each of the trace's `devices`; TP_EUSAGE too where one is named that it has not. */
+/* Like tp_cuda_map for all `devices` of the trace. TP_EUSAGE also where `map` names a device that
+ * the trace lacks. */
 int tp_cuda_map_all(const char *map, uint16_t devices, uint32_t *ordinals, struct tp_err *err);
 
-/* TP_EDEVICE: a machine with `count` devices has no `ordinal`, which was to play `device`. */
+/* Checks that a machine with `count` devices has `ordinal`. TP_EDEVICE with a sentence that names
+ * `device`, which it was to play. */
 int tp_cuda_check_ordinal(uint16_t device, int ordinal, int count, struct tp_err *err);
 
 #endif

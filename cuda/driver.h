@@ -2,9 +2,9 @@
  *
  *   dlopen --> cuDriverGetVersion --> cuGetProcAddress --> each name of driver_symbols.h --> cuInit
  *
- * Each name is asked for with the version whose type it has here, so that a newer driver hands out
- * the function of that version. A library stays loaded until the process ends: a driver has threads
- * of its own, which must not lose their code. */
+ * Each function is requested with the version whose type is declared here, so that a newer driver
+ * returns the function of that version. The library stays loaded until the process ends, because
+ * the driver has threads that run its code. */
 #ifndef TP_CUDA_DRIVER_H
 #define TP_CUDA_DRIVER_H
 
@@ -23,21 +23,22 @@ enum {
 };
 
 struct cuda_driver {
-    void *library;                    /* of dlopen; NULL: not loaded */
-    const char *path;                 /* of the library, as the loader found it */
-    int version;                      /* of CUDA that it knows: 13000 is 13.0 */
-    bool simulated;                   /* the library says that it is no real driver */
-    int device_count;                 /* >= 1 */
-    const char *missing[CUDA_GROUPS]; /* the first name of the group that is not there, or NULL */
+    void *library;    /* handle from dlopen; NULL: not loaded */
+    const char *path; /* path of the library, as the loader found it */
+    int version;      /* CUDA version that the driver supports: 13000 is 13.0 */
+    bool simulated;   /* the library says that it is no real driver */
+    int device_count; /* >= 1 */
+    /* first function of the group that the driver lacks, or NULL */
+    const char *missing[CUDA_GROUPS];
 #define CUDA_MEMBER(name, version, group) PFN_cu##name##_v##version name;
     CUDA_DRIVER_SYMBOLS(CUDA_MEMBER)
 #undef CUDA_MEMBER
 };
 
-/* Loads it, finds every name and calls cuInit. TP_EDEVICE: one sentence that begins with what is
- * missing, no hint; nothing is left open. */
+/* Loads the driver, finds every function and calls cuInit. TP_EDEVICE: the sentence begins with
+ * what is missing and has no hint; nothing is left open. */
 int tp_cuda_driver_load(struct cuda_driver *d, struct tp_err *err);
-void tp_cuda_driver_unload(struct cuda_driver *d); /* a zeroed one is fine */
+void tp_cuda_driver_unload(struct cuda_driver *d); /* a zeroed struct is fine */
 
 /* "CUDA_ERROR_OUT_OF_MEMORY (out of memory)", or the number where the driver does not know it. */
 void tp_cuda_error_text(const struct cuda_driver *d, CUresult code, char out[CUDA_ERROR_TEXT]);
@@ -45,11 +46,11 @@ void tp_cuda_error_text(const struct cuda_driver *d, CUresult code, char out[CUD
 /* Writes "CALL failed: CUDA_ERROR_X (text)". TP_EDEVICE. */
 int tp_cuda_fail(const struct cuda_driver *d, const char *call, CUresult code, struct tp_err *err);
 
-/* The same, and TP_OK where the call succeeded. */
+/* TP_OK where the call succeeded, else as tp_cuda_fail. */
 int tp_cuda_answered(const struct cuda_driver *d, const char *call, CUresult code,
                      struct tp_err *err);
 
-/* A call while something is opened: TP_OK, or TP_EDEVICE and its sentence. */
+/* Makes a driver call while something is opened: TP_OK, or TP_EDEVICE with a sentence. */
 #define CUDA_ASK(d, err, name, ...) tp_cuda_answered((d), "cu" #name, (d)->name(__VA_ARGS__), (err))
 
 #endif

@@ -1,10 +1,11 @@
-/* What is used of the driver, each name once: its ABI version, as the toolkit numbers it, and the
- * group that it belongs to.
+/* The functions of the driver that are used: name, ABI version as the toolkit numbers it, and
+ * group.
  *
  *   X(MemAlloc, 3020, CORE)   cuMemAlloc of CUDA 3.2, which cuda.h calls cuMemAlloc_v2;
  *                             its type is the toolkit's PFN_cuMemAlloc_v3020
  *
- * CORE is required; of the others each group may be missing, and what needs it says so. */
+ * CORE is required. Any other group may be missing, and features that need it then fail with a
+ * sentence. */
 #ifndef TP_CUDA_DRIVER_SYMBOLS_H
 #define TP_CUDA_DRIVER_SYMBOLS_H
 

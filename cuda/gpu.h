@@ -1,4 +1,4 @@
-/* One device in use: its context, what was counted, and the first failure.
+/* One device in use: its context, counts of driver calls, and the first failure.
  *
  *   int rc = cuda_enter(g);                          refuses after a failure; the context is ours
  *   return CUDA_TRY(g, MemFree, addr);               anything but success: the device is lost
@@ -6,9 +6,9 @@
  *   CUresult code = CUDA_CALL(g, MemFree, addr);     the same in two steps: counted and, when asked
  *   return cuda_status(g, "cuMemFree", code);        for, timed; then looked at
  *
- * After the first failure no call is made any more: what a driver answers then is of no use, and a
- * device that is lost may not answer at all. What gives back is tried all the same: closing, and
- * the blocks of a pool, which only their owner knows. */
+ * After the first failure no more calls are made: their answers would be of no use, and a lost
+ * device may not answer at all. Calls that give something back are made all the same: those of
+ * closing, and frees of blocks of a pool, which only their owner knows. */
 #ifndef TP_CUDA_GPU_H
 #define TP_CUDA_GPU_H
 
@@ -19,30 +19,30 @@
 
 struct cuda_gpu {
     struct cuda_driver driver;
-    int ordinal; /* as the driver counts devices */
+    int ordinal; /* number of the device in the driver */
     CUdevice device;
-    CUcontext context; /* the primary one, retained; NULL: not yet */
-    void **current;    /* whose context the thread has; may be NULL */
+    CUcontext context; /* the primary context, retained; NULL: not retained yet */
+    void **current;    /* word with the context that is current in this thread; may be NULL */
     int *lost;         /* may be NULL; set by the source once it is open */
     bool timed;
     uint64_t began_ns;
     struct tp_driver_counts counts;
-    struct tp_err failure; /* the first one; its status is TP_OK before */
+    struct tp_err failure; /* the first failure; status TP_OK until then */
 };
 
-/* Loads the driver and makes the device's primary context current; `cfg` gives the device of the
- * trace and the word to share. TP_EDEVICE, and nothing is held. */
+/* Loads the driver and makes the primary context of device `ordinal` current; `cfg` has the trace's
+ * device and the shared word `current`. TP_EDEVICE: nothing is held. */
 int tp_cuda_gpu_open(struct cuda_gpu *g, int ordinal, const struct tp_source_cfg *cfg,
                      struct tp_err *err);
 void tp_cuda_gpu_close(struct cuda_gpu *g);
 
-/* Makes the context current, if another may be. TP_EDEVICE: it cannot be. */
+/* Makes the context current if another one may be. TP_EDEVICE: the driver refused. */
 int tp_cuda_make_current(struct cuda_gpu *g);
 
-/* Keeps the sentence of the first failure. TP_EDEVICE. */
+/* Records a failed call, of which only the first is kept. Returns TP_EDEVICE. */
 int tp_cuda_lose(struct cuda_gpu *g, const char *call, CUresult code);
 
-/* Before calls of an operation. */
+/* To be called before the driver calls of an operation. */
 static inline int cuda_enter(struct cuda_gpu *g)
 {
     if (__builtin_expect(g->failure.status != TP_OK, 0))
@@ -78,7 +78,7 @@ static inline CUresult cuda_call_ended(struct cuda_gpu *g, CUresult code)
     return code;
 }
 
-/* A macro cannot have no arguments in C17, so this one stands alone. */
+/* A function because a variadic macro of C17 needs at least one argument. */
 static inline int cuda_synchronize(struct cuda_gpu *g)
 {
     g->counts.syncs++;
@@ -86,8 +86,9 @@ static inline int cuda_synchronize(struct cuda_gpu *g)
     return cuda_status(g, "cuCtxSynchronize", cuda_call_ended(g, g->driver.CtxSynchronize()));
 }
 
-/* CUDA_TRY is for what an operation needs; CUDA_LOOK is not counted: looking, keeping a device
- * busy, and giving back, where a failure is kept and the next one is tried. */
+/* CUDA_TRY makes a call that an operation needs and counts it. CUDA_LOOK makes an uncounted call:
+ * queries, work that keeps a device busy, and giving back, where a failure is recorded and the next
+ * call is still made. */
 #define CUDA_CALL(g, name, ...)                                                                    \
     cuda_call_ended((g), (cuda_call_begins(g), (g)->driver.name(__VA_ARGS__)))
 #define CUDA_TRY(g, name, ...)  cuda_status((g), "cu" #name, CUDA_CALL(g, name, __VA_ARGS__))

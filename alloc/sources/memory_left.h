@@ -3,13 +3,12 @@
  *     what the machine has available, and in each control group that the process is in, from its
  *     own up to the root:    limit - (in use - file pages that the kernel would drop first) - slack
  *
- * The least of them counts: a container is as full as the fullest that it lies in. Both versions of
- * control groups are read, since a machine may have both; the slack is for tapool itself. `root` is
- * what stands before every path: "" but in tests, where a folder stands for the machine.
+ * The smallest of these values is the result, because every enclosing group limits the process.
+ * Both versions of control groups are read, since a machine may have both. The slack is for tapool
+ * itself. `root` is put before every path: "", or in tests a folder that stands for the machine.
  *
- * Known weakness: what others in the same group take later is not foreseen, and swap is not
- * counted.
- */
+ * Known weakness: memory that other processes of the group take later is not foreseen, and swap is
+ * not counted. */
 #ifndef TP_MEMORY_LEFT_H
 #define TP_MEMORY_LEFT_H
 
@@ -26,11 +25,12 @@
 /* The files of a group, by version. */
 struct memory_group_kind {
     const char *system; /* type of the file system */
-    const char *member; /* of a line of /proc/self/cgroup: how its second field must read */
-    const char *limit, *in_use, *droppable; /* names of files, and a word in memory.stat */
+    const char *member; /* second field of the group's line in /proc/self/cgroup */
+    const char *limit, *in_use, *droppable; /* two names of files, and a word in memory.stat */
 };
 
-/* The number behind a word at the start of a line, or alone in a file where `word` is "". */
+/* Reads the number after `word` at the start of a line; with `word` "" the file holds only a
+ * number. */
 static inline bool memory_number(const char *path, const char *word, uint64_t *out)
 {
     char line[256];
@@ -43,14 +43,14 @@ static inline bool memory_number(const char *path, const char *word, uint64_t *o
         if (strncmp(line, word, length) != 0)
             continue;
         *out = strtoull(number, &end, 10);
-        found = end != number; /* "max" is none */
+        found = end != number; /* "max" is no number */
     }
     if (f)
         fclose(f);
     return found;
 }
 
-/* A number in a file of a group; false: there is none. */
+/* Reads a number from a file of a group; false: the file has none. */
 static inline bool memory_group_number(const char *folder, const char *file, const char *word,
                                        uint64_t *out)
 {
@@ -59,7 +59,7 @@ static inline bool memory_group_number(const char *folder, const char *file, con
     return n > 0 && (size_t)n < sizeof path && memory_number(path, word, out);
 }
 
-/* What is left in one group; UINT64_MAX: it has no limit. */
+/* Bytes left in one group; UINT64_MAX: the group has no limit. */
 static inline uint64_t memory_left_in(const char *folder, const struct memory_group_kind *k)
 {
     uint64_t limit = UINT64_MAX, in_use = 0, droppable = 0;
@@ -72,7 +72,7 @@ static inline uint64_t memory_left_in(const char *folder, const struct memory_gr
     return left - (left / 8 < MEMORY_LEFT_SLACK ? left / 8 : MEMORY_LEFT_SLACK);
 }
 
-/* The path of the process's group as /proc/self/cgroup has it. */
+/* Copies the path of the process's group from /proc/self/cgroup; false: it is not listed. */
 static inline bool memory_group_path(const char *root, const struct memory_group_kind *k, char *out,
                                      size_t size)
 {
@@ -99,7 +99,7 @@ static inline bool memory_group_path(const char *root, const struct memory_group
     return found;
 }
 
-/* Where the groups are mounted, and which of them is the top there. */
+/* Finds where the groups are mounted (`point`) and which group is mounted there (`top`). */
 static inline bool memory_group_mount(const char *root, const struct memory_group_kind *k,
                                       char *point, char *top, size_t size)
 {
@@ -123,7 +123,7 @@ static inline bool memory_group_mount(const char *root, const struct memory_grou
     return found;
 }
 
-/* The least that is left in the process's group and in those around it. */
+/* The smallest number of bytes left in the process's group and in every enclosing one. */
 static inline uint64_t memory_left_in_groups(const char *root, const struct memory_group_kind *k)
 {
     char path[PATH_MAX], point[PATH_MAX], top[PATH_MAX], folder[3 * PATH_MAX];
@@ -137,7 +137,7 @@ static inline uint64_t memory_left_in_groups(const char *root, const struct memo
     uint64_t least = UINT64_MAX;
     for (size_t length = strlen(folder); length >= end; length--) {
         if (length > end && folder[length] != '/' && folder[length])
-            continue; /* to the next name */
+            continue; /* go on to the end of the parent's path */
         folder[length] = '\0';
         uint64_t left = memory_left_in(folder, k);
         least = left < least ? left : least;
@@ -145,7 +145,8 @@ static inline uint64_t memory_left_in_groups(const char *root, const struct memo
     return least;
 }
 
-/* `physical`: the whole memory, for where the kernel does not say what it could give. */
+/* Bytes that this process can still take. `physical` is the machine's whole memory, used where the
+ * kernel does not report how much is available. */
 static inline uint64_t memory_left(const char *root, uint64_t physical)
 {
     static const struct memory_group_kind kinds[] = {

@@ -3,8 +3,8 @@
  *     chunks of 64 items -> | item | item | ... |      the items form a tree by address, those that
  *                                                      hold no range a list
  *
- * A range is entered, found and taken out in as many steps as the tree is deep, wherever it lies
- * and however many there are. Items are kept until the end. */
+ * Inserting, finding and removing a range takes at most as many steps as the tree is deep. The
+ * memory of items is kept until the table is closed. */
 #ifndef TP_RANGE_TABLE_H
 #define TP_RANGE_TABLE_H
 
@@ -19,12 +19,12 @@ enum { RANGE_CHUNK = 64 };
 struct range_item {
     tp_addr addr;
     uint64_t size;
-    uint64_t tag_addr, tag_size; /* the owner's: the mapping or the range behind it */
+    uint64_t tag_addr, tag_size; /* for the owner: the mapping or the range behind this one */
 };
 
 struct range_slot {
-    struct range_item item;   /* first: one is the other's address */
-    struct tp_tree_node node; /* without a range `low` links the free ones */
+    struct range_item item;   /* must be first: the addresses of item and slot are equal */
+    struct tp_tree_node node; /* in a free slot `low` links to the next free one */
 };
 
 struct range_chunk {
@@ -86,7 +86,7 @@ static inline const struct range_item *range_table_exact(const struct range_tabl
     return item && item->addr == addr && item->size == size ? item : NULL;
 }
 
-/* Any range of the table, or NULL: to take them out one by one. */
+/* Any range of the table, or NULL; for removing all of them one by one. */
 static inline const struct range_item *range_table_any(const struct range_table *t)
 {
     return t->root ? &range_slot_of(t->root)->item : NULL;
@@ -104,7 +104,7 @@ static inline void range_table_spare(struct range_table *t, struct range_slot *s
     t->spare = &slot->node;
 }
 
-/* After TP_OK the next insertion cannot fail. */
+/* Makes sure that the next insertion cannot fail. TP_ENOMEM. */
 static inline int range_table_reserve(struct range_table *t)
 {
     if (t->spare)

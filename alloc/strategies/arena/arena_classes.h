@@ -3,9 +3,9 @@
  *     fine   16 32 48 ... 128 | 144 160 ... 256 | 288 320 ... 512 | ... | 18K 20K ... 32K
  *            16-byte steps      then 8 classes a doubling: waste at most 15 bytes, then 12.5 %
  *
- * A table of bytes finds the class of anything up to 32 KiB; above that (only the coarse tables go
- * so far) a search does. With each class go the three counts of the policy: how many blocks a
- * refill brings, how many a thread may hold, how many it hands over when it holds too many. */
+ * A byte table gives the class of sizes up to 32 KiB; larger sizes, which only the coarse tables
+ * have, are searched. Each class has the three counts of the policy: blocks that a refill brings,
+ * blocks that a thread may hold, and blocks that it hands over when it holds too many. */
 #ifndef TP_ARENA_CLASSES_H
 #define TP_ARENA_CLASSES_H
 
@@ -22,7 +22,7 @@ enum arena_table { ARENA_FINE, ARENA_COARSE6, ARENA_COARSE12 };
 struct arena_classes {
     uint64_t direct;    /* sizes up to this are in `of`, bytes */
     uint64_t alignment; /* of every block, bytes */
-    uint64_t largest;   /* class, bytes */
+    uint64_t largest;   /* size of the largest class, bytes */
     uint32_t count;
     uint64_t size[ARENA_MAX_CLASSES];          /* bytes, rising */
     uint32_t refill[ARENA_MAX_CLASSES];        /* blocks, >= 1 */
@@ -31,7 +31,7 @@ struct arena_classes {
     uint8_t of[ARENA_DIRECT / ARENA_STEP + 1]; /* class by size / 16, rounded up */
 };
 
-/* Both targets in bytes. */
+/* Fills in the classes and their counts. Both targets are in bytes. */
 void tp_arena_classes_init(struct arena_classes *t, enum arena_table table, uint64_t alignment,
                            uint64_t refill_target, uint64_t cache_target);
 
@@ -46,8 +46,8 @@ static inline uint32_t classes_of_size(const struct arena_classes *t, uint64_t s
     return c;
 }
 
-/* The class for a request, or ARENA_NO_CLASS: it is large. Blocks lie at multiples of their size
- * from a page on, so any class whose size is a multiple of the alignment will do. */
+/* The class for a request; ARENA_NO_CLASS: the request is large. Blocks lie at multiples of their
+ * size from the start of a page, so any class whose size is a multiple of the alignment will do. */
 static inline uint32_t classes_of(const struct arena_classes *t, const struct tp_req *rq)
 {
     if (rq->size > t->largest || rq->align > ARENA_PAGE)

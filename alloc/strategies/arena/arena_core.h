@@ -1,11 +1,11 @@
 /* The state of `arena` and its slow paths: carve, refill, large objects.
  *
- * Split from arena.c, which has the contract and the fast paths, to keep both readable. The order
- * in which memory is looked for is the policy: a fitting free span, what free tail there is, a new
- * range, a range of exactly what is needed, and when the source refuses that, everything idle is
- * reclaimed and the search is repeated once before the answer is out of memory.
+ * arena.c has the contract and the fast paths. The policy is the order in which memory is searched:
+ * a fitting free span, a shorter free span, a new range, a new range of exactly the needed size.
+ * When the source refuses that too, all idle memory is reclaimed and the search is repeated once
+ * before the answer is out of memory.
  *
- * Locks, in the order of taking, all of them off where one thread plays everything:
+ * Locks, in the order in which they are taken. All are off where one thread plays everything:
  *
  *     locks[c]    the pool of class c and its list of spans; never two at once
  *     heap        pages, writers of the chunk table, large objects, threads, source, tp_meta_get */
@@ -16,8 +16,8 @@
 #include "alloc/strategies/arena/arena_lists.h"
 
 struct arena {
-    uint64_t direct;    /* sizes up to this take the fast paths, bytes; 0 with threads: none does */
-    uint64_t alignment; /* as classes.alignment */
+    uint64_t direct;    /* sizes up to this many bytes take the fast paths; 0 with threads */
+    uint64_t alignment; /* copy of classes.alignment */
     struct arena_chunks chunks;
     struct arena_classes classes;
     bool shared;  /* env->concurrent */
@@ -27,7 +27,7 @@ struct arena {
     struct tp_lock heap;
     struct tp_addr_map large; /* address -> struct arena_span * */
     struct arena_pages pages;
-    struct arena_thread *threads; /* newest */
+    struct arena_thread *threads; /* the newest thread; links lead to older ones */
     uint64_t refill_target;       /* bytes */
     struct arena_central central[ARENA_MAX_CLASSES];
     struct tp_lock *locks; /* one for each pool; NULL where one thread plays everything */
@@ -45,7 +45,8 @@ static inline void central_unlock(const struct arena *st, uint32_t class)
         tp_lock_drop(&st->locks[class]);
 }
 
-/* For the address of a block of the arena's own: it has a chunk. */
+/* Marks a small block as live. The address must be one of the arena's own, so that it has a
+ * chunk. */
 static inline void arena_set_live(struct arena *st, tp_addr addr)
 {
     if (!st->checked)
@@ -57,7 +58,8 @@ static inline void arena_set_live(struct arena *st, tp_addr addr)
         *word |= chunk_bit(addr);
 }
 
-/* False: another thread was faster, so this free is a double one. */
+/* Marks a small block as not live. False: another thread has just freed it, so this is a double
+ * free. */
 static inline bool arena_clear_live(const struct arena *st, struct arena_chunk *chunk, tp_addr addr)
 {
     uint64_t *word = chunk_word(chunk, addr), bit = chunk_bit(addr);
@@ -69,7 +71,8 @@ static inline bool arena_clear_live(const struct arena *st, struct arena_chunk *
 
 /* ---- spans: the heap lock is held ---- */
 
-/* A span of `wanted` pages, or of fewer, but at least `least` (small spans only: no alignment). */
+/* Takes a free span of `wanted` pages, or the longest of at least `least` pages. Where the two
+ * differ, `align` must be no more than a page. */
 static inline int span_from_tree(struct arena *st, uint64_t wanted, uint64_t least, uint64_t align,
                                  enum arena_span_state state, struct arena_span **out)
 {
@@ -96,8 +99,9 @@ static inline void arena_give_back(struct arena *st, uint64_t keep)
     }
 }
 
-/* As span_from_tree, from wherever memory can be had. again: everything idle was reclaimed, so what
- * is free and too small goes back to the source, which may then have what is needed. */
+/* Like span_from_tree, but also gets new ranges from the source. again: all idle memory was
+ * reclaimed, so free ranges that are too small are given back first, after which the source may
+ * have enough. */
 static inline int arena_get_span(struct arena *st, uint64_t wanted, uint64_t least, uint64_t align,
                                  enum arena_span_state state, bool again, struct arena_span **out)
 {
@@ -125,8 +129,8 @@ static inline void class_link(struct arena_central *pool, struct arena_span *s)
     pool->spans = s;
 }
 
-/* Carves up to `wanted` blocks of a class as the run of a cache that has none. grow: new memory may
- * be asked for. Both locks are held. */
+/* Carves up to `wanted` blocks of a class as the run of a cache whose run is empty. grow: may get
+ * memory from the source. Both locks are held. */
 static inline int arena_carve(struct arena *st, struct arena_run *run, uint32_t class,
                               uint32_t wanted, bool grow, bool again)
 {
@@ -151,8 +155,9 @@ static inline int arena_carve(struct arena *st, struct arena_run *run, uint32_t 
 
 /* ---- refill ---- */
 
-/* Fills an empty cache: what the pool has, the rest carved; while the pool has some, no memory is
- * asked for. After a failure the cache is empty and nothing is lost. The pool's lock is held. */
+/* Fills an empty cache from the pool, and carves the rest; memory is requested from the source only
+ * if the pool is empty. After a failure the cache is empty and nothing is lost. The pool's lock is
+ * held. */
 static inline int refill_locked(struct arena *st, struct arena_thread *thr, uint32_t class,
                                 bool again)
 {
@@ -161,7 +166,7 @@ static inline int refill_locked(struct arena *st, struct arena_thread *thr, uint
     struct arena_run *run = &thr->runs[class];
     uint32_t wanted = st->classes.refill[class];
     uint32_t pooled = pool->count < wanted ? (uint32_t)pool->count : wanted;
-    uint32_t room = wanted < LIST_FIRST_ROOM ? wanted : LIST_FIRST_ROOM; /* to unroll into */
+    uint32_t room = wanted < LIST_FIRST_ROOM ? wanted : LIST_FIRST_ROOM; /* room for cache_unroll */
     int rc = cache_reserve(&st->mem, cache, pooled > room ? pooled : room);
     if (rc)
         return rc;
@@ -197,7 +202,7 @@ static inline int large_locked(struct arena *st, const struct tp_req *rq, bool a
     return TP_OK;
 }
 
-/* The span of a live large object that was asked for like this, or NULL. The lock is held. */
+/* The span of a live large object, or NULL. The heap lock is held. */
 static inline struct arena_span *large_find(const struct arena *st, tp_addr addr)
 {
     return meta_map_at(&st->large, addr);
@@ -218,11 +223,12 @@ static inline int arena_free_large(struct arena *st, tp_addr addr, uint64_t size
 
 /* ---- in files of their own ---- */
 
-/* Memory moves between the classes (arena_reclaim.c). No lock is held. own: only this thread's
- * caches are emptied, because others are running; NULL: all. */
+/* Turns idle blocks of all classes back into free pages (arena_reclaim.c). No lock is held. own:
+ * only this thread's caches are emptied, because other threads are running; NULL: all caches are
+ * emptied. */
 void tp_arena_reclaim(struct arena *st, struct arena_thread *own);
 
-/* The walk, and the invariants that every test checks, in arena_check.c. */
+/* The members `walk` and `check` of the strategy, in arena_check.c. */
 int tp_arena_walk(void *state, tp_walk_fn *fn, void *ctx);
 int tp_arena_check(void *state, struct tp_err *err);
 

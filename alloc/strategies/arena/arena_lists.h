@@ -4,13 +4,13 @@
  *                          floor            top        (carved, never handed out)
  *     central pool   segment -> segment -> segment      each: items and a run
  *
- * Lists are arrays of addresses, never links inside the blocks, so they work without memory. A span
- * that was just carved is a run: an address and a count, whatever it holds. A thread's array is a
- * segment of the central pool that it owns: when the thread ends, its segment is linked into the
- * pool as it is, which takes no memory and cannot fail.
+ * Lists are arrays of addresses, never links inside the blocks, so they also work for memory that
+ * the host cannot write. A freshly carved span is a run: an address and a count, however many
+ * blocks it has. A thread's array is a segment of the central pool that the thread owns: when the
+ * thread ends, its segment is linked into the pool as it is, which takes no memory and cannot fail.
  *
- * A cache belongs to its thread alone; every function here that gets a pool wants its lock held.
- * Bookkeeping memory comes from under the heap lock, which is taken after a pool's. */
+ * A cache belongs to its thread alone. Every function here that takes a pool requires the pool's
+ * lock. Bookkeeping memory is got under the heap lock, which is taken after a pool's lock. */
 #ifndef TP_ARENA_LISTS_H
 #define TP_ARENA_LISTS_H
 
@@ -26,25 +26,26 @@ struct arena_run {
 };
 
 struct arena_segment {
-    struct arena_segment *next; /* in the pool */
+    struct arena_segment *next; /* next segment in the pool */
     uint32_t room, count;
-    struct arena_run run; /* only while it is in the pool */
-    tp_addr items[];      /* `room` of them, oldest first */
+    struct arena_run run; /* used only while the segment is in the pool */
+    tp_addr items[];      /* array of `room` addresses, oldest first */
 };
 
 struct arena_central {
-    struct arena_segment *top; /* taken from and given to */
+    struct arena_segment *top; /* blocks are taken from and given to this segment */
     uint64_t count;            /* blocks in all segments, runs included */
-    struct arena_span *spans;  /* of the class, linked by smaller and greater */
-    uint32_t least;            /* blocks: no span of the class has fewer */
-    bool news;                 /* blocks came in since a reclaim looked for idle spans */
-    bool stocked; /* serial: some thread may have cached since a reclaim emptied them all */
+    struct arena_span *spans;  /* spans of the class, linked by smaller and greater */
+    uint32_t least;            /* lower bound of blocks in a span of the class */
+    bool news;                 /* blocks were added since a reclaim last searched for idle spans */
+    /* one thread only: caches may hold blocks again since a reclaim emptied them all */
+    bool stocked;
 };
 
-/* Hot. `ceiling` is how far the top may go before a free has to look closer: the array's end, or
- * the limit less what the run holds. All NULL: nothing was cached yet. */
+/* On the hot path. A free that reaches `ceiling` takes the slow path: ceiling is the end of the
+ * array, or the limit less the blocks of the run. Pointers are NULL until something is cached. */
 struct arena_cache {
-    tp_addr *top; /* past the newest */
+    tp_addr *top; /* one past the newest address */
     tp_addr *floor, *ceiling;
     uint64_t block; /* bytes */
 };
@@ -53,10 +54,10 @@ static_assert(sizeof(struct arena_cache) == 32, "a class is found by a shift");
 struct arena_thread {
     struct arena_cache caches[ARENA_MAX_CLASSES];
     struct arena_run runs[ARENA_MAX_CLASSES];
-    struct arena_thread *older, *newer; /* all threads of the instance */
+    struct arena_thread *older, *newer; /* links to the other threads of the instance */
 };
 
-/* Where lists get their memory. */
+/* Where lists get bookkeeping memory. */
 struct arena_mem {
     const struct tp_env *env;
     struct tp_lock *heap;
@@ -107,7 +108,8 @@ static inline void cache_set_ceiling(struct arena_cache *cache, const struct are
     cache->ceiling = cache->floor + (room < allowed ? room : allowed);
 }
 
-/* Room for at least `count` addresses in all; the ceiling is to be set. TP_ENOMEM: unchanged. */
+/* Makes room for at least `count` addresses in all. The caller must set the ceiling. TP_ENOMEM:
+ * nothing has changed. */
 static inline int cache_reserve(const struct arena_mem *mem, struct arena_cache *cache,
                                 uint32_t count)
 {
@@ -126,8 +128,8 @@ static inline int cache_reserve(const struct arena_mem *mem, struct arena_cache 
     return TP_OK;
 }
 
-/* The next blocks of the run become items, lowest on top: most allocations of a program that grows
- * are then as fast as the others. The cache is empty and has an array. */
+/* Moves the next blocks of the run into the array, the lowest on top, so that most allocations of a
+ * growing program take the fast path too. The cache must be empty and have an array. */
 static inline void cache_unroll(struct arena_cache *cache, struct arena_run *run, uint32_t limit)
 {
     uint32_t count = run->left < LIST_FIRST_ROOM ? run->left : LIST_FIRST_ROOM;
@@ -141,7 +143,7 @@ static inline void cache_unroll(struct arena_cache *cache, struct arena_run *run
 
 /* ---- the central pool ---- */
 
-/* Makes sure that the pool takes `count` addresses in one piece. */
+/* Makes sure that the top segment has room for `count` addresses. TP_ENOMEM. */
 static inline int central_reserve(const struct arena_mem *mem, struct arena_central *pool,
                                   uint32_t count)
 {
@@ -157,7 +159,7 @@ static inline int central_reserve(const struct arena_mem *mem, struct arena_cent
     return TP_OK;
 }
 
-/* Hands the oldest `count` blocks of a cache over; the pool has room for them. */
+/* Moves the oldest `count` blocks of a cache into the pool, which must have room for them. */
 static inline void central_give(struct arena_central *pool, struct arena_cache *cache,
                                 struct arena_run *run, uint32_t count)
 {
@@ -177,7 +179,7 @@ static inline void central_give(struct arena_central *pool, struct arena_cache *
     pool->news = true;
 }
 
-/* Takes empty top segments away, but not the last one. */
+/* Frees empty segments at the top, except the last one. */
 static inline void central_tidy(const struct arena_mem *mem, struct arena_central *pool)
 {
     struct arena_segment *top = pool->top;
@@ -206,11 +208,11 @@ static inline void central_take(const struct arena_mem *mem, struct arena_centra
             top->run.next += cache->block;
         }
     }
-    central_tidy(mem, pool); /* before the next one that is linked buries it */
+    central_tidy(mem, pool); /* now, because a segment linked later would hide the empty one */
 }
 
-/* Links everything that a cache has into the pool, its segment included; a cache that has nothing
- * keeps its segment. Cannot fail. */
+/* Moves all blocks of a cache, with its segment, into the pool. A cache without blocks keeps its
+ * segment. Cannot fail. */
 static inline void central_adopt(struct arena_central *pool, struct arena_cache *cache,
                                  struct arena_run *run)
 {

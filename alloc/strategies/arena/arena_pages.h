@@ -4,21 +4,21 @@
  *     pages   0       16      57     61      77
  *             <-before/behind-> links; neighbours that are both free are merged at once
  *
- * Best fit with split and coalesce; the lower end of a free span is used first, so that the tail of
- * a range stays in one piece and `high` says what was ever in use. The first range is small and
- * each next one doubles: a program of 300 KiB must not look as if it needed 64 MiB. A request
- * larger than the next one gets a range of its own size. Descriptors lie apart from the memory and
- * are taken from slabs. Where an alignment above a page is not met by the best few, arena_aligned.h
- * knows where it is.
+ * Best fit with splitting and coalescing. The lower end of a free span is used first, so that the
+ * tail of a range stays in one piece and `high` says how much was ever in use. The first range is
+ * small and each further one is twice as large, so that a program of 300 KiB does not seem to need
+ * 64 MiB. A request larger than the next range gets a range of its own size. Descriptors lie
+ * outside the memory and come from slabs. Where the best few spans cannot meet an alignment above a
+ * page, arena_aligned.h finds one that can.
  *
- * Every function here wants the heap lock held: it protects all of this, the source and the calls
- * of tp_meta_get. */
+ * Every function here requires the heap lock, which also protects the source and the calls to
+ * tp_meta_get. */
 #ifndef TP_ARENA_PAGES_H
 #define TP_ARENA_PAGES_H
 
 #include "alloc/strategies/arena/arena_aligned.h"
 
-#define ARENA_CHUNK       UINT64_C(65536) /* ranges begin at multiples of it, bytes */
+#define ARENA_CHUNK       UINT64_C(65536) /* alignment of ranges, bytes */
 #define ARENA_MAX_BYTES   (UINT64_C(1) << 60)
 #define ARENA_SLAB_SPANS  30u
 #define ARENA_ALIGN_TRIES 8u /* spans */
@@ -32,12 +32,12 @@ struct arena_pages {
     const struct tp_env *env;
     struct arena_range *oldest, *newest;
     uint64_t range_count, max_ranges; /* max 0 = no limit */
-    uint64_t sequence;                /* of the last range */
+    uint64_t sequence;                /* sequence number of the last range */
     uint64_t next_range, range_cap;   /* bytes */
     struct arena_tree free;
-    struct arena_aligned *aligned; /* NULL: not needed yet */
+    struct arena_aligned *aligned; /* NULL until a search among the best few fails */
     uint64_t free_pages;
-    uint64_t idle_ranges;      /* wholly free */
+    uint64_t idle_ranges;      /* ranges that are wholly free */
     struct carved carved;      /* pages */
     struct arena_span *spares; /* linked by `greater` */
     uint32_t spare_count;
@@ -59,7 +59,7 @@ static inline bool pages_have_spans(const struct arena_pages *h)
     return h->spare_count >= 2;
 }
 
-/* After TP_OK the next two spans cannot fail. */
+/* Makes sure that the next two calls of span_new succeed. TP_ENOMEM. */
 static inline int pages_reserve_spans(struct arena_pages *h)
 {
     if (pages_have_spans(h))
@@ -111,7 +111,7 @@ static inline void span_set_free(struct arena_pages *h, struct arena_span *s)
         pages_drop_aligned(h);
 }
 
-/* For a span that is out of the tree. */
+/* Counts a span as used after it was taken out of the tree. */
 static inline void span_count_used(struct arena_pages *h, struct arena_span *s)
 {
     h->free_pages -= s->pages;
@@ -126,7 +126,8 @@ static inline void span_set_used(struct arena_pages *h, struct arena_span *s)
     span_count_used(h, s);
 }
 
-/* Cuts what lies behind the first `pages` off, as a span that is in no list; needs a spare. */
+/* Cuts a span after its first `pages` pages and returns the rest, which is in no list. Needs a
+ * spare descriptor. */
 static inline struct arena_span *span_split(struct arena_pages *h, struct arena_span *s,
                                             uint64_t pages)
 {
@@ -144,7 +145,7 @@ static inline struct arena_span *span_split(struct arena_pages *h, struct arena_
     return rest;
 }
 
-/* Joins a span and the one behind it; neither is in the tree. */
+/* Joins a span and the span behind it. Neither may be in the tree. */
 static inline void span_join(struct arena_pages *h, struct arena_span *s)
 {
     struct arena_span *gone = s->behind;
@@ -179,7 +180,8 @@ static inline void pages_give(struct arena_pages *h, struct arena_span *s)
     span_set_free(h, s);
 }
 
-/* The first span from `s` on in which an aligned place is free; another one after `most` tries. */
+/* The first span from `s` on with an aligned place. After `most` failed tries it returns the next
+ * span untested, or NULL at the end. */
 static inline struct arena_span *pages_search(const struct arena_pages *h, struct arena_span *s,
                                               uint64_t pages, uint64_t align, uint64_t most)
 {
@@ -188,13 +190,14 @@ static inline struct arena_span *pages_search(const struct arena_pages *h, struc
     return s;
 }
 
-/* The first of all with an aligned place; `s`: none before it has one. Without memory for the trees
- * it tries them one by one. */
+/* The first free span with an aligned place; no span before `s` has one. Where memory for the trees
+ * is exhausted, the spans are tried one by one. */
 struct arena_span *tp_arena_pages_search_all(struct arena_pages *h, struct arena_span *s,
                                              uint64_t pages, uint64_t align);
 
-/* The best fit, or NULL. When the smallest that are long enough have no aligned place, it takes one
- * that is so long that it must have one, and looks among all of them only when there is none. */
+/* The best fit, or NULL. When the first few spans that are long enough have no aligned place, a
+ * span is taken that is so long that it must have one; all spans are searched only where there is
+ * none. */
 static inline struct arena_span *pages_find(struct arena_pages *h, uint64_t pages, uint64_t align)
 {
     struct arena_span *s =
@@ -208,8 +211,9 @@ static inline struct arena_span *pages_find(struct arena_pages *h, uint64_t page
     return tp_arena_pages_search_all(h, s, pages, align);
 }
 
-/* The best fit leaves the tree, when there are spares for what is left of it. Mostly there are, and
- * any place will do: then one way down is enough. TP_EOOM: nothing fits. */
+/* Takes the best fit out of the tree after making sure that there are descriptors for the rest of
+ * it. In the common case there are some and any place will do, and one descent of the tree is
+ * enough. TP_EOOM: nothing fits. TP_ENOMEM. */
 static inline int pages_take_out(struct arena_pages *h, uint64_t pages, uint64_t align,
                                  struct arena_span **out)
 {
@@ -229,7 +233,7 @@ static inline int pages_take_out(struct arena_pages *h, uint64_t pages, uint64_t
     return TP_OK;
 }
 
-/* Takes the best fit. TP_EOOM: nothing fits. */
+/* Takes `pages` pages from the best fit. TP_EOOM: nothing fits. TP_ENOMEM. */
 static inline int pages_take(struct arena_pages *h, uint64_t pages, uint64_t align,
                              enum arena_span_state state, struct arena_span **out)
 {
@@ -251,11 +255,12 @@ static inline int pages_take(struct arena_pages *h, uint64_t pages, uint64_t ali
     return TP_OK;
 }
 
-/* One more range, with a free span of at least `bytes`. exact: no more than is needed. */
+/* Gets one more range with a free span of at least `bytes`. exact: no larger than needed. */
 int tp_arena_pages_grow(struct arena_pages *h, uint64_t bytes, uint64_t align, bool exact);
 
-/* The same at the usual size. When the source refuses that and ranges are counted, at half of it
- * and so on: one of exactly what is needed now would be an arena too. */
+/* Gets one more range of the usual size. Where the source refuses it and the number of ranges is
+ * limited, half that size is tried, and so on, because even a range of the needed size counts as
+ * one. */
 int tp_arena_pages_grow_most(struct arena_pages *h, uint64_t bytes, uint64_t align);
 
 static inline bool range_is_free(const struct arena_range *r)
@@ -263,10 +268,10 @@ static inline bool range_is_free(const struct arena_range *r)
     return r->first->state == ARENA_SPAN_FREE && !r->first->behind;
 }
 
-/* Gives a wholly free range back. On refusal it stays as it was. */
+/* Gives a wholly free range back. On a refusal nothing changes. */
 int tp_arena_pages_put_range(struct arena_pages *h, struct arena_range *r);
 
-/* Makes a large span shorter in place; the rest is free. */
+/* Makes a large span shorter in place and frees the rest. */
 int tp_arena_pages_shrink(struct arena_pages *h, struct arena_span *s, uint64_t pages);
 
 /* Makes a large span longer in place, if enough is free behind it. */
@@ -275,8 +280,8 @@ int tp_arena_pages_extend(struct arena_pages *h, struct arena_span *s, uint64_t 
 void tp_arena_pages_init(struct arena_pages *h, const struct tp_env *env, uint64_t first,
                          uint64_t cap, uint64_t max_ranges);
 
-/* Every range goes back to the source, whatever is in it; a refused one is tried once more when the
- * others are gone. */
+/* Gives every range back to the source, live blocks or not. Refused ranges are tried once more when
+ * the others are gone. */
 void tp_arena_pages_fini(struct arena_pages *h);
 
 #endif

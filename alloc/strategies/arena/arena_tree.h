@@ -5,9 +5,10 @@
  * heap by priority. Priorities come from a counter through a mixing function, so that every run
  * builds the same tree. No recursion; expected depth 2 ln n.
  *
- * A trace chooses lengths, and with them, since the counter is known, how they agree with
- * priorities. Whoever meets more spans than chance puts on one path builds the tree anew, and the
- * counter goes on from a secret number. What is found does not depend on it. */
+ * A trace chooses lengths, and because the counter is known it could choose them to match the
+ * priorities and make the tree deep. An operation that meets more spans on one path than chance
+ * explains rebuilds the tree with priorities from a secret starting number. Search results do not
+ * depend on priorities. */
 #ifndef TP_ARENA_TREE_H
 #define TP_ARENA_TREE_H
 
@@ -18,14 +19,14 @@
 
 struct arena_span;
 
-/* What the source gave in one piece. */
+/* One range from the source. */
 struct arena_range {
     tp_addr base;
-    uint64_t sequence;        /* order of getting */
+    uint64_t sequence;        /* number of the range, in the order in which ranges were got */
     uint64_t pages;           /* length */
-    uint64_t align;           /* that the source was asked for, bytes */
-    uint64_t high;            /* pages that were ever carved, from the start */
-    struct arena_span *first; /* at offset 0 */
+    uint64_t align;           /* alignment that the source was asked for, bytes */
+    uint64_t high;            /* pages from the start that were ever carved */
+    struct arena_span *first; /* the span at offset 0 */
     struct arena_range *older, *newer;
 };
 
@@ -34,26 +35,27 @@ enum arena_span_state { ARENA_SPAN_FREE, ARENA_SPAN_SMALL, ARENA_SPAN_LARGE };
 /* A run of pages inside one range. */
 struct arena_span {
     struct arena_range *range;
-    uint64_t page, pages;                 /* offset in the range and length, in pages */
-    struct arena_span *before, *behind;   /* neighbours in the range */
-    struct arena_span *smaller, *greater; /* FREE: in the tree. SMALL: previous and next of the
-                                             class. `greater` also links spares */
-    uint32_t priority;                    /* FREE */
-    uint32_t blocks;                      /* SMALL: carved into so many */
-    uint32_t pooled;                      /* SMALL, inside a reclaim: so many are in the pool */
-    uint8_t state;                        /* enum arena_span_state */
-    uint8_t class;                        /* SMALL */
+    uint64_t page, pages;               /* offset in the range and length, in pages */
+    struct arena_span *before, *behind; /* neighbours in the range */
+    /* FREE: children in the tree. SMALL: previous and next span of the class. Spare descriptors are
+     * linked by `greater` */
+    struct arena_span *smaller, *greater;
+    uint32_t priority; /* FREE */
+    uint32_t blocks;   /* SMALL: number of blocks it was carved into */
+    /* SMALL, during a reclaim: number of its blocks in the pool */
+    uint32_t pooled;
+    uint8_t state; /* enum arena_span_state */
+    uint8_t class; /* SMALL */
 };
 
 struct arena_tree {
     struct arena_span *root;
     uint32_t count;
-    uint32_t serial; /* of the last priority */
+    uint32_t serial; /* counter behind the last priority */
 };
 
-/* Spans on a path, a power of two: of 2^32 about 4.3 ln 2^32 = 95 are to be expected on the
- * longest.
- */
+/* A path with this many spans triggers a rebuild; a power of two. Among 2^32 spans the longest path
+ * has about 4.3 ln 2^32 = 95. */
 enum { ARENA_TREE_FAR = 128 };
 
 static inline bool tree_less(const struct arena_span *a, const struct arena_span *b)
@@ -72,7 +74,7 @@ static inline uint32_t tree_priority(struct arena_tree *t)
     return (uint32_t)(z >> 32);
 }
 
-/* The link where a span belongs by its priority. `met`: spans on the way. */
+/* The link at which a span belongs by its priority. *met: spans on the way. */
 static inline __attribute__((always_inline)) struct arena_span **
 tree_place(struct arena_tree *t, const struct arena_span *s, uint32_t *met)
 {
@@ -84,7 +86,7 @@ tree_place(struct arena_tree *t, const struct arena_span *s, uint32_t *met)
     return at;
 }
 
-/* The link under which a span hangs. */
+/* The link that points to a span. *met: spans on the way. */
 static inline __attribute__((always_inline)) struct arena_span **
 tree_link(struct arena_tree *t, const struct arena_span *s, uint32_t *met)
 {
@@ -96,8 +98,8 @@ tree_link(struct arena_tree *t, const struct arena_span *s, uint32_t *met)
     return at;
 }
 
-/* Puts a span in at its link: what was there is divided into what is less and what is greater.
- * Returns how many spans it met. */
+/* Inserts a span at its link and splits the subtree that was there into the span's two subtrees.
+ * Returns the number of spans that it met. */
 static inline uint32_t tree_part(struct arena_span **at, struct arena_span *s)
 {
     struct arena_span *rest = *at, **less = &s->smaller, **more = &s->greater;
@@ -118,7 +120,8 @@ static inline uint32_t tree_part(struct arena_span **at, struct arena_span *s)
     return met;
 }
 
-/* All spans get priorities that nobody could know; without a secret the tree stays as it is. */
+/* Gives all spans new priorities that nobody could predict. Without a random number the tree is
+ * unchanged. */
 static __attribute__((noinline, unused)) void tree_renew(struct arena_tree *t)
 {
     uint32_t secret = 0, met;
@@ -127,7 +130,7 @@ static __attribute__((noinline, unused)) void tree_renew(struct arena_tree *t)
     t->serial = secret;
     struct arena_span *rest = t->root;
     t->root = NULL;
-    while (rest) { /* the greatest comes up, and is taken off */
+    while (rest) { /* rotates the greatest span up, then moves it to the new tree */
         struct arena_span *up = rest->greater ? rest->greater : rest->smaller;
         TP_STEP();
         if (rest->greater) {
@@ -152,7 +155,7 @@ static inline void tree_insert(struct arena_tree *t, struct arena_span *s)
         tree_renew(t);
 }
 
-/* Takes a span out at its link: what hung on it is joined. */
+/* Removes a span at its link and joins its two subtrees. */
 static inline __attribute__((always_inline)) void
 tree_unlink(struct arena_tree *t, struct arena_span **at, struct arena_span *s)
 {
@@ -188,7 +191,7 @@ static inline void tree_remove(struct arena_tree *t, struct arena_span *s)
     tree_unlink(t, at, s);
 }
 
-/* The first span with at least so many pages, or NULL. */
+/* The first span with at least `pages` pages, or NULL. */
 static inline struct arena_span *tree_first(const struct arena_tree *t, uint64_t pages)
 {
     struct arena_span *best = NULL;
@@ -204,7 +207,7 @@ static inline struct arena_span *tree_first(const struct arena_tree *t, uint64_t
     return best;
 }
 
-/* The same, which it takes out. */
+/* Removes and returns the first span with at least `pages` pages, or NULL. */
 static inline struct arena_span *tree_take_first(struct arena_tree *t, uint64_t pages)
 {
     struct arena_span **best = NULL, **at = &t->root;

@@ -1,14 +1,14 @@
-/* Where `bump` keeps its ranges and what it knows of the blocks in them.
+/* The ranges of `bump` and its bits about the blocks in them.
  *
  *     range   | A | B |gap|   C   |     D     |          free: the next block goes here           |
  *     starts  | 1 | 1 | 1 | 1     | 1         |
  *     freed   |     1 | 1 |       | 1         |      B and D were freed; a gap was born freed
  *
- * Two bits per 16 bytes (8 with that alignment), outside the memory: a block begins here, and it
- * was freed. A block ends where the next begins. The bits of 64 KiB (32 KiB) lie in a leaf, made
- * when the first block begins there, so that a block of 80 GiB costs one leaf. A table finds the
- * leaf of an address; the leaves of a range are also linked in order. A reset clears the leaves and
- * keeps them. */
+ * Each unit of 16 bytes (8 with an alignment of 8) has two bits, stored outside the memory: "a
+ * block begins here" and "it was freed". A block ends where the next one begins. A leaf holds the
+ * bits of 64 KiB (32 KiB with units of 8 bytes) and is made when the first block begins there, so
+ * that a block of 80 GiB costs one leaf. A table finds the leaf of an address; the leaves of a
+ * range are also linked in order. A reset clears the leaves and keeps them. */
 #ifndef TP_BUMP_RANGES_H
 #define TP_BUMP_RANGES_H
 
@@ -20,44 +20,46 @@
 struct bump_range;
 
 struct bump_leaf {
-    tp_addr base;           /* address of its first bit */
-    struct bump_leaf *next; /* in the range, by address */
+    tp_addr base;           /* address of the leaf's first unit */
+    struct bump_leaf *next; /* next leaf of the range, by address */
     struct bump_range *range;
     uint64_t starts[BUMP_WORDS], freed[BUMP_WORDS];
 };
 
 struct bump_range {
-    struct bump_range *next; /* in order of getting */
+    struct bump_range *next; /* next range, in the order in which they were got */
     tp_addr base;
-    uint64_t size, align; /* bytes; align: what the source was asked for */
-    uint64_t used;        /* bytes from the start, as of when it was last left or looked at */
-    uint64_t high;        /* highest `used` so far: carved */
+    uint64_t size, align; /* bytes; `align` is what the source was asked for */
+    uint64_t used;        /* bytes in use from the start; current only after bump_sync */
+    uint64_t high;        /* highest `used` so far, which is what was carved */
     struct bump_leaf *leaves;
 };
 
 /* The hot members come first. `at`, `limit` and `leaf_end` are addresses in the current range. */
 struct bump {
     tp_addr at, limit, leaf_end;
-    struct bump_leaf *leaf; /* where `at` is, or before it; NULL: none in this range yet */
+    /* the leaf of `at`, or the last one before it; NULL: the range has no leaf yet */
+    struct bump_leaf *leaf;
     uint64_t mask;          /* alignment - 1 */
-    uint64_t live;          /* blocks, fallbacks not counted */
-    uint64_t align;         /* of the current range */
+    uint64_t live;          /* live blocks, without fallbacks */
+    uint64_t align;         /* alignment of the current range, bytes */
     struct bump_leaf *seen; /* the leaf of the last free, or NULL */
     uint64_t unit_mask;     /* unit - 1 */
     uint8_t unit_log2, leaf_log2;
-    bool shared; /* by threads: the fast paths are for one */
+    bool shared; /* several threads call: the fast paths are off */
     bool auto_reset;
-    bool all_used; /* every range has a block: none was got or emptied since that was seen */
-    tp_addr last;  /* the newest block, 0 = none: it can grow in place */
+    /* every range was seen to hold a block, and none was got or emptied since then */
+    bool all_used;
+    tp_addr last; /* the newest block, which can grow in place; 0: none */
     struct bump_range *current, *oldest, *newest;
     const struct tp_env *env;
     struct tp_addr_map leaves;      /* base >> leaf_log2, plus 1 -> struct bump_leaf * */
-    struct tp_addr_map fallbacks;   /* held: whole pages */
-    uint64_t next_size, fixed_size; /* bytes; fixed 0 = auto */
+    struct tp_addr_map fallbacks;   /* table of struct held: requests that the source served */
+    uint64_t next_size, fixed_size; /* bytes; fixed_size 0: automatic */
     struct carved carved;
-    uint64_t fallback_count; /* requests that the source served */
+    uint64_t fallback_count; /* number of requests that the source served */
     uint32_t on_full;
-    struct tp_lock lock; /* around everything where `shared` */
+    struct tp_lock lock; /* taken around every member where `shared` */
 };
 
 static inline uint64_t leaf_key(const struct bump *st, tp_addr addr)
@@ -99,8 +101,8 @@ static inline unsigned bit_next(const uint64_t *words, unsigned bit)
     return BUMP_WORDS * 64;
 }
 
-/* The leaf of an address in the current range, not before the current leaf; made if it is not
- * there. NULL when memory is exhausted. */
+/* The leaf of an address in the current range that does not lie before the current leaf. Makes a
+ * missing leaf; NULL when memory is exhausted. */
 static inline struct bump_leaf *leaf_make(struct bump *st, tp_addr addr)
 {
     tp_addr base = addr >> st->leaf_log2 << st->leaf_log2;
@@ -123,7 +125,7 @@ static inline struct bump_leaf *leaf_make(struct bump *st, tp_addr addr)
     return leaf;
 }
 
-/* Writes what the hot members know into the current range. */
+/* Brings `used` and `high` of the current range up to date with the hot members. */
 static inline void bump_sync(struct bump *st)
 {
     struct bump_range *r = st->current;
@@ -136,7 +138,7 @@ static inline void bump_sync(struct bump *st)
     }
 }
 
-/* Makes a range the current one; it is empty. */
+/* Makes an empty range the current one. */
 static inline void bump_enter(struct bump *st, struct bump_range *r)
 {
     bump_sync(st);
@@ -148,22 +150,23 @@ static inline void bump_enter(struct bump *st, struct bump_range *r)
     st->last = 0;
 }
 
-/* A further range of at least `bytes`, behind all others; not yet the current one. */
+/* Gets another range of at least `bytes` and appends it. Does not make it the current one. */
 int tp_bump_get_range(struct bump *st, uint64_t bytes, uint64_t align);
 
 void tp_bump_forget(struct bump *st, struct bump_range *r);
 
-/* Gives back every range without a block in it, until at most `keep` bytes of them are left. The
- * current range stays unless it is the first: then no range has a block, and any may be entered.
- * True: the source took something. A program that fails again and again while memory is full looks
- * at its ranges once. */
+/* Gives back ranges without a live block, until at most `keep` bytes of such ranges are left. The
+ * current range is kept unless it is the first one: then no range has a block, and any may become
+ * the current one. True: the source took at least one range. A program whose requests keep failing
+ * while memory is full searches its ranges only once. */
 bool tp_bump_give_back(struct bump *st, uint64_t keep);
 
-/* Clears the bits of what was used; every range is empty again, the first is the current one. No
- * block of the current range begins behind the newest. */
+/* Clears the bits of all used units. Every range is empty then, and the first is the current one.
+ * Requires that no block of the current range begins after the newest one. */
 void tp_bump_rewind_ranges(struct bump *st);
 
-/* The same. Where objects come and go one by one, all began in one word of the first leaf. */
+/* Does the same as tp_bump_rewind_ranges, but fast where all blocks began in the first word of the
+ * first leaf, as when objects come and go one by one. */
 static inline void bump_rewind(struct bump *st)
 {
     struct bump_range *r = st->current;
@@ -181,7 +184,7 @@ static inline void bump_rewind(struct bump *st)
     st->live = 0;
 }
 
-/* Bytes from a block's start to the next one's or to the end of what is used. */
+/* Bytes from a block's start to the start of the next block or to the end of the used part. */
 uint64_t tp_bump_block_size(struct bump *st, tp_addr addr);
 
 /* Does a live block begin here? */
@@ -193,7 +196,7 @@ static inline bool bump_is_live(const struct bump *st, tp_addr addr)
     return bit_get(leaf->starts, leaf_bit(st, addr)) && !bit_get(leaf->freed, leaf_bit(st, addr));
 }
 
-/* The walk, and the invariants that every test checks, in bump_check.c. */
+/* The members `walk` and `check` of the strategy, in bump_check.c. */
 int tp_bump_walk(void *state, tp_walk_fn *fn, void *ctx);
 int tp_bump_check(void *state, struct tp_err *err);
 

@@ -1,5 +1,5 @@
-/* What every strategy does beside its policy: the check of a request, rounding, a lock around its
- * members, tables in bookkeeping memory, and giving back what the source refused before. */
+/* Helpers that every strategy needs beside its policy: checking and rounding requests, a lock
+ * around its members, tables in bookkeeping memory, and giving ranges back to the source. */
 #ifndef TP_STRATEGY_CHORES_H
 #define TP_STRATEGY_CHORES_H
 
@@ -14,22 +14,23 @@
 
 /* ---- requests ---- */
 
-/* Of any other an alloc says TP_EINVAL. */
+/* Is the request valid? If not, alloc returns TP_EINVAL. */
 INLINE bool request_is_sound(const struct tp_req *rq)
 {
     return rq->size && rq->align && !(rq->align & (rq->align - 1));
 }
 
-/* To a multiple of a power of two. */
+/* Rounds n up to a multiple of `power`, a power of two. */
 INLINE uint64_t round_up(uint64_t n, uint64_t power)
 {
     return (n + power - 1) & ~(power - 1);
 }
 
-/* Which sizes share their blocks. */
+/* How request sizes are rounded; requests of equal rounded size share blocks. */
 enum size_round { SIZE_EXACT, SIZE_512, SIZE_POW2, SIZE_EIGHTH };
 
-/* What a size is rounded to a multiple of: an eighth is one of 8 steps a doubling. */
+/* The step that a size is rounded up to a multiple of, bytes. SIZE_EIGHTH has 8 steps per
+ * doubling. */
 INLINE uint64_t size_step(enum size_round how, uint64_t size)
 {
     unsigned log2 = 63 - (unsigned)__builtin_clzll(size);
@@ -40,7 +41,7 @@ INLINE uint64_t size_step(enum size_round how, uint64_t size)
     return UINT64_C(1) << (how == SIZE_POW2 ? log2 : log2 < 3 ? 0 : log2 - 3);
 }
 
-/* ---- what was carved: bytes that were ever part of a block, and the most of them ---- */
+/* ---- carved bytes (struct tp_stats): now and at their peak ---- */
 
 struct carved {
     uint64_t now, peak;
@@ -55,10 +56,10 @@ static inline void carved_add(struct carved *c, uint64_t bytes)
 
 /* ---- one lock around everything ---- */
 
-/* A member of a strategy's table: `inner` under the lock of the state, a `type` with a `lock`.
+/* Defines a member of a strategy's table that calls `inner` under the lock of the state, a `type`
+ * with a member `lock`.
  *
- *     LOCKED_RESIZE(lru_resize, struct lru, resize)
- */
+ *     LOCKED_RESIZE(lru_resize, struct lru, resize) */
 #define LOCKED(name, type, inner, params, args)                                                    \
     OUT_OF_LINE int name params                                                                    \
     {                                                                                              \
@@ -76,7 +77,7 @@ static inline void carved_add(struct carved *c, uint64_t bytes)
 #define LOCKED_FREE(name, type, inner)                                                             \
     LOCKED(name, type, inner, (void *state, void *thread, tp_addr addr, const struct tp_req *rq),  \
            (st, addr, rq))
-#define LOCKED_RESIZE(name, type, inner) /* move and adopt too */                                  \
+#define LOCKED_RESIZE(name, type, inner) /* also for move and adopt */                             \
     LOCKED(                                                                                        \
         name, type, inner,                                                                         \
         (void *state, void *thread, tp_addr addr, const struct tp_req *rq, struct tp_block *out),  \
@@ -84,7 +85,7 @@ static inline void carved_add(struct carved *c, uint64_t bytes)
 #define LOCKED_USE(name, type, inner)                                                              \
     LOCKED(name, type, inner, (void *state, void *thread, tp_addr addr, uint16_t stream),          \
            (st, addr, stream))
-#define LOCKED_RETAIN(name, type, inner) /* release too */                                         \
+#define LOCKED_RETAIN(name, type, inner) /* also for release */                                    \
     LOCKED(name, type, inner, (void *state, void *thread, tp_addr addr), (st, addr))
 
 /* ---- tables ---- */
@@ -99,13 +100,14 @@ static inline void meta_map_put(void *ctx, void *p, size_t size)
     tp_meta_put(ctx, p, size);
 }
 
-/* A map in bookkeeping memory. It only passes `env` on to tp_meta_get, which takes it as const. */
+/* Initialises a map in bookkeeping memory. Casting const away is safe: `env` is only passed to
+ * tp_meta_get, which takes it as const. */
 static inline void meta_map_init(struct tp_addr_map *map, const struct tp_env *env)
 {
     tp_addr_map_init(map, meta_map_get, meta_map_put, (void *)(uintptr_t)env);
 }
 
-/* What a table of pointers has for a key, or NULL. */
+/* The pointer that a map holds for a key, or NULL. */
 INLINE void *meta_map_at(const struct tp_addr_map *map, uint64_t key)
 {
     const uint64_t *found = tp_addr_map_find(map, key);
@@ -114,23 +116,24 @@ INLINE void *meta_map_at(const struct tp_addr_map *map, uint64_t key)
 
 /* ---- giving back ---- */
 
-/* Gives a range back unless it went before: then its address is 0. Called twice for all of them, it
- * tries once more what the source refused, when the others are gone. */
+/* Gives a range back and sets its address to 0; an address of 0 is skipped. A caller that runs over
+ * all ranges twice tries refused ones again after the others are gone. */
 static inline void put_once(struct tp_source *source, tp_addr *addr, uint64_t bytes)
 {
     if (*addr && !tp_src_put(source, *addr, bytes))
         *addr = 0;
 }
 
-/* In a block that the source refused to take back; it is tried again when memory is short. */
+/* Link of a block that the source refused to take back. Such a put is tried again when memory is
+ * short. */
 struct refused {
     struct refused *next;
 };
 
-/* True: the source took it, and the block is no more. */
+/* Tries to put one block. True: the source took it, and the block no longer exists. */
 typedef bool refused_put_fn(void *st, struct refused *r);
 
-/* Tries all of a list once more. True: the source took something. */
+/* Tries every block of a list again. True: the source took at least one. */
 static inline bool refused_retry(struct refused **list, refused_put_fn *put, void *st)
 {
     bool took = false;

@@ -1,8 +1,9 @@
-/* Blocks that are ranges of the source, one each: a table of what was asked for.
+/* A table of blocks that each are a whole range of the source.
  *
  *     address -> size * 2 | HELD_REFUSED        a size stands for whole pages of the source
  *
- * A range that the source did not take back stays in the table, marked: it is no block any more. */
+ * A range that the source refused to take back stays in the table, marked by HELD_REFUSED, and is
+ * no block. */
 #ifndef TP_HELD_H
 #define TP_HELD_H
 
@@ -15,14 +16,14 @@ static inline uint64_t held_bytes(const struct tp_env *env, uint64_t value)
     return round_up(value >> 1, env->source->page);
 }
 
-/* What the table has for a block; NULL: it is none. */
+/* The table's value for a block; NULL: no block begins at this address. */
 static inline uint64_t *held_find(const struct tp_addr_map *held, tp_addr addr)
 {
     uint64_t *value = tp_addr_map_find(held, addr);
     return value && !(*value & HELD_REFUSED) ? value : NULL;
 }
 
-/* The bytes of a block, or 0. */
+/* Granted bytes of a block; 0: no block begins at this address. */
 static inline uint64_t held_usable(const struct tp_env *env, const struct tp_addr_map *held,
                                    tp_addr addr)
 {
@@ -30,7 +31,7 @@ static inline uint64_t held_usable(const struct tp_env *env, const struct tp_add
     return value ? held_bytes(env, *value) : 0;
 }
 
-/* There is room in the table. */
+/* Gets a block from the source. The caller has reserved room in the table. */
 static inline int held_get(const struct tp_env *env, struct tp_addr_map *held, uint64_t size,
                            uint64_t align, struct tp_block *out)
 {
@@ -44,7 +45,8 @@ static inline int held_get(const struct tp_env *env, struct tp_addr_map *held, u
     return TP_OK;
 }
 
-/* Gives back what held_find found; the bytes that the source took. */
+/* Gives back the block that held_find found. Returns the bytes that the source took, 0 if it
+ * refused. */
 static inline uint64_t held_put(const struct tp_env *env, struct tp_addr_map *held, tp_addr addr,
                                 uint64_t *value)
 {
@@ -57,7 +59,7 @@ static inline uint64_t held_put(const struct tp_env *env, struct tp_addr_map *he
     return bytes;
 }
 
-/* Gives all back, what was refused before too; the bytes that the source took. */
+/* Gives all ranges back, those refused before included. Returns the bytes that the source took. */
 static inline uint64_t held_put_all(const struct tp_env *env, struct tp_addr_map *held)
 {
     struct tp_addr_entry *e;
@@ -78,7 +80,7 @@ static inline uint64_t held_put_all(const struct tp_env *env, struct tp_addr_map
     return taken;
 }
 
-/* Visits all; their bytes. `fn` may be NULL. */
+/* Visits all ranges and returns their bytes. `fn` may be NULL. */
 static inline uint64_t held_walk(const struct tp_env *env, const struct tp_addr_map *held,
                                  tp_walk_fn *fn, void *ctx)
 {

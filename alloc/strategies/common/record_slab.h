@@ -3,8 +3,8 @@
  *     oldest -> | r | r | - | r | ... |  ->  | r | - | ... |      - : free, linked by its first
  * word
  *
- * A record that was put back is the next one taken. Chunks are kept until the end, so what is
- * held follows their peak. */
+ * The record given back last is taken next. Chunks are kept until slab_fini, so memory follows the
+ * peak number of records. */
 #ifndef TP_RECORD_SLAB_H
 #define TP_RECORD_SLAB_H
 
@@ -24,7 +24,7 @@ struct slab {
     struct slab_chunk *oldest, *newest;
     void *free;
     size_t item;   /* bytes of a record, a multiple of 8 */
-    uint64_t used; /* records out */
+    uint64_t used; /* records in use */
 };
 
 static inline void slab_init(struct slab *s, const struct tp_env *env, size_t item)
@@ -79,7 +79,7 @@ static inline void *slab_take(struct slab *s)
     return record;
 }
 
-/* All but the link is zero in a free record, which is how a walk knows it. */
+/* Gives a record back. A free record is zero except for its link, by which a walk recognises it. */
 static inline void slab_give(struct slab *s, void *record)
 {
     memset(record, 0, s->item);
@@ -87,7 +87,7 @@ static inline void slab_give(struct slab *s, void *record)
     s->used--;
 }
 
-/* All records, free ones too, in the order of their chunks. */
+/* A cursor over all records, free ones included, in the order of their chunks. */
 struct slab_cursor {
     const struct slab *slab;
     struct slab_chunk *chunk;

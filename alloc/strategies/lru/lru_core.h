@@ -1,4 +1,4 @@
-/* The state of `lru`: keys in the order of their use, the blocks of each, and giving back.
+/* The state of `lru`: keys in the order of their use, and the blocks of each key.
  *
  *     newest                                oldest
  *     [4096,16] <-> [64,16] <-> [70000,256] <-> (head)        keys, a circle
@@ -7,10 +7,10 @@
  *         |                         |
  *       below                    bottom
  *
- * A block has one node for as long as it is held, live or cached, so that a hit neither takes nor
- * gives bookkeeping memory, and a free finds block and key with one look-up. A key without free
- * blocks stays where it is in the circle until an eviction meets it there; a key without any block
- * is gone. Nodes come from slabs, and whatever visits all of them goes by slab, not by address. */
+ * A block has the same node while it is live and while it is cached, so that a hit needs no
+ * bookkeeping memory, and a free finds block and key with one look-up. A key without free blocks
+ * stays in the circle until an eviction finds it there; a key without any block is freed. Nodes
+ * come from slabs, and code that visits all nodes goes in slab order, not by address. */
 #ifndef TP_LRU_CORE_H
 #define TP_LRU_CORE_H
 
@@ -19,43 +19,46 @@
 
 #define LRU_MAX_BYTES  (UINT64_C(1) << 56)
 #define LRU_NEAR_LOG2  6u
-#define LRU_FIRST_SLAB 16u /* nodes; each next slab doubles ... */
+#define LRU_FIRST_SLAB 16u /* nodes; each further slab has twice as many, up to LRU_LAST_SLAB */
 #define LRU_LAST_SLAB  1024u
 
 struct lru_node;
 
 struct lru_key {
-    struct lru_node *top, *bottom; /* newest and oldest free block; bottom: valid if there is top */
-    struct lru_key *newer, *older; /* the circle; to itself when not in it */
-    uint64_t size, align;          /* bytes; size as rounded by the option */
-    uint64_t blocks;               /* nodes that point here, live and free */
+    /* newest and oldest free block; bottom is valid only if top is not NULL */
+    struct lru_node *top, *bottom;
+    /* neighbours in the circle; the key itself while it is not in the circle */
+    struct lru_key *newer, *older;
+    uint64_t size, align; /* bytes; size as rounded by the option */
+    uint64_t blocks;      /* nodes that point here, live and free */
 };
 
-/* A block. Live: refs > 0. Cached: no refs, and a key. Refused: neither; the source kept it. */
+/* A block. Live: refs > 0. Cached: refs is 0 and key is set. Refused: refs is 0 and key is NULL;
+ * the source refused to take the block back. */
 struct lru_node {
     tp_addr addr;   /* 0: the node is free */
     uint64_t bytes; /* granted: whole pages */
     uint64_t refs;
-    uint64_t size; /* as asked for, while live */
+    uint64_t size; /* bytes requested, while live */
     struct lru_key *key;
     union {
-        struct lru_node *below; /* in the stack, and of the spare ones */
-        struct refused refused; /* in the list of these */
+        struct lru_node *below; /* next older block in the stack, or next spare node */
+        struct refused refused; /* link in the list of refused blocks */
     };
-    struct lru_node *above; /* in the stack; not valid of its top */
+    struct lru_node *above; /* next newer block in the stack; not valid for the top */
     struct lru_work *work;  /* NULL with one stream */
 };
 static_assert(sizeof(struct lru_node) == 64, "one cache line");
 
 struct lru_slab {
-    struct lru_slab *next; /* in order of getting */
+    struct lru_slab *next; /* next slab, in the order in which they were got */
     size_t bytes;
     struct lru_node *nodes;
-    struct lru_work *works; /* as many, or NULL */
+    struct lru_work *works; /* `count` entries, or NULL with one stream */
     uint32_t count;
 };
 
-/* The key of a request seen lately. */
+/* Cache entry: the key of a recent request. */
 struct lru_near {
     uint64_t size, align;
     struct lru_key *key; /* never NULL */
@@ -63,17 +66,18 @@ struct lru_near {
 
 /* The hot members come first. */
 struct lru {
-    bool shared;  /* by threads, streams or an index: the fast paths are for none */
-    bool several; /* streams */
+    /* true with several threads, several streams or an index, where the fast paths are off */
+    bool shared;
+    bool several; /* the trace has several streams */
     enum size_round round;
-    struct lru_node *last; /* handed out by the fast path; never NULL */
+    struct lru_node *last; /* block handed out last by the fast path; never NULL */
     uint64_t cached_bytes, cached_blocks, cached_keys;
     uint64_t max_bytes, max_blocks, max_keys; /* UINT64_MAX: no limit */
-    struct lru_key head;                      /* of the circle; `older` is the newest key */
+    struct lru_key head;                      /* head of the circle; `older` is the newest key */
     struct tp_addr_map blocks;                /* address -> struct lru_node * */
     struct lru_near near[1u << LRU_NEAR_LOG2];
-    struct lru_key nobody;   /* where `near` points to when it knows none: a key without blocks */
-    struct lru_node nothing; /* where `last` points to at first: no block */
+    struct lru_key nobody;   /* empty `near` entries point here: a key without blocks */
+    struct lru_node nothing; /* `last` points here at first: a node without a block */
     struct tp_lock lock;
     const struct tp_env *env;
     struct tp_addr_map keys; /* key_name -> struct lru_key * */
@@ -81,10 +85,10 @@ struct lru {
     struct lru_node *spare; /* free nodes */
     struct refused *refused;
     struct carved carved;
-    struct lru_index *index; /* NULL: until looking at blocks one by one took long */
+    struct lru_index *index; /* NULL until searching blocks one by one took long */
 };
 
-/* The walk, and the invariants that every test checks. */
+/* The members `walk` and `check` of the strategy, in lru_check.c. */
 int tp_lru_walk(void *state, tp_walk_fn *fn, void *ctx);
 int tp_lru_check(void *state, struct tp_err *err);
 
@@ -112,7 +116,7 @@ static inline uint64_t round_down(const struct lru *st, uint64_t bytes)
     return down ? down : bytes;
 }
 
-/* The cheapest hash that tells 64 from 4096 from 4097. */
+/* A cheap hash that gives different entries for sizes such as 64, 4096 and 4097. */
 static inline struct lru_near *near_of(struct lru *st, uint64_t size)
 {
     return &st->near[size * UINT64_C(0x9E3779B97F4A7C15) >> (64 - LRU_NEAR_LOG2)];
@@ -136,8 +140,9 @@ static inline void key_touch(struct lru *st, struct lru_key *key)
     st->head.older = key;
 }
 
-/* The key, made if it is not there; it has one block more, which the caller is about to get or has
- * to take back with key_release. NULL when memory is exhausted. */
+/* The key of a size and alignment, made if it is missing, with its count raised for a block that
+ * the caller is about to add. If the caller fails, it must call key_release. NULL when memory is
+ * exhausted. */
 static inline struct lru_key *key_acquire(struct lru *st, uint64_t size, uint64_t align)
 {
     struct lru_key *key = meta_map_at(&st->keys, key_name(size, align));
@@ -155,7 +160,7 @@ static inline struct lru_key *key_acquire(struct lru *st, uint64_t size, uint64_
     return key;
 }
 
-/* One block less; the last one takes the key with it. */
+/* Lowers the count of a key and frees the key after its last block. */
 static inline void key_release(struct lru *st, struct lru_key *key)
 {
     assert(key->blocks > 0);

@@ -1,19 +1,19 @@
-/* The slow paths of `lru`, in lru_nodes.c, and what they share with the fast ones. */
+/* The slow paths of `lru`, in lru_nodes.c, and helpers that they share with the fast paths. */
 #ifndef TP_LRU_NODES_H
 #define TP_LRU_NODES_H
 
 #include "alloc/strategies/lru/lru_index.h"
 
-/* Where the newest block of the key seen lately is not the answer. `any`: with several threads,
- * streams, or both. */
+/* slow: serves a request that the newest block of a recent key cannot serve. any: serves every
+ * request where there are several threads or streams. */
 int tp_lru_alloc_slow(struct lru *st, const struct tp_req *rq, struct tp_block *out);
 int tp_lru_alloc_any(struct lru *st, const struct tp_req *rq, struct tp_block *out);
 
-/* A block that the caller gives, of so many bytes. */
+/* Makes the node of a block of `bytes` bytes that the caller provides. TP_ENOMEM. */
 int tp_lru_enter(struct lru *st, struct lru_key *key, tp_addr addr, uint64_t bytes, uint16_t stream,
                  struct lru_node **out);
 
-/* Puts every block, live ones once nothing works on them. */
+/* Gives every block back, live ones after waiting for their work. */
 void tp_lru_put_all(struct lru *st);
 
 /* Evicts until no limit is exceeded. */
@@ -22,7 +22,7 @@ int tp_lru_shrink(struct lru *st);
 /* Evicts until no more than `keep` bytes are cached. */
 int tp_lru_trim(void *state, uint64_t keep);
 
-/* Any block, or NULL. */
+/* The node of a block in any state, or NULL. */
 static inline struct lru_node *node_find(const struct lru *st, tp_addr addr)
 {
     return meta_map_at(&st->blocks, addr);
@@ -46,7 +46,7 @@ static inline void hand_out(struct lru_node *node, const struct tp_req *rq, stru
     *out = (struct tp_block){node->addr, node->bytes};
 }
 
-/* The same, where there may be an index. */
+/* hand_out for code that may run with an index. */
 static inline void hand_out_known(struct lru *st, struct lru_node *node, const struct tp_req *rq,
                                   struct tp_block *out)
 {

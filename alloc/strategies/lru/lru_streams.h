@@ -2,14 +2,14 @@
  *
  *     free on stream 1, used on 2 and 5      freed: fence of 1      others: fences of 2 and 5
  *
- * Work on the stream that asks comes after what that stream did before, so its own fences do not
- * matter; each other one must have passed. Fences are recorded when the last reference goes, which
- * may be later than the work that they stand for, never earlier. The list of streams has its room
- * before it is needed, so that a free never lacks memory.
+ * Work on the requesting stream comes after that stream's earlier work, so its own fences do not
+ * matter; all others must have passed. Fences are recorded when the last reference goes, which may
+ * be later than the work they stand for, but never earlier. Room for the list of streams is
+ * reserved ahead, so that a free never needs memory.
  *
- * Only instances with several streams have this: with one, order is all there is, and a put waits
- * for the device by itself. A list is searched from its start; a long one has a bit for each stream
- * behind it, set while the block is live. */
+ * Only instances with several streams need this: with one stream its order is enough, and a put
+ * waits for the device by itself. A short list is searched from its start. A long list is followed
+ * by a bit for each stream, set while the block is live and was used on the stream. */
 #ifndef TP_LRU_STREAMS_H
 #define TP_LRU_STREAMS_H
 
@@ -18,13 +18,14 @@
 
 #include <string.h>
 
-/* What is pending on one block. */
+/* The work that is pending on one block. */
 struct lru_work {
-    struct tp_fence freed;   /* valid while `pending` */
-    struct tp_fence *others; /* `room` of them; while the block is live only `stream` is set */
-    uint32_t count, room;    /* of others */
-    uint16_t stream;         /* live: allocated on; cached: freed on */
-    bool pending;            /* `freed` was recorded and has not been seen to pass */
+    struct tp_fence freed; /* valid while `pending` */
+    /* array of `room` fences; while the block is live only their `stream` is set */
+    struct tp_fence *others;
+    uint32_t count, room; /* entries of `others` */
+    uint16_t stream;      /* stream on which the block was allocated (live) or freed (cached) */
+    bool pending;         /* `freed` was recorded and is not known to have passed */
 };
 
 enum { WORK_BITS_FROM = 512, WORK_BITS_BYTES = 65536 / 8 };
@@ -40,7 +41,7 @@ static inline void work_fini(const struct tp_env *env, struct lru_work *w)
     *w = (struct lru_work){0};
 }
 
-/* The bit of a stream, in *word; NULL: a short list has none. */
+/* The word and the bit of a stream; NULL: a short list has no bits. */
 static inline uint64_t *work_bit(const struct lru_work *w, uint16_t stream, uint64_t *bit)
 {
     *bit = UINT64_C(1) << stream % 64;
@@ -48,7 +49,7 @@ static inline uint64_t *work_bit(const struct lru_work *w, uint16_t stream, uint
                                     : (uint64_t *)(void *)(w->others + w->room) + stream / 64;
 }
 
-/* Sets or clears the bits of all in the list. */
+/* Sets or clears the bits of all streams in the list. */
 static inline void work_bits(const struct lru_work *w, bool set)
 {
     uint64_t bit, *word;
@@ -56,7 +57,8 @@ static inline void work_bits(const struct lru_work *w, bool set)
         *word = set ? *word | bit : *word & ~bit;
 }
 
-/* Room for `count` other streams of a live block, of which there cannot be more than 65,536. */
+/* Makes room for `count` other streams of a live block; there are at most 65,536 streams.
+ * TP_ENOMEM. */
 static inline int work_reserve(const struct tp_env *env, struct lru_work *w, uint64_t count)
 {
     uint64_t room = w->room ? w->room : 2;
@@ -92,7 +94,7 @@ static inline bool work_has(const struct lru_work *w, uint16_t stream)
     return false;
 }
 
-/* The block is also used on this stream. There is room. */
+/* Notes that the block is used on this stream too. The caller has reserved room. */
 static inline void work_add(struct lru_work *w, uint16_t stream)
 {
     uint64_t bit, *word = work_bit(w, stream, &bit);
@@ -104,7 +106,7 @@ static inline void work_add(struct lru_work *w, uint16_t stream)
         *word |= bit;
 }
 
-/* The block goes into the cache: fences on every stream that it was used on. */
+/* Records fences on every stream that used a block that goes into the cache. */
 static inline void work_record(struct tp_source *source, struct lru_work *w, uint16_t stream)
 {
     uint32_t kept = 0;
@@ -118,7 +120,7 @@ static inline void work_record(struct tp_source *source, struct lru_work *w, uin
     w->count = kept;
 }
 
-/* Is the block free for this stream? Forgets the fences that it sees to have passed. */
+/* May this stream use the cached block now? Drops fences that have passed. */
 static inline bool work_allows(struct tp_source *source, struct lru_work *w, uint16_t stream)
 {
     bool allows = true;
@@ -139,7 +141,7 @@ static inline bool work_allows(struct tp_source *source, struct lru_work *w, uin
     return allows;
 }
 
-/* Waits for what is pending; a status of the source if it cannot. */
+/* Waits for all pending work. Returns the source's status if a wait fails. */
 static inline int work_wait(struct tp_source *source, struct lru_work *w)
 {
     int rc = TP_OK;
@@ -155,7 +157,7 @@ static inline int work_wait(struct tp_source *source, struct lru_work *w)
     return rc;
 }
 
-/* The block is handed out on this stream. */
+/* Resets the work of a block that is handed out on this stream. */
 static inline void work_start(struct lru_work *w, uint16_t stream)
 {
     w->stream = stream;

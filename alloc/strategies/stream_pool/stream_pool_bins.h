@@ -1,24 +1,24 @@
-/* What `stream-pool` keeps its blocks in.
+/* The data structures in which `stream-pool` keeps its blocks.
  *
  *     bins: key -> shelf (stream 0) -> shelf (stream 3)        lanes: stream -> lane
  *                    ready: newest .. oldest                     cached blocks of all sizes by age
  *                    held:  newest .. oldest                     fences of USEs not passed yet
  *
- * A key is a granted size and, beyond the source's page, an alignment. A bin is the shelves of one
- * key, one for each stream that has a block of it, live or free; without a block there is no shelf,
- * and without a shelf no bin. A block freed after a USE on further streams is held until those have
- * got past the free. Along a shelf and along a lane fences pass in order, so that looking at the
- * oldest is enough; everything is ordered by age, nothing by address.
+ * A key is a granted size and, for alignments above the source's page, an alignment. A bin is the
+ * set of shelves of one key, one shelf for each stream that has a block of that key, live or free;
+ * empty shelves and empty bins do not exist. A block freed after a USE on other streams is held
+ * until these streams are past the free. Along a shelf and along a lane fences pass in order, so
+ * checking the oldest is enough. Everything is ordered by age, nothing by address.
  *
- * A small direct-mapped table remembers shelves: a hit looks into no other. The shelves of a bin
- * are found by another, because there may be a thousand streams. */
+ * A small direct-mapped table caches recently used shelves, and a hit searches no other table. A
+ * hash table finds the shelves of a bin, because there may be a thousand streams. */
 #ifndef TP_STREAM_POOL_BINS_H
 #define TP_STREAM_POOL_BINS_H
 
 #include "alloc/base/links.h"
 #include "alloc/strategies/stream_pool/stream_pool_ranks.h"
 
-#define POOL_MAX_BYTES   (UINT64_C(1) << 48) /* of a request, and of what it is rounded to */
+#define POOL_MAX_BYTES   (UINT64_C(1) << 48) /* largest request, and largest rounded size */
 #define POOL_ALIGN_SHIFT 56
 #define POOL_SIZE_MASK   ((UINT64_C(1) << POOL_ALIGN_SHIFT) - 1)
 #define POOL_RECENT_LOG2 8
@@ -27,44 +27,45 @@
 enum block_state {
     BLOCK_NONE, /* a free record */
     BLOCK_LIVE,
-    BLOCK_READY,  /* cached; on its stream it may be had at once */
-    BLOCK_HELD,   /* cached; a further stream may still use it */
-    BLOCK_REFUSED /* the source did not take it back: tried again later */
+    BLOCK_READY,  /* cached; its own stream can reuse it at once */
+    BLOCK_HELD,   /* cached; another stream may still use it */
+    BLOCK_REFUSED /* the source refused to take it back; tried again later */
 };
 
 struct shelf;
 struct use;
 
-/* In the order of what a hit touches. */
+/* Members are ordered by use on the path of a cache hit. */
 struct block {
     tp_addr addr;
-    uint64_t size, align; /* LIVE: of the request. REFUSED: size = granted */
-    struct shelf *shelf;  /* LIVE: of the stream that asked; cached: that freed. REFUSED: NULL */
+    uint64_t size, align; /* LIVE: those of the request. REFUSED: size is granted */
+    /* shelf of the stream that asked (LIVE) or freed (cached). REFUSED: NULL */
+    struct shelf *shelf;
     union {
-        struct tp_link on_shelf; /* cached: by age */
-        struct refused refused;  /* REFUSED: in the list of these */
+        struct tp_link on_shelf; /* cached: in shelf->ready or shelf->held */
+        struct refused refused;  /* REFUSED: link in the pool's list */
     };
-    struct use *uses;       /* on further streams since it was handed out */
-    uint32_t pending;       /* HELD: uses whose fence was not seen to pass; > 0 */
+    struct use *uses;       /* uses on other streams since the block was handed out */
+    uint32_t pending;       /* HELD: number of uses whose fence is not known to have passed, > 0 */
     uint8_t state;          /* enum block_state */
-    struct tp_link in_lane; /* cached: by age */
-    uint64_t age;           /* cached: which free it was, from 1 */
-    struct tp_fence fence;  /* cached: of that free */
+    struct tp_link in_lane; /* cached: in lane->blocks */
+    uint64_t age;           /* cached: number of the free, from 1 */
+    struct tp_fence fence;  /* cached: fence of the free */
 };
 
 struct lane {
     uint16_t stream;
     struct tp_link blocks; /* the oldest first */
-    struct tp_link fences; /* of uses, to pass, in the order of recording */
-    uint64_t recorded;     /* lazy: blocks up to this age have their fence */
-    struct lane *next;     /* in the order of first use */
+    struct tp_link fences; /* uses whose fence has not passed, in the order of recording */
+    uint64_t recorded;     /* with `lazy`: blocks up to this age have their fence */
+    struct lane *next;     /* next lane, in the order of first use */
 };
 
 struct use {
     struct block *block;
-    struct use *next; /* of the block */
+    struct use *next; /* next use of the same block */
     struct lane *lane;
-    struct tp_link in_lane; /* while `queued` */
+    struct tp_link in_lane; /* link in lane->fences, while `queued` */
     struct tp_fence fence;
     bool queued;
 };
@@ -73,33 +74,34 @@ struct shelf {
     uint64_t key;
     struct tp_link ready, held; /* the oldest first */
     struct lane *lane;
-    struct shelf *before, *next; /* of the same bin */
-    uint64_t bin;                /* which bin it was, from 1 */
+    struct shelf *before, *next; /* neighbours in the same bin */
+    uint64_t bin;                /* number of the bin, from 1 */
     uint16_t stream;
-    bool waits;      /* it was filed under a held block */
-    uint32_t blocks; /* whose `shelf` this is, and one that is about to be */
+    bool waits;      /* the shelf is filed under a held block (RANK_HELD) */
+    uint32_t blocks; /* blocks on this shelf, including one that is about to be added */
 };
 
 enum cross_stream { CROSS_QUERY, CROSS_WAIT, CROSS_NEVER };
 
 struct pool {
-    struct tp_addr_map addresses; /* -> struct block *, live, cached or refused */
+    struct tp_addr_map addresses; /* address -> struct block *: live, cached or refused */
     uint64_t threshold, max_cached;
-    uint64_t cached_bytes, cached; /* granted, blocks; ready and held */
-    uint64_t held;                 /* blocks */
-    uint64_t age;                  /* of the last free */
+    uint64_t cached_bytes, cached; /* granted bytes and number of cached blocks, ready and held */
+    uint64_t held;                 /* number of held blocks */
+    uint64_t age;                  /* number of frees so far */
     uint64_t page;
     const struct tp_env *env;
-    struct ranks *ranks;         /* NULL: of few streams */
+    struct ranks *ranks;         /* NULL: the pool has few streams */
     uint8_t round, cross_stream; /* enums */
-    bool streamed;               /* tells streams apart */
-    bool fenced;                 /* and asks the source how far they are */
-    bool eager;                  /* fences are recorded by each free ... */
-    bool lazy;                   /* ... or when they are needed */
+    bool streamed;               /* the pool tells streams apart */
+    bool fenced;                 /* the pool asks the source which fences have passed */
+    bool eager;                  /* each free records a fence at once */
+    bool lazy;                   /* fences are recorded only when they are needed */
     struct shelf *recent[POOL_RECENT];
     struct tp_addr_map bins;    /* key -> first struct shelf * */
     struct tp_addr_map lane_of; /* stream + 1 -> struct lane * */
-    struct tp_addr_map beside;  /* shelf_name -> struct shelf *, all but the first of a bin */
+    /* shelf_name -> struct shelf *, for all but the first shelf of a bin */
+    struct tp_addr_map beside;
     uint64_t bins_made;
     struct lane *lanes, *last_lane;
     struct refused *refused;
@@ -119,7 +121,7 @@ static inline uint64_t block_granted(const struct block *b)
     return b->state == BLOCK_REFUSED ? b->size : key_granted(b->shelf->key);
 }
 
-/* What the source gave for so many granted bytes. */
+/* Bytes of the source's range behind a block of `granted` bytes. */
 static inline uint64_t pool_range(const struct pool *st, uint64_t granted)
 {
     return round_up(granted, st->page);
@@ -143,7 +145,7 @@ static inline struct block *block_refused(const struct refused *r)
 
 /* ---- lists ---- */
 
-/* Of a shelf's ready or held blocks; NULL: there is none. */
+/* The oldest of a shelf's ready or held blocks; NULL: the list is empty. */
 static inline struct block *shelf_oldest(const struct tp_link *list)
 {
     return TP_LINK_ITEM(struct block, on_shelf, list, list->behind);
@@ -164,7 +166,7 @@ static inline struct block *lane_newest(const struct lane *lane)
     return TP_LINK_ITEM(struct block, in_lane, &lane->blocks, lane->blocks.before);
 }
 
-/* The next older one. */
+/* The next older block of a lane than `b`; NULL: none. */
 static inline struct block *lane_older(const struct lane *lane, const struct block *b)
 {
     return TP_LINK_ITEM(struct block, in_lane, &lane->blocks, b->in_lane.before);
@@ -178,13 +180,14 @@ static inline struct use *lane_use(const struct lane *lane)
 
 /* ---- ranks ---- */
 
-/* There is no memory for them, so there are none. */
+/* Drops the ranks when memory for them is exhausted. */
 void tp_stream_pool_drop_ranks(struct pool *st);
 
-/* What these are filed under may have changed. */
+/* Files a shelf again after its oldest ready block may have changed. */
 void tp_stream_pool_rank_shelf(struct pool *st, struct shelf *s);
 
-/* The oldest held block is another one: not needed where it is gone, which whoever asks sees. */
+/* Files a shelf again after its oldest held block has changed. Not needed when the last one has
+ * gone, because callers check answers. */
 void tp_stream_pool_rank_held(struct pool *st, struct shelf *s);
 
 void tp_stream_pool_rank_lane(struct pool *st, struct lane *lane);
@@ -204,7 +207,7 @@ static inline uint32_t recent_index(uint64_t key, uint32_t stream)
     return (uint32_t)(((key ^ (uint64_t)stream << 40) * golden) >> (64 - POOL_RECENT_LOG2));
 }
 
-/* The first shelf of a bin; NULL: no such bin. */
+/* The first shelf of the bin of a key; NULL: there is no such bin. */
 static inline struct shelf *bin_find(const struct pool *st, uint64_t key)
 {
     return meta_map_at(&st->bins, key);
@@ -228,7 +231,8 @@ static inline struct shelf *shelf_find(struct pool *st, uint64_t key, uint16_t s
     return s;
 }
 
-/* One block less; a shelf without blocks goes, and a bin without shelves. */
+/* Takes one block off a shelf's count. Frees the shelf after its last block, and the bin after its
+ * last shelf. */
 static inline void shelf_release(struct pool *st, struct shelf *s)
 {
     assert(s->blocks > 0);

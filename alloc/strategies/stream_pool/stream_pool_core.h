@@ -1,4 +1,4 @@
-/* The hot paths of `stream-pool` in and out of the cache, and what the slow ones offer. */
+/* The hot paths of `stream-pool` into and out of the cache, and the interface of the slow paths. */
 #ifndef TP_STREAM_POOL_CORE_H
 #define TP_STREAM_POOL_CORE_H
 
@@ -6,45 +6,49 @@
 
 /* ---- the slow paths, in stream_pool_core.c ---- */
 
-/* Where the newest ready block of a shelf seen lately is not the answer. */
+/* Serves a request that no ready block of a recently used shelf can serve. */
 int tp_stream_pool_alloc_slow(struct pool *st, const struct tp_req *rq, struct tp_block *out);
 
-/* The stream that frees a block is another than the one that asked for it. */
+/* Moves a block to the shelf of `stream`, which frees it but did not ask for it. */
 int tp_stream_pool_change_shelf(struct pool *st, struct block *b, uint16_t stream);
 
 int tp_stream_pool_adopt(struct pool *st, tp_addr addr, const struct tp_req *rq,
                          struct tp_block *out);
 int tp_stream_pool_use(struct pool *st, tp_addr addr, uint16_t stream);
 
-/* Fences for the uses of a block that is freed on `lane`, whose own fence covers uses there. */
+/* Records fences for the uses of a block that is freed on `lane`. Uses on that lane need none,
+ * because the fence of the free covers them. */
 void tp_stream_pool_fence_uses(struct pool *st, struct block *b, const struct lane *lane);
 
-/* Members of the strategy's table. sync: fences have passed, which is when blocks over a limit can
- * go. reset: every live block becomes free, in the order of the records, each on the stream that
- * has it. trim: oldest first; waits. */
+/* Members of the strategy's table. sync: fences have passed, so blocks over a limit may now go.
+ * reset: frees every live block on its own stream, in the order of the records. trim: gives back
+ * the oldest blocks first, and waits for their fences. */
 int tp_stream_pool_sync(void *state, void *thread, uint16_t stream);
 int tp_stream_pool_reset(void *state);
 int tp_stream_pool_trim(void *state, uint64_t keep);
 
-/* Over a limit: gives back the oldest blocks that no stream can still be using; never blocks. */
+/* When a limit is exceeded, gives back the oldest blocks that no stream can still be using. Never
+ * waits. */
 void tp_stream_pool_limit(struct pool *st);
 
-/* Everything goes back, when its streams are past it; a failing wait does not keep memory. */
+/* Gives everything back after waiting for the streams. A failing wait does not keep a block from
+ * being given back. */
 void tp_stream_pool_give_all(struct pool *st);
 
-/* The walk, and the invariants that every test checks, in stream_pool_check.c. */
+/* The members `walk` and `check` of the strategy, in stream_pool_check.c. */
 int tp_stream_pool_walk(void *state, tp_walk_fn *fn, void *ctx);
 int tp_stream_pool_check(void *state, struct tp_err *err);
 
-/* ---- the hot ones ---- */
+/* ---- the hot paths ---- */
 
-/* A fence without a serial was never recorded: its stream was seen to be past it. */
+/* Has the fence passed? A fence with serial 0 was not recorded because its stream was known to be
+ * past that point. */
 static inline bool pool_passed(const struct pool *st, const struct tp_fence *f)
 {
     return !st->fenced || !f->serial || tp_src_done(st->env->source, f);
 }
 
-/* A live block becomes free on the stream of its shelf. */
+/* Puts a live block into the cache, on the stream of its shelf. */
 static inline __attribute__((always_inline)) void pool_cache(struct pool *st, struct block *b)
 {
     struct shelf *shelf = b->shelf;
@@ -68,7 +72,7 @@ static inline __attribute__((always_inline)) void pool_cache(struct pool *st, st
     }
 }
 
-/* A block leaves its lists. */
+/* Takes a cached block off its lists and counts. */
 static inline void pool_uncount(struct pool *st, struct block *b)
 {
     tp_link_out(&b->on_shelf);
@@ -77,7 +81,8 @@ static inline void pool_uncount(struct pool *st, struct block *b)
     st->cached--;
 }
 
-/* The newest ready block of a shelf that has one leaves its lists; the shelf still counts it. */
+/* Takes the newest ready block of a shelf off its lists. There must be one; the shelf still counts
+ * it. */
 static inline struct block *pool_pop(struct pool *st, struct shelf *s)
 {
     struct block *b = TP_LINKED(struct block, on_shelf, s->ready.before);
@@ -90,7 +95,8 @@ static inline bool pool_is_over(const struct pool *st)
     return st->cached_bytes > st->threshold || st->cached > st->max_cached;
 }
 
-/* May the pool go by the order of recording? Streams that were synchronised are known. */
+/* May the pool rely on fences passing in the order of recording? Then it also knows which streams
+ * were synchronised. */
 static inline bool pool_is_ordered(const struct pool *st)
 {
     return st->ranks && st->env->source->flags & TP_SRC_ORDERED;
@@ -98,7 +104,7 @@ static inline bool pool_is_ordered(const struct pool *st)
 
 /* ---- requests ---- */
 
-/* For 1 to POOL_MAX_BYTES, which stay within POOL_MAX_BYTES. */
+/* The granted size for a request of 1 to POOL_MAX_BYTES bytes; at most POOL_MAX_BYTES. */
 INLINE uint64_t rounded(const struct pool *st, uint64_t size)
 {
     if (LIKELY(st->round == SIZE_512))
@@ -106,8 +112,8 @@ INLINE uint64_t rounded(const struct pool *st, uint64_t size)
     return round_up(size, size_step(st->round, size));
 }
 
-/* Of a sound request that is not too large. Every range is aligned to the page, so only more than
- * that tells bins apart. */
+/* The key of a valid request that is not too large. Every range is aligned to the page, so only
+ * larger alignments are part of the key. */
 INLINE uint64_t key_of(const struct pool *st, uint64_t granted, uint64_t align)
 {
     if (LIKELY(align <= st->page))
@@ -126,7 +132,7 @@ INLINE uint16_t stream_of(const struct pool *st, const struct tp_req *rq)
     return st->streamed ? rq->stream : 0;
 }
 
-/* `b` is out of the cache, on a shelf of the request. */
+/* Hands out a block that has left the cache and lies on the shelf of the request. */
 INLINE int hand_out(struct block *b, const struct tp_req *rq, struct tp_block *out)
 {
     b->state = BLOCK_LIVE;

@@ -1,6 +1,6 @@
 /* Bookkeeping memory of strategies. Small blocks come from calloc, large ones straight from mmap,
- * so that a table of which only some pages are used costs only those. The bytes counted are those
- * asked for. Known weakness: the counters are plain, so one heap serves one thread at a time. */
+ * so that a table of which only some pages are used costs only those. Bytes are counted as
+ * requested. Known weakness: the counters are plain, so one heap serves one thread at a time. */
 #include "alloc/meta.h"
 
 #include <sys/mman.h>

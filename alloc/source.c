@@ -1,9 +1,9 @@
-/* Sources: checks of their tables, handles, and the wrappers through which everybody calls them.
+/* Sources: checks of their tables, handles, and the wrappers through which all callers reach them.
  *
  *     tp_src_done(meter) --> meter has no `done` --> limit has none --> virtual's
  *
- * What a decorator leaves NULL is asked of the source below it. A source without the FENCES group
- * has no work that could be pending: its fences have always passed. */
+ * For a member that a decorator leaves NULL, the source below it is called. A source without the
+ * FENCES group has no pending work, so its fences have always passed. */
 #include "alloc/source.h"
 
 static int source_broken(const struct tp_source_ops *ops, const char *what, struct tp_err *err)
@@ -16,7 +16,7 @@ static bool is_power_of_two(uint64_t n)
     return n && (n & (n - 1)) == 0;
 }
 
-/* A source that is no decorator has all of a group or nothing. */
+/* The first group of which a source that is no decorator sets some but not all members, or NULL. */
 static const char *group_fault(const struct tp_source_ops *ops)
 {
     if (!ops->fini || !ops->page)
@@ -112,7 +112,7 @@ void tp_source_close(struct tp_source *src)
     *src = (struct tp_source){0};
 }
 
-/* Goes down to the source that answers: the first that has the member, else the one at the base. */
+/* Moves `src` down to the first source that has the member, else to the source at the base. */
 #define DOWN_TO(src, member)                                                                       \
     while (!(src)->ops->member && (src)->inner)                                                    \
     (src) = (src)->inner

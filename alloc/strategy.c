@@ -1,12 +1,13 @@
-/* Strategies: do the bits and the pointers of a table agree, and can a source serve it? Checked
- * once, so that the engine may take NULL as the statement that a member is not there. */
+/* Checks of strategies: do the flags and the members of a table agree, and can a source serve the
+ * strategy? They are checked once, so that the engine may rely on NULL to mean that a member is
+ * absent. */
 #include "alloc/strategy.h"
 
 #define ALL_CAPS                                                                                   \
     (TP_CAP_THREADS | TP_CAP_STREAMS | TP_CAP_ALIGN | TP_CAP_RETAINS | TP_CAP_NOFREE |             \
      TP_CAP_FOREIGN | TP_CAP_ASYNC)
 
-/* Names are written on the command line: -s NAME:option=value, label=NAME. */
+/* Can the name be written on the command line, as in -s NAME:option=value and label=NAME? */
 static bool is_name(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789"

@@ -1,11 +1,11 @@
-/* Reading --map-device: see device_map.h. The whole list is read for each device, so that a slip is
- * found whichever of them it concerns. */
+/* Parses the option `map` of the source `cuda`: see device_map.h. The whole list is read for each
+ * device, so that an error is found wherever it is. */
 #include "cuda/device_map.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { MAP_DEVICES = 65536 }; /* what a trace can have */
+enum { MAP_DEVICES = 65536 }; /* devices that a trace can have */
 
 static bool read_number(const char **at, uint32_t *out)
 {
@@ -23,7 +23,8 @@ static int fail_map(const char *map, struct tp_err *err)
                    "of the trace may be named once");
 }
 
-/* *last: the highest device that the list names. */
+/* Reads the list: sets *ordinal for `device`, and *last to the highest device that the list
+ * names. */
 static int read_map(const char *map, uint16_t device, int *ordinal, uint32_t *last,
                     struct tp_err *err)
 {

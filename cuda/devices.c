@@ -1,4 +1,4 @@
-/* The machine's driver and devices, for people: see cuda_device.h. */
+/* The machine's driver and devices, as cmd/ shows them: see cuda_device.h. */
 #include "cuda/facts.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct held {
-    CUcontext context; /* NULL: not held */
+    CUcontext context; /* NULL: the device is not held */
     CUdevice device;
 };
 
@@ -14,7 +14,7 @@ struct tp_cuda {
     struct cuda_driver driver;
     struct tp_cuda_info info;
     struct tp_cuda_device *devices;
-    struct held *held; /* per device */
+    struct held *held; /* one entry per device */
 };
 
 /* ---- facts ---- */
@@ -60,7 +60,7 @@ void tp_cuda_name(const struct cuda_driver *d, CUdevice device, char name[TP_CUD
     name[TP_CUDA_NAME - 1] = '\0';
 }
 
-/* 0 where the driver does not tell. */
+/* A device attribute; 0 where the driver does not report it. */
 static int attribute(const struct cuda_driver *d, CUdevice device, CUdevice_attribute name)
 {
     int value = 0;
@@ -88,7 +88,7 @@ static int look_at(const struct cuda_driver *d, int ordinal, struct tp_cuda_devi
     return TP_OK;
 }
 
-/* The kernel module has the release's name; the library does not tell it. */
+/* Reads the driver's release from the kernel module, because the library does not report it. */
 static void read_release(char out[32])
 {
     FILE *f = fopen("/sys/module/nvidia/version", "re");
@@ -169,7 +169,7 @@ int tp_cuda_hold(struct tp_cuda *c, int device, struct tp_err *err)
     return rc;
 }
 
-/* The thread's context is put back: a source may rely on its own being there. */
+/* Restores the thread's context afterwards, because an open source relies on its own context. */
 int tp_cuda_memory(struct tp_cuda *c, int device, uint64_t *free_bytes, uint64_t *total_bytes,
                    struct tp_err *err)
 {

@@ -1,7 +1,7 @@
 /* Loading the driver: see driver.h.
  *
- * Known weakness: that a library was not found is read from the text of dlerror, which has no code
- * for it; other words than glibc's give a longer sentence. */
+ * Known weakness: dlerror has no code for a library that was not found, so its text is parsed; with
+ * a C library other than glibc the sentence becomes longer. */
 #include "cuda/driver.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ struct symbol {
     const char *name;
     int version;
     enum cuda_group group;
-    size_t offset; /* of the pointer in struct cuda_driver */
+    size_t offset; /* offset of the function pointer in struct cuda_driver */
 };
 
 static const struct symbol symbols[] = {
@@ -28,13 +28,14 @@ static const struct symbol symbols[] = {
 
 enum { SYMBOL_COUNT = sizeof symbols / sizeof *symbols };
 
-/* cuGetProcAddress has had two shapes. */
+/* cuGetProcAddress exists with two signatures. */
 struct lookup {
     PFN_cuGetProcAddress_v11030 four;
     PFN_cuGetProcAddress_v12000 five;
 };
 
-/* C has no cast from an object pointer to one of a function; POSIX says that both are alike. */
+/* Copies the bytes of the pointer, because C has no cast from an object pointer to a function
+ * pointer; POSIX says that both have the same representation. */
 static bool find_exported(void *library, const char *name, void *function)
 {
     void *found = dlsym(library, name);
@@ -110,7 +111,7 @@ static int find_symbols(struct cuda_driver *d, struct tp_err *err)
                    d->missing[CUDA_CORE], d->path, d->version / 1000, d->version % 1000 / 10);
 }
 
-/* A driver without a device may say so at cuInit, or count to 0. */
+/* Calls cuInit and counts devices. A driver without a device either fails in cuInit or counts 0. */
 static int start(struct cuda_driver *d, struct tp_err *err)
 {
     CUresult code = d->Init(0);

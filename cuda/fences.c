@@ -1,7 +1,7 @@
 /* Fences from a fixed number of events: see cuda_source.h.
  *
- * Known weakness: with more than a thousand fences pending, a free may be seen as done later than
- * it was. */
+ * Known weakness: with more than a thousand pending fences, a fence may be reported as passed later
+ * than it did. */
 #include "cuda/cuda_source.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static void make_idle(struct cuda_fences *f, uint32_t at)
     f->idle = at;
 }
 
-/* The stream has got past its event `at`, and so past all before it. */
+/* Notes that the stream has passed its event `at`, and so all events before it. */
 static void pass_through(struct cuda_fences *f, struct fence_stream *s, uint32_t at)
 {
     s->passed = f->events[at].serial;
@@ -89,7 +89,8 @@ static void pass_all(struct cuda_fences *f, struct fence_stream *s)
     s->passed = s->last;
 }
 
-/* The event whose passing means that the fence has passed. */
+/* The stream's first event that the fence has passed with: the first one with its serial or a later
+ * one. */
 static uint32_t event_of(const struct cuda_fences *f, const struct fence_stream *s, uint64_t serial)
 {
     uint32_t at = s->head;
@@ -98,7 +99,7 @@ static uint32_t event_of(const struct cuda_fences *f, const struct fence_stream 
     return at;
 }
 
-/* Asks the driver; a failure is kept and means no. */
+/* Asks the driver whether an event has passed. A failure is recorded and means no. */
 static bool has_passed(struct cuda_fences *f, struct cuda_gpu *g, struct fence_stream *s,
                        uint32_t at)
 {
@@ -112,8 +113,9 @@ static bool has_passed(struct cuda_fences *f, struct cuda_gpu *g, struct fence_s
 
 /* ---- recording ---- */
 
-/* No event is idle and the stream has none: one of the stream with most is taken, whose oldest
- * fences then wait for the one after it. There are more events than streams, so it has two. */
+/* Takes an event when none is idle and the stream has none: the oldest of the stream with most
+ * events, whose oldest fences then pass with the event after it. There are more events than
+ * streams, so that stream has at least two. */
 static uint32_t steal(struct cuda_fences *f)
 {
     struct fence_stream *most = &f->streams[0];
@@ -123,8 +125,8 @@ static uint32_t steal(struct cuda_fences *f)
     return take_head(f, most);
 }
 
-/* Takes the stream's events back as far as they have passed, of which twice as many with each
- * query: one at a time would be a query for each fence, of a policy that asks for none. */
+/* Makes the stream's passed events idle. Each query tests an event twice as far ahead: testing them
+ * one by one would need a query for each fence, even for a policy that never asks about fences. */
 static void reclaim(struct cuda_fences *f, struct cuda_gpu *g, struct fence_stream *s)
 {
     for (uint32_t skipped = 0; s->head != FENCE_NONE; skipped = 2 * skipped + 1) {
@@ -136,7 +138,8 @@ static void reclaim(struct cuda_fences *f, struct cuda_gpu *g, struct fence_stre
     }
 }
 
-/* An event to record, in no queue; FENCE_NONE: the stream's newest must serve again. */
+/* An event to record that is in no queue; FENCE_NONE: the stream's newest event must be recorded
+ * again. */
 static uint32_t take_event(struct cuda_fences *f, struct cuda_gpu *g, struct fence_stream *s)
 {
     if (f->idle == FENCE_NONE && s->head != FENCE_NONE) {
@@ -165,7 +168,7 @@ void tp_cuda_record(void *state, uint16_t stream, struct tp_fence *out)
         return;
     uint32_t fresh = take_event(f, g, s);
     uint32_t at = fresh == FENCE_NONE ? s->tail : fresh;
-    /* a query may have told of a failure */
+    /* a query may have reported a failure */
     if (cuda_enter(g) || CUDA_TRY(g, EventRecord, f->events[at].event, s->handle)) {
         if (fresh != FENCE_NONE)
             make_idle(f, fresh);
@@ -192,8 +195,8 @@ bool tp_cuda_done(void *state, const struct tp_fence *fence)
     struct fence_stream *s = &f->streams[fence->stream];
     if (is_known(s, fence->serial))
         return true;
-    /* The oldest first: mostly it is the one asked for, or pending itself. So the way to an event
-     * further behind is walked only when one leaves the queue. */
+    /* The oldest event is queried first: usually it is the requested one, or it is still pending.
+     * So the queue is walked to a later event only when one leaves the queue. */
     if (cuda_enter(&source->gpu) || !has_passed(f, &source->gpu, s, s->head))
         return false;
     return is_known(s, fence->serial) ||
@@ -218,7 +221,8 @@ int tp_cuda_wait(void *state, const struct tp_fence *fence)
     return rc;
 }
 
-/* Of a stream, or of the device with TP_ALL_STREAMS: then its fences have passed. */
+/* Synchronises a stream, or the device with TP_ALL_STREAMS, after which all its fences have
+ * passed. */
 void tp_cuda_synced(void *state, uint16_t stream)
 {
     struct cuda_source *source = state;
@@ -228,14 +232,13 @@ void tp_cuda_synced(void *state, uint16_t stream)
     assert(all || stream < f->stream_count);
     if (cuda_enter(g))
         return;
-    g->counts.syncs += !all; /* the other counts itself */
+    g->counts.syncs += !all; /* cuda_synchronize counts itself */
     if (all ? cuda_synchronize(g) : CUDA_TRY(g, StreamSynchronize, f->streams[stream].handle))
         return;
     for (uint32_t i = all ? 0 : stream; i < (all ? f->stream_count : stream + 1u); i++)
         pass_all(f, &f->streams[i]);
 }
 
-/* What `stream` is given from now on comes after what `after` was given so far. */
 int tp_cuda_follow(void *state, uint16_t stream, uint16_t after)
 {
     struct cuda_source *source = state;

@@ -1,4 +1,4 @@
-/* Taking a device into use, and losing it: see gpu.h. */
+/* Opening a device and recording its loss: see gpu.h. */
 #include "cuda/gpu.h"
 
 #include "alloc/base/str.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether the call itself was refused; all else may come from work that was queued before it. */
+/* Was the call itself refused? Any other error may come from work that was queued earlier. */
 static bool is_refusal(CUresult code)
 {
     static const CUresult refusals[] = {
@@ -72,7 +72,7 @@ int tp_cuda_gpu_open(struct cuda_gpu *g, int ordinal, const struct tp_source_cfg
     return rc;
 }
 
-/* The thread is left without a context: the next source that is called sets its own. */
+/* Leaves the thread without a context; the next source that is called sets its own. */
 void tp_cuda_gpu_close(struct cuda_gpu *g)
 {
     if (g->context) {

@@ -1,6 +1,6 @@
-/* Busy streams. What is queued here is apart from the calls that a policy needs, so
- * it is counted apart and never timed; the module is loaded with the first kernel, of 0 bytes where
- * somebody wants it in place before memory is looked at. */
+/* Work that keeps streams busy. It is not part of what a policy needs, so its calls are counted
+ * apart and never timed. The module is loaded with the first kernel; a caller that wants it loaded
+ * before memory is measured asks for work of 0 bytes. */
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_source.h"
 

@@ -1,11 +1,12 @@
 /* A stream-ordered pool of the driver.
  *
- * Known weakness: a default pool that other code of this process uses at the same time is emptied
- * with everybody's idle memory, and its high-water marks are everybody's. */
+ * Known weakness: where other code of this process uses the default pool at the same time, emptying
+ * the pool also frees that code's idle memory, and the high-water marks include its blocks. */
 #include "cuda/cuda_source.h"
 #include "cuda/facts.h"
 
-/* The threshold is 64 bits wide, the others are an int. */
+/* The attributes that are set, and their widths: the threshold has 64 bits, the others are an
+ * int. */
 static const struct {
     CUmemPool_attribute name;
     bool wide;
@@ -44,7 +45,7 @@ static int remember_attributes(struct cuda_pool *p, struct cuda_gpu *g, struct t
     return TP_OK;
 }
 
-/* A pool that cannot be had is no lost device. */
+/* Creates a new pool. A failure is returned but does not count as losing the device. */
 static int create_own(struct cuda_pool *p, struct cuda_gpu *g, uint64_t max_size,
                       struct tp_err *err)
 {
@@ -59,7 +60,8 @@ static int create_own(struct cuda_pool *p, struct cuda_gpu *g, uint64_t max_size
                             CUDA_CALL(g, MemPoolCreate, &p->handle, &props), err);
 }
 
-/* A limit came to pools later than pools did. */
+/* The error where a pool's size cannot be limited: drivers support pools longer than they support
+ * the limit. */
 static int refuse_max_size(const struct cuda_gpu *g, struct tp_err *err)
 {
     const int since = 12020;
@@ -83,7 +85,7 @@ static int refuse_without_pools(const struct cuda_gpu *g, struct tp_err *err)
     return tp_hint(err, rc, "'-s stream-pool' replays a software pool with the same interface");
 }
 
-/* Nothing reserved, and the high-water marks begin here. */
+/* Releases everything that the pool reserves, and resets its high-water marks. */
 static int empty_pool(struct cuda_pool *p, struct cuda_gpu *g)
 {
     static const CUmemPool_attribute highs[] = {CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
@@ -92,7 +94,7 @@ static int empty_pool(struct cuda_pool *p, struct cuda_gpu *g)
     if (!rc)
         rc = CUDA_TRY(g, MemPoolTrimTo, p->handle, 0);
     for (int i = 0; !rc && i < 2; i++) {
-        cuuint64_t zero = 0; /* the one value that it takes: from now on */
+        cuuint64_t zero = 0; /* 0 is the only value allowed and resets a mark */
         rc = CUDA_TRY(g, MemPoolSetAttribute, p->handle, highs[i], &zero);
     }
     return rc;
@@ -105,7 +107,7 @@ static int take_default(struct cuda_pool *p, struct cuda_gpu *g, struct tp_err *
     if (!rc)
         rc = remember_attributes(p, g, err);
     if (rc)
-        p->handle = NULL; /* nothing was changed */
+        p->handle = NULL; /* no attribute was changed, so none is restored */
     return rc;
 }
 
@@ -139,7 +141,7 @@ int tp_cuda_pool_open(void *state, const struct tp_pool_cfg *cfg, struct tp_err 
     return tp_fail(err, TP_EDEVICE, "%s", g->failure.text);
 }
 
-/* Tries everything, also on a lost device; the first failure counts. */
+/* Makes every call, even on a lost device, and returns the first failure. */
 int tp_cuda_pool_close(void *state)
 {
     struct cuda_pool *p = &((struct cuda_source *)state)->pool;
@@ -176,8 +178,9 @@ int tp_cuda_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out)
     return cuda_status(g, "cuMemAllocFromPoolAsync", code);
 }
 
-/* After a failure: nothing orders the free any more, so the device is waited for; then it is tried,
- * so that a device that still answers keeps no block. */
+/* Frees a block after a failure. The order of streams is no longer certain, so the device is
+ * synchronised first; then the free is tried, so that a device that still answers keeps no
+ * block. */
 static int give_back(struct cuda_gpu *g, tp_addr addr, CUstream stream)
 {
     tp_cuda_make_current(g);
@@ -186,7 +189,7 @@ static int give_back(struct cuda_gpu *g, tp_addr addr, CUstream stream)
     return TP_EDEVICE;
 }
 
-/* The driver knows its own blocks: an address that is none is refused by it. */
+/* Frees a block on a stream. The driver itself refuses an address that is no block. */
 int tp_cuda_put_async(void *state, tp_addr addr, uint16_t stream)
 {
     struct cuda_source *s = state;
@@ -209,7 +212,7 @@ int tp_cuda_pool_trim(void *state, uint64_t keep)
     return rc ? rc : CUDA_TRY(&s->gpu, MemPoolTrimTo, s->pool.handle, keep);
 }
 
-/* Looking is no part of what a replay needs: these calls are not counted. */
+/* These calls are not counted, because a replay does not need them. */
 int tp_cuda_pool_marks(void *state, struct tp_pool_marks *out)
 {
     struct cuda_source *s = state;

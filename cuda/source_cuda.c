@@ -6,13 +6,13 @@
  *     follow                an event, and a wait for it                                  fences.c
  *     work                  a memset or a kernel on the block                            occupy.c
  *
- * All handles are made in init, none in an operation. Anything but success or "out of memory" from
- * the driver loses the device: the first such answer is kept, and no call is made any more (gpu.h).
+ * All handles are made in init, none in an operation. After any answer of the driver but success or
+ * "out of memory" the device counts as lost: the first such answer is kept, and no more calls are
+ * made (gpu.h).
  *
- * Known weakness: what the driver gives is aligned as it pleases (512 bytes are seen, 256
- * promised), so a range of a higher alignment is asked for again with room to shift it, and the
- * device holds more for it than the range is long. cuMemFree may wait for the device, which no
- * count shows. */
+ * Known weakness: the driver chooses the alignment (it promises 256 bytes and has given 512), so
+ * for a higher alignment a larger range is requested and its start is shifted, and the device holds
+ * more than the range's size. cuMemFree may wait for the device, which no count shows. */
 #include "cuda/cuda_options.h"
 #include "cuda/cuda_source.h"
 #include "cuda/device_map.h"
@@ -26,7 +26,7 @@ static int create_streams(struct cuda_source *s, uint32_t count, enum cuda_strea
 {
     static const struct {
         bool own_first;
-        uintptr_t first; /* a handle that is there already */
+        uintptr_t first; /* predefined handle for stream 0 */
         unsigned flags;
     } kinds[] = {
         [CUDA_STREAMS_NON_BLOCKING] = {true, 0, CU_STREAM_NON_BLOCKING},
@@ -69,7 +69,7 @@ static void free_ranges(struct cuda_source *s)
     tp_device_pages_fini(&s->pages);
 }
 
-/* Everything is tried, on a lost device too. */
+/* Makes every call, even on a lost device. */
 static void cuda_fini(void *state)
 {
     struct cuda_source *s = state;
@@ -87,8 +87,8 @@ static void cuda_fini(void *state)
     tp_cuda_gpu_close(g);
 }
 
-/* What can be refused is looked at before anything is taken; cuda_fini cleans up what failed half
- * way. */
+/* Checks everything that can be refused before taking anything. After a failure half way cuda_fini
+ * cleans up. */
 static int open_parts(struct cuda_source *s, const struct tp_source_cfg *cfg, struct tp_err *err)
 {
     const struct cuda_opts *opts = cfg->opts;
@@ -136,8 +136,9 @@ static uint64_t cuda_page(void *state)
     return TP_DEVICE_UNIT;
 }
 
-/* Counted by the rule by which `virtual` counts, so that a limit is known before the driver is
- * asked and both report alike. What the device really gave up is asked with cuMemGetInfo. */
+/* Device memory is computed by the same model as in `virtual`, so that a limit is checked before
+ * the driver is called and both sources report alike. `memory` reports what the device really gave
+ * up. */
 static uint64_t cuda_granule(void *state)
 {
     (void)state;
@@ -154,7 +155,7 @@ static uint64_t cuda_cost(void *state, uint64_t size, uint64_t align)
     return tp_device_pages_cost(&((const struct cuda_source *)state)->pages, size, align);
 }
 
-/* What was free when it was opened: others may hold the rest. */
+/* The bytes that were free when the source was opened; other processes may hold the rest. */
 static uint64_t cuda_capacity(void *state)
 {
     return ((const struct cuda_source *)state)->capacity;
@@ -175,7 +176,8 @@ static int put_base(struct cuda_source *s, CUdeviceptr base)
     return CUDA_TRY(&s->gpu, MemFree, base);
 }
 
-/* Room in both tables comes first: nothing can fail once the driver has given. */
+/* Reserves room in both tables first, so that nothing can fail after the driver has given
+ * memory. */
 static int get_aligned(struct cuda_source *s, uint64_t size, uint64_t align, CUdeviceptr *base)
 {
     int rc = get_base(s, size, base);
@@ -234,7 +236,7 @@ static int cuda_put(void *state, tp_addr addr, uint64_t size)
 
 /* ---- the device ---- */
 
-/* Looking, as pool_marks: not counted. */
+/* Not counted, like the calls of pool_marks, because a replay does not need it. */
 static int cuda_memory(void *state, uint64_t *free_bytes, uint64_t *total_bytes)
 {
     struct cuda_source *s = state;

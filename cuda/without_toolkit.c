@@ -1,5 +1,5 @@
-/* What stands in for cuda/ in a build without the CUDA Toolkit: the source is in the tables, so
- * that whoever asks for it reads why it is not there. */
+/* Replaces cuda/ in a build without the CUDA Toolkit: the source is listed, and its init says why
+ * it is absent. */
 #include "alloc/source.h"
 #include "cuda/cuda_device.h"
 #include "cuda/cuda_options.h"

@@ -1,9 +1,8 @@
-/* Cleaning of text that others wrote: names in traces, names of files.
+/* Cleaning of text from outside: names in traces, names of files.
  *
- * UTF-8 is decoded strictly (no overlong forms, no surrogates); whatever is not printable text,
- * or begins a command to the service that runs the job, becomes '?', byte by byte where it is not
- * UTF-8 at all. Known weakness: letters that only look like
- * others are left alone. */
+ * UTF-8 is decoded strictly (no overlong forms, no surrogates). Unprintable characters, and the
+ * first character of a command to a CI service, become '?'; invalid UTF-8 becomes one '?' per byte.
+ * Known weakness: letters that look like other letters are kept. */
 #include "alloc/base/clean.h"
 
 #include <stdbool.h>
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Code points that steer a terminal or the order of what is read: C0, DEL, C1, directional marks,
+/* Code points that control a terminal or the direction of text: C0, DEL, C1, directional marks,
  * line and paragraph separators. */
 static bool is_control(uint32_t c)
 {
@@ -19,7 +18,7 @@ static bool is_control(uint32_t c)
            (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-/* Length of the sequence that this byte begins; 0: it begins none. */
+/* Length of the UTF-8 sequence that begins with this byte; 0: no sequence begins with it. */
 static size_t sequence_length(unsigned char first)
 {
     if (first < 0x80)
@@ -53,17 +52,17 @@ static size_t decode(const unsigned char *in, uint32_t *point)
     return n;
 }
 
-/* What begins a line is looked at without the blanks before it, and these are all taken for blanks
- * by one or another reader. */
+/* Is the character taken for a blank by any CI service? Blanks at the beginning of a line are
+ * skipped before a command is searched. */
 static bool is_blank(uint32_t c)
 {
     return c == ' ' || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x202f ||
            c == 0x205f || c == 0x3000;
 }
 
-/* Services that run jobs read commands out of their output: "::error::..." at the beginning of a
- * line, which any word may come to stand at, and "##[error]..." or "##vso[...]" anywhere. `open`:
- * two colons here would stand alone, or be cut off what they belong to. */
+/* CI services read commands from the output of jobs: "::error::..." at the beginning of a line, and
+ * "##[error]..." or "##vso[...]" anywhere. Any word of a text may end up at the beginning of a
+ * line. `open`: two colons at this place are not part of a longer word. */
 static bool is_command(const unsigned char *at, bool open)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -1,5 +1,5 @@
-/* Calibration of the stamp clock: its rate, its step and its cost, each measured, none assumed.
- * Weakness: a machine whose counter changes rate while it runs (no constant_tsc) is not noticed. */
+/* Calibration of the stamp clock: its rate, its step and its cost are all measured. Known weakness:
+ * a counter that changes its rate while the machine runs (no constant_tsc) is not noticed. */
 #include "alloc/base/clock.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { STEP_READINGS = 20000, COST_READINGS = 20000, COST_TRIES = 5 };
 
-/* Each end is read to some 30 ns: a rate that is right to 1e-5. */
+/* Both ends are read to about 30 ns, so the rate is accurate to 1e-5. */
 #define RATE_NS UINT64_C(5000000)
 
 #if defined(__x86_64__)
@@ -25,7 +25,8 @@ uint64_t tp_wall_ns(void)
     return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
 
-/* A reading of both clocks with the least time between: the best of a few. */
+/* Reads both clocks several times and keeps the pair with the least time between the two
+ * readings. */
 static void read_both(uint64_t *ticks, uint64_t *ns)
 {
     uint64_t best = UINT64_MAX;
@@ -59,8 +60,8 @@ static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
     return a;
 }
 
-/* Counters behind a hypervisor advance in steps of many ticks: the step is what all differences are
- * a multiple of. */
+/* The step of the counter in ticks. Counters behind a hypervisor advance by many ticks at once;
+ * every difference of readings is a multiple of the step. */
 static uint64_t measure_step_ticks(void)
 {
     uint64_t step = 0, last = tp_stamp();
@@ -72,7 +73,7 @@ static uint64_t measure_step_ticks(void)
     return step ? step : 1;
 }
 
-/* The least of a few averages: interruptions only ever add. */
+/* The smallest of several averages, because interruptions only add time. */
 static double measure_stamp_ticks(void)
 {
     double best = 0;

@@ -1,14 +1,14 @@
-/* See grow.h. Where a budget has no room for twice the size, half of what is left may do: others
- * are charged to it as well. */
+/* See grow.h. Where a budget has no room for twice the size, an array takes half of the bytes left,
+ * because other arrays are charged to the same budget. */
 #include "alloc/base/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { TP_GROW_FIRST = 1024 }; /* bytes, at least, of an array that was empty */
+enum { TP_GROW_FIRST = 1024 }; /* smallest size of an array, bytes */
 
-/* `array` with room for `least` elements of `item` bytes or more, but never more than `most`; its
- * room is then in *room. NULL: there are so many not to be had, and all is as it was. */
+/* Reallocates `array` to hold at least `least` and at most `most` items of `item` bytes, and sets
+ * *room. NULL: out of memory or `least` too large; nothing has changed. */
 static void *grown(void *array, size_t *room, size_t least, size_t most, size_t item)
 {
     size_t limit = most < PTRDIFF_MAX / item ? most : PTRDIFF_MAX / item;

@@ -2,8 +2,8 @@
  * allocates and frees for hours keeps its short probes. At most three quarters of the places are
  * used.
  *
- * The hash is splitmix64's finaliser over id ^ seed. The seed is random: ids are hostile, and
- * chosen ones would otherwise make a lookup linear. No result depends on the order of entries. */
+ * The hash is splitmix64's finaliser over id ^ seed. The seed is random, because hostile ids could
+ * otherwise be chosen to make a look-up linear. No result depends on the order of entries. */
 #include "alloc/base/id_map.h"
 
 #include <assert.h>
@@ -104,7 +104,7 @@ int tp_id_map_need(struct tp_id_map *m, int64_t id, uint32_t index, struct tp_id
     return rc;
 }
 
-/* The entries behind the hole move up where that brings them nearer to their home. */
+/* Entries after the hole move into it where that brings them nearer to their home. */
 void tp_id_map_remove(struct tp_id_map *m, struct tp_id_entry *entry)
 {
     size_t mask = m->places - 1;

@@ -51,7 +51,7 @@ struct tp_text tp_digits(double value)
         return tp_text_of("%s%s", value < 0 ? "-" : "", tp_count((uint64_t)llround(fabs(value))).s);
     int decimals = fabs(value) >= 99.995 ? 1 : fabs(value) >= 9.9995 ? 2 : 3;
     struct tp_text t = tp_text_of("%.*f", decimals, value);
-    char *end = t.s + strlen(t.s) - 1; /* zeros after the point say nothing */
+    char *end = t.s + strlen(t.s) - 1; /* drops zeros at the end of the fraction */
     while (*end == '0')
         *end-- = '\0';
     if (*end == '.')

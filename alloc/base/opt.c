@@ -1,7 +1,7 @@
-/* Options: one table of rows drives the parser, the range checks and the text of a value.
+/* Options: one table of rows serves the parser, the range checks and the text of a value.
  *
- * Words are compared without regard to case, and '-' equals '_' in names, as on the command line. A
- * value given twice: the last one holds, except for lists, which grow. */
+ * Words are compared without regard to case, and '-' equals '_' in names, as on the command line.
+ * Where an option is given twice the last value counts; lists collect all values. */
 #include "alloc/base/opt.h"
 
 #include "alloc/base/grow.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* An option and whose it is, as a message names them. */
+/* The option and its owner, as messages name them. */
 struct subject {
     const struct tp_opt *row;
     const char *owner; /* may be NULL */
@@ -70,7 +70,7 @@ static const struct opt_unit time_units[] = {
 struct number_type {
     bool (*parse)(const char *text, uint64_t *value);
     const struct opt_unit *units;
-    const char *bare; /* what a message puts behind a number without a unit */
+    const char *bare; /* what a message appends to a number without a unit */
     const char *name, *example;
 };
 
@@ -86,14 +86,15 @@ static const struct number_type *number_type(enum tp_opt_type type)
     return type >= TP_OPT_UINT && type <= TP_OPT_DURATION ? &types[type] : NULL;
 }
 
-/* The shortest exact text; of two, the one with the larger unit. */
+/* Writes the shortest exact text of a value; of two equally short ones, the one with the larger
+ * unit. */
 static void format_units(uint64_t value, const struct opt_unit *units, char *out)
 {
     char text[VALUE_TEXT];
     snprintf(out, VALUE_TEXT, "%" PRIu64 "%s", value, value ? units->name : "");
     for (units++; value && units->name; units++) {
         if (value % units->factor != 0)
-            break; /* larger units are multiples of this one */
+            break; /* every larger unit is a multiple of this one */
         snprintf(text, sizeof text, "%" PRIu64 "%s", value / units->factor, units->name);
         if (strlen(text) <= strlen(out))
             memcpy(out, text, sizeof text);
@@ -129,7 +130,7 @@ static void format_number(const struct tp_opt *row, uint64_t value, char *out, s
     snprintf(out, size, "%s", text);
 }
 
-/* Words of a set, with commas. */
+/* Writes the words of a set, separated by commas. */
 static void format_set(const struct tp_opt *row, uint32_t set, char *out, size_t size)
 {
     struct tp_str all = tp_str_in(out, size);
@@ -180,8 +181,9 @@ static bool find_word(const char *const *words, const char *value, size_t *index
 
 static int set_flag(struct subject sub, void *member, const char *value, struct tp_err *err)
 {
-    static const char *const words[] = {"no",   "yes", "off", "on", "false",
-                                        "true", "0",   "1",   NULL}; /* odd ones are yes */
+    static const char *const words[] = {"no", "yes", "off", "on", "false",
+                                        /* words with an odd index mean yes */
+                                        "true", "0", "1", NULL};
     char text[SUBJECT_TEXT];
     size_t i;
     if (!find_word(words, value, &i)) {
@@ -214,7 +216,7 @@ static int set_number(struct subject sub, void *member, const char *value, struc
     if (number < row->min)
         return tp_fail(err, TP_EUSAGE, "%s is %s, below the minimum %s", describe(sub, text),
                        show_number(row, number, is), show_number(row, row->min, limit));
-    uint64_t max = UINT64_MAX - count_words(row->choices); /* beyond are the keywords */
+    uint64_t max = UINT64_MAX - count_words(row->choices); /* values above are keywords */
     if (row->max && row->max < max)
         max = row->max;
     if (number > max)
@@ -246,7 +248,7 @@ static int set_real(struct subject sub, void *member, const char *value, struct 
                    describe(sub, text), value, sub.row->max);
 }
 
-/* The index of one of the row's words. */
+/* Finds the index of a value among the row's words. TP_EUSAGE. */
 static int take_choice(struct subject sub, const char *value, size_t *index, struct tp_err *err)
 {
     char text[SUBJECT_TEXT], words[WORDS_TEXT];
@@ -316,7 +318,7 @@ typedef int set_fn(struct subject sub, void *member, const char *value, struct t
 
 static const struct {
     set_fn *set;
-    size_t size, align; /* of the member */
+    size_t size, align; /* size and alignment of the member */
 } type_rows[] = {
     [TP_OPT_FLAG] = {set_flag, sizeof(bool), _Alignof(bool)},
     [TP_OPT_UINT] = {set_number, sizeof(uint64_t), _Alignof(uint64_t)},
@@ -365,7 +367,7 @@ bool tp_opt_differs(const struct tp_opt *row, const void *base)
     struct tp_opt bare = *row;
     union {
         double real;
-        struct tp_opt_list list; /* as large as any */
+        struct tp_opt_list list; /* the largest member type */
     } def = {.list = {NULL, 0}};
     char is[WORDS_TEXT], was[WORDS_TEXT] = "";
     bare.offset = 0;
@@ -425,11 +427,11 @@ static unsigned smaller(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other.
- */
+/* The number of insertions, deletions, substitutions and swaps of neighbours that turn one word
+ * into the other. */
 static unsigned distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-    unsigned rows[3][WORD_MAX + 2]; /* of the table: i-2, i-1, i */
+    unsigned rows[3][WORD_MAX + 2]; /* rows i-2, i-1 and i of the distance table */
     unsigned *before = rows[0], *last = rows[1], *now = rows[2];
     for (unsigned j = 0; j <= b_len; j++)
         last[j] = before[j] = j;
@@ -453,7 +455,8 @@ const char *tp_nearest(const char *word, const char *const *candidates)
 {
     const char *best = NULL;
     size_t length = strlen(word);
-    unsigned limit = 1 + (unsigned)(length / 4); /* slips of the fingers in a word so long */
+    /* largest distance that counts as a typing error in a word of this length */
+    unsigned limit = 1 + (unsigned)(length / 4);
     if (length > WORD_MAX)
         return NULL;
     for (; candidates && *candidates; candidates++) {
@@ -479,7 +482,7 @@ static int unknown_option(const struct tp_opt *rows, const char *name, const cha
     const char *near = NULL;
     char words[WORDS_TEXT] = "";
     for (const struct tp_opt *row = rows; row && row->name; row++) {
-        /* a later row must be nearer than the best so far: compare them pairwise */
+        /* compares the best row so far with each later one */
         const char *pair[] = {near ? near : row->name, near ? row->name : NULL, NULL};
         const char *nearer = tp_nearest(name, pair);
         near = nearer ? nearer : near;
@@ -492,8 +495,8 @@ static int unknown_option(const struct tp_opt *rows, const char *name, const cha
                 : tp_hint(err, rc, "its options are %s", words);
 }
 
-/* Cuts "name=value" or "name" off *rest, which it changes. The value may be in braces; NULL = none.
- */
+/* Cuts the next "name=value" or "name" off *rest, which it modifies. The value may be in braces.
+ * *value is NULL where there is none. */
 static bool cut_item(char **rest, char **name, char **value)
 {
     char *at = *rest;

@@ -21,7 +21,7 @@ void tp_spill_release(struct tp_spill *l)
     *l = (struct tp_spill){.fd = -1};
 }
 
-/* What is in memory goes to the file. */
+/* Writes all items in memory to the file. */
 static int spill(struct tp_spill *l, struct tp_err *err)
 {
     int rc = l->fd < 0 ? tp_spool_open(&l->fd, err) : TP_OK;

@@ -1,4 +1,5 @@
-/* See spool.h. Reads and writes give their own offsets, so that two processes may share a file. */
+/* See spool.h. Reads and writes pass their own offsets, so that two processes may share a
+ * descriptor. */
 #include "alloc/base/spool.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ int tp_spool_open(int *out, struct tp_err *err)
 {
     const char *dir = spool_dir();
     int fd = open(dir, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0) { /* not every file system has files without a name */
+    if (fd < 0) { /* not every file system supports unnamed files */
         char path[PATH_MAX];
         int n = snprintf(path, sizeof path, "%s/tapool-XXXXXX", dir);
         errno = ENAMETOOLONG;

@@ -1,5 +1,5 @@
-/* See str.h. A piece is written where there is room for it; only one that does not fit is written
- * again, when the text has grown. */
+/* See str.h. A piece is written straight into the free room; only if it does not fit, the text
+ * grows and the piece is written again. */
 #include "alloc/base/str.h"
 
 #include "alloc/base/grow.h"
@@ -20,8 +20,8 @@ static bool make_room(struct tp_str *s, size_t bytes)
     return !s->fixed && !TP_GROW(&s->s, &s->room, s->length + bytes, NULL, .what = "a text");
 }
 
-/* Dots, and no half character before them. Where there was no room, they go to the very end, so
- * that nothing fits behind them. */
+/* Ends the text with dots, without half a character before them. In a full array the dots take the
+ * last bytes, so that nothing fits after them. */
 void tp_str_fail(struct tp_str *s)
 {
     s->cut = true;

@@ -1,4 +1,5 @@
-/* See texts.h. The table is made when a text is looked for: who only keeps texts needs none. */
+/* See texts.h. The table is made at the first search, so that a set that is never searched has
+ * none. */
 #include "alloc/base/texts.h"
 
 #include "alloc/base/steps.h"
@@ -26,7 +27,7 @@ static size_t home(const struct tp_texts *t, const char *text, size_t size)
     return (size_t)mix(mix(h ^ part)) & (t->places - 1);
 }
 
-/* The place of a text, or the empty one where it would be. */
+/* The place of a text in the table, or the empty place where it belongs. */
 static size_t place_of(const struct tp_texts *t, const char *text, size_t size)
 {
     size_t at = home(t, text, size);
@@ -39,7 +40,7 @@ static size_t place_of(const struct tp_texts *t, const char *text, size_t size)
     return at;
 }
 
-/* Room for one more; in a larger table all find their places anew. */
+/* Makes room in the table for one more text. A larger table is filled again from the start. */
 static int reach(struct tp_texts *t, struct tp_err *err)
 {
     uint32_t *table = NULL;
@@ -85,7 +86,7 @@ uint32_t tp_texts_find(struct tp_texts *t, const char *text, size_t size)
 int tp_texts_add(struct tp_texts *t, const char *text, size_t size, struct tp_err *err)
 {
     struct tp_growth bytes = t->how;
-    bytes.most = UINT32_MAX; /* that `at` can say */
+    bytes.most = UINT32_MAX; /* the largest offset that fits into `at` */
     int rc = t->table ? reach(t, err) : TP_OK;
     if (rc == TP_OK)
         rc = tp_grow(&t->at, &t->at_room, t->count + 1, sizeof *t->at, &t->how, err);

@@ -1,6 +1,7 @@
-/* Quantities as people write them. Exact: digits are gathered as an integer and a power of ten; a
- * double would turn 0.1GB into something else. 3.65GiB is no whole number of bytes: rounded down.
- * Known weakness: more digits than fit 64 bits are refused, even where the product would fit. */
+/* Parses quantities exactly: digits are collected as an integer and a power of ten, because a
+ * double cannot hold values such as 0.1GB. A fraction of a byte, as in 3.65GiB, is rounded down.
+ * Known weakness: numbers with more digits than fit 64 bits are refused, even where the product
+ * would fit. */
 #include "alloc/base/units.h"
 
 #include <stddef.h>
@@ -59,8 +60,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads "12", "1.5" or ".5" and leaves *text behind it. Zeros at the end of a fraction mean
- * nothing. */
+/* Reads "12", "1.5" or ".5" and moves *text behind it. Zeros at the end of a fraction are
+ * ignored. */
 static bool read_decimal(const char **text, struct decimal *out)
 {
     const char *at = *text;
@@ -88,8 +89,8 @@ static bool read_decimal(const char **text, struct decimal *out)
     return any;
 }
 
-/* decimal * factor, rounded down; what is not 0 must not become it, and a unit of one has no
- * fractions. */
+/* Computes decimal * factor, rounded down. False on overflow, where a value above 0 would become 0,
+ * and for a fraction of a unit with factor 1. */
 static bool scale(struct decimal d, uint64_t factor, uint64_t *out)
 {
     __extension__ typedef unsigned __int128 wide;

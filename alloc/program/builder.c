@@ -2,10 +2,10 @@
  *
  *   instruction --> ranges --> slot table --> demand --> pending window --> tp_program_append
  *
- * The builder is strict: it keeps size, alignment, device and references of every slot and refuses
- * an instruction that does not fit them, because every strategy is played from what is written here
- * without looking back. Memory: the windows kept, one pending window, 24 bytes a slot. A reset is
- * one step whatever is live: slots remember the epoch of their device. */
+ * The builder is strict: it knows size, alignment, device and references of every slot and refuses
+ * an instruction that contradicts them, because playing a program does not check it again. Memory:
+ * the windows that are kept, one pending window, and 24 bytes per slot. A reset takes one step
+ * however many slots are live, because slots store the epoch of their device. */
 #include "alloc/program/live.h"
 #include "alloc/program/program_internal.h"
 
@@ -15,16 +15,16 @@ struct tp_builder {
     struct tp_builder_cfg cfg;
     struct tp_program *program;
     struct tp_live live;
-    uint64_t time;  /* sum of the gaps so far */
-    uint64_t event; /* of the last instruction */
+    uint64_t time;  /* recorded time so far, ns: the sum of the gaps */
+    uint64_t event; /* event of the last instruction */
     bool started;   /* the prologue is over */
 
-    struct tp_insn *insns; /* the pending window: TP_WINDOW_MAX */
+    struct tp_insn *insns; /* the pending window, TP_WINDOW_MAX instructions */
     struct tp_jump *jumps;
     uint32_t count, jump_count;
     size_t jump_room;
-    uint64_t counted; /* bytes of windows, in cfg.budget */
-    uint32_t hashed;  /* instructions of the pending window that the callback has seen */
+    uint64_t counted; /* bytes of windows charged to cfg.budget */
+    uint32_t hashed;  /* instructions of the pending window that were given to the hash callback */
     uint64_t first_event, first_time;
 };
 
@@ -88,7 +88,7 @@ static int give_window(const struct tp_builder *b, const struct tp_kept_window *
     return b->cfg.sink(b->cfg.sink_ctx, b, &window, err);
 }
 
-/* In memory as long as the budget lets it. */
+/* Keeps a window in memory while the budget allows it, else in the file. */
 static int keep_window(struct tp_builder *b, struct tp_kept_window *w, struct tp_err *err)
 {
     struct tp_program *p = b->program;
@@ -122,7 +122,7 @@ static int close_window(struct tp_builder *b, struct tp_err *err)
     return TP_OK;
 }
 
-/* Records that the next instruction does not stand for the event after the last one. */
+/* Records a jump: the next instruction does not belong to the event after the last one. */
 static int add_jump(struct tp_builder *b, uint64_t event, struct tp_err *err)
 {
     int rc = TP_GROW(&b->jumps, &b->jump_room, b->jump_count + 1u, err, .what = "the program");
@@ -132,7 +132,7 @@ static int add_jump(struct tp_builder *b, uint64_t event, struct tp_err *err)
     return TP_OK;
 }
 
-/* Makes the pending window ready for one more instruction. */
+/* Makes room for one more instruction in the pending window, closing a full one. */
 static int make_room(struct tp_builder *b, uint64_t event, struct tp_err *err)
 {
     if (b->count == TP_WINDOW_MAX) {
@@ -197,7 +197,8 @@ static int check_new(struct tp_builder *b, const struct tp_insn *in, struct tp_e
                                     : TP_OK;
 }
 
-/* Everything that can fail, so that a refused instruction leaves no trace. */
+/* Makes all checks and reservations that can fail, so that a refused instruction changes
+ * nothing. */
 static int check(struct tp_builder *b, const struct tp_insn *in, struct tp_err *err)
 {
     uint32_t slots = b->live.used;
@@ -218,7 +219,7 @@ static int check(struct tp_builder *b, const struct tp_insn *in, struct tp_err *
 
 /* ---- effects ---- */
 
-/* Appends what was checked. */
+/* Appends an instruction that has passed `check`. */
 static void store(struct tp_builder *b, const struct tp_insn *in)
 {
     struct tp_program_facts *f = &b->program->facts;
@@ -255,7 +256,8 @@ int tp_builder_prologue(struct tp_builder *b, const struct tp_insn *insn, struct
     return TP_OK;
 }
 
-/* The same allocations before and after the first event are different programs. */
+/* Ends the prologue. The separator goes into the hash, because the same allocations in the prologue
+ * and after it are different programs. */
 static void end_prologue(struct tp_builder *b)
 {
     static const uint8_t boundary[sizeof(struct tp_insn)] = {0xff};
@@ -286,7 +288,7 @@ int tp_builder_add(struct tp_builder *b, const struct tp_insn *insn, uint64_t ev
     b->event = event;
     f->ops[insn->op]++;
     f->operations += tp_op_is_operation(insn->op);
-    if (insn->device != TP_ALL_DEVICES) /* that makes nothing grow */
+    if (insn->device != TP_ALL_DEVICES) /* an instruction for all devices adds no bytes */
         tp_live_peak(&b->live.devices[insn->device], event, f->instructions, b->time);
     f->instructions++;
     return TP_OK;

@@ -2,9 +2,9 @@
  * reads a program from.
  *
  * An exported file ends in a footer of fixed size; everything else is found from there, and all
- * lengths must add up to the size of the file. Nothing is read at a shared offset, so that parent
- * and child may read at once. The layout is that of this build: it is no file format, and a program
- * from another build is refused. */
+ * lengths must add up to the size of the file. Every read passes its own offset, so that parent and
+ * child may read at the same time. The layout belongs to this build and is no file format: a
+ * program from another build is refused. */
 #include "alloc/program/program_internal.h"
 
 #include <errno.h>
@@ -19,10 +19,11 @@ const uint8_t tp_program_magic[16] = "tapool program\n";
 
 /* ---- export ---- */
 
-/* The largest data that an in-memory program is taken back into memory with. */
+/* Programs with at most this many bytes of windows are loaded into memory when they are
+ * imported. */
 #define LOAD_MAX (4 * TP_PROGRAM_MEMORY)
 
-/* Appends everything but the windows at *offset. */
+/* Writes everything except the windows at `offset`. */
 static int write_tail(const struct tp_program *p, int fd, uint64_t offset, struct tp_err *err)
 {
     struct tp_program_footer foot = {.data_bytes = p->data_bytes,
@@ -72,7 +73,7 @@ static int export_memory(const struct tp_program *p, int *out, struct tp_err *er
     return TP_OK;
 }
 
-/* One whose windows are here. */
+/* Exports a program whose windows are in memory or in its own file. */
 static int export_kept(struct tp_program *p, int *fd, struct tp_err *err)
 {
     if (p->fd < 0)
@@ -158,7 +159,7 @@ static int read_footer(int fd, struct tp_program_footer *foot, struct tp_err *er
     return foot->file_bytes == size ? TP_OK : damaged("its length is wrong", err);
 }
 
-/* The parts fill the file; afterwards no sum of them can overflow. */
+/* Do the parts add up to the size of the file? If so, no sum of parts can overflow later. */
 static bool lengths_agree(const struct tp_program_footer *foot, const struct tp_program_facts *f)
 {
     uint64_t rest = foot->file_bytes - sizeof *foot - sizeof *f;
@@ -174,7 +175,8 @@ static bool lengths_agree(const struct tp_program_footer *foot, const struct tp_
            f->devices * sizeof(struct tp_demand);
 }
 
-/* Beside what tp_program_facts_wrong knows: what the windows cannot contradict later. */
+/* Checks the facts that tp_program_facts_wrong does not know and that reading the windows would not
+ * find. */
 static const char *facts_wrong(const struct tp_program_facts *f, uint64_t data_bytes)
 {
     uint64_t most = data_bytes / sizeof(struct tp_insn);
@@ -186,7 +188,7 @@ static const char *facts_wrong(const struct tp_program_facts *f, uint64_t data_b
     return NULL;
 }
 
-/* One index entry after those that gave `seen`, which it updates. */
+/* Does an index entry follow the entries before it, which `seen` sums up? Updates `seen`. */
 static bool window_fits(const struct tp_kept_window *w, struct tp_kept_window *seen,
                         const struct tp_program_facts *f)
 {
@@ -260,7 +262,8 @@ static int read_tail(struct tp_program *p, const struct tp_program_footer *foot,
     return rc;
 }
 
-/* A program that was in memory is so again: both sides then read it at the same speed. */
+/* Loads the windows of a program that was in memory in the parent, so that both read it at the same
+ * speed. */
 static int load_windows(struct tp_program *p, struct tp_err *err)
 {
     for (uint64_t i = 0; i < p->facts.windows; i++) {

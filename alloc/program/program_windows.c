@@ -1,9 +1,9 @@
 /* The program: keeps windows in memory or in a file, and reads them through cursors.
  *
- * Windows stay in memory until their bytes pass the limit; then all of them go to a file without a
- * name and the later ones straight after them. What comes from a file is checked before it is
- * handed on, since a child process may have been given any file. Known weakness: the check looks at
- * single instructions, not at whether a slot is live; only the builder does that. */
+ * Windows stay in memory until their bytes exceed the limit; then all of them are moved to an
+ * unlinked file, and later windows are appended to it. Windows from a file are checked before they
+ * are used, because a child process may have been given any file. Known weakness: the check covers
+ * single instructions only; whether a slot is live is checked by the builder alone. */
 #include "alloc/base/grow.h"
 #include "alloc/program/program_internal.h"
 
@@ -90,7 +90,7 @@ uint64_t tp_window_event(const struct tp_window *w, uint32_t index)
     assert(index < w->count);
     if (w->prologue)
         return 0;
-    uint32_t low = 0, high = w->jump_count; /* jumps before `low` are at or before the index */
+    uint32_t low = 0, high = w->jump_count; /* all jumps before `low` are at or before `index` */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (w->jumps[middle].index <= index)
@@ -244,7 +244,7 @@ int tp_program_backed(const struct tp_backing *backing, void *ctx, const struct 
     p->backing = backing;
     p->backing_ctx = ctx;
     p->facts = *cfg->facts;
-    p->facts.windows = 0; /* of those kept here */
+    p->facts.windows = 0; /* no windows are kept in memory or in `fd` */
     p->demand = malloc(p->facts.devices * sizeof *p->demand);
     if (p->demand)
         memcpy(p->demand, cfg->demand, p->facts.devices * sizeof *p->demand);
@@ -307,9 +307,9 @@ int tp_program_read(const struct tp_program *p, uint64_t i, void *block, struct 
 
 struct tp_cursor {
     const struct tp_program *program;
-    void *backed;  /* the cursor of the program's backing; NULL: it has none */
-    uint64_t next; /* window */
-    void *buffer;  /* as large as the largest window; NULL when they are in memory */
+    void *backed;  /* cursor of the program's backing; NULL: the program has no backing */
+    uint64_t next; /* number of the next window */
+    void *buffer;  /* memory for the largest window; NULL when windows are in memory */
 };
 
 int tp_cursor_open(struct tp_program *p, struct tp_cursor **out, struct tp_err *err)

@@ -20,12 +20,12 @@
 #define HOST_PAGE UINT64_C(4096)
 
 struct host {
-    struct range_table ranges; /* tags: the mapping */
+    struct range_table ranges; /* tags hold the mapping of each range */
     uint64_t held, available;  /* bytes */
     uint64_t kernel_page;      /* bytes */
-    uint64_t serial;           /* of the last fence */
+    uint64_t serial;           /* serial of the last fence */
     const uint64_t *now_ns;
-    struct range_item last; /* the range of the last `host`, size 0: none */
+    struct range_item last; /* range found by the last call of `host`; size 0: none */
 };
 
 static int host_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
@@ -57,7 +57,7 @@ static uint64_t host_page(void *state)
     return HOST_PAGE;
 }
 
-/* Unmaps what lies before and behind the range, as far as the kernel lets it. */
+/* Unmaps the surplus before and after the range where the kernel permits it. */
 static void trim_mapping(const struct host *s, struct range_item *r)
 {
     uint64_t head = r->addr - r->tag_addr;

@@ -1,8 +1,8 @@
 /* The source `limit`: a device of a given capacity.
  *
- * Refuses, as out of memory, a get for which the source below would give up more than `capacity`
- * bytes in total. Only bytes count, not where they lie: the fragmentation of a real device's own
- * memory is not simulated. */
+ * A get is refused as out of memory if the source below would then give up more than `capacity`
+ * bytes in total. Only bytes count, not addresses: fragmentation inside a real device's memory is
+ * not simulated. */
 #include "alloc/source.h"
 
 struct limit_opts {
@@ -11,7 +11,7 @@ struct limit_opts {
 
 struct limit {
     struct tp_source *inner;
-    uint64_t capacity;          /* bytes; 0 = none */
+    uint64_t capacity;          /* bytes; 0: no limit */
     struct tp_account *account; /* may be NULL */
 };
 
@@ -33,7 +33,7 @@ static int limit_init(void *state, const struct tp_source_cfg *cfg, struct tp_er
                    (unsigned long long)s->capacity, (unsigned long long)page);
 }
 
-/* What a device would have had to have. */
+/* Refuses a get that needs a device of `needed` bytes, and notes the smallest such number. */
 static int refuse(const struct limit *s, uint64_t needed)
 {
     if (s->account && (!s->account->least_refused || needed < s->account->least_refused))
@@ -57,8 +57,8 @@ static int limit_put(void *state, tp_addr addr, uint64_t size)
     return tp_src_put(s->inner, addr, size);
 }
 
-/* An own pool gets the capacity as its largest size; the default pool, which the process shares,
- * has none. */
+/* Opens a pool. A new pool gets the capacity as its largest size; the device's default pool, which
+ * the whole process shares, cannot be limited. */
 static int limit_pool_open(void *state, const struct tp_pool_cfg *cfg, struct tp_err *err)
 {
     const struct limit *s = state;

@@ -1,10 +1,10 @@
-/* The source `meter`: counts what passes, into the account of the engine.
+/* The source `meter`: counts all calls in the engine's account.
  *
- * Always on top of the stack: what a report calls reserved is what was counted here, not what a
- * strategy says of itself: the bytes that the source below gave up for the ranges held. Only calls
- * that succeeded count, refusals apart. Waiting is measured by what the source below does to the
- * engine's clock. For the verifying pass it also keeps what was
- * given, whatever the source: then it can say whether a block lies in one range. */
+ * It is always on top of the stack. The reserved bytes of a report are counted here, as the bytes
+ * that the source below gave up for the ranges held, and not reported by the strategy. Successful
+ * calls and refusals are counted apart. Waiting time is the advance of the engine's clock during a
+ * call. For the verifying pass the meter also records every range, so that it can say whether a
+ * block lies in one. */
 #include "alloc/source.h"
 #include "alloc/sources/range_table.h"
 
@@ -12,9 +12,9 @@ struct meter {
     struct tp_source *inner;
     struct tp_account *account;
     const uint64_t *now_ns; /* may be NULL */
-    uint64_t guard;         /* bytes; 0: none */
+    uint64_t guard;         /* bytes; 0: no guard */
     bool keeps_ranges;
-    struct range_table ranges; /* of pools the blocks; empty unless it keeps them */
+    struct range_table ranges; /* ranges, or blocks of a pool; empty without cfg->keeps_ranges */
 };
 
 static int meter_init(void *state, const struct tp_source_cfg *cfg, struct tp_err *err)
@@ -43,7 +43,8 @@ static bool meter_holds(void *state, tp_addr addr, uint64_t size)
     return r && size <= r->size - (addr - r->addr);
 }
 
-/* Room comes first: what was given is never lost from sight. */
+/* Reserves room in the table before a get, so that a range that was given can always be
+ * recorded. */
 static int keep_room(struct meter *s)
 {
     return s->keeps_ranges ? range_table_reserve(&s->ranges) : TP_OK;
@@ -62,7 +63,8 @@ static void forget(struct meter *s, tp_addr addr)
         range_table_remove(&s->ranges, r);
 }
 
-/* Has it passed the guard already? One large range, as an option may ask for, is its own choice. */
+/* Do the bytes held already exceed the guard? A single large range, as an option may request, is
+ * allowed. */
 static bool is_guarded(struct meter *s)
 {
     bool guarded = s->guard && tp_src_taken(s->inner) > s->guard;
@@ -115,7 +117,8 @@ static int meter_wait(void *state, const struct tp_fence *f)
     return TP_OK;
 }
 
-/* What a pool reserves for a block is the pool's to say: only calls and requested bytes count. */
+/* Gets a block from a pool. Only calls and requested bytes are counted, because the pool itself
+ * knows what it reserves. */
 static int meter_get_async(void *state, uint64_t size, uint16_t stream, tp_addr *out)
 {
     struct meter *s = state;

@@ -1,11 +1,11 @@
-/* The source `shuffle`: makes sure that the order of addresses says nothing.
+/* The source `shuffle`: randomises the order of addresses.
  *
- * A strategy's decisions must not depend on the addresses that it gets; the conformance suite runs
- * each one with and without this source and compares. Over real memory it takes a few decoys of the
- * same size, keeps one of them at random and gives the others back; decoys that are refused are
- * gone without, so that it never fails where the source below would not; of a device whose ranges
- * share pages, one that is kept can cost a page more than was foreseen. Over `virtual`, whose
- * addresses only rise, it makes up addresses of its own, below 2^61, and translates.
+ * A strategy's decisions must not depend on addresses; the conformance suite runs each strategy
+ * with and without this source and compares. Over real memory it gets several ranges of the same
+ * size, keeps one of them at random and gives the others back. It makes do with fewer where the
+ * source below refuses some, so that it never fails where that source would not. On a device whose
+ * ranges share pages, the kept range can cost one page more than `cost` predicted. Over `virtual`,
+ * whose addresses only rise, it invents addresses below 2^61 and translates them.
  *
  *     strategy's address --> | 0x1b3..0000 | --> virtual's address      (table `ranges`, tag =
  * below) */
@@ -24,7 +24,7 @@ struct shuffle {
     struct tp_source *inner;
     uint64_t random;
     bool translates;
-    struct range_table ranges; /* only where it translates */
+    struct range_table ranges; /* used only over `virtual`, where addresses are translated */
 };
 
 static const struct tp_opt shuffle_rows[] = {
@@ -41,7 +41,8 @@ static int shuffle_init(void *state, const struct tp_source_cfg *cfg, struct tp_
     return TP_OK;
 }
 
-/* Ranges still held are the business of the source below: the strategy's address is only a name. */
+/* Ranges that are still held are given back by the fini of the source below; here only the
+ * translations go. */
 static void shuffle_fini(void *state)
 {
     struct shuffle *s = state;

@@ -13,7 +13,7 @@
  * cudaMalloc does (alloc/device_pages.h). With a page of another size, and as a host, a range takes
  * what it has.
  *
- * Known weakness: a get or put takes no time on that clock, and no device is this orderly. */
+ * Known weakness: a get or put takes no time on that clock, and real devices are less regular. */
 #include "alloc/device_pages.h"
 #include "alloc/source.h"
 
@@ -30,14 +30,14 @@ struct virtual_opts {
 struct virtual
 {
     struct tp_addr_map ranges;    /* address -> size */
-    bool device;                  /* with pages of its own below the ranges */
-    struct tp_device_pages pages; /* of a device */
+    bool device;                  /* ranges are placed in simulated device pages */
+    struct tp_device_pages pages; /* the device pages, where `device` */
     uint64_t held;                /* bytes of the ranges */
     tp_addr next;
     uint64_t page, lag_ns;
     uint64_t *now_ns;
-    uint64_t own_ns;      /* the clock when the engine has none */
-    uint64_t serial;      /* of the last fence */
+    uint64_t own_ns;      /* clock for use without the engine's */
+    uint64_t serial;      /* serial of the last fence */
     uint64_t device_sync; /* fences up to this serial have passed */
     uint64_t *stream_sync;
 };
@@ -148,7 +148,7 @@ static void virtual_record(void *state, uint16_t stream, struct tp_fence *out)
     *out = (struct tp_fence){++s->serial, *s->now_ns, stream};
 }
 
-/* When the fence passes without a SYNC. */
+/* The time at which the fence passes without a SYNC. */
 static uint64_t due(const struct virtual *s, const struct tp_fence *f)
 {
     return f->time_ns > UINT64_MAX - s->lag_ns ? UINT64_MAX : f->time_ns + s->lag_ns;
